@@ -1,0 +1,179 @@
+package frames
+
+// apply computes the caller's registers into w.next by a rule.
+func (w *Walker) apply(r *Rule) StopReason {
+	if r.Flags&FlagRow != 0 {
+		return w.applyRow(w.space.rows[r.row()], r.Flags)
+	}
+	info := w.regs.Arch.info()
+	cfa := w.regs.Val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff))
+	w.next = w.regs
+	w.next.Known &= info.kept
+	if stop := w.restoreCompact(r, info, cfa); stop != StopNone {
+		return stop
+	}
+	if stop := w.returnAddress(r, info, cfa); stop != StopNone {
+		return stop
+	}
+	w.next.Set(info.sp, cfa)
+	return StopNone
+}
+
+// restoreCompact reads the registers that Rule.Saved places.
+func (w *Walker) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason {
+	for i, units := range r.Saved {
+		if units == 0 {
+			continue
+		}
+		at := cfa - 8*uint64(units)
+		v, ok := w.mem.Word(at)
+		if !ok {
+			return w.missing(at)
+		}
+		w.next.Set(info.compact[i], v)
+	}
+	return StopNone
+}
+
+// returnAddress finds the caller's program counter.
+func (w *Walker) returnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
+	if info.raOnStack {
+		v, ok := w.mem.Word(cfa - 8)
+		if !ok {
+			return w.missing(cfa - 8)
+		}
+		w.next.PC = v
+		return StopNone
+	}
+	from := &w.next
+	if r.Flags&FlagLeafRA != 0 {
+		from = &w.regs
+	}
+	v, ok := from.Get(info.ra)
+	if !ok {
+		return StopUnproven
+	}
+	w.next.Known &^= 1 << info.ra
+	w.next.PC = v &^ w.regs.PACMask
+	return StopNone
+}
+
+// applyRow is apply for a rule in full.
+func (w *Walker) applyRow(row *Row, flags Flags) StopReason {
+	info := w.regs.Arch.info()
+	cfa, stop := w.rowCFA(row)
+	if stop != StopNone {
+		return stop
+	}
+	w.next = w.regs
+	if flags&FlagSignal == 0 {
+		w.next.Known &= info.kept
+	}
+	w.next.Set(info.sp, cfa)
+	for reg := range uint8(NumRegs) {
+		p := &row.Regs[reg]
+		if p.Kind == PlaceSame {
+			continue
+		}
+		v, ok, stop := w.place(p, cfa)
+		if stop != StopNone {
+			return stop
+		}
+		if ok {
+			w.next.Set(reg, v)
+		} else {
+			w.next.Known &^= 1 << reg
+		}
+	}
+	return w.rowRA(row, info, cfa, flags)
+}
+
+// rowCFA computes the CFA of a row.
+func (w *Walker) rowCFA(row *Row) (Addr, StopReason) {
+	if row.CFAExpr != nil {
+		v, ok := row.CFAExpr.Eval(&w.regs, w.mem, 0)
+		if !ok {
+			return 0, w.exprFailure()
+		}
+		return v, StopNone
+	}
+	base, ok := w.regs.Get(row.CFAReg)
+	if !ok {
+		return 0, StopUnproven
+	}
+	cfa := base + uint64(row.CFAOff)
+	if !row.CFADeref {
+		return cfa, StopNone
+	}
+	v, ok := w.mem.Word(cfa)
+	if !ok {
+		return 0, w.missing(cfa)
+	}
+	return v, StopNone
+}
+
+// exprFailure tells an expression that lacked a register from one that read
+// where nothing is.
+func (w *Walker) exprFailure() StopReason {
+	if w.regs.Known != ^uint64(0) && w.regs.Known&w.regs.Arch.Kept() != w.regs.Arch.Kept() {
+		return StopUnproven
+	}
+	return StopBadMemory
+}
+
+// rowRA computes the return address of a row.
+func (w *Walker) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
+	if row.RA.Kind == PlaceUndefined {
+		return StopRoot
+	}
+	p := row.RA
+	if p.Kind == PlaceSame {
+		p = Place{Kind: PlaceReg, Reg: info.ra}
+	}
+	v, ok, stop := w.place(&p, cfa)
+	if stop != StopNone {
+		return stop
+	}
+	if !ok {
+		return StopUnproven
+	}
+	if !info.raOnStack && flags&FlagSignal == 0 {
+		w.next.Known &^= 1 << info.ra
+	}
+	w.next.PC = v &^ w.regs.PACMask
+	return StopNone
+}
+
+// place computes a value from where a row says that it is. The second result is
+// false for a value that cannot be recovered, which is no failure of the walk.
+func (w *Walker) place(p *Place, cfa Addr) (uint64, bool, StopReason) {
+	var at Addr
+	switch p.Kind {
+	case PlaceOffset:
+		at = cfa + uint64(p.Off)
+	case PlaceValOffset:
+		return cfa + uint64(p.Off), true, StopNone
+	case PlaceReg:
+		v, ok := w.regs.Get(p.Reg)
+		return v, ok, StopNone
+	case PlaceRegOffset:
+		base, ok := w.regs.Get(p.Reg)
+		if !ok {
+			return 0, false, StopNone
+		}
+		at = base + uint64(p.Off)
+	case PlaceExpr, PlaceValExpr:
+		v, ok := p.Expr.Eval(&w.regs, w.mem, cfa)
+		if !ok || p.Kind == PlaceValExpr {
+			return v, ok, StopNone
+		}
+		at = v
+	default:
+		return 0, false, StopNone
+	}
+	v, ok := w.mem.Word(at)
+	if !ok {
+		return 0, false, w.missing(at)
+	}
+	return v, true, StopNone
+}

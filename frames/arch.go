@@ -1,0 +1,114 @@
+package frames
+
+// Addr is an address in the address space of the process that is walked.
+type Addr = uint64
+
+// Arch is a processor architecture that can be walked.
+type Arch uint8
+
+// The architectures. The zero value is none of them.
+const (
+	ArchUnknown Arch = iota
+	X86_64
+	AArch64
+)
+
+// DWARF register numbers that the walker and the rule sources share: System V
+// ABI for x86-64, figure 3.36; "DWARF for the Arm 64-bit Architecture", §4.1.
+const (
+	X86RAX uint8 = 0
+	X86RDX uint8 = 1
+	X86RCX uint8 = 2
+	X86RBX uint8 = 3
+	X86RSI uint8 = 4
+	X86RDI uint8 = 5
+	X86RBP uint8 = 6
+	X86RSP uint8 = 7
+	X86R8  uint8 = 8
+	X86R12 uint8 = 12
+	X86R13 uint8 = 13
+	X86R14 uint8 = 14
+	X86R15 uint8 = 15
+	// X86RA is the column of the return address, not a register of its own.
+	X86RA uint8 = 16
+
+	// NoReg stands for no register, where a table has a place to spare.
+	NoReg uint8 = 0xff
+
+	ARM64FP uint8 = 29
+	ARM64LR uint8 = 30
+	ARM64SP uint8 = 31
+)
+
+// String gives the name that GOARCH uses.
+func (a Arch) String() string {
+	switch a {
+	case X86_64:
+		return "amd64"
+	case AArch64:
+		return "arm64"
+	}
+	return "unknown"
+}
+
+// archInfo holds what the walker needs to know of an architecture.
+type archInfo struct {
+	sp, fp uint8
+	ra     uint8 // column of the return address
+	// compact lists the registers that Rule.Saved has a place for.
+	compact [NumCompact]uint8
+	// kept is the set of registers that a callee must preserve.
+	kept uint64
+	// raOnStack: a call pushes the return address (CFA−8 by default).
+	raOnStack bool
+}
+
+var archs = [...]archInfo{
+	X86_64: {
+		sp: X86RSP, fp: X86RBP, ra: X86RA,
+		compact:   [NumCompact]uint8{X86RBP, X86RBX, X86R12, X86R13, X86R14, X86R15, NoReg, NoReg},
+		kept:      1<<X86RBP | 1<<X86RBX | 1<<X86R12 | 1<<X86R13 | 1<<X86R14 | 1<<X86R15,
+		raOnStack: true,
+	},
+	AArch64: {
+		sp: ARM64SP, fp: ARM64FP, ra: ARM64LR,
+		compact: [NumCompact]uint8{ARM64FP, ARM64LR, 19, 20, 21, 22, 23, 24},
+		kept:    0x7ff << 19, // x19 to x29
+	},
+}
+
+func (a Arch) info() *archInfo {
+	if int(a) < len(archs) {
+		return &archs[a]
+	}
+	return &archs[ArchUnknown]
+}
+
+// SP gives the DWARF number of the stack pointer.
+func (a Arch) SP() uint8 { return a.info().sp }
+
+// FP gives the DWARF number of the register that the ABI sets aside as frame
+// pointer (rbp, x29).
+func (a Arch) FP() uint8 { return a.info().fp }
+
+// RA gives the column that call frame information uses for the return address
+// (16 on x86-64; x30, the link register, on arm64).
+func (a Arch) RA() uint8 { return a.info().ra }
+
+// Kept gives the set of registers, a bit for each DWARF number, that a function
+// must give back to its caller unchanged (rbx, rbp, r12–r15; x19–x29).
+func (a Arch) Kept() uint64 { return a.info().kept }
+
+// CompactRegs lists the registers whose places a [Rule] holds without a [Row],
+// in the order of Rule.Saved.
+func (a Arch) CompactRegs() [NumCompact]uint8 { return a.info().compact }
+
+// CallLen gives how far before a return address the lookup of its call may be
+// made: one byte on x86-64, one instruction on arm64. Any address inside of the
+// call instruction serves.
+func (a Arch) CallLen() uint64 {
+	if a == AArch64 {
+		return 4
+	}
+	return 1
+}

@@ -1,0 +1,72 @@
+package frames
+
+// Query asks a [RuleSource] for a rule.
+type Query struct {
+	// PC is the program counter as an address of the module's own file (run
+	// time address less Module.Bias). For a caller it is the return address.
+	PC Addr
+	// Caller: PC is a return address, so that the instruction that the thread
+	// is at is the call before it. Look up Lookup().
+	Caller bool
+	// SPOnly: only the stack pointer is known (the thread was peeked at); a
+	// rule whose CFA is relative to another register is of no use.
+	SPOnly bool
+}
+
+// Lookup gives the address by which tables are searched: PC for the innermost
+// frame, an address inside of the call instruction for a caller.
+func (q Query) Lookup(arch Arch) Addr {
+	if q.Caller {
+		return q.PC - arch.CallLen()
+	}
+	return q.PC
+}
+
+// RuleSource gives rules for the code of one module. Methods are called by one
+// goroutine at a time.
+type RuleSource interface {
+	// Rule gives the rule that holds at q, and its row when the rule does not
+	// hold all of it; false if the source knows none.
+	Rule(q Query) (Rule, *Row, bool)
+}
+
+// Call is what a [CallSites] found before a return address.
+type Call struct {
+	// Target is the address, in the module's own terms, that a direct call
+	// goes to. It can lie outside of the module.
+	Target Addr
+	// Direct: Target is known.
+	Direct bool
+}
+
+// CallSites tells about the calls in a module's code. It is what makes a word on
+// the stack believable as a return address.
+type CallSites interface {
+	// CallBefore reports whether a call instruction ends at ret (module's own
+	// address), and what it calls.
+	CallBefore(ret Addr) (Call, bool)
+	// FuncStart gives the first address of the function that pc is in, where
+	// something (symbols, call frame information) tells.
+	FuncStart(pc Addr) (Addr, bool)
+}
+
+// Module is one executable mapping of a process: a run of addresses whose code
+// comes from one file, from the kernel (vDSO) or from a JIT compiler.
+type Module struct {
+	// Start and End delimit the mapping's addresses, End excluded.
+	Start, End Addr
+	// Bias is what to subtract from a run-time address to get the module's own
+	// (the ELF file's) address. It wraps around.
+	Bias Addr
+	// Name is the file's path, or a name in square brackets.
+	Name string
+	// BuildID is the file's GNU build id in hex, empty if it has none.
+	BuildID string
+	// Sources are asked for a rule in this order.
+	Sources []RuleSource
+	// Calls validates return addresses; nil where the code cannot be read.
+	Calls CallSites
+	// Data is whatever the owner attaches (symbols, the file); the walker does
+	// not look at it.
+	Data any
+}

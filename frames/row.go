@@ -1,0 +1,121 @@
+package frames
+
+// PlaceKind says where a caller's register is to be found (DWARF 5 §6.4.1).
+type PlaceKind uint8
+
+// The kinds of [Place].
+const (
+	PlaceSame      PlaceKind = iota // still in the register
+	PlaceUndefined                  // cannot be recovered
+	PlaceOffset                     // in memory at CFA + Off
+	PlaceValOffset                  // the value CFA + Off itself
+	PlaceReg                        // in the register Reg
+	PlaceExpr                       // in memory at the address that Expr gives
+	PlaceValExpr                    // the value that Expr gives
+	PlaceRegOffset                  // in memory at the register Reg + Off
+)
+
+// Place tells where one of the caller's registers is.
+type Place struct {
+	Expr Expr
+	Off  int64
+	Kind PlaceKind
+	Reg  uint8
+}
+
+// Row is a rule in full, for what a [Rule] cannot hold: expressions, places far
+// from the CFA, rare registers.
+type Row struct {
+	// CFAExpr gives the CFA where it is not a register plus an offset.
+	CFAExpr Expr
+	// CFAOff and CFAReg give it otherwise.
+	CFAOff int64
+	// CFADeref: the CFA is the word in memory at CFAReg + CFAOff.
+	CFADeref bool
+	CFAReg   uint8
+	// RA is where the return address is.
+	RA Place
+	// Regs are the places of the registers by DWARF number.
+	Regs [NumRegs]Place
+}
+
+// Expr computes a value from a register set and memory: a DWARF expression, or
+// any rule that a source keeps as code.
+type Expr interface {
+	// Eval gives the value; false if it cannot be computed. cfa is the frame's
+	// CFA, which expressions for registers find on their stack (DWARF 5
+	// §6.4.2.2); for an expression that gives the CFA itself it is 0.
+	Eval(regs *Regs, mem Memory, cfa uint64) (uint64, bool)
+}
+
+// Rule gives the compact form of a row, or a rule that must keep its Row; the
+// second result says whether the row is still needed.
+func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
+	r := Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
+	if row.CFAExpr != nil || row.CFADeref || int64(r.CFAOff) != row.CFAOff || !row.fits(arch, &r) {
+		r.Saved = [NumCompact]uint8{}
+		r.Flags &^= FlagLeafRA
+		return r, true
+	}
+	return r, false
+}
+
+// fits fills in r.Saved and reports whether it could hold everything that the
+// walk needs: all registers that a callee keeps, and the return address.
+func (row *Row) fits(arch Arch, r *Rule) bool {
+	info := arch.info()
+	if r.Flags&FlagSignal != 0 || !row.raFits(info, r) {
+		return false
+	}
+	left := info.kept
+	if !info.raOnStack {
+		left |= 1 << info.ra
+	}
+	for i, reg := range info.compact {
+		if reg == NoReg {
+			continue
+		}
+		left &^= 1 << reg
+		if reg == info.ra {
+			continue // raFits placed it
+		}
+		switch p := row.Regs[reg]; p.Kind {
+		case PlaceSame:
+		case PlaceOffset:
+			u, ok := SavedUnits(p.Off)
+			if !ok {
+				return false
+			}
+			r.Saved[i] = u
+		default:
+			return false
+		}
+	}
+	for reg := range uint8(NumRegs) {
+		if left&(1<<reg) != 0 && row.Regs[reg].Kind != PlaceSame {
+			return false
+		}
+	}
+	return true
+}
+
+// raFits places the return address in r; false if only a Row can hold it.
+func (row *Row) raFits(info *archInfo, r *Rule) bool {
+	if info.raOnStack {
+		return row.RA.Kind == PlaceOffset && row.RA.Off == -8
+	}
+	switch row.RA.Kind {
+	case PlaceSame:
+		r.Flags |= FlagLeafRA
+		return true
+	case PlaceOffset:
+		for i, reg := range info.compact {
+			if reg == info.ra {
+				u, ok := SavedUnits(row.RA.Off)
+				r.Saved[i] = u
+				return ok
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,86 @@
+package frames
+
+// scanWords bounds the scan: a frame larger than this (8 KiB) is not guessed at.
+const scanWords = 1024
+
+// scan finds a caller where no source has a rule: by the frame pointer if the
+// words that it points to hold together, else by the first word on the stack
+// that follows a call of this function.
+func (w *Walker) scan() StopReason {
+	if w.cur.mod == nil && w.depth > 2 {
+		// A return address into nowhere: what led here was wrong or the code
+		// is gone; whatever the stack holds beyond proves nothing.
+		return StopNoRule
+	}
+	start, known := w.space.funcStart(w.frame.Lookup(w.regs.Arch))
+	if w.tryFramePointer(start, known) {
+		return w.commit(&Rule{Method: MethodFP})
+	}
+	sp := w.regs.SP()
+	if !w.regs.Arch.info().raOnStack {
+		return StopNoRule
+	}
+	for i := range uint64(scanWords) {
+		at := sp + 8*i
+		v, ok := w.mem.Word(at)
+		if !ok {
+			if w.mem.Cut(at) {
+				return StopStackCut
+			}
+			break
+		}
+		if w.calls(v, start, known) {
+			w.take(v, at+8)
+			return w.commit(&Rule{Method: MethodScan})
+		}
+	}
+	return StopNoRule
+}
+
+// calls reports whether v is a return address from a call that can have led to
+// the function at start.
+func (w *Walker) calls(v, start Addr, known bool) bool {
+	if v < 4096 {
+		return false
+	}
+	call, ok := w.space.callBefore(v)
+	if !ok {
+		return false
+	}
+	return !known || !call.Direct || call.Target == start
+}
+
+// tryFramePointer believes the frame pointer where it points into the stack, the
+// word above it follows a call of this very function (or an indirect call), and
+// the word at it leads further out or ends the chain.
+func (w *Walker) tryFramePointer(start Addr, known bool) bool {
+	info := w.regs.Arch.info()
+	fp, ok := w.regs.Get(info.fp)
+	if !ok || fp < w.regs.SP() || fp%8 != 0 {
+		return false
+	}
+	outer, ok := w.mem.Word(fp)
+	if !ok || outer != 0 && outer <= fp {
+		return false
+	}
+	ra, ok := w.mem.Word(fp + 8)
+	if ra &^= w.regs.PACMask; !ok || !w.calls(ra, start, known) {
+		return false
+	}
+	w.take(ra, fp+16)
+	w.next.Set(info.fp, outer)
+	return true
+}
+
+// take sets the caller's registers when only its pc and sp are known. The frame
+// pointer is kept where it still points into the caller's part of the stack.
+func (w *Walker) take(pc, sp Addr) {
+	info := w.regs.Arch.info()
+	w.next = w.regs
+	w.next.Known = 0
+	if fp, ok := w.regs.Get(info.fp); ok && fp >= sp {
+		w.next.Set(info.fp, fp)
+	}
+	w.next.PC = pc
+	w.next.Set(info.sp, sp)
+}
