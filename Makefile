@@ -1,0 +1,78 @@
+# make help lists the targets. What the tests need beyond Go, make and a C compiler is installed by
+# scripts/setup-tests.sh (as root), which ends at once when all is there.
+
+GO        ?= go
+# The race detector and the cgo resolver are not needed in the product: one static binary.
+BUILD     := CGO_ENABLED=0 $(GO) build -trimpath
+BIN       := bin/prywalk
+LINT      := $(GO) tool -modfile=tools/go.mod golangci-lint
+CHECK     := $(GO) tool -modfile=tools/go.mod staticcheck
+# Packages of tests run side by side; two real programs under load at a time are enough for two processors.
+TESTFLAGS ?= -timeout 20m -p 2
+FUZZTIME  ?= 10s
+BENCHTIME ?= 200ms
+
+.PHONY: all build setup test vet-arches test-race bench lint fmt demo fuzz clean help
+
+all: build
+
+## build: compile bin/prywalk
+build: $(BIN)
+
+# Go decides itself what is out of date.
+.PHONY: $(BIN)
+$(BIN):
+	$(BUILD) -o $@ ./cmd/prywalk
+
+## setup: install what the tests need (as root; Debian)
+setup:
+	@sh scripts/setup-tests.sh
+
+## test: all tests, and compile and vet for arm64 too
+test: setup vet-arches
+	$(GO) test $(TESTFLAGS) ./...
+
+vet-arches:
+	GOARCH=amd64 $(GO) vet ./...
+	GOARCH=arm64 $(GO) build ./...
+	GOARCH=arm64 $(GO) vet ./...
+
+## test-race: the tests under the race detector, without those of real programs
+test-race: setup
+	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) ./...
+
+## bench: every Go benchmark, briefly (some minutes)
+bench: setup
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 10m -p 1 ./...
+
+## lint: formatting, vet for both architectures, staticcheck, golangci-lint
+lint: vet-arches
+	@unformatted=$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 -r gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
+	$(CHECK) ./...
+	$(LINT) run ./...
+
+## fmt: format all Go files
+fmt:
+	git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 -r gofmt -w
+
+## demo: record a built-in workload and print its report
+demo: build
+	$(BIN) demo
+
+## fuzz: each fuzz test for FUZZTIME (10s)
+fuzz:
+	@set -e; $(GO) list -f '{{.ImportPath}}' ./... | while read -r pkg; do \
+		$(GO) test -list '^Fuzz' "$$pkg" </dev/null | grep '^Fuzz' | while read -r name; do \
+			echo "$$pkg $$name"; \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null || exit 1; \
+		done || exit 1; \
+	done
+
+## clean: remove what was built here
+clean:
+	rm -rf bin
+
+## help: this list
+help:
+	@sed -n 's/^## /  /p' $(MAKEFILE_LIST)

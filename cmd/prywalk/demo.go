@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/demo"
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/ptrace"
+	"prywalk/report"
+)
+
+// demoFlags are what the command line of demo says.
+type demoFlags struct {
+	dir      string
+	duration seconds
+}
+
+func newDemo() *cobra.Command {
+	f := &demoFlags{duration: seconds(3 * time.Second)}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "record a built-in workload and show its report",
+		Long: `  prywalk demo
+
+Starts a small multi-threaded service, records it for some seconds, prints the
+report, and writes the recording and a page with a flame graph. It needs no set-up
+and no rights: the service is prywalk's own child.`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return f.run() },
+	}
+	cmd.Flags().StringVarP(&f.dir, "output", "o", ".", "directory for prywalk-demo.pb.gz and prywalk-demo.html")
+	cmd.Flags().VarP(&f.duration, "duration", "d", "how long to record")
+	return cmd
+}
+
+// newWorkload is the command that the demo starts.
+func newWorkload() *cobra.Command {
+	return &cobra.Command{
+		Use:    "demo-workload",
+		Hidden: true,
+		Args:   noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+			defer stop()
+			ctx, cancel := context.WithTimeout(ctx, time.Hour) // it never outlives a forgotten demo for long
+			defer cancel()
+			demo.Run(ctx)
+			return nil
+		},
+	}
+}
+
+func (f *demoFlags) run() error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
+	}
+	path := filepath.Join(f.dir, "prywalk-demo.pb.gz")
+	fmt.Fprintf(os.Stderr, "prywalk: recording a built-in service with 12 threads for %s\n", time.Duration(f.duration))
+	if err := f.record(self, path); err != nil {
+		return err
+	}
+	return f.show(path)
+}
+
+// record launches the workload and records it.
+func (f *demoFlags) record(self, path string) error {
+	r := &recording{
+		opts:  sampler.Options{Freq: 199},
+		flags: &recordFlags{output: path, duration: f.duration},
+	}
+	if err := r.setOutput(0); err != nil {
+		return err
+	}
+	l, err := ptrace.Launch(ptrace.Command{Args: []string{self, "demo-workload"}})
+	if err != nil {
+		return err
+	}
+	if err := l.Release(); err != nil {
+		return err
+	}
+	defer func() {
+		_ = l.Signal(unix.SIGKILL) // it may have ended
+		_, _ = l.Wait()
+	}()
+	r.pids = []int{l.PID}
+	return r.attach()
+}
+
+// show prints the report and writes the page.
+func (f *demoFlags) show(path string) error {
+	p, err := readProfile(path)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(os.Stdout)
+	o := report.Options{N: 15, Color: useColor(os.Stdout), Width: terminalWidth(os.Stdout)}
+	if err := report.Table(out, p, o); err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	page := filepath.Join(f.dir, "prywalk-demo.html")
+	err = profile.WriteFileAtomic(page, func(w io.Writer) error { return report.HTML(w, p, report.Options{}) })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "prywalk: flame graph in %s, recording in %s\n", page, path)
+	return nil
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"prywalk/internal/doctor"
+)
+
+func newDoctor() *cobra.Command {
+	var pid int
+	cmd := &cobra.Command{
+		Use:   "doctor [-p PID]",
+		Short: "what this kernel, user and target allow, and the remedy for what is missing",
+		Long: `  prywalk doctor
+  prywalk doctor -p 4711
+
+Checks what prywalk needs of the kernel, of this user's rights, and of a process, and
+names for each thing that is missing the smallest remedy.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("pid") && pid <= 0 {
+				return usageError("-p %d: give a process number", pid)
+			}
+			found := doctor.Check(pid)
+			if err := doctor.Write(os.Stdout, found, useColor(os.Stdout)); err != nil {
+				return err
+			}
+			if doctor.Worst(found) == doctor.Fail {
+				return &exitError{exitFailed, fmt.Errorf("something that is needed is missing; see the remedies above")}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVarP(&pid, "pid", "p", 0, "a process to check as well")
+	return cmd
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"prywalk/internal/dump"
+	"prywalk/internal/target"
+)
+
+// dumpFlags are what the command line of dump says.
+type dumpFlags struct {
+	pids     pidList
+	json     bool
+	maxDepth int
+	readOnly bool
+}
+
+func newDump() *cobra.Command {
+	f := &dumpFlags{}
+	cmd := &cobra.Command{
+		Use:   "dump -p PID",
+		Short: "print the stacks of all threads, once",
+		Long: `  prywalk dump -p 4711
+  prywalk dump -p 4711 --json | jq '.threads[].wait'
+
+Looks at every thread once and prints the stacks: a sleeping thread is not touched, a
+running one is stopped for some tens of microseconds, a stopped one stays stopped.`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return f.run() },
+	}
+	fl := cmd.Flags()
+	fl.VarP(&f.pids, "pid", "p", "processes to look at, separated by commas; repeatable")
+	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
+	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
+	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
+	fl.SortFlags = false
+	return cmd
+}
+
+// run dumps each process; the first failure decides the exit code, and the others
+// are still dumped.
+func (f *dumpFlags) run() error {
+	if len(f.pids) == 0 {
+		return usageError("nothing to look at: give -p PID")
+	}
+	if f.maxDepth < 0 {
+		return usageError("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
+	}
+	out := bufio.NewWriter(os.Stdout)
+	var errs []error
+	for _, pid := range f.pids {
+		p, err := f.look(pid)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if f.json {
+			err = json.NewEncoder(out).Encode(p)
+		} else {
+			err = dump.Text(out, p)
+		}
+		if err == nil {
+			err = out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// look dumps one process.
+func (f *dumpFlags) look(pid int) (*dump.Process, error) {
+	t, err := target.Open(pid)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	depth := f.maxDepth
+	if depth == 0 {
+		depth = -1 // no limit
+	}
+	p, err := dump.Look(t, dump.Options{MaxDepth: depth, ReadOnly: f.readOnly})
+	if err != nil {
+		return nil, err
+	}
+	for reason, n := range p.Failed {
+		fmt.Fprintf(os.Stderr, "prywalk: %d threads of process %d could not be looked at: %s\n", n, pid, reason)
+	}
+	if len(p.Threads) == 0 {
+		return nil, &exitError{exitNoSamples, fmt.Errorf("process %d: no thread could be looked at%s; prywalk doctor -p %d names the cause",
+			pid, reasons(p.Failed), pid)}
+	}
+	return p, nil
+}

@@ -1,0 +1,124 @@
+// Command prywalk samples the call stacks of other processes from outside, and
+// shows what they do. See the README, or run prywalk help.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"prywalk/internal/target"
+	"prywalk/ptrace"
+)
+
+// Exit codes. A launched command's own status comes before them.
+const (
+	exitOK         = 0
+	exitFailed     = 1
+	exitUsage      = 2
+	exitDenied     = 3
+	exitNoSamples  = 4
+	exitOwnFailure = 125 // of record -- COMMAND, when prywalk itself failed
+)
+
+// exitError is an error that decides the exit code. With a nil err nothing is
+// printed.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError makes an error that exits with 2.
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+// run executes a command line and gives the exit code.
+func run(args []string) int {
+	root := newRoot()
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return exitOK
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(os.Stderr, "prywalk:", oneLine(text))
+	}
+	return exitCode(err)
+}
+
+// exitCode gives the code that an error stands for.
+func exitCode(err error) int {
+	var e *exitError
+	var exec *ptrace.ExecError
+	switch {
+	case errors.As(err, &e):
+		return e.code
+	case errors.As(err, &exec):
+		return exec.ExitCode()
+	case errors.Is(err, target.ErrDenied), errors.Is(err, ptrace.ErrDenied), errors.Is(err, os.ErrPermission):
+		return exitDenied
+	}
+	return exitFailed
+}
+
+// oneLine joins the lines of a message: an error is one line.
+func oneLine(s string) string {
+	out := []byte(s)
+	for i, c := range out {
+		if c == '\n' {
+			out[i] = ' '
+		}
+	}
+	return string(out)
+}
+
+// newRoot builds the command tree.
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "prywalk",
+		Short: "sampling profiler and stack walker that looks at processes from outside",
+		Long: `  prywalk record -p 4711 -d 10s && prywalk report
+  prywalk dump -p 4711
+
+prywalk reads the call stacks of every thread of a process, running or waiting,
+from outside: nothing is loaded into it, it needs no restart, no agent and no frame
+pointers. A running thread is stopped for some tens of microseconds; a sleeping one
+is not touched.`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("unknown command %q; prywalk --help lists the commands", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmd.Help(); err != nil {
+				return err
+			}
+			return &exitError{code: exitUsage}
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError("%v; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(newRecord(), newReport(), newDump(), newDoctor(), newDemo(), newWorkload(), newVersion())
+	return root
+}

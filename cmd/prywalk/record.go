@@ -1,0 +1,103 @@
+package main
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prywalk/internal/sampler"
+)
+
+const (
+	minFreq = sampler.MinFreq
+	maxFreq = sampler.MaxFreq
+)
+
+// recordFlags are what the command line of record says.
+type recordFlags struct {
+	pids        pidList
+	freq        frequency
+	duration    seconds
+	output      string
+	children    bool
+	maxOverhead share
+	maxPause    seconds
+	readOnly    bool
+	threads     string
+	maxDepth    int
+	aggregate   bool
+	stats       string
+	stacks      bool
+}
+
+func newRecord() *cobra.Command {
+	f := &recordFlags{freq: sampler.DefaultFreq}
+	cmd := &cobra.Command{
+		Use:   "record {-p PID | -- COMMAND [ARG…]}",
+		Short: "sample processes into a recording",
+		Long: `  prywalk record -p 4711 -d 10s
+  prywalk record -F 199 -o build.pb.gz -- make -j4
+
+Samples the stacks of all threads until the duration is over, Ctrl-C, or the end of
+the target, and writes a recording that prywalk report and go tool pprof open.
+Running threads are stopped for some tens of microseconds at each tick, sleeping
+threads never.
+
+Ctrl-C stops and writes; a second one leaves at once. SIGUSR1 writes what there is
+so far. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no
+samples; with a command, the command's own status.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.VarP(&f.pids, "pid", "p", "processes to look at, separated by commas; repeatable")
+	fl.VarP(&f.freq, "freq", "F", "ticks a second")
+	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
+	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
+	fl.StringVarP(&f.output, "output", "o", "prywalk.pb.gz", "the recording; - is stdout; %p the pid, %t the time")
+	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts (on for a command)")
+	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share, such as 2%")
+	fl.Var(&f.maxPause, "max-pause", "begin no freeze that is expected to be longer, such as 100us")
+	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
+	fl.StringVar(&f.threads, "threads", "", "only threads whose name matches this regular expression")
+	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack")
+	fl.BoolVar(&f.aggregate, "aggregate", false, "do not keep time: a smaller recording")
+	fl.StringVar(&f.stats, "stats", "", "write what the run did to this file, as JSON")
+	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "ignored: stacks are always on")
+	fl.SortFlags = false
+	return cmd
+}
+
+// run checks the flags and records.
+func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
+	launch := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
+	switch {
+	case len(f.pids) > 0 && launch:
+		return usageError("give either -p or a command, not both")
+	case len(f.pids) == 0 && len(args) == 0:
+		return usageError("nothing to record: give -p PID, or a command after --")
+	case launch && f.output == "-":
+		return usageError("-o - cannot be used with a command, whose own output goes to stdout; give a file")
+	case f.maxDepth < 1:
+		return usageError("--max-depth %d: give at least 1", f.maxDepth)
+	}
+	o := sampler.Options{
+		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,
+		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead),
+		Children: f.children || launch && !cmd.Flags().Changed("children"),
+	}
+	if f.threads != "" {
+		re, err := regexp.Compile(f.threads)
+		if err != nil {
+			return usageError("--threads: %v", err)
+		}
+		o.Threads = re
+	}
+	r := &recording{opts: o, flags: f, pids: f.pids}
+	if launch {
+		return r.command(args)
+	}
+	return r.attach()
+}

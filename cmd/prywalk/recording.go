@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/internal/symbols"
+	"prywalk/internal/target"
+	"prywalk/ptrace"
+)
+
+// checkpointEvery is the time between two writings of the recording while it runs.
+const checkpointEvery = 10 * time.Second
+
+// recording is one run of record, from the processes to the file.
+type recording struct {
+	opts  sampler.Options
+	flags *recordFlags
+	pids  []int
+
+	path    string
+	images  *target.ImageCache
+	builder *profile.Builder
+	names   *resolver
+	sampler *sampler.Sampler
+	stats   sampler.Stats
+	saveErr error
+	quiet   bool
+}
+
+// attach records running processes.
+func (r *recording) attach() error {
+	if err := r.setOutput(r.pids[0]); err != nil {
+		return err
+	}
+	procs, err := r.open(r.pids)
+	if err != nil {
+		return err
+	}
+	r.prepare(procs)
+	defer r.close()
+	ctx, stop := r.signals()
+	defer stop()
+	r.sample(ctx)
+	if err := r.write(); err != nil {
+		return err
+	}
+	return r.verdict()
+}
+
+// command launches a command and records it; the error carries its exit status.
+func (r *recording) command(args []string) error {
+	if err := r.setOutput(os.Getpid()); err != nil {
+		return r.own(err)
+	}
+	l, err := ptrace.Launch(ptrace.Command{Args: args})
+	if err != nil {
+		return err
+	}
+	r.path = expand(r.flags.output, l.PID)
+	if err := l.Release(); err != nil {
+		return err
+	}
+	ctx, stop := r.signals()
+	defer stop()
+	if procs, err := r.open([]int{l.PID}); err == nil {
+		r.prepare(procs)
+		defer r.close()
+		r.sample(ctx)
+		if err := r.write(); err != nil {
+			r.wait(l)
+			return r.own(err)
+		}
+		if r.stats.Samples > 0 {
+			_ = r.verdict()
+		}
+	} else if !errors.Is(err, target.ErrNotFound) && !errors.Is(err, target.ErrZombie) {
+		fmt.Fprintln(os.Stderr, "prywalk:", err)
+	} else {
+		r.prepare(nil) // it ended before the first look: an empty recording
+		if err := r.write(); err != nil {
+			return r.own(err)
+		}
+	}
+	return r.wait(l)
+}
+
+// own marks a failure of prywalk itself where a command's status is expected.
+func (r *recording) own(err error) error {
+	var e *exitError
+	if errors.As(err, &e) && e.code == exitUsage {
+		return err
+	}
+	return &exitError{exitOwnFailure, err}
+}
+
+// wait waits for the command and gives its status as an error.
+func (r *recording) wait(l *ptrace.Launched) error {
+	st, err := l.Wait()
+	if err != nil {
+		return r.own(err)
+	}
+	code := st.ExitStatus()
+	if st.Signaled() {
+		code = 128 + int(st.Signal())
+	}
+	if code != 0 {
+		return &exitError{code: code}
+	}
+	if r.stats.Samples == 0 {
+		return r.verdict()
+	}
+	return nil
+}
+
+// open opens the processes; one that cannot be opened ends the recording before it
+// began, so that nobody takes a part for the whole.
+func (r *recording) open(pids []int) ([]*target.Process, error) {
+	_, _ = procmem.RaiseFileLimit() // without it files are opened anew for each look
+	r.images = target.NewImageCache(0)
+	var procs []*target.Process
+	for _, pid := range pids {
+		p, err := r.images.Open(pid)
+		if err != nil {
+			for _, p := range procs {
+				p.Close()
+			}
+			r.images.Close()
+			return nil, err
+		}
+		procs = append(procs, p)
+	}
+	return procs, nil
+}
+
+// prepare sets up the parts for a run.
+func (r *recording) prepare(procs []*target.Process) {
+	r.builder = profile.NewBuilder(profile.Meta{
+		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.flags.aggregate,
+	})
+	r.names = newResolver()
+	r.opts.Checkpoint = r.checkpoint
+	if r.path != "-" {
+		r.opts.CheckpointEvery = checkpointEvery
+	}
+	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)
+	if len(procs) > 0 {
+		if m := procs[0].Main(); m != nil {
+			r.builder.SetMain(r.sampler.ModuleInfo(procs[0], m))
+		}
+	}
+}
+
+func (r *recording) close() {
+	_ = r.names.Close()
+	_ = r.sampler.Close()
+	_ = r.images.Close()
+}
+
+// sample runs the sampler for as long as is asked for.
+func (r *recording) sample(ctx context.Context) {
+	if d := time.Duration(r.flags.duration); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	p := startProgress(r.sampler)
+	r.stats = r.sampler.Run(ctx)
+	p.stop()
+	r.builder.SetEnd(time.Now())
+}
+
+// checkpoint writes what there is so far. A failure is told in the end.
+func (r *recording) checkpoint() {
+	if r.path == "-" {
+		return
+	}
+	r.builder.SetComments("checkpoint: the recording was not finished")
+	if err := r.builder.WriteFile(r.path, r.names); err != nil && r.saveErr == nil {
+		r.saveErr = err
+		fmt.Fprintln(os.Stderr, "prywalk:", err)
+	}
+}
+
+// write writes the recording and the statistics.
+func (r *recording) write() error {
+	r.builder.SetComments(accounting(&r.stats))
+	r.names.Refresh()
+	var err error
+	if r.path == "-" {
+		err = r.builder.Write(os.Stdout, r.names)
+	} else {
+		err = r.builder.WriteFile(r.path, r.names)
+	}
+	if err != nil {
+		return err
+	}
+	if r.flags.stats != "" {
+		return profile.WriteFileAtomic(r.flags.stats, func(w io.Writer) error { return writeStats(w, &r.stats) })
+	}
+	return nil
+}
+
+// verdict prints the closing line; no samples are an error.
+func (r *recording) verdict() error {
+	if r.stats.Samples == 0 {
+		return noSamples(&r.stats)
+	}
+	if !r.quiet {
+		fmt.Fprintln(os.Stderr, "prywalk:", closing(&r.stats, r.path))
+	}
+	return nil
+}
+
+// setOutput finds the output path and checks that it can be written, before
+// anything is looked at.
+func (r *recording) setOutput(pid int) error {
+	r.path = expand(r.flags.output, pid)
+	if r.path == "-" {
+		return nil
+	}
+	for _, path := range []string{r.path, r.flags.stats} {
+		if path == "" || !profile.Replaceable(path) {
+			continue
+		}
+		dir := filepath.Dir(path)
+		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+			return fmt.Errorf("cannot write %s: %w; give another place with -o", path, &os.PathError{Op: "access", Path: dir, Err: err})
+		}
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			return fmt.Errorf("cannot write %s: it is a directory; give a file name with -o", path)
+		}
+	}
+	return nil
+}
+
+// expand replaces %p by the pid and %t by the time.
+func expand(path string, pid int) string {
+	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", time.Now().Format("20060102-150405"), "%%", "%").Replace(path)
+}
+
+// resolver gives the recording its names.
+type resolver struct {
+	*symbols.Namer
+	buf []symbols.Frame
+}
+
+func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
+
+// Resolve implements profile.Resolver.
+func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+	mod, ok := m.Data.(sampler.ModuleRef)
+	if !ok {
+		return nil
+	}
+	r.buf = r.Frames(mod.Module, mod.PID, addr, r.buf[:0])
+	out := make([]profile.Frame, len(r.buf))
+	for i, f := range r.buf {
+		out[i] = profile.Frame(f)
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package dwarfunwind
+
+import (
+	"slices"
+
+	"prywalk/frames"
+)
+
+// maxCIEs bounds the decoded CIEs that are kept; programs have tens.
+const maxCIEs = 256
+
+// cie is a decoded common information entry.
+type cie struct {
+	ok        bool
+	signal    bool // augmentation S: the FDEs are of signal trampolines
+	augmented bool // augmentation z: FDEs have a length of extra data
+	fdeEnc    uint8
+	addrSize  uint8
+	segSize   uint8
+	codeAlign uint64
+	dataAlign int64
+	ra        uint64 // column of the return address
+	limit     uint64 // columns from here on are not followed
+	init      state
+	exprs     [][]byte // expressions that init refers to
+}
+
+// cieAt gives the CIE at off, nil if it is none or cannot be understood.
+func (t *Table) cieAt(s *frameSection, off uint64) *cie {
+	if s.last != nil && s.at == off {
+		return s.last
+	}
+	c := s.cies[off]
+	if c == nil {
+		if s.cies == nil || len(s.cies) >= maxCIEs {
+			s.cies = make(map[uint64]*cie)
+		}
+		c = t.decodeCIE(s, off)
+		s.cies[off] = c
+	}
+	if !c.ok {
+		return nil
+	}
+	s.last, s.at = c, off
+	return c
+}
+
+func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
+	c := &cie{limit: columns(t.arch), init: state{cfaExpr: noExpr, cfaReg: frames.NoReg}}
+	e := s.entry(off)
+	if e.kind != kindCIE || len(e.data) > maxCIE {
+		return c
+	}
+	cur := &cursor{b: e.data, pos: e.body}
+	if !c.header(cur, s, off) {
+		return c
+	}
+	t.m.reset(c)
+	if !t.m.run(c, cur, s, off, 0, ^uint64(0)) {
+		return c
+	}
+	c.init = t.m.state
+	for _, x := range t.m.exprs {
+		c.exprs = append(c.exprs, slices.Clone(x))
+	}
+	c.ok = true
+	return c
+}
+
+// columns gives how many registers, by DWARF number, rules are kept for. Vector
+// registers come after them.
+func columns(arch frames.Arch) uint64 {
+	if arch == frames.X86_64 {
+		return uint64(frames.X86RA) + 1
+	}
+	return frames.NumRegs
+}
+
+// header decodes what precedes the initial instructions (DWARF 5 §6.4.1; for the
+// version of .debug_frame, §7.24: 1, 3 and 4).
+func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
+	version := cur.u8()
+	aug := cur.cstring()
+	if version != 1 && (version < 3 || version > 5) {
+		return false
+	}
+	c.addrSize = 8
+	if string(aug) == "eh" {
+		cur.take(8) // a pointer that GCC 2 wrote
+		aug = nil
+	}
+	if version >= 4 {
+		c.addrSize, c.segSize = cur.u8(), cur.u8()
+	}
+	c.codeAlign, c.dataAlign = cur.uleb(), cur.sleb()
+	if version == 1 {
+		c.ra = uint64(cur.u8())
+	} else {
+		c.ra = cur.uleb()
+	}
+	if cur.bad || c.addrSize != 8 && c.addrSize != 4 || c.segSize > 8 {
+		return false
+	}
+	return c.augmentation(cur, aug, s, off)
+}
+
+// augmentation decodes the data that the augmentation string announces (LSB 5.0
+// §10.6.1.1.1). With z its length is known, so that unknown letters end the
+// decoding and not the CIE.
+func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64) bool {
+	if len(aug) == 0 {
+		return true
+	}
+	if aug[0] != 'z' {
+		return false
+	}
+	c.augmented = true
+	data := cur.block()
+	end := cur.pos
+	sub := &cursor{b: cur.b[:end], pos: end - len(data)}
+	for _, letter := range aug[1:] {
+		switch letter {
+		case 'R':
+			c.fdeEnc = sub.u8()
+		case 'P':
+			sub.number(sub.u8(), c.addrSize)
+		case 'L':
+			sub.u8()
+		case 'S':
+			c.signal = true
+		case 'B', 'G': // AArch64: key B signs pointers; tagged stack
+		default:
+			return !cur.bad && !sub.bad
+		}
+	}
+	return !cur.bad && !sub.bad
+}
+
+// slot gives the place in a state of a register's rule, -1 for one that is not
+// followed.
+func (c *cie) slot(reg uint64) int {
+	switch {
+	case reg < c.limit:
+		return int(reg)
+	case reg == c.ra:
+		return raSlot
+	}
+	return -1
+}

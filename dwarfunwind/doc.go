@@ -1,0 +1,33 @@
+// Package dwarfunwind turns call frame information into rules of package frames.
+//
+// # Algorithm
+//
+// Compilers describe, for every instruction, where the caller's registers are
+// (DWARF 5 §6.4; the variant in .eh_frame: Linux Standard Base 5.0, chapter 10).
+// A lookup bisects the sorted table in .eh_frame_hdr, decodes the one frame
+// description entry (FDE) that it leads to, and runs the CFA program of its
+// common information entry (CIE) and its own up to the wanted address. Nothing is
+// parsed ahead. Sections without such a table (.debug_frame, some static
+// executables) get a sorted index of their FDEs the first time that it is needed.
+//
+// The row that results is packed into a 16-byte [frames.Rule] where it fits;
+// such a lookup allocates nothing. Decoded CIEs are kept, with the registers that
+// their initial instructions leave.
+//
+// # Expressions
+//
+// Expressions that compute a register plus an offset, or the word in memory there,
+// are recognised by running them on symbols in place of numbers. That covers the PLT
+// (whose expression only asks where in its 16 bytes the program counter is) and
+// signal frames. The others are kept, and evaluated when the rule is applied. The
+// evaluator is this package's own: the one in delve's op package starts with an
+// empty stack, where §6.4.2.2 wants the CFA on it, panics on an empty stack,
+// allocates at each step, and allocates as much as DW_OP_implicit_value claims,
+// which no recover can catch. The tests compare the two where both apply.
+//
+// # Input is hostile
+//
+// Every length is checked; an FDE and its program have a maximal size, and so
+// have the stack of remembered rows, the steps of an expression, the CIEs kept
+// and the index. A damaged entry gives no rule.
+package dwarfunwind

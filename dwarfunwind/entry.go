@@ -1,0 +1,98 @@
+package dwarfunwind
+
+const (
+	// maxEntry bounds an FDE in bytes, and with it the time of one lookup. The
+	// largest seen, of generated code, have tens of thousands.
+	maxEntry = 1 << 20
+	// maxCIE bounds a CIE, of which a hostile section can make every FDE use
+	// another; compilers write less than 50 bytes.
+	maxCIE = 1 << 10
+)
+
+// frameSection is .eh_frame or .debug_frame.
+type frameSection struct {
+	Section
+	eh    bool
+	bases bases
+	cies  map[uint64]*cie
+	last  *cie // the CIE that was used last, and where it is
+	at    uint64
+}
+
+// entry is a CIE or FDE as it stands in the section (DWARF 5 §6.4.1).
+type entry struct {
+	data []byte // the whole entry, with its length
+	body int    // where what follows the CIE id or pointer starts in data
+	off  uint64 // offset of the entry in the section
+	next uint64 // offset of the entry after it
+	cie  uint64 // offset of the FDE's CIE
+	kind entryKind
+}
+
+type entryKind uint8
+
+const (
+	kindBad entryKind = iota
+	kindEnd           // a length of zero: in .eh_frame, the end
+	kindCIE
+	kindFDE
+)
+
+// entry reads the entry at off.
+func (s *frameSection) entry(off uint64) (e entry) {
+	c := cursor{b: s.head(off)}
+	e.off = off
+	n, wide := uint64(c.u32()), false
+	if n == 0xffffffff {
+		n, wide = c.u64(), true
+	}
+	if c.bad {
+		return e
+	}
+	e.next = off + uint64(c.pos) + n
+	if n == 0 {
+		e.kind = kindEnd
+		return e
+	}
+	if n > maxEntry || e.next > s.Size {
+		return e
+	}
+	s.identify(&e, &c, wide)
+	if e.data = c.b; e.next-off <= uint64(len(c.b)) {
+		e.data = c.b[:e.next-off]
+	} else if e.data = s.view(off, int(e.next-off)); e.data == nil {
+		e.kind = kindBad
+	}
+	return e
+}
+
+// identify reads the CIE id or pointer. In .eh_frame it is always four bytes, and
+// counts backwards from where it stands (LSB 5.0 §10.6.1).
+func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
+	at := e.off + uint64(c.pos)
+	var id uint64
+	cieID := uint64(0xffffffff)
+	if wide && !s.eh {
+		id, cieID = c.u64(), ^uint64(0)
+	} else {
+		id = uint64(c.u32())
+	}
+	e.body = c.pos
+	switch {
+	case c.bad || e.off+uint64(e.body) > e.next:
+	case s.eh && id == 0, !s.eh && id == cieID:
+		e.kind = kindCIE
+	case s.eh && id <= at:
+		e.kind, e.cie = kindFDE, at-id
+	case !s.eh:
+		e.kind, e.cie = kindFDE, id
+	}
+}
+
+// resync finds the entry after one that could not be read, false at the end.
+func (e *entry) resync(s *frameSection) (uint64, bool) {
+	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
+		return 0, false
+	}
+	return e.next, true
+}

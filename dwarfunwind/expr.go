@@ -1,0 +1,170 @@
+package dwarfunwind
+
+import "prywalk/frames"
+
+const (
+	exprStack = 64
+	// maxSteps bounds the operations of one evaluation: branches can loop.
+	maxSteps = 4096
+)
+
+// expr is a DWARF expression (DWARF 5 §2.5); it implements [frames.Expr].
+type expr struct {
+	code     []byte
+	pc       uint64 // the address, in the file's terms, that the rule is for
+	pcColumn uint64
+	pushCFA  bool // the stack starts with the CFA on it (§6.4.2.3)
+}
+
+// evaluator is the state of one evaluation.
+type evaluator struct {
+	cursor
+	*expr
+	regs  *frames.Regs
+	mem   frames.Memory
+	n     int
+	stack [exprStack]uint64
+}
+
+// Eval implements [frames.Expr].
+func (e *expr) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, bool) {
+	v := evaluator{cursor: cursor{b: e.code}, expr: e, regs: regs, mem: mem}
+	if e.pushCFA {
+		v.push(cfa)
+	}
+	for range maxSteps {
+		if v.pos >= len(v.b) {
+			return v.stack[max(v.n-1, 0)], v.n > 0
+		}
+		if !v.step(v.u8()) || v.bad {
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+func (v *evaluator) push(x uint64) bool {
+	if v.n >= exprStack {
+		return false
+	}
+	v.stack[v.n] = x
+	v.n++
+	return true
+}
+
+// step executes one operation.
+func (v *evaluator) step(op uint8) bool {
+	if x, ok := v.constant(op); ok {
+		return v.push(x)
+	}
+	if reg, off, ok := v.based(op); ok {
+		x, ok := v.register(reg)
+		return ok && v.push(x+uint64(off))
+	}
+	switch op {
+	case opNop:
+		return true
+	case opAddr:
+		// Relocated like the code: by the bias that the two pcs differ by.
+		return v.push(v.u64() + v.regs.PC - v.pc)
+	case opSkip:
+		return v.jump(int16(v.u16()))
+	}
+	return v.onStack(op)
+}
+
+func (v *evaluator) register(reg uint64) (uint64, bool) {
+	if reg == v.pcColumn {
+		return v.regs.PC, true
+	}
+	if reg >= frames.NumRegs {
+		return 0, false
+	}
+	return v.regs.Get(uint8(reg))
+}
+
+// jump moves by d from the end of the operation.
+func (v *evaluator) jump(d int16) bool {
+	to := v.pos + int(d)
+	if to < 0 || to > len(v.b) {
+		return false
+	}
+	v.pos = to
+	return true
+}
+
+// onStack executes the operations that take entries from the stack.
+func (v *evaluator) onStack(op uint8) bool {
+	if v.n < 1 {
+		return false
+	}
+	top := &v.stack[v.n-1]
+	if x, ok := unaryOp(op, *top); ok {
+		*top = x
+		return true
+	}
+	switch op {
+	case opDup:
+		return v.push(*top)
+	case opDrop:
+		v.n--
+		return true
+	case opPick:
+		return v.pick(int(v.u8()))
+	case opPlusUconst:
+		*top += v.uleb()
+		return true
+	case opDeref:
+		return v.deref(8)
+	case opDerefSize:
+		return v.deref(v.u8())
+	case opBra:
+		d := int16(v.u16())
+		v.n--
+		return *top == 0 || v.jump(d)
+	}
+	return v.onTwo(op)
+}
+
+// onTwo executes the operations that take two entries or three.
+func (v *evaluator) onTwo(op uint8) bool {
+	if v.n < 2 {
+		return false
+	}
+	s := v.stack[:v.n]
+	a, b := &s[v.n-2], &s[v.n-1]
+	switch op {
+	case opOver:
+		return v.pick(1)
+	case opSwap:
+		*a, *b = *b, *a
+		return true
+	case opRot:
+		if v.n < 3 {
+			return false
+		}
+		c := &s[v.n-3]
+		*c, *a, *b = *b, *c, *a
+		return true
+	}
+	x, ok := binaryOp(op, *a, *b)
+	*a = x
+	v.n--
+	return ok
+}
+
+// pick pushes a copy of the i-th entry from the top.
+func (v *evaluator) pick(i int) bool {
+	return i < v.n && v.push(v.stack[v.n-1-i])
+}
+
+// deref replaces an address by size bytes of the memory there.
+func (v *evaluator) deref(size uint8) bool {
+	if size < 1 || size > 8 {
+		return false
+	}
+	top := &v.stack[v.n-1]
+	x, ok := v.mem.Word(*top)
+	*top = x & (^uint64(0) >> (64 - 8*uint(size)))
+	return ok
+}

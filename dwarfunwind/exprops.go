@@ -1,0 +1,174 @@
+package dwarfunwind
+
+// Operations of DWARF expressions (DWARF 5 §7.7.1, table 7.9) that call frame
+// information may use (§6.4.2).
+const (
+	opAddr       = 0x03
+	opDeref      = 0x06
+	opConst1u    = 0x08
+	opConst1s    = 0x09
+	opConst2u    = 0x0a
+	opConst2s    = 0x0b
+	opConst4u    = 0x0c
+	opConst4s    = 0x0d
+	opConst8u    = 0x0e
+	opConst8s    = 0x0f
+	opConstu     = 0x10
+	opConsts     = 0x11
+	opDup        = 0x12
+	opDrop       = 0x13
+	opOver       = 0x14
+	opPick       = 0x15
+	opSwap       = 0x16
+	opRot        = 0x17
+	opAbs        = 0x19
+	opAnd        = 0x1a
+	opDiv        = 0x1b
+	opMinus      = 0x1c
+	opMod        = 0x1d
+	opMul        = 0x1e
+	opNeg        = 0x1f
+	opNot        = 0x20
+	opOr         = 0x21
+	opPlus       = 0x22
+	opPlusUconst = 0x23
+	opShl        = 0x24
+	opShr        = 0x25
+	opShra       = 0x26
+	opXor        = 0x27
+	opBra        = 0x28
+	opEq         = 0x29
+	opGe         = 0x2a
+	opGt         = 0x2b
+	opLe         = 0x2c
+	opLt         = 0x2d
+	opNe         = 0x2e
+	opSkip       = 0x2f
+	opLit0       = 0x30
+	opLit31      = 0x4f
+	opBreg0      = 0x70
+	opBreg31     = 0x8f
+	opBregx      = 0x92
+	opDerefSize  = 0x94
+	opNop        = 0x96
+)
+
+// constant reads the operand of an operation that pushes a constant; false if op
+// is none.
+func (c *cursor) constant(op uint8) (uint64, bool) {
+	if op >= opLit0 && op <= opLit31 {
+		return uint64(op - opLit0), true
+	}
+	switch op {
+	case opConst1u:
+		return uint64(c.u8()), true
+	case opConst1s:
+		return uint64(int64(int8(c.u8()))), true
+	case opConst2u:
+		return uint64(c.u16()), true
+	case opConst2s:
+		return uint64(int64(int16(c.u16()))), true
+	case opConst4u:
+		return uint64(c.u32()), true
+	case opConst4s:
+		return uint64(int64(int32(c.u32()))), true
+	case opConst8u, opConst8s:
+		return c.u64(), true
+	case opConstu:
+		return c.uleb(), true
+	case opConsts:
+		return uint64(c.sleb()), true
+	}
+	return 0, false
+}
+
+// based reads the operands of an operation that pushes a register plus an
+// offset; false if op is none.
+func (c *cursor) based(op uint8) (reg uint64, off int64, ok bool) {
+	switch {
+	case op >= opBreg0 && op <= opBreg31:
+		reg = uint64(op - opBreg0)
+	case op == opBregx:
+		reg = c.uleb()
+	default:
+		return 0, 0, false
+	}
+	return reg, c.sleb(), true
+}
+
+// binaryOp computes an operation on the two topmost entries, b on top; false if op
+// is none, or divides by zero. Shifts by 64 and more leave nothing but the sign.
+func binaryOp(op uint8, a, b uint64) (uint64, bool) {
+	switch op {
+	case opAnd:
+		return a & b, true
+	case opMinus:
+		return a - b, true
+	case opMul:
+		return a * b, true
+	case opOr:
+		return a | b, true
+	case opPlus:
+		return a + b, true
+	case opShl:
+		return a << b, true
+	case opShr:
+		return a >> b, true
+	case opShra:
+		return uint64(int64(a) >> b), true
+	case opXor:
+		return a ^ b, true
+	case opDiv:
+		if b == 0 {
+			return 0, false
+		}
+		return uint64(int64(a) / int64(b)), true
+	case opMod:
+		if b == 0 {
+			return 0, false
+		}
+		return a % b, true
+	}
+	return compare(op, int64(a), int64(b))
+}
+
+// compare computes a relational operation; they are signed (§2.5.1.5).
+func compare(op uint8, a, b int64) (uint64, bool) {
+	var is bool
+	switch op {
+	case opEq:
+		is = a == b
+	case opGe:
+		is = a >= b
+	case opGt:
+		is = a > b
+	case opLe:
+		is = a <= b
+	case opLt:
+		is = a < b
+	case opNe:
+		is = a != b
+	default:
+		return 0, false
+	}
+	if is {
+		return 1, true
+	}
+	return 0, true
+}
+
+// unaryOp computes an operation on the topmost entry; false if op is none.
+func unaryOp(op uint8, a uint64) (uint64, bool) {
+	switch op {
+	case opAbs:
+		if int64(a) < 0 {
+			return -a, true
+		}
+		return a, true
+	case opNeg:
+		return -a, true
+	case opNot:
+		return ^a, true
+	}
+	return 0, false
+}

@@ -1,0 +1,40 @@
+package dwarfunwind
+
+// fde is a decoded frame description entry (DWARF 5 §6.4.1).
+type fde struct {
+	start, end uint64 // the code's addresses, end excluded
+	cie        *cie
+	sec        *frameSection
+	off        uint64 // of the entry in its section
+	prog       cursor // the instructions
+}
+
+// fdeAt decodes the FDE at off; false if there is none or it is damaged. FDEs of
+// code that the linker dropped (start 0 or near the top, or no length) count as
+// damaged.
+func (t *Table) fdeAt(s *frameSection, off uint64) (f fde, ok bool) {
+	e := s.entry(off)
+	if e.kind != kindFDE {
+		return f, false
+	}
+	return t.decodeFDE(s, &e)
+}
+
+func (t *Table) decodeFDE(s *frameSection, e *entry) (f fde, ok bool) {
+	c := t.cieAt(s, e.cie)
+	if c == nil {
+		return f, false
+	}
+	f = fde{cie: c, sec: s, off: e.off, prog: cursor{b: e.data, pos: e.body}}
+	p := &f.prog
+	p.take(uint64(c.segSize))
+	f.start = p.pointer(c.fdeEnc, c.addrSize, s.Addr+e.off, &s.bases)
+	f.end = f.start + p.number(c.fdeEnc, c.addrSize)
+	if c.augmented {
+		p.block()
+	}
+	return f, !p.bad && f.start != 0 && f.end > f.start
+}
+
+// contains reports whether the FDE describes the instruction at pc.
+func (f *fde) contains(pc uint64) bool { return pc-f.start < f.end-f.start }

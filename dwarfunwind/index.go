@@ -1,0 +1,62 @@
+package dwarfunwind
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxIndex bounds an index: forty times the functions of a large browser's
+// smaller half, 64 MiB.
+const maxIndex = 4 << 20
+
+// index is a sorted list of a section's FDEs, built when it is first asked.
+type index struct {
+	built   bool
+	entries []indexEntry
+}
+
+type indexEntry struct {
+	start, off uint64
+}
+
+// find gives the offset of the FDE whose code starts last before pc.
+func (x *index) find(t *Table, s *frameSection, pc uint64) (uint64, bool) {
+	if !x.built {
+		x.build(t, s)
+	}
+	i, exact := slices.BinarySearchFunc(x.entries, pc, func(e indexEntry, pc uint64) int {
+		return cmp.Compare(e.start, pc)
+	})
+	if exact {
+		return x.entries[i].off, true
+	}
+	if i == 0 {
+		return 0, false
+	}
+	return x.entries[i-1].off, true
+}
+
+func (x *index) build(t *Table, s *frameSection) {
+	x.built = true
+	t.each(s, func(f *fde) bool {
+		x.entries = append(x.entries, indexEntry{f.start, f.off})
+		return len(x.entries) < maxIndex
+	})
+	slices.SortStableFunc(x.entries, func(a, b indexEntry) int {
+		return cmp.Compare(a.start, b.start)
+	})
+	x.entries = slices.Clip(x.entries)
+}
+
+// each gives the intact FDEs of a section in the order that they stand there.
+func (t *Table) each(s *frameSection, yield func(*fde) bool) {
+	for off, ok := uint64(0), s.present(); ok; {
+		e := s.entry(off)
+		if e.kind == kindFDE {
+			if f, ok := t.decodeFDE(s, &e); ok && !yield(&f) {
+				return
+			}
+		}
+		off, ok = e.resync(s)
+	}
+}

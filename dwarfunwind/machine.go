@@ -1,0 +1,178 @@
+package dwarfunwind
+
+import (
+	"math"
+
+	"prywalk/frames"
+)
+
+const (
+	// maxRemembered bounds the stack of remembered rows; compilers nest them
+	// one deep.
+	maxRemembered = 64
+	// maxExprs bounds the expressions of one program.
+	maxExprs = 1024
+)
+
+// machine runs CFA programs (DWARF 5 §6.4.2). Its slices are kept from run to
+// run, so that it allocates only when one grows.
+type machine struct {
+	state
+	loc   uint64 // where the row starts to hold
+	saved []state
+	exprs [][]byte
+
+	cie  *cie
+	sec  *frameSection
+	base uint64 // address of the program's buffer, for DW_CFA_set_loc
+}
+
+// reset starts from a CIE's initial row.
+func (m *machine) reset(c *cie) {
+	m.state = c.init
+	m.saved = m.saved[:0]
+	m.exprs = append(m.exprs[:0], c.exprs...)
+}
+
+// run executes a program until the row for pc is complete; off is where its
+// buffer starts in the section. False if it has a fault.
+func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint64) bool {
+	m.begin(c, s, off, start)
+	for prog.pos < len(prog.b) {
+		if !m.step(prog) {
+			return false
+		}
+		if m.loc > pc {
+			break
+		}
+	}
+	return !prog.bad
+}
+
+func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
+	m.cie, m.sec, m.loc, m.base = c, s, start, s.Addr+off
+}
+
+// step executes one instruction; false for one that is not allowed.
+func (m *machine) step(p *cursor) bool {
+	op := p.u8()
+	low := uint64(op & 0x3f)
+	switch op & 0xc0 {
+	case cfaAdvanceLoc:
+		m.advance(low)
+		return true
+	case cfaOffset:
+		m.set(m.cie.slot(low), regRule{kind: frames.PlaceOffset, off: int64(p.uleb()) * m.cie.dataAlign})
+		return true
+	case cfaRestore:
+		m.restore(low)
+		return true
+	}
+	switch {
+	case op <= cfaAdvanceLoc4, op == cfaMIPSAdvanceLoc8:
+		return m.locate(op, p)
+	case op >= cfaDefCFA && op <= cfaDefCFAExpression, op == cfaDefCFASF, op == cfaDefCFAOffsetSF:
+		return m.defineCFA(op, p)
+	case op == cfaRememberState, op == cfaRestoreState:
+		return m.remember(op)
+	}
+	return m.registerRule(op, p)
+}
+
+// advance moves on by n code units; at the end of the address space it stays.
+func (m *machine) advance(n uint64) {
+	d := n * m.cie.codeAlign
+	if n != 0 && d/n != m.cie.codeAlign || m.loc+d < m.loc {
+		m.loc = math.MaxUint64
+		return
+	}
+	m.loc += d
+}
+
+// locate executes the row creation instructions (§6.4.2.1).
+func (m *machine) locate(op uint8, p *cursor) bool {
+	switch op {
+	case cfaNop:
+	case cfaSetLoc:
+		to := p.pointer(m.cie.fdeEnc, m.cie.addrSize, m.base, &m.sec.bases)
+		if to < m.loc {
+			return false
+		}
+		m.loc = to
+	case cfaAdvanceLoc1:
+		m.advance(uint64(p.u8()))
+	case cfaAdvanceLoc2:
+		m.advance(uint64(p.u16()))
+	case cfaAdvanceLoc4:
+		m.advance(uint64(p.u32()))
+	case cfaMIPSAdvanceLoc8:
+		m.advance(p.u64())
+	}
+	return !p.bad
+}
+
+// defineCFA executes the CFA definition instructions (§6.4.2.2).
+func (m *machine) defineCFA(op uint8, p *cursor) bool {
+	switch op {
+	case cfaDefCFA:
+		m.setCFAReg(p.uleb())
+		m.cfaOff = int64(p.uleb())
+	case cfaDefCFASF:
+		m.setCFAReg(p.uleb())
+		m.cfaOff = p.sleb() * m.cie.dataAlign
+	case cfaDefCFARegister:
+		m.setCFAReg(p.uleb())
+	case cfaDefCFAOffset:
+		m.cfaOff = int64(p.uleb())
+	case cfaDefCFAOffsetSF:
+		m.cfaOff = p.sleb() * m.cie.dataAlign
+	case cfaDefCFAExpression:
+		i, ok := m.expr(p)
+		m.cfaExpr = int32(i)
+		return ok
+	}
+	return !p.bad
+}
+
+func (m *machine) setCFAReg(reg uint64) {
+	m.cfaExpr, m.cfaReg = noExpr, frames.NoReg
+	if reg < frames.NumRegs {
+		m.cfaReg = uint8(reg)
+	}
+}
+
+// remember executes the row state instructions (§6.4.2.4). The CFA belongs to
+// the remembered row, as compilers and the other unwinders have it.
+func (m *machine) remember(op uint8) bool {
+	if op == cfaRememberState {
+		if len(m.saved) >= maxRemembered {
+			return false
+		}
+		m.saved = append(m.saved, m.state)
+		return true
+	}
+	n := len(m.saved) - 1
+	if n < 0 {
+		return false
+	}
+	m.state = m.saved[n]
+	m.saved = m.saved[:n]
+	return true
+}
+
+// restore gives a register the rule that the CIE left it with (§6.4.2.3).
+func (m *machine) restore(reg uint64) {
+	if slot := m.cie.slot(reg); slot >= 0 {
+		m.set(slot, m.cie.init.regs[slot])
+	}
+}
+
+// expr reads an expression and gives its index.
+func (m *machine) expr(p *cursor) (int64, bool) {
+	b := p.block()
+	if p.bad || len(m.exprs) >= maxExprs {
+		return 0, false
+	}
+	m.exprs = append(m.exprs, b)
+	return int64(len(m.exprs) - 1), true
+}

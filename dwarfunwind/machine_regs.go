@@ -1,0 +1,70 @@
+package dwarfunwind
+
+import "prywalk/frames"
+
+// registerRule executes the register rule instructions (DWARF 5 §6.4.2.3) and
+// the extensions of vendors.
+func (m *machine) registerRule(op uint8, p *cursor) bool {
+	switch op {
+	case cfaAArch64NegateRA, cfaAArch64NegateRAPC:
+		return true // the walker strips signatures whether or not there is one
+	case cfaAArch64SetRAState:
+		p.uleb()
+		p.sleb()
+		return !p.bad
+	case cfaGNUArgsSize:
+		p.uleb()
+		return !p.bad
+	}
+	reg := p.uleb()
+	r, ok := m.operand(op, reg, p)
+	if !ok || p.bad {
+		return false
+	}
+	m.set(m.cie.slot(reg), r)
+	return true
+}
+
+// operand reads what follows the register of an instruction and gives its rule.
+func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
+	switch op {
+	case cfaOffsetExtended:
+		return regRule{kind: frames.PlaceOffset, off: int64(p.uleb()) * m.cie.dataAlign}, true
+	case cfaOffsetExtendedSF:
+		return regRule{kind: frames.PlaceOffset, off: p.sleb() * m.cie.dataAlign}, true
+	case cfaGNUNegativeOffset:
+		return regRule{kind: frames.PlaceOffset, off: -int64(p.uleb()) * m.cie.dataAlign}, true
+	case cfaValOffset:
+		return regRule{kind: frames.PlaceValOffset, off: int64(p.uleb()) * m.cie.dataAlign}, true
+	case cfaValOffsetSF:
+		return regRule{kind: frames.PlaceValOffset, off: p.sleb() * m.cie.dataAlign}, true
+	case cfaUndefined:
+		return regRule{kind: frames.PlaceUndefined}, true
+	case cfaSameValue:
+		return regRule{kind: frames.PlaceSame}, true
+	case cfaRestoreExtended:
+		if slot := m.cie.slot(reg); slot >= 0 {
+			r = m.cie.init.regs[slot]
+		}
+		return r, true
+	case cfaRegister:
+		return inRegister(p.uleb()), true
+	case cfaExpression, cfaValExpression:
+		r.kind = frames.PlaceExpr
+		if op == cfaValExpression {
+			r.kind = frames.PlaceValExpr
+		}
+		r.off, ok = m.expr(p)
+		return r, ok
+	}
+	return r, false
+}
+
+// inRegister gives the rule for a value that another register holds. One that
+// register sets do not have is lost.
+func inRegister(reg uint64) regRule {
+	if reg >= frames.NumRegs {
+		return regRule{kind: frames.PlaceUndefined}
+	}
+	return regRule{kind: frames.PlaceReg, reg: uint8(reg)}
+}

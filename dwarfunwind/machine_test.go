@@ -1,0 +1,177 @@
+package dwarfunwind
+
+import (
+	"bytes"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// place is what a case expects of one register.
+type place struct {
+	reg  uint8
+	want frames.Place
+}
+
+var programs = []struct {
+	name   string
+	prog   []byte
+	at     uint64 // offset from the function's start
+	cfaReg uint8
+	cfaOff int64
+	places []place
+}{
+	{"the CIE's row holds before the first advance", []byte{cfaAdvanceLoc | 4, cfaDefCFAOffset, 16}, 3, 7, 8, nil},
+	{"an advance takes effect at its address", []byte{cfaAdvanceLoc | 4, cfaDefCFAOffset, 16}, 4, 7, 16, nil},
+	{"advance_loc1", []byte{cfaAdvanceLoc1, 0x80, cfaDefCFAOffset, 16}, 0x80, 7, 16, nil},
+	{"advance_loc2", []byte{cfaAdvanceLoc2, 0x80, 0, cfaDefCFAOffset, 16}, 0x80, 7, 16, nil},
+	{"advance_loc4", []byte{cfaAdvanceLoc4, 0x80, 0, 0, 0, cfaDefCFAOffset, 16}, 0x80, 7, 16, nil},
+	{"MIPS_advance_loc8", []byte{cfaMIPSAdvanceLoc8, 0x80, 0, 0, 0, 0, 0, 0, 0, cfaDefCFAOffset, 16}, 0x80, 7, 16, nil},
+	{"set_loc", append(append([]byte{cfaSetLoc}, le(8, testStart+0x40)...), cfaDefCFAOffset, 16), 0x40, 7, 16, nil},
+	{"def_cfa_register keeps the offset", []byte{cfaDefCFARegister, 6}, 0, 6, 8, nil},
+	{"def_cfa_sf is factored", []byte{cfaDefCFASF, 6, 0x7e}, 0, 6, 16, nil},
+	{"def_cfa_offset_sf is factored", []byte{cfaDefCFAOffsetSF, 0x7d}, 0, 7, 24, nil},
+	{"offset_extended", []byte{cfaOffsetExtended, 6, 2}, 0, 7, 8,
+		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: -16}}}},
+	{"offset_extended_sf", []byte{cfaOffsetExtendedSF, 6, 0x7e}, 0, 7, 8,
+		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: 16}}}},
+	{"GNU_negative_offset_extended", []byte{cfaGNUNegativeOffset, 6, 2}, 0, 7, 8,
+		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: 16}}}},
+	{"val_offset", []byte{cfaValOffset, 3, 2}, 0, 7, 8,
+		[]place{{3, frames.Place{Kind: frames.PlaceValOffset, Off: -16}}}},
+	{"val_offset_sf", []byte{cfaValOffsetSF, 3, 0x7e}, 0, 7, 8,
+		[]place{{3, frames.Place{Kind: frames.PlaceValOffset, Off: 16}}}},
+	{"register", []byte{cfaRegister, 3, 12}, 0, 7, 8,
+		[]place{{3, frames.Place{Kind: frames.PlaceReg, Reg: 12}}}},
+	{"a value in a register that sets lack is lost", []byte{cfaRegister, 3, 40}, 0, 7, 8,
+		[]place{{3, frames.Place{Kind: frames.PlaceUndefined}}}},
+	{"undefined, then same_value", []byte{cfaUndefined, 3, cfaUndefined, 6, cfaSameValue, 6}, 0, 7, 8,
+		[]place{{3, frames.Place{Kind: frames.PlaceUndefined}}, {6, frames.Place{}}}},
+	{"GNU_args_size changes nothing", []byte{cfaGNUArgsSize, 0x90, 1, cfaDefCFAOffset, 16}, 0, 7, 16, nil},
+	{"remember and restore keep CFA and registers",
+		[]byte{cfaDefCFAOffset, 16, cfaOffset | 6, 2, cfaRememberState, cfaDefCFAOffset, 32, cfaOffset | 6, 4,
+			cfaAdvanceLoc | 1, cfaRestoreState}, 1, 7, 16,
+		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: -16}}}},
+	{"restore gives what the CIE left", []byte{cfaOffset | 6, 2, cfaOffset | 16, 5, cfaRestore | 6, cfaRestore | 16}, 0, 7, 8,
+		[]place{{6, frames.Place{}}}},
+	{"restore_extended", []byte{cfaOffset | 6, 2, cfaRestoreExtended, 6}, 0, 7, 8, []place{{6, frames.Place{}}}},
+	{"vector registers are not followed", []byte{cfaOffset | 17, 5, cfaOffset | 6, 2}, 0, 7, 8,
+		[]place{{17, frames.Place{}}, {6, frames.Place{Kind: frames.PlaceOffset, Off: -16}}}},
+	{"an expression on the CFA is a place relative to it", []byte{cfaExpression, 6, 2, opPlusUconst, 24}, 0, 7, 8,
+		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: 24}}}},
+	{"a value expression on the CFA", []byte{cfaValExpression, 6, 2, opPlusUconst, 24}, 0, 7, 8,
+		[]place{{6, frames.Place{Kind: frames.PlaceValOffset, Off: 24}}}},
+	{"a value expression that reads memory", []byte{cfaValExpression, 6, 3, opBreg0 + 7, 40, opDeref}, 0, 7, 8,
+		[]place{{6, frames.Place{Kind: frames.PlaceRegOffset, Reg: 7, Off: 40}}}},
+	{"an expression on a register", []byte{cfaExpression, 6, 2, opBreg0 + 7, 40}, 0, 7, 8,
+		[]place{{6, frames.Place{Kind: frames.PlaceRegOffset, Reg: 7, Off: 40}}}},
+	{"a value expression that is a register", []byte{cfaValExpression, 6, 2, opBreg0 + 12, 0}, 0, 7, 8,
+		[]place{{6, frames.Place{Kind: frames.PlaceReg, Reg: 12}}}},
+	{"a CFA expression that is a register plus an offset", []byte{cfaDefCFAExpression, 2, opBreg0 + 6, 16}, 0, 6, 16, nil},
+}
+
+func TestProgramsGiveTheirRow(t *testing.T) {
+	for _, c := range programs {
+		for _, debug := range []bool{false, true} {
+			b := newBuilder()
+			b.debug = debug
+			table := b.addCIE().addFDE(testStart, testLen, c.prog...).table(t, frames.X86_64)
+			_, row := rowAt(t, table, testStart+c.at)
+			if row.CFAReg != c.cfaReg || row.CFAOff != c.cfaOff || row.CFAExpr != nil || row.CFADeref {
+				t.Errorf("%s: CFA is r%d%+d, want r%d%+d", c.name, row.CFAReg, row.CFAOff, c.cfaReg, c.cfaOff)
+			}
+			if row.RA != (frames.Place{Kind: frames.PlaceOffset, Off: -8}) {
+				t.Errorf("%s: return address at %+v", c.name, row.RA)
+			}
+			for _, p := range c.places {
+				if got := row.Regs[p.reg]; got != p.want {
+					t.Errorf("%s: register %d is %+v, want %+v", c.name, p.reg, got, p.want)
+				}
+			}
+		}
+	}
+}
+
+func TestFaultyProgramsGiveNoRule(t *testing.T) {
+	for name, prog := range map[string][]byte{
+		"unknown instruction":          {0x3f},
+		"operand cut off":              {cfaDefCFA, 7},
+		"number without an end":        {cfaDefCFAOffset, 0x80, 0x80},
+		"restore without remember":     {cfaRestoreState},
+		"remembered too deep":          bytes.Repeat([]byte{cfaRememberState}, maxRemembered+1),
+		"too many expressions":         bytes.Repeat([]byte{cfaExpression, 3, 1, opNop}, maxExprs+1),
+		"expression longer than entry": {cfaDefCFAExpression, 0x7f, opBreg0, 0},
+		"CFA in a register unknown":    {cfaDefCFA, 33, 8},
+		"set_loc backwards":            append([]byte{cfaSetLoc}, le(8, testStart-1)...),
+		"truncated set_loc":            {cfaSetLoc, 1, 2},
+	} {
+		table := newBuilder().addCIE().addFDE(testStart, testLen, prog...).table(t, frames.X86_64)
+		if rule, _, ok := table.Rule(frames.Query{PC: testStart + 8}); ok {
+			t.Errorf("%s: got a rule: %+v", name, rule)
+		}
+	}
+}
+
+func TestUndefinedReturnAddressIsTheRoot(t *testing.T) {
+	table := newBuilder().addCIE().addFDE(testStart, testLen, cfaUndefined, 16).table(t, frames.X86_64)
+	rule, row, ok := table.Rule(frames.Query{PC: testStart})
+	if !ok || rule.Flags != frames.FlagRoot || row != nil {
+		t.Errorf("got %+v, %v, %v", rule, row, ok)
+	}
+}
+
+func TestSignalAugmentationKeepsTheRow(t *testing.T) {
+	b := newBuilder()
+	b.aug = "zS"
+	table := b.addCIE().addFDE(testStart, testLen).table(t, frames.X86_64)
+	rule, row, ok := table.Rule(frames.Query{PC: testStart})
+	if !ok || row == nil || rule.Flags&frames.FlagSignal == 0 {
+		t.Errorf("got %+v, %v, %v", rule, row, ok)
+	}
+}
+
+func TestStackPointerOtherThanTheCFAKeepsTheRow(t *testing.T) {
+	for prog, need := range map[string]bool{
+		string([]byte{cfaValOffset, 7, 0}): false,
+		string([]byte{cfaValOffset, 7, 1}): true,
+		string([]byte{cfaRegister, 7, 12}): true,
+	} {
+		table := newBuilder().addCIE().addFDE(testStart, testLen, []byte(prog)...).table(t, frames.X86_64)
+		if _, row, ok := table.Rule(frames.Query{PC: testStart}); !ok || (row != nil) != need {
+			t.Errorf("%x: row %v", prog, row)
+		}
+	}
+}
+
+// The call is the last instruction of the function, so that the return address
+// lies in the next one.
+func TestReturnAddressesAreLookedUpInsideOfTheCall(t *testing.T) {
+	b := newBuilder().addCIE().addFDE(testStart, testLen, cfaDefCFAOffset, 32)
+	table := b.addFDE(testStart+testLen, testLen).table(t, frames.X86_64)
+	rule, _, _ := table.Rule(frames.Query{PC: testStart + testLen, Caller: true})
+	if rule.CFAOff != 32 {
+		t.Errorf("CFA offset %d", rule.CFAOff)
+	}
+	if rule, _, _ = table.Rule(frames.Query{PC: testStart + testLen}); rule.CFAOff != 8 {
+		t.Errorf("CFA offset of the exact address %d", rule.CFAOff)
+	}
+}
+
+func TestARM64Rules(t *testing.T) {
+	b := newBuilder()
+	b.ra, b.initial = 30, []byte{cfaDefCFA, 31, 0}
+	// A prologue that signs the return address: paciasp; stp x29, x30, [sp, #-32]!
+	b.addCIE().addFDE(testStart, testLen,
+		cfaAdvanceLoc|4, cfaAArch64NegateRA,
+		cfaAdvanceLoc|4, cfaDefCFAOffset, 32, cfaOffset|29, 4, cfaOffset|30, 3,
+		cfaAdvanceLoc|4, cfaAArch64NegateRAPC, cfaAArch64SetRAState, 1, 0)
+	table := b.table(t, frames.AArch64)
+	rule, row, ok := table.Rule(frames.Query{PC: testStart + 4})
+	if !ok || row != nil || rule.Flags != frames.FlagLeafRA || rule.CFAReg != frames.ARM64SP {
+		t.Errorf("leaf: %+v %v %v", rule, row, ok)
+	}
+	rule, row, ok = table.Rule(frames.Query{PC: testStart + 12})
+	if !ok || row != nil || rule.Flags != 0 || rule.CFAOff != 32 || rule.Saved[0] != 4 || rule.Saved[1] != 3 {
+		t.Errorf("body: %+v %v %v", rule, row, ok)
+	}
+}

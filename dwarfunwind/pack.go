@@ -1,0 +1,130 @@
+package dwarfunwind
+
+import (
+	"math/bits"
+	"slices"
+
+	"prywalk/frames"
+)
+
+// pack turns the machine's row into a rule, and into a row that the caller may
+// keep if the rule cannot hold it.
+func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
+	flags := frames.Flags(0)
+	if f.cie.signal {
+		flags |= frames.FlagSignal
+	}
+	if t.returnRule(f.cie).kind == frames.PlaceUndefined {
+		return frames.Rule{Flags: flags | frames.FlagRoot, Method: frames.MethodCFI}, nil, true
+	}
+	if !t.build(f.cie, pc) {
+		return frames.Rule{}, nil, false
+	}
+	rule, need := t.row.Rule(t.arch, frames.MethodCFI, flags)
+	if !need && t.spIsCFA() {
+		return rule, nil, true
+	}
+	row := t.row
+	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: frames.MethodCFI}, &row, true
+}
+
+// spIsCFA reports whether the caller's stack pointer is the CFA, as it is unless
+// the row says otherwise, and as compact rules imply.
+func (t *Table) spIsCFA() bool {
+	p := &t.row.Regs[t.arch.SP()]
+	return p.Kind == frames.PlaceSame || p.Kind == frames.PlaceValOffset && p.Off == 0
+}
+
+// returnRule gives the rule of the return address.
+func (t *Table) returnRule(c *cie) regRule {
+	if slot := c.slot(c.ra); slot >= 0 {
+		return t.m.regs[slot]
+	}
+	return regRule{}
+}
+
+// build fills in t.row from the machine; false if the row is of no use.
+func (t *Table) build(c *cie, pc uint64) bool {
+	row := &t.row
+	for d := t.dirty; d != 0; d &= d - 1 {
+		row.Regs[bits.TrailingZeros64(d)] = frames.Place{}
+	}
+	t.dirty = 0
+	if !t.buildCFA(pc) {
+		return false
+	}
+	row.RA = t.place(t.returnRule(c), pc)
+	for u := t.m.used & (1<<c.limit - 1); u != 0; u &= u - 1 {
+		reg := bits.TrailingZeros64(u)
+		if r := t.m.regs[reg]; r.kind != frames.PlaceSame && !t.isPC(uint8(reg)) {
+			row.Regs[reg] = t.place(r, pc)
+			t.dirty |= 1 << reg
+		}
+	}
+	return true
+}
+
+// isPC tells the return address column of x86-64, which is no register.
+func (t *Table) isPC(reg uint8) bool { return t.arch == frames.X86_64 && reg == frames.X86RA }
+
+// buildCFA fills in where the CFA is.
+func (t *Table) buildCFA(pc uint64) bool {
+	row := &t.row
+	row.CFAExpr, row.CFADeref = nil, false
+	row.CFAReg, row.CFAOff = t.m.cfaReg, t.m.cfaOff
+	if t.m.cfaExpr == noExpr {
+		return row.CFAReg != frames.NoReg
+	}
+	code := t.m.exprs[t.m.cfaExpr]
+	if v, ok := t.recognise(code, pc, false); ok && v.kind == symReg {
+		row.CFAReg, row.CFAOff, row.CFADeref = v.reg, v.off, v.deref
+		return true
+	}
+	row.CFAReg, row.CFAOff = t.arch.SP(), 0
+	row.CFAExpr = t.newExpr(code, pc, false)
+	return true
+}
+
+// place converts a register's rule.
+func (t *Table) place(r regRule, pc uint64) frames.Place {
+	switch r.kind {
+	case frames.PlaceExpr, frames.PlaceValExpr:
+		return t.exprPlace(r, pc)
+	}
+	return frames.Place{Kind: r.kind, Off: r.off, Reg: r.reg}
+}
+
+// exprPlace finds a plain place for what an expression computes.
+func (t *Table) exprPlace(r regRule, pc uint64) frames.Place {
+	code := t.m.exprs[r.off]
+	v, ok := t.recognise(code, pc, true)
+	// An expression for the address of a register's value has the same effect as
+	// one for the value that reads memory last.
+	inMemory := v.deref != (r.kind == frames.PlaceExpr)
+	switch {
+	case !ok || v.deref && r.kind == frames.PlaceExpr:
+	case v.kind == symCFA && inMemory:
+		return frames.Place{Kind: frames.PlaceOffset, Off: v.off}
+	case v.kind == symCFA:
+		return frames.Place{Kind: frames.PlaceValOffset, Off: v.off}
+	case v.kind == symReg && inMemory:
+		return frames.Place{Kind: frames.PlaceRegOffset, Reg: v.reg, Off: v.off}
+	case v.kind == symReg && v.off == 0:
+		return frames.Place{Kind: frames.PlaceReg, Reg: v.reg}
+	}
+	return frames.Place{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
+}
+
+// newExpr keeps an expression; the bytes are copied, because views can hold on
+// to a whole block of the file.
+func (t *Table) newExpr(code []byte, pc uint64, pushCFA bool) *expr {
+	return &expr{code: slices.Clone(code), pc: pc, pcColumn: pcColumn(t.arch), pushCFA: pushCFA}
+}
+
+// pcColumn gives the number by which expressions name the program counter.
+func pcColumn(arch frames.Arch) uint64 {
+	if arch == frames.X86_64 {
+		return uint64(frames.X86RA)
+	}
+	return 32 // DWARF for the Arm 64-bit Architecture §4.1
+}

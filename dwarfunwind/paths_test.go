@@ -1,0 +1,8 @@
+package dwarfunwind
+
+// Real files that the tests read where they are installed.
+const (
+	libcPath = "/lib/x86_64-linux-gnu/libc.so.6"
+	nodePath = "/usr/bin/node"
+	cxxPath  = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+)

@@ -1,0 +1,89 @@
+package dwarfunwind
+
+// Pointer encodings (LSB 5.0, §10.5.1): the low four bits are a format, the next
+// three what the number is relative to.
+const (
+	peAbsptr   = 0x00
+	peULEB     = 0x01
+	peUData2   = 0x02
+	peUData4   = 0x03
+	peUData8   = 0x04
+	peSLEB     = 0x09
+	peSData2   = 0x0a
+	peSData4   = 0x0b
+	peSData8   = 0x0c
+	peFormat   = 0x0f
+	pePCRel    = 0x10
+	peTextRel  = 0x20
+	peDataRel  = 0x30
+	peBase     = 0x70
+	peIndirect = 0x80
+	peOmit     = 0xff
+)
+
+// bases are the addresses that encoded pointers are relative to.
+type bases struct {
+	text, data uint64
+}
+
+// peSize gives the size of a number of that format, 0 if it varies or is
+// unknown.
+func peSize(enc, addrSize uint8) uint8 {
+	switch enc & peFormat {
+	case peAbsptr:
+		return addrSize
+	case peUData2, peSData2:
+		return 2
+	case peUData4, peSData4:
+		return 4
+	case peUData8, peSData8:
+		return 8
+	}
+	return 0
+}
+
+// number reads a number in a pointer's format, without its base.
+func (c *cursor) number(enc, addrSize uint8) uint64 {
+	switch enc & peFormat {
+	case peAbsptr:
+		return c.sized(addrSize)
+	case peULEB:
+		return c.uleb()
+	case peSLEB:
+		return uint64(c.sleb())
+	case peUData2:
+		return uint64(c.u16())
+	case peSData2:
+		return uint64(int64(int16(c.u16())))
+	case peUData4:
+		return uint64(c.u32())
+	case peSData4:
+		return uint64(int64(int32(c.u32())))
+	case peUData8, peSData8:
+		return c.u64()
+	}
+	c.bad = true
+	return 0
+}
+
+// pointer reads an encoded pointer; at is the address of the cursor's first byte.
+// Pointers that go through memory of the process cannot be had: they set bad.
+func (c *cursor) pointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
+	at += uint64(c.pos)
+	v := c.number(enc, addrSize)
+	switch enc & (peBase | peIndirect) {
+	case peAbsptr:
+	case pePCRel:
+		v += at
+	case peTextRel:
+		v += b.text
+	case peDataRel:
+		v += b.data
+	default:
+		c.bad = true
+	}
+	if addrSize == 4 {
+		v &= 1<<32 - 1
+	}
+	return v
+}

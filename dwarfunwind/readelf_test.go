@@ -1,0 +1,289 @@
+package dwarfunwind
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// readelfFDE is what readelf prints of one entry.
+type readelfFDE struct {
+	start, end uint64
+	columns    []string
+	rows       []readelfRow
+}
+
+type readelfRow struct {
+	loc    uint64
+	values []string // of the columns; the CFA comes first
+}
+
+// readelfFrames gives up to limit FDEs of a file, in its order; limit 0 is all.
+func readelfFrames(t *testing.T, path string, limit int) []readelfFDE {
+	t.Helper()
+	tool, err := exec.LookPath("readelf")
+	if err != nil {
+		t.Skip("readelf (binutils) is not installed")
+	}
+	cmd := exec.Command(tool, "-W", "--debug-dump=frames-interp", path)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fdes := parseReadelf(t, out, limit)
+	out.Close()
+	_ = cmd.Wait() // a closed pipe may have ended it
+	return fdes
+}
+
+// parseReadelf reads the output of --debug-dump=frames-interp. An FDE without
+// rows of its own has the row of its CIE.
+func parseReadelf(t *testing.T, r io.Reader, limit int) (fdes []readelfFDE) {
+	cies := map[string]readelfFDE{}
+	cur, name := (*readelfFDE)(nil), ""
+	done := func() {
+		switch {
+		case cur == nil:
+		case name != "":
+			cies[name] = *cur
+		case len(cur.rows) == 0:
+			t.Error("an FDE without rows")
+		}
+	}
+	sc := bufio.NewScanner(r)
+	for sc.Scan() {
+		w := strings.Fields(sc.Text())
+		switch {
+		case len(w) >= 4 && w[3] == "CIE":
+			done()
+			cur, name = &readelfFDE{}, w[0]
+		case len(w) >= 6 && w[3] == "FDE":
+			done()
+			if limit > 0 && len(fdes) == limit {
+				return fdes
+			}
+			fdes = append(fdes, newReadelfFDE(t, w, cies))
+			cur, name = &fdes[len(fdes)-1], ""
+		case len(w) >= 2 && w[0] == "LOC":
+			cur.columns, cur.rows = w[1:], nil
+		case len(w) >= 2 && cur != nil && len(w[0]) == 16:
+			cur.rows = append(cur.rows, readelfRow{number(t, w[0]), values(w[1:])})
+		case len(w) >= 1 && w[0] == "Contents":
+			done()
+			cur, cies = nil, map[string]readelfFDE{}
+		}
+	}
+	return fdes
+}
+
+func newReadelfFDE(t *testing.T, w []string, cies map[string]readelfFDE) readelfFDE {
+	from, to, _ := strings.Cut(strings.TrimPrefix(w[5], "pc="), "..")
+	f := readelfFDE{start: number(t, from), end: number(t, to)}
+	if c := cies[strings.TrimPrefix(w[4], "cie=")]; len(c.rows) > 0 {
+		f.columns = c.columns
+		f.rows = []readelfRow{{f.start, c.rows[0].values}}
+	}
+	return f
+}
+
+// values drops the names that readelf puts after register numbers.
+func values(words []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w[0] == '(' })
+}
+
+func number(t *testing.T, s string) uint64 {
+	v, err := strconv.ParseUint(s, 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// regNames are the columns of readelf by DWARF number.
+func regNames(arch frames.Arch) []string {
+	if arch == frames.X86_64 {
+		return strings.Fields("rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip")
+	}
+	var names []string
+	for i := range 31 {
+		names = append(names, fmt.Sprintf("x%d", i))
+	}
+	return append(names, "sp")
+}
+
+// cfaText writes the machine's CFA as readelf does.
+func (m *machine) cfaText(names []string) string {
+	if m.cfaExpr != noExpr {
+		return "exp"
+	}
+	if int(m.cfaReg) >= len(names) {
+		return "?"
+	}
+	return fmt.Sprintf("%s%+d", names[m.cfaReg], m.cfaOff)
+}
+
+// ruleText writes a register's rule as readelf does.
+func ruleText(r regRule, names []string) string {
+	switch r.kind {
+	case frames.PlaceUndefined:
+		return "u"
+	case frames.PlaceOffset:
+		return fmt.Sprintf("c%+d", r.off)
+	case frames.PlaceValOffset:
+		return fmt.Sprintf("v%+d", r.off)
+	case frames.PlaceReg:
+		return fmt.Sprintf("r%d", r.reg)
+	case frames.PlaceExpr:
+		return "exp"
+	case frames.PlaceValExpr:
+		return "vexp"
+	}
+	return "s"
+}
+
+// compareFDE checks every row of an FDE against readelf's, and gives their
+// number.
+func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
+	names := regNames(table.arch)
+	rows := slices.Clone(want.rows)
+	// An advance by nothing makes readelf print the location twice.
+	for i := len(rows) - 2; i >= 0; i-- {
+		if rows[i].loc == rows[i+1].loc {
+			rows = slices.Delete(rows, i, i+1)
+		}
+	}
+	n := 0
+	for loc := range table.Rows(e) {
+		if n >= len(rows) {
+			t.Fatalf("FDE %#x: more rows than readelf has", e.Start)
+		}
+		w := rows[n]
+		n++
+		got := []string{table.m.cfaText(names)}
+		for i, col := range want.columns[1:] {
+			slot := slices.Index(names, col)
+			if col == "ra" {
+				slot = table.m.cie.slot(table.m.cie.ra)
+			}
+			if slot < 0 {
+				t.Fatalf("FDE %#x: column %s", e.Start, col)
+			}
+			text := ruleText(table.m.regs[slot], names)
+			if text == "s" && w.values[i+1] == "u" {
+				text = "u" // readelf has no word for an unspecified rule
+			}
+			got = append(got, text)
+		}
+		if loc != w.loc || !slices.Equal(got, w.values) {
+			t.Fatalf("FDE %#x: %#x %v, readelf has %#x %v", e.Start, loc, got, w.loc, w.values)
+		}
+	}
+	if n != len(rows) {
+		t.Fatalf("FDE %#x: %d rows, readelf has %d", e.Start, n, len(rows))
+	}
+	return n
+}
+
+// compareFile checks the FDEs of a file against readelf's, and lookups against
+// enumeration.
+func compareFile(t *testing.T, path string, limit int) {
+	table := openTable(t, path)
+	want := readelfFrames(t, path, limit)
+	i, rows := 0, 0
+	for e := range table.FDEs() {
+		for i < len(want) && (want[i].start == 0 || want[i].start == want[i].end) {
+			i++
+		}
+		if i >= len(want) {
+			break
+		}
+		if e.Start != want[i].start || e.End != want[i].end {
+			t.Fatalf("FDE %#x..%#x, readelf has %#x..%#x", e.Start, e.End, want[i].start, want[i].end)
+		}
+		rows += compareFDE(t, table, e, &want[i])
+		lookupRows(t, table, e, &want[i])
+		i++
+	}
+	if i < len(want) || rows == 0 {
+		t.Fatalf("%d FDEs, readelf has %d", i, len(want))
+	}
+	t.Logf("%d FDEs, %d rows", i, rows)
+}
+
+// lookupRows checks that looking each row's addresses up gives that row.
+func lookupRows(t *testing.T, table *Table, e FDE, want *readelfFDE) {
+	for i, w := range want.rows {
+		end := e.End
+		if i+1 < len(want.rows) {
+			end = want.rows[i+1].loc
+		}
+		if end <= w.loc || w.loc >= e.End {
+			continue
+		}
+		for _, pc := range []uint64{w.loc, min(end, e.End) - 1} {
+			if _, _, ok := table.Rule(frames.Query{PC: pc}); !ok {
+				t.Fatalf("no rule for %#x", pc)
+			}
+			if got := table.m.cfaText(regNames(table.arch)); got != w.values[0] {
+				t.Fatalf("CFA at %#x is %s, readelf has %s", pc, got, w.values[0])
+			}
+			if s, end, ok := table.FuncRange(pc); !ok || s != e.Start || end != e.End {
+				t.Fatalf("range of %#x is %#x..%#x", pc, s, end)
+			}
+		}
+	}
+}
+
+func TestRowsEqualReadelfsForInstalledFiles(t *testing.T) {
+	for path, limit := range map[string]int{libcPath: 0, cxxPath: 0, nodePath: 20000, "/usr/bin/readelf": 0} {
+		t.Run(filepath.Base(path), func(t *testing.T) { compareFile(t, path, limit) })
+	}
+}
+
+func TestRowsEqualReadelfsForCompiledC(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("gcc is not installed")
+	}
+	for name, flags := range map[string][]string{
+		"eh_frame":     {"-O2", "-mavx"},
+		"debug_frame":  {"-O2", "-mavx", "-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"},
+		"debug_frame5": {"-O0", "-gdwarf-5", "-gz=zlib", "-fno-asynchronous-unwind-tables"},
+		"static":       {"-O2", "-static", "-Wl,--no-eh-frame-hdr"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "prog")
+			args := append(slices.Clone(flags), "-o", out, "testdata/shapes.c")
+			if msg, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+				t.Fatalf("gcc: %v\n%s", err, msg)
+			}
+			compareFile(t, out, 0)
+		})
+	}
+}
+
+func TestRowsEqualReadelfsForGoBinaries(t *testing.T) {
+	for _, arch := range []string{"amd64", "arm64"} {
+		t.Run(arch, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "prog")
+			cmd := exec.Command("go", "build", "-o", out, "testdata/hello.go")
+			cmd.Env = append(os.Environ(), "GOARCH="+arch, "CGO_ENABLED=0")
+			if msg, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("go build: %v\n%s", err, msg)
+			}
+			compareFile(t, out, 0)
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package dwarfunwind
+
+import (
+	"iter"
+
+	"prywalk/frames"
+)
+
+// FDE is a frame description entry: what is known of one function, or of a part
+// of one.
+type FDE struct {
+	// Start and End delimit the code's addresses, End excluded.
+	Start, End uint64
+	// Signal: the code is a signal trampoline (augmentation S).
+	Signal bool
+
+	sec *frameSection
+	off uint64
+}
+
+// FDEs gives all intact entries, those of .eh_frame first, in the order of the
+// sections. It reads the sections whole: lookups do not need it.
+func (t *Table) FDEs() iter.Seq[FDE] {
+	return func(yield func(FDE) bool) {
+		more := true
+		for _, s := range []*frameSection{&t.eh, &t.debug} {
+			if !more {
+				return
+			}
+			t.each(s, func(f *fde) bool {
+				more = yield(FDE{f.start, f.end, f.cie.signal, s, f.off})
+				return more
+			})
+		}
+	}
+}
+
+// Rows gives the rows of an entry of this table, each with the address that it
+// holds from. The sequence ends early at an instruction that is not allowed. The
+// row is used again for the next; the table must not be used meanwhile.
+func (t *Table) Rows(e FDE) iter.Seq2[uint64, *frames.Row] {
+	return func(yield func(uint64, *frames.Row) bool) {
+		f, ok := t.fdeAt(e.sec, e.off)
+		if !ok {
+			return
+		}
+		m := &t.m
+		m.reset(f.cie)
+		m.begin(f.cie, f.sec, f.off, f.start)
+		for f.prog.pos < len(f.prog.b) {
+			from := m.loc
+			if !m.step(&f.prog) {
+				return
+			}
+			if m.loc != from && t.build(f.cie, from) && !yield(from, &t.row) {
+				return
+			}
+		}
+		if t.build(f.cie, m.loc) {
+			yield(m.loc, &t.row)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package dwarfunwind
+
+import "errors"
+
+// Viewer gives views of a section's bytes. The result must hold n bytes, must not
+// change, and must stay valid.
+type Viewer interface {
+	View(off uint64, n int) ([]byte, error)
+}
+
+// Bytes is a section that is in memory.
+type Bytes []byte
+
+var errBounds = errors.New("view beyond the end of the section")
+
+// View implements [Viewer].
+func (b Bytes) View(off uint64, n int) ([]byte, error) {
+	if n < 0 || off > uint64(len(b)) || uint64(n) > uint64(len(b))-off {
+		return nil, errBounds
+	}
+	return b[off : off+uint64(n)], nil
+}
+
+// Section is a section of an ELF file. The zero Section stands for none.
+type Section struct {
+	// Addr is the address of the first byte, in the file's own terms.
+	Addr uint64
+	// Size is the number of bytes.
+	Size uint64
+	// Data reads them.
+	Data Viewer
+}
+
+// SectionOf gives a section of bytes in memory.
+func SectionOf(addr uint64, data []byte) Section {
+	return Section{Addr: addr, Size: uint64(len(data)), Data: Bytes(data)}
+}
+
+// present reports whether there is anything to read.
+func (s *Section) present() bool { return s.Data != nil && s.Size > 0 }
+
+// view gives n bytes at off, nil if they cannot be had.
+func (s *Section) view(off uint64, n int) []byte {
+	if off > s.Size || uint64(n) > s.Size-off {
+		return nil
+	}
+	b, err := s.Data.View(off, n)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// easyView is a size that a windowed reader can give without a copy.
+const easyView = 4 << 10
+
+// head gives what there is at off, at most easyView bytes.
+func (s *Section) head(off uint64) []byte {
+	if off >= s.Size {
+		return nil
+	}
+	return s.view(off, int(min(easyView, s.Size-off)))
+}

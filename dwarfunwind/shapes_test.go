@@ -1,0 +1,115 @@
+package dwarfunwind
+
+import (
+	"testing"
+
+	"prywalk/frames"
+)
+
+// pltProgram is what linkers write for .plt: the CFA is 8 further from rsp once
+// the entry's push is done, 11 bytes into each 16.
+var pltProgram = []byte{cfaDefCFAExpression, 11, opBreg0 + 7, 8, opBreg0 + 16, 0, opLit0 + 15, opAnd,
+	opLit0 + 11, opGe, opLit0 + 3, opShl, opPlus}
+
+func TestPLTExpressionBecomesACompactRule(t *testing.T) {
+	table := newBuilder().addCIE().addFDE(testStart, testLen, pltProgram...).table(t, frames.X86_64)
+	for off := range uint64(64) {
+		want := int32(8)
+		if off%16 >= 11 {
+			want = 16
+		}
+		rule, row, ok := table.Rule(frames.Query{PC: testStart + off})
+		if !ok || row != nil || rule.CFAReg != frames.X86RSP || rule.CFAOff != want {
+			t.Fatalf("offset %d: %+v %v %v", off, rule, row, ok)
+		}
+	}
+}
+
+// The program counter as such depends on the load bias; only its low bits do not.
+func TestHighBitsOfTheProgramCounterAreNotAssumed(t *testing.T) {
+	prog := []byte{cfaDefCFAExpression, 8, opBreg0 + 7, 8, opBreg0 + 16, 0, opConst2u, 0xff, 0xff, opAnd}
+	table := newBuilder().addCIE().addFDE(testStart, testLen, prog...).table(t, frames.X86_64)
+	if _, row, ok := table.Rule(frames.Query{PC: testStart}); !ok || row == nil || row.CFAExpr == nil {
+		t.Errorf("row %+v", row)
+	}
+}
+
+func TestRealPLTRulesAreCompact(t *testing.T) {
+	table := openTable(t, libcPath)
+	for e := range table.FDEs() {
+		for loc := range table.Rows(e) {
+			if table.m.cfaExpr == noExpr || e.Signal {
+				continue
+			}
+			if rule, row, ok := table.Rule(frames.Query{PC: loc}); !ok || row != nil || rule.CFAReg != frames.X86RSP {
+				t.Errorf("%#x: %+v %v %v", loc, rule, row, ok)
+			}
+			return
+		}
+	}
+	t.Error("found no expression in libc")
+}
+
+// glibc's __restore_rt describes the ucontext on the stack by expressions.
+func TestRealSignalFrameNeedsNoEvaluator(t *testing.T) {
+	table := openTable(t, libcPath)
+	for e := range table.FDEs() {
+		if !e.Signal {
+			continue
+		}
+		rule, row, ok := table.Rule(frames.Query{PC: e.Start + 1})
+		if !ok || row == nil || rule.Flags&frames.FlagSignal == 0 {
+			t.Fatalf("%#x: %+v %v", e.Start, rule, ok)
+		}
+		if !row.CFADeref || row.CFAReg != frames.X86RSP || row.CFAExpr != nil {
+			t.Errorf("CFA %+v", row)
+		}
+		for _, p := range append(row.Regs[:16:16], row.RA) {
+			if p.Kind != frames.PlaceRegOffset || p.Reg != frames.X86RSP || p.Off < 40 || p.Off > 168 {
+				t.Errorf("place %+v", p)
+			}
+		}
+		return
+	}
+	t.Error("found no signal trampoline in libc")
+}
+
+// What lookups of all rows of real files give: compact, except where a row has
+// something that a rule cannot hold.
+func TestMostRealRulesAreCompact(t *testing.T) {
+	for _, path := range []string{libcPath, cxxPath, nodePath} {
+		table := openTable(t, path)
+		all, full, failed := 0, 0, 0
+		for e := range table.FDEs() {
+			_, row, ok := table.Rule(frames.Query{PC: e.Start + (e.End-e.Start)/2})
+			all++
+			if !ok {
+				failed++
+			}
+			if row != nil {
+				full++
+			}
+		}
+		if failed > 0 || full*100 > all {
+			t.Errorf("%s: of %d rules %d need a row, %d failed", path, all, full, failed)
+		}
+	}
+}
+
+func TestCompactLookupsDoNotAllocate(t *testing.T) {
+	table := openTable(t, libcPath)
+	var pcs []uint64
+	for e := range table.FDEs() {
+		if _, row, ok := table.Rule(frames.Query{PC: e.Start}); ok && row == nil {
+			pcs = append(pcs, e.Start)
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		for _, pc := range pcs {
+			table.Rule(frames.Query{PC: pc + 1, Caller: true})
+			table.Rule(frames.Query{PC: pc})
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations in %d lookups", n, 2*len(pcs))
+	}
+}

@@ -1,0 +1,97 @@
+package dwarfunwind
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/elffile"
+)
+
+// vdso copies the running kernel's vDSO out of this process.
+func vdso(t *testing.T) []byte {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem, err := os.Open("/proc/self/mem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mem.Close()
+	for sc := bufio.NewScanner(bytes.NewReader(maps)); sc.Scan(); {
+		w := strings.Fields(sc.Text())
+		if w[len(w)-1] != "[vdso]" {
+			continue
+		}
+		from, to, _ := strings.Cut(w[0], "-")
+		start, _ := strconv.ParseUint(from, 16, 64)
+		end, _ := strconv.ParseUint(to, 16, 64)
+		b := make([]byte, end-start)
+		if _, err := mem.ReadAt(b, int64(start)); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	t.Skip("this kernel maps no vDSO")
+	return nil
+}
+
+func TestVDSOFunctionsHaveRules(t *testing.T) {
+	b := vdso(t)
+	f, err := elffile.Open(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := tableOf(t, f)
+	syms, err := f.Symbols(elffile.DynSym)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, s := range syms {
+		if s.Type() != elffile.SymFunc || s.Size == 0 {
+			continue
+		}
+		n++
+		rule, _, ok := table.Rule(frames.Query{PC: s.Value})
+		if !ok || rule.Flags&^(frames.FlagLeafRA|frames.FlagSignal|frames.FlagRow) != 0 {
+			t.Errorf("%s: %+v %v", f.SymbolName(elffile.DynSym, &s), rule, ok)
+		}
+	}
+	if n == 0 {
+		t.Error("no functions in the vDSO")
+	}
+}
+
+// Lookups through blocks of the file and in one piece of memory must agree.
+func TestWindowsAndMemoryGiveTheSameRules(t *testing.T) {
+	lazy := openTable(t, libcPath)
+	load := func(s Section) Section {
+		b := bytes.Clone(s.view(0, int(s.Size)))
+		return SectionOf(s.Addr, b)
+	}
+	whole, err := New(Config{Arch: lazy.arch, EhFrameHdr: load(lazy.hdr.sec), EhFrame: load(lazy.eh.Section)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	indexed, err := New(Config{Arch: lazy.arch, EhFrame: load(lazy.eh.Section)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range lazy.FDEs() {
+		for _, pc := range []uint64{e.Start, (e.Start + e.End) / 2, e.End - 1, e.End} {
+			q := frames.Query{PC: pc}
+			a, _, okA := lazy.Rule(q)
+			b, _, okB := whole.Rule(q)
+			c, _, okC := indexed.Rule(q)
+			if a != b || a != c || okA != okB || okA != okC {
+				t.Fatalf("%#x: %+v %v, %+v %v, %+v %v", pc, a, okA, b, okB, c, okC)
+			}
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package frames
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+// fakeSource gives rules by program counter, and counts how often it is asked.
+type fakeSource struct {
+	rules map[Addr]Rule
+	rows  map[Addr]*Row
+	asked int
+}
+
+func (s *fakeSource) Rule(q Query) (Rule, *Row, bool) {
+	s.asked++
+	if row := s.rows[q.PC]; row != nil {
+		return s.rules[q.PC], row, true
+	}
+	r, ok := s.rules[q.PC]
+	return r, nil, ok
+}
+
+// fakeCalls knows the return addresses of one module.
+type fakeCalls struct {
+	calls map[Addr]Call
+	start Addr
+}
+
+func (c *fakeCalls) CallBefore(ret Addr) (Call, bool) {
+	call, ok := c.calls[ret]
+	return call, ok
+}
+
+func (c *fakeCalls) FuncStart(Addr) (Addr, bool) { return c.start, c.start != 0 }
+
+// stack makes a snapshot of words that starts at addr.
+func stack(addr Addr, words ...uint64) *Snapshot {
+	b := make([]byte, 0, 8*len(words))
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return &Snapshot{Stack: Region{Addr: addr, Bytes: b}, StackEnd: addr + uint64(len(b))}
+}
+
+// walk collects the program counters of a walk.
+func walk(t *testing.T, w *Walker, s *Space, regs *Regs, mem Memory) []Addr {
+	t.Helper()
+	var pcs []Addr
+	w.Init(s, regs, mem)
+	for w.Next() {
+		pcs = append(pcs, w.Frame().PC)
+		if len(pcs) > 1<<20 {
+			t.Fatal("the walk does not end")
+		}
+	}
+	return pcs
+}
+
+func wantPCs(t *testing.T, got []Addr, want ...Addr) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("frames %#x, want %#x", got, want)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("frames %#x, want %#x", got, want)
+		}
+	}
+}
+
+func x86Regs(pc, sp, fp Addr) *Regs {
+	r := &Regs{Arch: X86_64, PC: pc}
+	r.Set(X86RSP, sp)
+	r.Set(X86RBP, fp)
+	return r
+}
+
+// space gives a space with one module at [0x1000, 0x9000), bias 0.
+func space(src RuleSource, calls CallSites) *Space {
+	s := NewSpace(X86_64)
+	m := &Module{Start: 0x1000, End: 0x9000, Name: "m", Calls: calls}
+	if src != nil {
+		m.Sources = []RuleSource{src}
+	}
+	s.SetModules([]*Module{m})
+	return s
+}
+
+func TestWalkFollowsRulesToTheRoot(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI, Saved: [NumCompact]uint8{2}},
+		0x2010: {CFAReg: X86RBP, CFAOff: 16, Method: MethodFP, Saved: [NumCompact]uint8{2}},
+		0x3010: {Flags: FlagRoot, Method: MethodCFI},
+	}}
+	calls := &fakeCalls{calls: map[Addr]Call{0x2010: {}, 0x3010: {}}}
+	//             rsp: saved rbp, RA, (locals), rbp2, RA
+	mem := stack(0x7000, 0x7018, 0x2010, 99, 0, 0x3010, 1)
+	var w Walker
+	s := space(src, calls)
+	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 7), mem), 0x1010, 0x2010, 0x3010)
+	if w.StopReason() != StopRoot {
+		t.Fatalf("stop reason %v", w.StopReason())
+	}
+	if f := w.Frame(); f.Method != MethodFP || f.SP != 0x7028 || !f.Caller {
+		t.Fatalf("last frame %+v", f)
+	}
+	asked := src.asked
+	walk(t, &w, s, x86Regs(0x1010, 0x7000, 7), mem)
+	if src.asked != asked {
+		t.Fatalf("a second walk asked the source %d times more", src.asked-asked)
+	}
+}
+
+func TestWalkSaysWhyItStopped(t *testing.T) {
+	rule := Rule{CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI}
+	byFP := Rule{CFAReg: X86RBP, CFAOff: 16, Method: MethodCFI}
+	cases := []struct {
+		name  string
+		rules map[Addr]Rule
+		regs  *Regs
+		mem   *Snapshot
+		end   Addr
+		want  StopReason
+	}{
+		{"no rule", map[Addr]Rule{}, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 1, 2), 0, StopNoRule},
+		{"copy too short", map[Addr]Rule{0x1010: rule}, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 1), 0x8000, StopStackCut},
+		{"not mapped", map[Addr]Rule{0x1010: byFP}, x86Regs(0x1010, 0x7000, 0x10), stack(0x7000, 1), 0, StopBadMemory},
+		{"not further out", map[Addr]Rule{0x1010: byFP}, x86Regs(0x1010, 0x7008, 0x6ff0), stack(0x6ff0, 1, 0x2010, 3, 4), 0, StopLoop},
+		{"return address zero", map[Addr]Rule{0x1010: rule}, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 1, 0), 0, StopRoot},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if c.end != 0 {
+				c.mem.StackEnd = c.end
+			}
+			var w Walker
+			walk(t, &w, space(&fakeSource{rules: c.rules}, nil), c.regs, c.mem)
+			if w.StopReason() != c.want {
+				t.Fatalf("stop reason %v, want %v", w.StopReason(), c.want)
+			}
+		})
+	}
+}
+
+func TestWalkWithoutFramePointerUsesOnlyRulesOfTheStackPointer(t *testing.T) {
+	byFP := &fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RBP, CFAOff: 16, Method: MethodCFI}}}
+	regs := &Regs{Arch: X86_64, PC: 0x1010}
+	regs.Set(X86RSP, 0x7000)
+	mem := stack(0x7000, 5, 0x3010)
+	var w Walker
+	s := space(byFP, nil)
+	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010)
+	if w.StopReason() != StopUnproven {
+		t.Fatalf("stop reason %v", w.StopReason())
+	}
+	bySP := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodHeuristic},
+		0x3010: {Flags: FlagRoot},
+	}}
+	s.modules[0].Sources = append(s.modules[0].Sources, bySP)
+	s.modules[0].Calls = &fakeCalls{calls: map[Addr]Call{0x3010: {}}}
+	s.Forget()
+	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x3010)
+}
+
+func TestScanTakesOnlyWordsAfterACallOfThisFunction(t *testing.T) {
+	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{
+		0x2010: {Target: 0x5000, Direct: true}, // calls something else
+		0x3010: {Target: 0x1000, Direct: true},
+	}}
+	src := &fakeSource{rules: map[Addr]Rule{0x3010: {Flags: FlagRoot}}}
+	var w Walker
+	mem := stack(0x7000, 1, 0x2010, 7, 0x3010, 9)
+	wantPCs(t, walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x3010)
+	if f := w.Frame(); f.Method != MethodScan || f.SP != 0x7020 {
+		t.Fatalf("frame %+v", f)
+	}
+}
+
+func TestSignalFrameRestoresEveryRegisterAndAnExactPC(t *testing.T) {
+	row := &Row{CFAReg: X86RSP, CFAOff: 16, CFADeref: true, RA: Place{Kind: PlaceRegOffset, Reg: X86RSP, Off: 8}}
+	row.Regs[X86RAX] = Place{Kind: PlaceRegOffset, Reg: X86RSP, Off: 0}
+	src := &fakeSource{
+		rules: map[Addr]Rule{0x1010: {Flags: FlagSignal, Method: MethodCFI}, 0x2010: {Flags: FlagRoot}},
+		rows:  map[Addr]*Row{0x1010: row},
+	}
+	var w Walker
+	mem := stack(0x7000, 77, 0x2010, 0x6000, 1)
+	wantPCs(t, walk(t, &w, space(src, nil), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
+	f := w.Frame()
+	if f.Caller || f.SP != 0x6000 || f.Lookup(X86_64) != 0x2010 {
+		t.Fatalf("frame %+v", f)
+	}
+	if v, ok := w.Regs().Get(X86RAX); !ok || v != 77 {
+		t.Fatalf("rax = %d, %v", v, ok)
+	}
+}
+
+func TestWalkIsBoundedInDepth(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI}}}
+	words := make([]uint64, 5000)
+	for i := range words {
+		words[i] = 0x1010
+	}
+	w := Walker{MaxDepth: 100}
+	s := space(src, nil)
+	s.modules[0].Sources = []RuleSource{src}
+	got := walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), stack(0x7000, words...))
+	if len(got) != 100 || w.StopReason() != StopDepth {
+		t.Fatalf("%d frames, %v", len(got), w.StopReason())
+	}
+}
+
+func TestArm64LeafReturnsThroughTheLinkRegister(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: ARM64SP, Flags: FlagLeafRA, Method: MethodCFI},
+		0x2010: {CFAReg: ARM64SP, CFAOff: 32, Method: MethodCFI, Saved: [NumCompact]uint8{4, 3}},
+		0x3010: {Flags: FlagRoot},
+	}}
+	s := space(src, nil)
+	s.Arch = AArch64
+	regs := &Regs{Arch: AArch64, PC: 0x1010, PACMask: 0x7f << 48}
+	regs.Set(ARM64SP, 0x7000)
+	regs.Set(ARM64LR, 0x2010|3<<48)
+	var w Walker
+	mem := stack(0x7000, 0x7100, 0x3010, 0, 0, 0)
+	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x2010, 0x3010)
+}
+
+func TestWalkAllocatesNothing(t *testing.T) {
+	s, regs, mem := deepStack(200)
+	var w Walker
+	if n := testing.AllocsPerRun(10, func() {
+		w.Init(s, regs, mem)
+		for w.Next() {
+		}
+	}); n != 0 {
+		t.Fatalf("%v allocations a walk", n)
+	}
+}
+
+// deepStack gives a recursion of n frames of 32 bytes over 8 call sites.
+func deepStack(n int) (*Space, *Regs, *Snapshot) {
+	src := &fakeSource{rules: map[Addr]Rule{}}
+	words := make([]uint64, 0, 4*n+4)
+	for i := range n {
+		pc := Addr(0x1010 + 0x20*(i%8))
+		src.rules[pc] = Rule{CFAReg: X86RSP, CFAOff: 32, Method: MethodCFI, Saved: [NumCompact]uint8{2, 3}}
+		words = append(words, 1, 2, 3, 0x1010+0x20*uint64((i+1)%8))
+	}
+	words[len(words)-1] = 0
+	return space(src, nil), x86Regs(0x1010, 0x7000, 0), stack(0x7000, words...)
+}
+
+// BenchmarkWalkSynthetic measures the walker alone, every rule in the cache.
+func BenchmarkWalkSynthetic(b *testing.B) {
+	const depth = 64
+	s, regs, mem := deepStack(depth)
+	var w Walker
+	b.ReportAllocs()
+	for b.Loop() {
+		w.Init(s, regs, mem)
+		for w.Next() {
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/depth, "ns/frame")
+}

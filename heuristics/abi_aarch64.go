@@ -1,0 +1,95 @@
+package heuristics
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// Register numbers with a meaning of their own (AAPCS64 §6.1.1).
+const (
+	regFP = 29
+	regLR = 30
+	regSP = 31
+)
+
+// scratchA64 are the registers that a call may change: x0 to x18, and x30, which
+// the call itself writes.
+const scratchA64 = 1<<19 - 1 | 1<<regLR
+
+var abiAArch64 = abi{
+	sp: regSP, fp: regFP, ra: regLR, scratch: scratchA64,
+	kept:         []uint8{regFP, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
+	exec:         execAArch64,
+	afterPush:    func(*walk, uint64) bool { return false },
+	tail:         tailA64,
+	isFrame:      isFrameA64,
+	dwarf:        func(reg uint8) uint8 { return reg },
+	callBefore:   callBeforeA64,
+	isThreadRoot: isThreadRootA64,
+}
+
+// tailA64: at a jump to another function the link register holds the return
+// address.
+func tailA64(st *state) flow {
+	return flow{kind: flowTail, ret: st.regs[regSP], ra: st.regs[regLR]}
+}
+
+// isFrameA64: x29 points to the pair of the caller's x29 and the return address
+// (AAPCS64 §6.4.6).
+func isFrameA64(st *state, fp value) bool {
+	return st.load(fp).isStart(regFP) && st.load(fp.plus(8)).isStart(regLR)
+}
+
+// callBeforeA64 looks at the instruction before ret.
+func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
+	var b [4]byte
+	if ret < 4 || ret%4 != 0 || s.o.Code.ReadCode(ret-4, b[:]) < 4 {
+		return frames.Call{}, false
+	}
+	w := a64(binary.LittleEndian.Uint32(b[:]))
+	if w.is(0xfc000000, 0x94000000) {
+		return frames.Call{Target: ret - 4 + uint64(4*w.signed(0, 26)), Direct: true}, true
+	}
+	return frames.Call{}, callA64(w)
+}
+
+// The numbers of exit and exit_group (include/uapi/asm-generic/unistd.h).
+const (
+	exitA64      = 93
+	exitGroupA64 = 94
+)
+
+// maxRootA64 bounds the instructions between a new thread's first one and its
+// exit system call.
+const maxRootA64 = 16
+
+// isThreadRootA64 recognises what clone does in the new thread: call its
+// function by a register, and exit.
+func isThreadRootA64(w *walk, pc uint64) bool {
+	st := &w.st
+	c, called := callBeforeA64(w.src, pc)
+	called = called && !c.Direct
+	st.reset(w.src.abi, pc, 0, ^uint64(0))
+	for range maxRootA64 {
+		code := w.code(st.pc)
+		f := execAArch64(st, code)
+		if f.kind == flowEnd {
+			return false
+		}
+		if a64(binary.LittleEndian.Uint32(code)).is(0xffe0001f, 0xd4000001) {
+			n := st.regs[8]
+			return called && n.kind == number && (n.off == exitA64 || n.off == exitGroupA64)
+		}
+		if f.kind == flowCall {
+			if f.target != 0 {
+				return false
+			}
+			called = true
+		} else if f.kind != flowNext {
+			return false
+		}
+		st.pc += uint64(f.size)
+	}
+	return false
+}

@@ -1,0 +1,44 @@
+package heuristics
+
+import "prywalk/frames"
+
+var abiX86 = abi{
+	sp: hwSP, fp: hwBP, ra: noReg, entry: 8, scratch: scratchX86,
+	kept:         []uint8{hwBP, hwBX, 12, 13, 14, 15},
+	exec:         execX86,
+	tail:         tailX86,
+	isFrame:      isFrameX86,
+	dwarf:        dwarfX86,
+	afterPush:    afterPushX86,
+	callBefore:   callBeforeX86,
+	isThreadRoot: isThreadRootX86,
+}
+
+// tailX86: at a jump to another function the return address is on top.
+func tailX86(st *state) flow {
+	return flow{kind: flowTail, ret: st.regs[hwSP].plus(8)}
+}
+
+// isFrameX86: rbp points to the caller's rbp, and the return address lies above
+// that.
+func isFrameX86(st *state, fp value) bool {
+	return fp.off == -8 && st.load(fp).isStart(hwBP)
+}
+
+// dwarfX86 converts a hardware register number (System V ABI, figure 3.36).
+func dwarfX86(reg uint8) uint8 {
+	numbers := [8]uint8{
+		frames.X86RAX, frames.X86RCX, frames.X86RDX, frames.X86RBX,
+		frames.X86RSP, frames.X86RBP, frames.X86RSI, frames.X86RDI,
+	}
+	if reg < 8 {
+		return numbers[reg]
+	}
+	return reg
+}
+
+// afterPushX86 looks for `push [rip+x]` before pc.
+func afterPushX86(w *walk, pc uint64) bool {
+	b := w.code(pc - 6)
+	return pc > 6 && len(b) >= 2 && b[0] == 0xff && b[1] == 0x35
+}

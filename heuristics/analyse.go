@@ -1,0 +1,141 @@
+package heuristics
+
+import "prywalk/frames"
+
+// analyse finds the caller at q.
+func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
+	lo, hi, known := s.bounds(q.Lookup(s.o.Arch))
+	if !known {
+		w.forward(q.PC, q.Caller, 0, ^uint64(0))
+		return s.choose(w, q, nil)
+	}
+	w.forward(q.PC, q.Caller, lo, hi)
+	p := w.prologue(q.PC, q.Caller, lo, hi)
+	return s.choose(w, q, p)
+}
+
+// choose combines both analyses; p is nil where the function's start is not
+// known.
+func (s *Source) choose(w *walk, q frames.Query, p *prologue) (found, bool) {
+	var copied found // isEntry walks again, over the votes
+	f, sure := w.votes.winner()
+	if f != nil {
+		copied = *f
+		f = &copied
+	}
+	if p == nil || !p.found {
+		return s.forwardOnly(f, q)
+	}
+	var g found
+	if !p.express(s.abi, &g, q.SPOnly, q.Caller) {
+		return s.forwardOnly(f, q)
+	}
+	if f == nil || s.agree(p, f, &g) {
+		if f == nil && !s.isEntry(w, q) {
+			return found{}, false
+		}
+		if f != nil {
+			p.merge(s.abi, f, &g)
+		}
+		return g, true
+	}
+	if sure && (p.weak || !s.isEntry(w, q)) {
+		return s.forwardOnly(f, q)
+	}
+	return g, true
+}
+
+// merge takes the places of registers that are restored further on, which proves
+// them, where the two analyses agree on the CFA.
+func (p *prologue) merge(a *abi, f, g *found) {
+	for i := range a.kept {
+		p.mergePlace(a, f.kept[i], g, &g.kept[i])
+	}
+	if a.ra != noReg {
+		p.mergePlace(a, f.ra, g, &g.ra)
+	}
+}
+
+// mergePlace replaces a place unless it is in memory already, converting it to
+// the register that g is given by.
+func (p *prologue) mergePlace(a *abi, from place, g *found, to *place) {
+	if from.kind != inMemory || to.kind == inMemory || from.base >= firstAnon {
+		return
+	}
+	if from.base == g.cfa.base {
+		*to = from
+		return
+	}
+	b, by := p.st.regs[from.base], p.st.regs[g.cfa.base]
+	if b.kind == initial && by.kind == initial && b.base == by.base {
+		*to = place{inMemory, g.cfa.base, from.off + b.off - by.off}
+	}
+}
+
+// forwardOnly gives the forward analysis's result.
+func (s *Source) forwardOnly(f *found, q frames.Query) (found, bool) {
+	if f == nil || q.SPOnly && f.cfa.base != s.abi.sp {
+		return found{}, false
+	}
+	return *f, true
+}
+
+// agree reports whether both analyses give the same CFA.
+func (s *Source) agree(p *prologue, f, g *found) bool {
+	if f.cfa == g.cfa {
+		return true
+	}
+	v := p.st.regs[f.cfa.base&31]
+	return f.cfa.kind == initial && v.kind == initial && v.base == s.abi.sp &&
+		int64(v.off)+int64(f.cfa.off) == s.abi.entry
+}
+
+// isEntry reports whether a function begins at the start of the code around q,
+// rather than a part of one that the compiler split off: its returns fit, or,
+// if it has none, its calls are aligned as a function's and it reads no register
+// that only its caller can have set.
+func (s *Source) isEntry(w *walk, q frames.Query) bool {
+	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
+	if !ok {
+		return false
+	}
+	w.forward(lo, false, lo, hi)
+	if f, _ := w.votes.winner(); f != nil && w.votes.exact > 0 {
+		return f.cfa == start(s.abi.sp).plus(s.abi.entry)
+	}
+	return !w.fragment(lo, hi)
+}
+
+// maxFragment bounds the instructions that are read to tell a fragment.
+const maxFragment = 400
+
+// fragment reports whether the code at lo, taken as a function's start, does
+// what functions do not.
+func (w *walk) fragment(lo, hi uint64) bool {
+	w.begin(lo, lo, hi)
+	entry := int32(w.src.abi.entry)
+	for w.steps < maxFragment {
+		for st := &w.st; w.steps < maxFragment && st.pc >= lo && st.pc < hi; {
+			code := w.code(st.pc)
+			if len(code) == 0 || !w.mark(st.pc) {
+				break
+			}
+			w.steps++
+			f := w.src.abi.exec(st, code)
+			st.pc += uint64(f.size)
+			if f.kind == flowCall {
+				st.called()
+			}
+			if st.readKept || !st.aligned(entry) {
+				return true
+			}
+			if !w.prologueTurn(&w.best, &f) {
+				break
+			}
+		}
+		if !w.pop() {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,58 @@
+package heuristics
+
+import "prywalk/frames"
+
+// maxCallX86 is the length of the longest call that counts: FF /2 with SIB and
+// 32-bit displacement.
+const maxCallX86 = 7
+
+// callBeforeX86 looks for a call that ends at ret: E8 with a 32-bit distance, or
+// FF /2 with any operand. Prefixes (REX, bnd, notrack, data16) come before that
+// and need not be read.
+func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
+	var buf [maxCallX86]byte
+	n := maxCallX86
+	for n >= 2 && s.o.Code.ReadCode(ret-uint64(n), buf[:n]) < n {
+		n-- // the code may begin less than that before ret
+	}
+	if n < 2 {
+		return frames.Call{}, false
+	}
+	b := buf[:n]
+	if c, ok := s.directX86(ret, b); ok {
+		return c, true
+	}
+	return frames.Call{}, indirectCallX86(b)
+}
+
+// directX86 reads E8 and its distance; the target must be code, unless a JIT
+// compiler's code may call out of its module.
+func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
+	if len(b) < 5 || b[len(b)-5] != 0xe8 {
+		return frames.Call{}, false
+	}
+	d := decoderX86{b: b[len(b)-4:]}
+	target := ret + uint64(d.number(4))
+	var one [1]byte
+	if !s.o.JIT && s.o.Code.ReadCode(target, one[:]) < 1 {
+		return frames.Call{}, false
+	}
+	return frames.Call{Target: target, Direct: true}, true
+}
+
+// indirectCallX86 tries each length that FF /2 can have.
+func indirectCallX86(b []byte) bool {
+	for _, n := range [...]int{2, 3, 4, 6, 7} {
+		if n > len(b) {
+			return false
+		}
+		c := b[len(b)-n:]
+		if c[0] != 0xff || c[1]>>3&7 != 2 {
+			continue
+		}
+		if i, ok := decodeX86(c); ok && int(i.size) == n {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,35 @@
+// Package heuristics finds the caller of code that has no call frame
+// information, by reading the code.
+//
+// # Algorithm
+//
+// Two abstract interpretations of the machine code share one engine (state,
+// walk). A state says for each register whether it is some register's value at
+// the start plus a constant, a word loaded from such an address, or unknown,
+// and which stack slots hold such values.
+//
+//   - Forwards from pc to the returns of the function ([Source.Rule] works
+//     without function bounds then). Both sides of branches are followed,
+//     within a budget. The stack pointer at the return gives the canonical
+//     frame address (CFA), the registers popped on the way give the saved
+//     registers. A path that ends in a trap, at the end of the function or in
+//     an indirect jump proves nothing, and so does one that returns with a
+//     register changed that the ABI says must be kept.
+//   - From the function's start to pc, where the start is known: gives the CFA
+//     relative to the stack pointer and to the frame pointer. It serves code
+//     that never returns, and looks that know the stack pointer only.
+//
+// Where both have an answer they confirm each other; where they differ, the code
+// at the start decides: if its own forward analysis shows that it is no function
+// entry (a part split off by the compiler), forwards wins, else the prologue.
+//
+// # Decoding
+//
+// The engine has its own decoders. The ones of golang.org/x/arch allocate for
+// each memory operand, take ten times as long, and stop at instructions newer
+// than they are (EVEX, APX, pointer authentication), where only the length
+// matters here; the tests compare against them.
+//
+// Sources: Intel SDM volume 2 (appendix A, opcode maps), System V ABI for
+// x86-64 §3.2, Arm ARM (DDI 0487) chapter C4, AAPCS64 §6.
+package heuristics

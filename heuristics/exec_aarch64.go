@@ -1,0 +1,228 @@
+package heuristics
+
+import "encoding/binary"
+
+// a64 is an instruction word of arm64. Bit patterns are those of the Arm ARM,
+// chapter C4.1.
+type a64 uint32
+
+func (w a64) is(mask, bits uint32) bool { return uint32(w)&mask == bits }
+
+func (w a64) field(lo, n uint) uint8 { return uint8(uint32(w) >> lo & (1<<n - 1)) }
+
+// signed gives the n bits from lo as a signed number.
+func (w a64) signed(lo, n uint) int64 {
+	return int64(int32(uint32(w)<<(32-lo-n)) >> (32 - n))
+}
+
+func (w a64) rd() uint8  { return w.field(0, 5) }
+func (w a64) rn() uint8  { return w.field(5, 5) }
+func (w a64) rt2() uint8 { return w.field(10, 5) }
+func (w a64) rm() uint8  { return w.field(16, 5) }
+
+// execAArch64 interprets one instruction.
+func execAArch64(st *state, code []byte) flow {
+	if len(code) < 4 {
+		return flow{kind: flowEnd}
+	}
+	w := a64(binary.LittleEndian.Uint32(code))
+	f := flow{size: 4}
+	switch {
+	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
+		f.kind = flowEnd // udf, brk, hlt
+	case w.is(0xfffff01f, 0xd503201f):
+		hintA64(w, &f)
+	case w.is(0x1c000000, 0x14000000):
+		branchA64(st, w, &f)
+	case w.is(0x1c000000, 0x10000000):
+		immediateA64(st, w)
+	case w.is(0x0a000000, 0x08000000):
+		memoryA64(st, w)
+	case w.is(0x0e000000, 0x0a000000):
+		registerA64(st, w)
+	default:
+		vectorA64(st, w)
+	}
+	return f
+}
+
+// hintA64: nop, and the landing places bti c, bti jc, paciasp and pacibsp.
+// Signing the link register changes bits that the walker masks.
+func hintA64(w a64, f *flow) {
+	switch uint32(w) {
+	case 0xd503201f:
+		f.pad = true
+	case 0xd503245f, 0xd50324df, 0xd503233f, 0xd503237f:
+		f.mark = true
+	}
+}
+
+// putA64 writes a register; 31 stands for no register.
+func putA64(st *state, reg uint8, v value) {
+	if reg != regSP {
+		st.set(reg, v)
+	}
+}
+
+// putSP writes a register, where 31 stands for the stack pointer.
+func putSP(st *state, reg uint8, v value) {
+	if reg == regSP && (v.kind == unknown || v.kind == number) {
+		v = st.fresh()
+	}
+	st.set(reg, v)
+}
+
+// branchA64: branches, exceptions and system instructions. Targets are relative
+// to the next instruction.
+func branchA64(st *state, w a64, f *flow) {
+	switch {
+	case w.is(0xfc000000, 0x14000000):
+		f.kind, f.target = flowJump, uint64(4*w.signed(0, 26)-4)
+	case w.is(0xfc000000, 0x94000000):
+		f.kind, f.target = flowCall, uint64(4*w.signed(0, 26)-4)
+		st.clobber(scratchA64)
+	case w.is(0xff000000, 0x54000000), w.is(0x7e000000, 0x34000000):
+		f.kind, f.target = flowCond, uint64(4*w.signed(5, 19)-4)
+	case w.is(0x7e000000, 0x36000000):
+		f.kind, f.target = flowCond, uint64(4*w.signed(5, 14)-4)
+	case w.is(0xfe000000, 0xd6000000):
+		indirectA64(st, w, f)
+	case w.is(0xffe0001f, 0xd4000001): // svc
+		putA64(st, 0, value{})
+	case w.is(0xfff00000, 0xd5300000), w.is(0xfff80000, 0xd5280000): // mrs, sysl
+		putA64(st, w.rd(), value{})
+	}
+}
+
+// indirectA64: br, blr, ret and their forms with pointer authentication. A jump
+// by x16 or x17 is a tail call: PLT entries use them, and where branch targets are
+// checked nothing else may jump to a function's start.
+func indirectA64(st *state, w a64, f *flow) {
+	switch {
+	case w.is(0xfffffbff, 0xd65f0bff): // retaa, retab
+		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[regLR]
+	case w.is(0xfffffc1f, 0xd65f0000):
+		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[w.rn()]
+	case callA64(w):
+		f.kind = flowCall
+		st.clobber(scratchA64)
+	case w.is(0xfffffc1f, 0xd61f0000), w.is(0xfefff800, 0xd61f0800):
+		f.kind = flowIndirect
+		if w.rn() == 16 || w.rn() == 17 {
+			*f = tailA64(st)
+			f.size = 4
+		}
+	default:
+		f.kind = flowEnd
+	}
+}
+
+// callA64 reports whether an instruction is blr or one of blraa, blrab, blraaz,
+// blrabz.
+func callA64(w a64) bool {
+	return w.is(0xfffffc1f, 0xd63f0000) || w.is(0xfefff800, 0xd63f0800)
+}
+
+// immediateA64: arithmetic with constants.
+func immediateA64(st *state, w a64) {
+	switch {
+	case w.is(0x9f800000, 0x91000000):
+		addImmA64(st, w)
+	case w.is(0x1f000000, 0x11000000):
+		putA64(st, w.rd(), value{}) // 32 bits
+	case w.is(0x7f800000, 0x52800000): // movz
+		moveWideA64(st, w)
+	case w.is(0x1f800000, 0x12000000) && !w.is(0x60000000, 0x60000000):
+		putSP(st, w.rd(), value{}) // and, orr, eor: may align the stack pointer
+	case w.is(0xff800000, 0xf2800000): // movk
+		movkA64(st, w)
+	default:
+		putA64(st, w.rd(), value{})
+	}
+}
+
+// addImmA64: add and sub, of 64 bits, that set no flags write the stack pointer;
+// those that set flags write no register instead.
+func addImmA64(st *state, w a64) {
+	n := int64(uint32(w) >> 10 & 0xfff)
+	if w.is(1<<22, 1<<22) {
+		n <<= 12
+	}
+	if w.is(1<<30, 1<<30) {
+		n = -n
+	}
+	v := st.regs[w.rn()].plus(n)
+	if w.is(1<<29, 1<<29) {
+		putA64(st, w.rd(), v)
+	} else {
+		putSP(st, w.rd(), v)
+	}
+}
+
+func moveWideA64(st *state, w a64) {
+	n := int64(uint32(w)>>5&0xffff) << (16 * w.field(21, 2))
+	v := value{kind: number, off: int32(n)}
+	if n > 1<<30 || n < 0 {
+		v = value{}
+	}
+	putA64(st, w.rd(), v)
+}
+
+// movkA64 puts 16 bits into a constant.
+func movkA64(st *state, w a64) {
+	v := st.regs[w.rd()]
+	n := int64(uint32(w)>>5&0xffff) << (16 * w.field(21, 2))
+	if v.kind != number || n > 1<<30 || n < 0 {
+		v = value{}
+	}
+	v.off |= int32(n)
+	if v.kind == unknown {
+		v = value{}
+	}
+	putA64(st, w.rd(), v)
+}
+
+// registerA64: arithmetic between registers.
+func registerA64(st *state, w a64) {
+	switch {
+	case w.is(0xffe0ffe0, 0xaa0003e0): // mov
+		v := value{}
+		if w.rm() != regSP {
+			v = st.regs[w.rm()]
+		}
+		putA64(st, w.rd(), v)
+	case w.is(0xbfe00000, 0x8b200000): // add, sub (extended register)
+		v := value{}
+		if m := st.regs[w.rm()]; m.kind == number && w.rm() != regSP && w.is(0x1c00, 0) {
+			v = extendA64(st, w, m)
+		}
+		putSP(st, w.rd(), v)
+	case w.is(0x1fe00000, 0x1a400000): // conditional compare
+	default:
+		putA64(st, w.rd(), value{})
+	}
+}
+
+// extendA64 adds or subtracts a constant in a register, not shifted.
+func extendA64(st *state, w a64, m value) value {
+	if w.is(1<<30, 1<<30) {
+		return st.regs[w.rn()].plus(-int64(m.off))
+	}
+	return st.regs[w.rn()].plus(int64(m.off))
+}
+
+// vectorA64: of vector instructions only moves and conversions to general
+// registers matter, and addvl and addpl, which move the stack pointer by an
+// unknown amount.
+func vectorA64(st *state, w a64) {
+	switch {
+	case w.is(0x5f20fc00, 0x1e200000):
+		if op := w.field(16, 3); op != 2 && op != 3 && op != 7 {
+			putA64(st, w.rd(), value{})
+		}
+	case w.is(0xbfe0fc00, 0x0e003c00), w.is(0xbfe0fc00, 0x0e002c00): // umov, smov
+		putA64(st, w.rd(), value{})
+	case w.is(0xffa0f800, 0x04205000):
+		putSP(st, w.rd(), value{})
+	}
+}

@@ -1,0 +1,257 @@
+package heuristics
+
+// Hardware numbers of the x86-64 registers that instructions use implicitly.
+const (
+	hwAX = 0
+	hwCX = 1
+	hwDX = 2
+	hwBX = 3
+	hwSP = 4
+	hwBP = 5
+	hwSI = 6
+	hwDI = 7
+)
+
+// scratchX86 are the registers that a call may change: rax, rcx, rdx, rsi, rdi,
+// r8 to r11 (System V ABI, figure 3.4).
+const scratchX86 = 1<<hwAX | 1<<hwCX | 1<<hwDX | 1<<hwSI | 1<<hwDI | 0xf<<8
+
+// execX86 interprets one instruction.
+func execX86(st *state, code []byte) flow {
+	i, ok := decodeX86(code)
+	if !ok {
+		return flow{kind: flowEnd}
+	}
+	st.readKept = st.readKept || readsKeptX86(st, &i)
+	cmp, mem := st.cmpReg, st.pushedMem
+	st.cmpReg, st.pushedMem = noReg, false
+	f := flow{size: i.size}
+	switch {
+	case i.vex:
+		st.clobber(vexWrites(&i))
+		if i.opmap == mapAPX && (i.op == 0x8f || i.op == 0xff && i.reg&7 == 6) {
+			f.kind = flowEnd // pop2, push2
+		}
+	case i.opmap == mapOne:
+		oneByteX86(st, &i, &f, cmp, mem)
+	case i.opmap == map0F:
+		twoByteX86(st, &i, &f, cmp)
+	default:
+		st.clobber(mapWrites(&i))
+	}
+	return f
+}
+
+// oneByteX86 interprets the one-byte opcodes.
+func oneByteX86(st *state, i *instX86, f *flow, cmp uint8, mem bool) {
+	switch op := i.op; {
+	case op >= 0x50 && op < 0x60, op == 0x68, op == 0x6a, op == 0x8f, op >= 0x9c && op <= 0x9d:
+		stackX86(st, i, f)
+	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4:
+		branchX86(st, i, f, cmp)
+	case op >= 0xe8 && op <= 0xeb, op == 0xc2, op == 0xc3, op == 0xff:
+		controlX86(st, i, f, mem)
+	case op == 0xc8, op == 0xc9:
+		frameX86(st, i)
+	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.imm != -0x80:
+		f.kind = flowEnd
+	case op == 0x90 && !i.rexBit():
+		f.pad = i.pfx&pfxF3 == 0
+	case op == 0x89, op == 0x8b, op == 0x8d, op >= 0xb8 && op < 0xc0, op == 0xc7:
+		moveX86(st, i)
+	default:
+		arithX86(st, i)
+	}
+}
+
+// rexBit reports whether 0x90 is an exchange with r8.
+func (i *instX86) rexBit() bool { return i.rm != 0 }
+
+// low gives the register in the low bits of the opcode. The decoder has put the
+// extension into rm.
+func (i *instX86) low() uint8 { return i.op&7 | i.rm&0x18 }
+
+// push puts a value below the stack pointer.
+func (st *state) push(sp uint8, v value) {
+	st.regs[sp] = st.regs[sp].plus(-8)
+	st.store(st.regs[sp], v)
+}
+
+// stackX86: push and pop.
+func stackX86(st *state, i *instX86, f *flow) {
+	if i.pfx&pfx66 != 0 {
+		st.regs[hwSP] = value{}
+	}
+	switch op := i.op; {
+	case op < 0x58:
+		st.push(hwSP, st.regs[i.low()])
+	case op < 0x60:
+		popX86(st, i.low())
+	case op == 0x8f:
+		popX86(st, noReg)
+		if i.mod == 3 {
+			st.set(i.rm, value{})
+		}
+	case op == 0x9d:
+		popX86(st, noReg)
+	case op == 0x68 || op == 0x6a:
+		st.push(hwSP, value{kind: number, off: int32(i.imm)})
+	default:
+		st.push(hwSP, value{})
+	}
+}
+
+// popX86 pops into a register, or drops the word.
+func popX86(st *state, reg uint8) {
+	at := st.regs[hwSP]
+	st.regs[hwSP] = at.plus(8)
+	if reg != noReg {
+		st.restore(reg, at)
+	}
+}
+
+// frameX86: enter and leave.
+func frameX86(st *state, i *instX86) {
+	if i.op == 0xc9 {
+		st.regs[hwSP] = st.regs[hwBP]
+		popX86(st, hwBP)
+		return
+	}
+	st.push(hwSP, st.regs[hwBP])
+	st.regs[hwBP] = st.regs[hwSP]
+	if level := i.imm >> 16 & 0x1f; level != 0 {
+		st.regs[hwSP] = value{}
+		return
+	}
+	st.regs[hwSP] = st.regs[hwSP].plus(-(i.imm & 0xffff))
+}
+
+// branchX86: conditional jumps. After `cmp rsp, reg; jne` falls through, both
+// are the same: so ends a loop that allocates stack page by page.
+func branchX86(st *state, i *instX86, f *flow, cmp uint8) {
+	f.kind, f.target = flowCond, uint64(i.imm)
+	if i.op&0xf == 5 && i.op >= 0x70 && i.op < 0x90 && cmp != noReg && i.imm < 0 {
+		st.regs[hwSP] = st.regs[cmp]
+	}
+}
+
+// controlX86: call, jmp, ret, and the group FF.
+func controlX86(st *state, i *instX86, f *flow, mem bool) {
+	switch i.op {
+	case 0xe8:
+		if i.imm == 0 { // call to the next instruction: pushes its address
+			st.push(hwSP, value{})
+			return
+		}
+		f.kind, f.target = flowCall, uint64(i.imm)
+		st.clobber(scratchX86)
+	case 0xe9, 0xeb:
+		f.kind, f.target = flowJump, uint64(i.imm)
+	case 0xc2, 0xc3:
+		returnX86(st, f)
+	case 0xff:
+		groupFF(st, i, f, mem)
+	default:
+		f.kind = flowEnd
+	}
+}
+
+// returnX86 finds the return address that ret takes. Code that pops it, drops
+// arguments and pushes it again (V8) is understood.
+func returnX86(st *state, f *flow) {
+	sp := st.regs[hwSP]
+	f.kind, f.ret = flowReturn, sp.plus(8)
+	if v := st.load(sp); sp.kind == initial && v.kind == loaded && v.add == 0 {
+		f.ret = value{kind: initial, base: v.base, off: v.off}.plus(8)
+	}
+}
+
+func groupFF(st *state, i *instX86, f *flow, mem bool) {
+	switch i.reg & 7 {
+	case 0, 1:
+		arithX86(st, i)
+	case 2:
+		f.kind = flowCall
+		st.clobber(scratchX86)
+	case 4:
+		indirectX86(st, i, f, mem)
+	case 6:
+		st.push(hwSP, value{})
+		st.pushedMem = i.ripRel
+	default:
+		f.kind = flowEnd
+	}
+}
+
+// indirectX86: a jump through a fixed word is a tail call (a PLT entry, with two
+// more words pushed in the PLT's first entry); one to a popped return address
+// is a return; all others may be jump tables.
+func indirectX86(st *state, i *instX86, f *flow, mem bool) {
+	f.kind = flowIndirect
+	sp := st.regs[hwSP]
+	if i.mod == 3 {
+		v := st.regs[i.rm]
+		at := value{kind: initial, base: v.base, off: v.off}
+		if v.kind == loaded && v.add == 0 && sp == at.plus(8) {
+			f.kind, f.ret = flowReturn, sp
+		}
+		return
+	}
+	if !i.ripRel {
+		return
+	}
+	f.kind = flowTail
+	if mem {
+		sp = sp.plus(16)
+	}
+	f.ret = sp.plus(8)
+}
+
+// twoByteX86 interprets the opcodes after 0F.
+func twoByteX86(st *state, i *instX86, f *flow, cmp uint8) {
+	switch op := i.op; {
+	case op >= 0x80 && op < 0x90:
+		branchX86(st, i, f, cmp)
+	case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35:
+		f.kind = flowEnd
+	case op == 0x1f || op == 0x0d:
+		f.pad = true
+	case op == 0x1e && i.pfx&pfxF3 != 0 && i.mod == 3 && i.rm == 2 && i.reg == 7:
+		f.mark = true // endbr64
+	case op == 0xa0 || op == 0xa8:
+		st.push(hwSP, value{})
+	case op == 0xa1 || op == 0xa9:
+		popX86(st, noReg)
+	default:
+		st.clobber(mapWrites(i))
+	}
+}
+
+// readsKeptX86 reports whether the instruction uses what one of the kept
+// registers held at the start, other than by saving it.
+func readsKeptX86(st *state, i *instX86) bool {
+	if !i.hasRM {
+		return false
+	}
+	if i.base != noReg && i.base != hwSP && keptAtStart(st, i.base) || i.index != noReg && keptAtStart(st, i.index) {
+		return true
+	}
+	if i.opmap != mapOne || i.mod != 3 || i.rm == i.reg {
+		return i.opmap == mapOne && i.op == 0x85 && i.mod == 3 && keptAtStart(st, i.rm)
+	}
+	switch i.op {
+	case 0x89:
+		return keptAtStart(st, i.reg)
+	case 0x8b:
+		return keptAtStart(st, i.rm)
+	case 0x01, 0x03, 0x29, 0x2b, 0x39, 0x3b, 0x85:
+		return keptAtStart(st, i.rm) || keptAtStart(st, i.reg)
+	}
+	return false
+}
+
+// keptAtStart reports whether reg is one that callees keep and is unchanged. The
+// stack pointer always is set.
+func keptAtStart(st *state, reg uint8) bool {
+	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStart(reg)
+}

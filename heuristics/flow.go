@@ -1,0 +1,65 @@
+package heuristics
+
+import "prywalk/frames"
+
+// flowKind says how control goes on after an instruction.
+type flowKind uint8
+
+const (
+	flowNext     flowKind = iota
+	flowCond              // to the target, or on
+	flowJump              // to the target
+	flowIndirect          // to an unknown place inside of the function, or a tail call
+	flowTail              // to another function, on behalf of this one
+	flowCall              // on, after a call
+	flowReturn            // to the caller
+	flowEnd               // nowhere: traps, and what cannot be decoded
+)
+
+// flow is the outcome of one instruction.
+type flow struct {
+	kind   flowKind
+	size   uint8  // length of the instruction
+	pad    bool   // a no-op, as compilers use it for alignment
+	mark   bool   // a landing place of indirect calls (endbr64, bti c)
+	target uint64 // relative to the next instruction
+	ret    value  // of a return or tail call: the CFA
+	ra     value  // what the return address register holds (arm64)
+}
+
+// abi holds what differs between architectures. Registers have the numbers that
+// the hardware uses.
+type abi struct {
+	sp, fp uint8
+	ra     uint8   // the link register, noReg if a call pushes
+	kept   []uint8 // registers that a function gives back unchanged, fp first
+	// scratch is the set of registers that a call may change.
+	scratch uint32
+	// entry is the distance from the stack pointer at a function's entry up to
+	// the CFA.
+	entry int64
+	// exec interprets the instruction at the start of code.
+	exec func(st *state, code []byte) flow
+	// tail gives what a jump to another function proves.
+	tail func(st *state) flow
+	// isFrame reports whether a frame pointer with this value is set up as the
+	// ABI says.
+	isFrame func(st *state, fp value) bool
+	dwarf   func(reg uint8) uint8
+	// afterPush reports whether a word of memory was pushed just before pc, as
+	// in the first entry of a PLT.
+	afterPush  func(w *walk, pc uint64) bool
+	callBefore func(s *Source, ret uint64) (frames.Call, bool)
+	// isThreadRoot reports whether the code at pc is a thread's first function.
+	isThreadRoot func(w *walk, pc uint64) bool
+}
+
+// keeps reports whether callees keep a register.
+func (a *abi) keeps(reg uint8) bool {
+	for _, r := range a.kept {
+		if r == reg {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,209 @@
+package heuristics
+
+// maxVotes bounds how many different outcomes of one walk are told apart, and
+// enoughVotes how many returns are asked.
+const (
+	maxVotes    = 6
+	enoughVotes = 5
+)
+
+// votes are the outcomes of a forward walk.
+type votes struct {
+	list   [maxVotes]found
+	strong [maxVotes]uint8
+	weak   [maxVotes]uint8
+	n      int
+	total  int
+	exact  int // votes that are not weak
+}
+
+// add counts an outcome.
+func (v *votes) add(f *found, weak bool) {
+	i := 0
+	for i < v.n && v.list[i] != *f {
+		i++
+	}
+	if i == maxVotes {
+		return
+	}
+	if i == v.n {
+		v.list[i], v.strong[i], v.weak[i] = *f, 0, 0
+		v.n++
+	}
+	v.total++
+	if weak {
+		v.weak[i]++
+		return
+	}
+	v.strong[i]++
+	v.exact++
+}
+
+// winner gives the outcome with the most votes, strong ones first, the first
+// found among equals; sure if nothing speaks against it.
+func (v *votes) winner() (f *found, sure bool) {
+	if v.n == 0 {
+		return nil, false
+	}
+	best := 0
+	for i := range v.n {
+		if v.strong[i] > v.strong[best] || v.strong[i] == v.strong[best] && v.weak[i] > v.weak[best] {
+			best = i
+		}
+	}
+	return &v.list[best], int(v.strong[best]) == v.exact && v.exact > 0
+}
+
+// forward follows the paths from pc to the function's returns.
+func (w *walk) forward(pc uint64, caller bool, lo, hi uint64) {
+	w.begin(pc, lo, hi)
+	w.st.pushedMem = w.src.abi.afterPush(w, pc)
+	if caller {
+		w.st.called()
+		w.st.clobber(w.src.abi.scratch)
+		w.st.afterCall = true
+	}
+	v := &w.votes
+	v.n, v.total, v.exact = 0, 0, 0
+	for {
+		w.forwardPath()
+		if v.exact >= enoughVotes || w.steps >= maxForward {
+			return
+		}
+		if w.pop() {
+			continue
+		}
+		if v.exact > 0 || !w.resume() {
+			return
+		}
+	}
+}
+
+// resume takes a path that left the function; used where no path inside of it
+// proved anything.
+func (w *walk) resume() bool {
+	if w.nlater == 0 {
+		return false
+	}
+	w.nlater--
+	w.st = w.later[w.nlater]
+	return true
+}
+
+// forwardPath follows w.st to its end.
+func (w *walk) forwardPath() {
+	st := &w.st
+	for w.steps < maxForward && st.pc >= st.lo && st.pc < st.hi {
+		code := w.code(st.pc)
+		if len(code) == 0 || !w.mark(st.pc) {
+			return
+		}
+		w.steps++
+		f := w.src.abi.exec(st, code)
+		if f.kind == flowEnd {
+			return
+		}
+		st.doubt(&f)
+		st.pc += uint64(f.size)
+		if !w.turn(&f) {
+			return
+		}
+	}
+}
+
+// doubt watches for the end of a function that ends in a call that does not
+// return: padding up to an aligned address, or a landing place.
+func (st *state) doubt(f *flow) {
+	if !st.afterCall {
+		return
+	}
+	if f.pad {
+		st.padded = true
+		return
+	}
+	if st.padded && st.pc%16 == 0 || f.mark {
+		st.weak = true
+	}
+	st.afterCall, st.padded = false, false
+}
+
+// turn goes where the instruction leads; false if the path ends.
+func (w *walk) turn(f *flow) bool {
+	st := &w.st
+	target := st.pc + f.target
+	switch f.kind {
+	case flowCall:
+		st.afterCall = true
+		st.called()
+	case flowCond:
+		w.branch(target)
+	case flowJump:
+		return w.jump(target)
+	case flowReturn, flowTail:
+		w.vote(f)
+		return false
+	case flowIndirect:
+		return false
+	}
+	return true
+}
+
+// branch remembers the other side of a conditional jump.
+func (w *walk) branch(target uint64) {
+	if target >= w.st.lo && target < w.st.hi {
+		w.push(target)
+		return
+	}
+	lo, hi := w.around(target)
+	w.postpone(target, lo, hi)
+}
+
+// jump goes on at the target. Outside of the function that may be a tail call
+// or a part that the compiler split off: both are read on, as neither changes
+// the depth of the stack at the return.
+func (w *walk) jump(target uint64) bool {
+	st := &w.st
+	if target >= st.lo && target < st.hi {
+		st.enter(target)
+		return true
+	}
+	lo, hi := w.around(target)
+	w.postpone(target, lo, hi)
+	if lo == target || len(w.code(target)) == 0 {
+		w.voteTail()
+	}
+	return false
+}
+
+// around gives the bounds to stay within at an address.
+func (w *walk) around(pc uint64) (lo, hi uint64) {
+	if lo, hi, ok := w.src.bounds(pc); ok {
+		return lo, hi
+	}
+	return 0, ^uint64(0)
+}
+
+// vote counts a return.
+func (w *walk) vote(fl *flow) {
+	var f found
+	if w.src.atReturn(&w.st, fl, &f) && !w.misaligned(&f) {
+		w.votes.add(&f, w.st.weak)
+	}
+}
+
+// voteTail counts a jump to another function's start, weakly: it may be a part
+// of this one.
+func (w *walk) voteTail() {
+	var f found
+	fl := w.src.abi.tail(&w.st)
+	if w.src.atReturn(&w.st, &fl, &f) && !w.misaligned(&f) {
+		w.votes.add(&f, true)
+	}
+}
+
+// misaligned reports whether calls on the path could not be made with the CFA
+// that its return shows: the path ran past a call that does not return, or the
+// code does not follow the ABI.
+func (w *walk) misaligned(f *found) bool {
+	return !w.src.o.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.aligned(f.cfa.off)
+}

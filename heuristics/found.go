@@ -1,0 +1,108 @@
+package heuristics
+
+import "prywalk/frames"
+
+// maxKept is the largest number of registers that an ABI keeps (x19 to x29).
+const maxKept = 11
+
+// placeKind says where a kept register of the caller is.
+type placeKind uint8
+
+const (
+	inRegister placeKind = iota
+	inMemory             // at (register base) + off
+	lost
+)
+
+// place is where one of the caller's registers is, by the registers at pc.
+type place struct {
+	kind placeKind
+	base uint8
+	off  int32
+}
+
+// found is what the analysis of one pc gives: the CFA as (register cfa.base +
+// cfa.off), or as the word loaded from there; and the places of the registers of
+// abi.kept and of the link register.
+type found struct {
+	cfa  value
+	ra   place
+	kept [maxKept]place
+}
+
+// fill writes the finding into a row; false if a row cannot say it.
+func (f *found) fill(a *abi, row *frames.Row) bool {
+	if f.cfa.kind == loaded && f.cfa.add != 0 || f.cfa.base >= firstAnon {
+		return false
+	}
+	*row = frames.Row{
+		CFAReg:   a.dwarf(f.cfa.base),
+		CFAOff:   int64(f.cfa.off),
+		CFADeref: f.cfa.kind == loaded,
+		RA:       frames.Place{Kind: frames.PlaceOffset, Off: -8},
+	}
+	for i, reg := range a.kept {
+		row.Regs[a.dwarf(reg)] = f.place(a, f.kept[i])
+	}
+	if a.ra != noReg {
+		if f.ra.kind == lost {
+			return false // the walker would take it for the root
+		}
+		row.RA = f.place(a, f.ra)
+		row.Regs[a.ra] = row.RA
+	}
+	return true
+}
+
+// place converts a place into the walker's terms.
+func (f *found) place(a *abi, p place) frames.Place {
+	switch {
+	case p.kind == inRegister:
+		return frames.Place{}
+	case p.kind == lost || p.base >= firstAnon:
+		return frames.Place{Kind: frames.PlaceUndefined}
+	case p.base == f.cfa.base && f.cfa.kind == initial:
+		return frames.Place{Kind: frames.PlaceOffset, Off: int64(p.off) - int64(f.cfa.off)}
+	}
+	return frames.Place{Kind: frames.PlaceRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
+}
+
+// atReturn reads the finding off the state at a function's return; false if the
+// return proves nothing.
+func (s *Source) atReturn(st *state, fl *flow, f *found) bool {
+	a := s.abi
+	*f = found{cfa: fl.ret}
+	if fl.ret.kind != initial && fl.ret.kind != loaded || fl.ret.base >= firstAnon {
+		return false
+	}
+	if fl.ret.kind == initial && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
+		return false
+	}
+	if a.ra != noReg && !s.keptPlace(fl.ra, a.ra, &f.ra) {
+		return false
+	}
+	for i, reg := range a.kept {
+		if s.keptPlace(st.regs[reg], reg, &f.kept[i]) {
+			continue
+		}
+		if !s.o.JIT || reg == a.fp {
+			return false
+		}
+		f.kept[i] = place{kind: lost}
+	}
+	return true
+}
+
+// keptPlace tells where a register's value at a return came from; false if it is
+// not the caller's.
+func (s *Source) keptPlace(v value, reg uint8, p *place) bool {
+	switch {
+	case v.isStart(reg):
+		*p = place{}
+	case v.kind == loaded && v.add == 0:
+		*p = place{inMemory, v.base, v.off}
+	default:
+		return false
+	}
+	return true
+}

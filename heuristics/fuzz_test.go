@@ -1,0 +1,55 @@
+package heuristics
+
+import (
+	"testing"
+
+	"prywalk/frames"
+)
+
+// Any bytes as code: no panic, and the work is bounded by the budgets of the walks.
+func FuzzRule(f *testing.F) {
+	f.Add([]byte{0x55, 0x48, 0x89, 0xe5, 0xc9, 0xc3}, uint16(1), false, false)
+	f.Add([]byte{0x48, 0x81, 0xec, 0, 0x10, 0, 0, 0x4c, 0x39, 0xdc, 0x75, 0xf4, 0xc3}, uint16(0), true, false)
+	f.Add([]byte{0xfd, 0x7b, 0xbe, 0xa9, 0xfd, 0x7b, 0xc2, 0xa8, 0xc0, 0x03, 0x5f, 0xd6}, uint16(4), true, true)
+	f.Add([]byte{0x4c, 0x8d, 0x54, 0x24, 0x08, 0x48, 0x83, 0xe4, 0xe0, 0x41, 0xff, 0x72, 0xf8, 0x55, 0x48, 0x89, 0xe5, 0x41, 0x52}, uint16(19), true, false)
+	f.Fuzz(func(t *testing.T, b []byte, at uint16, bounds, a64 bool) {
+		o := Options{Arch: frames.X86_64, Code: bytesCode{base, b}, Entry: base + 64}
+		if a64 {
+			o.Arch = frames.AArch64
+		}
+		if bounds {
+			o.Funcs = oneFunc{base, base + uint64(len(b))}
+		}
+		s := New(o)
+		for _, q := range []frames.Query{{}, {Caller: true}, {SPOnly: true}} {
+			q.PC = base + uint64(at)
+			s.Rule(q)
+		}
+		s.CallBefore(base + uint64(at))
+		s.FuncStart(base + uint64(at))
+	})
+}
+
+// hostileCode answers every read with more than was asked for.
+type hostileCode struct{}
+
+func (hostileCode) ReadCode(_ uint64, buf []byte) int {
+	for i := range buf {
+		buf[i] = 0x75 // jne +0x75, everywhere
+	}
+	return len(buf) + 100
+}
+
+func TestCodeWithoutEndIsBounded(t *testing.T) {
+	s := New(Options{Arch: frames.X86_64, Code: hostileCode{}, Funcs: oneFunc{0, ^uint64(0)}})
+	w := getWalk(s)
+	defer putWalk(w)
+	w.prologue(1<<40, false, 0, ^uint64(0))
+	if w.steps > maxSteps {
+		t.Errorf("%d steps", w.steps)
+	}
+	for _, pc := range []uint64{0, 1 << 40, ^uint64(0) - 3, ^uint64(0)} {
+		s.Rule(frames.Query{PC: pc})
+		s.CallBefore(pc)
+	}
+}

@@ -1,0 +1,105 @@
+package heuristics
+
+// memoryA64: loads and stores (Arm ARM C4.1.94).
+func memoryA64(st *state, w a64) {
+	switch {
+	case w.is(0x3a000000, 0x28000000):
+		pairA64(st, w)
+	case w.is(0x3b000000, 0x39000000):
+		plainA64(st, w, int64(uint32(w)>>10&0xfff)<<sizeA64(w))
+	case w.is(0x3b200000, 0x38000000):
+		indexedA64(st, w)
+	case w.is(0x3b000000, 0x18000000): // literal
+		if !w.is(1<<26, 1<<26) {
+			putA64(st, w.rd(), value{})
+		}
+	case w.is(0x3f000000, 0x08000000): // exclusive, ordered
+		exclusiveA64(st, w)
+	case w.is(0x3f200000, 0x38200000): // by register; atomic
+		if w.field(22, 2) != 0 || w.field(10, 2) == 0 {
+			putA64(st, w.rd(), value{})
+		}
+	}
+}
+
+// sizeA64 gives the logarithm of the size of a single load or store.
+func sizeA64(w a64) uint8 {
+	if w.is(1<<26, 1<<26) && w.field(23, 1) == 1 {
+		return 4 // a whole vector register
+	}
+	return w.field(30, 2)
+}
+
+// pairA64: stp and ldp of general and vector registers, before, after or without
+// moving their base.
+func pairA64(st *state, w a64) {
+	vector, load := w.is(1<<26, 1<<26), w.is(1<<22, 1<<22)
+	opc, mode := w.field(30, 2), w.field(23, 2)
+	scale := int64(4) << (opc >> 1)
+	if vector {
+		scale = 4 << opc
+	}
+	off := w.signed(15, 7) * scale
+	base := st.regs[w.rn()]
+	at := base
+	if mode != 1 {
+		at = at.plus(off)
+	}
+	if !vector {
+		whole := opc == 2
+		accessA64(st, w.rd(), at, load, whole)
+		accessA64(st, w.rt2(), at.plus(8), load, whole)
+	}
+	if mode&1 != 0 {
+		putSP(st, w.rn(), base.plus(off))
+	}
+}
+
+// accessA64 loads or stores one register; whole: all 64 bits of it.
+func accessA64(st *state, reg uint8, at value, load, whole bool) {
+	switch {
+	case load && reg == regSP:
+	case load && whole:
+		st.restore(reg, at)
+	case load:
+		st.set(reg, value{})
+	case whole && reg != regSP:
+		st.store(at, st.regs[reg])
+	default:
+		st.store(at, value{})
+	}
+}
+
+// plainA64: a load or store of one register at a constant offset.
+func plainA64(st *state, w a64, off int64) {
+	if w.is(1<<26, 1<<26) || w.is(0xffc00000, 0xf9800000) || w.is(0xffc00000, 0xf8800000) {
+		return // vector registers, prefetch
+	}
+	load := w.field(22, 2) != 0
+	accessA64(st, w.rd(), st.regs[w.rn()].plus(off), load, w.field(30, 2) == 3)
+}
+
+// indexedA64: the forms with an offset of nine bits, which can move their base.
+func indexedA64(st *state, w a64) {
+	off := w.signed(12, 9)
+	base := st.regs[w.rn()]
+	switch w.field(10, 2) {
+	case 0, 2:
+		plainA64(st, w, off)
+	case 1:
+		plainA64(st, w, 0)
+		putSP(st, w.rn(), base.plus(off))
+	case 3:
+		plainA64(st, w, off)
+		putSP(st, w.rn(), base.plus(off))
+	}
+}
+
+// exclusiveA64: loads write their registers, stores their status.
+func exclusiveA64(st *state, w a64) {
+	if w.is(1<<22, 1<<22) {
+		putA64(st, w.rd(), value{})
+		putA64(st, w.rt2(), value{})
+	}
+	putA64(st, w.rm(), value{})
+}

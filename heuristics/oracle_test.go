@@ -1,0 +1,327 @@
+package heuristics
+
+import (
+	"bufio"
+	"debug/elf"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// cfiRow is a line of readelf's table: what the call frame information says from
+// an address on.
+type cfiRow struct {
+	pc     uint64
+	reg    string
+	off    int64
+	expr   bool
+	places map[string]string
+}
+
+// cfiFunc is an FDE.
+type cfiFunc struct {
+	lo, hi uint64
+	signal bool
+	rows   []cfiRow
+}
+
+// split reports whether the FDE is of a part that the compiler split off: it does
+// not begin as functions do.
+func (f *cfiFunc) split() bool {
+	return len(f.rows) > 0 && (f.rows[0].off != 8 && f.rows[0].off != 0 || f.rows[0].reg != "rsp" && f.rows[0].reg != "sp")
+}
+
+func (f *cfiFunc) row(pc uint64) *cfiRow {
+	var r *cfiRow
+	for i := range f.rows {
+		if f.rows[i].pc <= pc {
+			r = &f.rows[i]
+		}
+	}
+	return r
+}
+
+// readCFI has readelf interpret a file's .eh_frame.
+func readCFI(t testing.TB, path string) []cfiFunc {
+	t.Helper()
+	cmd := exec.Command("readelf", "--debug-dump=frames-interp", path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("readelf (package binutils) is needed to read %s: %v", path, err)
+	}
+	var funcs []cfiFunc
+	var columns []string
+	var cur *cfiFunc
+	signal := map[string]bool{}
+	sc := bufio.NewScanner(out)
+	sc.Buffer(nil, 1<<20)
+	for sc.Scan() {
+		f := strings.Fields(sc.Text())
+		switch {
+		case len(f) > 3 && f[3] == "CIE":
+			signal[f[0]] = len(f) > 4 && strings.Contains(f[4], "S")
+			cur = nil
+		case len(f) > 5 && f[3] == "FDE":
+			funcs = append(funcs, cfiFunc{signal: signal[strings.TrimPrefix(f[4], "cie=")]})
+			cur = &funcs[len(funcs)-1]
+			lo, hi, _ := strings.Cut(strings.TrimPrefix(f[5], "pc="), "..")
+			cur.lo, cur.hi = hex(lo), hex(hi)
+		case len(f) > 1 && f[0] == "LOC":
+			columns = f
+		case cur != nil && len(f) == len(columns) && len(f[0]) == 16:
+			cur.rows = append(cur.rows, parseRow(f, columns))
+		}
+	}
+	// readelf also fails because of a debug file that is not installed.
+	if err := cmd.Wait(); err != nil && len(funcs) == 0 {
+		t.Fatalf("readelf of %s: %v", path, err)
+	}
+	slices.SortFunc(funcs, func(a, b cfiFunc) int { return int(int64(a.lo - b.lo)) })
+	return funcs
+}
+
+func parseRow(f, columns []string) cfiRow {
+	r := cfiRow{pc: hex(f[0]), places: map[string]string{}}
+	i := strings.IndexAny(f[1], "+-")
+	if i < 0 {
+		r.expr = true
+	} else {
+		r.reg = f[1][:i]
+		r.off, _ = strconv.ParseInt(f[1][i:], 10, 64)
+	}
+	for i := 2; i < len(f); i++ {
+		r.places[columns[i]] = f[i]
+	}
+	return r
+}
+
+func hex(s string) uint64 {
+	v, _ := strconv.ParseUint(s, 16, 64)
+	return v
+}
+
+// elfCode is the executable part of an ELF file.
+type elfCode struct {
+	parts []frames.Region
+	entry uint64
+	arch  frames.Arch
+}
+
+func openCode(t testing.TB, path string) *elfCode {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c := &elfCode{entry: f.Entry, arch: frames.X86_64}
+	if f.Machine == elf.EM_AARCH64 {
+		c.arch = frames.AArch64
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+			b := make([]byte, p.Filesz)
+			if _, err := p.ReadAt(b, 0); err != nil {
+				t.Fatal(err)
+			}
+			c.parts = append(c.parts, frames.Region{Addr: p.Vaddr, Bytes: b})
+		}
+	}
+	return c
+}
+
+func (c *elfCode) ReadCode(addr uint64, buf []byte) int {
+	for _, p := range c.parts {
+		if addr >= p.Addr && addr-p.Addr < uint64(len(p.Bytes)) {
+			return copy(buf, p.Bytes[addr-p.Addr:])
+		}
+	}
+	return 0
+}
+
+// fdeFuncs are function bounds by call frame information.
+type fdeFuncs []cfiFunc
+
+func (f fdeFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
+	i, _ := slices.BinarySearchFunc(f, pc, func(c cfiFunc, pc uint64) int {
+		if c.lo <= pc {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 || pc >= f[i-1].hi {
+		return 0, 0, false
+	}
+	return f[i-1].lo, f[i-1].hi, true
+}
+
+// tally counts comparisons.
+type tally struct {
+	right, none, wrong, lost, other int
+	split                           int // of none: in parts split off a function
+}
+
+func (c tally) total() int { return c.right + c.none + c.wrong + c.lost + c.other }
+
+func (c tally) share(n int) float64 { return 100 * float64(n) / float64(max(c.total(), 1)) }
+
+func (c tally) String() string {
+	return fmt.Sprintf("%8d pcs: right %6.2f %%, no answer %5.2f %% (split parts %5.2f %%), CFA wrong %5.3f %%, register wrong %5.3f %%, other base %5.2f %%",
+		c.total(), c.share(c.right), c.share(c.none), c.share(c.split), c.share(c.wrong), c.share(c.lost), c.share(c.other))
+}
+
+var x86Names = map[string]uint8{"rbx": 3, "rbp": 6, "rsp": 7, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "r10": 10, "r11": 11,
+	"rax": 0, "rdx": 1, "rcx": 2, "rsi": 4, "rdi": 5, "r8": 8, "r9": 9}
+
+// regNumber gives the DWARF number of a register that readelf names.
+func regNumber(name string) uint8 {
+	if name == "sp" {
+		return frames.ARM64SP
+	}
+	if n, ok := strings.CutPrefix(name, "x"); ok {
+		v, _ := strconv.Atoi(n)
+		return uint8(v)
+	}
+	return x86Names[name]
+}
+
+var keptNames = map[frames.Arch][]string{
+	frames.X86_64:  {"rbx", "rbp", "r12", "r13", "r14", "r15"},
+	frames.AArch64: {"x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "ra"},
+}
+
+// compare judges a rule by a row of call frame information.
+func (c *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth *cfiRow) string {
+	if r.Flags&frames.FlagRow == 0 && row == nil {
+		row = expand(arch, r)
+	}
+	if row.CFAReg != regNumber(truth.reg) {
+		c.other++
+		return "other"
+	}
+	if row.CFADeref || row.CFAOff != truth.off {
+		c.wrong++
+		return "wrong"
+	}
+	for _, name := range keptNames[arch] {
+		n := regNumber(name)
+		if name == "ra" {
+			n = frames.ARM64LR
+		}
+		if !samePlace(row.Regs[n], truth, name) {
+			c.lost++
+			return "lost"
+		}
+	}
+	c.right++
+	return ""
+}
+
+// samePlace: a place that readelf does not name holds the register itself. What
+// was popped already, and what was saved but not changed yet, can be said both
+// ways.
+func samePlace(p frames.Place, truth *cfiRow, name string) bool {
+	s := truth.places[name]
+	if !strings.HasPrefix(s, "c") {
+		return p.Kind == frames.PlaceSame || p.Kind == frames.PlaceOffset || s != "" && s != "s" && s != "u"
+	}
+	off, _ := strconv.ParseInt(s[1:], 10, 64)
+	if p.Kind == frames.PlaceSame {
+		return truth.reg != "rsp" && truth.reg != "sp" || -off > truth.off
+	}
+	return p.Kind == frames.PlaceOffset && p.Off == off
+}
+
+func expand(arch frames.Arch, r frames.Rule) *frames.Row {
+	row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff)}
+	for i, reg := range arch.CompactRegs() {
+		if reg < frames.NumRegs && r.Saved[i] != 0 {
+			row.Regs[reg] = frames.Place{Kind: frames.PlaceOffset, Off: -8 * int64(r.Saved[i])}
+		}
+	}
+	return row
+}
+
+// judge compares every n-th instruction of a file with its call frame
+// information.
+func judge(t testing.TB, path string, funcs []cfiFunc, code *elfCode, bounds bool, every int, caller bool, show int) tally {
+	o := Options{Arch: code.arch, Code: code, Entry: code.entry}
+	if bounds {
+		o.Funcs = fdeFuncs(funcs)
+	}
+	s := New(o)
+	var c tally
+	k := 0
+	for i := range funcs {
+		f := &funcs[i]
+		if f.signal {
+			continue
+		}
+		buf := make([]byte, f.hi-f.lo)
+		code.ReadCode(f.lo, buf)
+		dead := false // padding after a jump or return is never executed
+		for off := 0; off < len(buf); {
+			pc := f.lo + uint64(off)
+			var st state
+			fl := s.abi.exec(&st, buf[off:])
+			if fl.size == 0 {
+				break
+			}
+			off += int(fl.size)
+			dead = dead && fl.pad || fl.kind == flowJump || fl.kind == flowReturn || fl.kind == flowEnd || fl.kind == flowTail || fl.kind == flowIndirect
+			if dead && fl.pad {
+				continue
+			}
+			if caller && fl.kind != flowCall {
+				continue
+			}
+			truth := f.row(pc)
+			if truth == nil || truth.expr || strings.HasPrefix(truth.places["ra"], "u") {
+				continue
+			}
+			if k++; k%every != 0 {
+				continue
+			}
+			q := frames.Query{PC: pc, Caller: caller}
+			if caller {
+				q.PC = f.lo + uint64(off)
+			}
+			r, row, ok := s.Rule(q)
+			if !ok {
+				c.none++
+				if f.split() {
+					c.split++
+				} else if show > 0 && strings.Contains(showClass, "none") {
+					show--
+					t.Logf("none %#x in %#x..%#x truth %s+%d", q.PC, f.lo, f.hi, truth.reg, truth.off)
+				}
+				continue
+			}
+			if r.Flags&frames.FlagRoot != 0 {
+				c.wrong++
+				continue
+			}
+			if base := regNumber(truth.reg); base == s.o.Arch.SP() && r.CFAReg != base {
+				q.SPOnly = true
+				if r2, row2, ok := s.Rule(q); ok {
+					r, row = r2, row2
+				}
+			}
+			if v := c.compare(code.arch, r, row, truth); v != "" && show > 0 && strings.Contains(showClass, v) {
+				show--
+				t.Logf("%s %#x in %#x..%#x: %+v truth %s%+d %v", v, q.PC, f.lo, f.hi, r, truth.reg, truth.off, truth.places)
+			}
+		}
+	}
+	return c
+}
+
+var showClass = "wrong lost"

@@ -1,0 +1,215 @@
+package heuristics
+
+// prologue is the state at pc in terms of the function's entry.
+type prologue struct {
+	st    state
+	found bool
+	// weak: pc was not reached; the state is the one that most of the function's
+	// jump tables have, or most of its calls.
+	weak bool
+
+	tables, calls majority
+}
+
+// majority finds the state whose stack pointer most of those added have (the
+// algorithm of Boyer and Moore).
+type majority struct {
+	st    state
+	count int
+}
+
+func (m *majority) add(st *state) {
+	switch {
+	case m.count == 0:
+		m.st, m.count = *st, 1
+	case m.st.regs[st.sp] == st.regs[st.sp]:
+		m.count++
+		if st.nslots > m.st.nslots {
+			m.st = *st
+		}
+	default:
+		m.count--
+	}
+}
+
+// prologue follows the function from its start until it gets to pc; for a
+// caller, to the call that ends at pc.
+func (w *walk) prologue(pc uint64, caller bool, lo, hi uint64) *prologue {
+	p := &w.best
+	p.found, p.weak, p.tables.count, p.calls.count = false, false, 0, 0
+	w.begin(lo, lo, hi)
+	for !p.found && w.steps < maxSteps {
+		w.prologuePath(p, pc, caller)
+		if !w.pop() && !w.resume() {
+			break
+		}
+	}
+	if !p.found {
+		p.guess()
+	}
+	return p
+}
+
+// guess takes the state of jump tables or calls for code that only a jump table
+// or the handling of an exception leads to.
+func (p *prologue) guess() {
+	for _, m := range [...]*majority{&p.tables, &p.calls} {
+		if m.count > 0 {
+			p.st, p.found, p.weak = m.st, true, true
+			return
+		}
+	}
+}
+
+func (w *walk) prologuePath(p *prologue, pc uint64, caller bool) {
+	st := &w.st
+	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !p.found {
+		if st.afterCall && !st.padded && w.otherwise() {
+			return
+		}
+		if st.afterCall && st.padded && st.pc%8 == 0 {
+			// The call may not return; first see whether there is another
+			// way to get here.
+			w.postpone(st.pc, st.lo, st.hi)
+			return
+		}
+		code := w.code(st.pc)
+		if len(code) == 0 || !w.mark(st.pc) {
+			return
+		}
+		if st.pc == pc && !caller {
+			p.st, p.found = *st, true
+			return
+		}
+		w.steps++
+		f := w.src.abi.exec(st, code)
+		st.doubt(&f)
+		st.pc += uint64(f.size)
+		if st.pc == pc && caller && f.kind == flowCall {
+			p.st, p.found = *st, true
+			return
+		}
+		if !w.prologueTurn(p, &f) {
+			return
+		}
+	}
+}
+
+// prologueTurn goes where the instruction leads, inside of the function.
+func (w *walk) prologueTurn(p *prologue, f *flow) bool {
+	st := &w.st
+	target := st.pc + f.target
+	switch f.kind {
+	case flowCall:
+		st.afterCall = true
+		p.calls.add(st)
+	case flowCond:
+		if target >= st.lo && target < st.hi {
+			w.push(target)
+		}
+	case flowJump:
+		st.enter(target)
+	case flowIndirect:
+		p.indirect(st)
+		return false
+	case flowReturn, flowTail, flowEnd:
+		return false
+	}
+	return true
+}
+
+// indirect notes the state at a jump to an unknown place: a jump table, unless
+// the stack is as at the function's start, when it may as well be a tail call.
+func (p *prologue) indirect(st *state) {
+	if st.regs[st.sp].isStart(st.sp) {
+		p.calls.add(st)
+		return
+	}
+	p.tables.add(st)
+}
+
+// express writes the state at pc as a finding; false if no register gives the
+// CFA.
+func (p *prologue) express(a *abi, f *found, spOnly, caller bool) bool {
+	reg, ok := p.base(a, spOnly, caller)
+	if !ok {
+		return p.aligned(a, f, spOnly)
+	}
+	f.cfa = value{kind: initial, base: reg, off: int32(a.entry) - p.st.regs[reg].off}
+	p.places(a, f, reg)
+	return true
+}
+
+// base chooses the register that the CFA is given by: the frame pointer where it
+// is set up as one, the stack pointer, or, in the innermost frame, any other.
+func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
+	st := &p.st
+	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.isFrame(st, fp) {
+		return a.fp, true
+	}
+	if v := st.regs[a.sp]; v.kind == initial && v.base == a.sp {
+		return a.sp, true
+	}
+	if spOnly {
+		return 0, false
+	}
+	if v := st.regs[a.fp]; v.kind == initial && v.base == a.sp {
+		return a.fp, true
+	}
+	for r := range uint8(len(st.regs)) {
+		if v := st.regs[r]; v.kind == initial && v.base == a.sp && (!caller || a.keeps(r)) {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+// aligned finds the CFA in a slot of a frame that was aligned anew (gcc's
+// dynamically realigned argument pointer).
+func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
+	cfa := start(a.sp).plus(a.entry)
+	for _, s := range p.st.slots[:p.st.nslots] {
+		if s.val != cfa {
+			continue
+		}
+		for _, reg := range [...]uint8{a.sp, a.fp} {
+			v := p.st.regs[reg]
+			if v.kind == initial && v.base == s.base && (!spOnly || reg == a.sp) {
+				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off}
+				p.places(a, f, reg)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// places tells where the kept registers are, by a register of known value.
+func (p *prologue) places(a *abi, f *found, reg uint8) {
+	for i, r := range a.kept {
+		f.kept[i] = p.place(a, r, reg)
+	}
+	if a.ra != noReg {
+		f.ra = p.place(a, a.ra, reg)
+	}
+}
+
+// place prefers a slot to the register that still holds the value: the slot can
+// be read when the registers are not known.
+func (p *prologue) place(a *abi, r, reg uint8) place {
+	st := &p.st
+	by, sp := st.regs[reg], st.regs[a.sp]
+	for _, s := range st.slots[:st.nslots] {
+		if !s.val.isStart(r) || s.base != by.base {
+			continue
+		}
+		if sp.kind == initial && sp.base == s.base && s.off < sp.off && st.regs[r].isStart(r) {
+			continue
+		}
+		return place{inMemory, reg, s.off - by.off}
+	}
+	if st.regs[r].isStart(r) {
+		return place{}
+	}
+	return place{kind: lost}
+}

@@ -1,0 +1,122 @@
+package heuristics
+
+import "prywalk/frames"
+
+// Code reads a module's instructions.
+type Code interface {
+	// ReadCode fills buf with the bytes at addr, an address in the module's
+	// own terms, and returns how many there are; the number is smaller than
+	// len(buf) where the code ends, 0 where there is none.
+	ReadCode(addr uint64, buf []byte) int
+}
+
+// Functions tells function bounds where symbols, call frame information or a
+// perf map know them.
+type Functions interface {
+	// FuncRange gives the first address of the function that pc is in, and the
+	// first one after it.
+	FuncRange(pc uint64) (start, end uint64, ok bool)
+}
+
+// Options says what a [Source] reads.
+type Options struct {
+	Arch frames.Arch
+	// Code is the module's code; it must not be nil.
+	Code Code
+	// Funcs may be nil; the analysis then goes forwards only.
+	Funcs Functions
+	// Entry is the ELF header's e_entry, 0 if there is none.
+	Entry uint64
+	// JIT: the code was made by a JIT compiler, which keeps none of the ABI's
+	// registers but the frame pointer, and may change under the reader.
+	JIT bool
+}
+
+// Source analyses one module's code. It implements [frames.RuleSource] and
+// [frames.CallSites]. It keeps no results (the [frames.Space] does), and is for
+// one goroutine at a time.
+type Source struct {
+	o   Options
+	abi *abi
+	row frames.Row
+}
+
+var (
+	_ frames.RuleSource = (*Source)(nil)
+	_ frames.CallSites  = (*Source)(nil)
+)
+
+// New gives a source for a module. With an architecture that is not known it
+// has no answers.
+func New(o Options) *Source {
+	s := &Source{o: o}
+	switch o.Arch {
+	case frames.X86_64:
+		s.abi = &abiX86
+	case frames.AArch64:
+		s.abi = &abiAArch64
+	}
+	return s
+}
+
+// Rule implements [frames.RuleSource]. The rule's method is fp where the CFA is
+// relative to the frame pointer and the function's own instructions prove that
+// it is one, else heuristic.
+func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if s.abi == nil || s.o.Code == nil {
+		return frames.Rule{}, nil, false
+	}
+	w := getWalk(s)
+	defer putWalk(w)
+	if s.isRoot(w, q) {
+		return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodHeuristic}, nil, true
+	}
+	f, ok := s.analyse(w, q)
+	if !ok {
+		return frames.Rule{}, nil, false
+	}
+	return s.rule(&f, q)
+}
+
+// CallBefore implements [frames.CallSites].
+func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
+	if s.abi == nil || s.o.Code == nil {
+		return frames.Call{}, false
+	}
+	return s.abi.callBefore(s, ret)
+}
+
+// FuncStart implements [frames.CallSites], by Options.Funcs.
+func (s *Source) FuncStart(pc frames.Addr) (frames.Addr, bool) {
+	start, _, ok := s.bounds(pc)
+	return start, ok
+}
+
+// bounds gives the function around pc; not one that does not contain pc.
+func (s *Source) bounds(pc uint64) (start, end uint64, ok bool) {
+	if s.o.Funcs == nil {
+		return 0, 0, false
+	}
+	start, end, ok = s.o.Funcs.FuncRange(pc)
+	if !ok || pc < start || pc >= end {
+		return 0, 0, false
+	}
+	return start, end, true
+}
+
+// rule turns a finding into a rule.
+func (s *Source) rule(f *found, q frames.Query) (frames.Rule, *frames.Row, bool) {
+	m := frames.MethodHeuristic
+	if f.cfa.base == s.abi.fp && f.kept[0] == (place{inMemory, s.abi.fp, 0}) {
+		m = frames.MethodFP
+	}
+	if q.SPOnly && f.cfa.base != s.abi.sp || !f.fill(s.abi, &s.row) {
+		return frames.Rule{}, nil, false
+	}
+	r, more := s.row.Rule(s.o.Arch, m, 0)
+	if !more {
+		return r, nil, true
+	}
+	row := s.row
+	return r, &row, true
+}

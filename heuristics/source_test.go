@@ -1,0 +1,236 @@
+package heuristics
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// bytesCode is code at address base.
+type bytesCode struct {
+	base uint64
+	b    []byte
+}
+
+func (c bytesCode) ReadCode(addr uint64, buf []byte) int {
+	if addr < c.base || addr-c.base >= uint64(len(c.b)) {
+		return 0
+	}
+	return copy(buf, c.b[addr-c.base:])
+}
+
+// oneFunc is a function that takes all of the code.
+type oneFunc struct{ lo, hi uint64 }
+
+func (f oneFunc) FuncRange(pc uint64) (uint64, uint64, bool) {
+	return f.lo, f.hi, pc >= f.lo && pc < f.hi
+}
+
+const base = 0x401000
+
+func x86(code ...byte) *Source {
+	return New(Options{Arch: frames.X86_64, Code: bytesCode{base, code}})
+}
+
+func arm(jit bool, words ...uint32) *Source {
+	b := make([]byte, 4*len(words))
+	for i, w := range words {
+		binary.LittleEndian.PutUint32(b[4*i:], w)
+	}
+	return New(Options{Arch: frames.AArch64, Code: bytesCode{base, b}, JIT: jit})
+}
+
+// want checks the rule at an offset.
+func want(t *testing.T, s *Source, off uint64, reg uint8, cfa int32, m frames.Method) frames.Rule {
+	t.Helper()
+	r, _, ok := s.Rule(frames.Query{PC: base + off})
+	if !ok || r.CFAReg != reg || r.CFAOff != cfa || r.Method != m {
+		t.Errorf("+%#x: %+v, %v; want CFA r%d+%d, %v", off, r, ok, reg, cfa, m)
+	}
+	return r
+}
+
+func TestFramePointerIsProvenByLeave(t *testing.T) {
+	// push rbp; mov rbp,rsp; and rsp,-32; sub rsp,64; nop; leave; ret
+	s := x86(0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x83, 0xec, 0x40, 0x90, 0xc9, 0xc3)
+	want(t, s, 0, frames.X86RSP, 8, frames.MethodHeuristic)
+	want(t, s, 1, frames.X86RSP, 16, frames.MethodHeuristic)
+	r := want(t, s, 12, frames.X86RBP, 16, frames.MethodFP)
+	if r.Saved[0] != 2 {
+		t.Errorf("rbp is saved at CFA-%d, want CFA-16", 8*r.Saved[0])
+	}
+	want(t, s, 14, frames.X86RSP, 8, frames.MethodHeuristic)
+}
+
+func TestVariableArgumentPopOfV8(t *testing.T) {
+	// leave; pop rcx; lea rsp,[rsp+rdx*8+8]; push rcx; ret
+	s := x86(0xc9, 0x59, 0x48, 0x8d, 0x64, 0xd4, 0x08, 0x51, 0xc3)
+	want(t, s, 0, frames.X86RBP, 16, frames.MethodFP)
+	want(t, s, 1, frames.X86RSP, 8, frames.MethodHeuristic)
+}
+
+func TestSafepointPollOfHotSpot(t *testing.T) {
+	// add rsp,16; pop rbp; cmp rsp,[r15+0x398]; ja slow; ret; slow: jmp *r10
+	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, []byte{
+		0x48, 0x83, 0xc4, 0x10, 0x5d, 0x49, 0x3b, 0xa7, 0x98, 3, 0, 0, 0x0f, 0x87, 1, 0, 0, 0, 0xc3, 0x41, 0xff, 0xe2}}})
+	r := want(t, s, 0, frames.X86RSP, 32, frames.MethodHeuristic)
+	if r.Saved[0] != 2 {
+		t.Errorf("rbp is saved at CFA-%d, want CFA-16", 8*r.Saved[0])
+	}
+}
+
+func TestPLTEntries(t *testing.T) {
+	// plt0: push [rip+x]; bnd jmp [rip+y]; nop (3)
+	// entry: endbr64; push 0; bnd jmp plt0; nop
+	// sec: endbr64; bnd jmp [rip+x]
+	s := x86(
+		0xff, 0x35, 0, 0, 0, 0, 0xf2, 0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x1f, 0,
+		0xf3, 0x0f, 0x1e, 0xfa, 0x68, 0, 0, 0, 0, 0xf2, 0xe9, 0xe1, 0xff, 0xff, 0xff, 0x90,
+		0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0, 0, 0, 0)
+	want(t, s, 0x10, frames.X86RSP, 8, frames.MethodHeuristic)
+	want(t, s, 0x14, frames.X86RSP, 8, frames.MethodHeuristic)
+	want(t, s, 0x19, frames.X86RSP, 16, frames.MethodHeuristic)
+	want(t, s, 0x00, frames.X86RSP, 16, frames.MethodHeuristic)
+	want(t, s, 0x06, frames.X86RSP, 24, frames.MethodHeuristic)
+	want(t, s, 0x20, frames.X86RSP, 8, frames.MethodHeuristic)
+}
+
+func TestChildOfCloneIsRoot(t *testing.T) {
+	// xor ebp,ebp; pop rax; pop rdi; call *rax; mov edi,eax; mov eax,60; syscall
+	s := x86(0x31, 0xed, 0x58, 0x5f, 0xff, 0xd0, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05)
+	for _, q := range []frames.Query{{PC: base}, {PC: base + 2}, {PC: base + 4}, {PC: base + 6, Caller: true}} {
+		if r, _, ok := s.Rule(q); !ok || r.Flags&frames.FlagRoot == 0 {
+			t.Errorf("%#x: %+v, %v; want the root", q.PC, r, ok)
+		}
+	}
+	// _exit is not a root: mov edi,1; mov eax,60; syscall
+	s = x86(0xbf, 1, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05)
+	if r, _, ok := s.Rule(frames.Query{PC: base}); ok && r.Flags&frames.FlagRoot != 0 {
+		t.Error("a function that exits is taken for a thread's root")
+	}
+}
+
+func TestEntryPointIsRoot(t *testing.T) {
+	// xor ebp,ebp; call *[rip+x]; hlt; ret
+	s := New(Options{Arch: frames.X86_64, Entry: base, Code: bytesCode{base,
+		[]byte{0x31, 0xed, 0xff, 0x15, 0, 0, 0, 0, 0xf4, 0xc3}}})
+	for _, q := range []frames.Query{{PC: base}, {PC: base + 8, Caller: true}} {
+		if r, _, ok := s.Rule(q); !ok || r.Flags&frames.FlagRoot == 0 {
+			t.Errorf("%#x: %+v, %v; want the root", q.PC, r, ok)
+		}
+	}
+	if r, _, ok := s.Rule(frames.Query{PC: base + 9}); !ok || r.Flags&frames.FlagRoot != 0 {
+		t.Errorf("the function after the entry point: %+v, %v", r, ok)
+	}
+}
+
+func TestCodeWithoutReturnHasNoRule(t *testing.T) {
+	// add rbx,8; jmp *[rbx+rax*8]: an interpreter's dispatch
+	s := x86(0x48, 0x83, 0xc3, 0x08, 0xff, 0x24, 0xc3)
+	if r, _, ok := s.Rule(frames.Query{PC: base}); ok {
+		t.Errorf("%+v from code that shows nothing", r)
+	}
+}
+
+func TestFunctionThatNeverReturnsIsReadFromItsStart(t *testing.T) {
+	// push rbx; sub rsp,32; L: call L; (end)
+	code := []byte{0x53, 0x48, 0x83, 0xec, 0x20, 0xe8, 0xfb, 0xff, 0xff, 0xff}
+	s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, code}, Funcs: oneFunc{base, base + 10}})
+	r, _, ok := s.Rule(frames.Query{PC: base + 10, Caller: true})
+	if !ok || r.CFAReg != frames.X86RSP || r.CFAOff != 48 || r.Saved[1] != 2 {
+		t.Errorf("%+v, %v; want rsp+48, rbx at CFA-16", r, ok)
+	}
+}
+
+func TestSPOnlyGivesStackPointerRelativeRules(t *testing.T) {
+	// push rbp; mov rbp,rsp; push rbx; sub rsp,24; nop; mov rbx,[rbp-8]; leave; ret
+	code := []byte{0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 0x18, 0x90, 0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0xc3}
+	o := Options{Arch: frames.X86_64, Code: bytesCode{base, code}}
+	if _, _, ok := New(o).Rule(frames.Query{PC: base + 9, SPOnly: true}); ok {
+		t.Error("without the function's start nothing can be known by sp alone")
+	}
+	o.Funcs = oneFunc{base, base + uint64(len(code))}
+	r, _, ok := New(o).Rule(frames.Query{PC: base + 9, SPOnly: true})
+	if !ok || r.CFAReg != frames.X86RSP || r.CFAOff != 48 || r.Saved[0] != 2 || r.Saved[1] != 3 {
+		t.Errorf("%+v, %v", r, ok)
+	}
+	r, _, ok = New(o).Rule(frames.Query{PC: base + 9})
+	if !ok || r.CFAReg != frames.X86RBP || r.Method != frames.MethodFP {
+		t.Errorf("%+v, %v", r, ok)
+	}
+}
+
+func TestCallBefore(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		code   []byte
+		ok     bool
+		direct uint64
+	}{
+		{"call rel32", []byte{0xe8, 0xfb, 0xff, 0xff, 0xff}, true, base},
+		{"call rel32 out of the code", []byte{0xe8, 0, 0, 0, 0x40}, false, 0},
+		{"call rax", []byte{0xff, 0xd0}, true, 0},
+		{"call r12", []byte{0x41, 0xff, 0xd4}, true, 0},
+		{"call [rax]", []byte{0xff, 0x10}, true, 0},
+		{"call [rsp]", []byte{0xff, 0x14, 0x24}, true, 0},
+		{"call [rbx+8]", []byte{0xff, 0x53, 0x08}, true, 0},
+		{"call [rsp+8]", []byte{0xff, 0x54, 0x24, 0x08}, true, 0},
+		{"call [rip+x]", []byte{0xff, 0x15, 1, 2, 3, 0}, true, 0},
+		{"notrack call rax", []byte{0x3e, 0xff, 0xd0}, true, 0},
+		{"call [rax+rbx*8+x]", []byte{0xff, 0x94, 0xd8, 1, 2, 3, 0}, true, 0},
+		{"jmp rax", []byte{0xff, 0xe0}, false, 0},
+		{"far call", []byte{0xff, 0x5b, 0x08}, false, 0},
+		{"mov", []byte{0x48, 0x89, 0xd8}, false, 0},
+	} {
+		call, ok := x86(c.code...).CallBefore(base + uint64(len(c.code)))
+		if ok != c.ok || call.Direct != (c.direct != 0) || call.Target != c.direct {
+			t.Errorf("%s: %+v, %v", c.name, call, ok)
+		}
+	}
+}
+
+func TestCallBeforeOnArm64(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		word uint32
+		ok   bool
+	}{
+		{"bl .", 0x94000000, true}, {"blr x1", 0xd63f0020, true}, {"blraa x1, x2", 0xd73f0822, true},
+		{"blraaz x1", 0xd63f083f, true}, {"br x1", 0xd61f0020, false}, {"b .", 0x14000000, false}, {"nop", 0xd503201f, false},
+	} {
+		call, ok := arm(false, c.word).CallBefore(base + 4)
+		if ok != c.ok || call.Direct && call.Target != base {
+			t.Errorf("%s: %+v, %v", c.name, call, ok)
+		}
+	}
+}
+
+func TestFrameWithPointerAuthenticationOnArm64(t *testing.T) {
+	// paciasp; stp x29,x30,[sp,-32]!; mov x29,sp; str x19,[sp,16]; bl .;
+	// ldr x19,[sp,16]; ldp x29,x30,[sp],32; retaa
+	s := arm(false, 0xd503233f, 0xa9be7bfd, 0x910003fd, 0xf9000bf3, 0x94000000, 0xf9400bf3, 0xa8c27bfd, 0xd65f0bff)
+	for _, c := range []struct {
+		pc   uint64
+		cfa  int32
+		leaf bool
+	}{{0, 0, true}, {4, 0, true}, {8, 32, false}, {16, 32, false}, {24, 32, false}, {28, 0, true}} {
+		r := want(t, s, c.pc, frames.ARM64SP, c.cfa, frames.MethodHeuristic)
+		if leaf := r.Flags&frames.FlagLeafRA != 0; leaf != c.leaf || !leaf && (r.Saved[0] != 4 || r.Saved[1] != 3) {
+			t.Errorf("+%d: %+v", c.pc, r)
+		}
+	}
+	// The same with the frame pointer given back to sp first.
+	s = arm(false, 0x910003bf, 0xa8c27bfd, 0xd65f03c0) // mov sp,x29; ldp; ret
+	want(t, s, 0, frames.ARM64FP, 32, frames.MethodFP)
+}
+
+func TestUnknownArchitectureHasNoAnswers(t *testing.T) {
+	s := New(Options{})
+	if _, _, ok := s.Rule(frames.Query{PC: 1}); ok {
+		t.Error("a rule for no architecture")
+	}
+	if _, ok := s.CallBefore(1); ok {
+		t.Error("a call for no architecture")
+	}
+}

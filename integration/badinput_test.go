@@ -1,0 +1,246 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets"
+)
+
+func TestWrongUsageExitsWithTwo(t *testing.T) {
+	for _, args := range [][]string{
+		{"record"},
+		{"record", "-p", "abc"},
+		{"record", "-p", "0"},
+		{"record", "-p", "-5"},
+		{"record", "-p", "1,,2"},
+		{"record", "-p", "99999999999999999999"},
+		{"record", "-p", "1", "--", "true"},
+		{"record", "-F", "0", "-p", "1"},
+		{"record", "-F", "-1", "-p", "1"},
+		{"record", "-F", "10001", "-p", "1"},
+		{"record", "-F", "fast", "-p", "1"},
+		{"record", "-r", "10001", "-p", "1"},
+		{"record", "-d", "0", "-p", "1"},
+		{"record", "-d", "-3", "-p", "1"},
+		{"record", "-d", "soon", "-p", "1"},
+		{"record", "-d", "NaN", "-p", "1"},
+		{"record", "-d", "1e300", "-p", "1"},
+		{"record", "--threads", "(", "-p", "1"},
+		{"record", "--max-depth", "-7", "-p", "1"},
+		{"record", "--max-overhead", "much", "-p", "1"},
+		{"record", "--max-pause", "much", "-p", "1"},
+		{"record", "-o", "-", "--", "true"},
+		{"record", "--no-such-flag", "-p", "1"},
+		{"record", "-p", "1", "stray"},
+		{"dump"},
+		{"dump", "-p", "x"},
+		{"report", "--value", "beauty", "/dev/null"},
+		{"report", "--by", "beauty", "/dev/null"},
+		{"no-such-command"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
+			prywalk(t, args...).must(t, 2).oneLine(t)
+		})
+	}
+}
+
+// gone gives the number of a process that has ended.
+func gone(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return strconv.Itoa(cmd.Process.Pid)
+}
+
+func TestNoSuchProcess(t *testing.T) {
+	pid := gone(t)
+	prywalk(t, "record", "-d", "1", "-p", pid).must(t, 1).oneLine(t, pid, "no process")
+	prywalk(t, "dump", "-p", pid).must(t, 1).oneLine(t, pid, "no process")
+}
+
+func TestThreadInPlaceOfProcess(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	tids := threadsOf(target.PID)
+	tid := strconv.Itoa(tids[len(tids)-1])
+	r := prywalk(t, "record", "-d", "1", "-p", tid).must(t, 1)
+	r.oneLine(t, tid, "thread", strconv.Itoa(target.PID))
+}
+
+func TestZombie(t *testing.T) {
+	cmd := exec.Command("true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }()
+	eventually(t, "the child is a zombie", func() bool { return stateOf(cmd.Process.Pid) == "Z" })
+	pid := strconv.Itoa(cmd.Process.Pid)
+	prywalk(t, "record", "-d", "1", "-p", pid).must(t, 1).oneLine(t, pid, "zombie")
+}
+
+func TestKernelThread(t *testing.T) {
+	pid := ""
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		// PF_KTHREAD in the flags of stat (include/linux/sched.h).
+		text, _ := os.ReadFile(dir + "/stat")
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if f := strings.Fields(rest); len(f) > 6 {
+			if flags, _ := strconv.ParseUint(f[6], 10, 64); flags&0x00200000 != 0 {
+				pid = filepath.Base(dir)
+				break
+			}
+		}
+	}
+	if pid == "" {
+		t.Skip("no kernel thread is visible in this pid namespace")
+	}
+	prywalk(t, "record", "-d", "1", "-p", pid).must(t, 1).oneLine(t, pid, "kernel thread")
+}
+
+func TestProcessOfAnotherUser(t *testing.T) {
+	pid := "1"
+	if os.Geteuid() == 0 {
+		pid = pidList(testtargets.Run(t, "c", testtargets.Options{}).PIDs())
+	}
+	for _, args := range [][]string{{"record", "-d", "1", "-p", pid}, {"dump", "-p", pid}} {
+		r := command{args: args, user: ordinary()}.run(t).must(t, 3)
+		r.oneLine(t, pid)
+	}
+}
+
+// trace seizes threads until the test ends, as a debugger would.
+func trace(t *testing.T, tids []int) {
+	t.Helper()
+	seized, release := make(chan error), make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	go func() {
+		runtime.LockOSThread() // the tracer is this thread; with it ends the tracing
+		for _, tid := range tids {
+			if err := unix.PtraceSeize(tid); err != nil {
+				seized <- fmt.Errorf("seize %d: %w", tid, err)
+				return
+			}
+		}
+		seized <- nil
+		<-release
+	}()
+	if err := <-seized; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestProcessTracedByAnother(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	trace(t, threadsOf(target.PID))
+	r := prywalk(t, "record", "-d", "1", "-p", strconv.Itoa(target.PID))
+	if !slices.Contains([]int{1, 3, 4}, r.code) {
+		t.Errorf("exit code %d", r.code)
+	}
+	if !strings.Contains(r.stderr, "traced") || !strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) {
+		t.Errorf("%q does not say that process %d traces it", r.stderr, os.Getpid())
+	}
+}
+
+func TestOneThreadTracedByAnother(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	trace(t, []int{target.PID}) // the busy one
+	r := record(t, "-d", "1", "-p", strconv.Itoa(target.PID))
+	checkAccounting(t, r.stats)
+	if r.stats.Failed["traced"] == 0 {
+		t.Errorf("failed: %v", r.stats.Failed)
+	}
+}
+
+func TestNothingMatchesIsNoSuccessButAValidFile(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	file := filepath.Join(scratch(t, nil), "empty.pb.gz")
+	r := prywalk(t, "record", "-d", "1", "-p", strconv.Itoa(target.PID), "--threads", "^no such thread$", "-o", file)
+	r.must(t, 4)
+	if p := readProfile(t, file); len(p.Sample) != 0 {
+		t.Errorf("%d samples", len(p.Sample))
+	}
+}
+
+func TestReportOfBadFiles(t *testing.T) {
+	dir := scratch(t, nil)
+	for name, text := range map[string]string{
+		"empty": "", "text": "this is no profile\n", "cut": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		prywalk(t, "report", file).must(t, 1).oneLine(t, file)
+	}
+	none := filepath.Join(dir, "none")
+	prywalk(t, "report", none).must(t, 1).oneLine(t, none)
+}
+
+func TestHostilePerfMapDoesNotStopTheRecording(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	file := fmt.Sprintf("/tmp/perf-%d.map", target.PID)
+	text := "ffffffffffffffff ffffffffffffffff whole\nzz 10 x\n0 0\n\n" + strings.Repeat("A", 1<<20) + "\x00\xff"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(file)
+	r := record(t, "-d", "1", "-p", strconv.Itoa(target.PID))
+	checkFunctions(t, r.Profile, target.Expect)
+}
+
+func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	// Another file under the same name, with the first half of the program: what runs is the old inode.
+	text, err := os.ReadFile(target.Exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(target.Exe+".new", text[:len(text)/2], 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(target.Exe+".new", target.Exe); err != nil {
+		t.Fatal(err)
+	}
+	r := record(t, "-d", "2", "-p", strconv.Itoa(target.PID))
+	checkCompleteness(t, r, target.Expect.CompleteFloor)
+}
+
+func TestHalfABinaryIsRecordedByCommandToo(t *testing.T) {
+	dir := scratch(t, nil)
+	file := filepath.Join(dir, "broken")
+	if err := os.WriteFile(file, []byte("\x7fELF\x02\x01\x01"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	command{args: []string{"record", "--", file}, dir: dir}.run(t).must(t, 126).oneLine(t, file)
+}
+
+// during runs record for some seconds and something else meanwhile, after a second.
+func during(t *testing.T, seconds int, pid int, event func()) *recording {
+	t.Helper()
+	timer := time.AfterFunc(time.Second, event)
+	defer timer.Stop()
+	return record(t, "-d", strconv.Itoa(seconds), "-p", strconv.Itoa(pid))
+}
+
+// kill sends a signal.
+func kill(t *testing.T, pid int, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, s); err != nil {
+		t.Errorf("%v to %d: %v", s, pid, err)
+	}
+}

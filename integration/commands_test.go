@@ -1,0 +1,191 @@
+package integration
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// dumped is what dump --json prints.
+type dumped struct {
+	PID     int            `json:"pid"`
+	Threads []dumpedThread `json:"threads"`
+}
+
+type dumpedThread struct {
+	TID        int           `json:"tid"`
+	Name       string        `json:"name"`
+	State      string        `json:"state"`
+	Wait       string        `json:"wait"`
+	How        string        `json:"how"`
+	Complete   bool          `json:"complete"`
+	StopReason string        `json:"stop_reason"`
+	Frames     []dumpedFrame `json:"frames"`
+}
+
+type dumpedFrame struct {
+	PC       string `json:"pc"`
+	SP       string `json:"sp"`
+	Function string `json:"function"`
+	Inlined  bool   `json:"inlined"`
+	Module   string `json:"module"`
+	BuildID  string `json:"build_id"`
+	Offset   string `json:"offset"`
+	Method   string `json:"method"`
+}
+
+var hex = regexp.MustCompile(`^0x[0-9a-f]+$`)
+
+// check holds what dump promises for every thread.
+func (d *dumpedThread) check(t *testing.T) {
+	t.Helper()
+	if !slices.Contains([]string{"freeze", "peek", "reuse"}, d.How) {
+		t.Errorf("thread %d: how %q", d.TID, d.How)
+	}
+	if d.Complete != (d.StopReason == "root") {
+		t.Errorf("thread %d: complete %v, stop reason %q", d.TID, d.Complete, d.StopReason)
+	}
+	for i, f := range d.Frames {
+		if strings.HasPrefix(f.Function, "[") && f.PC == "" {
+			continue
+		}
+		if !hex.MatchString(f.PC) || f.Method == "" || i == 0 && f.Method != "context" {
+			t.Errorf("thread %d, frame %d: %+v", d.TID, i, f)
+		}
+	}
+}
+
+// stack gives the names of the functions.
+func (d *dumpedThread) stack() []string {
+	var names []string
+	for _, f := range d.Frames {
+		names = append(names, f.Function)
+	}
+	return names
+}
+
+// dump runs dump --json on a process.
+func dump(t *testing.T, pid int, args ...string) dumped {
+	t.Helper()
+	r := prywalk(t, append([]string{"dump", "--json", "-p", strconv.Itoa(pid)}, args...)...).must(t, 0)
+	var d dumped
+	if err := json.Unmarshal([]byte(r.stdout), &d); err != nil {
+		t.Fatalf("%v: %s", err, clip(r.stdout))
+	}
+	if d.PID != pid {
+		t.Errorf("pid %d", d.PID)
+	}
+	for i := range d.Threads {
+		d.Threads[i].check(t)
+	}
+	return d
+}
+
+func TestDumpShowsEveryThread(t *testing.T) {
+	for _, name := range []string{"c", "c-nocfi", "c-static-pie", "cpp"} {
+		t.Run(name, func(t *testing.T) {
+			target := testtargets.Run(t, name, testtargets.Options{})
+			d := dump(t, target.PID)
+			if want := len(threadsOf(target.PID)); len(d.Threads) != want {
+				t.Errorf("%d threads, want %d", len(d.Threads), want)
+			}
+			for _, s := range target.Expect.Sleepers {
+				i := slices.IndexFunc(d.Threads, func(d dumpedThread) bool { return d.Name == s.Thread })
+				if i < 0 {
+					t.Errorf("no thread %s", s.Thread)
+					continue
+				}
+				th := d.Threads[i]
+				if !th.Complete || th.State != "S" || !slices.Contains(s.Waits, th.Wait) || !testtargets.HasChain(th.stack(), s.Chain) {
+					t.Errorf("thread %s: state %s, wait %s, %s, %q; want %v", s.Thread, th.State, th.Wait, th.StopReason, th.stack(), s.Chain)
+				}
+			}
+		})
+	}
+}
+
+func TestDumpOfAStoppedProcessLeavesItStopped(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	kill(t, target.PID, syscall.SIGSTOP)
+	eventually(t, "the target is stopped", func() bool { return stateOf(target.PID) == "T" })
+	d := dump(t, target.PID)
+	text := prywalk(t, "dump", "-p", strconv.Itoa(target.PID)).must(t, 0).stdout
+	for _, tid := range threadsOf(target.PID) {
+		if s := stateOf(tid); s != "T" {
+			t.Errorf("thread %d is in state %s now", tid, s)
+		}
+	}
+	for _, th := range d.Threads {
+		if !th.Complete || !strings.Contains(text, strconv.Itoa(th.TID)) {
+			t.Errorf("thread %d: %s, %q", th.TID, th.StopReason, th.stack())
+		}
+	}
+	if !strings.Contains(text, "run_load") {
+		t.Errorf("the text has no run_load:\n%s", clip(text))
+	}
+	kill(t, target.PID, syscall.SIGCONT)
+	unharmed(t, target)
+}
+
+func TestDumpMaxDepthCutsAndSaysSo(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	for _, th := range dump(t, target.PID, "--max-depth", "1").Threads {
+		if th.Complete || th.StopReason != "depth" {
+			t.Errorf("thread %d: %s, %q", th.TID, th.StopReason, th.stack())
+		}
+	}
+}
+
+func TestDumpOfSeveralProcessesIsALineForEach(t *testing.T) {
+	one, two := testtargets.Run(t, "c", testtargets.Options{}), testtargets.Run(t, "go", testtargets.Options{})
+	r := prywalk(t, "dump", "--json", "-p", pidList([]int{one.PID, two.PID})).must(t, 0)
+	var pids []int
+	for line := range strings.Lines(r.stdout) {
+		var d dumped
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatalf("%v: %s", err, clip(line))
+		}
+		pids = append(pids, d.PID)
+	}
+	if !slices.Equal(pids, []int{one.PID, two.PID}) {
+		t.Errorf("pids %v", pids)
+	}
+}
+
+func TestDoctorLooksAtTheMachineAndAtAProcess(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
+	for _, args := range [][]string{{"doctor"}, {"doctor", "-p", strconv.Itoa(target.PID)}} {
+		if r := (command{args: args, user: ordinary()}).run(t).must(t, 0); strings.Count(r.stdout, "\n") < 3 {
+			t.Errorf("%v says %q", args, r.stdout)
+		}
+	}
+}
+
+func TestDemoRecordsReportsAndWritesAPage(t *testing.T) {
+	dir := scratch(t, nil)
+	r := command{args: []string{"demo"}, dir: dir}.run(t).must(t, 0)
+	if !strings.Contains(r.stdout, "%") {
+		t.Errorf("no report in %q", clip(r.stdout))
+	}
+	pages, _ := filepath.Glob(filepath.Join(dir, "*.html"))
+	if len(pages) == 0 {
+		t.Errorf("no page in %s; it says %q", dir, clip(r.stdout+r.stderr))
+	}
+}
+
+func TestHelpShowsAnExampleFirst(t *testing.T) {
+	for _, c := range []string{"record", "report", "dump", "doctor", "demo"} {
+		r := prywalk(t, c, "--help").must(t, 0)
+		i, j := strings.Index(r.stdout, "prywalk "+c), strings.Index(r.stdout, "--help")
+		if i < 0 || j >= 0 && i > j {
+			t.Errorf("%s --help begins %q", c, clip(r.stdout))
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package integration
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+// The tests of this file hold that the judges of the others judge rightly.
+
+func TestMeterAgreesWithTheKernelsResourceUsage(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; read x")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now().Add(-time.Second)
+	m := startMeter([]int{cmd.Process.Pid})
+	eventually(t, "the shell has counted", func() bool {
+		cpu, err := cpuOf(cmd.Process.Pid)
+		return err == nil && cpu > 20*time.Millisecond && stateOf(cmd.Process.Pid) == "S"
+	})
+	time.Sleep(20 * time.Millisecond)
+	m.finish()
+	in.Close()
+	if err := cmd.Wait(); err == nil {
+		t.Error("read met no end of file")
+	}
+	use := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	want := time.Duration(use.Utime.Nano() + use.Stime.Nano())
+	got := m.read(time.Now())
+	if d := (want - got).Abs(); d > 10*time.Millisecond {
+		t.Errorf("the meter says %v, the kernel %v", got, want)
+	}
+	if w := m.window(begin, time.Hour); w > got {
+		t.Errorf("a window has %v of %v in all", w, got)
+	}
+}
+
+func TestSymbolsOfTheTwinNameOffsetsOfTheStrippedProgram(t *testing.T) {
+	target := testtargets.Run(t, "c-stripped", testtargets.Options{})
+	f, err := elf.Open(target.Unstripped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stripped, err := elf.Open(target.Exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stripped.Close()
+	if s, err := stripped.Symbols(); err == nil && len(s) > 0 {
+		t.Errorf("the stripped program has %d symbols", len(s))
+	}
+	text, twin := stripped.Section(".text"), f.Section(".text")
+	if text.Offset != twin.Offset || text.Addr != twin.Addr {
+		t.Fatalf(".text lies at %#x and %#x", text.Addr, twin.Addr)
+	}
+	for _, s := range symbols {
+		if s.Name == "burn_60" {
+			if got := symbolAt(f, symbols, s.Value-twin.Addr+twin.Offset+1); got != "burn_60" {
+				t.Errorf("burn_60 is called %q", got)
+			}
+			return
+		}
+	}
+	t.Error("no symbol burn_60")
+}
+
+func TestProcessWithoutPtraceIsRefused(t *testing.T) {
+	// What the filter does is shown with gdb, which cannot attach under it.
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gdb, err := exec.LookPath("gdb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sleeper := exec.Command("sleep", "60")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sleeper.Process.Kill(); _ = sleeper.Wait() }()
+	cmd := exec.Command(self, "-nx", "-batch", "-p", pidList([]int{sleeper.Process.Pid}), "-ex", "print 6*7")
+	cmd.Env = append(os.Environ(), seccompVariable+"="+gdb)
+	cmd.Dir = filepath.Dir(binary)
+	out, _ := cmd.CombinedOutput()
+	if text := string(out); !containsAll(text, "ptrace", "not permitted") {
+		t.Errorf("gdb under the filter says %s", clip(text))
+	}
+}

@@ -1,0 +1,209 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+// binary is the prywalk under test; other users can run it.
+var binary string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(seccompVariable) != "" {
+		execWithoutPtrace() // does not return
+	}
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "prywalk-integration-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "prywalk")
+	build := exec.Command("go", "build", "-o", binary, "../cmd/prywalk")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build ../cmd/prywalk: %v\n%s", err, out)
+		return 1
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// result is how a run of prywalk ended.
+type result struct {
+	code           int // 128+N if signal N ended it
+	stdout, stderr string
+}
+
+// command describes a run of prywalk.
+type command struct {
+	args []string
+	user *testtargets.User // nil: as the test
+	dir  string            // "" is a new temporary one
+	env  []string          // beside the test's own
+	exe  string            // "" is prywalk
+}
+
+// running is a prywalk that has been started.
+type running struct {
+	t              *testing.T
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+	cancel         context.CancelFunc
+}
+
+// start starts prywalk; it is killed after a minute and a half.
+func (c command) start(t *testing.T) *running {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	exe := binary
+	if c.exe != "" {
+		exe = c.exe
+	}
+	r := &running{t: t, cmd: exec.CommandContext(ctx, exe, c.args...), cancel: cancel}
+	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	r.cmd.Env = append(append(os.Environ(), "NO_COLOR=1"), c.env...)
+	r.cmd.WaitDelay = 5 * time.Second
+	if r.cmd.Dir = c.dir; c.dir == "" {
+		r.cmd.Dir = scratch(t, c.user)
+	}
+	if c.user != nil {
+		r.cmd.Env = append(r.cmd.Env, "HOME="+r.cmd.Dir)
+		r.cmd.SysProcAttr = &syscall.SysProcAttr{
+			Credential: &syscall.Credential{Uid: c.user.UID, Gid: c.user.GID},
+		}
+	}
+	if err := r.cmd.Start(); err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	return r
+}
+
+// wait waits for the end.
+func (r *running) wait() result {
+	r.t.Helper()
+	defer r.cancel()
+	err := r.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		r.t.Fatalf("%v: %v\n%s", r.cmd.Args, err, r.stderr.String())
+	}
+	status := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	res := result{code: status.ExitStatus(), stdout: r.stdout.String(), stderr: r.stderr.String()}
+	if status.Signaled() {
+		res.code = 128 + int(status.Signal())
+	}
+	return res
+}
+
+// signal sends a signal to prywalk.
+func (r *running) signal(s syscall.Signal) {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(s); err != nil {
+		r.t.Errorf("%v to prywalk: %v\n%s", s, err, r.stderr.String())
+	}
+}
+
+// run starts prywalk and waits for its end.
+func (c command) run(t *testing.T) result {
+	t.Helper()
+	return c.start(t).wait()
+}
+
+// prywalk runs it with some arguments.
+func prywalk(t *testing.T, args ...string) result {
+	t.Helper()
+	return command{args: args}.run(t)
+}
+
+// must checks the exit code.
+func (r result) must(t *testing.T, code int) result {
+	t.Helper()
+	if r.code != code {
+		t.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", r.code, code, clip(r.stdout), clip(r.stderr))
+	}
+	return r
+}
+
+// oneLine checks that an error is one line that has all the words, and no stack trace.
+func (r result) oneLine(t *testing.T, words ...string) {
+	t.Helper()
+	if n := strings.Count(strings.TrimRight(r.stderr, "\n"), "\n"); n != 0 || strings.TrimSpace(r.stderr) == "" {
+		t.Errorf("not one line on stderr:\n%s", clip(r.stderr))
+	}
+	for _, w := range words {
+		if !strings.Contains(strings.ToLower(r.stderr), strings.ToLower(w)) {
+			t.Errorf("%q does not say %q", r.stderr, w)
+		}
+	}
+	if strings.Contains(r.stderr, "goroutine ") {
+		t.Errorf("a stack trace on stderr:\n%s", clip(r.stderr))
+	}
+}
+
+// clip shortens text for a message.
+func clip(s string) string { return s[:min(len(s), 2000)] }
+
+// scratch gives a directory that the user owns and others can enter.
+func scratch(t *testing.T, u *testtargets.User) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "prywalk-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if u != nil {
+		if err := os.Chown(dir, int(u.UID), int(u.GID)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// needRoot skips what only root can set up.
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can set this up; CI runs as root")
+	}
+}
+
+// ordinary gives the user to run as where the test is root, else nil: the test is one already.
+func ordinary() *testtargets.User {
+	if os.Geteuid() == 0 {
+		return testtargets.Nobody
+	}
+	return nil
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}

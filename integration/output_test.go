@@ -1,0 +1,164 @@
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/testtargets"
+)
+
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
+	pid := strconv.Itoa(target.PID)
+	for _, file := range []string{"/no/such/directory/r.pb.gz", "/proc/r.pb.gz", "/"} {
+		c := command{args: []string{"record", "-d", "1", "-p", pid, "-o", file}, user: ordinary()}
+		c.run(t).must(t, 1).oneLine(t, file)
+		c.args = []string{"record", "-o", file, "--", "true"}
+		c.run(t).must(t, 125).oneLine(t, file)
+	}
+}
+
+// smallDisk mounts a file system with room for a few pages.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	needRoot(t)
+	dir := scratch(t, nil)
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k"); err != nil {
+		t.Skipf("this container may not mount: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+func TestFullDiskIsAnErrorAndLeavesTheLastFile(t *testing.T) {
+	dir := smallDisk(t)
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	file := filepath.Join(dir, "r.pb.gz")
+	if err := os.WriteFile(file, []byte("the last recording"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 12<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := prywalk(t, "record", "-d", "2", "-F", "999", "-p", strconv.Itoa(target.PID), "-o", file).must(t, 1)
+	if !strings.Contains(r.stderr, "no space left") || !strings.Contains(r.stderr, file) {
+		t.Errorf("stderr: %s", clip(r.stderr))
+	}
+	if text, err := os.ReadFile(file); err != nil || !bytes.Equal(text, []byte("the last recording")) {
+		t.Errorf("the file that was there: %d bytes, %v", len(text), err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestFileSizeLimitIsAnErrorAndNoCrash(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	// SIGXFSZ ends a Go program that does not ask for it, with a stack trace.
+	script := fmt.Sprintf("ulimit -f 1; exec %s record -d 2 -F 999 -p %d -o r.pb.gz", binary, target.PID)
+	r := command{exe: "/bin/sh", args: []string{"-c", script}}.run(t).must(t, 1)
+	if !strings.Contains(r.stderr, "file too large") || strings.Contains(r.stderr, "goroutine ") {
+		t.Errorf("stderr: %s", clip(r.stderr))
+	}
+}
+
+func TestSpecialFileIsWrittenToAndNotReplaced(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	fifo := filepath.Join(scratch(t, nil), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan []byte, 1)
+	go func() {
+		text, _ := os.ReadFile(fifo)
+		read <- text
+	}()
+	prywalk(t, "record", "-d", "1", "-p", strconv.Itoa(target.PID), "-o", fifo).must(t, 0)
+	if info, err := os.Lstat(fifo); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		t.Fatalf("the pipe has become %v, %v", info, err)
+	}
+	if p, err := profile.ParseData(<-read); err != nil || len(p.Sample) == 0 {
+		t.Errorf("through the pipe came %v, %v", p, err)
+	}
+}
+
+func TestRecordingOnStdout(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	r := prywalk(t, "record", "-d", "1", "-p", strconv.Itoa(target.PID), "-o", "-").must(t, 0)
+	p, err := profile.ParseData([]byte(r.stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFormat(t, p)
+}
+
+func TestOutputNameExpandsPidAndTime(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	dir := scratch(t, nil)
+	c := command{args: []string{"record", "-d", "1", "-p", strconv.Itoa(target.PID), "-o", "r-%p-%t.pb.gz"}, dir: dir}
+	c.run(t).must(t, 0)
+	files, _ := filepath.Glob(filepath.Join(dir, "*.pb.gz"))
+	want := regexp.MustCompile(fmt.Sprintf(`/r-%d-[^%%/]+\.pb\.gz$`, target.PID))
+	if len(files) != 1 || !want.MatchString(files[0]) {
+		t.Fatalf("wrote %v", files)
+	}
+	readProfile(t, files[0])
+}
+
+func TestDefaultOutputAndClosingLine(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	dir := scratch(t, nil)
+	r := command{args: []string{"record", "-g", "-d", "1", "-p", strconv.Itoa(target.PID)}, dir: dir}.run(t).must(t, 0)
+	p := readProfile(t, filepath.Join(dir, "prywalk.pb.gz"))
+	if len(p.Comments) == 0 {
+		t.Error("the profile's comment has no accounting")
+	}
+	if !strings.Contains(r.stderr, "complete") || r.stdout != "" {
+		t.Errorf("stdout %q, stderr %q", clip(r.stdout), clip(r.stderr))
+	}
+	// A report without a file name reads it.
+	command{args: []string{"report"}, dir: dir}.run(t).must(t, 0)
+}
+
+func TestAggregateKeepsNoTime(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	plain := record(t, "-d", "1", "-p", strconv.Itoa(target.PID))
+	timed := false
+	for _, s := range plain.Sample {
+		timed = timed || len(s.NumLabel["end_timestamp_ns"]) > 0
+	}
+	if !timed {
+		t.Error("no time stamps without --aggregate")
+	}
+	for _, s := range record(t, "-d", "1", "--aggregate", "-p", strconv.Itoa(target.PID)).Sample {
+		if len(s.NumLabel["end_timestamp_ns"]) > 0 {
+			t.Fatal("a time stamp with --aggregate")
+		}
+	}
+}
+
+func TestWallTimeIsItsThreeParts(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	r := record(t, "-d", "2", "-p", strconv.Itoa(target.PID))
+	wall := map[string]int64{}
+	for _, s := range r.Sample {
+		if v := s.Value; v[cpuColumn]+v[queueColumn] > v[wallColumn]+int64(20e6) {
+			t.Errorf("more CPU and queue than wall time: %v %v", v, stackOf(s))
+		}
+		wall[label(s, "thread")] += s.Value[wallColumn]
+	}
+	for _, s := range target.Expect.Sleepers {
+		if got := float64(wall[s.Thread]) / float64(r.DurationNanos); got < 0.9 || got > 1.1 {
+			t.Errorf("thread %s has %.2f of the wall time that it lived", s.Thread, got)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package integration
+
+import (
+	"debug/elf"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/testtargets"
+)
+
+// realPrograms skips in short mode.
+func realPrograms(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real programs under load")
+	}
+}
+
+func TestRecordingsOfRealProgramsAreRight(t *testing.T) {
+	realPrograms(t)
+	for _, name := range testtargets.Names() {
+		t.Run(name, func(t *testing.T) {
+			target := testtargets.Run(t, name, testtargets.Options{})
+			pids := target.PIDs()
+			m := startMeter(pids)
+			r := record(t, "-d", "3", "-p", pidList(pids))
+			m.finish()
+			if target.Unstripped != "" {
+				nameBySymbols(t, r.Profile, target.Exe, target.Unstripped)
+			}
+			checkAccounting(t, r.stats)
+			checkCompleteness(t, r, target.Expect.CompleteFloor)
+			checkFunctions(t, r.Profile, target.Expect)
+			checkShares(t, r.Profile, target.Expect.Shares)
+			for _, s := range target.Expect.Sleepers {
+				checkSleeper(t, r.Profile, s)
+			}
+			checkCPU(t, r, m)
+			checkViewers(t, r)
+		})
+	}
+}
+
+// checkCompleteness holds the floor, and that the closing figures say the same as the stacks.
+func checkCompleteness(t *testing.T, r *recording, floor float64) {
+	t.Helper()
+	share, n := completeShare(r.Profile)
+	t.Logf("%d samples, %.2f %% complete, incomplete %v", n, 100*share, r.stats.Incomplete)
+	if share < floor {
+		t.Errorf("%.2f %% of %d stacks are complete, want %.1f %%", 100*share, n, 100*floor)
+	}
+}
+
+// onCPU reports whether a sample holds CPU time.
+func onCPU(s *profile.Sample) bool { return s.Value[cpuColumn] > 0 }
+
+// checkFunctions looks for the hot functions and the known chains.
+func checkFunctions(t *testing.T, p *profile.Profile, e testtargets.Expect) {
+	t.Helper()
+	chains := slices.Clone(e.Chains)
+	for _, f := range e.Hot {
+		chains = append(chains, []string{f})
+	}
+	for _, chain := range chains {
+		seen := slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool {
+			return onCPU(s) && testtargets.HasChain(stackOf(s), chain)
+		})
+		if !seen {
+			t.Errorf("no stack with CPU time has the chain %v", chain)
+		}
+	}
+}
+
+// checkShares compares the times of functions with their known proportions: four standard deviations of a
+// share among that many samples, and two points for what the processor does differently.
+func checkShares(t *testing.T, p *profile.Profile, shares map[string]float64) {
+	t.Helper()
+	cpu, count := map[string]int64{}, int64(0)
+	var all int64
+	for _, s := range p.Sample {
+		stack := stackOf(s)
+		for name := range shares {
+			if testtargets.HasChain(stack, []string{name}) && onCPU(s) {
+				cpu[name] += s.Value[cpuColumn]
+				all += s.Value[cpuColumn]
+				count += s.Value[samplesColumn]
+			}
+		}
+	}
+	for name, want := range shares {
+		got := float64(cpu[name]) / float64(max(all, 1))
+		allowed := 4*math.Sqrt(want*(1-want)/float64(max(count, 1))) + 0.02
+		t.Logf("%s: %.3f of the time in %d samples, should be %.2f ± %.3f", name, got, count, want, allowed)
+		if math.Abs(got-want) > allowed {
+			t.Errorf("%s has %.3f of the time in %d samples, want %.2f ± %.3f", name, got, count, want, allowed)
+		}
+	}
+}
+
+// checkSleeper looks for a thread that sleeps from start to end: one chain, one reason, complete.
+func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
+	t.Helper()
+	seen := false
+	for _, s := range p.Sample {
+		if label(s, "thread") != want.Thread {
+			continue
+		}
+		seen = true
+		stack := stackOf(s)
+		if !testtargets.HasChain(stack, want.Chain) {
+			t.Errorf("thread %s: no chain %v in %q", want.Thread, want.Chain, stack)
+		}
+		if label(s, "state") != "sleeping" || !slices.Contains(want.Waits, label(s, "wait")) {
+			t.Errorf("thread %s: state %q, wait %q, want one of %v", want.Thread, label(s, "state"), label(s, "wait"), want.Waits)
+		}
+		if s.Value[cpuColumn] != 0 {
+			t.Errorf("thread %s: %d ns of CPU time asleep", want.Thread, s.Value[cpuColumn])
+		}
+	}
+	if !seen {
+		t.Errorf("no sample of the sleeping thread %s", want.Thread)
+	}
+}
+
+// checkCPU compares the profile's CPU time with the kernel's in the same window: 1 % and one tick
+// (10 ms, USER_HZ) a thread.
+func checkCPU(t *testing.T, r *recording, m *meter) {
+	t.Helper()
+	kernel := m.window(time.Unix(0, r.TimeNanos), time.Duration(r.DurationNanos))
+	profiled := time.Duration(total(r.Profile, cpuColumn))
+	allowed := kernel/100 + time.Duration(max(r.stats.ThreadsMax, 1))*10*time.Millisecond
+	t.Logf("CPU: the profile %v, the kernel %v; not observed %.2f %%", profiled, kernel, 100*notObserved(r.Profile))
+	if d := (profiled - kernel).Abs(); d > allowed {
+		t.Errorf("the profile has %v of CPU time, the kernel %v: %v apart, allowed %v", profiled, kernel, d, allowed)
+	}
+	if d := math.Abs(r.stats.CPUProfiledS - profiled.Seconds()); d > 0.001 {
+		t.Errorf("cpu_profiled_s is %v, the profile's sum %v", r.stats.CPUProfiledS, profiled)
+	}
+	if d := math.Abs(r.stats.CPUTargetS - kernel.Seconds()); d > allowed.Seconds() {
+		t.Errorf("cpu_target_s is %v, the kernel says %v", r.stats.CPUTargetS, kernel)
+	}
+}
+
+// nameBySymbols names the functions of a program without symbols, by a twin that has them: what is judged
+// is whether the addresses are right.
+func nameBySymbols(t *testing.T, p *profile.Profile, exe, twin string) {
+	t.Helper()
+	f, err := elf.Open(twin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range p.Location {
+		if l.Mapping == nil || l.Mapping.File != exe {
+			continue
+		}
+		offset := l.Address - l.Mapping.Start + l.Mapping.Offset
+		if name := symbolAt(f, symbols, offset); name != "" {
+			l.Line = []profile.Line{{Function: &profile.Function{Name: name}}}
+		}
+	}
+}
+
+// symbolAt gives the function at an offset in the file.
+func symbolAt(f *elf.File, symbols []elf.Symbol, offset uint64) string {
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_LOAD || offset < p.Off || offset >= p.Off+p.Filesz {
+			continue
+		}
+		addr := offset - p.Off + p.Vaddr
+		for _, s := range symbols {
+			if elf.ST_TYPE(s.Info) == elf.STT_FUNC && addr >= s.Value && addr < s.Value+s.Size {
+				return s.Name
+			}
+		}
+	}
+	return ""
+}

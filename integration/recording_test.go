@@ -1,0 +1,230 @@
+package integration
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/testtargets"
+)
+
+// The columns of a recording.
+const (
+	samplesColumn = iota
+	wallColumn
+	queueColumn
+	cpuColumn
+)
+
+// statistics is what record --stats writes.
+type statistics struct {
+	Ticks        int64            `json:"ticks"`
+	Attempted    int64            `json:"attempted"`
+	Frozen       int64            `json:"frozen"`
+	Peeked       int64            `json:"peeked"`
+	Reused       int64            `json:"reused"`
+	Failed       map[string]int64 `json:"failed"`
+	Incomplete   map[string]int64 `json:"incomplete"`
+	ThreadsMax   int64            `json:"threads_max"`
+	DurationS    float64          `json:"duration_s"`
+	FrequencyGot float64          `json:"frequency_got"`
+	CPUTargetS   float64          `json:"cpu_target_s"`
+	CPUProfiledS float64          `json:"cpu_profiled_s"`
+	Scheduling   string           `json:"scheduling"`
+	FreezeUS     *struct {
+		P50 float64 `json:"p50"`
+		P99 float64 `json:"p99"`
+		Max float64 `json:"max"`
+	} `json:"freeze_us"`
+	FramesByMethod map[string]int64 `json:"frames_by_method"`
+}
+
+// recording is a run of record with what it wrote.
+type recording struct {
+	result
+	file  string
+	stats statistics
+	*profile.Profile
+}
+
+// pidList joins pids as -p takes them.
+func pidList(pids []int) string {
+	var s []string
+	for _, pid := range pids {
+		s = append(s, strconv.Itoa(pid))
+	}
+	return strings.Join(s, ",")
+}
+
+// recordAs runs record as a user, expects success, and reads what it wrote.
+func recordAs(t *testing.T, u *testtargets.User, args ...string) *recording {
+	t.Helper()
+	dir := scratch(t, u)
+	file, stats := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "stats.json")
+	args = append([]string{"record", "-o", file, "--stats", stats}, args...)
+	r := &recording{file: file}
+	r.result = command{args: args, user: u, dir: dir}.run(t).must(t, 0)
+	r.Profile = readProfile(t, file)
+	text, err := os.ReadFile(stats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &r.stats); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return r
+}
+
+// record is recordAs as the test's own user.
+func record(t *testing.T, args ...string) *recording {
+	t.Helper()
+	return recordAs(t, nil, args...)
+}
+
+// readProfile reads a recording and checks that it is valid, and that nobody else may read it.
+func readProfile(t *testing.T, file string) *profile.Profile {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("%s has mode %v", file, info.Mode())
+	}
+	p, err := profile.Parse(f)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	checkFormat(t, p)
+	return p
+}
+
+// checkFormat holds what the format promises for every recording.
+func checkFormat(t *testing.T, p *profile.Profile) {
+	t.Helper()
+	if err := p.CheckValid(); err != nil {
+		t.Errorf("invalid: %v", err)
+	}
+	want := []string{"samples/count", "wall/nanoseconds", "runqueue/nanoseconds", "cpu/nanoseconds"}
+	var got []string
+	for _, st := range p.SampleType {
+		got = append(got, st.Type+"/"+st.Unit)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("sample types %v, want %v", got, want)
+	}
+	if p.DefaultSampleType != "cpu" {
+		t.Errorf("default sample type %q", p.DefaultSampleType)
+	}
+	for _, s := range p.Sample {
+		if problem := sampleProblem(s); problem != "" {
+			t.Fatalf("%s: %v %v %v", problem, s.Value, s.Label, stackOf(s))
+		}
+	}
+}
+
+// sampleProblem says what a sample breaks, "" if nothing.
+func sampleProblem(s *profile.Sample) string {
+	if len(s.Location) == 0 {
+		return "no location"
+	}
+	for _, v := range s.Value {
+		if v < 0 {
+			return "a negative value"
+		}
+	}
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			if strings.HasPrefix(line.Function.Name, "[incomplete") && (l.Address != 0 || l.Mapping != nil) {
+				return "a synthetic frame with an address"
+			}
+		}
+	}
+	if len(s.NumLabel["pid"]) != 1 {
+		return "no pid"
+	}
+	return ""
+}
+
+// stackOf gives the function names of a sample, inlined ones too, innermost first.
+func stackOf(s *profile.Sample) []string {
+	var names []string
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			names = append(names, line.Function.Name)
+		}
+		if len(l.Line) == 0 {
+			names = append(names, "")
+		}
+	}
+	return names
+}
+
+// label gives a sample's text label.
+func label(s *profile.Sample, key string) string {
+	if v := s.Label[key]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// total sums a column.
+func total(p *profile.Profile, column int) int64 {
+	var sum int64
+	for _, s := range p.Sample {
+		sum += s.Value[column]
+	}
+	return sum
+}
+
+// completeShare gives the part of the looks whose stacks reach the root, and the number of looks.
+func completeShare(p *profile.Profile) (float64, int64) {
+	var all, complete int64
+	for _, s := range p.Sample {
+		n := s.Value[samplesColumn]
+		all += n
+		names := stackOf(s)
+		if !strings.HasPrefix(names[len(names)-1], "[incomplete") {
+			complete += n
+		}
+	}
+	return float64(complete) / float64(max(all, 1)), all
+}
+
+// notObserved gives the part of the CPU time that belongs to no stack that was seen running.
+func notObserved(p *profile.Profile) float64 {
+	var sum int64
+	for _, s := range p.Sample {
+		if name := stackOf(s)[0]; name == "[ran between ticks]" || name == "[exited unseen]" {
+			sum += s.Value[cpuColumn]
+		}
+	}
+	return float64(sum) / float64(max(total(p, cpuColumn), 1))
+}
+
+// checkAccounting holds: attempted = frozen + peeked + reused + failed.
+func checkAccounting(t *testing.T, s statistics) {
+	t.Helper()
+	sum := s.Frozen + s.Peeked + s.Reused
+	for _, n := range s.Failed {
+		sum += n
+	}
+	if s.Attempted != sum || s.Attempted == 0 {
+		t.Errorf("attempted %d, but frozen %d + peeked %d + reused %d + failed %v = %d",
+			s.Attempted, s.Frozen, s.Peeked, s.Reused, s.Failed, sum)
+	}
+	if s.Frozen > 0 && s.FreezeUS == nil {
+		t.Error("freeze_us is missing")
+	}
+}

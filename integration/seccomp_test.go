@@ -1,0 +1,59 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets"
+)
+
+// seccompVariable names the program that the test binary becomes, with its arguments, after it has
+// forbidden itself to trace.
+const seccompVariable = "PRYWALK_TEST_WITHOUT_PTRACE"
+
+// execWithoutPtrace becomes prywalk under a seccomp filter as container engines have one: ptrace and
+// process_vm_readv fail with EPERM.
+func execWithoutPtrace() {
+	runtime.LockOSThread() // the filter is the thread's, and exec keeps it
+	fail := func(what string, err error) {
+		fmt.Fprintln(os.Stderr, what, err)
+		os.Exit(99)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		fail("no_new_privs:", err)
+	}
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the call's number (struct seccomp_data, offset 0)
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PTRACE, Jt: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PROCESS_VM_READV, Jf: 1},
+		{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+	if err != nil {
+		fail("seccomp:", err)
+	}
+	exe := os.Getenv(seccompVariable)
+	fail("exec:", syscall.Exec(exe, append([]string{exe}, os.Args[1:]...), os.Environ()))
+}
+
+func TestPtraceForbiddenBySeccompIsNamed(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := command{
+		exe:  self,
+		env:  []string{seccompVariable + "=" + binary},
+		args: []string{"record", "-d", "1", "-p", pidList(target.PIDs())},
+	}.run(t).must(t, 3)
+	r.oneLine(t, "seccomp")
+}

@@ -1,0 +1,95 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+// begin starts a recording without end and waits until it has looked for a while.
+func begin(t *testing.T, target *testtargets.Target) (r *running, file string) {
+	t.Helper()
+	file = filepath.Join(scratch(t, nil), "r.pb.gz")
+	r = command{args: []string{"record", "-p", strconv.Itoa(target.PID), "-o", file}}.start(t)
+	time.Sleep(1500 * time.Millisecond)
+	return r, file
+}
+
+// unharmed checks that nobody traces the target and that it runs.
+func unharmed(t *testing.T, target *testtargets.Target) {
+	t.Helper()
+	for _, tid := range threadsOf(target.PID) {
+		if tracer := tracerOf(tid); tracer != "0" {
+			t.Errorf("thread %d is traced by %s", tid, tracer)
+		}
+		if s := stateOf(tid); s == "T" || s == "t" {
+			t.Errorf("thread %d is in state %s", tid, s)
+		}
+	}
+	before, err := cpuOf(target.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the target runs on", func() bool {
+		now, err := cpuOf(target.PID)
+		return err == nil && now > before+20*time.Millisecond
+	})
+}
+
+func TestSignalsEndTheRunWithAWholeRecording(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(s.String(), func(t *testing.T) {
+			target := testtargets.Run(t, "c", testtargets.Options{})
+			r, file := begin(t, target)
+			r.signal(s)
+			r.wait().must(t, 0)
+			checkFunctions(t, readProfile(t, file), target.Expect)
+			unharmed(t, target)
+		})
+	}
+}
+
+func TestSecondInterruptLeavesAtOnce(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	r, file := begin(t, target)
+	r.signal(syscall.SIGUSR1)
+	eventually(t, "the checkpoint is there", func() bool { _, err := os.Stat(file); return err == nil })
+	r.signal(syscall.SIGINT)
+	_ = r.cmd.Process.Signal(syscall.SIGINT) // it may have ended by now
+	r.wait()
+	readProfile(t, file) // the checkpoint or the whole: a valid file in any case
+	unharmed(t, target)
+}
+
+func TestUSR1WritesACheckpointAndGoesOn(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	r, file := begin(t, target)
+	r.signal(syscall.SIGUSR1)
+	eventually(t, "the checkpoint is there", func() bool { _, err := os.Stat(file); return err == nil })
+	early := readProfile(t, file)
+	if len(early.Sample) == 0 {
+		t.Error("the checkpoint is empty")
+	}
+	time.Sleep(500 * time.Millisecond)
+	r.signal(syscall.SIGINT)
+	r.wait().must(t, 0)
+	if late := readProfile(t, file); total(late, cpuColumn) <= total(early, cpuColumn) {
+		t.Error("the recording holds no more than the checkpoint")
+	}
+}
+
+func TestKilledProfilerLeavesTheTargetRunning(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	r, file := begin(t, target)
+	r.signal(syscall.SIGUSR1)
+	eventually(t, "the checkpoint is there", func() bool { _, err := os.Stat(file); return err == nil })
+	r.signal(syscall.SIGKILL)
+	r.wait().must(t, 128+int(syscall.SIGKILL))
+	readProfile(t, file)
+	unharmed(t, target)
+}

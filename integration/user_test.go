@@ -1,0 +1,46 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// yama gives kernel.yama.ptrace_scope, 0 where the kernel has no Yama.
+func yama() int {
+	text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return n
+}
+
+func TestOrdinaryUserRecordsOwnProcess(t *testing.T) {
+	for _, name := range []string{"c", "go", "redis"} {
+		t.Run(name, func(t *testing.T) {
+			target := testtargets.Run(t, name, testtargets.Options{User: ordinary()})
+			if yama() > 0 {
+				r := command{args: []string{"record", "-d", "1", "-p", strconv.Itoa(target.PID)}, user: ordinary()}.run(t)
+				r.must(t, 3).oneLine(t, "ptrace_scope")
+				return
+			}
+			r := recordAs(t, ordinary(), "-d", "2", "-p", strconv.Itoa(target.PID))
+			checkAccounting(t, r.stats)
+			checkCompleteness(t, r, target.Expect.CompleteFloor)
+			checkFunctions(t, r.Profile, target.Expect)
+		})
+	}
+}
+
+func TestOrdinaryUserRecordsLaunchedCommand(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
+	dir := scratch(t, ordinary())
+	c := command{args: []string{"record", "--", target.Exe, "2"}, user: ordinary(), dir: dir}
+	c.run(t).must(t, 128+14)
+	checkFunctions(t, readProfile(t, filepath.Join(dir, "prywalk.pb.gz")), target.Expect)
+}

@@ -1,0 +1,279 @@
+package doctor
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/target"
+)
+
+// fakeRoot makes a root directory with these files.
+func fakeRoot(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// status gives the text of a status file.
+func status(pid, uid, caps, more string) string {
+	return "Name:\tx\nState:\tS (sleeping)\nTgid:\t" + pid + "\nPid:\t" + pid + "\nPPid:\t1\n" +
+		"Uid:\t" + strings.Repeat(uid+"\t", 4) + "\nGid:\t" + strings.Repeat(uid+"\t", 4) +
+		"\nThreads:\t3\nCapEff:\t" + caps + "\nCapPrm:\t" + caps + "\n" + more
+}
+
+const (
+	noCaps  = "0000000000000000"
+	allCaps = "000001ffffffffff"
+)
+
+// ordinary gives the files of a machine on which an ordinary user runs prywalk.
+func ordinary(more map[string]string) map[string]string {
+	files := map[string]string{
+		"proc/self/status":          status("50", "1000", noCaps, ""),
+		"proc/self/syscall":         "running\n",
+		"proc/self/schedstat":       "123 456 7\n",
+		"proc/self/mountinfo":       "22 1 0:20 / /proc rw,nosuid - proc proc rw\n",
+		"proc/sys/kernel/osrelease": "6.1.0-13-amd64\n",
+	}
+	for k, v := range more {
+		files[k] = v
+	}
+	return files
+}
+
+func find(t *testing.T, fs []Finding, name string) Finding {
+	t.Helper()
+	for _, f := range fs {
+		if f.Name == name {
+			return f
+		}
+	}
+	t.Fatalf("no finding %q in %+v", name, fs)
+	return Finding{}
+}
+
+func TestMissingThingsHaveARemedy(t *testing.T) {
+	for _, c := range []struct {
+		name, file, text string
+		level            Level
+		detail, remedy   string
+	}{
+		{"kernel", "proc/sys/kernel/osrelease", "3.2.0", Fail, "3.2.0", "3.4"},
+		{"kernel", "proc/sys/kernel/osrelease", "4.19.0", Warn, "4.19", "5.3"},
+		{"/proc/PID/syscall", "proc/self/syscall", "", Warn, "sleeping", "TRACEHOOK"},
+		{"/proc/PID/schedstat", "proc/self/schedstat", "0 0 0\n", Warn, "run queue", "SCHED_INFO"},
+		{"hidepid", "proc/self/mountinfo", "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n", Warn, "hidepid=invisible", "remount"},
+		{"yama", "proc/sys/kernel/yama/ptrace_scope", "1\n", Warn, "is 1", "sudo sysctl"},
+		{"yama", "proc/sys/kernel/yama/ptrace_scope", "2\n", Fail, "is 2", "setcap cap_sys_ptrace"},
+		{"yama", "proc/sys/kernel/yama/ptrace_scope", "3\n", Fail, "is 3", "reboot"},
+		{"yama", "proc/sys/kernel/yama/ptrace_scope", "0\n", OK, "is 0", ""},
+		{"yama", "proc/none", "", OK, "not enforced", ""},
+		{"capabilities", "proc/none", "", Warn, "has none", "setcap"},
+		{"priority", "proc/none", "", Warn, "cannot be raised", "cap_sys_nice"},
+		{"map_files", "proc/none", "", Warn, "memory", "cap_checkpoint_restore"},
+		{"container", "proc/1/cgroup", "0::/kubepods/x\n", OK, "kubepods", ""},
+		{"container", "run/.containerenv", "", OK, "Podman", ""},
+	} {
+		root := fakeRoot(t, ordinary(map[string]string{c.file: c.text}))
+		f := find(t, Options{Root: root}.Check(), c.name)
+		if f.Level != c.level || !strings.Contains(f.Detail, c.detail) || !strings.Contains(f.Remedy, c.remedy) || c.remedy == "" && f.Remedy != "" {
+			t.Errorf("%s %q: %+v", c.name, c.text, f)
+		}
+	}
+}
+
+func TestRootIsNeverToldToUseSudo(t *testing.T) {
+	for _, scope := range []string{"0", "1", "2", "3"} {
+		root := fakeRoot(t, ordinary(map[string]string{
+			"proc/self/status":                  status("50", "0", noCaps, "Seccomp:\t2\n"),
+			"proc/77/status":                    status("77", "1000", allCaps, ""),
+			"proc/sys/kernel/yama/ptrace_scope": scope,
+			"proc/self/schedstat":               "",
+		}))
+		for _, f := range (Options{Root: root, PID: 77}).Check() {
+			if strings.Contains(f.Remedy, "sudo") || strings.Contains(f.Remedy, "as root,") {
+				t.Errorf("%+v", f)
+			}
+		}
+	}
+}
+
+func TestTargetGates(t *testing.T) {
+	stat := "77 (x) S 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 3 0 555 0 0\n"
+	for _, c := range []struct {
+		gate, status, scope string
+		level               Level
+	}{
+		{"target: user", status("77", "1001", noCaps, ""), "0", Fail},
+		{"target: user", status("77", "1000", noCaps, ""), "0", OK},
+		{"target: capabilities", status("77", "1000", "0000000000000400", ""), "0", Fail},
+		{"target: tracer", status("77", "1000", noCaps, "TracerPid:\t50\n"), "0", OK},
+		{"target: tracer", status("77", "1000", noCaps, "TracerPid:\t88\n"), "0", Fail},
+		{"target: yama", status("77", "1000", noCaps, ""), "1", Fail},
+		{"target: yama", strings.Replace(status("77", "1000", noCaps, ""), "PPid:\t1\n", "PPid:\t50\n", 1), "1", OK},
+		{"target: seccomp", status("77", "1000", noCaps, "Seccomp:\t2\n"), "1", OK},
+	} {
+		root := fakeRoot(t, ordinary(map[string]string{
+			"proc/77/status": c.status, "proc/77/stat": stat,
+			"proc/88/status":                    strings.Replace(status("88", "1000", noCaps, ""), "Name:\tx", "Name:\tgdb", 1),
+			"proc/sys/kernel/yama/ptrace_scope": c.scope,
+		}))
+		f := find(t, Options{Root: root, PID: 77}.Check(), c.gate)
+		if f.Level != c.level || f.Level == Fail && f.Remedy == "" {
+			t.Errorf("%+v", f)
+		}
+		if strings.Contains(c.status, "88") && !strings.Contains(f.Detail, "88 (gdb)") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestNoProcIsOneFailure(t *testing.T) {
+	fs := Options{Root: t.TempDir()}.Check()
+	if len(fs) != 1 || fs[0].Level != Fail || fs[0].Remedy == "" {
+		t.Errorf("%+v", fs)
+	}
+}
+
+func TestThisMachine(t *testing.T) {
+	c := exec.Command("sleep", "1000")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	}()
+	fs := Check(c.Process.Pid)
+	var out bytes.Buffer
+	if err := Write(&out, fs, false); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%s", &out)
+	if find(t, fs, "process_vm_readv").Level != OK || find(t, fs, "target: names").Detail == "" {
+		t.Errorf("%+v", fs)
+	}
+	if f := find(t, fs, "target: seize"); f.Level != OK {
+		t.Errorf("%+v", f)
+	}
+	refuse := func(int) error { return unix.EPERM }
+	fs = Options{PID: c.Process.Pid, Try: true, seize: refuse}.Check()
+	if f := find(t, fs, "target: seize"); f.Level != Fail || f.Remedy == "" {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestNoTracerStaysAfterATry(t *testing.T) {
+	c := exec.Command("sleep", "1000")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	}()
+	for range 100 {
+		if err := seize(c.Process.Pid); err != nil {
+			// The thread of the try before may not have ended yet.
+			if errors.Is(err, unix.EPERM) {
+				time.Sleep(time.Millisecond)
+				continue
+			}
+			t.Fatal(err)
+		}
+	}
+	for range 1000 {
+		s, err := target.ReadStatus("/proc", c.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Tracer == 0 && s.State == 'S' {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Error("still traced")
+}
+
+func TestAMissingTargetIsAFailure(t *testing.T) {
+	if f := find(t, Check(1<<30), "process"); f.Level != Fail || f.Remedy == "" {
+		t.Errorf("%+v", f)
+	}
+	if f := find(t, Check(2), "process"); f.Level != Fail {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestAnOrdinaryUserGetsAReport(t *testing.T) {
+	if os.Getenv("DOCTOR_TEST_CHILD") != "" {
+		if err := Write(os.Stdout, Check(os.Getppid()), false); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	dir, err := os.MkdirTemp("", "doctor-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	exe, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(dir+"/test", exe, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(dir+"/test", "-test.run=TestAnOrdinaryUserGetsAReport")
+	c.Dir = "/"
+	c.Env = append(os.Environ(), "DOCTOR_TEST_CHILD=1")
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("\n%s", out)
+	for _, want := range []string{"warn  capabilities", "fail  target: user", "run prywalk as that user or as root"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+func TestWriteAlignsColumns(t *testing.T) {
+	var plain, colour bytes.Buffer
+	fs := []Finding{{"a", OK, "fine", ""}, {"longer", Fail, "bad", "do this"}}
+	if err := errors.Join(Write(&plain, fs, false), Write(&colour, fs, true)); err != nil {
+		t.Fatal(err)
+	}
+	want := "ok    a       fine\nfail  longer  bad\n              → do this\n"
+	if plain.String() != want {
+		t.Errorf("%q", &plain)
+	}
+	if !strings.Contains(colour.String(), "\x1b[31;1mfail\x1b[0m") {
+		t.Errorf("%q", &colour)
+	}
+	if Worst(fs) != Fail || Worst(fs[:1]) != OK {
+		t.Error("worst level")
+	}
+}

@@ -1,0 +1,71 @@
+package doctor
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// priority tries to raise the priority of a thread that then ends: with it, a pause
+// ends when its work is done, and not when the scheduler comes round.
+func (c *checkup) priority() Finding {
+	got := c.estimate()
+	if c.live {
+		_ = onThread(func() error {
+			got = raise()
+			return nil
+		})
+	}
+	switch got {
+	case "fifo":
+		return Finding{"priority", OK, "SCHED_FIFO is possible: short pauses even on a busy machine", ""}
+	case "nice":
+		return Finding{"priority", OK, "nice -20 is possible, SCHED_FIFO is not", ""}
+	}
+	return Finding{"priority", Warn, "cannot be raised: pauses of the target can take milliseconds when all processors are busy",
+		c.priorityRemedy()}
+}
+
+func (c *checkup) priorityRemedy() string {
+	if c.self.Has(unix.CAP_SYS_NICE) {
+		return "give this control group real-time runtime (cpu.rt_runtime_us), or turn CONFIG_RT_GROUP_SCHED off"
+	}
+	return c.grant("sys_nice")
+}
+
+// raise gives what this thread can get.
+func raise() string {
+	attr := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}
+	if unix.SchedSetAttr(0, attr, 0) == nil {
+		return "fifo"
+	}
+	if unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20) == nil {
+		return "nice"
+	}
+	return "normal"
+}
+
+// estimate is what capabilities promise.
+func (c *checkup) estimate() string {
+	if c.self.Has(unix.CAP_SYS_NICE) {
+		return "fifo"
+	}
+	return "normal"
+}
+
+// files: each thread that is looked at keeps up to four files of /proc open.
+func (c *checkup) files() Finding {
+	var r unix.Rlimit
+	if !c.live {
+		return Finding{}
+	}
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil {
+		return Finding{"open files", Warn, err.Error(), ""}
+	}
+	detail := fmt.Sprintf("at most %d: enough for about %d threads at full speed", r.Max, r.Max/4)
+	if r.Max < 4096 {
+		return Finding{"open files", Warn, detail + "; files of further threads are opened anew at every look",
+			"ulimit -Hn 65536 (as root), or LimitNOFILE= of the systemd unit"}
+	}
+	return Finding{"open files", OK, detail, ""}
+}

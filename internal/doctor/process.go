@@ -1,0 +1,150 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"prywalk/internal/target"
+)
+
+func (c *checkup) add(f Finding) { c.out = append(c.out, f) }
+
+// process does the checks about the target.
+func (c *checkup) process() {
+	s, err := target.Check(c.proc(), c.PID)
+	if err != nil {
+		c.add(failure("process", err))
+		return
+	}
+	c.add(Finding{"process", OK, fmt.Sprintf("%d (%s), %d threads", c.PID, s.Name, s.Threads), ""})
+	c.state(s)
+	gates, err := target.Gates(c.proc(), c.PID)
+	if err != nil {
+		c.add(failure("access", err))
+		return
+	}
+	for _, g := range gates {
+		if g.Name == "seccomp" {
+			continue // about prywalk itself, and above
+		}
+		level := OK
+		if !g.OK {
+			level = Fail
+		}
+		c.add(Finding{"target: " + g.Name, level, g.Detail, g.Remedy})
+	}
+	c.sandbox(s)
+	if !c.live {
+		return
+	}
+	c.open()
+	if c.Try {
+		c.try()
+	}
+}
+
+// failure turns an error into a finding.
+func failure(name string, err error) Finding {
+	var e *target.Error
+	if errors.As(err, &e) {
+		return Finding{name, Fail, e.Cause, e.Next}
+	}
+	return Finding{name, Fail, err.Error(), ""}
+}
+
+// state: a stopped process can be looked at, and stays stopped.
+func (c *checkup) state(s *target.Status) {
+	switch s.State {
+	case 'T':
+		c.add(Finding{"target: state", OK, "stopped (SIGSTOP): it can be looked at and stays stopped", ""})
+	case 'D':
+		c.add(Finding{"target: state", Warn, "its first thread waits for a device and cannot be stopped now",
+			"wait, or look at its other threads"})
+	}
+}
+
+// sandbox tells about filters and namespaces of the target, which need no remedy.
+func (c *checkup) sandbox(s *target.Status) {
+	if s.Seccomp != 0 {
+		c.add(Finding{"target: seccomp", OK, "under a filter, which does not concern prywalk", ""})
+	}
+	var other []string
+	for _, ns := range []string{"pid", "mnt", "net"} {
+		own, err1 := os.Readlink(filepath.Join(c.proc(), "self/ns", ns))
+		its, err2 := os.Readlink(filepath.Join(c.proc(), strconv.Itoa(c.PID), "ns", ns))
+		if err1 == nil && err2 == nil && own != its {
+			other = append(other, ns)
+		}
+	}
+	if len(other) > 0 {
+		c.add(Finding{"target: namespaces", OK,
+			"its own: " + strings.Join(other, ", ") + " (a container); its files are read through /proc/PID/root", ""})
+	}
+}
+
+// try asks for leave to trace; the kernel then makes all its checks.
+func (c *checkup) try() {
+	if err := c.seize(c.PID); err != nil {
+		c.add(failure("target: seize", target.Explain(c.PID, err)))
+		return
+	}
+	c.add(Finding{"target: seize", OK, "the kernel lets prywalk trace it", ""})
+}
+
+// open reads what a recording would read first.
+func (c *checkup) open() {
+	p, err := target.Open(c.PID)
+	if err != nil {
+		c.add(failure("target: open", err))
+		return
+	}
+	defer p.Close()
+	total, symbols, debug := 0, 0, 0
+	seen := map[*target.Image]bool{}
+	for _, m := range p.Space().Modules() {
+		at, ok := m.Data.(*target.Mapping)
+		if !ok || at.Image == nil || at.Path == "[vdso]" || seen[at.Image] {
+			continue
+		}
+		seen[at.Image] = true
+		total++
+		if at.Image.ELF.Section(".symtab") != nil || c.debugFile(at.Image.BuildID) {
+			symbols++
+		}
+		if at.Image.ELF.DebugSection("info") != nil || c.debugFile(at.Image.BuildID) {
+			debug++
+		}
+	}
+	f := Finding{"target: names", OK,
+		fmt.Sprintf("of %d files %d have all function names, %d also lines and inlined calls", total, symbols, debug), ""}
+	if symbols < total {
+		f.Remedy = "for more names install the packages' debug symbols (…-dbgsym, …-debuginfo, or debuginfod-find)"
+	}
+	c.add(f)
+	c.add(unreadable(seen))
+}
+
+// unreadable counts the files that could not be opened.
+func unreadable(seen map[*target.Image]bool) Finding {
+	n := 0
+	for img := range seen {
+		if img.FromMemory {
+			n++
+		}
+	}
+	if n == 0 {
+		return Finding{"target: files", OK, "all can be read", ""}
+	}
+	return Finding{"target: files", Warn,
+		fmt.Sprintf("%d were deleted, replaced or cannot be opened; they are read from memory, with fewer names", n),
+		"run prywalk with the capability CHECKPOINT_RESTORE or SYS_ADMIN, or restart the target"}
+}
+
+// debugFile reports whether the separate debug file of a build id is installed.
+func (c *checkup) debugFile(id string) bool {
+	return len(id) > 2 && c.exists(filepath.Join("usr/lib/debug/.build-id", id[:2], id[2:]+".debug"))
+}

@@ -1,0 +1,31 @@
+package doctor
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// onThread runs f on an OS thread that ends afterwards, and with it all that f did
+// to that thread. The main thread of a Go program never ends, so f must not get it:
+// then this goroutine holds it while another runs f.
+func onThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			defer runtime.UnlockOSThread()
+			done <- onThread(f)
+			return
+		}
+		done <- f() // stays locked: the thread ends with the goroutine
+	}()
+	return <-done
+}
+
+// seize asks for leave to trace the first thread of a process, and gives it back:
+// PTRACE_SEIZE stops nothing, and the kernel detaches when the tracing thread ends
+// (ptrace(2)).
+func seize(pid int) error {
+	return onThread(func() error { return unix.PtraceSeize(pid) })
+}

@@ -1,0 +1,77 @@
+package dump
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// states are what people read for the kernel's letters.
+var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninterruptible sleep", "T": "stopped"}
+
+// Text writes the stacks for people: a block for each thread, a line for each
+// frame.
+func Text(w io.Writer, p *Process) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "process %d %s, %d threads\n", p.PID, p.Name, len(p.Threads))
+	for i := range p.Threads {
+		thread(&b, &p.Threads[i])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func thread(b *strings.Builder, t *Thread) {
+	fmt.Fprintf(b, "\nthread %d %s: %s", t.TID, quote(t.Name), states[t.State])
+	if t.Wait != "" && t.State != "T" {
+		fmt.Fprintf(b, " in %s", t.Wait)
+	}
+	fmt.Fprintf(b, " (%s)\n", t.How)
+	n := 0
+	for i := range t.Frames {
+		f := &t.Frames[i]
+		frame(b, n, f)
+		if !f.Inlined {
+			n++
+		}
+	}
+	if !t.Complete {
+		fmt.Fprintf(b, "      [incomplete: %s]\n", t.StopReason)
+	}
+}
+
+// frame writes one line: number, address, function, place, module, method.
+func frame(b *strings.Builder, n int, f *Frame) {
+	where := ""
+	if f.File != "" {
+		where = " at " + path.Base(f.File)
+		if f.Line > 0 {
+			where = fmt.Sprintf("%s:%d", where, f.Line)
+		}
+	}
+	name := f.Function
+	if name == "" {
+		name = "??"
+	}
+	module := ""
+	if f.Module != "" {
+		module = " in " + f.Module
+	}
+	if f.Inlined {
+		fmt.Fprintf(b, "      %18s %s%s (inlined)\n", "", quote(name), where)
+		return
+	}
+	fmt.Fprintf(b, "  #%-2d %#018x %s%s%s [%s]\n", n, uint64(f.PC), quote(name), where, quote(module), f.Method)
+}
+
+// quote replaces control characters: names come from the target, and go to a
+// terminal.
+func quote(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,55 @@
+package dump
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Process is the stacks of a process's threads.
+type Process struct {
+	PID     int      `json:"pid"`
+	Name    string   `json:"-"`
+	Threads []Thread `json:"threads"`
+	// Failed counts the threads that could not be looked at, by reason.
+	Failed map[string]int64 `json:"-"`
+}
+
+// Thread is the stack of one thread, innermost frame first.
+type Thread struct {
+	TID        int     `json:"tid"`
+	Name       string  `json:"name"`
+	State      string  `json:"state"`
+	Wait       string  `json:"wait,omitempty"`
+	How        string  `json:"how"`
+	Complete   bool    `json:"complete"`
+	StopReason string  `json:"stop_reason"`
+	Frames     []Frame `json:"frames"`
+}
+
+// Frame is one function of a stack; an inlined call is a frame of its own, before
+// the function that it was inlined into.
+type Frame struct {
+	PC       Hex    `json:"pc,omitempty"`
+	SP       Hex    `json:"sp,omitempty"`
+	Function string `json:"function,omitempty"`
+	Inlined  bool   `json:"inlined"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Module   string `json:"module,omitempty"`
+	BuildID  string `json:"build_id,omitempty"`
+	Offset   Hex    `json:"offset,omitempty"`
+	Method   string `json:"method,omitempty"`
+}
+
+// Hex is a number that JSON shows as a string in hexadecimal.
+type Hex uint64
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Hex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(h)), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Hex) UnmarshalText(b []byte) error {
+	v, err := strconv.ParseUint(string(b), 0, 64)
+	*h = Hex(v)
+	return err
+}

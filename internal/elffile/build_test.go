@@ -1,0 +1,96 @@
+package elffile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+)
+
+// image builds ELF files for tests.
+type image struct {
+	typ, machine uint16
+	segs         []Segment
+	secs         []Section
+	data         [][]byte // of the sections
+}
+
+func newImage() *image {
+	return &image{typ: uint16(TypeDyn), machine: machX86_64, secs: make([]Section, 1), data: make([][]byte, 1)}
+}
+
+// add appends a section and gives its index.
+func (m *image) add(s Section, data []byte) int {
+	m.secs = append(m.secs, s)
+	m.data = append(m.data, data)
+	return len(m.secs) - 1
+}
+
+// bytes writes the header, the program headers, the sections' contents, the
+// section headers. Section contents start at a multiple of 16.
+func (m *image) bytes() []byte {
+	names := []byte{0}
+	for i := range m.secs {
+		m.secs[i].nameOff = uint32(len(names))
+		names = append(append(names, m.secs[i].Name...), 0)
+	}
+	shstr := m.add(Section{Type: SecStrTab}, names)
+	out := make([]byte, headerSize)
+	for i := range m.segs {
+		out = appendSegment(out, &m.segs[i])
+	}
+	for i := range m.secs {
+		out = append(out, make([]byte, -len(out)&15)...)
+		if i > 0 && m.secs[i].Off == 0 {
+			m.secs[i].Off, m.secs[i].Size = uint64(len(out)), uint64(len(m.data[i]))
+		}
+		out = append(out, m.data[i]...)
+	}
+	shoff := uint64(len(out))
+	for i := range m.secs {
+		out = appendSection(out, &m.secs[i])
+	}
+	copy(out, "\x7fELF\x02\x01\x01")
+	le := binary.LittleEndian
+	le.PutUint16(out[16:], m.typ)
+	le.PutUint16(out[18:], m.machine)
+	le.PutUint64(out[32:], headerSize)
+	le.PutUint64(out[40:], shoff)
+	le.PutUint16(out[54:], segmentSize)
+	le.PutUint16(out[56:], uint16(len(m.segs)))
+	le.PutUint16(out[58:], sectionSize)
+	le.PutUint16(out[60:], uint16(len(m.secs)))
+	le.PutUint16(out[62:], uint16(shstr))
+	return out
+}
+
+func appendNumbers(out []byte, v ...any) []byte {
+	for _, x := range v {
+		out, _ = binary.Append(out, binary.LittleEndian, x)
+	}
+	return out
+}
+
+func appendSegment(out []byte, s *Segment) []byte {
+	return appendNumbers(out, s.Type, s.Flags, s.Off, s.VAddr, s.VAddr, s.FileSize, s.MemSize, s.Align)
+}
+
+func appendSection(out []byte, s *Section) []byte {
+	return appendNumbers(out, s.nameOff, s.Type, s.Flags, s.Addr, s.Off, s.Size, s.Link, s.Info, s.Align, s.EntSize)
+}
+
+func note(name string, typ uint32, desc []byte) []byte {
+	out := appendNumbers(nil, uint32(len(name)+1), uint32(len(desc)), typ)
+	out = append(append(out, name...), 0)
+	out = append(out, make([]byte, -len(out)&3)...)
+	out = append(out, desc...)
+	return append(out, make([]byte, -len(out)&3)...)
+}
+
+func openBytes(t testing.TB, b []byte) *File {
+	t.Helper()
+	f, err := Open(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

@@ -1,0 +1,49 @@
+package elffile
+
+import (
+	"bytes"
+	"encoding/hex"
+)
+
+// maxLink bounds a section that names another file, in bytes: a path and a hash.
+const maxLink = 8 << 10
+
+// DebugLink gives the name, without directory, of the file that has this file's
+// debug information, and the CRC-32 (IEEE) of that file's contents (GDB manual,
+// "Debugging Information in Separate Files"). False if the file has no link.
+func (f *File) DebugLink() (name string, crc uint32, ok bool) {
+	data := f.linkData(".gnu_debuglink")
+	c := &cursor{b: data}
+	name = c.cstring()
+	c.align(len(data), 4)
+	crc = c.u32()
+	if c.bad || name == "" || bytes.IndexByte([]byte(name), '/') >= 0 {
+		return "", 0, false
+	}
+	return name, crc, true
+}
+
+// DebugAltLink gives the path and the build id (hex) of the file that has the
+// debug information which several files share (made by dwz). False if the file
+// has no such link.
+func (f *File) DebugAltLink() (path, buildID string, ok bool) {
+	c := &cursor{b: f.linkData(".gnu_debugaltlink")}
+	path = c.cstring()
+	if c.bad || path == "" || len(c.b) == 0 || len(c.b) > maxBuildID {
+		return "", "", false
+	}
+	return path, hex.EncodeToString(c.b), true
+}
+
+// linkData gives the contents of a small section, nil if it cannot.
+func (f *File) linkData(name string) []byte {
+	s := f.Section(name)
+	if s == nil || s.Size > maxLink || s.compressed() {
+		return nil
+	}
+	data, err := f.Data(s)
+	if err != nil {
+		return nil
+	}
+	return data
+}

@@ -1,0 +1,157 @@
+package elffile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"prywalk/frames"
+)
+
+// Type is the kind of an ELF file (gABI, e_type).
+type Type uint16
+
+// The kinds of ELF files that callers tell apart.
+const (
+	TypeRel  Type = 1 // relocatable object
+	TypeExec Type = 2 // executable with fixed addresses
+	TypeDyn  Type = 3 // shared object or position-independent executable
+	TypeCore Type = 4 // memory image of a process
+)
+
+// Values of the ELF header (gABI, figure 4-4 and following).
+const (
+	headerSize  = 64
+	class64     = 2
+	dataLittle  = 1
+	machX86_64  = 62
+	machAArch64 = 183
+)
+
+// File is an open ELF file. The exported fields must not be changed.
+type File struct {
+	// Type is the kind of the file.
+	Type Type
+	// Entry is the address that execution starts at, 0 if none.
+	Entry uint64
+	// Segments are the program headers, in the order of the file.
+	Segments []Segment
+	// Sections are the section headers by index; entry 0 is the null section.
+	// Empty if the file has none or they cannot be read (see SectionsErr).
+	Sections []Section
+	// SectionsErr tells why Sections is incomplete, nil if it is not.
+	SectionsErr error
+
+	r       io.ReaderAt
+	size    uint64
+	arch    frames.Arch
+	symbols [2]symbolSource
+}
+
+// header is the part of the ELF header that leads on.
+type header struct {
+	phoff, shoff     uint64
+	phentsize, phnum uint16
+	shentsize, shnum uint16
+	shstrndx         uint16
+}
+
+// Open reads the headers of the size bytes in r. The error is ErrNotELF,
+// ErrClass32, ErrMachine or a *FormatError, perhaps wrapped, or comes from r.
+// r must stay usable as long as the File is.
+func Open(r io.ReaderAt, size int64) (*File, error) {
+	f := &File{r: r, size: uint64(max(size, 0))}
+	h, err := f.readHeader()
+	if err != nil {
+		return nil, err
+	}
+	f.Sections, f.SectionsErr = f.readSections(h)
+	if f.Segments, err = f.readSegments(h); err != nil {
+		return nil, err
+	}
+	f.nameSections(h)
+	return f, nil
+}
+
+// Arch gives the processor architecture that the file is for.
+func (f *File) Arch() frames.Arch { return f.arch }
+
+// Size gives the size of the file in bytes.
+func (f *File) Size() uint64 { return f.size }
+
+func (f *File) readHeader() (*header, error) {
+	var buf [headerSize]byte
+	n, err := f.r.ReadAt(buf[:min(headerSize, f.size)], 0)
+	if n < 6 || string(buf[:4]) != "\x7fELF" {
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("reading the ELF header: %w", err)
+		}
+		return nil, ErrNotELF
+	}
+	if buf[4] != class64 {
+		return nil, ErrClass32
+	}
+	if buf[5] != dataLittle {
+		return nil, fmt.Errorf("%w (not little-endian)", ErrMachine)
+	}
+	if n < headerSize {
+		return nil, &FormatError{"header cut off", 0}
+	}
+	return f.parseHeader(&cursor{b: buf[16:]})
+}
+
+// parseHeader reads what follows e_ident.
+func (f *File) parseHeader(c *cursor) (*header, error) {
+	f.Type = Type(c.u16())
+	switch m := c.u16(); m {
+	case machX86_64:
+		f.arch = frames.X86_64
+	case machAArch64:
+		f.arch = frames.AArch64
+	default:
+		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, m)
+	}
+	c.u32() // e_version
+	f.Entry = c.u64()
+	h := &header{phoff: c.u64(), shoff: c.u64()}
+	c.u32() // e_flags
+	c.u16() // e_ehsize
+	h.phentsize, h.phnum = c.u16(), c.u16()
+	h.shentsize, h.shnum = c.u16(), c.u16()
+	h.shstrndx = c.u16()
+	return h, nil
+}
+
+// inFile reports whether [off, off+n) lies in the file.
+func (f *File) inFile(off, n uint64) bool {
+	return off <= f.size && n <= f.size-off
+}
+
+// readChunk is how much is read, and allocated, at a time: a size that the file
+// only claims costs no more than this.
+const readChunk = 1 << 20
+
+// read gives a copy of [off, off+n).
+func (f *File) read(off, n uint64, what string) ([]byte, error) {
+	if !f.inFile(off, n) {
+		return nil, &FormatError{what + " beyond the end of the file", off}
+	}
+	var out []byte
+	for uint64(len(out)) < n {
+		have := len(out)
+		step := int(min(n-uint64(have), max(readChunk, uint64(have))))
+		out = append(out, make([]byte, step)...)
+		if got, err := f.r.ReadAt(out[have:], int64(off)+int64(have)); got < step {
+			return nil, fmt.Errorf("reading %s: %w", what, notNil(err))
+		}
+	}
+	return out, nil
+}
+
+// notNil stands in for the error of a short read.
+func notNil(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,77 @@
+package elffile
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/ulikunitz/xz"
+)
+
+// FuzzOpen does with any bytes all that can be done with a File.
+func FuzzOpen(f *testing.F) {
+	m := newImage()
+	m.segs = []Segment{
+		{Type: SegLoad, Flags: SegExec, FileSize: 4096, MemSize: 4096, Align: 4096},
+		{Type: SegNote, Off: 400, FileSize: 100},
+		{Type: SegEhFrame, VAddr: 300, FileSize: 20},
+	}
+	str := m.add(Section{Name: ".strtab", Type: SecStrTab}, []byte("\x00name\x00"))
+	m.add(Section{Name: ".symtab", Type: SecSymTab, Link: uint32(str)}, make([]byte, 3*symbolSize))
+	m.add(Section{Name: ".dynsym", Type: SecDynSym, Link: uint32(str)}, make([]byte, 3*symbolSize))
+	m.add(Section{Name: ".note.gnu.build-id", Type: SecNote}, note("GNU", 3, []byte{1, 2}))
+	m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, []byte("x.debug\x00abcd"))
+	m.add(Section{Name: ".gnu_debugaltlink", Type: SecProgBits}, []byte("x\x00abcd"))
+	m.add(Section{Name: ".zdebug_line", Type: SecProgBits}, []byte("ZLIB\x00\x00\x00\x00\x00\x00\x00\x09xxxx"))
+	m.add(Section{Name: ".z", Type: SecProgBits, Flags: SecCompressed}, chdr(1, 20, deflated(f, []byte("hello"))))
+	m.add(Section{Name: ".s", Type: SecProgBits, Flags: SecCompressed}, chdr(2, 5, zstandard(f, []byte("hello"))))
+	m.add(Section{Name: ".gnu_debugdata", Type: SecProgBits}, xzOf(f, newImage().bytes(), xz.WriterConfig{}))
+	f.Add(m.bytes())
+	f.Add(newImage().bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := Open(bytes.NewReader(data), int64(len(data)))
+		if err == nil {
+			exercise(file)
+		}
+	})
+}
+
+func exercise(f *File) {
+	for i := range f.Sections[:min(len(f.Sections), 64)] {
+		s := &f.Sections[i]
+		if data, err := f.Data(s); err == nil && len(data) > 0 {
+			f.Section(s.Name)
+		}
+		if w, err := f.Window(s); err == nil {
+			_, _ = w.View(0, int(min(w.Size(), 100)))
+			_, _ = w.View(w.Size()/2, int(min(w.Size()/2, 9000)))
+		}
+	}
+	for _, kind := range []SymbolKind{SymTab, DynSym} {
+		syms, _ := f.Symbols(kind)
+		for i := range syms[:min(len(syms), 100)] {
+			f.SymbolName(kind, &syms[i])
+		}
+	}
+	f.BuildID()
+	for range f.Notes() {
+	}
+	f.DebugLink()
+	f.DebugAltLink()
+	f.EhFrame()
+	f.ReadAddr(f.Entry, make([]byte, 100))
+	f.Bias(0x7000_0000_0000, f.Entry&^4095, true)
+	if inner, err := f.MiniDebug(); err == nil {
+		inner.BuildID()
+	}
+}
+
+// FuzzXZ decompresses any bytes as .gnu_debugdata.
+func FuzzXZ(f *testing.F) {
+	f.Add(xzOf(f, []byte("hello"), xz.WriterConfig{}))
+	f.Add(xzOf(f, sample, xz.WriterConfig{BlockSize: 100_000, CheckSum: xz.CRC32}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if got, err := unxz(data); err == nil && len(got) > maxMiniDebug {
+			t.Errorf("%d bytes", len(got))
+		}
+	})
+}

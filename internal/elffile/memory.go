@@ -1,0 +1,88 @@
+package elffile
+
+// ReadAddr reads into buf what the file's loaded segments have at vaddr, an
+// address before the load bias, and gives the number of bytes read: fewer than
+// len(buf) where the segment's file contents end and no other goes on there. In a
+// file with debug information only, the segments' contents are not those that the
+// headers speak of: do not read it this way.
+func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
+	done := 0
+	for done < len(buf) {
+		n := f.readSegment(vaddr+uint64(done), buf[done:])
+		if n <= 0 {
+			break
+		}
+		done += n
+	}
+	return done
+}
+
+// readSegment is ReadAddr within one segment.
+func (f *File) readSegment(vaddr uint64, buf []byte) int {
+	off, n, ok := f.locate(vaddr)
+	if !ok {
+		return 0
+	}
+	got, _ := f.r.ReadAt(buf[:min(uint64(len(buf)), n)], int64(off))
+	return got
+}
+
+// locate gives the file offset of an address and the number of bytes that the
+// file has from there to the end of the segment.
+func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
+	for i := range f.Segments {
+		s := &f.Segments[i]
+		if s.Type != SegLoad || vaddr-s.VAddr >= s.FileSize {
+			continue
+		}
+		d := vaddr - s.VAddr
+		off, n = s.Off+d, s.FileSize-d
+		if off < s.Off || off >= f.size {
+			continue
+		}
+		return off, min(n, f.size-off), true
+	}
+	return 0, 0, false
+}
+
+// pageSizes are the units in which kernels map files, smallest first.
+var pageSizes = [...]uint64{4 << 10, 16 << 10, 64 << 10}
+
+// Bias gives the load bias of a file of which a mapping is known: what to
+// subtract from an address in memory to get the address that the file speaks of. The
+// mapping starts at start and shows the file from off on; exec says whether it
+// is executable, which decides between two segments that share a page of the file.
+// False if no loaded segment is at off. The result wraps around.
+func (f *File) Bias(start, off uint64, exec bool) (uint64, bool) {
+	for _, sameRights := range [...]bool{true, false} {
+		for _, page := range pageSizes {
+			if s := f.mappedBy(off, page, exec, sameRights); s != nil {
+				return start - (s.VAddr + (off - s.Off)), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// mappedBy gives the segment that a mapping of the file from off on shows, by
+// preference one whose own mapping would start there.
+func (f *File) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
+	var found *Segment
+	for i := range f.Segments {
+		s := &f.Segments[i]
+		if s.Type != SegLoad || s.FileSize == 0 {
+			continue
+		}
+		if sameRights && exec != (s.Flags&SegExec != 0) {
+			continue
+		}
+		first := s.Off &^ (page - 1)
+		if first == off {
+			return s
+		}
+		if off > first && off-first < s.FileSize+(s.Off-first) {
+			found = s
+		}
+	}
+	return found
+}

@@ -1,0 +1,121 @@
+package elffile
+
+import (
+	"encoding/hex"
+	"iter"
+)
+
+const (
+	noteGNUBuildID = 3 // NT_GNU_BUILD_ID, name "GNU"
+	noteHeader     = 12
+	// maxNote bounds a note's contents in bytes: the list of mapped files in a
+	// core is the largest that occurs.
+	maxNote = 16 << 20
+	// maxBuildID is twice the longest hash in use, in bytes.
+	maxBuildID = 128
+)
+
+// Note is an entry of a note segment or section (gABI, "Note Section").
+type Note struct {
+	Name string
+	Type uint32
+	// Desc is the contents; it must not be changed.
+	Desc []byte
+}
+
+// Notes gives all notes of the file's note segments, or of its note sections if
+// it has no such segments. Damage ends the segment that it is in.
+func (f *File) Notes() iter.Seq[Note] {
+	return func(yield func(Note) bool) {
+		seen := false
+		for i := range f.Segments {
+			s := &f.Segments[i]
+			if s.Type != SegNote || s.FileSize == 0 {
+				continue
+			}
+			seen = true
+			if !f.notesIn(s.Off, s.FileSize, s.Align, yield) {
+				return
+			}
+		}
+		for i := range f.Sections {
+			s := &f.Sections[i]
+			if seen || s.Type != SecNote {
+				continue
+			}
+			if !f.notesIn(s.Off, s.Size, s.Align, yield) {
+				return
+			}
+		}
+	}
+}
+
+// notesIn gives the notes of a piece of the file; false if yield ended it.
+func (f *File) notesIn(off, size, align uint64, yield func(Note) bool) bool {
+	if off > f.size {
+		return true
+	}
+	w := &Window{off: off, size: min(size, f.size-off), r: f.r}
+	if align != 8 {
+		align = 4 // the gABI says 8 for all of ELF64; practice is 4 unless said
+	}
+	for pos := uint64(0); pos < w.size; {
+		n, next, ok := w.note(pos, align)
+		if !ok {
+			return true
+		}
+		if !yield(n) {
+			return false
+		}
+		pos = next
+	}
+	return true
+}
+
+// note reads the note at pos.
+func (w *Window) note(pos, align uint64) (n Note, next uint64, ok bool) {
+	head, err := w.View(pos, noteHeader)
+	if err != nil {
+		return n, 0, false
+	}
+	c := &cursor{b: head}
+	nameSize, descSize := uint64(c.u32()), uint64(c.u32())
+	n.Type = c.u32()
+	if nameSize > maxName || descSize > maxNote {
+		return n, 0, false
+	}
+	descOff := roundUp(noteHeader+nameSize, align)
+	body, err := w.View(pos, int(descOff+descSize))
+	if err != nil {
+		return n, 0, false
+	}
+	n.Name = stringAt(body, noteHeader)
+	n.Desc = body[descOff:]
+	return n, pos + roundUp(descOff+descSize, align), true
+}
+
+func roundUp(n, align uint64) uint64 { return (n + align - 1) / align * align }
+
+// BuildID gives the GNU build id in lower-case hex, "" if the file has none.
+func (f *File) BuildID() string {
+	for n := range f.Notes() {
+		if id := buildID(n); id != "" {
+			return id
+		}
+	}
+	id := ""
+	if s := f.Section(".note.gnu.build-id"); s != nil && s.Type != SecNoBits {
+		f.notesIn(s.Off, s.Size, s.Align, func(n Note) bool {
+			id = buildID(n)
+			return id == ""
+		})
+	}
+	return id
+}
+
+func buildID(n Note) string {
+	if n.Name != "GNU" || n.Type != noteGNUBuildID || len(n.Desc) > maxBuildID {
+		return ""
+	}
+	return hex.EncodeToString(n.Desc)
+}

@@ -1,0 +1,152 @@
+package elffile
+
+import "bytes"
+
+// SectionType is the type of a section (gABI, sh_type).
+type SectionType uint32
+
+// The section types that prywalk uses.
+const (
+	SecNull     SectionType = 0
+	SecProgBits SectionType = 1
+	SecSymTab   SectionType = 2
+	SecStrTab   SectionType = 3
+	SecNote     SectionType = 7
+	SecNoBits   SectionType = 8
+	SecDynSym   SectionType = 11
+)
+
+// SectionFlags are the attributes of a section (gABI, sh_flags).
+type SectionFlags uint64
+
+// The attributes that prywalk uses.
+const (
+	SecWrite      SectionFlags = 1
+	SecAlloc      SectionFlags = 2
+	SecExec       SectionFlags = 4
+	SecCompressed SectionFlags = 0x800
+)
+
+// Section is a section header.
+type Section struct {
+	Name  string
+	Type  SectionType
+	Flags SectionFlags
+	// Addr is the address in memory before the load bias, 0 if the section is
+	// not loaded.
+	Addr uint64
+	// Off and Size delimit the contents in the file, compressed or not.
+	Off, Size  uint64
+	Link, Info uint32
+	// Align is the alignment in bytes, EntSize the size of an entry of a table.
+	Align, EntSize uint64
+
+	nameOff uint32
+}
+
+const (
+	sectionSize = 64
+	// maxSections is what a linker of one function to a section could reach.
+	maxSections = 1 << 18
+	// extendedIndex in e_shstrndx says that section 0's sh_link has the index.
+	extendedIndex = 0xffff
+	// maxNameTable and maxName bound the names of sections, in bytes.
+	maxNameTable = 1 << 24
+	maxName      = 1 << 12
+)
+
+func (f *File) readSections(h *header) ([]Section, error) {
+	if h.shoff == 0 {
+		return nil, nil
+	}
+	if h.shentsize != sectionSize {
+		return nil, &FormatError{"impossible size of section headers", h.shoff}
+	}
+	first, err := f.read(h.shoff, sectionSize, "section header 0")
+	if err != nil {
+		return nil, err
+	}
+	zero := parseSection(&cursor{b: first})
+	n := uint64(h.shnum)
+	if n == 0 {
+		n = zero.Size
+	}
+	if n > maxSections {
+		return []Section{zero}, &FormatError{"impossible number of section headers", h.shoff}
+	}
+	buf, err := f.read(h.shoff, n*sectionSize, "section headers")
+	if err != nil {
+		return []Section{zero}, err
+	}
+	c := &cursor{b: buf}
+	secs := make([]Section, n)
+	for i := range secs {
+		secs[i] = parseSection(c)
+	}
+	return secs, nil
+}
+
+func parseSection(c *cursor) (s Section) {
+	s.nameOff, s.Type = c.u32(), SectionType(c.u32())
+	s.Flags = SectionFlags(c.u64())
+	s.Addr, s.Off, s.Size = c.u64(), c.u64(), c.u64()
+	s.Link, s.Info = c.u32(), c.u32()
+	s.Align, s.EntSize = c.u64(), c.u64()
+	return s
+}
+
+// nameSections looks the names of the sections up.
+func (f *File) nameSections(h *header) {
+	i := uint32(h.shstrndx)
+	if i == extendedIndex && len(f.Sections) > 0 {
+		i = f.Sections[0].Link
+	}
+	if i == 0 || uint64(i) >= uint64(len(f.Sections)) {
+		return
+	}
+	tab := &f.Sections[i]
+	if tab.Type == SecNoBits || tab.Size > maxNameTable {
+		f.SectionsErr = &FormatError{"table of section names unusable", tab.Off}
+		return
+	}
+	names, err := f.read(tab.Off, tab.Size, "section names")
+	if err != nil {
+		f.SectionsErr = err
+		return
+	}
+	for i := range f.Sections {
+		f.Sections[i].Name = stringAt(names, f.Sections[i].nameOff)
+	}
+}
+
+// stringAt gives the NUL-terminated string at off, "" if there is none.
+func stringAt(tab []byte, off uint32) string {
+	if uint64(off) >= uint64(len(tab)) {
+		return ""
+	}
+	b := tab[off:]
+	b = b[:min(len(b), maxName)]
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return string(b[:i])
+	}
+	return ""
+}
+
+// Section gives the first section of that name, nil if there is none.
+func (f *File) Section(name string) *Section {
+	for i := range f.Sections {
+		if f.Sections[i].Name == name {
+			return &f.Sections[i]
+		}
+	}
+	return nil
+}
+
+// DebugSection is Section for a DWARF section whose name is given without
+// ".debug_" or ".zdebug_": the old way of marking a compressed one.
+func (f *File) DebugSection(name string) *Section {
+	if s := f.Section(".debug_" + name); s != nil {
+		return s
+	}
+	return f.Section(".zdebug_" + name)
+}

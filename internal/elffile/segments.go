@@ -1,0 +1,90 @@
+package elffile
+
+// SegmentType is the type of a program header (gABI, p_type).
+type SegmentType uint32
+
+// The segment types that prywalk uses.
+const (
+	SegLoad    SegmentType = 1          // PT_LOAD
+	SegDynamic SegmentType = 2          // PT_DYNAMIC
+	SegInterp  SegmentType = 3          // PT_INTERP
+	SegNote    SegmentType = 4          // PT_NOTE
+	SegTLS     SegmentType = 7          // PT_TLS
+	SegEhFrame SegmentType = 0x6474e550 // PT_GNU_EH_FRAME: .eh_frame_hdr
+)
+
+// SegmentFlags are the access rights of a segment (gABI, p_flags).
+type SegmentFlags uint32
+
+// The access rights.
+const (
+	SegExec  SegmentFlags = 1
+	SegWrite SegmentFlags = 2
+	SegRead  SegmentFlags = 4
+)
+
+// Segment is a program header.
+type Segment struct {
+	Type  SegmentType
+	Flags SegmentFlags
+	// Off and FileSize delimit the contents in the file; the file may be
+	// shorter (a truncated core).
+	Off, FileSize uint64
+	// VAddr and MemSize delimit the segment in memory, before the load bias.
+	VAddr, MemSize uint64
+	// Align is the alignment in bytes that the loader keeps to.
+	Align uint64
+}
+
+const (
+	segmentSize = 56
+	// extendedNum in e_phnum says that section 0's sh_info has the number
+	// (PN_XNUM; cores of processes with many mappings).
+	extendedNum = 0xffff
+	// maxSegments is above what a kernel can write: vm.max_map_count is at
+	// most of this order.
+	maxSegments = 1 << 20
+)
+
+func (f *File) readSegments(h *header) ([]Segment, error) {
+	n := uint64(h.phnum)
+	if n == extendedNum && len(f.Sections) > 0 {
+		n = uint64(f.Sections[0].Info)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	if h.phentsize != segmentSize || n > maxSegments {
+		return nil, &FormatError{"impossible size or number of program headers", h.phoff}
+	}
+	buf, err := f.read(h.phoff, n*segmentSize, "program headers")
+	if err != nil {
+		return nil, err
+	}
+	c := &cursor{b: buf}
+	segs := make([]Segment, n)
+	for i := range segs {
+		segs[i] = parseSegment(c)
+	}
+	return segs, nil
+}
+
+func parseSegment(c *cursor) (s Segment) {
+	s.Type = SegmentType(c.u32())
+	s.Flags = SegmentFlags(c.u32())
+	s.Off, s.VAddr = c.u64(), c.u64()
+	c.u64() // p_paddr
+	s.FileSize, s.MemSize = c.u64(), c.u64()
+	s.Align = c.u64()
+	return s
+}
+
+// segment gives the first program header of a type.
+func (f *File) segment(t SegmentType) *Segment {
+	for i := range f.Segments {
+		if f.Segments[i].Type == t {
+			return &f.Segments[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+package elffile
+
+import "bytes"
+
+// maxString bounds a symbol's name; C++ templates reach tens of kilobytes.
+const maxString = 64 << 10
+
+// stringAt gives the NUL-terminated string at off, "" if it cannot be read, cut
+// after maxString bytes.
+func (w *Window) stringAt(off uint64) string {
+	if off >= w.size {
+		return ""
+	}
+	for n := uint64(256); ; n *= 8 {
+		n = min(n, w.size-off, maxString)
+		b, err := w.View(off, int(n))
+		if err != nil {
+			return ""
+		}
+		if i := bytes.IndexByte(b, 0); i >= 0 {
+			return string(b[:i])
+		}
+		if n == w.size-off || n == maxString {
+			return string(b)
+		}
+	}
+}

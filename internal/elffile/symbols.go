@@ -1,0 +1,159 @@
+package elffile
+
+import (
+	"fmt"
+)
+
+// SymbolKind says which of the two symbol tables is meant.
+type SymbolKind uint8
+
+// The symbol tables.
+const (
+	SymTab SymbolKind = iota // .symtab: all symbols; strip removes it
+	DynSym                   // .dynsym: those that the dynamic linker needs
+)
+
+// SymbolType is the type of a symbol (gABI, st_info).
+type SymbolType uint8
+
+// The symbol types that prywalk uses.
+const (
+	SymNoType SymbolType = 0
+	SymObject SymbolType = 1
+	SymFunc   SymbolType = 2
+	SymTLS    SymbolType = 6
+	SymIFunc  SymbolType = 10 // STT_GNU_IFUNC: a function that selects one
+)
+
+// SymbolBind is the binding of a symbol (gABI, st_info).
+type SymbolBind uint8
+
+// The bindings.
+const (
+	BindLocal  SymbolBind = 0
+	BindGlobal SymbolBind = 1
+	BindWeak   SymbolBind = 2
+)
+
+// SectionUndef is the section index of a symbol that another file defines.
+const SectionUndef = 0
+
+// Symbol is an entry of a symbol table, 24 bytes. SymbolName gives its name.
+type Symbol struct {
+	// Value is the address before the load bias (in ET_EXEC and ET_DYN files).
+	Value uint64
+	// Size is the number of bytes, 0 if it is not known.
+	Size uint64
+	// NameOff is where the name starts in the table of names.
+	NameOff uint32
+	// Section is the index of the section that it lies in, SectionUndef if it
+	// is not defined here, from 0xff00 on special.
+	Section uint16
+	info    uint8
+	// Other has the visibility, and processor-specific marks.
+	Other uint8
+}
+
+// Type gives the symbol's type.
+func (s *Symbol) Type() SymbolType { return SymbolType(s.info & 15) }
+
+// Bind gives the symbol's binding.
+func (s *Symbol) Bind() SymbolBind { return SymbolBind(s.info >> 4) }
+
+const (
+	symbolSize = 24
+	// maxSymbols bounds a table: 16 times the symbols of a large browser.
+	maxSymbols = 8 << 20
+	// symbolChunk is how many entries are read at a time.
+	symbolChunk = 4096
+)
+
+// symbolSource is where the names of a table are.
+type symbolSource struct {
+	tried bool
+	names *Window
+}
+
+func (k SymbolKind) section(f *File) *Section {
+	want := SecSymTab
+	if k == DynSym {
+		want = SecDynSym
+	}
+	for i := range f.Sections {
+		if f.Sections[i].Type == want {
+			return &f.Sections[i]
+		}
+	}
+	return nil
+}
+
+// Symbols gives the entries of a symbol table in the file's order, without the
+// null symbol. The error is ErrNoSection if the file has no such table,
+// ErrTooBig, or a *FormatError, perhaps wrapped, or comes from reading.
+func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
+	s := kind.section(f)
+	w, err := f.Window(s)
+	if err != nil {
+		return nil, fmt.Errorf("symbol table: %w", err)
+	}
+	n := w.size / symbolSize
+	if n > maxSymbols {
+		return nil, fmt.Errorf("symbol table of %d entries: %w", n, ErrTooBig)
+	}
+	if n <= 1 {
+		return nil, nil
+	}
+	syms := make([]Symbol, 0, min(n-1, 64*symbolChunk))
+	for i := uint64(1); i < n; i += symbolChunk {
+		step := min(n-i, symbolChunk)
+		buf, err := f.read(w.off+i*symbolSize, step*symbolSize, "symbols")
+		if w.whole != nil {
+			buf, err = w.View(i*symbolSize, int(step*symbolSize))
+		}
+		if err != nil {
+			return syms, err
+		}
+		syms = appendSymbols(syms, buf)
+	}
+	return syms, nil
+}
+
+func appendSymbols(syms []Symbol, buf []byte) []Symbol {
+	c := &cursor{b: buf}
+	for len(c.b) >= symbolSize {
+		var s Symbol
+		s.NameOff = c.u32()
+		s.info, s.Other = c.u8(), c.u8()
+		s.Section = c.u16()
+		s.Value, s.Size = c.u64(), c.u64()
+		syms = append(syms, s)
+	}
+	return syms
+}
+
+// SymbolName gives the name of a symbol of that table, "" if it has none. Names
+// are cut after 64 KiB.
+func (f *File) SymbolName(kind SymbolKind, s *Symbol) string {
+	src := &f.symbols[kind&1]
+	if !src.tried {
+		src.tried = true
+		src.names = f.nameTable(kind)
+	}
+	if src.names == nil {
+		return ""
+	}
+	return src.names.stringAt(uint64(s.NameOff))
+}
+
+// nameTable opens the table of names that belongs to a symbol table.
+func (f *File) nameTable(kind SymbolKind) *Window {
+	s := kind.section(f)
+	if s == nil || uint64(s.Link) >= uint64(len(f.Sections)) {
+		return nil
+	}
+	w, err := f.Window(&f.Sections[s.Link])
+	if err != nil {
+		return nil
+	}
+	return w
+}

@@ -1,0 +1,128 @@
+package elffile
+
+import (
+	"fmt"
+	"io"
+)
+
+const (
+	blockBits = 16
+	blockSize = 1 << blockBits
+	// overlap is how far a block reaches into the next one, so that a view of
+	// up to this many bytes never has to be pieced together.
+	overlap = 4 << 10
+	// windowBlocks bounds the blocks that a Window keeps: 4.3 MiB.
+	windowBlocks = 64
+	// maxView bounds a view that is larger than the overlap, in bytes.
+	maxView = 64 << 20
+)
+
+// Window gives views of a piece of a file, such as a section, and reads only
+// what is looked at. It keeps 64 KiB blocks in a direct-mapped cache of at
+// most 64.
+type Window struct {
+	addr, off, size uint64
+	r               io.ReaderAt
+	whole           []byte
+	blocks          [windowBlocks]block
+}
+
+// block is a cached piece; num counts from 1, so that the zero block is none.
+type block struct {
+	num  uint64
+	data []byte
+}
+
+// Addr gives the address in memory, before the load bias, of the first byte; 0 if
+// the piece is not loaded.
+func (w *Window) Addr() uint64 { return w.addr }
+
+// Size gives the number of bytes.
+func (w *Window) Size() uint64 { return w.size }
+
+// View gives the n bytes at off. They must not be changed; they stay valid. A
+// view within one 64 KiB block, or reaching at most 4 KiB out of it, is not a
+// copy.
+func (w *Window) View(off uint64, n int) ([]byte, error) {
+	if n < 0 || off > w.size || uint64(n) > w.size-off {
+		return nil, &FormatError{"reference beyond the end of a section", w.off + off}
+	}
+	if n == 0 {
+		return []byte{}, nil
+	}
+	if w.whole != nil {
+		return w.whole[off : off+uint64(n) : off+uint64(n)], nil
+	}
+	in := off & (blockSize - 1)
+	if in+uint64(n) > blockSize+overlap {
+		return w.copy(off, n)
+	}
+	b := &w.blocks[off>>blockBits%windowBlocks]
+	if b.num != off>>blockBits+1 {
+		if err := w.load(b, off>>blockBits); err != nil {
+			return nil, err
+		}
+	}
+	if in+uint64(n) > uint64(len(b.data)) {
+		return nil, fmt.Errorf("reading a section: %w", io.ErrUnexpectedEOF)
+	}
+	return b.data[in : in+uint64(n) : in+uint64(n)], nil
+}
+
+// load reads a block. Its memory is new, because views of the one that it
+// replaces may be in use.
+func (w *Window) load(b *block, num uint64) error {
+	start := num << blockBits
+	buf := make([]byte, min(blockSize+overlap, w.size-start))
+	n, err := w.r.ReadAt(buf, int64(w.off+start))
+	if n == 0 && err != nil {
+		return fmt.Errorf("reading a section: %w", err)
+	}
+	*b = block{num + 1, buf[:n]}
+	return nil
+}
+
+// copy reads a view that no block holds.
+func (w *Window) copy(off uint64, n int) ([]byte, error) {
+	if n > maxView {
+		return nil, fmt.Errorf("view of %d bytes: %w", n, ErrTooBig)
+	}
+	buf := make([]byte, n)
+	if got, err := w.r.ReadAt(buf, int64(w.off+off)); got < n {
+		return nil, fmt.Errorf("reading a section: %w", notNil(err))
+	}
+	return buf, nil
+}
+
+// Window gives lazy access to a section's contents, decompressed (then they are
+// read whole). Errors as for Data.
+func (f *File) Window(s *Section) (*Window, error) {
+	if s == nil {
+		return nil, ErrNoSection
+	}
+	if s.Type == SecNoBits {
+		return nil, fmt.Errorf("section %s: %w", s.Name, ErrNoBits)
+	}
+	if s.compressed() {
+		data, err := f.Data(s)
+		if err != nil {
+			return nil, err
+		}
+		return &Window{addr: s.Addr, size: uint64(len(data)), whole: data}, nil
+	}
+	if !f.inFile(s.Off, s.Size) {
+		return nil, &FormatError{"section " + s.Name + " beyond the end of the file", s.Off}
+	}
+	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r}, nil
+}
+
+// WindowAt gives lazy access to what the loaded segments have from vaddr on: at
+// most n bytes, up to the end of the segment's file contents. It is ErrNoSection
+// if nothing is there.
+func (f *File) WindowAt(vaddr, n uint64) (*Window, error) {
+	off, left, ok := f.locate(vaddr)
+	if !ok {
+		return nil, fmt.Errorf("address %#x: %w", vaddr, ErrNoSection)
+	}
+	return &Window{addr: vaddr, off: off, size: min(n, left), r: f.r}, nil
+}

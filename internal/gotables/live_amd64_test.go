@@ -1,0 +1,300 @@
+package gotables
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/frames"
+)
+
+// busy is a program whose threads collect garbage, grow stacks, read the clock,
+// take signals and sleep.
+const busy = `package main
+
+import (
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+//go:noinline
+func deep(n int) int {
+	var a [40]int
+	if n > 0 {
+		a[n%40] = deep(n - 1)
+	}
+	return a[(n+1)%40] + n
+}
+
+var sink []byte
+
+func main() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGUSR1)
+	for range 2 {
+		go func() {
+			for {
+				done := make(chan int)
+				go func() { done <- deep(300) }()
+				<-done
+			}
+		}()
+	}
+	go func() {
+		for {
+			sink = make([]byte, 1<<16)
+			_ = time.Now()
+		}
+	}()
+	go func() {
+		for {
+			runtime.GC()
+			syscall.Kill(os.Getpid(), syscall.SIGUSR1)
+			<-c
+		}
+	}()
+	select {}
+}
+`
+
+// procMem is the memory of a stopped process.
+type procMem struct{ f *os.File }
+
+func (m procMem) Word(a uint64) (uint64, bool) {
+	var b [8]byte
+	if n, _ := m.f.ReadAt(b[:], int64(a)); n != 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(b[:]), true
+}
+
+func (procMem) Cut(uint64) bool { return false }
+
+// TestStacksOfALiveProgramReachTheirRoots stops the threads of a busy program
+// again and again and walks their stacks with rules from the table only.
+func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
+	path := build(t, busy, noCgo, "-ldflags=-s -w")
+	tab, f := open(t, path)
+	cmd := exec.Command(path)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	time.Sleep(200 * time.Millisecond)
+
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
+	if err != nil {
+		t.Skipf("no access to the program's memory: %v", err)
+	}
+	defer mem.Close()
+	text := f.Section(".text")
+	space := frames.NewSpace(frames.X86_64)
+	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: []frames.RuleSource{tab}}})
+
+	ends, outer, through := map[string]int{}, map[string]int{}, map[string]int{}
+	total, elsewhere := 0, 0
+	for range 150 {
+		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", cmd.Process.Pid))
+		for _, e := range tasks {
+			tid, _ := strconv.Atoi(e.Name())
+			regs, ok := stop(t, tid)
+			if !ok {
+				continue
+			}
+			var w frames.Walker
+			w.Init(space, regs, procMem{mem})
+			var names []string
+			inText := true
+			for w.Next() {
+				fr := w.Frame()
+				inText = inText && fr.Module != nil
+				fn, _ := tab.find(fr.Lookup(frames.X86_64))
+				names = append(names, string(tab.name(&fn)))
+				through[names[len(names)-1]]++
+			}
+			syscall.PtraceDetach(tid)
+			if !inText { // in the vDSO
+				elsewhere++
+				continue
+			}
+			total++
+			ends[w.StopReason().String()]++
+			outer[names[len(names)-1]]++
+			if w.StopReason() != frames.StopRoot {
+				t.Logf("%v: %s", w.StopReason(), strings.Join(names, " < "))
+			}
+		}
+		time.Sleep(3 * time.Millisecond)
+	}
+	t.Logf("%d stacks, %d in other code; ends %v; outermost %v; systemstack %d, morestack %d, mcall %d, asyncPreempt %d, sigtramp %d", total, elsewhere,
+		ends, outer, through["runtime.systemstack"], through["runtime.morestack"], through["runtime.mcall"], through["runtime.asyncPreempt"], through["runtime.sigtramp"])
+	if total < 200 || (total-ends["root"])*100 > total {
+		t.Errorf("%d of %d stacks reached their root", ends["root"], total)
+	}
+	for name := range outer {
+		if !strings.HasPrefix(name, "runtime.") && name != "gogo" {
+			t.Errorf("stack ends in %s", name)
+		}
+	}
+}
+
+// TestEveryStepReachesTheRoot steps threads of a busy program through thousands of
+// instructions, signal handlers and stack switches among them, and walks after
+// each.
+func TestEveryStepReachesTheRoot(t *testing.T) {
+	path := build(t, busy, noCgo, "-ldflags=-s -w")
+	tab, f := open(t, path)
+	cmd := exec.Command(path)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	time.Sleep(100 * time.Millisecond)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
+	if err != nil {
+		t.Skipf("no access to the program's memory: %v", err)
+	}
+	defer mem.Close()
+	text := f.Section(".text")
+	space := frames.NewSpace(frames.X86_64)
+	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: []frames.RuleSource{tab}}})
+	steps, through := 0, map[string]int{}
+	bad := map[string]int{}
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", cmd.Process.Pid))
+	for _, e := range tasks {
+		tid, _ := strconv.Atoi(e.Name())
+		regs, ok := stop(t, tid)
+		for n := 0; ok && n < 6000; n++ {
+			steps++
+			walkStep(tab, space, regs, procMem{mem}, through, bad)
+			if n == 1000 { // a signal in mid-air
+				syscall.Tgkill(cmd.Process.Pid, tid, syscall.SIGUSR1)
+			}
+			regs, ok = step(tid)
+		}
+		release(cmd.Process.Pid, tid, ok)
+	}
+	t.Logf("%d steps; systemstack %d, morestack %d, mcall %d, gogo %d, sigtramp %d, sigreturn %d", steps, through["runtime.systemstack"],
+		through["runtime.morestack"], through["runtime.mcall"], through["gogo"], through["runtime.sigtramp"], through["runtime.sigreturn__sigaction"])
+	for s, n := range bad {
+		t.Errorf("%d times %s", n, s)
+	}
+}
+
+// walkStep walks one stack and notes how it fails.
+func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Memory, through, bad map[string]int) {
+	var w frames.Walker
+	w.Init(space, regs, mem)
+	var names []string
+	for w.Next() {
+		fr := w.Frame()
+		if fr.Module == nil {
+			return // the vDSO
+		}
+		fn, _ := tab.find(fr.Lookup(frames.X86_64))
+		names = append(names, fmt.Sprintf("%s+%#x", tab.name(&fn), fr.PC-fn.entry))
+		through[string(tab.name(&fn))]++
+	}
+	if w.StopReason() != frames.StopRoot {
+		bad[w.StopReason().String()+": "+strings.Join(names, " < ")]++
+	}
+}
+
+// release detaches from a thread, which it stops first if it fell asleep: one
+// that dies attached would have to be waited for.
+func release(pid, tid int, stopped bool) {
+	if !stopped {
+		var ws syscall.WaitStatus
+		syscall.Tgkill(pid, tid, syscall.SIGSTOP)
+		syscall.Wait4(tid, &ws, syscall.WALL, nil)
+	}
+	syscall.PtraceDetach(tid)
+}
+
+// step runs one instruction of a stopped thread; false where it ends or sleeps.
+func step(tid int) (*frames.Regs, bool) {
+	if syscall.PtraceSingleStep(tid) != nil {
+		return nil, false
+	}
+	for range 200 {
+		var ws syscall.WaitStatus
+		got, err := syscall.Wait4(tid, &ws, syscall.WALL|syscall.WNOHANG, nil)
+		if err != nil || got == tid && !ws.Stopped() {
+			return nil, false
+		}
+		if got == tid {
+			if sig := ws.StopSignal(); sig != syscall.SIGTRAP && sig != syscall.SIGSTOP {
+				// Deliver it: the step that is asked for next enters the
+				// handler.
+				return deliver(tid, sig)
+			}
+			return readRegs(tid)
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+	return nil, false
+}
+
+// deliver single-steps with a signal, which puts the thread at the first
+// instruction of its handler.
+func deliver(tid int, sig syscall.Signal) (*frames.Regs, bool) {
+	const ptraceSingleStep = 9
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_PTRACE, ptraceSingleStep, uintptr(tid), 0, uintptr(sig), 0, 0); e != 0 {
+		return nil, false
+	}
+	var ws syscall.WaitStatus
+	if _, err := syscall.Wait4(tid, &ws, syscall.WALL, nil); err != nil || !ws.Stopped() {
+		return nil, false
+	}
+	return readRegs(tid)
+}
+
+// stop attaches to a thread and reads its registers.
+func stop(t *testing.T, tid int) (*frames.Regs, bool) {
+	if err := syscall.PtraceAttach(tid); err != nil {
+		return nil, false
+	}
+	var ws syscall.WaitStatus
+	for {
+		if _, err := syscall.Wait4(tid, &ws, syscall.WALL, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !ws.Stopped() {
+			return nil, false
+		}
+		if ws.StopSignal() == syscall.SIGSTOP {
+			break
+		}
+		syscall.PtraceCont(tid, int(ws.StopSignal()))
+	}
+	return readRegs(tid)
+}
+
+// readRegs reads the registers of a stopped thread.
+func readRegs(tid int) (*frames.Regs, bool) {
+	var p syscall.PtraceRegs
+	if err := syscall.PtraceGetRegs(tid, &p); err != nil {
+		return nil, false
+	}
+	r := &frames.Regs{Arch: frames.X86_64, PC: p.Rip, TLS: p.Fs_base}
+	for reg, v := range [16]uint64{p.Rax, p.Rdx, p.Rcx, p.Rbx, p.Rsi, p.Rdi, p.Rbp, p.Rsp, p.R8, p.R9, p.R10, p.R11, p.R12, p.R13, p.R14, p.R15} {
+		r.Set(uint8(reg), v)
+	}
+	return r, true
+}

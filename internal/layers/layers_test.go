@@ -1,0 +1,218 @@
+package layers
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "prywalk"
+
+// order has the product's packages from the lowest to the highest. A package imports only from lines
+// before its own; packages on one line never import each other.
+var order = [][]string{
+	{"frames"},
+	{"internal/elffile", "internal/procmem"},
+	{"dwarfunwind", "heuristics", "internal/gotables"},
+	{"internal/target"},
+	{"internal/symbols", "ptrace"},
+	{"internal/look"},
+	{"internal/profile"},
+	{"report", "internal/sampler", "internal/doctor", "internal/demo"},
+	{"cmd/prywalk"},
+}
+
+// tools are for tests and measurements: they import what they like, and nothing of the product imports
+// them.
+var tools = []string{"benchmarks", "docs", "integration", "internal/layers", "internal/testtargets"}
+
+// raw are the packages that may use unsafe and raw system calls.
+var raw = []string{"internal/procmem", "ptrace"}
+
+// rawCalls are the functions that make a system call of any number.
+var rawCalls = regexp.MustCompile(`^(syscall|unix)\.(Raw)?Syscall(6|9|NoError)?$`)
+
+// source is a Go file that is not a test.
+type source struct {
+	path, pkg string
+	file      *ast.File
+}
+
+// sources reads all Go files of the module but tests, whatever architecture they are for.
+func sources(t *testing.T) []source {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Fatal(err)
+	}
+	var all []source
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if name == "testdata" || path != root && (strings.HasPrefix(name, ".") || isModule(path)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		all = append(all, source{path, filepath.ToSlash(dir), file})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// isModule reports whether a directory begins a module of its own.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+// imports lists what a file imports.
+func (s *source) imports() []string {
+	var paths []string
+	for _, spec := range s.file.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// level gives the line of a product package in order, −1 for any other. A package below a listed one
+// stands on the same line.
+func level(pkg string) int {
+	return slices.IndexFunc(order, func(line []string) bool { return under(pkg, line) })
+}
+
+// under reports whether pkg is one of the list, or below one.
+func under(pkg string, list []string) bool {
+	return slices.ContainsFunc(list, func(p string) bool {
+		return pkg == p || strings.HasPrefix(pkg, p+"/")
+	})
+}
+
+// violation says what is wrong with an import, "" if nothing.
+func violation(pkg, imported string) string {
+	from, to := level(pkg), level(imported)
+	switch {
+	case from < 0:
+		return ""
+	case to < 0:
+		return fmt.Sprintf("%s is for tests and measurements only", imported)
+	case to < from, family(pkg) == family(imported):
+		return ""
+	case to == from:
+		return fmt.Sprintf("%s is on the same line", imported)
+	}
+	return fmt.Sprintf("%s is above it", imported)
+}
+
+// family gives the listed package that pkg is, or is below.
+func family(pkg string) string {
+	for _, line := range order {
+		for _, p := range line {
+			if under(pkg, []string{p}) {
+				return p
+			}
+		}
+	}
+	return pkg
+}
+
+func TestPackagesImportOnlyFromBelow(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, path := range s.imports() {
+			imported, ours := strings.CutPrefix(path, module+"/")
+			if !ours {
+				continue
+			}
+			if v := violation(s.pkg, imported); v != "" {
+				t.Errorf("%s imports %s, but %s", s.path, path, v)
+			}
+		}
+	}
+}
+
+func TestEveryPackageHasItsPlace(t *testing.T) {
+	for _, s := range sources(t) {
+		if level(s.pkg) < 0 && !under(s.pkg, tools) {
+			t.Errorf("%s: package %s stands neither in order nor in tools", s.path, s.pkg)
+		}
+	}
+}
+
+func TestUnsafeAndRawSystemCallsStayInTheirPackages(t *testing.T) {
+	for _, s := range sources(t) {
+		if slices.Contains(s.imports(), "C") {
+			t.Errorf("%s uses cgo", s.path)
+		}
+		if under(s.pkg, raw) {
+			continue
+		}
+		if slices.Contains(s.imports(), "unsafe") {
+			t.Errorf("%s imports unsafe", s.path)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && rawCalls.MatchString(x.Name+"."+sel.Sel.Name) {
+				t.Errorf("%s makes a raw system call: %s.%s", s.path, x.Name, sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+func TestFramesNeedsTheStandardLibraryOnly(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, path := range s.imports() {
+			if first, _, _ := strings.Cut(path, "/"); s.pkg == "frames" && (first == module || strings.Contains(first, ".")) {
+				t.Errorf("%s imports %s", s.path, path)
+			}
+		}
+	}
+}
+
+func TestTheRulesFindWhatTheyForbid(t *testing.T) {
+	for _, c := range []struct {
+		pkg, imported string
+		ok            bool
+	}{
+		{"cmd/prywalk", "frames", true},
+		{"internal/look", "ptrace", true},
+		{"internal/look", "internal/symbols", true},
+		{"ptrace", "internal/symbols", false},
+		{"frames", "dwarfunwind", false},
+		{"report", "internal/sampler", false},
+		{"report", "report/page", true},
+		{"internal/look", "internal/testtargets", false},
+		{"benchmarks", "cmd/prywalk", true},
+	} {
+		if got := violation(c.pkg, c.imported) == ""; got != c.ok {
+			t.Errorf("%s importing %s: allowed %v", c.pkg, c.imported, got)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package look
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/gotables"
+	"prywalk/internal/procmem"
+	"prywalk/internal/target"
+	"prywalk/ptrace"
+)
+
+// goStack copies the goroutine's stack while its thread runs on the stack of the
+// scheduler or of signal handlers, so that a walk can go on from one to the other.
+// It is used for all threads of a process, one at a time.
+type goStack struct {
+	chase gotables.Chase
+	tls   int64 // from the thread pointer to the word that holds g
+
+	slot, g, m, curg []byte
+	stack            []byte
+}
+
+// goStackCopy is how much of a goroutine's stack is copied, in bytes.
+const goStackCopy = 32 << 10
+
+// GoStacks gives what a freeze of a thread of this process must copy besides the
+// thread's stack; nil if it is not a Go program, or one whose layout its code does
+// not show.
+func GoStacks(p *target.Process) ptrace.Extra {
+	m := p.Main()
+	if m == nil {
+		return nil
+	}
+	at, ok := m.Data.(*target.Mapping)
+	if !ok || at.Image == nil {
+		return nil
+	}
+	t := at.Image.GoTable()
+	if t == nil {
+		return nil
+	}
+	if c, ok := t.Chase(); ok {
+		if e := newGoStack(p.MemoryTID(), m.Bias, c); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func newGoStack(pid int, bias frames.Addr, c gotables.Chase) *goStack {
+	e := &goStack{chase: c, tls: c.TLS}
+	if c.TLSSlot != 0 {
+		var b [8]byte
+		if n, _ := procmem.ReadVM(pid, c.TLSSlot+bias, b[:]); n != len(b) {
+			return nil
+		}
+		e.tls = int64(binary.LittleEndian.Uint64(b[:]))
+	} else if !c.HasTLS {
+		return nil
+	}
+	g, m := c.Size()
+	e.slot, e.g, e.m, e.curg = make([]byte, 8), make([]byte, g), make([]byte, m), make([]byte, g)
+	e.stack = make([]byte, goStackCopy)
+	return e
+}
+
+// Regions implements [ptrace.Extra].
+func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	if regs.TLS == 0 || len(out) < 5 {
+		return 0
+	}
+	slot := regs.TLS + uint64(e.tls)
+	if rd.Read(slot, e.slot) != len(e.slot) {
+		return 0
+	}
+	g := word(e.slot, 0)
+	if g == 0 || rd.Read(g, e.g) != len(e.g) {
+		return 0
+	}
+	c := &e.chase
+	m := word(e.g, c.GM)
+	if m == 0 || rd.Read(m, e.m) != len(e.m) {
+		return 0
+	}
+	out[0] = frames.Region{Addr: slot, Bytes: e.slot}
+	out[1] = frames.Region{Addr: g, Bytes: e.g}
+	out[2] = frames.Region{Addr: m, Bytes: e.m}
+	curg := word(e.m, c.MCurg)
+	if curg == 0 || curg == g || rd.Read(curg, e.curg) != len(e.curg) {
+		return 3
+	}
+	out[3] = frames.Region{Addr: curg, Bytes: e.curg}
+	from, n := e.span(g == word(e.m, c.MGsignal))
+	if n = rd.Read(from, e.stack[:n]); n == 0 {
+		return 4
+	}
+	out[4] = frames.Region{Addr: from, Bytes: e.stack[:n]}
+	return 5
+}
+
+// span gives which part of the goroutine's stack to copy: from where it was left,
+// or, when a signal interrupted it somewhere, the outer part.
+func (e *goStack) span(signal bool) (from uint64, n int) {
+	c := &e.chase
+	lo, hi := word(e.curg, c.GStackLo), word(e.curg, c.GStackHi)
+	from = word(e.curg, c.SchedSP)
+	if signal || from < lo || from > hi {
+		from = max(lo, hi-min(hi, goStackCopy))
+	}
+	if hi <= from {
+		return from, 0
+	}
+	return from, int(min(hi-from, goStackCopy))
+}
+
+func word(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }

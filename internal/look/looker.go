@@ -1,0 +1,234 @@
+package look
+
+import (
+	"runtime"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// pendingLimit is how long a look may stay pending before it is given up, in
+// nanoseconds. A thread that is queued behind many others takes its time; one that
+// has not run for this long cannot be looked at.
+const pendingLimit = 2e9
+
+// Outcome is what [Looker.Begin] came to.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Pending Outcome = iota // the thread was interrupted; Collect will finish it
+	Reused                 // it has not run since its last look
+	Done                   // the shot is complete
+)
+
+// Looker looks at threads. Precondition of all methods: they run on the OS thread
+// of its controller.
+type Looker struct {
+	ctl     *ptrace.Controller
+	pool    *Pool
+	arch    frames.Arch
+	pending []*Thread // by the tag of their ptrace.Look, less one
+	req     ptrace.Request
+	stop    ptrace.Stop
+	reader  ptrace.Reader
+}
+
+// hostArch is the architecture of the threads that this machine can run.
+func hostArch() frames.Arch {
+	if runtime.GOARCH == "arm64" {
+		return frames.AArch64
+	}
+	return frames.X86_64
+}
+
+// New gives a looker that takes its shots from pool.
+func New(ctl *ptrace.Controller, pool *Pool) *Looker {
+	return &Looker{ctl: ctl, pool: pool, arch: hostArch()}
+}
+
+// Begin looks at a thread, if that can be done without stopping it, and otherwise
+// asks it to stop. The error is one that [Reason] classifies; the look is then
+// over.
+func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
+	sched, err := t.files.SchedStat()
+	if err != nil {
+		return 0, nil, err
+	}
+	t.before = sched
+	if t.unchanged(sched) {
+		return Reused, nil, nil
+	}
+	if t.settled(sched) {
+		return Reused, nil, nil
+	}
+	s := l.pool.Get()
+	asleep, err := l.peek(t, s, sched)
+	if err == nil && asleep && !t.wantsFreeze(s) {
+		t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
+		return Done, s, nil
+	}
+	if err == nil {
+		err = l.freeze(t, s)
+	}
+	if err != nil {
+		l.pool.Put(s)
+		t.base.valid = false
+		return 0, nil, err
+	}
+	return Pending, nil, nil
+}
+
+// settled reports whether a thread that was frozen while it was stopped by job
+// control is back in that stop, and has done nothing but that.
+func (t *Thread) settled(s procmem.SchedStat) bool {
+	if !t.base.valid || t.base.returns == 0 || s.Runs != t.base.runs+t.base.returns {
+		return false
+	}
+	var st procmem.Stat
+	if t.files.Stat(&st) != nil || stateOf(st.State) != Stopped {
+		return false
+	}
+	t.base.runs, t.base.returns = s.Runs, 0
+	return true
+}
+
+// wantsFreeze finds the state of a thread that was peeked at, and reports whether
+// it is one that is better frozen: a thread stopped by job control has no call
+// whose time-out could be stretched, and all its registers are worth having.
+func (t *Thread) wantsFreeze(s *Shot) bool {
+	var st procmem.Stat
+	if t.files.Stat(&st) != nil {
+		s.State = Sleeping
+		return false
+	}
+	s.State = stateOf(st.State)
+	if s.State == Running { // it has just been woken, and has not run yet
+		s.State = Sleeping
+	}
+	return st.State == 'T'
+}
+
+// freeze begins a look that needs a stop.
+func (l *Looker) freeze(t *Thread, s *Shot) error {
+	s.room(int(t.need.Load()))
+	look, err := l.ctl.Begin(t.TID)
+	if err != nil {
+		return err
+	}
+	t.pending, t.freezing = s, look
+	t.begun = look.Interrupted()
+	look.Tag = l.slot(t)
+	return nil
+}
+
+// slot keeps a thread by a number that is not zero.
+func (l *Looker) slot(t *Thread) uint64 {
+	for i, p := range l.pending {
+		if p == nil {
+			l.pending[i] = t
+			return uint64(i) + 1
+		}
+	}
+	l.pending = append(l.pending, t)
+	return uint64(len(l.pending))
+}
+
+// Collect finishes the looks whose threads stop before the deadline
+// (CLOCK_MONOTONIC, ns) and tells done of each: a shot, or an error. It returns when
+// none is pending, else at the deadline.
+func (l *Looker) Collect(deadline int64, done func(*Thread, *Shot, error)) {
+	for {
+		look := l.ctl.WaitAny(deadline)
+		if look == nil {
+			break
+		}
+		t := l.take(look.Tag)
+		if t == nil {
+			l.ctl.Cancel(look)
+			continue
+		}
+		s, err := l.finish(t, look)
+		if err != nil {
+			l.pool.Put(s)
+			s = nil
+		}
+		done(t, s, err)
+	}
+	l.giveUp(procmem.Now()-pendingLimit, done)
+}
+
+// take gives the thread that a tag stands for, and frees the tag.
+func (l *Looker) take(tag uint64) *Thread {
+	if tag == 0 || tag > uint64(len(l.pending)) {
+		return nil
+	}
+	t := l.pending[tag-1]
+	l.pending[tag-1] = nil
+	return t
+}
+
+// finish copies what the look is for and lets the thread go.
+func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
+	s := t.pending
+	t.pending = nil
+	l.req = ptrace.Request{Stack: s.buf, Files: t.files, Extra: t.Extra, Regions: s.regions[:]}
+	if t.Extra == nil {
+		l.req.Regions = nil
+	}
+	if err := l.ctl.Finish(look, &l.req, &l.stop); err != nil {
+		t.base.valid = false
+		return s, err
+	}
+	l.fill(t, s)
+	return s, nil
+}
+
+// fill makes the shot from what was read while the thread was stopped.
+func (l *Looker) fill(t *Thread, s *Shot) {
+	stop := &l.stop
+	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
+	t.tls = stop.Regs.TLS
+	s.setStack(stop.StackAddr, stop.StackLen)
+	s.keepRegions(s.regions[:stop.Regions])
+	s.Restarted = stop.Restarted
+	s.State = Running
+	s.Call = procmem.SyscallInfo{Nr: -1}
+	s.Stopped = stop.Detach - stop.Interrupt - t.queued(stop)
+	t.pause += (s.Stopped - t.pause) / 8
+	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK}
+	if stop.Kind == ptrace.KindGroup {
+		s.State = Stopped
+		t.base.state, t.base.returns = Stopped, 1
+	}
+}
+
+// queued gives how long the thread was queued between the interrupt and the stop.
+// If it has not arrived on a processor since before the interrupt, it was on one;
+// if it has, what the kernel booked may have begun before the interrupt.
+func (t *Thread) queued(stop *ptrace.Stop) int64 {
+	if !stop.SchedOK || stop.Sched.Runs == t.before.Runs {
+		return 0
+	}
+	return min(max(int64(stop.Sched.RunQueue-t.before.RunQueue), 0), stop.Stop-stop.Interrupt)
+}
+
+// giveUp ends the looks that were begun before a moment.
+func (l *Looker) giveUp(before int64, done func(*Thread, *Shot, error)) {
+	for i, t := range l.pending {
+		if t == nil || t.begun > before {
+			continue
+		}
+		l.pending[i] = nil
+		l.pool.Put(t.pending)
+		t.pending = nil
+		l.ctl.Cancel(t.freezing)
+		done(t, nil, ptrace.ErrTimeout)
+	}
+}
+
+// Abort gives up all pending looks, at the end of sampling.
+func (l *Looker) Abort(done func(*Thread, *Shot, error)) {
+	l.giveUp(procmem.Now()+pendingLimit, done)
+}

@@ -1,0 +1,90 @@
+package look
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// peekTries is how often a peek is tried on a thread that keeps running between
+// the two reads of its count.
+const peekTries = 3
+
+// peek copies the stack of a thread that does not run. It reports false, without
+// an error, if the thread was found running.
+func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error) {
+	for range peekTries {
+		call, err := t.files.Syscall()
+		if err != nil {
+			return false, err
+		}
+		if call.Running {
+			return false, nil
+		}
+		if err := l.copyAt(t, s, call); err != nil {
+			return false, err
+		}
+		l.extra(t, s)
+		after, err := t.files.SchedStat()
+		if err != nil {
+			return false, err
+		}
+		if after.Runs == before.Runs {
+			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPeek, call
+			s.Stopped, s.Restarted = 0, false
+			return true, nil
+		}
+		before = after
+	}
+	return false, nil
+}
+
+// copyAt fills in the two registers that are known and copies the stack. What
+// lies at the stack pointer of a sleeping thread is all there is: it is inside of
+// the kernel, so that nothing of it is below.
+func (l *Looker) copyAt(t *Thread, s *Shot, call procmem.SyscallInfo) error {
+	s.Regs = frames.Regs{Arch: l.arch, PC: call.PC}
+	s.Regs.Set(l.arch.SP(), call.SP)
+	from := call.SP
+	if call.Nr < 0 { // not in a call: a leaf function's red zone is in use
+		from -= redZone
+	}
+	return s.copyStack(t, from)
+}
+
+// extra copies what a freeze would copy besides the stack. The thread pointer does
+// not change in a thread's life: it is known if the thread was ever frozen.
+func (l *Looker) extra(t *Thread, s *Shot) {
+	if t.Extra == nil || t.tls == 0 {
+		return
+	}
+	s.Regs.TLS = t.tls
+	l.reader = ptrace.ReaderOf(t.TID)
+	n := t.Extra.Regions(&s.Regs, &l.reader, s.regions[:])
+	s.keepRegions(s.regions[:n])
+}
+
+// redZone is the memory below the stack pointer that a leaf function may use
+// (System V ABI for x86-64, §3.2.2).
+const redZone = 128
+
+// copyStack reads the stack from an address upwards.
+func (s *Shot) copyStack(t *Thread, from frames.Addr) error {
+	s.room(int(t.need.Load()))
+	n, err := procmem.ReadVM(t.PID, from, s.buf)
+	if n == 0 && err != nil {
+		return err
+	}
+	s.setStack(from, n)
+	return nil
+}
+
+// setStack describes the copied bytes. A copy that ended early ended at the end of
+// the mapping.
+func (s *Shot) setStack(from frames.Addr, n int) {
+	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
+	s.Mem.StackEnd = from + uint64(n)
+	if n == len(s.buf) {
+		s.Mem.StackEnd += mostCopy
+	}
+}

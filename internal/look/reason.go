@@ -1,0 +1,39 @@
+package look
+
+import "prywalk/ptrace"
+
+// FailReason says why a look gave nothing.
+type FailReason uint8
+
+// The reasons.
+const (
+	ReasonOther FailReason = iota
+	ReasonExited
+	ReasonTraced
+	ReasonDenied
+	ReasonTimeout
+	ReasonKernelThread
+	ReasonZombie
+	Reason32Bit
+	ReasonMaxPause // the freeze was expected to be longer than the user allows
+	ReasonBusy     // too many looks were pending
+	NumReasons
+)
+
+// failNames are the names that --stats uses; most are package ptrace's.
+var failNames = [NumReasons]string{"other", "exited", "traced", "denied", "timeout", "kernel-thread", "zombie",
+	"32-bit", "max-pause", "busy"}
+
+// String gives the name that --stats uses.
+func (r FailReason) String() string { return failNames[r%NumReasons] }
+
+// Reason classifies an error of a look.
+func Reason(err error) FailReason {
+	word := ptrace.Reason(err)
+	for r, name := range failNames {
+		if name == word {
+			return FailReason(r)
+		}
+	}
+	return ReasonOther
+}

@@ -1,0 +1,117 @@
+package look
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// How says how a look was made.
+type How uint8
+
+// The ways of looking.
+const (
+	ByNothing How = iota
+	ByFreeze
+	ByPeek
+	ByReuse
+	FromCore
+)
+
+// String gives the name that JSON uses.
+func (h How) String() string {
+	switch h {
+	case ByFreeze:
+		return "freeze"
+	case ByPeek:
+		return "peek"
+	case ByReuse:
+		return "reuse"
+	case FromCore:
+		return "core"
+	}
+	return "none"
+}
+
+// Shot is what a look copied: the registers, as far as they could be seen, the
+// stack, and the clocks of that moment.
+type Shot struct {
+	Regs  frames.Regs
+	Mem   frames.Snapshot
+	Sched procmem.SchedStat
+	// At is the moment, CLOCK_MONOTONIC in nanoseconds.
+	At    int64
+	How   How
+	State State
+	// Call is the system call that a sleeper is in; meaningless for a running
+	// thread.
+	Call procmem.SyscallInfo
+	// Stopped is how long a freeze took from the interrupt to the detach, less
+	// the time that the thread was queued, in nanoseconds.
+	Stopped int64
+	// Restarted: a system call that the interrupt broke was restarted.
+	Restarted bool
+
+	buf     []byte
+	regions [maxRegions]frames.Region
+	extra   []byte
+}
+
+// maxRegions is the number of further pieces of memory that a freeze can copy.
+const maxRegions = 6
+
+// keepRegions copies further regions into the shot: the buffers that they were
+// read into are used again for the next thread.
+func (s *Shot) keepRegions(rs []frames.Region) {
+	n := 0
+	for i := range rs {
+		n += len(rs[i].Bytes)
+	}
+	if cap(s.extra) < n {
+		s.extra = make([]byte, 0, n)
+	}
+	s.extra = s.extra[:0]
+	for i := range rs {
+		at := len(s.extra)
+		s.extra = append(s.extra, rs[i].Bytes...)
+		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: rs[i].Addr, Bytes: s.extra[at:]})
+	}
+}
+
+// room gives the shot a buffer of n bytes, before anything is stopped.
+func (s *Shot) room(n int) {
+	if cap(s.buf) < n {
+		s.buf = make([]byte, n)
+	}
+	s.buf = s.buf[:n]
+}
+
+// Pool keeps shots for use again. The tracer takes, the unwinder gives back.
+type Pool struct {
+	free chan *Shot
+}
+
+// NewPool gives a pool that holds at most n shots.
+func NewPool(n int) *Pool {
+	return &Pool{free: make(chan *Shot, n)}
+}
+
+// Get gives a shot, a new one if none is free.
+func (p *Pool) Get() *Shot {
+	select {
+	case s := <-p.free:
+		return s
+	default:
+		return new(Shot)
+	}
+}
+
+// Put gives a shot back; it must not be used any more.
+func (p *Pool) Put(s *Shot) {
+	if s == nil {
+		return
+	}
+	select {
+	case p.free <- s:
+	default:
+	}
+}

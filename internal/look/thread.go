@@ -1,0 +1,100 @@
+package look
+
+import (
+	"sync/atomic"
+
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// Sizes of the copy of a stack, in bytes.
+const (
+	firstCopy = 64 << 10 // of a thread that was never walked
+	leastCopy = 4 << 10
+	mostCopy  = 8 << 20 // the usual limit of a stack (RLIMIT_STACK)
+	copySlack = 2 << 10 // beyond what the last walks needed
+)
+
+// Thread is one thread and what is remembered of its last look. All but Needed
+// belongs to the tracer's thread.
+type Thread struct {
+	PID, TID int
+	// Owner is the caller's.
+	Owner any
+	// Extra, if set, copies further memory in a freeze.
+	Extra ptrace.Extra
+
+	files    *procmem.ThreadFiles
+	base     baseline
+	begun    int64 // when the pending look was interrupted, CLOCK_MONOTONIC
+	before   procmem.SchedStat
+	pending  *Shot
+	freezing *ptrace.Look // valid while pending
+	tls      uint64       // the thread pointer, 0 until a freeze has seen it
+	pause    int64        // how long freezes took lately, ns
+	need     atomic.Int64
+}
+
+// baseline is the count of arrivals on a processor at a moment when the thread
+// was off the processor.
+type baseline struct {
+	runs uint64
+	// returns is how many arrivals more lead back into the same stop: a thread
+	// that was stopped by job control runs once, inside of the kernel, when it
+	// is let go by ptrace.
+	returns uint64
+	state   State
+	valid   bool
+}
+
+// NewThread prepares for looking at a thread. Nothing is opened yet.
+func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
+	t := &Thread{PID: pid, TID: tid, files: procmem.OpenThread(pid, tid, budget)}
+	t.need.Store(firstCopy)
+	return t
+}
+
+// Close lets go of the thread's files. A pending look must have been collected or
+// given up.
+func (t *Thread) Close() { t.files.Close() }
+
+// Files gives the thread's files under /proc, for the tracer's thread.
+func (t *Thread) Files() *procmem.ThreadFiles { return t.files }
+
+// Pending reports whether a look was begun and not yet finished.
+func (t *Thread) Pending() bool { return t.pending != nil }
+
+// Needed tells how many bytes of stack a walk used, and whether the copy was too
+// short for it, so that the next look copies as much as is needed and not more.
+// Any goroutine may call it.
+func (t *Thread) Needed(used int, cut bool) {
+	old := t.need.Load()
+	want := int64(used) + copySlack
+	switch {
+	case cut:
+		want = max(4*old, want)
+	case want < old:
+		want = old - (old-want)/8 // shrink slowly: depth varies
+	}
+	t.need.Store(min(max(want, leastCopy), mostCopy))
+}
+
+// LastSched gives the clocks that the last call of Begin read.
+func (t *Thread) LastSched() procmem.SchedStat { return t.before }
+
+// ExpectedPause gives how long a freeze of this thread is expected to take, in
+// nanoseconds, from the last ones. Each call lowers it a little, so that a thread
+// which is left out because of it is tried again some day.
+func (t *Thread) ExpectedPause() int64 {
+	t.pause -= t.pause / 256
+	return t.pause
+}
+
+// CopyAll makes the next looks copy as much stack as there is, up to the usual
+// limit of a stack.
+func (t *Thread) CopyAll() { t.need.Store(mostCopy) }
+
+// unchanged reports whether the thread has not run since its baseline.
+func (t *Thread) unchanged(s procmem.SchedStat) bool {
+	return t.base.valid && t.base.returns == 0 && s.Runs == t.base.runs
+}

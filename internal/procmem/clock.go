@@ -1,0 +1,49 @@
+package procmem
+
+import "syscall"
+
+// Clock numbers of other processes: the complement of the pid above three bits
+// that say which clock, and whether of one thread (kernel,
+// include/linux/posix-timers.h, CPUCLOCK_*).
+const (
+	clockMonotonic = 1
+	cpuClockSched  = 2
+	cpuClockThread = 4
+
+	pidMax = 1 << 22 // PID_MAX_LIMIT, include/linux/threads.h
+)
+
+// Now gives the time of CLOCK_MONOTONIC, in nanoseconds. Deadlines of package
+// ptrace are on this clock.
+//
+//go:nosplit
+func Now() int64 {
+	ns, _ := clock(clockMonotonic)
+	return int64(ns)
+}
+
+// ProcessCPU gives the processor time that all threads of a process have used,
+// in nanoseconds, those that have ended included. Its waited-for children are not
+// counted. It needs no permission. [ErrGone] if there is no such process, or pid
+// is a thread's that is not its process's first.
+func ProcessCPU(pid int) (uint64, error) {
+	return cpuClock(pid, cpuClockSched)
+}
+
+// ThreadCPU gives the processor time of one thread of the calling process, in
+// nanoseconds. The kernel does not give this clock for threads of others
+// ([ErrGone]); their schedstat has it ([ThreadFiles.SchedStat]).
+func ThreadCPU(tid int) (uint64, error) {
+	return cpuClock(tid, cpuClockSched|cpuClockThread)
+}
+
+func cpuClock(id int, kind int32) (uint64, error) {
+	if id <= 0 || id > pidMax {
+		return 0, ErrGone
+	}
+	ns, e := clock(^int32(id)<<3 | kind)
+	if e == syscall.EINVAL { // how the kernel says that there is none
+		return 0, ErrGone
+	}
+	return ns, classify(e)
+}

@@ -1,0 +1,114 @@
+package procmem
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSyscallForms(t *testing.T) {
+	for text, want := range map[string]SyscallInfo{
+		"running\n":                        {Running: true, Nr: -1},
+		"-1 0x7ffc5d5a1b28 0x7f1fe4a8c117": {Nr: -1, SP: 0x7ffc5d5a1b28, PC: 0x7f1fe4a8c117},
+		"232 0x4 0x7ffd 0x1 0xffffffffffffffff 0x0 0x8 0x7ffd1230 0x7f6a\n": {Nr: 232,
+			Args: [6]uint64{4, 0x7ffd, 1, 1<<64 - 1, 0, 8}, SP: 0x7ffd1230, PC: 0x7f6a},
+	} {
+		if got, err := ParseSyscall([]byte(text)); err != nil || got != want {
+			t.Errorf("%q: %+v %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "run", "runningx", "-1", "-1 0x1", "1 0x1 0x2", "x", "232 4 1 1 1 1 1 1 1", "0 0x10000000000000000 0x1 0x1 0x1 0x1 0x1 0x1 0x1"} {
+		if got, err := ParseSyscall([]byte(text)); err != ErrFormat {
+			t.Errorf("%q: %+v %v", text, got, err)
+		}
+	}
+}
+
+func TestNamesInStatMayHoldAnything(t *testing.T) {
+	const rest = " S 1 1 1 0 -1 4194304 100 0 2 0 11 22 0 0 20 0 3 0 98765 4096 10 1844674"
+	for _, name := range []string{"sh", "a) R 1 (b", ") S", "", "\n \xff", strings.Repeat("k", 63)} {
+		var s Stat
+		if err := ParseStat([]byte("42 ("+name+")"+rest), &s); err != nil || s.Comm.String() != name || s.PID != 42 ||
+			s.State != 'S' || s.PPID != 1 || s.UTime != 11 || s.STime != 22 || s.Threads != 3 || s.StartTime != 98765 || s.KernelThread() {
+			t.Errorf("%q: %+v %v", name, s, err)
+		}
+	}
+	for _, text := range []string{"", "42 sh S 1", "42 (sh)", "42 (sh) S", ")42(", "x (sh)" + rest} {
+		var s Stat
+		if err := ParseStat([]byte(text), &s); err != ErrFormat || s != (Stat{}) {
+			t.Errorf("%q: %+v %v", text, s, err)
+		}
+	}
+}
+
+const statusText = "Name:\tbash\nUmask:\t0022\nState:\tt (tracing stop)\nTgid:\t42\nNgid:\t0\nPid:\t43\nPPid:\t7\n" +
+	"TracerPid:\t99\nUid:\t1\t2\t3\t4\nGid:\t0\t0\t0\t0\nNSpid:\t43\t5\t1\nThreads:\t12\nSigPnd:\t0000000000000001\n" +
+	"ShdPnd:\t0000000000000002\nSigBlk:\t0000000000000004\nSigIgn:\t0000000000000008\nSigCgt:\tffffffffffffffff\n" +
+	"CapEff:\t000001ffffffffff\nNoNewPrivs:\t1\nSeccomp:\t2\n"
+
+func TestStatusFields(t *testing.T) {
+	var s Status
+	if err := ParseStatus([]byte(statusText), &s); err != nil {
+		t.Fatal(err)
+	}
+	want := Status{Tgid: 42, PPid: 7, TracerPid: 99, Threads: 12, UID: [4]uint32{1, 2, 3, 4}, NSpidN: 3,
+		CapEff: 0x1ffffffffff, SigPnd: 1, ShdPnd: 2, SigBlk: 4, SigIgn: 8, SigCgt: 1<<64 - 1,
+		Seccomp: 2, NoNewPrivs: true, State: 't'}
+	copy(want.NSpid[:], []int{43, 5, 1})
+	if s != want {
+		t.Errorf("got %+v", s)
+	}
+	for _, text := range []string{"", "Tgid:\t1\n", "State:\tS\nTgid:\tx\n", "State:\tS\nTgid:\t1\nCapEff:\tz\n"} {
+		if err := ParseStatus([]byte(text), &s); err != ErrFormat {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if err := ParseStatus([]byte("State:\tX (dead)\nTgid:\t0\n"), &s); err != ErrGone {
+		t.Errorf("reaped: %v", err)
+	}
+}
+
+func TestTaskEntriesThatAreMalformedEndTheList(t *testing.T) {
+	entry := func(name string, length int) []byte {
+		b := make([]byte, length)
+		b[16], b[17] = byte(length), byte(length>>8)
+		copy(b[19:], name)
+		return b
+	}
+	var b []byte
+	for _, name := range []string{".", "..", "12", "x1", "0", "345678"} {
+		b = append(b, entry(name, 32)...)
+	}
+	if got := appendTasks(nil, b); len(got) != 2 || got[0] != 12 || got[1] != 345678 {
+		t.Errorf("%v", got)
+	}
+	b[16+32*3] = 0 // an entry of no length
+	if got := appendTasks(nil, b); len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+// FuzzParsers feeds all parsers: none may panic, and what is refused is left zero.
+func FuzzParsers(f *testing.F) {
+	for _, seed := range []string{"running", "-1 0x1 0x2", "1 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8", "1 2 3\n",
+		"42 (a) b) S 1 1 1 0 -1 4194304 100 0 2 0 11 22 0 0 20 0 3 0 98765 4096", statusText,
+		"99999999999999999999 1 1", "(((", ")))", "NSpid:" + strings.Repeat(" 1", 99)} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if s, err := ParseSyscall(b); err != nil && s != (SyscallInfo{}) {
+			t.Errorf("syscall %+v", s)
+		}
+		if s, err := ParseSchedStat(b); err != nil && s != (SchedStat{}) {
+			t.Errorf("schedstat %+v", s)
+		}
+		var st Stat
+		if err := ParseStat(b, &st); err != nil && st != (Stat{}) {
+			t.Errorf("stat %+v", st)
+		}
+		var s Status
+		if err := ParseStatus(b, &s); err != nil && s != (Status{}) {
+			t.Errorf("status %+v", s)
+		}
+		appendTasks(nil, b)
+	})
+}

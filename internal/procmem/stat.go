@@ -1,0 +1,97 @@
+package procmem
+
+import "bytes"
+
+// Comm is a thread's name as the kernel keeps it: any bytes but NUL, at most 15
+// for a user's thread (kernel threads show up to 63).
+type Comm struct {
+	buf [63]byte
+	n   uint8
+}
+
+// Bytes gives the name; valid as long as c.
+func (c *Comm) Bytes() []byte { return c.buf[:c.n] }
+
+// String gives the name as a string of its own (allocates).
+func (c *Comm) String() string { return string(c.Bytes()) }
+
+// set takes over a name, cut to what fits.
+func (c *Comm) set(b []byte) { c.n = uint8(copy(c.buf[:], b)) }
+
+// Stat is a part of /proc/PID/stat (proc(5)).
+type Stat struct {
+	// PID is the first field: the thread's number.
+	PID int
+	// PPID is the parent process.
+	PPID int
+	// Flags are the kernel's PF_* flags.
+	Flags uint64
+	// UTime and STime are processor times in clock ticks (1/100 s), in user and
+	// kernel mode.
+	UTime, STime uint64
+	// Threads is the number of threads of the process.
+	Threads int
+	// StartTime is when it started, in clock ticks since boot: with PID it
+	// names a thread for good.
+	StartTime uint64
+	// Comm is the name.
+	Comm Comm
+	// State is one of R S D T t Z X I (proc(5)).
+	State byte
+}
+
+// flagKernelThread is PF_KTHREAD of the kernel's include/linux/sched.h.
+const flagKernelThread = 0x00200000
+
+// KernelThread reports whether it is a thread of the kernel itself, which has no
+// user-space stack.
+func (s *Stat) KernelThread() bool { return s.Flags&flagKernelThread != 0 }
+
+// ParseStat reads a stat file into s. The name may hold blanks and brackets: it
+// ends at the last ")". Error: [ErrFormat], s is then zero.
+func ParseStat(b []byte, s *Stat) error {
+	*s = Stat{}
+	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 0 || shut < open {
+		return ErrFormat
+	}
+	head := cursor{b: b[:open]}
+	s.PID = int(head.uint())
+	s.Comm.set(b[open+1 : shut])
+	c := cursor{b: b[shut+1:]}
+	if w := c.word(); len(w) == 1 {
+		s.State = w[0]
+	} else {
+		c.bad = true
+	}
+	s.fields(&c)
+	if head.bad || c.bad {
+		*s = Stat{}
+		return ErrFormat
+	}
+	return nil
+}
+
+// fields reads field 4 (ppid) to 22 (starttime).
+func (s *Stat) fields(c *cursor) {
+	for field := 4; field <= 22; field++ {
+		switch field {
+		case 4:
+			s.PPID = int(c.uint())
+		case 9:
+			s.Flags = c.uint()
+		case 14:
+			s.UTime = c.uint()
+		case 15:
+			s.STime = c.uint()
+		case 20:
+			s.Threads = int(c.int())
+		case 22:
+			s.StartTime = c.uint()
+		default:
+			if len(c.word()) == 0 {
+				c.bad = true
+			}
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package procmem
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The calls below go past the wrappers of package syscall, which allocate for
+// path names and build slices. Pointers are converted in the argument list of
+// the call itself, as rule 4 of package unsafe asks.
+
+// open opens a path that ends in NUL.
+func open(path []byte, flags uintptr) (int, syscall.Errno) {
+	if len(path) == 0 || path[len(path)-1] != 0 {
+		return -1, syscall.EINVAL
+	}
+	at := unix.AT_FDCWD
+	for {
+		fd, _, e := syscall.Syscall6(unix.SYS_OPENAT, uintptr(at),
+			uintptr(unsafe.Pointer(&path[0])), flags|unix.O_CLOEXEC|unix.O_RDONLY, 0, 0, 0)
+		if e != syscall.EINTR {
+			return int(fd), e
+		}
+	}
+}
+
+func closeFD(fd int) { syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
+
+// pread reads at off; an empty buffer reads nothing.
+func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
+	if len(buf) == 0 {
+		return 0, 0
+	}
+	for {
+		n, _, e := syscall.Syscall6(unix.SYS_PREAD64, uintptr(fd),
+			uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), uintptr(off), 0, 0)
+		if e != syscall.EINTR {
+			return count(n, e), e
+		}
+	}
+}
+
+// preadRaw is pread at offset 0 without a word to the scheduler: for callers that
+// must not lose their processor, and files that do not block.
+//
+//go:nosplit
+func preadRaw(fd int, buf []byte) int {
+	n, _, e := syscall.RawSyscall6(unix.SYS_PREAD64, uintptr(fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0, 0)
+	if e != 0 {
+		return -int(e)
+	}
+	return int(n)
+}
+
+// getdents reads directory entries into buf.
+func getdents(fd int, buf []byte) (int, syscall.Errno) {
+	n, _, e := syscall.Syscall(unix.SYS_GETDENTS64, uintptr(fd),
+		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
+	return count(n, e), e
+}
+
+// rewind sets the position of a directory to its beginning.
+func rewind(fd int) syscall.Errno {
+	_, _, e := syscall.RawSyscall(unix.SYS_LSEEK, uintptr(fd), 0, unix.SEEK_SET)
+	return e
+}
+
+// clock reads a clock by its number, in nanoseconds.
+//
+//go:nosplit
+func clock(id int32) (uint64, syscall.Errno) {
+	var ts unix.Timespec
+	_, _, e := syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(id), uintptr(unsafe.Pointer(&ts)), 0)
+	return uint64(ts.Sec)*1e9 + uint64(ts.Nsec), e
+}
+
+// vmRead is process_vm_readv with one range on either side, or several.
+func vmRead(pid int, local []unix.Iovec, remote []unix.RemoteIovec) (int, syscall.Errno) {
+	n, _, e := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
+		uintptr(unsafe.Pointer(&local[0])), uintptr(len(local)),
+		uintptr(unsafe.Pointer(&remote[0])), uintptr(len(remote)), 0)
+	return count(n, e), e
+}
+
+// count is a call's result as a number of bytes, zero if it failed.
+func count(n uintptr, e syscall.Errno) int {
+	if e != 0 {
+		return 0
+	}
+	return int(n)
+}

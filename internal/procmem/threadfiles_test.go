@@ -1,0 +1,266 @@
+package procmem
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sleeper starts a process that sleeps.
+func sleeper(t testing.TB) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	pid := cmd.Process.Pid
+	for range 5000 {
+		f := OpenThread(pid, pid, nil)
+		if s, err := f.Syscall(); err == nil && !s.Running && s.Nr >= 0 {
+			var c Comm
+			if f.Comm(&c) == nil && c.String() == "sleep" {
+				return cmd
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("sleep never slept")
+	return nil
+}
+
+func TestFilesOfASleepingThread(t *testing.T) {
+	cmd := sleeper(t)
+	pid := cmd.Process.Pid
+	budget := NewBudget(100)
+	all := budget.Left()
+	f := OpenThread(pid, pid, budget)
+	for range 2 { // opened, then kept
+		sched, err := f.SchedStat()
+		if err != nil || sched.Runs == 0 || sched.CPU == 0 {
+			t.Errorf("%+v %v", sched, err)
+		}
+		if s, err := f.Syscall(); err != nil || s.Running || s.SP == 0 || s.PC == 0 {
+			t.Errorf("%+v %v", s, err)
+		}
+		var st Stat
+		if err := f.Stat(&st); err != nil || st.PID != pid || st.PPID != os.Getpid() || st.State != 'S' || st.Comm.String() != "sleep" {
+			t.Errorf("%+v %v", st, err)
+		}
+		var status Status
+		if err := f.Status(&status); err != nil || status.Tgid != pid || status.State != 'S' || status.Threads != 1 || status.NSpidN == 0 {
+			t.Errorf("%+v %v", status, err)
+		}
+		var wchan [64]byte
+		if w, err := f.Wchan(wchan[:]); err != nil {
+			t.Errorf("%q %v", w, err)
+		}
+		var raw [96]byte
+		if n := f.RawSchedStat(raw[:]); n <= 0 {
+			t.Errorf("raw schedstat %d", n)
+		} else if s, err := ParseSchedStat(raw[:n]); err != nil || s != sched {
+			t.Errorf("raw %+v, %+v", s, sched)
+		}
+	}
+	if got := all - budget.Left(); got != 5 {
+		t.Errorf("%d descriptors taken", got)
+	}
+	f.Close()
+	if budget.Left() != all {
+		t.Errorf("%d descriptors left of %d", budget.Left(), all)
+	}
+}
+
+func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
+	cmd := sleeper(t)
+	pid := cmd.Process.Pid
+	kept, fresh := OpenThread(pid, pid, NewBudget(100)), OpenThread(pid, pid, nil)
+	defer kept.Close()
+	reads := map[string]func(f *ThreadFiles) error{
+		"schedstat": func(f *ThreadFiles) error { _, err := f.SchedStat(); return err },
+		"syscall":   func(f *ThreadFiles) error { _, err := f.Syscall(); return err },
+		"stat":      func(f *ThreadFiles) error { return f.Stat(new(Stat)) },
+		"status":    func(f *ThreadFiles) error { return f.Status(new(Status)) },
+		"comm":      func(f *ThreadFiles) error { return f.Comm(new(Comm)) },
+		"wchan":     func(f *ThreadFiles) error { _, err := f.Wchan(make([]byte, 64)); return err },
+	}
+	for name, read := range reads {
+		if err := read(kept); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	dir, err := OpenTasks(pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	cmd.Process.Kill()
+	cmd.Wait()
+	for name, read := range reads {
+		if err := read(kept); err != ErrGone {
+			t.Errorf("%s kept: %v", name, err)
+		}
+		if err := read(fresh); err != ErrGone {
+			t.Errorf("%s opened: %v", name, err)
+		}
+	}
+	if tids, err := dir.List(nil); err != ErrGone || len(tids) != 0 {
+		t.Errorf("tasks kept: %v %v", tids, err)
+	}
+	if _, err := ListTasks(pid, nil); err != ErrGone {
+		t.Errorf("tasks: %v", err)
+	}
+	if _, err := ProcessCPU(pid); err != ErrGone {
+		t.Errorf("clock: %v", err)
+	}
+}
+
+func TestBudgetThatIsUsedUpReadsWithoutKeeping(t *testing.T) {
+	b := new(Budget)
+	b.Give(1)
+	f := OpenThread(os.Getpid(), os.Getpid(), b)
+	defer f.Close()
+	for range 3 {
+		if _, err := f.SchedStat(); err != nil {
+			t.Error(err)
+		}
+		if err := f.Stat(new(Stat)); err != nil {
+			t.Error(err)
+		}
+	}
+	if f.fd[fileSchedStat] == 0 || f.fd[fileStat] != 0 || b.Left() != 0 || b.Take(1) {
+		t.Errorf("kept %v, left %d", f.fd, b.Left())
+	}
+}
+
+func TestTasksAreThoseOfTheProcess(t *testing.T) {
+	here, stop := make(chan int), make(chan bool)
+	for range 10 {
+		go func() {
+			runtime.LockOSThread()
+			here <- unix.Gettid()
+			<-stop
+		}()
+	}
+	defer close(stop)
+	dir, err := OpenTasks(os.Getpid(), NewBudget(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for range 10 {
+		tid := <-here
+		for range 2 {
+			if tids, err := dir.List(nil); err != nil || !slices.Contains(tids, tid) {
+				t.Errorf("%d not in %v %v", tid, tids, err)
+			}
+		}
+	}
+}
+
+func TestProcessorClocksMatchTheScheduler(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	tid := unix.Gettid()
+	thread, err := ThreadCPU(tid)
+	if err != nil || thread == 0 {
+		t.Errorf("thread: %d %v", thread, err)
+	}
+	process, err := ProcessCPU(os.Getpid())
+	if err != nil || process < thread {
+		t.Errorf("process %d, thread %d, %v", process, thread, err)
+	}
+	cmd := sleeper(t)
+	sched, _ := OpenThread(cmd.Process.Pid, cmd.Process.Pid, nil).SchedStat()
+	if ns, err := ProcessCPU(cmd.Process.Pid); err != nil || ns != sched.CPU {
+		t.Errorf("another process: %d, schedstat %+v, %v", ns, sched, err)
+	}
+	for _, pid := range []int{0, -1, 1 << 30} {
+		if _, err := ProcessCPU(pid); err != ErrGone {
+			t.Errorf("process %d: %v", pid, err)
+		}
+	}
+}
+
+func TestReadingAllocatesNothing(t *testing.T) {
+	pid := os.Getpid()
+	f := OpenThread(pid, pid, NewBudget(100))
+	defer f.Close()
+	dir, err := OpenTasks(pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	fresh := OpenThread(pid, pid, nil)
+	var (
+		st    Stat
+		s     Status
+		c     Comm
+		wchan [64]byte
+		buf   [64]byte
+		tids  = make([]int, 0, 1000)
+		src   [64]byte
+	)
+	ranges := []Range{{Addr: address(src[:]), Buf: buf[:]}}
+	if n := testing.AllocsPerRun(100, func() {
+		for _, f := range []*ThreadFiles{f, fresh} {
+			f.SchedStat()
+			f.Syscall()
+			f.Stat(&st)
+			f.Status(&s)
+			f.Comm(&c)
+			f.Wchan(wchan[:])
+		}
+		dir.List(tids[:0])
+		ProcessCPU(pid)
+		ReadVM(pid, ranges[0].Addr, buf[:])
+		ReadVM(pid, 8, buf[:])
+		ReadVMv(pid, ranges)
+		readMem(pid, ranges[0].Addr, buf[:])
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkSchedStat(b *testing.B) {
+	f := OpenThread(os.Getpid(), os.Getpid(), NewBudget(100))
+	defer f.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := f.SchedStat(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkSyscall(b *testing.B) {
+	pid := sleeper(b).Process.Pid
+	f := OpenThread(pid, pid, NewBudget(100))
+	defer f.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := f.Syscall(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkStat(b *testing.B) {
+	f := OpenThread(os.Getpid(), os.Getpid(), NewBudget(100))
+	defer f.Close()
+	var s Stat
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := f.Stat(&s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package profile
+
+import (
+	"sync"
+	"time"
+)
+
+// Builder gathers intervals. Its methods may be called by several goroutines; all
+// but Write and WriteFile return without waiting for a write that is under way.
+type Builder struct {
+	mu       sync.Mutex
+	meta     Meta
+	end      time.Time
+	comments []string
+	tables   tables
+	journal  journal
+	sums     sums
+}
+
+// NewBuilder starts a recording.
+func NewBuilder(meta Meta) *Builder {
+	b := &Builder{meta: meta, tables: newTables()}
+	if meta.Main != nil {
+		b.tables.module(meta.Main)
+	}
+	return b
+}
+
+// Intern gives a stack its number; equal stacks get the same. The innermost entry
+// comes first. An empty stack becomes "[no stack]", because a sample without a
+// location would vanish in every tool. The slice is not kept.
+func (b *Builder) Intern(stack []Loc) StackID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tables.stack(stack)
+}
+
+// Add appends an interval.
+func (b *Builder) Add(iv Interval) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	labels := b.tables.labelSet(&iv)
+	if b.meta.Aggregate {
+		b.sums.add(iv.Stack, labels, &iv)
+		return
+	}
+	b.journal.append(iv.Stack, labels, &iv)
+}
+
+// SetMain says which module is the main binary, when that is known only later.
+func (b *Builder) SetMain(m *ModuleInfo) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tables.module(m)
+	b.meta.Main = m
+}
+
+// SetEnd sets when the recording ended, for the profile's duration. Unset, a write
+// takes the present moment.
+func (b *Builder) SetEnd(t time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.end = t
+}
+
+// SetComments replaces the profile's comments: the accounting, one line each.
+func (b *Builder) SetComments(lines ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.comments = append([]string(nil), lines...)
+}
+
+// Len gives the number of samples that a profile written now would have.
+func (b *Builder) Len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.journal.count + len(b.sums.rows)
+}
+
+// Bytes gives about how much memory the intervals and stacks take.
+func (b *Builder) Bytes() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.journal.chunks)*chunkSize + len(b.sums.rows)*64 + b.tables.bytes
+}

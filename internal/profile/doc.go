@@ -1,0 +1,24 @@
+// Package profile is the recording: what was seen of the threads, kept small while
+// it grows, written as a pprof profile, and read back.
+//
+// # Algorithm
+//
+// A [Builder] interns: modules, locations, stacks and label sets each get a small
+// number the first time they are seen. An interval then is a handful of numbers,
+// and is appended as variable-length integers to a journal of fixed chunks, about
+// 20 bytes for each; bytes once written never change. A checkpoint therefore needs
+// the lock only to copy the headers of the tables, and encodes while recording
+// goes on. With [Meta].Aggregate the journal is replaced by one sum for each pair
+// of stack and label set.
+//
+// Writing streams the protocol buffer message straight into the compressor: samples
+// are never objects, so that the memory needed is that of the distinct locations.
+// Names are asked for once for each location that a stack uses ([Resolver]).
+//
+// # Source
+//
+// The format is profile.proto of github.com/google/pprof; its rules that matter
+// here: string 0 is empty, the innermost location and the innermost inlined line
+// come first, the first mapping is the main binary, a location of a caller holds
+// an address inside of the call instruction.
+package profile

@@ -1,0 +1,177 @@
+package profile
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+)
+
+// Field numbers of profile.proto, message Profile.
+const (
+	fieldSampleType    = 1
+	fieldSample        = 2
+	fieldMapping       = 3
+	fieldLocation      = 4
+	fieldFunction      = 5
+	fieldString        = 6
+	fieldTime          = 9
+	fieldDuration      = 10
+	fieldPeriodType    = 11
+	fieldPeriod        = 12
+	fieldComment       = 13
+	fieldDefaultSample = 14
+	fieldDocURL        = 15
+)
+
+// functionKey tells functions apart.
+type functionKey struct {
+	name, system, file string
+	start              int
+}
+
+// encoder writes one view.
+type encoder struct {
+	*view
+	out       stream
+	strings   stringTable
+	functions map[functionKey]uint64
+	funcList  []functionKey
+	mappings  []mappingFlags
+	labelMsgs [][]byte
+	used      []bool // the locations that a sample uses
+	msg, sub  message
+}
+
+// mappingFlags say what is known about the locations of a mapping.
+type mappingFlags struct{ used, functions, files, lines, inlined bool }
+
+func (v *view) encode(w io.Writer, r Resolver) error {
+	buf := bufio.NewWriterSize(w, 1<<16)
+	e := &encoder{
+		view: v, out: stream{w: buf}, strings: newStringTable(),
+		functions: map[functionKey]uint64{},
+		mappings:  make([]mappingFlags, len(v.modules)),
+		labelMsgs: make([][]byte, len(v.labels)),
+		used:      make([]bool, len(v.locs)),
+	}
+	e.header()
+	e.samples()
+	e.locations(r)
+	e.writeFunctions()
+	e.writeMappings()
+	for _, s := range e.strings.list {
+		e.out.message(fieldString, []byte(s))
+	}
+	if e.out.err != nil {
+		return e.out.err
+	}
+	return buf.Flush()
+}
+
+// header writes all that is not a list of things.
+func (e *encoder) header() {
+	for _, t := range valueTypes {
+		e.out.message(fieldSampleType, e.valueType(t[0], t[1]))
+	}
+	e.out.message(fieldPeriodType, e.valueType(TypeCPU, nanoseconds))
+	e.out.int(fieldPeriod, e.meta.Period.Nanoseconds())
+	e.out.int(fieldDefaultSample, e.strings.add(TypeCPU))
+	if !e.meta.Start.IsZero() {
+		e.out.int(fieldTime, e.meta.Start.UnixNano())
+		e.out.int(fieldDuration, max(0, e.end.Sub(e.meta.Start).Nanoseconds()))
+	}
+	for _, c := range e.comments {
+		e.out.int(fieldComment, e.strings.add(c))
+	}
+}
+
+func (e *encoder) valueType(name, unit string) []byte {
+	e.msg.reset()
+	e.msg.int(1, e.strings.add(name))
+	e.msg.int(2, e.strings.add(unit))
+	return e.msg.buf
+}
+
+// samples writes the intervals, and notes the locations that they use.
+func (e *encoder) samples() {
+	for i := range e.sums {
+		e.sample(&e.sums[i], false)
+	}
+	// The stream keeps its first error; nothing else fails here.
+	_ = each(e.chunks, func(r *record) error {
+		e.sample(r, true)
+		return e.out.err
+	})
+}
+
+// sample is message Sample: location_id 1, value 2, label 3.
+func (e *encoder) sample(r *record, timed bool) {
+	e.msg.reset()
+	e.sub.reset()
+	for s := e.stacks[r.stack]; len(s) > 0; s = s[4:] {
+		id := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+		e.used[id] = true
+		e.sub.buf = binary.AppendUvarint(e.sub.buf, uint64(id)+1)
+	}
+	e.msg.bytes(1, e.sub.buf)
+	e.sub.reset()
+	for _, v := range [...]int64{r.samples, r.wall, r.runqueue, r.cpu} {
+		e.sub.buf = binary.AppendUvarint(e.sub.buf, uint64(v))
+	}
+	e.msg.bytes(2, e.sub.buf)
+	if e.labelMsgs[r.labels] == nil {
+		e.labelMsgs[r.labels] = e.labelSet(&e.labels[r.labels])
+	}
+	e.msg.buf = append(e.msg.buf, e.labelMsgs[r.labels]...)
+	if timed {
+		e.numLabel(&e.msg, LabelEnd, r.end, nanoseconds)
+	}
+	e.out.message(fieldSample, e.msg.buf)
+}
+
+// Labels of a recording's samples.
+const (
+	// LabelPID and LabelTID are numbers.
+	LabelPID = "pid"
+	LabelTID = "tid"
+	// LabelComm is the process's name, LabelThread the thread's.
+	LabelComm   = "comm"
+	LabelThread = "thread"
+	// LabelState is the scheduling state, LabelWait what a sleeper waits in.
+	LabelState = "state"
+	LabelWait  = "wait"
+	// LabelEnd is the end of the interval, nanoseconds of the Unix epoch.
+	LabelEnd = "end_timestamp_ns"
+)
+
+// labelSet encodes the labels that many samples share, once.
+func (e *encoder) labelSet(l *labelSet) []byte {
+	var m message
+	e.numLabel(&m, LabelPID, int64(l.pid), "")
+	e.numLabel(&m, LabelTID, int64(l.tid), "")
+	e.label(&m, LabelComm, l.comm)
+	e.label(&m, LabelThread, l.thread)
+	e.label(&m, LabelState, l.state)
+	e.label(&m, LabelWait, l.wait)
+	return m.buf
+}
+
+// label is message Label with a string: key 1, str 2. Nothing for an empty one.
+func (e *encoder) label(to *message, key, value string) {
+	if value == "" {
+		return
+	}
+	e.sub.reset()
+	e.sub.int(1, e.strings.add(key))
+	e.sub.int(2, e.strings.add(value))
+	to.bytes(3, e.sub.buf)
+}
+
+// numLabel is message Label with a number: key 1, num 3, num_unit 4.
+func (e *encoder) numLabel(to *message, key string, value int64, unit string) {
+	e.sub.reset()
+	e.sub.int(1, e.strings.add(key))
+	e.sub.int(3, value)
+	e.sub.int(4, e.strings.add(unit))
+	to.bytes(3, e.sub.buf)
+}

@@ -1,0 +1,117 @@
+package profile
+
+// locations writes the locations that samples use, asking r for their names.
+func (e *encoder) locations(r Resolver) {
+	for i := range e.locs {
+		if e.used[i] && e.out.err == nil {
+			e.location(uint64(i)+1, &e.locs[i], r)
+		}
+	}
+}
+
+// location is message Location: id 1, mapping_id 2, address 3, line 4.
+func (e *encoder) location(id uint64, l *location, r Resolver) {
+	e.msg.reset()
+	e.msg.uint(1, id)
+	if l.synthetic != 0 {
+		e.line(Frame{Name: e.names[l.synthetic-1]})
+		e.out.message(fieldLocation, e.msg.buf)
+		return
+	}
+	e.msg.uint(2, uint64(l.module))
+	e.msg.uint(3, l.addr)
+	if l.module != 0 {
+		e.lines(l, r)
+	}
+	e.out.message(fieldLocation, e.msg.buf)
+}
+
+// lines appends the functions of a location, and notes for its mapping what the
+// functions have.
+func (e *encoder) lines(l *location, r Resolver) {
+	flags := &e.mappings[l.module-1]
+	flags.used = true
+	if r == nil {
+		return
+	}
+	m := e.modules[l.module-1]
+	for _, f := range r.Resolve(m, l.addr-m.Bias) {
+		if f.Name == "" {
+			continue
+		}
+		flags.functions = true
+		flags.files = flags.files || f.File != ""
+		flags.lines = flags.lines || f.Line != 0
+		flags.inlined = flags.inlined || f.Inlined
+		e.line(f)
+	}
+}
+
+// line is message Line: function_id 1, line 2.
+func (e *encoder) line(f Frame) {
+	e.sub.reset()
+	e.sub.uint(1, e.function(f))
+	e.sub.int(2, int64(f.Line))
+	e.msg.bytes(4, e.sub.buf)
+}
+
+// function numbers a function.
+func (e *encoder) function(f Frame) uint64 {
+	if f.System == "" {
+		f.System = f.Name
+	}
+	k := functionKey{f.Name, f.System, f.File, f.StartLine}
+	id, ok := e.functions[k]
+	if !ok {
+		e.funcList = append(e.funcList, k)
+		id = uint64(len(e.funcList))
+		e.functions[k] = id
+	}
+	return id
+}
+
+// writeFunctions is message Function: id 1, name 2, system_name 3, filename 4,
+// start_line 5.
+func (e *encoder) writeFunctions() {
+	for i, f := range e.funcList {
+		e.msg.reset()
+		e.msg.uint(1, uint64(i)+1)
+		e.msg.int(2, e.strings.add(f.name))
+		e.msg.int(3, e.strings.add(f.system))
+		e.msg.int(4, e.strings.add(f.file))
+		e.msg.int(5, int64(f.start))
+		e.out.message(fieldFunction, e.msg.buf)
+	}
+}
+
+// writeMappings writes the main binary first, then the mappings in use.
+func (e *encoder) writeMappings() {
+	if e.main >= 0 {
+		e.mapping(e.main)
+	}
+	for i := range e.modules {
+		if i != e.main && e.mappings[i].used {
+			e.mapping(i)
+		}
+	}
+}
+
+// mapping is message Mapping: id 1, memory_start 2, memory_limit 3, file_offset 4,
+// filename 5, build_id 6, has_functions 7, has_filenames 8, has_line_numbers 9,
+// has_inline_frames 10. Where nothing has a name the flags stay unset, so that
+// other tools may still look for names themselves.
+func (e *encoder) mapping(i int) {
+	m, f := e.modules[i], e.mappings[i]
+	e.msg.reset()
+	e.msg.uint(1, uint64(i)+1)
+	e.msg.uint(2, m.Start)
+	e.msg.uint(3, m.End)
+	e.msg.uint(4, m.FileOffset)
+	e.msg.int(5, e.strings.add(m.Path))
+	e.msg.int(6, e.strings.add(m.BuildID))
+	e.msg.bool(7, f.functions)
+	e.msg.bool(8, f.files)
+	e.msg.bool(9, f.lines)
+	e.msg.bool(10, f.inlined)
+	e.out.message(fieldMapping, e.msg.buf)
+}

@@ -1,0 +1,108 @@
+package profile
+
+import "encoding/binary"
+
+// chunkSize is the size of the pieces that the journal grows by.
+const chunkSize = 1 << 16
+
+// maxRecord is the most bytes that one record takes: seven integers.
+const maxRecord = 7 * binary.MaxVarintLen64
+
+// record is one interval as numbers. In the journal its end is written as the
+// difference from the one before in the same chunk.
+type record struct {
+	stack                             StackID
+	labels                            uint32
+	end, samples, wall, runqueue, cpu int64
+}
+
+// journal is an append-only list of records. Each chunk can be read by itself.
+type journal struct {
+	chunks [][]byte
+	last   int64 // the end of the chunk's last record
+	count  int
+}
+
+func (j *journal) append(stack StackID, labels uint32, iv *Interval) {
+	n := len(j.chunks)
+	if n == 0 || len(j.chunks[n-1])+maxRecord > chunkSize {
+		j.chunks = append(j.chunks, make([]byte, 0, chunkSize))
+		j.last = 0
+		n++
+	}
+	c := j.chunks[n-1]
+	c = binary.AppendUvarint(c, uint64(stack))
+	c = binary.AppendUvarint(c, uint64(labels))
+	c = binary.AppendVarint(c, iv.End-j.last)
+	c = binary.AppendVarint(c, iv.Samples)
+	c = binary.AppendVarint(c, iv.Wall)
+	c = binary.AppendVarint(c, iv.RunQueue)
+	c = binary.AppendVarint(c, iv.CPU)
+	j.chunks[n-1] = c
+	j.last = iv.End
+	j.count++
+}
+
+// each calls f for every record of chunks until f reports an error.
+func each(chunks [][]byte, f func(*record) error) error {
+	var r record
+	for _, c := range chunks {
+		r.end = 0
+		for len(c) > 0 {
+			r.stack = StackID(takeUvarint(&c))
+			r.labels = uint32(takeUvarint(&c))
+			r.end += takeVarint(&c)
+			r.samples = takeVarint(&c)
+			r.wall = takeVarint(&c)
+			r.runqueue = takeVarint(&c)
+			r.cpu = takeVarint(&c)
+			if err := f(&r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// takeUvarint and takeVarint read what append wrote; the journal is never damaged.
+func takeUvarint(c *[]byte) uint64 {
+	v, n := binary.Uvarint(*c)
+	*c = (*c)[n:]
+	return v
+}
+
+func takeVarint(c *[]byte) int64 {
+	v, n := binary.Varint(*c)
+	*c = (*c)[n:]
+	return v
+}
+
+// sumKey is what aggregated intervals share.
+type sumKey struct {
+	stack  StackID
+	labels uint32
+}
+
+// sums holds the intervals of an aggregating Builder.
+type sums struct {
+	rows  []record
+	index map[sumKey]int
+}
+
+func (s *sums) add(stack StackID, labels uint32, iv *Interval) {
+	k := sumKey{stack, labels}
+	i, ok := s.index[k]
+	if !ok {
+		if s.index == nil {
+			s.index = map[sumKey]int{}
+		}
+		i = len(s.rows)
+		s.rows = append(s.rows, record{stack: stack, labels: labels})
+		s.index[k] = i
+	}
+	r := &s.rows[i]
+	r.samples += iv.Samples
+	r.wall += iv.Wall
+	r.runqueue += iv.RunQueue
+	r.cpu += iv.CPU
+}

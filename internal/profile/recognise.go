@@ -1,0 +1,106 @@
+package profile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+)
+
+// others are the beginnings of files that people take for profiles.
+var others = []struct{ magic, what string }{
+	{"PERFILE2", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
+	{"2ELIFREP", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
+	{"{", "it is JSON (a Speedscope or Firefox profile?); give the recording that it was made from"},
+	{"[", "it is JSON (a trace?); give the recording that it was made from"},
+	{"\x7fELF", "it is a program; give the recording of it"},
+	{"<", "it is a web page; give the recording that it was made from"},
+	{"PK\x03\x04", "it is a zip archive; unpack it first"},
+	{"\x28\xb5\x2f\xfd", "it is compressed with zstd; decompress it first"},
+	{"\xfd7zXZ", "it is compressed with xz; decompress it first"},
+	{"FLR\x00", "it is a Java flight recording, for which there are other tools"},
+}
+
+// recognise names files that are something else than a profile.
+func recognise(data []byte) error {
+	for _, o := range others {
+		if bytes.HasPrefix(data, []byte(o.magic)) && !plausible(data) {
+			return fmt.Errorf("%w: %s", ErrFormat, o.what)
+		}
+	}
+	return nil
+}
+
+// plausible reports whether data is a protocol buffer from beginning to end, which
+// some of the characters above can begin.
+func plausible(data []byte) bool {
+	ok, err := scan(data)
+	return ok && err == nil
+}
+
+// scan walks over the fields of a Profile message and of its samples and locations.
+// It reports whether they fill the data exactly, and ErrTooLarge or ErrTruncated.
+func scan(data []byte) (bool, error) {
+	c := counter{left: maxMessages}
+	for first := true; len(data) > 0; first = false {
+		field, body, rest, state := next(data)
+		switch {
+		case state == fieldCut && !first: // it went well for a while
+			return false, ErrTruncated
+		case state != fieldWhole || field > fieldDocURL:
+			return false, nil
+		}
+		if c.count(field, body); c.left < 0 {
+			return false, ErrTooLarge
+		}
+		data = rest
+	}
+	return true, nil
+}
+
+// counter adds up the entries that a decoder would make.
+type counter struct{ left int }
+
+func (c *counter) count(field int, body []byte) {
+	c.left--
+	if field != fieldSample && field != fieldLocation {
+		return
+	}
+	for len(body) > 0 && c.left >= 0 {
+		_, _, rest, state := next(body)
+		if state != fieldWhole {
+			return // the decoder will say what is wrong
+		}
+		c.left--
+		body = rest
+	}
+}
+
+// What next finds.
+const (
+	fieldWhole = iota
+	fieldCut   // its length is more than there is
+	fieldBad
+)
+
+// next splits the first field off a message.
+func next(data []byte) (field int, body, rest []byte, state int) {
+	tag, n := binary.Uvarint(data)
+	if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29 {
+		return 0, nil, nil, fieldBad
+	}
+	data = data[n:]
+	v, n := binary.Uvarint(data)
+	if n <= 0 {
+		return 0, nil, nil, fieldBad
+	}
+	data = data[n:]
+	switch {
+	case tag&7 == wireVarint:
+		return int(tag >> 3), nil, data, fieldWhole
+	case tag&7 != wireBytes:
+		return 0, nil, nil, fieldBad
+	case v > uint64(len(data)):
+		return int(tag >> 3), nil, nil, fieldCut
+	}
+	return int(tag >> 3), data[:v], data[v:], fieldWhole
+}

@@ -1,0 +1,155 @@
+package profile
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// location is a Loc with its strings and modules as numbers. synthetic is the
+// index of a name plus one; 0 for code.
+type location struct {
+	addr      uint64
+	module    uint32 // index of a module plus one; 0: in no module
+	synthetic uint32
+}
+
+// labelSet is what the samples of one thread in one state share.
+type labelSet struct {
+	pid, tid                  int
+	comm, thread, state, wait string
+}
+
+// moduleKey is a ModuleInfo without what does not tell modules apart.
+type moduleKey struct {
+	start, end, offset, bias uint64
+	path, buildID            string
+	owner                    int
+}
+
+// maxPointers bounds the shortcut from a module's pointer to its number, for
+// callers that describe the same module anew again and again.
+const maxPointers = 1 << 16
+
+// tables number what repeats. The slices are only ever appended to, so that a copy
+// of their headers is a consistent view.
+type tables struct {
+	modules []*ModuleInfo
+	names   []string
+	locs    []location
+	stacks  []string // location numbers, 4 bytes each, innermost first
+	labels  []labelSet
+
+	byPointer map[*ModuleInfo]uint32
+	byModule  map[moduleKey]uint32
+	byName    map[string]uint32
+	byLoc     map[location]uint32
+	byStack   map[string]StackID
+	byLabels  map[labelSet]uint32
+	key       []byte
+	bytes     int
+}
+
+func newTables() tables {
+	return tables{
+		byPointer: map[*ModuleInfo]uint32{},
+		byModule:  map[moduleKey]uint32{},
+		byName:    map[string]uint32{},
+		byLoc:     map[location]uint32{},
+		byStack:   map[string]StackID{},
+		byLabels:  map[labelSet]uint32{},
+	}
+}
+
+// module gives a module's index.
+func (t *tables) module(m *ModuleInfo) uint32 {
+	if i, ok := t.byPointer[m]; ok {
+		return i
+	}
+	k := moduleKey{m.Start, m.End, m.FileOffset, m.Bias, m.Path, m.BuildID, m.Owner}
+	i, ok := t.byModule[k]
+	if !ok {
+		i = uint32(len(t.modules))
+		t.modules = append(t.modules, m)
+		t.byModule[k] = i
+	}
+	if len(t.byPointer) >= maxPointers {
+		clear(t.byPointer)
+	}
+	t.byPointer[m] = i
+	return i
+}
+
+// name gives the index of a synthetic entry's name.
+func (t *tables) name(s string) uint32 {
+	i, ok := t.byName[s]
+	if !ok {
+		i = uint32(len(t.names))
+		t.names = append(t.names, s)
+		t.byName[s] = i
+	}
+	return i
+}
+
+// loc gives the number of a location.
+func (t *tables) loc(l *Loc) uint32 {
+	var k location
+	switch {
+	case l.Synthetic != "":
+		k.synthetic = t.name(l.Synthetic) + 1
+	case l.Module != nil:
+		k.module = t.module(l.Module) + 1
+		k.addr = l.Addr
+	default:
+		k.addr = l.Addr
+	}
+	i, ok := t.byLoc[k]
+	if !ok {
+		i = uint32(len(t.locs))
+		t.locs = append(t.locs, k)
+		t.byLoc[k] = i
+		t.bytes += 64
+	}
+	return i
+}
+
+// noStack stands where a stack has no entry at all.
+var noStack = []Loc{{Synthetic: "[no stack]"}}
+
+// stack gives the number of a stack. It allocates only for one not seen before.
+func (t *tables) stack(stack []Loc) StackID {
+	if len(stack) == 0 {
+		stack = noStack
+	}
+	key := slices.Grow(t.key[:0], 4*len(stack))
+	for i := range stack {
+		key = binary.LittleEndian.AppendUint32(key, t.loc(&stack[i]))
+	}
+	t.key = key
+	return t.known()
+}
+
+// known gives the number of the stack whose locations are in t.key.
+func (t *tables) known() StackID {
+	if id, ok := t.byStack[string(t.key)]; ok {
+		return id
+	}
+	s := string(t.key)
+	id := StackID(len(t.stacks))
+	t.stacks = append(t.stacks, s)
+	t.byStack[s] = id
+	t.bytes += len(s) + 64
+	return id
+}
+
+// labelSet gives the number of an interval's labels.
+func (t *tables) labelSet(iv *Interval) uint32 {
+	k := labelSet{iv.PID, iv.TID, iv.Comm, iv.Thread, iv.State, iv.Wait}
+	i, ok := t.byLabels[k]
+	if !ok {
+		i = uint32(len(t.labels))
+		t.labels = append(t.labels, k)
+		t.byLabels[k] = i
+		t.bytes += 160
+	}
+	return i
+}

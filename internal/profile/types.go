@@ -1,0 +1,100 @@
+package profile
+
+import "time"
+
+// StackID names a stack that [Builder.Intern] has seen.
+type StackID uint32
+
+// Loc is one entry of a stack: an address, or something that has none.
+type Loc struct {
+	// Module is where Addr lies; nil if in no known mapping, or if synthetic.
+	Module *ModuleInfo
+	// Addr is the run-time address to look names up by: exact for the innermost
+	// frame and for one that a signal interrupted, else the return address
+	// less one. Ignored for synthetic entries.
+	Addr uint64
+	// Synthetic is the name, in square brackets, of an entry that is not code,
+	// as "[incomplete: no-rule]"; empty for code.
+	Synthetic string
+}
+
+// ModuleInfo describes one mapping of executable code. Equal descriptions (all
+// fields but Data) are one module, whatever pointer they come by. It must not
+// change once it was used in a stack.
+type ModuleInfo struct {
+	// Start and End delimit the mapping at run time, End excluded.
+	Start, End uint64
+	// FileOffset is the place in the file that Start shows, in bytes.
+	FileOffset uint64
+	// Bias is the run-time address less the ELF file's own address; it wraps.
+	Bias uint64
+	// Path is the file's path, or a name in square brackets.
+	Path string
+	// BuildID is the GNU build id in hex, empty if there is none.
+	BuildID string
+	// Owner is the pid of the only process for which the code at these
+	// addresses is this code (what a JIT compiler made); 0 for a file's.
+	Owner int
+	// Data is the owner's, for its Resolver; it is not looked at here.
+	Data any
+}
+
+// Frame is one function at an address; several when calls are inlined there.
+type Frame struct {
+	// Name is what people read, demangled.
+	Name string
+	// System is the name in the symbol table; empty if the same as Name.
+	System string
+	// File and Line are the place in the source; empty and 0 if not known.
+	File string
+	Line int
+	// StartLine is the line where the function begins, 0 if not known. Go's
+	// profile-guided optimisation needs it.
+	StartLine int
+	// Inlined: the function's code is part of the next frame's.
+	Inlined bool
+}
+
+// Resolver gives names to addresses. It is asked by one goroutine at a time, once
+// in each Write for each distinct address.
+type Resolver interface {
+	// Resolve gives the functions at addr, an address in the ELF file's own
+	// terms (run time less Bias), the innermost inlined call first. Nothing
+	// when it knows none: the location is then written without a function.
+	Resolve(m *ModuleInfo, addr uint64) []Frame
+}
+
+// Interval is the time between two looks at one thread, booked to one stack.
+type Interval struct {
+	// Stack is where the thread was; from Intern of the same Builder.
+	Stack StackID
+	// PID and TID say whose stack it is.
+	PID, TID int
+	// Comm is the process's name, Thread the thread's.
+	Comm, Thread string
+	// State is "running", "sleeping", "disk" or "stopped"; Wait is what a
+	// sleeper waits in, empty if it does not sleep.
+	State, Wait string
+	// End is when the interval ended, in nanoseconds of the Unix epoch; it
+	// began Wall earlier. Not kept when the Builder aggregates.
+	End int64
+	// Samples is the number of ticks at which the stack was seen.
+	Samples int64
+	// Wall, RunQueue and CPU are nanoseconds: all of the time, the part queued
+	// for a processor, and the part on one.
+	Wall, RunQueue, CPU int64
+}
+
+// Meta describes the recording as a whole.
+type Meta struct {
+	// Start is when the recording began.
+	Start time.Time
+	// Period is the time between two ticks.
+	Period time.Duration
+	// Main is the module of the main binary, the first mapping of the profile;
+	// nil if not known (yet, see Builder.SetMain).
+	Main *ModuleInfo
+	// Aggregate drops the times of intervals and adds up those with the same
+	// stack and labels.
+	Aggregate bool
+}

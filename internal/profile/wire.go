@@ -1,0 +1,88 @@
+package profile
+
+import (
+	"encoding/binary"
+	"io"
+)
+
+// Wire types of the protocol buffer encoding.
+const (
+	wireVarint = 0
+	wireBytes  = 2
+)
+
+// message builds one protocol buffer message.
+type message struct{ buf []byte }
+
+func (m *message) reset() { m.buf = m.buf[:0] }
+
+// uint writes a number, nothing for 0, which is what absence means.
+func (m *message) uint(field int, v uint64) {
+	if v != 0 {
+		m.buf = binary.AppendUvarint(m.buf, uint64(field)<<3|wireVarint)
+		m.buf = binary.AppendUvarint(m.buf, v)
+	}
+}
+
+func (m *message) int(field int, v int64) { m.uint(field, uint64(v)) }
+
+func (m *message) bool(field int, v bool) {
+	if v {
+		m.uint(field, 1)
+	}
+}
+
+// bytes writes a string, a nested message or a packed list.
+func (m *message) bytes(field int, b []byte) {
+	m.buf = binary.AppendUvarint(m.buf, uint64(field)<<3|wireBytes)
+	m.buf = binary.AppendUvarint(m.buf, uint64(len(b)))
+	m.buf = append(m.buf, b...)
+}
+
+// stream writes the top-level fields of a message one by one, with a sticky error.
+type stream struct {
+	w    io.Writer
+	head []byte
+	err  error
+}
+
+func (s *stream) write(b []byte) {
+	if s.err == nil {
+		_, s.err = s.w.Write(b)
+	}
+}
+
+// message writes a nested message.
+func (s *stream) message(field int, b []byte) {
+	s.head = binary.AppendUvarint(s.head[:0], uint64(field)<<3|wireBytes)
+	s.head = binary.AppendUvarint(s.head, uint64(len(b)))
+	s.write(s.head)
+	s.write(b)
+}
+
+// int writes a number.
+func (s *stream) int(field int, v int64) {
+	var m message
+	m.int(field, v)
+	s.write(m.buf)
+}
+
+// stringTable numbers strings; 0 is the empty one.
+type stringTable struct {
+	list  []string
+	index map[string]int64
+}
+
+func newStringTable() stringTable {
+	return stringTable{list: []string{""}, index: map[string]int64{"": 0}}
+}
+
+func (t *stringTable) add(s string) int64 {
+	i, ok := t.index[s]
+	if !ok {
+		i = int64(len(t.list))
+		t.list = append(t.list, s)
+		t.index[s] = i
+	}
+	return i
+}

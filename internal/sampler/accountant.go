@@ -1,0 +1,185 @@
+package sampler
+
+import (
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/look"
+	"prywalk/internal/profile"
+)
+
+// nameEvery is how old a thread's name may get, in nanoseconds: programs name
+// their threads after they started them.
+const nameEvery = 1e9
+
+// accountant unwinds what the controller copied and books the threads' time. It
+// belongs to one goroutine.
+type accountant struct {
+	builder *profile.Builder
+	unwind  *unwinder
+	pool    *look.Pool
+	pub     *published
+	save    func()
+	totals  *totals
+	threads map[*thread]struct{}
+	procs   []*process
+	epoch   int64 // Unix time less CLOCK_MONOTONIC, ns
+
+	slowest    float64 // lowest rate of looks a second that a thread got
+	slowestTID int
+
+	cur *thread // whose slices emit books
+	now int64
+}
+
+// handle books one event.
+func (a *accountant) handle(e *event) {
+	switch e.kind {
+	case admitted:
+		a.procs = append(a.procs, e.proc)
+		e.proc.comm = e.proc.target.Comm
+	case looked:
+		a.look(e)
+	case unchanged:
+		a.extend(e)
+	case ended:
+		a.extend(e)
+		a.finish(e.thread)
+		delete(a.threads, e.thread)
+	case vanished:
+		a.exit(e.proc)
+	case flush:
+		a.checkpoint()
+		if a.save != nil {
+			a.save()
+		}
+	}
+}
+
+// look unwinds a shot and books the interval that it ends.
+func (a *accountant) look(e *event) {
+	th, s := e.thread, e.shot
+	a.meet(th, s)
+	a.rename(th, s.At)
+	id, stop := a.unwind.unwind(th.proc, th.look, s)
+	a.totals.stack(stop)
+	a.pub.stacks.Store(a.totals.stacks)
+	a.pub.whole.Store(a.totals.stops[frames.StopRoot])
+	where := seen{stack: id, state: s.State, wait: s.Wait()}
+	th.looks++
+	th.lastAt = s.At
+	// Until the last tick at which it was found unchanged the thread was where
+	// it was before.
+	a.extend(e)
+	th.clock.look(reading(s.Sched, s.At), where, 0, a.emitter(th, s.At))
+	a.pool.Put(s)
+	e.shot = nil
+}
+
+// meet begins a thread's account at its first look.
+func (a *accountant) meet(th *thread, s *look.Shot) {
+	if th.started {
+		return
+	}
+	th.started = true
+	th.firstAt = s.At
+	a.threads[th] = struct{}{}
+	if th.born {
+		// It lived at most since the listing before the one that found it;
+		// all the time that its clocks show was since then.
+		r := reading(s.Sched, s.At)
+		th.clock.begin(Reading{Wall: min(th.bornAt, s.At-r.CPU-r.RunQueue)})
+	}
+}
+
+// extend books the time up to the last tick at which the thread was unchanged.
+func (a *accountant) extend(e *event) {
+	e.thread.looks += e.reuses
+	if e.reuses > 0 && e.at.Wall != 0 && e.at.Wall > e.thread.clock.last.Wall {
+		e.thread.clock.unchanged(e.at, e.reuses)
+		e.thread.lastAt = e.at.Wall
+	}
+}
+
+// finish books what is left of a thread.
+func (a *accountant) finish(th *thread) {
+	if !th.started {
+		return
+	}
+	th.clock.finish(a.emitter(th, th.clock.last.Wall))
+	if took := th.lastAt - th.firstAt; took >= 1e9 {
+		if rate := float64(th.looks-1) * 1e9 / float64(took); a.slowest == 0 || rate < a.slowest {
+			a.slowest, a.slowestTID = rate, th.look.TID
+		}
+	}
+}
+
+// rename reads the thread's name anew from time to time.
+func (a *accountant) rename(th *thread, now int64) {
+	if now-th.named < nameEvery {
+		return
+	}
+	th.named = now
+	if name := th.proc.target.ThreadName(th.look.TID); name != "" {
+		th.name = name
+	}
+}
+
+// emitter gives the function that books a thread's slices.
+func (a *accountant) emitter(th *thread, now int64) func(slice) {
+	a.cur, a.now = th, now
+	return a.emit
+}
+
+// emit adds a slice to the recording.
+func (a *accountant) emit(s slice) {
+	th := a.cur
+	th.proc.booked += s.cpuRun
+	a.totals.book(&s)
+	a.builder.Add(profile.Interval{
+		Stack: a.unwind.withLeaf(s.stack, s.leaf),
+		PID:   th.proc.target.PID, TID: th.look.TID,
+		Comm: th.proc.comm, Thread: th.name,
+		State: s.state.String(), Wait: s.wait,
+		End:     a.epoch + s.end,
+		Samples: s.samples, Wall: s.wall, RunQueue: s.runq, CPU: s.cpuRun,
+	})
+}
+
+// checkpoint books what is open, so that a recording written now has it.
+func (a *accountant) checkpoint() {
+	for th := range a.threads {
+		th.clock.cut(a.emitter(th, th.clock.last.Wall))
+	}
+}
+
+// exit books the processor time of a process that belongs to no look.
+func (a *accountant) exit(p *process) {
+	if p.exited {
+		return
+	}
+	p.exited = true
+	rest := int64(p.cpu-p.cpu0) - p.booked
+	a.totals.target += int64(p.cpu - p.cpu0)
+	if rest <= 0 {
+		return
+	}
+	a.totals.exitedUnseen += rest
+	a.totals.profiled += rest
+	a.builder.Add(profile.Interval{
+		Stack: a.builder.Intern([]profile.Loc{{Synthetic: ExitedUnseen}}),
+		PID:   p.target.PID, TID: p.target.PID, Comm: p.comm, Thread: p.comm,
+		State: Running.String(), End: a.epoch + a.now, Wall: rest, CPU: rest,
+	})
+}
+
+// monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC.
+func monotonicEpoch(now func() int64) int64 {
+	return time.Now().UnixNano() - now()
+}
+
+// stack counts a stack by how its walk ended.
+func (t *totals) stack(stop frames.StopReason) {
+	t.stacks++
+	t.stops[stop]++
+}

@@ -1,0 +1,134 @@
+package sampler
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"prywalk/internal/profile"
+)
+
+// book runs looks through a clock and adds up what it emits.
+type book struct {
+	c      threadClock
+	slices []slice
+	now    Reading
+}
+
+func (b *book) emit(s slice) { b.slices = append(b.slices, s) }
+
+func (b *book) look(cpu, runq, blocked int64, stack profile.StackID, st State) {
+	b.now.Wall += cpu + runq + blocked
+	b.now.CPU += cpu
+	b.now.RunQueue += runq
+	b.c.look(b.now, seen{stack: stack, state: st}, 0, b.emit)
+}
+
+func (b *book) total() (wall, runq, cpu int64) {
+	for _, s := range b.slices {
+		wall, runq, cpu = wall+s.wall, runq+s.runq, cpu+s.cpuRun
+	}
+	return wall, runq, cpu
+}
+
+func TestRunningIntervalGoesToTheStackAtItsEnd(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Running)
+	b.look(9, 1, 0, 2, Running)
+	b.c.finish(b.emit)
+	last := b.slices[len(b.slices)-1]
+	if last.stack != 2 || last.cpuRun != 9 || last.runq != 1 || last.wall != 10 {
+		t.Fatalf("%+v", b.slices)
+	}
+}
+
+func TestCPUOfASleeperIsCarriedToItsNextRunningLook(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Sleeping)
+	b.look(3, 0, 7, 1, Sleeping)
+	b.look(5, 0, 5, 2, Running)
+	b.c.finish(b.emit)
+	for _, s := range b.slices {
+		if s.stack == 2 && (s.cpuRun != 8 || s.leaf != "") {
+			t.Fatalf("running slice %+v", s)
+		}
+		if s.stack == 1 && (s.cpuRun != 0 || s.wall != 12) {
+			t.Fatalf("sleeping slice %+v", s)
+		}
+	}
+}
+
+func TestCarriedCPUIsBookedAsUnobservedAfterASecond(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Sleeping)
+	b.look(3, 0, 7, 1, Sleeping)
+	b.look(0, 0, 2e9, 1, Sleeping)
+	for _, s := range b.slices {
+		if s.leaf == RanBetweenTicks && s.cpuRun == 3 && s.stack == 1 && s.state == Running {
+			return
+		}
+	}
+	t.Fatalf("no unobserved slice in %+v", b.slices)
+}
+
+func TestUnchangedSleepIsOneInterval(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Sleeping)
+	b.now.Wall += 50
+	b.c.look(b.now, seen{stack: 1, state: Sleeping}, 49, b.emit)
+	b.c.finish(b.emit)
+	if len(b.slices) != 1 || b.slices[0].samples != 51 || b.slices[0].wall != 50 {
+		t.Fatalf("%+v", b.slices)
+	}
+}
+
+// TestClocksAddUp holds the invariant over random histories: nothing is lost,
+// nothing is booked twice, nothing is negative.
+func TestClocksAddUp(t *testing.T) {
+	for seed := range uint64(2000) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var b book
+		b.look(0, 0, 0, 1, State(rng.IntN(4)))
+		start := b.now
+		for range rng.IntN(60) {
+			b.look(rng.Int64N(1e8), rng.Int64N(1e8)*rng.Int64N(2), rng.Int64N(4e8)*rng.Int64N(2),
+				profile.StackID(rng.IntN(4)), State(rng.IntN(4)))
+			if rng.IntN(5) == 0 {
+				blocked := rng.Int64N(1e9)
+				if b.c.isOpen {
+					b.now.Wall += blocked
+					b.c.unchanged(b.now, 1+rng.Int64N(9))
+				}
+			}
+		}
+		b.c.finish(b.emit)
+		wall, runq, cpu := b.total()
+		if wall != b.now.Wall-start.Wall || cpu != b.now.CPU-start.CPU || runq != b.now.RunQueue-start.RunQueue {
+			t.Fatalf("seed %d: booked wall %d cpu %d runq %d; clocks moved %+v", seed, wall, cpu, runq, b.now)
+		}
+		for _, s := range b.slices {
+			if s.wall < 0 || s.cpuRun < 0 || s.runq < 0 || s.samples < 0 || s.wall < s.cpuRun+s.runq {
+				t.Fatalf("seed %d: slice %+v", seed, s)
+			}
+		}
+	}
+}
+
+func TestTimeStillQueuedBelongsToTheStackThatIsQueued(t *testing.T) {
+	var b book
+	b.look(5, 0, 0, 1, Running)
+	at := b.now
+	at.Wall += 20
+	b.c.unchanged(at, 2)
+	b.look(4, 22, 0, 2, Running)
+	b.c.finish(b.emit)
+	var queued, samples int64
+	for _, s := range b.slices {
+		if s.stack == 1 {
+			queued += s.runq
+			samples += s.samples
+		}
+	}
+	if queued != 20 || samples != 3 {
+		t.Fatalf("stack 1 queued %d at %d ticks: %+v", queued, samples, b.slices)
+	}
+}

@@ -1,0 +1,49 @@
+package sampler
+
+import (
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/look"
+)
+
+// conclude makes the result of a run from what its parts counted.
+func (s *Sampler) conclude(c *controller, a *accountant) {
+	r, n := &s.result, &c.counts
+	r.Ticks, r.MissedTicks = n.ticks, c.sched.missed
+	r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Queued = n.attempted, n.frozen, n.peeked, n.reused, n.queued
+	r.Restarted, r.ThreadsMax = n.restarted, n.threadsMax
+	r.Failed = named(n.failed[:], func(i int) string { return look.FailReason(i).String() })
+	stops := s.totals.stops
+	r.Stacks, r.Complete = s.totals.stacks, stops[frames.StopRoot]
+	stops[frames.StopRoot] = 0
+	r.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
+	r.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
+	if n.freezes.n > 0 {
+		r.FreezeP50, r.FreezeP99, r.FreezeMax = n.freezes.quantile(0.5), n.freezes.quantile(0.99), n.freezes.max
+	}
+	if r.Seconds > 0 {
+		r.Freq = float64(n.ticks) / r.Seconds
+	}
+	r.Samples = s.totals.samples
+	r.SlowestThread, r.SlowestTID = a.slowest, a.slowestTID
+	r.TargetCPU, r.ProfiledCPU = seconds(s.totals.target), seconds(s.totals.profiled)
+	r.UnobservedCPU, r.ExitedUnseenCPU = seconds(s.totals.unobserved), seconds(s.totals.exitedUnseen)
+	var ru unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
+		r.SelfCPU = seconds(ru.Utime.Nano() + ru.Stime.Nano())
+	}
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// named makes a map of the counts that are not zero.
+func named(counts []int64, name func(int) string) map[string]int64 {
+	m := map[string]int64{}
+	for i, n := range counts {
+		if n != 0 {
+			m[name(i)] += n
+		}
+	}
+	return m
+}

@@ -1,0 +1,67 @@
+package sampler
+
+import (
+	"prywalk/internal/look"
+)
+
+// eventKind says what the controller tells the accountant.
+type eventKind uint8
+
+const (
+	looked    eventKind = iota // a look with a shot
+	unchanged                  // found unchanged up to this moment (checkpoint)
+	failed                     // a look that gave nothing
+	ended                      // the thread is gone
+	vanished                   // the process is gone
+	admitted                   // a process is sampled from now on
+	flush                      // write a checkpoint when all before is booked
+)
+
+// event is what happened to a thread or process at a tick.
+type event struct {
+	kind   eventKind
+	thread *thread
+	proc   *process
+	shot   *look.Shot
+	at     Reading // for unchanged and ended: the last moment that is certain
+	reuses int64   // ticks at which the thread was found unchanged before this
+}
+
+// batch is the events of one tick.
+type batch []event
+
+// batchRing hands batches from the controller to the accountant and back, so that
+// none is allocated in a steady state.
+type batchRing struct {
+	full chan batch
+	free chan batch
+}
+
+func newBatchRing(n int) *batchRing {
+	return &batchRing{full: make(chan batch, n), free: make(chan batch, n)}
+}
+
+// get gives an empty batch.
+func (r *batchRing) get() batch {
+	select {
+	case b := <-r.free:
+		return b[:0]
+	default:
+		return make(batch, 0, 64)
+	}
+}
+
+// send hands a batch over. It waits when the accountant is far behind; the ticks
+// that this costs are counted as missed.
+func (r *batchRing) send(b batch) {
+	r.full <- b
+}
+
+// put gives a batch back.
+func (r *batchRing) put(b batch) {
+	clear(b)
+	select {
+	case r.free <- b:
+	default:
+	}
+}

@@ -1,0 +1,38 @@
+package sampler
+
+import (
+	"regexp"
+	"time"
+)
+
+// Limits of the sampling frequency, in ticks a second.
+const (
+	MinFreq     = 1
+	MaxFreq     = 10000
+	DefaultFreq = 99
+)
+
+// Options say how to sample.
+type Options struct {
+	// Freq is the number of ticks a second, MinFreq to MaxFreq.
+	Freq float64
+	// MaxDepth limits the frames of a stack; 0 means frames.DefaultMaxDepth.
+	MaxDepth int
+	// Threads, if set, selects the threads whose names it matches.
+	Threads *regexp.Regexp
+	// Children: follow the processes that those sampled start.
+	Children bool
+	// ReadOnly: never write a register of a target.
+	ReadOnly bool
+	// MaxPause, if positive, is the longest freeze that is begun: a thread whose
+	// freezes were longer lately is left out until they would be shorter.
+	MaxPause time.Duration
+	// MaxOverhead, if positive, is the share of their time that running threads
+	// may lose; the rate is lowered to keep to it.
+	MaxOverhead float64
+	// Checkpoint is called on the accountant's goroutine every so often and
+	// when asked for, with everything up to then booked.
+	Checkpoint func()
+	// CheckpointEvery is the time between two checkpoints; 0 for none.
+	CheckpointEvery time.Duration
+}

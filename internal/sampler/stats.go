@@ -1,0 +1,111 @@
+package sampler
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"prywalk/frames"
+	"prywalk/internal/look"
+)
+
+// counts are what the controller counts. It alone writes them; the progress line
+// reads a copy that is published at each tick.
+type counts struct {
+	ticks, attempted, frozen, peeked, reused, restarted int64
+	queued, threadsMax                                  int64
+	failed                                              [look.NumReasons]int64
+	freezes                                             histogram
+}
+
+func (c *counts) fail(r look.FailReason) { c.failed[r]++ }
+
+// totals are what the accountant adds up.
+type totals struct {
+	stacks       int64
+	stops        [frames.NumStopReasons]int64
+	samples      int64
+	profiled     int64 // CPU booked, ns
+	target       int64 // CPU that the kernel charged, ns
+	unobserved   int64 // CPU booked under [ran between ticks], ns
+	exitedUnseen int64 // CPU booked under [exited unseen], ns
+}
+
+// book adds a slice.
+func (t *totals) book(s *slice) {
+	t.samples += s.samples
+	t.profiled += s.cpuRun
+	if s.leaf == RanBetweenTicks {
+		t.unobserved += s.cpuRun
+	}
+}
+
+// Stats is what a run did.
+type Stats struct {
+	Ticks, MissedTicks                        int64
+	Attempted, Frozen, Peeked, Reused, Queued int64
+	Failed                                    map[string]int64
+	Incomplete                                map[string]int64
+	Restarted                                 int64
+	FramesByMethod                            map[string]int64
+	// FreezeP50, P99 and Max are the lengths of freezes in nanoseconds, from
+	// interrupt to detach less the time queued.
+	FreezeP50, FreezeP99, FreezeMax int64
+	ThreadsMax                      int64
+	// Seconds is how long the sampling took; Freq the ticks a second done.
+	Seconds, Freq float64
+	// SlowestThread is the lowest rate of looks a second that a thread which
+	// was there for a second or more got; its tid beside it.
+	SlowestThread float64
+	SlowestTID    int
+	// Stacks were walked, Complete of them to the thread's first function.
+	Stacks, Complete int64
+	// Samples is the sum of the profile's samples: ticks at which a stack was
+	// seen.
+	Samples int64
+	// Seconds of processor time: prywalk's own, the targets' by the kernel, the
+	// profile's, and the parts of it that no look observed.
+	SelfCPU, TargetCPU, ProfiledCPU, UnobservedCPU, ExitedUnseenCPU float64
+	// Scheduling is "fifo", "nice" or "normal".
+	Scheduling string
+}
+
+// published is a copy of the counts for other goroutines.
+type published struct {
+	mu     sync.Mutex
+	counts counts
+	missed int64
+	live   int
+	stacks atomic.Int64
+	whole  atomic.Int64
+}
+
+func (p *published) set(c *controller) {
+	if !p.mu.TryLock() {
+		return // the reader is at it; the next tick publishes again
+	}
+	p.counts = c.counts
+	p.missed = c.sched.missed
+	p.live = c.live
+	p.mu.Unlock()
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	Ticks, Missed, Looks, Failed int64
+	Threads                      int
+	Stacks, Complete             int64
+}
+
+func (p *published) progress() Progress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g := Progress{
+		Ticks: p.counts.ticks, Missed: p.missed, Threads: p.live,
+		Looks:  p.counts.frozen + p.counts.peeked + p.counts.reused,
+		Stacks: p.stacks.Load(), Complete: p.whole.Load(),
+	}
+	for _, n := range p.counts.failed {
+		g.Failed += n
+	}
+	return g
+}

@@ -1,0 +1,130 @@
+package sampler
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/look"
+	"prywalk/internal/profile"
+	"prywalk/internal/target"
+)
+
+// refreshAfter is how old the list of a process's mappings may be when a stack
+// leads where no mapping is known, in nanoseconds; refreshEvery, in any case:
+// memory that was unmapped and mapped anew does not show in any stack.
+const (
+	refreshAfter = 100e6
+	refreshEvery = 2e9
+)
+
+// unwinder turns shots into stacks of the recording. It belongs to one goroutine.
+type unwinder struct {
+	builder *profile.Builder
+	walker  frames.Walker
+	locs    []profile.Loc
+	modules map[*frames.Module]*profile.ModuleInfo
+	leaves  map[leafKey]profile.StackID
+	methods [frames.NumMethods]int64
+}
+
+type leafKey struct {
+	stack profile.StackID
+	leaf  string
+}
+
+func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
+	u := &unwinder{
+		builder: b,
+		modules: map[*frames.Module]*profile.ModuleInfo{},
+		leaves:  map[leafKey]profile.StackID{},
+	}
+	u.walker.MaxDepth = maxDepth
+	return u
+}
+
+// unwind walks a shot and gives its stack, and why the walk ended.
+func (u *unwinder) unwind(p *process, th *look.Thread, s *look.Shot) (profile.StackID, frames.StopReason) {
+	if s.At-p.refreshed > refreshEvery {
+		p.refresh(s.At)
+	}
+	if end := p.target.StackEnd(s.Mem.Stack.Addr); end != 0 {
+		s.Mem.StackEnd = end
+	}
+	methods := u.methods
+	stop := u.walk(p, s)
+	if !stop.Complete() && s.At-p.refreshed > refreshAfter && p.refresh(s.At) {
+		u.methods = methods
+		stop = u.walk(p, s)
+	}
+	u.tellNeed(th, s, stop)
+	if !stop.Complete() {
+		u.locs = append(u.locs, profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"})
+	}
+	id := u.builder.Intern(u.locs)
+	return id, stop
+}
+
+// walk fills u.locs with the frames of a shot.
+func (u *unwinder) walk(p *process, s *look.Shot) frames.StopReason {
+	u.locs = u.locs[:0]
+	w := &u.walker
+	for w.Init(p.target.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		u.methods[f.Method]++
+		u.locs = append(u.locs, profile.Loc{Module: u.module(p, f.Module), Addr: f.Lookup(s.Regs.Arch)})
+	}
+	return w.StopReason()
+}
+
+// tellNeed lets the thread's next look copy as much of the stack as this walk
+// read.
+func (u *unwinder) tellNeed(th *look.Thread, s *look.Shot, stop frames.StopReason) {
+	last, from := u.walker.Frame().SP, s.Mem.Stack.Addr
+	if used := last - from; used < 1<<30 {
+		th.Needed(int(used)+16, stop == frames.StopStackCut)
+	}
+}
+
+// module gives the recording's description of a module.
+func (u *unwinder) module(p *process, m *frames.Module) *profile.ModuleInfo {
+	if m == nil {
+		return nil
+	}
+	info := u.modules[m]
+	if info == nil {
+		info = moduleInfo(p.target, m)
+		u.modules[m] = info
+	}
+	return info
+}
+
+// moduleInfo describes a module for the recording.
+func moduleInfo(p *target.Process, m *frames.Module) *profile.ModuleInfo {
+	info := &profile.ModuleInfo{Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID, Data: ModuleRef{m, p.PID}}
+	if at, ok := m.Data.(*target.Mapping); ok {
+		info.FileOffset = at.Offset
+		if at.JIT {
+			info.Owner = p.PID
+		}
+	}
+	return info
+}
+
+// withLeaf gives a stack with a synthetic frame inside of it.
+func (u *unwinder) withLeaf(id profile.StackID, leaf string) profile.StackID {
+	if leaf == "" {
+		return id
+	}
+	k := leafKey{id, leaf}
+	if with, ok := u.leaves[k]; ok {
+		return with
+	}
+	with := u.builder.InternLeaf(id, leaf)
+	u.leaves[k] = with
+	return with
+}
+
+// ModuleRef is the Data of the recording's modules: the module as it was walked,
+// and a process in which it was seen.
+type ModuleRef struct {
+	Module *frames.Module
+	PID    int
+}

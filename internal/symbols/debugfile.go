@@ -1,0 +1,216 @@
+package symbols
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path"
+	"strings"
+
+	"prywalk/internal/elffile"
+	"prywalk/internal/symbols/dwarfinfo"
+)
+
+// debugRoot is where distributions keep debug files (GDB's debug-file-directory).
+const debugRoot = "/usr/lib/debug"
+
+// debugFiles are the separate debug files of one table.
+type debugFiles struct {
+	tried bool
+	file  *elffile.File
+	path  string
+	open  []io.Closer
+}
+
+func (d *debugFiles) close() error {
+	var errs []error
+	for _, c := range d.open {
+		errs = append(errs, c.Close())
+	}
+	d.open = nil
+	return errors.Join(errs...)
+}
+
+// debugFile gives the separate debug file, nil if there is none that fits.
+func (t *Table) debugFile() *elffile.File {
+	if t.debug.tried {
+		return t.debug.file
+	}
+	t.debug.tried = true
+	f := t.opt.File
+	if f == nil || t.opt.Open == nil {
+		return nil
+	}
+	id := f.BuildID()
+	link, crc, linked := f.DebugLink()
+	for _, p := range debugPaths(t.opt.Path, id, link, linked) {
+		if p == t.opt.Path {
+			continue
+		}
+		if d := t.tryDebug(p, id, crc, linked); d != nil {
+			t.debug.file, t.debug.path = d, p
+			return d
+		}
+	}
+	return nil
+}
+
+// debugPaths lists where a debug file may be, as GDB looks for it.
+func debugPaths(file, id, link string, linked bool) []string {
+	var out []string
+	if p := buildIDPath(id); p != "" {
+		out = append(out, p)
+	}
+	if !linked || !path.IsAbs(file) {
+		return out
+	}
+	dir := path.Dir(file)
+	out = append(out, path.Join(dir, link), path.Join(dir, ".debug", link), path.Join(debugRoot, dir, link))
+	// /lib is a link to /usr/lib on most systems; packages use either.
+	if short, ok := strings.CutPrefix(dir, "/usr/"); ok {
+		return append(out, path.Join(debugRoot, short, link))
+	}
+	return append(out, path.Join(debugRoot, "usr", dir, link))
+}
+
+// buildIDPath gives the place of the debug file with a build id (hex).
+func buildIDPath(id string) string {
+	if len(id) < 6 {
+		return ""
+	}
+	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
+}
+
+// openELF opens a file through the caller's opener; nil if it is not there. The
+// reader is kept for Close only when keep says that the file fits.
+func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size int64) error) *elffile.File {
+	r, size, err := t.opt.Open(p)
+	if err != nil || r == nil {
+		return nil
+	}
+	c, _ := r.(io.Closer)
+	f, err := elffile.Open(r, size)
+	if err == nil {
+		err = keep(f, r, size)
+	}
+	if err != nil {
+		t.warn(fmt.Errorf("debug file %s is not used: %w", p, err))
+		if c != nil {
+			c.Close()
+		}
+		return nil
+	}
+	if c != nil {
+		t.debug.open = append(t.debug.open, c)
+	}
+	return f
+}
+
+// errOther reports a debug file of another build.
+var errOther = errors.New("it belongs to another build of the file; install the one that fits")
+
+// tryDebug opens a debug file and checks that it belongs to this file.
+func (t *Table) tryDebug(p, id string, crc uint32, linked bool) *elffile.File {
+	return t.openELF(p, func(f *elffile.File, r io.ReaderAt, size int64) error {
+		if other := f.BuildID(); id != "" && other != "" {
+			if other != id {
+				return errOther
+			}
+			return nil
+		}
+		if !linked {
+			return errOther
+		}
+		h := crc32.NewIEEE()
+		if _, err := io.Copy(h, io.NewSectionReader(r, 0, size)); err != nil {
+			return fmt.Errorf("computing its CRC: %w", err)
+		}
+		if h.Sum32() != crc {
+			return errOther
+		}
+		return nil
+	})
+}
+
+// loadDwarf finds the debug information, in the file or in its debug file.
+func (t *Table) loadDwarf() {
+	f, where := t.opt.File, t.opt.Path
+	if f == nil {
+		return
+	}
+	if !hasDwarf(f) {
+		if f = t.debugFile(); f == nil || !hasDwarf(f) {
+			return
+		}
+		where = t.debug.path
+	}
+	s, err := sectionsOf(f)
+	if err != nil {
+		t.warn(fmt.Errorf("debug information of %s: %w", where, err))
+		return
+	}
+	t.dwarf = dwarfinfo.New(s, t.supplement(f, where))
+}
+
+// hasDwarf reports whether a file has debug information with contents.
+func hasDwarf(f *elffile.File) bool {
+	s := f.DebugSection("info")
+	return s != nil && s.Type != elffile.SecNoBits && s.Size > 0
+}
+
+// sectionsOf opens the sections that dwarfinfo uses. Only .debug_info and
+// .debug_abbrev are indispensable.
+func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
+	info, err := f.Window(f.DebugSection("info"))
+	if err != nil {
+		return s, err
+	}
+	s.Info = info
+	if s.Abbrev, err = f.Data(f.DebugSection("abbrev")); err != nil {
+		return s, err
+	}
+	if w, err := f.Window(f.DebugSection("line")); err == nil {
+		s.Line = w
+	}
+	if w, err := f.Window(f.DebugSection("str")); err == nil {
+		s.Str = w
+	}
+	for name, to := range map[string]*[]byte{
+		"aranges": &s.Aranges, "line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
+		"addr": &s.Addr, "ranges": &s.Ranges, "rnglists": &s.Rnglists,
+	} {
+		*to, _ = f.Data(f.DebugSection(name)) // without it, less is known
+	}
+	return s, nil
+}
+
+// supplement opens the file that dwz moved shared debug information to.
+func (t *Table) supplement(f *elffile.File, where string) *dwarfinfo.Data {
+	link, id, ok := f.DebugAltLink()
+	if !ok || t.opt.Open == nil {
+		return nil
+	}
+	if !path.IsAbs(link) {
+		link = path.Join(path.Dir(where), link)
+	}
+	for _, p := range []string{link, buildIDPath(id)} {
+		if p == "" {
+			continue
+		}
+		alt := t.openELF(p, func(f *elffile.File, _ io.ReaderAt, _ int64) error {
+			if f.BuildID() != id {
+				return errOther
+			}
+			return nil
+		})
+		if alt == nil {
+			continue
+		}
+		if s, err := sectionsOf(alt); err == nil {
+			return dwarfinfo.New(s, nil)
+		}
+	}
+	t.warn(fmt.Errorf("debug information of %s: the shared part %s is missing; names that it holds are not shown", where, link))
+	return nil
+}

@@ -1,0 +1,131 @@
+package dwarfinfo
+
+import "slices"
+
+// spec is one attribute of an abbreviation.
+type spec struct {
+	attr, form uint16
+	implicit   int64 // the value, with DW_FORM_implicit_const
+}
+
+// abbrev describes the entries that use one code (DWARF 5 §7.5.3).
+type abbrev struct {
+	code     uint64
+	tag      uint32
+	children bool
+	sibling  bool // has DW_AT_sibling
+	fixed    int  // bytes of all attributes, -1 if that depends on the entry
+	specs    []spec
+}
+
+// abbrevTable holds the abbreviations of one or more units.
+type abbrevTable struct {
+	dense  []abbrev          // code i at index i-1, as all compilers number them
+	sparse map[uint64]abbrev // the rest
+}
+
+// find gives the abbreviation for a code, nil if there is none.
+func (t *abbrevTable) find(code uint64) *abbrev {
+	if code-1 < uint64(len(t.dense)) {
+		return &t.dense[code-1]
+	}
+	if a, ok := t.sparse[code]; ok {
+		return &a
+	}
+	return nil
+}
+
+// add puts an abbreviation where find looks for it.
+func (t *abbrevTable) add(a abbrev) {
+	if a.code == uint64(len(t.dense))+1 {
+		t.dense = append(t.dense, a)
+		return
+	}
+	if t.sparse == nil {
+		t.sparse = make(map[uint64]abbrev)
+	}
+	t.sparse[a.code] = a
+}
+
+// readAbbrev decodes one abbreviation; false at the table's end. Its specs are
+// valid until the next call.
+func (d *Data) readAbbrev(c *cursor) (abbrev, bool) {
+	a := abbrev{code: c.uleb(), specs: d.specs[:0]}
+	if a.code == 0 || c.bad {
+		return a, false
+	}
+	a.tag = uint32(c.uleb())
+	a.children = c.u8() != 0
+	for d.pay(1) {
+		s := spec{attr: clip16(c.uleb()), form: clip16(c.uleb())}
+		if s.form == formImplicit {
+			s.implicit = c.sleb()
+		}
+		if c.bad || s.attr == 0 && s.form == 0 {
+			break
+		}
+		a.specs = append(a.specs, s)
+		a.sibling = a.sibling || s.attr == attrSibling
+	}
+	d.specs = a.specs
+	return a, !c.bad
+}
+
+// clip16 narrows a number, so that one that is out of range stays unknown.
+func clip16(v uint64) uint16 {
+	if v > 0xffff {
+		return 0xffff
+	}
+	return uint16(v)
+}
+
+// abbrevsOf gives the unit's table, read once for all units that share it.
+func (u *unit) abbrevsOf() *abbrevTable {
+	if u.abbrevs != nil {
+		return u.abbrevs
+	}
+	key := abbrevKey{u.abbrevOff, u.addrSize, u.offSize, u.version < 3}
+	t := u.d.abbrevs[key]
+	if t == nil {
+		t = new(abbrevTable)
+		c := at(u.d.s.Abbrev, u.abbrevOff)
+		for {
+			a, ok := u.d.readAbbrev(&c)
+			if !ok {
+				break
+			}
+			a.specs = slices.Clone(a.specs)
+			a.fixed = u.fixedSize(a.specs)
+			t.add(a)
+		}
+		u.d.abbrevs[key] = t
+	}
+	u.abbrevs = t
+	return t
+}
+
+// abbrevKey names a table together with what the sizes of forms depend on.
+type abbrevKey struct {
+	off               uint64
+	addrSize, offSize uint8
+	v2                bool
+}
+
+// rootAbbrev gives the abbreviation of the unit's first entry without keeping the
+// table. It is the first one in LLVM's tables; GCC sorts them by use. It is valid
+// until the next abbreviation is read.
+func (u *unit) rootAbbrev(code uint64) *abbrev {
+	if u.abbrevs != nil {
+		return u.abbrevs.find(code)
+	}
+	c := at(u.d.s.Abbrev, u.abbrevOff)
+	for {
+		a, ok := u.d.readAbbrev(&c)
+		if !ok {
+			return nil
+		}
+		if a.code == code {
+			return &a
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package dwarfinfo
+
+// Tags (DWARF 5 §7.5.3, table 7.3), those that matter here.
+const (
+	tagCompileUnit       = 0x11
+	tagClassType         = 0x02
+	tagEnumerationType   = 0x04
+	tagStructureType     = 0x13
+	tagUnionType         = 0x17
+	tagInlinedSubroutine = 0x1d
+	tagModule            = 0x1e
+	tagSubprogram        = 0x2e
+	tagNamespace         = 0x39
+)
+
+// Attributes (§7.5.4, table 7.5; 0x20xx and 0x21xx are vendors').
+const (
+	attrSibling        = 0x01
+	attrName           = 0x03
+	attrStmtList       = 0x10
+	attrLowPC          = 0x11
+	attrHighPC         = 0x12
+	attrLanguage       = 0x13
+	attrCompDir        = 0x1b
+	attrAbstractOrigin = 0x31
+	attrDeclLine       = 0x3b
+	attrSpecification  = 0x47
+	attrRanges         = 0x55
+	attrCallFile       = 0x58
+	attrCallLine       = 0x59
+	attrLinkageName    = 0x6e
+	attrStrOffsetsBase = 0x72
+	attrAddrBase       = 0x73
+	attrRnglistsBase   = 0x74
+	attrMIPSLinkage    = 0x2007
+	attrGNUAddrBase    = 0x2133
+)
+
+// Forms (§7.5.6, table 7.6; 0x1fxx are GNU's).
+const (
+	formAddr         = 0x01
+	formBlock2       = 0x03
+	formBlock4       = 0x04
+	formData2        = 0x05
+	formData4        = 0x06
+	formData8        = 0x07
+	formString       = 0x08
+	formBlock        = 0x09
+	formBlock1       = 0x0a
+	formData1        = 0x0b
+	formFlag         = 0x0c
+	formSdata        = 0x0d
+	formStrp         = 0x0e
+	formUdata        = 0x0f
+	formRefAddr      = 0x10
+	formRef1         = 0x11
+	formRef2         = 0x12
+	formRef4         = 0x13
+	formRef8         = 0x14
+	formRefUdata     = 0x15
+	formIndirect     = 0x16
+	formSecOffset    = 0x17
+	formExprloc      = 0x18
+	formFlagPresent  = 0x19
+	formStrx         = 0x1a
+	formAddrx        = 0x1b
+	formRefSup4      = 0x1c
+	formStrpSup      = 0x1d
+	formData16       = 0x1e
+	formLineStrp     = 0x1f
+	formRefSig8      = 0x20
+	formImplicit     = 0x21
+	formLoclistx     = 0x22
+	formRnglistx     = 0x23
+	formRefSup8      = 0x24
+	formStrx1        = 0x25
+	formStrx2        = 0x26
+	formStrx3        = 0x27
+	formStrx4        = 0x28
+	formAddrx1       = 0x29
+	formAddrx2       = 0x2a
+	formAddrx3       = 0x2b
+	formAddrx4       = 0x2c
+	formGNUAddrIndex = 0x1f01
+	formGNUStrIndex  = 0x1f02
+	formGNURefAlt    = 0x1f20
+	formGNUStrpAlt   = 0x1f21
+)
+
+// Unit types (§7.5.1, table 7.2).
+const (
+	unitType      = 2
+	unitSplitType = 6
+)
+
+// Languages (§7.12, table 7.17).
+const (
+	langCPlusPlus = 0x04
+	langRust      = 0x1c
+)
+
+// isCPlusPlus reports whether lang is any version of C++.
+func isCPlusPlus(lang uint64) bool {
+	switch lang {
+	case langCPlusPlus, 0x1a, 0x21, 0x2b, 0x3a:
+		return true
+	}
+	return false
+}
+
+// isC reports whether lang is any version of C.
+func isC(lang uint64) bool {
+	switch lang {
+	case 0x01, 0x02, 0x0c, 0x1d, 0x2c, 0x3e:
+		return true
+	}
+	return false
+}

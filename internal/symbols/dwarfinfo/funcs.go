@@ -1,0 +1,236 @@
+package dwarfinfo
+
+import (
+	"cmp"
+	"slices"
+)
+
+// scope is a subprogram or an inlined call that has code.
+type scope struct {
+	die      uint64 // offset of its entry
+	fn       *Func  // resolved when first asked for
+	parent   int32  // the call that it was inlined into, -1 for a subprogram
+	depth    int32
+	root     int32 // the subprogram
+	callFile uint32
+	callLine uint32
+}
+
+// seg says that from addr on, scope is the innermost; -1: none.
+type seg struct {
+	addr  uint64
+	scope int32
+}
+
+// funcTable holds the calls of one unit.
+type funcTable struct {
+	scopes []scope
+	segs   []seg
+}
+
+const (
+	maxNesting = 4096 // depth of entries in a unit
+	maxInline  = 256  // depth of inlined calls
+)
+
+// find gives the innermost scope at addr, -1 if none.
+func (t *funcTable) find(addr uint64) int32 {
+	i, _ := slices.BinarySearchFunc(t.segs, addr, func(s seg, a uint64) int {
+		if s.addr <= a {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 {
+		return -1
+	}
+	return t.segs[i-1].scope
+}
+
+// funcReader goes through the entries of one unit.
+type funcReader struct {
+	u     *unit
+	t     *funcTable
+	spans []span
+	stack []int32 // for each open entry, the scope that its children are in
+}
+
+// funcsOf reads the unit's entries once.
+func (u *unit) funcsOf() *funcTable {
+	if u.funcs == nil {
+		u.funcs = new(funcTable)
+		r := funcReader{u: u, t: u.funcs}
+		r.run()
+		u.funcs.segs = flatten(r.spans, u.funcs.scopes)
+	}
+	return u.funcs
+}
+
+// run visits each entry (DWARF 5 §7.5.2).
+func (r *funcReader) run() {
+	table := r.u.abbrevsOf()
+	c := r.u.cursorAt(r.u.dies)
+	for !c.done() && r.u.d.pay(1) {
+		die := r.u.dieAt(&c)
+		code := c.uleb()
+		if code == 0 {
+			if len(r.stack) <= 1 {
+				return
+			}
+			r.stack = r.stack[:len(r.stack)-1]
+			continue
+		}
+		a := table.find(code)
+		if a == nil || len(r.stack) > maxNesting {
+			return
+		}
+		inside := r.visit(&c, a, die)
+		if a.children {
+			r.stack = append(r.stack, inside)
+		} else if len(r.stack) == 0 {
+			return
+		}
+	}
+}
+
+// visit reads or passes over one entry and gives the scope of its children.
+func (r *funcReader) visit(c *cursor, a *abbrev, die uint64) int32 {
+	parent := int32(-1)
+	if n := len(r.stack); n > 0 {
+		parent = r.stack[n-1]
+	}
+	switch a.tag {
+	case tagSubprogram:
+		return r.scope(c, a, die, -1)
+	case tagInlinedSubroutine:
+		if parent >= 0 && r.t.scopes[parent].depth < maxInline {
+			return r.scope(c, a, die, parent)
+		}
+	case tagStructureType, tagClassType, tagUnionType, tagEnumerationType:
+		if a.sibling && a.children && (isC(r.u.lang) || isCPlusPlus(r.u.lang)) {
+			r.skipTree(c, a)
+			return parent
+		}
+	}
+	r.u.skipEntry(c, a)
+	return parent
+}
+
+// skipTree moves past a type's children by its DW_AT_sibling: in C and C++ the
+// code of methods hangs elsewhere. The end of the children is left to be read.
+func (r *funcReader) skipTree(c *cursor, a *abbrev) {
+	var to uint64
+	for _, s := range a.specs {
+		if s.attr != attrSibling {
+			r.u.skipForm(c, s.form)
+		} else if v := r.u.readForm(c, s); v.kind == kindRef {
+			to = v.u
+		}
+	}
+	// The byte before the sibling is the zero that ends the children.
+	if to -= r.u.off; to > uint64(c.off) && to <= uint64(len(c.b)) && c.b[to-1] == 0 {
+		c.off = int(to - 1)
+	}
+}
+
+// skipEntry passes over all attributes.
+func (u *unit) skipEntry(c *cursor, a *abbrev) {
+	if a.fixed >= 0 {
+		c.skip(uint64(a.fixed))
+		return
+	}
+	for _, s := range a.specs {
+		u.skipForm(c, s.form)
+	}
+}
+
+// scope reads a subprogram or an inlined call; one without code gives parent.
+func (r *funcReader) scope(c *cursor, a *abbrev, die uint64, parent int32) int32 {
+	s := scope{die: die, parent: parent}
+	var low, high, ranges value
+	for _, sp := range a.specs {
+		switch sp.attr {
+		case attrLowPC:
+			low = r.u.readForm(c, sp)
+		case attrHighPC:
+			high = r.u.readForm(c, sp)
+		case attrRanges:
+			ranges = r.u.readForm(c, sp)
+		case attrCallFile:
+			s.callFile = uint32(r.u.readForm(c, sp).u)
+		case attrCallLine:
+			s.callLine = uint32(r.u.readForm(c, sp).u)
+		default:
+			r.u.skipForm(c, sp.form)
+		}
+	}
+	first := len(r.spans)
+	r.spans = r.u.spans(low, high, ranges, r.spans)
+	if len(r.spans) == first {
+		return parent
+	}
+	id := int32(len(r.t.scopes))
+	s.root = id
+	if parent >= 0 {
+		s.root, s.depth = r.t.scopes[parent].root, r.t.scopes[parent].depth+1
+	}
+	r.t.scopes = append(r.t.scopes, s)
+	for i := range r.spans[first:] {
+		r.spans[first+i].scope, r.spans[first+i].depth = id, s.depth
+	}
+	return id
+}
+
+// flattener turns nested spans into segments.
+type flattener struct {
+	scopes []scope
+	open   []span
+	out    []seg
+}
+
+// flatten gives the innermost scope for each address. Where two subprograms
+// overlap (identical code folded by the linker), the first one is kept; a call
+// that reaches beyond its parent is cut.
+func flatten(spans []span, scopes []scope) []seg {
+	slices.SortStableFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth))
+	})
+	f := flattener{scopes: scopes}
+	for _, s := range spans {
+		f.closeUpTo(s.lo)
+		if n := len(f.open); n > 0 {
+			top := &f.open[n-1]
+			if scopes[top.scope].root != scopes[s.scope].root || s.depth <= top.depth {
+				continue
+			}
+			s.hi = min(s.hi, top.hi)
+		} else if s.depth > 0 {
+			continue
+		}
+		f.open = append(f.open, s)
+		f.emit(s.lo, s.scope)
+	}
+	f.closeUpTo(^uint64(0))
+	return slices.Clip(f.out)
+}
+
+// closeUpTo ends the open spans that do not reach addr.
+func (f *flattener) closeUpTo(addr uint64) {
+	for n := len(f.open); n > 0 && f.open[n-1].hi <= addr; n-- {
+		hi := f.open[n-1].hi
+		f.open = f.open[:n-1]
+		below := int32(-1)
+		if n > 1 {
+			below = f.open[n-2].scope
+		}
+		f.emit(hi, below)
+	}
+}
+
+func (f *flattener) emit(addr uint64, scope int32) {
+	if n := len(f.out); n > 0 && f.out[n-1].addr == addr {
+		f.out[n-1].scope = scope
+		return
+	}
+	f.out = append(f.out, seg{addr, scope})
+}

@@ -1,0 +1,213 @@
+package dwarfinfo
+
+import (
+	"cmp"
+	"slices"
+)
+
+// row says which line the instructions from addr on belong to.
+type row struct {
+	addr       uint64
+	file, line uint32
+}
+
+// sequence is a run of rows for contiguous code (DWARF 5 §6.2.5.1).
+type sequence struct {
+	lo, hi      uint64
+	first, last int // rows
+}
+
+// lineTable is the outcome of one line number program.
+type lineTable struct {
+	rows  []row
+	seqs  []sequence
+	files fileNames
+}
+
+// find gives file and line for addr; of several rows with the same address the
+// last one holds, as the others cover no instruction.
+func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
+	i, _ := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, a uint64) int {
+		if s.lo <= a {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 || addr >= t.seqs[i-1].hi {
+		return 0, 0, false
+	}
+	rows := t.rows[t.seqs[i-1].first:t.seqs[i-1].last]
+	j, _ := slices.BinarySearchFunc(rows, addr, func(r row, a uint64) int {
+		if r.addr <= a {
+			return -1
+		}
+		return 1
+	})
+	if j == 0 {
+		return 0, 0, false
+	}
+	return rows[j-1].file, rows[j-1].line, true
+}
+
+// path gives the path of a file by the number that rows and calls use.
+func (t *lineTable) path(u *unit, file uint32) string { return t.files.path(u, file) }
+
+// linesOf runs the unit's line number program, once for all units that share it.
+func (u *unit) linesOf() *lineTable {
+	if u.lines != nil {
+		return u.lines
+	}
+	t := new(lineTable)
+	if u.hasLines {
+		if shared := u.d.lines[u.stmtList]; shared != nil {
+			t = shared
+		} else {
+			u.d.lines[u.stmtList] = t
+			p := lineProgram{u: u, t: t}
+			p.run()
+		}
+	}
+	u.lines = t
+	return t
+}
+
+// lineProgram is the state machine of DWARF 5 §6.2.2.
+type lineProgram struct {
+	u         *unit
+	t         *lineTable
+	c         cursor
+	version   uint16
+	addrSize  uint8
+	offSize   uint8
+	minInst   uint64
+	maxOps    uint64
+	lineBase  int8
+	lineRange uint8
+	opBase    uint8
+	opLens    []byte
+
+	row     row
+	opIndex uint64
+	first   int // row that began the sequence
+}
+
+func (p *lineProgram) run() {
+	if !p.header() {
+		return
+	}
+	p.reset()
+	for !p.c.done() && p.u.d.pay(1) {
+		switch op := p.c.u8(); {
+		case op >= p.opBase:
+			p.special(op - p.opBase)
+		case op == 0:
+			p.extended()
+		default:
+			p.standard(op)
+		}
+	}
+	t := p.t
+	slices.SortStableFunc(t.seqs, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
+	t.rows = slices.Clip(t.rows)
+}
+
+// reset starts a sequence (§6.2.2, table 6.4).
+func (p *lineProgram) reset() {
+	p.row = row{file: 1, line: 1}
+	p.opIndex = 0
+	p.first = len(p.t.rows)
+}
+
+// emit appends a row. Rows with an address below the last one's would break the
+// bisection; only malformed programs have them, and they are left out.
+func (p *lineProgram) emit() {
+	n := len(p.t.rows)
+	if n > p.first && p.row.addr < p.t.rows[n-1].addr {
+		return
+	}
+	if n > p.first && p.t.rows[n-1].addr == p.row.addr {
+		p.t.rows[n-1] = p.row
+		return
+	}
+	if n > p.first && p.t.rows[n-1].file == p.row.file && p.t.rows[n-1].line == p.row.line {
+		return
+	}
+	p.t.rows = append(p.t.rows, p.row)
+}
+
+// advance moves the address by a number of operations (§6.2.5.1).
+func (p *lineProgram) advance(ops uint64) {
+	if p.maxOps <= 1 {
+		p.row.addr += ops * p.minInst
+		return
+	}
+	p.row.addr += p.minInst * ((p.opIndex + ops) / p.maxOps)
+	p.opIndex = (p.opIndex + ops) % p.maxOps
+}
+
+func (p *lineProgram) special(adj uint8) {
+	p.advance(uint64(adj / p.lineRange))
+	p.row.line += uint32(int32(p.lineBase) + int32(adj%p.lineRange))
+	p.emit()
+}
+
+// standard runs an opcode of §6.2.5.2.
+func (p *lineProgram) standard(op uint8) {
+	c := &p.c
+	switch op {
+	case 1: // copy
+		p.emit()
+	case 2: // advance_pc
+		p.advance(c.uleb())
+	case 3: // advance_line
+		p.row.line += uint32(c.sleb())
+	case 4: // set_file
+		p.row.file = uint32(c.uleb())
+	case 5, 12: // set_column, set_isa
+		c.uleb()
+	case 6, 7, 10, 11: // negate_stmt, set_basic_block, set_prologue_end, set_epilogue_begin
+	case 8: // const_add_pc
+		p.advance(uint64((255 - p.opBase) / p.lineRange))
+	case 9: // fixed_advance_pc
+		p.row.addr += uint64(c.u16())
+		p.opIndex = 0
+	default:
+		for range p.opLens[op-1] {
+			c.uleb()
+		}
+	}
+}
+
+// extended runs an opcode of §6.2.5.3.
+func (p *lineProgram) extended() {
+	n := p.c.uleb()
+	end := uint64(p.c.off) + n
+	if n == 0 || n > uint64(len(p.c.b)-p.c.off) {
+		if n != 0 {
+			p.c.fail()
+		}
+		return
+	}
+	switch p.c.u8() {
+	case 1: // end_sequence
+		p.endSequence()
+	case 2: // set_address
+		if size := uint8(min(n-1, 255)); size == 4 || size == 8 {
+			p.row.addr = p.c.uint(size)
+			p.opIndex = 0
+		}
+	case 3: // define_file
+		p.t.files.define(&p.c)
+	}
+	p.c.off = int(end)
+}
+
+func (p *lineProgram) endSequence() {
+	t := p.t
+	if n := len(t.rows); n > p.first && real(t.rows[p.first].addr, p.row.addr) {
+		t.seqs = append(t.seqs, sequence{lo: t.rows[p.first].addr, hi: p.row.addr, first: p.first, last: n})
+	} else {
+		t.rows = t.rows[:p.first]
+	}
+	p.reset()
+}

@@ -1,0 +1,179 @@
+package dwarfinfo
+
+import (
+	"path"
+	"strings"
+)
+
+// header reads a line number program's header (DWARF 5 §6.2.4).
+func (p *lineProgram) header() bool {
+	c := cursor{b: view(p.u.d.s.Line, p.u.stmtList, 12)}
+	length, offSize := c.initialLength()
+	if c.bad || length > size(p.u.d.s.Line) {
+		return false
+	}
+	whole := uint64(c.off) + length
+	if c.b = view(p.u.d.s.Line, p.u.stmtList, whole); uint64(len(c.b)) < whole {
+		return false
+	}
+	p.offSize = offSize
+	p.version, p.addrSize = c.u16(), p.u.addrSize
+	if p.version < 2 || p.version > 5 {
+		return false
+	}
+	if p.version >= 5 {
+		p.addrSize = c.u8()
+		c.u8() // segment selectors
+	}
+	headerLen := c.uint(offSize)
+	if headerLen > uint64(len(c.b)-c.off) {
+		return false
+	}
+	program := c.off + int(headerLen)
+	p.minInst, p.maxOps = uint64(c.u8()), 1
+	if p.version >= 4 {
+		p.maxOps = uint64(c.u8())
+	}
+	c.u8() // default_is_stmt: every row counts here
+	p.lineBase, p.lineRange, p.opBase = int8(c.u8()), c.u8(), c.u8()
+	if p.lineRange == 0 || p.opBase == 0 {
+		return false
+	}
+	p.opLens = c.bytes(uint64(p.opBase) - 1)
+	names := cursor{b: c.b[:program], off: min(c.off, program)}
+	if p.version >= 5 {
+		p.names5(&names)
+	} else {
+		p.names4(&names)
+	}
+	p.c = cursor{b: c.b, off: program}
+	return !c.bad
+}
+
+// fileNames holds the directories and files of a line number program.
+type fileNames struct {
+	v5    bool
+	dirs  [][]byte
+	files []fileName
+}
+
+// fileName is one file; its path is put together when first asked for.
+type fileName struct {
+	name []byte
+	dir  uint64
+	path string
+}
+
+// names4 reads the tables of versions 2 to 4 (DWARF 4 §6.2.4).
+func (p *lineProgram) names4(c *cursor) {
+	f := &p.t.files
+	for p.u.d.pay(1) {
+		dir := c.cstr()
+		if len(dir) == 0 {
+			break
+		}
+		f.dirs = append(f.dirs, dir)
+	}
+	for !c.done() && p.u.d.pay(1) && f.define(c) {
+	}
+}
+
+// define reads one entry of the file table of versions 2 to 4.
+func (f *fileNames) define(c *cursor) bool {
+	name := c.cstr()
+	if len(name) == 0 {
+		return false
+	}
+	f.files = append(f.files, fileName{name: name, dir: c.uleb()})
+	c.uleb() // time of modification
+	c.uleb() // size
+	return !c.bad
+}
+
+// names5 reads the tables of version 5, whose entries describe themselves.
+func (p *lineProgram) names5(c *cursor) {
+	f := &p.t.files
+	f.v5 = true
+	p.entries5(c, func(name []byte, _ uint64) { f.dirs = append(f.dirs, name) })
+	p.entries5(c, func(name []byte, dir uint64) {
+		f.files = append(f.files, fileName{name: name, dir: dir})
+	})
+}
+
+// Content types of entries (DWARF 5 §6.2.4.1).
+const (
+	contentPath = 1
+	contentDir  = 2
+)
+
+// entries5 reads one table of version 5.
+func (p *lineProgram) entries5(c *cursor, add func(name []byte, dir uint64)) {
+	formats := make([]spec, c.u8())
+	for i := range formats {
+		formats[i] = spec{attr: clip16(c.uleb()), form: clip16(c.uleb())}
+	}
+	u := *p.u
+	u.offSize, u.addrSize, u.version = p.offSize, p.addrSize, 5
+	for n := c.uleb(); n > 0 && len(formats) > 0 && !c.done() && u.d.pay(len(formats)); n-- {
+		var name []byte
+		var dir uint64
+		for _, s := range formats {
+			v := u.readForm(c, s)
+			switch s.attr {
+			case contentPath:
+				name = u.str(v)
+			case contentDir:
+				dir = v.u
+			}
+		}
+		if !c.bad {
+			add(name, dir)
+		}
+	}
+}
+
+// path gives the path of file number i, as absolute as the data allow: numbers
+// begin at 1 up to version 4, at 0 in version 5, where directory 0 is the
+// compilation directory.
+func (f *fileNames) path(u *unit, i uint32) string {
+	if !f.v5 {
+		i--
+	}
+	if uint64(i) >= uint64(len(f.files)) {
+		return ""
+	}
+	file := &f.files[i]
+	if file.path == "" {
+		file.path = joinPath(string(u.compDir), f.dir(file.dir), string(file.name))
+	}
+	return file.path
+}
+
+// dir gives a directory by number, empty if it is the compilation directory of
+// versions 2 to 4, or unknown.
+func (f *fileNames) dir(i uint64) string {
+	if !f.v5 {
+		i--
+	}
+	if i >= uint64(len(f.dirs)) {
+		return ""
+	}
+	return string(f.dirs[i])
+}
+
+// joinPath puts a path together from the parts that are there; a part that is
+// absolute makes those before it void. The result is cleaned only of "./", as
+// ".." after a symbolic link cannot be.
+func joinPath(parts ...string) string {
+	var s string
+	for _, p := range parts {
+		switch {
+		case p == "" || p == ".":
+		case path.IsAbs(p) || s == "":
+			s = p
+		default:
+			s += "/" + strings.TrimPrefix(p, "./")
+		}
+	}
+	return s
+}

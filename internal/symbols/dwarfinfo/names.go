@@ -1,0 +1,194 @@
+package dwarfinfo
+
+import "slices"
+
+// maxHops bounds the references that are followed for one name.
+const maxHops = 16
+
+// resolve collects what the entry at off, and those that it refers to by
+// DW_AT_abstract_origin and DW_AT_specification (DWARF 5 §2.13.2, §3.3.8.1), say
+// of a function.
+func (d *Data) resolve(off uint64) *Func {
+	if f := d.names[off]; f != nil {
+		return f
+	}
+	var r nameReader
+	r.follow(d, off)
+	f := &Func{Line: r.line}
+	d.names[off] = f
+	if !d.pay(1 + (len(r.name)+len(r.linkage))/16) {
+		return f
+	}
+	f.Name, f.Linkage = string(r.name), string(r.linkage)
+	if r.linkage == nil && r.unit != nil && !isC(r.unit.lang) {
+		f.Name = r.unit.qualify(f.Name, r.die)
+	}
+	return f
+}
+
+// nameReader gathers the parts of a function's identity.
+type nameReader struct {
+	name, linkage []byte
+	line          int
+	unit          *unit  // where the name was last found
+	die           uint64 // and the entry
+}
+
+// follow reads the entry at off in d and goes on to what it refers to.
+func (r *nameReader) follow(d *Data, off uint64) {
+	for range maxHops {
+		u := d.unitAt(off)
+		if u == nil {
+			return
+		}
+		next := r.read(u, off)
+		switch {
+		case next.kind == kindRef:
+			off = next.u
+		case next.kind == kindAltRef && d.alt != nil:
+			d, off = d.alt, next.u
+		default:
+			return
+		}
+	}
+}
+
+// read takes what one entry has, and gives its reference to another.
+func (r *nameReader) read(u *unit, off uint64) (next value) {
+	c := u.cursorAt(off)
+	a := u.abbrevsOf().find(c.uleb())
+	if a == nil {
+		return next
+	}
+	for _, s := range a.specs {
+		switch s.attr {
+		case attrName:
+			if v := u.str(u.readForm(&c, s)); v != nil {
+				r.name = first(r.name, v)
+				r.unit, r.die = u, off
+			}
+		case attrLinkageName, attrMIPSLinkage:
+			r.linkage = first(r.linkage, u.str(u.readForm(&c, s)))
+		case attrDeclLine:
+			if v := u.readForm(&c, s); r.line == 0 && v.u < 1<<31 {
+				r.line = int(v.u)
+			}
+		case attrAbstractOrigin, attrSpecification:
+			next = u.readForm(&c, s)
+		default:
+			u.skipForm(&c, s.form)
+		}
+	}
+	return next
+}
+
+func first(a, b []byte) []byte {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// nameScope is a namespace, module or type that qualifies the names in it.
+type nameScope struct {
+	off, end uint64
+	parent   int32
+	name     []byte
+}
+
+// qualify puts the names of the enclosing namespaces and types before a name.
+func (u *unit) qualify(name string, die uint64) string {
+	if u.scopes == nil {
+		u.readScopes()
+	}
+	i, _ := slices.BinarySearchFunc(u.scopes, die, func(s nameScope, o uint64) int {
+		if s.off < o {
+			return -1
+		}
+		return 1
+	})
+	for id := int32(i) - 1; id >= 0; id = u.scopes[id].parent {
+		s := &u.scopes[id]
+		if die >= s.end || s.name == nil {
+			continue
+		}
+		name = string(s.name) + "::" + name
+		if len(name) > maxName {
+			break
+		}
+	}
+	return name
+}
+
+// maxName bounds a qualified name.
+const maxName = 4096
+
+// readScopes lists the scopes of the unit, in order of their offsets.
+func (u *unit) readScopes() {
+	u.scopes = []nameScope{}
+	table := u.abbrevsOf()
+	c := u.cursorAt(u.dies)
+	var open []int32 // for each open entry, its scope
+	for !c.done() && u.d.pay(1) && len(open) < maxNesting {
+		die := u.dieAt(&c)
+		code := c.uleb()
+		if code == 0 {
+			if len(open) == 0 {
+				break
+			}
+			n := len(open) - 1
+			if n == 0 || open[n] != open[n-1] {
+				u.closeScope(open[n], die)
+			}
+			open = open[:n]
+			continue
+		}
+		a := table.find(code)
+		if a == nil {
+			break
+		}
+		id := int32(-1)
+		if len(open) > 0 {
+			id = open[len(open)-1]
+		}
+		if a.children && qualifies(a.tag) {
+			u.scopes = append(u.scopes, nameScope{off: die, end: u.end, parent: id, name: u.scopeName(&c, a)})
+			id = int32(len(u.scopes) - 1)
+		} else {
+			u.skipEntry(&c, a)
+		}
+		if a.children {
+			open = append(open, id)
+		}
+	}
+}
+
+func (u *unit) closeScope(id int32, end uint64) {
+	if id >= 0 {
+		u.scopes[id].end = end
+	}
+}
+
+// qualifies reports whether entries of a tag put their name before those inside.
+func qualifies(tag uint32) bool {
+	switch tag {
+	case tagNamespace, tagModule, tagClassType, tagStructureType, tagUnionType, tagEnumerationType:
+		return true
+	}
+	return false
+}
+
+// scopeName reads the DW_AT_name of an entry and passes over the rest.
+func (u *unit) scopeName(c *cursor, a *abbrev) (name []byte) {
+	for _, s := range a.specs {
+		if s.attr == attrName {
+			name = u.str(u.readForm(c, s))
+		} else {
+			u.skipForm(c, s.form)
+		}
+	}
+	if name == nil && a.tag == tagNamespace {
+		name = []byte("(anonymous namespace)")
+	}
+	return name
+}

@@ -1,0 +1,141 @@
+package dwarfinfo
+
+// span is a run of addresses that a scope has code at, hi excluded.
+type span struct {
+	lo, hi uint64
+	scope  int32
+	depth  int32
+}
+
+// real tells code from what a linker left of a discarded section: it sets the
+// addresses to 0 or 1, or to the largest ones. No code begins at those.
+func real(lo, hi uint64) bool { return lo > 1 && lo < hi && lo < ^uint64(1) }
+
+// spans appends the ranges that an entry's attributes give (DWARF 5 §2.17).
+func (u *unit) spans(low, high, ranges value, out []span) []span {
+	if ranges.kind != kindNone {
+		return u.readRanges(ranges, out)
+	}
+	lo, ok := u.addr(low)
+	if !ok || high.kind == kindNone {
+		return out
+	}
+	hi, ok := u.addr(high)
+	if !ok {
+		hi = lo + high.u
+	}
+	if real(lo, hi) {
+		out = append(out, span{lo: lo, hi: hi})
+	}
+	return out
+}
+
+// readRanges reads the list that DW_AT_ranges points to.
+func (u *unit) readRanges(v value, out []span) []span {
+	if u.version < 5 {
+		return u.readRanges4(v.u, out)
+	}
+	off := v.u
+	if v.kind == kindRnglistx {
+		if off > uint64(len(u.d.s.Rnglists)) {
+			return out
+		}
+		c := at(u.d.s.Rnglists, u.rngBase+off*uint64(u.offSize))
+		off = u.rngBase + c.uint(u.offSize)
+		if c.bad {
+			return out
+		}
+	}
+	return u.readRanges5(off, out)
+}
+
+// readRanges4 reads from .debug_ranges (DWARF 4 §2.17.3).
+func (u *unit) readRanges4(off uint64, out []span) []span {
+	c := at(u.d.s.Ranges, off)
+	base := u.lowPC
+	for u.d.pay(1) {
+		lo, hi := c.uint(u.addrSize), c.uint(u.addrSize)
+		switch {
+		case c.bad || lo == 0 && hi == 0:
+			return out
+		case lo == ^uint64(0) || u.addrSize == 4 && lo == 0xffffffff:
+			base = hi
+		case real(base+lo, base+hi):
+			out = append(out, span{lo: base + lo, hi: base + hi})
+		}
+	}
+	return out
+}
+
+// readRanges5 reads from .debug_rnglists (DWARF 5 §7.25, table 7.30).
+func (u *unit) readRanges5(off uint64, out []span) []span {
+	c := at(u.d.s.Rnglists, off)
+	base := u.lowPC
+	for u.d.pay(1) {
+		var lo, hi uint64
+		switch op := c.u8(); op {
+		case 1: // base_addressx
+			base, _ = u.addrx(c.uleb())
+			continue
+		case 2: // startx_endx
+			lo, _ = u.addrx(c.uleb())
+			hi, _ = u.addrx(c.uleb())
+		case 3: // startx_length
+			lo, _ = u.addrx(c.uleb())
+			hi = lo + c.uleb()
+		case 4: // offset_pair
+			lo, hi = base+c.uleb(), base+c.uleb()
+			if !real(base, ^uint64(0)) && base != 0 {
+				continue // relative to discarded code
+			}
+		case 5: // base_address
+			base = c.uint(u.addrSize)
+			continue
+		case 6: // start_end
+			lo, hi = c.uint(u.addrSize), c.uint(u.addrSize)
+		case 7: // start_length
+			lo = c.uint(u.addrSize)
+			hi = lo + c.uleb()
+		default: // end_of_list, and what is unknown
+			return out
+		}
+		if c.bad {
+			return out
+		}
+		if real(lo, hi) {
+			out = append(out, span{lo: lo, hi: hi})
+		}
+	}
+	return out
+}
+
+// readAranges gives the ranges in .debug_aranges by unit (DWARF 5 §6.1.2).
+func (d *Data) readAranges() map[uint64][]span {
+	out := make(map[uint64][]span)
+	c := at(d.s.Aranges, 0)
+	for !c.done() {
+		start := c.off
+		length, offSize := c.initialLength()
+		if c.bad || length > uint64(len(c.b)-c.off) {
+			break
+		}
+		h := cursor{b: c.b[:c.off+int(length)], off: c.off}
+		c.off += int(length)
+		h.u16()
+		unit := h.uint(offSize)
+		size, seg := h.u8(), h.u8()
+		if size != 8 && size != 4 || seg != 0 {
+			continue
+		}
+		if rest := (h.off - start) % (2 * int(size)); rest != 0 {
+			h.skip(uint64(2*int(size) - rest))
+		}
+		for !h.done() && d.pay(1) {
+			lo := h.uint(size)
+			if n := h.uint(size); !h.bad && real(lo, lo+n) {
+				out[unit] = append(out[unit], span{lo: lo, hi: lo + n})
+			}
+		}
+	}
+	return out
+}

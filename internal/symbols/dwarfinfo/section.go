@@ -1,0 +1,78 @@
+package dwarfinfo
+
+import "bytes"
+
+// Section gives views of a section's contents, uncompressed. Views stay valid and
+// are not changed.
+type Section interface {
+	// Size is the number of bytes.
+	Size() uint64
+	// View gives the n bytes at off.
+	View(off uint64, n int) ([]byte, error)
+}
+
+// Bytes is a [Section] in memory.
+type Bytes []byte
+
+// Size implements [Section].
+func (b Bytes) Size() uint64 { return uint64(len(b)) }
+
+// View implements [Section]. It gives fewer than n bytes at the end.
+func (b Bytes) View(off uint64, n int) ([]byte, error) {
+	off = min(off, uint64(len(b)))
+	return b[off:min(off+uint64(n), uint64(len(b)))], nil
+}
+
+// chunk is the most that is viewed at a time, in bytes: an implementation may
+// have a limit.
+const chunk = 16 << 20
+
+// size gives the bytes in a section that may be missing.
+func size(s Section) uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.Size()
+}
+
+// view gives up to n bytes at off: fewer where the section ends, or cannot be read.
+func view(s Section, off, n uint64) []byte {
+	total := size(s)
+	if off >= total {
+		return nil
+	}
+	n = min(n, total-off)
+	if n <= chunk {
+		b, _ := s.View(off, int(n))
+		return b
+	}
+	var out []byte
+	for n > 0 {
+		step := min(n, chunk)
+		b, err := s.View(off, int(step))
+		if err != nil {
+			break
+		}
+		out = append(out, b...)
+		off, n = off+step, n-step
+	}
+	return out
+}
+
+// maxString bounds the strings in .debug_str and its like, in bytes: the mangled
+// names of templates reach some thousands.
+const maxString = 16 << 10
+
+// stringIn gives the string at an offset, nil if it is outside or too long.
+func stringIn(s Section, off uint64) []byte {
+	for n := uint64(128); n <= maxString; n *= 8 {
+		b := view(s, off, n)
+		if i := bytes.IndexByte(b, 0); i >= 0 {
+			return b[:i]
+		}
+		if uint64(len(b)) < n {
+			return nil
+		}
+	}
+	return nil
+}

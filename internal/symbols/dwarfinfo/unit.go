@@ -1,0 +1,134 @@
+package dwarfinfo
+
+// unit is one unit of .debug_info.
+type unit struct {
+	d                 *Data
+	off, dies, end    uint64 // header, first entry, end: offsets in .debug_info
+	data              []byte // from off on: all of it, or its beginning
+	abbrevOff         uint64
+	version           uint16
+	addrSize, offSize uint8
+	kind              uint8
+	abbrevs           *abbrevTable
+
+	// From the first entry:
+	name, compDir        []byte
+	lang                 uint64
+	lowPC                uint64
+	stmtList             uint64
+	hasLines, hasCode    bool
+	addrBase, strOffBase uint64
+	rngBase              uint64
+
+	funcs  *funcTable
+	scopes []nameScope
+	lines  *lineTable
+}
+
+// maxHeader is the size of the largest unit header, in bytes, and rootSize how
+// much of a unit is read at first.
+const (
+	maxHeader = 40
+	rootSize  = 512
+)
+
+// readHeader reads the unit header (DWARF 5 §7.5.1) at off.
+func (d *Data) readHeader(off uint64) *unit {
+	u := &unit{d: d, off: off}
+	h := cursor{b: view(d.s.Info, off, maxHeader)}
+	length, offSize := h.initialLength()
+	start := off + uint64(h.off)
+	if h.bad || length > size(d.s.Info)-start {
+		return nil
+	}
+	u.end = start + length
+	h.b = h.b[:min(uint64(len(h.b)), u.end-off)]
+	u.offSize = offSize
+	u.version = h.u16()
+	if u.version >= 5 {
+		u.kind = h.u8()
+		u.addrSize = h.u8()
+		u.abbrevOff = h.uint(offSize)
+		switch u.kind {
+		case unitType, unitSplitType:
+			h.skip(8 + uint64(offSize))
+		case 4, 5: // skeleton, split compile
+			h.skip(8)
+		}
+	} else {
+		u.abbrevOff = h.uint(offSize)
+		u.addrSize = h.u8()
+	}
+	u.dies = off + uint64(h.off)
+	if h.bad || u.version < 2 || u.version > 5 || u.addrSize != 8 && u.addrSize != 4 {
+		u.kind, u.dies = unitType, u.end // not understood: passed over
+	}
+	return u
+}
+
+// cursorAt gives a cursor at an offset in .debug_info, over the whole unit.
+func (u *unit) cursorAt(off uint64) cursor {
+	if uint64(len(u.data)) < u.end-u.off {
+		u.data = view(u.d.s.Info, u.off, u.end-u.off)
+	}
+	return at(u.data, off-u.off)
+}
+
+// dieAt gives the offset in .debug_info that a cursor of cursorAt is at.
+func (u *unit) dieAt(c *cursor) uint64 { return u.off + uint64(c.off) }
+
+// beyond reports whether an entry's attributes go beyond what c has.
+func (u *unit) beyond(c cursor, a *abbrev) bool {
+	u.skipEntry(&c, &abbrev{specs: a.specs, fixed: -1})
+	return c.bad
+}
+
+// readRoot decodes the unit's first entry and gives its address ranges.
+func (u *unit) readRoot() []span {
+	c := at(view(u.d.s.Info, u.off, min(u.end-u.off, rootSize)), u.dies-u.off)
+	a := u.rootAbbrev(c.uleb())
+	if a == nil || !u.d.pay(1+len(a.specs)) {
+		return nil
+	}
+	if u.beyond(c, a) {
+		c = u.cursorAt(u.dies)
+		c.uleb()
+	}
+	u.hasCode = a.tag == tagCompileUnit || a.tag == 0x4a // DW_TAG_skeleton_unit
+	if u.version >= 5 {
+		// Without a base attribute the first table of the section holds,
+		// just after its header (§7.26, §7.27, §7.28).
+		u.strOffBase, u.addrBase = uint64(u.offSize)*2, uint64(u.offSize)*2
+		u.rngBase = uint64(u.offSize)*2 + 4
+	}
+	var name, dir, low, high, ranges value
+	for _, s := range a.specs {
+		v := u.readForm(&c, s)
+		switch s.attr {
+		case attrName:
+			name = v
+		case attrCompDir:
+			dir = v
+		case attrLanguage:
+			u.lang = v.u
+		case attrLowPC:
+			low = v
+		case attrHighPC:
+			high = v
+		case attrRanges:
+			ranges = v
+		case attrStmtList:
+			u.stmtList, u.hasLines = v.u, true
+		case attrStrOffsetsBase:
+			u.strOffBase = v.u
+		case attrAddrBase, attrGNUAddrBase:
+			u.addrBase = v.u
+		case attrRnglistsBase:
+			u.rngBase = v.u
+		}
+	}
+	// The bases hold for the attributes before them, too.
+	u.name, u.compDir = u.str(name), u.str(dir)
+	u.lowPC, _ = u.addr(low)
+	return u.spans(low, high, ranges, nil)
+}

@@ -1,0 +1,300 @@
+package symbols
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"prywalk/internal/elffile"
+)
+
+// symbol is an entry of the index, 16 bytes.
+type symbol struct {
+	addr uint64
+	size uint32
+	// name is an offset in the names of a source; the two upper bits say which.
+	name uint32
+}
+
+const (
+	sourceShift = 30
+	nameMask    = 1<<sourceShift - 1
+	maxSources  = 4
+)
+
+// nameSource is where names come from: a symbol table, or a list of own names.
+type nameSource struct {
+	file *elffile.File
+	kind elffile.SymbolKind
+	own  []string
+	// whole is the table of names, while the index is built: choosing among
+	// aliases reads names all over the table.
+	whole []byte
+}
+
+// symIndex holds the functions of a file, sorted by address.
+type symIndex struct {
+	syms    []symbol
+	sources []nameSource
+	code    []extent
+}
+
+// extent is a run of addresses, hi excluded.
+type extent struct{ lo, hi uint64 }
+
+// candidate is a symbol before the choice among those with the same address.
+type candidate struct {
+	symbol
+	rank uint8
+}
+
+// The parts of a rank; more is better.
+const (
+	rankGlobal = 1 << iota // weak counts as global, as libraries export so
+	rankSized
+	rankFunc
+)
+
+// builder collects symbols for an index.
+type builder struct {
+	x   *symIndex
+	all []candidate
+}
+
+// codeOf lists where a file has instructions: its executable sections, or where
+// it has no section headers its executable segments.
+func codeOf(f *elffile.File) []extent {
+	var out []extent
+	for i := range f.Sections {
+		if s := &f.Sections[i]; s.Flags&elffile.SecExec != 0 && s.Addr+s.Size > s.Addr {
+			out = append(out, extent{s.Addr, s.Addr + s.Size})
+		}
+	}
+	if len(out) == 0 {
+		for i := range f.Segments {
+			if s := &f.Segments[i]; s.Type == elffile.SegLoad && s.Flags&elffile.SegExec != 0 && s.VAddr+s.MemSize > s.VAddr {
+				out = append(out, extent{s.VAddr, s.VAddr + s.MemSize})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b extent) int { return cmp.Compare(a.lo, b.lo) })
+	return out
+}
+
+// codeEnd gives the end of the extent that addr is in, 0 if it is in none.
+func (x *symIndex) codeEnd(addr uint64) uint64 {
+	i, _ := slices.BinarySearchFunc(x.code, addr, func(e extent, a uint64) int {
+		if e.lo <= a {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 || addr >= x.code[i-1].hi {
+		return 0
+	}
+	return x.code[i-1].hi
+}
+
+// addTable adds the functions and labels of a symbol table.
+func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
+	syms, _ := f.Symbols(kind) // damaged: what could be read
+	if len(b.x.sources) == maxSources {
+		return false
+	}
+	src := uint32(len(b.x.sources)) << sourceShift
+	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
+	before := len(b.all)
+	b.all = slices.Grow(b.all, len(syms))
+	for i := range syms {
+		s := &syms[i]
+		rank, ok := rankOf(s)
+		if !ok || s.NameOff > nameMask || b.x.codeEnd(s.Value) == 0 {
+			continue
+		}
+		size := uint32(min(s.Size, 1<<32-1))
+		b.all = append(b.all, candidate{symbol{s.Value, size, s.NameOff | src}, rank})
+	}
+	return len(b.all) > before
+}
+
+// rankOf rates a symbol; false if it is none that stands for code.
+func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
+	if s.Section == elffile.SectionUndef || s.NameOff == 0 {
+		return 0, false
+	}
+	switch s.Type() {
+	case elffile.SymFunc, elffile.SymIFunc:
+		rank = rankFunc
+	case elffile.SymNoType:
+	default:
+		return 0, false
+	}
+	if s.Size > 0 {
+		rank |= rankSized
+	}
+	if s.Bind() != elffile.BindLocal {
+		rank |= rankGlobal
+	}
+	return rank, true
+}
+
+// addOwn adds symbols with names that no table has (PLT entries). Where the
+// index has a symbol at that address, that one stays.
+func (x *symIndex) addOwn(stubs []stub) {
+	if len(stubs) == 0 || len(x.sources) == maxSources {
+		return
+	}
+	src := uint32(len(x.sources)) << sourceShift
+	names := make([]string, len(stubs))
+	for i, s := range stubs {
+		names[i] = s.name
+		x.syms = append(x.syms, symbol{s.addr, s.size, uint32(i) | src})
+	}
+	x.sources = append(x.sources, nameSource{own: names})
+	slices.SortStableFunc(x.syms, func(p, q symbol) int { return cmp.Compare(p.addr, q.addr) })
+	x.syms = slices.CompactFunc(x.syms, func(p, q symbol) bool { return p.addr == q.addr })
+}
+
+// plain gives the name for people of the function at addr, "" if none.
+func (x *symIndex) plain(addr uint64) string {
+	if s := x.find(addr); s != nil {
+		return x.name(s.name)
+	}
+	return ""
+}
+
+// finish sorts, and keeps one symbol for each address.
+func (b *builder) finish() {
+	slices.SortFunc(b.all, func(p, q candidate) int {
+		return cmp.Or(cmp.Compare(p.addr, q.addr), cmp.Compare(q.rank, p.rank), cmp.Compare(p.name, q.name))
+	})
+	x := b.x
+	x.syms = make([]symbol, 0, len(b.all))
+	var covered uint64 // up to here a function with a size reaches
+	for i := 0; i < len(b.all); {
+		j := i + 1
+		for j < len(b.all) && b.all[j].addr == b.all[i].addr {
+			j++
+		}
+		best := b.choose(b.all[i:j])
+		i = j
+		if best.rank&rankFunc == 0 && (best.addr < covered || strings.HasPrefix(x.name(best.name), "$")) {
+			continue // a label within a function; "$x" marks code (AAELF64 §5.5.5)
+		}
+		if best.rank&rankFunc != 0 {
+			covered = max(covered, best.addr+uint64(best.size))
+		}
+		x.syms = append(x.syms, best.symbol)
+	}
+	b.all = nil
+	for i := range x.sources {
+		x.sources[i].whole = nil
+	}
+	x.extend()
+}
+
+// maxNames bounds a table of names that is read whole, in bytes.
+const maxNames = 128 << 20
+
+// namesOf reads the table of names of a symbol table; nil if it is too large.
+func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
+	name := ".strtab"
+	if kind == elffile.DynSym {
+		name = ".dynstr"
+	}
+	s := f.Section(name)
+	if s == nil || s.Size > maxNames {
+		return nil
+	}
+	data, err := f.Data(s)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// extend gives symbols without a size one: up to the next, or the section's end.
+func (x *symIndex) extend() {
+	for i := range x.syms {
+		s := &x.syms[i]
+		if s.size != 0 {
+			continue
+		}
+		end := x.codeEnd(s.addr)
+		if i+1 < len(x.syms) {
+			end = min(end, x.syms[i+1].addr)
+		}
+		s.size = uint32(min(end-s.addr, 1<<32-1))
+	}
+}
+
+// choose takes the best of several candidates for one address, which are sorted
+// by falling rank.
+func (b *builder) choose(same []candidate) candidate {
+	best := same[0]
+	if len(same) == 1 || same[1].rank < best.rank {
+		return best
+	}
+	key := nameRank(b.x.name(best.name))
+	for _, c := range same[1:min(len(same), maxAliases)] {
+		if c.rank < best.rank {
+			break
+		}
+		if k := nameRank(b.x.name(c.name)); k < key {
+			best, key = c, k
+		}
+	}
+	return best
+}
+
+// maxAliases bounds how many names of one address are looked at.
+const maxAliases = 64
+
+// nameRank rates a name as a name for people; less is better.
+func nameRank(name string) int {
+	rank := len(name)
+	if !mangled(name) {
+		rank += 1000 * underscores(name)
+	}
+	if i := strings.IndexByte(name, '@'); i > 0 && !strings.HasPrefix(name[i:], "@@") {
+		rank += 500 // an old version
+	}
+	return rank
+}
+
+// name gives a name from the place that a symbol's name field tells.
+func (x *symIndex) name(at uint32) string {
+	src := &x.sources[at>>sourceShift]
+	switch off := at & nameMask; {
+	case src.own != nil:
+		return src.own[off]
+	case uint64(off) < uint64(len(src.whole)):
+		b := src.whole[off:]
+		if n := bytes.IndexByte(b[:min(len(b), maxMangled)], 0); n >= 0 {
+			return string(b[:n])
+		}
+	}
+	return src.file.SymbolName(src.kind, &elffile.Symbol{NameOff: at & nameMask})
+}
+
+// maxNested is how many symbols that end before an address are passed over in
+// the search for one that encloses it.
+const maxNested = 16
+
+// find gives the innermost symbol around addr, nil if none.
+func (x *symIndex) find(addr uint64) *symbol {
+	i, _ := slices.BinarySearchFunc(x.syms, addr, func(s symbol, a uint64) int {
+		if s.addr <= a {
+			return -1
+		}
+		return 1
+	})
+	for n := 0; i > 0 && n < maxNested; n++ {
+		i--
+		if s := &x.syms[i]; addr-s.addr < uint64(s.size) {
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package symbols
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// nmSymbols gives the sized functions that nm lists: names by address.
+func nmSymbols(t *testing.T, file string, flags ...string) map[extent][]string {
+	t.Helper()
+	args := append([]string{need(t, "nm"), "-S", "--defined-only"}, append(flags, file)...)
+	out := make(map[extent][]string)
+	for _, line := range strings.Split(run(t, "", args...), "\n") {
+		f := strings.Fields(line)
+		if len(f) != 4 || !strings.Contains("tTwWi", f[2]) {
+			continue
+		}
+		lo, _ := strconv.ParseUint(f[0], 16, 64)
+		size, _ := strconv.ParseUint(f[1], 16, 64)
+		name := cutVersion(f[3])
+		out[extent{lo, lo + size}] = append(out[extent{lo, lo + size}], name)
+	}
+	return out
+}
+
+func TestSymbolsAgreeWithNm(t *testing.T) {
+	gcc := need(t, "gcc")
+	dir := t.TempDir()
+	src := write(t, dir, "a.c", cSource)
+	exe := filepath.Join(dir, "a.out")
+	run(t, dir, gcc, "-O2", "-static", "-o", exe, src)
+	libc := strings.TrimSpace(run(t, dir, gcc, "-print-file-name=libc.so.6"))
+	for file, flags := range map[string][]string{exe: nil, libc: {"-D"}} {
+		table := openTable(t, file)
+		table.opt.Open = nil
+		want := nmSymbols(t, file, flags...)
+		if len(want) < 500 {
+			t.Fatalf("nm lists only %d functions in %s", len(want), file)
+		}
+		for e, names := range want {
+			s := table.symbols().find(e.lo)
+			if s == nil {
+				t.Errorf("%s: %v at %#x is unknown", file, names, e.lo)
+				continue
+			}
+			got := cutVersion(table.syms.name(s.name))
+			if s.addr != e.lo || !strings.Contains(" "+strings.Join(names, " ")+" ", " "+got+" ") && !sameStart(want, e.lo, got) {
+				t.Errorf("%s: at %#x got %s at %#x, nm has %v", file, e.lo, got, s.addr, names)
+			}
+		}
+	}
+}
+
+// sameStart reports whether nm lists name at addr with another size.
+func sameStart(all map[extent][]string, addr uint64, name string) bool {
+	for e, names := range all {
+		if e.lo == addr {
+			for _, n := range names {
+				if n == name {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func TestAliasesGetTheNameThatUsersKnow(t *testing.T) {
+	libc := strings.TrimSpace(run(t, "", need(t, "gcc"), "-print-file-name=libc.so.6"))
+	table := openTable(t, libc)
+	table.opt.Open = nil
+	at := make(map[string]uint64)
+	for e, names := range nmSymbols(t, libc, "-D") {
+		for _, n := range names {
+			at[n] = e.lo
+		}
+	}
+	for _, name := range []string{"malloc", "free", "write", "read", "poll", "qsort", "puts", "fopen", "open"} {
+		fs := table.Frames(at[name], nil)
+		got := ""
+		if len(fs) == 1 {
+			got = fs[0].Name
+		}
+		// open and open64 are one function on 64-bit systems.
+		if got != name && got != name+"64" {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+var pltLine = regexp.MustCompile(`^([0-9a-f]+) <(.+)@plt>:$`)
+
+func TestPLTEntriesAgreeWithObjdump(t *testing.T) {
+	gcc, objdump := need(t, "gcc"), need(t, "objdump")
+	for _, flags := range [][]string{{"-O1"}, {"-O1", "-fcf-protection=full", "-Wl,-z,ibtplt"}, {"-O1", "-Wl,-z,now"}, {"-O1", "-no-pie"}, {"-O1", "-Wl,-z,lazy"}} {
+		dir := t.TempDir()
+		exe := filepath.Join(dir, "a.out")
+		run(t, dir, append([]string{gcc, "-o", exe, write(t, dir, "a.c", cSource)}, flags...)...)
+		table := openTable(t, exe)
+		n := 0
+		sc := bufio.NewScanner(strings.NewReader(run(t, dir, objdump, "-d", exe)))
+		for sc.Scan() {
+			m := pltLine.FindStringSubmatch(sc.Text())
+			if m == nil || strings.HasPrefix(m[2], "*ABS*") {
+				continue
+			}
+			n++
+			addr, _ := strconv.ParseUint(m[1], 16, 64)
+			want := cutVersion(m[2]) + "@plt"
+			if fs := table.Frames(addr+1, nil); len(fs) != 1 || fs[0].Name != want {
+				t.Errorf("%v: at %#x got %v, want %s", flags, addr, fs, want)
+			}
+		}
+		if n < 4 {
+			t.Errorf("%v: objdump shows only %d entries", flags, n)
+		}
+	}
+}
+
+func TestStubOfAArch64GivesItsSlot(t *testing.T) {
+	// adrp x16, 0x420000; ldr x17, [x16, #0xfd8]; add x16, x16, #0xfd8; br x17
+	code := []byte{0x10, 0x01, 0x00, 0x90, 0x11, 0xee, 0x47, 0xf9, 0x10, 0x62, 0x3f, 0x91, 0x20, 0x02, 0x1f, 0xd6}
+	if slot, ok := decodeStubAArch64(code, 0x400510); !ok || slot != 0x420fd8 {
+		t.Errorf("got %#x %v", slot, ok)
+	}
+	// adrp x16, −0x1000
+	copy(code, []byte{0xf0, 0xff, 0xff, 0xf0})
+	if slot, ok := decodeStubAArch64(code, 0x400510); !ok || slot != 0x3fffd8 {
+		t.Errorf("backwards: got %#x %v", slot, ok)
+	}
+	if _, ok := decodeStubAArch64(make([]byte, 16), 0); ok {
+		t.Error("zeros are taken for a stub")
+	}
+}
+
+const asmSource = `
+	.text
+	.globl	unsized
+	.type	unsized, @function
+unsized:
+	nop
+	nop
+local_label:
+	nop
+	.globl	sized
+	.type	sized, @function
+sized:
+	nop
+inner_label:
+	nop
+	.size	sized, . - sized
+	nop
+	.globl	main
+main:
+	xorl	%eax, %eax
+	ret
+	.section .note.GNU-stack,"",@progbits
+`
+
+func TestAssemblySymbolsReachToTheNext(t *testing.T) {
+	gcc := need(t, "gcc")
+	if out, _ := exec.Command(gcc, "-dumpmachine").Output(); !strings.HasPrefix(string(out), "x86_64") {
+		t.Skip("the assembly is for x86-64")
+	}
+	dir := t.TempDir()
+	exe := filepath.Join(dir, "a.out")
+	run(t, dir, gcc, "-o", exe, write(t, dir, "a.s", asmSource))
+	table := openTable(t, exe)
+	var start uint64
+	for i := range table.symbols().syms {
+		if table.syms.name(table.syms.syms[i].name) == "unsized" {
+			start = table.syms.syms[i].addr
+		}
+	}
+	var got []string
+	for a := start; a < start+9; a++ {
+		name := "-"
+		if fs := table.Frames(a, nil); len(fs) > 0 {
+			name = fs[0].Name
+		}
+		got = append(got, name)
+	}
+	want := "[unsized unsized local_label sized sized - main main main]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	if lo, hi, ok := table.FuncRange(start + 1); !ok || lo != start || hi != start+2 {
+		t.Errorf("the range of unsized is %#x to %#x", lo, hi)
+	}
+}

@@ -1,0 +1,95 @@
+package symbols
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prywalk/internal/elffile"
+	"prywalk/internal/gotables"
+)
+
+const goSource = `package main
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+)
+
+type T struct{ n int }
+
+func (t *T) Method(x int) int { return t.n*x + double(x) }
+
+func double(x int) int { return x * 2 }
+
+//go:noinline
+func work[E any](xs []E, f func(E) int) (s int) {
+	for _, x := range xs {
+		s += f(x)
+	}
+	return s
+}
+
+func main() {
+	t := &T{len(os.Args)}
+	xs := []int{3, 1, 2}
+	sort.Ints(xs)
+	fmt.Println(work(xs, t.Method), strings.Repeat("x", double(len(xs))))
+}
+`
+
+// goTable reads Go's table of a file.
+func goTable(t *testing.T, f *elffile.File) *gotables.Table {
+	t.Helper()
+	s := f.Section(".gopclntab")
+	data, err := f.Data(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	im := gotables.Image{Arch: f.Arch(), Pclntab: data, PclntabAddr: s.Addr, Read: f.ReadAddr}
+	for i := range f.Sections {
+		if s := &f.Sections[i]; s.Flags&elffile.SecWrite != 0 && s.Type == elffile.SecProgBits {
+			im.Data = append(im.Data, gotables.Range{Addr: s.Addr, Size: s.Size})
+		}
+	}
+	g, err := gotables.New(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestGoFramesComeFromGosTableAlsoWhenStripped(t *testing.T) {
+	gotool := need(t, "go")
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module example\n\ngo 1.22\n")
+	write(t, dir, "main.go", goSource)
+	run(t, dir, gotool, "build", "-o", "plain", ".")
+	run(t, dir, gotool, "build", "-ldflags=-s -w", "-o", "stripped", ".")
+
+	withDWARF := openTable(t, filepath.Join(dir, "plain"))
+	stripped := openTable(t, filepath.Join(dir, "stripped"))
+	stripped.opt.Go = GoLines(goTable(t, stripped.opt.File))
+	same, other := 0, 0
+	for i := range withDWARF.symbols().syms {
+		s := withDWARF.syms.syms[i]
+		if !strings.HasPrefix(withDWARF.syms.name(s.name), "main.") {
+			continue
+		}
+		for a := s.addr; a < s.addr+uint64(s.size); a++ {
+			want, got := brief(withDWARF.Frames(a, nil)), brief(stripped.Frames(a, nil))
+			if want == got {
+				same++
+			} else if other++; other <= 3 {
+				t.Logf("at %#x\n table %s\n DWARF %s", a, got, want)
+			}
+		}
+	}
+	// The two are written by different parts of the linker, and differ at the
+	// borders of some inlined calls and in generic names.
+	if same < 10*other || same < 100 {
+		t.Errorf("the table agrees with DWARF at %d addresses, not at %d", same, other)
+	}
+}

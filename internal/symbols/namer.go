@@ -1,0 +1,174 @@
+package symbols
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path"
+	"strconv"
+
+	"prywalk/frames"
+	"prywalk/internal/target"
+)
+
+// Namer gives names to addresses in the modules of live processes: by the tables
+// of their files, by the perf maps of JIT compilers, and by the name of the mapping
+// where there is neither. It is for one goroutine at a time.
+type Namer struct {
+	tables map[*target.Image]*Table
+	maps   map[int]*jitMap
+}
+
+// jitMap is the perf map of one process and the file's size when it was read.
+type jitMap struct {
+	pm   *PerfMap
+	size int64
+}
+
+// NewNamer gives a namer that has read nothing yet.
+func NewNamer() *Namer {
+	return &Namer{tables: map[*target.Image]*Table{}, maps: map[int]*jitMap{}}
+}
+
+// Frames appends the functions at an address of a module of process pid, innermost
+// inlined call first; addr is in the module's own terms and lies inside of the
+// instruction. Nothing is appended where nothing is known.
+func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
+	at, ok := m.Data.(*target.Mapping)
+	if !ok {
+		return out
+	}
+	if at.Image != nil {
+		return n.table(at.Image, pid).Frames(addr, out)
+	}
+	if pm := n.perfMap(pid); pm != nil {
+		if name, _, _, ok := pm.Lookup(addr + m.Bias); ok {
+			f := Frame{Name: name}
+			f.File, f.Line, _ = JSPosition(name)
+			return append(out, f)
+		}
+	}
+	return append(out, Frame{Name: m.Name})
+}
+
+// Table gives the table of an image; pid is a process that runs it, below whose
+// root directory its debug files are looked for.
+func (n *Namer) table(img *target.Image, pid int) *Table {
+	if t := n.tables[img]; t != nil {
+		return t
+	}
+	o := Options{File: img.ELF, Path: img.Path, Open: opener(pid)}
+	if g := img.GoTable(); g != nil {
+		o.Go = GoLines(g)
+	}
+	t := New(o)
+	n.tables[img] = t
+	return t
+}
+
+// Refresh lets perf maps be read anew where they have grown.
+func (n *Namer) Refresh() {
+	for pid, j := range n.maps {
+		if j.pm == nil || perfMapSize(pid) != j.size {
+			delete(n.maps, pid)
+		}
+	}
+}
+
+// Warnings gives what was found damaged in the files read so far.
+func (n *Namer) Warnings() []error {
+	var out []error
+	for _, t := range n.tables {
+		out = append(out, t.Warnings()...)
+	}
+	return out
+}
+
+// Close closes the debug files that were opened.
+func (n *Namer) Close() error {
+	var errs []error
+	for _, t := range n.tables {
+		errs = append(errs, t.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// perfMap gives the perf map of a process, nil if it has none.
+func (n *Namer) perfMap(pid int) *PerfMap {
+	if j := n.maps[pid]; j != nil {
+		return j.pm
+	}
+	j := &jitMap{}
+	n.maps[pid] = j
+	if f, size := openPerfMap(pid); f != nil {
+		defer f.Close()
+		j.pm, _ = ReadPerfMap(f, 0) // what could be read is of use
+		j.size = size
+	}
+	return j.pm
+}
+
+// perfMapSize gives the size of a process's perf map as it is now, 0 if none.
+func perfMapSize(pid int) int64 {
+	f, size := openPerfMap(pid)
+	if f != nil {
+		f.Close()
+	}
+	return size
+}
+
+// openPerfMap opens /tmp/perf-PID.map as the process sees it: below its root, by
+// the number that it has in its own pid namespace.
+func openPerfMap(pid int) (*os.File, int64) {
+	inside := pid
+	if st, err := target.ReadStatus("/proc", pid); err == nil && len(st.NSPids) > 0 {
+		inside = st.NSPids[len(st.NSPids)-1]
+	}
+	for _, name := range []string{
+		path.Join("/proc", strconv.Itoa(pid), "root/tmp", "perf-"+strconv.Itoa(inside)+".map"),
+		path.Join("/tmp", "perf-"+strconv.Itoa(pid)+".map"),
+	} {
+		if f, size := openRegular(name); f != nil {
+			return f, size
+		}
+	}
+	return nil, 0
+}
+
+// openRegular opens a regular file; anybody may have put something else there, and
+// opening a FIFO would wait.
+func openRegular(name string) (*os.File, int64) {
+	st, err := os.Lstat(name)
+	if err != nil || !st.Mode().IsRegular() {
+		return nil, 0
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0
+	}
+	if now, err := f.Stat(); err != nil || !os.SameFile(st, now) {
+		f.Close()
+		return nil, 0
+	}
+	return f, st.Size()
+}
+
+// opener opens files below a process's root directory, else by their own path.
+func opener(pid int) func(string) (io.ReaderAt, int64, error) {
+	return func(name string) (io.ReaderAt, int64, error) {
+		for _, full := range []string{path.Join("/proc", strconv.Itoa(pid), "root", name), name} {
+			if st, err := os.Stat(full); err != nil || !st.Mode().IsRegular() {
+				continue
+			}
+			f, err := os.Open(full)
+			if err != nil {
+				continue
+			}
+			if st, err := f.Stat(); err == nil {
+				return f, st.Size(), nil
+			}
+			f.Close()
+		}
+		return nil, 0, os.ErrNotExist
+	}
+}

@@ -1,0 +1,83 @@
+package symbols
+
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// maxMangled bounds the names that are demangled, in bytes, and 1<<demangledBits
+// the result: templates nest without end.
+const (
+	maxMangled    = 16 << 10
+	demangledBits = 15
+)
+
+// display gives the name for people of a linkage name; demangled says whether it
+// was a mangled one.
+func display(system string) (name string, demangled bool) {
+	base, plt := strings.CutSuffix(system, "@plt")
+	base, cold := cutClones(cutVersion(base))
+	name = base
+	if mangled(base) && len(base) <= maxMangled {
+		name = demangleSafely(base)
+		demangled = name != base
+	}
+	if plt {
+		name += "@plt"
+	}
+	return name + cold, demangled
+}
+
+// cutVersion takes "@VERSION" or "@@VERSION" off a symbol's name.
+func cutVersion(name string) string {
+	if i := strings.IndexByte(name, '@'); i > 0 && name[i:] != "@plt" {
+		return name[:i]
+	}
+	return name
+}
+
+// demangleSafely gives the name back if the demangler does not cope with it, or
+// leaves nothing of it.
+func demangleSafely(name string) (out string) {
+	defer func() {
+		if recover() != nil || out == "" {
+			out = name
+		}
+	}()
+	return demangle.Filter(name, demangle.NoParams, demangle.MaxLength(demangledBits))
+}
+
+// mangled reports whether a name looks like an Itanium C++ or a Rust one.
+func mangled(name string) bool {
+	return strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") ||
+		strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "___Z")
+}
+
+// clones are the suffixes that GCC and LLVM give to copies of a function.
+var clones = [...]string{".part", ".constprop", ".isra", ".lto_priv", ".llvm", ".cold"}
+
+// cutClones takes the suffixes of copies off a name, and gives ".cold" back if it
+// was among them.
+func cutClones(name string) (base, cold string) {
+	for {
+		s := strings.TrimRight(name, "0123456789")
+		if len(s) < len(name) && strings.HasSuffix(s, ".") {
+			s = s[:len(s)-1]
+		} else {
+			s = name
+		}
+		cut := false
+		for _, c := range clones {
+			if b, ok := strings.CutSuffix(s, c); ok && b != "" {
+				name, cut = b, true
+				if c == ".cold" {
+					cold = c
+				}
+			}
+		}
+		if !cut {
+			return name, cold
+		}
+	}
+}

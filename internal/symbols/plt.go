@@ -1,0 +1,100 @@
+package symbols
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/elffile"
+)
+
+// stub is an entry of the procedure linkage table.
+type stub struct {
+	addr uint64
+	size uint32
+	name string
+}
+
+// maxStubs bounds the entries, and the relocations, that are looked at.
+const maxStubs = 1 << 18
+
+// stubsOf names the entries of .plt, .plt.sec and .plt.got. Their layouts differ
+// between linkers and options, so that counting entries misleads; each entry's
+// jump is decoded instead, and the slot of the global offset table that it jumps
+// through looked up among the relocations.
+func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
+	target, header := decodeStubX86, uint64(16)
+	if f.Arch() == frames.AArch64 {
+		target, header = decodeStubAArch64, 32
+	}
+	var slots map[uint64]string
+	var out []stub
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Flags&elffile.SecExec == 0 || s.Name != ".plt" && !strings.HasPrefix(s.Name, ".plt.") && s.Name != ".iplt" {
+			continue
+		}
+		if slots == nil {
+			slots = slotsOf(f, resolve)
+		}
+		code, err := f.Data(s)
+		if err != nil || len(slots) == 0 {
+			continue
+		}
+		size := s.EntSize
+		if size != 8 && size != 16 && size != 24 {
+			size = 16
+		}
+		for off := uint64(0); off+size <= uint64(len(code)) && len(out) < maxStubs; off += size {
+			if off == 0 && s.Name == ".plt" && f.Arch() == frames.AArch64 {
+				off = header // the header's jump goes through a slot, too
+			}
+			if off+size > uint64(len(code)) {
+				break
+			}
+			if slot, ok := target(code[off:off+size], s.Addr+off); ok && slots[slot] != "" {
+				out = append(out, stub{s.Addr + off, uint32(size), cutVersion(slots[slot]) + "@plt"})
+			}
+		}
+	}
+	return out
+}
+
+// relocSize is the size of an Elf64_Rela (gABI, "Relocation").
+const relocSize = 24
+
+// slotsOf maps slots of the global offset table to the names of the functions
+// that they point to.
+func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]string {
+	syms, _ := f.Symbols(elffile.DynSym)
+	slots := make(map[uint64]string)
+	for _, name := range [...]string{".rela.plt", ".rela.iplt", ".rela.dyn"} {
+		s := f.Section(name)
+		if s == nil || s.Size > relocSize<<24 {
+			continue
+		}
+		data, err := f.Data(s)
+		if err != nil {
+			continue
+		}
+		for ; len(data) >= relocSize && len(slots) < maxStubs; data = data[relocSize:] {
+			slot := binary.LittleEndian.Uint64(data)
+			info := binary.LittleEndian.Uint64(data[8:])
+			switch sym, typ := info>>32, uint32(info); {
+			case sym > 0 && sym <= uint64(len(syms)):
+				if isFunc(&syms[sym-1]) {
+					slots[slot] = f.SymbolName(elffile.DynSym, &syms[sym-1])
+				}
+			case typ == relocIRelativeX86 || typ == relocIRelativeAArch64:
+				slots[slot] = resolve(binary.LittleEndian.Uint64(data[16:]))
+			}
+		}
+	}
+	return slots
+}
+
+// isFunc reports whether a symbol of the dynamic table can be called. Undefined
+// ones need not have a type.
+func isFunc(s *elffile.Symbol) bool {
+	return s.Type() == elffile.SymFunc || s.Type() == elffile.SymIFunc || s.Type() == elffile.SymNoType
+}

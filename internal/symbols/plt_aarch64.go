@@ -1,0 +1,24 @@
+package symbols
+
+import "encoding/binary"
+
+// relocIRelativeAArch64 is R_AARCH64_IRELATIVE (ELF for the Arm 64-bit
+// Architecture, §5.7.11).
+const relocIRelativeAArch64 = 1032
+
+// decodeStubAArch64 gives the slot that an entry at addr jumps through: the sum
+// of "adrp x16, page" and the offset of the "ldr x17, [x16, #off]" after it.
+func decodeStubAArch64(code []byte, addr uint64) (slot uint64, ok bool) {
+	for i := 0; i+8 <= len(code); i += 4 {
+		adrp := binary.LittleEndian.Uint32(code[i:])
+		ldr := binary.LittleEndian.Uint32(code[i+4:])
+		if adrp&0x9f00001f != 0x90000010 || ldr&0xffc003ff != 0xf9400211 {
+			continue
+		}
+		imm := int64(adrp>>5&0x7ffff)<<2 | int64(adrp>>29&3)
+		imm = imm << 43 >> 43 // 21 bits, signed
+		page := (addr+uint64(i))&^0xfff + uint64(imm<<12)
+		return page + uint64(ldr>>10&0xfff)*8, true
+	}
+	return 0, false
+}

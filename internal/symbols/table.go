@@ -1,0 +1,229 @@
+package symbols
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"prywalk/internal/elffile"
+	"prywalk/internal/symbols/dwarfinfo"
+)
+
+// Options tell what a [Table] is made of.
+type Options struct {
+	// File is the program or library, or the vDSO's image; nil gives a table
+	// that knows only what Go has.
+	File *elffile.File
+	// Path is the file's path as the process sees it, for the search of
+	// separate debug files; may be empty.
+	Path string
+	// Open opens a separate debug file by its path as the process sees it, so
+	// that containers' files are found below their own root. If the reader is
+	// an [io.Closer], Table.Close closes it. With nil none are looked for.
+	Open func(path string) (r io.ReaderAt, size int64, err error)
+	// Go is Go's table; nil if the file is not a Go program.
+	Go LineSource
+}
+
+// Table answers for one file. It is for one goroutine at a time. What it needs is
+// read when it is first asked for it.
+type Table struct {
+	opt   Options
+	syms  *symIndex
+	debug debugFiles
+	dwarf *dwarfinfo.Data
+	// names keeps what was demangled, by linkage name or function.
+	names map[string]string
+	funcs map[*dwarfinfo.Func]*funcName
+	calls []dwarfinfo.Call
+
+	dwarfTried bool
+	warnings   []error
+}
+
+// funcName is a function's two names.
+type funcName struct{ name, system string }
+
+// New gives the table of a file. Nothing is read yet.
+func New(o Options) *Table {
+	return &Table{opt: o, names: make(map[string]string), funcs: make(map[*dwarfinfo.Func]*funcName)}
+}
+
+// Frames appends the functions that addr belongs to, innermost inlined call
+// first. The address is the file's own (without the load bias) and lies inside of
+// the instruction: the caller has taken one off a return address. Nothing is
+// appended where nothing is known.
+func (t *Table) Frames(addr uint64, out []Frame) []Frame {
+	start := len(out)
+	if t.opt.Go != nil {
+		if out = t.opt.Go.Lines(addr, out); len(out) > start {
+			return out
+		}
+	}
+	t.calls = t.dwarfCalls(addr, t.calls[:0])
+	for i := range t.calls {
+		if f, ok := t.frame(&t.calls[i], addr); ok {
+			out = append(out, f)
+		}
+	}
+	if f := (Frame{}); len(out) == start && t.fromSymbol(&f, addr) {
+		out = append(out, f)
+	}
+	return out
+}
+
+// FuncRange gives the addresses of the function around addr, from the ELF symbols.
+func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
+	s := t.symbols().find(addr)
+	if s == nil {
+		return 0, 0, false
+	}
+	return s.addr, s.addr + uint64(s.size), true
+}
+
+// Warnings gives what was found damaged or does not fit, so that names are
+// missing: nothing is ever wrong with a missing debug file.
+func (t *Table) Warnings() []error { return t.warnings }
+
+// Close closes the separate debug files that were opened. The table must not be
+// used after it.
+func (t *Table) Close() error { return t.debug.close() }
+
+// dwarfCalls asks the debug information; if reading it panics, which would be a
+// mistake of this program, the table goes on without it.
+func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo.Call) {
+	defer func() {
+		if r := recover(); r != nil {
+			t.warn(fmt.Errorf("debug information of %s is not used: reading it failed: %v", t.opt.Path, r))
+			t.dwarf, calls = nil, out
+		}
+	}()
+	if !t.dwarfTried {
+		t.dwarfTried = true
+		t.loadDwarf()
+	}
+	if t.dwarf == nil {
+		return out
+	}
+	return t.dwarf.Calls(addr, out)
+}
+
+// frame names one call; false if it has no name.
+func (t *Table) frame(c *dwarfinfo.Call, addr uint64) (Frame, bool) {
+	f := Frame{File: c.File, Line: c.Line, Inlined: c.Inlined}
+	if c.Func == nil || c.Func.Name == "" && c.Func.Linkage == "" {
+		if c.Inlined {
+			return f, false
+		}
+		return f, t.fromSymbol(&f, addr)
+	}
+	n := t.funcs[c.Func]
+	if n == nil {
+		n = t.nameFunc(c, addr)
+		t.funcs[c.Func] = n
+	}
+	f.Name, f.System, f.StartLine = n.name, n.system, c.Func.Line
+	return f, true
+}
+
+// fromSymbol takes the names of the ELF symbol around addr.
+func (t *Table) fromSymbol(f *Frame, addr uint64) bool {
+	s := t.symbols().find(addr)
+	if s == nil {
+		return false
+	}
+	f.System = cutVersion(t.syms.name(s.name))
+	f.Name = t.demangled(f.System)
+	return true
+}
+
+// nameFunc chooses a function's names: a linkage name that can be demangled says
+// most; else what the source calls it, if the symbol table has nothing better.
+func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
+	fn := c.Func
+	n := &funcName{fn.Name, fn.Name}
+	if fn.Linkage != "" {
+		name, demangled := display(fn.Linkage)
+		n.system = fn.Linkage
+		if demangled || fn.Name == "" {
+			n.name = name
+		}
+		if demangled {
+			return n
+		}
+	}
+	if !c.Inlined {
+		t.preferSymbol(n, addr)
+	}
+	return n
+}
+
+// preferSymbol takes the names of the ELF symbol around addr where they are
+// better than those of debug information: copies that GCC makes of a C++ function
+// have no linkage name, but their symbol is mangled; and libraries define
+// functions under names that nobody calls them by (__libc_malloc).
+func (t *Table) preferSymbol(n *funcName, addr uint64) {
+	s := t.symbols().find(addr)
+	if s == nil {
+		return
+	}
+	system := strings.TrimSuffix(cutVersion(t.syms.name(s.name)), ".cold")
+	base, _ := cutClones(system)
+	name, demangled := display(system)
+	switch {
+	case base == n.name || strings.HasSuffix(n.name, "::"+base):
+		n.system = system
+	case demangled || !mangled(base) && underscores(base) < underscores(n.name):
+		n.name, n.system = name, system
+	}
+}
+
+// underscores counts those that a name begins with.
+func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
+
+// demangled gives the name for people of an ELF symbol.
+func (t *Table) demangled(system string) string {
+	if n, ok := t.names[system]; ok {
+		return n
+	}
+	n, _ := display(system)
+	t.names[system] = n
+	return n
+}
+
+// symbols gives the index of the ELF symbols, built once.
+func (t *Table) symbols() *symIndex {
+	if t.syms != nil {
+		return t.syms
+	}
+	t.syms = new(symIndex)
+	f := t.opt.File
+	if f == nil {
+		return t.syms
+	}
+	t.syms.code = codeOf(f)
+	b := builder{x: t.syms}
+	if !b.addTable(f, elffile.SymTab) {
+		d := t.debugFile()
+		if d == nil || !b.addTable(d, elffile.SymTab) {
+			b.addTable(f, elffile.DynSym)
+			if mini, err := f.MiniDebug(); err == nil {
+				b.addTable(mini, elffile.SymTab)
+			} else if !errors.Is(err, elffile.ErrNoSection) {
+				t.warn(fmt.Errorf("%s: %w", t.opt.Path, err))
+			}
+		}
+	}
+	b.finish()
+	t.syms.addOwn(stubsOf(f, t.syms.plain))
+	return t.syms
+}
+
+func (t *Table) warn(err error) {
+	if len(t.warnings) < maxWarnings {
+		t.warnings = append(t.warnings, err)
+	}
+}
+
+const maxWarnings = 8

@@ -1,0 +1,131 @@
+package target
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Check finds out whether a number names a process whose threads have user-space
+// stacks; whether prywalk may look at it is not checked. root is where the proc file
+// system is mounted ("/proc"). The error is an [*Error].
+func Check(root string, pid int) (*Status, error) { return proc(root).check(pid) }
+
+// check finds out whether a number names a process whose threads have user-space
+// stacks; the error is an [*Error].
+func (p proc) check(pid int) (*Status, error) {
+	if pid <= 0 {
+		return nil, &Error{PID: pid, Kind: KindNotFound, Cause: "not a process number", Next: "give a number above 0"}
+	}
+	s, err := p.status(pid)
+	if err != nil {
+		return nil, p.hidden(pid, err)
+	}
+	switch {
+	case s.Tgid != pid:
+		return nil, &Error{PID: pid, Kind: KindThread,
+			Cause: fmt.Sprintf("%d is a thread of process %d (%s)", pid, s.Tgid, p.comm(s.Tgid)),
+			Next:  fmt.Sprintf("use -p %d", s.Tgid)}
+	case s.Kernel:
+		return nil, kernelThread(pid)
+	case (s.State == 'Z' || s.State == 'X') && p.liveThread(pid) == 0:
+		return nil, &Error{PID: pid, Kind: KindZombie, Cause: "it has ended and waits for its parent " +
+			strconv.Itoa(s.PPID) + " to take note (zombie)", Next: "there is nothing left to look at"}
+	}
+	return s, nil
+}
+
+// hidden tells a process that /proc does not show (mount option hidepid) from one
+// that does not exist.
+func (p proc) hidden(pid int, err error) error {
+	if p != procFS || !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if kill := unix.Kill(pid, 0); kill == nil || kill == unix.EPERM {
+		if _, again := p.status(pid); errors.Is(again, ErrNotFound) {
+			return &Error{PID: pid, Kind: KindDenied, Cause: "/proc hides it (mount option hidepid)",
+				Next: "run prywalk as the process's user or as root", Err: err}
+		}
+	}
+	return err
+}
+
+// comm gives a process's name as ps shows it.
+func (p proc) comm(pid int) string {
+	text, err := os.ReadFile(p.path(pid, "comm"))
+	if err != nil {
+		return "?"
+	}
+	return string(trimNewline(text))
+}
+
+func trimNewline(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == '\n' {
+		return b[:n-1]
+	}
+	return b
+}
+
+// liveThread finds a thread that has not ended in a process whose first thread has
+// (it called pthread_exit); 0 if there is none.
+func (p proc) liveThread(pid int) int {
+	entries, err := os.ReadDir(p.path(pid, "task"))
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		tid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if s, err := p.status(tid); err == nil && s.State != 'Z' && s.State != 'X' {
+			return tid
+		}
+	}
+	return 0
+}
+
+// ELF identification, System V ABI, figure 4-4 and 4-5.
+const (
+	elfMagic   = "\x7fELF"
+	elfClass64 = 2
+	machX86_64 = 62
+	machARM64  = 183
+)
+
+// machine reads the machine (e_machine) of a process's program; the error is an
+// [*Error] of [Kind32Bit] if it is not one that can be looked at.
+func (p proc) machine(pid, tid int) (uint16, error) {
+	f, err := os.Open(p.path(tid, "exe"))
+	if err != nil {
+		return 0, p.explain(pid, err)
+	}
+	defer f.Close()
+	var h [20]byte
+	if _, err := io.ReadFull(f, h[:]); err != nil || string(h[:4]) != elfMagic {
+		return 0, fmt.Errorf("process %d: its program is not an ELF file; is another loader at work?", pid)
+	}
+	m := binary.LittleEndian.Uint16(h[18:])
+	return m, supported(pid, h[4], m)
+}
+
+// supported refuses 32-bit and x32 programs and other architectures.
+func supported(pid int, class byte, machine uint16) error {
+	if class == elfClass64 && (machine == machX86_64 || machine == machARM64) {
+		return nil
+	}
+	what := fmt.Sprintf("it is a program for another processor (ELF machine %d)", machine)
+	switch {
+	case class != elfClass64 && machine == machX86_64:
+		what = "it is an x32 program"
+	case class != elfClass64:
+		what = "it is a 32-bit program"
+	}
+	return &Error{PID: pid, Kind: Kind32Bit, Cause: what,
+		Next: "only 64-bit x86-64 and arm64 programs can be looked at"}
+}

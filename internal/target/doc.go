@@ -1,0 +1,31 @@
+// Package target is what there is to look at: a process, its threads, and the code
+// that it runs, as modules of package frames.
+//
+// # Processes
+//
+// [Open] finds out from /proc whether a number names a process with user-space
+// stacks, and whether the kernel lets prywalk read its memory. What stands in the
+// way is an [*Error] with the cause and the next step; [Explain] finds the same for
+// a refusal that another part meets, by going through the checks that the kernel
+// makes (ptrace(2), "Ptrace access mode checking"; security/commoncap.c; Yama).
+//
+// # Modules
+//
+// [Process.Refresh] reads /proc/PID/maps. Each executable mapping is a module; one
+// that has not changed keeps its module. Code comes from one of three places:
+//
+//   - A file. Its own inode is opened through /proc/PID/map_files where the kernel
+//     allows; else the path is opened below /proc/PID/root and is compared with the
+//     mapping. A file that was replaced, or cannot be read, is read from the
+//     process's memory instead, where its headers and call frame information are
+//     loaded.
+//   - The kernel. The vDSO is an ELF image in memory.
+//   - The process. Code without an ELF file was made by a JIT compiler; it is read as
+//     it is now, and what was concluded from it is dropped when it changes.
+//     Anonymous memory that holds a copy of a file's text at the addresses of that
+//     file (Node moves its text to huge pages) counts as the file.
+//
+// Opening a process reads no more of a file than its headers. The sources of rules
+// are made when the first rule is asked for, and an [Image] is shared by all
+// processes that run it.
+package target

@@ -1,0 +1,83 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// Explain says why the kernel refused to let prywalk look at a process: err is what
+// ptrace, process_vm_readv or a file below /proc/PID gave (EPERM, EACCES, ESRCH,
+// ENOENT). The result is an [*Error] that names the cause and the next step, or
+// err itself if it is about something else.
+func Explain(pid int, err error) error { return procFS.explain(pid, err) }
+
+func (p proc) explain(pid int, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, unix.ENOSYS):
+		return &Error{PID: pid, Kind: KindDenied, Cause: "the system call is not available here (" + err.Error() + ")",
+			Next: "the kernel lacks it or a seccomp filter hides it: run prywalk outside of the sandbox", Err: err}
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, procmem.ErrGone):
+		return gone(pid, err)
+	case !denied(err):
+		return err
+	}
+	g, gerr := newGatekeeper(p, pid)
+	if gerr != nil {
+		return gerr
+	}
+	if g.target.Kernel {
+		return kernelThread(pid)
+	}
+	return g.denied(err)
+}
+
+// denied gives the first gate that is shut as an error.
+func (g *gatekeeper) denied(err error) *Error {
+	for _, gate := range g.all() {
+		if !gate.OK {
+			kind := KindDenied
+			if gate.Name == "tracer" {
+				kind = KindTraced
+			}
+			return &Error{PID: g.pid, Kind: kind, Cause: gate.Detail, Next: gate.Remedy, Err: err}
+		}
+	}
+	e := &Error{PID: g.pid, Kind: KindDenied, Err: err}
+	if g.self.Seccomp != 0 {
+		e.Cause = "a seccomp filter on prywalk itself refuses it"
+		e.Next = "run prywalk outside of the sandbox, or allow ptrace and process_vm_readv in its profile " +
+			"(--security-opt seccomp=unconfined)"
+		return e
+	}
+	e.Cause = "a security module of the kernel refuses it" + g.label()
+	e.Next = "look for the denial in the kernel's log (journalctl -k)"
+	return e
+}
+
+// label names the security module's label of the target (AppArmor, SELinux).
+func (g *gatekeeper) label() string {
+	text, err := os.ReadFile(g.proc.path(g.pid, "attr/current"))
+	label := strings.Trim(string(text), "\x00\n ")
+	if err != nil || label == "" || label == "unconfined" {
+		return ""
+	}
+	return fmt.Sprintf(" (label %.100q)", label)
+}
+
+// kernelThread is the error for one.
+func kernelThread(pid int) *Error {
+	return &Error{PID: pid, Kind: KindKernelThread, Cause: "it is a kernel thread, which has no stack in user space",
+		Next: "look at the kernel with perf or ftrace"}
+}

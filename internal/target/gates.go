@@ -1,0 +1,258 @@
+package target
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Gate is one of the checks that the kernel makes before it lets a process look
+// into another (ptrace(2), "Ptrace access mode checking").
+type Gate struct {
+	Name string // a word or two, such as "user" or "yama"
+	// OK: this check does not stand in the way, as far as can be seen.
+	OK     bool
+	Detail string // what was found
+	Remedy string // the smallest step that helps, if not OK
+}
+
+// gatekeeper holds what the gates look at: the two processes and the place that
+// they are read from.
+type gatekeeper struct {
+	proc   proc
+	pid    int
+	self   *Status
+	target *Status
+}
+
+// Gates checks, in the kernel's order, what may deny prywalk to look at a process.
+// root is where the proc file system is mounted ("/proc"). The error is an
+// [*Error] if there is no such process.
+func Gates(root string, pid int) ([]Gate, error) {
+	g, err := newGatekeeper(proc(root), pid)
+	if err != nil {
+		return nil, err
+	}
+	return g.all(), nil
+}
+
+func newGatekeeper(p proc, pid int) (*gatekeeper, error) {
+	t, err := p.status(pid)
+	if err != nil {
+		return nil, err
+	}
+	self, err := ReadSelf(string(p))
+	if err != nil {
+		return nil, err
+	}
+	return &gatekeeper{proc: p, pid: pid, self: self, target: t}, nil
+}
+
+func (g *gatekeeper) all() []Gate {
+	return []Gate{
+		g.tracer(), g.user(), g.capabilities(), g.dumpable(), g.namespace(), g.yama(), g.seccomp(),
+	}
+}
+
+// privileged: the capability that overrides most checks is there.
+func (g *gatekeeper) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
+
+// capability names the way to get CAP_SYS_PTRACE from where prywalk is.
+func (g *gatekeeper) capability() string {
+	if g.self.UID[1] == 0 {
+		return "give this container the capability: --cap-add=SYS_PTRACE (Docker, Podman), " +
+			"or SYS_PTRACE in the securityContext's capabilities (Kubernetes)"
+	}
+	return "run prywalk as root, or: sudo setcap cap_sys_ptrace+ep prywalk"
+}
+
+// tracer: a process has one tracer at most.
+func (g *gatekeeper) tracer() Gate {
+	t := g.target.Tracer
+	if t == 0 || t == g.self.PID {
+		return Gate{Name: "tracer", OK: true, Detail: "not traced"}
+	}
+	name := ""
+	if s, err := g.proc.status(t); err == nil {
+		name = " (" + s.Name + ")"
+	}
+	return Gate{
+		Name:   "tracer",
+		Detail: fmt.Sprintf("already traced by process %d%s", t, name),
+		Remedy: "detach that debugger or tracer first",
+	}
+}
+
+// user: the real ids of the tracer must equal all of the target's.
+func (g *gatekeeper) user() Gate {
+	s, t := g.self, g.target
+	owner := userName(t.UID[1])
+	switch {
+	case g.sameUser():
+		return Gate{Name: "user", OK: true, Detail: "same user (" + owner + ")"}
+	case g.privileged():
+		return Gate{Name: "user", OK: true, Detail: "runs as " + owner + "; CAP_SYS_PTRACE allows it"}
+	}
+	remedy := g.capability()
+	if s.UID[1] != 0 {
+		remedy = "run prywalk as that user or as root"
+	}
+	return Gate{
+		Name:   "user",
+		Detail: fmt.Sprintf("it runs as %s and prywalk as %s", owner, userName(s.UID[0])),
+		Remedy: remedy,
+	}
+}
+
+func (g *gatekeeper) sameUser() bool {
+	same := true
+	for i := range 3 {
+		same = same && g.target.UID[i] == g.self.UID[0] && g.target.GID[i] == g.self.GID[0]
+	}
+	return same
+}
+
+// userName gives a user's name and number.
+func userName(uid int) string {
+	n := strconv.Itoa(uid)
+	if u, err := user.LookupId(n); err == nil {
+		return "user " + u.Username
+	}
+	return "user " + n
+}
+
+// capabilities: a target with more capabilities than the tracer is out of reach
+// (security/commoncap.c, cap_ptrace_access_check). For another user's process the
+// user is what has to change.
+func (g *gatekeeper) capabilities() Gate {
+	if more := g.target.CapPrm &^ g.self.CapPrm; more != 0 && g.sameUser() && !g.privileged() {
+		return Gate{
+			Name:   "capabilities",
+			Detail: fmt.Sprintf("it holds capabilities that prywalk lacks (0x%x)", more),
+			Remedy: g.capability(),
+		}
+	}
+	return Gate{Name: "capabilities", OK: true, Detail: "not in the way"}
+}
+
+// dumpable: the kernel gives the files of a process that must not be dumped to
+// root (fs/proc/base.c, task_dump_owner).
+func (g *gatekeeper) dumpable() Gate {
+	var st unix.Stat_t
+	err := unix.Stat(g.proc.path(g.pid, "stat"), &st)
+	if err != nil || g.privileged() || g.target.UID[1] == 0 || int(st.Uid) == g.target.UID[1] {
+		return Gate{Name: "dumpable", OK: true, Detail: "not in the way"}
+	}
+	return Gate{
+		Name: "dumpable",
+		Detail: "the process is not dumpable: it changed its user, its binary has file capabilities or is unreadable, " +
+			"or it asked for that (prctl PR_SET_DUMPABLE)",
+		Remedy: g.capability(),
+	}
+}
+
+// namespace: capabilities count only in one's own user namespace and those below.
+func (g *gatekeeper) namespace() Gate {
+	own, err1 := os.Readlink(filepath.Join(string(g.proc), "self", "ns", "user"))
+	its, err2 := os.Readlink(g.proc.path(g.pid, "ns/user"))
+	switch {
+	case err1 != nil || err2 != nil:
+		return Gate{Name: "user namespace", OK: true, Detail: "cannot be seen"}
+	case own == its:
+		return Gate{Name: "user namespace", OK: true, Detail: "the same"}
+	case g.initialNamespace():
+		return Gate{Name: "user namespace", OK: true, Detail: "another, below prywalk's"}
+	}
+	return Gate{
+		Name:   "user namespace",
+		Detail: "it runs in a user namespace (container) that is not prywalk's",
+		Remedy: "run prywalk in that container, or outside of all containers",
+	}
+}
+
+// initialNamespace: all user numbers are mapped to themselves.
+func (g *gatekeeper) initialNamespace() bool {
+	text, err := os.ReadFile(filepath.Join(string(g.proc), "self", "uid_map"))
+	f := strings.Fields(string(text))
+	return err != nil || len(f) == 3 && f[0] == "0" && f[1] == "0" && f[2] == "4294967295"
+}
+
+// YamaScope reads kernel.yama.ptrace_scope; false if the kernel does not have it
+// or it cannot be read, which is as if it were 0. root is where the proc file
+// system is mounted.
+func YamaScope(root string) (int, bool) {
+	text, err := os.ReadFile(filepath.Join(root, "sys/kernel/yama/ptrace_scope"))
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return n, err == nil
+}
+
+// yama: Documentation/admin-guide/LSM/Yama.rst.
+func (g *gatekeeper) yama() Gate {
+	scope, ok := YamaScope(string(g.proc))
+	gate := Gate{Name: "yama", OK: true, Detail: fmt.Sprintf("ptrace_scope is %d", scope)}
+	switch {
+	case !ok:
+		gate.Detail = "not enforced by this kernel"
+	case scope <= 0:
+	case scope >= 3:
+		gate.OK = false
+		gate.Detail = "Yama forbids all tracing (kernel.yama.ptrace_scope is 3)"
+		gate.Remedy = "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and reboot; it cannot be lowered before"
+	case g.privileged():
+		gate.Detail += "; CAP_SYS_PTRACE allows it"
+	case scope == 1 && g.descendant():
+		gate.Detail += "; prywalk started it"
+	case scope == 1:
+		gate.OK = false
+		gate.Detail = "Yama allows tracing one's own descendants only (kernel.yama.ptrace_scope is 1)"
+		gate.Remedy = "let prywalk start it (prywalk record -- COMMAND), or " + g.scopeZero()
+	default:
+		gate.OK = false
+		gate.Detail = "Yama allows tracing with CAP_SYS_PTRACE only (kernel.yama.ptrace_scope is 2)"
+		gate.Remedy = g.capability()
+	}
+	return gate
+}
+
+// scopeZero is the command that switches Yama off.
+func (g *gatekeeper) scopeZero() string {
+	if g.self.UID[1] == 0 {
+		return "outside of the container: sysctl kernel.yama.ptrace_scope=0"
+	}
+	return "sudo sysctl kernel.yama.ptrace_scope=0"
+}
+
+// descendant: one of the target's ancestors is prywalk.
+func (g *gatekeeper) descendant() bool {
+	s := g.target
+	for range 64 {
+		if s.PPID == g.self.Tgid {
+			return true
+		}
+		if s.PPID <= 1 {
+			return false
+		}
+		next, err := g.proc.status(s.PPID)
+		if err != nil {
+			return false
+		}
+		s = next
+	}
+	return false
+}
+
+// seccomp: a filter on prywalk itself may refuse the calls.
+func (g *gatekeeper) seccomp() Gate {
+	if g.self.Seccomp == 0 {
+		return Gate{Name: "seccomp", OK: true, Detail: "no filter on prywalk"}
+	}
+	return Gate{Name: "seccomp", OK: true, Detail: "prywalk runs under a filter, which may refuse ptrace or process_vm_readv"}
+}

@@ -1,0 +1,75 @@
+package target
+
+import (
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/elffile"
+	"prywalk/internal/gotables"
+)
+
+// parts are what an image's code is understood with.
+type parts struct {
+	goTable *gotables.Table
+	sources []frames.RuleSource // in falling trust
+	calls   frames.CallSites
+	bounds  []heuristics.Functions // what knows the functions' bounds, best first
+}
+
+// prepare makes them; nothing but headers is parsed, and of a Go program its table
+// is read.
+func (p *parts) prepare(f *elffile.File) {
+	stubs := newStubs(f)
+	p.bounds = append(p.bounds, stubs)
+	if p.goTable = goTable(f); p.goTable != nil {
+		p.sources = append(p.sources, p.goTable)
+		p.bounds = append(p.bounds, p.goTable)
+	}
+	p.addCFI(f)
+	p.bounds = append(p.bounds, &funcIndex{elf: f})
+	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: fileCode{f}, Funcs: p, Entry: f.Entry})
+	p.sources = append(p.sources, h)
+	p.calls = h
+}
+
+// FuncRange gives the bounds of the function that pc is in.
+func (p *parts) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for _, b := range p.bounds {
+		if start, end, ok = b.FuncRange(pc); ok {
+			return start, end, ok
+		}
+	}
+	return 0, 0, false
+}
+
+// fileCode reads a file's instructions. Its segments without the right to execute
+// are no code.
+type fileCode struct{ f *elffile.File }
+
+// ReadCode implements heuristics.Code.
+func (c fileCode) ReadCode(addr uint64, buf []byte) int {
+	for i := range c.f.Segments {
+		s := &c.f.Segments[i]
+		if s.Type == elffile.SegLoad && s.Flags&elffile.SegExec != 0 && addr-s.VAddr < s.FileSize {
+			return c.f.ReadAddr(addr, buf[:min(uint64(len(buf)), s.FileSize-(addr-s.VAddr))])
+		}
+	}
+	return 0
+}
+
+// makeJIT gives a module of code that was made at run time its source: the same for
+// all such modules, since their addresses are those of the process.
+func (p *Process) makeJIT(mod *frames.Module) {
+	mod.Sources = []frames.RuleSource{p.jitCode}
+	mod.Calls = p.jitCode
+}
+
+// jitBounds asks whoever the caller named for function bounds.
+type jitBounds struct{ p *Process }
+
+// FuncRange implements heuristics.Functions.
+func (b jitBounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if b.p.JITFuncs == nil {
+		return 0, 0, false
+	}
+	return b.p.JITFuncs(pc)
+}

@@ -1,0 +1,173 @@
+package target
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sort"
+
+	"prywalk/frames"
+)
+
+// span is a range of addresses.
+type span struct {
+	start, end uint64
+	grows      bool // the first thread's stack: it grows down to meet sp
+}
+
+// mainStack is how far below its mapping the first thread's stack pointer is still
+// taken to be in it: the usual limit of a stack that grows.
+const mainStack = 8 << 20
+
+// Refresh reads the list of mappings anew and reports whether code came or went. A
+// module whose mapping is unchanged is kept. The rules that the Space has cached are
+// dropped when modules change, and when code that the process itself writes is no
+// longer what a rule was made from. The error is an [*Error] of [KindNotFound] when
+// the process has ended.
+func (p *Process) Refresh() (changed bool, err error) {
+	if !p.Alive() {
+		return false, gone(p.PID, os.ErrNotExist)
+	}
+	if err := p.readMaps(); err != nil {
+		return false, err
+	}
+	next, err := p.scan()
+	if err != nil {
+		return false, err
+	}
+	if p.jit.refresh() {
+		p.space.Forget()
+	}
+	if slices.EqualFunc(next, p.code, func(a, b mapped) bool { return a.at == b.at }) {
+		return false, nil
+	}
+	if !slices.ContainsFunc(next, func(m mapped) bool { return m.mod != nil }) {
+		if err := p.exec(); err != nil {
+			return false, err
+		}
+	}
+	p.adopt(next)
+	return true, nil
+}
+
+// exec: nothing is as it was, so the process runs another program, which may be one
+// that cannot be looked at.
+func (p *Process) exec() error {
+	machine, err := procFS.machine(p.PID, p.tid)
+	if err == nil && archOf(machine) != p.Arch {
+		err = fmt.Errorf("process %d now runs a program for another processor", p.PID)
+	}
+	return err
+}
+
+// readMaps fills p.text.
+func (p *Process) readMaps() error {
+	f, err := os.Open(procFS.path(p.tid, "maps"))
+	if err != nil {
+		return procFS.explain(p.PID, err)
+	}
+	defer f.Close()
+	p.text = p.text[:0]
+	for {
+		p.text = slices.Grow(p.text, 1<<14)
+		n, err := f.Read(p.text[len(p.text):cap(p.text)])
+		p.text = p.text[:len(p.text)+n]
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return procFS.explain(p.PID, err)
+		}
+	}
+	if len(p.text) == 0 {
+		return p.noMaps()
+	}
+	return nil
+}
+
+// noMaps: an empty list means that this thread has ended; others can live on.
+func (p *Process) noMaps() error {
+	tid := procFS.liveThread(p.PID)
+	if tid == 0 || tid == p.tid {
+		return gone(p.PID, os.ErrNotExist)
+	}
+	p.tid = tid
+	p.jit.tid = tid
+	return p.readMaps()
+}
+
+// scan parses p.text: the writable mappings go to p.stacks, the executable ones are
+// given back, those that were there before as they were.
+func (p *Process) scan() ([]mapped, error) {
+	p.stacks = p.stacks[:0]
+	var next []mapped
+	old := p.code
+	err := eachMapping(p.text, func(m *rawMapping) {
+		if m.Perm&PermWrite != 0 {
+			p.stacks = append(p.stacks, span{m.Start, m.End, string(m.path) == "[stack]"})
+		}
+		if m.Perm&PermExec == 0 {
+			return
+		}
+		for len(old) > 0 && old[0].at.Start < m.Start {
+			old = old[1:]
+		}
+		if len(old) > 0 && old[0].at.same(m) {
+			next = append(next, old[0])
+			return
+		}
+		at := m.Mapping
+		at.Path, at.Deleted = m.name()
+		next = append(next, mapped{at: &at})
+	})
+	return next, err
+}
+
+// same reports whether a line of the list is the mapping that it was before.
+func (m *Mapping) same(r *rawMapping) bool {
+	if m.Start != r.Start || m.End != r.End || m.Offset != r.Offset || m.Dev != r.Dev || m.Inode != r.Inode {
+		return false
+	}
+	if m.Inode != 0 && !m.Deleted && string(r.path) == m.Path {
+		return true // the usual case, without an allocation
+	}
+	path, _ := r.name()
+	return path == m.Path
+}
+
+// adopt makes modules of the new mappings and gives all to the Space.
+func (p *Process) adopt(next []mapped) {
+	p.code = next
+	var bare []*mapped // new ones without a file
+	for i := range next {
+		c := &next[i]
+		if c.mod != nil {
+			continue
+		}
+		if c.mod = p.module(c.at); c.at.JIT && c.at.Inode == 0 {
+			bare = append(bare, c)
+		}
+	}
+	p.Comm = procFS.comm(p.PID)
+	p.remapped(bare)
+	mods := make([]*frames.Module, len(next))
+	for i := range next {
+		mods[i] = next[i].mod
+	}
+	p.space.SetModules(mods)
+}
+
+// StackEnd gives the end of the mapping that the stack pointer sp is in, 0 if there
+// is none as of the last Refresh.
+func (p *Process) StackEnd(sp uint64) uint64 {
+	i := sort.Search(len(p.stacks), func(i int) bool { return p.stacks[i].end > sp })
+	if i == len(p.stacks) {
+		return 0
+	}
+	s := p.stacks[i]
+	if s.start <= sp || s.grows && s.start-sp < mainStack {
+		return s.end
+	}
+	return 0
+}

@@ -1,0 +1,190 @@
+package target
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// Status holds the fields of /proc/PID/status that decide whether a process can
+// be looked at (proc_pid_status(5)), and what only /proc/PID/stat tells.
+type Status struct {
+	Name   string
+	State  byte // R, S, D, T, t, Z, X, I
+	Tgid   int  // the process that the thread belongs to
+	PID    int
+	PPID   int
+	Tracer int // 0 if none
+	// UID and GID: real, effective, saved, file system.
+	UID, GID [4]int
+	Threads  int
+	// CapEff and CapPrm are bit sets by capability number (capabilities(7)).
+	CapEff, CapPrm uint64
+	NoNewPrivs     bool
+	// Seccomp is 0 (off), 1 (strict) or 2 (filter).
+	Seccomp int
+	// NSPids lists the thread's numbers from the outer to its own pid namespace.
+	NSPids []int
+	// Kernel: a thread of the kernel, without user space.
+	Kernel bool
+	// Start is when the process was started, in clock ticks after boot.
+	Start uint64
+}
+
+// Has reports whether capability c (a bit number such as unix.CAP_SYS_PTRACE) is
+// effective.
+func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
+
+// proc is a place where a proc file system is mounted.
+type proc string
+
+// procFS is the running kernel's.
+const procFS proc = "/proc"
+
+// path joins a pid and a name below it.
+func (p proc) path(pid int, name string) string {
+	return filepath.Join(string(p), strconv.Itoa(pid), name)
+}
+
+// ReadStatus reads the state of a process or thread from a proc file system that
+// is mounted at root ("/proc"). The error is an [*Error] of [KindNotFound] if
+// there is none; an [Error] of [KindDenied] if /proc hides it.
+func ReadStatus(root string, pid int) (*Status, error) {
+	return proc(root).status(pid)
+}
+
+// ReadSelf reads prywalk's own state from a proc file system that is mounted at root.
+func ReadSelf(root string) (*Status, error) {
+	text, err := os.ReadFile(filepath.Join(root, "self/status"))
+	if err != nil {
+		return nil, fmt.Errorf("reading prywalk's own status: %w; is /proc mounted?", err)
+	}
+	return parseStatus(text), nil
+}
+
+func (p proc) status(pid int) (*Status, error) {
+	text, err := os.ReadFile(p.path(pid, "status"))
+	if err != nil {
+		return nil, gone(pid, err)
+	}
+	s := parseStatus(text)
+	if stat, err := os.ReadFile(p.path(pid, "stat")); err == nil {
+		var st procmem.Stat
+		if procmem.ParseStat(stat, &st) == nil {
+			s.Kernel = s.Kernel || st.KernelThread()
+			s.Start = st.StartTime
+		}
+	}
+	if s.Tgid == 0 {
+		return nil, &Error{PID: pid, Kind: KindNotFound, Cause: "its status cannot be read",
+			Next: "check that /proc is mounted", Err: fmt.Errorf("malformed %s", p.path(pid, "status"))}
+	}
+	return s, nil
+}
+
+// gone turns an error of a file below /proc/PID into a typed one.
+func gone(pid int, err error) error {
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, procmem.ErrGone):
+		return &Error{PID: pid, Kind: KindNotFound, Cause: "no such process",
+			Next: "check the number with ps or pgrep", Err: err}
+	case errors.Is(err, os.ErrPermission):
+		return &Error{PID: pid, Kind: KindDenied, Cause: "the kernel does not let this user read it",
+			Next: "run prywalk doctor -p " + strconv.Itoa(pid), Err: err}
+	}
+	return fmt.Errorf("reading /proc of process %d: %w", pid, err)
+}
+
+// parseStatus reads the lines "Key:<tab>value". Keys that are missing (older
+// kernels) leave zero.
+func parseStatus(text []byte) *Status {
+	s := &Status{}
+	for line := range bytes.Lines(text) {
+		key, value, ok := strings.Cut(string(line), ":")
+		if ok {
+			s.set(key, strings.TrimSpace(value))
+		}
+	}
+	return s
+}
+
+// set stores one field.
+func (s *Status) set(key, value string) {
+	switch key {
+	case "Name":
+		s.Name = unescape(value)
+	case "State":
+		if value != "" {
+			s.State = value[0]
+		}
+	case "Uid":
+		ids(&s.UID, value)
+	case "Gid":
+		ids(&s.GID, value)
+	case "CapEff":
+		s.CapEff, _ = strconv.ParseUint(value, 16, 64)
+	case "CapPrm":
+		s.CapPrm, _ = strconv.ParseUint(value, 16, 64)
+	case "NoNewPrivs":
+		s.NoNewPrivs = value == "1"
+	case "Kthread":
+		s.Kernel = value == "1"
+	case "NSpid":
+		for f := range strings.FieldsSeq(value) {
+			n, _ := strconv.Atoi(f)
+			s.NSPids = append(s.NSPids, n)
+		}
+	default:
+		s.setNumber(key, value)
+	}
+}
+
+// setNumber stores a field that is one decimal number.
+func (s *Status) setNumber(key, value string) {
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return
+	}
+	switch key {
+	case "Tgid":
+		s.Tgid = n
+	case "Pid":
+		s.PID = n
+	case "PPid":
+		s.PPID = n
+	case "TracerPid":
+		s.Tracer = n
+	case "Threads":
+		s.Threads = n
+	case "Seccomp":
+		s.Seccomp = n
+	}
+}
+
+// ids reads four numbers.
+func ids(out *[4]int, value string) {
+	i := 0
+	for f := range strings.FieldsSeq(value) {
+		if i < len(out) {
+			out[i], _ = strconv.Atoi(f)
+		}
+		i++
+	}
+}
+
+// unescape undoes what the kernel does to names in status: line feed and
+// backslash (fs/proc/array.c, proc_task_name).
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	return strings.NewReplacer(`\n`, "\n", `\\`, `\`).Replace(s)
+}

@@ -1,0 +1,56 @@
+package target
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const sampleStatus = `Name:	a\nb\\c
+State:	S (sleeping)
+Tgid:	1234
+Pid:	1235
+PPid:	1
+TracerPid:	77
+Uid:	1	2	3	4
+Gid:	5	6	7	8
+NSpid:	1234	5
+Kthread:	0
+Threads:	13
+CapPrm:	000001ffffffffff
+CapEff:	0000000000080000
+NoNewPrivs:	1
+Seccomp:	2
+Seccomp_filters:	1
+`
+
+func TestStatusIsReadByField(t *testing.T) {
+	s := parseStatus([]byte(sampleStatus))
+	if s.Name != "a\nb\\c" || s.State != 'S' || s.Tgid != 1234 || s.PID != 1235 || s.PPID != 1 || s.Tracer != 77 ||
+		s.UID != [4]int{1, 2, 3, 4} || s.GID != [4]int{5, 6, 7, 8} || s.Threads != 13 || s.Seccomp != 2 ||
+		!s.NoNewPrivs || s.Kernel || len(s.NSPids) != 2 || s.NSPids[1] != 5 || s.CapPrm != 1<<41-1 {
+		t.Errorf("%+v", s)
+	}
+	if !s.Has(unix.CAP_SYS_PTRACE) || s.Has(unix.CAP_SYS_ADMIN) {
+		t.Errorf("capabilities %x", s.CapEff)
+	}
+}
+
+func TestStatusOfThisProcess(t *testing.T) {
+	s, err := ReadStatus("/proc", os.Getpid())
+	if err != nil || s.Tgid != os.Getpid() || s.PPID != os.Getppid() || s.Start == 0 || s.UID[0] != os.Getuid() {
+		t.Errorf("%+v, %v", s, err)
+	}
+	self, err := ReadSelf("/proc")
+	if err != nil || self.Tgid != s.Tgid {
+		t.Errorf("%+v, %v", self, err)
+	}
+}
+
+func FuzzParseStatus(f *testing.F) {
+	f.Add([]byte(sampleStatus))
+	f.Add([]byte("Tgid:\t" + strconv.Itoa(1<<40) + "\nUid: 1 2 3 4 5 6 7\nState:\n:\nName"))
+	f.Fuzz(func(_ *testing.T, text []byte) { parseStatus(text) })
+}

@@ -1,0 +1,37 @@
+package target
+
+import (
+	"os"
+	"strconv"
+
+	"prywalk/internal/procmem"
+)
+
+// Threads appends the numbers of the process's threads to buf[:0] and gives the
+// result, in the kernel's order. A thread can have ended by the time that the
+// caller looks at it. The error is an [*Error] of [KindNotFound] when the process
+// has ended.
+func (p *Process) Threads(buf []int) ([]int, error) {
+	if p.tasks == nil {
+		d, err := procmem.OpenTasks(p.PID, nil)
+		if err != nil {
+			return buf[:0], procFS.explain(p.PID, err)
+		}
+		p.tasks = d // stays about this process, even if the number is used anew
+	}
+	out, err := p.tasks.List(buf[:0])
+	if err == nil && len(out) == 0 {
+		err = procmem.ErrGone
+	}
+	return out, procFS.explain(p.PID, err)
+}
+
+// ThreadName gives a thread's name, as prctl PR_SET_NAME has set it; "" if it has
+// ended.
+func (p *Process) ThreadName(tid int) string {
+	text, err := os.ReadFile(procFS.path(p.PID, "task/"+strconv.Itoa(tid)+"/comm"))
+	if err != nil {
+		return ""
+	}
+	return string(trimNewline(text))
+}

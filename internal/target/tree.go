@@ -1,0 +1,109 @@
+package target
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"prywalk/internal/procmem"
+)
+
+// Children gives the processes that the threads of a process have started and that
+// have not been inherited by another, in rising order. They can have ended
+// meanwhile. It reads /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN) or, where
+// the kernel has none, the parent of every process. An empty result is no error.
+func Children(pid int) []int { return procFS.children(pid) }
+
+// Tree gives all descendants of a process, without itself, parents before their
+// children.
+func Tree(pid int) []int { return procFS.tree(pid) }
+
+func (p proc) children(pid int) []int {
+	kids, ok := p.listedChildren(pid)
+	if !ok {
+		kids = p.childrenByParent()[pid]
+	}
+	slices.Sort(kids)
+	return kids
+}
+
+// maxTree bounds the number of processes that Tree follows.
+const maxTree = 1 << 16
+
+func (p proc) tree(pid int) []int {
+	var byParent map[int][]int
+	seen := map[int]bool{pid: true}
+	out := []int{pid}
+	for i := 0; i < len(out) && len(out) < maxTree; i++ {
+		kids, ok := p.listedChildren(out[i])
+		if !ok {
+			if byParent == nil {
+				byParent = p.childrenByParent()
+			}
+			kids = byParent[out[i]]
+		}
+		slices.Sort(kids)
+		for _, k := range kids {
+			if !seen[k] {
+				seen[k] = true
+				out = append(out, k)
+			}
+		}
+	}
+	return out[1:]
+}
+
+// listedChildren reads the kernel's lists; false if it has none.
+func (p proc) listedChildren(pid int) ([]int, bool) {
+	entries, err := os.ReadDir(p.path(pid, "task"))
+	if err != nil {
+		return nil, true // ended: no children
+	}
+	var kids []int
+	listed := false
+	for _, e := range entries {
+		text, err := os.ReadFile(p.path(pid, filepath.Join("task", e.Name(), "children")))
+		if err != nil {
+			continue
+		}
+		listed = true
+		for f := range bytes.FieldsSeq(text) {
+			if n, err := strconv.Atoi(string(f)); err == nil {
+				kids = append(kids, n)
+			}
+		}
+	}
+	return kids, listed || len(entries) == 0
+}
+
+// childrenByParent reads the parent of every process.
+func (p proc) childrenByParent() map[int][]int {
+	out := map[int][]int{}
+	entries, err := os.ReadDir(string(p))
+	if err != nil {
+		return out
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if parent, ok := p.parent(pid); ok {
+			out[parent] = append(out[parent], pid)
+		}
+	}
+	return out
+}
+
+// parent gives the process that a process was started by, or inherited by.
+func (p proc) parent(pid int) (int, bool) {
+	text, err := os.ReadFile(p.path(pid, "stat"))
+	if err != nil {
+		return 0, false
+	}
+	var st procmem.Stat
+	err = procmem.ParseStat(text, &st)
+	return st.PPID, err == nil
+}

@@ -1,0 +1,93 @@
+package target
+
+import (
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+)
+
+func TestTreeFindsGrandchildren(t *testing.T) {
+	c := exec.Command("sh", "-c", "(sleep 1000 & sleep 1000 & wait) & wait")
+	start(t, c)
+	pid := c.Process.Pid
+	var tree []int
+	eventually(t, "three descendants", func() bool {
+		tree = Tree(pid)
+		return len(tree) == 3
+	})
+	t.Cleanup(func() {
+		for _, kid := range tree {
+			_ = exec.Command("kill", "-9", strconv.Itoa(kid)).Run()
+		}
+	})
+	kids := Children(pid)
+	if len(kids) != 1 || kids[0] != tree[0] {
+		t.Errorf("children %v of tree %v", kids, tree)
+	}
+	byParent := procFS.childrenByParent()
+	if got := byParent[pid]; !slices.Equal(got, kids) {
+		t.Errorf("by parent %v, listed %v", got, kids)
+	}
+	if got := byParent[tree[0]]; !slices.Equal(slices.Sorted(slices.Values(got)), tree[1:]) {
+		t.Errorf("by parent %v, tree %v", got, tree)
+	}
+}
+
+func TestThreadsAreListed(t *testing.T) {
+	c := child(t, "python3", "-c", `
+import threading, time
+for i in range(20): threading.Thread(target=time.sleep, args=(1000,)).start()
+time.sleep(1000)`)
+	p := open(t, c.Process.Pid)
+	var tids []int
+	eventually(t, "21 threads", func() bool {
+		var err error
+		if tids, err = p.Threads(tids); err != nil {
+			t.Fatal(err)
+		}
+		return len(tids) == 21
+	})
+	if tids[0] != p.PID || !strings.HasPrefix(p.ThreadName(tids[3]), "python") && p.ThreadName(tids[3]) == "" {
+		t.Errorf("%v, name %q", tids, p.ThreadName(tids[3]))
+	}
+	if n := testing.AllocsPerRun(10, func() { tids, _ = p.Threads(tids) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestSystemCallsHaveNames(t *testing.T) {
+	for _, c := range []struct {
+		arch frames.Arch
+		nr   int64
+		want string
+	}{
+		{frames.X86_64, 0, "read"}, {frames.X86_64, 232, "epoll_wait"}, {frames.X86_64, 202, "futex"},
+		{frames.AArch64, 22, "epoll_pwait"}, {frames.AArch64, 98, "futex"}, {frames.AArch64, 441, "epoll_pwait2"},
+		{frames.X86_64, 99999, "syscall_99999"}, {frames.X86_64, 400, "syscall_400"}, {frames.X86_64, -1, ""},
+	} {
+		if got := SyscallName(c.arch, c.nr); got != c.want {
+			t.Errorf("%v %d: %q, want %q", c.arch, c.nr, got, c.want)
+		}
+	}
+}
+
+func TestWaitLabelsSayWhatASleeperWaitsFor(t *testing.T) {
+	for _, c := range []struct {
+		state byte
+		nr    int64
+		wchan string
+		want  string
+	}{
+		{'S', 232, "ep_poll", "epoll_wait"}, {'T', 232, "", "stopped"}, {'R', -1, "0", ""}, {'S', -1, "", ""},
+		{'D', -1, "folio_wait_bit_common", "page fault"}, {'D', -1, "handle_userfault", "userfault"},
+		{'S', -1, "futex_wait_queue\n", "futex_wait_queue"}, {'t', -1, "ptrace_stop", "traced"}, {'S', -1, "0", ""},
+	} {
+		if got := WaitLabel(frames.X86_64, c.state, c.nr, []byte(c.wchan)); got != c.want {
+			t.Errorf("%c %d %q: %q, want %q", c.state, c.nr, c.wchan, got, c.want)
+		}
+	}
+}

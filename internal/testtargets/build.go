@@ -1,0 +1,200 @@
+package testtargets
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed src
+var sources embed.FS
+
+// program is something to be compiled, or a script.
+type program struct {
+	// source is the file below src.
+	source string
+	// command compiles it: SRC stands for the source, OUT for the result, DIR for a directory of its
+	// own. Empty: the source itself is the result.
+	command []string
+	// strip makes a second result without symbols.
+	strip bool
+	// result is the name of the result in DIR; the source's own name if there is no command.
+	result string
+}
+
+// cProgram is src/native.c, compiled with some flags.
+func cProgram(flags ...string) *program {
+	command := append([]string{"cc", "-O2", "-pthread", "-o", "OUT", "SRC"}, flags...)
+	return &program{source: "native.c", command: command, result: "native"}
+}
+
+// stripped is p without symbols.
+func stripped(p *program) *program {
+	p.strip = true
+	return p
+}
+
+var cppProgram = &program{
+	source: "inlined.cc", result: "inlined",
+	command: []string{"c++", "-std=c++17", "-O2", "-g", "-pthread", "-o", "OUT", "SRC"},
+}
+
+var rustProgram = &program{
+	source: "load.rs", result: "load",
+	command: []string{"rustc", "--edition", "2021", "-O", "-g", "-o", "OUT", "SRC"},
+}
+
+var javaProgram = &program{
+	source: "Load.java", result: "Load.class",
+	command: []string{"javac", "-d", "DIR", "SRC"},
+}
+
+// goBuild is src/goload, built with some flags.
+func goBuild(flags ...string) *program {
+	command := append([]string{"go", "build", "-trimpath", "-buildvcs=false", "-o", "OUT"}, flags...)
+	return &program{source: "goload/main.go", command: append(command, "SRC"), result: "goload"}
+}
+
+// script is a program that is not compiled.
+func script(source string) *program { return &program{source: source, result: source} }
+
+// built is where the results of a program lie.
+type built struct {
+	file       string
+	unstripped string // "" unless program.strip
+}
+
+// build gives the results of p, from the cache if it has been built before.
+func (p *program) build() (built, error) {
+	text, err := sources.ReadFile("src/" + p.source)
+	if err != nil {
+		return built{}, err
+	}
+	key, err := p.key(text)
+	if err != nil {
+		return built{}, err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = filepath.Join(os.TempDir(), fmt.Sprint("cache-", os.Getuid()))
+	}
+	dir := filepath.Join(cache, "prywalk-test", key)
+	if _, err := os.Stat(filepath.Join(dir, p.result)); err != nil {
+		if err := p.make(text, dir); err != nil {
+			return built{}, err
+		}
+	}
+	b := built{file: filepath.Join(dir, p.result)}
+	if p.strip {
+		b.unstripped = b.file
+		b.file += ".stripped"
+	}
+	return b, nil
+}
+
+// key names the results by all that they depend on.
+func (p *program) key(text []byte) (string, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%q\n%v\n%s", p.source, p.command, p.strip, text)
+	if len(p.command) > 0 {
+		tool, err := exec.LookPath(p.command[0])
+		if err != nil {
+			return "", missing(p.command[0], err)
+		}
+		info, err := os.Stat(tool)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d %d", tool, info.Size(), info.ModTime().UnixNano())
+	}
+	return hex.EncodeToString(h.Sum(nil)[:10]), nil
+}
+
+// make builds into a directory beside dir and renames it: several test processes may build at once.
+func (p *program) make(text []byte, dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), "new-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	src, out := filepath.Join(tmp, filepath.Base(p.source)), filepath.Join(tmp, p.result)
+	if err := os.WriteFile(src, text, 0o644); err != nil {
+		return err
+	}
+	if err := p.compile(tmp, src, out); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	err = os.Rename(tmp, dir)
+	if _, statErr := os.Stat(filepath.Join(dir, p.result)); statErr == nil {
+		return nil // ours or another's: the same
+	}
+	return err
+}
+
+// compile runs the command, then strip.
+func (p *program) compile(dir, src, out string) error {
+	var args []string
+	for _, a := range p.command {
+		args = append(args, strings.NewReplacer("SRC", src, "OUT", out, "DIR", dir).Replace(a))
+	}
+	if len(args) > 0 {
+		if err := run(dir, args...); err != nil {
+			return err
+		}
+	}
+	if p.strip {
+		return run(dir, "strip", "-s", "-o", out+".stripped", out)
+	}
+	return nil
+}
+
+// run runs a command to its end and gives its output as part of the error.
+func run(dir string, args ...string) error {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GO111MODULE=off", "CGO_ENABLED=0", "GOFLAGS=")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// missing tells what to do about a program that is not installed.
+func missing(name string, err error) error {
+	return fmt.Errorf("%s is not installed (run scripts/setup-tests.sh as root): %w", name, err)
+}
+
+// copyFile copies a file with its permissions.
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}

@@ -1,0 +1,138 @@
+package testtargets
+
+// Expect says what a profile of a target must hold, whoever made it.
+//
+// Function names are matched as a profile shows them or as their last part: "burn_60" stands for
+// "load::burn_60" and for "JS:*burn_60 load.js:12" too (see [Matches]).
+type Expect struct {
+	// Hot lists functions that must be on stacks with CPU time, themselves or as callers.
+	Hot []string
+	// Shares gives the part of CPU time that each of some functions has of the time that they have
+	// together. They never call each other. Nil if unknown.
+	Shares map[string]float64
+	// Chains lists call chains that must be seen with CPU time, innermost first. Inlined calls and
+	// library functions may lie between two names; none of the names is left out of a right stack.
+	Chains [][]string
+	// Sleepers lists threads that sleep from start to end.
+	Sleepers []Sleeper
+	// CompleteFloor is the least share of samples whose stacks reach the thread's root, 0 to 1.
+	CompleteFloor float64
+	// Tree: the target is a process with children that do the work; they must be recorded too.
+	Tree bool
+	// Stripped: the program has no symbols. Target.Unstripped is the same program with them, at the
+	// same addresses.
+	Stripped bool
+}
+
+// Sleeper is a thread that sleeps in one call all the time.
+type Sleeper struct {
+	// Thread is the name of the thread.
+	Thread string
+	// Waits lists the system calls that it may be seen in: C libraries differ.
+	Waits []string
+	// Chain lists its functions, innermost first, as in Expect.Chains.
+	Chain []string
+}
+
+// nativeSleepers are the sleeping threads of src/native.c.
+var nativeSleepers = []Sleeper{
+	{"queue", []string{"futex"}, []string{"wait_for_work", "serve_queue"}},
+	{"nap", []string{"clock_nanosleep", "nanosleep"}, []string{"sleep_long", "serve_sleep"}},
+	{"poll", []string{"poll", "ppoll"}, []string{"poll_forever", "serve_poll"}},
+	{"read", []string{"read"}, []string{"read_pipe", "serve_read"}},
+	{"epoll", []string{"epoll_wait", "epoll_pwait"}, []string{"epoll_forever", "serve_epoll"}},
+}
+
+// native is what src/native.c does, however it was compiled.
+var native = Expect{
+	Hot:    []string{"burn_60", "burn_30", "burn_10", "compare_numbers", "pace_work"},
+	Shares: map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1},
+	Chains: [][]string{
+		{"burn_60", "with_saved_registers", "run_load", "main"},
+		{"burn_30", "with_big_frame", "run_load", "main"},
+		{"burn_10", "with_variable_array", "run_load", "main"},
+		{"compare_numbers", "sort_numbers", "run_load", "main"},
+		{"pace_work", "pace", "serve_pace"},
+	},
+	Sleepers:      nativeSleepers,
+	CompleteFloor: 0.995,
+}
+
+// stripped is native for a program without symbols.
+func (e Expect) stripped() Expect {
+	e.Stripped = true
+	return e
+}
+
+var inlined = Expect{
+	Hot:    []string{"load::Heavy::run", "load::by_remainder", "load::count_words", "load::parse_all"},
+	Shares: map[string]float64{"load::Heavy::run": 0.6, "load::Middle::run": 0.3, "load::Light::run": 0.1},
+	Chains: [][]string{
+		{"load::units<60>", "load::Heavy::run", "load::Work::step", "load::run_load", "main"},
+		{"load::by_remainder", "std::sort", "load::sort_numbers", "load::run_load", "main"},
+		{"load::parse_one", "load::parse_all", "load::run_load", "main"},
+	},
+	Sleepers:      []Sleeper{{"queue", []string{"futex"}, []string{"load::Queue::wait_for_work"}}},
+	CompleteFloor: 0.995,
+}
+
+var rust = Expect{
+	Hot:    []string{"burn_60", "sort_numbers", "count_words"},
+	Shares: map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1},
+	Chains: [][]string{
+		{"units", "burn_60", "run_load", "main"},
+		{"sort_numbers", "run_load", "main"},
+	},
+	Sleepers:      []Sleeper{{"queue", []string{"futex"}, []string{"wait_for_work"}}},
+	CompleteFloor: 0.995,
+}
+
+// goProgram holds for the stripped Go program too: Go's own tables name its functions.
+var goProgram = Expect{
+	Hot:    []string{"main.burn60", "main.sortNumbers", "main.countWords"},
+	Shares: map[string]float64{"main.burn60": 0.6, "main.burn30": 0.3, "main.burn10": 0.1},
+	Chains: [][]string{
+		{"main.burn60", "main.runLoad"},
+		{"main.sortNumbers", "main.runLoad"},
+	},
+	CompleteFloor: 0.995,
+}
+
+var python = Expect{
+	Hot:           []string{"_PyEval_EvalFrameDefault", "deflate", "inflate"},
+	Chains:        [][]string{{"deflate", "_PyEval_EvalFrameDefault"}},
+	CompleteFloor: 0.995,
+}
+
+var node = Expect{
+	Hot:           []string{"burnSixty", "burnThirty"},
+	Shares:        map[string]float64{"burnSixty": 0.6, "burnThirty": 0.3, "burnTen": 0.1},
+	Chains:        [][]string{{"burnSixty", "runLoad"}},
+	CompleteFloor: 0.95,
+}
+
+var java = Expect{
+	Hot:           []string{"burnSixty", "burnThirty"},
+	Shares:        map[string]float64{"burnSixty": 0.6, "burnThirty": 0.3, "burnTen": 0.1},
+	CompleteFloor: 0.95,
+}
+
+var redis = Expect{
+	Hot:           []string{"aeMain", "processCommand", "call"},
+	Chains:        [][]string{{"call", "processCommand", "aeMain", "main"}},
+	CompleteFloor: 0.995,
+}
+
+var nginx = Expect{
+	Hot:           []string{"ngx_process_events_and_timers", "ngx_http_core_run_phases", "deflate"},
+	Chains:        [][]string{{"ngx_http_core_run_phases", "ngx_process_events_and_timers", "ngx_master_process_cycle", "main"}},
+	CompleteFloor: 0.995,
+	Tree:          true,
+}
+
+var postgres = Expect{
+	Hot:           []string{"PostgresMain", "PortalRun", "standard_ExecutorRun"},
+	Chains:        [][]string{{"standard_ExecutorRun", "PortalRun", "PostgresMain", "PostmasterMain", "main"}},
+	CompleteFloor: 0.995,
+	Tree:          true,
+}

@@ -1,0 +1,50 @@
+package testtargets
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// startPython runs src/load.py.
+func startPython(t *Target) error {
+	file, err := t.place()
+	if err != nil {
+		return err
+	}
+	return t.launch("python3", file)
+}
+
+// startNode runs src/load.js; Node writes its perf map to /tmp, wherever TMPDIR is. Without inlining, which
+// a perf map cannot tell of, its functions show up by their names.
+func startNode(t *Target) error {
+	file, err := t.place()
+	if err != nil {
+		return err
+	}
+	t.removePerfMap()
+	return t.launch("node", "--perf-basic-prof", "--no-turbo-inlining", file)
+}
+
+// startJava runs src/Load.java and has the JVM write a perf map, which JDK 17 and later can. Its lambdas
+// are methods of the one class: a single file is all that is compiled.
+func startJava(t *Target) error {
+	file, err := t.place()
+	if err != nil {
+		return err
+	}
+	t.removePerfMap()
+	if err := t.launch("java", "-Xmx256m", "-Xshare:auto", "-cp", filepath.Dir(file), "Load"); err != nil {
+		return err
+	}
+	if err := run(t.Dir, "jcmd", strconv.Itoa(t.PID), "Compiler.perfmap"); err != nil {
+		return fmt.Errorf("the perf map needs a JDK, 17 or later: %w", err)
+	}
+	return nil
+}
+
+// removePerfMap removes the perf map of the target's process when it is stopped.
+func (t *Target) removePerfMap() {
+	t.cleanup = append(t.cleanup, func() { _ = os.Remove(fmt.Sprintf("/tmp/perf-%d.map", t.PID)) })
+}

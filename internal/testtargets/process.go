@@ -1,0 +1,207 @@
+package testtargets
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is a running command, with timeout(1) as its parent.
+type process struct {
+	cmd  *exec.Cmd // timeout
+	done chan struct{}
+	pid  int // the command itself
+	out  string
+}
+
+// startThread runs functions on one OS thread that lives as long as this process. The kernel sends a
+// parent-death signal when the thread that forked ends, not its process (prctl(2)).
+var startThread = sync.OnceValue(func() chan<- func() {
+	jobs := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for job := range jobs {
+			job()
+		}
+	}()
+	return jobs
+})
+
+// spawn starts a command as user (nil: this one) in t.Dir; its output goes to a file.
+func (t *Target) spawn(user *User, args ...string) (*process, error) {
+	if _, err := exec.LookPath(args[0]); err != nil {
+		return nil, missing(args[0], err)
+	}
+	limit := strconv.Itoa(int(t.limit.Seconds()) + 1)
+	p := &process{
+		cmd:  exec.Command("timeout", append([]string{"-s", "KILL", limit}, args...)...),
+		done: make(chan struct{}),
+		out:  filepath.Join(t.Dir, filepath.Base(args[0])+".out"),
+	}
+	p.cmd.Dir = t.Dir
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	if user != nil {
+		p.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user.UID, Gid: user.GID}
+	}
+	out, err := os.Create(p.out)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	started := make(chan error)
+	startThread() <- func() { started <- p.cmd.Start() }
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = p.cmd.Wait() // how it ended does not matter: it is stopped by signals
+		close(p.done)
+	}()
+	t.processes = append(t.processes, p)
+	return p, p.findChild()
+}
+
+// findChild waits until timeout has started the command.
+func (p *process) findChild() error {
+	return p.until("start", 10*time.Second, func() bool {
+		kids := children(p.cmd.Process.Pid)
+		if len(kids) == 0 {
+			return false
+		}
+		p.pid = kids[0]
+		return true
+	})
+}
+
+// until polls a condition; it fails when the process ends or the time is over.
+func (p *process) until(what string, limit time.Duration, ok func() bool) error {
+	for end := time.Now().Add(limit); ; {
+		if ok() {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("%s ended before %q: %s", p.cmd.Args[3], what, p.output())
+		case <-time.After(5 * time.Millisecond):
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s did not %s within %s: %s", p.cmd.Args[3], what, limit, p.output())
+		}
+	}
+}
+
+// ready waits for the line that the programs of src print.
+func (p *process) ready() error {
+	return p.until("get ready", 60*time.Second, func() bool {
+		return strings.Contains(p.output(), "ready\n")
+	})
+}
+
+// output is what the process has printed.
+func (p *process) output() string {
+	text, _ := os.ReadFile(p.out)
+	return string(text)
+}
+
+// stop ends the process: tidily if sig says how, then by force, with all that it started.
+func (p *process) stop(sig syscall.Signal) {
+	left := append(tree(p.pid), p.pid)
+	if sig == 0 {
+		sig = syscall.SIGKILL
+	}
+	if p.pid > 0 && p.alive() {
+		_ = syscall.Kill(p.pid, syscall.SIGCONT) // a stopped process handles no signal
+		_ = syscall.Kill(p.pid, sig)
+		p.wait(5 * time.Second)
+	}
+	for _, pid := range left {
+		if parentOf(pid) == p.pid || pid == p.pid && p.alive() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	if p.alive() {
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		p.wait(5 * time.Second)
+	}
+}
+
+func (p *process) alive() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+func (p *process) wait(limit time.Duration) {
+	select {
+	case <-p.done:
+	case <-time.After(limit):
+	}
+}
+
+// children lists the live children of a process.
+func children(pid int) []int {
+	var pids []int
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		for _, field := range strings.Fields(string(text)) {
+			if n, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, n)
+			}
+		}
+	}
+	return pids
+}
+
+// tree lists all descendants of a process, parents first.
+func tree(pid int) []int {
+	if pid <= 0 {
+		return nil
+	}
+	all := children(pid)
+	for i := 0; i < len(all); i++ {
+		all = append(all, children(all[i])...)
+	}
+	return all
+}
+
+// parentOf gives the parent of a process, 0 if it is gone (proc(5), field 4 of stat).
+func parentOf(pid int) int {
+	fields := statFields(pid)
+	if len(fields) < 2 {
+		return 0
+	}
+	n, _ := strconv.Atoi(fields[1])
+	return n
+}
+
+// statFields gives the fields of /proc/PID/stat from the third on.
+func statFields(pid int) []string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return strings.Fields(rest)
+}
+
+// cpuTicks gives the CPU time of processes in clock ticks (fields 14 and 15 of stat).
+func cpuTicks(pids []int) int {
+	sum := 0
+	for _, pid := range pids {
+		if f := statFields(pid); len(f) > 12 {
+			user, _ := strconv.Atoi(f[11])
+			system, _ := strconv.Atoi(f[12])
+			sum += user + system
+		}
+	}
+	return sum
+}

@@ -1,0 +1,19 @@
+package testtargets
+
+// TB is the part of testing.TB that [Run] needs; commands that use this package need not import testing.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+	Cleanup(f func())
+}
+
+// Run starts a target for a test or benchmark and stops it at its end.
+func Run(tb TB, name string, o Options) *Target {
+	tb.Helper()
+	t, err := Start(name, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(t.Stop)
+	return t
+}

@@ -1,0 +1,194 @@
+package testtargets
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// freePort gives a TCP port of loopback that nobody listens on.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+// serve starts a server and waits until it listens.
+func (t *Target) serve(user *User, network, address string, args ...string) error {
+	p, err := t.spawn(user, args...)
+	if err != nil {
+		return err
+	}
+	t.PID = p.pid
+	return p.until("listen on "+address, 30*time.Second, func() bool {
+		c, err := net.Dial(network, address)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+}
+
+// startRedis runs redis-server under redis-benchmark.
+func startRedis(t *Target) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	err = t.serve(t.user, "tcp", "127.0.0.1:"+port, "redis-server", "--bind", "127.0.0.1", "--port", port,
+		"--save", "", "--appendonly", "no", "--dir", t.Dir)
+	if err != nil {
+		return err
+	}
+	_, err = t.spawn(t.user, "redis-benchmark", "-p", port, "-c", "20", "-l", "-q", "-n", "200000",
+		"-t", "set,get,lpush,lrange_100,hset")
+	return err
+}
+
+// nginxConfig takes the directory, the user line and the port.
+const nginxConfig = `daemon off;
+master_process on;
+worker_processes 2;
+%[2]spid %[1]s/nginx.pid;
+error_log %[1]s/error.log;
+events { worker_connections 256; }
+http {
+	access_log off;
+	client_body_temp_path %[1]s/body;
+	proxy_temp_path %[1]s/proxy;
+	fastcgi_temp_path %[1]s/fastcgi;
+	uwsgi_temp_path %[1]s/uwsgi;
+	scgi_temp_path %[1]s/scgi;
+	gzip on;
+	gzip_types text/plain;
+	default_type text/plain;
+	server {
+		listen 127.0.0.1:%[3]s;
+		root %[1]s/pages;
+	}
+}
+`
+
+// startNginx runs nginx with two workers under wrk; it compresses what it serves.
+func startNginx(t *Target) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	pages := filepath.Join(t.Dir, "pages")
+	if err := os.Mkdir(pages, 0o755); err != nil {
+		return err
+	}
+	page := strings.Repeat("The quick brown fox jumps over the lazy dog.\n", 200)
+	if err := os.WriteFile(filepath.Join(pages, "page.txt"), []byte(page), 0o644); err != nil {
+		return err
+	}
+	as := ""
+	if t.user == nil && os.Geteuid() == 0 {
+		as = "user root;\n"
+	}
+	config := filepath.Join(t.Dir, "nginx.conf")
+	if err := os.WriteFile(config, fmt.Appendf(nil, nginxConfig, t.Dir, as, port), 0o644); err != nil {
+		return err
+	}
+	server, err := exec.LookPath("nginx")
+	if err != nil {
+		server = "/usr/sbin/nginx" // not on the path of ordinary users
+	}
+	err = t.serve(t.user, "tcp", "127.0.0.1:"+port, server, "-e", t.Dir+"/error.log", "-c", config)
+	if err != nil {
+		return err
+	}
+	_, err = t.spawn(t.user, "wrk", "-t", "1", "-c", "16", "-d", t.seconds(),
+		"-H", "Accept-Encoding: gzip", "http://127.0.0.1:"+port+"/page.txt")
+	return err
+}
+
+// startPostgres makes a database and runs it under pgbench, with a socket in t.Dir and no TCP port.
+func startPostgres(t *Target) error {
+	as, err := t.postgresUser()
+	if err != nil {
+		return err
+	}
+	bin, err := postgresBin()
+	if err != nil {
+		return err
+	}
+	data := filepath.Join(t.Dir, "data")
+	if err := t.finish(as, filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"); err != nil {
+		return err
+	}
+	socket := filepath.Join(t.Dir, ".s.PGSQL.5432")
+	err = t.serve(as, "unix", socket, filepath.Join(bin, "postgres"), "-D", data, "-k", t.Dir,
+		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB", "-c", "max_connections=20")
+	if err != nil {
+		return err
+	}
+	bench := []string{filepath.Join(bin, "pgbench"), "-h", t.Dir, "-U", "postgres"}
+	if err := t.finish(as, append(bench, "-i", "-q", "-s", "1", "postgres")...); err != nil {
+		return err
+	}
+	_, err = t.spawn(as, append(bench, "-c", "4", "-j", "1", "-n", "-T", t.seconds(), "-b", "select-only@9", "-b", "tpcb-like@1", "postgres")...)
+	return err
+}
+
+// finish runs a command to its end.
+func (t *Target) finish(as *User, args ...string) error {
+	p, err := t.spawn(as, args...)
+	t.processes = t.processes[:max(0, len(t.processes)-1)] // it is none of the target's
+	if p == nil {
+		return err
+	}
+	p.wait(time.Minute)
+	if p.alive() {
+		p.stop(0)
+		return fmt.Errorf("%s did not end within a minute: %s", args[0], p.output())
+	}
+	if !p.cmd.ProcessState.Success() {
+		return fmt.Errorf("%s: %s: %s", args[0], p.cmd.ProcessState, p.output())
+	}
+	return nil
+}
+
+// postgresUser gives the identity that PostgreSQL runs as, and the directory to it.
+func (t *Target) postgresUser() (*User, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, missing("postgresql", err)
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &User{uint32(uid), uint32(gid)}, os.Chown(t.Dir, int(uid), int(gid))
+}
+
+// postgresBin gives the directory of the newest server installed, which Debian keeps off the path.
+func postgresBin() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) > 0 {
+		return filepath.Dir(found[len(found)-1]), nil
+	}
+	file, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", missing("postgresql", err)
+	}
+	return filepath.Dir(file), nil
+}

@@ -1,0 +1,152 @@
+package testtargets
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Options change how a target is started. The zero value is good for tests.
+type Options struct {
+	// Limit is the time after which the target ends by itself; 0 stands for three minutes.
+	Limit time.Duration
+	// User runs the target as somebody else, which only root can. Programs from src can be run so;
+	// interpreters only where that user can read them. PostgreSQL, which refuses to run as root, runs as
+	// the user postgres whatever is said here.
+	User *User
+}
+
+// User is an identity to run as.
+type User struct{ UID, GID uint32 }
+
+// Nobody is the identity that owns nothing.
+var Nobody = &User{65534, 65534}
+
+// Target is a running program under load.
+type Target struct {
+	// Name is the one that it was started by.
+	Name string
+	// PID is the process to look at; with Expect.Tree its children too.
+	PID int
+	// Dir holds the program, its data and its output. Stop removes it.
+	Dir string
+	// Exe is the program file, a copy in Dir for the programs from src, else "".
+	Exe string
+	// Unstripped is the same program with symbols, for those without, else "".
+	Unstripped string
+	Expect     Expect
+
+	limit     time.Duration
+	user      *User
+	spec      *spec
+	processes []*process
+	cleanup   []func()
+}
+
+// Start starts a target and returns when it is under load. The error of a program that is missing says
+// how to install it. The caller stops the target.
+func Start(name string, o Options) (*Target, error) {
+	s, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	t := &Target{Name: name, Expect: s.expect, limit: o.Limit, user: o.User, spec: s}
+	if t.limit <= 0 {
+		t.limit = 3 * time.Minute
+	}
+	if t.Dir, err = os.MkdirTemp("", "prywalk-"+name+"-"); err != nil {
+		return nil, err
+	}
+	if err := t.start(); err != nil {
+		t.Stop()
+		return nil, fmt.Errorf("test target %s: %w", name, err)
+	}
+	return t, nil
+}
+
+func (t *Target) start() error {
+	if err := os.Chmod(t.Dir, 0o755); err != nil {
+		return err
+	}
+	if t.user != nil {
+		if err := os.Chown(t.Dir, int(t.user.UID), int(t.user.GID)); err != nil {
+			return err
+		}
+	}
+	if err := t.spec.start(t); err != nil {
+		return err
+	}
+	return t.busy()
+}
+
+// busy waits until the target has used some CPU time after its start.
+func (t *Target) busy() error {
+	before := cpuTicks(t.PIDs())
+	return t.processes[0].until("get busy", 30*time.Second, func() bool {
+		return cpuTicks(t.PIDs()) >= before+5
+	})
+}
+
+// PIDs lists the target's process and, for one with Expect.Tree, its live descendants.
+func (t *Target) PIDs() []int {
+	pids := []int{t.PID}
+	if t.Expect.Tree {
+		pids = append(pids, tree(t.PID)...)
+	}
+	return pids
+}
+
+// Exited gives a channel that is closed when the target's first process has ended.
+func (t *Target) Exited() <-chan struct{} { return t.processes[0].done }
+
+// Stop ends the load and the target and removes Dir. It may be called more than once.
+func (t *Target) Stop() {
+	for i := len(t.processes) - 1; i > 0; i-- {
+		t.processes[i].stop(0)
+	}
+	if len(t.processes) > 0 {
+		t.processes[0].stop(t.spec.stop)
+	}
+	t.processes = t.processes[:min(1, len(t.processes))]
+	for _, f := range t.cleanup {
+		f()
+	}
+	t.cleanup = nil
+	_ = os.RemoveAll(t.Dir)
+}
+
+// place puts the program's result into t.Dir.
+func (t *Target) place() (string, error) {
+	b, err := t.spec.program.build()
+	if err != nil {
+		return "", err
+	}
+	t.Unstripped = b.unstripped
+	file := filepath.Join(t.Dir, filepath.Base(t.spec.program.result))
+	return file, copyFile(file, b.file)
+}
+
+// launch runs a command that prints "ready" as the target.
+func (t *Target) launch(args ...string) error {
+	p, err := t.spawn(t.user, append(args, t.seconds())...)
+	if err != nil {
+		return err
+	}
+	t.PID = p.pid
+	return p.ready()
+}
+
+// seconds is the limit as the programs of src take it.
+func (t *Target) seconds() string { return strconv.Itoa(int(t.limit.Seconds())) }
+
+// startProgram runs a compiled program.
+func startProgram(t *Target) error {
+	file, err := t.place()
+	if err != nil {
+		return err
+	}
+	t.Exe = file
+	return t.launch(file)
+}

@@ -1,0 +1,57 @@
+package testtargets
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+)
+
+// spec tells how a target is made and started.
+type spec struct {
+	name   string
+	expect Expect
+	// program makes what is run, nil if it is installed.
+	program *program
+	// start runs the target and its load in t.Dir.
+	start func(t *Target) error
+	// stop is the signal that ends it tidily; 0 stands for SIGKILL.
+	stop syscall.Signal
+}
+
+// specs lists the targets in the order of Names.
+var specs = []spec{
+	{name: "c", expect: native, program: cProgram("-g", "-fomit-frame-pointer"), start: startProgram},
+	{name: "c-nocfi", expect: native, program: cProgram(
+		// Not with -g: call frame information would come back in .debug_frame.
+		"-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"), start: startProgram},
+	{name: "c-static-pie", expect: native, program: cProgram("-static-pie"), start: startProgram},
+	{name: "c-stripped", expect: native.stripped(), program: stripped(cProgram()), start: startProgram},
+	{name: "cpp", expect: inlined, program: cppProgram, start: startProgram},
+	{name: "rust", expect: rust, program: rustProgram, start: startProgram},
+	{name: "go", expect: goProgram, program: goBuild(), start: startProgram},
+	{name: "go-stripped", expect: goProgram, program: goBuild("-ldflags=-s -w"), start: startProgram},
+	{name: "python", expect: python, program: script("load.py"), start: startPython},
+	{name: "node", expect: node, program: script("load.js"), start: startNode},
+	{name: "java", expect: java, program: javaProgram, start: startJava, stop: syscall.SIGTERM},
+	{name: "redis", expect: redis, start: startRedis},
+	{name: "nginx", expect: nginx, start: startNginx, stop: syscall.SIGTERM},
+	{name: "postgres", expect: postgres, start: startPostgres, stop: syscall.SIGQUIT},
+}
+
+// Names lists the targets that [Start] knows.
+func Names() []string {
+	var names []string
+	for _, s := range specs {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// find gives the spec of a name.
+func find(name string) (*spec, error) {
+	i := slices.IndexFunc(specs, func(s spec) bool { return s.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("no test target %q; there are %q", name, Names())
+	}
+	return &specs[i], nil
+}

@@ -1,0 +1,78 @@
+package testtargets
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestEachTargetGetsBusyAndLeavesNothingBehind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts every real program")
+	}
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			target, err := Start(name, Options{Limit: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer target.Stop()
+			pids := target.PIDs()
+			if target.Expect.Tree && len(pids) < 3 {
+				t.Errorf("a process tree of %d", len(pids))
+			}
+			before := cpuTicks(pids)
+			time.Sleep(300 * time.Millisecond)
+			if after := cpuTicks(pids); after <= before {
+				t.Errorf("%d ticks of CPU time before and %d after", before, after)
+			}
+			target.Stop()
+			for _, pid := range pids {
+				gone := func() bool { f := statFields(pid); return len(f) == 0 || f[0] == "Z" }
+				for i := 0; !gone(); i++ {
+					if i == 100 {
+						t.Errorf("process %d is still there: %v", pid, statFields(pid))
+						break
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+				if _, err := os.Stat(fmt.Sprintf("/tmp/perf-%d.map", pid)); err == nil {
+					t.Errorf("the perf map of %d is still there", pid)
+				}
+			}
+			if _, err := os.Stat(target.Dir); err == nil {
+				t.Errorf("%s is still there", target.Dir)
+			}
+		})
+	}
+}
+
+func TestNamesMatchAsWholeWords(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		ok         bool
+	}{
+		{"burn_60", "burn_60", true},
+		{"load::burn_60", "burn_60", true},
+		{"unsigned long load::units<60>(unsigned long)", "load::units<60>", true},
+		{"JS:*burnSixty /tmp/load.js:9", "burnSixty", true},
+		{"burn_601", "burn_60", false},
+		{"reburn_60 burn_60", "burn_60", true},
+		{"", "burn_60", false},
+	} {
+		if got := Matches(c.name, c.want); got != c.ok {
+			t.Errorf("Matches(%q, %q) = %v", c.name, c.want, got)
+		}
+	}
+}
+
+func TestChainsMayHaveOtherFramesBetween(t *testing.T) {
+	stack := []string{"compare_numbers", "msort", "qsort_r", "sort_numbers", "run_load", "main", "_start"}
+	if !HasChain(stack, []string{"compare_numbers", "sort_numbers", "main"}) {
+		t.Error("a chain was not found")
+	}
+	if HasChain(stack, []string{"sort_numbers", "compare_numbers"}) {
+		t.Error("a chain was found in the wrong order")
+	}
+}

@@ -1,0 +1,89 @@
+package ptrace
+
+import (
+	"slices"
+	"testing"
+
+	"prywalk/internal/procmem"
+)
+
+// BenchmarkFreeze looks at a spinning thread. The pause is what the target feels,
+// from interrupt to detach.
+func BenchmarkFreeze(b *testing.B) { benchmarkFreeze(b) }
+
+// BenchmarkFreezeWhileCollecting does so while another goroutine keeps the garbage
+// collector busy.
+func BenchmarkFreezeWhileCollecting(b *testing.B) {
+	stop, done := make(chan bool), make(chan bool)
+	go func() {
+		defer close(done)
+		var keep [1024]*[4096]byte
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				keep[i%len(keep)] = new([4096]byte)
+			}
+		}
+	}()
+	benchmarkFreeze(b)
+	close(stop)
+	<-done
+}
+
+func benchmarkFreeze(b *testing.B) {
+	p := start(b, "spin")
+	files := procmem.OpenThread(p.PID, p.tid, procmem.NewBudget(64))
+	defer files.Close()
+	files.SchedStat()
+	with(b, Options{}, func(c *Controller) {
+		req := Request{Stack: make([]byte, 16<<10), Files: files}
+		pauses, held := make([]int64, 0, b.N), make([]int64, 0, b.N)
+		var s Stop
+		b.ReportAllocs()
+		b.ResetTimer()
+		for range b.N {
+			if err := c.Freeze(p.tid, soon(), &req, &s); err != nil {
+				b.Error(err)
+				return
+			}
+			pauses = append(pauses, s.Detach-s.Interrupt)
+			held = append(held, s.Detach-s.Stop)
+		}
+		b.StopTimer()
+		report(b, "pause", pauses)
+		report(b, "held", held)
+	})
+}
+
+// report gives percentiles, in microseconds.
+func report(b *testing.B, what string, ns []int64) {
+	slices.Sort(ns)
+	b.ReportMetric(float64(ns[len(ns)/2])/1e3, what+"-p50-µs")
+	b.ReportMetric(float64(ns[len(ns)*99/100])/1e3, what+"-p99-µs")
+	b.ReportMetric(float64(ns[len(ns)-1])/1e3, what+"-max-µs")
+}
+
+func TestFreezeAllocatesNothing(t *testing.T) {
+	p := start(t, "spin")
+	files := procmem.OpenThread(p.PID, p.tid, procmem.NewBudget(64))
+	defer files.Close()
+	files.SchedStat()
+	with(t, Options{}, func(c *Controller) {
+		req := Request{Stack: make([]byte, 16<<10), Files: files}
+		var s Stop
+		if n := testing.AllocsPerRun(200, func() {
+			l, err := c.Begin(p.tid)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for c.WaitAny(soon()) == nil {
+			}
+			c.Finish(l, &req, &s)
+		}); n != 0 {
+			t.Errorf("%v allocations a look", n)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package ptrace
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Requests and register sets of ptrace(2) and the kernel's include/uapi/linux/elf.h.
+const (
+	regSetGeneral = 1     // NT_PRSTATUS
+	regSetTLS     = 0x401 // NT_ARM_TLS
+	regSetPAC     = 0x406 // NT_ARM_PAC_MASK
+)
+
+// ptrace is the system call, without a word to the Go scheduler.
+//
+//go:nosplit
+func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
+	_, _, e := syscall.RawSyscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), addr, data, 0, 0)
+	return e
+}
+
+// rawRegs holds the general registers as the kernel lays them out: 27 words on
+// x86-64, 34 on arm64.
+type rawRegs [34]uint64
+
+// getRegSet reads a register set into words, and gives the number of bytes.
+//
+//go:nosplit
+func getRegSet(tid, set int, words *rawRegs) (int, syscall.Errno) {
+	iov := unix.Iovec{Base: (*byte)(unsafe.Pointer(words)), Len: uint64(unsafe.Sizeof(*words))}
+	_, _, e := syscall.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_GETREGSET, uintptr(tid),
+		uintptr(set), uintptr(unsafe.Pointer(&iov)), 0, 0)
+	return int(iov.Len), e
+}
+
+// setRegSet writes the first n bytes of the general registers.
+//
+//go:nosplit
+func setRegSet(tid int, words *rawRegs, n int) syscall.Errno {
+	iov := unix.Iovec{Base: (*byte)(unsafe.Pointer(words)), Len: uint64(n)}
+	_, _, e := syscall.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_SETREGSET, uintptr(tid),
+		regSetGeneral, uintptr(unsafe.Pointer(&iov)), 0, 0)
+	return e
+}
+
+// readVM is process_vm_readv of one range; the bytes read, 0 if none.
+//
+//go:nosplit
+func readVM(tid int, addr uint64, buf []byte) int {
+	if len(buf) == 0 {
+		return 0
+	}
+	local := unix.Iovec{Base: unsafe.SliceData(buf), Len: uint64(len(buf))}
+	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
+	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(tid),
+		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+	if e != 0 {
+		return 0
+	}
+	return int(n)
+}
+
+// sigInfo is the part of siginfo_t that waits and PTRACE_GETSIGINFO use, on
+// 64-bit machines.
+type sigInfo struct {
+	signo, errno, code, _ int32
+	pid                   int32
+	uid                   uint32
+	status                int32
+	_                     [100]byte
+}
+
+// waitid waits without blocking (WNOHANG is added). pid 0 in the answer: nothing
+// to report.
+//
+//go:nosplit
+func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
+	info.pid = 0
+	_, _, e := syscall.RawSyscall6(unix.SYS_WAITID, uintptr(idType), uintptr(id),
+		uintptr(unsafe.Pointer(info)), uintptr(options|unix.WNOHANG), 0, 0)
+	return e
+}
+
+// getSigInfo reads what a stopped thread stopped for; ESRCH if it is not stopped.
+func getSigInfo(tid int, info *sigInfo) syscall.Errno {
+	_, _, e := syscall.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_GETSIGINFO, uintptr(tid), 0,
+		uintptr(unsafe.Pointer(info)), 0, 0)
+	return e
+}
+
+// signalsPending reports whether the stopped thread, or its process, has a signal
+// queued (PTRACE_PEEKSIGINFO).
+//
+//go:nosplit
+func signalsPending(tid int) bool {
+	var info sigInfo
+	for flags := range uint32(2) { // own queue, then PTRACE_PEEKSIGINFO_SHARED
+		args := struct {
+			off   uint64
+			flags uint32
+			nr    int32
+		}{flags: flags, nr: 1}
+		n, _, e := syscall.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_PEEKSIGINFO, uintptr(tid),
+			uintptr(unsafe.Pointer(&args)), uintptr(unsafe.Pointer(&info)), 0, 0)
+		if e != 0 || n != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// nap sleeps for ns nanoseconds, giving the processor up.
+func nap(ns int64) {
+	ts := unix.NsecToTimespec(ns)
+	syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+}
+
+// sigAction is the kernel's struct sigaction (amd64 and arm64 alike).
+type sigAction struct {
+	handler, flags, restorer uintptr
+	mask                     uint64
+}
+
+// quietChildStops sets SA_NOCLDSTOP for SIGCHLD, so that stops of tracees do not
+// interrupt this process with a signal each. The Go runtime's handler stays.
+func quietChildStops() {
+	const noCldStop = 1
+	var sa sigAction
+	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD), 0,
+		uintptr(unsafe.Pointer(&sa)), unsafe.Sizeof(sa.mask), 0, 0)
+	if e != 0 || sa.flags&noCldStop != 0 {
+		return
+	}
+	sa.flags |= noCldStop
+	syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD),
+		uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.mask), 0, 0)
+}

@@ -1,0 +1,138 @@
+package ptrace
+
+import (
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"prywalk/internal/procmem"
+)
+
+// Options of a [Controller]. The zero value has sensible defaults.
+type Options struct {
+	// MaxPending is the number of looks that can be under way at once,
+	// abandoned ones included; default 256.
+	MaxPending int
+	// SpinFor bounds how long a wait spins before it sleeps; default 40 µs.
+	// Spinning halves the pause that the target sees.
+	SpinFor time.Duration
+	// ReadOnly: never write a register. Calls that a look breaks then give
+	// EINTR to the program ([Stats.Broken]).
+	ReadOnly bool
+	// KeepPriority: do not raise the scheduling priority.
+	KeepPriority bool
+}
+
+// Stats counts what a controller did.
+type Stats struct {
+	// Begun looks, and of these Finished with registers taken.
+	Begun, Finished uint64
+	// Signals that came first and were passed on; Groups: group stops seen.
+	Signals, Groups uint64
+	// Restarted system calls, and those Broken: EINTR was left visible where no
+	// restart is sound or allowed.
+	Restarted, Broken uint64
+	// Stolen stops, that another thread's wait had consumed.
+	Stolen uint64
+	// Abandoned looks: given up before the thread stopped.
+	Abandoned uint64
+}
+
+// Controller looks at threads. All methods must be called on the OS thread on
+// which it was made ([runtime.LockOSThread], or [Run]).
+type Controller struct {
+	opts   Options
+	sched  string
+	was    *unix.SchedAttr
+	looks  []Look
+	used   int // slots below this may be in use
+	live   int // looks in use
+	stats  Stats
+	tid    int
+	lost   bool  // a tracee may go by a number that is not known
+	wakeup int64 // until then waits spin
+	audit  int64 // when the pending looks are next checked one by one
+
+	// What is read while a thread is stopped, decoded afterwards.
+	raw      rawRegs
+	rawLen   int
+	tls      uint64
+	pacMask  uint64
+	pacKnown bool
+	stackAt  uint64
+	stackN   int
+	schedBuf [96]byte
+	schedN   int
+	info     sigInfo
+	last     Look // the look that was finished last
+	reader   Reader
+}
+
+// NewController makes a controller for the calling OS thread, to which the
+// goroutine must be locked, and raises that thread's priority as far as it may.
+// It also sets SA_NOCLDSTOP for SIGCHLD in this process.
+func NewController(opts Options) *Controller {
+	if opts.MaxPending <= 0 {
+		opts.MaxPending = 256
+	}
+	if opts.SpinFor <= 0 {
+		opts.SpinFor = 40 * time.Microsecond
+	}
+	c := &Controller{opts: opts, looks: make([]Look, opts.MaxPending), tid: unix.Gettid()}
+	c.sched = "normal"
+	if !opts.KeepPriority {
+		c.raise()
+	}
+	quietChildStops()
+	return c
+}
+
+// Run makes a controller on an OS thread of its own, calls body with it, and
+// lets everything go when body returns or panics. The OS thread ends with it, and
+// the kernel then detaches what could not be detached before.
+func Run(opts Options, body func(*Controller) error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread is to end
+		c := NewController(opts)
+		defer c.Close()
+		done <- runBody(c, body)
+	}()
+	return <-done
+}
+
+// runBody closes the controller before the result is passed on.
+func runBody(c *Controller, body func(*Controller) error) error {
+	defer c.Close()
+	return body(c)
+}
+
+// Scheduling gives the priority that the controller got: "fifo" (real-time),
+// "nice" (better than normal), or "normal".
+func (c *Controller) Scheduling() string { return c.sched }
+
+// Stats gives the counts so far.
+func (c *Controller) Stats() Stats { return c.stats }
+
+// Pending gives the number of looks that are begun and not finished, abandoned
+// ones that have not stopped yet included.
+func (c *Controller) Pending() int { return c.live }
+
+// closeWait bounds how long Close waits for threads that have not stopped.
+const closeWait = 50 * time.Millisecond
+
+// Close detaches from all threads and restores the priority. Looks whose threads
+// do not stop in time stay attached until the OS thread ends; the number of them
+// is the result. It may be called more than once.
+func (c *Controller) Close() int {
+	for i := range c.looks[:c.used] {
+		c.Cancel(&c.looks[i])
+	}
+	for end := procmem.Now() + int64(closeWait); (c.live > 0 || c.lost) && procmem.Now() < end; {
+		if c.WaitAny(procmem.Now()+int64(time.Millisecond)) == nil {
+			c.checkAll()
+		}
+	}
+	c.restorePriority()
+	return c.live
+}

@@ -1,0 +1,95 @@
+package ptrace
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"prywalk/internal/procmem"
+)
+
+// Why a look failed. They are returned as they are, without allocation; the
+// caller knows the thread.
+var (
+	// ErrGone: the thread has ended. It is procmem.ErrGone.
+	ErrGone = procmem.ErrGone
+	// ErrDenied: the kernel does not let this user trace the thread (another
+	// user's, Yama, not dumpable, a filter). It is procmem.ErrDenied.
+	ErrDenied = procmem.ErrDenied
+	// ErrTraced: a debugger or another tracer is attached.
+	ErrTraced = errors.New("already traced: detach the debugger first")
+	// ErrZombie: it has exited and waits for its parent.
+	ErrZombie = errors.New("a zombie: it has exited and has no stack")
+	// ErrKernelThread: it has no user-space stack.
+	ErrKernelThread = errors.New("a kernel thread: it has no user-space stack")
+	// ErrSelf: a thread of this very process.
+	ErrSelf = errors.New("a process cannot trace itself")
+	// Err32Bit: it executes 32-bit or x32 code.
+	Err32Bit = errors.New("a 32-bit or x32 program: only 64-bit programs are supported")
+	// ErrTimeout: it did not stop in time (queued, uninterruptible, frozen).
+	ErrTimeout = errors.New("the thread did not stop in time")
+	// ErrBusy: as many looks are pending as the controller has room for.
+	ErrBusy = errors.New("too many looks are pending: finish or cancel some")
+	// ErrPending: a look at this thread is under way.
+	ErrPending = errors.New("a look at this thread is already pending")
+	// ErrNotStopped: Finish was called before the thread stopped.
+	ErrNotStopped = errors.New("the thread has not stopped")
+)
+
+// Reason gives the word for an error that recordings and --stats use: "exited",
+// "traced", "denied", "timeout", "kernel-thread", "zombie", "32-bit", "self",
+// "busy", or "other".
+func Reason(err error) string {
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			return r.word
+		}
+	}
+	return "other"
+}
+
+var reasons = []struct {
+	err  error
+	word string
+}{
+	{ErrGone, "exited"}, {ErrTraced, "traced"}, {ErrDenied, "denied"},
+	{ErrTimeout, "timeout"}, {ErrKernelThread, "kernel-thread"}, {ErrZombie, "zombie"},
+	{Err32Bit, "32-bit"}, {ErrSelf, "self"}, {ErrBusy, "busy"}, {ErrPending, "busy"},
+}
+
+// refusal says why PTRACE_SEIZE failed. The kernel says EPERM for most reasons
+// (kernel/ptrace.c, ptrace_attach), so /proc is asked which it was.
+func refusal(tid int, e syscall.Errno) error {
+	switch e {
+	case syscall.ESRCH:
+		return ErrGone
+	case syscall.EPERM, syscall.EACCES:
+	default:
+		return e
+	}
+	var st procmem.Status
+	if err := procmem.ReadStatus(tid, &st); err != nil {
+		// It has ended meanwhile, or /proc is mounted to hide it (hidepid).
+		if syscall.Kill(tid, 0) == syscall.ESRCH {
+			return ErrGone
+		}
+		return ErrDenied
+	}
+	return refusalOf(tid, &st)
+}
+
+func refusalOf(tid int, st *procmem.Status) error {
+	switch {
+	case st.State == 'Z' || st.State == 'X':
+		return ErrZombie
+	case st.TracerPid != 0:
+		return ErrTraced
+	case st.Tgid == os.Getpid():
+		return ErrSelf
+	}
+	var stat procmem.Stat
+	if st.KernelThread || procmem.ReadStat(tid, &stat) == nil && stat.KernelThread() {
+		return ErrKernelThread
+	}
+	return ErrDenied
+}

@@ -1,0 +1,65 @@
+package ptrace
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// Extra reads further memory while a thread is stopped, such as the stack of a
+// goroutine whose thread runs on its scheduler's stack.
+type Extra interface {
+	// Regions is called while the thread is stopped: each microsecond counts, and
+	// it must not allocate or block. It reads with rd into the buffers that it
+	// keeps, sets Addr and Bytes in out, and gives the number of those that it set.
+	Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int
+}
+
+// maxReads bounds the reads of one Extra, at about 3 µs each.
+const maxReads = 32
+
+// Reader reads memory of the stopped thread's process. It is valid only during
+// the call that it is passed to.
+type Reader struct {
+	tid  int
+	left int
+}
+
+// Read reads memory at addr into buf and gives the number of bytes, 0 if nothing
+// can be read or too many reads were made.
+func (r *Reader) Read(addr uint64, buf []byte) int {
+	if r.left <= 0 {
+		return 0
+	}
+	r.left--
+	return readVM(r.tid, addr, buf)
+}
+
+// Word reads the 8 bytes at addr.
+func (r *Reader) Word(addr uint64) (uint64, bool) {
+	var b [8]byte
+	if r.Read(addr, b[:]) != len(b) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(b[:]), true
+}
+
+// extra calls the caller's Extra. Should it panic, the thread is let go first.
+func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
+	ok := false
+	defer func() {
+		if !ok {
+			c.letGo(l)
+		}
+	}()
+	c.decodeRegs(out)
+	c.reader = Reader{tid: l.tid, left: maxReads}
+	n := req.Extra.Regions(&out.Regs, &c.reader, req.Regions)
+	c.reader.left = 0
+	ok = true
+	return min(max(n, 0), len(req.Regions))
+}
+
+// ReaderOf gives a reader of a process that is not stopped, for a look that proves
+// in another way that what it reads stands still. tid is any of its threads.
+func ReaderOf(tid int) Reader { return Reader{tid: tid, left: maxReads} }

@@ -1,0 +1,192 @@
+package ptrace
+
+import (
+	"syscall"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+
+	"golang.org/x/sys/unix"
+)
+
+// Request says what to read while the thread is stopped. The caller keeps one and
+// uses it again; nothing of it is kept by the controller.
+type Request struct {
+	// Stack takes the bytes from the stack pointer up (on x86-64 from 128 bytes
+	// below it, the red zone of System V ABI §3.2.2); its length is what is asked
+	// for. Empty: none.
+	Stack []byte
+	// Files, if not nil, are the thread's; its schedstat is read while the thread
+	// is stopped, and so is exact, if it is open (SchedStat was called before),
+	// else straight after.
+	Files *procmem.ThreadFiles
+	// Extra, if not nil, reads more while the thread is stopped, into Regions.
+	Extra   Extra
+	Regions []frames.Region
+}
+
+// Stop is what a look found. Times are on the clock of procmem.Now, in
+// nanoseconds.
+type Stop struct {
+	// Regs is the register set; all general registers are known.
+	Regs frames.Regs
+	// StackAddr is where the copied bytes begin; StackLen of them are in
+	// Request.Stack, fewer than asked for where the mapping ends.
+	StackAddr uint64
+	StackLen  int
+	// Regions is the number of Request.Regions that Extra filled.
+	Regions int
+	// Sched has the thread's clocks, valid if SchedOK.
+	Sched   procmem.SchedStat
+	SchedOK bool
+	// Interrupt, Stop and Detach are the times of the interrupt, of when the stop
+	// was seen, and of the detach. Detach less Interrupt, less what the thread was
+	// queued meanwhile, is what the target felt.
+	Interrupt, Stop, Detach int64
+	// Kind is the kind of stop, Signal the one that was passed on (0: none).
+	Kind   Kind
+	Signal int
+	// InSyscall: the thread was in a system call, Nr by number (x86-64). On arm64
+	// the kernel hides it, and it stays false.
+	InSyscall bool
+	Nr        int64
+	// Restarted: the system call would have given EINTR and was made to restart.
+	Restarted bool
+	// Broken: it gives EINTR to the program, because a restart is not sound, not
+	// possible, or not allowed (Options.ReadOnly).
+	Broken bool
+}
+
+// Finish reads what req asks for from the stopped thread of a look, lets the
+// thread go, and fills out. The look is over then, whatever the result. Errors:
+// [ErrGone], [Err32Bit], and [ErrNotStopped] (the look is then still pending).
+// It does not allocate.
+func (c *Controller) Finish(l *Look, req *Request, out *Stop) error {
+	switch l.state {
+	case lookStopped:
+	case lookGone:
+		c.free(l)
+		return ErrGone
+	default:
+		return ErrNotStopped
+	}
+	err := c.take(l, req, out)
+	if err == nil {
+		c.stats.Finished++
+		c.decode(l, req, out)
+	}
+	return err
+}
+
+// take does all that happens while the thread is stopped, and detaches.
+func (c *Controller) take(l *Look, req *Request, out *Stop) error {
+	var e, gone syscall.Errno
+	out.Regions = 0
+	if req.Extra == nil {
+		e, gone = c.takeBare(l, req)
+	} else {
+		e = c.capture(l, req)
+		if e == 0 && c.rawLen == rawRegsLen {
+			out.Regions = c.extra(l, req, out)
+		}
+		gone = c.detach(l)
+	}
+	c.over(l, gone)
+	if e != 0 {
+		return ErrGone
+	}
+	if c.rawLen != rawRegsLen || foreign(&c.raw) {
+		return Err32Bit
+	}
+	return nil
+}
+
+// takeBare is capture and detach with no point between them at which the Go
+// runtime could hold this thread up.
+//
+//go:nosplit
+func (c *Controller) takeBare(l *Look, req *Request) (e, gone syscall.Errno) {
+	e = c.capture(l, req)
+	return e, c.detach(l)
+}
+
+// capture reads registers, stack and clocks of a stopped thread.
+//
+//go:nosplit
+func (c *Controller) capture(l *Look, req *Request) syscall.Errno {
+	c.schedN, c.stackN = -1, 0
+	if e := c.registers(l.tid); e != 0 || c.rawLen != rawRegsLen {
+		return e
+	}
+	if req.Files != nil {
+		c.schedN = req.Files.RawSchedStat(c.schedBuf[:])
+	}
+	c.stackAt = rawSP(&c.raw) - redZone
+	c.stackN = readVM(l.tid, c.stackAt, req.Stack)
+	if c.stackN == 0 { // nothing is mapped below the stack pointer
+		c.stackAt += redZone
+		c.stackN = readVM(l.tid, c.stackAt, req.Stack)
+	}
+	return 0
+}
+
+// registers reads the general registers, and on arm64 the thread pointer.
+//
+//go:nosplit
+func (c *Controller) registers(tid int) (e syscall.Errno) {
+	c.rawLen, e = getRegSet(tid, regSetGeneral, &c.raw)
+	if e != 0 {
+		c.rawLen = 0 // nothing to repair by
+		return e
+	}
+	c.moreRegisters(tid)
+	return 0
+}
+
+// detach repairs a broken system call if need be and lets the thread go. The
+// error is that of the detach: ESRCH if the thread was killed meanwhile.
+//
+//go:nosplit
+func (c *Controller) detach(l *Look) syscall.Errno {
+	if c.rawLen == rawRegsLen {
+		c.repair(l)
+	}
+	e := ptrace(unix.PTRACE_DETACH, l.tid, 0, uintptr(l.signal))
+	l.detachNS = procmem.Now()
+	return e
+}
+
+// release lets a stopped thread go without reading anything but what the repair
+// needs.
+//
+//go:nosplit
+func (c *Controller) release(l *Look) syscall.Errno {
+	c.registers(l.tid)
+	return c.detach(l)
+}
+
+// letGo is release for a look of the table, with the accounts.
+func (c *Controller) letGo(l *Look) { c.over(l, c.release(l)) }
+
+// over does the accounts of a look that was detached, and frees it. If the detach
+// failed, the thread was killed while it was stopped, and is to be waited for.
+func (c *Controller) over(l *Look, gone syscall.Errno) {
+	switch l.kind {
+	case KindSignal:
+		c.stats.Signals++
+	case KindGroup:
+		c.stats.Groups++
+	}
+	if l.restarted {
+		c.stats.Restarted++
+	}
+	if l.broken {
+		c.stats.Broken++
+	}
+	c.last = *l
+	if gone == 0 {
+		c.free(l)
+		return
+	}
+	l.state, l.abandoned = lookPending, true
+}

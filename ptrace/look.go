@@ -1,0 +1,156 @@
+package ptrace
+
+import (
+	"prywalk/internal/procmem"
+
+	"golang.org/x/sys/unix"
+)
+
+// Look is one look at one thread, from Begin to Finish or Cancel. It belongs to
+// its controller and is used again afterwards: do not keep it.
+type Look struct {
+	// Tag is the caller's, to find its own data by; zero at Begin.
+	Tag uint64
+
+	tid       int
+	state     lookState
+	abandoned bool
+	sleeping  bool   // nr and arg0 are known from before the stop
+	broken    bool   // EINTR was seen and left
+	restarted bool   // EINTR was hidden
+	kind      Kind   // once stopped
+	signal    int32  // to pass on at the detach
+	nr        int64  // see Sleeping
+	arg0      uint64 // see Sleeping
+
+	interruptNS, stopNS, detachNS int64
+}
+
+type lookState uint8
+
+const (
+	lookFree lookState = iota
+	lookPending
+	lookStopped
+	lookGone
+)
+
+// Kind is the kind of stop that a look found.
+type Kind uint8
+
+// The kinds of stop (ptrace(2), "Stopped states").
+const (
+	// KindNone: not stopped.
+	KindNone Kind = iota
+	// KindInterrupt: the stop that the look asked for.
+	KindInterrupt
+	// KindSignal: a signal came first; it is passed on.
+	KindSignal
+	// KindGroup: the process is stopped (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU) and
+	// stays so.
+	KindGroup
+)
+
+// TID gives the thread.
+func (l *Look) TID() int { return l.tid }
+
+// Interrupted gives the time of the interrupt, on the clock of procmem.Now.
+func (l *Look) Interrupted() int64 { return l.interruptNS }
+
+// Ended reports whether the thread ended before it stopped; Finish then gives
+// [ErrGone].
+func (l *Look) Ended() bool { return l.state == lookGone }
+
+// Sleeping tells the look in which system call the thread slept before it was
+// begun: number and first argument. On arm64 a broken call can only be restarted
+// if they are known, because the kernel overwrites the argument with the result.
+func (l *Look) Sleeping(nr int64, arg0 uint64) { l.sleeping, l.nr, l.arg0 = true, nr, arg0 }
+
+// Begin attaches to a thread and asks it to stop; it does not wait. The look is
+// pending until [Controller.WaitAny] or [Controller.Poll] says that the thread has
+// stopped. Errors: [ErrGone], [ErrDenied], [ErrTraced], [ErrZombie],
+// [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with that look), or an
+// error number that the kernel gave. An abandoned look at the same thread is
+// taken up again.
+func (c *Controller) Begin(tid int) (*Look, error) {
+	l := c.find(tid)
+	if l != nil {
+		if !l.abandoned {
+			return l, ErrPending
+		}
+		l.abandoned, l.Tag, l.sleeping = false, 0, false
+		c.spinUntil(procmem.Now())
+		return l, nil
+	}
+	if l = c.slot(); l == nil {
+		return nil, ErrBusy
+	}
+	if e := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); e != 0 {
+		return nil, refusal(tid, e)
+	}
+	*l = Look{tid: tid, state: lookPending, interruptNS: procmem.Now()}
+	c.live++
+	c.stats.Begun++
+	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
+		l.abandoned = true // it is exiting; its end is waited for
+		return nil, ErrGone
+	}
+	c.spinUntil(l.interruptNS)
+	return l, nil
+}
+
+// spinUntil lets waits spin for some time from now.
+func (c *Controller) spinUntil(now int64) {
+	c.wakeup = now + int64(c.opts.SpinFor)
+	if c.audit < now {
+		c.audit = now + auditEvery
+	}
+}
+
+// find gives the look at a thread, nil if there is none.
+func (c *Controller) find(tid int) *Look {
+	for i := range c.looks[:c.used] {
+		if l := &c.looks[i]; l.tid == tid && l.state != lookFree {
+			return l
+		}
+	}
+	return nil
+}
+
+// slot gives a free look, nil if there is none.
+func (c *Controller) slot() *Look {
+	for i := range c.looks {
+		if l := &c.looks[i]; l.state == lookFree {
+			c.used = max(c.used, i+1)
+			return l
+		}
+	}
+	return nil
+}
+
+// free gives a look back.
+func (c *Controller) free(l *Look) {
+	*l = Look{}
+	c.live--
+	for c.used > 0 && c.looks[c.used-1].state == lookFree {
+		c.used--
+	}
+}
+
+// Cancel gives a look up. A thread that has stopped is let go at once. One that
+// has not cannot be detached from yet: the look stays pending, abandoned, and
+// WaitAny lets the thread go when it stops, so WaitAny must go on being called.
+func (c *Controller) Cancel(l *Look) {
+	switch l.state {
+	case lookStopped:
+		c.letGo(l)
+	case lookGone:
+		c.free(l)
+	case lookPending:
+		if !l.abandoned {
+			l.abandoned = true
+			c.stats.Abandoned++
+		}
+		c.poll(l)
+	}
+}

@@ -1,0 +1,244 @@
+package ptrace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/procmem"
+
+	"golang.org/x/sys/unix"
+)
+
+// refused gives the error of Begin.
+func refused(t *testing.T, tid int) (err error) {
+	with(t, Options{}, func(c *Controller) {
+		var l *Look
+		if l, err = c.Begin(tid); err == nil {
+			c.Cancel(l)
+		}
+	})
+	return err
+}
+
+func TestThreadThatIsTracedAlready(t *testing.T) {
+	p := start(t, "spin")
+	with(t, Options{}, func(c *Controller) {
+		l, err := c.Begin(p.tid)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := refused(t, p.tid); err != ErrTraced {
+			t.Errorf("second tracer: %v", err)
+		}
+		if err := refused(t, p.PID); err != nil {
+			t.Errorf("another thread of the process: %v", err)
+		}
+		c.Cancel(l)
+	})
+}
+
+func TestThreadsThatCannotBeLookedAt(t *testing.T) {
+	p := start(t, "sleep")
+	p.Signal(syscall.SIGKILL)
+	eventually(t, "a zombie", func() bool { return state(p.PID) == 'Z' })
+	if err := refused(t, p.PID); err != ErrZombie {
+		t.Errorf("zombie: %v", err)
+	}
+	p.Wait()
+	if err := refused(t, p.PID); err != ErrGone {
+		t.Errorf("waited for: %v", err)
+	}
+	if err := refused(t, os.Getpid()); err != ErrSelf {
+		t.Errorf("self: %v", err)
+	}
+	if k := kernelThread(); k == 0 {
+		t.Log("no kernel thread is visible here")
+	} else if err := refused(t, k); err != ErrKernelThread {
+		t.Errorf("kernel thread: %v", err)
+	}
+}
+
+// kernelThread gives kthreadd's number, 0 where a pid namespace hides it.
+func kernelThread() int {
+	var s procmem.Stat
+	if procmem.ReadStat(2, &s) == nil && s.KernelThread() {
+		return 2
+	}
+	return 0
+}
+
+// nobody is an ordinary user.
+var nobody = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: true}}
+
+// TestAsNobody is run by the test below, as another user.
+func TestAsNobody(t *testing.T) {
+	var mine, other int
+	if n, _ := fmt.Sscan(os.Getenv("PTRACE_TEST_OTHER"), &other); n != 1 {
+		t.Skip("run by TestOrdinaryUserLooksAtOwnProcessesOnly")
+	}
+	if err := refused(t, other); err != ErrDenied {
+		t.Errorf("another user's: %v", err)
+	}
+	l, err := Launch(Command{Args: []string{"sleep", "1000"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Wait()
+	defer l.Signal(syscall.SIGKILL)
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	mine = l.PID
+	with(t, Options{}, func(c *Controller) {
+		var s Stop
+		if err := c.Freeze(mine, soon(), &Request{Stack: make([]byte, 512)}, &s); err != nil || s.StackLen != 512 {
+			t.Errorf("own child: %v %+v", err, s)
+		}
+		t.Log("scheduling", c.Scheduling())
+	})
+}
+
+func TestOrdinaryUserLooksAtOwnProcessesOnly(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root to become another user; CI runs as root")
+	}
+	p := start(t, "spin")
+	exe, cleanup := copySelf(t)
+	defer cleanup()
+	cmd := exec.Command(exe, "-test.run=^TestAsNobody$", "-test.v")
+	cmd.Dir = "/"
+	cmd.SysProcAttr = nobody
+	cmd.Env = append(os.Environ(), fmt.Sprintf("PTRACE_TEST_OTHER=%d", p.tid))
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestAsNobody") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// copySelf puts a copy of this test where every user can execute it.
+func copySelf(t *testing.T) (string, func()) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ptrace-nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Chmod(dir, 0o755)
+	b, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := dir + "/ptrace.test"
+	if err := os.WriteFile(exe, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return exe, func() { os.RemoveAll(dir) }
+}
+
+func TestThreadsThatEndDuringLooks(t *testing.T) {
+	p := start(t, "churn")
+	seen := map[string]int{}
+	with(t, Options{}, func(c *Controller) {
+		var tids []int
+		for seen["ok"] < 200 && len(tids) < 1<<20 {
+			tids, _ = procmem.ListTasks(p.PID, tids[:0])
+			for _, tid := range tids {
+				if tid == p.PID {
+					continue
+				}
+				var s Stop
+				err := c.Freeze(tid, soon(), &Request{Stack: make([]byte, 64)}, &s)
+				if err == nil {
+					seen["ok"]++
+				} else if errors.Is(err, ErrGone) || errors.Is(err, ErrZombie) {
+					seen["gone"]++
+				} else {
+					t.Errorf("thread %d: %v", tid, err)
+					return
+				}
+			}
+		}
+	})
+	before := p.counts(t).wakeups
+	eventually(t, "threads go on coming and going", func() bool { return p.counts(t).wakeups > before })
+	t.Log(seen)
+}
+
+func TestTargetKilledWhileItIsHeld(t *testing.T) {
+	for range 20 {
+		p := start(t, "spin")
+		with(t, Options{}, func(c *Controller) {
+			for _, tid := range []int{p.tid, p.PID} {
+				if _, err := c.Begin(tid); err != nil {
+					t.Error(err)
+				}
+			}
+			var held []*Look
+			for len(held) < 2 {
+				held = append(held, c.WaitAny(soon()))
+			}
+			p.Signal(syscall.SIGKILL)
+			for _, l := range held {
+				var s Stop
+				if err := c.Finish(l, &Request{}, &s); err != nil && err != ErrGone {
+					t.Errorf("Finish: %v", err)
+				}
+			}
+			// The exit status is still there for who waits, and comes only
+			// after the tracees were let go for good.
+			exited := make(chan unix.WaitStatus)
+			go func() {
+				st, _ := p.Wait()
+				exited <- st
+			}()
+			for {
+				select {
+				case st := <-exited:
+					if !st.Signaled() || st.Signal() != syscall.SIGKILL {
+						t.Errorf("status %#x", st)
+					}
+					return
+				default:
+					c.WaitAny(procmem.Now() + 1e6)
+				}
+			}
+		})
+	}
+}
+
+func TestTargetThatExecsDuringLooksGoesOn(t *testing.T) {
+	bin, err := buildTarget()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		l, err := Launch(Command{Args: []string{"sh", "-c", "exec sh -c 'exec " + bin + " sleep </dev/null >/dev/null'"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Release(); err != nil {
+			t.Fatal(err)
+		}
+		with(t, Options{}, func(c *Controller) {
+			var s Stop
+			for range 2000 {
+				err := c.Freeze(l.PID, soon(), &Request{Stack: make([]byte, 64)}, &s)
+				if err != nil && (errors.Is(err, ErrGone) || errors.Is(err, ErrZombie)) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		if st, err := l.Wait(); err != nil || st.ExitStatus() != 7 {
+			t.Fatalf("status %#x %v", st, err)
+		}
+	}
+}

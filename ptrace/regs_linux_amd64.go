@@ -1,0 +1,65 @@
+package ptrace
+
+import (
+	"prywalk/frames"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	rawRegsLen = RegsLenX86
+	// redZone is what a leaf function may use below the stack pointer (System V
+	// ABI for x86-64, §3.2.2).
+	redZone = 128
+
+	codeSegment32 = 0x23 // __USER32_CS, arch/x86/include/asm/segment.h
+	x32Bit        = 1 << 30
+)
+
+func decodeNative(w *rawRegs) frames.Regs { return regsX86((*[27]uint64)(w[:27])) }
+
+//go:nosplit
+func rawSP(w *rawRegs) uint64 { return w[x86Rsp] }
+
+// rawSyscall tells whether the thread was in a system call, and which.
+func rawSyscall(w *rawRegs) (bool, int64) {
+	nr := int64(w[x86OrigRax])
+	return nr >= 0, nr
+}
+
+// foreign reports 32-bit code, and system calls of the x32 ABI.
+func foreign(w *rawRegs) bool {
+	nr := int64(w[x86OrigRax])
+	return w[x86Cs] == codeSegment32 || nr >= 0 && nr&x32Bit != 0
+}
+
+// moreRegisters: the general registers hold all there is.
+//
+//go:nosplit
+func (c *Controller) moreRegisters(int) {}
+
+// broken reports whether a system call is about to return EINTR.
+//
+//go:nosplit
+func broken(w *rawRegs) bool {
+	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
+}
+
+// restart writes the result of the broken call.
+//
+//go:nosplit
+func (c *Controller) restart(l *Look) bool {
+	nr := int64(c.raw[x86OrigRax])
+	var flags uint64
+	switch sendFlagsX86(nr) {
+	case 3:
+		flags = c.raw[x86Rdx]
+	case 4:
+		flags = c.raw[x86R10]
+	}
+	if !restartableX86(nr, flags) {
+		return false
+	}
+	res := resultRestart
+	return ptrace(unix.PTRACE_POKEUSR, l.tid, x86Rax*8, uintptr(res)) == 0
+}

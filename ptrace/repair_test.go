@@ -1,0 +1,281 @@
+package ptrace
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+
+	"golang.org/x/sys/unix"
+)
+
+// freezeMany looks n times and gives the stops that were in a system call.
+func freezeMany(t *testing.T, opts Options, tid, n int) (st Stats) {
+	with(t, opts, func(c *Controller) {
+		var s Stop
+		for i := range n {
+			if err := c.Freeze(tid, soon(), &Request{}, &s); err != nil {
+				t.Errorf("look %d: %v", i, err)
+				return
+			}
+		}
+		st = c.Stats()
+	})
+	return st
+}
+
+func TestBrokenWaitsAreRestartedUnseen(t *testing.T) {
+	p := start(t, "epoll", "-1")
+	var restarted uint64
+	for range 100 {
+		eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
+		restarted += freezeMany(t, Options{}, p.tid, 1).Restarted
+	}
+	freezeMany(t, Options{}, p.tid, 500) // and again before it is back in the call
+	if restarted != 100 {
+		t.Errorf("%d of 100 were restarted", restarted)
+	}
+	if n := p.counts(t); n.eintr != 0 || n.wakeups != 0 {
+		t.Errorf("the program saw %+v", n)
+	}
+}
+
+func TestThreadsJustEnteringAWaitSeeNoInterruption(t *testing.T) {
+	for _, timeout := range []string{"0", "1"} {
+		p := start(t, "epoll", timeout)
+		freezeMany(t, Options{}, p.tid, 2000)
+		eventually(t, "time-outs", func() bool { return p.counts(t).wakeups > 0 })
+		if n := p.counts(t); n.eintr != 0 {
+			t.Errorf("time-out %s: the program saw %+v", timeout, n)
+		}
+	}
+}
+
+func TestReadOnlyLooksBreakWaitsAndCountThem(t *testing.T) {
+	p := start(t, "epoll", "-1")
+	eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
+	with(t, Options{ReadOnly: true}, func(c *Controller) {
+		for range 20 {
+			var s Stop
+			if err := c.Freeze(p.tid, soon(), &Request{}, &s); err != nil || s.Restarted {
+				t.Errorf("%v %+v", err, s)
+			}
+			eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
+		}
+		// That the program saw them is what the repair is for; should the kernel
+		// stop doing so, the repair can go.
+		if n := p.counts(t); n.eintr != c.Stats().Broken || n.eintr == 0 {
+			t.Errorf("the program saw %+v, counted %+v", n, c.Stats())
+		}
+	})
+}
+
+func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
+	p := start(t, "epoll", "-1")
+	const rounds = 100
+	with(t, Options{}, func(c *Controller) {
+		for i := range rounds {
+			eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
+			l, err := c.Begin(p.tid)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for !c.Poll(l) {
+			}
+			// Held: the signal comes between the repair and the return.
+			if err := unix.Tgkill(p.PID, p.tid, unix.SIGUSR1); err != nil {
+				t.Error(err)
+			}
+			var s Stop
+			if err := c.Finish(l, &Request{}, &s); err != nil || !s.Restarted {
+				t.Errorf("%v %+v", err, s)
+			}
+			eventually(t, "EINTR", func() bool { return p.counts(t).eintr == uint64(i+1) })
+		}
+	})
+	if n := p.counts(t); n.handled != rounds {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
+	p := start(t, "epoll", "-1")
+	with(t, Options{}, func(c *Controller) {
+		for range 100 {
+			eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
+			// Attached but not interrupted: the signal wakes the thread, because
+			// for a tracee an ignored signal is delivered too.
+			l := c.seizeOnly(t, p.tid)
+			unix.Tgkill(p.PID, p.tid, unix.SIGUSR2)
+			for !c.Poll(l) {
+			}
+			var s Stop
+			if err := c.Finish(l, &Request{}, &s); err != nil || s.Kind != KindSignal || s.Signal != int(unix.SIGUSR2) {
+				t.Errorf("%v %+v", err, s)
+			}
+		}
+	})
+	if n := p.counts(t); n.eintr != 0 || n.handled != 0 {
+		t.Errorf("the program saw %+v", n)
+	}
+}
+
+// seizeOnly begins a look without the interrupt.
+func (c *Controller) seizeOnly(t *testing.T, tid int) *Look {
+	t.Helper()
+	if e := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); e != 0 {
+		t.Fatal(e)
+	}
+	l := c.slot()
+	*l = Look{tid: tid, state: lookPending}
+	c.live++
+	return l
+}
+
+func TestSignalThatComesFirstIsPassedOnWithItsInfo(t *testing.T) {
+	p := start(t, "spin")
+	const rounds = 200
+	with(t, Options{}, func(c *Controller) {
+		for range rounds {
+			l := c.seizeOnly(t, p.tid)
+			queueSignal(t, p.PID, 3)
+			for !c.Poll(l) {
+			}
+			// An interrupt on top must not linger after the detach.
+			if e := ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0); e != 0 {
+				t.Error(e)
+			}
+			var s Stop
+			if err := c.Finish(l, &Request{}, &s); err != nil || s.Kind != KindSignal {
+				t.Errorf("%v %+v", err, s)
+			}
+		}
+		if st := c.Stats(); st.Signals != rounds {
+			t.Errorf("%+v", st)
+		}
+	})
+	eventually(t, "all handled", func() bool { return p.counts(t).handled == rounds })
+	if n := p.counts(t); n.queued != rounds || n.sum != 3*rounds || state(p.tid) == 't' {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestSignalInFlightIsDeliveredWhenTheTracerIsGone(t *testing.T) {
+	p := start(t, "spin")
+	// The OS thread ends with the look stopped on a signal and nothing done, as
+	// if the tracer had been killed.
+	done := make(chan bool)
+	go func() {
+		lockForGood()
+		c := NewController(Options{})
+		l := c.seizeOnly(t, p.tid)
+		queueSignal(t, p.PID, 5)
+		for !c.Poll(l) {
+		}
+		close(done)
+	}()
+	<-done
+	eventually(t, "delivered", func() bool { return p.counts(t).sum == 5 })
+	eventually(t, "running", func() bool { return state(p.tid) == 'R' && tracer(p.tid) == 0 })
+}
+
+func TestNoSignalOfAStormIsLost(t *testing.T) {
+	p := start(t, "spin")
+	const storm = 100_000
+	sent := make(chan bool)
+	go func() {
+		defer close(sent)
+		for range storm {
+			queueSignal(t, p.PID, 1)
+		}
+	}()
+	var st Stats
+	with(t, Options{}, func(c *Controller) {
+		for {
+			select {
+			case <-sent:
+				st = c.Stats()
+				return
+			default:
+			}
+			var s Stop
+			if err := c.Freeze(p.tid, soon(), &Request{}, &s); err != nil {
+				t.Error(err)
+				return
+			}
+			nap(50_000)
+		}
+	})
+	eventually(t, "all handled", func() bool { return p.counts(t).handled >= storm })
+	if n := p.counts(t); n.handled != storm || n.queued != storm || n.sum != storm {
+		t.Errorf("the program saw %+v of %d", n, storm)
+	}
+	t.Logf("%+v", st)
+}
+
+// queueSignal sends SIGRTMIN with a value, as sigqueue(3) does; it waits while the
+// queue of the receiver is full.
+func queueSignal(t *testing.T, pid int, value int32) {
+	for range 100_000 {
+		switch e := sigqueue(pid, value); e {
+		case 0:
+			return
+		case syscall.EAGAIN:
+			time.Sleep(100 * time.Microsecond)
+		default:
+			t.Error(e)
+			return
+		}
+	}
+	t.Error("signal queue stays full")
+}
+
+func TestStopSignalInAWaitGivesEINTRAsWithoutALook(t *testing.T) {
+	interrupted := func(look bool) uint64 {
+		p := start(t, "epoll", "-1")
+		eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
+		p.Signal(syscall.SIGSTOP)
+		eventually(t, "stopped", func() bool { return state(p.tid) == 'T' && state(p.PID) == 'T' })
+		if look {
+			if st := freezeMany(t, Options{}, p.tid, 3); st.Groups != 3 || st.Restarted != 0 {
+				t.Errorf("%+v", st)
+			}
+			eventually(t, "stopped", func() bool { return state(p.tid) == 'T' })
+		}
+		p.Signal(syscall.SIGCONT)
+		eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
+		return p.counts(t).eintr
+	}
+	if with, without := interrupted(true), interrupted(false); with != without {
+		t.Errorf("EINTR %d times with looks, %d without", with, without)
+	}
+}
+
+func TestConnectAndCloseAreNotRestarted(t *testing.T) {
+	for _, c := range []struct {
+		arch  frames.Arch
+		nr    int64
+		flags uint64
+		want  bool
+	}{
+		{frames.X86_64, 232, 0, true}, {frames.X86_64, 42, 0, false}, {frames.X86_64, 3, 0, false},
+		{frames.X86_64, 44, msgFastOpen, false}, {frames.X86_64, 44, 0, true}, {frames.X86_64, -1, 0, false},
+		{frames.AArch64, 22, 0, true}, {frames.AArch64, 203, 0, false}, {frames.AArch64, 57, 0, false},
+		{frames.AArch64, 206, msgFastOpen, false}, {frames.ArchUnknown, 0, 0, false},
+	} {
+		if got := Restartable(c.arch, c.nr, c.flags); got != c.want {
+			t.Errorf("Restartable(%v, %d, %#x) = %v", c.arch, c.nr, c.flags, got)
+		}
+	}
+}
+
+func TestNowIsTheMonotonicClock(t *testing.T) {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	if before, now := ts.Nano(), procmem.Now(); now < before {
+		t.Errorf("%d after %d", now, before)
+	}
+}

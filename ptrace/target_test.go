@@ -1,0 +1,150 @@
+package ptrace
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/procmem"
+)
+
+// buildTarget compiles testdata/target.c once.
+var buildTarget = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "ptrace-target")
+	if err != nil {
+		return "", err
+	}
+	os.Chmod(dir, 0o755)
+	bin := filepath.Join(dir, "target")
+	out, err := exec.Command("cc", "-O1", "-g", "-pthread", "-o", bin, "testdata/target.c").CombinedOutput()
+	if err != nil {
+		os.RemoveAll(dir)
+		return "", fmt.Errorf("cc: %v\n%s", err, out)
+	}
+	built = bin
+	return bin, nil
+})
+
+// built is the target if it was compiled.
+var built string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built != "" {
+		os.RemoveAll(filepath.Dir(built))
+	}
+	os.Exit(code)
+}
+
+// target is a running target.c.
+type target struct {
+	*Launched
+	tid      int
+	lo, hi   uint64 // its text
+	in, done *os.File
+	out      *bufio.Reader
+}
+
+// counts are what the target reports of itself.
+type counts struct{ eintr, wakeups, handled, queued, sum uint64 }
+
+func start(t testing.TB, args ...string) *target {
+	return startAs(t, nil, args...)
+}
+
+func startAs(t testing.TB, attr *syscall.SysProcAttr, args ...string) *target {
+	t.Helper()
+	bin, err := buildTarget()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Launch(Command{Args: append([]string{bin}, args...), Stdin: inR, Stdout: outW, Attr: attr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inR.Close()
+	outW.Close()
+	p := &target{Launched: l, in: inW, done: outR, out: bufio.NewReader(outR)}
+	t.Cleanup(func() {
+		p.in.Close()
+		p.Signal(syscall.SIGKILL)
+		p.Signal(syscall.SIGCONT)
+		p.Wait()
+		outR.Close()
+	})
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	line, _ := p.out.ReadString('\n')
+	if _, err := fmt.Sscanf(line, "ready %d %d %v %v", &pid, &p.tid, &p.lo, &p.hi); err != nil || pid != p.PID {
+		t.Fatalf("target said %q: %v", line, err)
+	}
+	return p
+}
+
+// counts asks the target.
+func (p *target) counts(t testing.TB) (c counts) {
+	t.Helper()
+	p.in.Write([]byte("\n"))
+	line, err := p.out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(line, &c.eintr, &c.wakeups, &c.handled, &c.queued, &c.sum); err != nil {
+		t.Fatalf("counts %q: %v", line, err)
+	}
+	return c
+}
+
+// state gives a thread's state letter, 0 if it has ended.
+func state(tid int) byte {
+	var s procmem.Stat
+	procmem.ReadStat(tid, &s)
+	return s.State
+}
+
+// tracer gives who traces a thread.
+func tracer(tid int) int {
+	var s procmem.Status
+	procmem.ReadStatus(tid, &s)
+	return s.TracerPid
+}
+
+// eventually waits for a condition that must come true.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for range 5000 {
+		if cond() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("never: %s", what)
+}
+
+// soon is a deadline that is far enough off for any machine.
+func soon() int64 { return procmem.Now() + int64(10*time.Second) }
+
+// with runs a test's looks on an OS thread of their own.
+func with(t testing.TB, opts Options, body func(c *Controller)) {
+	t.Helper()
+	Run(opts, func(c *Controller) error {
+		body(c)
+		return nil
+	})
+}

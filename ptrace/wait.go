@@ -1,0 +1,254 @@
+package ptrace
+
+import (
+	"os"
+
+	"prywalk/internal/procmem"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// watch is how stops are looked for: without consuming them (WNOWAIT), of
+	// this thread's tracees only, of whatever kind they are. Stops of tracees
+	// are reported whether WSTOPPED is given or not (kernel/exit.c,
+	// wait_task_stopped); without it those of other children are not.
+	watch = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
+
+	napMin     = 20_000    // ns, first sleep of a wait
+	napMax     = 200_000   // ns, longest sleep of a wait
+	lostFor    = 1_000_000 // ns, see serveLost
+	auditEvery = 2_000_000 // ns, between checks of all pending looks one by one
+
+	eventStop = 128 // PTRACE_EVENT_STOP
+
+	// si_code of a wait (include/uapi/asm-generic/siginfo.h).
+	cldExited  = 1
+	cldDumped  = 3
+	cldTrapped = 4
+)
+
+// WaitAny gives a look whose thread has stopped, or has ended ([Look.Ended]): call
+// Finish or Cancel for it. It gives nil at the deadline (on the clock of
+// procmem.Now; 0 only asks), or at once if nothing is pending. What Poll or an
+// earlier call has given is not given again. It spins for at
+// most Options.SpinFor after the last interrupt, then sleeps in short naps. It
+// also serves abandoned looks.
+func (c *Controller) WaitAny(deadline int64) *Look {
+	for sleep := int64(napMin); c.live > 0 || c.lost; {
+		if l := c.scan(); l != nil {
+			return l
+		}
+		now := procmem.Now()
+		if now >= c.audit {
+			c.audit = now + auditEvery
+			if l := c.checkAll(); l != nil {
+				return l
+			}
+		}
+		if now >= deadline {
+			return nil
+		}
+		if now >= c.wakeup {
+			nap(min(sleep, deadline-now))
+			sleep = min(sleep*2, napMax)
+		}
+	}
+	return nil
+}
+
+// Poll asks whether the thread of a look has stopped or ended, without waiting.
+func (c *Controller) Poll(l *Look) bool {
+	if l.state == lookPending {
+		c.poll(l)
+	}
+	return l.state == lookStopped || l.state == lookGone
+}
+
+// scan asks for any of this thread's tracees. What it says of others than the
+// pending ones is dealt with, and since it would be said again and hide the rest,
+// those are then asked one by one.
+func (c *Controller) scan() *Look {
+	e := waitid(unix.P_ALL, 0, watch, &c.info)
+	if e == unix.ECHILD {
+		c.lost = false // there is no tracee at all
+	}
+	if e != 0 || c.info.pid == 0 {
+		return nil
+	}
+	tid := int(c.info.pid)
+	l := c.find(tid)
+	if l != nil && l.state == lookPending {
+		return c.settle(l)
+	}
+	if l == nil {
+		c.stray(tid)
+	} else if l.state == lookStopped {
+		c.consume(tid)
+	}
+	return c.pollAll()
+}
+
+// pollAll asks for each pending look by itself.
+func (c *Controller) pollAll() *Look {
+	for i := 0; i < c.used; i++ {
+		if l := &c.looks[i]; l.state == lookPending {
+			if l := c.poll(l); l != nil {
+				return l
+			}
+		}
+	}
+	return nil
+}
+
+// poll asks for one pending look.
+func (c *Controller) poll(l *Look) *Look {
+	e := waitid(unix.P_PID, l.tid, watch, &c.info)
+	switch {
+	case e == unix.ECHILD:
+		// No tracee any more: it ended and somebody else has waited for it, or
+		// it called exec and goes by another number now, under which it
+		// will stop.
+		c.lost = true
+		return c.ended(l)
+	case e == 0 && c.info.pid != 0:
+		return c.settle(l)
+	}
+	return nil
+}
+
+// checkAll checks all pending looks one by one.
+func (c *Controller) checkAll() *Look {
+	for i := 0; i < c.used; i++ {
+		if l := &c.looks[i]; l.state == lookPending {
+			if l := c.checkOne(l); l != nil {
+				return l
+			}
+		}
+	}
+	return nil
+}
+
+// checkOne finds out whether a look's end or stop is not reported: the tracee has a
+// new number, or a wait of another thread of this process has taken the report
+// of its stop.
+func (c *Controller) checkOne(l *Look) *Look {
+	if got := c.poll(l); got != nil || l.state != lookPending {
+		return got
+	}
+	var info sigInfo
+	if getSigInfo(l.tid, &info) != 0 {
+		return nil // not stopped
+	}
+	// It may have stopped just now, between the two questions.
+	if got := c.poll(l); got != nil || l.state != lookPending {
+		return got
+	}
+	c.stats.Stolen++
+	return c.stopped(l, stolenStatus(&info))
+}
+
+// stolenStatus is the status of a wait as siginfo has it: si_code of an event
+// stop is that status itself (kernel/signal.c, ptrace_do_notify).
+func stolenStatus(info *sigInfo) int32 {
+	if info.code>>8 == eventStop {
+		return info.code
+	}
+	return info.signo
+}
+
+// settle takes over what a wait said of a pending look, and gives the look if the
+// caller is to know.
+func (c *Controller) settle(l *Look) *Look {
+	if c.info.code >= cldExited && c.info.code <= cldDumped {
+		c.reap(l.tid)
+		return c.ended(l)
+	}
+	if c.info.code == cldTrapped {
+		return c.stopped(l, c.info.status)
+	}
+	return nil
+}
+
+// ended marks a look whose thread is no more.
+func (c *Controller) ended(l *Look) *Look {
+	if l.abandoned {
+		c.free(l)
+		return nil
+	}
+	l.state = lookGone
+	return l
+}
+
+// stopped marks a look whose thread has stopped. An abandoned one is let go.
+func (c *Controller) stopped(l *Look, status int32) *Look {
+	l.stop(status)
+	l.stopNS = procmem.Now()
+	if l.abandoned {
+		c.letGo(l)
+		return nil
+	}
+	return l
+}
+
+// stop takes over the kind of stop from a wait's status: signal, and event above.
+func (l *Look) stop(status int32) {
+	l.state, l.signal = lookStopped, 0
+	switch sig := status & 0xff; {
+	case status>>8 != eventStop:
+		l.kind, l.signal = KindSignal, sig
+	case sig == int32(unix.SIGTRAP):
+		l.kind = KindInterrupt
+	default:
+		l.kind = KindGroup
+	}
+}
+
+// stray deals with a report for a thread that is not looked at. If it is this
+// thread's tracee, it has changed its number by calling exec: it is let go.
+// Others are children of this thread and somebody else's to wait for.
+func (c *Controller) stray(tid int) {
+	switch code := c.info.code; {
+	case code == cldTrapped:
+		l := Look{tid: tid, stopNS: procmem.Now()}
+		l.stop(c.info.status)
+		c.release(&l)
+	case code >= cldExited && code <= cldDumped:
+		var st procmem.Status
+		if procmem.ReadStatus(tid, &st) == nil && st.TracerPid == c.tid {
+			c.reap(tid)
+		}
+	}
+}
+
+// reap ends the life of a traced thread that has exited; until then its process's
+// exit is not reported to its parent. But the exit of a process whose parent is
+// this very process is left to whoever waits for it here: reaping would take it.
+func (c *Controller) reap(tid int) {
+	var st procmem.Status
+	if procmem.ReadStatus(tid, &st) == nil && st.Tgid == tid && st.PPid == os.Getpid() {
+		return
+	}
+	var info sigInfo
+	waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
+}
+
+// serveLost waits a little for a tracee that has changed its number, and lets it
+// go when it stops.
+func (c *Controller) serveLost() {
+	for end := procmem.Now() + lostFor; c.lost && procmem.Now() < end; nap(napMin) {
+		switch e := waitid(unix.P_ALL, 0, watch, &c.info); {
+		case e == unix.ECHILD:
+			c.lost = false
+		case e == 0 && c.info.pid != 0 && c.find(int(c.info.pid)) == nil:
+			c.stray(int(c.info.pid))
+		}
+	}
+}
+
+// consume takes the report of a stop that the caller knows of and holds on to, so
+// that it does not hide the others.
+func (c *Controller) consume(tid int) {
+	var info sigInfo
+	waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)
+}

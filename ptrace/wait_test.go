@@ -1,0 +1,113 @@
+package ptrace
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestStopThatAnotherWaitTookIsFoundAllTheSame(t *testing.T) {
+	p := start(t, "spin")
+	with(t, Options{}, func(c *Controller) {
+		for round := range 20 {
+			l, err := c.Begin(p.tid)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			// Consume the report, as a wait for any child would.
+			var info sigInfo
+			eventually(t, "reported", func() bool {
+				return waitid(unix.P_PID, p.tid, unix.WSTOPPED|unix.WALL, &info) == 0 && info.pid != 0
+			})
+			if got := c.WaitAny(soon()); got != l || l.kind != KindInterrupt {
+				t.Errorf("round %d: WaitAny gave %p", round, got)
+				return
+			}
+			var s Stop
+			if err := c.Finish(l, &Request{}, &s); err != nil || s.Regs.PC < p.lo || s.Regs.PC >= p.hi {
+				t.Errorf("round %d: %v %+v", round, err, s)
+			}
+		}
+		if st := c.Stats(); st.Stolen != 20 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+func TestFinishBeforeTheStopIsRefused(t *testing.T) {
+	p := start(t, "sleep")
+	with(t, Options{}, func(c *Controller) {
+		l := c.seizeOnly(t, p.tid)
+		if err := c.Finish(l, &Request{}, &Stop{}); err != ErrNotStopped {
+			t.Errorf("Finish: %v", err)
+		}
+		if got := c.WaitAny(0); got != nil {
+			t.Errorf("WaitAny: %+v", *got)
+		}
+		if e := ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0); e != 0 {
+			t.Error(e)
+		}
+		if got := c.WaitAny(soon()); got != l {
+			t.Errorf("WaitAny: %p", got)
+		}
+		c.Cancel(l)
+	})
+	if tracer(p.tid) != 0 {
+		t.Error("still traced")
+	}
+}
+
+func TestCloseLetsStoppedThreadsGo(t *testing.T) {
+	p := start(t, "spin")
+	with(t, Options{}, func(c *Controller) {
+		l, err := c.Begin(p.tid)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for !c.Poll(l) {
+		}
+		if left := c.Close(); left != 0 || tracer(p.tid) != 0 {
+			t.Errorf("%d left, traced by %d", left, tracer(p.tid))
+		}
+	})
+}
+
+func TestThreadThatChangesItsNumberByExecIsLetGo(t *testing.T) {
+	for i := range 10 {
+		p := start(t, "exec")
+		with(t, Options{}, func(c *Controller) {
+			l := c.seizeOnly(t, p.tid)
+			p.counts(t) // it execs now, and has the process's number then
+			eventually(t, "exec", func() bool { return tracer(p.PID) == c.tid })
+			if i%2 == 0 { // it stops before or after the look is found to have ended
+				c.interrupt(t, p.PID)
+			}
+			if got := c.WaitAny(soon()); got != l || !l.Ended() {
+				t.Errorf("WaitAny: %p", got)
+				return
+			}
+			if err := c.Finish(l, &Request{}, &Stop{}); err != ErrGone {
+				t.Errorf("Finish: %v", err)
+			}
+			if i%2 == 1 {
+				c.interrupt(t, p.PID)
+			}
+			eventually(t, "let go", func() bool {
+				c.WaitAny(0)
+				return tracer(p.PID) == 0 && state(p.PID) != 't'
+			})
+		})
+		if line, _ := p.out.ReadString('\n'); len(line) < 5 || line[:5] != "ready" {
+			t.Errorf("after the exec it said %q", line)
+		}
+	}
+}
+
+func (c *Controller) interrupt(t *testing.T, tid int) {
+	t.Helper()
+	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
+		t.Error(e)
+	}
+}

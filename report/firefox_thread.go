@@ -1,0 +1,152 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/google/pprof/profile"
+)
+
+// firefoxThread gathers the tables of one track. A function, its frame and its place
+// in the lists have the same number.
+type firefoxThread struct {
+	ff         *firefoxBuilder
+	strings    []string
+	stringAt   map[string]int
+	funcs      []int32 // the report's frames
+	funcAt     map[int32]int
+	resources  []string
+	resourceAt map[string]int
+	prefix     []any // of each stack; nil for outermost frames
+	stackFrame []int
+	stackAt    map[edge]int32
+	stacks     []int32
+	times      []float64
+	weights    []any
+	cpuDeltas  []int64
+}
+
+func newFirefoxThread(ff *firefoxBuilder) *firefoxThread {
+	return &firefoxThread{ff: ff, strings: []string{}, stringAt: map[string]int{}, funcAt: map[int32]int{}, resourceAt: map[string]int{},
+		prefix: []any{}, stackFrame: []int{}, stackAt: map[edge]int32{}}
+}
+
+// sample appends a sample.
+func (t *firefoxThread) sample(s *profile.Sample, now float64) {
+	at := int32(-1)
+	for _, f := range slices.Backward(t.ff.stack(s)) {
+		at = t.stack(at, f)
+	}
+	t.stacks = append(t.stacks, at)
+	t.times = append(t.times, now)
+	t.weights = append(t.weights, t.ff.weight(s))
+	var cpu int64
+	if t.ff.cpu >= 0 {
+		cpu = max(0, s.Value[t.ff.cpu]/1000)
+	}
+	t.cpuDeltas = append(t.cpuDeltas, cpu)
+}
+
+// stack numbers a frame called from a stack, -1 being none.
+func (t *firefoxThread) stack(prefix, frame int32) int32 {
+	e := edge{prefix, frame}
+	n, ok := t.stackAt[e]
+	if !ok {
+		n = int32(len(t.stackFrame))
+		t.stackAt[e] = n
+		t.stackFrame = append(t.stackFrame, t.function(frame))
+		if prefix < 0 {
+			t.prefix = append(t.prefix, nil)
+		} else {
+			t.prefix = append(t.prefix, prefix)
+		}
+	}
+	return n
+}
+
+func (t *firefoxThread) function(frame int32) int {
+	n, ok := t.funcAt[frame]
+	if !ok {
+		n = len(t.funcs)
+		t.funcAt[frame] = n
+		t.funcs = append(t.funcs, frame)
+	}
+	return n
+}
+
+func (t *firefoxThread) str(s string) int {
+	n, ok := t.stringAt[s]
+	if !ok {
+		n = len(t.strings)
+		t.stringAt[s] = n
+		t.strings = append(t.strings, printable(s))
+	}
+	return n
+}
+
+// resource numbers a module, -1 for none.
+func (t *firefoxThread) resource(module string) int {
+	if module == "" {
+		return -1
+	}
+	n, ok := t.resourceAt[module]
+	if !ok {
+		n = len(t.resources)
+		t.resourceAt[module] = n
+		t.resources = append(t.resources, module)
+	}
+	return n
+}
+
+// column makes a column of n equal values.
+func column(n int, v any) []any {
+	c := make([]any, n)
+	for i := range c {
+		c[i] = v
+	}
+	return c
+}
+
+func (t *firefoxThread) samples() obj {
+	return obj{"length": len(t.stacks), "weightType": t.ff.weightType(), "stack": t.stacks, "time": t.times,
+		"weight": t.weights, "threadCPUDelta": t.cpuDeltas}
+}
+
+// funcTable lists the functions, and numbers their modules for resourceTable.
+func (t *firefoxThread) funcTable() obj {
+	n := len(t.funcs)
+	name, resource, file, line := make([]int, n), make([]int, n), make([]any, n), make([]any, n)
+	for i, f := range t.funcs {
+		fr := &t.ff.frames[f]
+		name[i], resource[i] = t.str(fr.name), t.resource(fr.module)
+		if p := t.ff.places[f]; p.file != "" {
+			file[i], line[i] = t.str(p.file), nullable(p.line)
+		}
+	}
+	no := column(n, false)
+	return obj{"length": n, "name": name, "isJS": no, "relevantForJS": no, "resource": resource,
+		"fileName": file, "lineNumber": line, "columnNumber": column(n, nil)}
+}
+
+func (t *firefoxThread) frameTable() obj {
+	n := len(t.funcs)
+	fn, category := make([]int, n), make([]int, n)
+	for i, f := range t.funcs {
+		fn[i], category[i] = i, 1
+		if t.ff.frames[f].synthetic() {
+			category[i] = 2
+		}
+	}
+	null, zero := column(n, nil), column(n, 0)
+	return obj{"length": n, "address": column(n, -1), "inlineDepth": zero, "category": category, "subcategory": zero,
+		"func": fn, "nativeSymbol": null, "innerWindowID": null, "line": null, "column": null}
+}
+
+// resourceTable lists the modules as libraries (type 1) that are not in libs.
+func (t *firefoxThread) resourceTable() obj {
+	n := len(t.resources)
+	name := make([]int, n)
+	for i, r := range t.resources {
+		name[i] = t.str(r)
+	}
+	return obj{"length": n, "lib": column(n, nil), "name": name, "host": column(n, nil), "type": column(n, 1)}
+}

@@ -1,0 +1,50 @@
+package report
+
+import (
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// Folded writes a line for each distinct stack: process, thread, frames from the
+// outermost to the innermost, separated by semicolons, then a space and the
+// value in the profile's own unit. A process or thread without a name is left out.
+func Folded(w io.Writer, p *profile.Profile, o Options) error {
+	d, err := prepare(p, o)
+	if err != nil {
+		return err
+	}
+	sums := map[string]int64{}
+	var line []byte
+	for _, s := range d.prof.Sample {
+		if v := s.Value[d.value]; v != 0 {
+			line = d.fold(line[:0], s)
+			sums[string(line)] += v
+		}
+	}
+	out := &writer{w: w}
+	for _, l := range slices.Sorted(maps.Keys(sums)) {
+		out.printf("%s %d\n", l, sums[l])
+	}
+	return out.err
+}
+
+func (d *data) fold(line []byte, s *profile.Sample) []byte {
+	for _, key := range []string{rec.LabelComm, rec.LabelThread} {
+		if name := label(s, key); name != "" {
+			line = append(append(line, foldName(name)...), ';')
+		}
+	}
+	for _, f := range slices.Backward(d.stack(s)) {
+		line = append(append(line, foldName(d.frames[f].label())...), ';')
+	}
+	return line[:len(line)-1]
+}
+
+// foldName replaces the separator in a name.
+func foldName(s string) string { return strings.ReplaceAll(printable(s), ";", ":") }

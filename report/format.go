@@ -1,0 +1,138 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// scale is a unit with the value from which it is used.
+type scale struct {
+	from float64
+	name string
+}
+
+var (
+	timeScales = []scale{{3600e9, "h"}, {60e9 * 2, "min"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}}
+	byteScales = []scale{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}}
+	nanosPer   = map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
+)
+
+// format writes a value in its unit with three significant digits.
+func format(v int64, unit string) string {
+	if f, ok := nanosPer[unit]; ok {
+		return formatNanos(int64(math.Min(float64(v)*f, math.MaxInt64/2)))
+	}
+	switch unit {
+	case "bytes":
+		return scaled(float64(v), byteScales, "B")
+	case "count", "":
+		return thousands(v)
+	}
+	return thousands(v) + " " + unit
+}
+
+// formatNanos writes a duration, as 1.23s or 45.6ms.
+func formatNanos(ns int64) string {
+	if ns == 0 {
+		return "0s"
+	}
+	return scaled(float64(ns), timeScales, "ns")
+}
+
+func scaled(v float64, scales []scale, small string) string {
+	for _, s := range scales {
+		per := s.from
+		if s.name == "min" {
+			per = 60e9
+		}
+		if math.Abs(v) >= s.from*0.9995 {
+			return significant(v/per) + s.name
+		}
+	}
+	return fmt.Sprintf("%.0f%s", v, small)
+}
+
+// significant writes three digits, more where the whole part has more.
+func significant(f float64) string {
+	switch a := math.Abs(f); {
+	case a >= 99.95:
+		return fmt.Sprintf("%.0f", f)
+	case a >= 9.995:
+		return fmt.Sprintf("%.1f", f)
+	}
+	return fmt.Sprintf("%.2f", f)
+}
+
+func trimFloat(f float64) string { return strconv.FormatFloat(math.Round(f*100)/100, 'f', -1, 64) }
+
+// thousands writes a count with separators.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return thousands(n) + " " + noun + "s"
+}
+
+// percent writes a share.
+func percent(v, of int64) string {
+	if of == 0 {
+		return "0.00%"
+	}
+	return fmt.Sprintf("%.2f%%", 100*float64(v)/float64(of))
+}
+
+// printable replaces what would disturb a terminal or a line format: control
+// characters of names from a hostile symbol table.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+// shorten takes the middle out of a name that is longer than width.
+func shorten(s string, width int) string {
+	n := utf8.RuneCountInString(s)
+	if width < 8 || n <= width {
+		return s
+	}
+	r := []rune(s)
+	head := (width - 1) / 2
+	return string(r[:head]) + "…" + string(r[n-(width-1-head):])
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+// Colours of text, used only where Options.Color asks for them.
+const (
+	bold  = "\x1b[1m"
+	dim   = "\x1b[2m"
+	red   = "\x1b[31m"
+	plain = "\x1b[0m"
+)
+
+func (d *data) color(code, s string) string {
+	if !d.opts.Color {
+		return s
+	}
+	return code + s + plain
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// frame is what the reports tell apart on a stack.
+type frame struct {
+	name   string
+	module string // base name of the file, empty if synthetic or unknown
+	file   string // only where lines are told apart
+	line   int
+}
+
+// synthetic reports whether the frame is not code but says something.
+func (f *frame) synthetic() bool {
+	return f.module == "" && strings.HasPrefix(f.name, "[")
+}
+
+// incomplete reports whether the frame ends a stack that could not be followed.
+func (f *frame) incomplete() bool {
+	return f.module == "" && strings.HasPrefix(f.name, "[incomplete")
+}
+
+// label is the frame as text, with its line where lines are told apart.
+func (f *frame) label() string {
+	if f.line == 0 || f.file == "" {
+		return f.name
+	}
+	return fmt.Sprintf("%s %s:%d", f.name, filepath.Base(f.file), f.line)
+}
+
+// stack gives the frames of a sample, innermost first. The slice is good until the
+// next call.
+func (d *data) stack(s *profile.Sample) []int32 {
+	d.buf = d.buf[:0]
+	for _, l := range s.Location {
+		fs, ok := d.byLoc[l]
+		if !ok {
+			fs = d.location(l)
+			d.byLoc[l] = fs
+		}
+		d.buf = append(d.buf, fs...)
+	}
+	if len(d.buf) == 0 {
+		d.buf = append(d.buf, d.number(frame{name: "[no stack]"}))
+	}
+	return d.buf
+}
+
+// location gives the frames of a location, the innermost inlined call first.
+func (d *data) location(l *profile.Location) []int32 {
+	module := ""
+	if l.Mapping != nil {
+		module = moduleName(l.Mapping.File)
+	}
+	var fs []int32
+	for _, ln := range l.Line {
+		if ln.Function == nil || ln.Function.Name == "" && ln.Function.SystemName == "" {
+			continue
+		}
+		f := frame{name: ln.Function.Name, module: module}
+		if f.name == "" {
+			f.name = ln.Function.SystemName
+		}
+		if d.opts.Lines {
+			f.file, f.line = ln.Function.Filename, int(ln.Line)
+		}
+		fs = append(fs, d.number(f))
+	}
+	if len(fs) == 0 {
+		fs = append(fs, d.number(d.nameless(l, module)))
+	}
+	return fs
+}
+
+// nameless is the frame of a location that has no function.
+func (d *data) nameless(l *profile.Location, module string) frame {
+	f := frame{name: bracketed(module), module: module}
+	if d.opts.Lines {
+		f.name = fmt.Sprintf("%#x %s", offset(l), f.name)
+	}
+	return f
+}
+
+// offset is the place in its file that an address lies at, else the address.
+func offset(l *profile.Location) uint64 {
+	if m := l.Mapping; m != nil && m.File != "" && l.Address >= m.Start && l.Address < m.Limit {
+		return l.Address - m.Start + m.Offset
+	}
+	return l.Address
+}
+
+func bracketed(module string) string {
+	switch {
+	case module == "":
+		return "[unknown]"
+	case strings.HasPrefix(module, "["):
+		return module
+	}
+	return "[" + module + "]"
+}
+
+// moduleName is the last part of a file's path; names in brackets stay whole.
+func moduleName(file string) string {
+	if file == "" || file[0] == '[' {
+		return file
+	}
+	return filepath.Base(file)
+}
+
+func (d *data) number(f frame) int32 {
+	n, ok := d.index[f]
+	if !ok {
+		n = int32(len(d.frames))
+		d.frames = append(d.frames, f)
+		d.index[f] = n
+	}
+	return n
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// Limits of the page.
+const (
+	// pageNodes is the number of call paths up to which all are drawn.
+	pageNodes = 30_000
+	// pageShare is the share under which paths of larger profiles are merged.
+	pageShare = 0.0005
+	// pageThreads is the number of threads up to which they are told apart;
+	// beyond it those of one process with the same name are one.
+	pageThreads = 2000
+)
+
+// page is the data of the HTML page. Lists of records are flat lists of numbers, in
+// the order that their comments give; texts are indexes into Strings.
+type page struct {
+	Title    string      `json:"title"`
+	Facts    [][2]string `json:"facts"`
+	Comments []string    `json:"comments"`
+	Types    [][2]string `json:"types"` // name, unit
+	Value    int         `json:"value"`
+	Strings  []string    `json:"strings"`
+	Frames   []int       `json:"frames"`   // name, module, file, line, synthetic (0 or 1)
+	Nodes    []int32     `json:"nodes"`    // parent, frame; the root is not listed, the first is node 1
+	Threads  []int       `json:"threads"`  // name, comm, tid, pid
+	Contexts []int       `json:"contexts"` // thread, state, wait
+	Rows     []int64     `json:"rows"`     // node, context, a value for each type
+	Merged   int         `json:"merged"`   // call paths that were merged
+	Note     string      `json:"note"`
+}
+
+// pageBuilder fills a page.
+type pageBuilder struct {
+	*data
+	page
+	trie     *trie
+	weights  []int64 // for each node and type, the sum of absolute values
+	strings  map[string]int
+	threads  map[[4]any]int
+	contexts map[[3]int]int
+	rows     map[[2]int32][]int64
+	order    [][2]int32
+	merge    bool // threads of one name are one
+}
+
+func (d *data) page() *page {
+	b := &pageBuilder{data: d, trie: &trie{nodes: []node{{frame: -1, parent: -1}}, index: map[edge]int32{}},
+		strings: map[string]int{}, threads: map[[4]any]int{}, contexts: map[[3]int]int{}, rows: map[[2]int32][]int64{}}
+	b.head()
+	b.weights = make([]int64, len(d.prof.SampleType))
+	for _, s := range d.prof.Sample {
+		b.sample(s)
+	}
+	kept := b.prune()
+	b.writeRows(kept)
+	b.writeFrames()
+	return &b.page
+}
+
+// head fills in what describes the profile.
+func (b *pageBuilder) head() {
+	s := b.summary()
+	b.merge = s.Threads > pageThreads
+	b.Title = printable(or(b.opts.Title, s.Target))
+	b.Value = b.value
+	for _, t := range b.prof.SampleType {
+		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
+	}
+	for _, c := range s.Comments {
+		b.Comments = append(b.Comments, printable(c))
+	}
+	b.Facts = s.facts()
+	if b.dropped > 0 {
+		b.Comments = append(b.Comments, fmt.Sprintf("%d of %d stacks left out by --focus and --ignore", b.dropped, b.dropped+len(b.prof.Sample)))
+	}
+}
+
+// facts are the figures in the page's head.
+func (s *summary) facts() (f [][2]string) {
+	add := func(k, v string) { f = append(f, [2]string{k, v}) }
+	if !s.Start.IsZero() {
+		add("recorded", s.Start.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if s.Duration > 0 {
+		add("duration", formatNanos(s.Duration.Nanoseconds()))
+	}
+	if s.Rate > 0 {
+		add("rate", trimFloat(s.Rate)+" Hz")
+	}
+	if s.Processes > 1 {
+		add("processes", thousands(int64(s.Processes)))
+	}
+	if s.Threads > 0 {
+		add("threads", thousands(int64(s.Threads)))
+	}
+	add("samples", thousands(s.Samples))
+	if s.Complete >= 0 {
+		add("complete stacks", percentComplete(s.Complete))
+	}
+	return f
+}
+
+// sample adds one sample to the trie and the rows.
+func (b *pageBuilder) sample(s *profile.Sample) {
+	if !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 }) {
+		return
+	}
+	at := int32(0)
+	b.weigh(at, s)
+	for _, f := range slices.Backward(b.stack(s)) {
+		at = b.trie.child(at, f)
+		b.weigh(at, s)
+	}
+	k := [2]int32{at, int32(b.context(s))}
+	row := b.rows[k]
+	if row == nil {
+		row = make([]int64, len(s.Value))
+		b.rows[k] = row
+		b.order = append(b.order, k)
+	}
+	for i, v := range s.Value {
+		row[i] += v
+	}
+}
+
+func (b *pageBuilder) weigh(n int32, s *profile.Sample) {
+	types := len(s.Value)
+	if need := (int(n) + 1) * types; need > len(b.weights) {
+		b.weights = append(b.weights, make([]int64, need-len(b.weights))...)
+	}
+	for i, v := range s.Value {
+		b.weights[int(n)*types+i] += max(v, -v)
+	}
+}
+
+// context numbers a sample's thread, state and wait reason.
+func (b *pageBuilder) context(s *profile.Sample) int {
+	k := [3]int{b.thread(s), b.str(label(s, rec.LabelState)), b.str(label(s, rec.LabelWait))}
+	i, ok := b.contexts[k]
+	if !ok {
+		i = len(b.contexts)
+		b.contexts[k] = i
+		b.Contexts = append(b.Contexts, k[:]...)
+	}
+	return i
+}
+
+// thread numbers a sample's thread.
+func (b *pageBuilder) thread(s *profile.Sample) int {
+	tid, pid := number(s, rec.LabelTID), number(s, rec.LabelPID)
+	if b.merge {
+		tid = 0
+	}
+	name, comm := label(s, rec.LabelThread), label(s, rec.LabelComm)
+	k := [4]any{name, comm, tid, pid}
+	i, ok := b.threads[k]
+	if !ok {
+		i = len(b.threads)
+		b.threads[k] = i
+		b.Threads = append(b.Threads, b.str(name), b.str(comm), int(tid), int(pid))
+	}
+	return i
+}
+
+// str numbers a text.
+func (b *pageBuilder) str(s string) int {
+	i, ok := b.strings[s]
+	if !ok {
+		i = len(b.Strings)
+		b.strings[s] = i
+		b.Strings = append(b.Strings, printable(s))
+	}
+	return i
+}

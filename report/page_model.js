@@ -1,0 +1,220 @@
+"use strict";
+// The data of the page as typed arrays, and what is computed from them.
+const data = JSON.parse(document.getElementById("data").textContent);
+
+const model = (() => {
+  const list = (flat, stride) => (flat ? flat.length / stride : 0);
+  const types = data.types.length, stride = 2 + types;
+  const frames = data.frames || [], nodes = data.nodes || [], rows = data.rows || [];
+  const count = list(nodes, 2) + 1;
+  const parent = new Int32Array(count), frame = new Int32Array(count).fill(-1);
+  for (let i = 1; i < count; i++) {
+    parent[i] = nodes[2 * i - 2];
+    frame[i] = nodes[2 * i - 1];
+  }
+  const text = (i) => data.strings[i];
+  return {
+    count, parent, frame, types,
+    frames: Array.from({ length: list(frames, 5) }, (_, i) => ({
+      name: text(frames[5 * i]), module: text(frames[5 * i + 1]), file: text(frames[5 * i + 2]),
+      line: frames[5 * i + 3], synthetic: frames[5 * i + 4] === 1,
+    })),
+    threads: Array.from({ length: list(data.threads, 4) }, (_, i) => ({
+      name: text(data.threads[4 * i]), comm: text(data.threads[4 * i + 1]), tid: data.threads[4 * i + 2], pid: data.threads[4 * i + 3],
+    })),
+    contexts: Array.from({ length: list(data.contexts, 3) }, (_, i) => ({
+      thread: data.contexts[3 * i], state: text(data.contexts[3 * i + 1]), wait: text(data.contexts[3 * i + 2]),
+    })),
+    rows: Array.from({ length: list(rows, stride) }, (_, i) => ({
+      node: rows[i * stride], context: rows[i * stride + 1], at: i * stride + 2,
+    })),
+    value: (row, type) => rows[row.at + type],
+    type: (name) => data.types.findIndex((t) => t[0] === name),
+  };
+})();
+
+// What the reader has chosen.
+const choice = { value: data.value, inverted: false, state: "all", group: "none", thread: -1, search: "", zoom: 0 };
+
+function threadName(t) {
+  if (!t.tid && !t.name) return t.pid ? `[no thread] ${processName(t)}` : "[no thread]";
+  const name = t.name || t.comm || "thread";
+  return t.tid ? `${name} (${t.tid})` : name;
+}
+
+function processName(t) {
+  return t.pid ? `${t.comm || "process"} (${t.pid})` : t.comm || "process";
+}
+
+// groupName names the group that a context belongs to, null without grouping.
+function groupName(c) {
+  const t = model.threads[c.thread];
+  switch (choice.group) {
+    case "thread": return threadName(t);
+    case "process": return processName(t);
+    case "state": return c.state || "no state";
+    case "wait": return c.wait || c.state || "no state";
+  }
+  return null;
+}
+
+function chosen(c) {
+  if (choice.thread >= 0 && c.thread !== choice.thread) return false;
+  if (choice.state === "all") return true;
+  return (c.state === "running") === (choice.state === "running");
+}
+
+// selfValues adds the chosen rows up, by group and node.
+function selfValues() {
+  const groups = new Map();
+  for (const row of model.rows) {
+    const v = model.value(row, choice.value), c = model.contexts[row.context];
+    if (v === 0 || !chosen(c)) continue;
+    const name = groupName(c);
+    let self = groups.get(name);
+    if (!self) groups.set(name, (self = new Map()));
+    self.set(row.node, (self.get(row.node) || 0) + v);
+  }
+  return groups;
+}
+
+// Tree is a call tree in arrays; node 0 is its root. A frame number below -1 names a
+// group.
+class Tree {
+  constructor() {
+    this.parent = [-1]; this.frame = [-1]; this.total = [0]; this.self = [0];
+    this.groups = []; this.children = []; this.index = new Map();
+  }
+  child(parent, frame) {
+    const key = parent * 4194304 + (frame + 1048576);
+    let n = this.index.get(key);
+    if (n === undefined) {
+      n = this.parent.length;
+      this.index.set(key, n);
+      this.parent.push(parent); this.frame.push(frame); this.total.push(0); this.self.push(0);
+    }
+    return n;
+  }
+  group(name) {
+    this.groups.push(name);
+    return this.child(0, -1 - this.groups.length);
+  }
+  // finish adds the values up from the leaves and sorts children by value.
+  finish() {
+    const n = this.parent.length;
+    for (let i = n - 1; i > 0; i--) this.total[this.parent[i]] += this.total[i];
+    this.children = Array.from({ length: n }, () => []);
+    for (let i = 1; i < n; i++) this.children[this.parent[i]].push(i);
+    for (const c of this.children) c.sort((a, b) => this.total[b] - this.total[a]);
+    this.index = null;
+    return this;
+  }
+  info(i) {
+    const f = this.frame[i];
+    if (f >= 0) return model.frames[f];
+    return { name: f === -1 ? "all" : this.groups[-2 - f], module: "", file: "", line: 0, synthetic: true };
+  }
+}
+
+// buildTree makes the tree that is drawn: from the outermost frames, or inverted.
+function buildTree(groups) {
+  const tree = new Tree();
+  for (const [name, self] of groups) {
+    const root = name === null ? 0 : tree.group(name);
+    if (choice.inverted) addCallers(tree, root, self);
+    else addCalls(tree, root, self);
+  }
+  return tree.finish();
+}
+
+function addCalls(tree, root, self) {
+  const memo = new Map([[0, root]]);
+  for (const [node, v] of self) {
+    const path = [];
+    let n = node;
+    while (!memo.has(n)) { path.push(n); n = model.parent[n]; }
+    let at = memo.get(n);
+    while (path.length) {
+      n = path.pop();
+      at = tree.child(at, model.frame[n]);
+      memo.set(n, at);
+    }
+    tree.total[at] += v; tree.self[at] += v;
+  }
+}
+
+// addCallers puts the innermost frame at the root; "self" stays with it.
+function addCallers(tree, root, self) {
+  for (const [node, v] of self) {
+    let at = root;
+    for (let n = node; n !== 0; n = model.parent[n]) {
+      at = tree.child(at, model.frame[n]);
+      if (n === node) tree.self[at] += v;
+    }
+    tree.total[at] += v;
+  }
+}
+
+// functionTable gives self and total for each frame; recursion counts once.
+function functionTable(groups) {
+  const total = new Float64Array(model.count), own = new Float64Array(model.count);
+  for (const self of groups.values()) for (const [node, v] of self) { total[node] += v; own[node] += v; }
+  for (let i = model.count - 1; i > 0; i--) total[model.parent[i]] += total[i];
+  const result = model.frames.map((f, frame) => ({ frame, info: f, self: 0, total: 0, used: false }));
+  for (let i = 1; i < model.count; i++) {
+    const r = result[model.frame[i]];
+    r.self += own[i];
+    if (total[i] === 0 && own[i] === 0) continue;
+    r.used = true;
+    if (!recursive[i]) r.total += total[i];
+  }
+  return { rows: result.filter((r) => r.used), total: total[0] };
+}
+
+// recursive marks nodes whose frame is on the path to them already.
+const recursive = (() => {
+  const mark = new Uint8Array(model.count), depth = new Int32Array(model.frames.length);
+  const children = Array.from({ length: model.count }, () => []);
+  for (let i = 1; i < model.count; i++) children[model.parent[i]].push(i);
+  const todo = [...children[0]];
+  while (todo.length) {
+    const n = todo.pop();
+    if (n < 0) { depth[model.frame[-n]]--; continue; }
+    if (depth[model.frame[n]]++ > 0) mark[n] = 1;
+    todo.push(-n);
+    for (const c of children[n]) todo.push(c);
+  }
+  return mark;
+})();
+
+// matcher turns the search into a test of frames.
+function matcher(text) {
+  if (!text) return null;
+  let re;
+  try { re = new RegExp(text, "i"); } catch { re = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i"); }
+  return (f) => re.test(f.name) || re.test(f.module);
+}
+
+function threeDigits(v) {
+  const a = Math.abs(v);
+  return v.toFixed(a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2);
+}
+
+const unitScales = {
+  nanoseconds: [[3600e9, 3600e9, "h"], [120e9, 60e9, "min"], [1e9, 1e9, "s"], [1e6, 1e6, "ms"], [1e3, 1e3, "µs"]],
+  bytes: [[2 ** 40, 2 ** 40, "TiB"], [2 ** 30, 2 ** 30, "GiB"], [2 ** 20, 2 ** 20, "MiB"], [1024, 1024, "KiB"]],
+};
+
+// show writes a value in its unit.
+function show(v, type = choice.value) {
+  let unit = data.types[type][1];
+  const per = { microseconds: 1e3, milliseconds: 1e6, seconds: 1e9 }[unit];
+  if (per) { v *= per; unit = "nanoseconds"; }
+  for (const [from, div, name] of unitScales[unit] || []) if (Math.abs(v) >= from * 0.9995) return threeDigits(v / div) + " " + name;
+  const n = Math.round(v).toLocaleString("en-US");
+  return unit === "nanoseconds" ? (v ? n + " ns" : "0 s") : unit === "bytes" ? n + " B" : unit === "count" || !unit ? n : n + " " + unit;
+}
+
+function share(v, of) {
+  return of ? (100 * v / of).toFixed(2) + " %" : "–";
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+)
+
+// prune lists the nodes to draw, and gives for each node of the trie the number of
+// the one that stands for it. Parents come before their children in both.
+func (b *pageBuilder) prune() []int32 {
+	all := len(b.trie.nodes) <= pageNodes
+	small := b.number(frame{name: fmt.Sprintf("[calls under %g %%]", 100*pageShare)})
+	to := make([]int32, len(b.trie.nodes))
+	smallOf := map[int32]int32{} // the stand-in below a node
+	isSmall := map[int32]bool{}
+	for i := 1; i < len(to); i++ {
+		n := &b.trie.nodes[i]
+		parent := to[n.parent]
+		if all || b.large(i) {
+			to[i] = b.emit(parent, n.frame)
+			continue
+		}
+		b.Merged++
+		if isSmall[parent] {
+			to[i] = parent
+			continue
+		}
+		s, ok := smallOf[parent]
+		if !ok {
+			s = b.emit(parent, small)
+			smallOf[parent], isSmall[s] = s, true
+		}
+		to[i] = s
+	}
+	if b.Merged > 0 {
+		b.Note = fmt.Sprintf("%s with less than %g %% of all are drawn as one, with only their innermost functions below it: self values are exact, totals lack these calls", plural(int64(b.Merged), "call path"), 100*pageShare)
+	}
+	b.leaves(to, isSmall)
+	return to
+}
+
+// leaves gives the rows of merged nodes a node of their innermost frame, so that
+// what a function took itself stays right.
+func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
+	leaf := map[edge]int32{}
+	for _, k := range b.order {
+		old := k[0]
+		if !isSmall[to[old]] {
+			continue
+		}
+		e := edge{to[old], b.trie.nodes[old].frame}
+		n, ok := leaf[e]
+		if !ok {
+			n = b.emit(e.parent, e.frame)
+			leaf[e] = n
+		}
+		to[old] = n
+	}
+}
+
+// emit appends a node to the page and gives its number.
+func (b *pageBuilder) emit(parent, frame int32) int32 {
+	b.Nodes = append(b.Nodes, parent, frame)
+	return int32(len(b.Nodes) / 2)
+}
+
+// large reports whether a node holds enough of any type of values.
+func (b *pageBuilder) large(n int) bool {
+	types := len(b.prof.SampleType)
+	for i := range types {
+		if all := b.weights[i]; all > 0 && float64(b.weights[n*types+i]) >= pageShare*float64(all) {
+			return true
+		}
+	}
+	return false
+}
+
+// writeRows adds up the rows of nodes that became one.
+func (b *pageBuilder) writeRows(to []int32) {
+	types := len(b.prof.SampleType)
+	sums := map[[2]int32]int{}
+	for _, k := range b.order {
+		row := b.rows[k]
+		k[0] = to[k[0]]
+		at, ok := sums[k]
+		if !ok {
+			at = len(b.Rows)
+			sums[k] = at
+			b.Rows = append(b.Rows, int64(k[0]), int64(k[1]))
+			b.Rows = slices.Grow(b.Rows, types)[:at+2+types]
+			clear(b.Rows[at+2:])
+		}
+		for i, v := range row {
+			b.Rows[at+2+i] += v
+		}
+	}
+}
+
+// writeFrames lists the frames with their place in the source.
+func (b *pageBuilder) writeFrames() {
+	places := b.files()
+	for i, f := range b.frames {
+		synthetic := 0
+		if f.synthetic() {
+			synthetic = 1
+		}
+		p := places[int32(i)]
+		b.Frames = append(b.Frames, b.str(f.label()), b.str(f.module), b.str(p.file), p.line, synthetic)
+	}
+}

@@ -1,0 +1,271 @@
+// The controls around the graph. All text goes in as text, never as markup.
+const byId = (id) => document.getElementById(id);
+
+function element(tag, text, attributes = {}) {
+  const e = document.createElement(tag);
+  if (text !== undefined) e.textContent = text;
+  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
+  return e;
+}
+
+let table = { rows: [], total: 0 };
+const sorting = { key: "self", down: true, limit: 200 };
+
+// refresh computes everything anew after a choice other than zoom or search.
+function refresh() {
+  const groups = selfValues();
+  graph.tree = buildTree(groups);
+  table = functionTable(groups);
+  choice.zoom = 0;
+  graph.hover = -1;
+  graph.view.scrollTop = 0;
+  fit();
+  search();
+  crumbs();
+  threadList();
+}
+
+// fit makes the graph as high as it needs, half of the window at most, unless the
+// reader has dragged it to another height.
+function fit() {
+  const { view } = graph;
+  if (view.style.height && view.style.height !== graph.fitted) return;
+  const need = (depthBelow(0) + 1) * rowHeight + 6;
+  view.style.height = graph.fitted = Math.round(Math.max(260, Math.min(need, 0.55 * innerHeight))) + "px";
+}
+
+function search() {
+  graph.test = matcher(choice.search);
+  const found = byId("found");
+  found.textContent = "";
+  if (graph.test) {
+    const v = foundValue();
+    found.textContent = `${share(v, graph.tree.total[0])} (${show(v)}) on matching stacks`;
+  }
+  layout();
+  functions();
+}
+
+// A group of buttons of which one is pressed.
+function buttons(id, options, get, set) {
+  const box = byId(id);
+  for (const [value, text, hint] of options) {
+    const b = element("button", text, { type: "button" });
+    if (hint) b.title = hint;
+    b.addEventListener("click", () => { set(value); press(); refresh(); });
+    b.dataset.value = value;
+    box.append(b);
+  }
+  const press = () => { for (const b of box.children) b.setAttribute("aria-pressed", String(b.dataset.value === String(get()))); };
+  press();
+  return press;
+}
+
+const valueHints = {
+  cpu: "time on a processor", wall: "all time, asleep or not", runqueue: "time queued for a processor", samples: "ticks at which the stack was seen",
+};
+
+function head() {
+  byId("title").textContent = data.title;
+  for (const [k, v] of data.facts || []) {
+    const d = element("div");
+    d.append(element("dt", k), element("dd", v));
+    byId("facts").append(d);
+  }
+  byId("comments").textContent = (data.comments || []).join("\n");
+  byId("note").textContent = (data.note ? data.note + ". " : "") + "Click a box to zoom, / to search, Esc to go back, i to turn the graph over. Made by prywalk.";
+}
+
+function controls() {
+  const order = ["cpu", "wall", "runqueue", "samples"];
+  const rank = (i) => (order.indexOf(data.types[i][0]) + order.length + 1) % (order.length + 1);
+  const types = data.types.map((t, i) => [i, t[0], valueHints[t[0]]]).sort((a, b) => rank(a[0]) - rank(b[0]));
+  if (types.length > 1) buttons("values", types, () => choice.value, (v) => { choice.value = v; });
+  graph.press = buttons("direction", [[false, "callees", "outermost functions on top"], [true, "callers", "innermost functions on top"]],
+    () => choice.inverted, (v) => { choice.inverted = v; });
+  if (model.contexts.some((c) => c.state)) {
+    buttons("states", [["all", "all"], ["running", "running"], ["sleeping", "sleeping"]], () => choice.state, (v) => { choice.state = v; });
+  }
+  const select = byId("group");
+  select.parentElement.hidden = model.contexts.length < 2;
+  for (const g of ["none", "process", "thread", "state", "wait"]) select.append(element("option", g === "none" ? "nothing" : g, { value: g }));
+  select.addEventListener("change", () => { choice.group = select.value; refresh(); });
+}
+
+// crumbs shows the way to the zoomed node.
+function crumbs() {
+  const box = byId("crumbs");
+  box.replaceChildren();
+  if (choice.zoom === 0 && choice.thread < 0) { box.textContent = "all stacks"; return; }
+  if (choice.thread >= 0) crumb(box, `✕ only ${threadName(model.threads[choice.thread])}`, () => { choice.thread = -1; refresh(); });
+  const path = ancestors(choice.zoom);
+  if (path.length < 2) return;
+  crumb(box, "⤒ all", () => zoom(0));
+  const from = Math.max(1, path.length - 6);
+  if (from > 1) box.append(element("span", "… "));
+  for (const n of path.slice(from)) crumb(box, graph.tree.info(n).name, () => zoom(n));
+}
+
+function crumb(box, text, click) {
+  const b = element("button", text, { type: "button", title: text });
+  b.addEventListener("click", click);
+  box.append(b);
+}
+
+function zoom(n) {
+  choice.zoom = n;
+  graph.hover = -1;
+  byId("tip").hidden = true;
+  graph.view.scrollTop = 0;
+  crumbs();
+  layout();
+}
+
+function tip(event) {
+  const n = nodeAt(event), box = byId("tip"), { tree } = graph;
+  if (n !== graph.hover) { graph.hover = n; draw(); }
+  box.hidden = n < 0;
+  if (n < 0) return;
+  const f = tree.info(n), lines = [element("b", f.name)];
+  if (f.module) lines.push(element("div", f.file ? `${f.module} · ${f.file}${f.line ? ":" + f.line : ""}` : f.module));
+  lines.push(element("div", `${choice.inverted ? "value" : "total"} ${show(tree.total[n])} · ${share(tree.total[n], tree.total[0])} of all`));
+  if (choice.zoom) lines.push(element("div", `${share(tree.total[n], tree.total[choice.zoom])} of what is zoomed to`));
+  if (!choice.inverted) lines.push(element("div", `self ${show(tree.self[n])} · ${share(tree.self[n], tree.total[0])}`));
+  box.replaceChildren(...lines);
+  const w = box.offsetWidth, h = box.offsetHeight;
+  box.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - w - 8)) + "px";
+  box.style.top = Math.max(4, event.clientY + 18 + h > innerHeight ? event.clientY - h - 10 : event.clientY + 18) + "px";
+}
+
+const columns = [
+  ["self", "self %", (r) => share(r.self, table.total), "share"], ["self", "self", (r) => show(r.self)],
+  ["total", "total %", (r) => share(r.total, table.total), "share"], ["total", "total", (r) => show(r.total)],
+  ["name", "function", (r) => r.info.name, "text name"], ["module", "module", (r) => r.info.module, "text soft"],
+];
+
+function sortRows(rows) {
+  const { key, down } = sorting, get = (r) => (key === "name" || key === "module" ? r.info[key] : r[key]);
+  const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
+  return rows.sort((a, b) => (down ? -1 : 1) * compare(get(a), get(b)) || b.total - a.total);
+}
+
+function tableHead() {
+  const row = element("tr");
+  for (const [key, title, , kind] of columns) {
+    const th = element("th", title + (sorting.key === key && !(title === "self" || title === "total") ? (sorting.down ? " ▾" : " ▴") : ""), { tabindex: "0" });
+    if (kind && kind.startsWith("text")) th.className = "text";
+    const sort = () => {
+      sorting.down = sorting.key === key ? !sorting.down : key !== "name" && key !== "module";
+      sorting.key = key;
+      functions();
+    };
+    th.addEventListener("click", sort);
+    th.addEventListener("keydown", (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); sort(); } });
+    row.append(th);
+  }
+  document.querySelector("#functions thead").replaceChildren(row);
+}
+
+function functions() {
+  tableHead();
+  const rows = sortRows(table.rows.filter((r) => !graph.test || graph.test(r.info)));
+  byId("fcount").textContent = graph.test ? `${rows.length} of ${table.rows.length} match` : `${rows.length}`;
+  document.querySelector("#functions tbody").replaceChildren(...rows.slice(0, sorting.limit).map(tableRow));
+  byId("more").hidden = rows.length <= sorting.limit;
+}
+
+function tableRow(r) {
+  const tr = element("tr");
+  columns.forEach(([key, , get, kind]) => {
+    const td = element("td", get(r));
+    if (kind) td.className = kind;
+    if (kind === "share") td.style.setProperty("--share", (table.total ? Math.min(100, 100 * r[key] / table.total) : 0) + "%");
+    if (key === "name" && r.info.file) td.title = r.info.file + (r.info.line ? ":" + r.info.line : "");
+    tr.append(td);
+  });
+  if (graph.test) tr.className = "hit";
+  tr.addEventListener("click", () => setSearch("^" + r.info.name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$"));
+  return tr;
+}
+
+function setSearch(text) {
+  choice.search = byId("search").value = text;
+  search();
+}
+
+// threadTimes adds up the three clocks of each thread, or the chosen value.
+function threadTimes() {
+  const [cpu, queue, wall] = ["cpu", "runqueue", "wall"].map(model.type), own = cpu >= 0 && queue >= 0 && wall >= 0;
+  const times = model.threads.map((t, i) => ({ t, i, cpu: 0, queue: 0, blocked: 0 }));
+  for (const row of model.rows) {
+    const x = times[model.contexts[row.context].thread];
+    if (!own) { x.cpu += model.value(row, choice.value); continue; }
+    x.cpu += model.value(row, cpu);
+    x.queue += model.value(row, queue);
+    x.blocked += model.value(row, wall) - model.value(row, cpu) - model.value(row, queue);
+  }
+  for (const x of times) x.blocked = Math.max(0, x.blocked);
+  return { times, own, type: own ? cpu : choice.value };
+}
+
+function threadList() {
+  if (!model.threads.some((t) => t.name || t.tid)) return;
+  const { times, own, type } = threadTimes();
+  byId("threads").hidden = false;
+  const longest = Math.max(1, ...times.map((x) => x.cpu + x.queue + x.blocked));
+  times.sort((a, b) => b.cpu - a.cpu || b.queue - a.queue || b.blocked - a.blocked);
+  byId("tlist").replaceChildren(...times.slice(0, 500).map((x) => threadRow(x, longest, type, own)));
+  const legend = byId("legend");
+  legend.replaceChildren(element("span", `${times.length}${times.length > 500 ? ", first 500 shown" : ""}`));
+  if (own) for (const [c, text] of [["cpu", "on a processor"], ["queue", "queued"], ["blocked", "blocked"]]) legend.append(element("i", "", { class: c }), text);
+}
+
+function threadRow(x, longest, type, own) {
+  const b = element("button", undefined, { type: "button", class: "thread", "aria-pressed": String(choice.thread === x.i) });
+  const bar = element("span", undefined, { class: "bar" });
+  for (const part of ["cpu", "queue", "blocked"]) {
+    const i = element("i", undefined, { class: part });
+    i.style.width = (100 * x[part]) / longest + "%";
+    bar.append(i);
+  }
+  b.append(element("span", threadName(x.t)), bar, element("span", show(x.cpu, type)));
+  b.title = `${threadName(x.t)} in ${processName(x.t)}` + (own ? `: processor ${show(x.cpu, type)}, queued ${show(x.queue, type)}, blocked ${show(x.blocked, type)}` : "");
+  b.addEventListener("click", () => { choice.thread = choice.thread === x.i ? -1 : x.i; refresh(); });
+  return b;
+}
+
+function keys(event) {
+  const field = byId("search"), typing = document.activeElement === field;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") {
+    if (choice.search) setSearch("");
+    else if (choice.zoom) zoom(0);
+    else if (choice.thread >= 0) { choice.thread = -1; refresh(); }
+    field.blur();
+  } else if (event.key === "/" && !typing) {
+    event.preventDefault();
+    field.focus();
+    field.select();
+  } else if (event.key === "i" && !typing && document.activeElement.tagName !== "SELECT") {
+    choice.inverted = !choice.inverted;
+    graph.press();
+    refresh();
+  }
+}
+
+function listen() {
+  graph.canvas.addEventListener("mousemove", tip);
+  graph.canvas.addEventListener("mouseleave", () => { byId("tip").hidden = true; graph.hover = -1; draw(); });
+  graph.canvas.addEventListener("click", (e) => { const n = nodeAt(e); if (n >= 0) zoom(n); });
+  graph.view.addEventListener("scroll", () => { byId("tip").hidden = true; draw(); });
+  byId("search").addEventListener("input", (e) => { choice.search = e.target.value; search(); });
+  byId("more").addEventListener("click", () => { sorting.limit *= 5; functions(); });
+  document.addEventListener("keydown", keys);
+  darkQuery.addEventListener("change", draw);
+  new ResizeObserver(layout).observe(graph.view);
+}
+
+head();
+controls();
+refresh();
+listen();

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// PGO writes the profile's processor time in the form that `go build -pgo` takes:
+// samples/count and cpu/nanoseconds, without labels, stacks that did not run
+// and synthetic frames left out. The count is the time in periods, because Go
+// weighs by the first type.
+func PGO(w io.Writer, p *profile.Profile) error {
+	q, err := pgoProfile(p)
+	if err != nil {
+		return err
+	}
+	return q.Write(w)
+}
+
+func pgoProfile(p *profile.Profile) (*profile.Profile, error) {
+	d, err := prepare(p, Options{Value: rec.TypeCPU})
+	if err != nil {
+		return nil, fmt.Errorf("no processor time for optimisation: %w", err)
+	}
+	period := max(p.Period, 1)
+	q := shallow(p)
+	q.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: rec.TypeCPU, Unit: d.unit}}
+	q.DefaultSampleType = ""
+	q.Comments = nil
+	q.Sample = nil
+	for _, s := range d.pgoStacks() {
+		if n := (s.Value[1] + period/2) / period; n > 0 {
+			s.Value[0] = n
+			q.Sample = append(q.Sample, s)
+		}
+	}
+	if len(q.Sample) == 0 {
+		return nil, fmt.Errorf("no processor time for optimisation: no stack with as much as one period of it")
+	}
+	return q.Compact(), nil
+}
+
+// pgoStacks adds up the time of equal stacks, in their first order.
+func (d *data) pgoStacks() (list []*profile.Sample) {
+	sums := map[string]*profile.Sample{}
+	for _, s := range d.prof.Sample {
+		locs := slices.DeleteFunc(slices.Clone(s.Location), func(l *profile.Location) bool { return l.Mapping == nil && l.Address == 0 })
+		if s.Value[d.value] <= 0 || len(locs) == 0 {
+			continue
+		}
+		key := make([]byte, 0, 4*len(locs))
+		for _, l := range locs {
+			key = fmt.Appendf(key, "%x ", l.ID)
+		}
+		sum := sums[string(key)]
+		if sum == nil {
+			sum = &profile.Sample{Location: locs, Value: make([]int64, 2)}
+			sums[string(key)] = sum
+			list = append(list, sum)
+		}
+		sum.Value[1] += s.Value[d.value]
+	}
+	return list
+}

@@ -1,0 +1,280 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+type form func(io.Writer, *profile.Profile, Options) error
+
+func render(t testing.TB, f form, p *profile.Profile, o Options) string {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := f(&buf, p, o); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String()
+}
+
+func TestTextFormsOfTheFixture(t *testing.T) {
+	for name, c := range map[string]struct {
+		form form
+		opts Options
+	}{
+		"table":         {Table, Options{}},
+		"table_wall":    {Table, Options{Value: "wall", N: 4}},
+		"table_thread":  {Table, Options{By: "thread"}},
+		"table_wait":    {Table, Options{By: "wait", Value: "wall", N: 2}},
+		"table_module":  {Table, Options{By: "module", N: 3}},
+		"table_lines":   {Table, Options{Lines: true, Width: 100}},
+		"table_focus":   {Table, Options{Focus: "worker", Ignore: "walk|libblob"}},
+		"table_color":   {Table, Options{Color: true, N: 2}},
+		"tree":          {Tree, Options{}},
+		"tree_wall":     {Tree, Options{Value: "wall", MinShare: 0.05, Width: 80}},
+		"folded":        {Folded, Options{}},
+		"folded_counts": {Folded, Options{Value: "samples", Lines: true}},
+		"speedscope":    {Speedscope, Options{}},
+		"firefox":       {Firefox, Options{Value: "wall"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := render(t, c.form, fixture(t), c.opts)
+			path := filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestWrongOptionsAreNamed(t *testing.T) {
+	p := fixture(t)
+	for _, c := range []struct {
+		opts Options
+		want string
+	}{
+		{Options{Value: "alloc_space"}, "it has samples, wall, runqueue, cpu"},
+		{Options{By: "colour"}, "choose one of thread"},
+		{Options{Focus: "("}, "--focus"},
+		{Options{Ignore: "["}, "--ignore"},
+		{Options{Focus: "no such function"}, "nothing is left"},
+	} {
+		for _, f := range []form{Table, Tree, Folded, HTML, Speedscope} {
+			if err := f(io.Discard, p, c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%+v: %v, want %q", c.opts, err, c.want)
+			}
+		}
+	}
+	if len(p.Sample) != len(fixtureStacks()) {
+		t.Error("a report changed the profile")
+	}
+}
+
+func TestEveryFormTakesForeignAndOddProfiles(t *testing.T) {
+	var heap bytes.Buffer
+	pprof.Lookup("heap").WriteTo(&heap, 0)
+	p, err := rec.Read(&heap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "x", Unit: "bytes"}},
+		Location:   []*profile.Location{{ID: 1, Address: 5}},
+	}
+	odd.Sample = []*profile.Sample{{Value: []int64{7}}, {Value: []int64{-3}, Location: odd.Location}}
+	empty := &profile.Profile{SampleType: odd.SampleType}
+	for _, p := range []*profile.Profile{p, odd, empty} {
+		for _, f := range []form{Table, Tree, Folded, HTML, Speedscope, Firefox} {
+			for _, o := range []Options{{}, {Lines: true, By: "thread"}} {
+				render(t, f, p, o)
+			}
+		}
+	}
+}
+
+func TestPageIsSelfContainedAndEscapesNames(t *testing.T) {
+	page := render(t, HTML, fixture(t), Options{})
+	for _, bad := range []string{"http://", "https://", "src=", "@import", "<link", "evil</script"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page contains %q", bad)
+		}
+	}
+	if n := strings.Count(page, "</script>"); n != 2 {
+		t.Errorf("%d script elements end in the page, want 2", n)
+	}
+	if !strings.Contains(page, "default-src 'none'") {
+		t.Error("the page may use the network")
+	}
+	d := pageData(t, page)
+	if !strings.Contains(strings.Join(d.Strings, "\n"), `evil</script><b onclick="x">&;name`) {
+		t.Error("the hostile name did not arrive whole")
+	}
+	if got := rowSum(d, 3); got != 1000e6 {
+		t.Errorf("cpu in the page: %d", got)
+	}
+}
+
+func pageData(t testing.TB, html string) (d page) {
+	_, rest, _ := strings.Cut(html, `id="data">`)
+	raw, _, _ := strings.Cut(rest, "</script>")
+	if err := json.Unmarshal([]byte(raw), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func rowSum(d page, value int) (n int64) {
+	for i := 2 + value; i < len(d.Rows); i += 2 + len(d.Types) {
+		n += d.Rows[i]
+	}
+	return n
+}
+
+func TestLargePageIsPrunedWithoutLosingTime(t *testing.T) {
+	p := large(t, 20_000, 3000)
+	html := render(t, HTML, p, Options{})
+	d := pageData(t, html)
+	if d.Merged == 0 || !strings.Contains(d.Note, "drawn as one") {
+		t.Errorf("merged %d, note %q", d.Merged, d.Note)
+	}
+	if got := rowSum(d, 3); got != 20_000*1e7 {
+		t.Errorf("cpu in the page: %d", got)
+	}
+	if len(html) > 4<<20 {
+		t.Errorf("the page has %d bytes", len(html))
+	}
+}
+
+func TestFirefoxTablesAreConsistent(t *testing.T) {
+	var f struct {
+		Threads []struct {
+			Name        string
+			StringArray []string
+			Samples     struct {
+				Length         int
+				Stack          []int
+				Time, Weight   []float64
+				ThreadCPUDelta []int64
+			}
+			StackTable struct {
+				Prefix []*int
+				Frame  []int
+			}
+			FrameTable    struct{ Func []int }
+			FuncTable     struct{ Name, Resource []int }
+			ResourceTable struct{ Name []int }
+		}
+	}
+	if err := json.Unmarshal([]byte(render(t, Firefox, fixture(t), Options{Value: "wall"})), &f); err != nil {
+		t.Fatal(err)
+	}
+	var weight float64
+	var cpu int64
+	for _, th := range f.Threads {
+		for i, st := range th.Samples.Stack {
+			weight += th.Samples.Weight[i]
+			cpu += th.Samples.ThreadCPUDelta[i]
+			if i > 0 && th.Samples.Time[i] < th.Samples.Time[i-1] {
+				t.Errorf("%s: time goes back", th.Name)
+			}
+			for at := &st; at != nil; at = th.StackTable.Prefix[*at] {
+				fn := th.FrameTable.Func[th.StackTable.Frame[*at]]
+				_ = th.StringArray[th.FuncTable.Name[fn]]
+				if r := th.FuncTable.Resource[fn]; r >= 0 {
+					_ = th.StringArray[th.ResourceTable.Name[r]]
+				}
+			}
+		}
+	}
+	if weight != 2205 || cpu != 1e6 {
+		t.Errorf("wall %g ms, cpu %d µs", weight, cpu)
+	}
+}
+
+func TestNamesCannotControlTheTerminal(t *testing.T) {
+	if got := printable("a\x1b[2Jb\nc\u202ed\xff"); got != "a?[2Jb?c?d?" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestFormatsHaveThreeDigits(t *testing.T) {
+	for _, c := range []struct {
+		v    int64
+		unit string
+		want string
+	}{
+		{0, "nanoseconds", "0s"}, {999, "nanoseconds", "999ns"}, {1234567, "nanoseconds", "1.23ms"}, {45_600_000, "nanoseconds", "45.6ms"},
+		{999_999_999, "nanoseconds", "1.00s"}, {119e9, "nanoseconds", "119s"}, {600e9, "nanoseconds", "10.0min"}, {7200e9, "nanoseconds", "2.00h"},
+		{5, "seconds", "5.00s"}, {1234567, "count", "1,234,567"}, {-1234, "count", "-1,234"}, {1536, "bytes", "1.50KiB"}, {3, "widgets", "3 widgets"},
+	} {
+		if got := format(c.v, c.unit); got != c.want {
+			t.Errorf("%d %s: %s, want %s", c.v, c.unit, got, c.want)
+		}
+	}
+}
+
+func TestHTTPServesPprofPages(t *testing.T) {
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	failed := make(chan error, 1)
+	go func() { failed <- ServeHTTP(addr, fixture(t), io.Discard) }()
+	for {
+		resp, err := http.Get(fmt.Sprintf("http://%s/top?si=cpu", addr))
+		if err == nil {
+			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != 200 || !bytes.Contains(body, []byte("compress")) {
+				t.Errorf("status %d, %s", resp.StatusCode, body)
+			}
+			return
+		}
+		select {
+		case err := <-failed:
+			t.Fatal(err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func TestHTTPSaysWhyItCannotServe(t *testing.T) {
+	if err := ServeHTTP("nonsense", fixture(t), io.Discard); err == nil {
+		t.Error("no error")
+	}
+}
+
+func BenchmarkHTML20kStacks(b *testing.B) {
+	p := large(b, 20_000, 200)
+	b.ReportAllocs()
+	for b.Loop() {
+		render(b, HTML, p, Options{})
+	}
+}

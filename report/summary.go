@@ -1,0 +1,135 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// summary is what heads a report.
+type summary struct {
+	Target    string
+	Duration  time.Duration
+	Rate      float64 // ticks a second, 0 if not known
+	Processes int
+	Threads   int
+	Samples   int64
+	Complete  float64 // share of samples, negative if not known
+	Comments  []string
+	Start     time.Time
+}
+
+// summary describes the samples that are left after filtering.
+func (d *data) summary() summary {
+	p := d.prof
+	s := summary{Duration: time.Duration(p.DurationNanos), Comments: p.Comments, Complete: -1}
+	if p.TimeNanos > 0 {
+		s.Start = time.Unix(0, p.TimeNanos)
+	}
+	if p.PeriodType != nil && p.PeriodType.Unit == "nanoseconds" && p.Period > 0 {
+		s.Rate = 1e9 / float64(p.Period)
+	}
+	procs, threads := map[int64]string{}, map[[2]int64]bool{}
+	for _, x := range p.Sample {
+		pid, tid := number(x, rec.LabelPID), number(x, rec.LabelTID)
+		if pid != 0 {
+			procs[pid] = label(x, rec.LabelComm)
+		}
+		if tid != 0 {
+			threads[[2]int64{pid, tid}] = true
+		}
+	}
+	s.Processes, s.Threads = len(procs), len(threads)
+	s.Target = target(p, procs)
+	s.Samples, s.Complete = d.completeness()
+	return s
+}
+
+// target names what was recorded.
+func target(p *profile.Profile, procs map[int64]string) string {
+	var names []string
+	for _, n := range slices.Sorted(maps.Values(procs)) {
+		if n != "" && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	switch {
+	case len(names) > 4:
+		names = append(names[:4], "…")
+	case len(names) == 0 && len(p.Mapping) > 0 && p.Mapping[0].File != "":
+		return moduleName(p.Mapping[0].File)
+	case len(names) == 0:
+		return "profile"
+	}
+	t := strings.Join(names, ", ")
+	if len(procs) > 1 {
+		return fmt.Sprintf("%s (%d processes)", t, len(procs))
+	}
+	for pid := range procs {
+		return fmt.Sprintf("%s (pid %d)", t, pid)
+	}
+	return t
+}
+
+// completeness counts the samples, and the share of those whose stack reaches the
+// thread's first function. Only prywalk's recordings say so.
+func (d *data) completeness() (n int64, share float64) {
+	count, ok := d.has(rec.TypeSamples)
+	_, own := d.has(rec.TypeRunQueue)
+	var bad int64
+	for _, s := range d.prof.Sample {
+		v := int64(1)
+		if ok {
+			v = s.Value[count]
+		}
+		n += v
+		if st := d.stack(s); d.frames[st[len(st)-1]].incomplete() {
+			bad += v
+		}
+	}
+	if !own || n == 0 {
+		return n, -1
+	}
+	return n, 1 - float64(bad)/float64(n)
+}
+
+// line is the summary for people.
+func (s *summary) line() string {
+	parts := []string{s.Target}
+	if s.Duration > 0 {
+		d := formatNanos(s.Duration.Nanoseconds())
+		if s.Rate > 0 {
+			d += fmt.Sprintf(" at %s Hz", trimFloat(s.Rate))
+		}
+		parts = append(parts, d)
+	}
+	if s.Threads > 0 {
+		parts = append(parts, plural(int64(s.Threads), "thread"))
+	}
+	n := plural(s.Samples, "sample")
+	if s.Complete >= 0 {
+		n += ", " + percentComplete(s.Complete) + " complete"
+	}
+	return strings.Join(append(parts, n), " · ")
+}
+
+// percentComplete never rounds up to 100 %.
+func percentComplete(share float64) string {
+	return fmt.Sprintf("%.1f %%", math.Floor(share*1000)/10)
+}
+
+// totals lists the sum of each type of values.
+func (d *data) totals() string {
+	var parts []string
+	for i, t := range d.prof.SampleType {
+		parts = append(parts, t.Type+" "+format(d.total(i), t.Unit))
+	}
+	return strings.Join(parts, " · ")
+}

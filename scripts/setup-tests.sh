@@ -1,0 +1,87 @@
+#!/bin/sh
+# Installs the programs that the tests need and that are missing, on Debian and its relatives.
+#
+# As root it installs; as anyone else it names the missing packages and exits with status 1.
+# When nothing is missing it looks at commands only and ends in milliseconds. No service is started:
+# the tests run instances of their own, on free loopback ports and in temporary directories.
+set -eu
+
+# One line for each need: a command, or a file pattern with a slash; the package; the reason.
+needs() {
+	cat <<'LIST'
+gcc                                 gcc                  compiles the test programs in C
+g++                                 g++                  compiles the test program in C++
+/usr/lib/*/libc.a                   libc6-dev            links the static position-independent test program
+strip                               binutils             strips test programs; readelf is a reference for unwinding
+redis-server                        redis-server         test target: an event loop
+redis-benchmark                     redis-tools          load for redis-server
+nginx                               nginx-light          test target: several worker processes
+wrk                                 wrk                  load for nginx
+/usr/lib/postgresql/*/bin/initdb    postgresql           test target: a process tree with shared memory
+pgbench                             postgresql-contrib   load for PostgreSQL
+python3                             python3              test target: an interpreter with native threads
+node                                nodejs               test target: JavaScript with a perf map
+javac                               default-jdk-headless test target: a JVM; jcmd writes its perf map
+rustc                               rustc                test target: Rust names and inlining
+gdb                                 gdb                  reference for stacks; a tracer that is there already
+eu-stack                            elfutils             second reference for stacks
+perf                                linux-perf           reference for the distribution of samples
+timeout                             coreutils            bounds every test program
+chromium                            chromium             opens the HTML report; a large process to start on
+LIST
+}
+
+present() {
+	case $1 in
+	*/*)
+		for file in $1; do [ -e "$file" ] && return 0; done
+		return 1
+		;;
+	esac
+	command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ]
+}
+
+missing=''
+while read -r probe package reason; do
+	if ! present "$probe"; then
+		missing="$missing $package"
+		echo "missing: $package ($reason)" >&2
+	fi
+done <<LIST
+$(needs)
+LIST
+
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+	echo "setup-tests: as root, run: apt-get install --no-install-recommends$missing" >&2
+	exit 1
+fi
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "setup-tests: no apt-get here; install the equivalents of:$missing" >&2
+	exit 1
+fi
+
+# policy-rc.d answers 101, "not allowed", to every package that wants to start its service. One that
+# is there already stays: it is the administrator's.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod 755 "$policy"
+	trap 'rm -f "$policy"' EXIT
+	trap 'exit 1' HUP INT TERM
+fi
+
+# Another apt may be at work: wait for the lock of dpkg, and try again for the lock of the lists.
+try() {
+	for pause in 2 10 30 60; do
+		"$@" </dev/null >&2 && return 0
+		echo "setup-tests: trying again in $pause s" >&2
+		sleep "$pause"
+	done
+	"$@" </dev/null >&2
+}
+export DEBIAN_FRONTEND=noninteractive
+try apt-get -qq update
+# shellcheck disable=SC2086 # the list is meant to be split
+try apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends $missing
