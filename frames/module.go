@@ -62,6 +62,9 @@ type Module struct {
 	Name string
 	// BuildID is the file's GNU build id in hex, empty if it has none.
 	BuildID string
+	// Generated: the code was made at run time. Such code need not return to
+	// where a call instruction is: interpreters push an address and jump.
+	Generated bool
 	// Sources are asked for a rule in this order.
 	Sources []RuleSource
 	// Calls validates return addresses; nil where the code cannot be read.

@@ -17,7 +17,9 @@ func (w *Walker) scan() StopReason {
 		return w.commit(&Rule{Method: MethodFP})
 	}
 	sp := w.regs.SP()
-	if !w.regs.Arch.info().raOnStack {
+	if !w.regs.Arch.info().raOnStack || w.cur.mod != nil && w.cur.mod.Generated {
+		// In generated code the first word that follows a call is more often
+		// a remnant than the caller, because callers need not call.
 		return StopNoRule
 	}
 	for i := range uint64(scanWords) {
@@ -64,12 +66,21 @@ func (w *Walker) tryFramePointer(start Addr, known bool) bool {
 		return false
 	}
 	ra, ok := w.mem.Word(fp + 8)
-	if ra &^= w.regs.PACMask; !ok || !w.calls(ra, start, known) {
+	if ra &^= w.regs.PACMask; !ok || !w.calls(ra, start, known) && !w.generated(ra) {
 		return false
 	}
 	w.take(ra, fp+16)
 	w.next.Set(info.fp, outer)
 	return true
+}
+
+// generated reports whether both this frame and the address are in generated code.
+func (w *Walker) generated(ra Addr) bool {
+	if w.cur.mod == nil || !w.cur.mod.Generated {
+		return false
+	}
+	m := w.space.Find(ra)
+	return m != nil && m.Generated
 }
 
 // take sets the caller's registers when only its pc and sp are known. The frame

@@ -43,11 +43,11 @@ func isFrameA64(st *state, fp value) bool {
 
 // callBeforeA64 looks at the instruction before ret.
 func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
-	var b [4]byte
-	if ret < 4 || ret%4 != 0 || s.o.Code.ReadCode(ret-4, b[:]) < 4 {
+	b := s.buf[:4]
+	if ret < 4 || ret%4 != 0 || s.o.Code.ReadCode(ret-4, b) < 4 {
 		return frames.Call{}, false
 	}
-	w := a64(binary.LittleEndian.Uint32(b[:]))
+	w := a64(binary.LittleEndian.Uint32(b))
 	if w.is(0xfc000000, 0x94000000) {
 		return frames.Call{Target: ret - 4 + uint64(4*w.signed(0, 26)), Direct: true}, true
 	}

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// places gives every 101st instruction of the C library.
+// somePlaces gives every 101st instruction of the C library.
 func somePlaces(b *testing.B) (*elfCode, []cfiFunc, []uint64) {
 	path := findLibc(b)
 	funcs, code := readCFI(b, path), openCode(b, path)

@@ -10,7 +10,7 @@ const maxCallX86 = 7
 // FF /2 with any operand. Prefixes (REX, bnd, notrack, data16) come before that
 // and need not be read.
 func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
-	var buf [maxCallX86]byte
+	buf := s.buf[:maxCallX86]
 	n := maxCallX86
 	for n >= 2 && s.o.Code.ReadCode(ret-uint64(n), buf[:n]) < n {
 		n-- // the code may begin less than that before ret
@@ -33,8 +33,7 @@ func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	}
 	d := decoderX86{b: b[len(b)-4:]}
 	target := ret + uint64(d.number(4))
-	var one [1]byte
-	if !s.o.JIT && s.o.Code.ReadCode(target, one[:]) < 1 {
+	if !s.o.JIT && s.o.Code.ReadCode(target, s.buf[7:]) < 1 {
 		return frames.Call{}, false
 	}
 	return frames.Call{Target: target, Direct: true}, true

@@ -4,7 +4,7 @@ package heuristics
 // enoughVotes how many returns are asked.
 const (
 	maxVotes    = 6
-	enoughVotes = 5
+	enoughVotes = 3
 )
 
 // votes are the outcomes of a forward walk.

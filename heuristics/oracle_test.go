@@ -251,7 +251,7 @@ func expand(arch frames.Arch, r frames.Rule) *frames.Row {
 }
 
 // judge compares every n-th instruction of a file with its call frame
-// information.
+// information; of callers, every n-th call. It logs the first few that differ.
 func judge(t testing.TB, path string, funcs []cfiFunc, code *elfCode, bounds bool, every int, caller bool, show int) tally {
 	o := Options{Arch: code.arch, Code: code, Entry: code.entry}
 	if bounds {
@@ -265,63 +265,77 @@ func judge(t testing.TB, path string, funcs []cfiFunc, code *elfCode, bounds boo
 		if f.signal {
 			continue
 		}
-		buf := make([]byte, f.hi-f.lo)
-		code.ReadCode(f.lo, buf)
-		dead := false // padding after a jump or return is never executed
-		for off := 0; off < len(buf); {
-			pc := f.lo + uint64(off)
-			var st state
-			fl := s.abi.exec(&st, buf[off:])
-			if fl.size == 0 {
-				break
-			}
-			off += int(fl.size)
-			dead = dead && fl.pad || fl.kind == flowJump || fl.kind == flowReturn || fl.kind == flowEnd || fl.kind == flowTail || fl.kind == flowIndirect
-			if dead && fl.pad {
-				continue
-			}
-			if caller && fl.kind != flowCall {
-				continue
-			}
+		f.instructions(s, code, func(pc, next uint64, fl *flow) {
 			truth := f.row(pc)
-			if truth == nil || truth.expr || strings.HasPrefix(truth.places["ra"], "u") {
-				continue
+			if caller && fl.kind != flowCall || truth == nil || truth.expr || strings.HasPrefix(truth.places["ra"], "u") {
+				return
 			}
 			if k++; k%every != 0 {
-				continue
+				return
 			}
 			q := frames.Query{PC: pc, Caller: caller}
 			if caller {
-				q.PC = f.lo + uint64(off)
+				q.PC = next
 			}
-			r, row, ok := s.Rule(q)
-			if !ok {
-				c.none++
-				if f.split() {
-					c.split++
-				} else if show > 0 && strings.Contains(showClass, "none") {
-					show--
-					t.Logf("none %#x in %#x..%#x truth %s+%d", q.PC, f.lo, f.hi, truth.reg, truth.off)
-				}
-				continue
-			}
-			if r.Flags&frames.FlagRoot != 0 {
-				c.wrong++
-				continue
-			}
-			if base := regNumber(truth.reg); base == s.o.Arch.SP() && r.CFAReg != base {
-				q.SPOnly = true
-				if r2, row2, ok := s.Rule(q); ok {
-					r, row = r2, row2
-				}
-			}
-			if v := c.compare(code.arch, r, row, truth); v != "" && show > 0 && strings.Contains(showClass, v) {
+			if v := c.query(s, q, f, truth); v != "" && show > 0 && strings.Contains(showClass, v) {
 				show--
-				t.Logf("%s %#x in %#x..%#x: %+v truth %s%+d %v", v, q.PC, f.lo, f.hi, r, truth.reg, truth.off, truth.places)
+				t.Logf("%s: %s %#x in %#x..%#x, truth %s%+d %v", path, v, q.PC, f.lo, f.hi, truth.reg, truth.off, truth.places)
 			}
-		}
+		})
 	}
 	return c
 }
 
+// instructions calls do for each instruction, but not for padding after a jump
+// or return, which is never executed.
+func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64, fl *flow)) {
+	buf := make([]byte, f.hi-f.lo)
+	code.ReadCode(f.lo, buf)
+	dead := false
+	for off := 0; off < len(buf); {
+		var st state
+		fl := s.abi.exec(&st, buf[off:])
+		if fl.size == 0 {
+			return
+		}
+		pc := f.lo + uint64(off)
+		off += int(fl.size)
+		switch fl.kind {
+		case flowJump, flowReturn, flowEnd, flowTail, flowIndirect:
+			dead = true
+		default:
+			dead = dead && fl.pad
+		}
+		if !dead || !fl.pad {
+			do(pc, f.lo+uint64(off), &fl)
+		}
+	}
+}
+
+// query asks for a rule and compares it. Where the truth is relative to the
+// stack pointer and the rule is not, the rule for the stack pointer is asked for.
+func (c *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) string {
+	r, row, ok := s.Rule(q)
+	if !ok {
+		c.none++
+		if f.split() {
+			c.split++
+			return "split"
+		}
+		return "none"
+	}
+	if r.Flags&frames.FlagRoot != 0 {
+		c.wrong++
+		return "wrong"
+	}
+	if sp := s.o.Arch.SP(); regNumber(truth.reg) == sp && r.CFAReg != sp {
+		q.SPOnly = true
+		if r2, row2, ok := s.Rule(q); ok {
+			r, row = r2, row2
+		}
+	}
+	return c.compare(s.o.Arch, r, row, truth)
+}
+
+// showClass says which outcomes are logged.
 var showClass = "wrong lost"

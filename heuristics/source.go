@@ -39,6 +39,7 @@ type Source struct {
 	o   Options
 	abi *abi
 	row frames.Row
+	buf [8]byte // what CallBefore reads; kept here as it would escape
 }
 
 var (

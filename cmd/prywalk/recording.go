@@ -152,6 +152,7 @@ func (r *recording) prepare(procs []*target.Process) {
 	})
 	r.names = newResolver()
 	r.opts.Checkpoint = r.checkpoint
+	r.opts.JITFuncs = r.names.JITFuncs
 	if r.path != "-" {
 		r.opts.CheckpointEvery = checkpointEvery
 	}

@@ -42,6 +42,7 @@ func Look(t *target.Process, o Options) (*Process, error) {
 	p := &Process{PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed}
 	names := symbols.NewNamer()
 	defer names.Close()
+	t.JITFuncs = names.JITFuncs(t.PID)
 	w := &frames.Walker{MaxDepth: o.MaxDepth}
 	for th, s := range got.taken {
 		p.Threads = append(p.Threads, describe(t, names, w, th.TID, s))

@@ -24,6 +24,8 @@ const (
 	kindSigreturn
 	// kindFollow: assembly that saves registers in its own way.
 	kindFollow
+	// kindGogo: continues with another goroutine.
+	kindGogo
 )
 
 // kinds names the special functions. All but those that are written in Go are
@@ -34,6 +36,8 @@ var kinds = map[string]kind{
 	"runtime.rt0_go":               kindRoot,
 	"runtime.mcall":                kindEnds,
 	"runtime.clone":                kindEnds,
+	"gogo":                         kindGogo,
+	"runtime.gogo":                 kindGogo,
 	"runtime.switchToCrashStack0":  kindEnds,
 	"runtime.morestack":            kindMorestack,
 	"runtime.asmcgocall":           kindCgoCall,

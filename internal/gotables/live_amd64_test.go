@@ -1,6 +1,7 @@
 package gotables
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -133,6 +134,7 @@ func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 			total++
 			ends[w.StopReason().String()]++
 			outer[names[len(names)-1]]++
+			if names[len(names)-1] == "main.deep" && outer["main.deep"] < 4 { t.Log(len(names), names[:min(len(names), 20)]) }
 			if w.StopReason() != frames.StopRoot {
 				t.Logf("%v: %s", w.StopReason(), strings.Join(names, " < "))
 			}
@@ -148,6 +150,127 @@ func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 		if !strings.HasPrefix(name, "runtime.") && name != "gogo" {
 			t.Errorf("stack ends in %s", name)
 		}
+	}
+}
+
+// callbacks is a program whose goroutine is in Go, called from C, called from
+// Go; the callback moves the goroutine's stack.
+const callbacks = `package main
+
+/*
+extern int back(int);
+static int there(int n) { volatile int x = back(n); return x + 1; }
+*/
+import "C"
+
+var n uint64
+
+//go:noinline
+func deep(k int) int {
+	var a [100]int
+	if k > 0 {
+		a[k%100] = deep(k - 1)
+	}
+	return a[(k+1)%100]
+}
+
+//go:noinline
+func spin() {
+	for {
+		n++
+	}
+}
+
+//export back
+func back(k C.int) C.int {
+	deep(200)
+	spin()
+	return k
+}
+
+//go:noinline
+func enter() { C.there(3) }
+
+func main() { enter() }
+`
+
+// byFramePointer is the rule of C code built with frame pointers, past its
+// prologue.
+type byFramePointer struct{}
+
+// Rule implements frames.RuleSource.
+func (byFramePointer) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	r := frames.Rule{CFAReg: frames.X86RBP, CFAOff: 16, Method: frames.MethodCFI}
+	r.Saved[0] = 2
+	return r, nil, true
+}
+
+// TestCallbacksFromCLeadBackToTheGoroutine walks Go called by C called by Go.
+func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs gcc")
+	}
+	path := build(t, callbacks, append([]string{"CGO_CFLAGS=-O0 -fno-omit-frame-pointer"}, withCgo...), "-ldflags=-s -w")
+	tab, f := open(t, path)
+	cmd := exec.Command(path)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	time.Sleep(200 * time.Millisecond)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
+	if err != nil {
+		t.Skipf("no access to the program's memory: %v", err)
+	}
+	defer mem.Close()
+	if f.Type == elf.ET_DYN {
+		t.Fatal("a PIE: the test expects addresses as in the file")
+	}
+	text := f.Section(".text")
+	space := frames.NewSpace(frames.X86_64)
+	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: []frames.RuleSource{tab, byFramePointer{}}}})
+	want := []string{"main.spin", "main.back", "_cgoexp", "runtime.cgocallbackg1", "runtime.cgocallbackg", "runtime.cgocallback", "crosscall2", "?",
+		"runtime.asmcgocall", "runtime.cgocall", "main._Cfunc_there", "main.enter", "main.main", "runtime.main", "runtime.goexit"}
+	found := 0
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", cmd.Process.Pid))
+	for _, e := range tasks {
+		tid, _ := strconv.Atoi(e.Name())
+		regs, ok := stop(t, tid)
+		if !ok {
+			continue
+		}
+		var w frames.Walker
+		w.Init(space, regs, procMem{mem})
+		var names []string
+		for w.Next() {
+			fr := w.Frame()
+			fn, ok := tab.find(fr.Lookup(frames.X86_64))
+			name := string(tab.name(&fn))
+			if !ok {
+				name = "?"
+			}
+			names = append(names, name)
+		}
+		syscall.PtraceDetach(tid)
+		if len(names) == 0 || names[0] != "main.spin" {
+			continue
+		}
+		found++
+		rest := names
+		for _, n := range want {
+			for len(rest) > 0 && !strings.HasPrefix(rest[0], n) {
+				rest = rest[1:]
+			}
+		}
+		if len(rest) != 1 || w.StopReason() != frames.StopRoot {
+			t.Errorf("%v: %v", w.StopReason(), names)
+		}
+		t.Log(names)
+	}
+	if found == 0 {
+		t.Error("no thread in main.spin")
 	}
 }
 
@@ -180,10 +303,10 @@ func TestEveryStepReachesTheRoot(t *testing.T) {
 	for _, e := range tasks {
 		tid, _ := strconv.Atoi(e.Name())
 		regs, ok := stop(t, tid)
-		for n := 0; ok && n < 6000; n++ {
+		for n := 0; ok && n < 2500; n++ {
 			steps++
 			walkStep(tab, space, regs, procMem{mem}, through, bad)
-			if n == 1000 { // a signal in mid-air
+			if n%1000 == 500 { // a signal in mid-air
 				syscall.Tgkill(cmd.Process.Pid, tid, syscall.SIGUSR1)
 			}
 			regs, ok = step(tid)

@@ -44,6 +44,8 @@ func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frame
 		return t.cgoCallX86(&st)
 	case k == kindMorestack && q.Caller:
 		return t.morestackX86(q)
+	case k == kindGogo:
+		return t.gogoX86(q, f)
 	case st.bp == bpFrame && !q.SPOnly:
 		r.CFAReg, r.CFAOff = frames.X86RBP, st.bpOff
 		r.Flags |= frames.FlagSwitch

@@ -10,7 +10,7 @@ import (
 // Sizes of the copy of a stack, in bytes.
 const (
 	firstCopy = 64 << 10 // of a thread that was never walked
-	leastCopy = 4 << 10
+	leastCopy = 64 << 10
 	mostCopy  = 8 << 20 // the usual limit of a stack (RLIMIT_STACK)
 	copySlack = 2 << 10 // beyond what the last walks needed
 )

@@ -30,6 +30,9 @@ type Options struct {
 	// MaxOverhead, if positive, is the share of their time that running threads
 	// may lose; the rate is lowered to keep to it.
 	MaxOverhead float64
+	// JITFuncs, if set, gives for a process what knows the bounds of functions
+	// that were compiled at run time. It is used on the accountant's goroutine.
+	JITFuncs func(pid int) func(pc uint64) (start, end uint64, ok bool)
 	// Checkpoint is called on the accountant's goroutine every so often and
 	// when asked for, with everything up to then booked.
 	Checkpoint func()

@@ -56,6 +56,9 @@ func New(o Options, b *profile.Builder, images *target.ImageCache, procs []*targ
 // that wait to be taken on is bounded; beyond it they are not sampled.
 func (s *Sampler) take(p *process) {
 	p.extra = look.GoStacks(p.target)
+	if s.opts.JITFuncs != nil {
+		p.target.JITFuncs = s.opts.JITFuncs(p.target.PID)
+	}
 	s.mu.Lock()
 	s.targets = append(s.targets, p.target)
 	s.mu.Unlock()

@@ -23,6 +23,10 @@
 // or the end of their section. Entries of the procedure linkage table get the
 // name of what they jump to, as objdump writes it: "malloc@plt".
 //
+// Debug information names functions as the source does. Where the symbol of a
+// function that has code is better by these rules, it is used instead, so that a
+// function has the same name on machines with and without debug information.
+//
 // A [Frame] has two names. System is the linkage name as it stands in the file.
 // Name is for people: C++ and Rust demangled, without parameters (they make
 // profiles unreadable) but with template arguments (they tell functions apart),

@@ -167,7 +167,10 @@ func (x *symIndex) plain(addr uint64) string {
 // finish sorts, and keeps one symbol for each address.
 func (b *builder) finish() {
 	slices.SortFunc(b.all, func(p, q candidate) int {
-		return cmp.Or(cmp.Compare(p.addr, q.addr), cmp.Compare(q.rank, p.rank), cmp.Compare(p.name, q.name))
+		if p.addr != q.addr {
+			return cmp.Compare(p.addr, q.addr)
+		}
+		return cmp.Or(cmp.Compare(q.rank, p.rank), cmp.Compare(p.name, q.name))
 	})
 	x := b.x
 	x.syms = make([]symbol, 0, len(b.all))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/target"
@@ -19,11 +20,20 @@ type Namer struct {
 	maps   map[int]*jitMap
 }
 
-// jitMap is the perf map of one process and the file's size when it was read.
+// jitMap is the perf map of one process, the file's size when it was read, and when
+// it is to be looked at again.
 type jitMap struct {
 	pm   *PerfMap
 	size int64
+	next time.Time
 }
+
+// A perf map that has grown is read anew, but no more often than this, and so that
+// reading takes at most one part in mapShare of the time.
+const (
+	mapEvery = time.Second
+	mapShare = 20
+)
 
 // NewNamer gives a namer that has read nothing yet.
 func NewNamer() *Namer {
@@ -66,12 +76,24 @@ func (n *Namer) table(img *target.Image, pid int) *Table {
 	return t
 }
 
-// Refresh lets perf maps be read anew where they have grown.
+// Refresh lets perf maps be read anew where they have grown, however short ago they
+// were read.
 func (n *Namer) Refresh() {
-	for pid, j := range n.maps {
-		if j.pm == nil || perfMapSize(pid) != j.size {
-			delete(n.maps, pid)
+	for _, j := range n.maps {
+		j.next = time.Time{}
+	}
+}
+
+// JITFuncs gives a function that knows the bounds of the functions which a JIT
+// compiler of process pid has made, at run-time addresses.
+func (n *Namer) JITFuncs(pid int) func(pc uint64) (start, end uint64, ok bool) {
+	return func(pc uint64) (start, end uint64, ok bool) {
+		pm := n.perfMap(pid)
+		if pm == nil {
+			return 0, 0, false
 		}
+		_, start, end, ok = pm.Lookup(pc)
+		return start, end, ok
 	}
 }
 
@@ -95,26 +117,30 @@ func (n *Namer) Close() error {
 
 // perfMap gives the perf map of a process, nil if it has none.
 func (n *Namer) perfMap(pid int) *PerfMap {
-	if j := n.maps[pid]; j != nil {
-		return j.pm
+	j := n.maps[pid]
+	if j == nil {
+		j = &jitMap{}
+		n.maps[pid] = j
 	}
-	j := &jitMap{}
-	n.maps[pid] = j
-	if f, size := openPerfMap(pid); f != nil {
-		defer f.Close()
-		j.pm, _ = ReadPerfMap(f, 0) // what could be read is of use
-		j.size = size
+	if now := time.Now(); now.After(j.next) {
+		j.read(pid)
+		j.next = now.Add(max(mapEvery, mapShare*time.Since(now)))
 	}
 	return j.pm
 }
 
-// perfMapSize gives the size of a process's perf map as it is now, 0 if none.
-func perfMapSize(pid int) int64 {
+// read reads the map if the file has changed. What was read stays when the process
+// has ended and its files cannot be found any more.
+func (j *jitMap) read(pid int) {
 	f, size := openPerfMap(pid)
-	if f != nil {
-		f.Close()
+	if f == nil {
+		return
 	}
-	return size
+	defer f.Close()
+	if size != j.size {
+		j.pm, _ = ReadPerfMap(f, 0) // what could be read is of use
+		j.size = size
+	}
 }
 
 // openPerfMap opens /tmp/perf-PID.map as the process sees it: below its root, by

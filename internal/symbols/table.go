@@ -135,7 +135,7 @@ func (t *Table) fromSymbol(f *Frame, addr uint64) bool {
 	}
 	f.System = cutVersion(t.syms.name(s.name))
 	f.Name = t.demangled(f.System)
-	return true
+	return f.Name != ""
 }
 
 // nameFunc chooses a function's names: a linkage name that can be demangled says
@@ -172,6 +172,7 @@ func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	base, _ := cutClones(system)
 	name, demangled := display(system)
 	switch {
+	case base == "":
 	case base == n.name || strings.HasSuffix(n.name, "::"+base):
 		n.system = system
 	case demangled || !mangled(base) && underscores(base) < underscores(n.name):

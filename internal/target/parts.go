@@ -59,6 +59,7 @@ func (c fileCode) ReadCode(addr uint64, buf []byte) int {
 // makeJIT gives a module of code that was made at run time its source: the same for
 // all such modules, since their addresses are those of the process.
 func (p *Process) makeJIT(mod *frames.Module) {
+	mod.Generated = true
 	mod.Sources = []frames.RuleSource{p.jitCode}
 	mod.Calls = p.jitCode
 }
