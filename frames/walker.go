@@ -121,13 +121,13 @@ func (w *Walker) canApply(r *Rule) bool {
 }
 
 // plausible checks a caller that was found without call frame information: its
-// return address must follow a call.
+// return address must follow a call, or both must be in generated code.
 func (w *Walker) plausible() bool {
 	if w.next.PC == 0 {
 		return true
 	}
 	_, ok := w.space.callBefore(w.next.PC)
-	return ok
+	return ok || w.generated(w.next.PC)
 }
 
 // commit takes the computed registers as the next frame, if the walk gets

@@ -69,8 +69,8 @@ func gone(t *testing.T) string {
 
 func TestNoSuchProcess(t *testing.T) {
 	pid := gone(t)
-	prywalk(t, "record", "-d", "1", "-p", pid).must(t, 1).oneLine(t, pid, "no process")
-	prywalk(t, "dump", "-p", pid).must(t, 1).oneLine(t, pid, "no process")
+	prywalk(t, "record", "-d", "1", "-p", pid).must(t, 1).oneLine(t, pid, "no such process")
+	prywalk(t, "dump", "-p", pid).must(t, 1).oneLine(t, pid, "no such process")
 }
 
 func TestThreadInPlaceOfProcess(t *testing.T) {

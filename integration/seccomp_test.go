@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -54,6 +55,12 @@ func TestPtraceForbiddenBySeccompIsNamed(t *testing.T) {
 		exe:  self,
 		env:  []string{seccompVariable + "=" + binary},
 		args: []string{"record", "-d", "1", "-p", pidList(target.PIDs())},
-	}.run(t).must(t, 3)
-	r.oneLine(t, "seccomp")
+	}.run(t)
+	// Sleepers can still be peeked at where /proc/PID/mem can be read; whoever runs cannot be seen.
+	if r.code != 3 && r.code != 0 {
+		t.Errorf("exit code %d", r.code)
+	}
+	if !strings.Contains(r.stderr, "seccomp") {
+		t.Errorf("%q does not name seccomp", r.stderr)
+	}
 }

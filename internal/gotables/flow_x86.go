@@ -162,7 +162,8 @@ func (fl *flow) merge(i int, s *state) bool {
 }
 
 // backward fills in the stack pointer between its last load and a return: there
-// it must be where the return address is.
+// it must be where the return address is. A call may not return, so that what
+// follows it proves nothing.
 func (fl *flow) backward() {
 	for end := range fl.insns {
 		if in := &fl.insns[end]; in.opmap != 0 || in.op != 0xc3 || !fl.known[end] || fl.states[end].spKnown {
@@ -183,11 +184,14 @@ func (fl *flow) backward() {
 	}
 }
 
-// spDelta gives by how much an instruction raises rsp; false if it loads it.
+// spDelta gives by how much an instruction raises rsp; false if it loads it or is
+// a call or a jump.
 func (in *insn) spDelta() (int32, bool) {
 	s := state{spKnown: true, sp: 1 << 20}
 	s.step(in)
-	return 1<<20 - s.sp, s.spKnown && in.op != 0xc3
+	through, target := in.flow()
+	call := in.opmap == 0 && (in.op == 0xe8 || in.op == 0xff && in.reg&7 >= 2 && in.reg&7 < 6)
+	return 1<<20 - s.sp, s.spKnown && through && !target && !call
 }
 
 // step applies an instruction to a state.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -106,7 +107,7 @@ func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: []frames.RuleSource{tab}}})
 
 	ends, outer, through := map[string]int{}, map[string]int{}, map[string]int{}
-	total, elsewhere := 0, 0
+	total, elsewhere, grown := 0, 0, 0
 	for range 150 {
 		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", cmd.Process.Pid))
 		for _, e := range tasks {
@@ -134,7 +135,12 @@ func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 			total++
 			ends[w.StopReason().String()]++
 			outer[names[len(names)-1]]++
-			if names[len(names)-1] == "main.deep" && outer["main.deep"] < 4 { t.Log(len(names), names[:min(len(names), 20)]) }
+			if i := slices.Index(names, "runtime.morestack"); i >= 0 && i < len(names)-1 {
+				grown++
+				if names[len(names)-1] != "runtime.goexit" {
+					t.Errorf("%v", names)
+				}
+			}
 			if w.StopReason() != frames.StopRoot {
 				t.Logf("%v: %s", w.StopReason(), strings.Join(names, " < "))
 			}
@@ -143,6 +149,9 @@ func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 	}
 	t.Logf("%d stacks, %d in other code; ends %v; outermost %v; systemstack %d, morestack %d, mcall %d, asyncPreempt %d, sigtramp %d", total, elsewhere,
 		ends, outer, through["runtime.systemstack"], through["runtime.morestack"], through["runtime.mcall"], through["runtime.asyncPreempt"], through["runtime.sigtramp"])
+	if grown == 0 {
+		t.Error("no stack seen that was growing")
+	}
 	if total < 200 || (total-ends["root"])*100 > total {
 		t.Errorf("%d of %d stacks reached their root", ends["root"], total)
 	}

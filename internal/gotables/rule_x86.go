@@ -42,7 +42,7 @@ func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frame
 		r.CFAOff = st.sp
 	case k == kindCgoCall && q.Caller:
 		return t.cgoCallX86(&st)
-	case k == kindMorestack && q.Caller:
+	case k == kindMorestack:
 		return t.morestackX86(q)
 	case k == kindGogo:
 		return t.gogoX86(q, f)

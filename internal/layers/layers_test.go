@@ -27,7 +27,7 @@ var order = [][]string{
 	{"internal/symbols", "ptrace"},
 	{"internal/look"},
 	{"internal/profile"},
-	{"report", "internal/sampler", "internal/doctor", "internal/demo"},
+	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump"},
 	{"cmd/prywalk"},
 }
 
