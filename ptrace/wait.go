@@ -40,6 +40,7 @@ func (c *Controller) WaitAny(deadline int64) *Look {
 			return l
 		}
 		now := procmem.Now()
+		c.idle = now
 		if now >= c.audit {
 			c.audit = now + auditEvery
 			if l := c.checkAll(); l != nil {
@@ -184,6 +185,7 @@ func (c *Controller) ended(l *Look) *Look {
 func (c *Controller) stopped(l *Look, status int32) *Look {
 	l.stop(status)
 	l.stopNS = procmem.Now()
+	l.runningNS = max(l.interruptNS, c.idle)
 	if l.abandoned {
 		c.letGo(l)
 		return nil

@@ -195,7 +195,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.Restarted = stop.Restarted
 	s.State = Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
-	s.Stopped = stop.Detach - stop.Interrupt - t.queued(stop)
+	s.Stopped = t.stopped(stop)
 	t.pause += (s.Stopped - t.pause) / 8
 	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK}
 	if stop.Kind == ptrace.KindGroup {
@@ -204,14 +204,15 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	}
 }
 
-// queued gives how long the thread was queued between the interrupt and the stop.
-// If it has not arrived on a processor since before the interrupt, it was on one;
-// if it has, what the kernel booked may have begun before the interrupt.
-func (t *Thread) queued(stop *ptrace.Stop) int64 {
-	if !stop.SchedOK || stop.Sched.Runs == t.before.Runs {
-		return 0
+// stopped gives how long the thread was stopped, at most. If it has not arrived on
+// a processor since before the interrupt, it was on one, and the interrupt stopped
+// it. If it has, it was queued or blocked first, and the stop came after it was last
+// seen not stopped.
+func (t *Thread) stopped(stop *ptrace.Stop) int64 {
+	if stop.SchedOK && stop.Sched.Runs == t.before.Runs {
+		return stop.Detach - stop.Interrupt
 	}
-	return min(max(int64(stop.Sched.RunQueue-t.before.RunQueue), 0), stop.Stop-stop.Interrupt)
+	return stop.Detach - stop.Running
 }
 
 // giveUp ends the looks that were begun before a moment.

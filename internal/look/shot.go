@@ -46,7 +46,8 @@ type Shot struct {
 	// thread.
 	Call procmem.SyscallInfo
 	// Stopped is how long a freeze took from the interrupt to the detach, less
-	// the time that the thread was queued, in nanoseconds.
+	// the time that the thread was queued or blocked before it stopped, in
+	// nanoseconds; an upper bound.
 	Stopped int64
 	// Restarted: a system call that the interrupt broke was restarted.
 	Restarted bool

@@ -8,8 +8,8 @@
  *   main > run_load > sort_numbers > qsort > compare_numbers
  * The three burners share one loop, so their times stand as 60:30:10. The frames between are of the
  * kinds that unwinders meet: many saved registers, 40 KB of stack, a size known
- * only at run time. Other threads sleep in one call each for ever; "pacer" runs a little and
- * sleeps a little.
+ * only at run time. Other threads sleep in one call each for ever; "pacer" runs for some
+ * tenths of a millisecond in each of 4 ms and sleeps for the rest.
  *
  * It ends by itself after the number of seconds given as first argument (default 120).
  */
@@ -181,7 +181,7 @@ OUTLINE static void *serve_epoll(void *arg)
 	return arg;
 }
 
-OUTLINE static uint64_t pace_work(uint64_t seed) { return units(seed, 10); }
+OUTLINE static uint64_t pace_work(uint64_t seed) { return units(seed, 60); }
 
 OUTLINE static void pace(void)
 {
