@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/look"
 	"prywalk/internal/sampler"
 )
 
@@ -29,6 +30,7 @@ type recordFlags struct {
 	aggregate   bool
 	stats       string
 	stacks      bool
+	rung        string
 }
 
 func newRecord() *cobra.Command {
@@ -66,6 +68,8 @@ samples; with a command, the command's own status.`,
 	fl.BoolVar(&f.aggregate, "aggregate", false, "do not keep time: a smaller recording")
 	fl.StringVar(&f.stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "ignored: stacks are always on")
+	fl.StringVar(&f.rung, "rung", "ladder", "force one way of looking, for measurements: ladder, peek, no-reuse, freeze")
+	_ = fl.MarkHidden("rung") // it exists
 	fl.SortFlags = false
 	return cmd
 }
@@ -94,6 +98,10 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 			return usageError("--threads: %v", err)
 		}
 		o.Threads = re
+	}
+	var err error
+	if o.Rung, err = look.ParseRung(f.rung); err != nil {
+		return usageError("--rung: %v", err)
 	}
 	r := &recording{opts: o, flags: f, pids: f.pids}
 	if launch {

@@ -68,10 +68,10 @@ func micros(ns int64) float64 { return float64(ns) / 1e3 }
 // accounting is the line that the recording keeps.
 func accounting(s *sampler.Stats) string {
 	return fmt.Sprintf("prywalk: %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d failed%s; "+
-		"%s of %d stacks complete%s; longest freeze %s (p50 %s); slowest thread %.1f/s; "+
+		"%s of %d samples with complete stacks%s; longest freeze %s (p50 %s); slowest thread %.1f/s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed; %s",
 		s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
-		percent(s.Complete, s.Stacks), s.Stacks, reasons(s.Incomplete),
+		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
 		time.Duration(s.FreezeMax), time.Duration(s.FreezeP50), s.SlowestThread,
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, s.Scheduling)
 }
@@ -83,7 +83,7 @@ func closing(s *sampler.Stats, path string) string {
 	if s.SlowestThread > 0 {
 		fmt.Fprintf(&b, " (slowest thread %.1f/s)", s.SlowestThread)
 	}
-	fmt.Fprintf(&b, ", %s of stacks complete", percent(s.Complete, s.Stacks))
+	fmt.Fprintf(&b, ", %s with complete stacks", percent(s.Complete, s.Samples))
 	if s.Frozen > 0 {
 		fmt.Fprintf(&b, ", longest freeze %s", time.Duration(s.FreezeMax).Round(time.Microsecond))
 	} else {

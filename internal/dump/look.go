@@ -71,7 +71,7 @@ func takeAll(t *target.Process, o Options) (*shots, error) {
 		runtime.LockOSThread() // never unlocked: the thread ends
 		c := ptrace.NewController(ptrace.Options{ReadOnly: o.ReadOnly})
 		defer c.Close()
-		got.take(look.New(c, look.NewPool(0)))
+		got.take(look.New(c, look.NewPool(0), look.Ladder))
 	}()
 	<-done
 	return got, nil

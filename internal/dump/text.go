@@ -62,7 +62,7 @@ func frame(b *strings.Builder, n int, f *Frame) {
 		fmt.Fprintf(b, "      %18s %s%s (inlined)\n", "", quote(name), where)
 		return
 	}
-	fmt.Fprintf(b, "  #%-2d %#018x %s%s%s [%s]\n", n, uint64(f.PC), quote(name), where, quote(module), f.Method)
+	fmt.Fprintf(b, "  #%-2d 0x%016x %s%s%s [%s]\n", n, uint64(f.PC), quote(name), where, quote(module), f.Method)
 }
 
 // quote replaces control characters: names come from the target, and go to a

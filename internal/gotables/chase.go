@@ -85,10 +85,12 @@ func (c *Chase) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 			continue
 		}
 		g0, ok := mem.Word(m + uint64(c.MG0))
-		if !ok || g0 != g {
-			continue
+		curg, ok2 := mem.Word(m + uint64(c.MCurg))
+		// g is the scheduler's, or the goroutine's own when gogo has set it and
+		// is about to change stacks.
+		if ok && ok2 && (g == g0 || g == curg) {
+			return curg, true
 		}
-		return mem.Word(m + uint64(c.MCurg))
 	}
 	return 0, false
 }

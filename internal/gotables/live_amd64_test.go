@@ -322,8 +322,8 @@ func TestEveryStepReachesTheRoot(t *testing.T) {
 		}
 		release(cmd.Process.Pid, tid, ok)
 	}
-	t.Logf("%d steps; systemstack %d, morestack %d, mcall %d, gogo %d, sigtramp %d, sigreturn %d", steps, through["runtime.systemstack"],
-		through["runtime.morestack"], through["runtime.mcall"], through["gogo"], through["runtime.sigtramp"], through["runtime.sigreturn__sigaction"])
+	t.Logf("%d steps; systemstack %d, morestack %d, mcall %d, gogo %d, sigtramp %d, sigreturn %d, direct calls %d", steps, through["runtime.systemstack"],
+		through["runtime.morestack"], through["runtime.mcall"], through["gogo"], through["runtime.sigtramp"], through["runtime.sigreturn__sigaction"], through["(direct call)"])
 	for s, n := range bad {
 		t.Errorf("%d times %s", n, s)
 	}
@@ -334,12 +334,22 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 	var w frames.Walker
 	w.Init(space, regs, mem)
 	var names []string
+	var callee fn
 	for w.Next() {
 		fr := w.Frame()
 		if fr.Module == nil {
 			return // the vDSO
 		}
 		fn, _ := tab.find(fr.Lookup(frames.X86_64))
+		if target, ok := tab.callBeforeX86(fr.PC); fr.Caller && ok && callee.entry != 0 {
+			// What was called must be what was found running, or
+			// assembly or a wrapper of the same name that jumps to it.
+			if to, _ := tab.find(target); string(tab.name(&to)) != string(tab.name(&callee)) && to.flag&flagAsm == 0 {
+				bad[fmt.Sprintf("%s called %s, not %s", tab.name(&fn), tab.name(&to), tab.name(&callee))]++
+			}
+			through["(direct call)"]++
+		}
+		callee = fn
 		names = append(names, fmt.Sprintf("%s+%#x", tab.name(&fn), fr.PC-fn.entry))
 		through[string(tab.name(&fn))]++
 	}

@@ -29,6 +29,7 @@ type Looker struct {
 	ctl     *ptrace.Controller
 	pool    *Pool
 	arch    frames.Arch
+	rung    Rung
 	pending []*Thread // by the tag of their ptrace.Look, less one
 	req     ptrace.Request
 	stop    ptrace.Stop
@@ -43,9 +44,10 @@ func hostArch() frames.Arch {
 	return frames.X86_64
 }
 
-// New gives a looker that takes its shots from pool.
-func New(ctl *ptrace.Controller, pool *Pool) *Looker {
-	return &Looker{ctl: ctl, pool: pool, arch: hostArch()}
+// New gives a looker that takes its shots from pool; rung is Ladder but for
+// measurements.
+func New(ctl *ptrace.Controller, pool *Pool, rung Rung) *Looker {
+	return &Looker{ctl: ctl, pool: pool, arch: hostArch(), rung: rung}
 }
 
 // Begin looks at a thread, if that can be done without stopping it, and otherwise
@@ -57,14 +59,14 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		return 0, nil, err
 	}
 	t.before = sched
-	if t.unchanged(sched) {
-		return Reused, nil, nil
-	}
-	if t.settled(sched) {
+	if l.rung < AlwaysPeek && (t.unchanged(sched) || t.settled(sched)) {
 		return Reused, nil, nil
 	}
 	s := l.pool.Get()
-	asleep, err := l.peek(t, s, sched)
+	asleep := false
+	if l.rung != AlwaysFreeze {
+		asleep, err = l.peek(t, s, sched)
+	}
 	if err == nil && asleep && !t.wantsFreeze(s) {
 		t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
 		return Done, s, nil
@@ -112,6 +114,9 @@ func (t *Thread) wantsFreeze(s *Shot) bool {
 
 // freeze begins a look that needs a stop.
 func (l *Looker) freeze(t *Thread, s *Shot) error {
+	if l.rung == OnlyPeek {
+		return errNotAsleep
+	}
 	s.room(int(t.need.Load()))
 	look, err := l.ctl.Begin(t.TID)
 	if err != nil {

@@ -1,6 +1,10 @@
 package look
 
-import "prywalk/ptrace"
+import (
+	"errors"
+
+	"prywalk/ptrace"
+)
 
 // FailReason says why a look gave nothing.
 type FailReason uint8
@@ -17,18 +21,25 @@ const (
 	Reason32Bit
 	ReasonMaxPause // the freeze was expected to be longer than the user allows
 	ReasonBusy     // too many looks were pending
+	ReasonRunning  // only peeks were allowed, and it was running
 	NumReasons
 )
 
+// errNotAsleep: the thread runs, and may not be frozen.
+var errNotAsleep = errors.New("the thread is running and only peeks are allowed")
+
 // failNames are the names that --stats uses; most are package ptrace's.
 var failNames = [NumReasons]string{"other", "exited", "traced", "denied", "timeout", "kernel-thread", "zombie",
-	"32-bit", "max-pause", "busy"}
+	"32-bit", "max-pause", "busy", "running"}
 
 // String gives the name that --stats uses.
 func (r FailReason) String() string { return failNames[r%NumReasons] }
 
 // Reason classifies an error of a look.
 func Reason(err error) FailReason {
+	if err == errNotAsleep {
+		return ReasonRunning
+	}
 	word := ptrace.Reason(err)
 	for r, name := range failNames {
 		if name == word {

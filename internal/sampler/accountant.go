@@ -65,7 +65,7 @@ func (a *accountant) look(e *event) {
 	a.totals.stack(stop)
 	a.pub.stacks.Store(a.totals.stacks)
 	a.pub.whole.Store(a.totals.stops[frames.StopRoot])
-	where := seen{stack: id, state: s.State, wait: s.Wait()}
+	where := seen{stack: id, state: s.State, wait: s.Wait(), whole: stop.Complete()}
 	th.looks++
 	th.lastAt = s.At
 	// Until the last tick at which it was found unchanged the thread was where

@@ -24,6 +24,7 @@ type seen struct {
 	stack profile.StackID
 	state State
 	wait  string
+	whole bool // the stack is complete
 }
 
 // slice is a piece of a thread's time, booked under a stack.

@@ -15,7 +15,7 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	r.Restarted, r.ThreadsMax = n.restarted, n.threadsMax
 	r.Failed = named(n.failed[:], func(i int) string { return look.FailReason(i).String() })
 	stops := s.totals.stops
-	r.Stacks, r.Complete = s.totals.stacks, stops[frames.StopRoot]
+	r.Stacks = s.totals.stacks
 	stops[frames.StopRoot] = 0
 	r.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
 	r.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
@@ -25,7 +25,7 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	if r.Seconds > 0 {
 		r.Freq = float64(n.ticks) / r.Seconds
 	}
-	r.Samples = s.totals.samples
+	r.Samples, r.Complete = s.totals.samples, s.totals.complete
 	r.SlowestThread, r.SlowestTID = a.slowest, a.slowestTID
 	r.TargetCPU, r.ProfiledCPU = seconds(s.totals.target), seconds(s.totals.profiled)
 	r.UnobservedCPU, r.ExitedUnseenCPU = seconds(s.totals.unobserved), seconds(s.totals.exitedUnseen)

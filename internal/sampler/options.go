@@ -3,6 +3,8 @@ package sampler
 import (
 	"regexp"
 	"time"
+
+	"prywalk/internal/look"
 )
 
 // Limits of the sampling frequency, in ticks a second.
@@ -24,6 +26,8 @@ type Options struct {
 	Children bool
 	// ReadOnly: never write a register of a target.
 	ReadOnly bool
+	// Rung forces one way of looking, for measurements.
+	Rung look.Rung
 	// MaxPause, if positive, is the longest freeze that is begun: a thread whose
 	// freezes were longer lately is left out until they would be shorter.
 	MaxPause time.Duration

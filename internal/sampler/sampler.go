@@ -141,7 +141,7 @@ func (s *Sampler) control(ctx context.Context) *controller {
 	defer ctl.Close()
 	c := &controller{
 		opts: &s.opts, budget: procmem.NewBudget(fileReserve), ring: s.ring,
-		looker: look.New(ctl, s.pool), pace: newPace(&s.opts), out: s.ring.get(),
+		looker: look.New(ctl, s.pool, s.opts.Rung), pace: newPace(&s.opts), out: s.ring.get(),
 	}
 	s.result.Scheduling = ctl.Scheduling()
 	start := procmem.Now()

@@ -24,6 +24,7 @@ type totals struct {
 	stacks       int64
 	stops        [frames.NumStopReasons]int64
 	samples      int64
+	complete     int64 // samples whose stack is complete
 	profiled     int64 // CPU booked, ns
 	target       int64 // CPU that the kernel charged, ns
 	unobserved   int64 // CPU booked under [ran between ticks], ns
@@ -33,6 +34,9 @@ type totals struct {
 // book adds a slice.
 func (t *totals) book(s *slice) {
 	t.samples += s.samples
+	if s.whole {
+		t.complete += s.samples
+	}
 	t.profiled += s.cpuRun
 	if s.leaf == RanBetweenTicks {
 		t.unobserved += s.cpuRun
@@ -57,11 +61,12 @@ type Stats struct {
 	// was there for a second or more got; its tid beside it.
 	SlowestThread float64
 	SlowestTID    int
-	// Stacks were walked, Complete of them to the thread's first function.
-	Stacks, Complete int64
+	// Stacks were walked; Incomplete has those that did not reach the thread's
+	// first function.
+	Stacks int64
 	// Samples is the sum of the profile's samples: ticks at which a stack was
-	// seen.
-	Samples int64
+	// seen, Complete of them with a complete one.
+	Samples, Complete int64
 	// Seconds of processor time: prywalk's own, the targets' by the kernel, the
 	// profile's, and the parts of it that no look observed.
 	SelfCPU, TargetCPU, ProfiledCPU, UnobservedCPU, ExitedUnseenCPU float64

@@ -1,0 +1,30 @@
+package look
+
+import "fmt"
+
+// Rung says which ways of looking may be used. The zero value is the ladder; the
+// others are for measuring what one rung costs.
+type Rung uint8
+
+// The rungs that can be forced.
+const (
+	Ladder       Rung = iota // reuse, peek or freeze, whichever is the gentlest
+	OnlyPeek                 // running threads are not looked at
+	AlwaysPeek               // as the ladder, but nothing is reused
+	AlwaysFreeze             // every thread is frozen at every tick, asleep or not
+)
+
+var rungNames = [...]string{"ladder", "peek", "no-reuse", "freeze"}
+
+// String gives the name that the command line uses.
+func (r Rung) String() string { return rungNames[r] }
+
+// ParseRung is the inverse of String.
+func ParseRung(name string) (Rung, error) {
+	for i, n := range rungNames {
+		if n == name {
+			return Rung(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no way of looking: choose one of %v", name, rungNames)
+}
