@@ -46,7 +46,6 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 		{"record", "-p", "1", "stray"},
 		{"dump"},
 		{"dump", "-p", "x"},
-		{"report", "--value", "beauty", "/dev/null"},
 		{"report", "--by", "beauty", "/dev/null"},
 		{"no-such-command"},
 	} {

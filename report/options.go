@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/google/pprof/profile"
 )
+
+// ErrValue: [Options].Value names a type of values that the profile does not have.
+var ErrValue = errors.New("the profile has no values of type")
 
 // Options choose what of a profile is shown, and how. The zero value shows the
 // profile's default type of values.
@@ -94,7 +98,7 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	if name == "" {
 		return len(p.SampleType) - 1, nil
 	}
-	return 0, fmt.Errorf("the profile has no values of type %q; it has %s", name, strings.Join(have, ", "))
+	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
 }
 
 // filter drops the samples that Focus and Ignore do not leave.

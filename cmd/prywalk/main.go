@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/target"
 	"prywalk/ptrace"
+	"prywalk/report"
 )
 
 // Exit codes. A launched command's own status comes before them.
@@ -71,6 +72,8 @@ func exitCode(err error) int {
 		return e.code
 	case errors.As(err, &exec):
 		return exec.ExitCode()
+	case errors.Is(err, report.ErrValue):
+		return exitUsage
 	case errors.Is(err, target.ErrDenied), errors.Is(err, ptrace.ErrDenied), errors.Is(err, os.ErrPermission):
 		return exitDenied
 	}

@@ -83,8 +83,8 @@ func (r *recording) command(args []string) error {
 			r.wait(l)
 			return r.own(err)
 		}
-		if r.stats.Samples > 0 {
-			_ = r.verdict()
+		if err := r.verdict(); err != nil {
+			fmt.Fprintln(os.Stderr, "prywalk:", err)
 		}
 	} else if !errors.Is(err, target.ErrNotFound) && !errors.Is(err, target.ErrZombie) {
 		fmt.Fprintln(os.Stderr, "prywalk:", err)
@@ -118,9 +118,6 @@ func (r *recording) wait(l *ptrace.Launched) error {
 	}
 	if code != 0 {
 		return &exitError{code: code}
-	}
-	if r.stats.Samples == 0 {
-		return r.verdict()
 	}
 	return nil
 }
@@ -214,13 +211,33 @@ func (r *recording) write() error {
 	return nil
 }
 
-// verdict prints the closing line; no samples are an error.
+// verdict prints the closing line, and what kept running threads from being looked
+// at; no samples are an error.
 func (r *recording) verdict() error {
+	refused := r.refusal()
 	if r.stats.Samples == 0 {
+		if refused != nil {
+			return refused
+		}
 		return noSamples(&r.stats)
+	}
+	if refused != nil {
+		fmt.Fprintf(os.Stderr, "prywalk: running threads were not looked at: %v\n", refused)
 	}
 	if !r.quiet {
 		fmt.Fprintln(os.Stderr, "prywalk:", closing(&r.stats, r.path))
+	}
+	return nil
+}
+
+// refusal says why looks were refused, nil if none was.
+func (r *recording) refusal() error {
+	if r.stats.Failed["denied"]+r.stats.Failed["traced"] == 0 || len(r.pids) == 0 {
+		return nil
+	}
+	err := target.Explain(r.pids[0], unix.EPERM)
+	if errors.Is(err, target.ErrDenied) || errors.Is(err, target.ErrTraced) {
+		return err
 	}
 	return nil
 }

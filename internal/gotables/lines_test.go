@@ -110,8 +110,32 @@ func TestInlinedCallsAgreeWithDWARF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	want := inlineChains(t, d)
+	same, other := 0, 0
+	for pc, w := range want {
+		var got []string
+		for _, l := range tab.Lines(pc, nil) {
+			got = append(got, l.Func)
+		}
+		if strings.Join(got, "<") == strings.Join(w, "<") {
+			same++
+		} else if other++; other < 8 {
+			t.Logf("%#x: table %v, DWARF %v", pc, got, w)
+		}
+	}
+	// The compiler's ranges begin, here and there, at an instruction that the
+	// table gives to the line before.
+	if same < 5000 || other*100 > same {
+		t.Errorf("%d chains agree, %d differ", same, other)
+	}
+	t.Logf("%d chains agree, %d differ", same, other)
+}
+
+// inlineChains gives, for the first address of each inlined call, the names from
+// there out to the function; the longest chain where several begin.
+func inlineChains(t *testing.T, d *dwarf.Data) map[uint64][]string {
 	names := map[dwarf.Offset]string{}
-	want := map[uint64][]string{} // the longest chain at an address
+	want := map[uint64][]string{}
 	var chain []string
 	var holds []bool // whether an open entry added to chain
 	for pass := range 2 {
@@ -149,24 +173,7 @@ func TestInlinedCallsAgreeWithDWARF(t *testing.T) {
 			}
 		}
 	}
-	same, other := 0, 0
-	for pc, w := range want {
-		var got []string
-		for _, l := range tab.Lines(pc, nil) {
-			got = append(got, l.Func)
-		}
-		if strings.Join(got, "<") == strings.Join(w, "<") {
-			same++
-		} else if other++; other < 8 {
-			t.Logf("%#x: table %v, DWARF %v", pc, got, w)
-		}
-	}
-	// The compiler's ranges begin, here and there, at an instruction that the
-	// table gives to the line before.
-	if same < 5000 || other*100 > same {
-		t.Errorf("%d chains agree, %d differ", same, other)
-	}
-	t.Logf("%d chains agree, %d differ", same, other)
+	return want
 }
 
 // TestStrippedProgramsGiveTheSameNames compares a program with its stripped twin.

@@ -1,7 +1,6 @@
 package gotables
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -82,83 +81,107 @@ func (m procMem) Word(a uint64) (uint64, bool) {
 
 func (procMem) Cut(uint64) bool { return false }
 
-// TestStacksOfALiveProgramReachTheirRoots stops the threads of a busy program
-// again and again and walks their stacks with rules from the table only.
-func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
-	path := build(t, busy, noCgo, "-ldflags=-s -w")
+// live is a running program and what is needed to walk its stacks.
+type live struct {
+	tab   *Table
+	space *frames.Space
+	mem   procMem
+	pid   int
+}
+
+// start runs a program until the test ends. The calling goroutine keeps its
+// thread, which alone may trace.
+func start(t *testing.T, path string, more ...frames.RuleSource) live {
+	t.Helper()
 	tab, f := open(t, path)
 	cmd := exec.Command(path)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	time.Sleep(200 * time.Millisecond)
-
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	t.Cleanup(runtime.UnlockOSThread)
 	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
 	if err != nil {
-		t.Skipf("no access to the program's memory: %v", err)
+		t.Fatal(err)
 	}
-	defer mem.Close()
+	t.Cleanup(func() { mem.Close() })
 	text := f.Section(".text")
 	space := frames.NewSpace(frames.X86_64)
-	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: []frames.RuleSource{tab}}})
+	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: append([]frames.RuleSource{tab}, more...)}})
+	return live{tab, space, procMem{mem}, cmd.Process.Pid}
+}
 
-	ends, outer, through := map[string]int{}, map[string]int{}, map[string]int{}
+// threads lists the program's threads.
+func (l *live) threads() (tids []int) {
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", l.pid))
+	for _, e := range tasks {
+		tid, _ := strconv.Atoi(e.Name())
+		tids = append(tids, tid)
+	}
+	return tids
+}
+
+// walk gives the names of a stopped thread's frames, "?" for code that is not
+// Go's, and whether all of it was in the program's text.
+func (l *live) walk(regs *frames.Regs) (names []string, inText bool, why frames.StopReason) {
+	var w frames.Walker
+	w.Init(l.space, regs, l.mem)
+	inText = true
+	for w.Next() {
+		fr := w.Frame()
+		inText = inText && fr.Module != nil
+		name := "?"
+		if fn, ok := l.tab.find(fr.Lookup(frames.X86_64)); ok {
+			name = string(l.tab.name(&fn))
+		}
+		names = append(names, name)
+	}
+	return names, inText, w.StopReason()
+}
+
+// TestStacksOfALiveProgramReachTheirRoots stops the threads of a busy program
+// again and again and walks their stacks with rules from the table only.
+func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
+	l := start(t, build(t, busy, noCgo, "-ldflags=-s -w"))
+	outer, through := map[string]int{}, map[string]int{}
 	total, elsewhere, grown := 0, 0, 0
 	for range 150 {
-		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", cmd.Process.Pid))
-		for _, e := range tasks {
-			tid, _ := strconv.Atoi(e.Name())
+		for _, tid := range l.threads() {
 			regs, ok := stop(t, tid)
 			if !ok {
 				continue
 			}
-			var w frames.Walker
-			w.Init(space, regs, procMem{mem})
-			var names []string
-			inText := true
-			for w.Next() {
-				fr := w.Frame()
-				inText = inText && fr.Module != nil
-				fn, _ := tab.find(fr.Lookup(frames.X86_64))
-				names = append(names, string(tab.name(&fn)))
-				through[names[len(names)-1]]++
-			}
+			names, inText, why := l.walk(regs)
 			syscall.PtraceDetach(tid)
 			if !inText { // in the vDSO
 				elsewhere++
 				continue
 			}
 			total++
-			ends[w.StopReason().String()]++
-			outer[names[len(names)-1]]++
+			last := names[len(names)-1]
+			outer[last]++
+			for _, n := range names {
+				through[n]++
+			}
+			if why != frames.StopRoot || !strings.HasPrefix(last, "runtime.") && last != "gogo" {
+				t.Errorf("%v: %s", why, strings.Join(names, " < "))
+			}
 			if i := slices.Index(names, "runtime.morestack"); i >= 0 && i < len(names)-1 {
 				grown++
-				if names[len(names)-1] != "runtime.goexit" {
+				if last != "runtime.goexit" {
 					t.Errorf("%v", names)
 				}
-			}
-			if w.StopReason() != frames.StopRoot {
-				t.Logf("%v: %s", w.StopReason(), strings.Join(names, " < "))
 			}
 		}
 		time.Sleep(3 * time.Millisecond)
 	}
-	t.Logf("%d stacks, %d in other code; ends %v; outermost %v; systemstack %d, morestack %d, mcall %d, asyncPreempt %d, sigtramp %d", total, elsewhere,
-		ends, outer, through["runtime.systemstack"], through["runtime.morestack"], through["runtime.mcall"], through["runtime.asyncPreempt"], through["runtime.sigtramp"])
-	if grown == 0 {
-		t.Error("no stack seen that was growing")
-	}
-	if total < 200 || (total-ends["root"])*100 > total {
-		t.Errorf("%d of %d stacks reached their root", ends["root"], total)
-	}
-	for name := range outer {
-		if !strings.HasPrefix(name, "runtime.") && name != "gogo" {
-			t.Errorf("stack ends in %s", name)
-		}
+	t.Logf("%d stacks, %d in other code; outermost %v; systemstack %d, morestack %d, mcall %d, asyncPreempt %d, sigtramp %d", total, elsewhere,
+		outer, through["runtime.systemstack"], through["runtime.morestack"], through["runtime.mcall"], through["runtime.asyncPreempt"], through["runtime.sigtramp"])
+	if total < 200 || grown == 0 {
+		t.Errorf("%d stacks, %d of them growing", total, grown)
 	}
 }
 
@@ -220,48 +243,16 @@ func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
 		t.Skip("needs gcc")
 	}
 	path := build(t, callbacks, append([]string{"CGO_CFLAGS=-O0 -fno-omit-frame-pointer"}, withCgo...), "-ldflags=-s -w")
-	tab, f := open(t, path)
-	cmd := exec.Command(path)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	time.Sleep(200 * time.Millisecond)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
-	if err != nil {
-		t.Skipf("no access to the program's memory: %v", err)
-	}
-	defer mem.Close()
-	if f.Type == elf.ET_DYN {
-		t.Fatal("a PIE: the test expects addresses as in the file")
-	}
-	text := f.Section(".text")
-	space := frames.NewSpace(frames.X86_64)
-	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: []frames.RuleSource{tab, byFramePointer{}}}})
+	l := start(t, path, byFramePointer{})
 	want := []string{"main.spin", "main.back", "_cgoexp", "runtime.cgocallbackg1", "runtime.cgocallbackg", "runtime.cgocallback", "crosscall2", "?",
 		"runtime.asmcgocall", "runtime.cgocall", "main._Cfunc_there", "main.enter", "main.main", "runtime.main", "runtime.goexit"}
 	found := 0
-	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", cmd.Process.Pid))
-	for _, e := range tasks {
-		tid, _ := strconv.Atoi(e.Name())
+	for _, tid := range l.threads() {
 		regs, ok := stop(t, tid)
 		if !ok {
 			continue
 		}
-		var w frames.Walker
-		w.Init(space, regs, procMem{mem})
-		var names []string
-		for w.Next() {
-			fr := w.Frame()
-			fn, ok := tab.find(fr.Lookup(frames.X86_64))
-			name := string(tab.name(&fn))
-			if !ok {
-				name = "?"
-			}
-			names = append(names, name)
-		}
+		names, _, why := l.walk(regs)
 		syscall.PtraceDetach(tid)
 		if len(names) == 0 || names[0] != "main.spin" {
 			continue
@@ -273,10 +264,9 @@ func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
 				rest = rest[1:]
 			}
 		}
-		if len(rest) != 1 || w.StopReason() != frames.StopRoot {
-			t.Errorf("%v: %v", w.StopReason(), names)
+		if len(rest) != 1 || why != frames.StopRoot {
+			t.Errorf("%v: %v", why, names)
 		}
-		t.Log(names)
 	}
 	if found == 0 {
 		t.Error("no thread in main.spin")
@@ -287,40 +277,19 @@ func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
 // instructions, signal handlers and stack switches among them, and walks after
 // each.
 func TestEveryStepReachesTheRoot(t *testing.T) {
-	path := build(t, busy, noCgo, "-ldflags=-s -w")
-	tab, f := open(t, path)
-	cmd := exec.Command(path)
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	time.Sleep(100 * time.Millisecond)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
-	if err != nil {
-		t.Skipf("no access to the program's memory: %v", err)
-	}
-	defer mem.Close()
-	text := f.Section(".text")
-	space := frames.NewSpace(frames.X86_64)
-	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: []frames.RuleSource{tab}}})
-	steps, through := 0, map[string]int{}
-	bad := map[string]int{}
-	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", cmd.Process.Pid))
-	for _, e := range tasks {
-		tid, _ := strconv.Atoi(e.Name())
+	l := start(t, build(t, busy, noCgo, "-ldflags=-s -w"))
+	steps, through, bad := 0, map[string]int{}, map[string]int{}
+	for _, tid := range l.threads() {
 		regs, ok := stop(t, tid)
-		for n := 0; ok && n < 2500; n++ {
+		for n := 0; ok && n < 1500; n++ {
 			steps++
-			walkStep(tab, space, regs, procMem{mem}, through, bad)
+			walkStep(l.tab, l.space, regs, l.mem, through, bad)
 			if n%1000 == 500 { // a signal in mid-air
-				syscall.Tgkill(cmd.Process.Pid, tid, syscall.SIGUSR1)
+				syscall.Tgkill(l.pid, tid, syscall.SIGUSR1)
 			}
 			regs, ok = step(tid)
 		}
-		release(cmd.Process.Pid, tid, ok)
+		release(l.pid, tid, ok)
 	}
 	t.Logf("%d steps; systemstack %d, morestack %d, mcall %d, gogo %d, sigtramp %d, sigreturn %d, direct calls %d", steps, through["runtime.systemstack"],
 		through["runtime.morestack"], through["runtime.mcall"], through["gogo"], through["runtime.sigtramp"], through["runtime.sigreturn__sigaction"], through["(direct call)"])

@@ -25,6 +25,7 @@ type accountant struct {
 	procs   []*process
 	epoch   int64 // Unix time less CLOCK_MONOTONIC, ns
 
+	selected   bool    // only some threads are wanted: the others' time is not booked
 	slowest    float64 // lowest rate of looks a second that a thread got
 	slowestTID int
 
@@ -161,7 +162,7 @@ func (a *accountant) exit(p *process) {
 	p.exited = true
 	rest := int64(p.cpu-p.cpu0) - p.booked
 	a.totals.target += int64(p.cpu - p.cpu0)
-	if rest <= 0 {
+	if rest <= 0 || a.selected {
 		return
 	}
 	a.totals.exitedUnseen += rest

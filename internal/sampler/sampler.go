@@ -131,7 +131,8 @@ func (s *Sampler) newAccountant() *accountant {
 	s.unwind = newUnwinder(s.builder, s.opts.MaxDepth)
 	return &accountant{
 		builder: s.builder, unwind: s.unwind, totals: &s.totals, pool: s.pool, pub: &s.pub, save: s.opts.Checkpoint,
-		threads: map[*thread]struct{}{}, epoch: monotonicEpoch(procmem.Now),
+		selected: s.opts.Threads != nil,
+		threads:  map[*thread]struct{}{}, epoch: monotonicEpoch(procmem.Now),
 	}
 }
 

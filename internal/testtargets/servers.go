@@ -39,7 +39,8 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 	})
 }
 
-// startRedis runs redis-server under redis-benchmark.
+// startRedis runs redis-server under redis-benchmark: one command all the time, so that the load is
+// the same at any moment.
 func startRedis(t *Target) error {
 	port, err := freePort()
 	if err != nil {
@@ -50,8 +51,8 @@ func startRedis(t *Target) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.spawn(t.user, "redis-benchmark", "-p", port, "-c", "20", "-l", "-q", "-n", "200000",
-		"-t", "set,get,lpush,lrange_100,hset")
+	_, err = t.spawn(t.user, "redis-benchmark", "-p", port, "-c", "20", "-l", "-q", "-n", "100000000",
+		"-t", "lrange_100")
 	return err
 }
 

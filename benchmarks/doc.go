@@ -1,0 +1,19 @@
+// Package benchmarks is where prywalk is measured; the commands are in the directories below.
+//
+// accuracy makes the figures of docs/accuracy.md: how many stacks are complete, whether the shares of the
+// most expensive functions agree with perf's, whether the processor time adds up to the kernel's, how
+// soon the first sample comes, and how long naming takes.
+//
+//	go run ./benchmarks/accuracy                               all programs, a table on standard output
+//	go run ./benchmarks/accuracy -only cpp,redis -d 3s -pairs 8    a short trial
+//	go run ./benchmarks/accuracy -json figures.json -markdown docs/accuracy.md
+//
+// With -json, figures that the file holds already are kept for the programs that are not measured
+// again, so that a run that was cut short is taken up with -only.
+//
+// Below are the parts that it is made of: stats (intervals and tests), perfscript (the output of
+// perf script), elfnames (a plain reading of symbol tables, by which two tools' addresses are compared).
+//
+// A figure is a count, or a ratio of two things measured side by side in one run. Nothing here is part of
+// the product, and the product imports none of it.
+package benchmarks

@@ -1,0 +1,25 @@
+package stats
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Holm tells which of several null hypotheses to reject so that the probability of rejecting even one that
+// is true is at most rate, whatever the tests have to do with each other (Holm 1979): in rising order, the
+// i-th of m p-values must be at most rate/(m−i).
+func Holm(p []float64, rate float64) []bool {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	reject := make([]bool, len(p))
+	for i, k := range order {
+		if !(p[k] <= rate/float64(len(p)-i)) {
+			break
+		}
+		reject[k] = true
+	}
+	return reject
+}

@@ -1,0 +1,34 @@
+package stats
+
+import "math"
+
+// Wilson gives the score interval of a proportion of k in n at z standard deviations (1.96 for 95 %), both
+// ends between 0 and 1 (Wilson 1927). For n ≤ 0 it knows nothing: 0 to 1.
+func Wilson(k, n int64, z float64) (low, high float64) {
+	if n <= 0 {
+		return 0, 1
+	}
+	p, m := float64(k)/float64(n), float64(n)
+	centre := p + z*z/(2*m)
+	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	scale := 1 + z*z/m
+	low, high = max(0, (centre-half)/scale), min(1, (centre+half)/scale)
+	// At the ends the exact values are 0 and 1, which rounding misses.
+	if k <= 0 {
+		low = 0
+	}
+	if k >= n {
+		high = 1
+	}
+	return low, high
+}
+
+// Quantile gives the q-quantile (0 to 1) of values that are sorted: the smallest value that at least that
+// part of them does not exceed. 0 for none.
+func Quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	i := int(math.Ceil(q*float64(len(sorted)))) - 1
+	return sorted[min(max(i, 0), len(sorted)-1)]
+}
