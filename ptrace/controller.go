@@ -58,8 +58,7 @@ type Controller struct {
 	raw      rawRegs
 	rawLen   int
 	tls      uint64
-	pacMask  uint64
-	pacKnown bool
+	pacMask  uint64 // of code pointers; 0 until a first look, and where there is none
 	stackAt  uint64
 	stackN   int
 	schedBuf [96]byte

@@ -34,10 +34,9 @@ func (c *Controller) moreRegisters(tid int) {
 	if n, e := getRegSet(tid, regSetTLS, &w); e == 0 && n >= 8 {
 		c.tls = w[0]
 	}
-	if c.pacKnown {
+	if c.pacMask != 0 {
 		return
 	}
-	c.pacKnown = true
 	if n, e := getRegSet(tid, regSetPAC, &w); e == 0 && n >= 16 {
 		c.pacMask = w[1] // struct user_pac_mask: data_mask, insn_mask
 	}
@@ -75,3 +74,20 @@ func (c *Controller) restart(l *Look) bool {
 	c.raw[0] = l.arg0
 	return setRegSet(l.tid, &c.raw, rawRegsLen) == 0
 }
+
+// sendFlagsAArch64 tells which argument of a system call holds the flags of a
+// send, from 1 up (x0 is the first), 0 if none.
+//
+//go:nosplit
+func sendFlagsAArch64(nr int64) int {
+	switch nr {
+	case 211:
+		return 3
+	case 206, 269:
+		return 4
+	}
+	return 0
+}
+
+// svcInstruction is "svc #0", the system call (Arm ARM, C6.2 SVC).
+const svcInstruction = 0xd4000001

@@ -26,20 +26,3 @@ func restartableAArch64(nr int64, flags uint64) bool {
 	}
 	return false
 }
-
-// sendFlagsAArch64 tells which argument of a system call holds the flags of a
-// send, from 1 up (x0 is the first), 0 if none.
-//
-//go:nosplit
-func sendFlagsAArch64(nr int64) int {
-	switch nr {
-	case 211:
-		return 3
-	case 206, 269:
-		return 4
-	}
-	return 0
-}
-
-// svcInstruction is "svc #0", the system call (Arm ARM, C6.2 SVC).
-const svcInstruction = 0xd4000001

@@ -112,7 +112,7 @@ func parsed(tb testing.TB, b *rec.Builder, names rec.Resolver) *profile.Profile 
 func fixture(tb testing.TB) *profile.Profile { return parsed(tb, fixtureBuilder(), fixtureNames) }
 
 // manyNames names every address of the generated profiles.
-type manyNames struct{ width uint64 }
+type manyNames struct{}
 
 func (n manyNames) Resolve(m *rec.ModuleInfo, addr uint64) []rec.Frame {
 	return []rec.Frame{{Name: fmt.Sprintf("ns::Engine::step_%d(Context&, int)", addr>>4), File: "/src/engine.cc", Line: int(addr & 15), StartLine: 1}}

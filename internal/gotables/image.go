@@ -1,7 +1,6 @@
 package gotables
 
 import (
-	"encoding/binary"
 	"errors"
 
 	"prywalk/frames"
@@ -47,15 +46,6 @@ type Image struct {
 // read fills buf whole or reports false.
 func (im *Image) read(addr uint64, buf []byte) bool {
 	return im.Read != nil && im.Read(addr, buf) == len(buf)
-}
-
-// word reads the 8 bytes at addr as they are in the file.
-func (im *Image) word(addr uint64) (uint64, bool) {
-	var b [8]byte
-	if !im.read(addr, b[:]) {
-		return 0, false
-	}
-	return binary.LittleEndian.Uint64(b[:]), true
 }
 
 // relative gives the relocation type whose value is bias + addend (System V ABI

@@ -82,11 +82,3 @@ func digit(ch byte) uint64 {
 	}
 	return 255
 }
-
-// err gives ErrFormat if anything was bad.
-func (c *cursor) err() error {
-	if c.bad {
-		return ErrFormat
-	}
-	return nil
-}
