@@ -7,7 +7,7 @@ const scanWords = 1024
 // words that it points to hold together, else by the first word on the stack
 // that follows a call of this function.
 func (w *Walker) scan() StopReason {
-	if w.cur.mod == nil && w.depth > 2 {
+	if w.frame.Module == nil && w.depth > 2 {
 		// A return address into nowhere: what led here was wrong or the code
 		// is gone; whatever the stack holds beyond proves nothing.
 		return StopNoRule
@@ -17,7 +17,7 @@ func (w *Walker) scan() StopReason {
 		return w.commit(&Rule{Method: MethodFP})
 	}
 	sp := w.regs.SP()
-	if !w.regs.Arch.info().raOnStack || w.cur.mod != nil && w.cur.mod.Generated {
+	if !w.regs.Arch.info().raOnStack || w.frame.Module != nil && w.frame.Module.Generated {
 		// In generated code the first word that follows a call is more often
 		// a remnant than the caller, because callers need not call.
 		return StopNoRule
@@ -76,7 +76,7 @@ func (w *Walker) tryFramePointer(start Addr, known bool) bool {
 
 // generated reports whether both this frame and the address are in generated code.
 func (w *Walker) generated(ra Addr) bool {
-	if w.cur.mod == nil || !w.cur.mod.Generated {
+	if w.frame.Module == nil || !w.frame.Module.Generated {
 		return false
 	}
 	m := w.space.Find(ra)

@@ -2,7 +2,7 @@ package frames
 
 import "slices"
 
-// cacheBits sizes the rule cache: 2,048 entries of 40 bytes hold the working set
+// cacheBits sizes the rule cache: 2,048 entries of 56 bytes hold the working set
 // of a busy server's stacks.
 const cacheBits = 11
 
@@ -20,11 +20,15 @@ type Space struct {
 	calls   [1 << cacheBits]callEntry
 }
 
-// entry is a cached rule, with the module that its pc is in.
+// entry is a cached rule, with the module that its pc is in and what the quick step
+// needs to know of it.
 type entry struct {
-	key  uint64
-	mod  *Module
-	rule Rule
+	key   uint64
+	mod   *Module
+	rule  Rule
+	known uint64 // registers that the rule restores, and the stack pointer
+	deep  uint64 // how far below the CFA it reads, in bytes
+	quick bool   // nothing special about it: see Walker.quick
 }
 
 // callEntry caches whether a call precedes an address.
@@ -97,14 +101,29 @@ func cacheKey(pc Addr, caller, spOnly bool) uint64 {
 // hash spreads keys over the cache (Fibonacci hashing).
 func hash(k uint64) uint64 { return k * 0x9e3779b97f4a7c15 >> (64 - cacheBits) }
 
-// lookup gives the cached rule for a pc, asking the sources if need be.
-func (s *Space) lookup(pc Addr, caller, spOnly bool) entry {
+// lookup gives the cached rule for a pc, asking the sources if need be. The result
+// is valid until the next call.
+func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	k := cacheKey(pc, caller, spOnly)
 	e := &s.cache[hash(k)]
 	if e.key != k {
 		s.fill(e, k, pc, caller, spOnly)
+		e.prepare(s.Arch)
 	}
-	return *e
+	return e
+}
+
+// prepare finds out whether the quick step can apply the rule.
+func (e *entry) prepare(arch Arch) {
+	info := arch.info()
+	e.known, e.deep = 1<<info.sp, 8
+	for i, units := range e.rule.Saved {
+		if units != 0 && info.compact[i] != NoReg {
+			e.known |= 1 << info.compact[i]
+			e.deep = max(e.deep, 8*uint64(units))
+		}
+	}
+	e.quick = info.raOnStack && e.rule.Flags == 0 && e.rule.Method == MethodCFI
 }
 
 // fill asks the module's sources in turn.

@@ -26,8 +26,10 @@ type Walker struct {
 	space    *Space
 	mem      Memory
 	regs     Regs
-	next     Regs // the caller's registers, while they are computed
-	cur      entry
+	next     Regs   // the caller's registers, while they are computed
+	cur      *entry // a slot of the cache: valid while its key is w.key
+	key      uint64
+	snap     *Snapshot // mem, if it is one
 	frame    Frame
 	depth    int
 	switches int
@@ -38,6 +40,7 @@ type Walker struct {
 // it ends; neither may change meanwhile.
 func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.space, w.mem, w.regs = space, mem, *regs
+	w.snap, _ = mem.(*Snapshot)
 	w.depth, w.switches, w.stop = 0, 0, StopNone
 	w.enter(MethodContext, false)
 }
@@ -52,9 +55,15 @@ func (w *Walker) Next() bool {
 	if w.depth == 1 {
 		return true
 	}
+	if w.cur.key != w.key { // another walk has used the slot meanwhile
+		w.cur = w.space.lookup(w.regs.PC, w.frame.Caller, false)
+	}
 	if w.depth > w.limit() && w.cur.rule.Flags&FlagRoot == 0 {
 		w.stop = StopDepth
 		return false
+	}
+	if w.quick() {
+		return true
 	}
 	w.stop = w.step()
 	return w.stop == StopNone
@@ -83,6 +92,7 @@ func (w *Walker) limit() int {
 // enter makes w.regs the current frame and looks its rule up.
 func (w *Walker) enter(m Method, caller bool) {
 	w.cur = w.space.lookup(w.regs.PC, caller, false)
+	w.key = w.cur.key
 	w.frame = Frame{PC: w.regs.PC, SP: w.regs.SP(), Module: w.cur.mod, Method: m, Caller: caller}
 }
 
