@@ -26,8 +26,8 @@ func (w *Walker) scan() StopReason {
 		at := sp + 8*i
 		v, ok := w.mem.Word(at)
 		if !ok {
-			if w.mem.Cut(at) {
-				return StopStackCut
+			if stop := w.missing(at); stop == StopStackCut {
+				return stop
 			}
 			break
 		}
@@ -53,8 +53,8 @@ func (w *Walker) calls(v, start Addr, known bool) bool {
 }
 
 // tryFramePointer believes the frame pointer where it points into the stack, the
-// word above it follows a call of this very function (or an indirect call), and
-// the word at it leads further out or ends the chain.
+// word above it follows a call of this very function (or an indirect call, or is
+// chained), and the word at it leads further out or ends the chain.
 func (w *Walker) tryFramePointer(start Addr, known bool) bool {
 	info := w.regs.Arch.info()
 	fp, ok := w.regs.Get(info.fp)
@@ -66,12 +66,24 @@ func (w *Walker) tryFramePointer(start Addr, known bool) bool {
 		return false
 	}
 	ra, ok := w.mem.Word(fp + 8)
-	if ra &^= w.regs.PACMask; !ok || !w.calls(ra, start, known) && !w.generated(ra) {
+	if ra &^= w.regs.PACMask; !ok || !w.calls(ra, start, known) && !w.generated(ra) && !w.chained(ra, outer) {
 		return false
 	}
 	w.take(ra, fp+16)
 	w.next.Set(info.fp, outer)
 	return true
+}
+
+// chained reports whether ra follows a call of whatever function and the frame
+// pointer further out leads to another return address. The function that was
+// called may have ended in a jump to this one: V8's entry trampoline calls a
+// builtin that jumps to the function's code.
+func (w *Walker) chained(ra, outer Addr) bool {
+	if !w.calls(ra, 0, false) || outer == 0 {
+		return false
+	}
+	next, ok := w.mem.Word(outer + 8)
+	return ok && w.calls(next&^w.regs.PACMask, 0, false)
 }
 
 // generated reports whether both this frame and the address are in generated code.

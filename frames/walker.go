@@ -29,6 +29,8 @@ type Walker struct {
 	next     Regs   // the caller's registers, while they are computed
 	cur      *entry // a slot of the cache: valid while its key is w.key
 	key      uint64
+	caller   bool // regs.PC is a return address
+	lacking  Addr
 	snap     *Snapshot // mem, if it is one
 	frame    Frame
 	depth    int
@@ -56,7 +58,7 @@ func (w *Walker) Next() bool {
 		return true
 	}
 	if w.cur.key != w.key { // another walk has used the slot meanwhile
-		w.cur = w.space.lookup(w.regs.PC, w.frame.Caller, false)
+		w.cur = w.space.lookup(w.regs.PC, w.caller, false)
 	}
 	if w.depth > w.limit() && w.cur.rule.Flags&FlagRoot == 0 {
 		w.stop = StopDepth
@@ -76,6 +78,10 @@ func (w *Walker) Frame() Frame { return w.frame }
 // with the next call of Next.
 func (w *Walker) Regs() *Regs { return &w.regs }
 
+// Lacking gives the address that the walk could not read, after it has stopped with
+// StopStackCut or StopBadMemory.
+func (w *Walker) Lacking() Addr { return w.lacking }
+
 // StopReason says why the walk ended, StopNone while it has not.
 func (w *Walker) StopReason() StopReason { return w.stop }
 
@@ -93,14 +99,18 @@ func (w *Walker) limit() int {
 func (w *Walker) enter(m Method, caller bool) {
 	w.cur = w.space.lookup(w.regs.PC, caller, false)
 	w.key = w.cur.key
-	w.frame = Frame{PC: w.regs.PC, SP: w.regs.SP(), Module: w.cur.mod, Method: m, Caller: caller}
+	w.caller = caller
+	// Nobody calls a signal trampoline: its pc is where it begins, and the byte
+	// before it belongs to something else.
+	w.frame = Frame{PC: w.regs.PC, SP: w.regs.SP(), Module: w.cur.mod, Method: m,
+		Caller: caller && w.cur.rule.Flags&FlagSignal == 0}
 }
 
 // step replaces the registers with the caller's.
 func (w *Walker) step() StopReason {
 	r := w.cur.rule
 	if r.Flags&FlagNone == 0 && !w.canApply(&r) {
-		e := w.space.lookup(w.regs.PC, w.frame.Caller, true)
+		e := w.space.lookup(w.regs.PC, w.caller, true)
 		if e.rule.Flags&FlagNone != 0 {
 			return StopUnproven
 		}
@@ -161,6 +171,7 @@ func (w *Walker) commit(r *Rule) StopReason {
 
 // missing classifies a place that cannot be read.
 func (w *Walker) missing(addr Addr) StopReason {
+	w.lacking = addr
 	if w.mem.Cut(addr) {
 		return StopStackCut
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +36,8 @@ type recording struct {
 	builder *profile.Builder
 	names   *resolver
 	sampler *sampler.Sampler
+	live    atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
+	running atomic.Pointer[ptrace.Launched] // the command, for the same
 	stats   sampler.Stats
 	saveErr error
 	quiet   bool
@@ -45,81 +48,22 @@ func (r *recording) attach() error {
 	if err := r.setOutput(r.pids[0]); err != nil {
 		return err
 	}
+	ctx, stop := r.signals()
+	defer stop()
 	procs, err := r.open(r.pids)
 	if err != nil {
 		return err
 	}
 	r.prepare(procs)
 	defer r.close()
-	ctx, stop := r.signals()
-	defer stop()
-	r.sample(ctx)
+	failure := r.sample(ctx)
 	if err := r.write(); err != nil {
-		return err
+		return errors.Join(failure, err)
+	}
+	if failure != nil {
+		return failure
 	}
 	return r.verdict()
-}
-
-// command launches a command and records it; the error carries its exit status.
-func (r *recording) command(args []string) error {
-	if err := r.setOutput(os.Getpid()); err != nil {
-		return r.own(err)
-	}
-	l, err := ptrace.Launch(ptrace.Command{Args: args})
-	if err != nil {
-		return err
-	}
-	r.path = expand(r.flags.output, l.PID)
-	if err := l.Release(); err != nil {
-		return err
-	}
-	ctx, stop := r.signals()
-	defer stop()
-	if procs, err := r.open([]int{l.PID}); err == nil {
-		r.prepare(procs)
-		defer r.close()
-		r.sample(ctx)
-		if err := r.write(); err != nil {
-			r.wait(l)
-			return r.own(err)
-		}
-		if err := r.verdict(); err != nil {
-			fmt.Fprintln(os.Stderr, "prywalk:", err)
-		}
-	} else if !errors.Is(err, target.ErrNotFound) && !errors.Is(err, target.ErrZombie) {
-		fmt.Fprintln(os.Stderr, "prywalk:", err)
-	} else {
-		r.prepare(nil) // it ended before the first look: an empty recording
-		if err := r.write(); err != nil {
-			return r.own(err)
-		}
-	}
-	return r.wait(l)
-}
-
-// own marks a failure of prywalk itself where a command's status is expected.
-func (r *recording) own(err error) error {
-	var e *exitError
-	if errors.As(err, &e) && e.code == exitUsage {
-		return err
-	}
-	return &exitError{exitOwnFailure, err}
-}
-
-// wait waits for the command and gives its status as an error.
-func (r *recording) wait(l *ptrace.Launched) error {
-	st, err := l.Wait()
-	if err != nil {
-		return r.own(err)
-	}
-	code := st.ExitStatus()
-	if st.Signaled() {
-		code = 128 + int(st.Signal())
-	}
-	if code != 0 {
-		return &exitError{code: code}
-	}
-	return nil
 }
 
 // open opens the processes; one that cannot be opened ends the recording before it
@@ -154,6 +98,7 @@ func (r *recording) prepare(procs []*target.Process) {
 		r.opts.CheckpointEvery = checkpointEvery
 	}
 	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)
+	r.live.Store(r.sampler)
 	if len(procs) > 0 {
 		if m := procs[0].Main(); m != nil {
 			r.builder.SetMain(r.sampler.ModuleInfo(procs[0], m))
@@ -167,17 +112,20 @@ func (r *recording) close() {
 	_ = r.images.Close()
 }
 
-// sample runs the sampler for as long as is asked for.
-func (r *recording) sample(ctx context.Context) {
+// sample runs the sampler for as long as is asked for. The error is one of prywalk
+// itself; what was seen until then is to be written all the same.
+func (r *recording) sample(ctx context.Context) error {
 	if d := time.Duration(r.flags.duration); d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
 	p := startProgress(r.sampler)
-	r.stats = r.sampler.Run(ctx)
+	var err error
+	r.stats, err = r.sampler.Run(ctx)
 	p.stop()
 	r.builder.SetEnd(time.Now())
+	return err
 }
 
 // checkpoint writes what there is so far. A failure is told in the end.

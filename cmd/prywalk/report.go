@@ -21,7 +21,6 @@ type reportFlags struct {
 	tree, folded              bool
 	html, speedscope, firefox string
 	pgo, http                 string
-	all                       bool
 }
 
 func newReport() *cobra.Command {

@@ -4,30 +4,37 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// signals gives a context that the first Ctrl-C or SIGTERM ends; a second one ends
-// prywalk at once. SIGUSR1 writes a checkpoint.
+// signals gives a context that the first Ctrl-C, SIGTERM or SIGHUP ends; a second one
+// ends prywalk at once. SIGUSR1 writes a checkpoint. A command that was launched is
+// passed what it has not got itself.
 func (r *recording) signals() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ch := make(chan os.Signal, 8)
-	signal.Notify(ch, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1)
+	signal.Notify(ch, unix.SIGINT, unix.SIGTERM, unix.SIGUSR1)
+	if !signal.Ignored(unix.SIGHUP) { // as nohup wants it
+		signal.Notify(ch, unix.SIGHUP)
+	}
 	go func() {
 		ending := false
-		for sig := range ch {
-			switch {
-			case sig == unix.SIGUSR1:
-				if s := r.sampler; s != nil && r.path != "-" {
+		for s := range ch {
+			sig, _ := s.(syscall.Signal)
+			if sig == unix.SIGUSR1 {
+				if s := r.live.Load(); s != nil && r.path != "-" {
 					s.CheckpointNow()
 				}
-			case ending:
-				os.Exit(128 + int(sig.(unix.Signal)))
-			default:
-				ending = true
-				cancel()
+				continue
 			}
+			r.forward(sig)
+			if ending {
+				os.Exit(128 + int(sig))
+			}
+			ending = true
+			cancel()
 		}
 	}()
 	return ctx, func() {
@@ -35,4 +42,26 @@ func (r *recording) signals() (context.Context, func()) {
 		close(ch)
 		cancel()
 	}
+}
+
+// forward passes a signal on to the command. Ctrl-C goes to the terminal's whole
+// foreground group, so that the command has got it; what another program sends to
+// prywalk alone it has not.
+func (r *recording) forward(sig syscall.Signal) {
+	l := r.running.Load()
+	if l == nil || sig == unix.SIGINT && inForeground() {
+		return
+	}
+	_ = l.Signal(sig) // it may have ended
+}
+
+// inForeground reports whether prywalk is in the foreground group of its terminal.
+func inForeground() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
 }

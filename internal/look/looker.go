@@ -30,10 +30,12 @@ type Looker struct {
 	pool    *Pool
 	arch    frames.Arch
 	rung    Rung
+	pause   pauseLimit
 	pending []*Thread // by the tag of their ptrace.Look, less one
 	req     ptrace.Request
 	stop    ptrace.Stop
 	reader  ptrace.Reader
+	also    alsoStack
 }
 
 // hostArch is the architecture of the threads that this machine can run.
@@ -114,8 +116,11 @@ func (t *Thread) wantsFreeze(s *Shot) bool {
 
 // freeze begins a look that needs a stop.
 func (l *Looker) freeze(t *Thread, s *Shot) error {
-	if l.rung == OnlyPeek {
+	switch {
+	case l.rung == OnlyPeek:
 		return errNotAsleep
+	case !l.pause.allows(t):
+		return errMaxPause
 	}
 	s.room(int(t.need.Load()))
 	look, err := l.ctl.Begin(t.TID)
@@ -123,7 +128,7 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 		return err
 	}
 	t.pending, t.freezing = s, look
-	t.begun = look.Interrupted()
+	t.begun = procmem.Now() // a look that was given up and is taken up again begins anew
 	look.Tag = l.slot(t)
 	return nil
 }
@@ -144,11 +149,15 @@ func (l *Looker) slot(t *Thread) uint64 {
 // (CLOCK_MONOTONIC, ns) and tells done of each: a shot, or an error. It returns when
 // none is pending, else at the deadline.
 func (l *Looker) Collect(deadline int64, done func(*Thread, *Shot, error)) {
-	for {
-		look := l.ctl.WaitAny(deadline)
-		if look == nil {
-			break
-		}
+	l.Serve(deadline, done)
+	l.giveUp(procmem.Now()-pendingLimit, done)
+}
+
+// Serve is Collect for between two calls of Begin, so that no thread stays stopped
+// while others are looked at; it gives the number of looks that it finished. With
+// the deadline 0 it does not wait.
+func (l *Looker) Serve(deadline int64, done func(*Thread, *Shot, error)) (n int) {
+	for look := l.ctl.WaitAny(deadline); look != nil; look = l.ctl.WaitAny(deadline) {
 		t := l.take(look.Tag)
 		if t == nil {
 			l.ctl.Cancel(look)
@@ -160,8 +169,9 @@ func (l *Looker) Collect(deadline int64, done func(*Thread, *Shot, error)) {
 			s = nil
 		}
 		done(t, s, err)
+		n++
 	}
-	l.giveUp(procmem.Now()-pendingLimit, done)
+	return n
 }
 
 // take gives the thread that a tag stands for, and frees the tag.
@@ -178,10 +188,7 @@ func (l *Looker) take(tag uint64) *Thread {
 func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	s := t.pending
 	t.pending = nil
-	l.req = ptrace.Request{Stack: s.buf, Files: t.files, Extra: t.Extra, Regions: s.regions[:]}
-	if t.Extra == nil {
-		l.req.Regions = nil
-	}
+	l.req = ptrace.Request{Stack: s.buf, Files: t.files, Extra: l.extraOf(t), Regions: s.regions[:]}
 	if err := l.ctl.Finish(look, &l.req, &l.stop); err != nil {
 		t.base.valid = false
 		return s, err
@@ -201,7 +208,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.State = Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.Stopped = t.stopped(stop)
-	t.pause += (s.Stopped - t.pause) / 8
+	l.pause.froze(t, s.Stopped)
 	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK}
 	if stop.Kind == ptrace.KindGroup {
 		s.State = Stopped

@@ -21,6 +21,9 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		if call.Running {
 			return false, nil
 		}
+		if call.SP == 0 && t.zombie() {
+			return false, ptrace.ErrZombie
+		}
 		if err := l.copyAt(t, s, call); err != nil {
 			return false, err
 		}
@@ -32,6 +35,10 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		if after.Runs == before.Runs {
 			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPeek, call
 			s.Stopped, s.Restarted = 0, false
+			s.wchan = s.wchan[:0]
+			if call.Nr < 0 {
+				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // it may be kept from this user
+			}
 			return true, nil
 		}
 		before = after
@@ -55,12 +62,13 @@ func (l *Looker) copyAt(t *Thread, s *Shot, call procmem.SyscallInfo) error {
 // extra copies what a freeze would copy besides the stack. The thread pointer does
 // not change in a thread's life: it is known if the thread was ever frozen.
 func (l *Looker) extra(t *Thread, s *Shot) {
-	if t.Extra == nil || t.tls == 0 {
+	extra := l.extraOf(t)
+	if extra == nil {
 		return
 	}
 	s.Regs.TLS = t.tls
 	l.reader = ptrace.ReaderOf(t.TID)
-	n := t.Extra.Regions(&s.Regs, &l.reader, s.regions[:])
+	n := extra.Regions(&s.Regs, &l.reader, s.regions[:])
 	s.keepRegions(s.regions[:n])
 }
 
@@ -72,7 +80,7 @@ const redZone = 128
 func (s *Shot) copyStack(t *Thread, from frames.Addr) error {
 	s.room(int(t.need.Load()))
 	n, err := procmem.ReadVM(t.PID, from, s.buf)
-	if n == 0 && err != nil {
+	if n == 0 && err != nil && err != procmem.ErrFault { // a stack that is not there is no stack, but known where
 		return err
 	}
 	s.setStack(from, n)
@@ -87,4 +95,11 @@ func (s *Shot) setStack(from frames.Addr, n int) {
 	if n == len(s.buf) {
 		s.Mem.StackEnd += mostCopy
 	}
+}
+
+// zombie reports whether a thread has ended and only waits for its process to end:
+// the first thread of a process stays so when it ends before the others.
+func (t *Thread) zombie() bool {
+	var st procmem.Stat
+	return t.files.Stat(&st) == nil && (st.State == 'Z' || st.State == 'X')
 }

@@ -37,8 +37,11 @@ func (r FailReason) String() string { return failNames[r%NumReasons] }
 
 // Reason classifies an error of a look.
 func Reason(err error) FailReason {
-	if err == errNotAsleep {
+	switch err {
+	case errNotAsleep:
 		return ReasonRunning
+	case errMaxPause:
+		return ReasonMaxPause
 	}
 	word := ptrace.Reason(err)
 	for r, name := range failNames {

@@ -1,6 +1,8 @@
 package look
 
 import (
+	"sync/atomic"
+
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 )
@@ -52,9 +54,13 @@ type Shot struct {
 	// Restarted: a system call that the interrupt broke was restarted.
 	Restarted bool
 
-	buf     []byte
-	regions [maxRegions]frames.Region
-	extra   []byte
+	buf      []byte
+	regions  [maxRegions]frames.Region
+	extra    []byte
+	wchan    []byte // the kernel function that it sleeps in, where Call says nothing
+	wchanBuf [64]byte
+	pool     *Pool
+	charged  int64 // bytes of buf counted as out in pool
 }
 
 // maxRegions is the number of further pieces of memory that a freeze can copy.
@@ -84,12 +90,25 @@ func (s *Shot) room(n int) {
 		s.buf = make([]byte, n)
 	}
 	s.buf = s.buf[:n]
+	if s.pool != nil {
+		s.pool.out.Add(int64(n) - s.charged)
+		s.charged = int64(n)
+	}
 }
+
+// keepRoom is the largest buffer that is kept for use again, in bytes: those of a
+// few deep stacks must not become those of all.
+const keepRoom = 512 << 10
 
 // Pool keeps shots for use again. The tracer takes, the unwinder gives back.
 type Pool struct {
 	free chan *Shot
+	out  atomic.Int64
 }
+
+// Out gives the bytes of stack in shots that were taken and not yet given back. Any
+// goroutine may call it.
+func (p *Pool) Out() int64 { return p.out.Load() }
 
 // NewPool gives a pool that holds at most n shots.
 func NewPool(n int) *Pool {
@@ -102,13 +121,18 @@ func (p *Pool) Get() *Shot {
 	case s := <-p.free:
 		return s
 	default:
-		return new(Shot)
+		return &Shot{pool: p}
 	}
 }
 
 // Put gives a shot back; it must not be used any more.
 func (p *Pool) Put(s *Shot) {
 	if s == nil {
+		return
+	}
+	p.out.Add(-s.charged)
+	s.charged = 0
+	if cap(s.buf) > keepRoom {
 		return
 	}
 	select {

@@ -31,8 +31,9 @@ type Thread struct {
 	pending  *Shot
 	freezing *ptrace.Look // valid while pending
 	tls      uint64       // the thread pointer, 0 until a freeze has seen it
-	pause    int64        // how long freezes took lately, ns
+	pause    int64        // how long a freeze is expected to take, ns; 0: not known
 	need     atomic.Int64
+	also     atomic.Uint64
 }
 
 // baseline is the count of arrivals on a processor at a moment when the thread
@@ -82,13 +83,10 @@ func (t *Thread) Needed(used int, cut bool) {
 // LastSched gives the clocks that the last call of Begin read.
 func (t *Thread) LastSched() procmem.SchedStat { return t.before }
 
-// ExpectedPause gives how long a freeze of this thread is expected to take, in
-// nanoseconds, from the last ones. Each call lowers it a little, so that a thread
-// which is left out because of it is tried again some day.
-func (t *Thread) ExpectedPause() int64 {
-	t.pause -= t.pause / 256
-	return t.pause
-}
+// Also asks the next looks to copy the memory around an address besides the stack:
+// where a walk was led that changed stacks (a signal handler on a stack of its own).
+// Any goroutine may call it; 0 ends it.
+func (t *Thread) Also(addr uint64) { t.also.Store(addr) }
 
 // CopyAll makes the next looks copy as much stack as there is, up to the usual
 // limit of a stack.

@@ -3,15 +3,14 @@ package look
 import "prywalk/internal/target"
 
 // Wait says what a thread that does not run waits for: the name of the system call
-// that it sleeps in, "stopped", or the kernel's reason; empty for a running one.
+// that it sleeps in, "stopped", or the kernel's reason where it sleeps in none, as
+// for a page; empty for a running one, and where the kernel does not say.
 func (s *Shot) Wait() string {
-	switch {
-	case s.State == Running:
+	switch s.State {
+	case Running:
 		return ""
-	case s.State == Stopped:
+	case Stopped:
 		return "stopped"
-	case s.Call.Nr >= 0:
-		return target.SyscallName(s.Regs.Arch, s.Call.Nr)
 	}
-	return "page-fault"
+	return target.WaitLabel(s.Regs.Arch, s.State.Letter()[0], s.Call.Nr, s.wchan)
 }

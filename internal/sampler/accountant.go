@@ -22,23 +22,23 @@ type accountant struct {
 	save    func()
 	totals  *totals
 	threads map[*thread]struct{}
-	procs   []*process
+	procs   map[*process]struct{}
+	close   func(*process)
 	epoch   int64 // Unix time less CLOCK_MONOTONIC, ns
 
 	selected   bool    // only some threads are wanted: the others' time is not booked
 	slowest    float64 // lowest rate of looks a second that a thread got
 	slowestTID int
 
-	cur *thread // whose slices emit books
-	now int64
+	cur     *thread // whose slices emit books
+	emitOne func(slice)
 }
 
 // handle books one event.
 func (a *accountant) handle(e *event) {
 	switch e.kind {
 	case admitted:
-		a.procs = append(a.procs, e.proc)
-		e.proc.comm = e.proc.target.Comm
+		a.admit(e)
 	case looked:
 		a.look(e)
 	case unchanged:
@@ -48,7 +48,9 @@ func (a *accountant) handle(e *event) {
 		a.finish(e.thread)
 		delete(a.threads, e.thread)
 	case vanished:
-		a.exit(e.proc)
+		a.exit(e.proc, e.at.Wall)
+	case renamed:
+		a.exec(e)
 	case flush:
 		a.checkpoint()
 		if a.save != nil {
@@ -72,7 +74,7 @@ func (a *accountant) look(e *event) {
 	// Until the last tick at which it was found unchanged the thread was where
 	// it was before.
 	a.extend(e)
-	th.clock.look(reading(s.Sched, s.At), where, 0, a.emitter(th, s.At))
+	th.clock.look(reading(s.Sched, s.At), where, 0, a.emitter(th))
 	a.pool.Put(s)
 	e.shot = nil
 }
@@ -107,7 +109,7 @@ func (a *accountant) finish(th *thread) {
 	if !th.started {
 		return
 	}
-	th.clock.finish(a.emitter(th, th.clock.last.Wall))
+	th.clock.finish(a.emitter(th))
 	if took := th.lastAt - th.firstAt; took >= 1e9 {
 		if rate := float64(th.looks-1) * 1e9 / float64(took); a.slowest == 0 || rate < a.slowest {
 			a.slowest, a.slowestTID = rate, th.look.TID
@@ -117,7 +119,8 @@ func (a *accountant) finish(th *thread) {
 
 // rename reads the thread's name anew from time to time.
 func (a *accountant) rename(th *thread, now int64) {
-	if now-th.named < nameEvery {
+	// A young thread may just not have its name yet.
+	if now-th.named < min(nameEvery, (now-th.met)/2) {
 		return
 	}
 	th.named = now
@@ -127,9 +130,9 @@ func (a *accountant) rename(th *thread, now int64) {
 }
 
 // emitter gives the function that books a thread's slices.
-func (a *accountant) emitter(th *thread, now int64) func(slice) {
-	a.cur, a.now = th, now
-	return a.emit
+func (a *accountant) emitter(th *thread) func(slice) {
+	a.cur = th
+	return a.emitOne
 }
 
 // emit adds a slice to the recording.
@@ -150,28 +153,8 @@ func (a *accountant) emit(s slice) {
 // checkpoint books what is open, so that a recording written now has it.
 func (a *accountant) checkpoint() {
 	for th := range a.threads {
-		th.clock.cut(a.emitter(th, th.clock.last.Wall))
+		th.clock.cut(a.emitter(th))
 	}
-}
-
-// exit books the processor time of a process that belongs to no look.
-func (a *accountant) exit(p *process) {
-	if p.exited {
-		return
-	}
-	p.exited = true
-	rest := int64(p.cpu-p.cpu0) - p.booked
-	a.totals.target += int64(p.cpu - p.cpu0)
-	if rest <= 0 || a.selected {
-		return
-	}
-	a.totals.exitedUnseen += rest
-	a.totals.profiled += rest
-	a.builder.Add(profile.Interval{
-		Stack: a.builder.Intern([]profile.Loc{{Synthetic: ExitedUnseen}}),
-		PID:   p.target.PID, TID: p.target.PID, Comm: p.comm, Thread: p.comm,
-		State: Running.String(), End: a.epoch + a.now, Wall: rest, CPU: rest,
-	})
 }
 
 // monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC.

@@ -1,6 +1,8 @@
 package sampler
 
 import (
+	"slices"
+
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 )
@@ -14,8 +16,12 @@ const listEvery = 50e6
 type controller struct {
 	opts    *Options
 	looker  *look.Looker
+	pool    *look.Pool
 	budget  *procmem.Budget
 	ring    *batchRing
+	done    func(*look.Thread, *look.Shot, error) // collected, made once
+	start   int64                                 // when sampling began, CLOCK_MONOTONIC ns
+	boot    uint64                                // the same in clock ticks after boot
 	sched   *schedule
 	pace    pace
 	procs   []*process
@@ -24,6 +30,8 @@ type controller struct {
 	live    int
 	nowTick int64
 	flushed int64
+	turn    int // with which of a process's threads the tick begins
+	spins   int // how often this tick may still wait for a stop
 }
 
 // admit takes a process on.
@@ -35,40 +43,74 @@ func (c *controller) admit(p *process) {
 	p.tasks = tasks
 	p.threads = map[int]*thread{}
 	p.cpu, _ = procmem.ProcessCPU(p.target.PID)
-	if p.child {
-		p.first = true
+	if p.child && p.target.StartTime >= c.boot {
+		p.first = true // all its time lies within the recording
+		p.since = max(startOf(p.target.StartTime), c.start)
 	} else {
-		p.cpu0 = p.cpu
+		p.cpu0, p.since = p.cpu, procmem.Now()
 	}
 	c.procs = append(c.procs, p)
 	c.out = append(c.out, event{kind: admitted, proc: p})
 }
 
+// maxBacklog bounds the copies of stacks that wait for the accountant, in bytes.
+const maxBacklog = 256 << 20
+
 // tick looks at every thread once and collects what stops before the deadline.
 func (c *controller) tick(now, deadline int64) {
 	c.nowTick = now
+	if !c.ring.room() || c.pool.Out() > maxBacklog {
+		c.sched.missed++ // the accountant is behind; who was asked to stop must not wait for it
+		c.looker.Collect(deadline, c.done)
+		c.flushOut()
+		return
+	}
 	c.counts.ticks++
 	c.live = 0
+	c.turn++
+	c.spins = spinsIn(deadline - now)
 	for _, p := range c.procs {
-		if p.gone {
-			continue
-		}
 		c.list(p, now)
-		for _, th := range p.order {
-			if !th.dead {
+		for i := range p.order {
+			if th := p.order[(i+c.turn)%len(p.order)]; !th.dead {
 				c.live++
 				c.begin(th)
 			}
 		}
 	}
+	c.procs = slices.DeleteFunc(c.procs, func(p *process) bool { return p.gone })
 	c.counts.threadsMax = max(c.counts.threadsMax, int64(c.live))
-	c.looker.Collect(deadline, c.collected)
+	c.looker.Collect(deadline, c.done)
 	c.flushOut()
 }
 
-// flushOut hands the events of the tick to the accountant.
+// A thread that runs stops within spinFor ns of its interrupt, one that is queued
+// when it is scheduled. At most maxSpins waits in vain are made in a tick, and an
+// eighth of it is spent on them.
+const (
+	spinFor  = 40e3
+	maxSpins = 8
+)
+
+func spinsIn(period int64) int { return int(min(max(period/8/spinFor, 1), maxSpins)) }
+
+// serve finishes the looks whose threads have stopped, before the next thread is
+// looked at: they must not stay stopped for that long. fresh: one was just asked to
+// stop.
+func (c *controller) serve(fresh bool) {
+	until := int64(0)
+	if fresh && c.spins > 0 {
+		until = procmem.Now() + spinFor
+	}
+	if n := c.looker.Serve(until, c.done); n == 0 && until > 0 {
+		c.spins--
+	}
+}
+
+// flushOut hands the events so far to the accountant, unless it is far behind: the
+// controller must not wait while a thread can be stopped.
 func (c *controller) flushOut() {
-	if len(c.out) > 0 {
+	if len(c.out) > 0 && c.ring.room() {
 		c.ring.send(c.out)
 		c.out = c.ring.get()
 	}
@@ -78,11 +120,6 @@ func (c *controller) flushOut() {
 func (c *controller) begin(th *thread) {
 	if th.look.Pending() {
 		c.counts.queued++
-		return
-	}
-	if !c.pace.allows(th.look) {
-		c.counts.attempted++
-		c.counts.fail(look.ReasonMaxPause)
 		return
 	}
 	c.counts.attempted++
@@ -97,6 +134,7 @@ func (c *controller) begin(th *thread) {
 	case outcome == look.Done:
 		c.finish(th, shot)
 	}
+	c.serve(err == nil && outcome == look.Pending)
 }
 
 // collected takes a look that was pending.
@@ -157,7 +195,7 @@ func (c *controller) flush(now int64) {
 		}
 	}
 	c.out = append(c.out, event{kind: flush})
-	c.flushOut()
+	c.flushOut() // or after a later tick, if the accountant is far behind
 	c.flushed = now
 }
 
@@ -168,20 +206,19 @@ const lastWait = 100e6
 // does not stop, and retires everything.
 func (c *controller) last(now int64) {
 	c.tick(now, now+lastWait)
-	c.looker.Abort(c.collected)
+	c.looker.Abort(c.done)
 	for _, p := range c.procs {
-		if p.gone {
-			continue
-		}
-		if cpu, err := procmem.ProcessCPU(p.target.PID); err == nil {
-			p.cpu = cpu
-		}
+		p.readCPU()
 		for _, th := range p.order {
 			c.end(th)
 		}
 		c.vanish(p)
 	}
-	c.flushOut()
+	c.procs = nil
+	if len(c.out) > 0 {
+		c.ring.send(c.out) // nobody is asked to stop any more: it may wait
+		c.out = nil
+	}
 }
 
 // reading makes a reading of a look's clocks.

@@ -14,6 +14,7 @@ const (
 	ended                      // the thread is gone
 	vanished                   // the process is gone
 	admitted                   // a process is sampled from now on
+	renamed                    // the process's first thread has another name: an exec?
 	flush                      // write a checkpoint when all before is booked
 )
 
@@ -51,8 +52,10 @@ func (r *batchRing) get() batch {
 	}
 }
 
-// send hands a batch over. It waits when the accountant is far behind; the ticks
-// that this costs are counted as missed.
+// room reports whether send would not wait. Only the sender may ask.
+func (r *batchRing) room() bool { return len(r.full) < cap(r.full) }
+
+// send hands a batch over. It waits when there is no room.
 func (r *batchRing) send(b batch) {
 	r.full <- b
 }

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"bytes"
 	"slices"
 
 	"prywalk/internal/look"
@@ -9,9 +10,7 @@ import (
 
 // list brings the process's threads up to date, and its clock.
 func (c *controller) list(p *process, now int64) {
-	if cpu, err := procmem.ProcessCPU(p.target.PID); err == nil {
-		p.cpu = cpu
-	}
+	p.readCPU()
 	if p.listed != 0 && now-p.listed < listEvery {
 		return
 	}
@@ -33,10 +32,36 @@ func (c *controller) list(p *process, now int64) {
 	}
 	p.first = true
 	c.retire(p)
+	c.noticeExec(p)
+}
+
+// noticeExec tells the accountant when the name of a process's first thread has
+// changed, as it does at an exec: the mappings are others then, maybe at the same
+// addresses. And it gives the threads what the accountant has found to be copied
+// for the new program.
+func (c *controller) noticeExec(p *process) {
+	if th := p.threads[p.target.PID]; th != nil {
+		var name procmem.Comm
+		if th.look.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.leader.Bytes()) {
+			if len(p.leader.Bytes()) > 0 {
+				c.out = append(c.out, event{kind: renamed, thread: th, proc: p, at: Reading{Wall: c.nowTick}})
+			}
+			p.leader = name
+		}
+	}
+	if next := p.nextExtra.Swap(nil); next != nil {
+		p.extra = *next
+		for _, th := range p.order {
+			th.look.Extra = p.extra
+		}
+	}
 }
 
 // meet takes a new thread on, unless it is not wanted.
 func (c *controller) meet(p *process, tid int, now int64) *thread {
+	if now < p.unwanted[tid].again {
+		return nil
+	}
 	lt := look.NewThread(p.target.PID, tid, c.budget)
 	var name procmem.Comm
 	if lt.Files().Comm(&name) != nil {
@@ -44,9 +69,11 @@ func (c *controller) meet(p *process, tid int, now int64) *thread {
 	}
 	if c.opts.Threads != nil && !c.opts.Threads.Match(name.Bytes()) {
 		lt.Close()
+		p.refuse(tid, now)
 		return nil
 	}
-	th := &thread{proc: p, look: lt, name: name.String(), named: now}
+	delete(p.unwanted, tid)
+	th := &thread{proc: p, look: lt, name: name.String(), named: now, met: now}
 	lt.Owner, lt.Extra = th, p.extra
 	if p.first {
 		th.born, th.bornAt = true, now
@@ -69,11 +96,14 @@ func (c *controller) retire(p *process) {
 	}
 }
 
-// vanish ends a process.
+// vanish ends a process. Its target belongs to the accountant from then on.
 func (c *controller) vanish(p *process) {
+	if p.gone {
+		return
+	}
 	p.gone = true
 	p.tasks.Close()
-	c.out = append(c.out, event{kind: vanished, proc: p})
+	c.out = append(c.out, event{kind: vanished, proc: p, at: Reading{Wall: c.nowTick}})
 }
 
 // allGone reports whether no process is left.

@@ -28,8 +28,8 @@ type Options struct {
 	ReadOnly bool
 	// Rung forces one way of looking, for measurements.
 	Rung look.Rung
-	// MaxPause, if positive, is the longest freeze that is begun: a thread whose
-	// freezes were longer lately is left out until they would be shorter.
+	// MaxPause, if positive, is the longest freeze that is begun, by what it is
+	// expected to take; looks that need a longer one fail with that reason.
 	MaxPause time.Duration
 	// MaxOverhead, if positive, is the share of their time that running threads
 	// may lose; the rate is lowered to keep to it.

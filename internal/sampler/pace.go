@@ -1,11 +1,5 @@
 package sampler
 
-import (
-	"time"
-
-	"prywalk/internal/look"
-)
-
 // stopCost is what a stop costs a running thread besides the time that it is
 // stopped, in nanoseconds: cold caches, the way into and out of the kernel.
 const stopCost = 10e3
@@ -14,12 +8,11 @@ const stopCost = 10e3
 type pace struct {
 	freq        float64
 	maxOverhead float64
-	maxPause    int64
 	mean        float64 // of the freezes' lengths lately, ns
 }
 
 func newPace(o *Options) pace {
-	return pace{freq: o.Freq, maxOverhead: o.MaxOverhead, maxPause: int64(o.MaxPause / time.Nanosecond)}
+	return pace{freq: o.Freq, maxOverhead: o.MaxOverhead}
 }
 
 // froze takes note of a freeze's length.
@@ -28,13 +21,6 @@ func (p *pace) froze(ns int64) {
 		p.mean = float64(ns)
 	}
 	p.mean += (float64(ns) - p.mean) / 32
-}
-
-// allows reports whether a look may be begun: false when a freeze of this thread is
-// expected to take longer than the user allows. The expectation fades with every
-// look left out, so that a thread is not left out for good.
-func (p *pace) allows(t *look.Thread) bool {
-	return p.maxPause <= 0 || t.ExpectedPause() <= p.maxPause
 }
 
 // rate gives the frequency that keeps the loss of a thread that runs all the time

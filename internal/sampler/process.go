@@ -1,6 +1,9 @@
 package sampler
 
 import (
+	"sync/atomic"
+
+	"prywalk/frames"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/target"
@@ -23,21 +26,63 @@ type process struct {
 	cpu0    uint64 // the process's clock at the start, ns
 	cpu     uint64 // and as of the last tick
 	seen    int64  // generation of the last listing
+	leader  procmem.Comm
+	since   int64 // when sampling it began, CLOCK_MONOTONIC ns; not written later
+	// unwanted are the threads that --threads leaves out, and when to look at
+	// their names again: programs name their threads after they started them.
+	unwanted map[int]unwanted
+
+	nextExtra atomic.Pointer[ptrace.Extra] // from the accountant, after an exec
 
 	refreshed int64 // when the mappings were read, CLOCK_MONOTONIC ns
 	comm      string
 	booked    int64 // CPU time booked so far, ns
+	main      *frames.Module
 	exited    bool
 }
 
-// refresh reads the mappings anew; true if they changed.
+// unwanted is a thread that is not sampled because of its name.
+type unwanted struct{ since, again int64 }
+
+// refuse notes that a thread is not wanted, and looks at its name again soon, then
+// less and less often.
+func (p *process) refuse(tid int, now int64) {
+	if p.unwanted == nil {
+		p.unwanted = map[int]unwanted{}
+	}
+	u := p.unwanted[tid]
+	if u.since == 0 {
+		u.since = now
+	}
+	u.again = now + min(now-u.since, nameEvery)
+	p.unwanted[tid] = u
+}
+
+// readCPU reads the process's clock. It never falls: should it seem to, the number
+// is another process's by now.
+func (p *process) readCPU() {
+	if cpu, err := procmem.ProcessCPU(p.target.PID); err == nil {
+		p.cpu = max(p.cpu, cpu)
+	}
+}
+
+// refresh reads the mappings anew; true if they changed. When the program is
+// another, what is copied with its stacks is found anew.
 func (p *process) refresh(now int64) bool {
 	p.refreshed = now
 	changed, err := p.target.Refresh()
 	if p.target.Comm != "" {
 		p.comm = p.target.Comm
 	}
-	return err == nil && changed
+	if err != nil || !changed {
+		return false
+	}
+	if m := p.target.Main(); m != p.main {
+		next := look.GoStacks(p.target)
+		p.nextExtra.Store(&next)
+		p.main = m
+	}
+	return true
 }
 
 // thread is one thread of a process.
@@ -55,9 +100,9 @@ type thread struct {
 
 	// The accountant's.
 	name    string
-	named   int64 // when the name was read, CLOCK_MONOTONIC ns
+	met     int64 // when it was first listed, CLOCK_MONOTONIC ns
+	named   int64 // when the name was read
 	clock   threadClock
-	lastID  seen
 	started bool
 	looks   int64
 	firstAt int64

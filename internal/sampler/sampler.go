@@ -36,7 +36,11 @@ type Sampler struct {
 	pub     published
 	totals  totals
 	mu      sync.Mutex
-	targets []*target.Process // all that were taken on
+	targets map[*target.Process]struct{} // those that are not closed
+	failure failure
+	stop    func() // ends the run
+	start   int64  // when Run began, CLOCK_MONOTONIC ns
+	boot    uint64 // the same in clock ticks after boot
 	pool    *look.Pool
 	unwind  *unwinder
 	result  Stats
@@ -45,7 +49,10 @@ type Sampler struct {
 
 // New prepares to sample the processes given, which the Sampler closes in the end.
 func New(o Options, b *profile.Builder, images *target.ImageCache, procs []*target.Process) *Sampler {
-	s := &Sampler{opts: o, builder: b, images: images, ring: newBatchRing(ringSize), arrive: make(chan *process, 1024), found: make(chan int), pool: look.NewPool(1024)}
+	s := &Sampler{
+		opts: o, builder: b, images: images, pool: look.NewPool(1024), targets: map[*target.Process]struct{}{},
+		ring: newBatchRing(ringSize), arrive: make(chan *process, max(1024, len(procs))), found: make(chan int),
+	}
 	for _, t := range procs {
 		s.take(&process{target: t})
 	}
@@ -55,16 +62,27 @@ func New(o Options, b *profile.Builder, images *target.ImageCache, procs []*targ
 // take remembers a process and hands it to the controller. The number of those
 // that wait to be taken on is bounded; beyond it they are not sampled.
 func (s *Sampler) take(p *process) {
-	p.extra = look.GoStacks(p.target)
+	p.main, p.extra = p.target.Main(), look.GoStacks(p.target)
 	if s.opts.JITFuncs != nil {
 		p.target.JITFuncs = s.opts.JITFuncs(p.target.PID)
 	}
 	s.mu.Lock()
-	s.targets = append(s.targets, p.target)
+	s.targets[p.target] = struct{}{}
 	s.mu.Unlock()
 	select {
 	case s.arrive <- p:
 	default:
+		s.drop(p)
+	}
+}
+
+// drop lets go of a process that is not sampled any more.
+func (s *Sampler) drop(p *process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.targets[p.target]; ok {
+		delete(s.targets, p.target)
+		_ = p.target.Close() // of descriptors that were only read
 	}
 }
 
@@ -73,10 +91,10 @@ func (s *Sampler) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	for _, t := range s.targets {
+	for t := range s.targets {
 		errs = append(errs, t.Close())
 	}
-	s.targets = nil
+	clear(s.targets)
 	return errors.Join(errs...)
 }
 
@@ -86,35 +104,38 @@ func (s *Sampler) ModuleInfo(p *target.Process, m *frames.Module) *profile.Modul
 }
 
 // Run samples until ctx ends or the last process has ended, and gives what was
-// done. The recording is then whole: all that was seen is in the Builder.
-func (s *Sampler) Run(ctx context.Context) Stats {
+// done. The recording is then whole: all that was seen is in the Builder. The error
+// is not nil if a part of the sampler itself broke down; what was seen until then is
+// in the Builder all the same, and no target is left stopped.
+func (s *Sampler) Run(ctx context.Context) (Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	s.stop = cancel
+	s.start, s.boot = procmem.Now(), bootTicks()
 	acc := s.newAccountant()
-	scouted := make(chan struct{})
-	accounted := make(chan struct{})
-	go func() {
-		defer close(accounted)
-		s.account(acc)
-	}()
+	c := s.newController()
+	var accounting, scouting sync.WaitGroup
+	accounting.Go(func() { s.account(acc) })
 	if s.opts.Children {
-		go s.scout(ctx, scouted)
-	} else {
-		close(scouted)
+		scouting.Go(func() {
+			defer s.failure.guard(cancel)
+			s.scout(ctx)
+		})
 	}
-	controlled := make(chan *controller, 1)
+	controlled := make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends, and its priority with it
-		c := s.control(ctx)
-		close(s.ring.full)
-		controlled <- c
+		defer close(controlled)
+		defer close(s.ring.full)
+		defer s.failure.guard(cancel)
+		s.control(ctx, c)
 	}()
-	c := <-controlled
+	<-controlled
 	cancel()
-	<-accounted
-	<-scouted
+	accounting.Wait()
+	scouting.Wait()
 	s.conclude(c, acc)
-	return s.result
+	return s.result, s.failure.get()
 }
 
 // CheckpointNow asks for a checkpoint at the next tick.
@@ -129,29 +150,37 @@ func (s *Sampler) FirstTick() int64 { return s.begun.Load() }
 
 func (s *Sampler) newAccountant() *accountant {
 	s.unwind = newUnwinder(s.builder, s.opts.MaxDepth)
-	return &accountant{
+	a := &accountant{
 		builder: s.builder, unwind: s.unwind, totals: &s.totals, pool: s.pool, pub: &s.pub, save: s.opts.Checkpoint,
 		selected: s.opts.Threads != nil,
-		threads:  map[*thread]struct{}{}, epoch: monotonicEpoch(procmem.Now),
+		threads:  map[*thread]struct{}{}, procs: map[*process]struct{}{}, close: s.drop, epoch: monotonicEpoch(procmem.Now),
 	}
+	a.emitOne = a.emit
+	return a
+}
+
+func (s *Sampler) newController() *controller {
+	c := &controller{
+		opts: &s.opts, budget: procmem.NewBudget(fileReserve), ring: s.ring, pool: s.pool, pace: newPace(&s.opts), out: s.ring.get(),
+		start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq),
+	}
+	c.done = c.collected
+	return c
 }
 
 // control runs the ticks. Precondition: the goroutine is locked to its OS thread.
-func (s *Sampler) control(ctx context.Context) *controller {
+func (s *Sampler) control(ctx context.Context, c *controller) {
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: s.opts.ReadOnly})
-	defer ctl.Close()
-	c := &controller{
-		opts: &s.opts, budget: procmem.NewBudget(fileReserve), ring: s.ring,
-		looker: look.New(ctl, s.pool, s.opts.Rung), pace: newPace(&s.opts), out: s.ring.get(),
-	}
+	defer ctl.Close() // also after a panic: nobody stays stopped
+	c.looker = look.New(ctl, s.pool, s.opts.Rung)
+	c.looker.LimitPause(s.opts.MaxPause)
 	s.result.Scheduling = ctl.Scheduling()
 	start := procmem.Now()
 	s.begun.Store(start)
+	defer func() { s.result.Seconds = float64(procmem.Now()-start) / 1e9 }()
 	c.sched = newSchedule(start, s.opts.Freq)
 	s.ticks(ctx, c)
 	c.last(procmem.Now())
-	s.result.Seconds = float64(procmem.Now()-start) / 1e9
-	return c
 }
 
 // ticks runs one tick after the other. The first is at once.
@@ -190,8 +219,17 @@ func (c *controller) checkpointDue(now int64) bool {
 }
 
 // account handles events until the controller has ended, and opens the processes
-// that the scout finds.
+// that the scout finds. If that breaks down, it lets the rest pass, so that the
+// controller comes to its end.
 func (s *Sampler) account(a *accountant) {
+	defer func() {
+		for b := range s.ring.full {
+			s.ring.put(b)
+		}
+		defer s.failure.guard(nil)
+		a.closeAccounts(procmem.Now())
+	}()
+	defer s.failure.guard(s.stop)
 	for {
 		select {
 		case b, ok := <-s.ring.full:

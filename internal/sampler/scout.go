@@ -19,11 +19,10 @@ const (
 
 // scout finds the processes that those sampled start, until ctx ends. It only
 // looks at /proc: the accountant opens what it finds, because it owns the images.
-func (s *Sampler) scout(ctx context.Context, done chan<- struct{}) {
-	defer close(done)
+func (s *Sampler) scout(ctx context.Context) {
 	known := map[int]bool{}
 	s.mu.Lock()
-	for _, t := range s.targets {
+	for t := range s.targets {
 		known[t.PID] = true
 	}
 	s.mu.Unlock()

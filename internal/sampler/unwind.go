@@ -54,7 +54,7 @@ func (u *unwinder) unwind(p *process, th *look.Thread, s *look.Shot) (profile.St
 		u.methods = methods
 		stop = u.walk(p, s)
 	}
-	u.tellNeed(th, s, stop)
+	u.tellNeed(p, th, s, stop)
 	if !stop.Complete() {
 		u.locs = append(u.locs, profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"})
 	}
@@ -76,7 +76,10 @@ func (u *unwinder) walk(p *process, s *look.Shot) frames.StopReason {
 
 // tellNeed lets the thread's next look copy as much of the stack as this walk
 // read.
-func (u *unwinder) tellNeed(th *look.Thread, s *look.Shot, stop frames.StopReason) {
+func (u *unwinder) tellNeed(p *process, th *look.Thread, s *look.Shot, stop frames.StopReason) {
+	if stop == frames.StopBadMemory && p.target.StackEnd(u.walker.Lacking()) != 0 {
+		th.Also(u.walker.Lacking()) // it lies on another stack
+	}
 	last, from := u.walker.Frame().SP, s.Mem.Stack.Addr
 	if used := last - from; used < 1<<30 {
 		th.Needed(int(used)+16, stop == frames.StopStackCut)

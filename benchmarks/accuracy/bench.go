@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+// bench holds what all measurements share.
+type bench struct {
+	*settings
+	dir    string // scratch
+	binary string // prywalk
+}
+
+// newBench builds prywalk.
+func newBench(s *settings) (*bench, error) {
+	dir, err := os.MkdirTemp("", "prywalk-accuracy-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{settings: s, dir: dir, binary: filepath.Join(dir, "prywalk")}
+	if s.Binary != "" {
+		if b.binary, err = filepath.Abs(s.Binary); err != nil {
+			b.close()
+			return nil, err
+		}
+		return b, nil
+	}
+	build := exec.Command("go", "build", "-o", b.binary, "prywalk/cmd/prywalk")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.close()
+		return nil, fmt.Errorf("building prywalk: %w\n%s", err, out)
+	}
+	return b, nil
+}
+
+func (b *bench) close() { _ = os.RemoveAll(b.dir) }
+
+// measureLimit bounds the work on one name, whatever hangs.
+const measureLimit = 3 * time.Minute
+
+// measure makes the figures of one name.
+func (b *bench) measure(ctx context.Context, name string) result {
+	ctx, cancel := context.WithTimeout(ctx, measureLimit)
+	defer cancel()
+	switch name {
+	case startupName:
+		return result{startup: b.startup(ctx)}
+	case namingName:
+		return result{naming: b.naming(ctx)}
+	}
+	p := &program{Name: name}
+	if err := b.program(ctx, p); err != nil {
+		p.Error = err.Error()
+	}
+	return result{program: p}
+}
+
+// program makes the figures of one target.
+func (b *bench) program(ctx context.Context, p *program) error {
+	t, err := testtargets.Start(p.Name, testtargets.Options{Limit: measureLimit})
+	if err != nil {
+		return err
+	}
+	defer t.Stop()
+	p.Floor = t.Expect.CompleteFloor
+	settle(ctx, t)
+	m := startMeter(t.PIDs())
+	r, err := b.record(ctx, t.PIDs(), "-d", b.Duration.String())
+	m.finish()
+	if err != nil {
+		return err
+	}
+	p.Complete = completeness(r)
+	p.CPU = compareCPU(r, m)
+	if p.Viewers, err = b.viewers(ctx, r); err != nil {
+		return err
+	}
+	if b.Pairs == 0 {
+		return nil
+	}
+	p.Agreement, err = b.agree(ctx, t)
+	if err == nil && !alive(t) {
+		err = errors.New("the target ended while it was measured")
+	}
+	return err
+}
+
+// settle lets a target get past its start: caches, just-in-time compilers.
+func settle(ctx context.Context, t *testtargets.Target) {
+	wait := time.Second
+	if t.Name == "java" || t.Name == "node" {
+		wait = 3 * time.Second
+	}
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+}
+
+func alive(t *testtargets.Target) bool {
+	select {
+	case <-t.Exited():
+		return false
+	default:
+		return true
+	}
+}

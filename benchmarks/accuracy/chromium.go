@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// chromium is a browser without a window that shows an animation.
+type chromium struct {
+	cmd      *exec.Cmd
+	pid      int
+	renderer int
+}
+
+// animation keeps the page's process busy for a part of the time.
+const animation = `<!doctype html><title>work</title><canvas id=c width=400 height=300></canvas><script>
+const g = document.getElementById('c').getContext('2d');
+function draw(t) {
+	for (let i = 0; i < 300; i++) {
+		g.fillStyle = 'hsl(' + (t / 10 + i) % 360 + ' 80% 50%)';
+		g.fillRect(200 + 150 * Math.sin(t / 500 + i), 150 + 100 * Math.cos(t / 700 + i), 8, 8);
+	}
+	requestAnimationFrame(draw);
+}
+requestAnimationFrame(draw);
+</script>
+`
+
+// startChromium starts a browser of a new, empty user, without any service that would use the network.
+func startChromium(ctx context.Context, dir string) (*chromium, error) {
+	data, err := os.MkdirTemp(dir, "chromium-")
+	if err != nil {
+		return nil, err
+	}
+	page := filepath.Join(data, "page.html")
+	if err := os.WriteFile(page, []byte(animation), 0o644); err != nil {
+		return nil, err
+	}
+	exe, err := browser()
+	if err != nil {
+		return nil, err
+	}
+	c := &chromium{cmd: exec.CommandContext(ctx, exe,
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-proxy-server",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
+		"--disable-default-apps", "--metrics-recording-only", "--remote-debugging-port=0",
+		"--host-resolver-rules=MAP * ~NOTFOUND", "--user-data-dir="+data, "file://"+page)}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.cmd.Cancel = c.kill
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	c.pid = c.cmd.Process.Pid
+	for end := time.Now().Add(20 * time.Second); c.renderer == 0; pause(ctx, 50*time.Millisecond) {
+		c.findRenderer()
+		if time.Now().After(end) || ctx.Err() != nil {
+			c.stop()
+			return nil, errors.New("chromium started no renderer within 20 s")
+		}
+	}
+	pause(ctx, 3*time.Second) // the start is over
+	return c, ctx.Err()
+}
+
+// browser gives the program itself, not the script that distributions put before it.
+func browser() (string, error) {
+	for _, path := range []string{"/usr/lib/chromium/chromium", "/usr/lib64/chromium-browser/chromium-browser", "/opt/google/chrome/chrome"} {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("no Chromium is installed")
+}
+
+// findRenderer looks for the process that shows the page: the renderer with most CPU time.
+func (c *chromium) findRenderer() {
+	var most time.Duration
+	for _, pid := range c.pids() {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if !strings.Contains(string(line), "--type=renderer") {
+			continue
+		}
+		if cpu := processClock(pid); c.renderer == 0 || cpu > most {
+			c.renderer, most = pid, cpu
+		}
+	}
+}
+
+// pids lists all processes of the browser.
+func (c *chromium) pids() []int {
+	all := []int{c.cmd.Process.Pid}
+	for i := 0; i < len(all); i++ {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", all[i]))
+		for _, file := range files {
+			text, _ := os.ReadFile(file)
+			for _, word := range strings.Fields(string(text)) {
+				if pid, err := strconv.Atoi(word); err == nil {
+					all = append(all, pid)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// kill ends the browser's process group.
+func (c *chromium) kill() error { return syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) }
+
+// stop ends the browser and waits for its end.
+func (c *chromium) stop() {
+	left := c.pids()
+	_ = c.kill() // gone is as good
+	_ = c.cmd.Wait()
+	for _, pid := range left[1:] { // helpers in sessions of their own
+		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); strings.Contains(string(line), "chrom") {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}

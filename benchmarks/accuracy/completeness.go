@@ -1,0 +1,92 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/benchmarks/stats"
+)
+
+// complete says how many stacks reach the thread's first function. Samples are ticks at which a stack was
+// seen, so that a thread that sleeps all the time counts as often as one that runs.
+type complete struct {
+	Samples int64 `json:"samples"`
+	Whole   int64 `json:"complete"`
+	// Low and High are Wilson's 95 % interval.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// Running are the samples of threads on a processor or queued for one.
+	Running      int64   `json:"running_samples"`
+	RunningWhole int64   `json:"running_complete"`
+	RunningLow   float64 `json:"running_low"`
+	RunningHigh  float64 `json:"running_high"`
+	// CPU is the share of the observed CPU time whose stacks are complete.
+	CPU float64 `json:"cpu_complete"`
+	// Stops counts the samples that are not complete by reason; StopsCPU has their CPU time in ns.
+	Stops    map[string]int64 `json:"stops,omitempty"`
+	StopsCPU map[string]int64 `json:"stops_cpu_ns,omitempty"`
+	// Looks and Frames count how threads were looked at, and how the frames of walked stacks were found.
+	Looks     map[string]int64 `json:"looks"`
+	Frames    map[string]int64 `json:"frames_by_method"`
+	Threads   int64            `json:"threads"`
+	Frequency float64          `json:"frequency_got"`
+}
+
+// Share is the part of samples that is complete.
+func (c *complete) Share() float64 { return ratio(c.Whole, c.Samples) }
+
+// completeness counts.
+func completeness(r *recording) *complete {
+	c := &complete{
+		Stops: map[string]int64{}, StopsCPU: map[string]int64{},
+		Looks:  map[string]int64{"frozen": r.stats.Frozen, "peeked": r.stats.Peeked, "reused": r.stats.Reused},
+		Frames: r.stats.FramesByMethod, Threads: r.stats.ThreadsMax, Frequency: r.stats.FrequencyGot,
+	}
+	var cpu, cpuWhole int64
+	for _, s := range r.Sample {
+		n, ns := s.Value[samplesColumn], s.Value[cpuColumn]
+		reason := stopReason(s)
+		running := len(s.Label["state"]) > 0 && s.Label["state"][0] == "running"
+		c.Samples += n
+		if running {
+			c.Running += n
+		}
+		if !unobserved(s) {
+			cpu += ns
+		}
+		if reason != "" {
+			c.Stops[reason] += n
+			c.StopsCPU[reason] += ns
+			continue
+		}
+		c.Whole += n
+		if running {
+			c.RunningWhole += n
+		}
+		if !unobserved(s) {
+			cpuWhole += ns
+		}
+	}
+	c.CPU = ratio(cpuWhole, cpu)
+	c.Low, c.High = stats.Wilson(c.Whole, c.Samples, 1.96)
+	c.RunningLow, c.RunningHigh = stats.Wilson(c.RunningWhole, c.Running, 1.96)
+	return c
+}
+
+// stopReason gives why a stack is not complete, "" if it is.
+func stopReason(s *profile.Sample) string {
+	last := s.Location[len(s.Location)-1]
+	rest, cut := strings.CutPrefix(outermost(last), "[incomplete: ")
+	if !cut || !synthetic(last) {
+		return ""
+	}
+	return strings.TrimSuffix(rest, "]")
+}
+
+func ratio(a, b int64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"time"
+)
+
+// cpuSum compares the CPU time of a recording with the kernel's for the same processes and window.
+type cpuSum struct {
+	ProfileS float64 `json:"profile_s"`
+	// ClockS is by the processes' own clocks, TicksS by utime and stime of /proc/PID/stat (10 ms each),
+	// SchedS by schedstat of all threads that were seen.
+	ClockS float64 `json:"process_clock_s"`
+	TicksS float64 `json:"stat_s"`
+	SchedS float64 `json:"schedstat_s"`
+	// AllowedS is 1 % and one tick of 10 ms for each thread.
+	AllowedS float64 `json:"allowed_s"`
+	// UnobservedS is what the recording books under [ran between ticks] and [exited unseen].
+	UnobservedS float64 `json:"unobserved_s"`
+	Threads     int64   `json:"threads"`
+}
+
+// Off is how far the profile is from the processes' clocks, in percent.
+func (c *cpuSum) Off() float64 {
+	if c.ClockS == 0 {
+		return 0
+	}
+	return 100 * (c.ProfileS/c.ClockS - 1)
+}
+
+// OK reports whether the profile is as near to each of the kernel's accounts as is asked for.
+func (c *cpuSum) OK() bool {
+	for _, k := range []float64{c.ClockS, c.TicksS, c.SchedS} {
+		if d := c.ProfileS - k; d > c.AllowedS || d < -c.AllowedS {
+			return false
+		}
+	}
+	return true
+}
+
+// Unobserved is the share of CPU time that no look observed.
+func (c *cpuSum) Unobserved() float64 {
+	if c.ProfileS == 0 {
+		return 0
+	}
+	return c.UnobservedS / c.ProfileS
+}
+
+// userTick is the length of a tick of /proc/PID/stat: USER_HZ is 100 (include/asm-generic/param.h).
+const userTick = 10 * time.Millisecond
+
+// compareCPU reads the kernel's accounts in the window that the recording says it covers.
+func compareCPU(r *recording, m *meter) *cpuSum {
+	from := time.Unix(0, r.TimeNanos)
+	to := from.Add(time.Duration(r.DurationNanos))
+	a, b := m.at(from), m.at(to)
+	c := &cpuSum{
+		ProfileS: seconds(r.total(cpuColumn)), Threads: max(r.stats.ThreadsMax, 1),
+		ClockS: (b.clock - a.clock).Seconds(), TicksS: (b.ticks - a.ticks).Seconds(), SchedS: (b.sched - a.sched).Seconds(),
+	}
+	for _, s := range r.Sample {
+		if unobserved(s) {
+			c.UnobservedS += seconds(s.Value[cpuColumn])
+		}
+	}
+	c.AllowedS = c.ClockS/100 + float64(c.Threads)*userTick.Seconds()
+	return c
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

@@ -1,0 +1,131 @@
+// Command accuracy makes the figures of docs/accuracy.md. See the package comment of benchmarks.
+//
+// It starts each test target, records it, and compares the recording with what others say of the same
+// processes: the kernel's clocks, perf, go tool pprof. Targets are measured one after the other; a failure
+// of one is told in its row and does not end the run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+// settings are what the command line says.
+type settings struct {
+	Only     []string      `json:"-"`
+	Duration time.Duration `json:"-"`
+	Seconds  float64       `json:"seconds"`
+	// Pairs of slices of SliceSeconds, for the comparison with perf at Freq.
+	Pairs        int     `json:"pairs"`
+	SliceSeconds float64 `json:"slice_seconds"`
+	Freq         int     `json:"freq"`
+	// Runs is how often start-up is measured; naming half as often.
+	Runs  int           `json:"runs"`
+	Limit time.Duration `json:"-"`
+	// Binary is the prywalk to measure, "" for one built from this checkout.
+	Binary string `json:"-"`
+	JSON   string `json:"-"`
+	Page   string `json:"-"`
+}
+
+// The figures that are not of one target.
+const (
+	startupName = "startup"
+	namingName  = "naming"
+)
+
+func main() {
+	s, err := parse(os.Args[1:])
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		err = run(ctx, s, os.Stdout)
+		stop()
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "accuracy:", err)
+		os.Exit(1)
+	}
+}
+
+// parse reads the command line.
+func parse(args []string) (*settings, error) {
+	s := &settings{}
+	fl := flag.NewFlagSet("accuracy", flag.ContinueOnError)
+	only := fl.String("only", "", "what to measure, separated by commas: targets, "+startupName+", "+namingName+" (default: all)")
+	fl.DurationVar(&s.Duration, "d", 10*time.Second, "length of the recording of each target")
+	fl.IntVar(&s.Pairs, "pairs", 20, "pairs of slices for the comparison with perf, 0 for none")
+	slice := fl.Duration("slice", 500*time.Millisecond, "length of a slice")
+	fl.IntVar(&s.Freq, "freq", 499, "samples a second in the comparison with perf")
+	fl.IntVar(&s.Runs, "runs", 10, "how often start-up is measured; naming half as often")
+	fl.DurationVar(&s.Limit, "limit", 14*time.Minute, "begin nothing more after this time")
+	fl.StringVar(&s.Binary, "prywalk", "", "the program to measure (default: built from this checkout)")
+	fl.StringVar(&s.JSON, "json", "", "write the figures to this file; those that it has already are kept")
+	fl.StringVar(&s.Page, "markdown", "", "put the tables between the markers of this page, which is made if missing")
+	if err := fl.Parse(args); err != nil {
+		return nil, err
+	}
+	s.SliceSeconds, s.Seconds = slice.Seconds(), s.Duration.Seconds()
+	known := append(testtargets.Names(), startupName, namingName)
+	if s.Only = known; *only != "" {
+		s.Only = strings.Split(*only, ",")
+	}
+	for _, name := range s.Only {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("-only %q: choose from %q", name, known)
+		}
+	}
+	if s.Duration <= 0 || *slice <= 0 || s.Pairs < 0 || s.Runs < 1 || s.Freq < 1 || s.Pairs == 1 {
+		return nil, errors.New("lengths, frequencies and counts must be positive, and pairs 0, 2 or more")
+	}
+	return s, nil
+}
+
+// run measures what is asked for, and writes after each part, so that nothing is lost by an end midway.
+func run(ctx context.Context, s *settings, out io.Writer) error {
+	b, err := newBench(s)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	fig, err := loadFigures(s.JSON)
+	if err != nil {
+		return err
+	}
+	fig.Machine, fig.Settings, fig.Date = thisMachine(), *s, time.Now().UTC().Format(time.DateOnly)
+	end := time.Now().Add(s.Limit)
+	for _, name := range s.Only {
+		if ctx.Err() != nil {
+			break
+		}
+		if time.Now().After(end) {
+			fmt.Fprintf(os.Stderr, "accuracy: the time limit of %v is over before %s; go on with -only\n", s.Limit, name)
+			break
+		}
+		began := time.Now()
+		fmt.Fprintf(os.Stderr, "%-14s", name)
+		fig.add(b.measure(ctx, name))
+		fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(began).Seconds(), fig.brief(name))
+		if err := fig.write(s); err != nil {
+			return err
+		}
+	}
+	fig.judge()
+	if err := fig.write(s); err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, fig.markdown())
+	return err
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// The tables of a page stand between these lines.
+const (
+	beginMarker = "<!-- figures: begin -->"
+	endMarker   = "<!-- figures: end -->"
+)
+
+// replaceBetweenMarkers puts text between the markers of a page; a page that is missing is made.
+func replaceBetweenMarkers(path, text string) error {
+	old, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		old = []byte(beginMarker + "\n" + endMarker + "\n")
+	} else if err != nil {
+		return err
+	}
+	head, rest, begins := strings.Cut(string(old), beginMarker)
+	_, tail, ends := strings.Cut(rest, endMarker)
+	if !begins || !ends {
+		return fmt.Errorf("%s lacks the lines %q and %q, between which the figures go", path, beginMarker, endMarker)
+	}
+	return os.WriteFile(path, []byte(head+beginMarker+"\n"+text+endMarker+tail), 0o644)
+}
+
+// table is a Markdown table.
+type table struct{ b strings.Builder }
+
+func newTable(columns ...string) *table {
+	t := &table{}
+	t.row(columns...)
+	t.row(slices.Repeat([]string{"---"}, len(columns))...)
+	return t
+}
+
+func (t *table) row(cells ...string) {
+	for i, c := range cells {
+		cells[i] = strings.ReplaceAll(strings.ReplaceAll(c, "\n", " "), "|", "\\|")
+	}
+	t.b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+// markdown is all tables.
+func (f *figures) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s\n", f.head())
+	for _, part := range []struct {
+		title string
+		text  string
+	}{
+		{"Complete stacks", f.completeTable()},
+		{"How the frames were found", f.methodTable()},
+		{"Agreement with perf", f.agreementText() + f.agreementTable()},
+		{"CPU time", f.cpuTable()},
+		{"Totals in other programs", f.viewersTable()},
+		{"From the command to the first look", timings(f.Startup)},
+		{"From Ctrl-C to the recording with names", timings(f.Naming)},
+		{"What could not be measured", f.failures()},
+	} {
+		if part.text != "" {
+			fmt.Fprintf(&b, "\n### %s\n\n%s", part.title, part.text)
+		}
+	}
+	return b.String() + "\n"
+}
+
+// head says when, where and with what.
+func (f *figures) head() string {
+	m := f.Machine
+	parts := []string{
+		f.Date, m.CPU, fmt.Sprintf("%d processors", m.Processors), m.Kernel, m.Arch, m.Go, m.Perf,
+	}
+	if m.Prywalk != "" {
+		parts = append(parts, "prywalk "+m.Prywalk)
+	}
+	return fmt.Sprintf("Measured on %s. Recordings of %g s; comparison with perf in %d pairs of slices of %g s at %d Hz.",
+		strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", "),
+		f.Settings.Seconds, f.Settings.Pairs, f.Settings.SliceSeconds, f.Settings.Freq)
+}
+
+// measured gives the programs with a recording.
+func (f *figures) measured() []program {
+	return slices.DeleteFunc(slices.Clone(f.Programs), func(p program) bool { return p.Complete == nil })
+}
+
+func (f *figures) completeTable() string {
+	t := newTable("program", "threads", "samples", "complete", "95 % interval", "asked for", "of running threads", "of CPU time", "looks: frozen, peeked, reused", "not complete")
+	for _, p := range f.measured() {
+		c := p.Complete
+		t.row(p.Name, fmt.Sprint(c.Threads), fmt.Sprint(c.Samples),
+			fmt.Sprintf("%d = %s", c.Whole, percent(c.Share(), 2)), interval(c.Low, c.High), percent(p.Floor, 1),
+			fmt.Sprintf("%d of %d = %s (%s)", c.RunningWhole, c.Running, percent(ratio(c.RunningWhole, c.Running), 2), interval(c.RunningLow, c.RunningHigh)),
+			percent(c.CPU, 2), fmt.Sprintf("%d, %d, %d", c.Looks["frozen"], c.Looks["peeked"], c.Looks["reused"]), counts(c.Stops))
+	}
+	return t.b.String()
+}
+
+// methods in falling trust.
+var methods = []string{"context", "cfi", "fp", "heuristic", "scan"}
+
+func (f *figures) methodTable() string {
+	t := newTable(append([]string{"program", "frames"}, methods...)...)
+	for _, p := range f.measured() {
+		var all int64
+		for _, n := range p.Complete.Frames {
+			all += n
+		}
+		row := []string{p.Name, fmt.Sprint(all)}
+		for _, m := range methods {
+			row = append(row, percent(ratio(p.Complete.Frames[m], all), 2))
+		}
+		t.row(row...)
+	}
+	return t.b.String()
+}
+
+func (f *figures) agreementText() string {
+	v := f.Test
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d shares compared; %d differ at a family-wise error rate of %g %% (Holm). The greatest |t| is %.2f "+
+		"(%.2f would be needed, %d degrees of freedom), the greatest difference %.2f points; %d functions are "+
+		"called by names that do not mean the same.\n\n",
+		v.Tests, v.Differ, 100*v.ErrorRate, v.Largest, v.Needed, v.DF, 100*v.MaxDifference, v.Names)
+}
+
+func (f *figures) agreementTable() string {
+	t := newTable("program", "samples: prywalk, perf", "function", "prywalk", "perf", "t", "differs", "other names")
+	for _, p := range f.measured() {
+		if p.Agreement == nil {
+			continue
+		}
+		a := p.Agreement
+		name, n := p.Name, fmt.Sprintf("%d, %d", a.Samples, a.PerfSamples)
+		if a.PerfLost > 0 {
+			n += fmt.Sprintf(" (perf lost %d)", a.PerfLost)
+		}
+		for _, x := range a.Functions {
+			names, differs := "", "no"
+			if x.Name != "" {
+				names = fmt.Sprintf("%s, perf: %s", code(x.Name), code(x.PerfName))
+			}
+			if x.Differs {
+				differs = "**yes**"
+			}
+			t.row(name, n, code(x.Place), share(x.Share, x.SE), share(x.PerfShare, x.PerfSE), fmt.Sprintf("%+.2f", x.T), differs, names)
+			name, n = "", ""
+		}
+	}
+	return t.b.String()
+}
+
+func (f *figures) cpuTable() string {
+	t := newTable("program", "profile", "process clocks", "utime + stime", "schedstat", "profile to clocks", "allowed", "within", "not observed")
+	for _, p := range f.measured() {
+		c := p.CPU
+		t.row(p.Name, secs(c.ProfileS), secs(c.ClockS), secs(c.TicksS), secs(c.SchedS), fmt.Sprintf("%+.3f %%", c.Off()),
+			fmt.Sprintf("%.0f ms", 1e3*c.AllowedS), yes(c.OK()), percent(c.Unobserved(), 2))
+	}
+	return t.b.String()
+}
+
+func (f *figures) viewersTable() string {
+	t := newTable("program", "recording (ns)", "`prywalk report`", "`go tool pprof -raw`", "`go tool pprof -top`", "equal")
+	for _, p := range f.measured() {
+		if v := p.Viewers; v != nil {
+			t.row(p.Name, fmt.Sprint(v.Profile), fmt.Sprint(v.Report), fmt.Sprint(v.Raw), fmt.Sprint(v.Top), yes(v.OK()))
+		}
+	}
+	return t.b.String()
+}
+
+// timings is the table of durations, "" for none.
+func timings(all []timing) string {
+	if len(all) == 0 {
+		return ""
+	}
+	t := newTable("program", "n", "p50", "max", "samples at least", "stored at least", "places named")
+	for _, x := range all {
+		if x.Error != "" {
+			t.row(x.What, "not measured: "+x.Error, "", "", "", "", "")
+			continue
+		}
+		t.row(x.What, fmt.Sprint(len(x.Seconds)), millis(x.quantile(0.5)), millis(x.quantile(1)),
+			number(x.Samples), number(int64(x.Intervals)), number(int64(x.Locations)))
+	}
+	return t.b.String()
+}
+
+// failures lists what went wrong.
+func (f *figures) failures() string {
+	var b strings.Builder
+	for _, p := range f.Programs {
+		if p.Error != "" {
+			fmt.Fprintf(&b, "- %s: %s\n", p.Name, strings.ReplaceAll(strings.TrimSpace(p.Error), "\n", " "))
+		}
+	}
+	return b.String()
+}
+
+func percent(x float64, digits int) string { return fmt.Sprintf("%.*f %%", digits, 100*x) }
+
+func interval(low, high float64) string {
+	return fmt.Sprintf("%.2f to %.2f %%", 100*low, 100*high)
+}
+
+func share(p, se float64) string { return fmt.Sprintf("%.2f ± %.2f %%", 100*p, 100*se) }
+
+func secs(s float64) string { return fmt.Sprintf("%.3f s", s) }
+
+func millis(s float64) string { return fmt.Sprintf("%.0f ms", 1e3*s) }
+
+func yes(ok bool) string {
+	if ok {
+		return "yes"
+	}
+	return "**no**"
+}
+
+func number(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// code shows a name as code, shortened: those of templates are endless.
+func code(name string) string {
+	const most = 70
+	if r := []rune(name); len(r) > most {
+		name = string(r[:most]) + "…"
+	}
+	return "`" + strings.ReplaceAll(name, "`", "'") + "`"
+}
+
+// counts lists counts by name, most first.
+func counts(m map[string]int64) string {
+	names := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+		if m[a] != m[b] {
+			return int(m[b] - m[a])
+		}
+		return strings.Compare(a, b)
+	})
+	for i, n := range names {
+		names[i] = fmt.Sprintf("%s %d", n, m[n])
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// account is the CPU time of some processes by three of the kernel's clocks.
+type account struct{ clock, ticks, sched time.Duration }
+
+// meter reads the accounts of processes every few milliseconds, so that they can be told for any window.
+type meter struct {
+	stop, done chan struct{}
+	pids       []int
+	times      []time.Time
+	accounts   []account
+	last       map[int]account       // of processes, so that a sum does not fall when one ends
+	threads    map[int]time.Duration // schedstat of every thread that was seen
+}
+
+// meterEvery is the time between two readings.
+const meterEvery = 10 * time.Millisecond
+
+// startMeter measures until finish is called.
+func startMeter(pids []int) *meter {
+	m := &meter{
+		stop: make(chan struct{}), done: make(chan struct{}), pids: pids,
+		last: map[int]account{}, threads: map[int]time.Duration{},
+	}
+	m.read()
+	go func() {
+		defer close(m.done)
+		tick := time.NewTicker(meterEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-m.stop:
+				m.read()
+				return
+			case <-tick.C:
+				m.read()
+			}
+		}
+	}()
+	return m
+}
+
+// finish ends the measuring.
+func (m *meter) finish() {
+	close(m.stop)
+	<-m.done
+}
+
+// read takes one reading.
+func (m *meter) read() {
+	var sum account
+	for _, pid := range m.pids {
+		a := m.last[pid]
+		a.clock = max(a.clock, processClock(pid))
+		a.ticks = max(a.ticks, statTime(pid))
+		m.last[pid] = a
+		m.readThreads(pid)
+		sum.clock += a.clock
+		sum.ticks += a.ticks
+	}
+	for _, d := range m.threads {
+		sum.sched += d
+	}
+	m.times, m.accounts = append(m.times, time.Now()), append(m.accounts, sum)
+}
+
+// readThreads reads the schedstat of the threads of a process: its first field is the time on a processor.
+func (m *meter) readThreads(pid int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, file := range files {
+		tid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		text, _ := os.ReadFile(file) // it may have ended: what was read before stands
+		field, _, _ := strings.Cut(string(text), " ")
+		if ns, err := strconv.ParseInt(field, 10, 64); err == nil {
+			m.threads[tid] = max(m.threads[tid], time.Duration(ns))
+		}
+	}
+}
+
+// at gives the accounts at a moment, between two readings in proportion.
+func (m *meter) at(t time.Time) account {
+	i := sort.Search(len(m.times), func(i int) bool { return m.times[i].After(t) })
+	if i == 0 || i == len(m.times) {
+		return m.accounts[min(i, len(m.accounts)-1)]
+	}
+	part := float64(t.Sub(m.times[i-1])) / float64(m.times[i].Sub(m.times[i-1]))
+	a, b := m.accounts[i-1], m.accounts[i]
+	between := func(x, y time.Duration) time.Duration { return x + time.Duration(part*float64(y-x)) }
+	return account{between(a.clock, b.clock), between(a.ticks, b.ticks), between(a.sched, b.sched)}
+}
+
+// processClock reads a process's own clock, which has the time of all its threads, ended ones too
+// (clock_getcpuclockid(3); MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h). 0 if it is gone.
+func processClock(pid int) time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(int32(^pid<<3|2), &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
+
+// statTime reads utime and stime of /proc/PID/stat (proc(5), fields 14 and 15). 0 if it is gone.
+func statTime(pid int) time.Duration {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	i := strings.LastIndexByte(string(text), ')')
+	fields := strings.Fields(string(text[i+1:]))
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * userTick
+}

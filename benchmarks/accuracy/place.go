@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/google/pprof/profile"
+	"github.com/ianlancetaylor/demangle"
+
+	"prywalk/benchmarks/elfnames"
+	"prywalk/benchmarks/perfscript"
+	"prywalk/internal/testtargets"
+)
+
+// places says which function an address lies in, by the same tables for whoever saw it.
+type places struct {
+	tables map[string]*elfnames.Table // by file; nil for what is no ELF file
+	twins  map[string]string          // a stripped file → the same with symbols
+}
+
+func newPlaces(t *testtargets.Target) *places {
+	p := &places{tables: map[string]*elfnames.Table{}, twins: map[string]string{}}
+	if t.Unstripped != "" {
+		p.twins[t.Exe] = t.Unstripped
+	}
+	return p
+}
+
+// inFile names the function at an offset in a file.
+func (p *places) inFile(path string, offset uint64) string {
+	t, known := p.tables[path]
+	if !known {
+		t, _ = elfnames.Open(path, p.twins[path]) // nil if it cannot be read: one place for all of it
+		p.tables[path] = t
+	}
+	base := filepath.Base(path)
+	if t == nil {
+		return "[" + base + "]"
+	}
+	f, ok := t.At(offset)
+	switch {
+	case !ok:
+		return "[" + base + "]"
+	case f.Name == "":
+		return fmt.Sprintf("%s+%#x", base, f.Start)
+	}
+	return plain(demangle.Filter(f.Name, demangle.NoParams)) + " (" + base + ")"
+}
+
+// Names of code that is in no file.
+const (
+	vdso      = "[vdso]"
+	generated = "[generated code]"
+	nowhere   = "[no stack]"
+)
+
+// inMemory names code that is in no file, by the name that the profiler gives it.
+func inMemory(module, name string) string {
+	switch {
+	case strings.Contains(module, "vdso"):
+		return vdso
+	case name == "" || strings.HasPrefix(name, "["):
+		return generated
+	}
+	return plain(name)
+}
+
+// ofRecording names the innermost function of one of prywalk's stacks.
+func (p *places) ofRecording(s *profile.Sample) string {
+	l := s.Location[0]
+	switch {
+	case synthetic(l):
+		return nowhere
+	case l.Mapping == nil || !strings.HasPrefix(l.Mapping.File, "/") || isGenerated(l.Mapping.File):
+		module := ""
+		if l.Mapping != nil {
+			module = l.Mapping.File
+		}
+		return inMemory(module, outermost(l))
+	}
+	return p.inFile(l.Mapping.File, l.Address-l.Mapping.Start+l.Mapping.Offset)
+}
+
+// ofPerf names the innermost user function of one of perf's stacks: prywalk shows a system call under the
+// function that made it.
+func (p *places) ofPerf(s *perfscript.Sample) string {
+	f := s.User()
+	switch {
+	case f == nil:
+		return nowhere
+	case !strings.HasPrefix(f.File, "/") || isGenerated(f.File):
+		return inMemory(f.File, f.Name)
+	}
+	return p.inFile(f.File, f.Addr)
+}
+
+var perfMap = regexp.MustCompile(`/perf-\d+\.map$`)
+
+// isGenerated: perf gives generated code the name of the map file as its file, and to anonymous memory
+// "//anon".
+func isGenerated(file string) bool {
+	return strings.HasPrefix(file, "//") || perfMap.MatchString(file) || strings.HasPrefix(file, "/memfd:") ||
+		strings.HasPrefix(file, "/dev/")
+}
+
+var (
+	clones  = regexp.MustCompile(`(\.(constprop|isra|part|lto_priv|llvm|cold)(\.\d+)*)+$| \[clone [^\]]*\]`)
+	version = regexp.MustCompile(`@@?[A-Z][\w.]*$`)
+	jsMark  = regexp.MustCompile(`^(JS:|LazyCompile:|Script:)?[*~^+]*`)
+)
+
+// plain takes off a name what tools differ in: versions, marks of copies, parameters, the mark of a
+// JavaScript function's tier.
+func plain(name string) string {
+	name = clones.ReplaceAllString(name, "")
+	name = version.ReplaceAllString(name, "")
+	if strings.HasPrefix(name, "JS:") {
+		name = jsMark.ReplaceAllString(name, "JS:")
+	}
+	return name
+}
+
+// sameName reports whether two tools' names for one place mean the same.
+func sameName(a, b string) bool {
+	a, b = undecorated(a), undecorated(b)
+	return a == b || a == "" || b == "" || strings.HasPrefix(a, "[") || strings.HasPrefix(b, "[")
+}
+
+// undecorated takes off template arguments, parameters, namespaces of the compiler and underscores too.
+func undecorated(name string) string {
+	name = plain(name)
+	if strings.HasPrefix(name, "JS:") {
+		return name
+	}
+	if i := strings.IndexAny(name, "<("); i > 0 {
+		name = name[:i]
+	}
+	return strings.TrimLeft(name, "_")
+}

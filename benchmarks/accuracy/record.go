@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// The columns of a recording.
+const (
+	samplesColumn = iota
+	wallColumn
+	queueColumn
+	cpuColumn
+	columns
+)
+
+// Leaves of samples whose CPU time no look observed.
+const (
+	ranBetweenTicks = "[ran between ticks]"
+	exitedUnseen    = "[exited unseen]"
+)
+
+// recording is a run of prywalk record with what it wrote.
+type recording struct {
+	*profile.Profile
+	file  string
+	stats struct {
+		Frozen         int64            `json:"frozen"`
+		Peeked         int64            `json:"peeked"`
+		Reused         int64            `json:"reused"`
+		ThreadsMax     int64            `json:"threads_max"`
+		FrequencyGot   float64          `json:"frequency_got"`
+		FramesByMethod map[string]int64 `json:"frames_by_method"`
+	}
+	began time.Time // just before it was started
+}
+
+// recorder is a prywalk record that runs.
+type recorder struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	r      recording
+	stats  string
+}
+
+// startRecord starts prywalk record on processes.
+func (b *bench) startRecord(ctx context.Context, pids []int, args ...string) (*recorder, error) {
+	f, err := os.CreateTemp(b.dir, "r-*.pb.gz")
+	if err != nil {
+		return nil, err
+	}
+	f.Close()
+	c := &recorder{r: recording{file: f.Name()}, stats: f.Name() + ".json"}
+	args = append([]string{"record", "-p", list(pids), "-o", c.r.file, "--stats", c.stats}, args...)
+	c.cmd = exec.CommandContext(ctx, b.binary, args...)
+	c.cmd.Cancel = func() error { return c.cmd.Process.Signal(syscall.SIGTERM) }
+	c.cmd.WaitDelay = 10 * time.Second
+	c.cmd.Stderr = &c.stderr
+	c.r.began = time.Now()
+	return c, c.cmd.Start()
+}
+
+// finish waits for the end and reads what was written.
+func (c *recorder) finish() (*recording, error) {
+	err := c.wait()
+	if err != nil {
+		return nil, err
+	}
+	return c.read()
+}
+
+// wait waits for the end.
+func (c *recorder) wait() error {
+	if err := c.cmd.Wait(); err != nil {
+		return fmt.Errorf("prywalk record: %w: %s", err, strings.TrimSpace(c.stderr.String()))
+	}
+	return nil
+}
+
+// read reads the recording and its statistics.
+func (c *recorder) read() (*recording, error) {
+	data, err := os.ReadFile(c.r.file)
+	if err != nil {
+		return nil, err
+	}
+	if c.r.Profile, err = profile.ParseData(data); err != nil {
+		return nil, err
+	}
+	if n := len(c.r.SampleType); n != columns {
+		return nil, fmt.Errorf("%s has %d sample types, not %d", c.r.file, n, columns)
+	}
+	text, err := os.ReadFile(c.stats)
+	if err != nil {
+		return nil, err
+	}
+	return &c.r, json.Unmarshal(text, &c.r.stats)
+}
+
+// record records processes to the end.
+func (b *bench) record(ctx context.Context, pids []int, args ...string) (*recording, error) {
+	c, err := b.startRecord(ctx, pids, args...)
+	if err != nil {
+		return nil, err
+	}
+	return c.finish()
+}
+
+// remove deletes the files of a recording.
+func (r *recording) remove() {
+	_ = os.Remove(r.file)
+	_ = os.Remove(filepath.Clean(r.file + ".json"))
+}
+
+// list joins pids as -p takes them.
+func list(pids []int) string {
+	var s []string
+	for _, pid := range pids {
+		s = append(s, strconv.Itoa(pid))
+	}
+	return strings.Join(s, ",")
+}
+
+// end gives a sample's innermost or outermost function, "" if it has no name.
+func outermost(l *profile.Location) string {
+	if n := len(l.Line); n > 0 && l.Line[n-1].Function != nil {
+		return l.Line[n-1].Function.Name
+	}
+	return ""
+}
+
+// synthetic reports whether an entry of a stack is not code.
+func synthetic(l *profile.Location) bool {
+	return l.Mapping == nil && l.Address == 0 && strings.HasPrefix(outermost(l), "[")
+}
+
+// unobserved reports whether a sample holds CPU time that no look observed.
+func unobserved(s *profile.Sample) bool {
+	name := outermost(s.Location[0])
+	return synthetic(s.Location[0]) && (name == ranBetweenTicks || name == exitedUnseen)
+}
+
+// total sums a column.
+func (r *recording) total(column int) int64 {
+	var sum int64
+	for _, s := range r.Sample {
+		sum += s.Value[column]
+	}
+	return sum
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"prywalk/benchmarks/stats"
+	"prywalk/internal/testtargets"
+)
+
+// timing is a duration measured several times.
+type timing struct {
+	What  string `json:"what"`
+	Error string `json:"error,omitempty"`
+	// Seconds are the values in rising order.
+	Seconds []float64 `json:"seconds"`
+	// Samples is the least sum of the samples column of the recordings, Intervals the least number of
+	// stored samples, Locations the greatest number of places to name.
+	Samples   int64 `json:"samples,omitempty"`
+	Intervals int   `json:"intervals,omitempty"`
+	Locations int   `json:"locations,omitempty"`
+}
+
+// quantile gives a quantile of the values in seconds.
+func (t *timing) quantile(q float64) float64 { return stats.Quantile(t.Seconds, q) }
+
+// startup measures the time from starting prywalk record to its first look at the target.
+func (b *bench) startup(ctx context.Context) []timing {
+	var all []timing
+	java := timing{What: "JVM"}
+	if t, err := testtargets.Start("java", testtargets.Options{Limit: measureLimit}); err != nil {
+		java.Error = err.Error()
+	} else {
+		b.startups(ctx, &java, t.PID)
+		t.Stop()
+	}
+	all = append(all, java)
+	browser, renderer := timing{What: "Chromium, browser process"}, timing{What: "Chromium, renderer"}
+	if c, err := startChromium(ctx, b.dir); err != nil {
+		browser.Error, renderer.Error = err.Error(), err.Error()
+	} else {
+		b.startups(ctx, &browser, c.pid)
+		b.startups(ctx, &renderer, c.renderer)
+		c.stop()
+	}
+	return append(all, browser, renderer)
+}
+
+// startups fills in a timing.
+func (b *bench) startups(ctx context.Context, t *timing, pid int) {
+	for range b.Runs {
+		r, err := b.record(ctx, []int{pid}, "-d", "300ms")
+		if err != nil {
+			t.Error = err.Error()
+			return
+		}
+		first := firstLook(r)
+		t.Seconds = append(t.Seconds, first.Sub(r.began).Seconds())
+		r.remove()
+	}
+	slices.Sort(t.Seconds)
+}
+
+// firstLook gives the moment of the first look at any thread: the earliest beginning of an interval, since
+// a thread's first interval begins when it is first looked at.
+func firstLook(r *recording) time.Time {
+	first := int64(math.MaxInt64)
+	for _, s := range r.Sample {
+		if end := s.NumLabel["end_timestamp_ns"]; len(end) > 0 {
+			first = min(first, end[0]-s.Value[wallColumn])
+		}
+	}
+	return time.Unix(0, first)
+}
+
+// brief is the timing in words.
+func (t *timing) brief() string {
+	if t.Error != "" {
+		return fmt.Sprintf("%s: %s", t.What, t.Error)
+	}
+	return fmt.Sprintf("%s: p50 %.0f ms, max %.0f ms", t.What, 1e3*t.quantile(0.5), 1e3*t.quantile(1))
+}

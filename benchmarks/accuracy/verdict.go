@@ -1,0 +1,58 @@
+package main
+
+import "prywalk/benchmarks/stats"
+
+// errorRate is the probability that one or more of all comparisons is called a difference by chance.
+const errorRate = 0.01
+
+// verdict is the outcome of all comparisons with perf together.
+type verdict struct {
+	ErrorRate float64 `json:"error_rate"`
+	Tests     int     `json:"tests"`
+	Differ    int     `json:"differ"`
+	// Largest is the greatest |t| of all, Needed about what one must exceed to differ.
+	Largest float64 `json:"largest_t"`
+	Needed  float64 `json:"needed_t"`
+	DF      int     `json:"degrees_of_freedom"`
+	// MaxDifference is the greatest difference between two shares.
+	MaxDifference float64 `json:"largest_difference"`
+	// Names counts the functions that the tools call by names that do not mean the same.
+	Names int `json:"names_differ"`
+}
+
+// judge applies Holm's procedure to all functions of all programs.
+func (f *figures) judge() {
+	var all []*function
+	v := &verdict{ErrorRate: errorRate}
+	for i := range f.Programs {
+		a := f.Programs[i].Agreement
+		if a == nil {
+			continue
+		}
+		v.DF = a.Pairs - 1
+		for k := range a.Functions {
+			all = append(all, &a.Functions[k])
+		}
+	}
+	p := make([]float64, len(all))
+	for i, x := range all {
+		p[i] = x.PValue
+		v.Largest = max(v.Largest, abs(x.T))
+		v.MaxDifference = max(v.MaxDifference, abs(x.Share-x.PerfShare))
+		if x.Name != "" {
+			v.Names++
+		}
+	}
+	for i, differs := range stats.Holm(p, errorRate) {
+		all[i].Differs = differs
+		if differs {
+			v.Differ++
+		}
+	}
+	if v.Tests = len(all); v.Tests > 0 {
+		v.Needed = stats.StudentQuantile(errorRate/float64(v.Tests), float64(v.DF))
+		f.Test = v
+	}
+}
+
+func abs(x float64) float64 { return max(x, -x) }

@@ -1,0 +1,148 @@
+package elfnames
+
+import (
+	"cmp"
+	"debug/elf"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// debugDir is where distributions put separate debug files (gdb's default debug-file-directory).
+const debugDir = "/usr/lib/debug/.build-id"
+
+// Func is a function of a file.
+type Func struct {
+	// Start and End delimit it, as addresses of the ELF file.
+	Start, End uint64
+	// Name is the linkage name; "" where only its place is known.
+	Name string
+}
+
+// Table has the functions of one file.
+type Table struct {
+	segments []elf.ProgHeader
+	symbols  []Func // by Start
+	unnamed  []Func // by Start
+}
+
+// Open reads the file's tables. names is another file at the same addresses that has its symbols (what it
+// was before strip), "" if there is none.
+func Open(path, names string) (*Table, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer f.Close()
+	t := &Table{}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD {
+			t.segments = append(t.segments, p.ProgHeader)
+		}
+	}
+	t.add(f)
+	for _, other := range []string{names, debugFile(f)} {
+		if other == "" {
+			continue
+		}
+		if g, err := elf.Open(other); err == nil {
+			t.add(g)
+			g.Close()
+		}
+	}
+	t.unnamed = frameTable(f)
+	slices.SortFunc(t.symbols, before)
+	t.symbols = slices.CompactFunc(t.symbols, func(a, b Func) bool { return a.Start == b.Start && a.End == b.End })
+	return t, nil
+}
+
+// before orders by place; of several names of one place the most public comes first.
+func before(a, b Func) int {
+	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End),
+		cmp.Compare(underscores(a.Name), underscores(b.Name)), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+}
+
+func underscores(s string) int { return len(s) - len(strings.TrimLeft(s, "_")) }
+
+// add takes in the functions of both symbol tables.
+func (t *Table) add(f *elf.File) {
+	static, _ := f.Symbols() // a file without symbols is none the worse
+	dynamic, _ := f.DynamicSymbols()
+	for _, s := range append(static, dynamic...) {
+		kind := elf.ST_TYPE(s.Info)
+		if (kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC) && s.Size > 0 && s.Section != elf.SHN_UNDEF && s.Value+s.Size > s.Value {
+			t.symbols = append(t.symbols, Func{s.Value, s.Value + s.Size, s.Name})
+		}
+	}
+}
+
+// debugFile gives the separate debug file's path, "" if the file has no build id or there is none.
+func debugFile(f *elf.File) string {
+	s := f.Section(".note.gnu.build-id")
+	if s == nil {
+		return ""
+	}
+	note, err := s.Data()
+	if err != nil || len(note) < 18 || len(note) > 100 { // 16 bytes of header and name (gABI, Note Section)
+		return ""
+	}
+	id := hex.EncodeToString(note[16:])
+	path := filepath.Join(debugDir, id[:2], id[2:]+".debug")
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// Address gives the ELF file's address of what lies at an offset in it.
+func (t *Table) Address(offset uint64) (uint64, bool) {
+	for _, p := range t.segments {
+		// A mapping shows whole pages, so that a little before and after a segment is seen too.
+		if start := p.Off &^ 0xfff; offset >= start && offset < p.Off+p.Filesz {
+			return p.Vaddr - (p.Off - start) + (offset - start), true
+		}
+	}
+	return 0, false
+}
+
+// At gives the function at an offset in the file.
+func (t *Table) At(offset uint64) (Func, bool) {
+	addr, ok := t.Address(offset)
+	if !ok {
+		return Func{}, false
+	}
+	if f, ok := innermost(t.symbols, addr); ok {
+		return f, true
+	}
+	return innermost(t.unnamed, addr)
+}
+
+// nested is how many functions that begin before an address are looked at: symbols can lie within others.
+const nested = 32
+
+// innermost gives the function that has addr and begins last.
+func innermost(funcs []Func, addr uint64) (Func, bool) {
+	i, _ := slices.BinarySearchFunc(funcs, addr, func(f Func, a uint64) int {
+		if f.Start <= a {
+			return -1
+		}
+		return 1
+	})
+	for j := i - 1; j >= max(0, i-nested); j-- {
+		if addr < funcs[j].End {
+			return firstOf(funcs, j), true
+		}
+	}
+	return Func{}, false
+}
+
+// firstOf gives the preferred one of the functions that begin where funcs[j] does and are as long.
+func firstOf(funcs []Func, j int) Func {
+	for j > 0 && funcs[j-1].Start == funcs[j].Start && funcs[j-1].End == funcs[j].End {
+		j--
+	}
+	return funcs[j]
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/target"
+	"prywalk/ptrace"
+)
+
+// command launches a command and records it; the error carries its exit status.
+func (r *recording) command(args []string) error {
+	if err := r.setOutput(os.Getpid()); err != nil {
+		return r.own(err)
+	}
+	ctx, stop := r.signals()
+	defer stop()
+	l, err := ptrace.Launch(ptrace.Command{Args: args})
+	if err != nil {
+		return r.own(err)
+	}
+	r.path, r.pids = expand(r.flags.output, l.PID), []int{l.PID}
+	if err := l.Release(); err != nil {
+		return r.own(err)
+	}
+	r.running.Store(l)
+	if err := r.record(ctx, l); err != nil {
+		_ = r.wait(l) // prywalk's own failure comes first
+		return r.own(err)
+	}
+	if alive(l.PID) {
+		fmt.Fprintf(os.Stderr, "prywalk: recording done; waiting for %s (process %d) to end, Ctrl-C twice leaves\n", args[0], l.PID)
+	}
+	return r.wait(l)
+}
+
+// record samples the command until its end and writes the recording. A command that
+// cannot be looked at, or ended before, leaves an empty one.
+func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
+	procs, err := r.open([]int{l.PID})
+	if err != nil {
+		if !errors.Is(err, target.ErrNotFound) && !errors.Is(err, target.ErrZombie) {
+			fmt.Fprintln(os.Stderr, "prywalk:", oneLine(err.Error()))
+		}
+		r.prepare(nil)
+		return r.write()
+	}
+	r.prepare(procs)
+	defer r.close()
+	ctx, stop := untilExit(ctx, l.PID)
+	failure := r.sample(ctx)
+	stop()
+	if err := errors.Join(failure, r.write()); err != nil {
+		return err
+	}
+	if err := r.verdict(); err != nil {
+		fmt.Fprintln(os.Stderr, "prywalk:", oneLine(err.Error()))
+	}
+	return nil
+}
+
+// exitPoll is how often a wait for a process's end looks whether it is to go on, in
+// milliseconds.
+const exitPoll = 100
+
+// untilExit gives a context that ends with a process, without waiting for it: what
+// the command has started and left behind is not recorded for ever. Call the function
+// returned when that is not of interest any more.
+func untilExit(ctx context.Context, pid int) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return ctx, cancel // before Linux 5.3: until all have ended
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer unix.Close(fd)
+		defer cancel()
+		for ctx.Err() == nil {
+			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			if n, err := unix.Poll(fds, exitPoll); n > 0 || err != nil && err != unix.EINTR {
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-done
+	}
+}
+
+// alive reports whether a child that was not waited for yet still runs.
+func alive(pid int) bool {
+	var st procmem.Stat
+	return procmem.ReadStat(pid, &st) == nil && st.State != 'Z' && st.State != 'X'
+}
+
+// own marks a failure of prywalk itself where a command's status is expected. Wrong
+// usage, and a command that cannot be run, have codes of their own.
+func (r *recording) own(err error) error {
+	var e *exitError
+	var exec *ptrace.ExecError
+	if errors.As(err, &e) && e.code == exitUsage || errors.As(err, &exec) {
+		return err
+	}
+	return &exitError{exitOwnFailure, err}
+}
+
+// wait waits for the command and gives its status as an error.
+func (r *recording) wait(l *ptrace.Launched) error {
+	st, err := l.Wait()
+	if err != nil {
+		return r.own(err)
+	}
+	code := st.ExitStatus()
+	if st.Signaled() {
+		code = 128 + int(st.Signal())
+	}
+	if code != 0 {
+		return &exitError{code: code}
+	}
+	return nil
+}

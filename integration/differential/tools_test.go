@@ -1,0 +1,106 @@
+package differential
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/dump"
+)
+
+// stacks are the chains of a process's threads by their number, innermost first.
+type stacks map[int][]uint64
+
+// toolLimit bounds a run of any tool.
+const toolLimit = 40 * time.Second
+
+// run gives what a tool prints. How it ends is not judged: eu-stack's status is 1 when one stack of many ends in an
+// error.
+func run(t *testing.T, name string, args ...string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), toolLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	// Nobody is to be asked for debugging information that is not installed.
+	cmd.Env = append(cmd.Environ(), "DEBUGINFOD_URLS=", "LC_ALL=C", "NO_COLOR=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if len(out) == 0 {
+		t.Fatalf("%s (scripts/setup-tests.sh installs it) printed nothing: %v\n%s", name, err, stderr.Bytes())
+	}
+	return out
+}
+
+// prywalkDump gives what prywalk says of a process, inlined calls left out.
+func prywalkDump(t *testing.T, pid int) *dump.Process {
+	t.Helper()
+	out := run(t, binary, "dump", "--json", "-p", strconv.Itoa(pid), "--max-depth", "0")
+	var p dump.Process
+	if err := json.Unmarshal(out, &p); err != nil {
+		t.Fatalf("prywalk dump --json: %v\n%.500s", err, out)
+	}
+	for i := range p.Threads {
+		th := &p.Threads[i]
+		physical := th.Frames[:0]
+		for _, f := range th.Frames {
+			if !f.Inlined {
+				physical = append(physical, f)
+			}
+		}
+		th.Frames = physical
+	}
+	return &p
+}
+
+//go:embed chains.py
+var chainsScript string
+
+// gdbStacks asks gdb, by its own interpreter: its text leaves addresses out where a line of source begins.
+func gdbStacks(t *testing.T, pid int) stacks {
+	t.Helper()
+	script := "exec(" + strconv.Quote(chainsScript) + ")"
+	out := run(t, "gdb", "-nx", "-batch", "-iex", "set auto-load off", "-p", strconv.Itoa(pid), "-ex", "python "+script)
+	got := stacks{}
+	tid := 0
+	for line := range strings.Lines(string(out)) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case "prywalk-thread":
+			tid, _ = strconv.Atoi(rest)
+			got[tid] = nil
+		case "prywalk-frame":
+			pc, err := strconv.ParseUint(rest, 0, 64)
+			if err != nil {
+				t.Fatalf("gdb: %q", line)
+			}
+			got[tid] = append(got[tid], pc)
+		}
+	}
+	return got
+}
+
+// euStacks asks elfutils.
+func euStacks(t *testing.T, pid int) stacks {
+	t.Helper()
+	got := stacks{}
+	tid := 0
+	for line := range strings.Lines(string(run(t, "eu-stack", "-n", "0", "-p", strconv.Itoa(pid)))) {
+		var n int
+		var pc uint64
+		if _, err := fmt.Sscanf(line, "TID %d:", &n); err == nil {
+			tid = n
+			got[tid] = nil
+		} else if _, err := fmt.Sscanf(line, "#%d %v", &n, &pc); err == nil {
+			got[tid] = append(got[tid], pc)
+		}
+	}
+	return got
+}

@@ -1,0 +1,53 @@
+package torture
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// callNames lists the calls of a verdict of src/calls.c.
+func callNames(counts map[string]int64) []string {
+	var names []string
+	for key := range maps.Keys(counts) {
+		if name, ok := strings.CutSuffix(key, ".done"); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
+	p := start(t, "calls", "wait", "4000", "50")
+	const looks = 100_000
+	var done stats
+	for end := time.Now().Add(30 * time.Second); done.Attempted < looks && time.Now().Before(end); {
+		r := record(t, p.pid)
+		time.Sleep(4 * time.Second)
+		s := r.stop()
+		done.Attempted += s.Attempted
+		done.Frozen += s.Frozen
+		done.Restarted += s.Restarted
+	}
+	counts := p.verdict()
+	t.Logf("%d looks, %d frozen, %d restarted", done.Attempted, done.Frozen, done.Restarted)
+	if done.Attempted < looks {
+		t.Errorf("only %d looks", done.Attempted)
+	}
+	for _, name := range callNames(counts) {
+		if counts[name+".broken"] != 0 || counts[name+".short"] != 0 || counts[name+".failed"] != 0 {
+			t.Errorf("%s: %d EINTR, %d short, %d failed (errno %d)", name, counts[name+".broken"],
+				counts[name+".short"], counts[name+".failed"], counts[name+".errno"])
+		}
+		// A time-out of 50 ms in 4 s or more: 80 are possible, half of that on any machine.
+		if strings.HasSuffix(name, "+t") && counts[name+".expired"] < 20 {
+			t.Errorf("%s: only %d time-outs", name, counts[name+".expired"])
+		}
+		if !strings.HasSuffix(name, "+t") && counts[name+".done"] < 20 {
+			t.Errorf("%s: only %d were done", name, counts[name+".done"])
+		}
+	}
+}

@@ -1,0 +1,5 @@
+package torture
+
+const limitVariable = "PRYWALK_TORTURE_LIMIT"
+
+func execLimited(string) {}

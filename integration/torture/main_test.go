@@ -1,0 +1,70 @@
+package torture
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var (
+	// work is a directory of this run that other users can enter.
+	work string
+	// binary is the prywalk under test.
+	binary string
+	// long asks for the long form.
+	long = os.Getenv("TORTURE") == "long"
+)
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	if v := os.Getenv(limitVariable); v != "" {
+		execLimited(v) // does not return
+	}
+	var err error
+	if work, err = os.MkdirTemp("", "prywalk-torture-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(work)
+	if err := os.Chmod(work, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	binary = filepath.Join(work, "prywalk")
+	src := "../../cmd/prywalk"
+	build := exec.Command("go", "build", "-o", binary, src)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build ../../cmd/prywalk: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+var (
+	compileMu sync.Mutex
+	compiled  = map[string]bool{}
+)
+
+// compile gives the program that src/NAME.c and src/NAME_*.c make.
+func compile(t *testing.T, name string) string {
+	t.Helper()
+	compileMu.Lock()
+	defer compileMu.Unlock()
+	exe := filepath.Join(work, name)
+	if compiled[name] {
+		return exe
+	}
+	files, _ := filepath.Glob(filepath.Join("src", name+"_*.c"))
+	args := append([]string{"-O1", "-g", "-w", "-pthread", "-o", exe, filepath.Join("src", name+".c")}, files...)
+	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
+		t.Fatalf("cc %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	compiled[name] = true
+	return exe
+}

@@ -1,0 +1,134 @@
+package torture
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stats is what --stats writes, as far as it is needed here.
+type stats struct {
+	Ticks     int64            `json:"ticks"`
+	Attempted int64            `json:"attempted"`
+	Frozen    int64            `json:"frozen"`
+	Peeked    int64            `json:"peeked"`
+	Reused    int64            `json:"reused"`
+	Restarted int64            `json:"syscalls_restarted"`
+	Failed    map[string]int64 `json:"failed"`
+	Samples   int64            `json:"samples"`
+}
+
+// recorder is a running prywalk record.
+type recorder struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	dir    string
+	file   string
+	ended  chan struct{}
+	err    error
+}
+
+// record looks at a process at 1,000 Hz until stop.
+func record(t *testing.T, pid int, args ...string) *recorder {
+	t.Helper()
+	return recordAs(t, nil, append([]string{"-p", strconv.Itoa(pid)}, args...)...)
+}
+
+// recordAs runs prywalk record with a credential of its own; -o and --stats are given.
+func recordAs(t *testing.T, attr *syscall.SysProcAttr, args ...string) *recorder {
+	t.Helper()
+	r := prepare(t, attr, args...)
+	r.start()
+	return r
+}
+
+// prepare makes a recorder that is not started yet.
+func prepare(t *testing.T, attr *syscall.SysProcAttr, args ...string) *recorder {
+	t.Helper()
+	dir, err := os.MkdirTemp(work, "record-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil { // whoever it runs as
+		t.Fatal(err)
+	}
+	r := &recorder{t: t, dir: dir, file: filepath.Join(dir, "r.pb.gz"), ended: make(chan struct{})}
+	all := append([]string{"record", "-F", "1000", "-o", r.file, "--stats", filepath.Join(dir, "stats.json")}, args...)
+	r.cmd = exec.Command(binary, all...)
+	r.cmd.Stderr, r.cmd.SysProcAttr = &r.stderr, attr
+	r.cmd.Env = append(os.Environ(), "NO_COLOR=1", "HOME="+dir)
+	return r
+}
+
+func (r *recorder) start() {
+	r.t.Helper()
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	go func() {
+		r.err = r.cmd.Wait()
+		close(r.ended)
+	}()
+	r.t.Cleanup(func() {
+		_ = r.cmd.Process.Kill() // mostly it has ended
+		<-r.ended
+	})
+}
+
+// signal sends a signal, unless it has ended.
+func (r *recorder) signal(s syscall.Signal) { _ = r.cmd.Process.Signal(s) }
+
+// wait waits for the end and gives the exit status.
+func (r *recorder) wait() int {
+	r.t.Helper()
+	select {
+	case <-r.ended:
+	case <-time.After(60 * time.Second):
+		r.t.Fatalf("prywalk does not end: %s\n%s", describe(r.cmd.Process.Pid), r.stderr.String())
+	}
+	var exit *exec.ExitError
+	if r.err != nil && !errors.As(r.err, &exit) {
+		r.t.Fatal(r.err)
+	}
+	return r.cmd.ProcessState.ExitCode()
+}
+
+// stop ends the recording as Ctrl-C does and gives what it has done.
+func (r *recorder) stop() stats {
+	r.t.Helper()
+	r.signal(syscall.SIGINT)
+	return r.result()
+}
+
+// result waits for the end of a recording and gives what it has done.
+func (r *recorder) result() (s stats) {
+	r.t.Helper()
+	if code := r.wait(); code != 0 {
+		r.t.Errorf("prywalk ended with %d: %s", code, r.stderr.String())
+	}
+	text, err := os.ReadFile(filepath.Join(r.dir, "stats.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		r.t.Errorf("statistics: %v; %s", err, r.stderr.String())
+	}
+	return s
+}
+
+// opens checks that the recording can be read.
+func (r *recorder) opens() {
+	r.t.Helper()
+	if out, err := exec.Command(binary, "report", r.file).CombinedOutput(); err != nil {
+		r.t.Errorf("report of the recording: %v: %s", err, strings.TrimSpace(string(out)))
+	}
+}

@@ -1,0 +1,245 @@
+package torture
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// What a freeze does to a call that a thread sleeps in, or works in.
+const (
+	continues = "continues" // the kernel takes it up again by itself
+	restarted = "restarted" // it would give EINTR; the look makes the kernel restart it
+	interrupt = "EINTR"     // it gives EINTR: a restart would not be sound
+	short     = "short"     // it gives a short count
+)
+
+// And what happens to its time-out.
+const (
+	none  = "—"
+	kept  = "kept"
+	again = "anew" // begins anew at each freeze
+)
+
+// effect is a row of the table in docs/blocking-calls.md. A call with a time-out is measured with it too,
+// by the name with "+t".
+type effect struct{ call, freeze, timeout string }
+
+// effects are what a freeze does to each call of src/calls.c.
+var effects = []effect{
+	{"epoll_wait", restarted, again},
+	{"epoll_pwait", restarted, again},
+	{"epoll_pwait2", restarted, again},
+	{"poll", continues, kept},
+	{"ppoll", continues, kept},
+	{"select", continues, kept},
+	{"pselect", continues, kept},
+	{"io_getevents", restarted, again},
+	{"io_pgetevents", continues, again},
+	{"io_uring_enter", restarted, again},
+	{"recv", continues, none},
+	{"recvmsg", continues, none},
+	{"recv/RCVTIMEO", restarted, again},
+	{"recvmsg/RCVTIMEO", restarted, again},
+	{"read/RCVTIMEO", restarted, again},
+	{"send", continues, none},
+	{"send/SNDTIMEO", restarted, again},
+	{"accept", continues, none},
+	{"accept/RCVTIMEO", restarted, again},
+	{"connect", continues, none},
+	{"connect/SNDTIMEO", interrupt, again},
+	{"connect/TCP,SNDTIMEO", interrupt, again},
+	{"read/pipe", continues, none},
+	{"write/pipe", continues, none},
+	{"open/FIFO", continues, none},
+	{"read/eventfd", continues, none},
+	{"read/timerfd", continues, none},
+	{"read/inotify", continues, none},
+	{"read/signalfd", continues, none},
+	{"read/tty", continues, none},
+	{"flock", continues, none},
+	{"fcntl/SETLKW", continues, none},
+	{"semop", restarted, none},
+	{"semtimedop", restarted, again},
+	{"msgrcv", continues, none},
+	{"msgsnd", continues, none},
+	{"mq_receive", continues, none},
+	{"mq_timedreceive", continues, kept},
+	{"mq_send", continues, none},
+	{"futex/WAIT", continues, kept},
+	{"futex/WAIT_BITSET", continues, kept},
+	{"nanosleep", continues, kept},
+	{"clock_nanosleep", continues, kept},
+	{"clock_nanosleep/ABSTIME", continues, kept},
+	{"pause", continues, none},
+	{"sigsuspend", continues, none},
+	{"sigwaitinfo", restarted, none},
+	{"sigtimedwait", restarted, again},
+	{"wait4", continues, none},
+	{"waitid", continues, none},
+	{"write/pipe,200000", short, none},
+	{"send/1M", short, none},
+	{"recv/WAITALL", short, none},
+	{"recvmmsg/4", short, none},
+	{"sendfile/socket,200000", short, none},
+	{"getrandom/1M", short, none},
+	{"read/urandom,1M", short, none},
+	{"read/zero,1M", short, none},
+	{"copy_file_range/1M", short, none},
+	{"fallocate/tmpfs,32M", continues, none},
+}
+
+// seen is what the looks found of one thread.
+type seen struct {
+	name              string
+	frozen            int
+	restarted, broken int
+	last              int64 // when it was frozen last
+	gaps              int   // spans between two freezes that a whole time-out fits into
+}
+
+const (
+	tableTimeout = 150 * time.Millisecond
+	tableRounds  = 250
+)
+
+// freezeAll freezes every thread of src/calls.c again and again: those asleep, or all.
+func freezeAll(t *testing.T, p *target, asleep bool) []*seen {
+	t.Helper()
+	var all []*seen
+	var tids []int
+	for _, line := range p.lines {
+		var tid int
+		var name string
+		if n, _ := fmt.Sscanf(line, "thread %d %s", &tid, &name); n == 2 {
+			all, tids = append(all, &seen{name: name}), append(tids, tid)
+		}
+	}
+	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
+		for range tableRounds {
+			for i, s := range all {
+				if asleep && !strings.HasPrefix(status(tids[i], "State"), "S") {
+					continue
+				}
+				if err := s.freeze(c, tids[i]); err != nil {
+					return err
+				}
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func (s *seen) freeze(c *ptrace.Controller, tid int) error {
+	var stop ptrace.Stop
+	if err := c.Freeze(tid, procmem.Now()+int64(10*time.Second), &ptrace.Request{}, &stop); err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	if s.last != 0 && stop.Detach-s.last > int64(tableTimeout)*9/10 {
+		s.gaps++
+	}
+	s.last = stop.Detach
+	s.frozen++
+	if stop.Restarted {
+		s.restarted++
+	}
+	if stop.Broken {
+		s.broken++
+	}
+	return nil
+}
+
+// verdict says what the freezes did to a call, by what the target and the looks counted.
+func (s *seen) verdict(counts map[string]int64) string {
+	switch {
+	case counts[s.name+".failed"] > 0:
+		return fmt.Sprint("fails with errno ", counts[s.name+".errno"])
+	case counts[s.name+".broken"] > 0:
+		return interrupt
+	case counts[s.name+".short"] > 0:
+		return short
+	case s.restarted > 0:
+		return restarted
+	}
+	return continues
+}
+
+// timeout says what they did to its time-out. All the time in which it can have ended unfrozen is known.
+func (s *seen) timeout(counts map[string]int64) string {
+	if n := counts[s.name+".expired"]; n > int64(s.gaps)+1 {
+		return kept
+	}
+	return again
+}
+
+func TestWhatAFreezeDoesToEachCall(t *testing.T) {
+	found := map[string]effect{}
+	for _, group := range []string{"wait", "partial", "run"} {
+		p := start(t, "calls", group, "60000", fmt.Sprint(tableTimeout.Milliseconds()))
+		all := freezeAll(t, p, group != "run")
+		counts := p.verdict()
+		for _, s := range all {
+			name, timed := strings.CutSuffix(s.name, "+t")
+			e, ok := found[name]
+			if !ok {
+				e = effect{name, "", none}
+			}
+			if timed {
+				e.timeout = s.timeout(counts)
+			}
+			if v := s.verdict(counts); e.freeze == "" || e.freeze == continues {
+				e.freeze = v
+			}
+			found[name] = e
+			if s.frozen < 10 {
+				t.Errorf("%s was frozen only %d times", s.name, s.frozen)
+			}
+		}
+	}
+	for _, want := range effects {
+		if got := found[want.call]; got != want {
+			t.Errorf("%s: %s, time-out %s; the table says %s, %s", want.call, got.freeze, got.timeout, want.freeze, want.timeout)
+		}
+		delete(found, want.call)
+	}
+	for name, e := range found {
+		t.Errorf("%s is not in the table: %+v", name, e)
+	}
+}
+
+func TestTheTableOfBlockingCallsIsTrue(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "blocking-calls.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]effect{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) < 5 || !strings.HasPrefix(cells[0], " `") {
+			continue
+		}
+		for i := range cells {
+			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")
+		}
+		rows[cells[0]] = effect{cells[0], cells[2], cells[3]}
+	}
+	for _, want := range effects {
+		if rows[want.call] != want {
+			t.Errorf("docs/blocking-calls.md says %+v, the tests %+v", rows[want.call], want)
+		}
+	}
+	if len(rows) != len(effects) {
+		t.Errorf("docs/blocking-calls.md has %d rows, the tests %d", len(rows), len(effects))
+	}
+}

@@ -1,0 +1,155 @@
+package torture
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// nobody is the user and group that tests run programs as which must not be root.
+const nobody = 65534
+
+// target is a running program of src.
+type target struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	lines []string // what it said before "ready"
+	pid   int      // the process to look at: what it said as "pid", else itself
+}
+
+// start starts a target and waits until it is ready.
+func start(t *testing.T, name string, args ...string) *target {
+	t.Helper()
+	return startAs(t, nil, name, args...)
+}
+
+func startAs(t *testing.T, attr *syscall.SysProcAttr, name string, args ...string) *target {
+	t.Helper()
+	p := &target{t: t, cmd: exec.Command(compile(t, name), args...)}
+	if attr == nil {
+		attr = &syscall.SysProcAttr{}
+	}
+	attr.Setpgid = true // so that its children can be ended with it
+	p.cmd.SysProcAttr = attr
+	p.cmd.Stderr = os.Stderr
+	p.cmd.Dir = "/"
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.in, p.out, p.pid = in, bufio.NewReader(out), p.cmd.Process.Pid
+	t.Cleanup(p.kill)
+	p.awaitReady()
+	return p
+}
+
+// kill ends the target and all that it has started.
+func (p *target) kill() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended
+	_ = p.cmd.Wait()
+}
+
+func (p *target) awaitReady() {
+	p.t.Helper()
+	for {
+		line, err := p.out.ReadString('\n')
+		if err != nil {
+			p.t.Fatalf("%v ended before it was ready: %v", p.cmd.Args, err)
+		}
+		if line = strings.TrimSpace(line); line == "ready" {
+			return
+		}
+		if pid, ok := strings.CutPrefix(line, "pid "); ok {
+			p.pid, _ = strconv.Atoi(pid)
+		}
+		p.lines = append(p.lines, line)
+	}
+}
+
+// verdict ends the target's work and gives what it says. One that hangs fails the test.
+func (p *target) verdict() map[string]int64 {
+	p.t.Helper()
+	timer := time.AfterFunc(30*time.Second, func() {
+		p.t.Errorf("%v does not end: %s", p.cmd.Args, describe(p.pid))
+		p.kill()
+	})
+	defer timer.Stop()
+	p.in.Close()
+	counts := map[string]int64{}
+	for {
+		line, err := p.out.ReadString('\n')
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			counts[key], _ = strconv.ParseInt(value, 10, 64)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if counts["end"] != 1 {
+		p.t.Fatalf("%v gave no verdict: %v", p.cmd.Args, counts)
+	}
+	return counts
+}
+
+// threads lists the threads of a process.
+func threads(pid int) []int {
+	entries, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
+	var tids []int
+	for _, e := range entries {
+		if tid, err := strconv.Atoi(e.Name()); err == nil {
+			tids = append(tids, tid)
+		}
+	}
+	return tids
+}
+
+// status gives a field of /proc/TID/status, "" if the thread is gone.
+func status(tid int, field string) string {
+	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(tid), "status"))
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// describe tells in which states the threads of a process are.
+func describe(pid int) string {
+	var b strings.Builder
+	for _, tid := range threads(pid) {
+		stack, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(tid), "wchan"))
+		b.WriteString(strconv.Itoa(tid) + " " + status(tid, "State") + " tracer " + status(tid, "TracerPid") +
+			" in " + string(stack) + "; ")
+	}
+	return b.String()
+}
+
+// unharmed checks that no thread of a process is stopped or traced.
+func unharmed(t *testing.T, pid int) {
+	t.Helper()
+	for _, tid := range threads(pid) {
+		if tracer := status(tid, "TracerPid"); tracer != "0" && tracer != "" {
+			t.Errorf("thread %d is traced by %s", tid, tracer)
+		}
+		if s := status(tid, "State"); strings.HasPrefix(strings.ToUpper(s), "T") {
+			t.Errorf("thread %d is in state %s", tid, s)
+		}
+	}
+}

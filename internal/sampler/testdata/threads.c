@@ -1,0 +1,154 @@
+// A program whose threads do what a test asks for: threads MODE [N].
+// It says "ready" when all are there, and ends with its parent.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile unsigned long sink;
+static int pipes[2];
+
+__attribute__((noinline)) void burn_here(long ms) {
+	struct timespec a, b;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	do {
+		for (int i = 0; i < 20000; i++)
+			sink += i * sink + 1;
+		clock_gettime(CLOCK_MONOTONIC, &b);
+	} while (ms < 0 || (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms);
+}
+
+__attribute__((noinline)) void sleep_here(void) {
+	char c;
+	while (read(pipes[0], &c, 1) != 0)
+		sink++;
+}
+
+static void nap(long us) {
+	struct timespec t = {us / 1000000, us % 1000000 * 1000};
+	nanosleep(&t, NULL);
+}
+
+static void named(const char *kind, long n) {
+	char name[16];
+	snprintf(name, sizeof name, "%.8s-%ld", kind, n);
+	pthread_setname_np(pthread_self(), name);
+}
+
+static void *sleeper(void *n) {
+	named("sleeper", (long)n);
+	sleep_here();
+	return NULL;
+}
+
+static void *burner(void *n) {
+	named("burner", (long)n);
+	burn_here(-1);
+	return NULL;
+}
+
+static void *waker(void *n) {
+	named("waker", (long)n);
+	for (;;)
+		nap(1000);
+}
+
+// Its name comes late, and then it sleeps for good.
+static void *late(void *n) {
+	nap(30000);
+	named("late", (long)n);
+	sleep_here();
+	return NULL;
+}
+
+static void *brief(void *n) {
+	burn_here(1);
+	return n;
+}
+
+static void start(void *(*f)(void *), long n) {
+	for (long i = 0; i < n; i++) {
+		pthread_t t;
+		pthread_attr_t a;
+		pthread_attr_init(&a);
+		pthread_attr_setstacksize(&a, 256 << 10);
+		if (pthread_create(&t, &a, f, (void *)i) != 0)
+			exit(9);
+		pthread_detach(t);
+	}
+}
+
+static void *runs_on(void *n) {
+	burn_here(-1);
+	return n;
+}
+
+int main(int argc, char **argv) {
+	const char *mode = argc > 1 ? argv[1] : "";
+	long n = argc > 2 ? atol(argv[2]) : 1;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(120);
+	if (pipe(pipes) != 0)
+		return 9;
+	if (!strcmp(mode, "sleepers"))
+		start(sleeper, n);
+	if (!strcmp(mode, "burners"))
+		start(burner, n);
+	if (!strcmp(mode, "wakers"))
+		start(waker, n);
+	if (!strcmp(mode, "mixed"))
+		start(burner, 1), start(sleeper, n);
+	nap(50000);
+	puts("ready");
+	fflush(stdout);
+	if (!strcmp(mode, "late"))
+		nap(500000), start(late, n);
+	if (!strcmp(mode, "churn"))
+		for (;;)
+			start(brief, 1), nap(500);
+	if (!strcmp(mode, "exec")) { // to a program of another name
+		burn_here(400);
+		execl(argv[2], "after", "burners", "1", NULL);
+		return 9;
+	}
+	if (!strcmp(mode, "main"))
+		burn_here(-1);
+	if (!strcmp(mode, "ends"))
+		burn_here(n);
+	if (!strcmp(mode, "leaderless")) {
+		start(runs_on, 1);
+		pthread_exit(NULL);
+	}
+	if (!strcmp(mode, "forks"))
+		for (;;) {
+			pid_t p = fork();
+			if (p == 0) {
+				prctl(PR_SET_PDEATHSIG, SIGKILL);
+				burn_here(n);
+				_exit(0);
+			}
+			waitpid(p, NULL, 0);
+		}
+	if (!strcmp(mode, "parent")) { // a child that has run for long already
+		pid_t p = fork();
+		if (p == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			burn_here(-1);
+		}
+		burn_here(n);
+		puts("older");
+		fflush(stdout);
+		for (;;)
+			pause();
+	}
+	if (strcmp(mode, "ends"))
+		for (;;)
+			pause();
+	return 0;
+}
