@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 // Requests and register sets of ptrace(2) and the kernel's include/uapi/linux/elf.h.
@@ -18,7 +20,16 @@ const (
 //
 //go:nosplit
 func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
+	procmem.CountCall()
 	_, _, e := syscall.RawSyscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), addr, data, 0, 0)
+	return e
+}
+
+// ptraceMayWait is the system call for requests that can wait for a long time. The
+// Go scheduler is told.
+func ptraceMayWait(req int, tid int) syscall.Errno {
+	procmem.CountCall()
+	_, _, e := syscall.Syscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), 0, 0, 0, 0)
 	return e
 }
 
@@ -31,6 +42,7 @@ type rawRegs [34]uint64
 //go:nosplit
 func getRegSet(tid, set int, words *rawRegs) (int, syscall.Errno) {
 	iov := unix.Iovec{Base: (*byte)(unsafe.Pointer(words)), Len: uint64(unsafe.Sizeof(*words))}
+	procmem.CountCall()
 	_, _, e := syscall.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_GETREGSET, uintptr(tid),
 		uintptr(set), uintptr(unsafe.Pointer(&iov)), 0, 0)
 	return int(iov.Len), e
@@ -45,6 +57,7 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	}
 	local := unix.Iovec{Base: unsafe.SliceData(buf), Len: uint64(len(buf))}
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
+	procmem.CountCall()
 	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(tid),
 		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 	if e != 0 {
@@ -69,6 +82,7 @@ type sigInfo struct {
 //go:nosplit
 func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
 	info.pid = 0
+	procmem.CountCall()
 	_, _, e := syscall.RawSyscall6(unix.SYS_WAITID, uintptr(idType), uintptr(id),
 		uintptr(unsafe.Pointer(info)), uintptr(options|unix.WNOHANG), 0, 0)
 	return e
@@ -76,6 +90,7 @@ func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
 
 // getSigInfo reads what a stopped thread stopped for; ESRCH if it is not stopped.
 func getSigInfo(tid int, info *sigInfo) syscall.Errno {
+	procmem.CountCall()
 	_, _, e := syscall.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_GETSIGINFO, uintptr(tid), 0,
 		uintptr(unsafe.Pointer(info)), 0, 0)
 	return e
@@ -84,6 +99,7 @@ func getSigInfo(tid int, info *sigInfo) syscall.Errno {
 // nap sleeps for ns nanoseconds, giving the processor up.
 func nap(ns int64) {
 	ts := unix.NsecToTimespec(ns)
+	procmem.CountCall()
 	syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
@@ -98,12 +114,14 @@ type sigAction struct {
 func quietChildStops() {
 	const noCldStop = 1
 	var sa sigAction
+	procmem.CountCall()
 	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD), 0,
 		uintptr(unsafe.Pointer(&sa)), unsafe.Sizeof(sa.mask), 0, 0)
 	if e != 0 || sa.flags&noCldStop != 0 {
 		return
 	}
 	sa.flags |= noCldStop
+	procmem.CountCall()
 	syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD),
 		uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.mask), 0, 0)
 }

@@ -49,6 +49,7 @@ type Controller struct {
 	live   int // looks in use
 	stats  Stats
 	tid    int
+	rescue *rescue
 	lost   bool  // a tracee may go by a number that is not known
 	wakeup int64 // until then waits spin
 	idle   int64 // when a wait last found no pending look stopped
@@ -78,7 +79,8 @@ func NewController(opts Options) *Controller {
 	if opts.SpinFor <= 0 {
 		opts.SpinFor = 40 * time.Microsecond
 	}
-	c := &Controller{opts: opts, looks: make([]Look, opts.MaxPending), tid: unix.Gettid()}
+	c := &Controller{opts: opts, looks: make([]Look, opts.MaxPending), tid: unix.Gettid(),
+		rescue: newRescue(opts.MaxPending)}
 	c.sched = "normal"
 	if !opts.KeepPriority {
 		c.raise()
@@ -133,6 +135,7 @@ func (c *Controller) Close() int {
 			c.checkAll()
 		}
 	}
+	c.rescue.close()
 	c.restorePriority()
 	return c.live
 }

@@ -24,6 +24,9 @@
 //     is delivered even if this process is killed during the look, and the exit of
 //     a child of this process is left for whoever waits for it.
 //
+// A seizure can wait for a thread that calls exec, which waits for this tracer:
+// another OS thread sees to it then (rescue.go).
+//
 // From the stop to the detach no Go code runs that can be pre-empted: these
 // functions are nosplit, and the compiler marks no safe point in such; their
 // system calls are raw, so that the processor is not given up. They do not

@@ -13,6 +13,7 @@ type Look struct {
 	Tag uint64
 
 	tid       int
+	place     int // in Controller.looks
 	state     lookState
 	abandoned bool
 	sleeping  bool   // nr and arg0 are known from before the stop
@@ -85,10 +86,11 @@ func (c *Controller) Begin(tid int) (*Look, error) {
 	if l = c.slot(); l == nil {
 		return nil, ErrBusy
 	}
-	if e := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); e != 0 {
-		return nil, refusal(tid, e)
+	if err := c.seize(tid); err != nil {
+		return nil, err
 	}
-	*l = Look{tid: tid, state: lookPending, interruptNS: procmem.Now()}
+	*l = Look{tid: tid, place: l.place, state: lookPending, interruptNS: procmem.Now()}
+	c.rescue.tids[l.place].Store(int32(tid))
 	c.live++
 	c.stats.Begun++
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
@@ -122,6 +124,7 @@ func (c *Controller) slot() *Look {
 	for i := range c.looks {
 		if l := &c.looks[i]; l.state == lookFree {
 			c.used = max(c.used, i+1)
+			l.place = i
 			return l
 		}
 	}
@@ -130,6 +133,7 @@ func (c *Controller) slot() *Look {
 
 // free gives a look back.
 func (c *Controller) free(l *Look) {
+	c.rescue.tids[l.place].Store(0)
 	*l = Look{}
 	c.live--
 	for c.used > 0 && c.looks[c.used-1].state == lookFree {

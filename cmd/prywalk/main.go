@@ -122,6 +122,7 @@ is not touched.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%v; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRecord(), newReport(), newDump(), newDoctor(), newDemo(), newWorkload(), newVersion())
+	root.AddCommand(newRecord(), newReport(), newDump(), newDoctor(), newDemo(), newWorkload(),
+		newBench(), newBenchWorkload(), newVersion())
 	return root
 }

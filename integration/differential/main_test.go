@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// binary is the prywalk under test.
-var binary string
+// tool is the prywalk under test.
+var tool string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
@@ -20,8 +20,8 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "prywalk")
-	build := exec.Command("go", "build", "-o", binary, "../../cmd/prywalk")
+	tool = filepath.Join(dir, "prywalk")
+	build := exec.Command("go", "build", "-o", tool, "../../cmd/prywalk")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build ../../cmd/prywalk: %v\n%s", err, out)

@@ -42,7 +42,7 @@ func run(t *testing.T, name string, args ...string) []byte {
 // prywalkDump gives what prywalk says of a process, inlined calls left out.
 func prywalkDump(t *testing.T, pid int) *dump.Process {
 	t.Helper()
-	out := run(t, binary, "dump", "--json", "-p", strconv.Itoa(pid), "--max-depth", "0")
+	out := run(t, tool, "dump", "--json", "-p", strconv.Itoa(pid), "--max-depth", "0")
 	var p dump.Process
 	if err := json.Unmarshal(out, &p); err != nil {
 		t.Fatalf("prywalk dump --json: %v\n%.500s", err, out)

@@ -18,6 +18,7 @@ func open(path []byte, flags uintptr) (int, syscall.Errno) {
 	}
 	at := unix.AT_FDCWD
 	for {
+		CountCall()
 		fd, _, e := syscall.Syscall6(unix.SYS_OPENAT, uintptr(at),
 			uintptr(unsafe.Pointer(&path[0])), flags|unix.O_CLOEXEC|unix.O_RDONLY, 0, 0, 0)
 		if e != syscall.EINTR {
@@ -26,7 +27,10 @@ func open(path []byte, flags uintptr) (int, syscall.Errno) {
 	}
 }
 
-func closeFD(fd int) { syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
+func closeFD(fd int) {
+	CountCall()
+	syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
+}
 
 // pread reads at off; an empty buffer reads nothing.
 func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
@@ -34,6 +38,7 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 		return 0, 0
 	}
 	for {
+		CountCall()
 		n, _, e := syscall.Syscall6(unix.SYS_PREAD64, uintptr(fd),
 			uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), uintptr(off), 0, 0)
 		if e != syscall.EINTR {
@@ -47,6 +52,7 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 //
 //go:nosplit
 func preadRaw(fd int, buf []byte) int {
+	CountCall()
 	n, _, e := syscall.RawSyscall6(unix.SYS_PREAD64, uintptr(fd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0, 0)
 	if e != 0 {
@@ -57,6 +63,7 @@ func preadRaw(fd int, buf []byte) int {
 
 // getdents reads directory entries into buf.
 func getdents(fd int, buf []byte) (int, syscall.Errno) {
+	CountCall()
 	n, _, e := syscall.Syscall(unix.SYS_GETDENTS64, uintptr(fd),
 		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
 	return count(n, e), e
@@ -64,6 +71,7 @@ func getdents(fd int, buf []byte) (int, syscall.Errno) {
 
 // rewind sets the position of a directory to its beginning.
 func rewind(fd int) syscall.Errno {
+	CountCall()
 	_, _, e := syscall.RawSyscall(unix.SYS_LSEEK, uintptr(fd), 0, unix.SEEK_SET)
 	return e
 }
@@ -73,12 +81,14 @@ func rewind(fd int) syscall.Errno {
 //go:nosplit
 func clock(id int32) (uint64, syscall.Errno) {
 	var ts unix.Timespec
+	CountCall()
 	_, _, e := syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(id), uintptr(unsafe.Pointer(&ts)), 0)
 	return uint64(ts.Sec)*1e9 + uint64(ts.Nsec), e
 }
 
 // vmRead is process_vm_readv with one range on either side, or several.
 func vmRead(pid int, local []unix.Iovec, remote []unix.RemoteIovec) (int, syscall.Errno) {
+	CountCall()
 	n, _, e := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
 		uintptr(unsafe.Pointer(&local[0])), uintptr(len(local)),
 		uintptr(unsafe.Pointer(&remote[0])), uintptr(len(remote)), 0)

@@ -98,9 +98,13 @@ func (a *accountant) meet(th *thread, s *look.Shot) {
 // extend books the time up to the last tick at which the thread was unchanged.
 func (a *accountant) extend(e *event) {
 	e.thread.looks += e.reuses
-	if e.reuses > 0 && e.at.Wall != 0 && e.at.Wall > e.thread.clock.last.Wall {
-		e.thread.clock.unchanged(e.at, e.reuses)
-		e.thread.lastAt = e.at.Wall
+	if e.reuses > 0 && e.at.Wall != 0 {
+		// A look that was pending can end after the tick began at which the thread
+		// is then found unchanged.
+		at := e.at
+		at.Wall = max(at.Wall, e.thread.clock.last.Wall)
+		e.thread.clock.unchanged(at, e.reuses)
+		e.thread.lastAt = at.Wall
 	}
 }
 

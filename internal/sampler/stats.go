@@ -97,6 +97,7 @@ func (p *published) set(c *controller) {
 // Progress is how far a run has come.
 type Progress struct {
 	Ticks, Missed, Looks, Failed int64
+	Frozen                       int64 // of the looks
 	Threads                      int
 	Stacks, Complete             int64
 }
@@ -107,6 +108,7 @@ func (p *published) progress() Progress {
 	g := Progress{
 		Ticks: p.counts.ticks, Missed: p.missed, Threads: p.live,
 		Looks:  p.counts.frozen + p.counts.peeked + p.counts.reused,
+		Frozen: p.counts.frozen,
 		Stacks: p.stacks.Load(), Complete: p.whole.Load(),
 	}
 	for _, n := range p.counts.failed {

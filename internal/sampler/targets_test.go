@@ -253,4 +253,3 @@ func in(function string) func(*pprof.Sample) bool {
 		return false
 	}
 }
-

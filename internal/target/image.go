@@ -153,7 +153,7 @@ func (p *Process) image(m *Mapping) *Image {
 	}
 	f, err := p.openMapped(m)
 	if err != nil {
-		return p.memoryImage(m) // of this process only: not for the cache
+		return memoryImage(p, m) // of this process only: not for the cache
 	}
 	img, err := p.cache.load(f, m)
 	if err == nil {
@@ -183,8 +183,8 @@ func (c *ImageCache) load(f *os.File, m *Mapping) (*Image, error) {
 }
 
 // memoryImage makes an image of what the process has mapped of a file.
-func (p *Process) memoryImage(m *Mapping) *Image {
-	r := p.memFile(m)
+func memoryImage(o owner, m *Mapping) *Image {
+	r := newMemFile(o, m)
 	if r == nil {
 		return nil
 	}
@@ -201,15 +201,15 @@ const maxVDSO = 1 << 20
 
 // vdso gives the image of the vDSO, which exists in memory only. Its mapping holds
 // the whole file, section headers included.
-func (p *Process) vdso(m *Mapping) *Image {
+func (c *ImageCache) vdso(o owner, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil
 	}
 	b := make([]byte, m.End-m.Start)
-	if _, err := readMemory(p.tid, m.Start, b); err != nil {
+	if _, err := o.readMem(m.Start, b); err != nil {
 		return nil
 	}
-	for _, v := range p.cache.vdsos {
+	for _, v := range c.vdsos {
 		if bytes.Equal(v.bytes, b) {
 			return v.img
 		}
@@ -218,6 +218,6 @@ func (p *Process) vdso(m *Mapping) *Image {
 	if err != nil {
 		return nil
 	}
-	p.cache.vdsos = append(p.cache.vdsos, vdso{b, img})
+	c.vdsos = append(c.vdsos, vdso{b, img})
 	return img
 }

@@ -9,27 +9,27 @@ import (
 
 // module makes the module of a new executable mapping. Of an ELF file only the
 // headers are read now; its rule sources are made when the first rule is asked for.
-func (p *Process) module(m *Mapping) *frames.Module {
+func module(o owner, m *Mapping) *frames.Module {
 	mod := &frames.Module{Start: m.Start, End: m.End, Name: moduleName(m), Data: m}
 	switch {
 	case m.Path == "[vsyscall]":
 		// Nobody executes there: the kernel emulates the calls.
 	case m.Path == "[vdso]":
-		p.bind(mod, m, p.vdso(m))
+		bind(mod, m, o.images().vdso(o, m))
 	case m.Inode != 0:
-		p.bind(mod, m, p.image(m))
+		bind(mod, m, o.image(m))
 	default:
 		m.JIT = true
 	}
 	if m.JIT {
-		p.makeJIT(mod)
+		makeJIT(o, mod)
 	}
 	return mod
 }
 
 // bind connects a module to its image; without one the code is taken for code that
 // was made at run time.
-func (p *Process) bind(mod *frames.Module, m *Mapping, img *Image) {
+func bind(mod *frames.Module, m *Mapping, img *Image) {
 	if img == nil {
 		m.JIT = true
 		return
@@ -57,18 +57,18 @@ func moduleName(m *Mapping) string {
 // remapped finds, among new code without a file, copies of a file's text at the
 // file's own addresses: Node copies its text to huge pages and moves the copy over
 // the original. What lies before it then still is a mapping of the file.
-func (p *Process) remapped(bare []*mapped) {
+func remapped(o owner, bare []*mapped) {
 	if len(bare) == 0 {
 		return
 	}
 	var before rawMapping // the last mapping of a file
-	_ = eachMapping(p.text, func(m *rawMapping) {
+	_ = o.mappings(func(m *rawMapping) {
 		if m.Inode != 0 {
 			before = *m
 		}
 		if len(bare) > 0 && m.Start == bare[0].at.Start {
 			if before.Inode != 0 {
-				p.adoptCopy(bare[0], &before)
+				adoptCopy(o, bare[0], &before)
 			}
 			bare = bare[1:]
 		}
@@ -76,15 +76,15 @@ func (p *Process) remapped(bare []*mapped) {
 }
 
 // adoptCopy binds a module to the image of a file if it is a copy of its text.
-func (p *Process) adoptCopy(c *mapped, before *rawMapping) {
+func adoptCopy(o owner, c *mapped, before *rawMapping) {
 	file := before.Mapping
 	file.Path, file.Deleted = before.name()
-	img := p.image(&file)
+	img := o.image(&file)
 	if img == nil {
 		return
 	}
 	bias, ok := img.ELF.Bias(file.Start, file.Offset, file.Perm&PermExec != 0)
-	if !ok || !img.executable(c.at.Start-bias) || !p.copyOf(img, c.at, bias) {
+	if !ok || !img.executable(c.at.Start-bias) || !copyOf(o, img, c.at, bias) {
 		return
 	}
 	c.at.JIT, c.at.Image = false, img
@@ -105,10 +105,10 @@ func (img *Image) executable(addr uint64) bool {
 
 // copyOf reports whether the memory at m holds what the file has there. The start
 // and the middle are compared.
-func (p *Process) copyOf(img *Image, m *Mapping, bias uint64) bool {
+func copyOf(o owner, img *Image, m *Mapping, bias uint64) bool {
 	for _, at := range []uint64{m.Start, m.Start + (m.End-m.Start)/2&^0xfff} {
 		var mem, file [256]byte
-		if _, err := readMemory(p.tid, at, mem[:]); err != nil {
+		if _, err := o.readMem(at, mem[:]); err != nil {
 			return false
 		}
 		if img.readAddr(at-bias, file[:]) < len(file) || mem != file {

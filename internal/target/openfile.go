@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -117,8 +118,10 @@ func (p *Process) accept(f *os.File, m *Mapping) bool {
 
 // sameContents compares the ELF header and the program headers, the build id that
 // usually follows them, and the start and the middle of the mapping.
-func (p *Process) sameContents(f *os.File, m *Mapping) bool {
-	mem := p.memFile(m)
+func (p *Process) sameContents(f *os.File, m *Mapping) bool { return sameContents(p, f, m) }
+
+func sameContents(o owner, f io.ReaderAt, m *Mapping) bool {
+	mem := newMemFile(o, m)
 	if mem == nil {
 		return false
 	}

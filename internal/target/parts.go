@@ -58,10 +58,10 @@ func (c fileCode) ReadCode(addr uint64, buf []byte) int {
 
 // makeJIT gives a module of code that was made at run time its source: the same for
 // all such modules, since their addresses are those of the process.
-func (p *Process) makeJIT(mod *frames.Module) {
+func makeJIT(o owner, mod *frames.Module) {
 	mod.Generated = true
-	mod.Sources = []frames.RuleSource{p.jitCode}
-	mod.Calls = p.jitCode
+	mod.Sources = []frames.RuleSource{o.jitSource()}
+	mod.Calls = o.jitSource()
 }
 
 // jitBounds asks whoever the caller named for function bounds.

@@ -145,12 +145,12 @@ func (p *Process) adopt(next []mapped) {
 		if c.mod != nil {
 			continue
 		}
-		if c.mod = p.module(c.at); c.at.JIT && c.at.Inode == 0 {
+		if c.mod = module(p, c.at); c.at.JIT && c.at.Inode == 0 {
 			bare = append(bare, c)
 		}
 	}
 	p.Comm = procFS.comm(p.PID)
-	p.remapped(bare)
+	remapped(p, bare)
 	mods := make([]*frames.Module, len(next))
 	for i := range next {
 		mods[i] = next[i].mod

@@ -4,19 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
-
-	"prywalk/internal/procmem"
 )
-
-// readMemory reads memory of the process that a thread belongs to; fewer bytes than
-// len(b) come with an error.
-func readMemory(tid int, addr uint64, b []byte) (int, error) {
-	n, err := procmem.ReadVM(tid, addr, b)
-	if err == nil && n < len(b) {
-		err = procmem.ErrFault
-	}
-	return n, err
-}
 
 // piece is a part of a file that a process has mapped.
 type piece struct {
@@ -29,7 +17,7 @@ type piece struct {
 // look. Its loaded segments hold the call frame information, not the symbols. It is
 // no longer readable when the process has ended.
 type memFile struct {
-	tid    int
+	of     owner
 	pieces []piece
 }
 
@@ -53,7 +41,7 @@ func (f *memFile) ReadAt(b []byte, off int64) (int, error) {
 		}
 		p := f.pieces[i]
 		want := min(uint64(len(b)-done), p.size-(at-p.off))
-		n, err := readMemory(f.tid, p.addr+(at-p.off), b[done:done+int(want)])
+		n, err := f.of.readMem(p.addr+(at-p.off), b[done:done+int(want)])
 		done += n
 		if err != nil {
 			return done, errors.Join(errNotMapped, err)
@@ -64,12 +52,12 @@ func (f *memFile) ReadAt(b []byte, off int64) (int, error) {
 
 var errNotMapped = errors.New("reading a file's contents in a process's memory")
 
-// memFile finds the pieces of the file that m shows a part of. A file that is loaded
+// newMemFile finds the pieces of the file that m shows a part of. A file that is loaded
 // twice has two runs of rising offsets; the run that m is in is the one.
-func (p *Process) memFile(m *Mapping) *memFile {
-	f := &memFile{tid: p.tid}
+func newMemFile(o owner, m *Mapping) *memFile {
+	f := &memFile{of: o}
 	found, last := false, uint64(0)
-	err := eachMapping(p.text, func(r *rawMapping) {
+	err := o.mappings(func(r *rawMapping) {
 		if r.Dev != m.Dev || r.Inode != m.Inode {
 			return
 		}

@@ -45,5 +45,5 @@ for deb in *.deb; do
 	dpkg-deb -x "$deb" root
 done
 mv root/boot/vmlinuz-* "$dir/vmlinuz"
-mv "$(find root -name busybox -type f | head -n 1)" "$dir/busybox"
+mv root/bin/busybox "$dir/busybox" 2>/dev/null || mv root/usr/bin/busybox "$dir/busybox"
 echo "$dir"

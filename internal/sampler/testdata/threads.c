@@ -54,9 +54,9 @@ static void *burner(void *n) {
 }
 
 static void *waker(void *n) {
-	named("waker", (long)n);
-	for (;;)
+	for (named("waker", (long)n); sink != 1;)
 		nap(1000);
+	return NULL;
 }
 
 // Its name comes late, and then it sleeps for good.

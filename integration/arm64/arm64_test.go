@@ -1,0 +1,88 @@
+package arm64
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fetched names the directory that holds the kernel and busybox: scripts/arm64/fetch.sh prints it.
+const fetched = "PRYWALK_ARM64"
+
+// root is the repository's, seen from here.
+const root = "../.."
+
+// cpu has pointer authentication and branch target identification. With pauth-impdef qemu signs by a
+// cheaper function than the architecture's.
+const cpu = "max,pauth-impdef=on"
+
+// tests are the packages whose tests run in the machine, and which of them: those that make system
+// calls, decode what the kernel gives, or depend on the processor.
+var tests = []struct{ pkg, run string }{
+	{"./frames", "."},
+	{"./internal/procmem", "."},
+	{"./ptrace", "."},
+}
+
+func TestProductInAnEmulatedMachine(t *testing.T) {
+	from := os.Getenv(fetched)
+	if from == "" {
+		t.Skip("boots an emulated machine; run by make test-arm64")
+	}
+	b := &builder{t: t, dir: t.TempDir()}
+	jobs := fill(b, from)
+	initrd := filepath.Join(b.dir, "initrd")
+	f, err := os.Create(initrd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.img.finish(f); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	c := boot(t, filepath.Join(from, "vmlinuz"), initrd, cpu, func(s string) { t.Log(s) })
+	if !c.up || !c.down {
+		t.Errorf("the machine did not come up and go down:\n%s", strings.Join(c.rest, "\n"))
+	}
+	for _, j := range jobs {
+		t.Run(j.name, func(t *testing.T) { c.judge(t, j.name) })
+	}
+}
+
+// judge reports how a job went.
+func (c *console) judge(t *testing.T, name string) {
+	r := c.jobs[name]
+	if r == nil {
+		t.Fatal("it did not begin")
+	}
+	out := strings.Join(r.output, "\n")
+	if r.status != "ok" || !strings.Contains(out, "\nPASS") {
+		t.Fatalf("%s after %s s\n%s", r.status, r.seconds, out)
+	}
+	t.Logf("%s s\n%s", r.seconds, out)
+}
+
+// fill puts all into the archive that the machine unpacks.
+func fill(b *builder, from string) (jobs []job) {
+	for _, dir := range []string{"bin", "dev", "programs", "tests", "proc", "sys", "tmp"} {
+		b.img.dir(dir)
+	}
+	b.img.add("dev/console", modeChar|0o600, 5, 1, nil)
+	b.put("bin/busybox", filepath.Join(from, "busybox"))
+	b.goBuild("init", root, "build", "./integration/arm64/init")
+	b.goBuild("bin/prywalk", root, "build", "./cmd/prywalk")
+	programs(b)
+	for _, p := range tests {
+		name := strings.ReplaceAll(strings.TrimPrefix(p.pkg, "./"), "/", "-")
+		b.goBuild("tests/"+name, root, "test", "-c", p.pkg)
+		jobs = append(jobs, job{name, "/tests", []string{"/tests/" + name, "-test.v", "-test.run=" + p.run}})
+	}
+	b.img.file("jobs", jobList(jobs))
+	return jobs
+}
+
+// programs compiles what is looked at.
+func programs(b *builder) {
+	b.cc("programs/ptrace-target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
+}

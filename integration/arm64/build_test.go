@@ -1,0 +1,71 @@
+package arm64
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// builder makes what goes into the initrd.
+type builder struct {
+	t   *testing.T
+	dir string
+	img cpio
+}
+
+// gcc is the cross compiler.
+const gcc = "aarch64-linux-gnu-gcc"
+
+// run runs a command of this machine.
+func (b *builder) run(dir string, env []string, args ...string) {
+	b.t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// put copies a file of this machine into the archive.
+func (b *builder) put(name, from string) {
+	b.t.Helper()
+	if err := b.img.copy(name, from); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// goBuild compiles for arm64 with the go command's arguments.
+func (b *builder) goBuild(name, dir string, args ...string) {
+	b.t.Helper()
+	out := filepath.Join(b.dir, filepath.Base(name))
+	args = append([]string{"go", args[0]}, append([]string{"-trimpath", "-o", out}, args[1:]...)...)
+	b.run(dir, []string{"GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0"}, args...)
+	b.put(name, out)
+}
+
+// cc compiles a C program for arm64.
+func (b *builder) cc(name string, args ...string) {
+	b.t.Helper()
+	out := filepath.Join(b.dir, filepath.Base(name))
+	b.run("", nil, append([]string{gcc, "-pthread", "-o", out}, args...)...)
+	b.put(name, out)
+}
+
+// job is something that the machine runs.
+type job struct {
+	name string
+	dir  string   // where it runs
+	args []string // the command
+}
+
+// jobList gives the file that init reads.
+func jobList(jobs []job) []byte {
+	var s strings.Builder
+	for _, j := range jobs {
+		s.WriteString(j.name + " " + j.dir + " " + strings.Join(j.args, " ") + "\n")
+	}
+	return []byte(s.String())
+}

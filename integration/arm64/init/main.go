@@ -1,0 +1,115 @@
+// Init is the first and only program of the emulated machine: it mounts what tests need, runs the
+// jobs that it finds in /jobs one after the other, and switches the machine off.
+//
+// It tells its progress on the console, in lines that begin with "@@": "@@ up", "@@ job NAME",
+// "@@ end NAME STATUS SECONDS", "@@ down". Between them stands what the job wrote.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// jobTime bounds one job.
+const jobTime = 4 * time.Minute
+
+func main() {
+	if os.Getpid() != 1 {
+		work()
+		return
+	}
+	// The first process must wait for all orphans, and so cannot wait for children of its own.
+	worker := exec.Command("/init")
+	worker.Stdout, worker.Stderr = os.Stdout, os.Stderr
+	if err := worker.Start(); err != nil {
+		fmt.Println("@@ failed:", err)
+	}
+	for {
+		if _, err := syscall.Wait4(-1, nil, 0, nil); err == syscall.ECHILD {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+}
+
+// work does everything else.
+func work() {
+	fmt.Println("@@ up")
+	if err := prepare(); err != nil {
+		fmt.Println("@@ failed:", err)
+	} else if err := runJobs("/jobs"); err != nil {
+		fmt.Println("@@ failed:", err)
+	}
+	fmt.Println("@@ down")
+	syscall.Sync()
+	if err := syscall.Reboot(syscall.LINUX_REBOOT_CMD_POWER_OFF); err != nil {
+		fmt.Println("@@ failed:", err)
+	}
+}
+
+// prepare mounts the file systems and installs the commands of busybox.
+func prepare() error {
+	for _, m := range [][3]string{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/tmp"}} {
+		os.MkdirAll(m[1], 0o755)
+		if err := syscall.Mount(m[0], m[1], m[0], 0, ""); err != nil {
+			return fmt.Errorf("mount %s: %w", m[1], err)
+		}
+	}
+	os.Chmod("/tmp", 0o1777)
+	os.Symlink("/proc/self/fd", "/dev/fd")
+	os.WriteFile("/proc/sys/kernel/printk", []byte("1"), 0)
+	for k, v := range map[string]string{"PATH": "/bin", "HOME": "/tmp", "TMPDIR": "/tmp"} {
+		os.Setenv(k, v)
+	}
+	if out, err := exec.Command("/bin/busybox", "--install", "-s", "/bin").CombinedOutput(); err != nil {
+		return fmt.Errorf("busybox: %w: %s", err, out)
+	}
+	return nil
+}
+
+// runJobs runs the jobs of a list: each line is a name, a directory, and a command.
+func runJobs(list string) error {
+	f, err := os.Open(list)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sc := bufio.NewScanner(f)
+	for sc.Scan() {
+		if words := strings.Fields(sc.Text()); len(words) > 2 {
+			run(words[0], words[1], words[2:])
+		}
+	}
+	return sc.Err()
+}
+
+// run runs one job with the console as its output.
+func run(name, dir string, command []string) {
+	fmt.Println("@@ job", name)
+	ctx, cancel := context.WithTimeout(context.Background(), jobTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
+	cmd.WaitDelay = time.Second
+	begin := time.Now()
+	err := cmd.Run()
+	status := "ok"
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		status = "timeout"
+	case errors.As(err, &exit):
+		status = strings.ReplaceAll(exit.String(), " ", "-")
+	case err != nil:
+		status = "not-started"
+		fmt.Println(err)
+	}
+	fmt.Printf("\n@@ end %s %s %.1f\n", name, status, time.Since(begin).Seconds())
+}

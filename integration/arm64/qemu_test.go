@@ -1,0 +1,89 @@
+package arm64
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// bootTime bounds the life of the machine.
+const bootTime = 9 * time.Minute
+
+// result is what the console said of a job.
+type result struct {
+	status  string // "ok", or how it failed; empty if it did not end
+	seconds string
+	output  []string
+}
+
+// console is all that the machine said.
+type console struct {
+	jobs map[string]*result
+	rest []string // outside of jobs: the kernel's messages
+	up   bool
+	down bool
+}
+
+// boot runs the machine until it switches itself off.
+func boot(t *testing.T, kernel, initrd, cpu string, tell func(string)) *console {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), bootTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "qemu-system-aarch64", "-machine", "virt", "-cpu", cpu, "-smp", "2", "-m", "1536",
+		"-kernel", kernel, "-initrd", initrd, "-append", "console=ttyAMA0 quiet panic=-1 rdinit=/init",
+		"-display", "none", "-monitor", "none", "-serial", "stdio", "-nic", "none", "-no-reboot")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("qemu (package qemu-system-arm): %v", err)
+	}
+	c := listen(out, tell)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("qemu: %v %v\n%s", err, ctx.Err(), errs.String())
+	}
+	return c
+}
+
+// listen reads the console to its end.
+func listen(r io.Reader, tell func(string)) *console {
+	c := &console{jobs: map[string]*result{}}
+	var cur *result
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, 1<<20)
+	for sc.Scan() {
+		line := strings.TrimRight(sc.Text(), "\r")
+		words := strings.Fields(line)
+		if len(words) < 2 || words[0] != "@@" {
+			if cur != nil {
+				cur.output = append(cur.output, line)
+			} else {
+				c.rest = append(c.rest, line)
+			}
+			continue
+		}
+		tell(line)
+		switch {
+		case words[1] == "up":
+			c.up = true
+		case words[1] == "down":
+			c.down = true
+		case words[1] == "job" && len(words) == 3:
+			cur = &result{}
+			c.jobs[words[2]] = cur
+		case words[1] == "end" && len(words) == 5 && c.jobs[words[2]] == cur && cur != nil:
+			cur.status, cur.seconds = words[3], words[4]
+			cur = nil
+		default:
+			c.rest = append(c.rest, line)
+		}
+	}
+	return c
+}

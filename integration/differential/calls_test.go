@@ -1,0 +1,109 @@
+package differential
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/go-delve/delve/pkg/dwarf/frame"
+	"golang.org/x/arch/x86/x86asm"
+
+	"prywalk/internal/dump"
+)
+
+// process is what the classes ask about a stopped process: its memory, and which code has call frame information.
+type process struct {
+	pid int
+	mem *os.File
+	cfi map[string]frame.FrameDescriptionEntries
+}
+
+func openProcess(t *testing.T, pid int) *process {
+	t.Helper()
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { mem.Close() })
+	return &process{pid: pid, mem: mem, cfi: map[string]frame.FrameDescriptionEntries{}}
+}
+
+// generated reports whether a frame's code came from no file.
+func generated(f *dump.Frame) bool { return f.Module == "" || f.Module == "[anon]" }
+
+// trampoline reports whether a frame is that of a signal being delivered: what it was called from was interrupted.
+func trampoline(f *dump.Frame) bool {
+	return f.Function == "__restore_rt" || f.Function == "runtime.sigreturn__sigaction"
+}
+
+// called reports whether a call instruction ends at a return address, by a decoder that is not prywalk's.
+func (p *process) called(ret uint64) bool {
+	var b [8]byte
+	if n, _ := p.mem.ReadAt(b[:], int64(ret)-int64(len(b))); n != len(b) {
+		return false
+	}
+	for n := 2; n <= len(b); n++ {
+		inst, err := x86asm.Decode(b[len(b)-n:], 64)
+		if err == nil && inst.Len == n && inst.Op == x86asm.CALL {
+			return true
+		}
+	}
+	return false
+}
+
+// proves reports whether every return address of the stack from frame i on, in code from files and but for the root's
+// own, follows a call.
+func (p *process) proves(fs []dump.Frame, i int) error {
+	for ; i < len(fs)-1; i++ {
+		if i == 0 || generated(&fs[i]) || trampoline(&fs[i-1]) || p.called(uint64(fs[i].PC)) {
+			continue
+		}
+		return fmt.Errorf("frame %d: no call before %#x in %s", i, uint64(fs[i].PC), fs[i].Module)
+	}
+	return nil
+}
+
+// hasCFI reports whether a file has call frame information for a frame's code, as delve reads it.
+func (p *process) hasCFI(f *dump.Frame, caller bool) bool {
+	table, ok := p.cfi[f.Module]
+	if !ok {
+		table = readCFI(fmt.Sprintf("/proc/%d/root%s", p.pid, f.Module))
+		p.cfi[f.Module] = table
+	}
+	pc := uint64(f.Offset)
+	if caller {
+		pc--
+	}
+	return slices.ContainsFunc(table, func(e *frame.FrameDescriptionEntry) bool { return e.Cover(pc) })
+}
+
+// readCFI reads .eh_frame and .debug_frame; nothing of a file that is none.
+func readCFI(path string) frame.FrameDescriptionEntries {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var table frame.FrameDescriptionEntries
+	for _, name := range []string{".eh_frame", ".debug_frame"} {
+		s := f.Section(name)
+		if s == nil {
+			continue
+		}
+		data, err := s.Data()
+		if err != nil {
+			continue
+		}
+		addr := s.Addr
+		if name == ".debug_frame" {
+			addr = 0
+		}
+		if found, err := frame.Parse(data, binary.LittleEndian, 0, 8, addr); err == nil {
+			table = table.Append(found)
+		}
+	}
+	return table
+}

@@ -1,0 +1,77 @@
+package differential
+
+import (
+	"slices"
+
+	"prywalk/internal/dump"
+)
+
+// split is where another tool's chain leaves prywalk's: at is the first index at which they differ, and the frame
+// before it is the one whose caller is in dispute.
+type split struct {
+	process *process
+	frames  []dump.Frame
+	other   []uint64
+	at      int
+}
+
+// inner is the frame whose caller is in dispute.
+func (s *split) inner() *dump.Frame { return &s.frames[s.at-1] }
+
+// class is a reason for which other tools are wrong, recognised by a rule.
+type class struct {
+	name string
+	// holds reports whether the split is one of the class.
+	holds func(*split) bool
+}
+
+// goRoots begin a stack of the Go runtime: they set their caller up so that nothing returns into it
+// (runtime/asm_amd64.s). Their call frame information does not say so.
+var goRoots = []string{"runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.rt0_go", "runtime.morestack"}
+
+// goSwitches change from one stack to another in the middle of a function (runtime/asm_amd64.s), which their call frame
+// information does not say; the caller's frame is on the goroutine's stack.
+var goSwitches = []string{"runtime.systemstack", "runtime.asmcgocall", "runtime.asmcgocall.abi0", "runtime.mcall",
+	"runtime.morestack", "runtime.sigreturn__sigaction", "runtime.cgocallback", "runtime.asyncPreempt"}
+
+// classes are tried in this order. All demand that prywalk's stack is complete and proves itself.
+var classes = []class{
+	{"root of a Go stack", func(s *split) bool {
+		return s.at == len(s.frames) && slices.Contains(goRoots, s.inner().Function)
+	}},
+	{"switch between Go's stacks", func(s *split) bool {
+		return slices.Contains(goSwitches, s.inner().Function)
+	}},
+	{"thread start in clone3", func(s *split) bool {
+		return s.at == len(s.frames) && slices.Contains([]string{"clone3", "clone", "__clone3"}, s.inner().Function)
+	}},
+	{"generated code", func(s *split) bool { return generated(s.inner()) }},
+	{"code without call frame information", func(s *split) bool {
+		caller := s.at > 1 && !trampoline(&s.frames[s.at-2])
+		return !s.process.hasCFI(s.inner(), caller)
+	}},
+}
+
+// classify gives the class of a split, "" if it is of none.
+func classify(s *split) string {
+	if s.at == 0 || s.process.proves(s.frames, s.at) != nil {
+		return ""
+	}
+	for _, c := range classes {
+		if c.holds(s) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// leaves gives the index at which two chains part. A caller at address 0 is none.
+func leaves(a, b []uint64) (at int, same bool) {
+	for len(b) > 0 && b[len(b)-1] == 0 {
+		b = b[:len(b)-1]
+	}
+	for at < len(a) && at < len(b) && a[at] == b[at] {
+		at++
+	}
+	return at, at == len(a) && at == len(b)
+}

@@ -1,0 +1,53 @@
+package differential
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+// stop stops a target's processes by job control and waits until each thread stands still. The target ends by its own
+// limit if the test does not.
+func stop(t *testing.T, target *testtargets.Target) []int {
+	t.Helper()
+	pids := target.PIDs()
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil && err != syscall.ESRCH {
+			t.Fatal(err)
+		}
+	}
+	left := pids[:0]
+	for _, pid := range pids {
+		if stands(t, pid) {
+			left = append(left, pid)
+		}
+	}
+	return left
+}
+
+// stands waits until all threads of a process are stopped; false if it has ended.
+func stands(t *testing.T, pid int) bool {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		running := 0
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			// The state follows the name, which can have any byte in it (proc_pid_stat(5)).
+			if i := strings.LastIndex(string(text), ") "); err == nil && i >= 0 && text[i+2] != 'T' {
+				running++
+			}
+		}
+		if running == 0 {
+			return len(files) > 0
+		}
+	}
+	t.Fatalf("process %d does not stop", pid)
+	return false
+}

@@ -1,0 +1,41 @@
+package oracle
+
+// maxInsn is the length of the longest instruction (Intel SDM volume 2, §2.3.11).
+const maxInsn = 15
+
+// kindX86 classifies an x86-64 instruction: E8 and FF /2 are calls, C3, C2 and CF returns, 0F 05 a
+// system call, CC a breakpoint (Intel SDM volume 2, appendix A).
+func kindX86(b []byte) kind {
+	for len(b) > 0 && prefixX86(b[0]) {
+		b = b[1:]
+	}
+	if len(b) < 2 {
+		return plain
+	}
+	switch b[0] {
+	case 0xe8:
+		return call
+	case 0xc2, 0xc3:
+		return ret
+	case 0xcc:
+		return trap
+	case 0xff:
+		if b[1]>>3&7 == 2 {
+			return call
+		}
+	case 0x0f:
+		if b[1] == 0x05 {
+			return syscall
+		}
+	}
+	return plain
+}
+
+// prefixX86 reports a legacy or REX prefix.
+func prefixX86(c byte) bool {
+	switch c {
+	case 0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65:
+		return true
+	}
+	return c&0xf0 == 0x40
+}

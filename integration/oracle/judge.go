@@ -1,0 +1,217 @@
+package oracle
+
+import (
+	"sort"
+
+	"prywalk/dwarfunwind"
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/elffile"
+	"prywalk/internal/target"
+)
+
+// Judge is a way of walking that is compared with the truth.
+type Judge uint8
+
+// The ways of walking.
+const (
+	WithCFI     Judge = iota // everything that is known of the process
+	WithCFISP                // the same, when only sp and pc are known
+	WithBounds               // instructions only, with the functions' bounds
+	WithBounds2              // the same, when only sp and pc are known
+	Bare                     // instructions only, without bounds
+	NumJudges
+)
+
+// String gives the name of the column.
+func (j Judge) String() string {
+	return [...]string{"cfi", "cfi, sp only", "code", "code, sp only", "code, no bounds"}[j]
+}
+
+// judge walks in one way.
+type judge struct {
+	kind   Judge
+	space  *frames.Space
+	w      frames.Walker
+	spOnly bool
+	made   map[*target.Image]*heuristics.Source
+}
+
+func (o *run) makeJudges() []*judge {
+	var out []*judge
+	for k := range NumJudges {
+		j := &judge{kind: k, made: map[*target.Image]*heuristics.Source{}, spOnly: k == WithCFISP || k == WithBounds2}
+		switch k {
+		case WithCFI, WithCFISP:
+			j.space = o.proc.Space()
+		case WithBounds2:
+			j.space = out[WithBounds].space
+		default:
+			j.space = frames.NewSpace(o.proc.Arch)
+			j.renew(o)
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+// renew gives a space without tables the modules of now.
+func (j *judge) renew(o *run) {
+	if j.kind != WithBounds && j.kind != Bare {
+		return
+	}
+	var mods []*frames.Module
+	for _, m := range o.proc.Space().Modules() {
+		c := *m
+		if at, ok := m.Data.(*target.Mapping); ok && at.Image != nil {
+			h := j.made[at.Image]
+			if h == nil {
+				opt := heuristics.Options{Arch: o.proc.Arch, Code: fileCode{at.Image.ELF}, Entry: at.Image.ELF.Entry}
+				if j.kind == WithBounds {
+					opt.Funcs = newBounds(at.Image.ELF)
+				}
+				h = heuristics.New(opt)
+				j.made[at.Image] = h
+			}
+			c.Sources, c.Calls = []frames.RuleSource{h}, h
+		}
+		mods = append(mods, &c)
+	}
+	j.space.SetModules(mods)
+}
+
+// fileCode reads the code of a file.
+type fileCode struct{ f *elffile.File }
+
+// ReadCode implements heuristics.Code.
+func (c fileCode) ReadCode(addr uint64, buf []byte) int {
+	for i := range c.f.Segments {
+		s := &c.f.Segments[i]
+		if s.Type == elffile.SegLoad && s.Flags&elffile.SegExec != 0 && addr-s.VAddr < s.FileSize {
+			return c.f.ReadAddr(addr, buf[:min(uint64(len(buf)), s.FileSize-(addr-s.VAddr))])
+		}
+	}
+	return 0
+}
+
+// bounds are the functions' bounds as a symbol table tells them. Libraries come without theirs: there the
+// bounds that the call frame information names stand for the lost symbols, which are the same.
+type bounds struct {
+	funcs []span
+	fdes  *dwarfunwind.Table
+}
+
+// span is a run of addresses with a name, end excluded.
+type span struct {
+	start, end uint64
+	name       string
+}
+
+func newBounds(f *elffile.File) *bounds {
+	b := &bounds{funcs: append(pltSpans(f), symbolSpans(f)...)}
+	sortSpans(b.funcs)
+	hdr, frame := f.EhFrame()
+	b.fdes, _ = dwarfunwind.New(dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: section(hdr), EhFrame: section(frame)})
+	return b
+}
+
+func section(w *elffile.Window) dwarfunwind.Section {
+	if w == nil {
+		return dwarfunwind.Section{}
+	}
+	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
+}
+
+// FuncRange implements heuristics.Functions.
+func (b *bounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if s := findSpan(b.funcs, pc); s != nil {
+		return s.start, s.end, true
+	}
+	if b.fdes == nil {
+		return 0, 0, false
+	}
+	return b.fdes.FuncRange(pc)
+}
+
+// findSpan gives the span that pc is in, nil if none.
+func findSpan(s []span, pc uint64) *span {
+	i := sort.Search(len(s), func(i int) bool { return s[i].start > pc })
+	if i == 0 || pc >= s[i-1].end {
+		return nil
+	}
+	return &s[i-1]
+}
+
+// verdict is the outcome of a comparison.
+type verdict uint8
+
+const (
+	exact verdict = iota
+	short         // the frames that there are are true, and the walk says that it is incomplete
+	wrong
+)
+
+// outcome says how a walk differs from the truth.
+type outcome struct {
+	verdict verdict
+	at      int // the index of the first frame that differs or lacks
+	stop    frames.StopReason
+	got     frames.Frame
+}
+
+// compare walks and compares with the truth as far as the frame need.
+func (j *judge) compare(regs *frames.Regs, mem frames.Memory, truth []want, whole bool, need int) outcome {
+	if j.spOnly {
+		only := *regs
+		only.Known = 1 << regs.Arch.SP()
+		regs = &only
+	}
+	j.w.MaxDepth = -1
+	j.w.Init(j.space, regs, mem)
+	for i := range truth {
+		if !whole && i >= need {
+			return outcome{}
+		}
+		if !j.w.Next() {
+			v := short
+			if j.w.StopReason() == frames.StopRoot {
+				v = wrong
+			}
+			return outcome{verdict: v, at: i, stop: j.w.StopReason()}
+		}
+		if f := j.w.Frame(); f.PC != truth[i].pc || f.SP != truth[i].sp {
+			return outcome{verdict: wrong, at: i, got: f}
+		}
+	}
+	if j.w.Next() {
+		return outcome{verdict: wrong, at: len(truth), got: j.w.Frame()}
+	}
+	if r := j.w.StopReason(); r != frames.StopRoot {
+		return outcome{verdict: short, at: len(truth), stop: r}
+	}
+	return outcome{}
+}
+
+// check compares all ways of walking at this instruction.
+func (o *run) check() {
+	o.chain = o.cur.chain(o.chain, &o.regs)
+	need := len(o.chain) - o.baseLen() + 1
+	snap := o.stackCopy(o.regs.SP(), o.top+64)
+	for _, j := range o.judges {
+		whole := j.kind <= WithCFISP
+		r := j.compare(&o.regs, snap, o.chain, whole, need)
+		if r.verdict != exact {
+			r = j.compare(&o.regs, liveMemory(o.pid), o.chain, whole, need)
+		}
+		o.tally.count(o, j, &r)
+	}
+}
+
+// baseLen counts the frames that were there when the section began.
+func (o *run) baseLen() int {
+	n := 0
+	for s := o.cur; s != nil; s = s.below {
+		n += s.base
+	}
+	return n
+}

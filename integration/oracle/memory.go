@@ -1,0 +1,87 @@
+package oracle
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// liveMemory reads the stopped process word by word.
+type liveMemory int
+
+// Word implements [frames.Memory].
+func (m liveMemory) Word(addr frames.Addr) (uint64, bool) {
+	var b [8]byte
+	n, err := procmem.ReadVM(int(m), addr, b[:])
+	return binary.LittleEndian.Uint64(b[:]), err == nil && n == len(b)
+}
+
+// Cut implements [frames.Memory]: nothing is a copy.
+func (liveMemory) Cut(frames.Addr) bool { return false }
+
+const pageSize = 4096
+
+// codePages keeps the pages of code that were stepped through. They are forgotten when mappings change.
+type codePages struct {
+	tid   int
+	pages map[uint64]*[pageSize]byte
+	num   uint64
+	last  *[pageSize]byte
+}
+
+// insn gives the bytes at pc, as many as the longest instruction has or as can be read.
+func (c *codePages) insn(pc uint64, buf *[maxInsn]byte) []byte {
+	n := 0
+	for n < len(buf) {
+		p := c.page((pc + uint64(n)) / pageSize)
+		if p == nil {
+			break
+		}
+		n += copy(buf[n:], p[(pc+uint64(n))%pageSize:])
+	}
+	return buf[:n]
+}
+
+func (c *codePages) page(num uint64) *[pageSize]byte {
+	if c.last != nil && c.num == num {
+		return c.last
+	}
+	p, ok := c.pages[num]
+	if !ok {
+		p = new([pageSize]byte)
+		if _, err := procmem.ReadVM(c.tid, num*pageSize, p[:]); err != nil {
+			return nil
+		}
+		c.pages[num] = p
+	}
+	c.num, c.last = num, p
+	return p
+}
+
+// forget drops all pages.
+func (c *codePages) forget() {
+	clear(c.pages)
+	c.last = nil
+}
+
+// copySize bounds the copy of the stack that a walk gets; what lies further out is read word by word.
+const copySize = 64 << 10
+
+// below is how much below the stack pointer is copied along.
+const below = 256
+
+// stackCopy copies the stack from somewhat below sp up to top.
+func (o *run) stackCopy(sp, top uint64) *frames.Snapshot {
+	from := sp - below
+	n := min(copySize, max(top, sp+pageSize)-from)
+	if cap(o.buf) < int(n) {
+		o.buf = make([]byte, copySize)
+	}
+	got, err := procmem.ReadVM(o.pid, from, o.buf[:n])
+	if err != nil {
+		got = 0
+	}
+	o.snap = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: o.buf[:got]}, StackEnd: from + uint64(got)}
+	return &o.snap
+}

@@ -1,0 +1,97 @@
+package oracle
+
+import (
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"prywalk/internal/elffile"
+	"prywalk/internal/target"
+)
+
+// namer names functions by symbols; only for people.
+type namer struct{ funcs []span }
+
+// symbolSpans gives the functions that the symbols name.
+func symbolSpans(f *elffile.File) []span {
+	var out []span
+	for _, kind := range []elffile.SymbolKind{elffile.SymTab, elffile.DynSym} {
+		syms, _ := f.Symbols(kind) // what can be read
+		for i := range syms {
+			s := &syms[i]
+			if t := s.Type(); (t == elffile.SymFunc || t == elffile.SymIFunc) && s.Section != elffile.SectionUndef && s.Size > 0 {
+				out = append(out, span{s.Value, s.Value + s.Size, f.SymbolName(kind, s)})
+			}
+		}
+	}
+	return out
+}
+
+// pltSpans gives the stubs of procedure linkage tables, each for itself.
+func pltSpans(f *elffile.File) []span {
+	var out []span
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Name != ".plt" && !strings.HasPrefix(s.Name, ".plt.") {
+			continue
+		}
+		size := s.EntSize
+		if size < 8 || size > 32 {
+			size = 16
+		}
+		for at := s.Addr; at < s.Addr+s.Size; at += size {
+			out = append(out, span{at, at + size, s.Name})
+		}
+	}
+	return out
+}
+
+func sortSpans(s []span) {
+	sort.SliceStable(s, func(i, j int) bool { return s[i].start < s[j].start })
+}
+
+// place gives a program counter's module and function.
+func (o *run) place(pc uint64) (module, function string, addr uint64) {
+	m := o.proc.Space().Find(pc)
+	if m == nil {
+		return "?", "?", pc
+	}
+	addr = pc - m.Bias
+	at, ok := m.Data.(*target.Mapping)
+	if !ok || at.Image == nil {
+		return filepath.Base(m.Name), "?", addr
+	}
+	n := o.names[at.Image]
+	if n == nil {
+		n = &namer{append(pltSpans(at.Image.ELF), symbolSpans(at.Image.ELF)...)}
+		sortSpans(n.funcs)
+		o.names[at.Image] = n
+	}
+	if s := findSpan(n.funcs, addr); s != nil {
+		return filepath.Base(m.Name), s.name, addr
+	}
+	if start, ok := m.Calls.FuncStart(addr); ok {
+		return filepath.Base(m.Name), fmt.Sprintf("%#x", start), addr
+	}
+	return filepath.Base(m.Name), "?", addr
+}
+
+func (o *run) funcName(pc uint64) string {
+	_, f, _ := o.place(pc)
+	return f
+}
+
+// chainText writes a chain for people.
+func (o *run) chainText(c []want) string {
+	var b strings.Builder
+	for i, w := range c {
+		if i == 12 {
+			fmt.Fprintf(&b, " … %d more", len(c)-i)
+			break
+		}
+		m, f, addr := o.place(w.pc)
+		fmt.Fprintf(&b, "\n      %#x sp %#x %s %s %#x", w.pc, w.sp, m, f, addr)
+	}
+	return b.String()
+}

@@ -1,0 +1,38 @@
+package oracle
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+// readRegs reads the registers of a stopped thread by way of the product's own decoder. nr is the number
+// of the system call that it is about to make, if it is.
+func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
+	var r unix.PtraceRegs
+	if err := unix.PtraceGetRegs(tid, &r); err != nil {
+		return 0, fmt.Errorf("registers of thread %d: %w", tid, err)
+	}
+	var b [ptrace.RegsLenX86]byte
+	for i, v := range [...]uint64{
+		r.R15, r.R14, r.R13, r.R12, r.Rbp, r.Rbx, r.R11, r.R10, r.R9, r.R8, r.Rax, r.Rcx, r.Rdx, r.Rsi, r.Rdi,
+		r.Orig_rax, r.Rip, r.Cs, r.Eflags, r.Rsp, r.Ss, r.Fs_base, r.Gs_base, r.Ds, r.Es, r.Fs, r.Gs,
+	} {
+		binary.LittleEndian.PutUint64(b[8*i:], v)
+	}
+	ptrace.DecodeRegsX86(b[:], out)
+	return r.Rax, nil
+}
+
+// skipTrap makes a thread that stopped at a mark go on after it: int3 leaves the program counter there.
+func skipTrap(int) error { return nil }
+
+// markRegs are the registers that a mark holds its name and its magic number in.
+const (
+	markName  = frames.X86RAX
+	markMagic = frames.X86RCX
+)

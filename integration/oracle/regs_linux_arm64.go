@@ -1,0 +1,48 @@
+package oracle
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+// ntPRStatus is the register set of the general registers (NT_PRSTATUS).
+const ntPRStatus = 1
+
+// readRegs reads the registers of a stopped thread by way of the product's own decoder. nr is the number
+// of the system call that it is about to make, if it is.
+func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
+	var r unix.PtraceRegsArm64
+	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {
+		return 0, fmt.Errorf("registers of thread %d: %w", tid, err)
+	}
+	var b [ptrace.RegsLenAArch64]byte
+	for i, v := range r.Regs {
+		binary.LittleEndian.PutUint64(b[8*i:], v)
+	}
+	for i, v := range [...]uint64{r.Sp, r.Pc, r.Pstate} {
+		binary.LittleEndian.PutUint64(b[8*(31+i):], v)
+	}
+	ptrace.DecodeRegsAArch64(b[:], out)
+	return r.Regs[8], nil
+}
+
+// skipTrap makes a thread that stopped at a mark go on after it: brk leaves the program counter at itself.
+func skipTrap(tid int) error {
+	var r unix.PtraceRegsArm64
+	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {
+		return err
+	}
+	r.Pc += 4
+	return unix.PtraceSetRegSetArm64(tid, ntPRStatus, &r)
+}
+
+// markRegs are the registers that a mark holds its name and its magic number in.
+const (
+	markName  = 0
+	markMagic = 1
+)

@@ -1,0 +1,254 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/internal/target"
+)
+
+// Options say how much is stepped.
+type Options struct {
+	// Steps is the number of steps for the program, over all its sections.
+	Steps int
+	// Section is the largest number of steps between two marks; 0: Steps/40.
+	Section int
+	// Log, if set, is told about the first wrong answers.
+	Log func(format string, args ...any)
+	// Show bounds what is logged.
+	Show int
+	// Only, if set, steps only sections whose name contains it.
+	Only string
+}
+
+// run is one program being stepped.
+type run struct {
+	opt    Options
+	pid    int
+	proc   *target.Process
+	code   codePages
+	regs   frames.Regs // after the last step
+	prev   frames.Regs // before it
+	cur    *shadow
+	stacks map[uint64]*shadow
+	isGo   bool
+	top    uint64 // the outermost frame's stack pointer
+	judges []*judge
+	names  map[*target.Image]*namer
+	chain  []want
+	buf    []byte
+	snap   frames.Snapshot
+	tally  *Tally
+	insn   [maxInsn]byte
+	// moving: between the instruction that loaded another stack's pointer and the return that gets
+	// there; what the chain is in between is a matter of taste.
+	moving bool
+	ended  bool
+}
+
+// markMagicValue is what the second register of a mark holds ("oracle").
+const markMagicValue = 0x656c6361726f
+
+// Run steps a program that is built and started by cmd, and counts into t.
+func Run(name string, argv []string, opt Options, t *Tally) error {
+	runtime.LockOSThread() // only the thread that started it may trace it
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1", "LC_ALL=C", "GOMAXPROCS=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*target.Image]*namer{}}
+	if o.opt.Section == 0 {
+		o.opt.Section = max(1000, opt.Steps/40)
+	}
+	o.code = codePages{tid: o.pid, pages: map[uint64]*[pageSize]byte{}}
+	t.program = name
+	err := o.program()
+	if kerr := cmd.Process.Kill(); kerr == nil {
+		_, _ = cmd.Process.Wait()
+	}
+	if o.proc != nil {
+		o.proc.Close()
+	}
+	return err
+}
+
+// program goes from mark to mark until enough was stepped.
+func (o *run) program() error {
+	if _, err := o.wait(); err != nil {
+		return err
+	}
+	if err := unix.PtraceSetOptions(o.pid, unix.PTRACE_O_EXITKILL); err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	for start := o.tally.Steps(); o.tally.Steps()-start < o.opt.Steps; {
+		name, err := o.toMark()
+		if err != nil {
+			return err
+		}
+		if o.ended {
+			if o.tally.Steps() == start {
+				return errors.New("the program ended without a section that was stepped")
+			}
+			return nil
+		}
+		if name == "" || !strings.Contains(name, o.opt.Only) {
+			continue
+		}
+		if err := o.section(min(o.opt.Section, o.opt.Steps-(o.tally.Steps()-start))); err != nil {
+			return fmt.Errorf("section %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// wait waits for a stop and gives the signal.
+func (o *run) wait() (unix.Signal, error) {
+	var ws unix.WaitStatus
+	for {
+		_, err := unix.Wait4(o.pid, &ws, unix.WALL, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return 0, fmt.Errorf("wait: %w", err)
+		case ws.Stopped():
+			return ws.StopSignal(), nil
+		default:
+			o.ended = true
+			return 0, nil
+		}
+	}
+}
+
+// toMark lets the program run to its next mark, and gives the mark's name.
+func (o *run) toMark() (string, error) {
+	sig := unix.Signal(0)
+	for {
+		if err := unix.PtraceCont(o.pid, int(sig)); err != nil {
+			return "", fmt.Errorf("continue: %w", err)
+		}
+		var err error
+		if sig, err = o.wait(); err != nil || o.ended {
+			return "", err
+		}
+		if sig == unix.SIGTRAP {
+			name, ok, err := o.mark()
+			if ok || err != nil {
+				return name, err
+			}
+		}
+	}
+}
+
+// mark reads the mark that the program has just stopped at.
+func (o *run) mark() (string, bool, error) {
+	if err := skipTrap(o.pid); err != nil {
+		return "", false, err
+	}
+	if _, err := readRegs(o.pid, &o.regs); err != nil {
+		return "", false, err
+	}
+	if o.regs.Val[markMagic] != markMagicValue {
+		return "", false, nil
+	}
+	var b [64]byte
+	if _, err := procmem.ReadVM(o.pid, o.regs.Val[markName], b[:]); err != nil {
+		return "", false, fmt.Errorf("name of a mark: %w", err)
+	}
+	name, _, _ := strings.Cut(string(b[:]), "\x00")
+	return name, true, nil
+}
+
+// section steps until a mark, or the budget's end.
+func (o *run) section(budget int) error {
+	if err := o.begin(); err != nil {
+		return err
+	}
+	for range budget {
+		k := insnKind(o.regs.Arch, o.code.insn(o.regs.PC, &o.insn))
+		if k == trap {
+			return nil
+		}
+		over, err := o.step(k)
+		if over || err != nil {
+			return err
+		}
+		o.tally.step(o)
+		if !o.moving {
+			o.check()
+		} else {
+			o.tally.moving++
+		}
+	}
+	return nil
+}
+
+// begin takes the chain at a mark as the outer part of all chains of a section.
+func (o *run) begin() error {
+	if err := o.refresh(); err != nil {
+		return err
+	}
+	o.cur = &shadow{}
+	o.stacks = map[uint64]*shadow{}
+	o.moving = false
+	var w frames.Walker
+	w.Init(o.proc.Space(), &o.regs, liveMemory(o.pid))
+	for w.Next() {
+		f := w.Frame()
+		o.cur.push(activation{pc: f.PC, slot: f.SP - 8, sp: f.SP})
+		o.top = f.SP
+	}
+	if w.StopReason() != frames.StopRoot {
+		return fmt.Errorf("at the mark the walk ends with %v: %v", w.StopReason(), o.chainText(o.cur.chain(nil, &o.regs)))
+	}
+	calls := o.cur.calls[1:] // without the frame of the mark itself
+	for i, j := 0, len(calls)-1; i < j; i, j = i+1, j-1 {
+		calls[i], calls[j] = calls[j], calls[i]
+	}
+	o.cur.calls, o.cur.base = calls, len(calls)
+	o.cur.id = o.stackID(o.regs.SP())
+	o.stacks[o.cur.id] = o.cur
+	return nil
+}
+
+// refresh looks at the process's mappings again.
+func (o *run) refresh() error {
+	if o.proc == nil {
+		p, err := target.Open(o.pid)
+		if err != nil {
+			return err
+		}
+		o.proc = p
+		m := p.Main()
+		if m != nil {
+			if at, ok := m.Data.(*target.Mapping); ok && at.Image != nil {
+				o.isGo = at.Image.GoTable() != nil
+			}
+		}
+		o.judges = o.makeJudges()
+		return nil
+	}
+	changed, err := o.proc.Refresh()
+	if err != nil {
+		return err
+	}
+	if changed {
+		o.code.forget()
+		for _, j := range o.judges {
+			j.renew(o)
+		}
+	}
+	return nil
+}

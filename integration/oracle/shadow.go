@@ -1,0 +1,54 @@
+package oracle
+
+import "prywalk/frames"
+
+// activation is a caller on the shadow stack.
+type activation struct {
+	pc   uint64 // the return address; after a signal, the interrupted instruction
+	slot uint64 // where the return address was stored (x86-64), or the stack pointer at the call (arm64)
+	sp   uint64 // the caller's stack pointer when control is back there
+	key  uint64 // not 0: a signal interrupted it; it ends when pc and sp are back
+}
+
+// shadow is the true caller chain of one stack.
+type shadow struct {
+	calls []activation // outermost first
+	base  int          // how many of them were there when the stepping began
+	below *shadow      // the stack that this one was entered from and returns to
+	id    uint64       // what tells this stack from others
+	hi    uint64       // Go: the end of the stack's memory when it was left
+}
+
+// push adds a caller.
+func (s *shadow) push(a activation) { s.calls = append(s.calls, a) }
+
+// settle removes the callers whose frames are gone now that the stack pointer is sp and the program
+// counter pc.
+func (s *shadow) settle(pc, sp uint64, returned bool, onStack bool) {
+	for n := len(s.calls); n > 0; n-- {
+		a := &s.calls[n-1]
+		gone := sp > a.slot
+		if !onStack && returned {
+			gone = gone || sp == a.slot && pc == a.pc
+		}
+		if !gone {
+			return
+		}
+		s.calls = s.calls[:n-1]
+		s.base = min(s.base, n-1)
+	}
+}
+
+// chain writes the frames that a walk must give, the innermost first.
+func (s *shadow) chain(out []want, regs *frames.Regs) []want {
+	out = append(out[:0], want{regs.PC, regs.SP()})
+	for st := s; st != nil; st = st.below {
+		for i := len(st.calls) - 1; i >= 0; i-- {
+			out = append(out, want{st.calls[i].pc, st.calls[i].sp})
+		}
+	}
+	return out
+}
+
+// want is a frame of the true chain.
+type want struct{ pc, sp uint64 }

@@ -1,0 +1,179 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+)
+
+// step executes one instruction and brings the shadow stack up to date. It reports true when the section
+// is over, because the program ended or a signal led elsewhere.
+func (o *run) step(k kind) (bool, error) {
+	var nr uint64
+	o.prev = o.regs
+	if k == syscall {
+		var err error
+		if nr, err = readRegs(o.pid, &o.regs); err != nil {
+			return false, err
+		}
+	}
+	if err := unix.PtraceSingleStep(o.pid); err != nil {
+		return false, fmt.Errorf("step: %w", err)
+	}
+	sig, err := o.wait()
+	if err != nil || o.ended {
+		return true, err
+	}
+	if sig != unix.SIGTRAP {
+		return o.signal(sig)
+	}
+	if _, err := readRegs(o.pid, &o.regs); err != nil {
+		return false, err
+	}
+	if err := o.follow(k); err != nil {
+		return false, err
+	}
+	if k == syscall && mapsMemory(nr) {
+		return false, o.refresh()
+	}
+	return false, nil
+}
+
+// mapsMemory reports the system calls that can change what code there is.
+func mapsMemory(nr uint64) bool {
+	return slices.Contains([]uint64{unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_BRK}, nr)
+}
+
+// follow draws the conclusions from one instruction.
+func (o *run) follow(k kind) error {
+	pc, sp := o.regs.PC, o.regs.SP()
+	if d := int64(sp - o.prev.SP()); d > farSP || d < -farSP {
+		o.switched(k)
+	}
+	onStack := o.regs.Arch == frames.X86_64
+	if k == call {
+		o.called(onStack)
+		return nil
+	}
+	if o.moving && k == ret {
+		o.arrived(onStack)
+		return nil
+	}
+	o.cur.settle(pc, sp, k == ret, onStack)
+	return nil
+}
+
+// called pushes the caller, if the call instruction was executed whole.
+func (o *run) called(onStack bool) {
+	sp := o.regs.SP()
+	if !onStack {
+		o.cur.push(activation{pc: o.prev.PC + 4, slot: sp, sp: sp})
+		return
+	}
+	back, ok := liveMemory(o.pid).Word(sp)
+	if ok && sp == o.prev.SP()-8 && back-o.prev.PC <= maxInsn && back > o.prev.PC {
+		o.cur.push(activation{pc: back, slot: sp, sp: sp + 8})
+	}
+}
+
+// farSP is by how much the stack pointer changes at least when another stack is entered.
+const farSP = 1024
+
+// stackID tells which stack sp is in: by the mapping, in a Go program by the goroutine.
+func (o *run) stackID(sp uint64) uint64 {
+	if o.isGo {
+		g, _ := liveMemory(o.pid).Word(o.regs.TLS - 8)
+		return g
+	}
+	return o.proc.StackEnd(sp)
+}
+
+// switched changes to another stack if the stack pointer has left this one.
+func (o *run) switched(k kind) {
+	id := o.stackID(o.regs.SP())
+	if id == o.cur.id {
+		return
+	}
+	mem := liveMemory(o.pid)
+	if o.isGo {
+		o.cur.hi, _ = mem.Word(o.cur.id + 8)
+	}
+	from := o.cur
+	s := o.stacks[id]
+	switch {
+	case s != nil && (!o.isGo || s == from.below):
+		o.cur = s
+		if from.below == s {
+			delete(o.stacks, from.id)
+		}
+		if o.isGo {
+			hi, _ := mem.Word(id + 8)
+			s.shift(hi - s.hi)
+		}
+	default:
+		s = &shadow{id: id}
+		if o.isGo && o.funcName(o.prev.PC) != "runtime.mcall" {
+			s.below = from
+		}
+		o.cur = s
+		o.stacks[id] = s
+	}
+	// A signal's return arrives at once.
+	o.moving = !o.isGo && k != syscall
+}
+
+// shift moves all places: Go has copied the stack to a larger one.
+func (s *shadow) shift(by uint64) {
+	for i := range s.calls {
+		s.calls[i].slot += by
+		s.calls[i].sp += by
+	}
+}
+
+// arrived ends a change of stacks at a return instruction. On a stack that was never seen before that is a
+// function's entry, with its return address prepared.
+func (o *run) arrived(onStack bool) {
+	o.moving = false
+	o.cur.settle(o.regs.PC, o.regs.SP(), true, onStack)
+	if len(o.cur.calls) > 0 || o.cur.below != nil {
+		return
+	}
+	if back, ok := liveMemory(o.pid).Word(o.regs.SP()); ok && onStack {
+		o.cur.push(activation{pc: back, slot: o.regs.SP(), sp: o.regs.SP() + 8})
+	}
+}
+
+// signal delivers a signal. The handlers of the programs here begin with a mark, so that their first
+// instruction is seen.
+func (o *run) signal(sig unix.Signal) (bool, error) {
+	if _, err := readRegs(o.pid, &o.regs); err != nil {
+		return false, err
+	}
+	before := o.regs
+	if err := unix.PtraceCont(o.pid, int(sig)); err != nil {
+		return false, fmt.Errorf("deliver signal: %w", err)
+	}
+	got, err := o.wait()
+	if err != nil || o.ended {
+		return true, err
+	}
+	name, ok, err := "", false, error(nil)
+	if got == unix.SIGTRAP {
+		name, ok, err = o.mark()
+	}
+	if err != nil || !ok || name != "signal" {
+		return true, err
+	}
+	sp := o.regs.SP()
+	if id := o.stackID(sp); id != o.cur.id {
+		o.cur = &shadow{id: id, below: o.cur}
+		o.stacks[id] = o.cur
+	}
+	back, _ := liveMemory(o.pid).Word(sp)
+	o.cur.push(activation{pc: before.PC, slot: before.SP() - 1, sp: before.SP()})
+	o.cur.push(activation{pc: back, slot: sp, sp: sp + 8})
+	return false, nil
+}

@@ -1,0 +1,212 @@
+package oracle
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"prywalk/frames"
+)
+
+// Tally counts what the oracle has seen. The zero value is ready.
+type Tally struct {
+	// Classes are the ways in which answers differed from the truth.
+	Classes map[Class]*Count
+
+	program string
+	steps   int
+	moving  int
+	rows    map[rowKey]*row
+	order   []rowKey
+	seen    map[uint64]*row
+	cur     *row
+	shown   map[Judge]int
+}
+
+// Class is one way in which answers differ.
+type Class struct {
+	Judge Judge
+	// Module and Function are where the frame is whose caller was not found.
+	Module, Function string
+	// Caller: that frame is itself a caller.
+	Caller bool
+	// Wrong: another caller was given; else the walk ended, and said why.
+	Wrong bool
+	// Stop is the reason.
+	Stop frames.StopReason
+	// Method is how the wrong frame was found.
+	Method frames.Method
+}
+
+// Count counts a class.
+type Count struct {
+	Steps int
+	// Addrs are the places in the module's file, with how often each was met.
+	Addrs map[uint64]int
+	// Programs are those that it was met in.
+	Programs map[string]bool
+}
+
+type rowKey struct{ program, module string }
+
+type row struct {
+	steps, checked int
+	by             [NumJudges][3]int
+}
+
+// Steps is the number of instructions that were stepped through.
+func (t *Tally) Steps() int { return t.steps }
+
+// Checked and Exact give the number of walks by a judge, and of those that gave exactly the true chain.
+func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
+	for _, r := range t.rows {
+		checked += r.checked
+		right += r.by[j][exact]
+		wrongs += r.by[j][wrong]
+	}
+	return checked, right, wrongs
+}
+
+// step counts a step.
+func (t *Tally) step(o *run) {
+	if t.rows == nil {
+		t.rows, t.Classes, t.shown = map[rowKey]*row{}, map[Class]*Count{}, map[Judge]int{}
+	}
+	t.steps++
+	name := "?"
+	if m := o.proc.Space().Find(o.regs.PC); m != nil {
+		name = m.Name
+	}
+	k := rowKey{t.program, name}
+	r := t.rows[k]
+	if r == nil {
+		r = &row{}
+		t.rows[k] = r
+		t.order = append(t.order, k)
+	}
+	r.steps++
+	t.cur = r
+}
+
+// count counts an outcome at the last step.
+func (t *Tally) count(o *run, j *judge, r *outcome) {
+	if j.kind == 0 {
+		t.cur.checked++
+	}
+	t.cur.by[j.kind][r.verdict]++
+	if r.verdict == exact {
+		return
+	}
+	i := max(r.at-1, 0)
+	if i >= len(o.chain) {
+		i = len(o.chain) - 1
+	}
+	pc := o.chain[i].pc
+	if i > 0 {
+		pc -= o.regs.Arch.CallLen()
+	}
+	m, f, addr := o.place(pc)
+	c := Class{Judge: j.kind, Module: m, Function: f, Caller: i > 0, Wrong: r.verdict == wrong, Stop: r.stop, Method: r.got.Method}
+	n := t.Classes[c]
+	if n == nil {
+		n = &Count{Addrs: map[uint64]int{}, Programs: map[string]bool{}}
+		t.Classes[c] = n
+	}
+	n.Steps++
+	n.Addrs[addr]++
+	n.Programs[t.program] = true
+	if o.opt.Log != nil && n.Addrs[addr] == 1 && t.shown[j.kind] < o.opt.Show {
+		t.shown[j.kind]++
+		o.opt.Log("%v: %v at frame %d: %s %s %#x, got %#x sp %#x %v, stop %v, step %d%s", j.kind,
+			[]string{"exact", "short", "wrong"}[r.verdict], r.at, m, f, addr, r.got.PC, r.got.SP, r.got.Method, r.stop, t.steps, o.chainText(o.chain))
+	}
+}
+
+// Write prints the table and the classes.
+func (t *Tally) Write(w io.Writer, classes int) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, "program\tlibrary\tsteps\tchecked\t")
+	for j := range NumJudges {
+		fmt.Fprintf(tw, "%v\t(wrong)\t", j)
+	}
+	fmt.Fprintln(tw)
+	total := row{}
+	for _, k := range t.order {
+		r := t.rows[k]
+		total.add(r)
+		r.write(tw, k.program, base(k.module))
+	}
+	total.write(tw, "all", "")
+	_ = tw.Flush()
+	fmt.Fprintf(w, "%d steps between two stacks were not compared\n", t.moving)
+	t.writeClasses(w, classes)
+}
+
+func (r *row) add(o *row) {
+	r.steps += o.steps
+	r.checked += o.checked
+	for j := range r.by {
+		for v := range r.by[j] {
+			r.by[j][v] += o.by[j][v]
+		}
+	}
+}
+
+func (r *row) write(w io.Writer, program, module string) {
+	fmt.Fprintf(w, "%s\t%s\t%d\t%d\t", program, module, r.steps, r.checked)
+	for j := range r.by {
+		fmt.Fprintf(w, "%.4f %%\t%d\t", 100*float64(r.by[j][exact])/float64(max(r.checked, 1)), r.by[j][wrong])
+	}
+	fmt.Fprintln(w)
+}
+
+// writeClasses prints the most frequent classes of each judge.
+func (t *Tally) writeClasses(w io.Writer, limit int) {
+	for j := range NumJudges {
+		var cs []Class
+		for c := range t.Classes {
+			if c.Judge == j {
+				cs = append(cs, c)
+			}
+		}
+		slices.SortFunc(cs, func(a, b Class) int {
+			return cmp.Or(cmp.Compare(t.Classes[b].Steps, t.Classes[a].Steps), cmp.Compare(a.Module+a.Function, b.Module+b.Function))
+		})
+		if len(cs) > 0 {
+			fmt.Fprintf(w, "%v: %d classes\n", j, len(cs))
+		}
+		for _, c := range cs[:min(limit, len(cs))] {
+			n := t.Classes[c]
+			fmt.Fprintf(w, "  %8d %v\n", n.Steps, c.text(n))
+		}
+	}
+}
+
+func (c Class) text(n *Count) string {
+	what := "ends: " + c.Stop.String()
+	if c.Wrong {
+		what = "WRONG, by " + c.Method.String() + " " + c.Stop.String()
+	}
+	at := "innermost"
+	if c.Caller {
+		at = "caller"
+	}
+	addr, most := uint64(0), 0
+	for a, k := range n.Addrs {
+		if k > most || k == most && a < addr {
+			addr, most = a, k
+		}
+	}
+	return fmt.Sprintf("%s %s (%s, %d places, as %#x): %s", c.Module, c.Function, at, len(n.Addrs), addr, what)
+}
+
+func base(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' {
+			return path[i+1:]
+		}
+	}
+	return path
+}

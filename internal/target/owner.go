@@ -1,0 +1,39 @@
+package target
+
+import (
+	"prywalk/heuristics"
+	"prywalk/internal/procmem"
+)
+
+// owner is what has an address space: a live process or a core. Modules are made the
+// same way of either.
+type owner interface {
+	// readMem reads memory; fewer bytes than len(b) come with an error.
+	readMem(addr uint64, b []byte) (int, error)
+	// mappings calls f for each mapping, in order of their addresses.
+	mappings(f func(*rawMapping)) error
+	// image gives the image of the file that m shows; nil if there is none.
+	image(m *Mapping) *Image
+	// images has the images that are shared.
+	images() *ImageCache
+	// jitSource reads the code that the process made itself.
+	jitSource() *heuristics.Source
+}
+
+func (p *Process) readMem(addr uint64, b []byte) (int, error) { return readMemory(p.tid, addr, b) }
+
+func (p *Process) mappings(f func(*rawMapping)) error { return eachMapping(p.text, f) }
+
+func (p *Process) images() *ImageCache { return p.cache }
+
+func (p *Process) jitSource() *heuristics.Source { return p.jitCode }
+
+// readMemory reads memory of the process that a thread belongs to; fewer bytes than
+// len(b) come with an error.
+func readMemory(tid int, addr uint64, b []byte) (int, error) {
+	n, err := procmem.ReadVM(tid, addr, b)
+	if err == nil && n < len(b) {
+		err = procmem.ErrFault
+	}
+	return n, err
+}
