@@ -157,16 +157,24 @@ func (w *Walker) commit(r *Rule) StopReason {
 		return StopRoot
 	}
 	sp, old := w.next.SP(), w.regs.SP()
-	if r.Flags&(FlagSignal|FlagSwitch) != 0 {
+	switch {
+	case r.Flags&(FlagSignal|FlagSwitch) != 0, sp == old && w.leaf(r):
 		if w.switches++; w.switches > maxSwitches {
 			return StopLoop
 		}
-	} else if sp < old || sp == old && (w.next.PC == w.regs.PC || w.regs.Arch == X86_64) {
+	case sp <= old:
 		return StopLoop
 	}
 	w.regs = w.next
 	w.enter(r.Method, r.Flags&FlagSignal == 0)
 	return StopNone
+}
+
+// leaf reports whether the caller's return address is in a register, so that its
+// stack pointer may be this frame's: always possible on arm64, and on x86-64 where
+// a function has taken it off the stack (vfork).
+func (w *Walker) leaf(r *Rule) bool {
+	return w.next.PC != w.regs.PC && (w.regs.Arch != X86_64 || r.Flags&FlagRow != 0)
 }
 
 // missing classifies a place that cannot be read.

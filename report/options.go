@@ -13,6 +13,9 @@ import (
 // ErrValue: [Options].Value names a type of values that the profile does not have.
 var ErrValue = errors.New("the profile has no values of type")
 
+// ErrExpr: one of the regular expressions of [Options] is none.
+var ErrExpr = errors.New("not a regular expression")
+
 // Options choose what of a profile is shown, and how. The zero value shows the
 // profile's default type of values.
 type Options struct {
@@ -126,7 +129,7 @@ func compile(what, expr string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", what, err)
+		return nil, fmt.Errorf("%w: --%s: %w", ErrExpr, what, err)
 	}
 	return re, nil
 }

@@ -17,6 +17,9 @@ type cpuSum struct {
 	// UnobservedS is what the recording books under [ran between ticks] and [exited unseen].
 	UnobservedS float64 `json:"unobserved_s"`
 	Threads     int64   `json:"threads"`
+	// FirstLookS is how long after the recording's beginning the first look came. A thread's time counts
+	// from its first look, so that a long one explains a profile that lacks time.
+	FirstLookS float64 `json:"first_look_s"`
 }
 
 // Off is how far the profile is from the processes' clocks, in percent.
@@ -57,6 +60,7 @@ func compareCPU(r *recording, m *meter) *cpuSum {
 		ProfileS: seconds(r.total(cpuColumn)), Threads: max(r.stats.ThreadsMax, 1),
 		ClockS: (b.clock - a.clock).Seconds(), TicksS: (b.ticks - a.ticks).Seconds(), SchedS: (b.sched - a.sched).Seconds(),
 	}
+	c.FirstLookS = firstLook(r).Sub(from).Seconds()
 	for _, s := range r.Sample {
 		if unobserved(s) {
 			c.UnobservedS += seconds(s.Value[cpuColumn])

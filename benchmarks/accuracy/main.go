@@ -70,7 +70,7 @@ func parse(args []string) (*settings, error) {
 	slice := fl.Duration("slice", 500*time.Millisecond, "length of a slice")
 	fl.IntVar(&s.Freq, "freq", 499, "samples a second in the comparison with perf")
 	fl.IntVar(&s.Runs, "runs", 10, "how often start-up is measured; naming half as often")
-	fl.DurationVar(&s.Limit, "limit", 14*time.Minute, "begin nothing more after this time")
+	fl.DurationVar(&s.Limit, "limit", 12*time.Minute, "begin nothing more after this time")
 	fl.StringVar(&s.Binary, "prywalk", "", "the program to measure (default: built from this checkout)")
 	fl.StringVar(&s.JSON, "json", "", "write the figures to this file; those that it has already are kept")
 	fl.StringVar(&s.Page, "markdown", "", "put the tables between the markers of this page, which is made if missing")

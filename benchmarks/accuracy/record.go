@@ -131,7 +131,7 @@ func list(pids []int) string {
 	return strings.Join(s, ",")
 }
 
-// end gives a sample's innermost or outermost function, "" if it has no name.
+// outermost gives the function at an address that is no inlined call, "" if it has no name.
 func outermost(l *profile.Location) string {
 	if n := len(l.Line); n > 0 && l.Line[n-1].Function != nil {
 		return l.Line[n-1].Function.Name

@@ -19,15 +19,17 @@ type dumpFlags struct {
 	json     bool
 	maxDepth int
 	readOnly bool
+	coreFlags
 }
 
 func newDump() *cobra.Command {
 	f := &dumpFlags{}
 	cmd := &cobra.Command{
-		Use:   "dump -p PID",
+		Use:   "dump -p PID | dump --core FILE",
 		Short: "print the stacks of all threads, once",
 		Long: `  prywalk dump -p 4711
   prywalk dump -p 4711 --json | jq '.threads[].wait'
+  prywalk dump --core core.4711 --sysroot /srv/images/web
 
 Looks at every thread once and prints the stacks: a sleeping thread is not touched, a
 running one is stopped for some tens of microseconds, a stopped one stays stopped.`,
@@ -39,6 +41,7 @@ running one is stopped for some tens of microseconds, a stopped one stays stoppe
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
+	f.coreFlags.add(fl)
 	fl.SortFlags = false
 	return cmd
 }
@@ -46,8 +49,11 @@ running one is stopped for some tens of microseconds, a stopped one stays stoppe
 // run dumps each process; the first failure decides the exit code, and the others
 // are still dumped.
 func (f *dumpFlags) run() error {
+	if f.core != "" || f.sysroot != "" {
+		return f.dumpCore()
+	}
 	if len(f.pids) == 0 {
-		return usageError("nothing to look at: give -p PID")
+		return usageError("nothing to look at: give -p PID or --core FILE")
 	}
 	if f.maxDepth < 0 {
 		return usageError("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)

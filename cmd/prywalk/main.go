@@ -72,7 +72,7 @@ func exitCode(err error) int {
 		return e.code
 	case errors.As(err, &exec):
 		return exec.ExitCode()
-	case errors.Is(err, report.ErrValue):
+	case errors.Is(err, report.ErrValue), errors.Is(err, report.ErrExpr):
 		return exitUsage
 	case errors.Is(err, target.ErrDenied), errors.Is(err, ptrace.ErrDenied), errors.Is(err, os.ErrPermission):
 		return exitDenied

@@ -55,10 +55,10 @@ func (p *process) called(ret uint64) bool {
 }
 
 // proves reports whether every return address of the stack from frame i on, in code from files and but for the root's
-// own, follows a call.
+// own, follows a call. A handler returns into the trampoline because the kernel made it so.
 func (p *process) proves(fs []dump.Frame, i int) error {
-	for ; i < len(fs)-1; i++ {
-		if i == 0 || generated(&fs[i]) || trampoline(&fs[i-1]) || p.called(uint64(fs[i].PC)) {
+	for i = max(i, 1); i < len(fs)-1; i++ {
+		if generated(&fs[i]) || trampoline(&fs[i]) || trampoline(&fs[i-1]) || p.called(uint64(fs[i].PC)) {
 			continue
 		}
 		return fmt.Errorf("frame %d: no call before %#x in %s", i, uint64(fs[i].PC), fs[i].Module)

@@ -9,7 +9,7 @@ const (
 	plain kind = iota
 	call
 	ret
-	syscall
+	system
 	trap
 )
 

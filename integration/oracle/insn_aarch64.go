@@ -13,7 +13,7 @@ func kindAArch64(b []byte) kind {
 	case w&0xfffffc1f == 0xd65f0000, w == 0xd65f0bff, w == 0xd65f0fff:
 		return ret // ret, retaa, retab
 	case w&0xffe0001f == 0xd4000001:
-		return syscall
+		return system
 	case w&0xffe0001f == 0xd4200000:
 		return trap
 	}

@@ -25,7 +25,7 @@ func kindX86(b []byte) kind {
 		}
 	case 0x0f:
 		if b[1] == 0x05 {
-			return syscall
+			return system
 		}
 	}
 	return plain

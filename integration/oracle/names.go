@@ -48,7 +48,9 @@ func pltSpans(f *elffile.File) []span {
 }
 
 func sortSpans(s []span) {
-	sort.SliceStable(s, func(i, j int) bool { return s[i].start < s[j].start })
+	sort.SliceStable(s, func(i, j int) bool {
+		return s[i].start < s[j].start || s[i].start == s[j].start && s[i].end < s[j].end
+	})
 }
 
 // place gives a program counter's module and function.

@@ -14,7 +14,7 @@ import (
 func (o *run) step(k kind) (bool, error) {
 	var nr uint64
 	o.prev = o.regs
-	if k == syscall {
+	if k == system {
 		var err error
 		if nr, err = readRegs(o.pid, &o.regs); err != nil {
 			return false, err
@@ -36,7 +36,7 @@ func (o *run) step(k kind) (bool, error) {
 	if err := o.follow(k); err != nil {
 		return false, err
 	}
-	if k == syscall && mapsMemory(nr) {
+	if k == system && mapsMemory(nr) {
 		return false, o.refresh()
 	}
 	return false, nil
@@ -122,7 +122,7 @@ func (o *run) switched(k kind) {
 		o.stacks[id] = s
 	}
 	// A signal's return arrives at once.
-	o.moving = !o.isGo && k != syscall
+	o.moving = !o.isGo && k != system
 }
 
 // shift moves all places: Go has copied the stack to a larger one.

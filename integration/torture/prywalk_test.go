@@ -132,3 +132,24 @@ func (r *recorder) opens() {
 		r.t.Errorf("report of the recording: %v: %s", err, strings.TrimSpace(string(out)))
 	}
 }
+
+// awaitLooks waits until prywalk has opened files of the process's threads: it looks from then on.
+func (r *recorder) awaitLooks(pid int) {
+	r.t.Helper()
+	want := "/proc/" + strconv.Itoa(pid) + "/task/"
+	fds := filepath.Join("/proc", strconv.Itoa(r.cmd.Process.Pid), "fd")
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		entries, _ := os.ReadDir(fds)
+		for _, e := range entries {
+			if to, _ := os.Readlink(filepath.Join(fds, e.Name())); strings.HasPrefix(to, want) {
+				return
+			}
+		}
+		select {
+		case <-r.ended:
+			r.t.Fatalf("prywalk has ended: %s", r.stderr.String())
+		default:
+		}
+	}
+	r.t.Fatalf("prywalk does not look: %s", r.stderr.String())
+}

@@ -23,11 +23,11 @@ func Text(w io.Writer, p *Process) error {
 }
 
 func thread(b *strings.Builder, t *Thread) {
-	fmt.Fprintf(b, "\nthread %d %s: %s", t.TID, quote(t.Name), states[t.State])
+	fmt.Fprintf(b, "\nthread %d %s:%s", t.TID, quote(t.Name), before(" ", states[t.State]))
 	if t.Wait != "" && t.State != "T" {
 		fmt.Fprintf(b, " in %s", t.Wait)
 	}
-	fmt.Fprintf(b, " (%s)\n", t.How)
+	fmt.Fprintf(b, "%s (%s)\n", before(" ", t.Signal), t.How)
 	n := 0
 	for i := range t.Frames {
 		f := &t.Frames[i]
@@ -39,6 +39,14 @@ func thread(b *strings.Builder, t *Thread) {
 	if !t.Complete {
 		fmt.Fprintf(b, "      [incomplete: %s]\n", t.StopReason)
 	}
+}
+
+// before puts a separator before a text that is not empty.
+func before(sep, s string) string {
+	if s == "" {
+		return ""
+	}
+	return sep + s
 }
 
 // frame writes one line: number, address, function, place, module, method.

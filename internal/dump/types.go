@@ -16,14 +16,16 @@ type Process struct {
 
 // Thread is the stack of one thread, innermost frame first.
 type Thread struct {
-	TID        int     `json:"tid"`
-	Name       string  `json:"name"`
-	State      string  `json:"state"`
-	Wait       string  `json:"wait,omitempty"`
-	How        string  `json:"how"`
-	Complete   bool    `json:"complete"`
-	StopReason string  `json:"stop_reason"`
-	Frames     []Frame `json:"frames"`
+	TID        int    `json:"tid"`
+	Name       string `json:"name"`
+	State      string `json:"state,omitempty"` // not known of a core's threads
+	Wait       string `json:"wait,omitempty"`
+	How        string `json:"how"`
+	Complete   bool   `json:"complete"`
+	StopReason string `json:"stop_reason"`
+	// Signal is the signal that ended the process, in a core the first thread's.
+	Signal string  `json:"signal,omitempty"`
+	Frames []Frame `json:"frames"`
 }
 
 // Frame is one function of a stack; an inlined call is a frame of its own, before

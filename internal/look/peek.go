@@ -52,6 +52,9 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 func (l *Looker) copyAt(t *Thread, s *Shot, call procmem.SyscallInfo) error {
 	s.Regs = frames.Regs{Arch: l.arch, PC: call.PC}
 	s.Regs.Set(l.arch.SP(), call.SP)
+	if call.Nr >= 0 {
+		setArguments(&s.Regs, &call)
+	}
 	from := call.SP
 	if call.Nr < 0 { // not in a call: a leaf function's red zone is in use
 		from -= redZone

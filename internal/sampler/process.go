@@ -34,11 +34,12 @@ type process struct {
 
 	nextExtra atomic.Pointer[ptrace.Extra] // from the accountant, after an exec
 
-	refreshed int64 // when the mappings were read, CLOCK_MONOTONIC ns
-	comm      string
-	booked    int64 // CPU time booked so far, ns
-	main      *frames.Module
-	exited    bool
+	refreshCost int64 // how long that took, ns
+	refreshed   int64 // when the mappings were read, CLOCK_MONOTONIC ns
+	comm        string
+	booked      int64 // CPU time booked so far, ns
+	main        *frames.Module
+	exited      bool
 }
 
 // unwanted is a thread that is not sampled because of its name.
@@ -70,7 +71,9 @@ func (p *process) readCPU() {
 // another, what is copied with its stacks is found anew.
 func (p *process) refresh(now int64) bool {
 	p.refreshed = now
+	start := procmem.Now()
 	changed, err := p.target.Refresh()
+	p.refreshCost = procmem.Now() - start
 	if p.target.Comm != "" {
 		p.comm = p.target.Comm
 	}

@@ -7,11 +7,13 @@ import (
 	"prywalk/internal/target"
 )
 
-// refreshAfter is how old the list of a process's mappings may be when a stack
-// leads where no mapping is known, in nanoseconds; refreshEvery, in any case:
-// memory that was unmapped and mapped anew does not show in any stack.
+// The list of a process's mappings is read anew when a stack does not reach its
+// end, but not within refreshAfter ns, nor so often that it takes more than one
+// part in refreshShare of the time; and every refreshEvery ns in any case: memory
+// that was unmapped and mapped anew does not show in any stack.
 const (
-	refreshAfter = 100e6
+	refreshAfter = 1e6
+	refreshShare = 20
 	refreshEvery = 2e9
 )
 
@@ -50,7 +52,7 @@ func (u *unwinder) unwind(p *process, th *look.Thread, s *look.Shot) (profile.St
 	}
 	methods := u.methods
 	stop := u.walk(p, s)
-	if !stop.Complete() && s.At-p.refreshed > refreshAfter && p.refresh(s.At) {
+	if !stop.Complete() && s.At-p.refreshed > max(refreshAfter, refreshShare*p.refreshCost) && p.refresh(s.At) {
 		u.methods = methods
 		stop = u.walk(p, s)
 	}

@@ -18,6 +18,9 @@ import (
 type Namer struct {
 	tables map[*target.Image]*Table
 	maps   map[int]*jitMap
+	open   func(string) (io.ReaderAt, int64, error) // nil: of live processes
+	// mapFile opens a process's perf map; nil if it has none.
+	mapFile func(pid int) (io.ReadCloser, int64)
 }
 
 // jitMap is the perf map of one process, the file's size when it was read, and when
@@ -37,7 +40,27 @@ const (
 
 // NewNamer gives a namer that has read nothing yet.
 func NewNamer() *Namer {
-	return &Namer{tables: map[*target.Image]*Table{}, maps: map[int]*jitMap{}}
+	return &Namer{tables: map[*target.Image]*Table{}, maps: map[int]*jitMap{}, mapFile: openPerfMap}
+}
+
+// NewCoreNamer gives a namer for a process that does not run here any more, or never
+// did: open opens a file by its path as the process saw it. Perf maps are looked for
+// only if perfMaps says that they are those of that process.
+func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) *Namer {
+	n := NewNamer()
+	n.open = open
+	n.mapFile = func(pid int) (io.ReadCloser, int64) {
+		if !perfMaps {
+			return nil, 0
+		}
+		r, size, err := open("/tmp/perf-" + strconv.Itoa(pid) + ".map")
+		if err != nil {
+			return nil, 0
+		}
+		c, _ := r.(io.Closer)
+		return sectionCloser{io.NewSectionReader(r, 0, size), c}, size
+	}
+	return n
 }
 
 // Frames appends the functions at an address of a module of process pid, innermost
@@ -67,7 +90,10 @@ func (n *Namer) table(img *target.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t
 	}
-	o := Options{File: img.ELF, Path: img.Path, Open: opener(pid)}
+	o := Options{File: img.ELF, Path: img.Path, Open: n.open}
+	if n.open == nil {
+		o.Open = opener(pid)
+	}
 	if g := img.GoTable(); g != nil {
 		o.Go = GoLines(g)
 	}
@@ -123,7 +149,7 @@ func (n *Namer) perfMap(pid int) *PerfMap {
 		n.maps[pid] = j
 	}
 	if now := time.Now(); now.After(j.next) {
-		j.read(pid)
+		j.read(n.mapFile(pid))
 		j.next = now.Add(max(mapEvery, mapShare*time.Since(now)))
 	}
 	return j.pm
@@ -131,8 +157,7 @@ func (n *Namer) perfMap(pid int) *PerfMap {
 
 // read reads the map if the file has changed. What was read stays when the process
 // has ended and its files cannot be found any more.
-func (j *jitMap) read(pid int) {
-	f, size := openPerfMap(pid)
+func (j *jitMap) read(f io.ReadCloser, size int64) {
 	if f == nil {
 		return
 	}
@@ -145,7 +170,7 @@ func (j *jitMap) read(pid int) {
 
 // openPerfMap opens /tmp/perf-PID.map as the process sees it: below its root, by
 // the number that it has in its own pid namespace.
-func openPerfMap(pid int) (*os.File, int64) {
+func openPerfMap(pid int) (io.ReadCloser, int64) {
 	inside := pid
 	if st, err := target.ReadStatus("/proc", pid); err == nil && len(st.NSPids) > 0 {
 		inside = st.NSPids[len(st.NSPids)-1]
@@ -159,6 +184,20 @@ func openPerfMap(pid int) (*os.File, int64) {
 		}
 	}
 	return nil, 0
+}
+
+// sectionCloser reads a file from its beginning on.
+type sectionCloser struct {
+	io.Reader
+	c io.Closer // nil: nothing to close
+}
+
+// Close implements io.Closer.
+func (s sectionCloser) Close() error {
+	if s.c == nil {
+		return nil
+	}
+	return s.c.Close()
 }
 
 // openRegular opens a regular file; anybody may have put something else there, and

@@ -65,12 +65,14 @@ func makeJIT(o owner, mod *frames.Module) {
 }
 
 // jitBounds asks whoever the caller named for function bounds.
-type jitBounds struct{ p *Process }
+type jitBounds struct {
+	ask *func(pc uint64) (start, end uint64, ok bool)
+}
 
 // FuncRange implements heuristics.Functions.
 func (b jitBounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if b.p.JITFuncs == nil {
+	if *b.ask == nil {
 		return 0, 0, false
 	}
-	return b.p.JITFuncs(pc)
+	return (*b.ask)(pc)
 }

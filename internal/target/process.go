@@ -88,7 +88,7 @@ func (p *Process) start() error {
 	p.Arch = archOf(machine)
 	p.space = frames.NewSpace(p.Arch)
 	p.jit = newLiveCode(p.tid)
-	p.jitCode = heuristics.New(heuristics.Options{Arch: p.Arch, Code: p.jit, Funcs: jitBounds{p}, JIT: true})
+	p.jitCode = heuristics.New(heuristics.Options{Arch: p.Arch, Code: p.jit, Funcs: jitBounds{&p.JITFuncs}, JIT: true})
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"prywalk/frames"
+)
+
+// programs are those whose stacks the benchmarks walk; the command measures more.
+var programs = []string{"redis", "python", "node", "java", "cpp"}
+
+// recorded gives 200 stacks of a program, taken once for all benchmarks.
+func recorded(b *testing.B, name string) *recording {
+	b.Helper()
+	r, stop, err := record(name, 200, 2*time.Minute)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(stop)
+	return r
+}
+
+// perFrame reports a time a frame in place of one a walk.
+func perFrame(b *testing.B, took time.Duration, frames int) {
+	b.ReportMetric(float64(took)/float64(frames), "ns/frame")
+	b.ReportMetric(float64(frames)/float64(b.N), "frames/op")
+}
+
+func BenchmarkWalkWarm(b *testing.B) {
+	for _, name := range programs {
+		b.Run(name, func(b *testing.B) {
+			r := recorded(b, name)
+			stacks, space := prepare(&r.file), r.process.Space()
+			var w frames.Walker
+			for i := range stacks {
+				if !stacks[i].right(&w, space) {
+					b.Fatalf("stack %d is not walked as when it was recorded: %v", i, w.StopReason())
+				}
+			}
+			b.ReportAllocs()
+			n, i := 0, 0
+			for b.Loop() {
+				n += stacks[i].walk(&w, space)
+				if i++; i == len(stacks) {
+					i = 0
+				}
+			}
+			perFrame(b, b.Elapsed(), n)
+		})
+	}
+}
+
+func BenchmarkWalkCold(b *testing.B) {
+	for _, name := range programs {
+		b.Run(name, func(b *testing.B) {
+			r := recorded(b, name)
+			stacks, space := prepare(&r.file), r.process.Space()
+			var w frames.Walker
+			for i := range stacks { // the files' headers are read at the first question, once for each file
+				stacks[i].walk(&w, space)
+			}
+			b.ReportAllocs()
+			n, i := 0, 0
+			var took time.Duration
+			for b.Loop() {
+				space.Forget()
+				begin := time.Now()
+				n += stacks[i].walk(&w, space)
+				took += time.Since(begin)
+				if i++; i == len(stacks) {
+					i = 0
+				}
+			}
+			perFrame(b, took, n)
+		})
+	}
+}

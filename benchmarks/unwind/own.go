@@ -1,0 +1,91 @@
+package main
+
+import (
+	"time"
+
+	"prywalk/benchmarks/unwind/snapshot"
+	"prywalk/frames"
+)
+
+// result is what one unwinder makes of the stacks of one process; the peers print it as JSON.
+type result struct {
+	// Frames is the number of frames that it gave in one pass over all stacks.
+	Frames int `json:"frames"`
+	// Warm and Cold are nanoseconds a frame with what earlier walks left in its caches, and with nothing.
+	Warm float64 `json:"ns_per_frame_warm"`
+	Cold float64 `json:"ns_per_frame_cold"`
+	// Right is the number of stacks whose chain of program counters is the recorded one.
+	Right int `json:"right"`
+	// Stacks is the number of stacks.
+	Stacks int `json:"stacks"`
+}
+
+// prepared is a stack ready to be walked.
+type prepared struct {
+	regs frames.Regs
+	mem  frames.Snapshot
+	pcs  []uint64
+}
+
+func prepare(f *snapshot.File) []prepared {
+	out := make([]prepared, len(f.Stacks))
+	for i := range f.Stacks {
+		s := &f.Stacks[i]
+		end := s.Addr + uint64(len(s.Bytes))
+		out[i] = prepared{s.Regs, frames.Snapshot{Stack: frames.Region{Addr: s.Addr, Bytes: s.Bytes}, StackEnd: end}, s.PCs}
+	}
+	return out
+}
+
+// walk walks a stack to its end and gives the number of frames.
+func (p *prepared) walk(w *frames.Walker, space *frames.Space) int {
+	n := 0
+	for w.Init(space, &p.regs, &p.mem); w.Next(); {
+		n++
+	}
+	return n
+}
+
+// right reports whether the walk gives the recorded chain.
+func (p *prepared) right(w *frames.Walker, space *frames.Space) bool {
+	n := 0
+	for w.Init(space, &p.regs, &p.mem); w.Next(); n++ {
+		if n >= len(p.pcs) || w.Frame().PC != p.pcs[n] {
+			return false
+		}
+	}
+	return n == len(p.pcs) && w.StopReason().Complete()
+}
+
+// own measures prywalk: passes over all stacks with a warm cache, then coldPasses with the cache emptied before each
+// walk, outside of the time taken.
+func own(r *recording, passes, coldPasses int) result {
+	stacks, space := prepare(&r.file), r.process.Space()
+	var w frames.Walker
+	res := result{Stacks: len(stacks)}
+	for i := range stacks {
+		if stacks[i].right(&w, space) {
+			res.Right++
+		}
+		res.Frames += len(stacks[i].pcs)
+	}
+	begin, n := time.Now(), 0
+	for range passes {
+		for i := range stacks {
+			n += stacks[i].walk(&w, space)
+		}
+	}
+	res.Warm = float64(time.Since(begin)) / float64(n)
+	var cold time.Duration
+	n = 0
+	for range coldPasses {
+		for i := range stacks {
+			space.Forget()
+			begin := time.Now()
+			n += stacks[i].walk(&w, space)
+			cold += time.Since(begin)
+		}
+	}
+	res.Cold = float64(cold) / float64(n)
+	return res
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"prywalk/benchmarks/unwind/snapshot"
+	"prywalk/frames"
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// recording is a process that was looked at and now stands still, with the stacks that were taken of it.
+type recording struct {
+	name    string
+	process *target.Process
+	file    snapshot.File
+	// left counts the stacks that were left out: with frames in code that the other unwinders have no tables for.
+	left int
+}
+
+// interval is the time between two looks at all threads.
+const interval = 5 * time.Millisecond
+
+// record takes n stacks of a program under load. The program is stopped when the stacks are taken, so that it disturbs
+// no measurement; stop ends it.
+func record(name string, n int, limit time.Duration) (r *recording, stop func(), err error) {
+	t, err := testtargets.Start(name, testtargets.Options{Limit: limit})
+	if err != nil {
+		return nil, nil, err
+	}
+	pid := t.PID
+	if all := t.PIDs(); len(all) > 1 {
+		pid = all[len(all)-1] // a worker
+	}
+	p, err := target.Open(pid)
+	if err != nil {
+		t.Stop()
+		return nil, nil, err
+	}
+	stop = func() { p.Close(); t.Stop() }
+	r = &recording{name: name, process: p}
+	if err := r.take(n); err != nil {
+		stop()
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, pid := range t.PIDs() {
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // one that has ended disturbs nothing either
+	}
+	r.modules()
+	return r, stop, nil
+}
+
+// modules lists what can be read by its path.
+func (r *recording) modules() {
+	for _, m := range r.process.Space().Modules() {
+		path := fmt.Sprintf("/proc/%d/root%s", r.process.PID, m.Name)
+		if info, err := os.Stat(path); err != nil || !filepath.IsAbs(m.Name) || !info.Mode().IsRegular() {
+			continue
+		}
+		r.file.Modules = append(r.file.Modules, snapshot.Module{Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name})
+	}
+}
+
+// take looks at all threads until there are n stacks. A thread that has not moved since its last look is not kept again.
+func (r *recording) take(n int) error {
+	return ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
+		l := look.New(c, look.NewPool(0), look.AlwaysFreeze)
+		threads := map[int]*watched{}
+		for end := time.Now().Add(30 * time.Second); len(r.file.Stacks) < n; time.Sleep(interval) {
+			if time.Now().After(end) {
+				return fmt.Errorf("%d of %d stacks in 30 s; %d were left out", len(r.file.Stacks), n, r.left)
+			}
+			if err := r.round(l, threads, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// watched is a thread and where it was at its last look.
+type watched struct {
+	*look.Thread
+	pc, sp uint64
+}
+
+// round looks at each thread once.
+func (r *recording) round(l *look.Looker, threads map[int]*watched, n int) error {
+	tids, err := r.process.Threads(nil)
+	if err != nil {
+		return err
+	}
+	var failed error
+	done := func(th *look.Thread, s *look.Shot, err error) {
+		switch {
+		case err == nil && len(r.file.Stacks) < n:
+			if at := threads[th.TID]; at.pc != s.Regs.PC || at.sp != s.Regs.SP() {
+				at.pc, at.sp = s.Regs.PC, s.Regs.SP()
+				r.add(s)
+			}
+		case err != nil && look.Reason(err) == look.ReasonDenied:
+			failed = err
+		}
+	}
+	for _, tid := range tids {
+		th := threads[tid]
+		if th == nil {
+			th = &watched{Thread: look.NewThread(r.process.PID, tid, nil)}
+			threads[tid] = th
+		}
+		if _, _, err := l.Begin(th.Thread); err != nil && look.Reason(err) == look.ReasonDenied {
+			return err
+		}
+	}
+	l.Collect(procmem.Now()+int64(200*time.Millisecond), done)
+	l.Abort(done)
+	return failed
+}
+
+// add keeps a stack if it is complete and all unwinders have tables for its frames.
+func (r *recording) add(s *look.Shot) {
+	if end := r.process.StackEnd(s.Mem.Stack.Addr); end != 0 {
+		s.Mem.StackEnd = end
+	}
+	var w frames.Walker
+	var pcs []uint64
+	for w.Init(r.process.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		if f.Method > frames.MethodCFI || f.Module == nil || strings.HasPrefix(f.Module.Name, "[") {
+			r.left++
+			return
+		}
+		pcs = append(pcs, f.PC)
+	}
+	last := w.Frame()
+	mem := s.Mem.Stack
+	if !w.StopReason().Complete() || last.SP < mem.Addr {
+		r.left++
+		return
+	}
+	// Beyond the last frame the other unwinders read a few words before they see that it has no caller.
+	used := min(uint64(len(mem.Bytes)), last.SP-mem.Addr+beyond)
+	r.file.Stacks = append(r.file.Stacks, snapshot.Stack{
+		Regs: s.Regs, Addr: mem.Addr, Bytes: append([]byte(nil), mem.Bytes[:used]...), PCs: pcs,
+	})
+}
+
+// beyond is how much of the stack is kept that lies further out than the last frame, in bytes.
+const beyond = 1024
+
+// save writes the stacks into a file.
+func (r *recording) save(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.file.Write(f), f.Close())
+}

@@ -1,0 +1,160 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"prywalk/frames"
+)
+
+const (
+	magic   = "PWSTACK1"
+	numRegs = 16
+	// maxFile bounds a file that is read, in bytes.
+	maxFile = 1 << 30
+)
+
+// Module is a mapping of executable code from a file.
+type Module struct {
+	// Start and End delimit the run-time addresses, End excluded; Bias is what is added to the file's own.
+	Start, End, Bias uint64
+	// Path is the file.
+	Path string
+}
+
+// Stack is a thread's registers and stack at one moment.
+type Stack struct {
+	Regs frames.Regs
+	// Addr is the address of the first of Bytes, at or somewhat below the stack pointer.
+	Addr  uint64
+	Bytes []byte
+	// PCs is the chain that is right, innermost first.
+	PCs []uint64
+}
+
+// File is the stacks of one process.
+type File struct {
+	Modules []Module
+	Stacks  []Stack
+}
+
+// Frames gives the number of frames of all stacks.
+func (f *File) Frames() int {
+	n := 0
+	for i := range f.Stacks {
+		n += len(f.Stacks[i].PCs)
+	}
+	return n
+}
+
+// Write writes a file.
+func (f *File) Write(w io.Writer) error {
+	b := []byte(magic)
+	b = number(b, len(f.Modules))
+	for _, m := range f.Modules {
+		b = words(b, m.Start, m.End, m.Bias)
+		b = append(number(b, len(m.Path)), m.Path...)
+	}
+	b = number(b, len(f.Stacks))
+	for i := range f.Stacks {
+		s := &f.Stacks[i]
+		b = words(b, s.Regs.PC)
+		b = words(b, s.Regs.Val[:numRegs]...)
+		b = words(b, s.Addr)
+		b = append(number(b, len(s.Bytes)), s.Bytes...)
+		b = words(number(b, len(s.PCs)), s.PCs...)
+	}
+	if _, err := w.Write(b); err != nil {
+		return fmt.Errorf("writing recorded stacks: %w", err)
+	}
+	return nil
+}
+
+func number(b []byte, n int) []byte { return binary.LittleEndian.AppendUint32(b, uint32(n)) }
+
+func words(b []byte, ws ...uint64) []byte {
+	for _, w := range ws {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// ErrFormat reports a file that is none, or is cut off.
+var ErrFormat = errors.New("not a file of recorded stacks, or a damaged one")
+
+// Read reads a file.
+func Read(r io.Reader) (*File, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("reading recorded stacks: %w", err)
+	}
+	c := cursor{b: b}
+	if string(c.take(len(magic))) != magic {
+		return nil, ErrFormat
+	}
+	f := &File{}
+	for range c.count(3*8 + 4) {
+		m := Module{Start: c.word(), End: c.word(), Bias: c.word()}
+		m.Path = string(c.take(c.count(1)))
+		f.Modules = append(f.Modules, m)
+	}
+	for range c.count((numRegs+2)*8 + 8) {
+		f.Stacks = append(f.Stacks, c.stack())
+	}
+	if c.bad || len(c.b) != 0 {
+		return nil, ErrFormat
+	}
+	return f, nil
+}
+
+func (c *cursor) stack() Stack {
+	s := Stack{Regs: frames.Regs{Arch: frames.X86_64, PC: c.word()}}
+	for i := range uint8(numRegs) {
+		s.Regs.Set(i, c.word())
+	}
+	s.Addr = c.word()
+	s.Bytes = c.take(c.count(1))
+	for range c.count(8) {
+		s.PCs = append(s.PCs, c.word())
+	}
+	return s
+}
+
+// cursor reads on; after an error everything is zero.
+type cursor struct {
+	b   []byte
+	bad bool
+}
+
+func (c *cursor) take(n int) []byte {
+	if c.bad || n > len(c.b) {
+		c.bad = true
+		return nil
+	}
+	p := c.b[:n:n]
+	c.b = c.b[n:]
+	return p
+}
+
+func (c *cursor) word() uint64 {
+	if p := c.take(8); p != nil {
+		return binary.LittleEndian.Uint64(p)
+	}
+	return 0
+}
+
+// count reads the number of things that have at least size bytes each.
+func (c *cursor) count(size int) int {
+	p := c.take(4)
+	if p == nil {
+		return 0
+	}
+	n := int(binary.LittleEndian.Uint32(p))
+	if n > len(c.b)/size {
+		c.bad = true
+		return 0
+	}
+	return n
+}

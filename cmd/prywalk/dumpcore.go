@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"prywalk/internal/dump"
+	"prywalk/internal/target"
+)
+
+// coreFlags say which core to dump, and where its files are.
+type coreFlags struct{ core, sysroot string }
+
+// add registers the flags.
+func (f *coreFlags) add(fl *pflag.FlagSet) {
+	fl.StringVar(&f.core, "core", "", "core file to look at instead of a process")
+	fl.StringVar(&f.sysroot, "sysroot", "", "directory with the files of the machine that wrote the core")
+}
+
+// check refuses what does not go together.
+func (f *dumpFlags) check() error {
+	switch {
+	case f.core == "":
+		return usageError("--sysroot is for cores: give --core FILE")
+	case len(f.pids) > 0:
+		return usageError("-p PID and --core FILE exclude each other")
+	case f.maxDepth < 0:
+		return usageError("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
+	}
+	return f.checkSysroot()
+}
+
+// dumpCore dumps the threads of a core.
+func (f *dumpFlags) dumpCore() (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	file, err := openCore(f.core)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	c, err := target.OpenCore(file, st.Size(), target.CoreOptions{Sysroot: f.sysroot})
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.core, err)
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	for _, w := range c.Warnings() {
+		fmt.Fprintf(os.Stderr, "prywalk: %s: %s\n", f.core, oneLine(w))
+	}
+	depth := f.maxDepth
+	if depth == 0 {
+		depth = -1 // no limit
+	}
+	return f.printCore(dump.Core(c, dump.Options{MaxDepth: depth}, f.sysroot != ""))
+}
+
+// printCore writes the stacks to stdout.
+func (f *dumpFlags) printCore(p *dump.Process) error {
+	out := bufio.NewWriter(os.Stdout)
+	var err error
+	if f.json {
+		err = json.NewEncoder(out).Encode(p)
+	} else {
+		err = dump.Text(out, p)
+	}
+	return errors.Join(err, out.Flush())
+}
+
+// checkSysroot refuses a directory that is none: no file would be found below it.
+func (f *dumpFlags) checkSysroot() error {
+	if f.sysroot == "" {
+		return nil
+	}
+	if st, err := os.Stat(f.sysroot); err != nil || !st.IsDir() {
+		return usageError("--sysroot %s: not a directory; give the one that holds usr and lib of the machine that wrote the core", f.sysroot)
+	}
+	return nil
+}
+
+// openCore opens a regular file: a core is read here and there, which a pipe does not
+// allow.
+func openCore(name string) (*os.File, error) {
+	st, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w; give the path of a core file", err)
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file; give the path of a core file", name)
+	}
+	return os.Open(name)
+}

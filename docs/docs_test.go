@@ -1,0 +1,340 @@
+// Package docs_test keeps the pages true: it runs the commands that they show, on a live process, and checks
+// what they say of messages, tests, links and the order of the packages.
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"prywalk/internal/testtargets"
+)
+
+// pages are the documents, relative to the root of the module.
+var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/limits.md", "docs/glossary.md"}
+
+// notRun lists the commands of the pages that this test does not execute, with the reason. Each must stand in
+// a page. Of make's targets it is checked that they exist.
+var notRun = map[string]string{
+	"make build": "compiles what this test has compiled",
+	"make demo":  "builds and runs prywalk demo, which is run",
+	"make test":  "runs this test",
+	"prywalk report --http localhost:8080": "serves until it is interrupted; " +
+		"TestHTTPServesPprofPages of package report runs it",
+}
+
+const (
+	examplePID = "4711" // the process of the examples
+	exampleTID = "4712" // one of its threads
+	oneCommand = 60 * time.Second
+)
+
+// command is a line "$ …" of a console block with the output below it.
+type command struct {
+	page   string
+	line   int
+	text   string
+	output []string
+}
+
+// consoleCommands reads the console blocks of a page.
+func consoleCommands(t *testing.T, page string) []command {
+	t.Helper()
+	var all []command
+	inside := false
+	for i, line := range strings.Split(read(t, page), "\n") {
+		switch {
+		case strings.HasPrefix(line, "```"):
+			inside = line == "```console"
+		case !inside:
+		case strings.HasPrefix(line, "$ "):
+			text, _, _ := strings.Cut(line[2:], "  # ")
+			all = append(all, command{page: page, line: i + 1, text: strings.TrimSpace(text)})
+		case len(all) > 0:
+			all[len(all)-1].output = append(all[len(all)-1].output, line)
+		}
+	}
+	return all
+}
+
+// read gives a file's text, by its path from the root of the module.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// shell is where commands are run: a directory, the built prywalk in PATH, a process to look at.
+type shell struct {
+	bin, dir string
+	pid, tid string
+}
+
+// newShell builds prywalk and starts the process of the examples.
+func newShell(t *testing.T) *shell {
+	t.Helper()
+	s := &shell{bin: t.TempDir(), dir: t.TempDir()}
+	build := exec.Command("go", "build", "-o", filepath.Join(s.bin, "prywalk"), "../cmd/prywalk")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	target := testtargets.Run(t, "redis", testtargets.Options{})
+	s.pid = strconv.Itoa(target.PID)
+	tasks, err := os.ReadDir("/proc/" + s.pid + "/task")
+	if err != nil || len(tasks) < 2 {
+		t.Fatalf("threads of %s: %d, %v", s.pid, len(tasks), err)
+	}
+	s.tid = tasks[len(tasks)-1].Name()
+	return s
+}
+
+// live puts the live process in place of the example's, and makes long recordings short.
+func (s *shell) live(text string) string {
+	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, "-d 10s", "-d 0.5s", "prywalk demo", "prywalk demo -d 1s").
+		Replace(text)
+}
+
+// run executes a command as a user would type it; what it prints comes back as on a terminal.
+func (s *shell) run(t *testing.T, text string) (out string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), oneCommand)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", s.live(text))
+	cmd.Dir = s.dir
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Env = append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"), "NO_COLOR=1")
+	b, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s: %v\n%s", text, err, b)
+	}
+	return string(b), cmd.ProcessState.ExitCode()
+}
+
+func TestCommandsOfThePagesRun(t *testing.T) {
+	s := newShell(t)
+	seen := map[string]bool{}
+	for _, page := range pages {
+		for _, c := range consoleCommands(t, page) {
+			if _, skip := notRun[c.text]; skip {
+				seen[c.text] = true
+				checkMake(t, c)
+				continue
+			}
+			out, code := s.run(t, c.text)
+			if code != 0 {
+				t.Errorf("%s:%d: %s: exit code %d\n%s", c.page, c.line, c.text, code, out)
+				continue
+			}
+			if problem := compare(c.output, out); problem != "" {
+				t.Errorf("%s:%d: %s: %s; it printed\n%s", c.page, c.line, c.text, problem, out)
+			}
+		}
+	}
+	for text := range notRun {
+		if !seen[text] {
+			t.Errorf("no page shows %q any more", text)
+		}
+	}
+}
+
+// checkMake checks that a command of make has a target in the Makefile.
+func checkMake(t *testing.T, c command) {
+	t.Helper()
+	target, ok := strings.CutPrefix(c.text, "make ")
+	if ok && !strings.Contains(read(t, "Makefile"), "\n"+target+":") {
+		t.Errorf("%s:%d: the Makefile has no target %s", c.page, c.line, target)
+	}
+}
+
+// compare says what a command's output lacks of what the page shows, "" if nothing. Figures and what stands
+// beside them depend on the moment. A line without a digit must be there as it is; the first word of any other
+// line must begin a line.
+func compare(shown []string, out string) string {
+	lines, first := map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(out) {
+		words := strings.Fields(line)
+		lines[strings.Join(words, " ")] = true
+		if len(words) > 0 {
+			first[words[0]] = true
+		}
+	}
+	for _, line := range shown {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || isFigure(words[0]) || words[0] == "…" || words[0] == "[incomplete:":
+		case !hasDigit(line) && !lines[strings.Join(words, " ")]:
+			return fmt.Sprintf("no line %q", line)
+		case !first[words[0]] && !strings.Contains(line, "(inlined)"):
+			return fmt.Sprintf("no line begins with %q", words[0])
+		}
+	}
+	return ""
+}
+
+func hasDigit(s string) bool { return strings.ContainsFunc(s, unicode.IsDigit) }
+
+// isFigure reports a word that is a number, a time or a share.
+func isFigure(word string) bool { return unicode.IsDigit(rune(word[0])) }
+
+func TestCompareFindsWhatIsMissing(t *testing.T) {
+	out := "name (pid 7) · 1s\n  self%  total%  function\n 10 %  f\n"
+	for _, c := range []struct {
+		line string
+		ok   bool
+	}{
+		{"name (pid 4711) · 9s", true}, {"other (pid 4711) · 9s", false}, {"self%   total% function", true},
+		{"self% function", false}, {"99 %  g", true}, {"", true},
+	} {
+		if got := compare([]string{c.line}, out) == ""; got != c.ok {
+			t.Errorf("%q: %v", c.line, got)
+		}
+	}
+}
+
+// messageRow is a row of the table of bad input: command, exit code, message.
+var messageRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `(prywalk [^`]+)` (†)? ?\\| (\\d+) \\| (.*?) ?\\|$")
+
+func TestMessagesAreThoseOfTheTable(t *testing.T) {
+	s := newShell(t)
+	if out, code := s.run(t, "prywalk record -d 1 -p "+examplePID); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	rows := messageRow.FindAllStringSubmatch(read(t, "docs/limits.md"), -1)
+	ran := 0
+	for _, row := range rows {
+		if row[2] != "" {
+			continue // needs another user, a zombie, a special program: package integration has them
+		}
+		ran++
+		out, code := s.run(t, row[1])
+		// Without a message the status is the command's own, and what prywalk prints is the closing line.
+		got, want := strings.TrimSpace(out), "prywalk: "+s.live(row[4])
+		if strconv.Itoa(code) != row[3] || row[4] != "" && got != want {
+			t.Errorf("%s: exit code %d, want %s\n got %q\nwant %q", row[1], code, row[3], got, want)
+		}
+	}
+	if ran < 20 {
+		t.Errorf("only %d rows were run", ran)
+	}
+}
+
+// definition finds tests and benchmarks in source files.
+var definition = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)[A-Z]\w*)\(`)
+
+// mention finds their names in pages.
+var mention = regexp.MustCompile("`((?:Test|Benchmark|Fuzz)[A-Z]\\w*)`")
+
+func TestTheTestsThatThePagesNameExist(t *testing.T) {
+	known := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range definition.FindAllStringSubmatch(string(text), -1) {
+			known[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		for _, m := range mention.FindAllStringSubmatch(read(t, page), -1) {
+			if !known[m[1]] {
+				t.Errorf("%s names %s, which does not exist", page, m[1])
+			}
+		}
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+)
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, page := range pages {
+		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
+			to := page
+			if m[1] != "" {
+				to = filepath.ToSlash(filepath.Join(filepath.Dir(page), m[1]))
+			}
+			text, err := os.ReadFile(filepath.Join("..", to))
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			if m[2] != "" && !hasAnchor(string(text), m[2]) {
+				t.Errorf("%s: %s has no heading #%s", page, to, m[2])
+			}
+		}
+	}
+}
+
+// hasAnchor reports whether a page has a heading that Markdown viewers give this name.
+func hasAnchor(text, anchor string) bool {
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, m[1])
+		if name == anchor {
+			return true
+		}
+	}
+	return false
+}
+
+var quoted = regexp.MustCompile("[\"`]([a-z][a-z/]*)[\"`]")
+
+// names gives the package names on each line that has some.
+func names(text string) [][]string {
+	var all [][]string
+	for line := range strings.Lines(text) {
+		var packages []string
+		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
+			packages = append(packages, m[1])
+		}
+		if len(packages) > 0 {
+			all = append(all, packages)
+		}
+	}
+	return all
+}
+
+func TestPackagesStandInTheOrderThatIsTested(t *testing.T) {
+	_, source, _ := strings.Cut(read(t, "internal/layers/layers_test.go"), "var order = [][]string{\n")
+	source, _, _ = strings.Cut(source, "\n}\n")
+	want := names(source) // from the lowest to the highest
+	_, table, _ := strings.Cut(read(t, "docs/design.md"), "<!-- layers -->\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	got := names(table) // from the highest to the lowest
+	if len(want) == 0 || len(want) != len(got) {
+		t.Fatalf("%d lines in design.md, %d in internal/layers", len(got), len(want))
+	}
+	for i := range want {
+		if line := got[len(got)-1-i]; strings.Join(line, " ") != strings.Join(want[i], " ") {
+			t.Errorf("design.md has %q, internal/layers %q", line, want[i])
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package torture
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestThreadsThatAreBornAndDieDoTheirWork(t *testing.T) {
+	for _, rung := range rungs {
+		t.Run(rung, func(t *testing.T) {
+			p := start(t, "churn")
+			r := record(t, p.pid, "--rung", rung)
+			time.Sleep(2500 * time.Millisecond)
+			s := r.stop()
+			c := p.verdict()
+			t.Logf("%d looks, %d frozen, failed %v, %v", s.Attempted, s.Frozen, s.Failed, c)
+			if c["born"] != c["died"] || c["worked"] != c["born"] || c["refused"] != 0 || c["born"] < 1000 {
+				t.Errorf("%v", c)
+			}
+		})
+	}
+}
+
+func TestChildrenOfForkAndVforkEndAsWithoutALook(t *testing.T) {
+	for _, rung := range rungs {
+		t.Run(rung, func(t *testing.T) {
+			p := start(t, "forks")
+			r := record(t, p.pid, "--children", "--rung", rung)
+			time.Sleep(3 * time.Second)
+			s := r.stop()
+			c := p.verdict()
+			t.Logf("%d looks, %d frozen, failed %v, %v", s.Attempted, s.Frozen, s.Failed, c)
+			if c["wrong"] != 0 || c["interrupted"] != 0 || c["trees"] < 3 || c["vforks"] < 1 {
+				t.Errorf("%v", c)
+			}
+		})
+	}
+}
+
+func TestExecFromAThreadThatIsNotTheFirst(t *testing.T) {
+	for _, rung := range rungs {
+		t.Run(rung, func(t *testing.T) {
+			p := start(t, "execs", "150", "first")
+			r := record(t, p.pid, "--rung", rung)
+			// The last generation says "ready" again. If the exec waits for prywalk and prywalk for the
+			// exec, that never comes.
+			hung := time.AfterFunc(40*time.Second, func() {
+				t.Errorf("the target hangs: %s\nprywalk: %s", describe(p.pid), describe(r.cmd.Process.Pid))
+				r.signal(syscall.SIGKILL)
+				_ = syscall.Kill(p.pid, syscall.SIGKILL) // its output ends then
+			})
+			p.awaitReady()
+			hung.Stop()
+			s := r.stop()
+			t.Logf("%d frozen, failed %v", s.Frozen, s.Failed)
+			unharmed(t, p.pid)
+			p.verdict()
+		})
+	}
+}
+
+func TestKilledTargetsEndAtOnce(t *testing.T) {
+	for range 20 {
+		p := start(t, "mix", "4")
+		r := record(t, p.pid, "--rung", rungs[rand.IntN(2)])
+		r.awaitLooks(p.pid)
+		time.Sleep(time.Duration(rand.IntN(50_000)) * time.Microsecond)
+		if err := p.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- p.cmd.Wait() }()
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("killed, but there: %s", describe(p.pid))
+		}
+		if st := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !st.Signaled() || st.Signal() != syscall.SIGKILL {
+			t.Errorf("the parent sees %v", p.cmd.ProcessState)
+		}
+		if code := r.wait(); code != 0 && code != 4 {
+			t.Errorf("prywalk ended with %d: %s", code, r.stderr.String())
+		}
+		r.opens()
+	}
+}
+
+// asNobody runs a program as an ordinary user.
+func asNobody() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+}
+
+// needRoot skips what only root can set up.
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can set this up; CI runs as root")
+	}
+}
+
+func TestSetuidProgramsStayPrivileged(t *testing.T) {
+	needRoot(t)
+	text, err := os.ReadFile(compile(t, "setuid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(work, "setuid-copy")
+	if err := os.WriteFile(program, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(program, 0o755|os.ModeSetuid); err != nil {
+		t.Fatal(err)
+	}
+	for name, attr := range map[string]*syscall.SysProcAttr{"root": nil, "nobody": asNobody()} {
+		t.Run(name, func(t *testing.T) {
+			p := startAs(t, asNobody(), "setuid", program)
+			r := recordAs(t, attr, "-p", strconv.Itoa(p.pid), "--children")
+			time.Sleep(3 * time.Second)
+			s := r.stop()
+			c := p.verdict()
+			t.Logf("%d looks, %d frozen, failed %v, %v", s.Attempted, s.Frozen, s.Failed, c)
+			// Exec gives no rights to a program that an ordinary user traces at that moment. prywalk is
+			// attached to a thread that runs for some microseconds at each look; run by root it is harmless.
+			if c["wrong"] != 0 || name == "root" && c["lost"] != 0 || c["lost"] > c["root"]/20 || c["root"] < 10 {
+				t.Errorf("%v", c)
+			}
+		})
+	}
+}

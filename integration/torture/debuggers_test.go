@@ -1,0 +1,126 @@
+package torture
+
+import (
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// gdb runs gdb on a process to its end; it must succeed if must is set.
+func gdb(t *testing.T, pid int, must bool, commands ...string) bool {
+	t.Helper()
+	args := []string{"-nx", "-batch", "-p", strconv.Itoa(pid)}
+	for _, c := range commands {
+		args = append(args, "-ex", c)
+	}
+	out, err := exec.Command("gdb", args...).CombinedOutput()
+	if err != nil && must {
+		t.Errorf("gdb: %v\n%s", err, out)
+	}
+	return err == nil
+}
+
+func TestDebuggersBeforeDuringAndAfterARecording(t *testing.T) {
+	if _, err := exec.LookPath("gdb"); err != nil {
+		t.Skip("gdb is not installed; CI installs it (scripts/setup-tests.sh)")
+	}
+	p := start(t, "mix", "4")
+	attached := make(chan bool)
+	go func() { attached <- gdb(t, p.pid, true, "shell sleep 3") }()
+	for status(p.pid, "TracerPid") == "0" {
+		time.Sleep(10 * time.Millisecond)
+	}
+	r := record(t, p.pid, "-d", "1")
+	if code := r.wait(); code != 0 && code != 4 {
+		t.Errorf("with a debugger attached prywalk ended with %d: %s", code, r.stderr.String())
+	}
+	if !<-attached {
+		t.Error("the debugger was disturbed")
+	}
+	unharmed(t, p.pid)
+
+	r = record(t, p.pid)
+	r.awaitLooks(p.pid)
+	got := 0
+	for range 4 {
+		if gdb(t, p.pid, false, "thread apply all bt 3") { // refused while prywalk is attached
+			got++
+		}
+	}
+	r.stop()
+	t.Logf("gdb attached %d of 4 times during a recording", got)
+	gdb(t, p.pid, true, "thread apply all bt 3")
+	unharmed(t, p.pid)
+	p.verdict() // gdb itself makes epoll_wait give EINTR
+}
+
+func TestAnotherTracerAndPrywalkTakeTurns(t *testing.T) {
+	for _, rung := range rungs {
+		t.Run(rung, func(t *testing.T) {
+			victim := start(t, "storm")
+			helper := start(t, "traced", "attach", strconv.Itoa(victim.pid))
+			r := record(t, victim.pid, "--rung", rung)
+			time.Sleep(2 * time.Second)
+			s := r.stop()
+			h, v := helper.verdict(), victim.verdict()
+			t.Logf("%d frozen, failed %v; tracer %v", s.Frozen, s.Failed, h)
+			if h["wrong"] != 0 || h["rounds"] < 20 {
+				t.Errorf("the other tracer: %v", h)
+			}
+			for i := range 3 {
+				n := strconv.Itoa(i)
+				if v["got."+n] != v["sent."+n] || v["disorder"] != 0 || v["wrong"] != 0 {
+					t.Errorf("the target: %v", v)
+				}
+			}
+		})
+	}
+}
+
+func TestChildrenThatAskToBeTraced(t *testing.T) {
+	p := start(t, "traced", "traceme")
+	r := record(t, p.pid, "--children")
+	time.Sleep(3 * time.Second)
+	s := r.stop()
+	c := p.verdict()
+	t.Logf("%d frozen, failed %v; %v", s.Frozen, s.Failed, c)
+	// PTRACE_TRACEME is refused in the microseconds in which prywalk is attached: stated in the docs.
+	if c["wrong"] != 0 || c["rounds"] < 10 || c["refused"] > c["rounds"]/10 {
+		t.Errorf("%v", c)
+	}
+}
+
+func TestProcessesThatAreNotDumpable(t *testing.T) {
+	needRoot(t)
+	p := startAs(t, asNobody(), "mix", "4", "nodump")
+	r := recordAs(t, asNobody(), "-p", strconv.Itoa(p.pid), "-d", "1")
+	if code := r.wait(); code != 3 {
+		t.Errorf("as an ordinary user prywalk ended with %d: %s", code, r.stderr.String())
+	}
+	r = record(t, p.pid, "-d", "1")
+	if s := r.result(); s.Samples == 0 {
+		t.Errorf("%+v", s)
+	}
+	unharmed(t, p.pid)
+	checkMix(t, p)
+}
+
+func TestProcessesWhoseFirstThreadHasEnded(t *testing.T) {
+	p := start(t, "mix", "4", "leader")
+	s := record(t, p.pid, "-d", "1").result()
+	if s.Frozen == 0 || s.Peeked == 0 {
+		t.Errorf("%+v", s)
+	}
+	unharmed(t, p.pid)
+	checkMix(t, p)
+}
+
+// checkMix ends a target of src/mix.c, which must have noticed nothing.
+func checkMix(t *testing.T, p *target) {
+	t.Helper()
+	c := p.verdict()
+	if c["eintr"] != 0 || c["woken"] != 0 || c["other"] != 0 || c["work"] == 0 || c["expired"] == 0 {
+		t.Errorf("the target saw %v", c)
+	}
+}

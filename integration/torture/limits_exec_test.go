@@ -1,5 +1,0 @@
-package torture
-
-const limitVariable = "PRYWALK_TORTURE_LIMIT"
-
-func execLimited(string) {}

@@ -1,0 +1,121 @@
+package torture
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cpu gives the processor time of a process in ticks (fields 14 and 15 of /proc/PID/stat).
+func cpu(pid int) int {
+	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	f := strings.Fields(rest)
+	if len(f) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(f[11])
+	system, _ := strconv.Atoi(f[12])
+	return user + system
+}
+
+func TestThousandsOfThreads(t *testing.T) {
+	n := 2000
+	if long {
+		n = 5000
+	}
+	p := start(t, "mix", strconv.Itoa(n))
+	r := record(t, p.pid, "-d", "3")
+	s := r.result()
+	t.Logf("%+v", s)
+	if s.Peeked < int64(n) || s.Frozen == 0 {
+		t.Errorf("%+v", s)
+	}
+	r = record(t, p.pid, "-d", "2", "--rung", "freeze")
+	s = r.result()
+	t.Logf("%+v", s)
+	if s.Frozen < int64(n) {
+		t.Errorf("%+v", s)
+	}
+	unharmed(t, p.pid)
+	checkMix(t, p)
+}
+
+func TestTargetAtItsDescriptorLimit(t *testing.T) {
+	p := start(t, "mix", "4", "files")
+	if s := record(t, p.pid, "-d", "1").result(); s.Samples == 0 {
+		t.Errorf("%+v", s)
+	}
+	unharmed(t, p.pid)
+	checkMix(t, p)
+}
+
+// limited makes a recorder that a shell gives a limit to.
+func limited(t *testing.T, limit string, args ...string) *recorder {
+	t.Helper()
+	r := prepare(t, nil, args...)
+	r.cmd.Args = append([]string{"sh", "-c", limit + ` && exec "$0" "$@"`, binary}, r.cmd.Args[1:]...)
+	r.cmd.Path = "/bin/sh"
+	return r
+}
+
+func TestProfilerAtItsDescriptorLimit(t *testing.T) {
+	p := start(t, "mix", "200")
+	r := limited(t, "ulimit -n 64", "-p", strconv.Itoa(p.pid), "-d", "2")
+	r.start()
+	if s := r.result(); s.Samples == 0 || s.Peeked == 0 || s.Frozen == 0 {
+		t.Errorf("%+v", s)
+	}
+	r.opens()
+	unharmed(t, p.pid)
+	checkMix(t, p)
+}
+
+func TestProfilerOutOfMemory(t *testing.T) {
+	p := start(t, "mix", "300")
+	for _, kilobytes := range []int{40_000, 100_000, 200_000, 400_000, 1_300_000} {
+		r := limited(t, "ulimit -v "+strconv.Itoa(kilobytes), "-p", strconv.Itoa(p.pid), "-d", "1")
+		r.start()
+		code := r.wait()
+		t.Logf("%d KB: exit code %d, %.80q", kilobytes, code, r.stderr.String())
+		unharmed(t, p.pid)
+	}
+	checkMix(t, p)
+}
+
+func TestProfilerOutOfDisk(t *testing.T) {
+	p := start(t, "mix", "300")
+	small := limited(t, "ulimit -f 4", "-p", strconv.Itoa(p.pid), "-d", "2")
+	small.start()
+	time.Sleep(time.Second)
+	small.signal(syscall.SIGUSR1) // a checkpoint that fails must not end the recording
+	if code := small.wait(); code != 1 {
+		t.Errorf("over its limit prywalk ended with %d: %s", code, small.stderr.String())
+	}
+	unharmed(t, p.pid)
+	if os.Geteuid() == 0 {
+		outOfDisk(t, p)
+	}
+	checkMix(t, p)
+}
+
+// outOfDisk records onto a file system that is too small.
+func outOfDisk(t *testing.T, p *target) {
+	t.Helper()
+	r := prepare(t, nil, "-p", strconv.Itoa(p.pid), "-d", "1")
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=4k", "torture", r.dir).CombinedOutput(); err != nil {
+		t.Logf("no small file system here: %v %s", err, out) // a container without that right; the limit above stands for it
+		return
+	}
+	defer func() { _ = syscall.Unmount(r.dir, syscall.MNT_DETACH) }()
+	r.start()
+	if code := r.wait(); code != 1 {
+		t.Errorf("on a full disk prywalk ended with %d: %s", code, r.stderr.String())
+	}
+	unharmed(t, p.pid)
+}

@@ -1,0 +1,76 @@
+package torture
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// rungs are the ways of looking that a target must not notice: the ladder, and the freeze of every thread
+// at every tick, asleep or not.
+var rungs = []string{"ladder", "freeze"}
+
+func TestRealSignalsInterruptCallsAsWithoutALook(t *testing.T) {
+	for _, rung := range rungs {
+		t.Run(rung, func(t *testing.T) {
+			p := start(t, "eintr")
+			r := record(t, p.pid, "--rung", rung)
+			time.Sleep(3 * time.Second)
+			s := r.stop()
+			c := p.verdict()
+			t.Logf("%d looks, %d frozen, %d restarted, %v", s.Attempted, s.Frozen, s.Restarted, c)
+			// The call that a freeze has broken begins again from user space: a signal in that very
+			// moment runs its handler before the call and not in it. The ladder freezes no sleeper.
+			if allowed := s.Frozen / 200; c["lost"] > 0 && (rung == "ladder" || c["lost"] > allowed) {
+				t.Errorf("%d of %d signals gave no EINTR", c["lost"], c["sent"])
+			}
+			if c["eintr"] != c["sent"] || c["handled"] != c["sent"]+c["lost"] || c["sent"] < 500 {
+				t.Errorf("%v", c)
+			}
+		})
+	}
+}
+
+func TestNoSignalOfAStormIsLostOrChanged(t *testing.T) {
+	for _, rung := range rungs {
+		t.Run(rung, func(t *testing.T) {
+			p := start(t, "storm")
+			r := record(t, p.pid, "--rung", rung)
+			time.Sleep(3 * time.Second)
+			s := r.stop()
+			c := p.verdict()
+			t.Logf("%d looks, %d frozen, %v", s.Attempted, s.Frozen, c)
+			for i := range 3 {
+				if sent, got := c[fmt.Sprint("sent.", i)], c[fmt.Sprint("got.", i)]; sent != got || sent < 1000 {
+					t.Errorf("thread %d got %d of %d real-time signals", i, got, sent)
+				}
+			}
+			if c["usr.sent"] != c["usr.got"] || c["usr.sent"] < 100 {
+				t.Errorf("%d of %d ordinary signals", c["usr.got"], c["usr.sent"])
+			}
+			if c["disorder"] != 0 || c["wrong"] != 0 {
+				t.Errorf("%d out of order, %d with other facts", c["disorder"], c["wrong"])
+			}
+		})
+	}
+}
+
+func TestJobControlIsSeenByTheParentAsWithoutALook(t *testing.T) {
+	for _, rung := range rungs {
+		t.Run(rung, func(t *testing.T) {
+			p := start(t, "jobs", "60")
+			r := record(t, p.pid, "--rung", rung)
+			r.awaitLooks(p.pid)
+			if _, err := p.in.Write([]byte("g")); err != nil {
+				t.Fatal(err)
+			}
+			c := p.verdict()
+			r.signal(2)
+			r.wait()
+			n := c["rounds"]
+			if c["stops"] != n || c["conts"] != n || c["surplus"] != 0 || c["moved"] != 0 || c["woken"] != n || c["sigchld"] != 2*n {
+				t.Errorf("%v", c)
+			}
+		})
+	}
+}

@@ -1,0 +1,40 @@
+// Threads that are born and die as fast as can be; every one must have done its work.
+#include "torture.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_long born, died, worked, refused, quit;
+
+static void *brief(void *arg) {
+	worked++;
+	return arg;
+}
+
+static void *maker(void *arg) {
+	pthread_attr_t a;
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, 65536);
+	while (!quit) {
+		pthread_t t[8];
+		int n = 0;
+		for (int i = 0; i < 8; i++) {
+			if (pthread_create(&t[n], &a, brief, &born)) refused++;
+			else n++, born++;
+		}
+		for (int i = 0; i < n; i++) {
+			void *r = 0;
+			if (pthread_join(t[i], &r) == 0 && r == &born) died++;
+		}
+	}
+	return arg;
+}
+
+int main(void) {
+	pthread_t t[4];
+	for (int i = 0; i < 4; i++) must(-pthread_create(&t[i], 0, maker, 0));
+	work_until_told();
+	quit = 1;
+	for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+	tell("born", born), tell("died", died), tell("worked", worked), tell("refused", refused);
+	done();
+}

@@ -1,0 +1,87 @@
+// Job control: a parent stops and continues its child over and over and counts what it is told: by
+// waitpid (WUNTRACED, WCONTINUED), and by SIGCHLD. While the child is stopped nothing of it may run.
+#include "torture.h"
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+static atomic_long chld;
+static struct shared { atomic_long work[4]; } *shared;
+
+static void *spin(void *arg) { for (;;) shared->work[(long)arg]++; return 0; }
+
+static void *nap(void *arg) {
+	for (;; shared->work[(long)arg]++) poll(0, 0, 2);
+	return 0;
+}
+
+static void child(void) {
+	pthread_t t;
+	pthread_create(&t, 0, spin, (void *)0L);
+	pthread_create(&t, 0, nap, (void *)1L);
+	pthread_create(&t, 0, nap, (void *)2L);
+	for (;;) pause();
+}
+
+static void count(int sig) { (void)sig, chld++; }
+
+static long all_work(void) {
+	long sum = 0;
+	for (int i = 0; i < 4; i++) sum += shared->work[i];
+	return sum;
+}
+
+// told waits for one report of the kind that is asked for; others are counted as surplus.
+static long told(pid_t pid, int flag, long *surplus) {
+	for (;;) {
+		int st;
+		pid_t r = waitpid(pid, &st, WUNTRACED | WCONTINUED);
+		if (r < 0 && errno == EINTR) continue;
+		if (r != pid) return 0;
+		if (flag == WUNTRACED ? WIFSTOPPED(st) && WSTOPSIG(st) == SIGSTOP : WIFCONTINUED(st)) return 1;
+		if (++*surplus > 1000) return 0;
+	}
+}
+
+// quiet waits until all threads of the child are in the stop: SIGSTOP takes a moment to reach them.
+static void quiet(void) {
+	for (long before = -1, now; (now = all_work()) != before; before = now) usleep(5000);
+}
+
+int main(int argc, char **argv) {
+	int rounds = argc > 1 ? atoi(argv[1]) : 50, st;
+	long stops = 0, conts = 0, surplus = 0, moved = 0, woken = 0;
+	shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct sigaction sa = {.sa_handler = count};
+	sigaction(SIGCHLD, &sa, 0);
+	pid_t pid = must(fork());
+	if (pid == 0) child();
+	printf("pid %d\n", pid);
+	ready();
+	char c;
+	must(read(0, &c, 1)); // the recording has begun
+	for (int i = 0; i < rounds; i++) {
+		kill(pid, SIGSTOP);
+		stops += told(pid, WUNTRACED, &surplus);
+		quiet();
+		long before = all_work();
+		usleep(20000);
+		if (all_work() != before) moved++;
+		if (waitpid(pid, &st, WUNTRACED | WCONTINUED | WNOHANG) != 0) surplus++;
+		kill(pid, SIGCONT);
+		conts += told(pid, WCONTINUED, &surplus);
+		for (int n = 0; n < 4000 && all_work() == before; n++) usleep(500);
+		if (all_work() != before) woken++;
+		if (waitpid(pid, &st, WUNTRACED | WCONTINUED | WNOHANG) != 0) surplus++;
+	}
+	tell("rounds", rounds);
+	tell("stops", stops), tell("conts", conts), tell("surplus", surplus);
+	tell("moved", moved), tell("woken", woken), tell("sigchld", chld);
+	kill(pid, SIGKILL);
+	waitpid(pid, &st, 0);
+	done();
+}

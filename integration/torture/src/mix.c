@@ -1,0 +1,77 @@
+// Threads that run, sleep with time-outs, and wait, and count what they notice. For tests that end prywalk,
+// or the target, at any moment. Arguments: threads that sleep; "nodump" makes the process not dumpable,
+// "leader" ends the first thread, "files" opens all the files that are allowed.
+#include "torture.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+static atomic_long eintr, expired, woken, other, work;
+static int ev;
+
+static void *spin(void *arg) {
+	for (volatile unsigned long n = 0;; n++)
+		if (n % 1000000 == 0) work++;
+	return arg;
+}
+
+// A short time-out: the thread enters the call all the time.
+static void *waiter(void *arg) {
+	int ep = must(epoll_create1(0));
+	struct epoll_event e;
+	for (;;) {
+		int r = epoll_wait(ep, &e, 1, (int)(long)arg);
+		if (r == 0) expired++;
+		else if (errno == EINTR) eintr++;
+		else other++;
+	}
+	return 0;
+}
+
+static void *sleeper(void *arg) {
+	eventfd_t v;
+	for (;;) {
+		if (eventfd_read(ev, &v) == 0) woken++;
+		else if (errno == EINTR) eintr++;
+		else other++;
+	}
+	return arg;
+}
+
+static void *judge(void *arg) {
+	work_until_told();
+	tell("eintr", eintr), tell("expired", expired), tell("woken", woken), tell("other", other), tell("work", work);
+	done();
+	return arg;
+}
+
+static void use_up_files(void) {
+	struct rlimit l = {256, 256};
+	setrlimit(RLIMIT_NOFILE, &l);
+	while (open("/dev/null", O_RDONLY) >= 0) {}
+	if (errno != EMFILE) _exit(97);
+}
+
+int main(int argc, char **argv) {
+	int sleepers = argc > 1 ? atoi(argv[1]) : 4;
+	const char *how = argc > 2 ? argv[2] : "";
+	pthread_t t;
+	pthread_attr_t small;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 32768);
+	ev = must(eventfd(0, 0));
+	must(-pthread_create(&t, 0, spin, 0));
+	for (long ms = 0; ms < 3; ms++) must(-pthread_create(&t, 0, waiter, (void *)(ms * 2)));
+	for (int i = 0; i < sleepers; i++) must(-pthread_create(&t, &small, sleeper, 0));
+	if (strcmp(how, "nodump") == 0) prctl(PR_SET_DUMPABLE, 0);
+	if (strcmp(how, "files") == 0) use_up_files();
+	if (strcmp(how, "leader") == 0) {
+		must(-pthread_create(&t, 0, judge, 0));
+		pthread_exit(0); // a zombie until the others end
+	}
+	judge(0);
+}

@@ -1,0 +1,66 @@
+// Debuggers of two kinds. "traceme": children that call PTRACE_TRACEME, stop, and are watched by their
+// parent. "attach PID": attaches to a process and lets it go, over and over.
+#include "torture.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+static atomic_long quit, rounds, refused, wrong;
+
+static void *traceme(void *arg) {
+	while (!quit) {
+		int st;
+		pid_t p = must(fork());
+		if (p == 0) {
+			for (volatile int i = 0; i < 20000000; i++) {} // long enough to be found
+			if (ptrace(PTRACE_TRACEME, 0, 0, 0)) _exit(1);
+			raise(SIGSTOP);
+			for (volatile int i = 0; i < 1000000; i++) {}
+			_exit(5);
+		}
+		waitpid(p, &st, WUNTRACED);
+		if (WIFEXITED(st)) {
+			if (WEXITSTATUS(st) == 1) refused++;
+			else wrong++;
+			continue;
+		}
+		if (WSTOPSIG(st) != SIGSTOP || ptrace(PTRACE_CONT, p, 0, 0)) wrong++;
+		if (waitpid(p, &st, 0) != p || !WIFEXITED(st) || WEXITSTATUS(st) != 5) wrong++;
+		else rounds++;
+	}
+	return arg;
+}
+
+static void attach_once(pid_t pid) {
+	int st;
+	struct user_regs_struct regs;
+	if (ptrace(PTRACE_ATTACH, pid, 0, 0)) {
+		refused++;
+		return;
+	}
+	if (waitpid(pid, &st, __WALL) != pid || !WIFSTOPPED(st) || WSTOPSIG(st) != SIGSTOP) wrong++;
+	else if (ptrace(PTRACE_GETREGS, pid, 0, &regs)) wrong++;
+	usleep(2000);
+	if (ptrace(PTRACE_DETACH, pid, 0, 0)) wrong++;
+	else rounds++;
+}
+
+static pid_t victim;
+static void *attach(void *arg) {
+	for (; !quit; usleep(3000)) attach_once(victim);
+	return arg;
+}
+
+int main(int argc, char **argv) {
+	pthread_t t;
+	if (argc > 2) victim = atoi(argv[2]);
+	pthread_create(&t, 0, victim ? attach : traceme, 0);
+	work_until_told();
+	quit = 1;
+	pthread_join(t, 0);
+	tell("rounds", rounds), tell("refused", refused), tell("wrong", wrong);
+	done();
+}
