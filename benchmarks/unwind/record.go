@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -23,7 +22,7 @@ type recording struct {
 	name    string
 	process *target.Process
 	file    snapshot.File
-	// left counts the stacks that were left out: with frames in code that the other unwinders have no tables for.
+	// left counts the stacks that were left out: incomplete, or not on one stack.
 	left int
 }
 
@@ -126,7 +125,7 @@ func (r *recording) round(l *look.Looker, threads map[int]*watched, n int) error
 	return failed
 }
 
-// add keeps a stack if it is complete and all unwinders have tables for its frames.
+// add keeps a stack if it is complete.
 func (r *recording) add(s *look.Shot) {
 	if end := r.process.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
@@ -134,12 +133,7 @@ func (r *recording) add(s *look.Shot) {
 	var w frames.Walker
 	var pcs []uint64
 	for w.Init(r.process.Space(), &s.Regs, &s.Mem); w.Next(); {
-		f := w.Frame()
-		if f.Method > frames.MethodCFI || f.Module == nil || strings.HasPrefix(f.Module.Name, "[") {
-			r.left++
-			return
-		}
-		pcs = append(pcs, f.PC)
+		pcs = append(pcs, w.Frame().PC)
 	}
 	last := w.Frame()
 	mem := s.Mem.Stack

@@ -79,7 +79,7 @@ func accounting(s *sampler.Stats) string {
 // closing is the line that record ends with.
 func closing(s *sampler.Stats, path string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d samples of %d threads in %.1f s at %.1f/s", s.Samples, s.ThreadsMax, s.Seconds, s.Freq)
+	fmt.Fprintf(&b, "%s of %s in %.1f s at %.1f/s", plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq)
 	if s.SlowestThread > 0 {
 		fmt.Fprintf(&b, " (slowest thread %.1f/s)", s.SlowestThread)
 	}
@@ -89,11 +89,28 @@ func closing(s *sampler.Stats, path string) string {
 	} else {
 		b.WriteString(", nothing frozen")
 	}
-	if n := sum(s.Failed); n > 0 {
-		fmt.Fprintf(&b, ", %d looks failed%s", n, reasons(s.Failed))
+	if failed := remarkable(s.Failed); len(failed) > 0 {
+		fmt.Fprintf(&b, ", %s failed%s", plural(sum(failed), "look"), reasons(failed))
 	}
 	fmt.Fprintf(&b, " → %s", path)
 	return b.String()
+}
+
+// remarkable leaves out the failures that are in the nature of things: a thread that
+// has ended.
+func remarkable(failed map[string]int64) map[string]int64 {
+	out := maps.Clone(failed)
+	delete(out, "exited")
+	delete(out, "zombie")
+	return out
+}
+
+// plural counts things.
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func sum(m map[string]int64) (n int64) {

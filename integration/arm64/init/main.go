@@ -27,9 +27,10 @@ func main() {
 	}
 	// The first process must wait for all orphans, and so cannot wait for children of its own.
 	worker := exec.Command("/init")
-	worker.Stdout, worker.Stderr = os.Stdout, os.Stderr
+	worker.Stdin, worker.Stdout, worker.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := worker.Start(); err != nil {
 		fmt.Println("@@ failed:", err)
+		down()
 	}
 	for {
 		if _, err := syscall.Wait4(-1, nil, 0, nil); err == syscall.ECHILD {
@@ -46,8 +47,12 @@ func work() {
 	} else if err := runJobs("/jobs"); err != nil {
 		fmt.Println("@@ failed:", err)
 	}
+	down()
+}
+
+// down switches the machine off.
+func down() {
 	fmt.Println("@@ down")
-	syscall.Sync()
 	if err := syscall.Reboot(syscall.LINUX_REBOOT_CMD_POWER_OFF); err != nil {
 		fmt.Println("@@ failed:", err)
 	}

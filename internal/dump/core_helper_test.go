@@ -1,0 +1,210 @@
+package dump
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/target"
+)
+
+// need gives the path of a tool that scripts/setup-tests.sh installs.
+func need(t *testing.T, tool string) string {
+	t.Helper()
+	file, err := exec.LookPath(tool)
+	if err != nil {
+		t.Skipf("%s is not installed: run scripts/setup-tests.sh as root", tool)
+	}
+	return file
+}
+
+// output runs a tool and gives what it prints to stdout.
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(need(t, name), args...)
+	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "LC_ALL=C")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Logf("%s %v: %v\n%s", name, args, err, stderr.Bytes()) // eu-stack fails for one bad thread of many
+	}
+	return string(out)
+}
+
+// compile builds a program of testdata.
+func compile(t *testing.T, source string, flags ...string) string {
+	t.Helper()
+	cc := "cc"
+	if strings.HasSuffix(source, ".cc") {
+		cc = "c++"
+	}
+	exe := filepath.Join(t.TempDir(), "prog")
+	args := append([]string{"-o", exe, filepath.Join("testdata", source)}, flags...)
+	if out, err := exec.Command(need(t, cc), args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return exe
+}
+
+// freeze stops all threads of a process by SIGSTOP.
+func freeze(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); !stopped(pid); {
+		if time.Now().After(end) {
+			t.Fatal("not all threads stop")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func stopped(pid int) bool {
+	dirs, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	for _, dir := range dirs {
+		tid, _ := strconv.Atoi(filepath.Base(dir))
+		var st procmem.Stat
+		if err := procmem.ReadStat(tid, &st); err != nil || st.State != 'T' {
+			return false
+		}
+	}
+	return len(dirs) > 0
+}
+
+// gcore writes a process's core.
+func gcore(t *testing.T, pid int) string {
+	t.Helper()
+	prefix := filepath.Join(t.TempDir(), "core")
+	output(t, "gcore", "-o", prefix, strconv.Itoa(pid))
+	return fmt.Sprintf("%s.%d", prefix, pid)
+}
+
+// kernelCore runs a program that dies, and gives the core that the kernel wrote.
+func kernelCore(t *testing.T, exe string, args ...string) string {
+	t.Helper()
+	pattern, _ := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if bytes.HasPrefix(pattern, []byte("|")) || bytes.ContainsRune(pattern, '/') {
+		t.Skipf("the kernel gives cores to %s: set kernel.core_pattern to core", pattern)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("sh", append([]string{"-c", `ulimit -c unlimited; exec "$0" "$@"`, exe}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	cores, _ := filepath.Glob(filepath.Join(dir, "*core*"))
+	if err == nil || len(cores) != 1 {
+		t.Skipf("no core was written (%v; %s): is the hard limit of ulimit -c 0?", err, out)
+	}
+	return cores[0]
+}
+
+// openCore opens a core.
+func openCore(t *testing.T, file string, o target.CoreOptions) *target.Core {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := target.OpenCore(f, st.Size(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// dumpOf dumps a core whose files are all there.
+func dumpOf(t *testing.T, file string) *Process {
+	t.Helper()
+	c := openCore(t, file, target.CoreOptions{})
+	for _, w := range c.Warnings() {
+		t.Errorf("warning: %s", w)
+	}
+	return Core(c, Options{MaxDepth: -1}, false)
+}
+
+// pcs gives the program counters of a stack, without inlined calls.
+func pcs(th *Thread) []uint64 {
+	var out []uint64
+	for i := range th.Frames {
+		if !th.Frames[i].Inlined {
+			out = append(out, uint64(th.Frames[i].PC))
+		}
+	}
+	return out
+}
+
+// names gives the functions of a stack, inlined calls included.
+func names(th *Thread) string {
+	var out []string
+	for i := range th.Frames {
+		out = append(out, th.Frames[i].Function)
+	}
+	return strings.Join(out, " ")
+}
+
+var (
+	gdbThread = regexp.MustCompile(`^Thread .*LWP (\d+)`)
+	gdbFrame  = regexp.MustCompile(`^at (0x[0-9a-f]+) (0x[0-9a-f]+)$`)
+	euThread  = regexp.MustCompile(`^TID (\d+):`)
+	euFrame   = regexp.MustCompile(`^#\d+ +(0x[0-9a-f]+)`)
+)
+
+// gdbStacks asks gdb for all stacks of a core.
+func gdbStacks(t *testing.T, exe, core string) map[int][]uint64 {
+	t.Helper()
+	text := output(t, "gdb", "-nx", "-batch", "-ex", "set backtrace past-main on", "-ex", "set backtrace past-entry on",
+		"-ex", `thread apply all frame apply all -q printf "at %#lx %#lx\n", $pc, $sp`, exe, core)
+	out := map[int][]uint64{}
+	tid, last := 0, ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if m := gdbThread.FindStringSubmatch(line); m != nil {
+			tid, _ = strconv.Atoi(m[1])
+			last = ""
+		} else if m := gdbFrame.FindStringSubmatch(line); m != nil && line != last { // inlined calls repeat it
+			last = line
+			pc, _ := strconv.ParseUint(m[1], 0, 64)
+			out[tid] = append(out[tid], pc)
+		}
+	}
+	return out
+}
+
+// euStacks asks eu-stack for all stacks of a core.
+func euStacks(t *testing.T, exe, core string) map[int][]uint64 {
+	t.Helper()
+	s := bufio.NewScanner(strings.NewReader(output(t, "eu-stack", "-n", "0", "--core="+core, "--executable="+exe)))
+	out := map[int][]uint64{}
+	for tid := 0; s.Scan(); {
+		if m := euThread.FindStringSubmatch(s.Text()); m != nil {
+			tid, _ = strconv.Atoi(m[1])
+		} else if m := euFrame.FindStringSubmatch(s.Text()); m != nil {
+			pc, _ := strconv.ParseUint(m[1], 0, 64)
+			out[tid] = append(out[tid], pc)
+		}
+	}
+	return out
+}

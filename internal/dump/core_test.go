@@ -1,0 +1,134 @@
+package dump
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
+)
+
+// agree compares all stacks of a core with those of another tool.
+func agree(t *testing.T, tool string, p *Process, theirs map[int][]uint64) (same int) {
+	t.Helper()
+	for i := range p.Threads {
+		th := &p.Threads[i]
+		if ours := pcs(th); !slices.Equal(ours, theirs[th.TID]) {
+			t.Logf("thread %d: ours %#x\n%s %#x\n%s", th.TID, ours, tool, theirs[th.TID], names(th))
+			continue
+		}
+		same++
+	}
+	return same
+}
+
+func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
+	for _, name := range []string{"c", "cpp", "python", "redis", "go", "go-stripped", "rust", "c-stripped"} {
+		t.Run(name, func(t *testing.T) {
+			tt := testtargets.Run(t, name, testtargets.Options{})
+			freeze(t, tt.PID)
+			live := lookAt(t, tt.PID)
+			core := gcore(t, tt.PID)
+			dead := dumpOf(t, core)
+			sameStacks(t, live, dead)
+			for i := range dead.Threads {
+				if th := &dead.Threads[i]; !th.Complete {
+					t.Errorf("thread %d: %s after %s", th.TID, th.StopReason, names(th))
+				}
+			}
+			n := len(dead.Threads)
+			exe := exeOf(t, tt.PID)
+			gdb, eu := agree(t, "gdb", dead, gdbStacks(t, exe, core)), agree(t, "eu-stack", dead, euStacks(t, exe, core))
+			t.Logf("%d threads; gdb agrees on %d, eu-stack on %d", n, gdb, eu)
+			if name[:2] != "go" && (gdb < n || eu < n) { // Go's stack switches mislead both
+				t.Errorf("%d threads; gdb agrees on %d, eu-stack on %d", n, gdb, eu)
+			}
+		})
+	}
+}
+
+// lookAt dumps a live process.
+func lookAt(t *testing.T, pid int) *Process {
+	t.Helper()
+	p, err := target.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	live, err := Look(p, Options{MaxDepth: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return live
+}
+
+// sameStacks compares the dump of a live process with that of its core.
+func sameStacks(t *testing.T, live, dead *Process) {
+	t.Helper()
+	if live.PID != dead.PID || len(live.Threads) != len(dead.Threads) || len(dead.Threads) == 0 {
+		t.Fatalf("process %d with %d threads, the core's %d with %d", live.PID, len(live.Threads), dead.PID, len(dead.Threads))
+	}
+	for i := range live.Threads {
+		a, b := &live.Threads[i], &dead.Threads[i]
+		if a.TID != b.TID || a.StopReason != b.StopReason || !slices.Equal(a.Frames, b.Frames) {
+			t.Errorf("thread %d: live %s %s\n%+v\ncore %d %s %s\n%+v", a.TID, a.StopReason, names(a), a.Frames, b.TID, b.StopReason, names(b), b.Frames)
+		}
+		if b.How != "core" || b.State != "" {
+			t.Errorf("thread %d: how %q, state %q", b.TID, b.How, b.State)
+		}
+	}
+}
+
+func exeOf(t *testing.T, pid int) string {
+	t.Helper()
+	exe, err := filepath.EvalSymlinks("/proc/" + strconv.Itoa(pid) + "/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
+}
+
+func TestKernelsCoreOfAnUncaughtException(t *testing.T) {
+	exe := compile(t, "thrower.cc", "-g", "-O2", "-pthread")
+	core := kernelCore(t, exe)
+	p := dumpOf(t, core)
+	if len(p.Threads) != 3 || p.Name != "prog" {
+		t.Fatalf("%d threads of %q", len(p.Threads), p.Name)
+	}
+	chain := regexp.MustCompile(`abort .*__verbose_terminate_handler.* __cxa_throw (thrower ){5,6}start start_thread clone3`)
+	died := p.Threads[2]
+	if got := names(&died); !chain.MatchString(got) || died.Signal != "SIGABRT" {
+		t.Errorf("%s: %s", died.Signal, got)
+	}
+	if p.Threads[1].Wait != "pause" || p.Threads[0].Wait != "futex" {
+		t.Errorf("waits: %q, %q", p.Threads[0].Wait, p.Threads[1].Wait)
+	}
+	if gdb, eu := agree(t, "gdb", p, gdbStacks(t, exe, core)), agree(t, "eu-stack", p, euStacks(t, exe, core)); gdb < 3 || eu < 3 {
+		t.Errorf("of 3 threads gdb agrees on %d, eu-stack on %d", gdb, eu)
+	}
+}
+
+func TestKernelsCoreFromASignalHandlerOnItsOwnStack(t *testing.T) {
+	exe := compile(t, "crash.c", "-g", "-O1", "-fno-optimize-sibling-calls")
+	core := kernelCore(t, exe)
+	p := dumpOf(t, core)
+	chain := regexp.MustCompile(`abort die handler \S+ (fault ){11}main __libc_start_call_main \S+ _start$`)
+	if th := &p.Threads[0]; !chain.MatchString(names(th)) || !th.Complete {
+		t.Errorf("%s: %s", th.StopReason, names(th))
+	}
+	if gdb := agree(t, "gdb", p, gdbStacks(t, exe, core)); gdb < 1 {
+		t.Error("gdb does not agree")
+	}
+}
+
+// run runs a command that must not fail.
+func run(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v: %s", args, err, out)
+	}
+}
