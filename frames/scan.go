@@ -7,17 +7,19 @@ const scanWords = 1024
 // words that it points to hold together, else by the first word on the stack
 // that follows a call of this function.
 func (w *Walker) scan() StopReason {
-	if w.frame.Module == nil && w.depth > 2 {
+	m := w.module()
+	if m == nil && w.depth > 2 {
 		// A return address into nowhere: what led here was wrong or the code
 		// is gone; whatever the stack holds beyond proves nothing.
 		return StopNoRule
 	}
-	start, known := w.space.funcStart(w.frame.Lookup(w.regs.Arch))
+	f := w.Frame()
+	start, known := w.space.funcStart(f.Lookup(w.regs.Arch))
 	if w.tryFramePointer(start, known) {
 		return w.commit(&Rule{Method: MethodFP})
 	}
 	sp := w.regs.SP()
-	if !w.regs.Arch.info().raOnStack || w.frame.Module != nil && w.frame.Module.Generated {
+	if !w.regs.Arch.info().raOnStack || m != nil && m.Generated {
 		// In generated code the first word that follows a call is more often
 		// a remnant than the caller, because callers need not call.
 		return StopNoRule
@@ -88,7 +90,7 @@ func (w *Walker) chained(ra, outer Addr) bool {
 
 // generated reports whether both this frame and the address are in generated code.
 func (w *Walker) generated(ra Addr) bool {
-	if w.frame.Module == nil || !w.frame.Module.Generated {
+	if m := w.module(); m == nil || !m.Generated {
 		return false
 	}
 	m := w.space.Find(ra)

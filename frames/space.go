@@ -2,9 +2,13 @@ package frames
 
 import "slices"
 
-// cacheBits sizes the rule cache: 2,048 entries of 56 bytes hold the working set
-// of a busy server's stacks.
-const cacheBits = 11
+// The rule cache: 1,024 sets of 4 entries of 32 bytes hold the working set of a busy
+// server's stacks. With fewer entries in a set, some of a few hundred addresses
+// would push each other out all the time.
+const (
+	cacheBits = 10
+	cacheWays = 4
+)
 
 // maxRows bounds the table of rules that do not fit into 16 bytes; when it is
 // full the cache starts anew, so that no input makes it grow without end.
@@ -16,19 +20,23 @@ type Space struct {
 	Arch    Arch
 	modules []*Module
 	rows    []*Row
-	cache   [1 << cacheBits]entry
-	calls   [1 << cacheBits]callEntry
+	cache   [1 << cacheBits][cacheWays]entry
+	calls   [1 << callBits]callEntry
+	starts  [1 << startBits]startEntry
 }
 
 // entry is a cached rule, with the module that its pc is in and what the quick step
 // needs to know of it.
 type entry struct {
 	key   uint64
-	mod   *Module
 	rule  Rule
-	known uint64 // registers that the rule restores, and the stack pointer
-	deep  uint64 // how far below the CFA it reads, in bytes
-	quick bool   // nothing special about it: see Walker.quick
+	mod   int32  // index into Space.modules; -1: none
+	known uint16 // registers that the rule restores, and the stack pointer
+	deep  uint8  // how far below the CFA it reads, in units of 8 bytes; 0: Walker.quick is not for it
+	// exact: nobody calls what begins there, so that even a return address is
+	// the address of an instruction: a signal trampoline, or the start of a
+	// stack that was prepared by hand.
+	exact bool
 }
 
 // callEntry caches whether a call precedes an address.
@@ -36,6 +44,18 @@ type callEntry struct {
 	ret  Addr
 	call Call
 	ok   bool
+}
+
+// callBits sizes the cache of what is known of calls.
+const callBits = 11
+
+// startBits sizes the cache of function starts, which only the scan asks for.
+const startBits = 8
+
+// startEntry caches where the function starts that an address is in.
+type startEntry struct {
+	pc, start Addr
+	ok, valid bool
 }
 
 // NewSpace gives a space without modules.
@@ -66,10 +86,19 @@ func (s *Space) Forget() {
 	s.rows = s.rows[:0]
 	clear(s.cache[:])
 	clear(s.calls[:])
+	clear(s.starts[:])
 }
 
 // Find gives the module that pc lies in, nil if none.
 func (s *Space) Find(pc Addr) *Module {
+	if i := s.find(pc); i >= 0 {
+		return s.modules[i]
+	}
+	return nil
+}
+
+// find gives the index of the module that pc lies in, -1 if none.
+func (s *Space) find(pc Addr) int32 {
 	lo, hi := 0, len(s.modules)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -80,9 +109,9 @@ func (s *Space) Find(pc Addr) *Module {
 		}
 	}
 	if lo == 0 || pc >= s.modules[lo-1].End {
-		return nil
+		return -1
 	}
-	return s.modules[lo-1]
+	return int32(lo - 1)
 }
 
 // cacheKey combines what a rule depends on; bit 0 of it is always set, so that no
@@ -98,62 +127,118 @@ func cacheKey(pc Addr, caller, spOnly bool) uint64 {
 	return k
 }
 
-// hash spreads keys over the cache (Fibonacci hashing).
-func hash(k uint64) uint64 { return k * 0x9e3779b97f4a7c15 >> (64 - cacheBits) }
+// hash spreads keys over a cache of 1<<bits places (Fibonacci hashing).
+func hash(k uint64, bits uint) uint64 { return k * 0x9e3779b97f4a7c15 >> (64 - bits) }
 
 // lookup gives the cached rule for a pc, asking the sources if need be. The result
 // is valid until the next call.
 func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	k := cacheKey(pc, caller, spOnly)
-	e := &s.cache[hash(k)]
-	if e.key != k {
-		s.fill(e, k, pc, caller, spOnly)
-		e.prepare(s.Arch)
+	set := &s.cache[hash(k, cacheBits)]
+	for i := range set {
+		if set[i].key == k {
+			return &set[i]
+		}
 	}
+	return s.miss(set, k, pc, caller, spOnly)
+}
+
+// miss finds a rule that is not cached. The oldest entry of the set makes room.
+func (s *Space) miss(set *[cacheWays]entry, k uint64, pc Addr, caller, spOnly bool) *entry {
+	copy(set[1:], set[:])
+	e := &set[0]
+	s.fill(e, k, pc, caller, spOnly)
+	e.prepare(s.Arch)
 	return e
+}
+
+// module gives the module of that index, nil for -1.
+func (s *Space) module(i int32) *Module {
+	if uint(i) < uint(len(s.modules)) {
+		return s.modules[i]
+	}
+	return nil
 }
 
 // prepare finds out whether the quick step can apply the rule.
 func (e *entry) prepare(arch Arch) {
 	info := arch.info()
-	e.known, e.deep = 1<<info.sp, 8
+	e.exact = e.exact || e.rule.Flags&FlagSignal != 0
+	if !info.raOnStack || e.rule.Flags != 0 {
+		return
+	}
+	e.known, e.deep = 1<<info.sp, 1
 	for i, units := range e.rule.Saved {
 		if units != 0 && info.compact[i] != NoReg {
 			e.known |= 1 << info.compact[i]
-			e.deep = max(e.deep, 8*uint64(units))
+			e.deep = max(e.deep, units)
 		}
 	}
-	e.quick = info.raOnStack && e.rule.Flags == 0 && e.rule.Method == MethodCFI
 }
 
 // fill asks the module's sources in turn.
 func (s *Space) fill(e *entry, k uint64, pc Addr, caller, spOnly bool) {
-	*e = entry{key: k, rule: Rule{Flags: FlagNone}}
+	*e = entry{key: k, mod: -1, rule: Rule{Flags: FlagNone}}
 	at := pc
 	if caller {
 		at -= s.Arch.CallLen()
 	}
-	if e.mod = s.Find(at); e.mod == nil {
+	if e.mod = s.find(at); e.mod < 0 {
 		return
 	}
-	q := Query{PC: pc - e.mod.Bias, Caller: caller, SPOnly: spOnly}
-	for _, src := range e.mod.Sources {
+	if !s.ask(e, pc, caller, spOnly) && caller {
+		s.atEntry(e, pc, spOnly)
+	}
+}
+
+// atEntry is for a return address that no source knows and that follows no call. If
+// it is a function's first instruction, then the stack was prepared by hand, as by
+// makecontext, and its outermost frame is what its first function returns to: whatever
+// is above has not called it (glibc's call frame information for __start_context says
+// otherwise). A signal trampoline can be such a place, too.
+func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
+	i := s.find(pc)
+	if i < 0 {
+		return
+	}
+	m := s.modules[i]
+	if m.Generated || m.Calls == nil {
+		return
+	}
+	if start, ok := m.Calls.FuncStart(pc - m.Bias); !ok || start != pc-m.Bias {
+		return
+	}
+	if _, called := s.callBefore(pc); called {
+		return
+	}
+	e.mod, e.exact = i, true
+	if !s.ask(e, pc, false, spOnly) || e.rule.Flags&FlagSignal == 0 {
+		e.rule = Rule{Flags: FlagRoot, Method: MethodHeuristic}
+	}
+}
+
+// ask puts the first rule that a source of e.mod has into e.
+func (s *Space) ask(e *entry, pc Addr, caller, spOnly bool) bool {
+	mod := s.modules[e.mod]
+	q := Query{PC: pc - mod.Bias, Caller: caller, SPOnly: spOnly}
+	for _, src := range mod.Sources {
 		r, row, ok := src.Rule(q)
 		if !ok || spOnly && !s.spRelative(r, row) {
 			continue
 		}
 		if row != nil {
 			if len(s.rows) >= maxRows {
+				keep := entry{key: e.key, mod: e.mod, exact: e.exact}
 				s.Forget()
-				mod := s.Find(at)
-				*e = entry{key: k, mod: mod}
+				*e = keep
 			}
 			s.rows = append(s.rows, row)
 			r.setRow(uint32(len(s.rows) - 1))
 		}
 		e.rule = r
-		return
+		return true
 	}
+	return false
 }
 
 // spRelative reports whether a rule can be applied with only sp and pc known.
@@ -171,7 +256,7 @@ func (s *Space) spRelative(r Rule, row *Row) bool {
 // callBefore reports whether a call instruction ends at ret, and what it calls
 // as a run-time address.
 func (s *Space) callBefore(ret Addr) (Call, bool) {
-	e := &s.calls[hash(ret)]
+	e := &s.calls[hash(ret, callBits)]
 	if e.ret != ret {
 		*e = callEntry{ret: ret}
 		if m := s.Find(ret - 1); m != nil && m.Calls != nil {
@@ -182,12 +267,22 @@ func (s *Space) callBefore(ret Addr) (Call, bool) {
 	return e.call, e.ok
 }
 
+// follows reports whether a call instruction ends at ret.
+func (s *Space) follows(ret Addr) bool {
+	_, ok := s.callBefore(ret)
+	return ok
+}
+
 // funcStart gives the run-time address of the function that pc is in.
 func (s *Space) funcStart(pc Addr) (Addr, bool) {
-	m := s.Find(pc)
-	if m == nil || m.Calls == nil {
-		return 0, false
+	e := &s.starts[hash(pc, startBits)]
+	if e.pc == pc && e.valid {
+		return e.start, e.ok
 	}
-	start, ok := m.Calls.FuncStart(pc - m.Bias)
-	return start + m.Bias, ok
+	*e = startEntry{pc: pc, valid: true}
+	if m := s.Find(pc); m != nil && m.Calls != nil {
+		e.start, e.ok = m.Calls.FuncStart(pc - m.Bias)
+		e.start += m.Bias
+	}
+	return e.start, e.ok
 }

@@ -1,5 +1,7 @@
 package frames
 
+import "math"
+
 // DefaultMaxDepth is the number of frames after which a walk gives up when its
 // caller sets no limit.
 const DefaultMaxDepth = 1024
@@ -24,18 +26,21 @@ type Walker struct {
 	MaxDepth int
 
 	space    *Space
-	mem      Memory
-	regs     Regs
-	next     Regs   // the caller's registers, while they are computed
-	cur      *entry // a slot of the cache: valid while its key is w.key
-	key      uint64
-	caller   bool // regs.PC is a return address
-	lacking  Addr
 	snap     *Snapshot // mem, if it is one
-	frame    Frame
+	cur      *entry    // a slot of the cache: valid while its key is w.key
+	key      uint64
 	depth    int
-	switches int
+	limit    int
+	mod      int32 // what cur.mod was
+	exact    bool  // what cur.exact was
+	caller   bool  // regs.PC is a return address
+	method   Method
 	stop     StopReason
+	regs     Regs
+	next     Regs // the caller's registers, while they are computed
+	mem      Memory
+	lacking  Addr
+	switches int
 }
 
 // Init starts a walk at regs, which is copied. The walk reads space and mem until
@@ -44,6 +49,13 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.space, w.mem, w.regs = space, mem, *regs
 	w.snap, _ = mem.(*Snapshot)
 	w.depth, w.switches, w.stop = 0, 0, StopNone
+	w.limit = w.MaxDepth
+	if w.MaxDepth <= 0 {
+		w.limit = DefaultMaxDepth
+		if w.MaxDepth < 0 {
+			w.limit = math.MaxInt
+		}
+	}
 	w.enter(MethodContext, false)
 }
 
@@ -57,22 +69,35 @@ func (w *Walker) Next() bool {
 	if w.depth == 1 {
 		return true
 	}
+	if e := w.cur; e.key == w.key && w.depth <= w.limit && w.quick(e) {
+		return true
+	}
+	return w.slow()
+}
+
+// slow is Next for all but plain frames.
+func (w *Walker) slow() bool {
 	if w.cur.key != w.key { // another walk has used the slot meanwhile
 		w.cur = w.space.lookup(w.regs.PC, w.caller, false)
 	}
-	if w.depth > w.limit() && w.cur.rule.Flags&FlagRoot == 0 {
+	switch {
+	case w.cur.rule.Flags&FlagRoot != 0:
+		w.stop = StopRoot
+	case w.depth > w.limit:
 		w.stop = StopDepth
-		return false
+	default:
+		w.stop = w.step()
 	}
-	if w.quick() {
-		return true
-	}
-	w.stop = w.step()
 	return w.stop == StopNone
 }
 
 // Frame gives the frame that the last call of Next found.
-func (w *Walker) Frame() Frame { return w.frame }
+func (w *Walker) Frame() Frame {
+	return Frame{PC: w.regs.PC, SP: w.regs.SP(), Module: w.module(), Method: w.method, Caller: w.caller && !w.exact}
+}
+
+// module gives the module of the current frame.
+func (w *Walker) module() *Module { return w.space.module(w.mod) }
 
 // Regs gives the registers of that frame, as far as they are known. They change
 // with the next call of Next.
@@ -85,25 +110,16 @@ func (w *Walker) Lacking() Addr { return w.lacking }
 // StopReason says why the walk ended, StopNone while it has not.
 func (w *Walker) StopReason() StopReason { return w.stop }
 
-func (w *Walker) limit() int {
-	switch {
-	case w.MaxDepth == 0:
-		return DefaultMaxDepth
-	case w.MaxDepth < 0:
-		return int(^uint(0) >> 1)
-	}
-	return w.MaxDepth
-}
-
 // enter makes w.regs the current frame and looks its rule up.
 func (w *Walker) enter(m Method, caller bool) {
-	w.cur = w.space.lookup(w.regs.PC, caller, false)
-	w.key = w.cur.key
-	w.caller = caller
-	// Nobody calls a signal trampoline: its pc is where it begins, and the byte
-	// before it belongs to something else.
-	w.frame = Frame{PC: w.regs.PC, SP: w.regs.SP(), Module: w.cur.mod, Method: m,
-		Caller: caller && w.cur.rule.Flags&FlagSignal == 0}
+	w.enterAt(w.space.lookup(w.regs.PC, caller, false), m, caller)
+}
+
+// enterAt is enter where the rule was looked up already.
+func (w *Walker) enterAt(e *entry, m Method, caller bool) {
+	w.cur, w.key = e, e.key
+	w.mod, w.exact = e.mod, e.exact
+	w.caller, w.method = caller, m
 }
 
 // step replaces the registers with the caller's.
@@ -123,7 +139,7 @@ func (w *Walker) step() StopReason {
 		return w.scan()
 	}
 	stop := w.apply(&r)
-	if stop == StopNone && r.Method != MethodCFI && !w.plausible() {
+	if stop == StopNone && r.Method != MethodCFI && r.Flags&FlagSignal == 0 && !w.plausible() {
 		return w.scan()
 	}
 	if stop != StopNone {
@@ -141,13 +157,18 @@ func (w *Walker) canApply(r *Rule) bool {
 }
 
 // plausible checks a caller that was found without call frame information: its
-// return address must follow a call, or both must be in generated code.
+// return address must follow a call, or both must be in generated code, or it must be
+// a place that is returned to without a call, such as the stub that ends a signal.
 func (w *Walker) plausible() bool {
 	if w.next.PC == 0 {
 		return true
 	}
-	_, ok := w.space.callBefore(w.next.PC)
-	return ok || w.generated(w.next.PC)
+	if _, ok := w.space.callBefore(w.next.PC); ok || w.generated(w.next.PC) {
+		return true
+	}
+	ok := w.space.lookup(w.next.PC, true, false).exact
+	w.cur = w.space.lookup(w.regs.PC, w.caller, false)
+	return ok
 }
 
 // commit takes the computed registers as the next frame, if the walk gets

@@ -10,8 +10,26 @@ func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
 		return s.choose(w, q, nil)
 	}
 	w.forward(q.PC, q.Caller, lo, hi)
+	if parts, ok := s.o.Funcs.(Parts); ok && w.votes.n == 0 {
+		if lo, hi, ok := parts.Parent(lo); ok {
+			return s.asParent(w, q, lo, hi)
+		}
+	}
 	p := w.prologue(q.PC, q.Caller, lo, hi)
 	return s.choose(w, q, p)
+}
+
+// asParent is for a part that was split off the function at lo and never returns, such
+// as landing pads that go on unwinding: its frame is that of the function's calls.
+func (s *Source) asParent(w *walk, q frames.Query, lo, hi uint64) (found, bool) {
+	var g found
+	p := w.prologue(^uint64(0), false, lo, hi)
+	if p.calls.count == 0 {
+		return found{}, false
+	}
+	p.st = p.calls.st
+	ok := p.express(s.abi, &g, q.SPOnly, q.Caller)
+	return g, ok
 }
 
 // choose combines both analyses; p is nil where the function's start is not
@@ -126,7 +144,7 @@ func (w *walk) fragment(lo, hi uint64) bool {
 			if f.kind == flowCall {
 				st.called()
 			}
-			if st.readKept || !st.aligned(entry) {
+			if !w.src.o.JIT && (st.readKept || !st.aligned(entry)) {
 				return true
 			}
 			if !w.prologueTurn(&w.best, &f) {

@@ -33,10 +33,26 @@ func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	}
 	d := decoderX86{b: b[len(b)-4:]}
 	target := ret + uint64(d.number(4))
-	if !s.o.JIT && s.o.Code.ReadCode(target, s.buf[7:]) < 1 {
+	n := max(0, min(s.o.Code.ReadCode(target, s.buf[maxCallX86:]), len(s.buf)-maxCallX86))
+	if !s.o.JIT && n < 1 {
 		return frames.Call{}, false
 	}
+	if throughWordX86(s.buf[maxCallX86 : maxCallX86+n]) {
+		return frames.Call{}, true
+	}
 	return frames.Call{Target: target, Direct: true}, true
+}
+
+// throughWordX86 reports code that is nothing but a jump through a word of memory, an
+// entry of a procedure linkage table: who is called that way is not known.
+func throughWordX86(b []byte) bool {
+	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa { // endbr64
+		b = b[4:]
+	}
+	if len(b) > 0 && b[0] == 0xf2 { // bnd
+		b = b[1:]
+	}
+	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x25
 }
 
 // indirectCallX86 tries each length that FF /2 can have.

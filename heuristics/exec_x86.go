@@ -185,7 +185,9 @@ func groupFF(st *state, i *instX86, f *flow, mem bool) {
 
 // indirectX86: a jump through a fixed word is a tail call (a PLT entry, with two
 // more words pushed in the PLT's first entry); one to a popped return address
-// is a return; all others may be jump tables.
+// is a return, and so is one through r11 after an instruction that gave back
+// stack: the dynamic linker goes to the function that it has found in this way,
+// as no other register is free. All others may be jump tables.
 func indirectX86(st *state, i *instX86, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]
@@ -194,6 +196,8 @@ func indirectX86(st *state, i *instX86, f *flow, mem bool) {
 		at := value{kind: initial, base: v.base, off: v.off}
 		if v.kind == loaded && v.add == 0 && sp == at.plus(8) {
 			f.kind, f.ret = flowReturn, sp
+		} else if i.rm == 11 && st.raised {
+			f.kind, f.ret = flowTail, sp.plus(8)
 		}
 		return
 	}

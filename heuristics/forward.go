@@ -99,10 +99,13 @@ func (w *walk) forwardPath() {
 			return
 		}
 		w.steps++
+		sp := st.regs[st.sp]
 		f := w.src.abi.exec(st, code)
 		if f.kind == flowEnd {
 			return
 		}
+		now := st.regs[st.sp]
+		st.raised = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
 		st.doubt(&f)
 		st.pc += uint64(f.size)
 		if !w.turn(&f) {

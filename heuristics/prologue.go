@@ -64,7 +64,7 @@ func (p *prologue) guess() {
 func (w *walk) prologuePath(p *prologue, pc uint64, caller bool) {
 	st := &w.st
 	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !p.found {
-		if st.afterCall && !st.padded && w.otherwise() {
+		if st.afterCall && w.otherwise() {
 			return
 		}
 		if st.afterCall && st.padded && st.pc%8 == 0 {

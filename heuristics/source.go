@@ -18,6 +18,14 @@ type Functions interface {
 	FuncRange(pc uint64) (start, end uint64, ok bool)
 }
 
+// Parts is what a [Functions] implements that knows the parts that compilers split off
+// functions: GCC and LLVM name such a part like its function, with .cold appended.
+type Parts interface {
+	// Parent gives the function that the part at start was split off; false if
+	// no such part begins there.
+	Parent(start uint64) (lo, hi uint64, ok bool)
+}
+
 // Options says what a [Source] reads.
 type Options struct {
 	Arch frames.Arch
@@ -39,7 +47,7 @@ type Source struct {
 	o   Options
 	abi *abi
 	row frames.Row
-	buf [8]byte // what CallBefore reads; kept here as it would escape
+	buf [24]byte // what CallBefore and sigreturn read; kept here as it would escape
 }
 
 var (
@@ -66,6 +74,9 @@ func New(o Options) *Source {
 func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if s.abi == nil || s.o.Code == nil {
 		return frames.Rule{}, nil, false
+	}
+	if row := s.sigreturn(q); row != nil {
+		return frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
 	}
 	w := getWalk(s)
 	defer putWalk(w)

@@ -70,6 +70,7 @@ type state struct {
 	padded    bool  // only padding since that call
 	weak      bool  // the path may have run past a call that does not return
 	pushedMem bool  // the last instruction pushed a word of memory (PLT)
+	raised    bool  // the last instruction gave back stack
 	readKept  bool  // used what a kept register held at the start
 	sp, fp    uint8
 	align     uint8 // of the start's stack pointer, as the calls show; below
@@ -91,7 +92,7 @@ func (st *state) reset(a *abi, pc, lo, hi uint64) {
 	st.sp, st.fp, st.readKept = a.sp, a.fp, false
 	st.pc, st.lo, st.hi = pc, lo, hi
 	st.cmpReg = noReg
-	st.afterCall, st.padded, st.weak, st.pushedMem = false, false, false, false
+	st.afterCall, st.padded, st.weak, st.pushedMem, st.raised = false, false, false, false, false
 	for i := range st.regs {
 		st.regs[i] = start(uint8(i))
 	}

@@ -52,6 +52,7 @@ type Controller struct {
 	rescue *rescue
 	lost   bool  // a tracee may go by a number that is not known
 	wakeup int64 // until then waits spin
+	woken  int64 // when the last nap ended
 	idle   int64 // when a wait last found no pending look stopped
 	audit  int64 // when the pending looks are next checked one by one
 
@@ -63,6 +64,8 @@ type Controller struct {
 	stackAt  uint64
 	stackN   int
 	schedBuf [96]byte
+	procBuf  [2048]byte // what a restart reads of /proc (arm64), and its path
+	procPath [48]byte
 	schedN   int
 	info     sigInfo
 	last     Look // the look that was finished last
@@ -119,6 +122,11 @@ func (c *Controller) Stats() Stats { return c.stats }
 // Pending gives the number of looks that are begun and not finished, abandoned
 // ones that have not stopped yet included.
 func (c *Controller) Pending() int { return c.live }
+
+// Woken gives the time at which this OS thread last woke up from a wait, on the
+// clock of procmem.Now; 0 if it has not waited yet. Whoever ran on its processor then
+// was put off it.
+func (c *Controller) Woken() int64 { return c.woken }
 
 // closeWait bounds how long Close waits for threads that have not stopped.
 const closeWait = 50 * time.Millisecond

@@ -19,6 +19,7 @@ func (c *Controller) Freeze(tid int, deadline int64, req *Request, out *Stop) er
 		}
 		if now >= c.wakeup {
 			nap(min(sleep, deadline-now))
+			c.woken = procmem.Now()
 			sleep = min(sleep*2, napMax)
 		}
 		if now >= c.audit {

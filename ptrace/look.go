@@ -16,13 +16,17 @@ type Look struct {
 	place     int // in Controller.looks
 	state     lookState
 	abandoned bool
-	sleeping  bool   // nr and arg0 are known from before the stop
+	sleeping  bool   // nr, arg0 and runs are known from before the stop
 	broken    bool   // EINTR was seen and left
 	restarted bool   // EINTR was hidden
 	kind      Kind   // once stopped
 	signal    int32  // to pass on at the detach
 	nr        int64  // see Sleeping
 	arg0      uint64 // see Sleeping
+	runs      uint64 // see Sleeping
+
+	before   procmem.SchedStat // see Before
+	beforeOK bool
 
 	interruptNS, runningNS, stopNS, detachNS int64
 }
@@ -58,14 +62,22 @@ func (l *Look) TID() int { return l.tid }
 // Interrupted gives the time of the interrupt, on the clock of procmem.Now.
 func (l *Look) Interrupted() int64 { return l.interruptNS }
 
+// Before gives the clocks that were read just before the interrupt, if they were.
+func (l *Look) Before() (procmem.SchedStat, bool) { return l.before, l.beforeOK }
+
 // Ended reports whether the thread ended before it stopped; Finish then gives
 // [ErrGone].
 func (l *Look) Ended() bool { return l.state == lookGone }
 
-// Sleeping tells the look in which system call the thread slept before it was
-// begun: number and first argument. On arm64 a broken call can only be restarted
-// if they are known, because the kernel overwrites the argument with the result.
-func (l *Look) Sleeping(nr int64, arg0 uint64) { l.sleeping, l.nr, l.arg0 = true, nr, arg0 }
+// Sleeping tells the look in which system call the thread was asleep before it was
+// begun, number and first argument, and the thread's count of arrivals on a
+// processor from before that was seen. Call it before the look is finished. On arm64
+// a broken call can be restarted for sure only then, because the kernel overwrites
+// the argument with the result; the count at the stop proves that it is still that
+// call.
+func (l *Look) Sleeping(nr int64, arg0, runs uint64) {
+	l.sleeping, l.nr, l.arg0, l.runs = true, nr, arg0, runs
+}
 
 // Begin attaches to a thread and asks it to stop; it does not wait. The look is
 // pending until [Controller.WaitAny] or [Controller.Poll] says that the thread has
@@ -73,7 +85,12 @@ func (l *Look) Sleeping(nr int64, arg0 uint64) { l.sleeping, l.nr, l.arg0 = true
 // [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with that look), or an
 // error number that the kernel gave. An abandoned look at the same thread is
 // taken up again.
-func (c *Controller) Begin(tid int) (*Look, error) {
+func (c *Controller) Begin(tid int) (*Look, error) { return c.BeginWith(tid, nil) }
+
+// BeginWith is Begin, and reads the clocks of the thread, whose files these are,
+// between the attachment and the interrupt ([Look.Before]): whoever wants to know
+// whether it was on a processor when it was interrupted must not have asked earlier.
+func (c *Controller) BeginWith(tid int, files *procmem.ThreadFiles) (*Look, error) {
 	l := c.find(tid)
 	if l != nil {
 		if !l.abandoned {
@@ -89,7 +106,12 @@ func (c *Controller) Begin(tid int) (*Look, error) {
 	if err := c.seize(tid); err != nil {
 		return nil, err
 	}
-	*l = Look{tid: tid, place: l.place, state: lookPending, interruptNS: procmem.Now()}
+	*l = Look{tid: tid, place: l.place, state: lookPending}
+	if files != nil {
+		sched, err := files.SchedStat()
+		l.before, l.beforeOK = sched, err == nil
+	}
+	l.interruptNS = procmem.Now()
 	c.rescue.tids[l.place].Store(int32(tid))
 	c.live++
 	c.stats.Begun++

@@ -1,10 +1,6 @@
 package ptrace
 
-import (
-	"encoding/binary"
-
-	"prywalk/frames"
-)
+import "prywalk/frames"
 
 const (
 	rawRegsLen = RegsLenAArch64
@@ -41,53 +37,3 @@ func (c *Controller) moreRegisters(tid int) {
 		c.pacMask = w[1] // struct user_pac_mask: data_mask, insn_mask
 	}
 }
-
-// broken reports whether a system call of those that can be restarted may be
-// about to return EINTR.
-//
-//go:nosplit
-func broken(w *rawRegs) bool {
-	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
-}
-
-// restart sets the thread back onto its svc instruction. The kernel has put the
-// result in the place of the first argument, so that must be known from before;
-// and it has done its own part of restarting before the stop, so a signal's
-// handler that is about to run would not give EINTR: then nothing is changed.
-//
-//go:nosplit
-func (c *Controller) restart(l *Look) bool {
-	nr := int64(c.raw[armX8])
-	if !l.sleeping || l.nr != nr || l.kind != KindInterrupt || signalsPending(l.tid) {
-		return false
-	}
-	var flags uint64
-	if arg := sendFlagsAArch64(nr); arg > 0 {
-		flags = c.raw[arg-1]
-	}
-	var insn [4]byte
-	if !restartableAArch64(nr, flags) || readVM(l.tid, c.raw[armPC]-4, insn[:]) != 4 ||
-		binary.LittleEndian.Uint32(insn[:]) != svcInstruction {
-		return false
-	}
-	c.raw[armPC] -= 4
-	c.raw[0] = l.arg0
-	return setRegSet(l.tid, &c.raw, rawRegsLen) == 0
-}
-
-// sendFlagsAArch64 tells which argument of a system call holds the flags of a
-// send, from 1 up (x0 is the first), 0 if none.
-//
-//go:nosplit
-func sendFlagsAArch64(nr int64) int {
-	switch nr {
-	case 211:
-		return 3
-	case 206, 269:
-		return 4
-	}
-	return 0
-}
-
-// svcInstruction is "svc #0", the system call (Arm ARM, C6.2 SVC).
-const svcInstruction = 0xd4000001

@@ -1,6 +1,7 @@
 package ptrace
 
 import (
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freezeMany looks n times and gives the stops that were in a system call.
+// freezeMany looks n times and gives the counts.
 func freezeMany(t *testing.T, opts Options, tid, n int) (st Stats) {
 	with(t, opts, func(c *Controller) {
 		var s Stop
@@ -26,18 +27,84 @@ func freezeMany(t *testing.T, opts Options, tid, n int) (st Stats) {
 	return st
 }
 
-func TestBrokenWaitsAreRestartedUnseen(t *testing.T) {
+// asleep waits until the target's thread sleeps, and tells what a caller can know of
+// it then.
+func (p *target) asleep(t *testing.T) (call procmem.SyscallInfo, runs uint64) {
+	t.Helper()
+	files := procmem.OpenThread(p.PID, p.tid, nil)
+	eventually(t, "asleep", func() bool {
+		sched, err := files.SchedStat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err = files.Syscall()
+		runs = sched.Runs
+		return err == nil && !call.Running && call.Nr >= 0
+	})
+	return call, runs
+}
+
+// freezeAsleep looks once at the target's thread while it sleeps, with what was seen
+// of it before.
+func (p *target) freezeAsleep(t *testing.T, c *Controller) (s Stop) {
+	t.Helper()
+	call, runs := p.asleep(t)
+	l, err := c.Begin(p.tid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Sleeping(call.Nr, call.Args[0], runs)
+	for !c.Poll(l) {
+	}
+	if err := c.Finish(l, &Request{}, &s); err != nil {
+		t.Error(err)
+	}
+	return s
+}
+
+// forgetful reports whether the kernel gives no way to restart a call of a thread
+// that was not seen sleeping in it: some do not on arm64, see firstArgument.
+func forgetful(t *testing.T) bool {
+	t.Helper()
+	if runtime.GOARCH != "arm64" {
+		return false
+	}
 	p := start(t, "epoll", "-1")
-	var restarted uint64
-	for range 100 {
-		eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
-		restarted += freezeMany(t, Options{}, p.tid, 1).Restarted
+	p.asleep(t)
+	return freezeMany(t, Options{}, p.tid, 1).Restarted == 0
+}
+
+// saw holds that a program saw as many broken calls as were counted, and none if that
+// can be helped.
+func (p *target) saw(t *testing.T, broken uint64) counts {
+	t.Helper()
+	n := p.counts(t)
+	if n.eintr != broken || broken != 0 && !forgetful(t) {
+		t.Errorf("%d calls broken, and the program saw %+v", broken, n)
 	}
-	freezeMany(t, Options{}, p.tid, 500) // and again before it is back in the call
-	if restarted != 100 {
-		t.Errorf("%d of 100 were restarted", restarted)
+	return n
+}
+
+func TestBrokenWaitsAreRestartedUnseen(t *testing.T) {
+	for _, mode := range []string{"epoll", "pwait"} { // without and with a signal mask
+		p := start(t, mode, "-1")
+		with(t, Options{}, func(c *Controller) {
+			for range 100 {
+				if s := p.freezeAsleep(t, c); !s.Restarted {
+					t.Errorf("%s: %+v", mode, s)
+				}
+			}
+		})
+		if n := p.saw(t, 0); n.wakeups != 0 {
+			t.Errorf("%s: the program saw %+v", mode, n)
+		}
 	}
-	if n := p.counts(t); n.eintr != 0 || n.wakeups != 0 {
+}
+
+func TestWaitsAreRestartedBeforeTheThreadIsBackInThem(t *testing.T) {
+	p := start(t, "epoll", "-1")
+	st := freezeMany(t, Options{}, p.tid, 500)
+	if n := p.saw(t, st.Broken); n.wakeups != 0 {
 		t.Errorf("the program saw %+v", n)
 	}
 }
@@ -45,11 +112,9 @@ func TestBrokenWaitsAreRestartedUnseen(t *testing.T) {
 func TestThreadsJustEnteringAWaitSeeNoInterruption(t *testing.T) {
 	for _, timeout := range []string{"0", "1"} {
 		p := start(t, "epoll", timeout)
-		freezeMany(t, Options{}, p.tid, 2000)
+		st := freezeMany(t, Options{}, p.tid, 2000)
 		eventually(t, "time-outs", func() bool { return p.counts(t).wakeups > 0 })
-		if n := p.counts(t); n.eintr != 0 {
-			t.Errorf("time-out %s: the program saw %+v", timeout, n)
-		}
+		p.saw(t, st.Broken)
 	}
 }
 
@@ -90,7 +155,8 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 				t.Error(err)
 			}
 			var s Stop
-			if err := c.Finish(l, &Request{}, &s); err != nil || !s.Restarted {
+			// On arm64 a restart would hide the signal: the EINTR is left.
+			if err := c.Finish(l, &Request{}, &s); err != nil || s.Restarted != (runtime.GOARCH == "amd64") {
 				t.Errorf("%v %+v", err, s)
 			}
 			eventually(t, "EINTR", func() bool { return p.counts(t).eintr == uint64(i+1) })
@@ -105,10 +171,11 @@ func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 	p := start(t, "epoll", "-1")
 	with(t, Options{}, func(c *Controller) {
 		for range 100 {
-			eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
+			call, runs := p.asleep(t)
 			// Attached but not interrupted: the signal wakes the thread, because
 			// for a tracee an ignored signal is delivered too.
 			l := c.seizeOnly(t, p.tid)
+			l.Sleeping(call.Nr, call.Args[0], runs)
 			unix.Tgkill(p.PID, p.tid, unix.SIGUSR2)
 			for !c.Poll(l) {
 			}

@@ -52,6 +52,7 @@ func (c *Controller) WaitAny(deadline int64) *Look {
 		}
 		if now >= c.wakeup {
 			nap(min(sleep, deadline-now))
+			c.woken = procmem.Now()
 			sleep = min(sleep*2, napMax)
 		}
 	}

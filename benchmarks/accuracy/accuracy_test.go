@@ -99,6 +99,7 @@ func TestNamesThatMeanTheSame(t *testing.T) {
 	for _, c := range [][2]string{
 		{"foo", "foo.constprop.0"}, {"JS:*f /x.js:1:2", "JS:^f /x.js:1:2"}, {"memcpy", "__memcpy@@GLIBC_2.14"},
 		{"ns::f<int>", "ns::f"}, {"ns::f(int)", "ns::f"}, {"[libz.so.1]", "[unknown]"}, {"f.cold", "f"},
+		{"write", "__GI___libc_write"}, {"runtime.futex", "runtime.futex.abi0"},
 	} {
 		if !sameName(c[0], c[1]) {
 			t.Errorf("%q and %q are taken for different", c[0], c[1])

@@ -128,7 +128,10 @@ func sameName(a, b string) bool {
 	return a == b || a == "" || b == "" || strings.HasPrefix(a, "[") || strings.HasPrefix(b, "[")
 }
 
-// undecorated takes off template arguments, parameters, namespaces of the compiler and underscores too.
+// aliases are what the C library and Go's assembler put around a function's name.
+var aliases = strings.NewReplacer("__GI_", "", "__libc_", "", ".abi0", "")
+
+// undecorated takes off template arguments, parameters, marks of aliases and underscores too.
 func undecorated(name string) string {
 	name = plain(name)
 	if strings.HasPrefix(name, "JS:") {
@@ -137,5 +140,5 @@ func undecorated(name string) string {
 	if i := strings.IndexAny(name, "<("); i > 0 {
 		name = name[:i]
 	}
-	return strings.TrimLeft(name, "_")
+	return strings.TrimLeft(aliases.Replace(name), "_")
 }

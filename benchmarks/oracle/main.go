@@ -59,5 +59,8 @@ func run(steps, section int, only, part string, show, classes int) error {
 	t.Write(os.Stdout, classes)
 	took := time.Since(start)
 	fmt.Printf("%d steps in %.1f s, %.1f µs a step\n", t.Steps(), took.Seconds(), took.Seconds()*1e6/float64(max(t.Steps(), 1)))
+	if n, right, _ := t.Checked(oracle.WithCFI); right != n {
+		return fmt.Errorf("with call frame information %d of %d chains are not exact", n-right, n)
+	}
 	return nil
 }

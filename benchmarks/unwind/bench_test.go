@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -30,6 +31,8 @@ func perFrame(b *testing.B, took time.Duration, frames int) {
 func BenchmarkWalkWarm(b *testing.B) {
 	for _, name := range programs {
 		b.Run(name, func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
 			r := recorded(b, name)
 			stacks, space := prepare(&r.file), r.process.Space()
 			var w frames.Walker
@@ -40,13 +43,14 @@ func BenchmarkWalkWarm(b *testing.B) {
 			}
 			b.ReportAllocs()
 			n, i := 0, 0
+			begin := cpuTime()
 			for b.Loop() {
 				n += stacks[i].walk(&w, space)
 				if i++; i == len(stacks) {
 					i = 0
 				}
 			}
-			perFrame(b, b.Elapsed(), n)
+			perFrame(b, cpuTime()-begin, n)
 		})
 	}
 }
@@ -54,6 +58,8 @@ func BenchmarkWalkWarm(b *testing.B) {
 func BenchmarkWalkCold(b *testing.B) {
 	for _, name := range programs {
 		b.Run(name, func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
 			r := recorded(b, name)
 			stacks, space := prepare(&r.file), r.process.Space()
 			var w frames.Walker
@@ -63,11 +69,12 @@ func BenchmarkWalkCold(b *testing.B) {
 			b.ReportAllocs()
 			n, i := 0, 0
 			var took time.Duration
+			cost := clockCost()
 			for b.Loop() {
 				space.Forget()
-				begin := time.Now()
+				begin := cpuTime()
 				n += stacks[i].walk(&w, space)
-				took += time.Since(begin)
+				took += cpuTime() - begin - cost
 				if i++; i == len(stacks) {
 					i = 0
 				}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"time"
 
 	"prywalk/benchmarks/unwind/snapshot"
@@ -60,6 +61,8 @@ func (p *prepared) right(w *frames.Walker, space *frames.Space) bool {
 // own measures prywalk: passes over all stacks with a warm cache, then coldPasses with the cache emptied before each
 // walk, outside of the time taken.
 func own(r *recording, passes, coldPasses int) result {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	stacks, space := prepare(&r.file), r.process.Space()
 	var w frames.Walker
 	res := result{Stacks: len(stacks)}
@@ -69,21 +72,22 @@ func own(r *recording, passes, coldPasses int) result {
 		}
 		res.Frames += len(stacks[i].pcs)
 	}
-	begin, n := time.Now(), 0
+	begin, n := cpuTime(), 0
 	for range passes {
 		for i := range stacks {
 			n += stacks[i].walk(&w, space)
 		}
 	}
-	res.Warm = float64(time.Since(begin)) / float64(n)
+	res.Warm = float64(cpuTime()-begin) / float64(n)
 	var cold time.Duration
+	cost := clockCost()
 	n = 0
 	for range coldPasses {
 		for i := range stacks {
 			space.Forget()
-			begin := time.Now()
+			begin := cpuTime()
 			n += stacks[i].walk(&w, space)
-			cold += time.Since(begin)
+			cold += cpuTime() - begin - cost
 		}
 	}
 	res.Cold = float64(cold) / float64(n)

@@ -41,7 +41,7 @@ running one is stopped for some tens of microseconds, a stopped one stays stoppe
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
-	f.coreFlags.add(fl)
+	f.add(fl)
 	fl.SortFlags = false
 	return cmd
 }

@@ -20,6 +20,8 @@ type statsJSON struct {
 	Frozen            int64            `json:"frozen"`
 	Peeked            int64            `json:"peeked"`
 	Reused            int64            `json:"reused"`
+	Inferred          int64            `json:"inferred"`
+	Unseen            int64            `json:"unseen"`
 	Failed            map[string]int64 `json:"failed"`
 	Incomplete        map[string]int64 `json:"incomplete"`
 	SyscallsRestarted int64            `json:"syscalls_restarted"`
@@ -48,7 +50,7 @@ type freezeJSON struct {
 func writeStats(w io.Writer, s *sampler.Stats) error {
 	j := statsJSON{
 		Ticks: s.Ticks, MissedTicks: s.MissedTicks, Attempted: s.Attempted, Frozen: s.Frozen, Peeked: s.Peeked,
-		Reused: s.Reused, Failed: s.Failed, Incomplete: s.Incomplete, SyscallsRestarted: s.Restarted,
+		Reused: s.Reused, Inferred: s.Inferred, Unseen: s.Unseen, Failed: s.Failed, Incomplete: s.Incomplete, SyscallsRestarted: s.Restarted,
 		FramesByMethod: s.FramesByMethod, ThreadsMax: s.ThreadsMax, DurationS: s.Seconds, FrequencyGot: s.Freq,
 		SlowestThreadRate: s.SlowestThread,
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,

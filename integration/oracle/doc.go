@@ -16,6 +16,17 @@
 // the instructions (heuristics), with and without the functions' bounds; each also with only the stack
 // pointer and the program counter known, as when a sleeping thread is peeked at.
 //
+// # What the truth is where it is a matter of definition
+//
+//   - Code that loads another frame's registers and jumps there (longjmp, setcontext, Go's gogo): call frame
+//     information may describe that frame before it is reached. Such an answer is set aside and counts as
+//     exact only if the thread then arrives at just that program counter and stack pointer.
+//   - Between loading another stack's pointer and the return that goes there (swapcontext) nobody is the
+//     caller. Those steps are counted apart, by function, unless the answer proves itself as above.
+//   - When Go's scheduler has let go of a goroutine, the scheduler's stack ends in morestack.
+//   - Without tables, the frames up to a change of stacks in Go's runtime have to be exact, since that change
+//     is not to be seen in the instructions.
+//
 // The programs in testdata mark what is to be stepped with a breakpoint instruction of their own, which
 // carries a section's name. Between sections they run freely.
 package oracle

@@ -9,8 +9,12 @@ func kindX86(b []byte) kind {
 	for len(b) > 0 && prefixX86(b[0]) {
 		b = b[1:]
 	}
-	if len(b) < 2 {
+	if len(b) == 0 {
 		return plain
+	}
+	second := byte(0)
+	if len(b) > 1 {
+		second = b[1]
 	}
 	switch b[0] {
 	case 0xe8:
@@ -20,11 +24,11 @@ func kindX86(b []byte) kind {
 	case 0xcc:
 		return trap
 	case 0xff:
-		if b[1]>>3&7 == 2 {
+		if second>>3&7 == 2 {
 			return call
 		}
 	case 0x0f:
-		if b[1] == 0x05 {
+		if second == 0x05 {
 			return system
 		}
 	}

@@ -53,6 +53,10 @@ type run struct {
 	// there; what the chain is in between is a matter of taste.
 	moving bool
 	ended  bool
+	// pending are answers whose truth shows later.
+	pending []ahead
+	goImage *target.Image
+	mcurg   int64 // Go: where m has the goroutine that it runs
 }
 
 // markMagicValue is what the second register of a mark holds ("oracle").
@@ -62,6 +66,7 @@ const markMagicValue = 0x656c6361726f
 func Run(name string, argv []string, opt Options, t *Tally) error {
 	runtime.LockOSThread() // only the thread that started it may trace it
 	defer runtime.UnlockOSThread()
+	defer oneProcessor()()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1", "LC_ALL=C", "GOMAXPROCS=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}
@@ -176,6 +181,7 @@ func (o *run) section(budget int) error {
 	if err := o.begin(); err != nil {
 		return err
 	}
+	defer func() { o.settleAhead(false) }()
 	for range budget {
 		k := insnKind(o.regs.Arch, o.code.insn(o.regs.PC, &o.insn))
 		if k == trap {
@@ -190,6 +196,7 @@ func (o *run) section(budget int) error {
 			o.check()
 		} else {
 			o.tally.moving++
+			o.checkMoving()
 		}
 	}
 	return nil
@@ -234,7 +241,7 @@ func (o *run) refresh() error {
 		m := p.Main()
 		if m != nil {
 			if at, ok := m.Data.(*target.Mapping); ok && at.Image != nil {
-				o.isGo = at.Image.GoTable() != nil
+				o.learnGo(at.Image)
 			}
 		}
 		o.judges = o.makeJudges()
@@ -251,4 +258,34 @@ func (o *run) refresh() error {
 		}
 	}
 	return nil
+}
+
+// learnGo notes what the oracle has to know of a Go program.
+func (o *run) learnGo(img *target.Image) {
+	t := img.GoTable()
+	if t == nil {
+		return
+	}
+	if c, ok := t.Chase(); ok {
+		o.isGo, o.mcurg, o.goImage = true, c.MCurg, img
+	}
+}
+
+// oneProcessor keeps this thread and the programs that it starts on one processor: a step is a change from
+// one to the other and back, which takes ten times as long between two processors. The result undoes it.
+func oneProcessor() func() {
+	var old, one unix.CPUSet
+	if unix.SchedGetaffinity(0, &old) != nil {
+		return func() {}
+	}
+	for cpu := 8*len(old)*8 - 1; cpu >= 0; cpu-- {
+		if old.IsSet(cpu) {
+			one.Set(cpu)
+			break
+		}
+	}
+	if unix.SchedSetaffinity(0, &one) != nil {
+		return func() {}
+	}
+	return func() { _ = unix.SchedSetaffinity(0, &old) } // it was allowed before
 }

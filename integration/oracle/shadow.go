@@ -16,7 +16,9 @@ type shadow struct {
 	base  int          // how many of them were there when the stepping began
 	below *shadow      // the stack that this one was entered from and returns to
 	id    uint64       // what tells this stack from others
-	hi    uint64       // Go: the end of the stack's memory when it was left
+	// entered: code of Go's runtime has changed to this stack from another one.
+	entered bool
+	hi      uint64 // Go: the end of the stack's memory when it was left
 }
 
 // push adds a caller.

@@ -55,6 +55,7 @@ func (o *run) follow(k kind) error {
 	}
 	onStack := o.regs.Arch == frames.X86_64
 	if k == call {
+		o.settleAhead(false)
 		o.called(onStack)
 		return nil
 	}
@@ -62,9 +63,16 @@ func (o *run) follow(k kind) error {
 		o.arrived(onStack)
 		return nil
 	}
+	before := len(o.cur.calls)
 	o.cur.settle(pc, sp, k == ret, onStack)
+	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc)) {
+		o.settleAhead(len(o.cur.calls) <= before)
+	}
 	return nil
 }
+
+// isJump reports whether pc is not the instruction after the one at prev.
+func isJump(prev, pc uint64) bool { return pc-prev > maxInsn }
 
 // called pushes the caller, if the call instruction was executed whole.
 func (o *run) called(onStack bool) {
@@ -85,10 +93,42 @@ const farSP = 1024
 // stackID tells which stack sp is in: by the mapping, in a Go program by the goroutine.
 func (o *run) stackID(sp uint64) uint64 {
 	if o.isGo {
-		g, _ := liveMemory(o.pid).Word(o.regs.TLS - 8)
-		return g
+		return o.goStack(sp)
 	}
 	return o.proc.StackEnd(sp)
+}
+
+// Places in Go's runtime structures (runtime/runtime2.go: g.stack, g.m, m.g0).
+const (
+	goStackHi = 8
+	goM       = 48
+)
+
+// goStack gives the g whose stack sp is in: the current one, or that of the scheduler, to whose stack calls
+// into the vDSO change without changing g.
+func (o *run) goStack(sp uint64) uint64 {
+	mem := liveMemory(o.pid)
+	g, _ := mem.Word(o.regs.TLS - 8)
+	lo, _ := mem.Word(g)
+	hi, _ := mem.Word(g + goStackHi)
+	if sp > lo && sp <= hi {
+		return g
+	}
+	m, _ := mem.Word(g + goM)
+	g0, _ := mem.Word(m)
+	return g0
+}
+
+// left reports whether the scheduler, on whose stack the thread is, has let go of the goroutine that it came
+// from. From there on that goroutine's stack is not this thread's, and the stack ends.
+func (o *run) left() bool {
+	if !o.isGo || o.cur.below == nil {
+		return false
+	}
+	mem := liveMemory(o.pid)
+	m, _ := mem.Word(o.cur.id + goM)
+	curg, ok := mem.Word(m + uint64(o.mcurg))
+	return ok && curg == 0
 }
 
 // switched changes to another stack if the stack pointer has left this one.
@@ -99,22 +139,22 @@ func (o *run) switched(k kind) {
 	}
 	mem := liveMemory(o.pid)
 	if o.isGo {
-		o.cur.hi, _ = mem.Word(o.cur.id + 8)
+		o.cur.hi, _ = mem.Word(o.cur.id + goStackHi)
 	}
 	from := o.cur
 	s := o.stacks[id]
 	switch {
-	case s != nil && (!o.isGo || s == from.below):
+	case s != nil && (!o.isGo || s == from.below || from.below == nil):
 		o.cur = s
-		if from.below == s {
+		if from.below == s || o.isGo {
 			delete(o.stacks, from.id)
 		}
 		if o.isGo {
-			hi, _ := mem.Word(id + 8)
+			hi, _ := mem.Word(id + goStackHi)
 			s.shift(hi - s.hi)
 		}
 	default:
-		s = &shadow{id: id}
+		s = &shadow{id: id, entered: o.isGo}
 		if o.isGo && o.funcName(o.prev.PC) != "runtime.mcall" {
 			s.below = from
 		}
@@ -137,6 +177,7 @@ func (s *shadow) shift(by uint64) {
 // function's entry, with its return address prepared.
 func (o *run) arrived(onStack bool) {
 	o.moving = false
+	o.settleAhead(true)
 	o.cur.settle(o.regs.PC, o.regs.SP(), true, onStack)
 	if len(o.cur.calls) > 0 || o.cur.below != nil {
 		return

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"text/tabwriter"
 
@@ -15,14 +16,15 @@ type Tally struct {
 	// Classes are the ways in which answers differed from the truth.
 	Classes map[Class]*Count
 
-	program string
-	steps   int
-	moving  int
-	rows    map[rowKey]*row
-	order   []rowKey
-	seen    map[uint64]*row
-	cur     *row
-	shown   map[Judge]int
+	program  string
+	steps    int
+	moving   int
+	ahead    int
+	betweens map[string]int
+	rows     map[rowKey]*row
+	order    []rowKey
+	cur      *row
+	shown    map[Judge]int
 }
 
 // Class is one way in which answers differ.
@@ -69,11 +71,52 @@ func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
 	return checked, right, wrongs
 }
 
-// step counts a step.
-func (t *Tally) step(o *run) {
+// Add adds what another tally has counted, of other programs.
+func (t *Tally) Add(o *Tally) {
+	t.init()
+	t.steps += o.steps
+	t.moving += o.moving
+	t.ahead += o.ahead
+	t.order = append(t.order, o.order...)
+	maps.Copy(t.rows, o.rows)
+	for f, n := range o.betweens {
+		t.betweens[f] += n
+	}
+	for c, n := range o.Classes {
+		if old := t.Classes[c]; old != nil {
+			old.add(n)
+			continue
+		}
+		t.Classes[c] = n
+	}
+}
+
+func (n *Count) add(o *Count) {
+	n.Steps += o.Steps
+	for a, k := range o.Addrs {
+		n.Addrs[a] += k
+	}
+	maps.Copy(n.Programs, o.Programs)
+}
+
+// between counts a step between two stacks at which the call frame information names another frame than
+// the one that is gone to. glibc's swapcontext is one: its table still says that the return address is on
+// top of the stack when it has loaded the other stack's pointer, but has not pushed the address yet.
+func (t *Tally) between(o *run, pc uint64) {
+	m, f, _ := o.place(pc)
+	t.betweens[m+" "+f]++
+}
+
+func (t *Tally) init() {
 	if t.rows == nil {
 		t.rows, t.Classes, t.shown = map[rowKey]*row{}, map[Class]*Count{}, map[Judge]int{}
+		t.betweens = map[string]int{}
 	}
+}
+
+// step counts a step.
+func (t *Tally) step(o *run) {
+	t.init()
 	t.steps++
 	name := "?"
 	if m := o.proc.Space().Find(o.regs.PC); m != nil {
@@ -140,7 +183,7 @@ func (t *Tally) Write(w io.Writer, classes int) {
 	}
 	total.write(tw, "all", "")
 	_ = tw.Flush()
-	fmt.Fprintf(w, "%d steps between two stacks were not compared\n", t.moving)
+	fmt.Fprintf(w, "%d steps between two stacks could not be compared: %v; at %d the call frame information rightly describes where a jump leads\n", t.moving, t.betweens, t.ahead)
 	t.writeClasses(w, classes)
 }
 

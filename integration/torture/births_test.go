@@ -15,7 +15,7 @@ func TestThreadsThatAreBornAndDieDoTheirWork(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "churn")
 			r := record(t, p.pid, "--rung", rung)
-			time.Sleep(2500 * time.Millisecond)
+			time.Sleep(1500 * time.Millisecond)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, failed %v, %v", s.Attempted, s.Frozen, s.Failed, c)
@@ -31,7 +31,7 @@ func TestChildrenOfForkAndVforkEndAsWithoutALook(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "forks")
 			r := record(t, p.pid, "--children", "--rung", rung)
-			time.Sleep(3 * time.Second)
+			time.Sleep(2 * time.Second)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, failed %v, %v", s.Attempted, s.Frozen, s.Failed, c)
@@ -120,7 +120,7 @@ func TestSetuidProgramsStayPrivileged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := startAs(t, asNobody(), "setuid", program)
 			r := recordAs(t, attr, "-p", strconv.Itoa(p.pid), "--children")
-			time.Sleep(3 * time.Second)
+			time.Sleep(2 * time.Second)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, failed %v, %v", s.Attempted, s.Frozen, s.Failed, c)

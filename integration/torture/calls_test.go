@@ -20,6 +20,10 @@ func callNames(counts map[string]int64) []string {
 	return names
 }
 
+// unrepairable are the calls whose restart would not be sound. The ladder freezes no thread that sleeps in
+// one, but a thread that runs when it is interrupted may be about to enter it.
+var unrepairable = []string{"connect/SNDTIMEO+t", "connect/TCP,SNDTIMEO+t"}
+
 func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 	p := start(t, "calls", "wait", "4000", "50")
 	const looks = 100_000
@@ -38,6 +42,10 @@ func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 		t.Errorf("only %d looks", done.Attempted)
 	}
 	for _, name := range callNames(counts) {
+		if n := counts[name+".broken"]; n > 0 && n <= done.Frozen/10 && slices.Contains(unrepairable, name) {
+			t.Logf("%s: %d EINTR", name, n)
+			continue
+		}
 		if counts[name+".broken"] != 0 || counts[name+".short"] != 0 || counts[name+".failed"] != 0 {
 			t.Errorf("%s: %d EINTR, %d short, %d failed (errno %d)", name, counts[name+".broken"],
 				counts[name+".short"], counts[name+".failed"], counts[name+".errno"])
@@ -48,6 +56,35 @@ func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 		}
 		if !strings.HasSuffix(name, "+t") && counts[name+".done"] < 20 {
 			t.Errorf("%s: only %d were done", name, counts[name+".done"])
+		}
+	}
+}
+
+// A call that works for long inside the kernel, or waits between two parts of its work, and that is
+// interrupted then, gives a short count, and nothing can take that back: docs/blocking-calls.md. Here is
+// only what can be promised: without a freeze there is none, and never more than freezes.
+func TestShortCountsComeFromFreezesOnly(t *testing.T) {
+	for _, group := range []string{"partial", "run"} {
+		for _, rung := range []string{"peek", "ladder"} {
+			t.Run(group+"/"+rung, func(t *testing.T) {
+				p := start(t, "calls", group, "4000", "50")
+				r := record(t, p.pid, "--rung", rung)
+				time.Sleep(2 * time.Second)
+				s := r.stop()
+				counts := p.verdict()
+				shorts := int64(0)
+				for _, name := range callNames(counts) {
+					t.Logf("%s: %d whole, %d short", name, counts[name+".done"], counts[name+".short"])
+					shorts += counts[name+".short"]
+					if counts[name+".broken"] != 0 || counts[name+".failed"] != 0 {
+						t.Errorf("%s: %d EINTR, %d failed (errno %d)", name, counts[name+".broken"],
+							counts[name+".failed"], counts[name+".errno"])
+					}
+				}
+				if shorts > s.Frozen {
+					t.Errorf("%d short counts of %d freezes", shorts, s.Frozen)
+				}
+			})
 		}
 	}
 }

@@ -61,7 +61,7 @@ func TestAnotherTracerAndPrywalkTakeTurns(t *testing.T) {
 			victim := start(t, "storm")
 			helper := start(t, "traced", "attach", strconv.Itoa(victim.pid))
 			r := record(t, victim.pid, "--rung", rung)
-			time.Sleep(2 * time.Second)
+			time.Sleep(1500 * time.Millisecond)
 			s := r.stop()
 			h, v := helper.verdict(), victim.verdict()
 			t.Logf("%d frozen, failed %v; tracer %v", s.Frozen, s.Failed, h)
@@ -81,7 +81,7 @@ func TestAnotherTracerAndPrywalkTakeTurns(t *testing.T) {
 func TestChildrenThatAskToBeTraced(t *testing.T) {
 	p := start(t, "traced", "traceme")
 	r := record(t, p.pid, "--children")
-	time.Sleep(3 * time.Second)
+	time.Sleep(2 * time.Second)
 	s := r.stop()
 	c := p.verdict()
 	t.Logf("%d frozen, failed %v; %v", s.Frozen, s.Failed, c)
@@ -103,6 +103,14 @@ func TestProcessesThatAreNotDumpable(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	unharmed(t, p.pid)
+	checkMix(t, p)
+}
+
+func TestProcessesThatMayNotUsePtrace(t *testing.T) {
+	p := start(t, "mix", "4", "seccomp")
+	if s := record(t, p.pid, "-d", "1").result(); s.Frozen == 0 || s.Peeked == 0 {
+		t.Errorf("%+v", s)
+	}
 	checkMix(t, p)
 }
 

@@ -15,16 +15,17 @@ func TestRealSignalsInterruptCallsAsWithoutALook(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "eintr")
 			r := record(t, p.pid, "--rung", rung)
-			time.Sleep(3 * time.Second)
+			time.Sleep(2 * time.Second)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, %d restarted, %v", s.Attempted, s.Frozen, s.Restarted, c)
 			// The call that a freeze has broken begins again from user space: a signal in that very
 			// moment runs its handler before the call and not in it. The ladder freezes no sleeper.
-			if allowed := s.Frozen / 200; c["lost"] > 0 && (rung == "ladder" || c["lost"] > allowed) {
-				t.Errorf("%d of %d signals gave no EINTR", c["lost"], c["sent"])
+			lost := c["handled"] - c["eintr"]
+			if lost < 0 || lost > c["resent"] || rung == "freeze" && lost > 2+s.Restarted/100 {
+				t.Errorf("%d of %d signals gave no EINTR, %d sent again", lost, c["handled"], c["resent"])
 			}
-			if c["eintr"] != c["sent"] || c["handled"] != c["sent"]+c["lost"] || c["sent"] < 500 {
+			if rung == "ladder" && lost != 0 || c["sent"] < 300 {
 				t.Errorf("%v", c)
 			}
 		})
@@ -36,7 +37,7 @@ func TestNoSignalOfAStormIsLostOrChanged(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "storm")
 			r := record(t, p.pid, "--rung", rung)
-			time.Sleep(3 * time.Second)
+			time.Sleep(2 * time.Second)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, %v", s.Attempted, s.Frozen, c)

@@ -106,7 +106,8 @@ type seen struct {
 
 const (
 	tableTimeout = 150 * time.Millisecond
-	tableRounds  = 150
+	tableRounds  = 30 // at least
+	tableTime    = 3 * time.Second
 	// beforeAndAfter the freezes some more can end.
 	beforeAndAfter = 3
 )
@@ -124,7 +125,7 @@ func freezeAll(t *testing.T, p *target, asleep bool) []*seen {
 		}
 	}
 	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
-		for range tableRounds {
+		for begin, n := time.Now(), 0; n < tableRounds || time.Since(begin) < tableTime; n++ {
 			for i, s := range all {
 				if asleep && !strings.HasPrefix(status(tids[i], "State"), "S") {
 					continue
@@ -202,6 +203,10 @@ func TestWhatAFreezeDoesToEachCall(t *testing.T) {
 				e.freeze = v
 			}
 			found[name] = e
+			if v := s.verdict(counts); v == interrupt || v == restarted {
+				t.Logf("%s: %d frozen, %d restarted, %d broken; the target: %d done, %d expired, %d EINTR", s.name, s.frozen,
+					s.restarted, s.broken, counts[s.name+".done"], counts[s.name+".expired"], counts[s.name+".broken"])
+			}
 			if s.frozen < 10 {
 				t.Errorf("%s was frozen only %d times", s.name, s.frozen)
 			}

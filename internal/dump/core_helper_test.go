@@ -172,7 +172,9 @@ var (
 	euFrame   = regexp.MustCompile(`^#\d+ +(0x[0-9a-f]+)`)
 )
 
-// gdbStacks asks gdb for all stacks of a core.
+// gdbStacks asks gdb for all stacks of a core. Inlined calls have the stack pointer of
+// the frame that they are in, and callers that gdb infers from tail calls, which are not
+// on the stack any more, that of the frame further out.
 func gdbStacks(t *testing.T, exe, core string) map[int][]uint64 {
 	t.Helper()
 	text := output(t, "gdb", "-nx", "-batch", "-ex", "set backtrace past-main on", "-ex", "set backtrace past-entry on",
@@ -184,8 +186,11 @@ func gdbStacks(t *testing.T, exe, core string) map[int][]uint64 {
 		if m := gdbThread.FindStringSubmatch(line); m != nil {
 			tid, _ = strconv.Atoi(m[1])
 			last = ""
-		} else if m := gdbFrame.FindStringSubmatch(line); m != nil && line != last { // inlined calls repeat it
-			last = line
+		} else if m := gdbFrame.FindStringSubmatch(line); m != nil {
+			if last == m[2] {
+				out[tid] = out[tid][:len(out[tid])-1]
+			}
+			last = m[2]
 			pc, _ := strconv.ParseUint(m[1], 0, 64)
 			out[tid] = append(out[tid], pc)
 		}

@@ -1,3 +1,3 @@
-// Package dump looks at all threads of a process once, and describes their stacks
-// with names, for people and as JSON.
+// Package dump looks at all threads of a process once, or reads them from a core, and
+// describes their stacks with names, for people and as JSON.
 package dump

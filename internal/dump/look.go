@@ -2,7 +2,6 @@ package dump
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
 
 	"prywalk/frames"
@@ -65,15 +64,11 @@ func takeAll(t *target.Process, o Options) (*shots, error) {
 		th.Extra = extra
 		got.threads = append(got.threads, th)
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // never unlocked: the thread ends
+	look.OnThread(func() {
 		c := ptrace.NewController(ptrace.Options{ReadOnly: o.ReadOnly})
 		defer c.Close()
 		got.take(look.New(c, look.NewPool(0), look.Ladder))
-	}()
-	<-done
+	})
 	return got, nil
 }
 

@@ -34,6 +34,8 @@ type Looker struct {
 	pending []*Thread // by the tag of their ptrace.Look, less one
 	req     ptrace.Request
 	stop    ptrace.Stop
+	woken   int64
+	put     displaced
 	reader  ptrace.Reader
 	also    alsoStack
 }
@@ -60,7 +62,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	t.before = sched
+	t.before, t.putOff = sched, false
 	if l.rung < AlwaysPeek && (t.unchanged(sched) || t.settled(sched)) {
 		return Reused, nil, nil
 	}
@@ -69,7 +71,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	if l.rung != AlwaysFreeze {
 		asleep, err = l.peek(t, s, sched)
 	}
-	if err == nil && asleep && !t.wantsFreeze(s) {
+	if err == nil && asleep && !l.wantsFreeze(t, s) {
 		t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
 		return Done, s, nil
 	}
@@ -101,7 +103,8 @@ func (t *Thread) settled(s procmem.SchedStat) bool {
 // wantsFreeze finds the state of a thread that was peeked at, and reports whether
 // it is one that is better frozen: a thread stopped by job control has no call
 // whose time-out could be stretched, and all its registers are worth having.
-func (t *Thread) wantsFreeze(s *Shot) bool {
+func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
+	s.OnCPU = false
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
 		s.State = Sleeping
@@ -110,6 +113,10 @@ func (t *Thread) wantsFreeze(s *Shot) bool {
 	s.State = stateOf(st.State)
 	if s.State == Running { // it has just been woken, and has not run yet
 		s.State = Sleeping
+	}
+	// A thread of which nothing is known yet has no time to book.
+	if t.base.valid && l.put.start(l.wake()) && st.Processor == l.put.cpu {
+		s.OnCPU = l.put.is(t, l.wake())
 	}
 	return st.State == 'T'
 }
@@ -122,15 +129,29 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 	case !l.pause.allows(t):
 		return errMaxPause
 	}
+	t.putOff = l.put.is(t, l.wake())
 	s.room(int(t.need.Load()))
-	look, err := l.ctl.Begin(t.TID)
+	look, err := l.ctl.BeginWith(t.TID, t.files)
 	if err != nil {
 		return err
+	}
+	if before, ok := look.Before(); ok {
+		t.before = before
 	}
 	t.pending, t.freezing = s, look
 	t.begun = procmem.Now() // a look that was given up and is taken up again begins anew
 	look.Tag = l.slot(t)
 	return nil
+}
+
+// asleep gives the system call that a thread sleeps in which is to be frozen all the
+// same. On arm64 the call cannot be restarted without it.
+func (l *Looker) asleep(t *Thread) (procmem.SyscallInfo, bool) {
+	if l.rung != AlwaysFreeze || l.arch != frames.AArch64 {
+		return procmem.SyscallInfo{}, false
+	}
+	call, err := t.files.Syscall()
+	return call, err == nil && !call.Running && call.Nr >= 0
 }
 
 // slot keeps a thread by a number that is not zero.
@@ -208,12 +229,20 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.State = Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.Stopped = t.stopped(stop)
+	s.OnCPU = l.onCPU(t)
 	l.pause.froze(t, s.Stopped)
 	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK}
 	if stop.Kind == ptrace.KindGroup {
 		s.State = Stopped
 		t.base.state, t.base.returns = Stopped, 1
 	}
+}
+
+// onCPU tells a thread that was on a processor from one that was queued for one.
+// If it has not arrived on a processor since before the interrupt, it was on one;
+// else it was queued, but it counts if the tracer itself had put it off.
+func (l *Looker) onCPU(t *Thread) bool {
+	return l.stop.SchedOK && l.stop.Sched.Runs == t.before.Runs || t.putOff
 }
 
 // stopped gives how long the thread was stopped, at most. If it has not arrived on

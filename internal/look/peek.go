@@ -79,10 +79,11 @@ func (l *Looker) extra(t *Thread, s *Shot) {
 // (System V ABI for x86-64, §3.2.2).
 const redZone = 128
 
-// copyStack reads the stack from an address upwards.
+// copyStack reads the stack from an address upwards, by way of the thread itself: a
+// process whose first thread has ended has no memory by that one's number.
 func (s *Shot) copyStack(t *Thread, from frames.Addr) error {
 	s.room(int(t.need.Load()))
-	n, err := procmem.ReadVM(t.PID, from, s.buf)
+	n, err := procmem.ReadVM(t.TID, from, s.buf)
 	if n == 0 && err != nil && err != procmem.ErrFault { // a stack that is not there is no stack, but known where
 		return err
 	}

@@ -51,6 +51,10 @@ type Shot struct {
 	// the time that the thread was queued or blocked before it stopped, in
 	// nanoseconds; an upper bound.
 	Stopped int64
+	// OnCPU: the thread was on a processor when the tick was due. A running thread
+	// without it was queued for one; a sleeping one with it has gone to sleep
+	// since, in the call that it was in.
+	OnCPU bool
 	// Restarted: a system call that the interrupt broke was restarted.
 	Restarted bool
 

@@ -28,6 +28,7 @@ type Thread struct {
 	base     baseline
 	begun    int64 // when the pending look was interrupted, CLOCK_MONOTONIC
 	before   procmem.SchedStat
+	putOff   bool // the tracer's wake-up took the processor from it
 	pending  *Shot
 	freezing *ptrace.Look // valid while pending
 	tls      uint64       // the thread pointer, 0 until a freeze has seen it
@@ -91,6 +92,10 @@ func (t *Thread) Also(addr uint64) { t.also.Store(addr) }
 // CopyAll makes the next looks copy as much stack as there is, up to the usual
 // limit of a stack.
 func (t *Thread) CopyAll() { t.need.Store(mostCopy) }
+
+// Asleep reports whether the thread was off the processor at its last look, and not
+// only stopped by it: then it does not run again before something wakes it.
+func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != Running }
 
 // unchanged reports whether the thread has not run since its baseline.
 func (t *Thread) unchanged(s procmem.SchedStat) bool {

@@ -38,6 +38,8 @@ type Stat struct {
 	Comm Comm
 	// State is one of R S D T t Z X I (proc(5)).
 	State byte
+	// Processor is the one that it ran on last, −1 if the kernel does not say.
+	Processor int
 }
 
 // flagKernelThread is PF_KTHREAD of the kernel's include/linux/sched.h.
@@ -72,8 +74,19 @@ func ParseStat(b []byte, s *Stat) error {
 	return nil
 }
 
-// fields reads field 4 (ppid) to 22 (starttime).
+// fields reads field 4 (ppid) to 22 (starttime), and 39 (processor) if it is there.
 func (s *Stat) fields(c *cursor) {
+	s.required(c)
+	rest := *c
+	for range 39 - 22 - 1 {
+		rest.word()
+	}
+	if s.Processor = int(rest.uint()); rest.bad {
+		s.Processor = -1
+	}
+}
+
+func (s *Stat) required(c *cursor) {
 	for field := 4; field <= 22; field++ {
 		switch field {
 		case 4:

@@ -69,6 +69,14 @@ func getdents(fd int, buf []byte) (int, syscall.Errno) {
 	return count(n, e), e
 }
 
+// linkCount gives the number of links of an open file.
+func linkCount(fd int) (int, syscall.Errno) {
+	var st unix.Stat_t
+	CountCall()
+	_, _, e := syscall.RawSyscall(unix.SYS_FSTAT, uintptr(fd), uintptr(unsafe.Pointer(&st)), 0)
+	return int(st.Nlink), e
+}
+
 // rewind sets the position of a directory to its beginning.
 func rewind(fd int) syscall.Errno {
 	CountCall()
@@ -84,6 +92,18 @@ func clock(id int32) (uint64, syscall.Errno) {
 	CountCall()
 	_, _, e := syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(id), uintptr(unsafe.Pointer(&ts)), 0)
 	return uint64(ts.Sec)*1e9 + uint64(ts.Nsec), e
+}
+
+// CPU gives the processor that the calling OS thread runs on, −1 if the kernel does
+// not say. Precondition: the goroutine is locked to it.
+func CPU() int {
+	var cpu uint32
+	CountCall()
+	_, _, e := syscall.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0)
+	if e != 0 {
+		return -1
+	}
+	return int(cpu)
 }
 
 // vmRead is process_vm_readv with one range on either side, or several.

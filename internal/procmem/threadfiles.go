@@ -12,11 +12,12 @@ const (
 	fileStatus
 	fileComm
 	fileWchan
+	fileSched
 	numFiles
 )
 
 // fileNames are their names under /proc/PID/task/TID/.
-var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan"}
+var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched"}
 
 // ThreadFiles are the files of one thread under /proc/PID/task/TID, opened when
 // first asked for and kept open as far as the budget goes. Not safe for
@@ -169,6 +170,22 @@ func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {
 		return b[:0], nil
 	}
 	return b, nil
+}
+
+// LastRun reads when the scheduler last charged the thread for running, in
+// nanoseconds of the scheduler's own clock for that processor; false where the kernel
+// does not tell (it has no sched file before 6.15 without CONFIG_SCHED_DEBUG). For a
+// thread that is off its processor it is the moment at which it was taken off, and
+// for one that has just been put on it, that very same moment: two threads with the
+// same value have replaced one another (kernel/sched/core.c, __schedule, which reads
+// the clock once).
+func (f *ThreadFiles) LastRun() (int64, bool) {
+	var buf [256]byte
+	b, err := f.read(fileSched, buf[:])
+	if err != nil {
+		return 0, false
+	}
+	return ParseLastRun(b)
 }
 
 // ReadStatus reads the status of a thread once, with no descriptor kept. For a

@@ -74,7 +74,7 @@ func (a *accountant) look(e *event) {
 	// Until the last tick at which it was found unchanged the thread was where
 	// it was before.
 	a.extend(e)
-	th.clock.look(reading(s.Sched, s.At), where, 0, a.emitter(th))
+	th.clock.look(reading(s.Sched, s.At), where, s.OnCPU, a.emitter(th))
 	a.pool.Put(s)
 	e.shot = nil
 }

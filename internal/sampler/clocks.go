@@ -39,14 +39,15 @@ type slice struct {
 // and blocked time add up to what the kernel says, and CPU + run queue + blocked
 // to wall time.
 //
-// Between two looks lies an interval. Its CPU and queue time go to the stack at
-// its end if the thread is running there. If it sleeps there, that time was not
-// observed: it is carried to the next running look, or booked under the sleeping
-// stack with the leaf [ran between ticks] after a second. Blocked time is what is
-// left of wall time; it goes to the stack that sleeps at the end, else to the one
-// that slept at the beginning, else it is carried likewise. A residual can come
-// out negative by what the kernel has not booked yet; the debt is taken from the
-// next one.
+// Between two looks lies an interval. Its CPU time goes to the stack at its end if
+// the thread is on a processor there, its queue time if it is on one or queued for
+// one. A queued thread shows where it was woken, not where it computes: giving it the
+// CPU time would favour blocking calls. What is left is carried to the next look that
+// may have it, or booked under the stack of the moment with the leaf [ran between
+// ticks] after a second. Blocked time is what is left of wall time; it goes to the
+// stack that sleeps at the end, else to the one that slept at the beginning, else it
+// is carried likewise. A residual can come out negative by what the kernel has not
+// booked yet; the debt is taken from the next one.
 type threadClock struct {
 	last    Reading
 	started bool
@@ -70,26 +71,33 @@ type threadClock struct {
 // seen; other threads begin at their first look.
 func (c *threadClock) begin(r Reading) { c.last, c.started = r, true }
 
-// look books the time since the last look. reuses is the number of ticks at
-// which the thread was found unchanged since then.
-func (c *threadClock) look(r Reading, s seen, reuses int64, emit func(slice)) {
+// look books the time since the last look.
+//
+// onCPU: the thread was on a processor, so that its CPU time goes to this stack. A
+// thread that sleeps can have been: in the kernel, on its way to sleep in this call.
+func (c *threadClock) look(r Reading, s seen, onCPU bool, emit func(slice)) {
 	if !c.started {
 		c.begin(r)
 	}
 	from := c.last.Wall
 	cpu, runq, blocked := c.advance(r)
-	if c.isOpen {
-		c.open.samples += reuses
-	}
 	runq -= c.bookQueued(from, runq, emit)
 	if s.state == Running {
-		c.lookRunning(r, s, cpu, runq, blocked, emit)
+		c.lookRunning(r, s, onCPU, cpu, runq, blocked, emit)
 		return
 	}
-	c.carry(r, cpu, runq, emit)
+	ran := cpu+runq > 0
+	if onCPU {
+		cpu, runq = cpu+c.carryCPU, runq+c.carryRunq
+		c.carryCPU, c.carryRunq = 0, 0
+		where := s
+		where.state, where.wait = Running, ""
+		emit(slice{seen: where, end: r.Wall, wall: cpu + runq, runq: runq, cpuRun: cpu})
+	} else {
+		c.carryOver(r, cpu, runq, emit)
+	}
 	blocked += c.carryBlocked
 	c.carryBlocked = 0
-	ran := cpu+runq > 0
 	if c.isOpen && c.open.seen == s && (!ran && !c.openRan || c.open.wall+blocked < mergeLimit) {
 		c.open.samples++
 		c.open.wall += blocked
@@ -103,7 +111,7 @@ func (c *threadClock) look(r Reading, s seen, reuses int64, emit func(slice)) {
 }
 
 // lookRunning books an interval at whose end the thread was running.
-func (c *threadClock) lookRunning(r Reading, s seen, cpu, runq, blocked int64, emit func(slice)) {
+func (c *threadClock) lookRunning(r Reading, s seen, onCPU bool, cpu, runq, blocked int64, emit func(slice)) {
 	if c.isOpen {
 		c.open.wall += blocked
 		c.open.end = r.Wall - cpu - runq
@@ -111,9 +119,15 @@ func (c *threadClock) lookRunning(r Reading, s seen, cpu, runq, blocked int64, e
 	} else {
 		c.carryBlocked += blocked
 	}
-	cpu += c.carryCPU
+	if onCPU {
+		cpu += c.carryCPU
+		c.carryCPU = 0
+	} else {
+		c.carryOver(r, cpu, 0, emit)
+		cpu = 0
+	}
 	runq += c.carryRunq
-	c.carryCPU, c.carryRunq = 0, 0
+	c.carryRunq = 0
 	emit(slice{seen: s, end: r.Wall, samples: 1, wall: cpu + runq, runq: runq, cpuRun: cpu})
 	c.lastRun = s
 }
@@ -140,9 +154,9 @@ func (c *threadClock) advance(r Reading) (cpu, runq, blocked int64) {
 	return cpu, runq, max(blocked, 0)
 }
 
-// carry keeps unobserved time for the next running look, and books it where the
+// carryOver keeps unobserved time for the next running look, and books it where the
 // thread slept when it has waited too long.
-func (c *threadClock) carry(r Reading, cpu, runq int64, emit func(slice)) {
+func (c *threadClock) carryOver(r Reading, cpu, runq int64, emit func(slice)) {
 	if c.carryCPU+c.carryRunq > 0 && r.Wall-c.carrySince > carryLimit {
 		c.bookCarried(r.Wall, emit)
 	}

@@ -20,7 +20,7 @@ func (b *book) look(cpu, runq, blocked int64, stack profile.StackID, st State) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
-	b.c.look(b.now, seen{stack: stack, state: st}, 0, b.emit)
+	b.c.look(b.now, seen{stack: stack, state: st}, st == Running && stack != 3 || st != Running && stack == 9, b.emit)
 }
 
 func (b *book) total() (wall, runq, cpu int64) {
@@ -74,11 +74,40 @@ func TestUnchangedSleepIsOneInterval(t *testing.T) {
 	var b book
 	b.look(0, 0, 0, 1, Sleeping)
 	b.now.Wall += 50
-	b.c.look(b.now, seen{stack: 1, state: Sleeping}, 49, b.emit)
+	b.c.unchanged(b.now, 50)
 	b.c.finish(b.emit)
 	if len(b.slices) != 1 || b.slices[0].samples != 51 || b.slices[0].wall != 50 {
 		t.Fatalf("%+v", b.slices)
 	}
+}
+
+// TestCPUTimeIsNotGivenToAStackThatOnlyQueued: stack 3 is queued at its look.
+func TestCPUTimeIsNotGivenToAStackThatOnlyQueued(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Running)
+	b.look(8, 2, 0, 3, Running)
+	b.look(5, 0, 0, 2, Running)
+	b.c.finish(b.emit)
+	for _, s := range b.slices {
+		if s.stack == 3 && (s.cpuRun != 0 || s.runq != 2) || s.stack == 2 && s.cpuRun != 13 {
+			t.Fatalf("%+v", b.slices)
+		}
+	}
+}
+
+// TestCPUTimeOfACallThatSleptAtLastIsItsOwn: stack 9 was on a processor when the tick
+// was due, and asleep when it was looked at.
+func TestCPUTimeOfACallThatSleptAtLastIsItsOwn(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Sleeping)
+	b.look(8, 2, 5, 9, Sleeping)
+	b.c.finish(b.emit)
+	for _, s := range b.slices {
+		if s.state == Running && s.stack == 9 && s.cpuRun == 8 && s.runq == 2 && s.samples == 0 {
+			return
+		}
+	}
+	t.Fatalf("%+v", b.slices)
 }
 
 // TestClocksAddUp holds the invariant over random histories: nothing is lost,
@@ -91,7 +120,7 @@ func TestClocksAddUp(t *testing.T) {
 		start := b.now
 		for range rng.IntN(60) {
 			b.look(rng.Int64N(1e8), rng.Int64N(1e8)*rng.Int64N(2), rng.Int64N(4e8)*rng.Int64N(2),
-				profile.StackID(rng.IntN(4)), State(rng.IntN(4)))
+				profile.StackID([]int{0, 1, 2, 3, 9}[rng.IntN(5)]), State(rng.IntN(4)))
 			if rng.IntN(5) == 0 {
 				blocked := rng.Int64N(1e9)
 				if b.c.isOpen {

@@ -32,6 +32,8 @@ type controller struct {
 	flushed int64
 	turn    int // with which of a process's threads the tick begins
 	spins   int // how often this tick may still wait for a stop
+	naps    wheel
+	dueFn   func(*thread) // due, made once
 }
 
 // admit takes a process on.
@@ -49,6 +51,7 @@ func (c *controller) admit(p *process) {
 	} else {
 		p.cpu0, p.since = p.cpu, procmem.Now()
 	}
+	p.stirred = p.cpu
 	c.procs = append(c.procs, p)
 	c.out = append(c.out, event{kind: admitted, proc: p})
 }
@@ -56,7 +59,8 @@ func (c *controller) admit(p *process) {
 // maxBacklog bounds the copies of stacks that wait for the accountant, in bytes.
 const maxBacklog = 256 << 20
 
-// tick looks at every thread once and collects what stops before the deadline.
+// tick looks once at every thread that is not backed off, and collects what stops
+// before the deadline.
 func (c *controller) tick(now, deadline int64) {
 	c.nowTick = now
 	if !c.ring.room() || c.pool.Out() > maxBacklog {
@@ -71,12 +75,13 @@ func (c *controller) tick(now, deadline int64) {
 	c.spins = spinsIn(deadline - now)
 	for _, p := range c.procs {
 		c.list(p, now)
-		for i := range p.order {
-			if th := p.order[(i+c.turn)%len(p.order)]; !th.dead {
-				c.live++
-				c.begin(th)
-			}
-		}
+		c.live += len(p.threads)
+	}
+	c.naps.turn(now, c.dueFn)
+	for _, p := range c.procs {
+		c.lookAt(p.awake)
+		c.stir(p)
+		c.rest(p)
 	}
 	c.procs = slices.DeleteFunc(c.procs, func(p *process) bool { return p.gone })
 	c.counts.threadsMax = max(c.counts.threadsMax, int64(c.live))
@@ -116,6 +121,15 @@ func (c *controller) flushOut() {
 	}
 }
 
+// lookAt begins a look at each of some threads, beginning each tick with another one.
+func (c *controller) lookAt(list []*thread) {
+	for i := range list {
+		if th := list[(i+c.turn)%len(list)]; !th.dead {
+			c.begin(th)
+		}
+	}
+}
+
 // begin begins a look at a thread, unless one is still pending.
 func (c *controller) begin(th *thread) {
 	if th.look.Pending() {
@@ -128,11 +142,12 @@ func (c *controller) begin(th *thread) {
 	case err != nil:
 		c.fail(th, err)
 	case outcome == look.Reused:
-		c.counts.reused++
-		th.reuses++
-		th.unchanged = reading(th.look.LastSched(), c.nowTick)
+		c.reused(th)
 	case outcome == look.Done:
+		c.changed(th)
 		c.finish(th, shot)
+	default:
+		c.changed(th)
 	}
 	c.serve(err == nil && outcome == look.Pending)
 }
@@ -159,6 +174,8 @@ func (c *controller) finish(th *thread, s *look.Shot) {
 	} else {
 		c.counts.peeked++
 	}
+	th.nap.asleep = s.State != Running
+	c.account(th, s.Sched)
 	c.out = append(c.out, event{kind: looked, thread: th, shot: s, reuses: th.reuses, at: th.unchanged})
 	th.reuses = 0
 }
@@ -167,6 +184,7 @@ func (c *controller) finish(th *thread, s *look.Shot) {
 func (c *controller) fail(th *thread, err error) {
 	reason := look.Reason(err)
 	c.counts.fail(reason)
+	c.changed(th)
 	if reason == look.ReasonExited {
 		c.end(th)
 	}
@@ -178,10 +196,15 @@ func (c *controller) end(th *thread) {
 		return
 	}
 	th.dead = true
+	if th.nap.filed {
+		c.naps.remove(th)
+		th.proc.napping--
+	}
+	c.counts.unseen += c.skipped(th)
 	c.out = append(c.out, event{kind: ended, thread: th, reuses: th.reuses, at: th.unchanged})
 	th.look.Close()
 	delete(th.proc.threads, th.look.TID)
-	th.proc.listed = 0 // whoever goes may have started another
+	th.proc.hint = true // whoever goes may have started another
 }
 
 // flush asks for a checkpoint, with everything up to now.
@@ -205,6 +228,9 @@ const lastWait = 100e6
 // last looks at every thread once more, so that all clocks are exact, gives up what
 // does not stop, and retires everything.
 func (c *controller) last(now int64) {
+	for _, p := range c.procs {
+		c.wakeAll(p)
+	}
 	c.tick(now, now+lastWait)
 	c.looker.Abort(c.done)
 	for _, p := range c.procs {

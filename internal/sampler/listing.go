@@ -8,13 +8,27 @@ import (
 	"prywalk/internal/procmem"
 )
 
+// The kernel goes through all threads of a process to read its clock, which takes up
+// to clockCost ns for each, and to list them, which takes up to listCost. Reading the
+// clock may take one part in clockShare of the time, listing one in listShare.
+const (
+	clockCost  = 40
+	clockShare = 256
+	listCost   = 500
+	listShare  = 128
+)
+
 // list brings the process's threads up to date, and its clock.
 func (c *controller) list(p *process, now int64) {
-	p.readCPU()
-	if p.listed != 0 && now-p.listed < listEvery {
+	n := int64(len(p.tids))
+	if now-p.clockAt >= n*clockCost*clockShare {
+		p.readCPU()
+		p.clockAt = now
+	}
+	if !p.listDue(now, n*listCost*listShare) {
 		return
 	}
-	p.listed = now
+	p.listed, p.hint = now, false
 	p.seen++
 	tids, err := p.tasks.List(p.tids[:0])
 	p.tids = tids
@@ -33,6 +47,20 @@ func (c *controller) list(p *process, now int64) {
 	p.first = true
 	c.retire(p)
 	c.noticeExec(p)
+}
+
+// listDue reports whether the threads are to be listed: when there are not as many as
+// there were, or nobody has looked for long. soonest is the least time between two
+// listings.
+func (p *process) listDue(now, soonest int64) bool {
+	if p.listed == 0 {
+		return true
+	}
+	if n, err := p.tasks.Count(); err != nil || n != len(p.tids) {
+		p.hint = true
+	}
+	since := now - p.listed
+	return since >= max(listEvery, soonest) || p.hint && since >= soonest
 }
 
 // noticeExec tells the accountant when the name of a process's first thread has
@@ -80,6 +108,7 @@ func (c *controller) meet(p *process, tid int, now int64) *thread {
 	}
 	p.threads[tid] = th
 	p.order = append(p.order, th)
+	p.awake = append(p.awake, th)
 	return th
 }
 

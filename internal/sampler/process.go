@@ -24,13 +24,22 @@ type process struct {
 	first   bool  // the threads that lived at the start are listed
 	gone    bool
 	cpu0    uint64 // the process's clock at the start, ns
-	cpu     uint64 // and as of the last tick
+	cpu     uint64 // and as of clockAt
+	clockAt int64  // the tick at which it was read, CLOCK_MONOTONIC ns
+	clocked bool   // it could be read
+	hint    bool   // a thread has come or gone since
 	seen    int64  // generation of the last listing
 	leader  procmem.Comm
 	since   int64 // when sampling it began, CLOCK_MONOTONIC ns; not written later
 	// unwanted are the threads that --threads leaves out, and when to look at
 	// their names again: programs name their threads after they started them.
 	unwanted map[int]unwanted
+
+	awake    []*thread // to be looked at in this tick
+	napping  int       // threads that are backed off
+	known    int64     // what the looks at threads explain of the clock since stirred
+	stirred  uint64    // the clock when all that were backed off were last looked at
+	stirNext int64     // when that may be done next, CLOCK_MONOTONIC ns
 
 	nextExtra atomic.Pointer[ptrace.Extra] // from the accountant, after an exec
 
@@ -62,7 +71,8 @@ func (p *process) refuse(tid int, now int64) {
 // readCPU reads the process's clock. It never falls: should it seem to, the number
 // is another process's by now.
 func (p *process) readCPU() {
-	if cpu, err := procmem.ProcessCPU(p.target.PID); err == nil {
+	cpu, err := procmem.ProcessCPU(p.target.PID)
+	if p.clocked = err == nil; p.clocked {
 		p.cpu = max(p.cpu, cpu)
 	}
 }
@@ -95,7 +105,8 @@ type thread struct {
 
 	// The controller's.
 	generation int64
-	reuses     int64 // ticks at which it was found unchanged since its last event
+	nap        nap
+	reuses     int64 // ticks at which it was unchanged since its last event
 	unchanged  Reading
 	dead       bool
 	born       bool // its birth was seen: its clocks count from zero

@@ -3,7 +3,6 @@ package sampler
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -122,15 +121,11 @@ func (s *Sampler) Run(ctx context.Context) (Stats, error) {
 			s.scout(ctx)
 		})
 	}
-	controlled := make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends, and its priority with it
-		defer close(controlled)
+	look.OnThread(func() {
 		defer close(s.ring.full)
 		defer s.failure.guard(cancel)
 		s.control(ctx, c)
-	}()
-	<-controlled
+	})
 	cancel()
 	accounting.Wait()
 	scouting.Wait()
@@ -164,7 +159,7 @@ func (s *Sampler) newController() *controller {
 		opts: &s.opts, budget: procmem.NewBudget(fileReserve), ring: s.ring, pool: s.pool, pace: newPace(&s.opts), out: s.ring.get(),
 		start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq),
 	}
-	c.done = c.collected
+	c.done, c.dueFn = c.collected, c.due
 	return c
 }
 
@@ -186,6 +181,7 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 // ticks runs one tick after the other. The first is at once.
 func (s *Sampler) ticks(ctx context.Context, c *controller) {
 	for ctx.Err() == nil {
+		c.looker.Woken(procmem.Now())
 		for admitting := true; admitting; {
 			select {
 			case p := <-s.arrive:

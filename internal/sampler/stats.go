@@ -13,6 +13,7 @@ import (
 type counts struct {
 	ticks, attempted, frozen, peeked, reused, restarted int64
 	queued, threadsMax                                  int64
+	inferred, unseen                                    int64
 	failed                                              [look.NumReasons]int64
 	freezes                                             histogram
 }
@@ -47,10 +48,13 @@ func (t *totals) book(s *slice) {
 type Stats struct {
 	Ticks, MissedTicks                        int64
 	Attempted, Frozen, Peeked, Reused, Queued int64
-	Failed                                    map[string]int64
-	Incomplete                                map[string]int64
-	Restarted                                 int64
-	FramesByMethod                            map[string]int64
+	// Inferred are the ticks at which a thread that was backed off was not looked
+	// at, and its next look proved that it had not run; Unseen those where it had.
+	Inferred, Unseen int64
+	Failed           map[string]int64
+	Incomplete       map[string]int64
+	Restarted        int64
+	FramesByMethod   map[string]int64
 	// FreezeP50, P99 and Max are the lengths of freezes in nanoseconds, from
 	// interrupt to detach less the time queued.
 	FreezeP50, FreezeP99, FreezeMax int64

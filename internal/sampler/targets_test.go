@@ -183,8 +183,8 @@ func (r *recorded) check(t testing.TB) {
 		cpu += s.Value[3]
 		r.checkSample(t, s)
 	}
-	if samples != r.Samples || samples != r.Frozen+r.Peeked+r.Reused {
-		t.Errorf("%d samples in the profile, %d counted, of %d frozen + %d peeked + %d reused", samples, r.Samples, r.Frozen, r.Peeked, r.Reused)
+	if samples != r.Samples || samples != r.Frozen+r.Peeked+r.Reused+r.Inferred {
+		t.Errorf("%d samples in the profile, %d counted, of %d frozen + %d peeked + %d reused + %d inferred", samples, r.Samples, r.Frozen, r.Peeked, r.Reused, r.Inferred)
 	}
 	if got := float64(cpu) / 1e9; got < r.ProfiledCPU-1e-6 || got > r.ProfiledCPU+1e-6 {
 		t.Errorf("%v s of CPU in the profile, %v counted", got, r.ProfiledCPU)

@@ -72,7 +72,7 @@ func OpenCore(r io.ReaderAt, size int64, o CoreOptions) (*Core, error) {
 	if c.PID == 0 {
 		c.PID = c.notes.threads[0].TID
 	}
-	missing := uint64(0)
+	var missing uint64
 	if c.mem, missing = newCoreMemory(r, f); missing > 0 {
 		c.warn("the core is cut off: its last %d bytes are missing, and stacks that were there cannot be walked; "+
 			"write it with ulimit -c unlimited and enough room on the disk", missing)

@@ -25,6 +25,11 @@ func (c *Core) addModules() {
 	var paths []string
 	c.maps, paths = coreMaps(c.notes, c.mem)
 	c.files = make([]coreFile, len(paths))
+	for i := range c.maps {
+		if n := c.maps[i].Inode; n != 0 {
+			c.files[n-1].maps = append(c.files[n-1].maps, i)
+		}
+	}
 	c.headed = slices.ContainsFunc(c.notes.files, func(f coreFileMap) bool {
 		var b [4]byte
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == elfMagic
@@ -90,11 +95,27 @@ func (c *Core) module(m *Mapping) *frames.Module {
 	if m.JIT && !c.dumped(m) {
 		m.JIT = false // the code of a file that was not found: nothing is known of it
 	}
-	if m.JIT {
+	switch {
+	case m.JIT:
 		makeJIT(c, mod)
+	case m.Image == nil || m.Image.FromMemory && !c.dumped(m):
+		mod.Sources = append(mod.Sources, blind{})
 	}
 	return mod
 }
+
+// blind is the last source of a module whose instructions are not known. It ends the
+// walk (bad-memory): to look for a caller on the stack, as is done where the analysis of
+// the instructions found nothing, would pass over all frames of the module unseen.
+type blind struct{}
+
+// Rule implements frames.RuleSource.
+func (blind) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{Method: frames.MethodScan}, &frames.Row{CFAExpr: blind{}}, true
+}
+
+// Eval implements frames.Expr: there is no answer.
+func (blind) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }
 
 // dumped reports whether the core holds a mapping's contents, which it does of code
 // that was made at run time.
@@ -154,6 +175,16 @@ func (c *Core) readMem(addr uint64, b []byte) (int, error) {
 func (c *Core) mappings(f func(*rawMapping)) error {
 	for i := range c.maps {
 		f(&c.maps[i].rawMapping)
+	}
+	return nil
+}
+
+// mappingsOf implements owner.
+func (c *Core) mappingsOf(m *Mapping, f func(*rawMapping)) error {
+	if m.Inode != 0 {
+		for _, i := range c.files[m.Inode-1].maps {
+			f(&c.maps[i].rawMapping)
+		}
 	}
 	return nil
 }

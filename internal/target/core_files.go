@@ -13,6 +13,7 @@ import (
 
 // coreFile is a file that a core names.
 type coreFile struct {
+	maps   []int  // its mappings, by their places in Core.maps
 	img    *Image // nil: none
 	tried  bool
 	plain  bool // it was found, and is no ELF file
@@ -30,8 +31,8 @@ const (
 )
 
 const (
-	// maxCoreFiles bounds the files that are looked for: each costs a search
-	// through all mappings.
+	// maxCoreFiles bounds the files that are looked for: each costs some system
+	// calls, and the memory for its headers.
 	maxCoreFiles = 4096
 	// maxMemHeaders bounds the program and section headers of an ELF file that is
 	// read from a core's memory; linkers write some tens.

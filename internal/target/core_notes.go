@@ -127,7 +127,7 @@ func (n *coreNotes) prStatus(arch frames.Arch, b []byte) {
 		return
 	}
 	t := CoreThread{TID: int(int32(binary.LittleEndian.Uint32(b[prPID:]))), Syscall: -1}
-	ok := false
+	var ok bool
 	if arch == frames.AArch64 {
 		ok = coreRegsAArch64(b[prReg:], &t.Regs)
 	} else {

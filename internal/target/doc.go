@@ -25,6 +25,18 @@
 //     Anonymous memory that holds a copy of a file's text at the addresses of that
 //     file (Node moves its text to huge pages) counts as the file.
 //
+// # Cores
+//
+// [OpenCore] gives the same modules for a core file: registers and the list of mapped
+// files from its notes (include/uapi/linux/elf.h, fs/binfmt_elf.c), memory from its
+// PT_LOAD segments. A file is used if its build id is the one in the core's own copy of
+// its headers, or, without one, if the headers are equal; else what the core holds of it.
+// gdb leaves unchanged parts of files out of the program headers; which of them are code
+// is then read from the file's. Code that neither the core nor a file has ends a walk:
+// a search of the stack for the next return address would leave frames out unseen.
+//
+// # Cost
+//
 // Opening a process reads no more of a file than its headers. The sources of rules
 // are made when the first rule is asked for, and an [Image] is shared by all
 // processes that run it.

@@ -12,6 +12,9 @@ type owner interface {
 	readMem(addr uint64, b []byte) (int, error)
 	// mappings calls f for each mapping, in order of their addresses.
 	mappings(f func(*rawMapping)) error
+	// mappingsOf calls f at least for each mapping of the file that m shows, in
+	// order.
+	mappingsOf(m *Mapping, f func(*rawMapping)) error
 	// image gives the image of the file that m shows; nil if there is none.
 	image(m *Mapping) *Image
 	// images has the images that are shared.
@@ -23,6 +26,8 @@ type owner interface {
 func (p *Process) readMem(addr uint64, b []byte) (int, error) { return readMemory(p.tid, addr, b) }
 
 func (p *Process) mappings(f func(*rawMapping)) error { return eachMapping(p.text, f) }
+
+func (p *Process) mappingsOf(_ *Mapping, f func(*rawMapping)) error { return p.mappings(f) }
 
 func (p *Process) images() *ImageCache { return p.cache }
 

@@ -52,12 +52,15 @@ func (f *memFile) ReadAt(b []byte, off int64) (int, error) {
 
 var errNotMapped = errors.New("reading a file's contents in a process's memory")
 
+// maxPieces bounds the pieces of a file; linkers write four to six segments.
+const maxPieces = 4096
+
 // newMemFile finds the pieces of the file that m shows a part of. A file that is loaded
 // twice has two runs of rising offsets; the run that m is in is the one.
 func newMemFile(o owner, m *Mapping) *memFile {
 	f := &memFile{of: o}
 	found, last := false, uint64(0)
-	err := o.mappings(func(r *rawMapping) {
+	err := o.mappingsOf(m, func(r *rawMapping) {
 		if r.Dev != m.Dev || r.Inode != m.Inode {
 			return
 		}
@@ -71,7 +74,7 @@ func newMemFile(o owner, m *Mapping) *memFile {
 			return
 		}
 		found = found || r.Start == m.Start
-		if r.Perm&PermRead != 0 && r.Offset < 1<<62 && r.End-r.Start < 1<<62 {
+		if len(f.pieces) < maxPieces && r.Perm&PermRead != 0 && r.Offset < 1<<62 && r.End-r.Start < 1<<62 {
 			f.pieces = append(f.pieces, piece{r.Offset, r.End - r.Start, r.Start})
 		}
 	})

@@ -25,12 +25,14 @@ static void *spin(void *arg) {
 
 // With time-out 0 or 1 ms the thread enters the call all the time; with −1 it
 // sleeps in it.
+static const sigset_t *during; // signals blocked in the call
+
 static void *poller(void *arg) {
 	int ep = epoll_create1(0), timeout = *(int *)arg;
 	struct epoll_event ev;
 	tid = syscall(SYS_gettid);
 	while (!quit) {
-		if (epoll_wait(ep, &ev, 1, timeout) < 0 && errno == EINTR) eintr++;
+		if (epoll_pwait(ep, &ev, 1, timeout, during) < 0 && errno == EINTR) eintr++;
 		else wakeups++;
 	}
 	return arg;
@@ -87,12 +89,14 @@ int main(int argc, char **argv) {
 	signal(SIGUSR2, SIG_IGN);
 
 	// Signals go to the other thread, the first one only waits for its input.
-	sigset_t set, old;
+	sigset_t set, old, none;
 	sigfillset(&set);
+	sigemptyset(&none);
+	if (strcmp(mode, "pwait") == 0) during = &none;
 	pthread_sigmask(SIG_BLOCK, &set, &old);
 	pthread_t t;
 	void *(*body)(void *) = strcmp(mode, "spin") == 0 ? spin
-		: strcmp(mode, "epoll") == 0 ? poller
+		: strcmp(mode, "epoll") == 0 || strcmp(mode, "pwait") == 0 ? poller
 		: strcmp(mode, "compat") == 0 ? compat
 		: strcmp(mode, "exec") == 0 ? execer
 		: strcmp(mode, "churn") == 0 ? churn : 0;

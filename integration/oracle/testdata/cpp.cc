@@ -11,7 +11,6 @@
 #include <memory>
 #include <numeric>
 #include <random>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -96,20 +95,11 @@ __attribute__((noinline)) static void text(int round)
 	o << std::put_time(std::localtime(&(const time_t &)*new time_t(round * 100000)), "%c");
 }
 
-__attribute__((noinline)) static void expressions()
-{
-	std::regex re("([a-z]+)-([0-9]+)");
-	std::smatch m;
-	std::string s = "abc-123 def-45";
-	if (std::regex_search(s, m, re)) sink = sink + m[1].length();
-}
-
 int main()
 {
 	for (int round = 0;; round++) {
 		MARK("containers"); containers(round);
 		MARK("exceptions"); exceptions();
 		MARK("text"); text(round);
-		if (round % 4 == 0) { MARK("regex"); expressions(); }
 	}
 }

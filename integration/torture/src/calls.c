@@ -46,6 +46,9 @@ int main(int argc, char **argv) {
 	sigset_t block; // these are waited for, or sent to one thread
 	sigemptyset(&block);
 	for (int i = 0; i < 8; i++) sigaddset(&block, SIGRTMIN + i);
+	// A signal that is ignored is not dropped while the thread that it is for is traced: it wakes another
+	// thread. Blocked, it wakes none.
+	sigaddset(&block, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &block, 0);
 	for (struct call **g = w.groups; *g; g++)
 		for (struct call *c = *g; c->name; c++) start(c);

@@ -1,8 +1,11 @@
 // Threads that run, sleep with time-outs, and wait, and count what they notice. For tests that end prywalk,
 // or the target, at any moment. Arguments: threads that sleep; "nodump" makes the process not dumpable,
-// "leader" ends the first thread, "files" opens all the files that are allowed.
+// "seccomp" forbids it
+// to use ptrace, "leader" ends the first thread, "files" opens all the files that are allowed.
 #include "torture.h"
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
@@ -10,7 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-static atomic_long eintr, expired, woken, other, work;
+static atomic_long started, eintr, expired, woken, other, work;
 static int ev;
 
 static void *spin(void *arg) {
@@ -23,6 +26,7 @@ static void *spin(void *arg) {
 static void *waiter(void *arg) {
 	int ep = must(epoll_create1(0));
 	struct epoll_event e;
+	started++;
 	for (;;) {
 		int r = epoll_wait(ep, &e, 1, (int)(long)arg);
 		if (r == 0) expired++;
@@ -49,11 +53,26 @@ static void *judge(void *arg) {
 	return arg;
 }
 
+// The waiters have made their descriptors by then.
 static void use_up_files(void) {
 	struct rlimit l = {256, 256};
+	while (started < 3) usleep(1000);
 	setrlimit(RLIMIT_NOFILE, &l);
 	while (open("/dev/null", O_RDONLY) >= 0) {}
 	if (errno != EMFILE) _exit(97);
+}
+
+// forbid_ptrace lets ptrace fail in this process; what others do with it is not concerned.
+static void forbid_ptrace(void) {
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog p = {4, f};
+	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p));
 }
 
 int main(int argc, char **argv) {
@@ -64,6 +83,7 @@ int main(int argc, char **argv) {
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 32768);
 	ev = must(eventfd(0, 0));
+	if (strcmp(how, "seccomp") == 0) forbid_ptrace();
 	must(-pthread_create(&t, 0, spin, 0));
 	for (long ms = 0; ms < 3; ms++) must(-pthread_create(&t, 0, waiter, (void *)(ms * 2)));
 	for (int i = 0; i < sleepers; i++) must(-pthread_create(&t, &small, sleeper, 0));

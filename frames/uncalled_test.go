@@ -1,0 +1,45 @@
+package frames
+
+import "testing"
+
+// makecontext stores the address of __start_context as the return address of a new
+// stack's first function. No call precedes it, and one byte before it is another
+// function; its own call frame information names a caller that there is not.
+func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic},
+	}}
+	calls := &fakeCalls{start: 0x2010}
+	s := space(src, calls)
+	var w Walker
+	mem := stack(0x7000, 0x2010, 0x5000, 0x3010)
+	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
+	if f := w.Frame(); w.StopReason() != StopRoot || f.Lookup(X86_64) != 0x2010 {
+		t.Fatalf("ends with %v in %+v", w.StopReason(), f)
+	}
+	calls.start = 0x2000 // in the middle of a function it is no such place
+	s.Forget()
+	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010)
+	if w.StopReason() != StopNoRule {
+		t.Fatalf("ends with %v", w.StopReason())
+	}
+}
+
+// A signal's handler returns to a stub that nobody calls.
+func TestSignalTrampolineNeedsNoCallBeforeIt(t *testing.T) {
+	row := &Row{CFAReg: X86RSP, CFAOff: 8, CFADeref: true, RA: Place{Kind: PlaceRegOffset, Reg: X86RSP, Off: 0}}
+	src := &fakeSource{
+		rules: map[Addr]Rule{
+			0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic},
+			0x2010: {Flags: FlagSignal, Method: MethodHeuristic},
+			0x3010: {Flags: FlagRoot},
+		},
+		rows: map[Addr]*Row{0x2010: row},
+	}
+	var w Walker
+	mem := stack(0x7000, 0x2010, 0x3010, 0x7100)
+	wantPCs(t, walk(t, &w, space(src, &fakeCalls{}), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010, 0x3010)
+	if f := w.Frame(); f.SP != 0x7100 || f.Caller {
+		t.Fatalf("frame %+v", f)
+	}
+}

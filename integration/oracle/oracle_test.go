@@ -1,0 +1,79 @@
+package oracle
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// shortSteps is what make test steps through; ORACLE_STEPS asks for more.
+const shortSteps = 120_000
+
+// floors are the least shares of exact chains without tables, in percent: with the functions' bounds, and
+// without. Go programs always have their tables; docs/accuracy.md tells what lacks without them.
+var floors = map[string][2]float64{
+	"libc": {99.5, 94},
+	"libs": {99.5, 99},
+	"cpp":  {99.5, 99},
+	"rust": {99.5, 98},
+	"go":   {99.5, 80},
+}
+
+func TestWalksAreExactAtEveryInstruction(t *testing.T) {
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("there are unwinding rules for amd64 and arm64 only")
+	}
+	steps := shortSteps
+	if s := os.Getenv("ORACLE_STEPS"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatalf("ORACLE_STEPS is not a number: %v", err)
+		}
+		steps = n
+	}
+	dir := t.TempDir()
+	var all Tally
+	for i := range Programs {
+		p := &Programs[i]
+		t.Run(p.Name, func(t *testing.T) {
+			if _, err := exec.LookPath(p.build[0]); err != nil {
+				t.Skipf("needs %s, which the test set-up installs", p.build[0])
+			}
+			file, err := p.Build(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var one Tally
+			opt := Options{Steps: int(float64(steps) * p.Share), Show: 3, Log: t.Logf}
+			if err := Run(p.Name, []string{file}, opt, &one); err != nil {
+				t.Fatal(err)
+			}
+			hold(t, p.Name, &one)
+			all.Add(&one)
+		})
+	}
+	var b strings.Builder
+	all.Write(&b, 15)
+	t.Log("\n" + b.String())
+}
+
+// hold holds a program's results to what is promised.
+func hold(t *testing.T, name string, got *Tally) {
+	t.Helper()
+	n, right, _ := got.Checked(WithCFI)
+	if right != n || n < got.Steps()*95/100 {
+		t.Errorf("with call frame information %d of %d chains are exact, of %d steps", right, n, got.Steps())
+	}
+	if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
+		t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
+	}
+	for i, j := range []Judge{WithBounds, Bare} {
+		_, right, _ := got.Checked(j)
+		if share := 100 * float64(right) / float64(max(n, 1)); share < floors[name][i] {
+			t.Errorf("%v: %.3f %% of the chains are exact, want %.1f %%", j, share, floors[name][i])
+		}
+	}
+}

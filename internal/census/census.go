@@ -1,0 +1,151 @@
+package census
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+var (
+	// ErrUnsupported: the kernel does not have what is needed. What is missing stands
+	// in the error that wraps it.
+	ErrUnsupported = errors.New("this kernel cannot count threads by BPF")
+	// ErrDenied: the user may not load BPF programs.
+	ErrDenied = errors.New("BPF programs may be loaded by root, or with CAP_BPF and CAP_PERFMON, only")
+	// ErrTooMany: the process has more than MaxThreads threads.
+	ErrTooMany = errors.New("the process has too many threads for a census")
+)
+
+// Record is what one thread's scheduler counts were at the census: those of
+// [procmem.SchedStat].
+type Record struct {
+	procmem.SchedStat
+	TID int
+}
+
+// Census takes censuses. Not safe for concurrent use.
+type Census struct {
+	prog  *ebpf.Program
+	table *ebpf.Map
+	mem   []byte
+	run   *procmem.BPFRun
+	n     int
+}
+
+// New loads the program. It takes some tens of milliseconds: the kernel's types are
+// read. The error is [ErrUnsupported] or [ErrDenied], with what is behind it.
+func New() (*Census, error) {
+	if link, err := os.Readlink("/proc/self/ns/pid"); err != nil || link != initPIDNamespace {
+		return nil, fmt.Errorf("%w: process numbers are those of a container, and the kernel would take them for its own", ErrUnsupported)
+	}
+	types, err := btf.LoadKernelSpec()
+	if err != nil {
+		return nil, refusal(err)
+	}
+	c := &Census{}
+	if err := c.load(types); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	c.run = procmem.NewBPFRun(c.prog.FD())
+	return c, nil
+}
+
+// initPIDNamespace names the outermost pid namespace (PROC_PID_INIT_INO,
+// include/linux/proc_ns.h).
+const initPIDNamespace = "pid:[4026531836]"
+
+// load makes the table and the program, and maps the table.
+func (c *Census) load(types *btf.Spec) error {
+	var err error
+	c.table, err = ebpf.NewMap(&ebpf.MapSpec{
+		Name: "census", Type: ebpf.Array, KeySize: 4, ValueSize: headBytes + MaxThreads*recordBytes, MaxEntries: 1,
+		Flags: unix.BPF_F_MMAPABLE,
+	})
+	if err != nil {
+		return refusal(err)
+	}
+	a := assembler{types: types}
+	ins := a.program(c.table.FD())
+	if a.err != nil {
+		return a.err
+	}
+	c.prog, err = ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "census", Type: ebpf.Syscall, License: "GPL", Flags: unix.BPF_F_SLEEPABLE, Instructions: ins,
+	})
+	if err != nil {
+		return refusal(err)
+	}
+	page := os.Getpagesize()
+	size := (headBytes + MaxThreads*recordBytes + page - 1) / page * page
+	c.mem, err = unix.Mmap(c.table.FD(), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return refusal(err)
+	}
+	return nil
+}
+
+// refusal classifies what the kernel said.
+func refusal(err error) error {
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("%w (%v)", ErrDenied, err)
+	}
+	return fmt.Errorf("%w: %v", ErrUnsupported, err)
+}
+
+// Take counts the threads of a process. Len and At give the result, until the next
+// call. A thread that starts or ends meanwhile may be in it or not. Errors:
+// [procmem.ErrGone], [ErrTooMany]. It does not allocate.
+func (c *Census) Take(pid int) error {
+	c.n = 0
+	if err := c.run.Run(uint64(pid)); err != nil {
+		return err
+	}
+	switch n := binary.NativeEndian.Uint64(c.mem); {
+	case n == 0:
+		return procmem.ErrGone
+	case n >= MaxThreads:
+		return ErrTooMany
+	default:
+		c.n = int(n)
+	}
+	return nil
+}
+
+// Len gives the number of threads at the last census.
+func (c *Census) Len() int { return c.n }
+
+// At gives one of them, in the kernel's order: that of their birth.
+func (c *Census) At(i int) Record {
+	b := c.mem[headBytes+i*recordBytes:][:recordBytes]
+	return Record{
+		SchedStat: procmem.SchedStat{
+			CPU:      binary.NativeEndian.Uint64(b[atCPU:]),
+			RunQueue: binary.NativeEndian.Uint64(b[atRunQueue:]),
+			Runs:     binary.NativeEndian.Uint64(b[atRuns:]),
+		},
+		TID: int(binary.NativeEndian.Uint32(b[atTID:])),
+	}
+}
+
+// Close lets go of the program and its memory.
+func (c *Census) Close() error {
+	var errs []error
+	if c.mem != nil {
+		errs = append(errs, unix.Munmap(c.mem))
+		c.mem = nil
+	}
+	if c.prog != nil {
+		errs = append(errs, c.prog.Close())
+	}
+	if c.table != nil {
+		errs = append(errs, c.table.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,177 @@
+package census
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"testing"
+
+	"prywalk/internal/procmem"
+)
+
+// TestMain makes of the test binary, if asked to, a process with sleeping threads.
+func TestMain(m *testing.M) {
+	if n, err := strconv.Atoi(os.Getenv("CENSUS_CROWD")); err == nil {
+		crowd(n)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// begin takes up the census, or skips the test where it is not to be had.
+func begin(t testing.TB) *Census {
+	t.Helper()
+	c, err := New()
+	if errors.Is(err, ErrDenied) || errors.Is(err, ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// sleepers starts a process with n sleeping threads and a few of its runtime.
+func sleepers(t testing.TB, n int) int {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "CENSUS_CROWD="+strconv.Itoa(n))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
+// TestCensusIsWhatProcShows compares each thread's record with its schedstat, read
+// before and after: where these are the same, the record between them must be too.
+func TestCensusIsWhatProcShows(t *testing.T) {
+	c := begin(t)
+	pid := sleepers(t, 200)
+	tids, err := procmem.ListTasks(pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := counts(t, pid, tids)
+	if err := c.Take(pid); err != nil {
+		t.Fatal(err)
+	}
+	after := counts(t, pid, tids)
+	compared := 0
+	for i := range c.Len() {
+		r := c.At(i)
+		if !slices.Contains(tids, r.TID) {
+			t.Errorf("thread %d is not of process %d", r.TID, pid)
+		}
+		if before[r.TID] != after[r.TID] {
+			continue // it ran meanwhile
+		}
+		compared++
+		if r.SchedStat != before[r.TID] {
+			t.Errorf("thread %d: census %+v, /proc %+v", r.TID, r.SchedStat, before[r.TID])
+		}
+	}
+	if c.Len() < 200 || compared < 200 {
+		t.Errorf("%d threads of %d, %d compared", c.Len(), len(tids), compared)
+	}
+}
+
+func counts(t testing.TB, pid int, tids []int) map[int]procmem.SchedStat {
+	all := map[int]procmem.SchedStat{}
+	for _, tid := range tids {
+		s, err := procmem.OpenThread(pid, tid, nil).SchedStat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[tid] = s
+	}
+	return all
+}
+
+func TestCensusOfNobodyIsAnError(t *testing.T) {
+	c := begin(t)
+	if err := c.Take(1 << 22); !errors.Is(err, procmem.ErrGone) || c.Len() != 0 {
+		t.Errorf("%v, %d threads", err, c.Len())
+	}
+	if err := c.Take(os.Getpid()); err != nil || c.Len() == 0 {
+		t.Errorf("%v, %d threads of this process", err, c.Len())
+	}
+}
+
+func TestCensusAllocatesNothing(t *testing.T) {
+	c := begin(t)
+	var sum int
+	if n := testing.AllocsPerRun(100, func() {
+		if c.Take(os.Getpid()) == nil {
+			for i := range c.Len() {
+				sum += c.At(i).TID
+			}
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// BenchmarkCensus and BenchmarkProc count 2,000 sleeping threads in either way.
+func BenchmarkCensus(b *testing.B) {
+	c := begin(b)
+	pid := sleepers(b, 2000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.Take(pid); err != nil {
+			b.Fatal(err)
+		}
+		for i := range c.Len() {
+			if c.At(i).TID == 0 {
+				b.Fatal("no number")
+			}
+		}
+	}
+}
+
+func BenchmarkProc(b *testing.B) {
+	pid := sleepers(b, 2000)
+	tids, err := procmem.ListTasks(pid, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := procmem.RaiseFileLimit(); err != nil {
+		b.Fatal(err)
+	}
+	budget := procmem.NewBudget(64)
+	var files []*procmem.ThreadFiles
+	for _, tid := range tids {
+		files = append(files, procmem.OpenThread(pid, tid, budget))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, f := range files {
+			if _, err := f.SchedStat(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package dump
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"prywalk/internal/elffile"
+	"prywalk/internal/target"
+)
+
+// sleeperCore builds testdata/sleeper.c, runs it and gives its core, which gcore has
+// written.
+func sleeperCore(t *testing.T, flags ...string) (exe, core string) {
+	t.Helper()
+	exe = compile(t, "sleeper.c", append([]string{"-O1", "-g", "-fno-optimize-sibling-calls"}, flags...)...)
+	return exe, coreOf(t, exe)
+}
+
+// coreOf runs a program that prints when it is ready, and gives its core.
+func coreOf(t *testing.T, exe string) string {
+	t.Helper()
+	cmd := exec.Command(exe)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}()
+	if _, err := out.Read(make([]byte, 16)); err != nil {
+		t.Fatal(err)
+	}
+	freeze(t, cmd.Process.Pid)
+	return gcore(t, cmd.Process.Pid)
+}
+
+func buildID(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elffile.Open(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.BuildID()
+}
+
+const chain = "inner middle outer main __libc_start_call_main"
+
+// complete dumps a core and wants its only stack to be whole.
+func complete(t *testing.T, core, sysroot string) {
+	t.Helper()
+	c := openCore(t, core, target.CoreOptions{Sysroot: sysroot})
+	th := &Core(c, Options{MaxDepth: -1}, sysroot != "").Threads[0]
+	if !th.Complete || !strings.Contains(names(th), chain) {
+		t.Errorf("%s: %s; warnings %q", th.StopReason, names(th), c.Warnings())
+	}
+}
+
+// copyTo copies a file to its path below a directory.
+func copyTo(t *testing.T, root, path, from string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(root, filepath.Dir(path)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, path), b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
+	exe, core := sleeperCore(t)
+	complete(t, core, "")
+	whole := pcs(&dumpOf(t, core).Threads[0])
+	root, old := t.TempDir(), buildID(t, exe)
+	copyTo(t, root, exe, exe)
+	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER"))
+	c := openCore(t, core, target.CoreOptions{})
+	warned := c.Warnings()
+	if len(warned) != 1 || !strings.Contains(warned[0], old) || !strings.Contains(warned[0], buildID(t, exe)) || !strings.Contains(warned[0], exe) {
+		t.Errorf("warnings %q", warned)
+	}
+	th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]
+	if names := names(th); strings.Contains(names, "inner") || strings.Contains(names, "decoy") {
+		t.Errorf("names of another file: %s", names)
+	}
+	// The first frame of the unknown code ends the walk: a scan would leave frames out.
+	if got := pcs(th); len(got) != 2 || !slices.Equal(got, whole[:2]) || th.StopReason != "bad-memory" {
+		t.Errorf("%s: %#x, want the beginning of %#x", th.StopReason, got, whole)
+	}
+	for i := range th.Frames {
+		if f := &th.Frames[i]; f.Module == exe && f.BuildID != old {
+			t.Errorf("build id %s, want %s", f.BuildID, old)
+		}
+	}
+	complete(t, core, root) // libraries are found by build id where they always are
+}
+
+func TestProgramWithoutBuildIDIsComparedWithTheCore(t *testing.T) {
+	exe, core := sleeperCore(t, "-Wl,--build-id=none")
+	complete(t, core, "")
+	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER", "-Wl,--build-id=none"))
+	c := openCore(t, core, target.CoreOptions{})
+	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "headers differ") {
+		t.Errorf("warnings %q", warned)
+	}
+	if th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]; th.Complete || strings.Contains(names(th), "inner") {
+		t.Errorf("%s: %s", th.StopReason, names(th))
+	}
+}
+
+func TestCoreFromAnotherMachineIsWalkedByItsSysroot(t *testing.T) {
+	exe, core := sleeperCore(t, "-Wl,--build-id")
+	root := t.TempDir()
+	debug := filepath.Join("/usr/lib/debug/.build-id", buildID(t, exe)[:2], buildID(t, exe)[2:]+".debug")
+	run(t, "objcopy", "--only-keep-debug", exe, exe+".debug")
+	run(t, "strip", exe)
+	copyTo(t, root, debug, exe+".debug")
+	copyTo(t, root, exe, exe)
+	for _, lib := range strings.Fields(output(t, "ldd", exe)) {
+		if strings.HasPrefix(lib, "/") {
+			file, err := filepath.EvalSymlinks(lib)
+			if err != nil {
+				t.Fatal(err)
+			}
+			copyTo(t, root, file, file)
+		}
+	}
+	if err := os.RemoveAll(filepath.Dir(exe)); err != nil {
+		t.Fatal(err)
+	}
+	c := openCore(t, core, target.CoreOptions{})
+	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "not found: "+exe) {
+		t.Errorf("warnings %q", warned)
+	}
+	complete(t, core, root)
+	if got := openCore(t, core, target.CoreOptions{Sysroot: root}).Warnings(); len(got) > 0 {
+		t.Errorf("warnings %q", got)
+	}
+	other := filepath.Join(t.TempDir(), "elsewhere")
+	copyTo(t, "/", other, filepath.Join(root, exe))
+	c = openCore(t, core, target.CoreOptions{Exe: other})
+	if th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]; !th.Complete {
+		t.Errorf("with Exe: %s: %q", th.StopReason, c.Warnings())
+	}
+}
+
+func TestCoreWithoutHeadersSaysThatNothingCouldBeChecked(t *testing.T) {
+	exe := compile(t, "crash.c", "-g", "-O1", "-fno-optimize-sibling-calls")
+	core := kernelCore(t, "/bin/sh", "-c", "echo 0x23 >/proc/self/coredump_filter; exec "+exe)
+	c := openCore(t, core, target.CoreOptions{})
+	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "nothing to check") || !strings.Contains(warned[0], exe) {
+		t.Errorf("warnings %q", warned)
+	}
+	if th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]; !th.Complete {
+		t.Errorf("%s: %s", th.StopReason, names(th))
+	}
+}
+
+func TestTruncatedCoreGivesTheBeginningsOfItsStacks(t *testing.T) {
+	exe := compile(t, "thrower.cc", "-g", "-O2", "-pthread")
+	core := kernelCore(t, exe)
+	whole := dumpOf(t, core)
+	b, err := os.ReadFile(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, full := 0, 0
+	for n := len(b) - 1; n > 0; n -= len(b) / 40 {
+		c, err := target.OpenCore(bytes.NewReader(b[:n]), int64(n), target.CoreOptions{})
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "cut off") {
+				t.Errorf("%d bytes: %v", n, err)
+			}
+			continue
+		}
+		opened++
+		p := Core(c, Options{MaxDepth: -1}, false)
+		if len(c.Warnings()) == 0 {
+			t.Errorf("%d bytes: no warning", n)
+		}
+		for i := range p.Threads {
+			ours, all := pcs(&p.Threads[i]), pcs(&whole.Threads[i])
+			if len(ours) > len(all) || !slices.Equal(ours, all[:len(ours)]) {
+				t.Errorf("%d bytes, thread %d: %#x is not the beginning of %#x", n, i, ours, all)
+			}
+			if p.Threads[i].Complete {
+				full++
+			} else if s := p.Threads[i].StopReason; s != "stack-cut" {
+				t.Errorf("%d bytes, thread %d: %s", n, i, s)
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if opened < 20 || full == 0 {
+		t.Errorf("%d cores opened, %d stacks complete", opened, full)
+	}
+}
