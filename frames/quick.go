@@ -10,29 +10,32 @@ import "encoding/binary"
 // How many registers a rule restores varies from frame to frame, so that branches
 // on it are predicted badly. Therefore all six are computed, and those that the rule
 // leaves alone keep their values: their load, from the CFA itself, is thrown away.
+// All loads are from one window around the CFA, whose bounds are checked once.
 func (w *Walker) quick(e *entry) bool {
 	r := &e.rule
 	val := &w.regs.Val
 	base := r.CFAReg % NumRegs
-	if e.deep == 0 || w.regs.Known&(1<<base) == 0 || w.snap == nil {
+	if e.deep-1 >= windowUnits || w.regs.Known&(1<<base) == 0 || w.snap == nil {
 		return false
 	}
 	cfa := val[base] + uint64(int64(r.CFAOff))
 	b := w.snap.Stack.Bytes
 	top := cfa - w.snap.Stack.Addr
-	if top >= uint64(len(b)) || uint64(len(b))-top < 8 || top < 8*uint64(e.deep) || cfa <= val[X86RSP] {
+	from := top - 8*windowUnits
+	if n := uint64(len(b)); n < windowBytes || from > n-windowBytes || cfa <= val[X86RSP] {
 		return false
 	}
-	pc := binary.LittleEndian.Uint64(b[top-8:])
+	p := (*[windowBytes]byte)(b[from:])
+	pc := binary.LittleEndian.Uint64(p[windowBytes-16:])
 	if pc == 0 || r.Method != MethodCFI && !w.space.follows(pc) {
 		return false
 	}
-	val[X86RBP] = kept(b, top, r.Saved[0], val[X86RBP])
-	val[X86RBX] = kept(b, top, r.Saved[1], val[X86RBX])
-	val[X86R12] = kept(b, top, r.Saved[2], val[X86R12])
-	val[X86R13] = kept(b, top, r.Saved[3], val[X86R13])
-	val[X86R14] = kept(b, top, r.Saved[4], val[X86R14])
-	val[X86R15] = kept(b, top, r.Saved[5], val[X86R15])
+	val[X86RBP] = kept(p, r.Saved[0], val[X86RBP])
+	val[X86RBX] = kept(p, r.Saved[1], val[X86RBX])
+	val[X86R12] = kept(p, r.Saved[2], val[X86R12])
+	val[X86R13] = kept(p, r.Saved[3], val[X86R13])
+	val[X86R14] = kept(p, r.Saved[4], val[X86R14])
+	val[X86R15] = kept(p, r.Saved[5], val[X86R15])
 	val[X86RSP] = cfa
 	w.regs.Known = w.regs.Known&x86Kept | uint64(e.known)
 	w.regs.PC = pc
@@ -46,14 +49,20 @@ func (w *Walker) quick(e *entry) bool {
 	return true
 }
 
+// The window: so many units of 8 bytes below the CFA, and the one at the CFA.
+const (
+	windowUnits = 15
+	windowBytes = 8 * (windowUnits + 1)
+)
+
 // kept gives a register's value in the caller: the word that many units below the
 // CFA, or the old value for 0.
-func kept(b []byte, top uint64, units uint8, old uint64) uint64 {
-	v := binary.LittleEndian.Uint64(b[top-8*uint64(units):])
-	if units == 0 {
-		v = old
+func kept(p *[windowBytes]byte, units uint8, old uint64) uint64 {
+	at := (windowUnits - units) % (windowUnits + 1) * 8
+	if v := binary.LittleEndian.Uint64(p[at : at+8]); units != 0 {
+		old = v
 	}
-	return v
+	return old
 }
 
 // x86Kept is what a callee must preserve on x86-64, the only architecture whose

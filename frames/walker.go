@@ -41,12 +41,15 @@ type Walker struct {
 	mem      Memory
 	lacking  Addr
 	switches int
+	given    uint64 // the registers that were known at the start
 }
 
 // Init starts a walk at regs, which is copied. The walk reads space and mem until
 // it ends; neither may change meanwhile.
 func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
-	w.space, w.mem, w.regs = space, mem, *regs
+	w.space, w.mem = space, mem
+	w.regs = *regs
+	w.given = regs.Known
 	w.snap, _ = mem.(*Snapshot)
 	w.depth, w.switches, w.stop = 0, 0, StopNone
 	w.limit = w.MaxDepth
@@ -126,6 +129,9 @@ func (w *Walker) enterAt(e *entry, m Method, caller bool) {
 func (w *Walker) step() StopReason {
 	r := w.cur.rule
 	if r.Flags&FlagNone == 0 && !w.canApply(&r) {
+		if w.untouched(&r) {
+			return w.commit(&r)
+		}
 		e := w.space.lookup(w.regs.PC, w.caller, true)
 		if e.rule.Flags&FlagNone != 0 {
 			return StopUnproven
@@ -154,6 +160,24 @@ func (w *Walker) canApply(r *Rule) bool {
 		return true
 	}
 	return r.Flags&FlagRoot != 0 || w.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
+}
+
+// untouched tries a caller's rule whose CFA is relative to a register that a callee
+// may change: OpenSSL's assembly keeps the stack pointer in rax or r11 and calls helpers
+// that leave those alone. The register then has the value of the innermost frame. This
+// is a hypothesis, and taken only if it proves itself: the frame lies further out, and
+// its return address follows a call of this very function.
+func (w *Walker) untouched(r *Rule) bool {
+	bit := uint64(1) << (r.CFAReg % NumRegs)
+	if !w.caller || w.given&bit == 0 || r.Flags&(FlagRow|FlagSignal|FlagSwitch) != 0 {
+		return false
+	}
+	stop := w.apply(r) // reads the value, known or not
+	if stop != StopNone || w.next.SP() <= w.regs.SP() {
+		return false
+	}
+	start, known := w.space.funcStart(w.regs.PC - w.regs.Arch.CallLen())
+	return w.calls(w.next.PC, start, known)
 }
 
 // plausible checks a caller that was found without call frame information: its

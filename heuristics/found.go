@@ -11,6 +11,7 @@ type placeKind uint8
 const (
 	inRegister placeKind = iota
 	inMemory             // at (register base) + off
+	inFrame              // at CFA + off
 	lost
 )
 
@@ -32,7 +33,7 @@ type found struct {
 
 // fill writes the finding into a row; false if a row cannot say it.
 func (f *found) fill(a *abi, row *frames.Row) bool {
-	if f.cfa.kind == loaded && f.cfa.add != 0 || f.cfa.base >= firstAnon {
+	if f.cfa.base >= firstAnon {
 		return false
 	}
 	*row = frames.Row{
@@ -40,6 +41,10 @@ func (f *found) fill(a *abi, row *frames.Row) bool {
 		CFAOff:   int64(f.cfa.off),
 		CFADeref: f.cfa.kind == loaded,
 		RA:       frames.Place{Kind: frames.PlaceOffset, Off: -8},
+	}
+	if f.cfa.kind == loaded && f.cfa.add != 0 {
+		row.CFADeref, row.CFAOff = false, 0
+		row.CFAExpr = savedSP{reg: row.CFAReg, off: int64(f.cfa.off), add: int64(f.cfa.add)}
 	}
 	for i, reg := range a.kept {
 		row.Regs[a.dwarf(reg)] = f.place(a, f.kept[i])
@@ -59,6 +64,8 @@ func (f *found) place(a *abi, p place) frames.Place {
 	switch {
 	case p.kind == inRegister:
 		return frames.Place{}
+	case p.kind == inFrame:
+		return frames.Place{Kind: frames.PlaceOffset, Off: int64(p.off)}
 	case p.kind == lost || p.base >= firstAnon:
 		return frames.Place{Kind: frames.PlaceUndefined}
 	case p.base == f.cfa.base && f.cfa.kind == initial:
@@ -105,4 +112,21 @@ func (s *Source) keptPlace(v value, reg uint8, p *place) bool {
 		return false
 	}
 	return true
+}
+
+// savedSP computes the CFA from a stack pointer that the function has saved in its
+// frame: the word at reg + off, plus add.
+type savedSP struct {
+	reg      uint8
+	off, add int64
+}
+
+// Eval implements [frames.Expr].
+func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	base, ok := regs.Get(e.reg)
+	if !ok {
+		return 0, false
+	}
+	v, ok := mem.Word(base + uint64(e.off))
+	return v + uint64(e.add), ok
 }

@@ -164,24 +164,40 @@ func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	return 0, false
 }
 
-// aligned finds the CFA in a slot of a frame that was aligned anew (gcc's
-// dynamically realigned argument pointer).
+// aligned finds the CFA in a slot of a frame that was aligned anew: gcc saves its
+// dynamically realigned argument pointer there, OpenSSL's assembly the stack pointer
+// of before.
 func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
-	cfa := start(a.sp).plus(a.entry)
 	for _, s := range p.st.slots[:p.st.nslots] {
-		if s.val != cfa {
+		if s.base < firstAnon || s.val.kind != initial || s.val.base != a.sp {
 			continue
 		}
 		for _, reg := range [...]uint8{a.sp, a.fp} {
 			v := p.st.regs[reg]
 			if v.kind == initial && v.base == s.base && (!spOnly || reg == a.sp) {
-				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off}
+				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off, add: int32(a.entry) - s.val.off}
 				p.places(a, f, reg)
+				p.placesAbove(a, f)
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// placesAbove finds the kept registers that were saved before the stack pointer was
+// aligned: their distance to the CFA is known.
+func (p *prologue) placesAbove(a *abi, f *found) {
+	for i, r := range a.kept {
+		if f.kept[i].kind == inMemory {
+			continue
+		}
+		for _, s := range p.st.slots[:p.st.nslots] {
+			if s.base == a.sp && s.val.isStart(r) {
+				f.kept[i] = place{kind: inFrame, off: s.off - int32(a.entry)}
+			}
+		}
+	}
 }
 
 // places tells where the kept registers are, by a register of known value.

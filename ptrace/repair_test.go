@@ -39,7 +39,7 @@ func (p *target) asleep(t *testing.T) (call procmem.SyscallInfo, runs uint64) {
 		}
 		call, err = files.Syscall()
 		runs = sched.Runs
-		return err == nil && !call.Running && call.Nr >= 0
+		return err == nil && !call.Running && call.Nr >= 0 && state(p.tid) == 'S'
 	})
 	return call, runs
 }

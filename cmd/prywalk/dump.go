@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +17,7 @@ type dumpFlags struct {
 	json     bool
 	maxDepth int
 	readOnly bool
+	atomic   bool
 	coreFlags
 }
 
@@ -32,7 +31,9 @@ func newDump() *cobra.Command {
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
 Looks at every thread once and prints the stacks: a sleeping thread is not touched, a
-running one is stopped for some tens of microseconds, a stopped one stays stopped.`,
+running one is stopped for some tens of microseconds, a stopped one stays stopped.
+With --atomic all are stopped together, so that the stacks are those of one moment;
+who sleeps in a call that this would harm is looked at meanwhile, and has not run.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
@@ -41,6 +42,7 @@ running one is stopped for some tens of microseconds, a stopped one stays stoppe
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
+	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
 	f.add(fl)
 	fl.SortFlags = false
 	return cmd
@@ -58,27 +60,22 @@ func (f *dumpFlags) run() error {
 	if f.maxDepth < 0 {
 		return usageError("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
-	out := bufio.NewWriter(os.Stdout)
-	var errs []error
+	var first error
 	for _, pid := range f.pids {
 		p, err := f.look(pid)
-		if err != nil {
-			errs = append(errs, err)
+		if err == nil {
+			if err := f.printCore(p); err != nil {
+				return err // nobody reads on
+			}
 			continue
 		}
-		if f.json {
-			err = json.NewEncoder(out).Encode(p)
-		} else {
-			err = dump.Text(out, p)
+		if first != nil {
+			fmt.Fprintln(os.Stderr, "prywalk:", oneLine(err.Error()))
+			continue
 		}
-		if err == nil {
-			err = out.Flush()
-		}
-		if err != nil {
-			return err
-		}
+		first = err
 	}
-	return errors.Join(errs...)
+	return first
 }
 
 // look dumps one process.
@@ -92,16 +89,20 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	if depth == 0 {
 		depth = -1 // no limit
 	}
-	p, err := dump.Look(t, dump.Options{MaxDepth: depth, ReadOnly: f.readOnly})
+	p, err := dump.Look(t, dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic})
 	if err != nil {
 		return nil, err
 	}
-	for reason, n := range p.Failed {
-		fmt.Fprintf(os.Stderr, "prywalk: %d threads of process %d could not be looked at: %s\n", n, pid, reason)
+	if f.atomic {
+		fmt.Fprintf(os.Stderr, "prywalk: process %d was stopped for %s\n", pid, p.Pause.Round(time.Microsecond))
 	}
 	if len(p.Threads) == 0 {
 		return nil, &exitError{exitNoSamples, fmt.Errorf("process %d: no thread could be looked at%s; prywalk doctor -p %d names the cause",
 			pid, reasons(p.Failed), pid)}
+	}
+	if n := sum(p.Failed); n > 0 {
+		fmt.Fprintf(os.Stderr, "prywalk: process %d: %d threads could not be looked at%s; prywalk doctor -p %d names the cause\n",
+			pid, n, reasons(p.Failed), pid)
 	}
 	return p, nil
 }

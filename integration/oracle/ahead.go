@@ -46,7 +46,6 @@ func (o *run) settleAhead(jumped bool) {
 		if arrived {
 			a.row.by[a.j.kind][exact]++
 			if a.j.kind == WithCFI {
-				a.row.checked++
 				o.tally.ahead++
 			}
 			continue

@@ -71,7 +71,7 @@ func hold(t *testing.T, name string, got *Tally) {
 		t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
 	}
 	for i, j := range []Judge{WithBounds, Bare} {
-		_, right, _ := got.Checked(j)
+		n, right, _ := got.Checked(j)
 		if share := 100 * float64(right) / float64(max(n, 1)); share < floors[name][i] {
 			t.Errorf("%v: %.3f %% of the chains are exact, want %.1f %%", j, share, floors[name][i])
 		}

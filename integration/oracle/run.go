@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/internal/target"
@@ -44,6 +45,8 @@ type run struct {
 	top    uint64 // the outermost frame's stack pointer
 	judges []*judge
 	names  map[*target.Image]*namer
+	tables map[*target.Image]*dwarfunwind.Table
+	silent map[uint64]bool // by pc: see saysNothing
 	chain  []want
 	buf    []byte
 	snap   frames.Snapshot
@@ -57,6 +60,7 @@ type run struct {
 	pending []ahead
 	goImage *target.Image
 	mcurg   int64 // Go: where m has the goroutine that it runs
+	schedSP int64 // and where g has the stack pointer that it was left with
 }
 
 // markMagicValue is what the second register of a mark holds ("oracle").
@@ -74,7 +78,7 @@ func Run(name string, argv []string, opt Options, t *Tally) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*target.Image]*namer{}}
+	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*target.Image]*namer{}, tables: map[*target.Image]*dwarfunwind.Table{}, silent: map[uint64]bool{}}
 	if o.opt.Section == 0 {
 		o.opt.Section = max(1000, opt.Steps/40)
 	}
@@ -253,6 +257,7 @@ func (o *run) refresh() error {
 	}
 	if changed {
 		o.code.forget()
+		clear(o.silent)
 		for _, j := range o.judges {
 			j.renew(o)
 		}
@@ -267,7 +272,7 @@ func (o *run) learnGo(img *target.Image) {
 		return
 	}
 	if c, ok := t.Chase(); ok {
-		o.isGo, o.mcurg, o.goImage = true, c.MCurg, img
+		o.isGo, o.mcurg, o.schedSP, o.goImage = true, c.MCurg, c.SchedSP, img
 	}
 }
 

@@ -119,6 +119,23 @@ func (o *run) goStack(sp uint64) uint64 {
 	return g0
 }
 
+// followCopy moves the goroutine's frames when the runtime, on the scheduler's stack, has copied them to a
+// larger stack and says in g.sched where they are now.
+func (o *run) followCopy() {
+	s := o.cur.below
+	if !o.isGo || s == nil {
+		return
+	}
+	mem := liveMemory(o.pid)
+	lo, _ := mem.Word(s.id)
+	hi, _ := mem.Word(s.id + goStackHi)
+	sp, _ := mem.Word(s.id + uint64(o.schedSP))
+	if hi != s.hi && sp > lo && sp <= hi {
+		s.shift(hi - s.hi)
+		s.hi = hi
+	}
+}
+
 // left reports whether the scheduler, on whose stack the thread is, has let go of the goroutine that it came
 // from. From there on that goroutine's stack is not this thread's, and the stack ends.
 func (o *run) left() bool {

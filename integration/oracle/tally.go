@@ -21,6 +21,7 @@ type Tally struct {
 	moving   int
 	ahead    int
 	betweens map[string]int
+	silent   map[string]int
 	rows     map[rowKey]*row
 	order    []rowKey
 	cur      *row
@@ -54,8 +55,8 @@ type Count struct {
 type rowKey struct{ program, module string }
 
 type row struct {
-	steps, checked int
-	by             [NumJudges][3]int
+	steps int
+	by    [NumJudges][3]int
 }
 
 // Steps is the number of instructions that were stepped through.
@@ -64,7 +65,7 @@ func (t *Tally) Steps() int { return t.steps }
 // Checked and Exact give the number of walks by a judge, and of those that gave exactly the true chain.
 func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
 	for _, r := range t.rows {
-		checked += r.checked
+		checked += r.walks(j)
 		right += r.by[j][exact]
 		wrongs += r.by[j][wrong]
 	}
@@ -81,6 +82,9 @@ func (t *Tally) Add(o *Tally) {
 	maps.Copy(t.rows, o.rows)
 	for f, n := range o.betweens {
 		t.betweens[f] += n
+	}
+	for f, n := range o.silent {
+		t.silent[f] += n
 	}
 	for c, n := range o.Classes {
 		if old := t.Classes[c]; old != nil {
@@ -110,7 +114,7 @@ func (t *Tally) between(o *run, pc uint64) {
 func (t *Tally) init() {
 	if t.rows == nil {
 		t.rows, t.Classes, t.shown = map[rowKey]*row{}, map[Class]*Count{}, map[Judge]int{}
-		t.betweens = map[string]int{}
+		t.betweens, t.silent = map[string]int{}, map[string]int{}
 	}
 }
 
@@ -135,9 +139,6 @@ func (t *Tally) step(o *run) {
 
 // count counts an outcome at the last step.
 func (t *Tally) count(o *run, j *judge, r *outcome) {
-	if j.kind == 0 {
-		t.cur.checked++
-	}
 	t.cur.by[j.kind][r.verdict]++
 	if r.verdict == exact {
 		return
@@ -184,12 +185,15 @@ func (t *Tally) Write(w io.Writer, classes int) {
 	total.write(tw, "all", "")
 	_ = tw.Flush()
 	fmt.Fprintf(w, "%d steps between two stacks could not be compared: %v; at %d the call frame information rightly describes where a jump leads\n", t.moving, t.betweens, t.ahead)
+	fmt.Fprintf(w, "walks through functions whose call frame information is empty and was seen to be wrong: %v\n", t.silent)
 	t.writeClasses(w, classes)
 }
 
+// walks counts the answers that were judged.
+func (r *row) walks(j Judge) int { return r.by[j][exact] + r.by[j][short] + r.by[j][wrong] }
+
 func (r *row) add(o *row) {
 	r.steps += o.steps
-	r.checked += o.checked
 	for j := range r.by {
 		for v := range r.by[j] {
 			r.by[j][v] += o.by[j][v]
@@ -198,9 +202,9 @@ func (r *row) add(o *row) {
 }
 
 func (r *row) write(w io.Writer, program, module string) {
-	fmt.Fprintf(w, "%s\t%s\t%d\t%d\t", program, module, r.steps, r.checked)
+	fmt.Fprintf(w, "%s\t%s\t%d\t%d\t", program, module, r.steps, r.walks(WithCFI))
 	for j := range r.by {
-		fmt.Fprintf(w, "%.4f %%\t%d\t", 100*float64(r.by[j][exact])/float64(max(r.checked, 1)), r.by[j][wrong])
+		fmt.Fprintf(w, "%.4f %%\t%d\t", 100*float64(r.by[j][exact])/float64(max(r.walks(Judge(j)), 1)), r.by[j][wrong])
 	}
 	fmt.Fprintln(w)
 }

@@ -19,6 +19,9 @@ func describe(t *target.Process, names *symbols.Namer, w *frames.Walker, tid int
 	}
 	stop := w.StopReason()
 	th.Complete, th.StopReason = stop.Complete(), stop.String()
+	if !th.Complete {
+		th.Frames = append(th.Frames, Frame{Function: "[incomplete: " + th.StopReason + "]"})
+	}
 	return th
 }
 

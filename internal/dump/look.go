@@ -3,6 +3,7 @@ package dump
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/look"
@@ -18,6 +19,8 @@ type Options struct {
 	MaxDepth int
 	// ReadOnly: never write a register.
 	ReadOnly bool
+	// Atomic: all threads are stopped, and let go together when all are copied.
+	Atomic bool
 }
 
 // collectFor bounds how long running threads are waited for, in nanoseconds.
@@ -28,7 +31,15 @@ type shots struct {
 	threads []*look.Thread
 	taken   map[*look.Thread]*look.Shot
 	failed  map[string]int64
+	pause   int64
 }
+
+// Sizes of the copy of a stack, in bytes: at first, for most stacks are small, and for
+// a look that stops many at once, of all together.
+const (
+	firstCopy  = 256 << 10
+	atomicCopy = 256 << 20
+)
 
 // Look looks at all threads of a process once. Threads that end meanwhile are left
 // out. The error is that of listing the threads.
@@ -38,17 +49,46 @@ func Look(t *target.Process, o Options) (*Process, error) {
 		return nil, err
 	}
 	_, _ = t.Refresh() // what was loaded since it was opened
-	p := &Process{PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed}
+	p := &Process{PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed, Pause: time.Duration(got.pause)}
 	names := symbols.NewNamer()
 	defer names.Close()
 	t.JITFuncs = names.JITFuncs(t.PID)
 	w := &frames.Walker{MaxDepth: o.MaxDepth}
 	for th, s := range got.taken {
-		p.Threads = append(p.Threads, describe(t, names, w, th.TID, s))
+		d := describe(t, names, w, th.TID, s)
+		if d.StopReason == frames.StopStackCut.String() && !o.Atomic {
+			d = deeper(t, names, w, th, o, d)
+		}
+		p.Threads = append(p.Threads, d)
 	}
 	slices.SortFunc(p.Threads, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) })
 	return p, nil
 }
+
+// deeper looks once more at a thread whose stack is deeper than what was copied; d is
+// what was seen first, and stays if that fails.
+func deeper(t *target.Process, names *symbols.Namer, w *frames.Walker, th *look.Thread, o Options, d Thread) Thread {
+	th.CopyAll()
+	got := &shots{threads: []*look.Thread{th}, taken: map[*look.Thread]*look.Shot{}, failed: map[string]int64{}}
+	onController(o, 1, func(c *ptrace.Controller, pool *look.Pool) { got.take(look.New(c, pool, look.AlwaysPeek)) })
+	if s := got.taken[th]; s != nil {
+		return describe(t, names, w, th.TID, s)
+	}
+	return d
+}
+
+// onController calls f with a controller that has room for n threads, on an OS thread
+// of its own.
+func onController(o Options, n int, f func(*ptrace.Controller, *look.Pool)) {
+	look.OnThread(func() {
+		c := ptrace.NewController(ptrace.Options{ReadOnly: o.ReadOnly, MaxPending: n + spareRoom})
+		defer c.Close()
+		f(c, look.NewPool(0))
+	})
+}
+
+// spareRoom is for threads that come meanwhile.
+const spareRoom = 256
 
 // takeAll looks at the threads on an OS thread of its own.
 func takeAll(t *target.Process, o Options) (*shots, error) {
@@ -58,18 +98,40 @@ func takeAll(t *target.Process, o Options) (*shots, error) {
 	}
 	got := &shots{taken: map[*look.Thread]*look.Shot{}, failed: map[string]int64{}}
 	extra := look.GoStacks(t)
-	for _, tid := range tids {
+	add := func(tid int) *look.Thread {
 		th := look.NewThread(t.PID, tid, nil)
-		th.CopyAll()
+		th.CopyUpTo(firstCopy)
 		th.Extra = extra
 		got.threads = append(got.threads, th)
+		return th
 	}
-	look.OnThread(func() {
-		c := ptrace.NewController(ptrace.Options{ReadOnly: o.ReadOnly})
-		defer c.Close()
-		got.take(look.New(c, look.NewPool(0), look.Ladder))
-	})
+	if o.Atomic {
+		got.together(t, o, len(tids), add)
+		return got, nil
+	}
+	for _, tid := range tids {
+		add(tid)
+	}
+	onController(o, len(tids), func(c *ptrace.Controller, pool *look.Pool) { got.take(look.New(c, pool, look.Ladder)) })
 	return got, nil
+}
+
+// together looks at all threads, those that come meanwhile included, at one moment.
+func (g *shots) together(t *target.Process, o Options, n int, add func(int) *look.Thread) {
+	known := map[int]bool{}
+	more := func() (fresh []*look.Thread) {
+		tids, _ := t.Threads(nil) // it may have ended: no more then
+		for _, tid := range tids {
+			if !known[tid] {
+				known[tid] = true
+				th := add(tid)
+				th.CopyUpTo(atomicCopy / max(n, 1))
+				fresh = append(fresh, th)
+			}
+		}
+		return fresh
+	}
+	onController(o, n, func(c *ptrace.Controller, pool *look.Pool) { g.pause = look.Together(c, pool, more, g.done) })
 }
 
 // take looks at each thread. At most as many as the controller has room for are

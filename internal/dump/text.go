@@ -31,6 +31,9 @@ func thread(b *strings.Builder, t *Thread) {
 	n := 0
 	for i := range t.Frames {
 		f := &t.Frames[i]
+		if f.Method == "" { // not code; what follows says it
+			continue
+		}
 		frame(b, n, f)
 		if !f.Inlined {
 			n++

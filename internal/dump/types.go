@@ -3,6 +3,7 @@ package dump
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Process is the stacks of a process's threads.
@@ -12,6 +13,8 @@ type Process struct {
 	Threads []Thread `json:"threads"`
 	// Failed counts the threads that could not be looked at, by reason.
 	Failed map[string]int64 `json:"-"`
+	// Pause is how long the threads were stopped by a look that stops all.
+	Pause time.Duration `json:"-"`
 }
 
 // Thread is the stack of one thread, innermost frame first.

@@ -131,9 +131,14 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 	}
 	t.putOff = l.put.is(t, l.wake())
 	s.room(int(t.need.Load()))
+	call, asleep := l.asleep(t)
+	runs := t.before.Runs // from before the call was seen
 	look, err := l.ctl.BeginWith(t.TID, t.files)
 	if err != nil {
 		return err
+	}
+	if asleep {
+		look.Sleeping(call.Nr, call.Args[0], runs)
 	}
 	if before, ok := look.Before(); ok {
 		t.before = before

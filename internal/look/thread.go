@@ -93,6 +93,10 @@ func (t *Thread) Also(addr uint64) { t.also.Store(addr) }
 // limit of a stack.
 func (t *Thread) CopyAll() { t.need.Store(mostCopy) }
 
+// CopyUpTo makes the next looks copy that many bytes of stack, as far as there are
+// as many, within the usual limit of a stack.
+func (t *Thread) CopyUpTo(n int) { t.need.Store(min(max(int64(n), leastCopy), mostCopy)) }
+
 // Asleep reports whether the thread was off the processor at its last look, and not
 // only stopped by it: then it does not run again before something wakes it.
 func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != Running }

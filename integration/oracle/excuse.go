@@ -1,0 +1,73 @@
+package oracle
+
+import (
+	"prywalk/dwarfunwind"
+	"prywalk/frames"
+	"prywalk/internal/target"
+)
+
+// excused reports whether the call frame information itself is proven wrong at the frame whose caller was
+// not found: it is that of a whole function without a single instruction, CFA = rsp+8 from its first to its
+// last byte, while the stack pointer was observed to be somewhere else. Hand-written assembly has such
+// entries (glibc's __mpn_mul_1 and __mpn_addmul_1, which push rbx and rbp, and __start_context, which nobody
+// calls). They are counted by function.
+func (o *run) excused(r *outcome) bool {
+	i := max(r.at-1, 0)
+	if r.verdict != wrong || i >= len(o.chain) || o.regs.Arch != frames.X86_64 {
+		return false
+	}
+	at := o.chain[i]
+	pc := at.pc
+	if i > 0 {
+		pc -= o.regs.Arch.CallLen()
+	}
+	if i+1 < len(o.chain) && o.chain[i+1].sp == at.sp+8 || !o.saysNothing(pc) {
+		return false
+	}
+	m, f, _ := o.place(pc)
+	o.tally.init()
+	o.tally.silent[m+" "+f]++
+	return true
+}
+
+// saysNothing reports whether the function at pc has call frame information without an instruction.
+func (o *run) saysNothing(pc uint64) bool {
+	if v, ok := o.silent[pc]; ok {
+		return v
+	}
+	v := o.isSilent(pc)
+	o.silent[pc] = v
+	return v
+}
+
+func (o *run) isSilent(pc uint64) bool {
+	m := o.proc.Space().Find(pc)
+	if m == nil {
+		return false
+	}
+	at, ok := m.Data.(*target.Mapping)
+	if !ok || at.Image == nil || at.Image.GoTable() != nil {
+		return false
+	}
+	t := o.tables[at.Image]
+	if t == nil {
+		t = newBounds(at.Image.ELF).fdes
+		o.tables[at.Image] = t
+	}
+	return t != nil && rows(t, pc-m.Bias) == 1
+}
+
+// rows counts the rows of the function at an address.
+func rows(t *dwarfunwind.Table, addr uint64) int {
+	n := 0
+	for e := range t.FDEs() {
+		if addr < e.Start || addr >= e.End {
+			continue
+		}
+		for range t.Rows(e) {
+			n++
+		}
+		return n
+	}
+	return 0
+}

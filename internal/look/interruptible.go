@@ -1,0 +1,45 @@
+package look
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/target"
+)
+
+// interruptible reports whether a thread that sleeps in a system call can be stopped
+// and let go without any effect on the call: those that the kernel goes on with by
+// itself, their time-out kept (kernel/signal.c, restart_block; signal(7)), and those
+// that give EINTR and are made to begin again by package ptrace, if no time-out is
+// running that would begin anew. It is not so for calls that may have transferred
+// a part: they would return a short count. What is not known is not.
+func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
+	if call.Nr < 0 {
+		return false // in a page fault, or on its way
+	}
+	switch target.SyscallName(hostArch(), call.Nr) {
+	case "poll", "ppoll", "select", "pselect6", "nanosleep", "clock_nanosleep", "futex", "pause", "rt_sigsuspend",
+		"wait4", "waitid", "msgrcv", "mq_timedreceive", "flock":
+		return true
+	case "epoll_wait", "epoll_pwait":
+		return int32(call.Args[3]) < 0
+	case "epoll_pwait2":
+		return call.Args[3] == 0
+	case "semop":
+		return true
+	case "rt_sigtimedwait":
+		return call.Args[2] == 0
+	case "read", "readv":
+		return !t.socket(int32(call.Args[0]))
+	}
+	return false
+}
+
+// socket reports whether a descriptor of the thread's process is a socket, which can
+// have a time-out of its own (SO_RCVTIMEO), or may be one.
+func (t *Thread) socket(fd int32) bool {
+	to, err := os.Readlink("/proc/" + strconv.Itoa(t.PID) + "/fd/" + strconv.Itoa(int(fd)))
+	return err != nil || strings.HasPrefix(to, "socket:")
+}

@@ -1,0 +1,236 @@
+package look
+
+import (
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+const (
+	// togetherFor bounds how long the first threads may stay stopped until the
+	// last one has stopped, in nanoseconds.
+	togetherFor = 1e9
+	// togetherRounds bounds how often those that woke up are looked at again.
+	togetherRounds = 16
+)
+
+// Together looks at threads at one moment: it stops them all, copies all, and lets
+// them go together. more gives those that have come since it was last called: a
+// thread that has not stopped yet can start another. Threads that sleep in a call
+// which an interrupt would harm ([interruptible]) are peeked at while all others are
+// stopped, again and again until none of them has run since its peek: then all stacks
+// are those of that moment. A thread that does not stop within a second is peeked at
+// too, or fails. done is told of each thread; the result is the length of time, in
+// nanoseconds, between the first stop and the last detach.
+//
+// Precondition: it runs on the controller's OS thread, and the controller has room
+// for all threads.
+func Together(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *Shot, error)) int64 {
+	g := &together{ctl: ctl, peeker: New(ctl, pool, OnlyPeek), done: done, end: procmem.Now() + togetherFor}
+	defer g.letGo() // also after a panic
+	for ts := more(); len(ts) > 0; ts = more() {
+		for _, t := range ts {
+			g.add(t)
+		}
+		g.wait()
+	}
+	for round := 0; round < togetherRounds && g.peekAll() && procmem.Now() < g.end; round++ {
+		g.wait()
+	}
+	for _, h := range g.all {
+		if h.state == heldStopped {
+			g.copyStack(h)
+		}
+	}
+	for _, h := range g.all {
+		g.finish(h)
+	}
+	return max(g.last-g.first, 0)
+}
+
+// together is the state of one such look.
+type together struct {
+	ctl         *ptrace.Controller
+	peeker      *Looker
+	done        func(*Thread, *Shot, error)
+	all         []*held
+	pending     int
+	end         int64
+	first, last int64 // the first stop and the last detach
+	req         ptrace.Request
+	stop        ptrace.Stop
+}
+
+type heldState uint8
+
+const (
+	heldAsleep  heldState = iota // it is to be peeked at
+	heldPending                  // it was asked to stop
+	heldStopped
+	heldOver
+)
+
+// held is one thread of them.
+type held struct {
+	t      *Thread
+	state  heldState
+	look   *ptrace.Look
+	shot   *Shot
+	copied bool                // shot has the stack
+	call   procmem.SyscallInfo // before it was asked to stop
+}
+
+// add begins with a thread.
+func (g *together) add(t *Thread) {
+	h := &held{t: t}
+	g.all = append(g.all, h)
+	sched, err := t.files.SchedStat()
+	if err == nil {
+		h.call, err = t.files.Syscall()
+	}
+	if err != nil {
+		g.over(h, nil, err)
+		return
+	}
+	if h.call.Running || interruptible(t, &h.call) {
+		g.freeze(h, len(g.all), sched.Runs)
+	}
+}
+
+// freeze asks a thread to stop. runs is its count of arrivals on a processor from
+// before h.call was read.
+func (g *together) freeze(h *held, tag int, runs uint64) {
+	h.shot = g.peeker.pool.Get()
+	h.shot.room(int(h.t.need.Load()))
+	look, err := g.ctl.Begin(h.t.TID)
+	if err != nil {
+		g.over(h, nil, err)
+		return
+	}
+	if call := &h.call; !call.Running {
+		look.Sleeping(call.Nr, call.Args[0], runs)
+	}
+	look.Tag = uint64(tag)
+	h.look, h.state = look, heldPending
+	g.pending++
+}
+
+// wait waits until all that were asked to stop have stopped. Those that do not in
+// time are left alone.
+func (g *together) wait() {
+	for g.pending > 0 {
+		look := g.ctl.WaitAny(g.end)
+		if look == nil {
+			break
+		}
+		if look.Tag == 0 || look.Tag > uint64(len(g.all)) {
+			g.ctl.Cancel(look)
+			continue
+		}
+		g.all[look.Tag-1].state = heldStopped
+		g.pending--
+	}
+	for _, h := range g.all {
+		if h.state == heldPending {
+			g.ctl.Cancel(h.look)
+			h.state = heldAsleep
+			g.pending--
+		}
+	}
+}
+
+// peekAll looks at those that are not stopped, and reports whether any has changed
+// since it did so before.
+func (g *together) peekAll() (changed bool) {
+	for i, h := range g.all {
+		if h.state != heldAsleep {
+			continue
+		}
+		outcome, s, err := g.peeker.Begin(h.t)
+		switch {
+		case err == errNotAsleep && procmem.Now() < g.end:
+			h.call = procmem.SyscallInfo{Running: true, Nr: -1}
+			g.freeze(h, i+1, 0)
+			changed = true
+		case err == errNotAsleep:
+			g.over(h, nil, ptrace.ErrTimeout)
+		case err != nil:
+			g.over(h, nil, err)
+		case outcome == Done:
+			h.shot = s
+			changed = true
+		}
+	}
+	return changed
+}
+
+// copyStack copies the stack of a stopped thread.
+func (g *together) copyStack(h *held) {
+	call, err := h.t.files.Syscall()
+	if err != nil || call.Running || call.SP == 0 {
+		return // finish does it
+	}
+	h.copied = h.shot.copyStack(h.t, call.SP-redZone) == nil && len(h.shot.Mem.Stack.Bytes) > 0
+}
+
+// finish lets a thread go and passes on what was copied.
+func (g *together) finish(h *held) {
+	switch h.state {
+	case heldAsleep:
+		if h.shot == nil {
+			g.over(h, nil, ptrace.ErrTimeout)
+		} else {
+			g.over(h, h.shot, nil)
+		}
+	case heldStopped:
+		s := h.shot
+		g.req = ptrace.Request{Stack: s.buf, Files: h.t.files, Extra: g.peeker.extraOf(h.t), Regions: s.regions[:]}
+		if h.copied {
+			g.req.Stack = nil
+		}
+		h.state = heldOver // whatever comes
+		if err := g.ctl.Finish(h.look, &g.req, &g.stop); err != nil {
+			g.over(h, nil, err)
+			return
+		}
+		g.fill(h)
+		g.over(h, s, nil)
+	}
+}
+
+// fill completes the shot of a thread that was stopped.
+func (g *together) fill(h *held) {
+	s, stop := h.shot, &g.stop
+	if g.first == 0 || stop.Running < g.first {
+		g.first = stop.Running
+	}
+	g.last = max(g.last, stop.Detach)
+	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
+	if !h.copied {
+		s.setStack(stop.StackAddr, stop.StackLen)
+	}
+	s.keepRegions(s.regions[:stop.Regions])
+	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]
+	s.Call, s.State = h.call, Sleeping
+	switch {
+	case stop.Kind == ptrace.KindGroup:
+		s.State = Stopped
+	case h.call.Running:
+		s.State = Running
+	}
+}
+
+// over ends the look at a thread.
+func (g *together) over(h *held, s *Shot, err error) {
+	h.state = heldOver
+	g.done(h.t, s, err)
+}
+
+// letGo lets go of whoever is still held.
+func (g *together) letGo() {
+	for _, h := range g.all {
+		if h.state == heldPending || h.state == heldStopped {
+			h.state = heldOver
+			g.ctl.Cancel(h.look)
+		}
+	}
+}
