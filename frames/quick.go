@@ -58,7 +58,7 @@ const (
 // kept gives a register's value in the caller: the word that many units below the
 // CFA, or the old value for 0.
 func kept(p *[windowBytes]byte, units uint8, old uint64) uint64 {
-	at := (windowUnits - units) % (windowUnits + 1) * 8
+	at := uint(windowUnits-units) % (windowUnits + 1) * 8
 	if v := binary.LittleEndian.Uint64(p[at : at+8]); units != 0 {
 		old = v
 	}

@@ -22,12 +22,13 @@ const module = "prywalk"
 var order = [][]string{
 	{"frames"},
 	{"internal/elffile", "internal/procmem"},
-	{"dwarfunwind", "heuristics", "internal/gotables"},
+	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census"},
 	{"internal/target"},
 	{"internal/symbols", "ptrace"},
 	{"internal/look"},
 	{"internal/profile"},
 	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump"},
+	{"internal/bench"},
 	{"cmd/prywalk"},
 }
 

@@ -1,0 +1,213 @@
+package dump
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/target"
+)
+
+// threads starts the program of that name of package sampler's tests.
+func threads(t *testing.T, args ...string) int {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "threads")
+	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", exe, "../sampler/testdata/threads.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.Command(exe, args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return cmd.Process.Pid
+}
+
+// taken looks at a process.
+func taken(t *testing.T, pid int, o Options) *Process {
+	t.Helper()
+	p, err := target.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if o.MaxDepth == 0 {
+		o.MaxDepth = -1
+	}
+	d, err := Look(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// letter gives the state of a thread.
+func letter(tid int) string {
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/stat")
+	_, rest, _ := strings.Cut(string(text), ") ")
+	s, _, _ := strings.Cut(rest, " ")
+	return s
+}
+
+// seen checks what a look at "mixed N" must show.
+func seen(t *testing.T, p *Process, n int) {
+	t.Helper()
+	if len(p.Threads) != n+2 || len(p.Failed) != 0 {
+		t.Errorf("%d threads, %v", len(p.Threads), p.Failed)
+	}
+	for _, th := range p.Threads {
+		want := "pause"
+		switch {
+		case strings.HasPrefix(th.Name, "sleeper"):
+			want = "sleep_here"
+		case strings.HasPrefix(th.Name, "burner"):
+			want = "burn_here"
+		}
+		found := false
+		for _, f := range th.Frames {
+			found = found || strings.Contains(f.Function, want)
+		}
+		if !found || !th.Complete || th.StopReason != "root" {
+			t.Errorf("%s: %s, no %s in %+v", th.Name, th.StopReason, want, th.Frames)
+		}
+	}
+}
+
+func TestSleepersArePeekedAndRunningOnesFrozen(t *testing.T) {
+	p := taken(t, threads(t, "mixed", "3"), Options{})
+	seen(t, p, 3)
+	for _, th := range p.Threads {
+		if strings.HasPrefix(th.Name, "burner") != (th.How == "freeze") || (th.State == "R") != (th.Wait == "") {
+			t.Errorf("%s: %s by %s in %q", th.Name, th.State, th.How, th.Wait)
+		}
+	}
+}
+
+func TestAtomicStopsAllAndLetsThemGo(t *testing.T) {
+	pid := threads(t, "mixed", "8")
+	for range 20 {
+		p := taken(t, pid, Options{Atomic: true})
+		seen(t, p, 8)
+		if p.Pause <= 0 || p.Pause > 10*time.Second {
+			t.Errorf("stopped for %v", p.Pause)
+		}
+		for _, th := range p.Threads {
+			if th.How != "freeze" { // all sleep in calls that this does not harm
+				t.Errorf("%s: %s by %s in %q", th.Name, th.State, th.How, th.Wait)
+			}
+			if th.State != "R" && th.Wait != "read" && th.Wait != "pause" {
+				t.Errorf("%s: %s in %q", th.Name, th.State, th.Wait)
+			}
+		}
+	}
+	list, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		tid, _ := strconv.Atoi(e.Name())
+		if s := letter(tid); s == "t" || s == "T" {
+			t.Errorf("thread %d is left in state %s", tid, s)
+		}
+	}
+}
+
+// TestAtomicFollowsThreadsThatComeAndGo: nobody is left stopped, nobody is missed.
+func TestAtomicFollowsThreadsThatComeAndGo(t *testing.T) {
+	pid := threads(t, "churn")
+	for range 30 {
+		p := taken(t, pid, Options{Atomic: true})
+		if len(p.Threads) == 0 {
+			t.Fatalf("%v", p.Failed)
+		}
+	}
+	if s := letter(pid); s == "t" || s == "T" {
+		t.Errorf("state %s", s)
+	}
+}
+
+func TestStoppedProcessIsLookedAtAndStaysStopped(t *testing.T) {
+	for _, atomic := range []bool{false, true} {
+		pid := threads(t, "mixed", "3")
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		for letter(pid) != "T" {
+			time.Sleep(time.Millisecond)
+		}
+		p := taken(t, pid, Options{Atomic: atomic})
+		seen(t, p, 3)
+		for _, th := range p.Threads {
+			if th.State != "T" || th.Wait != "stopped" {
+				t.Errorf("atomic %v: %s is %s in %q", atomic, th.Name, th.State, th.Wait)
+			}
+			for range 100 { // it goes back into its stop by itself
+				if letter(th.TID) == "T" {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			if s := letter(th.TID); s != "T" {
+				t.Errorf("atomic %v: %s is in state %s now", atomic, th.Name, s)
+			}
+		}
+	}
+}
+
+func TestUnknownFieldsAreLeftOutOfJSON(t *testing.T) {
+	p := taken(t, threads(t, "mixed", "1"), Options{MaxDepth: 1})
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		PID     int `json:"pid"`
+		Threads []map[string]any
+	}
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	for _, th := range back.Threads {
+		if th["state"] == "R" && th["wait"] != nil || th["complete"] != false || th["stop_reason"] != "depth" {
+			t.Errorf("%v", th)
+		}
+		list := th["frames"].([]any)
+		for i, f := range list {
+			m := f.(map[string]any)
+			if i == len(list)-1 {
+				if len(m) != 2 || m["function"] != "[incomplete: depth]" || m["inlined"] != false {
+					t.Errorf("last frame %v", m)
+				}
+				continue
+			}
+			for _, key := range []string{"pc", "sp", "offset"} {
+				if v, _ := m[key].(string); !strings.HasPrefix(v, "0x") {
+					t.Errorf("%s is %v", key, m[key])
+				}
+			}
+			for key, v := range m {
+				if v == "" || v == 0.0 {
+					t.Errorf("%s is %v", key, v)
+				}
+			}
+		}
+	}
+}
