@@ -1,0 +1,115 @@
+package inside
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/dump"
+)
+
+// program gives the path of one of the programs that were built beforehand.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	dir := os.Getenv("PRYWALK_PROGRAMS")
+	if dir == "" {
+		t.Skip("needs programs that are built for the emulated machine: make test-arm64")
+	}
+	return filepath.Join(dir, name)
+}
+
+// running is a program that was started and said that it is ready.
+type running struct {
+	pid int
+	out *bufio.Reader
+	in  io.Writer
+}
+
+func start(t *testing.T, name string, args ...string) *running {
+	t.Helper()
+	cmd := exec.Command(program(t, name), args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	r := &running{pid: cmd.Process.Pid, out: bufio.NewReader(out), in: in}
+	if line, err := r.out.ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready") {
+		t.Fatalf("%s said %q: %v", name, line, err)
+	}
+	return r
+}
+
+// prywalk runs it, and gives what it wrote.
+func prywalk(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command(program(t, "prywalk"), args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("prywalk %s: %v\n%s", strings.Join(args, " "), err, errs.String())
+	}
+	t.Logf("prywalk %s: %s", strings.Join(args, " "), errs.String())
+	return out
+}
+
+// dumpOf looks at a process once.
+func dumpOf(t *testing.T, pid int, more ...string) (p dump.Process) {
+	t.Helper()
+	args := append([]string{"dump", "--json", "-p", strconv.Itoa(pid)}, more...)
+	if err := json.Unmarshal(prywalk(t, args...), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// recorded records with the arguments and reads the profile.
+func recorded(t *testing.T, args ...string) *profile.Profile {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "p.pb.gz")
+	prywalk(t, append([]string{"record", "-o", file}, args...)...)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.ParseData(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// stackOf gives the functions of a sample, innermost first.
+func stackOf(s *profile.Sample) (names []string) {
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			names = append(names, line.Function.Name)
+		}
+	}
+	return names
+}
+
+// label gives a label's first value.
+func label(s *profile.Sample, key string) string {
+	if v := s.Label[key]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
