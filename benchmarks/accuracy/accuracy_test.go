@@ -185,7 +185,7 @@ func TestFiguresOfAnEarlierRunAreKept(t *testing.T) {
 	if text := f.markdown(); !strings.Contains(text, "| redis |") || !strings.Contains(text, "- c: line one line two") {
 		t.Error(text)
 	}
-	if f.markdown() != f.markdown() {
+	if first, again := f.markdown(), f.markdown(); first != again {
 		t.Error("the page is not the same twice")
 	}
 }

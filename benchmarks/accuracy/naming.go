@@ -11,9 +11,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// namingSamples is the least number of samples of a recording whose writing is measured.
-const namingSamples = 10_000
-
 // named are the targets whose recordings are written, with a rate and a time that give enough samples.
 var named = []struct {
 	target, what string

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -74,12 +73,4 @@ func firstLook(r *recording) time.Time {
 		}
 	}
 	return time.Unix(0, first)
-}
-
-// brief is the timing in words.
-func (t *timing) brief() string {
-	if t.Error != "" {
-		return fmt.Sprintf("%s: %s", t.What, t.Error)
-	}
-	return fmt.Sprintf("%s: p50 %.0f ms, max %.0f ms", t.What, 1e3*t.quantile(0.5), 1e3*t.quantile(1))
 }
