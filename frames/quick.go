@@ -2,33 +2,37 @@ package frames
 
 import "encoding/binary"
 
-// quick is step for what almost all frames are: a rule with nothing special about
-// it, whose places all lie in the copied stack. It changes the registers in place,
-// after it has made sure that nothing can go wrong, and reports false, with nothing
-// changed, otherwise.
+// Next goes on to the next frame; the first call gives the innermost. It returns
+// false when the walk has ended, and StopReason then says why.
+//
+// Almost all frames are plain: a rule with nothing special about it, whose places all
+// lie in the copied stack. Next does these itself: it changes the registers in place,
+// after it has made sure that nothing can go wrong, and leaves all else to slow, with
+// nothing changed.
 //
 // How many registers a rule restores varies from frame to frame, so that branches
 // on it are predicted badly. Therefore all six are computed, and those that the rule
 // leaves alone keep their values: their load, from the CFA itself, is thrown away.
 // All loads are from one window around the CFA, whose bounds are checked once.
-func (w *Walker) quick(e *entry) bool {
+func (w *Walker) Next() bool {
+	w.depth++
+	e := w.cur
 	r := &e.rule
 	val := &w.regs.Val
 	base := r.CFAReg % NumRegs
-	if e.deep-1 >= windowUnits || w.regs.Known&(1<<base) == 0 || w.snap == nil {
-		return false
+	if e.key != w.key || w.depth > w.limit || e.deep-1 >= windowUnits || w.regs.Known&(1<<base) == 0 || w.snap == nil {
+		return w.slow()
 	}
 	cfa := val[base] + uint64(int64(r.CFAOff))
 	b := w.snap.Stack.Bytes
-	top := cfa - w.snap.Stack.Addr
-	from := top - 8*windowUnits
+	from := cfa - w.snap.Stack.Addr - 8*windowUnits
 	if n := uint64(len(b)); n < windowBytes || from > n-windowBytes || cfa <= val[X86RSP] {
-		return false
+		return w.slow()
 	}
 	p := (*[windowBytes]byte)(b[from:])
 	pc := binary.LittleEndian.Uint64(p[windowBytes-16:])
 	if pc == 0 || r.Method != MethodCFI && !w.space.follows(pc) {
-		return false
+		return w.slow()
 	}
 	val[X86RBP] = kept(p, r.Saved[0], val[X86RBP])
 	val[X86RBX] = kept(p, r.Saved[1], val[X86RBX])

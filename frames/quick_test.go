@@ -30,9 +30,16 @@ func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 		if rng.IntN(4) == 0 {
 			r.CFAReg, r.CFAOff = X86RBP, 16
 		}
+		far := 7
+		switch rng.IntN(16) {
+		case 0:
+			far = 30 // beyond the window that Next looks at
+		case 1:
+			r.CFAReg = X86RBX
+		}
 		for j := range 6 {
 			if rng.IntN(3) == 0 {
-				r.Saved[j] = uint8(1 + rng.IntN(7))
+				r.Saved[j] = uint8(1 + rng.IntN(far))
 			}
 		}
 		switch rng.IntN(12) {
@@ -76,8 +83,8 @@ func TestQuickStepEqualsTheFullStep(t *testing.T) {
 				t.Fatalf("seed %d frame %d: registers differ", seed, n)
 			}
 			for reg := range uint8(NumRegs) {
-				x, ok := a.regs.Get(reg)
-				if y, _ := b.regs.Get(reg); ok && x != y {
+				x, ok := a.Regs().Get(reg)
+				if y, _ := b.Regs().Get(reg); ok && x != y {
 					t.Fatalf("seed %d frame %d: register %d is %#x or %#x", seed, n, reg, x, y)
 				}
 			}

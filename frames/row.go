@@ -1,5 +1,7 @@
 package frames
 
+import "math/bits"
+
 // PlaceKind says where a caller's register is to be found (DWARF 5 §6.4.1).
 type PlaceKind uint8
 
@@ -91,8 +93,8 @@ func (row *Row) fits(arch Arch, r *Rule) bool {
 			return false
 		}
 	}
-	for reg := range uint8(NumRegs) {
-		if left&(1<<reg) != 0 && row.Regs[reg].Kind != PlaceSame {
+	for ; left != 0; left &= left - 1 {
+		if row.Regs[bits.TrailingZeros64(left)%NumRegs].Kind != PlaceSame {
 			return false
 		}
 	}

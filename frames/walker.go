@@ -28,7 +28,7 @@ type Walker struct {
 	space    *Space
 	snap     *Snapshot // mem, if it is one
 	cur      *entry    // a slot of the cache: valid while its key is w.key
-	key      uint64
+	key      uint64    // 0 before the first frame and after the last
 	depth    int
 	limit    int
 	mod      int32 // what cur.mod was
@@ -60,26 +60,18 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 		}
 	}
 	w.enter(MethodContext, false)
+	w.key = 0
 }
 
-// Next goes on to the next frame; the first call gives the innermost. It returns
-// false when the walk has ended, and StopReason then says why.
-func (w *Walker) Next() bool {
+// slow is Next for the first frame, for the last, and for all but plain ones.
+func (w *Walker) slow() bool {
 	if w.stop != StopNone {
 		return false
 	}
-	w.depth++
 	if w.depth == 1 {
+		w.key = cacheKey(w.regs.PC, w.caller, false)
 		return true
 	}
-	if e := w.cur; e.key == w.key && w.depth <= w.limit && w.quick(e) {
-		return true
-	}
-	return w.slow()
-}
-
-// slow is Next for all but plain frames.
-func (w *Walker) slow() bool {
 	if w.cur.key != w.key { // another walk has used the slot meanwhile
 		w.cur = w.space.lookup(w.regs.PC, w.caller, false)
 	}
@@ -91,7 +83,11 @@ func (w *Walker) slow() bool {
 	default:
 		w.stop = w.step()
 	}
-	return w.stop == StopNone
+	if w.stop != StopNone {
+		w.key = 0
+		return false
+	}
+	return true
 }
 
 // Frame gives the frame that the last call of Next found.

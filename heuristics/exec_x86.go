@@ -176,7 +176,15 @@ func groupFF(st *state, i *instX86, f *flow, mem bool) {
 	case 4:
 		indirectX86(st, i, f, mem)
 	case 6:
-		st.push(hwSP, value{})
+		v := value{}
+		if mem {
+			// A saved pointer into the stack is taken along to where the stack
+			// has moved to; of other words nothing is concluded.
+			if at := st.load(addressX86(st, i)); at.kind == initial {
+				v = at
+			}
+		}
+		st.push(hwSP, v)
 		st.pushedMem = i.ripRel
 	default:
 		f.kind = flowEnd

@@ -1,5 +1,7 @@
 package heuristics
 
+import "math"
+
 // prologue is the state at pc in terms of the function's entry.
 type prologue struct {
 	st    state
@@ -168,21 +170,27 @@ func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 // dynamically realigned argument pointer there, OpenSSL's assembly the stack pointer
 // of before.
 func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
+	best := int32(math.MaxInt32)
 	for _, s := range p.st.slots[:p.st.nslots] {
-		if s.base < firstAnon || s.val.kind != initial || s.val.base != a.sp {
+		if s.base < firstAnon || s.val.kind != initial || s.val.base != a.sp || s.off >= best {
 			continue
 		}
 		for _, reg := range [...]uint8{a.sp, a.fp} {
 			v := p.st.regs[reg]
 			if v.kind == initial && v.base == s.base && (!spOnly || reg == a.sp) {
+				// The innermost copy is the one that moves along with the stack.
+				best = s.off
 				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off, add: int32(a.entry) - s.val.off}
 				p.places(a, f, reg)
-				p.placesAbove(a, f)
-				return true
+				break
 			}
 		}
 	}
-	return false
+	if best == math.MaxInt32 {
+		return false
+	}
+	p.placesAbove(a, f)
+	return true
 }
 
 // placesAbove finds the kept registers that were saved before the stack pointer was

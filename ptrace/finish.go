@@ -13,7 +13,7 @@ import (
 // uses it again; nothing of it is kept by the controller.
 type Request struct {
 	// Stack takes the bytes from the stack pointer up (on x86-64 from 128 bytes
-	// below it, the red zone of System V ABI §3.2.2); its length is what is asked
+	// below it, the red zone of System V ABI §3.2.2, on arm64 from 16); its length is what is asked
 	// for. Empty: none.
 	Stack []byte
 	// Files, if not nil, are the thread's; its schedstat is read while the thread

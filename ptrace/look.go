@@ -16,14 +16,13 @@ type Look struct {
 	place     int // in Controller.looks
 	state     lookState
 	abandoned bool
-	sleeping  bool   // nr, arg0 and runs are known from before the stop
-	broken    bool   // EINTR was seen and left
-	restarted bool   // EINTR was hidden
-	kind      Kind   // once stopped
-	signal    int32  // to pass on at the detach
-	nr        int64  // see Sleeping
-	arg0      uint64 // see Sleeping
-	runs      uint64 // see Sleeping
+	sleeping  bool                // call and runs are known from before the stop
+	broken    bool                // EINTR was seen and left
+	restarted bool                // EINTR was hidden
+	kind      Kind                // once stopped
+	signal    int32               // to pass on at the detach
+	call      procmem.SyscallInfo // see Sleeping
+	runs      uint64              // see Sleeping
 
 	before   procmem.SchedStat // see Before
 	beforeOK bool
@@ -70,13 +69,12 @@ func (l *Look) Before() (procmem.SchedStat, bool) { return l.before, l.beforeOK 
 func (l *Look) Ended() bool { return l.state == lookGone }
 
 // Sleeping tells the look in which system call the thread was asleep before it was
-// begun, number and first argument, and the thread's count of arrivals on a
-// processor from before that was seen. Call it before the look is finished. On arm64
-// a broken call can be restarted for sure only then, because the kernel overwrites
-// the argument with the result; the count at the stop proves that it is still that
-// call.
-func (l *Look) Sleeping(nr int64, arg0, runs uint64) {
-	l.sleeping, l.nr, l.arg0, l.runs = true, nr, arg0, runs
+// begun, and the thread's count of arrivals on a processor from before that was seen.
+// Call it before the look is finished. On arm64 some calls that the look breaks can
+// be restarted only with it, because the kernel overwrites the first argument with
+// the result.
+func (l *Look) Sleeping(call *procmem.SyscallInfo, runs uint64) {
+	l.sleeping, l.call, l.runs = true, *call, runs
 }
 
 // Begin attaches to a thread and asks it to stop; it does not wait. The look is

@@ -4,7 +4,9 @@ import "prywalk/frames"
 
 const (
 	rawRegsLen = RegsLenAArch64
-	redZone    = 0 // AAPCS64 §6.4.5.1: nothing below sp may be used
+	// redZone: nothing below the stack pointer may be used (AAPCS64 §6.4.5.1), but
+	// Go saves the frame pointer in the word there.
+	redZone = 16
 )
 
 func decodeNative(w *rawRegs) frames.Regs { return regsAArch64((*[34]uint64)(w)) }

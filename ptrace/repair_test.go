@@ -33,13 +33,14 @@ func (p *target) asleep(t *testing.T) (call procmem.SyscallInfo, runs uint64) {
 	t.Helper()
 	files := procmem.OpenThread(p.PID, p.tid, nil)
 	eventually(t, "asleep", func() bool {
-		sched, err := files.SchedStat()
+		before, err := files.SchedStat()
 		if err != nil {
 			t.Fatal(err)
 		}
 		call, err = files.Syscall()
-		runs = sched.Runs
-		return err == nil && !call.Running && call.Nr >= 0 && state(p.tid) == 'S'
+		after, _ := files.SchedStat()
+		runs = after.Runs
+		return err == nil && !call.Running && call.Nr >= 0 && before.Runs == runs && state(p.tid) == 'S'
 	})
 	return call, runs
 }
@@ -53,7 +54,7 @@ func (p *target) freezeAsleep(t *testing.T, c *Controller) (s Stop) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Sleeping(call.Nr, call.Args[0], runs)
+	l.Sleeping(&call, runs)
 	for !c.Poll(l) {
 	}
 	if err := c.Finish(l, &Request{}, &s); err != nil {
@@ -74,12 +75,13 @@ func forgetful(t *testing.T) bool {
 	return freezeMany(t, Options{}, p.tid, 1).Restarted == 0
 }
 
-// saw holds that a program saw as many broken calls as were counted, and none if that
-// can be helped.
+// saw holds that a program saw no more broken calls than were counted, and that none
+// were counted if that can be helped. One can be counted several times, when looks
+// come before the thread goes on.
 func (p *target) saw(t *testing.T, broken uint64) counts {
 	t.Helper()
 	n := p.counts(t)
-	if n.eintr != broken || broken != 0 && !forgetful(t) {
+	if n.eintr > broken || broken != 0 && !forgetful(t) {
 		t.Errorf("%d calls broken, and the program saw %+v", broken, n)
 	}
 	return n
@@ -175,7 +177,7 @@ func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 			// Attached but not interrupted: the signal wakes the thread, because
 			// for a tracee an ignored signal is delivered too.
 			l := c.seizeOnly(t, p.tid)
-			l.Sleeping(call.Nr, call.Args[0], runs)
+			l.Sleeping(&call, runs)
 			unix.Tgkill(p.PID, p.tid, unix.SIGUSR2)
 			for !c.Poll(l) {
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/target"
 )
 
 // programs are those whose stacks the benchmarks walk; the command measures more.
@@ -80,6 +81,35 @@ func BenchmarkWalkCold(b *testing.B) {
 				}
 			}
 			perFrame(b, took, n)
+		})
+	}
+}
+
+// BenchmarkReady is what it takes from opening a process with some 100,000 frame description entries to the first
+// whole stack: headers are read, and what that one stack needs.
+func BenchmarkReady(b *testing.B) {
+	for _, name := range []string{"node", "java"} {
+		b.Run(name, func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			r := recorded(b, name)
+			stack := &prepare(&r.file)[0]
+			var w frames.Walker
+			b.ReportAllocs()
+			var took time.Duration
+			for b.Loop() {
+				begin := cpuTime()
+				p, err := target.Open(r.process.PID)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if stack.walk(&w, p.Space()) == 0 {
+					b.Fatal("no frame")
+				}
+				took += cpuTime() - begin
+				p.Close()
+			}
+			b.ReportMetric(float64(took.Microseconds())/float64(b.N), "cpu-µs/op")
 		})
 	}
 }

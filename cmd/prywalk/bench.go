@@ -24,6 +24,7 @@ type benchFlags struct {
 	running   []int
 	pairs     int
 	window    seconds
+	census    string
 }
 
 func newBench() *cobra.Command {
@@ -49,6 +50,8 @@ the stops and system calls that the sampling took.`,
 	fl.IntSliceVar(&f.running, "running", nil, "how many of the threads compute")
 	fl.IntVar(&f.pairs, "pairs", 0, "pairs for each row")
 	fl.Var(&f.window, "window", "length of a window; a pair has two")
+	fl.StringVar(&f.census, "census", "proc", "how threads' clocks are read: proc, bpf, auto")
+	_ = fl.MarkHidden("census") // it exists
 	fl.SortFlags = false
 	return cmd
 }
@@ -104,6 +107,10 @@ func (f *benchFlags) run() error {
 	if err != nil {
 		return err
 	}
+	if plan.Census, err = openCensus(f.census); err != nil {
+		return err
+	}
+	defer closeCensus(plan.Census)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	bench.Header(os.Stdout)

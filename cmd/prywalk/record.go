@@ -31,6 +31,7 @@ type recordFlags struct {
 	stats       string
 	stacks      bool
 	rung        string
+	census      string
 }
 
 func newRecord() *cobra.Command {
@@ -69,7 +70,10 @@ samples; with a command, the command's own status.`,
 	fl.StringVar(&f.stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "ignored: stacks are always on")
 	fl.StringVar(&f.rung, "rung", "ladder", "force one way of looking, for measurements: ladder, peek, no-reuse, freeze")
-	_ = fl.MarkHidden("rung") // it exists
+	fl.StringVar(&f.census, "census", "proc", "how threads' clocks are read: proc, bpf (all at once; needs rights), auto")
+	for _, name := range []string{"rung", "census"} {
+		_ = fl.MarkHidden(name) // it exists
+	}
 	fl.SortFlags = false
 	return cmd
 }
@@ -103,6 +107,10 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if o.Rung, err = look.ParseRung(f.rung); err != nil {
 		return usageError("--rung: %v", err)
 	}
+	if o.Census, err = openCensus(f.census); err != nil {
+		return err
+	}
+	defer closeCensus(o.Census)
 	r := &recording{opts: o, flags: f, pids: f.pids}
 	if launch {
 		return r.command(args)

@@ -20,6 +20,7 @@ const cpu = "max,pauth-impdef=on"
 // tests are the packages whose tests run in the machine, and which of them: those that make system
 // calls, decode what the kernel gives, or depend on the processor.
 var tests = []struct{ pkg, run string }{
+	{"./integration/arm64/inside", "."},
 	{"./ptrace", "Wait|Ignored|Cancelled"},
 }
 
@@ -70,7 +71,7 @@ func fill(b *builder, from string) (jobs []job) {
 	b.put("bin/busybox", filepath.Join(from, "busybox"))
 	b.put("bin/cc", "testdata/cc")
 	b.goBuild("init", root, "build", "./integration/arm64/init")
-	b.goBuild("bin/prywalk", root, "build", "./cmd/prywalk")
+	b.goBuild("programs/prywalk", root, "build", "./cmd/prywalk")
 	programs(b)
 	for _, p := range tests {
 		name := strings.ReplaceAll(strings.TrimPrefix(p.pkg, "./"), "/", "-")
@@ -84,4 +85,21 @@ func fill(b *builder, from string) (jobs []job) {
 // programs compiles what is looked at.
 func programs(b *builder) {
 	b.cc("programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
+	b.goBuild("programs/busy", root, "build", "./integration/arm64/inside/testdata/busy")
+	const noCFI = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
+	for name, flags := range map[string]string{
+		"chain":            "-O2 -static",
+		"chain-O0":         "-O0 -static",
+		"chain-dynamic":    "-O2 -pie -fPIE",
+		"chain-pac":        "-O2 -static -mbranch-protection=standard",
+		"chain-nocfi":      "-O2 -static -fno-omit-frame-pointer " + noCFI,
+		"chain-nocfi-nofp": "-O2 -static -fomit-frame-pointer " + noCFI,
+		"chain-nocfi-pac":  "-O2 -static -fomit-frame-pointer -mbranch-protection=standard " + noCFI,
+	} {
+		b.cc("programs/"+name, append(strings.Fields(flags), "inside/testdata/chain.c")...)
+	}
+	b.img.dir("lib")
+	for _, name := range []string{"ld-linux-aarch64.so.1", "libc.so.6"} {
+		b.put("lib/"+name, filepath.Join("/usr/aarch64-linux-gnu/lib", name))
+	}
 }

@@ -64,6 +64,6 @@ func (o *run) checkMoving() {
 	o.chain = append(o.chain[:0], want{o.regs.PC, o.regs.SP()}, want{})
 	r := j.compare(&o.regs, liveMemory(o.pid), o.chain, true, 0)
 	if !o.awaits(j, &r) {
-		o.tally.count(o, j, &r)
+		o.tally.between(o, o.regs.PC)
 	}
 }

@@ -3,6 +3,8 @@ package bench
 import (
 	"runtime"
 	"time"
+
+	"prywalk/internal/census"
 )
 
 // Plan says what to measure.
@@ -16,6 +18,8 @@ type Plan struct {
 	Window time.Duration
 	// Peers adds the tools that are installed.
 	Peers bool
+	// Census, if set, is how the sampler counts threads; see [sampler.Options].
+	Census *census.Census
 }
 
 // Quick is a plan that takes less than 50 s.

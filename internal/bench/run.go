@@ -136,7 +136,7 @@ func (m *measurement) sampled(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second, Aggregate: true})
-	s := sampler.New(sampler.Options{Freq: m.row.Freq}, b, images, []*target.Process{t})
+	s := sampler.New(sampler.Options{Freq: m.row.Freq, Census: m.plan.Census}, b, images, []*target.Process{t})
 	defer s.Close()
 	run, stop := context.WithCancel(ctx)
 	defer stop()

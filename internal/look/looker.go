@@ -131,14 +131,13 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 	}
 	t.putOff = l.put.is(t, l.wake())
 	s.room(int(t.need.Load()))
-	call, asleep := l.asleep(t)
-	runs := t.before.Runs // from before the call was seen
+	call, runs, asleep := l.asleep(t)
 	look, err := l.ctl.BeginWith(t.TID, t.files)
 	if err != nil {
 		return err
 	}
 	if asleep {
-		look.Sleeping(call.Nr, call.Args[0], runs)
+		look.Sleeping(&call, runs)
 	}
 	if before, ok := look.Before(); ok {
 		t.before = before
@@ -150,13 +149,24 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 }
 
 // asleep gives the system call that a thread sleeps in which is to be frozen all the
-// same. On arm64 the call cannot be restarted without it.
-func (l *Looker) asleep(t *Thread) (procmem.SyscallInfo, bool) {
+// same, and its count of arrivals. On arm64 the call cannot be restarted without.
+func (l *Looker) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
 	if l.rung != AlwaysFreeze || l.arch != frames.AArch64 {
-		return procmem.SyscallInfo{}, false
+		return call, 0, false
 	}
-	call, err := t.files.Syscall()
-	return call, err == nil && !call.Running && call.Nr >= 0
+	runs = t.before.Runs
+	for range peekTries {
+		call, err := t.files.Syscall()
+		if err != nil || call.Running || call.Nr < 0 {
+			return call, 0, false
+		}
+		after, err := t.files.SchedStat()
+		if err != nil || after.Runs == runs {
+			return call, runs, err == nil
+		}
+		runs = after.Runs
+	}
+	return call, 0, false
 }
 
 // slot keeps a thread by a number that is not zero.

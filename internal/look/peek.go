@@ -56,11 +56,26 @@ func (l *Looker) copyAt(t *Thread, s *Shot, call procmem.SyscallInfo) error {
 		setArguments(&s.Regs, &call)
 	}
 	from := call.SP
-	if call.Nr < 0 { // not in a call: a leaf function's red zone is in use
+	switch {
+	case call.Nr < 0: // not in a call: a leaf function's red zone is in use
 		from -= redZone
+	case l.arch == frames.AArch64:
+		from -= belowSP
+	}
+	if l.arch == frames.AArch64 {
+		s.Regs.PACMask = signatureBits
 	}
 	return s.copyStack(t, from)
 }
+
+// On arm64 Go saves the caller's frame pointer in the word below the stack pointer.
+const belowSP = 16
+
+// signatureBits is where pointer authentication puts the signature of a code pointer:
+// bits 54 to 48, or fewer of these where addresses are longer (the kernel's
+// Documentation/arm64/pointer-authentication). In addresses of programs that do not
+// ask for longer ones they are zero.
+const signatureBits = 0x7f << 48
 
 // extra copies what a freeze would copy besides the stack. The thread pointer does
 // not change in a thread's life: it is known if the thread was ever frozen.

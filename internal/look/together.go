@@ -107,7 +107,7 @@ func (g *together) freeze(h *held, tag int, runs uint64) {
 		return
 	}
 	if call := &h.call; !call.Running {
-		look.Sleeping(call.Nr, call.Args[0], runs)
+		look.Sleeping(call, runs)
 	}
 	look.Tag = uint64(tag)
 	h.look, h.state = look, heldPending

@@ -63,11 +63,14 @@ func (a *accountant) handle(e *event) {
 func (a *accountant) look(e *event) {
 	th, s := e.thread, e.shot
 	a.meet(th, s)
-	a.rename(th, s.At)
 	id, stop := a.unwind.unwind(th.proc, th.look, s)
 	a.totals.stack(stop)
 	a.pub.stacks.Store(a.totals.stacks)
 	a.pub.whole.Store(a.totals.stops[frames.StopRoot])
+	if s.State != look.Running && s.At-th.met < nameEvery {
+		th.named = 0 // it may have named itself, and sleep for good now
+	}
+	a.rename(th, s.At)
 	where := seen{stack: id, state: s.State, wait: s.Wait(), whole: stop.Complete()}
 	th.looks++
 	th.lastAt = s.At
@@ -113,6 +116,8 @@ func (a *accountant) finish(th *thread) {
 	if !th.started {
 		return
 	}
+	th.named = 0
+	a.rename(th, th.lastAt)
 	th.clock.finish(a.emitter(th))
 	if took := th.lastAt - th.firstAt; took >= 1e9 {
 		if rate := float64(th.looks-1) * 1e9 / float64(took); a.slowest == 0 || rate < a.slowest {
@@ -123,8 +128,7 @@ func (a *accountant) finish(th *thread) {
 
 // rename reads the thread's name anew from time to time.
 func (a *accountant) rename(th *thread, now int64) {
-	// A young thread may just not have its name yet.
-	if now-th.named < min(nameEvery, (now-th.met)/2) {
+	if now-th.named < nameEvery {
 		return
 	}
 	th.named = now

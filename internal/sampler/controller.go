@@ -3,6 +3,7 @@ package sampler
 import (
 	"slices"
 
+	"prywalk/internal/census"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 )
@@ -29,11 +30,15 @@ type controller struct {
 	counts  counts
 	live    int
 	nowTick int64
-	flushed int64
-	turn    int // with which of a process's threads the tick begins
-	spins   int // how often this tick may still wait for a stop
-	naps    wheel
-	dueFn   func(*thread) // due, made once
+	// thisTick is the moment of the last tick at which anybody was looked at, and
+	// lastTick that of the one before it.
+	thisTick, lastTick int64
+	flushed            int64
+	turn               int            // with which of a process's threads the tick begins
+	spins              int            // how often this tick may still wait for a stop
+	census             *census.Census // nil: none is taken
+	naps               wheel
+	dueFn              func(*thread) // due, made once
 }
 
 // admit takes a process on.
@@ -57,7 +62,7 @@ func (c *controller) admit(p *process) {
 }
 
 // maxBacklog bounds the copies of stacks that wait for the accountant, in bytes.
-const maxBacklog = 256 << 20
+const maxBacklog = 64 << 20
 
 // tick looks once at every thread that is not backed off, and collects what stops
 // before the deadline.
@@ -73,7 +78,9 @@ func (c *controller) tick(now, deadline int64) {
 	c.live = 0
 	c.turn++
 	c.spins = spinsIn(deadline - now)
+	c.lastTick, c.thisTick = c.thisTick, now
 	for _, p := range c.procs {
+		c.callRoll(p)
 		c.list(p, now)
 		c.live += len(p.threads)
 	}
@@ -196,11 +203,7 @@ func (c *controller) end(th *thread) {
 		return
 	}
 	th.dead = true
-	if th.nap.filed {
-		c.naps.remove(th)
-		th.proc.napping--
-	}
-	c.counts.unseen += c.skipped(th)
+	c.discard(th)
 	c.out = append(c.out, event{kind: ended, thread: th, reuses: th.reuses, at: th.unchanged})
 	th.look.Close()
 	delete(th.proc.threads, th.look.TID)
@@ -211,6 +214,7 @@ func (c *controller) end(th *thread) {
 func (c *controller) flush(now int64) {
 	for _, p := range c.procs {
 		for _, th := range p.order {
+			c.settle(th, c.counts.ticks, c.thisTick)
 			if th.reuses > 0 && !th.dead {
 				c.out = append(c.out, event{kind: unchanged, thread: th, reuses: th.reuses, at: th.unchanged})
 				th.reuses = 0
@@ -230,6 +234,7 @@ const lastWait = 100e6
 func (c *controller) last(now int64) {
 	for _, p := range c.procs {
 		c.wakeAll(p)
+		c.rouseAll(p)
 	}
 	c.tick(now, now+lastWait)
 	c.looker.Abort(c.done)

@@ -251,7 +251,15 @@ func TestMaxDepthCutsAndSaysSo(t *testing.T) {
 	target := start(t, "mixed", "2")
 	r := record(t, Options{MaxDepth: 1}, 300*time.Millisecond, nil, target.pid)
 	for _, s := range r.Sample {
-		if st := stack(s); st[len(st)-1] != "[incomplete: depth]" || len(s.Location) != 2 {
+		st := stack(s)
+		if st[0] == ExitedUnseen {
+			continue
+		}
+		places := len(s.Location) // with inlined calls there are more names
+		if st[0] == RanBetweenTicks || st[0] == BlockedBetweenTicks {
+			places--
+		}
+		if places != 2 || st[len(st)-1] != "[incomplete: depth]" {
 			t.Errorf("%v", st)
 		}
 	}

@@ -16,6 +16,8 @@ type nap struct {
 	until   int64  // for how long it is to be left alone next, ns; 0: not at all
 	used    int64  // its processor time as of the last look, ns
 	counted bool   // used is valid
+	resting bool   // it is looked at when a census shows that it has run
+	place   int    // in the process's roll, as of the last census if it was not resting
 	filed   bool   // it is in the wheel, in this slot
 	slot    int
 	prev    *thread
@@ -58,7 +60,9 @@ func (c *controller) reused(th *thread) {
 	th.reuses += n + 1
 	th.unchanged = reading(th.look.LastSched(), c.nowTick)
 	th.nap.asleep = th.look.Asleep()
-	if th.nap.asleep && c.live > fewThreads {
+	if th.nap.asleep && th.proc.rolled {
+		th.nap.until = c.nowTick
+	} else if th.nap.asleep && c.live > fewThreads {
 		th.nap.until = napOf(c.nowTick-th.nap.since, c.sched.period, c.sched.rng)
 		th.nap.looked, th.nap.clock = c.nowTick, th.proc.cpu
 	}
@@ -88,12 +92,16 @@ func (c *controller) account(th *thread, s procmem.SchedStat) {
 // that have ended from the list of this tick.
 func (c *controller) rest(p *process) {
 	p.awake = slices.DeleteFunc(p.awake, func(th *thread) bool {
-		if th.dead || th.nap.until == 0 {
+		until := th.nap.until
+		th.nap.until = 0
+		switch {
+		case th.dead || until == 0:
 			return th.dead
+		case p.rolled:
+			return c.layDown(th)
 		}
 		th.nap.left = c.counts.ticks
-		c.naps.put(th, c.nowTick+th.nap.until)
-		th.nap.until = 0
+		c.naps.put(th, c.nowTick+until)
 		p.napping++
 		return true
 	})
@@ -119,6 +127,20 @@ func (c *controller) stir(p *process) {
 	c.wakeAll(p)
 	c.lookAt(p.awake[already:])
 	p.stirred, p.known = p.cpu, 0
+}
+
+// discard forgets a thread that has ended.
+func (c *controller) discard(th *thread) {
+	if th.nap.filed {
+		c.naps.remove(th)
+		th.proc.napping--
+	}
+	if th.nap.resting {
+		c.settle(th, c.counts.ticks, c.thisTick)
+		th.nap.resting, th.nap.left = false, 0
+		th.proc.resting--
+	}
+	c.counts.unseen += c.skipped(th)
 }
 
 // wakeAll makes all backed off threads of a process due in this tick.

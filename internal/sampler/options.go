@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"time"
 
+	"prywalk/internal/census"
 	"prywalk/internal/look"
 )
 
@@ -37,6 +38,9 @@ type Options struct {
 	// JITFuncs, if set, gives for a process what knows the bounds of functions
 	// that were compiled at run time. It is used on the accountant's goroutine.
 	JITFuncs func(pid int) func(pc uint64) (start, end uint64, ok bool)
+	// Census, if set, takes the counts of all threads of a process in one system
+	// call. It belongs to the Sampler while that runs.
+	Census *census.Census
 	// Checkpoint is called on the accountant's goroutine every so often and
 	// when asked for, with everything up to then booked.
 	Checkpoint func()

@@ -40,6 +40,9 @@ type process struct {
 	known    int64     // what the looks at threads explain of the clock since stirred
 	stirred  uint64    // the clock when all that were backed off were last looked at
 	stirNext int64     // when that may be done next, CLOCK_MONOTONIC ns
+	roll     []rollEntry
+	rolled   bool // a census was taken in this tick
+	resting  int  // threads that wait for one to show that they ran
 
 	nextExtra atomic.Pointer[ptrace.Extra] // from the accountant, after an exec
 

@@ -20,7 +20,7 @@ func (c *controller) callRoll(p *process) {
 		return
 	}
 	if c.census.Take(p.target.PID) != nil {
-		c.dismiss(p, p.roll)
+		c.dismiss(p.roll)
 		p.roll = p.roll[:0]
 		return
 	}
@@ -38,23 +38,23 @@ func (c *controller) compare(p *process) {
 	p.roll = p.roll[:0]
 	for i := range c.census.Len() {
 		r := c.census.At(i)
-		gone := 0
-		for gone < len(old) && old[gone].tid != r.TID {
-			gone++
-		}
 		e := rollEntry{tid: r.TID}
-		if gone < len(old) {
-			e = old[gone]
-			gone++
+		k := 0
+		for k < len(old) && old[k].tid != r.TID {
+			k++
 		}
-		c.dismiss(p, old[:max(gone-1, 0)])
-		old = old[gone:]
-		p.roll = append(p.roll, c.check(p, e, &r))
+		c.dismiss(old[:k])
+		if k < len(old) {
+			e = old[k]
+			k++
+		}
+		old = old[k:]
+		p.roll = append(p.roll, c.check(p, e, &r)) // behind what old still holds
 		if th := p.roll[i].th; th != nil && !p.roll[i].resting {
 			th.nap.place = i
 		}
 	}
-	c.dismiss(p, old)
+	c.dismiss(old)
 }
 
 // check compares an entry with the census.
@@ -70,7 +70,7 @@ func (c *controller) check(p *process, e rollEntry, r *census.Record) rollEntry 
 }
 
 // dismiss wakes the threads of entries that are not found any more.
-func (c *controller) dismiss(p *process, list []rollEntry) {
+func (c *controller) dismiss(list []rollEntry) {
 	for i := range list {
 		if list[i].resting {
 			c.rouse(list[i].th, c.counts.ticks-1, c.lastTick)
@@ -94,8 +94,12 @@ func (c *controller) layDown(th *thread) bool {
 	return true
 }
 
-// rouse makes a resting thread due; up to the given tick it was found unchanged.
+// rouse makes a resting thread due; up to the given tick it was found unchanged. It
+// may have ended meanwhile.
 func (c *controller) rouse(th *thread, tick, at int64) {
+	if !th.nap.resting {
+		return
+	}
 	c.settle(th, tick, at)
 	th.nap.resting, th.nap.left = false, 0
 	th.proc.resting--
@@ -117,7 +121,7 @@ func (c *controller) rouseAll(p *process) {
 	for i := range p.roll {
 		if e := &p.roll[i]; e.resting {
 			e.resting = false
-			c.rouse(e.th, c.counts.ticks, c.nowTick)
+			c.rouse(e.th, c.counts.ticks, c.thisTick)
 		}
 	}
 }

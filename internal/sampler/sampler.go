@@ -157,7 +157,7 @@ func (s *Sampler) newAccountant() *accountant {
 func (s *Sampler) newController() *controller {
 	c := &controller{
 		opts: &s.opts, budget: procmem.NewBudget(fileReserve), ring: s.ring, pool: s.pool, pace: newPace(&s.opts), out: s.ring.get(),
-		start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq),
+		census: s.opts.Census, start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq),
 	}
 	c.done, c.dueFn = c.collected, c.due
 	return c

@@ -65,7 +65,7 @@ static Dwfl *begin(void)
 	for (uint32_t i = 0; i < n_modules; i++) {
 		int again = 0;
 		for (uint32_t j = 0; j < i; j++)
-			again |= modules[j].bias == modules[i].bias && strcmp(modules[j].path, modules[i].path) == 0;
+			again |= strcmp(modules[j].path, modules[i].path) == 0; /* a copy would overlap */
 		if (again || modules[i].file == NULL)
 			continue;
 		Dwfl_Module *m = dwfl_report_elf(dwfl, modules[i].path, modules[i].path, -1, modules[i].bias, false);

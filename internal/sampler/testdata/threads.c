@@ -1,18 +1,18 @@
 // A program whose threads do what a test asks for: threads MODE [N].
-// It says "ready" when all are there, and ends with its parent.
+// It says "ready" when all are there, and ends after two minutes at the latest.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static volatile unsigned long sink;
 static int pipes[2];
+static volatile long there;
 
 __attribute__((noinline)) void burn_here(long ms) {
 	struct timespec a, b;
@@ -39,6 +39,7 @@ static void named(const char *kind, long n) {
 	char name[16];
 	snprintf(name, sizeof name, "%.8s-%ld", kind, n);
 	pthread_setname_np(pthread_self(), name);
+	__sync_fetch_and_add(&there, 1);
 }
 
 static void *sleeper(void *n) {
@@ -89,10 +90,16 @@ static void *runs_on(void *n) {
 	return n;
 }
 
+// How many threads say that they are there.
+static long expected(const char *mode, long n) {
+	if (!strcmp(mode, "mixed"))
+		return n + 1;
+	return !strcmp(mode, "sleepers") || !strcmp(mode, "burners") || !strcmp(mode, "wakers") ? n : 0;
+}
+
 int main(int argc, char **argv) {
 	const char *mode = argc > 1 ? argv[1] : "";
 	long n = argc > 2 ? atol(argv[2]) : 1;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	alarm(120);
 	if (pipe(pipes) != 0)
 		return 9;
@@ -104,6 +111,8 @@ int main(int argc, char **argv) {
 		start(waker, n);
 	if (!strcmp(mode, "mixed"))
 		start(burner, 1), start(sleeper, n);
+	for (long want = expected(mode, n); there < want;)
+		nap(1000);
 	nap(50000);
 	puts("ready");
 	fflush(stdout);
@@ -129,17 +138,17 @@ int main(int argc, char **argv) {
 		for (;;) {
 			pid_t p = fork();
 			if (p == 0) {
-				prctl(PR_SET_PDEATHSIG, SIGKILL);
 				burn_here(n);
 				_exit(0);
 			}
 			waitpid(p, NULL, 0);
 		}
 	if (!strcmp(mode, "parent")) { // a child that has run for long already
-		pid_t p = fork();
+		pid_t parent = getpid(), p = fork();
 		if (p == 0) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			burn_here(-1);
+			while (getppid() != 1 && getppid() == parent)
+				burn_here(20);
+			_exit(0);
 		}
 		burn_here(n);
 		puts("older");

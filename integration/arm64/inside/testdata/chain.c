@@ -4,6 +4,7 @@
 //   NAME_body > NAME_outer > NAME_inner > the C library's call
 // for the calls nanosleep, read, epoll_wait and a condition variable. The frames between are of the
 // kinds that unwinders meet: many saved registers, a large frame, a size known only at run time.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+)
+
+// asCommand in the environment makes the test binary be prywalk.
+const asCommand = "PRYWALK_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		_ = os.Unsetenv(asCommand)
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// process is a prywalk that was started, in a process group of its own.
+type process struct {
+	*exec.Cmd
+	out, err lines
+}
+
+// lines is what was written so far; safe for concurrent use.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// start starts prywalk in a directory.
+func start(t *testing.T, dir string, stdin io.Reader, args ...string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{Cmd: exec.Command(self, args...)}
+	p.Dir, p.Stdin, p.Stdout, p.Stderr = dir, stdin, &p.out, &p.err
+	p.Env = append(os.Environ(), asCommand+"=1")
+	p.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	p.WaitDelay = 5 * time.Second
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Kill(-p.Process.Pid, unix.SIGKILL) })
+	return p
+}
+
+// code waits for the end and gives the exit status, 128+N for a signal.
+func (p *process) code(t *testing.T) int {
+	t.Helper()
+	guard := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
+	defer guard.Stop()
+	var exit *exec.ExitError
+	if err := p.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		t.Fatal(err)
+	}
+	st := p.ProcessState.Sys().(syscall.WaitStatus)
+	if st.Signaled() {
+		return 128 + int(st.Signal())
+	}
+	return st.ExitStatus()
+}
+
+// says waits until a text was written to a stream.
+func says(t *testing.T, l *lines, text string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(l.String(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %q; there is %q", text, l.String())
+		}
+	}
+}
+
+// shows waits until a recording is there and reads it.
+func shows(t *testing.T, file string) *pprof.Profile {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := pprof.Parse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// burner is a shell that is busy until the test ends.
+func burner(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("timeout", "60", "sh", "-c", "while :; do :; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(unix.SIGTERM) // timeout passes it on
+		_ = cmd.Wait()
+	})
+	for {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))
+		if pid := strings.TrimSpace(string(text)); pid != "" {
+			if comm, _ := os.ReadFile("/proc/" + pid + "/comm"); string(comm) == "sh\n" {
+				return pid
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestTermIsPassedOnToTheCommandAndItsStatusComesBack(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir, nil, "record", "--", "sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do :; done")
+	says(t, &p.out, "ready")
+	if err := p.Process.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.code(t); code != 7 {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+	shows(t, filepath.Join(dir, "prywalk.pb.gz"))
+}
+
+func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir, nil, "record", "--", "sh", "-c", "trap 'echo int; exit 9' INT; echo ready; while :; do :; done")
+	says(t, &p.out, "ready")
+	if err := unix.Kill(-p.Process.Pid, unix.SIGINT); err != nil { // as a terminal does
+		t.Fatal(err)
+	}
+	if code := p.code(t); code != 9 || strings.Count(p.out.String(), "int") != 1 {
+		t.Errorf("exit code %d, %q: %s", code, &p.out, &p.err)
+	}
+	shows(t, filepath.Join(dir, "prywalk.pb.gz"))
+}
+
+func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
+	dir := t.TempDir()
+	in, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	p := start(t, dir, in, "record", "-d", "0.3", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; read line; echo \"got $line\"; exit 5")
+	says(t, &p.err, "waiting for sh")
+	shows(t, filepath.Join(dir, "prywalk.pb.gz")) // written before the command ends
+	fmt.Fprintln(w, "through stdin")
+	w.Close()
+	if code := p.code(t); code != 5 || p.out.String() != "got through stdin\n" {
+		t.Errorf("exit code %d, %q: %s", code, &p.out, &p.err)
+	}
+}
+
+// TestWhatTheCommandLeavesBehindIsNotWaitedFor: the recording ends with the command.
+func TestWhatTheCommandLeavesBehindIsNotWaitedFor(t *testing.T) {
+	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "sleep 50 >/dev/null 2>&1 & i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4")
+	began := time.Now()
+	if code := p.code(t); code != 4 || time.Since(began) > 40*time.Second {
+		t.Errorf("exit code %d after %v: %s", code, time.Since(began), &p.err)
+	}
+}
+
+func TestSecondInterruptLeavesAtOnce(t *testing.T) {
+	// The command ignores the first, so that prywalk waits for it.
+	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
+	says(t, &p.out, "ready")
+	for _, wait := range []string{"waiting for sh", ""} {
+		if err := p.Process.Signal(unix.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		says(t, &p.err, wait)
+	}
+	if code := p.code(t); code != 128+int(unix.SIGINT) {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+}
+
+func TestHangUpThatIsIgnoredStaysIgnored(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := burner(t)
+	p := &process{Cmd: exec.Command("sh", "-c", "trap '' HUP USR1; exec "+self+" record -o r.pb.gz -p "+pid)}
+	p.Dir, p.Stderr, p.Env = t.TempDir(), &p.err, append(os.Environ(), asCommand+"=1")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(p.Dir, "r.pb.gz")
+	checkpoint(t, p, file)
+	if err := p.Process.Signal(unix.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Remove(file)
+	checkpoint(t, p, file) // it goes on
+	_ = p.Process.Signal(unix.SIGTERM)
+	if code := p.code(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+}
+
+// checkpoint asks for one until it is there. Before prywalk listens the Go runtime
+// drops the signal.
+func checkpoint(t *testing.T, p *process, file string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.Process.Pid)); string(comm) != "sh\n" {
+			_ = p.Process.Signal(unix.SIGUSR1)
+		}
+		if _, err := os.Stat(file); err == nil {
+			shows(t, file)
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no checkpoint: %s", &p.err)
+		}
+	}
+}
+
+func TestOneBadPidOfSeveral(t *testing.T) {
+	pid := burner(t)
+	p := start(t, t.TempDir(), nil, "record", "-d", "0.2", "-p", pid+",999999999")
+	if code := p.code(t); code != exitFailed || strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), "999999999") {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+	p = start(t, t.TempDir(), nil, "dump", "--json", "-p", "999999999,"+pid+",999999998")
+	if code := p.code(t); code != exitFailed || strings.Count(p.out.String(), "\n") != 1 || strings.Count(p.err.String(), "no such process") != 2 {
+		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+	}
+	for line := range strings.Lines(p.err.String()) {
+		if !strings.HasPrefix(line, "prywalk: ") || strings.Count(line, "prywalk:") != 1 {
+			t.Errorf("line %q", line)
+		}
+	}
+}
+
+func TestAtomicDumpTellsThePause(t *testing.T) {
+	p := start(t, t.TempDir(), nil, "dump", "--atomic", "--json", "-p", burner(t))
+	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "was stopped for") || !strings.HasPrefix(p.out.String(), `{"pid":`) {
+		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+	}
+}
+
+func TestHelpBeginsWithAnExampleAndHasNoColours(t *testing.T) {
+	for _, c := range newRoot().Commands() {
+		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
+			continue
+		}
+		p := start(t, t.TempDir(), nil, c.Name(), "--help")
+		if code := p.code(t); code != 0 || !strings.HasPrefix(p.out.String(), "  prywalk "+c.Name()) || strings.Contains(p.out.String(), "\x1b") {
+			t.Errorf("%s --help: %d, %.80q", c.Name(), code, p.out.String())
+		}
+	}
+}
+
+func TestExitCodesOfErrors(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+	}{
+		{usageError("x"), 2},
+		{fmt.Errorf("a: %w", os.ErrPermission), 3},
+		{&exitError{exitNoSamples, errors.New("x")}, 4},
+		{&exitError{code: 143}, 143},
+		{errors.New("x"), 1},
+	} {
+		if got := exitCode(c.err); got != c.code {
+			t.Errorf("%v: %d, want %d", c.err, got, c.code)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package frames
+
+import "testing"
+
+// V8's entry trampoline calls a builtin that ends in a jump to the function's code:
+// the call before the return address is that of another function. Where the frame
+// pointer leads on to a further return address, it is believed all the same, and no
+// frame is left out.
+func TestFramePointerIsBelievedThroughATailCall(t *testing.T) {
+	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
+	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{
+		0x2010: {Target: 0x5000, Direct: true}, // it jumped to 0x1000
+		0x3010: {}, 0x4010: {},
+	}}
+	//                  sp      a remnant  fp: outer, RA         outer: its rbp, RA
+	mem := stack(0x7000, 0, 0, 0x3010, 0, 0x7030, 0x2010, 0x7050, 0x3010, 0, 0, 0, 0x4010, 0, 0)
+	var w Walker
+	s := space(&fakeSource{rules: root}, calls)
+	regs := x86Regs(0x1010, 0x7000, 0x7020)
+	w.Init(s, regs, mem)
+	w.Next()
+	if !w.Next() || w.Frame().PC != 0x2010 || w.Frame().Method != MethodFP {
+		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
+	}
+	mem = stack(0x7000, 0, 0, 0x3010, 0, 0x7030, 0x2010, 0x7050, 7, 0, 0, 0, 0x4010, 0, 0)
+	w.Init(s, regs, mem) // the outer frame pointer leads nowhere: the word before is taken
+	w.Next()
+	if !w.Next() || w.Frame().PC != 0x3010 || w.Frame().Method != MethodScan {
+		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
+	}
+}

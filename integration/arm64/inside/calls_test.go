@@ -1,0 +1,101 @@
+package inside
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// counts are what the program "target" says of itself when asked.
+type counts struct{ eintr, wakeups, handled uint64 }
+
+func (r *running) counts(t *testing.T) (c counts) {
+	t.Helper()
+	fmt.Fprintln(r.in)
+	line, err := r.out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(line, &c.eintr, &c.wakeups, &c.handled); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	return c
+}
+
+func TestForcedFreezesOfASleeperAreNotSeen(t *testing.T) {
+	for _, mode := range []string{"epoll", "pwait"} {
+		p := start(t, "target", mode, "-1")
+		recorded(t, "--rung", "freeze", "-F", "49", "-d", "4", "-p", strconv.Itoa(p.pid))
+		if n := p.counts(t); n.eintr != 0 || n.wakeups != 0 {
+			t.Errorf("%s: the program saw %+v", mode, n)
+		}
+	}
+}
+
+func TestUsualLooksOfASleeperAreNotSeen(t *testing.T) {
+	p := start(t, "target", "epoll", "-1")
+	recorded(t, "-F", "97", "-d", "3", "-p", strconv.Itoa(p.pid))
+	dumpOf(t, p.pid)
+	dumpOf(t, p.pid, "--atomic")
+	if n := p.counts(t); n.eintr != 0 || n.wakeups != 0 {
+		t.Errorf("the program saw %+v", n)
+	}
+}
+
+func TestRealSignalStillInterruptsWhileRecording(t *testing.T) {
+	p := start(t, "target", "epoll", "-1")
+	before := p.counts(t)
+	stop := make(chan bool)
+	sent := make(chan uint64)
+	go func() {
+		n := uint64(0)
+		for {
+			select {
+			case <-stop:
+				sent <- n
+				return
+			case <-time.After(100 * time.Millisecond):
+				syscall.Kill(p.pid, syscall.SIGUSR1)
+				n++
+			}
+		}
+	}()
+	recorded(t, "-F", "97", "-d", "3", "-p", strconv.Itoa(p.pid))
+	stop <- true
+	n := <-sent
+	time.Sleep(300 * time.Millisecond)
+	// A signal that comes while the thread is not in the call interrupts nothing.
+	if c := p.counts(t); c.handled != n || c.eintr-before.eintr < n-2 {
+		t.Errorf("%d signals were sent, the program saw %+v", n, c)
+	}
+}
+
+func TestStoppedProgramStaysStopped(t *testing.T) {
+	p := start(t, "chain")
+	syscall.Kill(p.pid, syscall.SIGSTOP)
+	stopped := func() bool {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
+		return strings.Contains(string(b), ") T ")
+	}
+	for range 200 {
+		if stopped() {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for range 2 {
+		for _, th := range dumpOf(t, p.pid).Threads {
+			if !th.Complete || th.State != "T" {
+				t.Errorf("%+v", th)
+			}
+		}
+		if !stopped() {
+			t.Fatal("it runs")
+		}
+	}
+	syscall.Kill(p.pid, syscall.SIGCONT)
+}

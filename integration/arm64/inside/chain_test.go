@@ -1,0 +1,138 @@
+package inside
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+// chains are the variants of chain.c, and the worst way in which their own frames may be found.
+var chains = []struct {
+	name    string
+	methods []string
+}{
+	{"chain", []string{"context", "cfi"}},
+	{"chain-O0", []string{"context", "cfi"}},
+	{"chain-dynamic", []string{"context", "cfi"}},
+	{"chain-pac", []string{"context", "cfi"}},
+	{"chain-nocfi", []string{"context", "cfi", "fp", "heuristic"}},
+	{"chain-nocfi-nofp", []string{"context", "cfi", "fp", "heuristic"}},
+	{"chain-nocfi-pac", []string{"context", "cfi", "fp", "heuristic"}},
+}
+
+// running chain of the first thread, innermost first; a stack may begin anywhere in it.
+var firstChain = []string{"step", "spin", "g", "f", "main"}
+
+// outer are the functions beyond main and beyond a thread's body.
+var outer = []string{"__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start", "start_thread", "thread_start", "clone", "__clone", "__clone3",
+	""} // the dynamic library has names for what it exports only
+
+// real gives a recorded stack without what stands for time between looks; nothing if it is no stack.
+func real(names []string) []string {
+	for len(names) > 0 && (names[0] == "[ran between ticks]" || names[0] == "[blocked between ticks]" || names[0] == "[exited unseen]") {
+		names = names[1:]
+	}
+	return names
+}
+
+// judge gives what is wrong with a stack, "" if nothing.
+func judge(thread string, names []string) string {
+	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "[incomplete") }) {
+		return "incomplete"
+	}
+	if i := slices.Index(names, thread+"_body"); i >= 0 {
+		want := []string{thread + "_inner", thread + "_outer", thread + "_body"}
+		if i < 2 || !slices.Equal(names[i-2:i+1], want) || !allOuter(names[i+1:]) {
+			return "not through " + strings.Join(want, " < ")
+		}
+		return ""
+	}
+	i := slices.Index(names, "main")
+	if i < 0 || !allOuter(names[i+1:]) {
+		return "no main, or something strange around it"
+	}
+	for from := range firstChain {
+		if slices.Equal(names[:i+1], firstChain[from:]) {
+			return ""
+		}
+	}
+	// memset of f and the thread's own start are the C library's.
+	if i >= 1 && names[i-1] == "f" && i == 2 {
+		return ""
+	}
+	return "not the chain"
+}
+
+func allOuter(names []string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(outer, n) })
+}
+
+func TestStacksOfCProgramsAreTheKnownChains(t *testing.T) {
+	for _, c := range chains {
+		t.Run(c.name, func(t *testing.T) {
+			p := start(t, c.name)
+			oneDump(t, p.pid, c.methods)
+			prof := recorded(t, "-F", "49", "-d", "2", "-p", strconv.Itoa(p.pid))
+			judgeAll(t, prof, 100)
+		})
+	}
+}
+
+// oneDump looks once and holds the methods too.
+func oneDump(t *testing.T, pid int, methods []string) {
+	t.Helper()
+	for _, th := range dumpOf(t, pid).Threads {
+		var names, by []string
+		for _, f := range th.Frames {
+			names = append(names, f.Function)
+			by = append(by, f.Method)
+			if !slices.Contains(methods, f.Method) {
+				t.Errorf("%s: %s was found by %q", th.Name, f.Function, f.Method)
+			}
+		}
+		name := th.Name
+		if th.TID == pid {
+			name = "" // its name is the program's
+		} else if th.How != "peek" && th.How != "reuse" {
+			t.Errorf("%s: looked at by %s", th.Name, th.How)
+		}
+		if wrong := judge(name, names); wrong != "" || !th.Complete {
+			t.Errorf("%s (%s, %s): %s %s: %s by %s", th.Name, th.How, th.State, wrong, th.StopReason, names, by)
+		}
+	}
+}
+
+// judgeAll judges each sample of a recording of which at least so many are expected.
+func judgeAll(t *testing.T, prof *profile.Profile, least int64) {
+	t.Helper()
+	var right, total int64
+	begins := map[string]int64{}
+	for _, s := range prof.Sample {
+		n := s.Value[0]
+		names := real(stackOf(s))
+		if len(names) == 0 {
+			continue
+		}
+		thread := label(s, "thread")
+		if thread == label(s, "comm") {
+			thread = ""
+		}
+		total += n
+		wrong := judge(thread, names)
+		if wrong != "" {
+			t.Errorf("%d× %s: %s: %s", n, thread, wrong, strings.Join(names, " < "))
+			continue
+		}
+		right += n
+		if thread == "" {
+			begins[names[0]] += n
+		}
+	}
+	t.Logf("%d of %d right; the first thread was in %v", right, total, begins)
+	if total < least {
+		t.Errorf("%d samples, expected %d", total, least)
+	}
+}

@@ -1,0 +1,174 @@
+package look
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/internal/target"
+	"prywalk/ptrace"
+)
+
+func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{ptrace.ErrGone, "exited"}, {ptrace.ErrTraced, "traced"}, {ptrace.ErrDenied, "denied"}, {ptrace.ErrTimeout, "timeout"},
+		{ptrace.ErrKernelThread, "kernel-thread"}, {ptrace.ErrZombie, "zombie"}, {ptrace.Err32Bit, "32-bit"},
+		{ptrace.ErrBusy, "busy"}, {errMaxPause, "max-pause"}, {errNotAsleep, "running"}, {errors.New("x"), "other"},
+	} {
+		if got := Reason(c.err).String(); got != c.want {
+			t.Errorf("%v: %s, want %s", c.err, got, c.want)
+		}
+	}
+}
+
+func TestPauseLimitGoesByTheThreadsOwnFreezesThenByThoseOfOthers(t *testing.T) {
+	p := pauseLimit{limit: 100e3}
+	var a, b, c Thread
+	if !p.allows(&a) { // none yet: firstPause
+		t.Error("the usual pause is over 100 µs")
+	}
+	for range 50 {
+		p.froze(&a, 500e3)
+	}
+	if p.allows(&a) || p.allows(&b) {
+		t.Error("freezes of 500 µs are allowed")
+	}
+	for range 50 {
+		p.froze(&c, 20e3)
+	}
+	if !p.allows(&c) {
+		t.Error("a freeze of 20 µs is not allowed")
+	}
+	tries := 0
+	for ; !p.allows(&b); tries++ {
+		if tries > 100*pauseFades {
+			t.Fatal("a thread is left out for good")
+		}
+	}
+	if tries < 100 {
+		t.Errorf("tried again after %d looks", tries)
+	}
+}
+
+func TestPauseLimitBelowAnyFreezeStaysClosed(t *testing.T) {
+	p := pauseLimit{limit: leastPause - 1}
+	var a Thread
+	for range 100 * pauseFades {
+		if p.allows(&a) {
+			t.Fatal("allowed")
+		}
+	}
+}
+
+// numberOf finds a system call.
+func numberOf(t *testing.T, name string) int64 {
+	t.Helper()
+	for nr := range int64(600) {
+		if target.SyscallName(hostArch(), nr) == name {
+			return nr
+		}
+	}
+	t.Fatalf("no system call %s", name)
+	return 0
+}
+
+func TestOnlyCallsThatAStopDoesNotHarmAreInterrupted(t *testing.T) {
+	forever := ^uint64(0)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pair[0])
+	defer unix.Close(pair[1])
+	self := &Thread{PID: os.Getpid()}
+	for _, c := range []struct {
+		name string
+		args [6]uint64
+		want bool
+	}{
+		{"futex", [6]uint64{}, true},
+		{"clock_nanosleep", [6]uint64{}, true},
+		{"ppoll", [6]uint64{}, true},
+		{"epoll_pwait", [6]uint64{3: forever}, true},
+		{"epoll_pwait", [6]uint64{3: uint64(uint32(0xffffffff))}, true},
+		{"epoll_pwait", [6]uint64{3: 50}, false}, // its time-out would begin anew
+		{"read", [6]uint64{uint64(r.Fd())}, true},
+		{"read", [6]uint64{uint64(pair[0])}, false}, // may have SO_RCVTIMEO
+		{"read", [6]uint64{99999}, false},
+		{"write", [6]uint64{uint64(w.Fd())}, false}, // part of it may be written
+		{"recvfrom", [6]uint64{}, false},
+		{"semtimedop", [6]uint64{}, false},
+		{"connect", [6]uint64{}, false},
+		{"io_uring_enter", [6]uint64{}, false},
+	} {
+		call := procmem.SyscallInfo{Nr: numberOf(t, c.name), Args: c.args}
+		if got := interruptible(self, &call); got != c.want {
+			t.Errorf("%s%v: %v", c.name, c.args, got)
+		}
+	}
+	if interruptible(self, &procmem.SyscallInfo{Nr: -1}) {
+		t.Error("a page fault is taken for a call")
+	}
+}
+
+func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
+	p := NewPool(4)
+	a, b := p.Get(), p.Get()
+	a.room(1 << 10)
+	b.room(2 * keepRoom)
+	b.room(4 * keepRoom)
+	if got := p.Out(); got != 1<<10+4*keepRoom {
+		t.Errorf("%d bytes out", got)
+	}
+	p.Put(a)
+	p.Put(b)
+	if p.Out() != 0 || len(p.free) != 1 {
+		t.Errorf("%d bytes out, %d kept", p.Out(), len(p.free))
+	}
+}
+
+func TestTracersThreadIsNotTheFirstOne(t *testing.T) {
+	for range 100 {
+		OnThread(func() {
+			if unix.Gettid() == os.Getpid() {
+				t.Error("the first thread, which never ends")
+			}
+		})
+	}
+}
+
+func TestWaitSaysNothingOfRunningThreadsAndTheKernelsReasonOutsideOfCalls(t *testing.T) {
+	s := &Shot{State: Running, Call: procmem.SyscallInfo{Nr: 0}}
+	s.Regs.Arch = frames.X86_64
+	if got := s.Wait(); got != "" {
+		t.Errorf("running: %q", got)
+	}
+	s.State = Stopped
+	if got := s.Wait(); got != "stopped" {
+		t.Errorf("stopped: %q", got)
+	}
+	s.State = Sleeping
+	if got := s.Wait(); got != "read" {
+		t.Errorf("in a call: %q", got)
+	}
+	s.Call.Nr, s.wchan = -1, []byte("folio_wait_bit_common")
+	if got := s.Wait(); got != "page fault" {
+		t.Errorf("in a page fault: %q", got)
+	}
+	if s.wchan = nil; s.Wait() != "" {
+		t.Errorf("unknown: %q", s.Wait())
+	}
+}
