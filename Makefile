@@ -7,7 +7,8 @@ BUILD     := CGO_ENABLED=0 $(GO) build -trimpath
 BIN       := bin/prywalk
 LINT      := $(GO) tool -modfile=tools/go.mod golangci-lint
 CHECK     := $(GO) tool -modfile=tools/go.mod staticcheck
-# Packages of tests run side by side; two real programs under load at a time are enough for two processors.
+# Packages of tests run side by side, but those that record real programs one at a time: what they check is
+# how a program's time is divided, and it should have some.
 TESTFLAGS ?= -timeout 20m -p 2
 FUZZTIME  ?= 10s
 BENCHTIME ?= 200ms
@@ -30,7 +31,8 @@ setup:
 
 ## test: all tests, and compile and vet for arm64 too
 test: setup vet-arches
-	$(GO) test $(TESTFLAGS) ./...
+	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -v '^prywalk/integration\|^prywalk/docs')
+	$(GO) test $(TESTFLAGS) -p 1 ./integration/... ./docs/...
 
 vet-arches:
 	GOARCH=amd64 $(GO) vet ./...

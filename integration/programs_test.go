@@ -67,10 +67,10 @@ func checkFunctions(t *testing.T, p *profile.Profile, e testtargets.Expect) {
 	}
 	for _, chain := range chains {
 		seen := slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool {
-			return onCPU(s) && testtargets.HasChain(stackOf(s), chain)
+			return label(s, "state") == "running" && testtargets.HasChain(stackOf(s), chain)
 		})
 		if !seen {
-			t.Errorf("no stack with CPU time has the chain %v", chain)
+			t.Errorf("no running stack has the chain %v", chain)
 		}
 	}
 }

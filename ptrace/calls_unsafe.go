@@ -100,7 +100,7 @@ func getSigInfo(tid int, info *sigInfo) syscall.Errno {
 func nap(ns int64) {
 	ts := unix.NsecToTimespec(ns)
 	procmem.CountCall()
-	syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+	_, _, _ = syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
 // sigAction is the kernel's struct sigaction (amd64 and arm64 alike).
@@ -122,6 +122,6 @@ func quietChildStops() {
 	}
 	sa.flags |= noCldStop
 	procmem.CountCall()
-	syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD),
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD),
 		uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.mask), 0, 0)
 }

@@ -57,19 +57,17 @@ type Controller struct {
 	audit  int64 // when the pending looks are next checked one by one
 
 	// What is read while a thread is stopped, decoded afterwards.
-	raw      rawRegs
-	rawLen   int
-	tls      uint64
-	pacMask  uint64 // of code pointers; 0 until a first look, and where there is none
-	stackAt  uint64
-	stackN   int
-	schedBuf [96]byte
-	procBuf  [2048]byte // what a restart reads of /proc (arm64), and its path
-	procPath [48]byte
-	schedN   int
-	info     sigInfo
-	last     Look // the look that was finished last
-	reader   Reader
+	raw     rawRegs
+	rawLen  int
+	tls     uint64
+	pacMask uint64 // of code pointers; 0 until a first look, and where there is none
+	stackAt uint64
+	stackN  int
+	scratch // what is read of /proc
+	schedN  int
+	info    sigInfo
+	last    Look // the look that was finished last
+	reader  Reader
 }
 
 // NewController makes a controller for the calling OS thread, to which the
@@ -115,6 +113,9 @@ func runBody(c *Controller, body func(*Controller) error) error {
 // Scheduling gives the priority that the controller got: "fifo" (real-time),
 // "nice" (better than normal), or "normal".
 func (c *Controller) Scheduling() string { return c.sched }
+
+// ReadOnly reports whether it never writes a register (Options.ReadOnly).
+func (c *Controller) ReadOnly() bool { return c.opts.ReadOnly }
 
 // Stats gives the counts so far.
 func (c *Controller) Stats() Stats { return c.stats }

@@ -162,7 +162,7 @@ func (c *Controller) detach(l *Look) syscall.Errno {
 //
 //go:nosplit
 func (c *Controller) release(l *Look) syscall.Errno {
-	c.registers(l.tid)
+	_ = c.registers(l.tid) // detach sees by rawLen whether they are known
 	return c.detach(l)
 }
 

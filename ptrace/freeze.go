@@ -1,13 +1,17 @@
 package ptrace
 
-import "prywalk/internal/procmem"
+import (
+	"errors"
+
+	"prywalk/internal/procmem"
+)
 
 // Freeze is one look from begin to end: it waits for the thread until the
 // deadline (on the clock of procmem.Now) and gives it up then ([ErrTimeout]). Other
 // pending looks wait meanwhile. Errors: those of Begin and Finish.
 func (c *Controller) Freeze(tid int, deadline int64, req *Request, out *Stop) error {
 	l, err := c.Begin(tid)
-	if err != nil && err != ErrPending {
+	if err != nil && !errors.Is(err, ErrPending) {
 		return err
 	}
 	sleep := int64(napMin)

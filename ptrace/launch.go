@@ -29,7 +29,7 @@ type Command struct {
 	Attr *syscall.SysProcAttr
 }
 
-// ExecError: the command could not be started. Errors.Is sees Err.
+// ExecError reports that the command could not be started. Errors.Is sees Err.
 type ExecError struct {
 	Path string
 	Err  error
@@ -138,10 +138,10 @@ func (l *Launched) Release() error {
 	l.status.Close()
 	switch {
 	case n == len(b):
-		l.Wait()
+		_, _ = l.Wait() // why it ended is known
 		return &ExecError{Path: l.path, Err: syscall.Errno(binary.LittleEndian.Uint32(b[:]))}
 	case werr != nil:
-		l.Wait()
+		_, _ = l.Wait()
 		return &ExecError{Path: l.path, Err: fmt.Errorf("it ended before it was released: %w", werr)}
 	}
 	return nil
@@ -151,8 +151,8 @@ func (l *Launched) Release() error {
 func (l *Launched) Abandon() {
 	l.hold.Close()
 	l.status.Close()
-	l.Signal(syscall.SIGKILL)
-	l.Wait()
+	_ = l.Signal(syscall.SIGKILL) // fails if it has ended, which is what is wanted
+	_, _ = l.Wait()
 }
 
 // Signal sends a signal to the command; os.ErrProcessDone if it was waited for.

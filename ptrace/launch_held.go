@@ -2,6 +2,7 @@ package ptrace
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"syscall"
 )
@@ -42,12 +43,12 @@ func runHeld(path string, args []string) {
 	// Execve also restores what the Go runtime changed for itself: signal
 	// handlers and the limit of open files.
 	err := syscall.Exec(path, args, os.Environ())
-	errno, ok := err.(syscall.Errno)
+	errno, ok := errors.AsType[syscall.Errno](err)
 	if !ok {
 		errno = syscall.EINVAL
 	}
 	var e [4]byte
 	binary.LittleEndian.PutUint32(e[:], uint32(errno))
-	syscall.Write(statusFD, e[:])
+	_, _ = syscall.Write(statusFD, e[:]) // the exit status says it too
 	os.Exit(126)
 }

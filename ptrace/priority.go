@@ -15,7 +15,7 @@ func (c *Controller) raise() {
 		return
 	}
 	// Sleeps of a normal thread may be late by 50 µs otherwise (prctl(2)).
-	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	switch was.Policy {
 	case unix.SCHED_NORMAL:
 	case unix.SCHED_FIFO, unix.SCHED_RR:
@@ -57,7 +57,7 @@ func bestNice() int32 {
 
 // restorePriority undoes raise.
 func (c *Controller) restorePriority() {
-	unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // 0: the default
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // 0: the default
 	if c.was == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (c *Controller) restorePriority() {
 	if unix.SchedSetAttr(0, c.was, 0) != nil {
 		// Clearing the reset-on-fork flag takes CAP_SYS_NICE; leave the flag.
 		c.was.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
-		unix.SchedSetAttr(0, c.was, 0)
+		_ = unix.SchedSetAttr(0, c.was, 0)
 	}
 	c.was = nil
 	c.sched = "normal"

@@ -16,6 +16,11 @@ const (
 	x32Bit        = 1 << 30
 )
 
+// scratch is room for what is read of /proc while a thread is stopped.
+type scratch struct {
+	schedBuf [96]byte
+}
+
 func decodeNative(w *rawRegs) frames.Regs { return regsX86((*[27]uint64)(w[:27])) }
 
 //go:nosplit

@@ -9,6 +9,14 @@ const (
 	redZone = 16
 )
 
+// scratch is room for what is read of /proc while a thread is stopped; a restart
+// reads more of it than a look.
+type scratch struct {
+	schedBuf [96]byte
+	procBuf  [2048]byte
+	procPath [48]byte
+}
+
 func decodeNative(w *rawRegs) frames.Regs { return regsAArch64((*[34]uint64)(w)) }
 
 //go:nosplit

@@ -68,7 +68,7 @@ func (r *rescue) reap() {
 			continue
 		}
 		var info sigInfo
-		waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info)
+		_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info) // somebody else may have
 	}
 }
 

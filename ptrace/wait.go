@@ -215,7 +215,7 @@ func (c *Controller) stray(tid int) {
 	case code == cldTrapped:
 		l := Look{tid: tid, stopNS: procmem.Now()}
 		l.stop(c.info.status)
-		c.release(&l)
+		_ = c.release(&l) // fails if it was killed: then nothing holds it
 	case code >= cldExited && code <= cldDumped:
 		var st procmem.Status
 		if procmem.ReadStatus(tid, &st) == nil && st.TracerPid == c.tid {
@@ -233,7 +233,7 @@ func (c *Controller) reap(tid int) {
 		return
 	}
 	var info sigInfo
-	waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
+	_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
 }
 
 // serveLost waits a little for a tracee that has changed its number, and lets it
@@ -253,5 +253,5 @@ func (c *Controller) serveLost() {
 // that it does not hide the others.
 func (c *Controller) consume(tid int) {
 	var info sigInfo
-	waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)
+	_ = waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)
 }

@@ -42,11 +42,11 @@ func browser(t *testing.T, p *profile.Profile) context.Context {
 	}
 	ctx, stop = context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(stop)
-	run(t, ctx, chromedp.Navigate("file://"+path))
+	run(ctx, t, chromedp.Navigate("file://"+path))
 	return ctx
 }
 
-func run(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
+func run(ctx context.Context, t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func run(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.
 }
 
 // text gives the text of an element.
-func text(t *testing.T, ctx context.Context, selector string) string {
+func text(ctx context.Context, t *testing.T, selector string) string {
 	t.Helper()
 	s, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS(selector)))
 	if err != nil {
@@ -64,7 +64,7 @@ func text(t *testing.T, ctx context.Context, selector string) string {
 }
 
 // value evaluates an expression in the page.
-func value[T any](t *testing.T, ctx context.Context, expr string) T {
+func value[T any](ctx context.Context, t *testing.T, expr string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expr))
 	if err != nil {
@@ -82,57 +82,57 @@ func wants(t *testing.T, what, got, want string) {
 
 func TestPageInABrowser(t *testing.T) {
 	ctx := browser(t, fixture(t))
-	wants(t, "head", text(t, ctx, "header"), "kvd (pid 100)")
-	wants(t, "first function", text(t, ctx, "#functions tbody tr"), "50.00 % 500 ms 50.00 % 500 ms compress kvd")
-	wants(t, "hostile name", text(t, ctx, "#functions tbody"), `evil</script><b onclick="x">&;name`)
-	wants(t, "threads", text(t, ctx, "#tlist"), "worker-1 (101)")
+	wants(t, "head", text(ctx, t, "header"), "kvd (pid 100)")
+	wants(t, "first function", text(ctx, t, "#functions tbody tr"), "50.00 % 500 ms 50.00 % 500 ms compress kvd")
+	wants(t, "hostile name", text(ctx, t, "#functions tbody"), `evil</script><b onclick="x">&;name`)
+	wants(t, "threads", text(ctx, t, "#tlist"), "worker-1 (101)")
 
-	run(t, ctx, chromedp.KeyEvent("/"))
-	if id := value[string](t, ctx, "document.activeElement.id"); id != "search" {
+	run(ctx, t, chromedp.KeyEvent("/"))
+	if id := value[string](ctx, t, "document.activeElement.id"); id != "search" {
 		t.Errorf("%q has the focus after /", id)
 	}
 	// The protocol sends the character apart from its key, so that the page cannot
 	// keep it out of the field as it does with a real keyboard.
-	run(t, ctx, chromedp.Evaluate[chromedp.Void](`byId("search").value = ""`), chromedp.KeyEvent("walk|serve"))
-	wants(t, "found", text(t, ctx, "#found"), "46.50 % (465 ms)")
-	run(t, ctx, chromedp.KeyEvent("\x1b"))
-	if s := value[string](t, ctx, "choice.search"); s != "" {
+	run(ctx, t, chromedp.Evaluate[chromedp.Void](`byId("search").value = ""`), chromedp.KeyEvent("walk|serve"))
+	wants(t, "found", text(ctx, t, "#found"), "46.50 % (465 ms)")
+	run(ctx, t, chromedp.KeyEvent("\x1b"))
+	if s := value[string](ctx, t, "choice.search"); s != "" {
 		t.Errorf("search is %q after Esc", s)
 	}
 
-	run(t, ctx, chromedp.MouseClickXY(100, value[float64](t, ctx, "graph.canvas.getBoundingClientRect().top + 2.5 * rowHeight")))
-	wants(t, "zoom", text(t, ctx, "#crumbs"), "⤒ allclone3worker")
-	run(t, ctx, chromedp.KeyEvent("\x1b"))
-	wants(t, "zoomed out", text(t, ctx, "#crumbs"), "all stacks")
+	run(ctx, t, chromedp.MouseClickXY(100, value[float64](ctx, t, "graph.canvas.getBoundingClientRect().top + 2.5 * rowHeight")))
+	wants(t, "zoom", text(ctx, t, "#crumbs"), "⤒ allclone3worker")
+	run(ctx, t, chromedp.KeyEvent("\x1b"))
+	wants(t, "zoomed out", text(ctx, t, "#crumbs"), "all stacks")
 
-	run(t, ctx, chromedp.Click("//button[text()='wall']"), chromedp.Click("//button[text()='sleeping']"))
-	wants(t, "sleepers", text(t, ctx, "#functions tbody tr"), "58.97 % 690 ms 58.97 % 690 ms epoll_wait")
-	run(t, ctx, chromedp.Click("//button[text()='callers']"))
-	if s := value[string](t, ctx, "graph.tree.info(graph.tree.children[0][0]).name"); s != "epoll_wait" {
+	run(ctx, t, chromedp.Click("//button[text()='wall']"), chromedp.Click("//button[text()='sleeping']"))
+	wants(t, "sleepers", text(ctx, t, "#functions tbody tr"), "58.97 % 690 ms 58.97 % 690 ms epoll_wait")
+	run(ctx, t, chromedp.Click("//button[text()='callers']"))
+	if s := value[string](ctx, t, "graph.tree.info(graph.tree.children[0][0]).name"); s != "epoll_wait" {
 		t.Errorf("the first of the callers' view is %q", s)
 	}
-	run(t, ctx, chromedp.SetValue(chromedp.CSS("#group"), "thread"), chromedp.Evaluate[chromedp.Void](`byId("group").dispatchEvent(new Event("change"))`))
-	if s := value[string](t, ctx, "graph.tree.info(graph.tree.children[0][0]).name"); s != "kvd (100)" {
+	run(ctx, t, chromedp.SetValue(chromedp.CSS("#group"), "thread"), chromedp.Evaluate[chromedp.Void](`byId("group").dispatchEvent(new Event("change"))`))
+	if s := value[string](ctx, t, "graph.tree.info(graph.tree.children[0][0]).name"); s != "kvd (100)" {
 		t.Errorf("the first thread is %q", s)
 	}
 }
 
 func TestLargePageInABrowser(t *testing.T) {
 	ctx := browser(t, large(t, 20_000, 3000))
-	if v := value[float64](t, ctx, "graph.tree.total[0]"); v != 20_000*1e7 {
+	if v := value[float64](ctx, t, "graph.tree.total[0]"); v != 20_000*1e7 {
 		t.Errorf("the graph holds %g", v)
 	}
-	if v := value[float64](t, ctx, "table.rows.reduce((n, r) => n + r.self, 0)"); v != 20_000*1e7 {
+	if v := value[float64](ctx, t, "table.rows.reduce((n, r) => n + r.self, 0)"); v != 20_000*1e7 {
 		t.Errorf("the table holds %g", v)
 	}
-	wants(t, "note", text(t, ctx, "#note"), "drawn as one")
-	run(t, ctx, chromedp.KeyEvent("i"))
-	if v := value[float64](t, ctx, "graph.tree.total[0]"); v != 20_000*1e7 {
+	wants(t, "note", text(ctx, t, "#note"), "drawn as one")
+	run(ctx, t, chromedp.KeyEvent("i"))
+	if v := value[float64](ctx, t, "graph.tree.total[0]"); v != 20_000*1e7 {
 		t.Errorf("the callers' graph holds %g", v)
 	}
 }
 
 func TestPageOfAnEmptyProfileInABrowser(t *testing.T) {
 	ctx := browser(t, &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
-	wants(t, "head", text(t, ctx, "header"), "samples 0")
+	wants(t, "head", text(ctx, t, "header"), "samples 0")
 }

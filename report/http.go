@@ -28,6 +28,7 @@ func ServeHTTP(addr string, p *profile.Profile, log io.Writer) error {
 // handOver is a driver.Fetcher for a profile in memory.
 type handOver struct{ p *profile.Profile }
 
+// Fetch gives a copy, since pprof changes what it shows.
 func (h handOver) Fetch(string, time.Duration, time.Duration) (*profile.Profile, string, error) {
 	return h.p.Copy(), "", nil
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// ErrValue: [Options].Value names a type of values that the profile does not have.
+// ErrValue reports that [Options].Value names a type of values that the profile does not have.
 var ErrValue = errors.New("the profile has no values of type")
 
-// ErrExpr: one of the regular expressions of [Options] is none.
+// ErrExpr reports that one of the regular expressions of [Options] is none.
 var ErrExpr = errors.New("not a regular expression")
 
 // Options choose what of a profile is shown, and how. The zero value shows the

@@ -7,7 +7,6 @@ type activation struct {
 	pc   uint64 // the return address; after a signal, the interrupted instruction
 	slot uint64 // where the return address was stored (x86-64), or the stack pointer at the call (arm64)
 	sp   uint64 // the caller's stack pointer when control is back there
-	key  uint64 // not 0: a signal interrupted it; it ends when pc and sp are back
 }
 
 // shadow is the true caller chain of one stack.

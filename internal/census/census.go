@@ -14,12 +14,12 @@ import (
 )
 
 var (
-	// ErrUnsupported: the kernel does not have what is needed. What is missing stands
+	// ErrUnsupported reports that the kernel does not have what is needed. What is missing stands
 	// in the error that wraps it.
 	ErrUnsupported = errors.New("this kernel cannot count threads by BPF")
-	// ErrDenied: the user may not load BPF programs.
+	// ErrDenied reports that the user may not load BPF programs.
 	ErrDenied = errors.New("BPF programs may be loaded by root, or with CAP_BPF and CAP_PERFMON, only")
-	// ErrTooMany: the process has more than MaxThreads threads.
+	// ErrTooMany reports that the process has more than MaxThreads threads.
 	ErrTooMany = errors.New("the process has too many threads for a census")
 )
 
@@ -94,9 +94,9 @@ func (c *Census) load(types *btf.Spec) error {
 // refusal classifies what the kernel said.
 func refusal(err error) error {
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, unix.EPERM) {
-		return fmt.Errorf("%w (%v)", ErrDenied, err)
+		return fmt.Errorf("%w (%v)", ErrDenied, err) //nolint:errorlint // callers tell it from a process that may not be looked at
 	}
-	return fmt.Errorf("%w: %v", ErrUnsupported, err)
+	return fmt.Errorf("%w: %w", ErrUnsupported, err)
 }
 
 // Take counts the threads of a process. Len and At give the result, until the next

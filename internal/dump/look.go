@@ -56,8 +56,14 @@ func Look(t *target.Process, o Options) (*Process, error) {
 	w := &frames.Walker{MaxDepth: o.MaxDepth}
 	for th, s := range got.taken {
 		d := describe(t, names, w, th.TID, s)
-		if d.StopReason == frames.StopStackCut.String() && !o.Atomic {
-			d = deeper(t, names, w, th, o, d)
+		switch {
+		case o.Atomic:
+		case d.StopReason == frames.StopStackCut.String():
+			th.CopyAll()
+			d = again(t, names, w, th, o, d)
+		case d.StopReason == frames.StopUnproven.String():
+			th.Unproven(s)
+			d = again(t, names, w, th, o, d)
 		}
 		p.Threads = append(p.Threads, d)
 	}
@@ -65,10 +71,9 @@ func Look(t *target.Process, o Options) (*Process, error) {
 	return p, nil
 }
 
-// deeper looks once more at a thread whose stack is deeper than what was copied; d is
-// what was seen first, and stays if that fails.
-func deeper(t *target.Process, names *symbols.Namer, w *frames.Walker, th *look.Thread, o Options, d Thread) Thread {
-	th.CopyAll()
+// again looks once more at a thread whose stack is deeper than what was copied, or needs
+// a register that was not seen; d is what was seen first, and stays if that fails.
+func again(t *target.Process, names *symbols.Namer, w *frames.Walker, th *look.Thread, o Options, d Thread) Thread {
 	got := &shots{threads: []*look.Thread{th}, taken: map[*look.Thread]*look.Shot{}, failed: map[string]int64{}}
 	onController(o, 1, func(c *ptrace.Controller, pool *look.Pool) { got.take(look.New(c, pool, look.AlwaysPeek)) })
 	if s := got.taken[th]; s != nil {

@@ -56,7 +56,7 @@ func newGoStack(pid int, bias frames.Addr, c gotables.Chase) *goStack {
 			return nil
 		}
 		e.tls = int64(binary.LittleEndian.Uint64(b[:]))
-	} else if !c.HasTLS {
+	} else if !c.HasTLS && hostArch() != frames.AArch64 {
 		return nil
 	}
 	g, m := c.Size()
@@ -67,36 +67,54 @@ func newGoStack(pid int, bias frames.Addr, c gotables.Chase) *goStack {
 
 // Regions implements [ptrace.Extra].
 func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	if regs.TLS == 0 || len(out) < 5 {
+	if len(out) < 5 {
 		return 0
 	}
-	slot := regs.TLS + uint64(e.tls)
-	if rd.Read(slot, e.slot) != len(e.slot) {
-		return 0
-	}
-	g := word(e.slot, 0)
+	g, n := e.current(regs, rd, out)
 	if g == 0 || rd.Read(g, e.g) != len(e.g) {
 		return 0
 	}
 	c := &e.chase
 	m := word(e.g, c.GM)
-	if m == 0 || rd.Read(m, e.m) != len(e.m) {
+	if m == 0 || rd.Read(m, e.m) != len(e.m) || !e.runs(g) {
 		return 0
 	}
-	out[0] = frames.Region{Addr: slot, Bytes: e.slot}
-	out[1] = frames.Region{Addr: g, Bytes: e.g}
-	out[2] = frames.Region{Addr: m, Bytes: e.m}
+	out[n] = frames.Region{Addr: g, Bytes: e.g}
+	out[n+1] = frames.Region{Addr: m, Bytes: e.m}
+	n += 2
 	curg := word(e.m, c.MCurg)
 	if curg == 0 || curg == g || rd.Read(curg, e.curg) != len(e.curg) {
-		return 3
+		return n
 	}
-	out[3] = frames.Region{Addr: curg, Bytes: e.curg}
-	from, n := e.span(g == word(e.m, c.MGsignal))
-	if n = rd.Read(from, e.stack[:n]); n == 0 {
-		return 4
+	out[n] = frames.Region{Addr: curg, Bytes: e.curg}
+	from, size := e.span(g == word(e.m, c.MGsignal))
+	if size = rd.Read(from, e.stack[:size]); size == 0 {
+		return n + 1
 	}
-	out[4] = frames.Region{Addr: from, Bytes: e.stack[:n]}
-	return 5
+	out[n+1] = frames.Region{Addr: from, Bytes: e.stack[:size]}
+	return n + 2
+}
+
+// current gives the g that the thread runs, and the number of regions that were
+// needed to find it: it is in thread-local storage, on arm64 in a register that C code
+// may use for something else.
+func (e *goStack) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g uint64, n int) {
+	if hostArch() == frames.AArch64 {
+		g, _ = regs.Get(e.chase.GReg)
+		return g, 0
+	}
+	slot := regs.TLS + uint64(e.tls)
+	if regs.TLS == 0 || rd.Read(slot, e.slot) != len(e.slot) {
+		return 0, 0
+	}
+	out[0] = frames.Region{Addr: slot, Bytes: e.slot}
+	return word(e.slot, 0), 1
+}
+
+// runs reports whether the m that was read can run g.
+func (e *goStack) runs(g uint64) bool {
+	c := &e.chase
+	return hostArch() != frames.AArch64 || g == word(e.m, c.MG0) || g == word(e.m, c.MGsignal) || g == word(e.m, c.MCurg)
 }
 
 // span gives which part of the goroutine's stack to copy: from where it was left,
@@ -107,6 +125,9 @@ func (e *goStack) span(signal bool) (from uint64, n int) {
 	from = word(e.curg, c.SchedSP)
 	if signal || from < lo || from > hi {
 		from = max(lo, hi-min(hi, goStackCopy))
+	}
+	if hostArch() == frames.AArch64 {
+		from = max(from, belowSP) - belowSP
 	}
 	if hi <= from {
 		return from, 0

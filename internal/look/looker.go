@@ -62,8 +62,8 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	t.before, t.putOff = sched, false
-	if l.rung < AlwaysPeek && (t.unchanged(sched) || t.settled(sched)) {
+	t.before, t.putOff, t.asleepIn.Nr = sched, false, -1
+	if again := t.again.Swap(false); l.rung < AlwaysPeek && !again && (t.unchanged(sched) || t.settled(sched)) {
 		return Reused, nil, nil
 	}
 	s := l.pool.Get()
@@ -118,7 +118,7 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 	if t.base.valid && l.put.start(l.wake()) && st.Processor == l.put.cpu {
 		s.OnCPU = l.put.is(t, l.wake())
 	}
-	return st.State == 'T'
+	return st.State == 'T' || st.State == 'S' && l.lacks(t, s)
 }
 
 // freeze begins a look that needs a stop.
@@ -251,6 +251,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 		s.State = Stopped
 		t.base.state, t.base.returns = Stopped, 1
 	}
+	t.stillAsleep(s, stop)
 }
 
 // onCPU tells a thread that was on a processor from one that was queued for one.

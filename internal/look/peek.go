@@ -1,6 +1,7 @@
 package look
 
 import (
+	"errors"
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
@@ -35,6 +36,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		if after.Runs == before.Runs {
 			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPeek, call
 			s.Stopped, s.Restarted = 0, false
+			t.kept.recall(s, &call)
 			s.wchan = s.wchan[:0]
 			if call.Nr < 0 {
 				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // it may be kept from this user
@@ -99,7 +101,7 @@ const redZone = 128
 func (s *Shot) copyStack(t *Thread, from frames.Addr) error {
 	s.room(int(t.need.Load()))
 	n, err := procmem.ReadVM(t.TID, from, s.buf)
-	if n == 0 && err != nil && err != procmem.ErrFault { // a stack that is not there is no stack, but known where
+	if n == 0 && err != nil && !errors.Is(err, procmem.ErrFault) { // a stack that is not there is no stack, but known where
 		return err
 	}
 	s.setStack(from, n)

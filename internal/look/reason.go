@@ -37,10 +37,10 @@ func (r FailReason) String() string { return failNames[r%NumReasons] }
 
 // Reason classifies an error of a look.
 func Reason(err error) FailReason {
-	switch err {
-	case errNotAsleep:
+	switch {
+	case errors.Is(err, errNotAsleep):
 		return ReasonRunning
-	case errMaxPause:
+	case errors.Is(err, errMaxPause):
 		return ReasonMaxPause
 	}
 	word := ptrace.Reason(err)

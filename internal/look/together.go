@@ -1,6 +1,7 @@
 package look
 
 import (
+	"errors"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -147,11 +148,11 @@ func (g *together) peekAll() (changed bool) {
 		}
 		outcome, s, err := g.peeker.Begin(h.t)
 		switch {
-		case err == errNotAsleep && procmem.Now() < g.end:
+		case errors.Is(err, errNotAsleep) && procmem.Now() < g.end:
 			h.call = procmem.SyscallInfo{Running: true, Nr: -1}
 			g.freeze(h, i+1, 0)
 			changed = true
-		case err == errNotAsleep:
+		case errors.Is(err, errNotAsleep):
 			g.over(h, nil, ptrace.ErrTimeout)
 		case err != nil:
 			g.over(h, nil, err)

@@ -8,7 +8,8 @@ type pathBuf [64]byte
 
 // process gives "/proc/PID/name\0"; an empty name gives the directory.
 func (p *pathBuf) process(pid int, name string) []byte {
-	b := append(p[:0], "/proc/"...)
+	b := p[:0]
+	b = append(b, "/proc/"...)
 	b = strconv.AppendInt(b, int64(pid), 10)
 	b = append(b, '/')
 	b = append(b, name...)
@@ -17,7 +18,8 @@ func (p *pathBuf) process(pid int, name string) []byte {
 
 // thread gives "/proc/PID/task/TID/name\0".
 func (p *pathBuf) thread(pid, tid int, name string) []byte {
-	b := append(p[:0], "/proc/"...)
+	b := p[:0]
+	b = append(b, "/proc/"...)
 	b = strconv.AppendInt(b, int64(pid), 10)
 	b = append(b, "/task/"...)
 	b = strconv.AppendInt(b, int64(tid), 10)

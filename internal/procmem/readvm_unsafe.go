@@ -1,6 +1,7 @@
 package procmem
 
 import (
+	"errors"
 	"syscall"
 	"unsafe"
 
@@ -55,7 +56,7 @@ func ReadVMv(pid int, ranges []Range) (int, error) {
 		if err != nil && first == nil {
 			first = err
 		}
-		if err == ErrGone || err == ErrDenied {
+		if errors.Is(err, ErrGone) || errors.Is(err, ErrDenied) {
 			break
 		}
 		ranges = ranges[done:]

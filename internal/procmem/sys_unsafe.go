@@ -29,7 +29,7 @@ func open(path []byte, flags uintptr) (int, syscall.Errno) {
 
 func closeFD(fd int) {
 	CountCall()
-	syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
+	_, _, _ = syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
 }
 
 // pread reads at off; an empty buffer reads nothing.

@@ -13,6 +13,7 @@ func (b *Builder) InternLeaf(id StackID, leaf string) StackID {
 	t := &b.tables
 	key := slices.Grow(t.key[:0], 4+len(t.stacks[id]))
 	key = binary.LittleEndian.AppendUint32(key, t.loc(&Loc{Synthetic: leaf}))
-	t.key = append(key, t.stacks[id]...)
+	key = append(key, t.stacks[id]...)
+	t.key = key
 	return t.known()
 }

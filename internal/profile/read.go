@@ -86,7 +86,7 @@ func parse(data []byte) (p *profile.Profile, err error) {
 	}()
 	p, err = profile.ParseData(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrFormat, err)
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if len(p.SampleType) == 0 {
 		return nil, fmt.Errorf("%w: it names no type of values", ErrFormat)
@@ -127,7 +127,7 @@ func gzipError(err error) error {
 	case errors.Is(err, ErrTooLarge):
 		return err
 	}
-	return fmt.Errorf("%w: its compression is damaged (%v)", ErrFormat, err)
+	return fmt.Errorf("%w: its compression is damaged (%w)", ErrFormat, err)
 }
 
 func limited(r io.Reader) ([]byte, error) {

@@ -5,40 +5,37 @@ import "math/rand/v2"
 // # Backing off
 //
 // A look at a thread that sleeps costs the thread nothing, but prywalk a read of a
-// file under /proc. A thread that was found unchanged for long is looked at less
-// often: after an eighth of the time that it has been asleep, and at the latest after
-// about longestNap. Each nap is stretched or shortened at random, so that threads that
-// fell asleep together do not fall due together. A thread that is found changed is
-// looked at in every tick again.
+// file under /proc. Where there are many, those that were found unchanged for long are
+// looked at less often: so seldom that all of them take no more than one part in
+// napShare of the time, but at least every longestNap on average, and never after less
+// than one part in restShare of the time that the thread has been asleep for. Each nap
+// is stretched or shortened at random, so that threads that fell asleep together do not
+// fall due together. A thread that is found changed is looked at in every tick again.
 //
-// The threads' clocks are cumulative, and so is the count of arrivals on a processor.
-// So nothing is lost by looking later. An unchanged count proves for all ticks since
+// The threads' clocks are cumulative, and so is the count of arrivals on a processor:
+// looking later loses none of their time. An unchanged count proves for all ticks since
 // the last look that the stack was the same at them, and they are counted. A changed
 // one ends an interval that is longer than usual: its processor time is all there, and
-// goes where that of any interval goes. What is lost is which stack ran in the
-// first part of a burst that follows a long sleep: no more than an eighth of that sleep.
+// goes where that of any interval goes. What is lost is which stack ran in the first
+// part of a burst that follows a long sleep.
 //
-// The process's clock helps twice, if nobody in the process runs (it needs no look at
-// any thread). Does it stand still, then nobody has left a processor, and who falls due
-// is left asleep, but not beyond idleMost. Has it moved by more than the looks at the
-// others explain, then one of those that are backed off must have run, and all of them
-// are looked at, as often as that takes no more than one part in stirShare of the time.
-// The clock only says whom to look at. It proves nothing: the kernel books the time of
-// a thread that runs at its own ticks (kernel/sched/cputime.c, thread_group_cputime,
-// reads the threads' sums as they are), so that a thread that arrived on a processor a
-// moment ago has not moved it yet. What is counted is proved by the thread's own count.
+// The process's clock helps twice. Does it stand still, then nobody has left a
+// processor, and who falls due is left asleep, but not beyond idleMost. Has it moved by
+// more than the looks at the others explain, then one of those that are backed off has
+// run, and all of them are looked at, as often as that takes no more than one part in
+// stirShare of the time. The clock only says whom to look at. It proves nothing: the
+// kernel books the time of a thread that runs at its own ticks
+// (kernel/sched/cputime.c, thread_group_cputime, reads the threads' sums as they are),
+// so that a thread that arrived on a processor a moment ago has not moved it yet. What is
+// counted is proved by the thread's own count.
 const (
-	// restShare: a thread is left alone for that part of the time that it has been
-	// asleep for.
-	restShare = 8
+	restShare = 16
+	napShare  = 256
 	// longestNap is the longest that a thread is left alone for on average, and
 	// idleMost the longest in a process in which nobody runs, in nanoseconds.
 	longestNap = 120e6
 	idleMost   = 1e9
-	// fewThreads are looked at in every tick: it costs next to nothing.
-	fewThreads = 32
-	// A look at a thread that has not changed takes about lookCost ns; waking all
-	// that are backed off may take one part in stirShare of the time.
+	// A look at a thread that has not changed takes about lookCost ns.
 	lookCost  = 1000
 	stirShare = 64
 	// staleClock is by how much the clock of a process may lack the time of each
@@ -47,9 +44,10 @@ const (
 )
 
 // napOf gives for how long a thread that was found unchanged is left alone, in
-// nanoseconds; 0 if it is to be looked at in the next tick.
-func napOf(asleep, period int64, rng *rand.Rand) int64 {
-	nap := min(asleep/restShare, longestNap)
+// nanoseconds; 0 if it is to be looked at in the next tick. threads is how many there
+// are in all.
+func napOf(asleep, period int64, threads int, rng *rand.Rand) int64 {
+	nap := min(asleep/restShare, longestNap, int64(threads)*lookCost*napShare)
 	if nap < 2*period {
 		return 0
 	}
@@ -102,17 +100,17 @@ func (w *wheel) remove(th *thread) {
 // it again.
 func (w *wheel) turn(now int64, due func(*thread)) {
 	to := now / wheelGrain
-	from := max(w.at+1, to-wheelSlots+1)
-	w.at = max(w.at, to)
-	for at := from; at <= to; at++ {
-		th := w.slots[at%wheelSlots]
-		w.slots[at%wheelSlots] = nil
-		for th != nil {
-			next := th.nap.next
-			th.nap.prev, th.nap.next, th.nap.filed = nil, nil, false
-			w.n--
-			due(th)
-			th = next
+	var list *thread
+	for at := max(w.at+1, to-wheelSlots+1); at <= to; at++ {
+		for th := w.slots[at%wheelSlots]; th != nil; th = w.slots[at%wheelSlots] {
+			w.remove(th)
+			th.nap.next, list = list, th
 		}
+	}
+	w.at = max(w.at, to)
+	for list != nil {
+		th := list
+		list, th.nap.next = th.nap.next, nil
+		due(th)
 	}
 }

@@ -3,8 +3,10 @@ package sampler
 import "prywalk/internal/profile"
 
 // carryLimit is how long CPU time that was not observed waits for the thread's
-// next on-CPU look, in nanoseconds.
-const carryLimit = 1e9
+// next on-CPU look, in nanoseconds. A thread that runs 2 % of the time is met on a
+// processor twice a second at 99 ticks: with a limit of one second a seventh of its
+// time would be booked as not observed, with five hardly any.
+const carryLimit = 5e9
 
 // mergeLimit is how long an interval of a sleeper may grow over ticks between
 // which the thread ran, in nanoseconds: beyond it a new one begins, so that a
@@ -44,7 +46,7 @@ type slice struct {
 // one. A queued thread shows where it was woken, not where it computes: giving it the
 // CPU time would favour blocking calls. What is left is carried to the next look that
 // may have it, or booked under the stack of the moment with the leaf [ran between
-// ticks] after a second. Blocked time is what is left of wall time; it goes to the
+// ticks] after some seconds. Blocked time is what is left of wall time; it goes to the
 // stack that sleeps at the end, else to the one that slept at the beginning, else it
 // is carried likewise. A residual can come out negative by what the kernel has not
 // booked yet; the debt is taken from the next one.

@@ -57,11 +57,11 @@ func TestCPUOfASleeperIsCarriedToItsNextRunningLook(t *testing.T) {
 	}
 }
 
-func TestCarriedCPUIsBookedAsUnobservedAfterASecond(t *testing.T) {
+func TestCarriedCPUIsBookedAsUnobservedInTheEnd(t *testing.T) {
 	var b book
 	b.look(0, 0, 0, 1, Sleeping)
 	b.look(3, 0, 7, 1, Sleeping)
-	b.look(0, 0, 2e9, 1, Sleeping)
+	b.look(0, 0, 2*carryLimit, 1, Sleeping)
 	for _, s := range b.slices {
 		if s.leaf == RanBetweenTicks && s.cpuRun == 3 && s.stack == 1 && s.state == Running {
 			return

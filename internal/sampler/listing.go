@@ -50,8 +50,8 @@ func (c *controller) list(p *process, now int64) {
 }
 
 // listDue reports whether the threads are to be listed: when there are not as many as
-// there were, or nobody has looked for long. soonest is the least time between two
-// listings.
+// there were, or nobody has looked for long: one may have come as another went.
+// soonest is the least time between two listings.
 func (p *process) listDue(now, soonest int64) bool {
 	if p.listed == 0 {
 		return true
@@ -60,7 +60,7 @@ func (p *process) listDue(now, soonest int64) bool {
 		p.hint = true
 	}
 	since := now - p.listed
-	return since >= max(listEvery, soonest) || p.hint && since >= soonest
+	return since >= max(listEvery, 4*soonest) || p.hint && since >= soonest
 }
 
 // noticeExec tells the accountant when the name of a process's first thread has

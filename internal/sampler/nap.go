@@ -35,7 +35,7 @@ func (c *controller) wake(th *thread) {
 func (c *controller) due(th *thread) {
 	p := th.proc
 	if p.clocked && p.cpu == th.nap.clock && c.nowTick-th.nap.looked < idleMost-longestNap {
-		c.naps.put(th, c.nowTick+napOf(longestNap*restShare, 0, c.sched.rng))
+		c.naps.put(th, c.nowTick+napOf(longestNap*restShare, 0, c.live, c.sched.rng))
 		return
 	}
 	c.wake(th)
@@ -62,8 +62,8 @@ func (c *controller) reused(th *thread) {
 	th.nap.asleep = th.look.Asleep()
 	if th.nap.asleep && th.proc.rolled {
 		th.nap.until = c.nowTick
-	} else if th.nap.asleep && c.live > fewThreads {
-		th.nap.until = napOf(c.nowTick-th.nap.since, c.sched.period, c.sched.rng)
+	} else if th.nap.asleep {
+		th.nap.until = napOf(c.nowTick-th.nap.since, c.sched.period, c.live, c.sched.rng)
 		th.nap.looked, th.nap.clock = c.nowTick, th.proc.cpu
 	}
 }

@@ -57,6 +57,9 @@ func (u *unwinder) unwind(p *process, th *look.Thread, s *look.Shot) (profile.St
 		stop = u.walk(p, s)
 	}
 	u.tellNeed(p, th, s, stop)
+	if stop == frames.StopUnproven {
+		th.Unproven(s)
+	}
 	if !stop.Complete() {
 		u.locs = append(u.locs, profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"})
 	}

@@ -18,7 +18,7 @@ func nmSymbols(t *testing.T, file string, flags ...string) map[extent][]string {
 	out := make(map[extent][]string)
 	for _, line := range strings.Split(run(t, "", args...), "\n") {
 		f := strings.Fields(line)
-		if len(f) != 4 || !strings.Contains("tTwWi", f[2]) {
+		if len(f) != 4 || !strings.ContainsAny(f[2], "tTwWi") {
 			continue
 		}
 		lo, _ := strconv.ParseUint(f[0], 16, 64)

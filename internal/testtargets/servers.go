@@ -136,8 +136,15 @@ func startPostgres(t *Target) error {
 		return err
 	}
 	bench := []string{filepath.Join(bin, "pgbench"), "-h", t.Dir, "-U", "postgres"}
-	if err := t.finish(as, append(bench, "-i", "-q", "-s", "1", "postgres")...); err != nil {
-		return err
+	// The socket is there before the server takes connections.
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		err := t.finish(as, append(bench, "-i", "-q", "-s", "1", "postgres")...)
+		if err == nil {
+			break
+		}
+		if !strings.Contains(err.Error(), "starting up") || time.Now().After(end) {
+			return err
+		}
 	}
 	_, err = t.spawn(as, append(bench, "-c", "4", "-j", "1", "-n", "-T", t.seconds(), "-b", "select-only@9", "-b", "tpcb-like@1", "postgres")...)
 	return err

@@ -30,8 +30,8 @@ var firstChain = []string{"step", "spin", "g", "f", "main"}
 var outer = []string{"__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start", "start_thread", "thread_start", "clone", "__clone", "__clone3",
 	""} // the dynamic library has names for what it exports only
 
-// real gives a recorded stack without what stands for time between looks; nothing if it is no stack.
-func real(names []string) []string {
+// seenStack gives a recorded stack without what stands for time between looks; nothing if it is no stack.
+func seenStack(names []string) []string {
 	for len(names) > 0 && (names[0] == "[ran between ticks]" || names[0] == "[blocked between ticks]" || names[0] == "[exited unseen]") {
 		names = names[1:]
 	}
@@ -112,7 +112,7 @@ func judgeAll(t *testing.T, prof *profile.Profile, least int64) {
 	begins := map[string]int64{}
 	for _, s := range prof.Sample {
 		n := s.Value[0]
-		names := real(stackOf(s))
+		names := seenStack(stackOf(s))
 		if len(names) == 0 {
 			continue
 		}

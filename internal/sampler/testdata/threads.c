@@ -60,6 +60,15 @@ static void *waker(void *n) {
 	return NULL;
 }
 
+// It sleeps for long and then computes for a while.
+static void *burster(void *n) {
+	for (named("burster", (long)n);;) {
+		nap(700000 + 50000 * (long)n);
+		burn_here(60);
+	}
+	return NULL;
+}
+
 // Its name comes late, and then it sleeps for good.
 static void *late(void *n) {
 	nap(30000);
@@ -113,6 +122,8 @@ int main(int argc, char **argv) {
 		start(burner, 1), start(sleeper, n);
 	for (long want = expected(mode, n); there < want;)
 		nap(1000);
+	if (!strcmp(mode, "bursts"))
+		start(burster, 3), start(sleeper, n);
 	nap(50000);
 	puts("ready");
 	fflush(stdout);

@@ -204,7 +204,7 @@ func (p *lineProgram) extended() {
 
 func (p *lineProgram) endSequence() {
 	t := p.t
-	if n := len(t.rows); n > p.first && real(t.rows[p.first].addr, p.row.addr) {
+	if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) {
 		t.seqs = append(t.seqs, sequence{lo: t.rows[p.first].addr, hi: p.row.addr, first: p.first, last: n})
 	} else {
 		t.rows = t.rows[:p.first]

@@ -7,9 +7,9 @@ type span struct {
 	depth  int32
 }
 
-// real tells code from what a linker left of a discarded section: it sets the
+// isCode tells code from what a linker left of a discarded section: it sets the
 // addresses to 0 or 1, or to the largest ones. No code begins at those.
-func real(lo, hi uint64) bool { return lo > 1 && lo < hi && lo < ^uint64(1) }
+func isCode(lo, hi uint64) bool { return lo > 1 && lo < hi && lo < ^uint64(1) }
 
 // spans appends the ranges that an entry's attributes give (DWARF 5 §2.17).
 func (u *unit) spans(low, high, ranges value, out []span) []span {
@@ -24,7 +24,7 @@ func (u *unit) spans(low, high, ranges value, out []span) []span {
 	if !ok {
 		hi = lo + high.u
 	}
-	if real(lo, hi) {
+	if isCode(lo, hi) {
 		out = append(out, span{lo: lo, hi: hi})
 	}
 	return out
@@ -60,7 +60,7 @@ func (u *unit) readRanges4(off uint64, out []span) []span {
 			return out
 		case lo == ^uint64(0) || u.addrSize == 4 && lo == 0xffffffff:
 			base = hi
-		case real(base+lo, base+hi):
+		case isCode(base+lo, base+hi):
 			out = append(out, span{lo: base + lo, hi: base + hi})
 		}
 	}
@@ -85,7 +85,7 @@ func (u *unit) readRanges5(off uint64, out []span) []span {
 			hi = lo + c.uleb()
 		case 4: // offset_pair
 			lo, hi = base+c.uleb(), base+c.uleb()
-			if !real(base, ^uint64(0)) && base != 0 {
+			if !isCode(base, ^uint64(0)) && base != 0 {
 				continue // relative to discarded code
 			}
 		case 5: // base_address
@@ -102,7 +102,7 @@ func (u *unit) readRanges5(off uint64, out []span) []span {
 		if c.bad {
 			return out
 		}
-		if real(lo, hi) {
+		if isCode(lo, hi) {
 			out = append(out, span{lo: lo, hi: hi})
 		}
 	}
@@ -132,7 +132,7 @@ func (d *Data) readAranges() map[uint64][]span {
 		}
 		for !h.done() && d.pay(1) {
 			lo := h.uint(size)
-			if n := h.uint(size); !h.bad && real(lo, lo+n) {
+			if n := h.uint(size); !h.bad && isCode(lo, lo+n) {
 				out[unit] = append(out[unit], span{lo: lo, hi: lo + n})
 			}
 		}

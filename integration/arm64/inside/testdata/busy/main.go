@@ -1,5 +1,6 @@
 // Busy is a Go program whose threads grow stacks, collect garbage, take signals, change to the
-// scheduler's stack and back, and read the clock. One goroutine is always in runLoad > burn > mix.
+// scheduler's stack and back, and read the clock. One goroutine is always in runLoad > burn > mix. It
+// ends by itself after the number of seconds given as first argument (default 120).
 package main
 
 import (
@@ -7,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -66,5 +68,9 @@ func main() {
 		}
 	}()
 	fmt.Println("ready")
-	time.Sleep(5 * time.Minute)
+	seconds := 120
+	if len(os.Args) > 1 {
+		seconds, _ = strconv.Atoi(os.Args[1])
+	}
+	time.Sleep(time.Duration(seconds) * time.Second)
 }

@@ -1,0 +1,185 @@
+package sampler
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"prywalk/internal/profile"
+)
+
+func TestNapsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const period = 10e6
+	for _, threads := range []int{1, 10, 100, 500, 5000} {
+		for asleep := int64(period); asleep < 1e12; asleep += asleep / 3 {
+			nap := napOf(asleep, period, threads, rng)
+			want := min(asleep/16, 120e6, int64(threads)*256e3)
+			if want < 2*period && nap != 0 || want >= 2*period && (nap < want*3/4 || nap > want*5/4) {
+				t.Errorf("%d threads, asleep for %d: left alone for %d", threads, asleep, nap)
+			}
+		}
+	}
+	if nap := napOf(1e15, 100e6, 5000, rng); nap != 0 {
+		t.Errorf("at 10 Hz, %d: there is nothing to be saved", nap)
+	}
+}
+
+// TestWheelGivesEveryoneBackWhenDue runs the wheel beside a plain list.
+func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var w wheel
+	due := map[*thread]int64{}
+	now := int64(5e12)
+	w.turn(now, func(*thread) { t.Fatal("somebody in an empty wheel") })
+	for range 20000 {
+		switch rng.IntN(4) {
+		case 0, 1:
+			th := &thread{}
+			due[th] = now + rng.Int64N(200e6)
+			w.put(th, due[th])
+		case 2:
+			for th := range due {
+				w.remove(th)
+				delete(due, th)
+				break
+			}
+		case 3:
+			now += rng.Int64N(40e6) * rng.Int64N(20)
+			w.turn(now, func(th *thread) {
+				at, ok := due[th]
+				if !ok || at > now+wheelGrain || th.nap.filed {
+					t.Fatalf("given back %d ns early, known %v", at-now, ok)
+				}
+				delete(due, th)
+				if rng.IntN(2) == 0 {
+					due[th] = now + rng.Int64N(150e6)
+					w.put(th, due[th])
+				}
+			})
+			for th, at := range due {
+				if !th.nap.filed || at < now-wheelGrain {
+					t.Fatalf("left in the wheel %d ns late", now-at)
+				}
+			}
+		}
+		if w.n != len(due) {
+			t.Fatalf("%d in the wheel, want %d", w.n, len(due))
+		}
+	}
+}
+
+// life is a thread with known shares: it sleeps, then computes in the stacks first and
+// then last, for as long in each.
+type life struct {
+	sleep, burst int64 // ns, on average
+}
+
+const (
+	stackSleep profile.StackID = iota
+	stackFirst
+	stackLast
+	numStacks
+)
+
+// outcome is what a sampled life came to: processor time by stack, that which was not
+// observed, and the truth.
+type outcome struct {
+	booked         [numStacks]int64
+	unseen, truth  int64
+	looks, samples int64
+}
+
+func (o *outcome) emit(s slice) {
+	o.samples += s.samples
+	if s.leaf == RanBetweenTicks {
+		o.unseen += s.cpuRun
+	} else {
+		o.booked[s.stack] += s.cpuRun
+	}
+}
+
+// first gives the share of the observed time that the first place has.
+func (o *outcome) first() float64 {
+	return float64(o.booked[stackFirst]) / float64(o.booked[stackFirst]+o.booked[stackLast])
+}
+
+// sampled samples such a thread for an hour, as one of so many.
+func (l life) sampled(threads int, seed uint64) (o outcome) {
+	const period = 10e6
+	rng := rand.New(rand.NewPCG(seed, 5))
+	var clock threadClock
+	cycle, asleep := int64(0), l.sleep
+	var cpu, bursts int64 // as of the present cycle's beginning
+	var due, since, arrivals int64
+	var last State
+	for now := int64(0); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
+		for now >= cycle+asleep+l.burst {
+			cycle += asleep + l.burst
+			cpu += l.burst
+			bursts++
+			asleep = l.sleep/2 + rng.Int64N(l.sleep)
+		}
+		if now < due {
+			continue
+		}
+		o.looks++
+		ran := max(now-cycle-asleep, 0)
+		at, runs := Reading{Wall: now, CPU: cpu + ran}, bursts
+		s := seen{stack: stackSleep, state: Sleeping, whole: true}
+		if ran > 0 {
+			s.state, s.stack = Running, stackFirst+profile.StackID(ran/(l.burst/2+1))
+			runs++
+		}
+		if clock.started && last != Running && s.state != Running && runs == arrivals {
+			clock.unchanged(at, 1)
+			if nap := napOf(now-since, period, threads, rng); nap > 0 {
+				due = now + nap
+			}
+			continue
+		}
+		clock.look(at, s, s.state == Running, o.emit)
+		last, since, arrivals = s.state, now, runs
+	}
+	clock.finish(o.emit)
+	o.truth = clock.last.CPU
+	return o
+}
+
+// TestBackingOffKeepsEveryonesTime: threads that sleep and then compute for equal times
+// in two places, for an hour each, at 100 Hz. Their time is all there, however many
+// threads there are. Where there are so many that they are backed off, the place that
+// comes first after a long sleep loses some of what was observed to the other one, or to
+// what was not observed. The bounds are the documentation's figures.
+func TestBackingOffKeepsEveryonesTime(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		life       life
+		few, many  float64 // least share of the observed time that the first place has
+		fewUnseen  float64 // most of all that is not observed
+		manyUnseen float64
+	}{
+		{"sleeps of 100 ms, bursts of 20 ms", life{100e6, 20e6}, 0.45, 0.45, 0.01, 0.01},
+		{"sleeps of 300 ms, bursts of 20 ms", life{300e6, 20e6}, 0.45, 0.45, 0.01, 0.02},
+		{"sleeps of 1 s, bursts of 20 ms", life{1e9, 20e6}, 0.45, 0.32, 0.01, 0.5},
+		{"sleeps of 1 s, bursts of 200 ms", life{1e9, 200e6}, 0.47, 0.42, 0.01, 0.01},
+		{"sleeps of 10 s, bursts of 20 ms", life{10e9, 20e6}, 0.45, 0.32, 0.01, 0.8},
+		{"sleeps of 10 s, bursts of 1 s", life{10e9, 1e9}, 0.49, 0.47, 0.01, 0.01},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			few, many := c.life.sampled(50, 1), c.life.sampled(2000, 1)
+			t.Logf("50 threads: %.3f of the observed first, %.3f not observed, %d looks", few.first(), float64(few.unseen)/float64(few.truth), few.looks)
+			t.Logf("2000 threads: %.3f of the observed first, %.3f not observed, %d looks", many.first(), float64(many.unseen)/float64(many.truth), many.looks)
+			for _, o := range []outcome{few, many} {
+				if got := o.booked[stackFirst] + o.booked[stackLast] + o.unseen; got != o.truth || o.booked[stackSleep] != 0 {
+					t.Errorf("%d of %d ns", got, o.truth)
+				}
+			}
+			if few.first() < c.few || few.first() > 1-c.few || many.first() < c.many || many.first() > 1-c.many {
+				t.Errorf("%.3f and %.3f in the first place", few.first(), many.first())
+			}
+			if few.unseen > int64(c.fewUnseen*float64(few.truth)) || many.unseen > int64(c.manyUnseen*float64(many.truth)) {
+				t.Errorf("%d and %d not observed", few.unseen, many.unseen)
+			}
+		})
+	}
+}

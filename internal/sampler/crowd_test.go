@@ -1,0 +1,107 @@
+package sampler
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/census"
+	"prywalk/internal/procmem"
+)
+
+// TestCrowdOfSleepersIsBackedOffAndLosesNoTick: who sleeps all the time is counted at
+// every tick, though it is looked at at few of them.
+func TestCrowdOfSleepersIsBackedOffAndLosesNoTick(t *testing.T) {
+	target := start(t, "sleepers", "300")
+	r := record(t, Options{Freq: 199}, 3*time.Second, nil, target.pid)
+	if looks := r.Frozen + r.Peeked + r.Reused; r.Inferred < looks || r.Frozen != 0 {
+		t.Errorf("%d looks, %d ticks inferred, %d frozen", looks, r.Inferred, r.Frozen)
+	}
+	if all := r.Ticks * 301; r.Samples+r.Unseen != all {
+		t.Errorf("%d samples and %d unseen of %d threads at %d ticks", r.Samples, r.Unseen, 301, r.Ticks)
+	}
+	wall := r.sumOf(1, in("sleep_here"))
+	if want := int64(300 * r.Seconds * 1e9); wall > want || wall < want*9/10 {
+		t.Errorf("%d s asleep of %d", wall/1e9, want/1e9)
+	}
+}
+
+// TestBackedOffThreadsTimeIsAllThere: in a crowd that sleeps, threads wake up after long
+// sleeps and compute.
+func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
+	target := start(t, "bursts", "200")
+	r := record(t, Options{}, 4*time.Second, nil, target.pid)
+	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
+		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+	if r.Inferred == 0 {
+		t.Error("nobody was backed off")
+	}
+	burnt := r.sumOf(3, in("burn_here"))
+	unseen := r.sumOf(3, func(s *pprof.Sample) bool { return in(RanBetweenTicks)(s) || in(ExitedUnseen)(s) })
+	if burnt == 0 || float64(burnt+unseen)/1e9 < 0.9*r.ProfiledCPU {
+		t.Errorf("%d ns in burn_here and %d unseen of %v s", burnt, unseen, r.ProfiledCPU)
+	}
+}
+
+// openCensus skips a test where censuses are not to be had.
+func openCensus(t *testing.T) *census.Census {
+	t.Helper()
+	c, err := census.New()
+	if errors.Is(err, census.ErrDenied) || errors.Is(err, census.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func TestCensusTakesThePlaceOfLooks(t *testing.T) {
+	c := openCensus(t)
+	target := start(t, "sleepers", "300")
+	calls := procmem.Calls()
+	r := record(t, Options{Census: c}, 2*time.Second, nil, target.pid)
+	calls = procmem.Calls() - calls
+	if r.Inferred != 0 || r.Unseen != 0 || r.Frozen != 0 {
+		t.Errorf("%d inferred, %d unseen, %d frozen", r.Inferred, r.Unseen, r.Frozen)
+	}
+	if all := r.Ticks * 301; r.Samples != all || r.Reused < all*9/10 {
+		t.Errorf("%d samples, %d reused, of %d threads at %d ticks", r.Samples, r.Reused, 301, r.Ticks)
+	}
+	if calls > r.Attempted/4 {
+		t.Errorf("%d system calls for %d looks", calls, r.Attempted)
+	}
+}
+
+// TestCensusLosesNobodysTime: with threads that run, wake, come and go, and in several
+// processes.
+func TestCensusLosesNobodysTime(t *testing.T) {
+	for _, args := range [][]string{{"bursts", "100"}, {"mixed", "20"}, {"wakers", "20"}, {"churn"}, {"forks", "60"}, {"ends", "300"}} {
+		t.Run(args[0], func(t *testing.T) {
+			c := openCensus(t)
+			target := start(t, args...)
+			r := record(t, Options{Census: c, Children: true}, 1500*time.Millisecond, nil, target.pid)
+			if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
+				t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+			}
+			if r.ProfiledCPU == 0 || r.Inferred != 0 {
+				t.Errorf("%+v", r.Stats)
+			}
+		})
+	}
+}
+
+func TestCheckpointHasTheSleepersOfACensus(t *testing.T) {
+	c := openCensus(t)
+	target := start(t, "sleepers", "40")
+	record(t, Options{Census: c, Checkpoint: func() {}}, time.Second, func(s *Sampler) {
+		for range 5 {
+			time.Sleep(150 * time.Millisecond)
+			s.CheckpointNow()
+		}
+	}, target.pid)
+}
