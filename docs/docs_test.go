@@ -25,11 +25,11 @@ var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/limits.
 // notRun lists the commands of the pages that this test does not execute, with the reason. Each must stand in
 // a page. Of make's targets it is checked that they exist.
 var notRun = map[string]string{
-	"make build": "compiles what this test has compiled",
-	"make demo":  "builds and runs prywalk demo, which is run",
-	"make test":  "runs this test",
-	"prywalk dump --core core.4711":        "needs a core file; the tests of package dump make some",
-	"prywalk bench --quick":                "takes 50 s; the tests of package bench run its parts",
+	"make build":                    "compiles what this test has compiled",
+	"make demo":                     "builds and runs prywalk demo, which is run",
+	"make test":                     "runs this test",
+	"prywalk dump --core core.4711": "needs a core file; the tests of package dump make some",
+	"prywalk bench --quick":         "takes 50 s; the tests of package bench run its parts",
 	"prywalk report --http localhost:8080": "serves until it is interrupted; " +
 		"TestHTTPServesPprofPages of package report runs it",
 }

@@ -13,6 +13,8 @@ func (t *Table) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int
 	switch {
 	case k == kindFollow && !spWrite:
 		return t.followedARM64(q, f, delta)
+	case k == kindInjected:
+		return t.injectedARM64(q, f, delta)
 	case k == kindEnds && q.Caller:
 		return root()
 	case k == kindMorestack && q.Caller:
@@ -28,9 +30,6 @@ func (t *Table) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int
 			return t.refuse()
 		}
 		return frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}, nil, true
-	}
-	if k == kindInjected {
-		return t.injectedARM64(delta)
 	}
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
 	if k == kindTrampoline {
@@ -191,16 +190,35 @@ func (t *Table) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *
 }
 
 // injectedARM64 gives the rule of a call that a signal handler made: it pushed
-// the interrupted function's link register in 16 bytes of its own.
-func (t *Table) injectedARM64(delta int32) (frames.Rule, *frames.Row, bool) {
-	cfa := int64(delta) + 16
-	row := t.row(rowKey{kind: kindInjected, delta: delta}, func() *frames.Row {
-		row := &frames.Row{CFAReg: frames.ARM64SP, CFAOff: cfa, RA: frames.Place{Kind: frames.PlaceOffset, Off: -cfa}}
-		row.Regs[frames.ARM64LR] = frames.Place{Kind: frames.PlaceOffset, Off: -16}
-		row.Regs[frames.ARM64FP] = frames.Place{Kind: frames.PlaceOffset, Off: -cfa - 8}
-		return row
-	})
+// the interrupted function's link register in 16 bytes of its own. Before the frame
+// is made the return address is in the link register.
+func (t *Table) injectedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+	pc := q.Lookup(t.img.Arch)
+	fr, ok := t.frameARM64(f, delta)
+	leaf := delta == 0 || ok && pc < fr.lrFrom
+	if leaf && q.Caller || !leaf && !ok {
+		return t.refuse()
+	}
+	fp := !leaf && fr.fpFrom != 0 && pc >= fr.fpFrom
+	key := rowKey{kind: kindInjected, delta: delta}
+	if fp {
+		key.pc = 1
+	}
+	row := t.row(key, func() *frames.Row { return injectedRow(int64(delta), leaf, fp) })
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
+}
+
+func injectedRow(delta int64, leaf, fp bool) *frames.Row {
+	cfa := delta + 16
+	row := &frames.Row{CFAReg: frames.ARM64SP, CFAOff: cfa, RA: frames.Place{Kind: frames.PlaceOffset, Off: -cfa}}
+	if leaf {
+		row.RA = frames.Place{Kind: frames.PlaceReg, Reg: frames.ARM64LR}
+	}
+	row.Regs[frames.ARM64LR] = frames.Place{Kind: frames.PlaceOffset, Off: -16}
+	if fp {
+		row.Regs[frames.ARM64FP] = frames.Place{Kind: frames.PlaceOffset, Off: -cfa - 8}
+	}
+	return row
 }
 
 // followedARM64 gives the rule of assembly that stores registers with stp in the

@@ -53,16 +53,17 @@ func (s *Shot) from(addr frames.Addr) []byte {
 	return st.Bytes[addr-st.Addr:]
 }
 
-// unprovenPlaces remembers the last places at which peeks lacked a register.
-type unprovenPlaces [8]atomic.Uint64
+// lacking has places at which peeks lacked a register: they do so for every thread.
+var lacking [256]atomic.Uint64
 
-func (u *unprovenPlaces) at(pc frames.Addr) *atomic.Uint64 { return &u[pc/4%uint64(len(u))] }
+// lackingAt gives where a place is noted.
+func lackingAt(pc frames.Addr) *atomic.Uint64 { return &lacking[pc/4%uint64(len(lacking))] }
 
 // Unproven tells that the walk of a shot of this thread lacked a register that a peek
 // cannot see. Any goroutine may call it.
 func (t *Thread) Unproven(s *Shot) {
 	if s.How == ByPeek && s.Call.Nr >= 0 {
-		t.unproven.at(s.Regs.PC).Store(s.Regs.PC)
+		lackingAt(s.Regs.PC).Store(s.Regs.PC)
 		t.again.Store(s.Regs.Arch == frames.AArch64)
 	}
 }
@@ -72,7 +73,7 @@ func (t *Thread) Unproven(s *Shot) {
 func (l *Looker) lacks(t *Thread, s *Shot) bool {
 	_, known := s.Regs.Get(s.Regs.Arch.RA())
 	if l.arch != frames.AArch64 || known || l.rung == OnlyPeek || l.ctl.ReadOnly() || s.Call.Nr < 0 ||
-		t.unproven.at(s.Regs.PC).Load() != s.Regs.PC || !resumed(t, &s.Call) || !l.pause.allows(t) {
+		lackingAt(s.Regs.PC).Load() != s.Regs.PC || !resumed(t, &s.Call) || !l.pause.allows(t) {
 		return false
 	}
 	t.asleepIn = s.Call

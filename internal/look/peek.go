@@ -28,6 +28,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		if err := l.copyAt(t, s, call); err != nil {
 			return false, err
 		}
+		t.kept.recall(s, &call)
 		l.extra(t, s)
 		after, err := t.files.SchedStat()
 		if err != nil {
@@ -36,7 +37,6 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		if after.Runs == before.Runs {
 			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPeek, call
 			s.Stopped, s.Restarted = 0, false
-			t.kept.recall(s, &call)
 			s.wchan = s.wchan[:0]
 			if call.Nr < 0 {
 				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // it may be kept from this user

@@ -35,7 +35,6 @@ type Thread struct {
 	pause    int64        // how long a freeze is expected to take, ns; 0: not known
 	need     atomic.Int64
 	also     atomic.Uint64
-	unproven unprovenPlaces
 	again    atomic.Bool         // the last shot is not to be reused
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
