@@ -19,9 +19,16 @@ const cpu = "max,pauth-impdef=on"
 
 // tests are the packages whose tests run in the machine, and which of them: those that make system
 // calls, decode what the kernel gives, or depend on the processor.
-var tests = []struct{ pkg, run string }{
-	{"./integration/arm64/inside", "."},
-	{"./ptrace", "Wait|Ignored|Cancelled"},
+var tests = []struct {
+	pkg, run string
+	env      string // of the form NAME=VALUE
+}{
+	{"./integration/arm64/inside", "-test.run=.", ""},
+	{"./ptrace", "-test.skip=Storm|Fuzz", ""},
+	{"./frames", "-test.run=Test", ""},
+	{"./internal/procmem", "-test.run=Test", ""},
+	{"./dwarfunwind", "-test.run=VDSO", ""},
+	{"./integration/oracle", "-test.run=Exact.*/(libc|go)$", "ORACLE_STEPS=12000"},
 }
 
 func TestProductInAnEmulatedMachine(t *testing.T) {
@@ -70,13 +77,18 @@ func fill(b *builder, from string) (jobs []job) {
 	b.img.add("dev/console", modeChar|0o600, 5, 1, nil)
 	b.put("bin/busybox", filepath.Join(from, "busybox"))
 	b.put("bin/cc", "testdata/cc")
+	b.put("bin/go", "testdata/cc")
 	b.goBuild("init", root, "build", "./integration/arm64/init")
 	b.goBuild("programs/prywalk", root, "build", "./cmd/prywalk")
 	programs(b)
 	for _, p := range tests {
 		name := strings.ReplaceAll(strings.TrimPrefix(p.pkg, "./"), "/", "-")
 		b.goBuild("tests/"+name, root, "test", "-c", p.pkg)
-		jobs = append(jobs, job{name, "/tests", []string{"/tests/" + name, "-test.v", "-test.run=" + p.run}})
+		args := []string{"/tests/" + name, "-test.v", p.run}
+		if p.env != "" {
+			args = append([]string{"env", p.env}, args...)
+		}
+		jobs = append(jobs, job{name, "/tests", args})
 	}
 	b.img.file("jobs", jobList(jobs))
 	return jobs
@@ -85,6 +97,8 @@ func fill(b *builder, from string) (jobs []job) {
 // programs compiles what is looked at.
 func programs(b *builder) {
 	b.cc("programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
+	b.cc("programs/libc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", filepath.Join(root, "integration/oracle/testdata/libc.c"), "-lm")
+	b.goBuild("programs/goprog", root, "build", "./integration/oracle/testdata/goprog")
 	b.goBuild("programs/busy", root, "build", "./integration/arm64/inside/testdata/busy")
 	const noCFI = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
 	for name, flags := range map[string]string{
@@ -99,7 +113,7 @@ func programs(b *builder) {
 		b.cc("programs/"+name, append(strings.Fields(flags), "inside/testdata/chain.c")...)
 	}
 	b.img.dir("lib")
-	for _, name := range []string{"ld-linux-aarch64.so.1", "libc.so.6"} {
+	for _, name := range []string{"ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6"} {
 		b.put("lib/"+name, filepath.Join("/usr/aarch64-linux-gnu/lib", name))
 	}
 }

@@ -33,7 +33,8 @@ func (a *accountant) exit(p *process, now int64) {
 	}
 	p.exited = true
 	delete(a.procs, p)
-	used := int64(p.cpu - p.cpu0)
+	// The last looks at its threads may be later than the last reading of its clock.
+	used := max(int64(p.cpu-p.cpu0), p.booked)
 	a.totals.target += used
 	if rest := used - p.booked; rest > 0 && !a.selected {
 		a.bookUnseen(p, rest, now)
