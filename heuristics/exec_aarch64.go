@@ -28,8 +28,10 @@ func execAArch64(st *state, code []byte) flow {
 	w := a64(binary.LittleEndian.Uint32(code))
 	f := flow{size: 4}
 	switch {
+	case w == 0xd4200000, w == 0xd43e0000:
+		// brk #0 and #0xf000: a debugger's, after which the program goes on
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
-		f.kind = flowEnd // udf, brk, hlt
+		f.kind = flowEnd // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
 		hintA64(w, &f)
 	case w.is(0x1c000000, 0x14000000):

@@ -27,7 +27,6 @@ var tests = []struct {
 	{"./ptrace", "-test.skip=Storm|Fuzz", ""},
 	{"./frames", "-test.run=Test", ""},
 	{"./internal/procmem", "-test.run=Test", ""},
-	{"./dwarfunwind", "-test.run=VDSO", ""},
 	{"./integration/oracle", "-test.run=Exact.*/(libc|go)$", "ORACLE_STEPS=12000"},
 }
 

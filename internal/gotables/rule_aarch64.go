@@ -17,8 +17,10 @@ func (t *Table) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int
 		return t.injectedARM64(q, f, delta)
 	case k == kindEnds && q.Caller:
 		return root()
-	case k == kindMorestack && q.Caller:
+	case k == kindMorestack && (q.Caller || t.loadsG(f, pc)):
 		return t.morestackARM64(q)
+	case k == kindMorestack || string(t.name(f)) == "runtime.morestack_noctxt":
+		return t.enteredARM64(q)
 	case spWrite && (q.Caller || t.writesSP(f, pc)):
 		return t.switchedARM64(q, f, k, delta)
 	case delta == 0:
@@ -127,6 +129,31 @@ func (t *Table) insnARM64(pc uint64) uint32 {
 	return binary.LittleEndian.Uint32(b[:])
 }
 
+// enteredARM64 gives the rule of morestack before it changes stacks. The function that
+// called it has no frame yet, and handed its own return address over in x3.
+func (t *Table) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.Caller {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: kindMorestack, delta: -1}, func() *frames.Row {
+		row := &frames.Row{CFAReg: frames.ARM64SP, RA: frames.Place{Kind: frames.PlaceReg, Reg: frames.ARM64LR}}
+		row.Regs[frames.ARM64LR] = frames.Place{Kind: frames.PlaceReg, Reg: 3}
+		return row
+	})
+	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
+}
+
+// loadsG reports whether an instruction before pc has loaded x28: g is the scheduler's
+// from there on, and all of the goroutine's registers are saved.
+func (t *Table) loadsG(f *fn, pc uint64) bool {
+	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
+		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
+			return true
+		}
+	}
+	return false
+}
+
 // writesSP reports whether an instruction before pc, or anything unreadable, has
 // loaded sp with a value.
 func (t *Table) writesSP(f *fn, pc uint64) bool {
@@ -138,7 +165,8 @@ func (t *Table) writesSP(f *fn, pc uint64) bool {
 		return true
 	}
 	for ; len(code) >= 4; code = code[4:] {
-		if binary.LittleEndian.Uint32(code)&0xfffffc1f == movSP {
+		// mov sp, sp tells the linker something, and does nothing.
+		if w := binary.LittleEndian.Uint32(code); w&0xfffffc1f == movSP && w != movSP|31<<5 {
 			return true
 		}
 	}

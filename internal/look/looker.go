@@ -62,6 +62,9 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if sched.Runs < t.before.Runs || sched.CPU < t.before.CPU {
+		return 0, nil, ptrace.ErrGone // the number is another thread's by now
+	}
 	t.before, t.putOff, t.asleepIn.Nr = sched, false, -1
 	if again := t.again.Swap(false); l.rung < AlwaysPeek && !again && (t.unchanged(sched) || t.settled(sched)) {
 		return Reused, nil, nil
@@ -225,7 +228,11 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	s := t.pending
 	t.pending = nil
 	l.req = ptrace.Request{Stack: s.buf, Files: t.files, Extra: l.extraOf(t), Regions: s.regions[:]}
-	if err := l.ctl.Finish(look, &l.req, &l.stop); err != nil {
+	err := l.ctl.Finish(look, &l.req, &l.stop)
+	if err == nil && !l.stop.SchedOK {
+		err = ptrace.ErrGone // it was killed meanwhile, or its number is another thread's by now
+	}
+	if err != nil {
 		t.base.valid = false
 		return s, err
 	}

@@ -69,12 +69,11 @@ func getdents(fd int, buf []byte) (int, syscall.Errno) {
 	return count(n, e), e
 }
 
-// linkCount gives the number of links of an open file.
-func linkCount(fd int) (int, syscall.Errno) {
-	var st unix.Stat_t
+// fstat describes an open file.
+func fstat(fd int) (st unix.Stat_t, e syscall.Errno) {
 	CountCall()
-	_, _, e := syscall.RawSyscall(unix.SYS_FSTAT, uintptr(fd), uintptr(unsafe.Pointer(&st)), 0)
-	return int(st.Nlink), e
+	_, _, e = syscall.RawSyscall(unix.SYS_FSTAT, uintptr(fd), uintptr(unsafe.Pointer(&st)), 0)
+	return st, e
 }
 
 // rewind sets the position of a directory to its beginning.

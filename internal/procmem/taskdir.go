@@ -64,11 +64,11 @@ func (d *TaskDir) List(tids []int) ([]int, error) {
 // directory's link count is 2 more (kernel fs/proc/base.c, proc_task_getattr). 0
 // when the process has ended. Less than 1 µs, however many there are.
 func (d *TaskDir) Count() (int, error) {
-	links, e := linkCount(d.fd)
+	st, e := fstat(d.fd)
 	if e != 0 {
 		return 0, classify(e)
 	}
-	return max(links-2, 0), nil
+	return max(int(st.Nlink)-2, 0), nil
 }
 
 // appendTasks takes the numeric names out of a buffer of struct linux_dirent64

@@ -27,6 +27,7 @@ type ThreadFiles struct {
 	pid, tid int
 	budget   *Budget
 	fd       [numFiles]int32 // descriptor + 1, zero if not open
+	who      identity
 }
 
 // OpenThread gives the files of a thread. Nothing is opened yet; a thread that
@@ -64,11 +65,20 @@ func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 	if e != 0 {
 		return nil, classify(e)
 	}
-	n, e := pread(fd, buf, 0)
-	if e == 0 && f.budget.Take(1) {
-		f.fd[which] = int32(fd) + 1
+	kept := f.budget.Take(1)
+	n := 0
+	if which == fileSchedStat && !(kept && f.who.inode == 0) && !f.who.same(fd, f.pid, f.tid) {
+		e = syscall.ESRCH
 	} else {
-		closeFD(fd)
+		n, e = pread(fd, buf, 0)
+	}
+	if kept && e == 0 {
+		f.fd[which] = int32(fd) + 1
+		return ended(buf[:n], e)
+	}
+	closeFD(fd)
+	if kept {
+		f.budget.Give(1)
 	}
 	return ended(buf[:n], e)
 }

@@ -24,6 +24,10 @@ type nap struct {
 	next    *thread
 }
 
+// restAfter is how long a thread must have been asleep before it is left to a census, in
+// nanoseconds: by then its stack has been walked, and no further look was asked for.
+const restAfter = 50e6
+
 // wake makes a backed off thread due in this tick.
 func (c *controller) wake(th *thread) {
 	th.proc.napping--
@@ -60,7 +64,7 @@ func (c *controller) reused(th *thread) {
 	th.reuses += n + 1
 	th.unchanged = reading(th.look.LastSched(), c.nowTick)
 	th.nap.asleep = th.look.Asleep()
-	if th.nap.asleep && th.proc.rolled {
+	if th.nap.asleep && th.proc.rolled && c.nowTick-th.nap.since >= restAfter {
 		th.nap.until = c.nowTick
 	} else if th.nap.asleep {
 		th.nap.until = napOf(c.nowTick-th.nap.since, c.sched.period, c.live, c.sched.rng)

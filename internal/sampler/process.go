@@ -72,8 +72,12 @@ func (p *process) refuse(tid int, now int64) {
 }
 
 // readCPU reads the process's clock. It never falls: should it seem to, the number
-// is another process's by now.
+// is another process's by now, and so it is when this one has no threads left.
 func (p *process) readCPU() {
+	if n, err := p.tasks.Count(); err != nil || n == 0 {
+		p.clocked = false
+		return
+	}
 	cpu, err := procmem.ProcessCPU(p.target.PID)
 	if p.clocked = err == nil; p.clocked {
 		p.cpu = max(p.cpu, cpu)

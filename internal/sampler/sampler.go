@@ -30,7 +30,7 @@ type Sampler struct {
 	images  *target.ImageCache
 	ring    *batchRing
 	arrive  chan *process
-	found   chan int    // processes that the scout has found
+	found   chan found  // processes that the scout has found
 	asked   atomic.Bool // a checkpoint was asked for
 	pub     published
 	totals  totals
@@ -50,7 +50,7 @@ type Sampler struct {
 func New(o Options, b *profile.Builder, images *target.ImageCache, procs []*target.Process) *Sampler {
 	s := &Sampler{
 		opts: o, builder: b, images: images, pool: look.NewPool(1024), targets: map[*target.Process]struct{}{},
-		ring: newBatchRing(ringSize), arrive: make(chan *process, max(1024, len(procs))), found: make(chan int),
+		ring: newBatchRing(ringSize), arrive: make(chan *process, max(1024, len(procs))), found: make(chan found),
 	}
 	for _, t := range procs {
 		s.take(&process{target: t})
@@ -236,8 +236,8 @@ func (s *Sampler) account(a *accountant) {
 				a.handle(&b[i])
 			}
 			s.ring.put(b)
-		case pid := <-s.found:
-			s.adopt(pid)
+		case f := <-s.found:
+			s.adopt(f)
 		}
 	}
 }

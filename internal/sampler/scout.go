@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/procmem"
 	"prywalk/internal/target"
 )
 
@@ -20,10 +21,10 @@ const (
 // scout finds the processes that those sampled start, until ctx ends. It only
 // looks at /proc: the accountant opens what it finds, because it owns the images.
 func (s *Sampler) scout(ctx context.Context) {
-	known := map[int]bool{}
+	known := map[int]uint64{}
 	s.mu.Lock()
 	for t := range s.targets {
-		known[t.PID] = true
+		known[t.PID] = t.StartTime
 	}
 	s.mu.Unlock()
 	var took time.Duration
@@ -41,7 +42,7 @@ func (s *Sampler) scout(ctx context.Context) {
 
 // find reports the children of known processes, their children included, and
 // forgets those that have ended: their numbers may be used anew.
-func (s *Sampler) find(ctx context.Context, known map[int]bool) {
+func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 	seen := map[int]bool{}
 	todo := make([]int, 0, len(known))
 	for pid := range known {
@@ -56,12 +57,13 @@ func (s *Sampler) find(ctx context.Context, known map[int]bool) {
 		seen[pid] = true
 		for _, kid := range target.Children(pid) {
 			todo = append(todo, kid)
-			if known[kid] {
+			start := startTime(kid)
+			if start == 0 || known[kid] == start {
 				continue
 			}
-			known[kid] = true
+			known[kid] = start
 			select {
-			case s.found <- kid:
+			case s.found <- found{kid, start}:
 			case <-ctx.Done():
 				return
 			}
@@ -74,10 +76,31 @@ func (s *Sampler) find(ctx context.Context, known map[int]bool) {
 	}
 }
 
+// found is a process that the scout has found: its number and when it was started, in
+// clock ticks after boot. A number that is used anew is another process.
+type found struct {
+	pid   int
+	start uint64
+}
+
+// startTime gives when a process was started, 0 if there is none.
+func startTime(pid int) uint64 {
+	var st procmem.Stat
+	if procmem.ReadStat(pid, &st) != nil {
+		return 0
+	}
+	return st.StartTime
+}
+
 // adopt opens a process that the scout has found. It is not an error if that is
 // not possible: it may be gone, or have other rights.
-func (s *Sampler) adopt(pid int) {
-	if t, err := s.images.Open(pid); err == nil {
+func (s *Sampler) adopt(f found) {
+	t, err := s.images.Open(f.pid)
+	switch {
+	case err != nil:
+	case t.StartTime != f.start: // it has ended, and somebody else got its number
+		_ = t.Close() // of descriptors that were only read
+	default:
 		s.take(&process{target: t, child: true})
 	}
 }

@@ -2,10 +2,13 @@
 // It says "ready" when all are there, and ends after two minutes at the latest.
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +25,11 @@ __attribute__((noinline)) void burn_here(long ms) {
 			sink += i * sink + 1;
 		clock_gettime(CLOCK_MONOTONIC, &b);
 	} while (ms < 0 || (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms);
+}
+
+__attribute__((noinline)) void burn_there(long ms) {
+	burn_here(ms);
+	sink++;
 }
 
 __attribute__((noinline)) void sleep_here(void) {
@@ -77,6 +85,32 @@ static void *late(void *n) {
 	return NULL;
 }
 
+// Threads that follow one another under the same number.
+static volatile int number;
+
+static void *same(void *n) {
+	number = gettid();
+	if ((long)n % 2)
+		burn_there(20);
+	else
+		burn_here(20);
+	return n;
+}
+
+// follow starts a thread with the number of the last one; 0 if that is not possible.
+static int follow(long n) {
+	pthread_t t;
+	int last = number;
+	FILE *f = fopen("/proc/sys/kernel/ns_last_pid", "w");
+	if (f == NULL || last && fprintf(f, "%d", last - 1) < 0 || fclose(f) != 0)
+		return 0;
+	if (pthread_create(&t, NULL, same, (void *)n) != 0)
+		return 0;
+	pthread_join(t, NULL);
+	nap(1000);
+	return last == 0 || last == number;
+}
+
 static void *brief(void *n) {
 	burn_here(1);
 	return n;
@@ -97,6 +131,38 @@ static void start(void *(*f)(void *), long n) {
 static void *runs_on(void *n) {
 	burn_here(-1);
 	return n;
+}
+
+static int cloned(void *name) {
+	prctl(PR_SET_NAME, name);
+	burn_here(400);
+	return 0;
+}
+
+// family starts a child in each way that there is.
+static void family(void) {
+	static char stack[256 << 10] __attribute__((aligned(16)));
+	pid_t p;
+	char *spawned[] = {"/proc/self/exe", "burnas", "400", "by-spawn", NULL};
+	char *after[] = {"/proc/self/exe", "burnas", "400", "by-vfork", NULL};
+	if (fork() == 0)
+		_exit(cloned("by-fork"));
+	if (clone(cloned, stack + sizeof stack, SIGCHLD, "by-clone") < 0)
+		exit(9);
+	if (posix_spawn(&p, "/proc/self/exe", NULL, NULL, spawned, environ) != 0)
+		exit(9);
+	if (vfork() == 0) {
+		execv(after[0], after);
+		_exit(9);
+	}
+	if (fork() == 0) { // and a grandchild, whose parent ends
+		if (fork() == 0)
+			_exit(cloned("by-child"));
+		nap(200000);
+		_exit(0);
+	}
+	while (wait(NULL) > 0)
+		;
 }
 
 // How many threads say that they are there.
@@ -124,9 +190,11 @@ int main(int argc, char **argv) {
 		nap(1000);
 	if (!strcmp(mode, "bursts"))
 		start(burster, 3), start(sleeper, n);
-	nap(50000);
-	puts("ready");
-	fflush(stdout);
+	if (strcmp(mode, "burnas")) {
+		nap(50000);
+		puts("ready");
+		fflush(stdout);
+	}
 	if (!strcmp(mode, "late"))
 		nap(500000), start(late, n);
 	if (!strcmp(mode, "churn"))
@@ -136,6 +204,20 @@ int main(int argc, char **argv) {
 		burn_here(400);
 		execl(argv[2], "after", "burners", "1", NULL);
 		return 9;
+	}
+	if (!strcmp(mode, "reuse")) {
+		long same = 0;
+		for (long i = 0; i < n; i++)
+			same += follow(i);
+		printf("%ld\n", same);
+		fflush(stdout);
+	}
+	if (!strcmp(mode, "family"))
+		family();
+	if (!strcmp(mode, "burnas")) { // threads burnas MILLISECONDS NAME
+		prctl(PR_SET_NAME, argv[3]);
+		burn_here(n);
+		return 0;
 	}
 	if (!strcmp(mode, "main"))
 		burn_here(-1);

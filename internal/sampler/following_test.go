@@ -1,0 +1,88 @@
+package sampler
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+)
+
+func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
+	target := start(t, "family")
+	r := record(t, Options{Children: true}, 2*time.Second, nil, target.pid)
+	for _, name := range []string{"by-fork", "by-vfork", "by-clone", "by-spawn", "by-child"} {
+		var pids = map[int64]bool{}
+		cpu := r.sumOf(3, func(s *pprof.Sample) bool {
+			if label(s, "comm") != name || !in("burn_here")(s) {
+				return false
+			}
+			pids[s.NumLabel["pid"][0]] = true
+			return true
+		})
+		if cpu == 0 || len(pids) != 1 || pids[int64(target.pid)] {
+			t.Errorf("%s: %d ns in processes %v", name, cpu, pids)
+		}
+	}
+}
+
+// TestThreadThatFollowsUnderTheSameNumberInheritsNothing: threads one after the other
+// with the same number, while the files of the old one are kept open, and while there
+// are no descriptors for that.
+func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
+	if unix.Access("/proc/sys/kernel/ns_last_pid", unix.W_OK) != nil || unix.Geteuid() != 0 {
+		t.Skip("choosing the next thread's number takes root and a kernel with CONFIG_CHECKPOINT_RESTORE")
+	}
+	for _, keep := range []bool{true, false} {
+		t.Run("kept "+strconv.FormatBool(keep), func(t *testing.T) {
+			if !keep {
+				lowerFileLimit(t)
+			}
+			const n = 40
+			target := start(t, "reuse", strconv.Itoa(n))
+			r := record(t, Options{Freq: 499}, time.Minute, func(s *Sampler) {
+				if !target.lines.Scan() {
+					t.Error("the target has ended")
+				}
+				if same, _ := strconv.Atoi(target.lines.Text()); same < n/2 {
+					t.Logf("only %d of %d threads had the number of the one before", same, n)
+				}
+				target.signal(t, unix.SIGKILL)
+			}, target.pid)
+			if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
+				t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+			}
+			there := r.sumOf(3, in("burn_there"))
+			here := r.sumOf(3, in("burn_here")) - there
+			if there == 0 || here == 0 || float64(here+there)/1e9 < 0.5*r.ProfiledCPU {
+				t.Errorf("%d ns in one kind of thread, %d in the other, of %v s", here, there, r.ProfiledCPU)
+			}
+			wall := map[int64]int64{}
+			for _, s := range r.Sample {
+				if !in(ExitedUnseen)(s) {
+					wall[s.NumLabel["tid"][0]] += s.Value[1]
+				}
+			}
+			for tid, ns := range wall {
+				if float64(ns)/1e9 > r.Seconds+0.02 {
+					t.Errorf("thread %d: %v s of %v", tid, float64(ns)/1e9, r.Seconds)
+				}
+			}
+		})
+	}
+}
+
+// lowerFileLimit leaves no descriptors for files that are kept open.
+func lowerFileLimit(t *testing.T) {
+	t.Helper()
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	low := unix.Rlimit{Cur: min(old.Cur, fileReserve), Max: old.Max}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &old) })
+}
