@@ -13,7 +13,7 @@ TESTFLAGS ?= -timeout 20m -p 2
 FUZZTIME  ?= 10s
 BENCHTIME ?= 200ms
 
-.PHONY: all build setup test vet-arches test-race bench lint fmt demo fuzz clean help
+.PHONY: all build setup test vet-arches test-arm64 test-race bench lint fmt demo fuzz clean help
 
 all: build
 
@@ -38,6 +38,10 @@ vet-arches:
 	GOARCH=amd64 $(GO) vet ./...
 	GOARCH=arm64 $(GO) build ./...
 	GOARCH=arm64 $(GO) vet ./...
+
+## test-arm64: prywalk and its system calls in an emulated arm64 machine (some minutes)
+test-arm64: setup
+	PRYWALK_ARM64=$$(scripts/arm64/fetch.sh) $(GO) test -timeout 12m -count=1 -v ./integration/arm64
 
 ## test-race: the tests under the race detector, without those of real programs
 test-race: setup

@@ -59,6 +59,7 @@ type job struct {
 	name string
 	dir  string   // where it runs
 	args []string // the command
+	open bool     // its result is not held to
 }
 
 // jobList gives the file that init reads.

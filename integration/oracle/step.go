@@ -108,7 +108,10 @@ const (
 // into the vDSO change without changing g.
 func (o *run) goStack(sp uint64) uint64 {
 	mem := liveMemory(o.pid)
-	g, _ := mem.Word(o.regs.TLS - 8)
+	g, _ := o.regs.Get(28)
+	if o.regs.Arch == frames.X86_64 {
+		g, _ = mem.Word(o.regs.TLS - 8)
+	}
 	lo, _ := mem.Word(g)
 	hi, _ := mem.Word(g + goStackHi)
 	if sp > lo && sp <= hi {

@@ -16,7 +16,10 @@
 // Freeze: the thread runs, is queued for a processor, or is stopped by job
 // control. It is seized, interrupted, and let go when its registers, its stack
 // and its clocks are copied (package ptrace). Threads that sleep are never
-// frozen: it would stretch the time-outs of the calls that they sleep in.
+// frozen: it would stretch the time-outs of the calls that they sleep in. The one
+// exception, on arm64: a sleeper whose return address is in a register that a peek does
+// not see is frozen once in its sleep, in calls that the kernel goes on with by itself,
+// with their time-outs.
 //
 // # Looks over time
 //

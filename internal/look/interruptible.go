@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/internal/target"
 )
@@ -19,7 +20,11 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on its way
 	}
-	switch target.SyscallName(hostArch(), call.Nr) {
+	name := target.SyscallName(hostArch(), call.Nr)
+	if hostArch() == frames.AArch64 && !resumed(name) {
+		return false
+	}
+	switch name {
 	case "poll", "ppoll", "select", "pselect6", "nanosleep", "clock_nanosleep", "futex", "pause", "rt_sigsuspend",
 		"wait4", "waitid", "msgrcv", "mq_timedreceive", "flock":
 		return true
@@ -35,6 +40,17 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 		return !t.socket(int32(call.Args[0]))
 	}
 	return false
+}
+
+// resumed reports whether the kernel goes on with a call by itself if it does so at all.
+// On arm64 no other can be relied on: what is needed to begin the call again may be lost
+// (package ptrace, Look.Sleeping).
+func resumed(name string) bool {
+	switch name {
+	case "epoll_wait", "epoll_pwait", "epoll_pwait2", "semop", "rt_sigtimedwait":
+		return false
+	}
+	return true
 }
 
 // socket reports whether a descriptor of the thread's process is a socket, which can

@@ -6,7 +6,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -73,21 +72,11 @@ func (t *Thread) Unproven(s *Shot) {
 func (l *Looker) lacks(t *Thread, s *Shot) bool {
 	_, known := s.Regs.Get(s.Regs.Arch.RA())
 	if l.arch != frames.AArch64 || known || l.rung == OnlyPeek || l.ctl.ReadOnly() || s.Call.Nr < 0 ||
-		lackingAt(s.Regs.PC).Load() != s.Regs.PC || !resumed(t, &s.Call) || !l.pause.allows(t) {
+		lackingAt(s.Regs.PC).Load() != s.Regs.PC || !interruptible(t, &s.Call) || !l.pause.allows(t) {
 		return false
 	}
 	t.asleepIn = s.Call
 	return true
-}
-
-// resumed reports whether the kernel goes on with a call that a stop interrupted, and
-// needs no help of ours for it.
-func resumed(t *Thread, call *procmem.SyscallInfo) bool {
-	switch target.SyscallName(hostArch(), call.Nr) {
-	case "epoll_wait", "epoll_pwait", "epoll_pwait2", "semop", "rt_sigtimedwait":
-		return false
-	}
-	return interruptible(t, call)
 }
 
 // stillAsleep makes a shot that of a sleeper, if the thread was frozen in the call

@@ -102,8 +102,8 @@ func TestOnlyCallsThatAStopDoesNotHarmAreInterrupted(t *testing.T) {
 		{"futex", [6]uint64{}, true},
 		{"clock_nanosleep", [6]uint64{}, true},
 		{"ppoll", [6]uint64{}, true},
-		{"epoll_pwait", [6]uint64{3: forever}, true},
-		{"epoll_pwait", [6]uint64{3: uint64(uint32(0xffffffff))}, true},
+		{"epoll_pwait", [6]uint64{3: forever}, hostArch() == frames.X86_64}, // see resumed
+		{"epoll_pwait", [6]uint64{3: uint64(uint32(0xffffffff))}, hostArch() == frames.X86_64},
 		{"epoll_pwait", [6]uint64{3: 50}, false}, // its time-out would begin anew
 		{"read", [6]uint64{uint64(r.Fd())}, true},
 		{"read", [6]uint64{uint64(pair[0])}, false}, // may have SO_RCVTIMEO

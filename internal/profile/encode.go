@@ -134,6 +134,10 @@ const (
 	// LabelPID and LabelTID are numbers.
 	LabelPID = "pid"
 	LabelTID = "tid"
+	// LabelNSPID and LabelNSTID are these numbers in the process's own pid
+	// namespace, only where they differ.
+	LabelNSPID = "ns_pid"
+	LabelNSTID = "ns_tid"
 	// LabelComm is the process's name, LabelThread the thread's.
 	LabelComm   = "comm"
 	LabelThread = "thread"
@@ -149,6 +153,12 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	var m message
 	e.numLabel(&m, LabelPID, int64(l.pid), "")
 	e.numLabel(&m, LabelTID, int64(l.tid), "")
+	if l.nsPID != 0 {
+		e.numLabel(&m, LabelNSPID, int64(l.nsPID), "")
+	}
+	if l.nsTID != 0 {
+		e.numLabel(&m, LabelNSTID, int64(l.nsTID), "")
+	}
 	e.label(&m, LabelComm, l.comm)
 	e.label(&m, LabelThread, l.thread)
 	e.label(&m, LabelState, l.state)

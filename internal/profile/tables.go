@@ -15,7 +15,7 @@ type location struct {
 
 // labelSet is what the samples of one thread in one state share.
 type labelSet struct {
-	pid, tid                  int
+	pid, tid, nsPID, nsTID    int
 	comm, thread, state, wait string
 }
 
@@ -143,7 +143,7 @@ func (t *tables) known() StackID {
 
 // labelSet gives the number of an interval's labels.
 func (t *tables) labelSet(iv *Interval) uint32 {
-	k := labelSet{iv.PID, iv.TID, iv.Comm, iv.Thread, iv.State, iv.Wait}
+	k := labelSet{iv.PID, iv.TID, iv.NSPID, iv.NSTID, iv.Comm, iv.Thread, iv.State, iv.Wait}
 	i, ok := t.byLabels[k]
 	if !ok {
 		i = uint32(len(t.labels))

@@ -70,6 +70,9 @@ type Interval struct {
 	Stack StackID
 	// PID and TID say whose stack it is.
 	PID, TID int
+	// NSPID and NSTID are the same as the process itself sees them, in its own pid
+	// namespace; 0 where they are no others.
+	NSPID, NSTID int
 	// Comm is the process's name, Thread the thread's.
 	Comm, Thread string
 	// State is "running", "sleeping", "disk" or "stopped"; Wait is what a

@@ -90,6 +90,9 @@ func (a *accountant) meet(th *thread, s *look.Shot) {
 	th.started = true
 	th.firstAt = s.At
 	a.threads[th] = struct{}{}
+	if th.proc.nsPID != 0 {
+		th.nsTID = inside(th.look.TID)
+	}
 	if th.born {
 		// It lived at most since the listing before the one that found it;
 		// all the time that its clocks show was since then.
@@ -150,7 +153,7 @@ func (a *accountant) emit(s slice) {
 	a.totals.book(&s)
 	a.builder.Add(profile.Interval{
 		Stack: a.unwind.withLeaf(s.stack, s.leaf),
-		PID:   th.proc.target.PID, TID: th.look.TID,
+		PID:   th.proc.target.PID, TID: th.look.TID, NSPID: th.proc.nsPID, NSTID: th.nsTID,
 		Comm: th.proc.comm, Thread: th.name,
 		State: s.state.String(), Wait: s.wait,
 		End:     a.epoch + s.end,

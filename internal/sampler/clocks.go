@@ -63,6 +63,8 @@ type threadClock struct {
 	carryBlocked        int64
 	blockedDebt         int64
 	lastRun             seen
+	lastOn              seen // at the last look that found it on a processor, at lastOnAt
+	lastOnAt            int64
 
 	// A thread that was stopped by a look and not scheduled since stays queued
 	// where it was: for how long, and at how many ticks it was found so.
@@ -95,6 +97,7 @@ func (c *threadClock) look(r Reading, s seen, onCPU bool, emit func(slice)) {
 		where := s
 		where.state, where.wait = Running, ""
 		emit(slice{seen: where, end: r.Wall, wall: cpu + runq, runq: runq, cpuRun: cpu})
+		c.lastOn, c.lastOnAt = where, r.Wall
 	} else {
 		c.carryOver(r, cpu, runq, emit)
 	}
@@ -124,6 +127,7 @@ func (c *threadClock) lookRunning(r Reading, s seen, onCPU bool, cpu, runq, bloc
 	if onCPU {
 		cpu += c.carryCPU
 		c.carryCPU = 0
+		c.lastOn, c.lastOnAt = s, r.Wall
 	} else {
 		c.carryOver(r, cpu, 0, emit)
 		cpu = 0
@@ -226,8 +230,14 @@ func (c *threadClock) close(emit func(slice)) {
 	c.isOpen = false
 }
 
-// finish books everything that is left, at the thread's or the recording's end.
+// finish books everything that is left, at the thread's or the recording's end. No
+// look will come that carried CPU time could go to: it goes to the last one that found
+// the thread on a processor, if that was less than carryLimit ago.
 func (c *threadClock) finish(emit func(slice)) {
+	if c.carryCPU > 0 && c.lastOnAt > 0 && c.last.Wall-c.lastOnAt < carryLimit {
+		emit(slice{seen: c.lastOn, end: c.last.Wall, wall: c.carryCPU, cpuRun: c.carryCPU})
+		c.carryCPU = 0
+	}
 	c.bookQueued(c.last.Wall, 0, emit)
 	c.bookCarried(c.last.Wall, emit)
 	c.close(emit)

@@ -110,6 +110,25 @@ func TestCPUTimeOfACallThatSleptAtLastIsItsOwn(t *testing.T) {
 	t.Fatalf("%+v", b.slices)
 }
 
+// TestCPUTimeAfterTheLastLookOnAProcessorGoesThere: no later look can have it.
+func TestCPUTimeAfterTheLastLookOnAProcessorGoesThere(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Sleeping)
+	b.look(5, 0, 0, 2, Running)
+	b.look(3, 0, 4, 1, Sleeping)
+	b.c.finish(b.emit)
+	var cpu int64
+	for _, s := range b.slices {
+		if s.leaf != "" || s.stack == 1 && s.cpuRun > 0 {
+			t.Fatalf("%+v", b.slices)
+		}
+		cpu += s.cpuRun
+	}
+	if cpu != 8 {
+		t.Fatalf("%d of CPU in %+v", cpu, b.slices)
+	}
+}
+
 // TestClocksAddUp holds the invariant over random histories: nothing is lost,
 // nothing is booked twice, nothing is negative.
 func TestClocksAddUp(t *testing.T) {

@@ -31,9 +31,7 @@ func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
 // with the same number, while the files of the old one are kept open, and while there
 // are no descriptors for that.
 func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
-	if unix.Access("/proc/sys/kernel/ns_last_pid", unix.W_OK) != nil || unix.Geteuid() != 0 {
-		t.Skip("choosing the next thread's number takes root and a kernel with CONFIG_CHECKPOINT_RESTORE")
-	}
+	needChoice(t)
 	for _, keep := range []bool{true, false} {
 		t.Run("kept "+strconv.FormatBool(keep), func(t *testing.T) {
 			if !keep {
@@ -70,6 +68,44 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// needChoice skips a test where the number of the next thread cannot be chosen.
+func needChoice(t *testing.T) {
+	t.Helper()
+	if unix.Access("/proc/sys/kernel/ns_last_pid", unix.W_OK) != nil || unix.Geteuid() != 0 {
+		t.Skip("choosing the next number takes root and a kernel with CONFIG_CHECKPOINT_RESTORE")
+	}
+}
+
+// TestChildrenOneAfterTheOtherUnderTheSameNumber: each is a process of its own.
+func TestChildrenOneAfterTheOtherUnderTheSameNumber(t *testing.T) {
+	needChoice(t)
+	target := start(t, "heirs", "15")
+	same := 0
+	r := record(t, Options{Children: true}, time.Minute, func(s *Sampler) {
+		if target.lines.Scan() {
+			same, _ = strconv.Atoi(target.lines.Text())
+		}
+		target.signal(t, unix.SIGKILL)
+	}, target.pid)
+	cpu := map[int64]int64{}
+	for _, s := range r.Sample {
+		cpu[s.NumLabel["pid"][0]] += s.Value[3]
+	}
+	most := int64(0)
+	for pid, ns := range cpu {
+		if pid != int64(target.pid) {
+			most = max(most, ns)
+		}
+	}
+	// One child computes for 80 ms at most.
+	if same > 10 && most < 2*80e6 {
+		t.Errorf("%d of 15 children had the number of the one before, but only %d ns are booked under one number", same, most)
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
+		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 func (a *accountant) admit(e *event) {
 	a.procs[e.proc] = struct{}{}
 	e.proc.comm = e.proc.target.Comm
+	e.proc.nsPID = inside(e.proc.target.PID)
 }
 
 // exec deals with a process whose first thread has changed its name: what was seen
@@ -56,7 +57,7 @@ func (a *accountant) bookUnseen(p *process, rest, now int64) {
 		cpu := min(rest, window)
 		a.builder.Add(profile.Interval{
 			Stack: a.builder.Intern([]profile.Loc{{Synthetic: ExitedUnseen}}),
-			PID:   p.target.PID, TID: p.target.PID, Comm: p.comm, Thread: p.comm,
+			PID:   p.target.PID, TID: p.target.PID, NSPID: p.nsPID, NSTID: p.nsPID, Comm: p.comm, Thread: p.comm,
 			State: Running.String(), End: a.epoch + now, Wall: cpu, CPU: cpu,
 		})
 	}

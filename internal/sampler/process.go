@@ -50,6 +50,7 @@ type process struct {
 	refreshed   int64 // when the mappings were read, CLOCK_MONOTONIC ns
 	comm        string
 	booked      int64 // CPU time booked so far, ns
+	nsPID       int   // its number in its own pid namespace, 0 if it is the same
 	main        *frames.Module
 	exited      bool
 }
@@ -121,6 +122,7 @@ type thread struct {
 
 	// The accountant's.
 	name    string
+	nsTID   int   // its number in its own pid namespace, 0 if it is the same
 	met     int64 // when it was first listed, CLOCK_MONOTONIC ns
 	named   int64 // when the name was read
 	clock   threadClock

@@ -51,8 +51,9 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 	if through["main.burn"] == 0 || through["main.deep"] == 0 || through["runtime.systemstack"] == 0 {
 		t.Error("not all was seen")
 	}
-	// What is left: signals that come on the scheduler's stack, and the first peek in a place.
-	if incomplete*100 > total*5 {
+	// What is left: signals that come on the scheduler's stack, and the first peeks in a place, more of
+	// them the slower the machine is.
+	if incomplete*100 > total*15 {
 		t.Errorf("%d of %d incomplete", incomplete, total)
 	}
 }

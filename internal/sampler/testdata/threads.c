@@ -97,12 +97,30 @@ static void *same(void *n) {
 	return n;
 }
 
+// next_is makes the kernel give that number to whoever is started next, mostly.
+static int next_is(int n) {
+	FILE *f = fopen("/proc/sys/kernel/ns_last_pid", "w");
+	return f != NULL && (n == 0 || fprintf(f, "%d", n - 1) > 0) && fclose(f) == 0;
+}
+
+// heirs starts children one after the other with the same number.
+static long heirs(long n) {
+	long same = 0;
+	for (pid_t last = 0, p; n > 0 && next_is(last); n--, same += p == last, last = p) {
+		if ((p = fork()) == 0) {
+			burn_here(80);
+			_exit(0);
+		}
+		waitpid(p, NULL, 0);
+	}
+	return same;
+}
+
 // follow starts a thread with the number of the last one; 0 if that is not possible.
 static int follow(long n) {
 	pthread_t t;
 	int last = number;
-	FILE *f = fopen("/proc/sys/kernel/ns_last_pid", "w");
-	if (f == NULL || last && fprintf(f, "%d", last - 1) < 0 || fclose(f) != 0)
+	if (!next_is(last))
 		return 0;
 	if (pthread_create(&t, NULL, same, (void *)n) != 0)
 		return 0;
@@ -210,6 +228,10 @@ int main(int argc, char **argv) {
 		for (long i = 0; i < n; i++)
 			same += follow(i);
 		printf("%ld\n", same);
+		fflush(stdout);
+	}
+	if (!strcmp(mode, "heirs")) {
+		printf("%ld\n", heirs(n));
 		fflush(stdout);
 	}
 	if (!strcmp(mode, "family"))

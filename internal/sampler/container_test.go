@@ -1,0 +1,120 @@
+package sampler
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/census"
+	"prywalk/internal/target"
+)
+
+// enter is run as root of new namespaces: it makes a file system that exists only
+// there, with the program, its library and the libraries of the system, and becomes the
+// program in it.
+const enter = `set -e
+mount -t tmpfs none "$1/root"
+mkdir "$1/root/app" "$1/root/tmp"
+cp "$1/contained" "$1/libinside.so" "$1/root/app"
+rm "$1/contained" "$1/libinside.so"
+for f in $2; do mkdir -p "$1/root$(dirname "$f")"; cp "$f" "$1/root$f"; done
+exec chroot "$1/root" /app/contained`
+
+// contain starts testdata/contained.c in mount, pid and user namespaces of its own, and
+// gives its number here.
+func contain(t *testing.T) int {
+	t.Helper()
+	for _, tool := range []string{"unshare", "chroot", "ldd", "cc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	if out, err := exec.Command("unshare", "--mount", "--pid", "--fork", "--user", "--map-root-user", "true").CombinedOutput(); err != nil {
+		t.Skipf("no namespaces can be made here: %s %v", out, err)
+	}
+	dir := t.TempDir()
+	must := func(name string, args ...string) string {
+		out, err := exec.Command(name, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", name, err, out)
+		}
+		return string(out)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "root"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(dir, "contained")
+	must("cc", "-O1", "-shared", "-fPIC", "-o", filepath.Join(dir, "libinside.so"), "testdata/inside.c")
+	must("cc", "-O1", "-pthread", "-o", exe, "testdata/contained.c", "-L"+dir, "-linside", "-Wl,-rpath,/app")
+	libraries := must("sh", "-c", `ldd "$1" | grep -o '/[^ ]*' | grep -v inside`, "sh", exe)
+	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "--user", "--map-root-user",
+		"sh", "-c", enter, "sh", dir, libraries)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("the program did not start in its namespaces: %q %v", line, err)
+	}
+	kids := target.Children(cmd.Process.Pid)
+	if len(kids) != 1 {
+		t.Fatalf("children %v", kids)
+	}
+	return kids[0]
+}
+
+// TestProcessInNamespacesOfItsOwn: mount, pid and user namespace. Its program, a library
+// and the perf map exist only in its own root.
+func TestProcessInNamespacesOfItsOwn(t *testing.T) {
+	pid := contain(t)
+	c, err := census.New()
+	if err != nil {
+		t.Logf("without a census: %v", err)
+		c = nil
+	} else {
+		defer c.Close()
+	}
+	for _, o := range []Options{{}, {Census: c}} {
+		r := record(t, o, time.Second, nil, pid)
+		burnt := r.sumOf(3, func(s *pprof.Sample) bool {
+			return in("burn_inside")(s) && in("made_inside")(s) && in("main")(s)
+		})
+		if float64(burnt)/1e9 < 0.5*r.ProfiledCPU || burnt == 0 {
+			t.Errorf("%d ns of %v s with all names", burnt, r.ProfiledCPU)
+		}
+		for _, s := range r.Sample {
+			nsPID, nsTID, tid := s.NumLabel["ns_pid"], s.NumLabel["ns_tid"], s.NumLabel["tid"][0]
+			if len(nsPID) != 1 || nsPID[0] != 1 || len(nsTID) != 1 || (nsTID[0] == 1) != (tid == int64(pid)) {
+				t.Errorf("ids inside: %v, %v of thread %d in process %d", nsPID, nsTID, tid, pid)
+			}
+		}
+		for _, l := range r.Location {
+			if st := l.Mapping; st != nil && st.File == "/app/libinside.so" && len(l.Line) == 0 {
+				t.Errorf("no name at %#x of %s", l.Address, st.File)
+			}
+		}
+	}
+}
+
+func TestIDsInsideAreLeftOutWhereTheyAreTheSame(t *testing.T) {
+	target := start(t, "mixed", "2")
+	r := record(t, Options{}, 200*time.Millisecond, nil, target.pid)
+	for _, s := range r.Sample {
+		if len(s.NumLabel["ns_pid"])+len(s.NumLabel["ns_tid"]) > 0 {
+			t.Errorf("%v", s.NumLabel)
+		}
+	}
+}
