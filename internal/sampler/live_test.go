@@ -16,8 +16,28 @@ import (
 
 func every(*pprof.Sample) bool { return true }
 
+// allAsleep waits until every thread of a process sleeps, and has done so for a moment:
+// the program is ready before its last call is reached.
+func allAsleep(t *testing.T, pid int) {
+	t.Helper()
+	for still := 0; still < 20; time.Sleep(5 * time.Millisecond) {
+		tids, err := procmem.ListTasks(pid, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		still++
+		for _, tid := range tids {
+			var s procmem.Stat
+			if err := procmem.OpenThread(pid, tid, nil).Stat(&s); err != nil || s.State != 'S' {
+				still = 0
+			}
+		}
+	}
+}
+
 func TestSleepersArePeekedOnceThenReusedAndNeverFrozen(t *testing.T) {
 	target := start(t, "sleepers", "30")
+	allAsleep(t, target.pid)
 	r := record(t, Options{}, time.Second, nil, target.pid)
 	if r.Frozen != 0 || r.Restarted != 0 {
 		t.Errorf("%d frozen", r.Frozen)
