@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -61,6 +62,25 @@ func Open(pid int) (*Process, error) {
 
 // Open is [Open] for one of several processes that share their files' images.
 func (c *ImageCache) Open(pid int) (*Process, error) {
+	for try := 0; ; try++ {
+		p, err := c.open(pid)
+		// While a thread other than the first calls exec, the process has no files
+		// under /proc for a moment.
+		if err == nil || try == openTries || !errors.Is(err, ErrNotFound) || unix.Kill(pid, 0) == unix.ESRCH {
+			return p, err
+		}
+		time.Sleep(openPause)
+	}
+}
+
+// How often, and after which pause, a process that seems to be gone is looked for again.
+const (
+	openTries = 10
+	openPause = 2 * time.Millisecond
+)
+
+// open is Open once.
+func (c *ImageCache) open(pid int) (*Process, error) {
 	s, err := procFS.check(pid)
 	if err != nil {
 		return nil, err

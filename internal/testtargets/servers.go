@@ -40,7 +40,7 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 }
 
 // startRedis runs redis-server under redis-benchmark: one command all the time, so that the load is
-// the same at any moment.
+// the same at any moment, and 16 at a time, so that redis has more to do than to read and write.
 func startRedis(t *Target) error {
 	port, err := freePort()
 	if err != nil {
@@ -52,7 +52,7 @@ func startRedis(t *Target) error {
 		return err
 	}
 	_, err = t.spawn(t.user, "redis-benchmark", "-p", port, "-c", "20", "-l", "-q", "-n", "100000000",
-		"-t", "lrange_100")
+		"-P", "16", "-t", "lrange_100")
 	return err
 }
 
