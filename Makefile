@@ -31,8 +31,10 @@ setup:
 
 ## test: all tests, and compile and vet for arm64 too
 test: setup vet-arches
-	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -v '^prywalk/integration\|^prywalk/docs')
-	$(GO) test $(TESTFLAGS) -p 1 ./integration/... ./docs/...
+	@status=0; \
+	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -v '^prywalk/integration\|^prywalk/docs') || status=1; \
+	$(GO) test $(TESTFLAGS) -p 1 ./integration/... ./docs/... || status=1; \
+	exit $$status
 
 vet-arches:
 	GOARCH=amd64 $(GO) vet ./...
