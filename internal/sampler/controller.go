@@ -34,6 +34,7 @@ type controller struct {
 	// lastTick that of the one before it.
 	thisTick, lastTick int64
 	flushed            int64
+	passed             int64          // the tick after which events were last handed over
 	turn               int            // with which of a process's threads the tick begins
 	spins              int            // how often this tick may still wait for a stop
 	census             *census.Census // nil: none is taken
@@ -93,7 +94,9 @@ func (c *controller) tick(now, deadline int64) {
 	c.procs = slices.DeleteFunc(c.procs, func(p *process) bool { return p.gone })
 	c.counts.threadsMax = max(c.counts.threadsMax, int64(c.live))
 	c.looker.Collect(deadline, c.done)
-	c.flushOut()
+	if c.passDue(now) {
+		c.flushOut()
+	}
 }
 
 // A thread that runs stops within spinFor ns of its interrupt, one that is queued
@@ -119,12 +122,34 @@ func (c *controller) serve(fresh bool) {
 	}
 }
 
+// Waking the accountant up for the few looks of one tick costs more than their
+// unwinding. So looks are handed over together, at most passShots of them and none
+// later than passAfter ns, unless a thread or process has come or gone: what is read of
+// its memory and files must be read soon.
+const (
+	passAfter = 50e6
+	passShots = 16
+)
+
+// passDue reports whether the events so far are to be handed over.
+func (c *controller) passDue(now int64) bool {
+	shots := 0
+	for i := range c.out {
+		if e := &c.out[i]; e.kind != looked || now-e.thread.met < nameEvery {
+			return true
+		}
+		shots++
+	}
+	return shots >= passShots || now-c.passed >= passAfter
+}
+
 // flushOut hands the events so far to the accountant, unless it is far behind: the
 // controller must not wait while a thread can be stopped.
 func (c *controller) flushOut() {
 	if len(c.out) > 0 && c.ring.room() {
 		c.ring.send(c.out)
 		c.out = c.ring.get()
+		c.passed = c.nowTick
 	}
 }
 

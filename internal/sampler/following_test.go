@@ -82,7 +82,7 @@ func needChoice(t *testing.T) {
 // TestChildrenOneAfterTheOtherUnderTheSameNumber: each is a process of its own.
 func TestChildrenOneAfterTheOtherUnderTheSameNumber(t *testing.T) {
 	needChoice(t)
-	target := start(t, "heirs", "15")
+	target := start(t, "heirs", "8")
 	same := 0
 	r := record(t, Options{Children: true}, time.Minute, func(s *Sampler) {
 		if target.lines.Scan() {
@@ -100,9 +100,9 @@ func TestChildrenOneAfterTheOtherUnderTheSameNumber(t *testing.T) {
 			most = max(most, ns)
 		}
 	}
-	// One child computes for 80 ms at most.
-	if same > 10 && most < 2*80e6 {
-		t.Errorf("%d of 15 children had the number of the one before, but only %d ns are booked under one number", same, most)
+	// One child computes for 300 ms: whoever takes them for one process has no more.
+	if same > 4 && most < 310e6 {
+		t.Errorf("%d of 8 children had the number of the one before, but only %d ns are booked under one number", same, most)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)

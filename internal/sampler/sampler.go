@@ -170,6 +170,7 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	c.looker = look.New(ctl, s.pool, s.opts.Rung)
 	c.looker.LimitPause(s.opts.MaxPause)
 	s.result.Scheduling = ctl.Scheduling()
+	relaxTimers(unix.Gettid())
 	start := procmem.Now()
 	s.begun.Store(start)
 	defer func() { s.result.Seconds = float64(procmem.Now()-start) / 1e9 }()

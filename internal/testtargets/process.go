@@ -164,6 +164,24 @@ func children(pid int) []int {
 	return pids
 }
 
+// threads lists the threads of a process.
+func threads(pid int) []int {
+	var tids []int
+	entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
+			tids = append(tids, n)
+		}
+	}
+	return tids
+}
+
+// threadName gives the name of a thread, "" if it is gone.
+func threadName(tid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", tid))
+	return strings.TrimSpace(string(text))
+}
+
 // tree lists all descendants of a process, parents first.
 func tree(pid int) []int {
 	if pid <= 0 {

@@ -78,7 +78,26 @@ func (t *Target) start() error {
 	if err := t.spec.start(t); err != nil {
 		return err
 	}
-	return t.busy()
+	if err := t.busy(); err != nil {
+		return err
+	}
+	return t.processes[0].until("put its sleepers to sleep", 30*time.Second, t.asleep)
+}
+
+// asleep reports whether all threads that are to sleep from start to end do so.
+func (t *Target) asleep() bool {
+	sleeping := map[string]bool{}
+	for _, tid := range threads(t.PID) {
+		if f := statFields(tid); len(f) > 0 && f[0] == "S" {
+			sleeping[threadName(tid)] = true
+		}
+	}
+	for _, s := range t.Expect.Sleepers {
+		if !sleeping[s.Thread] {
+			return false
+		}
+	}
+	return true
 }
 
 // busy waits until the target has used some CPU time after its start.
