@@ -121,6 +121,11 @@ func (c *Controller) BeginWith(tid int, files *procmem.ThreadFiles) (*Look, erro
 	return l, nil
 }
 
+// Queued tells that the thread of the look just begun cannot stop while this thread
+// runs, because it waits for this thread's processor: waits then sleep at once, for
+// a moment as short as that thread is thought to take.
+func (c *Controller) Queued() { c.wakeup = 0 }
+
 // spinUntil lets waits spin for some time from now.
 func (c *Controller) spinUntil(now int64) {
 	c.wakeup = now + int64(c.opts.SpinFor)

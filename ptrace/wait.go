@@ -15,7 +15,8 @@ const (
 	// wait_task_stopped); without it those of other children are not.
 	watch = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	napMin     = 20_000    // ns, first sleep of a wait
+	napQueued  = 8_000     // ns, first sleep of a wait for a thread that waits for this processor
+	napMin     = 20_000    // ns, first sleep of any other wait
 	napMax     = 200_000   // ns, longest sleep of a wait
 	lostFor    = 1_000_000 // ns, see serveLost
 	auditEvery = 2_000_000 // ns, between checks of all pending looks one by one
@@ -35,7 +36,11 @@ const (
 // most Options.SpinFor after the last interrupt, then sleeps in short naps. It
 // also serves abandoned looks.
 func (c *Controller) WaitAny(deadline int64) *Look {
-	for sleep := int64(napMin); c.live > 0 || c.lost; {
+	sleep := int64(napMin)
+	if c.wakeup == 0 {
+		sleep = napQueued
+	}
+	for c.live > 0 || c.lost {
 		if l := c.scan(); l != nil {
 			return l
 		}

@@ -148,6 +148,9 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 	t.pending, t.freezing = s, look
 	t.begun = procmem.Now() // a look that was given up and is taken up again begins anew
 	look.Tag = l.slot(t)
+	if t.putOff {
+		l.ctl.Queued()
+	}
 	return nil
 }
 
@@ -188,15 +191,24 @@ func (l *Looker) slot(t *Thread) uint64 {
 // (CLOCK_MONOTONIC, ns) and tells done of each: a shot, or an error. It returns when
 // none is pending, else at the deadline.
 func (l *Looker) Collect(deadline int64, done func(*Thread, *Shot, error)) {
-	l.Serve(deadline, done)
+	l.serve(deadline, false, done)
 	l.giveUp(procmem.Now()-pendingLimit, done)
 }
 
 // Serve is Collect for between two calls of Begin, so that no thread stays stopped
-// while others are looked at; it gives the number of looks that it finished. With
-// the deadline 0 it does not wait.
-func (l *Looker) Serve(deadline int64, done func(*Thread, *Shot, error)) (n int) {
+// while others are looked at; it gives the number of looks that it finished. It waits
+// for one at most until the deadline, and for the others not at all; with the
+// deadline 0 for none.
+func (l *Looker) Serve(deadline int64, done func(*Thread, *Shot, error)) int {
+	return l.serve(deadline, true, done)
+}
+
+// serve finishes looks until the deadline, or the first that it waits for.
+func (l *Looker) serve(deadline int64, one bool, done func(*Thread, *Shot, error)) (n int) {
 	for look := l.ctl.WaitAny(deadline); look != nil; look = l.ctl.WaitAny(deadline) {
+		if one {
+			deadline = 0
+		}
 		t := l.take(look.Tag)
 		if t == nil {
 			l.ctl.Cancel(look)
@@ -292,6 +304,10 @@ func (l *Looker) giveUp(before int64, done func(*Thread, *Shot, error)) {
 		done(t, nil, ptrace.ErrTimeout)
 	}
 }
+
+// Queued reports whether a pending look is at a thread that waits for the processor
+// which this thread runs on: it does not stop before this thread sleeps.
+func (t *Thread) Queued() bool { return t.pending != nil && t.putOff }
 
 // Abort gives up all pending looks, at the end of sampling.
 func (l *Looker) Abort(done func(*Thread, *Shot, error)) {

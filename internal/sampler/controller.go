@@ -181,7 +181,7 @@ func (c *controller) begin(th *thread) {
 	default:
 		c.changed(th)
 	}
-	c.serve(err == nil && outcome == look.Pending)
+	c.serve(err == nil && outcome == look.Pending && !th.look.Queued())
 }
 
 // collected takes a look that was pending.
