@@ -26,7 +26,7 @@ func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
 }
 
 // ptraceMayWait is the system call for requests that can wait for a long time. The
-// Go scheduler is told.
+// Go scheduler is told, so that a garbage collection need not wait too.
 func ptraceMayWait(req int, tid int) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.Syscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), 0, 0, 0, 0)
@@ -96,11 +96,11 @@ func getSigInfo(tid int, info *sigInfo) syscall.Errno {
 	return e
 }
 
-// nap sleeps for ns nanoseconds, giving the processor up.
+// nap sleeps for ns nanoseconds, without a word to the Go scheduler.
 func nap(ns int64) {
 	ts := unix.NsecToTimespec(ns)
 	procmem.CountCall()
-	_, _, _ = syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
 // sigAction is the kernel's struct sigaction (amd64 and arm64 alike).

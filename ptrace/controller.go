@@ -19,6 +19,9 @@ type Options struct {
 	// ReadOnly: never write a register. Calls that a look breaks then give
 	// EINTR to the program ([Stats.Broken]).
 	ReadOnly bool
+	// NoCollector: the caller sees to it that no garbage collection begins while a look
+	// is under way. A thread is then seized without a word to the Go scheduler.
+	NoCollector bool
 	// KeepPriority: do not raise the scheduling priority.
 	KeepPriority bool
 }

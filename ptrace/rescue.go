@@ -3,6 +3,7 @@ package ptrace
 import (
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"prywalk/internal/procmem"
@@ -72,11 +73,17 @@ func (r *rescue) reap() {
 	}
 }
 
-// seize attaches to a thread. Unlike the other calls it tells the Go scheduler,
-// because it can wait: the rescue, and a garbage collection, must go on then.
+// seize attaches to a thread. Unlike the other calls it can wait: the rescue must go on
+// then. If a garbage collection can begin meanwhile, which would stop the rescue and wait
+// for this thread, the Go scheduler is told.
 func (c *Controller) seize(tid int) error {
 	c.rescue.since.Store(procmem.Now())
-	e := ptraceMayWait(unix.PTRACE_SEIZE, tid)
+	var e syscall.Errno
+	if c.opts.NoCollector {
+		e = ptrace(unix.PTRACE_SEIZE, tid, 0, 0)
+	} else {
+		e = ptraceMayWait(unix.PTRACE_SEIZE, tid)
+	}
 	c.rescue.since.Store(0)
 	if e != 0 {
 		return refusal(tid, e)

@@ -1,9 +1,8 @@
 package look
 
 import (
-	"os"
+	"bytes"
 	"strconv"
-	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
@@ -56,6 +55,7 @@ func resumed(name string) bool {
 // socket reports whether a descriptor of the thread's process is a socket, which can
 // have a time-out of its own (SO_RCVTIMEO), or may be one.
 func (t *Thread) socket(fd int32) bool {
-	to, err := os.Readlink("/proc/" + strconv.Itoa(t.PID) + "/fd/" + strconv.Itoa(int(fd)))
-	return err != nil || strings.HasPrefix(to, "socket:")
+	var buf [16]byte
+	to, err := procmem.Readlink("/proc/"+strconv.Itoa(t.PID)+"/fd/"+strconv.Itoa(int(fd)), buf[:])
+	return err != nil || bytes.HasPrefix(to, []byte("socket:"))
 }

@@ -175,6 +175,10 @@ func (l *Looker) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bo
 	return call, 0, false
 }
 
+// Pending gives the number of looks that are under way, those that were given up and
+// whose threads have not stopped yet included.
+func (l *Looker) Pending() int { return l.ctl.Pending() }
+
 // slot keeps a thread by a number that is not zero.
 func (l *Looker) slot(t *Thread) uint64 {
 	for i, p := range l.pending {

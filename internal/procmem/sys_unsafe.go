@@ -8,8 +8,10 @@ import (
 )
 
 // The calls below go past the wrappers of package syscall, which allocate for
-// path names and build slices. Pointers are converted in the argument list of
-// the call itself, as rule 4 of package unsafe asks.
+// path names and build slices, and past the Go scheduler, so that a goroutine which
+// makes them does not lose its processor: files under /proc do not block for long.
+// Pointers are converted in the argument list of the call itself, as rule 4 of package
+// unsafe asks.
 
 // open opens a path that ends in NUL.
 func open(path []byte, flags uintptr) (int, syscall.Errno) {
@@ -19,12 +21,29 @@ func open(path []byte, flags uintptr) (int, syscall.Errno) {
 	at := unix.AT_FDCWD
 	for {
 		CountCall()
-		fd, _, e := syscall.Syscall6(unix.SYS_OPENAT, uintptr(at),
+		fd, _, e := syscall.RawSyscall6(unix.SYS_OPENAT, uintptr(at),
 			uintptr(unsafe.Pointer(&path[0])), flags|unix.O_CLOEXEC|unix.O_RDONLY, 0, 0, 0)
 		if e != syscall.EINTR {
 			return int(fd), e
 		}
 	}
+}
+
+// Readlink reads where a symbolic link under /proc leads to, cut at the end of buf.
+// Errors: [ErrGone], [ErrDenied], or the error number that the kernel gave.
+func Readlink(path string, buf []byte) ([]byte, error) {
+	name := append([]byte(path), 0)
+	if len(buf) == 0 {
+		return nil, syscall.EINVAL
+	}
+	at := unix.AT_FDCWD
+	CountCall()
+	n, _, e := syscall.RawSyscall6(unix.SYS_READLINKAT, uintptr(at), uintptr(unsafe.Pointer(&name[0])),
+		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0)
+	if e != 0 {
+		return nil, classify(e)
+	}
+	return buf[:n], nil
 }
 
 func closeFD(fd int) {
@@ -39,7 +58,7 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	}
 	for {
 		CountCall()
-		n, _, e := syscall.Syscall6(unix.SYS_PREAD64, uintptr(fd),
+		n, _, e := syscall.RawSyscall6(unix.SYS_PREAD64, uintptr(fd),
 			uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), uintptr(off), 0, 0)
 		if e != syscall.EINTR {
 			return count(n, e), e
@@ -47,8 +66,7 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	}
 }
 
-// preadRaw is pread at offset 0 without a word to the scheduler: for callers that
-// must not lose their processor, and files that do not block.
+// preadRaw is pread at offset 0 for callers that may not grow their stack.
 //
 //go:nosplit
 func preadRaw(fd int, buf []byte) int {
@@ -64,7 +82,7 @@ func preadRaw(fd int, buf []byte) int {
 // getdents reads directory entries into buf.
 func getdents(fd int, buf []byte) (int, syscall.Errno) {
 	CountCall()
-	n, _, e := syscall.Syscall(unix.SYS_GETDENTS64, uintptr(fd),
+	n, _, e := syscall.RawSyscall(unix.SYS_GETDENTS64, uintptr(fd),
 		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
 	return count(n, e), e
 }
@@ -93,6 +111,15 @@ func clock(id int32) (uint64, syscall.Errno) {
 	return uint64(ts.Sec)*1e9 + uint64(ts.Nsec), e
 }
 
+// SleepUntil sleeps until a moment on the clock of [Now], or until a signal comes. The Go
+// scheduler is not told: the goroutine keeps its processor.
+func SleepUntil(at int64) {
+	ts := unix.NsecToTimespec(at)
+	CountCall()
+	_, _, _ = syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, clockMonotonic, unix.TIMER_ABSTIME,
+		uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+}
+
 // CPU gives the processor that the calling OS thread runs on, −1 if the kernel does
 // not say. Precondition: the goroutine is locked to it.
 func CPU() int {
@@ -108,7 +135,7 @@ func CPU() int {
 // vmRead is process_vm_readv with one range on either side, or several.
 func vmRead(pid int, local []unix.Iovec, remote []unix.RemoteIovec) (int, syscall.Errno) {
 	CountCall()
-	n, _, e := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
+	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
 		uintptr(unsafe.Pointer(&local[0])), uintptr(len(local)),
 		uintptr(unsafe.Pointer(&remote[0])), uintptr(len(remote)), 0)
 	return count(n, e), e

@@ -20,6 +20,7 @@ type accountant struct {
 	pool    *look.Pool
 	pub     *published
 	save    func()
+	garbage *collector
 	totals  *totals
 	threads map[*thread]struct{}
 	procs   map[*process]struct{}
@@ -168,9 +169,17 @@ func (a *accountant) checkpoint() {
 	}
 }
 
-// monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC.
-func monotonicEpoch(now func() int64) int64 {
-	return time.Now().UnixNano() - now()
+// monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC, from the try
+// of some at which the clocks were read closest together.
+func monotonicEpoch(now func() int64) (epoch int64) {
+	for least, n := int64(1<<62), 0; n < 16; n++ {
+		before := now()
+		unix := time.Now().UnixNano()
+		if took := now() - before; took < least {
+			least, epoch = took, unix-before-took/2
+		}
+	}
+	return epoch
 }
 
 // stack counts a stack by how its walk ended.

@@ -6,6 +6,7 @@ import (
 	"prywalk/internal/census"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/ptrace"
 )
 
 // listEvery is how often the threads of a process are listed when nothing hints at
@@ -34,9 +35,11 @@ type controller struct {
 	// lastTick that of the one before it.
 	thisTick, lastTick int64
 	flushed            int64
-	passed             int64          // the tick after which events were last handed over
-	turn               int            // with which of a process's threads the tick begins
-	spins              int            // how often this tick may still wait for a stop
+	passed             int64 // the tick after which events were last handed over
+	turn               int   // with which of a process's threads the tick begins
+	spins              int   // how often this tick may still wait for a stop
+	garbage            *collector
+	ending             bool           // this is the last tick
 	census             *census.Census // nil: none is taken
 	naps               wheel
 	dueFn              func(*thread) // due, made once
@@ -69,9 +72,9 @@ const maxBacklog = 64 << 20
 // before the deadline.
 func (c *controller) tick(now, deadline int64) {
 	c.nowTick = now
-	if !c.ring.room() || c.pool.Out() > maxBacklog {
-		c.sched.missed++ // the accountant is behind; who was asked to stop must not wait for it
-		c.looker.Collect(deadline, c.done)
+	if !c.ring.room() || c.pool.Out() > maxBacklog || !c.ending && c.garbage.draining(now) {
+		c.sched.missed++ // who was asked to stop must not wait for the accountant
+		c.collect(deadline)
 		c.flushOut()
 		return
 	}
@@ -93,7 +96,7 @@ func (c *controller) tick(now, deadline int64) {
 	}
 	c.procs = slices.DeleteFunc(c.procs, func(p *process) bool { return p.gone })
 	c.counts.threadsMax = max(c.counts.threadsMax, int64(c.live))
-	c.looker.Collect(deadline, c.done)
+	c.collect(deadline)
 	if c.passDue(now) {
 		c.flushOut()
 	}
@@ -169,6 +172,8 @@ func (c *controller) begin(th *thread) {
 		return
 	}
 	c.counts.attempted++
+	ptrace.Pin() // from the interrupt on nothing may come in between
+	defer ptrace.Unpin()
 	outcome, shot, err := c.looker.Begin(th.look)
 	switch {
 	case err != nil:
@@ -182,6 +187,13 @@ func (c *controller) begin(th *thread) {
 		c.changed(th)
 	}
 	c.serve(err == nil && outcome == look.Pending && !th.look.Queued())
+}
+
+// collect finishes the looks whose threads stop before the deadline.
+func (c *controller) collect(deadline int64) {
+	ptrace.Pin()
+	defer ptrace.Unpin()
+	c.looker.Collect(deadline, c.done)
 }
 
 // collected takes a look that was pending.
@@ -257,6 +269,7 @@ const lastWait = 100e6
 // last looks at every thread once more, so that all clocks are exact, gives up what
 // does not stop, and retires everything.
 func (c *controller) last(now int64) {
+	c.ending = true
 	for _, p := range c.procs {
 		c.wakeAll(p)
 		c.rouseAll(p)

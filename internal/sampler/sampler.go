@@ -29,6 +29,7 @@ type Sampler struct {
 	builder *profile.Builder
 	images  *target.ImageCache
 	ring    *batchRing
+	garbage *collector
 	arrive  chan *process
 	found   chan found  // processes that the scout has found
 	asked   atomic.Bool // a checkpoint was asked for
@@ -51,6 +52,7 @@ func New(o Options, b *profile.Builder, images *target.ImageCache, procs []*targ
 	s := &Sampler{
 		opts: o, builder: b, images: images, pool: look.NewPool(1024), targets: map[*target.Process]struct{}{},
 		ring: newBatchRing(ringSize), arrive: make(chan *process, max(1024, len(procs))), found: make(chan found),
+		garbage: newCollector(),
 	}
 	for _, t := range procs {
 		s.take(&process{target: t})
@@ -110,6 +112,7 @@ func (s *Sampler) Run(ctx context.Context) (Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.stop = cancel
+	defer keepQuiet()()
 	s.start, s.boot = procmem.Now(), bootTicks()
 	acc := s.newAccountant()
 	c := s.newController()
@@ -148,7 +151,7 @@ func (s *Sampler) newAccountant() *accountant {
 	a := &accountant{
 		builder: s.builder, unwind: s.unwind, totals: &s.totals, pool: s.pool, pub: &s.pub, save: s.opts.Checkpoint,
 		selected: s.opts.Threads != nil,
-		threads:  map[*thread]struct{}{}, procs: map[*process]struct{}{}, close: s.drop, epoch: monotonicEpoch(procmem.Now),
+		threads:  map[*thread]struct{}{}, procs: map[*process]struct{}{}, close: s.drop, epoch: monotonicEpoch(procmem.Now), garbage: s.garbage,
 	}
 	a.emitOne = a.emit
 	return a
@@ -157,7 +160,7 @@ func (s *Sampler) newAccountant() *accountant {
 func (s *Sampler) newController() *controller {
 	c := &controller{
 		opts: &s.opts, budget: procmem.NewBudget(fileReserve), ring: s.ring, pool: s.pool, pace: newPace(&s.opts), out: s.ring.get(),
-		census: s.opts.Census, start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq),
+		census: s.opts.Census, start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq), garbage: s.garbage,
 	}
 	c.done, c.dueFn = c.collected, c.due
 	return c
@@ -165,7 +168,7 @@ func (s *Sampler) newController() *controller {
 
 // control runs the ticks. Precondition: the goroutine is locked to its OS thread.
 func (s *Sampler) control(ctx context.Context, c *controller) {
-	ctl := ptrace.NewController(ptrace.Options{ReadOnly: s.opts.ReadOnly})
+	ctl := ptrace.NewController(ptrace.Options{ReadOnly: s.opts.ReadOnly, NoCollector: true})
 	defer ctl.Close() // also after a panic: nobody stays stopped
 	c.looker = look.New(ctl, s.pool, s.opts.Rung)
 	c.looker.LimitPause(s.opts.MaxPause)
@@ -199,6 +202,7 @@ func (s *Sampler) ticks(ctx context.Context, c *controller) {
 			c.flush(now)
 		}
 		s.pub.set(c)
+		c.garbage.collect(now, c.looker.Pending())
 		if c.allGone() && len(s.arrive) == 0 {
 			return
 		}
@@ -236,6 +240,7 @@ func (s *Sampler) account(a *accountant) {
 			for i := range b {
 				a.handle(&b[i])
 			}
+			a.garbage.measure(procmem.Now())
 			s.ring.put(b)
 		case f := <-s.found:
 			s.adopt(f)
@@ -254,7 +259,8 @@ func sleepUntil(ctx context.Context, at int64) {
 		if left <= 0 || ctx.Err() != nil {
 			return
 		}
-		ts := unix.NsecToTimespec(at - max(0, left-napLimit))
-		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &ts, nil) // cut short: the loop goes on
+		ptrace.Pin()
+		procmem.SleepUntil(at - max(0, left-napLimit)) // cut short: the loop goes on
+		ptrace.Unpin()
 	}
 }

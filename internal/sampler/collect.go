@@ -1,0 +1,122 @@
+package sampler
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+)
+
+// # Garbage
+//
+// A collection stops all goroutines for a moment, and waits for each. On a busy machine,
+// where the collector's threads are queued for a processor as all others are, that moment
+// is long, and a target's thread that was interrupted just before stands still all that
+// time. So the Go runtime does not collect by itself while processes are sampled. The
+// accountant, which makes most of the garbage, sees how much there is, and asks for a
+// collection. The controller then begins no more looks, and has it made when none is
+// under way. The ticks that this takes are missed, and counted so.
+
+const (
+	// leastHeap is at how many bytes a first collection is asked for; later ones at
+	// twice what the last one left.
+	leastHeap = 32 << 20
+	// measureEvery is how often the accountant asks how much there is, in nanoseconds.
+	measureEvery = 20e6
+	// drainFor is how long the controller waits for looks that are under way, in
+	// nanoseconds: longer than any stays pending.
+	drainFor = 3e9
+)
+
+// collector decides when garbage is collected.
+type collector struct {
+	want  atomic.Bool  // the accountant asks for a collection
+	limit atomic.Int64 // at how many bytes it does
+
+	measured int64 // the accountant's: when it asked last, CLOCK_MONOTONIC ns
+	sample   []metrics.Sample
+
+	asked int64 // the controller's: since when it has begun no looks; 0: it does
+}
+
+func newCollector() *collector {
+	g := &collector{sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
+	g.limit.Store(leastHeap)
+	return g
+}
+
+// measure asks for a collection if there is enough garbage.
+func (g *collector) measure(now int64) {
+	if now-g.measured < measureEvery || g.want.Load() {
+		return
+	}
+	g.measured = now
+	if heap(g.sample) >= g.limit.Load() {
+		g.want.Store(true)
+	}
+}
+
+// heap gives the bytes of all objects, dead ones that were not yet found so included.
+func heap(sample []metrics.Sample) int64 {
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return int64(sample[0].Value.Uint64())
+}
+
+// draining reports whether no looks are to be begun, because a collection waits for
+// those that are under way.
+func (g *collector) draining(now int64) bool {
+	if !g.want.Load() {
+		return false
+	}
+	if g.asked == 0 {
+		g.asked = now
+	}
+	return true
+}
+
+// collect makes a collection if one was asked for and no look is under way.
+func (g *collector) collect(now int64, pending int) {
+	if g.asked == 0 || pending > 0 && now-g.asked < drainFor {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.GC()
+		left := heap([]metrics.Sample{{Name: g.sample[0].Name}})
+		g.limit.Store(max(leastHeap, 2*left))
+	}()
+	<-done
+	g.asked = 0
+	g.want.Store(false)
+}
+
+// quiet is what was changed in the Go runtime while anybody samples.
+var quiet struct {
+	sync.Mutex
+	samplers, percent, procs int
+}
+
+// keepQuiet keeps the runtime from collecting garbage by itself, and gives it a processor
+// more: the controller never hands back its own. The function that it returns undoes both.
+func keepQuiet() (undo func()) {
+	quiet.Lock()
+	defer quiet.Unlock()
+	if quiet.samplers++; quiet.samplers == 1 {
+		quiet.percent = debug.SetGCPercent(-1)
+		quiet.procs = runtime.GOMAXPROCS(0)
+		runtime.GOMAXPROCS(quiet.procs + 1)
+	}
+	return func() {
+		quiet.Lock()
+		defer quiet.Unlock()
+		if quiet.samplers--; quiet.samplers == 0 {
+			debug.SetGCPercent(quiet.percent)
+			runtime.GOMAXPROCS(quiet.procs)
+		}
+	}
+}

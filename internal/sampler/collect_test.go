@@ -1,0 +1,81 @@
+package sampler
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+func TestCollectionWaitsForLooksUnderWayAndNoLooksAreBegun(t *testing.T) {
+	g := newCollector()
+	g.limit.Store(1) // there is always as much
+	if g.draining(1) {
+		t.Fatal("nobody has asked")
+	}
+	g.collect(1, 0) // does nothing
+	g.measure(100e6)
+	if !g.draining(200e6) {
+		t.Fatal("not asked for, with the heap above the limit")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g.collect(300e6, 1)
+	runtime.ReadMemStats(&after)
+	if after.NumForcedGC != before.NumForcedGC || !g.draining(300e6) {
+		t.Error("collected while a look was under way")
+	}
+	g.collect(310e6, 0)
+	runtime.ReadMemStats(&after)
+	if after.NumForcedGC != before.NumForcedGC+1 || g.draining(320e6) {
+		t.Errorf("%d collections, still asked for: %v", after.NumForcedGC-before.NumForcedGC, g.want.Load())
+	}
+	if g.limit.Load() < leastHeap {
+		t.Errorf("limit %d", g.limit.Load())
+	}
+	// A look that does not end holds nothing up for ever.
+	g.limit.Store(1)
+	g.measure(1e9)
+	g.draining(1e9)
+	g.collect(1e9+drainFor, 1)
+	if g.draining(6e9) {
+		t.Error("still waiting")
+	}
+}
+
+func TestRuntimeCollectsByItselfAgainAfterTheLastRun(t *testing.T) {
+	percent := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(percent)
+	procs := runtime.GOMAXPROCS(0)
+	one, two := keepQuiet(), keepQuiet()
+	if now := runtime.GOMAXPROCS(0); now != procs+1 {
+		t.Errorf("%d processors, not %d", now, procs+1)
+	}
+	one()
+	if p := debug.SetGCPercent(-1); p != -1 {
+		t.Errorf("GOGC is %d while one samples", p)
+	}
+	two()
+	if p := debug.SetGCPercent(100); p != 100 || runtime.GOMAXPROCS(0) != procs {
+		t.Errorf("GOGC is %d afterwards, with %d processors", p, runtime.GOMAXPROCS(0))
+	}
+}
+
+// TestGarbageIsCollectedInALongRun: the recording of many stacks is made while the
+// runtime does not collect by itself.
+func TestGarbageIsCollectedInALongRun(t *testing.T) {
+	target := start(t, "mixed", "20")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var keep [][]byte
+	record(t, Options{Freq: 499}, 1500*time.Millisecond, func(*Sampler) {
+		for range 40 { // as a page of names would
+			keep = append(keep, make([]byte, 2<<20))
+			time.Sleep(20 * time.Millisecond)
+		}
+	}, target.pid)
+	runtime.ReadMemStats(&after)
+	if after.NumForcedGC == before.NumForcedGC {
+		t.Errorf("no collection with %d MB more", len(keep)*2)
+	}
+}

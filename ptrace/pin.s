@@ -1,0 +1,1 @@
+// This file lets pin_unsafe.go declare functions that have their bodies in package runtime.
