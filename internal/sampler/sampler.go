@@ -111,6 +111,11 @@ func (s *Sampler) Run(ctx context.Context) (Stats, error) {
 	defer cancel()
 	s.stop = cancel
 	s.start, s.boot = procmem.Now(), bootTicks()
+	// With a scout there are three goroutines that wait in system calls: then it takes the monitor to share the
+	// runtime's processors among them in time.
+	if !s.opts.Children {
+		defer relaxMonitor()()
+	}
 	acc := s.newAccountant()
 	c := s.newController()
 	var accounting, scouting sync.WaitGroup
