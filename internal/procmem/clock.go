@@ -6,7 +6,6 @@ import "syscall"
 // that say which clock, and whether of one thread (kernel,
 // include/linux/posix-timers.h, CPUCLOCK_*).
 const (
-	clockMonotonic = 1
 	cpuClockSched  = 2
 	cpuClockThread = 4
 
@@ -14,13 +13,11 @@ const (
 )
 
 // Now gives the time of CLOCK_MONOTONIC, in nanoseconds. Deadlines of package
-// ptrace are on this clock.
+// ptrace are on this clock. It is the runtime's own reading of it, which asks the
+// vDSO and not the kernel: waits for a stop ask for the time in each turn.
 //
 //go:nosplit
-func Now() int64 {
-	ns, _ := clock(clockMonotonic)
-	return int64(ns)
-}
+func Now() int64 { return nanotime() }
 
 // ProcessCPU gives the processor time that all threads of a process have used,
 // in nanoseconds, those that have ended included. Its waited-for children are not
