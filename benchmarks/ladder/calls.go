@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,6 +40,30 @@ func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64
 	}
 	n, err := parseCount(string(out))
 	return float64(n) / window.Seconds(), err
+}
+
+// callsOfARun counts the system calls of a whole run of prywalk, by the kernel and by prywalk itself, which knows only
+// of those that it makes to look, and not of the Go runtime's.
+func (b *bench) callsOfARun(ctx context.Context, s *subject, freq int) (kernel, own int64, err error) {
+	count, w := filepath.Join(b.dir, "count"), &watcher{stats: filepath.Join(b.dir, "stats.json")}
+	cmd := exec.CommandContext(ctx, "perf", "stat", "-x,", "-o", count, "-e", callsEvent, "--",
+		b.prywalk, "record", "-p", strconv.Itoa(s.pid), "-F", strconv.Itoa(freq), "-d", (b.Warmup + b.Window).String(),
+		"-o", filepath.Join(b.dir, "out.pb.gz"), "--stats", w.stats)
+	if err := output(cmd); err != nil {
+		return 0, 0, err
+	}
+	text, err := os.ReadFile(count)
+	if err != nil {
+		return 0, 0, err
+	}
+	if kernel, err = parseCount(string(text)); err != nil {
+		return 0, 0, err
+	}
+	did, err := w.read()
+	if err != nil {
+		return 0, 0, err
+	}
+	return kernel, did.Syscalls, nil
 }
 
 // parseCount reads a count of perf stat -x,: the first field of the line that names the event.

@@ -91,7 +91,7 @@ func (b *bench) steady(ctx context.Context, w *watcher, began time.Time, counted
 // costPart is the table of prywalk's own cost.
 func (b *bench) costPart(ctx context.Context) (string, error) {
 	began, was := time.Now(), load()
-	t := newTable("sleepers", "Hz", "of one processor, %", "of it the tracing thread, %", "system calls a tick", "ticks/s got",
+	t := newTable("sleepers", "Hz", "of one processor, %", "of it the tracing thread, %", "system calls a tick", "of a whole run by the kernel, by prywalk", "ticks/s got",
 		"start, s of processor time", "end, s", "end took, s")
 	for _, freq := range costFreqs {
 		for _, n := range b.Sleepers {
@@ -101,50 +101,54 @@ func (b *bench) costPart(ctx context.Context) (string, error) {
 			}
 			t.row(row.cells(n, freq, calls)...)
 			say("cost: %d sleepers at %d Hz: %s %%, %s calls a tick", n, freq,
-				spread(percents(row.each(func(r *costRound) float64 { return r.share })), "%.2f"), calls)
+				spread(percents(row.each(func(r *costRound) float64 { return r.share })), "%.2f"), calls.tick)
 		}
 	}
 	how := fmt.Sprintf("`prywalk record -p`, a process of its own; %d running thread besides the sleepers; windows of %v after %v of warm-up, "+
 		"n = %d runs; median, least and most in brackets. Processor time is that of the whole process, by the kernel's clock of it. System "+
-		"calls are those that the kernel saw of the whole process, in one further run (`perf stat -e raw_syscalls:sys_enter`). Start: the "+
+		"calls are those that the kernel saw of the whole process in the window of one further run (`perf stat -e raw_syscalls:sys_enter`), and in "+
+		"another run from start to end, beside prywalk's own count, in which the Go runtime's are missing. Start: the "+
 		"processor time up to the window, less as much as the steady share of it; end: that after the signal to end.",
 		costRunning, b.Window, b.Warmup, b.Rounds)
 	return b.head(began, was, how) + t.String(), nil
 }
 
-// costRow measures one number of sleepers; calls is the count of system calls a tick, as text.
-func (b *bench) costRow(ctx context.Context, sleepers, freq int) (row costRow, calls string, err error) {
+// costRow measures one number of sleepers.
+func (b *bench) costRow(ctx context.Context, sleepers, freq int) (row costRow, calls callCounts, err error) {
 	s, err := b.startTarget(ctx, costRunning, sleepers)
 	if err != nil {
-		return nil, "", err
+		return nil, calls, err
 	}
 	defer s.stop()
 	for range b.Rounds {
 		r, err := b.cost(ctx, s, freq, false)
 		if err != nil {
-			return nil, "", err
+			return nil, calls, err
 		}
 		row = append(row, r)
 	}
-	calls = "not counted"
-	if canCount(ctx) {
-		r, err := b.cost(ctx, s, freq, true)
-		if err != nil {
-			return nil, "", err
-		}
-		calls = fmt.Sprintf("%.1f", r.calls)
+	if !canCount(ctx) {
+		return row, callCounts{"not counted", "not counted"}, nil
 	}
-	return row, calls, nil
+	r, err := b.cost(ctx, s, freq, true)
+	if err != nil {
+		return nil, calls, err
+	}
+	kernel, own, err := b.callsOfARun(ctx, s, freq)
+	return row, callCounts{fmt.Sprintf("%.1f", r.calls), fmt.Sprintf("%d, %d", kernel, own)}, err
 }
 
-func (r costRow) cells(sleepers, freq int, calls string) []string {
+// callCounts are system calls, as text: those of a tick, and those of a whole run by the kernel and by prywalk.
+type callCounts struct{ tick, run string }
+
+func (r costRow) cells(sleepers, freq int, calls callCounts) []string {
 	median := func(format string, f func(*costRound) float64) string {
 		return fmt.Sprintf(format, stats.Median(r.each(f)))
 	}
 	return []string{
 		fmt.Sprint(sleepers), fmt.Sprint(freq),
 		spread(percents(r.each(func(r *costRound) float64 { return r.share })), "%.2f"),
-		median("%.2f", func(r *costRound) float64 { return 100 * r.tracer }), calls,
+		median("%.2f", func(r *costRound) float64 { return 100 * r.tracer }), calls.tick, calls.run,
 		median("%.1f", func(r *costRound) float64 { return r.freq }),
 		median("%.3f", func(r *costRound) float64 { return r.starting }),
 		median("%.3f", func(r *costRound) float64 { return r.ending }),

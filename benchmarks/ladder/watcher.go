@@ -29,6 +29,7 @@ type outcome struct {
 	Frozen    int64       `json:"frozen"`
 	Peeked    int64       `json:"peeked"`
 	Reused    int64       `json:"reused"`
+	Syscalls  int64       `json:"syscalls"`
 	DurationS float64     `json:"duration_s"`
 	Scheduled string      `json:"scheduling"`
 	FreezeUS  *freezeTime `json:"freeze_us"`
