@@ -11,7 +11,15 @@
 // With -json, figures that the file holds already are kept for the programs that are not measured
 // again, so that a run that was cut short is taken up with -only.
 //
-// Below are the parts that it is made of: stats (intervals and tests), perfscript (the output of
+// ladder makes those of docs/performance.md's section "The ladder": stops a second of running and sleeping
+// threads, prywalk's own cost, the length of a freeze, and what a target loses, against the number of threads.
+//
+//	go run ./benchmarks/ladder -docs docs/performance.md
+//	go run ./benchmarks/ladder -only stops -rounds 2 -window 1s -warmup 1s    a short trial
+//
+// unwind measures the unwinding of recorded stacks, beside other unwinders.
+//
+// Below are the parts that they are made of: stats (intervals and tests), perfscript (the output of
 // perf script), elfnames (a plain reading of symbol tables, by which two tools' addresses are compared).
 //
 // A figure is a count, or a ratio of two things measured side by side in one run. Nothing here is part of

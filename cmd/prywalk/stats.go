@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"prywalk/internal/procmem"
 	"prywalk/internal/sampler"
 )
 
@@ -38,6 +39,8 @@ type statsJSON struct {
 	Samples           int64            `json:"samples"`
 	Stacks            int64            `json:"stacks"`
 	Scheduling        string           `json:"scheduling"`
+	// Syscalls are those that prywalk itself knows of, the Go runtime's not among them.
+	Syscalls int64 `json:"syscalls"`
 }
 
 type freezeJSON struct {
@@ -55,7 +58,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 		SlowestThreadRate: s.SlowestThread,
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,
 		CPUUnobservedS: s.UnobservedCPU + s.ExitedUnseenCPU,
-		Samples:        s.Samples, Stacks: s.Stacks, Scheduling: s.Scheduling,
+		Samples:        s.Samples, Stacks: s.Stacks, Scheduling: s.Scheduling, Syscalls: procmem.Calls(),
 	}
 	if s.Frozen > 0 {
 		j.FreezeUS = &freezeJSON{micros(s.FreezeP50), micros(s.FreezeP99), micros(s.FreezeMax)}

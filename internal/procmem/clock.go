@@ -1,15 +1,11 @@
 package procmem
 
-import (
-	"syscall"
-	"time"
-)
+import "syscall"
 
 // Clock numbers of other processes: the complement of the pid above three bits
 // that say which clock, and whether of one thread (kernel,
 // include/linux/posix-timers.h, CPUCLOCK_*).
 const (
-	clockMonotonic = 1
 	cpuClockSched  = 2
 	cpuClockThread = 4
 
@@ -17,32 +13,11 @@ const (
 )
 
 // Now gives the time of CLOCK_MONOTONIC, in nanoseconds. Deadlines of package
-// ptrace are on this clock. It is no system call: Go's monotonic clock is that clock
-// (runtime/sys_linux_amd64.s, nanotime1), read through the vDSO, which takes a tenth of
-// the time.
-func Now() int64 { return epoch.ns + int64(time.Since(epoch.at)) }
-
-// epoch is one moment on both clocks.
-var epoch = newEpoch()
-
-type moment struct {
-	at time.Time
-	ns int64
-}
-
-// newEpoch reads both clocks as close together as one of some tries came.
-func newEpoch() (best moment) {
-	least := int64(1 << 62)
-	for range 16 {
-		before, _ := clock(clockMonotonic)
-		at := time.Now()
-		after, _ := clock(clockMonotonic)
-		if took := int64(after - before); took < least {
-			least, best = took, moment{at, int64(before) + took/2}
-		}
-	}
-	return best
-}
+// ptrace are on this clock. It is the runtime's own reading of it, which asks the
+// vDSO and not the kernel: waits for a stop ask for the time in each turn.
+//
+//go:nosplit
+func Now() int64 { return nanotime() }
 
 // ProcessCPU gives the processor time that all threads of a process have used,
 // in nanoseconds, those that have ended included. Its waited-for children are not

@@ -116,7 +116,7 @@ func clock(id int32) (uint64, syscall.Errno) {
 func SleepUntil(at int64) {
 	ts := unix.NsecToTimespec(at)
 	CountCall()
-	_, _, _ = syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, clockMonotonic, unix.TIMER_ABSTIME,
+	_, _, _ = syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
 		uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 

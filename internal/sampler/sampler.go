@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sys/unix"
-
 	"prywalk/frames"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
@@ -114,6 +112,7 @@ func (s *Sampler) Run(ctx context.Context) (Stats, error) {
 	s.stop = cancel
 	defer keepQuiet()()
 	s.start, s.boot = procmem.Now(), bootTicks()
+	defer relaxMonitor()()
 	acc := s.newAccountant()
 	c := s.newController()
 	var accounting, scouting sync.WaitGroup
@@ -173,7 +172,6 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	c.looker = look.New(ctl, s.pool, s.opts.Rung)
 	c.looker.LimitPause(s.opts.MaxPause)
 	s.result.Scheduling = ctl.Scheduling()
-	relaxTimers(unix.Gettid())
 	start := procmem.Now()
 	s.begun.Store(start)
 	defer func() { s.result.Seconds = float64(procmem.Now()-start) / 1e9 }()

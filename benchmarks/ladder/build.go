@@ -1,0 +1,76 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed c/target.c c/walker.c
+var sources embed.FS
+
+// bench holds what all measurements share.
+type bench struct {
+	*settings
+	machine machine
+	dir     string // scratch
+	prywalk string // programs
+	target  string
+	walker  string
+}
+
+// newBench builds prywalk and the C programs.
+func newBench(s *settings) (*bench, error) {
+	dir, err := os.MkdirTemp("", "prywalk-ladder-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{settings: s, machine: thisMachine(), dir: dir, prywalk: filepath.Join(dir, "prywalk")}
+	if err := b.build(); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *bench) close() { _ = os.RemoveAll(b.dir) }
+
+func (b *bench) build() (err error) {
+	if b.target, err = b.compile("target", "-pthread"); err != nil {
+		return err
+	}
+	if b.walker, err = b.compile("walker"); err != nil {
+		return err
+	}
+	if b.Binary != "" {
+		b.prywalk, err = filepath.Abs(b.Binary)
+		return err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-o", b.prywalk, "prywalk/cmd/prywalk")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return output(cmd)
+}
+
+// compile makes a C program of this command.
+func (b *bench) compile(name string, flags ...string) (string, error) {
+	text, err := sources.ReadFile("c/" + name + ".c")
+	if err != nil {
+		return "", err
+	}
+	source, result := filepath.Join(b.dir, name+".c"), filepath.Join(b.dir, name)
+	if err := os.WriteFile(source, text, 0o600); err != nil {
+		return "", err
+	}
+	return result, output(exec.Command("cc", append(flags, "-O2", "-Wall", "-o", result, source)...))
+}
+
+// output runs a command; what it printed is part of the error.
+func output(cmd *exec.Cmd) error {
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return nil
+}

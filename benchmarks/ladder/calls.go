@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// callsEvent is the kernel's trace point at which all system calls begin.
+const callsEvent = "raw_syscalls:sys_enter"
+
+// canCount reports whether perf counts system calls here, found out once.
+func canCount(ctx context.Context) bool {
+	counting.once.Do(func() {
+		out, err := exec.CommandContext(ctx, "perf", "stat", "-x,", "-e", callsEvent, "--", "true").CombinedOutput()
+		_, parsed := parseCount(string(out))
+		counting.works = err == nil && parsed == nil
+	})
+	return counting.works
+}
+
+var counting struct {
+	once  sync.Once
+	works bool
+}
+
+// callsPerSecond counts the system calls of all threads of a process. They are counted in the kernel: nobody is
+// stopped.
+func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64, error) {
+	seconds := fmt.Sprintf("%.3f", window.Seconds())
+	out, err := exec.CommandContext(ctx, "perf", "stat", "-x,", "-e", callsEvent, "-p", strconv.Itoa(pid), "--", "sleep", seconds).CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("perf stat: %w: %s", err, out)
+	}
+	n, err := parseCount(string(out))
+	return float64(n) / window.Seconds(), err
+}
+
+// callsOfARun counts the system calls of a whole run of prywalk, by the kernel and by prywalk itself, which knows only
+// of those that it makes to look, and not of the Go runtime's.
+func (b *bench) callsOfARun(ctx context.Context, s *subject, freq int) (kernel, own int64, err error) {
+	count, w := filepath.Join(b.dir, "count"), &watcher{stats: filepath.Join(b.dir, "stats.json")}
+	cmd := exec.CommandContext(ctx, "perf", "stat", "-x,", "-o", count, "-e", callsEvent, "--",
+		b.prywalk, "record", "-p", strconv.Itoa(s.pid), "-F", strconv.Itoa(freq), "-d", (b.Warmup + b.Window).String(),
+		"-o", filepath.Join(b.dir, "out.pb.gz"), "--stats", w.stats)
+	if err := output(cmd); err != nil {
+		return 0, 0, err
+	}
+	text, err := os.ReadFile(count)
+	if err != nil {
+		return 0, 0, err
+	}
+	if kernel, err = parseCount(string(text)); err != nil {
+		return 0, 0, err
+	}
+	did, err := w.read()
+	if err != nil {
+		return 0, 0, err
+	}
+	return kernel, did.Syscalls, nil
+}
+
+// parseCount reads a count of perf stat -x,: the first field of the line that names the event.
+func parseCount(text string) (int64, error) {
+	for line := range strings.Lines(text) {
+		count, rest, _ := strings.Cut(line, ",")
+		if strings.Contains(rest, callsEvent) {
+			n, err := strconv.ParseInt(count, 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("perf stat did not count %s: %q", callsEvent, strings.TrimSpace(line))
+			}
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("perf stat said nothing of %s: %q", callsEvent, text)
+}

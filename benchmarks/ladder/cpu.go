@@ -1,0 +1,35 @@
+package main
+
+import (
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// cpuOf is the processor time of a process so far, in seconds.
+func cpuOf(pid int) (float64, error) {
+	ns, err := procmem.ProcessCPU(pid)
+	return float64(ns) / 1e9, err
+}
+
+// tracerOf finds the thread of a process that has a real-time priority, 0 if none has.
+func tracerOf(pid int) int {
+	tids, _ := threadsOf(pid)
+	for _, tid := range tids {
+		if a, err := unix.SchedGetAttr(tid, 0); err == nil && a.Policy == unix.SCHED_FIFO {
+			return tid
+		}
+	}
+	return 0
+}
+
+// threadCPU is the processor time of one thread, in seconds, 0 if there is none.
+func threadCPU(pid, tid int) float64 {
+	if tid == 0 {
+		return 0
+	}
+	files := procmem.OpenThread(pid, tid, procmem.NewBudget(0))
+	defer files.Close()
+	sched, _ := files.SchedStat()
+	return float64(sched.CPU) / 1e9
+}

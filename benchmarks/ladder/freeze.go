@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"prywalk/benchmarks/stats"
+)
+
+const (
+	// gapThreshold: shorter gaps in the target's clock are not noted, in nanoseconds.
+	gapThreshold = 5000
+	// freezeBytes is how much stack prywalk asks for of a thread whose stack is not deep; what is mapped is
+	// less.
+	freezeBytes = 64 << 10
+)
+
+// freezeFreqs are the frequencies at which freezes are measured.
+var freezeFreqs = []int{100, 1000}
+
+// gap is a time in which the target did not run.
+type gap struct {
+	length  float64 // µs
+	stopped bool    // it was stopped in it; else it was interrupted or another had its processor
+}
+
+// gaps measures a window: those that began in it.
+func (s *subject) gaps(ctx context.Context, window time.Duration) ([]gap, error) {
+	first, err := s.words(gapsWord, 1)
+	if err == nil {
+		err = pause(ctx, window)
+	}
+	if err != nil {
+		return nil, err
+	}
+	end, err := s.words(gapsWord, 1)
+	if err != nil {
+		return nil, err
+	}
+	ring, err := s.words(gapWords, 4*mostGaps)
+	if err != nil {
+		return nil, err
+	}
+	return gapsBetween(ring, first[0], end[0]), nil
+}
+
+// gapsBetween reads the ring of gaps from one number to another. Of the first it is not known whether the target was
+// stopped in it, because that is told by the count of the one before: it is left out.
+func gapsBetween(ring []uint64, from, to uint64) []gap {
+	n := uint64(len(ring) / 4)
+	if to > n/2 {
+		from = max(from, to-n/2) // older ones are being overwritten
+	}
+	var gaps []gap
+	for i := from + 1; i < to; i++ {
+		this, before := ring[4*(i%n):], ring[4*((i-1)%n):]
+		gaps = append(gaps, gap{float64(this[1]) / 1e3, this[2] > before[2]})
+	}
+	return gaps
+}
+
+// lengths gives the lengths of gaps in which the target was, or was not, stopped, sorted.
+func lengths(gaps []gap, stopped bool) []float64 {
+	var xs []float64
+	for _, g := range gaps {
+		if g.stopped == stopped {
+			xs = append(xs, g.length)
+		}
+	}
+	slices.Sort(xs)
+	return xs
+}
+
+// setThreshold makes the target note gaps.
+func (s *subject) setThreshold(ns byte, more byte) error {
+	_, err := s.shared.WriteAt([]byte{ns, more, 0, 0, 0, 0, 0, 0}, 8*thresholdWord)
+	return err
+}
+
+// freezeView is what the freezes of one tool looked like.
+type freezeView struct {
+	name     string
+	seen     []float64 // µs, by the target, of all rounds
+	p50s     []float64 // by the target, of each round
+	own      []float64 // p50 by the tool, of each round
+	ownP99   []float64
+	ownMax   float64
+	ownCount int64
+}
+
+// freezes measures one frequency; others are the gaps without sampling.
+func (b *bench) freezes(ctx context.Context, freq int, place placement) (views []*freezeView, others []float64, seconds float64, err error) {
+	s, err := b.startTarget(ctx, 1, 0)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer s.stop()
+	if err := place.target(s); err != nil {
+		return nil, nil, 0, err
+	}
+	if err := s.setThreshold(gapThreshold&0xff, gapThreshold>>8); err != nil {
+		return nil, nil, 0, err
+	}
+	tools := []tool{b.prywalkTool(place.before...), b.walkerTool(freezeBytes, false, place.before...)}
+	views = []*freezeView{{name: tools[0].name}, {name: tools[1].name}}
+	for range b.Rounds {
+		for _, i := range rand.Perm(len(tools) + 1) {
+			if i == len(tools) {
+				var gaps []gap
+				gaps, err = s.gaps(ctx, b.Window)
+				others = append(others, lengths(gaps, false)...)
+				seconds += b.Window.Seconds()
+			} else {
+				err = b.freezeRound(ctx, s, freq, tools[i], views[i])
+			}
+			if err != nil {
+				return nil, nil, 0, err
+			}
+		}
+	}
+	return views, others, seconds, nil
+}
+
+// freezeRound runs a tool once.
+func (b *bench) freezeRound(ctx context.Context, s *subject, freq int, t tool, v *freezeView) error {
+	before, err := s.tally()
+	if err != nil {
+		return err
+	}
+	w, err := t.start(ctx, s, freq)
+	if err != nil {
+		return err
+	}
+	var gaps []gap
+	if err = s.sampling(ctx, before, b.Warmup); err == nil {
+		gaps, err = s.gaps(ctx, b.Window)
+	}
+	if err != nil {
+		w.abandon()
+		return fmt.Errorf("%w: %s", err, w.said())
+	}
+	did, err := w.stop()
+	if err != nil {
+		return err
+	}
+	seen := lengths(gaps, true)
+	v.seen = append(v.seen, seen...)
+	v.p50s = append(v.p50s, stats.Quantile(seen, 0.5))
+	if f := did.FreezeUS; f != nil {
+		v.own, v.ownP99, v.ownMax = append(v.own, f.P50), append(v.ownP99, f.P99), max(v.ownMax, f.Max)
+	}
+	v.ownCount += did.Frozen
+	return nil
+}
+
+// ratios of the medians of one tool to those of another, round by round.
+func ratios(a, b []float64) []float64 {
+	var xs []float64
+	for i := range min(len(a), len(b)) {
+		if b[i] > 0 {
+			xs = append(xs, a[i]/b[i])
+		}
+	}
+	return xs
+}
+
+// freezePart is the table of the lengths of freezes.
+func (b *bench) freezePart(ctx context.Context) (string, error) {
+	began, was := time.Now(), load()
+	t := newTable("Hz", "placed", "tool", "n", "seen by the target: p50, p99, max µs", "told by the tool: p50, p99, max µs (n)",
+		"p50 to the C walker's, target", "tool")
+	var background string
+	for _, place := range placements() {
+		for _, freq := range freezeFreqs {
+			views, others, seconds, err := b.freezes(ctx, freq, place)
+			if err != nil {
+				return "", err
+			}
+			for _, v := range views {
+				row := append([]string{fmt.Sprint(freq), place.name}, v.cells(views[len(views)-1])...)
+				t.row(row...)
+				say("freeze: %v", row)
+			}
+			slices.Sort(others)
+			background += fmt.Sprintf(" %s, %d Hz: %.1f a second, p50 %.1f, p99 %.1f, max %.0f µs.", place.name, freq,
+				float64(len(others))/seconds, stats.Quantile(others, 0.5), stats.Quantile(others, 0.99), stats.Quantile(others, 1))
+		}
+	}
+	how := fmt.Sprintf("One running thread that reads the clock in a loop and notes gaps above %d µs; those in which it was stopped (it tells "+
+		"by its count of voluntary context switches) are freezes. The C walker does the same five calls with the same priority, jitter and "+
+		"spinning, and asks for as many bytes (%d KB, or what is mapped). n: freezes seen in %d rounds of each tool in random order, windows of "+
+		"%v after %v of warm-up; the tools tell of whole runs (median of the rounds' p50 and p99, greatest max; prywalk's classes are 1/16 "+
+		"wide). Ratios: median of the rounds, 95 %% interval in brackets (bootstrap). Placed freely: by the scheduler; apart: target and tool "+
+		"are each bound to a processor of their own.", gapThreshold/1000, freezeBytes>>10, b.Rounds, b.Window, b.Warmup)
+	return b.head(began, was, how) + t.String() + "\nOther gaps, in windows without sampling:" + background + "\n", nil
+}
+
+func (v *freezeView) cells(reference *freezeView) []string {
+	slices.Sort(v.seen)
+	cells := []string{
+		v.name, fmt.Sprint(len(v.seen)),
+		fmt.Sprintf("%.1f, %.1f, %.0f", stats.Quantile(v.seen, 0.5), stats.Quantile(v.seen, 0.99), stats.Quantile(v.seen, 1)),
+		fmt.Sprintf("%.1f, %.1f, %.0f (%d)", stats.Median(v.own), stats.Median(v.ownP99), v.ownMax, v.ownCount),
+	}
+	if v == reference {
+		return append(cells, "", "")
+	}
+	return append(cells, interval(ratios(v.p50s, reference.p50s), "%.2f"), interval(ratios(v.own, reference.own), "%.2f"))
+}

@@ -1,0 +1,135 @@
+// Command ladder makes the figures of the section "The ladder" of docs/performance.md: what a target feels of
+// prywalk, and what prywalk costs, against the number of threads. See the package comment of benchmarks.
+//
+// What is measured, each part by itself:
+//
+//   - stops: stops a second of running and of sleeping threads, counted by prywalk and by the kernel. A
+//     running thread of the target (c/target.c) never blocks, so that each of its voluntary context switches
+//     is a stop (kernel/signal.c, ptrace_stop, gives the processor up), and each other one a pre-emption.
+//   - cost: system calls and processor time of prywalk record, as a process of its own that has run for some
+//     seconds, against the number of sleepers.
+//   - freeze: how long a freeze is, as the target sees it in a loop that reads the clock, and as prywalk
+//     sees it; beside a C program that does the same five calls (c/walker.c).
+//   - throughput: work done with and without sampling, in windows that are neighbours, in random order;
+//     beside that C program, stopping all threads one by one.
+//
+// Everything is measured from outside, with the target told apart by memory that it shares: it makes no
+// system call in a window.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// settings are what the command line says.
+type settings struct {
+	Parts []string
+	// Threads in all, for stops; Sleepers, for cost.
+	Threads, Sleepers []int
+	// Rounds is how often each thing is measured, Window for how long, after a Warmup.
+	Rounds         int
+	Window, Warmup time.Duration
+	// Binary is the prywalk to measure, "" for one built from this checkout.
+	Binary string
+	// Docs is the page whose section is replaced, "" for none.
+	Docs string
+}
+
+// part is one of the measurements: its title in the page, and what makes its text.
+type part struct {
+	name, title string
+	measure     func(*bench, context.Context) (string, error)
+}
+
+var parts = []part{
+	{"stops", "Stops a second", (*bench).stopsPart},
+	{"cost", "What prywalk itself takes", (*bench).costPart},
+	{"freeze", "How long a freeze is", (*bench).freezePart},
+	{"throughput", "Throughput with and without", (*bench).throughputPart},
+}
+
+func main() {
+	s, err := parse(os.Args[1:])
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		err = run(ctx, s, os.Stdout)
+		stop()
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "ladder:", err)
+		os.Exit(1)
+	}
+}
+
+// parse reads the command line.
+func parse(args []string) (*settings, error) {
+	s := &settings{Threads: []int{2, 10, 100, 500, 2000, 5000}, Sleepers: []int{0, 10, 100, 500, 2000, 5000}}
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	fl := flag.NewFlagSet("ladder", flag.ContinueOnError)
+	only := fl.String("only", strings.Join(names, ","), "what to measure, separated by commas")
+	fl.Var((*numbers)(&s.Threads), "threads", "threads in all, for stops")
+	fl.Var((*numbers)(&s.Sleepers), "sleepers", "sleeping threads, for cost")
+	fl.IntVar(&s.Rounds, "rounds", 7, "how often each thing is measured")
+	fl.DurationVar(&s.Window, "window", 2*time.Second, "length of a window")
+	fl.DurationVar(&s.Warmup, "warmup", 3*time.Second, "for how long a sampler runs before a window begins")
+	fl.StringVar(&s.Binary, "prywalk", "", "the program to measure (default: built from this checkout)")
+	fl.StringVar(&s.Docs, "docs", "", "put the tables between the markers of this page; those of parts that are not measured stay")
+	if err := fl.Parse(args); err != nil {
+		return nil, err
+	}
+	s.Parts = strings.Split(*only, ",")
+	for _, name := range s.Parts {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("-only %q: choose from %q", name, names)
+		}
+	}
+	if s.Rounds < 1 || s.Window <= 0 || s.Warmup < 0 || fl.NArg() > 0 {
+		return nil, errors.New("rounds and lengths must be positive, and there are no arguments besides flags")
+	}
+	return s, nil
+}
+
+// run measures what is asked for, and writes after each part, so that nothing is lost by an end midway.
+func run(ctx context.Context, s *settings, out io.Writer) error {
+	b, err := newBench(s)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	for _, p := range parts {
+		if !slices.Contains(s.Parts, p.name) {
+			continue
+		}
+		began := time.Now()
+		text, err := p.measure(b, ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		fmt.Fprintf(os.Stderr, "%s: %.0f s\n", p.name, time.Since(began).Seconds())
+		text = fmt.Sprintf("### %s\n\n%s\n", p.title, text)
+		if _, err := io.WriteString(out, text+"\n"); err != nil {
+			return err
+		}
+		if s.Docs != "" {
+			if err := putPart(s.Docs, p.title, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

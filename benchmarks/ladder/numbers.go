@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// numbers is a flag that takes numbers separated by commas.
+type numbers []int
+
+// String implements flag.Value.
+func (n *numbers) String() string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint([]int(*n)), " ", ","), "[]")
+}
+
+// Set implements flag.Value.
+func (n *numbers) Set(text string) error {
+	*n = nil
+	for part := range strings.SplitSeq(text, ",") {
+		v, err := strconv.Atoi(part)
+		if err != nil || v < 0 {
+			return fmt.Errorf("%q is no number", part)
+		}
+		*n = append(*n, v)
+	}
+	return nil
+}

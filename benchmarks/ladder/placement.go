@@ -1,0 +1,40 @@
+package main
+
+import (
+	"runtime"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// placement says on which processors a target and a sampler run.
+type placement struct {
+	name   string
+	cpu    int      // of the target, −1: any
+	before []string // words before the sampler's command
+}
+
+// placements are those that are measured: as the scheduler likes, and, with more than one processor, each on one of
+// its own.
+func placements() []placement {
+	all := []placement{{"freely", -1, nil}}
+	if last := runtime.NumCPU() - 1; last > 0 {
+		all = append(all, placement{"apart", last, []string{"taskset", "-c", strconv.Itoa(last - 1)}})
+	}
+	return all
+}
+
+// target puts the threads of a subject where they are to be.
+func (p placement) target(s *subject) error {
+	if p.cpu < 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	set.Set(p.cpu)
+	for _, tid := range s.runners {
+		if err := unix.SchedSetaffinity(tid, &set); err != nil {
+			return err
+		}
+	}
+	return nil
+}

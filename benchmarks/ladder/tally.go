@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"prywalk/internal/procmem"
+)
+
+// tally is what the kernel has counted of a subject's threads at a moment.
+type tally struct {
+	at                int64 // CLOCK_MONOTONIC, ns: when the runners were counted
+	runners, sleepers switches
+}
+
+// tally counts: the runners first, which is done in no time, so that their window is known well.
+func (s *subject) tally() (t tally, err error) {
+	if t.runners, err = switchesOf(s.pid, s.runners); err != nil {
+		return t, err
+	}
+	t.at = procmem.Now()
+	t.sleepers, err = switchesOf(s.pid, s.sleepers)
+	return t, err
+}
+
+// span is what happened between two tallies.
+type span struct {
+	seconds           float64
+	runners, sleepers switches
+}
+
+func (t tally) since(u tally) span {
+	return span{float64(t.at-u.at) / 1e9, t.runners.minus(u.runners), t.sleepers.minus(u.sleepers)}
+}
+
+// perSecond divides a count by the span's length.
+func (s span) perSecond(n int64) float64 { return float64(n) / s.seconds }
+
+// firstStopLimit bounds how long a sampler may take from its start to its first stop.
+const firstStopLimit = time.Minute
+
+// sampling waits until a watcher has stopped a runner for the first time, and then for the warm-up: since tells
+// from where to count.
+func (s *subject) sampling(ctx context.Context, since tally, warmup time.Duration) error {
+	limit, cancel := context.WithTimeout(ctx, firstStopLimit)
+	defer cancel()
+	err := poll(limit, func() (bool, error) {
+		now, err := switchesOf(s.pid, s.runners)
+		return now.Voluntary > since.runners.Voluntary, err
+	})
+	switch {
+	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no running thread was stopped within %v", firstStopLimit)
+	case err != nil:
+		return err
+	}
+	return pause(ctx, warmup)
+}
+
+// spanOf tallies a window.
+func (s *subject) spanOf(ctx context.Context, window time.Duration) (span, error) {
+	before, err := s.tally()
+	if err == nil {
+		err = pause(ctx, window)
+	}
+	if err != nil {
+		return span{}, err
+	}
+	after, err := s.tally()
+	return after.since(before), err
+}

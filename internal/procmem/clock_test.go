@@ -1,0 +1,32 @@
+package procmem
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Deadlines that were made with Now are given to the kernel.
+func TestNowIsTheKernelsMonotonicClock(t *testing.T) {
+	for range 1000 {
+		before, e := clock(unix.CLOCK_MONOTONIC)
+		now := Now()
+		after, _ := clock(unix.CLOCK_MONOTONIC)
+		if e != 0 || now < int64(before) || now > int64(after) {
+			t.Fatalf("%d is not between %d and %d (%v)", now, before, after, e)
+		}
+	}
+}
+
+func TestNowMakesNoSystemCallOfItsOwn(t *testing.T) {
+	calls := Calls()
+	if Now() == 0 || Calls() != calls {
+		t.Errorf("%d system calls", Calls()-calls)
+	}
+}
+
+func BenchmarkNow(b *testing.B) {
+	for b.Loop() {
+		Now()
+	}
+}
