@@ -42,6 +42,9 @@ type Walker struct {
 	lacking  Addr
 	switches int
 	given    uint64 // the registers that were known at the start
+	search   *search
+	proven   int  // registers that search has found
+	trying   bool // this walk is a trial of a search
 }
 
 // Init starts a walk at regs, which is copied. The walk reads space and mem until
@@ -51,7 +54,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.regs = *regs
 	w.given = regs.Known
 	w.snap, _ = mem.(*Snapshot)
-	w.depth, w.switches, w.stop = 0, 0, StopNone
+	w.depth, w.switches, w.proven, w.stop = 0, 0, 0, StopNone
 	w.limit = w.MaxDepth
 	if w.MaxDepth <= 0 {
 		w.limit = DefaultMaxDepth
@@ -129,10 +132,15 @@ func (w *Walker) step() StopReason {
 			return w.commit(&r)
 		}
 		e := w.space.lookup(w.regs.PC, w.caller, true)
-		if e.rule.Flags&FlagNone != 0 {
+		switch {
+		case e.rule.Flags&FlagNone == 0:
+			r = e.rule
+		case w.prove(&r):
+			r = w.space.lookup(w.regs.PC, w.caller, false).rule // the table of rows may be another by now
+			r.Method = max(r.Method, MethodFP)
+		default:
 			return StopUnproven
 		}
-		r = e.rule
 	}
 	if r.Flags&FlagRoot != 0 {
 		return StopRoot
