@@ -42,6 +42,11 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	return false
 }
 
+// Interruptible reports whether a thread can be stopped and let go in the system call that
+// it sleeps in without any effect on that call. For tests and measurements: a [Looker] asks
+// itself.
+func Interruptible(t *Thread, call *procmem.SyscallInfo) bool { return interruptible(t, call) }
+
 // resumed reports whether the kernel goes on with a call by itself if it does so at all.
 // On arm64 no other can be relied on: what is needed to begin the call again may be lost
 // (package ptrace, Look.Sleeping).

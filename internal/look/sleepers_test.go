@@ -2,14 +2,10 @@ package look
 
 import (
 	"bufio"
-	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,39 +13,18 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
 	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
-// variants are the ways in which testdata/sleepers.c is compiled.
+// variants are the ways in which sleepers.c of package testtargets is compiled.
 var variants = map[string][]string{
 	"O0":    {"-O0"},
 	"O2fp":  {"-O2", "-fno-omit-frame-pointer"},
-	"nocfi": {"-O0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"},
+	"nocfi": {"-O0", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}, // -g: they would be in .debug_frame
 }
 
-var buildSleepers = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "prywalk-look-")
-	if err != nil {
-		return "", err
-	}
-	for name, flags := range variants {
-		args := append([]string{"-pthread", "-o", filepath.Join(dir, name), "testdata/sleepers.c"}, flags...)
-		if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
-			return dir, fmt.Errorf("%w: %s", err, out)
-		}
-	}
-	return dir, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, _ := buildSleepers(); dir != "" {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
-
-// sleeper is a thread of testdata/sleepers.c that sleeps.
+// sleeper is a thread of sleepers.c that sleeps.
 type sleeper struct {
 	t      *testing.T
 	proc   *target.Process
@@ -67,11 +42,11 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	if hostArch() != frames.X86_64 {
 		t.Skip("what a peek lacks is another thing there: integration/arm64")
 	}
-	dir, err := buildSleepers()
+	exe, err := testtargets.Compile("sleepers.c", variants[variant]...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(dir, variant), call, shape)
+	cmd := exec.Command(exe, call, shape)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Threads that sleep below functions whose frames are addressed by rbp only: each has an
+// Test program: threads that sleep below functions whose frames are addressed by rbp only: each has an
 // array of variable length or calls alloca, so that the distance from the stack pointer to
 // the frame is nowhere in the code. Which call they sleep in, and what lies in those arrays,
 // is told on the command line:
