@@ -29,8 +29,11 @@ package frames
 const (
 	// proofBytes bounds how much of the stack is searched.
 	proofBytes = 256 << 10
-	// proofSteps bounds the frames that the trials of one search may walk, in all.
+	// proofSteps bounds the frames that the trials of one search may walk, and the words
+	// that are compared with an address, in all.
 	proofSteps = 20000
+	// maxSearches bounds the searches in one walk.
+	maxSearches = 4
 	// maxCandidates is how many candidates with a whole chain are told apart.
 	maxCandidates = 8
 )
@@ -62,6 +65,7 @@ type search struct {
 	found [maxCandidates]candidate
 	n     int
 	steps int
+	cut   Addr // what the trial of a likely candidate could not read, as the copy ends before it
 }
 
 // Hypotheses tells how many registers of this walk were not seen but found on the stack
@@ -69,33 +73,40 @@ type search struct {
 func (w *Walker) Hypotheses() int { return w.proven }
 
 // prove finds the value of the register that a rule's CFA is relative to, and makes it
-// known; false if none is proven.
-func (w *Walker) prove(r *Rule) bool {
+// known; StopUnproven if none is proven, StopStackCut if the copy of the stack may be too
+// short for the proof.
+func (w *Walker) prove(r *Rule) StopReason {
 	info := w.regs.Arch.info()
-	if w.trying || w.snap == nil || !info.raOnStack || r.Flags&(FlagSignal|FlagSwitch|FlagRoot) != 0 {
-		return false
+	if w.trying || w.snap == nil || !info.raOnStack || r.Flags&(FlagSignal|FlagSwitch|FlagRoot) != 0 || w.searches >= maxSearches {
+		return StopUnproven
 	}
+	w.searches++
 	f := w.Frame()
 	start, known := w.space.funcStart(f.Lookup(w.regs.Arch))
 	off, reg, deref, ok := w.relative(r)
 	if !known || !ok {
-		return false
+		return StopUnproven
 	}
 	if w.search == nil {
 		w.search = &search{}
 	}
 	s := w.search
-	s.n, s.steps = 0, 0
-	if !w.collect(reg, off, deref, start) {
-		return false
+	s.n, s.steps, s.cut = 0, 0, 0
+	ok = w.collect(reg, off, deref, start)
+	if s.cut != 0 {
+		w.lacking = s.cut
+		return StopStackCut
+	}
+	if !ok {
+		return StopUnproven
 	}
 	best, ok := s.best(w, reg)
 	if !ok {
-		return false
+		return StopUnproven
 	}
 	w.regs.Set(reg, best.reg)
 	w.proven++
-	return true
+	return StopNone
 }
 
 // relative gives the register that a rule is relative to and the distance of the CFA, or
@@ -134,7 +145,9 @@ func (w *Walker) collect(reg uint8, off int64, deref bool, start Addr) bool {
 			continue
 		}
 		for a := sp; a < at; a += 8 {
-			if v, _ := stack.word(a); v == cfa && !w.consider(candidate{at: at, reg: a - uint64(off), link: l}, reg) {
+			w.search.steps++
+			v, _ := stack.word(a)
+			if w.search.steps > proofSteps || v == cfa && !w.consider(candidate{at: at, reg: a - uint64(off), link: l}, reg) {
 				return false
 			}
 		}
@@ -221,6 +234,9 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 	// Two frames are this one and its caller; Next has counted one that there is not.
 	rest := t.depth - 3
 	c.once = rest <= 1 || rest == 2 && mods[0] != mods[1]
+	if c.link == linkDirect && t.StopReason() == StopStackCut {
+		s.cut = t.Lacking()
+	}
 	return t.StopReason() == StopRoot && rest >= 0
 }
 
