@@ -107,7 +107,7 @@ func TestFramesThatEndedDoNotProve(t *testing.T) {
 			[]uint64{0x7010, innerCalled, 0x7060, outerCalled, 1, 0x7038, innerCalled, 0x7060, outerCalled, 5}, nil},
 		"recursion, or a frame that ended": {
 			[]uint64{0x7010, recursive, 0x7020, innerCalled, 0x7060, outerCalled, 5}, nil},
-		"only the live one": {
+		"directly, or a function that ended in a jump to this one": {
 			[]uint64{0x7010, otherCalled, 0x7018, innerCalled, 1, 0x7038, innerCalled, 0x7060, outerCalled, 5}, nil},
 		"called by pointer from a place that calls more than once": {
 			[]uint64{0x7010, byPointer, 0x7020, loopCalled, 0x7030, farCalled, 5}, nil},
