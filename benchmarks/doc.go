@@ -11,6 +11,12 @@
 // With -json, figures that the file holds already are kept for the programs that are not measured
 // again, so that a run that was cut short is taken up with -only.
 //
+// peeks makes the section "Sleeping threads" of the same page: how many peeks at sleeping threads gave a
+// complete stack, and whether they equal those of a freeze in the same sleep.
+//
+//	go run ./benchmarks/peeks                    all programs, tables on standard output
+//	go run ./benchmarks/peeks -docs              the tables go into the page
+//
 // Below are the parts that it is made of: stats (intervals and tests), perfscript (the output of
 // perf script), elfnames (a plain reading of symbol tables, by which two tools' addresses are compared).
 //
