@@ -37,7 +37,7 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	case "rt_sigtimedwait":
 		return call.Args[2] == 0
 	case "read", "readv":
-		return !t.socket(int32(call.Args[0]))
+		return t.plain(int32(call.Args[0]))
 	}
 	return false
 }
@@ -58,9 +58,19 @@ func resumed(name string) bool {
 	return true
 }
 
-// socket reports whether a descriptor of the thread's process is a socket, which can
-// have a time-out of its own (SO_RCVTIMEO), or may be one.
-func (t *Thread) socket(fd int32) bool {
+// plain reports whether a descriptor of the thread's process is a pipe, a terminal, or one
+// of eventfd's kind: their reads wait for a first byte and nothing else. A socket can have
+// a time-out of its own (SO_RCVTIMEO), and a file system in user space is told of the
+// interruption and may answer with EINTR.
+func (t *Thread) plain(fd int32) bool {
 	to, err := os.Readlink("/proc/" + strconv.Itoa(t.PID) + "/fd/" + strconv.Itoa(int(fd)))
-	return err != nil || strings.HasPrefix(to, "socket:")
+	if err != nil {
+		return false
+	}
+	for _, kind := range [...]string{"pipe:", "anon_inode:", "/dev/pts/", "/dev/tty", "/dev/console"} {
+		if strings.HasPrefix(to, kind) {
+			return true
+		}
+	}
+	return false
 }

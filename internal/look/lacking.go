@@ -33,7 +33,8 @@ func (t *Thread) Unproven(s *Shot) {
 		return
 	}
 	p := t.place(s)
-	if slotOf(p).Swap(p) != p { // else a freeze was refused, and would be again
+	slotOf(p).Store(p)
+	if !s.refused { // and would be again
 		t.again.Store(true)
 	}
 }
@@ -49,10 +50,12 @@ func (l *Looker) mayFreezeSleepers() bool { return l.rung != OnlyPeek && !l.ctl.
 // register that the peek lacks, and notes its call.
 func (l *Looker) lacks(t *Thread, s *Shot) bool {
 	p := t.place(s)
-	if s.recalled || slotOf(p).Load() != p || !l.mayFreezeSleepers() || t.kept.back(&s.Call, s.Sched.Runs) ||
-		!interruptible(t, &s.Call) || !l.pause.allows(t) {
+	if s.recalled || slotOf(p).Load() != p {
 		return false
 	}
-	t.asleepIn = s.Call
-	return true
+	s.refused = !l.mayFreezeSleepers() || t.kept.back(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) || !l.pause.allows(t)
+	if !s.refused {
+		t.asleepIn = s.Call
+	}
+	return !s.refused
 }

@@ -248,7 +248,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	t.tls = stop.Regs.TLS
 	s.setStack(stop.StackAddr, stop.StackLen)
 	s.keepRegions(s.regions[:stop.Regions])
-	s.Restarted, s.recalled = stop.Restarted, false
+	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
 	s.State = Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.Stopped = t.stopped(stop)

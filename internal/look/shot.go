@@ -59,6 +59,7 @@ type Shot struct {
 	Restarted bool
 
 	recalled bool // the registers are those of the last freeze, in the same place
+	refused  bool // it lacks a register, and a freeze was not allowed
 	buf      []byte
 	regions  [maxRegions]frames.Region
 	extra    []byte
