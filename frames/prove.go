@@ -21,10 +21,12 @@ package frames
 //     somebody else. Where it does not, as in recursion, both are possible, and neither is
 //     taken.
 //
-// A wrong stack is worse than an incomplete one: in doubt the walk ends as unproven.
+// A wrong stack is worse than an incomplete one: in doubt the walk ends as unproven. So it
+// does where a function may have been called by pointer from a place that calls others
+// too, or may have been reached by a jump at the end of the one that was called.
 //
-// Source of the idea: the candidate's proof by the instruction before the return address
-// is the check that debuggers make for scanned frames (heuristics, backward checks).
+// Sources: System V ABI for x86-64, §3.2.2 (the return address lies below the CFA) and
+// Intel SDM volume 2, CALL (what stands before it).
 
 const (
 	// proofBytes bounds how much of the stack is searched.
