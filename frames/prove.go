@@ -23,7 +23,7 @@ package frames
 //
 // A wrong stack is worse than an incomplete one: in doubt the walk ends as unproven. So it
 // does where a function may have been called by pointer from a place that calls others
-// too, or may have been reached by a jump at the end of the one that was called.
+// too, or may have been reached by a jump at the end of another one ([Jumps]).
 //
 // Sources: System V ABI for x86-64, §3.2.2 (the return address lies below the CFA) and
 // Intel SDM volume 2, CALL (what stands before it).
@@ -45,7 +45,8 @@ type link uint8
 
 const (
 	linkNone   link = iota // no call precedes it
-	linkOther              // a call of another function, which may have ended in a jump
+	linkOther              // a call of another function
+	linkJump               // a call of another function, which may have ended in a jump to this one
 	linkAny                // an indirect call
 	linkDirect             // a call of that very function
 )
@@ -136,7 +137,7 @@ func (w *Walker) collect(reg uint8, off int64, deref bool, start Addr) bool {
 			return false // it is cut below the thread's first function, or lies elsewhere
 		}
 		l := w.linkOf(v, start, true)
-		if l == linkNone {
+		if l < linkJump {
 			continue
 		}
 		cfa := at + 8
@@ -190,6 +191,8 @@ func (w *Walker) linkOf(v, start Addr, known bool) link {
 		return linkAny
 	case call.Target == start:
 		return linkDirect
+	case w.space.leaves(call.Target):
+		return linkJump
 	}
 	return linkOther
 }
@@ -223,7 +226,7 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 			if at != c.at {
 				return false
 			}
-		case g.Caller && t.linkOf(g.PC, start, known) < linkAny: // else a signal interrupted it there
+		case g.Caller && t.linkOf(g.PC, start, known) < linkJump: // else a signal interrupted it there
 			return false
 		}
 		if s.steps++; s.steps > proofSteps {
@@ -261,12 +264,13 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	if best < 0 {
 		return candidate{}, false
 	}
-	// A return address further out follows from the one that is believed, if it cannot be
-	// this function's own.
+	// A return address further out follows from the one that is believed. It could only be
+	// this function's own if what was called there both calls it and jumps to it, or if it
+	// is called by pointer; not from a place that calls once.
 	others := s.n - 1
 	s.chain(w, &found[best], reg, func(at Addr) {
 		for i := range found {
-			if c := &found[i]; i != best && c.at == at && (c.link == linkOther || c.once) {
+			if c := &found[i]; i != best && c.at == at && (c.link == linkJump || c.once) {
 				others--
 			}
 		}

@@ -7,6 +7,7 @@ import (
 // town is a module of functions of 0x100 bytes each, from 0x1000 on. All have the rule of
 // a function with a frame pointer, but for 0x1f00, the thread's first.
 type town struct {
+	jumps map[Addr]bool // functions that may be left by a jump
 	calls map[Addr]Call
 	deref bool // the CFA is the word at rbp − 8
 }
@@ -33,6 +34,8 @@ func newTown() *town {
 }
 
 func (c *town) CallBefore(ret Addr) (Call, bool) { call, ok := c.calls[ret]; return call, ok }
+
+func (c *town) LeavesByJump(start Addr) bool { return c.jumps[start] }
 
 func (c *town) FuncStart(pc Addr) (Addr, bool) { return pc &^ 0xff, true }
 
@@ -100,25 +103,35 @@ func TestFramesThatEndedDoNotProve(t *testing.T) {
 	for name, c := range map[string]struct {
 		words []uint64
 		want  []Addr
+		jumps map[Addr]bool
 	}{
 		"the old chain joins at a call of another function": {
-			[]uint64{0x7010, innerCalled, 0x7040, 0x7040, innerCalled, 7, 8, 0x7060, otherCalled, 5}, nil},
+			[]uint64{0x7010, innerCalled, 0x7040, 0x7040, innerCalled, 7, 8, 0x7060, otherCalled, 5}, nil, nil},
+		"the live chain, at whose calls the old one would join": {
+			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 1, 0x7038, innerCalled, 0x7050, outerCalled, 5}, []Addr{inInner, innerCalled, outerCalled}, nil},
 		"an old frame of the same functions, with its own way out": {
-			[]uint64{0x7010, innerCalled, 0x7060, outerCalled, 1, 0x7038, innerCalled, 0x7060, outerCalled, 5}, nil},
+			[]uint64{0x7010, innerCalled, 0x7060, outerCalled, 1, 0x7038, innerCalled, 0x7060, outerCalled, 5}, nil, nil},
 		"recursion, or a frame that ended": {
-			[]uint64{0x7010, recursive, 0x7020, innerCalled, 0x7060, outerCalled, 5}, nil},
+			[]uint64{0x7010, recursive, 0x7020, innerCalled, 0x7060, outerCalled, 5}, nil, nil},
 		"directly, or a function that ended in a jump to this one": {
-			[]uint64{0x7010, otherCalled, 0x7018, innerCalled, 1, 0x7038, innerCalled, 0x7060, outerCalled, 5}, nil},
+			[]uint64{0x7010, otherCalled, 0x7018, innerCalled, 1, 0x7038, innerCalled, 0x7060, outerCalled, 5}, nil,
+			map[Addr]bool{0x1400: true}},
+		"directly, and a chain further out with a jump in it": {
+			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 5}, []Addr{inInner, innerCalled, otherCalled}, map[Addr]bool{0x1400: true}},
+		"directly, and a chain further out that cannot be": {
+			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 5}, nil, nil},
 		"called by pointer from a place that calls more than once": {
-			[]uint64{0x7010, byPointer, 0x7020, loopCalled, 0x7030, farCalled, 5}, nil},
+			[]uint64{0x7010, byPointer, 0x7020, loopCalled, 0x7030, farCalled, 5}, nil, nil},
 		"called by pointer from the thread's first function": {
-			[]uint64{1, 0x7030, byFirst, 5}, []Addr{inInner, byFirst}},
+			[]uint64{1, 0x7030, byFirst, 5}, []Addr{inInner, byFirst}, nil},
 		"directly, or by pointer further out": {
-			[]uint64{0x7010, innerCalled, 0x7020, byPointer, 0x7030, loopCalled, 0x7040, farCalled, 5}, nil},
+			[]uint64{0x7010, innerCalled, 0x7020, byPointer, 0x7030, loopCalled, 0x7040, farCalled, 5}, nil, nil},
 		"directly, and by pointer from the thread's first function": {
-			[]uint64{0x7010, innerCalled, 0x7020, byFirst, 5}, []Addr{inInner, innerCalled, byFirst}},
+			[]uint64{0x7010, innerCalled, 0x7020, byFirst, 5}, []Addr{inInner, innerCalled, byFirst}, nil},
 	} {
-		got := newTown().sleep(t, &w, c.words...)
+		town := newTown()
+		town.jumps = c.jumps
+		got := town.sleep(t, &w, c.words...)
 		if c.want == nil && w.StopReason() != StopUnproven {
 			t.Errorf("%s: %#x is believed", name, got)
 		}
