@@ -17,6 +17,12 @@
 //	go run ./benchmarks/ladder -docs docs/performance.md
 //	go run ./benchmarks/ladder -only stops -rounds 2 -window 1s -warmup 1s    a short trial
 //
+// peeks makes the section "Sleeping threads" of docs/accuracy.md: how many peeks at sleeping threads gave a
+// complete stack, and whether they equal those of a freeze in the same sleep.
+//
+//	go run ./benchmarks/peeks                    all programs, tables on standard output
+//	go run ./benchmarks/peeks -docs              the tables go into the page
+//
 // unwind measures the unwinding of recorded stacks, beside other unwinders.
 //
 // Below are the parts that they are made of: stats (intervals and tests), perfscript (the output of

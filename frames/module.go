@@ -50,6 +50,14 @@ type CallSites interface {
 	FuncStart(pc Addr) (Addr, bool)
 }
 
+// Jumps is what a [CallSites] implements that can tell whether a function may end in a
+// jump to another one, which then returns in its place (a tail call).
+type Jumps interface {
+	// LeavesByJump reports whether the function that starts there, a module's own
+	// address, has a jump out of itself, or may have one.
+	LeavesByJump(start Addr) bool
+}
+
 // Module is one executable mapping of a process: a run of addresses whose code
 // comes from one file, from the kernel (vDSO) or from a JIT compiler.
 type Module struct {

@@ -22,7 +22,7 @@ func (w *Walker) scan() StopReason {
 	if !w.regs.Arch.info().raOnStack || m != nil && m.Generated {
 		// In generated code the first word that follows a call is more often
 		// a remnant than the caller, because callers need not call.
-		return StopNoRule
+		return w.noRule()
 	}
 	for i := range uint64(scanWords) {
 		at := sp + 8*i
@@ -37,6 +37,15 @@ func (w *Walker) scan() StopReason {
 			w.take(v, at+8)
 			return w.commit(&Rule{Method: MethodScan})
 		}
+	}
+	return w.noRule()
+}
+
+// noRule says why a scan found nothing: it may have lacked the frame pointer only, which a
+// look that stops its thread sees.
+func (w *Walker) noRule() StopReason {
+	if w.given&(1<<w.regs.Arch.FP()) == 0 && w.module() != nil {
+		return StopUnproven
 	}
 	return StopNoRule
 }

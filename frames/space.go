@@ -23,6 +23,7 @@ type Space struct {
 	cache   [1 << cacheBits][cacheWays]entry
 	calls   [1 << callBits]callEntry
 	starts  [1 << startBits]startEntry
+	jumps   [1 << startBits]jumpEntry
 }
 
 // entry is a cached rule, with the module that its pc is in and what the quick step
@@ -58,6 +59,12 @@ type startEntry struct {
 	ok, valid bool
 }
 
+// jumpEntry caches whether a function may be left by a jump.
+type jumpEntry struct {
+	start         Addr
+	leaves, valid bool
+}
+
 // NewSpace gives a space without modules.
 func NewSpace(arch Arch) *Space { return &Space{Arch: arch} }
 
@@ -87,6 +94,7 @@ func (s *Space) Forget() {
 	clear(s.cache[:])
 	clear(s.calls[:])
 	clear(s.starts[:])
+	clear(s.jumps[:])
 }
 
 // Find gives the module that pc lies in, nil if none.
@@ -271,6 +279,22 @@ func (s *Space) callBefore(ret Addr) (Call, bool) {
 func (s *Space) follows(ret Addr) bool {
 	_, ok := s.callBefore(ret)
 	return ok
+}
+
+// leaves reports whether the function that starts at a run-time address may end in a jump
+// to another one.
+func (s *Space) leaves(start Addr) bool {
+	e := &s.jumps[hash(start, startBits)]
+	if e.start == start && e.valid {
+		return e.leaves
+	}
+	*e = jumpEntry{start: start, leaves: true, valid: true}
+	if m := s.Find(start); m != nil {
+		if j, ok := m.Calls.(Jumps); ok {
+			e.leaves = j.LeavesByJump(start - m.Bias)
+		}
+	}
+	return e.leaves
 }
 
 // funcStart gives the run-time address of the function that pc is in.

@@ -42,6 +42,10 @@ type Walker struct {
 	lacking  Addr
 	switches int
 	given    uint64 // the registers that were known at the start
+	search   *search
+	searches int
+	proven   int  // registers that search has found
+	trying   bool // this walk is a trial of a search
 }
 
 // Init starts a walk at regs, which is copied. The walk reads space and mem until
@@ -51,7 +55,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.regs = *regs
 	w.given = regs.Known
 	w.snap, _ = mem.(*Snapshot)
-	w.depth, w.switches, w.stop = 0, 0, StopNone
+	w.depth, w.switches, w.searches, w.proven, w.stop = 0, 0, 0, 0, StopNone
 	w.limit = w.MaxDepth
 	if w.MaxDepth <= 0 {
 		w.limit = DefaultMaxDepth
@@ -128,11 +132,10 @@ func (w *Walker) step() StopReason {
 		if w.untouched(&r) {
 			return w.commit(&r)
 		}
-		e := w.space.lookup(w.regs.PC, w.caller, true)
-		if e.rule.Flags&FlagNone != 0 {
-			return StopUnproven
+		var stop StopReason
+		if r, stop = w.without(&r); stop != StopNone {
+			return stop
 		}
-		r = e.rule
 	}
 	if r.Flags&FlagRoot != 0 {
 		return StopRoot
@@ -148,6 +151,21 @@ func (w *Walker) step() StopReason {
 		return stop
 	}
 	return w.commit(&r)
+}
+
+// without gives a rule for a frame whose own rule needs a register that is not known: one
+// that needs the stack pointer only, else the same if the register can be proven.
+func (w *Walker) without(r *Rule) (Rule, StopReason) {
+	if e := w.space.lookup(w.regs.PC, w.caller, true); e.rule.Flags&FlagNone == 0 {
+		return e.rule, StopNone
+	}
+	if stop := w.prove(r); stop != StopNone {
+		return Rule{}, stop
+	}
+	// The table of rows may be another by now.
+	same := w.space.lookup(w.regs.PC, w.caller, false).rule
+	same.Method = max(same.Method, MethodFP)
+	return same, StopNone
 }
 
 // canApply reports whether the register that the CFA is relative to is known.

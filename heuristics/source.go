@@ -53,6 +53,7 @@ type Source struct {
 var (
 	_ frames.RuleSource = (*Source)(nil)
 	_ frames.CallSites  = (*Source)(nil)
+	_ frames.Jumps      = (*Source)(nil)
 )
 
 // New gives a source for a module. With an architecture that is not known it

@@ -15,11 +15,11 @@
 //
 // Freeze: the thread runs, is queued for a processor, or is stopped by job
 // control. It is seized, interrupted, and let go when its registers, its stack
-// and its clocks are copied (package ptrace). Threads that sleep are never
+// and its clocks are copied (package ptrace). Threads that sleep are not
 // frozen: it would stretch the time-outs of the calls that they sleep in. The one
-// exception, on arm64: a sleeper whose return address is in a register that a peek does
-// not see is frozen once in its sleep, in calls that the kernel goes on with by itself,
-// with their time-outs.
+// exception: a sleeper whose stack needs a register that a peek does not see, and that
+// neither an earlier freeze nor the stack itself gives with a proof, is frozen once in
+// its sleep, in calls that a stop does not harm.
 //
 // # Looks over time
 //

@@ -36,10 +36,15 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	case "rt_sigtimedwait":
 		return call.Args[2] == 0
 	case "read", "readv":
-		return !t.socket(int32(call.Args[0]))
+		return t.plain(int32(call.Args[0]))
 	}
 	return false
 }
+
+// Interruptible reports whether a thread can be stopped and let go in the system call that
+// it sleeps in without any effect on that call. For tests and measurements: a [Looker] asks
+// itself.
+func Interruptible(t *Thread, call *procmem.SyscallInfo) bool { return interruptible(t, call) }
 
 // resumed reports whether the kernel goes on with a call by itself if it does so at all.
 // On arm64 no other can be relied on: what is needed to begin the call again may be lost
@@ -52,10 +57,20 @@ func resumed(name string) bool {
 	return true
 }
 
-// socket reports whether a descriptor of the thread's process is a socket, which can
-// have a time-out of its own (SO_RCVTIMEO), or may be one.
-func (t *Thread) socket(fd int32) bool {
+// plain reports whether a descriptor of the thread's process is a pipe, a terminal, or one
+// of eventfd's kind: their reads wait for a first byte and nothing else. A socket can have
+// a time-out of its own (SO_RCVTIMEO), and a file system in user space is told of the
+// interruption and may answer with EINTR.
+func (t *Thread) plain(fd int32) bool {
 	var buf [16]byte
 	to, err := procmem.Readlink("/proc/"+strconv.Itoa(t.PID)+"/fd/"+strconv.Itoa(int(fd)), buf[:])
-	return err != nil || bytes.HasPrefix(to, []byte("socket:"))
+	if err != nil {
+		return false
+	}
+	for _, kind := range [...]string{"pipe:", "anon_inode:", "/dev/pts/", "/dev/tty", "/dev/console"} {
+		if bytes.HasPrefix(to, []byte(kind)) {
+			return true
+		}
+	}
+	return false
 }

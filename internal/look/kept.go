@@ -2,45 +2,81 @@ package look
 
 import (
 	"bytes"
-	"sync/atomic"
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
-// On arm64 a thread that sleeps in a system call which a function without a frame has
-// made, as Go's and some of the C library's do, has its return address in the link
-// register, and a peek sees sp and pc only. Where a walk says so ([Thread.Unproven])
-// the thread is frozen once in that sleep, if the kernel goes on with the call by
-// itself. The registers of that stop are then kept, and hold for a peek that finds the
-// thread in the same place of the same call with the same bytes on its stack.
+// A peek sees the stack pointer and the program counter. Most stacks need no more, and
+// where one does, the walk looks for the register on the stack (package frames,
+// Walker.Hypotheses). Where nothing there proves itself, and on arm64 where a thread sleeps in a
+// function that keeps its return address in the link register, a freeze helps: the thread
+// is frozen once in that sleep, if the kernel goes on with the call unharmed
+// ([interruptible]). The registers of that stop are then kept. They hold for a peek that
+// finds the thread in the same place of the same call, with the same bytes on its stack
+// from the stack pointer to the thread's first function.
+//
+// The stop makes the thread run once itself: it arrives on a processor to stop, and again
+// to go back to sleep. The first look after that is therefore a peek, which has the
+// kept registers, and from then on the thread is reused.
 
-// keptBytes is how much of the stack must be the same.
-const keptBytes = 512
+// keptMost bounds how much of a stack is kept, in bytes: of those that are deeper, the
+// inner part must be the same.
+const keptMost = 16 << 10
 
 // kept is what is remembered of a freeze of a sleeper.
 type kept struct {
 	call  procmem.SyscallInfo
 	regs  frames.Regs
-	stack [keptBytes]byte
-	n     int // bytes of stack; 0: nothing is kept
+	stack []byte // from the stack pointer up; empty: nothing is kept
+	runs  uint64 // the thread's arrivals on a processor as of the stop
 }
 
 // keep remembers the registers of a shot.
 func (k *kept) keep(s *Shot) {
-	k.call, k.regs = s.Call, s.Regs
-	k.n = copy(k.stack[:], s.from(s.Call.SP))
+	k.call, k.regs, k.runs = s.Call, s.Regs, s.Sched.Runs
+	b := s.from(s.Call.SP)
+	k.stack = append(k.stack[:0], b[:min(len(b), keptMost)]...)
 }
 
-// recall completes the registers of a peek if they are known.
-func (k *kept) recall(s *Shot, call *procmem.SyscallInfo) {
-	if k.n == 0 || *call != k.call {
-		return
+// recall completes the registers of a peek if they are known, and gives the call that the
+// thread is in its own name back: the kernel goes on with some as restart_syscall. root is
+// the stack pointer of the thread's outermost frame, 0 if it is not known.
+func (k *kept) recall(s *Shot, call *procmem.SyscallInfo, root frames.Addr) bool {
+	if len(k.stack) == 0 || !k.same(call) {
+		return false
 	}
-	if b := s.from(call.SP); len(b) >= k.n && bytes.Equal(b[:k.n], k.stack[:k.n]) {
-		s.Regs = k.regs
+	*call = k.call
+	n := len(k.stack)
+	if depth := root - call.SP; depth < uint64(n) {
+		n = int(depth)
 	}
+	if b := s.from(call.SP); len(b) < n || !bytes.Equal(b[:n], k.stack[:n]) {
+		return false
+	}
+	s.Regs = k.regs
+	return true
+}
+
+// same reports whether a thread is in the place where the registers were kept.
+func (k *kept) same(call *procmem.SyscallInfo) bool {
+	return call.SP == k.call.SP && call.PC == k.call.PC && call.Args == k.call.Args &&
+		(call.Nr == k.call.Nr || isRestart(call.Nr))
+}
+
+// back reports whether a thread is, as far as can be told, still in the sleep in which it
+// was frozen: it has arrived once since, and is where it was.
+func (k *kept) back(call *procmem.SyscallInfo, runs uint64) bool {
+	return len(k.stack) > 0 && k.same(call) && (runs == k.runs+1 || isRestart(call.Nr))
+}
+
+// isRestart reports whether a number is restart_syscall's.
+func isRestart(nr int64) bool {
+	if hostArch() == frames.AArch64 {
+		return nr == 128
+	}
+	return nr == 219
 }
 
 // from gives the copied stack from an address upwards.
@@ -50,33 +86,6 @@ func (s *Shot) from(addr frames.Addr) []byte {
 		return nil
 	}
 	return st.Bytes[addr-st.Addr:]
-}
-
-// lacking has places at which peeks lacked a register: they do so for every thread.
-var lacking [256]atomic.Uint64
-
-// lackingAt gives where a place is noted.
-func lackingAt(pc frames.Addr) *atomic.Uint64 { return &lacking[pc/4%uint64(len(lacking))] }
-
-// Unproven tells that the walk of a shot of this thread lacked a register that a peek
-// cannot see. Any goroutine may call it.
-func (t *Thread) Unproven(s *Shot) {
-	if s.How == ByPeek && s.Call.Nr >= 0 {
-		lackingAt(s.Regs.PC).Store(s.Regs.PC)
-		t.again.Store(s.Regs.Arch == frames.AArch64)
-	}
-}
-
-// lacks reports whether a sleeping thread that was peeked at is to be frozen for a
-// register that the peek lacks, and notes its call.
-func (l *Looker) lacks(t *Thread, s *Shot) bool {
-	_, known := s.Regs.Get(s.Regs.Arch.RA())
-	if l.arch != frames.AArch64 || known || l.rung == OnlyPeek || l.ctl.ReadOnly() || s.Call.Nr < 0 ||
-		lackingAt(s.Regs.PC).Load() != s.Regs.PC || !interruptible(t, &s.Call) || !l.pause.allows(t) {
-		return false
-	}
-	t.asleepIn = s.Call
-	return true
 }
 
 // stillAsleep makes a shot that of a sleeper, if the thread was frozen in the call
@@ -90,5 +99,6 @@ func (t *Thread) stillAsleep(s *Shot, stop *ptrace.Stop) {
 	s.Regs.PC = call.PC
 	s.State, s.Call, s.OnCPU, s.wchan = Sleeping, *call, false, s.wchan[:0]
 	t.kept.keep(s)
-	t.base.valid = false // it is on its way back; the next look is a peek
+	// As long as it has not arrived again, to go back to sleep, it is where it was.
+	t.base.state = Sleeping
 }

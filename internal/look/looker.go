@@ -66,7 +66,8 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		return 0, nil, ptrace.ErrGone // the number is another thread's by now
 	}
 	t.before, t.putOff, t.asleepIn.Nr = sched, false, -1
-	if again := t.again.Swap(false); l.rung < AlwaysPeek && !again && (t.unchanged(sched) || t.settled(sched)) {
+	again := t.again.Swap(false) && l.mayFreezeSleepers()
+	if l.rung < AlwaysPeek && !again && (t.unchanged(sched) || t.settled(sched)) {
 		return Reused, nil, nil
 	}
 	s := l.pool.Get()
@@ -263,7 +264,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	t.tls = stop.Regs.TLS
 	s.setStack(stop.StackAddr, stop.StackLen)
 	s.keepRegions(s.regions[:stop.Regions])
-	s.Restarted = stop.Restarted
+	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
 	s.State = Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.Stopped = t.stopped(stop)

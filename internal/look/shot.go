@@ -58,6 +58,8 @@ type Shot struct {
 	// Restarted: a system call that the interrupt broke was restarted.
 	Restarted bool
 
+	recalled bool // the registers are those of the last freeze, in the same place
+	refused  bool // it lacks a register, and a freeze was not allowed
 	buf      []byte
 	regions  [maxRegions]frames.Region
 	extra    []byte
@@ -66,6 +68,10 @@ type Shot struct {
 	pool     *Pool
 	charged  int64 // bytes of buf counted as out in pool
 }
+
+// Recalled reports whether the registers of a peek are those that a freeze has seen in
+// the same place.
+func (s *Shot) Recalled() bool { return s.recalled }
 
 // maxRegions is the number of further pieces of memory that a freeze can copy.
 const maxRegions = 6

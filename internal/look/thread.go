@@ -36,6 +36,7 @@ type Thread struct {
 	need     atomic.Int64
 	also     atomic.Uint64
 	again    atomic.Bool         // the last shot is not to be reused
+	root     atomic.Uint64       // stack pointer of the outermost frame; 0: not known
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
 }

@@ -86,6 +86,9 @@ func (u *unwinder) tellNeed(p *process, th *look.Thread, s *look.Shot, stop fram
 		th.Also(u.walker.Lacking()) // it lies on another stack
 	}
 	last, from := u.walker.Frame().SP, s.Mem.Stack.Addr
+	if stop.Complete() {
+		th.Root(last)
+	}
 	if used := last - from; used < 1<<30 {
 		th.Needed(int(used)+16, stop == frames.StopStackCut)
 	}

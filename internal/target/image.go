@@ -97,6 +97,15 @@ func (l lazyCalls) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 	return start, ok
 }
 
+// LeavesByJump implements frames.Jumps.
+func (l lazyCalls) LeavesByJump(start frames.Addr) bool {
+	p := l.img.prepared()
+	l.img.mu.Lock()
+	defer l.img.mu.Unlock()
+	j, ok := p.calls.(frames.Jumps)
+	return !ok || j.LeavesByJump(start)
+}
+
 // prepared gives the parts, made at the first call.
 func (img *Image) prepared() *parts {
 	img.once.Do(func() {

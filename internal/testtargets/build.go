@@ -40,6 +40,15 @@ func stripped(p *program) *program {
 	return p
 }
 
+// Compile gives the program file of a C source below src, compiled with some flags after
+// "-g -pthread", from the cache if it was compiled before.
+func Compile(source string, flags ...string) (string, error) {
+	p := &program{source: source, result: strings.TrimSuffix(source, ".c")}
+	p.command = append([]string{"cc", "-g", "-pthread", "-o", "OUT", "SRC"}, flags...)
+	b, err := p.build()
+	return b.file, err
+}
+
 var cppProgram = &program{
 	source: "inlined.cc", result: "inlined",
 	command: []string{"c++", "-std=c++17", "-O2", "-g", "-pthread", "-o", "OUT", "SRC"},

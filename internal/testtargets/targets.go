@@ -38,7 +38,13 @@ var specs = []spec{
 	{name: "postgres", expect: postgres, start: startPostgres, stop: syscall.SIGQUIT},
 }
 
-// Names lists the targets that [Start] knows.
+// unlisted are targets that Start knows and Names does not list: they are variants of
+// others, of use to single tests and benchmarks.
+var unlisted = []spec{
+	{name: "c-O0", expect: native, program: cProgram("-g", "-O0"), start: startProgram},
+}
+
+// Names lists the targets.
 func Names() []string {
 	var names []string
 	for _, s := range specs {
@@ -49,9 +55,10 @@ func Names() []string {
 
 // find gives the spec of a name.
 func find(name string) (*spec, error) {
-	i := slices.IndexFunc(specs, func(s spec) bool { return s.name == name })
-	if i < 0 {
-		return nil, fmt.Errorf("no test target %q; there are %q", name, Names())
+	for _, list := range [][]spec{specs, unlisted} {
+		if i := slices.IndexFunc(list, func(s spec) bool { return s.name == name }); i >= 0 {
+			return &list[i], nil
+		}
 	}
-	return &specs[i], nil
+	return nil, fmt.Errorf("no test target %q; there are %q", name, Names())
 }

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// same counts sleeps that were looked at by a peek, a freeze and a peek again.
+type same struct {
+	sleeps int64 // proven to be the same sleep at the peek and the freeze
+	equal  int64 // all stacks equal
+	short  int64 // a peek's stack is incomplete, and what there is of it is equal
+	again  int64 // seen by the second peek in the same sleep
+	moved  int64 // the thread ran meanwhile: nothing is compared
+	unsafe int64 // it sleeps in a call that a stop would harm
+	// differ has each stack of a peek that is not the freeze's, both in words.
+	differ []string
+	calls  map[string]int64
+}
+
+// compare looks at each sleep of a program's threads in both ways.
+func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
+	c := &same{calls: map[string]int64{}}
+	ps := newProcesses()
+	defer ps.close()
+	look.OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		pool := look.NewPool(8)
+		p := &pair{same: c, ps: ps, peeker: look.New(ctl, pool, look.OnlyPeek), freezer: look.New(ctl, pool, look.AlwaysFreeze), pool: pool}
+		for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; {
+			next := procmem.Now() + int64(period)
+			ps.each(r.pids(), p.compare)
+			time.Sleep(time.Duration(next - procmem.Now()))
+		}
+	})
+	return c, ctx.Err()
+}
+
+// pair looks in both ways.
+type pair struct {
+	*same
+	ps              *processes
+	peeker, freezer *look.Looker
+	pool            *look.Pool
+}
+
+// compare compares the looks at one thread, if it sleeps and this sleep was not compared before.
+func (p *pair) compare(th *thread) {
+	outcome, s, err := p.peeker.Begin(th.look)
+	switch {
+	case err != nil:
+		if look.Reason(err) == look.ReasonExited {
+			th.forget()
+		}
+		return
+	case outcome != look.Done:
+		return
+	}
+	defer p.pool.Put(s)
+	peeked := p.ps.walk(th.proc, th.look, s)
+	switch {
+	case s.State != look.Sleeping || s.Sched.Runs <= th.done:
+		return
+	case !look.Interruptible(th.look, &s.Call):
+		p.unsafe++
+		return
+	}
+	p.freezeAfter(th, s, &peeked)
+}
+
+// freezeAfter freezes a thread that was peeked at and compares.
+func (p *pair) freezeAfter(th *thread, s *look.Shot, peeked *chain) {
+	t := th.proc.newLook(th.look.TID)
+	defer t.Close()
+	f, err := freeze(p.freezer, t)
+	if err != nil || f == nil {
+		return
+	}
+	defer p.pool.Put(f)
+	th.done = f.Sched.Runs + 1 // it goes back to sleep by itself
+	if !stayed(s, f) {
+		p.moved++
+		return
+	}
+	frozen := p.ps.walk(th.proc, t, f)
+	p.sleeps++
+	p.calls[s.Wait()]++
+	again, ok := p.peekAgain(th, s, f)
+	if ok {
+		p.again++
+	}
+	p.judge(th, peeked, &frozen, again)
+}
+
+// stayed reports whether a thread was frozen in the sleep in which it was peeked at: it
+// arrived on a processor once in between, to stop, and is where it was. The kernel may have
+// set it back onto the instruction that makes the system call.
+func stayed(s, f *look.Shot) bool {
+	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
+}
+
+// peekAgain peeks at a thread that goes back to sleep after a freeze, without what was remembered of
+// it; false if it does not, or has done something else meanwhile.
+func (p *pair) peekAgain(th *thread, s, f *look.Shot) (*chain, bool) {
+	t := th.proc.newLook(th.look.TID)
+	defer t.Close()
+	for end := procmem.Now() + waitLimit; procmem.Now() < end; time.Sleep(20 * time.Microsecond) {
+		outcome, again, err := p.peeker.Begin(t)
+		if err != nil {
+			if look.Reason(err) == look.ReasonRunning {
+				continue
+			}
+			return nil, false
+		}
+		if outcome != look.Done {
+			return nil, false
+		}
+		defer p.pool.Put(again)
+		if again.Sched.Runs != f.Sched.Runs+1 || again.Regs.SP() != s.Regs.SP() || again.Regs.PC != s.Regs.PC {
+			return nil, false
+		}
+		c := p.ps.walk(th.proc, t, again)
+		return &c, true
+	}
+	return nil, false
+}
+
+// judge compares the stacks of one sleep.
+func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
+	short := false
+	for _, c := range []*chain{peeked, again} {
+		if c == nil {
+			continue
+		}
+		n := min(len(c.pcs), len(frozen.pcs))
+		switch {
+		case c.stop == frozen.stop && sameFrames(c, frozen, len(c.pcs)) && len(c.pcs) == len(frozen.pcs):
+		case !c.stop.Complete() && n == len(c.pcs) && sameFrames(c, frozen, n):
+			short = true
+		default:
+			p.differ = append(p.differ, fmt.Sprintf("peek: %s; freeze: %s", p.ps.describe(th.proc, c), p.ps.describe(th.proc, frozen)))
+			return
+		}
+	}
+	if short {
+		p.short++
+	} else {
+		p.equal++
+	}
+}
+
+// sameFrames compares the first n frames of two stacks. The innermost program counter of a
+// frozen thread may be that of the instruction that makes the system call anew.
+func sameFrames(a, b *chain, n int) bool {
+	return n <= 1 || slices.Equal(a.pcs[1:n], b.pcs[1:n]) && slices.Equal(a.sps[:n], b.sps[:n])
+}

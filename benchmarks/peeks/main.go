@@ -1,0 +1,107 @@
+// Command peeks makes the figures of docs/accuracy.md on sleeping threads.
+//
+//	go run ./benchmarks/peeks                    all programs, tables on standard output
+//	go run ./benchmarks/peeks -only c-O0 -d 2s   a short trial
+//	go run ./benchmarks/peeks -docs              the tables go into docs/accuracy.md
+//
+// Each program runs under load and is watched twice for some seconds. The first time it is
+// looked at as prywalk does, and every look at a sleeper that is not a repetition
+// (a reuse) counts: was its stack complete? The second time each sleep is looked at three
+// times: by a peek, by a freeze, and by a peek again. The stacks must be equal. That it
+// was the same sleep is proven by the thread's count of arrivals on a processor: between the
+// peek and the freeze it arrived once, to stop. Sleepers are only frozen in calls that a
+// stop does not harm.
+//
+// What is counted does not depend on how fast the machine is.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// page is where -docs writes, from the repository's root.
+const page = "docs/accuracy.md"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "peeks:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures the programs that are asked for, one after the other.
+func run(ctx context.Context, args []string) error {
+	fl := flag.NewFlagSet("peeks", flag.ContinueOnError)
+	only := fl.String("only", "", "programs, separated by commas (default: all)")
+	d := fl.Duration("d", 10*time.Second, "how long each program is watched, twice")
+	docs := fl.Bool("docs", false, "put the tables into "+page)
+	if err := fl.Parse(args); err != nil {
+		return err
+	}
+	names := programNames()
+	if *only != "" {
+		names = strings.Split(*only, ",")
+	}
+	for _, name := range names {
+		if !slices.Contains(programNames(), name) {
+			return fmt.Errorf("-only %q: choose from %q", name, programNames())
+		}
+	}
+	var all []result
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r := measure(ctx, name, *d)
+		fmt.Fprintln(os.Stderr, r.brief())
+		all = append(all, r)
+	}
+	text := tables(all, *d)
+	if *docs {
+		return replaceBetweenMarkers(page, text)
+	}
+	_, err := fmt.Print(text)
+	return err
+}
+
+// measure watches one program.
+func measure(ctx context.Context, name string, d time.Duration) result {
+	r := result{name: name}
+	t, err := start(name, 2*d+time.Minute)
+	if err != nil {
+		r.err = err
+		return r
+	}
+	defer t.stop()
+	settle(ctx, name)
+	if r.asleep, r.err = watch(ctx, t, d); r.err == nil {
+		r.same, r.err = compare(ctx, t, d)
+	}
+	return r
+}
+
+// settle lets a program get past its start: caches, just-in-time compilers.
+func settle(ctx context.Context, name string) {
+	wait := time.Second
+	if name == "java" || name == "node" {
+		wait = 3 * time.Second
+	}
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"path/filepath"
+	"strconv"
+
+	"prywalk/frames"
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/symbols"
+	"prywalk/internal/target"
+	"prywalk/ptrace"
+)
+
+// process is one process that is looked at, and its threads.
+type process struct {
+	*target.Process
+	extra   ptrace.Extra
+	threads map[int]*thread
+}
+
+// thread is one thread, and what the comparison knows of it.
+type thread struct {
+	proc *process
+	look *look.Thread
+	done uint64 // arrivals on a processor up to which its sleep was compared
+}
+
+// processes are those of one program.
+type processes struct {
+	cache  *target.ImageCache
+	names  *symbols.Namer
+	list   map[int]*process
+	walker frames.Walker
+}
+
+func newProcesses() *processes {
+	return &processes{cache: target.NewImageCache(0), names: symbols.NewNamer(), list: map[int]*process{}}
+}
+
+func (ps *processes) close() {
+	for _, p := range ps.list {
+		p.end()
+	}
+	_ = ps.names.Close()
+	_ = ps.cache.Close()
+}
+
+func (p *process) end() {
+	for _, th := range p.threads {
+		th.look.Close()
+	}
+	_ = p.Close()
+}
+
+// each gives every thread that there is now, those of new processes too, to f. Threads whose look
+// is pending are left out.
+func (ps *processes) each(pids []int, f func(*thread)) {
+	for _, pid := range pids {
+		p := ps.list[pid]
+		if p == nil {
+			t, err := ps.cache.Open(pid)
+			if err != nil {
+				continue // it has ended already
+			}
+			t.JITFuncs = ps.names.JITFuncs(pid)
+			p = &process{Process: t, extra: look.GoStacks(t), threads: map[int]*thread{}}
+			ps.list[pid] = p
+		}
+		tids, err := p.Threads(nil)
+		if err != nil {
+			continue
+		}
+		for _, tid := range tids {
+			th := p.threads[tid]
+			if th == nil {
+				th = &thread{proc: p, look: p.newLook(tid)}
+				th.look.Owner = th
+				p.threads[tid] = th
+			}
+			if !th.look.Pending() {
+				f(th)
+			}
+		}
+	}
+}
+
+// newLook prepares for looking at a thread.
+func (p *process) newLook(tid int) *look.Thread {
+	t := look.NewThread(p.PID, tid, nil)
+	t.Extra = p.extra
+	return t
+}
+
+// forget drops a thread that has ended.
+func (th *thread) forget() {
+	th.look.Close()
+	delete(th.proc.threads, th.look.TID)
+}
+
+// chain is one walked stack.
+type chain struct {
+	pcs    []frames.Addr
+	sps    []frames.Addr
+	stop   frames.StopReason
+	proven int
+}
+
+// walk walks a shot and tells the thread what the sampler would tell it.
+func (ps *processes) walk(p *process, t *look.Thread, s *look.Shot) chain {
+	if end := p.StackEnd(s.Mem.Stack.Addr); end != 0 {
+		s.Mem.StackEnd = end
+	}
+	c := ps.walkOnce(p, s)
+	if !c.stop.Complete() {
+		if changed, err := p.Refresh(); err == nil && changed {
+			c = ps.walkOnce(p, s)
+		}
+	}
+	last := ps.walker.Frame().SP
+	if c.stop == frames.StopBadMemory && p.StackEnd(ps.walker.Lacking()) != 0 {
+		t.Also(ps.walker.Lacking())
+	}
+	if used := last - s.Mem.Stack.Addr; used < 1<<30 {
+		t.Needed(int(used)+16, c.stop == frames.StopStackCut)
+	}
+	switch {
+	case c.stop.Complete():
+		t.Root(last)
+	case c.stop == frames.StopUnproven:
+		t.Unproven(s)
+	}
+	return c
+}
+
+func (ps *processes) walkOnce(p *process, s *look.Shot) chain {
+	var c chain
+	w := &ps.walker
+	for w.Init(p.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		c.pcs, c.sps = append(c.pcs, f.PC), append(c.sps, f.SP)
+	}
+	c.stop, c.proven = w.StopReason(), w.Hypotheses()
+	return c
+}
+
+// describe names the functions of a stack, innermost first.
+func (ps *processes) describe(p *process, c *chain) string {
+	text := ""
+	for i, pc := range c.pcs {
+		if i > 0 {
+			text += " < "
+			pc--
+		}
+		text += ps.name(p, pc)
+	}
+	return text + " (" + c.stop.String() + ")"
+}
+
+// name names the function at an address, with the module's name for one that has none.
+func (ps *processes) name(p *process, pc frames.Addr) string {
+	m := p.Space().Find(pc)
+	if m == nil {
+		return "?"
+	}
+	if named := ps.names.Frames(m, p.PID, pc-m.Bias, nil); len(named) > 0 {
+		return named[len(named)-1].Name
+	}
+	return filepath.Base(m.Name) + "+0x" + strconv.FormatUint(pc-m.Bias, 16)
+}
+
+// waitLimit bounds how long a thread may take to stop, in nanoseconds.
+const waitLimit = 2e9
+
+// freeze freezes a thread, asleep or not.
+func freeze(l *look.Looker, t *look.Thread) (*look.Shot, error) {
+	outcome, s, err := l.Begin(t)
+	if err == nil && outcome == look.Pending {
+		s = nil
+		done := func(_ *look.Thread, c *look.Shot, e error) { s, err = c, e }
+		l.Collect(procmem.Now()+waitLimit, done)
+		l.Abort(done)
+	}
+	return s, err
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/benchmarks/stats"
+)
+
+// The tables stand between these lines of the page.
+const (
+	beginMarker = "<!-- peeks: begin -->"
+	endMarker   = "<!-- peeks: end -->"
+)
+
+// result is what was counted of one program.
+type result struct {
+	name   string
+	asleep *asleep
+	same   *same
+	err    error
+}
+
+// brief is one line for people who wait.
+func (r *result) brief() string {
+	if r.err != nil {
+		return fmt.Sprintf("%-14s %v", r.name, r.err)
+	}
+	text := fmt.Sprintf("%-14s %d of %d peeks complete; %d of %d sleeps equal, %d short, %d differ", r.name,
+		r.asleep.whole, r.asleep.peeks, r.same.equal, r.same.sleeps, r.same.short, len(r.same.differ))
+	for _, where := range slices.Sorted(maps.Keys(r.asleep.where)) {
+		text += fmt.Sprintf("\n    incomplete, %d times: %s", r.asleep.where[where], where)
+	}
+	for _, d := range r.same.differ[:min(len(r.same.differ), 5)] {
+		text += "\n    " + d
+	}
+	return text
+}
+
+// tables gives both tables in Markdown.
+func tables(all []result, d time.Duration) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nCounted on %s, Linux %s, %s, %d processors, %s; each program watched twice for %v at %d ticks a second.\n",
+		time.Now().UTC().Format(time.DateOnly), release(), runtime.GOARCH, runtime.NumCPU(), runtime.Version(), d, time.Second/period)
+	b.WriteString("\n| program | threads | peeks | complete | 95 % interval | of these by a proven register, a recalled one | frozen in their sleep, complete | reused | not complete |\n" +
+		"| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, r := range all {
+		if a := r.asleep; a != nil {
+			low, high := stats.Wilson(a.whole, a.peeks, 1.96)
+			fmt.Fprintf(&b, "| %s | %d | %d | %d = %s | %s to %s | %d, %d | %d, %d | %d | %s |\n", r.name, len(a.threads), a.peeks, a.whole,
+				percent(ratio(a.whole, a.peeks)), percent(low), percent(high), a.proven, a.recalled, a.frozen, a.wholeFrozen, a.reused, counts(a.reasons))
+		}
+	}
+	b.WriteString("\n| program | sleeps | equal | peek shorter | different | seen a third time | calls | ran meanwhile | calls that a stop would harm |\n" +
+		"| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, r := range all {
+		if s := r.same; s != nil {
+			fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %s | %d | %d |\n", r.name, s.sleeps, s.equal, s.short, len(s.differ), s.again, counts(s.calls), s.moved, s.unsafe)
+		}
+	}
+	for _, r := range all {
+		if r.err != nil {
+			fmt.Fprintf(&b, "\n%s could not be measured: %v\n", r.name, r.err)
+		}
+		if r.same != nil && len(r.same.differ) > 0 {
+			fmt.Fprintf(&b, "\n%s, a difference: %s\n", r.name, r.same.differ[0])
+		}
+	}
+	return b.String() + "\n"
+}
+
+func release() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return "?"
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}
+
+func ratio(a, b int64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
+
+// counts lists counts by name.
+func counts(m map[string]int64) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%s %d", name, m[name]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// replaceBetweenMarkers puts text between the markers of a page.
+func replaceBetweenMarkers(path, text string) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	head, rest, begins := strings.Cut(string(old), beginMarker)
+	_, tail, ends := strings.Cut(rest, endMarker)
+	if !begins || !ends {
+		return fmt.Errorf("%s lacks the lines %q and %q, between which the tables go", path, beginMarker, endMarker)
+	}
+	return os.WriteFile(path, []byte(head+beginMarker+"\n"+text+endMarker+tail), 0o644)
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// period is the time between two ticks.
+const period = time.Second / 99
+
+// asleep counts the looks at sleepers that were not reuses.
+type asleep struct {
+	threads map[int]bool
+	// peeks gave the stack without a stop; whole of them were complete, proven of those by
+	// a register that was found on the stack, recalled by one that an earlier freeze saw.
+	peeks, whole, proven, recalled int64
+	// frozen in their sleep, after a peek that lacked a register; wholeFrozen complete.
+	frozen, wholeFrozen int64
+	reused              int64
+	// reasons why peeks were incomplete, and where: the innermost functions and what
+	// the walk ended in.
+	reasons map[string]int64
+	where   map[string]int64
+}
+
+// watch looks at all threads of a program at every tick, as prywalk does.
+func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
+	a := &asleep{threads: map[int]bool{}, reasons: map[string]int64{}, where: map[string]int64{}}
+	ps := newProcesses()
+	defer ps.close()
+	look.OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		pool := look.NewPool(64)
+		l := look.New(ctl, pool, look.Ladder)
+		done := func(t *look.Thread, s *look.Shot, err error) {
+			th := t.Owner.(*thread)
+			if err == nil {
+				a.count(ps, th, s)
+				pool.Put(s)
+			} else if look.Reason(err) == look.ReasonExited {
+				th.forget()
+			}
+		}
+		for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; {
+			next := procmem.Now() + int64(period)*3/4 + rand.Int64N(int64(period)/2)
+			ps.each(r.pids(), func(th *thread) {
+				switch outcome, s, err := l.Begin(th.look); {
+				case err != nil:
+					done(th.look, nil, err)
+				case outcome == look.Done:
+					done(th.look, s, nil)
+				case outcome == look.Reused && th.look.Asleep():
+					a.reused++
+				case outcome == look.Pending:
+					l.Serve(0, done)
+				}
+			})
+			l.Collect(next, done)
+			time.Sleep(time.Duration(next - procmem.Now()))
+		}
+		l.Abort(done)
+	})
+	return a, ctx.Err()
+}
+
+// count counts a look.
+func (a *asleep) count(ps *processes, th *thread, s *look.Shot) {
+	c := ps.walk(th.proc, th.look, s)
+	if s.State != look.Sleeping && s.State != look.Disk {
+		return
+	}
+	a.threads[th.look.TID] = true
+	if s.How == look.ByFreeze {
+		a.frozen++
+		if c.stop.Complete() {
+			a.wholeFrozen++
+		}
+		return
+	}
+	a.peeks++
+	switch {
+	case !c.stop.Complete():
+		a.reasons[c.stop.String()]++
+		a.where[ps.describe(th.proc, &c)]++
+	case s.Recalled():
+		a.recalled++
+		a.whole++
+	case c.proven > 0:
+		a.proven++
+		a.whole++
+	default:
+		a.whole++
+	}
+}

@@ -1,0 +1,49 @@
+package heuristics
+
+import (
+	"testing"
+
+	"prywalk/frames"
+)
+
+func TestJumpsOutOfAFunctionAreSeen(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		code []byte
+		want bool
+	}{
+		{"nothing but a return", []byte{0x90, 0xc3}, false},
+		{"a jump within", []byte{0xeb, 0x01, 0x90, 0xc3}, false},
+		{"a branch within", []byte{0x74, 0x01, 0x90, 0xc3}, false},
+		{"a long branch back to the start", []byte{0x90, 0x0f, 0x84, 0xf9, 0xff, 0xff, 0xff, 0xc3}, false},
+		{"a call", []byte{0xe8, 0x00, 0x01, 0x00, 0x00, 0xc3}, false},
+		{"a call by pointer", []byte{0xff, 0xd0, 0xc3}, false},
+		{"a jump to the next function", []byte{0x90, 0xeb, 0x00}, true},
+		{"a jump to one before", []byte{0xe9, 0xf0, 0xff, 0xff, 0xff}, true},
+		{"a branch to another", []byte{0x0f, 0x85, 0x00, 0x01, 0x00, 0x00, 0xc3}, true},
+		{"a jump by pointer", []byte{0xff, 0xe0}, true},
+		{"a jump through a word", []byte{0xff, 0x25, 0, 0, 0, 0}, true},
+		{"what is no instruction", []byte{0x06, 0xc3}, true},
+		{"an instruction that is cut", []byte{0x90, 0xe8, 0x00}, true},
+	} {
+		n := uint64(len(c.code))
+		s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, c.code}, Funcs: oneFunc{base, base + n}})
+		if got := s.LeavesByJump(base); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		if !s.LeavesByJump(base+1) || !x86(c.code...).LeavesByJump(base) {
+			t.Errorf("%s: an unknown function is known not to jump", c.name)
+		}
+	}
+	if !arm(false, 0xd65f03c0).LeavesByJump(base) {
+		t.Error("arm64 is not read")
+	}
+}
+
+func FuzzJumpsOutOfAnyCode(f *testing.F) {
+	f.Add([]byte{0x90, 0xeb, 0x00, 0xff, 0xe0})
+	f.Fuzz(func(_ *testing.T, code []byte) {
+		s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, code}, Funcs: oneFunc{base, base + uint64(len(code)) + 3}})
+		s.LeavesByJump(base)
+	})
+}

@@ -1,0 +1,63 @@
+package look
+
+import (
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// shotAt is a shot of a sleeper whose stack begins at 0x7000.
+func shotAt(call procmem.SyscallInfo, stack ...byte) *Shot {
+	s := &Shot{Call: call, How: ByPeek}
+	s.Regs = frames.Regs{Arch: hostArch(), PC: call.PC}
+	s.Regs.Set(hostArch().SP(), call.SP)
+	s.Mem.Stack = frames.Region{Addr: 0x7000, Bytes: stack}
+	return s
+}
+
+func TestKeptRegistersHoldInTheSamePlaceOnly(t *testing.T) {
+	sleep := procmem.SyscallInfo{Nr: 35, Args: [6]uint64{1, 2}, SP: 0x7000, PC: 0x1000}
+	frozen := shotAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8)
+	frozen.Regs.Set(frames.X86RBP, 0x7777)
+	frozen.Sched.Runs = 10
+	var k kept
+	k.keep(frozen)
+	restart := sleep
+	restart.Nr = 219
+	if hostArch() == frames.AArch64 {
+		restart.Nr = 128
+	}
+	otherArgs, otherSP, otherPC, otherCall := sleep, sleep, sleep, sleep
+	otherArgs.Args[1], otherSP.SP, otherPC.PC, otherCall.Nr = 3, 0x7001, 0x1001, 36
+	for name, c := range map[string]struct {
+		call  procmem.SyscallInfo
+		stack []byte
+		root  frames.Addr
+		want  bool
+	}{
+		"the same":                           {sleep, []byte{1, 2, 3, 4, 5, 6, 7, 8}, 0, true},
+		"gone on with by the kernel":         {restart, []byte{1, 2, 3, 4, 5, 6, 7, 8}, 0, true},
+		"other bytes":                        {sleep, []byte{1, 2, 3, 4, 5, 6, 7, 9}, 0, false},
+		"other bytes beyond the first frame": {sleep, []byte{1, 2, 3, 4, 5, 6, 7, 9}, 0x7007, true},
+		"other bytes below it":               {sleep, []byte{1, 2, 3, 4, 5, 6, 9, 8}, 0x7007, false},
+		"a shorter copy":                     {sleep, []byte{1, 2, 3, 4}, 0, false},
+		"other arguments":                    {otherArgs, []byte{1, 2, 3, 4, 5, 6, 7, 8}, 0, false},
+		"elsewhere on the stack":             {otherSP, []byte{1, 2, 3, 4, 5, 6, 7, 8}, 0, false},
+		"elsewhere in the code":              {otherPC, []byte{1, 2, 3, 4, 5, 6, 7, 8}, 0, false},
+		"another call":                       {otherCall, []byte{1, 2, 3, 4, 5, 6, 7, 8}, 0, false},
+	} {
+		call := c.call
+		s := shotAt(call, c.stack...)
+		got := k.recall(s, &call, c.root)
+		if rbp, _ := s.Regs.Get(frames.X86RBP); got != c.want || got != (rbp == 0x7777) || got && call != sleep {
+			t.Errorf("%s: %v, rbp %#x, call %+v", name, got, rbp, call)
+		}
+	}
+	if !k.back(&sleep, 11) || k.back(&sleep, 12) || !k.back(&restart, 12) || k.back(&otherArgs, 11) {
+		t.Error("a thread that went back to sleep is told wrongly from one that ran")
+	}
+	if empty := (kept{}); empty.back(&procmem.SyscallInfo{}, 1) || empty.recall(shotAt(sleep, 1), &procmem.SyscallInfo{}, 0) {
+		t.Error("nothing is kept, and recalled")
+	}
+}

@@ -1,0 +1,51 @@
+package sampler
+
+import (
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+func TestSleeperThatLacksARegisterIsFrozenOnceInARecording(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("what a peek lacks is another thing there: integration/arm64")
+	}
+	exe, err := testtargets.Compile("sleepers.c", "-O0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		call, shape string
+		opts        Options
+		frozen      int64
+	}{
+		{"nanosleep", "recursive", Options{}, 1},
+		{"nanosleep", "recursive", Options{ReadOnly: true}, 0},
+		{"nanosleep", "plain", Options{}, 0}, // the stack itself proves it
+	} {
+		cmd := exec.Command(exe, c.call, c.shape)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			in.Close()
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		allAsleep(t, cmd.Process.Pid)
+		r := record(t, c.opts, 2*time.Second, nil, cmd.Process.Pid)
+		if r.Ticks < 10 {
+			t.Fatalf("%d ticks in 2 s", r.Ticks)
+		}
+		if r.Frozen != c.frozen || r.Reused == 0 {
+			t.Errorf("%s, %s, read-only %v: %+v", c.call, c.shape, c.opts.ReadOnly, r.Stats)
+		}
+	}
+}
