@@ -29,6 +29,7 @@ type accountant struct {
 	selected   bool    // only some threads are wanted: the others' time is not booked
 	slowest    float64 // lowest rate of looks a second that a thread got
 	slowestTID int
+	rates      []ThreadRate
 
 	cur     *thread // whose slices emit books
 	emitOne func(slice)
@@ -122,10 +123,21 @@ func (a *accountant) finish(th *thread) {
 	th.named = 0
 	a.rename(th, th.lastAt)
 	th.clock.finish(a.emitter(th))
-	if took := th.lastAt - th.firstAt; took >= 1e9 {
-		if rate := float64(th.looks-1) * 1e9 / float64(took); a.slowest == 0 || rate < a.slowest {
-			a.slowest, a.slowestTID = rate, th.look.TID
-		}
+	a.rate(th)
+}
+
+// rate notes how often a thread was looked at, if it was there for a second.
+func (a *accountant) rate(th *thread) {
+	took := th.lastAt - th.firstAt
+	if took < 1e9 {
+		return
+	}
+	r := ThreadRate{PID: th.proc.target.PID, TID: th.look.TID, Name: th.name, Looks: th.looks, Seconds: seconds(took)}
+	if rate := r.Rate(); a.slowest == 0 || rate < a.slowest {
+		a.slowest, a.slowestTID = rate, r.TID
+	}
+	if len(a.rates) < maxRates {
+		a.rates = append(a.rates, r)
 	}
 }
 
