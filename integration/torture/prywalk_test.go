@@ -12,11 +12,16 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	pprof "github.com/google/pprof/profile"
 )
 
 // stats is what --stats writes, as far as it is needed here.
 type stats struct {
 	Ticks     int64            `json:"ticks"`
+	Inferred  int64            `json:"inferred"`
+	Unseen    int64            `json:"unseen"`
+	Queued    int64            `json:"queued"`
 	Attempted int64            `json:"attempted"`
 	Frozen    int64            `json:"frozen"`
 	Peeked    int64            `json:"peeked"`
@@ -24,6 +29,27 @@ type stats struct {
 	Restarted int64            `json:"syscalls_restarted"`
 	Failed    map[string]int64 `json:"failed"`
 	Samples   int64            `json:"samples"`
+	Threads   int64            `json:"threads_max"`
+}
+
+// failures adds up the looks that gave nothing.
+func (s *stats) failures() (n int64) {
+	for _, v := range s.Failed {
+		n += v
+	}
+	return n
+}
+
+// complete checks that everything that fell due is accounted for, of so many threads that were
+// there all the time.
+func (s *stats) complete(t *testing.T, threads int64) {
+	t.Helper()
+	if s.Attempted != s.Frozen+s.Peeked+s.Reused+s.failures() {
+		t.Errorf("looks do not add up: %+v", *s)
+	}
+	if got := s.Attempted + s.Queued + s.Inferred + s.Unseen; got != threads*s.Ticks || s.Threads != threads {
+		t.Errorf("%d looks and ticks waited of %d threads at %d ticks: %+v", got, threads, s.Ticks, *s)
+	}
 }
 
 // recorder is a running prywalk record.
@@ -115,6 +141,12 @@ func (r *recorder) result() (s stats) {
 	if code := r.wait(); code != 0 {
 		r.t.Errorf("prywalk ended with %d: %s", code, r.stderr.String())
 	}
+	return r.statistics()
+}
+
+// statistics gives what a recording that has ended has done.
+func (r *recorder) statistics() (s stats) {
+	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.dir, "stats.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &s)
@@ -131,6 +163,33 @@ func (r *recorder) opens() {
 	if out, err := exec.Command(binary, "report", r.file).CombinedOutput(); err != nil {
 		r.t.Errorf("report of the recording: %v: %s", err, strings.TrimSpace(string(out)))
 	}
+}
+
+// profile gives the recording.
+func (r *recorder) profile() *pprof.Profile {
+	r.t.Helper()
+	file, err := os.Open(r.file)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer file.Close()
+	p, err := pprof.Parse(file)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return p
+}
+
+// samplesOf gives the samples of a thread and the states in which it was seen.
+func samplesOf(p *pprof.Profile, tid int) (n int64, states map[string]bool) {
+	states = map[string]bool{}
+	for _, s := range p.Sample {
+		if ids := s.NumLabel["tid"]; len(ids) == 1 && ids[0] == int64(tid) {
+			n += s.Value[0]
+			states[strings.Join(s.Label["state"], ",")] = true
+		}
+	}
+	return n, states
 }
 
 // awaitLooks waits until prywalk has opened files of the process's threads: it looks from then on.
