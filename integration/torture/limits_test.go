@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // cpu gives the processor time of a process in ticks (fields 14 and 15 of /proc/PID/stat).
@@ -48,7 +47,10 @@ func TestThousandsOfThreads(t *testing.T) {
 
 func TestTargetAtItsDescriptorLimit(t *testing.T) {
 	p := start(t, "mix", "4", "files")
-	if s := record(t, p.pid, "-d", "1").result(); s.Samples == 0 {
+	r := record(t, p.pid)
+	r.awaitLooks(p.pid)
+	p.works(5)
+	if s := r.stop(); s.Samples == 0 {
 		t.Errorf("%+v", s)
 	}
 	unharmed(t, p.pid)
@@ -66,12 +68,21 @@ func limited(t *testing.T, limit string, args ...string) *recorder {
 
 func TestProfilerAtItsDescriptorLimit(t *testing.T) {
 	p := start(t, "mix", "200")
-	r := limited(t, "ulimit -n 64", "-p", strconv.Itoa(p.pid), "-d", "2")
+	r := limited(t, "ulimit -n 64", "-p", strconv.Itoa(p.pid))
 	r.start()
-	if s := r.result(); s.Samples == 0 || s.Peeked == 0 || s.Frozen == 0 {
+	awaitFreeze(t, p.pid)
+	p.works(5)
+	s := r.stop()
+	s.complete(t, 205)
+	if s.failures() != 0 || s.Peeked < 203 || s.Frozen == 0 {
 		t.Errorf("%+v", s)
 	}
-	r.opens()
+	prof := r.profile()
+	for _, tid := range threads(p.pid) {
+		if n, _ := samplesOf(prof, tid); n == 0 {
+			t.Errorf("thread %d was never looked at", tid)
+		}
+	}
 	unharmed(t, p.pid)
 	checkMix(t, p)
 }
@@ -92,7 +103,7 @@ func TestProfilerOutOfDisk(t *testing.T) {
 	p := start(t, "mix", "300")
 	small := limited(t, "ulimit -f 4", "-p", strconv.Itoa(p.pid), "-d", "2")
 	small.start()
-	time.Sleep(time.Second)
+	small.awaitLooks(p.pid)
 	small.signal(syscall.SIGUSR1) // a checkpoint that fails must not end the recording
 	if code := small.wait(); code != 1 {
 		t.Errorf("over its limit prywalk ended with %d: %s", code, small.stderr.String())

@@ -27,6 +27,7 @@ type stats struct {
 	Peeked    int64            `json:"peeked"`
 	Reused    int64            `json:"reused"`
 	Restarted int64            `json:"syscalls_restarted"`
+	Broken    int64            `json:"syscalls_broken"`
 	Failed    map[string]int64 `json:"failed"`
 	Samples   int64            `json:"samples"`
 	Threads   int64            `json:"threads_max"`
@@ -118,7 +119,7 @@ func (r *recorder) wait() int {
 	r.t.Helper()
 	select {
 	case <-r.ended:
-	case <-time.After(60 * time.Second):
+	case <-time.After(3 * time.Minute):
 		r.t.Fatalf("prywalk does not end: %s\n%s", describe(r.cmd.Process.Pid), r.stderr.String())
 	}
 	var exit *exec.ExitError
@@ -197,7 +198,7 @@ func (r *recorder) awaitLooks(pid int) {
 	r.t.Helper()
 	want := "/proc/" + strconv.Itoa(pid) + "/task/"
 	fds := filepath.Join("/proc", strconv.Itoa(r.cmd.Process.Pid), "fd")
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		entries, _ := os.ReadDir(fds)
 		for _, e := range entries {
 			if to, _ := os.Readlink(filepath.Join(fds, e.Name())); strings.HasPrefix(to, want) {

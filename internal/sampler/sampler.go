@@ -179,6 +179,8 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	c.pace.since = start
 	s.ticks(ctx, c)
 	c.last(procmem.Now())
+	ctl.Close()
+	s.result.Broken = int64(ctl.Stats().Broken)
 }
 
 // ticks runs one tick after the other. The first is at once.

@@ -7,6 +7,8 @@
 
 static atomic_long work, eintr, expired;
 
+long progress(void) { return least(work, expired); }
+
 static void *spin(void *arg) {
 	for (volatile unsigned long n = 0;; n++)
 		if (n % 1000000 == 0) work++;
