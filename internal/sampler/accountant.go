@@ -180,9 +180,22 @@ func (a *accountant) checkpoint() {
 	}
 }
 
-// monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC.
-func monotonicEpoch(now func() int64) int64 {
-	return time.Now().UnixNano() - now()
+// epochTries is how often the two clocks are read for monotonicEpoch.
+const epochTries = 20
+
+// monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC. Whoever
+// reads the one and then the other may be put off its processor in between, for seconds
+// on a busy machine: the reading that took the shortest is the best.
+func monotonicEpoch(now func() int64) (epoch int64) {
+	shortest := int64(1 << 62)
+	for range epochTries {
+		before := now()
+		unix := time.Now().UnixNano()
+		if took := now() - before; took < shortest {
+			shortest, epoch = took, unix-before-took/2
+		}
+	}
+	return epoch
 }
 
 // stack counts a stack by how its walk ended.
