@@ -23,17 +23,41 @@ func cpu(pid int) int {
 	return user + system
 }
 
+// asleep counts the threads of a process that sleep.
+func asleep(pid int) (n int) {
+	for _, tid := range threads(pid) {
+		if strings.HasPrefix(status(tid, "State"), "S") {
+			n++
+		}
+	}
+	return n
+}
+
 func TestThousandsOfThreads(t *testing.T) {
 	n := 2000
 	if long {
 		n = 5000
 	}
 	p := start(t, "mix", strconv.Itoa(n))
+	await(t, "those that sleep have fallen asleep", func() bool { return asleep(p.pid) >= n })
+	before := map[int]int{}
+	for _, tid := range threads(p.pid) {
+		before[tid] = arrivals(tid)
+	}
 	r := record(t, p.pid, "-d", "3")
 	s := r.result()
 	t.Logf("%+v", s)
-	if s.Peeked < int64(n) || s.Frozen == 0 {
-		t.Errorf("%+v", s)
+	s.complete(t, int64(n)+5)
+	// Stops follow the threads that run: one computes, three sleep for moments, and the first one answers
+	// the test. By the kernel's count the others have not been on a processor at all.
+	untouched := 0
+	for tid, at := range before {
+		if arrivals(tid) == at {
+			untouched++
+		}
+	}
+	if untouched < n || s.Frozen > 5*s.Ticks || s.Frozen == 0 || s.Peeked < int64(n) || s.Restarted > s.Frozen {
+		t.Errorf("%d of %d sleepers were not touched; %+v", untouched, n, s)
 	}
 	r = record(t, p.pid, "-d", "2", "--rung", "freeze")
 	s = r.result()

@@ -2,6 +2,7 @@ package torture
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -53,6 +54,30 @@ func TestNoSignalOfAStormIsLostOrChanged(t *testing.T) {
 				t.Errorf("%d out of order, %d with other facts", c["disorder"], c["wrong"])
 			}
 		})
+	}
+}
+
+// TestNoSignalOfAGoProgramIsLost: Go programs stop their own goroutines by SIGURG, thousands of times a
+// second. One after the other arrives exactly once, and garbage collections, which cannot go on without
+// them, go on.
+func TestNoSignalOfAGoProgramIsLost(t *testing.T) {
+	for _, rung := range rungs {
+		for mode, env := range map[string]string{"exact": "GODEBUG=asyncpreemptoff=1", "collect": "GODEBUG="} {
+			t.Run(mode+"/"+rung, func(t *testing.T) {
+				t.Setenv("GODEBUG", strings.TrimPrefix(env, "GODEBUG="))
+				p := start(t, "urgent", mode)
+				r := record(t, p.pid, "--rung", rung)
+				r.awaitLooks(p.pid)
+				p.works(map[string]int64{"exact": 5000, "collect": 50}[mode])
+				s := r.stop()
+				c := p.verdict()
+				t.Logf("%d looks, %d frozen, %v", s.Attempted, s.Frozen, c)
+				if c["surplus"] != 0 || c["work"] == 0 || s.Frozen == 0 {
+					t.Errorf("%+v; the target: %v", s, c)
+				}
+				unharmed(t, p.pid)
+			})
+		}
 	}
 }
 
