@@ -9,8 +9,8 @@ import (
 
 // TestLongRecordingStaysSmallAndCanBeRead: ten minutes of four threads that run
 // all the time, at 99 ticks a second, in 500 different stacks of 40 frames, with times
-// that no compression makes small. A stack is stored once in memory; in the file, which
-// repeats it for each interval as the format wants, it must not weigh more than its times.
+// that no compression makes small. A stack is stored once in memory; the format
+// repeats it for each interval, and compression takes most of that away.
 func TestLongRecordingStaysSmallAndCanBeRead(t *testing.T) {
 	const intervals = 600 * 99 * 4
 	rng := rand.New(rand.NewPCG(5, 6))
