@@ -2,6 +2,7 @@ package torture
 
 import (
 	"os/exec"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -139,5 +140,25 @@ func checkMix(t *testing.T, p *target) {
 	c := p.verdict()
 	if c["eintr"] != 0 || c["woken"] != 0 || c["other"] != 0 || c["work"] == 0 || c["expired"] == 0 {
 		t.Errorf("the target saw %v", c)
+	}
+}
+
+// TestThreadThatAsksToBeTracedAgainAndAgain: and is let go each time. Refused by a look, the call begins again
+// unseen (x86-64), but for one made between the attachment and the interrupt.
+func TestThreadThatAsksToBeTracedAgainAndAgain(t *testing.T) {
+	p := start(t, "traced", "again")
+	var most, restarted int64
+	for tries := 0; restarted == 0 && tries < 5; tries++ {
+		r := record(t, p.pid)
+		r.awaitLooks(p.pid)
+		p.works(3000)
+		s := r.stop()
+		most += s.Frozen + s.failures()
+		restarted += s.Restarted
+	}
+	c := p.verdict()
+	t.Logf("%d looks, %d restarted; %v", most, restarted, c)
+	if c["wrong"] != 0 || c["refused"] > most || restarted == 0 && runtime.GOARCH == "amd64" {
+		t.Errorf("of %d looks %d began the call again; %v", most, restarted, c)
 	}
 }

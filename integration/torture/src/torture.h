@@ -26,7 +26,7 @@ static inline long least(long a, long b) { return a < b ? a : b; }
 static inline void work_until_told(void) {
 	char c;
 	ready();
-	for (long n; (n = read(0, &c, 1)) > 0 || n < 0 && errno == EINTR;)
+	for (long n; (n = read(0, &c, 1)) > 0 || (n < 0 && errno == EINTR);)
 		if (n > 0) {
 			printf("progress %ld\n", progress ? progress() : -1);
 			fflush(stdout);
