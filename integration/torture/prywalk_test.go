@@ -41,6 +41,13 @@ func (s *stats) failures() (n int64) {
 	return n
 }
 
+// queuedOnly tells that the looks that gave nothing, but for those with a given reason, are of threads that
+// did not get a processor in time: within two seconds, or before the recording ended.
+func (s *stats) queuedOnly(but string) bool {
+	n := s.failures() - s.Failed["timeout"]
+	return but == "" && n == 0 || but != "" && n == s.Failed[but]
+}
+
 // complete checks that everything that fell due is accounted for, of so many threads that were
 // there all the time.
 func (s *stats) complete(t *testing.T, threads int64) {
