@@ -50,6 +50,25 @@ func broken(w *rawRegs) bool {
 	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
 }
 
+// refusedTraceMe reports whether the thread is about to return from
+// ptrace(PTRACE_TRACEME) with EPERM: it is traced, by this look.
+//
+//go:nosplit
+func refusedTraceMe(w *rawRegs) bool {
+	return w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
+}
+
+// traceMe makes the kernel begin that call again when the thread has been let go. The
+// refused call has done nothing (kernel/ptrace.c, ptrace_traceme), and no signal ends
+// it, so that it begins again after a handler too (ERESTARTNOINTR). If it is refused
+// for another reason, it is refused again.
+//
+//go:nosplit
+func (c *Controller) traceMe(l *Look) bool {
+	res := resultAgain
+	return ptrace(unix.PTRACE_POKEUSR, l.tid, x86Rax*8, uintptr(res)) == 0
+}
+
 // restart writes the result of the broken call.
 //
 //go:nosplit

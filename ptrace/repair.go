@@ -10,6 +10,8 @@ import (
 const (
 	resultEINTR   = ^uint64(4 - 1)   // −EINTR
 	resultRestart = ^uint64(514 - 1) // −ERESTARTNOHAND, include/linux/errno.h
+	resultEPERM   = ^uint64(1 - 1)   // −EPERM
+	resultAgain   = ^uint64(513 - 1) // −ERESTARTNOINTR
 )
 
 // Restartable reports whether a system call that gave EINTR at a stop may be made
@@ -42,7 +44,14 @@ const msgFastOpen = 0x20000000
 //
 //go:nosplit
 func (c *Controller) repair(l *Look) {
-	if l.kind == KindGroup || l.kind == KindSignal && stops(l.signal) || !broken(&c.raw) {
+	if l.kind == KindGroup || l.kind == KindSignal && stops(l.signal) {
+		return
+	}
+	if refusedTraceMe(&c.raw) {
+		l.restarted = !c.opts.ReadOnly && c.traceMe(l)
+		return
+	}
+	if !broken(&c.raw) {
 		return
 	}
 	if c.opts.ReadOnly || !c.restart(l) {

@@ -14,6 +14,14 @@ func broken(w *rawRegs) bool {
 	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
 }
 
+// refusedTraceMe: the kernel has overwritten the argument that says so.
+//
+//go:nosplit
+func refusedTraceMe(*rawRegs) bool { return false }
+
+//go:nosplit
+func (c *Controller) traceMe(*Look) bool { return false }
+
 // restart sets the thread back onto its svc instruction, with the first argument
 // in x0 again, where the kernel has put the result.
 //

@@ -19,7 +19,8 @@ const (
 	napMin     = 20_000    // ns, first sleep of any other wait
 	napMax     = 200_000   // ns, longest sleep of a wait
 	lostFor    = 1_000_000 // ns, see serveLost
-	auditEvery = 2_000_000 // ns, between checks of all pending looks one by one
+	auditEvery = 2_000_000 // ns, between checks of all pending looks one by one, at least
+	auditShare = 16        // the part of the time that these checks may take: where hundreds are pending, they take long
 
 	eventStop = 128 // PTRACE_EVENT_STOP
 
@@ -47,8 +48,9 @@ func (c *Controller) WaitAny(deadline int64) *Look {
 		now := procmem.Now()
 		c.idle = now
 		if now >= c.audit {
-			c.audit = now + auditEvery
-			if l := c.checkAll(); l != nil {
+			l := c.checkAll()
+			c.audit = now + max(auditEvery, (procmem.Now()-now)*auditShare)
+			if l != nil {
 				return l
 			}
 		}

@@ -23,15 +23,24 @@ type statsJSON struct {
 	Reused            int64            `json:"reused"`
 	Inferred          int64            `json:"inferred"`
 	Unseen            int64            `json:"unseen"`
+	Queued            int64            `json:"queued"`
+	TicksWithheld     int64            `json:"ticks_withheld"`
 	Failed            map[string]int64 `json:"failed"`
 	Incomplete        map[string]int64 `json:"incomplete"`
 	SyscallsRestarted int64            `json:"syscalls_restarted"`
+	SyscallsBroken    int64            `json:"syscalls_broken"`
 	FramesByMethod    map[string]int64 `json:"frames_by_method"`
 	FreezeUS          *freezeJSON      `json:"freeze_us,omitempty"`
+	Freezes           []bucketJSON     `json:"freezes,omitempty"`
+	LostS             float64          `json:"lost_s"`
 	ThreadsMax        int64            `json:"threads_max"`
 	DurationS         float64          `json:"duration_s"`
 	FrequencyGot      float64          `json:"frequency_got"`
+	FrequencyAsked    float64          `json:"frequency_asked"`
+	MaxOverhead       float64          `json:"max_overhead,omitempty"`
+	MaxPauseUS        float64          `json:"max_pause_us,omitempty"`
 	SlowestThreadRate float64          `json:"slowest_thread_rate,omitempty"`
+	ThreadRates       []rateJSON       `json:"thread_rates,omitempty"`
 	CPUSelfS          float64          `json:"cpu_self_s"`
 	CPUTargetS        float64          `json:"cpu_target_s"`
 	CPUProfiledS      float64          `json:"cpu_profiled_s"`
@@ -49,11 +58,40 @@ type freezeJSON struct {
 	Max float64 `json:"max"`
 }
 
+// bucketJSON counts the freezes shorter than a bound and not than that before.
+type bucketJSON struct {
+	BelowUS float64 `json:"below_us"`
+	N       int64   `json:"n"`
+}
+
+// rateJSON is how often a thread was looked at.
+type rateJSON struct {
+	PID    int     `json:"pid"`
+	TID    int     `json:"tid"`
+	Thread string  `json:"thread"`
+	Looks  int64   `json:"looks"`
+	Rate   float64 `json:"rate"`
+}
+
+// budget adds what --max-overhead and --max-pause have to do with.
+func (j *statsJSON) budget(s *sampler.Stats) {
+	j.Queued, j.TicksWithheld, j.LostS = s.Queued, s.Withheld, s.Lost
+	j.FrequencyAsked, j.MaxOverhead, j.MaxPauseUS = s.FreqAsked, s.MaxOverhead, micros(int64(s.MaxPause))
+	for _, b := range s.Freezes {
+		j.Freezes = append(j.Freezes, bucketJSON{micros(b.Below), b.N})
+	}
+	for i := range s.Rates {
+		r := &s.Rates[i]
+		j.ThreadRates = append(j.ThreadRates, rateJSON{r.PID, r.TID, r.Name, r.Looks, r.Rate()})
+	}
+}
+
 // writeStats writes what a run did as JSON.
 func writeStats(w io.Writer, s *sampler.Stats) error {
 	j := statsJSON{
 		Ticks: s.Ticks, MissedTicks: s.MissedTicks, Attempted: s.Attempted, Frozen: s.Frozen, Peeked: s.Peeked,
 		Reused: s.Reused, Inferred: s.Inferred, Unseen: s.Unseen, Failed: s.Failed, Incomplete: s.Incomplete, SyscallsRestarted: s.Restarted,
+		SyscallsBroken: s.Broken,
 		FramesByMethod: s.FramesByMethod, ThreadsMax: s.ThreadsMax, DurationS: s.Seconds, FrequencyGot: s.Freq,
 		SlowestThreadRate: s.SlowestThread,
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,
@@ -63,6 +101,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 	if s.Frozen > 0 {
 		j.FreezeUS = &freezeJSON{micros(s.FreezeP50), micros(s.FreezeP99), micros(s.FreezeMax)}
 	}
+	j.budget(s)
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(j)
@@ -73,12 +112,54 @@ func micros(ns int64) float64 { return float64(ns) / 1e3 }
 // accounting is the line that the recording keeps.
 func accounting(s *sampler.Stats) string {
 	return fmt.Sprintf("prywalk: %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d failed%s; "+
-		"%s of %d samples with complete stacks%s; longest freeze %s (p50 %s); slowest thread %.1f/s; "+
+		"%s of %d samples with complete stacks%s; longest freeze %s (p50 %s%s); looks by thread %s%s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed; %s",
 		s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
-		time.Duration(s.FreezeMax), time.Duration(s.FreezeP50), s.SlowestThread,
+		time.Duration(s.FreezeMax), time.Duration(s.FreezeP50), lengths(s), rates(s), budget(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, s.Scheduling)
+}
+
+// lengths is the histogram of the freezes.
+func lengths(s *sampler.Stats) string {
+	var b strings.Builder
+	for _, k := range s.Freezes {
+		if k.N > 0 {
+			fmt.Fprintf(&b, ", %d below %s", k.N, time.Duration(k.Below))
+		}
+	}
+	return b.String()
+}
+
+// rates says how often threads were looked at that were there for a second.
+func rates(s *sampler.Stats) string {
+	if len(s.Rates) == 0 {
+		return "not known"
+	}
+	all := make([]float64, len(s.Rates))
+	for i := range s.Rates {
+		all[i] = s.Rates[i].Rate()
+	}
+	slices.Sort(all)
+	return fmt.Sprintf("slowest %.1f/s, half of them %.1f/s, fastest %.1f/s", s.SlowestThread, all[len(all)/2], all[len(all)-1])
+}
+
+// budget says what was done for --max-overhead and --max-pause.
+func budget(s *sampler.Stats) string {
+	var b strings.Builder
+	if s.MaxOverhead > 0 {
+		fmt.Fprintf(&b, "; at most %s lost: %d ticks withheld, %.3f ms lost of %.3f s", percentage(s.MaxOverhead), s.Withheld, s.Lost*1e3, s.TargetCPU)
+	}
+	if s.MaxPause > 0 {
+		fmt.Fprintf(&b, "; pauses of at most %s: %d freezes left out", s.MaxPause, s.Failed["max-pause"])
+	}
+	return b.String()
+}
+
+// percentage writes a share as the flag takes it.
+func percentage(v float64) string {
+	f := share(v)
+	return f.String()
 }
 
 // closing is the line that record ends with.

@@ -28,35 +28,36 @@ func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 	p := start(t, "calls", "wait", "4000", "50")
 	const looks = 100_000
 	var done stats
-	for end := time.Now().Add(30 * time.Second); done.Attempted < looks && time.Now().Before(end); {
+	for end := time.Now().Add(4 * time.Minute); done.Attempted < looks && time.Now().Before(end); {
 		r := record(t, p.pid)
-		time.Sleep(4 * time.Second)
+		r.awaitLooks(p.pid)
+		p.works(40) // time-outs of 50 ms, and of the calls without one
 		s := r.stop()
 		done.Attempted += s.Attempted
 		done.Frozen += s.Frozen
 		done.Restarted += s.Restarted
+		done.Broken += s.Broken
 	}
 	counts := p.verdict()
 	t.Logf("%d looks, %d frozen, %d restarted", done.Attempted, done.Frozen, done.Restarted)
 	if done.Attempted < looks {
 		t.Errorf("only %d looks", done.Attempted)
 	}
+	broken := int64(0)
 	for _, name := range callNames(counts) {
-		if n := counts[name+".broken"]; n > 0 && n <= done.Frozen/10 && slices.Contains(unrepairable, name) {
+		if n := counts[name+".broken"]; n > 0 && slices.Contains(unrepairable, name) {
 			t.Logf("%s: %d EINTR", name, n)
-			continue
+			broken += n
+			counts[name+".broken"] = 0
 		}
 		if counts[name+".broken"] != 0 || counts[name+".short"] != 0 || counts[name+".failed"] != 0 {
 			t.Errorf("%s: %d EINTR, %d short, %d failed (errno %d)", name, counts[name+".broken"],
 				counts[name+".short"], counts[name+".failed"], counts[name+".errno"])
 		}
-		// A time-out of 50 ms in 4 s or more: 80 are possible, half of that on any machine.
-		if strings.HasSuffix(name, "+t") && counts[name+".expired"] < 20 {
-			t.Errorf("%s: only %d time-outs", name, counts[name+".expired"])
-		}
-		if !strings.HasSuffix(name, "+t") && counts[name+".done"] < 20 {
-			t.Errorf("%s: only %d were done", name, counts[name+".done"])
-		}
+	}
+	// Each of these is one that prywalk has seen and could not hide.
+	if broken > done.Broken {
+		t.Errorf("%d EINTR, prywalk counts %d", broken, done.Broken)
 	}
 }
 
@@ -69,7 +70,8 @@ func TestShortCountsComeFromFreezesOnly(t *testing.T) {
 			t.Run(group+"/"+rung, func(t *testing.T) {
 				p := start(t, "calls", group, "4000", "50")
 				r := record(t, p.pid, "--rung", rung)
-				time.Sleep(2 * time.Second)
+				r.awaitLooks(p.pid)
+				p.works(100)
 				s := r.stop()
 				counts := p.verdict()
 				shorts := int64(0)

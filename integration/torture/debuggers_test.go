@@ -2,6 +2,7 @@ package torture
 
 import (
 	"os/exec"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -61,11 +62,11 @@ func TestAnotherTracerAndPrywalkTakeTurns(t *testing.T) {
 			victim := start(t, "storm")
 			helper := start(t, "traced", "attach", strconv.Itoa(victim.pid))
 			r := record(t, victim.pid, "--rung", rung)
-			time.Sleep(1500 * time.Millisecond)
+			helper.works(50)
 			s := r.stop()
 			h, v := helper.verdict(), victim.verdict()
 			t.Logf("%d frozen, failed %v; tracer %v", s.Frozen, s.Failed, h)
-			if h["wrong"] != 0 || h["rounds"] < 20 {
+			if h["wrong"] != 0 {
 				t.Errorf("the other tracer: %v", h)
 			}
 			for i := range 3 {
@@ -81,12 +82,13 @@ func TestAnotherTracerAndPrywalkTakeTurns(t *testing.T) {
 func TestChildrenThatAskToBeTraced(t *testing.T) {
 	p := start(t, "traced", "traceme")
 	r := record(t, p.pid, "--children")
-	time.Sleep(2 * time.Second)
+	p.works(100)
 	s := r.stop()
 	c := p.verdict()
 	t.Logf("%d frozen, failed %v; %v", s.Frozen, s.Failed, c)
-	// PTRACE_TRACEME is refused in the microseconds in which prywalk is attached: stated in the docs.
-	if c["wrong"] != 0 || c["rounds"] < 10 || c["refused"] > c["rounds"]/10 {
+	// PTRACE_TRACEME is refused between the attachment and the stop of a look at the thread that calls it:
+	// stated in the docs. No look can refuse more than one.
+	if c["wrong"] != 0 || c["refused"] > s.Frozen+s.failures() {
 		t.Errorf("%v", c)
 	}
 }
@@ -98,8 +100,10 @@ func TestProcessesThatAreNotDumpable(t *testing.T) {
 	if code := r.wait(); code != 3 {
 		t.Errorf("as an ordinary user prywalk ended with %d: %s", code, r.stderr.String())
 	}
-	r = record(t, p.pid, "-d", "1")
-	if s := r.result(); s.Samples == 0 {
+	r = record(t, p.pid)
+	r.awaitLooks(p.pid)
+	p.works(5)
+	if s := r.stop(); s.Samples == 0 {
 		t.Errorf("%+v", s)
 	}
 	unharmed(t, p.pid)
@@ -108,7 +112,10 @@ func TestProcessesThatAreNotDumpable(t *testing.T) {
 
 func TestProcessesThatMayNotUsePtrace(t *testing.T) {
 	p := start(t, "mix", "4", "seccomp")
-	if s := record(t, p.pid, "-d", "1").result(); s.Frozen == 0 || s.Peeked == 0 {
+	r := record(t, p.pid)
+	r.awaitLooks(p.pid)
+	p.works(5)
+	if s := r.stop(); s.Frozen == 0 || s.Peeked == 0 {
 		t.Errorf("%+v", s)
 	}
 	checkMix(t, p)
@@ -116,7 +123,10 @@ func TestProcessesThatMayNotUsePtrace(t *testing.T) {
 
 func TestProcessesWhoseFirstThreadHasEnded(t *testing.T) {
 	p := start(t, "mix", "4", "leader")
-	s := record(t, p.pid, "-d", "1").result()
+	r := record(t, p.pid)
+	r.awaitLooks(p.pid)
+	p.works(5)
+	s := r.stop()
 	if s.Frozen == 0 || s.Peeked == 0 {
 		t.Errorf("%+v", s)
 	}
@@ -130,5 +140,25 @@ func checkMix(t *testing.T, p *target) {
 	c := p.verdict()
 	if c["eintr"] != 0 || c["woken"] != 0 || c["other"] != 0 || c["work"] == 0 || c["expired"] == 0 {
 		t.Errorf("the target saw %v", c)
+	}
+}
+
+// TestThreadThatAsksToBeTracedAgainAndAgain: and is let go each time. Refused by a look, the call begins again
+// unseen (x86-64), but for one made between the attachment and the interrupt.
+func TestThreadThatAsksToBeTracedAgainAndAgain(t *testing.T) {
+	p := start(t, "traced", "again")
+	var most, restarted int64
+	for tries := 0; restarted == 0 && tries < 5; tries++ {
+		r := record(t, p.pid)
+		r.awaitLooks(p.pid)
+		p.works(3000)
+		s := r.stop()
+		most += s.Frozen + s.failures()
+		restarted += s.Restarted
+	}
+	c := p.verdict()
+	t.Logf("%d looks, %d restarted; %v", most, restarted, c)
+	if c["wrong"] != 0 || c["refused"] > most || restarted == 0 && runtime.GOARCH == "amd64" {
+		t.Errorf("of %d looks %d began the call again; %v", most, restarted, c)
 	}
 }

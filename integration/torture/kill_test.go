@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"math"
 	"math/rand/v2"
 	"os"
 	"syscall"
@@ -21,7 +22,7 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 		checkpoint := i%10 == 0
 		if checkpoint {
 			r.signal(syscall.SIGUSR1)
-			for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 				if _, err := os.Stat(r.file); err == nil {
 					break
 				}
@@ -35,17 +36,24 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 		}
 		_ = os.RemoveAll(r.dir)
 	}
-	before := cpu(p.pid)
-	for end := time.Now().Add(20 * time.Second); cpu(p.pid) == before; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the target does not run: %s", describe(p.pid))
-		}
-	}
+	r := record(t, p.pid)
+	r.awaitLooks(p.pid)
+	p.works(200) // it runs on
+	s := r.stop()
 	c := p.verdict()
-	t.Logf("%v", c)
-	// The residue that docs/blocking-calls.md states: a kill between an interrupt and its repair, when the
-	// thread was just entering its call.
-	if c["eintr"] > int64(kills)/20 || c["woken"] != 0 || c["other"] != 0 {
+	most := residue(kills, s)
+	t.Logf("%d kills: %v; of %d freezes %d broke a call that began again: at most %d EINTR", kills, c, s.Frozen, s.Restarted, most)
+	if c["eintr"] > most || c["woken"] != 0 || c["other"] != 0 {
 		t.Errorf("the target saw %v", c)
 	}
+}
+
+// residue gives how many EINTR the kills can have left: docs/limits.md states what is lost with prywalk
+// itself. A kill does it only if a look is between its interrupt and its repair, and would have had to
+// repair. Four threads of the target are frozen at all, so that there are four such looks at a time at the
+// most; the part of the looks that repair is measured by a recording that is not killed. The sum of rare
+// events is more than five times its root above its mean once in a million tries.
+func residue(kills int, s stats) int64 {
+	mean := float64(kills) * 4 * float64(s.Restarted+1) / float64(s.Frozen+1)
+	return int64(mean + 5*math.Sqrt(mean) + 1)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // cpu gives the processor time of a process in ticks (fields 14 and 15 of /proc/PID/stat).
@@ -24,17 +23,41 @@ func cpu(pid int) int {
 	return user + system
 }
 
+// asleep counts the threads of a process that sleep.
+func asleep(pid int) (n int) {
+	for _, tid := range threads(pid) {
+		if strings.HasPrefix(status(tid, "State"), "S") {
+			n++
+		}
+	}
+	return n
+}
+
 func TestThousandsOfThreads(t *testing.T) {
 	n := 2000
 	if long {
 		n = 5000
 	}
 	p := start(t, "mix", strconv.Itoa(n))
+	await(t, "those that sleep have fallen asleep", func() bool { return asleep(p.pid) >= n })
+	before := map[int]int{}
+	for _, tid := range threads(p.pid) {
+		before[tid] = arrivals(tid)
+	}
 	r := record(t, p.pid, "-d", "3")
 	s := r.result()
 	t.Logf("%+v", s)
-	if s.Peeked < int64(n) || s.Frozen == 0 {
-		t.Errorf("%+v", s)
+	s.complete(t, int64(n)+5)
+	// Stops follow the threads that run: one computes, three sleep for moments, and the first one answers
+	// the test. By the kernel's count the others have not been on a processor at all.
+	untouched := 0
+	for tid, at := range before {
+		if arrivals(tid) == at {
+			untouched++
+		}
+	}
+	if untouched < n || s.Frozen > 5*s.Ticks || s.Frozen == 0 || s.Peeked < int64(n) || s.Restarted > s.Frozen {
+		t.Errorf("%d of %d sleepers were not touched; %+v", untouched, n, s)
 	}
 	r = record(t, p.pid, "-d", "2", "--rung", "freeze")
 	s = r.result()
@@ -48,7 +71,10 @@ func TestThousandsOfThreads(t *testing.T) {
 
 func TestTargetAtItsDescriptorLimit(t *testing.T) {
 	p := start(t, "mix", "4", "files")
-	if s := record(t, p.pid, "-d", "1").result(); s.Samples == 0 {
+	r := record(t, p.pid)
+	r.awaitLooks(p.pid)
+	p.works(5)
+	if s := r.stop(); s.Samples == 0 {
 		t.Errorf("%+v", s)
 	}
 	unharmed(t, p.pid)
@@ -66,12 +92,21 @@ func limited(t *testing.T, limit string, args ...string) *recorder {
 
 func TestProfilerAtItsDescriptorLimit(t *testing.T) {
 	p := start(t, "mix", "200")
-	r := limited(t, "ulimit -n 64", "-p", strconv.Itoa(p.pid), "-d", "2")
+	r := limited(t, "ulimit -n 64", "-p", strconv.Itoa(p.pid))
 	r.start()
-	if s := r.result(); s.Samples == 0 || s.Peeked == 0 || s.Frozen == 0 {
+	awaitFreeze(t, p.pid)
+	p.works(5)
+	s := r.stop()
+	s.complete(t, 205)
+	if !s.queuedOnly("") || s.Peeked < 203 || s.Frozen == 0 {
 		t.Errorf("%+v", s)
 	}
-	r.opens()
+	prof := r.profile()
+	for _, tid := range threads(p.pid) {
+		if n, _ := samplesOf(prof, tid); n == 0 {
+			t.Errorf("thread %d was never looked at", tid)
+		}
+	}
 	unharmed(t, p.pid)
 	checkMix(t, p)
 }
@@ -92,7 +127,7 @@ func TestProfilerOutOfDisk(t *testing.T) {
 	p := start(t, "mix", "300")
 	small := limited(t, "ulimit -f 4", "-p", strconv.Itoa(p.pid), "-d", "2")
 	small.start()
-	time.Sleep(time.Second)
+	small.awaitLooks(p.pid)
 	small.signal(syscall.SIGUSR1) // a checkpoint that fails must not end the recording
 	if code := small.wait(); code != 1 {
 		t.Errorf("over its limit prywalk ended with %d: %s", code, small.stderr.String())

@@ -47,13 +47,20 @@ var (
 	compiled  = map[string]bool{}
 )
 
-// compile gives the program that src/NAME.c and src/NAME_*.c make.
+// compile gives the program that src/NAME.c and src/NAME_*.c make, or the Go program src/NAME.
 func compile(t *testing.T, name string) string {
 	t.Helper()
 	compileMu.Lock()
 	defer compileMu.Unlock()
 	exe := filepath.Join(work, name)
 	if compiled[name] {
+		return exe
+	}
+	if _, err := os.Stat(filepath.Join("src", name+".c")); err != nil {
+		if out, err := exec.Command("go", "build", "-o", exe, "./src/"+name).CombinedOutput(); err != nil {
+			t.Fatalf("go build %s: %v\n%s", name, err, out)
+		}
+		compiled[name] = true
 		return exe
 	}
 	files, _ := filepath.Glob(filepath.Join("src", name+"_*.c"))

@@ -12,18 +12,52 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	pprof "github.com/google/pprof/profile"
 )
 
 // stats is what --stats writes, as far as it is needed here.
 type stats struct {
 	Ticks     int64            `json:"ticks"`
+	Inferred  int64            `json:"inferred"`
+	Unseen    int64            `json:"unseen"`
+	Queued    int64            `json:"queued"`
 	Attempted int64            `json:"attempted"`
 	Frozen    int64            `json:"frozen"`
 	Peeked    int64            `json:"peeked"`
 	Reused    int64            `json:"reused"`
 	Restarted int64            `json:"syscalls_restarted"`
+	Broken    int64            `json:"syscalls_broken"`
 	Failed    map[string]int64 `json:"failed"`
 	Samples   int64            `json:"samples"`
+	Threads   int64            `json:"threads_max"`
+}
+
+// failures adds up the looks that gave nothing.
+func (s *stats) failures() (n int64) {
+	for _, v := range s.Failed {
+		n += v
+	}
+	return n
+}
+
+// queuedOnly tells that the looks that gave nothing, but for those with a given reason, are of threads that
+// did not get a processor in time: within two seconds, or before the recording ended.
+func (s *stats) queuedOnly(but string) bool {
+	n := s.failures() - s.Failed["timeout"]
+	return but == "" && n == 0 || but != "" && n == s.Failed[but]
+}
+
+// complete checks that everything that fell due is accounted for, of so many threads that were
+// there all the time.
+func (s *stats) complete(t *testing.T, threads int64) {
+	t.Helper()
+	if s.Attempted != s.Frozen+s.Peeked+s.Reused+s.failures() {
+		t.Errorf("looks do not add up: %+v", *s)
+	}
+	if got := s.Attempted + s.Queued + s.Inferred + s.Unseen; got != threads*s.Ticks || s.Threads != threads {
+		t.Errorf("%d looks and ticks waited of %d threads at %d ticks: %+v", got, threads, s.Ticks, *s)
+	}
 }
 
 // recorder is a running prywalk record.
@@ -92,7 +126,7 @@ func (r *recorder) wait() int {
 	r.t.Helper()
 	select {
 	case <-r.ended:
-	case <-time.After(60 * time.Second):
+	case <-time.After(3 * time.Minute):
 		r.t.Fatalf("prywalk does not end: %s\n%s", describe(r.cmd.Process.Pid), r.stderr.String())
 	}
 	var exit *exec.ExitError
@@ -115,6 +149,12 @@ func (r *recorder) result() (s stats) {
 	if code := r.wait(); code != 0 {
 		r.t.Errorf("prywalk ended with %d: %s", code, r.stderr.String())
 	}
+	return r.statistics()
+}
+
+// statistics gives what a recording that has ended has done.
+func (r *recorder) statistics() (s stats) {
+	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.dir, "stats.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &s)
@@ -133,12 +173,39 @@ func (r *recorder) opens() {
 	}
 }
 
+// profile gives the recording.
+func (r *recorder) profile() *pprof.Profile {
+	r.t.Helper()
+	file, err := os.Open(r.file)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer file.Close()
+	p, err := pprof.Parse(file)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return p
+}
+
+// samplesOf gives the samples of a thread and the states in which it was seen.
+func samplesOf(p *pprof.Profile, tid int) (n int64, states map[string]bool) {
+	states = map[string]bool{}
+	for _, s := range p.Sample {
+		if ids := s.NumLabel["tid"]; len(ids) == 1 && ids[0] == int64(tid) {
+			n += s.Value[0]
+			states[strings.Join(s.Label["state"], ",")] = true
+		}
+	}
+	return n, states
+}
+
 // awaitLooks waits until prywalk has opened files of the process's threads: it looks from then on.
 func (r *recorder) awaitLooks(pid int) {
 	r.t.Helper()
 	want := "/proc/" + strconv.Itoa(pid) + "/task/"
 	fds := filepath.Join("/proc", strconv.Itoa(r.cmd.Process.Pid), "fd")
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		entries, _ := os.ReadDir(fds)
 		for _, e := range entries {
 			if to, _ := os.Readlink(filepath.Join(fds, e.Name())); strings.HasPrefix(to, want) {

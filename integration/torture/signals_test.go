@@ -2,8 +2,8 @@ package torture
 
 import (
 	"fmt"
+	"strings"
 	"testing"
-	"time"
 )
 
 // rungs are the ways of looking that a target must not notice: the ladder, and the freeze of every thread
@@ -15,17 +15,18 @@ func TestRealSignalsInterruptCallsAsWithoutALook(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "eintr")
 			r := record(t, p.pid, "--rung", rung)
-			time.Sleep(2 * time.Second)
+			p.works(3000)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, %d restarted, %v", s.Attempted, s.Frozen, s.Restarted, c)
 			// The call that a freeze has broken begins again from user space: a signal in that very
 			// moment runs its handler before the call and not in it. The ladder freezes no sleeper.
 			lost := c["handled"] - c["eintr"]
-			if lost < 0 || lost > c["resent"] || rung == "freeze" && lost > 2+s.Restarted/100 {
+			// Each that was lost was sent again, and each took a restart.
+			if lost < 0 || lost > c["resent"] || lost > s.Restarted {
 				t.Errorf("%d of %d signals gave no EINTR, %d sent again", lost, c["handled"], c["resent"])
 			}
-			if rung == "ladder" && lost != 0 || c["sent"] < 300 {
+			if rung == "ladder" && lost != 0 {
 				t.Errorf("%v", c)
 			}
 		})
@@ -37,22 +38,46 @@ func TestNoSignalOfAStormIsLostOrChanged(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "storm")
 			r := record(t, p.pid, "--rung", rung)
-			time.Sleep(2 * time.Second)
+			p.works(10_000)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, %v", s.Attempted, s.Frozen, c)
 			for i := range 3 {
-				if sent, got := c[fmt.Sprint("sent.", i)], c[fmt.Sprint("got.", i)]; sent != got || sent < 1000 {
+				if sent, got := c[fmt.Sprint("sent.", i)], c[fmt.Sprint("got.", i)]; sent != got {
 					t.Errorf("thread %d got %d of %d real-time signals", i, got, sent)
 				}
 			}
-			if c["usr.sent"] != c["usr.got"] || c["usr.sent"] < 100 {
+			if c["usr.sent"] != c["usr.got"] {
 				t.Errorf("%d of %d ordinary signals", c["usr.got"], c["usr.sent"])
 			}
 			if c["disorder"] != 0 || c["wrong"] != 0 {
 				t.Errorf("%d out of order, %d with other facts", c["disorder"], c["wrong"])
 			}
 		})
+	}
+}
+
+// TestNoSignalOfAGoProgramIsLost: Go programs stop their own goroutines by SIGURG, thousands of times a
+// second. One after the other arrives exactly once, and garbage collections, which cannot go on without
+// them, go on.
+func TestNoSignalOfAGoProgramIsLost(t *testing.T) {
+	for _, rung := range rungs {
+		for mode, env := range map[string]string{"exact": "GODEBUG=asyncpreemptoff=1", "collect": "GODEBUG="} {
+			t.Run(mode+"/"+rung, func(t *testing.T) {
+				t.Setenv("GODEBUG", strings.TrimPrefix(env, "GODEBUG="))
+				p := start(t, "urgent", mode)
+				r := record(t, p.pid, "--rung", rung)
+				r.awaitLooks(p.pid)
+				p.works(map[string]int64{"exact": 5000, "collect": 50}[mode])
+				s := r.stop()
+				c := p.verdict()
+				t.Logf("%d looks, %d frozen, %v", s.Attempted, s.Frozen, c)
+				if c["surplus"] != 0 || c["work"] == 0 || s.Frozen == 0 {
+					t.Errorf("%+v; the target: %v", s, c)
+				}
+				unharmed(t, p.pid)
+			})
+		}
 	}
 }
 

@@ -82,10 +82,42 @@ func (p *target) awaitReady() {
 	}
 }
 
+// progress asks the target how much it has done.
+func (p *target) progress() int64 {
+	p.t.Helper()
+	if _, err := p.in.Write([]byte("?")); err != nil {
+		p.t.Fatalf("%v has ended: %v", p.cmd.Args, err)
+	}
+	for {
+		line, err := p.out.ReadString('\n')
+		if err != nil {
+			p.t.Fatalf("%v has ended: %v", p.cmd.Args, err)
+		}
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "progress "); ok {
+			n, _ := strconv.ParseInt(text, 10, 64)
+			return n
+		}
+	}
+}
+
+// works waits for a second and a half, and until the target has done so much more, which takes about as
+// long on a machine with nothing else to do.
+func (p *target) works(more int64) {
+	p.t.Helper()
+	begin := p.progress()
+	time.Sleep(1500 * time.Millisecond) // so that there are many looks; nothing relies on it
+	want := begin + more
+	for end := time.Now().Add(2 * time.Minute); p.progress() < want; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("%v has done %d of %d: %s", p.cmd.Args, p.progress(), want, describe(p.pid))
+		}
+	}
+}
+
 // verdict ends the target's work and gives what it says. One that hangs fails the test.
 func (p *target) verdict() map[string]int64 {
 	p.t.Helper()
-	timer := time.AfterFunc(30*time.Second, func() {
+	timer := time.AfterFunc(2*time.Minute, func() {
 		p.t.Errorf("%v does not end: %s", p.cmd.Args, describe(p.pid))
 		p.kill()
 	})

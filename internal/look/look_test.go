@@ -2,6 +2,7 @@ package look
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -176,5 +177,39 @@ func TestWaitSaysNothingOfRunningThreadsAndTheKernelsReasonOutsideOfCalls(t *tes
 	}
 	if s.wchan = nil; s.Wait() != "" {
 		t.Errorf("unknown: %q", s.Wait())
+	}
+}
+
+// TestNoFreezeIsBegunWhoseExpectedLengthIsOverTheLimit: whatever freezes turn out to
+// take. What one was expected to take is the mean of the thread's own, and before the
+// first that of the others.
+func TestNoFreezeIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const limit = 100e3
+	p := pauseLimit{limit: limit}
+	threads := make([]Thread, 20)
+	begun, left := 0, 0
+	for range 100_000 {
+		th := &threads[rng.IntN(len(threads))]
+		if !p.allows(th) {
+			left++
+			continue
+		}
+		begun++
+		if th.pause > limit {
+			t.Fatalf("begun, though %d ns are expected", th.pause)
+		}
+		length := rng.Int64N(150e3)
+		if rng.IntN(30) == 0 {
+			length = rng.Int64N(5e6)
+		}
+		before := th.pause
+		p.froze(th, length)
+		if want := max(before+(length-before)/8, leastPause); th.pause != want {
+			t.Fatalf("%d ns are expected after one of %d, want %d", th.pause, length, want)
+		}
+	}
+	if begun < 1000 || left < 1000 {
+		t.Errorf("%d begun, %d left out", begun, left)
 	}
 }

@@ -71,8 +71,9 @@ func (t *Thread) Files() *procmem.ThreadFiles { return t.files }
 func (t *Thread) Pending() bool { return t.pending != nil }
 
 // Needed tells how many bytes of stack a walk used, and whether the copy was too
-// short for it, so that the next look copies as much as is needed and not more.
-// Any goroutine may call it.
+// short for it, so that the next look copies as much as is needed and not more. A
+// shot that was too short is not reused, or a thread that sleeps would show it for as
+// long as it sleeps. Any goroutine may call it.
 func (t *Thread) Needed(used int, cut bool) {
 	old := t.need.Load()
 	want := int64(used) + copySlack
@@ -83,6 +84,9 @@ func (t *Thread) Needed(used int, cut bool) {
 		want = old - (old-want)/8 // shrink slowly: depth varies
 	}
 	t.need.Store(min(max(want, leastCopy), mostCopy))
+	if cut && old < mostCopy {
+		t.again.Store(true)
+	}
 }
 
 // LastSched gives the clocks that the last call of Begin read.

@@ -30,6 +30,7 @@ type accountant struct {
 	selected   bool    // only some threads are wanted: the others' time is not booked
 	slowest    float64 // lowest rate of looks a second that a thread got
 	slowestTID int
+	rates      []ThreadRate
 
 	cur     *thread // whose slices emit books
 	emitOne func(slice)
@@ -123,10 +124,21 @@ func (a *accountant) finish(th *thread) {
 	th.named = 0
 	a.rename(th, th.lastAt)
 	th.clock.finish(a.emitter(th))
-	if took := th.lastAt - th.firstAt; took >= 1e9 {
-		if rate := float64(th.looks-1) * 1e9 / float64(took); a.slowest == 0 || rate < a.slowest {
-			a.slowest, a.slowestTID = rate, th.look.TID
-		}
+	a.rate(th)
+}
+
+// rate notes how often a thread was looked at, if it was there for a second.
+func (a *accountant) rate(th *thread) {
+	took := th.lastAt - th.firstAt
+	if took < 1e9 {
+		return
+	}
+	r := ThreadRate{PID: th.proc.target.PID, TID: th.look.TID, Name: th.name, Looks: th.looks, Seconds: seconds(took)}
+	if rate := r.Rate(); a.slowest == 0 || rate < a.slowest {
+		a.slowest, a.slowestTID = rate, r.TID
+	}
+	if len(a.rates) < maxRates {
+		a.rates = append(a.rates, r)
 	}
 }
 
@@ -169,14 +181,19 @@ func (a *accountant) checkpoint() {
 	}
 }
 
-// monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC, from the try
-// of some at which the clocks were read closest together.
+// epochTries is how often the two clocks are read for monotonicEpoch.
+const epochTries = 20
+
+// monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC. Whoever
+// reads the one and then the other may be put off its processor in between, for seconds
+// on a busy machine: the reading that took the shortest is the best.
 func monotonicEpoch(now func() int64) (epoch int64) {
-	for least, n := int64(1<<62), 0; n < 16; n++ {
+	shortest := int64(1 << 62)
+	for range epochTries {
 		before := now()
 		unix := time.Now().UnixNano()
-		if took := now() - before; took < least {
-			least, epoch = took, unix-before-took/2
+		if took := now() - before; took < shortest {
+			shortest, epoch = took, unix-before-took/2
 		}
 	}
 	return epoch

@@ -22,10 +22,13 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	r.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	if n.freezes.n > 0 {
 		r.FreezeP50, r.FreezeP99, r.FreezeMax = n.freezes.quantile(0.5), n.freezes.quantile(0.99), n.freezes.max
+		r.Freezes = n.freezes.buckets()
 	}
+	r.Lost, r.Withheld, r.Rates = c.pace.lost/1e9, c.pace.withheld, a.rates
 	if r.Seconds > 0 {
 		r.Freq = float64(n.ticks) / r.Seconds
 	}
+	r.FreqAsked, r.MaxOverhead, r.MaxPause = s.opts.Freq, s.opts.MaxOverhead, s.opts.MaxPause
 	r.Samples, r.Complete = s.totals.samples, s.totals.complete
 	r.SlowestThread, r.SlowestTID = a.slowest, a.slowestTID
 	r.TargetCPU, r.ProfiledCPU = seconds(s.totals.target), seconds(s.totals.profiled)

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"os"
 	"slices"
 
 	"prywalk/internal/census"
@@ -43,6 +44,7 @@ type controller struct {
 	census             *census.Census // nil: none is taken
 	naps               wheel
 	dueFn              func(*thread) // due, made once
+	ranGone            int64         // processor time of the processes that have ended, ns
 }
 
 // admit takes a process on.
@@ -100,6 +102,43 @@ func (c *controller) tick(now, deadline int64) {
 	if c.passDue(now) {
 		c.flushOut()
 	}
+}
+
+// tickWithin is tick within the budget, if there is one ([pace]): a tick that comes
+// while targets have lost too much is withheld.
+func (c *controller) tickWithin(now, deadline int64) {
+	if !c.pace.limited() {
+		c.tick(now, deadline)
+		return
+	}
+	if c.pace.ranTo(c.ranSoFar(now)); c.pace.overdrawn() > 0 {
+		c.pace.withheld++
+		for _, p := range c.procs {
+			c.list(p, now) // one that has ended must be noticed
+		}
+		c.looker.Collect(deadline, c.done)
+		c.flushOut()
+		return
+	}
+	c.tick(now, deadline)
+	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
+		c.pace.ticked(int64(self))
+	}
+}
+
+// ranSoFar gives the processor time that the kernel has charged to the targets, in
+// nanoseconds. Reading the clock of a process with many threads is left out now and
+// then.
+func (c *controller) ranSoFar(now int64) int64 {
+	ran := c.ranGone
+	for _, p := range c.procs {
+		if now-p.clockAt >= int64(len(p.tids))*clockCost*clockShare {
+			p.readCPU()
+			p.clockAt = now
+		}
+		ran += int64(p.cpu - p.cpu0)
+	}
+	return ran
 }
 
 // A thread that runs stops within spinFor ns of its interrupt, one that is queued

@@ -105,3 +105,21 @@ func TestCheckpointHasTheSleepersOfACensus(t *testing.T) {
 		}
 	}, target.pid)
 }
+
+// TestCrowdThatRunsCostsABoundedNumberOfCalls: 200 threads run on the few processors
+// that there are, so that most looks are pending all the time.
+func TestCrowdThatRunsCostsABoundedNumberOfCalls(t *testing.T) {
+	target := start(t, "burners", "200")
+	calls := procmem.Calls()
+	r := record(t, Options{}, 3*time.Second, nil, target.pid)
+	calls = procmem.Calls() - calls
+	t.Logf("%d calls, %d ticks, %d threads, %d attempted, %d queued, %d frozen", calls, r.Ticks, r.ThreadsMax, r.Attempted, r.Queued, r.Frozen)
+	if got := r.Attempted + r.Queued + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
+		t.Errorf("%d looks and ticks waited for of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
+	}
+	// A freeze takes about ten, a look at one that was stopped and not scheduled since two.
+	// If each wait asked after each of those that are pending, it would be hundreds for each.
+	if most := 50 * r.ThreadsMax * r.Ticks; calls > most {
+		t.Errorf("%d calls, more than %d", calls, most)
+	}
+}

@@ -1,12 +1,18 @@
 package sampler
 
 import (
+	"fmt"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
@@ -69,6 +75,51 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNameThatChangesDuringTheRecording: what comes a second later is under the new
+// name, what was before under the old one, and the thread loses none of its time.
+func TestNameThatChangesDuringTheRecording(t *testing.T) {
+	target := start(t, "renames")
+	old := procNames(t, target.pid)
+	r := record(t, Options{}, 20*time.Second, func(s *Sampler) {
+		for slices.Equal(old, procNames(t, target.pid)) || slices.Contains(procNames(t, target.pid), "first-0") {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(3 * time.Second)
+		s.stop()
+	}, target.pid)
+	for _, c := range []struct{ label, before, after string }{{"thread", "first-0", "second-0"}, {"thread", "threads", "other"}, {"comm", "threads", "other"}} {
+		under := func(name string, there bool) int64 {
+			return r.sumOf(3, func(s *pprof.Sample) bool {
+				return label(s, c.label) == name && in("burn_here")(s) && in("burn_there")(s) == there
+			})
+		}
+		if under(c.before, false) == 0 || under(c.after, true) == 0 {
+			t.Errorf("%s %s: %d ns, then %s: %d ns", c.label, c.before, under(c.before, false), c.after, under(c.after, true))
+		}
+		// A name is read anew every second.
+		if late := under(c.before, true); late > under(c.before, false)+under(c.after, true) {
+			t.Errorf("%s %s: %d ns after the change", c.label, c.before, late)
+		}
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
+		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+}
+
+// procNames gives the names of a process's threads.
+func procNames(t *testing.T, pid int) (names []string) {
+	t.Helper()
+	tids, err := procmem.ListTasks(pid, nil)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, tid := range tids {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
+		names = append(names, strings.TrimSpace(string(text)))
+	}
+	return names
 }
 
 // needChoice skips a test where the number of the next thread cannot be chosen.

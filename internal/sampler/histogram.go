@@ -51,3 +51,31 @@ func (h *histogram) quantile(q float64) int64 {
 	}
 	return h.max
 }
+
+// Bucket counts the lengths below a bound that are not below that of the one before.
+type Bucket struct {
+	Below int64 // nanoseconds, a power of two
+	N     int64
+}
+
+// buckets gives the lengths in classes by powers of two, without empty ones at either
+// end.
+func (h *histogram) buckets() []Bucket {
+	var out []Bucket
+	for c, n := range h.classes {
+		below := int64(subClasses)
+		if c >= subClasses {
+			below = 2 << (c/subClasses + 3)
+		}
+		switch k := len(out) - 1; {
+		case k >= 0 && out[k].Below == below:
+			out[k].N += int64(n)
+		case n > 0 || k >= 0:
+			out = append(out, Bucket{below, int64(n)})
+		}
+	}
+	for len(out) > 0 && out[len(out)-1].N == 0 {
+		out = out[:len(out)-1]
+	}
+	return out
+}

@@ -131,6 +131,7 @@ func (c *controller) vanish(p *process) {
 		return
 	}
 	p.gone = true
+	c.ranGone += int64(p.cpu - p.cpu0)
 	p.tasks.Close()
 	c.out = append(c.out, event{kind: vanished, proc: p, at: Reading{Wall: c.nowTick}})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -290,6 +291,40 @@ func TestMaxDepthCutsAndSaysSo(t *testing.T) {
 	}
 	if r.Incomplete["depth"] == 0 {
 		t.Errorf("%v", r.Incomplete)
+	}
+}
+
+// TestDeepStacksAreWhole: of 12,000 frames and more than a megabyte, of a thread that
+// runs and of one that sleeps. The first copy is too short and says so; no later one is.
+func TestDeepStacksAreWhole(t *testing.T) {
+	const depth = 12000
+	target := start(t, "deep", strconv.Itoa(depth))
+	r := record(t, Options{MaxDepth: 2 * depth}, 2*time.Second, nil, target.pid)
+	for _, thread := range []string{"deep-s-0", "deep-b-0"} {
+		whole, cut := int64(0), int64(0)
+		for _, s := range r.Sample {
+			if label(s, "thread") != thread {
+				continue
+			}
+			frames := stack(s)
+			calls := 0
+			for _, f := range frames {
+				if f == "deep" {
+					calls++
+				}
+			}
+			switch last := frames[len(frames)-1]; {
+			case last == "[incomplete: stack-cut]":
+				cut += s.Value[0]
+			case calls != depth:
+				t.Errorf("%s: %d calls of %d in %d frames, then %s", thread, calls, depth, len(frames), last)
+			default:
+				whole += s.Value[0]
+			}
+		}
+		if whole == 0 || cut > 8 {
+			t.Errorf("%s: %d whole, %d cut", thread, whole, cut)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package sampler
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -158,7 +159,7 @@ func (s *Sampler) newAccountant() *accountant {
 
 func (s *Sampler) newController() *controller {
 	c := &controller{
-		opts: &s.opts, budget: procmem.NewBudget(fileReserve), ring: s.ring, pool: s.pool, pace: newPace(&s.opts), out: s.ring.get(),
+		opts: &s.opts, budget: procmem.NewBudget(fileReserve), ring: s.ring, pool: s.pool, pace: newPace(&s.opts, runtime.NumCPU()), out: s.ring.get(),
 		census: s.opts.Census, start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq), garbage: s.garbage,
 	}
 	c.done, c.dueFn = c.collected, c.due
@@ -176,8 +177,11 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	s.begun.Store(start)
 	defer func() { s.result.Seconds = float64(procmem.Now()-start) / 1e9 }()
 	c.sched = newSchedule(start, s.opts.Freq)
+	c.pace.since = start
 	s.ticks(ctx, c)
 	c.last(procmem.Now())
+	ctl.Close()
+	s.result.Broken = int64(ctl.Stats().Broken)
 }
 
 // ticks runs one tick after the other. The first is at once.
@@ -193,9 +197,9 @@ func (s *Sampler) ticks(ctx context.Context, c *controller) {
 			}
 		}
 		now := procmem.Now()
-		c.sched.setRate(now, c.pace.rate())
+		c.sched.setRate(now, c.pace.rate(now))
 		next := c.sched.next(now)
-		c.tick(now, next)
+		c.tickWithin(now, next)
 		if s.asked.Swap(false) || c.checkpointDue(now) {
 			c.flush(now)
 		}

@@ -3,6 +3,7 @@ package sampler
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/look"
@@ -48,19 +49,35 @@ func (t *totals) book(s *slice) {
 type Stats struct {
 	Ticks, MissedTicks                        int64
 	Attempted, Frozen, Peeked, Reused, Queued int64
+	// Queued are the ticks at which a thread fell due whose last look was still
+	// pending: it had not been scheduled, or could not stop. They are not Attempted.
 	// Inferred are the ticks at which a thread that was backed off was not looked
 	// at, and its next look proved that it had not run; Unseen those where it had.
 	Inferred, Unseen int64
 	Failed           map[string]int64
 	Incomplete       map[string]int64
-	Restarted        int64
-	FramesByMethod   map[string]int64
+	// Restarted are the system calls that a freeze broke and that began again unseen;
+	// Broken those that gave EINTR to the program, because a restart would not be
+	// sound or is not allowed.
+	Restarted, Broken int64
+	FramesByMethod    map[string]int64
 	// FreezeP50, P99 and Max are the lengths of freezes in nanoseconds, from
 	// interrupt to detach less the time queued.
 	FreezeP50, FreezeP99, FreezeMax int64
 	ThreadsMax                      int64
 	// Seconds is how long the sampling took; Freq the ticks a second done.
 	Seconds, Freq float64
+	// Freezes are all of them by their length, in classes by powers of two.
+	Freezes []Bucket
+	// Lost is what the targets lost by being stopped, in seconds: the lengths of all
+	// freezes and what a stop costs besides (10 µs each).
+	Lost float64
+	// Withheld are the ticks that came while targets had lost more than
+	// Options.MaxOverhead allows: nobody was looked at.
+	Withheld int64
+	// Rates are the looks that threads got which were there for a second or more, at
+	// most the first 10,000 of them.
+	Rates []ThreadRate
 	// SlowestThread is the lowest rate of looks a second that a thread which
 	// was there for a second or more got; its tid beside it.
 	SlowestThread float64
@@ -76,7 +93,24 @@ type Stats struct {
 	SelfCPU, TargetCPU, ProfiledCPU, UnobservedCPU, ExitedUnseenCPU float64
 	// Scheduling is "fifo", "nice" or "normal".
 	Scheduling string
+	// What was asked for: Options.Freq, MaxOverhead and MaxPause.
+	FreqAsked, MaxOverhead float64
+	MaxPause               time.Duration
 }
+
+// ThreadRate is how often a thread was looked at.
+type ThreadRate struct {
+	PID, TID int
+	Name     string
+	Looks    int64   // ticks at which its stack was seen
+	Seconds  float64 // from its first look to its last
+}
+
+// Rate gives the looks a second.
+func (r *ThreadRate) Rate() float64 { return float64(r.Looks-1) / r.Seconds }
+
+// maxRates bounds the number of threads whose rates are kept.
+const maxRates = 10_000
 
 // published is a copy of the counts for other goroutines.
 type published struct {

@@ -23,6 +23,16 @@ static void start(struct call *c) {
 	printf("thread %d %s\n", c->tid, c->name);
 }
 
+static struct call **all;
+
+// progress is what the call has done that has done least: time-outs, if it has one.
+long progress(void) {
+	long n = 1L << 60;
+	for (struct call **g = all; *g; g++)
+		for (struct call *c = *g; c->name; c++) n = least(n, c->ms > 0 ? c->count[EXPIRED] : c->count[DONE]);
+	return n;
+}
+
 struct waker { struct call **groups; useconds_t period; };
 
 static void *waker(void *arg) {
@@ -40,6 +50,7 @@ int main(int argc, char **argv) {
 	static struct waker w;
 	if (argc != 4) return 2;
 	w.groups = strcmp(argv[1], "wait") == 0 ? wait : strcmp(argv[1], "partial") == 0 ? partial : run;
+	all = w.groups;
 	w.period = atoi(argv[2]);
 	time_out = atoi(argv[3]);
 	signal(SIGPIPE, SIG_IGN);

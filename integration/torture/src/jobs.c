@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
 		if (waitpid(pid, &st, WUNTRACED | WCONTINUED | WNOHANG) != 0) surplus++;
 		kill(pid, SIGCONT);
 		conts += told(pid, WCONTINUED, &surplus);
-		for (int n = 0; n < 4000 && all_work() == before; n++) usleep(500);
+		for (int n = 0; n < 60000 && all_work() == before; n++) usleep(500);
 		if (all_work() != before) woken++;
 		if (waitpid(pid, &st, WUNTRACED | WCONTINUED | WNOHANG) != 0) surplus++;
 	}

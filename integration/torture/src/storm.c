@@ -15,6 +15,12 @@ static pid_t sender, tids[THREADS];
 static pthread_t threads[THREADS];
 static struct shared { atomic_long sent[THREADS], usr, handled, stop, full; } *shared;
 
+long progress(void) {
+	long n = 10 * shared->handled;
+	for (int i = 0; i < THREADS; i++) n = least(n, next[i]);
+	return n;
+}
+
 static void real_time(int sig, siginfo_t *info, void *ctx) {
 	int i = sig - SIGRTMIN;
 	(void)ctx;

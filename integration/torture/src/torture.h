@@ -1,5 +1,6 @@
 // What the torture targets share. A target prints what the test needs to know, then "ready"; it works
-// until its standard input ends, then prints its verdict as lines of "key value" and exits.
+// until its standard input ends, then prints its verdict as lines of "key value" and exits. For each byte
+// that it reads before, it prints how much it has done: a test waits until that is enough.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -16,11 +17,20 @@ static inline void ready(void) {
 	fflush(stdout);
 }
 
+// progress gives how much was done, in whatever unit; a target may define it.
+__attribute__((weak)) long progress(void);
+
+static inline long least(long a, long b) { return a < b ? a : b; }
+
 // work_until_told returns when the test closes standard input.
 static inline void work_until_told(void) {
 	char c;
 	ready();
-	while (read(0, &c, 1) > 0 || errno == EINTR) errno = 0;
+	for (long n; (n = read(0, &c, 1)) > 0 || (n < 0 && errno == EINTR);)
+		if (n > 0) {
+			printf("progress %ld\n", progress ? progress() : -1);
+			fflush(stdout);
+		}
 }
 
 static inline void tell(const char *key, long value) { printf("%s %ld\n", key, value); }

@@ -1,14 +1,17 @@
 // Debuggers of two kinds. "traceme": children that call PTRACE_TRACEME, stop, and are watched by their
-// parent. "attach PID": attaches to a process and lets it go, over and over.
+// parent. "again": one child that does so over and over, and is let go each time. "attach PID": attaches to a process and lets it go, over and over.
 #include "torture.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
 static atomic_long quit, rounds, refused, wrong;
+
+long progress(void) { return rounds; }
 
 static void *traceme(void *arg) {
 	while (!quit) {
@@ -31,6 +34,34 @@ static void *traceme(void *arg) {
 		if (waitpid(p, &st, 0) != p || !WIFEXITED(st) || WEXITSTATUS(st) != 5) wrong++;
 		else rounds++;
 	}
+	return arg;
+}
+
+// The child's counts are in shared memory; it never ends by itself.
+static struct shared { atomic_long rounds, refused; } *shared;
+
+static void ask_again(void) {
+	for (;;) {
+		for (volatile int i = 0; i < 100000; i++) {}
+		if (ptrace(PTRACE_TRACEME, 0, 0, 0)) shared->refused++;
+		else {
+			shared->rounds++;
+			raise(SIGSTOP);
+		}
+	}
+}
+
+static atomic_int child;
+
+// let_go_again lets the child go each time that it stops, without the signal. It is the thread that the
+// child is traced by: the one that forked.
+static void *let_go_again(void *arg) {
+	pid_t p = must(fork());
+	if (p == 0) ask_again();
+	child = p;
+	for (int st; waitpid(p, &st, __WALL) == p && WIFSTOPPED(st); rounds = shared->rounds)
+		if (WSTOPSIG(st) != SIGSTOP || ptrace(PTRACE_DETACH, p, 0, 0)) wrong++;
+	refused = shared->refused;
 	return arg;
 }
 
@@ -57,6 +88,17 @@ static void *attach(void *arg) {
 int main(int argc, char **argv) {
 	pthread_t t;
 	if (argc > 2) victim = atoi(argv[2]);
+	if (strcmp(argv[1], "again") == 0) {
+		shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		pthread_create(&t, 0, let_go_again, 0);
+		while (!child) usleep(1000);
+		printf("pid %d\n", child);
+		work_until_told();
+		kill(child, SIGKILL);
+		pthread_join(t, 0);
+		tell("rounds", rounds), tell("refused", refused), tell("wrong", wrong);
+		done();
+	}
 	pthread_create(&t, 0, victim ? attach : traceme, 0);
 	work_until_told();
 	quit = 1;

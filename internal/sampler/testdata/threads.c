@@ -138,6 +138,38 @@ static int follow(long n) {
 	return last == 0 || last == number;
 }
 
+// Its name changes while it computes.
+static void *renamed(void *n) {
+	named("first", 0);
+	burn_here(1500);
+	named("second", 0);
+	burn_there(-1);
+	return n;
+}
+
+// deep calls itself that many times, then computes or sleeps.
+__attribute__((noinline)) long deep(long n, int sleeps) {
+	volatile char room[200];
+	room[0] = (char)n;
+	if (n > 1)
+		return deep(n - 1, sleeps) + room[0];
+	if (sleeps)
+		sleep_here();
+	else
+		burn_here(-1);
+	return room[0];
+}
+
+static void *deep_sleeper(void *n) {
+	named("deep-s", 0);
+	return (void *)deep((long)n, 1);
+}
+
+static void *deep_burner(void *n) {
+	named("deep-b", 0);
+	return (void *)deep((long)n, 0);
+}
+
 static void *brief(void *n) {
 	burn_here(1);
 	return n;
@@ -152,6 +184,19 @@ static void start(void *(*f)(void *), long n) {
 		if (pthread_create(&t, &a, f, (void *)i) != 0)
 			exit(9);
 		pthread_detach(t);
+	}
+}
+
+// start_deep starts a thread of each kind with room for deep stacks.
+static void start_deep(long n) {
+	void *(*kinds[])(void *) = {deep_sleeper, deep_burner};
+	for (int i = 0; i < 2; i++) {
+		pthread_t t;
+		pthread_attr_t a;
+		pthread_attr_init(&a);
+		pthread_attr_setstacksize(&a, 7 << 20);
+		if (pthread_create(&t, &a, kinds[i], (void *)n) != 0)
+			exit(9);
 	}
 }
 
@@ -209,6 +254,8 @@ int main(int argc, char **argv) {
 		start(sleeper, n);
 	if (!strcmp(mode, "burners"))
 		start(burner, n);
+	if (!strcmp(mode, "deep"))
+		start_deep(n);
 	if (!strcmp(mode, "wakers"))
 		start(waker, n);
 	if (!strcmp(mode, "mixed"))
@@ -249,6 +296,12 @@ int main(int argc, char **argv) {
 		prctl(PR_SET_NAME, argv[3]);
 		burn_here(n);
 		return 0;
+	}
+	if (!strcmp(mode, "renames")) { // the first thread too
+		start(renamed, 1);
+		burn_here(1500);
+		prctl(PR_SET_NAME, "other");
+		burn_there(-1);
 	}
 	if (!strcmp(mode, "main"))
 		burn_here(-1);

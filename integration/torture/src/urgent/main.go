@@ -1,0 +1,68 @@
+// Command urgent is a torture target in Go. The Go runtime stops goroutines by sending SIGURG to its own
+// threads. With "exact" (and GODEBUG=asyncpreemptoff=1, so that nobody else sends it) it sends SIGURG to
+// itself, one after the other, and counts how many arrive; else goroutines that never yield are stopped for
+// one garbage collection after the other. It speaks the language of torture.h.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+var rounds, surplus, work atomic.Int64
+
+// spin has no call at which it could yield.
+func spin() {
+	for n := 0; ; n++ {
+		if n%1_000_000 == 0 {
+			work.Add(1)
+		}
+	}
+}
+
+// exact sends a signal when the last one has arrived. One that is lost ends the rounds.
+func exact() {
+	arrived := make(chan os.Signal, 16)
+	signal.Notify(arrived, syscall.SIGURG)
+	for {
+		if err := syscall.Kill(syscall.Getpid(), syscall.SIGURG); err != nil {
+			panic(err)
+		}
+		<-arrived
+		surplus.Add(int64(len(arrived)))
+		rounds.Add(1)
+	}
+}
+
+func collect() {
+	for ; ; rounds.Add(1) {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func main() {
+	what := collect
+	if len(os.Args) > 1 && os.Args[1] == "exact" {
+		what = exact
+	}
+	runtime.GOMAXPROCS(4)
+	go spin()
+	go spin()
+	go what()
+	fmt.Println("ready")
+	for in := bufio.NewReader(os.Stdin); ; {
+		if _, err := in.ReadByte(); err != nil {
+			break
+		}
+		fmt.Println("progress", rounds.Load())
+	}
+	fmt.Printf("rounds %d\nsurplus %d\nwork %d\nend 1\n", rounds.Load(), surplus.Load(), work.Load())
+	os.Exit(0)
+}
