@@ -63,6 +63,7 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	if e != 0 {
 		return 0
 	}
+	procmem.CountCopied(int(n))
 	return int(n)
 }
 

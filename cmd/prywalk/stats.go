@@ -36,6 +36,7 @@ type statsJSON struct {
 	CPUProfiledS      float64          `json:"cpu_profiled_s"`
 	CPUUnobservedS    float64          `json:"cpu_unobserved_s"`
 	Samples           int64            `json:"samples"`
+	Complete          int64            `json:"complete"`
 	Stacks            int64            `json:"stacks"`
 	Scheduling        string           `json:"scheduling"`
 }
@@ -55,7 +56,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 		SlowestThreadRate: s.SlowestThread,
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,
 		CPUUnobservedS: s.UnobservedCPU + s.ExitedUnseenCPU,
-		Samples:        s.Samples, Stacks: s.Stacks, Scheduling: s.Scheduling,
+		Samples:        s.Samples, Complete: s.Complete, Stacks: s.Stacks, Scheduling: s.Scheduling,
 	}
 	if s.Frozen > 0 {
 		j.FreezeUS = &freezeJSON{micros(s.FreezeP50), micros(s.FreezeP99), micros(s.FreezeMax)}

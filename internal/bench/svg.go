@@ -46,6 +46,9 @@ func group(rows []Row) []series {
 next:
 	for _, r := range rows {
 		name := fmt.Sprintf("%.0f Hz, %d running", r.Freq, r.Running)
+		if r.Workload != "" {
+			name = r.Workload + ", " + name
+		}
 		if r.Peer != "" {
 			name = r.Peer + " " + name
 		}
