@@ -40,6 +40,7 @@ func (c *Controller) WaitAny(deadline int64) *Look {
 			return l
 		}
 		now := procmem.Now()
+		procmem.CountWait()
 		c.idle = now
 		if now >= c.audit {
 			c.audit = now + auditEvery
@@ -53,6 +54,7 @@ func (c *Controller) WaitAny(deadline int64) *Look {
 		if now >= c.wakeup {
 			nap(min(sleep, deadline-now))
 			c.woken = procmem.Now()
+			procmem.CountWait()
 			sleep = min(sleep*2, napMax)
 		}
 	}

@@ -14,6 +14,19 @@ func CountCall() { calls.Add(1) }
 // made in this process: what looking costs, independent of the machine's mood.
 func Calls() int64 { return calls.Load() }
 
+// waits counts those of the calls that only passed time.
+var waits atomic.Int64
+
+// CountWait adds one to [Waits].
+//
+//go:nosplit
+func CountWait() { waits.Add(1) }
+
+// Waits gives how many of [Calls] only passed time: they asked in vain whether a
+// thread has stopped, or slept until it might have. They grow with how long the
+// machine makes a look wait; the others do not.
+func Waits() int64 { return waits.Load() }
+
 // copied is the memory of others that process_vm_readv has copied, in bytes.
 var copied atomic.Int64
 
