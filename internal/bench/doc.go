@@ -5,7 +5,7 @@
 //
 // The target is prywalk's own binary in a workload mode (package load), the tool is
 // prywalk record as a user runs it, or one of its peers (package tools). Each tool is
-// started once for a row and given time to settle; then it is switched on and off. A
+// given time to settle, and then switched on and off on one target. A
 // pair is one window without and one with sampling, in random order; its ratio is the
 // work done in a second with, divided by the work done in a second without.
 // Neighbouring windows see the same mood of the machine, so that the ratio holds where

@@ -54,8 +54,12 @@ func Full() Plan {
 	}
 }
 
-// Loads lists all kinds of work, those that need an interpreter last.
-func Loads() []string { return append(load.Kinds(), tools.Python, tools.JVM) }
+// Loads lists all kinds of work, those that need an interpreter or a compiler last.
+func Loads() []string { return append(load.Kinds(), CLoad, tools.Python, tools.JVM) }
+
+// CLoad is the kind of work that is compiled with cc: busy threads below 20 calls,
+// without frame pointers.
+const CLoad = "c"
 
 // spare is the number of threads that compute when a processor is to be left free.
 func spare() int { return max(1, runtime.NumCPU()-1) }
@@ -74,6 +78,8 @@ func usual(kind string) (threads, running []int) {
 		return []int{10, 1000, 5000}, []int{1, 2 * all}
 	case load.Goroutines:
 		return []int{100, 10000}, []int{all}
+	case CLoad:
+		return []int{2, 100, 1000, 5000}, []int{spare(), all}
 	case tools.Python:
 		return []int{2, 100}, []int{1}
 	case tools.JVM:

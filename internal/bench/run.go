@@ -86,7 +86,7 @@ func (r *run) rows(c cell) int { return len(r.choices(c)) }
 // cell measures all tools on one target.
 func (r *run) cell(c cell) error {
 	s, err := startSubject(r.ctx, r.self, r.dir, c)
-	if errors.Is(err, errNoInterpreter) {
+	if errors.Is(err, errAbsent) {
 		r.skip(fmt.Sprintf("workload %s left out: %v", c.load, err))
 		r.left -= r.rows(c)
 		return nil

@@ -26,8 +26,8 @@ type subject struct {
 	out *bufio.Reader
 }
 
-// errNoInterpreter is the error for a load that cannot be had on this machine.
-var errNoInterpreter = errors.New("not installed")
+// errAbsent is the error for a load that cannot be had on this machine.
+var errAbsent = errors.New("not installed")
 
 // compiling is how long the JVM is given to compile what runs most.
 const compiling = 2 * time.Second
@@ -65,6 +65,8 @@ func startSubject(ctx context.Context, self, dir string, c cell) (*subject, erro
 func (c *cell) command(ctx context.Context, self, dir string) (*exec.Cmd, error) {
 	running, sleeping := strconv.Itoa(c.running), strconv.Itoa(c.threads-c.running)
 	switch c.load {
+	case CLoad:
+		return compiled(ctx, dir, running, sleeping)
 	case tools.Python:
 		return interpreted(ctx, dir, "load.py", tools.PythonLoad, running, sleeping, "python3")
 	case tools.JVM:
@@ -77,13 +79,30 @@ func (c *cell) command(ctx context.Context, self, dir string) (*exec.Cmd, error)
 // interpreted makes the command that runs a load of package tools.
 func interpreted(ctx context.Context, dir, name string, source []byte, running, sleeping, program string, flags ...string) (*exec.Cmd, error) {
 	if _, err := exec.LookPath(program); err != nil {
-		return nil, fmt.Errorf("%s: %w", program, errNoInterpreter)
+		return nil, fmt.Errorf("%s: %w", program, errAbsent)
 	}
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, source, 0o600); err != nil {
 		return nil, err
 	}
 	return exec.CommandContext(ctx, program, append(flags, path, running, sleeping)...), nil
+}
+
+// compiled makes the command that runs the load in C.
+func compiled(ctx context.Context, dir, running, sleeping string) (*exec.Cmd, error) {
+	if _, err := exec.LookPath("cc"); err != nil {
+		return nil, fmt.Errorf("cc: %w", errAbsent)
+	}
+	binary := filepath.Join(dir, "load")
+	if _, err := os.Stat(binary); err != nil {
+		if err := os.WriteFile(binary+".c", tools.CLoad, 0o600); err != nil {
+			return nil, err
+		}
+		if out, err := exec.CommandContext(ctx, "cc", "-O2", "-pthread", "-o", binary, binary+".c").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("cc: %w: %w: %s", errAbsent, err, out)
+		}
+	}
+	return exec.CommandContext(ctx, binary, running, sleeping), nil
 }
 
 // report asks what was done so far.

@@ -7,7 +7,7 @@ import (
 
 // Header writes the heads of the table's columns.
 func Header(w io.Writer) {
-	fmt.Fprintf(w, "%8s %8s %6s %6s  %-23s %8s %10s %8s %9s %8s %7s  %s\n", "threads", "running", "Hz", "pairs",
+	fmt.Fprintf(w, "%8s %8s %6s %6s  %-23s %8s %10s %8s %9s %8s %8s  %s\n", "threads", "running", "Hz", "pairs",
 		"throughput with/without", "stops/s", "calls/tick", "own cpu", "samples/s", "complete", "memory", "freeze µs p50 p99 max")
 }
 
@@ -17,9 +17,9 @@ func Line(w io.Writer, r Row) {
 	if r.Freeze != nil {
 		freeze = fmt.Sprintf("%.0f %.0f %.0f", r.Freeze.P50, r.Freeze.P99, r.Freeze.Max)
 	}
-	fmt.Fprintf(w, "%8d %8d %6.0f %6d  %.4f [%.4f, %.4f] %8s %10s %8s %9.0f %8s %5s MB  %s", r.Threads, r.Running, r.Freq,
+	fmt.Fprintf(w, "%8d %8d %6.0f %6d  %.4f [%.4f, %.4f] %8s %10s %8s %9.0f %8s %8s  %s", r.Threads, r.Running, r.Freq,
 		r.Pairs, r.Ratio, r.Low, r.High, known(r.StopsPerS, 1, "%.1f"), known(r.SyscallsPerTick, 1, "%.1f"), known(r.CPUSelf, 100, "%.2f%%"),
-		r.SamplesPerS, known(r.Complete, 100, "%.2f%%"), known(r.MemoryMB, 1, "%.0f"), freeze)
+		r.SamplesPerS, known(r.Complete, 100, "%.2f%%"), known(r.MemoryMB, 1, "%.0f MB"), freeze)
 	if r.Workload != "" {
 		fmt.Fprintf(w, "  %s", r.Workload)
 	}

@@ -21,7 +21,7 @@ type restarted struct {
 	job     *Job
 	ctx     context.Context
 	command func(file string) []string
-	// sampling tells from standard error and the output file that it has begun to look.
+	// sampling tells from what it prints and the output file that it has begun to look.
 	sampling func(said []byte, file string) bool
 	count    func(text []byte) int64 // the stacks in its file
 	runs     int
@@ -36,7 +36,7 @@ func (r restarted) start(ctx context.Context, j *Job) (Session, error) {
 	return &r, nil
 }
 
-// file is the output of the present run, saidFile its standard error.
+// file is the output of the present run, saidFile what it prints.
 func (r *restarted) file() string { return filepath.Join(r.job.Dir, fmt.Sprintf("out%d", r.runs)) }
 
 func (r *restarted) saidFile() string { return r.file() + ".err" }
@@ -50,14 +50,17 @@ func (r *restarted) Go() error {
 	}
 	defer errs.Close()
 	command := r.command(r.file())
-	r.now, err = launch(r.ctx, func(c *exec.Cmd) error { c.Stderr = errs; return nil }, command[0], command[1:]...)
+	r.now, err = launch(r.ctx, func(c *exec.Cmd) error { c.Stdout, c.Stderr = errs, errs; return nil }, command[0], command[1:]...)
 	if err != nil {
 		return err
 	}
 	r.stretch.pid = r.now.pid()
 	for end := time.Now().Add(patience); !r.sampling(r.said(), r.file()); time.Sleep(time.Millisecond) {
-		if err := r.now.alive(); err != nil || time.Now().After(end) {
-			return fmt.Errorf("%s does not begin: %w: %s", command[0], err, lastLine(r.said()))
+		if err := r.now.alive(); err != nil {
+			return fmt.Errorf("%w: %s", err, lastLine(r.said()))
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s has not begun within %v: %s", command[0], patience, lastLine(r.said()))
 		}
 	}
 	r.begin()
