@@ -22,6 +22,7 @@ import (
 // benchFlags are what the command line of bench says.
 type benchFlags struct {
 	quick, peers bool
+	check        bool
 	json, svg    string
 	page         string
 	from         []string
@@ -57,6 +58,7 @@ two plain walkers (compiled with cc), py-spy, austin, async-profiler.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "a short form that ends within 50 s")
 	fl.BoolVar(&f.peers, "peers", false, "measure the other tools that are installed, too")
+	fl.BoolVar(&f.check, "check", false, "fail where the whole interval is below what is promised for busy threads")
 	fl.StringVar(&f.json, "json", "", "write the result to this file")
 	fl.StringVar(&f.svg, "svg", "", "write a chart to this file")
 	fl.StringSliceVar(&f.workloads, "workload", []string{load.Busy}, "kinds of work: all, or some of "+strings.Join(bench.Loads(), ", "))
@@ -171,7 +173,12 @@ func (f *benchFlags) run() error {
 		}
 	}
 	if f.svg != "" {
-		return profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) })
+		if err := profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }); err != nil {
+			return err
+		}
+	}
+	if broken := bench.Broken(res); f.check && len(broken) > 0 {
+		return fmt.Errorf("sampling costs more than is promised: %s", strings.Join(broken, "; "))
 	}
 	return nil
 }

@@ -59,18 +59,14 @@ func Markdown(r *Result) string {
 	var names []string
 	byName := map[string][]Row{}
 	for _, row := range r.Rows {
-		name := row.Workload
+		name := row.workload()
 		if byName[name] == nil {
 			names = append(names, name)
 		}
 		byName[name] = append(byName[name], row)
 	}
 	for _, name := range names {
-		title := name
-		if title == "" {
-			title = "busy"
-		}
-		fmt.Fprintf(&b, "\n### Workload %s\n\n", title)
+		fmt.Fprintf(&b, "\n### Workload %s\n\n", name)
 		throughput(&b, byName[name])
 		waits(&b, byName[name])
 	}
@@ -98,10 +94,7 @@ func throughput(b *strings.Builder, rows []Row) {
 
 // markdown is one line of the table.
 func (r *Row) markdown() string {
-	tool, freeze, threads := "prywalk", "", fmt.Sprint(r.Threads)
-	if r.Peer != "" {
-		tool = r.Peer
-	}
+	freeze, threads := "", fmt.Sprint(r.Threads)
 	if r.Freeze != nil {
 		freeze = fmt.Sprintf("%.0f, %.0f, %.0f", r.Freeze.P50, r.Freeze.P99, r.Freeze.Max)
 	}
@@ -109,7 +102,7 @@ func (r *Row) markdown() string {
 		threads += fmt.Sprintf(", depth %d", r.Depth)
 	}
 	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %.4f | %.4f to %.4f | %s | %s | %s | %s | %s | %.0f of %.0f | %s | %s |\n",
-		tool, threads, r.Running, r.Freq, r.Pairs, r.Ratio, r.Low, r.High, known(r.StopsPerS, 1, "%.1f"),
+		r.tool(), threads, r.Running, r.Freq, r.Pairs, r.Ratio, r.Low, r.High, known(r.StopsPerS, 1, "%.1f"),
 		known(r.SyscallsPerTick, 1, "%.1f"), known(r.CPUSelf, 100, "%.2f %%"), known(r.CPUAfter, 100, "%.2f %%"),
 		known(r.MemoryMB, 1, "%.0f MB"), r.SamplesPerS, r.AskedPerS, known(r.Complete, 100, "%.2f %%"), freeze)
 }
@@ -122,11 +115,7 @@ func waits(b *strings.Builder, rows []Row) {
 		if l == nil {
 			continue
 		}
-		tool := "prywalk"
-		if r.Peer != "" {
-			tool = r.Peer
-		}
-		fmt.Fprintf(b, "%s| %s | %d | %d | %.0f | %d, %d | %.1f, %.1f | %.1f, %.1f | %.1f, %.1f |\n", head, tool, r.Threads, r.Running, r.Freq,
+		fmt.Fprintf(b, "%s| %s | %d | %d | %.0f | %d, %d | %.1f, %.1f | %.1f, %.1f | %.1f, %.1f |\n", head, r.tool(), r.Threads, r.Running, r.Freq,
 			l.Without.N, l.With.N, l.Without.P50, l.With.P50, l.Without.P99, l.With.P99, l.Without.P999, l.With.P999)
 		head = ""
 	}

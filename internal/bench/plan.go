@@ -33,6 +33,8 @@ type Plan struct {
 	Limit time.Duration
 	// Census is prywalk record's flag of that name.
 	Census string
+	// Self is prywalk's own file, "" for the program that runs.
+	Self string
 }
 
 // Quick is a plan that takes less than 50 s.

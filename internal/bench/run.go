@@ -24,7 +24,6 @@ type Report struct {
 type run struct {
 	Plan
 	ctx    context.Context
-	self   string
 	dir    string
 	res    *Result
 	report Report
@@ -39,8 +38,10 @@ func Run(ctx context.Context, p Plan, version string, report Report) (*Result, e
 	r := &run{Plan: p, ctx: ctx, report: report, absent: map[string]bool{}, end: time.Now().Add(p.Limit)}
 	r.res = &Result{Machine: machine(version), Rows: []Row{}}
 	var err error
-	if r.self, err = os.Executable(); err != nil {
-		return nil, fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
+	if r.Self == "" {
+		if r.Self, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
+		}
 	}
 	if r.dir, err = os.MkdirTemp("", "prywalk-bench-"); err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (r *run) rows(c cell) int { return len(r.choices(c)) }
 
 // cell measures all tools on one target.
 func (r *run) cell(c cell) error {
-	s, err := startSubject(r.ctx, r.self, r.dir, c)
+	s, err := startSubject(r.ctx, r.Self, r.dir, c)
 	if errors.Is(err, errAbsent) {
 		r.skip(fmt.Sprintf("workload %s left out: %v", c.load, err))
 		r.left -= r.rows(c)
@@ -120,7 +121,7 @@ func (r *run) skip(line string) {
 func (r *run) row(s *subject, ch choice) (Row, error) {
 	r.jobs++
 	j := &tools.Job{
-		PID: s.cmd.Process.Pid, Threads: s.tasks(), Freq: ch.freq, Self: r.self, Census: r.Census,
+		PID: s.cmd.Process.Pid, Threads: s.tasks(), Freq: ch.freq, Self: r.Self, Census: r.Census,
 		Dir: filepath.Join(r.dir, strconv.Itoa(r.jobs)),
 	}
 	if s.depth > 0 {

@@ -12,7 +12,7 @@ import (
 
 // patience bounds the wait for one answer or one end of a tool: reading the symbols of large programs, or
 // writing what was recorded, takes a while on a busy machine.
-const patience = 60 * time.Second
+const patience = 120 * time.Second
 
 // process is a tool's program that runs.
 type process struct {
