@@ -11,6 +11,9 @@
 // With -json, figures that the file holds already are kept for the programs that are not measured
 // again, so that a run that was cut short is taken up with -only.
 //
+// counts holds what looking costs in stops, system calls, bytes and allocations, by a test; unwind compares
+// unwinders. What a target loses by being sampled, beside other tools, prywalk bench itself measures.
+//
 // Below are the parts that it is made of: stats (intervals and tests), perfscript (the output of
 // perf script), elfnames (a plain reading of symbol tables, by which two tools' addresses are compared).
 //
