@@ -168,7 +168,7 @@ func (f *benchFlags) run() error {
 		}
 	}
 	if f.page != "" {
-		if err := bench.WritePage(f.page, res); err != nil {
+		if err := bench.WritePage(f.page, f.svg, res); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -36,8 +37,9 @@ const (
 	pageEnd   = "<!-- bench: end -->"
 )
 
-// WritePage puts the tables of a result between the markers of a page.
-func WritePage(path string, r *Result) error {
+// WritePage puts the tables of a result between the markers of a page, and above them
+// the chart, if that is not "".
+func WritePage(path, chart string, r *Result) error {
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -47,7 +49,11 @@ func WritePage(path string, r *Result) error {
 	if !begins || !ends {
 		return fmt.Errorf("%s lacks the lines %q and %q, between which the tables go", path, pageBegin, pageEnd)
 	}
-	return os.WriteFile(path, []byte(head+pageBegin+"\n"+Markdown(r)+pageEnd+tail), 0o644)
+	text := Markdown(r)
+	if rel, err := filepath.Rel(filepath.Dir(path), chart); chart != "" && err == nil {
+		text = fmt.Sprintf("![throughput with and without each tool](%s)\n\n%s", filepath.ToSlash(rel), text)
+	}
+	return os.WriteFile(path, []byte(head+pageBegin+"\n"+text+pageEnd+tail), 0o644)
 }
 
 // Markdown makes a table of each workload, prywalk's rows first, and one of waits.

@@ -121,12 +121,12 @@ func checkForms(t *testing.T, res *Result) {
 	if err := os.WriteFile(page, []byte("before\n"+pageBegin+"\nold\n"+pageEnd+"\nafter\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := WritePage(page, res); err != nil {
+	if err := WritePage(page, filepath.Join(filepath.Dir(page), "chart.svg"), res); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(page)
 	if s := string(got); err != nil || !strings.HasPrefix(s, "before\n") || !strings.HasSuffix(s, "\nafter\n") ||
-		strings.Contains(s, "old") || strings.Count(s, "| prywalk | 3 |") < 2 {
+		strings.Contains(s, "old") || !strings.Contains(s, "](chart.svg)") || strings.Count(s, "| prywalk | 3 |") < 2 {
 		t.Errorf("%v: %s", err, got)
 	}
 	var svg strings.Builder
