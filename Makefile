@@ -12,8 +12,11 @@ CHECK     := $(GO) tool -modfile=tools/go.mod staticcheck
 TESTFLAGS ?= -timeout 20m -p 2
 FUZZTIME  ?= 10s
 BENCHTIME ?= 200ms
+# Where the results of the benchmarks go, and what prywalk bench is to be told besides.
+RESULTS    ?= bench
+BENCHFLAGS ?=
 
-.PHONY: all build setup test vet-arches test-arm64 test-race bench lint fmt demo fuzz clean help
+.PHONY: all build setup test vet-arches test-arm64 test-race bench bench-quick bench-full bench-docs counts lint fmt demo fuzz clean help
 
 all: build
 
@@ -49,9 +52,28 @@ test-arm64: setup
 test-race: setup
 	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) ./...
 
-## bench: every Go benchmark, briefly (some minutes)
-bench: setup
+## bench: what sampling costs, in brief (bench/quick.json and .svg), and every Go benchmark, briefly
+bench: setup bench-quick
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 10m -p 1 ./...
+
+## bench-quick: what sampling costs, in brief; BENCHFLAGS=--check fails on a broken promise
+bench-quick: build
+	@mkdir -p $(RESULTS)
+	$(BIN) bench --quick --json $(RESULTS)/quick.json --svg $(RESULTS)/quick.svg $(BENCHFLAGS)
+
+## bench-full: what sampling costs, with all workloads and beside all peers (hours; see docs/performance.md)
+bench-full: build setup
+	scripts/setup-peers.sh bin/peers
+	@mkdir -p $(RESULTS)
+	PATH="$(CURDIR)/bin/peers:$$PATH" $(BIN) bench --peers --workload all --json $(RESULTS)/full.json --svg $(RESULTS)/full.svg $(BENCHFLAGS)
+
+## bench-docs: put the last bench-full's tables and chart into docs
+bench-docs: build
+	$(BIN) bench --from $(RESULTS)/full.json --docs docs/performance.md --svg docs/overhead.svg
+
+## counts: measure the counts' baseline anew (benchmarks/counts)
+counts: setup
+	$(GO) test ./benchmarks/counts -run Risen -update
 
 ## lint: formatting, vet for both architectures, staticcheck, golangci-lint
 lint: vet-arches
@@ -79,7 +101,7 @@ fuzz:
 
 ## clean: remove what was built here
 clean:
-	rm -rf bin
+	rm -rf bin $(RESULTS)
 
 ## help: this list
 help:

@@ -23,7 +23,8 @@
 //	go run ./benchmarks/peeks                    all programs, tables on standard output
 //	go run ./benchmarks/peeks -docs              the tables go into the page
 //
-// unwind measures the unwinding of recorded stacks, beside other unwinders.
+// counts holds what looking costs in stops, system calls, bytes and allocations, by a test; unwind compares
+// unwinders. What a target loses by being sampled, beside other tools, prywalk bench itself measures.
 //
 // Below are the parts that they are made of: stats (intervals and tests), perfscript (the output of
 // perf script), elfnames (a plain reading of symbol tables, by which two tools' addresses are compared).

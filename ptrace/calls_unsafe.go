@@ -63,6 +63,7 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	if e != 0 {
 		return 0
 	}
+	procmem.CountCopied(int(n))
 	return int(n)
 }
 
@@ -85,6 +86,9 @@ func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.RawSyscall6(unix.SYS_WAITID, uintptr(idType), uintptr(id),
 		uintptr(unsafe.Pointer(info)), uintptr(options|unix.WNOHANG), 0, 0)
+	if info.pid == 0 {
+		procmem.CountWait()
+	}
 	return e
 }
 
@@ -100,6 +104,7 @@ func getSigInfo(tid int, info *sigInfo) syscall.Errno {
 func nap(ns int64) {
 	ts := unix.NsecToTimespec(ns)
 	procmem.CountCall()
+	procmem.CountWait()
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 

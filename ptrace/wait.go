@@ -46,6 +46,7 @@ func (c *Controller) WaitAny(deadline int64) *Look {
 			return l
 		}
 		now := procmem.Now()
+		procmem.CountWait()
 		c.idle = now
 		if now >= c.audit {
 			l := c.checkAll()
@@ -60,6 +61,7 @@ func (c *Controller) WaitAny(deadline int64) *Look {
 		if now >= c.wakeup {
 			nap(min(sleep, deadline-now))
 			c.woken = procmem.Now()
+			procmem.CountWait()
 			sleep = min(sleep*2, napMax)
 		}
 	}

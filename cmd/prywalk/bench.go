@@ -7,24 +7,34 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"prywalk/internal/bench"
+	"prywalk/internal/bench/load"
 	"prywalk/internal/profile"
 )
 
 // benchFlags are what the command line of bench says.
 type benchFlags struct {
-	quick     bool
-	json, svg string
-	threads   []int
-	freqs     []float64
-	running   []int
-	pairs     int
-	window    seconds
-	census    string
+	quick, peers bool
+	check        bool
+	json, svg    string
+	page         string
+	from         []string
+	workloads    []string
+	threads      []int
+	freqs        []float64
+	running      []int
+	depths       []int
+	pairs        int
+	window       seconds
+	limit        seconds
+	census       string
 }
 
 func newBench() *cobra.Command {
@@ -34,24 +44,37 @@ func newBench() *cobra.Command {
 		Short: "what being sampled costs on this machine, against the number of threads",
 		Long: `  prywalk bench --quick
   prywalk bench --json bench.json --svg bench.svg
+  prywalk bench --peers --workload all --limit 90m
 
 Starts a workload with few running and many sleeping threads, measures its throughput
-without and with sampling in pairs, and prints the ratio with its 95 % interval, and
-the stops and system calls that the sampling took.`,
+without and with prywalk record on it, in pairs of neighbouring windows, and prints the
+ratio with its 95 % interval, and the stops and system calls that the sampling took.
+
+With --peers, the same is done with the tools that are installed: perf, gdb, eu-stack,
+two plain walkers (compiled with cc), py-spy, austin, async-profiler.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "a short form that ends within 50 s")
+	fl.BoolVar(&f.peers, "peers", false, "measure the other tools that are installed, too")
+	fl.BoolVar(&f.check, "check", false, "fail where the whole interval is below what is promised for busy threads")
 	fl.StringVar(&f.json, "json", "", "write the result to this file")
 	fl.StringVar(&f.svg, "svg", "", "write a chart to this file")
+	fl.StringSliceVar(&f.workloads, "workload", []string{load.Busy}, "kinds of work: all, or some of "+strings.Join(bench.Loads(), ", "))
 	fl.IntSliceVar(&f.threads, "threads", nil, "numbers of threads")
 	fl.Float64SliceVar(&f.freqs, "freq", nil, "ticks a second")
-	fl.IntSliceVar(&f.running, "running", nil, "how many of the threads compute")
+	fl.IntSliceVar(&f.running, "running", nil, "how many of the threads work")
+	fl.IntSliceVar(&f.depths, "depth", nil, "frames below the work, for the workload deep")
 	fl.IntVar(&f.pairs, "pairs", 0, "pairs for each row")
 	fl.Var(&f.window, "window", "length of a window; a pair has two")
-	fl.StringVar(&f.census, "census", "proc", "how threads' clocks are read: proc, bpf, auto")
-	_ = fl.MarkHidden("census") // it exists
+	fl.Var(&f.limit, "limit", "make fewer pairs, but 3, so that it ends after about this time")
+	fl.StringVar(&f.census, "census", "", "how threads' clocks are read: proc, bpf, auto")
+	fl.StringSliceVar(&f.from, "from", nil, "measure nothing, but read these files that --json wrote")
+	fl.StringVar(&f.page, "docs", "", "write tables between the markers of this page")
+	for _, name := range []string{"census", "from", "docs"} {
+		_ = fl.MarkHidden(name) // it exists
+	}
 	fl.SortFlags = false
 	return cmd
 }
@@ -61,9 +84,17 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 	p := bench.Full()
 	if f.quick {
 		p = bench.Quick()
+		if len(f.threads)+len(f.freqs)+len(f.running)+f.pairs > 0 || f.window != 0 {
+			p.Limit = 0
+		}
+	}
+	p.Peers, p.Census = f.peers, f.census
+	p.Loads = f.workloads
+	if slices.Contains(f.workloads, "all") {
+		p.Loads = bench.Loads()
 	}
 	if len(f.threads) > 0 {
-		p.Threads = f.threads
+		p.Threads, p.PeerThreads = f.threads, f.threads
 	}
 	if len(f.freqs) > 0 {
 		p.Freqs = f.freqs
@@ -71,16 +102,30 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 	if len(f.running) > 0 {
 		p.Running = f.running
 	}
+	if len(f.depths) > 0 || p.Depths == nil {
+		p.Depths = append([]int{}, f.depths...)
+	}
+	if len(p.Depths) == 0 {
+		p.Depths = []int{1000}
+	}
 	if f.pairs != 0 {
-		p.Pairs = f.pairs
+		p.Pairs, p.PeerPairs = f.pairs, f.pairs
 	}
 	if f.window != 0 {
 		p.Window = time.Duration(f.window)
+	}
+	if f.limit != 0 {
+		p.Limit = time.Duration(f.limit)
 	}
 	return p, checkPlan(p)
 }
 
 func checkPlan(p bench.Plan) error {
+	for _, kind := range p.Loads {
+		if !slices.Contains(bench.Loads(), kind) {
+			return usageError("--workload %q: give all, or some of %s", kind, strings.Join(bench.Loads(), ", "))
+		}
+	}
 	for _, n := range p.Threads {
 		if n < 1 || n > 100000 {
 			return usageError("--threads %d: give 1 to 100000", n)
@@ -89,6 +134,11 @@ func checkPlan(p bench.Plan) error {
 	for _, n := range p.Running {
 		if n < 1 || n > 10000 {
 			return usageError("--running %d: give 1 to 10000", n)
+		}
+	}
+	for _, n := range p.Depths {
+		if n < 1 || n > 100000 {
+			return usageError("--depth %d: give 1 to 100000", n)
 		}
 	}
 	for _, hz := range p.Freqs {
@@ -103,20 +153,9 @@ func checkPlan(p bench.Plan) error {
 }
 
 func (f *benchFlags) run() error {
-	plan, err := f.plan()
+	res, err := f.result()
 	if err != nil {
 		return err
-	}
-	if plan.Census, err = openCensus(f.census); err != nil {
-		return err
-	}
-	defer closeCensus(plan.Census)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	bench.Header(os.Stdout)
-	res, err := bench.Run(ctx, plan, version(), func(r bench.Row) { bench.Line(os.Stdout, r) })
-	if err != nil {
-		return fmt.Errorf("the benchmark did not finish: %w", err)
 	}
 	if f.json != "" {
 		err := profile.WriteFileAtomic(f.json, func(w io.Writer) error {
@@ -128,24 +167,59 @@ func (f *benchFlags) run() error {
 			return err
 		}
 	}
+	if f.page != "" {
+		if err := bench.WritePage(f.page, f.svg, res); err != nil {
+			return err
+		}
+	}
 	if f.svg != "" {
-		return profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) })
+		if err := profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }); err != nil {
+			return err
+		}
+	}
+	if broken := bench.Broken(res); f.check && len(broken) > 0 {
+		return fmt.Errorf("sampling costs more than is promised: %s", strings.Join(broken, "; "))
 	}
 	return nil
 }
 
+// result measures, or reads what was measured.
+func (f *benchFlags) result() (*bench.Result, error) {
+	if len(f.from) > 0 {
+		return bench.Read(f.from)
+	}
+	plan, err := f.plan()
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	bench.Header(os.Stdout)
+	res, err := bench.Run(ctx, plan, version(), bench.Report{
+		Row:  func(r bench.Row) { bench.Line(os.Stdout, r) },
+		Skip: func(line string) { fmt.Fprintln(os.Stderr, "prywalk:", line) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the benchmark did not finish: %w", err)
+	}
+	return res, nil
+}
+
 // newBenchWorkload is the command that bench starts.
 func newBenchWorkload() *cobra.Command {
-	var running, sleeping int
+	var o load.Options
 	cmd := &cobra.Command{
 		Use:    "bench-workload",
 		Hidden: true,
 		Args:   noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return bench.Workload(context.Background(), running, sleeping, os.Stdin, os.Stdout)
+			return load.Run(context.Background(), o, os.Stdin, os.Stdout)
 		},
 	}
-	cmd.Flags().IntVar(&running, "running", 1, "")
-	cmd.Flags().IntVar(&sleeping, "sleeping", 0, "")
+	fl := cmd.Flags()
+	fl.StringVar(&o.Kind, "kind", load.Busy, "")
+	fl.IntVar(&o.Running, "running", 1, "")
+	fl.IntVar(&o.Sleeping, "sleeping", 0, "")
+	fl.IntVar(&o.Depth, "depth", 1, "")
 	return cmd
 }

@@ -32,6 +32,7 @@ type recordFlags struct {
 	stacks      bool
 	rung        string
 	census      string
+	control     bool
 }
 
 func newRecord() *cobra.Command {
@@ -71,7 +72,8 @@ samples; with a command, the command's own status.`,
 	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "ignored: stacks are always on")
 	fl.StringVar(&f.rung, "rung", "ladder", "force one way of looking, for measurements: ladder, peek, no-reuse, freeze")
 	fl.StringVar(&f.census, "census", "proc", "how threads' clocks are read: proc, bpf (all at once; needs rights), auto")
-	for _, name := range []string{"rung", "census"} {
+	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")
+	for _, name := range []string{"rung", "census", "control"} {
 		_ = fl.MarkHidden(name) // it exists
 	}
 	fl.SortFlags = false

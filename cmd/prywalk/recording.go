@@ -120,6 +120,9 @@ func (r *recording) sample(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
+	if r.flags.control {
+		go control(r.sampler, os.Stdin, os.Stdout)
+	}
 	p := startProgress(r.sampler)
 	var err error
 	r.stats, err = r.sampler.Run(ctx)

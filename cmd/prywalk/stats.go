@@ -46,6 +46,7 @@ type statsJSON struct {
 	CPUProfiledS      float64          `json:"cpu_profiled_s"`
 	CPUUnobservedS    float64          `json:"cpu_unobserved_s"`
 	Samples           int64            `json:"samples"`
+	Complete          int64            `json:"complete"`
 	Stacks            int64            `json:"stacks"`
 	Scheduling        string           `json:"scheduling"`
 	// Syscalls are those that prywalk itself knows of, the Go runtime's not among them.
@@ -96,7 +97,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 		SlowestThreadRate: s.SlowestThread,
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,
 		CPUUnobservedS: s.UnobservedCPU + s.ExitedUnseenCPU,
-		Samples:        s.Samples, Stacks: s.Stacks, Scheduling: s.Scheduling, Syscalls: procmem.Calls(),
+		Samples:        s.Samples, Complete: s.Complete, Stacks: s.Stacks, Scheduling: s.Scheduling, Syscalls: procmem.Calls(),
 	}
 	if s.Frozen > 0 {
 		j.FreezeUS = &freezeJSON{micros(s.FreezeP50), micros(s.FreezeP99), micros(s.FreezeMax)}

@@ -4,29 +4,45 @@ import (
 	"runtime"
 	"time"
 
-	"prywalk/internal/census"
+	"prywalk/internal/bench/load"
+	"prywalk/internal/bench/tools"
 )
 
 // Plan says what to measure.
 type Plan struct {
-	Threads []int
-	Freqs   []float64
-	// Running is how many of the threads compute.
-	Running []int
-	Pairs   int
+	// Loads are kinds of work: those of package load, and tools.Python and tools.JVM.
+	Loads []string
+	// Threads in all, and how many of them work; nil for what suits the load.
+	Threads, Running []int
+	// Depths are the numbers of frames for the load that is deep.
+	Depths []int
+	Freqs  []float64
+	Pairs  int
 	// Window is the length of one window; a pair has two.
 	Window time.Duration
-	// Peers adds the tools that are installed.
-	Peers bool
-	// Census, if set, is how the sampler counts threads; see [sampler.Options].
-	Census *census.Census
+	// Settle is how long a tool that was switched on is left alone before the window,
+	// and Warm how long it runs before the first pair.
+	Settle, Warm time.Duration
+	// Peers adds the tools that are installed, with PeerPairs pairs each, where the
+	// number of threads is one of PeerThreads or was asked for.
+	Peers       bool
+	PeerPairs   int
+	PeerThreads []int
+	// Limit, if positive, is the time in which all is to be done: rows get fewer
+	// pairs, but at least 3.
+	Limit time.Duration
+	// Census is prywalk record's flag of that name.
+	Census string
+	// Self is prywalk's own file, "" for the program that runs.
+	Self string
 }
 
 // Quick is a plan that takes less than 50 s.
 func Quick() Plan {
 	return Plan{
-		Threads: []int{2, 100, 1000}, Freqs: []float64{100, 1000}, Running: []int{max(1, runtime.NumCPU()-1)},
-		Pairs: 7, Window: 300 * time.Millisecond,
+		Loads: []string{load.Busy}, Threads: []int{2, 100, 1000}, Running: []int{spare()}, Freqs: []float64{100, 1000},
+		Pairs: 7, Window: 350 * time.Millisecond, Settle: 100 * time.Millisecond, Warm: 300 * time.Millisecond,
+		PeerPairs: 3, PeerThreads: []int{100}, Limit: 40 * time.Second,
 	}
 }
 
@@ -34,12 +50,86 @@ func Quick() Plan {
 // and with every processor busy.
 func Full() Plan {
 	return Plan{
-		Threads: []int{1, 2, 10, 100, 500, 1000, 2000, 5000}, Freqs: []float64{100, 1000},
-		Running: []int{max(1, runtime.NumCPU()-1), runtime.NumCPU()},
-		Pairs:   21, Window: 600 * time.Millisecond,
+		Loads: []string{load.Busy}, Depths: []int{10, 100, 1000, 10000}, Freqs: []float64{100, 1000},
+		Pairs: 21, Window: 600 * time.Millisecond, Settle: 150 * time.Millisecond, Warm: time.Second,
+		PeerPairs: 9, PeerThreads: []int{2, 100, 1000, 5000},
 	}
 }
 
-// settle is how long a window waits after sampling has begun, so that the first
-// looks, which read files and mappings, are not measured.
-const settle = 100 * time.Millisecond
+// Loads lists all kinds of work, those that need an interpreter or a compiler last.
+func Loads() []string { return append(load.Kinds(), CLoad, tools.Python, tools.JVM) }
+
+// CLoad is the kind of work that is compiled with cc: busy threads below 20 calls,
+// without frame pointers.
+const CLoad = "c"
+
+// spare is the number of threads that compute when a processor is to be left free.
+func spare() int { return max(1, runtime.NumCPU()-1) }
+
+// usual are the numbers of threads, and of those that work, that suit a load.
+func usual(kind string) (threads, running []int) {
+	all := runtime.NumCPU()
+	switch kind {
+	case load.Wake:
+		return []int{100, 1000}, []int{10, 50}
+	case load.Deep:
+		return []int{4}, []int{spare()}
+	case load.Locks:
+		return []int{10, 1000}, []int{4 * all}
+	case load.Requests:
+		return []int{10, 1000, 5000}, []int{1, 2 * all}
+	case load.Goroutines:
+		return []int{100, 10000}, []int{all}
+	case CLoad:
+		return []int{2, 100, 1000, 5000}, []int{spare(), all}
+	case tools.Python:
+		return []int{2, 100}, []int{1}
+	case tools.JVM:
+		return []int{2, 100, 1000}, []int{spare()}
+	}
+	return []int{1, 2, 10, 100, 500, 1000, 2000, 5000}, []int{spare(), all}
+}
+
+// cell is one target.
+type cell struct {
+	load                    string
+	threads, running, depth int
+}
+
+// cells lists the targets of a plan.
+func (p *Plan) cells() []cell {
+	var out []cell
+	seen := map[cell]bool{}
+	for _, kind := range p.Loads {
+		threads, running := usual(kind)
+		if p.Threads != nil {
+			threads = p.Threads
+		}
+		if p.Running != nil {
+			running = p.Running
+		}
+		depths := []int{0}
+		if kind == load.Deep {
+			depths = p.Depths
+		}
+		for _, r := range running {
+			for _, n := range threads {
+				for _, d := range depths {
+					if c := (cell{kind, n, min(r, n), d}); !seen[c] {
+						seen[c] = true
+						out = append(out, c)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// kind gives the kind of process that a load is.
+func kind(name string) string {
+	if name == tools.Python || name == tools.JVM {
+		return name
+	}
+	return tools.Native
+}

@@ -1,9 +1,13 @@
 package bench
 
+import "prywalk/internal/bench/tools"
+
 // Result is what a run of the benchmark found; its JSON is part of the contract.
 type Result struct {
 	Machine Machine `json:"machine"`
 	Rows    []Row   `json:"rows"`
+	// Skipped says, for each peer that was not measured somewhere, why.
+	Skipped []string `json:"skipped,omitempty"`
 }
 
 // Machine tells where it was measured.
@@ -13,34 +17,54 @@ type Machine struct {
 	Model      string `json:"model,omitempty"`
 	Prywalk    string `json:"prywalk"`
 	Scheduling string `json:"scheduling,omitempty"`
+	// Load is the load average of the minute before the run.
+	Load float64 `json:"load"`
 }
 
-// Row is one number of threads at one frequency.
+// Row is one tool on one target at one frequency. What a tool does not tell is nil.
 type Row struct {
-	Threads int     `json:"threads"`
-	Running int     `json:"running"`
-	Freq    float64 `json:"freq"`
-	Pairs   int     `json:"pairs"`
+	// Workload is the kind of work, "" for busy threads among sleepers.
+	Workload string  `json:"workload,omitempty"`
+	Threads  int     `json:"threads"`
+	Running  int     `json:"running"`
+	Depth    int     `json:"depth,omitempty"`
+	Freq     float64 `json:"freq"`
+	Pairs    int     `json:"pairs"`
 	// Ratio is the median of throughput with / without; Low and High delimit its
 	// 95 % interval.
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"ratio_low"`
 	High  float64 `json:"ratio_high"`
 
-	StopsPerS       float64 `json:"stops_per_s"`
-	SyscallsPerTick float64 `json:"syscalls_per_tick"`
-	// CPUSelf is the share of one processor that the profiler took.
-	CPUSelf     float64 `json:"cpu_self"`
-	SamplesPerS float64 `json:"samples_per_s"`
-	Complete    float64 `json:"complete"`
-	Freeze      *Freeze `json:"freeze_us,omitempty"`
+	StopsPerS       *float64 `json:"stops_per_s,omitempty"`
+	SyscallsPerTick *float64 `json:"syscalls_per_tick,omitempty"`
+	BytesPerTick    *float64 `json:"bytes_per_tick,omitempty"`
+	// CPUSelf is the share of one processor that the tool took while it sampled, and
+	// CPUAfter what it took in the end, for each second of sampling.
+	CPUSelf  *float64 `json:"cpu_self,omitempty"`
+	CPUAfter *float64 `json:"cpu_after,omitempty"`
+	MemoryMB *float64 `json:"memory_mb,omitempty"`
+	// SamplesPerS are stacks delivered in a second, AskedPerS those asked for: of all
+	// threads, or of those that run where the tool looks at no others.
+	SamplesPerS float64       `json:"samples_per_s"`
+	AskedPerS   float64       `json:"asked_per_s"`
+	Complete    *float64      `json:"complete,omitempty"`
+	Freeze      *tools.Freeze `json:"freeze_us,omitempty"`
+	Latency     *Latency      `json:"latency_us,omitempty"`
 	// Peer is the tool that was measured, "" for prywalk itself.
 	Peer string `json:"peer,omitempty"`
 }
 
-// Freeze has the lengths of freezes in microseconds.
-type Freeze struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
+// Latency has how long the target waited, without and with sampling.
+type Latency struct {
+	Without Waits `json:"without"`
+	With    Waits `json:"with"`
+}
+
+// Waits has lengths of waits in microseconds.
+type Waits struct {
+	N    uint64  `json:"n"`
+	P50  float64 `json:"p50"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p999"`
 }

@@ -2,224 +2,161 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"runtime"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"prywalk/internal/procmem"
-	"prywalk/internal/profile"
-	"prywalk/internal/sampler"
-	"prywalk/internal/target"
+	"prywalk/internal/bench/load"
+	"prywalk/internal/bench/tools"
 )
 
-// Run measures a plan and tells each row as it is done.
-func Run(ctx context.Context, p Plan, version string, each func(Row)) (*Result, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
-	}
-	res := &Result{Machine: machine(version), Rows: []Row{}}
-	for _, running := range p.Running {
-		for _, n := range p.Threads {
-			rows, err := p.subject(ctx, self, min(running, n), n, res)
-			if err != nil {
-				return res, err
-			}
-			for _, row := range rows {
-				res.Rows = append(res.Rows, row)
-				each(row)
-			}
-		}
-	}
-	return res, nil
+// Report is told what a run finds as it finds it.
+type Report struct {
+	Row  func(Row)
+	Skip func(string)
 }
 
-// subject measures one workload at all frequencies.
-func (p Plan) subject(ctx context.Context, self string, running, threads int, res *Result) ([]Row, error) {
-	s, err := startSubject(self, running, threads-running)
-	if err != nil {
+// run is a run of a plan.
+type run struct {
+	Plan
+	ctx    context.Context
+	dir    string
+	res    *Result
+	report Report
+	jobs   int
+	end    time.Time // with a limit
+	left   int       // rows to come
+	absent map[string]bool
+}
+
+// Run measures a plan.
+func Run(ctx context.Context, p Plan, version string, report Report) (*Result, error) {
+	r := &run{Plan: p, ctx: ctx, report: report, absent: map[string]bool{}, end: time.Now().Add(p.Limit)}
+	r.res = &Result{Machine: machine(version), Rows: []Row{}}
+	var err error
+	if r.Self == "" {
+		if r.Self, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
+		}
+	}
+	if r.dir, err = os.MkdirTemp("", "prywalk-bench-"); err != nil {
 		return nil, err
 	}
+	defer os.RemoveAll(r.dir)
+	cells := p.cells()
+	for _, c := range cells {
+		r.left += r.rows(c)
+	}
+	for _, c := range cells {
+		if err := r.cell(c); err != nil {
+			return r.res, err
+		}
+	}
+	return r.res, nil
+}
+
+// choice is a tool at a frequency.
+type choice struct {
+	tools.Tool
+	freq float64
+}
+
+// choices lists what to measure on a target.
+func (r *run) choices(c cell) []choice {
+	list := []tools.Tool{tools.Prywalk()}
+	if r.Peers && (slices.Contains(r.PeerThreads, c.threads) || c.load != load.Busy) {
+		list = append(list, tools.Peers()...)
+	}
+	var out []choice
+	for i, freq := range r.Freqs {
+		for _, t := range list {
+			if t.For(kind(c.load)) && !r.absent[t.Name] && (i == 0 || !t.Unpaced) {
+				out = append(out, choice{t, freq})
+			}
+		}
+	}
+	return out
+}
+
+func (r *run) rows(c cell) int { return len(r.choices(c)) }
+
+// cell measures all tools on one target.
+func (r *run) cell(c cell) error {
+	s, err := startSubject(r.ctx, r.Self, r.dir, c)
+	if errors.Is(err, errAbsent) {
+		r.skip(fmt.Sprintf("workload %s left out: %v", c.load, err))
+		r.left -= r.rows(c)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	defer s.stop()
-	var rows []Row
-	for _, freq := range p.Freqs {
-		row := Row{Threads: threads, Running: running, Freq: freq}
-		m := &measurement{subject: s, plan: p, row: &row, res: res}
-		if err := m.run(ctx); err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// measurement gathers the pairs of one row.
-type measurement struct {
-	subject *subject
-	plan    Plan
-	row     *Row
-	res     *Result
-	ratios  []float64
-	sums    sums
-}
-
-// sums adds up what the windows with sampling did.
-type sums struct {
-	seconds, cpu         float64
-	ticks, frozen, calls int64
-	samples, complete    int64
-	freezeP50            []float64
-	freezeP99, freezeMax float64
-}
-
-func (m *measurement) run(ctx context.Context) error {
-	rng := rand.New(rand.NewPCG(uint64(m.row.Threads), uint64(m.row.Freq)))
-	for range m.plan.Pairs {
-		var without, with float64
-		var err error
-		if rng.IntN(2) == 0 {
-			without, err = m.bare(ctx)
-			if err == nil {
-				with, err = m.sampled(ctx)
-			}
-		} else {
-			with, err = m.sampled(ctx)
-			if err == nil {
-				without, err = m.bare(ctx)
-			}
-		}
-		if err != nil {
+	for _, ch := range r.choices(c) {
+		row, err := r.row(s, ch)
+		r.left--
+		switch {
+		case err == nil:
+			r.res.Rows = append(r.res.Rows, row)
+			r.report.Row(row)
+		case ch.Name == "" || r.ctx.Err() != nil:
 			return err
-		}
-		if without > 0 {
-			m.ratios = append(m.ratios, with/without)
+		case !r.absent[ch.Name]:
+			r.skip(fmt.Sprintf("peer %s left out with %d threads at %.0f Hz: %v", ch.Name, c.threads, ch.freq, err))
 		}
 	}
-	m.finish()
 	return nil
 }
 
-// bare measures a window without sampling.
-func (m *measurement) bare(ctx context.Context) (float64, error) {
-	return m.window(ctx)
+func (r *run) skip(line string) {
+	r.res.Skipped = append(r.res.Skipped, line)
+	r.report.Skip(line)
 }
 
-// window gives the work done in a second.
-func (m *measurement) window(ctx context.Context) (float64, error) {
-	start := time.Now()
-	w0, err := m.subject.work()
+// row measures one tool.
+func (r *run) row(s *subject, ch choice) (Row, error) {
+	r.jobs++
+	j := &tools.Job{
+		PID: s.cmd.Process.Pid, Threads: s.tasks(), Freq: ch.freq, Self: r.Self, Census: r.Census,
+		Dir: filepath.Join(r.dir, strconv.Itoa(r.jobs)),
+	}
+	if s.depth > 0 {
+		j.MaxDepth = s.depth + 100
+	}
+	if err := os.Mkdir(j.Dir, 0o700); err != nil {
+		return Row{}, err
+	}
+	defer os.RemoveAll(j.Dir)
+	if err := ch.Check(j); err != nil {
+		if !r.absent[ch.Name] {
+			r.absent[ch.Name] = true
+			r.skip(fmt.Sprintf("peer %s left out: %v", ch.Name, err))
+		}
+		return Row{}, err
+	}
+	session, err := ch.Start(r.ctx, j)
 	if err != nil {
-		return 0, err
+		return Row{}, err
 	}
-	select {
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	case <-time.After(m.plan.Window):
+	m := &measurement{run: r, subject: s, session: session, most: r.Pairs}
+	if ch.Name != "" {
+		m.most = r.PeerPairs
 	}
-	w1, err := m.subject.work()
+	if err := m.pairs(ch); err != nil {
+		session.Kill()
+		return Row{}, err
+	}
+	t, err := session.Finish()
 	if err != nil {
-		return 0, err
+		session.Kill()
+		return Row{}, err
 	}
-	return float64(w1-w0) / time.Since(start).Seconds(), nil
-}
-
-// sampled measures a window while the workload is sampled.
-func (m *measurement) sampled(ctx context.Context) (float64, error) {
-	images := target.NewImageCache(0)
-	defer images.Close()
-	t, err := images.Open(m.subject.cmd.Process.Pid)
-	if err != nil {
-		return 0, err
+	if t.Scheduling != "" {
+		r.res.Machine.Scheduling = t.Scheduling
 	}
-	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second, Aggregate: true})
-	s := sampler.New(sampler.Options{Freq: m.row.Freq, Census: m.plan.Census}, b, images, []*target.Process{t})
-	defer s.Close()
-	run, stop := context.WithCancel(ctx)
-	defer stop()
-	done := make(chan sampler.Stats, 1)
-	fail := make(chan error, 1)
-	go func() {
-		st, err := s.Run(run)
-		fail <- err
-		done <- st
-	}()
-	for s.FirstTick() == 0 && ctx.Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(settle)
-	calls, cpu, start := procmem.Calls(), selfCPU(), time.Now()
-	before := s.Progress()
-	got, err := m.window(ctx)
-	after := s.Progress()
-	m.sums.calls += procmem.Calls() - calls
-	m.sums.cpu += selfCPU() - cpu
-	m.sums.seconds += time.Since(start).Seconds()
-	m.sums.ticks += after.Ticks - before.Ticks
-	m.sums.frozen += after.Frozen - before.Frozen
-	stop()
-	if e := <-fail; e != nil && err == nil {
-		err = e
-	}
-	m.add(<-done)
-	return got, err
-}
-
-// add takes over what a whole run counted.
-func (m *measurement) add(st sampler.Stats) {
-	m.res.Machine.Scheduling = st.Scheduling
-	m.sums.samples += st.Samples
-	m.sums.complete += st.Complete
-	if st.Frozen > 0 {
-		m.sums.freezeP50 = append(m.sums.freezeP50, float64(st.FreezeP50)/1e3)
-		m.sums.freezeP99 = max(m.sums.freezeP99, float64(st.FreezeP99)/1e3)
-		m.sums.freezeMax = max(m.sums.freezeMax, float64(st.FreezeMax)/1e3)
-	}
-	m.row.SamplesPerS += float64(st.Samples) / st.Seconds / float64(m.plan.Pairs)
-}
-
-// finish fills in the row.
-func (m *measurement) finish() {
-	r, s := m.row, &m.sums
-	r.Pairs = len(m.ratios)
-	if r.Pairs > 0 {
-		r.Low, r.High = interval(m.ratios)
-		r.Ratio = median(m.ratios)
-	}
-	if s.seconds > 0 {
-		r.StopsPerS = float64(s.frozen) / s.seconds
-		r.CPUSelf = s.cpu / s.seconds
-	}
-	if s.ticks > 0 {
-		r.SyscallsPerTick = float64(s.calls) / float64(s.ticks)
-	}
-	if s.samples > 0 {
-		r.Complete = float64(s.complete) / float64(s.samples)
-	}
-	if len(s.freezeP50) > 0 {
-		r.Freeze = &Freeze{P50: median(s.freezeP50), P99: s.freezeP99, Max: s.freezeMax}
-	}
-}
-
-// selfCPU gives the processor time of this process in seconds.
-func selfCPU() float64 {
-	var ru unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &ru) != nil {
-		return 0
-	}
-	return float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
-}
-
-// machine describes this one.
-func machine(version string) Machine {
-	m := Machine{Processors: runtime.NumCPU(), Prywalk: version}
-	var u unix.Utsname
-	if unix.Uname(&u) == nil {
-		m.Kernel = unix.ByteSliceToString(u.Release[:])
-	}
-	m.Model = cpuModel()
-	return m
+	return m.row(ch, j, &t), nil
 }

@@ -2,24 +2,43 @@ package bench
 
 import (
 	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
+
+	"prywalk/internal/bench/load"
+	"prywalk/internal/bench/tools"
 )
 
-// subject is a running workload.
+// subject is a target that runs.
 type subject struct {
+	cell
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// startSubject starts this binary as a workload of running and sleeping threads. It
-// ends when its standard input does, and so with this process.
-func startSubject(self string, running, sleeping int) (*subject, error) {
-	cmd := exec.Command(self, "bench-workload", "--running", strconv.Itoa(running), "--sleeping", strconv.Itoa(sleeping))
+// errAbsent is the error for a load that cannot be had on this machine.
+var errAbsent = errors.New("not installed")
+
+// compiling is how long the JVM is given to compile what runs most.
+const compiling = 2 * time.Second
+
+// startSubject starts a target. It ends when its standard input does, and so with
+// this process. dir is for its files.
+func startSubject(ctx context.Context, self, dir string, c cell) (*subject, error) {
+	cmd, err := c.command(ctx, self, dir)
+	if err != nil {
+		return nil, err
+	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -31,24 +50,81 @@ func startSubject(self string, running, sleeping int) (*subject, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start the workload: %w", err)
 	}
-	s := &subject{cmd: cmd, in: in, out: bufio.NewReader(out)}
-	if line, err := s.out.ReadString('\n'); err != nil || strings.TrimSpace(line) != "ready" {
+	s := &subject{cell: c, cmd: cmd, in: in, out: bufio.NewReader(out)}
+	if line, err := s.out.ReadString('\n'); err != nil || strings.TrimSpace(line) != load.Ready {
 		s.stop()
-		return nil, fmt.Errorf("the workload with %d threads did not start: %q %w", running+sleeping, line, err)
+		return nil, fmt.Errorf("the workload with %d threads did not start: %q %w", c.threads, line, err)
+	}
+	if c.load == tools.JVM {
+		time.Sleep(compiling)
 	}
 	return s, nil
 }
 
-// work asks how much was done so far.
-func (s *subject) work() (uint64, error) {
+// command makes the command that runs a target.
+func (c *cell) command(ctx context.Context, self, dir string) (*exec.Cmd, error) {
+	running, sleeping := strconv.Itoa(c.running), strconv.Itoa(c.threads-c.running)
+	switch c.load {
+	case CLoad:
+		return compiled(ctx, dir, running, sleeping)
+	case tools.Python:
+		return interpreted(ctx, dir, "load.py", tools.PythonLoad, running, sleeping, "python3")
+	case tools.JVM:
+		return interpreted(ctx, dir, "Load.java", tools.JavaLoad, running, sleeping, "java", "-XX:+UseSerialGC")
+	}
+	return exec.CommandContext(ctx, self, "bench-workload", "--kind", c.load, "--running", running, "--sleeping", sleeping,
+		"--depth", strconv.Itoa(c.depth)), nil
+}
+
+// interpreted makes the command that runs a load of package tools.
+func interpreted(ctx context.Context, dir, name string, source []byte, running, sleeping, program string, flags ...string) (*exec.Cmd, error) {
+	if _, err := exec.LookPath(program); err != nil {
+		return nil, fmt.Errorf("%s: %w", program, errAbsent)
+	}
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, source, 0o600); err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, program, append(flags, path, running, sleeping)...), nil
+}
+
+// compiled makes the command that runs the load in C.
+func compiled(ctx context.Context, dir, running, sleeping string) (*exec.Cmd, error) {
+	if _, err := exec.LookPath("cc"); err != nil {
+		return nil, fmt.Errorf("cc: %w", errAbsent)
+	}
+	binary := filepath.Join(dir, "load")
+	if _, err := os.Stat(binary); err != nil {
+		if err := os.WriteFile(binary+".c", tools.CLoad, 0o600); err != nil {
+			return nil, err
+		}
+		if out, err := exec.CommandContext(ctx, "cc", "-O2", "-pthread", "-o", binary, binary+".c").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("cc: %w: %w: %s", errAbsent, err, out)
+		}
+	}
+	return exec.CommandContext(ctx, binary, running, sleeping), nil
+}
+
+// report asks what was done so far.
+func (s *subject) report() (r load.Report, err error) {
 	if _, err := io.WriteString(s.in, "?\n"); err != nil {
-		return 0, fmt.Errorf("the workload has ended: %w", err)
+		return r, fmt.Errorf("the workload has ended: %w", err)
 	}
-	line, err := s.out.ReadString('\n')
-	if err != nil {
-		return 0, fmt.Errorf("the workload has ended: %w", err)
+	for {
+		line, err := s.out.ReadBytes('\n')
+		if err != nil {
+			return r, fmt.Errorf("the workload has ended: %w", err)
+		}
+		if line[0] == '{' { // what is loaded into it may print something, too
+			return r, json.Unmarshal(line, &r)
+		}
 	}
-	return strconv.ParseUint(strings.TrimSpace(line), 10, 64)
+}
+
+// tasks gives the number of its threads, those of its runtime included.
+func (s *subject) tasks() int {
+	list, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", s.cmd.Process.Pid)) // gone: none
+	return len(list)
 }
 
 func (s *subject) stop() {

@@ -5,107 +5,173 @@ import (
 	"html"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
-// Size of the chart in its own units.
+// Size of a panel in the chart's own units, and of the chart's head.
 const (
-	chartW, chartH = 760, 420
-	padL, padR     = 64, 190
-	padT, padB     = 40, 52
+	panelW, panelH = 480, 300
+	padL, padR     = 52, 16
+	padT, padB     = 34, 46
+	headH          = 56
+	columns        = 2
 )
 
-// series is the rows that share a line of the chart.
-type series struct {
-	name string
-	rows []Row
+// panel is the rows that share axes: one workload, one number of running threads, one frequency.
+type panel struct {
+	title string
+	rows  []Row
+	lo    float64 // the lower end of the vertical axis
+	depth bool    // the horizontal axis is the depth of the stack
 }
 
 // SVG draws throughput with / without against the number of threads, with the 95 %
-// intervals, a line for each frequency and number of running threads.
+// intervals: a panel for each workload, frequency and number of running threads, in
+// it a line for each tool.
 func SVG(w io.Writer, r *Result) error {
 	var b strings.Builder
-	lines := group(r.Rows)
-	lo := lowest(r.Rows)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", chartW, chartH)
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", chartW, chartH)
-	fmt.Fprintf(&b, `<text x="%d" y="20" font-size="14">Throughput while sampled, against the number of threads (%s, Linux %s)</text>`+"\n",
-		padL, html.EscapeString(r.Machine.Model), html.EscapeString(r.Machine.Kernel))
-	axes(&b, lo)
-	for i, s := range lines {
-		draw(&b, s, i, lo)
+	panels, tools := panelsOf(r.Rows), toolsOf(r.Rows)
+	height := headH + panelH*((len(panels)+columns-1)/columns)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", columns*panelW, height)
+	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", columns*panelW, height)
+	fmt.Fprintf(&b, `<text x="%d" y="20" font-size="14">Throughput while sampled / not sampled, with 95 %% intervals (%s, %d processors, Linux %s)</text>`+"\n",
+		padL, html.EscapeString(r.Machine.Model), r.Machine.Processors, html.EscapeString(r.Machine.Kernel))
+	legend(&b, tools)
+	for i := range panels {
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", i%columns*panelW, headH+i/columns*panelH)
+		panels[i].draw(&b, tools)
+		b.WriteString("</g>\n")
 	}
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// group sorts rows into lines, in the order of their first appearance.
-func group(rows []Row) []series {
-	var out []series
-next:
+// panelsOf sorts rows into panels, in the order of their first appearance.
+func panelsOf(rows []Row) []panel {
+	var out []panel
 	for _, r := range rows {
-		name := fmt.Sprintf("%.0f Hz, %d running", r.Freq, r.Running)
-		if r.Peer != "" {
-			name = r.Peer + " " + name
+		title := fmt.Sprintf("%s, %d running, %.0f Hz", r.workload(), r.Running, r.Freq)
+		i := slices.IndexFunc(out, func(p panel) bool { return p.title == title })
+		if i < 0 {
+			i = len(out)
+			out = append(out, panel{title: title, lo: 0.95, depth: r.Depth > 0})
 		}
-		for i := range out {
-			if out[i].name == name {
-				out[i].rows = append(out[i].rows, r)
-				continue next
-			}
-		}
-		out = append(out, series{name, []Row{r}})
+		p := &out[i]
+		p.rows = append(p.rows, r)
+		p.lo = min(p.lo, max(math.Floor(r.Low*20)/20, 0))
 	}
 	return out
 }
 
-// lowest gives the lower end of the vertical axis: a round number below all.
-func lowest(rows []Row) float64 {
-	lo := 0.95
-	for _, r := range rows {
-		lo = min(lo, r.Low)
+// workload names a row's kind of work.
+func (r *Row) workload() string {
+	if r.Workload == "" {
+		return "busy"
 	}
-	return max(math.Floor(lo*20)/20, 0)
+	return r.Workload
 }
 
-// x places a number of threads on a logarithmic axis from 1 to 10,000.
-func x(threads int) float64 {
-	return padL + (chartW-padL-padR)*math.Log10(float64(max(threads, 1)))/4
+// tool names a row's tool.
+func (r *Row) tool() string {
+	if r.Peer == "" {
+		return "prywalk"
+	}
+	return r.Peer
 }
 
-// y places a ratio between lo and 1.02.
-func y(ratio, lo float64) float64 {
-	return padT + (chartH-padT-padB)*(1.02-min(max(ratio, lo), 1.02))/(1.02-lo)
+// toolsOf lists the tools, prywalk first.
+func toolsOf(rows []Row) []string {
+	out := []string{"prywalk"}
+	for i := range rows {
+		if t := rows[i].tool(); !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
-func axes(b *strings.Builder, lo float64) {
+// colors tell tools apart; the palette is Okabe and Ito's, for colour-blind readers, and greys.
+var colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#b5a642", "#7f3c8d"}
+
+func colorOf(tools []string, tool string) string {
+	return colors[slices.Index(tools, tool)%len(colors)]
+}
+
+// legend names the tools in their colours.
+func legend(b *strings.Builder, tools []string) {
+	x := padL
+	for _, t := range tools {
+		fmt.Fprintf(b, `<text x="%d" y="42" fill="%s">● %s</text>`+"\n", x, colorOf(tools, t), html.EscapeString(t))
+		x += 24 + 7*len(t)
+	}
+}
+
+// x places a number of threads or frames on a logarithmic axis from 1 to 10,000.
+func (p *panel) x(r *Row) float64 {
+	n := r.Threads
+	if p.depth {
+		n = r.Depth
+	}
+	return place(n)
+}
+
+func place(n int) float64 {
+	return padL + (panelW-padL-padR)*math.Log10(float64(max(n, 1)))/4
+}
+
+// top is the upper end of the vertical axis.
+const top = 1.02
+
+// y places a ratio.
+func (p *panel) y(ratio float64) float64 {
+	return padT + (panelH-padT-padB)*(top-min(max(ratio, p.lo), top))/(top-p.lo)
+}
+
+// draw draws the axes and the lines.
+func (p *panel) draw(b *strings.Builder, tools []string) {
+	fmt.Fprintf(b, `<text x="%d" y="20" font-weight="bold">%s</text>`+"\n", padL, html.EscapeString(p.title))
+	p.axes(b)
+	for _, t := range tools {
+		p.line(b, t, colorOf(tools, t))
+	}
+}
+
+func (p *panel) axes(b *strings.Builder) {
 	for n := 1; n <= 10000; n *= 10 {
 		fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n",
-			x(n), x(n), padT, chartH-padB, x(n), chartH-padB+18, n)
+			place(n), place(n), padT, panelH-padB, place(n), panelH-padB+16, n)
 	}
 	step := 0.01
-	for (1-lo)/step > 10 {
+	for (1-p.lo)/step > 10 {
 		step *= 2
 	}
-	for v := 1.0; v >= lo-1e-9; v -= step {
+	for v := 1.0; v >= p.lo-1e-9; v -= step {
 		fmt.Fprintf(b, `<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%.2f</text>`+"\n",
-			padL, chartW-padR, y(v, lo), y(v, lo), padL-6, y(v, lo)+4, v)
+			padL, panelW-padR, p.y(v), p.y(v), padL-6, p.y(v)+4, v)
 	}
-	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">threads in all</text>`+"\n", (padL+chartW-padR)/2, chartH-10)
+	what := "threads in all"
+	if p.depth {
+		what = "frames"
+	}
+	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (padL+panelW-padR)/2, panelH-12, what)
 }
 
-// colors tell lines apart; the palette is Okabe and Ito's, for colour-blind readers.
-var colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
-
-func draw(b *strings.Builder, s series, i int, lo float64) {
-	c := colors[i%len(colors)]
+// line draws one tool's rows.
+func (p *panel) line(b *strings.Builder, tool, color string) {
 	var points []string
-	for _, r := range s.rows {
-		points = append(points, fmt.Sprintf("%.1f,%.1f", x(r.Threads), y(r.Ratio, lo)))
+	for i := range p.rows {
+		r := &p.rows[i]
+		if r.tool() != tool {
+			continue
+		}
+		x := p.x(r)
+		points = append(points, fmt.Sprintf("%.1f,%.1f", x, p.y(r.Ratio)))
 		fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-opacity="0.5"/><circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n",
-			x(r.Threads), x(r.Threads), y(r.Low, lo), y(r.High, lo), c, x(r.Threads), y(r.Ratio, lo), c)
+			x, x, p.y(r.Low), p.y(r.High), color, x, p.y(r.Ratio), color)
 	}
-	fmt.Fprintf(b, `<polyline points="%s" fill="none" stroke="%s"/>`+"\n", strings.Join(points, " "), c)
-	fmt.Fprintf(b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", chartW-padR+12, padT+16+18*i, c, html.EscapeString(s.name))
+	if len(points) > 1 {
+		fmt.Fprintf(b, `<polyline points="%s" fill="none" stroke="%s"/>`+"\n", strings.Join(points, " "), color)
+	}
 }

@@ -7,8 +7,8 @@ import (
 
 // Header writes the heads of the table's columns.
 func Header(w io.Writer) {
-	fmt.Fprintf(w, "%8s %8s %6s %6s  %-23s %8s %9s %8s %9s %8s  %s\n", "threads", "running", "Hz", "pairs",
-		"throughput with/without", "stops/s", "calls/tick", "own cpu", "samples/s", "complete", "freeze µs p50 p99 max")
+	fmt.Fprintf(w, "%8s %8s %6s %6s  %-23s %8s %10s %8s %9s %8s %8s  %s\n", "threads", "running", "Hz", "pairs",
+		"throughput with/without", "stops/s", "calls/tick", "own cpu", "samples/s", "complete", "memory", "freeze µs p50 p99 max")
 }
 
 // Line writes one row of the table.
@@ -17,6 +17,29 @@ func Line(w io.Writer, r Row) {
 	if r.Freeze != nil {
 		freeze = fmt.Sprintf("%.0f %.0f %.0f", r.Freeze.P50, r.Freeze.P99, r.Freeze.Max)
 	}
-	fmt.Fprintf(w, "%8d %8d %6.0f %6d  %.4f [%.4f, %.4f] %8.1f %10.1f %7.2f%% %9.0f %7.2f%%  %s %s\n", r.Threads, r.Running, r.Freq,
-		r.Pairs, r.Ratio, r.Low, r.High, r.StopsPerS, r.SyscallsPerTick, 100*r.CPUSelf, r.SamplesPerS, 100*r.Complete, freeze, r.Peer)
+	fmt.Fprintf(w, "%8d %8d %6.0f %6d  %.4f [%.4f, %.4f] %8s %10s %8s %9.0f %8s %8s  %s", r.Threads, r.Running, r.Freq,
+		r.Pairs, r.Ratio, r.Low, r.High, known(r.StopsPerS, 1, "%.1f"), known(r.SyscallsPerTick, 1, "%.1f"), known(r.CPUSelf, 100, "%.2f%%"),
+		r.SamplesPerS, known(r.Complete, 100, "%.2f%%"), known(r.MemoryMB, 1, "%.0f MB"), freeze)
+	if r.Workload != "" {
+		fmt.Fprintf(w, "  %s", r.Workload)
+	}
+	if r.Depth > 0 {
+		fmt.Fprintf(w, " depth %d", r.Depth)
+	}
+	if r.Peer != "" {
+		fmt.Fprintf(w, "  %s, then %s of cpu", r.Peer, known(r.CPUAfter, 100, "%.2f%%"))
+	}
+	if l := r.Latency; l != nil {
+		fmt.Fprintf(w, "\n%29s waits µs p50 p99 p99.9: %.1f %.1f %.1f without, %.1f %.1f %.1f with", "",
+			l.Without.P50, l.Without.P99, l.Without.P999, l.With.P50, l.With.P99, l.With.P999)
+	}
+	fmt.Fprintln(w)
+}
+
+// known shows a figure times a factor, or that it is not known.
+func known(x *float64, factor float64, format string) string {
+	if x == nil {
+		return "-"
+	}
+	return fmt.Sprintf(format, factor**x)
 }

@@ -138,6 +138,7 @@ func vmRead(pid int, local []unix.Iovec, remote []unix.RemoteIovec) (int, syscal
 	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
 		uintptr(unsafe.Pointer(&local[0])), uintptr(len(local)),
 		uintptr(unsafe.Pointer(&remote[0])), uintptr(len(remote)), 0)
+	CountCopied(count(n, e))
 	return count(n, e), e
 }
 

@@ -44,6 +44,8 @@ type Sampler struct {
 	unwind  *unwinder
 	result  Stats
 	begun   atomic.Int64
+	held    atomic.Bool // no looks are wanted for now
+	still   atomic.Bool // none is made
 }
 
 // New prepares to sample the processes given, which the Sampler closes in the end.
@@ -187,6 +189,10 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 // ticks runs one tick after the other. The first is at once.
 func (s *Sampler) ticks(ctx context.Context, c *controller) {
 	for ctx.Err() == nil {
+		if s.held.Load() {
+			s.wait(ctx, c)
+			continue
+		}
 		c.looker.Woken(procmem.Now())
 		for admitting := true; admitting; {
 			select {

@@ -1,0 +1,80 @@
+package counts
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+)
+
+// runs is how many values the baseline has of each count, and how often a count is measured before it has
+// risen.
+const runs = 12
+
+// baseline has the values of each count, in rising order.
+type baseline map[string][]float64
+
+// add adds values.
+func (b baseline) add(v values) {
+	for name, n := range v {
+		b[name] = append(b[name], n)
+		slices.Sort(b[name])
+	}
+}
+
+// limit is the largest value of a count that has not risen.
+func (b baseline) limit(name string) (float64, bool) {
+	all := b[name]
+	if len(all) == 0 {
+		return 0, false
+	}
+	low, high := all[0], all[len(all)-1]
+	return high + (high - low), true
+}
+
+// risen lists the counts that are above their limits, in the order of their names, and those that the
+// baseline has not got.
+func (b baseline) risen(v values) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		limit, ok := b.limit(name)
+		switch {
+		case !ok:
+			out = append(out, fmt.Sprintf("%s: %.2f, and the baseline has none", name, v[name]))
+		case v[name] > limit:
+			all := b[name]
+			out = append(out, fmt.Sprintf("%s: %.2f, but the baseline is %.2f to %.2f", name, v[name], all[0], all[len(all)-1]))
+		}
+	}
+	return out
+}
+
+// readBaseline reads the file.
+func readBaseline(path string) (baseline, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	b := baseline{}
+	return b, json.Unmarshal(text, &b)
+}
+
+// write writes the file, a line for each count.
+func (b baseline) write(path string) error {
+	out := []byte("{\n")
+	for i, name := range slices.Sorted(maps.Keys(b)) {
+		if i > 0 {
+			out = append(out, ",\n"...)
+		}
+		rounded := make([]float64, len(b[name]))
+		for i, n := range b[name] {
+			rounded[i] = float64(int64(n*100+0.5)) / 100
+		}
+		line, err := json.Marshal(rounded)
+		if err != nil {
+			return err
+		}
+		out = fmt.Appendf(out, "  %q: %s", name, line)
+	}
+	return os.WriteFile(path, append(out, "\n}\n"...), 0o644)
+}

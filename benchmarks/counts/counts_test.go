@@ -1,0 +1,124 @@
+package counts
+
+import (
+	"flag"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write a new baseline")
+
+// baselinePath is the baseline of this architecture: system calls differ between them.
+var baselinePath = filepath.Join("testdata", "baseline_"+runtime.GOARCH+".json")
+
+// targets are the small fixed targets of which ticks are counted.
+var targets = []struct {
+	name              string
+	burners, sleepers int
+}{
+	{"1 running, 2 sleeping", 1, 2},
+	{"1 running, 300 sleeping", 1, 300},
+	{"300 sleeping", 0, 300},
+}
+
+// TestNoCountHasRisen: see the package comment.
+func TestNoCountHasRisen(t *testing.T) {
+	binary, err := compile(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, old := baseline{}, baseline{}
+	if !*update {
+		if old, err = readBaseline(baselinePath); err != nil {
+			t.Fatalf("%v; go test ./benchmarks/counts -update writes one", err)
+		}
+	}
+	t.Run("looks", func(t *testing.T) {
+		c := begin(t, binary, 1, 50)
+		judge(t, old, fresh, func() (values, error) { return looks(c) }, "")
+	})
+	for _, x := range targets {
+		t.Run(x.name, func(t *testing.T) {
+			c := begin(t, binary, x.burners, x.sleepers)
+			s, err := sample(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			judge(t, old, fresh, func() (values, error) { return s.ticks(), nil }, x.name+": ")
+			if err := s.stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if *update && !t.Failed() {
+		if err := fresh.write(baselinePath); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// begin starts a target.
+func begin(t *testing.T, binary string, burners, sleepers int) *crowd {
+	t.Helper()
+	c, err := startCrowd(binary, burners, sleepers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.stop)
+	return c
+}
+
+// judge measures until nothing is above the limits, or for a new baseline.
+func judge(t *testing.T, old, fresh baseline, measure func() (values, error), prefix string) {
+	t.Helper()
+	var least values
+	var risen []string
+	for range runs {
+		got, err := measure()
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := values{}
+		for name, n := range got {
+			named[prefix+name] = n
+		}
+		fresh.add(named)
+		least = lower(least, named)
+		if risen = old.risen(least); len(risen) == 0 && !*update {
+			break
+		}
+	}
+	t.Logf("%v", least)
+	for _, line := range risen {
+		if !*update {
+			t.Error(line)
+		}
+	}
+}
+
+func TestACountAboveItsLimitHasRisen(t *testing.T) {
+	b := baseline{}
+	for _, n := range []float64{10, 11, 12} {
+		b.add(values{"spread": n, "exact": 7})
+	}
+	if got := b.risen(values{"spread": 14, "exact": 7}); len(got) != 0 {
+		t.Error(got)
+	}
+	if got := b.risen(values{"spread": 14.01, "exact": 7.01, "new": 0}); len(got) != 3 {
+		t.Error(got)
+	}
+}
+
+// TestABaselineIsReadAsWritten: to two digits.
+func TestABaselineIsReadAsWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "b.json")
+	b := baseline{"a": {1, 2.25}, "b: c": {0}}
+	if err := b.write(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readBaseline(path)
+	if err != nil || len(got) != 2 || got["a"][1] != 2.25 || len(got["b: c"]) != 1 {
+		t.Errorf("%v %v", got, err)
+	}
+}

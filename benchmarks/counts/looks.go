@@ -1,0 +1,132 @@
+package counts
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"time"
+
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// values are counts by name.
+type values map[string]float64
+
+// reading is what was counted at a moment.
+type reading struct{ calls, copied, allocs float64 }
+
+// read reads the counters. It stops the world, so that allocations are exact.
+func read() reading {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	r := readCalls()
+	r.allocs = float64(m.Mallocs)
+	return r
+}
+
+func readCalls() reading {
+	return reading{calls: float64(procmem.Calls() - procmem.Waits()), copied: float64(procmem.Copied())}
+}
+
+// looksAt is how many looks a value of a single look is the least of: those that nothing came in the way of.
+const looksAt = 50
+
+// looks measures single looks: at a thread that runs, at one that sleeps and has not been seen, and at one that
+// has not run since.
+func looks(c *crowd) (v values, err error) {
+	v = values{}
+	look.OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		pool := look.NewPool(64)
+		l := look.New(ctl, pool, look.Ladder)
+		var freeze, peek, reuse values
+		if freeze, err = freezes(l, pool, c); err != nil {
+			return
+		}
+		if peek, reuse, err = peeks(l, pool, c); err != nil {
+			return
+		}
+		for name, got := range map[string]values{"freeze": freeze, "peek": peek, "reuse": reuse} {
+			for what, n := range got {
+				v[name+" "+what] = n
+			}
+		}
+	})
+	return v, err
+}
+
+// freezes looks at the thread that runs.
+func freezes(l *look.Looker, pool *look.Pool, c *crowd) (values, error) {
+	budget := procmem.NewBudget(64)
+	t := look.NewThread(c.pid, c.burners[0], budget)
+	defer t.Close()
+	var least values
+	var frozen *look.Shot
+	done := func(_ *look.Thread, s *look.Shot, _ error) { frozen = s }
+	end := time.Now().Add(settling)
+	for n := 0; n < looksAt; {
+		if time.Now().After(end) {
+			return nil, fmt.Errorf("only %d looks froze a running thread in %v", n, settling)
+		}
+		time.Sleep(time.Millisecond) // it may be queued: who has not run since its last look is not frozen
+		frozen = nil
+		before := readCalls()
+		outcome, s, err := l.Begin(t)
+		if err != nil {
+			return nil, err
+		}
+		if outcome == look.Pending {
+			l.Collect(procmem.Now()+2e9, done)
+			s = frozen
+		}
+		after := readCalls()
+		if s == nil {
+			continue
+		}
+		if n++; s.How == look.ByFreeze && n > 1 { // the first opens files
+			least = lower(least, values{"calls": after.calls - before.calls, "bytes": after.copied - before.copied})
+		}
+		pool.Put(s)
+	}
+	return least, nil
+}
+
+// peeks looks at each sleeper twice.
+func peeks(l *look.Looker, pool *look.Pool, c *crowd) (peek, reuse values, err error) {
+	budget := procmem.NewBudget(64)
+	for _, tid := range c.sleepers {
+		t := look.NewThread(c.pid, tid, budget)
+		before := readCalls()
+		outcome, s, err := l.Begin(t)
+		mid := readCalls()
+		if err != nil || outcome != look.Done {
+			t.Close()
+			return nil, nil, fmt.Errorf("a sleeper's first look: outcome %d, %w", outcome, err)
+		}
+		pool.Put(s)
+		outcome, _, err = l.Begin(t)
+		after := readCalls()
+		t.Close()
+		if err != nil || outcome != look.Reused {
+			return nil, nil, fmt.Errorf("a sleeper's second look: outcome %d, %w", outcome, err)
+		}
+		peek = lower(peek, values{"calls": mid.calls - before.calls, "bytes": mid.copied - before.copied})
+		reuse = lower(reuse, values{"calls": after.calls - mid.calls, "bytes": after.copied - mid.copied})
+	}
+	return peek, reuse, nil
+}
+
+// lower takes the lower value of each count.
+func lower(a, b values) values {
+	if a == nil {
+		return b
+	}
+	out := maps.Clone(a)
+	for name, n := range b {
+		out[name] = min(out[name], n)
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package counts
+
+import (
+	"context"
+	"time"
+
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/internal/target"
+)
+
+const (
+	// freq is the number of ticks a second.
+	freq = 100
+	// settled is how long a sampler runs before the first window: sleepers are then looked at as
+	// seldom as they ever are.
+	settled = 3 * time.Second
+	// window is the length of the windows, of which each gives a value.
+	// It is as long as the longest time between two looks at a sleeper.
+	window = time.Second
+)
+
+// session is a sampler that runs on a target.
+type session struct {
+	sampler *sampler.Sampler
+	stop    func() error
+}
+
+// sample starts sampling, and waits until it is settled.
+func sample(c *crowd) (*session, error) {
+	images := target.NewImageCache(0)
+	t, err := images.Open(c.pid)
+	if err != nil {
+		images.Close()
+		return nil, err
+	}
+	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / freq, Aggregate: true})
+	s := sampler.New(sampler.Options{Freq: freq}, b, images, []*target.Process{t})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Run(ctx)
+		done <- err
+	}()
+	time.Sleep(settled)
+	return &session{s, func() error {
+		cancel()
+		err := <-done
+		_ = s.Close()      // of descriptors that were only read
+		_ = images.Close() // the same
+		return err
+	}}, nil
+}
+
+// ticks measures one window. A tick here is a 1/freq of its time: some of what is done is bound to time and not
+// to ticks, and the ticks that a busy machine misses would make it more for each of those that are left.
+func (s *session) ticks() values {
+	began, before, p := time.Now(), read(), s.sampler.Progress()
+	time.Sleep(window)
+	after, q := read(), s.sampler.Progress()
+	n := time.Since(began).Seconds() * freq
+	return values{
+		"stops": float64(q.Frozen-p.Frozen) / n, "calls": (after.calls - before.calls) / n,
+		"bytes": (after.copied - before.copied) / n, "allocations": (after.allocs - before.allocs) / n,
+	}
+}

@@ -1,0 +1,35 @@
+package load
+
+import (
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// crowd starts the threads that sleep, in a read of a pipe to which nobody writes.
+func (p *program) crowd() error {
+	if p.Sleeping == 0 {
+		return nil
+	}
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return err
+	}
+	var asleep sync.WaitGroup
+	asleep.Add(p.Sleeping)
+	for range p.Sleeping {
+		go func() {
+			runtime.LockOSThread()
+			asleep.Done()
+			var b [1]byte
+			for {
+				if _, err := unix.Read(fds[0], b[:]); err != unix.EINTR {
+					return
+				}
+			}
+		}()
+	}
+	asleep.Wait()
+	return nil
+}

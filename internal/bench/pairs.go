@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"prywalk/internal/bench/load"
+	"prywalk/internal/bench/tools"
+)
+
+// measurement gathers the pairs of one row.
+type measurement struct {
+	*run
+	subject *subject
+	session tools.Session
+	most    int // pairs
+	ratios  []float64
+	without load.Histogram
+	with    load.Histogram
+}
+
+// leastPairs is how many pairs a row has at least: fewer have no median to speak of.
+const leastPairs = 3
+
+// pairs measures pairs of windows, for no longer than the plan has time for.
+func (m *measurement) pairs(ch choice) error {
+	if err := m.warmUp(); err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(uint64(m.subject.threads), uint64(ch.freq)))
+	until := time.Now().Add(time.Until(m.end) / time.Duration(max(m.left, 1)))
+	for len(m.ratios) < m.most {
+		began := time.Now()
+		if m.Limit > 0 && len(m.ratios) >= leastPairs && began.After(until) {
+			break
+		}
+		if err := m.pair(rng.IntN(2) == 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warmUp lets the tool find its way, and the load too.
+func (m *measurement) warmUp() error {
+	if err := m.session.Go(); err != nil {
+		return err
+	}
+	if err := m.pause(m.Warm); err != nil {
+		return err
+	}
+	if err := m.session.Mark(); err != nil {
+		return err
+	}
+	return m.session.Hold()
+}
+
+// pair measures two windows.
+func (m *measurement) pair(bareFirst bool) error {
+	var bare, sampled float64
+	var err error
+	if bareFirst {
+		bare, err = m.bare()
+	}
+	if err == nil {
+		sampled, err = m.sampled()
+	}
+	if err == nil && !bareFirst {
+		bare, err = m.bare()
+	}
+	if err == nil && bare > 0 {
+		m.ratios = append(m.ratios, sampled/bare)
+	}
+	return err
+}
+
+// bare measures a window without the tool.
+func (m *measurement) bare() (float64, error) {
+	if err := m.pause(m.Settle / 2); err != nil {
+		return 0, err
+	}
+	return m.window(&m.without)
+}
+
+// sampled measures a window with it.
+func (m *measurement) sampled() (float64, error) {
+	if err := m.session.Go(); err != nil {
+		return 0, err
+	}
+	err := m.pause(m.Settle)
+	if err == nil {
+		err = m.session.Mark()
+	}
+	var work float64
+	if err == nil {
+		work, err = m.window(&m.with)
+	}
+	if held := m.session.Hold(); err == nil {
+		err = held
+	}
+	return work, err
+}
+
+// window gives the work done in a second, and adds the waits.
+func (m *measurement) window(waits *load.Histogram) (float64, error) {
+	before, err := m.subject.report()
+	if err == nil {
+		err = m.pause(m.Window)
+	}
+	if err != nil {
+		return 0, err
+	}
+	after, err := m.subject.report()
+	if err != nil || after.At <= before.At {
+		return 0, err
+	}
+	if after.Waits != nil {
+		waits.Add(after.Waits)
+	}
+	return float64(after.Work-before.Work) / (float64(after.At-before.At) / 1e9), nil
+}
+
+// pause waits, unless the run is ended.
+func (m *measurement) pause(d time.Duration) error {
+	select {
+	case <-m.ctx.Done():
+		return m.ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// row makes the row.
+func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
+	r := Row{
+		Workload: m.subject.load, Threads: m.subject.threads, Running: m.subject.running, Depth: m.subject.depth,
+		Freq: ch.freq, Pairs: len(m.ratios), Peer: ch.Name, Freeze: t.Freeze, AskedPerS: ch.freq * float64(m.subject.running),
+	}
+	if r.Workload == load.Busy {
+		r.Workload = ""
+	}
+	if ch.Everybody {
+		r.AskedPerS = ch.freq * float64(j.Threads)
+	}
+	if r.Pairs > 0 {
+		r.Low, r.High = interval(m.ratios)
+		r.Ratio = median(m.ratios)
+	}
+	r.count(t)
+	if m.without.N() > 0 && m.with.N() > 0 {
+		r.Latency = &Latency{waitsOf(&m.without), waitsOf(&m.with)}
+	}
+	return r
+}
+
+// count fills in what the tool counted.
+func (r *Row) count(t *tools.Totals) {
+	r.SamplesPerS = float64(max(t.Samples, 0)) / max(t.Seconds, 1e-9)
+	r.StopsPerS = share(t.Stops, t.Seconds)
+	r.SyscallsPerTick = share(t.Calls, float64(t.Ticks))
+	r.BytesPerTick = share(t.Copied, float64(t.Ticks))
+	r.Complete = share(t.Complete, float64(t.Samples))
+	if t.CPU >= 0 && t.Seconds > 0 {
+		cpu, after := t.CPU/t.Seconds, t.After/t.Seconds
+		r.CPUSelf, r.CPUAfter = &cpu, &after
+	}
+	if t.MemoryMB > 0 {
+		r.MemoryMB = &t.MemoryMB
+	}
+}
+
+// share gives a count for each of something, nil if it is not known.
+func share(n int64, of float64) *float64 {
+	if n < 0 || of <= 0 {
+		return nil
+	}
+	x := float64(n) / of
+	return &x
+}
+
+// waitsOf gives the percentiles of waits.
+func waitsOf(h *load.Histogram) Waits {
+	return Waits{N: h.N(), P50: h.Quantile(0.5) / 1e3, P99: h.Quantile(0.99) / 1e3, P999: h.Quantile(0.999) / 1e3}
+}

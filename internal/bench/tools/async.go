@@ -1,0 +1,102 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// async is async-profiler, a library that is loaded into the JVM and samples from signal handlers. Its
+// processor time is its target's own, and cannot be told.
+type async struct {
+	job     *Job
+	library string
+	started bool
+	on      time.Time
+	seconds float64
+}
+
+// asyncLibrary is the file to look for in the directories of PATH.
+const asyncLibrary = "libasyncProfiler.so"
+
+func asyncProfiler() Tool {
+	return Tool{
+		Name: "async-profiler", Kinds: []string{JVM},
+		check: func(j *Job) error {
+			if findLibrary() == "" {
+				return errors.New("not installed (" + asyncLibrary + " in a directory of PATH)")
+			}
+			return installed("jcmd", "Debian: default-jdk-headless")(j)
+		},
+		start: func(_ context.Context, j *Job) (Session, error) {
+			a := &async{job: j, library: findLibrary()}
+			if err := a.Go(); err != nil { // loads the library
+				return nil, err
+			}
+			return a, a.Hold()
+		},
+	}
+}
+
+// findLibrary gives the library's path, "" if there is none.
+func findLibrary() string {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path, err := filepath.Abs(filepath.Join(dir, asyncLibrary))
+		if st, statErr := os.Stat(path); err == nil && statErr == nil && st.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+// tell gives the library orders, each time as if it were loaded anew.
+func (a *async) tell(orders string) error {
+	cmd := exec.Command("jcmd", strconv.Itoa(a.job.PID), "JVMTI.agent_load", a.library, `"`+orders+`"`)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "return code: 0") {
+		return fmt.Errorf("async-profiler: %q: %v: %s", orders, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// Go implements Session.
+func (a *async) Go() error {
+	verb := "resume"
+	if !a.started {
+		verb, a.started = "start", true
+	}
+	err := a.tell(verb + ",event=cpu,interval=" + strconv.Itoa(int(1e9/a.job.Freq)))
+	a.on = time.Now()
+	return err
+}
+
+// Mark implements Session.
+func (a *async) Mark() error { return nil }
+
+// Hold implements Session.
+func (a *async) Hold() error {
+	err := a.tell("stop")
+	a.seconds += time.Since(a.on).Seconds()
+	return err
+}
+
+// Finish implements Session.
+func (a *async) Finish() (Totals, error) {
+	t := Totals{Seconds: a.seconds, CPU: -1, Complete: -1, Stops: -1, Ticks: -1, Calls: -1, Copied: -1}
+	file := filepath.Join(a.job.Dir, "async.txt")
+	if err := a.tell("dump,collapsed,file=" + file); err != nil {
+		return t, err
+	}
+	text, err := os.ReadFile(file)
+	t.Samples = sumOfCounts(text)
+	return t, err
+}
+
+// Kill implements Session.
+func (a *async) Kill() { _ = a.tell("stop") } // the JVM may have ended

@@ -1,0 +1,7 @@
+// Package tools runs the profilers that prywalk bench compares: prywalk itself, and what people use in its
+// place. Each can be switched on and off on a process, so that windows with and without it are neighbours in
+// time, and none has its start-up in it.
+//
+// Three ways lead there. prywalk, perf, async-profiler and the walkers of src obey orders. gdb and eu-stack are
+// run anew for each look. py-spy and austin obey nothing, and are started anew for each window.
+package tools

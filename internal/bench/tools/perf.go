@@ -1,0 +1,196 @@
+package tools
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// perf is a perf record that is switched on and off through its control files.
+type perf struct {
+	*process
+	stretch
+	ctl, ack *os.File
+	data     string
+}
+
+// perfTool is perf record with one way of making stacks. It samples threads that run.
+func perfTool(name, stacks string) Tool {
+	return Tool{
+		Name: name, Kinds: []string{Native, Python, JVM}, check: installed("perf", "Debian: linux-perf"),
+		start: func(ctx context.Context, j *Job) (Session, error) { return startPerf(ctx, j, stacks) },
+	}
+}
+
+func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
+	p := &perf{data: filepath.Join(j.Dir, "perf.data")}
+	ctl, ack := filepath.Join(j.Dir, "ctl"), filepath.Join(j.Dir, "ack")
+	for path, file := range map[string]**os.File{ctl: &p.ctl, ack: &p.ack} {
+		if err := unix.Mkfifo(path, 0o600); err != nil {
+			return nil, err
+		}
+		// Open for both ways, so that neither end waits for the other; not blocking, so that reads can time out.
+		var err error
+		if *file, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0); err != nil {
+			return nil, err
+		}
+	}
+	freq := strconv.Itoa(int(math.Round(j.Freq)))
+	var err error
+	p.process, err = launch(ctx, raisedLimit, "perf", "record", "-q", "-N", "-o", p.data, "-e", "cpu-clock", "--call-graph", stacks,
+		"-F", freq, "-D", "-1", "--control", "fifo:"+ctl+","+ack, "-p", strconv.Itoa(j.PID))
+	if err != nil {
+		p.closeFiles()
+		return nil, err
+	}
+	p.stretch.pid = p.process.pid()
+	if err := p.say("disable"); err != nil { // it answers when it is ready
+		p.Kill()
+		return nil, err
+	}
+	return p, nil
+}
+
+// raisedLimit lets a program open as many files as it may: perf opens one for each thread and processor.
+func raisedLimit(*exec.Cmd) error {
+	var l unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
+		return nil
+	}
+	l.Cur = l.Max
+	return unix.Setrlimit(unix.RLIMIT_NOFILE, &l) // the program inherits it
+}
+
+// say gives perf an order and waits until it is carried out.
+func (p *perf) say(order string) error {
+	if _, err := io.WriteString(p.ctl, order+"\n"); err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		if err := p.ack.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+			return err
+		}
+		var answer [16]byte
+		if n, err := p.ack.Read(answer[:]); err == nil && bytes.HasPrefix(answer[:n], []byte("ack")) {
+			return nil
+		}
+		if err := p.alive(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("perf does not answer to %q", order)
+}
+
+// Go implements Session.
+func (p *perf) Go() error {
+	p.begin()
+	return p.say("enable")
+}
+
+// Mark implements Session.
+func (p *perf) Mark() error { return nil }
+
+// Hold implements Session.
+func (p *perf) Hold() error {
+	err := p.say("disable")
+	p.stretch.end()
+	return err
+}
+
+// Finish implements Session.
+func (p *perf) Finish() (Totals, error) {
+	defer p.closeFiles()
+	t := Totals{Seconds: p.seconds, CPU: p.stretch.cpu, Stops: 0, Ticks: -1, Calls: -1, Copied: -1}
+	before := processCPU(p.process.pid())
+	t.MemoryMB = peakMB(p.process.pid())
+	if err := p.process.end(syscall.SIGINT); err != nil {
+		return t, err
+	}
+	t.After = max(0, p.process.cpu-before)
+	err := p.script(&t)
+	return t, err
+}
+
+// script has perf unwind what it copied, and counts.
+func (p *perf) script(t *Totals) error {
+	cmd := exec.Command("perf", "script", "-i", p.data, "--no-inline", "-F", "tid,ip,sym")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	t.Samples, t.Complete = countStacks(out)
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("perf script: %w: %s", err, bytes.TrimSpace(errs.Bytes()))
+	}
+	t.After += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	return nil
+}
+
+// roots are functions that a thread begins in.
+var roots = []string{"_start", "__libc_start_main", "clone", "__clone", "clone3", "__clone3", "start_thread", "runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.clone"}
+
+// countStacks counts the stacks of perf script, and those that end in a thread's first function: stacks are
+// separated by empty lines, and their frames indented, outermost last.
+func countStacks(r io.Reader) (samples, complete int64) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	last := ""
+	flush := func() {
+		if last == "" {
+			return
+		}
+		samples++
+		if atRoot(last) {
+			complete++
+		}
+		last = ""
+	}
+	for lines.Scan() {
+		if text := strings.TrimSpace(lines.Text()); text == "" {
+			flush()
+		} else {
+			last = text
+		}
+	}
+	flush()
+	return samples, complete
+}
+
+// atRoot reports whether a frame "ADDRESS NAME" is of a thread's first function.
+func atRoot(frame string) bool {
+	_, name, _ := strings.Cut(frame, " ")
+	for _, root := range roots {
+		if name == root || strings.HasPrefix(name, root+".") || strings.HasPrefix(name, root+"@") {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *perf) closeFiles() {
+	p.ctl.Close()
+	p.ack.Close()
+}
+
+// Kill implements Session.
+func (p *perf) Kill() {
+	p.process.Kill()
+	p.closeFiles()
+}

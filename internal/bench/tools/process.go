@@ -1,0 +1,76 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// patience bounds the wait for one answer or one end of a tool: reading the symbols of large programs, or
+// writing what was recorded, takes a while on a busy machine.
+const patience = 120 * time.Second
+
+// process is a tool's program that runs.
+type process struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	done   chan error
+	cpu    float64 // in all, when it has ended
+}
+
+// launch starts a program. What it says on standard error is kept for the case of failure.
+func launch(ctx context.Context, setUp func(*exec.Cmd) error, program string, args ...string) (*process, error) {
+	p := &process{cmd: exec.CommandContext(ctx, program, args...), done: make(chan error, 1)}
+	p.cmd.Stderr = &p.stderr
+	p.cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBUGINFOD_URLS=")
+	p.cmd.WaitDelay = time.Second
+	if setUp != nil {
+		if err := setUp(p.cmd); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { p.done <- p.cmd.Wait() }()
+	return p, nil
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// end sends a signal and waits until the program has ended; its status may tell of the signal.
+func (p *process) end(s syscall.Signal) error {
+	_ = p.cmd.Process.Signal(s) // it may have ended
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		p.Kill()
+		return fmt.Errorf("%s did not end: %s", p.cmd.Args[0], p.said())
+	}
+	st := p.cmd.ProcessState
+	p.cpu = (st.UserTime() + st.SystemTime()).Seconds()
+	return nil
+}
+
+// alive gives an error if the program has ended.
+func (p *process) alive() error {
+	select {
+	case err := <-p.done:
+		p.done <- err
+		return fmt.Errorf("%s ended: %v: %s", p.cmd.Args[0], err, p.said())
+	default:
+		return nil
+	}
+}
+
+// Kill ends the program at once.
+func (p *process) Kill() { _ = p.cmd.Process.Kill() }
+
+// said is the last line of standard error. Precondition: the program has ended.
+func (p *process) said() string {
+	return lastLine(p.stderr.Bytes())
+}

@@ -1,0 +1,139 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Progress is what prywalk record answers to an order: counts since it began.
+type Progress struct {
+	Ticks  int64 `json:"ticks"`
+	Missed int64 `json:"missed_ticks"`
+	Frozen int64 `json:"frozen"`
+	// Calls are system calls, Copied bytes of the target's memory.
+	Calls  int64 `json:"calls"`
+	Copied int64 `json:"copied"`
+}
+
+// prywalk is a prywalk record that runs, as a user runs it.
+type prywalk struct {
+	*orders
+	stretch
+	stats string
+	base  Progress // at the last begin
+	sum   Progress
+}
+
+func startPrywalk(ctx context.Context, j *Job) (Session, error) {
+	p := &prywalk{stats: filepath.Join(j.Dir, "stats.json")}
+	args := []string{
+		"record", "-p", strconv.Itoa(j.PID), "-F", strconv.FormatFloat(j.Freq, 'g', -1, 64),
+		"-o", filepath.Join(j.Dir, "prywalk.pb.gz"), "--stats", p.stats, "--control",
+	}
+	if j.MaxDepth > 0 {
+		args = append(args, "--max-depth", strconv.Itoa(j.MaxDepth))
+	}
+	if j.Census != "" {
+		args = append(args, "--census", j.Census)
+	}
+	var err error
+	if p.orders, err = obey(ctx, j.Self, args...); err != nil {
+		return nil, err
+	}
+	p.stretch.pid = p.process.pid()
+	// It is ready when it has seen everybody.
+	for n := int64(0); n < 2; time.Sleep(time.Millisecond) {
+		got, err := p.ask("tell")
+		if err != nil {
+			p.Kill()
+			return nil, err
+		}
+		n = got.Ticks
+	}
+	if err := p.Hold(); err != nil {
+		p.Kill()
+		return nil, err
+	}
+	p.sum, p.seconds, p.cpu = Progress{}, 0, 0
+	return p, nil
+}
+
+func (p *prywalk) ask(order string) (got Progress, err error) {
+	line, err := p.say(order)
+	if err == nil {
+		err = json.Unmarshal(line, &got)
+	}
+	return got, err
+}
+
+// Go implements Session.
+func (p *prywalk) Go() (err error) {
+	p.base, err = p.ask("go")
+	p.begin()
+	return err
+}
+
+// Mark implements Session.
+func (p *prywalk) Mark() (err error) {
+	p.base, err = p.ask("tell")
+	p.begin()
+	return err
+}
+
+// Hold implements Session.
+func (p *prywalk) Hold() error {
+	now, err := p.ask("tell")
+	p.end()
+	p.sum.Ticks += now.Ticks - p.base.Ticks
+	p.sum.Missed += now.Missed - p.base.Missed
+	p.sum.Frozen += now.Frozen - p.base.Frozen
+	p.sum.Calls += now.Calls - p.base.Calls
+	p.sum.Copied += now.Copied - p.base.Copied
+	if err == nil {
+		_, err = p.ask("hold")
+	}
+	return err
+}
+
+// Finish implements Session.
+func (p *prywalk) Finish() (t Totals, err error) {
+	defer p.close()
+	t = Totals{Seconds: p.seconds, CPU: p.stretch.cpu, Ticks: p.sum.Ticks, Stops: p.sum.Frozen, Calls: p.sum.Calls, Copied: p.sum.Copied}
+	before := processCPU(p.process.pid())
+	t.MemoryMB = peakMB(p.process.pid())
+	if err := p.process.end(syscall.SIGINT); err != nil {
+		return t, err
+	}
+	t.After = p.process.cpu - before
+	var st struct {
+		Ticks      int64            `json:"ticks"`
+		Samples    int64            `json:"samples"`
+		Stacks     int64            `json:"stacks"`
+		Incomplete map[string]int64 `json:"incomplete"`
+		Complete   *int64           `json:"complete"`
+		Freeze     *Freeze          `json:"freeze_us"`
+		Scheduling string           `json:"scheduling"`
+	}
+	text, err := os.ReadFile(p.stats)
+	if err == nil {
+		err = json.Unmarshal(text, &st)
+	}
+	if err != nil {
+		return t, fmt.Errorf("prywalk record left no statistics: %w: %s", err, p.said())
+	}
+	// The samples of the whole run belong to all its ticks; here go those of the ticks that were counted.
+	t.Samples, t.Complete, t.Freeze, t.Scheduling = -1, -1, st.Freeze, st.Scheduling
+	if st.Ticks > 0 {
+		t.Samples = st.Samples * p.sum.Ticks / st.Ticks
+	}
+	if st.Complete != nil && st.Samples > 0 {
+		t.Complete = *st.Complete * p.sum.Ticks / st.Ticks
+	}
+	return t, nil
+}

@@ -1,0 +1,140 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// snapshots runs a program for each look, as often as it can but not more often than asked.
+type snapshots struct {
+	ctx      context.Context
+	job      *Job
+	program  string
+	args     func(*Job) []string
+	perStack string
+	stop     context.CancelFunc
+	loop     sync.WaitGroup
+	began    time.Time
+	totals   Totals
+	err      error
+}
+
+func gdbArgs(j *Job) []string {
+	return []string{
+		"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load no", "-p", strconv.Itoa(j.PID),
+		"-ex", "thread apply all bt",
+	}
+}
+
+func euStackArgs(j *Job) []string { return []string{"-q", "-n", "0", "-p", strconv.Itoa(j.PID)} }
+
+// snapshotTool is a program that prints all stacks once. Each begins with a line that begins with perStack.
+func snapshotTool(program string, args func(*Job) []string, perStack string) Tool {
+	remedy := map[string]string{"eu-stack": "Debian: elfutils"}[program]
+	if remedy == "" {
+		remedy = "Debian: " + program
+	}
+	return Tool{
+		Name: program, Kinds: []string{Native}, Everybody: true, Unpaced: true, check: installed(program, remedy),
+		start: func(ctx context.Context, j *Job) (Session, error) {
+			s := &snapshots{ctx: ctx, job: j, program: program, args: args, perStack: perStack}
+			s.totals = Totals{Complete: -1, Ticks: 0, Calls: -1, Copied: -1}
+			return s, nil
+		},
+	}
+}
+
+// Go implements Session.
+func (s *snapshots) Go() error {
+	var ctx context.Context
+	ctx, s.stop = context.WithCancel(s.ctx)
+	s.began = time.Now()
+	s.loop.Go(func() {
+		period := time.Duration(float64(time.Second) / s.job.Freq)
+		for next := s.began; ctx.Err() == nil && s.err == nil; {
+			s.err = s.once()
+			next = next.Add(period)
+			if late := time.Since(next); late > 0 {
+				next = next.Add(late)
+			}
+			select {
+			case <-time.After(time.Until(next)):
+			case <-ctx.Done():
+			}
+		}
+	})
+	return nil
+}
+
+// once takes all stacks once. It is never cut short: who kills a debugger may leave threads stopped.
+func (s *snapshots) once() error {
+	out, err := os.Create(filepath.Join(s.job.Dir, "stacks.txt"))
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	cmd := exec.Command(s.program, s.args(s.job)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBUGINFOD_URLS=")
+	cmd.Stdout, cmd.Stderr = out, nil
+	_ = cmd.Run() // eu-stack's status tells of single frames that it could not walk; the stacks count
+	if cmd.ProcessState == nil {
+		return errors.New(s.program + " could not be run")
+	}
+	text, err := os.ReadFile(out.Name())
+	if err != nil {
+		return err
+	}
+	n := countLines(text, s.perStack)
+	if n == 0 {
+		return errors.New(s.program + " printed no stack")
+	}
+	s.totals.Ticks++
+	s.totals.Samples += n
+	s.totals.Stops += n
+	s.totals.CPU += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		s.totals.MemoryMB = max(s.totals.MemoryMB, float64(ru.Maxrss)*1024/1e6)
+	}
+	return nil
+}
+
+// countLines counts the lines that begin so.
+func countLines(text []byte, begin string) (n int64) {
+	for line := range bytes.Lines(text) {
+		if strings.HasPrefix(string(line), begin) {
+			n++
+		}
+	}
+	return n
+}
+
+// Mark implements Session.
+func (s *snapshots) Mark() error { return nil }
+
+// Hold implements Session.
+func (s *snapshots) Hold() error {
+	s.stop()
+	s.loop.Wait()
+	s.totals.Seconds += time.Since(s.began).Seconds()
+	return s.err
+}
+
+// Finish implements Session.
+func (s *snapshots) Finish() (Totals, error) { return s.totals, s.err }
+
+// Kill implements Session.
+func (s *snapshots) Kill() {
+	if s.stop != nil {
+		s.stop()
+		s.loop.Wait()
+	}
+}

@@ -1,0 +1,40 @@
+package sampler
+
+import (
+	"context"
+
+	"prywalk/internal/procmem"
+)
+
+// Hold makes the sampler leave its targets alone until [Sampler.Resume]: ticks are
+// neither done nor counted as missed, and time goes on to be booked. It is for
+// measurements of what the sampling costs, without and with, in one run.
+func (s *Sampler) Hold() { s.held.Store(true) }
+
+// Resume ends what Hold began.
+func (s *Sampler) Resume() { s.held.Store(false) }
+
+// Held reports whether a Hold has taken effect: nobody is stopped or asked to stop.
+func (s *Sampler) Held() bool { return s.still.Load() }
+
+// heldNap is how often a held sampler looks whether it is to go on, in nanoseconds.
+const heldNap = 5e6
+
+// wait finishes the looks that are pending, and does nothing until the sampler is
+// resumed or ctx ends. The schedule then begins anew.
+func (s *Sampler) wait(ctx context.Context, c *controller) {
+	for !c.looker.Idle() && ctx.Err() == nil {
+		c.collect(procmem.Now() + heldNap)
+	}
+	c.flushOut()
+	s.pub.set(c)
+	s.still.Store(true)
+	defer s.still.Store(false)
+	for s.held.Load() && ctx.Err() == nil {
+		sleepUntil(ctx, procmem.Now()+heldNap)
+	}
+	missed := c.sched.missed
+	now := procmem.Now()
+	c.sched = newSchedule(now, c.pace.rate(now))
+	c.sched.missed = missed
+}

@@ -1,0 +1,76 @@
+package sampler
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/internal/target"
+)
+
+// TestAHeldSamplerLeavesItsTargetsAlone: it makes no system call for them, and nobody is traced; resumed, it
+// goes on, and neither misses ticks nor loses time.
+func TestAHeldSamplerLeavesItsTargetsAlone(t *testing.T) {
+	p := start(t, "burners", "2")
+	images := target.NewImageCache(0)
+	defer images.Close()
+	process, err := images.Open(p.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond, Aggregate: true})
+	s := New(Options{Freq: 500}, b, images, []*target.Process{process})
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan Stats, 1)
+	go func() {
+		st, _ := s.Run(ctx)
+		done <- st
+	}()
+	until := func(what string, ok func() bool) {
+		for end := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("not %s after a minute", what)
+			}
+		}
+	}
+	for range 5 {
+		ticks := s.Progress().Ticks
+		until("ticking", func() bool { return s.Progress().Ticks > ticks+5 })
+		s.Hold()
+		until("held", s.Held)
+		before := s.Progress()
+		time.Sleep(20 * time.Millisecond)
+		if after := s.Progress(); after.Ticks != before.Ticks || after.Frozen != before.Frozen || after.Missed != before.Missed {
+			t.Errorf("held, it went from %+v to %+v", before, after)
+		}
+		nobodyIsTraced(t, p.pid)
+		s.Resume()
+		until("resumed", func() bool { return !s.Held() })
+	}
+	cancel()
+	st := <-done
+	if d := st.TargetCPU - st.ProfiledCPU; d < -0.002 || d > 0.002 || st.Samples == 0 {
+		t.Errorf("%v s of the target, %v in the profile, %d samples", st.TargetCPU, st.ProfiledCPU, st.Samples)
+	}
+}
+
+// nobodyIsTraced holds that no thread of a process has a tracer.
+func nobodyIsTraced(t *testing.T, pid int) {
+	t.Helper()
+	tids, err := procmem.ListTasks(pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tid := range tids {
+		var st procmem.Status
+		f := procmem.OpenThread(pid, tid, nil)
+		err := f.Status(&st)
+		f.Close()
+		if err != nil || st.TracerPid != 0 {
+			t.Errorf("thread %d is traced by %d: %v", tid, st.TracerPid, err)
+		}
+	}
+}
