@@ -87,6 +87,12 @@ func (k SymbolKind) section(f *File) *Section {
 	return nil
 }
 
+// HasSymbols reports whether the file has that table, with contents.
+func (f *File) HasSymbols(kind SymbolKind) bool {
+	s := kind.section(f)
+	return s != nil && s.Type != SecNoBits && s.Size > symbolSize
+}
+
 // Symbols gives the entries of a symbol table in the file's order, without the
 // null symbol. The error is ErrNoSection if the file has no such table,
 // ErrTooBig, or a *FormatError, perhaps wrapped, or comes from reading.

@@ -16,8 +16,8 @@ type parts struct {
 }
 
 // prepare makes them; nothing but headers is parsed, and of a Go program its table
-// is read.
-func (p *parts) prepare(f *elffile.File) {
+// is read. more are the files that tell more of this one.
+func (p *parts) prepare(f *elffile.File, more *separate) {
 	stubs := newStubs(f)
 	p.bounds = append(p.bounds, stubs)
 	if p.goTable = goTable(f); p.goTable != nil {
@@ -25,7 +25,9 @@ func (p *parts) prepare(f *elffile.File) {
 		p.bounds = append(p.bounds, p.goTable)
 	}
 	p.addCFI(f)
-	p.bounds = append(p.bounds, &funcIndex{elf: f})
+	cfi := &moreCFI{elf: f, from: more, goes: p.goTable}
+	p.sources = append(p.sources, cfi)
+	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: more})
 	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: fileCode{f}, Funcs: p, Entry: f.Entry})
 	p.sources = append(p.sources, h)
 	p.calls = h
