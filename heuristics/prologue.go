@@ -35,11 +35,13 @@ func (m *majority) add(st *state) {
 }
 
 // prologue follows the function from its start until it gets to pc; for a
-// caller, to the call that ends at pc.
-func (w *walk) prologue(pc uint64, caller bool, lo, hi uint64) *prologue {
+// caller, to the call that ends at pc. Jumps to the part that was split off it are
+// followed there, and back.
+func (w *walk) prologue(pc uint64, caller bool, fn, part span) *prologue {
 	p := &w.best
 	p.found, p.weak, p.tables.count, p.calls.count = false, false, 0, 0
-	w.begin(lo, lo, hi)
+	w.begin(fn.lo, fn.lo, fn.hi)
+	w.spans = [2]span{fn, part}
 	for !p.found && w.steps < maxSteps {
 		w.prologuePath(p, pc, caller)
 		if !w.pop() && !w.resume() {
@@ -108,9 +110,14 @@ func (w *walk) prologueTurn(p *prologue, f *flow) bool {
 	case flowCond:
 		if target >= st.lo && target < st.hi {
 			w.push(target)
+		} else if to := w.spanOf(target); to.lo < to.hi {
+			w.pushInto(target, to)
 		}
 	case flowJump:
 		st.enter(target)
+		if to := w.spanOf(target); to.lo < to.hi {
+			st.lo, st.hi = to.lo, to.hi
+		}
 	case flowIndirect:
 		p.indirect(st)
 		return false

@@ -46,6 +46,7 @@ type walk struct {
 	st      state
 	pending [maxPending]state
 	npend   int
+	spans   [2]span               // the function, and the part that was split off it
 	later   [maxPending / 4]state // paths that left the function
 	nlater  int
 	votes   votes
@@ -77,6 +78,7 @@ func (w *walk) begin(pc, lo, hi uint64) {
 		w.gen = 1
 	}
 	w.steps, w.npend, w.nlater = 0, 0, 0
+	w.spans = [2]span{}
 	w.st.reset(w.src.abi, pc, lo, hi)
 }
 
@@ -145,6 +147,27 @@ func (w *walk) push(pc uint64) {
 		w.pending[w.npend] = w.st
 		w.pending[w.npend].enter(pc)
 		w.npend++
+	}
+}
+
+// span is a run of addresses, hi excluded.
+type span struct{ lo, hi uint64 }
+
+// spanOf gives the piece of the function that an address is in, an empty one if none.
+func (w *walk) spanOf(pc uint64) span {
+	for _, s := range w.spans {
+		if pc >= s.lo && pc < s.hi {
+			return s
+		}
+	}
+	return span{}
+}
+
+// pushInto is push for a path into another piece of the function.
+func (w *walk) pushInto(pc uint64, to span) {
+	n := w.npend
+	if w.push(pc); w.npend > n {
+		w.pending[n].lo, w.pending[n].hi = to.lo, to.hi
 	}
 }
 

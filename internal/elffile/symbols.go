@@ -21,6 +21,7 @@ const (
 	SymNoType SymbolType = 0
 	SymObject SymbolType = 1
 	SymFunc   SymbolType = 2
+	SymFile   SymbolType = 4 // names the compilation unit of the local symbols after it
 	SymTLS    SymbolType = 6
 	SymIFunc  SymbolType = 10 // STT_GNU_IFUNC: a function that selects one
 )

@@ -13,6 +13,7 @@ type parts struct {
 	sources []frames.RuleSource // in falling trust
 	calls   frames.CallSites
 	bounds  []heuristics.Functions // what knows the functions' bounds, best first
+	cold    coldParts
 }
 
 // prepare makes them; nothing but headers is parsed, and of a Go program its table
@@ -28,6 +29,7 @@ func (p *parts) prepare(f *elffile.File, more *separate) {
 	cfi := &moreCFI{elf: f, from: more, goes: p.goTable}
 	p.sources = append(p.sources, cfi)
 	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: more})
+	p.cold = coldParts{elf: f, from: more}
 	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: fileCode{f}, Funcs: p, Entry: f.Entry})
 	p.sources = append(p.sources, h)
 	p.calls = h
@@ -42,6 +44,9 @@ func (p *parts) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	}
 	return 0, 0, false
 }
+
+// Parent implements heuristics.Parts.
+func (p *parts) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Parent(start) }
 
 // fileCode reads a file's instructions. Its segments without the right to execute
 // are no code.
