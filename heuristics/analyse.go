@@ -15,7 +15,7 @@ func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
 			return s.inPart(w, q, span{lo, hi}, span{plo, phi})
 		}
 	}
-	p := w.prologue(q.PC, q.Caller, span{lo, hi}, span{})
+	p := w.prologue(q.PC, q.Caller, q.SPOnly, span{lo, hi}, span{})
 	return s.choose(w, q, p)
 }
 
@@ -30,7 +30,7 @@ func (s *Source) inPart(w *walk, q frames.Query, part, parent span) (found, bool
 		copied = *f // the part may be walked again, over the votes
 		f = &copied
 	}
-	p := w.prologue(q.PC, q.Caller, parent, part)
+	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
 	if p.found && !p.weak && p.express(s.abi, &g, q.SPOnly, q.Caller) {
 		if f != nil && s.agree(p, f, &g) {
 			p.merge(s.abi, f, &g)
@@ -42,7 +42,7 @@ func (s *Source) inPart(w *walk, q frames.Query, part, parent span) (found, bool
 	}
 	calls := p.calls // isEntry counts others
 	if calls.count == 0 || s.isEntry(w, q) {
-		return s.choose(w, q, w.prologue(q.PC, q.Caller, part, span{}))
+		return s.choose(w, q, w.prologue(q.PC, q.Caller, q.SPOnly, part, span{}))
 	}
 	p.st = calls.st
 	ok := p.express(s.abi, &g, q.SPOnly, q.Caller)
@@ -63,10 +63,13 @@ func (s *Source) choose(w *walk, q frames.Query, p *prologue) (found, bool) {
 	}
 	var g found
 	if !p.express(s.abi, &g, q.SPOnly, q.Caller) {
+		if !p.weak && w.votes.exact == 0 {
+			return found{}, false // the paths to here are known, those from here are doubtful
+		}
 		return s.forwardOnly(f, q)
 	}
 	if f == nil || s.agree(p, f, &g) {
-		if f == nil && !s.isEntry(w, q) {
+		if f == nil && !(w.votes.hasOdd && s.agree(p, &w.votes.odd, &g)) && !s.isEntry(w, q) {
 			return found{}, false
 		}
 		if f != nil {
