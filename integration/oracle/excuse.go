@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -94,7 +95,7 @@ func (o *run) overwritten(r *outcome) bool {
 			a := &s.calls[n]
 			v, ok := mem.Word(a.slot)
 			changed := a.slot == a.sp-8 && ok && v != a.pc // a signal's is no such place
-			if !changed && (i == r.at || a.fp == 0 || o.holds(a.fp, a.sp)) {
+			if !changed && (i == r.at || a.fp == 0 || o.holds(a.fp, a.sp) && !o.pushed(o.chain[i-1].pc, a)) {
 				continue
 			}
 			m, f, _ := o.place(o.chain[i-1].pc)
@@ -105,6 +106,28 @@ func (o *run) overwritten(r *outcome) bool {
 	}
 	return false
 }
+
+// pushed reports whether the function at pc begins with a push of the frame pointer, so that the caller's is known to be
+// just below the return address, and what is there is another value.
+func (o *run) pushed(pc uint64, a *activation) bool {
+	m := o.proc.Space().Find(pc)
+	if m == nil || m.Calls == nil {
+		return false
+	}
+	start, ok := m.Calls.FuncStart(pc - m.Bias)
+	if start += m.Bias; !ok || pc-start < 16 {
+		return false
+	}
+	var buf [maxInsn]byte
+	code := bytes.TrimPrefix(o.code.insn(start, &buf), endbr64)
+	v, read := liveMemory(o.pid).Word(a.slot - 8)
+	return len(code) > 0 && code[0] == pushRBP && read && v != a.fp
+}
+
+// endbr64 and push rbp, as functions begin.
+var endbr64 = []byte{0xf3, 0x0f, 0x1e, 0xfa}
+
+const pushRBP = 0x55
 
 // maxSearch bounds the stack that is searched for a register's value, in bytes; a value is taken to be in what lies beyond.
 const maxSearch = 1 << 18
