@@ -56,7 +56,19 @@ func BenchmarkWalkWarm(b *testing.B) {
 	}
 }
 
+// BenchmarkWalkCold walks with the rules dropped before each walk, as they are when the list of modules changes.
 func BenchmarkWalkCold(b *testing.B) {
+	walkAfter(b, func(r *recording) { r.process.Space().Forget() })
+}
+
+// BenchmarkWalkFirst drops, besides, what the analysis of instructions has found: each walk meets its code for the first
+// time.
+func BenchmarkWalkFirst(b *testing.B) {
+	walkAfter(b, func(r *recording) { r.process.Forget() })
+}
+
+// walkAfter walks each of the stacks after something was dropped.
+func walkAfter(b *testing.B, drop func(*recording)) {
 	for _, name := range programs {
 		b.Run(name, func(b *testing.B) {
 			runtime.LockOSThread()
@@ -72,7 +84,7 @@ func BenchmarkWalkCold(b *testing.B) {
 			var took time.Duration
 			cost := clockCost()
 			for b.Loop() {
-				space.Forget()
+				drop(r)
 				begin := cpuTime()
 				n += stacks[i].walk(&w, space)
 				took += cpuTime() - begin - cost

@@ -117,6 +117,14 @@ func (img *Image) prepared() *parts {
 	return &img.parts
 }
 
+// forget drops what the analysis of the file's instructions has found.
+func (img *Image) forget() {
+	p := img.prepared()
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	p.code.Forget()
+}
+
 // fileKey is how a mapping names its file.
 type fileKey struct {
 	dev, inode uint64

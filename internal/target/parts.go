@@ -12,6 +12,7 @@ type parts struct {
 	goTable *gotables.Table
 	sources []frames.RuleSource // in falling trust
 	calls   frames.CallSites
+	code    *heuristics.Source     // the last of sources, and calls
 	bounds  []heuristics.Functions // what knows the functions' bounds, best first
 	cold    coldParts
 }
@@ -32,7 +33,7 @@ func (p *parts) prepare(f *elffile.File, more *separate) {
 	p.cold = coldParts{elf: f, from: more}
 	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: fileCode{f}, Funcs: p, Entry: f.Entry})
 	p.sources = append(p.sources, h)
-	p.calls = h
+	p.calls, p.code = h, h
 }
 
 // FuncRange gives the bounds of the function that pc is in.
