@@ -100,11 +100,16 @@ func walkAfter(b *testing.B, drop func(*recording)) {
 // BenchmarkReady is what it takes from opening a process with some 100,000 frame description entries to the first
 // whole stack: headers are read, and what that one stack needs.
 func BenchmarkReady(b *testing.B) {
-	for _, name := range []string{"node", "java"} {
+	for _, name := range []string{"node", "java", "chromium"} {
 		b.Run(name, func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			r := recorded(b, name)
+			var r *recording
+			if name == "chromium" {
+				r = recordedChromium(b)
+			} else {
+				r = recorded(b, name)
+			}
 			stack := &prepare(&r.file)[0]
 			var w frames.Walker
 			b.ReportAllocs()
@@ -122,6 +127,7 @@ func BenchmarkReady(b *testing.B) {
 				p.Close()
 			}
 			b.ReportMetric(float64(took.Microseconds())/float64(b.N), "cpu-µs/op")
+			b.ReportMetric(float64(entries(r.process)), "FDEs")
 		})
 	}
 }
