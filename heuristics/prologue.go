@@ -271,7 +271,7 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 // has it: OpenSSL's assembly keeps the stack pointer in rax while it calls helpers that
 // leave that alone. The walker believes it only with proof.
 func (p *prologue) untouched(a *abi, f *found) bool {
-	if p.weak {
+	if p.weak || a.ra != noReg { // with a link register that is needed, too
 		return false
 	}
 	for r, v := range p.before {
