@@ -240,6 +240,52 @@ func TestWalkAllocatesNothing(t *testing.T) {
 	}
 }
 
+// counted counts the words that are read.
+type counted struct {
+	Memory
+	words int
+}
+
+func (c *counted) Word(addr Addr) (uint64, bool) {
+	c.words++
+	return c.Memory.Word(addr)
+}
+
+// asked counts the rules that are asked for.
+type asked struct {
+	RuleSource
+	rules int
+}
+
+func (a *asked) Rule(q Query) (Rule, *Row, bool) {
+	a.rules++
+	return a.RuleSource.Rule(q)
+}
+
+func TestDeepRecursionCostsTheSameForEachFrame(t *testing.T) {
+	const words, rules = 3, 8 // a frame of deepStack saves two registers, and has 8 call sites
+	for _, n := range []int{100, 10_000, 100_000} {
+		s, regs, snap := deepStack(n)
+		src := &asked{RuleSource: s.Modules()[0].Sources[0]}
+		s.Modules()[0].Sources[0] = src
+		for name, mem := range map[string]Memory{"copied": snap, "read word by word": &counted{Memory: snap}} {
+			w := Walker{MaxDepth: -1}
+			depth := 0
+			for w.Init(s, regs, mem); w.Next(); depth++ {
+			}
+			if depth != n || w.StopReason() != StopRoot {
+				t.Fatalf("%s: %d frames of %d, %v", name, depth, n, w.StopReason())
+			}
+			if c, ok := mem.(*counted); ok && c.words > words*n {
+				t.Errorf("%d words were read for %d frames", c.words, n)
+			}
+		}
+		if src.rules > 2*rules {
+			t.Errorf("%d frames asked for %d rules", n, src.rules)
+		}
+	}
+}
+
 // deepStack gives a recursion of n frames of 32 bytes over 8 call sites.
 func deepStack(n int) (*Space, *Regs, *Snapshot) {
 	src := &fakeSource{rules: map[Addr]Rule{}}

@@ -10,24 +10,41 @@ func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
 		return s.choose(w, q, nil)
 	}
 	w.forward(q.PC, q.Caller, lo, hi)
-	if parts, ok := s.o.Funcs.(Parts); ok && w.votes.n == 0 {
-		if lo, hi, ok := parts.Parent(lo); ok {
-			return s.asParent(w, q, lo, hi)
+	if parts, ok := s.o.Funcs.(Parts); ok {
+		if plo, phi, ok := parts.Parent(lo); ok {
+			return s.inPart(w, q, span{lo, hi}, span{plo, phi})
 		}
 	}
-	p := w.prologue(q.PC, q.Caller, lo, hi)
+	p := w.prologue(q.PC, q.Caller, q.SPOnly, span{lo, hi}, span{})
 	return s.choose(w, q, p)
 }
 
-// asParent is for a part that was split off the function at lo and never returns, such
-// as landing pads that go on unwinding: its frame is that of the function's calls.
-func (s *Source) asParent(w *walk, q frames.Query, lo, hi uint64) (found, bool) {
-	var g found
-	p := w.prologue(^uint64(0), false, lo, hi)
-	if p.calls.count == 0 {
-		return found{}, false
+// inPart is for a part that was split off a function: its frame is what the function's
+// own instructions have made by the jump that leads into the part. No jump leads into a
+// landing pad of exceptions: if such a part returns, its returns tell; else its frame is
+// that of the function's calls.
+func (s *Source) inPart(w *walk, q frames.Query, part, parent span) (found, bool) {
+	var copied, g found
+	f, _ := w.votes.winner()
+	if f != nil {
+		copied = *f // the part may be walked again, over the votes
+		f = &copied
 	}
-	p.st = p.calls.st
+	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
+	if p.found && !p.weak && p.express(s.abi, &g, q.SPOnly, q.Caller) {
+		if f != nil && s.agree(p, f, &g) {
+			p.merge(s.abi, f, &g)
+		}
+		return g, true
+	}
+	if f != nil {
+		return s.forwardOnly(f, q)
+	}
+	calls := p.calls // isEntry counts others
+	if calls.count == 0 || s.isEntry(w, q) {
+		return s.choose(w, q, w.prologue(q.PC, q.Caller, q.SPOnly, part, span{}))
+	}
+	p.st = calls.st
 	ok := p.express(s.abi, &g, q.SPOnly, q.Caller)
 	return g, ok
 }
@@ -46,10 +63,13 @@ func (s *Source) choose(w *walk, q frames.Query, p *prologue) (found, bool) {
 	}
 	var g found
 	if !p.express(s.abi, &g, q.SPOnly, q.Caller) {
+		if !p.weak && w.votes.exact == 0 {
+			return found{}, false // the paths to here are known, those from here are doubtful
+		}
 		return s.forwardOnly(f, q)
 	}
 	if f == nil || s.agree(p, f, &g) {
-		if f == nil && !s.isEntry(w, q) {
+		if f == nil && !(w.votes.hasOdd && s.agree(p, &w.votes.odd, &g)) && !s.isEntry(w, q) {
 			return found{}, false
 		}
 		if f != nil {

@@ -157,11 +157,12 @@ func controlX86(st *state, i *instX86, f *flow, mem bool) {
 }
 
 // returnX86 finds the return address that ret takes. Code that pops it, drops
-// arguments and pushes it again (V8) is understood.
+// arguments and pushes it again (V8) is understood; an address out of a context, which
+// swapcontext pushes, is not the caller's.
 func returnX86(st *state, f *flow) {
 	sp := st.regs[hwSP]
 	f.kind, f.ret = flowReturn, sp.plus(8)
-	if v := st.load(sp); sp.kind == initial && v.kind == loaded && v.add == 0 {
+	if v := st.load(sp); sp.kind == initial && v.kind == loaded && v.add == 0 && (v.base == hwSP || v.base == hwBP) {
 		f.ret = value{kind: initial, base: v.base, off: v.off}.plus(8)
 	}
 }
@@ -177,7 +178,7 @@ func groupFF(st *state, i *instX86, f *flow, mem bool) {
 		indirectX86(st, i, f, mem)
 	case 6:
 		v := value{}
-		if mem {
+		if i.mod != 3 {
 			// A saved pointer into the stack is taken along to where the stack
 			// has moved to; of other words nothing is concluded.
 			if at := st.load(addressX86(st, i)); at.kind == initial {

@@ -15,6 +15,11 @@ type votes struct {
 	n      int
 	total  int
 	exact  int // votes that are not weak
+	// odd is the outcome of a path whose calls are not aligned as the ABI says. It is no
+	// vote, but confirms what the function's start says: compilers need not align the
+	// stack for a function of the same unit that they know.
+	odd    found
+	hasOdd bool
 }
 
 // add counts an outcome.
@@ -64,10 +69,10 @@ func (w *walk) forward(pc uint64, caller bool, lo, hi uint64) {
 		w.st.afterCall = true
 	}
 	v := &w.votes
-	v.n, v.total, v.exact = 0, 0, 0
+	v.n, v.total, v.exact, v.hasOdd = 0, 0, 0, false
 	for {
 		w.forwardPath()
-		if v.exact >= enoughVotes || w.steps >= maxForward {
+		if v.exact >= enoughVotes || w.proven() || w.steps >= maxForward {
 			return
 		}
 		if w.pop() {
@@ -77,6 +82,13 @@ func (w *walk) forward(pc uint64, caller bool, lo, hi uint64) {
 			return
 		}
 	}
+}
+
+// proven reports whether a path has shown a whole frame as a frame pointer makes it: the return address above the
+// caller's frame pointer, which it points to. Nothing else looks like that, so that one such path is enough.
+func (w *walk) proven() bool {
+	v, a := &w.votes, w.src.abi
+	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == place{inMemory, a.fp, 0}
 }
 
 // resume takes a path that left the function; used where no path inside of it
@@ -189,9 +201,16 @@ func (w *walk) around(pc uint64) (lo, hi uint64) {
 // vote counts a return.
 func (w *walk) vote(fl *flow) {
 	var f found
-	if w.src.atReturn(&w.st, fl, &f) && !w.misaligned(&f) {
-		w.votes.add(&f, w.st.weak)
+	if !w.src.atReturn(&w.st, fl, &f) {
+		return
 	}
+	if w.misaligned(&f) {
+		if !w.st.weak {
+			w.votes.odd, w.votes.hasOdd = f, true
+		}
+		return
+	}
+	w.votes.add(&f, w.st.weak)
 }
 
 // voteTail counts a jump to another function's start, weakly: it may be a part

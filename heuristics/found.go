@@ -82,6 +82,9 @@ func (s *Source) atReturn(st *state, fl *flow, f *found) bool {
 	if fl.ret.kind != initial && fl.ret.kind != loaded || fl.ret.base >= firstAnon {
 		return false
 	}
+	if fl.ret.kind == loaded && fl.ret.base != a.sp && fl.ret.base != a.fp {
+		return false // not the function's frame: swapcontext goes to another stack
+	}
 	if fl.ret.kind == initial && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
 		return false
 	}

@@ -44,7 +44,7 @@ func TestCodeWithoutEndIsBounded(t *testing.T) {
 	s := New(Options{Arch: frames.X86_64, Code: hostileCode{}, Funcs: oneFunc{0, ^uint64(0)}})
 	w := getWalk(s)
 	defer putWalk(w)
-	w.prologue(1<<40, false, 0, ^uint64(0))
+	w.prologue(1<<40, false, false, span{0, ^uint64(0)}, span{})
 	if w.steps > maxSteps {
 		t.Errorf("%d steps", w.steps)
 	}

@@ -9,6 +9,11 @@ type prologue struct {
 	// weak: pc was not reached; the state is the one that most of the function's
 	// jump tables have, or most of its calls.
 	weak bool
+	// mixed: other paths lead to pc with another stack pointer, so that the state
+	// says nothing of it.
+	mixed bool
+	// before has, for a caller, what the registers were before its call.
+	before [32]value
 
 	tables, calls majority
 }
@@ -35,21 +40,79 @@ func (m *majority) add(st *state) {
 }
 
 // prologue follows the function from its start until it gets to pc; for a
-// caller, to the call that ends at pc.
-func (w *walk) prologue(pc uint64, caller bool, lo, hi uint64) *prologue {
-	p := &w.best
-	p.found, p.weak, p.tables.count, p.calls.count = false, false, 0, 0
-	w.begin(lo, lo, hi)
-	for !p.found && w.steps < maxSteps {
-		w.prologuePath(p, pc, caller)
-		if !w.pop() && !w.resume() {
-			break
-		}
+// caller, to the call that ends at pc. Jumps to the part that was split off it are
+// followed there, and back. With spOnly the stack pointer has to be the same on all paths.
+func (w *walk) prologue(pc uint64, caller, spOnly bool, fn, part span) *prologue {
+	p := w.follow(pc, caller, fn, part, false)
+	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == initial && fp.base == w.src.abi.sp {
+		// Only with a frame pointer can the compiler let the stack pointer
+		// depend on the path.
+		p = w.follow(pc, caller, fn, part, true)
 	}
 	if !p.found {
 		p.guess()
 	}
 	return p
+}
+
+// follow is prologue along the paths up to pc, or along all paths.
+func (w *walk) follow(pc uint64, caller bool, fn, part span, whole bool) *prologue {
+	p := &w.best
+	p.found, p.weak, p.mixed, p.tables.count, p.calls.count = false, false, false, 0, 0
+	w.begin(fn.lo, fn.lo, fn.hi)
+	w.spans, w.whole = [2]span{fn, part}, whole
+	for w.steps < maxSteps && !p.ended(w) {
+		w.prologuePath(p, pc, caller)
+		if !w.pop() && (p.found || !w.resume()) {
+			break
+		}
+	}
+	p.mixed = p.mixed || whole && w.moved && (w.dropped || w.steps >= maxSteps)
+	return p
+}
+
+// ended reports whether no more paths need to be followed.
+func (p *prologue) ended(w *walk) bool { return p.found && (!w.whole || p.mixed) }
+
+// reach notes the state at pc.
+func (p *prologue) reach(st *state) {
+	if p.found {
+		p.mixed = p.mixed || p.st.regs[st.sp] != st.regs[st.sp]
+		return
+	}
+	p.st, p.found = *st, true
+}
+
+// mixedSP marks an instruction that was reached with several stack pointers.
+const mixedSP = ^uint32(0)
+
+// spKey tells values of the stack pointer apart; it is never mixedSP.
+func (st *state) spKey() uint32 {
+	v := st.regs[st.sp]
+	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
+}
+
+// arrive is mark, and where all paths are followed lets an instruction be visited a
+// second time if the stack pointer is another one there; it is unknown from then on. A
+// call whose other side was reached otherwise does not return.
+func (w *walk) arrive() bool {
+	st := &w.st
+	w.moved = w.moved || st.regs[st.sp].base >= firstAnon
+	key := st.spKey()
+	if w.mark(st.pc) {
+		w.visitOf(st.pc).sp = key
+		return true
+	}
+	if !w.whole {
+		return false
+	}
+	at := w.visitOf(st.pc)
+	if at.sp == mixedSP || at.sp == key || st.afterCall {
+		return false
+	}
+	at.sp, w.moved = mixedSP, true
+	st.regs[st.sp] = st.fresh()
+	return true
 }
 
 // guess takes the state of jump tables or calls for code that only a jump table
@@ -65,7 +128,7 @@ func (p *prologue) guess() {
 
 func (w *walk) prologuePath(p *prologue, pc uint64, caller bool) {
 	st := &w.st
-	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !p.found {
+	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !p.ended(w) {
 		if st.afterCall && w.otherwise() {
 			return
 		}
@@ -76,20 +139,21 @@ func (w *walk) prologuePath(p *prologue, pc uint64, caller bool) {
 			return
 		}
 		code := w.code(st.pc)
-		if len(code) == 0 || !w.mark(st.pc) {
+		if len(code) == 0 || !w.arrive() {
 			return
 		}
 		if st.pc == pc && !caller {
-			p.st, p.found = *st, true
-			return
+			p.reach(st)
 		}
 		w.steps++
+		if caller && !p.found && pc-st.pc-1 < maxCallX86 {
+			p.before = st.regs
+		}
 		f := w.src.abi.exec(st, code)
 		st.doubt(&f)
 		st.pc += uint64(f.size)
 		if st.pc == pc && caller && f.kind == flowCall {
-			p.st, p.found = *st, true
-			return
+			p.reach(st)
 		}
 		if !w.prologueTurn(p, &f) {
 			return
@@ -103,14 +167,19 @@ func (w *walk) prologueTurn(p *prologue, f *flow) bool {
 	target := st.pc + f.target
 	switch f.kind {
 	case flowCall:
-		st.afterCall = true
+		st.afterCall, st.left = true, true
 		p.calls.add(st)
 	case flowCond:
 		if target >= st.lo && target < st.hi {
 			w.push(target)
+		} else if to := w.spanOf(target); to.lo < to.hi {
+			w.pushInto(target, to)
 		}
 	case flowJump:
 		st.enter(target)
+		if to := w.spanOf(target); to.lo < to.hi {
+			st.lo, st.hi = to.lo, to.hi
+		}
 	case flowIndirect:
 		p.indirect(st)
 		return false
@@ -133,9 +202,12 @@ func (p *prologue) indirect(st *state) {
 // express writes the state at pc as a finding; false if no register gives the
 // CFA.
 func (p *prologue) express(a *abi, f *found, spOnly, caller bool) bool {
+	if spOnly && p.mixed {
+		return false
+	}
 	reg, ok := p.base(a, spOnly, caller)
 	if !ok {
-		return p.aligned(a, f, spOnly)
+		return p.aligned(a, f, spOnly) || caller && !spOnly && p.untouched(a, f)
 	}
 	f.cfa = value{kind: initial, base: reg, off: int32(a.entry) - p.st.regs[reg].off}
 	p.places(a, f, reg)
@@ -168,11 +240,13 @@ func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 
 // aligned finds the CFA in a slot of a frame that was aligned anew: gcc saves its
 // dynamically realigned argument pointer there, OpenSSL's assembly the stack pointer
-// of before.
+// of before, no lower than the registers that it has saved. Lower addresses are those of
+// variables, pushed as arguments: the function that gets them may write there.
 func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
-	best := int32(math.MaxInt32)
-	for _, s := range p.st.slots[:p.st.nslots] {
-		if s.base < firstAnon || s.val.kind != initial || s.val.base != a.sp || s.off >= best {
+	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
+	for i := range p.st.nslots {
+		s := &p.st.slots[i]
+		if s.base < firstAnon || s.val.kind != initial || s.val.base != a.sp || s.off >= best || s.val.off < lowest || !p.st.live(s) {
 			continue
 		}
 		for _, reg := range [...]uint8{a.sp, a.fp} {
@@ -191,6 +265,26 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	}
 	p.placesAbove(a, f)
 	return true
+}
+
+// untouched gives the CFA by a register that the call may have changed, if nothing else
+// has it: OpenSSL's assembly keeps the stack pointer in rax while it calls helpers that
+// leave that alone. The walker believes it only with proof.
+func (p *prologue) untouched(a *abi, f *found) bool {
+	if p.weak || a.ra != noReg { // with a link register that is needed, too
+		return false
+	}
+	for r, v := range p.before {
+		if v.kind == initial && v.base == a.sp && uint8(r) != a.sp {
+			f.cfa = value{kind: initial, base: uint8(r), off: int32(a.entry) - v.off}
+			for i := range f.kept {
+				f.kept[i] = place{}
+			}
+			p.placesAbove(a, f)
+			return true
+		}
+	}
+	return false
 }
 
 // placesAbove finds the kept registers that were saved before the stack pointer was

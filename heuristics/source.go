@@ -41,13 +41,14 @@ type Options struct {
 }
 
 // Source analyses one module's code. It implements [frames.RuleSource] and
-// [frames.CallSites]. It keeps no results (the [frames.Space] does), and is for
+// [frames.CallSites]. It remembers a bounded number of answers until Forget, and is for
 // one goroutine at a time.
 type Source struct {
-	o   Options
-	abi *abi
-	row frames.Row
-	buf [24]byte // what CallBefore and sigreturn read; kept here as it would escape
+	o    Options
+	abi  *abi
+	row  frames.Row
+	memo memo
+	buf  [24]byte // what CallBefore and sigreturn read; kept here as it would escape
 }
 
 var (
@@ -76,6 +77,16 @@ func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if s.abi == nil || s.o.Code == nil {
 		return frames.Rule{}, nil, false
 	}
+	a, known := s.memo.rules[q]
+	if !known {
+		a.rule, a.row, a.ok = s.find(q)
+		s.memo.keep(q, a)
+	}
+	return a.rule, a.row, a.ok
+}
+
+// find is Rule without what is remembered.
+func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if row := s.sigreturn(q); row != nil {
 		return frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
 	}

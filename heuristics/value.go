@@ -72,6 +72,7 @@ type state struct {
 	pushedMem bool  // the last instruction pushed a word of memory (PLT)
 	raised    bool  // the last instruction gave back stack
 	readKept  bool  // used what a kept register held at the start
+	left      bool  // calls were made: what lies below the stack pointer is theirs
 	sp, fp    uint8
 	align     uint8 // of the start's stack pointer, as the calls show; below
 }
@@ -89,7 +90,7 @@ const (
 // reset makes every register hold its own initial value.
 func (st *state) reset(a *abi, pc, lo, hi uint64) {
 	st.nslots, st.anon, st.align = 0, 0, 0
-	st.sp, st.fp, st.readKept = a.sp, a.fp, false
+	st.sp, st.fp, st.readKept, st.left = a.sp, a.fp, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
 	st.cmpReg = noReg
 	st.afterCall, st.padded, st.weak, st.pushedMem, st.raised = false, false, false, false, false
@@ -165,6 +166,25 @@ func (st *state) fresher(addr value) bool {
 	return addr.base == st.sp && addr.off < 0 && sp.kind == initial && sp.base == st.sp && addr.off >= sp.off
 }
 
+// live reports whether a slot still is the function's own: not one that was popped,
+// after which a call could write there.
+func (st *state) live(s *slot) bool {
+	sp := st.regs[st.sp]
+	return !st.left || sp.kind != initial || sp.base != s.base || s.off >= sp.off
+}
+
+// lowestSave gives the lowest place of a kept register's value below the stack pointer of
+// the start.
+func (st *state) lowestSave(a *abi) int32 {
+	lowest := int32(0)
+	for _, s := range st.slots[:st.nslots] {
+		if s.base == a.sp && s.off < lowest && s.val.kind == initial && a.keeps(s.val.base) && s.val.off == 0 {
+			lowest = s.off
+		}
+	}
+	return lowest
+}
+
 // restore loads a register. Where the path itself pushed the register's initial
 // value, and it is loaded by the frame pointer, the two cannot be told to be the
 // same place; they are.
@@ -182,6 +202,7 @@ func (st *state) restore(reg uint8, addr value) {
 
 // called notes a call's alignment.
 func (st *state) called() {
+	st.left = true
 	v := st.regs[st.sp]
 	if v.kind != initial || v.base != st.sp {
 		return

@@ -34,6 +34,7 @@ const (
 type visit struct {
 	pc  uint64
 	gen uint32
+	sp  uint32 // what the stack pointer was there, see arrive
 }
 
 // walk is the working memory of an analysis, kept from one to the next.
@@ -46,6 +47,10 @@ type walk struct {
 	st      state
 	pending [maxPending]state
 	npend   int
+	whole   bool                  // all paths are followed, see arrive
+	dropped bool                  // paths were left out
+	moved   bool                  // on some path the stack pointer changed by an unknown amount
+	spans   [2]span               // the function, and the part that was split off it
 	later   [maxPending / 4]state // paths that left the function
 	nlater  int
 	votes   votes
@@ -77,6 +82,8 @@ func (w *walk) begin(pc, lo, hi uint64) {
 		w.gen = 1
 	}
 	w.steps, w.npend, w.nlater = 0, 0, 0
+	w.spans = [2]span{}
+	w.whole, w.moved, w.dropped = false, false, false
 	w.st.reset(w.src.abi, pc, lo, hi)
 }
 
@@ -86,7 +93,7 @@ func (w *walk) mark(pc uint64) bool {
 	for {
 		v := &w.seen[i]
 		if v.gen != w.gen {
-			*v = visit{pc, w.gen}
+			*v = visit{pc: pc, gen: w.gen}
 			return true
 		}
 		if v.pc == pc {
@@ -97,15 +104,18 @@ func (w *walk) mark(pc uint64) bool {
 }
 
 // visited reports whether an instruction is in the set.
-func (w *walk) visited(pc uint64) bool {
+func (w *walk) visited(pc uint64) bool { return w.visitOf(pc) != nil }
+
+// visitOf gives an instruction's entry in the set, nil if it is not there.
+func (w *walk) visitOf(pc uint64) *visit {
 	i := pc * 0x9e3779b97f4a7c15 >> (64 - visitBits)
 	for w.seen[i].gen == w.gen {
 		if w.seen[i].pc == pc {
-			return true
+			return &w.seen[i]
 		}
 		i = (i + 1) % uint64(len(w.seen))
 	}
-	return false
+	return nil
 }
 
 // code gives the bytes at pc: those of one instruction at least, where there are
@@ -141,10 +151,36 @@ func (w *walk) read(addr uint64, buf []byte) int {
 
 // push remembers a path to be followed; beyond the limit it is dropped.
 func (w *walk) push(pc uint64) {
-	if w.npend < len(w.pending) && !w.visited(pc) {
-		w.pending[w.npend] = w.st
-		w.pending[w.npend].enter(pc)
-		w.npend++
+	if v := w.visitOf(pc); v != nil && (!w.whole || v.sp == mixedSP || v.sp == w.st.spKey()) {
+		return
+	}
+	if w.npend == len(w.pending) {
+		w.dropped = true
+		return
+	}
+	w.pending[w.npend] = w.st
+	w.pending[w.npend].enter(pc)
+	w.npend++
+}
+
+// span is a run of addresses, hi excluded.
+type span struct{ lo, hi uint64 }
+
+// spanOf gives the piece of the function that an address is in, an empty one if none.
+func (w *walk) spanOf(pc uint64) span {
+	for _, s := range w.spans {
+		if pc >= s.lo && pc < s.hi {
+			return s
+		}
+	}
+	return span{}
+}
+
+// pushInto is push for a path into another piece of the function.
+func (w *walk) pushInto(pc uint64, to span) {
+	n := w.npend
+	if w.push(pc); w.npend > n {
+		w.pending[n].lo, w.pending[n].hi = to.lo, to.hi
 	}
 }
 

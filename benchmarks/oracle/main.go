@@ -37,7 +37,11 @@ func run(steps, section int, only, part string, show, classes int) error {
 	defer os.RemoveAll(dir)
 	var t oracle.Tally
 	start := time.Now()
-	for _, p := range oracle.Programs {
+	programs := oracle.Programs
+	if only == oracle.Split.Name {
+		programs = []oracle.Program{oracle.Split}
+	}
+	for _, p := range programs {
 		if !strings.Contains(p.Name, only) {
 			continue
 		}

@@ -56,7 +56,19 @@ func BenchmarkWalkWarm(b *testing.B) {
 	}
 }
 
+// BenchmarkWalkCold walks with the rules dropped before each walk, as they are when the list of modules changes.
 func BenchmarkWalkCold(b *testing.B) {
+	walkAfter(b, func(r *recording) { r.process.Space().Forget() })
+}
+
+// BenchmarkWalkFirst drops, besides, what the analysis of instructions has found: each walk meets its code for the first
+// time.
+func BenchmarkWalkFirst(b *testing.B) {
+	walkAfter(b, func(r *recording) { r.process.Forget() })
+}
+
+// walkAfter walks each of the stacks after something was dropped.
+func walkAfter(b *testing.B, drop func(*recording)) {
 	for _, name := range programs {
 		b.Run(name, func(b *testing.B) {
 			runtime.LockOSThread()
@@ -72,7 +84,7 @@ func BenchmarkWalkCold(b *testing.B) {
 			var took time.Duration
 			cost := clockCost()
 			for b.Loop() {
-				space.Forget()
+				drop(r)
 				begin := cpuTime()
 				n += stacks[i].walk(&w, space)
 				took += cpuTime() - begin - cost
@@ -88,11 +100,16 @@ func BenchmarkWalkCold(b *testing.B) {
 // BenchmarkReady is what it takes from opening a process with some 100,000 frame description entries to the first
 // whole stack: headers are read, and what that one stack needs.
 func BenchmarkReady(b *testing.B) {
-	for _, name := range []string{"node", "java"} {
+	for _, name := range []string{"node", "java", "chromium"} {
 		b.Run(name, func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			r := recorded(b, name)
+			var r *recording
+			if name == "chromium" {
+				r = recordedChromium(b)
+			} else {
+				r = recorded(b, name)
+			}
 			stack := &prepare(&r.file)[0]
 			var w frames.Walker
 			b.ReportAllocs()
@@ -110,6 +127,7 @@ func BenchmarkReady(b *testing.B) {
 				p.Close()
 			}
 			b.ReportMetric(float64(took.Microseconds())/float64(b.N), "cpu-µs/op")
+			b.ReportMetric(float64(entries(r.process)), "FDEs")
 		})
 	}
 }

@@ -58,8 +58,8 @@ func (p *prepared) right(w *frames.Walker, space *frames.Space) bool {
 	return n == len(p.pcs) && w.StopReason().Complete()
 }
 
-// own measures prywalk: passes over all stacks with a warm cache, then coldPasses with the cache emptied before each
-// walk, outside of the time taken.
+// own measures prywalk: passes over all stacks with a warm cache, then coldPasses with nothing left from earlier walks,
+// neither rules nor what the analysis of instructions has found; to drop it does not count.
 func own(r *recording, passes, coldPasses int) result {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -84,7 +84,7 @@ func own(r *recording, passes, coldPasses int) result {
 	n = 0
 	for range coldPasses {
 		for i := range stacks {
-			space.Forget()
+			r.process.Forget()
 			begin := cpuTime()
 			n += stacks[i].walk(&w, space)
 			cold += cpuTime() - begin - cost

@@ -40,18 +40,23 @@ func record(name string, n int, limit time.Duration) (r *recording, stop func(),
 	if all := t.PIDs(); len(all) > 1 {
 		pid = all[len(all)-1] // a worker
 	}
+	return recordProcess(name, n, pid, t.PIDs, t.Stop)
+}
+
+// recordProcess takes n stacks of a process that runs. Then all that pids lists are stopped; end ends them.
+func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *recording, stop func(), err error) {
 	p, err := target.Open(pid)
 	if err != nil {
-		t.Stop()
+		end()
 		return nil, nil, err
 	}
-	stop = func() { p.Close(); t.Stop() }
+	stop = func() { p.Close(); end() }
 	r = &recording{name: name, process: p}
 	if err := r.take(n); err != nil {
 		stop()
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	for _, pid := range t.PIDs() {
+	for _, pid := range pids() {
 		_ = syscall.Kill(pid, syscall.SIGSTOP) // one that has ended disturbs nothing either
 	}
 	r.modules()

@@ -235,6 +235,9 @@ func (o *run) check() {
 		if r.verdict != exact && (r.stop == frames.StopStackCut || r.stop == frames.StopBadMemory || o.cur.below != nil && j.kind <= WithCFISP) {
 			r = j.compare(&o.regs, liveMemory(o.pid), o.chain, whole, need)
 		}
+		if r.verdict != exact && o.overwritten(&r) {
+			continue
+		}
 		if r.verdict != exact && j.kind <= WithCFISP && (o.excused(&r) || o.awaits(j, &r)) {
 			continue
 		}

@@ -29,6 +29,10 @@ var Programs = []Program{
 	{"go", 0.15, []string{"go", "build", "-C", "SRC/goprog", "-trimpath", "-buildvcs=false", "-o", "OUT", "."}},
 }
 
+// Split is a program of functions with .cold parts and without call frame information: with everything that is
+// known of the process, its own code is walked by its instructions and symbols.
+var Split = Program{"split", 1, []string{"cc", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-o", "OUT", "SRC/split.c"}}
+
 // Build compiles a program below dir, and gives its file. The error shows what the compiler said.
 func (p *Program) Build(dir string) (string, error) {
 	src, out := filepath.Join(dir, "src"), filepath.Join(dir, p.Name)

@@ -29,6 +29,8 @@ type Options struct {
 	Show int
 	// Only, if set, steps only sections whose name contains it.
 	Only string
+	// Each, if set, is told the function of each instruction, by its symbol.
+	Each func(function string)
 }
 
 // run is one program being stepped.
@@ -196,6 +198,9 @@ func (o *run) section(budget int) error {
 			return err
 		}
 		o.tally.step(o)
+		if o.opt.Each != nil {
+			o.opt.Each(o.funcName(o.regs.PC))
+		}
 		if !o.moving {
 			o.check()
 		} else {

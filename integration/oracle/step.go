@@ -83,7 +83,8 @@ func (o *run) called(onStack bool) {
 	}
 	back, ok := liveMemory(o.pid).Word(sp)
 	if ok && sp == o.prev.SP()-8 && back-o.prev.PC <= maxInsn && back > o.prev.PC {
-		o.cur.push(activation{pc: back, slot: sp, sp: sp + 8})
+		fp, _ := o.prev.Get(frames.X86RBP)
+		o.cur.push(activation{pc: back, slot: sp, sp: sp + 8, fp: fp})
 	}
 }
 

@@ -22,6 +22,7 @@ type Tally struct {
 	ahead    int
 	betweens map[string]int
 	silent   map[string]int
+	gone     map[string]int
 	rows     map[rowKey]*row
 	order    []rowKey
 	cur      *row
@@ -86,6 +87,9 @@ func (t *Tally) Add(o *Tally) {
 	for f, n := range o.silent {
 		t.silent[f] += n
 	}
+	for f, n := range o.gone {
+		t.gone[f] += n
+	}
 	for c, n := range o.Classes {
 		if old := t.Classes[c]; old != nil {
 			old.add(n)
@@ -114,7 +118,7 @@ func (t *Tally) between(o *run, pc uint64) {
 func (t *Tally) init() {
 	if t.rows == nil {
 		t.rows, t.Classes, t.shown = map[rowKey]*row{}, map[Class]*Count{}, map[Judge]int{}
-		t.betweens, t.silent = map[string]int{}, map[string]int{}
+		t.betweens, t.silent, t.gone = map[string]int{}, map[string]int{}, map[string]int{}
 	}
 }
 
@@ -186,6 +190,7 @@ func (t *Tally) Write(w io.Writer, classes int) {
 	_ = tw.Flush()
 	fmt.Fprintf(w, "%d steps between two stacks could not be compared: %v; at %d the call frame information rightly describes where a jump leads\n", t.moving, t.betweens, t.ahead)
 	fmt.Fprintf(w, "walks through functions whose call frame information is empty and was seen to be wrong: %v\n", t.silent)
+	fmt.Fprintf(w, "walks through functions that had overwritten their return address: %v\n", t.gone)
 	t.writeClasses(w, classes)
 }
 

@@ -160,6 +160,26 @@ func TestCoreFromAnotherMachineIsWalkedByItsSysroot(t *testing.T) {
 	}
 }
 
+func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
+	exe, core := sleeperCore(t, "-Wl,--build-id", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer", "-fno-builtin")
+	root := t.TempDir()
+	debug := filepath.Join("/usr/lib/debug/.build-id", buildID(t, exe)[:2], buildID(t, exe)[2:]+".debug")
+	run(t, "objcopy", "--only-keep-debug", "--compress-debug-sections=zlib", exe, exe+".debug")
+	run(t, "strip", exe)
+	copyTo(t, root, exe, exe)
+	for _, with := range []bool{false, true} {
+		if with {
+			copyTo(t, root, debug, exe+".debug")
+		}
+		c := openCore(t, core, target.CoreOptions{Sysroot: root})
+		th := &Core(c, Options{MaxDepth: -1}, true).Threads[0]
+		byCFI := !slices.ContainsFunc(th.Frames, func(f Frame) bool { return f.Method != "cfi" && f.Method != "context" && f.Function != "_start" })
+		if !th.Complete || byCFI != with || with && !strings.Contains(names(th), chain) {
+			t.Errorf("debug file %v: %s, %+v", with, th.StopReason, th.Frames)
+		}
+	}
+}
+
 func TestCoreWithoutHeadersSaysThatNothingCouldBeChecked(t *testing.T) {
 	exe := compile(t, "crash.c", "-g", "-O1", "-fno-optimize-sibling-calls")
 	core := kernelCore(t, "/bin/sh", "-c", "echo 0x23 >/proc/self/coredump_filter; exec "+exe)

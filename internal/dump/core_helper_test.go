@@ -138,11 +138,17 @@ func openCore(t *testing.T, file string, o target.CoreOptions) *target.Core {
 // dumpOf dumps a core whose files are all there.
 func dumpOf(t *testing.T, file string) *Process {
 	t.Helper()
+	return dumpNamed(t, file, false)
+}
+
+// dumpNamed is dumpOf; perfMaps says that this machine has the perf map of that process.
+func dumpNamed(t *testing.T, file string, perfMaps bool) *Process {
+	t.Helper()
 	c := openCore(t, file, target.CoreOptions{})
 	for _, w := range c.Warnings() {
 		t.Errorf("warning: %s", w)
 	}
-	return Core(c, Options{MaxDepth: -1}, false)
+	return Core(c, Options{MaxDepth: -1}, perfMaps)
 }
 
 // pcs gives the program counters of a stack, without inlined calls.

@@ -60,6 +60,9 @@ func Look(t *target.Process, o Options) (*Process, error) {
 		case o.Atomic:
 		case d.StopReason == frames.StopStackCut.String():
 			th.CopyAll()
+			if sp := s.Regs.SP(); t.StackEnd(sp) > sp { // a thread can have a larger stack than usual
+				th.CopyDeep(t.StackEnd(sp) - sp)
+			}
 			d = again(t, names, w, th, o, d)
 		case d.StopReason == frames.StopUnproven.String():
 			th.Unproven(s)

@@ -32,21 +32,24 @@ func (s *Section) compressed() bool {
 // Data gives a section's contents, decompressed. The error is ErrNoSection (s is
 // nil), ErrNoBits, ErrTooBig (over MaxData) or a *FormatError, perhaps wrapped, or
 // comes from reading or decompressing.
-func (f *File) Data(s *Section) ([]byte, error) {
+func (f *File) Data(s *Section) ([]byte, error) { return f.data(s, MaxData) }
+
+// data is Data with a limit of its own.
+func (f *File) data(s *Section, limit uint64) ([]byte, error) {
 	if s == nil {
 		return nil, ErrNoSection
 	}
 	if s.Type == SecNoBits {
 		return nil, fmt.Errorf("section %s: %w", s.Name, ErrNoBits)
 	}
-	if s.Size > MaxData {
+	if s.Size > limit {
 		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, ErrTooBig)
 	}
 	raw, err := f.read(s.Off, s.Size, "section "+s.Name)
 	if err != nil || !s.compressed() {
 		return raw, err
 	}
-	out, err := s.inflate(raw)
+	out, err := s.inflate(raw, limit)
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.Name, err)
 	}
@@ -54,12 +57,12 @@ func (f *File) Data(s *Section) ([]byte, error) {
 }
 
 // inflate decompresses a section in either of the two conventions.
-func (s *Section) inflate(raw []byte) ([]byte, error) {
+func (s *Section) inflate(raw []byte, limit uint64) ([]byte, error) {
 	if s.Flags&SecCompressed == 0 {
 		if len(raw) < zdebugHeader || string(raw[:4]) != "ZLIB" {
 			return raw, nil // by the convention, not compressed after all
 		}
-		return unzlib(raw[zdebugHeader:], binary.BigEndian.Uint64(raw[4:]))
+		return unzlib(raw[zdebugHeader:], binary.BigEndian.Uint64(raw[4:]), limit)
 	}
 	c := &cursor{b: raw}
 	kind := c.u32()
@@ -70,26 +73,26 @@ func (s *Section) inflate(raw []byte) ([]byte, error) {
 	case c.bad:
 		return nil, &FormatError{"compression header cut off", s.Off}
 	case kind == compressZlib:
-		return unzlib(c.b, size)
+		return unzlib(c.b, size, limit)
 	case kind == compressZstd:
-		return unzstd(c.b, size)
+		return unzstd(c.b, size, limit)
 	}
 	return nil, &FormatError{fmt.Sprintf("unknown compression %d", kind), s.Off}
 }
 
-func unzlib(raw []byte, size uint64) ([]byte, error) {
+func unzlib(raw []byte, size, limit uint64) ([]byte, error) {
 	z, err := zlib.NewReader(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("decompressing: %w", err)
 	}
-	return readSized(z, size, MaxData)
+	return readSized(z, size, limit)
 }
 
 // maxZstdWindow bounds the history that a zstd frame makes its reader keep, in
 // bytes. Level 19, the highest without --ultra, uses 8 MiB.
 const maxZstdWindow = 64 << 20
 
-func unzstd(raw []byte, size uint64) ([]byte, error) {
+func unzstd(raw []byte, size, limit uint64) ([]byte, error) {
 	z, err := zstd.NewReader(bytes.NewReader(raw), zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow),
 		zstd.WithDecoderMaxMemory(MaxData))
@@ -97,7 +100,7 @@ func unzstd(raw []byte, size uint64) ([]byte, error) {
 		return nil, fmt.Errorf("decompressing: %w", err)
 	}
 	defer z.Close()
-	return readSized(z, size, MaxData)
+	return readSized(z, size, limit)
 }
 
 // errSize: the contents do not have the size that the header says.

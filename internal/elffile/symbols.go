@@ -21,6 +21,7 @@ const (
 	SymNoType SymbolType = 0
 	SymObject SymbolType = 1
 	SymFunc   SymbolType = 2
+	SymFile   SymbolType = 4 // names the compilation unit of the local symbols after it
 	SymTLS    SymbolType = 6
 	SymIFunc  SymbolType = 10 // STT_GNU_IFUNC: a function that selects one
 )
@@ -85,6 +86,12 @@ func (k SymbolKind) section(f *File) *Section {
 		}
 	}
 	return nil
+}
+
+// HasSymbols reports whether the file has that table, with contents.
+func (f *File) HasSymbols(kind SymbolKind) bool {
+	s := kind.section(f)
+	return s != nil && s.Type != SecNoBits && s.Size > symbolSize
 }
 
 // Symbols gives the entries of a symbol table in the file's order, without the

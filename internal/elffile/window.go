@@ -96,7 +96,11 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 
 // Window gives lazy access to a section's contents, decompressed (then they are
 // read whole). Errors as for Data.
-func (f *File) Window(s *Section) (*Window, error) {
+func (f *File) Window(s *Section) (*Window, error) { return f.WindowUpTo(s, MaxData) }
+
+// WindowUpTo is Window for a section of which at most limit bytes are worth having: a
+// compressed one that is larger, or says that it is, gives ErrTooBig before it is read.
+func (f *File) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection
 	}
@@ -104,7 +108,7 @@ func (f *File) Window(s *Section) (*Window, error) {
 		return nil, fmt.Errorf("section %s: %w", s.Name, ErrNoBits)
 	}
 	if s.compressed() {
-		data, err := f.Data(s)
+		data, err := f.data(s, limit)
 		if err != nil {
 			return nil, err
 		}

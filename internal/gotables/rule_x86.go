@@ -46,11 +46,11 @@ func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frame
 		return t.morestackX86(q)
 	case k == kindGogo:
 		return t.gogoX86(q, f)
+	case k == kindEnds: // also where rbp still points into the stack that was left
+		return root()
 	case st.bp == bpFrame && !q.SPOnly:
 		r.CFAReg, r.CFAOff = frames.X86RBP, st.bpOff
 		r.Flags |= frames.FlagSwitch
-	case k == kindEnds && (q.Caller || st.bp != bpFrame):
-		return root()
 	default:
 		return t.refuse()
 	}

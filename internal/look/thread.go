@@ -11,8 +11,9 @@ import (
 const (
 	firstCopy = 64 << 10 // of a thread that was never walked
 	leastCopy = 64 << 10
-	mostCopy  = 8 << 20 // the usual limit of a stack (RLIMIT_STACK)
-	copySlack = 2 << 10 // beyond what the last walks needed
+	mostCopy  = 8 << 20   // the usual limit of a stack (RLIMIT_STACK)
+	deepCopy  = 256 << 20 // where a deeper one is asked for
+	copySlack = 2 << 10   // beyond what the last walks needed
 )
 
 // Thread is one thread and what is remembered of its last look. All but Needed
@@ -100,6 +101,10 @@ func (t *Thread) Also(addr uint64) { t.also.Store(addr) }
 // CopyAll makes the next looks copy as much stack as there is, up to the usual
 // limit of a stack.
 func (t *Thread) CopyAll() { t.need.Store(mostCopy) }
+
+// CopyDeep makes the next looks copy that many bytes of stack, also more than the usual
+// limit of a stack: for a single look at a stack that is known to be deeper.
+func (t *Thread) CopyDeep(n uint64) { t.need.Store(int64(min(max(n, mostCopy), deepCopy))) }
 
 // CopyUpTo makes the next looks copy that many bytes of stack, as far as there are
 // as many, within the usual limit of a stack.

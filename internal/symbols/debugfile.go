@@ -3,17 +3,12 @@ package symbols
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"path"
-	"strings"
 
 	"prywalk/internal/elffile"
 	"prywalk/internal/symbols/dwarfinfo"
 )
-
-// debugRoot is where distributions keep debug files (GDB's debug-file-directory).
-const debugRoot = "/usr/lib/debug"
 
 // debugFiles are the separate debug files of one table.
 type debugFiles struct {
@@ -42,44 +37,13 @@ func (t *Table) debugFile() *elffile.File {
 	if f == nil || t.opt.Open == nil {
 		return nil
 	}
-	id := f.BuildID()
-	link, crc, linked := f.DebugLink()
-	for _, p := range debugPaths(t.opt.Path, id, link, linked) {
-		if p == t.opt.Path {
-			continue
-		}
-		if d := t.tryDebug(p, id, crc, linked); d != nil {
+	for _, p := range f.DebugPaths(t.opt.Path) {
+		if d := t.openELF(p, func(d *elffile.File, r io.ReaderAt, size int64) error { return f.CheckDebug(d, r, size) }); d != nil {
 			t.debug.file, t.debug.path = d, p
 			return d
 		}
 	}
 	return nil
-}
-
-// debugPaths lists where a debug file may be, as GDB looks for it.
-func debugPaths(file, id, link string, linked bool) []string {
-	var out []string
-	if p := buildIDPath(id); p != "" {
-		out = append(out, p)
-	}
-	if !linked || !path.IsAbs(file) {
-		return out
-	}
-	dir := path.Dir(file)
-	out = append(out, path.Join(dir, link), path.Join(dir, ".debug", link), path.Join(debugRoot, dir, link))
-	// /lib is a link to /usr/lib on most systems; packages use either.
-	if short, ok := strings.CutPrefix(dir, "/usr/"); ok {
-		return append(out, path.Join(debugRoot, short, link))
-	}
-	return append(out, path.Join(debugRoot, "usr", dir, link))
-}
-
-// buildIDPath gives the place of the debug file with a build id (hex).
-func buildIDPath(id string) string {
-	if len(id) < 6 {
-		return ""
-	}
-	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
 }
 
 // openELF opens a file through the caller's opener; nil if it is not there. The
@@ -105,32 +69,6 @@ func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size
 		t.debug.open = append(t.debug.open, c)
 	}
 	return f
-}
-
-// errOther reports a debug file of another build.
-var errOther = errors.New("it belongs to another build of the file; install the one that fits")
-
-// tryDebug opens a debug file and checks that it belongs to this file.
-func (t *Table) tryDebug(p, id string, crc uint32, linked bool) *elffile.File {
-	return t.openELF(p, func(f *elffile.File, r io.ReaderAt, size int64) error {
-		if other := f.BuildID(); id != "" && other != "" {
-			if other != id {
-				return errOther
-			}
-			return nil
-		}
-		if !linked {
-			return errOther
-		}
-		h := crc32.NewIEEE()
-		if _, err := io.Copy(h, io.NewSectionReader(r, 0, size)); err != nil {
-			return fmt.Errorf("computing its CRC: %w", err)
-		}
-		if h.Sum32() != crc {
-			return errOther
-		}
-		return nil
-	})
 }
 
 // loadDwarf finds the debug information, in the file or in its debug file.
@@ -194,13 +132,13 @@ func (t *Table) supplement(f *elffile.File, where string) *dwarfinfo.Data {
 	if !path.IsAbs(link) {
 		link = path.Join(path.Dir(where), link)
 	}
-	for _, p := range []string{link, buildIDPath(id)} {
+	for _, p := range []string{link, elffile.BuildIDPath(id)} {
 		if p == "" {
 			continue
 		}
 		alt := t.openELF(p, func(f *elffile.File, _ io.ReaderAt, _ int64) error {
 			if f.BuildID() != id {
-				return errOther
+				return elffile.ErrOtherBuild
 			}
 			return nil
 		})

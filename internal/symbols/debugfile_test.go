@@ -82,7 +82,7 @@ func TestDebugFileIsFoundByBuildIDBelowTheContainersRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	place := filepath.Join(root, buildIDPath(f.BuildID()))
+	place := filepath.Join(root, elffile.BuildIDPath(f.BuildID()))
 	os.MkdirAll(filepath.Dir(place), 0o700)
 	if err := os.Rename(filepath.Join(dir, "a.debug"), place); err != nil {
 		t.Fatal(err)

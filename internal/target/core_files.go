@@ -68,12 +68,14 @@ func (c *Core) image(m *Mapping) *Image {
 		case is == fitUnknown:
 			c.doubtful = append(c.doubtful, m.Path)
 		}
+		img.debugFiles(c.openDebug, c.cache.files)
 		f.img, f.proven = img, is == fitSame
 		return img
 	}
 	if mem != nil || m.Perm&PermExec != 0 || !c.headed && !f.plain {
 		c.complain(m, mem, other)
 	}
+	mem.debugFiles(c.openDebug, c.cache.files)
 	f.img = mem
 	return mem
 }
@@ -228,10 +230,7 @@ func (c *Core) fitsEntry(e *elffile.File, m *Mapping) fit {
 // OpenFile opens a file by its path on the machine that wrote the core. A debug file
 // that is named by a build id is looked for on this machine too.
 func (c *Core) OpenFile(name string) (io.ReaderAt, int64, error) {
-	f, err := c.open(path.Join(c.opt.Sysroot, name))
-	if err != nil && c.opt.Sysroot != "" && strings.HasPrefix(name, debugFiles+"/.build-id/") {
-		f, err = openRegular(name)
-	}
+	f, err := c.openDebug(name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -240,4 +239,13 @@ func (c *Core) OpenFile(name string) (io.ReaderAt, int64, error) {
 		return nil, 0, errors.Join(err, f.Close())
 	}
 	return f, st.Size(), nil
+}
+
+// openDebug is OpenFile for a caller who closes the file.
+func (c *Core) openDebug(name string) (*os.File, error) {
+	f, err := c.open(path.Join(c.opt.Sysroot, name))
+	if err != nil && c.opt.Sysroot != "" && strings.HasPrefix(name, debugFiles+"/.build-id/") {
+		return openRegular(name)
+	}
+	return f, err
 }

@@ -97,7 +97,8 @@ func permOf(f elffile.SegmentFlags) Perm {
 
 // showsCode reports whether a mapping shows a file's code, by the file's own program
 // headers: it begins where a segment with the right to execute does, or continues a
-// mapping that does, and has more of that than of any other segment.
+// mapping that does, and has more of that than of any other segment; or it lies within
+// such a segment, as the second mapping of its builtins that V8 makes near its heap.
 func showsCode(f *elffile.File, m *Mapping, continues bool) bool {
 	best, code := uint64(0), false
 	for i := range f.Segments {
@@ -107,7 +108,8 @@ func showsCode(f *elffile.File, m *Mapping, continues bool) bool {
 		}
 		from, to := max(s.Off, m.Offset), min(s.Off+s.FileSize, m.Offset+(m.End-m.Start))
 		if from < to && to-from > best {
-			best, code = to-from, s.Flags&elffile.SegExec != 0 && (continues || beginsAt(s.Off, m.Offset))
+			within := to-from == m.End-m.Start
+			best, code = to-from, s.Flags&elffile.SegExec != 0 && (continues || within || beginsAt(s.Off, m.Offset))
 		}
 	}
 	return code

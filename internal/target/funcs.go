@@ -11,6 +11,7 @@ import (
 // first asked: most files have call frame information that answers before.
 type funcIndex struct {
 	elf   *elffile.File
+	from  *separate
 	built bool
 	funcs []funcRange
 }
@@ -34,19 +35,31 @@ func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return f.start, f.end, pc < f.end
 }
 
-// build reads the symbols. A file that was stripped has those of the dynamic linker.
+// build reads the symbols. A file that was stripped has those of the dynamic linker, and
+// its debug file, or what it embeds, has the others.
 func (x *funcIndex) build() {
 	x.built = true
-	for _, kind := range []elffile.SymbolKind{elffile.SymTab, elffile.DynSym} {
-		syms, _ := x.elf.Symbols(kind) // what can be read of a damaged table
+	eachTable(x.elf, x.from, func(f *elffile.File, kind elffile.SymbolKind) {
+		syms, _ := f.Symbols(kind) // what can be read of a damaged table
 		x.add(syms)
-		if len(x.funcs) > 0 {
-			break
-		}
-	}
+	})
 	slices.SortFunc(x.funcs, compareRanges)
 	x.funcs = slices.CompactFunc(x.funcs, func(a, b funcRange) bool { return a.start == b.start })
 	x.funcs = slices.Clip(x.funcs)
+}
+
+// eachTable calls yield for the symbol tables that know a file's functions.
+func eachTable(f *elffile.File, from *separate, yield func(*elffile.File, elffile.SymbolKind)) {
+	if f.HasSymbols(elffile.SymTab) {
+		yield(f, elffile.SymTab)
+		return
+	}
+	yield(f, elffile.DynSym)
+	for _, more := range from.all() {
+		if more.HasSymbols(elffile.SymTab) {
+			yield(more, elffile.SymTab)
+		}
+	}
 }
 
 // compareRanges orders functions by address, of several at one address the longest

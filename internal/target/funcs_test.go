@@ -51,7 +51,7 @@ func TestBoundsComeFromSymbolsWithoutFrameInformation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var p parts
-	p.prepare(f)
+	p.prepare(f, nil)
 	for i := range syms {
 		name := f.SymbolName(elffile.SymTab, &syms[i])
 		if name != "main" && name != "inner" {
@@ -70,7 +70,7 @@ func TestBoundsComeFromSymbolsWithoutFrameInformation(t *testing.T) {
 func TestEachStubIsAFunction(t *testing.T) {
 	f := compiled(t, twoFunctions, "-O1", "-fcf-protection=none", "-Wl,-z,lazy")
 	var p parts
-	p.prepare(f)
+	p.prepare(f, nil)
 	plt := f.Section(".plt")
 	if plt == nil {
 		t.Skip("the linker makes no .plt")
@@ -85,7 +85,7 @@ func TestEachStubIsAFunction(t *testing.T) {
 func TestAFileWithoutAnythingHasNoRules(t *testing.T) {
 	f := compiled(t, "int main(void){return 0;}", "-s", "-nostartfiles", "-Wl,-e,main", "-static", "-fno-asynchronous-unwind-tables")
 	var p parts
-	p.prepare(f)
+	p.prepare(f, nil)
 	if _, _, ok := p.FuncRange(f.Entry); ok {
 		t.Error("bounds from nothing")
 	}
@@ -94,7 +94,7 @@ func TestAFileWithoutAnythingHasNoRules(t *testing.T) {
 func BenchmarkFuncRange(b *testing.B) {
 	f := compiled(b, twoFunctions)
 	var p parts
-	p.prepare(f)
+	p.prepare(f, nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		p.FuncRange(f.Entry)

@@ -29,6 +29,7 @@ type Image struct {
 	once  sync.Once
 	mu    sync.Mutex
 	parts parts
+	more  separate
 }
 
 // newImage reads the headers of a file.
@@ -37,7 +38,16 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Image{Path: m.Path, BuildID: f.BuildID(), ELF: f, Deleted: m.Deleted}, nil
+	img := &Image{Path: m.Path, BuildID: f.BuildID(), ELF: f, Deleted: m.Deleted}
+	img.more.elf, img.more.path = f, m.Path
+	return img, nil
+}
+
+// debugFiles says how an image's debug file is opened, and who closes it.
+func (img *Image) debugFiles(open opener, pool *filePool) {
+	if img != nil && img.more.open == nil {
+		img.more.open, img.more.files = open, pool
+	}
 }
 
 // readAddr reads at an address in the file's terms.
@@ -48,8 +58,8 @@ func (img *Image) readAddr(addr uint64, b []byte) int {
 }
 
 // maxSources is how many rule sources a file can have: Go's table, call frame
-// information, and the analysis of the instructions.
-const maxSources = 3
+// information, that of debug files, and the analysis of the instructions.
+const maxSources = 4
 
 // lazy gives what a module asks, which is prepared at the first question.
 func (img *Image) lazy() ([]frames.RuleSource, frames.CallSites) {
@@ -111,9 +121,17 @@ func (img *Image) prepared() *parts {
 	img.once.Do(func() {
 		img.mu.Lock()
 		defer img.mu.Unlock()
-		img.parts.prepare(img.ELF)
+		img.parts.prepare(img.ELF, &img.more)
 	})
 	return &img.parts
+}
+
+// forget drops what the analysis of the file's instructions has found.
+func (img *Image) forget() {
+	p := img.prepared()
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	p.code.Forget()
 }
 
 // fileKey is how a mapping names its file.
@@ -162,9 +180,12 @@ func (p *Process) image(m *Mapping) *Image {
 	}
 	f, err := p.openMapped(m)
 	if err != nil {
-		return memoryImage(p, m) // of this process only: not for the cache
+		img := memoryImage(p, m) // of this process only: not for the cache
+		img.debugFiles(p.openDebug, p.cache.files)
+		return img
 	}
 	img, err := p.cache.load(f, m)
+	img.debugFiles(p.openDebug, p.cache.files)
 	if err == nil {
 		p.cache.byName[key] = img
 	}

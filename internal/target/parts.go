@@ -12,12 +12,14 @@ type parts struct {
 	goTable *gotables.Table
 	sources []frames.RuleSource // in falling trust
 	calls   frames.CallSites
+	code    *heuristics.Source     // the last of sources, and calls
 	bounds  []heuristics.Functions // what knows the functions' bounds, best first
+	cold    coldParts
 }
 
 // prepare makes them; nothing but headers is parsed, and of a Go program its table
-// is read.
-func (p *parts) prepare(f *elffile.File) {
+// is read. more are the files that tell more of this one.
+func (p *parts) prepare(f *elffile.File, more *separate) {
 	stubs := newStubs(f)
 	p.bounds = append(p.bounds, stubs)
 	if p.goTable = goTable(f); p.goTable != nil {
@@ -25,10 +27,13 @@ func (p *parts) prepare(f *elffile.File) {
 		p.bounds = append(p.bounds, p.goTable)
 	}
 	p.addCFI(f)
-	p.bounds = append(p.bounds, &funcIndex{elf: f})
+	cfi := &moreCFI{elf: f, from: more, goes: p.goTable}
+	p.sources = append(p.sources, cfi)
+	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: more})
+	p.cold = coldParts{elf: f, from: more}
 	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: fileCode{f}, Funcs: p, Entry: f.Entry})
 	p.sources = append(p.sources, h)
-	p.calls = h
+	p.calls, p.code = h, h
 }
 
 // FuncRange gives the bounds of the function that pc is in.
@@ -40,6 +45,9 @@ func (p *parts) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	}
 	return 0, 0, false
 }
+
+// Parent implements heuristics.Parts.
+func (p *parts) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Parent(start) }
 
 // fileCode reads a file's instructions. Its segments without the right to execute
 // are no code.

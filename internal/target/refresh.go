@@ -37,6 +37,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 		return false, err
 	}
 	if p.jit.refresh() {
+		p.jitCode.Forget()
 		p.space.Forget()
 	}
 	if slices.EqualFunc(next, p.code, func(a, b mapped) bool { return a.at == b.at }) {
@@ -170,4 +171,17 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 		return s.end
 	}
 	return 0
+}
+
+// Forget drops the rules and whatever the analysis of instructions has found, also of the
+// files that other processes share: the next walk begins as the first one did, but for
+// the files' headers. It is there for measurements.
+func (p *Process) Forget() {
+	p.space.Forget()
+	p.jitCode.Forget()
+	for i := range p.code {
+		if img := p.code[i].at.Image; img != nil {
+			img.forget()
+		}
+	}
 }

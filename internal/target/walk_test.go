@@ -125,8 +125,8 @@ func TestFirstRuleMakesTheSources(t *testing.T) {
 			s.Rule(frames.Query{PC: pc - m.Bias})
 		}
 	}
-	if len(img.parts.sources) != 2 {
-		t.Errorf("%d sources, want call frame information and instructions", len(img.parts.sources))
+	if len(img.parts.sources) != 3 {
+		t.Errorf("%d sources, want call frame information, more of it, and instructions", len(img.parts.sources))
 	}
 }
 

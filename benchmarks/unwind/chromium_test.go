@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/target"
+)
+
+// browser is where Debian has Chromium itself; the program of that name in the path is a script.
+const browser = "/usr/lib/chromium/chromium"
+
+// recordedChromium gives a few stacks of a browser without a window, taken of its first process.
+func recordedChromium(b *testing.B) *recording {
+	b.Helper()
+	if _, err := os.Stat(browser); err != nil {
+		b.Skipf("needs Debian's chromium: %v", err)
+	}
+	cmd := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--no-proxy-server",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-port=0",
+		"--host-resolver-rules=MAP * ~NOTFOUND", "--user-data-dir="+b.TempDir(), "about:blank")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	end := func() {
+		for _, p := range family(pid) { // helpers can be in sessions of their own
+			_ = syscall.Kill(p, syscall.SIGKILL)
+		}
+		_ = cmd.Wait() // it was killed
+	}
+	for limit := time.Now().Add(time.Minute); len(family(pid)) < 4; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(limit) {
+			end()
+			b.Fatal("chromium started no helpers within a minute")
+		}
+	}
+	r, stop, err := recordProcess("chromium", 5, pid, func() []int { return family(pid) }, end)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(stop)
+	return r
+}
+
+// family lists a process and its descendants.
+func family(pid int) []int {
+	all := []int{pid}
+	for i := 0; i < len(all); i++ {
+		files, _ := filepath.Glob("/proc/" + strconv.Itoa(all[i]) + "/task/*/children")
+		for _, file := range files {
+			text, _ := os.ReadFile(file)
+			for word := range strings.FieldsSeq(string(text)) {
+				if n, err := strconv.Atoi(word); err == nil {
+					all = append(all, n)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// entries counts the frame description entries of a process's files, by the headers of their search tables.
+func entries(p *target.Process) (n int) {
+	seen := map[*target.Image]bool{}
+	for _, m := range p.Space().Modules() {
+		at, ok := m.Data.(*target.Mapping)
+		if !ok || at.Image == nil || seen[at.Image] {
+			continue
+		}
+		seen[at.Image] = true
+		hdr, _ := at.Image.ELF.EhFrame()
+		if hdr == nil {
+			continue
+		}
+		// version, three encodings, the address of .eh_frame, the number of entries (LSB 5.0 §10.7)
+		if b, err := hdr.View(0, 12); err == nil && b[2] == 3 {
+			n += int(binary.LittleEndian.Uint32(b[8:]))
+		}
+	}
+	return n
+}

@@ -1,0 +1,59 @@
+package heuristics
+
+import (
+	"testing"
+
+	"prywalk/frames"
+)
+
+// changing is code that can change, and counts how often it is read.
+type changing struct {
+	bytesCode
+	reads int
+}
+
+func (c *changing) ReadCode(addr uint64, buf []byte) int {
+	c.reads++
+	return c.bytesCode.ReadCode(addr, buf)
+}
+
+func TestAnswersAreRememberedUntilTheCodeChanges(t *testing.T) {
+	code := &changing{bytesCode: bytesCode{base, []byte{0x48, 0x83, 0xc4, 0x18, 0xc3}}} // add rsp,24; ret
+	s := New(Options{Arch: frames.X86_64, Code: code})
+	ask := func(want int32) {
+		t.Helper()
+		if r, _, ok := s.Rule(frames.Query{PC: base}); !ok || r.CFAOff != want {
+			t.Errorf("%+v, want rsp+%d", r, want)
+		}
+	}
+	ask(32)
+	before := code.reads
+	for range 3 {
+		ask(32)
+	}
+	if code.reads != before {
+		t.Errorf("the code was read %d more times for the same question", code.reads-before)
+	}
+	if _, _, ok := s.Rule(frames.Query{PC: base + 4, SPOnly: true}); !ok || code.reads == before {
+		t.Error("another question got an answer without a look")
+	}
+	code.b = []byte{0x48, 0x83, 0xc4, 0x28, 0xc3} // add rsp,40; ret
+	s.Forget()
+	ask(48)
+}
+
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, make([]byte, 16)}})
+	for i := range uint64(3 * maxMemo) {
+		s.Rule(frames.Query{PC: base + i})
+	}
+	if n := len(s.memo.rules); n > maxMemo {
+		t.Errorf("%d answers", n)
+	}
+	for i := range uint64(3 * maxMemoRows) {
+		s.memo.keep(frames.Query{PC: i}, answer{row: new(frames.Row), ok: true})
+	}
+	if n := len(s.memo.rules); n > maxMemoRows+1 {
+		t.Errorf("%d answers with rows", n)
+	}
+}

@@ -1,0 +1,53 @@
+package dump
+
+import (
+	"os/exec"
+	"testing"
+
+	"prywalk/internal/target"
+)
+
+// wholeRecursion wants a thread of testdata/deep.c to have all of its 100,000 calls.
+func wholeRecursion(t *testing.T, p *Process) {
+	t.Helper()
+	for i := range p.Threads {
+		th, n := &p.Threads[i], 0
+		for j := range th.Frames {
+			if th.Frames[j].Function == "deep" {
+				n++
+			}
+		}
+		if n == 0 && i < len(p.Threads)-1 {
+			continue // the first thread
+		}
+		if n != 100_000 || !th.Complete || len(th.Frames) < n+4 {
+			t.Errorf("%d of 100000 calls in %d frames, %s", n, len(th.Frames), th.StopReason)
+		}
+	}
+	if len(p.Threads) != 2 {
+		t.Errorf("%d threads", len(p.Threads))
+	}
+}
+
+func TestRecursionOf100000CallsIsWhole(t *testing.T) {
+	exe := compile(t, "deep.c", "-O1", "-fno-optimize-sibling-calls", "-pthread")
+	cmd := exec.Command(exe)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}()
+	if _, err := out.Read(make([]byte, 16)); err != nil {
+		t.Fatal(err)
+	}
+	wholeRecursion(t, lookAt(t, cmd.Process.Pid))
+	freeze(t, cmd.Process.Pid)
+	core := openCore(t, gcore(t, cmd.Process.Pid), target.CoreOptions{})
+	wholeRecursion(t, Core(core, Options{MaxDepth: -1}, false))
+}

@@ -1,0 +1,79 @@
+package elffile
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path"
+	"strings"
+)
+
+// debugRoot is where distributions keep debug files (GDB's debug-file-directory).
+const debugRoot = "/usr/lib/debug"
+
+// BuildIDPath gives the place of the debug file with a build id (hex), empty if the
+// id is too short to be one (GDB manual, "Debugging Information in Separate Files").
+func BuildIDPath(id string) string {
+	if len(id) < 6 {
+		return ""
+	}
+	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
+}
+
+// DebugPaths lists where the separate debug file of the file at that path may be, the
+// best place first, as GDB looks for it: by build id, then by .gnu_debuglink. file is
+// never among them, and may be empty or relative: then only the build id counts.
+func (f *File) DebugPaths(file string) []string {
+	var out []string
+	add := func(p string) {
+		if p != file {
+			out = append(out, p)
+		}
+	}
+	if p := BuildIDPath(f.BuildID()); p != "" {
+		add(p)
+	}
+	link, _, linked := f.DebugLink()
+	if !linked || !path.IsAbs(file) {
+		return out
+	}
+	dir := path.Dir(file)
+	add(path.Join(dir, link))
+	add(path.Join(dir, ".debug", link))
+	add(path.Join(debugRoot, dir, link))
+	// /lib is a link to /usr/lib on most systems; packages use either.
+	if short, ok := strings.CutPrefix(dir, "/usr/"); ok {
+		add(path.Join(debugRoot, short, link))
+	} else {
+		add(path.Join(debugRoot, "usr", dir, link))
+	}
+	return out
+}
+
+// ErrOtherBuild reports a debug file of another build.
+var ErrOtherBuild = errors.New("it belongs to another build of the file; install the one that fits")
+
+// CheckDebug reports whether debug, the size bytes in r, is the separate debug file of
+// f: both have the same build id, or, where one has none, debug has the checksum that
+// f's .gnu_debuglink wants. The error is ErrOtherBuild, or comes from reading r.
+func (f *File) CheckDebug(debug *File, r io.ReaderAt, size int64) error {
+	if id, other := f.BuildID(), debug.BuildID(); id != "" && other != "" {
+		if id != other {
+			return ErrOtherBuild
+		}
+		return nil
+	}
+	_, want, linked := f.DebugLink()
+	if !linked {
+		return ErrOtherBuild
+	}
+	h := crc32.NewIEEE()
+	if _, err := io.Copy(h, io.NewSectionReader(r, 0, size)); err != nil {
+		return fmt.Errorf("computing its CRC: %w", err)
+	}
+	if h.Sum32() != want {
+		return ErrOtherBuild
+	}
+	return nil
+}

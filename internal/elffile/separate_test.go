@@ -1,0 +1,67 @@
+package elffile
+
+import (
+	"bytes"
+	"errors"
+	"hash/crc32"
+	"slices"
+	"testing"
+)
+
+// linked gives a file with a link to a debug file.
+func linked(t *testing.T, name string, crc uint32) *File {
+	t.Helper()
+	m := newImage()
+	b := append([]byte(name), make([]byte, 4-len(name)%4)...)
+	b = append(b, byte(crc), byte(crc>>8), byte(crc>>16), byte(crc>>24))
+	m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, b)
+	return openBytes(t, m.bytes())
+}
+
+func TestDebugFilesAreLookedForWhereGDBDoes(t *testing.T) {
+	f := linked(t, "prog.debug", 1)
+	want := []string{"/usr/bin/prog.debug", "/usr/bin/.debug/prog.debug", "/usr/lib/debug/usr/bin/prog.debug", "/usr/lib/debug/bin/prog.debug"}
+	if got := f.DebugPaths("/usr/bin/prog"); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if got := f.DebugPaths("/usr/bin/prog.debug"); !slices.Equal(got, want[1:]) {
+		t.Errorf("the file itself is among %q", got)
+	}
+	for _, relative := range []string{"", "prog", "[vdso]"} {
+		if got := f.DebugPaths(relative); len(got) > 0 {
+			t.Errorf("%q: %q", relative, got)
+		}
+	}
+	for id, want := range map[string]string{"": "", "ab": "", "abcd": "", "abcdef": "/usr/lib/debug/.build-id/ab/cdef.debug"} {
+		if got := BuildIDPath(id); got != want {
+			t.Errorf("build id %q: %q", id, got)
+		}
+	}
+}
+
+func TestADebugFileWithoutBuildIDIsCheckedByItsSum(t *testing.T) {
+	data := newImage().bytes()
+	debug := openBytes(t, data)
+	for _, c := range []struct {
+		f    *File
+		want error
+	}{
+		{linked(t, "d", crc32.ChecksumIEEE(data)), nil},
+		{linked(t, "d", crc32.ChecksumIEEE(data)+1), ErrOtherBuild},
+		{openBytes(t, newImage().bytes()), ErrOtherBuild},
+	} {
+		if err := c.f.CheckDebug(debug, bytes.NewReader(data), int64(len(data))); !errors.Is(err, c.want) {
+			t.Errorf("%v, want %v", err, c.want)
+		}
+	}
+}
+
+func TestACompressedSectionBeyondTheLimitIsNotRead(t *testing.T) {
+	m := newImage()
+	m.add(Section{Name: ".debug_frame", Type: SecProgBits, Flags: SecCompressed},
+		[]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0x78, 0x9c}) // zlib, of 16 MiB
+	f := openBytes(t, m.bytes())
+	if _, err := f.WindowUpTo(f.DebugSection("frame"), 1<<20); !errors.Is(err, ErrTooBig) {
+		t.Errorf("%v", err)
+	}
+}
