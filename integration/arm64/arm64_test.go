@@ -10,6 +10,9 @@ import (
 // fetched names the directory that holds the kernel and busybox: scripts/arm64/fetch.sh prints it.
 const fetched = "PRYWALK_ARM64"
 
+// onlyJobs, if set, leaves out the jobs whose names do not contain it.
+const onlyJobs = "ARM64_ONLY"
+
 // root is the repository's, seen from here.
 const root = "../.."
 
@@ -82,6 +85,9 @@ func fill(b *builder, from string) (jobs []job) {
 	programs(b)
 	for _, p := range tests {
 		name := strings.ReplaceAll(strings.TrimPrefix(p.pkg, "./"), "/", "-")
+		if only := os.Getenv(onlyJobs); !strings.Contains(name, only) {
+			continue
+		}
 		b.goBuild("tests/"+name, root, "test", "-c", p.pkg)
 		args := []string{"/tests/" + name, "-test.v", p.run}
 		if p.env != "" {
