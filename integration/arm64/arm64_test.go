@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ const (
 	// fetched names the directory that holds the kernel, busybox and libraries: scripts/arm64/fetch.sh
 	// prints it.
 	fetched = "PRYWALK_ARM64"
-	// onlyJobs, if set, leaves out the jobs whose names do not contain it.
+	// onlyJobs, if set, is a regular expression: other jobs are left out.
 	onlyJobs = "ARM64_ONLY"
 	// oracleSteps, if set, is the number of instructions that the oracle steps through.
 	oracleSteps = "ORACLE_STEPS"
@@ -127,9 +128,10 @@ func fill(b *builder, from string) (jobs []job) {
 	b.goBuild("programs/prywalk", root, "build", "./cmd/prywalk")
 	programs(b)
 	libraries(b, from)
+	only := regexp.MustCompile(os.Getenv(onlyJobs))
 	for _, p := range tests {
 		name := strings.ReplaceAll(strings.TrimPrefix(p.pkg, "./"), "/", "-")
-		if !strings.Contains(name, os.Getenv(onlyJobs)) {
+		if !only.MatchString(name) {
 			continue
 		}
 		b.goBuild("tests/"+name, root, "test", "-c", p.pkg)
