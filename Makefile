@@ -46,7 +46,8 @@ vet-arches:
 
 ## test-arm64: prywalk and its system calls in an emulated arm64 machine (some minutes)
 test-arm64: setup
-	PRYWALK_ARM64=$$(scripts/arm64/fetch.sh) $(GO) test -timeout 12m -count=1 -v ./integration/arm64
+	@dir=$$(sh scripts/arm64/fetch.sh) || exit; \
+	PRYWALK_ARM64=$$dir $(GO) test -timeout 30m -count=1 -v ./integration/arm64
 
 ## test-race: the tests under the race detector, without those of real programs
 test-race: setup

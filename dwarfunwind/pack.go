@@ -65,17 +65,6 @@ func (t *Table) build(c *cie, pc uint64) bool {
 	return true
 }
 
-// aboveCFA corrects the caller's stack pointer where the return address lies above the
-// CFA. No function finds it there: the code that jumped to this one has pushed it. So
-// does the first entry of a procedure linkage table of arm64, and glibc's resolver,
-// which it jumps to, gives a CFA below what was pushed.
-func (t *Table) aboveCFA() {
-	if sp := t.arch.SP(); t.arch == frames.AArch64 && t.row.RA.Kind == frames.PlaceOffset && t.row.RA.Off >= 0 {
-		t.row.Regs[sp] = frames.Place{Kind: frames.PlaceValOffset, Off: (t.row.RA.Off + 8 + 15) &^ 15}
-		t.dirty |= 1 << sp
-	}
-}
-
 // isPC tells the return address column of x86-64, which is no register.
 func (t *Table) isPC(reg uint8) bool { return t.arch == frames.X86_64 && reg == frames.X86RA }
 

@@ -38,6 +38,8 @@ type Table struct {
 	m     machine
 	row   frames.Row // the row being built
 	dirty uint64     // registers of row that are not zero
+	// pushed is what lies on the stack above the CFA at the row's address, in bytes.
+	pushed int64
 }
 
 // New gives the table for those sections. Only the header of .eh_frame_hdr is
@@ -68,6 +70,10 @@ func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	t.m.reset(f.cie)
 	if !t.m.run(f.cie, &f.prog, f.sec, f.off, f.start, pc) {
 		return frames.Rule{}, nil, false
+	}
+	t.pushed = 0
+	if t.arch == frames.AArch64 && pc == f.start {
+		t.pushed = t.m.pushedBefore(&f)
 	}
 	return t.pack(&f, q.PC)
 }

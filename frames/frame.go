@@ -5,7 +5,8 @@ type Frame struct {
 	// PC is the program counter: exact for the innermost frame and for one
 	// that a signal interrupted, else the return address.
 	PC Addr
-	// SP is the stack pointer of this frame at that point.
+	// SP is the stack pointer of this frame at that point; 0 if it is not known,
+	// as where an arm64 frame was found by the frame pointer.
 	SP Addr
 	// Module is where PC lies, nil if in no known mapping.
 	Module *Module

@@ -40,5 +40,5 @@ func (r *Regs) Set(reg uint8, v uint64) {
 	}
 }
 
-// SP gives the stack pointer.
+// SP gives the stack pointer; where Known lacks it, what it is not below.
 func (r *Regs) SP() Addr { return r.Val[r.Arch.SP()%NumRegs] }

@@ -16,7 +16,14 @@ func (w *Walker) scan() StopReason {
 	f := w.Frame()
 	start, known := w.space.funcStart(f.Lookup(w.regs.Arch))
 	if w.tryFramePointer(start, known) {
-		return w.commit(&Rule{Method: MethodFP})
+		stop := w.commit(&Rule{Method: MethodFP})
+		if stop == StopNone && !w.knowsSP() {
+			w.settleSP()
+		}
+		return stop
+	}
+	if !w.knowsSP() {
+		return StopUnproven
 	}
 	sp := w.regs.SP()
 	if !w.regs.Arch.info().raOnStack || m != nil && m.Generated {
@@ -65,7 +72,9 @@ func (w *Walker) calls(v, start Addr, known bool) bool {
 
 // tryFramePointer believes the frame pointer where it points into the stack, the
 // word above it follows a call of this very function (or an indirect call, or is
-// chained), and the word at it leads further out or ends the chain.
+// chained), and the word at it leads further out or ends the chain. On x86-64 the
+// caller's stack pointer is then just above (System V ABI, figure 3.3); on arm64 it
+// is only known to be no lower: see [Walker.settleSP].
 func (w *Walker) tryFramePointer(start Addr, known bool) bool {
 	info := w.regs.Arch.info()
 	fp, ok := w.regs.Get(info.fp)
@@ -81,6 +90,9 @@ func (w *Walker) tryFramePointer(start Addr, known bool) bool {
 		return false
 	}
 	w.take(ra, fp+16)
+	if !info.raOnStack {
+		w.next.Known &^= 1 << info.sp
+	}
 	w.next.Set(info.fp, outer)
 	return true
 }

@@ -96,7 +96,11 @@ func (w *Walker) slow() bool {
 
 // Frame gives the frame that the last call of Next found.
 func (w *Walker) Frame() Frame {
-	return Frame{PC: w.regs.PC, SP: w.regs.SP(), Module: w.module(), Method: w.method, Caller: w.caller && !w.exact}
+	f := Frame{PC: w.regs.PC, SP: w.regs.SP(), Module: w.module(), Method: w.method, Caller: w.caller && !w.exact}
+	if !w.knowsSP() {
+		f.SP = 0
+	}
+	return f
 }
 
 // module gives the module of the current frame.
@@ -131,6 +135,9 @@ func (w *Walker) step() StopReason {
 	if r.Flags&FlagNone == 0 && !w.canApply(&r) {
 		if w.untouched(&r) {
 			return w.commit(&r)
+		}
+		if !w.knowsSP() {
+			return w.scan()
 		}
 		var stop StopReason
 		if r, stop = w.without(&r); stop != StopNone {
@@ -183,7 +190,7 @@ func (w *Walker) canApply(r *Rule) bool {
 // its return address follows a call of this very function.
 func (w *Walker) untouched(r *Rule) bool {
 	bit := uint64(1) << (r.CFAReg % NumRegs)
-	if !w.caller || w.given&bit == 0 || r.Flags&(FlagRow|FlagSignal|FlagSwitch) != 0 {
+	if !w.caller || r.CFAReg == w.regs.Arch.SP() || w.given&bit == 0 || r.Flags&(FlagRow|FlagSignal|FlagSwitch) != 0 {
 		return false
 	}
 	stop := w.apply(r) // reads the value, known or not

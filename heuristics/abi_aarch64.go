@@ -2,6 +2,7 @@ package heuristics
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"prywalk/frames"
 )
@@ -21,7 +22,7 @@ var abiAArch64 = abi{
 	sp: regSP, fp: regFP, ra: regLR, scratch: scratchA64,
 	kept:         []uint8{regFP, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
 	exec:         execAArch64,
-	afterPush:    func(*walk, uint64) bool { return false },
+	afterPush:    afterPushA64,
 	tail:         tailA64,
 	isFrame:      isFrameA64,
 	dwarf:        func(reg uint8) uint8 { return reg },
@@ -33,6 +34,41 @@ var abiAArch64 = abi{
 // address.
 func tailA64(st *state) flow {
 	return flow{kind: flowTail, ret: st.regs[regSP], ra: st.regs[regLR]}
+}
+
+// pushA64 is "stp x16, x30, [sp, #-16]!", which begins the first entry of a procedure
+// linkage table, and no function that a compiler makes.
+const pushA64 = 0xa9bf7bf0
+
+// pltHeadA64 are the instructions after it, up to the jump by x17: adrp x16, ldr x17
+// and add x16, as masks and bits.
+var pltHeadA64 = [...][2]uint32{{0x9f00001f, 0x90000010}, {0xffc003ff, 0xf9400211}, {0xff8003ff, 0x91000210}}
+
+// pltJumpA64 is what the jump at the end of that entry proves: it goes to the dynamic
+// linker's resolver, which takes off what was pushed, and then to the function that
+// was called.
+func pltJumpA64(st *state) flow {
+	f := tailA64(st)
+	f.ret = f.ret.plus(16)
+	return f
+}
+
+// afterPushA64 looks for the push among the instructions before pc.
+func afterPushA64(w *walk, pc uint64) bool {
+	for i := uint64(1); i <= 1+uint64(len(pltHeadA64)) && pc >= 4*i; i++ {
+		code := w.code(pc - 4*i)
+		if len(code) < 4 {
+			return false
+		}
+		insn := a64(binary.LittleEndian.Uint32(code))
+		if insn == pushA64 {
+			return true
+		}
+		if !slices.ContainsFunc(pltHeadA64[:], func(p [2]uint32) bool { return insn.is(p[0], p[1]) }) {
+			return false
+		}
+	}
+	return false
 }
 
 // isFrameA64: x29 points to the pair of the caller's x29 and the return address

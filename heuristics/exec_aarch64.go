@@ -27,6 +27,7 @@ func execAArch64(st *state, code []byte) flow {
 	}
 	w := a64(binary.LittleEndian.Uint32(code))
 	f := flow{size: 4}
+	st.pushedMem = st.pushedMem || w == pushA64
 	switch {
 	case w == 0xd4200000, w == 0xd43e0000:
 		// brk #0 and #0xf000: a debugger's, after which the program goes on
@@ -112,6 +113,9 @@ func indirectA64(st *state, w a64, f *flow) {
 		f.kind = flowIndirect
 		if w.rn() == 16 || w.rn() == 17 {
 			*f = tailA64(st)
+			if st.pushedMem {
+				*f = pltJumpA64(st)
+			}
 			f.size = 4
 		}
 	default:

@@ -63,6 +63,9 @@ func accessA64(st *state, reg uint8, at value, load, whole bool) {
 		st.restore(reg, at)
 	case load:
 		st.set(reg, value{})
+	case whole && (reg == regLR || reg == regFP) && st.regs[reg].isStart(reg):
+		// Go saves them by x20, which becomes the stack pointer only then.
+		st.storeAt(at, st.regs[reg])
 	case whole && reg != regSP:
 		st.store(at, st.regs[reg])
 	default:

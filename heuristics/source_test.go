@@ -234,3 +234,18 @@ func TestUnknownArchitectureHasNoAnswers(t *testing.T) {
 		t.Error("a call for no architecture")
 	}
 }
+
+// Go's large frames: the pair is saved by a register that becomes the stack pointer only
+// after that.
+func TestPairThatIsSavedBeforeTheStackPointerMovesOnArm64(t *testing.T) {
+	// sub x20,sp,#256; stp x29,x30,[x20,#-8]; mov sp,x20; sub x29,sp,#8; nop;
+	// ldp x29,x30,[sp,#-8]; add sp,sp,#256; ret
+	s := arm(true, 0xd10403f4, 0xa93ffa9d, 0x9100029f, 0xd10023fd, 0xd503201f, 0xa97ffbfd, 0x910403ff, 0xd65f03c0)
+	for off, cfa := range map[uint64]frames.Rule{0: {CFAReg: frames.ARM64SP}, 4: {CFAReg: 20, CFAOff: 256}} {
+		r, row, ok := s.Rule(frames.Query{PC: base + off})
+		if !ok || r.CFAReg != cfa.CFAReg || r.CFAOff != cfa.CFAOff || row != nil && row.RA.Kind != frames.PlaceSame ||
+			row == nil && r.Flags&frames.FlagLeafRA == 0 {
+			t.Errorf("+%d: %+v, %+v, %v; want the link register", off, r, row, ok)
+		}
+	}
+}

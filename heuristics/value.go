@@ -131,6 +131,14 @@ func (st *state) store(addr, v value) {
 	if addr.kind != initial || addr.base != st.sp && addr.base != st.fp && addr.base < firstAnon {
 		return
 	}
+	st.storeAt(addr, v)
+}
+
+// storeAt is store for an address relative to any register.
+func (st *state) storeAt(addr, v value) {
+	if addr.kind != initial {
+		return
+	}
 	for i := range st.nslots {
 		if s := &st.slots[i]; s.base == addr.base && s.off == addr.off {
 			s.val = v

@@ -23,6 +23,48 @@ func setSyscall(tid int, nr int32) syscall.Errno {
 	return e
 }
 
+// syscallInfo is struct ptrace_syscall_info (include/uapi/linux/ptrace.h) as it is filled at
+// the stop of a seccomp filter.
+type syscallInfo struct {
+	op     uint8
+	_      [3]uint8
+	arch   uint32
+	ip, sp uint64
+	nr     uint64
+	args   [6]uint64
+	_      uint64
+}
+
+// A stop is taken for that of a seccomp filter by its siginfo's code alone
+// (kernel/ptrace.c, ptrace_get_syscall_info).
+const (
+	getSyscallInfo  = 0x420e // PTRACE_GET_SYSCALL_INFO, since Linux 5.3
+	opSeccomp       = 3      // PTRACE_SYSCALL_INFO_SECCOMP
+	codeSeccompStop = int32(unix.SIGTRAP) | unix.PTRACE_EVENT_SECCOMP<<8
+)
+
+// seccompInfo has the kernel tell the system call of a thread that PTRACE_INTERRUPT stopped
+// as if a seccomp filter had, which it does only of such a stop: meanwhile the stop's siginfo,
+// which nothing else reads, says that it is one. False if the kernel does not.
+//
+//go:nosplit
+func seccompInfo(tid int, info *sigInfo, call *syscallInfo) bool {
+	at := uintptr(unsafe.Pointer(info))
+	if ptrace(unix.PTRACE_GETSIGINFO, tid, 0, at) != 0 {
+		return false
+	}
+	code := info.code
+	info.code = codeSeccompStop
+	if ptrace(unix.PTRACE_SETSIGINFO, tid, 0, at) != 0 {
+		return false
+	}
+	call.op = 0
+	e := ptrace(getSyscallInfo, tid, unsafe.Sizeof(*call), uintptr(unsafe.Pointer(call)))
+	info.code = code
+	_ = ptrace(unix.PTRACE_SETSIGINFO, tid, 0, at) // it was set just before
+	return e == 0 && call.op == opSeccomp
+}
+
 // setRegSet writes the first n bytes of the general registers.
 //
 //go:nosplit
@@ -54,6 +96,30 @@ func signalsPending(tid int) bool {
 		}
 	}
 	return false
+}
+
+// sigMask reads the signal mask that the stopped thread has, or gets back when the call that it
+// is in ends (PTRACE_GETSIGMASK).
+//
+//go:nosplit
+func sigMask(tid int) (mask uint64, ok bool) {
+	e := ptrace(unix.PTRACE_GETSIGMASK, tid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask)))
+	return mask, e == 0
+}
+
+// procLink gives where the link /proc/TID/fd/FD leads, valid until the next call.
+//
+//go:nosplit
+func (c *Controller) procLink(tid int, fd uint64) []byte {
+	n := procPath(tid, "/fd/", &c.procPath)
+	n = putNumber(&c.procPath, n, fd)
+	put(&c.procPath, n, "\x00")
+	got, _, e := syscall.RawSyscall6(unix.SYS_READLINKAT, 0, uintptr(unsafe.Pointer(&c.procPath)),
+		uintptr(unsafe.Pointer(&c.procBuf)), uintptr(len(c.procBuf)), 0, 0)
+	if e != 0 || got > uintptr(len(c.procBuf)) {
+		return nil
+	}
+	return c.procBuf[:got]
 }
 
 // procText reads the file /proc/TID/name and gives the text, valid until the next

@@ -39,21 +39,29 @@ func digits(text []byte, at int, base uint64) (v uint64, ok bool) {
 	return v, ok
 }
 
-// procPath writes "/proc/TID" and name, which must end in NUL, into buf.
+// procPath writes "/proc/TID" and name, which may end in NUL, into buf, and gives the place
+// behind it.
 //
 //go:nosplit
-func procPath(tid int, name string, buf *[48]byte) {
-	n := put(buf, 0, "/proc/")
-	at := len(buf)
-	for v := uint(tid); v > 0 && at > n; v /= 10 {
-		at--
-		buf[at] = byte('0' + v%10)
+func procPath(tid int, name string, buf *[48]byte) int {
+	return put(buf, putNumber(buf, put(buf, 0, "/proc/"), uint64(tid)), name)
+}
+
+// putNumber writes a decimal number at a place, and gives the place behind it.
+//
+//go:nosplit
+func putNumber(buf *[48]byte, at int, v uint64) int {
+	digits := 1
+	for rest := v / 10; rest > 0; rest /= 10 {
+		digits++
 	}
-	for ; at < len(buf); at++ {
-		buf[n] = buf[at]
-		n++
+	for i := at + digits - 1; i >= at; i-- {
+		if i < len(buf) {
+			buf[i] = byte('0' + v%10)
+		}
+		v /= 10
 	}
-	put(buf, n, name)
+	return min(at+digits, len(buf))
 }
 
 // put writes text at a place, and gives the place behind it.

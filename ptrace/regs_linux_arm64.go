@@ -15,6 +15,8 @@ type scratch struct {
 	schedBuf [96]byte
 	procBuf  [2048]byte
 	procPath [48]byte
+	stopInfo sigInfo     // of a stop that is to look like another
+	callInfo syscallInfo // what the kernel then tells
 }
 
 func decodeNative(w *rawRegs) frames.Regs { return regsAArch64((*[34]uint64)(w)) }

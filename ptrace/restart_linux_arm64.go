@@ -2,6 +2,7 @@ package ptrace
 
 import (
 	"encoding/binary"
+	"math"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,8 +32,8 @@ func (c *Controller) traceMe(*Look) bool { return false }
 // tell whether the thread was in the call at all: it may have come back from a
 // signal's handler to the very instruction after a call that the signal had
 // broken. To begin that call again is the same to the program as if the signal had
-// come just before the call, unless the call has a signal mask of its own: such a
-// one is restarted only if the thread was seen sleeping in it.
+// come just before the call, unless the call has a signal mask of its own; and the
+// first argument, which the kernel then has from another call, must fit this one.
 //
 //go:nosplit
 func (c *Controller) restart(l *Look) bool {
@@ -40,20 +41,21 @@ func (c *Controller) restart(l *Look) bool {
 	if l.kind == KindSignal && !c.ignored(l) || signalsPending(l.tid) {
 		return false
 	}
-	asleep := c.sameSleep(l, nr)
 	var flags uint64
 	if arg := sendFlagsAArch64(nr); arg > 0 {
 		flags = c.raw[arg-1]
-	}
-	if arg := maskAArch64(nr); arg > 0 && c.raw[arg-1] != 0 && !asleep {
-		return false
 	}
 	var insn [4]byte
 	if !restartableAArch64(nr, flags) || readVM(l.tid, c.raw[armPC]-4, insn[:]) != 4 ||
 		binary.LittleEndian.Uint32(insn[:]) != svcInstruction {
 		return false
 	}
-	arg0, ok := c.firstArgument(l.tid, nr)
+	asleep := c.sameSleep(l, nr)
+	m := c.masked(l.tid, nr)
+	if m == maskOther && !asleep {
+		return false
+	}
+	arg0, ok := c.firstArgument(l, nr, m == maskInCall)
 	if !ok {
 		arg0, ok = l.call.Args[0], asleep
 	}
@@ -88,13 +90,76 @@ func (c *Controller) sameSleep(l *Look, nr int64) bool {
 }
 
 // firstArgument asks the kernel what x0 was before the call. It keeps the value
-// (orig_x0) and shows it in /proc/TID/syscall, though not once it has forgotten the
-// call's number, which it does before it stops for a tracer. So the number is told to
-// it again (NT_ARM_SYSTEM_CALL), for as long as the file is read. Kernels of late
-// copy x0 there when they are told, which holds the result: then it is lost.
+// (orig_x0) for as long as the thread makes no other call, and shows it among the
+// arguments of a call at the stop of a seccomp filter (arch/arm64/include/asm/syscall.h,
+// syscall_get_arguments); seccompInfo makes this stop look like one. A stop for a signal
+// is left alone, as its siginfo is the signal's. inCall: the thread is known to be in the
+// call; else the value is taken only if it is a descriptor of the kind that the call takes.
 //
 //go:nosplit
-func (c *Controller) firstArgument(tid int, nr int64) (uint64, bool) {
+func (c *Controller) firstArgument(l *Look, nr int64, inCall bool) (uint64, bool) {
+	fd := descriptorAArch64(nr)
+	if l.kind == KindInterrupt && (inCall || fd != "") && seccompInfo(l.tid, &c.stopInfo, &c.callInfo) {
+		v := c.callInfo.args[0]
+		return v, v != resultEINTR && (inCall || c.isOpen(l.tid, v, fd))
+	}
+	v, ok := c.toldArgument(l.tid, nr)
+	return v, ok && (inCall || fd == "" || c.isOpen(l.tid, v, fd))
+}
+
+// isOpen reports whether a descriptor of the thread is one of a kind, by how the text of
+// its link under /proc begins.
+//
+//go:nosplit
+func (c *Controller) isOpen(tid int, fd uint64, kind string) bool {
+	if fd > math.MaxInt32 {
+		return false
+	}
+	text := c.procLink(tid, fd)
+	return after(text[:min(len(text), len(kind))], kind) == len(kind)
+}
+
+// callMask says what a system call has to do with a signal mask of its own.
+type callMask uint8
+
+const (
+	maskNone   callMask = iota // it has none, or one that changes nothing
+	maskInCall                 // it has one, and the thread is in it at this moment
+	maskOther                  // it may have one
+)
+
+// masked tells whether a call has a signal mask for its time. While a thread is in such a
+// call, the mask that PTRACE_GETSIGMASK gives, which is the one that will be restored
+// (kernel/ptrace.c), is another than the one that blocks (SigBlk in /proc/TID/status).
+//
+//go:nosplit
+func (c *Controller) masked(tid int, nr int64) callMask {
+	arg := maskAArch64(nr)
+	if arg == 0 || c.raw[arg-1] == 0 {
+		return maskNone
+	}
+	text := c.procText(tid, "/status\x00")
+	blocked, ok := digits(text, after(text, "SigBlk:\t"), 16)
+	if !ok {
+		return maskOther
+	}
+	if restored, ok := sigMask(tid); ok && restored != blocked {
+		return maskInCall
+	}
+	var own [8]byte
+	if nr != 426 && readVM(tid, c.raw[arg-1], own[:]) == 8 && binary.LittleEndian.Uint64(own[:]) == blocked {
+		return maskNone
+	}
+	return maskOther
+}
+
+// toldArgument reads the first argument in /proc/TID/syscall. It is there unless the
+// kernel has forgotten the call's number, which it does before it stops for a tracer. So
+// the number is told to it again (NT_ARM_SYSTEM_CALL), for as long as the file is read.
+// Kernels of late (Debian's 6.1.192) then show the result in its place: it is lost.
+//
+//go:nosplit
+func (c *Controller) toldArgument(tid int, nr int64) (uint64, bool) {
 	if setSyscall(tid, int32(nr)) != 0 {
 		return 0, false
 	}
@@ -172,6 +237,23 @@ func maskAArch64(nr int64) int {
 		return 6
 	}
 	return 0
+}
+
+// descriptorAArch64 tells what the first argument of a system call is a descriptor of, as the
+// text of its link under /proc begins; empty if it is none. Reads and writes give EINTR after a
+// stop only of sockets, which can have a time-out.
+//
+//go:nosplit
+func descriptorAArch64(nr int64) string {
+	switch nr {
+	case 22, 441:
+		return "anon_inode:[eventpoll]"
+	case 426:
+		return "anon_inode:[io_uring]"
+	case 63, 64, 65, 66, 202, 206, 207, 211, 212, 242, 243, 269:
+		return "socket:["
+	}
+	return ""
 }
 
 // svcInstruction is "svc #0", the system call (Arm ARM, C6.2 SVC).

@@ -28,6 +28,7 @@ eu-stack                            elfutils             second reference for st
 perf                                linux-perf           reference for the distribution of samples
 timeout                             coreutils            bounds every test program
 aarch64-linux-gnu-gcc               gcc-aarch64-linux-gnu compiles test programs for arm64
+aarch64-linux-gnu-g++               g++-aarch64-linux-gnu compiles the one in C++
 /usr/aarch64-linux-gnu/lib/libc.a   libc6-dev-arm64-cross links them; its libc.so.6 is test data too
 qemu-system-aarch64                 qemu-system-arm      the machine of make test-arm64
 chromium                            chromium             opens the HTML report; a large process to start on

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // builder makes what goes into the initrd.
@@ -15,8 +16,11 @@ type builder struct {
 	img cpio
 }
 
-// gcc is the cross compiler.
-const gcc = "aarch64-linux-gnu-gcc"
+// The cross compilers.
+const (
+	gcc = "aarch64-linux-gnu-gcc"
+	gxx = "aarch64-linux-gnu-g++"
+)
 
 // run runs a command of this machine.
 func (b *builder) run(dir string, env []string, args ...string) {
@@ -49,24 +53,35 @@ func (b *builder) goBuild(name, dir string, args ...string) {
 // cc compiles a C program for arm64.
 func (b *builder) cc(name string, args ...string) {
 	b.t.Helper()
+	b.compile(gcc, name, args)
+}
+
+// cxx compiles a C++ program for arm64.
+func (b *builder) cxx(name string, args ...string) {
+	b.t.Helper()
+	b.compile(gxx, name, args)
+}
+
+func (b *builder) compile(compiler, name string, args []string) {
+	b.t.Helper()
 	out := filepath.Join(b.dir, filepath.Base(name))
-	b.run("", nil, append([]string{gcc, "-pthread", "-o", out}, args...)...)
+	b.run("", nil, append([]string{compiler, "-pthread", "-o", out}, args...)...)
 	b.put(name, out)
 }
 
 // job is something that the machine runs.
 type job struct {
-	name string
-	dir  string   // where it runs
-	args []string // the command
-	open bool     // its result is not held to
+	name  string
+	limit time.Duration // how long it may take
+	dir   string        // where it runs
+	args  []string      // the command
 }
 
 // jobList gives the file that init reads.
 func jobList(jobs []job) []byte {
 	var s strings.Builder
 	for _, j := range jobs {
-		s.WriteString(j.name + " " + j.dir + " " + strings.Join(j.args, " ") + "\n")
+		s.WriteString(j.name + " " + j.limit.String() + " " + j.dir + " " + strings.Join(j.args, " ") + "\n")
 	}
 	return []byte(s.String())
 }

@@ -4,14 +4,12 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 )
-
-// bootTime bounds the life of the machine.
-const bootTime = 9 * time.Minute
 
 // result is what the console said of a job.
 type result struct {
@@ -23,15 +21,27 @@ type result struct {
 // console is all that the machine said.
 type console struct {
 	jobs map[string]*result
+	all  []string
 	rest []string // outside of jobs: the kernel's messages
 	up   bool
 	down bool
 }
 
-// boot runs the machine until it switches itself off.
-func boot(t *testing.T, kernel, initrd, cpu string, tell func(string)) *console {
+// write writes all that the machine said into a file, if it has a name.
+func (c *console) write(t *testing.T, file string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), bootTime)
+	if file == "" {
+		return
+	}
+	if err := os.WriteFile(file, []byte(strings.Join(c.all, "\n")+"\n"), 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
+// boot runs the machine until it switches itself off, or for as long as the limit.
+func boot(t *testing.T, limit time.Duration, kernel, initrd, cpu string) *console {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "qemu-system-aarch64", "-machine", "virt", "-cpu", cpu, "-smp", "2", "-m", "1536",
 		"-kernel", kernel, "-initrd", initrd, "-append", "console=ttyAMA0 quiet panic=-1 rdinit=/init",
@@ -45,7 +55,7 @@ func boot(t *testing.T, kernel, initrd, cpu string, tell func(string)) *console 
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("qemu (package qemu-system-arm): %v", err)
 	}
-	c := listen(out, tell)
+	c := listen(out)
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("qemu: %v %v\n%s", err, ctx.Err(), errs.String())
 	}
@@ -53,13 +63,14 @@ func boot(t *testing.T, kernel, initrd, cpu string, tell func(string)) *console 
 }
 
 // listen reads the console to its end.
-func listen(r io.Reader, tell func(string)) *console {
+func listen(r io.Reader) *console {
 	c := &console{jobs: map[string]*result{}}
 	var cur *result
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 1<<20)
 	for sc.Scan() {
 		line := strings.TrimRight(sc.Text(), "\r")
+		c.all = append(c.all, line)
 		words := strings.Fields(line)
 		if len(words) < 2 || words[0] != "@@" {
 			if cur != nil {
@@ -69,7 +80,6 @@ func listen(r io.Reader, tell func(string)) *console {
 			}
 			continue
 		}
-		tell(line)
 		switch {
 		case words[1] == "up":
 			c.up = true

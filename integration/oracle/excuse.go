@@ -18,9 +18,13 @@ import (
 // nobody calls; readelf shows nothing but DW_CFA_nop there, too. They are left out of the shares and counted by
 // function: a function that is new in that list has to be looked at, since what is asked here is this project's
 // own reader.
+//
+// On arm64 such an entry says that the return address is in the link register throughout. That is proven
+// wrong where the link register holds another one, and in a caller, whose link register was written by the
+// call: glibc's swapcontext keeps the address in x22.
 func (o *run) excused(r *outcome) bool {
 	i := max(r.at-1, 0)
-	if r.verdict != wrong || i >= len(o.chain) || o.regs.Arch != frames.X86_64 {
+	if r.verdict == exact || i >= len(o.chain) {
 		return false
 	}
 	at := o.chain[i]
@@ -28,13 +32,23 @@ func (o *run) excused(r *outcome) bool {
 	if i > 0 {
 		pc -= o.regs.Arch.CallLen()
 	}
-	if i+1 < len(o.chain) && o.chain[i+1].sp == at.sp+8 || !o.saysNothing(pc) {
+	if i+1 < len(o.chain) && o.entryFits(i) || !o.saysNothing(pc) {
 		return false
 	}
 	m, f, _ := o.place(pc)
 	o.tally.init()
 	o.tally.silent[m+" "+f]++
 	return true
+}
+
+// entryFits reports whether what an entry without an instruction says is true of frame i.
+func (o *run) entryFits(i int) bool {
+	at, caller := o.chain[i], o.chain[i+1]
+	if o.regs.Arch == frames.X86_64 {
+		return caller.sp == at.sp+8
+	}
+	lr, _ := o.regs.Get(frames.ARM64LR)
+	return i == 0 && lr&^o.regs.PACMask == caller.pc && caller.sp == at.sp
 }
 
 // saysNothing reports whether the function at pc has call frame information without an instruction.

@@ -11,6 +11,7 @@ const (
 	ret
 	system
 	trap
+	jumpTo // by a register (arm64)
 )
 
 // insnKind classifies the instruction at the start of b.

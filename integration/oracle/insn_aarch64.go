@@ -12,6 +12,8 @@ func kindAArch64(b []byte) kind {
 		return call // bl, blr, blraa and its like
 	case w&0xfffffc1f == 0xd65f0000, w == 0xd65f0bff, w == 0xd65f0fff:
 		return ret // ret, retaa, retab
+	case w&0xfffffc1f == 0xd61f0000, w&0xfefff800 == 0xd61f0800:
+		return jumpTo // br, braa and its like
 	case w&0xffe0001f == 0xd4000001:
 		return system
 	case w&0xffe0001f == 0xd4200000:

@@ -199,7 +199,8 @@ func (j *judge) compare(regs *frames.Regs, mem frames.Memory, truth []want, whol
 			}
 			return outcome{verdict: v, at: i, stop: j.w.StopReason()}
 		}
-		if f := j.w.Frame(); f.PC != truth[i].pc || f.SP != truth[i].sp {
+		// A stack pointer of 0 claims nothing: a frame record of arm64 does not tell it.
+		if f := j.w.Frame(); f.PC != truth[i].pc || f.SP != truth[i].sp && (f.SP != 0 || regs.Arch != frames.AArch64) {
 			return outcome{verdict: wrong, at: i, got: f}
 		}
 	}

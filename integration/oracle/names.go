@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"prywalk/frames"
 	"prywalk/internal/elffile"
 	"prywalk/internal/target"
 )
@@ -40,7 +41,12 @@ func pltSpans(f *elffile.File) []span {
 		if size < 8 || size > 32 {
 			size = 16
 		}
-		for at := s.Addr; at < s.Addr+s.Size; at += size {
+		at := s.Addr
+		if s.Name == ".plt" && f.Arch() == frames.AArch64 { // its first entry is larger
+			out = append(out, span{at, at + 32, s.Name})
+			at += 32
+		}
+		for ; at < s.Addr+s.Size; at += size {
 			out = append(out, span{at, at + size, s.Name})
 		}
 	}

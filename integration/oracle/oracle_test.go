@@ -22,6 +22,10 @@ var floors = map[string][2]float64{
 	"go":   {99.5, 80},
 }
 
+// floorsAArch64 are those of arm64 where they differ: a Go function that needs a larger stack has its return
+// address in x3 when it calls morestack, which its own instructions do not tell any more after that.
+var floorsAArch64 = map[string][2]float64{"go": {95, 80}}
+
 func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("there are unwinding rules for amd64 and arm64 only")
@@ -70,10 +74,14 @@ func hold(t *testing.T, name string, got *Tally) {
 	if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
 		t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
 	}
+	least := floors[name]
+	if f, ok := floorsAArch64[name]; ok && runtime.GOARCH == "arm64" {
+		least = f
+	}
 	for i, j := range []Judge{WithBounds, Bare} {
 		n, right, _ := got.Checked(j)
-		if share := 100 * float64(right) / float64(max(n, 1)); share < floors[name][i] {
-			t.Errorf("%v: %.3f %% of the chains are exact, want %.1f %%", j, share, floors[name][i])
+		if share := 100 * float64(right) / float64(max(n, 1)); share < least[i] {
+			t.Errorf("%v: %.3f %% of the chains are exact, want %.1f %%", j, share, least[i])
 		}
 	}
 }

@@ -10,8 +10,12 @@ import (
 	"prywalk/ptrace"
 )
 
-// ntPRStatus is the register set of the general registers (NT_PRSTATUS).
-const ntPRStatus = 1
+// The register sets of the general registers and of the bits that signatures of pointers
+// take (NT_PRSTATUS, NT_ARM_PAC_MASK).
+const (
+	ntPRStatus = 1
+	ntPACMask  = 0x406
+)
 
 // readRegs reads the registers of a stopped thread by way of the product's own decoder. nr is the number
 // of the system call that it is about to make, if it is.
@@ -28,7 +32,26 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 		binary.LittleEndian.PutUint64(b[8*(31+i):], v)
 	}
 	ptrace.DecodeRegsAArch64(b[:], out)
+	out.PACMask = pacMask(tid)
 	return r.Regs[8], nil
+}
+
+// masked remembers the mask of the process that was asked for last: it does not change.
+var masked struct {
+	tid  int
+	mask uint64
+}
+
+// pacMask gives the bits of a code pointer that a signature takes; 0 where there are none.
+func pacMask(tid int) uint64 {
+	if masked.tid != tid {
+		var r unix.PtraceRegsArm64 // struct user_pac_mask: data_mask, insn_mask
+		masked.tid, masked.mask = tid, 0
+		if unix.PtraceGetRegSetArm64(tid, ntPACMask, &r) == nil {
+			masked.mask = r.Regs[1]
+		}
+	}
+	return masked.mask
 }
 
 // skipTrap makes a thread that stopped at a mark go on after it: brk leaves the program counter at itself.

@@ -59,16 +59,45 @@ func (o *run) follow(k kind) error {
 		o.called(onStack)
 		return nil
 	}
-	if o.moving && k == ret {
+	if o.moving && (k == ret || k == jumpTo) {
 		o.arrived(onStack)
 		return nil
 	}
 	before := len(o.cur.calls)
 	o.cur.settle(pc, sp, k == ret, onStack)
+	if k == jumpTo {
+		o.landed()
+	}
 	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc)) {
 		o.settleAhead(len(o.cur.calls) <= before)
 	}
 	return nil
+}
+
+// landed removes the callers whose frames a jump has left without moving the stack pointer beyond the place
+// of their call, which on arm64 is the stack pointer at that call: longjmp and the landing of an exception
+// end in the caller's own frame. The jump then leads into the middle of the function that made the call. That
+// of a linkage table's stub leads to a function's first instruction.
+func (o *run) landed() {
+	for n := len(o.cur.calls); n > 0; n-- {
+		a := &o.cur.calls[n-1]
+		if a.slot != o.regs.SP() || !o.sameFunction(a.pc-o.regs.Arch.CallLen(), o.regs.PC) {
+			return
+		}
+		o.cur.calls = o.cur.calls[:n-1]
+		o.cur.base = min(o.cur.base, n-1)
+	}
+}
+
+// sameFunction reports whether two addresses are in one function, and the second not at its start.
+func (o *run) sameFunction(a, b uint64) bool {
+	m := o.proc.Space().Find(b)
+	if m == nil || m != o.proc.Space().Find(a) || m.Calls == nil {
+		return false
+	}
+	f, known := m.Calls.FuncStart(a - m.Bias)
+	g, ok := m.Calls.FuncStart(b - m.Bias)
+	return known && ok && f == g && b-m.Bias != g
 }
 
 // isJump reports whether pc is not the instruction after the one at prev.
@@ -201,6 +230,10 @@ func (o *run) arrived(onStack bool) {
 	o.settleAhead(true)
 	o.cur.settle(o.regs.PC, o.regs.SP(), true, onStack)
 	if len(o.cur.calls) > 0 || o.cur.below != nil {
+		return
+	}
+	if lr, ok := o.regs.Get(frames.ARM64LR); ok && !onStack {
+		o.cur.push(activation{pc: lr, slot: o.regs.SP(), sp: o.regs.SP()})
 		return
 	}
 	if back, ok := liveMemory(o.pid).Word(o.regs.SP()); ok && onStack {

@@ -85,10 +85,10 @@ func (u *unwinder) tellNeed(p *process, th *look.Thread, s *look.Shot, stop fram
 	if stop == frames.StopBadMemory && p.target.StackEnd(u.walker.Lacking()) != 0 {
 		th.Also(u.walker.Lacking()) // it lies on another stack
 	}
-	last, from := u.walker.Frame().SP, s.Mem.Stack.Addr
-	if stop.Complete() {
-		th.Root(last)
+	if root := u.walker.Frame().SP; stop.Complete() && root != 0 {
+		th.Root(root)
 	}
+	last, from := u.walker.Regs().SP(), s.Mem.Stack.Addr
 	if used := last - from; used < 1<<30 {
 		th.Needed(int(used)+16, stop == frames.StopStackCut)
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"strings"
 
+	"prywalk/frames"
 	"prywalk/internal/elffile"
 )
 
@@ -10,8 +11,12 @@ import (
 // information covers such a table, but each of its stubs is called for itself.
 type stubs []stubTable
 
-// stubTable holds stubs of equal size.
-type stubTable struct{ start, end, size uint64 }
+// stubTable holds stubs of equal size, behind a first one that may be larger.
+type stubTable struct{ start, end, first, size uint64 }
+
+// pltHead is the size of the first entry of arm64's .plt, which calls the resolver: eight
+// instructions, where each of the others has four or six (binutils bfd/elfnn-aarch64.c).
+const pltHead = 32
 
 // newStubs finds .plt, .plt.sec and .plt.got.
 func newStubs(f *elffile.File) stubs {
@@ -25,7 +30,11 @@ func newStubs(f *elffile.File) stubs {
 		if size != 8 && size != 16 && size != 24 && size != 32 {
 			size = 16
 		}
-		out = append(out, stubTable{s.Addr, s.Addr + s.Size, size})
+		first := size
+		if s.Name == ".plt" && f.Arch() == frames.AArch64 {
+			first = pltHead
+		}
+		out = append(out, stubTable{s.Addr, s.Addr + s.Size, first, size})
 	}
 	return out
 }
@@ -33,8 +42,12 @@ func newStubs(f *elffile.File) stubs {
 // FuncRange gives the bounds of the stub that pc is in.
 func (t stubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	for _, s := range t {
-		if pc >= s.start && pc < s.end {
-			start = pc - (pc-s.start)%s.size
+		switch {
+		case pc < s.start || pc >= s.end:
+		case pc-s.start < s.first:
+			return s.start, s.start + s.first, true
+		default:
+			start = pc - (pc-s.start-s.first)%s.size
 			return start, start + s.size, true
 		}
 	}

@@ -1,49 +1,91 @@
 #!/bin/sh
-# Fetches what an emulated arm64 machine boots, Debian's kernel for it and a static busybox, and
-# prints the directory that then holds vmlinuz and busybox. It installs nothing, needs no root, and
-# leaves this machine's package lists and architectures alone: apt works in directories of its own.
-# What was fetched once is used again; remove the directory to fetch anew.
+# Fetches what an emulated arm64 machine needs and no cross compiler brings: Debian's kernel for it, a
+# static busybox, and the libraries that the single-step oracle runs. It prints the directory that then
+# holds vmlinuz, busybox and lib. It installs nothing, needs no root, and leaves this machine's package
+# lists and architectures alone: apt works in directories of its own. What was fetched once is used
+# again; remove the directory to fetch anew.
+#
+# Status 3, with one line that says why: these packages cannot be had here. Any other status but 0 is
+# a fault.
 set -eu
 
 dir=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/prywalk/arm64
-if [ -s "$dir/vmlinuz" ] && [ -s "$dir/busybox" ]; then
+# What make test-arm64 wants; a directory that an older version of this script filled lacks some.
+libs='libz.so.1 libcrypto.so.3 libsqlite3.so.0'
+complete() {
+	[ -s "$dir/vmlinuz" ] && [ -s "$dir/busybox" ] || return 1
+	for lib in $libs; do [ -s "$dir/lib/$lib" ] || return 1; done
+}
+if complete; then
 	echo "$dir"
 	exit 0
 fi
-command -v apt-get >/dev/null 2>&1 || {
-	echo "fetch.sh: no apt-get here; put an arm64 kernel as $dir/vmlinuz and a static busybox for arm64 as $dir/busybox" >&2
-	exit 1
+lacking() {
+	echo "arm64 machine: $1 (by hand: $dir/vmlinuz, $dir/busybox, static, and $libs in $dir/lib)" >&2
+	exit 3
 }
+command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 ||
+	lacking "no apt-get and dpkg-deb here to fetch its kernel with"
 
 mkdir -p "$dir"
 tmp=$(mktemp -d "$dir/fetch.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
-mkdir -p "$tmp/lists/partial" "$tmp/cache/archives/partial"
+mkdir -p "$tmp/lists/partial" "$tmp/cache/archives/partial" "$tmp/debs"
 
 # The first options make apt see a machine of the other architecture on which nothing is installed. The
-# sandbox user could not write into a directory of ours.
+# sandbox user could not write into a directory of ours. A server that does not answer is given up.
 apt() {
 	tool=$1
 	shift
-	"$tool" -q -o APT::Architecture=arm64 -o APT::Architectures=arm64 \
+	timeout 240 "$tool" -q -o APT::Architecture=arm64 -o APT::Architectures=arm64 \
+		-o Acquire::Retries=2 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 \
 		-o Dir::State::Lists="$tmp/lists" -o Dir::Cache="$tmp/cache" -o Dir::State::status=/dev/null \
 		-o APT::Sandbox::User="$(id -un)" "$@" </dev/null
 }
 
-# A source that has nothing for arm64 makes update fail; whether that matters shows below.
-apt apt-get update >&2 || true
-kernel=$(apt apt-cache depends linux-image-cloud-arm64 |
-	sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
-[ -n "$kernel" ] || {
-	echo "fetch.sh: no package linux-image-cloud-arm64 in the sources of apt; Debian's main archive has it" >&2
-	exit 1
+# first NAME... gives the first of several packages that there is: releases name some differently.
+first() {
+	for name in "$@"; do
+		if apt apt-cache show "$name" 2>/dev/null | grep -q '^Filename:'; then
+			echo "$name"
+			return
+		fi
+	done
+	lacking "no package $1 for arm64 in the sources of apt (Debian's main archive has it)"
 }
-cd "$tmp"
-apt apt-get download "$kernel" busybox-static >&2
-for deb in *.deb; do
-	dpkg-deb -x "$deb" root
+
+# A source that has nothing for arm64 makes update fail; whether that matters shows below.
+apt apt-get update >"$tmp/log" 2>&1 || true
+kernel=$(apt apt-cache depends linux-image-cloud-arm64 2>/dev/null |
+	sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
+[ -n "$kernel" ] || lacking "no package linux-image-cloud-arm64 in the sources of apt (Debian's main archive has it)"
+packages=
+for names in busybox-static zlib1g 'libssl3 libssl3t64' 'libsqlite3-0 libsqlite3-0t64'; do
+	# shellcheck disable=SC2086 # the alternatives are meant to be split
+	packages="$packages $(first $names)" || exit 3
 done
+cd "$tmp/debs"
+# shellcheck disable=SC2086 # the list is meant to be split
+apt apt-get download "$kernel" $packages >"$tmp/log" 2>&1 || {
+	tail -n 3 "$tmp/log" >&2
+	lacking "its packages could not be downloaded"
+}
+for deb in *.deb; do
+	dpkg-deb -x "$deb" ../root
+done
+cd ..
+mkdir -p lib
+for lib in $libs; do
+	find root -name "$lib" -exec cp -L {} lib/ \;
+done
+# Each part is put there whole, or not at all.
+rm -rf "$dir/lib"
+mv lib "$dir/lib"
 mv root/boot/vmlinuz-* "$dir/vmlinuz"
 mv root/bin/busybox "$dir/busybox" 2>/dev/null || mv root/usr/bin/busybox "$dir/busybox"
+complete || {
+	echo "arm64 machine: the packages did not hold all that was expected in them: see $dir" >&2
+	exit 1
+}
 echo "$dir"

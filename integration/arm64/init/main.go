@@ -17,9 +17,6 @@ import (
 	"time"
 )
 
-// jobTime bounds one job.
-const jobTime = 4 * time.Minute
-
 func main() {
 	if os.Getpid() != 1 {
 		work()
@@ -78,7 +75,7 @@ func prepare() error {
 	return nil
 }
 
-// runJobs runs the jobs of a list: each line is a name, a directory, and a command.
+// runJobs runs the jobs of a list: each line is a name, how long it may take, a directory, and a command.
 func runJobs(list string) error {
 	f, err := os.Open(list)
 	if err != nil {
@@ -87,17 +84,23 @@ func runJobs(list string) error {
 	defer f.Close()
 	sc := bufio.NewScanner(f)
 	for sc.Scan() {
-		if words := strings.Fields(sc.Text()); len(words) > 2 {
-			run(words[0], words[1], words[2:])
+		words := strings.Fields(sc.Text())
+		if len(words) < 4 {
+			continue
 		}
+		limit, err := time.ParseDuration(words[1])
+		if err != nil {
+			return err
+		}
+		run(words[0], limit, words[2], words[3:])
 	}
 	return sc.Err()
 }
 
 // run runs one job with the console as its output.
-func run(name, dir string, command []string) {
+func run(name string, limit time.Duration, dir string, command []string) {
 	fmt.Println("@@ job", name)
-	ctx, cancel := context.WithTimeout(context.Background(), jobTime)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = dir
