@@ -53,6 +53,8 @@ type slice struct {
 type threadClock struct {
 	last    Reading
 	started bool
+	begun   int64 // when time began to count, CLOCK_MONOTONIC ns
+	used    int64 // CPU and queue time since then, ns
 
 	open    slice // the sleeping stack that goes on, if isOpen
 	isOpen  bool
@@ -73,7 +75,7 @@ type threadClock struct {
 
 // begin sets the reading from which time counts, for a thread whose birth was
 // seen; other threads begin at their first look.
-func (c *threadClock) begin(r Reading) { c.last, c.started = r, true }
+func (c *threadClock) begin(r Reading) { c.last, c.started, c.begun = r, true, r.Wall }
 
 // look books the time since the last look.
 //
@@ -153,7 +155,10 @@ func (c *threadClock) bookQueued(from, runq int64, emit func(slice)) int64 {
 // advance gives what the clocks moved since the last look.
 func (c *threadClock) advance(r Reading) (cpu, runq, blocked int64) {
 	cpu = max(r.CPU-c.last.CPU, 0)
-	runq = max(r.RunQueue-c.last.RunQueue, 0)
+	// The kernel books queue time when the thread arrives on a processor: of a thread that
+	// was queued when its time began to count, that from before is not the recording's.
+	runq = min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.begun-c.used-cpu, 0))
+	c.used += cpu + runq
 	blocked = r.Wall - c.last.Wall - cpu - runq + c.blockedDebt
 	c.blockedDebt = min(blocked, 0)
 	c.last = r

@@ -180,3 +180,24 @@ func TestTimeStillQueuedBelongsToTheStackThatIsQueued(t *testing.T) {
 		t.Fatalf("stack 1 queued %d at %d ticks: %+v", queued, samples, b.slices)
 	}
 }
+
+// TestQueueTimeFromBeforeTheFirstLookIsNotCounted: the kernel tells of it only when the
+// thread arrives on a processor.
+func TestQueueTimeFromBeforeTheFirstLookIsNotCounted(t *testing.T) {
+	var c threadClock
+	var got []slice
+	emit := func(s slice) { got = append(got, s) }
+	at := seen{stack: 1, state: Running}
+	c.look(Reading{Wall: 1000, CPU: 50, RunQueue: 10}, at, false, emit)
+	// It was queued for 700, of which 400 were before; then it ran for 5.
+	c.look(Reading{Wall: 1305, CPU: 55, RunQueue: 710}, at, true, emit)
+	c.look(Reading{Wall: 1405, CPU: 105, RunQueue: 760}, at, true, emit)
+	c.finish(emit)
+	var wall, runq, cpu int64
+	for _, s := range got {
+		wall, runq, cpu = wall+s.wall, runq+s.runq, cpu+s.cpuRun
+	}
+	if wall != 405 || runq != 350 || cpu != 55 {
+		t.Errorf("wall %d, queued %d, cpu %d; want 405, 350, 55", wall, runq, cpu)
+	}
+}
