@@ -23,11 +23,16 @@ type displaced struct {
 	at    int64 // when the tracer was put on its processor, the scheduler's clock
 	ok    bool
 	cpu   int
+	found bool // a thread whose place was taken at this tick
 }
 
 // Woken tells when the tracer's thread woke up for the looks that follow
 // (CLOCK_MONOTONIC, ns).
-func (l *Looker) Woken(at int64) { l.woken = at }
+func (l *Looker) Woken(at int64) { l.woken, l.put.found = at, false }
+
+// InTheWay reports whether the tracer's thread has taken the place of a thread that was
+// looked at since [Looker.Woken], and on which processor.
+func (l *Looker) InTheWay() (cpu int, ok bool) { return l.put.cpu, l.put.found }
 
 // start finds out, once after each wake-up, when the tracer was put on its processor.
 func (d *displaced) start(woken int64) bool {
@@ -47,7 +52,9 @@ func (d *displaced) is(t *Thread, woken int64) bool {
 		return false
 	}
 	at, ok := t.files.LastRun()
-	return ok && at == d.at
+	ok = ok && at == d.at
+	d.found = d.found || ok
+	return ok
 }
 
 // wake gives the tracer's last wake-up, from its sleep between ticks or from a nap

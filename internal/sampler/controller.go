@@ -40,6 +40,7 @@ type controller struct {
 	turn               int   // with which of a process's threads the tick begins
 	spins              int   // how often this tick may still wait for a stop
 	garbage            *collector
+	place              *place
 	ending             bool           // this is the last tick
 	census             *census.Census // nil: none is taken
 	naps               wheel
@@ -98,7 +99,9 @@ func (c *controller) tick(now, deadline int64) {
 	}
 	c.procs = slices.DeleteFunc(c.procs, func(p *process) bool { return p.gone })
 	c.counts.threadsMax = max(c.counts.threadsMax, int64(c.live))
+	cpu, inTheWay := c.looker.InTheWay()
 	c.collect(deadline)
+	c.place.ticked(now, inTheWay, cpu)
 	if c.passDue(now) {
 		c.flushOut()
 	}

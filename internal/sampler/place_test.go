@@ -1,0 +1,50 @@
+package sampler
+
+import (
+	"errors"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
+	var cpus unix.CPUSet
+	cpus.Set(0)
+	cpus.Set(1)
+	cpus.Set(2)
+	var got []unix.CPUSet
+	p := &place{allowed: cpus, known: true, stay: leastStay, move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
+	p.ticked(1, false, 0)
+	if len(got) != 0 {
+		t.Fatal("moved though it is in nobody's way")
+	}
+	p.ticked(2, true, 0)
+	if len(got) != 1 || got[0].IsSet(0) || !got[0].IsSet(1) || !got[0].IsSet(2) {
+		t.Fatalf("%v", got)
+	}
+	// Where somebody runs on each, it moves at 20, 40, 80 ms …, not at each tick.
+	for now := int64(10e6); now < 10e9; now += 10e6 {
+		p.ticked(now, true, 1)
+	}
+	if n := len(got); n < 8 || n > 14 {
+		t.Errorf("%d moves in ten seconds", n)
+	}
+	for range calmTicks {
+		p.ticked(11e9, false, 2)
+	}
+	before := len(got)
+	p.ticked(20e9, true, 2)
+	if len(got) != before+1 || p.stay != 2*leastStay {
+		t.Errorf("%d moves after a calm time, the next after %d ns", len(got)-before, p.stay)
+	}
+}
+
+func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
+	n := 0
+	p := &place{known: true, stay: leastStay, move: func(*unix.CPUSet) error { n++; return errors.New("no") }}
+	p.ticked(1, true, 0)
+	p.ticked(9e9, true, 0)
+	if n != 1 {
+		t.Errorf("%d tries", n)
+	}
+}
