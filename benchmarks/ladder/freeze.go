@@ -23,8 +23,9 @@ var freezeFreqs = []int{100, 1000}
 
 // gap is a time in which the target did not run.
 type gap struct {
-	length  float64 // µs
-	stopped bool    // it was stopped in it; else it was interrupted or another had its processor
+	length    float64 // µs
+	stopped   bool    // it was stopped in it
+	preempted bool    // another took its processor in it
 }
 
 // gaps measures a window: those that began in it.
@@ -57,16 +58,21 @@ func gapsBetween(ring []uint64, from, to uint64) []gap {
 	var gaps []gap
 	for i := from + 1; i < to; i++ {
 		this, before := ring[4*(i%n):], ring[4*((i-1)%n):]
-		gaps = append(gaps, gap{float64(this[1]) / 1e3, this[2] > before[2]})
+		gaps = append(gaps, gap{float64(this[1]) / 1e3, this[2] > before[2], this[3] > before[3]})
 	}
 	return gaps
 }
 
-// lengths gives the lengths of gaps in which the target was, or was not, stopped, sorted.
-func lengths(gaps []gap, stopped bool) []float64 {
+// The kinds of gaps that are told apart.
+func frozen(g gap) bool     { return g.stopped }
+func frozenOnly(g gap) bool { return g.stopped && !g.preempted }
+func notFrozen(g gap) bool  { return !g.stopped }
+
+// lengths gives the lengths of gaps of a kind, sorted.
+func lengths(gaps []gap, kind func(gap) bool) []float64 {
 	var xs []float64
 	for _, g := range gaps {
-		if g.stopped == stopped {
+		if kind(g) {
 			xs = append(xs, g.length)
 		}
 	}
@@ -84,7 +90,8 @@ func (s *subject) setThreshold(ns byte, more byte) error {
 type freezeView struct {
 	name     string
 	seen     []float64 // µs, by the target, of all rounds
-	p50s     []float64 // by the target, of each round
+	pure     []float64 // those in which nobody took its processor
+	p50s     []float64 // of these, of each round
 	own      []float64 // p50 by the tool, of each round
 	ownP99   []float64
 	ownMax   float64
@@ -111,7 +118,7 @@ func (b *bench) freezes(ctx context.Context, freq int, place placement) (views [
 			if i == len(tools) {
 				var gaps []gap
 				gaps, err = s.gaps(ctx, b.Window)
-				others = append(others, lengths(gaps, false)...)
+				others = append(others, lengths(gaps, notFrozen)...)
 				seconds += b.Window.Seconds()
 			} else {
 				err = b.freezeRound(ctx, s, freq, tools[i], views[i])
@@ -146,9 +153,9 @@ func (b *bench) freezeRound(ctx context.Context, s *subject, freq int, t tool, v
 	if err != nil {
 		return err
 	}
-	seen := lengths(gaps, true)
-	v.seen = append(v.seen, seen...)
-	v.p50s = append(v.p50s, stats.Quantile(seen, 0.5))
+	pure := lengths(gaps, frozenOnly)
+	v.seen, v.pure = append(v.seen, lengths(gaps, frozen)...), append(v.pure, pure...)
+	v.p50s = append(v.p50s, stats.Quantile(pure, 0.5))
 	if f := did.FreezeUS; f != nil {
 		v.own, v.ownP99, v.ownMax = append(v.own, f.P50), append(v.ownP99, f.P99), max(v.ownMax, f.Max)
 	}
@@ -160,7 +167,7 @@ func (b *bench) freezeRound(ctx context.Context, s *subject, freq int, t tool, v
 func ratios(a, b []float64) []float64 {
 	var xs []float64
 	for i := range min(len(a), len(b)) {
-		if b[i] > 0 {
+		if a[i] > 0 && b[i] > 0 {
 			xs = append(xs, a[i]/b[i])
 		}
 	}
@@ -170,8 +177,8 @@ func ratios(a, b []float64) []float64 {
 // freezePart is the table of the lengths of freezes.
 func (b *bench) freezePart(ctx context.Context) (string, error) {
 	began, was := time.Now(), load()
-	t := newTable("Hz", "placed", "tool", "n", "seen by the target: p50, p99, max µs", "told by the tool: p50, p99, max µs (n)",
-		"p50 to the C walker's, target", "tool")
+	t := newTable("Hz", "placed", "tool", "seen by the target: p50, p99, max µs (n)", "without a pre-emption", "told by the tool",
+		"p50 to the C walker's, target without a pre-emption", "tool")
 	var background string
 	for _, place := range placements() {
 		for _, freq := range freezeFreqs {
@@ -190,23 +197,27 @@ func (b *bench) freezePart(ctx context.Context) (string, error) {
 		}
 	}
 	how := fmt.Sprintf("One running thread that reads the clock in a loop and notes gaps above %d µs; those in which it was stopped (it tells "+
-		"by its count of voluntary context switches) are freezes. The C walker does the same five calls with the same priority, jitter and "+
-		"spinning, and asks for as many bytes (%d KB, or what is mapped). n: freezes seen in %d rounds of each tool in random order, windows of "+
-		"%v after %v of warm-up; the tools tell of whole runs (median of the rounds' p50 and p99, greatest max; prywalk's classes are 1/16 "+
-		"wide). Ratios: median of the rounds, 95 %% interval in brackets (bootstrap). Placed freely: by the scheduler; apart: target and tool "+
+		"by its count of voluntary context switches) are freezes; where it was pre-empted as well, its wait for a processor is part of the gap. The C walker does the same five calls with the same priority, jitter and "+
+		"spinning, and asks for as many bytes (%d KB, or what is mapped). %d rounds of each tool in random order, windows of "+
+		"%v after %v of warm-up, n freezes in all; the tools tell of whole runs (median of the rounds' p50 and p99, greatest max; prywalk leaves out "+
+		"the time queued, the walker does not, and prywalk's classes are 1/16 wide). Ratios: median of the rounds, 95 %% interval in brackets (bootstrap). Placed freely: by the scheduler; apart: target and tool "+
 		"are each bound to a processor of their own.", gapThreshold/1000, freezeBytes>>10, b.Rounds, b.Window, b.Warmup)
 	return b.head(began, was, how) + t.String() + "\nOther gaps, in windows without sampling:" + background + "\n", nil
 }
 
 func (v *freezeView) cells(reference *freezeView) []string {
-	slices.Sort(v.seen)
 	cells := []string{
-		v.name, fmt.Sprint(len(v.seen)),
-		fmt.Sprintf("%.1f, %.1f, %.0f", stats.Quantile(v.seen, 0.5), stats.Quantile(v.seen, 0.99), stats.Quantile(v.seen, 1)),
+		v.name, quantiles(v.seen), quantiles(v.pure),
 		fmt.Sprintf("%.1f, %.1f, %.0f (%d)", stats.Median(v.own), stats.Median(v.ownP99), v.ownMax, v.ownCount),
 	}
 	if v == reference {
 		return append(cells, "", "")
 	}
 	return append(cells, interval(ratios(v.p50s, reference.p50s), "%.2f"), interval(ratios(v.own, reference.own), "%.2f"))
+}
+
+// quantiles gives p50, p99, the greatest, and the number.
+func quantiles(xs []float64) string {
+	slices.Sort(xs)
+	return fmt.Sprintf("%.1f, %.1f, %.0f (%d)", stats.Quantile(xs, 0.5), stats.Quantile(xs, 0.99), stats.Quantile(xs, 1), len(xs))
 }

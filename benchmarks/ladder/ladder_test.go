@@ -66,19 +66,24 @@ func TestSystemCallsAreReadFromPerf(t *testing.T) {
 func TestGapsInWhichTheTargetWasStoppedAreTold(t *testing.T) {
 	const entries = 8
 	ring := make([]uint64, 4*entries)
-	put := func(i, length, voluntary uint64) {
-		copy(ring[4*(i%entries):], []uint64{0, length, voluntary, 0})
+	put := func(i, length, voluntary, preempted uint64) {
+		copy(ring[4*(i%entries):], []uint64{0, length, voluntary, preempted})
 	}
-	put(5, 99000, 3)
-	put(6, 20000, 4) // stopped
-	put(7, 8000, 4)
-	put(8, 30500, 5) // stopped, in the slot of 0
+	put(5, 99000, 3, 7)
+	put(6, 20000, 4, 7) // stopped
+	put(7, 8000, 4, 7)
+	put(8, 30500, 5, 8) // stopped and pre-empted, in the slot of 0
 	got := gapsBetween(ring, 5, 9)
-	if want := []gap{{20, true}, {8, false}, {30.5, true}}; !slices.Equal(got, want) {
+	if want := []gap{{20, true, false}, {8, false, false}, {30.5, true, true}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got := lengths(got, true); !slices.Equal(got, []float64{20, 30.5}) {
-		t.Errorf("the freezes are %v", got)
+	for _, c := range []struct {
+		kind func(gap) bool
+		want []float64
+	}{{frozen, []float64{20, 30.5}}, {frozenOnly, []float64{20}}, {notFrozen, []float64{8}}} {
+		if got := lengths(got, c.kind); !slices.Equal(got, c.want) {
+			t.Errorf("of one kind there are %v, not %v", got, c.want)
+		}
 	}
 	if got := gapsBetween(ring, 0, 9); len(got) != entries/2-1 {
 		t.Errorf("%d gaps of a ring that has gone round", len(got))
@@ -95,7 +100,7 @@ func TestFiguresAreMediansWithTheirSpread(t *testing.T) {
 	if got := interval([]float64{5, 5}, "%.0f"); got != "5 (5 to 5)" {
 		t.Error(got)
 	}
-	if got := ratios([]float64{6, 4, 1}, []float64{3, 0, 2}); !slices.Equal(got, []float64{2, 0.5}) {
+	if got := ratios([]float64{6, 4, 1, 0}, []float64{3, 0, 2, 5}); !slices.Equal(got, []float64{2, 0.5}) {
 		t.Error(got)
 	}
 	r := stopsRound{bare: span{seconds: 2, runners: switches{4, 10}}, steady: span{seconds: 4, runners: switches{808, 100}},
