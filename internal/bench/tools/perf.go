@@ -57,7 +57,7 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 		p.closeFiles()
 		return nil, err
 	}
-	p.spent.pid = p.process.pid()
+	p.spent.pid = p.pid()
 	if err := p.say("disable"); err != nil { // it answers when it is ready
 		p.Kill()
 		return nil, err
@@ -109,12 +109,12 @@ func (p *perf) Hold() error {
 func (p *perf) Finish() (Totals, error) {
 	defer p.closeFiles()
 	t := Totals{Seconds: p.spent.seconds, CPU: p.spent.cpu, Stops: 0, Ticks: -1, Calls: -1, Copied: -1}
-	before := processCPU(p.process.pid())
-	t.MemoryMB = peakMB(p.process.pid())
-	if err := p.process.end(syscall.SIGINT); err != nil {
+	before := processCPU(p.pid())
+	t.MemoryMB = peakMB(p.pid())
+	if err := p.end(syscall.SIGINT); err != nil {
 		return t, err
 	}
-	t.After = max(0, p.process.cpu-before)
+	t.After = max(0, p.cpu-before)
 	err := p.script(&t)
 	return t, err
 }

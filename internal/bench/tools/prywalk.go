@@ -46,7 +46,7 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 	if p.orders, err = obey(ctx, j.Self, args...); err != nil {
 		return nil, err
 	}
-	p.spent.pid = p.process.pid()
+	p.spent.pid = p.pid()
 	// It is ready when it has seen everybody.
 	for n := int64(0); n < 2; time.Sleep(time.Millisecond) {
 		got, err := p.ask("tell")
@@ -105,12 +105,12 @@ func (p *prywalk) Hold() error {
 func (p *prywalk) Finish() (t Totals, err error) {
 	defer p.close()
 	t = Totals{Seconds: p.spent.seconds, CPU: p.spent.cpu, Ticks: p.sum.Ticks, Stops: p.sum.Frozen, Calls: p.sum.Calls, Copied: p.sum.Copied}
-	before := processCPU(p.process.pid())
-	t.MemoryMB = peakMB(p.process.pid())
-	if err := p.process.end(syscall.SIGINT); err != nil {
+	before := processCPU(p.pid())
+	t.MemoryMB = peakMB(p.pid())
+	if err := p.end(syscall.SIGINT); err != nil {
 		return t, err
 	}
-	t.After = p.process.cpu - before
+	t.After = p.cpu - before
 	var st struct {
 		Ticks      int64            `json:"ticks"`
 		Samples    int64            `json:"samples"`

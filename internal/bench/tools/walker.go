@@ -34,7 +34,7 @@ func walkerTool(name string, flags ...string) Tool {
 				return nil, err
 			}
 			w := &walker{orders: o}
-			w.spent.pid = o.process.pid()
+			w.spent.pid = o.pid()
 			return w, nil
 		},
 	}
@@ -88,7 +88,7 @@ func (w *walker) Finish() (t Totals, err error) {
 	}
 	t = Totals{
 		Seconds: w.spent.seconds, CPU: w.spent.cpu, Samples: c.Stacks, Complete: c.Complete, Stops: c.Stops, Ticks: c.Ticks, Calls: -1, Copied: -1,
-		MemoryMB: peakMB(w.process.pid()),
+		MemoryMB: peakMB(w.pid()),
 	}
-	return t, w.process.end(syscall.SIGTERM)
+	return t, w.end(syscall.SIGTERM)
 }
