@@ -62,15 +62,16 @@ bench-quick: build
 	@mkdir -p $(RESULTS)
 	$(BIN) bench --quick --json $(RESULTS)/quick.json --svg $(RESULTS)/quick.svg $(BENCHFLAGS)
 
-## bench-full: what sampling costs, with all workloads and beside all peers (hours; see docs/performance.md)
+## bench-full: what sampling costs, with all workloads and beside all peers (2 to 3 hours)
 bench-full: build setup
 	scripts/setup-peers.sh bin/peers
 	@mkdir -p $(RESULTS)
 	PATH="$(CURDIR)/bin/peers:$$PATH" $(BIN) bench --peers --workload all --json $(RESULTS)/full.json --svg $(RESULTS)/full.svg $(BENCHFLAGS)
 
-## bench-docs: put the last bench-full's tables and chart into docs
+## bench-docs: put the last bench-full's tables and chart into docs (FULL: other files, separated by commas)
+FULL ?= $(RESULTS)/full.json
 bench-docs: build
-	$(BIN) bench --from $(RESULTS)/full.json --docs docs/performance.md --svg docs/overhead.svg
+	$(BIN) bench --from $(FULL) --docs docs/performance.md --svg docs/overhead.svg
 
 ## counts: measure the counts' baseline anew (benchmarks/counts)
 counts: setup

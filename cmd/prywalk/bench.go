@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -152,11 +153,23 @@ func checkPlan(p bench.Plan) error {
 	return nil
 }
 
+// run measures and writes. What was measured before a failure or Ctrl-C is written, too.
 func (f *benchFlags) run() error {
-	res, err := f.result()
-	if err != nil {
-		return err
+	res, failure := f.result()
+	if res == nil || failure != nil && len(res.Rows) == 0 {
+		return failure
 	}
+	if err := f.write(res); err != nil {
+		return errors.Join(failure, err)
+	}
+	if broken := bench.Broken(res); failure == nil && f.check && len(broken) > 0 {
+		return fmt.Errorf("sampling costs more than is promised: %s", strings.Join(broken, "; "))
+	}
+	return failure
+}
+
+// write writes the files that were asked for.
+func (f *benchFlags) write(res *bench.Result) error {
 	if f.json != "" {
 		err := profile.WriteFileAtomic(f.json, func(w io.Writer) error {
 			e := json.NewEncoder(w)
@@ -173,12 +186,7 @@ func (f *benchFlags) run() error {
 		}
 	}
 	if f.svg != "" {
-		if err := profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }); err != nil {
-			return err
-		}
-	}
-	if broken := bench.Broken(res); f.check && len(broken) > 0 {
-		return fmt.Errorf("sampling costs more than is promised: %s", strings.Join(broken, "; "))
+		return profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) })
 	}
 	return nil
 }
@@ -200,7 +208,7 @@ func (f *benchFlags) result() (*bench.Result, error) {
 		Skip: func(line string) { fmt.Fprintln(os.Stderr, "prywalk:", line) },
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the benchmark did not finish: %w", err)
+		return res, fmt.Errorf("the benchmark did not finish: %w", err)
 	}
 	return res, nil
 }

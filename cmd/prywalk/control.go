@@ -13,9 +13,10 @@ import (
 
 // control obeys the orders of prywalk bench, one a line: "hold" leaves the targets
 // alone, "go" goes on, and whatever else changes nothing. Each is answered, when it
-// has taken effect, by a line of JSON with what was done so far. It returns when in
-// ends.
+// has taken effect, by a line of JSON with what was done so far. When in ends, nobody
+// is there to say "go": the sampler goes on, and so ends with its target.
 func control(s *sampler.Sampler, in io.Reader, out io.Writer) {
+	defer s.Resume()
 	answers := json.NewEncoder(out)
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		switch lines.Text() {

@@ -60,7 +60,7 @@ func WritePage(path, chart string, r *Result) error {
 func Markdown(r *Result) string {
 	var b strings.Builder
 	m := &r.Machine
-	fmt.Fprintf(&b, "%s, %d processors, Linux %s, prywalk %s, scheduling %s, load average %.1f before the run.\n",
+	fmt.Fprintf(&b, "%s, %d processors, Linux %s, %s, scheduling %s, load average %.1f before the run.\n",
 		m.Model, m.Processors, m.Kernel, m.Prywalk, m.Scheduling, m.Load)
 	var names []string
 	byName := map[string][]Row{}

@@ -41,8 +41,8 @@ type Plan struct {
 func Quick() Plan {
 	return Plan{
 		Loads: []string{load.Busy}, Threads: []int{2, 100, 1000}, Running: []int{spare()}, Freqs: []float64{100, 1000},
-		Pairs: 7, Window: 350 * time.Millisecond, Settle: 100 * time.Millisecond, Warm: 300 * time.Millisecond,
-		PeerPairs: 3, PeerThreads: []int{100}, Limit: 40 * time.Second,
+		Pairs: 7, Window: 300 * time.Millisecond, Settle: 100 * time.Millisecond, Warm: 300 * time.Millisecond,
+		PeerPairs: 3, PeerThreads: []int{100}, Limit: 36 * time.Second,
 	}
 }
 

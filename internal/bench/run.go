@@ -150,6 +150,7 @@ func (r *run) row(s *subject, ch choice) (Row, error) {
 		session.Kill()
 		return Row{}, err
 	}
+	j.Threads = max(j.Threads, s.tasks()) // Go's runtime starts some as it needs them
 	t, err := session.Finish()
 	if err != nil {
 		session.Kill()

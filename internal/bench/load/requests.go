@@ -100,7 +100,7 @@ func all(b []byte, call func([]byte) (int, error)) error {
 	for len(b) > 0 {
 		n, err := call(b)
 		switch {
-		case err == unix.EINTR:
+		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return err
 		case n == 0:

@@ -59,8 +59,11 @@ func findLibrary() string {
 func (a *async) tell(orders string) error {
 	cmd := exec.Command("jcmd", strconv.Itoa(a.job.PID), "JVMTI.agent_load", a.library, `"`+orders+`"`)
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "return code: 0") {
-		return fmt.Errorf("async-profiler: %q: %v: %s", orders, err, strings.TrimSpace(string(out)))
+	if err != nil {
+		return fmt.Errorf("jcmd: %q: %w: %s", orders, err, lastLine(out))
+	}
+	if !strings.Contains(string(out), "return code: 0") {
+		return fmt.Errorf("async-profiler refuses %q: %s", orders, lastLine(out))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,7 +22,7 @@ import (
 // perf is a perf record that is switched on and off through its control files.
 type perf struct {
 	*process
-	stretch
+	spent    stretch
 	ctl, ack *os.File
 	data     string
 }
@@ -49,13 +50,14 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 	}
 	freq := strconv.Itoa(int(math.Round(j.Freq)))
 	var err error
-	p.process, err = launch(ctx, raisedLimit, "perf", "record", "-q", "-N", "-o", p.data, "-e", "cpu-clock", "--call-graph", stacks,
+	files := strconv.Itoa(2*runtime.NumCPU()*j.Threads + 1024)
+	p.process, err = launch(ctx, nil, "sh", "-c", manyFiles, files, "record", "-q", "-N", "-o", p.data, "-e", "cpu-clock", "--call-graph", stacks,
 		"-F", freq, "-D", "-1", "--control", "fifo:"+ctl+","+ack, "-p", strconv.Itoa(j.PID))
 	if err != nil {
 		p.closeFiles()
 		return nil, err
 	}
-	p.stretch.pid = p.process.pid()
+	p.spent.pid = p.pid()
 	if err := p.say("disable"); err != nil { // it answers when it is ready
 		p.Kill()
 		return nil, err
@@ -63,15 +65,9 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 	return p, nil
 }
 
-// raisedLimit lets a program open as many files as it may: perf opens one for each thread and processor.
-func raisedLimit(*exec.Cmd) error {
-	var l unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
-		return nil
-	}
-	l.Cur = l.Max
-	return unix.Setrlimit(unix.RLIMIT_NOFILE, &l) // the program inherits it
-}
+// manyFiles is a script that runs perf with as many open files as are needed, if that is allowed: perf opens
+// two for each thread and processor.
+const manyFiles = `ulimit -n "$0" 2>/dev/null || ulimit -n "$(ulimit -H -n)"; exec perf "$@"`
 
 // say gives perf an order and waits until it is carried out.
 func (p *perf) say(order string) error {
@@ -95,7 +91,7 @@ func (p *perf) say(order string) error {
 
 // Go implements Session.
 func (p *perf) Go() error {
-	p.begin()
+	p.spent.begin()
 	return p.say("enable")
 }
 
@@ -105,20 +101,20 @@ func (p *perf) Mark() error { return nil }
 // Hold implements Session.
 func (p *perf) Hold() error {
 	err := p.say("disable")
-	p.stretch.end()
+	p.spent.end()
 	return err
 }
 
 // Finish implements Session.
 func (p *perf) Finish() (Totals, error) {
 	defer p.closeFiles()
-	t := Totals{Seconds: p.seconds, CPU: p.stretch.cpu, Stops: 0, Ticks: -1, Calls: -1, Copied: -1}
-	before := processCPU(p.process.pid())
-	t.MemoryMB = peakMB(p.process.pid())
-	if err := p.process.end(syscall.SIGINT); err != nil {
+	t := Totals{Seconds: p.spent.seconds, CPU: p.spent.cpu, Stops: 0, Ticks: -1, Calls: -1, Copied: -1}
+	before := processCPU(p.pid())
+	t.MemoryMB = peakMB(p.pid())
+	if err := p.end(syscall.SIGINT); err != nil {
 		return t, err
 	}
-	t.After = max(0, p.process.cpu-before)
+	t.After = max(0, p.cpu-before)
 	err := p.script(&t)
 	return t, err
 }

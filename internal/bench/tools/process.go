@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,7 +47,8 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 func (p *process) end(s syscall.Signal) error {
 	_ = p.cmd.Process.Signal(s) // it may have ended
 	select {
-	case <-p.done:
+	case err := <-p.done:
+		p.done <- err
 	case <-time.After(patience):
 		p.Kill()
 		return fmt.Errorf("%s did not end: %s", p.cmd.Args[0], p.said())
@@ -56,12 +58,17 @@ func (p *process) end(s syscall.Signal) error {
 	return nil
 }
 
+var errEnded = errors.New("it has ended")
+
 // alive gives an error if the program has ended.
 func (p *process) alive() error {
 	select {
 	case err := <-p.done:
 		p.done <- err
-		return fmt.Errorf("%s ended: %v: %s", p.cmd.Args[0], err, p.said())
+		if err == nil {
+			err = errEnded
+		}
+		return fmt.Errorf("%s: %w: %s", p.cmd.Args[0], err, p.said())
 	default:
 		return nil
 	}

@@ -24,7 +24,7 @@ type Progress struct {
 // prywalk is a prywalk record that runs, as a user runs it.
 type prywalk struct {
 	*orders
-	stretch
+	spent stretch
 	stats string
 	base  Progress // at the last begin
 	sum   Progress
@@ -46,7 +46,7 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 	if p.orders, err = obey(ctx, j.Self, args...); err != nil {
 		return nil, err
 	}
-	p.stretch.pid = p.process.pid()
+	p.spent.pid = p.pid()
 	// It is ready when it has seen everybody.
 	for n := int64(0); n < 2; time.Sleep(time.Millisecond) {
 		got, err := p.ask("tell")
@@ -60,7 +60,7 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 		p.Kill()
 		return nil, err
 	}
-	p.sum, p.seconds, p.cpu = Progress{}, 0, 0
+	p.sum, p.spent.seconds, p.spent.cpu = Progress{}, 0, 0
 	return p, nil
 }
 
@@ -75,21 +75,21 @@ func (p *prywalk) ask(order string) (got Progress, err error) {
 // Go implements Session.
 func (p *prywalk) Go() (err error) {
 	p.base, err = p.ask("go")
-	p.begin()
+	p.spent.begin()
 	return err
 }
 
 // Mark implements Session.
 func (p *prywalk) Mark() (err error) {
 	p.base, err = p.ask("tell")
-	p.begin()
+	p.spent.begin()
 	return err
 }
 
 // Hold implements Session.
 func (p *prywalk) Hold() error {
 	now, err := p.ask("tell")
-	p.end()
+	p.spent.end()
 	p.sum.Ticks += now.Ticks - p.base.Ticks
 	p.sum.Missed += now.Missed - p.base.Missed
 	p.sum.Frozen += now.Frozen - p.base.Frozen
@@ -104,13 +104,13 @@ func (p *prywalk) Hold() error {
 // Finish implements Session.
 func (p *prywalk) Finish() (t Totals, err error) {
 	defer p.close()
-	t = Totals{Seconds: p.seconds, CPU: p.stretch.cpu, Ticks: p.sum.Ticks, Stops: p.sum.Frozen, Calls: p.sum.Calls, Copied: p.sum.Copied}
-	before := processCPU(p.process.pid())
-	t.MemoryMB = peakMB(p.process.pid())
-	if err := p.process.end(syscall.SIGINT); err != nil {
+	t = Totals{Seconds: p.spent.seconds, CPU: p.spent.cpu, Ticks: p.sum.Ticks, Stops: p.sum.Frozen, Calls: p.sum.Calls, Copied: p.sum.Copied}
+	before := processCPU(p.pid())
+	t.MemoryMB = peakMB(p.pid())
+	if err := p.end(syscall.SIGINT); err != nil {
 		return t, err
 	}
-	t.After = p.process.cpu - before
+	t.After = p.cpu - before
 	var st struct {
 		Ticks      int64            `json:"ticks"`
 		Samples    int64            `json:"samples"`

@@ -17,7 +17,7 @@ import (
 // restarted is a tool that obeys no orders: it is started anew each time that it is switched on. (Stopped by
 // SIGSTOP, py-spy makes up for all the looks that it missed when it goes on.)
 type restarted struct {
-	stretch
+	spent   stretch
 	job     *Job
 	ctx     context.Context
 	command func(file string) []string
@@ -54,7 +54,7 @@ func (r *restarted) Go() error {
 	if err != nil {
 		return err
 	}
-	r.stretch.pid = r.now.pid()
+	r.spent.pid = r.now.pid()
 	for end := time.Now().Add(patience); !r.sampling(r.said(), r.file()); time.Sleep(time.Millisecond) {
 		if err := r.now.alive(); err != nil {
 			return fmt.Errorf("%w: %s", err, lastLine(r.said()))
@@ -63,7 +63,7 @@ func (r *restarted) Go() error {
 			return fmt.Errorf("%s has not begun within %v: %s", command[0], patience, lastLine(r.said()))
 		}
 	}
-	r.begin()
+	r.spent.begin()
 	return nil
 }
 
@@ -77,7 +77,7 @@ func (r *restarted) Mark() error { return nil }
 
 // Hold implements Session.
 func (r *restarted) Hold() error {
-	r.stretch.end()
+	r.spent.end()
 	before := processCPU(r.now.pid())
 	r.totals.MemoryMB = max(r.totals.MemoryMB, peakMB(r.now.pid()))
 	if err := r.now.end(syscall.SIGINT); err != nil {
@@ -95,7 +95,7 @@ func (r *restarted) Hold() error {
 // Finish implements Session.
 func (r *restarted) Finish() (Totals, error) {
 	t := r.totals
-	t.Seconds, t.CPU = r.seconds, r.stretch.cpu
+	t.Seconds, t.CPU = r.spent.seconds, r.spent.cpu
 	if t.Samples == 0 {
 		return t, errors.New("it saw nothing: " + lastLine(r.said()))
 	}

@@ -2,19 +2,18 @@ package tools
 
 import _ "embed" // the loads' sources
 
-// CLoad, PythonLoad and JavaLoad are programs whose throughput can be measured: as compilers make them by
-// default, without frame pointers, and for the tools that look into one runtime only. They speak as
-// [prywalk/internal/bench/load] does.
+// CLoad is a program whose throughput can be measured, as compilers make them by default: without frame
+// pointers. It speaks as [prywalk/internal/bench/load] does.
 //
 //go:embed src/load.c
 var CLoad []byte
 
-// PythonLoad: see [CLoad].
+// PythonLoad is the like for the tools that look into Python's interpreter only.
 //
 //go:embed src/load.py
 var PythonLoad []byte
 
-// JavaLoad: see [CLoad].
+// JavaLoad is the like for the tools that look into a JVM only.
 //
 //go:embed src/Load.java
 var JavaLoad []byte

@@ -19,7 +19,7 @@ var walkerSource []byte
 // walker is a program of src that stops threads as is done without thinking of what it costs.
 type walker struct {
 	*orders
-	stretch
+	spent stretch
 }
 
 // walkerTool is the walker of src, compiled with some flags.
@@ -34,7 +34,7 @@ func walkerTool(name string, flags ...string) Tool {
 				return nil, err
 			}
 			w := &walker{orders: o}
-			w.stretch.pid = o.process.pid()
+			w.spent.pid = o.pid()
 			return w, nil
 		},
 	}
@@ -61,7 +61,7 @@ func compile(binary string, flags []string) error {
 // Go implements Session.
 func (w *walker) Go() error {
 	_, err := w.say("go")
-	w.begin()
+	w.spent.begin()
 	return err
 }
 
@@ -71,7 +71,7 @@ func (w *walker) Mark() error { return nil }
 // Hold implements Session.
 func (w *walker) Hold() error {
 	_, err := w.say("hold")
-	w.stretch.end()
+	w.spent.end()
 	return err
 }
 
@@ -87,8 +87,8 @@ func (w *walker) Finish() (t Totals, err error) {
 		return t, err
 	}
 	t = Totals{
-		Seconds: w.seconds, CPU: w.stretch.cpu, Samples: c.Stacks, Complete: c.Complete, Stops: c.Stops, Ticks: c.Ticks, Calls: -1, Copied: -1,
-		MemoryMB: peakMB(w.process.pid()),
+		Seconds: w.spent.seconds, CPU: w.spent.cpu, Samples: c.Stacks, Complete: c.Complete, Stops: c.Stops, Ticks: c.Ticks, Calls: -1, Copied: -1,
+		MemoryMB: peakMB(w.pid()),
 	}
-	return t, w.process.end(syscall.SIGTERM)
+	return t, w.end(syscall.SIGTERM)
 }
