@@ -15,7 +15,7 @@ func TestThreadsThatAreBornAndDieDoTheirWork(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "churn")
 			r := record(t, p.pid, "--rung", rung)
-			p.works(10_000)
+			p.works(1000)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, failed %v, %v", s.Attempted, s.Frozen, s.Failed, c)
@@ -120,7 +120,7 @@ func TestSetuidProgramsStayPrivileged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := startAs(t, asNobody(), "setuid", program)
 			r := recordAs(t, attr, "-p", strconv.Itoa(p.pid), "--children")
-			p.works(100)
+			p.works(20)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, failed %v, %v", s.Attempted, s.Frozen, s.Failed, c)

@@ -31,7 +31,7 @@ func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 	for end := time.Now().Add(4 * time.Minute); done.Attempted < looks && time.Now().Before(end); {
 		r := record(t, p.pid)
 		r.awaitLooks(p.pid)
-		p.works(40) // time-outs of 50 ms, and of the calls without one
+		p.works(20) // time-outs of 50 ms, and of the calls without one
 		s := r.stop()
 		done.Attempted += s.Attempted
 		done.Frozen += s.Frozen
@@ -71,7 +71,7 @@ func TestShortCountsComeFromFreezesOnly(t *testing.T) {
 				p := start(t, "calls", group, "4000", "50")
 				r := record(t, p.pid, "--rung", rung)
 				r.awaitLooks(p.pid)
-				p.works(100)
+				p.works(20)
 				s := r.stop()
 				counts := p.verdict()
 				shorts := int64(0)

@@ -82,7 +82,7 @@ func TestAnotherTracerAndPrywalkTakeTurns(t *testing.T) {
 func TestChildrenThatAskToBeTraced(t *testing.T) {
 	p := start(t, "traced", "traceme")
 	r := record(t, p.pid, "--children")
-	p.works(100)
+	p.works(20)
 	s := r.stop()
 	c := p.verdict()
 	t.Logf("%d frozen, failed %v; %v", s.Frozen, s.Failed, c)
@@ -151,7 +151,7 @@ func TestThreadThatAsksToBeTracedAgainAndAgain(t *testing.T) {
 	for tries := 0; restarted == 0 && tries < 5; tries++ {
 		r := record(t, p.pid)
 		r.awaitLooks(p.pid)
-		p.works(3000)
+		p.works(1000)
 		s := r.stop()
 		most += s.Frozen + s.failures()
 		restarted += s.Restarted

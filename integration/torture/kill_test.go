@@ -38,7 +38,7 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 	}
 	r := record(t, p.pid)
 	r.awaitLooks(p.pid)
-	p.works(200) // it runs on
+	p.works(20) // it runs on
 	s := r.stop()
 	c := p.verdict()
 	most := residue(kills, s)

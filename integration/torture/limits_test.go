@@ -44,8 +44,10 @@ func TestThousandsOfThreads(t *testing.T) {
 	for _, tid := range threads(p.pid) {
 		before[tid] = arrivals(tid)
 	}
-	r := record(t, p.pid, "-d", "3")
-	s := r.result()
+	r := record(t, p.pid)
+	r.awaitLooks(p.pid)
+	p.works(5)
+	s := r.stop()
 	t.Logf("%+v", s)
 	s.complete(t, int64(n)+5)
 	// Stops follow the threads that run: one computes, three sleep for moments, and the first one answers
@@ -59,8 +61,9 @@ func TestThousandsOfThreads(t *testing.T) {
 	if untouched < n || s.Frozen > 5*s.Ticks || s.Frozen == 0 || s.Peeked < int64(n) || s.Restarted > s.Frozen {
 		t.Errorf("%d of %d sleepers were not touched; %+v", untouched, n, s)
 	}
-	r = record(t, p.pid, "-d", "2", "--rung", "freeze")
-	s = r.result()
+	r = record(t, p.pid, "--rung", "freeze")
+	awaitFreeze(t, p.pid)
+	s = r.stop()
 	t.Logf("%+v", s)
 	if s.Frozen == 0 {
 		t.Errorf("%+v", s)

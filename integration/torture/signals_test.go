@@ -15,7 +15,7 @@ func TestRealSignalsInterruptCallsAsWithoutALook(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "eintr")
 			r := record(t, p.pid, "--rung", rung)
-			p.works(3000)
+			p.works(300)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, %d restarted, %v", s.Attempted, s.Frozen, s.Restarted, c)
@@ -38,7 +38,7 @@ func TestNoSignalOfAStormIsLostOrChanged(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "storm")
 			r := record(t, p.pid, "--rung", rung)
-			p.works(10_000)
+			p.works(1000)
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, %v", s.Attempted, s.Frozen, c)
@@ -68,7 +68,7 @@ func TestNoSignalOfAGoProgramIsLost(t *testing.T) {
 				p := start(t, "urgent", mode)
 				r := record(t, p.pid, "--rung", rung)
 				r.awaitLooks(p.pid)
-				p.works(map[string]int64{"exact": 5000, "collect": 50}[mode])
+				p.works(map[string]int64{"exact": 1000, "collect": 20}[mode])
 				s := r.stop()
 				c := p.verdict()
 				t.Logf("%d looks, %d frozen, %v", s.Attempted, s.Frozen, c)

@@ -46,8 +46,11 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 			for name, want := range map[string]string{"fault": "S", "copy": "D", "vfork": "D"} {
 				await(t, name+" in state "+want, func() bool { return strings.HasPrefix(status(tids[name], "State"), want) })
 			}
-			r := record(t, p.pid, "-d", "3", "--rung", rung)
-			s := r.result()
+			r := record(t, p.pid, "--rung", rung)
+			r.awaitLooks(p.pid)
+			time.Sleep(2500 * time.Millisecond) // so that looks are given up
+			p.works(5)
+			s := r.stop()
 			t.Logf("%+v", s)
 			s.complete(t, 6)
 			// Forced to be frozen, each of the two in state D is given up after two seconds and once
@@ -80,7 +83,10 @@ func TestZombieThreadsAreCountedAndHoldNothingUp(t *testing.T) {
 	for _, rung := range rungs {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "zombies")
-			s := record(t, p.pid, "-d", "1", "--rung", rung).result()
+			r := record(t, p.pid, "--rung", rung)
+			r.awaitLooks(p.pid)
+			p.works(5)
+			s := r.stop()
 			t.Logf("%+v", s)
 			s.complete(t, 6)
 			if !s.queuedOnly("zombie") || s.Failed["zombie"] != 4*s.Ticks {
