@@ -13,8 +13,8 @@ package frames
 //
 //   - the call before it is a direct one of the function that the walk is in, or the call
 //     that a thread begins with;
-//   - from there a walk reaches the thread's first function, and each return address on the
-//     way follows a call that can have led to the function further in;
+//   - from there a walk reaches a function that is known to be a thread's first, and each
+//     return address on the way follows a call that can have led to the function further in;
 //   - no other candidate does so. Frames that ended may lie within the array, whole, and
 //     those of the same functions look like live ones. What gives them away is the place
 //     where they would join the live frames: the word there is of the live call, and calls
@@ -242,7 +242,14 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 	if c.link == linkDirect && t.StopReason() == StopStackCut {
 		s.cut = t.Lacking()
 	}
-	return t.StopReason() == StopRoot && rest >= 0
+	return t.StopReason() == StopRoot && rest >= 0 && t.atRoot()
+}
+
+// atRoot reports whether it is the code of the current frame that says that there is no
+// caller. A return address of 0 ends a walk too, but memory that was cleared has many.
+func (w *Walker) atRoot() bool {
+	r := &w.space.lookup(w.regs.PC, w.caller, false).rule
+	return r.Flags&FlagRoot != 0 || r.Flags&FlagRow != 0 && w.space.rows[r.row()].RA.Kind == PlaceUndefined
 }
 
 // best gives the candidate that is proven; false if there is none, or another may be the

@@ -109,6 +109,8 @@ func TestFramesThatEndedDoNotProve(t *testing.T) {
 			[]uint64{0x7010, innerCalled, 0x7040, 0x7040, innerCalled, 7, 8, 0x7060, otherCalled, 5}, nil, nil},
 		"the live chain, at whose calls the old one would join": {
 			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 1, 0x7038, innerCalled, 0x7050, outerCalled, 5}, []Addr{inInner, innerCalled, outerCalled}, nil},
+		"an old chain in memory that was cleared in part": {
+			[]uint64{0x7010, innerCalled, 0, 0, 0, 0, 5}, nil, nil},
 		"an old frame of the same functions, with its own way out": {
 			[]uint64{0x7010, innerCalled, 0x7060, outerCalled, 1, 0x7038, innerCalled, 0x7060, outerCalled, 5}, nil, nil},
 		"recursion, or a frame that ended": {
@@ -243,4 +245,30 @@ func FuzzSearchBelievesOnlyWhatIsLinked(f *testing.F) {
 			t.Fatalf("%#x is believed and ends with %v", got, w.StopReason())
 		}
 	})
+}
+
+// A stack of 64 KiB, full of addresses of the stack and of the code.
+func BenchmarkSearchForARegister(b *testing.B) {
+	c := newTown()
+	s := space(c, c)
+	r := &Regs{Arch: X86_64, PC: inInner}
+	r.Set(X86RSP, 0x7000)
+	words := make([]uint64, 8192)
+	for i := range words {
+		words[i] = 0x7000 + 8*uint64(i)
+		if i%8 == 7 {
+			words[i] = inInner + uint64(i)
+		}
+	}
+	copy(words, []uint64{1, 0x7018, innerCalled, 0x7028, outerCalled})
+	mem := stack(0x7000, words...)
+	var w Walker
+	for b.Loop() {
+		for w.Init(s, r, mem); w.Next(); {
+			continue
+		}
+	}
+	if w.Hypotheses() != 1 {
+		b.Fatal("no hypothesis")
+	}
 }

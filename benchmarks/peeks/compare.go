@@ -21,12 +21,14 @@ type same struct {
 	unsafe int64 // it sleeps in a call that a stop would harm
 	// differ has each stack of a peek that is not the freeze's, both in words.
 	differ []string
-	calls  map[string]int64
+	// where has the peeks' incomplete stacks, in words; calls what the threads slept in.
+	where map[string]int64
+	calls map[string]int64
 }
 
 // compare looks at each sleep of a program's threads in both ways.
 func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
-	c := &same{calls: map[string]int64{}}
+	c := &same{where: map[string]int64{}, calls: map[string]int64{}}
 	ps := newProcesses()
 	defer ps.close()
 	look.OnThread(func() {
@@ -144,6 +146,7 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 		case c.stop == frozen.stop && sameFrames(c, frozen, len(c.pcs)) && len(c.pcs) == len(frozen.pcs):
 		case !c.stop.Complete() && n == len(c.pcs) && sameFrames(c, frozen, n):
 			short = true
+			p.where[p.ps.describe(th.proc, c)]++
 		default:
 			p.differ = append(p.differ, fmt.Sprintf("peek: %s; freeze: %s", p.ps.describe(th.proc, c), p.ps.describe(th.proc, frozen)))
 			return

@@ -92,7 +92,7 @@ func TestShortAndDifferentStacksAreToldApart(t *testing.T) {
 		peek                 *chain
 		equal, short, differ int
 	}{{&full, 1, 0, 0}, {&short, 0, 1, 0}, {&other, 0, 0, 1}} {
-		p := &pair{same: &same{}, ps: ps}
+		p := &pair{same: &same{where: map[string]int64{}}, ps: ps}
 		p.judge(&thread{proc: ownProcess(t)}, c.peek, &full, nil)
 		if int(p.equal) != c.equal || int(p.short) != c.short || len(p.differ) != c.differ {
 			t.Errorf("%+v: %+v", c, p.same)

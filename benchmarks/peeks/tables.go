@@ -35,8 +35,10 @@ func (r *result) brief() string {
 	}
 	text := fmt.Sprintf("%-14s %d of %d peeks complete; %d of %d sleeps equal, %d short, %d differ", r.name,
 		r.asleep.whole, r.asleep.peeks, r.same.equal, r.same.sleeps, r.same.short, len(r.same.differ))
-	for _, where := range slices.Sorted(maps.Keys(r.asleep.where)) {
-		text += fmt.Sprintf("\n    incomplete, %d times: %s", r.asleep.where[where], where)
+	for _, list := range []map[string]int64{r.asleep.where, r.same.where} {
+		for _, where := range slices.Sorted(maps.Keys(list)) {
+			text += fmt.Sprintf("\n    incomplete, %d times: %s", list[where], where)
+		}
 	}
 	for _, d := range r.same.differ[:min(len(r.same.differ), 5)] {
 		text += "\n    " + d
