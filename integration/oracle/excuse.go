@@ -2,12 +2,9 @@ package oracle
 
 import (
 	"bytes"
-	"encoding/binary"
-	"slices"
 
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
-	"prywalk/internal/procmem"
 	"prywalk/internal/target"
 )
 
@@ -94,10 +91,10 @@ func rows(t *dwarfunwind.Table, addr uint64) int {
 }
 
 // overwritten reports whether the chain is not in memory any more up to the frame that was not found: a return address on the way
-// is no longer where the call has stored it, or the frame pointer that a caller had is in no register and nowhere on the stack. The
-// functions have written there themselves. libgcc's uw_install_context does so when an exception has found its handler: it puts
-// the registers of the frame that it goes to into the places where its own callers have saved theirs, and never returns. Counted by
-// function, for all ways of walking.
+// is no longer where the call has stored it, or the caller's frame pointer is no longer where the function's first instruction has
+// pushed it. The functions have written there themselves. libgcc's uw_install_context does so when an exception has found its
+// handler: it puts the registers of the frame that it goes to into the places where its own callers have saved theirs, and never
+// returns. Counted by function, for all ways of walking.
 func (o *run) overwritten(r *outcome) bool {
 	if o.regs.Arch != frames.X86_64 {
 		return false
@@ -109,7 +106,7 @@ func (o *run) overwritten(r *outcome) bool {
 			a := &s.calls[n]
 			v, ok := mem.Word(a.slot)
 			changed := a.slot == a.sp-8 && ok && v != a.pc // a signal's is no such place
-			if !changed && (i == r.at || a.fp == 0 || o.holds(a.fp, a.sp) && !o.pushed(o.chain[i-1].pc, a)) {
+			if !changed && (i == r.at || a.fp == 0 || !o.pushed(o.chain[i-1].pc, a)) {
 				continue
 			}
 			m, f, _ := o.place(o.chain[i-1].pc)
@@ -142,31 +139,3 @@ func (o *run) pushed(pc uint64, a *activation) bool {
 var endbr64 = []byte{0xf3, 0x0f, 0x1e, 0xfa}
 
 const pushRBP = 0x55
-
-// maxSearch bounds the stack that is searched for a register's value, in bytes; a value is taken to be in what lies beyond.
-const maxSearch = 1 << 18
-
-// holds reports whether a value is in a register or on the stack below end.
-func (o *run) holds(v, end uint64) bool {
-	if slices.Contains(o.regs.Val[:], v) {
-		return true
-	}
-	sp := o.regs.SP()
-	if end < sp || end-sp > maxSearch {
-		return true
-	}
-	b := make([]byte, end-sp+redZone)
-	got, err := procmem.ReadVM(o.pid, sp-redZone, b)
-	if err != nil || got < len(b) {
-		return true
-	}
-	for i := 0; i+8 <= len(b); i += 8 {
-		if binary.LittleEndian.Uint64(b[i:]) == v {
-			return true
-		}
-	}
-	return false
-}
-
-// redZone is what a function may use below the stack pointer (System V ABI §3.2.2).
-const redZone = 128
