@@ -148,7 +148,10 @@ func (w *Walker) step() StopReason {
 		return w.scan()
 	}
 	stop := w.apply(&r)
-	if stop == StopNone && r.Method != MethodCFI && r.Flags&FlagSignal == 0 && !w.plausible() {
+	if stop == StopNone && r.Flags&FlagSignal == 0 && (r.Method != MethodCFI || !w.knowsNext()) && !w.plausible() {
+		if r.Method == MethodCFI {
+			return StopNoRule
+		}
 		return w.scan()
 	}
 	if stop != StopNone {
@@ -215,6 +218,9 @@ func (w *Walker) commit(r *Rule) StopReason {
 	}
 	w.regs = w.next
 	w.enter(r.Method, r.Flags&FlagSignal == 0)
+	if !w.knowsSP() {
+		w.settleSP()
+	}
 	return StopNone
 }
 

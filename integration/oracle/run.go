@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,6 +22,8 @@ import (
 type Options struct {
 	// Steps is the number of steps for the program, over all its sections.
 	Steps int
+	// Until, if set, is when no further step is made.
+	Until time.Time
 	// Section is the largest number of steps between two marks; 0: Steps/40.
 	Section int
 	// Log, if set, is told about the first wrong answers.
@@ -102,7 +105,7 @@ func (o *run) program() error {
 	if err := unix.PtraceSetOptions(o.pid, unix.PTRACE_O_EXITKILL); err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
-	for start := o.tally.Steps(); o.tally.Steps()-start < o.opt.Steps; {
+	for start := o.tally.Steps(); o.tally.Steps()-start < o.opt.Steps && !o.late(); {
 		name, err := o.toMark()
 		if err != nil {
 			return err
@@ -122,6 +125,9 @@ func (o *run) program() error {
 	}
 	return nil
 }
+
+// late reports whether the time is up.
+func (o *run) late() bool { return !o.opt.Until.IsZero() && time.Now().After(o.opt.Until) }
 
 // wait waits for a stop and gives the signal.
 func (o *run) wait() (unix.Signal, error) {
@@ -186,7 +192,10 @@ func (o *run) section(budget int) error {
 		return err
 	}
 	defer func() { o.settleAhead(false) }()
-	for range budget {
+	for i := range budget {
+		if i%64 == 0 && o.late() {
+			return nil
+		}
 		k := insnKind(o.regs.Arch, o.code.insn(o.regs.PC, &o.insn))
 		if k == trap {
 			return nil

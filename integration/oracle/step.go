@@ -124,7 +124,7 @@ func (o *run) stackID(sp uint64) uint64 {
 	if o.isGo {
 		return o.goStack(sp)
 	}
-	return o.proc.StackEnd(sp)
+	return o.proc.StackEnd(sp - 1) // an empty stack's pointer is the end of its mapping
 }
 
 // Places in Go's runtime structures (runtime/runtime2.go: g.stack, g.m, m.g0).
