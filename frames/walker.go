@@ -148,11 +148,12 @@ func (w *Walker) step() StopReason {
 		return w.scan()
 	}
 	stop := w.apply(&r)
-	if stop == StopNone && r.Flags&FlagSignal == 0 && (r.Method != MethodCFI || !w.knowsNext()) && !w.plausible() {
-		if r.Method == MethodCFI {
-			return StopNoRule
-		}
+	switch {
+	case stop != StopNone || r.Flags&FlagSignal != 0:
+	case r.Method != MethodCFI && !w.plausible():
 		return w.scan()
+	case !w.knowsNext() && !w.space.follows(w.next.PC):
+		return StopNoRule
 	}
 	if stop != StopNone {
 		return stop

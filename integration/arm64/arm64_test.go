@@ -45,7 +45,8 @@ var tests = []struct {
 	{pkg: "./integration/arm64/inside", run: "-test.run=.", limit: jobTime},
 	{pkg: "./ptrace", run: "-test.skip=Storm|Fuzz", limit: jobTime},
 	{pkg: "./internal/procmem", run: "-test.run=Test", limit: jobTime},
-	{pkg: "./integration/oracle", run: "-test.run=Exact", env: oracleSteps + "=" + steps() + " ORACLE_TIME=" + oracleTime().String(), limit: oracleTime() + jobTime},
+	{pkg: "./integration/oracle", run: "-test.run=Exact",
+		env: oracleSteps + "=" + steps() + " ORACLE_TIME=" + oracleTime().String() + " ORACLE_SECTIONS=" + os.Getenv("ORACLE_SECTIONS"), limit: oracleTime() + jobTime},
 }
 
 // defaultSteps gives a little more than 100,000 steps, as one program of five is left out: there is no

@@ -116,8 +116,12 @@ const wholeCode = 256
 // of the search table, without which the entries would be looked for in another way.
 func keeps(t *testing.T, core []byte, c *target.Core, th *dump.Thread, sysroot string) (out []recorded.Range) {
 	t.Helper()
-	out = append(out, placed(t, recorded.CoreName, bytes.NewReader(core), uint64(th.Frames[0].SP), uint64(th.Frames[len(th.Frames)-1].SP)+32)...)
-	for _, f := range th.Frames {
+	for i, f := range th.Frames {
+		end := uint64(f.SP) + 32
+		if i+1 < len(th.Frames) { // not from one stack to another
+			end = max(end, min(uint64(th.Frames[i+1].SP), end+wholeCode))
+		}
+		out = append(out, placed(t, recorded.CoreName, bytes.NewReader(core), uint64(f.SP), end)...)
 		m := c.Space().Find(uint64(f.PC))
 		if m == nil || m.Calls == nil {
 			continue

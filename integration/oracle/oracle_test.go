@@ -11,7 +11,7 @@ import (
 )
 
 // shortSteps is what make test steps through; ORACLE_STEPS asks for more. ORACLE_TIME bounds the time, for
-// emulated machines: each program gets its share of it.
+// emulated machines: each program gets its share of it. ORACLE_SECTIONS chooses sections (Options.Only).
 const shortSteps = 120_000
 
 // floors are the least shares of exact chains without tables, in percent: with the functions' bounds, and
@@ -60,7 +60,7 @@ func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 				t.Fatal(err)
 			}
 			var one Tally
-			opt := Options{Steps: int(float64(steps) * p.Share), Show: 3, Log: t.Logf}
+			opt := Options{Steps: int(float64(steps) * p.Share), Show: 3, Log: t.Logf, Only: os.Getenv("ORACLE_SECTIONS")}
 			if limit > 0 {
 				opt.Until = time.Now().Add(time.Duration(float64(limit) * p.Share))
 			}

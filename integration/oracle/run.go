@@ -30,7 +30,7 @@ type Options struct {
 	Log func(format string, args ...any)
 	// Show bounds what is logged.
 	Show int
-	// Only, if set, steps only sections whose name contains it.
+	// Only, if set, steps only sections whose name contains it, or one of several with commas between them.
 	Only string
 }
 
@@ -116,7 +116,7 @@ func (o *run) program() error {
 			}
 			return nil
 		}
-		if name == "" || !strings.Contains(name, o.opt.Only) {
+		if name == "" || !o.opt.wants(name) {
 			continue
 		}
 		if err := o.section(min(o.opt.Section, o.opt.Steps-(o.tally.Steps()-start))); err != nil {
@@ -124,6 +124,16 @@ func (o *run) program() error {
 		}
 	}
 	return nil
+}
+
+// wants reports whether a section is to be stepped.
+func (o *Options) wants(section string) bool {
+	for part := range strings.SplitSeq(o.Only, ",") {
+		if strings.Contains(section, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // late reports whether the time is up.

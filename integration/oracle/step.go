@@ -228,6 +228,9 @@ func (o *run) arrived(onStack bool) {
 	o.moving = false
 	o.settleAhead(true)
 	o.cur.settle(o.regs.PC, o.regs.SP(), true, onStack)
+	if !onStack {
+		o.landed()
+	}
 	if len(o.cur.calls) > 0 || o.cur.below != nil {
 		return
 	}
