@@ -10,6 +10,11 @@ func (t *Table) aboveCFA() {
 	if t.arch != frames.AArch64 {
 		return
 	}
+	if sp := &t.row.Regs[t.arch.SP()]; t.row.CFAReg <= lastScratchA64 && sp.Kind == frames.PlaceSame && t.row.CFAExpr == nil {
+		*sp = frames.Place{Kind: frames.PlaceUndefined}
+		t.dirty |= 1 << t.arch.SP()
+		return
+	}
 	above := t.pushed
 	if ra := &t.row.RA; ra.Kind == frames.PlaceOffset && ra.Off >= 0 {
 		above = roomAbove(ra.Off)
@@ -20,6 +25,11 @@ func (t *Table) aboveCFA() {
 		t.dirty |= 1 << sp
 	}
 }
+
+// lastScratchA64 is the last of the registers that a call may change (AAPCS64 §6.1.1). A CFA that is
+// relative to one of these is no frame of the stack: it is the buffer that longjmp and setcontext load
+// registers from. Where the stack pointer is in it glibc does not say.
+const lastScratchA64 = 18
 
 // roomAbove gives how much was pushed if the last word of it is at an offset from the
 // CFA: the stack pointer is a multiple of 16 (AAPCS64 §6.4.5.1).

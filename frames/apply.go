@@ -85,6 +85,9 @@ func (w *Walker) applyRow(row *Row, flags Flags) StopReason {
 			w.next.Known &^= 1 << reg
 		}
 	}
+	if !w.knowsNext() {
+		w.next.Val[info.sp] = w.regs.SP() // the frame is further out, nothing else is known
+	}
 	return w.rowRA(row, info, cfa, flags)
 }
 

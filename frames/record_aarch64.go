@@ -5,10 +5,15 @@ package frames
 // it below the local variables, LLVM and V8 above them. So a record tells the
 // caller's program counter and x29, and of its stack pointer only that it is not
 // below the record's end. Regs.Val then holds that bound and Regs.Known lacks the
-// bit, so that no rule is applied to it.
+// bit, so that no rule is applied to it. The same is done where call frame information
+// describes a frame that registers are loaded for, as in glibc's longjmp, and gives no
+// place of its stack pointer.
 
 // knowsSP reports whether the frame's stack pointer is known.
 func (w *Walker) knowsSP() bool { return w.regs.Known&(1<<w.regs.Arch.SP()) != 0 }
+
+// knowsNext reports whether the caller's stack pointer is known.
+func (w *Walker) knowsNext() bool { return w.next.Known&(1<<w.next.Arch.SP()) != 0 }
 
 // settleSP finds the stack pointer of a frame of which a record told the program
 // counter and x29 only, if its own rule says where the function has put its record:

@@ -82,3 +82,33 @@ func TestFramePointerRuleAppliesWithoutTheStackPointer(t *testing.T) {
 		t.Fatalf("frame %+v", f)
 	}
 }
+
+// longjmp's call frame information has the place of everything but the stack pointer. A caller whose return address
+// follows a call is believed, and its stack pointer is not claimed; without one, as where longjmp's buffer holds it
+// in disguise, the walk says that it knows no more.
+func TestFrameThatRegistersAreLoadedForIsBelievedIfItIsReturnedTo(t *testing.T) {
+	row := &Row{CFAReg: 0, RA: Place{Kind: PlaceOffset, Off: 88}}
+	row.Regs[ARM64SP] = Place{Kind: PlaceUndefined}
+	src := &fakeSource{
+		rules: map[Addr]Rule{0x1010: {Method: MethodCFI}, 0x3010: {Flags: FlagRoot, Method: MethodCFI}},
+		rows:  map[Addr]*Row{0x1010: row},
+	}
+	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x3010: {}}}
+	s := space(src, calls)
+	s.Arch = AArch64
+	mem := stack(0x7000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x3010, 0, 0)
+	regs := &Regs{Arch: AArch64, PC: 0x1010}
+	regs.Set(ARM64SP, 0x7000)
+	regs.Set(0, 0x7000)
+	var w Walker
+	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x3010)
+	if f := w.Frame(); f.SP != 0 || w.StopReason() != StopRoot {
+		t.Fatalf("ends with %+v, %v", f, w.StopReason())
+	}
+	delete(calls.calls, 0x3010)
+	s.Forget()
+	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010)
+	if w.StopReason() != StopNoRule {
+		t.Fatalf("ends with %v", w.StopReason())
+	}
+}

@@ -16,11 +16,7 @@ func (w *Walker) scan() StopReason {
 	f := w.Frame()
 	start, known := w.space.funcStart(f.Lookup(w.regs.Arch))
 	if w.tryFramePointer(start, known) {
-		stop := w.commit(&Rule{Method: MethodFP})
-		if stop == StopNone && !w.knowsSP() {
-			w.settleSP()
-		}
-		return stop
+		return w.commit(&Rule{Method: MethodFP})
 	}
 	if !w.knowsSP() {
 		return StopUnproven

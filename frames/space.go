@@ -194,12 +194,12 @@ func (s *Space) fill(e *entry, k uint64, pc Addr, caller, spOnly bool) {
 	if e.mod = s.find(at); e.mod < 0 {
 		return
 	}
-	if !s.ask(e, pc, caller, spOnly) && caller {
+	if found := s.ask(e, pc, caller, spOnly); caller && (!found || e.rule.Method != MethodCFI) {
 		s.atEntry(e, pc, spOnly)
 	}
 }
 
-// atEntry is for a return address that no source knows and that follows no call. If
+// atEntry is for a return address that no table knows and that follows no call. If
 // it is a function's first instruction, then the stack was prepared by hand, as by
 // makecontext, and its outermost frame is what its first function returns to: whatever
 // is above has not called it (glibc's call frame information for __start_context says

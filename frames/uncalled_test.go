@@ -17,6 +17,10 @@ func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	if f := w.Frame(); w.StopReason() != StopRoot || f.Lookup(X86_64) != 0x2010 {
 		t.Fatalf("ends with %v in %+v", w.StopReason(), f)
 	}
+	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic} // what its instructions seem to say
+	s.Forget()
+	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
+	delete(src.rules, 0x2010)
 	calls.start = 0x2000 // in the middle of a function it is no such place
 	s.Forget()
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010)

@@ -151,8 +151,12 @@ func (w *Walker) step() StopReason {
 		return w.scan()
 	}
 	stop := w.apply(&r)
-	if stop == StopNone && r.Method != MethodCFI && r.Flags&FlagSignal == 0 && !w.plausible() {
+	switch {
+	case stop != StopNone || r.Flags&FlagSignal != 0:
+	case r.Method != MethodCFI && !w.plausible():
 		return w.scan()
+	case !w.knowsNext() && !w.space.follows(w.next.PC):
+		return StopNoRule
 	}
 	if stop != StopNone {
 		return stop
@@ -233,6 +237,9 @@ func (w *Walker) commit(r *Rule) StopReason {
 	}
 	w.regs = w.next
 	w.enter(r.Method, r.Flags&FlagSignal == 0)
+	if !w.knowsSP() {
+		w.settleSP()
+	}
 	return StopNone
 }
 

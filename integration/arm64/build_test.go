@@ -14,6 +14,8 @@ type builder struct {
 	t   *testing.T
 	dir string
 	img cpio
+	// from says which file of this machine each of the archive's is.
+	from map[string]string
 }
 
 // The cross compilers.
@@ -39,6 +41,33 @@ func (b *builder) put(name, from string) {
 	if err := b.img.copy(name, from); err != nil {
 		b.t.Fatal(err)
 	}
+	if b.from == nil {
+		b.from = map[string]string{}
+	}
+	b.from[name] = from
+}
+
+// sysroot makes a directory with the machine's programs and libraries.
+func (b *builder) sysroot() string {
+	b.t.Helper()
+	root := filepath.Join(b.dir, "sysroot")
+	for name, from := range b.from {
+		if dir := filepath.Dir(name); dir != "programs" && dir != "lib" {
+			continue
+		}
+		to := filepath.Join(root, name)
+		data, err := os.ReadFile(from)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(to), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(to, data, 0o755)
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return root
 }
 
 // goBuild compiles for arm64 with the go command's arguments.

@@ -2,7 +2,9 @@ package arm64
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"io"
 	"os"
 	"os/exec"
@@ -22,9 +24,11 @@ type result struct {
 type console struct {
 	jobs map[string]*result
 	all  []string
-	rest []string // outside of jobs: the kernel's messages
-	up   bool
-	down bool
+	// files are what jobs sent, in base64.
+	files map[string]*strings.Builder
+	rest  []string // outside of jobs: the kernel's messages
+	up    bool
+	down  bool
 }
 
 // write writes all that the machine said into a file, if it has a name.
@@ -62,16 +66,46 @@ func boot(t *testing.T, limit time.Duration, kernel, initrd, cpu string) *consol
 	return c
 }
 
+// piece adds a piece of a file.
+func (c *console) piece(name, text string) {
+	if c.files[name] == nil {
+		c.files[name] = &strings.Builder{}
+	}
+	c.files[name].WriteString(text)
+}
+
+// file gives a file that a job has sent.
+func (c *console) file(t *testing.T, name string) []byte {
+	t.Helper()
+	text := c.files[name]
+	if text == nil {
+		t.Fatalf("%s did not come", name)
+	}
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text.String())))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return b
+}
+
 // listen reads the console to its end.
 func listen(r io.Reader) *console {
-	c := &console{jobs: map[string]*result{}}
+	c := &console{jobs: map[string]*result{}, files: map[string]*strings.Builder{}}
 	var cur *result
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 1<<20)
 	for sc.Scan() {
 		line := strings.TrimRight(sc.Text(), "\r")
-		c.all = append(c.all, line)
 		words := strings.Fields(line)
+		if len(words) == 4 && words[0] == "@@" && words[1] == "file" {
+			c.piece(words[2], words[3])
+			continue
+		}
+		c.all = append(c.all, line)
 		if len(words) < 2 || words[0] != "@@" {
 			if cur != nil {
 				cur.output = append(cur.output, line)

@@ -33,7 +33,8 @@ func (o *run) awaits(j *judge, r *outcome) bool {
 // they were wrong.
 func (o *run) settleAhead(jumped bool) {
 	for _, a := range o.pending {
-		arrived := jumped && a.out.got.PC == o.regs.PC && a.out.got.SP == o.regs.SP()
+		unclaimed := a.out.got.SP == 0 && o.regs.Arch == frames.AArch64
+		arrived := jumped && a.out.got.PC == o.regs.PC && (a.out.got.SP == o.regs.SP() || unclaimed)
 		if arrived && a.moving {
 			o.tally.moving--
 			o.tally.ahead++

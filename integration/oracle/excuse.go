@@ -29,13 +29,48 @@ func (o *run) excused(r *outcome) bool {
 	if i > 0 {
 		pc -= o.regs.Arch.CallLen()
 	}
-	if i+1 < len(o.chain) && o.entryFits(i) || !o.saysNothing(pc) {
+	loading := i == 0 && r.verdict == short && o.loads(pc)
+	if !loading && (i+1 < len(o.chain) && o.entryFits(i) || !o.saysNothing(pc)) {
 		return false
 	}
 	m, f, _ := o.place(pc)
 	o.tally.init()
 	o.tally.silent[m+" "+f]++
 	return true
+}
+
+// loads reports whether arm64's call frame information at pc describes the frame that registers are being
+// loaded for: its CFA is relative to an argument. glibc's longjmp and setcontext say so before the return
+// address is there: in longjmp's buffer it is disguised, in setcontext's it is in another place. The walk ends
+// there, and says so.
+func (o *run) loads(pc uint64) bool {
+	if o.regs.Arch != frames.AArch64 {
+		return false
+	}
+	t, m := o.table(pc)
+	if t == nil {
+		return false
+	}
+	rule, _, ok := t.Rule(frames.Query{PC: pc - m.Bias})
+	return ok && rule.CFAReg < 19
+}
+
+// table gives the call frame information of the module that pc is in.
+func (o *run) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
+	m := o.proc.Space().Find(pc)
+	if m == nil {
+		return nil, nil
+	}
+	at, ok := m.Data.(*target.Mapping)
+	if !ok || at.Image == nil || at.Image.GoTable() != nil {
+		return nil, nil
+	}
+	t := o.tables[at.Image]
+	if t == nil {
+		t = newBounds(at.Image.ELF).fdes
+		o.tables[at.Image] = t
+	}
+	return t, m
 }
 
 // entryFits reports whether what an entry without an instruction says is true of frame i.
@@ -59,19 +94,7 @@ func (o *run) saysNothing(pc uint64) bool {
 }
 
 func (o *run) isSilent(pc uint64) bool {
-	m := o.proc.Space().Find(pc)
-	if m == nil {
-		return false
-	}
-	at, ok := m.Data.(*target.Mapping)
-	if !ok || at.Image == nil || at.Image.GoTable() != nil {
-		return false
-	}
-	t := o.tables[at.Image]
-	if t == nil {
-		t = newBounds(at.Image.ELF).fdes
-		o.tables[at.Image] = t
-	}
+	t, m := o.table(pc)
 	return t != nil && rows(t, pc-m.Bias) == 1
 }
 

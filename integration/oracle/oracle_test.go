@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
-// shortSteps is what make test steps through; ORACLE_STEPS asks for more.
+// shortSteps is what make test steps through; ORACLE_STEPS asks for more. ORACLE_TIME bounds the time, for
+// emulated machines: each program gets its share of it. ORACLE_SECTIONS chooses sections (Options.Only).
 const shortSteps = 120_000
 
 // floors are the least shares of exact chains without tables, in percent: with the functions' bounds, and
@@ -38,6 +40,13 @@ func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 		}
 		steps = n
 	}
+	var limit time.Duration
+	if s := os.Getenv("ORACLE_TIME"); s != "" {
+		var err error
+		if limit, err = time.ParseDuration(s); err != nil {
+			t.Fatalf("ORACLE_TIME: %v", err)
+		}
+	}
 	dir := t.TempDir()
 	var all Tally
 	for i := range Programs {
@@ -51,7 +60,10 @@ func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 				t.Fatal(err)
 			}
 			var one Tally
-			opt := Options{Steps: int(float64(steps) * p.Share), Show: 3, Log: t.Logf}
+			opt := Options{Steps: int(float64(steps) * p.Share), Show: 3, Log: t.Logf, Only: os.Getenv("ORACLE_SECTIONS")}
+			if limit > 0 {
+				opt.Until = time.Now().Add(time.Duration(float64(limit) * p.Share))
+			}
 			if err := Run(p.Name, []string{file}, opt, &one); err != nil {
 				t.Fatal(err)
 			}

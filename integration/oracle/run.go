@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,13 +22,15 @@ import (
 type Options struct {
 	// Steps is the number of steps for the program, over all its sections.
 	Steps int
+	// Until, if set, is when no further step is made.
+	Until time.Time
 	// Section is the largest number of steps between two marks; 0: Steps/40.
 	Section int
 	// Log, if set, is told about the first wrong answers.
 	Log func(format string, args ...any)
 	// Show bounds what is logged.
 	Show int
-	// Only, if set, steps only sections whose name contains it.
+	// Only, if set, steps only sections whose name contains it, or one of several with commas between them.
 	Only string
 	// Each, if set, is told the function of each instruction, by its symbol.
 	Each func(function string)
@@ -104,7 +107,7 @@ func (o *run) program() error {
 	if err := unix.PtraceSetOptions(o.pid, unix.PTRACE_O_EXITKILL); err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
-	for start := o.tally.Steps(); o.tally.Steps()-start < o.opt.Steps; {
+	for start := o.tally.Steps(); o.tally.Steps()-start < o.opt.Steps && !o.late(); {
 		name, err := o.toMark()
 		if err != nil {
 			return err
@@ -115,7 +118,7 @@ func (o *run) program() error {
 			}
 			return nil
 		}
-		if name == "" || !strings.Contains(name, o.opt.Only) {
+		if name == "" || !o.opt.wants(name) {
 			continue
 		}
 		if err := o.section(min(o.opt.Section, o.opt.Steps-(o.tally.Steps()-start))); err != nil {
@@ -124,6 +127,19 @@ func (o *run) program() error {
 	}
 	return nil
 }
+
+// wants reports whether a section is to be stepped.
+func (o *Options) wants(section string) bool {
+	for part := range strings.SplitSeq(o.Only, ",") {
+		if strings.Contains(section, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// late reports whether the time is up.
+func (o *run) late() bool { return !o.opt.Until.IsZero() && time.Now().After(o.opt.Until) }
 
 // wait waits for a stop and gives the signal.
 func (o *run) wait() (unix.Signal, error) {
@@ -188,7 +204,10 @@ func (o *run) section(budget int) error {
 		return err
 	}
 	defer func() { o.settleAhead(false) }()
-	for range budget {
+	for i := range budget {
+		if i%64 == 0 && o.late() {
+			return nil
+		}
 		k := insnKind(o.regs.Arch, o.code.insn(o.regs.PC, &o.insn))
 		if k == trap {
 			return nil

@@ -125,7 +125,7 @@ func (o *run) stackID(sp uint64) uint64 {
 	if o.isGo {
 		return o.goStack(sp)
 	}
-	return o.proc.StackEnd(sp)
+	return o.proc.StackEnd(sp - 1) // an empty stack's pointer is the end of its mapping
 }
 
 // Places in Go's runtime structures (runtime/runtime2.go: g.stack, g.m, m.g0).
@@ -229,6 +229,9 @@ func (o *run) arrived(onStack bool) {
 	o.moving = false
 	o.settleAhead(true)
 	o.cur.settle(o.regs.PC, o.regs.SP(), true, onStack)
+	if !onStack {
+		o.landed()
+	}
 	if len(o.cur.calls) > 0 || o.cur.below != nil {
 		return
 	}

@@ -36,9 +36,7 @@ func TestForcedFreezesOfASleeperAreNotSeen(t *testing.T) {
 			looks += s.Value[0]
 		}
 		t.Logf("%s: %d looks at two threads, the program saw %+v", mode, looks, n)
-		// Some kernels do not tell how to restart a call of a thread that has not got back
-		// to sleep yet (package ptrace, firstArgument), and here all takes long.
-		if n.wakeups != 0 || int64(n.eintr) > looks/8 {
+		if n.wakeups != 0 || n.eintr != 0 {
 			t.Errorf("%s: of %d looks at two threads the program saw %+v", mode, looks, n)
 		}
 	}
@@ -75,9 +73,16 @@ func TestRealSignalStillInterruptsWhileRecording(t *testing.T) {
 	recorded(t, "-F", "97", "-d", "3", "-p", strconv.Itoa(p.pid))
 	stop <- true
 	n := <-sent
-	time.Sleep(300 * time.Millisecond)
+	// A signal that is sent before the last one was taken is that one; a slow machine does not take each at once.
+	c := p.counts(t)
+	for end := time.Now().Add(20 * time.Second); c.handled < n && time.Now().Before(end); c = p.counts(t) {
+		time.Sleep(50 * time.Millisecond)
+		if c.handled >= n/2 && time.Until(end) < 15*time.Second {
+			break
+		}
+	}
 	// A signal that comes while the thread is not in the call interrupts nothing.
-	if c := p.counts(t); c.handled != n || c.eintr-before.eintr < n-2 {
+	if c.handled > n || c.handled < n/2 || c.eintr-before.eintr+2 < c.handled-before.handled {
 		t.Errorf("%d signals were sent, the program saw %+v", n, c)
 	}
 }

@@ -1,0 +1,160 @@
+package arm64
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/dump"
+	"prywalk/internal/target"
+)
+
+// recordTo, if set, is the directory that gets the cases of package recorded.
+const recordTo = "ARM64_RECORD"
+
+// lives are the programs whose cores are compared with what was dumped of them alive.
+var lives = []string{"chain-pac", "chain-dynamic"}
+
+// coreJobs are the jobs that make cores.
+func coreJobs(b *builder) (jobs []job) {
+	add := func(name string, args ...string) {
+		jobs = append(jobs, job{"core-" + name, time.Minute, "/tests", append([]string{"/tests/cores"}, args...)})
+	}
+	images := map[string]*image{}
+	for i := range stops {
+		s := &stops[i]
+		if images[s.program] == nil {
+			images[s.program] = openImage(b.t, b.from["programs/"+s.program])
+		}
+		at := s.at(images[s.program])
+		add(s.name, "stop", s.name, "0x"+strconv.FormatUint(at, 16), "/programs/"+s.program)
+	}
+	for _, name := range lives {
+		add(name, "live", name, "/programs/"+name)
+	}
+	return jobs
+}
+
+// judgeCores looks at the cores that came.
+func (c *console) judgeCores(t *testing.T, sysroot string) {
+	for i := range stops {
+		s := &stops[i]
+		if c.jobs["core-"+s.name] == nil {
+			continue // left out, or found missing already
+		}
+		t.Run("stopped-"+s.name, func(t *testing.T) { s.judge(t, c.file(t, s.name), sysroot) })
+	}
+	for _, name := range lives {
+		if c.jobs["core-"+name] == nil {
+			continue
+		}
+		t.Run("live-"+name, func(t *testing.T) {
+			var live dump.Process
+			if err := json.Unmarshal(c.file(t, name+".json"), &live); err != nil {
+				t.Fatal(err)
+			}
+			sameAsLive(t, &live, c.file(t, name), sysroot)
+		})
+	}
+}
+
+// openCore opens a core whose files are below the sysroot.
+func openCore(t *testing.T, core []byte, sysroot string) *target.Core {
+	t.Helper()
+	c, err := target.OpenCore(bytes.NewReader(core), int64(len(core)), target.CoreOptions{Sysroot: sysroot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// firstOf gives the thread that the core begins with.
+func firstOf(t *testing.T, c *target.Core, p *dump.Process) *dump.Thread {
+	t.Helper()
+	i := slices.IndexFunc(p.Threads, func(th dump.Thread) bool { return th.TID == c.Threads()[0].TID })
+	if i < 0 {
+		t.Fatalf("no thread %d", c.Threads()[0].TID)
+	}
+	return &p.Threads[i]
+}
+
+// judge compares the core's stack with the chain of functions that the program was in, and records it if
+// that is asked for.
+func (s *stop) judge(t *testing.T, core []byte, sysroot string) {
+	c := openCore(t, core, sysroot)
+	if w := c.Warnings(); len(w) > 0 {
+		t.Errorf("warnings %q", w)
+	}
+	th := firstOf(t, c, dump.Core(c, dump.Options{MaxDepth: 200}, true))
+	var names []string
+	for _, f := range th.Frames {
+		names = append(names, f.Function)
+	}
+	if !th.Complete || !s.fits(names) {
+		t.Fatalf("%s: %s, want %s and then %s\n%+v", strings.Join(names, " < "), th.StopReason, strings.Join(s.chain, " < "), strings.Join(outer, " or "), th.Frames)
+	}
+	t.Logf("%s", strings.Join(names, " < "))
+	if dir := os.Getenv(recordTo); dir != "" {
+		s.record(t, core, c, th, sysroot, filepath.Join(dir, s.name+"_aarch64"))
+	}
+}
+
+// sameAsLive compares the core of a stopped process, walked here, with what prywalk dumped of it there.
+func sameAsLive(t *testing.T, live *dump.Process, core []byte, sysroot string) {
+	t.Helper()
+	dead := dump.Core(openCore(t, core, sysroot), dump.Options{MaxDepth: -1}, true)
+	if len(dead.Threads) != len(live.Threads) || len(live.Threads) != 5 || dead.PID != live.PID {
+		t.Fatalf("process %d with %d threads, alive %d with %d", dead.PID, len(dead.Threads), live.PID, len(live.Threads))
+	}
+	for i := range live.Threads {
+		a, b := &live.Threads[i], &dead.Threads[i]
+		if a.TID != b.TID || !a.Complete || !b.Complete || !slices.EqualFunc(a.Frames, b.Frames, sameFrame) {
+			t.Errorf("thread %d, alive %s\n%+v\ncore %d, %s\n%+v", a.TID, a.StopReason, a.Frames, b.TID, b.StopReason, b.Frames)
+		}
+	}
+	cutAnywhere(t, dead, core, sysroot)
+}
+
+// sameFrame compares all but the file's path below the sysroot, and how the frame was found: of a live
+// sleeper only two registers are known.
+func sameFrame(a, b dump.Frame) bool {
+	return a.PC == b.PC && a.SP == b.SP && a.Function == b.Function && a.Offset == b.Offset && a.BuildID == b.BuildID
+}
+
+// cutAnywhere cuts the core off: each stack is then the beginning of the whole one, and says if it is not all.
+func cutAnywhere(t *testing.T, whole *dump.Process, core []byte, sysroot string) {
+	t.Helper()
+	var cut int
+	for left := len(core) - 1; left > len(core)/16; left -= len(core) / 37 {
+		c, err := target.OpenCore(bytes.NewReader(core[:left]), int64(left), target.CoreOptions{Sysroot: sysroot})
+		if err != nil {
+			continue // cut off before its notes, which come first
+		}
+		p := dump.Core(c, dump.Options{MaxDepth: -1}, true)
+		if len(c.Warnings()) == 0 {
+			t.Errorf("%d of %d bytes: no warning", left, len(core))
+		}
+		for i := range p.Threads {
+			a, b := &whole.Threads[i], &p.Threads[i]
+			n := len(b.Frames)
+			if n > len(a.Frames) || !slices.EqualFunc(a.Frames[:n], b.Frames, sameFrame) || b.Complete != (n == len(a.Frames)) {
+				t.Errorf("%d of %d bytes: %+v\nof %+v", left, len(core), b, a)
+			}
+			if !b.Complete {
+				cut++
+			}
+		}
+		c.Close()
+	}
+	t.Logf("%d stacks were cut off", cut)
+	if cut == 0 {
+		t.Error("no stack was cut off")
+	}
+}

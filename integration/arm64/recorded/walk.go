@@ -1,0 +1,77 @@
+package recorded
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"prywalk/frames"
+	"prywalk/internal/target"
+)
+
+// Walker walks a case's core with its files below a directory.
+type Walker struct {
+	dir  string
+	core []byte
+}
+
+// NewWalker writes the files of a case below dir, which must be empty.
+func NewWalker(c *Case, dir string) (*Walker, error) {
+	w := &Walker{dir: dir}
+	for _, f := range c.Files {
+		if f.Name == CoreName {
+			w.core = f.Data
+			continue
+		}
+		if err := w.write(f.Name, f.Data); err != nil {
+			return nil, err
+		}
+	}
+	if w.core == nil {
+		return nil, errors.New("the case has no core")
+	}
+	return w, nil
+}
+
+func (w *Walker) write(name string, data []byte) error {
+	path := filepath.Join(w.dir, filepath.Clean("/"+name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}
+
+// maxFrames bounds the frames of a case.
+const maxFrames = 200
+
+// Walk walks the core's first thread. Functions have no names.
+func (w *Walker) Walk() (out []Frame, stop string, err error) {
+	c, err := target.OpenCore(bytes.NewReader(w.core), int64(len(w.core)), target.CoreOptions{Sysroot: w.dir})
+	if err != nil {
+		return nil, "", err
+	}
+	defer c.Close()
+	walker := frames.Walker{MaxDepth: maxFrames}
+	for walker.Init(c.Space(), &c.Threads()[0].Regs, c.Memory()); walker.Next(); {
+		f := walker.Frame()
+		out = append(out, Frame{PC: f.PC, SP: f.SP, Method: f.Method.String()})
+	}
+	return out, walker.StopReason().String(), nil
+}
+
+// Files gives the paths of the core's code.
+func (w *Walker) Files() ([]string, error) {
+	c, err := target.OpenCore(bytes.NewReader(w.core), int64(len(w.core)), target.CoreOptions{Sysroot: w.dir})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	var out []string
+	for _, m := range c.Space().Modules() {
+		if filepath.IsAbs(m.Name) {
+			out = append(out, m.Name)
+		}
+	}
+	return out, nil
+}
