@@ -29,6 +29,7 @@ func (r *recording) command(args []string) error {
 		return r.own(err)
 	}
 	r.running.Store(l)
+	r.passOn()
 	if err := r.record(ctx, l); err != nil {
 		_ = r.wait(l) // prywalk's own failure comes first
 		return r.own(err)

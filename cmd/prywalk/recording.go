@@ -38,6 +38,7 @@ type recording struct {
 	sampler *sampler.Sampler
 	live    atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
 	running atomic.Pointer[ptrace.Launched] // the command, for the same
+	early   atomic.Int32                    // a signal that the command is still to get; 0: none
 	stats   sampler.Stats
 	saveErr error
 	quiet   bool

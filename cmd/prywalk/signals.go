@@ -48,11 +48,23 @@ func (r *recording) signals() (context.Context, func()) {
 // foreground group, so that the command has got it; what another program sends to
 // prywalk alone it has not.
 func (r *recording) forward(sig syscall.Signal) {
-	l := r.running.Load()
-	if l == nil || sig == unix.SIGINT && inForeground() {
+	if sig == unix.SIGINT && inForeground() {
 		return
 	}
-	_ = l.Signal(sig) // it may have ended
+	r.early.Store(int32(sig))
+	r.passOn()
+}
+
+// passOn sends the command the signal that came last, unless that was done. One that
+// comes before the command runs waits for it.
+func (r *recording) passOn() {
+	l := r.running.Load()
+	if l == nil {
+		return
+	}
+	if sig := r.early.Swap(0); sig != 0 {
+		_ = l.Signal(syscall.Signal(sig)) // it may have ended
+	}
 }
 
 // inForeground reports whether prywalk is in the foreground group of its terminal.
