@@ -57,6 +57,8 @@ func exercise(f *File) {
 	}
 	f.DebugLink()
 	f.DebugAltLink()
+	f.DebugPaths("/usr/bin/a")
+	_ = f.CheckDebug(f, bytes.NewReader(nil), 0) // either answer will do
 	f.EhFrame()
 	f.ReadAddr(f.Entry, make([]byte, 100))
 	f.Bias(0x7000_0000_0000, f.Entry&^4095, true)
