@@ -124,10 +124,20 @@ func (r *recorder) signal(s syscall.Signal) { _ = r.cmd.Process.Signal(s) }
 // wait waits for the end and gives the exit status.
 func (r *recorder) wait() int {
 	r.t.Helper()
-	select {
-	case <-r.ended:
-	case <-time.After(3 * time.Minute):
-		r.t.Fatalf("prywalk does not end: %s\n%s", describe(r.cmd.Process.Pid), r.stderr.String())
+	for used, since := cpu(r.cmd.Process.Pid), time.Now(); ; {
+		select {
+		case <-r.ended:
+		case <-time.After(time.Second):
+			// On a busy machine it takes its time; one that waits for ever uses none.
+			if now := cpu(r.cmd.Process.Pid); now != used {
+				used, since = now, time.Now()
+			}
+			if time.Since(since) > 3*time.Minute {
+				r.t.Fatalf("prywalk does not end: %s\n%s", describe(r.cmd.Process.Pid), r.stderr.String())
+			}
+			continue
+		}
+		break
 	}
 	var exit *exec.ExitError
 	if r.err != nil && !errors.As(r.err, &exit) {
