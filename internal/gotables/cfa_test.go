@@ -264,3 +264,35 @@ func TestPrologueStoresRBPWhereTheRuleSaysSo(t *testing.T) {
 		t.Errorf("only %d instructions", checked)
 	}
 }
+
+// TestEpilogueAfterASwitchOfStacksOnArm64: what calls the vDSO changes to the scheduler's stack and back; behind the
+// instruction that gives x29 back, x29 is the caller's and does not tell where the frame is.
+func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
+	tab, file := open(t, build(t, source, forARM))
+	text := file.Section(".text")
+	found := 0
+	for _, name := range []string{"runtime.nanotime1", "runtime.walltime"} {
+		for pc := text.Addr; pc < text.Addr+text.Size; pc += 4 {
+			f, ok := tab.find(pc)
+			if !ok || !strings.HasPrefix(string(tab.name(&f)), name) {
+				continue
+			}
+			now := tab.insnARM64(pc)
+			if now&0xffe00fff != ldrLRPost || tab.insnARM64(pc-4) != ldurFP {
+				continue
+			}
+			found++
+			size := int32(now<<11) >> 23
+			r, _, ok := tab.Rule(frames.Query{PC: pc})
+			if !ok || r.CFAReg != frames.ARM64SP || r.CFAOff != size || int32(r.Saved[1])*8 != size || r.Saved[0] != 0 {
+				t.Errorf("%s before the frame goes: %+v, %v", name, r, ok)
+			}
+			if r, _, ok = tab.Rule(frames.Query{PC: pc + 4}); !ok || r.CFAReg != frames.ARM64SP || r.CFAOff != 0 || r.Flags != frames.FlagLeafRA {
+				t.Errorf("%s at its return: %+v, %v", name, r, ok)
+			}
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d epilogues found", found)
+	}
+}

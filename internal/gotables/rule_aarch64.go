@@ -21,6 +21,8 @@ func (t *Table) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int
 		return t.morestackARM64(q)
 	case k == kindMorestack || string(t.name(f)) == "runtime.morestack_noctxt":
 		return t.enteredARM64(q)
+	case spWrite && !q.Caller && t.leavesARM64(pc):
+		return t.leavingARM64(q, delta)
 	case spWrite && (q.Caller || t.writesSP(f, pc)):
 		return t.switchedARM64(q, f, k, delta)
 	case delta == 0:
@@ -87,6 +89,28 @@ const (
 	sturLR    = 0xf80003fe // stur x30, [sp, #imm]
 	strLRBase = 0xf900001e // str x30, [xN]
 )
+
+// Instructions of epilogues.
+const (
+	ldurFP    = 0xf85f83fd // ldur x29, [sp, #-8]
+	ldrLRPost = 0xf84007fe // ldr x30, [sp], #imm
+	retARM64  = 0xd65f03c0
+)
+
+// leavesARM64 reports whether pc is behind the instruction of an epilogue that gives x29
+// back: the stack is then the one that the function was called on.
+func (t *Table) leavesARM64(pc uint64) bool {
+	before, now := t.insnARM64(pc-4), t.insnARM64(pc)
+	return before == ldurFP && now&0xffe00fff == ldrLRPost || before&0xffe00fff == ldrLRPost && now == retARM64
+}
+
+// leavingARM64 gives the rule there: x29 is the caller's, x30 too once the frame is gone.
+func (t *Table) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
+	if delta <= 0 {
+		return t.leafARM64(q)
+	}
+	return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, false)
+}
 
 // frameARM64 looks at the instructions around the one that makes the frame.
 func (t *Table) frameARM64(f *fn, delta int32) (frameARM64, bool) {
