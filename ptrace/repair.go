@@ -10,7 +10,7 @@ import (
 const (
 	resultEINTR   = ^uint64(4 - 1)   // −EINTR
 	resultRestart = ^uint64(514 - 1) // −ERESTARTNOHAND, include/linux/errno.h
-	resultEPERM   = ^uint64(1 - 1)   // −EPERM
+	resultEPERM   = ^uint64(0)       // −EPERM, which is −1
 	resultAgain   = ^uint64(513 - 1) // −ERESTARTNOINTR
 )
 
