@@ -75,7 +75,7 @@ const maxBacklog = 64 << 20
 // before the deadline.
 func (c *controller) tick(now, deadline int64) {
 	c.nowTick = now
-	if !c.ring.room() || c.pool.Out() > maxBacklog || !c.ending && c.garbage.draining(now) {
+	if !c.ending && (!c.ring.room() || c.pool.Out() > maxBacklog || c.garbage.draining(now)) {
 		c.sched.missed++ // who was asked to stop must not wait for the accountant
 		c.collect(deadline)
 		c.flushOut()

@@ -162,7 +162,7 @@ func (s *Sampler) newAccountant() *accountant {
 func (s *Sampler) newController() *controller {
 	c := &controller{
 		opts: &s.opts, budget: procmem.NewBudget(fileReserve), ring: s.ring, pool: s.pool, pace: newPace(&s.opts, runtime.NumCPU()), out: s.ring.get(),
-		census: s.opts.Census, start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq), garbage: s.garbage,
+		census: s.opts.Census, start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq), garbage: s.garbage, place: &place{},
 	}
 	c.done, c.dueFn = c.collected, c.due
 	return c
