@@ -28,7 +28,7 @@ type rescue struct {
 }
 
 const (
-	rescueEvery = 20 * time.Millisecond
+	rescueEvery = 50 * time.Millisecond
 	rescueAfter = 5 * time.Millisecond // a seizure takes 2 µs
 )
 

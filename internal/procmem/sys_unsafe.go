@@ -111,6 +111,21 @@ func clock(id int32) (uint64, syscall.Errno) {
 	return uint64(ts.Sec)*1e9 + uint64(ts.Nsec), e
 }
 
+// Readable reports whether a descriptor can be read from without waiting, as that of a
+// process can when the process has ended (pidfd_open(2)). It does not wait itself.
+func Readable(fd int) bool {
+	p := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
+	var now unix.Timespec
+	for {
+		CountCall()
+		n, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1,
+			uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+		if e != syscall.EINTR {
+			return e != 0 || n != 0
+		}
+	}
+}
+
 // SleepUntil sleeps until a moment on the clock of [Now], or until a signal comes. The Go
 // scheduler is not told: the goroutine keeps its processor.
 func SleepUntil(at int64) {

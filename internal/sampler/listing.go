@@ -28,7 +28,7 @@ func (c *controller) list(p *process, now int64) {
 	if !p.listDue(now, n*listCost*listShare) {
 		return
 	}
-	p.listed, p.hint = now, false
+	p.listed, p.listedCPU, p.hint = now, p.cpu, false
 	p.seen++
 	tids, err := p.tasks.List(p.tids[:0])
 	p.tids = tids
@@ -60,6 +60,9 @@ func (p *process) listDue(now, soonest int64) bool {
 		p.hint = true
 	}
 	since := now - p.listed
+	if !p.hint && p.clocked && p.cpu == p.listedCPU && since < idleMost {
+		return false // nobody has run, and so nobody has started or ended a thread
+	}
 	return since >= max(listEvery, 4*soonest) || p.hint && since >= soonest
 }
 

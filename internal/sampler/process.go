@@ -20,17 +20,19 @@ type process struct {
 	tids    []int
 	extra   ptrace.Extra
 	listed  int64 // when the threads were listed, CLOCK_MONOTONIC ns
-	child   bool  // it was started by one that was sampled: it counts from its start
-	first   bool  // the threads that lived at the start are listed
-	gone    bool
-	cpu0    uint64 // the process's clock at the start, ns
-	cpu     uint64 // and as of clockAt
-	clockAt int64  // the tick at which it was read, CLOCK_MONOTONIC ns
-	clocked bool   // it could be read
-	hint    bool   // a thread has come or gone since
-	seen    int64  // generation of the last listing
-	leader  procmem.Comm
-	since   int64 // when sampling it began, CLOCK_MONOTONIC ns; not written later
+	// listedCPU is the process's clock as of then.
+	listedCPU uint64
+	child     bool // it was started by one that was sampled: it counts from its start
+	first     bool // the threads that lived at the start are listed
+	gone      bool
+	cpu0      uint64 // the process's clock at the start, ns
+	cpu       uint64 // and as of clockAt
+	clockAt   int64  // the tick at which it was read, CLOCK_MONOTONIC ns
+	clocked   bool   // it could be read
+	hint      bool   // a thread has come or gone since
+	seen      int64  // generation of the last listing
+	leader    procmem.Comm
+	since     int64 // when sampling it began, CLOCK_MONOTONIC ns; not written later
 	// unwanted are the threads that --threads leaves out, and when to look at
 	// their names again: programs name their threads after they started them.
 	unwanted map[int]unwanted

@@ -171,13 +171,7 @@ func (p *Process) PidFD() int { return p.pidfd }
 // Alive reports whether the process still runs; a zombie does not.
 func (p *Process) Alive() bool {
 	if p.pidfd >= 0 {
-		fds := []unix.PollFd{{Fd: int32(p.pidfd), Events: unix.POLLIN}}
-		for {
-			n, err := unix.Poll(fds, 0)
-			if err != unix.EINTR {
-				return n == 0
-			}
-		}
+		return !procmem.Readable(p.pidfd)
 	}
 	s, err := procFS.status(p.PID)
 	return err == nil && s.Start == p.StartTime && (s.State != 'Z' && s.State != 'X' || s.Threads > 1)
