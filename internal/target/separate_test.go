@@ -67,7 +67,7 @@ func methods(t *testing.T, exe string) (string, frames.StopReason) {
 		_ = c.Wait() // it was killed
 	}()
 	wait(t, ready)
-	eventually(t, "it sleeps", func() bool { return asleep(c.Process.Pid) })
+	eventually(t, "it sleeps", func() bool { return asleep(c.Process.Pid, 1) })
 	p := open(t, c.Process.Pid)
 	fs, why := peek(t, p, c.Process.Pid)
 	var out []string

@@ -40,14 +40,18 @@ func peek(t *testing.T, p *Process, tid int) ([]frames.Frame, frames.StopReason)
 }
 
 func TestSleepersAreWalkedThroughTheirModules(t *testing.T) {
-	for name, args := range map[string][]string{
-		"sleep":   {"1000"},
-		"python3": {"-c", "import threading,time\nfor i in range(4): threading.Thread(target=time.sleep, args=(1000,)).start()\ntime.sleep(1000)"},
-		"node":    {"-e", "setInterval(()=>{}, 1000000)"},
+	for name, c := range map[string]struct {
+		threads int // at least
+		args    []string
+	}{
+		"sleep":   {1, []string{"1000"}},
+		"python3": {5, []string{"-c", "import threading,time\nfor i in range(4): threading.Thread(target=time.sleep, args=(1000,)).start()\ntime.sleep(1000)"}},
+		"node":    {5, []string{"-e", "setInterval(()=>{}, 1000000)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := child(t, name, args...)
-			eventually(t, "all threads sleep", func() bool { return asleep(c.Process.Pid) })
+			threads := c.threads
+			c := child(t, name, c.args...)
+			eventually(t, "all threads sleep", func() bool { return asleep(c.Process.Pid, threads) })
 			p := open(t, c.Process.Pid)
 			tids, err := p.Threads(nil)
 			if err != nil {
@@ -76,11 +80,12 @@ func TestSleepersAreWalkedThroughTheirModules(t *testing.T) {
 	}
 }
 
-// asleep reports whether all threads of a process sleep, and go on sleeping.
-func asleep(pid int) bool {
+// asleep reports whether a process has all its threads, and they sleep and go on sleeping:
+// one that is being loaded sleeps now and then, too.
+func asleep(pid, threads int) bool {
 	for range 3 {
 		entries, err := os.ReadDir(procFS.path(pid, "task"))
-		if err != nil || len(entries) == 0 {
+		if err != nil || len(entries) < threads {
 			return false
 		}
 		for _, e := range entries {
