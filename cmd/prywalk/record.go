@@ -71,9 +71,9 @@ samples; with a command, the command's own status.`,
 	fl.StringVar(&f.stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "ignored: stacks are always on")
 	fl.StringVar(&f.rung, "rung", "ladder", "force one way of looking, for measurements: ladder, peek, no-reuse, freeze")
-	fl.StringVar(&f.census, "census", "proc", "how threads' clocks are read: proc, bpf (all at once; needs rights), auto")
+	fl.StringVar(&f.census, "census", "proc", "how the clocks of many threads are read: proc, bpf (all at once; needs root), auto")
 	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")
-	for _, name := range []string{"rung", "census", "control"} {
+	for _, name := range []string{"rung", "control"} {
 		_ = fl.MarkHidden(name) // it exists
 	}
 	fl.SortFlags = false

@@ -120,7 +120,9 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 	}
 	// A thread of which nothing is known yet has no time to book.
 	if t.base.valid && l.put.start(l.wake()) && st.Processor == l.put.cpu {
-		s.OnCPU = l.put.is(t, l.wake())
+		if s.OnCPU = l.put.is(t, l.wake()); s.OnCPU {
+			t.exits.exactAt = procmem.Now()
+		}
 	}
 	return st.State == 'T' || st.State == 'S' && l.lacks(t, s)
 }
@@ -268,7 +270,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.State = Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.Stopped = t.stopped(stop)
-	s.OnCPU = l.onCPU(t)
+	s.OnCPU = l.judge(t, s.At)
 	l.pause.froze(t, s.Stopped)
 	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK}
 	if stop.Kind == ptrace.KindGroup {

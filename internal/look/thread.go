@@ -40,6 +40,7 @@ type Thread struct {
 	root     atomic.Uint64       // stack pointer of the outermost frame; 0: not known
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
+	exits    exits
 }
 
 // baseline is the count of arrivals on a processor at a moment when the thread

@@ -257,6 +257,9 @@ func (c *controller) finish(th *thread, s *look.Shot) {
 		if s.Restarted {
 			c.counts.restarted++
 		}
+		if th.look.ManyCalls() {
+			c.place.follow(c.looker.Processor(th.look))
+		}
 	} else {
 		c.counts.peeked++
 	}

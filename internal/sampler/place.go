@@ -1,12 +1,21 @@
 package sampler
 
-import "golang.org/x/sys/unix"
+import (
+	"math/rand/v2"
+
+	"golang.org/x/sys/unix"
+)
 
 // A real-time thread wakes up on the processor that it slept on, whoever runs there, even
-// if others are idle (kernel/sched/rt.c, select_task_rq_rt). If that is a target's
-// thread, it stands still for the whole tick instead of for its own look. So the tracer
-// moves to another processor when its wake-up has put a thread of a target off. Where
-// threads run on all of them that does not help: it is tried less and less often.
+// if others are idle (kernel/sched/rt.c, select_task_rq_rt). The tracer chooses where it
+// sleeps:
+//
+//   - If threads that make many system calls run, on the processor of one of them, drawn
+//     at random at each tick: only from there they are looked at exactly (package look,
+//     [look.Thread.ManyCalls]).
+//   - Else not where its wake-up puts a thread of a target off, which would stand still for
+//     the whole tick instead of for its own look. Where threads run on all processors
+//     moving does not help: it is tried less and less often.
 const (
 	// leastStay and mostStay bound how long the tracer stays on a processor where it
 	// is in the way before it tries another, in nanoseconds.
@@ -14,6 +23,9 @@ const (
 	mostStay  = 2e9
 	// calmTicks is after how many ticks in nobody's way the next move is soon again.
 	calmTicks = 32
+	// followFor is how long the tracer stays after the last thread that made many system
+	// calls was seen running, in nanoseconds.
+	followFor = 1e9
 )
 
 // place chooses the tracer's processor. Its methods run on the tracer's OS thread.
@@ -25,17 +37,56 @@ type place struct {
 	calm    int   // ticks since it was last in the way
 	moves   int64
 	move    func(*unix.CPUSet) error
+
+	seen     int // threads with many system calls that were seen running in this tick
+	drawn    int // the processor of one of them
+	at       int // where it is because of one, −1 if it is not
+	followed int64
+	rng      *rand.Rand
 }
 
 func newPlace() *place {
-	p := &place{stay: leastStay, move: func(set *unix.CPUSet) error { return unix.SchedSetaffinity(0, set) }}
+	p := &place{stay: leastStay, at: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3)),
+		move: func(set *unix.CPUSet) error { return unix.SchedSetaffinity(0, set) }}
 	p.known = unix.SchedGetaffinity(0, &p.allowed) == nil && p.allowed.Count() > 1
 	return p
 }
 
-// ticked takes note of a tick at which the tracer, on this processor, was in a thread's
-// way, or was not, and moves it if need be.
+// follow takes note of the processor of a thread that makes many system calls.
+func (p *place) follow(cpu int) {
+	if !p.known || cpu < 0 || !p.allowed.IsSet(cpu) {
+		return
+	}
+	if p.seen++; p.rng.IntN(p.seen) == 0 {
+		p.drawn = cpu
+	}
+}
+
+// ticked takes note of the end of a tick at which the tracer, on this processor, was in a
+// thread's way, or was not, and moves it if need be.
 func (p *place) ticked(now int64, inTheWay bool, cpu int) {
+	switch {
+	case !p.known:
+	case p.seen > 0:
+		p.seen, p.followed = 0, now
+		if p.at != p.drawn {
+			var one unix.CPUSet
+			one.Set(p.drawn)
+			p.at = p.drawn
+			p.moveTo(&one)
+		}
+	case p.at >= 0:
+		if now-p.followed > followFor {
+			p.at = -1
+			p.moveTo(&p.allowed)
+		}
+	default:
+		p.makeRoom(now, inTheWay, cpu)
+	}
+}
+
+// makeRoom leaves a processor on which the tracer is in the way.
+func (p *place) makeRoom(now int64, inTheWay bool, cpu int) {
 	if !inTheWay {
 		if p.calm++; p.calm >= calmTicks {
 			p.stay = leastStay
@@ -43,16 +94,22 @@ func (p *place) ticked(now int64, inTheWay bool, cpu int) {
 		return
 	}
 	p.calm = 0
-	if !p.known || now < p.next || cpu < 0 {
+	if now < p.next || cpu < 0 {
 		return
 	}
 	others := p.allowed
 	others.Clear(cpu)
-	if p.move(&others) != nil {
-		p.known = false // what is allowed has changed
-		return
-	}
-	p.moves++
+	p.moveTo(&others)
 	p.next = now + p.stay
 	p.stay = min(2*p.stay, mostStay)
+}
+
+// moveTo lets the tracer run on these processors only. If that is refused, what is allowed
+// has changed: it is left where the kernel puts it.
+func (p *place) moveTo(set *unix.CPUSet) {
+	p.moves++
+	if p.move(set) != nil {
+		p.known = false
+		_ = p.move(&p.allowed) // or stays where it is
+	}
 }

@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,7 @@ func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
 	cpus.Set(1)
 	cpus.Set(2)
 	var got []unix.CPUSet
-	p := &place{allowed: cpus, known: true, stay: leastStay, move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
+	p := &place{allowed: cpus, known: true, at: -1, stay: leastStay, move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
 	p.ticked(1, false, 0)
 	if len(got) != 0 {
 		t.Fatal("moved though it is in nobody's way")
@@ -41,10 +42,42 @@ func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
 
 func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
 	n := 0
-	p := &place{known: true, stay: leastStay, move: func(*unix.CPUSet) error { n++; return errors.New("no") }}
+	p := &place{known: true, at: -1, stay: leastStay, move: func(*unix.CPUSet) error { n++; return errors.New("no") }}
 	p.ticked(1, true, 0)
 	p.ticked(9e9, true, 0)
-	if n != 1 {
+	if n != 2 { // one, and one back
 		t.Errorf("%d tries", n)
+	}
+}
+
+func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
+	var cpus unix.CPUSet
+	for c := range 4 {
+		cpus.Set(c)
+	}
+	at := -1
+	p := &place{allowed: cpus, known: true, at: -1, stay: leastStay, rng: rand.New(rand.NewPCG(1, 2)), move: func(s *unix.CPUSet) error {
+		for at = 0; s.Count() == 1 && !s.IsSet(at); at++ {
+		}
+		if s.Count() > 1 {
+			at = -1
+		}
+		return nil
+	}}
+	n := [4]int{}
+	for tick := range int64(4000) {
+		p.follow(1)
+		p.follow(3)
+		p.follow(7) // not allowed
+		p.ticked(tick*10e6, true, at)
+		n[at]++
+	}
+	// Each is drawn half of the time: 2,000 with a standard deviation of 32.
+	if n[0]+n[2] != 0 || n[1] < 1800 || n[1] > 2200 {
+		t.Errorf("%v", n)
+	}
+	p.ticked(4000*10e6+followFor, false, at)
+	if at != -1 || p.at != -1 {
+		t.Errorf("still on %d", at)
 	}
 }

@@ -1,0 +1,36 @@
+package look
+
+import "testing"
+
+func TestThreadThatStopsAtTheEndOfItsCallsIsOneThatMakesMany(t *testing.T) {
+	var e exits
+	for now := range int64(100) {
+		e.stopped(now, false)
+	}
+	if e.many || e.skewed(100) {
+		t.Fatal("it made none")
+	}
+	for now := int64(100); now < 110; now++ {
+		e.stopped(now, true)
+	}
+	if !e.many || !e.skewed(110) || e.skewed(110+exactFor) {
+		t.Fatalf("%+v", e)
+	}
+	// Looked at exactly, it is found in calls as often as it is in them; it still makes many.
+	for now := int64(110); now < 1000; now++ {
+		e.stopped(now, now%10 == 0)
+	}
+	if !e.many {
+		t.Fatalf("%+v", e)
+	}
+	e.exactAt = 900
+	if !e.skewed(900+exactFor-1) || e.skewed(900+exactFor) {
+		t.Error("its time waits for too long, or not long enough")
+	}
+	for now := int64(1000); now < 1300; now++ {
+		e.stopped(now, false)
+	}
+	if e.many {
+		t.Errorf("%+v: it makes none any more", e)
+	}
+}
