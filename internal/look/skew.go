@@ -82,5 +82,5 @@ func (l *Looker) Processor(t *Thread) int {
 	if t.files.Stat(&st) != nil {
 		return -1
 	}
-	return int(st.Processor)
+	return st.Processor
 }
