@@ -157,9 +157,14 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 	}
 }
 
+// On arm64 the call can be begun again only if the thread is shown to be in the same sleep:
+// one that is pre-empted again and again on its way to the stop is not, and the EINTR is
+// left, and counted.
 func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 	p := start(t, "epoll", "-1")
+	left := uint64(0)
 	with(t, Options{}, func(c *Controller) {
+		defer func() { left = c.Stats().Broken }()
 		for range 100 {
 			call, runs := p.asleep(t)
 			// Attached but not interrupted: the signal wakes the thread, because
@@ -175,8 +180,8 @@ func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 			}
 		}
 	})
-	if n := p.counts(t); n.eintr != 0 || n.handled != 0 {
-		t.Errorf("the program saw %+v", n)
+	if n := p.counts(t); n.eintr > left || n.eintr != 0 && runtime.GOARCH != "arm64" || n.handled != 0 {
+		t.Errorf("the program saw %+v, %d calls were counted as broken", n, left)
 	}
 }
 
