@@ -3,7 +3,6 @@ package sampler
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 )
@@ -19,12 +18,11 @@ import (
 // monitorSlack is by how much the monitor's naps may be longer while sampling goes on, in nanoseconds.
 const monitorSlack = 4e6
 
-// relaxMonitor lets the runtime's monitor nap for longer, and gives what undoes that. With one processor only, where
-// the monitor alone lets the accountant run while the tracer sleeps, nothing is changed.
+// relaxMonitor lets the runtime's monitor nap for longer, and gives what undoes that.
 func relaxMonitor() (undo func()) {
 	undo = func() {}
 	tid := monitorThread()
-	if tid == 0 || runtime.GOMAXPROCS(0) < 2 {
+	if tid == 0 {
 		return undo
 	}
 	path := fmt.Sprintf("/proc/%d/timerslack_ns", tid)

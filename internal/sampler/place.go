@@ -35,7 +35,6 @@ type place struct {
 	stay    int64
 	next    int64 // when to move next at the earliest, CLOCK_MONOTONIC ns
 	calm    int   // ticks since it was last in the way
-	moves   int64
 	move    func(*unix.CPUSet) error
 
 	seen     int // threads with many system calls that were seen running in this tick
@@ -107,7 +106,6 @@ func (p *place) makeRoom(now int64, inTheWay bool, cpu int) {
 // moveTo lets the tracer run on these processors only. If that is refused, what is allowed
 // has changed: it is left where the kernel puts it.
 func (p *place) moveTo(set *unix.CPUSet) {
-	p.moves++
 	if p.move(set) != nil {
 		p.known = false
 		_ = p.move(&p.allowed) // or stays where it is
