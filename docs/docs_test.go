@@ -105,7 +105,7 @@ func newShell(t *testing.T) *shell {
 
 // live puts the live process in place of the example's, and makes long recordings short.
 func (s *shell) live(text string) string {
-	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, "-d 10s", "-d 0.5s", "prywalk demo", "prywalk demo -d 1s").
+	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, "-d 10s", "-d 1s", "prywalk demo", "prywalk demo -d 1s").
 		Replace(text)
 }
 

@@ -257,12 +257,10 @@ func (c *controller) finish(th *thread, s *look.Shot) {
 		if s.Restarted {
 			c.counts.restarted++
 		}
-		if th.look.ManyCalls() {
-			c.place.follow(c.looker.Processor(th.look))
-		}
 	} else {
 		c.counts.peeked++
 	}
+	c.follow(th, s)
 	th.nap.asleep = s.State != Running
 	c.account(th, s.Sched)
 	c.out = append(c.out, event{kind: looked, thread: th, shot: s, reuses: th.reuses, at: th.unchanged})

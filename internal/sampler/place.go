@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/look"
 )
 
 // A real-time thread wakes up on the processor that it slept on, whoever runs there, even
@@ -13,6 +15,9 @@ import (
 //   - If threads that make many system calls run, on the processor of one of them, drawn
 //     at random at each tick: only from there they are looked at exactly (package look,
 //     [look.Thread.ManyCalls]).
+//   - So too if a thread computes much and is found asleep all the same. It may wait for a
+//     thread that the tracer's wake-up has put off: a server for its client, on a machine
+//     where both use all processors. From its own processor it is met at work.
 //   - Else not where its wake-up puts a thread of a target off, which would stand still for
 //     the whole tick instead of for its own look. Where threads run on all processors
 //     moving does not help: it is tried less and less often.
@@ -26,6 +31,9 @@ const (
 	// followFor is how long the tracer stays after the last thread that made many system
 	// calls was seen running, in nanoseconds.
 	followFor = 1e9
+	// hiddenShare: a thread that has computed for that share of a tick since it was last
+	// met at work, and sleeps, is followed too.
+	hiddenShare = 2
 )
 
 // place chooses the tracer's processor. Its methods run on the tracer's OS thread.
@@ -110,4 +118,21 @@ func (p *place) moveTo(set *unix.CPUSet) {
 		p.known = false
 		_ = p.move(&p.allowed) // or stays where it is
 	}
+}
+
+// follow takes note of a look at a thread, if the tracer should be on its processor.
+func (c *controller) follow(th *thread, s *look.Shot) {
+	if th.hides(s, c.sched.period) || s.How == look.ByFreeze && th.look.ManyCalls() {
+		c.place.follow(c.looker.Processor(th.look))
+	}
+}
+
+// hides reports whether a thread is found asleep though it has computed for a good part of
+// a tick since it was last met at work.
+func (th *thread) hides(s *look.Shot, period int64) bool {
+	ran := int64(s.Sched.CPU)
+	if s.OnCPU || !th.shownOnce {
+		th.shown, th.shownOnce = ran, true
+	}
+	return s.State != Running && ran-th.shown >= period/hiddenShare
 }

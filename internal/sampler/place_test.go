@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
 )
 
 func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
@@ -79,5 +82,31 @@ func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
 	p.ticked(4000*10e6+followFor, false, at)
 	if at != -1 || p.at != -1 {
 		t.Errorf("still on %d", at)
+	}
+}
+
+func TestThreadThatComputesAndIsAlwaysFoundAsleepIsFollowed(t *testing.T) {
+	const period = 10e6
+	th := &thread{}
+	for i, c := range []struct {
+		ran   uint64
+		state State
+		onCPU bool
+		want  bool
+	}{
+		{70e6, Sleeping, false, false}, // what it did before the first look is nobody's business
+		{72e6, Sleeping, false, false},
+		{76e6, Sleeping, false, true}, // 6 ms since
+		{77e6, Sleeping, false, true}, // and still not met at work
+		{80e6, Running, false, false}, // queued: it is frozen, and its turn comes
+		{81e6, Running, true, false},
+		{85e6, Sleeping, false, false},
+		{87e6, Sleeping, true, false}, // put off by the tracer: met
+		{88e6, Sleeping, false, false},
+	} {
+		s := &look.Shot{State: c.state, OnCPU: c.onCPU, Sched: procmem.SchedStat{CPU: c.ran}}
+		if got := th.hides(s, period); got != c.want {
+			t.Errorf("look %d: %v", i, got)
+		}
 	}
 }

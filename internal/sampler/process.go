@@ -121,6 +121,8 @@ type thread struct {
 	dead       bool
 	born       bool // its birth was seen: its clocks count from zero
 	bornAt     int64
+	shown      int64 // its processor time as of the last look that met it at work, ns
+	shownOnce  bool  // shown is valid
 
 	// The accountant's.
 	name    string
