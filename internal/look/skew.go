@@ -25,11 +25,16 @@ const (
 	// exactFor is for how long time may wait for an exact look, in nanoseconds. It is
 	// below the time after which it would be booked as not observed.
 	exactFor = 4e9
+	// recent is how many stops back the share looks. The first ones are simply averaged:
+	// if the very first is at the end of a call, it is not yet known whether that says
+	// anything, and its time waits as well.
+	recent = 32
 )
 
 // exits is what is known of how a thread stops.
 type exits struct {
 	share   float64 // of its stops at the end of a system call, lately
+	stops   float64 // how many there were, recent at most
 	many    bool
 	exactAt int64 // when it was last looked at exactly, or was first taken to make many, CLOCK_MONOTONIC ns
 }
@@ -40,7 +45,8 @@ func (e *exits) stopped(now int64, inSyscall bool) {
 	if inSyscall {
 		at = 1
 	}
-	e.share += (at - e.share) / 32
+	e.stops = min(e.stops+1, recent)
+	e.share += (at - e.share) / e.stops
 	many := e.share > exitsFrom || e.many && e.share >= exitsTo
 	if many && !e.many {
 		e.exactAt = now

@@ -34,3 +34,18 @@ func TestThreadThatStopsAtTheEndOfItsCallsIsOneThatMakesMany(t *testing.T) {
 		t.Errorf("%+v: it makes none any more", e)
 	}
 }
+
+func TestFirstStopOfAThreadThatMakesManyCallsIsNotBelieved(t *testing.T) {
+	var e exits
+	if e.stopped(7, true); !e.many || !e.skewed(7) {
+		t.Errorf("%+v", e)
+	}
+	var one exits // call by chance: it is found out within a third of a second
+	one.stopped(0, true)
+	for now := int64(1); now < 35; now++ {
+		one.stopped(now, false)
+	}
+	if one.many {
+		t.Errorf("%+v", one)
+	}
+}
