@@ -97,7 +97,7 @@ func (t *Thread) stillAsleep(s *Shot, stop *ptrace.Stop) {
 		return
 	}
 	s.Regs.PC = call.PC
-	s.State, s.Call, s.OnCPU, s.wchan = Sleeping, *call, false, s.wchan[:0]
+	s.State, s.Call, s.OnCPU, s.Basis, s.wchan = Sleeping, *call, false, Exact, s.wchan[:0]
 	t.kept.keep(s)
 	// As long as it has not arrived again, to go back to sleep, it is where it was.
 	t.base.state = Sleeping

@@ -108,7 +108,7 @@ func (t *Thread) settled(s procmem.SchedStat) bool {
 // it is one that is better frozen: a thread stopped by job control has no call
 // whose time-out could be stretched, and all its registers are worth having.
 func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
-	s.OnCPU = false
+	s.OnCPU, s.Basis = false, Exact
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
 		s.State = Sleeping
@@ -270,7 +270,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.State = Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.Stopped = t.stopped(stop)
-	s.OnCPU = l.judge(t, s.At)
+	s.OnCPU, s.Basis = l.judge(t, s.At)
 	l.pause.froze(t, s.Stopped)
 	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK}
 	if stop.Kind == ptrace.KindGroup {

@@ -55,6 +55,8 @@ type Shot struct {
 	// without it was queued for one; a sleeping one with it has gone to sleep
 	// since, in the call that it was in.
 	OnCPU bool
+	// Basis is why OnCPU may be believed.
+	Basis Basis
 	// Restarted: a system call that the interrupt broke was restarted.
 	Restarted bool
 

@@ -29,6 +29,24 @@ const (
 	// if the very first is at the end of a call, it is not yet known whether that says
 	// anything, and its time waits as well.
 	recent = 32
+	// earlyStops is after how many stops it is believed that a thread does not make many.
+	earlyStops = 8
+)
+
+// Basis is why a look at a thread that computes says where its processor time goes, or
+// does not.
+type Basis uint8
+
+// The bases.
+const (
+	// Exact: the thread was asleep, or the look came from its own processor.
+	Exact Basis = iota
+	// Early: it was one of the first looks, and it is not known yet whether the thread
+	// makes many system calls. If it turns out that it does, the look says nothing.
+	Early
+	// FewCalls and ManyCalls: that is known by now.
+	FewCalls
+	ManyCalls
 )
 
 // exits is what is known of how a thread stops.
@@ -60,18 +78,29 @@ func (e *exits) skewed(now int64) bool {
 	return e.many && now-e.exactAt < exactFor
 }
 
+// basis tells what a look is worth that was not exact.
+func (e *exits) basis() Basis {
+	switch {
+	case e.many:
+		return ManyCalls
+	case e.stops < earlyStops:
+		return Early
+	}
+	return FewCalls
+}
+
 // judge decides whether the time that a thread has computed goes to the stack of this
 // freeze: it was on a processor, and the look shows where.
-func (l *Looker) judge(t *Thread, at int64) bool {
+func (l *Looker) judge(t *Thread, at int64) (onCPU bool, basis Basis) {
 	if !l.onCPU(t) {
-		return false
+		return false, t.exits.basis()
 	}
 	t.exits.stopped(at, l.stop.InSyscall)
 	if t.putOff {
 		t.exits.exactAt = at
-		return true
+		return true, Exact
 	}
-	return !t.exits.skewed(at)
+	return !t.exits.skewed(at), t.exits.basis()
 }
 
 // ManyCalls reports whether the thread makes so many system calls that it is looked at

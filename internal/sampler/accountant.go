@@ -44,9 +44,11 @@ func (a *accountant) handle(e *event) {
 	case looked:
 		a.look(e)
 	case unchanged:
-		a.extend(e)
+		a.settleEarly(e.thread, false)
+		a.extend(e.thread, e.at, e.reuses)
 	case ended:
-		a.extend(e)
+		a.settleEarly(e.thread, false)
+		a.extend(e.thread, e.at, e.reuses)
 		a.finish(e.thread)
 		delete(a.threads, e.thread)
 	case vanished:
@@ -73,13 +75,10 @@ func (a *accountant) look(e *event) {
 		th.named = 0 // it may have named itself, and sleep for good now
 	}
 	a.rename(th, s.At)
-	where := seen{stack: id, state: s.State, wait: s.Wait(), whole: stop.Complete()}
-	th.looks++
-	th.lastAt = s.At
-	// Until the last tick at which it was found unchanged the thread was where
-	// it was before.
-	a.extend(e)
-	th.clock.look(reading(s.Sched, s.At), where, s.OnCPU, a.emitter(th))
+	a.take(th, &booking{
+		at: reading(s.Sched, s.At), where: seen{stack: id, state: s.State, wait: s.Wait(), whole: stop.Complete()},
+		onCPU: s.OnCPU, basis: s.Basis, reuses: e.reuses, unchanged: e.at,
+	})
 	a.pool.Put(s)
 	e.shot = nil
 }
@@ -103,16 +102,25 @@ func (a *accountant) meet(th *thread, s *look.Shot) {
 	}
 }
 
+// book books the interval that a look ends.
+func (a *accountant) book(th *thread, b *booking) {
+	// Until the last tick at which it was found unchanged the thread was where
+	// it was before.
+	a.extend(th, b.unchanged, b.reuses)
+	th.looks++
+	th.lastAt = b.at.Wall
+	th.clock.look(b.at, b.where, b.onCPU, a.emitter(th))
+}
+
 // extend books the time up to the last tick at which the thread was unchanged.
-func (a *accountant) extend(e *event) {
-	e.thread.looks += e.reuses
-	if e.reuses > 0 && e.at.Wall != 0 {
+func (a *accountant) extend(th *thread, at Reading, reuses int64) {
+	th.looks += reuses
+	if reuses > 0 && at.Wall != 0 {
 		// A look that was pending can end after the tick began at which the thread
 		// is then found unchanged.
-		at := e.at
-		at.Wall = max(at.Wall, e.thread.clock.last.Wall)
-		e.thread.clock.unchanged(at, e.reuses)
-		e.thread.lastAt = at.Wall
+		at.Wall = max(at.Wall, th.clock.last.Wall)
+		th.clock.unchanged(at, reuses)
+		th.lastAt = at.Wall
 	}
 }
 
@@ -123,6 +131,7 @@ func (a *accountant) finish(th *thread) {
 	}
 	th.named = 0
 	a.rename(th, th.lastAt)
+	a.settleEarly(th, false)
 	th.clock.finish(a.emitter(th))
 	a.rate(th)
 }
@@ -177,6 +186,7 @@ func (a *accountant) emit(s slice) {
 // checkpoint books what is open, so that a recording written now has it.
 func (a *accountant) checkpoint() {
 	for th := range a.threads {
+		a.settleEarly(th, false)
 		th.clock.cut(a.emitter(th))
 	}
 }

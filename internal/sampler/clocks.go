@@ -121,7 +121,8 @@ func (c *threadClock) look(r Reading, s seen, onCPU bool, emit func(slice)) {
 func (c *threadClock) lookRunning(r Reading, s seen, onCPU bool, cpu, runq, blocked int64, emit func(slice)) {
 	if c.isOpen {
 		c.open.wall += blocked
-		c.open.end = r.Wall - cpu - runq
+		// The kernel books queue time late: some of it may have been taken for sleep.
+		c.open.end = max(c.open.end, r.Wall-cpu-runq)
 		c.close(emit)
 	} else {
 		c.carryBlocked += blocked

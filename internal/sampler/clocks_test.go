@@ -201,3 +201,21 @@ func TestQueueTimeFromBeforeTheFirstLookIsNotCounted(t *testing.T) {
 		t.Errorf("wall %d, queued %d, cpu %d; want 405, 350, 55", wall, runq, cpu)
 	}
 }
+
+// TestNoIntervalBeginsBeforeTheFirstLook: the kernel books queue time when the thread
+// arrives, so that a look before that takes it for sleep.
+func TestNoIntervalBeginsBeforeTheFirstLook(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Sleeping)
+	b.look(0, 0, 700, 1, Sleeping) // queued for the last 200 of them already
+	b.now.RunQueue += 250
+	b.now.CPU += 10
+	b.now.Wall += 60
+	b.c.look(b.now, seen{stack: 2, state: Running}, true, b.emit)
+	b.c.finish(b.emit)
+	for _, s := range b.slices {
+		if s.end-s.wall < 0 {
+			t.Errorf("from %d to %d: %+v", s.end-s.wall, s.end, s)
+		}
+	}
+}

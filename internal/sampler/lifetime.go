@@ -18,6 +18,7 @@ func (a *accountant) admit(e *event) {
 // before is booked under the old one, and the mappings are read anew.
 func (a *accountant) exec(e *event) {
 	if e.thread.started {
+		a.settleEarly(e.thread, false)
 		e.thread.clock.cut(a.emitter(e.thread))
 	}
 	e.thread.named = 0

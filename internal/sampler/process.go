@@ -130,6 +130,7 @@ type thread struct {
 	met     int64 // when it was first listed, CLOCK_MONOTONIC ns
 	named   int64 // when the name was read
 	clock   threadClock
+	early   []booking // looks that wait until it is known what they are worth
 	started bool
 	looks   int64
 	firstAt int64
