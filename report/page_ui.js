@@ -72,8 +72,17 @@ function head() {
     d.append(element("dt", k), element("dd", v));
     byId("facts").append(d);
   }
-  byId("comments").textContent = (data.comments || []).join("\n");
+  for (const c of data.comments || []) byId("comments").append(comment(c));
   byId("note").textContent = (data.note ? data.note + ". " : "") + "Click a box to zoom, / to search, Esc to go back, i to turn the graph over. Made by prywalk.";
+}
+
+// comment gives a comment of the recording, a long one folded behind its first clause.
+function comment(text) {
+  const end = text.indexOf(";");
+  if (text.length < 160 || end < 0 || end > 200) return element("div", text);
+  const folded = document.createElement("details");
+  folded.append(element("summary", text.slice(0, end)), element("div", text.slice(end + 1).trim()));
+  return folded;
 }
 
 function controls() {

@@ -14,7 +14,8 @@ func (s *Sampler) Hold() { s.held.Store(true) }
 // Resume ends what Hold began.
 func (s *Sampler) Resume() { s.held.Store(false) }
 
-// Held reports whether a Hold has taken effect: nobody is stopped or asked to stop.
+// Held reports whether a Hold has taken effect: nobody is stopped or asked to stop, but for
+// threads that do not stop for seconds (in an uninterruptible sleep).
 func (s *Sampler) Held() bool { return s.still.Load() }
 
 // heldNap is how often a held sampler looks whether it is to go on, in nanoseconds.
@@ -23,7 +24,7 @@ const heldNap = 5e6
 // wait finishes the looks that are pending, and does nothing until the sampler is
 // resumed or ctx ends. The schedule then begins anew.
 func (s *Sampler) wait(ctx context.Context, c *controller) {
-	for !c.looker.Idle() && ctx.Err() == nil {
+	for end := procmem.Now() + drainFor; c.looker.Pending() > 0 && procmem.Now() < end && ctx.Err() == nil; {
 		c.collect(procmem.Now() + heldNap)
 	}
 	c.flushOut()
