@@ -13,7 +13,7 @@ import (
 
 // figures are the results of one or several runs.
 type figures struct {
-	Machine  machine   `json:"machine"`
+	Machine  setting   `json:"machine"`
 	Date     string    `json:"date"`
 	Settings settings  `json:"settings"`
 	Test     *verdict  `json:"test,omitempty"`
@@ -117,5 +117,5 @@ func (f *figures) write(s *settings) error {
 	if s.Page == "" {
 		return nil
 	}
-	return replaceBetweenMarkers(s.Page, f.markdown())
+	return putTables(s.Page, f.markdown())
 }

@@ -12,12 +12,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"prywalk/benchmarks/command"
 	"prywalk/internal/testtargets"
 )
 
@@ -46,18 +45,13 @@ const (
 )
 
 func main() {
-	s, err := parse(os.Args[1:])
-	if err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		err = run(ctx, s, os.Stdout)
-		stop()
-	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "accuracy:", err)
-		os.Exit(1)
-	}
+	command.Main("accuracy", func(ctx context.Context, args []string) error {
+		s, err := parse(args)
+		if err != nil {
+			return err
+		}
+		return run(ctx, s, os.Stdout)
+	})
 }
 
 // parse reads the command line.
@@ -104,7 +98,7 @@ func run(ctx context.Context, s *settings, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fig.Machine, fig.Settings, fig.Date = thisMachine(), *s, time.Now().UTC().Format(time.DateOnly)
+	fig.Machine, fig.Settings, fig.Date = thisSetting(), *s, time.Now().UTC().Format(time.DateOnly)
 	end := time.Now().Add(s.Limit)
 	for _, name := range s.Only {
 		if ctx.Err() != nil {

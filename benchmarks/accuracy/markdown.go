@@ -7,45 +7,21 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"prywalk/internal/markdown"
 )
 
-// The tables of a page stand between these lines.
-const (
-	beginMarker = "<!-- figures: begin -->"
-	endMarker   = "<!-- figures: end -->"
-)
+// sectionName is the page's section that has the tables.
+const sectionName = "figures"
 
-// replaceBetweenMarkers puts text between the markers of a page; a page that is missing is made.
-func replaceBetweenMarkers(path, text string) error {
-	old, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		old = []byte(beginMarker + "\n" + endMarker + "\n")
-	} else if err != nil {
-		return err
+// putTables puts text into the section of a page; a page that is missing is made.
+func putTables(path, text string) error {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(path, []byte(markdown.Empty(sectionName)), 0o644); err != nil {
+			return err
+		}
 	}
-	head, rest, begins := strings.Cut(string(old), beginMarker)
-	_, tail, ends := strings.Cut(rest, endMarker)
-	if !begins || !ends {
-		return fmt.Errorf("%s lacks the lines %q and %q, between which the figures go", path, beginMarker, endMarker)
-	}
-	return os.WriteFile(path, []byte(head+beginMarker+"\n"+text+endMarker+tail), 0o644)
-}
-
-// table is a Markdown table.
-type table struct{ b strings.Builder }
-
-func newTable(columns ...string) *table {
-	t := &table{}
-	t.row(columns...)
-	t.row(slices.Repeat([]string{"---"}, len(columns))...)
-	return t
-}
-
-func (t *table) row(cells ...string) {
-	for i, c := range cells {
-		cells[i] = strings.ReplaceAll(strings.ReplaceAll(c, "\n", " "), "|", "\\|")
-	}
-	t.b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	return markdown.Replace(path, sectionName, func(string) string { return text })
 }
 
 // markdown is all tables.
@@ -92,22 +68,22 @@ func (f *figures) measured() []program {
 }
 
 func (f *figures) completeTable() string {
-	t := newTable("program", "threads", "samples", "complete", "95 % interval", "asked for", "of running threads", "of CPU time", "looks: frozen, peeked, reused", "not complete")
+	t := markdown.NewTable("program", "threads", "samples", "complete", "95 % interval", "asked for", "of running threads", "of CPU time", "looks: frozen, peeked, reused", "not complete")
 	for _, p := range f.measured() {
 		c := p.Complete
-		t.row(p.Name, fmt.Sprint(c.Threads), fmt.Sprint(c.Samples),
+		t.Row(p.Name, fmt.Sprint(c.Threads), fmt.Sprint(c.Samples),
 			fmt.Sprintf("%d = %s", c.Whole, percent(c.Share(), 2)), interval(c.Low, c.High), percent(p.Floor, 1),
 			fmt.Sprintf("%d of %d = %s (%s)", c.RunningWhole, c.Running, percent(ratio(c.RunningWhole, c.Running), 2), interval(c.RunningLow, c.RunningHigh)),
 			percent(c.CPU, 2), fmt.Sprintf("%d, %d, %d", c.Looks["frozen"], c.Looks["peeked"], c.Looks["reused"]), counts(c.Stops))
 	}
-	return t.b.String()
+	return t.String()
 }
 
 // methods in falling trust.
 var methods = []string{"context", "cfi", "fp", "heuristic", "scan"}
 
 func (f *figures) methodTable() string {
-	t := newTable(append([]string{"program", "frames"}, methods...)...)
+	t := markdown.NewTable(append([]string{"program", "frames"}, methods...)...)
 	for _, p := range f.measured() {
 		var all int64
 		for _, n := range p.Complete.Frames {
@@ -117,9 +93,9 @@ func (f *figures) methodTable() string {
 		for _, m := range methods {
 			row = append(row, percent(ratio(p.Complete.Frames[m], all), 2))
 		}
-		t.row(row...)
+		t.Row(row...)
 	}
-	return t.b.String()
+	return t.String()
 }
 
 func (f *figures) agreementText() string {
@@ -134,7 +110,7 @@ func (f *figures) agreementText() string {
 }
 
 func (f *figures) agreementTable() string {
-	t := newTable("program", "samples: prywalk, perf", "function", "prywalk", "perf", "t", "differs", "other names")
+	t := markdown.NewTable("program", "samples: prywalk, perf", "function", "prywalk", "perf", "t", "differs", "other names")
 	for _, p := range f.measured() {
 		if p.Agreement == nil {
 			continue
@@ -152,31 +128,31 @@ func (f *figures) agreementTable() string {
 			if x.Differs {
 				differs = "**yes**"
 			}
-			t.row(name, n, code(x.Place), share(x.Share, x.SE), share(x.PerfShare, x.PerfSE), fmt.Sprintf("%+.2f", x.T), differs, names)
+			t.Row(name, n, code(x.Place), share(x.Share, x.SE), share(x.PerfShare, x.PerfSE), fmt.Sprintf("%+.2f", x.T), differs, names)
 			name, n = "", ""
 		}
 	}
-	return t.b.String()
+	return t.String()
 }
 
 func (f *figures) cpuTable() string {
-	t := newTable("program", "profile", "process clocks", "utime + stime", "schedstat", "profile to clocks", "allowed", "within", "not observed")
+	t := markdown.NewTable("program", "profile", "process clocks", "utime + stime", "schedstat", "profile to clocks", "allowed", "within", "not observed")
 	for _, p := range f.measured() {
 		c := p.CPU
-		t.row(p.Name, secs(c.ProfileS), secs(c.ClockS), secs(c.TicksS), secs(c.SchedS), fmt.Sprintf("%+.3f %%", c.Off()),
+		t.Row(p.Name, secs(c.ProfileS), secs(c.ClockS), secs(c.TicksS), secs(c.SchedS), fmt.Sprintf("%+.3f %%", c.Off()),
 			fmt.Sprintf("%.0f ms", 1e3*c.AllowedS), yes(c.OK()), percent(c.Unobserved(), 2))
 	}
-	return t.b.String()
+	return t.String()
 }
 
 func (f *figures) viewersTable() string {
-	t := newTable("program", "recording (ns)", "`prywalk report`", "`go tool pprof -raw`", "`go tool pprof -top`", "equal")
+	t := markdown.NewTable("program", "recording (ns)", "`prywalk report`", "`go tool pprof -raw`", "`go tool pprof -top`", "equal")
 	for _, p := range f.measured() {
 		if v := p.Viewers; v != nil {
-			t.row(p.Name, fmt.Sprint(v.Profile), fmt.Sprint(v.Report), fmt.Sprint(v.Raw), fmt.Sprint(v.Top), yes(v.OK()))
+			t.Row(p.Name, fmt.Sprint(v.Profile), fmt.Sprint(v.Report), fmt.Sprint(v.Raw), fmt.Sprint(v.Top), yes(v.OK()))
 		}
 	}
-	return t.b.String()
+	return t.String()
 }
 
 // timings is the table of durations, "" for none.
@@ -184,16 +160,16 @@ func timings(all []timing) string {
 	if len(all) == 0 {
 		return ""
 	}
-	t := newTable("program", "n", "p50", "max", "samples at least", "stored at least", "places named")
+	t := markdown.NewTable("program", "n", "p50", "max", "samples at least", "stored at least", "places named")
 	for _, x := range all {
 		if x.Error != "" {
-			t.row(x.What, "not measured: "+x.Error, "", "", "", "", "")
+			t.Row(x.What, "not measured: "+x.Error, "", "", "", "", "")
 			continue
 		}
-		t.row(x.What, fmt.Sprint(len(x.Seconds)), millis(x.quantile(0.5)), millis(x.quantile(1)),
+		t.Row(x.What, fmt.Sprint(len(x.Seconds)), millis(x.quantile(0.5)), millis(x.quantile(1)),
 			number(x.Samples), number(int64(x.Intervals)), number(int64(x.Locations)))
 	}
-	return t.b.String()
+	return t.String()
 }
 
 // failures lists what went wrong.

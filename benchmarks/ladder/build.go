@@ -15,7 +15,6 @@ var sources embed.FS
 // bench holds what all measurements share.
 type bench struct {
 	*settings
-	machine machine
 	dir     string // scratch
 	prywalk string // programs
 	target  string
@@ -28,7 +27,7 @@ func newBench(s *settings) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{settings: s, machine: thisMachine(), dir: dir, prywalk: filepath.Join(dir, "prywalk")}
+	b := &bench{settings: s, dir: dir, prywalk: filepath.Join(dir, "prywalk")}
 	if err := b.build(); err != nil {
 		b.close()
 		return nil, err

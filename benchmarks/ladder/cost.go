@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"prywalk/benchmarks/stats"
+	"prywalk/internal/machine"
+	"prywalk/internal/markdown"
 )
 
 // costFreqs are the frequencies at which prywalk's own cost is measured, with costRunning running threads.
@@ -90,8 +92,8 @@ func (b *bench) steady(ctx context.Context, w *watcher, began time.Time, counted
 
 // costPart is the table of prywalk's own cost.
 func (b *bench) costPart(ctx context.Context) (string, error) {
-	began, was := time.Now(), load()
-	t := newTable("sleepers", "Hz", "of one processor, %", "of it the tracing thread, %", "system calls a tick", "of a whole run by the kernel, by prywalk", "ticks/s got",
+	began, was := time.Now(), machine.Load()
+	t := markdown.NewTable("sleepers", "Hz", "of one processor, %", "of it the tracing thread, %", "system calls a tick", "of a whole run by the kernel, by prywalk", "ticks/s got",
 		"start, s of processor time", "end, s", "end took, s")
 	for _, freq := range costFreqs {
 		for _, n := range b.Sleepers {
@@ -99,7 +101,7 @@ func (b *bench) costPart(ctx context.Context) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			t.row(row.cells(n, freq, calls)...)
+			t.Row(row.cells(n, freq, calls)...)
 			say("cost: %d sleepers at %d Hz: %s %%, %s calls a tick", n, freq,
 				spread(percents(row.each(func(r *costRound) float64 { return r.share })), "%.2f"), calls.tick)
 		}
@@ -110,7 +112,7 @@ func (b *bench) costPart(ctx context.Context) (string, error) {
 		"another run from start to end, beside prywalk's own count, in which the Go runtime's are missing. Start: the "+
 		"processor time up to the window, less as much as the steady share of it; end: that after the signal to end.",
 		costRunning, b.Window, b.Warmup, b.Rounds)
-	return b.head(began, was, how) + t.String(), nil
+	return head(began, was, how) + t.String(), nil
 }
 
 // costRow measures one number of sleepers.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"prywalk/benchmarks/stats"
+	"prywalk/internal/machine"
+	"prywalk/internal/markdown"
 )
 
 const (
@@ -176,8 +178,8 @@ func ratios(a, b []float64) []float64 {
 
 // freezePart is the table of the lengths of freezes.
 func (b *bench) freezePart(ctx context.Context) (string, error) {
-	began, was := time.Now(), load()
-	t := newTable("Hz", "placed", "tool", "seen by the target: p50, p99, max µs (n)", "without a pre-emption", "told by the tool",
+	began, was := time.Now(), machine.Load()
+	t := markdown.NewTable("Hz", "placed", "tool", "seen by the target: p50, p99, max µs (n)", "without a pre-emption", "told by the tool",
 		"p50 to the C walker's, target without a pre-emption", "tool")
 	var background string
 	for _, place := range placements() {
@@ -188,7 +190,7 @@ func (b *bench) freezePart(ctx context.Context) (string, error) {
 			}
 			for _, v := range views {
 				row := append([]string{fmt.Sprint(freq), place.name}, v.cells(views[len(views)-1])...)
-				t.row(row...)
+				t.Row(row...)
 				say("freeze: %v", row)
 			}
 			slices.Sort(others)
@@ -202,7 +204,7 @@ func (b *bench) freezePart(ctx context.Context) (string, error) {
 		"%v after %v of warm-up, n freezes in all; the tools tell of whole runs (median of the rounds' p50 and p99, greatest max; prywalk leaves out "+
 		"the time queued, the walker does not, and prywalk's classes are 1/16 wide). Ratios: median of the rounds, 95 %% interval in brackets (bootstrap). Placed freely: by the scheduler; apart: target and tool "+
 		"are each bound to a processor of their own.", gapThreshold/1000, freezeBytes>>10, b.Rounds, b.Window, b.Warmup)
-	return b.head(began, was, how) + t.String() + "\nOther gaps, in windows without sampling:" + background + "\n", nil
+	return head(began, was, how) + t.String() + "\nOther gaps, in windows without sampling:" + background + "\n", nil
 }
 
 func (v *freezeView) cells(reference *freezeView) []string {

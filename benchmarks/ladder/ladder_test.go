@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+
 )
 
 // A short form of the first table. Only counts: a busy machine gives fewer stops, never more.
@@ -112,7 +113,7 @@ func TestFiguresAreMediansWithTheirSpread(t *testing.T) {
 
 func TestAPartReplacesItsOwnTextOnly(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.md")
-	begin, end := "before\n"+beginMarker, endMarker+"\nafter\n"
+	const begin, end = "before\n<!-- " + sectionName + ": begin -->", "<!-- " + sectionName + ": end -->\nafter\n"
 	write := func(text string) {
 		if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -134,7 +135,7 @@ func TestAPartReplacesItsOwnTextOnly(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	write("no markers")
-	if err := putPart(page, parts[0].title, "text"); err == nil || !strings.Contains(err.Error(), beginMarker) {
+	if err := putPart(page, parts[0].title, "text"); err == nil || !strings.Contains(err.Error(), sectionName) {
 		t.Errorf("without markers: %v", err)
 	}
 }

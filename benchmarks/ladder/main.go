@@ -24,11 +24,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"prywalk/benchmarks/command"
 )
 
 // settings are what the command line says.
@@ -59,18 +59,13 @@ var parts = []part{
 }
 
 func main() {
-	s, err := parse(os.Args[1:])
-	if err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		err = run(ctx, s, os.Stdout)
-		stop()
-	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "ladder:", err)
-		os.Exit(1)
-	}
+	command.Main("ladder", func(ctx context.Context, args []string) error {
+		s, err := parse(args)
+		if err != nil {
+			return err
+		}
+		return run(ctx, s, os.Stdout)
+	})
 }
 
 // parse reads the command line.

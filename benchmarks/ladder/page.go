@@ -1,29 +1,17 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"strings"
+
+	"prywalk/internal/markdown"
 )
 
-// The tables stand between these lines of the page.
-const (
-	beginMarker = "<!-- ladder: begin -->"
-	endMarker   = "<!-- ladder: end -->"
-)
+// sectionName is the page's section that has the tables.
+const sectionName = "ladder"
 
-// putPart puts a part between the markers of a page, in the place of what it had under that title.
+// putPart puts a part into the section of a page, in the place of what it had under that title.
 func putPart(path, title, text string) error {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	head, rest, begins := strings.Cut(string(old), beginMarker)
-	section, tail, ends := strings.Cut(rest, endMarker)
-	if !begins || !ends {
-		return fmt.Errorf("%s lacks the lines %q and %q, between which the tables go", path, beginMarker, endMarker)
-	}
-	return os.WriteFile(path, []byte(head+beginMarker+"\n"+replacePart(section, title, text)+endMarker+tail), 0o644)
+	return markdown.Replace(path, sectionName, func(old string) string { return replacePart(old, title, text) })
 }
 
 // replacePart gives a section with one part replaced. Parts begin with their title as a heading, and stand in
@@ -44,19 +32,3 @@ func replacePart(section, title, text string) string {
 	}
 	return b.String() + "\n"
 }
-
-// table is a Markdown table.
-type table struct{ b strings.Builder }
-
-func newTable(columns ...string) *table {
-	t := &table{}
-	t.row(columns...)
-	t.b.WriteString("|" + strings.Repeat(" --- |", len(columns)) + "\n")
-	return t
-}
-
-func (t *table) row(cells ...string) {
-	t.b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-}
-
-func (t *table) String() string { return t.b.String() }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"prywalk/internal/machine"
+	"prywalk/internal/markdown"
 )
 
 // The stops are counted at this frequency, with that many running threads.
@@ -115,15 +118,15 @@ func (r *stopsRound) sleepersSwitched() int64 { return r.whole.sleepers.sum() }
 
 // stopsPart is the table of stops.
 func (b *bench) stopsPart(ctx context.Context) (string, error) {
-	began, was := time.Now(), load()
-	t := newTable("threads", "stops/s of running threads, by prywalk", "by the kernel", "most allowed", "pre-emptions/s more",
+	began, was := time.Now(), machine.Load()
+	t := markdown.NewTable("threads", "stops/s of running threads, by prywalk", "by the kernel", "most allowed", "pre-emptions/s more",
 		"stops that only the kernel counted", "looks at sleepers", "switches of sleepers")
 	for _, n := range b.Threads {
 		row, err := b.stops(ctx, n, stopsRunning, stopsFreq, b.Rounds)
 		if err != nil {
 			return "", err
 		}
-		t.row(row.cells()...)
+		t.Row(row.cells()...)
 		say("stops: %d threads: %s/s", n, spread(row.each((*stopsRound).stoppedPerS), "%.1f"))
 	}
 	how := fmt.Sprintf("%d Hz, %d running threads among those of the first column; n = %d pairs of windows of %v with and without "+
@@ -131,7 +134,7 @@ func (b *bench) stopsPart(ctx context.Context) (string, error) {
 		"whole runs of prywalk, start and end included. A running thread of this target never blocks: each voluntary context switch is "+
 		"a stop; the others are pre-emptions, here by a sampler that needs a processor where all are busy.",
 		stopsFreq, stopsRunning, b.Rounds, b.Window, b.Warmup)
-	return b.head(began, was, how) + t.String(), nil
+	return head(began, was, how) + t.String(), nil
 }
 
 func (r *stopsRow) cells() []string {

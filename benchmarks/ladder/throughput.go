@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"prywalk/benchmarks/stats"
+	"prywalk/internal/machine"
+	"prywalk/internal/markdown"
 )
 
 // walkerBytes is how much stack the C walker copies of each thread.
@@ -106,15 +108,15 @@ func (b *bench) sampledRate(ctx context.Context, s *subject, freq int, t tool) (
 
 // throughputPart is the table of throughput.
 func (b *bench) throughputPart(ctx context.Context) (string, error) {
-	began, was := time.Now(), load()
-	t := newTable("threads", "running", "Hz", "prywalk: with / without", "aim", "ticks/s got", "C walker: with / without", "ticks/s got")
+	began, was := time.Now(), machine.Load()
+	t := markdown.NewTable("threads", "running", "Hz", "prywalk: with / without", "aim", "ticks/s got", "C walker: with / without", "ticks/s got")
 	tools := []tool{b.prywalkTool(), b.walkerTool(walkerBytes, true)}
 	for _, row := range throughputRows() {
 		all, got, err := b.throughput(ctx, row, tools)
 		if err != nil {
 			return "", err
 		}
-		t.row(fmt.Sprint(row.threads), fmt.Sprint(row.running), fmt.Sprint(row.freq), interval(all[0], "%.4f"), fmt.Sprint(row.least),
+		t.Row(fmt.Sprint(row.threads), fmt.Sprint(row.running), fmt.Sprint(row.freq), interval(all[0], "%.4f"), fmt.Sprint(row.least),
 			fmt.Sprintf("%.1f", stats.Median(got[0])), interval(all[1], "%.4f"), fmt.Sprintf("%.1f", stats.Median(got[1])))
 		say("throughput: %+v: prywalk %s, C walker %s", row, interval(all[0], "%.4f"), interval(all[1], "%.4f"))
 	}
@@ -122,5 +124,5 @@ func (b *bench) throughputPart(ctx context.Context) (string, error) {
 		"a process of its own, started for its window, which begins after %v of warm-up. Median of the rounds' ratios, 95 %% interval in "+
 		"brackets (bootstrap). The C walker stops all threads one by one and copies %d KB of each.",
 		b.Rounds, b.Window, b.Warmup, walkerBytes>>10)
-	return b.head(began, was, how) + t.String(), nil
+	return head(began, was, how) + t.String(), nil
 }

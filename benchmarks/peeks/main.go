@@ -17,31 +17,21 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"prywalk/benchmarks/command"
+	"prywalk/internal/markdown"
 )
 
 // page is where -docs writes, from the repository's root.
 const page = "docs/accuracy.md"
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
-	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "peeks:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("peeks", run) }
 
 // run measures the programs that are asked for, one after the other.
 func run(ctx context.Context, args []string) error {
@@ -72,7 +62,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	text := tables(all, *d)
 	if *docs {
-		return replaceBetweenMarkers(page, text)
+		return markdown.Replace(page, sectionName, func(string) string { return text })
 	}
 	_, err := fmt.Print(text)
 	return err

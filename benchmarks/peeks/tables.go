@@ -3,22 +3,17 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"prywalk/benchmarks/stats"
+	"prywalk/internal/machine"
 )
 
-// The tables stand between these lines of the page.
-const (
-	beginMarker = "<!-- peeks: begin -->"
-	endMarker   = "<!-- peeks: end -->"
-)
+// sectionName is the page's section that has the tables.
+const sectionName = "peeks"
 
 // result is what was counted of one program.
 type result struct {
@@ -50,7 +45,7 @@ func (r *result) brief() string {
 func tables(all []result, d time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nCounted on %s, Linux %s, %s, %d processors, %s; each program watched twice for %v at %d ticks a second.\n",
-		time.Now().UTC().Format(time.DateOnly), release(), runtime.GOARCH, runtime.NumCPU(), runtime.Version(), d, time.Second/period)
+		time.Now().UTC().Format(time.DateOnly), machine.Kernel(), runtime.GOARCH, runtime.NumCPU(), runtime.Version(), d, time.Second/period)
 	b.WriteString("\n| program | threads | peeks | complete | 95 % interval | of these by a proven register, a recalled one | frozen in their sleep, complete | reused | not complete |\n" +
 		"| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, r := range all {
@@ -78,14 +73,6 @@ func tables(all []result, d time.Duration) string {
 	return b.String() + "\n"
 }
 
-func release() string {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return "?"
-	}
-	return unix.ByteSliceToString(u.Release[:])
-}
-
 func ratio(a, b int64) float64 {
 	if b == 0 {
 		return 0
@@ -102,18 +89,4 @@ func counts(m map[string]int64) string {
 		parts = append(parts, fmt.Sprintf("%s %d", name, m[name]))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// replaceBetweenMarkers puts text between the markers of a page.
-func replaceBetweenMarkers(path, text string) error {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	head, rest, begins := strings.Cut(string(old), beginMarker)
-	_, tail, ends := strings.Cut(rest, endMarker)
-	if !begins || !ends {
-		return fmt.Errorf("%s lacks the lines %q and %q, between which the tables go", path, beginMarker, endMarker)
-	}
-	return os.WriteFile(path, []byte(head+beginMarker+"\n"+text+endMarker+tail), 0o644)
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"prywalk/internal/markdown"
 )
 
 // Read reads results that were written as JSON, and puts them together: the machine
@@ -31,29 +33,17 @@ func Read(paths []string) (*Result, error) {
 	return all, nil
 }
 
-// The lines of a page between which its tables stand.
-const (
-	pageBegin = "<!-- bench: begin -->"
-	pageEnd   = "<!-- bench: end -->"
-)
+// sectionName is the page's section that has the tables.
+const sectionName = "bench"
 
-// WritePage puts the tables of a result between the markers of a page, and above them
+// WritePage puts the tables of a result into their section of a page, and above them
 // the chart, if that is not "".
 func WritePage(path, chart string, r *Result) error {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	head, rest, begins := strings.Cut(string(old), pageBegin)
-	_, tail, ends := strings.Cut(rest, pageEnd)
-	if !begins || !ends {
-		return fmt.Errorf("%s lacks the lines %q and %q, between which the tables go", path, pageBegin, pageEnd)
-	}
 	text := Markdown(r)
 	if rel, err := filepath.Rel(filepath.Dir(path), chart); chart != "" && err == nil {
 		text = fmt.Sprintf("![throughput with and without each tool](%s)\n\n%s", filepath.ToSlash(rel), text)
 	}
-	return os.WriteFile(path, []byte(head+pageBegin+"\n"+text+pageEnd+tail), 0o644)
+	return markdown.Replace(path, sectionName, func(string) string { return text })
 }
 
 // Markdown makes a table of each workload, prywalk's rows first, and one of waits.

@@ -36,7 +36,7 @@ type run struct {
 // Run measures a plan.
 func Run(ctx context.Context, p Plan, version string, report Report) (*Result, error) {
 	r := &run{Plan: p, ctx: ctx, report: report, absent: map[string]bool{}, end: time.Now().Add(p.Limit)}
-	r.res = &Result{Machine: machine(version), Rows: []Row{}}
+	r.res = &Result{Machine: thisMachine(version), Rows: []Row{}}
 	var err error
 	if r.Self == "" {
 		if r.Self, err = os.Executable(); err != nil {

@@ -21,7 +21,7 @@ const module = "prywalk"
 // before its own; packages on one line never import each other.
 var order = [][]string{
 	{"frames"},
-	{"internal/elffile", "internal/procmem"},
+	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census"},
 	{"internal/target"},
 	{"internal/symbols", "ptrace"},

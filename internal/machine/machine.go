@@ -1,0 +1,56 @@
+// Package machine says on what, and with what, a figure was measured.
+package machine
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// CPUModel gives the first "model name" of /proc/cpuinfo; where there is none, as on
+// arm64, the name of the architecture.
+func CPUModel() string {
+	text, _ := os.ReadFile("/proc/cpuinfo") // or it is as if it were empty
+	for line := range strings.Lines(string(text)) {
+		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// Kernel gives the kernel's version, as in 6.1.0, without what a distributor appends; ""
+// if the kernel does not say.
+func Kernel() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return ""
+	}
+	version, _, _ := strings.Cut(unix.ByteSliceToString(u.Release[:]), "-")
+	return version
+}
+
+// Load gives the load average of the last minute, 0 if the kernel does not say.
+func Load() float64 {
+	var si unix.Sysinfo_t
+	if unix.Sysinfo(&si) != nil {
+		return 0
+	}
+	return float64(si.Loads[0]) / 65536 // SI_LOAD_SHIFT, include/uapi/linux/sysinfo.h
+}
+
+// Revision names the commit of the checkout that a measurement is run in, "" outside of one.
+func Revision() string { return FirstLine("git", "describe", "--always", "--dirty") }
+
+// FirstLine gives the first line that a command prints, "" if it fails.
+func FirstLine(name string, args ...string) string {
+	out, err := exec.Command(name, args...).Output()
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	return strings.TrimSpace(line)
+}

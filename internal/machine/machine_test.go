@@ -1,0 +1,33 @@
+package machine
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestKernelIsTheRunningOne(t *testing.T) {
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		t.Skip(err)
+	}
+	k := Kernel()
+	if k == "" || strings.Contains(k, "-") || !strings.HasPrefix(string(release), k) {
+		t.Errorf("%q of %q", k, release)
+	}
+}
+
+func TestFirstLineIsEmptyWhereTheCommandFails(t *testing.T) {
+	if got := FirstLine("printf", "one\\ntwo\\n"); got != "one" {
+		t.Errorf("%q", got)
+	}
+	if got := FirstLine("false"); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestCPUModelIsKnown(t *testing.T) {
+	if CPUModel() == "" {
+		t.Error("neither a model nor an architecture")
+	}
+}
