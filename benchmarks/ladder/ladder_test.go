@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // A short form of the first table. Only counts: a busy machine gives fewer stops, never more.
