@@ -15,6 +15,7 @@ import (
 type dumpFlags struct {
 	pids     pidList
 	json     bool
+	merge    bool
 	maxDepth int
 	readOnly bool
 	atomic   bool
@@ -27,6 +28,7 @@ func newDump() *cobra.Command {
 		Use:   "dump -p PID | dump --core FILE",
 		Short: "print the stacks of all threads, once",
 		Long: `  prywalk dump -p 4711
+  prywalk dump -p 4711 --merge
   prywalk dump -p 4711 --json | jq '.threads[].wait'
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
@@ -40,6 +42,7 @@ who sleeps in a call that this would harm is looked at meanwhile, and has not ru
 	fl := cmd.Flags()
 	fl.VarP(&f.pids, "pid", "p", "processes to look at, separated by commas; repeatable")
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
+	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the most first")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
@@ -51,6 +54,9 @@ who sleeps in a call that this would harm is looked at meanwhile, and has not ru
 // run dumps each process; the first failure decides the exit code, and the others
 // are still dumped.
 func (f *dumpFlags) run() error {
+	if f.merge && f.json {
+		return usageError("--merge is for the text: leave out --json or --merge")
+	}
 	if f.core != "" || f.sysroot != "" {
 		return f.dumpCore()
 	}

@@ -68,9 +68,12 @@ func (f *dumpFlags) dumpCore() (err error) {
 func (f *dumpFlags) printCore(p *dump.Process) error {
 	out := bufio.NewWriter(os.Stdout)
 	var err error
-	if f.json {
+	switch {
+	case f.json:
 		err = json.NewEncoder(out).Encode(p)
-	} else {
+	case f.merge:
+		err = dump.MergedText(out, p)
+	default:
 		err = dump.Text(out, p)
 	}
 	return errors.Join(err, out.Flush())

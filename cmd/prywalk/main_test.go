@@ -268,6 +268,17 @@ func TestAtomicDumpTellsThePause(t *testing.T) {
 	}
 }
 
+func TestMergedDumpIsText(t *testing.T) {
+	p := start(t, t.TempDir(), nil, "dump", "--merge", "-p", burner(t))
+	if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), " stacks\n") {
+		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+	}
+	p = start(t, t.TempDir(), nil, "dump", "--merge", "--json", "-p", "1")
+	if code := p.code(t); code != 2 {
+		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+	}
+}
+
 func TestHelpBeginsWithAnExampleAndHasNoColours(t *testing.T) {
 	for _, c := range newRoot().Commands() {
 		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {

@@ -23,11 +23,21 @@ func Text(w io.Writer, p *Process) error {
 }
 
 func thread(b *strings.Builder, t *Thread) {
-	fmt.Fprintf(b, "\nthread %d %s:%s", t.TID, quote(t.Name), before(" ", states[t.State]))
+	fmt.Fprintf(b, "\nthread %d %s:%s (%s)\n", t.TID, quote(t.Name), t.doing(), t.How)
+	stack(b, t)
+}
+
+// doing says what a thread did, after a space: "sleeping in futex".
+func (t *Thread) doing() string {
+	text := before(" ", states[t.State])
 	if t.Wait != "" && t.State != "T" {
-		fmt.Fprintf(b, " in %s", t.Wait)
+		text += " in " + t.Wait
 	}
-	fmt.Fprintf(b, "%s (%s)\n", before(" ", t.Signal), t.How)
+	return text + before(" ", t.Signal)
+}
+
+// stack writes a thread's frames.
+func stack(b *strings.Builder, t *Thread) {
 	n := 0
 	for i := range t.Frames {
 		f := &t.Frames[i]

@@ -1,0 +1,88 @@
+package dump
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// group is the threads of one stack, in the order of the dump.
+type group struct{ threads []*Thread }
+
+// MergedText writes the stacks for people, each stack once: those of many threads first, so
+// that what differs from the crowd comes last, next to the prompt. Threads are together
+// if they do the same in the same place: equal program counters, state and wait reason.
+func MergedText(w io.Writer, p *Process) error {
+	var b strings.Builder
+	groups := merge(p.Threads)
+	fmt.Fprintf(&b, "process %d %s, %d threads, %d stacks\n", p.PID, p.Name, len(p.Threads), len(groups))
+	for _, g := range groups {
+		first := g.threads[0]
+		if len(g.threads) == 1 {
+			thread(&b, first)
+			continue
+		}
+		fmt.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(g.threads), first.doing(), g.hows(), g.list())
+		stack(&b, first)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// merge groups threads by stack, the largest group first, and groups of one size in the
+// order of their first threads.
+func merge(threads []Thread) []*group {
+	var groups []*group
+	byKey := map[string]*group{}
+	for i := range threads {
+		key := threads[i].key()
+		g := byKey[key]
+		if g == nil {
+			g = &group{}
+			byKey[key] = g
+			groups = append(groups, g)
+		}
+		g.threads = append(g.threads, &threads[i])
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int { return len(b.threads) - len(a.threads) })
+	return groups
+}
+
+// key is the same for two threads that do the same in the same place.
+func (t *Thread) key() string {
+	key := []byte(t.doing() + "\x00" + t.StopReason + "\x00")
+	for i := range t.Frames {
+		key = binary.LittleEndian.AppendUint64(key, uint64(t.Frames[i].PC))
+	}
+	return string(key)
+}
+
+// hows lists the ways in which the threads were looked at.
+func (g *group) hows() string {
+	var hows []string
+	for _, t := range g.threads {
+		if !slices.Contains(hows, t.How) {
+			hows = append(hows, t.How)
+		}
+	}
+	return strings.Join(hows, ", ")
+}
+
+// list gives a line for each name, with the numbers of the threads that have it.
+func (g *group) list() string {
+	var names []string
+	tids := map[string][]string{}
+	for _, t := range g.threads {
+		if tids[t.Name] == nil {
+			names = append(names, t.Name)
+		}
+		tids[t.Name] = append(tids[t.Name], fmt.Sprint(t.TID))
+	}
+	var b strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&b, "  %s: %s\n", quote(name), strings.Join(tids[name], " "))
+	}
+	return b.String()
+}
