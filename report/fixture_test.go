@@ -91,7 +91,7 @@ func fixtureBuilder() *rec.Builder {
 		b.Add(rec.Interval{Stack: b.Intern(f.stack), PID: 100, TID: f.tid, Comm: "kvd", Thread: f.thread, State: f.state, Wait: f.wait,
 			End: 1_700_000_000e9 + int64(i)*1e9, Samples: f.samples, Wall: f.wall * 1e6, RunQueue: f.queue * 1e6, CPU: f.ms * 1e6})
 	}
-	b.SetEnd(time.Unix(1_700_000_001, 0))
+	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_001, 0))
 	b.SetComments("attempted 217 = frozen 100 + peeked 17 + reused 100")
 	return b
 }

@@ -128,7 +128,9 @@ func (r *recording) sample(ctx context.Context) error {
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	p.stop()
-	r.builder.SetEnd(time.Now())
+	if !r.stats.Begun.IsZero() {
+		r.builder.SetWindow(r.stats.Begun, r.stats.Begun.Add(time.Duration(r.stats.Seconds*1e9)))
+	}
 	return err
 }
 

@@ -55,12 +55,13 @@ func (b *Builder) SetMain(m *ModuleInfo) {
 	b.meta.Main = m
 }
 
-// SetEnd sets when the recording ended, for the profile's duration. Unset, a write
-// takes the present moment.
-func (b *Builder) SetEnd(t time.Time) {
+// SetWindow sets when the recording began and ended, for the profile's time and duration: what lies
+// before and after, preparation and names, is none of it. Unset, the beginning is that of [Meta], and a
+// write takes the present moment for the end.
+func (b *Builder) SetWindow(begin, end time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.end = t
+	b.meta.Start, b.end = begin, end
 }
 
 // SetComments replaces the profile's comments: the accounting, one line each.

@@ -46,7 +46,7 @@ func testBuilder(aggregate bool) *Builder {
 		b.Add(Interval{Stack: idle, PID: 7, TID: 7, Comm: "app", Thread: "app", State: "sleeping", Wait: "futex", End: end, Samples: 1, Wall: 1e7})
 	}
 	b.SetMain(testMain)
-	b.SetEnd(time.Unix(1002, 0))
+	b.SetWindow(time.Unix(1000, 0), time.Unix(1002, 0))
 	b.SetComments("attempted 20 = frozen 10 + peeked 10")
 	return b
 }

@@ -120,9 +120,12 @@ func (c *threadClock) look(r Reading, s seen, onCPU bool, emit func(slice)) {
 // lookRunning books an interval at whose end the thread was running.
 func (c *threadClock) lookRunning(r Reading, s seen, onCPU bool, cpu, runq, blocked int64, emit func(slice)) {
 	if c.isOpen {
-		c.open.wall += blocked
-		// The kernel books queue time late: some of it may have been taken for sleep.
-		c.open.end = max(c.open.end, r.Wall-cpu-runq)
+		// What the kernel books late, at the arrival on a processor, the sleep has had too much:
+		// the thread was queued already when it was last found unchanged.
+		late := min(-c.blockedDebt, c.open.wall)
+		c.blockedDebt += late
+		c.open.wall += blocked - late
+		c.open.end = r.Wall - cpu - runq
 		c.close(emit)
 	} else {
 		c.carryBlocked += blocked

@@ -181,6 +181,24 @@ func TestTimeStillQueuedBelongsToTheStackThatIsQueued(t *testing.T) {
 	}
 }
 
+// TestSleepEndsWhereTheThreadWasQueued: it was queued already at the last two ticks at which it was found
+// unchanged, which the kernel tells of only when the thread arrives on a processor.
+func TestSleepEndsWhereTheThreadWasQueued(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Sleeping)
+	at := b.now
+	for range 3 {
+		at.Wall += 10
+		b.c.unchanged(at, 1)
+	}
+	b.look(1, 20, 10, 2, Running) // of 31: asleep for 10
+	b.c.finish(b.emit)
+	asleep := b.slices[0]
+	if asleep.wall != 10 || asleep.end != b.now.Wall-21 || asleep.samples != 4 || b.c.blockedDebt != 0 {
+		t.Errorf("%+v, debt %d", asleep, b.c.blockedDebt)
+	}
+}
+
 // TestQueueTimeFromBeforeTheFirstLookIsNotCounted: the kernel tells of it only when the
 // thread arrives on a processor.
 func TestQueueTimeFromBeforeTheFirstLookIsNotCounted(t *testing.T) {

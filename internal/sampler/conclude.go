@@ -1,6 +1,8 @@
 package sampler
 
 import (
+	"time"
+
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
@@ -25,6 +27,9 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 		r.Freezes = n.freezes.buckets()
 	}
 	r.Lost, r.Withheld, r.Rates = c.pace.lost/1e9, c.pace.withheld, a.rates
+	if begun := s.begun.Load(); begun != 0 {
+		r.Begun = time.Unix(0, a.epoch+begun)
+	}
 	if r.Seconds > 0 {
 		r.Freq = float64(n.ticks) / r.Seconds
 	}

@@ -88,10 +88,11 @@ func TestProcessInNamespacesOfItsOwn(t *testing.T) {
 		defer c.Close()
 	}
 	for _, o := range []Options{{}, {Census: c}} {
-		r := record(t, o, time.Second, nil, pid)
-		burnt := r.sumOf(3, func(s *pprof.Sample) bool {
-			return in("burn_inside")(s) && in("made_inside")(s) && in("main")(s)
-		})
+		named := func(s *pprof.Sample) bool { return in("burn_inside")(s) && in("made_inside")(s) && in("main")(s) }
+		r := recordUntil(t, o, func(r *recorded) bool {
+			return r.count(func(s *pprof.Sample) bool { return s.Value[3] > 0 && named(s) }) >= 20
+		}, pid)
+		burnt := r.sumOf(3, named)
 		if float64(burnt)/1e9 < 0.5*r.ProfiledCPU || burnt == 0 {
 			t.Errorf("%d ns of %v s with all names", burnt, r.ProfiledCPU)
 		}

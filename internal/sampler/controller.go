@@ -24,6 +24,7 @@ type controller struct {
 	ring    *batchRing
 	done    func(*look.Thread, *look.Shot, error) // collected, made once
 	start   int64                                 // when sampling began, CLOCK_MONOTONIC ns
+	ended   int64                                 // when the targets' clocks were read last, the same clock
 	boot    uint64                                // the same in clock ticks after boot
 	sched   *schedule
 	pace    pace
@@ -327,6 +328,7 @@ func (c *controller) last(now int64) {
 		c.vanish(p)
 	}
 	c.procs = nil
+	c.ended = procmem.Now()
 	if len(c.out) > 0 {
 		c.ring.send(c.out) // nobody is asked to stop any more: it may wait
 		c.out = nil

@@ -17,20 +17,39 @@ import (
 
 func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
 	target := start(t, "family")
-	r := record(t, Options{Children: true}, 2*time.Second, nil, target.pid)
-	for _, name := range []string{"by-fork", "by-vfork", "by-clone", "by-spawn", "by-child"} {
-		var pids = map[int64]bool{}
-		cpu := r.sumOf(3, func(s *pprof.Sample) bool {
-			if label(s, "comm") != name || !in("burn_here")(s) {
+	names := []string{"by-fork", "by-vfork", "by-clone", "by-spawn", "by-child"}
+	told := int64(0)
+	r := recordUntil(t, Options{Children: true}, func(r *recorded) bool {
+		for _, name := range names {
+			if cpu, _ := burntAs(r, name); cpu == 0 {
 				return false
 			}
-			pids[s.NumLabel["pid"][0]] = true
-			return true
-		})
-		if cpu == 0 || len(pids) != 1 || pids[int64(target.pid)] {
+		}
+		cpu, _ := burntAs(r, "by-child")
+		if told == 0 {
+			told = cpu
+			target.signal(t, unix.SIGUSR1) // the grandchild's parent ends
+		}
+		return cpu > told+int64(50*time.Millisecond)
+	}, target.pid)
+	for _, name := range names {
+		if cpu, pids := burntAs(r, name); len(pids) != 1 || pids[int64(target.pid)] {
 			t.Errorf("%s: %d ns in processes %v", name, cpu, pids)
 		}
 	}
+}
+
+// burntAs gives the time in burn_here under a process's name, and the processes that had it.
+func burntAs(r *recorded, name string) (cpu int64, pids map[int64]bool) {
+	pids = map[int64]bool{}
+	cpu = r.sumOf(3, func(s *pprof.Sample) bool {
+		if label(s, "comm") != name || !in("burn_here")(s) {
+			return false
+		}
+		pids[s.NumLabel["pid"][0]] = true
+		return true
+	})
+	return cpu, pids
 }
 
 // TestThreadThatFollowsUnderTheSameNumberInheritsNothing: threads one after the other
@@ -82,27 +101,34 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 func TestNameThatChangesDuringTheRecording(t *testing.T) {
 	target := start(t, "renames")
 	old := procNames(t, target.pid)
-	r := record(t, Options{}, 20*time.Second, func(s *Sampler) {
-		for slices.Equal(old, procNames(t, target.pid)) || slices.Contains(procNames(t, target.pid), "first-0") {
-			time.Sleep(10 * time.Millisecond)
+	told := false
+	r := recordUntil(t, Options{}, func(r *recorded) bool {
+		all := true
+		for _, c := range []struct{ label, before, after string }{{"thread", "first-0", "second-0"}, {"thread", "threads", "other"}, {"comm", "threads", "other"}} {
+			under := func(name string, there bool) int64 {
+				return r.sumOf(3, func(s *pprof.Sample) bool {
+					return label(s, c.label) == name && in("burn_here")(s) && in("burn_there")(s) == there
+				})
+			}
+			if !told {
+				all = all && under(c.before, false) > 0
+				continue
+			}
+			// A name is read anew every second: what is booked under the old one after the change does
+			// not grow for ever.
+			all = all && under(c.after, true) > under(c.before, true)
 		}
-		time.Sleep(3 * time.Second)
-		s.stop()
-	}, target.pid)
-	for _, c := range []struct{ label, before, after string }{{"thread", "first-0", "second-0"}, {"thread", "threads", "other"}, {"comm", "threads", "other"}} {
-		under := func(name string, there bool) int64 {
-			return r.sumOf(3, func(s *pprof.Sample) bool {
-				return label(s, c.label) == name && in("burn_here")(s) && in("burn_there")(s) == there
+		if all && !told {
+			told = true
+			target.signal(t, unix.SIGUSR1)
+			await(t, "the new names", func() bool {
+				now := procNames(t, target.pid)
+				return !slices.Equal(old, now) && !slices.Contains(now, "first-0")
 			})
+			return false
 		}
-		if under(c.before, false) == 0 || under(c.after, true) == 0 {
-			t.Errorf("%s %s: %d ns, then %s: %d ns", c.label, c.before, under(c.before, false), c.after, under(c.after, true))
-		}
-		// A name is read anew every second.
-		if late := under(c.before, true); late > under(c.before, false)+under(c.after, true) {
-			t.Errorf("%s %s: %d ns after the change", c.label, c.before, late)
-		}
-	}
+		return all
+	}, target.pid)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}

@@ -1,7 +1,6 @@
 package sampler
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"strconv"
@@ -17,11 +16,21 @@ import (
 
 func every(*pprof.Sample) bool { return true }
 
+// burnt waits for so many intervals at whose end a thread was on a processor in burn_here.
+func burnt(n int) func(*recorded) bool {
+	return func(r *recorded) bool {
+		return r.count(func(s *pprof.Sample) bool { return s.Value[3] > 0 && in("burn_here")(s) }) >= n
+	}
+}
+
 // allAsleep waits until every thread of a process sleeps, and has done so for a moment:
 // the program is ready before its last call is reached.
 func allAsleep(t *testing.T, pid int) {
 	t.Helper()
-	for still := 0; still < 20; time.Sleep(5 * time.Millisecond) {
+	for still, end := 0, time.Now().Add(patience); still < 20; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("its threads do not fall asleep")
+		}
 		tids, err := procmem.ListTasks(pid, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +73,7 @@ func TestSleepersArePeekedOnceThenReusedAndNeverFrozen(t *testing.T) {
 func TestRunningThreadsAreFrozenAndTheirTimeIsTheKernels(t *testing.T) {
 	target := start(t, "burners", "2")
 	before, _ := procmem.ProcessCPU(target.pid)
-	r := record(t, Options{Freq: 199}, time.Second, nil, target.pid)
+	r := recordUntil(t, Options{Freq: 199}, burnt(50), target.pid)
 	after, _ := procmem.ProcessCPU(target.pid)
 	if r.Frozen == 0 || r.FreezeMax <= 0 {
 		t.Errorf("nothing was frozen: %+v", r.Stats)
@@ -85,20 +94,39 @@ func TestRunningThreadsAreFrozenAndTheirTimeIsTheKernels(t *testing.T) {
 // thread add up to the time from its first look to its last.
 func TestAThreadsWallTimeIsTheTimeObserved(t *testing.T) {
 	target := start(t, "mixed", "3")
-	r := record(t, Options{}, time.Second, nil, target.pid)
+	r := recordUntil(t, Options{}, eachFor(5, 1.1), target.pid)
+	wall := r.walls()
+	if len(wall) != 5 || len(r.Rates) != 5 {
+		t.Errorf("%d threads, %d rates", len(wall), len(r.Rates))
+	}
+	for _, th := range r.Rates { // from its first look to its last
+		if d := time.Duration(wall[int64(th.TID)]).Seconds(); d > r.Seconds || d < th.Seconds-5*r.period.Seconds() {
+			t.Errorf("thread %d: %v s of %v, of %v in all", th.TID, d, th.Seconds, r.Seconds)
+		}
+	}
+}
+
+// walls gives the wall time of each thread, in nanoseconds.
+func (r *recorded) walls() map[int64]int64 {
 	wall := map[int64]int64{}
 	for _, s := range r.Sample {
 		if stack(s)[0] != ExitedUnseen { // that is the process's, beyond the last looks at its threads
 			wall[s.NumLabel["tid"][0]] += s.Value[1]
 		}
 	}
-	if len(wall) != 5 {
-		t.Errorf("%d threads", len(wall))
-	}
-	for thread, got := range wall {
-		if d := time.Duration(got).Seconds(); d > r.Seconds || d < r.Seconds-5*r.period.Seconds()-0.1*r.Seconds {
-			t.Errorf("thread %d: %v s of %v", thread, d, r.Seconds)
+	return wall
+}
+
+// eachFor waits until so many threads have been observed for so long, in seconds.
+func eachFor(threads int, seconds float64) func(*recorded) bool {
+	return func(r *recorded) bool {
+		n := 0
+		for _, ns := range r.walls() {
+			if float64(ns)/1e9 > seconds {
+				n++
+			}
 		}
+		return n >= threads
 	}
 }
 
@@ -128,20 +156,23 @@ func openFiles(t *testing.T) int {
 }
 
 func TestProcessThatEndsEndsTheRun(t *testing.T) {
-	target := start(t, "ends", "300")
-	r := record(t, Options{}, time.Minute, nil, target.pid)
-	if r.Seconds > 50 || r.ProfiledCPU == 0 {
+	target := start(t, "ends")
+	r := record(t, Options{}, patience, func(s *Sampler) {
+		frozen(t, s, 5)
+		target.signal(t, unix.SIGUSR1)
+	}, target.pid)
+	if r.Seconds > 0.9*patience.Seconds() || r.ProfiledCPU == 0 {
 		t.Errorf("%v s, %v s of CPU", r.Seconds, r.ProfiledCPU)
 	}
 }
 
 func TestKilledProcessEndsTheRun(t *testing.T) {
 	target := start(t, "mixed", "5")
-	r := record(t, Options{}, time.Minute, func(*Sampler) {
-		time.Sleep(300 * time.Millisecond)
+	r := record(t, Options{}, patience, func(s *Sampler) {
+		frozen(t, s, 5)
 		target.signal(t, unix.SIGKILL)
 	}, target.pid)
-	if r.Seconds > 50 || r.sumOf(3, in("burn_here")) == 0 {
+	if r.Seconds > 0.9*patience.Seconds() || r.sumOf(3, in("burn_here")) == 0 {
 		t.Errorf("%v s, %v s of CPU", r.Seconds, r.ProfiledCPU)
 	}
 }
@@ -153,16 +184,16 @@ func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 			stop := func(*Sampler) { target.signal(t, unix.SIGSTOP) }
 			if when == "before" {
 				stop(nil)
-				for state(target.pid) != "T" {
-					time.Sleep(time.Millisecond)
-				}
+				await(t, "stopped", func() bool { return state(target.pid) == "T" })
 				stop = nil
 			}
-			r := record(t, Options{}, 1500*time.Millisecond, stop, target.pid)
-			if s := state(target.pid); s != "T" {
-				t.Errorf("state %s afterwards", s)
-			}
 			stopped := func(s *pprof.Sample) bool { return label(s, "state") == "stopped" && label(s, "wait") == "stopped" }
+			r := recordDuring(t, Options{}, func(r *recorded) bool {
+				n := r.sumOf(0, stopped)
+				return n > 200 && n > r.sumOf(0, every)/4
+			}, stop, target.pid)
+			// It goes back into its stop by itself, when it gets a processor.
+			await(t, "stopped afterwards", func() bool { return state(target.pid) == "T" })
 			n := r.sumOf(0, stopped)
 			if n < r.Samples/4 {
 				t.Errorf("%d of %d samples stopped", n, r.Samples)
@@ -172,9 +203,7 @@ func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 			}
 			target.signal(t, unix.SIGCONT)
 			cpu, _ := procmem.ProcessCPU(target.pid)
-			for now := cpu; now < cpu+5e6; now, _ = procmem.ProcessCPU(target.pid) {
-				time.Sleep(time.Millisecond)
-			}
+			await(t, "it runs on", func() bool { now, _ := procmem.ProcessCPU(target.pid); return now > cpu+5e6 })
 		})
 	}
 }
@@ -190,15 +219,19 @@ func TestNewProgramAfterExecIsSeenUnderItsOwnName(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Remove(other) })
 	target := start(t, "exec", other)
-	r := record(t, Options{}, 1500*time.Millisecond, nil, target.pid)
 	// The old one burns in its first thread, the new one in a second.
-	before := r.sumOf(3, func(s *pprof.Sample) bool { return in("burn_here")(s) && label(s, "comm") == "threads" })
-	after := r.sumOf(3, func(s *pprof.Sample) bool {
+	before := func(s *pprof.Sample) bool { return in("burn_here")(s) && label(s, "comm") == "threads" }
+	after := func(s *pprof.Sample) bool {
 		return in("burn_here")(s) && label(s, "comm") == "threads-after" && label(s, "thread") == "burner-0"
-	})
-	if before == 0 || after == 0 {
-		t.Errorf("%d ns before, %d ns after the exec", before, after)
 	}
+	told := false
+	r := recordUntil(t, Options{}, func(r *recorded) bool {
+		if !told && r.sumOf(3, before) > 0 {
+			told = true
+			target.signal(t, unix.SIGUSR1)
+		}
+		return told && r.sumOf(3, after) > 0
+	}, target.pid)
 	for _, s := range r.Sample {
 		if label(s, "comm") == "threads" && label(s, "thread") == "burner-0" {
 			t.Errorf("a thread of the new program in process %s", label(s, "comm"))
@@ -208,17 +241,13 @@ func TestNewProgramAfterExecIsSeenUnderItsOwnName(t *testing.T) {
 
 func TestChildrenAreFollowedAndCountFromTheirStart(t *testing.T) {
 	target := start(t, "forks", "60")
-	r := record(t, Options{Children: true}, time.Second, nil, target.pid)
-	pids := map[int64]bool{}
-	for _, s := range r.Sample {
-		pids[s.NumLabel["pid"][0]] = true
-	}
-	if len(pids) < 3 {
-		t.Errorf("%d processes", len(pids))
-	}
-	if r.sumOf(3, in("burn_here")) == 0 {
-		t.Error("no child was seen running")
-	}
+	recordUntil(t, Options{Children: true}, func(r *recorded) bool {
+		pids := map[int64]bool{}
+		for _, s := range r.Sample {
+			pids[s.NumLabel["pid"][0]] = true
+		}
+		return len(pids) >= 3 && r.sumOf(3, in("burn_here")) > 0
+	}, target.pid)
 }
 
 // TestChildThatWasThereBeforeCountsFromTheRecordingsStart: what it used before
@@ -226,7 +255,7 @@ func TestChildrenAreFollowedAndCountFromTheirStart(t *testing.T) {
 func TestChildThatWasThereBeforeCountsFromTheRecordingsStart(t *testing.T) {
 	target := start(t, "parent", "1000")
 	target.expect(t, "older")
-	r := record(t, Options{Children: true}, 300*time.Millisecond, nil, target.pid)
+	r := recordUntil(t, Options{Children: true}, func(r *recorded) bool { return r.sumOf(3, every) > 0 }, target.pid)
 	if r.ProfiledCPU == 0 || r.ProfiledCPU > r.Seconds+0.02 {
 		t.Errorf("%v s of CPU by one child in %v s", r.ProfiledCPU, r.Seconds)
 	}
@@ -247,14 +276,16 @@ func TestThreadsAreSelectedByName(t *testing.T) {
 
 func TestNameThatComesLateIsFound(t *testing.T) {
 	target := start(t, "late", "4")
-	r := record(t, Options{}, 1200*time.Millisecond, nil, target.pid)
-	for i := range 4 {
-		if n := r.sumOf(0, func(s *pprof.Sample) bool { return label(s, "thread") == fmt.Sprintf("late-%d", i) }); n == 0 {
-			t.Errorf("no samples of late-%d", i)
+	late := func(r *recorded) bool {
+		seen := map[string]bool{}
+		for _, s := range r.Sample {
+			seen[label(s, "thread")] = true
 		}
+		return seen["late-0"] && seen["late-1"] && seen["late-2"] && seen["late-3"]
 	}
+	recordUntil(t, Options{}, late, target.pid)
 	target = start(t, "late", "4")
-	r = record(t, Options{Threads: regexp.MustCompile("^late-")}, 1200*time.Millisecond, nil, target.pid)
+	r := recordUntil(t, Options{Threads: regexp.MustCompile("^late-")}, late, target.pid)
 	if r.ThreadsMax != 4 {
 		t.Errorf("%d threads were selected", r.ThreadsMax)
 	}
@@ -262,10 +293,7 @@ func TestNameThatComesLateIsFound(t *testing.T) {
 
 func TestProcessWithoutItsFirstThread(t *testing.T) {
 	target := start(t, "leaderless")
-	r := record(t, Options{}, 500*time.Millisecond, nil, target.pid)
-	if r.sumOf(3, in("burn_here")) == 0 {
-		t.Errorf("%+v", r.Stats)
-	}
+	r := recordUntil(t, Options{}, burnt(5), target.pid)
 	for reason := range r.Failed {
 		if reason != "zombie" && reason != "exited" {
 			t.Errorf("failed: %v", r.Failed)
@@ -299,7 +327,15 @@ func TestMaxDepthCutsAndSaysSo(t *testing.T) {
 func TestDeepStacksAreWhole(t *testing.T) {
 	const depth = 12000
 	target := start(t, "deep", strconv.Itoa(depth))
-	r := record(t, Options{MaxDepth: 2 * depth}, 2*time.Second, nil, target.pid)
+	r := recordUntil(t, Options{MaxDepth: 2 * depth}, func(r *recorded) bool {
+		seen := map[string]int{}
+		for _, s := range r.Sample {
+			if len(s.Location) > depth {
+				seen[label(s, "thread")]++
+			}
+		}
+		return seen["deep-s-0"] >= 2 && seen["deep-b-0"] >= 20
+	}, target.pid)
 	for _, thread := range []string{"deep-s-0", "deep-b-0"} {
 		whole, cut := int64(0), int64(0)
 		for _, s := range r.Sample {
@@ -330,7 +366,7 @@ func TestDeepStacksAreWhole(t *testing.T) {
 
 func TestReadOnlyRestartsNothing(t *testing.T) {
 	target := start(t, "mixed", "5")
-	if r := record(t, Options{ReadOnly: true}, 300*time.Millisecond, nil, target.pid); r.Restarted != 0 || r.Frozen == 0 {
+	if r := recordUntil(t, Options{ReadOnly: true}, burnt(5), target.pid); r.Restarted != 0 || r.Frozen == 0 {
 		t.Errorf("%d restarted, %d frozen", r.Restarted, r.Frozen)
 	}
 }
@@ -345,7 +381,7 @@ func TestPauseLimitBelowAnyFreezeFreezesNothing(t *testing.T) {
 
 func TestPauseLimitAboveAnyFreezeKeepsNone(t *testing.T) {
 	target := start(t, "mixed", "5")
-	if r := record(t, Options{MaxPause: time.Minute}, 300*time.Millisecond, nil, target.pid); r.Frozen == 0 || r.Failed["max-pause"] != 0 {
+	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Frozen == 0 || r.Failed["max-pause"] != 0 {
 		t.Errorf("%d frozen, %v", r.Frozen, r.Failed)
 	}
 }
@@ -364,8 +400,8 @@ func TestCheckpointComesWhileTheRunGoesOn(t *testing.T) {
 	target := start(t, "mixed", "3")
 	got := make(chan struct{}, 100)
 	o := Options{Checkpoint: func() { got <- struct{}{} }}
-	record(t, o, time.Minute, func(s *Sampler) {
-		time.Sleep(200 * time.Millisecond)
+	record(t, o, patience, func(s *Sampler) {
+		frozen(t, s, 1)
 		s.CheckpointNow()
 		<-got
 		s.CheckpointNow()
@@ -376,8 +412,8 @@ func TestCheckpointComesWhileTheRunGoesOn(t *testing.T) {
 
 func TestSeveralProcesses(t *testing.T) {
 	one, two := start(t, "main"), start(t, "sleepers", "2")
-	r := record(t, Options{}, 500*time.Millisecond, func(*Sampler) {
-		time.Sleep(200 * time.Millisecond)
+	r := record(t, Options{}, 500*time.Millisecond, func(s *Sampler) {
+		frozen(t, s, 2)
 		one.signal(t, unix.SIGKILL) // the other goes on
 	}, one.pid, two.pid)
 	for _, target := range []*running{one, two} {
@@ -392,14 +428,7 @@ func TestSeveralProcesses(t *testing.T) {
 
 func TestManyThreadsAreAllLookedAt(t *testing.T) {
 	target := start(t, "wakers", "300")
-	r := record(t, Options{}, time.Second, nil, target.pid)
-	tids := map[int64]bool{}
-	for _, s := range r.Sample {
-		tids[s.NumLabel["tid"][0]] = true
-	}
-	if len(tids) != 301 {
-		t.Errorf("samples of %d threads; %+v", len(tids), r.Stats)
-	}
+	recordUntil(t, Options{}, func(r *recorded) bool { return len(r.walls()) == 301 }, target.pid)
 }
 
 func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
@@ -408,14 +437,14 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 			target := start(t, "mixed", "3")
 			o := Options{}
 			breakIt := func(s *Sampler) {
-				time.Sleep(300 * time.Millisecond)
+				frozen(t, s, 5)
 				s.arrive <- &process{} // without a target
 			}
 			if part == "accountant" {
 				o.Checkpoint = func() { panic("as the test wants it") }
-				breakIt = func(s *Sampler) { time.Sleep(300 * time.Millisecond); s.CheckpointNow() }
+				breakIt = func(s *Sampler) { frozen(t, s, 5); s.CheckpointNow() }
 			}
-			r := record(t, o, time.Minute, breakIt, target.pid)
+			r := record(t, o, patience, breakIt, target.pid)
 			if r.err == nil || strings.Contains(r.err.Error(), "\n") || !strings.Contains(r.err.Error(), "_test.go:") && !strings.Contains(r.err.Error(), "controller.go:") {
 				t.Errorf("error %v", r.err)
 			}
@@ -429,5 +458,18 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 		})
+	}
+}
+
+// TestARecordingHasOneTickHoweverSoonItEnds: before the first, here.
+func TestARecordingHasOneTickHoweverSoonItEnds(t *testing.T) {
+	target := start(t, "sleepers", "5")
+	allAsleep(t, target.pid)
+	r := record(t, Options{}, 0, nil, target.pid)
+	if r.Peeked < 6 || r.Samples < 6 || r.ThreadsMax != 6 {
+		t.Errorf("%+v", r.Stats)
+	}
+	if r.Begun.Before(r.begun) || r.Begun.After(r.ended) {
+		t.Errorf("began at %v, between %v and %v", r.Begun, r.begun, r.ended)
 	}
 }

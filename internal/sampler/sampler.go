@@ -178,7 +178,12 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	s.result.Scheduling = ctl.Scheduling()
 	start := procmem.Now()
 	s.begun.Store(start)
-	defer func() { s.result.Seconds = float64(procmem.Now()-start) / 1e9 }()
+	defer func() {
+		if c.ended == 0 { // it broke down
+			c.ended = procmem.Now()
+		}
+		s.result.Seconds = seconds(c.ended - start)
+	}()
 	c.sched = newSchedule(start, s.opts.Freq)
 	c.pace.since = start
 	s.ticks(ctx, c)
@@ -187,9 +192,10 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	s.result.Broken = int64(ctl.Stats().Broken)
 }
 
-// ticks runs one tick after the other. The first is at once.
+// ticks runs one tick after the other. The first is at once, and done in any case: a recording that
+// ends before prywalk gets a processor has one look at each thread all the same.
 func (s *Sampler) ticks(ctx context.Context, c *controller) {
-	for ctx.Err() == nil {
+	for first := true; first || ctx.Err() == nil; first = false {
 		if s.held.Load() {
 			s.wait(ctx, c)
 			continue

@@ -65,7 +65,9 @@ type Stats struct {
 	// interrupt to detach less the time queued.
 	FreezeP50, FreezeP99, FreezeMax int64
 	ThreadsMax                      int64
-	// Seconds is how long the sampling took; Freq the ticks a second done.
+	// Begun is the moment of the first tick, Seconds the time from it to the last
+	// reading of the targets' clocks; Freq the ticks a second done.
+	Begun         time.Time
 	Seconds, Freq float64
 	// Freezes are all of them by their length, in classes by powers of two.
 	Freezes []Bucket

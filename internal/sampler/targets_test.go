@@ -121,12 +121,71 @@ func (n names) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	return out
 }
 
-// record samples processes for some time, or until they end.
+// patience is how long tests wait for what must come. How soon it comes is up to the machine.
+const patience = 2 * time.Minute
+
+// await waits until a condition holds, or in vain.
+func await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("in vain: %s", what)
+			return
+		}
+	}
+}
+
+// frozen waits until so many looks have frozen running threads.
+func frozen(t testing.TB, s *Sampler, n int64) {
+	t.Helper()
+	await(t, "running threads are looked at", func() bool { return s.Progress().Frozen >= n })
+}
+
+// record samples processes for some time, or until they end. On a busy machine it takes longer: until
+// the other thing that goes on during it has ended, and a tenth of the ticks are done.
 func record(t testing.TB, o Options, d time.Duration, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
-	if o.Freq == 0 {
-		o.Freq = 99
+	begun, ticks := time.Now(), int64(0)
+	if o.MaxOverhead == 0 {
+		ticks = int64(d.Seconds() * o.freq() / 10)
 	}
+	enough := func(s *Sampler) bool { return time.Since(begun) >= d && s.Progress().Ticks >= ticks }
+	return run(t, o, enough, during, pids...)
+}
+
+func (o *Options) freq() float64 {
+	if o.Freq == 0 {
+		return 99
+	}
+	return o.Freq
+}
+
+// recordUntil samples processes until the recording so far holds what is wanted, or they end. Of the
+// statistics it has ticks, looks that froze and the time so far.
+func recordUntil(t testing.TB, o Options, enough func(*recorded) bool, pids ...int) *recorded {
+	t.Helper()
+	return recordDuring(t, o, enough, nil, pids...)
+}
+
+// recordDuring is recordUntil while something else goes on, whose end is waited for first.
+func recordDuring(t testing.TB, o Options, enough func(*recorded) bool, during func(*Sampler), pids ...int) *recorded {
+	t.Helper()
+	begun := time.Now()
+	n := names{symbols.NewNamer()}
+	defer n.Close()
+	return run(t, o, func(s *Sampler) bool {
+		s.CheckpointNow()
+		g := s.Progress()
+		r := &recorded{begun: begun, Profile: written(t, s.builder, n)}
+		r.Ticks, r.Frozen, r.Seconds = g.Ticks, g.Frozen, time.Since(begun).Seconds()
+		return enough(r)
+	}, during, pids...)
+}
+
+// run samples processes until they end, or until enough is recorded and what goes on during it has ended.
+func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampler), pids ...int) *recorded {
+	t.Helper()
+	o.Freq = o.freq()
 	images := target.NewImageCache(0)
 	defer images.Close()
 	var procs []*target.Process
@@ -140,32 +199,58 @@ func record(t testing.TB, o Options, d time.Duration, during func(*Sampler), pid
 	r := &recorded{begun: time.Now(), period: time.Duration(1e9 / o.Freq)}
 	b := profile.NewBuilder(profile.Meta{Start: r.begun, Period: r.period})
 	s := New(o, b, images, procs)
-	ctx, cancel := context.WithTimeout(t.Context(), d)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var wg sync.WaitGroup
+	var events, watch sync.WaitGroup
 	if during != nil {
-		wg.Go(func() { during(s) })
+		events.Go(func() { during(s) })
 	}
+	over := make(chan struct{})
+	watch.Go(func() {
+		defer cancel()
+		for end := time.Now().Add(patience); !enough(s); {
+			select {
+			case <-over:
+				return
+			case <-time.After(30 * time.Millisecond):
+			}
+			if time.Now().After(end) {
+				t.Error("the recording never holds what is wanted")
+				return
+			}
+		}
+		events.Wait()
+	})
 	r.Stats, r.err = s.Run(ctx)
 	r.ended = time.Now()
-	wg.Wait()
+	close(over)
+	events.Wait()
+	watch.Wait()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 	n := names{symbols.NewNamer()}
 	defer n.Close()
-	var file bytes.Buffer
-	if err := b.Write(&file, n); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if r.Profile, err = pprof.ParseData(file.Bytes()); err != nil {
-		t.Fatal(err)
-	}
+	r.Profile = written(t, b, n)
 	if r.err == nil {
 		r.check(t)
 	}
 	return r
+}
+
+// written gives the recording so far.
+func written(t testing.TB, b *profile.Builder, n names) *pprof.Profile {
+	t.Helper()
+	var file bytes.Buffer
+	err := b.Write(&file, n)
+	if err == nil {
+		var p *pprof.Profile
+		if p, err = pprof.ParseData(file.Bytes()); err == nil {
+			return p
+		}
+	}
+	t.Error(err)
+	return &pprof.Profile{}
 }
 
 // check holds what is so of every recording.
@@ -237,6 +322,16 @@ func (r *recorded) sumOf(column int, holds func(*pprof.Sample) bool) (n int64) {
 	for _, s := range r.Sample {
 		if holds(s) {
 			n += s.Value[column]
+		}
+	}
+	return n
+}
+
+// count counts the samples that a condition holds for.
+func (r *recorded) count(holds func(*pprof.Sample) bool) (n int) {
+	for _, s := range r.Sample {
+		if holds(s) {
+			n++
 		}
 	}
 	return n

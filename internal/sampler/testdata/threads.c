@@ -1,5 +1,5 @@
 // A program whose threads do what a test asks for: threads MODE [N].
-// It says "ready" when all are there, and ends after two minutes at the latest.
+// It says "ready" when all are there, and ends after five minutes at the latest.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -17,14 +18,21 @@ static volatile unsigned long sink;
 static int pipes[2];
 static volatile long there;
 
+// The test says "go on" by SIGUSR1, to the children too.
+static volatile int *told;
+
+static void tell(int sig) { *told = sig; }
+
+// burn_here computes for so much processor time of the thread, however many others want the processor;
+// for ever if ms is negative, until the test says so if it is 0.
 __attribute__((noinline)) void burn_here(long ms) {
 	struct timespec a, b;
-	clock_gettime(CLOCK_MONOTONIC, &a);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
 	do {
 		for (int i = 0; i < 20000; i++)
 			sink += i * sink + 1;
-		clock_gettime(CLOCK_MONOTONIC, &b);
-	} while (ms < 0 || (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	} while (ms < 0 || (ms == 0 && !*told) || (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms);
 }
 
 __attribute__((noinline)) void burn_there(long ms) {
@@ -103,21 +111,12 @@ static int next_is(int n) {
 	return f != NULL && (n == 0 || fprintf(f, "%d", n - 1) > 0) && fclose(f) == 0;
 }
 
-// burn_cpu computes for so much processor time, however many others want the processor.
-static void burn_cpu(long ms) {
-	struct timespec t;
-	do {
-		burn_here(1);
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	} while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
-}
-
 // heirs starts children one after the other with the same number.
 static long heirs(long n) {
 	long same = 0;
 	for (pid_t last = 0, p; n > 0 && next_is(last); n--, same += p == last, last = p) {
 		if ((p = fork()) == 0) {
-			burn_cpu(300);
+			burn_here(300);
 			_exit(0);
 		}
 		waitpid(p, NULL, 0);
@@ -141,7 +140,7 @@ static int follow(long n) {
 // Its name changes while it computes.
 static void *renamed(void *n) {
 	named("first", 0);
-	burn_here(1500);
+	burn_here(0);
 	named("second", 0);
 	burn_there(-1);
 	return n;
@@ -153,6 +152,7 @@ __attribute__((noinline)) long deep(long n, int sleeps) {
 	room[0] = (char)n;
 	if (n > 1)
 		return deep(n - 1, sleeps) + room[0];
+	__sync_fetch_and_add(&there, 1);
 	if (sleeps)
 		sleep_here();
 	else
@@ -161,12 +161,12 @@ __attribute__((noinline)) long deep(long n, int sleeps) {
 }
 
 static void *deep_sleeper(void *n) {
-	named("deep-s", 0);
+	pthread_setname_np(pthread_self(), "deep-s-0");
 	return (void *)deep((long)n, 1);
 }
 
 static void *deep_burner(void *n) {
-	named("deep-b", 0);
+	pthread_setname_np(pthread_self(), "deep-b-0");
 	return (void *)deep((long)n, 0);
 }
 
@@ -205,18 +205,27 @@ static void *runs_on(void *n) {
 	return n;
 }
 
+// Children compute until their parent is gone, a grandchild until its parent's parent is.
 static int cloned(void *name) {
 	prctl(PR_SET_NAME, name);
-	burn_here(400);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	burn_here(-1);
 	return 0;
+}
+
+static void orphan(pid_t first) {
+	prctl(PR_SET_NAME, "by-child");
+	while (kill(first, 0) == 0)
+		burn_here(20);
+	_exit(0);
 }
 
 // family starts a child in each way that there is.
 static void family(void) {
 	static char stack[256 << 10] __attribute__((aligned(16)));
 	pid_t p;
-	char *spawned[] = {"/proc/self/exe", "burnas", "400", "by-spawn", NULL};
-	char *after[] = {"/proc/self/exe", "burnas", "400", "by-vfork", NULL};
+	char *spawned[] = {"/proc/self/exe", "burnas", "-1", "by-spawn", NULL};
+	char *after[] = {"/proc/self/exe", "burnas", "-1", "by-vfork", NULL};
 	if (fork() == 0)
 		_exit(cloned("by-fork"));
 	if (clone(cloned, stack + sizeof stack, SIGCHLD, "by-clone") < 0)
@@ -227,10 +236,12 @@ static void family(void) {
 		execv(after[0], after);
 		_exit(9);
 	}
-	if (fork() == 0) { // and a grandchild, whose parent ends
+	pid_t first = getpid();
+	if (fork() == 0) { // and a grandchild, whose parent ends when the test says so
 		if (fork() == 0)
-			_exit(cloned("by-child"));
-		nap(200000);
+			orphan(first);
+		while (!*told)
+			nap(1000);
 		_exit(0);
 	}
 	while (wait(NULL) > 0)
@@ -241,19 +252,28 @@ static void family(void) {
 static long expected(const char *mode, long n) {
 	if (!strcmp(mode, "mixed"))
 		return n + 1;
+	if (!strcmp(mode, "deep"))
+		return 2;
 	return !strcmp(mode, "sleepers") || !strcmp(mode, "burners") || !strcmp(mode, "wakers") ? n : 0;
 }
 
 int main(int argc, char **argv) {
 	const char *mode = argc > 1 ? argv[1] : "";
 	long n = argc > 2 ? atol(argv[2]) : 1;
-	alarm(120);
+	alarm(300);
+	told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (told == MAP_FAILED)
+		return 9;
+	signal(SIGUSR1, tell);
 	if (pipe(pipes) != 0)
 		return 9;
 	if (!strcmp(mode, "sleepers"))
 		start(sleeper, n);
-	if (!strcmp(mode, "burners"))
+	if (!strcmp(mode, "burners")) {
+		if (n > 50) // they leave the rest of the machine its part
+			nice(19);
 		start(burner, n);
+	}
 	if (!strcmp(mode, "deep"))
 		start_deep(n);
 	if (!strcmp(mode, "wakers"))
@@ -275,7 +295,7 @@ int main(int argc, char **argv) {
 		for (;;)
 			start(brief, 1), nap(500);
 	if (!strcmp(mode, "exec")) { // to a program of another name
-		burn_here(400);
+		burn_here(0);
 		execl(argv[2], "after", "burners", "1", NULL);
 		return 9;
 	}
@@ -294,19 +314,20 @@ int main(int argc, char **argv) {
 		family();
 	if (!strcmp(mode, "burnas")) { // threads burnas MILLISECONDS NAME
 		prctl(PR_SET_NAME, argv[3]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		burn_here(n);
 		return 0;
 	}
 	if (!strcmp(mode, "renames")) { // the first thread too
 		start(renamed, 1);
-		burn_here(1500);
+		burn_here(0);
 		prctl(PR_SET_NAME, "other");
 		burn_there(-1);
 	}
 	if (!strcmp(mode, "main"))
 		burn_here(-1);
 	if (!strcmp(mode, "ends"))
-		burn_here(n);
+		burn_here(0);
 	if (!strcmp(mode, "leaderless")) {
 		start(runs_on, 1);
 		pthread_exit(NULL);
