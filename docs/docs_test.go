@@ -16,6 +16,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/pprof/profile"
+
 	"prywalk/internal/testtargets"
 )
 
@@ -37,7 +39,12 @@ var notRun = map[string]string{
 const (
 	examplePID = "4711" // the process of the examples
 	exampleTID = "4712" // one of its threads
-	oneCommand = 60 * time.Second
+	oneCommand = 5 * time.Minute
+
+	// The examples' recordings are made shorter, but as long as it takes for the process to compute so much.
+	shownDuration   = "-d 10s"
+	leastComputed   = 500 * time.Millisecond
+	longestDuration = 64 // seconds
 )
 
 // command is a line "$ …" of a console block with the output below it.
@@ -82,6 +89,7 @@ func read(t *testing.T, path string) string {
 type shell struct {
 	bin, dir string
 	pid, tid string
+	seconds  int // of a recording that the page shows
 }
 
 // newShell builds prywalk and starts the process of the examples.
@@ -105,8 +113,40 @@ func newShell(t *testing.T) *shell {
 
 // live puts the live process in place of the example's, and makes long recordings short.
 func (s *shell) live(text string) string {
-	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, "-d 10s", "-d 1s", "prywalk demo", "prywalk demo -d 1s").
+	duration := "-d " + strconv.Itoa(max(s.seconds, 1))
+	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, shownDuration, duration, "prywalk demo", "prywalk demo -d 1s").
 		Replace(text)
+}
+
+// try is run, but a recording is repeated for longer if the process got too little of a busy machine while
+// it was made: the pages show what there is of one that computes.
+func (s *shell) try(t *testing.T, text string) (out string, code int) {
+	t.Helper()
+	for s.seconds = 1; ; s.seconds *= 4 {
+		out, code = s.run(t, text)
+		if code != 0 || !strings.Contains(text, shownDuration) || s.seconds >= longestDuration || s.computed(t) >= leastComputed {
+			return out, code
+		}
+	}
+}
+
+// computed gives the processor time in the recording that was made last.
+func (s *shell) computed(t *testing.T) time.Duration {
+	t.Helper()
+	f, err := os.Open(filepath.Join(s.dir, "prywalk.pb.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := int64(0)
+	for _, sample := range p.Sample {
+		sum += sample.Value[len(sample.Value)-1]
+	}
+	return time.Duration(sum)
 }
 
 // run executes a command as a user would type it; what it prints comes back as on a terminal.
@@ -136,7 +176,7 @@ func TestCommandsOfThePagesRun(t *testing.T) {
 				checkMake(t, c)
 				continue
 			}
-			out, code := s.run(t, c.text)
+			out, code := s.try(t, c.text)
 			if code != 0 {
 				t.Errorf("%s:%d: %s: exit code %d\n%s", c.page, c.line, c.text, code, out)
 				continue

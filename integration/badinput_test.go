@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
@@ -199,8 +199,7 @@ func TestHostilePerfMapDoesNotStopTheRecording(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(file)
-	r := record(t, "-d", "1", "-p", strconv.Itoa(target.PID))
-	checkFunctions(t, r.Profile, target.Expect)
+	recordUntil(t, "it is seen", shows(target.Expect), "-p", strconv.Itoa(target.PID))
 }
 
 func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
@@ -216,7 +215,7 @@ func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
 	if err := os.Rename(target.Exe+".new", target.Exe); err != nil {
 		t.Fatal(err)
 	}
-	r := record(t, "-d", "2", "-p", strconv.Itoa(target.PID))
+	r := recordUntil(t, "enough is seen", func(p *profile.Profile) bool { return computing(p) >= fewLooks }, "-p", strconv.Itoa(target.PID))
 	checkCompleteness(t, r, target.Expect.CompleteFloor)
 }
 
@@ -227,14 +226,6 @@ func TestHalfABinaryIsRecordedByCommandToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	command{args: []string{"record", "--", file}, dir: dir}.run(t).must(t, 126).oneLine(t, file)
-}
-
-// during runs record for some seconds and something else meanwhile, after a second.
-func during(t *testing.T, seconds int, pid int, event func()) *recording {
-	t.Helper()
-	timer := time.AfterFunc(time.Second, event)
-	defer timer.Stop()
-	return record(t, "-d", strconv.Itoa(seconds), "-p", strconv.Itoa(pid))
 }
 
 // kill sends a signal.

@@ -5,11 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -19,7 +17,7 @@ import (
 // shell runs a script until the test ends.
 func shell(t *testing.T, script string) int {
 	t.Helper()
-	cmd := exec.Command("timeout", "60", "sh", "-c", script)
+	cmd := exec.Command("timeout", "300", "sh", "-c", script)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -39,53 +37,88 @@ func shell(t *testing.T, script string) int {
 
 func TestTargetThatExecs(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{}) // for its program file
-	pid := shell(t, "sleep 1; exec "+target.Exe+" 30")
-	r := record(t, "-d", "4", "-p", strconv.Itoa(pid))
-	checkAccounting(t, r.stats)
-	checkFunctions(t, r.Profile, testtargets.Expect{Chains: [][]string{{"burn_60", "with_saved_registers", "run_load", "main"}}})
+	mark := filepath.Join(scratch(t, nil), "go on")
+	pid := shell(t, "while [ ! -e '"+mark+"' ]; do sleep 0.1; done; exec "+target.Exe+" 300")
+	r := startRecording(t, nil, "-p", strconv.Itoa(pid))
+	r.until("the shell is seen", func(p *profile.Profile) bool { return len(p.Sample) > 0 })
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	chain := testtargets.Expect{Chains: [][]string{{"burn_60", "with_saved_registers", "run_load", "main"}}}
+	r.until("the new program is seen", func(p *profile.Profile) bool { return len(lacking(p, chain)) == 0 })
+	rec := r.finish()
+	checkAccounting(t, rec.stats)
+	checkFunctions(t, rec.Profile, chain)
 }
 
 func TestTargetThatForks(t *testing.T) {
 	pid := shell(t, "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done")
-	r := record(t, "-d", "3", "--children", "-p", strconv.Itoa(pid))
+	r := recordUntil(t, "three processes are seen", func(p *profile.Profile) bool {
+		pids := map[int64]bool{}
+		for _, s := range p.Sample {
+			pids[s.NumLabel["pid"][0]] = true
+		}
+		return len(pids) >= 3
+	}, "--children", "-p", strconv.Itoa(pid))
 	checkAccounting(t, r.stats)
-	pids := map[int64]bool{}
-	for _, s := range r.Sample {
-		pids[s.NumLabel["pid"][0]] = true
-	}
-	if len(pids) < 3 {
-		t.Errorf("samples of %d processes", len(pids))
-	}
 }
 
 func TestTargetThatIsStopped(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	r := during(t, 3, target.PID, func() { kill(t, target.PID, syscall.SIGSTOP) })
-	if s := stateOf(target.PID); s != "T" {
-		t.Errorf("the stopped process is in state %q now", s)
-	}
-	checkAccounting(t, r.stats)
-	stopped := slices.ContainsFunc(r.Sample, func(s *profile.Sample) bool { return label(s, "state") == "stopped" })
-	if !stopped {
-		t.Error("no sample in state stopped")
-	}
+	r := startRecording(t, nil, "-p", strconv.Itoa(target.PID))
+	r.until("it is seen", hot("burn_60"))
+	kill(t, target.PID, syscall.SIGSTOP)
+	r.until("it is seen stopped", func(p *profile.Profile) bool {
+		n := int64(0)
+		for _, s := range p.Sample {
+			if label(s, "state") == "stopped" {
+				n += s.Value[samplesColumn]
+			}
+		}
+		return n > 200
+	})
+	checkAccounting(t, r.finish().stats)
+	// After a look a thread goes back into its stop by itself, when it gets a processor.
+	eventually(t, "the stopped process is stopped", func() bool { return stateOf(target.PID) == "T" })
 }
 
 func TestTargetThatIsKilled(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	r := during(t, 30, target.PID, func() { kill(t, target.PID, syscall.SIGKILL) })
-	checkAccounting(t, r.stats)
-	checkFunctions(t, r.Profile, testtargets.Expect{Hot: []string{"burn_60"}})
-	if r.stats.DurationS > 20 {
-		t.Errorf("the recording went on for %v s", r.stats.DurationS)
-	}
+	r := startRecording(t, nil, "-p", strconv.Itoa(target.PID))
+	r.until("it is seen", hot("burn_60"))
+	kill(t, target.PID, syscall.SIGKILL)
+	rec := r.result() // it ends by itself
+	checkAccounting(t, rec.stats)
+	checkFunctions(t, rec.Profile, testtargets.Expect{Hot: []string{"burn_60"}})
 }
 
 func TestTargetThatExits(t *testing.T) {
-	target := testtargets.Run(t, "go", testtargets.Options{Limit: 3 * time.Second})
-	r := record(t, "-p", strconv.Itoa(target.PID))
-	checkAccounting(t, r.stats)
-	checkFunctions(t, r.Profile, testtargets.Expect{Hot: []string{"main.burn60"}})
+	target := testtargets.Run(t, "go", testtargets.Options{}) // for its program file
+	enoughOfABusyMachine(t, func(seconds string) *profile.Profile {
+		cmd := exec.Command(target.Exe, seconds)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		defer func() { _ = cmd.Process.Kill(); <-ended }()
+		r := record(t, "-p", strconv.Itoa(cmd.Process.Pid))
+		checkAccounting(t, r.stats)
+		return r.Profile
+	}, testtargets.Expect{Hot: []string{"main.burn60"}})
+}
+
+// enoughOfABusyMachine checks what a recording of a program shows that ends after so many seconds, however
+// little of the processors it gets meanwhile: with too few looks to judge by, it is given longer.
+func enoughOfABusyMachine(t *testing.T, record func(seconds string) *profile.Profile, e testtargets.Expect) *profile.Profile {
+	t.Helper()
+	for seconds := 3; ; seconds *= 4 {
+		p := record(strconv.Itoa(seconds))
+		if computing(p) >= fewLooks || seconds > 100 {
+			checkFunctions(t, p, e)
+			return p
+		}
+	}
 }
 
 func TestBinaryDeletedOrReplacedWhileItRuns(t *testing.T) {
@@ -100,13 +133,18 @@ func TestBinaryDeletedOrReplacedWhileItRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := testtargets.Run(t, "c", testtargets.Options{})
-			r := during(t, 3, target.PID, func() {
-				if err := harm(target.Exe); err != nil {
-					t.Error(err)
-				}
+			r := startRecording(t, nil, "-p", strconv.Itoa(target.PID))
+			early := int64(0)
+			r.until("it is seen", func(p *profile.Profile) bool { early = computing(p); return early > 0 })
+			if err := harm(target.Exe); err != nil {
+				t.Error(err)
+			}
+			r.until("it is seen afterwards", func(p *profile.Profile) bool {
+				return computing(p) >= early+fewLooks && len(lacking(p, target.Expect)) == 0
 			})
-			checkFunctions(t, r.Profile, target.Expect)
-			checkCompleteness(t, r, target.Expect.CompleteFloor)
+			rec := r.finish()
+			checkFunctions(t, rec.Profile, target.Expect)
+			checkCompleteness(t, rec, target.Expect.CompleteFloor)
 		})
 	}
 }
@@ -133,6 +171,5 @@ func TestThreadsBornAndGone(t *testing.T) {
 
 func TestSeveralProcessesAtOnce(t *testing.T) {
 	one, two := testtargets.Run(t, "c", testtargets.Options{}), testtargets.Run(t, "go", testtargets.Options{})
-	r := record(t, "-d", "2", "-p", strconv.Itoa(one.PID), "-p", strconv.Itoa(two.PID))
-	checkFunctions(t, r.Profile, testtargets.Expect{Hot: []string{"burn_60", "main.burn60"}})
+	recordUntil(t, "both are seen", hot("burn_60", "main.burn60"), "-p", strconv.Itoa(one.PID), "-p", strconv.Itoa(two.PID))
 }

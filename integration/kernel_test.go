@@ -22,8 +22,13 @@ func cpuOf(pid int) (time.Duration, error) {
 // meter reads the CPU time of processes again and again, so that it can be told for any window within.
 type meter struct {
 	stop, done chan struct{}
-	at         []time.Time
-	cpu        []time.Duration
+	readings   []reading
+}
+
+// reading is the CPU time at a moment between two.
+type reading struct {
+	from, to time.Time
+	cpu      time.Duration
 }
 
 // startMeter measures processes until finish is called.
@@ -32,18 +37,21 @@ func startMeter(pids []int) *meter {
 	last := make([]time.Duration, len(pids))
 	go func() {
 		defer close(m.done)
-		for {
-			var sum time.Duration
+		for over := false; ; {
+			r := reading{from: time.Now()}
 			for i, pid := range pids {
 				if cpu, err := cpuOf(pid); err == nil {
 					last[i] = cpu
 				}
-				sum += last[i]
+				r.cpu += last[i]
 			}
-			m.at, m.cpu = append(m.at, time.Now()), append(m.cpu, sum)
+			r.to = time.Now()
+			if m.readings = append(m.readings, r); over {
+				return
+			}
 			select {
 			case <-m.stop:
-				return
+				over = true
 			case <-time.After(2 * time.Millisecond):
 			}
 		}
@@ -51,25 +59,25 @@ func startMeter(pids []int) *meter {
 	return m
 }
 
-// finish ends the measuring.
+// finish ends the measuring with a last reading.
 func (m *meter) finish() {
 	close(m.stop)
 	<-m.done
 }
 
-// read gives the CPU time at a moment, between two readings in proportion.
-func (m *meter) read(at time.Time) time.Duration {
-	i := sort.Search(len(m.at), func(i int) bool { return m.at[i].After(at) })
-	if i == 0 || i == len(m.at) {
-		return m.cpu[min(i, len(m.cpu)-1)]
-	}
-	part := float64(at.Sub(m.at[i-1])) / float64(m.at[i].Sub(m.at[i-1]))
-	return m.cpu[i-1] + time.Duration(part*float64(m.cpu[i]-m.cpu[i-1]))
+// read gives the CPU time at a moment: no less than at the last reading that had ended, no more than at the
+// first that had not begun. The meter, too, gets a processor when the machine pleases.
+func (m *meter) read(at time.Time) (least, most time.Duration) {
+	after := sort.Search(len(m.readings), func(i int) bool { return m.readings[i].from.After(at) })
+	before := sort.Search(len(m.readings), func(i int) bool { return m.readings[i].to.After(at) })
+	return m.readings[max(before-1, 0)].cpu, m.readings[min(after, len(m.readings)-1)].cpu
 }
 
-// window gives the CPU time that was used in a window.
-func (m *meter) window(from time.Time, length time.Duration) time.Duration {
-	return m.read(from.Add(length)) - m.read(from)
+// window gives the CPU time that was used in a window: no less, no more.
+func (m *meter) window(from time.Time, length time.Duration) (least, most time.Duration) {
+	l0, m0 := m.read(from)
+	l1, m1 := m.read(from.Add(length))
+	return max(l1-m0, 0), m1 - l0
 }
 
 // stateOf gives the state letter of a process or thread, "" if it is gone (proc(5)).

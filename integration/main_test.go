@@ -70,10 +70,13 @@ type running struct {
 	cancel         context.CancelFunc
 }
 
-// start starts prywalk; it is killed after a minute and a half.
+// patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
+const patience = 2 * time.Minute
+
+// start starts prywalk; it is killed when nobody can be waiting for it any more.
 func (c command) start(t *testing.T) *running {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	exe := binary
 	if c.exe != "" {
 		exe = c.exe
@@ -201,7 +204,7 @@ func ordinary() *testtargets.User {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain until %s", what)
 		}

@@ -1,9 +1,7 @@
 package integration
 
 import (
-	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,20 +63,7 @@ func pidList(pids []int) string {
 // recordAs runs record as a user, expects success, and reads what it wrote.
 func recordAs(t *testing.T, u *testtargets.User, args ...string) *recording {
 	t.Helper()
-	dir := scratch(t, u)
-	file, stats := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "stats.json")
-	args = append([]string{"record", "-o", file, "--stats", stats}, args...)
-	r := &recording{file: file}
-	r.result = command{args: args, user: u, dir: dir}.run(t).must(t, 0)
-	r.Profile = readProfile(t, file)
-	text, err := os.ReadFile(stats)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &r.stats); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return r
+	return startRecording(t, u, args...).result()
 }
 
 // record is recordAs as the test's own user.

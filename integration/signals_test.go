@@ -1,23 +1,22 @@
 package integration
 
 import (
-	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"prywalk/internal/testtargets"
 )
 
-// begin starts a recording without end and waits until it has looked for a while.
-func begin(t *testing.T, target *testtargets.Target) (r *running, file string) {
+// begin starts a recording without end and waits until it has seen what it must, in a checkpoint.
+func begin(t *testing.T, target *testtargets.Target) (r *recorder, file string) {
 	t.Helper()
-	file = filepath.Join(scratch(t, nil), "r.pb.gz")
-	r = command{args: []string{"record", "-p", strconv.Itoa(target.PID), "-o", file}}.start(t)
-	time.Sleep(1500 * time.Millisecond)
-	return r, file
+	r = startRecording(t, nil, "-p", strconv.Itoa(target.PID))
+	r.until("the target is seen", shows(target.Expect))
+	return r, r.file
 }
 
 // unharmed checks that nobody traces the target and that it runs.
@@ -58,8 +57,6 @@ func TestSignalsEndTheRunWithAWholeRecording(t *testing.T) {
 func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r, file := begin(t, target)
-	r.signal(syscall.SIGUSR1)
-	eventually(t, "the checkpoint is there", func() bool { _, err := os.Stat(file); return err == nil })
 	r.signal(syscall.SIGINT)
 	_ = r.cmd.Process.Signal(syscall.SIGINT) // it may have ended by now
 	r.wait()
@@ -70,13 +67,11 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 func TestUSR1WritesACheckpointAndGoesOn(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r, file := begin(t, target)
-	r.signal(syscall.SIGUSR1)
-	eventually(t, "the checkpoint is there", func() bool { _, err := os.Stat(file); return err == nil })
 	early := readProfile(t, file)
 	if len(early.Sample) == 0 {
 		t.Error("the checkpoint is empty")
 	}
-	time.Sleep(500 * time.Millisecond)
+	r.until("a later checkpoint holds more", func(p *profile.Profile) bool { return total(p, cpuColumn) > total(early, cpuColumn) })
 	r.signal(syscall.SIGINT)
 	r.wait().must(t, 0)
 	if late := readProfile(t, file); total(late, cpuColumn) <= total(early, cpuColumn) {
@@ -87,8 +82,6 @@ func TestUSR1WritesACheckpointAndGoesOn(t *testing.T) {
 func TestKilledProfilerLeavesTheTargetRunning(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r, file := begin(t, target)
-	r.signal(syscall.SIGUSR1)
-	eventually(t, "the checkpoint is there", func() bool { _, err := os.Stat(file); return err == nil })
 	r.signal(syscall.SIGKILL)
 	r.wait().must(t, 128+int(syscall.SIGKILL))
 	readProfile(t, file)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"prywalk/internal/testtargets"
 )
 
@@ -29,7 +31,7 @@ func TestOrdinaryUserRecordsOwnProcess(t *testing.T) {
 				r.must(t, 3).oneLine(t, "ptrace_scope")
 				return
 			}
-			r := recordAs(t, ordinary(), "-d", "2", "-p", strconv.Itoa(target.PID))
+			r := recordUntilAs(t, ordinary(), "enough is seen", shows(target.Expect), "-p", strconv.Itoa(target.PID))
 			checkAccounting(t, r.stats)
 			checkCompleteness(t, r, target.Expect.CompleteFloor)
 			checkFunctions(t, r.Profile, target.Expect)
@@ -39,8 +41,10 @@ func TestOrdinaryUserRecordsOwnProcess(t *testing.T) {
 
 func TestOrdinaryUserRecordsLaunchedCommand(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
-	dir := scratch(t, ordinary())
-	c := command{args: []string{"record", "--", target.Exe, "2"}, user: ordinary(), dir: dir}
-	c.run(t).must(t, 128+14)
-	checkFunctions(t, readProfile(t, filepath.Join(dir, "prywalk.pb.gz")), target.Expect)
+	enoughOfABusyMachine(t, func(seconds string) *profile.Profile {
+		dir := scratch(t, ordinary())
+		c := command{args: []string{"record", "--", target.Exe, seconds}, user: ordinary(), dir: dir}
+		c.run(t).must(t, 128+14)
+		return readProfile(t, filepath.Join(dir, "prywalk.pb.gz"))
+	}, target.Expect)
 }
