@@ -21,7 +21,8 @@ var cases embed.FS
 // walk once went wrong, and asks for its rules. A comment at the end of a line says what must come out for the
 // instruction of that line: "# = rsp+8" with all registers known, "# sp = rsp+8" with only the stack pointer,
 // "# caller = rsp+8" for the call on that line as a caller's; "none" where nothing may be claimed, and
-// "[rsp-8]+8" for a CFA that is in memory.
+// "[rsp-8]+8" for a CFA that is in memory, "root" where there is no caller, "rsp+0 to rdx" where the code goes to
+// another frame.
 func TestCasesFoundBySteppingRealPrograms(t *testing.T) {
 	files, err := cases.ReadDir("testdata")
 	if err != nil {
@@ -166,7 +167,7 @@ func (a *assembled) check(t *testing.T, line int, want string) {
 
 // cfaText writes a rule's CFA.
 func cfaText(r frames.Rule, row *frames.Row, ok bool) string {
-	names := map[uint8]string{frames.X86RAX: "rax", frames.X86RBX: "rbx", frames.X86RBP: "rbp", frames.X86RSP: "rsp"}
+	names := map[uint8]string{frames.X86RAX: "rax", frames.X86RBX: "rbx", frames.X86RDX: "rdx", frames.X86RCX: "rcx", frames.X86RBP: "rbp", frames.X86RSP: "rsp"}
 	plus := func(n int64) string {
 		if n < 0 {
 			return strconv.FormatInt(n, 10)
@@ -176,10 +177,18 @@ func cfaText(r frames.Rule, row *frames.Row, ok bool) string {
 	switch {
 	case !ok:
 		return "none"
+	case r.Flags&frames.FlagRoot != 0:
+		return "root"
 	case row == nil:
 		return names[r.CFAReg] + plus(int64(r.CFAOff))
 	case row.CFADeref:
 		return "[" + names[row.CFAReg] + plus(row.CFAOff) + "]"
+	}
+	switch cfa := names[row.CFAReg] + plus(row.CFAOff); row.RA.Kind {
+	case frames.PlaceReg:
+		return cfa + " to " + names[row.RA.Reg]
+	case frames.PlaceRegOffset:
+		return cfa + " to [" + names[row.RA.Reg] + plus(row.RA.Off) + "]"
 	}
 	if e, ok := row.CFAExpr.(savedSP); ok {
 		return "[" + names[e.reg] + plus(e.off) + "]" + plus(e.add)

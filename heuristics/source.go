@@ -95,6 +95,9 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if s.isRoot(w, q) {
 		return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodHeuristic}, nil, true
 	}
+	if r, row, ok := s.departure(w, q); ok {
+		return r, row, true
+	}
 	f, ok := s.analyse(w, q)
 	if !ok {
 		return frames.Rule{}, nil, false
