@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ var cases embed.FS
 // instruction of that line: "# = rsp+8" with all registers known, "# sp = rsp+8" with only the stack pointer,
 // "# caller = rsp+8" for the call on that line as a caller's; "none" where nothing may be claimed, and
 // "[rsp-8]+8" for a CFA that is in memory, "root" where there is no caller, "rsp+0 to rdx" where the code goes to
-// another frame.
+// another frame. "stays" and "changes" say whether the function runs on its caller's stack there.
 func TestCasesFoundBySteppingRealPrograms(t *testing.T) {
 	files, err := cases.ReadDir("testdata")
 	if err != nil {
@@ -146,6 +147,10 @@ func load(t *testing.T, obj string) *assembled {
 // check asks for one rule.
 func (a *assembled) check(t *testing.T, line int, want string) {
 	t.Helper()
+	if words := strings.Fields(want); slices.Contains([]string{"stays", "changes"}, words[len(words)-1]) {
+		a.checkStack(t, line, words)
+		return
+	}
 	how, cfa, ok := strings.Cut(want, "=")
 	if !ok {
 		t.Fatalf("line %d: cannot read %q", line, want)
@@ -162,6 +167,18 @@ func (a *assembled) check(t *testing.T, line int, want string) {
 	}
 	if got := cfaText(a.source.Rule(q)); got != strings.TrimSpace(cfa) {
 		t.Errorf("line %d: %s gives %s", line, want, got)
+	}
+}
+
+// checkStack asks whether the stack was changed.
+func (a *assembled) checkStack(t *testing.T, line int, words []string) {
+	t.Helper()
+	pc, caller := a.at[line], words[0] == "caller"
+	if caller {
+		pc = a.ends[line]
+	}
+	if got, want := a.source.ChangesStack(pc, caller), words[len(words)-1] == "changes"; got != want {
+		t.Errorf("line %d: %v gives %v", line, words, got)
 	}
 }
 

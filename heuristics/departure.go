@@ -37,6 +37,19 @@ func (s *Source) departure(w *walk, q frames.Query) (frames.Rule, *frames.Row, b
 	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
 }
 
+// ChangesStack implements [frames.Switches].
+func (s *Source) ChangesStack(pc uint64, caller bool) bool {
+	q := frames.Query{PC: pc, Caller: caller}
+	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
+	if s.abi == nil || s.o.Code == nil || !ok {
+		return false
+	}
+	w := getWalk(s)
+	defer putWalk(w)
+	p := w.prologue(pc, caller, false, span{lo, hi}, span{})
+	return p.found && !p.weak && p.st.foreignSP()
+}
+
 // runToJump follows the instructions from pc, without branches, to a jump by register or a return; it gives the
 // address gone to if that did not lie on the stack at pc.
 func (w *walk) runToJump(pc, lo, hi uint64) (value, bool) {
@@ -65,7 +78,13 @@ func (w *walk) runToJump(pc, lo, hi uint64) (value, bool) {
 // from its own stack pointer.
 func (st *state) foreignSP() bool {
 	sp := st.regs[st.sp]
-	return sp.kind == initial && st.foreign != 0 && sp.base == st.foreign || sp.kind == loaded && sp.base != st.sp && sp.base != st.fp
+	switch {
+	case sp.base == st.sp || sp.base == st.fp:
+		return false
+	case sp.kind == initial:
+		return sp.base < firstAnon || sp.base == st.foreign
+	}
+	return sp.kind == loaded
 }
 
 // loadedSP notes that the stack pointer was just loaded, in contrast to one that was moved by an unknown amount.

@@ -55,6 +55,7 @@ var (
 	_ frames.RuleSource = (*Source)(nil)
 	_ frames.CallSites  = (*Source)(nil)
 	_ frames.Jumps      = (*Source)(nil)
+	_ frames.Switches   = (*Source)(nil)
 )
 
 // New gives a source for a module. With an architecture that is not known it
