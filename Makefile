@@ -16,7 +16,7 @@ BENCHTIME ?= 200ms
 RESULTS    ?= bench
 BENCHFLAGS ?=
 
-.PHONY: all build setup test vet-arches test-arm64 test-race bench bench-quick bench-full bench-docs counts lint fmt demo fuzz clean help
+.PHONY: all build setup test vet-arches test-arm64 test-race bench bench-quick bench-full bench-docs counts rows lint fmt demo fuzz clean help
 
 all: build
 
@@ -78,6 +78,11 @@ bench-docs: build
 ## counts: measure the counts' baseline anew (benchmarks/counts)
 counts: setup
 	$(GO) test ./benchmarks/counts -run Risen -update
+
+## rows: every row of call frame information of the ROWS (10) largest libraries, against readelf's (some minutes)
+ROWS ?= 10
+rows:
+	ROWS_LIBRARIES=$(ROWS) $(GO) test -timeout 2h -count=1 -v -run EveryRowOfTheLargest ./dwarfunwind
 
 ## lint: formatting, vet for both architectures, staticcheck, golangci-lint
 lint: vet-arches

@@ -46,8 +46,8 @@ func openHdr(sec Section) (h hdrTable) {
 	return h
 }
 
-// find gives the address of the FDE whose code starts last before pc.
-func (h *hdrTable) find(pc uint64) (uint64, bool) {
+// find gives the address of the FDE whose code starts last before pc, and its place in the table.
+func (h *hdrTable) find(pc uint64) (addr, i uint64, ok bool) {
 	if h.enc == hdrCommon {
 		return h.findCommon(pc)
 	}
@@ -56,7 +56,7 @@ func (h *hdrTable) find(pc uint64) (uint64, bool) {
 		mid := (lo + hi) / 2
 		start, _, ok := h.pair(mid)
 		if !ok {
-			return 0, false
+			return 0, 0, false
 		}
 		if start <= pc {
 			lo = mid + 1
@@ -65,10 +65,10 @@ func (h *hdrTable) find(pc uint64) (uint64, bool) {
 		}
 	}
 	if lo == 0 {
-		return 0, false
+		return 0, 0, false
 	}
-	_, addr, ok := h.pair(lo - 1)
-	return addr, ok
+	_, addr, ok = h.pair(lo - 1)
+	return addr, lo - 1, ok
 }
 
 // pair reads one entry of the table, in any encoding.
@@ -82,14 +82,14 @@ func (h *hdrTable) pair(i uint64) (start, addr uint64, ok bool) {
 }
 
 // findCommon is find for the usual encoding.
-func (h *hdrTable) findCommon(pc uint64) (uint64, bool) {
+func (h *hdrTable) findCommon(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - h.sec.Addr)
 	lo, hi := uint64(0), h.count
 	for (hi-lo)*8 > hdrLocal {
 		mid := (lo + hi) / 2
 		b := h.sec.view(h.first+mid*8, 4)
 		if b == nil {
-			return 0, false
+			return 0, 0, false
 		}
 		if word(b) <= key {
 			lo = mid
@@ -99,7 +99,7 @@ func (h *hdrTable) findCommon(pc uint64) (uint64, bool) {
 	}
 	b := h.sec.view(h.first+lo*8, int(hi-lo)*8)
 	if len(b) == 0 || word(b) > key {
-		return 0, false
+		return 0, 0, false
 	}
 	l, r := 0, len(b)/8
 	for r-l > 1 {
@@ -110,7 +110,7 @@ func (h *hdrTable) findCommon(pc uint64) (uint64, bool) {
 			r = mid
 		}
 	}
-	return h.sec.Addr + uint64(word(b[l*8+4:])), true
+	return h.sec.Addr + uint64(word(b[l*8+4:])), lo + uint64(l), true
 }
 
 func word(b []byte) int64 { return int64(int32(binary.LittleEndian.Uint32(b))) }

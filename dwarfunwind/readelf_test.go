@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,66 +28,86 @@ type readelfRow struct {
 	values []string // of the columns; the CFA comes first
 }
 
-// readelfFrames gives up to limit FDEs of a file, in its order; limit 0 is all.
-func readelfFrames(t *testing.T, path string, limit int) []readelfFDE {
-	t.Helper()
+// readelfFrames gives the FDEs of a file, in its order. A file that the caller does not read to its end is
+// closed all the same.
+func readelfFrames(t *testing.T, path string) iter.Seq[readelfFDE] {
 	tool, err := exec.LookPath("readelf")
 	if err != nil {
 		t.Skip("readelf (binutils) is not installed")
 	}
-	cmd := exec.Command(tool, "-W", "--debug-dump=frames-interp", path)
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	return func(yield func(readelfFDE) bool) {
+		cmd := exec.Command(tool, "-W", "--debug-dump=frames-interp", path)
+		cmd.Env = append(os.Environ(), "LC_ALL=C")
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		p := readelfParser{t: t, yield: yield}
+		p.parse(out)
+		out.Close()
+		_ = cmd.Wait() // a closed pipe may have ended it
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	fdes := parseReadelf(t, out, limit)
-	out.Close()
-	_ = cmd.Wait() // a closed pipe may have ended it
-	return fdes
 }
 
-// parseReadelf reads the output of --debug-dump=frames-interp. An FDE without
-// rows of its own has the row of its CIE.
-func parseReadelf(t *testing.T, r io.Reader, limit int) (fdes []readelfFDE) {
-	cies := map[string]readelfFDE{}
-	cur, name := (*readelfFDE)(nil), ""
-	done := func() {
-		switch {
-		case cur == nil:
-		case name != "":
-			cies[name] = *cur
-		case len(cur.rows) == 0:
-			t.Error("an FDE without rows")
-		}
-	}
+// readelfParser reads the output of --debug-dump=frames-interp.
+type readelfParser struct {
+	t     *testing.T
+	yield func(readelfFDE) bool
+	cies  map[string]readelfFDE
+	cur   readelfFDE
+	name  string // of a CIE
+	open  bool   // cur is being read
+}
+
+// parse gives each FDE when it is whole. One without rows of its own has the row of its CIE.
+func (p *readelfParser) parse(r io.Reader) {
+	p.cies = map[string]readelfFDE{}
 	sc := bufio.NewScanner(r)
 	for sc.Scan() {
 		w := strings.Fields(sc.Text())
 		switch {
 		case len(w) >= 4 && w[3] == "CIE":
-			done()
-			cur, name = &readelfFDE{}, w[0]
-		case len(w) >= 6 && w[3] == "FDE":
-			done()
-			if limit > 0 && len(fdes) == limit {
-				return fdes
+			if !p.done() {
+				return
 			}
-			fdes = append(fdes, newReadelfFDE(t, w, cies))
-			cur, name = &fdes[len(fdes)-1], ""
+			p.cur, p.name, p.open = readelfFDE{}, w[0], true
+		case len(w) >= 6 && w[3] == "FDE":
+			if !p.done() {
+				return
+			}
+			p.cur, p.name, p.open = newReadelfFDE(p.t, w, p.cies), "", true
 		case len(w) >= 2 && w[0] == "LOC":
-			cur.columns, cur.rows = w[1:], nil
-		case len(w) >= 2 && cur != nil && len(w[0]) == 16:
-			cur.rows = append(cur.rows, readelfRow{number(t, w[0]), values(w[1:])})
+			p.cur.columns, p.cur.rows = w[1:], nil
+		case len(w) >= 2 && p.open && len(w[0]) == 16:
+			p.cur.rows = append(p.cur.rows, readelfRow{number(p.t, w[0]), values(w[1:])})
 		case len(w) >= 1 && w[0] == "Contents":
-			done()
-			cur, cies = nil, map[string]readelfFDE{}
+			if !p.done() {
+				return
+			}
+			p.cies = map[string]readelfFDE{}
 		}
 	}
-	return fdes
+	p.done()
+}
+
+// done ends an entry; false if no further one is wanted.
+func (p *readelfParser) done() bool {
+	defer func() { p.open = false }()
+	switch {
+	case !p.open:
+	case p.name != "":
+		p.cies[p.name] = p.cur
+	default:
+		if len(p.cur.rows) == 0 {
+			p.t.Error("an FDE without rows")
+		}
+		return p.yield(p.cur)
+	}
+	return true
 }
 
 func newReadelfFDE(t *testing.T, w []string, cies map[string]readelfFDE) readelfFDE {
@@ -197,30 +218,31 @@ func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 	return n
 }
 
-// compareFile checks the FDEs of a file against readelf's, and lookups against
-// enumeration.
-func compareFile(t *testing.T, path string, limit int) {
+// compareFile checks the FDEs of a file, up to limit (0: all), against readelf's, and lookups against
+// enumeration. It gives the numbers of FDEs and rows.
+func compareFile(t *testing.T, path string, limit int) (fdes, rows int) {
 	table := openTable(t, path)
-	want := readelfFrames(t, path, limit)
-	i, rows := 0, 0
-	for e := range table.FDEs() {
-		for i < len(want) && (want[i].start == 0 || want[i].start == want[i].end) {
-			i++
+	next, stop := iter.Pull(table.FDEs())
+	defer stop()
+	for want := range readelfFrames(t, path) {
+		if want.start == 0 || want.start == want.end {
+			continue // of code that the linker dropped
 		}
-		if i >= len(want) {
+		e, ok := next()
+		if !ok || e.Start != want.start || e.End != want.end {
+			t.Fatalf("FDE %#x..%#x, readelf has %#x..%#x", e.Start, e.End, want.start, want.end)
+		}
+		rows += compareFDE(t, table, e, &want)
+		lookupRows(t, table, e, &want)
+		if fdes++; fdes == limit {
 			break
 		}
-		if e.Start != want[i].start || e.End != want[i].end {
-			t.Fatalf("FDE %#x..%#x, readelf has %#x..%#x", e.Start, e.End, want[i].start, want[i].end)
-		}
-		rows += compareFDE(t, table, e, &want[i])
-		lookupRows(t, table, e, &want[i])
-		i++
 	}
-	if i < len(want) || rows == 0 {
-		t.Fatalf("%d FDEs, readelf has %d", i, len(want))
+	if e, more := next(); more && fdes != limit || rows == 0 {
+		t.Fatalf("readelf has %d FDEs, and not %#x..%#x", fdes, e.Start, e.End)
 	}
-	t.Logf("%d FDEs, %d rows", i, rows)
+	t.Logf("%d FDEs, %d rows", fdes, rows)
+	return fdes, rows
 }
 
 // lookupRows checks that looking each row's addresses up gives that row.
@@ -274,16 +296,19 @@ func TestRowsEqualReadelfsForCompiledC(t *testing.T) {
 	}
 }
 
+// buildHello compiles a Go program for an architecture, and gives its file.
+func buildHello(t *testing.T, arch string) string {
+	out := filepath.Join(t.TempDir(), "hello-"+arch)
+	cmd := exec.Command("go", "build", "-o", out, "testdata/hello.go")
+	cmd.Env = append(os.Environ(), "GOARCH="+arch, "CGO_ENABLED=0")
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, msg)
+	}
+	return out
+}
+
 func TestRowsEqualReadelfsForGoBinaries(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64"} {
-		t.Run(arch, func(t *testing.T) {
-			out := filepath.Join(t.TempDir(), "prog")
-			cmd := exec.Command("go", "build", "-o", out, "testdata/hello.go")
-			cmd.Env = append(os.Environ(), "GOARCH="+arch, "CGO_ENABLED=0")
-			if msg, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("go build: %v\n%s", err, msg)
-			}
-			compareFile(t, out, 0)
-		})
+		t.Run(arch, func(t *testing.T) { compareFile(t, buildHello(t, arch), 0) })
 	}
 }

@@ -202,3 +202,44 @@ func TestWithoutSectionsThereIsNoTable(t *testing.T) {
 		t.Error("no error for an unknown architecture")
 	}
 }
+
+// LLVM's library of Rust 1.95, rewritten by BOLT, has entries without a length, mostly at the start of a function. Where
+// two entries start at one place, its search table has the empty one only.
+func TestEntriesWithoutALengthDoNotHideTheFunctionAroundThem(t *testing.T) {
+	const hdrAddr = 0x4000
+	full, none := [2]uint64{testStart, testLen}, [2]uint64{testStart, 0}
+	for name, c := range map[string]struct {
+		entries [][2]uint64
+		hidden  int // an entry that the search table lacks, from 1 on
+	}{
+		"the empty one last":              {[][2]uint64{full, none}, 0},
+		"the empty one first":             {[][2]uint64{none, full}, 0},
+		"the empty one in the table only": {[][2]uint64{none, full}, 2},
+		"in the middle":                   {[][2]uint64{full, {testStart + 0x20, 0}, {testStart + 0x20, 0}}, 0},
+		"in the middle, and at the start": {[][2]uint64{none, full, {testStart + 0x20, 0}}, 0},
+	} {
+		b := newBuilder().addCIE()
+		hdr := append([]byte{1, pePCRel | peSData4, peUData4, hdrCommon}, le(4, b.addr-hdrAddr-4)...)
+		hdr = append(hdr, le(4, 100)...)
+		for i, e := range append([][2]uint64{{testStart - testLen, testLen}}, c.entries...) {
+			if i == 0 || i != c.hidden {
+				hdr = append(append(hdr, le(4, e[0]-hdrAddr)...), le(4, b.addr+uint64(len(b.out))-hdrAddr)...)
+			}
+			b.addFDE(e[0], e[1], cfaDefCFAOffset, 48)
+		}
+		for way, section := range map[string]Section{"search table": SectionOf(hdrAddr, hdr), "index": {}} {
+			table, err := New(Config{Arch: frames.X86_64, EhFrameHdr: section, EhFrame: SectionOf(b.addr, b.out)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, pc := range []uint64{testStart, testStart + 0x1f, testStart + 0x20, testStart + testLen - 1} {
+				if start, end, ok := table.FuncRange(pc); !ok || start != testStart || end != testStart+testLen {
+					t.Errorf("%s, %s: %#x is in %#x..%#x, %v", name, way, pc, start, end, ok)
+				}
+			}
+			if _, _, ok := table.FuncRange(testStart + testLen); ok {
+				t.Errorf("%s, %s: a function after the last one", name, way)
+			}
+		}
+	}
+}

@@ -87,30 +87,62 @@ func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
 
 // find gives the FDE for an address.
 func (t *Table) find(pc uint64) (fde, bool) {
-	if t.eh.present() {
-		off, ok := t.findEh(pc)
-		if ok {
-			if f, ok := t.fdeAt(&t.eh, off); ok && f.contains(pc) {
-				return f, true
-			}
-		}
+	if f, ok := t.findEh(pc); ok {
+		return f, true
 	}
 	if t.debug.present() {
-		if off, ok := t.dbIdx.find(t, &t.debug, pc); ok {
-			if f, ok := t.fdeAt(&t.debug, off); ok && f.contains(pc) {
-				return f, true
-			}
+		return t.findIndexed(&t.debug, &t.dbIdx, pc)
+	}
+	return fde{}, false
+}
+
+// findIndexed looks in the index of a section.
+func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
+	if off, ok := x.find(t, s, pc); ok {
+		if f, ok := t.fdeAt(s, off); ok && f.contains(pc) {
+			return f, true
 		}
 	}
 	return fde{}, false
 }
 
-// findEh gives the offset of the FDE in .eh_frame whose code starts last before
-// pc.
-func (t *Table) findEh(pc uint64) (uint64, bool) {
-	if t.hdr.count == 0 {
-		return t.ehIdx.find(t, &t.eh, pc)
+// maxEmpty bounds the entries that describe nothing and are passed over in a lookup.
+const maxEmpty = 8
+
+// findEh gives the FDE in .eh_frame for an address. The one whose code starts last before it may describe nothing:
+// BOLT, which rewrites binaries, leaves entries without a length, at the start of a function or in the middle of
+// one. Then the entry that stands after it in the section, which the search table leaves out if both start at one
+// place, or the one before it in the table may be the right one.
+func (t *Table) findEh(pc uint64) (fde, bool) {
+	if !t.eh.present() {
+		return fde{}, false
 	}
-	addr, ok := t.hdr.find(pc)
-	return addr - t.eh.Addr, ok
+	if t.hdr.count == 0 {
+		return t.findIndexed(&t.eh, &t.ehIdx, pc)
+	}
+	addr, i, ok := t.hdr.find(pc)
+	for n := 0; ok; n++ {
+		if f, intact := t.fdeAt(&t.eh, addr-t.eh.Addr); intact {
+			return f, f.contains(pc)
+		}
+		if f, ok := t.after(addr - t.eh.Addr); ok && f.contains(pc) {
+			return f, true
+		}
+		if i == 0 || n == maxEmpty {
+			break
+		}
+		i--
+		_, addr, ok = t.hdr.pair(i)
+	}
+	return fde{}, false
+}
+
+// after gives the FDE that follows the entry at off.
+func (t *Table) after(off uint64) (fde, bool) {
+	e := t.eh.entry(off)
+	next, ok := e.resync(&t.eh)
+	if !ok {
+		return fde{}, false
+	}
+	return t.fdeAt(&t.eh, next)
 }

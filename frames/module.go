@@ -58,6 +58,13 @@ type Jumps interface {
 	LeavesByJump(start Addr) bool
 }
 
+// Switches is what a [CallSites] implements that can tell code that runs on another stack than its caller's.
+type Switches interface {
+	// ChangesStack reports whether the function that pc is in, a module's own address, has loaded the stack pointer
+	// from elsewhere by the time that it is at pc; caller says that pc is a return address.
+	ChangesStack(pc Addr, caller bool) bool
+}
+
 // Module is one executable mapping of a process: a run of addresses whose code
 // comes from one file, from the kernel (vDSO) or from a JIT compiler.
 type Module struct {

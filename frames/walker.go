@@ -228,7 +228,7 @@ func (w *Walker) commit(r *Rule) StopReason {
 	}
 	sp, old := w.next.SP(), w.regs.SP()
 	switch {
-	case r.Flags&(FlagSignal|FlagSwitch) != 0, sp == old && w.leaf(r):
+	case r.Flags&(FlagSignal|FlagSwitch) != 0, sp == old && w.leaf(r), sp < old && w.changedStack():
 		if w.switches++; w.switches > maxSwitches {
 			return StopLoop
 		}
@@ -241,6 +241,17 @@ func (w *Walker) commit(r *Rule) StopReason {
 		w.settleSP()
 	}
 	return StopNone
+}
+
+// changedStack reports whether this frame's function has loaded another stack's pointer, so that its caller's stack may
+// lie anywhere: gcc's __morestack, and functions that call others on a stack of their own.
+func (w *Walker) changedStack() bool {
+	m := w.module()
+	if m == nil {
+		return false
+	}
+	s, ok := m.Calls.(Switches)
+	return ok && s.ChangesStack(w.regs.PC-m.Bias, w.caller)
 }
 
 // leaf reports whether the caller's return address is in a register, so that its

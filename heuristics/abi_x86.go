@@ -4,14 +4,16 @@ import "prywalk/frames"
 
 var abiX86 = abi{
 	sp: hwSP, fp: hwBP, ra: noReg, entry: 8, scratch: scratchX86,
-	kept:         []uint8{hwBP, hwBX, 12, 13, 14, 15},
-	exec:         execX86,
-	tail:         tailX86,
-	isFrame:      isFrameX86,
-	dwarf:        dwarfX86,
-	afterPush:    afterPushX86,
-	callBefore:   callBeforeX86,
-	isThreadRoot: isThreadRootX86,
+	kept:            []uint8{hwBP, hwBX, 12, 13, 14, 15},
+	exec:            execX86,
+	tail:            tailX86,
+	isFrame:         isFrameX86,
+	dwarf:           dwarfX86,
+	afterPush:       afterPushX86,
+	callBefore:      callBeforeX86,
+	isThreadRoot:    isThreadRootX86,
+	startsElsewhere: startsElsewhereX86,
+	departs:         departsX86,
 }
 
 // tailX86: at a jump to another function the return address is on top.

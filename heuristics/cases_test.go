@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,7 +22,8 @@ var cases embed.FS
 // walk once went wrong, and asks for its rules. A comment at the end of a line says what must come out for the
 // instruction of that line: "# = rsp+8" with all registers known, "# sp = rsp+8" with only the stack pointer,
 // "# caller = rsp+8" for the call on that line as a caller's; "none" where nothing may be claimed, and
-// "[rsp-8]+8" for a CFA that is in memory.
+// "[rsp-8]+8" for a CFA that is in memory, "root" where there is no caller, "rsp+0 to rdx" where the code goes to
+// another frame. "stays" and "changes" say whether the function runs on its caller's stack there.
 func TestCasesFoundBySteppingRealPrograms(t *testing.T) {
 	files, err := cases.ReadDir("testdata")
 	if err != nil {
@@ -145,6 +147,10 @@ func load(t *testing.T, obj string) *assembled {
 // check asks for one rule.
 func (a *assembled) check(t *testing.T, line int, want string) {
 	t.Helper()
+	if words := strings.Fields(want); slices.Contains([]string{"stays", "changes"}, words[len(words)-1]) {
+		a.checkStack(t, line, words)
+		return
+	}
 	how, cfa, ok := strings.Cut(want, "=")
 	if !ok {
 		t.Fatalf("line %d: cannot read %q", line, want)
@@ -164,9 +170,21 @@ func (a *assembled) check(t *testing.T, line int, want string) {
 	}
 }
 
+// checkStack asks whether the stack was changed.
+func (a *assembled) checkStack(t *testing.T, line int, words []string) {
+	t.Helper()
+	pc, caller := a.at[line], words[0] == "caller"
+	if caller {
+		pc = a.ends[line]
+	}
+	if got, want := a.source.ChangesStack(pc, caller), words[len(words)-1] == "changes"; got != want {
+		t.Errorf("line %d: %v gives %v", line, words, got)
+	}
+}
+
 // cfaText writes a rule's CFA.
 func cfaText(r frames.Rule, row *frames.Row, ok bool) string {
-	names := map[uint8]string{frames.X86RAX: "rax", frames.X86RBX: "rbx", frames.X86RBP: "rbp", frames.X86RSP: "rsp"}
+	names := map[uint8]string{frames.X86RAX: "rax", frames.X86RBX: "rbx", frames.X86RDX: "rdx", frames.X86RCX: "rcx", frames.X86RBP: "rbp", frames.X86RSP: "rsp"}
 	plus := func(n int64) string {
 		if n < 0 {
 			return strconv.FormatInt(n, 10)
@@ -176,10 +194,18 @@ func cfaText(r frames.Rule, row *frames.Row, ok bool) string {
 	switch {
 	case !ok:
 		return "none"
+	case r.Flags&frames.FlagRoot != 0:
+		return "root"
 	case row == nil:
 		return names[r.CFAReg] + plus(int64(r.CFAOff))
 	case row.CFADeref:
 		return "[" + names[row.CFAReg] + plus(row.CFAOff) + "]"
+	}
+	switch cfa := names[row.CFAReg] + plus(row.CFAOff); row.RA.Kind {
+	case frames.PlaceReg:
+		return cfa + " to " + names[row.RA.Reg]
+	case frames.PlaceRegOffset:
+		return cfa + " to [" + names[row.RA.Reg] + plus(row.RA.Off) + "]"
 	}
 	if e, ok := row.CFAExpr.(savedSP); ok {
 		return "[" + names[e.reg] + plus(e.off) + "]" + plus(e.add)

@@ -52,6 +52,11 @@ type abi struct {
 	callBefore func(s *Source, ret uint64) (frames.Call, bool)
 	// isThreadRoot reports whether the code at pc is a thread's first function.
 	isThreadRoot func(w *walk, pc uint64) bool
+	// startsElsewhere reports whether the code at pc begins a stack that was prepared by hand.
+	startsElsewhere func(w *walk, pc uint64) bool
+	// departs gives the address that an instruction goes to which may leave this stack: see
+	// [Source.departure].
+	departs func(st *state, code []byte) (value, bool)
 }
 
 // keeps reports whether callees keep a register.

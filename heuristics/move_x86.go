@@ -42,6 +42,7 @@ func moveX86(st *state, i *instX86) {
 			v = st.regs[from]
 		}
 		setX86(st, to, v)
+		st.loadedSP(to)
 	case op == 0x89:
 		storeX86(st, i)
 	default:
@@ -76,6 +77,7 @@ func loadX86(st *state, i *instX86) {
 	at := addressX86(st, i)
 	if !i.w || at.kind != initial || i.reg == hwSP && at.base != hwSP && at.base != hwBP {
 		setX86(st, i.reg, value{})
+		st.loadedSP(i.reg)
 		return
 	}
 	st.restore(i.reg, at)

@@ -12,6 +12,9 @@ func (s *Source) isRoot(w *walk, q frames.Query) bool {
 	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
 		return true
 	}
+	if s.abi.startsElsewhere != nil && s.abi.startsElsewhere(w, at) {
+		return true
+	}
 	return s.abi.isThreadRoot(w, q.PC)
 }
 

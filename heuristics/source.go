@@ -55,6 +55,7 @@ var (
 	_ frames.RuleSource = (*Source)(nil)
 	_ frames.CallSites  = (*Source)(nil)
 	_ frames.Jumps      = (*Source)(nil)
+	_ frames.Switches   = (*Source)(nil)
 )
 
 // New gives a source for a module. With an architecture that is not known it
@@ -94,6 +95,9 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	defer putWalk(w)
 	if s.isRoot(w, q) {
 		return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodHeuristic}, nil, true
+	}
+	if r, row, ok := s.departure(w, q); ok {
+		return r, row, true
 	}
 	f, ok := s.analyse(w, q)
 	if !ok {

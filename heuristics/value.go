@@ -73,6 +73,7 @@ type state struct {
 	raised    bool  // the last instruction gave back stack
 	readKept  bool  // used what a kept register held at the start
 	left      bool  // calls were made: what lies below the stack pointer is theirs
+	foreign   uint8 // the base that the stack pointer has had since it was loaded, see foreignSP
 	sp, fp    uint8
 	align     uint8 // of the start's stack pointer, as the calls show; below
 }
@@ -89,7 +90,7 @@ const (
 
 // reset makes every register hold its own initial value.
 func (st *state) reset(a *abi, pc, lo, hi uint64) {
-	st.nslots, st.anon, st.align = 0, 0, 0
+	st.nslots, st.anon, st.align, st.foreign = 0, 0, 0, 0
 	st.sp, st.fp, st.readKept, st.left = a.sp, a.fp, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
 	st.cmpReg = noReg

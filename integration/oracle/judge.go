@@ -239,7 +239,7 @@ func (o *run) check() {
 		if r.verdict != exact && o.overwritten(&r) {
 			continue
 		}
-		if r.verdict != exact && j.kind <= WithCFISP && (o.excused(&r) || o.awaits(j, &r)) {
+		if r.verdict != exact && (j.kind <= WithCFISP && o.excused(&r) || o.awaits(j, &r)) {
 			continue
 		}
 		o.tally.count(o, j, &r)

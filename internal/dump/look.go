@@ -56,17 +56,10 @@ func Look(t *target.Process, o Options) (*Process, error) {
 	w := &frames.Walker{MaxDepth: o.MaxDepth}
 	for th, s := range got.taken {
 		d := describe(t, names, w, th.TID, s)
-		switch {
-		case o.Atomic:
-		case d.StopReason == frames.StopStackCut.String():
-			th.CopyAll()
-			if sp := s.Regs.SP(); t.StackEnd(sp) > sp { // a thread can have a larger stack than usual
-				th.CopyDeep(t.StackEnd(sp) - sp)
+		for n := 0; n < moreLooks && s != nil && !o.Atomic && askForMore(t, w, th, s); n++ {
+			if s = again(th, o); s != nil {
+				d = describe(t, names, w, th.TID, s)
 			}
-			d = again(t, names, w, th, o, d)
-		case d.StopReason == frames.StopUnproven.String():
-			th.Unproven(s)
-			d = again(t, names, w, th, o, d)
 		}
 		p.Threads = append(p.Threads, d)
 	}
@@ -74,15 +67,43 @@ func Look(t *target.Process, o Options) (*Process, error) {
 	return p, nil
 }
 
-// again looks once more at a thread whose stack is deeper than what was copied, or needs
-// a register that was not seen; d is what was seen first, and stays if that fails.
-func again(t *target.Process, names *symbols.Namer, w *frames.Walker, th *look.Thread, o Options, d Thread) Thread {
+// moreLooks is how often a thread is looked at again: its stack can lack a register and then be deeper than what was
+// copied, or go on elsewhere.
+const moreLooks = 6
+
+// askForMore makes the next look at a thread see what the last walk of it lacked: more of the stack, a register, or
+// another stack, which a signal's handler or a function with a split stack returns to. False if it lacked nothing
+// that can be had.
+func askForMore(t *target.Process, w *frames.Walker, th *look.Thread, s *look.Shot) bool {
+	switch w.StopReason() {
+	case frames.StopStackCut:
+		sp, at := s.Regs.SP(), w.Lacking()
+		if end := t.StackEnd(at); end != t.StackEnd(sp) { // it is the other stack that is deep
+			th.AlsoDeep(at, end-at+1<<16)
+			return true
+		}
+		th.CopyAll()
+		if t.StackEnd(sp) > sp { // a thread can have a larger stack than usual
+			th.CopyDeep(t.StackEnd(sp) - sp)
+		}
+	case frames.StopUnproven:
+		th.Unproven(s)
+	case frames.StopBadMemory:
+		if t.StackEnd(w.Lacking()) == 0 {
+			return false // nothing is there
+		}
+		th.Also(w.Lacking())
+	default:
+		return false
+	}
+	return true
+}
+
+// again looks once more at a thread; nil if that fails.
+func again(th *look.Thread, o Options) *look.Shot {
 	got := &shots{threads: []*look.Thread{th}, taken: map[*look.Thread]*look.Shot{}, failed: map[string]int64{}}
 	onController(o, 1, func(c *ptrace.Controller, pool *look.Pool) { got.take(look.New(c, pool, look.AlwaysPeek)) })
-	if s := got.taken[th]; s != nil {
-		return describe(t, names, w, th.TID, s)
-	}
-	return d
+	return got.taken[th]
 }
 
 // onController calls f with a controller that has room for n threads, on an OS thread

@@ -1,33 +1,72 @@
 package look
 
 import (
+	"sync/atomic"
+
 	"prywalk/frames"
 	"prywalk/ptrace"
 )
 
-// The piece of another stack that is copied: mostly what is further out.
+// The piece of another stack that is copied: mostly what is further out. A stack can have several such pieces: one that
+// grows in parts (-fsplit-stack) does.
 const (
 	alsoBelow = 16 << 10
 	alsoBytes = 96 << 10
+	maxAlso   = 4
 )
 
-// alsoStack copies the memory around an address, besides what another Extra copies.
+// alsoPlaces are the places on other stacks that walks of a thread were led to.
+type alsoPlaces struct {
+	at   [maxAlso]atomic.Uint64 // 0: none
+	next atomic.Uint32          // the one that is given up for a further one
+	deep atomic.Uint64          // the place around which more is copied, and how many bytes
+	need atomic.Int64
+}
+
+// add notes a place, unless it is there.
+func (a *alsoPlaces) add(addr uint64) {
+	for i := range a.at {
+		switch old := a.at[i].Load(); {
+		case old>>12 == addr>>12:
+			return
+		case old == 0:
+			a.at[i].Store(addr)
+			return
+		}
+	}
+	a.at[a.next.Add(1)%maxAlso].Store(addr)
+}
+
+// size gives the bytes that are to be copied around a place.
+func (a *alsoPlaces) size(addr uint64) int {
+	if addr == a.deep.Load() {
+		return max(alsoBytes, int(a.need.Load()))
+	}
+	return alsoBytes
+}
+
+// alsoStack copies the memory around the places of a thread, besides what another Extra copies.
 type alsoStack struct {
 	inner ptrace.Extra
-	addr  frames.Addr
-	buf   []byte
+	addrs [maxAlso]frames.Addr
+	bufs  [maxAlso][]byte
 }
 
 // extraOf gives what is to be copied of a thread besides its stack, nil if nothing.
 func (l *Looker) extraOf(t *Thread) ptrace.Extra {
-	addr := t.also.Load()
-	if addr == 0 {
+	if t.also.at[0].Load() == 0 {
 		return t.Extra
 	}
-	if l.also.buf == nil {
-		l.also.buf = make([]byte, alsoBytes)
+	l.also.inner = t.Extra
+	for i := range t.also.at {
+		addr := t.also.at[i].Load()
+		if l.also.addrs[i] = addr; addr == 0 {
+			continue
+		}
+		if n := t.also.size(addr); len(l.also.bufs[i]) < n {
+			l.also.bufs[i] = make([]byte, n)
+		}
 	}
-	l.also.inner, l.also.addr = t.Extra, addr
 	return &l.also
 }
 
@@ -37,18 +76,36 @@ func (a *alsoStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.R
 	if a.inner != nil {
 		n = a.inner.Regions(regs, rd, out)
 	}
-	if n == len(out) {
-		return n
+	first := n
+	for i, addr := range a.addrs {
+		if addr == 0 || n == len(out) || holds(out[first:n], addr) {
+			continue
+		}
+		if r := read(rd, addr, a.bufs[i]); len(r.Bytes) > 0 {
+			out[n] = r
+			n++
+		}
 	}
-	from := max(a.addr, alsoBelow) - alsoBelow
-	got := rd.Read(from, a.buf)
-	if got == 0 { // the stack begins later
-		from = a.addr &^ 0xfff
-		got = rd.Read(from, a.buf)
+	return n
+}
+
+// read copies what there is around an address.
+func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
+	from := max(addr, alsoBelow) - alsoBelow
+	got := rd.Read(from, buf)
+	if uint64(got) < addr+8-from { // the stack begins later, maybe above the end of another one
+		from = addr &^ 0xfff
+		got = rd.Read(from, buf)
 	}
-	if got == 0 {
-		return n
+	return frames.Region{Addr: from, Bytes: buf[:got]}
+}
+
+// holds reports whether one of the pieces has the word at addr, and some beyond.
+func holds(rs []frames.Region, addr frames.Addr) bool {
+	for i := range rs {
+		if off := addr - rs[i].Addr; off+alsoBelow < uint64(len(rs[i].Bytes)) {
+			return true
+		}
 	}
-	out[n] = frames.Region{Addr: from, Bytes: a.buf[:got]}
-	return n + 1
+	return false
 }

@@ -35,7 +35,7 @@ type Thread struct {
 	tls      uint64       // the thread pointer, 0 until a freeze has seen it
 	pause    int64        // how long a freeze is expected to take, ns; 0: not known
 	need     atomic.Int64
-	also     atomic.Uint64
+	also     alsoPlaces
 	again    atomic.Bool         // the last shot is not to be reused
 	root     atomic.Uint64       // stack pointer of the outermost frame; 0: not known
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
@@ -94,10 +94,18 @@ func (t *Thread) Needed(used int, cut bool) {
 // LastSched gives the clocks that the last call of Begin read.
 func (t *Thread) LastSched() procmem.SchedStat { return t.before }
 
-// Also asks the next looks to copy the memory around an address besides the stack:
-// where a walk was led that changed stacks (a signal handler on a stack of its own).
-// Any goroutine may call it; 0 ends it.
-func (t *Thread) Also(addr uint64) { t.also.Store(addr) }
+// Also asks the next looks to copy the memory around an address besides the stack and what was asked for before:
+// where a walk was led that changed stacks (a signal handler on a stack of its own, a stack that grows in parts).
+// Of more than four such places the oldest are given up. Any goroutine may call it.
+func (t *Thread) Also(addr uint64) { t.also.add(addr) }
+
+// AlsoDeep makes the next looks copy n bytes around the address, where [Thread.Also] copies few: for a single look at
+// a stack that is deep beyond a change of stacks.
+func (t *Thread) AlsoDeep(addr, n uint64) {
+	t.also.deep.Store(addr)
+	t.also.need.Store(int64(min(n, deepCopy)))
+	t.also.add(addr)
+}
 
 // CopyAll makes the next looks copy as much stack as there is, up to the usual
 // limit of a stack.

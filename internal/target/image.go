@@ -116,6 +116,15 @@ func (l lazyCalls) LeavesByJump(start frames.Addr) bool {
 	return !ok || j.LeavesByJump(start)
 }
 
+// ChangesStack implements [frames.Switches].
+func (l lazyCalls) ChangesStack(pc frames.Addr, caller bool) bool {
+	p := l.img.prepared()
+	l.img.mu.Lock()
+	defer l.img.mu.Unlock()
+	s, ok := p.calls.(frames.Switches)
+	return ok && s.ChangesStack(pc, caller)
+}
+
 // prepared gives the parts, made at the first call.
 func (img *Image) prepared() *parts {
 	img.once.Do(func() {

@@ -1,0 +1,122 @@
+package dwarfunwind
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-delve/delve/pkg/dwarf/frame"
+
+	"prywalk/frames"
+)
+
+// delveKinds are delve's words for a register's rule.
+var delveKinds = map[frame.Rule]frames.PlaceKind{
+	frame.RuleUndefined: frames.PlaceUndefined, frame.RuleSameVal: frames.PlaceSame,
+	frame.RuleOffset: frames.PlaceOffset, frame.RuleValOffset: frames.PlaceValOffset, frame.RuleRegister: frames.PlaceReg,
+	frame.RuleExpression: frames.PlaceExpr, frame.RuleValExpression: frames.PlaceValExpr,
+}
+
+// delveFrames gives delve's entries of a file's .eh_frame or .debug_frame, by their start.
+func delveFrames(t *testing.T, path, section string) map[uint64]*frame.FrameDescriptionEntry {
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Skipf("%s is not installed: %v", path, err)
+	}
+	defer f.Close()
+	s := f.Section(section)
+	data, err := s.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := uint64(0)
+	if section == ".eh_frame" {
+		at = s.Addr
+	}
+	list, err := frame.Parse(data, binary.LittleEndian, 0, 8, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[uint64]*frame.FrameDescriptionEntry{}
+	for _, e := range list {
+		out[e.Begin()] = e
+	}
+	return out
+}
+
+// cfaAgrees compares the machine's CFA with delve's: its expression byte for byte, which readelf does not show.
+func (m *machine) cfaAgrees(w *frame.DWRule) bool {
+	if m.cfaExpr != noExpr {
+		return w.Rule == frame.RuleExpression && bytes.Equal(w.Expression, m.exprs[m.cfaExpr])
+	}
+	return w.Rule == frame.RuleCFA && w.Reg == uint64(m.cfaReg) && w.Offset == m.cfaOff
+}
+
+// ruleAgrees compares a register's rule with delve's. Delve's restore forgets what the CIE said and leaves the
+// register undefined, where it is to have the value that it had: that register is left out there.
+func (m *machine) ruleAgrees(slot int, w *frame.DWRule, returns bool) bool {
+	r := m.regs[slot]
+	if w.Rule == frame.RuleUndefined && !returns {
+		return r.kind == frames.PlaceUndefined || r == m.cie.init.regs[slot]
+	}
+	if delveKinds[w.Rule] != r.kind {
+		return false
+	}
+	switch r.kind {
+	case frames.PlaceOffset:
+		return r.off == w.Offset
+	case frames.PlaceReg:
+		return uint64(r.reg) == w.Reg
+	case frames.PlaceExpr, frames.PlaceValExpr:
+		return bytes.Equal(w.Expression, m.exprs[r.off])
+	}
+	return true
+}
+
+// compareDelve checks one row.
+func compareDelve(t *testing.T, table *Table, loc uint64, d *frame.FrameDescriptionEntry) {
+	m := &table.m
+	want, err := d.EstablishFrame(loc)
+	if err != nil {
+		t.Fatalf("%#x: delve: %v", loc, err)
+	}
+	if !m.cfaAgrees(&want.CFA) {
+		t.Fatalf("%#x: CFA r%d%+d (expression %d), delve has %+v", loc, m.cfaReg, m.cfaOff, m.cfaExpr, want.CFA)
+	}
+	for slot := range int(m.cie.limit) {
+		w, known := want.Regs[uint64(slot)]
+		if !known {
+			w.Rule = frame.RuleSameVal
+		}
+		if !m.ruleAgrees(slot, &w, uint64(slot) == m.cie.ra) {
+			t.Fatalf("%#x: register %d: %+v, delve has %+v", loc, slot, m.regs[slot], w)
+		}
+	}
+}
+
+func TestRowsEqualDelves(t *testing.T) {
+	for path, section := range map[string]string{libcPath: ".eh_frame", cxxPath: ".eh_frame", "/usr/bin/readelf": ".eh_frame",
+		buildHello(t, "amd64"): ".debug_frame", buildHello(t, "arm64"): ".debug_frame"} {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			entries := delveFrames(t, path, section)
+			table, fdes, rows := openTable(t, path), 0, 0
+			for e := range table.FDEs() {
+				d := entries[e.Start]
+				if d == nil || d.End() != e.End {
+					t.Fatalf("FDE %#x..%#x: delve has %+v", e.Start, e.End, d)
+				}
+				fdes++
+				for loc := range table.Rows(e) {
+					rows++
+					compareDelve(t, table, loc, d)
+				}
+			}
+			t.Logf("%d FDEs, %d rows", fdes, rows)
+			if rows == 0 {
+				t.Error("nothing was compared")
+			}
+		})
+	}
+}

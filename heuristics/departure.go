@@ -1,0 +1,109 @@
+package heuristics
+
+import "prywalk/frames"
+
+// maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump that goes there.
+const maxDeparture = 24
+
+// departure gives the rule of code that is about to go to another frame and has loaded that frame's stack pointer
+// (longjmp, swapcontext, Go's gogo): nobody is its caller any more. What it goes on with is told by its own
+// instructions up to the jump. That frame stands where the caller's would, at exactly that instruction.
+//
+// It is such code if a straight run of instructions from pc ends in a jump to an address that the run did not find on
+// the stack, and if the stack pointer at pc was taken from somewhere else than this function's own frame.
+func (s *Source) departure(w *walk, q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.Caller || s.abi.departs == nil {
+		return frames.Rule{}, nil, false
+	}
+	lo, hi, known := s.bounds(q.PC)
+	if !known || lo == q.PC {
+		return frames.Rule{}, nil, false
+	}
+	ra, ok := w.runToJump(q.PC, lo, hi)
+	if !ok {
+		return frames.Rule{}, nil, false
+	}
+	end := w.st
+	if p := w.prologue(q.PC, false, false, span{lo, hi}, span{}); !p.found || p.weak || !p.st.foreignSP() {
+		return frames.Rule{}, nil, false
+	}
+	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), CFAOff: int64(end.regs[s.abi.sp].off), RA: s.whence(ra, noReg)}
+	if row.RA.Kind == frames.PlaceUndefined {
+		return frames.Rule{}, nil, false
+	}
+	for _, reg := range s.abi.kept {
+		row.Regs[s.abi.dwarf(reg)] = s.whence(end.regs[reg], reg)
+	}
+	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
+}
+
+// ChangesStack implements [frames.Switches].
+func (s *Source) ChangesStack(pc uint64, caller bool) bool {
+	q := frames.Query{PC: pc, Caller: caller}
+	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
+	if s.abi == nil || s.o.Code == nil || !ok {
+		return false
+	}
+	w := getWalk(s)
+	defer putWalk(w)
+	p := w.prologue(pc, caller, false, span{lo, hi}, span{})
+	return p.found && !p.weak && p.st.foreignSP()
+}
+
+// runToJump follows the instructions from pc, without branches, to a jump by register or a return; it gives the
+// address gone to if that did not lie on the stack at pc.
+func (w *walk) runToJump(pc, lo, hi uint64) (value, bool) {
+	a, st := w.src.abi, &w.st
+	st.reset(a, pc, lo, hi)
+	for range maxDeparture {
+		code := w.code(st.pc)
+		if len(code) == 0 || st.pc >= hi {
+			return value{}, false
+		}
+		if ra, ok := a.departs(st, code); ok {
+			sp := st.regs[a.sp]
+			onStack := ra.kind == loaded && ra.base == a.sp
+			return ra, sp.kind == initial && sp.base == a.sp && ra.base < firstAnon && ra.kind != unknown && ra.kind != number && !onStack
+		}
+		f := a.exec(st, code)
+		if f.kind != flowNext {
+			return value{}, false
+		}
+		st.pc += uint64(f.size)
+	}
+	return value{}, false
+}
+
+// foreignSP reports whether the stack pointer was taken from a register or a word that this function did not derive
+// from its own stack pointer.
+func (st *state) foreignSP() bool {
+	sp := st.regs[st.sp]
+	switch {
+	case sp.base == st.sp || sp.base == st.fp:
+		return false
+	case sp.kind == initial:
+		return sp.base < firstAnon || sp.base == st.foreign
+	}
+	return sp.kind == loaded
+}
+
+// loadedSP notes that the stack pointer was just loaded, in contrast to one that was moved by an unknown amount.
+func (st *state) loadedSP(reg uint8) {
+	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == initial && sp.base >= firstAnon {
+		st.foreign = sp.base
+	}
+}
+
+// whence says where a value is, by the registers at the start; reg is the register that it is for.
+func (s *Source) whence(v value, reg uint8) frames.Place {
+	switch {
+	case v.isStart(reg):
+		return frames.Place{}
+	case v.base >= firstAnon || v.kind == loaded && v.add != 0:
+	case v.kind == loaded:
+		return frames.Place{Kind: frames.PlaceRegOffset, Reg: s.abi.dwarf(v.base), Off: int64(v.off)}
+	case v.kind == initial && v.off == 0:
+		return frames.Place{Kind: frames.PlaceReg, Reg: s.abi.dwarf(v.base)}
+	}
+	return frames.Place{Kind: frames.PlaceUndefined}
+}
