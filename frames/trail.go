@@ -70,9 +70,10 @@ type Trail struct {
 	freshWords []freshWord
 	tooDeep    bool
 
-	next   int  // the innermost frame that this walk may still come to
-	nextSP Addr // its stack pointer; the largest number if there is none
-	spReg  uint8
+	next   int   // the innermost frame that this walk may still come to
+	nextSP Addr  // its stack pointer; the largest number if there is none
+	spReg  uint8 // the architecture's registers
+	fpReg  uint8
 	part   comparison
 	joined int // the frame where this walk came to the trail, −1: not yet
 	number int // its number in this walk
@@ -114,7 +115,7 @@ func (t *Trail) Init(w *Walker, space *Space, regs *Regs, mem *Snapshot) {
 		t.Reset()
 	}
 	t.w, t.space, t.version, t.pacMask = w, space, space.version, regs.PACMask
-	t.spReg = regs.Arch.SP()
+	t.spReg, t.fpReg = regs.Arch.SP(), regs.Arch.FP()
 	t.dropFresh()
 	t.tooDeep = false
 	t.part = comparison{}
@@ -140,9 +141,10 @@ func (t *Trail) Next() bool {
 	var p plan
 	gather := t.joined < 0 && !t.tooDeep
 	if gather {
-		p.make(w)
+		p = t.plan()
 	}
 	if !w.Next() {
+		t.dropPlanned(&p)
 		t.finish()
 		return false
 	}

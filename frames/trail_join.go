@@ -46,7 +46,7 @@ func (t *Trail) find() bool {
 	if f.pc != regs.PC || f.caller != t.w.caller {
 		return false
 	}
-	fp, known := regs.Get(regs.Arch.FP())
+	fp, known := regs.Get(t.fpReg)
 	return !f.needFP || known && fp == f.fp
 }
 
@@ -128,12 +128,14 @@ func (t *Trail) wordsEnd(i int) int {
 }
 
 // differs gives the index of the first word that is not as it was, or cannot be read. top is
-// the place in b that the words lie below.
+// the place in b that the words lie below. It is written so that the compiler needs no
+// further checks of bounds.
 func differs(b []byte, top uint64, below []uint32, val []uint64) int {
 	val = val[:len(below)]
+	last := len(b) - 8
 	for i, d := range below {
-		at := top - uint64(d)
-		if at >= uint64(len(b)) || len(b)-int(at) < 8 || binary.LittleEndian.Uint64(b[at:]) != val[i] {
+		at := int(top - uint64(d))
+		if at < 0 || at > last || binary.LittleEndian.Uint64(b[at:at+8]) != val[i] {
 			return i
 		}
 	}

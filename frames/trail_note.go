@@ -1,6 +1,9 @@
 package frames
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // trailFrame is a frame of a trail, with the step from there to its caller. While it is
 // gathered, words is the number of words of its own step, and rest and needFP are of that
@@ -34,45 +37,44 @@ func (w *trailWords) cut(n int) {
 	w.below, w.val, w.reg = w.below[:n], w.val[:n], w.reg[:n]
 }
 
+// grow makes room for n more words.
+func (w *trailWords) grow(n int) {
+	n += len(w.val)
+	w.below = slices.Grow(w.below, n-len(w.below))[:n]
+	w.val = slices.Grow(w.val, n-len(w.val))[:n]
+	w.reg = slices.Grow(w.reg, n-len(w.reg))[:n]
+}
+
 // plan is what the walker is about to do with the current frame, if it is a step that can
 // be kept: by a compact rule without flags, whose CFA is relative to the stack pointer or
 // to the frame pointer. Such a step depends on nothing but that register, the words at the
 // places that the rule names, and the Space.
 type plan struct {
-	rule  Rule
-	cfa   Addr
-	frame trailFrame
-	ok    bool
+	rule Rule
+	cfa  Addr
+	ok   bool
 }
 
-// make looks at the walker's current frame.
-func (p *plan) make(w *Walker) {
+// plan gathers the walker's current frame, if the step from there can be kept.
+func (t *Trail) plan() plan {
+	w := t.w
 	if w.key == 0 {
-		return // before the first frame
+		return plan{} // before the first frame
 	}
 	if w.cur.key != w.key { // another walk has used the slot meanwhile
 		w.cur = w.space.lookup(w.regs.PC, w.caller, false)
 	}
-	info := w.regs.Arch.info()
-	r := w.cur.rule
-	known := uint64(1)<<info.sp | 1<<(r.CFAReg%NumRegs)
-	if r.Flags != 0 || r.CFAReg != info.sp && r.CFAReg != info.fp || w.regs.Known&known != known {
-		return
+	r := &w.cur.rule
+	known := uint64(1)<<t.spReg | 1<<(r.CFAReg%NumRegs)
+	if r.Flags != 0 || r.CFAReg != t.spReg && r.CFAReg != t.fpReg || w.regs.Known&known != known {
+		return plan{}
 	}
-	p.rule, p.ok = r, true
-	p.cfa = w.regs.Val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff))
-	p.frame = trailFrame{
-		pc: w.regs.PC, sp: w.regs.Val[info.sp%NumRegs], fp: w.regs.Val[info.fp%NumRegs],
-		method: w.method, caller: w.caller, needFP: r.CFAReg == info.fp,
-	}
-}
-
-// done reports whether the walker has made the step that was planned. It may have refused the
-// caller that it led to, and searched: then the stack pointer is another one, or the method
-// is, because what a search believes is a word that follows a call, which the refused one
-// does not.
-func (p *plan) done(w *Walker) bool {
-	return p.ok && w.caller && w.method == p.rule.Method && w.knowsSP() && w.regs.SP() == p.cfa && p.cfa > p.frame.sp
+	val := &w.regs.Val
+	t.fresh = append(t.fresh, trailFrame{
+		pc: w.regs.PC, sp: val[t.spReg%NumRegs], fp: val[t.fpReg%NumRegs],
+		method: w.method, caller: w.caller, needFP: r.CFAReg == t.fpReg,
+	})
+	return plan{rule: *r, cfa: val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff)), ok: true}
 }
 
 // dropFresh forgets what was gathered: no step on a trail may be missing.
@@ -80,10 +82,14 @@ func (t *Trail) dropFresh() {
 	t.fresh, t.freshWords = t.fresh[:0], t.freshWords[:0]
 }
 
-// note gathers the step that led to the walker's current frame.
+// note gathers what the planned step has read, now that the walker has made it. The walker
+// may have refused the caller that the rule led to, and searched: then the stack pointer is
+// another one, or the method is, because what a search believes is a word that follows a
+// call, which the refused one does not.
 func (t *Trail) note(p *plan) {
 	w := t.w
-	if !p.done(w) {
+	if !p.ok || !w.caller || w.method != p.rule.Method || !w.knowsSP() || w.regs.SP() != p.cfa ||
+		p.cfa <= t.fresh[len(t.fresh)-1].sp {
 		t.dropFresh()
 		return
 	}
@@ -92,22 +98,37 @@ func (t *Trail) note(p *plan) {
 		t.dropFresh()
 		return
 	}
-	info := w.regs.Arch.info()
-	f := p.frame
-	n := len(t.freshWords)
+	t.noteWords(p)
+}
+
+// noteWords gathers the words that a step has read, for the innermost frame in t.fresh.
+func (t *Trail) noteWords(p *plan) {
+	regs := &t.w.regs
+	info := regs.Arch.info()
+	words := t.freshWords
 	if info.raOnStack {
-		t.freshWords = append(t.freshWords, freshWord{p.cfa - 8, w.regs.PC, NoReg})
+		words = append(words, freshWord{p.cfa - 8, regs.PC, NoReg})
 	}
+	rest := uint32(0)
 	for i, units := range p.rule.Saved {
-		reg := info.compact[i]
-		if units == 0 || reg == NoReg {
+		if units == 0 {
 			continue
 		}
-		t.freshWords = append(t.freshWords, freshWord{p.cfa - 8*uint64(units), w.regs.Val[reg%NumRegs], reg})
-		f.rest |= 1 << reg
+		if reg := info.compact[i]; reg < NumRegs {
+			words = append(words, freshWord{p.cfa - 8*uint64(units), regs.Val[reg], reg})
+			rest |= 1 << reg
+		}
 	}
-	f.words = uint32(len(t.freshWords) - n)
-	t.fresh = append(t.fresh, f)
+	f := &t.fresh[len(t.fresh)-1]
+	f.words, f.rest = uint32(len(words)-len(t.freshWords)), rest
+	t.freshWords = words
+}
+
+// dropPlanned forgets the frame of a step that the walk has ended at.
+func (t *Trail) dropPlanned(p *plan) {
+	if p.ok {
+		t.fresh = t.fresh[:len(t.fresh)-1]
+	}
 }
 
 // addLast begins the trail with the walk's last frame, which has that number.
@@ -124,21 +145,27 @@ func (t *Trail) addLast(w *Walker, number int) {
 
 // store moves what was gathered to the trail's inner end.
 func (t *Trail) store() {
-	fp := uint32(1) << (t.space.Arch.FP() % NumRegs)
-	words := t.freshWords
+	if len(t.frames) == 0 {
+		return
+	}
+	fp := uint32(1) << (t.fpReg % NumRegs)
+	at := len(t.words.val)
+	t.words.grow(len(t.freshWords))
+	from := len(t.freshWords)
+	outer := &t.frames[len(t.frames)-1]
+	t.frames = slices.Grow(t.frames, len(t.fresh))
 	for i := len(t.fresh) - 1; i >= 0; i-- {
-		f := t.fresh[i]
-		outer := &t.frames[len(t.frames)-1]
-		of := words[len(words)-int(f.words):]
-		words = words[:len(words)-int(f.words)]
+		f := &t.fresh[i]
+		n := int(f.words)
+		from -= n
+		t.storeWords(at, t.freshWords[from:from+n])
 		f.needFP = f.needFP || outer.needFP && f.rest&fp == 0
 		f.rest |= outer.rest
-		f.words = uint32(len(t.words.val))
-		t.frames = append(t.frames, f)
+		f.words = uint32(at)
+		at += n
 		t.methods[f.method]++
-		for k := range of {
-			t.storeWord(&of[k])
-		}
+		t.frames = append(t.frames, *f)
+		outer = f
 	}
 	if len(t.frames) > maxTrail {
 		t.tooDeep = true
@@ -146,13 +173,15 @@ func (t *Trail) store() {
 	t.dropFresh()
 }
 
-// storeWord appends one word.
-func (t *Trail) storeWord(w *freshWord) {
-	below := t.top - w.at
-	if below > math.MaxUint32 {
-		t.tooDeep = true // wider than any stack
+// storeWords puts the words of one step to their place.
+func (t *Trail) storeWords(at int, words []freshWord) {
+	w := &t.words
+	below, val, reg := w.below[at:], w.val[at:], w.reg[at:]
+	for i := range words {
+		d := t.top - words[i].at
+		if d > math.MaxUint32 {
+			t.tooDeep = true // wider than any stack
+		}
+		below[i], val[i], reg[i] = uint32(d), words[i].val, words[i].reg
 	}
-	t.words.below = append(t.words.below, uint32(below))
-	t.words.val = append(t.words.val, w.val)
-	t.words.reg = append(t.words.reg, w.reg)
 }
