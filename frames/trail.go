@@ -65,10 +65,8 @@ type Trail struct {
 	origin  int
 	methods [NumMethods]int // how the frames from first on were found
 
-	// This walk's frames since the last step that cannot be kept, innermost first.
-	fresh      []trailFrame
-	freshWords []freshWord
-	tooDeep    bool
+	fresh   *freshSteps // what this walk has gathered
+	tooDeep bool
 
 	next   int   // the innermost frame that this walk may still come to
 	nextSP Addr  // its stack pointer; the largest number if there is none
@@ -103,8 +101,8 @@ func (t *Trail) Len() int { return len(t.frames) }
 
 // Size gives about how much memory the trail takes, in bytes.
 func (t *Trail) Size() int {
-	const frame, word, fresh = 40, 8 + 4 + 1, 24
-	return frame*(cap(t.frames)+cap(t.fresh)) + word*cap(t.words.val) + fresh*cap(t.freshWords)
+	const frame, word = 40, 8 + 4 + 1
+	return frame*cap(t.frames) + word*cap(t.words.val)
 }
 
 // Init starts a walk as [Walker.Init] does. The Walker may be another one each time; until
@@ -115,6 +113,7 @@ func (t *Trail) Init(w *Walker, space *Space, regs *Regs, mem *Snapshot) {
 		t.Reset()
 	}
 	t.w, t.space, t.version, t.pacMask = w, space, space.version, regs.PACMask
+	t.fresh = &w.fresh
 	t.spReg, t.fpReg = regs.Arch.SP(), regs.Arch.FP()
 	t.dropFresh()
 	t.tooDeep = false
@@ -174,7 +173,7 @@ func (t *Trail) finish() {
 		t.addLast(w, n-1)
 	case (n-1-t.number-t.skip.N)*minBeyond > n:
 		t.Reset()
-		return
+		t.dropFresh()
 	default:
 		t.keepJoined()
 	}

@@ -32,6 +32,13 @@ type freshWord struct {
 	reg uint8
 }
 
+// freshSteps are the steps that a walk has made since the last one that cannot be kept,
+// innermost first. They are the Walker's, so that the trails of many threads share the room.
+type freshSteps struct {
+	frames []trailFrame
+	words  []freshWord
+}
+
 // cut leaves the first n words.
 func (w *trailWords) cut(n int) {
 	w.below, w.val, w.reg = w.below[:n], w.val[:n], w.reg[:n]
@@ -70,7 +77,7 @@ func (t *Trail) plan() plan {
 		return plan{}
 	}
 	val := &w.regs.Val
-	t.fresh = append(t.fresh, trailFrame{
+	t.fresh.frames = append(t.fresh.frames, trailFrame{
 		pc: w.regs.PC, sp: val[t.spReg%NumRegs], fp: val[t.fpReg%NumRegs],
 		method: w.method, caller: w.caller, needFP: r.CFAReg == t.fpReg,
 	})
@@ -79,7 +86,7 @@ func (t *Trail) plan() plan {
 
 // dropFresh forgets what was gathered: no step on a trail may be missing.
 func (t *Trail) dropFresh() {
-	t.fresh, t.freshWords = t.fresh[:0], t.freshWords[:0]
+	t.fresh.frames, t.fresh.words = t.fresh.frames[:0], t.fresh.words[:0]
 }
 
 // note gathers what the planned step has read, now that the walker has made it. The walker
@@ -89,11 +96,11 @@ func (t *Trail) dropFresh() {
 func (t *Trail) note(p *plan) {
 	w := t.w
 	if !p.ok || !w.caller || w.method != p.rule.Method || !w.knowsSP() || w.regs.SP() != p.cfa ||
-		p.cfa <= t.fresh[len(t.fresh)-1].sp {
+		p.cfa <= t.fresh.frames[len(t.fresh.frames)-1].sp {
 		t.dropFresh()
 		return
 	}
-	if len(t.fresh) >= maxTrail {
+	if len(t.fresh.frames) >= maxTrail {
 		t.tooDeep = true
 		t.dropFresh()
 		return
@@ -105,7 +112,7 @@ func (t *Trail) note(p *plan) {
 func (t *Trail) noteWords(p *plan) {
 	regs := &t.w.regs
 	info := regs.Arch.info()
-	words := t.freshWords
+	words := t.fresh.words
 	if info.raOnStack {
 		words = append(words, freshWord{p.cfa - 8, regs.PC, NoReg})
 	}
@@ -119,15 +126,15 @@ func (t *Trail) noteWords(p *plan) {
 			rest |= 1 << reg
 		}
 	}
-	f := &t.fresh[len(t.fresh)-1]
-	f.words, f.rest = uint32(len(words)-len(t.freshWords)), rest
-	t.freshWords = words
+	f := &t.fresh.frames[len(t.fresh.frames)-1]
+	f.words, f.rest = uint32(len(words)-len(t.fresh.words)), rest
+	t.fresh.words = words
 }
 
 // dropPlanned forgets the frame of a step that the walk has ended at.
 func (t *Trail) dropPlanned(p *plan) {
 	if p.ok {
-		t.fresh = t.fresh[:len(t.fresh)-1]
+		t.fresh.frames = t.fresh.frames[:len(t.fresh.frames)-1]
 	}
 }
 
@@ -150,15 +157,15 @@ func (t *Trail) store() {
 	}
 	fp := uint32(1) << (t.fpReg % NumRegs)
 	at := len(t.words.val)
-	t.words.grow(len(t.freshWords))
-	from := len(t.freshWords)
+	t.words.grow(len(t.fresh.words))
+	from := len(t.fresh.words)
 	outer := &t.frames[len(t.frames)-1]
-	t.frames = slices.Grow(t.frames, len(t.fresh))
-	for i := len(t.fresh) - 1; i >= 0; i-- {
-		f := &t.fresh[i]
+	t.frames = slices.Grow(t.frames, len(t.fresh.frames))
+	for i := len(t.fresh.frames) - 1; i >= 0; i-- {
+		f := &t.fresh.frames[i]
 		n := int(f.words)
 		from -= n
-		t.storeWords(at, t.freshWords[from:from+n])
+		t.storeWords(at, t.fresh.words[from:from+n])
 		f.needFP = f.needFP || outer.needFP && f.rest&fp == 0
 		f.rest |= outer.rest
 		f.words = uint32(at)
