@@ -24,6 +24,7 @@ type Space struct {
 	calls   [1 << callBits]callEntry
 	starts  [1 << startBits]startEntry
 	jumps   [1 << startBits]jumpEntry
+	version uint64 // counts how often the rules were dropped
 }
 
 // entry is a cached rule, with the module that its pc is in and what the quick step
@@ -90,6 +91,7 @@ func (s *Space) Modules() []*Module { return s.modules }
 
 // Forget drops all cached rules.
 func (s *Space) Forget() {
+	s.version++
 	s.rows = s.rows[:0]
 	clear(s.cache[:])
 	clear(s.calls[:])

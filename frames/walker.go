@@ -46,6 +46,7 @@ type Walker struct {
 	searches int
 	proven   int  // registers that search has found
 	trying   bool // this walk is a trial of a search
+	fresh    freshSteps
 }
 
 // Init starts a walk at regs, which is copied. The walk reads space and mem until

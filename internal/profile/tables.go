@@ -1,10 +1,5 @@
 package profile
 
-import (
-	"encoding/binary"
-	"slices"
-)
-
 // location is a Loc with its strings and modules as numbers. synthetic is the
 // index of a name plus one; 0 for code.
 type location struct {
@@ -120,11 +115,7 @@ func (t *tables) stack(stack []Loc) StackID {
 	if len(stack) == 0 {
 		stack = noStack
 	}
-	key := slices.Grow(t.key[:0], 4*len(stack))
-	for i := range stack {
-		key = binary.LittleEndian.AppendUint32(key, t.loc(&stack[i]))
-	}
-	t.key = key
+	t.key = t.append(t.key[:0], stack)
 	return t.known()
 }
 

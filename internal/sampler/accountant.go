@@ -67,7 +67,7 @@ func (a *accountant) handle(e *event) {
 func (a *accountant) look(e *event) {
 	th, s := e.thread, e.shot
 	a.meet(th, s)
-	id, stop := a.unwind.unwind(th.proc, th.look, s)
+	id, stop := a.unwind.unwind(th, s)
 	a.totals.stack(stop)
 	a.pub.stacks.Store(a.totals.stacks)
 	a.pub.whole.Store(a.totals.stops[frames.StopRoot])
@@ -129,6 +129,7 @@ func (a *accountant) finish(th *thread) {
 	if !th.started {
 		return
 	}
+	a.unwind.trails.drop(th)
 	th.named = 0
 	a.rename(th, th.lastAt)
 	a.settleEarly(th, false)

@@ -46,4 +46,6 @@ type Options struct {
 	Checkpoint func()
 	// CheckpointEvery is the time between two checkpoints; 0 for none.
 	CheckpointEvery time.Duration
+
+	prepare func(*unwinder) // for tests
 }

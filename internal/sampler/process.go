@@ -135,4 +135,7 @@ type thread struct {
 	looks   int64
 	firstAt int64
 	lastAt  int64
+
+	trail      *trail // of its last walk, nil for most
+	trailPause int    // walks until it may get one again
 }

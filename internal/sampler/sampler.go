@@ -150,6 +150,9 @@ func (s *Sampler) FirstTick() int64 { return s.begun.Load() }
 
 func (s *Sampler) newAccountant() *accountant {
 	s.unwind = newUnwinder(s.builder, s.opts.MaxDepth)
+	if s.opts.prepare != nil {
+		s.opts.prepare(s.unwind)
+	}
 	a := &accountant{
 		builder: s.builder, unwind: s.unwind, totals: &s.totals, pool: s.pool, pub: &s.pub, save: s.opts.Checkpoint,
 		selected: s.opts.Threads != nil,

@@ -25,6 +25,12 @@ type unwinder struct {
 	modules map[*frames.Module]*profile.ModuleInfo
 	leaves  map[leafKey]profile.StackID
 	methods [frames.NumMethods]int64
+	trails  trails
+	// known are the frames of this walk that were not walked, and come behind the first
+	// inner ones of locs.
+	known profile.Part
+	inner int
+	check func(*process, *look.Shot, profile.StackID) // told of each walk, for tests; nil
 }
 
 type leafKey struct {
@@ -37,46 +43,92 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 		builder: b,
 		modules: map[*frames.Module]*profile.ModuleInfo{},
 		leaves:  map[leafKey]profile.StackID{},
+		trails:  trails{threads: map[*thread]struct{}{}, from: trailDepth},
 	}
 	u.walker.MaxDepth = maxDepth
 	return u
 }
 
 // unwind walks a shot and gives its stack, and why the walk ended.
-func (u *unwinder) unwind(p *process, th *look.Thread, s *look.Shot) (profile.StackID, frames.StopReason) {
+func (u *unwinder) unwind(thr *thread, s *look.Shot) (profile.StackID, frames.StopReason) {
+	p, th := thr.proc, thr.look
 	if s.At-p.refreshed > refreshEvery {
 		p.refresh(s.At)
 	}
 	if end := p.target.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
-	methods := u.methods
-	stop := u.walk(p, s)
-	if !stop.Complete() && s.At-p.refreshed > max(refreshAfter, refreshShare*p.refreshCost) && p.refresh(s.At) {
-		u.methods = methods
-		stop = u.walk(p, s)
-	}
+	stop := u.walkAgain(p, thr.trail, s)
 	u.tellNeed(p, th, s, stop)
 	if stop == frames.StopUnproven {
 		th.Unproven(s)
 	}
+	depth := len(u.locs) + u.known.N
 	if !stop.Complete() {
 		u.locs = append(u.locs, profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"})
 	}
-	id := u.builder.Intern(u.locs)
+	id := u.builder.InternAround(u.locs[:u.inner], u.known, u.locs[u.inner:])
+	if u.check != nil {
+		u.check(p, s, id)
+	}
+	u.trails.update(thr, id, depth, u.known.N, s.At)
 	return id, stop
 }
 
-// walk fills u.locs with the frames of a shot.
-func (u *unwinder) walk(p *process, s *look.Shot) frames.StopReason {
-	u.locs = u.locs[:0]
+// walkAgain walks a shot, and does so again if that does not reach the end, and the mappings
+// turn out to have changed.
+func (u *unwinder) walkAgain(p *process, t *trail, s *look.Shot) frames.StopReason {
+	methods := u.methods
+	stop := u.walk(p, t, s)
+	if stop.Complete() || s.At-p.refreshed <= max(refreshAfter, refreshShare*p.refreshCost) || !p.refresh(s.At) {
+		return stop
+	}
+	u.methods = methods
+	if t != nil {
+		t.Reset() // no stack was made of the walk before
+	}
+	return u.walk(p, t, s)
+}
+
+// walk fills u.locs with the frames of a shot, and u.known with those that the thread's trail,
+// if it has one, has saved.
+func (u *unwinder) walk(p *process, t *trail, s *look.Shot) frames.StopReason {
+	u.locs, u.known = u.locs[:0], profile.Part{}
 	w := &u.walker
-	for w.Init(p.target.Space(), &s.Regs, &s.Mem); w.Next(); {
-		f := w.Frame()
-		u.methods[f.Method]++
-		u.locs = append(u.locs, profile.Loc{Module: u.module(p, f.Module), Addr: f.Lookup(s.Regs.Arch)})
+	if t == nil {
+		for w.Init(p.target.Space(), &s.Regs, &s.Mem); w.Next(); {
+			u.add(p, s)
+		}
+		u.inner = len(u.locs)
+		return w.StopReason()
+	}
+	for t.Init(w, p.target.Space(), &s.Regs, &s.Mem); t.Next(); {
+		u.add(p, s)
+		if t.Join() {
+			u.skip(t)
+		}
+	}
+	if u.known.N == 0 {
+		u.inner = len(u.locs)
 	}
 	return w.StopReason()
+}
+
+// add appends the walker's current frame.
+func (u *unwinder) add(p *process, s *look.Shot) {
+	f := u.walker.Frame()
+	u.methods[f.Method]++
+	u.locs = append(u.locs, profile.Loc{Module: u.module(p, f.Module), Addr: f.Lookup(s.Regs.Arch)})
+}
+
+// skip takes the frames that a trail has skipped from the stack of the thread's last walk.
+func (u *unwinder) skip(t *trail) {
+	skipped := t.Skipped()
+	u.known = profile.Part{Stack: t.stack, From: skipped.From, N: skipped.N}
+	u.inner = len(u.locs)
+	for m, n := range skipped.Methods {
+		u.methods[m] += int64(n)
+	}
 }
 
 // tellNeed lets the thread's next look copy as much of the stack as this walk

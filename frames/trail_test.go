@@ -1,0 +1,333 @@
+package frames
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// twice walks a thread with its trail and without, look after look.
+type twice struct {
+	trail        Trail
+	with         Walker
+	without      Walker
+	last, stack  []Frame
+	looks, joins int
+	skipped      int // frames
+}
+
+// look walks one copy of the stack both ways and fails where they differ.
+func (p *twice) look(t testing.TB, s *Space, regs *Regs, mem *Snapshot, depth int) {
+	t.Helper()
+	p.looks++
+	p.with.MaxDepth, p.without.MaxDepth = depth, depth
+	p.without.Init(s, regs, mem)
+	p.last, p.stack = p.stack, p.last[:0]
+	n := 0
+	for p.trail.Init(&p.with, s, regs, mem); p.trail.Next(); {
+		p.next(t, n)
+		n++
+		if p.trail.Join() {
+			n = p.jump(t, n)
+		}
+	}
+	if p.without.Next() {
+		t.Fatalf("look %d: the walk with the trail ends after %d frames, %v; the other has %+v", p.looks, n, p.with.StopReason(), p.without.Frame())
+	}
+	if p.with.StopReason() != p.without.StopReason() || p.with.Frame() != p.without.Frame() || p.with.Lacking() != p.without.Lacking() {
+		t.Fatalf("look %d: ends as %v %+v %#x, without as %v %+v %#x", p.looks, p.with.StopReason(), p.with.Frame(), p.with.Lacking(),
+			p.without.StopReason(), p.without.Frame(), p.without.Lacking())
+	}
+	p.sameRegs(t, n)
+}
+
+// next compares one frame.
+func (p *twice) next(t testing.TB, n int) {
+	t.Helper()
+	if !p.without.Next() {
+		t.Fatalf("look %d: without the trail the walk ends before frame %d, %v", p.looks, n, p.without.StopReason())
+	}
+	f := p.with.Frame()
+	if f != p.without.Frame() {
+		t.Fatalf("look %d frame %d: %+v with the trail, %+v without", p.looks, n, f, p.without.Frame())
+	}
+	p.stack = append(p.stack, f)
+	p.sameRegs(t, n)
+}
+
+// jump compares the frames that were skipped; it gives the number of the frame to come.
+func (p *twice) jump(t testing.TB, n int) int {
+	t.Helper()
+	skip := p.trail.Skipped()
+	p.joins++
+	p.skipped += skip.N
+	var methods [NumMethods]int
+	for i := range skip.N {
+		f := p.last[skip.From+i]
+		if !p.without.Next() || p.without.Frame() != f {
+			t.Fatalf("look %d frame %d: %+v was skipped, the walk has %+v %v", p.looks, n+i, f, p.without.Frame(), p.without.StopReason())
+		}
+		methods[f.Method]++
+		p.stack = append(p.stack, f)
+	}
+	if methods != skip.Methods {
+		t.Fatalf("look %d: skipped frames by method: %v, told %v", p.looks, methods, skip.Methods)
+	}
+	if p.with.Frame() != p.without.Frame() || p.with.depth != p.without.depth {
+		t.Fatalf("look %d: after skipping %d frames the walker is at %+v, depth %d; without at %+v, %d", p.looks, skip.N,
+			p.with.Frame(), p.with.depth, p.without.Frame(), p.without.depth)
+	}
+	p.sameRegs(t, n+skip.N-1)
+	return n + skip.N
+}
+
+// sameRegs compares the registers, those that only the walker's insides may look at included.
+func (p *twice) sameRegs(t testing.TB, n int) {
+	t.Helper()
+	a, b := p.with.regs, p.without.regs
+	if a != b {
+		t.Fatalf("look %d frame %d: registers\n%+v with the trail,\n%+v without", p.looks, n, a, b)
+	}
+}
+
+// putWord changes a word of a copied stack.
+func putWord(mem *Snapshot, addr Addr, v uint64) {
+	binary.LittleEndian.PutUint64(mem.Stack.Bytes[addr-mem.Stack.Addr:], v)
+}
+
+// TestTrailEqualsTheWalkOnRandomStacks: random rules over random words, some of which then
+// change.
+func TestTrailEqualsTheWalkOnRandomStacks(t *testing.T) {
+	joins := 0
+	for seed := range uint64(1500) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		s, regs, mem := randomStack(rng)
+		var p twice
+		for range 20 {
+			for range rng.IntN(3) {
+				i := 8 * rng.IntN(len(mem.Stack.Bytes)/8)
+				j := 8 * rng.IntN(len(mem.Stack.Bytes)/8)
+				copy(mem.Stack.Bytes[i:i+8], mem.Stack.Bytes[j:])
+			}
+			again := *regs
+			if rng.IntN(4) == 0 {
+				again.Val[X86RBP] = 0x7000 + 8*rng.Uint64N(40)
+				again.Known ^= 1 << X86RBP
+			}
+			p.look(t, s, &again, mem, 4+rng.IntN(30))
+		}
+		joins += p.joins
+	}
+	if joins == 0 {
+		t.Fatal("nothing was ever skipped: the test tests nothing")
+	}
+}
+
+func TestTrailSkipsWhatIsUnchanged(t *testing.T) {
+	s, regs, mem := deepStack(50)
+	var p twice
+	p.look(t, s, regs, mem, -1)
+	p.look(t, s, regs, mem, -1)
+	if p.joins != 1 || p.skipped != 49 {
+		t.Fatalf("%d joins, %d frames skipped of an unchanged stack of 50", p.joins, p.skipped)
+	}
+}
+
+// TestTrailNoticesAWordThatWasRead: a saved register of frame 30, or its return address, is
+// another one. Only what is further out than the frame that it leads to is skipped.
+func TestTrailNoticesAWordThatWasRead(t *testing.T) {
+	for word, v := range map[Addr]uint64{1: 0xdead, 2: 0xdead, 3: 0x1010} {
+		s, regs, mem := deepStack(50)
+		var p twice
+		p.look(t, s, regs, mem, -1)
+		putWord(mem, 0x7000+32*30+8*word, v)
+		p.look(t, s, regs, mem, -1)
+		// Where another place is returned to, one frame more differs.
+		if want := map[Addr]int{1: 18, 2: 18, 3: 17}[word]; p.joins != 1 || p.skipped != want {
+			t.Fatalf("word %d: %d joins, %d frames skipped, want %d", word, p.joins, p.skipped, want)
+		}
+	}
+}
+
+// TestTrailIgnoresAWordThatWasNeverRead: each frame's lowest word is nobody's.
+func TestTrailIgnoresAWordThatWasNeverRead(t *testing.T) {
+	s, regs, mem := deepStack(50)
+	var p twice
+	p.look(t, s, regs, mem, -1)
+	for i := range Addr(50) {
+		putWord(mem, 0x7000+32*i, 0xdead)
+	}
+	p.look(t, s, regs, mem, -1)
+	if p.skipped != 49 {
+		t.Fatalf("%d frames skipped", p.skipped)
+	}
+}
+
+func TestTrailIsForgottenWithTheRules(t *testing.T) {
+	s, regs, mem := deepStack(50)
+	var p twice
+	p.look(t, s, regs, mem, -1)
+	s.Forget()
+	p.look(t, s, regs, mem, -1)
+	if p.joins != 0 {
+		t.Fatal("a trail has outlived its rules")
+	}
+	p.look(t, s, regs, mem, -1)
+	if p.joins != 1 {
+		t.Fatal("the trail has not begun anew")
+	}
+}
+
+// TestTrailKeepsTheLimitOfDepth: the stack grows and shrinks while the limit cuts it.
+func TestTrailKeepsTheLimitOfDepth(t *testing.T) {
+	s, _, mem := deepStack(400)
+	for _, limits := range [][]int{{100}, {100, 150}, {150, 149, 100}} {
+		var p twice
+		for i, inner := range []Addr{100, 99, 90, 91, 85, 88, 95, 110, 200, 199, 198, 300, 299, 0} {
+			p.look(t, s, x86Regs(0x1010+0x20*(inner%8), 0x7000+32*inner, 0), mem, limits[i%len(limits)])
+		}
+		// Far jumps and large changes of the limit leave nothing to skip.
+		if len(limits) == 1 && p.joins != 10 {
+			t.Fatalf("%d joins", p.joins)
+		}
+	}
+}
+
+// TestTrailFollowsACopyThatGrows: what the copy lacked the last time is walked, what it lacks
+// this time ends the walk.
+func TestTrailFollowsACopyThatGrows(t *testing.T) {
+	s, regs, mem := deepStack(200)
+	var p twice
+	whole := mem.Stack.Bytes
+	for _, n := range []int{1000, 1000, 2000, 2000, 1500, 1500, len(whole), len(whole), 40, 3000, 3000, 2999} {
+		mem.Stack.Bytes = whole[:n]
+		p.look(t, s, regs, mem, -1)
+	}
+	if p.joins < 6 {
+		t.Fatalf("%d joins", p.joins)
+	}
+}
+
+func TestTrailOfADeepStackAllocatesOnce(t *testing.T) {
+	for _, n := range []int{20, 1000, 100_000} {
+		s, regs, mem := deepStack(n)
+		var tr Trail
+		w := Walker{MaxDepth: -1}
+		flip := uint64(0)
+		look := func() {
+			flip++
+			putWord(mem, 0x7000+8, flip)
+			putWord(mem, 0x7000+32+16, flip)
+			depth := 0
+			for tr.Init(&w, s, regs, mem); tr.Next(); depth++ {
+				if tr.Join() {
+					depth += tr.Skipped().N
+				}
+			}
+			if depth != n || w.StopReason() != StopRoot {
+				t.Fatalf("%d frames of %d, %v", depth, n, w.StopReason())
+			}
+		}
+		look()
+		if got := testing.AllocsPerRun(5, look); got != 0 {
+			t.Fatalf("%v allocations for a walk of %d frames", got, n)
+		}
+		if tr.Skipped().N < n-4 {
+			t.Fatalf("%d frames skipped of %d", tr.Skipped().N, n)
+		}
+	}
+}
+
+func TestTrailOfAnEndlessStackIsBounded(t *testing.T) {
+	s, regs, mem := deepStack(maxTrail + 10)
+	var p twice
+	p.look(t, s, regs, mem, -1)
+	p.look(t, s, regs, mem, -1)
+	if p.joins != 0 || p.trail.Len() != 0 {
+		t.Fatalf("%d frames kept", p.trail.Len())
+	}
+	if got := p.trail.Size(); got > 64<<20 {
+		t.Fatalf("%d bytes", got)
+	}
+}
+
+// TestTrailInFurtherPieces: the frames lie in a further piece, as those of a goroutine whose
+// thread is on its scheduler's stack.
+func TestTrailInFurtherPieces(t *testing.T) {
+	s, regs, mem := deepStack(50)
+	copied := slices.Clone(mem.Stack.Bytes)
+	further := &Snapshot{Others: []Region{{Addr: 0x100, Bytes: make([]byte, 64)}, {Addr: 0x7000, Bytes: copied}}}
+	var p twice
+	for range 2 {
+		p.look(t, s, regs, further, -1)
+	}
+	if p.skipped != 49 {
+		t.Fatalf("%d frames skipped", p.skipped)
+	}
+	// A piece that comes first hides part of it.
+	hiding := Region{Addr: 0x7000 + 32*20, Bytes: make([]byte, 64)}
+	p.look(t, s, regs, &Snapshot{Stack: hiding, Others: further.Others}, -1)
+	p.look(t, s, regs, mem, -1)
+	p.look(t, s, regs, &Snapshot{Others: []Region{hiding, further.Others[1]}}, -1)
+}
+
+// armStack gives a recursion of n frames with signed return addresses. The outermost frame's
+// stack pointer is known, or is not.
+func armStack(n int, spKnown bool) (*Space, *Regs, *Snapshot) {
+	src := &fakeSource{rules: map[Addr]Rule{}}
+	calls := &fakeCalls{calls: map[Addr]Call{}}
+	var words []uint64
+	for i := range n {
+		pc := Addr(0x1010 + 0x20*(i%8))
+		src.rules[pc] = Rule{CFAReg: ARM64SP, CFAOff: 48, Method: MethodCFI, Saved: [NumCompact]uint8{6, 5, 2}}
+		if i%8 == 3 {
+			src.rules[pc] = Rule{CFAReg: ARM64FP, CFAOff: 48, Method: MethodCFI, Saved: [NumCompact]uint8{6, 5}}
+		}
+		calls.calls[pc] = Call{}
+		outer := uint64(0x7000 + 48*(i+1))
+		words = append(words, outer, 0x1010+0x20*uint64((i+1)%8)|5<<48, 3, 4, 5, 6)
+	}
+	words[6*(n-1)+1] = 0
+	if !spKnown { // the frame before it is found by its record
+		words[6*(n-1)+1] = 0x8010
+		src.rules[0x8010] = Rule{Flags: FlagRoot}
+		calls.calls[0x8010] = Call{}
+		delete(src.rules, 0x1010+0x20*Addr((n-1)%8))
+	}
+	s := space(src, calls)
+	s.Arch = AArch64
+	regs := &Regs{Arch: AArch64, PC: 0x1010, PACMask: 0x7f << 48}
+	regs.Set(ARM64SP, 0x7000)
+	regs.Set(ARM64FP, 0x7000)
+	return s, regs, stack(0x7000, words...)
+}
+
+func TestTrailOfArm64FramesWithSignedReturnAddresses(t *testing.T) {
+	s, regs, mem := armStack(50, true)
+	var p twice
+	for i := range 3 {
+		putWord(mem, 0x7000+16, uint64(i))
+		p.look(t, s, regs, mem, -1)
+	}
+	if p.joins != 2 || p.skipped != 2*49 {
+		t.Fatalf("%d joins, %d frames skipped, stack %d %v", p.joins, p.skipped, len(p.stack), p.with.StopReason())
+	}
+	other := *regs
+	other.PACMask = 0xff << 48
+	p.look(t, s, &other, mem, -1)
+	if p.joins != 2 {
+		t.Fatal("a trail was used whose return addresses were read in another way")
+	}
+}
+
+func TestTrailEndsWhereTheStackPointerIsNotKnown(t *testing.T) {
+	s, regs, mem := armStack(7, false)
+	var p twice
+	for range 3 {
+		p.look(t, s, regs, mem, -1)
+	}
+	if p.joins != 0 || p.trail.Len() != 0 || p.stack[len(p.stack)-1].SP != 0 {
+		t.Fatalf("%d joins, %d frames kept, last %+v", p.joins, p.trail.Len(), p.stack[len(p.stack)-1])
+	}
+}

@@ -1,0 +1,85 @@
+package sampler
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/profile"
+)
+
+const (
+	// trailDepth is the number of frames from which a thread gets a trail: below it, walking
+	// and numbering the stack anew takes no longer than comparing and gathering.
+	trailDepth = 24
+	// trailMisses is the number of walks in a row that skipped nothing after which a
+	// thread's trail is dropped, trailPause the number of walks until it gets another.
+	trailMisses = 8
+	trailPause  = 100
+	// trailAge is how long a trail is kept that is not used, in nanoseconds.
+	trailAge = 10e9
+	// trailRoom bounds the memory that all trails take together, in bytes. The one that
+	// exceeds it is dropped.
+	trailRoom = 32 << 20
+)
+
+// trail is what a thread's next walk may use of its last one.
+type trail struct {
+	frames.Trail
+	stack  profile.StackID // the stack that the last walk gave
+	used   int64           // when, CLOCK_MONOTONIC ns
+	bytes  int             // what it took then
+	misses int
+}
+
+// trails keeps the threads that have one. It belongs to the accountant.
+type trails struct {
+	threads map[*thread]struct{}
+	from    int // the depth from which a thread gets one
+	bytes   int
+	swept   int64
+}
+
+// update gives a thread a trail or takes it, by how deep its stack is and whether its trail
+// has served in this walk.
+func (ts *trails) update(th *thread, stack profile.StackID, depth, skipped int, now int64) {
+	if now-ts.swept > trailAge {
+		ts.sweep(now)
+	}
+	t := th.trail
+	switch {
+	case t != nil:
+		t.stack, t.used = stack, now
+		if t.misses++; skipped > 0 {
+			t.misses = 0
+		}
+		size := t.Size()
+		ts.bytes += size - t.bytes
+		t.bytes = size
+		if t.misses >= trailMisses || ts.bytes > trailRoom {
+			ts.drop(th)
+			th.trailPause = trailPause
+		}
+	case th.trailPause > 0:
+		th.trailPause--
+	case depth >= ts.from:
+		th.trail = &trail{used: now}
+		ts.threads[th] = struct{}{}
+	}
+}
+
+// sweep drops the trails that are not used.
+func (ts *trails) sweep(now int64) {
+	ts.swept = now
+	for th := range ts.threads {
+		if now-th.trail.used > trailAge {
+			ts.drop(th)
+		}
+	}
+}
+
+// drop takes a thread's trail, if it has one.
+func (ts *trails) drop(th *thread) {
+	if th.trail != nil {
+		ts.bytes -= th.trail.bytes
+		th.trail = nil
+		delete(ts.threads, th)
+	}
+}
