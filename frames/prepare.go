@@ -11,18 +11,23 @@ func (s *Space) prepare(e *entry) {
 		return
 	}
 	e.known, e.keeps = 1<<info.sp, uint16(info.kept)
-	for i := range e.at {
-		units := e.rule.Saved[i]
-		if units > windowUnits {
-			return
-		}
-		e.at[i] = windowUnits - units
+	n := 0
+	for i, units := range e.rule.Saved[:len(e.load)] {
+		reg := info.compact[i]
 		switch {
+		case units > windowUnits:
+			return
 		case units != 0:
-			e.known |= 1 << info.compact[i]
+			e.load[n] = load{reg, windowUnits - units}
+			e.known |= 1 << reg
+			n++
 		case e.rule.loses(i):
-			e.keeps &^= 1 << info.compact[i]
+			e.keeps &^= 1 << reg
 		}
+	}
+	e.many = n > len(e.load)/2
+	for ; n < len(e.load); n++ {
+		e.load[n] = load{info.ra, windowUnits - 1}
 	}
 	e.needs = trustCFI
 	if e.rule.Method != MethodCFI {

@@ -30,24 +30,24 @@ func (w *Walker) Next() bool {
 	cfa := val[base] + uint64(int64(r.CFAOff))
 	b := w.stack
 	from := cfa - w.low
-	if n := uint64(len(b)); n < windowBytes || from > n-windowBytes || cfa <= val[X86RSP] {
+	to := from + windowBytes
+	if from > to || to > uint64(len(b)) || cfa <= val[X86RSP] {
 		return w.slow()
 	}
-	p := (*[windowBytes]byte)(b[from:])
+	p := (*[windowBytes]byte)(b[from:to:to])
 	pc := binary.LittleEndian.Uint64(p[windowBytes-16:])
-	k := cacheKey(pc, true, false)
 	ne := &w.space.cache[e.next%numSlots]
-	if ne.key != k || e.needs&ne.has == 0 {
-		if ne = w.elsewhere(pc); ne == nil {
-			return w.slow()
-		}
+	if ne.key != cacheKey(pc, true, false) || e.needs&ne.has == 0 {
+		return w.elsewhere(pc)
 	}
-	val[X86RBP] = kept(p, e.at[0], val[X86RBP])
-	val[X86RBX] = kept(p, e.at[1], val[X86RBX])
-	val[X86R12] = kept(p, e.at[2], val[X86R12])
-	val[X86R13] = kept(p, e.at[3], val[X86R13])
-	val[X86R14] = kept(p, e.at[4], val[X86R14])
-	val[X86R15] = kept(p, e.at[5], val[X86R15])
+	e.load[0].restore(val, p)
+	e.load[1].restore(val, p)
+	e.load[2].restore(val, p)
+	if e.many {
+		e.load[3].restore(val, p)
+		e.load[4].restore(val, p)
+		e.load[5].restore(val, p)
+	}
 	val[X86RSP] = cfa
 	w.regs.Known = w.regs.Known&uint64(e.keeps) | uint64(e.known)
 	w.regs.PC = pc
@@ -55,32 +55,26 @@ func (w *Walker) Next() bool {
 	return true
 }
 
-// elsewhere is for a frame that was not led to from w.cur the last time: it finds the entry
-// of that caller, and w.cur shows to it from now on. It is nil where the full step has to
-// decide.
-func (w *Walker) elsewhere(pc Addr) *entry {
+// elsewhere is Next for a frame that was not led to from w.cur the last time: it finds that
+// caller's entry, and begins anew with w.cur showing to it.
+func (w *Walker) elsewhere(pc Addr) bool {
 	e, s := w.cur, w.space
 	if pc == 0 || e.needs == 0 {
-		return nil
+		return w.slow()
 	}
 	k := cacheKey(pc, true, false)
 	i := s.slot(k)
-	if i == numSlots {
-		if e.needs != trustCFI {
-			return nil
-		}
+	if i == numSlots && e.needs == trustCFI {
 		s.lookup(pc, true, false)
-		if e.key != w.key { // the new entry has pushed this one out of its slot
-			return nil
-		}
 		i = s.slot(k)
 	}
-	ne := &s.cache[i]
-	if e.needs&ne.has == 0 {
-		return nil
+	// A new entry may have pushed this one out of its slot.
+	if i == numSlots || e.key != w.key || e.needs&s.cache[i].has == 0 {
+		return w.slow()
 	}
 	e.next = uint16(i)
-	return ne
+	w.depth--
+	return w.Next()
 }
 
 // The window: so many units of 8 bytes below the CFA, and the one at the CFA.
@@ -89,12 +83,10 @@ const (
 	windowBytes = 8 * (windowUnits + 1)
 )
 
-// kept gives a register's value in the caller: the word at that place of the window, or
-// the old value where the place is that of the CFA.
-func kept(p *[windowBytes]byte, at uint8, old uint64) uint64 {
-	i := uint(at) % (windowUnits + 1) * 8
-	if v := binary.LittleEndian.Uint64(p[i : i+8]); at != windowUnits {
-		old = v
-	}
-	return old
+// load tells where in the window a register's value is, in words.
+type load struct{ to, at uint8 }
+
+func (l load) restore(val *[NumRegs]uint64, p *[windowBytes]byte) {
+	i := uint(l.at) % (windowUnits + 1) * 8
+	val[l.to%NumRegs] = binary.LittleEndian.Uint64(p[i : i+8])
 }
