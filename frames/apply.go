@@ -23,6 +23,9 @@ func (w *Walker) apply(r *Rule) StopReason {
 func (w *Walker) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason {
 	for i, units := range r.Saved {
 		if units == 0 {
+			if r.loses(i) {
+				w.next.Known &^= 1 << info.compact[i]
+			}
 			continue
 		}
 		at := cfa - 8*uint64(units)

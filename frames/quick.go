@@ -14,43 +14,67 @@ import "encoding/binary"
 // on it are predicted badly. Therefore all six are computed, and those that the rule
 // leaves alone keep their values: their load, from the CFA itself, is thrown away.
 // All loads are from one window around the CFA, whose bounds are checked once.
+//
+// The caller's rule is first looked for where it was found after this frame the last
+// time. If it was the return address that told where to look, all frames of a stack
+// would have to wait for each other's loads.
 func (w *Walker) Next() bool {
 	w.depth++
 	e := w.cur
 	r := &e.rule
 	val := &w.regs.Val
 	base := r.CFAReg % NumRegs
-	if e.key != w.key || w.depth > w.limit || e.deep-1 >= windowUnits || w.regs.Known&(1<<base) == 0 || w.snap == nil {
+	if e.key != w.key || w.depth > w.limit || w.regs.Known&(1<<base) == 0 {
 		return w.slow()
 	}
 	cfa := val[base] + uint64(int64(r.CFAOff))
-	b := w.snap.Stack.Bytes
-	from := cfa - w.snap.Stack.Addr - 8*windowUnits
-	if n := uint64(len(b)); n < windowBytes || from > n-windowBytes || cfa <= val[X86RSP] {
+	b := w.stack
+	from := cfa - w.low
+	to := from + windowBytes
+	if from > to || to > uint64(len(b)) || cfa <= val[X86RSP] {
 		return w.slow()
 	}
-	p := (*[windowBytes]byte)(b[from:])
+	p := (*[windowBytes]byte)(b[from:to:to])
 	pc := binary.LittleEndian.Uint64(p[windowBytes-16:])
-	if pc == 0 || r.Method != MethodCFI && !w.space.follows(pc) {
+	ne := &w.space.cache[e.next%numSlots]
+	if ne.key != cacheKey(pc, true, false) || e.needs&ne.has == 0 {
+		return w.elsewhere(pc)
+	}
+	e.load[0].restore(val, p)
+	e.load[1].restore(val, p)
+	e.load[2].restore(val, p)
+	if e.many {
+		e.load[3].restore(val, p)
+		e.load[4].restore(val, p)
+		e.load[5].restore(val, p)
+	}
+	val[X86RSP] = cfa
+	w.regs.Known = w.regs.Known&uint64(e.keeps) | uint64(e.known)
+	w.regs.PC = pc
+	w.enterAt(ne, r.Method, true)
+	return true
+}
+
+// elsewhere is Next for a frame that was not led to from w.cur the last time: it finds that
+// caller's entry, and begins anew with w.cur showing to it.
+func (w *Walker) elsewhere(pc Addr) bool {
+	e, s := w.cur, w.space
+	if pc == 0 || e.needs == 0 {
 		return w.slow()
 	}
-	val[X86RBP] = kept(p, r.Saved[0], val[X86RBP])
-	val[X86RBX] = kept(p, r.Saved[1], val[X86RBX])
-	val[X86R12] = kept(p, r.Saved[2], val[X86R12])
-	val[X86R13] = kept(p, r.Saved[3], val[X86R13])
-	val[X86R14] = kept(p, r.Saved[4], val[X86R14])
-	val[X86R15] = kept(p, r.Saved[5], val[X86R15])
-	val[X86RSP] = cfa
-	w.regs.Known = w.regs.Known&x86Kept | uint64(e.known)
-	w.regs.PC = pc
-	m := r.Method
 	k := cacheKey(pc, true, false)
-	if set := &w.space.cache[hash(k, cacheBits)]; set[0].key == k {
-		w.enterAt(&set[0], m, true)
-		return true
+	i := s.slot(k)
+	if i == numSlots && e.needs == trustCFI {
+		s.lookup(pc, true, false)
+		i = s.slot(k)
 	}
-	w.enter(m, true)
-	return true
+	// A new entry may have pushed this one out of its slot.
+	if i == numSlots || e.key != w.key || e.needs&s.cache[i].has == 0 {
+		return w.slow()
+	}
+	e.next = uint16(i)
+	w.depth--
+	return w.Next()
 }
 
 // The window: so many units of 8 bytes below the CFA, and the one at the CFA.
@@ -59,16 +83,10 @@ const (
 	windowBytes = 8 * (windowUnits + 1)
 )
 
-// kept gives a register's value in the caller: the word that many units below the
-// CFA, or the old value for 0.
-func kept(p *[windowBytes]byte, units uint8, old uint64) uint64 {
-	at := uint(windowUnits-units) % (windowUnits + 1) * 8
-	if v := binary.LittleEndian.Uint64(p[at : at+8]); units != 0 {
-		old = v
-	}
-	return old
-}
+// load tells where in the window a register's value is, in words.
+type load struct{ to, at uint8 }
 
-// x86Kept is what a callee must preserve on x86-64, the only architecture whose
-// calls push the return address.
-const x86Kept = 1<<X86RBP | 1<<X86RBX | 1<<X86R12 | 1<<X86R13 | 1<<X86R14 | 1<<X86R15
+func (l load) restore(val *[NumRegs]uint64, p *[windowBytes]byte) {
+	i := uint(l.at) % (windowUnits + 1) * 8
+	val[l.to%NumRegs] = binary.LittleEndian.Uint64(p[i : i+8])
+}

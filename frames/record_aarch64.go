@@ -41,9 +41,9 @@ func (w *Walker) settleSP() {
 func (w *Walker) recordPlace(r *Rule) (above, cfaOff uint64, ok bool) {
 	sp, fp := w.regs.Arch.SP(), w.regs.Arch.FP()
 	switch {
-	case r.CFAReg != sp || r.Flags&^FlagRow != 0:
+	case r.CFAReg != sp || r.Flags&^(FlagRow|FlagLoss) != 0:
 		return 0, 0, false
-	case r.Flags == 0:
+	case r.Flags&FlagRow == 0:
 		return 8 * uint64(r.Saved[0]), uint64(int64(r.CFAOff)), r.Saved[0] >= 2 && r.Saved[1] == r.Saved[0]-1
 	}
 	row := w.space.rows[r.row()]

@@ -1,6 +1,9 @@
 package frames
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // PlaceKind says where a caller's register is to be found (DWARF 5 §6.4.1).
 type PlaceKind uint8
@@ -60,6 +63,38 @@ func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 		return r, true
 	}
 	return r, false
+}
+
+// compactLoss makes r a rule that needs no row if all that keeps it from being one is that the
+// values of registers are lost: JIT compilers keep none but the frame pointer. Such a rule
+// can be applied by the quick step, and takes no place in the table of rows.
+func (row *Row) compactLoss(arch Arch, r *Rule) bool {
+	info := arch.info()
+	if r.Flags&^FlagSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
+		return false
+	}
+	rest, lost := *row, uint8(0)
+	for reg := range uint8(NumRegs) {
+		if rest.Regs[reg].Kind == PlaceUndefined && reg != info.sp && reg != info.ra {
+			rest.Regs[reg] = Place{}
+			if i := slices.Index(info.compact[:], reg); i >= 0 {
+				lost |= 1 << i
+			} else if info.kept>>reg&1 != 0 {
+				return false
+			}
+		}
+		if p := &rest.Regs[reg]; p.Kind != PlaceSame && info.kept>>reg&1 == 0 && reg != info.ra {
+			return false // a Row restores it
+		}
+	}
+	c, more := rest.Rule(arch, r.Method, r.Flags)
+	if more || lost == 0 {
+		return false
+	}
+	c.Flags |= FlagLoss
+	c.lost = lost
+	*r = c
+	return true
 }
 
 // fits fills in r.Saved and reports whether it could hold everything that the

@@ -54,6 +54,9 @@ const (
 	// FlagSwitch: the caller's stack is another one (Go's systemstack), so
 	// that the CFA need not rise.
 	FlagSwitch
+	// FlagLoss: registers of the caller that a callee should keep are lost, as in code of JIT
+	// compilers. It is for rules inside of the cache; a source gives a Row instead.
+	FlagLoss
 	// FlagNone marks, inside of the cache, a pc for which no source has a rule.
 	FlagNone
 )
@@ -72,7 +75,8 @@ type Rule struct {
 	CFAReg uint8
 	Flags  Flags
 	Method Method
-	_      uint8
+	// lost has a bit for each of Arch.CompactRegs whose value is lost, with FlagLoss.
+	lost uint8
 	// Saved has, for each of Arch.CompactRegs, the distance of its place below
 	// the CFA in units of 8 bytes, 1 to 255; 0: the caller's value is still in
 	// the register. With FlagRow the first four bytes are the Row's index.
@@ -87,6 +91,9 @@ func (r *Rule) setRow(i uint32) {
 	r.Flags |= FlagRow
 	binary.LittleEndian.PutUint32(r.Saved[:], i)
 }
+
+// loses reports whether the caller's value of that compact register is lost.
+func (r *Rule) loses(i int) bool { return r.lost>>i&1 != 0 }
 
 // SavedUnits converts a CFA-relative offset into the unit of [Rule.Saved]; false
 // if it does not fit.

@@ -2,12 +2,13 @@ package frames
 
 import "slices"
 
-// The rule cache: 1,024 sets of 4 entries of 32 bytes hold the working set of a busy
-// server's stacks. With fewer entries in a set, some of a few hundred addresses
-// would push each other out all the time.
+// The rule cache: 1,024 sets of 4 entries hold the working set of a busy server's
+// stacks. With fewer entries in a set, some of a few hundred addresses would push each
+// other out all the time.
 const (
 	cacheBits = 10
 	cacheWays = 4
+	numSlots  = cacheWays << cacheBits
 )
 
 // maxRows bounds the table of rules that do not fit into 16 bytes; when it is
@@ -17,10 +18,13 @@ const maxRows = 1 << 14
 // Space is the executable part of an address space: its modules, and the rules
 // found so far. It is not safe for use by several goroutines at once.
 type Space struct {
+	// cache comes first: it then begins with a cache line of the processor, as all large
+	// objects do, and no entry lies across two.
+	cache   [numSlots]entry
+	used    usedSets
 	Arch    Arch
 	modules []*Module
 	rows    []*Row
-	cache   [1 << cacheBits][cacheWays]entry
 	calls   [1 << callBits]callEntry
 	starts  [1 << startBits]startEntry
 	jumps   [1 << startBits]jumpEntry
@@ -28,18 +32,37 @@ type Space struct {
 }
 
 // entry is a cached rule, with the module that its pc is in and what the quick step
-// needs to know of it.
+// needs to know of it: one cache line.
 type entry struct {
-	key   uint64
-	rule  Rule
-	mod   int32  // index into Space.modules; -1: none
-	known uint16 // registers that the rule restores, and the stack pointer
-	deep  uint8  // how far below the CFA it reads, in units of 8 bytes; 0: Walker.quick is not for it
+	key  uint64
+	rule Rule
+	mod  int32 // index into Space.modules; -1: none
+	// next is the slot of the entry that the last step from here led to. Most frames of
+	// a program have one caller. The quick step looks there first, so that the processor
+	// goes on with the caller's rule while it still waits for the return address
+	// and for its hash.
+	next uint16
 	// exact: nobody calls what begins there, so that even a return address is
 	// the address of an instruction: a signal trampoline, or the start of a
 	// stack that was prepared by hand.
 	exact bool
+	needs trust   // what the caller's address must have; 0: the quick step is not for this rule
+	has   trust   // what this address has, as far as it was asked
+	load  [6]load // what to restore
+	many  bool    // more than three of it
+	keeps uint16  // registers that stay known
+	known uint16  // registers that become known: those restored, and the stack pointer
+	_     [10]byte
 }
+
+// trust is a set of reasons to believe a return address.
+type trust uint8
+
+const (
+	trustCFI       trust = 1 << iota // call frame information led there; every address has it
+	trustCalled                      // it follows a call, or is a place that is returned to without one
+	trustGenerated                   // it is in generated code, where callers need not call
+)
 
 // callEntry caches whether a call precedes an address.
 type callEntry struct {
@@ -93,7 +116,7 @@ func (s *Space) Modules() []*Module { return s.modules }
 func (s *Space) Forget() {
 	s.version++
 	s.rows = s.rows[:0]
-	clear(s.cache[:])
+	s.used.clear(&s.cache)
 	clear(s.calls[:])
 	clear(s.starts[:])
 	clear(s.jumps[:])
@@ -140,11 +163,28 @@ func cacheKey(pc Addr, caller, spOnly bool) uint64 {
 // hash spreads keys over a cache of 1<<bits places (Fibonacci hashing).
 func hash(k uint64, bits uint) uint64 { return k * 0x9e3779b97f4a7c15 >> (64 - bits) }
 
+// set gives the slots that a key can be in.
+func (s *Space) set(k uint64) *[cacheWays]entry {
+	i := hash(k, cacheBits) * cacheWays
+	return (*[cacheWays]entry)(s.cache[i : i+cacheWays])
+}
+
+// slot gives the slot of a key, numSlots if it is not in the cache.
+func (s *Space) slot(k uint64) int {
+	set := s.set(k)
+	for i := range set {
+		if set[i].key == k {
+			return int(hash(k, cacheBits))*cacheWays + i
+		}
+	}
+	return numSlots
+}
+
 // lookup gives the cached rule for a pc, asking the sources if need be. The result
 // is valid until the next call.
 func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	k := cacheKey(pc, caller, spOnly)
-	set := &s.cache[hash(k, cacheBits)]
+	set := s.set(k)
 	for i := range set {
 		if set[i].key == k {
 			return &set[i]
@@ -155,10 +195,11 @@ func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 
 // miss finds a rule that is not cached. The oldest entry of the set makes room.
 func (s *Space) miss(set *[cacheWays]entry, k uint64, pc Addr, caller, spOnly bool) *entry {
+	s.used.add(uint16(hash(k, cacheBits)))
 	copy(set[1:], set[:])
 	e := &set[0]
 	s.fill(e, k, pc, caller, spOnly)
-	e.prepare(s.Arch)
+	s.prepare(e)
 	return e
 }
 
@@ -168,22 +209,6 @@ func (s *Space) module(i int32) *Module {
 		return s.modules[i]
 	}
 	return nil
-}
-
-// prepare finds out whether the quick step can apply the rule.
-func (e *entry) prepare(arch Arch) {
-	info := arch.info()
-	e.exact = e.exact || e.rule.Flags&FlagSignal != 0
-	if !info.raOnStack || e.rule.Flags != 0 {
-		return
-	}
-	e.known, e.deep = 1<<info.sp, 1
-	for i, units := range e.rule.Saved {
-		if units != 0 && info.compact[i] != NoReg {
-			e.known |= 1 << info.compact[i]
-			e.deep = max(e.deep, units)
-		}
-	}
 }
 
 // fill asks the module's sources in turn.
@@ -236,7 +261,7 @@ func (s *Space) ask(e *entry, pc Addr, caller, spOnly bool) bool {
 		if !ok || spOnly && !s.spRelative(r, row) {
 			continue
 		}
-		if row != nil {
+		if row != nil && !row.compactLoss(s.Arch, &r) {
 			if len(s.rows) >= maxRows {
 				keep := entry{key: e.key, mod: e.mod, exact: e.exact}
 				s.Forget()

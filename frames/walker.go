@@ -27,6 +27,8 @@ type Walker struct {
 
 	space    *Space
 	snap     *Snapshot // mem, if it is one
+	stack    []byte    // its stack
+	low      Addr      // address of the window that begins where stack does, see Next
 	cur      *entry    // a slot of the cache: valid while its key is w.key
 	key      uint64    // 0 before the first frame and after the last
 	depth    int
@@ -55,7 +57,10 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.space, w.mem = space, mem
 	w.regs = *regs
 	w.given = regs.Known
-	w.snap, _ = mem.(*Snapshot)
+	w.stack = nil
+	if w.snap, _ = mem.(*Snapshot); w.snap != nil {
+		w.stack, w.low = w.snap.Stack.Bytes, w.snap.Stack.Addr+8*windowUnits
+	}
 	w.depth, w.switches, w.searches, w.proven, w.stop = 0, 0, 0, 0, StopNone
 	w.limit = w.MaxDepth
 	if w.MaxDepth <= 0 {
@@ -162,7 +167,10 @@ func (w *Walker) step() StopReason {
 	if stop != StopNone {
 		return stop
 	}
-	return w.commit(&r)
+	if stop = w.commit(&r); stop == StopNone && r.Method != MethodCFI {
+		w.space.vouch(w.cur, w.regs.PC)
+	}
+	return stop
 }
 
 // without gives a rule for a frame whose own rule needs a register that is not known: one
@@ -195,7 +203,7 @@ func (w *Walker) canApply(r *Rule) bool {
 // its return address follows a call of this very function.
 func (w *Walker) untouched(r *Rule) bool {
 	bit := uint64(1) << (r.CFAReg % NumRegs)
-	if !w.caller || r.CFAReg == w.regs.Arch.SP() || w.given&bit == 0 || r.Flags&(FlagRow|FlagSignal|FlagSwitch) != 0 {
+	if !w.caller || r.CFAReg == w.regs.Arch.SP() || w.given&bit == 0 || r.Flags&(FlagRow|FlagSignal|FlagSwitch|FlagLoss) != 0 {
 		return false
 	}
 	stop := w.apply(r) // reads the value, known or not
