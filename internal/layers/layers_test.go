@@ -22,7 +22,7 @@ const module = "prywalk"
 var order = [][]string{
 	{"frames"},
 	{"internal/elffile", "internal/procmem"},
-	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census"},
+	{"dwarfunwind", "heuristics", "internal/gotables", "internal/hotspot", "internal/census"},
 	{"internal/target"},
 	{"internal/symbols", "ptrace"},
 	{"internal/look"},
