@@ -80,6 +80,9 @@ type Module struct {
 	// Generated: the code was made at run time. Such code need not return to
 	// where a call instruction is: interpreters push an address and jump.
 	Generated bool
+	// NoFP: the code keeps other values in the frame pointer's register, so that it is
+	// believed only where a source has a rule by it.
+	NoFP bool
 	// Sources are asked for a rule in this order.
 	Sources []RuleSource
 	// Calls validates return addresses; nil where the code cannot be read.

@@ -15,7 +15,7 @@ func (w *Walker) scan() StopReason {
 	}
 	f := w.Frame()
 	start, known := w.space.funcStart(f.Lookup(w.regs.Arch))
-	if w.tryFramePointer(start, known) {
+	if (m == nil || !m.NoFP) && w.tryFramePointer(start, known) {
 		return w.commit(&Rule{Method: MethodFP})
 	}
 	if !w.knowsSP() {

@@ -22,7 +22,7 @@ const module = "prywalk"
 var order = [][]string{
 	{"frames"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
-	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census"},
+	{"dwarfunwind", "heuristics", "internal/gotables", "internal/hotspot", "internal/census"},
 	{"internal/target"},
 	{"internal/symbols", "ptrace"},
 	{"internal/look"},

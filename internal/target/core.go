@@ -44,6 +44,7 @@ type Core struct {
 	shown    []shownFile
 	cache    *ImageCache
 	jitCode  *heuristics.Source
+	jvm      javaVM
 	space    *frames.Space
 	warnings []string
 	missing  []string // files that were not found

@@ -35,7 +35,7 @@ func (c *Core) addModules() {
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == elfMagic
 	})
 	c.space = frames.NewSpace(c.Arch)
-	c.jitCode = heuristics.New(heuristics.Options{Arch: c.Arch, Code: coreCode{c.mem}, Funcs: jitBounds{&c.JITFuncs}, JIT: true})
+	c.jitCode = heuristics.New(heuristics.Options{Arch: c.Arch, Code: coreCode{c.mem}, Funcs: jitBounds{&c.jvm, &c.JITFuncs}, JIT: true})
 	var all []mapped
 	for i := range c.maps {
 		var before *coreMapping
@@ -56,6 +56,7 @@ func (c *Core) addModules() {
 		}
 	}
 	remapped(c, bare)
+	c.jvm.adopt(c, mods)
 	c.space.SetModules(mods)
 	c.addShown()
 }
@@ -194,3 +195,9 @@ func (c *Core) images() *ImageCache { return c.cache }
 
 // jitSource implements owner.
 func (c *Core) jitSource() *heuristics.Source { return c.jitCode }
+
+// readCode implements owner.
+func (c *Core) readCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
+
+// java implements owner.
+func (c *Core) java() *javaVM { return &c.jvm }

@@ -37,6 +37,7 @@ type Process struct {
 	stacks  []span    // writable mappings in order
 	jit     *liveCode // code that the process writes itself
 	jitCode *heuristics.Source
+	jvm     javaVM
 	noLinks bool // map_files may not be followed
 }
 
@@ -108,7 +109,7 @@ func (p *Process) start() error {
 	p.Arch = archOf(machine)
 	p.space = frames.NewSpace(p.Arch)
 	p.jit = newLiveCode(p.tid)
-	p.jitCode = heuristics.New(heuristics.Options{Arch: p.Arch, Code: p.jit, Funcs: jitBounds{&p.JITFuncs}, JIT: true})
+	p.jitCode = heuristics.New(heuristics.Options{Arch: p.Arch, Code: p.jit, Funcs: jitBounds{&p.jvm, &p.JITFuncs}, JIT: true})
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if p.jit.refresh() {
+	if vm := p.jvm.changed(); p.jit.refresh() || vm {
 		p.jitCode.Forget()
 		p.space.Forget()
 	}
@@ -156,6 +156,7 @@ func (p *Process) adopt(next []mapped) {
 	for i := range next {
 		mods[i] = next[i].mod
 	}
+	p.jvm.adopt(p, mods)
 	p.space.SetModules(mods)
 }
 

@@ -1,0 +1,153 @@
+package hotspot
+
+import "bytes"
+
+// end says where in the last instructions of a method a thread is.
+type end uint8
+
+const (
+	endNone   end = iota
+	endPop        // before the pop of rbp: the frame itself is gone
+	endPopped     // after it: only the return address is there
+)
+
+// maxEnd is the longest sequence of instructions that is recognised.
+const maxEnd = 20
+
+const (
+	opPopRBP = 0x5d
+	opRet    = 0xc3
+	opLeave  = 0xc9
+	opJump   = 0xe9
+)
+
+// The poll for a safepoint before a return (MacroAssembler::safepoint_poll, JDK 16 and later): cmp rsp,
+// [r15 + disp8 or disp32]; ja rel32. And what a call of native code does instead, with its frame left: cmp
+// qword [r15 + disp8], imm8 (is an exception pending?); jne rel32.
+var (
+	pollShort    = []byte{0x49, 0x3b, 0x67}
+	pollLong     = []byte{0x49, 0x3b, 0xa7}
+	pending      = []byte{0x49, 0x83, 0x7f}
+	jumpAbove    = []byte{0x0f, 0x87}
+	jumpNotEqual = []byte{0x0f, 0x85}
+)
+
+// ending finds out whether the instructions at code are the last ones of a method: [pop rbp], [a check],
+// ret, or pop rbp and a jump out of the method. before is the byte before them, left the
+// number of bytes to the end of the method. A sequence that leads straight to the return can be nothing else.
+func ending(code []byte, before byte, left uint64) end {
+	at := endPopped
+	if code[0] == opPopRBP {
+		at, before, code, left = endPop, opPopRBP, code[1:], left-1
+	}
+	switch {
+	case bytes.HasPrefix(code, pollShort) && len(code) > 4:
+		code = code[4:]
+	case bytes.HasPrefix(code, pollLong) && len(code) > 7:
+		code = code[7:]
+	case bytes.HasPrefix(code, pending) && len(code) > 5:
+		code = code[5:]
+	}
+	if (bytes.HasPrefix(code, jumpAbove) || bytes.HasPrefix(code, jumpNotEqual)) && len(code) > 6 {
+		code = code[6:]
+	}
+	switch {
+	case len(code) > 0 && code[0] == opRet:
+		return at
+	case len(code) > 4 && code[0] == opJump && before == opPopRBP:
+		if to := int64(int32At(code[1:])) + 5; to >= int64(left) || to < 0 && -to > int64(maxMethod) {
+			return at
+		}
+	}
+	return endNone
+}
+
+// maxMethod is larger than any method, in bytes: a jump back by more leaves it.
+const maxMethod = 1 << 20
+
+// entered are the instructions with which the interpreter makes a frame (generate_fixed_frame): push rbp;
+// mov rbp, rsp; push r13. The last one stores the caller's stack pointer.
+var entered = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
+
+// popThenLocals is what comes some way before (generate_normal_entry, generate_native_entry): pop rax; lea r14, [rsp + …].
+var popThenLocals = []byte{0x58, 0x4c, 0x8d, 0x74}
+
+// The instructions that adapters are made of (sharedRuntime_x86_64.cpp, gen_i2c_adapter and gen_c2i_adapter).
+var (
+	toCompiled    = []byte{0x48, 0x8b, 0x04, 0x24, 0x4c, 0x8b, 0xdc, 0x48, 0x83, 0xe4, 0xf0, 0x50}
+	jumpR11       = []byte{0x41, 0xff, 0xe3}
+	movR13SP      = []byte{0x4c, 0x8b, 0xec}
+	toInterpreter = []byte{opPopRAX, 0x4c, 0x8b, 0xec}
+)
+
+const (
+	opPushRAX = 0x50
+	opPopRAX  = 0x58
+)
+
+// maxEntry bounds the code in which these are looked for.
+const maxEntry = 4096
+
+// leftBytes is how long before pc a leave may have been: pop, mov and jmp follow it
+// (InterpreterMacroAssembler::remove_activation).
+const leftBytes = 10
+
+// leaving is how the interpreter gives a frame up: mov rbx, [rbp - 8]; leave; pop reg; mov rsp, rbx; jmp reg.
+type leaving struct {
+	found  bool  // a leave and a pop were before pc
+	whole  bool  // the others are there, too
+	since  int   // bytes from the leave to pc
+	popped int   // bytes from the leave to behind the pop
+	reg    uint8 // that has the return address, by its DWARF number
+}
+
+// left looks for that in code, the bytes around pc.
+func left(code []byte) leaving {
+	for i := 4; i < leftBytes; i++ {
+		if code[i] != opLeave {
+			continue
+		}
+		l := leaving{since: leftBytes - i, popped: 2}
+		pop, more := code[i+1], uint8(0)
+		if pop == rexB {
+			pop, more = code[i+2], 8
+			l.popped++
+		}
+		if pop&^7 != opPop {
+			continue
+		}
+		l.found, l.reg = true, dwarfNumbers[pop&7+more]
+		l.whole = bytes.HasSuffix(code[:i], movRBXSender) && bytes.HasPrefix(code[i+l.popped:], movSPRBX)
+		return l
+	}
+	return leaving{}
+}
+
+var (
+	movRBXSender = []byte{0x48, 0x8b, 0x5d, 0xf8}
+	movSPRBX     = []byte{0x48, 0x8b, 0xe3}
+)
+
+// dwarfNumbers has the numbers of the registers as the processor counts them (System V ABI, figure 3.36).
+var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// How the stub begins and ends that looks for handlers (OptoRuntime::generate_exception_blob).
+var (
+	exceptionBegins = []byte{0x52, 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0x2c, 0x24}
+	exceptionEnds   = []byte{0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 16, 0x5a}
+)
+
+// restoresAll is how the code behind a call begins that gives all registers back (MacroAssembler::popa): mov r15, [rsp],
+// and so on down to mov rax, [rsp + 0x78]; add rsp, 0x80.
+var (
+	restoresAll = []byte{0x4c, 0x8b, 0x3c, 0x24, 0x4c, 0x8b, 0x74, 0x24, 8}
+	restoredAll = []byte{0x48, 0x8b, 0x44, 0x24, 0x78, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0}
+)
+
+// maxRestores is how long that is, and some.
+const maxRestores = 96
+
+const (
+	opPop = 0x58 // and the register in the low bits
+	rexB  = 0x41 // for r8 to r15
+)

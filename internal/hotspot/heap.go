@@ -1,0 +1,193 @@
+package hotspot
+
+import "encoding/binary"
+
+// heap is a part of the code cache: its used memory, and the map of its segments.
+type heap struct {
+	low, high uint64
+	segmap    uint64
+	log2      uint8
+}
+
+// maxHops bounds the way through the map of segments: an entry leads back by at most 254, and blobs have
+// megabytes at most.
+const maxHops = 4096
+
+// freeSegment marks a segment in the map that belongs to no blob.
+const freeSegment = 0xff
+
+// readHeaps lists the heaps of the code cache; none before the virtual machine has made them.
+func (v *VM) readHeaps() []heap {
+	m, l := v.memory(), v.layout
+	list := m.word(l.static("CodeCache::_heaps"))
+	if list == 0 {
+		return nil
+	}
+	n := m.int32(list + l.off("GrowableArrayBase::_len"))
+	data := m.word(list + l.off("GrowableArray<int>::_data"))
+	var out []heap
+	for i := range min(max(n, 0), maxHeaps) {
+		at := m.word(data + 8*uint64(i))
+		mem, segs := at+l.off("CodeHeap::_memory"), at+l.off("CodeHeap::_segmap")
+		h := heap{
+			low:    m.word(mem + l.off("VirtualSpace::_low")),
+			high:   m.word(mem + l.off("VirtualSpace::_high")),
+			segmap: m.word(segs + l.off("VirtualSpace::_low")),
+			log2:   uint8(m.int32(at + l.off("CodeHeap::_log2_segment_size"))),
+		}
+		if m.failed || h.low > h.high || h.log2 < 4 || h.log2 > 20 {
+			return nil
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// heapOf gives the heap that an address is in, nil if there is none. Heaps grow.
+func (v *VM) heapOf(addr uint64) *heap {
+	for try := range 2 {
+		for i := range v.heaps {
+			if h := &v.heaps[i]; addr >= h.low && addr < h.high {
+				return h
+			}
+		}
+		if try == 0 {
+			v.heaps = v.readHeaps()
+		}
+	}
+	return nil
+}
+
+// block gives the address of the block that an address of the heap is in
+// (CodeHeap::find_block_for).
+func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
+	var window [256]byte // a piece of the map that ends with the entry in question
+	seg := (addr - h.low) >> h.log2
+	from, have := uint64(0), 0
+	for range maxHops {
+		if have == 0 || seg < from {
+			have = int(min(seg+1, uint64(len(window))))
+			from = seg + 1 - uint64(have)
+			if !m.bytes(h.segmap+from, window[:have]) {
+				return 0, false
+			}
+		}
+		switch back := uint64(window[seg-from]); {
+		case back == freeSegment, back > seg:
+			return 0, false
+		case back == 0:
+			return h.low + seg<<h.log2, true
+		default:
+			seg -= back
+		}
+	}
+	return 0, false
+}
+
+// blob is what a code blob's header says.
+type blob struct {
+	begin, end uint64 // of its code
+	frame      int32  // size of its frames in words; 0: they differ, or there are none
+	complete   int32  // offset in the code behind which a frame is complete
+	kind       kind
+}
+
+// kind tells how frames of a blob look.
+type kind uint8
+
+const (
+	kindStub        kind = iota // written in assembly, each in its own way
+	kindMethod                  // frames of one size
+	kindInterpreter             // frames by rbp
+	kindAdapter                 // moves arguments between the interpreter's places and the compilers'
+	kindException               // looks for the handler of an exception
+	kindHandles                 // goes on to what a method handle stands for
+	kindDispatch                // no frames
+)
+
+// kinds are known by the names of the blobs (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp). Those of other names
+// have frames of one size, too, if the header says so.
+var kinds = map[string]kind{
+	"nmethod":                  kindMethod,
+	"native nmethod":           kindMethod,
+	"Interpreter":              kindInterpreter,
+	"I2C/C2I adapters":         kindAdapter,
+	"ExceptionBlob":            kindException,
+	"MethodHandlesAdapterBlob": kindHandles,
+	"vtable chunks":            kindDispatch,
+}
+
+// maxFrame bounds the size of a frame, in words: 1 MiB.
+const maxFrame = 1 << 17
+
+// blobAt gives the blob whose code an address is in; false if there is none.
+func (v *VM) blobAt(addr uint64) (blob, bool) {
+	h := v.heapOf(addr)
+	if h == nil {
+		return blob{}, false
+	}
+	m, l := v.memory(), v.layout
+	at, ok := h.block(m, addr)
+	if !ok || !m.used(at, l) {
+		return blob{}, false
+	}
+	at += l.sizes["HeapBlock"]
+	b := blob{
+		begin:    m.word(at + l.off("CodeBlob::_code_begin")),
+		end:      m.word(at + l.off("CodeBlob::_code_end")),
+		frame:    m.int32(at + l.off("CodeBlob::_frame_size")),
+		complete: m.int32(at + l.off("CodeBlob::_frame_complete_offset")),
+	}
+	b.kind = kinds[m.name(m.word(at+l.off("CodeBlob::_name")))]
+	if b.kind == kindStub && b.frame > 0 {
+		b.kind = kindMethod
+	}
+	return b, !m.failed && b.frame >= 0 && b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
+}
+
+// used reports whether a block holds a blob.
+func (m *memory) used(block uint64, l *layout) bool {
+	var b [1]byte
+	m.bytes(block+l.off("HeapBlock::_header")+l.off("HeapBlock::Header::_used"), b[:])
+	return b[0] != 0
+}
+
+// codelet is a piece of the interpreter.
+type codelet struct {
+	begin, end uint64 // of its code
+	entry      bool   // what methods begin with: the frame is made in it
+}
+
+// maxCodelets bounds the pieces of the interpreter; there are some hundred.
+const maxCodelets = 1 << 12
+
+// codeletAt gives the piece of the interpreter that an address is in.
+func (v *VM) codeletAt(addr uint64) (codelet, bool) {
+	m, l := v.memory(), v.layout
+	queue := m.word(l.static("AbstractInterpreter::_code"))
+	at := m.word(queue + l.off("StubQueue::_stub_buffer"))
+	end := at + uint64(m.int32(queue+l.off("StubQueue::_buffer_limit")))
+	for range maxCodelets {
+		if m.failed || at >= end || addr < at {
+			return codelet{}, false
+		}
+		size := uint64(uint32(m.int32(at + l.off("InterpreterCodelet::_size"))))
+		if size == 0 {
+			return codelet{}, false
+		}
+		if addr < at+size {
+			c := codelet{begin: at + l.sizes["InterpreterCodelet"], end: at + size}
+			text := m.name(m.word(at + l.off("InterpreterCodelet::_description")))
+			c.entry = len(text) >= len(entryText) && text[:len(entryText)] == entryText
+			return c, !m.failed && addr >= c.begin
+		}
+		at += size
+	}
+	return codelet{}, false
+}
+
+// entryText is how the descriptions of those pieces begin.
+const entryText = "method entry point"
+
+// int32At reads a number out of instructions.
+func int32At(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) }

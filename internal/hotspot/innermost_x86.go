@@ -1,0 +1,195 @@
+package hotspot
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
+
+// called is the rule where the return address is the word at sp, and the CFA is given by a register: the stack pointer
+// that a method's caller had, which r13 holds when the interpreter or an adapter begins.
+func called(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
+	r := frames.Rule{CFAReg: cfa, CFAOff: off, Method: m}
+	if cfa == frames.X86RSP && off == 8 {
+		return r, nil, true
+	}
+	row := byCaller(cfa, off)
+	row.RA = frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RSP}
+	return r, row, true
+}
+
+// byCaller is a row with that CFA, and the caller's rbp still in its place.
+func byCaller(cfa uint8, off int32) *frames.Row {
+	row := &frames.Row{CFAReg: cfa, CFAOff: int64(off)}
+	for _, r := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
+		row.Regs[r].Kind = frames.PlaceUndefined
+	}
+	return row
+}
+
+// inReg is the rule while the return address is in a register.
+func inReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
+	row := byCaller(cfa, off)
+	row.RA = frames.Place{Kind: frames.PlaceReg, Reg: reg}
+	return frames.Rule{CFAReg: cfa, CFAOff: off, Method: frames.MethodCFI}, row, true
+}
+
+// inMethod gives the rule of a method that a thread is at pc of. The start, where the frame is made, is
+// left to the analysis of the instructions.
+func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if b.frame <= 0 || b.complete < 0 || pc < b.begin+uint64(b.complete) {
+		return frames.Rule{}, nil, false
+	}
+	var code [1 + maxEnd]byte
+	n := v.o.ReadCode(pc-1, code[:])
+	if n < 2 {
+		return frames.Rule{}, nil, false
+	}
+	switch ending(code[1:n], code[0], b.end-pc) {
+	case endPopped:
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	case endPop:
+		return framed(16), nil, true
+	}
+	return framed(8 * b.frame), nil, true
+}
+
+// inInterpreter gives the rule of a thread in the interpreter: where methods begin, its frame is made on the
+// way, and where they end, it is given up.
+func (v *VM) inInterpreter(pc uint64) (frames.Rule, *frames.Row, bool) {
+	c, ok := v.codeletAt(pc)
+	if !ok {
+		return frames.Rule{}, nil, false
+	}
+	if c.entry {
+		return v.inEntry(&c, pc)
+	}
+	var code [2 * leftBytes]byte
+	n := v.o.ReadCode(pc-leftBytes, code[:])
+	if n < len(code) {
+		return frames.Rule{}, nil, false
+	}
+	switch l := left(code[:]); {
+	case !l.found:
+		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+	case !l.whole:
+		return frames.Rule{}, nil, false
+	case l.since == 1:
+		return called(frames.X86RBX, 0, frames.MethodCFI)
+	case l.since <= l.popped:
+		return inReg(l.reg, frames.X86RBX, 0)
+	default:
+		return inReg(l.reg, frames.X86RSP, 0)
+	}
+}
+
+// inException gives the rule in the stub that compiled code jumps to, to have the handler of an exception found; the
+// return address is in rdx:
+//
+//	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 16; pop rdx; ...; jmp
+func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	code := make([]byte, min(b.end-b.begin, maxEntry))
+	code = code[:v.o.ReadCode(b.begin, code)]
+	leaves := bytes.Index(code, exceptionEnds)
+	if !bytes.HasPrefix(code, exceptionBegins) || leaves < 0 || b.frame <= 0 {
+		return frames.Rule{}, nil, false
+	}
+	popped := leaves + len(exceptionEnds)
+	switch at := int(pc - b.begin); {
+	case at == 0, at >= popped:
+		return inReg(frames.X86RDX, frames.X86RSP, 0)
+	case at == 1, at == popped-1:
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	case at < len(exceptionBegins):
+		row := byCaller(frames.X86RSP, 16)
+		row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+		return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 16, Method: frames.MethodCFI}, row, true
+	}
+	return framed(8 * b.frame), nil, true
+}
+
+// inEntry gives the rule in the code that interpreted methods begin with:
+//
+//	...                  the return address is at sp, the caller's sp in r13
+//	pop rax              it is in rax, and local variables are pushed
+//	lea r14, [...]
+//	...
+//	push rax             at sp again
+//	push rbp
+//	mov rbp, rsp
+//	push r13             the frame is there
+func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
+	code := make([]byte, min(c.end-c.begin, maxEntry))
+	code = code[:v.o.ReadCode(c.begin, code)]
+	made := bytes.Index(code, entered)
+	pops := -1
+	if made > 0 {
+		pops = bytes.LastIndex(code[:made], popThenLocals)
+	}
+	if pops < 0 {
+		return frames.Rule{}, nil, false
+	}
+	pushes := int(pc-c.begin) - (made - 1) // bytes behind the push of rax
+	switch at := int(pc - c.begin); {
+	case at <= pops:
+		return called(frames.X86R13, 0, frames.MethodHeuristic) // or in a path that has popped it, to throw
+	case pushes <= 0:
+		return inReg(frames.X86RAX, frames.X86R13, 0)
+	case pushes == 1:
+		return called(frames.X86R13, 0, frames.MethodCFI)
+	case pushes == 2:
+		row := byCaller(frames.X86R13, 0)
+		row.RA = frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RSP, Off: 8}
+		return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodCFI}, row, true
+	case pushes <= len(entered)-1: // rbp is set, r13 not yet stored
+		row := byCaller(frames.X86R13, 0)
+		row.RA, row.Regs[frames.X86RBP] = interpreted.RA, interpreted.Regs[frames.X86RBP]
+		return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodCFI}, row, true
+	}
+	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+}
+
+// inAdapter gives the rule in an adapter. From the interpreter to compiled code:
+//
+//	mov rax, [rsp]; mov r11, rsp; and rsp, -16; push rax; ...; jmp r11
+//
+// From compiled code to the interpreter, behind a check and, now and then, a call that mends the caller:
+//
+//	pop rax; mov r13, rsp; sub rsp, ...; push rax; ...; jmp
+func (v *VM) inAdapter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	code := make([]byte, min(b.end-b.begin, maxEntry))
+	code = code[:v.o.ReadCode(b.begin, code)]
+	at := int(pc - b.begin)
+	first := bytes.Index(code, jumpR11)
+	if first < 0 || !bytes.HasPrefix(code, toCompiled) {
+		return frames.Rule{}, nil, false
+	}
+	switch {
+	case at == len(toCompiled)-1: // sp was aligned
+		return inReg(frames.X86RAX, regR11, 8)
+	case at <= first:
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	}
+	checked := bytes.Index(code[first:], movR13SP)
+	pops := bytes.LastIndex(code, toInterpreter)
+	if checked < 0 || pops < first {
+		return frames.Rule{}, nil, false
+	}
+	pushes := bytes.IndexByte(code[pops+len(toInterpreter):], opPushRAX) + pops + len(toInterpreter)
+	switch {
+	case at <= first+checked-1:
+		return called(frames.X86RSP, 8, frames.MethodHeuristic)
+	case at < pops || pushes < pops+len(toInterpreter):
+		return frames.Rule{}, nil, false
+	case at == pops:
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	case at == pops+1:
+		return inReg(frames.X86RAX, frames.X86RSP, 0)
+	case at <= pushes:
+		return inReg(frames.X86RAX, frames.X86R13, 0)
+	}
+	return called(frames.X86R13, 0, frames.MethodCFI)
+}
+
+// regR11 is r11 by its DWARF number (System V ABI, figure 3.36).
+const regR11 = 11

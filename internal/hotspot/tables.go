@@ -1,0 +1,131 @@
+package hotspot
+
+import "encoding/binary"
+
+// Bounds of what is read from a process: it may say anything.
+const (
+	maxEntries = 1 << 14 // of a table; JDK 17 has 1,500 fields
+	maxStride  = 256
+	maxName    = 64
+	maxHeaps   = 16
+)
+
+// memory reads the process with a sticky error.
+type memory struct {
+	read   func(addr uint64, b []byte) int
+	failed bool
+	buf    [8]byte
+}
+
+func (m *memory) bytes(addr uint64, b []byte) bool {
+	if m.failed || m.read(addr, b) != len(b) {
+		m.failed = true
+		clear(b)
+	}
+	return !m.failed
+}
+
+func (m *memory) word(addr uint64) uint64 {
+	m.bytes(addr, m.buf[:8])
+	return binary.LittleEndian.Uint64(m.buf[:8])
+}
+
+func (m *memory) int32(addr uint64) int32 {
+	m.bytes(addr, m.buf[:4])
+	return int32(binary.LittleEndian.Uint32(m.buf[:4]))
+}
+
+// name reads a string that ends with 0, shortened to maxName bytes. Less than that may lie
+// before the end of the mapping.
+func (m *memory) name(addr uint64) string {
+	var b [maxName]byte
+	if m.failed || addr == 0 {
+		return ""
+	}
+	n := m.read(addr, b[:])
+	if n <= 0 {
+		m.failed = true
+		return ""
+	}
+	for i, c := range b[:n] {
+		if c == 0 {
+			return string(b[:i])
+		}
+	}
+	return string(b[:n])
+}
+
+// field is an entry of gHotSpotVMStructs: the offset in its type, the address of a static one.
+type field struct{ offset, address uint64 }
+
+// layout is what the two tables say, of the fields and types that are asked for.
+type layout struct {
+	fields map[string]field // by "Type::field"
+	sizes  map[string]uint64
+}
+
+// want are the fields that are needed, wantSizes the types.
+var want = []string{
+	"CodeCache::_heaps", "GrowableArrayBase::_len", "GrowableArray<int>::_data",
+	"CodeHeap::_memory", "CodeHeap::_segmap", "CodeHeap::_log2_segment_size", "VirtualSpace::_low", "VirtualSpace::_high",
+	"HeapBlock::_header", "HeapBlock::Header::_length", "HeapBlock::Header::_used",
+	"CodeBlob::_name", "CodeBlob::_frame_size", "CodeBlob::_frame_complete_offset", "CodeBlob::_code_begin", "CodeBlob::_code_end",
+	"AbstractInterpreter::_code", "StubQueue::_stub_buffer", "StubQueue::_buffer_limit",
+	"InterpreterCodelet::_size", "InterpreterCodelet::_description", "InterpreterCodelet::_bytecode",
+}
+
+var wantSizes = []string{"HeapBlock", "InterpreterCodelet"}
+
+// readLayout reads the tables; false if they lack something, as those of other releases may.
+func readLayout(m *memory, symbol func(string) (uint64, bool)) (*layout, bool) {
+	l := &layout{fields: map[string]field{}, sizes: map[string]uint64{}}
+	at := func(name string) uint64 {
+		addr, ok := symbol("gHotSpotVM" + name)
+		if !ok {
+			m.failed = true
+			return 0
+		}
+		return m.word(addr)
+	}
+	needed := map[string]bool{}
+	for _, name := range want {
+		needed[name] = true
+	}
+	typeOf, nameOf := at("StructEntryTypeNameOffset"), at("StructEntryFieldNameOffset")
+	offsetOf, addressOf := at("StructEntryOffsetOffset"), at("StructEntryAddressOffset")
+	m.eachEntry(at("Structs"), at("StructEntryArrayStride"), typeOf, func(entry uint64, typ string) {
+		if name := typ + "::" + m.name(m.word(entry+nameOf)); needed[name] {
+			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf)}
+		}
+	})
+	sizeOf := at("TypeEntrySizeOffset")
+	m.eachEntry(at("Types"), at("TypeEntryArrayStride"), at("TypeEntryTypeNameOffset"), func(entry uint64, typ string) {
+		for _, name := range wantSizes {
+			if typ == name {
+				l.sizes[name] = m.word(entry + sizeOf)
+			}
+		}
+	})
+	return l, !m.failed && len(l.fields) == len(want) && len(l.sizes) == len(wantSizes)
+}
+
+// eachEntry calls f for the entries of a table, which ends with one without a name.
+func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, name string)) {
+	if stride == 0 || stride > maxStride {
+		m.failed = true
+	}
+	for i := uint64(0); i < maxEntries && !m.failed; i++ {
+		entry := table + i*stride
+		name := m.word(entry + nameAt)
+		if name == 0 {
+			return
+		}
+		f(entry, m.name(name))
+	}
+}
+
+// off gives the offset of a field in its type.
+func (l *layout) off(name string) uint64 { return l.fields[name].offset }
+
+// static gives the address of a static field.
+func (l *layout) static(name string) uint64 { return l.fields[name].address }

@@ -1,0 +1,171 @@
+package hotspot
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
+
+// Options says what a [VM] reads.
+type Options struct {
+	// Arch must be x86-64: nothing is known of the others.
+	Arch frames.Arch
+	// Symbol gives the run-time address of a symbol of libjvm.so; false if it has none.
+	Symbol func(name string) (uint64, bool)
+	// Read reads memory and gives the number of bytes.
+	Read func(addr uint64, b []byte) int
+	// ReadCode reads instructions likewise, and remembers what of them was read, so that its
+	// owner learns when they change.
+	ReadCode func(addr uint64, b []byte) int
+}
+
+// VM is the virtual machine of one process. It implements [frames.RuleSource] for run-time addresses. It is
+// for one goroutine at a time.
+type VM struct {
+	o      Options
+	mem    memory
+	layout *layout
+	heaps  []heap
+	seen   map[uint64]blob // by the address that was asked for: what rules were made from
+}
+
+// New reads the tables that libjvm.so describes itself with; false if it has none, or not of all
+// that is needed here: JDK 17 has, older and newer releases may not.
+func New(o Options) (*VM, bool) {
+	if o.Arch != frames.X86_64 {
+		return nil, false
+	}
+	v := &VM{o: o, seen: map[uint64]blob{}}
+	l, ok := readLayout(v.memory(), o.Symbol)
+	v.layout = l
+	return v, ok
+}
+
+// memory gives the process's memory, without the error of the last who read.
+func (v *VM) memory() *memory {
+	v.mem = memory{read: v.o.Read}
+	return &v.mem
+}
+
+// Contains reports whether an address is in the code cache.
+func (v *VM) Contains(addr uint64) bool { return v.heapOf(addr) != nil }
+
+// FuncRange gives the bounds of a compiled method or of a stub with a frame of its own; false for the
+// blobs that hold many pieces of code.
+func (v *VM) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	b, ok := v.find(pc)
+	return b.begin, b.end, ok && b.kind == kindMethod
+}
+
+// maxSeen bounds what is remembered; beyond that, Changed says so.
+const maxSeen = 1 << 14
+
+// find is blobAt, and remembers the answer.
+func (v *VM) find(pc uint64) (blob, bool) {
+	b, ok := v.blobAt(pc)
+	if len(v.seen) <= maxSeen && v.heapOf(pc) != nil {
+		v.seen[pc] = b
+	}
+	return b, ok
+}
+
+// Changed reports whether any answer would be another one by now, and forgets them all if so: methods are
+// compiled, and dropped, all the time.
+func (v *VM) Changed() bool {
+	changed := len(v.seen) > maxSeen
+	for pc, was := range v.seen {
+		if changed {
+			break
+		}
+		now, _ := v.blobAt(pc)
+		changed = now != was
+	}
+	if changed {
+		clear(v.seen)
+	}
+	return changed
+}
+
+// Rule implements [frames.RuleSource].
+func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	b, ok := v.find(q.PC)
+	if q.Caller && !ok {
+		b, ok = v.find(q.PC - 1)
+	}
+	if !ok {
+		return frames.Rule{}, nil, false
+	}
+	if q.Caller {
+		return b.caller(q.SPOnly)
+	}
+	switch b.kind {
+	case kindMethod:
+		return v.inMethod(&b, q.PC)
+	case kindInterpreter:
+		if !q.SPOnly {
+			return v.inInterpreter(q.PC)
+		}
+	case kindAdapter:
+		return v.inAdapter(&b, q.PC)
+	case kindException:
+		return v.inException(&b, q.PC)
+	case kindHandles:
+		// It may be about to pop an argument from below the return address, so that what is found is checked.
+		return called(frames.X86R13, 0, frames.MethodHeuristic)
+	case kindDispatch:
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	}
+	return frames.Rule{}, nil, false
+}
+
+// caller gives the rule at a return address.
+func (b *blob) caller(spOnly bool) (frames.Rule, *frames.Row, bool) {
+	switch {
+	case (b.kind == kindMethod || b.kind == kindException) && b.frame > 0:
+		return framed(8 * b.frame), nil, true
+	case b.kind == kindInterpreter && !spOnly:
+		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+	}
+	return frames.Rule{}, nil, false
+}
+
+// Behind gives, for a return address in a stub that has saved all registers for the call, the place behind where
+// it has them back: what follows there shows how the stub's own frame looks, in which rbp is as it was
+// during the call.
+func (v *VM) Behind(q frames.Query) (pc uint64, ok bool) {
+	if !q.Caller {
+		return 0, false
+	}
+	if b, ok := v.find(q.PC); !ok || b.kind != kindStub {
+		return 0, false
+	}
+	var code [maxRestores]byte
+	n := v.o.ReadCode(q.PC, code[:])
+	at := bytes.Index(code[:n], restoredAll)
+	if at < 0 || !bytes.HasPrefix(code[:n], restoresAll) {
+		return 0, false
+	}
+	return q.PC + uint64(at+len(restoredAll)), true
+}
+
+// framed is the rule where the CFA is so far above sp, with the caller's rbp below the return address.
+func framed(size int32) frames.Rule {
+	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}
+	r.Saved[0] = 2
+	return r
+}
+
+// interpreted is the rule of the interpreter's frames: above rbp lie the caller's rbp and the return
+// address, below it the caller's stack pointer as it was without arguments.
+var interpreted = frames.Row{
+	CFAReg: frames.X86RBP, CFAOff: -8, CFADeref: true,
+	RA: frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RBP, Off: 8},
+	Regs: [frames.NumRegs]frames.Place{
+		frames.X86RBP: {Kind: frames.PlaceRegOffset, Reg: frames.X86RBP},
+		frames.X86RBX: {Kind: frames.PlaceUndefined},
+		frames.X86R12: {Kind: frames.PlaceUndefined},
+		frames.X86R13: {Kind: frames.PlaceUndefined},
+		frames.X86R14: {Kind: frames.PlaceUndefined},
+		frames.X86R15: {Kind: frames.PlaceUndefined},
+	},
+}
