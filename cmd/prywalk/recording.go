@@ -91,6 +91,7 @@ func (r *recording) open(pids []int) ([]*target.Process, error) {
 func (r *recording) prepare(procs []*target.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.flags.aggregate,
+		SpillTo: os.TempDir(),
 	})
 	r.names = newResolver()
 	r.opts.Checkpoint = r.checkpoint

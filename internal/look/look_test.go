@@ -140,9 +140,14 @@ func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
 	if got := p.Out(); got != 1<<10+4*keepRoom {
 		t.Errorf("%d bytes out", got)
 	}
+	a.Waits()
+	a.Waits()
+	if got := p.Waiting(); got != 1<<10 {
+		t.Errorf("%d bytes wait", got)
+	}
 	p.Put(a)
 	p.Put(b)
-	if p.Out() != 0 || len(p.free) != 1 {
+	if p.Waiting() != 0 || p.Out() != 0 || len(p.free) != 1 {
 		t.Errorf("%d bytes out, %d kept", p.Out(), len(p.free))
 	}
 }

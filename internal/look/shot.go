@@ -69,6 +69,7 @@ type Shot struct {
 	wchanBuf [64]byte
 	pool     *Pool
 	charged  int64 // bytes of buf counted as out in pool
+	waits    int64 // and of these as waiting
 }
 
 // Recalled reports whether the registers of a peek are those that a freeze has seen in
@@ -103,8 +104,9 @@ func (s *Shot) room(n int) {
 	}
 	s.buf = s.buf[:n]
 	if s.pool != nil {
-		s.pool.out.Add(int64(n) - s.charged)
-		s.charged = int64(n)
+		held := int64(cap(s.buf))
+		s.pool.out.Add(held - s.charged)
+		s.charged = held
 	}
 }
 
@@ -114,13 +116,27 @@ const keepRoom = 512 << 10
 
 // Pool keeps shots for use again. The tracer takes, the unwinder gives back.
 type Pool struct {
-	free chan *Shot
-	out  atomic.Int64
+	free    chan *Shot
+	out     atomic.Int64
+	waiting atomic.Int64
 }
 
-// Out gives the bytes of stack in shots that were taken and not yet given back. Any
+// Out gives the bytes that the stacks of shots take which were taken and not yet given back. Any
 // goroutine may call it.
 func (p *Pool) Out() int64 { return p.out.Load() }
+
+// Waits counts the shot, which is complete, as one that waits to be unwound, until it is
+// given back.
+func (s *Shot) Waits() {
+	if s.pool != nil && s.waits == 0 {
+		s.waits = s.charged
+		s.pool.waiting.Add(s.waits)
+	}
+}
+
+// Waiting gives the bytes of stack in shots that wait to be unwound ([Shot.Waits]): those of
+// looks that are under way are not among them. Any goroutine may call it.
+func (p *Pool) Waiting() int64 { return p.waiting.Load() }
 
 // NewPool gives a pool that holds at most n shots.
 func NewPool(n int) *Pool {
@@ -143,7 +159,8 @@ func (p *Pool) Put(s *Shot) {
 		return
 	}
 	p.out.Add(-s.charged)
-	s.charged = 0
+	p.waiting.Add(-s.waits)
+	s.charged, s.waits = 0, 0
 	if cap(s.buf) > keepRoom {
 		return
 	}

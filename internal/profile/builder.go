@@ -20,6 +20,7 @@ type Builder struct {
 // NewBuilder starts a recording.
 func NewBuilder(meta Meta) *Builder {
 	b := &Builder{meta: meta, tables: newTables()}
+	b.journal.spill.dir = meta.SpillTo
 	if meta.Main != nil {
 		b.tables.module(meta.Main)
 	}
@@ -82,5 +83,5 @@ func (b *Builder) Len() int {
 func (b *Builder) Bytes() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.journal.chunks)*chunkSize + len(b.sums.rows)*64 + b.tables.bytes
+	return (len(b.journal.chunks)-b.journal.spilled)*chunkSize + len(b.sums.rows)*64 + b.tables.bytes
 }

@@ -6,7 +6,8 @@
 // A [Builder] interns: modules, locations, stacks and label sets each get a small
 // number the first time they are seen. An interval then is a handful of numbers,
 // and is appended as variable-length integers to a journal of fixed chunks, about
-// 20 bytes for each; bytes once written never change. A checkpoint therefore needs
+// 20 bytes for each; bytes once written never change. All but the last 4 MB of them lie in a
+// file without a name, if [Meta].SpillTo says where. A checkpoint therefore needs
 // the lock only to copy the headers of the tables, and encodes while recording
 // goes on. With [Meta].Aggregate the journal is replaced by one sum for each pair
 // of stack and label set.

@@ -97,11 +97,13 @@ func (e *encoder) samples() {
 	for i := range e.sums {
 		e.sample(&e.sums[i], false)
 	}
-	// The stream keeps its first error; nothing else fails here.
-	_ = each(e.chunks, func(r *record) error {
+	err := each(e.chunks, func(r *record) error {
 		e.sample(r, true)
 		return e.out.err
 	})
+	if e.out.err == nil {
+		e.out.err = err
+	}
 }
 
 // sample is message Sample: location_id 1, value 2, label 3.

@@ -18,19 +18,22 @@ type record struct {
 
 // journal is an append-only list of records. Each chunk can be read by itself.
 type journal struct {
-	chunks [][]byte
-	last   int64 // the end of the chunk's last record
-	count  int
+	chunks  []chunk
+	last    int64 // the end of the chunk's last record
+	count   int
+	spill   spill
+	spilled int // so many chunks are in the file, the first ones
 }
 
 func (j *journal) append(stack StackID, labels uint32, iv *Interval) {
 	n := len(j.chunks)
-	if n == 0 || len(j.chunks[n-1])+maxRecord > chunkSize {
-		j.chunks = append(j.chunks, make([]byte, 0, chunkSize))
+	if n == 0 || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
+		j.ease()
+		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize)})
 		j.last = 0
 		n++
 	}
-	c := j.chunks[n-1]
+	c := j.chunks[n-1].bytes
 	c = binary.AppendUvarint(c, uint64(stack))
 	c = binary.AppendUvarint(c, uint64(labels))
 	c = binary.AppendVarint(c, iv.End-j.last)
@@ -38,15 +41,30 @@ func (j *journal) append(stack StackID, labels uint32, iv *Interval) {
 	c = binary.AppendVarint(c, iv.Wall)
 	c = binary.AppendVarint(c, iv.RunQueue)
 	c = binary.AppendVarint(c, iv.CPU)
-	j.chunks[n-1] = c
+	j.chunks[n-1].bytes = c
 	j.last = iv.End
 	j.count++
 }
 
+// ease spills the oldest chunk if there are many.
+func (j *journal) ease() {
+	if j.spill.on() && len(j.chunks)-j.spilled >= keepChunks {
+		j.spill.put(&j.chunks[j.spilled])
+		if j.chunks[j.spilled].file != nil {
+			j.spilled++
+		}
+	}
+}
+
 // each calls f for every record of chunks until f reports an error.
-func each(chunks [][]byte, f func(*record) error) error {
+func each(chunks []chunk, f func(*record) error) error {
 	var r record
-	for _, c := range chunks {
+	var buf []byte
+	for i := range chunks {
+		c, err := chunks[i].load(&buf)
+		if err != nil {
+			return err
+		}
 		r.end = 0
 		for len(c) > 0 {
 			r.stack = StackID(takeUvarint(&c))

@@ -100,4 +100,7 @@ type Meta struct {
 	// Aggregate drops the times of intervals and adds up those with the same
 	// stack and labels.
 	Aggregate bool
+	// SpillTo is the directory for what does not stay in memory of a long recording, a
+	// file without a name; "" keeps all in memory, and so does a directory that is full.
+	SpillTo string
 }

@@ -19,7 +19,7 @@ type view struct {
 	locs     []location
 	stacks   []string
 	labels   []labelSet
-	chunks   [][]byte
+	chunks   []chunk
 	sums     []record
 	main     int // index of the main binary's module, -1 if none
 }

@@ -14,7 +14,7 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	r, n := &s.result, &c.counts
 	r.Ticks, r.MissedTicks = n.ticks, c.sched.missed
 	r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Queued = n.attempted, n.frozen, n.peeked, n.reused, n.queued
-	r.Inferred, r.Unseen = n.inferred, n.unseen
+	r.Inferred, r.Unseen, r.Backlog = n.inferred, n.unseen, n.backlog
 	r.Restarted, r.ThreadsMax = n.restarted, n.threadsMax
 	r.Failed = named(n.failed[:], func(i int) string { return look.FailReason(i).String() })
 	stops := s.totals.stops

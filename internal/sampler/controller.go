@@ -40,6 +40,7 @@ type controller struct {
 	passed             int64 // the tick after which events were last handed over
 	turn               int   // with which of a process's threads the tick begins
 	spins              int   // how often this tick may still wait for a stop
+	paused             int64 // for how long this tick has let the accountant catch up, ns
 	garbage            *collector
 	place              *place
 	ending             bool           // this is the last tick
@@ -69,9 +70,6 @@ func (c *controller) admit(p *process) {
 	c.out = append(c.out, event{kind: admitted, proc: p})
 }
 
-// maxBacklog bounds the copies of stacks that wait for the accountant, in bytes.
-const maxBacklog = 64 << 20
-
 // tick looks once at every thread that is not backed off, and collects what stops
 // before the deadline.
 func (c *controller) tick(now, deadline int64) {
@@ -85,7 +83,7 @@ func (c *controller) tick(now, deadline int64) {
 	c.counts.ticks++
 	c.live = 0
 	c.turn++
-	c.spins = spinsIn(deadline - now)
+	c.spins, c.paused = spinsIn(deadline-now), 0
 	c.lastTick, c.thisTick = c.thisTick, now
 	for _, p := range c.procs {
 		c.callRoll(p)
@@ -208,10 +206,12 @@ func (c *controller) lookAt(list []*thread) {
 	}
 }
 
-// begin begins a look at a thread, unless one is still pending.
+// begin begins a look at a thread, unless one is still pending, or the accountant is far behind.
 func (c *controller) begin(th *thread) {
-	if th.look.Pending() {
-		c.counts.queued++
+	if !c.roomForCopy() || th.look.Pending() {
+		if th.nap.left == 0 { // else its next look tells what it did at this tick, too
+			c.counts.queued++
+		}
 		return
 	}
 	c.counts.attempted++
@@ -264,6 +264,7 @@ func (c *controller) finish(th *thread, s *look.Shot) {
 	c.follow(th, s)
 	th.nap.asleep = s.State != Running
 	c.account(th, s.Sched)
+	s.Waits()
 	c.out = append(c.out, event{kind: looked, thread: th, shot: s, reuses: th.reuses, at: th.unchanged})
 	th.reuses = 0
 }

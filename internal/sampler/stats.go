@@ -15,6 +15,7 @@ type counts struct {
 	ticks, attempted, frozen, peeked, reused, restarted int64
 	queued, threadsMax                                  int64
 	inferred, unseen                                    int64
+	backlog                                             int64 // the most bytes of copies that waited to be unwound
 	failed                                              [look.NumReasons]int64
 	freezes                                             histogram
 }
@@ -84,6 +85,8 @@ type Stats struct {
 	// was there for a second or more got; its tid beside it.
 	SlowestThread float64
 	SlowestTID    int
+	// Backlog is the most bytes of copied stacks that waited at once to be walked.
+	Backlog int64
 	// Stacks were walked; Incomplete has those that did not reach the thread's
 	// first function.
 	Stacks int64

@@ -1,0 +1,75 @@
+package profile
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// addLong adds a long recording's intervals: an hour of three threads at 100 ticks a second.
+func addLong(b *Builder, n int) {
+	stack := b.Intern([]Loc{{Module: testMain, Addr: 0x401000}})
+	for i := range n {
+		b.Add(Interval{Stack: stack, PID: 1, TID: 1 + i%3, State: "running", End: 1_700_000_000e9 + int64(i)*3_333_333, Samples: 1,
+			Wall: 10e6 + int64(i%1000)*997, CPU: 9e6 + int64(i%777)*991})
+	}
+}
+
+// TestMemoryIsFlatOverALongRecording: a third of an hour takes as much as the hour, and
+// what was written to the file comes back as it was.
+func TestMemoryIsFlatOverALongRecording(t *testing.T) {
+	const hour = 3 * 360_000
+	dir := t.TempDir()
+	meta := Meta{Start: time.Unix(1_700_000_000, 0), Period: time.Second / 100}
+	kept := NewBuilder(meta)
+	meta.SpillTo = dir
+	b := NewBuilder(meta)
+	addLong(b, hour/3)
+	early := b.Bytes()
+	view := b.view() // of a checkpoint that is still being written
+	addLong(b, hour-hour/3)
+	if late := b.Bytes(); late > early || late > (keepChunks+1)*chunkSize+1<<10 {
+		t.Errorf("%d bytes after 20 minutes, %d after an hour", early, late)
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) > 0 {
+		t.Errorf("left behind: %q", names)
+	}
+	addLong(kept, hour/3)
+	addLong(kept, hour-hour/3)
+	var got, want bytes.Buffer
+	b.SetEnd(time.Unix(1_700_003_600, 0))
+	kept.SetEnd(time.Unix(1_700_003_600, 0))
+	for b, to := range map[*Builder]*bytes.Buffer{b: &got, kept: &want} {
+		if err := b.Write(to, names); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Errorf("%d bytes, not the %d of a recording that stayed in memory", got.Len(), want.Len())
+	}
+	n := 0
+	if err := each(view.chunks, func(*record) error { n++; return nil }); err != nil || n < hour/3 {
+		t.Errorf("%d of %d in the early view: %v", n, hour/3, err)
+	}
+}
+
+func TestWhatCannotBeSpilledStaysInMemory(t *testing.T) {
+	b := NewBuilder(Meta{SpillTo: filepath.Join(t.TempDir(), "none")})
+	addLong(b, 300_000)
+	if b.journal.spilled != 0 || b.journal.spill.on() {
+		t.Error("spilled to a directory that is not there")
+	}
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	c := NewBuilder(Meta{SpillTo: "/nowhere"})
+	c.journal.spill.file = full
+	addLong(c, 300_000)
+	if c.journal.spilled != 0 || c.journal.count != 300_000 {
+		t.Errorf("%d chunks spilled to a full disk", c.journal.spilled)
+	}
+}
