@@ -39,8 +39,8 @@ func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 	addLong(kept, hour/3)
 	addLong(kept, hour-hour/3)
 	var got, want bytes.Buffer
-	b.SetEnd(time.Unix(1_700_003_600, 0))
-	kept.SetEnd(time.Unix(1_700_003_600, 0))
+	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_003_600, 0))
+	kept.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_003_600, 0))
 	for b, to := range map[*Builder]*bytes.Buffer{b: &got, kept: &want} {
 		if err := b.Write(to, names); err != nil {
 			t.Fatal(err)
