@@ -152,8 +152,7 @@ func TestProcessStoppedDuringALookIsStoppedAfterIt(t *testing.T) {
 				return
 			}
 			p.Signal(syscall.SIGSTOP)
-			for !c.Poll(l) {
-			}
+			c.await(l)
 			var s Stop
 			if err := c.Finish(l, &Request{}, &s); err != nil {
 				t.Error(err)

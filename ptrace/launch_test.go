@@ -164,6 +164,7 @@ func TestExitStatusOfACommandThatEndsDuringLooks(t *testing.T) {
 						t.Errorf("%v", err)
 					}
 				}
+				nap(20_000) // the one to end may need this processor
 			}
 		})
 	}
@@ -230,8 +231,7 @@ func TestTracerProcess(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		for !c.Poll(l) {
-		}
+		c.await(l)
 		fmt.Println("holding")
 		select {}
 	})

@@ -55,8 +55,7 @@ func (p *target) freezeAsleep(t *testing.T, c *Controller) (s Stop) {
 		t.Fatal(err)
 	}
 	l.Sleeping(&call, runs)
-	for !c.Poll(l) {
-	}
+	c.await(l)
 	if err := c.Finish(l, &Request{}, &s); err != nil {
 		t.Error(err)
 	}
@@ -138,8 +137,7 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			for !c.Poll(l) {
-			}
+			c.await(l)
 			// Held: the signal comes between the repair and the return.
 			if err := unix.Tgkill(p.PID, p.tid, unix.SIGUSR1); err != nil {
 				t.Error(err)
@@ -172,8 +170,7 @@ func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 			l := c.seizeOnly(t, p.tid)
 			l.Sleeping(&call, runs)
 			unix.Tgkill(p.PID, p.tid, unix.SIGUSR2)
-			for !c.Poll(l) {
-			}
+			c.await(l)
 			var s Stop
 			if err := c.Finish(l, &Request{}, &s); err != nil || s.Kind != KindSignal || s.Signal != int(unix.SIGUSR2) {
 				t.Errorf("%v %+v", err, s)
@@ -204,8 +201,7 @@ func TestSignalThatComesFirstIsPassedOnWithItsInfo(t *testing.T) {
 		for range rounds {
 			l := c.seizeOnly(t, p.tid)
 			queueSignal(t, p.PID, 3)
-			for !c.Poll(l) {
-			}
+			c.await(l)
 			// An interrupt on top must not linger after the detach.
 			if e := ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0); e != 0 {
 				t.Error(e)
@@ -235,8 +231,7 @@ func TestSignalInFlightIsDeliveredWhenTheTracerIsGone(t *testing.T) {
 		c := NewController(Options{})
 		l := c.seizeOnly(t, p.tid)
 		queueSignal(t, p.PID, 5)
-		for !c.Poll(l) {
-		}
+		c.await(l)
 		close(done)
 	}()
 	<-done

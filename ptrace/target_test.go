@@ -128,17 +128,26 @@ func tracer(tid int) int {
 // eventually waits for a condition that must come true.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for range 5000 {
-		if cond() {
-			return
+	for end := time.Now().Add(patience); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
 		}
-		time.Sleep(time.Millisecond)
 	}
-	t.Fatalf("never: %s", what)
 }
 
+// patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
+const patience = 2 * time.Minute
+
 // soon is a deadline that is far enough off for any machine.
-func soon() int64 { return procmem.Now() + int64(10*time.Second) }
+func soon() int64 { return procmem.Now() + int64(patience) }
+
+// await polls until the thread of a look has stopped. Whoever polls with a raised priority must sleep
+// meanwhile: it can be the thread's only processor.
+func (c *Controller) await(l *Look) {
+	for !c.Poll(l) {
+		nap(20_000)
+	}
+}
 
 // with runs a test's looks on an OS thread of their own.
 func with(t testing.TB, opts Options, body func(c *Controller)) {

@@ -66,8 +66,7 @@ func TestCloseLetsStoppedThreadsGo(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		for !c.Poll(l) {
-		}
+		c.await(l)
 		if left := c.Close(); left != 0 || tracer(p.tid) != 0 {
 			t.Errorf("%d left, traced by %d", left, tracer(p.tid))
 		}

@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
+const patience = 2 * time.Minute
+
 // process is a prywalk that was started, in a process group of its own.
 type process struct {
 	*exec.Cmd
@@ -75,7 +78,7 @@ func start(t *testing.T, dir string, stdin io.Reader, args ...string) *process {
 // code waits for the end and gives the exit status, 128+N for a signal.
 func (p *process) code(t *testing.T) int {
 	t.Helper()
-	guard := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
+	guard := time.AfterFunc(2*patience, func() { _ = p.Process.Kill() })
 	defer guard.Stop()
 	var exit *exec.ExitError
 	if err := p.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
@@ -91,7 +94,7 @@ func (p *process) code(t *testing.T) int {
 // says waits until a text was written to a stream.
 func says(t *testing.T, l *lines, text string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(l.String(), text); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !strings.Contains(l.String(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain for %q; there is %q", text, l.String())
 		}
@@ -116,7 +119,7 @@ func shows(t *testing.T, file string) *pprof.Profile {
 // burner is a shell that is busy until the test ends.
 func burner(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command("timeout", "60", "sh", "-c", "while :; do :; done")
+	cmd := exec.Command("timeout", "600", "sh", "-c", "while :; do :; done")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -180,10 +183,9 @@ func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
 
 // TestWhatTheCommandLeavesBehindIsNotWaitedFor: the recording ends with the command.
 func TestWhatTheCommandLeavesBehindIsNotWaitedFor(t *testing.T) {
-	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "sleep 50 >/dev/null 2>&1 & i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4")
-	began := time.Now()
-	if code := p.code(t); code != 4 || time.Since(began) > 40*time.Second {
-		t.Errorf("exit code %d after %v: %s", code, time.Since(began), &p.err)
+	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "sleep 600 >/dev/null 2>&1 & i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4")
+	if code := p.code(t); code != 4 { // one that waits for it is killed long before that ends
+		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 }
 
@@ -230,7 +232,7 @@ func TestHangUpThatIsIgnoredStaysIgnored(t *testing.T) {
 // drops the signal.
 func checkpoint(t *testing.T, p *process, file string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.Process.Pid)); string(comm) != "sh\n" {
 			_ = p.Process.Signal(unix.SIGUSR1)
 		}

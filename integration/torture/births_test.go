@@ -77,7 +77,7 @@ func TestKilledTargetsEndAtOnce(t *testing.T) {
 		go func() { ended <- p.cmd.Wait() }()
 		select {
 		case <-ended:
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("killed, but there: %s", describe(p.pid))
 		}
 		if st := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !st.Signaled() || st.Signal() != syscall.SIGKILL {

@@ -2,8 +2,10 @@ package torture
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,6 +47,9 @@ func TestManyMoreThreadsRunThanThereAreProcessors(t *testing.T) {
 				}
 				return true
 			})
+			if n <= 256 {
+				r.until("every thread is looked at", everybody(slices.Collect(maps.Keys(begin))))
+			}
 			s := r.stop()
 			t.Logf("%+v", s)
 			s.complete(t, int64(n)+4)

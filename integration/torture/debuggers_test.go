@@ -1,8 +1,11 @@
 package torture
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -27,15 +30,19 @@ func TestDebuggersBeforeDuringAndAfterARecording(t *testing.T) {
 		t.Skip("gdb is not installed; CI installs it (scripts/setup-tests.sh)")
 	}
 	p := start(t, "mix", "4")
-	attached := make(chan bool)
-	go func() { attached <- gdb(t, p.pid, true, "shell sleep 3") }()
-	for status(p.pid, "TracerPid") == "0" {
-		time.Sleep(10 * time.Millisecond)
-	}
+	attached := make(chan bool, 1)
+	mark := filepath.Join(t.TempDir(), "go on")
+	go func() { attached <- gdb(t, p.pid, true, "shell while [ ! -e '"+mark+"' ]; do sleep 0.1; done") }()
+	letGo := func() { _ = os.WriteFile(mark, nil, 0o600) }
+	defer letGo() // whatever fails
+	await(t, "the debugger is attached to all threads", func() bool {
+		return !slices.ContainsFunc(threads(p.pid), func(tid int) bool { return status(tid, "TracerPid") == "0" })
+	})
 	r := record(t, p.pid, "-d", "1")
 	if code := r.wait(); code != 0 && code != 4 {
 		t.Errorf("with a debugger attached prywalk ended with %d: %s", code, r.stderr.String())
 	}
+	letGo()
 	if !<-attached {
 		t.Error("the debugger was disturbed")
 	}
@@ -102,6 +109,7 @@ func TestProcessesThatAreNotDumpable(t *testing.T) {
 	}
 	r = record(t, p.pid)
 	r.awaitLooks(p.pid)
+	r.until("it is looked at", anybody)
 	p.works(5)
 	if s := r.stop(); s.Samples == 0 {
 		t.Errorf("%+v", s)
@@ -114,6 +122,7 @@ func TestProcessesThatMayNotUsePtrace(t *testing.T) {
 	p := start(t, "mix", "4", "seccomp")
 	r := record(t, p.pid)
 	r.awaitLooks(p.pid)
+	r.until("it is looked at", anybody)
 	p.works(5)
 	if s := r.stop(); s.Frozen == 0 || s.Peeked == 0 {
 		t.Errorf("%+v", s)
@@ -125,6 +134,7 @@ func TestProcessesWhoseFirstThreadHasEnded(t *testing.T) {
 	p := start(t, "mix", "4", "leader")
 	r := record(t, p.pid)
 	r.awaitLooks(p.pid)
+	r.until("it is looked at", anybody)
 	p.works(5)
 	s := r.stop()
 	if s.Frozen == 0 || s.Peeked == 0 {
@@ -148,17 +158,23 @@ func checkMix(t *testing.T, p *target) {
 func TestThreadThatAsksToBeTracedAgainAndAgain(t *testing.T) {
 	p := start(t, "traced", "again")
 	var most, restarted int64
-	for tries := 0; restarted == 0 && tries < 5; tries++ {
+	// On one processor it never happens: whoever is attached to does not run, and does not make the call
+	// before it is interrupted.
+	one := runtime.NumCPU() == 1
+	for end := time.Now().Add(4 * time.Minute); restarted == 0 && time.Now().Before(end); {
 		r := record(t, p.pid)
 		r.awaitLooks(p.pid)
 		p.works(1000)
 		s := r.stop()
 		most += s.Frozen + s.failures()
 		restarted += s.Restarted
+		if one {
+			break
+		}
 	}
 	c := p.verdict()
 	t.Logf("%d looks, %d restarted; %v", most, restarted, c)
-	if c["wrong"] != 0 || c["refused"] > most || restarted == 0 && runtime.GOARCH == "amd64" {
+	if c["wrong"] != 0 || c["refused"] > most || restarted == 0 && runtime.GOARCH == "amd64" && !one {
 		t.Errorf("of %d looks %d began the call again; %v", most, restarted, c)
 	}
 }

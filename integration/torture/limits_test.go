@@ -46,6 +46,7 @@ func TestThousandsOfThreads(t *testing.T) {
 	}
 	r := record(t, p.pid)
 	r.awaitLooks(p.pid)
+	r.until("everybody is looked at", everybody(threads(p.pid)))
 	p.works(5)
 	s := r.stop()
 	t.Logf("%+v", s)
@@ -76,6 +77,7 @@ func TestTargetAtItsDescriptorLimit(t *testing.T) {
 	p := start(t, "mix", "4", "files")
 	r := record(t, p.pid)
 	r.awaitLooks(p.pid)
+	r.until("it is looked at", anybody)
 	p.works(5)
 	if s := r.stop(); s.Samples == 0 {
 		t.Errorf("%+v", s)
@@ -98,6 +100,7 @@ func TestProfilerAtItsDescriptorLimit(t *testing.T) {
 	r := limited(t, "ulimit -n 64", "-p", strconv.Itoa(p.pid))
 	r.start()
 	awaitFreeze(t, p.pid)
+	r.until("everybody is looked at", everybody(threads(p.pid)))
 	p.works(5)
 	s := r.stop()
 	s.complete(t, 205)
@@ -128,10 +131,17 @@ func TestProfilerOutOfMemory(t *testing.T) {
 
 func TestProfilerOutOfDisk(t *testing.T) {
 	p := start(t, "mix", "300")
-	small := limited(t, "ulimit -f 4", "-p", strconv.Itoa(p.pid), "-d", "2")
+	small := limited(t, "ulimit -f 4", "-p", strconv.Itoa(p.pid))
 	small.start()
 	small.awaitLooks(p.pid)
 	small.signal(syscall.SIGUSR1) // a checkpoint that fails must not end the recording
+	p.works(5)
+	select {
+	case <-small.ended:
+		t.Error("a checkpoint that failed ended the recording")
+	default:
+	}
+	small.signal(syscall.SIGINT)
 	if code := small.wait(); code != 1 {
 		t.Errorf("over its limit prywalk ended with %d: %s", code, small.stderr.String())
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -208,6 +209,53 @@ func samplesOf(p *pprof.Profile, tid int) (n int64, states map[string]bool) {
 		}
 	}
 	return n, states
+}
+
+// until waits for a checkpoint that holds what is wanted. Prywalk looks at its target already.
+func (r *recorder) until(what string, holds func(*pprof.Profile) bool) {
+	r.t.Helper()
+	var last os.FileInfo
+	ask := time.Now()
+	await(r.t, what, func() bool {
+		if info, err := os.Stat(r.file); err == nil && (last == nil || !os.SameFile(last, info)) {
+			last, ask = info, time.Now().Add(100*time.Millisecond)
+			if holds(r.profile()) {
+				return true
+			}
+		}
+		select {
+		case <-r.ended:
+			r.t.Fatalf("prywalk has ended: %s", r.stderr.String())
+		default:
+		}
+		if time.Now().After(ask) {
+			r.signal(syscall.SIGUSR1)
+			ask = time.Now().Add(2 * time.Second)
+		}
+		return false
+	})
+}
+
+// everybody waits until each of some threads was looked at.
+func everybody(tids []int) func(*pprof.Profile) bool {
+	return func(p *pprof.Profile) bool {
+		seen := map[int64]bool{}
+		for _, s := range p.Sample {
+			for _, tid := range s.NumLabel["tid"] {
+				seen[tid] = true
+			}
+		}
+		return !slices.ContainsFunc(tids, func(tid int) bool { return !seen[int64(tid)] })
+	}
+}
+
+// anybody waits until a thread that runs, and one that sleeps, were looked at.
+func anybody(p *pprof.Profile) bool {
+	states := map[string]bool{}
+	for _, s := range p.Sample {
+		states[strings.Join(s.Label["state"], ",")] = true
+	}
+	return states["running"] && states["sleeping"]
 }
 
 // awaitLooks waits until prywalk has opened files of the process's threads: it looks from then on.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	pprof "github.com/google/pprof/profile"
 )
 
 // await waits for a state of things.
@@ -48,7 +50,8 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 			}
 			r := record(t, p.pid, "--rung", rung)
 			r.awaitLooks(p.pid)
-			time.Sleep(2500 * time.Millisecond) // so that looks are given up
+			// So that looks are given up: each was waited for for two seconds.
+			r.until("two seconds are over", func(p *pprof.Profile) bool { return p.DurationNanos > 2500e6 })
 			p.works(5)
 			s := r.stop()
 			t.Logf("%+v", s)

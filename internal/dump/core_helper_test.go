@@ -63,7 +63,7 @@ func freeze(t *testing.T, pid int) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); !stopped(pid); {
+	for end := time.Now().Add(2 * time.Minute); !stopped(pid); {
 		if time.Now().After(end) {
 			t.Fatal("not all threads stop")
 		}

@@ -23,8 +23,9 @@ type Options struct {
 	Atomic bool
 }
 
-// collectFor bounds how long running threads are waited for, in nanoseconds.
-const collectFor = 2e9
+// collectFor bounds how long running threads are waited for, in nanoseconds. Nobody is stopped meanwhile: on a
+// machine whose processors are fought for it is better to wait than to leave threads out.
+const collectFor = 10e9
 
 // shots is what the looks at a process gave.
 type shots struct {

@@ -17,12 +17,16 @@ type goStack struct {
 	chase gotables.Chase
 	tls   int64 // from the thread pointer to the word that holds g
 
-	slot, g, m, curg []byte
-	stack            []byte
+	slot, g, m, curg, g0 []byte
+	stack, outer         []byte
 }
 
-// goStackCopy is how much of a goroutine's stack is copied, in bytes.
-const goStackCopy = 32 << 10
+// goStackCopy is how much of a goroutine's stack is copied, in bytes; schedulerCopy how much of the scheduler's,
+// which is no larger on most threads (runtime/proc.go, allocm; rt0_go for the first one).
+const (
+	goStackCopy   = 32 << 10
+	schedulerCopy = 64 << 10
+)
 
 // GoStacks gives what a freeze of a thread of this process must copy besides the
 // thread's stack; nil if it is not a Go program, or one whose layout its code does
@@ -61,13 +65,14 @@ func newGoStack(pid int, bias frames.Addr, c gotables.Chase) *goStack {
 	}
 	g, m := c.Size()
 	e.slot, e.g, e.m, e.curg = make([]byte, 8), make([]byte, g), make([]byte, m), make([]byte, g)
-	e.stack = make([]byte, goStackCopy)
+	e.g0 = make([]byte, g)
+	e.stack, e.outer = make([]byte, goStackCopy), make([]byte, schedulerCopy)
 	return e
 }
 
 // Regions implements [ptrace.Extra].
 func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	if len(out) < 5 {
+	if len(out) < 6 { // slot, g, m, scheduler's stack, curg, its stack
 		return 0
 	}
 	g, n := e.current(regs, rd, out)
@@ -82,17 +87,57 @@ func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	out[n] = frames.Region{Addr: g, Bytes: e.g}
 	out[n+1] = frames.Region{Addr: m, Bytes: e.m}
 	n += 2
-	curg := word(e.m, c.MCurg)
-	if curg == 0 || curg == g || rd.Read(curg, e.curg) != len(e.curg) {
+	curg, on := word(e.m, c.MCurg), e.holds(e.g, regs.SP())
+	if on && g == curg {
+		return n // all of it is on the stack that is copied anyway
+	}
+	// At the first instructions of a signal's handler g is still that of what it interrupted.
+	signal := !on || g != word(e.m, c.MG0)
+	if signal {
+		n = e.scheduler(rd, out, n)
+	}
+	if curg == 0 {
 		return n
 	}
-	out[n] = frames.Region{Addr: curg, Bytes: e.curg}
-	from, size := e.span(g == word(e.m, c.MGsignal))
-	if size = rd.Read(from, e.stack[:size]); size == 0 {
-		return n + 1
+	if curg == g {
+		copy(e.curg, e.g)
+	} else if rd.Read(curg, e.curg) != len(e.curg) {
+		return n
+	} else {
+		out[n] = frames.Region{Addr: curg, Bytes: e.curg}
+		n++
 	}
-	out[n+1] = frames.Region{Addr: from, Bytes: e.stack[:size]}
-	return n + 2
+	from, size := e.span(signal)
+	if size = rd.Read(from, e.stack[:size]); size == 0 {
+		return n
+	}
+	out[n] = frames.Region{Addr: from, Bytes: e.stack[:size]}
+	return n + 1
+}
+
+// holds reports whether an address is on the stack of a g.
+func (e *goStack) holds(g []byte, sp uint64) bool {
+	return sp >= word(g, e.chase.GStackLo) && sp <= word(g, e.chase.GStackHi)
+}
+
+// scheduler copies the outer part of the scheduler's stack: a signal can have interrupted that.
+func (e *goStack) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
+	c := &e.chase
+	g0 := word(e.m, c.MG0)
+	if g0 == 0 || rd.Read(g0, e.g0) != len(e.g0) {
+		return n
+	}
+	lo, hi := word(e.g0, c.GStackLo), word(e.g0, c.GStackHi)
+	from := max(lo, hi-min(hi, schedulerCopy))
+	if hi <= from {
+		return n
+	}
+	size := rd.Read(from, e.outer[:hi-from])
+	if size == 0 {
+		return n
+	}
+	out[n] = frames.Region{Addr: from, Bytes: e.outer[:size]}
+	return n + 1
 }
 
 // current gives the g that the thread runs, and the number of regions that were

@@ -77,7 +77,7 @@ type Shot struct {
 func (s *Shot) Recalled() bool { return s.recalled }
 
 // maxRegions is the number of further pieces of memory that a freeze can copy.
-const maxRegions = 6
+const maxRegions = 7
 
 // keepRegions copies further regions into the shot: the buffers that they were
 // read into are used again for the next thread.

@@ -3,6 +3,7 @@ package sampler
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -184,7 +185,10 @@ func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 			stop := func(*Sampler) { target.signal(t, unix.SIGSTOP) }
 			if when == "before" {
 				stop(nil)
-				await(t, "stopped", func() bool { return state(target.pid) == "T" })
+				await(t, "all threads are stopped", func() bool {
+					tids, err := procmem.ListTasks(target.pid, nil)
+					return err == nil && !slices.ContainsFunc(tids, func(tid int) bool { return state(tid) != "T" })
+				})
 				stop = nil
 			}
 			stopped := func(s *pprof.Sample) bool { return label(s, "state") == "stopped" && label(s, "wait") == "stopped" }

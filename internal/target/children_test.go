@@ -51,13 +51,11 @@ func open(t testing.TB, pid int) *Process {
 // eventually waits for a condition of another process.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for range 1000 {
-		if cond() {
-			return
+	for end := time.Now().Add(2 * time.Minute); !cond(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never happened: %s", what)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
-	t.Fatalf("never happened: %s", what)
 }
 
 // copyProgram copies a program to a place of the test's own.

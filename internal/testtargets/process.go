@@ -1,6 +1,7 @@
 package testtargets
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -69,9 +70,12 @@ func (t *Target) spawn(user *User, args ...string) (*process, error) {
 	return p, p.findChild()
 }
 
+// patience bounds how long something is waited for that must come. How soon it comes is up to the machine.
+const patience = 2 * time.Minute
+
 // findChild waits until timeout has started the command.
 func (p *process) findChild() error {
-	return p.until("start", 10*time.Second, func() bool {
+	return p.until("start", func() bool {
 		kids := children(p.cmd.Process.Pid)
 		if len(kids) == 0 {
 			return false
@@ -81,26 +85,29 @@ func (p *process) findChild() error {
 	})
 }
 
-// until polls a condition; it fails when the process ends or the time is over.
-func (p *process) until(what string, limit time.Duration, ok func() bool) error {
-	for end := time.Now().Add(limit); ; {
+// errEnded is wrapped by the error of until for a process that ends.
+var errEnded = errors.New("it ended")
+
+// until polls a condition; it fails when the process ends or patience is over.
+func (p *process) until(what string, ok func() bool) error {
+	for end := time.Now().Add(patience); ; {
 		if ok() {
 			return nil
 		}
 		select {
 		case <-p.done:
-			return fmt.Errorf("%s ended before %q: %s", p.cmd.Args[3], what, p.output())
+			return fmt.Errorf("%s did not %s: %w: %s", p.cmd.Args[3], what, errEnded, p.output())
 		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s did not %s within %s: %s", p.cmd.Args[3], what, limit, p.output())
+			return fmt.Errorf("%s did not %s within %s: %s", p.cmd.Args[3], what, patience, p.output())
 		}
 	}
 }
 
 // ready waits for the line that the programs of src print.
 func (p *process) ready() error {
-	return p.until("get ready", 60*time.Second, func() bool {
+	return p.until("get ready", func() bool {
 		return strings.Contains(p.output(), "ready\n")
 	})
 }
@@ -120,7 +127,7 @@ func (p *process) stop(sig syscall.Signal) {
 	if p.pid > 0 && p.alive() {
 		_ = syscall.Kill(p.pid, syscall.SIGCONT) // a stopped process handles no signal
 		_ = syscall.Kill(p.pid, sig)
-		p.wait(5 * time.Second)
+		p.wait(20 * time.Second)
 	}
 	for _, pid := range left {
 		if parentOf(pid) == p.pid || pid == p.pid && p.alive() {
@@ -129,7 +136,7 @@ func (p *process) stop(sig syscall.Signal) {
 	}
 	if p.alive() {
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-		p.wait(5 * time.Second)
+		p.wait(20 * time.Second)
 	}
 }
 

@@ -1,7 +1,9 @@
 package testtargets
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -12,15 +14,33 @@ import (
 	"time"
 )
 
-// freePort gives a TCP port of loopback that nobody listens on.
+// freePort gives a TCP port of loopback that nobody listens on: one below those that the kernel gives to
+// clients (ip_local_port_range begins at 32768), or the next connection on this machine could take it.
 func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	var err error
+	for range 100 {
+		port := strconv.Itoa(10_000 + rand.IntN(20_000))
+		var l net.Listener
+		if l, err = net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
+	return "", err
+}
+
+// servePort starts a server on a port that is free. If another program was faster, it is another port.
+func (t *Target) servePort(args func(port string) []string) (port string, err error) {
+	for range 5 {
+		if port, err = freePort(); err != nil {
+			return "", err
+		}
+		err = t.serve(t.user, "tcp", "127.0.0.1:"+port, args(port)...)
+		if !errors.Is(err, errEnded) {
+			return port, err
+		}
+		t.processes = t.processes[:0]
+	}
+	return "", err
 }
 
 // serve starts a server and waits until it listens.
@@ -30,24 +50,21 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 		return err
 	}
 	t.PID = p.pid
-	return p.until("listen on "+address, 30*time.Second, func() bool {
+	return p.until("listen on "+address, func() bool {
 		c, err := net.Dial(network, address)
 		if err == nil {
 			c.Close()
 		}
-		return err == nil
+		return err == nil && p.alive() // else it is another that listens there
 	})
 }
 
 // startRedis runs redis-server under redis-benchmark: one command all the time, so that the load is
 // the same at any moment, and 16 at a time, so that redis has more to do than to read and write.
 func startRedis(t *Target) error {
-	port, err := freePort()
-	if err != nil {
-		return err
-	}
-	err = t.serve(t.user, "tcp", "127.0.0.1:"+port, "redis-server", "--bind", "127.0.0.1", "--port", port,
-		"--save", "", "--appendonly", "no", "--dir", t.Dir)
+	port, err := t.servePort(func(port string) []string {
+		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", t.Dir}
+	})
 	if err != nil {
 		return err
 	}
@@ -82,10 +99,6 @@ http {
 
 // startNginx runs nginx with two workers under wrk; it compresses what it serves.
 func startNginx(t *Target) error {
-	port, err := freePort()
-	if err != nil {
-		return err
-	}
 	pages := filepath.Join(t.Dir, "pages")
 	if err := os.Mkdir(pages, 0o755); err != nil {
 		return err
@@ -98,16 +111,17 @@ func startNginx(t *Target) error {
 	if t.user == nil && os.Geteuid() == 0 {
 		as = "user root;\n"
 	}
-	config := filepath.Join(t.Dir, "nginx.conf")
-	if err := os.WriteFile(config, fmt.Appendf(nil, nginxConfig, t.Dir, as, port), 0o644); err != nil {
-		return err
-	}
 	server, err := exec.LookPath("nginx")
 	if err != nil {
 		server = "/usr/sbin/nginx" // not on the path of ordinary users
 	}
-	err = t.serve(t.user, "tcp", "127.0.0.1:"+port, server, "-e", t.Dir+"/error.log", "-c", config)
-	if err != nil {
+	config := filepath.Join(t.Dir, "nginx.conf")
+	var failed error
+	port, err := t.servePort(func(port string) []string {
+		failed = os.WriteFile(config, fmt.Appendf(nil, nginxConfig, t.Dir, as, port), 0o644)
+		return []string{server, "-e", t.Dir + "/error.log", "-c", config}
+	})
+	if err = errors.Join(failed, err); err != nil {
 		return err
 	}
 	_, err = t.spawn(t.user, "wrk", "-t", "1", "-c", "16", "-d", t.seconds(),
@@ -131,13 +145,13 @@ func startPostgres(t *Target) error {
 	}
 	socket := filepath.Join(t.Dir, ".s.PGSQL.5432")
 	err = t.serve(as, "unix", socket, filepath.Join(bin, "postgres"), "-D", data, "-k", t.Dir,
-		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB", "-c", "max_connections=20")
+		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB", "-c", "max_connections=20", "-c", "autovacuum=off")
 	if err != nil {
 		return err
 	}
 	bench := []string{filepath.Join(bin, "pgbench"), "-h", t.Dir, "-U", "postgres"}
 	// The socket is there before the server takes connections.
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
 		err := t.finish(as, append(bench, "-i", "-q", "-s", "1", "postgres")...)
 		if err == nil {
 			break
@@ -146,8 +160,27 @@ func startPostgres(t *Target) error {
 			return err
 		}
 	}
-	_, err = t.spawn(as, append(bench, "-c", "4", "-j", "1", "-n", "-T", t.seconds(), "-b", "select-only@9", "-b", "tpcb-like@1", "postgres")...)
-	return err
+	clients := 4
+	_, err = t.spawn(as, append(bench, "-c", strconv.Itoa(clients), "-j", "1", "-n", "-T", t.seconds(), "-b", "select-only@9", "-b", "tpcb-like@1", "postgres")...)
+	if err != nil {
+		return err
+	}
+	return t.processes[0].until("serve its clients and nobody else", func() bool { return backends(t.PID) == clients })
+}
+
+// backends counts the processes that serve a PostgreSQL's clients, by the titles that they give themselves.
+// It is -1 while one has not yet done so.
+func backends(pid int) (n int) {
+	for _, kid := range children(pid) {
+		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", kid))
+		switch {
+		case !strings.HasPrefix(string(title), "postgres: "):
+			return -1
+		case strings.Contains(string(title), "[local]"):
+			n++
+		}
+	}
+	return n
 }
 
 // finish runs a command to its end.
@@ -157,10 +190,10 @@ func (t *Target) finish(as *User, args ...string) error {
 	if p == nil {
 		return err
 	}
-	p.wait(time.Minute)
+	p.wait(patience)
 	if p.alive() {
 		p.stop(0)
-		return fmt.Errorf("%s did not end within a minute: %s", args[0], p.output())
+		return fmt.Errorf("%s did not end within %s: %s", args[0], patience, p.output())
 	}
 	if !p.cmd.ProcessState.Success() {
 		return fmt.Errorf("%s: %s: %s", args[0], p.cmd.ProcessState, p.output())

@@ -10,7 +10,7 @@ import (
 
 // Options change how a target is started. The zero value is good for tests.
 type Options struct {
-	// Limit is the time after which the target ends by itself; 0 stands for three minutes.
+	// Limit is the time after which the target ends by itself; 0 stands for fifteen minutes.
 	Limit time.Duration
 	// User runs the target as somebody else, which only root can. Programs from src can be run so;
 	// interpreters only where that user can read them. PostgreSQL, which refuses to run as root, runs as
@@ -54,7 +54,7 @@ func Start(name string, o Options) (*Target, error) {
 	}
 	t := &Target{Name: name, Expect: s.expect, limit: o.Limit, user: o.User, spec: s}
 	if t.limit <= 0 {
-		t.limit = 3 * time.Minute
+		t.limit = 15 * time.Minute
 	}
 	if t.Dir, err = os.MkdirTemp("", "prywalk-"+name+"-"); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (t *Target) start() error {
 	if err := t.busy(); err != nil {
 		return err
 	}
-	return t.processes[0].until("put its sleepers to sleep", 30*time.Second, t.asleep)
+	return t.processes[0].until("put its sleepers to sleep", t.asleep)
 }
 
 // asleep reports whether all threads that are to sleep from start to end do so.
@@ -103,7 +103,7 @@ func (t *Target) asleep() bool {
 // busy waits until the target has used some CPU time after its start.
 func (t *Target) busy() error {
 	before := cpuTicks(t.PIDs())
-	return t.processes[0].until("get busy", 30*time.Second, func() bool {
+	return t.processes[0].until("get busy", func() bool {
 		return cpuTicks(t.PIDs()) >= before+5
 	})
 }
