@@ -87,6 +87,18 @@ func TestStackThatGrowsInPartsIsWhole(t *testing.T) {
 	}
 }
 
+func TestHandlerOnAStackOfItsOwnLeadsToTheDeepOneThatWasInterrupted(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"with call frame information": {"-O1"},
+		"without":                     {"-O1", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			exe := compile(t, "altstack.c", append([]string{"-g", "-fno-optimize-sibling-calls"}, flags...)...)
+			wantChain(t, exe, `\S*pause\S* handler \S+ (dives ){201}`+fromMain)
+		})
+	}
+}
+
 func TestCoroutinesWithAndWithoutAStackOfTheirOwn(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"with call frame information": nil,
