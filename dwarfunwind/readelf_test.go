@@ -280,10 +280,12 @@ func TestRowsEqualReadelfsForCompiledC(t *testing.T) {
 		t.Skip("gcc is not installed")
 	}
 	for name, flags := range map[string][]string{
-		"eh_frame":     {"-O2", "-mavx"},
-		"debug_frame":  {"-O2", "-mavx", "-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"},
-		"debug_frame5": {"-O0", "-gdwarf-5", "-gz=zlib", "-fno-asynchronous-unwind-tables"},
-		"static":       {"-O2", "-static", "-Wl,--no-eh-frame-hdr"},
+		"eh_frame":             {"-O2", "-mavx"},
+		"debug_frame":          {"-O2", "-mavx", "-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"},
+		"debug_frame5":         {"-O0", "-gdwarf-5", "-gz=zlib", "-fno-asynchronous-unwind-tables"},
+		"debug_frame, zstd":    {"-O2", "-g", "-Wl,--compress-debug-sections=zstd", "-fno-asynchronous-unwind-tables"},
+		"debug_frame, .zdebug": {"-O2", "-g", "-Wl,--compress-debug-sections=zlib-gnu", "-fno-asynchronous-unwind-tables"},
+		"static":               {"-O2", "-static", "-Wl,--no-eh-frame-hdr"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "prog")

@@ -16,6 +16,9 @@ func TestSectionVariantsAreUnderstood(t *testing.T) {
 		".debug_frame 4":               func(b *builder) { b.debug, b.version = true, 4 },
 		".debug_frame 5":               func(b *builder) { b.debug, b.version = true, 5 },
 		".debug_frame in 64-bit DWARF": func(b *builder) { b.debug, b.wide = true, true },
+		"key B signs pointers":         func(b *builder) { b.aug = "zB" },
+		"a tagged stack":               func(b *builder) { b.aug = "zG" },
+		"a personality and an LSDA":    func(b *builder) { b.aug, b.augData = "zPLR", []byte{peUData4, 1, 2, 3, 4, peUData4, peAbsptr} },
 		"unknown augmentation data":    func(b *builder) { b.aug, b.augData = "zx", []byte{1, 2, 3} },
 	} {
 		b := newBuilder()

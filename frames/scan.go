@@ -96,9 +96,13 @@ func (w *Walker) tryFramePointer(start Addr, known bool) bool {
 // chained reports whether ra follows a call of whatever function and the frame
 // pointer further out leads to another return address. The function that was
 // called may have ended in a jump to this one: V8's entry trampoline calls a
-// builtin that jumps to the function's code.
+// builtin that jumps to the function's code. One that has no such jump may not: then
+// the frame pointer is that of a frame further out, which called the one that was left out.
 func (w *Walker) chained(ra, outer Addr) bool {
 	if !w.calls(ra, 0, false) || outer == 0 {
+		return false
+	}
+	if call, ok := w.space.callBefore(ra); ok && call.Direct && !w.space.leaves(call.Target) {
 		return false
 	}
 	next, ok := w.mem.Word(outer + 8)

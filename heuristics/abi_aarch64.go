@@ -28,6 +28,7 @@ var abiAArch64 = abi{
 	dwarf:        func(reg uint8) uint8 { return reg },
 	callBefore:   callBeforeA64,
 	isThreadRoot: isThreadRootA64,
+	departs:      departsA64,
 }
 
 // tailA64: at a jump to another function the link register holds the return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"embed"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,8 +16,24 @@ import (
 	"prywalk/frames"
 )
 
-//go:embed testdata/*_x86.s
+//go:embed testdata/*.s
 var cases embed.FS
+
+// caseArch is what differs between the cases of the architectures.
+type caseArch struct {
+	arch  frames.Arch
+	as    []string
+	mark  string // what an expectation begins with
+	names map[uint8]string
+}
+
+// caseArches are told by the ends of the files' names.
+var caseArches = map[string]caseArch{
+	"_x86.s": {frames.X86_64, []string{"as", "--64"}, "#", map[uint8]string{
+		frames.X86RAX: "rax", frames.X86RBX: "rbx", frames.X86RDX: "rdx", frames.X86RCX: "rcx", frames.X86RBP: "rbp", frames.X86RSP: "rsp"}},
+	"_aarch64.s": {frames.AArch64, []string{"aarch64-linux-gnu-as"}, "//", map[uint8]string{
+		0: "x0", 1: "x1", 2: "x2", 16: "x16", frames.ARM64FP: "x29", frames.ARM64LR: "x30", frames.ARM64SP: "sp"}},
+}
 
 // TestCasesFoundBySteppingRealPrograms assembles each case of testdata, the shape of a function in which the
 // walk once went wrong, and asks for its rules. A comment at the end of a line says what must come out for the
@@ -30,15 +47,16 @@ func TestCasesFoundBySteppingRealPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		t.Run(strings.TrimSuffix(f.Name(), "_x86.s"), func(t *testing.T) {
+		t.Run(strings.TrimSuffix(f.Name(), ".s"), func(t *testing.T) {
+			ca := caseArches[f.Name()[strings.LastIndexByte(f.Name(), '_'):]]
 			text, err := cases.ReadFile("testdata/" + f.Name())
 			if err != nil {
 				t.Fatal(err)
 			}
-			hold, n := assemble(t, text), 0
+			hold, n := assemble(t, ca, text), 0
 			for i, line := range strings.Split(string(text), "\n") {
-				_, wants, ok := strings.Cut(line, "#")
-				if !ok || strings.HasPrefix(line, "#") {
+				_, wants, ok := strings.Cut(line, ca.mark)
+				if !ok || strings.HasPrefix(line, ca.mark) {
 					continue
 				}
 				for w := range strings.SplitSeq(wants, ";") {
@@ -55,6 +73,7 @@ func TestCasesFoundBySteppingRealPrograms(t *testing.T) {
 
 // assembled is a case: its code, and where each line's instruction begins and ends.
 type assembled struct {
+	names  map[uint8]string
 	source *Source
 	at     map[int]uint64
 	ends   map[int]uint64
@@ -77,34 +96,34 @@ func (c caseFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
 // assemble translates a case. Each line with an expectation gets a label; the function begins at the first
 // instruction and ends with the last, but for what follows the label "part", which is a part that was split off, or
 // "stranger", which is another function.
-func assemble(t *testing.T, text []byte) *assembled {
+func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	t.Helper()
-	as, err := exec.LookPath("as")
+	as, err := exec.LookPath(ca.as[0])
 	if err != nil {
-		t.Skip("as is not installed: run scripts/setup-tests.sh as root")
+		t.Skipf("%s is not installed: run scripts/setup-tests.sh as root", ca.as[0])
 	}
 	var labelled bytes.Buffer
 	labelled.WriteString("start:\n")
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		n := strconv.Itoa(i + 1)
-		if bytes.ContainsRune(line, '#') && !bytes.HasPrefix(line, []byte("#")) {
-			labelled.WriteString("line" + n + ": " + string(line) + "\nends" + n + ":\n")
+		if code, _, ok := strings.Cut(string(line), ca.mark); ok && code != "" {
+			labelled.WriteString("line" + n + ": " + code + "\nends" + n + ":\n")
 			continue
 		}
 		labelled.Write(append(line, '\n'))
 	}
 	labelled.WriteString("finish:\n")
 	obj := filepath.Join(t.TempDir(), "case.o")
-	cmd := exec.Command(as, "--64", "-o", obj, "-")
+	cmd := exec.Command(as, append(ca.as[1:], "-o", obj, "-")...)
 	cmd.Stdin = &labelled
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("as does not translate x86-64: %v: %s", err, out)
+		t.Skipf("%v does not translate %v: %v: %s", ca.as, ca.arch, err, out)
 	}
-	return load(t, obj)
+	return load(t, ca, obj)
 }
 
 // load reads an object file.
-func load(t *testing.T, obj string) *assembled {
+func load(t *testing.T, ca caseArch, obj string) *assembled {
 	t.Helper()
 	b, err := os.ReadFile(obj)
 	if err != nil {
@@ -122,7 +141,7 @@ func load(t *testing.T, obj string) *assembled {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &assembled{at: map[int]uint64{}, ends: map[int]uint64{}}
+	a := &assembled{names: ca.names, at: map[int]uint64{}, ends: map[int]uint64{}}
 	p := caseFuncs{parts: parts{f: oneFunc{base, base + uint64(len(code))}}}
 	for _, s := range syms {
 		if n, err := strconv.Atoi(strings.TrimPrefix(s.Name, "line")); err == nil {
@@ -140,7 +159,7 @@ func load(t *testing.T, obj string) *assembled {
 			p.f.hi = base + s.Value
 		}
 	}
-	a.source = New(Options{Arch: frames.X86_64, Code: bytesCode{base, code}, Funcs: p})
+	a.source = New(Options{Arch: ca.arch, Code: bytesCode{base, code}, Funcs: p})
 	return a
 }
 
@@ -165,7 +184,8 @@ func (a *assembled) check(t *testing.T, line int, want string) {
 	default:
 		t.Fatalf("line %d: cannot read %q", line, want)
 	}
-	if got := cfaText(a.source.Rule(q)); got != strings.TrimSpace(cfa) {
+	r, row, ok := a.source.Rule(q)
+	if got := a.cfaText(r, row, ok); got != strings.TrimSpace(cfa) {
 		t.Errorf("line %d: %s gives %s", line, want, got)
 	}
 }
@@ -183,32 +203,29 @@ func (a *assembled) checkStack(t *testing.T, line int, words []string) {
 }
 
 // cfaText writes a rule's CFA.
-func cfaText(r frames.Rule, row *frames.Row, ok bool) string {
-	names := map[uint8]string{frames.X86RAX: "rax", frames.X86RBX: "rbx", frames.X86RDX: "rdx", frames.X86RCX: "rcx", frames.X86RBP: "rbp", frames.X86RSP: "rsp"}
-	plus := func(n int64) string {
-		if n < 0 {
-			return strconv.FormatInt(n, 10)
-		}
-		return "+" + strconv.FormatInt(n, 10)
-	}
+func (a *assembled) cfaText(r frames.Rule, row *frames.Row, ok bool) string {
+	plus := func(reg uint8, n int64) string { return fmt.Sprintf("%s%+d", a.names[reg], n) }
 	switch {
 	case !ok:
 		return "none"
 	case r.Flags&frames.FlagRoot != 0:
 		return "root"
+	case row == nil && r.Flags&frames.FlagLeafRA != 0:
+		return plus(r.CFAReg, int64(r.CFAOff)) + " leaf"
 	case row == nil:
-		return names[r.CFAReg] + plus(int64(r.CFAOff))
+		return plus(r.CFAReg, int64(r.CFAOff))
 	case row.CFADeref:
-		return "[" + names[row.CFAReg] + plus(row.CFAOff) + "]"
+		return "[" + plus(row.CFAReg, row.CFAOff) + "]"
 	}
-	switch cfa := names[row.CFAReg] + plus(row.CFAOff); row.RA.Kind {
-	case frames.PlaceReg:
-		return cfa + " to " + names[row.RA.Reg]
-	case frames.PlaceRegOffset:
-		return cfa + " to [" + names[row.RA.Reg] + plus(row.RA.Off) + "]"
-	}
+	cfa := plus(row.CFAReg, row.CFAOff)
 	if e, ok := row.CFAExpr.(savedSP); ok {
-		return "[" + names[e.reg] + plus(e.off) + "]" + plus(e.add)
+		return fmt.Sprintf("[%s]%+d", plus(e.reg, e.off), e.add)
 	}
-	return names[row.CFAReg] + plus(row.CFAOff)
+	switch row.RA.Kind {
+	case frames.PlaceReg:
+		return cfa + " to " + a.names[row.RA.Reg]
+	case frames.PlaceRegOffset:
+		return cfa + " to [" + plus(row.RA.Reg, row.RA.Off) + "]"
+	}
+	return cfa
 }

@@ -3,16 +3,18 @@ package heuristics
 import "prywalk/frames"
 
 // maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump that goes there.
-const maxDeparture = 24
+const maxDeparture = 40
 
 // departure gives the rule of code that is about to go to another frame and has loaded that frame's stack pointer
-// (longjmp, swapcontext, Go's gogo): nobody is its caller any more. What it goes on with is told by its own
-// instructions up to the jump. That frame stands where the caller's would, at exactly that instruction.
+// (longjmp, swapcontext, Go's gogo), or has lost its return address to it: nobody is its caller any more. What it goes
+// on with is told by its own instructions up to the jump. That frame stands where the caller's would, at exactly that
+// instruction.
 //
 // It is such code if a straight run of instructions from pc ends in a jump to an address that the run did not find on
-// the stack, and if the stack pointer at pc was taken from somewhere else than this function's own frame.
+// the stack, and if the stack pointer at pc was taken from somewhere else than this function's own frame; with a link
+// register also if the run takes it from elsewhere, and the link register's value of the start is nowhere.
 func (s *Source) departure(w *walk, q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if q.Caller || s.abi.departs == nil {
+	if q.Caller {
 		return frames.Rule{}, nil, false
 	}
 	lo, hi, known := s.bounds(q.PC)
@@ -24,15 +26,23 @@ func (s *Source) departure(w *walk, q frames.Query) (frames.Rule, *frames.Row, b
 		return frames.Rule{}, nil, false
 	}
 	end := w.st
-	if p := w.prologue(q.PC, false, false, span{lo, hi}, span{}); !p.found || p.weak || !p.st.foreignSP() {
+	sp := end.regs[s.abi.sp]
+	own := sp.kind == initial && sp.base == s.abi.sp
+	p := w.prologue(q.PC, false, false, span{lo, hi}, span{})
+	if !p.found || p.weak || own && !p.st.foreignSP() || !own && (s.abi.ra == noReg || p.place(s.abi, s.abi.ra, s.abi.sp).kind != lost) {
 		return frames.Rule{}, nil, false
 	}
-	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), CFAOff: int64(end.regs[s.abi.sp].off), RA: s.whence(ra, noReg)}
+	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.whence(ra, noReg)}
 	if row.RA.Kind == frames.PlaceUndefined {
 		return frames.Rule{}, nil, false
 	}
 	for _, reg := range s.abi.kept {
 		row.Regs[s.abi.dwarf(reg)] = s.whence(end.regs[reg], reg)
+	}
+	if own {
+		row.CFAOff = int64(sp.off)
+	} else {
+		row.Regs[s.abi.sp] = s.whence(sp, noReg)
 	}
 	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
 }
@@ -50,28 +60,45 @@ func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	return p.found && !p.weak && p.st.foreignSP()
 }
 
-// runToJump follows the instructions from pc, without branches, to a jump by register or a return; it gives the
-// address gone to if that did not lie on the stack at pc.
+// runToJump follows the instructions from pc to a jump by register or a return; it gives the address gone to if that did
+// not lie on the stack at pc. Of conditional branches those are followed that pass over some instructions.
 func (w *walk) runToJump(pc, lo, hi uint64) (value, bool) {
 	a, st := w.src.abi, &w.st
 	st.reset(a, pc, lo, hi)
+	var before [len(st.regs)]value
+	join := uint64(0)
 	for range maxDeparture {
 		code := w.code(st.pc)
-		if len(code) == 0 || st.pc >= hi {
+		if len(code) == 0 || st.pc >= hi || join != 0 && st.pc > join {
 			return value{}, false
 		}
-		if ra, ok := a.departs(st, code); ok {
-			sp := st.regs[a.sp]
+		if st.pc == join {
+			st.meet(&before)
+			join = 0
+		}
+		if ra, ok := a.departs(st, code); ok && join == 0 {
 			onStack := ra.kind == loaded && ra.base == a.sp
-			return ra, sp.kind == initial && sp.base == a.sp && ra.base < firstAnon && ra.kind != unknown && ra.kind != number && !onStack
+			return ra, ra.base < firstAnon && ra.kind != unknown && ra.kind != number && !onStack
 		}
 		f := a.exec(st, code)
-		if f.kind != flowNext {
+		st.pc += uint64(f.size)
+		switch {
+		case f.kind == flowCond && join == 0 && int64(f.target) > 0:
+			join, before = st.pc+f.target, st.regs
+		case f.kind != flowNext:
 			return value{}, false
 		}
-		st.pc += uint64(f.size)
 	}
 	return value{}, false
+}
+
+// meet forgets what differs between two paths that lead here, the other one with these registers.
+func (st *state) meet(other *[32]value) {
+	for i := range st.regs {
+		if st.regs[i] != other[i] {
+			st.regs[i] = value{}
+		}
+	}
 }
 
 // foreignSP reports whether the stack pointer was taken from a register or a word that this function did not derive

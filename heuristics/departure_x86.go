@@ -18,19 +18,28 @@ func departsX86(st *state, code []byte) (value, bool) {
 	return value{}, false
 }
 
-// startsElsewhereX86 recognises glibc's __start_context, to which the first function of a stack that makecontext has
-// prepared returns: its first instruction takes the stack pointer from a register that a caller would expect back,
-// and it ends in hlt, which no program may execute.
+// startsElsewhereX86 recognises the first function of a stack by what it does first: it makes the frame pointer zero,
+// which marks the outermost frame (System V ABI §3.4.1), as a program's _start and Boost's or other people's fibers do; or
+// it takes the stack pointer from a register that a caller would expect back, as glibc's __start_context does, to
+// which the first function of a stack that makecontext has prepared returns. And it ends in hlt, which no
+// program may execute.
 func startsElsewhereX86(w *walk, pc uint64) bool {
 	lo, hi, ok := w.src.bounds(pc)
 	if !ok || hi-lo > 64 {
 		return false
 	}
-	st := &w.st
+	st, first := &w.st, true
 	for st.reset(w.src.abi, lo, lo, hi); st.pc < hi; {
-		i, ok := decodeX86(w.code(st.pc))
-		if !ok || st.pc == lo && !takesSPX86(&i) {
+		code := w.code(st.pc)
+		i, ok := decodeX86(code)
+		if !ok {
 			return false
+		}
+		if marked := execX86(st, code).mark; first && !marked {
+			if !takesSPX86(&i) && !clearsBPX86(&i) {
+				return false
+			}
+			first = false
 		}
 		if i.opmap == mapOne && !i.vex && i.op == 0xf4 {
 			return true
@@ -38,6 +47,11 @@ func startsElsewhereX86(w *walk, pc uint64) bool {
 		st.pc += uint64(i.size)
 	}
 	return false
+}
+
+// clearsBPX86: xor ebp, ebp.
+func clearsBPX86(i *instX86) bool {
+	return i.opmap == mapOne && !i.vex && (i.op == 0x31 || i.op == 0x33) && i.mod == 3 && i.rm == hwBP && i.reg == hwBP
 }
 
 // takesSPX86: mov from a register that callees keep to rsp.

@@ -162,6 +162,9 @@ func addImmA64(st *state, w a64) {
 		putA64(st, w.rd(), v)
 	} else {
 		putSP(st, w.rd(), v)
+		if n == 0 && w.rn() != regSP { // mov sp, xn
+			st.loadedSP(w.rd())
+		}
 	}
 }
 

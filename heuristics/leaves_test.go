@@ -47,3 +47,26 @@ func FuzzJumpsOutOfAnyCode(f *testing.F) {
 		s.LeavesByJump(base)
 	})
 }
+
+func TestJumpsOutOfAFunctionAreSeenOnArm64(t *testing.T) {
+	for name, c := range map[string]struct {
+		code []uint32
+		want bool
+	}{
+		"returns":                     {[]uint32{0xd65f03c0}, false},
+		"calls":                       {[]uint32{0x94000100, 0xd65f03c0}, false},
+		"branches inside":             {[]uint32{0xb4000040, 0xd503201f, 0xd65f03c0}, false},
+		"a tail call":                 {[]uint32{0x14000100}, true},
+		"a conditional tail call":     {[]uint32{0xb4000800, 0xd65f03c0}, true},
+		"a tail call on a bit":        {[]uint32{0x36000800, 0xd65f03c0}, true},
+		"a switch or a tail call":     {[]uint32{0xd61f0200}, true},
+		"the same, with signed reg":   {[]uint32{0xd71f0811}, true},
+		"to the first one, as a loop": {[]uint32{0xd503201f, 0x17ffffff}, false},
+	} {
+		text := armBytes(c.code...)
+		s := New(Options{Arch: frames.AArch64, Code: bytesCode{base, text}, Funcs: oneFunc{base, base + uint64(len(text))}})
+		if got := s.LeavesByJump(base); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

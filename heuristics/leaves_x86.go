@@ -6,14 +6,22 @@ const leavesBytes = 64 << 10
 // LeavesByJump implements [frames.Jumps]. It reads the function's instructions from the
 // first to the last, and is true where it cannot tell: for a function of unknown or great
 // length, one with an indirect jump (it may be a switch) or with something that is no
-// instruction, and on other architectures than x86-64.
+// instruction.
 func (s *Source) LeavesByJump(start uint64) bool {
 	lo, hi, ok := s.bounds(start)
-	if s.abi != &abiX86 || s.o.Code == nil || !ok || lo != start || hi-lo > leavesBytes {
+	if s.abi == nil || s.o.Code == nil || !ok || lo != start || hi-lo > leavesBytes {
 		return true
 	}
 	w := getWalk(s)
 	defer putWalk(w)
+	if s.abi.ra != noReg {
+		return w.leavesA64(lo, hi)
+	}
+	return w.leavesX86(lo, hi)
+}
+
+// leavesX86 reports whether the code from lo to hi may jump elsewhere.
+func (w *walk) leavesX86(lo, hi uint64) bool {
 	for pc := lo; pc < hi; {
 		i, ok := decodeX86(w.code(pc))
 		if !ok {

@@ -9,6 +9,8 @@ type prologue struct {
 	// weak: pc was not reached; the state is the one that most of the function's
 	// jump tables have, or most of its calls.
 	weak bool
+	// caller: pc is a return address.
+	caller bool
 	// mixed: other paths lead to pc with another stack pointer, so that the state
 	// says nothing of it.
 	mixed bool
@@ -58,6 +60,7 @@ func (w *walk) prologue(pc uint64, caller, spOnly bool, fn, part span) *prologue
 // follow is prologue along the paths up to pc, or along all paths.
 func (w *walk) follow(pc uint64, caller bool, fn, part span, whole bool) *prologue {
 	p := &w.best
+	p.caller = caller
 	p.found, p.weak, p.mixed, p.tables.count, p.calls.count = false, false, false, 0, 0
 	w.begin(fn.lo, fn.lo, fn.hi)
 	w.spans, w.whole = [2]span{fn, part}, whole
@@ -308,8 +311,26 @@ func (p *prologue) places(a *abi, f *found, reg uint8) {
 		f.kept[i] = p.place(a, r, reg)
 	}
 	if a.ra != noReg {
-		f.ra = p.place(a, a.ra, reg)
+		if f.ra = p.place(a, a.ra, reg); f.ra.kind == lost {
+			f.ra = p.elsewhere(a, a.ra)
+		}
 	}
+}
+
+// elsewhere looks for a register's value of the start in memory that is not the function's own: swapcontext of arm64
+// has its return address in the context only, which a register points to.
+func (p *prologue) elsewhere(a *abi, r uint8) place {
+	if p.caller {
+		return place{kind: lost} // the call may have changed both
+	}
+	for _, s := range p.st.slots[:p.st.nslots] {
+		for reg := range uint8(len(p.st.regs)) {
+			if v := p.st.regs[reg]; s.val.isStart(r) && s.base < firstAnon && v.kind == initial && v.base == s.base {
+				return place{inMemory, reg, s.off - v.off}
+			}
+		}
+	}
+	return place{kind: lost}
 }
 
 // place prefers a slot to the register that still holds the value: the slot can

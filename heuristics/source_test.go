@@ -34,11 +34,15 @@ func x86(code ...byte) *Source {
 }
 
 func arm(jit bool, words ...uint32) *Source {
-	b := make([]byte, 4*len(words))
-	for i, w := range words {
-		binary.LittleEndian.PutUint32(b[4*i:], w)
+	return New(Options{Arch: frames.AArch64, Code: bytesCode{base, armBytes(words...)}, JIT: jit})
+}
+
+// armBytes gives instructions of arm64 as they lie in memory.
+func armBytes(words ...uint32) (b []byte) {
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint32(b, w)
 	}
-	return New(Options{Arch: frames.AArch64, Code: bytesCode{base, b}, JIT: jit})
+	return b
 }
 
 // want checks the rule at an offset.

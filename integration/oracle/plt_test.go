@@ -1,0 +1,76 @@
+package oracle
+
+import (
+	"debug/elf"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Calls of other libraries go by stubs of several kinds: bound at the first call or at the start, and with landing
+// places for indirect jumps (IBT), where each has a part in .plt and one in .plt.sec.
+func TestStubsOfEveryKindAreWalkedExactly(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("IBT is of amd64; on arm64 TestWalksAreExactAtEveryInstruction and recorded cases have its stubs")
+	}
+	cc := func(flags ...string) []string {
+		return append([]string{"cc", "-w", "-O2", "-fcommon", "-fno-builtin", "-o", "OUT", "SRC/libc.c", "-lm"}, flags...)
+	}
+	for _, p := range []struct {
+		Program
+		sections []string // of the stubs
+	}{
+		{Program{"lazy", 1, cc("-Wl,-z,lazy")}, []string{".plt"}},
+		{Program{"now", 1, cc("-Wl,-z,now")}, []string{".plt"}},
+		{Program{"no-plt", 1, cc("-Wl,-z,now", "-fno-plt")}, nil},
+		{Program{"ibt-lazy", 1, cc("-Wl,-z,lazy", "-fcf-protection", "-Wl,-z,ibtplt")}, []string{".plt", ".plt.sec"}},
+		{Program{"ibt-now", 1, cc("-Wl,-z,now", "-fcf-protection", "-Wl,-z,ibtplt")}, []string{".plt.sec"}},
+		{Program{"without-tables", 1, cc("-Wl,-z,lazy", "-Wl,--no-ld-generated-unwind-info")}, []string{".plt"}},
+	} {
+		t.Run(p.Name, func(t *testing.T) {
+			file, err := p.Build(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range p.sections {
+				if !hasSection(t, file, s) {
+					t.Fatalf("the linker made no %s", s)
+				}
+			}
+			met := map[string]int{}
+			each := func(function string) { met[function]++ }
+			var got Tally
+			if err := Run(p.Name, []string{file}, Options{Steps: 4000, Section: 400, Show: 3, Log: t.Logf, Each: each}, &got); err != nil {
+				t.Fatal(err)
+			}
+			for _, j := range []Judge{WithCFI, WithBounds} {
+				if n, right, _ := got.Checked(j); right != n || n == 0 {
+					t.Errorf("%v: %d of %d chains are exact", j, right, n)
+				}
+			}
+			if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
+				t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
+			}
+			for f, n := range met {
+				if strings.HasPrefix(f, ".plt") {
+					t.Logf("%d steps in %s", n, f)
+				}
+			}
+			for _, s := range p.sections {
+				if met[s] < 10 {
+					t.Errorf("%d steps in %s", met[s], s)
+				}
+			}
+		})
+	}
+}
+
+func hasSection(t *testing.T, file, name string) bool {
+	t.Helper()
+	f, err := elf.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return f.Section(name) != nil
+}

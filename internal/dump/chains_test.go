@@ -1,0 +1,183 @@
+package dump
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/target"
+)
+
+// asleepIn starts a program that says "ready" and then sleeps in pause, and gives its process id when it sleeps.
+func asleepIn(t *testing.T, exe string) int {
+	t.Helper()
+	cmd := exec.Command(exe)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); pausing(lookAt(t, cmd.Process.Pid)) == nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no thread sleeps in pause")
+		}
+	}
+	return cmd.Process.Pid
+}
+
+// pausing gives the thread that is in pause, nil if none is.
+func pausing(p *Process) *Thread {
+	for i := range p.Threads {
+		if fs := p.Threads[i].Frames; len(fs) > 0 && strings.Contains(fs[0].Function, "pause") {
+			return &p.Threads[i]
+		}
+	}
+	return nil
+}
+
+// wantChain looks at a program's sleeping thread in three ways: as it sleeps, stopped, and in a core. Each must give a
+// complete stack of these functions.
+func wantChain(t *testing.T, exe, functions string) {
+	t.Helper()
+	want := regexp.MustCompile("^" + functions + "$")
+	pid := asleepIn(t, exe)
+	peeked := lookAt(t, pid)
+	freeze(t, pid)
+	stopped := lookAt(t, pid)
+	core := Core(openCore(t, gcore(t, pid), target.CoreOptions{}), Options{MaxDepth: -1}, false)
+	for how, p := range map[string]*Process{"asleep": peeked, "stopped": stopped, "core": core} {
+		th := pausing(p)
+		if th == nil {
+			t.Errorf("%s: no thread in pause", how)
+		} else if got := names(th); !th.Complete || !want.MatchString(got) {
+			t.Errorf("%s: %s after %s\nwant %s", how, th.StopReason, got, functions)
+		}
+	}
+}
+
+// In glibc, from the thread's first function or main to the root.
+const (
+	fromMain   = `main __libc_start_call_main \S+ _start`
+	fromThread = `start_thread clone3`
+)
+
+func TestStackThatGrowsInPartsIsWhole(t *testing.T) {
+	exe := compile(t, "splitstack.c", "-O1", "-g", "-fsplit-stack", "-pthread", "-fno-optimize-sibling-calls")
+	// Of the 61 calls one or two fit on each part of the stack.
+	wantChain(t, exe, `\S*pause\S* waits ((__morestack )?grows ){61}thread `+fromThread)
+	stripped := exe + "-stripped"
+	run(t, "strip", "-o", stripped, exe)
+	if th := pausing(lookAt(t, asleepIn(t, stripped))); !th.Complete || len(th.Frames) < 61 {
+		t.Errorf("stripped: %s after %s", th.StopReason, names(th))
+	}
+}
+
+func TestHandlerOnAStackOfItsOwnLeadsToTheDeepOneThatWasInterrupted(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"with call frame information": {"-O1"},
+		"without":                     {"-O1", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			exe := compile(t, "altstack.c", append([]string{"-g", "-fno-optimize-sibling-calls"}, flags...)...)
+			wantChain(t, exe, `\S*pause\S* handler \S+ (dives ){201}`+fromMain)
+		})
+	}
+}
+
+func TestCoroutinesWithAndWithoutAStackOfTheirOwn(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"with call frame information": nil,
+		"without":                     {"-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions", "-fomit-frame-pointer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			exe := compile(t, "coroutine.cc", append([]string{"-std=c++20", "-O1"}, flags...)...)
+			// The fiber's stack ends in its first function, which nothing called.
+			wantChain(t, exe, `\S*pause\S* waits\S* inner\S* outer\S* runs_coroutines\S* fiber_main begins`)
+		})
+	}
+}
+
+// buildCgo compiles testdata/cgo, the C in it with those flags.
+func buildCgo(t *testing.T, cflags string, args ...string) string {
+	t.Helper()
+	need(t, "gcc")
+	exe := filepath.Join(t.TempDir(), "cgo")
+	cmd := exec.Command("go", append(append([]string{"build", "-o", exe}, args...), "./testdata/cgo")...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "CGO_CFLAGS="+cflags)
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, msg)
+	}
+	return exe
+}
+
+// cgoChain is Go called by C called by Go, and C called by that; c is what stands for the name of a function of C.
+func cgoChain(c func(string) string) string {
+	enters := func(f string) string {
+		return c(`\S*_Cfunc_`+f) + ` (racecall )?runtime.asmcgocall runtime.cgocall main._Cfunc_` + f
+	}
+	return `\S*pause\S* ` + c("c_waits") + " " + c("c_calls") + " " + enters("c_calls") + ` (main.deep ){41}main.goBack _cgoexp\S* ` +
+		`runtime.cgocallbackg1 (runtime.cgocallbackg ){1,2}runtime.cgocallback crosscall2 ` + c("goBack") + " " + c("c_back") + " " +
+		c("c_first") + " " + enters("c_first") + ` main.goFirst main.main runtime.main runtime.goexit`
+}
+
+// withoutTables are flags with which gcc describes frames in .debug_frame only.
+const withoutTables = "-O2 -g -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables"
+
+func TestCOfAGoProgramIsDescribedByDebugFrame(t *testing.T) {
+	itself := func(s string) string { return s }
+	maybe := func(s string) string { return `(` + s + `)?` } // exported functions keep their names
+	built := map[string][]byte{}
+	for name, c := range map[string]struct {
+		cflags  string
+		args    []string
+		then    []string // a command on the program
+		name    func(string) string
+		methods string // of the frames between pause and Go
+	}{
+		"in .eh_frame":           {"-O2 -g", nil, nil, itself, "context cfi cfi cfi cfi"},
+		"in .debug_frame":        {withoutTables, nil, nil, itself, "context cfi cfi cfi cfi"},
+		"position-independent":   {withoutTables, []string{"-buildmode=pie"}, nil, itself, "context cfi cfi cfi cfi"},
+		"compressed by zstd":     {withoutTables, nil, []string{"objcopy", "--compress-debug-sections=zstd"}, itself, "context cfi cfi cfi cfi"},
+		"not compressed":         {withoutTables, nil, []string{"objcopy", "--decompress-debug-sections"}, itself, "context cfi cfi cfi cfi"},
+		"stripped, in .eh_frame": {"-O2 -g", nil, []string{"strip"}, maybe, "context cfi cfi cfi cfi"},
+		"stripped":               {withoutTables, nil, []string{"strip"}, maybe, "context cfi heuristic heuristic heuristic"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := c.cflags + strings.Join(c.args, " ")
+			if built[key] == nil {
+				built[key], _ = os.ReadFile(buildCgo(t, c.cflags, c.args...)) // an empty file cannot be run
+			}
+			exe := filepath.Join(t.TempDir(), "cgo")
+			if err := os.WriteFile(exe, built[key], 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if len(c.then) > 0 {
+				run(t, append(slices.Clone(c.then), exe)...)
+			}
+			wantChain(t, exe, cgoChain(c.name))
+			th := pausing(lookAt(t, asleepIn(t, exe)))
+			var methods []string
+			for _, f := range th.Frames[:5] {
+				methods = append(methods, f.Method)
+			}
+			if got := strings.Join(methods, " "); got != c.methods {
+				t.Errorf("found by %s, want %s", got, c.methods)
+			}
+		})
+	}
+}
