@@ -91,12 +91,12 @@ func (s *Space) Modules() []*Module { return s.modules }
 
 // Forget drops all cached rules.
 func (s *Space) Forget() {
-	s.version++
 	s.rows = s.rows[:0]
 	clear(s.cache[:])
 	clear(s.calls[:])
 	clear(s.starts[:])
 	clear(s.jumps[:])
+	s.version++
 }
 
 // Find gives the module that pc lies in, nil if none.

@@ -26,8 +26,8 @@ import "math"
 // A trail holds for one [Space] until that drops its rules.
 
 const (
-	// minSkip is how many frames there must be to skip. Fewer are walked in the same time.
-	minSkip = 4
+	// minSkip is how many frames there must be to skip: one is walked in the same time.
+	minSkip = 2
 	// maxTrail bounds the frames of a trail; a deeper stack leaves none. With three words
 	// for each frame it then takes some 20 MB, those that are being gathered included.
 	maxTrail = 1 << 17
