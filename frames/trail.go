@@ -155,6 +155,7 @@ func (t *Trail) Next() bool {
 
 // Join skips the frames further out than the current one, if the trail has them and
 // nothing has changed there. The walker then is at the last of them; see [Trail.Skipped].
+// Precondition: the last call of Next gave true.
 func (t *Trail) Join() bool {
 	return t.w.regs.Val[t.spReg%NumRegs] >= t.nextSP && t.join()
 }

@@ -13,7 +13,7 @@ type comparison struct {
 // join is Join for a frame that may lie on the trail.
 func (t *Trail) join() bool {
 	w := t.w
-	if t.joined >= 0 || w.regs.Known&(1<<t.spReg) == 0 || !t.find() {
+	if t.joined >= 0 || w.regs.Known&(1<<t.spReg) == 0 || t.space.version != t.version || !t.find() {
 		return false
 	}
 	i := t.next

@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -68,16 +69,23 @@ func sameRegs(a, b *frames.Regs) bool {
 }
 
 // TestTrailsGiveTheStacksOfRealProgramsUnchanged walks both ways what is copied of real
-// programs under load.
+// programs under load. TRAILS_TIME says for how long each is looked at.
 func TestTrailsGiveTheStacksOfRealProgramsUnchanged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real programs under load")
+	}
+	span := 2 * time.Second
+	if s := os.Getenv("TRAILS_TIME"); s != "" {
+		var err error
+		if span, err = time.ParseDuration(s); err != nil {
+			t.Fatalf("TRAILS_TIME: %v", err)
+		}
 	}
 	for _, name := range testtargets.Names() {
 		t.Run(name, func(t *testing.T) {
 			target := testtargets.Run(t, name, testtargets.Options{})
 			var b bothWays
-			record(t, Options{Freq: 499, prepare: b.watch}, 3*time.Second, nil, target.PIDs()...)
+			record(t, Options{Freq: 499, prepare: b.watch}, span, nil, target.PIDs()...)
 			t.Logf("%d walks of %d frames, %d with a part skipped, %d frames in all", b.walks, b.frames, b.skips, b.skipped)
 			if b.walks == 0 {
 				t.Fatal("nothing was walked")
