@@ -22,9 +22,9 @@ type Space struct {
 	rows    []*Row
 	cache   [1 << cacheBits][cacheWays]entry
 	calls   [1 << callBits]callEntry
+	version uint64 // counts how often the rules were dropped
 	starts  [1 << startBits]startEntry
 	jumps   [1 << startBits]jumpEntry
-	version uint64 // counts how often the rules were dropped
 }
 
 // entry is a cached rule, with the module that its pc is in and what the quick step
@@ -91,12 +91,12 @@ func (s *Space) Modules() []*Module { return s.modules }
 
 // Forget drops all cached rules.
 func (s *Space) Forget() {
+	s.version++
 	s.rows = s.rows[:0]
 	clear(s.cache[:])
 	clear(s.calls[:])
 	clear(s.starts[:])
 	clear(s.jumps[:])
-	s.version++
 }
 
 // Find gives the module that pc lies in, nil if none.

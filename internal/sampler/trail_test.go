@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -57,6 +59,30 @@ func (b *bothWays) compare(p *process, s *look.Shot, id profile.StackID) {
 	}
 }
 
+// sample looks at processes for some time.
+func (b *bothWays) sample(t *testing.T, span time.Duration, pids []int) {
+	t.Helper()
+	images := target.NewImageCache(0)
+	defer images.Close()
+	var procs []*target.Process
+	for _, pid := range pids {
+		p, err := images.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		procs = append(procs, p)
+	}
+	s := New(Options{Freq: 499, prepare: b.watch}, profile.NewBuilder(profile.Meta{}), images, procs)
+	ctx, cancel := context.WithTimeout(t.Context(), span)
+	defer cancel()
+	if _, err := s.Run(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // sameRegs compares what is known of two register sets.
 func sameRegs(a, b *frames.Regs) bool {
 	for r := range uint8(frames.NumRegs) {
@@ -83,9 +109,9 @@ func TestTrailsGiveTheStacksOfRealProgramsUnchanged(t *testing.T) {
 	}
 	for _, name := range testtargets.Names() {
 		t.Run(name, func(t *testing.T) {
-			target := testtargets.Run(t, name, testtargets.Options{})
+			program := testtargets.Run(t, name, testtargets.Options{})
 			var b bothWays
-			record(t, Options{Freq: 499, prepare: b.watch}, span, nil, target.PIDs()...)
+			b.sample(t, span, program.PIDs())
 			t.Logf("%d walks of %d frames, %d with a part skipped, %d frames in all", b.walks, b.frames, b.skips, b.skipped)
 			if b.walks == 0 {
 				t.Fatal("nothing was walked")
