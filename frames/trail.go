@@ -101,7 +101,7 @@ func (t *Trail) Len() int { return len(t.frames) }
 
 // Size gives about how much memory the trail takes, in bytes.
 func (t *Trail) Size() int {
-	const frame, word = 40, 8 + 4 + 1
+	const frame, word = 48, 8 + 4 + 1
 	return frame*cap(t.frames) + word*cap(t.words.val)
 }
 
