@@ -8,7 +8,8 @@
 // and is appended as variable-length integers to a journal of fixed chunks, about
 // 20 bytes for each; bytes once written never change. A checkpoint therefore needs
 // the lock only to copy the headers of the tables, and encodes while recording
-// goes on. With [Meta].Aggregate the journal is replaced by one sum for each pair
+// goes on. Of a deep stack most entries are those of a stack seen before; a caller that
+// knows which ([Part]) saves looking them up. With [Meta].Aggregate the journal is replaced by one sum for each pair
 // of stack and label set.
 //
 // Writing streams the protocol buffer message straight into the compressor: samples
