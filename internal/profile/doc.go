@@ -8,9 +8,11 @@
 // and is appended as variable-length integers to a journal of fixed chunks, about
 // 20 bytes for each; bytes once written never change. A checkpoint therefore needs
 // the lock only to copy the headers of the tables, and encodes while recording
-// goes on. Of a deep stack most entries are those of a stack seen before; a caller that
-// knows which ([Part]) saves looking them up. With [Meta].Aggregate the journal is replaced by one sum for each pair
+// goes on. With [Meta].Aggregate the journal is replaced by one sum for each pair
 // of stack and label set.
+//
+// Looking up the locations is what interning costs. Most of a deep stack's entries are
+// those of the thread's last stack; a caller that knows which saves that ([Part]).
 //
 // Writing streams the protocol buffer message straight into the compressor: samples
 // are never objects, so that the memory needed is that of the distinct locations.
