@@ -26,9 +26,9 @@ type Space struct {
 	modules []*Module
 	rows    []*Row
 	calls   [1 << callBits]callEntry
+	version uint64 // counts how often the rules were dropped
 	starts  [1 << startBits]startEntry
 	jumps   [1 << startBits]jumpEntry
-	version uint64 // counts how often the rules were dropped
 }
 
 // entry is a cached rule, with the module that its pc is in and what the quick step

@@ -26,8 +26,8 @@ import "math"
 // A trail holds for one [Space] until that drops its rules.
 
 const (
-	// minSkip is how many frames there must be to skip. Fewer are walked in the same time.
-	minSkip = 4
+	// minSkip is how many frames there must be to skip: one is walked in the same time.
+	minSkip = 2
 	// maxTrail bounds the frames of a trail; a deeper stack leaves none. With three words
 	// for each frame it then takes some 20 MB, those that are being gathered included.
 	maxTrail = 1 << 17
@@ -101,7 +101,7 @@ func (t *Trail) Len() int { return len(t.frames) }
 
 // Size gives about how much memory the trail takes, in bytes.
 func (t *Trail) Size() int {
-	const frame, word = 40, 8 + 4 + 1
+	const frame, word = 48, 8 + 4 + 1
 	return frame*cap(t.frames) + word*cap(t.words.val)
 }
 
@@ -155,6 +155,7 @@ func (t *Trail) Next() bool {
 
 // Join skips the frames further out than the current one, if the trail has them and
 // nothing has changed there. The walker then is at the last of them; see [Trail.Skipped].
+// Precondition: the last call of Next gave true.
 func (t *Trail) Join() bool {
 	return t.w.regs.Val[t.spReg%NumRegs] >= t.nextSP && t.join()
 }

@@ -13,7 +13,7 @@ type comparison struct {
 // join is Join for a frame that may lie on the trail.
 func (t *Trail) join() bool {
 	w := t.w
-	if t.joined >= 0 || w.regs.Known&(1<<t.spReg) == 0 || !t.find() {
+	if t.joined >= 0 || w.regs.Known&(1<<t.spReg) == 0 || t.space.version != t.version || !t.find() {
 		return false
 	}
 	i := t.next
@@ -168,19 +168,25 @@ func (t *Trail) came(f *trailFrame, m Method) {
 	f.method = m
 }
 
-// restore gives the walker the registers that the steps from frame i to frame last leave: of
-// those that were restored more than once, the outermost value.
+// restore gives the walker the registers that the steps from frame i to frame last leave: for
+// each one what the outermost step has done to it.
 func (t *Trail) restore(i, last int) {
 	regs := &t.w.regs
 	info := regs.Arch.info()
 	regs.Known &= info.kept
-	left := t.frames[i].rest
-	for k, end := int(t.frames[last+1].words), t.wordsEnd(i); k < end && left != 0; k++ {
-		reg := t.words.reg[k]
-		if bit := uint32(1) << reg; left&bit != 0 {
-			left &^= bit
-			regs.Set(reg, t.words.val[k])
+	value, known := t.frames[i].restored, t.frames[i].restored|t.frames[i].lost // not yet settled
+	for k := last + 1; k <= i && value|known != 0; k++ {
+		f := &t.frames[k]
+		for at, end := int(f.words), t.wordsEnd(k); at < end; at++ {
+			bit := uint32(1) << t.words.reg[at]
+			if value&bit != 0 {
+				regs.Val[t.words.reg[at]%NumRegs] = t.words.val[at]
+			}
+			regs.Known |= uint64(known & bit)
+			value, known = value&^bit, known&^bit
 		}
+		regs.Known &^= uint64(known & f.loses)
+		known &^= f.loses
 	}
 	if !info.raOnStack {
 		regs.Known &^= 1 << info.ra

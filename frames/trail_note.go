@@ -6,16 +6,18 @@ import (
 )
 
 // trailFrame is a frame of a trail, with the step from there to its caller. While it is
-// gathered, words is the number of words of its own step, and rest and needFP are of that
-// step alone.
+// gathered, words is the number of words of its own step, and the properties of steps
+// further out are those of that step alone.
 type trailFrame struct {
-	pc, sp Addr
-	fp     uint64 // the frame pointer's value
-	words  uint32 // index of the first word that the step reads
-	rest   uint32 // registers that this step and those further out restore
-	method Method // how the frame was found
-	caller bool
-	needFP bool // this step needs fp, or one further out before it is restored
+	pc, sp   Addr
+	fp       uint64 // the frame pointer's value
+	words    uint32 // index of the first word that the step reads
+	loses    uint32 // registers that the step leaves unknown
+	restored uint32 // registers that this step restores, or one further out
+	lost     uint32 // registers that this step loses, or one further out
+	method   Method // how the frame was found
+	caller   bool
+	needFP   bool // this step needs fp, or one further out before it is restored
 }
 
 // trailWords are the words that steps have read, a column for each property.
@@ -53,35 +55,71 @@ func (w *trailWords) grow(n int) {
 }
 
 // plan is what the walker is about to do with the current frame, if it is a step that can
-// be kept: by a compact rule without flags, whose CFA is relative to the stack pointer or
-// to the frame pointer. Such a step depends on nothing but that register, the words at the
-// places that the rule names, and the Space.
+// be kept: by a rule without flags, compact or a plain row, whose CFA is relative to the
+// stack pointer or to the frame pointer. Such a step depends on nothing but that register,
+// the words at the places that the rule names, and the Space.
 type plan struct {
 	rule Rule
+	row  *Row // the rule in full, if it is not compact
 	cfa  Addr
 	ok   bool
 }
 
 // plan gathers the walker's current frame, if the step from there can be kept.
-func (t *Trail) plan() plan {
+func (t *Trail) plan() (p plan) {
 	w := t.w
 	if w.key == 0 {
-		return plan{} // before the first frame
+		return p // before the first frame
 	}
 	if w.cur.key != w.key { // another walk has used the slot meanwhile
 		w.cur = w.space.lookup(w.regs.PC, w.caller, false)
 	}
 	r := &w.cur.rule
 	known := uint64(1)<<t.spReg | 1<<(r.CFAReg%NumRegs)
-	if r.Flags != 0 || r.CFAReg != t.spReg && r.CFAReg != t.fpReg || w.regs.Known&known != known {
-		return plan{}
+	if r.CFAReg != t.spReg && r.CFAReg != t.fpReg || w.regs.Known&known != known {
+		return p
+	}
+	off := int64(r.CFAOff)
+	if r.Flags != 0 {
+		if r.Flags != FlagRow {
+			return p
+		}
+		if p.row = w.space.rows[r.row()]; !p.row.plain(w.regs.Arch.info(), r.CFAReg) {
+			return p
+		}
+		off = p.row.CFAOff
 	}
 	val := &w.regs.Val
 	t.fresh.frames = append(t.fresh.frames, trailFrame{
 		pc: w.regs.PC, sp: val[t.spReg%NumRegs], fp: val[t.fpReg%NumRegs],
 		method: w.method, caller: w.caller, needFP: r.CFAReg == t.fpReg,
 	})
-	return plan{rule: *r, cfa: val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff)), ok: true}
+	p.rule, p.cfa, p.ok = *r, val[r.CFAReg%NumRegs]+uint64(off), true
+	return p
+}
+
+// plain reports whether a row only restores and loses registers that a callee keeps, and
+// has their places, and that of the return address, at distances from the CFA.
+func (row *Row) plain(info *archInfo, base uint8) bool {
+	if row.CFAExpr != nil || row.CFADeref || row.CFAReg != base || row.RA.Kind != PlaceOffset {
+		return false
+	}
+	for reg := range uint8(NumRegs) {
+		switch row.Regs[reg].Kind {
+		case PlaceSame:
+		case PlaceUndefined:
+			if reg == info.sp {
+				return false
+			}
+		case PlaceOffset:
+			if info.kept>>reg&1 == 0 && (reg != info.ra || info.raOnStack) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // dropFresh forgets what was gathered: no step on a trail may be missing.
@@ -105,7 +143,11 @@ func (t *Trail) note(p *plan) {
 		t.dropFresh()
 		return
 	}
-	t.noteWords(p)
+	if p.row != nil {
+		t.noteRow(p)
+	} else {
+		t.noteWords(p)
+	}
 }
 
 // noteWords gathers the words that a step has read, for the innermost frame in t.fresh.
@@ -116,19 +158,44 @@ func (t *Trail) noteWords(p *plan) {
 	if info.raOnStack {
 		words = append(words, freshWord{p.cfa - 8, regs.PC, NoReg})
 	}
-	rest := uint32(0)
+	restored := uint32(0)
 	for i, units := range p.rule.Saved {
 		if units == 0 {
 			continue
 		}
 		if reg := info.compact[i]; reg < NumRegs {
 			words = append(words, freshWord{p.cfa - 8*uint64(units), regs.Val[reg], reg})
-			rest |= 1 << reg
+			restored |= 1 << reg
 		}
 	}
 	f := &t.fresh.frames[len(t.fresh.frames)-1]
-	f.words, f.rest = uint32(len(words)-len(t.fresh.words)), rest
+	f.words, f.restored = uint32(len(words)-len(t.fresh.words)), restored
 	t.fresh.words = words
+}
+
+// noteRow is noteWords for a row.
+func (t *Trail) noteRow(p *plan) {
+	info := t.w.regs.Arch.info()
+	f := &t.fresh.frames[len(t.fresh.frames)-1]
+	n := len(t.fresh.words)
+	t.noteWord(p.cfa+uint64(p.row.RA.Off), NoReg)
+	for reg := range uint8(NumRegs) {
+		switch place := &p.row.Regs[reg]; place.Kind {
+		case PlaceOffset:
+			t.noteWord(p.cfa+uint64(place.Off), reg)
+			f.restored |= 1 << reg
+		case PlaceUndefined:
+			f.loses |= 1 << reg & uint32(info.kept)
+		}
+	}
+	f.lost = f.loses
+	f.words = uint32(len(t.fresh.words) - n)
+}
+
+// noteWord gathers a word that the walker has just read.
+func (t *Trail) noteWord(at Addr, reg uint8) {
+	v, _ := t.w.mem.Word(at)
+	t.fresh.words = append(t.fresh.words, freshWord{at, v, reg})
 }
 
 // dropPlanned forgets the frame of a step that the walk has ended at.
@@ -166,8 +233,9 @@ func (t *Trail) store() {
 		n := int(f.words)
 		from -= n
 		t.storeWords(at, t.fresh.words[from:from+n])
-		f.needFP = f.needFP || outer.needFP && f.rest&fp == 0
-		f.rest |= outer.rest
+		f.needFP = f.needFP || outer.needFP && (f.restored|f.loses)&fp == 0
+		f.restored |= outer.restored
+		f.lost |= outer.lost
 		f.words = uint32(at)
 		at += n
 		t.methods[f.method]++

@@ -57,8 +57,20 @@ func newSim(rng *rand.Rand) *sim {
 			}
 		}
 		switch i % 8 {
+		case 3: // as JIT compilers do
+			for j := 1; j < 6; j++ {
+				f.rule.Saved[j] = 0
+			}
+			f.row = rowOf(&f.rule)
+			f.row.Regs[X86R12], f.row.Regs[X86R13] = Place{Kind: PlaceUndefined}, Place{Kind: PlaceUndefined}
+			if rng.IntN(2) == 0 {
+				f.row.Regs[X86RBX] = Place{Kind: PlaceUndefined}
+			}
 		case 4:
 			f.row = rowOf(&f.rule)
+			if rng.IntN(2) == 0 { // it cannot be kept
+				f.row.Regs[X86R15] = Place{Kind: PlaceReg, Reg: X86R14}
+			}
 		case 5:
 			f.rule.Method = MethodHeuristic
 		case 6:
@@ -126,6 +138,13 @@ func (m *sim) call(f *simFunc) {
 		if reg := X86_64.CompactRegs()[i]; units != 0 {
 			putWord(&m.mem, sp-8*uint64(units), m.regs.Val[reg])
 			m.regs.Val[reg] = m.rng.Uint64()
+		}
+	}
+	if f.row != nil {
+		for reg := range f.row.Regs {
+			if f.row.Regs[reg].Kind == PlaceUndefined {
+				m.regs.Val[reg] = m.rng.Uint64()
+			}
 		}
 	}
 	if f.rule.CFAReg == X86RBP {

@@ -36,6 +36,7 @@ type judge struct {
 	w      frames.Walker
 	spOnly bool
 	made   map[*target.Image]*heuristics.Source
+	trail  trail
 }
 
 func (o *run) makeJudges() []*judge {
@@ -181,11 +182,7 @@ type outcome struct {
 
 // compare walks and compares with the truth as far as the frame need.
 func (j *judge) compare(regs *frames.Regs, mem frames.Memory, truth []want, whole bool, need int) outcome {
-	if j.spOnly {
-		only := *regs
-		only.Known, only.TLS = 1<<regs.Arch.SP(), 0
-		regs = &only
-	}
+	regs = j.sees(regs)
 	j.w.MaxDepth = -1
 	j.w.Init(j.space, regs, mem)
 	for i := range truth {
@@ -216,6 +213,16 @@ func (j *judge) compare(regs *frames.Regs, mem frames.Memory, truth []want, whol
 	return outcome{}
 }
 
+// sees gives those of the registers that a judge may know.
+func (j *judge) sees(regs *frames.Regs) *frames.Regs {
+	if !j.spOnly {
+		return regs
+	}
+	only := *regs
+	only.Known, only.TLS = 1<<regs.Arch.SP(), 0
+	return &only
+}
+
 // check compares all ways of walking at this instruction.
 func (o *run) check() {
 	o.followCopy()
@@ -231,6 +238,9 @@ func (o *run) check() {
 	}
 	snap := o.stackCopy(o.regs.SP(), o.top+64)
 	for _, j := range o.judges {
+		if err := j.trail.follow(j.space, j.sees(&o.regs), snap, &o.tally.trails); err != nil && o.opt.Log != nil {
+			o.opt.Log("%v: step %d: %v", j.kind, o.tally.steps, err)
+		}
 		whole := j.kind <= WithCFISP
 		r := j.compare(&o.regs, snap, o.chain, whole, need)
 		if r.verdict != exact && (r.stop == frames.StopStackCut || r.stop == frames.StopBadMemory || o.cur.below != nil && j.kind <= WithCFISP) {

@@ -12,6 +12,9 @@
 // goes on. With [Meta].Aggregate the journal is replaced by one sum for each pair
 // of stack and label set.
 //
+// Looking up the locations is what interning costs. Most of a deep stack's entries are
+// those of the thread's last stack; a caller that knows which saves that ([Part]).
+//
 // Writing streams the protocol buffer message straight into the compressor: samples
 // are never objects, so that the memory needed is that of the distinct locations.
 // Names are asked for once for each location that a stack uses ([Resolver]).

@@ -137,5 +137,6 @@ type thread struct {
 	lastAt  int64
 
 	trail      *trail // of its last walk, nil for most
-	trailPause int    // walks until it may get one again
+	trailWait  int    // walks until it may get one again
+	trailPause int    // what that was when the last one was dropped
 }

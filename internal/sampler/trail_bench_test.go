@@ -1,0 +1,98 @@
+package sampler
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/look"
+	"prywalk/internal/profile"
+	"prywalk/internal/target"
+)
+
+// calls gives the same rule for all code: three words are read for a frame.
+type calls struct{}
+
+// Rule implements [frames.RuleSource].
+func (calls) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 64, Method: frames.MethodCFI, Saved: [frames.NumCompact]uint8{2, 3}}, nil, true
+}
+
+// deepShot gives a stack of that many frames, of 50 functions.
+func deepShot(depth int) *look.Shot {
+	const code, stack = 0x10000, 0x700000
+	site := func(i int) uint64 { return code + 0x10 + 0x20*uint64(i%50) }
+	s := &look.Shot{Regs: frames.Regs{Arch: frames.X86_64, PC: site(0)}}
+	s.Regs.Set(frames.X86RSP, stack)
+	b := make([]byte, 64*depth)
+	for i := range depth - 1 {
+		binary.LittleEndian.PutUint64(b[64*i+56:], site(i+1))
+	}
+	s.Mem.Stack = frames.Region{Addr: stack, Bytes: b}
+	return s
+}
+
+// BenchmarkUnwind makes stacks of copies in which the two innermost frames have changed, and
+// nothing else: with no trails, with trails, and where everything has changed each time.
+func BenchmarkUnwind(b *testing.B) {
+	t, err := target.Open(os.Getpid())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer t.Close()
+	t.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m", Sources: []frames.RuleSource{calls{}}}})
+	for _, depth := range []int{8, 12, 16, 20, 24, 32, 64, 100, 1000, 10_000} {
+		for _, way := range []string{"plain", "trail", "all-new"} {
+			b.Run(fmt.Sprintf("depth=%d/%s", depth, way), func(b *testing.B) {
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				u := newUnwinder(profile.NewBuilder(profile.Meta{}), math.MaxInt32)
+				th := &thread{proc: &process{target: t, refreshed: math.MaxInt64}, look: &look.Thread{}}
+				u.trails.from = 0
+				if way == "plain" {
+					u.trails.from = math.MaxInt
+				}
+				s := deepShot(depth)
+				n := uint64(0)
+				unwind := func() {
+					n++
+					binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[48:], n)
+					binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[64+40:], n)
+					if way == "all-new" {
+						binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[64*(depth-2)+40:], n)
+						if th.trail != nil {
+							th.trail.misses = 0
+						}
+					}
+					if _, stop := u.unwind(th, s); !stop.Complete() {
+						b.Fatal(stop)
+					}
+				}
+				unwind()
+				unwind()
+				b.ReportAllocs()
+				begin := cpuTime()
+				for b.Loop() {
+					unwind()
+				}
+				b.ReportMetric(float64(cpuTime()-begin)/float64(b.N*depth), "ns/frame")
+			})
+		}
+	}
+}
+
+// cpuTime gives the processor time of this OS thread.
+func cpuTime() time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
