@@ -24,6 +24,7 @@ type Space struct {
 	used    usedSets
 	Arch    Arch
 	modules []*Module
+	bounds  []bounds // of the modules; together they take few cache lines
 	rows    []*Row
 	calls   [1 << callBits]callEntry
 	starts  [1 << startBits]startEntry
@@ -104,8 +105,15 @@ func (s *Space) SetModules(mods []*Module) {
 		}
 		return 0
 	})
+	s.bounds = s.bounds[:0]
+	for _, m := range s.modules {
+		s.bounds = append(s.bounds, bounds{m.Start, m.End})
+	}
 	s.Forget()
 }
+
+// bounds are the addresses of a module, end excluded.
+type bounds struct{ start, end Addr }
 
 // Modules gives the modules in order of their addresses. The caller must not
 // change the slice.
@@ -130,16 +138,16 @@ func (s *Space) Find(pc Addr) *Module {
 
 // find gives the index of the module that pc lies in, -1 if none.
 func (s *Space) find(pc Addr) int32 {
-	lo, hi := 0, len(s.modules)
+	lo, hi := 0, len(s.bounds)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if s.modules[mid].Start <= pc {
+		if s.bounds[mid].start <= pc {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo == 0 || pc >= s.modules[lo-1].End {
+	if lo == 0 || pc >= s.bounds[lo-1].end {
 		return -1
 	}
 	return int32(lo - 1)
