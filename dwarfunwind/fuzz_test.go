@@ -7,12 +7,13 @@ import (
 )
 
 // probe asks a table everything, and applies what it answers.
-func probe(table *Table, pcs ...uint64) {
+func probe(t *testing.T, table *Table, pcs ...uint64) {
 	var w frames.Walker
 	space := frames.NewSpace(table.arch)
 	space.SetModules([]*frames.Module{{End: 1 << 63, Sources: []frames.RuleSource{table}}})
 	for _, pc := range pcs {
 		table.Rule(frames.Query{PC: pc})
+		checkPlain(t, table, frames.Query{PC: pc})
 		table.FuncRange(pc)
 		regs := testRegs()
 		regs.Arch, regs.PC = table.arch, pc
@@ -46,7 +47,7 @@ func FuzzProgram(f *testing.F) {
 		if arm {
 			arch = frames.AArch64
 		}
-		probe(newBuilder().addCIE().addFDE(testStart, testLen, prog...).table(t, arch), testStart+at%testLen)
+		probe(t, newBuilder().addCIE().addFDE(testStart, testLen, prog...).table(t, arch), testStart+at%testLen)
 	})
 }
 
@@ -70,7 +71,7 @@ func FuzzSections(f *testing.F) {
 		if err != nil {
 			return
 		}
-		probe(table, testStart, testStart+9, 0, ^uint64(0), 0x5010)
+		probe(t, table, testStart, testStart+9, 0, ^uint64(0), 0x5010)
 	})
 }
 

@@ -86,31 +86,64 @@ func (h *hdrTable) findCommon(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - h.sec.Addr)
 	lo, hi := uint64(0), h.count
 	for (hi-lo)*8 > hdrLocal {
-		mid := (lo + hi) / 2
-		b := h.sec.view(h.first+mid*8, 4)
-		if b == nil {
+		mid := lo + (hi-lo)/2
+		// All that can be seen at once around the middle is searched at once.
+		from, b := h.around(mid, lo, hi)
+		n := uint64(len(b) / 8)
+		switch {
+		case n == 0:
 			return 0, 0, false
-		}
-		if word(b) <= key {
-			lo = mid
-		} else {
-			hi = mid
+		case word(b) > key:
+			hi = from
+		case from+n < hi && word(b[(n-1)*8:]) <= key:
+			lo = from + n - 1
+		default:
+			addr, i = h.last(b, key)
+			return addr, from + i, true
 		}
 	}
 	b := h.sec.view(h.first+lo*8, int(hi-lo)*8)
-	if len(b) == 0 || word(b) > key {
+	if len(b) < 8 || word(b) > key {
 		return 0, 0, false
 	}
-	l, r := 0, len(b)/8
-	for r-l > 1 {
-		mid := (l + r) / 2
-		if word(b[mid*8:]) <= key {
-			l = mid
-		} else {
-			r = mid
-		}
+	addr, i = h.last(b, key)
+	return addr, lo + i, true
+}
+
+// around gives the pairs around number i that can be had without a copy, at least one and none
+// outside of lo to hi, and the number of the first.
+func (h *hdrTable) around(i, lo, hi uint64) (from uint64, b []byte) {
+	w, ok := h.sec.Data.(Wide)
+	if !ok {
+		return i, h.sec.view(h.first+i*8, 8)
 	}
-	return h.sec.Addr + uint64(word(b[l*8+4:])), lo + uint64(l), true
+	at, b := w.Around(h.first+i*8, 8)
+	if len(b) < 8 {
+		return i, nil
+	}
+	start, end := h.first+lo*8, h.first+hi*8
+	if at < start {
+		b = b[start-at:]
+	} else {
+		skip := (at-start+7)&^7 - (at - start)
+		start, b = at+skip, b[skip:]
+	}
+	return (start - h.first) / 8, b[:min(uint64(len(b)), end-start)&^7]
+}
+
+// last gives the address of the FDE in the last of the pairs whose key is not greater, and the number of that
+// pair. The first one's is not. It branches: the processor reads on along the half that it expects while it waits for a key.
+// Without branches a cold walk took a fifth longer (25 ns a frame).
+func (h *hdrTable) last(b []byte, key int64) (addr, i uint64) {
+	l, n := 0, len(b)/8
+	for n > 1 {
+		half := n / 2
+		if word(b[(l+half)*8:]) <= key {
+			l += half
+		}
+		n -= half
+	}
+	return h.sec.Addr + uint64(word(b[l*8+4:])), uint64(l)
 }
 
 func word(b []byte) int64 { return int64(int32(binary.LittleEndian.Uint32(b))) }

@@ -8,6 +8,13 @@ type Viewer interface {
 	View(off uint64, n int) ([]byte, error)
 }
 
+// Wide is what a [Viewer] implements that can tell how much around a place is at hand.
+type Wide interface {
+	// Around gives bytes that contain the n bytes at off, as many as there are without a
+	// copy, and the offset of the first; nil if they cannot be had.
+	Around(off uint64, n int) (from uint64, b []byte)
+}
+
 // Bytes is a section that is in memory.
 type Bytes []byte
 
@@ -19,6 +26,14 @@ func (b Bytes) View(off uint64, n int) ([]byte, error) {
 		return nil, errBounds
 	}
 	return b[off : off+uint64(n)], nil
+}
+
+// Around implements [Wide].
+func (b Bytes) Around(off uint64, n int) (uint64, []byte) {
+	if _, err := b.View(off, n); err != nil {
+		return 0, nil
+	}
+	return 0, b
 }
 
 // Section is a section of an ELF file. The zero Section stands for none.

@@ -65,8 +65,7 @@ func (w *Walker) elsewhere(pc Addr) bool {
 	k := cacheKey(pc, true, false)
 	i := s.slot(k)
 	if i == numSlots && e.needs == trustCFI {
-		s.lookup(pc, true, false)
-		i = s.slot(k)
+		i = s.miss(k, pc, true, false)
 	}
 	// A new entry may have pushed this one out of its slot.
 	if i == numSlots || e.key != w.key || e.needs&s.cache[i].has == 0 {

@@ -24,11 +24,13 @@ type Space struct {
 	used    usedSets
 	Arch    Arch
 	modules []*Module
+	bounds  []bounds // of the modules; together they take few cache lines
 	rows    []*Row
 	calls   [1 << callBits]callEntry
 	version uint64 // counts how often the rules were dropped
 	starts  [1 << startBits]startEntry
 	jumps   [1 << startBits]jumpEntry
+	asked   bool // any of the last three has an entry
 }
 
 // entry is a cached rule, with the module that its pc is in and what the quick step
@@ -105,8 +107,15 @@ func (s *Space) SetModules(mods []*Module) {
 		}
 		return 0
 	})
+	s.bounds = s.bounds[:0]
+	for _, m := range s.modules {
+		s.bounds = append(s.bounds, bounds{m.Start, m.End})
+	}
 	s.Forget()
 }
+
+// bounds are the addresses of a module, end excluded.
+type bounds struct{ start, end Addr }
 
 // Modules gives the modules in order of their addresses. The caller must not
 // change the slice.
@@ -117,9 +126,12 @@ func (s *Space) Forget() {
 	s.version++
 	s.rows = s.rows[:0]
 	s.used.clear(&s.cache)
-	clear(s.calls[:])
-	clear(s.starts[:])
-	clear(s.jumps[:])
+	if s.asked { // else they are empty, and 80 KB less are written
+		clear(s.calls[:])
+		clear(s.starts[:])
+		clear(s.jumps[:])
+		s.asked = false
+	}
 }
 
 // Find gives the module that pc lies in, nil if none.
@@ -132,16 +144,16 @@ func (s *Space) Find(pc Addr) *Module {
 
 // find gives the index of the module that pc lies in, -1 if none.
 func (s *Space) find(pc Addr) int32 {
-	lo, hi := 0, len(s.modules)
+	lo, hi := 0, len(s.bounds)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if s.modules[mid].Start <= pc {
+		if s.bounds[mid].start <= pc {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo == 0 || pc >= s.modules[lo-1].End {
+	if lo == 0 || pc >= s.bounds[lo-1].end {
 		return -1
 	}
 	return int32(lo - 1)
@@ -163,18 +175,12 @@ func cacheKey(pc Addr, caller, spOnly bool) uint64 {
 // hash spreads keys over a cache of 1<<bits places (Fibonacci hashing).
 func hash(k uint64, bits uint) uint64 { return k * 0x9e3779b97f4a7c15 >> (64 - bits) }
 
-// set gives the slots that a key can be in.
-func (s *Space) set(k uint64) *[cacheWays]entry {
-	i := hash(k, cacheBits) * cacheWays
-	return (*[cacheWays]entry)(s.cache[i : i+cacheWays])
-}
-
 // slot gives the slot of a key, numSlots if it is not in the cache.
 func (s *Space) slot(k uint64) int {
-	set := s.set(k)
-	for i := range set {
-		if set[i].key == k {
-			return int(hash(k, cacheBits))*cacheWays + i
+	first := int(hash(k, cacheBits)) * cacheWays
+	for i := range cacheWays {
+		if s.cache[first+i].key == k {
+			return first + i
 		}
 	}
 	return numSlots
@@ -184,23 +190,31 @@ func (s *Space) slot(k uint64) int {
 // is valid until the next call.
 func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	k := cacheKey(pc, caller, spOnly)
-	set := s.set(k)
-	for i := range set {
-		if set[i].key == k {
-			return &set[i]
-		}
+	i := s.slot(k)
+	if i == numSlots {
+		i = s.miss(k, pc, caller, spOnly)
 	}
-	return s.miss(set, k, pc, caller, spOnly)
+	return &s.cache[i]
 }
 
-// miss finds a rule that is not cached. The oldest entry of the set makes room.
-func (s *Space) miss(set *[cacheWays]entry, k uint64, pc Addr, caller, spOnly bool) *entry {
-	s.used.add(uint16(hash(k, cacheBits)))
-	copy(set[1:], set[:])
-	e := &set[0]
-	s.fill(e, k, pc, caller, spOnly)
-	s.prepare(e)
-	return e
+// miss finds a rule that is not cached, and gives its slot. In a set that is full the oldest entry
+// makes room.
+func (s *Space) miss(k uint64, pc Addr, caller, spOnly bool) int {
+	number := hash(k, cacheBits)
+	s.used.add(uint16(number))
+	i := int(number) * cacheWays
+	set := s.cache[i : i+cacheWays]
+	at := 0
+	for at < cacheWays && set[at].key != 0 {
+		at++
+	}
+	if at == cacheWays {
+		copy(set, set[1:])
+		at = cacheWays - 1
+	}
+	s.fill(&set[at], k, pc, caller, spOnly)
+	s.prepare(&set[at])
+	return i + at
 }
 
 // module gives the module of that index, nil for -1.
@@ -293,7 +307,7 @@ func (s *Space) spRelative(r Rule, row *Row) bool {
 func (s *Space) callBefore(ret Addr) (Call, bool) {
 	e := &s.calls[hash(ret, callBits)]
 	if e.ret != ret {
-		*e = callEntry{ret: ret}
+		*e, s.asked = callEntry{ret: ret}, true
 		if m := s.Find(ret - 1); m != nil && m.Calls != nil {
 			e.call, e.ok = m.Calls.CallBefore(ret - m.Bias)
 			e.call.Target += m.Bias
@@ -315,7 +329,7 @@ func (s *Space) leaves(start Addr) bool {
 	if e.start == start && e.valid {
 		return e.leaves
 	}
-	*e = jumpEntry{start: start, leaves: true, valid: true}
+	*e, s.asked = jumpEntry{start: start, leaves: true, valid: true}, true
 	if m := s.Find(start); m != nil {
 		if j, ok := m.Calls.(Jumps); ok {
 			e.leaves = j.LeavesByJump(start - m.Bias)
@@ -330,7 +344,7 @@ func (s *Space) funcStart(pc Addr) (Addr, bool) {
 	if e.pc == pc && e.valid {
 		return e.start, e.ok
 	}
-	*e = startEntry{pc: pc, valid: true}
+	*e, s.asked = startEntry{pc: pc, valid: true}, true
 	if m := s.Find(pc); m != nil && m.Calls != nil {
 		e.start, e.ok = m.Calls.FuncStart(pc - m.Bias)
 		e.start += m.Bias

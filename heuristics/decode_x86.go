@@ -68,7 +68,15 @@ type decoderX86 struct {
 
 // decodeX86 decodes the instruction at the start of b; false if it is not valid,
 // or not whole.
-func decodeX86(b []byte) (instX86, bool) {
+func decodeX86(b []byte) (i instX86, ok bool) {
+	if len(b) >= plainSize && decodePlainX86((*[plainSize]byte)(b), &i) {
+		return i, true
+	}
+	return decodeAnyX86(b)
+}
+
+// decodeAnyX86 is decodeX86 for all instructions.
+func decodeAnyX86(b []byte) (instX86, bool) {
 	d := decoderX86{b: b[:min(len(b), 15)]}
 	d.i.base, d.i.index = noReg, noReg
 	op := d.prefixes()

@@ -103,3 +103,48 @@ func FuzzDecodeX86(f *testing.F) {
 		}
 	})
 }
+
+// TestPlainInstructionsAreDecodedAsAllAre: on real code, from every byte on, so that also what is no instruction
+// is compared.
+func TestPlainInstructionsAreDecodedAsAllAre(t *testing.T) {
+	path := findLibc(t)
+	code := openCode(t, path)
+	plain, n := 0, 0
+	for _, f := range readCFI(t, path) {
+		buf := make([]byte, f.hi-f.lo)
+		code.ReadCode(f.lo, buf)
+		for at := 0; at+plainSize <= len(buf); at++ {
+			n++
+			if checkPlainX86(t, buf[at:]) {
+				plain++
+			}
+		}
+	}
+	if plain < n/2 {
+		t.Fatalf("%d of %d were plain", plain, n)
+	}
+}
+
+// checkPlainX86 reports whether the bytes are a plain instruction, which has to be what it is as any.
+func checkPlainX86(t *testing.T, b []byte) bool {
+	t.Helper()
+	var i instX86
+	if len(b) < plainSize || !decodePlainX86((*[plainSize]byte)(b), &i) {
+		return false
+	}
+	if want, ok := decodeAnyX86(b); !ok || i != want {
+		t.Fatalf("% x: %+v, want %+v, %v", b[:plainSize], i, want, ok)
+	}
+	return true
+}
+
+func FuzzPlainX86(f *testing.F) {
+	f.Add([]byte("\x48\x8b\x84\x24\x00\x01\x00\x00\x0f\x1f\x84\x00\x00\x00\x00\x00"))
+	f.Add([]byte("\x49\xb8\x01\x02\x03\x04\x05\x06\x07\x08\xf7\x04\x25\x00\x01\x00\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for len(b) > 0 {
+			checkPlainX86(t, b)
+			b = b[1:]
+		}
+	})
+}

@@ -87,9 +87,15 @@ func (w *walk) begin(pc, lo, hi uint64) {
 	w.st.reset(w.src.abi, pc, lo, hi)
 }
 
+// visitPlace gives where to look for an instruction in the set. Those of the same 64 bytes lie together, so that
+// a walk through a hundred instructions in a row touches few cache lines.
+func visitPlace(pc uint64) uint64 {
+	return pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
+}
+
 // mark puts an instruction into the set; false if it is there already.
 func (w *walk) mark(pc uint64) bool {
-	i := pc * 0x9e3779b97f4a7c15 >> (64 - visitBits)
+	i := visitPlace(pc)
 	for {
 		v := &w.seen[i]
 		if v.gen != w.gen {
@@ -108,7 +114,7 @@ func (w *walk) visited(pc uint64) bool { return w.visitOf(pc) != nil }
 
 // visitOf gives an instruction's entry in the set, nil if it is not there.
 func (w *walk) visitOf(pc uint64) *visit {
-	i := pc * 0x9e3779b97f4a7c15 >> (64 - visitBits)
+	i := visitPlace(pc)
 	for w.seen[i].gen == w.gen {
 		if w.seen[i].pc == pc {
 			return &w.seen[i]

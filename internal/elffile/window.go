@@ -69,6 +69,22 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 	return b.data[in : in+uint64(n) : in+uint64(n)], nil
 }
 
+// Around gives the n bytes at off and what lies around them in the same block, and the offset of the
+// first byte; nil if they cannot be had without a copy.
+func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
+	in := off & (blockSize - 1)
+	if n < 0 || in+uint64(n) > blockSize+overlap {
+		return 0, nil
+	}
+	if _, err := w.View(off, n); err != nil || n == 0 {
+		return 0, nil
+	}
+	if w.whole != nil {
+		return 0, w.whole
+	}
+	return off - in, w.blocks[off>>blockBits%windowBlocks].data
+}
+
 // load reads a block. Its memory is new, because views of the one that it
 // replaces may be in use.
 func (w *Window) load(b *block, num uint64) error {

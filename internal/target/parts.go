@@ -31,7 +31,7 @@ func (p *parts) prepare(f *elffile.File, more *separate) {
 	p.sources = append(p.sources, cfi)
 	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: more})
 	p.cold = coldParts{elf: f, from: more}
-	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: fileCode{f}, Funcs: p, Entry: f.Entry})
+	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
 	p.sources = append(p.sources, h)
 	p.calls, p.code = h, h
 }
@@ -48,21 +48,6 @@ func (p *parts) FuncRange(pc uint64) (start, end uint64, ok bool) {
 
 // Parent implements heuristics.Parts.
 func (p *parts) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Parent(start) }
-
-// fileCode reads a file's instructions. Its segments without the right to execute
-// are no code.
-type fileCode struct{ f *elffile.File }
-
-// ReadCode implements heuristics.Code.
-func (c fileCode) ReadCode(addr uint64, buf []byte) int {
-	for i := range c.f.Segments {
-		s := &c.f.Segments[i]
-		if s.Type == elffile.SegLoad && s.Flags&elffile.SegExec != 0 && addr-s.VAddr < s.FileSize {
-			return c.f.ReadAddr(addr, buf[:min(uint64(len(buf)), s.FileSize-(addr-s.VAddr))])
-		}
-	}
-	return 0
-}
 
 // makeJIT gives a module of code that was made at run time its sources: the same for
 // all such modules, since their addresses are those of the process.

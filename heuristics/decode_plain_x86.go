@@ -1,0 +1,109 @@
+package heuristics
+
+import "encoding/binary"
+
+// plainSize is how many bytes decodePlainX86 looks at; no instruction that it takes has more than 14.
+const plainSize = 16
+
+// decodePlainX86 decodes the instructions that most code is made of: REX at most, an opcode of one
+// byte or one after 0F, operands. The bytes are in an array, so that none has to be asked for. False
+// leaves the instruction to decoderX86, with i in disorder.
+func decodePlainX86(b *[plainSize]byte, i *instX86) bool {
+	*i = instX86{base: noReg, index: noReg}
+	n := uint(0)
+	op := b[0]
+	var rexX, rexB uint8
+	if op&0xf0 == 0x40 {
+		i.rex, i.w = true, op&8 != 0
+		i.reg, rexX, rexB = op&4<<1, op&2<<2, op&1<<3
+		op, n = b[1], 1
+	}
+	n++
+	what := opsOne[op]
+	switch op {
+	case 0x0f:
+		op = b[n]
+		if n++; op == 0x38 || op == 0x3a {
+			return false
+		}
+		i.opmap, what = map0F, ops0F[op]
+	case 0x8f:
+		return false // XOP
+	}
+	i.op = op
+	switch what {
+	case 'M', 'm', 'Z', 'G':
+		n = i.plainModRM(b, n, rexX, rexB)
+	case 'x', 'p', 'o', 'e', 'w':
+		return false
+	default:
+		i.rm, i.reg = rexB, 0 // the opcode's low bits name a register
+	}
+	if what == 'G' && i.reg&7 <= 1 {
+		what = 'Z'
+		if op&1 == 0 {
+			what = 'm'
+		}
+	}
+	rest := b[n&(plainSize-1):]
+	switch what {
+	case 'b', 'm':
+		if len(rest) < 1 {
+			return false
+		}
+		i.imm = int64(int8(rest[0]))
+		n++
+	case 'r', 'z', 'Z', 'v':
+		size := uint(4)
+		if what == 'v' && i.w {
+			size = 8
+		}
+		if uint(len(rest)) < size {
+			return false
+		}
+		if size == 8 {
+			i.imm = int64(binary.LittleEndian.Uint64(rest))
+		} else {
+			i.imm = int64(int32(binary.LittleEndian.Uint32(rest)))
+		}
+		n += size
+	}
+	i.size = uint8(n)
+	return true
+}
+
+// plainModRM reads ModRM, SIB and displacement at n, and gives where what follows is. i.reg holds the bit of REX.
+func (i *instX86) plainModRM(b *[plainSize]byte, n uint, rexX, rexB uint8) uint {
+	m := b[n&3]
+	n++
+	i.hasRM, i.mod = true, m>>6
+	i.reg |= m >> 3 & 7
+	i.rm = m&7 | rexB
+	if i.mod == 3 {
+		return n
+	}
+	i.base = i.rm
+	wide := i.mod == 2
+	switch {
+	case m&7 == 4:
+		s := b[n&7]
+		n++
+		if x := s>>3&7 | rexX; x != 4 {
+			i.index = x
+		}
+		i.base = s&7 | rexB
+		if s&7 == 5 && i.mod == 0 {
+			i.base, wide = noReg, true
+		}
+	case m&0xc7 == 5:
+		i.ripRel, i.base, wide = true, noReg, true
+	}
+	if wide {
+		i.disp = int32(binary.LittleEndian.Uint32(b[n&7:]))
+		n += 4
+	} else if i.mod == 1 {
+		i.disp = int32(int8(b[n&7]))
+		n++
+	}
+	return n
+}
