@@ -40,8 +40,17 @@ func (w *Walker) scan() StopReason {
 			w.take(v, at+8)
 			return w.commit(&Rule{Method: MethodScan})
 		}
+		if w.inGenerated(v) {
+			break // a return address there need not follow a call, and the code may be newer than what is known of it
+		}
 	}
 	return w.noRule()
+}
+
+// inGenerated reports whether a word on the stack points into code that was made at run time.
+func (w *Walker) inGenerated(v Addr) bool {
+	m := w.space.Find(v)
+	return m != nil && m.Generated
 }
 
 // noRule says why a scan found nothing: it may have lacked the frame pointer only, which a
