@@ -27,7 +27,11 @@ func (w *Walker) scan() StopReason {
 		// a remnant than the caller, because callers need not call.
 		return w.noRule()
 	}
-	for i := range uint64(scanWords) {
+	words := uint64(scanWords)
+	if m == nil {
+		words = 1 // a call to where no code is; or the list of modules is old, and the code has pushed who knows what
+	}
+	for i := range words {
 		at := sp + 8*i
 		v, ok := w.mem.Word(at)
 		if !ok {
