@@ -24,7 +24,8 @@ func thisMachine() machine {
 	m := machine{Processors: runtime.NumCPU(), Arch: runtime.GOARCH, Go: runtime.Version()}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
-		m.Kernel = unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+		release, _, _ := strings.Cut(unix.ByteSliceToString(u.Release[:]), "-") // what follows names a build
+		m.Kernel = unix.ByteSliceToString(u.Sysname[:]) + " " + release
 	}
 	m.CPU = cpuModel()
 	m.Perf = firstLine("perf", "--version")

@@ -15,8 +15,8 @@ const (
 	endMarker   = "<!-- figures: end -->"
 )
 
-// replaceBetweenMarkers puts text between the markers of a page; a page that is missing is made.
-func replaceBetweenMarkers(path, text string) error {
+// replaceBetweenMarkers puts text between two lines of a page; a page that is missing is made.
+func replaceBetweenMarkers(path, beginMarker, endMarker, text string) error {
 	old, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		old = []byte(beginMarker + "\n" + endMarker + "\n")
@@ -56,8 +56,6 @@ func (f *figures) markdown() string {
 		title string
 		text  string
 	}{
-		{"Complete stacks", f.completeTable()},
-		{"How the frames were found", f.methodTable()},
 		{"Agreement with perf", f.agreementText() + f.agreementTable()},
 		{"CPU time", f.cpuTable()},
 		{"Totals in other programs", f.viewersTable()},
@@ -89,37 +87,6 @@ func (f *figures) head() string {
 // measured gives the programs with a recording.
 func (f *figures) measured() []program {
 	return slices.DeleteFunc(slices.Clone(f.Programs), func(p program) bool { return p.Complete == nil })
-}
-
-func (f *figures) completeTable() string {
-	t := newTable("program", "threads", "samples", "complete", "95 % interval", "asked for", "of running threads", "of CPU time", "looks: frozen, peeked, reused", "not complete")
-	for _, p := range f.measured() {
-		c := p.Complete
-		t.row(p.Name, fmt.Sprint(c.Threads), fmt.Sprint(c.Samples),
-			fmt.Sprintf("%d = %s", c.Whole, percent(c.Share(), 2)), interval(c.Low, c.High), percent(p.Floor, 1),
-			fmt.Sprintf("%d of %d = %s (%s)", c.RunningWhole, c.Running, percent(ratio(c.RunningWhole, c.Running), 2), interval(c.RunningLow, c.RunningHigh)),
-			percent(c.CPU, 2), fmt.Sprintf("%d, %d, %d", c.Looks["frozen"], c.Looks["peeked"], c.Looks["reused"]), counts(c.Stops))
-	}
-	return t.b.String()
-}
-
-// methods in falling trust.
-var methods = []string{"context", "cfi", "fp", "heuristic", "scan"}
-
-func (f *figures) methodTable() string {
-	t := newTable(append([]string{"program", "frames"}, methods...)...)
-	for _, p := range f.measured() {
-		var all int64
-		for _, n := range p.Complete.Frames {
-			all += n
-		}
-		row := []string{p.Name, fmt.Sprint(all)}
-		for _, m := range methods {
-			row = append(row, percent(ratio(p.Complete.Frames[m], all), 2))
-		}
-		t.row(row...)
-	}
-	return t.b.String()
 }
 
 func (f *figures) agreementText() string {
