@@ -27,7 +27,11 @@ func (w *Walker) scan() StopReason {
 		// a remnant than the caller, because callers need not call.
 		return w.noRule()
 	}
-	for i := range uint64(scanWords) {
+	words := uint64(scanWords)
+	if m == nil {
+		words = 1 // a call to where no code is; or the list of modules is old, and the code has pushed who knows what
+	}
+	for i := range words {
 		at := sp + 8*i
 		v, ok := w.mem.Word(at)
 		if !ok {
@@ -40,8 +44,17 @@ func (w *Walker) scan() StopReason {
 			w.take(v, at+8)
 			return w.commit(&Rule{Method: MethodScan})
 		}
+		if w.inGenerated(v) {
+			break // a return address there need not follow a call, and the code may be newer than what is known of it
+		}
 	}
 	return w.noRule()
+}
+
+// inGenerated reports whether a word on the stack points into code that was made at run time.
+func (w *Walker) inGenerated(v Addr) bool {
+	m := w.space.Find(v)
+	return m != nil && m.Generated
 }
 
 // noRule says why a scan found nothing: it may have lacked the frame pointer only, which a

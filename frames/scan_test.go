@@ -29,3 +29,35 @@ func TestFramePointerIsBelievedThroughATailCall(t *testing.T) {
 		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
 	}
 }
+
+// What is known of code that a process writes itself may be older than the code. A frame pointer that leads there
+// is then not believed, and a scan would pass over the frames of that code without a word.
+func TestScanDoesNotPassOverGeneratedCode(t *testing.T) {
+	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
+	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x4010: {}}}
+	s := space(&fakeSource{rules: root}, calls)
+	jit := &Module{Start: 0xa000, End: 0xb000, Generated: true, Calls: &fakeCalls{}}
+	s.SetModules([]*Module{s.Modules()[0], jit})
+	var w Walker
+	regs := x86Regs(0x1010, 0x7000, 0x7010)
+	w.Init(s, regs, stack(0x7000, 0, 0, 0x7020, 0xa010, 0, 0x4010, 0, 0))
+	if w.Next(); w.Next() || w.StopReason() != StopNoRule {
+		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
+	}
+	w.Init(s, regs, stack(0x7000, 0, 0, 0x7020, 0xc010, 0, 0x4010, 0, 0))
+	if w.Next(); !w.Next() || w.Frame().PC != 0x4010 || w.Frame().Method != MethodScan {
+		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
+	}
+}
+
+// A Java virtual machine's compilers keep other values in the frame pointer's register.
+func TestFramePointerIsNotBelievedWhereItIsNone(t *testing.T) {
+	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x3010: {}, 0x4010: {}}}
+	s := space(&fakeSource{}, calls)
+	s.Modules()[0].Generated, s.Modules()[0].NoFP = true, true
+	var w Walker
+	w.Init(s, x86Regs(0x1010, 0x7000, 0x7010), stack(0x7000, 0, 0, 0x7020, 0x3010, 0, 0x4010, 0, 0))
+	if w.Next(); w.Next() || w.StopReason() != StopNoRule {
+		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
+	}
+}

@@ -92,7 +92,7 @@ func (s *Source) atReturn(st *state, fl *flow, f *found) bool {
 		return false
 	}
 	for i, reg := range a.kept {
-		if s.keptPlace(st.regs[reg], reg, &f.kept[i]) {
+		if v := st.regs[reg]; s.onStack(v, fl.ret.base) && s.keptPlace(v, reg, &f.kept[i]) {
 			continue
 		}
 		if !s.o.JIT || reg == a.fp {
@@ -101,6 +101,13 @@ func (s *Source) atReturn(st *state, fl *flow, f *found) bool {
 		f.kept[i] = place{kind: lost}
 	}
 	return true
+}
+
+// onStack reports whether a value can be one that the function has saved: it is read by
+// the stack or frame pointer, or by the register that the CFA is found by. V8's code loads registers that the ABI
+// says must be kept from the tables of its own.
+func (s *Source) onStack(v value, cfa uint8) bool {
+	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
 // keptPlace tells where a register's value at a return came from; false if it is

@@ -253,3 +253,20 @@ func TestPairThatIsSavedBeforeTheStackPointerMovesOnArm64(t *testing.T) {
 		}
 	}
 }
+
+// V8's code loads r12 from a table that r13 points to, which is no register that was saved: the table is not in what
+// was copied of the stack. In code of compilers that keep the ABI it proves that this is not the way back.
+func TestLoadFromATableIsNoSavedRegister(t *testing.T) {
+	code := []byte{0x4d, 0x8b, 0x65, 0x50, 0x90, 0xc3} // mov r12, [r13+0x50]; nop; ret
+	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, code}})
+	r, row, ok := s.Rule(frames.Query{PC: base})
+	if !ok || r.CFAReg != frames.X86RSP || row == nil || row.CFAOff != 8 || row.Regs[frames.X86R12].Kind != frames.PlaceUndefined {
+		t.Errorf("%+v, %+v, %v", r, row, ok)
+	}
+	if r, _, ok := x86(code...).Rule(frames.Query{PC: base}); ok {
+		t.Errorf("%+v", r)
+	}
+	// mov rbx, [rsp]; mov r12, [rsp+8]; add rsp, 16; ret
+	saved := x86(0x48, 0x8b, 0x1c, 0x24, 0x4c, 0x8b, 0x64, 0x24, 8, 0x48, 0x83, 0xc4, 16, 0xc3)
+	want(t, saved, 0, frames.X86RSP, 24, frames.MethodHeuristic)
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/benchmarks/perfscript"
+	"prywalk/internal/markdown"
 	"prywalk/internal/testtargets"
 )
 
@@ -48,6 +50,64 @@ func TestCompletenessCountsSamplesAndTime(t *testing.T) {
 	}
 	if c.Low > 0.8 || c.High < 0.8 || c.Low <= 0 || c.High >= 1 {
 		t.Errorf("interval %v to %v", c.Low, c.High)
+	}
+}
+
+func TestIncompleteStacksAreClassifiedByReasonAndPlace(t *testing.T) {
+	pid := map[string][]int64{"pid": {7}}
+	lib := &profile.Mapping{Start: 1, File: "/lib/libjvm.so"}
+	call := &profile.Location{Address: 9, Mapping: lib, Line: []profile.Line{{Function: &profile.Function{Name: "call"}}}}
+	unnamed := &profile.Location{Address: 0x1000, Mapping: &profile.Mapping{Start: 0x1000, File: "[anon]"}}
+	end := stack("[incomplete: no-rule]")[0]
+	r := &recording{Profile: &profile.Profile{Sample: []*profile.Sample{
+		{Value: []int64{3, 0, 0, 0}, NumLabel: pid, Location: []*profile.Location{unnamed, end}},
+		{Value: []int64{5, 0, 0, 0}, NumLabel: pid, Location: []*profile.Location{unnamed, call, end}},
+		{Value: []int64{2, 0, 0, 0}, NumLabel: pid, Location: []*profile.Location{call, unnamed, end}},
+		{Value: []int64{90, 0, 0, 0}, NumLabel: pid, Location: []*profile.Location{call}},
+	}}}
+	want := []class{
+		{"no-rule", "libjvm.so: call, caller of code of HotSpot", 5},
+		{"no-rule", "code of HotSpot, innermost", 3},
+		{"no-rule", "code of HotSpot, caller of libjvm.so: call", 2},
+	}
+	if got := classify(r); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	for i := range maxClasses + 3 {
+		reason := "[incomplete: " + strings.Repeat("x", i+1) + "]"
+		r.Sample = append(r.Sample, &profile.Sample{Value: []int64{1, 0, 0, 0}, Location: append([]*profile.Location{call}, stack(reason)...)})
+	}
+	if got := classify(r); len(got) != maxClasses+1 || got[maxClasses] != (class{"others", "", 6}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestStacksOfAnEarlierRunAreKept(t *testing.T) {
+	dir := t.TempDir()
+	s := &settings{JSON: filepath.Join(dir, "f.json"), Page: filepath.Join(dir, "f.md"), Completeness: true}
+	if err := os.WriteFile(s.Page, []byte(markdown.Empty(stacksName)+markdown.Empty(sectionName)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := &figures{}
+	f.addStacks(stackRow{Name: "redis", Complete: completeness(made()), Load: 3})
+	f.addStacks(stackRow{Name: "c", Error: "line one\nline two"})
+	if err := f.write(s); err != nil {
+		t.Fatal(err)
+	}
+	f, err := loadFigures(s.JSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.addStacks(stackRow{Name: "c", Complete: completeness(made()), Load: 1})
+	text := f.stacksMarkdown()
+	for _, want := range []string{"| c | ", "| redis | ", "was 1.0 to 3.0", "| c | 2 | no-rule | ", "8 of 10 = 80.00 %"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in %s", want, text)
+		}
+	}
+	page, _ := os.ReadFile(s.Page)
+	if head, ok := strings.CutSuffix(string(page), markdown.Empty(sectionName)); !ok || !strings.Contains(head, "- c: line one line two") {
+		t.Errorf("%s", page)
 	}
 }
 
@@ -193,7 +253,7 @@ func TestFiguresOfAnEarlierRunAreKept(t *testing.T) {
 func TestPageThatIsMissingIsMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
 	for _, text := range []string{"old\n", "new\n"} {
-		if err := putTables(path, text); err != nil {
+		if err := putTables(path, sectionName, text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -204,7 +264,7 @@ func TestPageThatIsMissingIsMade(t *testing.T) {
 	if err := os.WriteFile(path, []byte("no markers"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := putTables(path, "new\n"); err == nil {
+	if err := putTables(path, sectionName, "new\n"); err == nil {
 		t.Error("a page without markers was changed")
 	}
 }
@@ -217,6 +277,9 @@ func TestCommandLine(t *testing.T) {
 		if _, err := parse(args); err == nil {
 			t.Errorf("%v was taken", args)
 		}
+	}
+	if s, err := parse([]string{"-completeness", "-only", "chromium,c-O0"}); err != nil || len(s.Only) != 2 {
+		t.Errorf("%+v %v", s, err)
 	}
 	if s, err := parse(nil); err != nil || len(s.Only) != len(testtargets.Names())+2 {
 		t.Errorf("%+v %v", s, err)

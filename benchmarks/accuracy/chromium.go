@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed" // the page
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"prywalk/internal/testtargets"
 )
 
 // chromium is a browser without a window that shows an animation.
@@ -34,26 +37,54 @@ requestAnimationFrame(draw);
 </script>
 `
 
-// startChromium starts a browser of a new, empty user, without any service that would use the network.
+//go:embed page.html
+var work string
+
+// browserAtWork starts a browser whose page does many kinds of things: as root without its own sandbox, which it refuses to
+// root, or as an ordinary user with it. WebGL is drawn by the processor.
+func (b *bench) browserAtWork(ctx context.Context, sandboxed bool) (*chromium, error) {
+	flags := []string{"--use-angle=swiftshader", "--enable-unsafe-swiftshader"}
+	if !sandboxed {
+		return launchChromium(ctx, b.dir, work, nil, append(flags, "--no-sandbox")...)
+	}
+	if err := os.Chmod(b.dir, 0o755); err != nil { // the user gets a directory of its own in it
+		return nil, err
+	}
+	return launchChromium(ctx, b.dir, work, testtargets.Nobody, flags...)
+}
+
+// startChromium starts a browser that shows an animation.
 func startChromium(ctx context.Context, dir string) (*chromium, error) {
+	return launchChromium(ctx, dir, animation, nil, "--no-sandbox", "--disable-gpu")
+}
+
+// launchChromium starts a browser of a new, empty user, without any service that would use the network.
+func launchChromium(ctx context.Context, dir, text string, user *testtargets.User, flags ...string) (*chromium, error) {
 	data, err := os.MkdirTemp(dir, "chromium-")
 	if err != nil {
 		return nil, err
 	}
 	page := filepath.Join(data, "page.html")
-	if err := os.WriteFile(page, []byte(animation), 0o644); err != nil {
+	if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
 	exe, err := browser()
 	if err != nil {
 		return nil, err
 	}
-	c := &chromium{cmd: exec.CommandContext(ctx, exe,
-		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-proxy-server",
+	c := &chromium{cmd: exec.CommandContext(ctx, exe, append(flags,
+		"--headless", "--disable-quic", "--no-first-run", "--no-proxy-server",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
 		"--disable-default-apps", "--metrics-recording-only", "--remote-debugging-port=0",
-		"--host-resolver-rules=MAP * ~NOTFOUND", "--user-data-dir="+data, "file://"+page)}
+		"--host-resolver-rules=MAP * ~NOTFOUND", "--user-data-dir="+data, "file://"+page)...)}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if user != nil {
+		c.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user.UID, Gid: user.GID}
+		c.cmd.Env = append(os.Environ(), "HOME="+data)
+		if err := os.Chown(data, int(user.UID), int(user.GID)); err != nil {
+			return nil, err
+		}
+	}
 	c.cmd.Cancel = c.kill
 	if err := c.cmd.Start(); err != nil {
 		return nil, err

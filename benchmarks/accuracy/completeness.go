@@ -27,10 +27,15 @@ type complete struct {
 	Stops    map[string]int64 `json:"stops,omitempty"`
 	StopsCPU map[string]int64 `json:"stops_cpu_ns,omitempty"`
 	// Looks and Frames count how threads were looked at, and how the frames of walked stacks were found.
-	Looks     map[string]int64 `json:"looks"`
-	Frames    map[string]int64 `json:"frames_by_method"`
-	Threads   int64            `json:"threads"`
-	Frequency float64          `json:"frequency_got"`
+	Looks  map[string]int64 `json:"looks"`
+	Frames map[string]int64 `json:"frames_by_method"`
+	// ByLook counts the complete ones among Looks: those of threads reused are samples, with those that were
+	// not looked at since they cannot have run.
+	ByLook map[string]int64 `json:"complete_by_look,omitempty"`
+	// Classes are the incomplete ones by reason and place.
+	Classes   []class `json:"classes,omitempty"`
+	Threads   int64   `json:"threads"`
+	Frequency float64 `json:"frequency_got"`
 }
 
 // Share is the part of samples that is complete.
@@ -69,6 +74,12 @@ func completeness(r *recording) *complete {
 		}
 	}
 	c.CPU = ratio(cpuWhole, cpu)
+	c.ByLook, c.Classes = r.stats.CompleteByLook, classify(r)
+	if c.ByLook != nil {
+		// Every look but those that failed, and every tick that was inferred, is a sample of the recording.
+		c.Looks["reused"] = c.Samples - c.Looks["frozen"] - c.Looks["peeked"]
+		c.ByLook["reused"] = c.Whole - c.ByLook["frozen"] - c.ByLook["peeked"]
+	}
 	c.Low, c.High = stats.Wilson(c.Whole, c.Samples, 1.96)
 	c.RunningLow, c.RunningHigh = stats.Wilson(c.RunningWhole, c.Running, 1.96)
 	return c
@@ -83,6 +94,9 @@ func stopReason(s *profile.Sample) string {
 	}
 	return strings.TrimSuffix(rest, "]")
 }
+
+// wilson is the 95 % interval of a share.
+func wilson(part, all int64) (low, high float64) { return stats.Wilson(part, all, 1.96) }
 
 func ratio(a, b int64) float64 {
 	if b == 0 {

@@ -18,8 +18,10 @@ type figures struct {
 	Settings settings  `json:"settings"`
 	Test     *verdict  `json:"test,omitempty"`
 	Programs []program `json:"programs"`
-	Startup  []timing  `json:"startup,omitempty"`
-	Naming   []timing  `json:"naming,omitempty"`
+	// Stacks are what -completeness counts.
+	Stacks  []stackRow `json:"stacks,omitempty"`
+	Startup []timing   `json:"startup,omitempty"`
+	Naming  []timing   `json:"naming,omitempty"`
 }
 
 // program is what was measured of one target.
@@ -117,5 +119,8 @@ func (f *figures) write(s *settings) error {
 	if s.Page == "" {
 		return nil
 	}
-	return putTables(s.Page, f.markdown())
+	if s.Completeness {
+		return putTables(s.Page, stacksName, f.stacksMarkdown())
+	}
+	return putTables(s.Page, sectionName, f.markdown())
 }

@@ -35,7 +35,9 @@ type settings struct {
 	// Binary is the prywalk to measure, "" for one built from this checkout.
 	Binary string `json:"-"`
 	JSON   string `json:"-"`
-	Page   string `json:"-"`
+	// Completeness: only complete stacks are counted, of more programs.
+	Completeness bool   `json:"-"`
+	Page         string `json:"-"`
 }
 
 // The figures that are not of one target.
@@ -68,11 +70,15 @@ func parse(args []string) (*settings, error) {
 	fl.StringVar(&s.Binary, "prywalk", "", "the program to measure (default: built from this checkout)")
 	fl.StringVar(&s.JSON, "json", "", "write the figures to this file; those that it has already are kept")
 	fl.StringVar(&s.Page, "markdown", "", "put the tables between the markers of this page, which is made if missing")
+	fl.BoolVar(&s.Completeness, "completeness", false, "count complete stacks only, of these and more programs, as the table on complete stacks has them")
 	if err := fl.Parse(args); err != nil {
 		return nil, err
 	}
 	s.SliceSeconds, s.Seconds = slice.Seconds(), s.Duration.Seconds()
 	known := append(testtargets.Names(), startupName, namingName)
+	if s.Completeness {
+		known = stackNames()
+	}
 	if s.Only = known; *only != "" {
 		s.Only = strings.Split(*only, ",")
 	}
@@ -100,6 +106,11 @@ func run(ctx context.Context, s *settings, out io.Writer) error {
 	}
 	fig.Machine, fig.Settings, fig.Date = thisSetting(), *s, time.Now().UTC().Format(time.DateOnly)
 	end := time.Now().Add(s.Limit)
+	if s.Completeness {
+		err := b.countStacks(ctx, s, fig, end)
+		fmt.Fprint(out, fig.stacksMarkdown())
+		return err
+	}
 	for _, name := range s.Only {
 		if ctx.Err() != nil {
 			break

@@ -14,14 +14,14 @@ import (
 // sectionName is the page's section that has the tables.
 const sectionName = "figures"
 
-// putTables puts text into the section of a page; a page that is missing is made.
-func putTables(path, text string) error {
+// putTables puts text into a section of a page; a page that is missing is made.
+func putTables(path, section, text string) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(path, []byte(markdown.Empty(sectionName)), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(markdown.Empty(section)), 0o644); err != nil {
 			return err
 		}
 	}
-	return markdown.Replace(path, sectionName, func(string) string { return text })
+	return markdown.Replace(path, section, func(string) string { return text })
 }
 
 // markdown is all tables.
@@ -32,8 +32,6 @@ func (f *figures) markdown() string {
 		title string
 		text  string
 	}{
-		{"Complete stacks", f.completeTable()},
-		{"How the frames were found", f.methodTable()},
 		{"Agreement with perf", f.agreementText() + f.agreementTable()},
 		{"CPU time", f.cpuTable()},
 		{"Totals in other programs", f.viewersTable()},
@@ -65,37 +63,6 @@ func (f *figures) head() string {
 // measured gives the programs with a recording.
 func (f *figures) measured() []program {
 	return slices.DeleteFunc(slices.Clone(f.Programs), func(p program) bool { return p.Complete == nil })
-}
-
-func (f *figures) completeTable() string {
-	t := markdown.NewTable("program", "threads", "samples", "complete", "95 % interval", "asked for", "of running threads", "of CPU time", "looks: frozen, peeked, reused", "not complete")
-	for _, p := range f.measured() {
-		c := p.Complete
-		t.Row(p.Name, fmt.Sprint(c.Threads), fmt.Sprint(c.Samples),
-			fmt.Sprintf("%d = %s", c.Whole, percent(c.Share(), 2)), interval(c.Low, c.High), percent(p.Floor, 1),
-			fmt.Sprintf("%d of %d = %s (%s)", c.RunningWhole, c.Running, percent(ratio(c.RunningWhole, c.Running), 2), interval(c.RunningLow, c.RunningHigh)),
-			percent(c.CPU, 2), fmt.Sprintf("%d, %d, %d", c.Looks["frozen"], c.Looks["peeked"], c.Looks["reused"]), counts(c.Stops))
-	}
-	return t.String()
-}
-
-// methods in falling trust.
-var methods = []string{"context", "cfi", "fp", "heuristic", "scan"}
-
-func (f *figures) methodTable() string {
-	t := markdown.NewTable(append([]string{"program", "frames"}, methods...)...)
-	for _, p := range f.measured() {
-		var all int64
-		for _, n := range p.Complete.Frames {
-			all += n
-		}
-		row := []string{p.Name, fmt.Sprint(all)}
-		for _, m := range methods {
-			row = append(row, percent(ratio(p.Complete.Frames[m], all), 2))
-		}
-		t.Row(row...)
-	}
-	return t.String()
 }
 
 func (f *figures) agreementText() string {

@@ -42,6 +42,7 @@ type recording struct {
 		ThreadsMax     int64            `json:"threads_max"`
 		FrequencyGot   float64          `json:"frequency_got"`
 		FramesByMethod map[string]int64 `json:"frames_by_method"`
+		CompleteByLook map[string]int64 `json:"complete_by_look"`
 	}
 	began time.Time // just before it was started
 }

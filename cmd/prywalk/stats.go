@@ -27,6 +27,7 @@ type statsJSON struct {
 	TicksWithheld     int64            `json:"ticks_withheld"`
 	Failed            map[string]int64 `json:"failed"`
 	Incomplete        map[string]int64 `json:"incomplete"`
+	CompleteByLook    map[string]int64 `json:"complete_by_look"`
 	SyscallsRestarted int64            `json:"syscalls_restarted"`
 	SyscallsBroken    int64            `json:"syscalls_broken"`
 	FramesByMethod    map[string]int64 `json:"frames_by_method"`
@@ -92,7 +93,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 	j := statsJSON{
 		Ticks: s.Ticks, MissedTicks: s.MissedTicks, Attempted: s.Attempted, Frozen: s.Frozen, Peeked: s.Peeked,
 		Reused: s.Reused, Inferred: s.Inferred, Unseen: s.Unseen, Failed: s.Failed, Incomplete: s.Incomplete, SyscallsRestarted: s.Restarted,
-		SyscallsBroken: s.Broken,
+		SyscallsBroken: s.Broken, CompleteByLook: map[string]int64{"frozen": s.FrozenWhole, "peeked": s.PeekedWhole},
 		FramesByMethod: s.FramesByMethod, ThreadsMax: s.ThreadsMax, DurationS: s.Seconds, FrequencyGot: s.Freq,
 		SlowestThreadRate: s.SlowestThread,
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,

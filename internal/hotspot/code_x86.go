@@ -134,7 +134,7 @@ var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 1
 // How the stub begins and ends that looks for handlers (OptoRuntime::generate_exception_blob).
 var (
 	exceptionBegins = []byte{0x52, 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0x2c, 0x24}
-	exceptionEnds   = []byte{0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 16, 0x5a}
+	exceptionEnds   = []byte{0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 8, 0x5a}
 )
 
 // restoresAll is how the code behind a call begins that gives all registers back (MacroAssembler::popa): mov r15, [rsp],

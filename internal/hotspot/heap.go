@@ -108,13 +108,13 @@ const (
 // kinds are known by the names of the blobs (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp). Those of other names
 // have frames of one size, too, if the header says so.
 var kinds = map[string]kind{
-	"nmethod":                  kindMethod,
-	"native nmethod":           kindMethod,
-	"Interpreter":              kindInterpreter,
-	"I2C/C2I adapters":         kindAdapter,
-	"ExceptionBlob":            kindException,
-	"MethodHandlesAdapterBlob": kindHandles,
-	"vtable chunks":            kindDispatch,
+	"nmethod":                kindMethod,
+	"native nmethod":         kindMethod,
+	"Interpreter":            kindInterpreter,
+	"I2C/C2I adapters":       kindAdapter,
+	"ExceptionBlob":          kindException,
+	"MethodHandles adapters": kindHandles,
+	"vtable chunks":          kindDispatch,
 }
 
 // maxFrame bounds the size of a frame, in words: 1 MiB.

@@ -86,7 +86,7 @@ func (v *VM) inInterpreter(pc uint64) (frames.Rule, *frames.Row, bool) {
 // inException gives the rule in the stub that compiled code jumps to, to have the handler of an exception found; the
 // return address is in rdx:
 //
-//	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 16; pop rdx; ...; jmp
+//	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 8; pop rdx; ...; jmp
 func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := make([]byte, min(b.end-b.begin, maxEntry))
 	code = code[:v.o.ReadCode(b.begin, code)]

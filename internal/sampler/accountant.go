@@ -68,7 +68,7 @@ func (a *accountant) look(e *event) {
 	th, s := e.thread, e.shot
 	a.meet(th, s)
 	id, stop := a.unwind.unwind(th, s)
-	a.totals.stack(stop)
+	a.totals.stack(stop, s.How)
 	a.pub.stacks.Store(a.totals.stacks)
 	a.pub.whole.Store(a.totals.stops[frames.StopRoot])
 	if s.State != look.Running && s.At-th.met < nameEvery {
@@ -210,8 +210,11 @@ func monotonicEpoch(now func() int64) (epoch int64) {
 	return epoch
 }
 
-// stack counts a stack by how its walk ended.
-func (t *totals) stack(stop frames.StopReason) {
+// stack counts a stack by how its walk ended and how the thread was looked at.
+func (t *totals) stack(stop frames.StopReason, how look.How) {
 	t.stacks++
 	t.stops[stop]++
+	if stop.Complete() {
+		t.whole[how]++
+	}
 }

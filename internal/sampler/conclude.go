@@ -19,6 +19,7 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	r.Failed = named(n.failed[:], func(i int) string { return look.FailReason(i).String() })
 	stops := s.totals.stops
 	r.Stacks = s.totals.stacks
+	r.FrozenWhole, r.PeekedWhole = s.totals.whole[look.ByFreeze], s.totals.whole[look.ByPeek]
 	stops[frames.StopRoot] = 0
 	r.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
 	r.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })

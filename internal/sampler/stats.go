@@ -26,6 +26,7 @@ func (c *counts) fail(r look.FailReason) { c.failed[r]++ }
 type totals struct {
 	stacks       int64
 	stops        [frames.NumStopReasons]int64
+	whole        [look.FromCore + 1]int64 // stacks that are complete, by how the thread was looked at
 	samples      int64
 	complete     int64 // samples whose stack is complete
 	profiled     int64 // CPU booked, ns
@@ -90,6 +91,8 @@ type Stats struct {
 	// Stacks were walked; Incomplete has those that did not reach the thread's
 	// first function.
 	Stacks int64
+	// FrozenWhole and PeekedWhole are the stacks of freezes and of peeks that did.
+	FrozenWhole, PeekedWhole int64
 	// Samples is the sum of the profile's samples: ticks at which a stack was
 	// seen, Complete of them with a complete one.
 	Samples, Complete int64

@@ -59,9 +59,11 @@ var rustProgram = &program{
 	command: []string{"rustc", "--edition", "2021", "-O", "-g", "-o", "OUT", "SRC"},
 }
 
-var javaProgram = &program{
-	source: "Load.java", result: "Load.class",
-	command: []string{"javac", "-d", "DIR", "SRC"},
+var javaProgram = javaClass("Load")
+
+// javaClass is a class of src that is a program.
+func javaClass(name string) *program {
+	return &program{source: name + ".java", result: name + ".class", command: []string{"javac", "-d", "DIR", "SRC"}}
 }
 
 // goBuild is src/goload, built with some flags.

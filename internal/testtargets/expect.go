@@ -117,6 +117,9 @@ var java = Expect{
 	CompleteFloor: 0.95,
 }
 
+// mixed is for the programs that do many kinds of things, none of which has a known share.
+var mixed = Expect{CompleteFloor: 0.995}
+
 var redis = Expect{
 	Hot:           []string{"aeMain", "processCommand", "call"},
 	Chains:        [][]string{{"call", "processCommand", "aeMain", "main"}},

@@ -27,6 +27,27 @@ func startNode(t *Target) error {
 	return t.launch("node", "--perf-basic-prof", "--no-turbo-inlining", file)
 }
 
+// startMixedNode runs src/mixed.js as anybody would, without a perf map.
+func startMixedNode(t *Target) error {
+	file, err := t.place()
+	if err != nil {
+		return err
+	}
+	return t.launch("node", file)
+}
+
+// startJavaClass runs a class of src, with further options of the JVM. Ask [Target.WritePerfMap] for names.
+func startJavaClass(class string, options ...string) func(*Target) error {
+	return func(t *Target) error {
+		file, err := t.place()
+		if err != nil {
+			return err
+		}
+		t.removePerfMap()
+		return t.launch(append(append([]string{"java", "-Xmx256m"}, options...), "-cp", filepath.Dir(file), class)...)
+	}
+}
+
 // startJava runs src/Load.java and has the JVM write a perf map, which JDK 17 and later can. Its lambdas
 // are methods of the one class: a single file is all that is compiled.
 func startJava(t *Target) error {
@@ -38,6 +59,11 @@ func startJava(t *Target) error {
 	if err := t.launch("java", "-Xmx256m", "-Xshare:auto", "-cp", filepath.Dir(file), "Load"); err != nil {
 		return err
 	}
+	return t.WritePerfMap()
+}
+
+// WritePerfMap has a JVM write a perf map with the methods that are compiled now.
+func (t *Target) WritePerfMap() error {
 	if err := run(t.Dir, "jcmd", strconv.Itoa(t.PID), "Compiler.perfmap"); err != nil {
 		return fmt.Errorf("the perf map needs a JDK, 17 or later: %w", err)
 	}

@@ -130,7 +130,14 @@ func startNginx(t *Target) error {
 }
 
 // startPostgres makes a database and runs it under pgbench, with a socket in t.Dir and no TCP port.
-func startPostgres(t *Target) error {
+func startPostgres(t *Target) error { return startPostgresWith()(t) }
+
+// startPostgresWith is startPostgres with further options of the server.
+func startPostgresWith(options ...string) func(*Target) error {
+	return func(t *Target) error { return t.startPostgres(options) }
+}
+
+func (t *Target) startPostgres(options []string) error {
 	as, err := t.postgresUser()
 	if err != nil {
 		return err
@@ -144,8 +151,9 @@ func startPostgres(t *Target) error {
 		return err
 	}
 	socket := filepath.Join(t.Dir, ".s.PGSQL.5432")
-	err = t.serve(as, "unix", socket, filepath.Join(bin, "postgres"), "-D", data, "-k", t.Dir,
-		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB", "-c", "max_connections=20", "-c", "autovacuum=off")
+	args := append([]string{filepath.Join(bin, "postgres"), "-D", data, "-k", t.Dir,
+		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB", "-c", "max_connections=20", "-c", "autovacuum=off"}, options...)
+	err = t.serve(as, "unix", socket, args...)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,15 @@ var specs = []spec{
 // others, of use to single tests and benchmarks.
 var unlisted = []spec{
 	{name: "c-O0", expect: native, program: cProgram("-g", "-O0"), start: startProgram},
+	{name: "python-mixed", expect: mixed, program: script("mixed.py"), start: startPython},
+	{name: "node-mixed", expect: mixed, program: script("mixed.js"), start: startMixedNode},
+	{name: "java-mixed", expect: mixed, program: javaClass("Mixed"), start: startJavaClass("Mixed"), stop: syscall.SIGTERM},
+	{name: "java-chain", expect: mixed, program: javaClass("Chain"), start: startJavaClass("Chain", "-XX:-Inline", "-XX:-MethodFlushing"), stop: syscall.SIGTERM},
+	{name: "java-chain-int", expect: mixed, program: javaClass("Chain"), start: startJavaClass("Chain", "-Xint"), stop: syscall.SIGTERM},
+	{name: "java-chain-c1", expect: mixed, program: javaClass("Chain"),
+		start: startJavaClass("Chain", "-XX:-Inline", "-XX:-MethodFlushing", "-XX:TieredStopAtLevel=1"), stop: syscall.SIGTERM},
+	{name: "postgres-jit", expect: postgres, stop: syscall.SIGQUIT,
+		start: startPostgresWith("-c", "jit=on", "-c", "jit_above_cost=0", "-c", "jit_inline_above_cost=0", "-c", "jit_optimize_above_cost=0")},
 }
 
 // Names lists the targets.

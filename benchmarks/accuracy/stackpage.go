@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prywalk/internal/markdown"
+)
+
+// stacksName is the page's section that has the tables of -completeness.
+const stacksName = "stacks"
+
+// counted gives the programs with a recording.
+func (f *figures) counted() []stackRow {
+	return slices.DeleteFunc(slices.Clone(f.Stacks), func(r stackRow) bool { return r.Complete == nil })
+}
+
+// stacksMarkdown is the tables of -completeness.
+func (f *figures) stacksMarkdown() string {
+	var b strings.Builder
+	m := f.Machine
+	low, high := 0.0, 0.0
+	for i, r := range f.Stacks {
+		if high = max(high, r.Load); i == 0 || r.Load < low {
+			low = r.Load
+		}
+	}
+	fmt.Fprintf(&b, "\nCounted on %s, %s, %d processors, %s, %s, prywalk %s: recordings of %g s at 99 ticks a second, one after the other. "+
+		"The machine's load average was %.1f to %.1f.\n", f.Date, m.CPU, m.Processors, m.Kernel, m.Arch, m.Prywalk, f.Settings.Seconds, low, high)
+	for _, part := range []struct{ title, text string }{
+		{"Complete stacks", f.wholeTable()},
+		{"How the frames were found", f.methodTable()},
+		{"What is not complete", f.classTable()},
+		{"Programs that could not be counted", f.uncounted()},
+	} {
+		if part.text != "" {
+			fmt.Fprintf(&b, "\n### %s\n\n%s", part.title, part.text)
+		}
+	}
+	return b.String() + "\n"
+}
+
+// part shows a part of a count, with its interval.
+func part(whole, all int64) string {
+	if all == 0 {
+		return ""
+	}
+	low, high := wilson(whole, all)
+	return fmt.Sprintf("%d of %d = %s (%s)", whole, all, percent(ratio(whole, all), 2), interval(low, high))
+}
+
+func (f *figures) wholeTable() string {
+	t := markdown.NewTable("program", "threads", "samples", "complete", "frozen", "peeked", "reused", "samples of running threads", "of CPU time")
+	for _, r := range f.counted() {
+		c := r.Complete
+		t.Row(r.Name, fmt.Sprint(c.Threads), fmt.Sprint(c.Samples), part(c.Whole, c.Samples),
+			part(c.ByLook["frozen"], c.Looks["frozen"]), part(c.ByLook["peeked"], c.Looks["peeked"]),
+			part(c.ByLook["reused"], c.Looks["reused"]), part(c.RunningWhole, c.Running), percent(c.CPU, 2))
+	}
+	return t.String()
+}
+
+// methods in falling trust.
+var methods = []string{"context", "cfi", "fp", "heuristic", "scan"}
+
+func (f *figures) methodTable() string {
+	t := markdown.NewTable(append([]string{"program", "frames"}, methods...)...)
+	for _, r := range f.counted() {
+		var all int64
+		for _, n := range r.Complete.Frames {
+			all += n
+		}
+		row := []string{r.Name, fmt.Sprint(all)}
+		for _, m := range methods {
+			row = append(row, percent(ratio(r.Complete.Frames[m], all), 2))
+		}
+		t.Row(row...)
+	}
+	return t.String()
+}
+
+// classTable is "" if every stack is complete.
+func (f *figures) classTable() string {
+	t, any := markdown.NewTable("program", "samples", "reason", "where the walk ended"), false
+	for _, r := range f.counted() {
+		for _, c := range r.Complete.Classes {
+			place := ""
+			if c.Place != "" {
+				place = code(c.Place)
+			}
+			t.Row(r.Name, fmt.Sprint(c.Samples), c.Reason, place)
+			any = true
+		}
+	}
+	if !any {
+		return ""
+	}
+	return t.String()
+}
+
+// uncounted lists what went wrong.
+func (f *figures) uncounted() string {
+	var b strings.Builder
+	for _, r := range f.Stacks {
+		if r.Error != "" {
+			fmt.Fprintf(&b, "- %s: %s\n", r.Name, strings.ReplaceAll(strings.TrimSpace(r.Error), "\n", " "))
+		}
+	}
+	return b.String()
+}

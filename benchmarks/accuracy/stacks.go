@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"prywalk/internal/machine"
+	"prywalk/internal/testtargets"
+)
+
+// stackRow is how many stacks of one program are complete.
+type stackRow struct {
+	Name     string    `json:"name"`
+	Error    string    `json:"error,omitempty"`
+	Load     float64   `json:"load"` // the machine's load average behind it
+	Complete *complete `json:"complete,omitempty"`
+}
+
+// The browser: as root without its own sandbox, and as an ordinary user with it.
+const (
+	browserName   = "chromium"
+	sandboxedName = "chromium-sandbox"
+)
+
+// stackNames are the programs whose stacks are counted with -completeness: all targets, variants that are
+// harder to walk, and the browser.
+func stackNames() []string {
+	return append(testtargets.Names(), "c-O0", "python-mixed", "node-mixed", "java-mixed", "java-chain", "java-chain-c1",
+		"postgres-jit", browserName, sandboxedName)
+}
+
+// stacks counts the complete stacks of one program.
+func (b *bench) stacks(ctx context.Context, name string) stackRow {
+	ctx, cancel := context.WithTimeout(ctx, measureLimit)
+	defer cancel()
+	row := stackRow{Name: name}
+	r, err := b.recordWhole(ctx, name)
+	if err == nil {
+		row.Complete = completeness(r)
+		r.remove()
+	} else {
+		row.Error = err.Error()
+	}
+	row.Load = machine.Load()
+	return row
+}
+
+// recordWhole starts a program and records all its processes.
+func (b *bench) recordWhole(ctx context.Context, name string) (*recording, error) {
+	if name == browserName || name == sandboxedName {
+		c, err := b.browserAtWork(ctx, name == sandboxedName)
+		if err != nil {
+			return nil, err
+		}
+		defer c.stop()
+		return b.record(ctx, []int{c.pid}, "--children", "-d", b.Duration.String())
+	}
+	t, err := testtargets.Start(name, testtargets.Options{Limit: measureLimit})
+	if err != nil {
+		return nil, err
+	}
+	defer t.Stop()
+	if !strings.HasSuffix(name, "-mixed") { // of those the first seconds are of interest, too
+		settle(ctx, t)
+	}
+	r, err := b.record(ctx, t.PIDs(), "-d", b.Duration.String())
+	if err == nil && !alive(t) {
+		err = errors.New("the target ended while it was recorded")
+	}
+	return r, err
+}
+
+// addStacks takes in a row in the place of an older one.
+func (f *figures) addStacks(row stackRow) {
+	f.Stacks = slices.DeleteFunc(f.Stacks, func(old stackRow) bool { return old.Name == row.Name })
+	f.Stacks = append(f.Stacks, row)
+	names := stackNames()
+	slices.SortStableFunc(f.Stacks, func(a, b stackRow) int { return slices.Index(names, a.Name) - slices.Index(names, b.Name) })
+}
+
+// briefStacks is one line on what was just counted.
+func (r *stackRow) brief() string {
+	if r.Error != "" {
+		return "failed: " + strings.SplitN(r.Error, "\n", 2)[0]
+	}
+	c := r.Complete
+	return fmt.Sprintf("%s complete, of running threads %s, of %d samples", percent(c.Share(), 3), percent(ratio(c.RunningWhole, c.Running), 3), c.Samples)
+}
+
+// countStacks is run for -completeness.
+func (b *bench) countStacks(ctx context.Context, s *settings, fig *figures, end time.Time) error {
+	for _, name := range s.Only {
+		if ctx.Err() != nil {
+			break
+		}
+		if time.Now().After(end) {
+			fmt.Fprintf(os.Stderr, "accuracy: the time limit of %v is over before %s; go on with -only\n", s.Limit, name)
+			break
+		}
+		began := time.Now()
+		fmt.Fprintf(os.Stderr, "%-16s", name)
+		row := b.stacks(ctx, name)
+		fig.addStacks(row)
+		fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(began).Seconds(), row.brief())
+		if err := fig.write(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package integration
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/testtargets"
+)
+
+// Each method of this program has one caller, and none is inlined: in a stack of its first thread, main comes from the
+// code with which the virtual machine calls Java, then c1, c2, and so on. Interpreted ones have no names, but each
+// takes its place. So a frame that is left out or made up shows in the names of all that lie further in.
+func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
+	realPrograms(t)
+	for _, c := range []struct {
+		target string
+		named  int // methods with names in an average stack, at least
+	}{{"java-chain", 3}, {"java-chain-c1", 3}, {"java-chain-int", 0}} {
+		t.Run(c.target, func(t *testing.T) {
+			target := testtargets.Run(t, c.target, testtargets.Options{})
+			if err := target.WritePerfMap(); err != nil {
+				t.Fatal(err)
+			}
+			r := record(t, "-F", "499", "-d", "4", "-p", pidList(target.PIDs()))
+			stacks, named, incomplete := 0, 0, 0
+			for _, s := range r.Sample {
+				chain := javaFrames(s)
+				if label(s, "state") != "running" || len(chain) == 0 {
+					continue
+				}
+				if strings.HasPrefix(chain[0], "[incomplete") {
+					incomplete++
+					continue
+				}
+				stacks++
+				n, wrong := chainNames(chain)
+				if named += n; wrong != "" {
+					t.Errorf("%s: %v", wrong, chain)
+				}
+			}
+			t.Logf("%d stacks, %d names, %d incomplete", stacks, named, incomplete)
+			if stacks < 20 || named < c.named*stacks || incomplete*100 > stacks {
+				t.Errorf("%d stacks, %d names, %d incomplete", stacks, named, incomplete)
+			}
+		})
+	}
+}
+
+// javaFrames gives the frames of code that the virtual machine has made, outermost first and without the stub that calls
+// Java; an incomplete stack is one name. Nil if the thread is not in Java by way of the launcher.
+func javaFrames(s *profile.Sample) []string {
+	names := stackOf(s)
+	if last := names[len(names)-1]; strings.HasPrefix(last, "[incomplete") {
+		return []string{last}
+	}
+	launched := slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "JavaMain") })
+	var out []string
+	for i := len(s.Location) - 1; i >= 0 && launched; i-- {
+		l := s.Location[i]
+		generated := l.Mapping != nil && (l.Mapping.File == "" || strings.HasPrefix(l.Mapping.File, "[anon"))
+		switch {
+		case generated && len(l.Line) > 0 && l.Line[0].Function != nil:
+			out = append(out, l.Line[0].Function.Name)
+		case generated:
+			out = append(out, "")
+		case len(out) > 0:
+			return out[1:]
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out[1:]
+}
+
+var chainMethod = regexp.MustCompile(`Chain\.(?:c([1-9])|(main))\b`)
+
+// chainNames counts the names of the chain's methods, and says which of them is not in its place.
+func chainNames(chain []string) (named int, wrong string) {
+	for i, name := range chain {
+		m := chainMethod.FindStringSubmatch(name)
+		if m == nil {
+			continue
+		}
+		named++
+		place := 0
+		if m[1] != "" {
+			place = int(m[1][0] - '0')
+		}
+		if place != i {
+			return named, name
+		}
+	}
+	return named, ""
+}
