@@ -18,6 +18,10 @@ type Plan struct {
 	Depths []int
 	Freqs  []float64
 	Pairs  int
+	// Precision, if positive, is how far the ends of the 95 % interval may be from its middle:
+	// pairs are added until it is as narrow, for RowLimit at most.
+	Precision float64
+	RowLimit  time.Duration
 	// Window is the length of one window; a pair has two.
 	Window time.Duration
 	// Settle is how long a tool that was switched on is left alone before the window,
@@ -52,6 +56,7 @@ func Full() Plan {
 	return Plan{
 		Loads: []string{load.Busy}, Depths: []int{10, 100, 1000, 10000}, Freqs: []float64{100, 1000},
 		Pairs: 21, Window: 600 * time.Millisecond, Settle: 150 * time.Millisecond, Warm: time.Second,
+		Precision: 0.01, RowLimit: 3 * time.Minute,
 		PeerPairs: 9, PeerThreads: []int{2, 100, 1000, 5000},
 	}
 }

@@ -142,7 +142,7 @@ func (r *run) row(s *subject, ch choice) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	m := &measurement{run: r, subject: s, session: session, most: r.Pairs}
+	m := &measurement{run: r, subject: s, session: session, most: r.Pairs, others: others{pid: j.PID}}
 	if ch.Name != "" {
 		m.most = r.PeerPairs
 	}
