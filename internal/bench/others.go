@@ -15,7 +15,7 @@ const disturbed = 0.1
 // others adds up what other programs, and the machine's hypervisor, took of the processors
 // in the windows without a tool: then only the target is meant to run.
 type others struct {
-	pid         int
+	pid         int // 0: what is the target's own cannot be told
 	busy0       float64
 	target0     uint64
 	busy, spent float64 // seconds: of all processors, and of the target
@@ -40,7 +40,7 @@ func (o *others) end(seconds float64) {
 
 // share is what they took, as a share of one processor; nil if it is not known.
 func (o *others) share() *float64 {
-	if o.seconds == 0 {
+	if o.seconds == 0 || o.pid == 0 {
 		return nil
 	}
 	x := max(0, o.busy-o.spent) / o.seconds

@@ -75,6 +75,7 @@ func Markdown(r *Result) string {
 		fmt.Fprintf(&b, "\n### Workload %s\n\n", name)
 		throughput(&b, byName[name])
 		flat(&b, byName[name])
+		beside(&b, byName[name])
 		waits(&b, byName[name])
 	}
 	for _, line := range r.Skipped {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"prywalk/internal/bench/load"
@@ -62,7 +63,9 @@ func Full() Plan {
 }
 
 // Loads lists all kinds of work, those that need an interpreter or a compiler last.
-func Loads() []string { return append(load.Kinds(), CLoad, tools.Python, tools.JVM) }
+func Loads() []string {
+	return slices.Concat(load.Kinds(), load.Servers(), []string{CLoad, tools.Python, tools.JVM})
+}
 
 // CLoad is the kind of work that is compiled with cc: busy threads below 20 calls,
 // without frame pointers.
@@ -85,6 +88,12 @@ func usual(kind string) (threads, running []int) {
 		return []int{10, 1000, 5000}, []int{1, 2 * all}
 	case load.Goroutines:
 		return []int{100, 10000}, []int{all}
+	case load.GoServer:
+		return []int{100, 5000}, []int{4 * all}
+	case load.Redis: // one of its threads does the work
+		return []int{1}, []int{1}
+	case load.Postgres: // a process for each client
+		return []int{8}, []int{8}
 	case CLoad:
 		return []int{2, 100, 1000, 5000}, []int{spare(), all}
 	case tools.Python:
@@ -133,8 +142,11 @@ func (p *Plan) cells() []cell {
 
 // kind gives the kind of process that a load is.
 func kind(name string) string {
-	if name == tools.Python || name == tools.JVM {
+	switch name {
+	case tools.Python, tools.JVM:
 		return name
+	case load.Postgres:
+		return tools.Several
 	}
 	return tools.Native
 }
