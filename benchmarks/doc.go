@@ -23,6 +23,11 @@
 //	go run ./benchmarks/peeks                    all programs, tables on standard output
 //	go run ./benchmarks/peeks -docs              the tables go into the page
 //
+// memory makes an hour's worth of ticks in minutes, and tells how prywalk's resident size grows.
+//
+//	go run ./benchmarks/memory
+//	go run ./benchmarks/memory -threads 5000 -ticks 36000
+//
 // counts holds what looking costs in stops, system calls, bytes and allocations, by a test; unwind compares
 // unwinders. What a target loses by being sampled, beside other tools, prywalk bench itself measures.
 //

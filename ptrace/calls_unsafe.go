@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/frames"
 	"prywalk/internal/procmem"
 )
 
@@ -60,6 +61,32 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	procmem.CountCall()
 	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(tid),
 		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+	if e != 0 {
+		return 0
+	}
+	procmem.CountCopied(int(n))
+	return int(n)
+}
+
+// readParts is process_vm_readv of several ranges, of which those without bytes are not
+// asked for, at most maxParts of them; the bytes read, in their order, up to the first that
+// cannot be read.
+//
+//go:nosplit
+func readParts(tid int, parts []frames.Region) int {
+	var local [maxParts]unix.Iovec
+	var remote [maxParts]unix.RemoteIovec
+	k := 0
+	for i := range parts {
+		if b := parts[i].Bytes; len(b) > 0 && k < maxParts {
+			local[k] = unix.Iovec{Base: unsafe.SliceData(b), Len: uint64(len(b))}
+			remote[k] = unix.RemoteIovec{Base: uintptr(parts[i].Addr), Len: len(b)}
+			k++
+		}
+	}
+	procmem.CountCall()
+	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(tid),
+		uintptr(unsafe.Pointer(&local)), uintptr(k), uintptr(unsafe.Pointer(&remote)), uintptr(k), 0)
 	if e != 0 {
 		return 0
 	}

@@ -60,17 +60,18 @@ type Controller struct {
 	audit  int64 // when the pending looks are next checked one by one
 
 	// What is read while a thread is stopped, decoded afterwards.
-	raw     rawRegs
-	rawLen  int
-	tls     uint64
-	pacMask uint64 // of code pointers; 0 until a first look, and where there is none
-	stackAt uint64
-	stackN  int
-	scratch // what is read of /proc
-	schedN  int
-	info    sigInfo
-	last    Look // the look that was finished last
-	reader  Reader
+	raw        rawRegs
+	rawLen     int
+	tls        uint64
+	pacMask    uint64 // of code pointers; 0 until a first look, and where there is none
+	stackAt    uint64
+	stackN     int
+	stackAsked int
+	scratch    // what is read of /proc
+	schedN     int
+	info       sigInfo
+	last       Look // the look that was finished last
+	reader     Reader
 }
 
 // NewController makes a controller for the calling OS thread, to which the

@@ -6,7 +6,7 @@ import "prywalk/internal/procmem"
 func (c *Controller) decode(_ *Look, req *Request, out *Stop) {
 	l := &c.last
 	c.decodeRegs(out)
-	out.StackAddr, out.StackLen = c.stackAt, c.stackN
+	out.StackAddr, out.StackLen, out.StackAsked = c.stackAt, c.stackN, c.stackAsked
 	out.Interrupt, out.Running, out.Stop, out.Detach = l.interruptNS, l.runningNS, l.stopNS, l.detachNS
 	out.Kind, out.Signal = l.kind, int(l.signal)
 	out.Restarted, out.Broken = l.restarted, l.broken

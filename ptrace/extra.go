@@ -35,6 +35,20 @@ func (r *Reader) Read(addr uint64, buf []byte) int {
 	return readVM(r.tid, addr, buf)
 }
 
+// maxParts is how many places ReadAll reads at once.
+const maxParts = 4
+
+// ReadAll reads several places at once, in one call of the kernel: as many bytes at each Addr
+// as its Bytes are long. It gives the number of bytes in all, counted in the order of parts
+// up to the first that cannot be read as a whole. Parts beyond the fourth are not read.
+func (r *Reader) ReadAll(parts []frames.Region) int {
+	if r.left <= 0 {
+		return 0
+	}
+	r.left--
+	return readParts(r.tid, parts)
+}
+
 // Word reads the 8 bytes at addr.
 func (r *Reader) Word(addr uint64) (uint64, bool) {
 	var b [8]byte

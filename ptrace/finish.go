@@ -16,6 +16,8 @@ type Request struct {
 	// below it, the red zone of System V ABI §3.2.2, on arm64 from 16); its length is what is asked
 	// for. Empty: none.
 	Stack []byte
+	// Top, if it lies above the stack pointer, is where the copy ends at the latest.
+	Top uint64
 	// Files, if not nil, are the thread's; its schedstat is read while the thread
 	// is stopped, and so is exact, if it is open (SchedStat was called before),
 	// else straight after.
@@ -31,9 +33,9 @@ type Stop struct {
 	// Regs is the register set; all general registers are known.
 	Regs frames.Regs
 	// StackAddr is where the copied bytes begin; StackLen of them are in
-	// Request.Stack, fewer than asked for where the mapping ends.
-	StackAddr uint64
-	StackLen  int
+	// Request.Stack, fewer than the StackAsked that were asked for where the mapping ends.
+	StackAddr            uint64
+	StackLen, StackAsked int
 	// Regions is the number of Request.Regions that Extra filled.
 	Regions int
 	// Sched has the thread's clocks, valid if SchedOK.
@@ -123,12 +125,23 @@ func (c *Controller) capture(l *Look, req *Request) syscall.Errno {
 		c.schedN = req.Files.RawSchedStat(c.schedBuf[:])
 	}
 	c.stackAt = rawSP(&c.raw) - redZone
-	c.stackN = readVM(l.tid, c.stackAt, req.Stack)
+	c.stackAsked = upTo(req.Top, c.stackAt, len(req.Stack))
+	c.stackN = readVM(l.tid, c.stackAt, req.Stack[:c.stackAsked])
 	if c.stackN == 0 { // nothing is mapped below the stack pointer
 		c.stackAt += redZone
-		c.stackN = readVM(l.tid, c.stackAt, req.Stack)
+		c.stackN = readVM(l.tid, c.stackAt, req.Stack[:c.stackAsked])
 	}
 	return 0
+}
+
+// upTo gives how many bytes to read from an address, n at most.
+//
+//go:nosplit
+func upTo(top, from uint64, n int) int {
+	if top > from && top-from < uint64(n) {
+		return int(top - from)
+	}
+	return n
 }
 
 // registers reads the general registers, and on arm64 the thread pointer.

@@ -3,8 +3,8 @@
 #
 #   scripts/setup-peers.sh DIR
 #
-# py-spy and austin are Python packages, async-profiler is a library from Maven's central repository, and
-# libunwind is Debian's. perf, gdb and eu-stack come with scripts/setup-tests.sh. What cannot be had is named
+# py-spy and austin are Python packages, async-profiler is a library from Maven's central repository, samply
+# is built by cargo, which takes some minutes, and libunwind is Debian's. perf, gdb and eu-stack come with scripts/setup-tests.sh. What cannot be had is named
 # in a line, and prywalk bench --peers leaves it out; the status is 0 all the same.
 set -u
 
@@ -56,6 +56,20 @@ library() {
 		missing async-profiler "its package lacks $arch"
 }
 
+# crate NAME VERSION: a program that cargo builds.
+crate() {
+	[ -x "$dir/$1" ] && return
+	command -v cargo >/dev/null || {
+		missing "$1" "cargo is not installed"
+		return
+	}
+	if ! cargo install -q --locked --root "$tmp/crate" --version "$2" "$1" >"$tmp/log" 2>&1; then
+		missing "$1" "$(tail -n 1 "$tmp/log")"
+		return
+	fi
+	cp "$tmp/crate/bin/$1" "$dir/$1" && chmod 755 "$dir/$1"
+}
+
 # unwinder: what the naive walker is compiled with.
 unwinder() {
 	echo '#include <libunwind-ptrace.h>' | cc -fsyntax-only -x c - 2>/dev/null && return
@@ -67,5 +81,6 @@ unwinder() {
 program py-spy py-spy
 program austin 'austin-dist<4' # later ones need a newer C library than Debian 12 has
 library
+crate samply 0.12.0
 unwinder
 exit 0

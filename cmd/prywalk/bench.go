@@ -35,6 +35,8 @@ type benchFlags struct {
 	pairs        int
 	window       seconds
 	limit        seconds
+	precision    float64
+	known        string
 	census       string
 }
 
@@ -70,6 +72,8 @@ two plain walkers (compiled with cc), py-spy, austin, async-profiler.`,
 	fl.IntVar(&f.pairs, "pairs", 0, "pairs for each row")
 	fl.Var(&f.window, "window", "length of a window; a pair has two")
 	fl.Var(&f.limit, "limit", "make fewer pairs, but 3, so that it ends after about this time")
+	fl.Float64Var(&f.precision, "precision", -1, "add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (default 0.01, with --quick 0)")
+	fl.StringVar(&f.known, "known", "", "with --check: rows that this earlier --json was below the promise in fail only below its interval")
 	fl.StringVar(&f.census, "census", "", "how threads' clocks are read: proc, bpf, auto")
 	fl.StringSliceVar(&f.from, "from", nil, "measure nothing, but read these files that --json wrote")
 	fl.StringVar(&f.page, "docs", "", "write tables between the markers of this page")
@@ -114,6 +118,9 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 	}
 	if f.window != 0 {
 		p.Window = time.Duration(f.window)
+	}
+	if f.precision >= 0 {
+		p.Precision = f.precision
 	}
 	if f.limit != 0 {
 		p.Limit = time.Duration(f.limit)
@@ -162,10 +169,29 @@ func (f *benchFlags) run() error {
 	if err := f.write(res); err != nil {
 		return errors.Join(failure, err)
 	}
-	if broken := bench.Broken(res); failure == nil && f.check && len(broken) > 0 {
-		return fmt.Errorf("sampling costs more than is promised: %s", strings.Join(broken, "; "))
+	if failure == nil && f.check {
+		return f.judge(res)
 	}
 	return failure
+}
+
+// judge says where prywalk surely costs more than is promised, or known.
+func (f *benchFlags) judge(res *bench.Result) error {
+	var known *bench.Result
+	if f.known != "" {
+		var err error
+		if known, err = bench.Read([]string{f.known}); err != nil {
+			return err
+		}
+	}
+	broken, unjudged := bench.Broken(res, known)
+	for _, line := range unjudged {
+		fmt.Fprintln(os.Stderr, "prywalk: not judged:", line)
+	}
+	if len(broken) > 0 {
+		return fmt.Errorf("sampling costs more than is promised: %s", strings.Join(broken, "; "))
+	}
+	return nil
 }
 
 // write writes the files that were asked for.

@@ -64,6 +64,8 @@ func Markdown(r *Result) string {
 	for _, name := range names {
 		fmt.Fprintf(&b, "\n### Workload %s\n\n", name)
 		throughput(&b, byName[name])
+		flat(&b, byName[name])
+		beside(&b, byName[name])
 		waits(&b, byName[name])
 	}
 	for _, line := range r.Skipped {
@@ -77,8 +79,8 @@ func Markdown(r *Result) string {
 
 // throughput writes the table of ratios and counts.
 func throughput(b *strings.Builder, rows []Row) {
-	b.WriteString("| tool | threads | running | Hz | pairs | throughput with / without | 95 % interval | stops/s | calls a tick | own CPU | CPU after | memory | samples/s of asked | complete | freeze p50, p99, max µs |\n")
-	b.WriteString("|" + strings.Repeat(" --- |", 15) + "\n")
+	b.WriteString("| tool | threads | running | Hz | pairs | throughput with / without | 95 % interval | others | stops/s | calls a tick | own CPU | CPU after | memory | samples/s of asked | complete | freeze p50, p99, max µs |\n")
+	b.WriteString("|" + strings.Repeat(" --- |", 16) + "\n")
 	for _, peers := range []bool{false, true} {
 		for i := range rows {
 			if r := &rows[i]; (r.Peer != "") == peers {
@@ -97,22 +99,30 @@ func (r *Row) markdown() string {
 	if r.Depth > 0 {
 		threads += fmt.Sprintf(", depth %d", r.Depth)
 	}
-	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %.4f | %.4f to %.4f | %s | %s | %s | %s | %s | %.0f of %.0f | %s | %s |\n",
-		r.tool(), threads, r.Running, r.Freq, r.Pairs, r.Ratio, r.Low, r.High, known(r.StopsPerS, 1, "%.1f"),
+	wide := ""
+	if r.Wide {
+		wide = " (wider than asked for)"
+	}
+	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %.4f | %.4f to %.4f%s | %s | %s | %s | %s | %s | %s | %.0f of %.0f | %s | %s |\n",
+		r.tool(), threads, r.Running, r.Freq, r.Pairs, r.Ratio, r.Low, r.High, wide, known(r.Others, 100, "%.0f %%"), known(r.StopsPerS, 1, "%.1f"),
 		known(r.SyscallsPerTick, 1, "%.1f"), known(r.CPUSelf, 100, "%.2f %%"), known(r.CPUAfter, 100, "%.2f %%"),
 		known(r.MemoryMB, 1, "%.0f MB"), r.SamplesPerS, r.AskedPerS, known(r.Complete, 100, "%.2f %%"), freeze)
 }
 
 // waits writes the table of waits, if there are any.
 func waits(b *strings.Builder, rows []Row) {
-	head := "\n| tool | threads | running | Hz | waits | p50 without, with µs | p99 | p99.9 |\n|" + strings.Repeat(" --- |", 8) + "\n"
+	head := "\n| tool | threads | running | Hz | waits | p50 without, with µs | p99 | p99.9 | p99.9 with / without | 95 % interval |\n|" + strings.Repeat(" --- |", 10) + "\n"
 	for _, r := range rows {
 		l := r.Latency
 		if l == nil {
 			continue
 		}
-		fmt.Fprintf(b, "%s| %s | %d | %d | %.0f | %d, %d | %.1f, %.1f | %.1f, %.1f | %.1f, %.1f |\n", head, r.tool(), r.Threads, r.Running, r.Freq,
-			l.Without.N, l.With.N, l.Without.P50, l.With.P50, l.Without.P99, l.With.P99, l.Without.P999, l.With.P999)
+		changed := "- | - |"
+		if c := l.P999; c != nil {
+			changed = fmt.Sprintf("%.3f | %.3f to %.3f |", c.Ratio, c.Low, c.High)
+		}
+		fmt.Fprintf(b, "%s| %s | %d | %d | %.0f | %d, %d | %.1f, %.1f | %.1f, %.1f | %.1f, %.1f | %s\n", head, r.tool(), r.Threads, r.Running, r.Freq,
+			l.Without.N, l.With.N, l.Without.P50, l.With.P50, l.Without.P99, l.With.P99, l.Without.P999, l.With.P999, changed)
 		head = ""
 	}
 }

@@ -15,8 +15,8 @@ type measurement struct {
 	session tools.Session
 	most    int // pairs
 	ratios  []float64
-	without load.Histogram
-	with    load.Histogram
+	waits   []*pairWaits
+	others  others
 }
 
 // leastPairs is how many pairs a row has at least: fewer have no median to speak of.
@@ -29,7 +29,8 @@ func (m *measurement) pairs(ch choice) error {
 	}
 	rng := rand.New(rand.NewPCG(uint64(m.subject.threads), uint64(ch.freq)))
 	until := time.Now().Add(time.Until(m.end) / time.Duration(max(m.left, 1)))
-	for len(m.ratios) < m.most {
+	enough := time.Now().Add(m.RowLimit)
+	for !m.narrow(enough) {
 		began := time.Now()
 		if m.Limit > 0 && len(m.ratios) >= leastPairs && began.After(until) {
 			break
@@ -39,6 +40,28 @@ func (m *measurement) pairs(ch choice) error {
 		}
 	}
 	return nil
+}
+
+// checkPairs is after how many further pairs it is seen whether the interval is narrow.
+const checkPairs = 10
+
+// narrow reports whether there are enough pairs: as many as were asked for, and more until
+// the interval is as narrow as was asked for, or the row's time is over.
+func (m *measurement) narrow(enough time.Time) bool {
+	n := len(m.ratios)
+	switch {
+	case n < m.most:
+		return false
+	case m.Precision <= 0 || time.Now().After(enough):
+		return true
+	}
+	return (n-m.most)%checkPairs == 0 && !m.wide()
+}
+
+// wide reports whether the interval is wider than asked for.
+func (m *measurement) wide() bool {
+	low, high := interval(m.ratios)
+	return m.Precision > 0 && high-low > 2*m.Precision
 }
 
 // warmUp lets the tool find its way, and the load too.
@@ -59,31 +82,39 @@ func (m *measurement) warmUp() error {
 func (m *measurement) pair(bareFirst bool) error {
 	var bare, sampled float64
 	var err error
+	w := &pairWaits{}
 	if bareFirst {
-		bare, err = m.bare()
+		bare, err = m.bare(&w.without)
 	}
 	if err == nil {
-		sampled, err = m.sampled()
+		sampled, err = m.sampled(&w.with)
 	}
 	if err == nil && !bareFirst {
-		bare, err = m.bare()
+		bare, err = m.bare(&w.without)
 	}
 	if err == nil && bare > 0 {
 		m.ratios = append(m.ratios, sampled/bare)
+		if w.without.N()+w.with.N() > 0 {
+			m.waits = append(m.waits, w)
+		}
 	}
 	return err
 }
 
 // bare measures a window without the tool.
-func (m *measurement) bare() (float64, error) {
+func (m *measurement) bare(waits *load.Histogram) (float64, error) {
 	if err := m.pause(m.Settle / 2); err != nil {
 		return 0, err
 	}
-	return m.window(&m.without)
+	m.others.begin()
+	began := time.Now()
+	work, err := m.window(waits)
+	m.others.end(time.Since(began).Seconds())
+	return work, err
 }
 
 // sampled measures a window with it.
-func (m *measurement) sampled() (float64, error) {
+func (m *measurement) sampled(waits *load.Histogram) (float64, error) {
 	if err := m.session.Go(); err != nil {
 		return 0, err
 	}
@@ -93,7 +124,7 @@ func (m *measurement) sampled() (float64, error) {
 	}
 	var work float64
 	if err == nil {
-		work, err = m.window(&m.with)
+		work, err = m.window(waits)
 	}
 	if held := m.session.Hold(); err == nil {
 		err = held
@@ -144,13 +175,25 @@ func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 	}
 	if r.Pairs > 0 {
 		r.Low, r.High = interval(m.ratios)
-		r.Ratio = median(m.ratios)
+		r.Ratio = median(m.ratios) // and sorts them
+		r.Wide, r.Ratios, r.Others = m.wide(), m.ratios, m.others.share()
 	}
 	r.count(t)
-	if m.without.N() > 0 && m.with.N() > 0 {
-		r.Latency = &Latency{waitsOf(&m.without), waitsOf(&m.with)}
-	}
+	r.Latency = m.latency()
 	return r
+}
+
+// latency puts the pairs' waits together, nil if there were none.
+func (m *measurement) latency() *Latency {
+	var without, with load.Histogram
+	for _, w := range m.waits {
+		without.Add(&w.without)
+		with.Add(&w.with)
+	}
+	if without.N() == 0 || with.N() == 0 {
+		return nil
+	}
+	return &Latency{waitsOf(&without), waitsOf(&with), change(m.waits, 0.999)}
 }
 
 // count fills in what the tool counted.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"prywalk/internal/bench/load"
@@ -18,6 +19,10 @@ type Plan struct {
 	Depths []int
 	Freqs  []float64
 	Pairs  int
+	// Precision, if positive, is how far the ends of the 95 % interval may be from its middle:
+	// pairs are added until it is as narrow, for RowLimit at most.
+	Precision float64
+	RowLimit  time.Duration
 	// Window is the length of one window; a pair has two.
 	Window time.Duration
 	// Settle is how long a tool that was switched on is left alone before the window,
@@ -52,12 +57,15 @@ func Full() Plan {
 	return Plan{
 		Loads: []string{load.Busy}, Depths: []int{10, 100, 1000, 10000}, Freqs: []float64{100, 1000},
 		Pairs: 21, Window: 600 * time.Millisecond, Settle: 150 * time.Millisecond, Warm: time.Second,
+		Precision: 0.01, RowLimit: 3 * time.Minute,
 		PeerPairs: 9, PeerThreads: []int{2, 100, 1000, 5000},
 	}
 }
 
 // Loads lists all kinds of work, those that need an interpreter or a compiler last.
-func Loads() []string { return append(load.Kinds(), CLoad, tools.Python, tools.JVM) }
+func Loads() []string {
+	return slices.Concat(load.Kinds(), load.Servers(), []string{CLoad, tools.Python, tools.JVM})
+}
 
 // CLoad is the kind of work that is compiled with cc: busy threads below 20 calls,
 // without frame pointers.
@@ -80,6 +88,12 @@ func usual(kind string) (threads, running []int) {
 		return []int{10, 1000, 5000}, []int{1, 2 * all}
 	case load.Goroutines:
 		return []int{100, 10000}, []int{all}
+	case load.GoServer:
+		return []int{100, 5000}, []int{4 * all}
+	case load.Redis: // one of its threads does the work
+		return []int{1}, []int{1}
+	case load.Postgres: // a process for each client
+		return []int{8}, []int{8}
 	case CLoad:
 		return []int{2, 100, 1000, 5000}, []int{spare(), all}
 	case tools.Python:
@@ -128,8 +142,11 @@ func (p *Plan) cells() []cell {
 
 // kind gives the kind of process that a load is.
 func kind(name string) string {
-	if name == tools.Python || name == tools.JVM {
+	switch name {
+	case tools.Python, tools.JVM:
 		return name
+	case load.Postgres:
+		return tools.Several
 	}
 	return tools.Native
 }

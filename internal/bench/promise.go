@@ -18,17 +18,44 @@ func (r *Row) promise(processors int) float64 {
 }
 
 // Broken lists the rows of busy threads up to 1,000 Hz in which prywalk surely does
-// not reach what is promised: the whole interval is below it.
-func Broken(r *Result) (out []string) {
+// not reach what is promised: the whole interval is below it. known, if not nil, is an
+// earlier result: where it did not reach the promise either, the lower end of that interval
+// takes the promise's place. Rows in which others took a good part of a processor say nothing
+// of prywalk; they are in unjudged.
+func Broken(r, known *Result) (broken, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.Peer != "" || row.Workload != "" || row.Freq > 1000 {
 			continue
 		}
-		if least := row.promise(r.Machine.Processors); row.High < least {
-			out = append(out, fmt.Sprintf("%d threads, %d running, %.0f Hz: %.4f to %.4f, promised are %.3f",
-				row.Threads, row.Running, row.Freq, row.Low, row.High, least))
+		least := row.promise(r.Machine.Processors)
+		if known != nil {
+			least = min(least, known.least(row, r.Machine.Processors))
+		}
+		what := fmt.Sprintf("%d threads, %d running, %.0f Hz: %.4f to %.4f, promised or known are %.4f",
+			row.Threads, row.Running, row.Freq, row.Low, row.High, least)
+		switch {
+		case row.High >= least:
+		case row.Others != nil && *row.Others > disturbed:
+			unjudged = append(unjudged, fmt.Sprintf("%s; others took %.0f %% of a processor", what, 100**row.Others))
+		default:
+			broken = append(broken, what)
 		}
 	}
-	return out
+	return broken, unjudged
+}
+
+// least gives the lowest end of the intervals of rows that are like one of another result: at
+// the same frequency, both with a processor to spare or both without, and with as many
+// threads; 1 if there is none.
+func (r *Result) least(like *Row, processors int) float64 {
+	least := 1.0
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Peer == "" && row.Workload == "" && row.Threads == like.Threads && row.Freq == like.Freq &&
+			(row.Running < r.Machine.Processors) == (like.Running < processors) {
+			least = min(least, row.Low)
+		}
+	}
+	return least
 }

@@ -35,6 +35,13 @@ type Row struct {
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"ratio_low"`
 	High  float64 `json:"ratio_high"`
+	// Wide: the time for this row ended before the interval was as narrow as was asked for.
+	Wide bool `json:"interval_wide,omitempty"`
+	// Ratios are those of the pairs, in ascending order.
+	Ratios []float64 `json:"ratios,omitempty"`
+	// Others is what other programs and the hypervisor took in the windows without the
+	// tool, as a share of one processor.
+	Others *float64 `json:"others,omitempty"`
 
 	StopsPerS       *float64 `json:"stops_per_s,omitempty"`
 	SyscallsPerTick *float64 `json:"syscalls_per_tick,omitempty"`
@@ -59,6 +66,15 @@ type Row struct {
 type Latency struct {
 	Without Waits `json:"without"`
 	With    Waits `json:"with"`
+	// P999 is how many times as long the 99.9 % quantile is with sampling.
+	P999 *Change `json:"p999_change,omitempty"`
+}
+
+// Change is a figure with sampling divided by the same without, with its 95 % interval.
+type Change struct {
+	Ratio float64 `json:"ratio"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
 }
 
 // Waits has lengths of waits in microseconds.

@@ -121,7 +121,7 @@ func (r *run) skip(line string) {
 func (r *run) row(s *subject, ch choice) (Row, error) {
 	r.jobs++
 	j := &tools.Job{
-		PID: s.cmd.Process.Pid, Threads: s.tasks(), Freq: ch.freq, Self: r.Self, Census: r.Census,
+		PID: s.pids[0], Others: s.pids[1:], Threads: s.tasks(), Freq: ch.freq, Self: r.Self, Census: r.Census,
 		Dir: filepath.Join(r.dir, strconv.Itoa(r.jobs)),
 	}
 	if s.depth > 0 {
@@ -143,6 +143,9 @@ func (r *run) row(s *subject, ch choice) (Row, error) {
 		return Row{}, err
 	}
 	m := &measurement{run: r, subject: s, session: session, most: r.Pairs}
+	if s.ownProcess() {
+		m.others.pid = j.PID
+	}
 	if ch.Name != "" {
 		m.most = r.PeerPairs
 	}

@@ -190,8 +190,24 @@ func TestAPromiseIsBrokenWhereTheWholeIntervalIsBelowIt(t *testing.T) {
 		{Running: 2, Freq: 1000, Low: 0.9, High: 0.929, Peer: "gdb"},
 		{Running: 2, Freq: 5000, Low: 0.1, High: 0.2},
 	}}
-	if got := Broken(r); len(got) != 2 {
-		t.Errorf("%q", got)
+	if got, unjudged := Broken(r, nil); len(got) != 2 || len(unjudged) != 0 {
+		t.Errorf("%q, %q", got, unjudged)
+	}
+}
+
+// TestAKnownGapFailsOnlyWhenItWidens: and a row that others disturbed is not judged.
+func TestAKnownGapFailsOnlyWhenItWidens(t *testing.T) {
+	known := &Result{Machine: Machine{Processors: 2}, Rows: []Row{{Threads: 2, Running: 1, Freq: 100, Low: 0.95, High: 0.96}}}
+	much := 0.5
+	r := &Result{Machine: Machine{Processors: 8}, Rows: []Row{
+		{Threads: 2, Running: 7, Freq: 100, Low: 0.94, High: 0.951},
+		{Threads: 2, Running: 7, Freq: 100, Low: 0.94, High: 0.949},
+		{Threads: 2, Running: 7, Freq: 100, Low: 0.94, High: 0.949, Others: &much},
+		{Threads: 9, Running: 7, Freq: 100, Low: 0.94, High: 0.96},
+		{Threads: 2, Running: 8, Freq: 100, Low: 0.94, High: 0.96},
+	}}
+	if got, unjudged := Broken(r, known); len(got) != 3 || len(unjudged) != 1 {
+		t.Errorf("%q, %q", got, unjudged)
 	}
 }
 

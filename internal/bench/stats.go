@@ -26,11 +26,21 @@ func interval(xs []float64) (low, high float64) {
 	medians := make([]float64, resamples)
 	sample := make([]float64, len(xs))
 	for i := range medians {
-		for j := range sample {
-			sample[j] = xs[rng.IntN(len(xs))]
-		}
+		draw(rng, sample, xs)
 		medians[i] = median(sample)
 	}
-	slices.Sort(medians)
-	return medians[resamples*25/1000], medians[resamples*975/1000]
+	return middle95(medians)
+}
+
+// draw fills a sample with values of xs, each as likely at each place.
+func draw(rng *rand.Rand, sample, xs []float64) {
+	for i := range sample {
+		sample[i] = xs[rng.IntN(len(xs))]
+	}
+}
+
+// middle95 gives the bounds of the middle 95 % of xs, which it sorts.
+func middle95(xs []float64) (low, high float64) {
+	slices.Sort(xs)
+	return xs[len(xs)*25/1000], xs[min(len(xs)*975/1000, len(xs)-1)]
 }

@@ -21,13 +21,17 @@ import (
 // subject is a target that runs.
 type subject struct {
 	cell
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
+	cmd  *exec.Cmd
+	pids []int // the processes that do the work
+	in   io.WriteCloser
+	out  *bufio.Reader
 }
 
 // errAbsent is the error for a load that cannot be had on this machine.
 var errAbsent = errors.New("not installed")
+
+// stopWithin is how long a target may take to end.
+const stopWithin = 10 * time.Second
 
 // compiling is how long the JVM is given to compile what runs most.
 const compiling = 2 * time.Second
@@ -51,7 +55,15 @@ func startSubject(ctx context.Context, self, dir string, c cell) (*subject, erro
 		return nil, fmt.Errorf("cannot start the workload: %w", err)
 	}
 	s := &subject{cell: c, cmd: cmd, in: in, out: bufio.NewReader(out)}
-	if line, err := s.out.ReadString('\n'); err != nil || strings.TrimSpace(line) != load.Ready {
+	line, err := s.out.ReadString('\n')
+	if reason, ok := strings.CutPrefix(line, load.Absent); ok {
+		s.stop()
+		return nil, fmt.Errorf("%s: %w", strings.TrimSpace(reason), errAbsent)
+	}
+	if err == nil {
+		err = s.ready(strings.TrimSpace(line))
+	}
+	if err != nil {
 		s.stop()
 		return nil, fmt.Errorf("the workload with %d threads did not start: %q %w", c.threads, line, err)
 	}
@@ -60,6 +72,31 @@ func startSubject(ctx context.Context, self, dir string, c cell) (*subject, erro
 	}
 	return s, nil
 }
+
+// ready takes over what a load says of its processes.
+func (s *subject) ready(line string) error {
+	word, pids, _ := strings.Cut(line, " ")
+	if word != load.Ready {
+		return errors.New("it does not say that it is ready")
+	}
+	s.pids = []int{s.cmd.Process.Pid}
+	if pids == "" {
+		return nil
+	}
+	s.pids = s.pids[:0]
+	for text := range strings.SplitSeq(pids, ",") {
+		pid, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		s.pids = append(s.pids, pid)
+	}
+	s.threads = s.tasks()
+	return nil
+}
+
+// ownProcess reports whether the work is done by the load's own process.
+func (s *subject) ownProcess() bool { return s.pids[0] == s.cmd.Process.Pid }
 
 // command makes the command that runs a target.
 func (c *cell) command(ctx context.Context, self, dir string) (*exec.Cmd, error) {
@@ -123,12 +160,17 @@ func (s *subject) report() (r load.Report, err error) {
 
 // tasks gives the number of its threads, those of its runtime included.
 func (s *subject) tasks() int {
-	list, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", s.cmd.Process.Pid)) // gone: none
-	return len(list)
+	n := 0
+	for _, pid := range s.pids {
+		list, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // gone: none
+		n += len(list)
+	}
+	return n
 }
 
 func (s *subject) stop() {
-	_ = s.in.Close()         // its end is the workload's
-	_ = s.cmd.Process.Kill() // in case it hangs
+	_ = s.in.Close() // its end is the workload's
+	hangs := time.AfterFunc(stopWithin, func() { _ = s.cmd.Process.Kill() })
+	defer hangs.Stop()
 	_ = s.cmd.Wait()
 }

@@ -19,6 +19,21 @@ type goStack struct {
 
 	slot, g, m, curg, g0 []byte
 	stack, outer         []byte
+
+	parts [3]frames.Region
+	hints [1 << hintBits]goHint
+}
+
+// goHint is what a thread ran at its last look. Its m is its own for life, and mostly it
+// still runs the same goroutine: then all is read in one call instead of three. What was
+// read says whether it holds.
+type goHint struct{ slot, m, g uint64 }
+
+const hintBits = 10
+
+// hint gives the place for the hint of the thread with this slot; others may share it.
+func (e *goStack) hint(slot uint64) *goHint {
+	return &e.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
 
 // goStackCopy is how much of a goroutine's stack is copied, in bytes; schedulerCopy how much of the scheduler's,
@@ -75,18 +90,14 @@ func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	if len(out) < 6 { // slot, g, m, scheduler's stack, curg, its stack
 		return 0
 	}
-	g, n := e.current(regs, rd, out)
-	if g == 0 || rd.Read(g, e.g) != len(e.g) {
-		return 0
-	}
-	c := &e.chase
-	m := word(e.g, c.GM)
-	if m == 0 || rd.Read(m, e.m) != len(e.m) || !e.runs(g) {
+	g, m, n := e.current(regs, rd, out)
+	if g == 0 {
 		return 0
 	}
 	out[n] = frames.Region{Addr: g, Bytes: e.g}
 	out[n+1] = frames.Region{Addr: m, Bytes: e.m}
 	n += 2
+	c := &e.chase
 	curg, on := word(e.m, c.MCurg), e.holds(e.g, regs.SP())
 	if on && g == curg {
 		return n // all of it is on the stack that is copied anyway
@@ -140,20 +151,50 @@ func (e *goStack) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
 	return n + 1
 }
 
-// current gives the g that the thread runs, and the number of regions that were
-// needed to find it: it is in thread-local storage, on arm64 in a register that C code
-// may use for something else.
-func (e *goStack) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g uint64, n int) {
+// current reads the g that the thread runs, and its m, and gives the number of regions
+// that were needed to find them: g is in thread-local storage, on arm64 in a register that C
+// code may use for something else.
+func (e *goStack) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
 	if hostArch() == frames.AArch64 {
 		g, _ = regs.Get(e.chase.GReg)
-		return g, 0
+		return e.running(g, rd, 0)
 	}
 	slot := regs.TLS + uint64(e.tls)
-	if regs.TLS == 0 || rd.Read(slot, e.slot) != len(e.slot) {
-		return 0, 0
+	if regs.TLS == 0 {
+		return 0, 0, 0
 	}
 	out[0] = frames.Region{Addr: slot, Bytes: e.slot}
-	return word(e.slot, 0), 1
+	h := e.hint(slot)
+	if h.slot == slot && e.asHinted(h, rd) {
+		return h.g, h.m, 1
+	}
+	if rd.Read(slot, e.slot) != len(e.slot) {
+		return 0, 0, 0
+	}
+	g, m, n = e.running(word(e.slot, 0), rd, 1)
+	if g != 0 {
+		*h = goHint{slot, m, g}
+	}
+	return g, m, n
+}
+
+// running reads a g and its m; 0 if it is none that runs here.
+func (e *goStack) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
+	if g == 0 || rd.Read(g, e.g) != len(e.g) {
+		return 0, 0, 0
+	}
+	m := word(e.g, e.chase.GM)
+	if m == 0 || rd.Read(m, e.m) != len(e.m) || !e.runs(g) {
+		return 0, 0, 0
+	}
+	return g, m, regions
+}
+
+// asHinted reads what a thread ran at its last look, and reports whether it still does.
+func (e *goStack) asHinted(h *goHint, rd *ptrace.Reader) bool {
+	e.parts = [3]frames.Region{{Addr: h.slot, Bytes: e.slot}, {Addr: h.m, Bytes: e.m}, {Addr: h.g, Bytes: e.g}}
+	return rd.ReadAll(e.parts[:]) == len(e.slot)+len(e.m)+len(e.g) &&
+		word(e.slot, 0) == h.g && word(e.g, e.chase.GM) == h.m && e.runs(h.g)
 }
 
 // runs reports whether the m that was read can run g.

@@ -246,7 +246,7 @@ func (l *Looker) take(tag uint64) *Thread {
 func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	s := t.pending
 	t.pending = nil
-	l.req = ptrace.Request{Stack: s.buf, Files: t.files, Extra: l.extraOf(t), Regions: s.regions[:]}
+	l.req = ptrace.Request{Stack: s.buf, Top: t.top.Load(), Files: t.files, Extra: l.extraOf(t), Regions: s.regions[:]}
 	err := l.ctl.Finish(look, &l.req, &l.stop)
 	if err == nil && !l.stop.SchedOK {
 		err = ptrace.ErrGone // it was killed meanwhile, or its number is another thread's by now
@@ -264,7 +264,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	stop := &l.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
 	t.tls = stop.Regs.TLS
-	s.setStack(stop.StackAddr, stop.StackLen)
+	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	s.keepRegions(s.regions[:stop.Regions])
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
 	s.State = Running

@@ -100,20 +100,24 @@ const redZone = 128
 // process whose first thread has ended has no memory by that one's number.
 func (s *Shot) copyStack(t *Thread, from frames.Addr) error {
 	s.room(int(t.need.Load()))
-	n, err := procmem.ReadVM(t.TID, from, s.buf)
+	asked := len(s.buf)
+	if top := t.top.Load(); top > from && top-from < uint64(asked) {
+		asked = int(top - from)
+	}
+	n, err := procmem.ReadVM(t.TID, from, s.buf[:asked])
 	if n == 0 && err != nil && !errors.Is(err, procmem.ErrFault) { // a stack that is not there is no stack, but known where
 		return err
 	}
-	s.setStack(from, n)
+	s.setStack(from, n, asked)
 	return nil
 }
 
-// setStack describes the copied bytes. A copy that ended early ended at the end of
-// the mapping.
-func (s *Shot) setStack(from frames.Addr, n int) {
+// setStack describes the copied bytes. A copy that ended before what was asked for ended
+// at the end of the mapping.
+func (s *Shot) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)
-	if n == len(s.buf) {
+	if n == asked {
 		s.Mem.StackEnd += mostCopy
 	}
 }

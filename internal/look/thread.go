@@ -38,6 +38,8 @@ type Thread struct {
 	also     alsoPlaces
 	again    atomic.Bool         // the last shot is not to be reused
 	root     atomic.Uint64       // stack pointer of the outermost frame; 0: not known
+	top      atomic.Uint64       // no copy goes beyond, see Top; 0: not known
+	topless  atomic.Bool         // that was wrong once
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
 	exits    exits
@@ -80,6 +82,9 @@ func (t *Thread) Needed(used int, cut bool) {
 	old := t.need.Load()
 	want := int64(used) + copySlack
 	switch {
+	case cut && t.top.Swap(0) != 0:
+		t.topless.Store(true)
+		want = max(old, want) // that was what cut it, not this
 	case cut:
 		want = max(4*old, want)
 	case want < old:
@@ -88,6 +93,16 @@ func (t *Thread) Needed(used int, cut bool) {
 	t.need.Store(min(max(want, leastCopy), mostCopy))
 	if cut && old < mostCopy {
 		t.again.Store(true)
+	}
+}
+
+// Top tells where a complete walk ended: the next looks copy no more than up to there and
+// a little. It makes copies small where other things follow the stack in memory, as those of
+// goroutines. If a copy turns out too short that ended there, it is not believed again.
+// Any goroutine may call it.
+func (t *Thread) Top(addr uint64) {
+	if !t.topless.Load() {
+		t.top.Store(addr + copySlack)
 	}
 }
 

@@ -207,7 +207,7 @@ func (g *together) fill(h *held) {
 	g.last = max(g.last, stop.Detach)
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
 	if !h.copied {
-		s.setStack(stop.StackAddr, stop.StackLen)
+		s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}
 	s.keepRegions(s.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]

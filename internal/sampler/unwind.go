@@ -141,6 +141,9 @@ func (u *unwinder) tellNeed(p *process, th *look.Thread, s *look.Shot, stop fram
 		th.Root(root)
 	}
 	last, from := u.walker.Regs().SP(), s.Mem.Stack.Addr
+	if stop.Complete() && last-from < uint64(len(s.Mem.Stack.Bytes)) {
+		th.Top(last)
+	}
 	if used := last - from; used < 1<<30 {
 		th.Needed(int(used)+16, stop == frames.StopStackCut)
 	}

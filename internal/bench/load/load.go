@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -30,10 +31,11 @@ const (
 	Locks      = "locks"      // takes and releases mutexes that all want
 	Requests   = "requests"   // asks a server over a loopback connection, and waits for the answer
 	Goroutines = "goroutines" // passes messages between goroutines that share the processors
+	GoServer   = "goserver"   // a server with a goroutine for each connection, and its clients
 )
 
 // Kinds lists the kinds of work.
-func Kinds() []string { return []string{Busy, Wake, Deep, Locks, Requests, Goroutines} }
+func Kinds() []string { return []string{Busy, Wake, Deep, Locks, Requests, Goroutines, GoServer} }
 
 // Report is what was done.
 type Report struct {
@@ -45,7 +47,8 @@ type Report struct {
 	Waits *Histogram `json:"waits,omitempty"`
 }
 
-// Ready is the line that a load prints when all its threads are there.
+// Ready is the line that a load prints when all its threads are there. Where the work is done by
+// others, their processes follow, separated by commas.
 const Ready = "ready"
 
 // worker is one thread's counts, on cache lines of its own.
@@ -64,6 +67,9 @@ type program struct {
 
 // Run runs a load until in ends.
 func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
+	if slices.Contains(Servers(), o.Kind) {
+		return runServer(ctx, o, in, out)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &program{Options: o, ctx: ctx, workers: make([]worker, o.Running)}
@@ -71,6 +77,11 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, Ready)
+	return p.answer(in, out)
+}
+
+// answer answers each line with a report, until there are no more.
+func (p *program) answer(in io.Reader, out io.Writer) error {
 	answers := json.NewEncoder(out)
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		if err := answers.Encode(p.report()); err != nil {
@@ -82,8 +93,11 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 
 // start starts all threads.
 func (p *program) start() error {
-	if p.Kind == Goroutines {
+	switch p.Kind {
+	case Goroutines:
 		return p.startGoroutines()
+	case GoServer:
+		return p.startGoServer()
 	}
 	begin, ok := map[string]func(*worker) error{
 		Busy: p.busy, Wake: p.wake, Deep: p.deep, Locks: newLocks(p).work, Requests: p.requests,

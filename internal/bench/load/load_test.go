@@ -24,7 +24,7 @@ func TestEveryLoadWorksUntilItsInputEnds(t *testing.T) {
 			if line, err := lines.ReadString('\n'); line != Ready+"\n" || err != nil {
 				t.Fatalf("%q %v", line, err)
 			}
-			waits := map[string]bool{Wake: true, Locks: true, Requests: true}[kind]
+			waits := map[string]bool{Wake: true, Locks: true, Requests: true, GoServer: true}[kind]
 			var r Report
 			for r.Work == 0 || waits && r.Waits == nil {
 				time.Sleep(time.Millisecond)

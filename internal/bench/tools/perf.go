@@ -30,7 +30,7 @@ type perf struct {
 // perfTool is perf record with one way of making stacks. It samples threads that run.
 func perfTool(name, stacks string) Tool {
 	return Tool{
-		Name: name, Kinds: []string{Native, Python, JVM}, check: installed("perf", "Debian: linux-perf"),
+		Name: name, Kinds: []string{Native, Python, JVM, Several}, check: installed("perf", "Debian: linux-perf"),
 		start: func(ctx context.Context, j *Job) (Session, error) { return startPerf(ctx, j, stacks) },
 	}
 }
@@ -52,7 +52,7 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 	var err error
 	files := strconv.Itoa(2*runtime.NumCPU()*j.Threads + 1024)
 	p.process, err = launch(ctx, nil, "sh", "-c", manyFiles, files, "record", "-q", "-N", "-o", p.data, "-e", "cpu-clock", "--call-graph", stacks,
-		"-F", freq, "-D", "-1", "--control", "fifo:"+ctl+","+ack, "-p", strconv.Itoa(j.PID))
+		"-F", freq, "-D", "-1", "--control", "fifo:"+ctl+","+ack, "-p", j.pids())
 	if err != nil {
 		p.closeFiles()
 		return nil, err

@@ -33,7 +33,7 @@ type prywalk struct {
 func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 	p := &prywalk{stats: filepath.Join(j.Dir, "stats.json")}
 	args := []string{
-		"record", "-p", strconv.Itoa(j.PID), "-F", strconv.FormatFloat(j.Freq, 'g', -1, 64),
+		"record", "-p", j.pids(), "-F", strconv.FormatFloat(j.Freq, 'g', -1, 64),
 		"-o", filepath.Join(j.Dir, "prywalk.pb.gz"), "--stats", p.stats, "--control",
 	}
 	if j.MaxDepth > 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,6 +14,8 @@ import (
 type Job struct {
 	// PID is the process to look at; it has Threads threads.
 	PID, Threads int
+	// Others are further processes to look at, for the kind Several.
+	Others []int
 	// Freq is the number of looks a second.
 	Freq float64
 	// MaxDepth is the number of frames that are wanted, 0 for what the tool does by itself.
@@ -21,6 +24,15 @@ type Job struct {
 	Dir string
 	// Self is prywalk's own file, Census its flag of that name.
 	Self, Census string
+}
+
+// pids gives all processes, separated by commas.
+func (j *Job) pids() string {
+	list := strconv.Itoa(j.PID)
+	for _, pid := range j.Others {
+		list += "," + strconv.Itoa(pid)
+	}
+	return list
 }
 
 // Session is a tool that runs. It begins switched off.
@@ -70,6 +82,8 @@ const (
 	Native = "native"
 	Python = "python"
 	JVM    = "jvm"
+	// Several processes are the target.
+	Several = "several"
 )
 
 // Tool is a profiler.
@@ -89,13 +103,13 @@ type Tool struct {
 
 // Prywalk is the tool that this program is.
 func Prywalk() Tool {
-	return Tool{Kinds: []string{Native, Python, JVM}, Everybody: true, start: startPrywalk}
+	return Tool{Kinds: []string{Native, Python, JVM, Several}, Everybody: true, start: startPrywalk}
 }
 
 // Peers lists the other tools, whether or not they are here.
 func Peers() []Tool {
 	return []Tool{
-		perfTool("perf-fp", "fp"), perfTool("perf-dwarf", "dwarf,8192"),
+		perfTool("perf-fp", "fp"), perfTool("perf-dwarf", "dwarf,8192"), perfTool("perf-dwarf64", "dwarf,65528"), samply(),
 		walkerTool("naive-walker", "-DWITH_LIBUNWIND", "-lunwind-ptrace", "-lunwind-generic", "-lunwind"), walkerTool("plain-walker"),
 		snapshotTool("gdb", gdbArgs, "Thread "), snapshotTool("eu-stack", euStackArgs, "TID "),
 		pySpy(), austin(), asyncProfiler(),

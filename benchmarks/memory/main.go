@@ -1,0 +1,160 @@
+// Command memory measures whether a recording takes more memory the longer it lasts:
+//
+//	go run ./benchmarks/memory                        an hour's worth of ticks at 100 Hz, 360,000
+//	go run ./benchmarks/memory -threads 5000 -ticks 36000
+//
+// The ticks are real ones, only sooner: prywalk record runs at up to 10,000 Hz on a workload of
+// prywalk bench. At each tenth of the ticks its resident size is read (VmRSS, and in the end
+// VmHWM, of proc_pid_status(5)), and the table says how often the running threads were seen until then,
+// which is how many intervals the recording holds at least.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"prywalk/internal/bench/load"
+	"prywalk/internal/bench/tools"
+)
+
+var (
+	threads = flag.Int("threads", 20, "threads of the target")
+	running = flag.Int("running", 1, "how many of them compute")
+	freq    = flag.Int("freq", 10000, "ticks a second to ask for")
+	ticks   = flag.Int64("ticks", 360000, "ticks to make")
+	limit   = flag.Duration("limit", 20*time.Minute, "end after this time")
+	binary  = flag.String("binary", "", "prywalk's file; else it is built")
+)
+
+func main() {
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "memory:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "prywalk-memory-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if *binary == "" {
+		*binary = filepath.Join(dir, "prywalk")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", *binary, "prywalk/cmd/prywalk").CombinedOutput(); err != nil {
+			return fmt.Errorf("cannot build prywalk: %w: %s", err, out)
+		}
+	}
+	target, err := start(ctx, "bench-workload", "--kind", load.Busy, "--running", strconv.Itoa(*running), "--sleeping", strconv.Itoa(*threads-*running))
+	if err != nil {
+		return err
+	}
+	defer target.end()
+	if line, err := target.out.ReadString('\n'); err != nil || strings.TrimSpace(line) != load.Ready {
+		return fmt.Errorf("the target did not start: %q %w", line, err)
+	}
+	file := filepath.Join(dir, "recording.pb.gz")
+	p, err := start(ctx, "record", "-p", strconv.Itoa(target.cmd.Process.Pid), "-F", strconv.Itoa(*freq), "-o", file, "--control")
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	return watch(ctx, p, file)
+}
+
+// watch prints a row for each tenth of the ticks.
+func watch(ctx context.Context, p *program, file string) error {
+	fmt.Printf("%d threads, %d running, %d ticks, up to %d a second\n\n", *threads, *running, *ticks, *freq)
+	fmt.Printf("| ticks | s | looks that stopped a thread | resident, MB |\n| --- | --- | --- | --- |\n")
+	began := time.Now()
+	for next := int64(1); next <= 10; time.Sleep(20 * time.Millisecond) {
+		got, err := p.tell()
+		if err != nil {
+			return err
+		}
+		for ; next <= 10 && got.Ticks >= *ticks*next/10; next++ {
+			fmt.Printf("| %d | %.0f | %d | %.1f |\n", got.Ticks, time.Since(began).Seconds(), got.Frozen, p.status("VmRSS:"))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	most := p.status("VmHWM:")
+	p.end()
+	st, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nlargest %.1f MB; recording %.2f MB\n", most, float64(st.Size())/1e6)
+	return nil
+}
+
+// program is prywalk in one of its roles, which answers lines with lines.
+type program struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func start(ctx context.Context, args ...string) (*program, error) {
+	p := &program{cmd: exec.CommandContext(ctx, *binary, args...)}
+	p.cmd.Stderr = os.Stderr
+	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.out = bufio.NewReader(out)
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	return p, p.cmd.Start()
+}
+
+// tell asks a recording how far it has come.
+func (p *program) tell() (got tools.Progress, err error) {
+	if _, err = io.WriteString(p.in, "tell\n"); err != nil {
+		return got, err
+	}
+	line, err := p.out.ReadBytes('\n')
+	if err != nil {
+		return got, err
+	}
+	return got, json.Unmarshal(line, &got)
+}
+
+// status reads a size from the program's status, in 10^6 bytes.
+func (p *program) status(field string) float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)) // gone: 0
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, field); ok {
+			kb, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
+			return kb * 1024 / 1e6
+		}
+	}
+	return 0
+}
+
+// end ends a program and waits until it has. It may be called again.
+func (p *program) end() {
+	_ = p.cmd.Process.Signal(os.Interrupt) // it may have ended
+	_ = p.in.Close()
+	_ = p.cmd.Wait()
+}

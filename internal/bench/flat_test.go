@@ -1,0 +1,96 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/bench/load"
+)
+
+// noisy gives n ratios around a middle.
+func noisy(rng *rand.Rand, middle float64, n int) []float64 {
+	xs := make([]float64, n)
+	for i := range xs {
+		xs[i] = middle + 0.01*rng.NormFloat64()
+	}
+	return xs
+}
+
+func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	row := func(threads int, middle float64) Row {
+		return Row{Threads: threads, Running: 1, Freq: 100, Ratio: middle, Ratios: noisy(rng, middle, 60)}
+	}
+	got := flatness([]Row{row(1, 0.5), row(5000, 0.95), row(2, 0.99), row(100, 0.2), {Threads: 9000, Running: 1, Freq: 100, Peer: "gdb", Ratios: []float64{1}}})
+	if len(got) != 1 || got[0].Few.Threads != 2 || got[0].Most.Threads != 5000 {
+		t.Fatalf("%+v", got)
+	}
+	if f := got[0]; f.Low > -0.04 || f.High < -0.04 || f.High > -0.02 || f.Low < -0.06 {
+		t.Errorf("%.4f, %.4f to %.4f, where -0.04 is true", f.Difference, f.Low, f.High)
+	}
+	if got := flatness([]Row{row(2, 1)}); len(got) != 0 {
+		t.Errorf("%+v of one row", got)
+	}
+	var b strings.Builder
+	flat(&b, []Row{row(2, 1), row(5000, 1)})
+	if strings.Count(b.String(), "\n") != 4 {
+		t.Error(b.String())
+	}
+}
+
+// waitsAround gives a window's waits.
+func waitsAround(t *testing.T, rng *rand.Rand, factor float64) load.Histogram {
+	t.Helper()
+	var pairs []string
+	for b := 200; b < 260; b++ {
+		pairs = append(pairs, fmt.Sprintf("[%d,%d]", b+int(32*(factor-1)), 20+rng.IntN(20)))
+	}
+	var h load.Histogram
+	if err := json.Unmarshal([]byte("["+strings.Join(pairs, ",")+"]"), &h); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestChangeOfALatencyHasAnIntervalThatHoldsTheTruth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	var same, doubled []*pairWaits
+	for range 15 {
+		same = append(same, &pairWaits{waitsAround(t, rng, 1), waitsAround(t, rng, 1)})
+		doubled = append(doubled, &pairWaits{waitsAround(t, rng, 1), waitsAround(t, rng, 2)}) // 32 buckets: a doubling
+	}
+	if c := change(same, 0.999); c == nil || c.Low > 1 || c.High < 1 {
+		t.Errorf("%+v of waits that are the same", c)
+	}
+	if c := change(doubled, 0.999); c == nil || c.Low < 1.8 || c.High > 2.2 || c.Low > c.Ratio || c.High < c.Ratio {
+		t.Errorf("%+v of waits that have doubled", c)
+	}
+	if c := change([]*pairWaits{{}}, 0.999); c != nil {
+		t.Errorf("%+v of nothing", c)
+	}
+}
+
+func TestPairsAreAddedUntilTheIntervalIsNarrowOrTheTimeIsOver(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	later, past := time.Now().Add(time.Hour), time.Now().Add(-time.Second)
+	m := &measurement{run: &run{Plan: Plan{Precision: 0.01}}, most: 5, ratios: noisy(rng, 1, 4)}
+	if m.narrow(past) {
+		t.Error("fewer pairs than asked for")
+	}
+	m.ratios = []float64{0.9, 0.95, 1, 1.05, 1.1}
+	if m.narrow(later) || !m.wide() || !m.narrow(past) {
+		t.Error("a wide interval")
+	}
+	m.ratios = noisy(rng, 1, 205)
+	if !m.narrow(later) || m.wide() {
+		t.Error("a narrow interval")
+	}
+	m.Precision, m.ratios = 0, m.ratios[:5]
+	if !m.narrow(later) || m.wide() {
+		t.Error("nothing was asked for")
+	}
+}
