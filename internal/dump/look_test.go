@@ -252,7 +252,7 @@ func TestStacksOfAGoProgramInSignalHandlersAreWhole(t *testing.T) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	handlers, looks := 0, 0
-	for end := time.Now().Add(10 * time.Second); handlers < 20 && time.Now().Before(end); looks++ {
+	for end := time.Now().Add(5 * time.Second); handlers < 20 && time.Now().Before(end); looks++ {
 		for _, th := range taken(t, cmd.Process.Pid, Options{}).Threads {
 			stack := names(&th)
 			if !th.Complete {
