@@ -15,6 +15,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// patience bounds how long a browser may take to start, and a test with it. How long it takes is up to the machine.
+const patience = 5 * time.Minute
+
 // browser opens the page of a profile in a headless Chromium, and fails the test for
 // any error that its script raises.
 func browser(t *testing.T, p *profile.Profile) context.Context {
@@ -27,7 +30,8 @@ func browser(t *testing.T, p *profile.Profile) context.Context {
 	if err := os.WriteFile(path, []byte(render(t, HTML, p, Options{})), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(bin), chromedp.NoSandbox, chromedp.WindowSize(1400, 900))
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(bin), chromedp.NoSandbox, chromedp.WindowSize(1400, 900),
+		chromedp.WSURLReadTimeout(patience))
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), opts...)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
@@ -40,7 +44,7 @@ func browser(t *testing.T, p *profile.Profile) context.Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop = context.WithTimeout(ctx, time.Minute)
+	ctx, stop = context.WithTimeout(ctx, patience)
 	t.Cleanup(stop)
 	run(ctx, t, chromedp.Navigate("file://"+path))
 	return ctx

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -239,7 +240,14 @@ func TestFormatsHaveThreeDigits(t *testing.T) {
 }
 
 func TestHTTPServesPprofPages(t *testing.T) {
-	l, err := net.Listen("tcp", "localhost:0")
+	// Not one of the ports that the kernel gives to clients: another connection could take it.
+	var l net.Listener
+	var err error
+	for range 100 {
+		if l, err = net.Listen("tcp", fmt.Sprint("localhost:", 10_000+rand.IntN(20_000))); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 type stacks map[int][]uint64
 
 // toolLimit bounds a run of any tool.
-const toolLimit = 40 * time.Second
+const toolLimit = 5 * time.Minute
 
 // run gives what a tool prints. How it ends is not judged: eu-stack's status is 1 when one stack of many ends in an
 // error.

@@ -101,19 +101,24 @@ type seen struct {
 	frozen            int
 	restarted, broken int
 	last              int64 // when it was frozen last
-	gaps              int   // spans between two freezes that a whole time-out fits into
+	gaps              int   // spans without a freeze that a whole time-out fits into
+	limit             time.Duration
 }
 
 const (
-	tableTimeout = 150 * time.Millisecond
-	tableRounds  = 30 // at least
-	tableTime    = 3 * time.Second
-	// beforeAndAfter the freezes some more can end.
-	beforeAndAfter = 3
+	tableTimeout = 150 * time.Millisecond // at first
+	tableRounds  = 30                     // at least
+	// tableTimeouts is how often a time-out that is kept ends meanwhile.
+	tableTimeouts = 20
+	// roundingErrors is how many more can have ended than there were gaps for: at the ends of some gaps.
+	roundingErrors = 3
+	// tooManyGaps are so many that a time-out that is kept cannot be told from one that begins anew.
+	tooManyGaps = 6
 )
 
-// freezeAll freezes every thread of src/calls.c again and again: those asleep, or all.
-func freezeAll(t *testing.T, p *target, asleep bool) []*seen {
+// freezeAll freezes every thread of src/calls.c again and again: those asleep, or all. The target was not
+// there before begun.
+func freezeAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun int64) []*seen {
 	t.Helper()
 	var all []*seen
 	var tids []int
@@ -121,11 +126,11 @@ func freezeAll(t *testing.T, p *target, asleep bool) []*seen {
 		var tid int
 		var name string
 		if n, _ := fmt.Sscanf(line, "thread %d %s", &tid, &name); n == 2 {
-			all, tids = append(all, &seen{name: name, last: procmem.Now()}), append(tids, tid)
+			all, tids = append(all, &seen{name: name, last: begun, limit: limit}), append(tids, tid)
 		}
 	}
 	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
-		for begin, n := time.Now(), 0; n < tableRounds || time.Since(begin) < tableTime; n++ {
+		for begin, n := time.Now(), 0; n < tableRounds || time.Since(begin) < tableTimeouts*limit; n++ {
 			for i, s := range all {
 				if asleep && !strings.HasPrefix(status(tids[i], "State"), "S") {
 					continue
@@ -149,8 +154,7 @@ func (s *seen) freeze(c *ptrace.Controller, tid int) error {
 	if err := c.Freeze(tid, procmem.Now()+int64(10*time.Second), &ptrace.Request{}, &stop); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	s.gaps += int((stop.Detach - s.last) / (int64(tableTimeout) * 9 / 10))
-	s.last = stop.Detach
+	s.unfrozen(stop.Detach)
 	s.frozen++
 	if stop.Restarted {
 		s.restarted++
@@ -159,6 +163,12 @@ func (s *seen) freeze(c *ptrace.Controller, tid int) error {
 		s.broken++
 	}
 	return nil
+}
+
+// unfrozen counts how often a time-out can have ended since the last freeze.
+func (s *seen) unfrozen(until int64) {
+	s.gaps += int((until - s.last) / (int64(s.limit) * 9 / 10))
+	s.last = until
 }
 
 // verdict says what the freezes did to a call, by what the target and the looks counted.
@@ -178,18 +188,38 @@ func (s *seen) verdict(counts map[string]int64) string {
 
 // timeout says what they did to its time-out. All the time in which it can have ended unfrozen is known.
 func (s *seen) timeout(counts map[string]int64) string {
-	if n := counts[s.name+".expired"]; n > int64(s.gaps)+beforeAndAfter {
+	if n := counts[s.name+".expired"]; n > int64(s.gaps)+roundingErrors {
 		return kept
 	}
 	return again
 }
 
+// freezeGroup freezes the threads of a group and gives what the target says of its calls. On a busy machine freezes
+// are far between: then the time-outs are made longer.
+func freezeGroup(t *testing.T, group string) (all []*seen, counts map[string]int64) {
+	t.Helper()
+	for limit := tableTimeout; ; limit *= 4 {
+		begun := procmem.Now()
+		p := start(t, "calls", group, "60000", fmt.Sprint(limit.Milliseconds()))
+		all = freezeAll(t, p, group != "run", limit, begun)
+		counts = p.verdict()
+		end, most := procmem.Now(), 0
+		for _, s := range all {
+			s.unfrozen(end)
+			if strings.HasSuffix(s.name, "+t") {
+				most = max(most, s.gaps)
+			}
+		}
+		if most <= tooManyGaps || limit > 2*time.Second {
+			return all, counts
+		}
+	}
+}
+
 func TestWhatAFreezeDoesToEachCall(t *testing.T) {
 	found := map[string]effect{}
 	for _, group := range []string{"wait", "partial", "run"} {
-		p := start(t, "calls", group, "60000", fmt.Sprint(tableTimeout.Milliseconds()))
-		all := freezeAll(t, p, group != "run")
-		counts := p.verdict()
+		all, counts := freezeGroup(t, group)
 		for _, s := range all {
 			name, timed := strings.CutSuffix(s.name, "+t")
 			e, ok := found[name]

@@ -227,3 +227,41 @@ func TestUnknownFieldsAreLeftOutOfJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestStacksOfAGoProgramInSignalHandlersAreWhole: through the handler's stack, the scheduler's and the goroutine's.
+func TestStacksOfAGoProgramInSignalHandlersAreWhole(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "handlers")
+	build := exec.Command("go", "build", "-o", exe, "./testdata/handlers")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.Command(exe)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	handlers, looks := 0, 0
+	for end := time.Now().Add(5 * time.Second); handlers < 20 && time.Now().Before(end); looks++ {
+		for _, th := range taken(t, cmd.Process.Pid, Options{}).Threads {
+			stack := names(&th)
+			if !th.Complete {
+				t.Errorf("%s: %s", th.StopReason, stack)
+			}
+			if strings.Contains(stack, "runtime.sigreturn") {
+				handlers++
+			}
+		}
+	}
+	t.Logf("%d looks, %d at a signal's handler", looks, handlers) // how many is a matter of luck
+}

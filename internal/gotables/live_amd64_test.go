@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 )
 
 // busy is a program whose threads collect garbage, grow stacks, read the clock,
@@ -100,7 +101,10 @@ func start(t *testing.T, path string, more ...frames.RuleSource) live {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	time.Sleep(200 * time.Millisecond)
+	await(t, "the program has computed for a while", func() bool {
+		cpu, err := procmem.ProcessCPU(cmd.Process.Pid)
+		return err == nil && cpu > uint64(200*time.Millisecond)
+	})
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
@@ -112,6 +116,16 @@ func start(t *testing.T, path string, more ...frames.RuleSource) live {
 	space := frames.NewSpace(frames.X86_64)
 	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: append([]frames.RuleSource{tab}, more...)}})
 	return live{tab, space, procMem{mem}, cmd.Process.Pid}
+}
+
+// await waits for what must come. How soon it comes is up to the machine.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("in vain: %s", what)
+		}
+	}
 }
 
 // threads lists the program's threads.
@@ -148,7 +162,8 @@ func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 	l := start(t, build(t, busy, noCgo, "-ldflags=-s -w"))
 	outer, through := map[string]int{}, map[string]int{}
 	total, elsewhere, grown := 0, 0, 0
-	for range 150 {
+	end := time.Now().Add(2 * time.Minute)
+	for n := 0; n < 150 || (total < 200 || grown == 0) && time.Now().Before(end); n++ {
 		for _, tid := range l.threads() {
 			regs, ok := stop(t, tid)
 			if !ok {
@@ -247,15 +262,15 @@ func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
 	want := []string{"main.spin", "main.back", "_cgoexp", "runtime.cgocallbackg1", "runtime.cgocallbackg", "runtime.cgocallback", "crosscall2", "?",
 		"runtime.asmcgocall", "runtime.cgocall", "main._Cfunc_there", "main.enter", "main.main", "runtime.main", "runtime.goexit"}
 	found := 0
-	for _, tid := range l.threads() {
+	look := func(tid int) {
 		regs, ok := stop(t, tid)
 		if !ok {
-			continue
+			return
 		}
 		names, _, why := l.walk(regs)
 		syscall.PtraceDetach(tid)
 		if len(names) == 0 || names[0] != "main.spin" {
-			continue
+			return
 		}
 		found++
 		rest := names
@@ -268,9 +283,12 @@ func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
 			t.Errorf("%v: %v", why, names)
 		}
 	}
-	if found == 0 {
-		t.Error("no thread in main.spin")
-	}
+	await(t, "a thread in main.spin", func() bool {
+		for _, tid := range l.threads() {
+			look(tid)
+		}
+		return found > 0
+	})
 }
 
 // TestEveryStepReachesTheRoot steps threads of a busy program through thousands of
@@ -343,7 +361,8 @@ func step(tid int) (*frames.Regs, bool) {
 	if syscall.PtraceSingleStep(tid) != nil {
 		return nil, false
 	}
-	for range 200 {
+	// On a busy machine it can take long until it runs; one that sleeps says so.
+	for n := 0; n < 200 || !asleep(tid) && n < 100_000; n++ {
 		var ws syscall.WaitStatus
 		got, err := syscall.Wait4(tid, &ws, syscall.WALL|syscall.WNOHANG, nil)
 		if err != nil || got == tid && !ws.Stopped() {
@@ -360,6 +379,12 @@ func step(tid int) (*frames.Regs, bool) {
 		time.Sleep(100 * time.Microsecond)
 	}
 	return nil, false
+}
+
+// asleep reports whether a thread sleeps.
+func asleep(tid int) bool {
+	var st procmem.Stat
+	return procmem.ReadStat(tid, &st) != nil || st.State == 'S' || st.State == 'D'
 }
 
 // deliver single-steps with a signal, which puts the thread at the first

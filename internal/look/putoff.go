@@ -46,6 +46,14 @@ func (d *displaced) start(woken int64) bool {
 	return d.ok
 }
 
+// Close lets go of the file that the looker keeps open, its thread's own.
+func (l *Looker) Close() {
+	if l.put.self != nil {
+		l.put.self.Close()
+		l.put.self = nil
+	}
+}
+
 // is reports whether the tracer has taken a thread's place.
 func (d *displaced) is(t *Thread, woken int64) bool {
 	if !d.start(woken) {

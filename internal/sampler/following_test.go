@@ -59,11 +59,11 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 	needChoice(t)
 	for _, keep := range []bool{true, false} {
 		t.Run("kept "+strconv.FormatBool(keep), func(t *testing.T) {
+			const n = 40
+			target := start(t, "reuse", strconv.Itoa(n))
 			if !keep {
 				lowerFileLimit(t)
 			}
-			const n = 40
-			target := start(t, "reuse", strconv.Itoa(n))
 			r := record(t, Options{Freq: 499}, time.Minute, func(s *Sampler) {
 				if !target.lines.Scan() {
 					t.Error("the target has ended")
@@ -192,6 +192,9 @@ func lowerFileLimit(t *testing.T) {
 	var old unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
+	}
+	if n := openFiles(t); n > fileReserve/2 {
+		t.Fatalf("%d descriptors are open before", n)
 	}
 	low := unix.Rlimit{Cur: min(old.Cur, fileReserve), Max: old.Max}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {

@@ -135,7 +135,7 @@ func TestProcessThatEndsWhileTicksAreWithheldEndsTheRun(t *testing.T) {
 	target := start(t, "ends")
 	r := record(t, Options{Freq: 1000, MaxOverhead: 1e-9}, patience, func(s *Sampler) {
 		frozen(t, s, 1)
-		time.Sleep(300 * time.Millisecond) // the ticks of this time are withheld
+		await(t, "ticks are withheld", func() bool { return s.Progress().Withheld > 0 })
 		target.signal(t, unix.SIGUSR1)
 	}, target.pid)
 	if r.Seconds > 0.9*patience.Seconds() || r.Withheld == 0 {

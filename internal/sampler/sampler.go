@@ -176,6 +176,7 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: s.opts.ReadOnly, NoCollector: true})
 	defer ctl.Close() // also after a panic: nobody stays stopped
 	c.looker = look.New(ctl, s.pool, s.opts.Rung)
+	defer c.looker.Close()
 	c.place = newPlace()
 	c.looker.LimitPause(s.opts.MaxPause)
 	s.result.Scheduling = ctl.Scheduling()

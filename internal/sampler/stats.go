@@ -122,12 +122,13 @@ const maxRates = 10_000
 
 // published is a copy of the counts for other goroutines.
 type published struct {
-	mu     sync.Mutex
-	counts counts
-	missed int64
-	live   int
-	stacks atomic.Int64
-	whole  atomic.Int64
+	mu       sync.Mutex
+	counts   counts
+	missed   int64
+	withheld int64
+	live     int
+	stacks   atomic.Int64
+	whole    atomic.Int64
 }
 
 func (p *published) set(c *controller) {
@@ -135,7 +136,7 @@ func (p *published) set(c *controller) {
 		return // the reader is at it; the next tick publishes again
 	}
 	p.counts = c.counts
-	p.missed = c.sched.missed
+	p.missed, p.withheld = c.sched.missed, c.pace.withheld
 	p.live = c.live
 	p.mu.Unlock()
 }
@@ -144,6 +145,7 @@ func (p *published) set(c *controller) {
 type Progress struct {
 	Ticks, Missed, Looks, Failed int64
 	Frozen                       int64 // of the looks
+	Withheld                     int64 // ticks, by the budget
 	Threads                      int
 	Stacks, Complete             int64
 }
@@ -154,7 +156,7 @@ func (p *published) progress() Progress {
 	g := Progress{
 		Ticks: p.counts.ticks, Missed: p.missed, Threads: p.live,
 		Looks:  p.counts.frozen + p.counts.peeked + p.counts.reused,
-		Frozen: p.counts.frozen,
+		Frozen: p.counts.frozen, Withheld: p.withheld,
 		Stacks: p.stacks.Load(), Complete: p.whole.Load(),
 	}
 	for _, n := range p.counts.failed {

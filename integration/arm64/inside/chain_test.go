@@ -75,8 +75,16 @@ func TestStacksOfCProgramsAreTheKnownChains(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := start(t, c.name)
 			oneDump(t, p.pid, c.methods)
-			prof := recorded(t, "-F", "49", "-d", "2", "-p", strconv.Itoa(p.pid))
-			judgeAll(t, prof, 100)
+			for seconds := 2; ; seconds *= 4 { // an emulated machine on a busy one makes few looks
+				prof := recorded(t, "-F", "49", "-d", strconv.Itoa(seconds), "-p", strconv.Itoa(p.pid))
+				if judgeAll(t, prof) >= 100 {
+					break
+				}
+				if seconds > 30 {
+					t.Errorf("less than 100 samples in %d s", seconds)
+					break
+				}
+			}
 		})
 	}
 }
@@ -105,10 +113,10 @@ func oneDump(t *testing.T, pid int, methods []string) {
 	}
 }
 
-// judgeAll judges each sample of a recording of which at least so many are expected.
-func judgeAll(t *testing.T, prof *profile.Profile, least int64) {
+// judgeAll judges each sample of a recording and gives their number.
+func judgeAll(t *testing.T, prof *profile.Profile) (total int64) {
 	t.Helper()
-	var right, total int64
+	var right int64
 	begins := map[string]int64{}
 	for _, s := range prof.Sample {
 		n := s.Value[0]
@@ -132,7 +140,5 @@ func judgeAll(t *testing.T, prof *profile.Profile, least int64) {
 		}
 	}
 	t.Logf("%d of %d right; the first thread was in %v", right, total, begins)
-	if total < least {
-		t.Errorf("%d samples, expected %d", total, least)
-	}
+	return total
 }

@@ -1,0 +1,32 @@
+// Command handlers takes signals on its first thread, whose goroutine goes to sleep and is woken all the time: many
+// come while that thread is on the scheduler's stack.
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+func main() {
+	runtime.LockOSThread()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1) // nobody receives
+	go func() {
+		for {
+			_ = syscall.Tgkill(os.Getpid(), os.Getpid(), syscall.SIGUSR1)
+		}
+	}()
+	work := make(chan int)
+	go func() {
+		for range work {
+		}
+	}()
+	time.AfterFunc(5*time.Minute, func() { os.Exit(0) })
+	fmt.Println("ready")
+	for {
+		work <- 1
+	}
+}
