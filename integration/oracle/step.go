@@ -68,7 +68,7 @@ func (o *run) follow(k kind) error {
 	if k == jumpTo {
 		o.landed()
 	}
-	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc)) {
+	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc) && !o.sameFunction(o.prev.PC, pc)) {
 		o.settleAhead(len(o.cur.calls) <= before)
 	}
 	return nil
