@@ -59,7 +59,7 @@ func (o *run) follow(k kind) error {
 		o.called(onStack)
 		return nil
 	}
-	if o.moving && (k == ret || k == jumpTo) {
+	if o.moving && (k == ret || k == jumpTo && !o.sameFunction(o.prev.PC, pc)) {
 		o.arrived(onStack)
 		return nil
 	}
