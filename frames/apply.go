@@ -141,13 +141,27 @@ func (w *Walker) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReas
 		return stop
 	}
 	if !ok {
-		return StopUnproven
+		if v, ok = w.handed(&p); !ok {
+			return StopUnproven
+		}
 	}
 	if !info.raOnStack && flags&FlagSignal == 0 {
 		w.next.Known &^= 1 << info.ra
 	}
 	w.next.PC = v &^ w.regs.PACMask
 	return StopNone
+}
+
+// handed gives a caller's return address that it has left in a register which its callee may change, as it does in none
+// but the innermost frame's: Go's functions on arm64 call morestack so. Like the stack pointer of [Walker.untouched] it is
+// a hypothesis, and believed only if it follows a call of this very function.
+func (w *Walker) handed(p *Place) (uint64, bool) {
+	if p.Kind != PlaceReg || !w.caller || w.given>>(p.Reg%NumRegs)&1 == 0 {
+		return 0, false
+	}
+	v := w.regs.Val[p.Reg%NumRegs] &^ w.regs.PACMask
+	start, known := w.space.funcStart(w.regs.PC - w.regs.Arch.CallLen())
+	return v, known && w.calls(v, start, known)
 }
 
 // place computes a value from where a row says that it is. The second result is

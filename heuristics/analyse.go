@@ -90,6 +90,9 @@ func (p *prologue) merge(a *abi, f, g *found) {
 		p.mergePlace(a, f.kept[i], g, &g.kept[i])
 	}
 	if a.ra != noReg {
+		if g.ra.kind == lost {
+			g.ra = f.ra
+		}
 		p.mergePlace(a, f.ra, g, &g.ra)
 	}
 }

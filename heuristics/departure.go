@@ -29,7 +29,7 @@ func (s *Source) departure(w *walk, q frames.Query) (frames.Rule, *frames.Row, b
 	sp := end.regs[s.abi.sp]
 	own := sp.kind == initial && sp.base == s.abi.sp
 	p := w.prologue(q.PC, false, false, span{lo, hi}, span{})
-	if !p.found || p.weak || own && !p.st.foreignSP() || !own && (s.abi.ra == noReg || p.place(s.abi, s.abi.ra, s.abi.sp).kind != lost) {
+	if !p.found || p.weak || own && !p.st.foreignSP() || !own && !p.lostReturn(s.abi) {
 		return frames.Rule{}, nil, false
 	}
 	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.whence(ra, noReg)}
@@ -45,6 +45,12 @@ func (s *Source) departure(w *walk, q frames.Query) (frames.Rule, *frames.Row, b
 		row.Regs[s.abi.sp] = s.whence(sp, noReg)
 	}
 	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
+}
+
+// lostReturn reports whether the link register's value of the start is nowhere.
+func (p *prologue) lostReturn(a *abi) bool {
+	var f found
+	return a.ra != noReg && !(p.express(a, &f, false, false) && f.ra.kind != lost)
 }
 
 // ChangesStack implements [frames.Switches].
@@ -77,7 +83,7 @@ func (w *walk) runToJump(pc, lo, hi uint64) (value, bool) {
 			join = 0
 		}
 		if ra, ok := a.departs(st, code); ok && join == 0 {
-			onStack := ra.kind == loaded && ra.base == a.sp
+			onStack := ra.kind == loaded && (ra.base == a.sp || ra.base == a.fp)
 			return ra, ra.base < firstAnon && ra.kind != unknown && ra.kind != number && !onStack
 		}
 		f := a.exec(st, code)

@@ -12,6 +12,7 @@ const (
 	inRegister placeKind = iota
 	inMemory             // at (register base) + off
 	inFrame              // at CFA + off
+	inOther              // in the register base
 	lost
 )
 
@@ -64,6 +65,8 @@ func (f *found) place(a *abi, p place) frames.Place {
 	switch {
 	case p.kind == inRegister:
 		return frames.Place{}
+	case p.kind == inOther:
+		return frames.Place{Kind: frames.PlaceReg, Reg: a.dwarf(p.base)}
 	case p.kind == inFrame:
 		return frames.Place{Kind: frames.PlaceOffset, Off: int64(p.off)}
 	case p.kind == lost || p.base >= firstAnon:
@@ -88,7 +91,7 @@ func (s *Source) atReturn(st *state, fl *flow, f *found) bool {
 	if fl.ret.kind == initial && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
 		return false
 	}
-	if a.ra != noReg && !s.keptPlace(fl.ra, a.ra, &f.ra) {
+	if a.ra != noReg && !s.keptPlace(fl.ra, a.ra, &f.ra) && !s.handedPlace(fl.ra, &f.ra) {
 		return false
 	}
 	for i, reg := range a.kept {
@@ -121,6 +124,17 @@ func (s *Source) keptPlace(v value, reg uint8, p *place) bool {
 	default:
 		return false
 	}
+	return true
+}
+
+// handedPlace tells where a return address is that the path took from a register which callees may change: the end of
+// swapcontext of arm64, to which setcontext goes with the address in x1. A register that callees keep is none: code that
+// has put something there for itself (or for nobody, after a call that does not return) looks the same.
+func (s *Source) handedPlace(v value, p *place) bool {
+	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
+		return false
+	}
+	*p = place{kind: inOther, base: v.base}
 	return true
 }
 

@@ -27,6 +27,8 @@ func FuzzRule(f *testing.F) {
 		}
 		s.CallBefore(base + uint64(at))
 		s.FuncStart(base + uint64(at))
+		s.ChangesStack(base+uint64(at), at&1 != 0)
+		s.LeavesByJump(base)
 	})
 }
 

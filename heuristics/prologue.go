@@ -320,8 +320,13 @@ func (p *prologue) places(a *abi, f *found, reg uint8) {
 // elsewhere looks for a register's value of the start in memory that is not the function's own: swapcontext of arm64
 // has its return address in the context only, which a register points to.
 func (p *prologue) elsewhere(a *abi, r uint8) place {
-	if p.caller {
-		return place{kind: lost} // the call may have changed both
+	if p.caller { // the call may have changed all registers: the walker asks for proof
+		for reg, v := range p.before {
+			if v.isStart(r) && !p.weak && a.scratch>>reg&1 != 0 && uint8(reg) != r {
+				return place{kind: inOther, base: uint8(reg)}
+			}
+		}
+		return place{kind: lost}
 	}
 	for _, s := range p.st.slots[:p.st.nslots] {
 		for reg := range uint8(len(p.st.regs)) {

@@ -198,13 +198,13 @@ func (o *run) mark() (string, bool, error) {
 	return name, true, nil
 }
 
-// section steps until a mark, or the budget's end.
+// section steps until a mark, or the budget's end, and then on until no answer waits for its truth.
 func (o *run) section(budget int) error {
 	if err := o.begin(); err != nil {
 		return err
 	}
 	defer func() { o.settleAhead(false) }()
-	for i := range budget {
+	for i := 0; i < budget || len(o.pending) > 0 && i < budget+maxAhead; i++ {
 		if i%64 == 0 && o.late() {
 			return nil
 		}

@@ -59,7 +59,7 @@ func (o *run) follow(k kind) error {
 		o.called(onStack)
 		return nil
 	}
-	if o.moving && (k == ret || k == jumpTo) {
+	if o.moving && (k == ret || k == jumpTo && !o.sameFunction(o.prev.PC, pc)) {
 		o.arrived(onStack)
 		return nil
 	}
@@ -68,7 +68,7 @@ func (o *run) follow(k kind) error {
 	if k == jumpTo {
 		o.landed()
 	}
-	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc)) {
+	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc) && !o.sameFunction(o.prev.PC, pc)) {
 		o.settleAhead(len(o.cur.calls) <= before)
 	}
 	return nil
