@@ -140,7 +140,7 @@ func (t *Trail) Next() bool {
 	var p plan
 	gather := t.joined < 0 && !t.tooDeep
 	if gather {
-		p = t.plan()
+		t.plan(&p)
 	}
 	if !w.Next() {
 		t.dropPlanned(&p)
