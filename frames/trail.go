@@ -29,7 +29,7 @@ const (
 	// minSkip is how many frames there must be to skip: one is walked in the same time.
 	minSkip = 2
 	// maxTrail bounds the frames of a trail; a deeper stack leaves none. With three words
-	// for each frame it then takes some 20 MB, those that are being gathered included.
+	// for each frame the trail then takes 12 MB, and what the Walker gathers them in 16.
 	maxTrail = 1 << 17
 	// minBeyond: a trail is begun anew when more than one in so many frames of a walk lay
 	// beyond its end, where it cannot grow.
@@ -140,7 +140,7 @@ func (t *Trail) Next() bool {
 	var p plan
 	gather := t.joined < 0 && !t.tooDeep
 	if gather {
-		p = t.plan()
+		t.plan(&p)
 	}
 	if !w.Next() {
 		t.dropPlanned(&p)

@@ -66,10 +66,10 @@ type plan struct {
 }
 
 // plan gathers the walker's current frame, if the step from there can be kept.
-func (t *Trail) plan() (p plan) {
+func (t *Trail) plan(p *plan) {
 	w := t.w
 	if w.key == 0 {
-		return p // before the first frame
+		return // before the first frame
 	}
 	if w.cur.key != w.key { // another walk has used the slot meanwhile
 		w.cur = w.space.lookup(w.regs.PC, w.caller, false)
@@ -77,15 +77,15 @@ func (t *Trail) plan() (p plan) {
 	r := &w.cur.rule
 	known := uint64(1)<<t.spReg | 1<<(r.CFAReg%NumRegs)
 	if r.CFAReg != t.spReg && r.CFAReg != t.fpReg || w.regs.Known&known != known {
-		return p
+		return
 	}
 	off := int64(r.CFAOff)
 	if r.Flags != 0 {
 		if r.Flags != FlagRow {
-			return p
+			return
 		}
 		if p.row = w.space.rows[r.row()]; !p.row.plain(w.regs.Arch.info(), r.CFAReg) {
-			return p
+			return
 		}
 		off = p.row.CFAOff
 	}
@@ -95,7 +95,6 @@ func (t *Trail) plan() (p plan) {
 		method: w.method, caller: w.caller, needFP: r.CFAReg == t.fpReg,
 	})
 	p.rule, p.cfa, p.ok = *r, val[r.CFAReg%NumRegs]+uint64(off), true
-	return p
 }
 
 // plain reports whether a row only restores and loses registers that a callee keeps, and
@@ -226,21 +225,22 @@ func (t *Trail) store() {
 	at := len(t.words.val)
 	t.words.grow(len(t.fresh.words))
 	from := len(t.fresh.words)
-	outer := &t.frames[len(t.frames)-1]
 	t.frames = slices.Grow(t.frames, len(t.fresh.frames))
+	outer := &t.frames[len(t.frames)-1]
 	for i := len(t.fresh.frames) - 1; i >= 0; i-- {
 		f := &t.fresh.frames[i]
 		n := int(f.words)
 		from -= n
 		t.storeWords(at, t.fresh.words[from:from+n])
-		f.needFP = f.needFP || outer.needFP && (f.restored|f.loses)&fp == 0
-		f.restored |= outer.restored
-		f.lost |= outer.lost
-		f.words = uint32(at)
-		at += n
 		t.methods[f.method]++
 		t.frames = append(t.frames, *f)
-		outer = f
+		to := &t.frames[len(t.frames)-1] // changed where it is: a copy of what was just written stalls
+		to.needFP = f.needFP || outer.needFP && (f.restored|f.loses)&fp == 0
+		to.restored |= outer.restored
+		to.lost |= outer.lost
+		to.words = uint32(at)
+		at += n
+		outer = to
 	}
 	if len(t.frames) > maxTrail {
 		t.tooDeep = true

@@ -168,6 +168,78 @@ func TestTrailIgnoresAWordThatWasNeverRead(t *testing.T) {
 	}
 }
 
+// sum is an expression that reads a word which no rule names.
+type sum struct{ at, off Addr }
+
+func (e sum) Eval(regs *Regs, mem Memory, _ uint64) (uint64, bool) {
+	v, ok := mem.Word(e.at)
+	return regs.SP() + e.off + v, ok
+}
+
+// TestTrailHasNoStepsThatReadMore: frame 20 is left by a rule that reads a further word. When
+// that has changed, the walk goes elsewhere.
+func TestTrailHasNoStepsThatReadMore(t *testing.T) {
+	const special, spare = 0x8010, 0x7000 + 32*10
+	ra := Place{Kind: PlaceOffset, Off: -8}
+	for name, row := range map[string]*Row{
+		"an expression gives the CFA":            {CFAReg: X86RSP, CFAOff: 32, CFAExpr: sum{spare, 32}, RA: ra},
+		"a word gives the CFA":                   {CFAReg: X86RSP, CFAOff: 32, CFADeref: true, RA: ra},
+		"an expression gives the return address": {CFAReg: X86RSP, CFAOff: 32, RA: Place{Kind: PlaceExpr, Expr: sum{spare, 24}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, regs, mem := deepStack(50)
+			src := s.Modules()[0].Sources[0].(*fakeSource)
+			src.rules[special], src.rows = Rule{CFAReg: X86RSP, CFAOff: int32(row.CFAOff), Method: MethodCFI}, map[Addr]*Row{special: row}
+			putWord(mem, 0x7000+32*19+24, special)
+			changed, v := Addr(spare), uint64(0)
+			if row.CFADeref { // it gives what the register alone would
+				changed, v = 0x7000+32*21, 0x7000+32*21
+			}
+			putWord(mem, changed, v)
+			var p twice
+			p.look(t, s, regs, mem, -1)
+			p.look(t, s, regs, mem, -1)
+			if len(p.stack) != 50 {
+				t.Fatalf("%d frames, %v", len(p.stack), p.with.StopReason())
+			}
+			putWord(mem, changed, v+32)
+			p.look(t, s, regs, mem, -1)
+			p.look(t, s, regs, mem, -1)
+		})
+	}
+}
+
+// TestTrailKeepsTheLimitOfStackSwitches: the walk gives up after so many of them.
+func TestTrailKeepsTheLimitOfStackSwitches(t *testing.T) {
+	s, regs, mem := deepStack(200)
+	src := s.Modules()[0].Sources[0].(*fakeSource)
+	src.rows = map[Addr]*Row{}
+	for pc, r := range src.rules {
+		r.Flags = FlagSwitch
+		src.rules[pc], src.rows[pc] = r, rowOf(&r)
+	}
+	var p twice
+	for range 3 {
+		p.look(t, s, regs, mem, -1)
+	}
+	if p.with.StopReason() != StopLoop {
+		t.Fatalf("%d frames, %v", len(p.stack), p.with.StopReason())
+	}
+}
+
+func TestTrailIsOfOneSpace(t *testing.T) {
+	s, regs, mem := deepStack(50)
+	other, _, _ := deepStack(50)
+	for _, r := range []Addr{0x1050, 0x1090} {
+		other.Modules()[0].Sources[0].(*fakeSource).rules[r] = Rule{Flags: FlagRoot}
+	}
+	var p twice
+	for range 2 {
+		p.look(t, s, regs, mem, -1)
+		p.look(t, other, regs, mem, -1)
+	}
+}
+
 func TestTrailIsForgottenWithTheRules(t *testing.T) {
 	s, regs, mem := deepStack(50)
 	var p twice
@@ -272,7 +344,9 @@ func TestTrailInFurtherPieces(t *testing.T) {
 	// A piece that comes first hides part of it.
 	hiding := Region{Addr: 0x7000 + 32*20, Bytes: make([]byte, 64)}
 	p.look(t, s, regs, &Snapshot{Stack: hiding, Others: further.Others}, -1)
-	p.look(t, s, regs, mem, -1)
+	for range 2 {
+		p.look(t, s, regs, mem, -1)
+	}
 	p.look(t, s, regs, &Snapshot{Others: []Region{hiding, further.Others[1]}}, -1)
 }
 
