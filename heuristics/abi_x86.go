@@ -6,6 +6,7 @@ var abiX86 = abi{
 	sp: hwSP, fp: hwBP, ra: noReg, entry: 8, scratch: scratchX86,
 	kept:         []uint8{hwBP, hwBX, 12, 13, 14, 15},
 	exec:         execX86,
+	step:         stepX86,
 	tail:         tailX86,
 	isFrame:      isFrameX86,
 	dwarf:        dwarfX86,

@@ -159,7 +159,8 @@ func (w *walk) fragment(lo, hi uint64) bool {
 				break
 			}
 			w.steps++
-			f := w.src.abi.exec(st, code)
+			f := &w.fl
+			w.src.abi.step(st, code, f)
 			st.pc += uint64(f.size)
 			if f.kind == flowCall {
 				st.called()
@@ -167,7 +168,7 @@ func (w *walk) fragment(lo, hi uint64) bool {
 			if !w.src.o.JIT && (st.readKept || !st.aligned(entry)) {
 				return true
 			}
-			if !w.prologueTurn(&w.best, &f) {
+			if !w.prologueTurn(&w.best, f) {
 				break
 			}
 		}

@@ -40,6 +40,8 @@ type abi struct {
 	entry int64
 	// exec interprets the instruction at the start of code.
 	exec func(st *state, code []byte) flow
+	// step is exec with the outcome in f.
+	step func(st *state, code []byte, f *flow)
 	// tail gives what a jump to another function proves.
 	tail func(st *state) flow
 	// isFrame reports whether a frame pointer with this value is set up as the
