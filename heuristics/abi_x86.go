@@ -10,6 +10,7 @@ var abiX86 = abi{
 	tail:         tailX86,
 	isFrame:      isFrameX86,
 	dwarf:        dwarfX86,
+	prove:        (*walk).proveX86,
 	afterPush:    afterPushX86,
 	callBefore:   callBeforeX86,
 	isThreadRoot: isThreadRootX86,

@@ -6,6 +6,9 @@ import "prywalk/frames"
 func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
 	lo, hi, known := s.bounds(q.Lookup(s.o.Arch))
 	if !known {
+		if f := &w.shown; s.o.JIT && !q.SPOnly && s.abi.prove != nil && s.abi.prove(w, q.PC, q.Caller, f) {
+			return *f, true
+		}
 		w.forward(q.PC, q.Caller, 0, ^uint64(0))
 		return s.choose(w, q, nil)
 	}

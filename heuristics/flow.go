@@ -48,6 +48,8 @@ type abi struct {
 	// ABI says.
 	isFrame func(st *state, fp value) bool
 	dwarf   func(reg uint8) uint8
+	// prove finds the frame that the first path from pc proves; nil if there is no such short way.
+	prove func(w *walk, pc uint64, caller bool, f *found) bool
 	// afterPush reports whether a word of memory was pushed just before pc, as
 	// in the first entry of a PLT.
 	afterPush  func(w *walk, pc uint64) bool

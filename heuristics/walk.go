@@ -56,6 +56,8 @@ type walk struct {
 	fl      flow // of the last step: of its own it would be allocated for each
 	votes   votes
 	best    prologue
+	proof   proof
+	shown   found // what proof shows
 }
 
 var walks = sync.Pool{New: func() any { return new(walk) }}
