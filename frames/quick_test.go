@@ -2,6 +2,7 @@ package frames
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"testing"
 )
 
@@ -47,6 +48,10 @@ func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 			r.Flags = FlagRoot
 		case 1:
 			r.Method = MethodHeuristic
+		case 2:
+			continue // no rule: the frame pointer has to do
+		case 3, 4:
+			src.rows[Addr(0x1000+0x10*i)] = lossy(rng, &r)
 		}
 		src.rules[Addr(0x1000+0x10*i)] = r
 	}
@@ -61,36 +66,112 @@ func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 	return space(src, calls), regs, stack(0x7000, words...)
 }
 
+// lossy gives a row in which registers are lost, as in the code of JIT compilers.
+func lossy(rng *rand.Rand, r *Rule) *Row {
+	r.Method = MethodHeuristic
+	row := &Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: Place{Kind: PlaceOffset, Off: -8}}
+	for _, reg := range []uint8{X86RBP, X86RBX, X86R12, X86R13, X86R14, X86R15, X86RAX} {
+		switch rng.IntN(3) {
+		case 0:
+			row.Regs[reg].Kind = PlaceUndefined
+		case 1:
+			row.Regs[reg] = Place{Kind: PlaceOffset, Off: -8 * int64(1+rng.IntN(7))}
+		}
+	}
+	return row
+}
+
 // TestQuickStepEqualsTheFullStep: the two must never differ, in frames, registers
 // and stop reason.
 func TestQuickStepEqualsTheFullStep(t *testing.T) {
-	deepest := 0
+	deepest, byFP := 0, 0
 	for seed := range uint64(20000) {
 		s, regs, mem := randomStack(rand.New(rand.NewPCG(seed, 7)))
-		var a, b Walker
-		a.Init(s, regs, mem)
-		b.Init(s, regs, other{mem})
-		for n := 0; ; n++ {
-			more := a.Next()
-			if more != b.Next() || a.Frame() != b.Frame() || a.StopReason() != b.StopReason() {
-				t.Fatalf("seed %d frame %d: quick %+v %v, full %+v %v", seed, n, a.Frame(), a.StopReason(), b.Frame(), b.StopReason())
+		for pass := range 2 { // the second one finds each rule where it was after the frame before
+			deepest = max(deepest, compareSteps(t, seed, s, regs, mem))
+			if pass == 0 {
+				continue
 			}
-			if !more {
-				deepest = max(deepest, n)
-				break
-			}
-			if a.regs.Known != b.regs.Known || a.regs.PC != b.regs.PC {
-				t.Fatalf("seed %d frame %d: registers differ", seed, n)
-			}
-			for reg := range uint8(NumRegs) {
-				x, ok := a.Regs().Get(reg)
-				if y, _ := b.Regs().Get(reg); ok && x != y {
-					t.Fatalf("seed %d frame %d: register %d is %#x or %#x", seed, n, reg, x, y)
+			for i := range s.cache {
+				if s.cache[i].byFP {
+					byFP++
 				}
 			}
 		}
 	}
+	if byFP < 100 {
+		t.Fatalf("%d frame pointers without a rule were remembered: the test tests little", byFP)
+	}
 	if deepest < 8 {
 		t.Fatalf("the deepest stack had %d frames: the test tests little", deepest)
+	}
+}
+
+// compareSteps walks a stack by quick steps and by full ones, and gives the number of frames.
+func compareSteps(t *testing.T, seed uint64, s *Space, regs *Regs, mem *Snapshot) int {
+	var a, b Walker
+	a.Init(s, regs, mem)
+	b.Init(s, regs, other{mem})
+	for n := 0; ; n++ {
+		more := a.Next()
+		if more != b.Next() || a.Frame() != b.Frame() || a.StopReason() != b.StopReason() {
+			t.Fatalf("seed %d frame %d: quick %+v %v, full %+v %v", seed, n, a.Frame(), a.StopReason(), b.Frame(), b.StopReason())
+		}
+		if !more {
+			return n
+		}
+		if a.regs.Known != b.regs.Known || a.regs.PC != b.regs.PC {
+			t.Fatalf("seed %d frame %d: registers differ", seed, n)
+		}
+		for reg := range uint8(NumRegs) {
+			x, ok := a.Regs().Get(reg)
+			if y, _ := b.Regs().Get(reg); ok && x != y {
+				t.Fatalf("seed %d frame %d: register %d is %#x or %#x", seed, n, reg, x, y)
+			}
+		}
+	}
+}
+
+// TestRowsThatLoseRegistersNeedNoTable: JIT compilers' code would fill the table of rows, and take the full step.
+func TestRowsThatLoseRegistersNeedNoTable(t *testing.T) {
+	row := &Row{CFAReg: X86RBP, CFAOff: 16, RA: Place{Kind: PlaceOffset, Off: -8}}
+	row.Regs[X86RBP] = Place{Kind: PlaceOffset, Off: -16}
+	row.Regs[X86RBX].Kind = PlaceUndefined
+	src := &fakeSource{rules: map[Addr]Rule{0x1010: {Method: MethodFP}}, rows: map[Addr]*Row{0x1010: row}}
+	s := space(src, nil)
+	e := s.lookup(0x1010, false, false)
+	if e.rule.Flags != FlagLoss || e.needs == 0 || len(s.rows) != 0 || e.keeps&(1<<X86RBX) != 0 || e.rule.Saved[0] != 2 {
+		t.Fatalf("%+v, %d rows", e, len(s.rows))
+	}
+	restored := *row
+	restored.Regs[X86RAX] = Place{Kind: PlaceOffset, Off: -24}
+	src.rows[0x1020], src.rules[0x1020] = &restored, Rule{Method: MethodFP}
+	if e := s.lookup(0x1020, false, false); e.rule.Flags != FlagRow {
+		t.Fatalf("a row that restores a scratch register became %+v", e.rule)
+	}
+}
+
+// TestEntriesFillOneCacheLineEach: no field may be added without a look at that.
+func TestEntriesFillOneCacheLineEach(t *testing.T) {
+	if n := reflect.TypeFor[entry]().Size(); n != 64 {
+		t.Fatalf("an entry has %d bytes", n)
+	}
+	if f, ok := reflect.TypeFor[Space]().FieldByName("cache"); !ok || f.Offset != 0 {
+		t.Fatalf("the cache begins at %d", f.Offset)
+	}
+}
+
+func TestForgetEmptiesTheCacheHoweverFullItIs(t *testing.T) {
+	s := space(&fakeSource{}, nil)
+	for _, n := range []Addr{1, 200, 20000} {
+		for pc := range n {
+			s.lookup(0x1000+pc, true, false)
+		}
+		s.Forget()
+		for i := range s.cache {
+			if s.cache[i] != (entry{}) {
+				t.Fatalf("after %d rules slot %d holds %+v", n, i, s.cache[i])
+			}
+		}
 	}
 }

@@ -48,13 +48,14 @@ type entry struct {
 	// the address of an instruction: a signal trampoline, or the start of a
 	// stack that was prepared by hand.
 	exact bool
+	byFP  bool    // the frame pointer led to next, see sameFP
 	needs trust   // what the caller's address must have; 0: the quick step is not for this rule
 	has   trust   // what this address has, as far as it was asked
 	load  [6]load // what to restore
 	many  bool    // more than three of it
 	keeps uint16  // registers that stay known
 	known uint16  // registers that become known: those restored, and the stack pointer
-	_     [10]byte
+	_     [8]byte
 }
 
 // trust is a set of reasons to believe a return address.

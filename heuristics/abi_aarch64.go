@@ -22,6 +22,7 @@ var abiAArch64 = abi{
 	sp: regSP, fp: regFP, ra: regLR, scratch: scratchA64,
 	kept:         []uint8{regFP, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
 	exec:         execAArch64,
+	step:         func(st *state, code []byte, f *flow) { *f = execAArch64(st, code) },
 	afterPush:    afterPushA64,
 	tail:         tailA64,
 	isFrame:      isFrameA64,

@@ -6,6 +6,9 @@ import "prywalk/frames"
 func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
 	lo, hi, known := s.bounds(q.Lookup(s.o.Arch))
 	if !known {
+		if f := &w.shown; s.o.JIT && !q.SPOnly && s.abi.prove != nil && s.abi.prove(w, q.PC, q.Caller, f) {
+			return *f, true
+		}
 		w.forward(q.PC, q.Caller, 0, ^uint64(0))
 		return s.choose(w, q, nil)
 	}
@@ -162,7 +165,8 @@ func (w *walk) fragment(lo, hi uint64) bool {
 				break
 			}
 			w.steps++
-			f := w.src.abi.exec(st, code)
+			f := &w.fl
+			w.src.abi.step(st, code, f)
 			st.pc += uint64(f.size)
 			if f.kind == flowCall {
 				st.called()
@@ -170,7 +174,7 @@ func (w *walk) fragment(lo, hi uint64) bool {
 			if !w.src.o.JIT && (st.readKept || !st.aligned(entry)) {
 				return true
 			}
-			if !w.prologueTurn(&w.best, &f) {
+			if !w.prologueTurn(&w.best, f) {
 				break
 			}
 		}

@@ -69,10 +69,17 @@ type decoderX86 struct {
 // decodeX86 decodes the instruction at the start of b; false if it is not valid,
 // or not whole.
 func decodeX86(b []byte) (i instX86, ok bool) {
-	if len(b) >= plainSize && decodePlainX86((*[plainSize]byte)(b), &i) {
-		return i, true
+	ok = decodeIntoX86(b, &i)
+	return i, ok
+}
+
+// decodeIntoX86 is decodeX86 into i.
+func decodeIntoX86(b []byte, i *instX86) (ok bool) {
+	if len(b) < plainSize || !decodePlainX86((*[plainSize]byte)(b), i) {
+		*i, ok = decodeAnyX86(b)
+		return ok
 	}
-	return decodeAnyX86(b)
+	return true
 }
 
 // decodeAnyX86 is decodeX86 for all instructions.

@@ -40,12 +40,16 @@ type abi struct {
 	entry int64
 	// exec interprets the instruction at the start of code.
 	exec func(st *state, code []byte) flow
+	// step is exec with the outcome in f.
+	step func(st *state, code []byte, f *flow)
 	// tail gives what a jump to another function proves.
 	tail func(st *state) flow
 	// isFrame reports whether a frame pointer with this value is set up as the
 	// ABI says.
 	isFrame func(st *state, fp value) bool
 	dwarf   func(reg uint8) uint8
+	// prove finds the frame that the first path from pc proves; nil if there is no such short way.
+	prove func(w *walk, pc uint64, caller bool, f *found) bool
 	// afterPush reports whether a word of memory was pushed just before pc, as
 	// in the first entry of a PLT.
 	afterPush  func(w *walk, pc uint64) bool

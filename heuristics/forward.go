@@ -98,7 +98,7 @@ func (w *walk) resume() bool {
 		return false
 	}
 	w.nlater--
-	w.st = w.later[w.nlater]
+	w.st.take(&w.later[w.nlater])
 	return true
 }
 
@@ -112,15 +112,16 @@ func (w *walk) forwardPath() {
 		}
 		w.steps++
 		sp := st.regs[st.sp]
-		f := w.src.abi.exec(st, code)
+		f := &w.fl
+		w.src.abi.step(st, code, f)
 		if f.kind == flowEnd {
 			return
 		}
 		now := st.regs[st.sp]
 		st.raised = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
-		st.doubt(&f)
+		st.doubt(f)
 		st.pc += uint64(f.size)
-		if !w.turn(&f) {
+		if !w.turn(f) {
 			return
 		}
 	}

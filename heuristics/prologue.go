@@ -30,11 +30,12 @@ type majority struct {
 func (m *majority) add(st *state) {
 	switch {
 	case m.count == 0:
-		m.st, m.count = *st, 1
+		m.st.take(st)
+		m.count = 1
 	case m.st.regs[st.sp] == st.regs[st.sp]:
 		m.count++
 		if st.nslots > m.st.nslots {
-			m.st = *st
+			m.st.take(st)
 		}
 	default:
 		m.count--
@@ -83,7 +84,8 @@ func (p *prologue) reach(st *state) {
 		p.mixed = p.mixed || p.st.regs[st.sp] != st.regs[st.sp]
 		return
 	}
-	p.st, p.found = *st, true
+	p.st.take(st)
+	p.found = true
 }
 
 // mixedSP marks an instruction that was reached with several stack pointers.
@@ -152,13 +154,14 @@ func (w *walk) prologuePath(p *prologue, pc uint64, caller bool) {
 		if caller && !p.found && pc-st.pc-1 < maxCallX86 {
 			p.before = st.regs
 		}
-		f := w.src.abi.exec(st, code)
-		st.doubt(&f)
+		f := &w.fl
+		w.src.abi.step(st, code, f)
+		st.doubt(f)
 		st.pc += uint64(f.size)
 		if st.pc == pc && caller && f.kind == flowCall {
 			p.reach(st)
 		}
-		if !w.prologueTurn(p, &f) {
+		if !w.prologueTurn(p, f) {
 			return
 		}
 	}

@@ -1,5 +1,7 @@
 package heuristics
 
+import "math/bits"
+
 // valueKind says what is known of a value.
 type valueKind uint8
 
@@ -62,7 +64,11 @@ type state struct {
 	slots  [maxSlots]slot
 	nslots uint8
 	anon   uint8 // bases beyond firstAnon in use
+	path
+}
 
+// path is what a state says of the way to it.
+type path struct {
 	pc, lo, hi uint64 // the next instruction; the bounds of its function
 
 	cmpReg    uint8 // the stack pointer was just compared with this register
@@ -76,6 +82,14 @@ type state struct {
 	foreign   uint8 // the base that the stack pointer has had since it was loaded, see foreignSP
 	sp, fp    uint8
 	align     uint8 // of the start's stack pointer, as the calls show; below
+}
+
+// take makes st a copy of o. The slots that o does not use are left out: they are half of a state.
+func (st *state) take(o *state) {
+	st.regs = o.regs
+	copy(st.slots[:o.nslots], o.slots[:o.nslots])
+	st.path = o.path
+	st.nslots, st.anon = o.nslots, o.anon
 }
 
 // noReg marks that there is no register.
@@ -118,11 +132,8 @@ func (st *state) set(reg uint8, v value) {
 
 // clobber forgets the registers of a set.
 func (st *state) clobber(mask uint32) {
-	for reg := uint8(0); mask != 0; reg++ {
-		if mask&1 != 0 {
-			st.regs[reg] = value{}
-		}
-		mask >>= 1
+	for ; mask != 0; mask &= mask - 1 {
+		st.regs[bits.TrailingZeros32(mask)&31] = value{}
 	}
 }
 

@@ -53,8 +53,11 @@ type walk struct {
 	spans   [2]span               // the function, and the part that was split off it
 	later   [maxPending / 4]state // paths that left the function
 	nlater  int
+	fl      flow // of the last step: of its own it would be allocated for each
 	votes   votes
 	best    prologue
+	proof   proof
+	shown   found // what proof shows
 }
 
 var walks = sync.Pool{New: func() any { return new(walk) }}
@@ -164,7 +167,7 @@ func (w *walk) push(pc uint64) {
 		w.dropped = true
 		return
 	}
-	w.pending[w.npend] = w.st
+	w.pending[w.npend].take(&w.st)
 	w.pending[w.npend].enter(pc)
 	w.npend++
 }
@@ -206,7 +209,7 @@ func (w *walk) otherwise() bool {
 func (w *walk) postpone(pc, lo, hi uint64) {
 	if w.nlater < len(w.later) && !w.visited(pc) {
 		p := &w.later[w.nlater]
-		*p = w.st
+		p.take(&w.st)
 		p.enter(pc)
 		p.lo, p.hi = lo, hi
 		w.nlater++
@@ -219,7 +222,7 @@ func (w *walk) pop() bool {
 		return false
 	}
 	w.npend--
-	w.st = w.pending[w.npend]
+	w.st.take(&w.pending[w.npend])
 	return true
 }
 

@@ -1,0 +1,333 @@
+package heuristics
+
+// A JIT compiler's code has no bounds that are known, so that its analysis goes forwards only. Mostly the first
+// path to a return ends in the epilogue of a frame with a frame pointer, which proves the frame (see proven). Of the
+// instructions on such a path only those count that write rbp, or a register that is kept, or the words that
+// rbp points to. So the paths are read here first, in the same order, with nothing but that in mind: a quarter of the work
+// for each instruction. It finds what forward finds, or nothing.
+
+// maxProof bounds the instructions that are read, maxRuns the jumps.
+const (
+	maxProof = 1000
+	maxRuns  = 64
+)
+
+// proof follows paths that leave rbp alone.
+type proof struct {
+	w       *walk
+	way     way
+	loads   [16]place // where kept registers that were loaded from the frame came from
+	runs    [maxRuns]span
+	n       int
+	next    uint64 // the lowest start of a run that lies ahead
+	pending [maxRuns]way
+	npend   int
+	doubts  state // of afterCall and so on, see doubt
+}
+
+// way is where a path has got to.
+type way struct {
+	pc      uint64
+	changed uint32 // kept registers that were written
+	stores  bool   // the frame's words were written
+}
+
+// proveX86 follows the paths from pc and gives the frame that the first return proves; false if it proves none.
+func (w *walk) proveX86(pc uint64, caller bool, f *found) bool {
+	p := &w.proof
+	p.w, p.n, p.npend, p.way = w, 0, 0, way{pc: pc}
+	p.doubts.path = path{afterCall: caller}
+	p.run(pc)
+	var i instX86
+	for range maxProof {
+		if p.way.pc >= p.next {
+			if !p.pop() { // the path has come to where one was before
+				return false
+			}
+			continue
+		}
+		if !decodeIntoX86(w.code(p.way.pc), &i) {
+			return false
+		}
+		p.way.pc += uint64(i.size)
+		if p.doubt(&i); p.doubts.weak {
+			return false
+		}
+		switch p.step(&i) {
+		case proofReturns:
+			return p.epilogue(f)
+		case proofFails:
+			return false
+		case proofEnds:
+			if !p.pop() {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// What an instruction means for a proof.
+type proofStep uint8
+
+const (
+	proofGoesOn  proofStep = iota
+	proofEnds              // the path ends and proves nothing
+	proofReturns           // the epilogue begins
+	proofFails             // forward has to decide
+)
+
+// goesOn is proofGoesOn, or proofFails.
+func goesOn(ok bool) proofStep {
+	if ok {
+		return proofGoesOn
+	}
+	return proofFails
+}
+
+// run begins a new run of instructions; false if the path has been there already, or if there are too many.
+func (p *proof) run(pc uint64) bool {
+	if p.n > 0 && p.runs[p.n-1].hi == 0 {
+		p.runs[p.n-1].hi = p.way.pc
+	}
+	if p.n == maxRuns {
+		return false
+	}
+	p.next = ^uint64(0)
+	for _, r := range p.runs[:p.n] {
+		if pc >= r.lo && pc < r.hi {
+			return false
+		}
+		if r.lo > pc {
+			p.next = min(p.next, r.lo)
+		}
+	}
+	p.runs[p.n] = span{lo: pc}
+	p.n++
+	p.way.pc = pc
+	p.doubts.afterCall, p.doubts.padded = false, false
+	return true
+}
+
+// pop goes on with the other side of the last condition.
+func (p *proof) pop() bool {
+	for p.npend > 0 {
+		p.npend--
+		to := p.pending[p.npend]
+		from := p.way
+		p.way.changed, p.way.stores = to.changed, to.stores
+		if p.run(to.pc) {
+			for reg := range p.loads {
+				p.loads[reg] = place{kind: lost}
+			}
+			return true
+		}
+		p.way.pc = from.pc
+	}
+	return false
+}
+
+// branch remembers the other side of a condition.
+func (p *proof) branch(to uint64) proofStep {
+	if p.npend == len(p.pending) {
+		return proofFails
+	}
+	p.pending[p.npend] = way{to, p.way.changed, p.way.stores}
+	p.npend++
+	return proofGoesOn
+}
+
+// doubt is state.doubt.
+func (p *proof) doubt(i *instX86) {
+	if !p.doubts.afterCall {
+		return
+	}
+	f := flow{
+		pad:  i.opmap == mapOne && i.op == 0x90 && !i.rexBit() && i.pfx&pfxF3 == 0 || i.opmap == map0F && (i.op == 0x1f || i.op == 0x0d),
+		mark: i.opmap == map0F && i.op == 0x1e && i.pfx&pfxF3 != 0 && i.mod == 3 && i.rm == 2 && i.reg == 7,
+	}
+	if i.vex {
+		f = flow{}
+	}
+	// As in forwardPath, the address is still that of the instruction.
+	p.doubts.pc = p.way.pc - uint64(i.size)
+	p.doubts.doubt(&f)
+}
+
+// step takes in an instruction.
+func (p *proof) step(i *instX86) proofStep {
+	if i.hasRM && i.mod != 3 && i.base == hwBP && i.disp > -8 && i.disp < 16 && i.index == noReg && i.op != 0x8d {
+		return proofFails // the words of the frame itself
+	}
+	switch {
+	case i.vex && i.opmap == mapAPX:
+		return proofFails
+	case i.vex:
+		return goesOn(p.write(vexWrites(i)))
+	case i.opmap == mapOne:
+		return p.one(i)
+	case i.opmap == map0F:
+		switch op := i.op; {
+		case op >= 0x80 && op < 0x90:
+			return p.branch(p.way.pc + uint64(i.imm))
+		case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35:
+			return proofEnds
+		}
+	}
+	return goesOn(p.write(mapWrites(i)))
+}
+
+// write notes the registers that change; false if rbp is among them.
+func (p *proof) write(mask uint32) bool {
+	p.way.changed |= mask
+	if mask&(1<<hwBX|0xf<<12) != 0 {
+		for _, reg := range p.w.src.abi.kept {
+			if mask&(1<<reg) != 0 {
+				p.loads[reg] = place{kind: lost}
+			}
+		}
+	}
+	return mask&(1<<hwBP) == 0
+}
+
+// one is step for the one-byte opcodes.
+func (p *proof) one(i *instX86) proofStep {
+	switch op := i.op; {
+	case op == 0x89 && i.mod == 3 && i.w && i.rm == hwSP && i.reg == hwBP, op == 0x8b && i.mod == 3 && i.w && i.reg == hwSP && i.rm == hwBP:
+		if !p.isPop() { // mov rsp, rbp; pop rbp
+			return proofFails
+		}
+		return proofReturns
+	case op == 0xc9 && i.pfx&pfx66 == 0:
+		return proofReturns
+	case op == 0x89 || op == 0x8b || op == 0x8d || op == 0xc7 || op >= 0xb8 && op < 0xc0:
+		return goesOn(p.move(i))
+	case op >= 0x50 && op < 0x58:
+		p.way.stores = true
+		return goesOn(i.low() != hwBP)
+	case op >= 0x58 && op < 0x60:
+		return goesOn(p.write(bit(i.low())))
+	case op == 0x8f:
+		return goesOn(i.mod != 3 || p.write(bit(i.rm)))
+	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4:
+		return p.branch(p.way.pc + uint64(i.imm))
+	case op >= 0xe8 && op <= 0xeb, op == 0xff && i.reg&7 > 1:
+		return p.turn(i)
+	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.imm != -0x80:
+		return proofEnds
+	case op == 0xc2, op == 0xc3, op == 0xc8, op == 0xc9, op == 0xcd:
+		return proofFails
+	}
+	return goesOn(p.write(writesOne(i)))
+}
+
+// turn is step for calls and jumps.
+func (p *proof) turn(i *instX86) proofStep {
+	switch {
+	case i.op == 0xe8:
+		p.doubts.afterCall = i.imm != 0
+		return proofGoesOn
+	case i.op == 0xe9 || i.op == 0xeb:
+		if p.n == maxRuns {
+			return proofFails
+		}
+		if !p.run(p.way.pc + uint64(i.imm)) {
+			return proofEnds
+		}
+		return proofGoesOn
+	case i.op == 0xff && i.reg&7 == 2:
+		p.doubts.afterCall = true
+		return proofGoesOn
+	case i.op == 0xff && i.reg&7 == 6:
+		return proofGoesOn // push
+	}
+	return proofFails
+}
+
+// move is step for mov and lea.
+func (p *proof) move(i *instX86) bool {
+	switch op := i.op; {
+	case op == 0x8d:
+		// A store through a copy of rbp would be one into the frame.
+		return p.write(bit(i.reg)) && (i.base != hwBP || i.index != noReg || i.reg == hwSP)
+	case op >= 0xb8 && op < 0xc0:
+		return p.write(bit(i.low()))
+	case op == 0x8b && i.mod == 3, op == 0x89 && i.mod == 3, op == 0xc7 && i.mod == 3:
+		to, from := i.rm, i.reg
+		if op == 0x8b {
+			to, from = from, to
+		}
+		return p.write(bit(to)) && (op == 0xc7 || from != hwBP)
+	case op == 0x8b:
+		ok := p.write(bit(i.reg))
+		if i.w && i.base == hwBP && i.index == noReg && i.pfx&(pfxSeg|pfx67) == 0 && !p.way.stores {
+			p.loads[i.reg&15] = place{inMemory, hwBP, i.disp}
+		}
+		return ok
+	}
+	p.way.stores = p.way.stores || i.base == hwBP || i.base == hwSP
+	return op89(i) // a store of rbp itself makes forward take its word back
+}
+
+// op89 reports whether a store is not one of rbp.
+func op89(i *instX86) bool { return i.op != 0x89 || i.reg != hwBP }
+
+// isPop reports whether the next instruction is pop rbp, and passes it.
+func (p *proof) isPop() bool {
+	b := p.w.code(p.way.pc)
+	if len(b) == 0 || b[0] != 0x5d {
+		return false
+	}
+	p.way.pc++
+	return true
+}
+
+// maxEpilogue bounds the instructions between the restoring of rbp and the return.
+const maxEpilogue = 8
+
+// epilogue goes on to the return. V8 compares there how many arguments to drop; or it pops the return address, drops them
+// and pushes it again.
+func (p *proof) epilogue(f *found) bool {
+	var i instX86
+	popped, pushed := uint8(noReg), false
+	for range maxEpilogue {
+		if p.way.pc >= p.next || !decodeIntoX86(p.w.code(p.way.pc), &i) || i.vex || i.opmap != mapOne {
+			return false
+		}
+		p.way.pc += uint64(i.size)
+		ok := false
+		switch op := i.op; {
+		case op == 0xc2 || op == 0xc3:
+			p.frame(f)
+			return popped == noReg || pushed
+		case pushed:
+		case op >= 0x70 && op < 0x80, (op == 0x81 || op == 0x83) && i.reg&7 == 7 && i.mod == 3, op == 0x39 && i.mod == 3, op == 0x3b && i.mod == 3:
+			ok = popped == noReg
+		case op >= 0x58 && op < 0x60:
+			ok = popped == noReg && i.pfx == 0 && p.write(bit(i.low())) && i.low() != hwSP
+			popped = i.low()
+		case op == 0x8d && i.reg == hwSP, (op == 0x81 || op == 0x83) && i.reg&7 == 0 && i.mod == 3 && i.rm == hwSP:
+			ok = popped != noReg && i.w && i.base != popped && i.index != popped
+		case op >= 0x50 && op < 0x58:
+			pushed = popped != noReg && i.low() == popped && i.pfx == 0
+			ok = pushed
+		}
+		if !ok {
+			return false
+		}
+	}
+	return false
+}
+
+// frame writes what is proven.
+func (p *proof) frame(f *found) {
+	*f = found{cfa: start(hwBP).plus(16)}
+	for i, reg := range p.w.src.abi.kept {
+		switch {
+		case reg == hwBP:
+			f.kept[i] = place{inMemory, hwBP, 0}
+		case p.way.changed&(1<<reg) != 0:
+			f.kept[i] = p.loads[reg]
+		}
+	}
+}

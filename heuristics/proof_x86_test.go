@@ -1,0 +1,58 @@
+package heuristics
+
+import (
+	"os"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// TestProofsAreWhatTheForwardAnalysisFinds: a JIT compiler's frame that is proven by the short way is the one that
+// the engine finds; of a register, the short way may know less.
+func TestProofsAreWhatTheForwardAnalysisFinds(t *testing.T) {
+	for _, path := range []string{findLibc(t), "/usr/bin/node", "/usr/bin/python3"} {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		code := openCode(t, path)
+		s := New(Options{Arch: frames.X86_64, Code: code, JIT: true})
+		w := getWalk(s)
+		proven, less, n := 0, 0, 0
+		for k, f := range readCFI(t, path) {
+			if k%5 != 0 || n > 200000 {
+				continue
+			}
+			f.instructions(s, code, func(pc, next uint64, fl *flow) {
+				n++
+				for _, caller := range []bool{false, true} {
+					at := pc
+					if caller {
+						if at = next; fl.kind != flowCall {
+							return
+						}
+					}
+					var got found
+					if !w.proveX86(at, caller, &got) {
+						continue
+					}
+					proven++
+					w.forward(at, caller, 0, ^uint64(0))
+					want, _ := w.votes.winner()
+					if want == nil || got.cfa != want.cfa || got.kept[0] != want.kept[0] {
+						t.Fatalf("%s: %#x: %+v, forward finds %+v", path, at, got, want)
+					}
+					for i := range got.kept {
+						if got.kept[i] == want.kept[i] {
+							continue
+						}
+						if less++; got.kept[i].kind != lost {
+							t.Fatalf("%s: %#x: register %d is %+v, forward finds %+v", path, at, i, got.kept[i], want.kept[i])
+						}
+					}
+				}
+			})
+		}
+		putWalk(w)
+		t.Logf("%s: %d of %d proven, %d registers lost", path, proven, n, less)
+	}
+}
