@@ -100,6 +100,7 @@ const (
 	kindMethod                  // frames of one size
 	kindInterpreter             // frames by rbp
 	kindAdapter                 // moves arguments between the interpreter's places and the compilers'
+	kindDeopt                   // puts interpreted frames in the place of a compiled one
 	kindException               // looks for the handler of an exception
 	kindHandles                 // goes on to what a method handle stands for
 	kindDispatch                // no frames
@@ -112,6 +113,7 @@ var kinds = map[string]kind{
 	"native nmethod":         kindMethod,
 	"Interpreter":            kindInterpreter,
 	"I2C/C2I adapters":       kindAdapter,
+	"DeoptimizationBlob":     kindDeopt,
 	"ExceptionBlob":          kindException,
 	"MethodHandles adapters": kindHandles,
 	"vtable chunks":          kindDispatch,

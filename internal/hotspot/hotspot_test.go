@@ -270,6 +270,7 @@ func TestEveryPlaceOfCodeLeadsToItsCaller(t *testing.T) {
 	stub := f.blob("vtable chunks", 0, 0, []byte{0x90, 0x90})
 	adapter := f.blob("I2C/C2I adapters", 0, 0, adapterCode)
 	exception := f.blob("ExceptionBlob", 2, -1, exceptionCode)
+	deopt := f.blob("DeoptimizationBlob", 80, 0, []byte{0x90, 0x90, 0x90, 0x90})
 	v := f.open(t)
 	entry := uint64(codeAt + 96 + 32)
 	template := entry + uint64(len(entryCode)) + 32
@@ -304,6 +305,8 @@ func TestEveryPlaceOfCodeLeadsToItsCaller(t *testing.T) {
 		{"behind leave", template + 11, false, at(sp, callers), rbx, fp},
 		{"behind leave and pop", template + 12, false, nil, rbx, fp},
 		{"at the jump back", template + 15, false, nil, sp, fp},
+		{"a frame that is being replaced", deopt + 2, true, at(fp+8, callers, fp, 0x77), fp + 16, 0x77},
+		{"before it is", deopt + 2, false, at(fp+8, callers, fp, 0x77), 0, 0},
 		{"an exception", exception, false, nil, sp, fp},
 		{"an exception's address pushed", exception + 1, false, at(sp, callers), sp + 8, fp},
 		{"an exception, room for rbp", exception + 5, false, at(sp+8, callers), sp + 16, fp},

@@ -123,6 +123,11 @@ func (b *blob) caller(spOnly bool) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case (b.kind == kindMethod || b.kind == kindException) && b.frame > 0:
 		return framed(8 * b.frame), nil, true
+	case b.kind == kindDeopt && !spOnly:
+		// It calls with sp aligned anew, and with rbp as in any frame of C's (generate_deopt_blob).
+		r := frames.Rule{CFAReg: frames.X86RBP, CFAOff: 16, Method: frames.MethodCFI}
+		r.Saved[0] = 2
+		return r, nil, true
 	case b.kind == kindInterpreter && !spOnly:
 		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 	}
