@@ -122,7 +122,6 @@ func (f *fake) heap() {
 	f.offset("VirtualSpace::_low", 0)
 	f.offset("VirtualSpace::_high", 8)
 	f.offset("HeapBlock::_header", 0)
-	f.offset("HeapBlock::Header::_length", 0)
 	f.offset("HeapBlock::Header::_used", 8)
 	for i, name := range []string{"_name", "_frame_size", "_frame_complete_offset", "_code_begin", "_code_end"} {
 		f.offset("CodeBlob::"+name, uint64(8*i))
@@ -173,7 +172,6 @@ func (f *fake) interpreter() {
 	f.offset("StubQueue::_buffer_limit", 8)
 	f.offset("InterpreterCodelet::_size", 0)
 	f.offset("InterpreterCodelet::_description", 8)
-	f.offset("InterpreterCodelet::_bytecode", 16)
 	var b []byte
 	for _, c := range []struct {
 		text string

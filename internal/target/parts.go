@@ -64,11 +64,11 @@ func (c fileCode) ReadCode(addr uint64, buf []byte) int {
 	return 0
 }
 
-// makeJIT gives a module of code that was made at run time its sources: the same for
+// makeJIT gives a module of code that was made at run time its source: the same for
 // all such modules, since their addresses are those of the process.
 func makeJIT(o owner, mod *frames.Module) {
 	mod.Generated = true
-	mod.Sources = []frames.RuleSource{o.java(), o.jitSource()}
+	mod.Sources = []frames.RuleSource{o.jitSource()}
 	mod.Calls = o.jitSource()
 }
 
