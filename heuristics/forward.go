@@ -62,6 +62,7 @@ func (v *votes) winner() (f *found, sure bool) {
 // forward follows the paths from pc to the function's returns.
 func (w *walk) forward(pc uint64, caller bool, lo, hi uint64) {
 	w.begin(pc, lo, hi)
+	w.inner = !caller
 	w.st.pushedMem = w.src.abi.afterPush(w, pc)
 	if caller {
 		w.st.called()
@@ -114,7 +115,7 @@ func (w *walk) forwardPath() {
 		sp := st.regs[st.sp]
 		f := &w.fl
 		w.src.abi.step(st, code, f)
-		if f.kind == flowEnd {
+		if f.kind == flowEnd || w.makesFrame() {
 			return
 		}
 		now := st.regs[st.sp]

@@ -270,3 +270,35 @@ func TestLoadFromATableIsNoSavedRegister(t *testing.T) {
 	saved := x86(0x48, 0x8b, 0x1c, 0x24, 0x4c, 0x8b, 0x64, 0x24, 8, 0x48, 0x83, 0xc4, 16, 0xc3)
 	want(t, saved, 0, frames.X86RSP, 24, frames.MethodHeuristic)
 }
+
+// The start of a function that V8 has optimised: test a flag, leave for a builtin if it is set; push rbp; mov rbp, rsp;
+// and then nothing but jumps.
+func TestGeneratedCodeTellsWhereItMakesItsFrame(t *testing.T) {
+	code := []byte{
+		0xf6, 0x43, 0x0f, 1, 0x74, 2, 0xff, 0xe1, // test byte [rbx+15], 1; je +2; jmp rcx
+		0x50, 0x58, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xe1, // push rax; pop rax; push rbp; mov rbp, rsp; jmp rcx
+	}
+	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, code}})
+	for off, cfa := range map[uint64]int64{0: 8, 4: 8, 8: 8, 9: 16, 10: 8, 11: 16} {
+		r, row, ok := s.Rule(frames.Query{PC: base + off})
+		if !ok || row == nil || row.CFAReg != frames.X86RSP || row.CFAOff != cfa {
+			t.Errorf("+%d: %+v, %+v, %v", off, r, row, ok)
+			continue
+		}
+		want := frames.Place{}
+		if off == 11 {
+			want = frames.Place{Kind: frames.PlaceOffset, Off: -16}
+		}
+		if row.Regs[frames.X86RBP] != want {
+			t.Errorf("+%d: rbp is %+v", off, row.Regs[frames.X86RBP])
+		}
+	}
+	for _, q := range []frames.Query{{PC: base + 14}, {PC: base + 8, Caller: true}} {
+		if r, row, ok := s.Rule(q); ok {
+			t.Errorf("%+v: %+v, %+v", q, r, row)
+		}
+	}
+	if r, _, ok := x86(code...).Rule(frames.Query{PC: base}); ok {
+		t.Errorf("in other code: %+v", r)
+	}
+}

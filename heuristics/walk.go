@@ -39,6 +39,7 @@ type visit struct {
 
 // walk is the working memory of an analysis, kept from one to the next.
 type walk struct {
+	inner   bool // what is asked for is the innermost frame
 	src     *Source
 	chunks  [numChunks]chunk
 	seen    [1 << visitBits]visit

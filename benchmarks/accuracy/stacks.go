@@ -43,7 +43,11 @@ func (b *bench) stacks(ctx context.Context, name string) stackRow {
 	if err == nil {
 		row.Complete = completeness(r)
 		r.remove()
-	} else {
+		if row.Complete.Running == 0 {
+			row.Complete, err = nil, errors.New("no thread was seen to run: its load has ended, or never began")
+		}
+	}
+	if err != nil {
 		row.Error = err.Error()
 	}
 	row.Load = machine.Load()

@@ -77,6 +77,9 @@ var (
 	toCompiled    = []byte{0x48, 0x8b, 0x04, 0x24, 0x4c, 0x8b, 0xdc, 0x48, 0x83, 0xe4, 0xf0, 0x50}
 	jumpR11       = []byte{0x41, 0xff, 0xe3}
 	movR13SP      = []byte{0x4c, 0x8b, 0xec}
+	subSP8        = []byte{0x48, 0x83, 0xec} // and imm8
+	subSP32       = []byte{0x48, 0x81, 0xec} // and imm32
+	movTopRAX     = []byte{0x48, 0x89, 0x04, 0x24}
 	toInterpreter = []byte{opPopRAX, 0x4c, 0x8b, 0xec}
 )
 
@@ -92,10 +95,11 @@ const maxEntry = 4096
 // (InterpreterMacroAssembler::remove_activation).
 const leftBytes = 10
 
-// leaving is how the interpreter gives a frame up: mov rbx, [rbp - 8]; leave; pop reg; mov rsp, rbx; jmp reg.
+// leaving is how the interpreter gives a frame up, with the caller's stack pointer in rbx: leave; pop reg; mov rsp,
+// rbx; jmp reg.
 type leaving struct {
 	found  bool  // a leave and a pop were before pc
-	whole  bool  // the others are there, too
+	whole  bool  // the mov is there, too
 	since  int   // bytes from the leave to pc
 	popped int   // bytes from the leave to behind the pop
 	reg    uint8 // that has the return address, by its DWARF number
@@ -103,7 +107,7 @@ type leaving struct {
 
 // left looks for that in code, the bytes around pc.
 func left(code []byte) leaving {
-	for i := 4; i < leftBytes; i++ {
+	for i := range leftBytes {
 		if code[i] != opLeave {
 			continue
 		}
@@ -117,16 +121,13 @@ func left(code []byte) leaving {
 			continue
 		}
 		l.found, l.reg = true, dwarfNumbers[pop&7+more]
-		l.whole = bytes.HasSuffix(code[:i], movRBXSender) && bytes.HasPrefix(code[i+l.popped:], movSPRBX)
+		l.whole = bytes.HasPrefix(code[i+l.popped:], movSPRBX)
 		return l
 	}
 	return leaving{}
 }
 
-var (
-	movRBXSender = []byte{0x48, 0x8b, 0x5d, 0xf8}
-	movSPRBX     = []byte{0x48, 0x8b, 0xe3}
-)
+var movSPRBX = []byte{0x48, 0x8b, 0xe3}
 
 // dwarfNumbers has the numbers of the registers as the processor counts them (System V ABI, figure 3.36).
 var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
@@ -144,10 +145,52 @@ var (
 	restoredAll = []byte{0x48, 0x8b, 0x44, 0x24, 0x78, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0}
 )
 
+// How the stub ends that hands an exception on to a caller (StubGenerator::generate_forward_exception), behind its
+// call, which was made with sp aligned or not: add rsp, 8; jmp; call; ...; pop rdx; jmp rbx. It has no frame.
+var (
+	forwardsAligned = []byte{0x48, 0x83, 0xc4, 8, opJump, 5, 0, 0, 0, opCall}
+	forwards        = []byte{0x48, 0x8b, 0xd8} // mov rbx, rax
+	forwardsEnds    = []byte{0x5a, 0xff, 0xe3}
+)
+
+const (
+	opCall     = 0xe8
+	maxForward = 24
+)
+
+// pushed counts the words that compiled code has pushed for a call of a stub (LIR_Assembler::emit_typecheck_helper), by
+// those that it pops behind it: code is what follows the call, or push, call and the pops.
+func pushed(code []byte) (words int32) {
+	pop := func(op byte) int {
+		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {
+			return 2
+		}
+		if len(code) > 0 && code[0]&^7 == op && code[0] != opPopRBP {
+			return 1
+		}
+		return 0
+	}
+	for n := pop(opPush); n > 0; n = pop(opPush) {
+		words--
+		code = code[n:]
+	}
+	if len(code) > 5 && code[0] == opCall {
+		code = code[5:]
+	} else if words != 0 {
+		return 0
+	}
+	for n := pop(opPop); n > 0; n = pop(opPop) {
+		words++
+		code = code[n:]
+	}
+	return max(words, 0)
+}
+
 // maxRestores is how long that is, and some.
 const maxRestores = 96
 
 const (
-	opPop = 0x58 // and the register in the low bits
-	rexB  = 0x41 // for r8 to r15
+	opPush = 0x50 // and the register in the low bits
+	opPop  = 0x58
+	rexB   = 0x41 // for r8 to r15
 )

@@ -1,6 +1,9 @@
 package hotspot
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // heap is a part of the code cache: its used memory, and the map of its segments.
 type heap struct {
@@ -100,6 +103,7 @@ const (
 	kindMethod                  // frames of one size
 	kindInterpreter             // frames by rbp
 	kindAdapter                 // moves arguments between the interpreter's places and the compilers'
+	kindDeopt                   // puts interpreted frames in the place of a compiled one
 	kindException               // looks for the handler of an exception
 	kindHandles                 // goes on to what a method handle stands for
 	kindDispatch                // no frames
@@ -112,6 +116,7 @@ var kinds = map[string]kind{
 	"native nmethod":         kindMethod,
 	"Interpreter":            kindInterpreter,
 	"I2C/C2I adapters":       kindAdapter,
+	"DeoptimizationBlob":     kindDeopt,
 	"ExceptionBlob":          kindException,
 	"MethodHandles adapters": kindHandles,
 	"vtable chunks":          kindDispatch,
@@ -128,28 +133,60 @@ func (v *VM) blobAt(addr uint64) (blob, bool) {
 	}
 	m, l := v.memory(), v.layout
 	at, ok := h.block(m, addr)
-	if !ok || !m.used(at, l) {
+	var head [maxHeader]byte
+	if !ok || !m.bytes(at, head[:v.header]) || head[l.used()] == 0 {
 		return blob{}, false
 	}
-	at += l.sizes["HeapBlock"]
+	cb := head[l.sizes["HeapBlock"]:]
 	b := blob{
-		begin:    m.word(at + l.off("CodeBlob::_code_begin")),
-		end:      m.word(at + l.off("CodeBlob::_code_end")),
-		frame:    m.int32(at + l.off("CodeBlob::_frame_size")),
-		complete: m.int32(at + l.off("CodeBlob::_frame_complete_offset")),
+		begin:    wordAt(cb[l.off("CodeBlob::_code_begin"):]),
+		end:      wordAt(cb[l.off("CodeBlob::_code_end"):]),
+		frame:    int32At(cb[l.off("CodeBlob::_frame_size"):]),
+		complete: int32At(cb[l.off("CodeBlob::_frame_complete_offset"):]),
 	}
-	b.kind = kinds[m.name(m.word(at+l.off("CodeBlob::_name")))]
+	b.kind = v.kindOf(wordAt(cb[l.off("CodeBlob::_name"):]))
 	if b.kind == kindStub && b.frame > 0 {
 		b.kind = kindMethod
 	}
-	return b, !m.failed && b.frame >= 0 && b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
+	return b, b.frame >= 0 && b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
 }
 
-// used reports whether a block holds a blob.
-func (m *memory) used(block uint64, l *layout) bool {
-	var b [1]byte
-	m.bytes(block+l.off("HeapBlock::_header")+l.off("HeapBlock::Header::_used"), b[:])
-	return b[0] != 0
+// used gives the place, from the block's start, of the byte that says whether it holds a blob.
+func (l *layout) used() uint64 {
+	return l.off("HeapBlock::_header") + l.off("HeapBlock::Header::_used")
+}
+
+// maxHeader bounds the size of both headers together, in bytes.
+const maxHeader = 512
+
+// headerSize gives it; false if it is larger, or not what it can be.
+func (l *layout) headerSize() (uint64, bool) {
+	block, end := l.sizes["HeapBlock"], l.used()+1
+	for _, name := range want {
+		if at := l.off(name); strings.HasPrefix(name, "CodeBlob::") {
+			if at > maxHeader || block > maxHeader {
+				return 0, false
+			}
+			end = max(end, block+at+8)
+		}
+	}
+	return end, end <= maxHeader
+}
+
+// maxKinds bounds the names that are remembered; there are a few dozen.
+const maxKinds = 1 << 10
+
+// kindOf gives the kind of a blob with the name at an address.
+func (v *VM) kindOf(name uint64) kind {
+	k, ok := v.kinds[name]
+	if ok {
+		return k
+	}
+	m := v.memory()
+	if k = kinds[m.name(name)]; !m.failed && len(v.kinds) < maxKinds {
+		v.kinds[name] = k
+	}
+	return k
 }
 
 // codelet is a piece of the interpreter.
@@ -189,5 +226,8 @@ func (v *VM) codeletAt(addr uint64) (codelet, bool) {
 // entryText is how the descriptions of those pieces begin.
 const entryText = "method entry point"
 
-// int32At reads a number out of instructions.
+// wordAt reads 8 bytes.
+func wordAt(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+// int32At reads 4 bytes.
 func int32At(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) }

@@ -122,7 +122,6 @@ func (f *fake) heap() {
 	f.offset("VirtualSpace::_low", 0)
 	f.offset("VirtualSpace::_high", 8)
 	f.offset("HeapBlock::_header", 0)
-	f.offset("HeapBlock::Header::_length", 0)
 	f.offset("HeapBlock::Header::_used", 8)
 	for i, name := range []string{"_name", "_frame_size", "_frame_complete_offset", "_code_begin", "_code_end"} {
 		f.offset("CodeBlob::"+name, uint64(8*i))
@@ -173,7 +172,6 @@ func (f *fake) interpreter() {
 	f.offset("StubQueue::_buffer_limit", 8)
 	f.offset("InterpreterCodelet::_size", 0)
 	f.offset("InterpreterCodelet::_description", 8)
-	f.offset("InterpreterCodelet::_bytecode", 16)
 	var b []byte
 	for _, c := range []struct {
 		text string
@@ -196,6 +194,10 @@ var (
 	returnCode = []byte{0x33, 0xc9, 0x90, 0x90, 0x90, 0x90, 0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0x5e, 0x48, 0x8b, 0xe3, 0xff, 0xe6}
 	// push rbp; sub rsp, 32; nop; add rsp, 32; pop rbp; cmp rsp, [r15+0x338]; ja +9; ret
 	methodCode = []byte{0x55, 0x48, 0x83, 0xec, 0x20, 0x90, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0x49, 0x3b, 0xa7, 0x38, 3, 0, 0, 0x0f, 0x87, 9, 0, 0, 0, 0xc3}
+	// nop; add rsp, 8; jmp; call; mov rbx, rax; mov rax, r14; pop rdx; jmp rbx; nop; nop
+	forwardCode = append(append([]byte{0x90}, forwardsAligned...), 1, 2, 3, 4, 0x48, 0x8b, 0xd8, 0x49, 0x8b, 0xc6, 0x5a, 0xff, 0xe3, 0x90, 0x90)
+	// push rax; push r11; call; pop r11; pop rax; nop
+	pushCode = []byte{0x50, 0x41, 0x53, opCall, 1, 2, 3, 4, 0x41, 0x5b, 0x58, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}
 	// how it begins; nop; how it ends; jmp
 	exceptionCode = append(append(append(bytes.Clone(exceptionBegins), 0x90), exceptionEnds...), 0xff, 0xe0)
 	// the adapter into compiled code, jmp r11; nop (a check); pop rax; mov r13, rsp; sub rsp, 16; push rax; nop
@@ -270,6 +272,9 @@ func TestEveryPlaceOfCodeLeadsToItsCaller(t *testing.T) {
 	stub := f.blob("vtable chunks", 0, 0, []byte{0x90, 0x90})
 	adapter := f.blob("I2C/C2I adapters", 0, 0, adapterCode)
 	exception := f.blob("ExceptionBlob", 2, -1, exceptionCode)
+	deopt := f.blob("DeoptimizationBlob", 80, 0, []byte{0x90, 0x90, 0x90, 0x90})
+	stubs := f.blob("StubRoutines (1)", 0, 0, forwardCode)
+	pushes := f.blob("nmethod", 6, 0, pushCode)
 	v := f.open(t)
 	entry := uint64(codeAt + 96 + 32)
 	template := entry + uint64(len(entryCode)) + 32
@@ -304,6 +309,15 @@ func TestEveryPlaceOfCodeLeadsToItsCaller(t *testing.T) {
 		{"behind leave", template + 11, false, at(sp, callers), rbx, fp},
 		{"behind leave and pop", template + 12, false, nil, rbx, fp},
 		{"at the jump back", template + 15, false, nil, sp, fp},
+		{"a frame that is being replaced", deopt + 2, true, at(fp+8, callers, fp, 0x77), fp + 16, 0x77},
+		{"an exception handed on, aligned", stubs + 1, true, at(sp+8, callers), sp + 16, fp},
+		{"an exception handed on", stubs + 15, true, at(sp, callers), sp + 8, fp},
+		{"another stub's call", stubs + 24, true, at(sp, callers), 0, 0},
+		{"a call with two words pushed", pushes + 8, true, at(sp+56, callers, sp+48, 0x77), sp + 64, 0x77},
+		{"before that call", pushes + 3, false, at(sp+56, callers, sp+48, 0x77), sp + 64, 0x77},
+		{"before the second push", pushes + 1, false, at(sp+48, callers, sp+40, 0x77), sp + 56, 0x77},
+		{"before the first push", pushes, false, at(sp+40, callers, sp+32, 0x77), sp + 48, 0x77},
+		{"before it is", deopt + 2, false, at(fp+8, callers, fp, 0x77), 0, 0},
 		{"an exception", exception, false, nil, sp, fp},
 		{"an exception's address pushed", exception + 1, false, at(sp, callers), sp + 8, fp},
 		{"an exception, room for rbp", exception + 5, false, at(sp+8, callers), sp + 16, fp},

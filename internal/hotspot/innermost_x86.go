@@ -51,7 +51,7 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	case endPop:
 		return framed(16), nil, true
 	}
-	return framed(8 * b.frame), nil, true
+	return framed(8 * (b.frame + pushed(code[1:n]))), nil, true
 }
 
 // inInterpreter gives the rule of a thread in the interpreter: where methods begin, its frame is made on the
@@ -126,8 +126,8 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if made > 0 {
 		pops = bytes.LastIndex(code[:made], popThenLocals)
 	}
-	if pops < 0 {
-		return frames.Rule{}, nil, false
+	if pops < 0 { // a method that the interpreter knows: there is no frame
+		return called(frames.X86R13, 0, frames.MethodHeuristic)
 	}
 	pushes := int(pc-c.begin) - (made - 1) // bytes behind the push of rax
 	switch at := int(pc - c.begin); {
@@ -155,7 +155,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 //
 // From compiled code to the interpreter, behind a check and, now and then, a call that mends the caller:
 //
-//	pop rax; mov r13, rsp; sub rsp, ...; push rax; ...; jmp
+//	pop rax; mov r13, rsp; sub rsp, ...; push rax or mov [rsp], rax; ...; jmp
 func (v *VM) inAdapter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := make([]byte, min(b.end-b.begin, maxEntry))
 	code = code[:v.o.ReadCode(b.begin, code)]
@@ -175,21 +175,52 @@ func (v *VM) inAdapter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if checked < 0 || pops < first {
 		return frames.Rule{}, nil, false
 	}
-	pushes := bytes.IndexByte(code[pops+len(toInterpreter):], opPushRAX) + pops + len(toInterpreter)
+	stores, known := storesRAX(code, pops+len(toInterpreter))
 	switch {
 	case at <= first+checked-1:
 		return called(frames.X86RSP, 8, frames.MethodHeuristic)
-	case at < pops || pushes < pops+len(toInterpreter):
+	case at < pops || !known:
 		return frames.Rule{}, nil, false
 	case at == pops:
 		return called(frames.X86RSP, 8, frames.MethodCFI)
 	case at == pops+1:
 		return inReg(frames.X86RAX, frames.X86RSP, 0)
-	case at <= pushes:
+	case at <= stores:
 		return inReg(frames.X86RAX, frames.X86R13, 0)
 	}
 	return called(frames.X86R13, 0, frames.MethodCFI)
 }
 
+// storesRAX gives the place of the instruction that puts the return address back, if it is the one at that place or
+// the one behind a sub rsp.
+func storesRAX(code []byte, at int) (int, bool) {
+	switch {
+	case bytes.HasPrefix(code[at:], subSP8):
+		at += len(subSP8) + 1
+	case bytes.HasPrefix(code[at:], subSP32):
+		at += len(subSP32) + 4
+	}
+	rest := code[min(at, len(code)):]
+	return at, bytes.HasPrefix(rest, movTopRAX) || len(rest) > 0 && rest[0] == opPushRAX
+}
+
 // regR11 is r11 by its DWARF number (System V ABI, figure 3.36).
 const regR11 = 11
+
+// inForward gives the rule at the return address in the stub that hands an exception on.
+func (v *VM) inForward(ret uint64) (frames.Rule, *frames.Row, bool) {
+	var code [maxForward]byte
+	n := v.o.ReadCode(ret, code[:])
+	size := int32(8)
+	switch {
+	case !bytes.Contains(code[:n], forwardsEnds):
+		return frames.Rule{}, nil, false
+	case bytes.HasPrefix(code[:n], forwardsAligned):
+		size = 16
+	case !bytes.HasPrefix(code[:n], forwards):
+		return frames.Rule{}, nil, false
+	}
+	r := framed(size)
+	r.Saved[0] = 0
+	return r, nil, true
+}

@@ -68,10 +68,10 @@ type layout struct {
 var want = []string{
 	"CodeCache::_heaps", "GrowableArrayBase::_len", "GrowableArray<int>::_data",
 	"CodeHeap::_memory", "CodeHeap::_segmap", "CodeHeap::_log2_segment_size", "VirtualSpace::_low", "VirtualSpace::_high",
-	"HeapBlock::_header", "HeapBlock::Header::_length", "HeapBlock::Header::_used",
+	"HeapBlock::_header", "HeapBlock::Header::_used",
 	"CodeBlob::_name", "CodeBlob::_frame_size", "CodeBlob::_frame_complete_offset", "CodeBlob::_code_begin", "CodeBlob::_code_end",
 	"AbstractInterpreter::_code", "StubQueue::_stub_buffer", "StubQueue::_buffer_limit",
-	"InterpreterCodelet::_size", "InterpreterCodelet::_description", "InterpreterCodelet::_bytecode",
+	"InterpreterCodelet::_size", "InterpreterCodelet::_description",
 }
 
 var wantSizes = []string{"HeapBlock", "InterpreterCodelet"}

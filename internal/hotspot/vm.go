@@ -26,7 +26,9 @@ type VM struct {
 	mem    memory
 	layout *layout
 	heaps  []heap
-	seen   map[uint64]blob // by the address that was asked for: what rules were made from
+	header uint64          // bytes from a block's start that hold what is read of it
+	kinds  map[uint64]kind // by the address of the name
+	seen   map[uint64]blob // what rules were made from, by its code's start; blank where nothing was
 }
 
 // New reads the tables that libjvm.so describes itself with; false if it has none, or not of all
@@ -35,9 +37,12 @@ func New(o Options) (*VM, bool) {
 	if o.Arch != frames.X86_64 {
 		return nil, false
 	}
-	v := &VM{o: o, seen: map[uint64]blob{}}
+	v := &VM{o: o, kinds: map[uint64]kind{}, seen: map[uint64]blob{}}
 	l, ok := readLayout(v.memory(), o.Symbol)
-	v.layout = l
+	if v.layout = l; !ok {
+		return nil, false
+	}
+	v.header, ok = l.headerSize()
 	return v, ok
 }
 
@@ -63,8 +68,12 @@ const maxSeen = 1 << 14
 // find is blobAt, and remembers the answer.
 func (v *VM) find(pc uint64) (blob, bool) {
 	b, ok := v.blobAt(pc)
-	if len(v.seen) <= maxSeen && v.heapOf(pc) != nil {
-		v.seen[pc] = b
+	switch {
+	case len(v.seen) > maxSeen:
+	case ok:
+		v.seen[b.begin] = b
+	case v.heapOf(pc) != nil:
+		v.seen[pc] = blob{}
 	}
 	return b, ok
 }
@@ -77,8 +86,8 @@ func (v *VM) Changed() bool {
 		if changed {
 			break
 		}
-		now, _ := v.blobAt(pc)
-		changed = now != was
+		now, ok := v.blobAt(pc)
+		changed = ok != (was != blob{}) || ok && now != was
 	}
 	if changed {
 		clear(v.seen)
@@ -96,7 +105,7 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		return frames.Rule{}, nil, false
 	}
 	if q.Caller {
-		return b.caller(q.SPOnly)
+		return v.caller(&b, &q)
 	}
 	switch b.kind {
 	case kindMethod:
@@ -119,11 +128,22 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 // caller gives the rule at a return address.
-func (b *blob) caller(spOnly bool) (frames.Rule, *frames.Row, bool) {
+func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
-	case (b.kind == kindMethod || b.kind == kindException) && b.frame > 0:
+	case b.kind == kindMethod && b.frame > 0:
+		var code [maxEnd]byte
+		n := v.o.ReadCode(q.PC, code[:])
+		return framed(8 * (b.frame + pushed(code[:n]))), nil, true
+	case b.kind == kindException && b.frame > 0:
 		return framed(8 * b.frame), nil, true
-	case b.kind == kindInterpreter && !spOnly:
+	case b.kind == kindStub:
+		return v.inForward(q.PC)
+	case b.kind == kindDeopt && !q.SPOnly:
+		// It calls with sp aligned anew, and with rbp as in any frame of C's (generate_deopt_blob).
+		r := frames.Rule{CFAReg: frames.X86RBP, CFAOff: 16, Method: frames.MethodCFI}
+		r.Saved[0] = 2
+		return r, nil, true
+	case b.kind == kindInterpreter && !q.SPOnly:
 		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 	}
 	return frames.Rule{}, nil, false

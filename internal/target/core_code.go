@@ -198,6 +198,3 @@ func (c *Core) jitSource() *heuristics.Source { return c.jitCode }
 
 // readCode implements owner.
 func (c *Core) readCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
-
-// java implements owner.
-func (c *Core) java() *javaVM { return &c.jvm }

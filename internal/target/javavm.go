@@ -23,8 +23,8 @@ const maxVMTries = 8
 // libjvm is the file that describes the code cache.
 const libjvm = "libjvm.so"
 
-// adopt looks for the machine among a process's modules. In the code that it has made the frame pointer
-// proves nothing.
+// adopt looks for the machine among a process's modules. It is asked first of the code that it has made, in which
+// the frame pointer proves nothing.
 func (j *javaVM) adopt(o owner, mods []*frames.Module) {
 	lib := findJVM(mods)
 	if lib != j.lib {
@@ -38,7 +38,10 @@ func (j *javaVM) adopt(o owner, mods []*frames.Module) {
 		return
 	}
 	for _, m := range mods {
-		m.NoFP = m.Generated && j.vm.Contains(m.Start)
+		if m.Generated && !m.NoFP && j.vm.Contains(m.Start) {
+			m.NoFP = true
+			m.Sources = []frames.RuleSource{j, j.code}
+		}
 	}
 }
 

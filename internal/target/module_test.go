@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -304,7 +305,10 @@ func TestAnotherProgramAfterExec(t *testing.T) {
 	if _, err := in.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "exec", func() bool { return procFS.comm(c.Process.Pid) == "sleep" })
+	eventually(t, "exec, and the program is mapped", func() bool { // the kernel changes the name first
+		maps, _ := os.ReadFile(procFS.path(c.Process.Pid, "maps"))
+		return procFS.comm(c.Process.Pid) == "sleep" && regexp.MustCompile(`r-xp .*/(sleep|coreutils)\n`).Match(maps)
+	})
 	refreshed(t, p, true)
 	if p.Comm != "sleep" || moduleOf(p, "sleep") == nil {
 		t.Errorf("%s: %+v", p.Comm, p.Space().Modules())

@@ -23,8 +23,6 @@ type owner interface {
 	jitSource() *heuristics.Source
 	// readCode reads that code, and gives the number of bytes.
 	readCode(addr uint64, b []byte) int
-	// java is the process's Java virtual machine.
-	java() *javaVM
 }
 
 func (p *Process) readMem(addr uint64, b []byte) (int, error) { return readMemory(p.tid, addr, b) }
@@ -38,8 +36,6 @@ func (p *Process) images() *ImageCache { return p.cache }
 func (p *Process) jitSource() *heuristics.Source { return p.jitCode }
 
 func (p *Process) readCode(addr uint64, b []byte) int { return p.jit.ReadCode(addr, b) }
-
-func (p *Process) java() *javaVM { return &p.jvm }
 
 // readMemory reads memory of the process that a thread belongs to; fewer bytes than
 // len(b) come with an error.

@@ -53,7 +53,7 @@ func (p *parts) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Pa
 // all such modules, since their addresses are those of the process.
 func makeJIT(o owner, mod *frames.Module) {
 	mod.Generated = true
-	mod.Sources = []frames.RuleSource{o.java(), o.jitSource()}
+	mod.Sources = []frames.RuleSource{o.jitSource()}
 	mod.Calls = o.jitSource()
 }
 
