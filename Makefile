@@ -64,7 +64,7 @@ bench-quick: build
 	@mkdir -p $(RESULTS)
 	$(BIN) bench --quick --json $(RESULTS)/quick.json --svg $(RESULTS)/quick.svg $(BENCHFLAGS)
 
-## bench-full: what sampling costs, with all workloads and beside all peers (2 to 3 hours)
+## bench-full: what sampling costs, with all workloads and beside all peers (a night: 5 to 8 hours)
 bench-full: build setup
 	scripts/setup-peers.sh bin/peers
 	@mkdir -p $(RESULTS)

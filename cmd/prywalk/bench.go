@@ -54,7 +54,7 @@ without and with prywalk record on it, in pairs of neighbouring windows, and pri
 ratio with its 95 % interval, and the stops and system calls that the sampling took.
 
 With --peers, the same is done with the tools that are installed: perf, gdb, eu-stack,
-two plain walkers (compiled with cc), py-spy, austin, async-profiler.`,
+two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
@@ -69,7 +69,7 @@ two plain walkers (compiled with cc), py-spy, austin, async-profiler.`,
 	fl.Float64SliceVar(&f.freqs, "freq", nil, "ticks a second")
 	fl.IntSliceVar(&f.running, "running", nil, "how many of the threads work")
 	fl.IntSliceVar(&f.depths, "depth", nil, "frames below the work, for the workload deep")
-	fl.IntVar(&f.pairs, "pairs", 0, "pairs for each row")
+	fl.IntVar(&f.pairs, "pairs", 0, "pairs for each row; with --precision the least")
 	fl.Var(&f.window, "window", "length of a window; a pair has two")
 	fl.Var(&f.limit, "limit", "make fewer pairs, but 3, so that it ends after about this time")
 	fl.Float64Var(&f.precision, "precision", -1, "add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (default 0.01, with --quick 0)")

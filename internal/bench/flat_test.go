@@ -77,7 +77,7 @@ func TestChangeOfALatencyHasAnIntervalThatHoldsTheTruth(t *testing.T) {
 func TestPairsAreAddedUntilTheIntervalIsNarrowOrTheTimeIsOver(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	later, past := time.Now().Add(time.Hour), time.Now().Add(-time.Second)
-	m := &measurement{run: &run{Plan: Plan{Precision: 0.01}}, most: 5, ratios: noisy(rng, 1, 4)}
+	m := &measurement{run: &run{}, precise: 0.01, most: 5, ratios: noisy(rng, 1, 4)}
 	if m.narrow(past) {
 		t.Error("fewer pairs than asked for")
 	}
@@ -89,7 +89,7 @@ func TestPairsAreAddedUntilTheIntervalIsNarrowOrTheTimeIsOver(t *testing.T) {
 	if !m.narrow(later) || m.wide() {
 		t.Error("a narrow interval")
 	}
-	m.Precision, m.ratios = 0, m.ratios[:5]
+	m.precise, m.ratios = 0, m.ratios[:5]
 	if !m.narrow(later) || m.wide() {
 		t.Error("nothing was asked for")
 	}

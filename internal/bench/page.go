@@ -79,8 +79,8 @@ func Markdown(r *Result) string {
 
 // throughput writes the table of ratios and counts.
 func throughput(b *strings.Builder, rows []Row) {
-	b.WriteString("| tool | threads | running | Hz | pairs | throughput with / without | 95 % interval | others | stops/s | calls a tick | own CPU | CPU after | memory | samples/s of asked | complete | freeze p50, p99, max µs |\n")
-	b.WriteString("|" + strings.Repeat(" --- |", 16) + "\n")
+	b.WriteString("| tool | threads | running | Hz | pairs | throughput with / without | 95 % interval | others | stops/s | calls a tick | own CPU | CPU after | memory | recording a minute | samples/s of asked | complete | freeze p50, p99, max µs |\n")
+	b.WriteString("|" + strings.Repeat(" --- |", 17) + "\n")
 	for _, peers := range []bool{false, true} {
 		for i := range rows {
 			if r := &rows[i]; (r.Peer != "") == peers {
@@ -103,10 +103,10 @@ func (r *Row) markdown() string {
 	if r.Wide {
 		wide = " (wider than asked for)"
 	}
-	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %.4f | %.4f to %.4f%s | %s | %s | %s | %s | %s | %s | %.0f of %.0f | %s | %s |\n",
+	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %.4f | %.4f to %.4f%s | %s | %s | %s | %s | %s | %s | %s | %.0f of %.0f | %s | %s |\n",
 		r.tool(), threads, r.Running, r.Freq, r.Pairs, r.Ratio, r.Low, r.High, wide, known(r.Others, 100, "%.0f %%"), known(r.StopsPerS, 1, "%.1f"),
 		known(r.SyscallsPerTick, 1, "%.1f"), known(r.CPUSelf, 100, "%.2f %%"), known(r.CPUAfter, 100, "%.2f %%"),
-		known(r.MemoryMB, 1, "%.0f MB"), r.SamplesPerS, r.AskedPerS, known(r.Complete, 100, "%.2f %%"), freeze)
+		known(r.MemoryMB, 1, "%.0f MB"), known(r.RecordingMB, 1, "%.2f MB"), r.SamplesPerS, r.AskedPerS, known(r.Complete, 100, "%.2f %%"), freeze)
 }
 
 // waits writes the table of waits, if there are any.

@@ -13,7 +13,8 @@ type measurement struct {
 	*run
 	subject *subject
 	session tools.Session
-	most    int // pairs
+	most    int     // pairs
+	precise float64 // how narrow the interval is to be, as in Plan.Precision
 	ratios  []float64
 	waits   []*pairWaits
 	others  others
@@ -52,7 +53,7 @@ func (m *measurement) narrow(enough time.Time) bool {
 	switch {
 	case n < m.most:
 		return false
-	case m.Precision <= 0 || time.Now().After(enough):
+	case m.precise <= 0 || time.Now().After(enough):
 		return true
 	}
 	return (n-m.most)%checkPairs == 0 && !m.wide()
@@ -61,7 +62,7 @@ func (m *measurement) narrow(enough time.Time) bool {
 // wide reports whether the interval is wider than asked for.
 func (m *measurement) wide() bool {
 	low, high := interval(m.ratios)
-	return m.Precision > 0 && high-low > 2*m.Precision
+	return m.precise > 0 && high-low > 2*m.precise
 }
 
 // warmUp lets the tool find its way, and the load too.
@@ -206,6 +207,9 @@ func (r *Row) count(t *tools.Totals) {
 	if t.CPU >= 0 && t.Seconds > 0 {
 		cpu, after := t.CPU/t.Seconds, t.After/t.Seconds
 		r.CPUSelf, r.CPUAfter = &cpu, &after
+	}
+	if t.RecordingMB > 0 {
+		r.RecordingMB = &t.RecordingMB
 	}
 	if t.MemoryMB > 0 {
 		r.MemoryMB = &t.MemoryMB

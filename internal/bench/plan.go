@@ -20,7 +20,7 @@ type Plan struct {
 	Freqs  []float64
 	Pairs  int
 	// Precision, if positive, is how far the ends of the 95 % interval may be from its middle:
-	// pairs are added until it is as narrow, for RowLimit at most.
+	// pairs are added to prywalk's rows until it is as narrow, for RowLimit at most.
 	Precision float64
 	RowLimit  time.Duration
 	// Window is the length of one window; a pair has two.

@@ -51,6 +51,8 @@ type Row struct {
 	CPUSelf  *float64 `json:"cpu_self,omitempty"`
 	CPUAfter *float64 `json:"cpu_after,omitempty"`
 	MemoryMB *float64 `json:"memory_mb,omitempty"`
+	// RecordingMB is the size of a minute of the recording, names and all that is there once included.
+	RecordingMB *float64 `json:"recording_mb_per_minute,omitempty"`
 	// SamplesPerS are stacks delivered in a second, AskedPerS those asked for: of all
 	// threads, or of those that run where the tool looks at no others.
 	SamplesPerS float64       `json:"samples_per_s"`

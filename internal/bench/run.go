@@ -142,12 +142,12 @@ func (r *run) row(s *subject, ch choice) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	m := &measurement{run: r, subject: s, session: session, most: r.Pairs}
+	m := &measurement{run: r, subject: s, session: session, most: r.Pairs, precise: r.Precision}
 	if s.ownProcess() {
 		m.others.pid = j.PID
 	}
 	if ch.Name != "" {
-		m.most = r.PeerPairs
+		m.most, m.precise = r.PeerPairs, 0
 	}
 	if err := m.pairs(ch); err != nil {
 		session.Kill()

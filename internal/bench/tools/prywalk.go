@@ -26,15 +26,18 @@ type prywalk struct {
 	*orders
 	spent stretch
 	stats string
-	base  Progress // at the last begin
+	file  string        // the recording
+	on    time.Time     // when it was last switched on
+	whole time.Duration // for how long it was on in all
+	base  Progress      // at the last begin
 	sum   Progress
 }
 
 func startPrywalk(ctx context.Context, j *Job) (Session, error) {
-	p := &prywalk{stats: filepath.Join(j.Dir, "stats.json")}
+	p := &prywalk{stats: filepath.Join(j.Dir, "stats.json"), file: filepath.Join(j.Dir, "prywalk.pb.gz"), on: time.Now()}
 	args := []string{
 		"record", "-p", j.pids(), "-F", strconv.FormatFloat(j.Freq, 'g', -1, 64),
-		"-o", filepath.Join(j.Dir, "prywalk.pb.gz"), "--stats", p.stats, "--control",
+		"-o", p.file, "--stats", p.stats, "--control",
 	}
 	if j.MaxDepth > 0 {
 		args = append(args, "--max-depth", strconv.Itoa(j.MaxDepth))
@@ -74,6 +77,7 @@ func (p *prywalk) ask(order string) (got Progress, err error) {
 
 // Go implements Session.
 func (p *prywalk) Go() (err error) {
+	p.on = time.Now()
 	p.base, err = p.ask("go")
 	p.spent.begin()
 	return err
@@ -98,6 +102,7 @@ func (p *prywalk) Hold() error {
 	if err == nil {
 		_, err = p.ask("hold")
 	}
+	p.whole += time.Since(p.on)
 	return err
 }
 
@@ -111,6 +116,9 @@ func (p *prywalk) Finish() (t Totals, err error) {
 		return t, err
 	}
 	t.After = p.cpu - before
+	if st, err := os.Stat(p.file); err == nil && p.whole > 0 {
+		t.RecordingMB = float64(st.Size()) / 1e6 / p.whole.Minutes()
+	}
 	var st struct {
 		Ticks      int64            `json:"ticks"`
 		Samples    int64            `json:"samples"`

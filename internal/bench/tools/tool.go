@@ -64,6 +64,8 @@ type Totals struct {
 	Ticks, Calls, Copied int64
 	// MemoryMB is the largest resident size in 10^6 bytes.
 	MemoryMB float64
+	// RecordingMB is what a minute takes in the recording, in 10^6 bytes; prywalk's only, else 0.
+	RecordingMB float64
 	// Freeze has the lengths of stops, where known.
 	Freeze *Freeze
 	// Scheduling is the priority that prywalk got.

@@ -1,0 +1,33 @@
+package bench
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// TestWhatOthersTakeIsNotWhatTheTargetTakes: of a machine in which this process alone is the
+// target, its own work is not others'; and of an unknown target nothing is told.
+func TestWhatOthersTakeIsNotWhatTheTargetTakes(t *testing.T) {
+	if busySeconds() <= 0 {
+		t.Fatal("this machine has done nothing yet")
+	}
+	o := others{pid: os.Getpid()}
+	if o.share() != nil {
+		t.Error("known before anything was measured")
+	}
+	o.begin()
+	began := time.Now()
+	for busySeconds() < o.busy0+0.05 { // whoever it is
+	}
+	o.end(time.Since(began).Seconds())
+	if x := o.share(); x == nil || *x < 0 || o.spent <= 0 || o.busy < 0.05 {
+		t.Errorf("%+v, share %v", o, x)
+	}
+	none := others{}
+	none.begin()
+	none.end(1)
+	if none.share() != nil {
+		t.Error("share without a target")
+	}
+}
