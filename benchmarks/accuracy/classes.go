@@ -49,20 +49,20 @@ func classify(r *recording) []class {
 // endOf describes the outermost frame that was found: its function, or whose generated code it is, and
 // whether it is the innermost one or a caller, and of what.
 func endOf(s *profile.Sample, makers map[int64]string) string {
-	real := slices.DeleteFunc(slices.Clone(s.Location), synthetic)
-	if len(real) == 0 {
+	walked := slices.DeleteFunc(slices.Clone(s.Location), synthetic)
+	if len(walked) == 0 {
 		return "no frame"
 	}
 	pid := int64(0)
 	if p := s.NumLabel["pid"]; len(p) > 0 {
 		pid = p[0]
 	}
-	last := len(real) - 1
-	text := codeOf(real[last], makers[pid])
+	last := len(walked) - 1
+	text := codeOf(walked[last], makers[pid])
 	if last == 0 {
 		return text + ", innermost"
 	}
-	return text + ", caller of " + codeOf(real[last-1], makers[pid])
+	return text + ", caller of " + codeOf(walked[last-1], makers[pid])
 }
 
 // codeOf names the function of a place, with the file that it is in.

@@ -41,8 +41,8 @@ func (f *figures) stacksMarkdown() string {
 	return b.String() + "\n"
 }
 
-// part shows a part of a count, with its interval.
-func part(whole, all int64) string {
+// portion shows a part of a count, with its interval.
+func portion(whole, all int64) string {
 	if all == 0 {
 		return ""
 	}
@@ -54,9 +54,9 @@ func (f *figures) wholeTable() string {
 	t := markdown.NewTable("program", "threads", "samples", "complete", "frozen", "peeked", "reused", "samples of running threads", "of CPU time")
 	for _, r := range f.counted() {
 		c := r.Complete
-		t.Row(r.Name, fmt.Sprint(c.Threads), fmt.Sprint(c.Samples), part(c.Whole, c.Samples),
-			part(c.ByLook["frozen"], c.Looks["frozen"]), part(c.ByLook["peeked"], c.Looks["peeked"]),
-			part(c.ByLook["reused"], c.Looks["reused"]), part(c.RunningWhole, c.Running), percent(c.CPU, 2))
+		t.Row(r.Name, fmt.Sprint(c.Threads), fmt.Sprint(c.Samples), portion(c.Whole, c.Samples),
+			portion(c.ByLook["frozen"], c.Looks["frozen"]), portion(c.ByLook["peeked"], c.Looks["peeked"]),
+			portion(c.ByLook["reused"], c.Looks["reused"]), portion(c.RunningWhole, c.Running), percent(c.CPU, 2))
 	}
 	return t.String()
 }
@@ -82,7 +82,7 @@ func (f *figures) methodTable() string {
 
 // classTable is "" if every stack is complete.
 func (f *figures) classTable() string {
-	t, any := markdown.NewTable("program", "samples", "reason", "where the walk ended"), false
+	t, filled := markdown.NewTable("program", "samples", "reason", "where the walk ended"), false
 	for _, r := range f.counted() {
 		for _, c := range r.Complete.Classes {
 			place := ""
@@ -90,10 +90,10 @@ func (f *figures) classTable() string {
 				place = code(c.Place)
 			}
 			t.Row(r.Name, fmt.Sprint(c.Samples), c.Reason, place)
-			any = true
+			filled = true
 		}
 	}
-	if !any {
+	if !filled {
 		return ""
 	}
 	return t.String()

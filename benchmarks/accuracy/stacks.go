@@ -87,7 +87,7 @@ func (f *figures) addStacks(row stackRow) {
 	slices.SortStableFunc(f.Stacks, func(a, b stackRow) int { return slices.Index(names, a.Name) - slices.Index(names, b.Name) })
 }
 
-// briefStacks is one line on what was just counted.
+// brief is one line on what was just counted.
 func (r *stackRow) brief() string {
 	if r.Error != "" {
 		return "failed: " + strings.SplitN(r.Error, "\n", 2)[0]

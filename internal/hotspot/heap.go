@@ -141,14 +141,14 @@ func (v *VM) blobAt(addr uint64) (blob, bool) {
 	b := blob{
 		begin:    wordAt(cb[l.off("CodeBlob::_code_begin"):]),
 		end:      wordAt(cb[l.off("CodeBlob::_code_end"):]),
-		frame:    int32At(cb[l.off("CodeBlob::_frame_size"):]),
+		frame:    max(int32At(cb[l.off("CodeBlob::_frame_size"):]), 0), // C1 says −1 of a stub without frame
 		complete: int32At(cb[l.off("CodeBlob::_frame_complete_offset"):]),
 	}
 	b.kind = v.kindOf(wordAt(cb[l.off("CodeBlob::_name"):]))
 	if b.kind == kindStub && b.frame > 0 {
 		b.kind = kindMethod
 	}
-	return b, b.frame >= 0 && b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
+	return b, b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
 }
 
 // used gives the place, from the block's start, of the byte that says whether it holds a blob.

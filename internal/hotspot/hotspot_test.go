@@ -273,7 +273,7 @@ func TestEveryPlaceOfCodeLeadsToItsCaller(t *testing.T) {
 	adapter := f.blob("I2C/C2I adapters", 0, 0, adapterCode)
 	exception := f.blob("ExceptionBlob", 2, -1, exceptionCode)
 	deopt := f.blob("DeoptimizationBlob", 80, 0, []byte{0x90, 0x90, 0x90, 0x90})
-	stubs := f.blob("StubRoutines (1)", 0, 0, forwardCode)
+	stubs := f.blob("unwind_exception Runtime1 stub", -1, 0, forwardCode)
 	pushes := f.blob("nmethod", 6, 0, pushCode)
 	v := f.open(t)
 	entry := uint64(codeAt + 96 + 32)
