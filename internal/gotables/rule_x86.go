@@ -38,6 +38,8 @@ func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frame
 		return r, nil, true
 	case !ok:
 		return t.refuse()
+	case st.spKnown && k == kindEnds && !q.Caller && !q.SPOnly && t.behindCall(f, q.PC):
+		return t.bornX86(st.sp)
 	case st.spKnown:
 		r.CFAOff = st.sp
 	case k == kindCgoCall && q.Caller:
