@@ -1,5 +1,5 @@
 // A program whose threads do what a test asks for: threads MODE [N].
-// It says "ready" when all are there, and ends after five minutes at the latest.
+// It says "ready" when all are there, and ends after ten minutes at the latest.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -263,7 +263,7 @@ static long expected(const char *mode, long n) {
 int main(int argc, char **argv) {
 	const char *mode = argc > 1 ? argv[1] : "";
 	long n = argc > 2 ? atol(argv[2]) : 1;
-	alarm(300);
+	alarm(600);
 	told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (told == MAP_FAILED)
 		return 9;
