@@ -109,12 +109,12 @@ func TestTargetThatExits(t *testing.T) {
 }
 
 // enoughOfABusyMachine checks what a recording of a program shows that ends after so many seconds, however
-// little of the processors it gets meanwhile: with too few looks to judge by, it is given longer.
+// little of the processors it gets meanwhile: as long as there are too few looks to judge by, it is given longer.
 func enoughOfABusyMachine(t *testing.T, record func(seconds string) *profile.Profile, e testtargets.Expect) *profile.Profile {
 	t.Helper()
 	for seconds := 3; ; seconds *= 4 {
 		p := record(strconv.Itoa(seconds))
-		if computing(p) >= fewLooks || seconds > 100 {
+		if computing(p) >= fewLooks || seconds > 100 || e.Shares == nil && len(lacking(p, e)) == 0 {
 			checkFunctions(t, p, e)
 			return p
 		}

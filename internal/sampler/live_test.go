@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -341,7 +342,7 @@ func TestDeepStacksAreWhole(t *testing.T) {
 		return seen["deep-s-0"] >= 2 && seen["deep-b-0"] >= 20
 	}, target.pid)
 	for _, thread := range []string{"deep-s-0", "deep-b-0"} {
-		whole, cut := int64(0), int64(0)
+		firstWhole, lastCut := int64(math.MaxInt64), int64(0)
 		for _, s := range r.Sample {
 			if label(s, "thread") != thread {
 				continue
@@ -353,17 +354,18 @@ func TestDeepStacksAreWhole(t *testing.T) {
 					calls++
 				}
 			}
+			end := s.NumLabel["end_timestamp_ns"][0]
 			switch last := frames[len(frames)-1]; {
 			case last == "[incomplete: stack-cut]":
-				cut += s.Value[0]
+				lastCut = max(lastCut, end)
 			case calls != depth:
 				t.Errorf("%s: %d calls of %d in %d frames, then %s", thread, calls, depth, len(frames), last)
 			default:
-				whole += s.Value[0]
+				firstWhole = min(firstWhole, end)
 			}
 		}
-		if whole == 0 || cut > 8 {
-			t.Errorf("%s: %d whole, %d cut", thread, whole, cut)
+		if firstWhole == math.MaxInt64 || lastCut >= firstWhole {
+			t.Errorf("%s: the first that is whole ends at %d, the last that is cut at %d", thread, firstWhole, lastCut)
 		}
 	}
 }

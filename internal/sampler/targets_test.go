@@ -122,7 +122,7 @@ func (n names) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 }
 
 // patience is how long tests wait for what must come. How soon it comes is up to the machine.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // await waits until a condition holds, or in vain.
 func await(t testing.TB, what string, holds func() bool) {
