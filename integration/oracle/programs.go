@@ -31,7 +31,7 @@ var Programs = []Program{
 
 // Split is a program of functions with .cold parts and without call frame information: with everything that is
 // known of the process, its own code is walked by its instructions and symbols.
-var Split = Program{"split", 1, []string{"cc", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables",
+var Split = Program{"split", 1, []string{"cc", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
 	"-freorder-blocks-and-partition", "-o", "OUT", "SRC/split.c"}}
 
 // Build compiles a program below dir, and gives its file. The error shows what the compiler said.
