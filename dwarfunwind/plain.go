@@ -185,14 +185,10 @@ func (t *Table) runPlain(c *cie, b []byte, loc, pc uint64) (s plainState, ok boo
 			if n > len(b)-i {
 				return s, false
 			}
-			var d uint64
-			for j := range n {
-				d |= uint64(b[i+j]) << (8 * j)
-			}
-			i += n
-			if loc += d * c.codeAlign; loc > pc {
+			if loc += littleEndian(b[i:i+n]) * c.codeAlign; loc > pc {
 				return s, true
 			}
+			i += n
 		case cfaDefCFA, cfaDefCFARegister, cfaDefCFAOffset, cfaUndefined, cfaGNUArgsSize:
 			if i = t.operandPlain(&s, op, b, i); i < 0 {
 				return s, false
@@ -213,6 +209,14 @@ func (t *Table) runPlain(c *cie, b []byte, loc, pc uint64) (s plainState, ok boo
 		}
 	}
 	return s, true
+}
+
+// littleEndian gives the number that the bytes are.
+func littleEndian(b []byte) (v uint64) {
+	for i, x := range b {
+		v |= uint64(x) << (8 * i)
+	}
+	return v
 }
 
 // operandPlain executes an instruction with operands in LEB128 at i, and gives where the next one is;
