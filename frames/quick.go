@@ -19,7 +19,8 @@ import "encoding/binary"
 // The caller's rule is first looked for where it was found after this frame the last
 // time. If it was the return address that told where to look, all frames of a stack
 // would have to wait for each other's loads. Redis, ns a frame: 9.4 without, 7.4 with
-// this, 6.6 with loads by threes (least of 30 rounds on a busy machine).
+// this, 6.6 with loads by threes (least of 30 rounds on a busy machine); 161 instructions
+// a frame before, 96 or 114 now.
 func (w *Walker) Next() bool {
 	w.depth++
 	e := w.cur
