@@ -7,7 +7,8 @@
 // A lookup bisects the sorted table in .eh_frame_hdr, decodes the one frame
 // description entry (FDE) that it leads to, and runs the CFA program of its
 // common information entry (CIE) and its own up to the wanted address. Nothing is
-// parsed ahead. Sections without such a table (.debug_frame, some static
+// parsed ahead. Nearly all entries are plain: their programs run on three words (plainRule), the
+// others on a machine for all that §6.4.2 has. Sections without such a table (.debug_frame, some static
 // executables) get a sorted index of their FDEs the first time that it is needed.
 //
 // The row that results is packed into a 16-byte [frames.Rule] where it fits;

@@ -11,13 +11,16 @@ import "encoding/binary"
 // nothing changed.
 //
 // How many registers a rule restores varies from frame to frame, so that branches
-// on it are predicted badly. Therefore all six are computed, and those that the rule
-// leaves alone keep their values: their load, from the CFA itself, is thrown away.
-// All loads are from one window around the CFA, whose bounds are checked once.
+// on it are predicted badly. Therefore three words are loaded in any case, or six where the
+// rule has more than three; what is loaded too much goes to the column of the return
+// address, and is that. All loads are from one window around the CFA, whose bounds are
+// checked once.
 //
 // The caller's rule is first looked for where it was found after this frame the last
 // time. If it was the return address that told where to look, all frames of a stack
-// would have to wait for each other's loads.
+// would have to wait for each other's loads. Redis, ns a frame: 9.4 without, 7.4 with
+// this, 6.6 with loads by threes (least of 30 rounds on a busy machine); 161 instructions
+// a frame before, 96 or 114 now.
 func (w *Walker) Next() bool {
 	w.depth++
 	e := w.cur

@@ -57,6 +57,36 @@ func BenchmarkCallBefore(b *testing.B) {
 	}
 }
 
+// BenchmarkJIT finds the frame of JIT code of a hundred instructions up to the epilogue, by the short way and by the
+// engine.
+func BenchmarkJIT(b *testing.B) {
+	var text []byte
+	for range 25 {
+		text = append(text, 0x48, 0x8b, 0x45, 0xe8, 0x48, 0x39, 0xd8, 0x75, 0x02, 0x48, 0x01, 0xc3) // mov, cmp, jne, add
+	}
+	text = append(text, 0x48, 0x89, 0xec, 0x5d, 0xc3) // mov rsp,rbp; pop rbp; ret
+	s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, text}, JIT: true})
+	w := getWalk(s)
+	defer putWalk(w)
+	var f found
+	b.Run("proof", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if !w.proveX86(base, true, &f) {
+				b.Fatal("no proof")
+			}
+		}
+	})
+	b.Run("forward", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if w.forward(base, true, 0, ^uint64(0)); !w.proven() {
+				b.Fatal("no proof")
+			}
+		}
+	})
+}
+
 // What one instruction costs, beside the decoder of golang.org/x/arch.
 func BenchmarkDecode(b *testing.B) {
 	code, _, pcs := somePlaces(b)

@@ -45,31 +45,40 @@ func decodePlainX86(b *[plainSize]byte, i *instX86) bool {
 			what = 'm'
 		}
 	}
-	rest := b[n&(plainSize-1):]
+	size := i.plainImm(b[n&(plainSize-1):], what)
+	i.size = uint8(n + size)
+	return size != noImm
+}
+
+// noImm: there are not enough bytes.
+const noImm = plainSize
+
+// plainImm reads the immediate that the letter says, and gives its size.
+func (i *instX86) plainImm(b []byte, what byte) uint {
+	size := uint(0)
 	switch what {
 	case 'b', 'm':
-		if len(rest) < 1 {
-			return false
-		}
-		i.imm = int64(int8(rest[0]))
-		n++
-	case 'r', 'z', 'Z', 'v':
-		size := uint(4)
-		if what == 'v' && i.w {
+		size = 1
+	case 'r', 'z', 'Z':
+		size = 4
+	case 'v':
+		size = 4
+		if i.w {
 			size = 8
 		}
-		if uint(len(rest)) < size {
-			return false
-		}
-		if size == 8 {
-			i.imm = int64(binary.LittleEndian.Uint64(rest))
-		} else {
-			i.imm = int64(int32(binary.LittleEndian.Uint32(rest)))
-		}
-		n += size
 	}
-	i.size = uint8(n)
-	return true
+	if uint(len(b)) < size {
+		return noImm
+	}
+	switch size {
+	case 1:
+		i.imm = int64(int8(b[0]))
+	case 4:
+		i.imm = int64(int32(binary.LittleEndian.Uint32(b)))
+	case 8:
+		i.imm = int64(binary.LittleEndian.Uint64(b))
+	}
+	return size
 }
 
 // plainModRM reads ModRM, SIB and displacement at n, and gives where what follows is. i.reg holds the bit of REX.

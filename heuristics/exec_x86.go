@@ -22,7 +22,8 @@ func execX86(st *state, code []byte) (f flow) {
 	return f
 }
 
-// stepX86 is execX86 without copies of what it works on: they took a third of its time.
+// stepX86 is execX86 without copies of what it works on: they took an eighth of the time of a walk through V8's code
+// that is met for the first time.
 func stepX86(st *state, code []byte, f *flow) {
 	var i instX86
 	if !decodeIntoX86(code, &i) {
