@@ -100,7 +100,7 @@ func TestTrailsGiveTheStacksOfRealProgramsUnchanged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real programs under load")
 	}
-	span := 2 * time.Second
+	span := time.Second
 	if s := os.Getenv("TRAILS_TIME"); s != "" {
 		var err error
 		if span, err = time.ParseDuration(s); err != nil {
