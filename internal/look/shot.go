@@ -126,12 +126,13 @@ type Pool struct {
 func (p *Pool) Out() int64 { return p.out.Load() }
 
 // Waits counts the shot, which is complete, as one that waits to be unwound, until it is
-// given back.
-func (s *Shot) Waits() {
+// given back, and gives its bytes.
+func (s *Shot) Waits() int64 {
 	if s.pool != nil && s.waits == 0 {
 		s.waits = s.charged
 		s.pool.waiting.Add(s.waits)
 	}
+	return s.waits
 }
 
 // Waiting gives the bytes of stack in shots that wait to be unwound ([Shot.Waits]): those of

@@ -10,9 +10,10 @@ import (
 // Each look at a thread that has run copies its stack, 64 KB at least, and the copy waits
 // until the accountant has unwound it. In the first tick, and wherever thousands of threads
 // run in one, the copies of all would be hundreds of megabytes. So a tick hands over what it
-// has after passEarly looks, and where more than someBacklog waits all the same, the
-// controller lets the accountant catch up before it looks at the next thread. Whoever was
-// asked to stop is served meanwhile.
+// has after passEarly looks, and where it has made more than someBacklog and as much waits
+// all the same, the controller lets the accountant catch up before it looks at the next thread.
+// Whoever was asked to stop is served meanwhile. What waits from earlier ticks holds none up: on a
+// machine where the accountant gets no processor, pauses would only make ticks fewer.
 
 const (
 	// someBacklog is how many bytes of copies may wait before a tick pauses.
@@ -37,7 +38,7 @@ func (c *controller) roomForCopy() bool {
 	}
 	waiting := c.pool.Waiting()
 	c.counts.backlog = max(c.counts.backlog, waiting)
-	if waiting <= someBacklog {
+	if waiting <= someBacklog || c.copies <= someBacklog {
 		return true
 	}
 	for c.paused < catchUpFor && c.pool.Waiting() > someBacklog/2 {

@@ -40,6 +40,7 @@ type controller struct {
 	passed             int64 // the tick after which events were last handed over
 	turn               int   // with which of a process's threads the tick begins
 	spins              int   // how often this tick may still wait for a stop
+	copies             int64 // bytes of the copies that this tick has made
 	paused             int64 // for how long this tick has let the accountant catch up, ns
 	garbage            *collector
 	place              *place
@@ -83,7 +84,7 @@ func (c *controller) tick(now, deadline int64) {
 	c.counts.ticks++
 	c.live = 0
 	c.turn++
-	c.spins, c.paused = spinsIn(deadline-now), 0
+	c.spins, c.paused, c.copies = spinsIn(deadline-now), 0, 0
 	c.lastTick, c.thisTick = c.thisTick, now
 	for _, p := range c.procs {
 		c.callRoll(p)
@@ -264,7 +265,7 @@ func (c *controller) finish(th *thread, s *look.Shot) {
 	c.follow(th, s)
 	th.nap.asleep = s.State != Running
 	c.account(th, s.Sched)
-	s.Waits()
+	c.copies += s.Waits()
 	c.out = append(c.out, event{kind: looked, thread: th, shot: s, reuses: th.reuses, at: th.unchanged})
 	th.reuses = 0
 }
