@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -183,18 +182,4 @@ func code(name string) string {
 		name = string(r[:most]) + "…"
 	}
 	return "`" + strings.ReplaceAll(name, "`", "'") + "`"
-}
-
-// counts lists counts by name, most first.
-func counts(m map[string]int64) string {
-	names := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
-		if m[a] != m[b] {
-			return int(m[b] - m[a])
-		}
-		return strings.Compare(a, b)
-	})
-	for i, n := range names {
-		names[i] = fmt.Sprintf("%s %d", n, m[n])
-	}
-	return strings.Join(names, ", ")
 }
