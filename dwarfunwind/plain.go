@@ -76,11 +76,10 @@ func (t *Table) plain(c *cie, s *frameSection) bool {
 	}
 	c.row = plainState{cfaOff: int32(c.init.cfaOff), cfaReg: c.init.cfaReg}
 	for reg := range c.limit {
-		r, units, ok := c.init.regs[reg], uint64(0), true
+		r, units := c.init.regs[reg], uint64(0)
+		ok := r.kind == frames.PlaceSame
 		if r.kind == frames.PlaceOffset {
 			units, ok = uint64(-r.off/8), r.off < 0 && r.off%8 == 0 && -r.off/8 <= maxPlainSaved
-		} else {
-			ok = r.kind == frames.PlaceSame
 		}
 		if ok && units != 0 {
 			c.row, ok = c.row.with(t.regs[reg], units)

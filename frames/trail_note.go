@@ -80,7 +80,7 @@ func (t *Trail) plan(p *plan) {
 		return
 	}
 	off := int64(r.CFAOff)
-	if r.Flags != 0 {
+	if r.Flags&^FlagLoss != 0 {
 		if r.Flags != FlagRow {
 			return
 		}
@@ -157,9 +157,12 @@ func (t *Trail) noteWords(p *plan) {
 	if info.raOnStack {
 		words = append(words, freshWord{p.cfa - 8, regs.PC, NoReg})
 	}
-	restored := uint32(0)
+	restored, loses := uint32(0), uint32(0)
 	for i, units := range p.rule.Saved {
 		if units == 0 {
+			if p.rule.loses(i) {
+				loses |= 1 << info.compact[i]
+			}
 			continue
 		}
 		if reg := info.compact[i]; reg < NumRegs {
@@ -169,6 +172,7 @@ func (t *Trail) noteWords(p *plan) {
 	}
 	f := &t.fresh.frames[len(t.fresh.frames)-1]
 	f.words, f.restored = uint32(len(words)-len(t.fresh.words)), restored
+	f.loses, f.lost = loses, loses
 	t.fresh.words = words
 }
 

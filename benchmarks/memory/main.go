@@ -18,13 +18,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"prywalk/benchmarks/command"
 	"prywalk/internal/bench/load"
 	"prywalk/internal/bench/tools"
 )
@@ -38,19 +37,14 @@ var (
 	binary  = flag.String("binary", "", "prywalk's file; else it is built")
 )
 
-func main() {
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+func main() { command.Main("memory", run) }
+
+func run(ctx context.Context, args []string) error {
+	if err := flag.CommandLine.Parse(args); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "memory:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "prywalk-memory-")
 	if err != nil {
 		return err
