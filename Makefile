@@ -16,7 +16,7 @@ BENCHTIME ?= 200ms
 RESULTS    ?= bench
 BENCHFLAGS ?=
 
-.PHONY: all build setup test vet-arches test-arm64 test-race bench bench-quick bench-full bench-docs counts rows lint fmt demo fuzz clean help
+.PHONY: all build setup test vet-arches test-arm64 test-race bench bench-go bench-quick bench-full bench-docs counts rows lint fmt demo fuzz clean help
 
 all: build
 
@@ -56,7 +56,10 @@ test-race: setup
 	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) ./...
 
 ## bench: what sampling costs, in brief (bench/quick.json and .svg), and every Go benchmark, briefly
-bench: setup bench-quick
+bench: bench-quick bench-go
+
+## bench-go: every Go benchmark, briefly
+bench-go: setup
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 10m -p 1 ./...
 
 ## bench-quick: what sampling costs, in brief; BENCHFLAGS=--check fails on a broken promise

@@ -19,9 +19,9 @@ func (r *Row) promise(processors int) float64 {
 
 // Broken lists the rows of busy threads up to 1,000 Hz in which prywalk surely does
 // not reach what is promised: the whole interval is below it. known, if not nil, is an
-// earlier result: where it did not reach the promise either, the lower end of that interval
-// takes the promise's place. Rows in which others took a good part of a processor say nothing
-// of prywalk; they are in unjudged.
+// earlier result of the same kind of machine: where it did not reach the promise either, the lower end
+// of its intervals takes the promise's place. Rows in which others took a good part of a processor say nothing
+// of prywalk, and all do where nothing is known of the kind of machine; they are in unjudged.
 func Broken(r, known *Result) (broken, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -36,6 +36,8 @@ func Broken(r, known *Result) (broken, unjudged []string) {
 			row.Threads, row.Running, row.Freq, row.Low, row.High, least)
 		switch {
 		case row.High >= least:
+		case known != nil && !known.Machine.like(&r.Machine):
+			unjudged = append(unjudged, what+"; what is known is of another kind of machine")
 		case row.Others != nil && *row.Others > disturbed:
 			unjudged = append(unjudged, fmt.Sprintf("%s; others took %.0f %% of a processor", what, 100**row.Others))
 		default:
@@ -45,14 +47,20 @@ func Broken(r, known *Result) (broken, unjudged []string) {
 	return broken, unjudged
 }
 
+// like reports whether two machines are of one kind: what a stop costs depends on the processor, and on
+// how many there are.
+func (m *Machine) like(other *Machine) bool {
+	return m.Model == other.Model && m.Processors == other.Processors
+}
+
 // least gives the lowest end of the intervals of rows that are like one of another result: at
-// the same frequency, both with a processor to spare or both without, and with as many
-// threads; 1 if there is none.
+// the same frequency, both with a processor to spare or both without; 1 if there is none. The
+// number of threads does not matter: that is the promise.
 func (r *Result) least(like *Row, processors int) float64 {
 	least := 1.0
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.Peer == "" && row.Workload == "" && row.Threads == like.Threads && row.Freq == like.Freq &&
+		if row.Peer == "" && row.Workload == "" && row.Freq == like.Freq &&
 			(row.Running < r.Machine.Processors) == (like.Running < processors) {
 			least = min(least, row.Low)
 		}

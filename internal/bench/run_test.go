@@ -195,9 +195,12 @@ func TestAPromiseIsBrokenWhereTheWholeIntervalIsBelowIt(t *testing.T) {
 	}
 }
 
-// TestAKnownGapFailsOnlyWhenItWidens: and a row that others disturbed is not judged.
+// TestAKnownGapFailsOnlyWhenItWidens: and a row that others disturbed is not judged, nor one of another
+// kind of machine.
 func TestAKnownGapFailsOnlyWhenItWidens(t *testing.T) {
-	known := &Result{Machine: Machine{Processors: 2}, Rows: []Row{{Threads: 2, Running: 1, Freq: 100, Low: 0.95, High: 0.96}}}
+	known := &Result{Machine: Machine{Processors: 8}, Rows: []Row{
+		{Threads: 2, Running: 1, Freq: 100, Low: 0.95, High: 0.96}, {Threads: 9, Running: 1, Freq: 100, Low: 0.97, High: 0.98},
+	}}
 	much := 0.5
 	r := &Result{Machine: Machine{Processors: 8}, Rows: []Row{
 		{Threads: 2, Running: 7, Freq: 100, Low: 0.94, High: 0.951},
@@ -206,8 +209,12 @@ func TestAKnownGapFailsOnlyWhenItWidens(t *testing.T) {
 		{Threads: 9, Running: 7, Freq: 100, Low: 0.94, High: 0.96},
 		{Threads: 2, Running: 8, Freq: 100, Low: 0.94, High: 0.96},
 	}}
-	if got, unjudged := Broken(r, known); len(got) != 3 || len(unjudged) != 1 {
+	if got, unjudged := Broken(r, known); len(got) != 2 || len(unjudged) != 1 {
 		t.Errorf("%q, %q", got, unjudged)
+	}
+	known.Machine.Processors = 2
+	if got, unjudged := Broken(r, known); len(got) != 0 || len(unjudged) != 3 {
+		t.Errorf("of another machine: %q, %q", got, unjudged)
 	}
 }
 
