@@ -139,16 +139,24 @@ func (v *VM) blobAt(addr uint64) (blob, bool) {
 	}
 	cb := head[l.sizes["HeapBlock"]:]
 	b := blob{
-		begin:    wordAt(cb[l.off("CodeBlob::_code_begin"):]),
-		end:      wordAt(cb[l.off("CodeBlob::_code_end"):]),
-		frame:    max(int32At(cb[l.off("CodeBlob::_frame_size"):]), 0), // C1 says −1 of a stub without frame
-		complete: int32At(cb[l.off("CodeBlob::_frame_complete_offset"):]),
+		frame:    max(l.number(cb, "CodeBlob::_frame_size"), 0), // C1 says −1 of a stub without frame
+		complete: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
+	b.begin, b.end = l.bounds(cb, at+l.sizes["HeapBlock"])
 	b.kind = v.kindOf(wordAt(cb[l.off("CodeBlob::_name"):]))
 	if b.kind == kindStub && b.frame > 0 {
 		b.kind = kindMethod
 	}
 	return b, b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
+}
+
+// bounds gives those of the code of a blob whose header is at an address.
+func (l *layout) bounds(header []byte, at uint64) (begin, end uint64) {
+	if l.has(wantAddresses) {
+		return wordAt(header[l.off(wantAddresses[0]):]), wordAt(header[l.off(wantAddresses[1]):])
+	}
+	from, to := l.number(header, wantDistances[0]), l.number(header, wantDistances[1])
+	return at + uint64(max(from, 0)), at + uint64(max(to, 0))
 }
 
 // used gives the place, from the block's start, of the byte that says whether it holds a blob.
@@ -162,7 +170,7 @@ const maxHeader = 512
 // headerSize gives it; false if it is larger, or not what it can be.
 func (l *layout) headerSize() (uint64, bool) {
 	block, end := l.sizes["HeapBlock"], l.used()+1
-	for _, name := range want {
+	for name := range l.fields {
 		if at := l.off(name); strings.HasPrefix(name, "CodeBlob::") {
 			if at > maxHeader || block > maxHeader {
 				return 0, false

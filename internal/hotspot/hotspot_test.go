@@ -3,6 +3,8 @@ package hotspot
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
+	"strings"
 	"testing"
 
 	"prywalk/frames"
@@ -20,6 +22,7 @@ const (
 	codeEnd   = 0x30000
 	stubsAt   = 0x40000
 	memEnd    = 0x50000
+	stride    = 40 // of the table
 )
 
 // fake is the memory of a process with a virtual machine that describes itself, as JDK 17 does, with other offsets.
@@ -28,7 +31,9 @@ type fake struct {
 	symbols map[string]uint64
 	strings uint64
 	fields  map[string]uint64
-	next    uint64 // the next block
+	next    uint64   // the next block
+	wanted  []string // the fields of the table
+	newer   bool     // the code's bounds are distances
 }
 
 func (f *fake) put(addr, v uint64)         { binary.LittleEndian.PutUint64(f.mem[addr:], v) }
@@ -53,25 +58,36 @@ func (f *fake) symbol(name string) (uint64, bool) {
 }
 
 // newFake makes it, with one heap of code in segments of 128 bytes, and an interpreter of two pieces.
-func newFake() *fake {
-	f := &fake{mem: make([]byte, memEnd), symbols: map[string]uint64{}, strings: stringsAt, fields: map[string]uint64{}, next: codeAt}
+func newFake() *fake { return makeFake(false) }
+
+// makeFake is newFake for one that gives the bounds of code as distances, too, as JDK 25 does.
+func makeFake(newer bool) *fake {
+	f := &fake{mem: make([]byte, memEnd), symbols: map[string]uint64{}, strings: stringsAt, fields: map[string]uint64{}, next: codeAt, newer: newer}
+	if f.wanted = slices.Concat(want, wantAddresses); newer {
+		f.wanted = slices.Concat(want, wantDistances)
+	}
 	at := uint64(symbolsAt)
 	for name, v := range map[string]uint64{
 		"StructEntryTypeNameOffset": 0, "StructEntryFieldNameOffset": 8, "StructEntryOffsetOffset": 16, "StructEntryAddressOffset": 24,
-		"StructEntryArrayStride": 32, "Structs": tableAt,
+		"StructEntryTypeStringOffset": 32, "StructEntryArrayStride": stride, "Structs": tableAt,
 		"TypeEntryTypeNameOffset": 0, "TypeEntrySizeOffset": 8, "TypeEntryArrayStride": 16, "Types": tableAt + 0x3000,
 	} {
 		f.symbols["gHotSpotVM"+name] = at
 		f.put(at, v)
 		at += 8
 	}
-	for i, name := range append(bytes.Fields([]byte("Other::field")), fieldsWanted()...) {
-		typ, field, _ := cutLast(string(name))
-		entry := uint64(tableAt + 32*i)
+	kind := f.text("int")
+	for i, name := range slices.Concat([]string{"Other::field"}, f.wanted) {
+		typ, field, _ := cutLast(name)
+		entry := uint64(tableAt + stride*i)
 		f.put(entry, f.text(typ))
 		f.put(entry+8, f.text(field))
-		f.fields[string(name)] = uint64(8 * (i % 12))
-		f.put(entry+16, f.fields[string(name)])
+		f.fields[name] = uint64(8 * (i % 12))
+		f.put(entry+16, f.fields[name])
+		f.put(entry+32, kind)
+		if newer && name == "CodeBlob::_frame_complete_offset" {
+			f.put(entry+32, f.text("int16_t"))
+		}
 	}
 	f.static("CodeCache::_heaps", staticsAt)
 	f.static("AbstractInterpreter::_code", staticsAt+8)
@@ -85,25 +101,17 @@ func newFake() *fake {
 	return f
 }
 
-func fieldsWanted() [][]byte {
-	var out [][]byte
-	for _, name := range want {
-		out = append(out, []byte(name))
-	}
-	return out
-}
-
 // cutLast splits the name of a field at its last "::".
 func cutLast(name string) (typ, field string, ok bool) {
-	i := bytes.LastIndex([]byte(name), []byte("::"))
+	i := strings.LastIndex(name, "::")
 	return name[:i], name[i+2:], i >= 0
 }
 
 // static gives a field an address.
 func (f *fake) static(name string, addr uint64) {
-	for i, w := range want {
+	for i, w := range f.wanted {
 		if w == name {
-			f.put(uint64(tableAt+32*(i+1)+24), addr)
+			f.put(uint64(tableAt+stride*(i+1)+24), addr)
 		}
 	}
 }
@@ -123,8 +131,9 @@ func (f *fake) heap() {
 	f.offset("VirtualSpace::_high", 8)
 	f.offset("HeapBlock::_header", 0)
 	f.offset("HeapBlock::Header::_used", 8)
-	for i, name := range []string{"_name", "_frame_size", "_frame_complete_offset", "_code_begin", "_code_end"} {
-		f.offset("CodeBlob::"+name, uint64(8*i))
+	bounds := f.wanted[len(want):]
+	for i, name := range append([]string{"CodeBlob::_name", "CodeBlob::_frame_size", "CodeBlob::_frame_complete_offset"}, bounds...) {
+		f.offset(name, uint64(8*i))
 	}
 	f.put(h, codeAt)
 	f.put(h+8, codeEnd)
@@ -137,9 +146,9 @@ func (f *fake) heap() {
 
 func (f *fake) offset(name string, off uint64) {
 	f.fields[name] = off
-	for i, w := range want {
+	for i, w := range f.wanted {
 		if w == name {
-			f.put(uint64(tableAt+32*(i+1)+16), off)
+			f.put(uint64(tableAt+stride*(i+1)+16), off)
 		}
 	}
 }
@@ -158,7 +167,12 @@ func (f *fake) blob(name string, frame, complete int32, code []byte) uint64 {
 	f.next += size
 	f.put(at, size>>7)
 	f.mem[at+8] = 1
-	for i, v := range []uint64{f.text(name), uint64(uint32(frame)), uint64(uint32(complete)), begin, begin + uint64(len(code))} {
+	from, to := begin, begin+uint64(len(code))
+	done := uint64(uint32(complete))
+	if f.newer {
+		from, to, done = from-(at+32), to-(at+32), uint64(uint16(complete))|0x7777<<16
+	}
+	for i, v := range []uint64{f.text(name), uint64(uint32(frame)), done, from, to} {
 		f.put(at+32+8*uint64(i), v)
 	}
 	copy(f.mem[begin:], code)
@@ -266,7 +280,11 @@ func (innerSource) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 func TestEveryPlaceOfCodeLeadsToItsCaller(t *testing.T) {
-	f := newFake()
+	t.Run("addresses", func(t *testing.T) { everyPlace(t, newFake()) })
+	t.Run("distances", func(t *testing.T) { everyPlace(t, makeFake(true)) })
+}
+
+func everyPlace(t *testing.T, f *fake) {
 	f.blob("nmethod", 6, 5, bytes.Repeat([]byte{0x90}, 0x200)) // holds the address of callers
 	method := f.blob("nmethod", 6, 5, methodCode)
 	stub := f.blob("vtable chunks", 0, 0, []byte{0x90, 0x90})
@@ -399,7 +417,7 @@ func TestMachinesThatDoNotDescribeThemselvesAreLeftAlone(t *testing.T) {
 		t.Error("without a table")
 	}
 	f = newFake()
-	f.put(tableAt+32*3, f.text("Renamed"))
+	f.put(tableAt+stride*3, f.text("Renamed"))
 	if _, ok := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read}); ok {
 		t.Error("without a field")
 	}

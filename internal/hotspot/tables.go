@@ -1,6 +1,9 @@
 package hotspot
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Bounds of what is read from a process: it may say anything.
 const (
@@ -55,8 +58,12 @@ func (m *memory) name(addr uint64) string {
 	return string(b[:n])
 }
 
-// field is an entry of gHotSpotVMStructs: the offset in its type, the address of a static one.
-type field struct{ offset, address uint64 }
+// field is an entry of gHotSpotVMStructs: the offset in its type, the address of a static one; short if it has
+// 16 bits.
+type field struct {
+	offset, address uint64
+	short           bool
+}
 
 // layout is what the two tables say, of the fields and types that are asked for.
 type layout struct {
@@ -64,12 +71,19 @@ type layout struct {
 	sizes  map[string]uint64
 }
 
-// want are the fields that are needed, wantSizes the types.
+// The bounds of a blob's code: addresses up to JDK 22, distances from its header (codeBlob.hpp, code_begin and
+// code_end) in later ones.
+var (
+	wantAddresses = []string{"CodeBlob::_code_begin", "CodeBlob::_code_end"}
+	wantDistances = []string{"CodeBlob::_code_offset", "CodeBlob::_data_offset"}
+)
+
+// want are the fields that are needed besides, wantSizes the types.
 var want = []string{
 	"CodeCache::_heaps", "GrowableArrayBase::_len", "GrowableArray<int>::_data",
 	"CodeHeap::_memory", "CodeHeap::_segmap", "CodeHeap::_log2_segment_size", "VirtualSpace::_low", "VirtualSpace::_high",
 	"HeapBlock::_header", "HeapBlock::Header::_used",
-	"CodeBlob::_name", "CodeBlob::_frame_size", "CodeBlob::_frame_complete_offset", "CodeBlob::_code_begin", "CodeBlob::_code_end",
+	"CodeBlob::_name", "CodeBlob::_frame_size", "CodeBlob::_frame_complete_offset",
 	"AbstractInterpreter::_code", "StubQueue::_stub_buffer", "StubQueue::_buffer_limit",
 	"InterpreterCodelet::_size", "InterpreterCodelet::_description",
 }
@@ -88,14 +102,15 @@ func readLayout(m *memory, symbol func(string) (uint64, bool)) (*layout, bool) {
 		return m.word(addr)
 	}
 	needed := map[string]bool{}
-	for _, name := range want {
+	for _, name := range slices.Concat(want, wantAddresses, wantDistances) {
 		needed[name] = true
 	}
 	typeOf, nameOf := at("StructEntryTypeNameOffset"), at("StructEntryFieldNameOffset")
-	offsetOf, addressOf := at("StructEntryOffsetOffset"), at("StructEntryAddressOffset")
+	offsetOf, addressOf, kindOf := at("StructEntryOffsetOffset"), at("StructEntryAddressOffset"), at("StructEntryTypeStringOffset")
 	m.eachEntry(at("Structs"), at("StructEntryArrayStride"), typeOf, func(entry uint64, typ string) {
 		if name := typ + "::" + m.name(m.word(entry+nameOf)); needed[name] {
-			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf)}
+			kind := m.name(m.word(entry + kindOf))
+			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), kind == "int16_t" || kind == "u2"}
 		}
 	})
 	sizeOf := at("TypeEntrySizeOffset")
@@ -106,7 +121,24 @@ func readLayout(m *memory, symbol func(string) (uint64, bool)) (*layout, bool) {
 			}
 		}
 	})
-	return l, !m.failed && len(l.fields) == len(want) && len(l.sizes) == len(wantSizes)
+	return l, !m.failed && l.has(want) && (l.has(wantAddresses) || l.has(wantDistances)) && len(l.sizes) == len(wantSizes)
+}
+
+// has reports whether all of these fields are known.
+func (l *layout) has(names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool {
+		_, ok := l.fields[name]
+		return !ok
+	})
+}
+
+// number reads a field of at most 32 bits.
+func (l *layout) number(b []byte, name string) int32 {
+	f := l.fields[name]
+	if f.short {
+		return int32(int16(binary.LittleEndian.Uint16(b[f.offset:])))
+	}
+	return int32At(b[f.offset:])
 }
 
 // eachEntry calls f for the entries of a table, which ends with one without a name.

@@ -32,7 +32,7 @@ type VM struct {
 }
 
 // New reads the tables that libjvm.so describes itself with; false if it has none, or not of all
-// that is needed here: JDK 17 has, older and newer releases may not.
+// that is needed here: JDK 17 and 25 have, older releases may not.
 func New(o Options) (*VM, bool) {
 	if o.Arch != frames.X86_64 {
 		return nil, false

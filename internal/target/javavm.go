@@ -35,6 +35,9 @@ func (j *javaVM) adopt(o owner, mods []*frames.Module) {
 		j.vm, j.code = openVM(o, lib), o.jitSource()
 	}
 	if j.vm == nil {
+		if lib != nil && j.tries == maxVMTries {
+			doubtFP(mods)
+		}
 		return
 	}
 	for _, m := range mods {
@@ -42,6 +45,14 @@ func (j *javaVM) adopt(o owner, mods []*frames.Module) {
 			m.NoFP = true
 			m.Sources = []frames.RuleSource{j, j.code}
 		}
+	}
+}
+
+// doubtFP keeps the frame pointer from being believed in all generated code: it cannot be told which of it the machine
+// has made.
+func doubtFP(mods []*frames.Module) {
+	for _, m := range mods {
+		m.NoFP = m.NoFP || m.Generated
 	}
 }
 
