@@ -90,8 +90,41 @@ var want = []string{
 
 var wantSizes = []string{"HeapBlock", "InterpreterCodelet"}
 
+// pageSize is the unit in which the tables and their names are read, maxPages how many are kept.
+const (
+	pageSize = 4096
+	maxPages = 1024
+)
+
+// byPages gives a function that reads as read does, page by page, and keeps the pages: the tables
+// have some thousand entries, and each three names.
+func byPages(read func(uint64, []byte) int) func(uint64, []byte) int {
+	pages := map[uint64][]byte{}
+	return func(addr uint64, b []byte) (done int) {
+		for done < len(b) {
+			at := addr + uint64(done)
+			start := at &^ (pageSize - 1)
+			page, ok := pages[start]
+			if !ok {
+				if len(pages) >= maxPages {
+					clear(pages)
+				}
+				page = make([]byte, pageSize)
+				page = page[:max(read(start, page), 0)]
+				pages[start] = page
+			}
+			if at-start >= uint64(len(page)) {
+				break
+			}
+			done += copy(b[done:], page[at-start:])
+		}
+		return done
+	}
+}
+
 // readLayout reads the tables; false if they lack something, as those of other releases may.
-func readLayout(m *memory, symbol func(string) (uint64, bool)) (*layout, bool) {
+func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool)) (*layout, bool) {
+	m := &memory{read: byPages(read)}
 	l := &layout{fields: map[string]field{}, sizes: map[string]uint64{}}
 	at := func(name string) uint64 {
 		addr, ok := symbol("gHotSpotVM" + name)

@@ -38,7 +38,7 @@ func New(o Options) (*VM, bool) {
 		return nil, false
 	}
 	v := &VM{o: o, kinds: map[uint64]kind{}, seen: map[uint64]blob{}}
-	l, ok := readLayout(v.memory(), o.Symbol)
+	l, ok := readLayout(o.Read, o.Symbol)
 	if v.layout = l; !ok {
 		return nil, false
 	}
