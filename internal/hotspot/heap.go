@@ -64,7 +64,7 @@ func (v *VM) heapOf(addr uint64) *heap {
 // block gives the address of the block that an address of the heap is in
 // (CodeHeap::find_block_for).
 func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
-	var window [256]byte // a piece of the map that ends with the entry in question
+	window := m.window[:] // a piece of the map that ends with the entry in question
 	seg := (addr - h.low) >> h.log2
 	from, have := uint64(0), 0
 	for range maxHops {
@@ -133,7 +133,7 @@ func (v *VM) blobAt(addr uint64) (blob, bool) {
 	}
 	m, l := v.memory(), v.layout
 	at, ok := h.block(m, addr)
-	var head [maxHeader]byte
+	head := v.head[:]
 	if !ok || !m.bytes(at, head[:v.header]) || head[l.used()] == 0 {
 		return blob{}, false
 	}

@@ -40,18 +40,17 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if b.frame <= 0 || b.complete < 0 || pc < b.begin+uint64(b.complete) {
 		return frames.Rule{}, nil, false
 	}
-	var code [1 + maxEnd]byte
-	n := v.o.ReadCode(pc-1, code[:])
-	if n < 2 {
+	code := v.code(pc-1, 1+maxEnd)
+	if len(code) < 2 {
 		return frames.Rule{}, nil, false
 	}
-	switch ending(code[1:n], code[0], b.end-pc) {
+	switch ending(code[1:], code[0], b.end-pc) {
 	case endPopped:
 		return called(frames.X86RSP, 8, frames.MethodCFI)
 	case endPop:
 		return framed(16), nil, true
 	}
-	return framed(8 * (b.frame + pushed(code[1:n]))), nil, true
+	return framed(8 * (b.frame + pushed(code[1:]))), nil, true
 }
 
 // inInterpreter gives the rule of a thread in the interpreter: where methods begin, its frame is made on the
@@ -64,12 +63,11 @@ func (v *VM) inInterpreter(pc uint64) (frames.Rule, *frames.Row, bool) {
 	if c.entry {
 		return v.inEntry(&c, pc)
 	}
-	var code [2 * leftBytes]byte
-	n := v.o.ReadCode(pc-leftBytes, code[:])
-	if n < len(code) {
+	code := v.code(pc-leftBytes, 2*leftBytes)
+	if len(code) < 2*leftBytes {
 		return frames.Rule{}, nil, false
 	}
-	switch l := left(code[:]); {
+	switch l := left(code); {
 	case !l.found:
 		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 	case !l.whole:
@@ -88,8 +86,7 @@ func (v *VM) inInterpreter(pc uint64) (frames.Rule, *frames.Row, bool) {
 //
 //	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 8; pop rdx; ...; jmp
 func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
-	code := make([]byte, min(b.end-b.begin, maxEntry))
-	code = code[:v.o.ReadCode(b.begin, code)]
+	code := v.code(b.begin, b.end-b.begin)
 	leaves := bytes.Index(code, exceptionEnds)
 	if !bytes.HasPrefix(code, exceptionBegins) || leaves < 0 || b.frame <= 0 {
 		return frames.Rule{}, nil, false
@@ -119,8 +116,7 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 //	mov rbp, rsp
 //	push r13             the frame is there
 func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
-	code := make([]byte, min(c.end-c.begin, maxEntry))
-	code = code[:v.o.ReadCode(c.begin, code)]
+	code := v.code(c.begin, c.end-c.begin)
 	made := bytes.Index(code, entered)
 	pops := -1
 	if made > 0 {
@@ -157,8 +153,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 //
 //	pop rax; mov r13, rsp; sub rsp, ...; push rax or mov [rsp], rax; ...; jmp
 func (v *VM) inAdapter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
-	code := make([]byte, min(b.end-b.begin, maxEntry))
-	code = code[:v.o.ReadCode(b.begin, code)]
+	code := v.code(b.begin, b.end-b.begin)
 	at := int(pc - b.begin)
 	first := bytes.Index(code, jumpR11)
 	if first < 0 || !bytes.HasPrefix(code, toCompiled) {
@@ -209,15 +204,14 @@ const regR11 = 11
 
 // inForward gives the rule at the return address in the stub that hands an exception on.
 func (v *VM) inForward(ret uint64) (frames.Rule, *frames.Row, bool) {
-	var code [maxForward]byte
-	n := v.o.ReadCode(ret, code[:])
+	code := v.code(ret, maxForward)
 	size := int32(8)
 	switch {
-	case !bytes.Contains(code[:n], forwardsEnds):
+	case !bytes.Contains(code, forwardsEnds):
 		return frames.Rule{}, nil, false
-	case bytes.HasPrefix(code[:n], forwardsAligned):
+	case bytes.HasPrefix(code, forwardsAligned):
 		size = 16
-	case !bytes.HasPrefix(code[:n], forwards):
+	case !bytes.HasPrefix(code, forwards):
 		return frames.Rule{}, nil, false
 	}
 	r := framed(size)

@@ -18,6 +18,8 @@ type memory struct {
 	read   func(addr uint64, b []byte) int
 	failed bool
 	buf    [8]byte
+	text   [maxName]byte
+	window [256]byte
 }
 
 func (m *memory) bytes(addr uint64, b []byte) bool {
@@ -41,11 +43,11 @@ func (m *memory) int32(addr uint64) int32 {
 // name reads a string that ends with 0, shortened to maxName bytes. Less than that may lie
 // before the end of the mapping.
 func (m *memory) name(addr uint64) string {
-	var b [maxName]byte
+	b := m.text[:]
 	if m.failed || addr == 0 {
 		return ""
 	}
-	n := m.read(addr, b[:])
+	n := m.read(addr, b)
 	if n <= 0 {
 		m.failed = true
 		return ""

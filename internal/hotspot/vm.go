@@ -24,11 +24,14 @@ type Options struct {
 type VM struct {
 	o      Options
 	mem    memory
+	buf    [maxEntry]byte // of code
+	head   [maxHeader]byte
 	layout *layout
 	heaps  []heap
 	header uint64          // bytes from a block's start that hold what is read of it
 	kinds  map[uint64]kind // by the address of the name
 	seen   map[uint64]blob // what rules were made from, by its code's start; blank where nothing was
+	known  map[uint64]blob // the same by the address that was asked for
 }
 
 // New reads the tables that libjvm.so describes itself with; false if it has none, or not of all
@@ -37,7 +40,7 @@ func New(o Options) (*VM, bool) {
 	if o.Arch != frames.X86_64 {
 		return nil, false
 	}
-	v := &VM{o: o, kinds: map[uint64]kind{}, seen: map[uint64]blob{}}
+	v := &VM{o: o, kinds: map[uint64]kind{}, seen: map[uint64]blob{}, known: map[uint64]blob{}}
 	l, ok := readLayout(o.Read, o.Symbol)
 	if v.layout = l; !ok {
 		return nil, false
@@ -48,8 +51,14 @@ func New(o Options) (*VM, bool) {
 
 // memory gives the process's memory, without the error of the last who read.
 func (v *VM) memory() *memory {
-	v.mem = memory{read: v.o.Read}
+	v.mem.read, v.mem.failed = v.o.Read, false
 	return &v.mem
+}
+
+// code reads at most maxEntry bytes of instructions. They are there until it is called again.
+func (v *VM) code(addr, n uint64) []byte {
+	b := v.buf[:min(n, maxEntry)]
+	return b[:v.o.ReadCode(addr, b)]
 }
 
 // Contains reports whether an address is in the code cache.
@@ -65,9 +74,15 @@ func (v *VM) FuncRange(pc uint64) (start, end uint64, ok bool) {
 // maxSeen bounds what is remembered; beyond that, Changed says so.
 const maxSeen = 1 << 14
 
-// find is blobAt, and remembers the answer.
+// find is blobAt, and remembers the answer. Until Changed says otherwise that holds, as do the rules made from it.
 func (v *VM) find(pc uint64) (blob, bool) {
+	if b, ok := v.known[pc]; ok {
+		return b, true
+	}
 	b, ok := v.blobAt(pc)
+	if ok && len(v.known) < maxSeen {
+		v.known[pc] = b
+	}
 	switch {
 	case len(v.seen) > maxSeen:
 	case ok:
@@ -90,9 +105,15 @@ func (v *VM) Changed() bool {
 		changed = ok != (was != blob{}) || ok && now != was
 	}
 	if changed {
-		clear(v.seen)
+		v.Forget()
 	}
 	return changed
+}
+
+// Forget drops what is remembered of code.
+func (v *VM) Forget() {
+	clear(v.seen)
+	clear(v.known)
 }
 
 // Rule implements [frames.RuleSource].
@@ -131,9 +152,7 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case b.kind == kindMethod && b.frame > 0:
-		var code [maxEnd]byte
-		n := v.o.ReadCode(q.PC, code[:])
-		return framed(8 * (b.frame + pushed(code[:n]))), nil, true
+		return framed(8 * (b.frame + pushed(v.code(q.PC, maxEnd)))), nil, true
 	case b.kind == kindException && b.frame > 0:
 		return framed(8 * b.frame), nil, true
 	case b.kind == kindStub:
@@ -159,10 +178,9 @@ func (v *VM) Behind(q frames.Query) (pc uint64, ok bool) {
 	if b, ok := v.find(q.PC); !ok || b.kind != kindStub {
 		return 0, false
 	}
-	var code [maxRestores]byte
-	n := v.o.ReadCode(q.PC, code[:])
-	at := bytes.Index(code[:n], restoredAll)
-	if at < 0 || !bytes.HasPrefix(code[:n], restoresAll) {
+	code := v.code(q.PC, maxRestores)
+	at := bytes.Index(code, restoredAll)
+	if at < 0 || !bytes.HasPrefix(code, restoresAll) {
 		return 0, false
 	}
 	return q.PC + uint64(at+len(restoredAll)), true

@@ -131,3 +131,10 @@ func (j *javaVM) FuncRange(pc uint64) (start, end uint64, ok bool) {
 
 // changed reports whether rules that were given do not hold any more.
 func (j *javaVM) changed() bool { return j.vm != nil && j.vm.Changed() }
+
+// forget drops what is remembered of its code.
+func (j *javaVM) forget() {
+	if j.vm != nil {
+		j.vm.Forget()
+	}
+}

@@ -180,6 +180,7 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 func (p *Process) Forget() {
 	p.space.Forget()
 	p.jitCode.Forget()
+	p.jvm.forget()
 	for i := range p.code {
 		if img := p.code[i].at.Image; img != nil {
 			img.forget()
