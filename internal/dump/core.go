@@ -1,9 +1,6 @@
 package dump
 
 import (
-	"cmp"
-	"slices"
-
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
@@ -34,7 +31,7 @@ func Core(c *target.Core, o Options, sysroot bool) *Process {
 		left = max(0, left-len(t.Frames))
 		p.Threads = append(p.Threads, t)
 	}
-	slices.SortStableFunc(p.Threads, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) })
+	p.sort()
 	return p
 }
 

@@ -1,8 +1,6 @@
 package dump
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"prywalk/frames"
@@ -64,7 +62,7 @@ func Look(t *target.Process, o Options) (*Process, error) {
 		}
 		p.Threads = append(p.Threads, d)
 	}
-	slices.SortFunc(p.Threads, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) })
+	p.sort()
 	return p, nil
 }
 

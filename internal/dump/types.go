@@ -1,7 +1,9 @@
 package dump
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -15,6 +17,20 @@ type Process struct {
 	Failed map[string]int64 `json:"-"`
 	// Pause is how long the threads were stopped by a look that stops all.
 	Pause time.Duration `json:"-"`
+}
+
+// sort puts the first thread first, whose number is the process's, and the others in the order of their numbers: of
+// those that were started after the numbers began anew it is the lowest.
+func (p *Process) sort() {
+	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
+		if first := b.TID == p.PID; first != (a.TID == p.PID) {
+			if first {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(a.TID, b.TID)
+	})
 }
 
 // Thread is the stack of one thread, innermost frame first.
