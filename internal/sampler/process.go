@@ -87,8 +87,8 @@ func (p *process) readCPU() {
 	}
 }
 
-// refresh reads the mappings anew; true if they changed. When the program is
-// another, what is copied with its stacks is found anew.
+// refresh reads the mappings anew, and the code that was made at run time; true if either
+// changed. When the program is another, what is copied with its stacks is found anew.
 func (p *process) refresh(now int64) bool {
 	p.refreshed = now
 	start := procmem.Now()

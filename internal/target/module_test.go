@@ -136,10 +136,11 @@ print(flush=True); sys.stdin.readline()`)
 		t.Errorf("code % x", code)
 	}
 	step()
-	refreshed(t, p, false)
+	refreshed(t, p, true)
 	if p.jit.ReadCode(jit.Start, code[:]); code[0] != 0xcc {
 		t.Error("new code was not seen")
 	}
+	refreshed(t, p, false)
 	step()
 	refreshed(t, p, true)
 	if !slices.Equal(before, p.Space().Modules()) {
