@@ -11,6 +11,7 @@ var abiX86 = abi{
 	isFrame:         isFrameX86,
 	dwarf:           dwarfX86,
 	prove:           (*walk).proveX86,
+	argumentDrop:    argumentDropX86,
 	afterPush:       afterPushX86,
 	callBefore:      callBeforeX86,
 	isThreadRoot:    isThreadRootX86,

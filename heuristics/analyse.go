@@ -4,6 +4,9 @@ import "prywalk/frames"
 
 // analyse finds the caller at q.
 func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
+	if f := &w.shown; s.o.JIT && !q.Caller && w.calleeMakesFrame(q.PC, f) {
+		return *f, true
+	}
 	lo, hi, known := s.bounds(q.Lookup(s.o.Arch))
 	if !known {
 		if f := &w.shown; s.o.JIT && !q.SPOnly && s.abi.prove != nil && s.abi.prove(w, q.PC, q.Caller, f) {
@@ -73,7 +76,7 @@ func (s *Source) choose(w *walk, q frames.Query, p *prologue) (found, bool) {
 	}
 	if f == nil || s.agree(p, f, &g) {
 		if f == nil && !(w.votes.hasOdd && s.agree(p, &w.votes.odd, &g)) && !s.isEntry(w, q) {
-			return found{}, false
+			return s.handler(w, q, &g)
 		}
 		if f != nil {
 			p.merge(s.abi, f, &g)
@@ -147,40 +150,5 @@ func (s *Source) isEntry(w *walk, q frames.Query) bool {
 	if f, _ := w.votes.winner(); f != nil && w.votes.exact > 0 {
 		return f.cfa == start(s.abi.sp).plus(s.abi.entry)
 	}
-	return !w.fragment(lo, hi)
-}
-
-// maxFragment bounds the instructions that are read to tell a fragment.
-const maxFragment = 400
-
-// fragment reports whether the code at lo, taken as a function's start, does
-// what functions do not.
-func (w *walk) fragment(lo, hi uint64) bool {
-	w.begin(lo, lo, hi)
-	entry := int32(w.src.abi.entry)
-	for w.steps < maxFragment {
-		for st := &w.st; w.steps < maxFragment && st.pc >= lo && st.pc < hi; {
-			code := w.code(st.pc)
-			if len(code) == 0 || !w.mark(st.pc) {
-				break
-			}
-			w.steps++
-			f := &w.fl
-			w.src.abi.step(st, code, f)
-			st.pc += uint64(f.size)
-			if f.kind == flowCall {
-				st.called()
-			}
-			if !w.src.o.JIT && (st.readKept || !st.aligned(entry)) {
-				return true
-			}
-			if !w.prologueTurn(&w.best, f) {
-				break
-			}
-		}
-		if !w.pop() {
-			return false
-		}
-	}
-	return false
+	return !w.manner(lo, hi).odd
 }

@@ -50,6 +50,9 @@ type abi struct {
 	dwarf   func(reg uint8) uint8
 	// prove finds the frame that the first path from pc proves; nil if there is no such short way.
 	prove func(w *walk, pc uint64, caller bool, f *found) bool
+	// argumentDrop gives the row of code that has its return address in a register only, while it takes its arguments off
+	// the stack; nil if there is no such code.
+	argumentDrop func(w *walk, pc uint64) (*frames.Row, bool)
 	// afterPush reports whether a word of memory was pushed just before pc, as
 	// in the first entry of a PLT.
 	afterPush  func(w *walk, pc uint64) bool

@@ -160,6 +160,9 @@ func (w *walk) turn(f *flow) bool {
 		w.vote(f)
 		return false
 	case flowIndirect:
+		if w.dispatch {
+			w.voteDispatch()
+		}
 		return false
 	}
 	return true
@@ -203,7 +206,7 @@ func (w *walk) around(pc uint64) (lo, hi uint64) {
 // vote counts a return.
 func (w *walk) vote(fl *flow) {
 	var f found
-	if !w.src.atReturn(&w.st, fl, &f) {
+	if !w.src.atReturn(&w.st, fl, &f, false) {
 		return
 	}
 	if w.misaligned(&f) {
@@ -220,7 +223,7 @@ func (w *walk) vote(fl *flow) {
 func (w *walk) voteTail() {
 	var f found
 	fl := w.src.abi.tail(&w.st)
-	if w.src.atReturn(&w.st, &fl, &f) && !w.misaligned(&f) {
+	if w.src.atReturn(&w.st, &fl, &f, false) && !w.misaligned(&f) {
 		w.votes.add(&f, true)
 	}
 }

@@ -78,8 +78,8 @@ func (f *found) place(a *abi, p place) frames.Place {
 }
 
 // atReturn reads the finding off the state at a function's return; false if the
-// return proves nothing.
-func (s *Source) atReturn(st *state, fl *flow, f *found) bool {
+// return proves nothing. Code of a convention of its own keeps no register but the frame pointer.
+func (s *Source) atReturn(st *state, fl *flow, f *found, own bool) bool {
 	a := s.abi
 	*f = found{cfa: fl.ret}
 	if fl.ret.kind != initial && fl.ret.kind != loaded || fl.ret.base >= firstAnon {
@@ -98,7 +98,7 @@ func (s *Source) atReturn(st *state, fl *flow, f *found) bool {
 		if v := st.regs[reg]; s.onStack(v, fl.ret.base) && s.keptPlace(v, reg, &f.kept[i]) {
 			continue
 		}
-		if !s.o.JIT || reg == a.fp {
+		if !s.o.JIT && !own || reg == a.fp {
 			return false
 		}
 		f.kept[i] = place{kind: lost}

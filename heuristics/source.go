@@ -99,6 +99,12 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if r, row, ok := s.departure(w, q); ok {
 		return r, row, true
 	}
+	if s.abi.argumentDrop != nil && !q.Caller && !q.SPOnly {
+		if row, ok := s.abi.argumentDrop(w, q.PC); ok {
+			r, _ := row.Rule(s.o.Arch, frames.MethodHeuristic, 0)
+			return r, row, true
+		}
+	}
 	f, ok := s.analyse(w, q)
 	if !ok {
 		return frames.Rule{}, nil, false

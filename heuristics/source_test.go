@@ -67,13 +67,6 @@ func TestFramePointerIsProvenByLeave(t *testing.T) {
 	want(t, s, 14, frames.X86RSP, 8, frames.MethodHeuristic)
 }
 
-func TestVariableArgumentPopOfV8(t *testing.T) {
-	// leave; pop rcx; lea rsp,[rsp+rdx*8+8]; push rcx; ret
-	s := x86(0xc9, 0x59, 0x48, 0x8d, 0x64, 0xd4, 0x08, 0x51, 0xc3)
-	want(t, s, 0, frames.X86RBP, 16, frames.MethodFP)
-	want(t, s, 1, frames.X86RSP, 8, frames.MethodHeuristic)
-}
-
 func TestSafepointPollOfHotSpot(t *testing.T) {
 	// add rsp,16; pop rbp; cmp rsp,[r15+0x398]; ja slow; ret; slow: jmp *r10
 	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, []byte{

@@ -39,26 +39,28 @@ type visit struct {
 
 // walk is the working memory of an analysis, kept from one to the next.
 type walk struct {
-	inner   bool // what is asked for is the innermost frame
-	src     *Source
-	chunks  [numChunks]chunk
-	seen    [1 << visitBits]visit
-	gen     uint32
-	steps   int
-	st      state
-	pending [maxPending]state
-	npend   int
-	whole   bool                  // all paths are followed, see arrive
-	dropped bool                  // paths were left out
-	moved   bool                  // on some path the stack pointer changed by an unknown amount
-	spans   [2]span               // the function, and the part that was split off it
-	later   [maxPending / 4]state // paths that left the function
-	nlater  int
-	fl      flow // of the last step: of its own it would be allocated for each
-	votes   votes
-	best    prologue
-	proof   proof
-	shown   found // what proof shows
+	inner bool // what is asked for is the innermost frame
+	// dispatch: a jump by a register ends the function, see [Source.handler].
+	dispatch bool
+	src      *Source
+	chunks   [numChunks]chunk
+	seen     [1 << visitBits]visit
+	gen      uint32
+	steps    int
+	st       state
+	pending  [maxPending]state
+	npend    int
+	whole    bool                  // all paths are followed, see arrive
+	dropped  bool                  // paths were left out
+	moved    bool                  // on some path the stack pointer changed by an unknown amount
+	spans    [2]span               // the function, and the part that was split off it
+	later    [maxPending / 4]state // paths that left the function
+	nlater   int
+	fl       flow // of the last step: of its own it would be allocated for each
+	votes    votes
+	best     prologue
+	proof    proof
+	shown    found // what proof shows
 }
 
 var walks = sync.Pool{New: func() any { return new(walk) }}

@@ -16,15 +16,25 @@ func startPython(t *Target) error {
 	return t.launch("python3", file)
 }
 
-// startNode runs src/load.js; Node writes its perf map to /tmp, wherever TMPDIR is. Without inlining, which
-// a perf map cannot tell of, its functions show up by their names.
-func startNode(t *Target) error {
-	file, err := t.place()
-	if err != nil {
-		return err
+// startNode runs src/load.js. Without inlining, which a perf map cannot tell of, its functions show up by their
+// names.
+func startNode(t *Target) error { return startNodeWith("--no-turbo-inlining")(t) }
+
+// startNodeWith runs a script with a perf map, which Node writes to /tmp, wherever TMPDIR is.
+func startNodeWith(options ...string) func(*Target) error {
+	return func(t *Target) error {
+		file, err := t.place()
+		if err != nil {
+			return err
+		}
+		t.removePerfMap()
+		return t.launch(append(append([]string{"node", "--perf-basic-prof"}, options...), file)...)
 	}
-	t.removePerfMap()
-	return t.launch("node", "--perf-basic-prof", "--no-turbo-inlining", file)
+}
+
+// startNodeChain runs src/chain.js, with a perf map that names interpreted functions too.
+func startNodeChain(options ...string) func(*Target) error {
+	return startNodeWith(append([]string{"--interpreted-frames-native-stack"}, options...)...)
 }
 
 // startMixedNode runs src/mixed.js as anybody would, without a perf map.

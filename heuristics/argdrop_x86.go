@@ -1,0 +1,82 @@
+package heuristics
+
+import "prywalk/frames"
+
+// V8's functions take their arguments off the stack as they return, and how many those are is known at run time only: the
+// epilogue pops the return address to a register, adds to rsp, pushes the address again and returns. In between
+// the address is in that register only:
+//
+//	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
+//
+// The same push and return also ends code that goes on to a function, with the address of that on top: so the push
+// counts only behind the instruction that takes off the arguments.
+
+// argDropX86 is what such an instruction adds to rsp: a register, scaled, and a number.
+type argDropX86 struct {
+	index uint8 // DWARF number
+	scale uint8
+	disp  int64
+}
+
+// Eval implements [frames.Expr]: the stack pointer behind the arguments, which is the CFA.
+func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
+	sp, ok := regs.Get(frames.X86RSP)
+	n, known := regs.Get(d.index)
+	return sp + n<<d.scale + uint64(d.disp), ok && known
+}
+
+// argumentDropX86 gives the row of an instruction between the pop and the push.
+func argumentDropX86(w *walk, pc uint64) (*frames.Row, bool) {
+	code := w.code(pc)
+	row := &frames.Row{CFAReg: frames.X86RSP}
+	drop, size := decodeDropX86(code)
+	if size > 0 {
+		row.CFAExpr = drop
+		code = code[size:]
+	} else if !w.behindDropX86(pc) {
+		return nil, false
+	}
+	i, ok := decodeX86(code)
+	if !ok || i.vex || i.opmap != mapOne || i.op&^7 != 0x50 || i.pfx != 0 || i.low() == hwSP || i.low() == hwBP {
+		return nil, false
+	}
+	ra := dwarfX86(i.low())
+	if code = code[i.size:]; len(code) == 0 || code[0] != 0xc3 || size > 0 && drop.index == ra {
+		return nil, false
+	}
+	row.RA = frames.Place{Kind: frames.PlaceReg, Reg: ra}
+	for _, reg := range w.src.abi.kept {
+		if reg != hwBP {
+			row.Regs[dwarfX86(reg)] = frames.Place{Kind: frames.PlaceUndefined}
+		}
+	}
+	return row, true
+}
+
+// behindDropX86 reports whether the instruction that ends at pc takes arguments off the stack.
+func (w *walk) behindDropX86(pc uint64) bool {
+	for size := uint64(3); size <= 5 && size <= pc; size++ {
+		if _, n := decodeDropX86(w.code(pc - size)); n == int(size) {
+			return true
+		}
+	}
+	return false
+}
+
+// decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r; the size is 0 for all else.
+func decodeDropX86(code []byte) (d argDropX86, size int) {
+	i, ok := decodeX86(code)
+	if !ok || i.vex || i.opmap != mapOne || !i.w || i.pfx != 0 || code[0]>>4 != 4 { // REX.W and no other prefix
+		return d, 0
+	}
+	switch {
+	case i.op == 0x8d && i.reg == hwSP && i.mod != 3 && i.base == hwSP && i.index != noReg:
+		// The scale is in the upper bits of the SIB byte, behind prefix, opcode and ModRM.
+		return argDropX86{dwarfX86(i.index), code[3] >> 6, int64(i.disp)}, int(i.size)
+	case i.op == 0x03 && i.mod == 3 && i.reg == hwSP:
+		return argDropX86{index: dwarfX86(i.rm)}, int(i.size)
+	case i.op == 0x01 && i.mod == 3 && i.rm == hwSP:
+		return argDropX86{index: dwarfX86(i.reg)}, int(i.size)
+	}
+	return d, 0
+}

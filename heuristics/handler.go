@@ -1,0 +1,104 @@
+package heuristics
+
+import "prywalk/frames"
+
+// An interpreter of byte code may have a piece of machine code for each instruction, with a
+// symbol like a function's: V8's handlers. Such a handler takes registers from the one
+// before it that the ABI gives to callers only, and is never returned from: it ends in a jump
+// by a register to the next one, with stack and frame pointer as they were at its start.
+// The word on top of the stack then is the return address into the interpreter's entry, and
+// the frame pointer is that of the frame which the entry has made, for the function that is
+// interpreted. To believe the frame pointer there would leave that function out.
+
+// handler is for code that reads registers of its caller and never returns, with what the
+// paths to q say in w.best and g: a handler's frame if it is one, else the code is a part that
+// was split off a function of which nothing is known.
+func (s *Source) handler(w *walk, q frames.Query, g *found) (found, bool) {
+	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
+	if !ok {
+		return found{}, false
+	}
+	m := w.manner(lo, hi)
+	if !m.begins && !(m.dispatches && !m.switches) {
+		return found{}, false
+	}
+	// What V8's functions call may take its arguments off the stack: then only the frame
+	// pointer is sure.
+	if p := &w.best; !p.weak && (!p.st.left || g.cfa.base == s.abi.fp) {
+		return *g, true
+	}
+	if q.Caller {
+		return found{}, false
+	}
+	w.dispatch = true
+	w.forward(q.PC, false, lo, hi)
+	w.dispatch = false
+	f, _ := w.votes.winner()
+	return s.forwardOnly(f, q)
+}
+
+// voteDispatch counts a jump to the next handler, if no call was made on the way there.
+func (w *walk) voteDispatch() {
+	if w.st.left {
+		return
+	}
+	var f found
+	fl := w.src.abi.tail(&w.st)
+	if w.src.atReturn(&w.st, &fl, &f, true) {
+		w.votes.add(&f, false)
+	}
+}
+
+// maxManner bounds the instructions that are read to tell how code behaves.
+const maxManner = 400
+
+// manner is how code behaves if it is taken as a function that is never returned from.
+type manner struct {
+	odd        bool // it does what functions do not
+	begins     bool // it makes a frame at its very start
+	dispatches bool // it jumps to where a register says, with the stack as at its start
+	switches   bool // it does so with another stack pointer, as in the midst of a function
+}
+
+// manner follows the code that begins at lo.
+func (w *walk) manner(lo, hi uint64) (m manner) {
+	w.begin(lo, lo, hi)
+	for w.steps < maxManner {
+		w.mannerPath(&m, lo, hi)
+		if !w.pop() {
+			break
+		}
+	}
+	return m
+}
+
+// frameSteps is how many instructions it takes to make a frame.
+const frameSteps = 2
+
+// mannerPath follows w.st to its end.
+func (w *walk) mannerPath(m *manner, lo, hi uint64) {
+	st, a := &w.st, w.src.abi
+	for w.steps < maxManner && st.pc >= lo && st.pc < hi {
+		code := w.code(st.pc)
+		if len(code) == 0 || !w.mark(st.pc) {
+			return
+		}
+		w.steps++
+		f := &w.fl
+		a.step(st, code, f)
+		st.pc += uint64(f.size)
+		if f.kind == flowCall {
+			st.called()
+		}
+		if f.kind == flowIndirect && !st.left {
+			atStart := st.regs[st.sp].isStart(st.sp)
+			m.dispatches, m.switches = m.dispatches || atStart, m.switches || !atStart
+		}
+		fp := st.regs[a.fp]
+		m.begins = m.begins || w.steps <= frameSteps && fp.kind == initial && fp.base == a.sp && a.isFrame(st, fp)
+		m.odd = m.odd || !w.src.o.JIT && (st.readKept || !st.aligned(int32(a.entry)))
+		if !w.prologueTurn(&w.best, f) {
+			return
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package integration
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// Each function of this program has one caller: a stack of its first thread has c1, c2, and so on, with builtins in
+// between and none left out. An interpreter's handler and a builtin have no names of the functions that they
+// work for, but some operators are used in one of the functions only.
+func TestJavaScriptStacksAreTheChainOfCalls(t *testing.T) {
+	realPrograms(t)
+	for _, name := range []string{"node-chain", "node-chain-base", "node-chain-int"} {
+		t.Run(name, func(t *testing.T) {
+			target := testtargets.Run(t, name, testtargets.Options{})
+			r := record(t, "-F", "499", "-d", "4", "-p", pidList(target.PIDs()))
+			stacks, leaves, incomplete := 0, 0, 0
+			for _, s := range r.Sample {
+				names := stackOf(s)
+				if label(s, "state") != "running" || !strings.Contains(strings.Join(names, "\n"), "chain.js") {
+					continue
+				}
+				if strings.HasPrefix(names[len(names)-1], "[incomplete") {
+					incomplete++
+					continue
+				}
+				stacks++
+				leaf, wrong := scriptChain(names)
+				if leaf {
+					leaves++
+				}
+				if wrong != "" {
+					t.Errorf("%s: %v", wrong, names)
+				}
+			}
+			t.Logf("%d stacks, %d with a leaf that tells its caller, %d incomplete", stacks, leaves, incomplete)
+			if stacks < 20 || incomplete*100 > stacks {
+				t.Errorf("%d stacks, %d incomplete", stacks, incomplete)
+			}
+		})
+	}
+}
+
+var scriptFunction = regexp.MustCompile(`^JS:[*^~+-]?\s?c([1-9]) .*chain\.js`)
+
+// leafOf are the operators that one function uses: chain.js says which.
+var leafOf = map[string]byte{"Builtins_BitwiseXor": '8', "Builtins_ShiftLeft": '9', "Builtins_DivSmi": '6'}
+
+// scriptChain says which name of a stack, innermost first, is not in its place; leaf, whether the innermost tells its caller.
+func scriptChain(names []string) (leaf bool, wrong string) {
+	next := byte('1')
+	for i := len(names) - 1; i >= 0; i-- {
+		m := scriptFunction.FindStringSubmatch(names[i])
+		if m == nil {
+			continue
+		}
+		if m[1][0] != next {
+			return false, names[i]
+		}
+		next++
+	}
+	for prefix, of := range leafOf {
+		if strings.HasPrefix(names[0], prefix) {
+			if next != of+1 {
+				return true, names[0]
+			}
+			return true, ""
+		}
+	}
+	return false, ""
+}
