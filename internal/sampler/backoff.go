@@ -17,7 +17,9 @@ import "math/rand/v2"
 // the last look that the stack was the same at them, and they are counted. A changed
 // one ends an interval that is longer than usual: its processor time is all there, and
 // goes where that of any interval goes. What is lost is which stack ran in the first
-// part of a burst that follows a long sleep.
+// part of a burst that follows a long sleep. So naps are short until it has shown that there
+// are no such bursts: they get up to maxSlack times as long in a process whose clock moves while
+// those who are backed off are found to have used next to nothing of it (see [slack]).
 //
 // The process's clock helps twice. Does it stand still, then nobody has left a
 // processor, and who falls due is left asleep, but not beyond idleMost. Has it moved by
@@ -38,6 +40,10 @@ const (
 	// A look at a thread that has not changed takes about lookCost ns.
 	lookCost  = 1000
 	stirShare = 64
+	// Naps get longer while no more than one part in slackShare of a process's time is that of
+	// threads that were backed off, up to maxSlack times.
+	slackShare = 1000
+	maxSlack   = 8
 	// staleClock is by how much the clock of a process may lack the time of each
 	// thread that runs, in nanoseconds: a scheduler tick.
 	staleClock = 4e6
@@ -45,9 +51,9 @@ const (
 
 // napOf gives for how long a thread that was found unchanged is left alone, in
 // nanoseconds; 0 if it is to be looked at in the next tick. threads is how many there
-// are in all.
-func napOf(asleep, period int64, threads int, rng *rand.Rand) int64 {
-	nap := min(asleep/restShare, longestNap, int64(threads)*lookCost*napShare)
+// are in all, slack how many times as long as at first it may be.
+func napOf(asleep, period int64, threads int, slack int64, rng *rand.Rand) int64 {
+	nap := min(asleep/restShare, slack*min(longestNap, int64(threads)*lookCost*napShare))
 	if nap < 2*period {
 		return 0
 	}
@@ -57,7 +63,7 @@ func napOf(asleep, period int64, threads int, rng *rand.Rand) int64 {
 // The wheel has a slot for each wheelGrain ns of the longest nap.
 const (
 	wheelGrain = 1e6
-	wheelSlots = 256
+	wheelSlots = 2048
 )
 
 // wheel keeps the threads that are backed off by the time at which they fall due, so

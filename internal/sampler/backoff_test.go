@@ -11,15 +11,17 @@ func TestNapsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const period = 10e6
 	for _, threads := range []int{1, 10, 100, 500, 5000} {
-		for asleep := int64(period); asleep < 1e12; asleep += asleep / 3 {
-			nap := napOf(asleep, period, threads, rng)
-			want := min(asleep/16, 120e6, int64(threads)*256e3)
-			if want < 2*period && nap != 0 || want >= 2*period && (nap < want*3/4 || nap > want*5/4) {
-				t.Errorf("%d threads, asleep for %d: left alone for %d", threads, asleep, nap)
+		for _, slack := range []int64{1, 3, 8} {
+			for asleep := int64(period); asleep < 1e12; asleep += asleep / 3 {
+				nap := napOf(asleep, period, threads, slack, rng)
+				want := min(asleep/16, slack*min(120e6, int64(threads)*256e3))
+				if want < 2*period && nap != 0 || want >= 2*period && (nap < want*3/4 || nap > want*5/4) {
+					t.Errorf("%d threads, asleep for %d, slack %d: left alone for %d", threads, asleep, slack, nap)
+				}
 			}
 		}
 	}
-	if nap := napOf(1e15, 100e6, 5000, rng); nap != 0 {
+	if nap := napOf(1e15, 100e6, 5000, 1, rng); nap != 0 {
 		t.Errorf("at 10 Hz, %d: there is nothing to be saved", nap)
 	}
 }
@@ -35,7 +37,7 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 		switch rng.IntN(4) {
 		case 0, 1:
 			th := &thread{}
-			due[th] = now + rng.Int64N(200e6)
+			due[th] = now + rng.Int64N(1500e6)
 			w.put(th, due[th])
 		case 2:
 			for th := range due {
@@ -52,7 +54,7 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 				}
 				delete(due, th)
 				if rng.IntN(2) == 0 {
-					due[th] = now + rng.Int64N(150e6)
+					due[th] = now + rng.Int64N(1200e6)
 					w.put(th, due[th])
 				}
 			})
@@ -110,7 +112,9 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 	var clock threadClock
 	cycle, asleep := int64(0), l.sleep
 	var cpu, bursts int64 // as of the present cycle's beginning
-	var due, since, arrivals int64
+	var due, since, arrivals, before int64
+	napped := false // it was not looked at at the last tick
+	var sl slack // the clock of a process in which all threads live like this one
 	var last State
 	for now := int64(0); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
 		for now >= cycle+asleep+l.burst {
@@ -119,11 +123,13 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 			bursts++
 			asleep = l.sleep/2 + rng.Int64N(l.sleep)
 		}
+		ran := max(now-cycle-asleep, 0)
+		sl.decide(now, uint64(cpu+ran))
 		if now < due {
+			napped = true
 			continue
 		}
 		o.looks++
-		ran := max(now-cycle-asleep, 0)
 		at, runs := Reading{Wall: now, CPU: cpu + ran}, bursts
 		s := seen{stack: stackSleep, state: Sleeping, whole: true}
 		if ran > 0 {
@@ -132,12 +138,17 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 		}
 		if clock.started && last != Running && s.state != Running && runs == arrivals {
 			clock.unchanged(at, 1)
-			if nap := napOf(now-since, period, threads, rng); nap > 0 {
+			napped = false
+			if nap := napOf(now-since, period, threads, sl.factor(), rng); nap > 0 {
 				due = now + nap
 			}
 			continue
 		}
 		clock.look(at, s, s.state == Running, o.emit)
+		if napped {
+			sl.overslept(cpu + ran - before)
+		}
+		napped, before = false, cpu+ran
 		last, since, arrivals = s.state, now, runs
 	}
 	clock.finish(o.emit)

@@ -24,6 +24,9 @@ func (c *controller) list(p *process, now int64) {
 	if now-p.clockAt >= n*clockCost*clockShare {
 		p.readCPU()
 		p.clockAt = now
+		if p.clocked {
+			p.slack.decide(now, p.cpu)
+		}
 	}
 	if !p.listDue(now, n*listCost*listShare) {
 		return

@@ -16,6 +16,7 @@ type nap struct {
 	until   int64  // for how long it is to be left alone next, ns; 0: not at all
 	used    int64  // its processor time as of the last look, ns
 	counted bool   // used is valid
+	over    bool   // it was backed off as it ran, and that is not yet accounted for
 	resting bool   // it is looked at when a census shows that it has run
 	place   int    // in the process's roll, as of the last census if it was not resting
 	filed   bool   // it is in the wheel, in this slot
@@ -39,7 +40,7 @@ func (c *controller) wake(th *thread) {
 func (c *controller) due(th *thread) {
 	p := th.proc
 	if p.clocked && p.cpu == th.nap.clock && c.nowTick-th.nap.looked < idleMost-longestNap {
-		c.naps.put(th, c.nowTick+napOf(longestNap*restShare, 0, c.live, c.sched.rng))
+		c.naps.put(th, c.nowTick+napOf(longestNap*restShare, 0, c.live, 1, c.sched.rng))
 		return
 	}
 	c.wake(th)
@@ -67,7 +68,7 @@ func (c *controller) reused(th *thread) {
 	if th.nap.asleep && th.proc.rolled && c.nowTick-th.nap.since >= restAfter {
 		th.nap.until = c.nowTick
 	} else if th.nap.asleep {
-		th.nap.until = napOf(c.nowTick-th.nap.since, c.sched.period, c.live, c.sched.rng)
+		th.nap.until = napOf(c.nowTick-th.nap.since, c.sched.period, c.live, th.proc.slack.factor(), c.sched.rng)
 		th.nap.looked, th.nap.clock = c.nowTick, th.proc.cpu
 	}
 }
@@ -75,7 +76,9 @@ func (c *controller) reused(th *thread) {
 // changed takes note of a thread that has run since its last look, or could not be
 // looked at: it is looked at in every tick from now on.
 func (c *controller) changed(th *thread) {
-	c.counts.unseen += c.skipped(th)
+	n := c.skipped(th)
+	c.counts.unseen += n
+	th.nap.over = th.nap.over || n > 0
 	th.nap.asleep, th.nap.since = false, c.nowTick
 }
 
@@ -88,8 +91,11 @@ func (c *controller) account(th *thread, s procmem.SchedStat) {
 	used := int64(s.CPU)
 	if th.nap.counted || th.born {
 		th.proc.known += used - th.nap.used
+		if th.nap.over {
+			th.proc.slack.overslept(used - th.nap.used)
+		}
 	}
-	th.nap.used, th.nap.counted = used, true
+	th.nap.used, th.nap.counted, th.nap.over = used, true, false
 }
 
 // rest backs off the threads of a process that are to be left alone, and drops those

@@ -41,7 +41,8 @@ type process struct {
 	napping  int       // threads that are backed off
 	known    int64     // what the looks at threads explain of the clock since stirred
 	stirred  uint64    // the clock when all that were backed off were last looked at
-	stirNext int64     // when that may be done next, CLOCK_MONOTONIC ns
+	slack    slack
+	stirNext int64 // when that may be done next, CLOCK_MONOTONIC ns
 	roll     []rollEntry
 	rolled   bool // a census was taken in this tick
 	resting  int  // threads that wait for one to show that they ran
