@@ -62,7 +62,7 @@ func useColor(f *os.File) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(f)
 }
 
-// percent gives a share of the whole.
+// percent gives a share of the whole. It never rounds up to all of it.
 func percent(part, whole int64) string {
 	if whole == 0 {
 		return "0%"
@@ -70,5 +70,5 @@ func percent(part, whole int64) string {
 	if part == whole {
 		return "100%"
 	}
-	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
+	return fmt.Sprintf("%.1f%%", float64(part*1000/whole)/10)
 }

@@ -12,7 +12,7 @@ import (
 // to clockCost ns for each, and to list them, which takes up to listCost. Reading the
 // clock may take one part in clockShare of the time, listing one in listShare.
 const (
-	clockCost  = 40
+	clockCost  = 120
 	clockShare = 256
 	listCost   = 500
 	listShare  = 128
