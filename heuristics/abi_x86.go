@@ -12,6 +12,8 @@ var abiX86 = abi{
 	dwarf:           dwarfX86,
 	prove:           (*walk).proveX86,
 	argumentDrop:    argumentDropX86,
+	loadsTable:      loadsTableX86,
+	jumpsBy:         jumpsByX86,
 	afterPush:       afterPushX86,
 	callBefore:      callBeforeX86,
 	isThreadRoot:    isThreadRootX86,

@@ -13,6 +13,9 @@ func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
 			return *f, true
 		}
 		w.forward(q.PC, q.Caller, 0, ^uint64(0))
+		if w.votes.n == 0 {
+			return s.boundless(w, q)
+		}
 		return s.choose(w, q, nil)
 	}
 	w.forward(q.PC, q.Caller, lo, hi)

@@ -53,6 +53,10 @@ type abi struct {
 	// argumentDrop gives the row of code that has its return address in a register only, while it takes its arguments off
 	// the stack; nil if there is no such code.
 	argumentDrop func(w *walk, pc uint64) (*frames.Row, bool)
+	// loadsTable gives the register that an instruction loads from a table of addresses, and jumpsBy reports whether one
+	// jumps by that: see [Source.boundless]. Both may be nil.
+	loadsTable func(code []byte) uint8
+	jumpsBy    func(code []byte, reg uint8) bool
 	// afterPush reports whether a word of memory was pushed just before pc, as
 	// in the first entry of a PLT.
 	afterPush  func(w *walk, pc uint64) bool

@@ -63,6 +63,9 @@ func (v *votes) winner() (f *found, sure bool) {
 func (w *walk) forward(pc uint64, caller bool, lo, hi uint64) {
 	w.begin(pc, lo, hi)
 	w.inner = !caller
+	if w.dispatch == dispatchByTable {
+		w.st.table = w.loadedBefore(pc)
+	}
 	w.st.pushedMem = w.src.abi.afterPush(w, pc)
 	if caller {
 		w.st.called()
@@ -118,6 +121,9 @@ func (w *walk) forwardPath() {
 		if f.kind == flowEnd || w.makesFrame() {
 			return
 		}
+		if w.dispatch != dispatchNone {
+			w.watchDispatch(code, f)
+		}
 		now := st.regs[st.sp]
 		st.raised = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
 		st.doubt(f)
@@ -160,9 +166,6 @@ func (w *walk) turn(f *flow) bool {
 		w.vote(f)
 		return false
 	case flowIndirect:
-		if w.dispatch {
-			w.voteDispatch()
-		}
 		return false
 	}
 	return true

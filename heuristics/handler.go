@@ -30,16 +30,81 @@ func (s *Source) handler(w *walk, q frames.Query, g *found) (found, bool) {
 	if q.Caller {
 		return found{}, false
 	}
-	w.dispatch = true
+	return s.toDispatch(w, q, lo, hi, dispatchAny)
+}
+
+// boundless is handler for code of which the bounds are not known, as V8's builtins in a program
+// without symbols. Then only a jump to an address out of a table counts that is found by a register which callers
+// expect back: that register is part of the handlers' convention.
+func (s *Source) boundless(w *walk, q frames.Query) (found, bool) {
+	if q.Caller || s.abi.loadsTable == nil {
+		return found{}, false
+	}
+	return s.toDispatch(w, q, 0, ^uint64(0), dispatchByTable)
+}
+
+// toDispatch gives the frame that the paths to the next handler show.
+func (s *Source) toDispatch(w *walk, q frames.Query, lo, hi uint64, d dispatch) (found, bool) {
+	w.dispatch = d
 	w.forward(q.PC, false, lo, hi)
-	w.dispatch = false
+	w.dispatch = dispatchNone
 	f, _ := w.votes.winner()
 	return s.forwardOnly(f, q)
 }
 
-// voteDispatch counts a jump to the next handler, if no call was made on the way there.
-func (w *walk) voteDispatch() {
-	if w.st.left {
+// dispatch says which jumps by a register end a function on a walk forwards.
+type dispatch uint8
+
+const (
+	dispatchNone dispatch = iota
+	dispatchAny
+	dispatchByTable // those by a register that was loaded from a table
+)
+
+// maxLoaded bounds the bytes between the load from the table and the jump.
+const maxLoaded = 16
+
+// loadedBefore gives the register that the instructions just before pc have loaded from a table.
+func (w *walk) loadedBefore(pc uint64) uint8 {
+	for back := uint64(1); back <= min(maxLoaded, pc); back++ {
+		if reg := w.src.abi.loadsTable(w.code(pc - back)); reg != noReg && w.leadsTo(pc-back, pc) {
+			return reg
+		}
+	}
+	return noReg
+}
+
+// leadsTo reports whether the instructions from one address on lead straight to another.
+func (w *walk) leadsTo(from, pc uint64) bool {
+	var st state
+	for st.reset(w.src.abi, from, from, pc); st.pc < pc; {
+		code := w.code(st.pc)
+		if len(code) == 0 {
+			return false
+		}
+		if w.src.abi.step(&st, code, &w.fl); w.fl.kind != flowNext || w.fl.size == 0 {
+			return false
+		}
+		st.pc += uint64(w.fl.size)
+	}
+	return st.pc == pc
+}
+
+// watchDispatch takes note of what an instruction has to do with going to the next handler.
+func (w *walk) watchDispatch(code []byte, f *flow) {
+	if w.dispatch == dispatchByTable {
+		if reg := w.src.abi.loadsTable(code); reg != noReg {
+			w.st.table = reg
+		}
+	}
+	if f.kind == flowIndirect {
+		w.voteDispatch(code)
+	}
+}
+
+// voteDispatch counts a jump to the next handler, if no call was made on the way there. code is the jump.
+func (w *walk) voteDispatch(code []byte) {
+	if w.st.left || w.dispatch == dispatchByTable && !w.src.abi.jumpsBy(code, w.st.table) {
 		return
 	}
 	var f found

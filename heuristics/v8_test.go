@@ -119,3 +119,31 @@ func TestFrameThatACalleeMakes(t *testing.T) {
 		t.Errorf("with a callee like others: %+v", r)
 	}
 }
+
+// Without symbols a handler's bounds are not known. The jump to the next one is told by the table that its address comes from.
+func TestHandlerWithoutBounds(t *testing.T) {
+	code := []byte{
+		0x48, 0x8b, 0xd5, // 0: mov rdx, rbp
+		0x41, 0x0f, 0xb6, 0x3c, 0x11, // 3: movzbl edi, [r9+rdx]
+		0x49, 0x8b, 0x0c, 0xff, // 8: mov rcx, [r15+rdi*8]
+		0x4c, 0x8b, 0xe2, // 12: mov r12, rdx
+		0xff, 0xe1, // 15: jmp rcx
+		0x48, 0x8b, 0x0c, 0xf8, // 17: mov rcx, [rax+rdi*8], a switch's table
+		0xff, 0xe1, // 21: jmp rcx
+	}
+	s := x86(code...)
+	for _, at := range []uint64{0, 3, 8, 12, 15} {
+		r, row, ok := s.Rule(frames.Query{PC: base + at})
+		if !ok || r.CFAReg != frames.X86RSP || row != nil && row.CFAOff != 8 || row == nil && r.CFAOff != 8 {
+			t.Errorf("+%d: %+v, %+v, %v", at, r, row, ok)
+		}
+		if r, row, ok := s.Rule(frames.Query{PC: base + at, Caller: true}); ok {
+			t.Errorf("+%d, as a caller's: %+v, %+v", at, r, row)
+		}
+	}
+	for _, at := range []uint64{17, 21} {
+		if r, row, ok := s.Rule(frames.Query{PC: base + at}); ok {
+			t.Errorf("+%d: %+v, %+v", at, r, row)
+		}
+	}
+}

@@ -80,6 +80,7 @@ type path struct {
 	readKept  bool  // used what a kept register held at the start
 	left      bool  // calls were made: what lies below the stack pointer is theirs
 	foreign   uint8 // the base that the stack pointer has had since it was loaded, see foreignSP
+	table     uint8 // the register that was loaded from a table last, if that is asked for
 	sp, fp    uint8
 	align     uint8 // of the start's stack pointer, as the calls show; below
 }
@@ -107,7 +108,7 @@ func (st *state) reset(a *abi, pc, lo, hi uint64) {
 	st.nslots, st.anon, st.align, st.foreign = 0, 0, 0, 0
 	st.sp, st.fp, st.readKept, st.left = a.sp, a.fp, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
-	st.cmpReg = noReg
+	st.cmpReg, st.table = noReg, noReg
 	st.afterCall, st.padded, st.weak, st.pushedMem, st.raised = false, false, false, false, false
 	for i := range st.regs {
 		st.regs[i] = start(uint8(i))

@@ -39,9 +39,8 @@ type visit struct {
 
 // walk is the working memory of an analysis, kept from one to the next.
 type walk struct {
-	inner bool // what is asked for is the innermost frame
-	// dispatch: a jump by a register ends the function, see [Source.handler].
-	dispatch bool
+	inner    bool // what is asked for is the innermost frame
+	dispatch dispatch
 	src      *Source
 	chunks   [numChunks]chunk
 	seen     [1 << visitBits]visit
