@@ -73,7 +73,7 @@ func (s *Source) choose(w *walk, q frames.Query, p *prologue) (found, bool) {
 	var g found
 	if !p.express(s.abi, &g, q.SPOnly, q.Caller) {
 		if !p.weak && w.votes.exact == 0 {
-			return found{}, false // the paths to here are known, those from here are doubtful
+			return s.handler(w, q, nil) // the paths to here are known, those from here are doubtful
 		}
 		return s.forwardOnly(f, q)
 	}

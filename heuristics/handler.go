@@ -11,20 +11,20 @@ import "prywalk/frames"
 // interpreted. To believe the frame pointer there would leave that function out.
 
 // handler is for code that reads registers of its caller and never returns, with what the
-// paths to q say in w.best and g: a handler's frame if it is one, else the code is a part that
-// was split off a function of which nothing is known.
+// paths to q say in w.best and g, nil if that is nothing: a handler's frame if it is one, else the code is a
+// part that was split off a function of which nothing is known.
 func (s *Source) handler(w *walk, q frames.Query, g *found) (found, bool) {
 	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
 	if !ok {
 		return found{}, false
 	}
 	m := w.manner(lo, hi)
-	if !m.begins && !(m.dispatches && !m.switches) {
+	if !m.odd || !m.begins && !(m.dispatches && !m.switches) {
 		return found{}, false
 	}
 	// What V8's functions call may take its arguments off the stack: then only the frame
 	// pointer is sure.
-	if p := &w.best; !p.weak && (!p.st.left || g.cfa.base == s.abi.fp) {
+	if p := &w.best; g != nil && !p.weak && (!p.st.left || g.cfa.base == s.abi.fp) {
 		return *g, true
 	}
 	if q.Caller {
@@ -121,8 +121,8 @@ const maxManner = 400
 type manner struct {
 	odd        bool // it does what functions do not
 	begins     bool // it makes a frame at its very start
-	dispatches bool // it jumps to where a register says, with the stack as at its start
-	switches   bool // it does so with another stack pointer, as in the midst of a function
+	dispatches bool // it jumps to where a register says, with the stack as at its start as far as is known
+	switches   bool // it does so with a known other stack pointer, as in the midst of a function
 }
 
 // manner follows the code that begins at lo.
@@ -156,8 +156,10 @@ func (w *walk) mannerPath(m *manner, lo, hi uint64) {
 			st.called()
 		}
 		if f.kind == flowIndirect && !st.left {
-			atStart := st.regs[st.sp].isStart(st.sp)
-			m.dispatches, m.switches = m.dispatches || atStart, m.switches || !atStart
+			sp := st.regs[st.sp]
+			moved := sp.kind == initial && sp.base >= firstAnon && !st.foreignSP() // by an unknown amount, and back perhaps
+			m.dispatches = m.dispatches || moved || sp.isStart(st.sp)
+			m.switches = m.switches || !moved && !sp.isStart(st.sp)
 		}
 		fp := st.regs[a.fp]
 		m.begins = m.begins || w.steps <= frameSteps && fp.kind == initial && fp.base == a.sp && a.isFrame(st, fp)
