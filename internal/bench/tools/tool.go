@@ -113,7 +113,7 @@ func Peers() []Tool {
 	return []Tool{
 		perfTool("perf-fp", "fp"), perfTool("perf-dwarf", "dwarf,8192"), perfTool("perf-dwarf64", "dwarf,65528"), samply(),
 		walkerTool("naive-walker", "-DWITH_LIBUNWIND", "-lunwind-ptrace", "-lunwind-generic", "-lunwind"), walkerTool("plain-walker"),
-		snapshotTool("gdb", gdbArgs, "Thread "), snapshotTool("eu-stack", euStackArgs, "TID "),
+		snapshotTool("gdb", gdbArgs, "Thread ", gdbComplete), snapshotTool("eu-stack", euStackArgs, "TID ", euStackComplete),
 		pySpy(), austin(), asyncProfiler(),
 	}
 }
