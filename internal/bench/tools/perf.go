@@ -116,6 +116,7 @@ func (p *perf) Finish() (Totals, error) {
 	}
 	t.After = max(0, p.cpu-before)
 	err := p.script(&t)
+	t.Whole = before + t.After
 	return t, err
 }
 

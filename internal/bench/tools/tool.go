@@ -56,6 +56,9 @@ type Totals struct {
 	// After is the processor time, in seconds, that it took in the end to make stacks of what it had
 	// copied, names for them, and files.
 	After float64
+	// Whole is the processor time, in seconds, from its start to its end: all that it takes to have the stacks with
+	// their names. 0 where it is not told.
+	Whole float64
 	// Samples are stacks delivered, Complete of them reach the thread's first function.
 	Samples, Complete int64
 	// Stops of threads.
