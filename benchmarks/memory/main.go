@@ -1,10 +1,10 @@
 // Command memory measures whether a recording takes more memory the longer it lasts:
 //
-//	go run ./benchmarks/memory                        an hour's worth of ticks at 100 Hz, 360,000
+//	go run ./benchmarks/memory                        an hour's worth of ticks at 100 Hz, 360,000 (3 minutes)
 //	go run ./benchmarks/memory -threads 5000 -ticks 36000
 //	go run ./benchmarks/memory -docs docs/performance.md    the table goes into the page's section memory-20 (its threads)
 //
-// The ticks are real ones, only sooner: prywalk record runs at up to 10,000 Hz on a workload of
+// The ticks are real ones, only sooner: prywalk record runs at 2,000 Hz (-freq) on a workload of
 // prywalk bench. At each tenth of the ticks its resident size is read (VmRSS, and in the end
 // VmHWM, of proc_pid_status(5)), and the table says how often the running threads were seen until then,
 // which is how many intervals the recording holds at least. Flat is told from the second half: start-up, and the
@@ -35,7 +35,7 @@ import (
 var (
 	threads = flag.Int("threads", 20, "threads of the target")
 	running = flag.Int("running", 1, "how many of them compute")
-	freq    = flag.Int("freq", 10000, "ticks a second to ask for")
+	freq    = flag.Int("freq", 2000, "ticks a second to ask for")
 	ticks   = flag.Int64("ticks", 360000, "ticks to make")
 	limit   = flag.Duration("limit", 20*time.Minute, "end after this time")
 	docs    = flag.String("docs", "", "put the table between the markers of this page")

@@ -5,6 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/look"
+	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 )
 
@@ -58,8 +59,11 @@ func (a *accountant) handle(e *event) {
 	case flush:
 		a.checkpoint()
 		if a.save != nil {
+			began := procmem.Now()
 			a.save()
+			a.pub.saveTook.Store(procmem.Now() - began)
 		}
+		a.pub.saving.Store(false)
 	}
 }
 

@@ -44,7 +44,8 @@ type Options struct {
 	// Checkpoint is called on the accountant's goroutine every so often and
 	// when asked for, with everything up to then booked.
 	Checkpoint func()
-	// CheckpointEvery is the time between two checkpoints; 0 for none.
+	// CheckpointEvery is the least time between two checkpoints, which come more rarely where they take long; 0
+	// for none.
 	CheckpointEvery time.Duration
 
 	prepare func(*unwinder) // for tests

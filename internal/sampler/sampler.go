@@ -217,7 +217,8 @@ func (s *Sampler) ticks(ctx context.Context, c *controller) {
 		c.sched.setRate(now, c.pace.rate(now))
 		next := c.sched.next(now)
 		c.tickWithin(now, next)
-		if s.asked.Swap(false) || c.checkpointDue(now) {
+		if s.asked.Swap(false) || c.checkpointDue(now, &s.pub) {
+			s.pub.saving.Store(true)
 			c.flush(now)
 		}
 		s.pub.set(c)
@@ -229,13 +230,17 @@ func (s *Sampler) ticks(ctx context.Context, c *controller) {
 	}
 }
 
+// checkpointPart bounds what checkpoints take: each is written whole, so that those of a long recording take
+// ever longer, and a checkpoint comes no sooner than so many times as long after the one before as that took.
+const checkpointPart = 20
+
 // checkpointDue reports whether it is time for a checkpoint.
-func (c *controller) checkpointDue(now int64) bool {
+func (c *controller) checkpointDue(now int64, p *published) bool {
 	every := int64(c.opts.CheckpointEvery)
 	if c.flushed == 0 {
 		c.flushed = now
 	}
-	return every > 0 && now-c.flushed > every
+	return every > 0 && !p.saving.Load() && now-c.flushed > max(every, checkpointPart*p.saveTook.Load())
 }
 
 // account handles events until the controller has ended, and opens the processes
