@@ -202,24 +202,24 @@ func (f *benchFlags) write(res *bench.Result) error {
 	if err := writeJSON(f.json, res); err != nil {
 		return err
 	}
-	if f.newKnown != "" {
-		known, err := bench.KnownOf(res)
-		if err == nil {
-			err = writeJSON(f.newKnown, known)
-		}
-		if err != nil {
-			return err
-		}
-	}
 	if f.page != "" {
 		if err := bench.WritePage(f.page, f.svg, res); err != nil {
 			return err
 		}
 	}
 	if f.svg != "" {
-		return profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) })
+		if err := profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }); err != nil {
+			return err
+		}
 	}
-	return nil
+	if f.newKnown == "" {
+		return nil
+	}
+	known, err := bench.KnownOf(res)
+	if err != nil {
+		return err
+	}
+	return writeJSON(f.newKnown, known)
 }
 
 // writeJSON writes a result to a file, if it has a name.

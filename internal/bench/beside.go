@@ -12,9 +12,9 @@ type Beside struct {
 	Own, Peer *Row
 	// Rate has the difference of the ratios as they were measured, prywalk's less the peer's: at the same rate.
 	Rate Difference
-	// Equal is the same at equal delivered stacks: what prywalk would keep of the throughput more than the peer if
-	// each delivered a thousand stacks a second and lost as much for each stack as it did. In a fraction of the
-	// throughput without a tool.
+	// Equal is the same at equal delivered stacks: what the peer loses for a thousand stacks a second less what
+	// prywalk does, as a fraction of the throughput without a tool, if each lost as much for each stack at any rate.
+	// Beyond 1 the peer cannot deliver as many.
 	Equal Difference
 }
 
@@ -118,7 +118,7 @@ func (r *Row) cpu() *float64 {
 
 // beside writes the table of comparisons, if there are any.
 func beside(b *strings.Builder, rows []Row) {
-	head := "\n| peer | threads | running | Hz | prywalk's ratio less the peer's | 95 % interval | prywalk is | the same for 1,000 stacks a second | 95 % interval | prywalk is " +
+	head := "\n| peer | threads | running | Hz | prywalk's ratio less the peer's | 95 % interval | prywalk is | loss for 1,000 stacks a second: the peer's less prywalk's | 95 % interval | prywalk is " +
 		"| samples/s: prywalk, peer | complete: prywalk, peer | prywalk has | CPU in all: prywalk, peer |\n|" + strings.Repeat(" --- |", 14) + "\n"
 	for _, c := range besides(rows) {
 		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %s | %s | %.0f, %.0f | %s, %s | %s | %s, %s |\n", head, c.Peer.Peer, c.Own.target(),

@@ -45,7 +45,7 @@ func Summary(w io.Writer, r *Result) {
 				f.verdict(), f.Few.Threads, f.text())
 		}
 		for _, b := range besides(byName[name]) {
-			fmt.Fprintf(w, "%s, %s threads, %d running, %.0f Hz: prywalk and %s: %s, %s; for 1,000 stacks a second %s, %s; complete stacks: %s\n", name, b.Own.target(),
+			fmt.Fprintf(w, "%s, %s threads, %d running, %.0f Hz: prywalk and %s: %s, %s; loss for 1,000 stacks a second %s, %s; complete stacks: %s\n", name, b.Own.target(),
 				b.Own.Running, b.Own.Freq, b.Peer.Peer, b.Rate.verdict(), b.Rate.text(), b.Equal.verdict(), b.Equal.text(), b.completer())
 		}
 	}
