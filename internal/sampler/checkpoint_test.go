@@ -3,6 +3,8 @@ package sampler
 import (
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestCheckpointsOfALongRecordingBecomeRarer: each writes all that there is.
@@ -24,4 +26,29 @@ func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 	if c.checkpointDue(1000*second, &p) {
 		t.Error("while one is still to be written")
 	}
+}
+
+// TestStacksAreBookedWhileACheckpointIsWritten: of a long recording that takes seconds, and copies would pile up.
+func TestStacksAreBookedWhileACheckpointIsWritten(t *testing.T) {
+	target := start(t, "mixed", "3")
+	var s *Sampler
+	booked := make(chan bool, 100)
+	o := Options{Checkpoint: func(between func()) {
+		before := s.pub.stacks.Load()
+		for end := time.Now().Add(patience); s.pub.stacks.Load() < before+5 && time.Now().Before(end); {
+			between()
+		}
+		booked <- s.pub.stacks.Load() >= before+5
+	}}
+	record(t, o, patience, func(running *Sampler) {
+		frozen(t, running, 1)
+		s = running
+		running.CheckpointNow()
+		if !<-booked {
+			t.Error("nothing was booked before the checkpoint ended")
+		}
+		running.CheckpointNow() // the next one comes too
+		<-booked
+		target.signal(t, unix.SIGKILL)
+	}, target.pid)
 }

@@ -261,13 +261,34 @@ func (s *Sampler) account(a *accountant) {
 			if !ok {
 				return
 			}
-			for i := range b {
-				a.handle(&b[i])
-			}
-			a.garbage.measure(procmem.Now())
-			s.ring.put(b)
+			s.book(a, b)
+			a.saveIfAsked(func() { s.bookWaiting(a) })
 		case f := <-s.found:
 			s.adopt(f)
+		}
+	}
+}
+
+// book handles a batch of events.
+func (s *Sampler) book(a *accountant, b []event) {
+	for i := range b {
+		a.handle(&b[i])
+	}
+	a.garbage.measure(procmem.Now())
+	s.ring.put(b)
+}
+
+// bookWaiting handles the batches that have come, without waiting for more.
+func (s *Sampler) bookWaiting(a *accountant) {
+	for {
+		select {
+		case b, ok := <-s.ring.full:
+			if !ok {
+				return // the end: the loop that called sees it too
+			}
+			s.book(a, b)
+		default:
+			return
 		}
 	}
 }
