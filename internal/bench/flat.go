@@ -50,20 +50,26 @@ func flatness(rows []Row) (out []Flatness) {
 	return out
 }
 
-// verdict says whether many threads cost more: only where the whole interval says so.
+// tellable is how wide the interval of a difference may be to say that there is none: two rows of ± 0.01 have less.
+const tellable = 0.04
+
+// verdict says whether many threads cost more: only where the whole interval says so. A wide interval around 0
+// says nothing.
 func (f *Flatness) verdict() string {
 	switch {
+	case f.Low <= 0 && f.High >= 0 && f.High-f.Low > tellable:
+		return "not told from"
 	case f.High < 0:
-		return "worse"
+		return "worse than"
 	case f.Low > 0:
-		return "better"
+		return "better than"
 	}
-	return "not worse"
+	return "not worse than"
 }
 
 // flat writes the table of comparisons, if there are any.
 func flat(b *strings.Builder, rows []Row) {
-	head := "\n| running | Hz | threads | ratio | threads | ratio | difference | 95 % interval | many threads are |\n|" + strings.Repeat(" --- |", 9) + "\n"
+	head := "\n| running | Hz | threads | ratio | threads | ratio | difference | 95 % interval | many threads are … few |\n|" + strings.Repeat(" --- |", 9) + "\n"
 	for _, f := range flatness(rows) {
 		fmt.Fprintf(b, "%s| %d | %.0f | %d | %.4f | %d | %.4f | %+.4f | %+.4f to %+.4f | %s |\n", head, f.Few.Running, f.Few.Freq,
 			f.Few.Threads, f.Few.Ratio, f.Most.Threads, f.Most.Ratio, f.Middle, f.Low, f.High, f.verdict())

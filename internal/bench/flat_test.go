@@ -32,8 +32,15 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 	if f := got[0]; f.Low > -0.04 || f.High < -0.04 || f.High > -0.02 || f.Low < -0.06 {
 		t.Errorf("%.4f, %.4f to %.4f, where -0.04 is true", f.Middle, f.Low, f.High)
 	}
-	if v := got[0].verdict(); v != "worse" {
+	if v := got[0].verdict(); v != "worse than" {
 		t.Errorf("%s: %+v", v, got[0].Difference)
+	}
+	for want, d := range map[string]Difference{
+		"not worse than": {Low: -0.01, High: 0.02}, "not told from": {Low: -0.1, High: 0.2}, "better than": {Low: 0.1, High: 0.2},
+	} {
+		if v := (&Flatness{Difference: d}).verdict(); v != want {
+			t.Errorf("%+v: %s, not %s", d, v, want)
+		}
 	}
 	if got := flatness([]Row{row(2, 1)}); len(got) != 0 {
 		t.Errorf("%+v of one row", got)

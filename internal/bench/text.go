@@ -41,7 +41,7 @@ func Summary(w io.Writer, r *Result) {
 	names, byName := r.byWorkload()
 	for _, name := range names {
 		for _, f := range flatness(byName[name]) {
-			fmt.Fprintf(w, "%s, %d running, %.0f Hz: %d threads are %s than %d: %s\n", name, f.Few.Running, f.Few.Freq, f.Most.Threads,
+			fmt.Fprintf(w, "%s, %d running, %.0f Hz: %d threads are %s %d: %s\n", name, f.Few.Running, f.Few.Freq, f.Most.Threads,
 				f.verdict(), f.Few.Threads, f.text())
 		}
 		for _, b := range besides(byName[name]) {
