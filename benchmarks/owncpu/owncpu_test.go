@@ -13,7 +13,7 @@ import (
 
 func TestTimesAreComparedAtTheSameRateAndForEachStack(t *testing.T) {
 	run := func(whole float64, stacks int64) tools.Totals {
-		return tools.Totals{Seconds: 10, Whole: whole, Samples: stacks, Complete: stacks}
+		return tools.Totals{Seconds: 10, CPU: whole / 2, Whole: whole, Samples: stacks, Complete: stacks}
 	}
 	c := cell{threads: 9, running: 1, freq: 100, order: []string{"", "perf", "mute"}, runs: map[string][]tools.Totals{
 		"": {run(0.4, 9000), run(0.5, 9000), run(0.6, 9000)}, "perf": {run(0.2, 1000), run(0.2, 1000), run(0.2, 1000)},
@@ -21,8 +21,8 @@ func TestTimesAreComparedAtTheSameRateAndForEachStack(t *testing.T) {
 	}}
 	text := table([]cell{c})
 	for _, want := range []string{
-		"| prywalk | 50.0 (40.0 to 60.0) | 900 | 100.0 % | 56 |  |", "| perf | 20.0 (20.0 to 20.0) | 100 | 100.0 % | 200 | 2.50 (2.00 to 3.00) | more | 0.28 (0.22 to 0.33) | less |",
-		"| mute | 0.0 (0.0 to 0.0) | 0 | - | 0 | - | - | - | - |",
+		"| prywalk | 50.0 (40.0 to 60.0) | 25.0 | 900 | 100.0 % | 56 |  |", "| perf | 20.0 (20.0 to 20.0) | 10.0 | 100 | 100.0 % | 200 | 2.50 (2.00 to 3.00) | more | 0.28 (0.22 to 0.33) | less |",
+		"| mute | 0.0 (0.0 to 0.0) | 0.0 | 0 | - | 0 | - | - | - | - |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
