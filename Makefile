@@ -16,7 +16,7 @@ BENCHTIME ?= 200ms
 RESULTS    ?= bench
 BENCHFLAGS ?=
 
-.PHONY: all build setup test vet-arches test-arm64 test-race bench bench-go bench-quick bench-full bench-docs counts rows lint fmt demo fuzz clean help
+.PHONY: all build setup test vet-arches test-arm64 test-race bench bench-go bench-quick bench-full bench-docs bench-known peers counts rows lint fmt demo fuzz clean help
 
 all: build
 
@@ -67,16 +67,25 @@ bench-quick: build
 	@mkdir -p $(RESULTS)
 	$(BIN) bench --quick --json $(RESULTS)/quick.json --svg $(RESULTS)/quick.svg $(BENCHFLAGS)
 
-## bench-full: what sampling costs, with all workloads and beside all peers (a night: 5 to 8 hours)
-bench-full: build setup
-	scripts/setup-peers.sh bin/peers
+## bench-full: what sampling costs, with all workloads and beside all peers (a night: 5 to 8 hours); PART, WORKLOAD: a part of it
+PART     ?= full
+WORKLOAD ?= all
+bench-full: build setup peers
 	@mkdir -p $(RESULTS)
-	PATH="$(CURDIR)/bin/peers:$$PATH" $(BIN) bench --peers --workload all --json $(RESULTS)/full.json --svg $(RESULTS)/full.svg $(BENCHFLAGS)
+	PATH="$(CURDIR)/bin/peers:$$PATH" $(BIN) bench --peers --workload $(WORKLOAD) --json $(RESULTS)/$(PART).json --svg $(RESULTS)/$(PART).svg $(BENCHFLAGS)
+
+## peers: fetch the profilers that bench-full measures beside prywalk, into bin/peers
+peers:
+	scripts/setup-peers.sh bin/peers
 
 ## bench-docs: put the last bench-full's tables and chart into docs (FULL: other files, separated by commas)
 FULL ?= $(RESULTS)/full.json
 bench-docs: build
 	$(BIN) bench --from $(FULL) --docs docs/performance.md --svg docs/overhead.svg
+
+## bench-known: make benchmarks/known.json, which CI judges ratios by, of the same files
+bench-known: build
+	$(BIN) bench --from $(FULL) --write-known benchmarks/known.json
 
 ## counts: measure the counts' baseline anew (benchmarks/counts)
 counts: setup

@@ -28,6 +28,11 @@
 //	go run ./benchmarks/memory
 //	go run ./benchmarks/memory -threads 5000 -ticks 36000
 //
+// owncpu measures what prywalk takes of the processors for itself, from start to end, beside perf record with perf
+// script and other tools, on the same target at the same rate.
+//
+//	go run ./benchmarks/owncpu
+//
 // counts holds what looking costs in stops, system calls, bytes and allocations, by a test; unwind compares
 // unwinders. What a target loses by being sampled, beside other tools, prywalk bench itself measures.
 //

@@ -1,12 +1,14 @@
 // Command memory measures whether a recording takes more memory the longer it lasts:
 //
-//	go run ./benchmarks/memory                        an hour's worth of ticks at 100 Hz, 360,000
+//	go run ./benchmarks/memory                        an hour's worth of ticks at 100 Hz, 360,000 (3 minutes)
 //	go run ./benchmarks/memory -threads 5000 -ticks 36000
+//	go run ./benchmarks/memory -docs docs/performance.md    the table goes into the page's section memory-20 (its threads)
 //
-// The ticks are real ones, only sooner: prywalk record runs at up to 10,000 Hz on a workload of
+// The ticks are real ones, only sooner: prywalk record runs at 2,000 Hz (-freq) on a workload of
 // prywalk bench. At each tenth of the ticks its resident size is read (VmRSS, and in the end
 // VmHWM, of proc_pid_status(5)), and the table says how often the running threads were seen until then,
-// which is how many intervals the recording holds at least.
+// which is how many intervals the recording holds at least. Flat is told from the second half: start-up, and the
+// first collections of garbage, are over by then.
 package main
 
 import (
@@ -26,14 +28,17 @@ import (
 	"prywalk/benchmarks/command"
 	"prywalk/internal/bench/load"
 	"prywalk/internal/bench/tools"
+	"prywalk/internal/machine"
+	"prywalk/internal/markdown"
 )
 
 var (
 	threads = flag.Int("threads", 20, "threads of the target")
 	running = flag.Int("running", 1, "how many of them compute")
-	freq    = flag.Int("freq", 10000, "ticks a second to ask for")
+	freq    = flag.Int("freq", 2000, "ticks a second to ask for")
 	ticks   = flag.Int64("ticks", 360000, "ticks to make")
 	limit   = flag.Duration("limit", 20*time.Minute, "end after this time")
+	docs    = flag.String("docs", "", "put the table between the markers of this page")
 	binary  = flag.String("binary", "", "prywalk's file; else it is built")
 )
 
@@ -52,8 +57,8 @@ func run(ctx context.Context, args []string) error {
 	defer os.RemoveAll(dir)
 	if *binary == "" {
 		*binary = filepath.Join(dir, "prywalk")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", *binary, "prywalk/cmd/prywalk").CombinedOutput(); err != nil {
-			return fmt.Errorf("cannot build prywalk: %w: %s", err, out)
+		if err := command.Build(ctx, *binary); err != nil {
+			return err
 		}
 	}
 	target, err := start(ctx, "bench-workload", "--kind", load.Busy, "--running", strconv.Itoa(*running), "--sleeping", strconv.Itoa(*threads-*running))
@@ -70,34 +75,61 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer p.end()
-	return watch(ctx, p, file)
+	return report(ctx, p, file)
 }
 
-// watch prints a row for each tenth of the ticks.
-func watch(ctx context.Context, p *program, file string) error {
-	fmt.Printf("%d threads, %d running, %d ticks, up to %d a second\n\n", *threads, *running, *ticks, *freq)
-	fmt.Printf("| ticks | s | looks that stopped a thread | resident, MB |\n| --- | --- | --- | --- |\n")
-	began := time.Now()
-	for next := int64(1); next <= 10; time.Sleep(20 * time.Millisecond) {
-		got, err := p.tell()
-		if err != nil {
-			return err
-		}
-		for ; next <= 10 && got.Ticks >= *ticks*next/10; next++ {
-			fmt.Printf("| %d | %.0f | %d | %.1f |\n", got.Ticks, time.Since(began).Seconds(), got.Frozen, p.status("VmRSS:"))
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+// report makes the table, and puts it where it is wanted.
+func report(ctx context.Context, p *program, file string) error {
+	load := machine.Load()
+	sizes, err := watch(ctx, p)
+	if err != nil {
+		return err
 	}
-	most := p.status("VmHWM:")
+	text := fmt.Sprintf("%d threads, %d running, %d ticks, up to %d a second. %s, Linux %s, load average %.1f before.\n\n", *threads, *running, *ticks, *freq,
+		machine.CPUModel(), machine.Kernel(), load)
+	table := markdown.NewTable("ticks", "s", "looks that stopped a thread", "resident, MB")
+	for _, s := range sizes {
+		table.Row(fmt.Sprint(s.ticks), fmt.Sprintf("%.0f", s.seconds), fmt.Sprint(s.frozen), fmt.Sprintf("%.1f", s.resident))
+	}
+	half, end := sizes[len(sizes)/2-1].resident, sizes[len(sizes)-1].resident
+	text += fmt.Sprintf("%s\nFrom half of the ticks to all of them %+.1f MB; largest %.1f MB.", table, end-half, p.status("VmHWM:"))
 	p.end()
 	st, err := os.Stat(file)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\nlargest %.1f MB; recording %.2f MB\n", most, float64(st.Size())/1e6)
-	return nil
+	text += fmt.Sprintf(" Recording %.2f MB, %.2f for each 6,000 ticks (a minute at 100 Hz).\n", float64(st.Size())/1e6,
+		float64(st.Size())/1e6*6000/float64(max(sizes[len(sizes)-1].ticks, 1)))
+	fmt.Print(text)
+	if *docs == "" {
+		return nil
+	}
+	return markdown.Replace(*docs, fmt.Sprintf("memory-%d", *threads), func(string) string { return text })
+}
+
+// size is how large the program was at one moment.
+type size struct {
+	ticks, frozen     int64
+	seconds, resident float64
+}
+
+// watch waits until all ticks are made, and gives the size at each tenth of them.
+func watch(ctx context.Context, p *program) (sizes []size, err error) {
+	began := time.Now()
+	for ; len(sizes) < 10; time.Sleep(20 * time.Millisecond) {
+		got, err := p.tell()
+		if err != nil {
+			return nil, err
+		}
+		for len(sizes) < 10 && got.Ticks >= *ticks*int64(len(sizes)+1)/10 {
+			sizes = append(sizes, size{got.Ticks, got.Frozen, time.Since(began).Seconds(), p.status("VmRSS:")})
+			fmt.Fprintf(os.Stderr, "%d ticks, %.1f MB\n", got.Ticks, sizes[len(sizes)-1].resident)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return sizes, nil
 }
 
 // program is prywalk in one of its roles, which answers lines with lines.

@@ -37,6 +37,7 @@ type benchFlags struct {
 	limit        seconds
 	precision    float64
 	known        string
+	newKnown     string
 	census       string
 }
 
@@ -76,8 +77,9 @@ two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
 	fl.StringVar(&f.known, "known", "", "with --check: rows that this earlier --json was below the promise in fail only below its interval")
 	fl.StringVar(&f.census, "census", "", "how threads' clocks are read: proc, bpf, auto")
 	fl.StringSliceVar(&f.from, "from", nil, "measure nothing, but read these files that --json wrote")
+	fl.StringVar(&f.newKnown, "write-known", "", "write what a later --known is to read to this file")
 	fl.StringVar(&f.page, "docs", "", "write tables between the markers of this page")
-	for _, name := range []string{"census", "from", "docs"} {
+	for _, name := range []string{"census", "from", "docs", "write-known"} {
 		_ = fl.MarkHidden(name) // it exists
 	}
 	fl.SortFlags = false
@@ -166,6 +168,7 @@ func (f *benchFlags) run() error {
 	if res == nil || failure != nil && len(res.Rows) == 0 {
 		return failure
 	}
+	bench.Summary(os.Stdout, res)
 	if err := f.write(res); err != nil {
 		return errors.Join(failure, err)
 	}
@@ -196,15 +199,8 @@ func (f *benchFlags) judge(res *bench.Result) error {
 
 // write writes the files that were asked for.
 func (f *benchFlags) write(res *bench.Result) error {
-	if f.json != "" {
-		err := profile.WriteFileAtomic(f.json, func(w io.Writer) error {
-			e := json.NewEncoder(w)
-			e.SetIndent("", "  ")
-			return e.Encode(res)
-		})
-		if err != nil {
-			return err
-		}
+	if err := writeJSON(f.json, res); err != nil {
+		return err
 	}
 	if f.page != "" {
 		if err := bench.WritePage(f.page, f.svg, res); err != nil {
@@ -212,15 +208,40 @@ func (f *benchFlags) write(res *bench.Result) error {
 		}
 	}
 	if f.svg != "" {
-		return profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) })
+		if err := profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }); err != nil {
+			return err
+		}
 	}
-	return nil
+	if f.newKnown == "" {
+		return nil
+	}
+	known, err := bench.KnownOf(res)
+	if err != nil {
+		return err
+	}
+	return writeJSON(f.newKnown, known)
+}
+
+// writeJSON writes a result to a file, if it has a name.
+func writeJSON(path string, res *bench.Result) error {
+	if path == "" {
+		return nil
+	}
+	return profile.WriteFileAtomic(path, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(res)
+	})
 }
 
 // result measures, or reads what was measured.
 func (f *benchFlags) result() (*bench.Result, error) {
 	if len(f.from) > 0 {
-		return bench.Read(f.from)
+		res, err := bench.Read(f.from)
+		if err == nil {
+			showRows(res)
+		}
+		return res, err
 	}
 	plan, err := f.plan()
 	if err != nil {
@@ -237,6 +258,14 @@ func (f *benchFlags) result() (*bench.Result, error) {
 		return res, fmt.Errorf("the benchmark did not finish: %w", err)
 	}
 	return res, nil
+}
+
+// showRows prints a result that was read.
+func showRows(res *bench.Result) {
+	bench.Header(os.Stdout)
+	for _, r := range res.Rows {
+		bench.Line(os.Stdout, r)
+	}
 }
 
 // newBenchWorkload is the command that bench starts.

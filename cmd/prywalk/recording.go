@@ -136,11 +136,13 @@ func (r *recording) sample(ctx context.Context) error {
 }
 
 // checkpoint writes what there is so far. A failure is told in the end.
-func (r *recording) checkpoint() {
+func (r *recording) checkpoint(between func()) {
 	if r.path == "-" {
 		return
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
+	r.builder.SetBetween(between)
+	defer r.builder.SetBetween(nil)
 	if err := r.builder.WriteFile(r.path, r.names); err != nil && r.saveErr == nil {
 		r.saveErr = err
 		fmt.Fprintln(os.Stderr, "prywalk:", err)

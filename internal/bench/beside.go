@@ -2,47 +2,108 @@ package bench
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
 // Beside compares prywalk's row with a peer's on the same target at the same frequency.
 type Beside struct {
 	Own, Peer *Row
-	// Difference of the ratios, prywalk's less the peer's, and its 95 % interval.
-	Difference, Low, High float64
+	// Rate has the difference of the ratios as they were measured, prywalk's less the peer's: at the same rate.
+	Rate Difference
+	// Equal is the same at equal delivered stacks: what the peer loses for a thousand stacks a second less what
+	// prywalk does, as a fraction of the throughput without a tool, if each lost as much for each stack at any rate.
+	// Beyond 1 the peer cannot deliver as many.
+	Equal Difference
 }
+
+// Difference is a difference with its 95 % interval.
+type Difference struct{ Middle, Low, High float64 }
 
 // besides finds all pairs of rows that can be compared.
 func besides(rows []Row) (out []Beside) {
 	for i := range rows {
 		peer := &rows[i]
-		if peer.Peer == "" {
-			continue
-		}
-		for j := range rows {
-			own := &rows[j]
-			if own.Peer != "" || own.workload() != peer.workload() || own.Threads != peer.Threads || own.Running != peer.Running ||
-				own.Depth != peer.Depth || own.Freq != peer.Freq || len(own.Ratios) == 0 || len(peer.Ratios) == 0 {
-				continue
-			}
-			f := Flatness{Few: peer, Most: own}
-			f.compare()
-			out = append(out, Beside{own, peer, f.Difference, f.Low, f.High})
-			break
+		if own := beforeIt(rows, i); own != nil && peer.Peer != "" && len(peer.Ratios) > 0 {
+			b := Beside{Own: own, Peer: peer}
+			b.compare()
+			out = append(out, b)
 		}
 	}
 	return out
 }
 
+// beforeIt finds prywalk's row that a peer's is to be compared with: the last one of that target before it, which
+// is of the same run also where results of several were put together; else the first one after it.
+func beforeIt(rows []Row, i int) *Row {
+	match := func(r *Row) bool {
+		p := &rows[i]
+		return r.Peer == "" && len(r.Ratios) > 0 && r.workload() == p.workload() && r.Threads == p.Threads && r.Running == p.Running &&
+			r.Depth == p.Depth && r.Freq == p.Freq
+	}
+	for j := i - 1; j >= 0; j-- {
+		if match(&rows[j]) {
+			return &rows[j]
+		}
+	}
+	for j := i + 1; j < len(rows); j++ {
+		if match(&rows[j]) {
+			return &rows[j]
+		}
+	}
+	return nil
+}
+
+// compare gives both differences, by the bootstrap: both rows' pairs are drawn anew. How many stacks there were
+// is taken as known: it varies much less than the ratios do.
+func (b *Beside) compare() {
+	own, peer := b.Own.SamplesPerS/1000, b.Peer.SamplesPerS/1000
+	rate := func(a, p float64) float64 { return a - p }
+	equal := func(a, p float64) float64 { return (1-p)/peer - (1-a)/own }
+	b.Rate = drawn(b.Own.Ratios, b.Peer.Ratios, rate)
+	if own > 0 && peer > 0 {
+		b.Equal = drawn(b.Own.Ratios, b.Peer.Ratios, equal)
+	}
+}
+
+// drawn gives a figure of two medians, and its 95 % interval by the bootstrap.
+func drawn(own, peer []float64, figure func(own, peer float64) float64) (d Difference) {
+	d.Middle = figure(median(slices.Clone(own)), median(slices.Clone(peer)))
+	rng := rand.New(rand.NewPCG(3, 4))
+	a, b := make([]float64, len(own)), make([]float64, len(peer))
+	all := make([]float64, resamples)
+	for i := range all {
+		draw(rng, a, own)
+		draw(rng, b, peer)
+		all[i] = figure(median(a), median(b))
+	}
+	d.Low, d.High = middle95(all)
+	return d
+}
+
 // verdict says who takes less of the target.
-func (b *Beside) verdict() string {
+func (d *Difference) verdict() string {
 	switch {
-	case b.Low > 0:
+	case d.Low > 0:
 		return "ahead"
-	case b.High < 0:
+	case d.High < 0:
 		return "behind"
 	}
 	return "level"
+}
+
+// completer compares the shares of complete stacks; a thousandth counts as equal.
+func (b *Beside) completer() string {
+	switch own, peer := b.Own.Complete, b.Peer.Complete; {
+	case own == nil || peer == nil:
+		return "not told"
+	case *own > *peer+0.001:
+		return "more"
+	case *own < *peer-0.001:
+		return "fewer"
+	}
+	return "as many"
 }
 
 // cpu is the processor time that a tool takes in all, as a share of one processor: while it samples and
@@ -57,17 +118,18 @@ func (r *Row) cpu() *float64 {
 
 // beside writes the table of comparisons, if there are any.
 func beside(b *strings.Builder, rows []Row) {
-	head := "\n| peer | threads | running | Hz | prywalk's ratio less the peer's | 95 % interval | prywalk is | samples/s: prywalk, peer | complete: prywalk, peer | CPU in all: prywalk, peer |\n|" +
-		strings.Repeat(" --- |", 10) + "\n"
+	head := "\n| peer | threads | running | Hz | prywalk's ratio less the peer's | 95 % interval | prywalk is | loss for 1,000 stacks a second: the peer's less prywalk's | 95 % interval | prywalk is " +
+		"| samples/s: prywalk, peer | complete: prywalk, peer | prywalk has | CPU in all: prywalk, peer |\n|" + strings.Repeat(" --- |", 14) + "\n"
 	for _, c := range besides(rows) {
-		threads := fmt.Sprint(c.Own.Threads)
-		if c.Own.Depth > 0 {
-			threads += fmt.Sprintf(", depth %d", c.Own.Depth)
-		}
-		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %+.4f | %+.4f to %+.4f | %s | %.0f, %.0f | %s, %s | %s, %s |\n", head, c.Peer.Peer, threads,
-			c.Own.Running, c.Own.Freq, c.Difference, c.Low, c.High, c.verdict(), c.Own.SamplesPerS, c.Peer.SamplesPerS,
-			known(c.Own.Complete, 100, "%.1f %%"), known(c.Peer.Complete, 100, "%.1f %%"),
+		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %s | %s | %.0f, %.0f | %s, %s | %s | %s, %s |\n", head, c.Peer.Peer, c.Own.target(),
+			c.Own.Running, c.Own.Freq, c.Rate.cells(), c.Equal.cells(), c.Own.SamplesPerS, c.Peer.SamplesPerS,
+			known(c.Own.Complete, 100, "%.1f %%"), known(c.Peer.Complete, 100, "%.1f %%"), c.completer(),
 			known(c.Own.cpu(), 100, "%.2f %%"), known(c.Peer.cpu(), 100, "%.2f %%"))
 		head = ""
 	}
+}
+
+// cells are three cells of a table.
+func (d *Difference) cells() string {
+	return fmt.Sprintf("%+.4f | %+.4f to %+.4f | %s", d.Middle, d.Low, d.High, d.verdict())
 }

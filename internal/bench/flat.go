@@ -2,8 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 )
 
@@ -11,11 +9,12 @@ import (
 // of prywalk's rows that are the same otherwise.
 type Flatness struct {
 	Few, Most *Row
-	// Difference of the ratios, most less few, and its 95 % interval.
-	Difference, Low, High float64
+	// Difference of the ratios, most less few.
+	Difference
 }
 
-// flatness finds what can be compared: rows of one workload whose pairs are known.
+// flatness finds what can be compared: rows of one workload whose pairs are known. Where there are several of one
+// number of threads, the first one counts.
 func flatness(rows []Row) (out []Flatness) {
 	type same struct {
 		running int
@@ -44,35 +43,36 @@ func flatness(rows []Row) (out []Flatness) {
 	}
 	for _, k := range order {
 		if f := ends[k]; f.Few != f.Most {
-			f.compare()
+			f.Difference = drawn(f.Most.Ratios, f.Few.Ratios, func(most, few float64) float64 { return most - few })
 			out = append(out, *f)
 		}
 	}
 	return out
 }
 
-// compare gives the difference of the medians, and its interval by the bootstrap: both rows'
-// pairs are drawn anew.
-func (f *Flatness) compare() {
-	few, most := slices.Clone(f.Few.Ratios), slices.Clone(f.Most.Ratios)
-	f.Difference = median(slices.Clone(most)) - median(slices.Clone(few))
-	rng := rand.New(rand.NewPCG(3, 4))
-	a, b := make([]float64, len(most)), make([]float64, len(few))
-	differences := make([]float64, resamples)
-	for i := range differences {
-		draw(rng, a, most)
-		draw(rng, b, few)
-		differences[i] = median(a) - median(b)
+// tellable is how wide the interval of a difference may be to say that there is none: two rows of ± 0.01 have less.
+const tellable = 0.04
+
+// verdict says whether many threads cost more: only where the whole interval says so. A wide interval around 0
+// says nothing.
+func (f *Flatness) verdict() string {
+	switch {
+	case f.Low <= 0 && f.High >= 0 && f.High-f.Low > tellable:
+		return "not told from"
+	case f.High < 0:
+		return "worse than"
+	case f.Low > 0:
+		return "better than"
 	}
-	f.Low, f.High = middle95(differences)
+	return "not worse than"
 }
 
 // flat writes the table of comparisons, if there are any.
 func flat(b *strings.Builder, rows []Row) {
-	head := "\n| running | Hz | threads | ratio | threads | ratio | difference | 95 % interval |\n|" + strings.Repeat(" --- |", 8) + "\n"
+	head := "\n| running | Hz | threads | ratio | threads | ratio | difference | 95 % interval | many threads are … few |\n|" + strings.Repeat(" --- |", 9) + "\n"
 	for _, f := range flatness(rows) {
-		fmt.Fprintf(b, "%s| %d | %.0f | %d | %.4f | %d | %.4f | %+.4f | %+.4f to %+.4f |\n", head, f.Few.Running, f.Few.Freq,
-			f.Few.Threads, f.Few.Ratio, f.Most.Threads, f.Most.Ratio, f.Difference, f.Low, f.High)
+		fmt.Fprintf(b, "%s| %d | %.0f | %d | %.4f | %d | %.4f | %+.4f | %+.4f to %+.4f | %s |\n", head, f.Few.Running, f.Few.Freq,
+			f.Few.Threads, f.Few.Ratio, f.Most.Threads, f.Most.Ratio, f.Middle, f.Low, f.High, f.verdict())
 		head = ""
 	}
 }

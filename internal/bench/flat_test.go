@@ -30,7 +30,17 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if f := got[0]; f.Low > -0.04 || f.High < -0.04 || f.High > -0.02 || f.Low < -0.06 {
-		t.Errorf("%.4f, %.4f to %.4f, where -0.04 is true", f.Difference, f.Low, f.High)
+		t.Errorf("%.4f, %.4f to %.4f, where -0.04 is true", f.Middle, f.Low, f.High)
+	}
+	if v := got[0].verdict(); v != "worse than" {
+		t.Errorf("%s: %+v", v, got[0].Difference)
+	}
+	for want, d := range map[string]Difference{
+		"not worse than": {Low: -0.01, High: 0.02}, "not told from": {Low: -0.1, High: 0.2}, "better than": {Low: 0.1, High: 0.2},
+	} {
+		if v := (&Flatness{Difference: d}).verdict(); v != want {
+			t.Errorf("%+v: %s, not %s", d, v, want)
+		}
 	}
 	if got := flatness([]Row{row(2, 1)}); len(got) != 0 {
 		t.Errorf("%+v of one row", got)
@@ -68,6 +78,9 @@ func TestChangeOfALatencyHasAnIntervalThatHoldsTheTruth(t *testing.T) {
 	}
 	if c := change(doubled, 0.999); c == nil || c.Low < 1.8 || c.High > 2.2 || c.Low > c.Ratio || c.High < c.Ratio {
 		t.Errorf("%+v of waits that have doubled", c)
+	}
+	if a, b := change(same, 0.999).verdict(), change(doubled, 0.999).verdict(); a != "not changed" || b != "longer" {
+		t.Errorf("%s, %s", a, b)
 	}
 	if c := change([]*pairWaits{{}}, 0.999); c != nil {
 		t.Errorf("%+v of nothing", c)

@@ -43,3 +43,14 @@ func change(pairs []*pairWaits, q float64) *Change {
 	c.Low, c.High = middle95(ratios)
 	return c
 }
+
+// verdict says whether the waits are measurably longer.
+func (c *Change) verdict() string {
+	switch {
+	case c.Low > 1:
+		return "longer"
+	case c.High < 1:
+		return "shorter"
+	}
+	return "not changed"
+}

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"prywalk/internal/markdown"
 )
 
-// Read reads results that were written as JSON, and puts them together: the machine
-// is that of the first.
+// Read reads results that were written as JSON, and puts them together, in their order. They are of one kind of
+// machine; where builds of prywalk differ, all are named, and the load is the highest.
 func Read(paths []string) (*Result, error) {
 	var all *Result
 	for _, path := range paths {
@@ -19,18 +20,38 @@ func Read(paths []string) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		var r Result
-		if err := json.Unmarshal(text, &r); err != nil {
+		r := &Result{}
+		if err := json.Unmarshal(text, r); err != nil {
 			return nil, fmt.Errorf("%s is no result of prywalk bench --json: %w", path, err)
 		}
-		if all == nil {
-			all = &r
-			continue
+		switch {
+		case all == nil:
+			all = r
+		case !all.Machine.like(&r.Machine):
+			return nil, fmt.Errorf("%s is of another kind of machine (%s, %d processors) than %s; make a page of each", path, r.Machine.Model, r.Machine.Processors, paths[0])
+		default:
+			all.add(r)
 		}
-		all.Rows = append(all.Rows, r.Rows...)
-		all.Skipped = append(all.Skipped, r.Skipped...)
 	}
 	return all, nil
+}
+
+// add adds the rows of another result.
+func (r *Result) add(more *Result) {
+	m := &r.Machine
+	if !slices.Contains(strings.Split(m.Prywalk, "; "), more.Machine.Prywalk) {
+		m.Prywalk += "; " + more.Machine.Prywalk
+	}
+	m.Load = max(m.Load, more.Machine.Load)
+	if m.Scheduling == "" {
+		m.Scheduling = more.Machine.Scheduling
+	}
+	r.Rows = append(r.Rows, more.Rows...)
+	for _, line := range more.Skipped {
+		if !slices.Contains(r.Skipped, line) {
+			r.Skipped = append(r.Skipped, line)
+		}
+	}
 }
 
 // sectionName is the page's section that has the tables.
@@ -52,18 +73,10 @@ func Markdown(r *Result) string {
 	m := &r.Machine
 	fmt.Fprintf(&b, "%s, %d processors, Linux %s, %s, scheduling %s, load average %.1f before the run.\n",
 		m.Model, m.Processors, m.Kernel, m.Prywalk, m.Scheduling, m.Load)
-	var names []string
-	byName := map[string][]Row{}
-	for _, row := range r.Rows {
-		name := row.workload()
-		if byName[name] == nil {
-			names = append(names, name)
-		}
-		byName[name] = append(byName[name], row)
-	}
+	names, byName := r.byWorkload()
 	for _, name := range names {
 		fmt.Fprintf(&b, "\n### Workload %s\n\n", name)
-		throughput(&b, byName[name])
+		throughput(&b, byName[name], m.Processors)
 		flat(&b, byName[name])
 		beside(&b, byName[name])
 		waits(&b, byName[name])
@@ -77,51 +90,69 @@ func Markdown(r *Result) string {
 	return b.String()
 }
 
+// byWorkload sorts the rows by their kind of work, in the order of first appearance.
+func (r *Result) byWorkload() (names []string, byName map[string][]Row) {
+	byName = map[string][]Row{}
+	for _, row := range r.Rows {
+		name := row.workload()
+		if byName[name] == nil {
+			names = append(names, name)
+		}
+		byName[name] = append(byName[name], row)
+	}
+	return names, byName
+}
+
 // throughput writes the table of ratios and counts.
-func throughput(b *strings.Builder, rows []Row) {
-	b.WriteString("| tool | threads | running | Hz | pairs | throughput with / without | 95 % interval | others | stops/s | calls a tick | own CPU | CPU after | memory | recording a minute | samples/s of asked | complete | freeze p50, p99, max µs |\n")
-	b.WriteString("|" + strings.Repeat(" --- |", 17) + "\n")
+func throughput(b *strings.Builder, rows []Row, processors int) {
+	b.WriteString("| tool | threads | running | Hz | pairs | throughput with / without | 95 % interval | aim | others | stops/s | calls a tick | KB a tick | own CPU | CPU after | memory | recording a minute | samples/s of asked | complete | freeze p50, p99, max µs |\n")
+	b.WriteString("|" + strings.Repeat(" --- |", 19) + "\n")
 	for _, peers := range []bool{false, true} {
 		for i := range rows {
 			if r := &rows[i]; (r.Peer != "") == peers {
-				b.WriteString(r.markdown())
+				b.WriteString(r.markdown(processors))
 			}
 		}
 	}
 }
 
 // markdown is one line of the table.
-func (r *Row) markdown() string {
-	freeze, threads := "", fmt.Sprint(r.Threads)
+func (r *Row) markdown(processors int) string {
+	freeze := ""
 	if r.Freeze != nil {
 		freeze = fmt.Sprintf("%.0f, %.0f, %.0f", r.Freeze.P50, r.Freeze.P99, r.Freeze.Max)
-	}
-	if r.Depth > 0 {
-		threads += fmt.Sprintf(", depth %d", r.Depth)
 	}
 	wide := ""
 	if r.Wide {
 		wide = " (wider than asked for)"
 	}
-	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %.4f | %.4f to %.4f%s | %s | %s | %s | %s | %s | %s | %s | %.0f of %.0f | %s | %s |\n",
-		r.tool(), threads, r.Running, r.Freq, r.Pairs, r.Ratio, r.Low, r.High, wide, known(r.Others, 100, "%.0f %%"), known(r.StopsPerS, 1, "%.1f"),
-		known(r.SyscallsPerTick, 1, "%.1f"), known(r.CPUSelf, 100, "%.2f %%"), known(r.CPUAfter, 100, "%.2f %%"),
+	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %.4f | %.4f to %.4f%s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %.0f of %.0f | %s | %s |\n",
+		r.tool(), r.target(), r.Running, r.Freq, r.Pairs, r.Ratio, r.Low, r.High, wide, r.aim(processors), known(r.Others, 100, "%.0f %%"), known(r.StopsPerS, 1, "%.1f"),
+		known(r.SyscallsPerTick, 1, "%.1f"), known(r.BytesPerTick, 1e-3, "%.1f"), known(r.CPUSelf, 100, "%.2f %%"), known(r.CPUAfter, 100, "%.2f %%"),
 		known(r.MemoryMB, 1, "%.0f MB"), known(r.RecordingMB, 1, "%.2f MB"), r.SamplesPerS, r.AskedPerS, known(r.Complete, 100, "%.2f %%"), freeze)
+}
+
+// target says how many threads the target has, and how deep its stacks are where that matters.
+func (r *Row) target() string {
+	if r.Depth > 0 {
+		return fmt.Sprintf("%d, depth %d", r.Threads, r.Depth)
+	}
+	return fmt.Sprint(r.Threads)
 }
 
 // waits writes the table of waits, if there are any.
 func waits(b *strings.Builder, rows []Row) {
-	head := "\n| tool | threads | running | Hz | waits | p50 without, with µs | p99 | p99.9 | p99.9 with / without | 95 % interval |\n|" + strings.Repeat(" --- |", 10) + "\n"
+	head := "\n| tool | threads | running | Hz | waits | p50 without, with µs | p99 | p99.9 | p99.9 with / without | 95 % interval | p99.9 is |\n|" + strings.Repeat(" --- |", 11) + "\n"
 	for _, r := range rows {
 		l := r.Latency
 		if l == nil {
 			continue
 		}
-		changed := "- | - |"
+		changed := "- | - | - |"
 		if c := l.P999; c != nil {
-			changed = fmt.Sprintf("%.3f | %.3f to %.3f |", c.Ratio, c.Low, c.High)
+			changed = fmt.Sprintf("%.3f | %.3f to %.3f | %s |", c.Ratio, c.Low, c.High, c.verdict())
 		}
-		fmt.Fprintf(b, "%s| %s | %d | %d | %.0f | %d, %d | %.1f, %.1f | %.1f, %.1f | %.1f, %.1f | %s\n", head, r.tool(), r.Threads, r.Running, r.Freq,
+		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %d, %d | %.1f, %.1f | %.1f, %.1f | %.1f, %.1f | %s\n", head, r.tool(), r.target(), r.Running, r.Freq,
 			l.Without.N, l.With.N, l.Without.P50, l.With.P50, l.Without.P99, l.With.P99, l.Without.P999, l.With.P999, changed)
 		head = ""
 	}

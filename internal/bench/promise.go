@@ -1,6 +1,9 @@
 package bench
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // promise is the least ratio that prywalk is to reach in a row: with a processor to
 // spare, and with every processor busy.
@@ -17,6 +20,42 @@ func (r *Row) promise(processors int) float64 {
 	return 0.93
 }
 
+// promised reports whether something is promised for a row: for prywalk on busy threads up to 1,000 Hz.
+func (r *Row) promised() bool { return r.Peer == "" && r.Workload == "" && r.Freq <= 1000 }
+
+// aim says what is promised and whether the row's interval reaches it, "" where nothing is.
+func (r *Row) aim(processors int) string {
+	if !r.promised() {
+		return ""
+	}
+	least := r.promise(processors)
+	switch {
+	case r.Low >= least:
+		return fmt.Sprintf("%v: reached", least)
+	case r.High < least:
+		return fmt.Sprintf("%v: missed", least)
+	}
+	return fmt.Sprintf("%v: open", least)
+}
+
+// KnownOf keeps of a result what the argument known of [Broken] needs: prywalk's rows for which something is promised,
+// in which others took little. It fails if none is left. The file is small then, and says nothing that is not used.
+func KnownOf(r *Result) (*Result, error) {
+	out := &Result{Machine: r.Machine, Rows: []Row{}}
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.promised() && (row.Others == nil || *row.Others <= disturbed) {
+			out.Rows = append(out.Rows, Row{
+				Threads: row.Threads, Running: row.Running, Freq: row.Freq, Pairs: row.Pairs,
+				Ratio: row.Ratio, Low: row.Low, High: row.High, Others: row.Others, SamplesPerS: row.SamplesPerS, AskedPerS: row.AskedPerS,
+			})
+		}
+	}
+	if len(out.Rows) == 0 {
+		return nil, errors.New("there is no row of prywalk on the workload busy, undisturbed by others, to keep; measure on a quiet machine")
+	}
+	return out, nil
+}
+
 // Broken lists the rows of busy threads up to 1,000 Hz in which prywalk surely does
 // not reach what is promised: the whole interval is below it. known, if not nil, is an
 // earlier result of the same kind of machine: where it did not reach the promise either, the lower end
@@ -25,7 +64,7 @@ func (r *Row) promise(processors int) float64 {
 func Broken(r, known *Result) (broken, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.Peer != "" || row.Workload != "" || row.Freq > 1000 {
+		if !row.promised() {
 			continue
 		}
 		least := row.promise(r.Machine.Processors)

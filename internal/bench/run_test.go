@@ -145,6 +145,17 @@ func checkForms(t *testing.T, res *Result) {
 	for _, r := range res.Rows {
 		Line(io.Discard, r)
 	}
+	var summary strings.Builder
+	Summary(&summary, res)
+	peers := 0
+	for i := range res.Rows {
+		if res.Rows[i].Peer != "" {
+			peers++
+		}
+	}
+	if n := strings.Count(summary.String(), "\n"); n != peers { // of one number of threads, nothing is flat
+		t.Errorf("%d lines of %d peers: %s", n, peers, &summary)
+	}
 }
 
 // TestTheContractsFieldsAreInTheJSON: those that other programs rely on.
@@ -192,6 +203,58 @@ func TestAPromiseIsBrokenWhereTheWholeIntervalIsBelowIt(t *testing.T) {
 	}}
 	if got, unjudged := Broken(r, nil); len(got) != 2 || len(unjudged) != 0 {
 		t.Errorf("%q, %q", got, unjudged)
+	}
+}
+
+// TestWhatIsKnownIsMadeOfResults: of undisturbed rows of prywalk on busy threads, without what is not needed.
+func TestWhatIsKnownIsMadeOfResults(t *testing.T) {
+	little, much := 0.05, 0.5
+	r := &Result{Machine: Machine{Processors: 2}, Rows: []Row{
+		{Threads: 2, Running: 1, Freq: 100, Low: 0.95, High: 0.96, Ratios: []float64{0.95}, Others: &little},
+		{Threads: 2, Running: 1, Freq: 100, Low: 0.5, High: 0.6, Others: &much}, {Running: 1, Freq: 100, Peer: "gdb"}, {Running: 1, Freq: 100, Workload: "c"},
+	}}
+	known, err := KnownOf(r)
+	if err != nil || len(known.Rows) != 1 || known.Rows[0].Low != 0.95 || known.Rows[0].Ratios != nil {
+		t.Fatalf("%+v %v", known, err)
+	}
+	if broken, _ := Broken(r, known); len(broken) != 0 {
+		t.Errorf("%q", broken)
+	}
+	if _, err := KnownOf(&Result{Rows: r.Rows[1:]}); err == nil {
+		t.Error("made of nothing")
+	}
+}
+
+func TestAnAimIsReachedOrMissedByTheWholeInterval(t *testing.T) {
+	for want, r := range map[string]Row{
+		"0.99: reached": {Running: 1, Freq: 100, Low: 0.99, High: 1}, "0.97: open": {Running: 1, Freq: 1000, Low: 0.96, High: 0.98},
+		"0.93: missed": {Running: 2, Freq: 1000, Low: 0.9, High: 0.92}, "": {Running: 2, Freq: 1000, Peer: "gdb"},
+	} {
+		if got := r.aim(2); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
+// TestResultsOfOneKindOfMachineArePutTogether: and those of another are refused.
+func TestResultsOfOneKindOfMachineArePutTogether(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	a := file("a", `{"machine":{"processors":2,"prywalk":"1","load":1},"rows":[{"threads":1}],"skipped":["x"]}`)
+	b := file("b", `{"machine":{"processors":2,"prywalk":"2","load":3,"scheduling":"fifo"},"rows":[{"threads":2}],"skipped":["x","y"]}`)
+	c := file("c", `{"machine":{"processors":4},"rows":[]}`)
+	r, err := Read([]string{a, b, b})
+	if err != nil || len(r.Rows) != 3 || r.Rows[1].Threads != 2 || len(r.Skipped) != 2 || r.Machine.Prywalk != "1; 2" || r.Machine.Load != 3 || r.Machine.Scheduling != "fifo" {
+		t.Errorf("%+v %v", r, err)
+	}
+	if r, err := Read([]string{a, c}); err == nil {
+		t.Errorf("%+v of two kinds of machine", r)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -158,15 +159,17 @@ func (p *panel) axes(b *strings.Builder) {
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (padL+panelW-padR)/2, panelH-12, what)
 }
 
-// line draws one tool's rows.
+// line draws one tool's rows, from the left to the right. Of several at one place the first counts.
 func (p *panel) line(b *strings.Builder, tool, color string) {
-	var points []string
+	at := map[float64]*Row{}
 	for i := range p.rows {
-		r := &p.rows[i]
-		if r.tool() != tool {
-			continue
+		if r := &p.rows[i]; r.tool() == tool && at[p.x(r)] == nil {
+			at[p.x(r)] = r
 		}
-		x := p.x(r)
+	}
+	var points []string
+	for _, x := range slices.Sorted(maps.Keys(at)) {
+		r := at[x]
 		points = append(points, fmt.Sprintf("%.1f,%.1f", x, p.y(r.Ratio)))
 		fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-opacity="0.5"/><circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n",
 			x, x, p.y(r.Low), p.y(r.High), color, x, p.y(r.Ratio), color)

@@ -36,6 +36,26 @@ func Line(w io.Writer, r Row) {
 	fmt.Fprintln(w)
 }
 
+// Summary writes what follows from all rows: whether many threads cost more, and how prywalk stands beside its peers.
+func Summary(w io.Writer, r *Result) {
+	names, byName := r.byWorkload()
+	for _, name := range names {
+		for _, f := range flatness(byName[name]) {
+			fmt.Fprintf(w, "%s, %d running, %.0f Hz: %d threads are %s %d: %s\n", name, f.Few.Running, f.Few.Freq, f.Most.Threads,
+				f.verdict(), f.Few.Threads, f.text())
+		}
+		for _, b := range besides(byName[name]) {
+			fmt.Fprintf(w, "%s, %s threads, %d running, %.0f Hz: prywalk and %s: %s, %s; loss for 1,000 stacks a second %s, %s; complete stacks: %s\n", name, b.Own.target(),
+				b.Own.Running, b.Own.Freq, b.Peer.Peer, b.Rate.verdict(), b.Rate.text(), b.Equal.verdict(), b.Equal.text(), b.completer())
+		}
+	}
+}
+
+// text shows a difference with its interval.
+func (d *Difference) text() string {
+	return fmt.Sprintf("%+.4f [%+.4f, %+.4f]", d.Middle, d.Low, d.High)
+}
+
 // known shows a figure times a factor, or that it is not known.
 func known(x *float64, factor float64, format string) string {
 	if x == nil {

@@ -152,6 +152,30 @@ func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
 	}
 }
 
+// TestPoolKeepsNoMoreThanOrdinaryTicksNeed: not what piled up once, when the unwinder was held up.
+func TestPoolKeepsNoMoreThanOrdinaryTicksNeed(t *testing.T) {
+	const each = 256 << 10
+	p := NewPool(1024)
+	var out []*Shot
+	for range 2 * keepFree / each {
+		s := p.Get()
+		s.room(each)
+		out = append(out, s)
+	}
+	for _, s := range out {
+		p.Put(s)
+	}
+	if n := len(p.free); n != keepFree/each || p.kept.Load() != keepFree {
+		t.Errorf("%d buffers, %d bytes kept", n, p.kept.Load())
+	}
+	for range keepFree / each {
+		p.Get()
+	}
+	if p.kept.Load() != 0 {
+		t.Errorf("%d bytes kept of nothing", p.kept.Load())
+	}
+}
+
 func TestTracersThreadIsNotTheFirstOne(t *testing.T) {
 	for range 100 {
 		OnThread(func() {

@@ -114,11 +114,16 @@ func (s *Shot) room(n int) {
 // few deep stacks must not become those of all.
 const keepRoom = 512 << 10
 
+// keepFree is how many bytes of buffers a pool keeps for use again in all: more than wait in ordinary ticks. When the
+// unwinder was held up, there are many more, once.
+const keepFree = 24 << 20
+
 // Pool keeps shots for use again. The tracer takes, the unwinder gives back.
 type Pool struct {
 	free    chan *Shot
 	out     atomic.Int64
 	waiting atomic.Int64
+	kept    atomic.Int64 // bytes in free
 }
 
 // Out gives the bytes that the stacks of shots take which were taken and not yet given back. Any
@@ -148,6 +153,7 @@ func NewPool(n int) *Pool {
 func (p *Pool) Get() *Shot {
 	select {
 	case s := <-p.free:
+		p.kept.Add(-int64(cap(s.buf)))
 		return s
 	default:
 		return &Shot{pool: p}
@@ -162,11 +168,14 @@ func (p *Pool) Put(s *Shot) {
 	p.out.Add(-s.charged)
 	p.waiting.Add(-s.waits)
 	s.charged, s.waits = 0, 0
-	if cap(s.buf) > keepRoom {
+	room := int64(cap(s.buf))
+	if room > keepRoom || p.kept.Load()+room > keepFree {
 		return
 	}
+	p.kept.Add(room) // before the shot can be taken again
 	select {
 	case p.free <- s:
 	default:
+		p.kept.Add(-room)
 	}
 }

@@ -15,6 +15,7 @@ type Builder struct {
 	tables   tables
 	journal  journal
 	sums     sums
+	between  func()
 }
 
 // NewBuilder starts a recording.
@@ -70,6 +71,15 @@ func (b *Builder) SetComments(lines ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.comments = append([]string(nil), lines...)
+}
+
+// SetBetween sets what a write calls again and again while it goes through the intervals, after some
+// milliseconds each time, on its own goroutine; nil for nothing. It may call the Builder's other methods: the write has what was
+// there when it began.
+func (b *Builder) SetBetween(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.between = f
 }
 
 // Len gives the number of samples that a profile written now would have.

@@ -97,7 +97,7 @@ func (e *encoder) samples() {
 	for i := range e.sums {
 		e.sample(&e.sums[i], false)
 	}
-	err := each(e.chunks, func(r *record) error {
+	err := each(e.chunks, e.between, func(r *record) error {
 		e.sample(r, true)
 		return e.out.err
 	})

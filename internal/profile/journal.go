@@ -56,8 +56,8 @@ func (j *journal) ease() {
 	}
 }
 
-// each calls f for every record of chunks until f reports an error.
-func each(chunks []chunk, f func(*record) error) error {
+// each calls f for every record of chunks until f reports an error, and between after each chunk, if that is not nil.
+func each(chunks []chunk, between func(), f func(*record) error) error {
 	var r record
 	var buf []byte
 	for i := range chunks {
@@ -77,6 +77,9 @@ func each(chunks []chunk, f func(*record) error) error {
 			if err := f(&r); err != nil {
 				return err
 			}
+		}
+		if between != nil {
+			between()
 		}
 	}
 	return nil

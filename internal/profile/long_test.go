@@ -43,3 +43,31 @@ func TestLongRecordingStaysSmallAndCanBeRead(t *testing.T) {
 		t.Errorf("%d samples, %d locations", len(p.Sample), len(p.Location))
 	}
 }
+
+// TestIntervalsAreAddedBetweenThePiecesOfAWrite: which has what was there when it began.
+func TestIntervalsAreAddedBetweenThePiecesOfAWrite(t *testing.T) {
+	const before = 50_000
+	b := NewBuilder(Meta{SpillTo: t.TempDir()})
+	addLong(b, before)
+	calls := 0
+	b.SetBetween(func() {
+		calls++
+		addLong(b, 10_000)
+	})
+	var file bytes.Buffer
+	if err := b.Write(&file, names); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Read(&file)
+	if err != nil || len(p.Sample) != before || calls < 2 {
+		t.Errorf("%v, %d calls", err, calls)
+	}
+	b.SetBetween(nil)
+	file.Reset()
+	if err := b.Write(&file, names); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Read(&file); err != nil || len(p.Sample) != before+calls*10_000 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+}

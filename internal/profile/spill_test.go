@@ -50,7 +50,7 @@ func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 		t.Errorf("%d bytes, not the %d of a recording that stayed in memory", got.Len(), want.Len())
 	}
 	n := 0
-	if err := each(view.chunks, func(*record) error { n++; return nil }); err != nil || n < hour/3 {
+	if err := each(view.chunks, nil, func(*record) error { n++; return nil }); err != nil || n < hour/3 {
 		t.Errorf("%d of %d in the early view: %v", n, hour/3, err)
 	}
 }

@@ -22,6 +22,7 @@ type view struct {
 	chunks   []chunk
 	sums     []record
 	main     int // index of the main binary's module, -1 if none
+	between  func()
 }
 
 // view copies what is needed for a write. The chunks, locations and stacks that it
@@ -34,7 +35,7 @@ func (b *Builder) view() *view {
 		modules: b.tables.modules, names: b.tables.names, locs: b.tables.locs,
 		stacks: b.tables.stacks, labels: b.tables.labels,
 		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
-		main: -1,
+		main: -1, between: b.between,
 	}
 	if b.meta.Main != nil {
 		v.main = int(b.tables.module(b.meta.Main))

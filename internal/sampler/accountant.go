@@ -5,6 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/look"
+	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 )
 
@@ -19,7 +20,8 @@ type accountant struct {
 	unwind  *unwinder
 	pool    *look.Pool
 	pub     *published
-	save    func()
+	save    func(between func())
+	asked   bool // everything is booked for a checkpoint that is to be written
 	garbage *collector
 	totals  *totals
 	threads map[*thread]struct{}
@@ -57,9 +59,21 @@ func (a *accountant) handle(e *event) {
 		a.exec(e)
 	case flush:
 		a.checkpoint()
+		a.asked = true
+	}
+}
+
+// saveIfAsked writes a checkpoint that was asked for. A long recording takes seconds to write, in which copies of
+// stacks come in: between, which is called again and again meanwhile, is to handle them.
+func (a *accountant) saveIfAsked(between func()) {
+	for a.asked {
+		a.asked = false
 		if a.save != nil {
-			a.save()
+			began := procmem.Now()
+			a.save(between)
+			a.pub.saveTook.Store(procmem.Now() - began)
 		}
+		a.pub.saving.Store(a.asked)
 	}
 }
 

@@ -111,7 +111,7 @@ func TestCensusLosesNobodysTime(t *testing.T) {
 func TestCheckpointHasTheSleepersOfACensus(t *testing.T) {
 	c := openCensus(t)
 	target := start(t, "sleepers", "40")
-	record(t, Options{Census: c, Checkpoint: func() {}}, time.Second, func(s *Sampler) {
+	record(t, Options{Census: c, Checkpoint: func(func()) {}}, time.Second, func(s *Sampler) {
 		for range 5 {
 			time.Sleep(150 * time.Millisecond)
 			s.CheckpointNow()

@@ -405,7 +405,7 @@ func TestMaxOverheadLowersTheRate(t *testing.T) {
 func TestCheckpointComesWhileTheRunGoesOn(t *testing.T) {
 	target := start(t, "mixed", "3")
 	got := make(chan struct{}, 100)
-	o := Options{Checkpoint: func() { got <- struct{}{} }}
+	o := Options{Checkpoint: func(func()) { got <- struct{}{} }}
 	record(t, o, patience, func(s *Sampler) {
 		frozen(t, s, 1)
 		s.CheckpointNow()
@@ -447,7 +447,7 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 				s.arrive <- &process{} // without a target
 			}
 			if part == "accountant" {
-				o.Checkpoint = func() { panic("as the test wants it") }
+				o.Checkpoint = func(func()) { panic("as the test wants it") }
 				breakIt = func(s *Sampler) { frozen(t, s, 5); s.CheckpointNow() }
 			}
 			r := record(t, o, patience, breakIt, target.pid)

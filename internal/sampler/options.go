@@ -42,9 +42,11 @@ type Options struct {
 	// call. It belongs to the Sampler while that runs.
 	Census *census.Census
 	// Checkpoint is called on the accountant's goroutine every so often and
-	// when asked for, with everything up to then booked.
-	Checkpoint func()
-	// CheckpointEvery is the time between two checkpoints; 0 for none.
+	// when asked for, with everything up to then booked. While it goes on for long, it is to call
+	// between every some milliseconds: that books what comes in meanwhile.
+	Checkpoint func(between func())
+	// CheckpointEvery is the least time between two checkpoints, which come more rarely where they take long; 0
+	// for none.
 	CheckpointEvery time.Duration
 
 	prepare func(*unwinder) // for tests

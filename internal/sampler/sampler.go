@@ -217,7 +217,8 @@ func (s *Sampler) ticks(ctx context.Context, c *controller) {
 		c.sched.setRate(now, c.pace.rate(now))
 		next := c.sched.next(now)
 		c.tickWithin(now, next)
-		if s.asked.Swap(false) || c.checkpointDue(now) {
+		if s.asked.Swap(false) || c.checkpointDue(now, &s.pub) {
+			s.pub.saving.Store(true)
 			c.flush(now)
 		}
 		s.pub.set(c)
@@ -229,13 +230,17 @@ func (s *Sampler) ticks(ctx context.Context, c *controller) {
 	}
 }
 
+// checkpointPart bounds what checkpoints take: each is written whole, so that those of a long recording take
+// ever longer, and a checkpoint comes no sooner than so many times as long after the one before as that took.
+const checkpointPart = 20
+
 // checkpointDue reports whether it is time for a checkpoint.
-func (c *controller) checkpointDue(now int64) bool {
+func (c *controller) checkpointDue(now int64, p *published) bool {
 	every := int64(c.opts.CheckpointEvery)
 	if c.flushed == 0 {
 		c.flushed = now
 	}
-	return every > 0 && now-c.flushed > every
+	return every > 0 && !p.saving.Load() && now-c.flushed > max(every, checkpointPart*p.saveTook.Load())
 }
 
 // account handles events until the controller has ended, and opens the processes
@@ -256,13 +261,34 @@ func (s *Sampler) account(a *accountant) {
 			if !ok {
 				return
 			}
-			for i := range b {
-				a.handle(&b[i])
-			}
-			a.garbage.measure(procmem.Now())
-			s.ring.put(b)
+			s.book(a, b)
+			a.saveIfAsked(func() { s.bookWaiting(a) })
 		case f := <-s.found:
 			s.adopt(f)
+		}
+	}
+}
+
+// book handles a batch of events.
+func (s *Sampler) book(a *accountant, b []event) {
+	for i := range b {
+		a.handle(&b[i])
+	}
+	a.garbage.measure(procmem.Now())
+	s.ring.put(b)
+}
+
+// bookWaiting handles the batches that have come, without waiting for more.
+func (s *Sampler) bookWaiting(a *accountant) {
+	for {
+		select {
+		case b, ok := <-s.ring.full:
+			if !ok {
+				return // the end: the loop that called sees it too
+			}
+			s.book(a, b)
+		default:
+			return
 		}
 	}
 }

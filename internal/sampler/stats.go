@@ -128,6 +128,8 @@ type published struct {
 	withheld int64
 	live     int
 	stacks   atomic.Int64
+	saving   atomic.Bool  // a checkpoint is asked for and not yet written
+	saveTook atomic.Int64 // how long the last one took, ns
 	whole    atomic.Int64
 }
 

@@ -116,6 +116,7 @@ func (p *perf) Finish() (Totals, error) {
 	}
 	t.After = max(0, p.cpu-before)
 	err := p.script(&t)
+	t.Whole = before + t.After
 	return t, err
 }
 
@@ -140,7 +141,7 @@ func (p *perf) script(t *Totals) error {
 }
 
 // roots are functions that a thread begins in.
-var roots = []string{"_start", "__libc_start_main", "clone", "__clone", "clone3", "__clone3", "start_thread", "runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.clone"}
+var roots = []string{"_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "clone", "__clone", "clone3", "__clone3", "start_thread", "runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.clone"}
 
 // countStacks counts the stacks of perf script, and those that end in a thread's first function: stacks are
 // separated by empty lines, and their frames indented, outermost last.
@@ -172,6 +173,11 @@ func countStacks(r io.Reader) (samples, complete int64) {
 // atRoot reports whether a frame "ADDRESS NAME" is of a thread's first function.
 func atRoot(frame string) bool {
 	_, name, _ := strings.Cut(frame, " ")
+	return isRoot(name)
+}
+
+// isRoot reports whether a name is that of a thread's first function.
+func isRoot(name string) bool {
 	for _, root := range roots {
 		if name == root || strings.HasPrefix(name, root+".") || strings.HasPrefix(name, root+"@") {
 			return true

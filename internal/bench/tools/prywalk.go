@@ -115,7 +115,7 @@ func (p *prywalk) Finish() (t Totals, err error) {
 	if err := p.end(syscall.SIGINT); err != nil {
 		return t, err
 	}
-	t.After = p.cpu - before
+	t.After, t.Whole = p.cpu-before, p.cpu
 	if st, err := os.Stat(p.file); err == nil && p.whole > 0 {
 		t.RecordingMB = float64(st.Size()) / 1e6 / p.whole.Minutes()
 	}

@@ -84,6 +84,7 @@ func (r *restarted) Hold() error {
 		return err
 	}
 	r.totals.After += max(0, r.now.cpu-before)
+	r.totals.Whole += r.now.cpu
 	text, err := os.ReadFile(r.file())
 	if err != nil {
 		return fmt.Errorf("%s left no file: %w: %s", r.now.cmd.Args[0], err, lastLine(r.said()))

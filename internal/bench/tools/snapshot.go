@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ type snapshots struct {
 	program  string
 	args     func(*Job) []string
 	perStack string
+	complete func(text, said []byte, stacks int64) int64 // how many of its stacks reach the thread's first function
 	stop     context.CancelFunc
 	loop     sync.WaitGroup
 	began    time.Time
@@ -30,7 +32,7 @@ type snapshots struct {
 
 func gdbArgs(j *Job) []string {
 	return []string{
-		"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load no", "-p", strconv.Itoa(j.PID),
+		"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load no", "-iex", "set backtrace past-main on", "-p", strconv.Itoa(j.PID),
 		"-ex", "thread apply all bt",
 	}
 }
@@ -38,7 +40,7 @@ func gdbArgs(j *Job) []string {
 func euStackArgs(j *Job) []string { return []string{"-q", "-n", "0", "-p", strconv.Itoa(j.PID)} }
 
 // snapshotTool is a program that prints all stacks once. Each begins with a line that begins with perStack.
-func snapshotTool(program string, args func(*Job) []string, perStack string) Tool {
+func snapshotTool(program string, args func(*Job) []string, perStack string, complete func(text, said []byte, stacks int64) int64) Tool {
 	remedy := map[string]string{"eu-stack": "Debian: elfutils"}[program]
 	if remedy == "" {
 		remedy = "Debian: " + program
@@ -46,8 +48,8 @@ func snapshotTool(program string, args func(*Job) []string, perStack string) Too
 	return Tool{
 		Name: program, Kinds: []string{Native}, Everybody: true, Unpaced: true, check: installed(program, remedy),
 		start: func(ctx context.Context, j *Job) (Session, error) {
-			s := &snapshots{ctx: ctx, job: j, program: program, args: args, perStack: perStack}
-			s.totals = Totals{Complete: -1, Ticks: 0, Calls: -1, Copied: -1}
+			s := &snapshots{ctx: ctx, job: j, program: program, args: args, perStack: perStack, complete: complete}
+			s.totals = Totals{Ticks: 0, Calls: -1, Copied: -1}
 			return s, nil
 		},
 	}
@@ -84,7 +86,8 @@ func (s *snapshots) once() error {
 	defer out.Close()
 	cmd := exec.Command(s.program, s.args(s.job)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBUGINFOD_URLS=")
-	cmd.Stdout, cmd.Stderr = out, nil
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = out, &said
 	_ = cmd.Run() // eu-stack's status tells of single frames that it could not walk; the stacks count
 	if cmd.ProcessState == nil {
 		return errors.New(s.program + " could not be run")
@@ -99,12 +102,39 @@ func (s *snapshots) once() error {
 	}
 	s.totals.Ticks++
 	s.totals.Samples += n
+	s.totals.Complete += s.complete(text, said.Bytes(), n)
 	s.totals.Stops += n
 	s.totals.CPU += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		s.totals.MemoryMB = max(s.totals.MemoryMB, float64(ru.Maxrss)*1024/1e6)
 	}
 	return nil
+}
+
+// gdbComplete counts the stacks of gdb in which a thread's first function occurs: gdb may invent frames beyond it.
+func gdbComplete(text, _ []byte, _ int64) (n int64) {
+	found := false
+	for line := range strings.Lines(string(text)) {
+		switch {
+		case strings.HasPrefix(line, "Thread "):
+			found = false
+		case !found && strings.HasPrefix(line, "#") && slices.ContainsFunc(strings.Fields(line), isRoot):
+			found = true
+			n++
+		}
+	}
+	return n
+}
+
+// euStackComplete counts the stacks that eu-stack, which gives no names here, does not complain about. What it says of a
+// place in no module is left aside: so it ends beyond the first function of Go's threads, too.
+func euStackComplete(_, said []byte, stacks int64) int64 {
+	for line := range strings.Lines(string(said)) {
+		if strings.Contains(line, "dwfl_thread_getframes") && !strings.Contains(line, "<unknown>") {
+			stacks--
+		}
+	}
+	return max(stacks, 0)
 }
 
 // countLines counts the lines that begin so.

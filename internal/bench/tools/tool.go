@@ -56,6 +56,9 @@ type Totals struct {
 	// After is the processor time, in seconds, that it took in the end to make stacks of what it had
 	// copied, names for them, and files.
 	After float64
+	// Whole is the processor time, in seconds, from its start to its end: all that it takes to have the stacks with
+	// their names. 0 where it is not told.
+	Whole float64
 	// Samples are stacks delivered, Complete of them reach the thread's first function.
 	Samples, Complete int64
 	// Stops of threads.
@@ -113,7 +116,7 @@ func Peers() []Tool {
 	return []Tool{
 		perfTool("perf-fp", "fp"), perfTool("perf-dwarf", "dwarf,8192"), perfTool("perf-dwarf64", "dwarf,65528"), samply(),
 		walkerTool("naive-walker", "-DWITH_LIBUNWIND", "-lunwind-ptrace", "-lunwind-generic", "-lunwind"), walkerTool("plain-walker"),
-		snapshotTool("gdb", gdbArgs, "Thread "), snapshotTool("eu-stack", euStackArgs, "TID "),
+		snapshotTool("gdb", gdbArgs, "Thread ", gdbComplete), snapshotTool("eu-stack", euStackArgs, "TID ", euStackComplete),
 		pySpy(), austin(), asyncProfiler(),
 	}
 }

@@ -56,3 +56,35 @@ func TestToolsKnowWhatTheyAreFor(t *testing.T) {
 		}
 	}
 }
+
+func TestStacksOfDebuggersAreCompleteWhereTheyReachTheFirstFunction(t *testing.T) {
+	const gdb = `Thread 2 (LWP 2 "a"):
+#0  0x0000000000460d92 in runtime.sysmon () at runtime/proc.go:6506
+#1  0x000000000049236f in runtime.clone () at runtime/sys_linux_amd64.s:630
+#2  0x0000000000000000 in ?? ()
+
+Thread 1 (LWP 1 "a"):
+#0  0x00007f93 in clone_all () from /lib/x.so
+#1  0x0000000000000000 in ?? ()
+`
+	if n := gdbComplete([]byte(gdb), nil, 2); n != 1 {
+		t.Errorf("gdb: %d", n)
+	}
+	const said = `eu-stack: dwfl_thread_getframes tid 4 at 0x24a0d568bfff in <unknown>: No DWARF information found
+eu-stack: dwfl_thread_getframes tid 5 at 0x4a0d in /bin/x: No DWARF information found
+`
+	if n := euStackComplete(nil, []byte(said), 3); n != 2 {
+		t.Errorf("eu-stack: %d", n)
+	}
+}
+
+func FuzzOutputOfPeers(f *testing.F) {
+	f.Add("Thread 1 (x)\n#0 clone () 3\n{\"threads\":[{\"samples\":{\"length\":3}}]}")
+	f.Fuzz(func(t *testing.T, text string) {
+		samples, complete := countStacks(strings.NewReader(text))
+		if complete > samples || gdbComplete([]byte(text), nil, 0) > int64(strings.Count(text, "\n")+1) {
+			t.Error("more complete stacks than stacks")
+		}
+		_, _, _ = euStackComplete(nil, []byte(text), 1), firefoxSamples([]byte(text)), sumOfCounts([]byte(text))
+	})
+}

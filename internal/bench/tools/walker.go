@@ -90,5 +90,7 @@ func (w *walker) Finish() (t Totals, err error) {
 		Seconds: w.spent.seconds, CPU: w.spent.cpu, Samples: c.Stacks, Complete: c.Complete, Stops: c.Stops, Ticks: c.Ticks, Calls: -1, Copied: -1,
 		MemoryMB: peakMB(w.pid()),
 	}
-	return t, w.end(syscall.SIGTERM)
+	err = w.end(syscall.SIGTERM)
+	t.Whole = w.cpu
+	return t, err
 }
