@@ -87,7 +87,7 @@ func (p *process) readCPU() {
 	}
 }
 
-// refresh reads the mappings anew; true if they changed. When the program is
+// refresh reads the mappings anew; true if they changed, or code that was looked at. When the program is
 // another, what is copied with its stacks is found anew.
 func (p *process) refresh(now int64) bool {
 	p.refreshed = now

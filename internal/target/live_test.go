@@ -73,9 +73,7 @@ func TestCodeThatWasRewrittenIsReadAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Scan()
-	if _, err := p.Refresh(); err != nil {
-		t.Fatal(err)
-	}
+	refreshed(t, p, true)
 	if got := cfa(); got != 48 {
 		t.Errorf("after it was rewritten: CFA = rsp+%d, want 48", got)
 	}

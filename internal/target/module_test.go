@@ -136,7 +136,7 @@ print(flush=True); sys.stdin.readline()`)
 		t.Errorf("code % x", code)
 	}
 	step()
-	refreshed(t, p, false)
+	refreshed(t, p, true)
 	if p.jit.ReadCode(jit.Start, code[:]); code[0] != 0xcc {
 		t.Error("new code was not seen")
 	}

@@ -20,8 +20,8 @@ type span struct {
 // taken to be in it: the usual limit of a stack that grows.
 const mainStack = 8 << 20
 
-// Refresh reads the list of mappings anew and reports whether code came or went. A
-// module whose mapping is unchanged is kept. The rules that the Space has cached are
+// Refresh reads the list of mappings anew and reports whether code came or went, or is no
+// longer what rules were made from. A module whose mapping is unchanged is kept. The rules that the Space has cached are
 // dropped when modules change, and when code that the process itself writes is no
 // longer what a rule was made from. The error is an [*Error] of [KindNotFound] when
 // the process has ended.
@@ -36,12 +36,14 @@ func (p *Process) Refresh() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if vm := p.jvm.changed(); p.jit.refresh() || vm {
+	vm := p.jvm.changed()
+	rewritten := p.jit.refresh() || vm
+	if rewritten {
 		p.jitCode.Forget()
 		p.space.Forget()
 	}
 	if slices.EqualFunc(next, p.code, func(a, b mapped) bool { return a.at == b.at }) {
-		return false, nil
+		return rewritten, nil
 	}
 	if !slices.ContainsFunc(next, func(m mapped) bool { return m.mod != nil }) {
 		if err := p.exec(); err != nil {
