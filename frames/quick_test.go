@@ -52,6 +52,8 @@ func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 			continue // no rule: the frame pointer has to do
 		case 3, 4:
 			src.rows[Addr(0x1000+0x10*i)] = lossy(rng, &r)
+		case 5, 6, 7:
+			src.rows[Addr(0x1000+0x10*i)] = keeping(rng, &r)
 		}
 		src.rules[Addr(0x1000+0x10*i)] = r
 	}
@@ -81,10 +83,48 @@ func lossy(rng *rand.Rand, r *Rule) *Row {
 	return row
 }
 
+// keeping gives a row of frames that keep their caller's stack pointer, or nearly such a row.
+func keeping(rng *rand.Rand, r *Rule) *Row {
+	near := func(mid int64) int64 {
+		switch rng.IntN(20) {
+		case 0:
+			return 8 * (rng.Int64N(40) - 20)
+		case 1:
+			return 8*mid + 4
+		}
+		return 8 * mid
+	}
+	*r = Rule{CFAReg: X86RBP, Method: MethodCFI}
+	row := &Row{CFAReg: X86RBP, CFADeref: true, CFAOff: near(-1), RA: Place{Kind: PlaceRegOffset, Reg: X86RBP, Off: near(1)}}
+	row.Regs[X86RBP] = Place{Kind: PlaceRegOffset, Reg: X86RBP, Off: near(0)}
+	for _, reg := range []uint8{X86RBX, X86R12, X86R13, X86R14, X86R15} {
+		if rng.IntN(2) == 0 {
+			row.Regs[reg].Kind = PlaceUndefined
+		}
+	}
+	switch rng.IntN(30) {
+	case 0:
+		row.Regs[X86RBP] = Place{}
+	case 1:
+		row.Regs[X86RBX] = Place{Kind: PlaceRegOffset, Reg: X86RBP, Off: -16}
+	case 2:
+		row.Regs[X86RAX].Kind = PlaceUndefined
+	case 3:
+		row.RA = Place{Kind: PlaceOffset, Off: -8}
+	case 4:
+		r.Method = MethodHeuristic
+	case 5:
+		row.CFADeref = false
+	case 6:
+		r.CFAReg = X86RSP
+	}
+	return row
+}
+
 // TestQuickStepEqualsTheFullStep: the two must never differ, in frames, registers
 // and stop reason.
 func TestQuickStepEqualsTheFullStep(t *testing.T) {
-	deepest, byFP := 0, 0
+	deepest, byFP, byRow := 0, 0, 0
 	for seed := range uint64(20000) {
 		s, regs, mem := randomStack(rand.New(rand.NewPCG(seed, 7)))
 		for pass := range 2 { // the second one finds each rule where it was after the frame before
@@ -96,8 +136,14 @@ func TestQuickStepEqualsTheFullStep(t *testing.T) {
 				if s.cache[i].byFP {
 					byFP++
 				}
+				if s.cache[i].byRow && s.cache[i].next != 0 {
+					byRow++
+				}
 			}
 		}
+	}
+	if byRow < 400 {
+		t.Fatalf("%d frames that keep a stack pointer were stepped from: the test tests little", byRow)
 	}
 	if byFP < 100 {
 		t.Fatalf("%d frame pointers without a rule were remembered: the test tests little", byFP)
@@ -129,6 +175,31 @@ func compareSteps(t *testing.T, seed uint64, s *Space, regs *Regs, mem *Snapshot
 				t.Fatalf("seed %d frame %d: register %d is %#x or %#x", seed, n, reg, x, y)
 			}
 		}
+	}
+}
+
+// TestFramesThatKeepTheStackPointerTakeTheQuickStep: those of a JVM's interpreter do, and are a third of its stacks.
+func TestFramesThatKeepTheStackPointerTakeTheQuickStep(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RBP, Method: MethodCFI}, 0x1020: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
+	}, rows: map[Addr]*Row{0x1010: keepingRow()}}
+	s := space(src, nil)
+	mem := stack(0x7000, 0, 0, 0, 0, 0, 0, 0, 0x7058, 0x7070, 0x1020, 0, 0, 0, 0, 0, 0)
+	regs := x86Regs(0x1010, 0x7000, 0x7040)
+	regs.Set(X86RBX, 1)
+	regs.Set(X86R13, 2)
+	var w Walker
+	for range 2 { // the second time its caller's rule is known
+		w.Init(s, regs, mem)
+		if !w.Next() || !w.Next() || w.Frame().PC != 0x1020 || w.Frame().SP != 0x7058 || w.Regs().Val[X86RBP] != 0x7070 {
+			t.Fatalf("%+v", w.Frame())
+		}
+	}
+	if e := s.lookup(0x1010, false, false); !e.byRow || s.cache[e.next].key != cacheKey(0x1020, true, false) {
+		t.Fatalf("%+v: the full step was taken", e)
+	}
+	if known := w.Regs().Known; known>>X86RBX&1 != 1 || known>>X86R13&1 != 0 {
+		t.Fatalf("known: %b", known)
 	}
 }
 

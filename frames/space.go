@@ -55,7 +55,9 @@ type entry struct {
 	many  bool    // more than three of it
 	keeps uint16  // registers that stay known
 	known uint16  // registers that become known: those restored, and the stack pointer
-	_     [8]byte
+	byRow bool    // stepByRow can apply the rule
+	kept  keptPlaces
+	_     [4]byte
 }
 
 // trust is a set of reasons to believe a return address.

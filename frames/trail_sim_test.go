@@ -77,6 +77,10 @@ func newSim(rng *rand.Rand) *sim {
 			f.rule.Method = MethodFP
 		case 7:
 			f.none = i > 16
+			if i == 15 {
+				f.rule = Rule{CFAReg: X86RBP, CFAOff: 16, Method: MethodCFI, Saved: [NumCompact]uint8{2}}
+				f.row = keepingRow()
+			}
 		}
 		m.funcs = append(m.funcs, f)
 		for site := range Addr(simSites) {
@@ -116,6 +120,14 @@ func rowOf(r *Rule) *Row {
 	return row
 }
 
+// keepingRow gives the row of a function that keeps its caller's stack pointer, as HotSpot's interpreter does.
+func keepingRow() *Row {
+	row := &Row{CFAReg: X86RBP, CFAOff: -8, CFADeref: true, RA: Place{Kind: PlaceRegOffset, Reg: X86RBP, Off: 8}}
+	row.Regs[X86RBP] = Place{Kind: PlaceRegOffset, Reg: X86RBP}
+	row.Regs[X86R13], row.Regs[X86R14] = Place{Kind: PlaceUndefined}, Place{Kind: PlaceUndefined}
+	return row
+}
+
 // signal makes the trampoline: rax, the interrupted pc and sp lie at the stack pointer.
 func (m *sim) signal() {
 	row := &Row{CFAReg: X86RSP, CFAOff: 16, CFADeref: true, RA: Place{Kind: PlaceRegOffset, Reg: X86RSP, Off: 8}}
@@ -145,6 +157,9 @@ func (m *sim) call(f *simFunc) {
 			if f.row.Regs[reg].Kind == PlaceUndefined {
 				m.regs.Val[reg] = m.rng.Uint64()
 			}
+		}
+		if f.row.CFADeref {
+			putWord(&m.mem, sp-24, sp)
 		}
 	}
 	if f.rule.CFAReg == X86RBP {

@@ -90,6 +90,7 @@ func (w *Walker) slow() bool {
 		w.stop = StopRoot
 	case w.depth > w.limit:
 		w.stop = StopDepth
+	case w.cur.byRow && w.stepByRow():
 	case w.cur.byFP && w.sameFP():
 	default:
 		w.stop = w.step()

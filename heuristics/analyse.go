@@ -8,10 +8,10 @@ func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
 		return *f, true
 	}
 	lo, hi, known := s.bounds(q.Lookup(s.o.Arch))
+	if f := &w.shown; s.keepsFPOnly(q, known) && !q.SPOnly && s.abi.prove != nil && s.abi.prove(w, q.PC, q.Caller, f) {
+		return *f, true
+	}
 	if !known {
-		if f := &w.shown; s.o.JIT && !q.SPOnly && s.abi.prove != nil && s.abi.prove(w, q.PC, q.Caller, f) {
-			return *f, true
-		}
 		w.forward(q.PC, q.Caller, 0, ^uint64(0))
 		if w.votes.n == 0 {
 			return s.boundless(w, q)
@@ -26,6 +26,16 @@ func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
 	}
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, span{lo, hi}, span{})
 	return s.choose(w, q, p)
+}
+
+// keepsFPOnly reports whether q is in code that keeps no register but the frame pointer, and whose first path to a return
+// is to be tried before all others: that of JIT compilers if its bounds are not known, and V8's builtins.
+func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
+	if s.o.JIT {
+		return !known
+	}
+	c, ok := s.o.Funcs.(Conventions)
+	return ok && c.KeepsFPOnly(q.Lookup(s.o.Arch))
 }
 
 // inPart is for a part that was split off a function: its frame is what the function's

@@ -9,7 +9,7 @@ package heuristics
 // maxProof bounds the instructions that are read, maxRuns the jumps.
 const (
 	maxProof = 1000
-	maxRuns  = 64
+	maxRuns  = 128 // V8's sort takes 70
 )
 
 // proof follows paths that leave rbp alone.
@@ -308,6 +308,8 @@ func (p *proof) epilogue(f *found) bool {
 			popped = i.low()
 		case op == 0x8d && i.reg == hwSP, (op == 0x81 || op == 0x83) && i.reg&7 == 0 && i.mod == 3 && i.rm == hwSP:
 			ok = popped != noReg && i.w && i.base != popped && i.index != popped
+		case op == 0x03 && i.mod == 3 && i.reg == hwSP:
+			ok = popped != noReg && i.w && i.rm != popped && i.rm != hwSP
 		case op >= 0x50 && op < 0x58:
 			pushed = popped != noReg && i.low() == popped && i.pfx == 0
 			ok = pushed

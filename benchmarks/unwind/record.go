@@ -59,8 +59,32 @@ func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *r
 	for _, pid := range pids() {
 		_ = syscall.Kill(pid, syscall.SIGSTOP) // one that has ended disturbs nothing either
 	}
+	if err := r.settle(); err != nil {
+		stop()
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
 	r.modules()
 	return r, stop, nil
+}
+
+// settle waits until the process stands still, and then lets it be read anew. While the stacks were taken, JIT compilers
+// have written code into pages that had been read before: without this, what is there would be analysed as zeros, up to
+// the bound of the analysis.
+func (r *recording) settle() error {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		s, err := r.process.Status()
+		if err != nil {
+			return err
+		}
+		if s.State == 'T' {
+			break
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("process %d does not stop", r.process.PID)
+		}
+	}
+	_, err := r.process.Refresh()
+	return err
 }
 
 // modules lists what can be read by its path.

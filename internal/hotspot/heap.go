@@ -100,6 +100,7 @@ type kind uint8
 
 const (
 	kindStub        kind = iota // written in assembly, each in its own way
+	kindRoutines                // many of those, made as the machine starts, which last as long as it does
 	kindMethod                  // frames of one size
 	kindInterpreter             // frames by rbp
 	kindAdapter                 // moves arguments between the interpreter's places and the compilers'
@@ -121,6 +122,16 @@ var kinds = map[string]kind{
 	"MethodHandles adapters": kindHandles,
 	"vtable chunks":          kindDispatch,
 }
+
+// routines is how the names of the blobs of [kindRoutines] begin (stubRoutines.cpp).
+const routines = "StubRoutines"
+
+// assembly reports whether frames of such blobs can look like anything.
+func (k kind) assembly() bool { return k == kindStub || k == kindRoutines }
+
+// lasts reports whether such a blob is there as long as the machine is, so that it need not be looked for once more. In
+// it are many places that stacks have in common.
+func (k kind) lasts() bool { return k == kindRoutines || k == kindInterpreter }
 
 // maxFrame bounds the size of a frame, in words: 1 MiB.
 const maxFrame = 1 << 17
@@ -191,48 +202,15 @@ func (v *VM) kindOf(name uint64) kind {
 		return k
 	}
 	m := v.memory()
-	if k = kinds[m.name(name)]; !m.failed && len(v.kinds) < maxKinds {
+	text := m.name(name)
+	if k = kinds[text]; strings.HasPrefix(text, routines) {
+		k = kindRoutines
+	}
+	if !m.failed && len(v.kinds) < maxKinds {
 		v.kinds[name] = k
 	}
 	return k
 }
-
-// codelet is a piece of the interpreter.
-type codelet struct {
-	begin, end uint64 // of its code
-	entry      bool   // what methods begin with: the frame is made in it
-}
-
-// maxCodelets bounds the pieces of the interpreter; there are some hundred.
-const maxCodelets = 1 << 12
-
-// codeletAt gives the piece of the interpreter that an address is in.
-func (v *VM) codeletAt(addr uint64) (codelet, bool) {
-	m, l := v.memory(), v.layout
-	queue := m.word(l.static("AbstractInterpreter::_code"))
-	at := m.word(queue + l.off("StubQueue::_stub_buffer"))
-	end := at + uint64(m.int32(queue+l.off("StubQueue::_buffer_limit")))
-	for range maxCodelets {
-		if m.failed || at >= end || addr < at {
-			return codelet{}, false
-		}
-		size := uint64(uint32(m.int32(at + l.off("InterpreterCodelet::_size"))))
-		if size == 0 {
-			return codelet{}, false
-		}
-		if addr < at+size {
-			c := codelet{begin: at + l.sizes["InterpreterCodelet"], end: at + size}
-			text := m.name(m.word(at + l.off("InterpreterCodelet::_description")))
-			c.entry = len(text) >= len(entryText) && text[:len(entryText)] == entryText
-			return c, !m.failed && addr >= c.begin
-		}
-		at += size
-	}
-	return codelet{}, false
-}
-
-// entryText is how the descriptions of those pieces begin.
-const entryText = "method entry point"
 
 // wordAt reads 8 bytes.
 func wordAt(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

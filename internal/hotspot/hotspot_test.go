@@ -429,11 +429,13 @@ func TestMachinesThatDoNotDescribeThemselvesAreLeftAlone(t *testing.T) {
 func FuzzHostileMachine(f *testing.F) {
 	f.Add(uint32(tableAt), []byte{1, 2, 3, 4, 5, 6, 7, 8}, uint64(codeAt+200))
 	f.Add(uint32(segmapAt), []byte{250, 0, 255}, uint64(codeAt+500))
+	f.Add(uint32(stubsAt+8), []byte{255, 255, 255, 255}, uint64(codeAt+0x280))
 	f.Add(uint32(heapAt+0x200), []byte{0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255}, uint64(1<<40))
 	f.Fuzz(func(_ *testing.T, at uint32, b []byte, pc uint64) {
 		m := newFake()
 		m.blob("nmethod", 6, 5, methodCode)
 		m.blob("I2C/C2I adapters", 0, 0, adapterCode)
+		m.interpreter()
 		if uint64(at) < uint64(len(m.mem)) {
 			copy(m.mem[at:], b)
 		}
@@ -445,6 +447,9 @@ func FuzzHostileMachine(f *testing.F) {
 			v.Rule(q)
 			v.FuncRange(q.PC)
 		}
+		entry, bytecode := interpreterAt(m)
+		v.Rule(frames.Query{PC: entry})
+		v.Rule(frames.Query{PC: bytecode})
 		v.Changed()
 	})
 }

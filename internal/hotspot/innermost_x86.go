@@ -55,8 +55,8 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 
 // inInterpreter gives the rule of a thread in the interpreter: where methods begin, its frame is made on the
 // way, and where they end, it is given up.
-func (v *VM) inInterpreter(pc uint64) (frames.Rule, *frames.Row, bool) {
-	c, ok := v.codeletAt(pc)
+func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	c, ok := v.codeletAt(b, pc)
 	if !ok {
 		return frames.Rule{}, nil, false
 	}

@@ -19,7 +19,7 @@ type memory struct {
 	failed bool
 	buf    [8]byte
 	text   [maxName]byte
-	window [256]byte
+	window [2048]byte
 }
 
 func (m *memory) bytes(addr uint64, b []byte) bool {

@@ -32,6 +32,8 @@ type VM struct {
 	kinds  map[uint64]kind // by the address of the name
 	seen   map[uint64]blob // what rules were made from, by its code's start; blank where nothing was
 	known  map[uint64]blob // the same by the address that was asked for
+	whole  []blob          // those that last: they answer for all addresses in them, until they are found to be others
+	pieces codelets
 }
 
 // New reads the tables that libjvm.so describes itself with; false if it has none, or not of all
@@ -71,15 +73,27 @@ func (v *VM) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// maxSeen bounds what is remembered; beyond that, Changed says so.
-const maxSeen = 1 << 14
+// maxSeen bounds what is remembered; beyond that, Changed says so. maxWhole bounds the blobs that last: a JVM has some five.
+const (
+	maxSeen  = 1 << 14
+	maxWhole = 16
+)
 
 // find is blobAt, and remembers the answer. Until Changed says otherwise that holds, as do the rules made from it.
 func (v *VM) find(pc uint64) (blob, bool) {
+	for _, b := range v.whole {
+		if pc >= b.begin && pc < b.end {
+			return b, true
+		}
+	}
 	if b, ok := v.known[pc]; ok {
 		return b, true
 	}
 	b, ok := v.blobAt(pc)
+	if ok && b.kind.lasts() && len(v.whole) < maxWhole {
+		v.whole = append(v.whole, b)
+		return b, true
+	}
 	if ok && len(v.known) < maxSeen {
 		v.known[pc] = b
 	}
@@ -104,13 +118,19 @@ func (v *VM) Changed() bool {
 		now, ok := v.blobAt(pc)
 		changed = ok != (was != blob{}) || ok && now != was
 	}
+	for _, was := range v.whole {
+		if now, ok := v.blobAt(was.begin); !ok || now != was {
+			changed, v.whole = true, nil
+			break
+		}
+	}
 	if changed {
 		v.Forget()
 	}
 	return changed
 }
 
-// Forget drops what is remembered of code.
+// Forget drops what is remembered of code, but not of the blobs that last: they are the machine's own, like the heaps.
 func (v *VM) Forget() {
 	clear(v.seen)
 	clear(v.known)
@@ -133,7 +153,7 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		return v.inMethod(&b, q.PC)
 	case kindInterpreter:
 		if !q.SPOnly {
-			return v.inInterpreter(q.PC)
+			return v.inInterpreter(&b, q.PC)
 		}
 	case kindAdapter:
 		return v.inAdapter(&b, q.PC)
@@ -155,7 +175,7 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 		return framed(8 * (b.frame + pushed(v.code(q.PC, maxEnd)))), nil, true
 	case b.kind == kindException && b.frame > 0:
 		return framed(8 * b.frame), nil, true
-	case b.kind == kindStub:
+	case b.kind.assembly():
 		return v.inForward(q.PC)
 	case b.kind == kindDeopt && !q.SPOnly:
 		// It calls with sp aligned anew, and with rbp as in any frame of C's (generate_deopt_blob).
@@ -175,7 +195,7 @@ func (v *VM) Behind(q frames.Query) (pc uint64, ok bool) {
 	if !q.Caller {
 		return 0, false
 	}
-	if b, ok := v.find(q.PC); !ok || b.kind != kindStub {
+	if b, ok := v.find(q.PC); !ok || !b.kind.assembly() {
 		return 0, false
 	}
 	code := v.code(q.PC, maxRestores)

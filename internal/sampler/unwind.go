@@ -75,8 +75,8 @@ func (u *unwinder) unwind(thr *thread, s *look.Shot) (profile.StackID, frames.St
 	return id, stop
 }
 
-// walkAgain walks a shot, and does so again if that does not reach the end, and the mappings
-// turn out to have changed.
+// walkAgain walks a shot, and does so again if that does not reach the end, and the mappings, or code that a JIT
+// compiler has written meanwhile, turn out to have changed.
 func (u *unwinder) walkAgain(p *process, t *trail, s *look.Shot) frames.StopReason {
 	methods := u.methods
 	stop := u.walk(p, t, s)

@@ -15,6 +15,7 @@ type parts struct {
 	code    *heuristics.Source     // the last of sources, and calls
 	bounds  []heuristics.Functions // what knows the functions' bounds, best first
 	cold    coldParts
+	v8      embedded
 }
 
 // prepare makes them; nothing but headers is parsed, and of a Go program its table
@@ -31,6 +32,7 @@ func (p *parts) prepare(f *elffile.File, more *separate) {
 	p.sources = append(p.sources, cfi)
 	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: more})
 	p.cold = coldParts{elf: f, from: more}
+	p.v8 = embedded{elf: f, from: more}
 	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
 	p.sources = append(p.sources, h)
 	p.calls, p.code = h, h
@@ -48,6 +50,9 @@ func (p *parts) FuncRange(pc uint64) (start, end uint64, ok bool) {
 
 // Parent implements heuristics.Parts.
 func (p *parts) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Parent(start) }
+
+// KeepsFPOnly implements heuristics.Conventions.
+func (p *parts) KeepsFPOnly(pc uint64) bool { return p.v8.KeepsFPOnly(pc) }
 
 // makeJIT gives a module of code that was made at run time its sources: the same for
 // all such modules, since their addresses are those of the process.

@@ -178,7 +178,7 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 
 // Forget drops the rules and whatever the analysis of instructions has found, also of the
 // files that other processes share: the next walk begins as the first one did, but for
-// the files' headers. It is there for measurements.
+// the files' headers, and where a Java machine has its interpreter and its stubs. It is there for measurements.
 func (p *Process) Forget() {
 	p.space.Forget()
 	p.jitCode.Forget()

@@ -1,0 +1,79 @@
+package heuristics
+
+import (
+	"debug/elf"
+	"os"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// v8Builtins gives the builtins that are embedded in Node, by its symbols.
+func v8Builtins(t *testing.T, path string) (out []span) {
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	syms, _ := f.Symbols() // none if it was stripped
+	for _, s := range syms {
+		// BaselineLeaveFrame is jumped to with its caller's frame: its start tells nothing.
+		if strings.HasPrefix(s.Name, "Builtins_") && s.Size != 0 && s.Name != "Builtins_BaselineLeaveFrame" {
+			out = append(out, span{s.Value, s.Value + s.Size})
+		}
+	}
+	return out
+}
+
+// TestProofsInV8sBuiltinsAgreeWithTheirStarts: what the way from a call to a return shows of a frame is what the way
+// from the function's start shows, and what the engine finds where registers need not be kept.
+func TestProofsInV8sBuiltinsAgreeWithTheirStarts(t *testing.T) {
+	const path = "/usr/bin/node"
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("needs Node: %v", err)
+	}
+	builtins := v8Builtins(t, path)
+	if len(builtins) == 0 {
+		t.Skip("this Node has no symbols of its builtins")
+	}
+	code := openCode(t, path)
+	s := New(Options{Arch: frames.X86_64, Code: code, JIT: true})
+	w := getWalk(s)
+	defer putWalk(w)
+	sites, proven, agree := 0, 0, 0
+	for k, fn := range builtins {
+		if k%2 == 1 {
+			continue
+		}
+		var i instX86
+		for pc := fn.lo; pc < fn.hi && decodeIntoX86(w.code(pc), &i); {
+			pc += uint64(i.size)
+			if i.vex || i.opmap != mapOne || i.op != 0xe8 && (i.op != 0xff || i.reg&7 != 2) || pc >= fn.hi {
+				continue
+			}
+			sites++
+			var got, start found
+			if !w.proveX86(pc, true, &got) {
+				continue
+			}
+			proven++
+			w.forward(pc, true, 0, ^uint64(0))
+			if f, _ := w.votes.winner(); f == nil || f.cfa != got.cfa || f.kept[0] != got.kept[0] {
+				t.Fatalf("%#x: %+v, forward finds %+v", pc, got, f)
+			}
+			p := w.prologue(pc, true, false, fn, span{})
+			if !p.found || p.weak || !p.express(s.abi, &start, false, true) {
+				continue // no way from the start leads there
+			}
+			if start.cfa != got.cfa {
+				t.Fatalf("%#x: %+v, the start shows %+v", pc, got, start)
+			}
+			agree++
+		}
+	}
+	t.Logf("%d calls, %d proven, %d agree", sites, proven, agree)
+	if agree < proven*9/10 || proven < sites/4 {
+		t.Errorf("of %d calls %d proven, %d agree: the test tests little", sites, proven, agree)
+	}
+}

@@ -1,0 +1,95 @@
+package hotspot
+
+import (
+	"testing"
+
+	"prywalk/frames"
+)
+
+// counted gives a machine that counts how often its memory is read.
+func counted(t *testing.T, f *fake) (v *VM, reads *int) {
+	t.Helper()
+	reads = new(int)
+	v, ok := New(Options{Arch: frames.X86_64, Symbol: f.symbol, ReadCode: f.read, Read: func(addr uint64, b []byte) int {
+		*reads++
+		return f.read(addr, b)
+	}})
+	if !ok {
+		t.Fatal("the tables are not understood")
+	}
+	return v, reads
+}
+
+// interpreterAt gives where the fake's two pieces have their code.
+func interpreterAt(f *fake) (entry, bytecode uint64) {
+	entry = f.word(stubsAt) + 32
+	return entry, entry + uint64(len(entryCode)) + 32
+}
+
+func (f *fake) word(addr uint64) uint64 { return wordAt(f.mem[addr:]) }
+
+// TestPlacesInTheInterpreterAreMetWithoutReadingItAgain: stacks of a JVM that interprets have many of them.
+func TestPlacesInTheInterpreterAreMetWithoutReadingItAgain(t *testing.T) {
+	f := newFake()
+	f.interpreter()
+	routines := f.blob("StubRoutines (1)", 0, 0, forwardCode)
+	v, reads := counted(t, f)
+	entry, bytecode := interpreterAt(f)
+	for _, pc := range []uint64{entry, bytecode, routines + 1} {
+		v.Rule(frames.Query{PC: pc})
+		v.Rule(frames.Query{PC: pc, Caller: true})
+	}
+	*reads = 0
+	v.Forget() // as when methods were compiled
+	for i := range uint64(4) {
+		for _, q := range []frames.Query{{PC: entry + i}, {PC: bytecode + i}, {PC: bytecode + i, Caller: true}} {
+			if _, _, ok := v.Rule(q); !ok {
+				t.Errorf("no rule for %+v", q)
+			}
+		}
+		v.FuncRange(routines + i)
+	}
+	if *reads != 0 {
+		t.Errorf("%d reads", *reads)
+	}
+}
+
+// TestInterpreterThatIsStillMadeIsReadAnew: its blob is cut to size when all pieces are there.
+func TestInterpreterThatIsStillMadeIsReadAnew(t *testing.T) {
+	f := newFake()
+	f.interpreter()
+	entry, bytecode := interpreterAt(f)
+	whole := len(entryCode) + 32 + len(returnCode) + 32
+	f.put32(entry-32, int32(whole)) // the piece that is made has all the room
+	begin := entry - 32
+	f.put(begin-64+32, begin+uint64(whole)+16)
+	v := f.open(t)
+	if v.Rule(frames.Query{PC: bytecode}); len(v.pieces.list) != 1 {
+		t.Fatalf("%+v", v.pieces)
+	}
+	f.put32(entry-32, int32(len(entryCode)+32))
+	f.put(begin-64+32, begin+uint64(whole))
+	if !v.Changed() {
+		t.Error("the blob has another end, and that was not noticed")
+	}
+	r, row, ok := v.Rule(frames.Query{PC: bytecode})
+	if len(v.pieces.list) != 2 || !ok || row != &interpreted {
+		t.Errorf("%+v, %v, %v; %+v", r, row, ok, v.pieces)
+	}
+}
+
+func TestRoutinesThatAreGoneAreNoticed(t *testing.T) {
+	f := newFake()
+	begin := f.blob("StubRoutines (2)", 0, 0, forwardCode)
+	v := f.open(t)
+	if v.Rule(frames.Query{PC: begin + 1, Caller: true}); v.Changed() || len(v.whole) != 1 {
+		t.Errorf("changed, and nothing was; %+v", v.whole)
+	}
+	f.mem[begin-96+8] = 0
+	if !v.Changed() || len(v.whole) != 0 {
+		t.Errorf("not noticed: %+v", v.whole)
+	}
+	if _, _, ok := v.Rule(frames.Query{PC: begin + 1, Caller: true}); ok {
+		t.Error("there still is a rule")
+	}
+}
