@@ -93,7 +93,7 @@ func parse(args []string) (*settings, error) {
 	return s, nil
 }
 
-// run measures what is asked for, and writes after each part, so that nothing is lost by an end midway.
+// run measures what is asked for and shows it.
 func run(ctx context.Context, s *settings, out io.Writer) error {
 	b, err := newBench(s)
 	if err != nil {
@@ -105,12 +105,34 @@ func run(ctx context.Context, s *settings, out io.Writer) error {
 		return err
 	}
 	fig.Machine, fig.Settings, fig.Date = thisSetting(), *s, time.Now().UTC().Format(time.DateOnly)
-	end := time.Now().Add(s.Limit)
 	if s.Completeness {
-		err := b.countStacks(ctx, s, fig, end)
+		err := s.each(ctx, fig, func(name string) string {
+			row := b.stacks(ctx, name)
+			fig.addStacks(row)
+			return row.brief()
+		})
 		fmt.Fprint(out, fig.stacksMarkdown())
 		return err
 	}
+	err = s.each(ctx, fig, func(name string) string {
+		fig.add(b.measure(ctx, name))
+		return fig.brief(name)
+	})
+	if err != nil {
+		return err
+	}
+	fig.judge()
+	if err := fig.write(s); err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, fig.markdown())
+	return err
+}
+
+// each measures one after the other until the time limit, tells of each what measure says in brief, and writes the
+// figures after each, so that nothing is lost by an end midway.
+func (s *settings) each(ctx context.Context, fig *figures, measure func(name string) (brief string)) error {
+	end := time.Now().Add(s.Limit)
 	for _, name := range s.Only {
 		if ctx.Err() != nil {
 			break
@@ -120,17 +142,12 @@ func run(ctx context.Context, s *settings, out io.Writer) error {
 			break
 		}
 		began := time.Now()
-		fmt.Fprintf(os.Stderr, "%-14s", name)
-		fig.add(b.measure(ctx, name))
-		fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(began).Seconds(), fig.brief(name))
+		fmt.Fprintf(os.Stderr, "%-16s", name)
+		brief := measure(name)
+		fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(began).Seconds(), brief)
 		if err := fig.write(s); err != nil {
 			return err
 		}
 	}
-	fig.judge()
-	if err := fig.write(s); err != nil {
-		return err
-	}
-	_, err = io.WriteString(out, fig.markdown())
-	return err
+	return nil
 }

@@ -142,11 +142,17 @@ func timings(all []timing) string {
 func (f *figures) failures() string {
 	var b strings.Builder
 	for _, p := range f.Programs {
-		if p.Error != "" {
-			fmt.Fprintf(&b, "- %s: %s\n", p.Name, strings.ReplaceAll(strings.TrimSpace(p.Error), "\n", " "))
-		}
+		b.WriteString(failure(p.Name, p.Error))
 	}
 	return b.String()
+}
+
+// failure is the line of a program in a list of what went wrong, "" if nothing did.
+func failure(name, text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("- %s: %s\n", name, strings.ReplaceAll(strings.TrimSpace(text), "\n", " "))
 }
 
 func percent(x float64, digits int) string { return fmt.Sprintf("%.*f %%", digits, 100*x) }

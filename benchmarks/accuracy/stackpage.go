@@ -103,9 +103,7 @@ func (f *figures) classTable() string {
 func (f *figures) uncounted() string {
 	var b strings.Builder
 	for _, r := range f.Stacks {
-		if r.Error != "" {
-			fmt.Fprintf(&b, "- %s: %s\n", r.Name, strings.ReplaceAll(strings.TrimSpace(r.Error), "\n", " "))
-		}
+		b.WriteString(failure(r.Name, r.Error))
 	}
 	return b.String()
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"prywalk/internal/machine"
 	"prywalk/internal/testtargets"
@@ -94,26 +92,4 @@ func (r *stackRow) brief() string {
 	}
 	c := r.Complete
 	return fmt.Sprintf("%s complete, of running threads %s, of %d samples", percent(c.Share(), 3), percent(ratio(c.RunningWhole, c.Running), 3), c.Samples)
-}
-
-// countStacks is run for -completeness.
-func (b *bench) countStacks(ctx context.Context, s *settings, fig *figures, end time.Time) error {
-	for _, name := range s.Only {
-		if ctx.Err() != nil {
-			break
-		}
-		if time.Now().After(end) {
-			fmt.Fprintf(os.Stderr, "accuracy: the time limit of %v is over before %s; go on with -only\n", s.Limit, name)
-			break
-		}
-		began := time.Now()
-		fmt.Fprintf(os.Stderr, "%-16s", name)
-		row := b.stacks(ctx, name)
-		fig.addStacks(row)
-		fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(began).Seconds(), row.brief())
-		if err := fig.write(s); err != nil {
-			return err
-		}
-	}
-	return nil
 }
