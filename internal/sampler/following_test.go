@@ -202,3 +202,56 @@ func lowerFileLimit(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &old) })
 }
+
+func TestNewProgramAfterExecIsSeenUnderItsOwnName(t *testing.T) {
+	exe, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := exe + "-after"
+	if err := os.Link(exe, other); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(other) })
+	target := start(t, "exec", other)
+	// The old one burns in its first thread, the new one in a second.
+	before := func(s *pprof.Sample) bool { return in("burn_here")(s) && label(s, "comm") == "threads" }
+	after := func(s *pprof.Sample) bool {
+		return in("burn_here")(s) && label(s, "comm") == "threads-after" && label(s, "thread") == "burner-0"
+	}
+	told := false
+	r := recordUntil(t, Options{}, func(r *recorded) bool {
+		if !told && r.sumOf(3, before) > 0 {
+			told = true
+			target.signal(t, unix.SIGUSR1)
+		}
+		return told && r.sumOf(3, after) > 0
+	}, target.pid)
+	for _, s := range r.Sample {
+		if label(s, "comm") == "threads" && label(s, "thread") == "burner-0" {
+			t.Errorf("a thread of the new program in process %s", label(s, "comm"))
+		}
+	}
+}
+
+func TestChildrenAreFollowedAndCountFromTheirStart(t *testing.T) {
+	target := start(t, "forks", "60")
+	recordUntil(t, Options{Children: true}, func(r *recorded) bool {
+		pids := map[int64]bool{}
+		for _, s := range r.Sample {
+			pids[s.NumLabel["pid"][0]] = true
+		}
+		return len(pids) >= 3 && r.sumOf(3, in("burn_here")) > 0
+	}, target.pid)
+}
+
+// TestChildThatWasThereBeforeCountsFromTheRecordingsStart: what it used before
+// is not the recording's.
+func TestChildThatWasThereBeforeCountsFromTheRecordingsStart(t *testing.T) {
+	target := start(t, "parent", "1000")
+	target.expect(t, "older")
+	r := recordUntil(t, Options{Children: true}, func(r *recorded) bool { return r.sumOf(3, every) > 0 }, target.pid)
+	if r.ProfiledCPU == 0 || r.ProfiledCPU > r.Seconds+0.02 {
+		t.Errorf("%v s of CPU by one child in %v s", r.ProfiledCPU, r.Seconds)
+	}
+}

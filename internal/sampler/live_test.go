@@ -1,11 +1,8 @@
 package sampler
 
 import (
-	"math"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -157,28 +154,6 @@ func openFiles(t *testing.T) int {
 	return len(list)
 }
 
-func TestProcessThatEndsEndsTheRun(t *testing.T) {
-	target := start(t, "ends")
-	r := record(t, Options{}, patience, func(s *Sampler) {
-		frozen(t, s, 5)
-		target.signal(t, unix.SIGUSR1)
-	}, target.pid)
-	if r.Seconds > 0.9*patience.Seconds() || r.ProfiledCPU == 0 {
-		t.Errorf("%v s, %v s of CPU", r.Seconds, r.ProfiledCPU)
-	}
-}
-
-func TestKilledProcessEndsTheRun(t *testing.T) {
-	target := start(t, "mixed", "5")
-	r := record(t, Options{}, patience, func(s *Sampler) {
-		frozen(t, s, 5)
-		target.signal(t, unix.SIGKILL)
-	}, target.pid)
-	if r.Seconds > 0.9*patience.Seconds() || r.sumOf(3, in("burn_here")) == 0 {
-		t.Errorf("%v s, %v s of CPU", r.Seconds, r.ProfiledCPU)
-	}
-}
-
 func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 	for _, when := range []string{"before", "during"} {
 		t.Run(when, func(t *testing.T) {
@@ -213,89 +188,6 @@ func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 	}
 }
 
-func TestNewProgramAfterExecIsSeenUnderItsOwnName(t *testing.T) {
-	exe, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := exe + "-after"
-	if err := os.Link(exe, other); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Remove(other) })
-	target := start(t, "exec", other)
-	// The old one burns in its first thread, the new one in a second.
-	before := func(s *pprof.Sample) bool { return in("burn_here")(s) && label(s, "comm") == "threads" }
-	after := func(s *pprof.Sample) bool {
-		return in("burn_here")(s) && label(s, "comm") == "threads-after" && label(s, "thread") == "burner-0"
-	}
-	told := false
-	r := recordUntil(t, Options{}, func(r *recorded) bool {
-		if !told && r.sumOf(3, before) > 0 {
-			told = true
-			target.signal(t, unix.SIGUSR1)
-		}
-		return told && r.sumOf(3, after) > 0
-	}, target.pid)
-	for _, s := range r.Sample {
-		if label(s, "comm") == "threads" && label(s, "thread") == "burner-0" {
-			t.Errorf("a thread of the new program in process %s", label(s, "comm"))
-		}
-	}
-}
-
-func TestChildrenAreFollowedAndCountFromTheirStart(t *testing.T) {
-	target := start(t, "forks", "60")
-	recordUntil(t, Options{Children: true}, func(r *recorded) bool {
-		pids := map[int64]bool{}
-		for _, s := range r.Sample {
-			pids[s.NumLabel["pid"][0]] = true
-		}
-		return len(pids) >= 3 && r.sumOf(3, in("burn_here")) > 0
-	}, target.pid)
-}
-
-// TestChildThatWasThereBeforeCountsFromTheRecordingsStart: what it used before
-// is not the recording's.
-func TestChildThatWasThereBeforeCountsFromTheRecordingsStart(t *testing.T) {
-	target := start(t, "parent", "1000")
-	target.expect(t, "older")
-	r := recordUntil(t, Options{Children: true}, func(r *recorded) bool { return r.sumOf(3, every) > 0 }, target.pid)
-	if r.ProfiledCPU == 0 || r.ProfiledCPU > r.Seconds+0.02 {
-		t.Errorf("%v s of CPU by one child in %v s", r.ProfiledCPU, r.Seconds)
-	}
-}
-
-func TestThreadsAreSelectedByName(t *testing.T) {
-	target := start(t, "mixed", "5")
-	r := record(t, Options{Threads: regexp.MustCompile("^sleeper-[12]$")}, 500*time.Millisecond, nil, target.pid)
-	if r.ThreadsMax != 2 {
-		t.Errorf("%d threads", r.ThreadsMax)
-	}
-	for _, s := range r.Sample {
-		if !strings.HasPrefix(label(s, "thread"), "sleeper-") {
-			t.Errorf("%v of %v", stack(s), s.Label)
-		}
-	}
-}
-
-func TestNameThatComesLateIsFound(t *testing.T) {
-	target := start(t, "late", "4")
-	late := func(r *recorded) bool {
-		seen := map[string]bool{}
-		for _, s := range r.Sample {
-			seen[label(s, "thread")] = true
-		}
-		return seen["late-0"] && seen["late-1"] && seen["late-2"] && seen["late-3"]
-	}
-	recordUntil(t, Options{}, late, target.pid)
-	target = start(t, "late", "4")
-	r := recordUntil(t, Options{Threads: regexp.MustCompile("^late-")}, late, target.pid)
-	if r.ThreadsMax != 4 {
-		t.Errorf("%d threads were selected", r.ThreadsMax)
-	}
-}
-
 func TestProcessWithoutItsFirstThread(t *testing.T) {
 	target := start(t, "leaderless")
 	r := recordUntil(t, Options{}, burnt(5), target.pid)
@@ -303,102 +195,6 @@ func TestProcessWithoutItsFirstThread(t *testing.T) {
 		if reason != "zombie" && reason != "exited" {
 			t.Errorf("failed: %v", r.Failed)
 		}
-	}
-}
-
-func TestMaxDepthCutsAndSaysSo(t *testing.T) {
-	target := start(t, "mixed", "2")
-	r := record(t, Options{MaxDepth: 1}, 300*time.Millisecond, nil, target.pid)
-	for _, s := range r.Sample {
-		st := stack(s)
-		if st[0] == ExitedUnseen {
-			continue
-		}
-		places := len(s.Location) // with inlined calls there are more names
-		if st[0] == RanBetweenTicks || st[0] == BlockedBetweenTicks {
-			places--
-		}
-		if places != 2 || st[len(st)-1] != "[incomplete: depth]" {
-			t.Errorf("%v", st)
-		}
-	}
-	if r.Incomplete["depth"] == 0 {
-		t.Errorf("%v", r.Incomplete)
-	}
-}
-
-// TestDeepStacksAreWhole: of 12,000 frames and more than a megabyte, of a thread that
-// runs and of one that sleeps. The first copy is too short and says so; no later one is.
-func TestDeepStacksAreWhole(t *testing.T) {
-	const depth = 12000
-	target := start(t, "deep", strconv.Itoa(depth))
-	r := recordUntil(t, Options{MaxDepth: 2 * depth}, func(r *recorded) bool {
-		seen := map[string]int{}
-		for _, s := range r.Sample {
-			if len(s.Location) > depth {
-				seen[label(s, "thread")]++
-			}
-		}
-		return seen["deep-s-0"] >= 2 && seen["deep-b-0"] >= 20
-	}, target.pid)
-	for _, thread := range []string{"deep-s-0", "deep-b-0"} {
-		firstWhole, lastCut := int64(math.MaxInt64), int64(0)
-		for _, s := range r.Sample {
-			if label(s, "thread") != thread {
-				continue
-			}
-			frames := stack(s)
-			calls := 0
-			for _, f := range frames {
-				if f == "deep" {
-					calls++
-				}
-			}
-			end := s.NumLabel["end_timestamp_ns"][0]
-			switch last := frames[len(frames)-1]; {
-			case last == "[incomplete: stack-cut]":
-				lastCut = max(lastCut, end)
-			case calls != depth:
-				t.Errorf("%s: %d calls of %d in %d frames, then %s", thread, calls, depth, len(frames), last)
-			default:
-				firstWhole = min(firstWhole, end)
-			}
-		}
-		if firstWhole == math.MaxInt64 || lastCut >= firstWhole {
-			t.Errorf("%s: the first that is whole ends at %d, the last that is cut at %d", thread, firstWhole, lastCut)
-		}
-	}
-}
-
-func TestReadOnlyRestartsNothing(t *testing.T) {
-	target := start(t, "mixed", "5")
-	if r := recordUntil(t, Options{ReadOnly: true}, burnt(5), target.pid); r.Restarted != 0 || r.Frozen == 0 {
-		t.Errorf("%d restarted, %d frozen", r.Restarted, r.Frozen)
-	}
-}
-
-func TestPauseLimitBelowAnyFreezeFreezesNothing(t *testing.T) {
-	target := start(t, "mixed", "5")
-	r := record(t, Options{MaxPause: 1, Freq: 999}, time.Second, nil, target.pid)
-	if r.Frozen != 0 || r.Failed["max-pause"] == 0 || r.Peeked < 5 || r.Reused == 0 {
-		t.Errorf("%d frozen, %d peeked, %d reused, %v", r.Frozen, r.Peeked, r.Reused, r.Failed)
-	}
-}
-
-func TestPauseLimitAboveAnyFreezeKeepsNone(t *testing.T) {
-	target := start(t, "mixed", "5")
-	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Frozen == 0 || r.Failed["max-pause"] != 0 {
-		t.Errorf("%d frozen, %v", r.Frozen, r.Failed)
-	}
-}
-
-func TestMaxOverheadLowersTheRate(t *testing.T) {
-	target := start(t, "mixed", "1")
-	// A freeze and its after-effects take 20 µs at least: 0.01 % are at most five
-	// a second.
-	r := record(t, Options{Freq: 999, MaxOverhead: 0.0001}, 1500*time.Millisecond, nil, target.pid)
-	if r.Ticks > 100 {
-		t.Errorf("%d ticks", r.Ticks)
 	}
 }
 
@@ -435,47 +231,4 @@ func TestSeveralProcesses(t *testing.T) {
 func TestManyThreadsAreAllLookedAt(t *testing.T) {
 	target := start(t, "wakers", "300")
 	recordUntil(t, Options{}, func(r *recorded) bool { return len(r.walls()) == 301 }, target.pid)
-}
-
-func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
-	for _, part := range []string{"accountant", "controller"} {
-		t.Run(part, func(t *testing.T) {
-			target := start(t, "mixed", "3")
-			o := Options{}
-			breakIt := func(s *Sampler) {
-				frozen(t, s, 5)
-				s.arrive <- &process{} // without a target
-			}
-			if part == "accountant" {
-				o.Checkpoint = func(func()) { panic("as the test wants it") }
-				breakIt = func(s *Sampler) { frozen(t, s, 5); s.CheckpointNow() }
-			}
-			r := record(t, o, patience, breakIt, target.pid)
-			if r.err == nil || strings.Contains(r.err.Error(), "\n") || !strings.Contains(r.err.Error(), "_test.go:") && !strings.Contains(r.err.Error(), "controller.go:") {
-				t.Errorf("error %v", r.err)
-			}
-			if r.sumOf(0, every) == 0 || r.sumOf(3, in("burn_here")) == 0 {
-				t.Error("the recording is empty")
-			}
-			for i := range 20 {
-				if s := state(target.pid); s == "t" || s == "T" {
-					t.Fatalf("state %s after %d ms", s, i)
-				}
-				time.Sleep(time.Millisecond)
-			}
-		})
-	}
-}
-
-// TestARecordingHasOneTickHoweverSoonItEnds: before the first, here.
-func TestARecordingHasOneTickHoweverSoonItEnds(t *testing.T) {
-	target := start(t, "sleepers", "5")
-	allAsleep(t, target.pid)
-	r := record(t, Options{}, 0, nil, target.pid)
-	if r.Peeked < 6 || r.Samples < 6 || r.ThreadsMax != 6 {
-		t.Errorf("%+v", r.Stats)
-	}
-	if r.Begun.Before(r.begun) || r.Begun.After(r.ended) {
-		t.Errorf("began at %v, between %v and %v", r.Begun, r.begun, r.ended)
-	}
 }

@@ -1,0 +1,74 @@
+package sampler
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestProcessThatEndsEndsTheRun(t *testing.T) {
+	target := start(t, "ends")
+	r := record(t, Options{}, patience, func(s *Sampler) {
+		frozen(t, s, 5)
+		target.signal(t, unix.SIGUSR1)
+	}, target.pid)
+	if r.Seconds > 0.9*patience.Seconds() || r.ProfiledCPU == 0 {
+		t.Errorf("%v s, %v s of CPU", r.Seconds, r.ProfiledCPU)
+	}
+}
+
+func TestKilledProcessEndsTheRun(t *testing.T) {
+	target := start(t, "mixed", "5")
+	r := record(t, Options{}, patience, func(s *Sampler) {
+		frozen(t, s, 5)
+		target.signal(t, unix.SIGKILL)
+	}, target.pid)
+	if r.Seconds > 0.9*patience.Seconds() || r.sumOf(3, in("burn_here")) == 0 {
+		t.Errorf("%v s, %v s of CPU", r.Seconds, r.ProfiledCPU)
+	}
+}
+
+func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
+	for _, part := range []string{"accountant", "controller"} {
+		t.Run(part, func(t *testing.T) {
+			target := start(t, "mixed", "3")
+			o := Options{}
+			breakIt := func(s *Sampler) {
+				frozen(t, s, 5)
+				s.arrive <- &process{} // without a target
+			}
+			if part == "accountant" {
+				o.Checkpoint = func(func()) { panic("as the test wants it") }
+				breakIt = func(s *Sampler) { frozen(t, s, 5); s.CheckpointNow() }
+			}
+			r := record(t, o, patience, breakIt, target.pid)
+			if r.err == nil || strings.Contains(r.err.Error(), "\n") || !strings.Contains(r.err.Error(), "_test.go:") && !strings.Contains(r.err.Error(), "controller.go:") {
+				t.Errorf("error %v", r.err)
+			}
+			if r.sumOf(0, every) == 0 || r.sumOf(3, in("burn_here")) == 0 {
+				t.Error("the recording is empty")
+			}
+			for i := range 20 {
+				if s := state(target.pid); s == "t" || s == "T" {
+					t.Fatalf("state %s after %d ms", s, i)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+}
+
+// TestARecordingHasOneTickHoweverSoonItEnds: before the first, here.
+func TestARecordingHasOneTickHoweverSoonItEnds(t *testing.T) {
+	target := start(t, "sleepers", "5")
+	allAsleep(t, target.pid)
+	r := record(t, Options{}, 0, nil, target.pid)
+	if r.Peeked < 6 || r.Samples < 6 || r.ThreadsMax != 6 {
+		t.Errorf("%+v", r.Stats)
+	}
+	if r.Begun.Before(r.begun) || r.Begun.After(r.ended) {
+		t.Errorf("began at %v, between %v and %v", r.Begun, r.begun, r.ended)
+	}
+}

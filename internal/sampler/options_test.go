@@ -1,0 +1,136 @@
+package sampler
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestThreadsAreSelectedByName(t *testing.T) {
+	target := start(t, "mixed", "5")
+	r := record(t, Options{Threads: regexp.MustCompile("^sleeper-[12]$")}, 500*time.Millisecond, nil, target.pid)
+	if r.ThreadsMax != 2 {
+		t.Errorf("%d threads", r.ThreadsMax)
+	}
+	for _, s := range r.Sample {
+		if !strings.HasPrefix(label(s, "thread"), "sleeper-") {
+			t.Errorf("%v of %v", stack(s), s.Label)
+		}
+	}
+}
+
+func TestNameThatComesLateIsFound(t *testing.T) {
+	target := start(t, "late", "4")
+	late := func(r *recorded) bool {
+		seen := map[string]bool{}
+		for _, s := range r.Sample {
+			seen[label(s, "thread")] = true
+		}
+		return seen["late-0"] && seen["late-1"] && seen["late-2"] && seen["late-3"]
+	}
+	recordUntil(t, Options{}, late, target.pid)
+	target = start(t, "late", "4")
+	r := recordUntil(t, Options{Threads: regexp.MustCompile("^late-")}, late, target.pid)
+	if r.ThreadsMax != 4 {
+		t.Errorf("%d threads were selected", r.ThreadsMax)
+	}
+}
+
+func TestMaxDepthCutsAndSaysSo(t *testing.T) {
+	target := start(t, "mixed", "2")
+	r := record(t, Options{MaxDepth: 1}, 300*time.Millisecond, nil, target.pid)
+	for _, s := range r.Sample {
+		st := stack(s)
+		if st[0] == ExitedUnseen {
+			continue
+		}
+		places := len(s.Location) // with inlined calls there are more names
+		if st[0] == RanBetweenTicks || st[0] == BlockedBetweenTicks {
+			places--
+		}
+		if places != 2 || st[len(st)-1] != "[incomplete: depth]" {
+			t.Errorf("%v", st)
+		}
+	}
+	if r.Incomplete["depth"] == 0 {
+		t.Errorf("%v", r.Incomplete)
+	}
+}
+
+// TestDeepStacksAreWhole: of 12,000 frames and more than a megabyte, of a thread that
+// runs and of one that sleeps. The first copy is too short and says so; no later one is.
+func TestDeepStacksAreWhole(t *testing.T) {
+	const depth = 12000
+	target := start(t, "deep", strconv.Itoa(depth))
+	r := recordUntil(t, Options{MaxDepth: 2 * depth}, func(r *recorded) bool {
+		seen := map[string]int{}
+		for _, s := range r.Sample {
+			if len(s.Location) > depth {
+				seen[label(s, "thread")]++
+			}
+		}
+		return seen["deep-s-0"] >= 2 && seen["deep-b-0"] >= 20
+	}, target.pid)
+	for _, thread := range []string{"deep-s-0", "deep-b-0"} {
+		firstWhole, lastCut := int64(math.MaxInt64), int64(0)
+		for _, s := range r.Sample {
+			if label(s, "thread") != thread {
+				continue
+			}
+			frames := stack(s)
+			calls := 0
+			for _, f := range frames {
+				if f == "deep" {
+					calls++
+				}
+			}
+			end := s.NumLabel["end_timestamp_ns"][0]
+			switch last := frames[len(frames)-1]; {
+			case last == "[incomplete: stack-cut]":
+				lastCut = max(lastCut, end)
+			case calls != depth:
+				t.Errorf("%s: %d calls of %d in %d frames, then %s", thread, calls, depth, len(frames), last)
+			default:
+				firstWhole = min(firstWhole, end)
+			}
+		}
+		if firstWhole == math.MaxInt64 || lastCut >= firstWhole {
+			t.Errorf("%s: the first that is whole ends at %d, the last that is cut at %d", thread, firstWhole, lastCut)
+		}
+	}
+}
+
+func TestReadOnlyRestartsNothing(t *testing.T) {
+	target := start(t, "mixed", "5")
+	if r := recordUntil(t, Options{ReadOnly: true}, burnt(5), target.pid); r.Restarted != 0 || r.Frozen == 0 {
+		t.Errorf("%d restarted, %d frozen", r.Restarted, r.Frozen)
+	}
+}
+
+func TestPauseLimitBelowAnyFreezeFreezesNothing(t *testing.T) {
+	target := start(t, "mixed", "5")
+	r := record(t, Options{MaxPause: 1, Freq: 999}, time.Second, nil, target.pid)
+	if r.Frozen != 0 || r.Failed["max-pause"] == 0 || r.Peeked < 5 || r.Reused == 0 {
+		t.Errorf("%d frozen, %d peeked, %d reused, %v", r.Frozen, r.Peeked, r.Reused, r.Failed)
+	}
+}
+
+func TestPauseLimitAboveAnyFreezeKeepsNone(t *testing.T) {
+	target := start(t, "mixed", "5")
+	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Frozen == 0 || r.Failed["max-pause"] != 0 {
+		t.Errorf("%d frozen, %v", r.Frozen, r.Failed)
+	}
+}
+
+func TestMaxOverheadLowersTheRate(t *testing.T) {
+	target := start(t, "mixed", "1")
+	// A freeze and its after-effects take 20 µs at least: 0.01 % are at most five
+	// a second.
+	r := record(t, Options{Freq: 999, MaxOverhead: 0.0001}, 1500*time.Millisecond, nil, target.pid)
+	if r.Ticks > 100 {
+		t.Errorf("%d ticks", r.Ticks)
+	}
+}
