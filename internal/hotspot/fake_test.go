@@ -1,0 +1,229 @@
+package hotspot
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// Where things lie in the virtual machine of these tests.
+const (
+	symbolsAt = 0x1000
+	tableAt   = 0x2000
+	stringsAt = 0x8000
+	staticsAt = 0xa000
+	heapAt    = 0xb000
+	segmapAt  = 0x10000
+	codeAt    = 0x20000
+	codeEnd   = 0x30000
+	stubsAt   = 0x40000
+	memEnd    = 0x50000
+	stride    = 40 // of the table
+)
+
+// fake is the memory of a process with a virtual machine that describes itself, as JDK 17 does, with other offsets.
+type fake struct {
+	mem     []byte
+	symbols map[string]uint64
+	strings uint64
+	fields  map[string]uint64
+	next    uint64   // the next block
+	wanted  []string // the fields of the table
+	newer   bool     // the code's bounds are distances
+}
+
+func (f *fake) put(addr, v uint64) { binary.LittleEndian.PutUint64(f.mem[addr:], v) }
+
+func (f *fake) put32(addr uint64, v int32) { binary.LittleEndian.PutUint32(f.mem[addr:], uint32(v)) }
+
+func (f *fake) text(s string) uint64 {
+	at := f.strings
+	f.strings += uint64(copy(f.mem[at:], s)) + 1
+	return at
+}
+
+func (f *fake) read(addr uint64, b []byte) int {
+	if addr >= uint64(len(f.mem)) {
+		return 0
+	}
+	return copy(b, f.mem[addr:])
+}
+
+func (f *fake) symbol(name string) (uint64, bool) {
+	v, ok := f.symbols[name]
+	return v, ok
+}
+
+// newFake makes it, with one heap of code in segments of 128 bytes, and an interpreter of two pieces.
+func newFake() *fake { return makeFake(false) }
+
+// makeFake is newFake for one that gives the bounds of code as distances, too, as JDK 25 does.
+func makeFake(newer bool) *fake {
+	f := &fake{mem: make([]byte, memEnd), symbols: map[string]uint64{}, strings: stringsAt, fields: map[string]uint64{}, next: codeAt, newer: newer}
+	if f.wanted = slices.Concat(want, wantAddresses); newer {
+		f.wanted = slices.Concat(want, wantDistances)
+	}
+	at := uint64(symbolsAt)
+	for name, v := range map[string]uint64{
+		"StructEntryTypeNameOffset": 0, "StructEntryFieldNameOffset": 8, "StructEntryOffsetOffset": 16, "StructEntryAddressOffset": 24,
+		"StructEntryTypeStringOffset": 32, "StructEntryArrayStride": stride, "Structs": tableAt,
+		"TypeEntryTypeNameOffset": 0, "TypeEntrySizeOffset": 8, "TypeEntryArrayStride": 16, "Types": tableAt + 0x3000,
+	} {
+		f.symbols["gHotSpotVM"+name] = at
+		f.put(at, v)
+		at += 8
+	}
+	kind := f.text("int")
+	for i, name := range slices.Concat([]string{"Other::field"}, f.wanted) {
+		typ, field, _ := cutLast(name)
+		entry := uint64(tableAt + stride*i)
+		f.put(entry, f.text(typ))
+		f.put(entry+8, f.text(field))
+		f.fields[name] = uint64(8 * (i % 12))
+		f.put(entry+16, f.fields[name])
+		f.put(entry+32, kind)
+		if newer && name == "CodeBlob::_frame_complete_offset" {
+			f.put(entry+32, f.text("int16_t"))
+		}
+	}
+	f.static("CodeCache::_heaps", staticsAt)
+	f.static("AbstractInterpreter::_code", staticsAt+8)
+	for i, name := range wantSizes {
+		entry := uint64(tableAt + 0x3000 + 16*i)
+		f.put(entry, f.text(name))
+		f.put(entry+8, 32)
+	}
+	f.heap()
+	f.interpreter()
+	return f
+}
+
+// cutLast splits the name of a field at its last "::".
+func cutLast(name string) (typ, field string, ok bool) {
+	i := strings.LastIndex(name, "::")
+	return name[:i], name[i+2:], i >= 0
+}
+
+// static gives a field an address.
+func (f *fake) static(name string, addr uint64) {
+	for i, w := range f.wanted {
+		if w == name {
+			f.put(uint64(tableAt+stride*(i+1)+24), addr)
+		}
+	}
+}
+
+// heap makes the list of heaps, and the one.
+func (f *fake) heap() {
+	list, data, h := uint64(heapAt), uint64(heapAt+0x100), uint64(heapAt+0x200)
+	f.put(staticsAt, list)
+	f.put32(list+f.fields["GrowableArrayBase::_len"], 1)
+	f.put(list+f.fields["GrowableArray<int>::_data"], data)
+	f.put(data, h)
+	// The fields of these structures must not overlap: they are given new offsets.
+	f.offset("CodeHeap::_memory", 0)
+	f.offset("CodeHeap::_segmap", 0x40)
+	f.offset("CodeHeap::_log2_segment_size", 0x80)
+	f.offset("VirtualSpace::_low", 0)
+	f.offset("VirtualSpace::_high", 8)
+	f.offset("HeapBlock::_header", 0)
+	f.offset("HeapBlock::Header::_used", 8)
+	bounds := f.wanted[len(want):]
+	for i, name := range append([]string{"CodeBlob::_name", "CodeBlob::_frame_size", "CodeBlob::_frame_complete_offset"}, bounds...) {
+		f.offset(name, uint64(8*i))
+	}
+	f.put(h, codeAt)
+	f.put(h+8, codeEnd)
+	f.put(h+0x40, segmapAt)
+	f.put32(h+0x80, 7)
+	for i := range uint64(codeEnd-codeAt) >> 7 {
+		f.mem[segmapAt+i] = freeSegment
+	}
+}
+
+func (f *fake) offset(name string, off uint64) {
+	f.fields[name] = off
+	for i, w := range f.wanted {
+		if w == name {
+			f.put(uint64(tableAt+stride*(i+1)+16), off)
+		}
+	}
+}
+
+// blob adds a blob with that code and gives the address of the code.
+func (f *fake) blob(name string, frame, complete int32, code []byte) uint64 {
+	at := f.next
+	begin := at + 32 + 64
+	size := (uint64(len(code)) + 96 + 127) &^ 127
+	for i := range size >> 7 {
+		f.mem[segmapAt+(at-codeAt)>>7+i] = byte(min(i, 200)) // HotSpot's map leads back in steps, too
+		if i > 200 {
+			f.mem[segmapAt+(at-codeAt)>>7+i] = 200
+		}
+	}
+	f.next += size
+	f.put(at, size>>7)
+	f.mem[at+8] = 1
+	from, to := begin, begin+uint64(len(code))
+	done := uint64(uint32(complete))
+	if f.newer {
+		from, to, done = from-(at+32), to-(at+32), uint64(uint16(complete))|0x7777<<16
+	}
+	for i, v := range []uint64{f.text(name), uint64(uint32(frame)), done, from, to} {
+		f.put(at+32+8*uint64(i), v)
+	}
+	copy(f.mem[begin:], code)
+	return begin
+}
+
+// interpreter makes the blob of the interpreter: a piece with which methods begin, and a bytecode.
+func (f *fake) interpreter() {
+	f.put(staticsAt+8, stubsAt)
+	f.offset("StubQueue::_stub_buffer", 0)
+	f.offset("StubQueue::_buffer_limit", 8)
+	f.offset("InterpreterCodelet::_size", 0)
+	f.offset("InterpreterCodelet::_description", 8)
+	var b []byte
+	for _, c := range []struct {
+		text string
+		code []byte
+	}{{entryText + " (kind = zerolocals)", entryCode}, {"iadd", returnCode}} {
+		head := make([]byte, 32)
+		binary.LittleEndian.PutUint32(head, uint32(32+len(c.code)))
+		binary.LittleEndian.PutUint64(head[8:], f.text(c.text))
+		b = append(append(b, head...), c.code...)
+	}
+	begin := f.blob("Interpreter", 0, 0, b)
+	f.put(stubsAt, begin)
+	f.put32(stubsAt+8, int32(len(b)))
+}
+
+var (
+	// mov rdx, [rbx+8]; pop rax; lea r14, [rsp+rcx*8-8]; push 0; push rax; push rbp; mov rbp, rsp; push r13; nop; nop
+	entryCode = []byte{0x48, 0x8b, 0x53, 8, 0x58, 0x4c, 0x8d, 0x74, 0xcc, 0xf8, 0x6a, 0, 0x50, 0x55, 0x48, 0x8b, 0xec, 0x41, 0x55, 0x90, 0x90}
+	// xor ecx, ecx; nop; nop; nop; nop; mov rbx, [rbp-8]; leave; pop rsi; mov rsp, rbx; jmp rsi
+	returnCode = []byte{0x33, 0xc9, 0x90, 0x90, 0x90, 0x90, 0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0x5e, 0x48, 0x8b, 0xe3, 0xff, 0xe6}
+	// push rbp; sub rsp, 32; nop; add rsp, 32; pop rbp; cmp rsp, [r15+0x338]; ja +9; ret
+	methodCode = []byte{0x55, 0x48, 0x83, 0xec, 0x20, 0x90, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0x49, 0x3b, 0xa7, 0x38, 3, 0, 0, 0x0f, 0x87, 9, 0, 0, 0, 0xc3}
+	// nop; add rsp, 8; jmp; call; mov rbx, rax; mov rax, r14; pop rdx; jmp rbx; nop; nop
+	forwardCode = append(append([]byte{0x90}, forwardsAligned...), 1, 2, 3, 4, 0x48, 0x8b, 0xd8, 0x49, 0x8b, 0xc6, 0x5a, 0xff, 0xe3, 0x90, 0x90)
+	// push rax; push r11; call; pop r11; pop rax; nop
+	pushCode = []byte{0x50, 0x41, 0x53, opCall, 1, 2, 3, 4, 0x41, 0x5b, 0x58, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}
+	// how it begins; nop; how it ends; jmp
+	exceptionCode = append(append(append(bytes.Clone(exceptionBegins), 0x90), exceptionEnds...), 0xff, 0xe0)
+	// the adapter into compiled code, jmp r11; nop (a check); pop rax; mov r13, rsp; sub rsp, 16; push rax; nop
+	adapterCode = append(append(bytes.Clone(toCompiled), jumpR11...), 0x90, 0x58, 0x4c, 0x8b, 0xec, 0x48, 0x83, 0xec, 16, 0x50, 0x90)
+)
+
+func (f *fake) open(t testing.TB) *VM {
+	t.Helper()
+	v, ok := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read})
+	if !ok {
+		t.Fatal("the tables are not understood")
+	}
+	return v
+}

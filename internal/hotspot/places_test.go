@@ -1,0 +1,223 @@
+package hotspot
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// Where the stack of the threads of these tests lies, and to where it returns.
+const (
+	stackAt = 0x7000000
+	callers = 0x20060 // a return address in code that was made at run time
+)
+
+// step applies the rule at pc to registers and memory, and gives what it finds.
+func step(t *testing.T, v *VM, q frames.Query, regs map[uint8]uint64, stack map[uint64]uint64) (frames.Regs, bool) {
+	t.Helper()
+	m := &frames.Module{Start: codeAt, End: codeEnd, Generated: true, NoFP: true, Sources: []frames.RuleSource{v}, Calls: anyCall{}}
+	inner := &frames.Module{Start: 0x100, End: 0x200, Sources: []frames.RuleSource{innerSource{}}, Calls: anyCall{}}
+	s := frames.NewSpace(frames.X86_64)
+	s.SetModules([]*frames.Module{inner, m})
+	b := make([]byte, 0x1000)
+	for at, w := range stack {
+		binary.LittleEndian.PutUint64(b[at-stackAt:], w)
+	}
+	r := frames.Regs{PC: q.PC, Arch: frames.X86_64}
+	for reg, val := range regs {
+		r.Set(reg, val)
+	}
+	if q.Caller { // an inner frame with its return address below sp
+		binary.LittleEndian.PutUint64(b[regs[frames.X86RSP]-8-stackAt:], q.PC)
+		r.PC = 0x150
+		r.Set(frames.X86RSP, regs[frames.X86RSP]-8)
+	}
+	mem := &frames.Snapshot{Stack: frames.Region{Addr: stackAt, Bytes: b}, StackEnd: stackAt + 0x1000}
+	var w frames.Walker
+	w.Init(s, &r, mem)
+	n := 2
+	if q.Caller {
+		n = 3
+	}
+	for range n {
+		if !w.Next() {
+			return frames.Regs{}, false
+		}
+	}
+	return *w.Regs(), true
+}
+
+type anyCall struct{}
+
+func (anyCall) CallBefore(frames.Addr) (frames.Call, bool) { return frames.Call{}, true }
+
+func (anyCall) FuncStart(frames.Addr) (frames.Addr, bool) { return 0, false }
+
+type innerSource struct{}
+
+func (innerSource) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 8, Method: frames.MethodCFI}, nil, true
+}
+
+func TestEveryPlaceOfCodeLeadsToItsCaller(t *testing.T) {
+	t.Run("addresses", func(t *testing.T) { everyPlace(t, newFake()) })
+	t.Run("distances", func(t *testing.T) { everyPlace(t, makeFake(true)) })
+}
+
+// What a thread has in its registers at a place: rsp and rbp, and r13 and rbx, which keep the stack pointer of a
+// caller for the interpreter.
+const (
+	spHere  = stackAt + 0x100
+	fpHere  = stackAt + 0x180
+	r13Here = stackAt + 0x200
+	rbxHere = stackAt + 0x280
+	// callersFP is the caller's rbp where the stack has it.
+	callersFP = 0x77
+)
+
+// place is where a thread may be, and what its caller has.
+type place struct {
+	name   string
+	pc     uint64
+	caller bool
+	stack  map[uint64]uint64
+	sp, fp uint64 // the caller's; sp 0: no answer
+}
+
+// words gives what the stack holds, from pairs of address and word.
+func words(pairs ...uint64) map[uint64]uint64 {
+	out := map[uint64]uint64{}
+	for i := 0; i < len(pairs); i += 2 {
+		out[pairs[i]] = pairs[i+1]
+	}
+	return out
+}
+
+// Stacks whose return address is at an offset from sp; that have rbp below it; and an interpreter's frame.
+func returnAt(off uint64) map[uint64]uint64 { return words(spHere+off, callers) }
+
+func recordAt(off uint64) map[uint64]uint64 {
+	return words(spHere+off+8, callers, spHere+off, callersFP)
+}
+
+var interpreterFrame = words(fpHere, callersFP, fpHere+8, callers, fpHere-8, r13Here)
+
+func everyPlace(t *testing.T, f *fake) {
+	places := slices.Concat(methodPlaces(f), stubPlaces(f), pushPlaces(f), exceptionPlaces(f), adapterPlaces(f), methodEntryPlaces(), bytecodePlaces())
+	v := f.open(t)
+	for _, p := range places {
+		t.Run(p.name, func(t *testing.T) { p.check(t, v) })
+	}
+}
+
+// check walks one step from the place.
+func (p *place) check(t *testing.T, v *VM) {
+	regs := map[uint8]uint64{
+		frames.X86RSP: spHere, frames.X86RBP: fpHere, frames.X86R13: r13Here, frames.X86RBX: rbxHere, regR11: spHere,
+		frames.X86RAX: callers, frames.X86RSI: callers, frames.X86RDX: callers,
+	}
+	got, ok := step(t, v, frames.Query{PC: p.pc, Caller: p.caller}, regs, p.stack)
+	if p.sp == 0 {
+		if ok {
+			t.Errorf("%#x: a caller at %#x, where none is known", p.pc, got.PC)
+		}
+		return
+	}
+	if gotFP, _ := got.Get(frames.X86RBP); !ok || got.PC != callers || got.SP() != p.sp || gotFP != p.fp {
+		t.Errorf("%#x: %v pc %#x sp %#x fp %#x, want %#x, %#x, %#x", p.pc, ok, got.PC, got.SP(), gotFP, uint64(callers), p.sp, p.fp)
+	}
+}
+
+func methodPlaces(f *fake) []place {
+	method := f.blob("nmethod", 6, 5, methodCode)
+	return []place{
+		{"a method's call", method + 6, true, recordAt(32), spHere + 48, callersFP},
+		{"in a method", method + 5, false, recordAt(32), spHere + 48, callersFP},
+		{"before the frame goes", method + 6, false, recordAt(32), spHere + 48, callersFP},
+		{"before the pop", method + 10, false, recordAt(0), spHere + 16, callersFP},
+		{"at the poll", method + 11, false, returnAt(0), spHere + 8, fpHere},
+		{"at the jump", method + 18, false, returnAt(0), spHere + 8, fpHere},
+		{"at the return", method + 24, false, returnAt(0), spHere + 8, fpHere},
+		{"where a method begins", method + 1, false, returnAt(0), 0, 0},
+	}
+}
+
+func pushPlaces(f *fake) []place {
+	pushes := f.blob("nmethod", 6, 0, pushCode)
+	return []place{
+		{"a call with two words pushed", pushes + 8, true, recordAt(48), spHere + 64, callersFP},
+		{"before that call", pushes + 3, false, recordAt(48), spHere + 64, callersFP},
+		{"before the second push", pushes + 1, false, recordAt(40), spHere + 56, callersFP},
+		{"before the first push", pushes, false, recordAt(32), spHere + 48, callersFP},
+	}
+}
+
+func stubPlaces(f *fake) []place {
+	stub := f.blob("vtable chunks", 0, 0, []byte{0x90, 0x90})
+	deopt := f.blob("DeoptimizationBlob", 80, 0, []byte{0x90, 0x90, 0x90, 0x90})
+	stubs := f.blob("unwind_exception Runtime1 stub", -1, 0, forwardCode)
+	return []place{
+		{"a virtual call's stub", stub + 1, false, returnAt(0), spHere + 8, fpHere},
+		{"a frame that is being replaced", deopt + 2, true, words(fpHere+8, callers, fpHere, callersFP), fpHere + 16, callersFP},
+		{"before it is", deopt + 2, false, words(fpHere+8, callers, fpHere, callersFP), 0, 0},
+		{"an exception handed on, aligned", stubs + 1, true, returnAt(8), spHere + 16, fpHere},
+		{"an exception handed on", stubs + 15, true, returnAt(0), spHere + 8, fpHere},
+		{"another stub's call", stubs + 24, true, returnAt(0), 0, 0},
+	}
+}
+
+func exceptionPlaces(f *fake) []place {
+	exception := f.blob("ExceptionBlob", 2, -1, exceptionCode)
+	return []place{
+		{"an exception", exception, false, nil, spHere, fpHere},
+		{"an exception's address pushed", exception + 1, false, returnAt(0), spHere + 8, fpHere},
+		{"an exception, room for rbp", exception + 5, false, returnAt(8), spHere + 16, fpHere},
+		{"an exception's handler is looked for", exception + 9, true, recordAt(0), spHere + 16, callersFP},
+		{"an exception's handler is found", exception + 14, false, recordAt(0), spHere + 16, callersFP},
+		{"an exception's frame is gone", exception + 18, false, returnAt(0), spHere + 8, fpHere},
+		{"an exception's address is back", exception + 19, false, nil, spHere, fpHere},
+	}
+}
+
+func adapterPlaces(f *fake) []place {
+	adapter := f.blob("I2C/C2I adapters", 0, 0, adapterCode)
+	return []place{
+		{"into compiled code", adapter + 4, false, returnAt(0), spHere + 8, fpHere},
+		{"on the way", adapter + 12, false, returnAt(0), spHere + 8, fpHere},
+		{"into the interpreter", adapter + 16, false, returnAt(0), spHere + 8, fpHere},
+		{"with the address taken", adapter + 17, false, nil, spHere, fpHere},
+		{"with sp kept", adapter + 20, false, nil, r13Here, fpHere},
+		{"with it put back", adapter + 25, false, returnAt(0), r13Here, fpHere},
+	}
+}
+
+// The interpreter is the first blob; each of its pieces has a header.
+const (
+	codeletHead = 32
+	entryAt     = codeAt + 96 + codeletHead
+)
+
+func methodEntryPlaces() []place {
+	return []place{
+		{"where an interpreted method begins", entryAt, false, returnAt(0), r13Here, fpHere},
+		{"with the return address in rax", entryAt + 10, false, nil, r13Here, fpHere},
+		{"before it is pushed", entryAt + 12, false, nil, r13Here, fpHere},
+		{"when it is pushed", entryAt + 13, false, returnAt(0), r13Here, fpHere},
+		{"with rbp pushed", entryAt + 14, false, words(spHere+8, callers, spHere, fpHere), r13Here, fpHere},
+		{"with rbp set", entryAt + 17, false, words(fpHere, callersFP, fpHere+8, callers), r13Here, callersFP},
+		{"with the frame made", entryAt + 19, false, interpreterFrame, r13Here, callersFP},
+	}
+}
+
+func bytecodePlaces() []place {
+	template := entryAt + uint64(len(entryCode)) + codeletHead
+	return []place{
+		{"the interpreter's call", template + 3, true, interpreterFrame, r13Here, callersFP},
+		{"in a bytecode", template + 4, false, interpreterFrame, r13Here, callersFP},
+		{"behind leave", template + 11, false, returnAt(0), rbxHere, fpHere},
+		{"behind leave and pop", template + 12, false, nil, rbxHere, fpHere},
+		{"at the jump back", template + 15, false, nil, spHere, fpHere},
+	}
+}
