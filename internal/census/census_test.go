@@ -2,7 +2,6 @@ package census
 
 import (
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 // TestMain makes of the test binary, if asked to, a process with sleeping threads.
@@ -45,25 +45,10 @@ func sleepers(t testing.TB, n int) int {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), "CENSUS_CROWD="+strconv.Itoa(n))
-	in, err := cmd.StdinPipe()
-	if err != nil {
+	if _, err := cmd.StdinPipe(); err != nil { // when it is closed, by whatever end of this process, the other ends
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close()
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	testtargets.Ready(t, cmd)
 	return cmd.Process.Pid
 }
 

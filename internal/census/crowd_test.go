@@ -31,6 +31,6 @@ func crowd(n int) {
 		}()
 	}
 	asleep.Wait()
-	_, _ = os.Stdout.Write([]byte{1})
+	_, _ = os.Stdout.WriteString("ready\n")
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }

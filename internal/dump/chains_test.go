@@ -1,7 +1,6 @@
 package dump
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,26 +11,14 @@ import (
 	"time"
 
 	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
 )
 
 // asleepIn starts a program that says "ready" and then sleeps in pause, and gives its process id when it sleeps.
 func asleepIn(t *testing.T, exe string) int {
 	t.Helper()
 	cmd := exec.Command(exe)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-	})
-	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
-		t.Fatal(err)
-	}
+	testtargets.Ready(t, cmd)
 	for end := time.Now().Add(time.Minute); pausing(lookAt(t, cmd.Process.Pid)) == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no thread sleeps in pause")

@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/elffile"
 	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
 )
 
 // sleeperCore builds testdata/sleeper.c, runs it and gives its core, which gcore has
@@ -25,20 +26,8 @@ func sleeperCore(t *testing.T, flags ...string) (exe, core string) {
 func coreOf(t *testing.T, exe string) string {
 	t.Helper()
 	cmd := exec.Command(exe)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-	}()
-	if _, err := out.Read(make([]byte, 16)); err != nil {
-		t.Fatal(err)
-	}
+	testtargets.Ready(t, cmd)
+	defer testtargets.Kill(cmd)
 	freeze(t, cmd.Process.Pid)
 	return gcore(t, cmd.Process.Pid)
 }

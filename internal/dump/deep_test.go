@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
 )
 
 // wholeRecursion wants a thread of testdata/deep.c to have all of its 100,000 calls.
@@ -32,20 +33,7 @@ func wholeRecursion(t *testing.T, p *Process) {
 func TestRecursionOf100000CallsIsWhole(t *testing.T) {
 	exe := compile(t, "deep.c", "-O1", "-fno-optimize-sibling-calls", "-pthread")
 	cmd := exec.Command(exe)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-	}()
-	if _, err := out.Read(make([]byte, 16)); err != nil {
-		t.Fatal(err)
-	}
+	testtargets.Ready(t, cmd)
 	wholeRecursion(t, lookAt(t, cmd.Process.Pid))
 	freeze(t, cmd.Process.Pid)
 	core := openCore(t, gcore(t, cmd.Process.Pid), target.CoreOptions{})

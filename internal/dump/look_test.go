@@ -1,7 +1,6 @@
 package dump
 
 import (
-	"bufio"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
 )
 
 // threads starts the program of that name of package sampler's tests.
@@ -22,20 +22,7 @@ func threads(t *testing.T, args ...string) int {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(exe, args...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
+	testtargets.Ready(t, cmd)
 	if args[0] == "mixed" {
 		for !settled(cmd.Process.Pid) {
 			time.Sleep(time.Millisecond)
@@ -237,20 +224,7 @@ func TestStacksOfAGoProgramInSignalHandlersAreWhole(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(exe)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
+	testtargets.Ready(t, cmd)
 	handlers, looks := 0, 0
 	for end := time.Now().Add(5 * time.Second); handlers < 20 && time.Now().Before(end); looks++ {
 		for _, th := range taken(t, cmd.Process.Pid, Options{}).Threads {

@@ -1,7 +1,6 @@
 package sampler
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"prywalk/internal/census"
 	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
 )
 
 // enter is run as root of new namespaces: it makes a file system that exists only
@@ -55,20 +55,7 @@ func contain(t *testing.T) int {
 	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "--user", "--map-root-user",
 		"sh", "-c", enter, "sh", dir, libraries)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatalf("the program did not start in its namespaces: %q %v", line, err)
-	}
+	testtargets.Ready(t, cmd)
 	kids := target.Children(cmd.Process.Pid)
 	if len(kids) != 1 {
 		t.Fatalf("children %v", kids)

@@ -19,6 +19,7 @@ import (
 	"prywalk/internal/profile"
 	"prywalk/internal/symbols"
 	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
 )
 
 // program compiles testdata/threads.c once.
@@ -57,20 +58,8 @@ func start(t testing.TB, args ...string) *running {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe, args...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	r := &running{pid: cmd.Process.Pid, lines: bufio.NewScanner(out)}
-	r.expect(t, "ready")
-	return r
+	says := testtargets.Ready(t, cmd)
+	return &running{pid: cmd.Process.Pid, lines: bufio.NewScanner(says)}
 }
 
 // expect waits for a line of the target.

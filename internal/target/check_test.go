@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/testtargets"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -148,7 +150,7 @@ func TestMain(m *testing.M) {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			panic(err)
 		}
-		os.Stdout.WriteString("hidden")
+		os.Stdout.WriteString("ready\n")
 		time.Sleep(time.Hour)
 	}
 	os.Exit(m.Run())
@@ -175,14 +177,7 @@ func TestOrdinaryUserIsToldTheReason(t *testing.T) {
 	hidden.Env = append(os.Environ(), "TARGET_TEST_HIDE=1")
 	hidden.SysProcAttr = asNobody
 	hidden.Dir = "/"
-	out, err := hidden.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	start(t, hidden)
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	testtargets.Ready(t, hidden)
 	for cause, pid := range map[string]int{"runs as user root": root.Process.Pid, "not dumpable": hidden.Process.Pid} {
 		c := exec.Command(self, "-test.run=TestOrdinaryUserIsToldTheReason", "-test.v")
 		c.SysProcAttr = asNobody

@@ -97,10 +97,3 @@ func wantKind(t *testing.T, err, sentinel error) *Error {
 	t.Log(err)
 	return e
 }
-
-func wait(t *testing.T, r interface{ Read([]byte) (int, error) }) {
-	t.Helper()
-	if _, err := r.Read(make([]byte, 16)); err != nil {
-		t.Fatal(err)
-	}
-}

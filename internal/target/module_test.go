@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 // moduleOf gives the first module of that base name.
@@ -143,12 +144,7 @@ func TestTextMovedToAnonymousMemoryIsStillTheFile(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	c = exec.Command(exe)
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	start(t, c)
-	wait(t, out)
+	testtargets.Ready(t, c)
 	p := open(t, c.Process.Pid)
 	m := moduleOf(p, "moved")
 	if m == nil || imageOf(m) == nil || m.Data.(*Mapping).Inode != 0 {
@@ -175,7 +171,7 @@ int main(void) {
 	memcpy(copy, (void *)a, b - a);
 	mprotect(copy, b - a, PROT_READ | PROT_EXEC);
 	mremap(copy, b - a, b - a, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)a);
-	puts("moved"); fflush(stdout);
+	puts("ready"); fflush(stdout);
 	for (;;) pause();
 }`
 

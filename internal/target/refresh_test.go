@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 func TestRefreshSeesCodeComeAndGo(t *testing.T) {
@@ -17,7 +18,7 @@ func TestRefreshSeesCodeComeAndGo(t *testing.T) {
 	}
 	c := exec.Command(py, "-c", `
 import sys, mmap
-print(flush=True); sys.stdin.readline()
+print('ready', flush=True); sys.stdin.readline()
 m = mmap.mmap(-1, 8192, flags=mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS, prot=7); m[0:2] = b"\x90\xc3"
 print(flush=True); sys.stdin.readline()
 m[0:2] = b"\xcc\xc3"
@@ -25,18 +26,15 @@ print(flush=True); sys.stdin.readline()
 m.close()
 print(flush=True); sys.stdin.readline()`)
 	in, _ := c.StdinPipe()
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	start(t, c)
+	says := testtargets.Ready(t, c)
 	step := func() {
 		if _, err := in.Write([]byte("\n")); err != nil {
 			t.Fatal(err)
 		}
-		wait(t, out)
+		if _, err := says.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
 	}
-	wait(t, out)
 	p := open(t, c.Process.Pid)
 	before := slices.Clone(p.Space().Modules())
 	refreshed(t, p, false)

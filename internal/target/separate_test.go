@@ -10,6 +10,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
+	"prywalk/internal/testtargets"
 )
 
 // pauser sleeps below three functions whose frames differ, without call frame
@@ -23,7 +24,7 @@ static int use(volatile char *b) { return b[0]; }
 PART static int inner(int n) { char b[400]; memset(b, n, sizeof b); pause(); return use(b); }
 PART static int middle(int n) { return inner(n + 1) * 3 + 1; }
 PART static int outer(int n) { char b[4000]; memset(b, n, sizeof b); return middle(use(b)) + use(b); }
-int main(void) { puts(""); fflush(stdout); return outer(1) + 1; }`
+int main(void) { puts("ready"); fflush(stdout); return outer(1) + 1; }`
 
 // noCFI are the flags for code that only .debug_frame describes.
 var noCFI = []string{"-O2", "-g", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls"}
@@ -57,19 +58,12 @@ func build(t *testing.T, flags ...string) string {
 func methods(t *testing.T, exe string) (string, frames.StopReason) {
 	t.Helper()
 	cmd := exec.Command(exe)
-	ready, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := start(t, cmd)
-	defer func() { // so that the file can be written to
-		_ = c.Process.Kill()
-		_ = c.Wait() // it was killed
-	}()
-	wait(t, ready)
-	eventually(t, "it sleeps", func() bool { return asleep(c.Process.Pid, 1) })
-	p := open(t, c.Process.Pid)
-	fs, why := peek(t, p, c.Process.Pid)
+	testtargets.Ready(t, cmd)
+	defer testtargets.Kill(cmd)
+	pid := cmd.Process.Pid
+	eventually(t, "it sleeps", func() bool { return asleep(pid, 1) })
+	p := open(t, pid)
+	fs, why := peek(t, p, pid)
 	var out []string
 	for i := range fs {
 		if m := fs[i].Module; m != nil && m.Name == exe {

@@ -11,6 +11,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 // peek walks the stack of a sleeping thread from what /proc shows of it.
@@ -142,16 +143,11 @@ func TestJVMOpensWithCompiledCodeAsModules(t *testing.T) {
 	}
 	dir := t.TempDir()
 	src := filepath.Join(dir, "Nap.java")
-	if err := os.WriteFile(src, []byte("class Nap { public static void main(String[] a) throws Exception { System.out.println(); Thread.sleep(1000000); } }"), 0o644); err != nil {
+	if err := os.WriteFile(src, []byte("class Nap { public static void main(String[] a) throws Exception { System.out.println(\"ready\"); Thread.sleep(1000000); } }"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c := exec.Command(java, "-Xmx64m", src)
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	start(t, c)
-	wait(t, out)
+	testtargets.Ready(t, c)
 	p := open(t, c.Process.Pid)
 	jit := 0
 	for _, m := range p.Space().Modules() {
