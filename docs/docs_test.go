@@ -96,10 +96,8 @@ type shell struct {
 func newShell(t *testing.T) *shell {
 	t.Helper()
 	s := &shell{bin: t.TempDir(), dir: t.TempDir()}
-	build := exec.Command("go", "build", "-o", filepath.Join(s.bin, "prywalk"), "../cmd/prywalk")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if err := testtargets.BuildPrywalk(filepath.Join(s.bin, "prywalk")); err != nil {
+		t.Fatal(err)
 	}
 	target := testtargets.Run(t, "redis", testtargets.Options{})
 	s.pid = strconv.Itoa(target.PID)

@@ -34,10 +34,8 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "prywalk")
-	build := exec.Command("go", "build", "-o", binary, "../cmd/prywalk")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build ../cmd/prywalk: %v\n%s", err, out)
+	if err := testtargets.BuildPrywalk(binary); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {

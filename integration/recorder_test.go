@@ -2,23 +2,18 @@ package integration
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/integration/checkpoint"
 	"prywalk/internal/testtargets"
 )
 
-// recorder is a prywalk record without an end of its own. Its checkpoints tell how far it has come, so that
-// a test waits for what a recording must hold and not for some time: a busy machine gives a target, or
-// prywalk, a processor when it pleases.
+// recorder is a prywalk record without an end of its own. Its checkpoints tell how far it has come.
 type recorder struct {
 	*running
 	file, stats string
@@ -37,35 +32,16 @@ func startRecording(t *testing.T, u *testtargets.User, args ...string) *recorder
 // until waits for a checkpoint that holds what is wanted.
 func (r *recorder) until(what string, holds func(*profile.Profile) bool) {
 	r.t.Helper()
-	var last os.FileInfo
-	ask := time.Now()
+	follower := checkpoint.Follow(r.cmd.Process, r.file)
 	eventually(r.t, what, func() bool {
-		if info, err := os.Stat(r.file); err == nil && (last == nil || !os.SameFile(last, info)) {
-			last, ask = info, time.Now().Add(200*time.Millisecond)
-			if holds(readProfile(r.t, r.file)) {
-				return true
-			}
+		if follower.New() && holds(readProfile(r.t, r.file)) {
+			return true
 		}
 		if stateOf(r.cmd.Process.Pid) == "Z" {
 			r.t.Fatalf("prywalk ended before %s: %s", what, r.wait().stderr)
 		}
-		// One that is not listening yet drops the request.
-		if time.Now().After(ask) && catches(r.cmd.Process.Pid, syscall.SIGUSR1) {
-			r.signal(syscall.SIGUSR1)
-			ask = time.Now().Add(2 * time.Second)
-		}
 		return false
 	})
-}
-
-// catches reports whether a process has a handler for a signal (proc(5), SigCgt): before its runtime has
-// installed one, this signal would end it.
-func catches(pid int, s syscall.Signal) bool {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, rest, _ := strings.Cut(string(text), "SigCgt:\t")
-	mask, _, _ := strings.Cut(rest, "\n")
-	bits, _ := strconv.ParseUint(mask, 16, 64)
-	return bits&(1<<(s-1)) != 0
 }
 
 // finish ends the recording as Ctrl-C does and reads it.

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -33,11 +31,9 @@ func newBench(s *settings) (*bench, error) {
 		}
 		return b, nil
 	}
-	build := exec.Command("go", "build", "-o", b.binary, "prywalk/cmd/prywalk")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
+	if err := testtargets.BuildPrywalk(b.binary); err != nil {
 		b.close()
-		return nil, fmt.Errorf("building prywalk: %w\n%s", err, out)
+		return nil, err
 	}
 	return b, nil
 }

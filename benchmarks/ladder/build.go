@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"prywalk/internal/testtargets"
 )
 
 //go:embed c/target.c c/walker.c
@@ -48,9 +50,7 @@ func (b *bench) build() (err error) {
 		b.prywalk, err = filepath.Abs(b.Binary)
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-o", b.prywalk, "prywalk/cmd/prywalk")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	return output(cmd)
+	return testtargets.BuildPrywalk(b.prywalk)
 }
 
 // compile makes a C program of this command.

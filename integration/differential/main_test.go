@@ -3,9 +3,10 @@ package differential
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 // tool is the prywalk under test.
@@ -21,10 +22,8 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	tool = filepath.Join(dir, "prywalk")
-	build := exec.Command("go", "build", "-o", tool, "../../cmd/prywalk")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build ../../cmd/prywalk: %v\n%s", err, out)
+	if err := testtargets.BuildPrywalk(tool); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 var (
@@ -33,10 +35,8 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	binary = filepath.Join(work, "prywalk")
-	build := exec.Command("go", "build", "-o", binary, "../../cmd/prywalk")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build ../../cmd/prywalk: %v\n%s", err, out)
+	if err := testtargets.BuildPrywalk(binary); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()

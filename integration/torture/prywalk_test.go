@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/integration/checkpoint"
+
 	pprof "github.com/google/pprof/profile"
 )
 
@@ -214,23 +216,15 @@ func samplesOf(p *pprof.Profile, tid int) (n int64, states map[string]bool) {
 // until waits for a checkpoint that holds what is wanted. Prywalk looks at its target already.
 func (r *recorder) until(what string, holds func(*pprof.Profile) bool) {
 	r.t.Helper()
-	var last os.FileInfo
-	ask := time.Now()
+	follower := checkpoint.Follow(r.cmd.Process, r.file)
 	await(r.t, what, func() bool {
-		if info, err := os.Stat(r.file); err == nil && (last == nil || !os.SameFile(last, info)) {
-			last, ask = info, time.Now().Add(100*time.Millisecond)
-			if holds(r.profile()) {
-				return true
-			}
+		if follower.New() && holds(r.profile()) {
+			return true
 		}
 		select {
 		case <-r.ended:
 			r.t.Fatalf("prywalk has ended: %s", r.stderr.String())
 		default:
-		}
-		if time.Now().After(ask) {
-			r.signal(syscall.SIGUSR1)
-			ask = time.Now().Add(2 * time.Second)
 		}
 		return false
 	})

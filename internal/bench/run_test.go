@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"prywalk/internal/bench/load"
 	"prywalk/internal/bench/tools"
 	"prywalk/internal/markdown"
+	"prywalk/internal/testtargets"
 )
 
 // TestARunMeasuresPrywalkAndItsPeers: with windows that are too short for any figure. A peer may be missing,
@@ -76,10 +76,8 @@ func TestARunMeasuresPrywalkAndItsPeers(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "prywalk")
-	cmd := exec.Command("go", "build", "-o", binary, "prywalk/cmd/prywalk")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := testtargets.BuildPrywalk(binary); err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }
