@@ -102,3 +102,23 @@ func hold(t *testing.T, name string, got *Tally) {
 		}
 	}
 }
+
+// exactly steps through a program whose every chain must be exact, by its tables and by its functions' bounds. It
+// gives the steps in each function.
+func exactly(t *testing.T, name, file string, o Options) (got *Tally, in map[string]int) {
+	t.Helper()
+	got, in = &Tally{}, map[string]int{}
+	o.Show, o.Log, o.Each = 3, t.Logf, func(function string) { in[function]++ }
+	if err := Run(name, []string{file}, o, got); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range []Judge{WithCFI, WithBounds} {
+		if n, right, _ := got.Checked(j); right != n || n == 0 {
+			t.Errorf("%v: %d of %d chains are exact", j, right, n)
+		}
+	}
+	if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
+		t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
+	}
+	return got, in
+}

@@ -37,20 +37,7 @@ func TestStubsOfEveryKindAreWalkedExactly(t *testing.T) {
 					t.Fatalf("the linker made no %s", s)
 				}
 			}
-			met := map[string]int{}
-			each := func(function string) { met[function]++ }
-			var got Tally
-			if err := Run(p.Name, []string{file}, Options{Steps: 4000, Section: 400, Show: 3, Log: t.Logf, Each: each}, &got); err != nil {
-				t.Fatal(err)
-			}
-			for _, j := range []Judge{WithCFI, WithBounds} {
-				if n, right, _ := got.Checked(j); right != n || n == 0 {
-					t.Errorf("%v: %d of %d chains are exact", j, right, n)
-				}
-			}
-			if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
-				t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
-			}
+			_, met := exactly(t, p.Name, file, Options{Steps: 4000, Section: 400})
 			for f, n := range met {
 				if strings.HasPrefix(f, ".plt") {
 					t.Logf("%d steps in %s", n, f)

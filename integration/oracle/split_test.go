@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"maps"
 	"runtime"
 	"strings"
 	"testing"
@@ -14,24 +15,8 @@ func TestColdPartsAreWalkedByTheInstructionsOfTheirFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got Tally
-	parts := map[string]int{}
-	each := func(function string) {
-		if strings.HasSuffix(function, ".cold") {
-			parts[function]++
-		}
-	}
-	if err := Run(Split.Name, []string{file}, Options{Steps: 20_000, Show: 3, Log: t.Logf, Each: each}, &got); err != nil {
-		t.Fatal(err)
-	}
-	for _, j := range []Judge{WithCFI, WithBounds} {
-		if n, right, _ := got.Checked(j); right != n || n == 0 {
-			t.Errorf("%v: %d of %d chains are exact", j, right, n)
-		}
-	}
-	if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
-		t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
-	}
+	got, parts := exactly(t, Split.Name, file, Options{Steps: 20_000})
+	maps.DeleteFunc(parts, func(function string, _ int) bool { return !strings.HasSuffix(function, ".cold") })
 	var b strings.Builder
 	got.Write(&b, 15)
 	t.Log("\n" + b.String())

@@ -64,7 +64,8 @@ type row struct {
 // Steps is the number of instructions that were stepped through.
 func (t *Tally) Steps() int { return t.steps }
 
-// Checked and Exact give the number of walks by a judge, and of those that gave exactly the true chain.
+// Checked gives the number of walks by a judge, of those that gave exactly the true chain, and of those that gave
+// another one.
 func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
 	for _, r := range t.rows {
 		checked += r.walks(j)
