@@ -68,7 +68,7 @@ func (b *bench) program(ctx context.Context, p *program) error {
 	}
 	defer t.Stop()
 	p.Floor = t.Expect.CompleteFloor
-	settle(ctx, t)
+	testtargets.Settle(ctx, t.Name)
 	m := startMeter(t.PIDs())
 	r, err := b.record(ctx, t.PIDs(), "-d", b.Duration.String())
 	m.finish()
@@ -88,18 +88,6 @@ func (b *bench) program(ctx context.Context, p *program) error {
 		err = errors.New("the target ended while it was measured")
 	}
 	return err
-}
-
-// settle lets a target get past its start: caches, just-in-time compilers.
-func settle(ctx context.Context, t *testtargets.Target) {
-	wait := time.Second
-	if t.Name == "java" || t.Name == "node" {
-		wait = 3 * time.Second
-	}
-	select {
-	case <-time.After(wait):
-	case <-ctx.Done():
-	}
 }
 
 func alive(t *testtargets.Target) bool {

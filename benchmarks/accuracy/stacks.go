@@ -68,7 +68,7 @@ func (b *bench) recordWhole(ctx context.Context, name string) (*recording, error
 	}
 	defer t.Stop()
 	if !strings.HasSuffix(name, "-mixed") { // of those the first seconds are of interest, too
-		settle(ctx, t)
+		testtargets.Settle(ctx, name)
 	}
 	r, err := b.record(ctx, t.PIDs(), "-d", b.Duration.String())
 	if err == nil && !alive(t) {

@@ -26,6 +26,7 @@ import (
 
 	"prywalk/benchmarks/command"
 	"prywalk/internal/markdown"
+	"prywalk/internal/testtargets"
 )
 
 // page is where -docs writes, from the repository's root.
@@ -77,21 +78,9 @@ func measure(ctx context.Context, name string, d time.Duration) result {
 		return r
 	}
 	defer t.stop()
-	settle(ctx, name)
+	testtargets.Settle(ctx, name)
 	if r.asleep, r.err = watch(ctx, t, d); r.err == nil {
 		r.same, r.err = compare(ctx, t, d)
 	}
 	return r
-}
-
-// settle lets a program get past its start: caches, just-in-time compilers.
-func settle(ctx context.Context, name string) {
-	wait := time.Second
-	if name == "java" || name == "node" {
-		wait = 3 * time.Second
-	}
-	select {
-	case <-time.After(wait):
-	case <-ctx.Done():
-	}
 }

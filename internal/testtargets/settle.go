@@ -1,0 +1,19 @@
+package testtargets
+
+import (
+	"context"
+	"time"
+)
+
+// Settle waits until a program of that name should be past its start, in which it fills caches and has its code
+// compiled; or until the context ends.
+func Settle(ctx context.Context, name string) {
+	wait := time.Second
+	if name == "java" || name == "node" {
+		wait = 3 * time.Second
+	}
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+}
