@@ -107,41 +107,37 @@ func TestProcessesThatAreNotDumpable(t *testing.T) {
 	if code := r.wait(); code != 3 {
 		t.Errorf("as an ordinary user prywalk ended with %d: %s", code, r.stderr.String())
 	}
-	r = record(t, p.pid)
-	r.awaitLooks(p.pid)
-	r.until("it is looked at", anybody)
-	p.works(5)
-	if s := r.stop(); s.Samples == 0 {
+	if s := p.lookedAt(); s.Samples == 0 {
 		t.Errorf("%+v", s)
 	}
-	unharmed(t, p.pid)
-	checkMix(t, p)
 }
 
 func TestProcessesThatMayNotUsePtrace(t *testing.T) {
 	p := start(t, "mix", "4", "seccomp")
-	r := record(t, p.pid)
-	r.awaitLooks(p.pid)
-	r.until("it is looked at", anybody)
-	p.works(5)
-	if s := r.stop(); s.Frozen == 0 || s.Peeked == 0 {
+	if s := p.lookedAt(); s.Frozen == 0 || s.Peeked == 0 {
 		t.Errorf("%+v", s)
 	}
-	checkMix(t, p)
 }
 
 func TestProcessesWhoseFirstThreadHasEnded(t *testing.T) {
 	p := start(t, "mix", "4", "leader")
-	r := record(t, p.pid)
+	if s := p.lookedAt(); s.Frozen == 0 || s.Peeked == 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// lookedAt records a target of src/mix.c until its threads that run and those that sleep have been looked at, and it
+// has worked meanwhile. It must have noticed nothing.
+func (p *target) lookedAt() stats {
+	p.t.Helper()
+	r := record(p.t, p.pid)
 	r.awaitLooks(p.pid)
 	r.until("it is looked at", anybody)
 	p.works(5)
 	s := r.stop()
-	if s.Frozen == 0 || s.Peeked == 0 {
-		t.Errorf("%+v", s)
-	}
-	unharmed(t, p.pid)
-	checkMix(t, p)
+	unharmed(p.t, p.pid)
+	checkMix(p.t, p)
+	return s
 }
 
 // checkMix ends a target of src/mix.c, which must have noticed nothing.
