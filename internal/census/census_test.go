@@ -1,7 +1,9 @@
 package census
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/bench/load"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 )
@@ -16,7 +19,11 @@ import (
 // TestMain makes of the test binary, if asked to, a process with sleeping threads.
 func TestMain(m *testing.M) {
 	if n, err := strconv.Atoi(os.Getenv("CENSUS_CROWD")); err == nil {
-		crowd(n)
+		err := load.Run(context.Background(), load.Options{Kind: load.Busy, Sleeping: n}, os.Stdin, os.Stdout)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(9)
+		}
 		return
 	}
 	os.Exit(m.Run())

@@ -154,16 +154,23 @@ func TestNoProcIsOneFailure(t *testing.T) {
 	}
 }
 
-func TestThisMachine(t *testing.T) {
+// sleeper starts a process to look at.
+func sleeper(t *testing.T) int {
+	t.Helper()
 	c := exec.Command("sleep", "1000")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()
-	}()
-	fs := Check(c.Process.Pid)
+	})
+	return c.Process.Pid
+}
+
+func TestThisMachine(t *testing.T) {
+	pid := sleeper(t)
+	fs := Check(pid)
 	var out bytes.Buffer
 	if err := Write(&out, fs, false); err != nil {
 		t.Fatal(err)
@@ -176,23 +183,16 @@ func TestThisMachine(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	refuse := func(int) error { return unix.EPERM }
-	fs = Options{PID: c.Process.Pid, Try: true, seize: refuse}.Check()
+	fs = Options{PID: pid, Try: true, seize: refuse}.Check()
 	if f := find(t, fs, "target: seize"); f.Level != Fail || f.Remedy == "" {
 		t.Errorf("%+v", f)
 	}
 }
 
 func TestNoTracerStaysAfterATry(t *testing.T) {
-	c := exec.Command("sleep", "1000")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = c.Process.Kill()
-		_ = c.Wait()
-	}()
+	pid := sleeper(t)
 	for range 100 {
-		if err := seize(c.Process.Pid); err != nil {
+		if err := seize(pid); err != nil {
 			// The thread of the try before may not have ended yet.
 			if errors.Is(err, unix.EPERM) {
 				time.Sleep(time.Millisecond)
@@ -202,7 +202,7 @@ func TestNoTracerStaysAfterATry(t *testing.T) {
 		}
 	}
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
-		s, err := target.ReadStatus("/proc", c.Process.Pid)
+		s, err := target.ReadStatus("/proc", pid)
 		if err != nil {
 			t.Fatal(err)
 		}
