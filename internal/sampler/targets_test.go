@@ -171,13 +171,9 @@ func recordDuring(t testing.TB, o Options, enough func(*recorded) bool, during f
 	}, during, pids...)
 }
 
-// run samples processes until they end, or until enough is recorded and what goes on during it has ended.
-func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampler), pids ...int) *recorded {
+// opened opens processes.
+func opened(t testing.TB, images *target.ImageCache, pids []int) (procs []*target.Process) {
 	t.Helper()
-	o.Freq = o.freq()
-	images := target.NewImageCache(0)
-	defer images.Close()
-	var procs []*target.Process
 	for _, pid := range pids {
 		p, err := images.Open(pid)
 		if err != nil {
@@ -185,6 +181,16 @@ func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampl
 		}
 		procs = append(procs, p)
 	}
+	return procs
+}
+
+// run samples processes until they end, or until enough is recorded and what goes on during it has ended.
+func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampler), pids ...int) *recorded {
+	t.Helper()
+	o.Freq = o.freq()
+	images := target.NewImageCache(0)
+	defer images.Close()
+	procs := opened(t, images, pids)
 	r := &recorded{begun: time.Now(), period: time.Duration(1e9 / o.Freq)}
 	b := profile.NewBuilder(profile.Meta{Start: r.begun, Period: r.period})
 	s := New(o, b, images, procs)

@@ -64,15 +64,7 @@ func (b *bothWays) sample(t *testing.T, span time.Duration, pids []int) {
 	t.Helper()
 	images := target.NewImageCache(0)
 	defer images.Close()
-	var procs []*target.Process
-	for _, pid := range pids {
-		p, err := images.Open(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		procs = append(procs, p)
-	}
-	s := New(Options{Freq: 499, prepare: b.watch}, profile.NewBuilder(profile.Meta{}), images, procs)
+	s := New(Options{Freq: 499, prepare: b.watch}, profile.NewBuilder(profile.Meta{}), images, opened(t, images, pids))
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
 	if _, err := s.Run(ctx); err != nil {
