@@ -92,17 +92,3 @@ func quantum(a frames.Arch) uint64 {
 	}
 	return 1
 }
-
-// Find looks for a table's header in data by its magic number, for files without
-// section names, and gives its offset, at least from and a multiple of 8.
-func Find(data []byte, from int, arch frames.Arch) (int, bool) {
-	for off := (max(from, 0) + 7) &^ 7; off+minHeader <= len(data); off += 8 {
-		if data[off+1] != 0xff || data[off+2] != 0xff || data[off+3] != 0xff || data[off] < 0xf0 {
-			continue
-		}
-		if _, err := parseHeader(data[off:], arch); err == nil {
-			return off, true
-		}
-	}
-	return 0, false
-}

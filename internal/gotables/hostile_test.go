@@ -91,7 +91,6 @@ func FuzzTable(f *testing.F) {
 		if err := probe(im, text); err != nil && !errors.Is(err, ErrNoTable) && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrNoText) {
 			t.Errorf("untyped error %v", err)
 		}
-		Find(tab, 0, im.Arch)
 	})
 }
 
@@ -150,24 +149,6 @@ func TestOlderFormatsAreRead(t *testing.T) {
 		for pc, want := range map[uint64]int32{0x1001: 8, 0x1003: 8, 0x1005: 24, 0x100f: 24} {
 			if r, _, ok := tab.Rule(frames.Query{PC: pc}); !ok || r.CFAOff != want {
 				t.Errorf("%#x: rule at %#x: %+v %v, want CFA rsp+%d", m, pc, r, ok, want)
-			}
-		}
-	}
-}
-
-// TestFindLocatesTheHeaderWithoutSectionNames searches the whole file.
-func TestFindLocatesTheHeaderWithoutSectionNames(t *testing.T) {
-	for _, v := range variants() {
-		im, f := image(t, build(t, v.src, v.env, v.args...))
-		for _, p := range f.Progs {
-			if im.PclntabAddr < p.Vaddr || im.PclntabAddr >= p.Vaddr+p.Filesz {
-				continue
-			}
-			data := make([]byte, p.Filesz)
-			p.ReadAt(data, 0)
-			off, ok := Find(data, 0, im.Arch)
-			if !ok || p.Vaddr+uint64(off) != im.PclntabAddr {
-				t.Errorf("%s: found %v at %#x, is at %#x", v.name, ok, p.Vaddr+uint64(off), im.PclntabAddr)
 			}
 		}
 	}

@@ -6,8 +6,7 @@ import "syscall"
 // that say which clock, and whether of one thread (kernel,
 // include/linux/posix-timers.h, CPUCLOCK_*).
 const (
-	cpuClockSched  = 2
-	cpuClockThread = 4
+	cpuClockSched = 2
 
 	pidMax = 1 << 22 // PID_MAX_LIMIT, include/linux/threads.h
 )
@@ -24,21 +23,10 @@ func Now() int64 { return nanotime() }
 // counted. It needs no permission. [ErrGone] if there is no such process, or pid
 // is a thread's that is not its process's first.
 func ProcessCPU(pid int) (uint64, error) {
-	return cpuClock(pid, cpuClockSched)
-}
-
-// ThreadCPU gives the processor time of one thread of the calling process, in
-// nanoseconds. The kernel does not give this clock for threads of others
-// ([ErrGone]); their schedstat has it ([ThreadFiles.SchedStat]).
-func ThreadCPU(tid int) (uint64, error) {
-	return cpuClock(tid, cpuClockSched|cpuClockThread)
-}
-
-func cpuClock(id int, kind int32) (uint64, error) {
-	if id <= 0 || id > pidMax {
+	if pid <= 0 || pid > pidMax {
 		return 0, ErrGone
 	}
-	ns, e := clock(^int32(id)<<3 | kind)
+	ns, e := clock(^int32(pid)<<3 | cpuClockSched)
 	if e == syscall.EINVAL { // how the kernel says that there is none
 		return 0, ErrGone
 	}

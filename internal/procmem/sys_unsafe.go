@@ -147,12 +147,13 @@ func CPU() int {
 	return int(cpu)
 }
 
-// vmRead is process_vm_readv with one range on either side, or several.
-func vmRead(pid int, local []unix.Iovec, remote []unix.RemoteIovec) (int, syscall.Errno) {
+// vmRead is process_vm_readv with one range on either side. buf is not empty.
+func vmRead(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
+	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
+	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
 	CountCall()
 	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
-		uintptr(unsafe.Pointer(&local[0])), uintptr(len(local)),
-		uintptr(unsafe.Pointer(&remote[0])), uintptr(len(remote)), 0)
+		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 	CountCopied(count(n, e))
 	return count(n, e), e
 }

@@ -144,10 +144,6 @@ func (s *Sampler) CheckpointNow() { s.asked.Store(true) }
 // Progress tells how far the run has come. Any goroutine may call it.
 func (s *Sampler) Progress() Progress { return s.pub.progress() }
 
-// FirstTick is the moment of the first tick, in nanoseconds of CLOCK_MONOTONIC, 0
-// before.
-func (s *Sampler) FirstTick() int64 { return s.begun.Load() }
-
 func (s *Sampler) newAccountant() *accountant {
 	s.unwind = newUnwinder(s.builder, s.opts.MaxDepth)
 	if s.opts.prepare != nil {

@@ -190,7 +190,7 @@ func (p *Process) Exe() (string, error) {
 // Children gives the processes that it has started; see [Children].
 func (p *Process) Children() []int { return procFS.children(p.PID) }
 
-// Tree gives all its descendants; see [Tree].
+// Tree gives all its descendants, parents before their children.
 func (p *Process) Tree() []int { return procFS.tree(p.PID) }
 
 // Status reads its state anew.

@@ -16,10 +16,6 @@ import (
 // the kernel has none, the parent of every process. An empty result is no error.
 func Children(pid int) []int { return procFS.children(pid) }
 
-// Tree gives all descendants of a process, without itself, parents before their
-// children.
-func Tree(pid int) []int { return procFS.tree(pid) }
-
 func (p proc) children(pid int) []int {
 	kids, ok := p.listedChildren(pid)
 	if !ok {
@@ -29,7 +25,7 @@ func (p proc) children(pid int) []int {
 	return kids
 }
 
-// maxTree bounds the number of processes that Tree follows.
+// maxTree bounds the number of processes that tree follows.
 const maxTree = 1 << 16
 
 func (p proc) tree(pid int) []int {

@@ -16,7 +16,7 @@ func TestTreeFindsGrandchildren(t *testing.T) {
 	pid := c.Process.Pid
 	var tree []int
 	eventually(t, "three descendants", func() bool {
-		tree = Tree(pid)
+		tree = procFS.tree(pid)
 		return len(tree) == 3
 	})
 	t.Cleanup(func() {

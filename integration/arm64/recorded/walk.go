@@ -59,19 +59,3 @@ func (w *Walker) Walk() (out []Frame, stop string, err error) {
 	}
 	return out, walker.StopReason().String(), nil
 }
-
-// Files gives the paths of the core's code.
-func (w *Walker) Files() ([]string, error) {
-	c, err := target.OpenCore(bytes.NewReader(w.core), int64(len(w.core)), target.CoreOptions{Sysroot: w.dir})
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	var out []string
-	for _, m := range c.Space().Modules() {
-		if filepath.IsAbs(m.Name) {
-			out = append(out, m.Name)
-		}
-	}
-	return out, nil
-}

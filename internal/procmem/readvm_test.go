@@ -52,46 +52,6 @@ func TestReadsUpToTheEndOfTheMapping(t *testing.T) {
 	}
 }
 
-func TestSeveralRangesInOneCall(t *testing.T) {
-	m := pages(t, 3)
-	readable := uint64(len(m) / 3 * 2)
-	var ranges []Range
-	for i := range 40 {
-		ranges = append(ranges, Range{Addr: address(m) + uint64(i), Buf: make([]byte, 10)})
-	}
-	ranges[3].Addr = 16                              // not mapped
-	ranges[5].Addr = address(m) + readable - 4       // ends early
-	ranges[7].Buf = nil                              // nothing asked for
-	ranges[39].Addr = address(m) + readable - 10 - 1 // fine
-	n, err := ReadVMv(os.Getpid(), ranges)
-	if err != nil || n != 40*10-10-6-10 {
-		t.Errorf("%d %v", n, err)
-	}
-	for i, r := range ranges {
-		want := len(r.Buf)
-		switch i {
-		case 3:
-			want = 0
-		case 5:
-			want = 4
-		}
-		off := r.Addr - address(m)
-		if r.N != want || want > 0 && !bytes.Equal(r.Buf[:r.N], m[off:off+uint64(want)]) {
-			t.Errorf("range %d: %d bytes, want %d", i, r.N, want)
-		}
-	}
-	bad := []Range{{Addr: 16, Buf: make([]byte, 8)}}
-	if n, err := ReadVMv(os.Getpid(), bad); n != 0 || err != ErrFault {
-		t.Errorf("unmapped: %d %v", n, err)
-	}
-	if n, err := ReadVMv(1<<30, ranges); n != 0 || err != ErrGone {
-		t.Errorf("nobody: %d %v", n, err)
-	}
-	if n, err := ReadVMv(os.Getpid(), nil); n != 0 || err != nil {
-		t.Errorf("no ranges: %d %v", n, err)
-	}
-}
-
 func TestErrorNumbersBecomeKinds(t *testing.T) {
 	for e, want := range map[syscall.Errno]error{0: nil, syscall.ESRCH: ErrGone, syscall.ENOENT: ErrGone,
 		syscall.EACCES: ErrDenied, syscall.EPERM: ErrDenied, syscall.EFAULT: ErrFault, syscall.EMFILE: syscall.EMFILE} {
