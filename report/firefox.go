@@ -126,7 +126,7 @@ func (ff *firefoxBuilder) thread(g *groupOf) obj {
 		"resourceTable": t.resourceTable(), "frameTable": t.frameTable(), "funcTable": functions,
 		"stackTable":  obj{"length": len(t.stackFrame), "prefix": t.prefix, "frame": t.stackFrame},
 		"samples":     t.samples(),
-		"stringArray": t.strings,
+		"stringArray": printables(t.strings),
 	}
 }
 
@@ -138,7 +138,7 @@ func (ff *firefoxBuilder) millis(s *profile.Sample) float64 {
 	return 1
 }
 
-// weight gives a sample's weight and its type.
+// weight gives a sample's weight; weightType says in what.
 func (ff *firefoxBuilder) weight(s *profile.Sample) any {
 	if _, ok := nanosPer[ff.unit]; ok {
 		return ff.millis(s)

@@ -63,38 +63,16 @@ func (t *firefoxThread) stack(prefix, frame int32) int32 {
 	return n
 }
 
-func (t *firefoxThread) function(frame int32) int {
-	n, ok := t.funcAt[frame]
-	if !ok {
-		n = len(t.funcs)
-		t.funcAt[frame] = n
-		t.funcs = append(t.funcs, frame)
-	}
-	return n
-}
+func (t *firefoxThread) function(frame int32) int { return numbered(&t.funcs, t.funcAt, frame) }
 
-func (t *firefoxThread) str(s string) int {
-	n, ok := t.stringAt[s]
-	if !ok {
-		n = len(t.strings)
-		t.stringAt[s] = n
-		t.strings = append(t.strings, printable(s))
-	}
-	return n
-}
+func (t *firefoxThread) str(s string) int { return numbered(&t.strings, t.stringAt, s) }
 
 // resource numbers a module, -1 for none.
 func (t *firefoxThread) resource(module string) int {
 	if module == "" {
 		return -1
 	}
-	n, ok := t.resourceAt[module]
-	if !ok {
-		n = len(t.resources)
-		t.resourceAt[module] = n
-		t.resources = append(t.resources, module)
-	}
-	return n
+	return numbered(&t.resources, t.resourceAt, module)
 }
 
 // column makes a column of n equal values.

@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// scale is a unit with the value from which it is used.
+// scale is a unit, with how much it is and the value from which it is used.
 type scale struct {
-	from float64
-	name string
+	per, from float64
+	name      string
 }
 
 var (
-	timeScales = []scale{{3600e9, "h"}, {60e9 * 2, "min"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}}
-	byteScales = []scale{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}}
+	timeScales = []scale{{3600e9, 3600e9, "h"}, {60e9, 120e9, "min"}, {1e9, 1e9, "s"}, {1e6, 1e6, "ms"}, {1e3, 1e3, "µs"}}
+	byteScales = []scale{{1 << 40, 1 << 40, "TiB"}, {1 << 30, 1 << 30, "GiB"}, {1 << 20, 1 << 20, "MiB"}, {1 << 10, 1 << 10, "KiB"}}
 	nanosPer   = map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
 )
 
@@ -44,12 +44,8 @@ func formatNanos(ns int64) string {
 
 func scaled(v float64, scales []scale, small string) string {
 	for _, s := range scales {
-		per := s.from
-		if s.name == "min" {
-			per = 60e9
-		}
 		if math.Abs(v) >= s.from*0.9995 {
-			return significant(v/per) + s.name
+			return significant(v/s.per) + s.name
 		}
 	}
 	return fmt.Sprintf("%.0f%s", v, small)
@@ -105,6 +101,14 @@ func printable(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "?"))
+}
+
+// printables makes the strings of a list printable.
+func printables(list []string) []string {
+	for i, s := range list {
+		list[i] = printable(s)
+	}
+	return list
 }
 
 // shorten takes the middle out of a name that is longer than width.

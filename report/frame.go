@@ -60,12 +60,9 @@ func (d *data) location(l *profile.Location) []int32 {
 	}
 	var fs []int32
 	for _, ln := range l.Line {
-		if ln.Function == nil || ln.Function.Name == "" && ln.Function.SystemName == "" {
-			continue
-		}
-		f := frame{name: ln.Function.Name, module: module}
+		f := frame{name: functionName(&ln), module: module}
 		if f.name == "" {
-			f.name = ln.Function.SystemName
+			continue
 		}
 		if d.opts.Lines {
 			f.file, f.line = ln.Function.Filename, int(ln.Line)
@@ -76,6 +73,14 @@ func (d *data) location(l *profile.Location) []int32 {
 		fs = append(fs, d.number(d.nameless(l, module)))
 	}
 	return fs
+}
+
+// functionName is the name to show for a line's function, "" for one that has none: no frame is made of it.
+func functionName(ln *profile.Line) string {
+	if ln.Function == nil {
+		return ""
+	}
+	return or(ln.Function.Name, ln.Function.SystemName)
 }
 
 // nameless is the frame of a location that has no function.
@@ -113,12 +118,4 @@ func moduleName(file string) string {
 	return filepath.Base(file)
 }
 
-func (d *data) number(f frame) int32 {
-	n, ok := d.index[f]
-	if !ok {
-		n = int32(len(d.frames))
-		d.frames = append(d.frames, f)
-		d.index[f] = n
-	}
-	return n
-}
+func (d *data) number(f frame) int32 { return numbered(&d.frames, d.index, f) }

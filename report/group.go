@@ -85,7 +85,7 @@ func or(s, other string) string {
 // clocks are the kernel's three for a set of samples, in nanoseconds.
 type clocks struct{ cpu, runqueue, blocked int64 }
 
-// clocks adds a sample's up; false where the profile is not prywalk's.
+// clocks adds up those of samples; false where the profile is not prywalk's.
 func (d *data) clocks(samples []*profile.Sample) (c clocks, ok bool) {
 	cpu, ok1 := d.has(rec.TypeCPU)
 	queue, ok2 := d.has(rec.TypeRunQueue)

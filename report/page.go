@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -63,6 +62,7 @@ func (d *data) page() *page {
 	kept := b.prune()
 	b.writeRows(kept)
 	b.writeFrames()
+	b.Strings = printables(b.Strings)
 	return &b.page
 }
 
@@ -79,8 +79,8 @@ func (b *pageBuilder) head() {
 		b.Comments = append(b.Comments, printable(c))
 	}
 	b.Facts = s.facts()
-	if b.dropped > 0 {
-		b.Comments = append(b.Comments, fmt.Sprintf("%d of %d stacks left out by --focus and --ignore", b.dropped, b.dropped+len(b.prof.Sample)))
+	if line := b.leftOut(); line != "" {
+		b.Comments = append(b.Comments, line)
 	}
 }
 
@@ -172,12 +172,4 @@ func (b *pageBuilder) thread(s *profile.Sample) int {
 }
 
 // str numbers a text.
-func (b *pageBuilder) str(s string) int {
-	i, ok := b.strings[s]
-	if !ok {
-		i = len(b.Strings)
-		b.strings[s] = i
-		b.Strings = append(b.Strings, printable(s))
-	}
-	return i
-}
+func (b *pageBuilder) str(s string) int { return numbered(&b.Strings, b.strings, s) }

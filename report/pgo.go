@@ -40,7 +40,7 @@ func pgoProfile(p *profile.Profile) (*profile.Profile, error) {
 		}
 	}
 	if len(q.Sample) == 0 {
-		return nil, fmt.Errorf("no processor time for optimisation: no stack with as much as one period of it")
+		return nil, fmt.Errorf("no processor time for optimisation: no stack with as much as one period of it; record for longer, or at a higher rate")
 	}
 	return q.Compact(), nil
 }

@@ -115,7 +115,7 @@ func (d *data) files() map[int32]place {
 		}
 		i := 0
 		for _, ln := range l.Line {
-			if ln.Function == nil || ln.Function.Name == "" && ln.Function.SystemName == "" {
+			if functionName(&ln) == "" {
 				continue
 			}
 			if at[fs[i]].file == "" {

@@ -84,13 +84,21 @@ func (d *data) limit(standard int) int {
 func (d *data) heading(out *writer) {
 	s := d.summary()
 	out.printf("%s\n%s\n", d.color(bold, printable(s.line())), printable(d.totals()))
-	if d.dropped > 0 {
-		out.printf("%s of %s left out by --focus and --ignore\n", thousands(int64(d.dropped)), plural(int64(d.dropped+len(d.prof.Sample)), "stack"))
+	if line := d.leftOut(); line != "" {
+		out.printf("%s\n", line)
 	}
 	for _, c := range s.Comments {
 		out.printf("%s\n", d.color(dim, printable(c)))
 	}
 	out.printf("\n")
+}
+
+// leftOut tells what the filters have removed, "" if nothing.
+func (d *data) leftOut() string {
+	if d.dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s left out by --focus and --ignore", thousands(int64(d.dropped)), plural(int64(d.dropped+len(d.prof.Sample)), "stack"))
 }
 
 // table writes the rows of some samples.

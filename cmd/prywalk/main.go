@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,15 +82,7 @@ func exitCode(err error) int {
 }
 
 // oneLine joins the lines of a message: an error is one line.
-func oneLine(s string) string {
-	out := []byte(s)
-	for i, c := range out {
-		if c == '\n' {
-			out[i] = ' '
-		}
-	}
-	return string(out)
-}
+func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }
 
 // newRoot builds the command tree.
 func newRoot() *cobra.Command {

@@ -153,13 +153,7 @@ func (r *recording) checkpoint(between func()) {
 func (r *recording) write() error {
 	r.builder.SetComments(accounting(&r.stats))
 	r.names.Refresh()
-	var err error
-	if r.path == "-" {
-		err = r.builder.Write(os.Stdout, r.names)
-	} else {
-		err = r.builder.WriteFile(r.path, r.names)
-	}
-	if err != nil {
+	if err := r.builder.WriteFile(r.path, r.names); err != nil {
 		return err
 	}
 	if r.flags.stats != "" {

@@ -92,7 +92,7 @@ func (f *reportFlags) run(path string) error {
 			continue
 		}
 		written = true
-		if err := writeTo(form.path, form.write); err != nil {
+		if err := profile.WriteFileAtomic(form.path, form.write); err != nil {
 			return err
 		}
 	}
@@ -142,22 +142,11 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 
 // readProfile reads a file, - for standard input.
 func readProfile(path string) (*pprof.Profile, error) {
-	if path == "-" {
-		return profile.Read(os.Stdin)
-	}
 	p, err := profile.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w; make a recording with prywalk record, or name its file", err)
 	}
 	return p, err
-}
-
-// writeTo writes a file whole or not at all; - is standard output.
-func writeTo(path string, write func(io.Writer) error) error {
-	if path == "-" {
-		return write(os.Stdout)
-	}
-	return profile.WriteFileAtomic(path, write)
 }
 
 // terminalWidth gives the columns of a terminal, 0 for anything else.
