@@ -109,11 +109,8 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 	if len(f.running) > 0 {
 		p.Running = f.running
 	}
-	if len(f.depths) > 0 || p.Depths == nil {
-		p.Depths = append([]int{}, f.depths...)
-	}
-	if len(p.Depths) == 0 {
-		p.Depths = []int{1000}
+	if len(f.depths) > 0 {
+		p.Depths = f.depths
 	}
 	if f.pairs != 0 {
 		p.Pairs, p.PeerPairs = f.pairs, f.pairs
@@ -136,19 +133,15 @@ func checkPlan(p bench.Plan) error {
 			return usageError("--workload %q: give all, or some of %s", kind, strings.Join(bench.Loads(), ", "))
 		}
 	}
-	for _, n := range p.Threads {
-		if n < 1 || n > 100000 {
-			return usageError("--threads %d: give 1 to 100000", n)
-		}
-	}
-	for _, n := range p.Running {
-		if n < 1 || n > 10000 {
-			return usageError("--running %d: give 1 to 10000", n)
-		}
-	}
-	for _, n := range p.Depths {
-		if n < 1 || n > 100000 {
-			return usageError("--depth %d: give 1 to 100000", n)
+	for _, numbers := range []struct {
+		flag   string
+		values []int
+		most   int
+	}{{"threads", p.Threads, 100_000}, {"running", p.Running, 10_000}, {"depth", p.Depths, 100_000}} {
+		for _, n := range numbers.values {
+			if n < 1 || n > numbers.most {
+				return usageError("--%s %d: give 1 to %d", numbers.flag, n, numbers.most)
+			}
 		}
 	}
 	for _, hz := range p.Freqs {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -29,7 +29,7 @@ names for each thing that is missing the smallest remedy.`,
 				return err
 			}
 			if doctor.Worst(found) == doctor.Fail {
-				return &exitError{exitFailed, fmt.Errorf("something that is needed is missing; see the remedies above")}
+				return &exitError{exitFailed, errors.New("something that is needed is missing; see the remedies above")}
 			}
 			return nil
 		},

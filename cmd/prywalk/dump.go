@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -54,8 +57,11 @@ who sleeps in a call that this would harm is looked at meanwhile, and has not ru
 // run dumps each process; the first failure decides the exit code, and the others
 // are still dumped.
 func (f *dumpFlags) run() error {
-	if f.merge && f.json {
+	switch {
+	case f.merge && f.json:
 		return usageError("--merge is for the text: leave out --json or --merge")
+	case f.maxDepth < 0:
+		return usageError("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
 	if f.core != "" || f.sysroot != "" {
 		return f.dumpCore()
@@ -63,14 +69,11 @@ func (f *dumpFlags) run() error {
 	if len(f.pids) == 0 {
 		return usageError("nothing to look at: give -p PID or --core FILE")
 	}
-	if f.maxDepth < 0 {
-		return usageError("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
-	}
 	var first error
 	for _, pid := range f.pids {
 		p, err := f.look(pid)
 		if err == nil {
-			if err := f.printCore(p); err != nil {
+			if err := f.print(p); err != nil {
 				return err // nobody reads on
 			}
 			continue
@@ -84,6 +87,15 @@ func (f *dumpFlags) run() error {
 	return first
 }
 
+// options are those of a look, and of a core.
+func (f *dumpFlags) options() dump.Options {
+	depth := f.maxDepth
+	if depth == 0 {
+		depth = -1 // no limit
+	}
+	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic}
+}
+
 // look dumps one process.
 func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	t, err := target.Open(pid)
@@ -91,11 +103,7 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 		return nil, err
 	}
 	defer t.Close()
-	depth := f.maxDepth
-	if depth == 0 {
-		depth = -1 // no limit
-	}
-	p, err := dump.Look(t, dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic})
+	p, err := dump.Look(t, f.options())
 	if err != nil {
 		return nil, err
 	}
@@ -111,4 +119,19 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 			pid, n, reasons(p.Failed), pid)
 	}
 	return p, nil
+}
+
+// print writes the stacks of a process or core to stdout.
+func (f *dumpFlags) print(p *dump.Process) error {
+	out := bufio.NewWriter(os.Stdout)
+	var err error
+	switch {
+	case f.json:
+		err = json.NewEncoder(out).Encode(p)
+	case f.merge:
+		err = dump.MergedText(out, p)
+	default:
+		err = dump.Text(out, p)
+	}
+	return errors.Join(err, out.Flush())
 }

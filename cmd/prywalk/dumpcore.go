@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -22,22 +20,20 @@ func (f *coreFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.sysroot, "sysroot", "", "directory with the files of the machine that wrote the core")
 }
 
-// check refuses what does not go together.
-func (f *dumpFlags) check() error {
+// checkCore refuses what does not go together.
+func (f *dumpFlags) checkCore() error {
 	switch {
 	case f.core == "":
 		return usageError("--sysroot is for cores: give --core FILE")
 	case len(f.pids) > 0:
 		return usageError("-p PID and --core FILE exclude each other")
-	case f.maxDepth < 0:
-		return usageError("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
 	return f.checkSysroot()
 }
 
 // dumpCore dumps the threads of a core.
 func (f *dumpFlags) dumpCore() (err error) {
-	if err := f.check(); err != nil {
+	if err := f.checkCore(); err != nil {
 		return err
 	}
 	file, err := openCore(f.core)
@@ -57,26 +53,7 @@ func (f *dumpFlags) dumpCore() (err error) {
 	for _, w := range c.Warnings() {
 		fmt.Fprintf(os.Stderr, "prywalk: %s: %s\n", f.core, oneLine(w))
 	}
-	depth := f.maxDepth
-	if depth == 0 {
-		depth = -1 // no limit
-	}
-	return f.printCore(dump.Core(c, dump.Options{MaxDepth: depth}, f.sysroot != ""))
-}
-
-// printCore writes the stacks to stdout.
-func (f *dumpFlags) printCore(p *dump.Process) error {
-	out := bufio.NewWriter(os.Stdout)
-	var err error
-	switch {
-	case f.json:
-		err = json.NewEncoder(out).Encode(p)
-	case f.merge:
-		err = dump.MergedText(out, p)
-	default:
-		err = dump.Text(out, p)
-	}
-	return errors.Join(err, out.Flush())
+	return f.print(dump.Core(c, f.options(), f.sysroot != ""))
 }
 
 // checkSysroot refuses a directory that is none: no file would be found below it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,20 +26,11 @@ func (l *pidList) Set(text string) error {
 		if err != nil || pid <= 0 {
 			return usageError("%q is not a process number", part)
 		}
-		if !l.has(pid) {
+		if !slices.Contains(*l, pid) {
 			*l = append(*l, pid)
 		}
 	}
 	return nil
-}
-
-func (l *pidList) has(pid int) bool {
-	for _, p := range *l {
-		if p == pid {
-			return true
-		}
-	}
-	return false
 }
 
 // Type implements pflag.Value.
@@ -103,7 +95,7 @@ func (s *share) Set(text string) error {
 // Type implements pflag.Value.
 func (s *share) Type() string { return "PERCENT" }
 
-// ratio checks the frequency.
+// frequency is a flag that takes ticks a second, within the limits of the sampler.
 type frequency float64
 
 // String implements pflag.Value.
