@@ -45,8 +45,9 @@ func newRecord() *cobra.Command {
 
 Samples the stacks of all threads until the duration is over, Ctrl-C, or the end of
 the target, and writes a recording that prywalk report and go tool pprof open.
-Running threads are stopped for some tens of microseconds at each tick, sleeping
-threads never.
+Running threads are stopped for some tens of microseconds at each tick. Sleeping ones
+are read as they sleep; where a stack needs a register that this does not show, the
+thread is stopped once in a sleep, in calls that take no harm.
 
 Ctrl-C stops and writes; a second one leaves at once. SIGUSR1 writes what there is
 so far. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no
