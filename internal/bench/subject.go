@@ -127,17 +127,9 @@ func interpreted(ctx context.Context, dir, name string, source []byte, running, 
 
 // compiled makes the command that runs the load in C.
 func compiled(ctx context.Context, dir, running, sleeping string) (*exec.Cmd, error) {
-	if _, err := exec.LookPath("cc"); err != nil {
-		return nil, fmt.Errorf("cc: %w", errAbsent)
-	}
 	binary := filepath.Join(dir, "load")
-	if _, err := os.Stat(binary); err != nil {
-		if err := os.WriteFile(binary+".c", tools.CLoad, 0o600); err != nil {
-			return nil, err
-		}
-		if out, err := exec.CommandContext(ctx, "cc", "-O2", "-pthread", "-o", binary, binary+".c").CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("cc: %w: %w: %s", errAbsent, err, out)
-		}
+	if err := tools.Compile(binary, tools.CLoad, "-pthread"); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAbsent, err)
 	}
 	return exec.CommandContext(ctx, binary, running, sleeping), nil
 }

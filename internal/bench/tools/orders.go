@@ -30,10 +30,7 @@ func obey(ctx context.Context, program string, args ...string) (*orders, error) 
 		return nil, err
 	}
 	o.in, o.out, o.buf = inW, outR, bufio.NewReader(outR)
-	o.process, err = launch(ctx, func(c *exec.Cmd) error {
-		c.Stdin, c.Stdout = inR, outW
-		return nil
-	}, program, args...)
+	o.process, err = launch(ctx, func(c *exec.Cmd) { c.Stdin, c.Stdout = inR, outW }, program, args...)
 	inR.Close()
 	outW.Close()
 	if err != nil {

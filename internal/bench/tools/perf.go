@@ -39,12 +39,13 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 	p := &perf{data: filepath.Join(j.Dir, "perf.data")}
 	ctl, ack := filepath.Join(j.Dir, "ctl"), filepath.Join(j.Dir, "ack")
 	for path, file := range map[string]**os.File{ctl: &p.ctl, ack: &p.ack} {
-		if err := unix.Mkfifo(path, 0o600); err != nil {
-			return nil, err
+		err := unix.Mkfifo(path, 0o600)
+		if err == nil {
+			// Open for both ways, so that neither end waits for the other; not blocking, so that reads can time out.
+			*file, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
 		}
-		// Open for both ways, so that neither end waits for the other; not blocking, so that reads can time out.
-		var err error
-		if *file, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0); err != nil {
+		if err != nil {
+			p.closeFiles() // of which one may be nil
 			return nil, err
 		}
 	}

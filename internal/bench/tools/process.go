@@ -23,16 +23,14 @@ type process struct {
 	cpu    float64 // in all, when it has ended
 }
 
-// launch starts a program. What it says on standard error is kept for the case of failure.
-func launch(ctx context.Context, setUp func(*exec.Cmd) error, program string, args ...string) (*process, error) {
+// launch starts a program, which setUp, if not nil, may change before. What it says on standard error is kept for the case of failure.
+func launch(ctx context.Context, setUp func(*exec.Cmd), program string, args ...string) (*process, error) {
 	p := &process{cmd: exec.CommandContext(ctx, program, args...), done: make(chan error, 1)}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBUGINFOD_URLS=")
 	p.cmd.WaitDelay = time.Second
 	if setUp != nil {
-		if err := setUp(p.cmd); err != nil {
-			return nil, err
-		}
+		setUp(p.cmd)
 	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err

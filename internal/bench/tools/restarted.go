@@ -50,7 +50,7 @@ func (r *restarted) Go() error {
 	}
 	defer errs.Close()
 	command := r.command(r.file())
-	r.now, err = launch(r.ctx, func(c *exec.Cmd) error { c.Stdout, c.Stderr = errs, errs; return nil }, command[0], command[1:]...)
+	r.now, err = launch(r.ctx, func(c *exec.Cmd) { c.Stdout, c.Stderr = errs, errs }, command[0], command[1:]...)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func walkerTool(name string, flags ...string) Tool {
 	binary := func(j *Job) string { return filepath.Join(filepath.Dir(j.Dir), name) }
 	return Tool{
 		Name: name, Kinds: []string{Native}, Everybody: true,
-		check: func(j *Job) error { return compile(binary(j), flags) },
+		check: func(j *Job) error { return Compile(binary(j), walkerSource, flags...) },
 		start: func(ctx context.Context, j *Job) (Session, error) {
 			o, err := obey(ctx, binary(j), strconv.Itoa(j.PID), strconv.FormatFloat(j.Freq, 'g', -1, 64))
 			if err != nil {
@@ -40,13 +40,13 @@ func walkerTool(name string, flags ...string) Tool {
 	}
 }
 
-// compile makes the walker, unless it is there.
-func compile(binary string, flags []string) error {
+// Compile makes a program of a source in C, unless it is there.
+func Compile(binary string, code []byte, flags ...string) error {
 	if _, err := os.Stat(binary); err == nil {
 		return nil
 	}
 	source := binary + ".c"
-	if err := os.WriteFile(source, walkerSource, 0o600); err != nil {
+	if err := os.WriteFile(source, code, 0o600); err != nil {
 		return err
 	}
 	args := append([]string{"-O2", "-o", binary, source}, flags...)
