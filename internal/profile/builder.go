@@ -81,17 +81,3 @@ func (b *Builder) SetBetween(f func()) {
 	defer b.mu.Unlock()
 	b.between = f
 }
-
-// Len gives the number of samples that a profile written now would have.
-func (b *Builder) Len() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.journal.count + len(b.sums.rows)
-}
-
-// Bytes gives about how much memory the intervals and stacks take.
-func (b *Builder) Bytes() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return (len(b.journal.chunks)-b.journal.spilled)*chunkSize + len(b.sums.rows)*64 + b.tables.bytes
-}

@@ -110,7 +110,7 @@ func (e *encoder) samples() {
 func (e *encoder) sample(r *record, timed bool) {
 	e.msg.reset()
 	e.sub.reset()
-	for s := e.stacks[r.stack]; len(s) > 0; s = s[4:] {
+	for s := e.stacks[r.stack]; len(s) > 0; s = s[locSize:] {
 		id := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 		e.used[id] = true
 		e.sub.buf = binary.AppendUvarint(e.sub.buf, uint64(id)+1)

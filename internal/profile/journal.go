@@ -20,7 +20,6 @@ type record struct {
 type journal struct {
 	chunks  []chunk
 	last    int64 // the end of the chunk's last record
-	count   int
 	spill   spill
 	spilled int // so many chunks are in the file, the first ones
 }
@@ -43,7 +42,6 @@ func (j *journal) append(stack StackID, labels uint32, iv *Interval) {
 	c = binary.AppendVarint(c, iv.CPU)
 	j.chunks[n-1].bytes = c
 	j.last = iv.End
-	j.count++
 }
 
 // ease spills the oldest chunk if there are many.

@@ -30,7 +30,7 @@ func TestLongRecordingStaysSmallAndCanBeRead(t *testing.T) {
 	if err := b.Write(&file, names); err != nil {
 		t.Fatal(err)
 	}
-	inMemory, inFile := float64(b.Bytes())/intervals, float64(file.Len())/intervals
+	inMemory, inFile := float64(memory(b))/intervals, float64(file.Len())/intervals
 	t.Logf("%d intervals: %.1f bytes each in memory, %.1f in the file", intervals, inMemory, inFile)
 	if inMemory > 64 || inFile > 64 {
 		t.Errorf("%.1f bytes an interval in memory, %.1f in the file", inMemory, inFile)

@@ -19,7 +19,11 @@ type Part struct {
 func (b *Builder) InternAround(inner []Loc, part Part, outer []Loc) StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := &b.tables
+	return b.tables.around(inner, part, outer)
+}
+
+// around gives the number of a stack of which a part is known.
+func (t *tables) around(inner []Loc, part Part, outer []Loc) StackID {
 	if len(inner)+part.N+len(outer) == 0 {
 		return t.stack(nil)
 	}

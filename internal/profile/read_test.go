@@ -104,11 +104,13 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// bigBuilder is what a busy server gives in some minutes: 100,000 intervals.
+const bigIntervals = 100_000
+
+// bigBuilder is what a busy server gives in some minutes.
 func bigBuilder() *Builder {
 	b := NewBuilder(Meta{Start: time.Unix(1, 0), Period: 1e7})
 	stack := make([]Loc, 40)
-	for i := range 100_000 {
+	for i := range bigIntervals {
 		for d := range stack {
 			stack[d] = Loc{Module: testMain, Addr: 0x400000 + uint64(d*1000+i*7919%2000>>(d/4))}
 		}
@@ -126,7 +128,7 @@ func BenchmarkWrite100k(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(big.Bytes())/float64(big.Len()), "B/interval")
+	b.ReportMetric(float64(memory(big))/bigIntervals, "B/interval")
 }
 
 func BenchmarkInternAndAdd(b *testing.B) {

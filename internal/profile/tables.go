@@ -31,7 +31,7 @@ type tables struct {
 	modules []*ModuleInfo
 	names   []string
 	locs    []location
-	stacks  []string // location numbers, 4 bytes each, innermost first
+	stacks  []string // location numbers, locSize bytes each, innermost first
 	labels  []labelSet
 
 	byPointer map[*ModuleInfo]uint32
@@ -41,7 +41,6 @@ type tables struct {
 	byStack   map[string]StackID
 	byLabels  map[labelSet]uint32
 	key       []byte
-	bytes     int
 }
 
 func newTables() tables {
@@ -102,7 +101,6 @@ func (t *tables) loc(l *Loc) uint32 {
 		i = uint32(len(t.locs))
 		t.locs = append(t.locs, k)
 		t.byLoc[k] = i
-		t.bytes += 64
 	}
 	return i
 }
@@ -128,7 +126,6 @@ func (t *tables) known() StackID {
 	id := StackID(len(t.stacks))
 	t.stacks = append(t.stacks, s)
 	t.byStack[s] = id
-	t.bytes += len(s) + 64
 	return id
 }
 
@@ -140,7 +137,6 @@ func (t *tables) labelSet(iv *Interval) uint32 {
 		i = uint32(len(t.labels))
 		t.labels = append(t.labels, k)
 		t.byLabels[k] = i
-		t.bytes += 160
 	}
 	return i
 }
