@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/wire"
 )
 
 // maxCIEs bounds the decoded CIEs that are kept; programs have tens.
@@ -53,7 +54,7 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 	if e.kind != kindCIE || len(e.data) > maxCIE {
 		return c
 	}
-	cur := &cursor{b: e.data, pos: e.body}
+	cur := &cursor{wire.Cursor{Bytes: e.data, Pos: e.body}}
 	if !c.header(cur, s, off) {
 		return c
 	}
@@ -82,26 +83,26 @@ func columns(arch frames.Arch) uint64 {
 // header decodes what precedes the initial instructions (DWARF 5 §6.4.1; for the
 // version of .debug_frame, §7.24: 1, 3 and 4).
 func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
-	version := cur.u8()
-	aug := cur.cstring()
+	version := cur.U8()
+	aug := cur.CString()
 	if version != 1 && (version < 3 || version > 5) {
 		return false
 	}
 	c.addrSize = 8
 	if string(aug) == "eh" {
-		cur.take(8) // a pointer that GCC 2 wrote
+		cur.Take(8) // a pointer that GCC 2 wrote
 		aug = nil
 	}
 	if version >= 4 {
-		c.addrSize, c.segSize = cur.u8(), cur.u8()
+		c.addrSize, c.segSize = cur.U8(), cur.U8()
 	}
-	c.codeAlign, c.dataAlign = cur.uleb(), cur.sleb()
+	c.codeAlign, c.dataAlign = cur.ULEB(), cur.SLEB()
 	if version == 1 {
-		c.ra = uint64(cur.u8())
+		c.ra = uint64(cur.U8())
 	} else {
-		c.ra = cur.uleb()
+		c.ra = cur.ULEB()
 	}
-	if cur.bad || c.addrSize != 8 && c.addrSize != 4 || c.segSize > 8 {
+	if cur.Bad || c.addrSize != 8 && c.addrSize != 4 || c.segSize > 8 {
 		return false
 	}
 	return c.augmentation(cur, aug, s, off)
@@ -118,25 +119,25 @@ func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64)
 		return false
 	}
 	c.augmented = true
-	data := cur.block()
-	end := cur.pos
-	sub := &cursor{b: cur.b[:end], pos: end - len(data)}
+	data := cur.Block()
+	end := cur.Pos
+	sub := &cursor{wire.Cursor{Bytes: cur.Bytes[:end], Pos: end - len(data)}}
 	for _, letter := range aug[1:] {
 		switch letter {
 		case 'R':
-			c.fdeEnc = sub.u8()
+			c.fdeEnc = sub.U8()
 		case 'P':
-			sub.number(sub.u8(), c.addrSize)
+			sub.number(sub.U8(), c.addrSize)
 		case 'L':
-			sub.u8()
+			sub.U8()
 		case 'S':
 			c.signal = true
 		case 'B', 'G': // AArch64: key B signs pointers; tagged stack
 		default:
-			return !cur.bad && !sub.bad
+			return !cur.Bad && !sub.Bad
 		}
 	}
-	return !cur.bad && !sub.bad
+	return !cur.Bad && !sub.Bad
 }
 
 // slot gives the place in a state of a register's rule, -1 for one that is not

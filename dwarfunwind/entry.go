@@ -1,5 +1,7 @@
 package dwarfunwind
 
+import "prywalk/internal/wire"
+
 const (
 	// maxEntry bounds an FDE in bytes, and with it the time of one lookup. The
 	// largest seen, of generated code, have tens of thousands.
@@ -40,16 +42,16 @@ const (
 
 // entry reads the entry at off.
 func (s *frameSection) entry(off uint64) (e entry) {
-	c := cursor{b: s.head(off)}
+	c := cursor{wire.Cursor{Bytes: s.head(off)}}
 	e.off = off
-	n, wide := uint64(c.u32()), false
+	n, wide := uint64(c.U32()), false
 	if n == 0xffffffff {
-		n, wide = c.u64(), true
+		n, wide = c.U64(), true
 	}
-	if c.bad {
+	if c.Bad {
 		return e
 	}
-	e.next = off + uint64(c.pos) + n
+	e.next = off + uint64(c.Pos) + n
 	if n == 0 {
 		e.kind = kindEnd
 		return e
@@ -58,8 +60,8 @@ func (s *frameSection) entry(off uint64) (e entry) {
 		return e
 	}
 	s.identify(&e, &c, wide)
-	if e.data = c.b; e.next-off <= uint64(len(c.b)) {
-		e.data = c.b[:e.next-off]
+	if e.data = c.Bytes; e.next-off <= uint64(len(c.Bytes)) {
+		e.data = c.Bytes[:e.next-off]
 	} else if e.data = s.view(off, int(e.next-off)); e.data == nil {
 		e.kind = kindBad
 	}
@@ -69,17 +71,17 @@ func (s *frameSection) entry(off uint64) (e entry) {
 // identify reads the CIE id or pointer. In .eh_frame it is always four bytes, and
 // counts backwards from where it stands (LSB 5.0 §10.6.1).
 func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
-	at := e.off + uint64(c.pos)
+	at := e.off + uint64(c.Pos)
 	var id uint64
 	cieID := uint64(0xffffffff)
 	if wide && !s.eh {
-		id, cieID = c.u64(), ^uint64(0)
+		id, cieID = c.U64(), ^uint64(0)
 	} else {
-		id = uint64(c.u32())
+		id = uint64(c.U32())
 	}
-	e.body = c.pos
+	e.body = c.Pos
 	switch {
-	case c.bad || e.off+uint64(e.body) > e.next:
+	case c.Bad || e.off+uint64(e.body) > e.next:
 	case s.eh && id == 0, !s.eh && id == cieID:
 		e.kind = kindCIE
 	case s.eh && id <= at:

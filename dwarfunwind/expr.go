@@ -1,6 +1,9 @@
 package dwarfunwind
 
-import "prywalk/frames"
+import (
+	"prywalk/frames"
+	"prywalk/internal/wire"
+)
 
 const (
 	exprStack = 64
@@ -28,15 +31,15 @@ type evaluator struct {
 
 // Eval implements [frames.Expr].
 func (e *expr) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, bool) {
-	v := evaluator{cursor: cursor{b: e.code}, expr: e, regs: regs, mem: mem}
+	v := evaluator{cursor: cursor{wire.Cursor{Bytes: e.code}}, expr: e, regs: regs, mem: mem}
 	if e.pushCFA {
 		v.push(cfa)
 	}
 	for range maxSteps {
-		if v.pos >= len(v.b) {
+		if v.Pos >= len(v.Bytes) {
 			return v.stack[max(v.n-1, 0)], v.n > 0
 		}
-		if !v.step(v.u8()) || v.bad {
+		if !v.step(v.U8()) || v.Bad {
 			return 0, false
 		}
 	}
@@ -66,9 +69,9 @@ func (v *evaluator) step(op uint8) bool {
 		return true
 	case opAddr:
 		// Relocated like the code: by the bias that the two pcs differ by.
-		return v.push(v.u64() + v.regs.PC - v.pc)
+		return v.push(v.U64() + v.regs.PC - v.pc)
 	case opSkip:
-		return v.jump(int16(v.u16()))
+		return v.jump(int16(v.U16()))
 	}
 	return v.onStack(op)
 }
@@ -85,11 +88,11 @@ func (v *evaluator) register(reg uint64) (uint64, bool) {
 
 // jump moves by d from the end of the operation.
 func (v *evaluator) jump(d int16) bool {
-	to := v.pos + int(d)
-	if to < 0 || to > len(v.b) {
+	to := v.Pos + int(d)
+	if to < 0 || to > len(v.Bytes) {
 		return false
 	}
-	v.pos = to
+	v.Pos = to
 	return true
 }
 
@@ -110,16 +113,16 @@ func (v *evaluator) onStack(op uint8) bool {
 		v.n--
 		return true
 	case opPick:
-		return v.pick(int(v.u8()))
+		return v.pick(int(v.U8()))
 	case opPlusUconst:
-		*top += v.uleb()
+		*top += v.ULEB()
 		return true
 	case opDeref:
 		return v.deref(8)
 	case opDerefSize:
-		return v.deref(v.u8())
+		return v.deref(v.U8())
 	case opBra:
-		d := int16(v.u16())
+		d := int16(v.U16())
 		v.n--
 		return *top == 0 || v.jump(d)
 	}

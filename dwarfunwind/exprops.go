@@ -61,23 +61,23 @@ func (c *cursor) constant(op uint8) (uint64, bool) {
 	}
 	switch op {
 	case opConst1u:
-		return uint64(c.u8()), true
+		return uint64(c.U8()), true
 	case opConst1s:
-		return uint64(int64(int8(c.u8()))), true
+		return uint64(int64(int8(c.U8()))), true
 	case opConst2u:
-		return uint64(c.u16()), true
+		return uint64(c.U16()), true
 	case opConst2s:
-		return uint64(int64(int16(c.u16()))), true
+		return uint64(int64(int16(c.U16()))), true
 	case opConst4u:
-		return uint64(c.u32()), true
+		return uint64(c.U32()), true
 	case opConst4s:
-		return uint64(int64(int32(c.u32()))), true
+		return uint64(int64(int32(c.U32()))), true
 	case opConst8u, opConst8s:
-		return c.u64(), true
+		return c.U64(), true
 	case opConstu:
-		return c.uleb(), true
+		return c.ULEB(), true
 	case opConsts:
-		return uint64(c.sleb()), true
+		return uint64(c.SLEB()), true
 	}
 	return 0, false
 }
@@ -89,11 +89,11 @@ func (c *cursor) based(op uint8) (reg uint64, off int64, ok bool) {
 	case op >= opBreg0 && op <= opBreg31:
 		reg = uint64(op - opBreg0)
 	case op == opBregx:
-		reg = c.uleb()
+		reg = c.ULEB()
 	default:
 		return 0, 0, false
 	}
-	return reg, c.sleb(), true
+	return reg, c.SLEB(), true
 }
 
 // binaryOp computes an operation on the two topmost entries, b on top; false if op

@@ -1,5 +1,7 @@
 package dwarfunwind
 
+import "prywalk/internal/wire"
+
 // fde is a decoded frame description entry (DWARF 5 §6.4.1).
 type fde struct {
 	start, end uint64 // the code's addresses, end excluded
@@ -25,15 +27,15 @@ func (t *Table) decodeFDE(s *frameSection, e *entry) (f fde, ok bool) {
 	if c == nil {
 		return f, false
 	}
-	f = fde{cie: c, sec: s, off: e.off, prog: cursor{b: e.data, pos: e.body}}
+	f = fde{cie: c, sec: s, off: e.off, prog: cursor{wire.Cursor{Bytes: e.data, Pos: e.body}}}
 	p := &f.prog
-	p.take(uint64(c.segSize))
+	p.Take(uint64(c.segSize))
 	f.start = p.pointer(c.fdeEnc, c.addrSize, s.Addr+e.off, &s.bases)
 	f.end = f.start + p.number(c.fdeEnc, c.addrSize)
 	if c.augmented {
-		p.block()
+		p.Block()
 	}
-	return f, !p.bad && f.start != 0 && f.end > f.start
+	return f, !p.Bad && f.start != 0 && f.end > f.start
 }
 
 // contains reports whether the FDE describes the instruction at pc.

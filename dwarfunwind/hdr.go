@@ -1,6 +1,10 @@
 package dwarfunwind
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"prywalk/internal/wire"
+)
 
 // hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): pairs of a
 // function's address and its FDE's, sorted by the former.
@@ -28,8 +32,8 @@ func openHdr(sec Section) (h hdrTable) {
 		return h
 	}
 	b := bases{data: sec.Addr}
-	c := cursor{b: sec.head(0)}
-	version, ptrEnc, countEnc, enc := c.u8(), c.u8(), c.u8(), c.u8()
+	c := cursor{wire.Cursor{Bytes: sec.head(0)}}
+	version, ptrEnc, countEnc, enc := c.U8(), c.U8(), c.U8(), c.U8()
 	if version != hdrVersion || countEnc == peOmit || enc == peOmit || enc&peIndirect != 0 {
 		return h
 	}
@@ -38,10 +42,10 @@ func openHdr(sec Section) (h hdrTable) {
 	}
 	n := c.pointer(countEnc, 8, sec.Addr, &b)
 	size := peSize(enc, 8)
-	if c.bad || size == 0 || enc&peBase > peDataRel {
+	if c.Bad || size == 0 || enc&peBase > peDataRel {
 		return h
 	}
-	h = hdrTable{sec: sec, first: uint64(c.pos), enc: enc, size: size}
+	h = hdrTable{sec: sec, first: uint64(c.Pos), enc: enc, size: size}
 	h.count = min(n, (sec.Size-h.first)/uint64(2*size))
 	return h
 }
@@ -74,11 +78,11 @@ func (h *hdrTable) find(pc uint64) (addr, i uint64, ok bool) {
 // pair reads one entry of the table, in any encoding.
 func (h *hdrTable) pair(i uint64) (start, addr uint64, ok bool) {
 	off := h.first + i*uint64(2*h.size)
-	c := cursor{b: h.sec.view(off, 2*int(h.size))}
+	c := cursor{wire.Cursor{Bytes: h.sec.view(off, 2*int(h.size))}}
 	b := bases{data: h.sec.Addr}
 	start = c.pointer(h.enc, 8, h.sec.Addr+off, &b)
 	addr = c.pointer(h.enc, 8, h.sec.Addr+off, &b)
-	return start, addr, !c.bad
+	return start, addr, !c.Bad
 }
 
 // findCommon is find for the usual encoding.

@@ -38,7 +38,7 @@ func (m *machine) reset(c *cie) {
 // buffer starts in the section. False if it has a fault.
 func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint64) bool {
 	m.begin(c, s, off, start)
-	for prog.pos < len(prog.b) {
+	for prog.Pos < len(prog.Bytes) {
 		if !m.step(prog) {
 			return false
 		}
@@ -46,7 +46,7 @@ func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint
 			break
 		}
 	}
-	return !prog.bad
+	return !prog.Bad
 }
 
 func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
@@ -55,14 +55,14 @@ func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
 
 // step executes one instruction; false for one that is not allowed.
 func (m *machine) step(p *cursor) bool {
-	op := p.u8()
+	op := p.U8()
 	low := uint64(op & 0x3f)
 	switch op & 0xc0 {
 	case cfaAdvanceLoc:
 		m.advance(low)
 		return true
 	case cfaOffset:
-		m.set(m.cie.slot(low), regRule{kind: frames.PlaceOffset, off: int64(p.uleb()) * m.cie.dataAlign})
+		m.set(m.cie.slot(low), regRule{kind: frames.PlaceOffset, off: int64(p.ULEB()) * m.cie.dataAlign})
 		return true
 	case cfaRestore:
 		m.restore(low)
@@ -100,38 +100,38 @@ func (m *machine) locate(op uint8, p *cursor) bool {
 		}
 		m.loc = to
 	case cfaAdvanceLoc1:
-		m.advance(uint64(p.u8()))
+		m.advance(uint64(p.U8()))
 	case cfaAdvanceLoc2:
-		m.advance(uint64(p.u16()))
+		m.advance(uint64(p.U16()))
 	case cfaAdvanceLoc4:
-		m.advance(uint64(p.u32()))
+		m.advance(uint64(p.U32()))
 	case cfaMIPSAdvanceLoc8:
-		m.advance(p.u64())
+		m.advance(p.U64())
 	}
-	return !p.bad
+	return !p.Bad
 }
 
 // defineCFA executes the CFA definition instructions (§6.4.2.2).
 func (m *machine) defineCFA(op uint8, p *cursor) bool {
 	switch op {
 	case cfaDefCFA:
-		m.setCFAReg(p.uleb())
-		m.cfaOff = int64(p.uleb())
+		m.setCFAReg(p.ULEB())
+		m.cfaOff = int64(p.ULEB())
 	case cfaDefCFASF:
-		m.setCFAReg(p.uleb())
-		m.cfaOff = p.sleb() * m.cie.dataAlign
+		m.setCFAReg(p.ULEB())
+		m.cfaOff = p.SLEB() * m.cie.dataAlign
 	case cfaDefCFARegister:
-		m.setCFAReg(p.uleb())
+		m.setCFAReg(p.ULEB())
 	case cfaDefCFAOffset:
-		m.cfaOff = int64(p.uleb())
+		m.cfaOff = int64(p.ULEB())
 	case cfaDefCFAOffsetSF:
-		m.cfaOff = p.sleb() * m.cie.dataAlign
+		m.cfaOff = p.SLEB() * m.cie.dataAlign
 	case cfaDefCFAExpression:
 		i, ok := m.expr(p)
 		m.cfaExpr = int32(i)
 		return ok
 	}
-	return !p.bad
+	return !p.Bad
 }
 
 func (m *machine) setCFAReg(reg uint64) {
@@ -169,8 +169,8 @@ func (m *machine) restore(reg uint64) {
 
 // expr reads an expression and gives its index.
 func (m *machine) expr(p *cursor) (int64, bool) {
-	b := p.block()
-	if p.bad || len(m.exprs) >= maxExprs {
+	b := p.Block()
+	if p.Bad || len(m.exprs) >= maxExprs {
 		return 0, false
 	}
 	m.exprs = append(m.exprs, b)

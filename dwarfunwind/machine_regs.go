@@ -9,16 +9,16 @@ func (m *machine) registerRule(op uint8, p *cursor) bool {
 	case cfaAArch64NegateRA, cfaAArch64NegateRAPC:
 		return true // the walker strips signatures whether or not there is one
 	case cfaAArch64SetRAState:
-		p.uleb()
-		p.sleb()
-		return !p.bad
+		p.ULEB()
+		p.SLEB()
+		return !p.Bad
 	case cfaGNUArgsSize:
-		p.uleb()
-		return !p.bad
+		p.ULEB()
+		return !p.Bad
 	}
-	reg := p.uleb()
+	reg := p.ULEB()
 	r, ok := m.operand(op, reg, p)
-	if !ok || p.bad {
+	if !ok || p.Bad {
 		return false
 	}
 	m.set(m.cie.slot(reg), r)
@@ -29,15 +29,15 @@ func (m *machine) registerRule(op uint8, p *cursor) bool {
 func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
 	switch op {
 	case cfaOffsetExtended:
-		return regRule{kind: frames.PlaceOffset, off: int64(p.uleb()) * m.cie.dataAlign}, true
+		return regRule{kind: frames.PlaceOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
 	case cfaOffsetExtendedSF:
-		return regRule{kind: frames.PlaceOffset, off: p.sleb() * m.cie.dataAlign}, true
+		return regRule{kind: frames.PlaceOffset, off: p.SLEB() * m.cie.dataAlign}, true
 	case cfaGNUNegativeOffset:
-		return regRule{kind: frames.PlaceOffset, off: -int64(p.uleb()) * m.cie.dataAlign}, true
+		return regRule{kind: frames.PlaceOffset, off: -int64(p.ULEB()) * m.cie.dataAlign}, true
 	case cfaValOffset:
-		return regRule{kind: frames.PlaceValOffset, off: int64(p.uleb()) * m.cie.dataAlign}, true
+		return regRule{kind: frames.PlaceValOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
 	case cfaValOffsetSF:
-		return regRule{kind: frames.PlaceValOffset, off: p.sleb() * m.cie.dataAlign}, true
+		return regRule{kind: frames.PlaceValOffset, off: p.SLEB() * m.cie.dataAlign}, true
 	case cfaUndefined:
 		return regRule{kind: frames.PlaceUndefined}, true
 	case cfaSameValue:
@@ -48,7 +48,7 @@ func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) 
 		}
 		return r, true
 	case cfaRegister:
-		return inRegister(p.uleb()), true
+		return inRegister(p.ULEB()), true
 	case cfaExpression, cfaValExpression:
 		r.kind = frames.PlaceExpr
 		if op == cfaValExpression {

@@ -46,30 +46,30 @@ func peSize(enc, addrSize uint8) uint8 {
 func (c *cursor) number(enc, addrSize uint8) uint64 {
 	switch enc & peFormat {
 	case peAbsptr:
-		return c.sized(addrSize)
+		return c.Sized(addrSize)
 	case peULEB:
-		return c.uleb()
+		return c.ULEB()
 	case peSLEB:
-		return uint64(c.sleb())
+		return uint64(c.SLEB())
 	case peUData2:
-		return uint64(c.u16())
+		return uint64(c.U16())
 	case peSData2:
-		return uint64(int64(int16(c.u16())))
+		return uint64(int64(int16(c.U16())))
 	case peUData4:
-		return uint64(c.u32())
+		return uint64(c.U32())
 	case peSData4:
-		return uint64(int64(int32(c.u32())))
+		return uint64(int64(int32(c.U32())))
 	case peUData8, peSData8:
-		return c.u64()
+		return c.U64()
 	}
-	c.bad = true
+	c.Fail()
 	return 0
 }
 
 // pointer reads an encoded pointer; at is the address of the cursor's first byte.
 // Pointers that go through memory of the process cannot be had: they set bad.
 func (c *cursor) pointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
-	at += uint64(c.pos)
+	at += uint64(c.Pos)
 	v := c.number(enc, addrSize)
 	switch enc & (peBase | peIndirect) {
 	case peAbsptr:
@@ -80,7 +80,7 @@ func (c *cursor) pointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
 	case peDataRel:
 		v += b.data
 	default:
-		c.bad = true
+		c.Fail()
 	}
 	if addrSize == 4 {
 		v &= 1<<32 - 1

@@ -46,13 +46,13 @@ func (m *machine) pushedBefore(f *fde) int64 {
 	}
 	first, loc := m.state, m.loc
 	ok := true
-	for ok && f.prog.pos < len(f.prog.b) && m.loc == loc {
+	for ok && f.prog.Pos < len(f.prog.Bytes) && m.loc == loc {
 		ok = m.step(&f.prog)
 	}
 	ra := m.regs[frames.ARM64LR]
 	cfa := m.cfaReg == frames.ARM64SP && m.cfaOff == 0
 	m.state, m.loc = first, loc
-	if !ok || f.prog.bad || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.kind != frames.PlaceOffset || ra.off < 0 {
+	if !ok || f.prog.Bad || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.kind != frames.PlaceOffset || ra.off < 0 {
 		return 0
 	}
 	return roomAbove(ra.off)

@@ -1,6 +1,9 @@
 package dwarfunwind
 
-import "prywalk/frames"
+import (
+	"prywalk/frames"
+	"prywalk/internal/wire"
+)
 
 // symKind says what a symbolic value is based on.
 type symKind uint8
@@ -37,12 +40,12 @@ type recogniser struct {
 // recognise gives what an expression computes, if that is a constant offset from
 // something, or the word in memory there.
 func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (symbol, bool) {
-	r := recogniser{cursor: cursor{b: code}, pc: pc, pcColumn: pcColumn(t.arch)}
+	r := recogniser{cursor: cursor{wire.Cursor{Bytes: code}}, pc: pc, pcColumn: pcColumn(t.arch)}
 	if pushCFA {
 		r.push(symbol{kind: symCFA})
 	}
-	for r.pos < len(r.b) {
-		if !r.step(r.u8()) || r.bad {
+	for r.Pos < len(r.Bytes) {
+		if !r.step(r.U8()) || r.Bad {
 			return symbol{}, false
 		}
 	}
@@ -81,7 +84,7 @@ func (r *recogniser) step(op uint8) bool {
 		top.deref = true
 		return ok
 	case opPlusUconst:
-		top.off += int64(r.uleb())
+		top.off += int64(r.ULEB())
 		return !top.deref
 	}
 	if r.n < 2 {

@@ -47,7 +47,7 @@ func (t *Table) Rows(e FDE) iter.Seq2[uint64, *frames.Row] {
 		m := &t.m
 		m.reset(f.cie)
 		m.begin(f.cie, f.sec, f.off, f.start)
-		for f.prog.pos < len(f.prog.b) {
+		for f.prog.Pos < len(f.prog.Bytes) {
 			from := m.loc
 			if !m.step(&f.prog) {
 				return

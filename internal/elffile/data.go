@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 
+	"prywalk/internal/wire"
+
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -64,18 +66,18 @@ func (s *Section) inflate(raw []byte, limit uint64) ([]byte, error) {
 		}
 		return unzlib(raw[zdebugHeader:], binary.BigEndian.Uint64(raw[4:]), limit)
 	}
-	c := &cursor{b: raw}
-	kind := c.u32()
-	c.u32() // ch_reserved
-	size := c.u64()
-	c.u64() // ch_addralign
+	c := &wire.Cursor{Bytes: raw}
+	kind := c.U32()
+	c.U32() // ch_reserved
+	size := c.U64()
+	c.U64() // ch_addralign
 	switch {
-	case c.bad:
+	case c.Bad:
 		return nil, &FormatError{"compression header cut off", s.Off}
 	case kind == compressZlib:
-		return unzlib(c.b, size, limit)
+		return unzlib(c.Rest(), size, limit)
 	case kind == compressZstd:
-		return unzstd(c.b, size, limit)
+		return unzstd(c.Rest(), size, limit)
 	}
 	return nil, &FormatError{fmt.Sprintf("unknown compression %d", kind), s.Off}
 }

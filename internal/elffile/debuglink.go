@@ -3,6 +3,8 @@ package elffile
 import (
 	"bytes"
 	"encoding/hex"
+
+	"prywalk/internal/wire"
 )
 
 // maxLink bounds a section that names another file, in bytes: a path and a hash.
@@ -13,11 +15,11 @@ const maxLink = 8 << 10
 // "Debugging Information in Separate Files"). False if the file has no link.
 func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 	data := f.linkData(".gnu_debuglink")
-	c := &cursor{b: data}
-	name = c.cstring()
-	c.align(len(data), 4)
-	crc = c.u32()
-	if c.bad || name == "" || bytes.IndexByte([]byte(name), '/') >= 0 {
+	c := &wire.Cursor{Bytes: data}
+	name = string(c.CString())
+	c.Skip(min(uint64(-c.Pos)&3, uint64(c.Left()))) // padding may be cut off
+	crc = c.U32()
+	if c.Bad || name == "" || bytes.IndexByte([]byte(name), '/') >= 0 {
 		return "", 0, false
 	}
 	return name, crc, true
@@ -27,12 +29,12 @@ func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 // debug information which several files share (made by dwz). False if the file
 // has no such link.
 func (f *File) DebugAltLink() (path, buildID string, ok bool) {
-	c := &cursor{b: f.linkData(".gnu_debugaltlink")}
-	path = c.cstring()
-	if c.bad || path == "" || len(c.b) == 0 || len(c.b) > maxBuildID {
+	c := &wire.Cursor{Bytes: f.linkData(".gnu_debugaltlink")}
+	path = string(c.CString())
+	if c.Bad || path == "" || c.Left() == 0 || c.Left() > maxBuildID {
 		return "", "", false
 	}
-	return path, hex.EncodeToString(c.b), true
+	return path, hex.EncodeToString(c.Rest()), true
 }
 
 // linkData gives the contents of a small section, nil if it cannot.

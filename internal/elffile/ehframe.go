@@ -1,5 +1,7 @@
 package elffile
 
+import "prywalk/internal/wire"
+
 // ehPtrPCRel4 is the encoding of the pointer to .eh_frame that linkers write
 // into .eh_frame_hdr: DW_EH_PE_pcrel | DW_EH_PE_sdata4 (LSB 5.0, §10.5).
 const ehPtrPCRel4 = 0x1b
@@ -19,8 +21,8 @@ func (f *File) EhFrame() (hdr, frame *Window) {
 		return hdr, frame
 	}
 	if b, err := hdr.View(0, 8); err == nil && b[0] == 1 && b[1] == ehPtrPCRel4 {
-		c := &cursor{b: b[4:]}
-		frame, _ = f.WindowAt(hdr.addr+4+uint64(int64(int32(c.u32()))), ^uint64(0))
+		c := &wire.Cursor{Bytes: b[4:]}
+		frame, _ = f.WindowAt(hdr.addr+4+uint64(int64(int32(c.U32()))), ^uint64(0))
 	}
 	return hdr, frame
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"prywalk/frames"
+	"prywalk/internal/wire"
 )
 
 // Type is the kind of an ELF file (gABI, e_type).
@@ -97,13 +98,13 @@ func (f *File) readHeader() (*header, error) {
 	if n < headerSize {
 		return nil, &FormatError{"header cut off", 0}
 	}
-	return f.parseHeader(&cursor{b: buf[16:]})
+	return f.parseHeader(&wire.Cursor{Bytes: buf[16:]})
 }
 
 // parseHeader reads what follows e_ident.
-func (f *File) parseHeader(c *cursor) (*header, error) {
-	f.Type = Type(c.u16())
-	switch m := c.u16(); m {
+func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
+	f.Type = Type(c.U16())
+	switch m := c.U16(); m {
 	case machX86_64:
 		f.arch = frames.X86_64
 	case machAArch64:
@@ -111,14 +112,14 @@ func (f *File) parseHeader(c *cursor) (*header, error) {
 	default:
 		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, m)
 	}
-	c.u32() // e_version
-	f.Entry = c.u64()
-	h := &header{phoff: c.u64(), shoff: c.u64()}
-	c.u32() // e_flags
-	c.u16() // e_ehsize
-	h.phentsize, h.phnum = c.u16(), c.u16()
-	h.shentsize, h.shnum = c.u16(), c.u16()
-	h.shstrndx = c.u16()
+	c.U32() // e_version
+	f.Entry = c.U64()
+	h := &header{phoff: c.U64(), shoff: c.U64()}
+	c.U32() // e_flags
+	c.U16() // e_ehsize
+	h.phentsize, h.phnum = c.U16(), c.U16()
+	h.shentsize, h.shnum = c.U16(), c.U16()
+	h.shstrndx = c.U16()
 	return h, nil
 }
 

@@ -3,6 +3,8 @@ package elffile
 import (
 	"encoding/hex"
 	"iter"
+
+	"prywalk/internal/wire"
 )
 
 const (
@@ -78,9 +80,9 @@ func (w *Window) note(pos, align uint64) (n Note, next uint64, ok bool) {
 	if err != nil {
 		return n, 0, false
 	}
-	c := &cursor{b: head}
-	nameSize, descSize := uint64(c.u32()), uint64(c.u32())
-	n.Type = c.u32()
+	c := &wire.Cursor{Bytes: head}
+	nameSize, descSize := uint64(c.U32()), uint64(c.U32())
+	n.Type = c.U32()
 	if nameSize > maxName || descSize > maxNote {
 		return n, 0, false
 	}

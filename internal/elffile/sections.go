@@ -1,6 +1,10 @@
 package elffile
 
-import "bytes"
+import (
+	"bytes"
+
+	"prywalk/internal/wire"
+)
 
 // SectionType is the type of a section (gABI, sh_type).
 type SectionType uint32
@@ -66,7 +70,7 @@ func (f *File) readSections(h *header) ([]Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	zero := parseSection(&cursor{b: first})
+	zero := parseSection(&wire.Cursor{Bytes: first})
 	n := uint64(h.shnum)
 	if n == 0 {
 		n = zero.Size
@@ -78,7 +82,7 @@ func (f *File) readSections(h *header) ([]Section, error) {
 	if err != nil {
 		return []Section{zero}, err
 	}
-	c := &cursor{b: buf}
+	c := &wire.Cursor{Bytes: buf}
 	secs := make([]Section, n)
 	for i := range secs {
 		secs[i] = parseSection(c)
@@ -86,12 +90,12 @@ func (f *File) readSections(h *header) ([]Section, error) {
 	return secs, nil
 }
 
-func parseSection(c *cursor) (s Section) {
-	s.nameOff, s.Type = c.u32(), SectionType(c.u32())
-	s.Flags = SectionFlags(c.u64())
-	s.Addr, s.Off, s.Size = c.u64(), c.u64(), c.u64()
-	s.Link, s.Info = c.u32(), c.u32()
-	s.Align, s.EntSize = c.u64(), c.u64()
+func parseSection(c *wire.Cursor) (s Section) {
+	s.nameOff, s.Type = c.U32(), SectionType(c.U32())
+	s.Flags = SectionFlags(c.U64())
+	s.Addr, s.Off, s.Size = c.U64(), c.U64(), c.U64()
+	s.Link, s.Info = c.U32(), c.U32()
+	s.Align, s.EntSize = c.U64(), c.U64()
 	return s
 }
 

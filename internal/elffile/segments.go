@@ -1,5 +1,7 @@
 package elffile
 
+import "prywalk/internal/wire"
+
 // SegmentType is the type of a program header (gABI, p_type).
 type SegmentType uint32
 
@@ -61,7 +63,7 @@ func (f *File) readSegments(h *header) ([]Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cursor{b: buf}
+	c := &wire.Cursor{Bytes: buf}
 	segs := make([]Segment, n)
 	for i := range segs {
 		segs[i] = parseSegment(c)
@@ -69,13 +71,13 @@ func (f *File) readSegments(h *header) ([]Segment, error) {
 	return segs, nil
 }
 
-func parseSegment(c *cursor) (s Segment) {
-	s.Type = SegmentType(c.u32())
-	s.Flags = SegmentFlags(c.u32())
-	s.Off, s.VAddr = c.u64(), c.u64()
-	c.u64() // p_paddr
-	s.FileSize, s.MemSize = c.u64(), c.u64()
-	s.Align = c.u64()
+func parseSegment(c *wire.Cursor) (s Segment) {
+	s.Type = SegmentType(c.U32())
+	s.Flags = SegmentFlags(c.U32())
+	s.Off, s.VAddr = c.U64(), c.U64()
+	c.U64() // p_paddr
+	s.FileSize, s.MemSize = c.U64(), c.U64()
+	s.Align = c.U64()
 	return s
 }
 

@@ -2,6 +2,8 @@ package elffile
 
 import (
 	"fmt"
+
+	"prywalk/internal/wire"
 )
 
 // SymbolKind says which of the two symbol tables is meant.
@@ -126,13 +128,13 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 }
 
 func appendSymbols(syms []Symbol, buf []byte) []Symbol {
-	c := &cursor{b: buf}
-	for len(c.b) >= symbolSize {
+	c := &wire.Cursor{Bytes: buf}
+	for c.Left() >= symbolSize {
 		var s Symbol
-		s.NameOff = c.u32()
-		s.info, s.Other = c.u8(), c.u8()
-		s.Section = c.u16()
-		s.Value, s.Size = c.u64(), c.u64()
+		s.NameOff = c.U32()
+		s.info, s.Other = c.U8(), c.U8()
+		s.Section = c.U16()
+		s.Value, s.Size = c.U64(), c.U64()
 		syms = append(syms, s)
 	}
 	return syms

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"prywalk/frames"
+	"prywalk/internal/wire"
 )
 
 const (
@@ -90,70 +91,46 @@ func Read(r io.Reader) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading recorded stacks: %w", err)
 	}
-	c := cursor{b: b}
-	if string(c.take(len(magic))) != magic {
+	c := cursor{wire.Cursor{Bytes: b}}
+	if string(c.Take(uint64(len(magic)))) != magic {
 		return nil, ErrFormat
 	}
 	f := &File{}
 	for range c.count(3*8 + 4) {
-		m := Module{Start: c.word(), End: c.word(), Bias: c.word()}
-		m.Path = string(c.take(c.count(1)))
+		m := Module{Start: c.U64(), End: c.U64(), Bias: c.U64()}
+		m.Path = string(c.Take(uint64(c.count(1))))
 		f.Modules = append(f.Modules, m)
 	}
 	for range c.count((numRegs+2)*8 + 8) {
 		f.Stacks = append(f.Stacks, c.stack())
 	}
-	if c.bad || len(c.b) != 0 {
+	if c.Bad || c.Left() != 0 {
 		return nil, ErrFormat
 	}
 	return f, nil
 }
 
 func (c *cursor) stack() Stack {
-	s := Stack{Regs: frames.Regs{Arch: frames.X86_64, PC: c.word()}}
+	s := Stack{Regs: frames.Regs{Arch: frames.X86_64, PC: c.U64()}}
 	for i := range uint8(numRegs) {
-		s.Regs.Set(i, c.word())
+		s.Regs.Set(i, c.U64())
 	}
-	s.Addr = c.word()
-	s.Bytes = c.take(c.count(1))
+	s.Addr = c.U64()
+	s.Bytes = c.Take(uint64(c.count(1)))
 	for range c.count(8) {
-		s.PCs = append(s.PCs, c.word())
+		s.PCs = append(s.PCs, c.U64())
 	}
 	return s
 }
 
-// cursor reads on; after an error everything is zero.
-type cursor struct {
-	b   []byte
-	bad bool
-}
-
-func (c *cursor) take(n int) []byte {
-	if c.bad || n > len(c.b) {
-		c.bad = true
-		return nil
-	}
-	p := c.b[:n:n]
-	c.b = c.b[n:]
-	return p
-}
-
-func (c *cursor) word() uint64 {
-	if p := c.take(8); p != nil {
-		return binary.LittleEndian.Uint64(p)
-	}
-	return 0
-}
+// cursor reads a file from its beginning to its end.
+type cursor struct{ wire.Cursor }
 
 // count reads the number of things that have at least size bytes each.
 func (c *cursor) count(size int) int {
-	p := c.take(4)
-	if p == nil {
-		return 0
-	}
-	n := int(binary.LittleEndian.Uint32(p))
-	if n > len(c.b)/size {
-		c.bad = true
+	n := int(c.U32())
+	if n > c.Left()/size {
+		c.Fail()
 		return 0
 	}
 	return n

@@ -1,6 +1,10 @@
 package dwarfinfo
 
-import "slices"
+import (
+	"slices"
+
+	"prywalk/internal/wire"
+)
 
 // spec is one attribute of an abbreviation.
 type spec struct {
@@ -49,26 +53,26 @@ func (t *abbrevTable) add(a abbrev) {
 
 // readAbbrev decodes one abbreviation; false at the table's end. Its specs are
 // valid until the next call.
-func (d *Data) readAbbrev(c *cursor) (abbrev, bool) {
-	a := abbrev{code: c.uleb(), specs: d.specs[:0]}
-	if a.code == 0 || c.bad {
+func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
+	a := abbrev{code: c.ULEB(), specs: d.specs[:0]}
+	if a.code == 0 || c.Bad {
 		return a, false
 	}
-	a.tag = uint32(c.uleb())
-	a.children = c.u8() != 0
+	a.tag = uint32(c.ULEB())
+	a.children = c.U8() != 0
 	for d.pay(1) {
-		s := spec{attr: clip16(c.uleb()), form: clip16(c.uleb())}
+		s := spec{attr: clip16(c.ULEB()), form: clip16(c.ULEB())}
 		if s.form == formImplicit {
-			s.implicit = c.sleb()
+			s.implicit = c.SLEB()
 		}
-		if c.bad || s.attr == 0 && s.form == 0 {
+		if c.Bad || s.attr == 0 && s.form == 0 {
 			break
 		}
 		a.specs = append(a.specs, s)
 		a.sibling = a.sibling || s.attr == attrSibling
 	}
 	d.specs = a.specs
-	return a, !c.bad
+	return a, !c.Bad
 }
 
 // clip16 narrows a number, so that one that is out of range stays unknown.
@@ -88,7 +92,7 @@ func (u *unit) abbrevsOf() *abbrevTable {
 	t := u.d.abbrevs[key]
 	if t == nil {
 		t = new(abbrevTable)
-		c := at(u.d.s.Abbrev, u.abbrevOff)
+		c := wire.At(u.d.s.Abbrev, u.abbrevOff)
 		for {
 			a, ok := u.d.readAbbrev(&c)
 			if !ok {
@@ -118,7 +122,7 @@ func (u *unit) rootAbbrev(code uint64) *abbrev {
 	if u.abbrevs != nil {
 		return u.abbrevs.find(code)
 	}
-	c := at(u.d.s.Abbrev, u.abbrevOff)
+	c := wire.At(u.d.s.Abbrev, u.abbrevOff)
 	for {
 		a, ok := u.d.readAbbrev(&c)
 		if !ok {

@@ -1,5 +1,7 @@
 package dwarfinfo
 
+import "prywalk/internal/wire"
+
 // kind classifies the value of an attribute.
 type kind uint8
 
@@ -71,57 +73,57 @@ func (u *unit) fixedSize(specs []spec) int {
 }
 
 // skipForm passes over a value (DWARF 5 §7.5.5). An unknown form ends the reading.
-func (u *unit) skipForm(c *cursor, form uint16) {
+func (u *unit) skipForm(c *wire.Cursor, form uint16) {
 	if n := u.formSize(form); n >= 0 {
-		c.skip(uint64(n))
+		c.Skip(uint64(n))
 		return
 	}
 	switch form {
 	case formString:
-		c.cstr()
+		c.CString()
 	case formSdata, formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
-		c.uleb()
+		c.ULEB()
 	case formBlock, formExprloc:
-		c.skip(c.uleb())
+		c.Skip(c.ULEB())
 	case formBlock1:
-		c.skip(uint64(c.u8()))
+		c.Skip(uint64(c.U8()))
 	case formBlock2:
-		c.skip(uint64(c.u16()))
+		c.Skip(uint64(c.U16()))
 	case formBlock4:
-		c.skip(uint64(c.u32()))
+		c.Skip(uint64(c.U32()))
 	case formIndirect:
-		if f := clip16(c.uleb()); f != formIndirect {
+		if f := clip16(c.ULEB()); f != formIndirect {
 			u.skipForm(c, f)
 			return
 		}
-		c.fail()
+		c.Fail()
 	default:
-		c.fail()
+		c.Fail()
 	}
 }
 
 // readForm reads a value. Kinds that nothing here asks for come back as kindNone.
-func (u *unit) readForm(c *cursor, s spec) value {
+func (u *unit) readForm(c *wire.Cursor, s spec) value {
 	switch s.form {
 	case formData1, formData2, formData4, formData8:
-		return value{kind: kindConst, u: c.uint(uint8(u.formSize(s.form)))}
+		return value{kind: kindConst, u: c.Sized(uint8(u.formSize(s.form)))}
 	case formUdata:
-		return value{kind: kindConst, u: c.uleb()}
+		return value{kind: kindConst, u: c.ULEB()}
 	case formSdata:
-		return value{kind: kindConst, u: uint64(c.sleb())}
+		return value{kind: kindConst, u: uint64(c.SLEB())}
 	case formImplicit:
 		return value{kind: kindConst, u: uint64(s.implicit)}
 	case formAddr:
-		return value{kind: kindAddr, u: c.uint(u.addrSize)}
+		return value{kind: kindAddr, u: c.Sized(u.addrSize)}
 	case formSecOffset:
-		return value{kind: kindOffset, u: c.uint(u.offSize)}
+		return value{kind: kindOffset, u: c.Sized(u.offSize)}
 	case formRnglistx:
-		return value{kind: kindRnglistx, u: c.uleb()}
+		return value{kind: kindRnglistx, u: c.ULEB()}
 	case formIndirect:
-		if f := clip16(c.uleb()); f != formIndirect && f != formImplicit {
+		if f := clip16(c.ULEB()); f != formIndirect && f != formImplicit {
 			return u.readForm(c, spec{form: f})
 		}
-		c.fail()
+		c.Fail()
 		return value{}
 	}
 	if v, ok := u.readIndex(c, s.form); ok {
@@ -135,43 +137,43 @@ func (u *unit) readForm(c *cursor, s spec) value {
 }
 
 // readIndex reads the forms of strings, and of addresses given by index.
-func (u *unit) readIndex(c *cursor, form uint16) (value, bool) {
+func (u *unit) readIndex(c *wire.Cursor, form uint16) (value, bool) {
 	switch form {
 	case formString:
-		return value{kind: kindInline, b: c.cstr()}, true
+		return value{kind: kindInline, b: c.CString()}, true
 	case formStrp:
-		return value{kind: kindStrp, u: c.uint(u.offSize)}, true
+		return value{kind: kindStrp, u: c.Sized(u.offSize)}, true
 	case formLineStrp:
-		return value{kind: kindLineStrp, u: c.uint(u.offSize)}, true
+		return value{kind: kindLineStrp, u: c.Sized(u.offSize)}, true
 	case formStrpSup, formGNUStrpAlt:
-		return value{kind: kindAltStrp, u: c.uint(u.offSize)}, true
+		return value{kind: kindAltStrp, u: c.Sized(u.offSize)}, true
 	case formStrx, formGNUStrIndex:
-		return value{kind: kindStrx, u: c.uleb()}, true
+		return value{kind: kindStrx, u: c.ULEB()}, true
 	case formStrx1, formStrx2, formStrx3, formStrx4:
-		return value{kind: kindStrx, u: c.uint(uint8(form - formStrx1 + 1))}, true
+		return value{kind: kindStrx, u: c.Sized(uint8(form - formStrx1 + 1))}, true
 	case formAddrx, formGNUAddrIndex:
-		return value{kind: kindAddrx, u: c.uleb()}, true
+		return value{kind: kindAddrx, u: c.ULEB()}, true
 	case formAddrx1, formAddrx2, formAddrx3, formAddrx4:
-		return value{kind: kindAddrx, u: c.uint(uint8(form - formAddrx1 + 1))}, true
+		return value{kind: kindAddrx, u: c.Sized(uint8(form - formAddrx1 + 1))}, true
 	}
 	return value{}, false
 }
 
 // readRef reads the forms of references to entries.
-func (u *unit) readRef(c *cursor, form uint16) (value, bool) {
+func (u *unit) readRef(c *wire.Cursor, form uint16) (value, bool) {
 	switch form {
 	case formRef1, formRef2, formRef4, formRef8:
-		return value{kind: kindRef, u: u.off + c.uint(uint8(u.formSize(form)))}, true
+		return value{kind: kindRef, u: u.off + c.Sized(uint8(u.formSize(form)))}, true
 	case formRefUdata:
-		return value{kind: kindRef, u: u.off + c.uleb()}, true
+		return value{kind: kindRef, u: u.off + c.ULEB()}, true
 	case formRefAddr:
-		return value{kind: kindRef, u: c.uint(uint8(u.formSize(form)))}, true
+		return value{kind: kindRef, u: c.Sized(uint8(u.formSize(form)))}, true
 	case formRefSup4:
-		return value{kind: kindAltRef, u: uint64(c.u32())}, true
+		return value{kind: kindAltRef, u: uint64(c.U32())}, true
 	case formRefSup8:
-		return value{kind: kindAltRef, u: c.u64()}, true
+		return value{kind: kindAltRef, u: c.U64()}, true
 	case formGNURefAlt:
-		return value{kind: kindAltRef, u: c.uint(u.offSize)}, true
+		return value{kind: kindAltRef, u: c.Sized(u.offSize)}, true
 	}
 	return value{}, false
 }
@@ -189,8 +191,8 @@ func (u *unit) str(v value) []byte {
 		if v.u > uint64(len(u.d.s.StrOffsets)) {
 			return nil
 		}
-		c := at(u.d.s.StrOffsets, u.strOffBase+v.u*uint64(u.offSize))
-		if off := c.uint(u.offSize); !c.bad {
+		c := wire.At(u.d.s.StrOffsets, u.strOffBase+v.u*uint64(u.offSize))
+		if off := c.Sized(u.offSize); !c.Bad {
 			return stringIn(u.d.s.Str, off)
 		}
 	case kindAltStrp:
@@ -217,7 +219,7 @@ func (u *unit) addrx(i uint64) (uint64, bool) {
 	if i > uint64(len(u.d.s.Addr)) {
 		return 0, false
 	}
-	c := at(u.d.s.Addr, u.addrBase+i*uint64(u.addrSize))
-	a := c.uint(u.addrSize)
-	return a, !c.bad
+	c := wire.At(u.d.s.Addr, u.addrBase+i*uint64(u.addrSize))
+	a := c.Sized(u.addrSize)
+	return a, !c.Bad
 }

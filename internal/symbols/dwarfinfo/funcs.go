@@ -3,6 +3,8 @@ package dwarfinfo
 import (
 	"cmp"
 	"slices"
+
+	"prywalk/internal/wire"
 )
 
 // scope is a subprogram or an inlined call that has code.
@@ -70,9 +72,9 @@ func (u *unit) funcsOf() *funcTable {
 func (r *funcReader) run() {
 	table := r.u.abbrevsOf()
 	c := r.u.cursorAt(r.u.dies)
-	for !c.done() && r.u.d.pay(1) {
+	for !c.Done() && r.u.d.pay(1) {
 		die := r.u.dieAt(&c)
-		code := c.uleb()
+		code := c.ULEB()
 		if code == 0 {
 			if len(r.stack) <= 1 {
 				return
@@ -94,7 +96,7 @@ func (r *funcReader) run() {
 }
 
 // visit reads or passes over one entry and gives the scope of its children.
-func (r *funcReader) visit(c *cursor, a *abbrev, die uint64) int32 {
+func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	parent := int32(-1)
 	if n := len(r.stack); n > 0 {
 		parent = r.stack[n-1]
@@ -118,7 +120,7 @@ func (r *funcReader) visit(c *cursor, a *abbrev, die uint64) int32 {
 
 // skipTree moves past a type's children by its DW_AT_sibling: in C and C++ the
 // code of methods hangs elsewhere. The end of the children is left to be read.
-func (r *funcReader) skipTree(c *cursor, a *abbrev) {
+func (r *funcReader) skipTree(c *wire.Cursor, a *abbrev) {
 	var to uint64
 	for _, s := range a.specs {
 		if s.attr != attrSibling {
@@ -128,15 +130,15 @@ func (r *funcReader) skipTree(c *cursor, a *abbrev) {
 		}
 	}
 	// The byte before the sibling is the zero that ends the children.
-	if to -= r.u.off; to > uint64(c.off) && to <= uint64(len(c.b)) && c.b[to-1] == 0 {
-		c.off = int(to - 1)
+	if to -= r.u.off; to > uint64(c.Pos) && to <= uint64(len(c.Bytes)) && c.Bytes[to-1] == 0 {
+		c.Pos = int(to - 1)
 	}
 }
 
 // skipEntry passes over all attributes.
-func (u *unit) skipEntry(c *cursor, a *abbrev) {
+func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
 	if a.fixed >= 0 {
-		c.skip(uint64(a.fixed))
+		c.Skip(uint64(a.fixed))
 		return
 	}
 	for _, s := range a.specs {
@@ -145,7 +147,7 @@ func (u *unit) skipEntry(c *cursor, a *abbrev) {
 }
 
 // scope reads a subprogram or an inlined call; one without code gives parent.
-func (r *funcReader) scope(c *cursor, a *abbrev, die uint64, parent int32) int32 {
+func (r *funcReader) scope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	s := scope{die: die, parent: parent}
 	var low, high, ranges value
 	for _, sp := range a.specs {

@@ -3,6 +3,8 @@ package dwarfinfo
 import (
 	"cmp"
 	"slices"
+
+	"prywalk/internal/wire"
 )
 
 // row says which line the instructions from addr on belong to.
@@ -75,7 +77,7 @@ func (u *unit) linesOf() *lineTable {
 type lineProgram struct {
 	u         *unit
 	t         *lineTable
-	c         cursor
+	c         wire.Cursor
 	version   uint16
 	addrSize  uint8
 	offSize   uint8
@@ -96,8 +98,8 @@ func (p *lineProgram) run() {
 		return
 	}
 	p.reset()
-	for !p.c.done() && p.u.d.pay(1) {
-		switch op := p.c.u8(); {
+	for !p.c.Done() && p.u.d.pay(1) {
+		switch op := p.c.U8(); {
 		case op >= p.opBase:
 			p.special(op - p.opBase)
 		case op == 0:
@@ -158,48 +160,48 @@ func (p *lineProgram) standard(op uint8) {
 	case 1: // copy
 		p.emit()
 	case 2: // advance_pc
-		p.advance(c.uleb())
+		p.advance(c.ULEB())
 	case 3: // advance_line
-		p.row.line += uint32(c.sleb())
+		p.row.line += uint32(c.SLEB())
 	case 4: // set_file
-		p.row.file = uint32(c.uleb())
+		p.row.file = uint32(c.ULEB())
 	case 5, 12: // set_column, set_isa
-		c.uleb()
+		c.ULEB()
 	case 6, 7, 10, 11: // negate_stmt, set_basic_block, set_prologue_end, set_epilogue_begin
 	case 8: // const_add_pc
 		p.advance(uint64((255 - p.opBase) / p.lineRange))
 	case 9: // fixed_advance_pc
-		p.row.addr += uint64(c.u16())
+		p.row.addr += uint64(c.U16())
 		p.opIndex = 0
 	default:
 		for range p.opLens[op-1] {
-			c.uleb()
+			c.ULEB()
 		}
 	}
 }
 
 // extended runs an opcode of §6.2.5.3.
 func (p *lineProgram) extended() {
-	n := p.c.uleb()
-	end := uint64(p.c.off) + n
-	if n == 0 || n > uint64(len(p.c.b)-p.c.off) {
+	n := p.c.ULEB()
+	end := uint64(p.c.Pos) + n
+	if n == 0 || n > uint64(len(p.c.Bytes)-p.c.Pos) {
 		if n != 0 {
-			p.c.fail()
+			p.c.Fail()
 		}
 		return
 	}
-	switch p.c.u8() {
+	switch p.c.U8() {
 	case 1: // end_sequence
 		p.endSequence()
 	case 2: // set_address
 		if size := uint8(min(n-1, 255)); size == 4 || size == 8 {
-			p.row.addr = p.c.uint(size)
+			p.row.addr = p.c.Sized(size)
 			p.opIndex = 0
 		}
 	case 3: // define_file
 		p.t.files.define(&p.c)
 	}
-	p.c.off = int(end)
+	p.c.Pos = int(end)
 }
 
 func (p *lineProgram) endSequence() {

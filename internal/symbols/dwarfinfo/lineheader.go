@@ -3,51 +3,53 @@ package dwarfinfo
 import (
 	"path"
 	"strings"
+
+	"prywalk/internal/wire"
 )
 
 // header reads a line number program's header (DWARF 5 §6.2.4).
 func (p *lineProgram) header() bool {
-	c := cursor{b: view(p.u.d.s.Line, p.u.stmtList, 12)}
-	length, offSize := c.initialLength()
-	if c.bad || length > size(p.u.d.s.Line) {
+	c := wire.Cursor{Bytes: view(p.u.d.s.Line, p.u.stmtList, 12)}
+	length, offSize := initialLength(&c)
+	if c.Bad || length > size(p.u.d.s.Line) {
 		return false
 	}
-	whole := uint64(c.off) + length
-	if c.b = view(p.u.d.s.Line, p.u.stmtList, whole); uint64(len(c.b)) < whole {
+	whole := uint64(c.Pos) + length
+	if c.Bytes = view(p.u.d.s.Line, p.u.stmtList, whole); uint64(len(c.Bytes)) < whole {
 		return false
 	}
 	p.offSize = offSize
-	p.version, p.addrSize = c.u16(), p.u.addrSize
+	p.version, p.addrSize = c.U16(), p.u.addrSize
 	if p.version < 2 || p.version > 5 {
 		return false
 	}
 	if p.version >= 5 {
-		p.addrSize = c.u8()
-		c.u8() // segment selectors
+		p.addrSize = c.U8()
+		c.U8() // segment selectors
 	}
-	headerLen := c.uint(offSize)
-	if headerLen > uint64(len(c.b)-c.off) {
+	headerLen := c.Sized(offSize)
+	if headerLen > uint64(len(c.Bytes)-c.Pos) {
 		return false
 	}
-	program := c.off + int(headerLen)
-	p.minInst, p.maxOps = uint64(c.u8()), 1
+	program := c.Pos + int(headerLen)
+	p.minInst, p.maxOps = uint64(c.U8()), 1
 	if p.version >= 4 {
-		p.maxOps = uint64(c.u8())
+		p.maxOps = uint64(c.U8())
 	}
-	c.u8() // default_is_stmt: every row counts here
-	p.lineBase, p.lineRange, p.opBase = int8(c.u8()), c.u8(), c.u8()
+	c.U8() // default_is_stmt: every row counts here
+	p.lineBase, p.lineRange, p.opBase = int8(c.U8()), c.U8(), c.U8()
 	if p.lineRange == 0 || p.opBase == 0 {
 		return false
 	}
-	p.opLens = c.bytes(uint64(p.opBase) - 1)
-	names := cursor{b: c.b[:program], off: min(c.off, program)}
+	p.opLens = c.Take(uint64(p.opBase) - 1)
+	names := wire.Cursor{Bytes: c.Bytes[:program], Pos: min(c.Pos, program)}
 	if p.version >= 5 {
 		p.names5(&names)
 	} else {
 		p.names4(&names)
 	}
-	p.c = cursor{b: c.b, off: program}
-	return !c.bad
+	p.c = wire.Cursor{Bytes: c.Bytes, Pos: program}
+	return !c.Bad
 }
 
 // fileNames holds the directories and files of a line number program.
@@ -65,33 +67,33 @@ type fileName struct {
 }
 
 // names4 reads the tables of versions 2 to 4 (DWARF 4 §6.2.4).
-func (p *lineProgram) names4(c *cursor) {
+func (p *lineProgram) names4(c *wire.Cursor) {
 	f := &p.t.files
 	for p.u.d.pay(1) {
-		dir := c.cstr()
+		dir := c.CString()
 		if len(dir) == 0 {
 			break
 		}
 		f.dirs = append(f.dirs, dir)
 	}
-	for !c.done() && p.u.d.pay(1) && f.define(c) {
+	for !c.Done() && p.u.d.pay(1) && f.define(c) {
 	}
 }
 
 // define reads one entry of the file table of versions 2 to 4.
-func (f *fileNames) define(c *cursor) bool {
-	name := c.cstr()
+func (f *fileNames) define(c *wire.Cursor) bool {
+	name := c.CString()
 	if len(name) == 0 {
 		return false
 	}
-	f.files = append(f.files, fileName{name: name, dir: c.uleb()})
-	c.uleb() // time of modification
-	c.uleb() // size
-	return !c.bad
+	f.files = append(f.files, fileName{name: name, dir: c.ULEB()})
+	c.ULEB() // time of modification
+	c.ULEB() // size
+	return !c.Bad
 }
 
 // names5 reads the tables of version 5, whose entries describe themselves.
-func (p *lineProgram) names5(c *cursor) {
+func (p *lineProgram) names5(c *wire.Cursor) {
 	f := &p.t.files
 	f.v5 = true
 	p.entries5(c, func(name []byte, _ uint64) { f.dirs = append(f.dirs, name) })
@@ -107,14 +109,14 @@ const (
 )
 
 // entries5 reads one table of version 5.
-func (p *lineProgram) entries5(c *cursor, add func(name []byte, dir uint64)) {
-	formats := make([]spec, c.u8())
+func (p *lineProgram) entries5(c *wire.Cursor, add func(name []byte, dir uint64)) {
+	formats := make([]spec, c.U8())
 	for i := range formats {
-		formats[i] = spec{attr: clip16(c.uleb()), form: clip16(c.uleb())}
+		formats[i] = spec{attr: clip16(c.ULEB()), form: clip16(c.ULEB())}
 	}
 	u := *p.u
 	u.offSize, u.addrSize, u.version = p.offSize, p.addrSize, 5
-	for n := c.uleb(); n > 0 && len(formats) > 0 && !c.done() && u.d.pay(len(formats)); n-- {
+	for n := c.ULEB(); n > 0 && len(formats) > 0 && !c.Done() && u.d.pay(len(formats)); n-- {
 		var name []byte
 		var dir uint64
 		for _, s := range formats {
@@ -126,7 +128,7 @@ func (p *lineProgram) entries5(c *cursor, add func(name []byte, dir uint64)) {
 				dir = v.u
 			}
 		}
-		if !c.bad {
+		if !c.Bad {
 			add(name, dir)
 		}
 	}

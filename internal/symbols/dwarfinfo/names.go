@@ -1,6 +1,10 @@
 package dwarfinfo
 
-import "slices"
+import (
+	"slices"
+
+	"prywalk/internal/wire"
+)
 
 // maxHops bounds the references that are followed for one name.
 const maxHops = 16
@@ -56,7 +60,7 @@ func (r *nameReader) follow(d *Data, off uint64) {
 // read takes what one entry has, and gives its reference to another.
 func (r *nameReader) read(u *unit, off uint64) (next value) {
 	c := u.cursorAt(off)
-	a := u.abbrevsOf().find(c.uleb())
+	a := u.abbrevsOf().find(c.ULEB())
 	if a == nil {
 		return next
 	}
@@ -129,9 +133,9 @@ func (u *unit) readScopes() {
 	table := u.abbrevsOf()
 	c := u.cursorAt(u.dies)
 	var open []int32 // for each open entry, its scope
-	for !c.done() && u.d.pay(1) && len(open) < maxNesting {
+	for !c.Done() && u.d.pay(1) && len(open) < maxNesting {
 		die := u.dieAt(&c)
-		code := c.uleb()
+		code := c.ULEB()
 		if code == 0 {
 			if len(open) == 0 {
 				break
@@ -179,7 +183,7 @@ func qualifies(tag uint32) bool {
 }
 
 // scopeName reads the DW_AT_name of an entry and passes over the rest.
-func (u *unit) scopeName(c *cursor, a *abbrev) (name []byte) {
+func (u *unit) scopeName(c *wire.Cursor, a *abbrev) (name []byte) {
 	for _, s := range a.specs {
 		if s.attr == attrName {
 			name = u.str(u.readForm(c, s))

@@ -1,5 +1,7 @@
 package dwarfinfo
 
+import "prywalk/internal/wire"
+
 // span is a run of addresses that a scope has code at, hi excluded.
 type span struct {
 	lo, hi uint64
@@ -40,9 +42,9 @@ func (u *unit) readRanges(v value, out []span) []span {
 		if off > uint64(len(u.d.s.Rnglists)) {
 			return out
 		}
-		c := at(u.d.s.Rnglists, u.rngBase+off*uint64(u.offSize))
-		off = u.rngBase + c.uint(u.offSize)
-		if c.bad {
+		c := wire.At(u.d.s.Rnglists, u.rngBase+off*uint64(u.offSize))
+		off = u.rngBase + c.Sized(u.offSize)
+		if c.Bad {
 			return out
 		}
 	}
@@ -51,12 +53,12 @@ func (u *unit) readRanges(v value, out []span) []span {
 
 // readRanges4 reads from .debug_ranges (DWARF 4 §2.17.3).
 func (u *unit) readRanges4(off uint64, out []span) []span {
-	c := at(u.d.s.Ranges, off)
+	c := wire.At(u.d.s.Ranges, off)
 	base := u.lowPC
 	for u.d.pay(1) {
-		lo, hi := c.uint(u.addrSize), c.uint(u.addrSize)
+		lo, hi := c.Sized(u.addrSize), c.Sized(u.addrSize)
 		switch {
-		case c.bad || lo == 0 && hi == 0:
+		case c.Bad || lo == 0 && hi == 0:
 			return out
 		case lo == ^uint64(0) || u.addrSize == 4 && lo == 0xffffffff:
 			base = hi
@@ -69,37 +71,37 @@ func (u *unit) readRanges4(off uint64, out []span) []span {
 
 // readRanges5 reads from .debug_rnglists (DWARF 5 §7.25, table 7.30).
 func (u *unit) readRanges5(off uint64, out []span) []span {
-	c := at(u.d.s.Rnglists, off)
+	c := wire.At(u.d.s.Rnglists, off)
 	base := u.lowPC
 	for u.d.pay(1) {
 		var lo, hi uint64
-		switch op := c.u8(); op {
+		switch op := c.U8(); op {
 		case 1: // base_addressx
-			base, _ = u.addrx(c.uleb())
+			base, _ = u.addrx(c.ULEB())
 			continue
 		case 2: // startx_endx
-			lo, _ = u.addrx(c.uleb())
-			hi, _ = u.addrx(c.uleb())
+			lo, _ = u.addrx(c.ULEB())
+			hi, _ = u.addrx(c.ULEB())
 		case 3: // startx_length
-			lo, _ = u.addrx(c.uleb())
-			hi = lo + c.uleb()
+			lo, _ = u.addrx(c.ULEB())
+			hi = lo + c.ULEB()
 		case 4: // offset_pair
-			lo, hi = base+c.uleb(), base+c.uleb()
+			lo, hi = base+c.ULEB(), base+c.ULEB()
 			if !isCode(base, ^uint64(0)) && base != 0 {
 				continue // relative to discarded code
 			}
 		case 5: // base_address
-			base = c.uint(u.addrSize)
+			base = c.Sized(u.addrSize)
 			continue
 		case 6: // start_end
-			lo, hi = c.uint(u.addrSize), c.uint(u.addrSize)
+			lo, hi = c.Sized(u.addrSize), c.Sized(u.addrSize)
 		case 7: // start_length
-			lo = c.uint(u.addrSize)
-			hi = lo + c.uleb()
+			lo = c.Sized(u.addrSize)
+			hi = lo + c.ULEB()
 		default: // end_of_list, and what is unknown
 			return out
 		}
-		if c.bad {
+		if c.Bad {
 			return out
 		}
 		if isCode(lo, hi) {
@@ -112,27 +114,27 @@ func (u *unit) readRanges5(off uint64, out []span) []span {
 // readAranges gives the ranges in .debug_aranges by unit (DWARF 5 §6.1.2).
 func (d *Data) readAranges() map[uint64][]span {
 	out := make(map[uint64][]span)
-	c := at(d.s.Aranges, 0)
-	for !c.done() {
-		start := c.off
-		length, offSize := c.initialLength()
-		if c.bad || length > uint64(len(c.b)-c.off) {
+	c := wire.At(d.s.Aranges, 0)
+	for !c.Done() {
+		start := c.Pos
+		length, offSize := initialLength(&c)
+		if c.Bad || length > uint64(len(c.Bytes)-c.Pos) {
 			break
 		}
-		h := cursor{b: c.b[:c.off+int(length)], off: c.off}
-		c.off += int(length)
-		h.u16()
-		unit := h.uint(offSize)
-		size, seg := h.u8(), h.u8()
+		h := wire.Cursor{Bytes: c.Bytes[:c.Pos+int(length)], Pos: c.Pos}
+		c.Pos += int(length)
+		h.U16()
+		unit := h.Sized(offSize)
+		size, seg := h.U8(), h.U8()
 		if size != 8 && size != 4 || seg != 0 {
 			continue
 		}
-		if rest := (h.off - start) % (2 * int(size)); rest != 0 {
-			h.skip(uint64(2*int(size) - rest))
+		if rest := (h.Pos - start) % (2 * int(size)); rest != 0 {
+			h.Skip(uint64(2*int(size) - rest))
 		}
-		for !h.done() && d.pay(1) {
-			lo := h.uint(size)
-			if n := h.uint(size); !h.bad && isCode(lo, lo+n) {
+		for !h.Done() && d.pay(1) {
+			lo := h.Sized(size)
+			if n := h.Sized(size); !h.Bad && isCode(lo, lo+n) {
 				out[unit] = append(out[unit], span{lo: lo, hi: lo + n})
 			}
 		}

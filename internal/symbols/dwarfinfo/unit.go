@@ -1,5 +1,7 @@
 package dwarfinfo
 
+import "prywalk/internal/wire"
+
 // unit is one unit of .debug_info.
 type unit struct {
 	d                 *Data
@@ -35,64 +37,64 @@ const (
 // readHeader reads the unit header (DWARF 5 §7.5.1) at off.
 func (d *Data) readHeader(off uint64) *unit {
 	u := &unit{d: d, off: off}
-	h := cursor{b: view(d.s.Info, off, maxHeader)}
-	length, offSize := h.initialLength()
-	start := off + uint64(h.off)
-	if h.bad || length > size(d.s.Info)-start {
+	h := wire.Cursor{Bytes: view(d.s.Info, off, maxHeader)}
+	length, offSize := initialLength(&h)
+	start := off + uint64(h.Pos)
+	if h.Bad || length > size(d.s.Info)-start {
 		return nil
 	}
 	u.end = start + length
-	h.b = h.b[:min(uint64(len(h.b)), u.end-off)]
+	h.Bytes = h.Bytes[:min(uint64(len(h.Bytes)), u.end-off)]
 	u.offSize = offSize
-	u.version = h.u16()
+	u.version = h.U16()
 	if u.version >= 5 {
-		u.kind = h.u8()
-		u.addrSize = h.u8()
-		u.abbrevOff = h.uint(offSize)
+		u.kind = h.U8()
+		u.addrSize = h.U8()
+		u.abbrevOff = h.Sized(offSize)
 		switch u.kind {
 		case unitType, unitSplitType:
-			h.skip(8 + uint64(offSize))
+			h.Skip(8 + uint64(offSize))
 		case 4, 5: // skeleton, split compile
-			h.skip(8)
+			h.Skip(8)
 		}
 	} else {
-		u.abbrevOff = h.uint(offSize)
-		u.addrSize = h.u8()
+		u.abbrevOff = h.Sized(offSize)
+		u.addrSize = h.U8()
 	}
-	u.dies = off + uint64(h.off)
-	if h.bad || u.version < 2 || u.version > 5 || u.addrSize != 8 && u.addrSize != 4 {
+	u.dies = off + uint64(h.Pos)
+	if h.Bad || u.version < 2 || u.version > 5 || u.addrSize != 8 && u.addrSize != 4 {
 		u.kind, u.dies = unitType, u.end // not understood: passed over
 	}
 	return u
 }
 
 // cursorAt gives a cursor at an offset in .debug_info, over the whole unit.
-func (u *unit) cursorAt(off uint64) cursor {
+func (u *unit) cursorAt(off uint64) wire.Cursor {
 	if uint64(len(u.data)) < u.end-u.off {
 		u.data = view(u.d.s.Info, u.off, u.end-u.off)
 	}
-	return at(u.data, off-u.off)
+	return wire.At(u.data, off-u.off)
 }
 
 // dieAt gives the offset in .debug_info that a cursor of cursorAt is at.
-func (u *unit) dieAt(c *cursor) uint64 { return u.off + uint64(c.off) }
+func (u *unit) dieAt(c *wire.Cursor) uint64 { return u.off + uint64(c.Pos) }
 
 // beyond reports whether an entry's attributes go beyond what c has.
-func (u *unit) beyond(c cursor, a *abbrev) bool {
+func (u *unit) beyond(c wire.Cursor, a *abbrev) bool {
 	u.skipEntry(&c, &abbrev{specs: a.specs, fixed: -1})
-	return c.bad
+	return c.Bad
 }
 
 // readRoot decodes the unit's first entry and gives its address ranges.
 func (u *unit) readRoot() []span {
-	c := at(view(u.d.s.Info, u.off, min(u.end-u.off, rootSize)), u.dies-u.off)
-	a := u.rootAbbrev(c.uleb())
+	c := wire.At(view(u.d.s.Info, u.off, min(u.end-u.off, rootSize)), u.dies-u.off)
+	a := u.rootAbbrev(c.ULEB())
 	if a == nil || !u.d.pay(1+len(a.specs)) {
 		return nil
 	}
 	if u.beyond(c, a) {
 		c = u.cursorAt(u.dies)
-		c.uleb()
+		c.ULEB()
 	}
 	u.hasCode = a.tag == tagCompileUnit || a.tag == 0x4a // DW_TAG_skeleton_unit
 	if u.version >= 5 {

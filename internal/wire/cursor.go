@@ -1,0 +1,183 @@
+// Package wire reads numbers and strings as ELF and DWARF files of little-endian machines have them.
+//
+// A [Cursor] goes over bytes that may be hostile. Its error is sticky: what is read behind the end is zero and sets
+// Bad, so that parsing code needs no check at each step, but one at its end. The way is that of the Go standard
+// library's debug/dwarf (type buf).
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// Cursor reads bytes from left to right. The zero Cursor has nothing to read.
+type Cursor struct {
+	// Bytes is all that there is.
+	Bytes []byte
+	// Pos is the place of the next byte; a failure moves it to the end of Bytes. It must not be negative.
+	Pos int
+	// Bad: something was read that is not there, or [Cursor.Fail] was called.
+	Bad bool
+}
+
+// At gives a cursor into b at off; a bad one if off is outside.
+func At(b []byte, off uint64) Cursor {
+	if off > uint64(len(b)) {
+		return Cursor{Bad: true}
+	}
+	return Cursor{Bytes: b, Pos: int(off)}
+}
+
+// Fail sets Bad, and moves to the end for good.
+func (c *Cursor) Fail() { c.Bad, c.Pos = true, len(c.Bytes) }
+
+// Done reports whether nothing is left, or something went wrong.
+func (c *Cursor) Done() bool { return c.Bad || c.Pos >= len(c.Bytes) }
+
+// Left gives the number of bytes that follow.
+func (c *Cursor) Left() int { return max(0, len(c.Bytes)-c.Pos) }
+
+// Rest gives the bytes that follow, and leaves them there.
+func (c *Cursor) Rest() []byte { return c.Bytes[len(c.Bytes)-c.Left():] }
+
+// Take gives the next n bytes, nil if there are fewer.
+func (c *Cursor) Take(n uint64) []byte {
+	if n > uint64(c.Left()) {
+		c.Fail()
+		return nil
+	}
+	b := c.Bytes[c.Pos : c.Pos+int(n)]
+	c.Pos += int(n)
+	return b
+}
+
+// Skip passes over n bytes.
+func (c *Cursor) Skip(n uint64) {
+	if n > uint64(c.Left()) {
+		c.Fail()
+		return
+	}
+	c.Pos += int(n)
+}
+
+// U8 reads a byte.
+func (c *Cursor) U8() uint8 {
+	if c.Pos >= len(c.Bytes) {
+		c.Fail()
+		return 0
+	}
+	v := c.Bytes[c.Pos]
+	c.Pos++
+	return v
+}
+
+// U16 reads a number of 2 bytes.
+func (c *Cursor) U16() uint16 {
+	if len(c.Bytes)-c.Pos < 2 {
+		c.Fail()
+		return 0
+	}
+	v := binary.LittleEndian.Uint16(c.Bytes[c.Pos:])
+	c.Pos += 2
+	return v
+}
+
+// U32 reads a number of 4 bytes.
+func (c *Cursor) U32() uint32 {
+	if len(c.Bytes)-c.Pos < 4 {
+		c.Fail()
+		return 0
+	}
+	v := binary.LittleEndian.Uint32(c.Bytes[c.Pos:])
+	c.Pos += 4
+	return v
+}
+
+// U64 reads a number of 8 bytes.
+func (c *Cursor) U64() uint64 {
+	if len(c.Bytes)-c.Pos < 8 {
+		c.Fail()
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(c.Bytes[c.Pos:])
+	c.Pos += 8
+	return v
+}
+
+// Sized reads a number of 1, 2, 3, 4 or 8 bytes (of 3: DW_FORM_strx3, DWARF 5 §7.5.6); of another size it fails.
+func (c *Cursor) Sized(size uint8) uint64 {
+	switch size {
+	case 1:
+		return uint64(c.U8())
+	case 2:
+		return uint64(c.U16())
+	case 3:
+		low := c.U16()
+		return uint64(low) | uint64(c.U8())<<16
+	case 4:
+		return uint64(c.U32())
+	case 8:
+		return c.U64()
+	}
+	c.Fail()
+	return 0
+}
+
+// maxLEB is the number of bits from which on a LEB128 number is taken for damage: padding is allowed, but nobody
+// pads beyond twice the size.
+const maxLEB = 2 * 70
+
+// ULEB reads an unsigned LEB128 number (DWARF 5 §7.6). Bits beyond 64 are lost.
+func (c *Cursor) ULEB() uint64 {
+	if c.Pos < len(c.Bytes) && c.Bytes[c.Pos] < 0x80 { // as most are
+		c.Pos++
+		return uint64(c.Bytes[c.Pos-1])
+	}
+	return c.uleb()
+}
+
+func (c *Cursor) uleb() (v uint64) {
+	for shift := uint(0); shift < maxLEB; shift += 7 {
+		b := c.U8()
+		if shift < 64 {
+			v |= uint64(b&0x7f) << shift
+		}
+		if b < 0x80 {
+			return v
+		}
+	}
+	c.Fail()
+	return 0
+}
+
+// SLEB reads a signed LEB128 number (DWARF 5 §7.6).
+func (c *Cursor) SLEB() int64 {
+	v := int64(0)
+	for shift := uint(0); shift < maxLEB; shift += 7 {
+		b := c.U8()
+		if shift < 64 {
+			v |= int64(b&0x7f) << shift
+		}
+		if b < 0x80 {
+			if b&0x40 != 0 && shift+7 < 64 {
+				v |= -1 << (shift + 7)
+			}
+			return v
+		}
+	}
+	c.Fail()
+	return 0
+}
+
+// CString gives the bytes before the next NUL and passes over it; nil if there is none.
+func (c *Cursor) CString() []byte {
+	n := bytes.IndexByte(c.Rest(), 0)
+	if n < 0 {
+		c.Fail()
+		return nil
+	}
+	return c.Take(uint64(n) + 1)[:n]
+}
+
+// Block gives the bytes of a block whose ULEB128 length comes first.
+func (c *Cursor) Block() []byte { return c.Take(c.ULEB()) }
