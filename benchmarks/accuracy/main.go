@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"prywalk/benchmarks/command"
@@ -79,13 +77,9 @@ func parse(args []string) (*settings, error) {
 	if s.Completeness {
 		known = stackNames()
 	}
-	if s.Only = known; *only != "" {
-		s.Only = strings.Split(*only, ",")
-	}
-	for _, name := range s.Only {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("-only %q: choose from %q", name, known)
-		}
+	var err error
+	if s.Only, err = command.Only(*only, known); err != nil {
+		return nil, err
 	}
 	if s.Duration <= 0 || *slice <= 0 || s.Pairs < 0 || s.Runs < 1 || s.Freq < 1 || s.Pairs == 1 {
 		return nil, errors.New("lengths, frequencies and counts must be positive, and pairs 0, 2 or more")

@@ -21,7 +21,7 @@ var named = []struct {
 	{"rust", "Rust", 4000, 3 * time.Second},
 	{"node", "Node", 4000, 3 * time.Second},
 	{"java", "JVM", 4000, 3 * time.Second},
-	{"chromium", "Chromium, all processes", 1000, 3 * time.Second},
+	{browserName, "Chromium, all processes", 1000, 3 * time.Second},
 }
 
 // naming measures the time from the interrupt that ends the sampling to the exit with a whole recording.
@@ -49,7 +49,7 @@ func (b *bench) naming(ctx context.Context) []timing {
 
 // namingTarget starts what is recorded.
 func (b *bench) namingTarget(ctx context.Context, name string) (pids func() []int, stop func(), err error) {
-	if name == "chromium" {
+	if name == browserName {
 		c, err := startChromium(ctx, b.dir)
 		if err != nil {
 			return nil, nil, err

@@ -87,11 +87,9 @@ func parse(args []string) (*settings, error) {
 	if err := fl.Parse(args); err != nil {
 		return nil, err
 	}
-	s.Parts = strings.Split(*only, ",")
-	for _, name := range s.Parts {
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("-only %q: choose from %q", name, names)
-		}
+	var err error
+	if s.Parts, err = command.Only(*only, names); err != nil {
+		return nil, err
 	}
 	if s.Rounds < 1 || s.Window <= 0 || s.Warmup < 0 || fl.NArg() > 0 {
 		return nil, errors.New("rounds and lengths must be positive, and there are no arguments besides flags")

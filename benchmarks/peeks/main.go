@@ -20,8 +20,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"prywalk/benchmarks/command"
@@ -43,14 +41,9 @@ func run(ctx context.Context, args []string) error {
 	if err := fl.Parse(args); err != nil {
 		return err
 	}
-	names := programNames()
-	if *only != "" {
-		names = strings.Split(*only, ",")
-	}
-	for _, name := range names {
-		if !slices.Contains(programNames(), name) {
-			return fmt.Errorf("-only %q: choose from %q", name, programNames())
-		}
+	names, err := command.Only(*only, programNames())
+	if err != nil {
+		return err
 	}
 	var all []result
 	for _, name := range names {
@@ -65,7 +58,7 @@ func run(ctx context.Context, args []string) error {
 	if *docs {
 		return markdown.Replace(page, sectionName, func(string) string { return text })
 	}
-	_, err := fmt.Print(text)
+	_, err = fmt.Print(text)
 	return err
 }
 

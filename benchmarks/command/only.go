@@ -1,0 +1,21 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Only gives the names that the value of a flag -only has, separated by commas; all that are known if it is empty.
+func Only(value string, known []string) ([]string, error) {
+	if value == "" {
+		return known, nil
+	}
+	names := strings.Split(value, ",")
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("-only %q: choose from %q", name, known)
+		}
+	}
+	return names, nil
+}
