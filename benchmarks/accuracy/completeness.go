@@ -39,7 +39,7 @@ type complete struct {
 }
 
 // Share is the part of samples that is complete.
-func (c *complete) Share() float64 { return ratio(c.Whole, c.Samples) }
+func (c *complete) Share() float64 { return stats.Ratio(c.Whole, c.Samples) }
 
 // completeness counts.
 func completeness(r *recording) *complete {
@@ -73,7 +73,7 @@ func completeness(r *recording) *complete {
 			cpuWhole += ns
 		}
 	}
-	c.CPU = ratio(cpuWhole, cpu)
+	c.CPU = stats.Ratio(cpuWhole, cpu)
 	c.ByLook, c.Classes = r.stats.CompleteByLook, classify(r)
 	if c.ByLook != nil {
 		// Every look but those that failed, and every tick that was inferred, is a sample of the recording.
@@ -97,10 +97,3 @@ func stopReason(s *profile.Sample) string {
 
 // wilson is the 95 % interval of a share.
 func wilson(part, all int64) (low, high float64) { return stats.Wilson(part, all, 1.96) }
-
-func ratio(a, b int64) float64 {
-	if b == 0 {
-		return 0
-	}
-	return float64(a) / float64(b)
-}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/benchmarks/stats"
 	"prywalk/internal/markdown"
 )
 
@@ -47,7 +48,7 @@ func portion(whole, all int64) string {
 		return ""
 	}
 	low, high := wilson(whole, all)
-	return fmt.Sprintf("%d of %d = %s (%s)", whole, all, percent(ratio(whole, all), 2), interval(low, high))
+	return fmt.Sprintf("%d of %d = %s (%s)", whole, all, percent(stats.Ratio(whole, all), 2), interval(low, high))
 }
 
 func (f *figures) wholeTable() string {
@@ -73,7 +74,7 @@ func (f *figures) methodTable() string {
 		}
 		row := []string{r.Name, fmt.Sprint(all)}
 		for _, m := range methods {
-			row = append(row, percent(ratio(r.Complete.Frames[m], all), 2))
+			row = append(row, percent(stats.Ratio(r.Complete.Frames[m], all), 2))
 		}
 		t.Row(row...)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/benchmarks/stats"
 	"prywalk/internal/machine"
 	"prywalk/internal/testtargets"
 )
@@ -91,5 +92,5 @@ func (r *stackRow) brief() string {
 		return "failed: " + strings.SplitN(r.Error, "\n", 2)[0]
 	}
 	c := r.Complete
-	return fmt.Sprintf("%s complete, of running threads %s, of %d samples", percent(c.Share(), 3), percent(ratio(c.RunningWhole, c.Running), 3), c.Samples)
+	return fmt.Sprintf("%s complete, of running threads %s, of %d samples", percent(c.Share(), 3), percent(stats.Ratio(c.RunningWhole, c.Running), 3), c.Samples)
 }

@@ -10,6 +10,7 @@ import (
 
 	"prywalk/benchmarks/stats"
 	"prywalk/internal/machine"
+	"prywalk/internal/markdown"
 )
 
 // sectionName is the page's section that has the tables.
@@ -46,22 +47,7 @@ func tables(all []result, d time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nCounted on %s, Linux %s, %s, %d processors, %s; each program watched twice for %v at %d ticks a second.\n",
 		time.Now().UTC().Format(time.DateOnly), machine.Kernel(), runtime.GOARCH, runtime.NumCPU(), runtime.Version(), d, time.Second/period)
-	b.WriteString("\n| program | threads | peeks | complete | 95 % interval | of these by a proven register, a recalled one | frozen in their sleep, complete | reused | not complete |\n" +
-		"| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
-	for _, r := range all {
-		if a := r.asleep; a != nil {
-			low, high := stats.Wilson(a.whole, a.peeks, 1.96)
-			fmt.Fprintf(&b, "| %s | %d | %d | %d = %s | %s to %s | %d, %d | %d, %d | %d | %s |\n", r.name, len(a.threads), a.peeks, a.whole,
-				percent(ratio(a.whole, a.peeks)), percent(low), percent(high), a.proven, a.recalled, a.frozen, a.wholeFrozen, a.reused, counts(a.reasons))
-		}
-	}
-	b.WriteString("\n| program | sleeps | equal | peek shorter | different | seen a third time | calls | ran meanwhile | calls that a stop would harm |\n" +
-		"| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
-	for _, r := range all {
-		if s := r.same; s != nil {
-			fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %s | %d | %d |\n", r.name, s.sleeps, s.equal, s.short, len(s.differ), s.again, counts(s.calls), s.moved, s.unsafe)
-		}
-	}
+	fmt.Fprintf(&b, "\n%s\n%s", wholeTable(all), sameTable(all))
 	for _, r := range all {
 		if r.err != nil {
 			fmt.Fprintf(&b, "\n%s could not be measured: %v\n", r.name, r.err)
@@ -73,14 +59,35 @@ func tables(all []result, d time.Duration) string {
 	return b.String() + "\n"
 }
 
-func ratio(a, b int64) float64 {
-	if b == 0 {
-		return 0
+func percent(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
+
+// wholeTable says how many peeks gave a complete stack.
+func wholeTable(all []result) *markdown.Table {
+	t := markdown.NewTable("program", "threads", "peeks", "complete", "95 % interval", "of these by a proven register, a recalled one",
+		"frozen in their sleep, complete", "reused", "not complete")
+	for _, r := range all {
+		if a := r.asleep; a != nil {
+			low, high := stats.Wilson(a.whole, a.peeks, 1.96)
+			t.Row(r.name, fmt.Sprint(len(a.threads)), fmt.Sprint(a.peeks), fmt.Sprintf("%d = %s", a.whole, percent(stats.Ratio(a.whole, a.peeks))),
+				percent(low)+" to "+percent(high), fmt.Sprintf("%d, %d", a.proven, a.recalled), fmt.Sprintf("%d, %d", a.frozen, a.wholeFrozen),
+				fmt.Sprint(a.reused), counts(a.reasons))
+		}
 	}
-	return float64(a) / float64(b)
+	return t
 }
 
-func percent(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
+// sameTable says whether the stacks of one sleep were equal.
+func sameTable(all []result) *markdown.Table {
+	t := markdown.NewTable("program", "sleeps", "equal", "peek shorter", "different", "seen a third time", "calls", "ran meanwhile",
+		"calls that a stop would harm")
+	for _, r := range all {
+		if s := r.same; s != nil {
+			t.Row(r.name, fmt.Sprint(s.sleeps), fmt.Sprint(s.equal), fmt.Sprint(s.short), fmt.Sprint(len(s.differ)), fmt.Sprint(s.again),
+				counts(s.calls), fmt.Sprint(s.moved), fmt.Sprint(s.unsafe))
+		}
+	}
+	return t
+}
 
 // counts lists counts by name.
 func counts(m map[string]int64) string {

@@ -23,6 +23,14 @@ func Wilson(k, n int64, z float64) (low, high float64) {
 	return low, high
 }
 
+// Ratio is a part of a count, 0 to 1; 0 of nothing.
+func Ratio(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
 // Quantile gives the q-quantile (0 to 1) of values that are sorted: the smallest value that at least that
 // part of them does not exceed. 0 for none.
 func Quantile(sorted []float64, q float64) float64 {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"prywalk/benchmarks/stats"
 )
 
 // settings are what the command line says.
@@ -100,9 +102,9 @@ func spread(rs []result, value func(result) float64) string {
 	for _, r := range rs {
 		vs = append(vs, value(r))
 	}
-	slices.Sort(vs)
-	if vs[len(vs)-1] < 100 {
-		return fmt.Sprintf("%.1f (%.1f to %.1f)", vs[len(vs)/2], vs[0], vs[len(vs)-1])
+	low, high := slices.Min(vs), slices.Max(vs)
+	if high < 100 {
+		return fmt.Sprintf("%.1f (%.1f to %.1f)", stats.Median(vs), low, high)
 	}
-	return fmt.Sprintf("%.0f (%.0f to %.0f)", vs[len(vs)/2], vs[0], vs[len(vs)-1])
+	return fmt.Sprintf("%.0f (%.0f to %.0f)", stats.Median(vs), low, high)
 }
