@@ -11,12 +11,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestRefreshSeesCodeComeAndGo(t *testing.T) {
-	py, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
-	c := exec.Command(py, "-c", `
+// writer makes code, changes it and takes it away, a step for each line of its input.
+const writer = `
 import sys, mmap
 print('ready', flush=True); sys.stdin.readline()
 m = mmap.mmap(-1, 8192, flags=mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS, prot=7); m[0:2] = b"\x90\xc3"
@@ -24,10 +20,22 @@ print(flush=True); sys.stdin.readline()
 m[0:2] = b"\xcc\xc3"
 print(flush=True); sys.stdin.readline()
 m.close()
-print(flush=True); sys.stdin.readline()`)
-	in, _ := c.StdinPipe()
+print(flush=True); sys.stdin.readline()`
+
+// startWriter starts it; step makes it do one step.
+func startWriter(t *testing.T) (pid int, step func()) {
+	t.Helper()
+	py, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	c := exec.Command(py, "-c", writer)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	says := testtargets.Ready(t, c)
-	step := func() {
+	return c.Process.Pid, func() {
 		if _, err := in.Write([]byte("\n")); err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +43,11 @@ print(flush=True); sys.stdin.readline()`)
 			t.Fatal(err)
 		}
 	}
-	p := open(t, c.Process.Pid)
+}
+
+func TestRefreshSeesCodeComeAndGo(t *testing.T) {
+	pid, step := startWriter(t)
+	p := open(t, pid)
 	before := slices.Clone(p.Space().Modules())
 	refreshed(t, p, false)
 	if !slices.Equal(before, p.Space().Modules()) {
