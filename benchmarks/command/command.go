@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"syscall"
 )
@@ -22,12 +21,4 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
-}
-
-// Build compiles prywalk from this checkout into a file.
-func Build(ctx context.Context, binary string) error {
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "prywalk/cmd/prywalk").CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot build prywalk: %w: %s", err, out)
-	}
-	return nil
 }

@@ -30,6 +30,7 @@ import (
 	"prywalk/internal/bench/tools"
 	"prywalk/internal/machine"
 	"prywalk/internal/markdown"
+	"prywalk/internal/testtargets"
 )
 
 var (
@@ -57,7 +58,7 @@ func run(ctx context.Context, args []string) error {
 	defer os.RemoveAll(dir)
 	if *binary == "" {
 		*binary = filepath.Join(dir, "prywalk")
-		if err := command.Build(ctx, *binary); err != nil {
+		if err := testtargets.BuildPrywalk(*binary); err != nil {
 			return err
 		}
 	}

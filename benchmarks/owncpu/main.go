@@ -31,6 +31,7 @@ import (
 	"prywalk/internal/bench/tools"
 	"prywalk/internal/machine"
 	"prywalk/internal/markdown"
+	"prywalk/internal/testtargets"
 )
 
 // settings are what the command line says.
@@ -92,7 +93,7 @@ func run(ctx context.Context, s *settings) error {
 	defer os.RemoveAll(dir)
 	if s.binary == "" {
 		s.binary = filepath.Join(dir, "prywalk")
-		if err := command.Build(ctx, s.binary); err != nil {
+		if err := testtargets.BuildPrywalk(s.binary); err != nil {
 			return err
 		}
 	}

@@ -114,7 +114,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 	var cpu, bursts int64 // as of the present cycle's beginning
 	var due, since, arrivals, before int64
 	napped := false // it was not looked at at the last tick
-	var sl slack // the clock of a process in which all threads live like this one
+	var sl slack    // the clock of a process in which all threads live like this one
 	var last State
 	for now := int64(0); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
 		for now >= cycle+asleep+l.burst {
