@@ -35,8 +35,9 @@ func newDump() *cobra.Command {
   prywalk dump -p 4711 --json | jq '.threads[].wait'
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
-Looks at every thread once and prints the stacks: a sleeping thread is not touched, a
-running one is stopped for some tens of microseconds, a stopped one stays stopped.
+Looks at every thread once and prints the stacks: a running thread is stopped for some
+tens of microseconds, a sleeping one is read as it sleeps (and stopped only where its call
+takes no harm and its stack needs that), a stopped one stays stopped.
 With --atomic all are stopped together, so that the stacks are those of one moment;
 who sleeps in a call that this would harm is looked at meanwhile, and has not run.`,
 		Args: noArgs,

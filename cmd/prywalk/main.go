@@ -95,7 +95,8 @@ func newRoot() *cobra.Command {
 prywalk reads the call stacks of every thread of a process, running or waiting,
 from outside: nothing is loaded into it, it needs no restart, no agent and no frame
 pointers. A running thread is stopped for some tens of microseconds; a sleeping one
-is not touched.`,
+is read as it sleeps, and stopped only where its call takes no harm and its stack
+needs that.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
