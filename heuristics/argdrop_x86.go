@@ -28,14 +28,11 @@ func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, 
 // argumentDropX86 gives the row of an instruction between the pop and the push.
 func argumentDropX86(w *walk, pc uint64) (*frames.Row, bool) {
 	code := w.code(pc)
-	row := &frames.Row{CFAReg: frames.X86RSP}
 	drop, size := decodeDropX86(code)
-	if size > 0 {
-		row.CFAExpr = drop
-		code = code[size:]
-	} else if !w.behindDropX86(pc) {
+	if size == 0 && !w.behindDropX86(pc) {
 		return nil, false
 	}
+	code = code[size:]
 	i, ok := decodeX86(code)
 	if !ok || i.vex || i.opmap != mapOne || i.op&^7 != 0x50 || i.pfx != 0 || i.low() == hwSP || i.low() == hwBP {
 		return nil, false
@@ -44,7 +41,10 @@ func argumentDropX86(w *walk, pc uint64) (*frames.Row, bool) {
 	if code = code[i.size:]; len(code) == 0 || code[0] != 0xc3 || size > 0 && drop.index == ra {
 		return nil, false
 	}
-	row.RA = frames.Place{Kind: frames.PlaceReg, Reg: ra}
+	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.Place{Kind: frames.PlaceReg, Reg: ra}}
+	if size > 0 {
+		row.CFAExpr = drop
+	}
 	for _, reg := range w.src.abi.kept {
 		if reg != hwBP {
 			row.Regs[dwarfX86(reg)] = frames.Place{Kind: frames.PlaceUndefined}

@@ -61,11 +61,12 @@ func (v *votes) winner() (f *found, sure bool) {
 
 // forward follows the paths from pc to the function's returns.
 func (w *walk) forward(pc uint64, caller bool, lo, hi uint64) {
-	w.begin(pc, lo, hi)
-	w.inner = !caller
+	table := uint8(noReg)
 	if w.dispatch == dispatchByTable {
-		w.st.table = w.loadedBefore(pc)
+		table = w.loadedBefore(pc)
 	}
+	w.begin(pc, lo, hi)
+	w.inner, w.st.table = !caller, table
 	w.st.pushedMem = w.src.abi.afterPush(w, pc)
 	if caller {
 		w.st.called()

@@ -74,20 +74,14 @@ func (w *walk) loadedBefore(pc uint64) uint8 {
 	return noReg
 }
 
-// leadsTo reports whether the instructions from one address on lead straight to another.
+// leadsTo reports whether the instructions from one address on lead straight to another. It begins a walk.
 func (w *walk) leadsTo(from, pc uint64) bool {
-	var st state
-	for st.reset(w.src.abi, from, from, pc); st.pc < pc; {
-		code := w.code(st.pc)
-		if len(code) == 0 {
+	for w.begin(from, from, pc); w.st.pc < pc; {
+		if !w.straight() || w.fl.kind != flowNext {
 			return false
 		}
-		if w.src.abi.step(&st, code, &w.fl); w.fl.kind != flowNext || w.fl.size == 0 {
-			return false
-		}
-		st.pc += uint64(w.fl.size)
 	}
-	return st.pc == pc
+	return w.st.pc == pc
 }
 
 // watchDispatch takes note of what an instruction has to do with going to the next handler.
