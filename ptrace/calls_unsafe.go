@@ -119,6 +119,17 @@ func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
 	return e
 }
 
+// waitidBlocking waits until there is something to report, or a signal comes (EINTR).
+// The Go scheduler is not told.
+func waitidBlocking(idType, id, options int, info *sigInfo) syscall.Errno {
+	info.pid = 0
+	procmem.CountCall()
+	procmem.CountWait()
+	_, _, e := syscall.RawSyscall6(unix.SYS_WAITID, uintptr(idType), uintptr(id),
+		uintptr(unsafe.Pointer(info)), uintptr(options), 0, 0)
+	return e
+}
+
 // getSigInfo reads what a stopped thread stopped for; ESRCH if it is not stopped.
 func getSigInfo(tid int, info *sigInfo) syscall.Errno {
 	procmem.CountCall()
@@ -141,19 +152,90 @@ type sigAction struct {
 	mask                     uint64
 }
 
+// actionOf reads what this process does about a signal.
+func actionOf(sig syscall.Signal) (sa sigAction, e syscall.Errno) {
+	procmem.CountCall()
+	_, _, e = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(&sa)), unsafe.Sizeof(sa.mask), 0, 0)
+	return sa, e
+}
+
+// setAction changes it.
+func setAction(sig syscall.Signal, sa *sigAction) syscall.Errno {
+	procmem.CountCall()
+	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(sa)), 0, unsafe.Sizeof(sa.mask), 0, 0)
+	return e
+}
+
 // quietChildStops sets SA_NOCLDSTOP for SIGCHLD, so that stops of tracees do not
 // interrupt this process with a signal each. The Go runtime's handler stays.
 func quietChildStops() {
 	const noCldStop = 1
-	var sa sigAction
-	procmem.CountCall()
-	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD), 0,
-		uintptr(unsafe.Pointer(&sa)), unsafe.Sizeof(sa.mask), 0, 0)
+	sa, e := actionOf(unix.SIGCHLD)
 	if e != 0 || sa.flags&noCldStop != 0 {
 		return
 	}
 	sa.flags |= noCldStop
+	_ = setAction(unix.SIGCHLD, &sa)
+}
+
+// signalSet is the kernel's sigset_t: signal n is bit n−1.
+type signalSet uint64
+
+func setOf(sigs ...syscall.Signal) (set signalSet) {
+	for _, s := range sigs {
+		set |= 1 << (s - 1)
+	}
+	return set
+}
+
+// maskSignals changes the signals that the calling thread blocks (SIG_BLOCK, SIG_UNBLOCK,
+// SIG_SETMASK), and gives those that it did before.
+//
+//go:nosplit
+func maskSignals(how int, set signalSet) (old signalSet, e syscall.Errno) {
 	procmem.CountCall()
-	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD),
-		uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.mask), 0, 0)
+	_, _, e = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, uintptr(how), uintptr(unsafe.Pointer(&set)),
+		uintptr(unsafe.Pointer(&old)), unsafe.Sizeof(set), 0, 0)
+	return old, e
+}
+
+// awaitSignal sleeps until one of some blocked signals is there, and takes it, or until another
+// one is handled (EINTR).
+func awaitSignal(set signalSet) syscall.Errno {
+	procmem.CountCall()
+	procmem.CountWait()
+	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), 0, 0, unsafe.Sizeof(set), 0, 0)
+	return e
+}
+
+// sigEvent is the kernel's struct sigevent.
+type sigEvent struct {
+	value         uint64
+	signo, notify int32
+	tid           int32
+	_             [44]byte
+}
+
+// timerCreate makes a timer of CLOCK_MONOTONIC that sends a signal to a thread of this process.
+func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
+	const sigevThreadID = 4
+	ev := sigEvent{signo: int32(sig), notify: sigevThreadID, tid: int32(tid)}
+	procmem.CountCall()
+	_, _, e = syscall.RawSyscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&ev)), uintptr(unsafe.Pointer(&id)))
+	return id, e
+}
+
+// timerSet lets a timer fire once, at a moment.
+//
+//go:nosplit
+func timerSet(id int32, at int64) syscall.Errno {
+	spec := unix.ItimerSpec{Value: unix.Timespec{Sec: at / 1e9, Nsec: at % 1e9}}
+	procmem.CountCall()
+	_, _, e := syscall.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(id), unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
+	return e
+}
+
+func timerDelete(id int32) {
+	procmem.CountCall()
+	_, _, _ = syscall.RawSyscall(unix.SYS_TIMER_DELETE, uintptr(id), 0, 0)
 }

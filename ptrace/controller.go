@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
 	"prywalk/internal/procmem"
 )
 
@@ -53,7 +55,8 @@ type Controller struct {
 	stats  Stats
 	tid    int
 	rescue *rescue
-	lost   bool  // a tracee may go by a number that is not known
+	lost   bool // a tracee may go by a number that is not known
+	alarm  alarm
 	wakeup int64 // until then waits spin
 	woken  int64 // when the last nap ended
 	idle   int64 // when a wait last found no pending look stopped
@@ -72,6 +75,7 @@ type Controller struct {
 	info       sigInfo
 	last       Look // the look that was finished last
 	reader     Reader
+	parts      [maxParts]frames.Region
 }
 
 // NewController makes a controller for the calling OS thread, to which the
@@ -91,6 +95,10 @@ func NewController(opts Options) *Controller {
 		c.raise()
 	}
 	quietChildStops()
+	if c.sched == "fifo" && opts.NoCollector {
+		c.alarm.open(c.tid)
+	}
+	go c.rescue.run(&c.alarm)
 	return c
 }
 
@@ -149,6 +157,7 @@ func (c *Controller) Close() int {
 		}
 	}
 	c.rescue.close()
+	c.alarm.close()
 	c.restorePriority()
 	return c.live
 }

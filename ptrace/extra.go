@@ -15,15 +15,27 @@ type Extra interface {
 	Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int
 }
 
+// Foreseer is an Extra that knows beforehand what it is going to read.
+type Foreseer interface {
+	// Foresee gives places, at most three, that Regions is going to read, each with as many Bytes to
+	// fill: they are read in the same call of the kernel as the stack, which saves some
+	// microseconds. If that works, [Reader.Foreseen] is true. It is called while the thread is stopped.
+	Foresee(regs *frames.Regs) []frames.Region
+}
+
 // maxReads bounds the reads of one Extra, at about 3 µs each.
 const maxReads = 32
 
 // Reader reads memory of the stopped thread's process. It is valid only during
 // the call that it is passed to.
 type Reader struct {
-	tid  int
-	left int
+	tid      int
+	left     int
+	foreseen bool
 }
+
+// Foreseen reports whether the places of [Foreseer] have been read.
+func (r *Reader) Foreseen() bool { return r.foreseen }
 
 // Read reads memory at addr into buf and gives the number of bytes, 0 if nothing
 // can be read or too many reads were made.
@@ -58,7 +70,7 @@ func (r *Reader) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), true
 }
 
-// extra calls the caller's Extra. Should it panic, the thread is let go first.
+// extra reads the stack and calls the caller's Extra. Should that panic, the thread is let go first.
 func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 	ok := false
 	defer func() {
@@ -68,10 +80,40 @@ func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 	}()
 	c.decodeRegs(out)
 	c.reader = Reader{tid: l.tid, left: maxReads}
+	if !c.stackAndForeseen(l.tid, req, out) {
+		c.copyStack(l.tid, req)
+	}
 	n := req.Extra.Regions(&out.Regs, &c.reader, req.Regions)
 	c.reader.left = 0
 	ok = true
 	return min(max(n, 0), len(req.Regions))
+}
+
+// stackAndForeseen reads what Extra is going to need and the stack, in this order, as the stack may end
+// earlier; false if there is nothing to foresee, or not all of it can be read.
+func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
+	f, ok := req.Extra.(Foreseer)
+	if !ok {
+		return false
+	}
+	places := f.Foresee(&out.Regs)
+	if len(places) == 0 || len(places) >= maxParts {
+		return false
+	}
+	n := copy(c.parts[:], places)
+	want := 0
+	for i := range places {
+		want += len(places[i].Bytes)
+	}
+	c.askStack(req)
+	c.parts[n] = frames.Region{Addr: c.stackAt, Bytes: req.Stack[:c.stackAsked]}
+	got := readParts(tid, c.parts[:n+1])
+	c.parts[n].Bytes = nil // it is the caller's
+	if got <= want {
+		return false
+	}
+	c.reader.foreseen, c.stackN = true, got-want
+	return true
 }
 
 // ReaderOf gives a reader of a process that is not stopped, for a look that proves

@@ -88,7 +88,7 @@ func (c *Controller) take(l *Look, req *Request, out *Stop) error {
 	if req.Extra == nil {
 		e, gone = c.takeBare(l, req)
 	} else {
-		e = c.capture(l, req)
+		e = c.captureState(l, req)
 		if e == 0 && c.rawLen == rawRegsLen {
 			out.Regions = c.extra(l, req, out)
 		}
@@ -117,6 +117,17 @@ func (c *Controller) takeBare(l *Look, req *Request) (e, gone syscall.Errno) {
 //
 //go:nosplit
 func (c *Controller) capture(l *Look, req *Request) syscall.Errno {
+	e := c.captureState(l, req)
+	if e == 0 && c.rawLen == rawRegsLen {
+		c.copyStack(l.tid, req)
+	}
+	return e
+}
+
+// captureState reads registers and clocks.
+//
+//go:nosplit
+func (c *Controller) captureState(l *Look, req *Request) syscall.Errno {
 	c.schedN, c.stackN = -1, 0
 	if e := c.registers(l.tid); e != 0 || c.rawLen != rawRegsLen {
 		return e
@@ -124,14 +135,27 @@ func (c *Controller) capture(l *Look, req *Request) syscall.Errno {
 	if req.Files != nil {
 		c.schedN = req.Files.RawSchedStat(c.schedBuf[:])
 	}
-	c.stackAt = rawSP(&c.raw) - redZone
-	c.stackAsked = upTo(req.Top, c.stackAt, len(req.Stack))
-	c.stackN = readVM(l.tid, c.stackAt, req.Stack[:c.stackAsked])
+	return 0
+}
+
+// copyStack reads the stack.
+//
+//go:nosplit
+func (c *Controller) copyStack(tid int, req *Request) {
+	c.askStack(req)
+	c.stackN = readVM(tid, c.stackAt, req.Stack[:c.stackAsked])
 	if c.stackN == 0 { // nothing is mapped below the stack pointer
 		c.stackAt += redZone
-		c.stackN = readVM(l.tid, c.stackAt, req.Stack[:c.stackAsked])
+		c.stackN = readVM(tid, c.stackAt, req.Stack[:c.stackAsked])
 	}
-	return 0
+}
+
+// askStack says what to read of the stack.
+//
+//go:nosplit
+func (c *Controller) askStack(req *Request) {
+	c.stackAt = rawSP(&c.raw) - redZone
+	c.stackAsked = upTo(req.Top, c.stackAt, len(req.Stack))
 }
 
 // upTo gives how many bytes to read from an address, n at most.

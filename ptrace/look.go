@@ -17,6 +17,7 @@ type Look struct {
 	state     lookState
 	abandoned bool
 	sleeping  bool                // call and runs are known from before the stop
+	queued    bool                // see Queued
 	broken    bool                // EINTR was seen and left
 	restarted bool                // EINTR was hidden
 	kind      Kind                // once stopped
@@ -94,7 +95,7 @@ func (c *Controller) BeginWith(tid int, files *procmem.ThreadFiles) (*Look, erro
 		if !l.abandoned {
 			return l, ErrPending
 		}
-		l.abandoned, l.Tag, l.sleeping = false, 0, false
+		l.abandoned, l.Tag, l.sleeping, l.queued = false, 0, false, false
 		c.spinUntil(procmem.Now())
 		return l, nil
 	}
@@ -121,10 +122,10 @@ func (c *Controller) BeginWith(tid int, files *procmem.ThreadFiles) (*Look, erro
 	return l, nil
 }
 
-// Queued tells that the thread of the look just begun cannot stop while this thread
-// runs, because it waits for this thread's processor: waits then sleep at once, for
-// a moment as short as that thread is thought to take.
-func (c *Controller) Queued() { c.wakeup = 0 }
+// Queued tells that the thread cannot stop while this thread runs, because it waits for this
+// thread's processor: waits do not spin for it. Where they sleep in naps, the next one is as short
+// as that thread is thought to take.
+func (l *Look) Queued() { l.queued = true }
 
 // spinUntil lets waits spin for some time from now.
 func (c *Controller) spinUntil(now int64) {

@@ -19,7 +19,8 @@ import (
 // the target with it. No signal ends that wait, but any thread of the tracer's
 // process may wait for the ended threads in its place.
 
-// rescue does that: it looks now and then whether a seizure takes long.
+// rescue does that: it looks now and then whether a seizure takes long. It does so too for
+// sleeps that an alarm did not end.
 type rescue struct {
 	since atomic.Int64   // when the seizure began that is under way, 0 if none
 	tids  []atomic.Int32 // the threads of the pending looks, by their places
@@ -33,14 +34,12 @@ const (
 )
 
 func newRescue(n int) *rescue {
-	r := &rescue{tids: make([]atomic.Int32, n), end: make(chan struct{})}
-	go r.run()
-	return r
+	return &rescue{tids: make([]atomic.Int32, n), end: make(chan struct{})}
 }
 
 func (r *rescue) close() { r.once.Do(func() { close(r.end) }) }
 
-func (r *rescue) run() {
+func (r *rescue) run(a *alarm) {
 	tick := time.NewTicker(rescueEvery)
 	defer tick.Stop()
 	for {
@@ -49,9 +48,11 @@ func (r *rescue) run() {
 			return
 		case <-tick.C:
 		}
-		if at := r.since.Load(); at != 0 && procmem.Now()-at > int64(rescueAfter) {
+		now := procmem.Now()
+		if at := r.since.Load(); at != 0 && now-at > int64(rescueAfter) {
 			r.reap()
 		}
+		a.ringAgain(now)
 	}
 }
 

@@ -2,6 +2,7 @@ package ptrace
 
 import (
 	"os"
+	"syscall"
 
 	"prywalk/internal/procmem"
 
@@ -15,12 +16,15 @@ const (
 	// wait_task_stopped); without it those of other children are not.
 	watch = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	napQueued  = 8_000     // ns, first sleep of a wait for a thread that waits for this processor
-	napMin     = 20_000    // ns, first sleep of any other wait
-	napMax     = 200_000   // ns, longest sleep of a wait
-	lostFor    = 1_000_000 // ns, see serveLost
-	auditEvery = 2_000_000 // ns, between checks of all pending looks one by one, at least
-	auditShare = 16        // the part of the time that these checks may take: where hundreds are pending, they take long
+	askEvery   = 1_000      // ns, between two questions of a wait that spins: each takes a lock that a thread takes to stop
+	napQueued  = 8_000      // ns, first sleep of a wait for a thread that waits for this processor
+	napMin     = 20_000     // ns, first sleep of any other wait
+	napMax     = 200_000    // ns, longest sleep of a wait
+	lostFor    = 1_000_000  // ns, see serveLost
+	auditEvery = 2_000_000  // ns, between checks of all pending looks one by one, at least
+	blockMax   = 20_000_000 // ns, longest sleep of a wait that a stop ends
+	wakeTakes  = 20_000     // ns, how long a stop takes to wake this thread up, at most, where it has a real-time priority
+	auditShare = 16         // the part of the time that these checks may take: where hundreds are pending, they take long
 
 	eventStop = 128 // PTRACE_EVENT_STOP
 
@@ -34,38 +38,110 @@ const (
 // Finish or Cancel for it. It gives nil at the deadline (on the clock of
 // procmem.Now; 0 only asks), or at once if nothing is pending. What Poll or an
 // earlier call has given is not given again. It spins for at
-// most Options.SpinFor after the last interrupt, then sleeps in short naps. It
-// also serves abandoned looks.
+// most Options.SpinFor after the last interrupt, then sleeps: until a thread stops if this thread has a
+// real-time priority and Options.NoCollector is set, else in short naps. It also serves abandoned looks.
 func (c *Controller) WaitAny(deadline int64) *Look {
-	sleep := int64(napMin)
-	if c.wakeup == 0 {
-		sleep = napQueued
+	sleep, spin := int64(napQueued), c.spinFor()
+	if spin > 0 {
+		sleep = napMin
 	}
-	for c.live > 0 || c.lost {
-		if l := c.scan(); l != nil {
+	for until := int64(0); c.live > 0 || c.lost; {
+		l, now := c.ask()
+		switch {
+		case l != nil:
 			return l
-		}
-		now := procmem.Now()
-		procmem.CountWait()
-		c.idle = now
-		if now >= c.audit {
-			l := c.checkAll()
-			c.audit = now + max(auditEvery, (procmem.Now()-now)*auditShare)
-			if l != nil {
-				return l
-			}
-		}
-		if now >= deadline {
+		case now >= deadline:
 			return nil
+		case now < spin:
+			rest(now)
+			continue
+		case now >= until: // setting the alarm takes so long that it is better asked once more
+			until = min(deadline, now+blockMax)
+			c.alarm.set(until)
+			continue
 		}
-		if now >= c.wakeup {
+		if l, ok := c.block(until); l != nil {
+			return l
+		} else if !ok {
 			nap(min(sleep, deadline-now))
 			c.woken = procmem.Now()
-			procmem.CountWait()
 			sleep = min(sleep*2, napMax)
 		}
 	}
 	return nil
+}
+
+// SpinAny is WaitAny without sleeping: it gives nil when the time is over for which waits
+// spin, too.
+func (c *Controller) SpinAny(deadline int64) *Look {
+	deadline = min(deadline, c.spinFor())
+	for c.live > 0 || c.lost {
+		l, now := c.ask()
+		if l != nil || now >= deadline {
+			return l
+		}
+		rest(now)
+	}
+	return nil
+}
+
+// rest lets askEvery ns pass after a moment.
+func rest(since int64) {
+	for procmem.Now() < since+askEvery {
+	}
+}
+
+// spinFor tells until when waits spin: 0 if all that are pending wait for this thread's processor.
+func (c *Controller) spinFor() int64 {
+	for i := range c.looks[:c.used] {
+		if l := &c.looks[i]; l.state == lookPending && !l.queued {
+			return c.wakeup
+		}
+	}
+	return 0
+}
+
+// ask asks once whether anybody has stopped, and when nobody has, what the time is.
+func (c *Controller) ask() (l *Look, now int64) {
+	if l = c.scan(); l != nil {
+		return l, 0
+	}
+	now = procmem.Now()
+	c.idle = now
+	if now >= c.audit {
+		l = c.checkAll()
+		c.audit = now + max(auditEvery, (procmem.Now()-now)*auditShare)
+	}
+	return l, now
+}
+
+// block sleeps until a thread stops or the moment comes; false if this has to be done by
+// naps, because it is not possible or what is reported is nobody's of the pending ones.
+func (c *Controller) block(until int64) (*Look, bool) {
+	e, ok := c.alarm.wait(until, &c.info)
+	if !ok {
+		return nil, false
+	}
+	c.woken = procmem.Now()
+	c.idle = max(c.idle, c.woken-wakeTakes)
+	if e == unix.EINTR {
+		return nil, true
+	}
+	l := c.reported(e)
+	return l, l != nil
+}
+
+// Moved tells that this thread has been moved to another processor. The alarm is set anew there: the timer's interrupt
+// is served where it was set, and whoever runs where this thread sleeps would otherwise be
+// interrupted from afar, too late if it leaves a system call meanwhile (kernel/entry/common.c).
+func (c *Controller) Moved() { c.alarm.at = 0 }
+
+// SleepUntil sleeps until a moment on the clock of procmem.Now, or until a signal comes. The
+// Go scheduler is not told.
+func (c *Controller) SleepUntil(at int64) {
+	if procmem.Now() < at && !c.alarm.sleep(at) {
+		procmem.SleepUntil(at)
+	}
 }
 
 // Poll asks whether the thread of a look has stopped or ended, without waiting.
@@ -80,7 +156,11 @@ func (c *Controller) Poll(l *Look) bool {
 // pending ones is dealt with, and since it would be said again and hide the rest,
 // those are then asked one by one.
 func (c *Controller) scan() *Look {
-	e := waitid(unix.P_ALL, 0, watch, &c.info)
+	return c.reported(waitid(unix.P_ALL, 0, watch, &c.info))
+}
+
+// reported deals with the answer of a wait for any.
+func (c *Controller) reported(e syscall.Errno) *Look {
 	if e == unix.ECHILD {
 		c.lost = false // there is no tracee at all
 	}

@@ -6,10 +6,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// waitSpinning waits for the stop of a look at a thread that spins, and finishes it.
+func (c *Controller) waitSpinning(t *testing.T, l *Look, p *target) (s Stop, ok bool) {
+	t.Helper()
+	if got := c.WaitAny(soon()); got != l || l.kind != KindInterrupt {
+		t.Errorf("WaitAny gave %p", got)
+		return s, false
+	}
+	if err := c.Finish(l, &Request{}, &s); err != nil || s.Regs.PC < p.lo || s.Regs.PC >= p.hi {
+		t.Errorf("%v %+v", err, s)
+		return s, false
+	}
+	return s, true
+}
+
 func TestStopThatAnotherWaitTookIsFoundAllTheSame(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
-		for round := range 20 {
+		for range 20 {
 			l, err := c.Begin(p.tid)
 			if err != nil {
 				t.Error(err)
@@ -20,13 +34,8 @@ func TestStopThatAnotherWaitTookIsFoundAllTheSame(t *testing.T) {
 			eventually(t, "reported", func() bool {
 				return waitid(unix.P_PID, p.tid, unix.WSTOPPED|unix.WALL, &info) == 0 && info.pid != 0
 			})
-			if got := c.WaitAny(soon()); got != l || l.kind != KindInterrupt {
-				t.Errorf("round %d: WaitAny gave %p", round, got)
+			if _, ok := c.waitSpinning(t, l, p); !ok {
 				return
-			}
-			var s Stop
-			if err := c.Finish(l, &Request{}, &s); err != nil || s.Regs.PC < p.lo || s.Regs.PC >= p.hi {
-				t.Errorf("round %d: %v %+v", round, err, s)
 			}
 		}
 		if st := c.Stats(); st.Stolen != 20 {

@@ -70,6 +70,14 @@ func (l *Looker) extraOf(t *Thread) ptrace.Extra {
 	return &l.also
 }
 
+// Foresee implements [ptrace.Foreseer].
+func (a *alsoStack) Foresee(regs *frames.Regs) []frames.Region {
+	if f, ok := a.inner.(ptrace.Foreseer); ok {
+		return f.Foresee(regs)
+	}
+	return nil
+}
+
 // Regions implements [ptrace.Extra].
 func (a *alsoStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	n := 0

@@ -85,6 +85,17 @@ func newGoStack(pid int, bias frames.Addr, c gotables.Chase) *goStack {
 	return e
 }
 
+// Foresee implements [ptrace.Foreseer]: what the thread ran at its last look.
+func (e *goStack) Foresee(regs *frames.Regs) []frames.Region {
+	slot := regs.TLS + uint64(e.tls)
+	h := e.hint(slot)
+	if hostArch() == frames.AArch64 || h.slot != slot {
+		return nil
+	}
+	e.parts = [3]frames.Region{{Addr: h.slot, Bytes: e.slot}, {Addr: h.m, Bytes: e.m}, {Addr: h.g, Bytes: e.g}}
+	return e.parts[:]
+}
+
 // Regions implements [ptrace.Extra].
 func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	if len(out) < 6 { // slot, g, m, scheduler's stack, curg, its stack
@@ -165,7 +176,7 @@ func (e *goStack) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	}
 	out[0] = frames.Region{Addr: slot, Bytes: e.slot}
 	h := e.hint(slot)
-	if h.slot == slot && e.asHinted(h, rd) {
+	if h.slot == slot && e.asHinted(h, regs, rd) {
 		return h.g, h.m, 1
 	}
 	if rd.Read(slot, e.slot) != len(e.slot) {
@@ -191,10 +202,9 @@ func (e *goStack) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uin
 }
 
 // asHinted reads what a thread ran at its last look, and reports whether it still does.
-func (e *goStack) asHinted(h *goHint, rd *ptrace.Reader) bool {
-	e.parts = [3]frames.Region{{Addr: h.slot, Bytes: e.slot}, {Addr: h.m, Bytes: e.m}, {Addr: h.g, Bytes: e.g}}
-	return rd.ReadAll(e.parts[:]) == len(e.slot)+len(e.m)+len(e.g) &&
-		word(e.slot, 0) == h.g && word(e.g, e.chase.GM) == h.m && e.runs(h.g)
+func (e *goStack) asHinted(h *goHint, regs *frames.Regs, rd *ptrace.Reader) bool {
+	read := rd.Foreseen() || rd.ReadAll(e.Foresee(regs)) == len(e.slot)+len(e.m)+len(e.g)
+	return read && word(e.slot, 0) == h.g && word(e.g, e.chase.GM) == h.m && e.runs(h.g)
 }
 
 // runs reports whether the m that was read can run g.

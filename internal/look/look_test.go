@@ -242,3 +242,17 @@ func TestNoFreezeIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 		t.Errorf("%d begun, %d left out", begun, left)
 	}
 }
+
+func TestLooksThatWereGivenUpAreNotWaitedFor(t *testing.T) {
+	l := &Looker{}
+	a, b := &Thread{}, &Thread{}
+	tag := l.slot(a)
+	l.slot(b)
+	if n := l.Waiting(); n != 2 {
+		t.Errorf("%d of two", n)
+	}
+	l.take(tag)
+	if n := l.Waiting(); n != 1 {
+		t.Errorf("%d of one", n)
+	}
+}

@@ -65,7 +65,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	if sched.Runs < t.before.Runs || sched.CPU < t.before.CPU {
 		return 0, nil, ptrace.ErrGone // the number is another thread's by now
 	}
-	t.before, t.putOff, t.asleepIn.Nr = sched, false, -1
+	t.before, t.putOff, t.judged, t.asleepIn.Nr = sched, false, false, -1
 	again := t.again.Swap(false) && l.mayFreezeSleepers()
 	if l.rung < AlwaysPeek && !again && (t.unchanged(sched) || t.settled(sched)) {
 		return Reused, nil, nil
@@ -119,7 +119,7 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 		s.State = Sleeping
 	}
 	// A thread of which nothing is known yet has no time to book.
-	if t.base.valid && l.put.start(l.wake()) && st.Processor == l.put.cpu {
+	if t.base.valid && st.Processor == l.put.processor(l.wake()) {
 		if s.OnCPU = l.put.is(t, l.wake()); s.OnCPU {
 			t.exits.exactAt = procmem.Now()
 		}
@@ -135,7 +135,7 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 	case !l.pause.allows(t):
 		return errMaxPause
 	}
-	t.putOff = l.put.is(t, l.wake())
+	waits := (t.suspect || t.exits.basis() != FewCalls) && l.settlePutOff(t)
 	s.room(int(t.need.Load()))
 	call, runs, asleep := l.asleep(t)
 	look, err := l.ctl.BeginWith(t.TID, t.files)
@@ -151,8 +151,8 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 	t.pending, t.freezing = s, look
 	t.begun = procmem.Now() // a look that was given up and is taken up again begins anew
 	look.Tag = l.slot(t)
-	if t.putOff {
-		l.ctl.Queued()
+	if t.queued = waits; waits {
+		look.Queued()
 	}
 	return nil
 }
@@ -182,6 +182,16 @@ func (l *Looker) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bo
 // whose threads have not stopped yet included.
 func (l *Looker) Pending() int { return l.ctl.Pending() }
 
+// Waiting is Pending without those that were given up.
+func (l *Looker) Waiting() (n int) {
+	for _, t := range l.pending {
+		if t != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // slot keeps a thread by a number that is not zero.
 func (l *Looker) slot(t *Thread) uint64 {
 	for i, p := range l.pending {
@@ -198,6 +208,8 @@ func (l *Looker) slot(t *Thread) uint64 {
 // (CLOCK_MONOTONIC, ns) and tells done of each: a shot, or an error. It returns when
 // none is pending, else at the deadline.
 func (l *Looker) Collect(deadline int64, done func(*Thread, *Shot, error)) {
+	l.serve(0, false, done)
+	l.settleAll()
 	l.serve(deadline, false, done)
 	l.giveUp(procmem.Now()-pendingLimit, done)
 }
@@ -210,9 +222,13 @@ func (l *Looker) Serve(deadline int64, done func(*Thread, *Shot, error)) int {
 	return l.serve(deadline, true, done)
 }
 
-// serve finishes looks until the deadline, or the first that it waits for.
+// serve finishes looks until the deadline, or, without sleeping, the first that it waits for.
 func (l *Looker) serve(deadline int64, one bool, done func(*Thread, *Shot, error)) (n int) {
-	for look := l.ctl.WaitAny(deadline); look != nil; look = l.ctl.WaitAny(deadline) {
+	wait := l.ctl.WaitAny
+	if one {
+		wait = l.ctl.SpinAny
+	}
+	for look := wait(deadline); look != nil; look = wait(deadline) {
 		if one {
 			deadline = 0
 		}
@@ -255,6 +271,7 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 		t.base.valid = false
 		return s, err
 	}
+	t.suspect = l.stop.Sched.Runs != t.before.Runs
 	l.fill(t, s)
 	return s, nil
 }
@@ -272,7 +289,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.Stopped = t.stopped(stop)
 	s.OnCPU, s.Basis = l.judge(t, s.At)
 	l.pause.froze(t, s.Stopped)
-	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK}
+	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK, letGo: stop.Detach, cpu: stop.Sched.CPU}
 	if stop.Kind == ptrace.KindGroup {
 		s.State = Stopped
 		t.base.state, t.base.returns = Stopped, 1
@@ -314,7 +331,7 @@ func (l *Looker) giveUp(before int64, done func(*Thread, *Shot, error)) {
 
 // Queued reports whether a pending look is at a thread that waits for the processor
 // which this thread runs on: it does not stop before this thread sleeps.
-func (t *Thread) Queued() bool { return t.pending != nil && t.putOff }
+func (t *Thread) Queued() bool { return t.pending != nil && t.queued }
 
 // Abort gives up all pending looks, at the end of sampling.
 func (l *Looker) Abort(done func(*Thread, *Shot, error)) {

@@ -111,7 +111,7 @@ func (t *Thread) ManyCalls() bool { return t.exits.many }
 // kernel does not say.
 func (l *Looker) Processor(t *Thread) int {
 	if t.putOff {
-		return l.put.cpu
+		return l.put.processor(l.wake())
 	}
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {

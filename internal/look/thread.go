@@ -30,6 +30,9 @@ type Thread struct {
 	begun    int64 // when the pending look was interrupted, CLOCK_MONOTONIC
 	before   procmem.SchedStat
 	putOff   bool // the tracer's wake-up took the processor from it
+	queued   bool // it waits for the tracer's processor
+	judged   bool // putOff says so of the look that is under way
+	suspect  bool // it did not stop where it was at its last look: it may be put off again
 	pending  *Shot
 	freezing *ptrace.Look // valid while pending
 	tls      uint64       // the thread pointer, 0 until a freeze has seen it
@@ -55,6 +58,10 @@ type baseline struct {
 	returns uint64
 	state   State
 	valid   bool
+	// letGo is when the thread was let go after a stop, CLOCK_MONOTONIC in nanoseconds, 0 if it was
+	// not stopped, and cpu its processor time then.
+	letGo int64
+	cpu   uint64
 }
 
 // NewThread prepares for looking at a thread. Nothing is opened yet.

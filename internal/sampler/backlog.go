@@ -51,14 +51,18 @@ func (c *controller) roomForCopy() bool {
 // nap serves the threads that stop for the length of a nap, or sleeps.
 func (c *controller) nap() {
 	began := procmem.Now()
-	until := began + catchUpNap
+	c.paused += c.breathe(began+catchUpNap) - began
+}
+
+// breathe serves the threads that stop until a moment, or sleeps, and gives the time then.
+func (c *controller) breathe(until int64) (now int64) {
 	c.collect(until)
 	if procmem.Now() < until {
 		ptrace.Pin()
 		procmem.SleepUntil(until)
 		ptrace.Unpin()
 	}
-	now := procmem.Now()
-	c.paused += now - began
+	now = procmem.Now()
 	c.looker.Woken(now) // it may have taken another thread's processor
+	return now
 }

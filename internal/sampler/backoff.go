@@ -41,9 +41,10 @@ const (
 	lookCost  = 1000
 	stirShare = 64
 	// Naps get longer while no more than one part in slackShare of a process's time is that of
-	// threads that were backed off, up to maxSlack times.
+	// threads that were backed off, up to maxSlack times, or fewSlack in crowds of fewer than 470.
 	slackShare = 1000
-	maxSlack   = 8
+	maxSlack   = 16
+	fewSlack   = 8
 	// staleClock is by how much the clock of a process may lack the time of each
 	// thread that runs, in nanoseconds: a scheduler tick.
 	staleClock = 4e6
@@ -53,7 +54,11 @@ const (
 // nanoseconds; 0 if it is to be looked at in the next tick. threads is how many there
 // are in all, slack how many times as long as at first it may be.
 func napOf(asleep, period int64, threads int, slack int64, rng *rand.Rand) int64 {
-	nap := min(asleep/restShare, slack*min(longestNap, int64(threads)*lookCost*napShare))
+	crowd := int64(threads) * lookCost * napShare
+	if crowd < longestNap { // few are cheap to look at
+		slack = min(slack, fewSlack)
+	}
+	nap := min(asleep/restShare, slack*min(longestNap, crowd))
 	if nap < 2*period {
 		return 0
 	}
@@ -63,7 +68,7 @@ func napOf(asleep, period int64, threads int, slack int64, rng *rand.Rand) int64
 // The wheel has a slot for each wheelGrain ns of the longest nap.
 const (
 	wheelGrain = 1e6
-	wheelSlots = 2048
+	wheelSlots = 4096
 )
 
 // wheel keeps the threads that are backed off by the time at which they fall due, so

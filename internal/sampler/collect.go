@@ -78,9 +78,10 @@ func (g *collector) draining(now int64) bool {
 	return true
 }
 
-// collect makes a collection if one was asked for and no look is under way.
-func (g *collector) collect(now int64, pending int) {
-	if g.asked == 0 || pending > 0 && now-g.asked < drainFor {
+// collect makes a collection if one was asked for and nobody is waited for. A look that was given up does not
+// count: its thread, in a call that no signal ends, may not stop for hours.
+func (g *collector) collect(now int64, waiting int) {
+	if g.asked == 0 || waiting > 0 && now-g.asked < drainFor {
 		return
 	}
 	done := make(chan struct{})

@@ -41,6 +41,7 @@ type controller struct {
 	turn               int   // with which of a process's threads the tick begins
 	spins              int   // how often this tick may still wait for a stop
 	copies             int64 // bytes of the copies that this tick has made
+	stays              int64 // since when the tracer has its processor, CLOCK_MONOTONIC ns
 	paused             int64 // for how long this tick has let the accountant catch up, ns
 	garbage            *collector
 	place              *place
@@ -85,7 +86,7 @@ func (c *controller) tick(now, deadline int64) {
 	c.live = 0
 	c.turn++
 	c.spins, c.paused, c.copies = spinsIn(deadline-now), 0, 0
-	c.lastTick, c.thisTick = c.thisTick, now
+	c.lastTick, c.thisTick, c.stays = c.thisTick, now, now
 	for _, p := range c.procs {
 		c.callRoll(p)
 		c.list(p, now)
@@ -99,8 +100,8 @@ func (c *controller) tick(now, deadline int64) {
 	}
 	c.procs = slices.DeleteFunc(c.procs, func(p *process) bool { return p.gone })
 	c.counts.threadsMax = max(c.counts.threadsMax, int64(c.live))
-	cpu, inTheWay := c.looker.InTheWay()
 	c.collect(deadline)
+	cpu, inTheWay := c.looker.InTheWay()
 	c.place.ticked(now, inTheWay, cpu)
 	if c.passDue(now) {
 		c.flushOut()
@@ -136,7 +137,7 @@ func (c *controller) ranSoFar(now int64) int64 {
 	ran := c.ranGone
 	for _, p := range c.procs {
 		if now-p.clockAt >= int64(len(p.tids))*clockCost*clockShare {
-			p.readCPU()
+			p.readCPU(p.alive())
 			p.clockAt = now
 		}
 		ran += int64(p.cpu - p.cpu0)
@@ -172,8 +173,8 @@ func (c *controller) serve(fresh bool) {
 // later than passAfter ns, unless a thread or process has come or gone: what is read of
 // its memory and files must be read soon.
 const (
-	passAfter = 50e6
-	passShots = 16
+	passAfter = 100e6
+	passShots = 32
 )
 
 // passDue reports whether the events so far are to be handed over.
@@ -202,8 +203,25 @@ func (c *controller) flushOut() {
 func (c *controller) lookAt(list []*thread) {
 	for i := range list {
 		if th := list[(i+c.turn)%len(list)]; !th.dead {
+			c.makeWay()
 			c.begin(th)
 		}
+	}
+}
+
+// A tick that has many threads to look at keeps its processor from whoever ran there for as long. So after stayFor ns
+// it sleeps for as long, while less than half of the time until the next tick is over. Ticks that are closer than
+// closeTicks ns are short, and take their time from the next one's.
+const (
+	stayFor    = 150e3
+	closeTicks = 4e6
+)
+
+// makeWay lets others have the tracer's processor for a moment if it has had it for long.
+func (c *controller) makeWay() {
+	now := procmem.Now()
+	if now-c.stays >= stayFor && c.sched.period >= closeTicks && now-c.nowTick < c.sched.period/2 && !c.ending {
+		c.stays = c.breathe(now + stayFor)
 	}
 }
 
@@ -323,7 +341,7 @@ func (c *controller) last(now int64) {
 	c.tick(now, now+lastWait)
 	c.looker.Abort(c.done)
 	for _, p := range c.procs {
-		p.readCPU()
+		p.readCPU(p.alive())
 		for _, th := range p.order {
 			c.end(th)
 		}

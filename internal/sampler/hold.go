@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"prywalk/internal/procmem"
+	"prywalk/ptrace"
 )
 
 // Hold makes the sampler leave its targets alone until [Sampler.Resume]: ticks are
@@ -19,11 +20,11 @@ func (s *Sampler) Resume() { s.held.Store(false) }
 func (s *Sampler) Held() bool { return s.still.Load() }
 
 // heldNap is how often a held sampler looks whether it is to go on, in nanoseconds.
-const heldNap = 5e6
+const heldNap = 20e6
 
 // wait finishes the looks that are pending, and does nothing until the sampler is
 // resumed or ctx ends. The schedule then begins anew.
-func (s *Sampler) wait(ctx context.Context, c *controller) {
+func (s *Sampler) wait(ctx context.Context, c *controller, ctl *ptrace.Controller) {
 	for end := procmem.Now() + drainFor; c.looker.Pending() > 0 && procmem.Now() < end && ctx.Err() == nil; {
 		c.collect(procmem.Now() + heldNap)
 	}
@@ -32,7 +33,7 @@ func (s *Sampler) wait(ctx context.Context, c *controller) {
 	s.still.Store(true)
 	defer s.still.Store(false)
 	for s.held.Load() && ctx.Err() == nil {
-		sleepUntil(ctx, procmem.Now()+heldNap)
+		sleepUntil(ctx, ctl, procmem.Now()+heldNap)
 	}
 	missed := c.sched.missed
 	now := procmem.Now()

@@ -13,7 +13,7 @@ import (
 // clock may take one part in clockShare of the time, listing one in listShare.
 const (
 	clockCost  = 120
-	clockShare = 256
+	clockShare = 512
 	listCost   = 500
 	listShare  = 128
 )
@@ -21,8 +21,10 @@ const (
 // list brings the process's threads up to date, and its clock.
 func (c *controller) list(p *process, now int64) {
 	n := int64(len(p.tids))
+	there, err := p.tasks.Count()
+	p.hint = p.hint || err != nil || there != len(p.tids)
 	if now-p.clockAt >= n*clockCost*clockShare {
-		p.readCPU()
+		p.readCPU(err == nil && there > 0)
 		p.clockAt = now
 		if p.clocked {
 			p.slack.decide(now, p.cpu)
@@ -58,9 +60,6 @@ func (c *controller) list(p *process, now int64) {
 func (p *process) listDue(now, soonest int64) bool {
 	if p.listed == 0 {
 		return true
-	}
-	if n, err := p.tasks.Count(); err != nil || n != len(p.tids) {
-		p.hint = true
 	}
 	since := now - p.listed
 	if !p.hint && p.clocked && p.cpu == p.listedCPU && since < idleMost {

@@ -16,7 +16,7 @@ import (
 // CAP_SYS_NICE; without, nothing is changed.
 
 // monitorSlack is by how much the monitor's naps may be longer while sampling goes on, in nanoseconds.
-const monitorSlack = 4e6
+const monitorSlack = 40e6
 
 // relaxMonitor lets the runtime's monitor nap for longer, and gives what undoes that.
 func relaxMonitor() (undo func()) {

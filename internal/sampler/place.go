@@ -52,9 +52,13 @@ type place struct {
 	rng      *rand.Rand
 }
 
-func newPlace() *place {
-	p := &place{stay: leastStay, at: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3)),
-		move: func(set *unix.CPUSet) error { return unix.SchedSetaffinity(0, set) }}
+// newPlace makes one for the calling thread; moved is called when it has been moved.
+func newPlace(moved func()) *place {
+	p := &place{stay: leastStay, at: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
+	p.move = func(set *unix.CPUSet) error {
+		defer moved()
+		return unix.SchedSetaffinity(0, set)
+	}
 	p.known = unix.SchedGetaffinity(0, &p.allowed) == nil && p.allowed.Count() > 1
 	return p
 }

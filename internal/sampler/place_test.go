@@ -110,3 +110,17 @@ func TestThreadThatComputesAndIsAlwaysFoundAsleepIsFollowed(t *testing.T) {
 		}
 	}
 }
+
+func TestAlarmIsSetAnewWhereTheTracerIsMoved(t *testing.T) {
+	look.OnThread(func() {
+		moved := 0
+		p := newPlace(func() { moved++ })
+		if !p.known {
+			return // there is one processor only
+		}
+		p.moveTo(&p.allowed)
+		if moved != 1 {
+			t.Errorf("told %d times", moved)
+		}
+	})
+}

@@ -77,15 +77,21 @@ func (p *process) refuse(tid int, now int64) {
 
 // readCPU reads the process's clock. It never falls: should it seem to, the number
 // is another process's by now, and so it is when this one has no threads left.
-func (p *process) readCPU() {
-	if n, err := p.tasks.Count(); err != nil || n == 0 {
-		p.clocked = false
+// It is not asked for then: alive tells that it has some.
+func (p *process) readCPU(alive bool) {
+	if p.clocked = alive; !alive {
 		return
 	}
 	cpu, err := procmem.ProcessCPU(p.target.PID)
 	if p.clocked = err == nil; p.clocked {
 		p.cpu = max(p.cpu, cpu)
 	}
+}
+
+// alive reports whether the process has threads left.
+func (p *process) alive() bool {
+	n, err := p.tasks.Count()
+	return err == nil && n > 0
 }
 
 // refresh reads the mappings anew, and the code that was made at run time; true if either

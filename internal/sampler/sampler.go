@@ -173,7 +173,7 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	defer ctl.Close() // also after a panic: nobody stays stopped
 	c.looker = look.New(ctl, s.pool, s.opts.Rung)
 	defer c.looker.Close()
-	c.place = newPlace()
+	c.place = newPlace(ctl.Moved)
 	c.looker.LimitPause(s.opts.MaxPause)
 	s.result.Scheduling = ctl.Scheduling()
 	start := procmem.Now()
@@ -186,7 +186,7 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	}()
 	c.sched = newSchedule(start, s.opts.Freq)
 	c.pace.since = start
-	s.ticks(ctx, c)
+	s.ticks(ctx, c, ctl)
 	c.last(procmem.Now())
 	ctl.Close()
 	s.result.Broken = int64(ctl.Stats().Broken)
@@ -194,10 +194,10 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 
 // ticks runs one tick after the other. The first is at once, and done in any case: a recording that
 // ends before prywalk gets a processor has one look at each thread all the same.
-func (s *Sampler) ticks(ctx context.Context, c *controller) {
+func (s *Sampler) ticks(ctx context.Context, c *controller, ctl *ptrace.Controller) {
 	for first := true; first || ctx.Err() == nil; first = false {
 		if s.held.Load() {
-			s.wait(ctx, c)
+			s.wait(ctx, c, ctl)
 			continue
 		}
 		c.looker.Woken(procmem.Now())
@@ -218,11 +218,11 @@ func (s *Sampler) ticks(ctx context.Context, c *controller) {
 			c.flush(now)
 		}
 		s.pub.set(c)
-		c.garbage.collect(now, c.looker.Pending())
+		c.garbage.collect(now, c.looker.Waiting())
 		if c.allGone() && len(s.arrive) == 0 {
 			return
 		}
-		sleepUntil(ctx, next)
+		sleepUntil(ctx, ctl, next)
 	}
 }
 
@@ -294,14 +294,14 @@ func (s *Sampler) bookWaiting(a *accountant) {
 const napLimit = 20e6
 
 // sleepUntil waits for a moment of CLOCK_MONOTONIC, or for the end of ctx.
-func sleepUntil(ctx context.Context, at int64) {
+func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 	for {
 		left := at - procmem.Now()
 		if left <= 0 || ctx.Err() != nil {
 			return
 		}
 		ptrace.Pin()
-		procmem.SleepUntil(at - max(0, left-napLimit)) // cut short: the loop goes on
+		ctl.SleepUntil(at - max(0, left-napLimit)) // cut short: the loop goes on
 		ptrace.Unpin()
 	}
 }

@@ -1,0 +1,146 @@
+package ptrace
+
+import (
+	"os"
+	"runtime/debug"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// withAlarm runs a test's looks with an alarm, for which the thread needs a real-time priority. A
+// collection, which would wait for sleeps that the Go scheduler does not know of, is not begun.
+func withAlarm(t *testing.T, body func(c *Controller)) {
+	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	missing := false
+	with(t, Options{NoCollector: true}, func(c *Controller) {
+		if missing = !c.alarm.ok; !missing {
+			body(c)
+		}
+	})
+	if missing {
+		t.Skip("no real-time priority here (CAP_SYS_NICE): waits sleep in naps")
+	}
+}
+
+func TestWaitSleepsUntilThreadThatWaitsForThisProcessorHasStopped(t *testing.T) {
+	p := start(t, "spin")
+	withAlarm(t, func(c *Controller) {
+		var here unix.CPUSet
+		here.Set(procmem.CPU())
+		for _, tid := range []int{p.tid, 0} {
+			if err := unix.SchedSetaffinity(tid, &here); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		for round := range 200 {
+			l, err := c.Begin(p.tid)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			l.Queued()
+			s, ok := c.waitSpinning(t, l, p)
+			if !ok || s.Detach < s.Running || s.Running < s.Interrupt {
+				t.Errorf("round %d: %+v", round, s)
+				return
+			}
+		}
+	})
+}
+
+func TestWaitForThreadThatDoesNotStopEndsAtTheDeadline(t *testing.T) {
+	p := start(t, "sleep")
+	withAlarm(t, func(c *Controller) {
+		l := c.seizeOnly(t, p.tid)
+		for _, d := range []time.Duration{time.Millisecond, 3 * blockMax} {
+			until := procmem.Now() + int64(d)
+			if got := c.WaitAny(until); got != nil || procmem.Now() < until {
+				t.Errorf("WaitAny(%v) gave %p, %v before the deadline", d, got, time.Duration(until-procmem.Now()))
+			}
+		}
+		ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0)
+		c.WaitAny(soon())
+		c.Cancel(l)
+	})
+}
+
+// TestWaitWhoseAlarmHasBeenMissedEndsAllTheSame: the signal came between the last look at the clock
+// and the wait, which is as if the timer had not been set.
+func TestWaitWhoseAlarmHasBeenMissedEndsAllTheSame(t *testing.T) {
+	p := start(t, "sleep")
+	withAlarm(t, func(c *Controller) {
+		l := c.seizeOnly(t, p.tid)
+		until := procmem.Now() + 1e6
+		c.alarm.at = until
+		var info sigInfo
+		if e, ok := c.alarm.wait(until, &info); e != unix.EINTR || !ok {
+			t.Errorf("%v %v", e, ok)
+		}
+		if procmem.Now() < until+overslept {
+			t.Error("it ended by something else")
+		}
+		ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0)
+		c.WaitAny(soon())
+		c.Cancel(l)
+	})
+}
+
+func TestSleepLastsUntilItsMoment(t *testing.T) {
+	withAlarm(t, func(c *Controller) {
+		until := procmem.Now() + 1e6
+		c.alarm.set(until)
+		for procmem.Now() < until+1e6 {
+			// The alarm rings, and its signal stays.
+		}
+		for round := range 20 {
+			at := procmem.Now() + 2e6
+			for procmem.Now() < at { // the old signal may end the first one
+				c.SleepUntil(at)
+			}
+			if c.alarm.at != 0 {
+				t.Errorf("round %d: it is still set to %d", round, c.alarm.at)
+			}
+		}
+	})
+}
+
+func TestRequestsOfTheRuntimeDoNotEndASleep(t *testing.T) {
+	withAlarm(t, func(c *Controller) {
+		at := procmem.Now() + 50e6
+		unix.Tgkill(os.Getpid(), c.tid, syscall.SIGURG)
+		go unix.Tgkill(os.Getpid(), c.tid, syscall.SIGURG)
+		if c.SleepUntil(at); procmem.Now() < at {
+			t.Error("the sleep ended before its moment")
+		}
+	})
+}
+
+func TestCloseGivesTheSignalsBack(t *testing.T) {
+	withAlarm(t, func(c *Controller) {
+		during, _ := maskSignals(unix.SIG_BLOCK, 0)
+		c.Close()
+		after, _ := maskSignals(unix.SIG_BLOCK, 0)
+		if mine := setOf(alarmSignal, syscall.SIGURG); during&mine != mine || after&mine != 0 {
+			t.Errorf("blocked %x, and %x after Close", during, after)
+		}
+	})
+}
+
+func TestAlarmIsSetAnewAfterAMove(t *testing.T) {
+	withAlarm(t, func(c *Controller) {
+		at := procmem.Now() + 20e6
+		c.alarm.set(at)
+		timerSet(c.alarm.id, at+60e9) // as if it had been set elsewhere, and came late
+		c.Moved()
+		if c.SleepUntil(at); procmem.Now() > at+30e9 {
+			t.Error("it was not set again")
+		}
+	})
+}
