@@ -55,6 +55,9 @@ func TestARunMeasuresPrywalkAndItsPeers(t *testing.T) {
 			own++
 			checkOwn(t, r)
 		}
+		if r.Complete == nil && r.SamplesPerS > 0 && r.Peer != "plain-walker" { // which unwinds nothing
+			t.Errorf("%s does not tell how many stacks are complete", r.Peer)
+		}
 		if r.Pairs != 3 || r.Low > r.Ratio || r.Ratio > r.High {
 			t.Errorf("%+v", r)
 		}

@@ -91,14 +91,27 @@ func (a *async) Hold() error {
 
 // Finish implements Session.
 func (a *async) Finish() (Totals, error) {
-	t := Totals{Seconds: a.seconds, CPU: -1, Complete: -1, Stops: -1, Ticks: -1, Calls: -1, Copied: -1}
+	t := Totals{Seconds: a.seconds, CPU: -1, Stops: -1, Ticks: -1, Calls: -1, Copied: -1}
 	file := filepath.Join(a.job.Dir, "async.txt")
 	if err := a.tell("dump,collapsed,file=" + file); err != nil {
 		return t, err
 	}
 	text, err := os.ReadFile(file)
-	t.Samples = sumOfCounts(text)
+	t.Samples, t.Complete = asyncStacks(text)
 	return t, err
+}
+
+// asyncStacks counts the stacks in async-profiler's collapsed output, and those that reach the thread's first function. Of threads
+// that run Java it shows nothing outside of their first method; what it could not walk begins with a word in brackets,
+// or with the function that it came to.
+func asyncStacks(text []byte) (samples, complete int64) {
+	for stack, n := range folded(text) {
+		samples += n
+		if outermost, _, _ := strings.Cut(stack, ";"); jvmRoot(outermost) {
+			complete += n
+		}
+	}
+	return samples, complete
 }
 
 // Kill implements Session.

@@ -3,5 +3,8 @@
 // time, and none has its start-up in it.
 //
 // Three ways lead there. prywalk, perf, async-profiler and the walkers of src obey orders. gdb and eu-stack are
-// run anew for each look. py-spy and austin obey nothing, and are started anew for each window.
+// run anew for each look. py-spy, austin and samply obey nothing, and are started anew for each window.
+//
+// Which stacks are complete is counted in what each tool itself has written: a stack is, if its outermost frame
+// is of a function that threads begin in (roots.go).
 package tools

@@ -141,9 +141,6 @@ func (p *perf) script(t *Totals) error {
 	return nil
 }
 
-// roots are functions that a thread begins in.
-var roots = []string{"_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "clone", "__clone", "clone3", "__clone3", "start_thread", "runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.clone"}
-
 // countStacks counts the stacks of perf script, and those that end in a thread's first function: stacks are
 // separated by empty lines, and their frames indented, outermost last.
 func countStacks(r io.Reader) (samples, complete int64) {
@@ -175,16 +172,6 @@ func countStacks(r io.Reader) (samples, complete int64) {
 func atRoot(frame string) bool {
 	_, name, _ := strings.Cut(frame, " ")
 	return isRoot(name)
-}
-
-// isRoot reports whether a name is that of a thread's first function.
-func isRoot(name string) bool {
-	for _, root := range roots {
-		if name == root || strings.HasPrefix(name, root+".") || strings.HasPrefix(name, root+"@") {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *perf) closeFiles() {

@@ -1,14 +1,12 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -23,16 +21,17 @@ type restarted struct {
 	command func(file string) []string
 	// sampling tells from what it prints and the output file that it has begun to look.
 	sampling func(said []byte, file string) bool
-	count    func(text []byte) int64 // the stacks in its file
-	runs     int
-	now      *process
-	totals   Totals
+	// count counts the stacks in its file, and those that reach the thread's first function; −1 if that cannot be told.
+	count  func(text []byte) (samples, complete int64)
+	runs   int
+	now    *process
+	totals Totals
 }
 
 // start makes a session.
 func (r restarted) start(ctx context.Context, j *Job) (Session, error) {
 	r.ctx, r.job = ctx, j
-	r.totals = Totals{Complete: -1, Stops: -1, Ticks: -1, Calls: -1, Copied: -1}
+	r.totals = Totals{Stops: -1, Ticks: -1, Calls: -1, Copied: -1}
 	return &r, nil
 }
 
@@ -89,8 +88,19 @@ func (r *restarted) Hold() error {
 	if err != nil {
 		return fmt.Errorf("%s left no file: %w: %s", r.now.cmd.Args[0], err, lastLine(r.said()))
 	}
-	r.totals.Samples += r.count(text)
+	r.add(r.count(text))
 	return nil
+}
+
+// add adds what one run counted.
+func (r *restarted) add(samples, complete int64) {
+	t := &r.totals
+	t.Samples += samples
+	if complete < 0 || t.Complete < 0 {
+		t.Complete = -1
+		return
+	}
+	t.Complete += complete
 }
 
 // Finish implements Session.
@@ -108,56 +118,6 @@ func (r *restarted) Kill() {
 	if r.now != nil {
 		r.now.Kill()
 	}
-}
-
-// pySpy is py-spy, with the threads that sleep, as the others do.
-func pySpy() Tool {
-	return Tool{
-		Name: "py-spy", Kinds: []string{Python}, Everybody: true, check: runs("py-spy", "pip install py-spy"),
-		start: func(ctx context.Context, j *Job) (Session, error) {
-			return restarted{
-				command: func(file string) []string {
-					return []string{
-						"py-spy", "record", "--pid", strconv.Itoa(j.PID), "--rate", strconv.Itoa(int(j.Freq)),
-						"--idle", "--threads", "--format", "raw", "--output", file,
-					}
-				},
-				sampling: func(said []byte, _ string) bool { return bytes.Contains(said, []byte("Sampling process")) },
-				count:    sumOfCounts,
-			}.start(ctx, j)
-		},
-	}
-}
-
-// austin is austin, which stops nothing.
-func austin() Tool {
-	return Tool{
-		Name: "austin", Kinds: []string{Python}, Everybody: true, check: runs("austin", "pip install austin-dist"),
-		start: func(ctx context.Context, j *Job) (Session, error) {
-			return restarted{
-				command: func(file string) []string {
-					return []string{"austin", "--interval", strconv.Itoa(int(1e6 / j.Freq)), "--pid", strconv.Itoa(j.PID), "--output", file}
-				},
-				sampling: func(_ []byte, file string) bool {
-					_, err := os.Stat(file)
-					return err == nil
-				},
-				count: func(text []byte) int64 { return countLines(text, "P") },
-			}.start(ctx, j)
-		},
-	}
-}
-
-// sumOfCounts adds up the numbers at the ends of the lines of folded stacks.
-func sumOfCounts(text []byte) (sum int64) {
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) > 1 {
-			n, _ := strconv.ParseInt(fields[len(fields)-1], 10, 64) // another line is no stack
-			sum += n
-		}
-	}
-	return sum
 }
 
 // lastLine gives the last line of a text.

@@ -3,7 +3,6 @@ package tools
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"os"
 	"strconv"
 )
@@ -18,7 +17,7 @@ func samply() Tool {
 					return samplyCommand("record", "--save-only", "--rate", strconv.FormatFloat(j.Freq, 'g', -1, 64), "--pid", strconv.Itoa(j.PID), "--output", file)
 				},
 				sampling: func(said []byte, _ string) bool { return bytes.Contains(said, []byte("Recording")) },
-				count:    firefoxSamples,
+				count:    func(text []byte) (samples, complete int64) { return samplyStacks(text, j.PID) },
 			}.start(ctx, j)
 		},
 	}
@@ -35,18 +34,13 @@ func samplyCommand(args ...string) []string {
 	return append([]string{"unshare", "--mount", "sh", "-c", script, "sh"}, args...)
 }
 
-// firefoxSamples counts the samples in a profile in Firefox's format.
-func firefoxSamples(text []byte) (n int64) {
-	var p struct {
-		Threads []struct {
-			Samples struct {
-				Length int64 `json:"length"`
-			} `json:"samples"`
-		} `json:"threads"`
+// samplyStacks counts the stacks in a profile of samply, and those that reach the thread's first function. The
+// profile has addresses and no names; those are looked up in the files of the process, which still runs.
+func samplyStacks(text []byte, pid int) (samples, complete int64) {
+	first, err := openFirstFrames(pid)
+	if err != nil {
+		return firefoxStacks(text, nil)
 	}
-	_ = json.Unmarshal(text, &p) // what is no profile has none
-	for i := range p.Threads {
-		n += p.Threads[i].Samples.Length
-	}
-	return n
+	defer first.close()
+	return firefoxStacks(text, first.at)
 }

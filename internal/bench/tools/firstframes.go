@@ -1,0 +1,96 @@
+package tools
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/elffile"
+	"prywalk/internal/symbols"
+	"prywalk/internal/target"
+)
+
+// firstFrames knows which code of a process is of a thread's first function. It is for the tools that tell addresses only.
+type firstFrames struct {
+	proc  *target.Process
+	namer *symbols.Namer
+	known map[place]bool
+}
+
+// place is an argument of firstFrames.at.
+type place struct {
+	path   string
+	offset uint64
+	caller bool
+}
+
+// openFirstFrames reads what a process has mapped now.
+func openFirstFrames(pid int) (*firstFrames, error) {
+	proc, err := target.Open(pid)
+	if err != nil {
+		return nil, err
+	}
+	f := &firstFrames{proc: proc, namer: symbols.NewNamer(), known: map[place]bool{}}
+	if _, err := proc.Refresh(); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *firstFrames) close() {
+	_ = f.namer.Close() // it was read only
+	f.proc.Close()
+}
+
+// at is a [firstAt].
+func (f *firstFrames) at(path string, offset uint64, caller bool) bool {
+	p := place{path, offset, caller}
+	is, known := f.known[p]
+	if !known {
+		is = f.find(p)
+		f.known[p] = is
+	}
+	return is
+}
+
+// find is at without what is known.
+func (f *firstFrames) find(p place) bool {
+	for _, m := range f.proc.Space().Modules() {
+		mapping, ok := m.Data.(*target.Mapping)
+		if !ok || mapping.Image == nil || m.Name != p.path {
+			continue
+		}
+		pc := lowest(mapping.Image.ELF) + p.offset
+		if at := pc + m.Bias; at >= m.Start && at < m.End {
+			return f.first(m, pc, p.caller)
+		}
+	}
+	return false
+}
+
+// lowest is the address, in a file's own terms, of what is mapped of it first (gABI, chapter 5, "Base Address").
+func lowest(file *elffile.File) uint64 {
+	low := ^uint64(0)
+	for i := range file.Segments {
+		if s := &file.Segments[i]; s.Type == elffile.SegLoad {
+			low = min(low, s.VAddr)
+		}
+	}
+	return low
+}
+
+// first goes by the function's name. Where it has none, as the C library's clone3 without debug files, the rule decides by
+// which prywalk itself ends a walk.
+func (f *firstFrames) first(m *frames.Module, pc uint64, caller bool) bool {
+	if functions := f.namer.Frames(m, f.proc.PID, pc, nil); len(functions) > 0 {
+		return isRoot(functions[len(functions)-1].System)
+	}
+	q := frames.Query{PC: pc, Caller: caller}
+	if caller {
+		q.PC++ // tools take one off a return address
+	}
+	for _, source := range m.Sources {
+		if rule, _, ok := source.Rule(q); ok {
+			return rule.Flags&frames.FlagRoot != 0
+		}
+	}
+	return false
+}
