@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,15 +45,27 @@ func (r *recording) signals() (context.Context, func()) {
 	}
 }
 
+// interruptWait is how long a command that an interrupt has reached is given to end.
+const interruptWait = 300 * time.Millisecond
+
 // forward passes a signal on to the command. Ctrl-C goes to the terminal's whole
 // foreground group, so that the command has got it; what another program sends to
-// prywalk alone it has not.
+// prywalk alone it has not. An interrupt without a terminal can be either: the command
+// gets it if it still runs a moment later.
 func (r *recording) forward(sig syscall.Signal) {
-	if sig == unix.SIGINT && inForeground() {
-		return
+	pass := func() {
+		r.early.Store(int32(sig))
+		r.passOn()
 	}
-	r.early.Store(int32(sig))
-	r.passOn()
+	switch {
+	case sig != unix.SIGINT:
+		pass()
+	case inForeground():
+	case r.running.Load() == nil: // there was nobody yet
+		pass()
+	default:
+		time.AfterFunc(interruptWait, pass)
+	}
 }
 
 // passOn sends the command the signal that came last, unless that was done. One that
