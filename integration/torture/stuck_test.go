@@ -37,6 +37,16 @@ func (p *target) named() map[string]int {
 	return all
 }
 
+// rate gives how often a rung may look at targets whose calls are to time out after 5 ms: each freeze begins
+// an epoll_wait's time-out anew (docs/blocking-calls.md), so that one that falls due every millisecond keeps
+// it from ever ending, unless five are missed in a row.
+func rate(rung string) string {
+	if rung == "freeze" {
+		return "100"
+	}
+	return "1000"
+}
+
 // TestThreadsThatCannotStopHoldNothingUp: threads in page faults that are held open, one of them in
 // state D, and a vfork parent.
 func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
@@ -48,7 +58,7 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 			for name, want := range map[string]string{"fault": "S", "copy": "D", "vfork": "D"} {
 				await(t, name+" in state "+want, func() bool { return strings.HasPrefix(status(tids[name], "State"), want) })
 			}
-			r := record(t, p.pid, "--rung", rung)
+			r := record(t, p.pid, "--rung", rung, "-F", rate(rung))
 			r.awaitLooks(p.pid)
 			// So that looks are given up: each was waited for for two seconds.
 			r.until("two seconds are over", func(p *pprof.Profile) bool { return p.DurationNanos > 2500e6 })
@@ -86,7 +96,7 @@ func TestZombieThreadsAreCountedAndHoldNothingUp(t *testing.T) {
 	for _, rung := range rungs {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "zombies")
-			r := record(t, p.pid, "--rung", rung)
+			r := record(t, p.pid, "--rung", rung, "-F", rate(rung))
 			r.awaitLooks(p.pid)
 			p.works(5)
 			s := r.stop()
