@@ -66,8 +66,9 @@ func (c *ImageCache) Open(pid int) (*Process, error) {
 	for try := 0; ; try++ {
 		p, err := c.open(pid)
 		// While a thread other than the first calls exec, the process has no files
-		// under /proc for a moment.
-		if err == nil || try == openTries || !errors.Is(err, ErrNotFound) || unix.Kill(pid, 0) == unix.ESRCH {
+		// under /proc for a moment, or its number is that of its ended first thread.
+		looksGone := errors.Is(err, ErrNotFound) || errors.Is(err, ErrZombie)
+		if !looksGone || try == openTries || unix.Kill(pid, 0) == unix.ESRCH {
 			return p, err
 		}
 		time.Sleep(openPause)
