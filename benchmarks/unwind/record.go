@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -22,7 +23,7 @@ type recording struct {
 	name    string
 	process *target.Process
 	file    snapshot.File
-	// left counts the stacks that were left out: incomplete, or not on one stack.
+	// left counts the stacks that were left out: incomplete, not on one stack, or in code that was overwritten.
 	left int
 }
 
@@ -63,6 +64,10 @@ func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *r
 		stop()
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
+	if err := r.dropOverwritten(); err != nil {
+		stop()
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
 	r.modules()
 	return r, stop, nil
 }
@@ -85,6 +90,30 @@ func (r *recording) settle() error {
 	}
 	_, err := r.process.Refresh()
 	return err
+}
+
+// mostOverwritten is how many of the stacks may be dropped: one in so many.
+const mostOverwritten = 20
+
+// dropOverwritten drops the stacks that are not walked any more as they were when they were taken, because generated code
+// that they stand in has been moved or thrown away since. A stack without generated code always is.
+func (r *recording) dropOverwritten() error {
+	var w frames.Walker
+	space, kept, dropped := r.process.Space(), r.file.Stacks[:0], 0
+	for i, p := range prepare(&r.file) {
+		if p.right(&w, space) {
+			kept = append(kept, r.file.Stacks[i])
+			continue
+		}
+		if !slices.ContainsFunc(p.pcs, func(pc uint64) bool { m := space.Find(pc); return m == nil || m.Generated }) {
+			return fmt.Errorf("stack %d is not walked as when it was recorded: %v", i, w.StopReason())
+		}
+		if dropped++; dropped > len(r.file.Stacks)/mostOverwritten {
+			return fmt.Errorf("%d stacks are not walked as when they were recorded", dropped)
+		}
+	}
+	r.file.Stacks, r.left = kept, r.left+dropped
+	return nil
 }
 
 // modules lists what can be read by its path.
