@@ -12,7 +12,9 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 )
 
 func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
@@ -132,6 +134,37 @@ func TestNameThatChangesDuringTheRecording(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
+}
+
+// TestNewNameStaysWhenTheMappingsAreReadAnew: that is done every two seconds, and they do not change with the name.
+func TestNewNameStaysWhenTheMappingsAreReadAnew(t *testing.T) {
+	target := start(t, "renames")
+	a, p := accountOf(t, target.pid)
+	leader := &thread{proc: p, look: look.NewThread(target.pid, target.pid, procmem.NewBudget(0))}
+	defer leader.look.Close()
+	old := p.comm
+	target.signal(t, unix.SIGUSR1)
+	await(t, "the new names", func() bool { return slices.Contains(procNames(t, target.pid), "other") })
+	a.exec(&event{kind: renamed, thread: leader, proc: p, at: Reading{Wall: procmem.Now()}})
+	for range 2 {
+		if p.comm != "other" || old != "threads" {
+			t.Fatalf("%q, and %q before", p.comm, old)
+		}
+		p.refresh(procmem.Now())
+	}
+}
+
+// accountOf gives an accountant that knows a process.
+func accountOf(t *testing.T, pid int) (*accountant, *process) {
+	t.Helper()
+	images := target.NewImageCache(0)
+	t.Cleanup(func() { _ = images.Close() })
+	p := &process{target: opened(t, images, []int{pid})[0]}
+	t.Cleanup(func() { _ = p.target.Close() })
+	p.main = p.target.Main()
+	a := &accountant{procs: map[*process]struct{}{}}
+	a.admit(&event{kind: admitted, proc: p})
+	return a, p
 }
 
 // procNames gives the names of a process's threads.

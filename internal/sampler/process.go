@@ -101,13 +101,13 @@ func (p *process) refresh(now int64) bool {
 	start := procmem.Now()
 	changed, err := p.target.Refresh()
 	p.refreshCost = procmem.Now() - start
-	if p.target.Comm != "" {
-		p.comm = p.target.Comm
-	}
 	if err != nil || !changed {
 		return false
 	}
 	if m := p.target.Main(); m != p.main {
+		if p.target.Comm != "" { // else the name that it has been given since stays
+			p.comm = p.target.Comm
+		}
 		next := look.GoStacks(p.target)
 		p.nextExtra.Store(&next)
 		p.main = m
