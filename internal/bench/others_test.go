@@ -18,10 +18,10 @@ func TestWhatOthersTakeIsNotWhatTheTargetTakes(t *testing.T) {
 	}
 	o.begin()
 	began := time.Now()
-	for busySeconds() < o.busy0+0.05 { // whoever it is
+	for busySeconds() <= o.busy0 { // whoever it is
 	}
 	o.end(time.Since(began).Seconds())
-	if x := o.share(); x == nil || *x < 0 || o.spent <= 0 || o.busy < 0.05 {
+	if x := o.share(); x == nil || *x < 0 || o.spent <= 0 || o.busy <= 0 {
 		t.Errorf("%+v, share %v", o, x)
 	}
 	none := others{}
