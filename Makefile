@@ -16,7 +16,7 @@ BENCHTIME ?= 200ms
 RESULTS    ?= bench
 BENCHFLAGS ?=
 
-.PHONY: all build setup test vet-arches test-arm64 test-race bench bench-go bench-quick bench-full bench-docs bench-known peers counts rows lint fmt demo fuzz clean help
+.PHONY: all build setup test vet-arches test-arm64 test-race bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo fuzz clean help
 
 all: build
 
@@ -90,6 +90,11 @@ bench-known: build
 ## counts: measure the counts' baseline anew (benchmarks/counts)
 counts: setup
 	$(GO) test ./benchmarks/counts -run Risen -update
+
+## counts-arm64: the same of the emulated arm64 machine, single looks only
+counts-arm64: setup
+	@dir=$$(sh scripts/arm64/fetch.sh) || exit; \
+	PRYWALK_ARM64=$$dir ARM64_COUNTS=1 ARM64_ONLY=counts $(GO) test -timeout 30m -count=1 -v ./integration/arm64 -run Product
 
 ## rows: every row of call frame information of the ROWS (10) largest libraries, against readelf's (some minutes)
 ROWS ?= 10

@@ -21,6 +21,8 @@ const (
 	onlyJobs = "ARM64_ONLY"
 	// oracleSteps, if set, is the number of instructions that the oracle steps through.
 	oracleSteps = "ORACLE_STEPS"
+	// newCounts, if set, makes the machine measure the baseline of benchmarks/counts anew.
+	newCounts = "ARM64_COUNTS"
 	// logFile, if set, gets all that the machine wrote.
 	logFile = "ARM64_LOG"
 )
@@ -45,8 +47,17 @@ var tests = []struct {
 	{pkg: "./integration/arm64/inside", run: "-test.run=.", limit: jobTime},
 	{pkg: "./ptrace", run: "-test.skip=Storm|Fuzz", limit: jobTime},
 	{pkg: "./internal/procmem", run: "-test.run=Test", limit: jobTime},
+	{pkg: "./benchmarks/counts", run: "-test.run=Risen/looks" + updates(), limit: jobTime},
 	{pkg: "./integration/oracle", run: "-test.run=Exact|ColdParts",
 		env: oracleSteps + "=" + steps() + " ORACLE_TIME=" + oracleTime().String() + " ORACLE_SECTIONS=" + os.Getenv("ORACLE_SECTIONS"), limit: oracleTime() + jobTime},
+}
+
+// updates makes the counts' job write a new baseline if that is wanted.
+func updates() string {
+	if os.Getenv(newCounts) == "" {
+		return ""
+	}
+	return " -update"
 }
 
 // defaultSteps gives a little more than 100,000 steps, as one program of five is left out: there is no
@@ -92,6 +103,9 @@ func TestProductInAnEmulatedMachine(t *testing.T) {
 		t.Run(j.name, func(t *testing.T) { c.judge(t, j) })
 	}
 	c.judgeCores(t, b.sysroot())
+	if os.Getenv(newCounts) != "" {
+		c.keepBaseline(t)
+	}
 }
 
 // judge reports how a job went: all of its output if it failed, else what it counted.
@@ -139,12 +153,14 @@ func fill(b *builder, from string) (jobs []job) {
 			continue
 		}
 		b.goBuild("tests/"+name, root, "test", "-c", p.pkg)
-		args := []string{"/tests/" + name, "-test.v", "-test.timeout=" + p.limit.String(), p.run}
+		args := append([]string{"/tests/" + name, "-test.v", "-test.timeout=" + p.limit.String()}, strings.Fields(p.run)...)
 		if p.env != "" {
 			args = slices.Concat([]string{"env"}, strings.Fields(p.env), args)
 		}
 		jobs = append(jobs, job{name, p.limit, "/tests", args})
 	}
+	b.img.dir("tests/testdata")
+	b.putBaseline()
 	b.goBuild("tests/cores", root, "build", "./integration/arm64/cores")
 	for _, j := range coreJobs(b) {
 		if only.MatchString(j.name) {
@@ -157,6 +173,7 @@ func fill(b *builder, from string) (jobs []job) {
 
 // programs compiles what is looked at.
 func programs(b *builder) {
+	b.cc("programs/crowd", "-O2", filepath.Join(root, "benchmarks/counts/testdata/crowd.c"))
 	b.cc("programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
 	oracle := filepath.Join(root, "integration/oracle/testdata")
 	b.cc("programs/libc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", oracle+"/libc.c", "-lm")

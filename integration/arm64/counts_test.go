@@ -1,0 +1,40 @@
+package arm64
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// baseline is that of benchmarks/counts for this processor, below the directories of its sources and of the tests.
+const baseline = "testdata/baseline_arm64.json"
+
+// putBaseline copies it into the archive, unless there is none yet.
+func (b *builder) putBaseline() {
+	b.t.Helper()
+	from := filepath.Join(root, "benchmarks/counts", baseline)
+	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	b.put("tests/"+baseline, from)
+}
+
+// keepBaseline writes the one that the machine has measured.
+func (c *console) keepBaseline(t *testing.T) {
+	t.Helper()
+	r := c.jobs["benchmarks-counts"]
+	if r == nil {
+		t.Fatal("the counts' job did not begin")
+	}
+	text := regexp.MustCompile(`(?s)` + regexp.QuoteMeta(baseline) + `\n(\{\n.*?\n\}\n)`).FindStringSubmatch(strings.Join(r.output, "\n") + "\n")
+	if text == nil {
+		t.Fatal("the machine has not told its counts")
+	}
+	if err := os.WriteFile(filepath.Join(root, "benchmarks/counts", baseline), []byte(text[1]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
