@@ -145,13 +145,16 @@ func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
 
 // checkCPU is checkTotals for a steady program: what was not observed is under 2 %, or, if the program waited
 // longer for processors than it was on them, so many times as much. Who gets a processor for less than one look
-// in some seconds is not met on it.
+// in some seconds is not met on it. Besides, there is what threads that hardly run use until a look meets them on a
+// processor: one look's time for each, on average, and sixteen for two of them in two of a million tries.
 func checkCPU(t *testing.T, r *recording, m *meter) {
 	t.Helper()
 	checkTotals(t, r, m)
-	queued := float64(total(r.Profile, queueColumn)) / float64(max(total(r.Profile, cpuColumn), 1))
-	t.Logf("not observed %.3f %%, queued %.2f times", 100*notObserved(r.Profile), queued)
-	if share := notObserved(r.Profile); share > 0.02*max(queued, 1) {
+	cpu := max(total(r.Profile, cpuColumn), 1)
+	queued := float64(total(r.Profile, queueColumn)) / float64(cpu)
+	share, unmet := notObserved(r.Profile), 10*float64(time.Second/99)/float64(cpu)
+	t.Logf("not observed %.3f %%, queued %.2f times", 100*share, queued)
+	if share > 0.02*max(queued, 1)+unmet {
 		t.Errorf("%.2f %% of the CPU time was not observed; the program was queued for %.1f times of it", 100*share, queued)
 	}
 }

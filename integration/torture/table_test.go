@@ -214,14 +214,14 @@ func freezeGroup(t *testing.T, group string) (all []*seen, counts map[string]int
 		p := start(t, "calls", group, "60000", fmt.Sprint(limit.Milliseconds()))
 		all = freezeAll(t, p, group != "run", limit, begun)
 		counts = p.verdict()
-		end, clear := procmem.Now(), true
+		end, told := procmem.Now(), true
 		for _, s := range all {
 			s.unfrozen(end)
 			if strings.HasSuffix(s.name, "+t") && (s.gaps > tooManyGaps || s.unclear(counts)) {
-				clear = false
+				told = false
 			}
 		}
-		if clear || limit > 2*time.Second {
+		if told || limit > 2*time.Second {
 			return all, counts
 		}
 	}
