@@ -105,7 +105,11 @@ func newShell(t *testing.T) *shell {
 	if err != nil || len(tasks) < 2 {
 		t.Fatalf("threads of %s: %d, %v", s.pid, len(tasks), err)
 	}
-	s.tid = tasks[len(tasks)-1].Name()
+	for _, task := range tasks { // in the order of their digits
+		if task.Name() != s.pid {
+			s.tid = task.Name()
+		}
+	}
 	return s
 }
 
@@ -154,7 +158,7 @@ func (s *shell) run(t *testing.T, text string) (out string, code int) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", s.live(text))
 	cmd.Dir = s.dir
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = time.Minute
 	cmd.Env = append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"), "NO_COLOR=1")
 	b, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -102,19 +103,25 @@ func TestTargetThatExits(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		defer func() { _ = cmd.Process.Kill(); <-ended }()
-		r := record(t, "-p", strconv.Itoa(cmd.Process.Pid))
-		checkAccounting(t, r.stats)
-		return r.Profile
+		r := startRecording(t, nil, "-p", strconv.Itoa(cmd.Process.Pid))
+		res := r.wait()
+		if res.code == 1 && strings.Contains(res.stderr, "no such process") { // it ended before prywalk got a processor
+			return &profile.Profile{}
+		}
+		rec := r.read(res)
+		checkAccounting(t, rec.stats)
+		return rec.Profile
 	}, testtargets.Expect{Hot: []string{"main.burn60"}})
 }
 
 // enoughOfABusyMachine checks what a recording of a program shows that ends after so many seconds, however
-// little of the processors it gets meanwhile: as long as there are too few looks to judge by, it is given longer.
+// little of the processors it gets meanwhile: as long as something has not been seen, or there are too few looks to
+// judge shares by, it is given longer.
 func enoughOfABusyMachine(t *testing.T, record func(seconds string) *profile.Profile, e testtargets.Expect) *profile.Profile {
 	t.Helper()
 	for seconds := 3; ; seconds *= 4 {
 		p := record(strconv.Itoa(seconds))
-		if computing(p) >= fewLooks || seconds > 100 || e.Shares == nil && len(lacking(p, e)) == 0 {
+		if seconds > 100 || e.Shares == nil && len(lacking(p, e)) == 0 || shows(e)(p) {
 			checkFunctions(t, p, e)
 			return p
 		}

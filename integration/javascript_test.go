@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"prywalk/internal/testtargets"
 )
 
@@ -16,11 +18,19 @@ func TestJavaScriptStacksAreTheChainOfCalls(t *testing.T) {
 	for _, name := range []string{"node-chain", "node-chain-base", "node-chain-int"} {
 		t.Run(name, func(t *testing.T) {
 			target := testtargets.Run(t, name, testtargets.Options{})
-			r := record(t, "-F", "499", "-d", "4", "-p", pidList(target.PIDs()))
+			r := recordUntil(t, "enough of the chain is seen", func(p *profile.Profile) bool {
+				n := 0
+				for _, s := range p.Sample {
+					if label(s, "state") == "running" && inChain(stackOf(s)) {
+						n++
+					}
+				}
+				return n >= manyChains
+			}, "-F", "499", "-p", pidList(target.PIDs()))
 			stacks, leaves, incomplete := 0, 0, 0
 			for _, s := range r.Sample {
 				names := stackOf(s)
-				if label(s, "state") != "running" || !strings.Contains(strings.Join(names, "\n"), "chain.js") {
+				if label(s, "state") != "running" || !inChain(names) {
 					continue
 				}
 				if strings.HasPrefix(names[len(names)-1], "[incomplete") {
@@ -37,12 +47,15 @@ func TestJavaScriptStacksAreTheChainOfCalls(t *testing.T) {
 				}
 			}
 			t.Logf("%d stacks, %d with a leaf that tells its caller, %d incomplete", stacks, leaves, incomplete)
-			if stacks < 20 || incomplete*100 > stacks {
+			if stacks < manyChains/2 || incomplete*100 > stacks {
 				t.Errorf("%d stacks, %d incomplete", stacks, incomplete)
 			}
 		})
 	}
 }
+
+// inChain reports whether a stack is of the script.
+func inChain(names []string) bool { return strings.Contains(strings.Join(names, "\n"), "chain.js") }
 
 var scriptFunction = regexp.MustCompile(`^JS:[*^~+-]?\s?c([1-9]) .*chain\.js`)
 

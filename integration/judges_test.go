@@ -29,8 +29,10 @@ func TestMeterAgreesWithTheKernelsResourceUsage(t *testing.T) {
 		cpu, err := cpuOf(cmd.Process.Pid)
 		return err == nil && cpu > 20*time.Millisecond && stateOf(cmd.Process.Pid) == "S"
 	})
-	m.finish()
 	in.Close()
+	// Its end takes time too. The clock goes on until its parent takes note.
+	eventually(t, "the shell has ended", func() bool { return stateOf(cmd.Process.Pid) == "Z" })
+	m.finish()
 	if err := cmd.Wait(); err == nil {
 		t.Error("read met no end of file")
 	}
@@ -89,7 +91,7 @@ func TestProcessWithoutPtraceIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sleeper := exec.Command("sleep", "60")
+	sleeper := exec.Command("sleep", "600")
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ type running struct {
 }
 
 // patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // start starts prywalk; it is killed when nobody can be waiting for it any more.
 func (c command) start(t *testing.T) *running {
@@ -82,7 +82,7 @@ func (c command) start(t *testing.T) *running {
 	r := &running{t: t, cmd: exec.CommandContext(ctx, exe, c.args...), cancel: cancel}
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	r.cmd.Env = append(append(os.Environ(), "NO_COLOR=1"), c.env...)
-	r.cmd.WaitDelay = 5 * time.Second
+	r.cmd.WaitDelay = patience
 	if r.cmd.Dir = c.dir; c.dir == "" {
 		r.cmd.Dir = scratch(t, c.user)
 	}

@@ -51,10 +51,16 @@ func (r *recorder) finish() *recording {
 	return r.result()
 }
 
-// result waits for the end of the recording, which must be a success, and reads it.
+// result waits for the end of the recording and reads it.
 func (r *recorder) result() *recording {
 	r.t.Helper()
-	rec := &recording{file: r.file, result: r.wait().must(r.t, 0)}
+	return r.read(r.wait())
+}
+
+// read reads the recording of a run that has ended so, which must be a success.
+func (r *recorder) read(res result) *recording {
+	r.t.Helper()
+	rec := &recording{file: r.file, result: res.must(r.t, 0)}
 	rec.Profile = readProfile(r.t, r.file)
 	text, err := os.ReadFile(r.stats)
 	if err != nil {
@@ -82,6 +88,9 @@ func recordUntilAs(t *testing.T, u *testtargets.User, what string, holds func(*p
 // fewLooks is how many looks at threads on a processor are not enough to judge by.
 const fewLooks = 150
 
+// fewShared is how many samples of one weight are not enough to judge shares by.
+const fewShared = 90
+
 // computing counts the looks that found a thread on a processor.
 func computing(p *profile.Profile) (n int64) {
 	for _, s := range p.Sample {
@@ -94,7 +103,10 @@ func computing(p *profile.Profile) (n int64) {
 
 // shows waits for what must be seen of a program, and for enough looks to judge its shares by.
 func shows(e testtargets.Expect) func(*profile.Profile) bool {
-	return func(p *profile.Profile) bool { return computing(p) >= fewLooks && len(lacking(p, e)) == 0 }
+	return func(p *profile.Profile) bool {
+		_, _, count := timesOf(p, e.Shares)
+		return computing(p) >= fewLooks && len(lacking(p, e)) == 0 && (e.Shares == nil || count >= fewShared)
+	}
 }
 
 // hot waits for functions.

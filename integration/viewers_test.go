@@ -18,7 +18,9 @@ func checkViewers(t *testing.T, r *recording) {
 	if found == nil {
 		t.Fatalf("no total in pprof's output:\n%s", clip(top))
 	}
-	if got, err := time.ParseDuration(found[1]); err != nil || !near(got, time.Duration(want)) {
+	// pprof has words for what Go has letters for.
+	text := strings.NewReplacer("mins", "m", "hrs", "h").Replace(found[1])
+	if got, err := time.ParseDuration(text); err != nil || !near(got, time.Duration(want)) {
 		t.Errorf("pprof's total is %s, the profile's %v (%v)", found[1], time.Duration(want), err)
 	}
 	if raw := pprofTool(t, "-raw", r.file); !strings.Contains(raw, "cpu/nanoseconds") {

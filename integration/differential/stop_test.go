@@ -34,7 +34,7 @@ func stop(t *testing.T, target *testtargets.Target) []int {
 // stands waits until all threads of a process are stopped; false if it has ended.
 func stands(t *testing.T, pid int) bool {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 		running := 0
 		for _, file := range files {

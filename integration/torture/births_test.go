@@ -51,7 +51,7 @@ func TestExecFromAThreadThatIsNotTheFirst(t *testing.T) {
 			r := record(t, p.pid, "--rung", rung)
 			// The last generation says "ready" again. If the exec waits for prywalk and prywalk for the
 			// exec, that never comes.
-			hung := time.AfterFunc(4*time.Minute, func() {
+			hung := time.AfterFunc(patience, func() {
 				t.Errorf("the target hangs: %s\nprywalk: %s", describe(p.pid), describe(r.cmd.Process.Pid))
 				r.signal(syscall.SIGKILL)
 				_ = syscall.Kill(p.pid, syscall.SIGKILL) // its output ends then
@@ -95,7 +95,7 @@ func TestKilledTargetsEndAtOnce(t *testing.T) {
 		go func() { ended <- p.cmd.Wait() }()
 		select {
 		case <-ended:
-		case <-time.After(2 * time.Minute):
+		case <-time.After(patience):
 			t.Fatalf("killed, but there: %s", describe(p.pid))
 		}
 		if st := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !st.Signaled() || st.Signal() != syscall.SIGKILL {

@@ -28,7 +28,7 @@ func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 	p := start(t, "calls", "wait", "4000", "50")
 	const looks = 100_000
 	var done stats
-	for end := time.Now().Add(4 * time.Minute); done.Attempted < looks && time.Now().Before(end); {
+	for end := time.Now().Add(patience); done.Attempted < looks && time.Now().Before(end); {
 		r := record(t, p.pid)
 		r.awaitLooks(p.pid)
 		p.works(20) // time-outs of 50 ms, and of the calls without one

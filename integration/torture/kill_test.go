@@ -22,7 +22,7 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 		checkpoint := i%10 == 0
 		if checkpoint {
 			r.signal(syscall.SIGUSR1)
-			for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 				if _, err := os.Stat(r.file); err == nil {
 					break
 				}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	pprof "github.com/google/pprof/profile"
 )
 
 // cpu gives the processor time of a process in ticks (fields 14 and 15 of /proc/PID/stat).
@@ -23,10 +25,10 @@ func cpu(pid int) int {
 	return user + system
 }
 
-// asleep counts the threads of a process that sleep.
+// asleep counts the sleepers of src/mix.c that have fallen asleep. Threads of other kinds sleep for moments.
 func asleep(pid int) (n int) {
 	for _, tid := range threads(pid) {
-		if strings.HasPrefix(status(tid, "State"), "S") {
+		if status(tid, "Name") == "sleeper" && strings.HasPrefix(status(tid, "State"), "S") {
 			n++
 		}
 	}
@@ -39,7 +41,7 @@ func TestThousandsOfThreads(t *testing.T) {
 		n = 5000
 	}
 	p := start(t, "mix", strconv.Itoa(n))
-	await(t, "those that sleep have fallen asleep", func() bool { return asleep(p.pid) >= n })
+	await(t, "those that sleep have fallen asleep", func() bool { return asleep(p.pid) == n })
 	before := map[int]int{}
 	for _, tid := range threads(p.pid) {
 		before[tid] = arrivals(tid)
@@ -63,7 +65,7 @@ func TestThousandsOfThreads(t *testing.T) {
 		t.Errorf("%d of %d sleepers were not touched; %+v", untouched, n, s)
 	}
 	r = record(t, p.pid, "--rung", "freeze")
-	awaitFreeze(t, p.pid)
+	r.until("one is frozen", func(p *pprof.Profile) bool { return len(p.Sample) > 0 })
 	s = r.stop()
 	t.Logf("%+v", s)
 	if s.Frozen == 0 {

@@ -135,7 +135,7 @@ func (r *recorder) wait() int {
 			if now := cpu(r.cmd.Process.Pid); now != used {
 				used, since = now, time.Now()
 			}
-			if time.Since(since) > 3*time.Minute {
+			if time.Since(since) > patience {
 				r.t.Fatalf("prywalk does not end: %s\n%s", describe(r.cmd.Process.Pid), r.stderr.String())
 			}
 			continue
@@ -257,7 +257,7 @@ func (r *recorder) awaitLooks(pid int) {
 	r.t.Helper()
 	want := "/proc/" + strconv.Itoa(pid) + "/task/"
 	fds := filepath.Join("/proc", strconv.Itoa(r.cmd.Process.Pid), "fd")
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		entries, _ := os.ReadDir(fds)
 		for _, e := range entries {
 			if to, _ := os.Readlink(filepath.Join(fds, e.Name())); strings.HasPrefix(to, want) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,7 @@ type seen struct {
 const (
 	tableTimeout = 150 * time.Millisecond // at first
 	tableRounds  = 30                     // at least
+	tableFreezes = 10                     // of each thread, at least
 	// tableTimeouts is how often a time-out that is kept ends meanwhile.
 	tableTimeouts = 20
 	// roundingErrors is how many more can have ended than there were gaps for: at the ends of some gaps.
@@ -130,7 +132,9 @@ func freezeAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun 
 		}
 	}
 	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
-		for begin, n := time.Now(), 0; n < tableRounds || time.Since(begin) < tableTimeouts*limit; n++ {
+		few := func(s *seen) bool { return s.frozen < tableFreezes } // on a busy machine few are asleep at any moment
+		for begin, n := time.Now(), 0; n < tableRounds || time.Since(begin) < tableTimeouts*limit ||
+			slices.ContainsFunc(all, few) && time.Since(begin) < patience; n++ {
 			for i, s := range all {
 				if asleep && !strings.HasPrefix(status(tids[i], "State"), "S") {
 					continue
@@ -186,6 +190,13 @@ func (s *seen) verdict(counts map[string]int64) string {
 	return continues
 }
 
+// unclear reports whether a time-out has ended more often than there were gaps for, but hardly: one that begins anew,
+// with rounding errors, or one that is kept, of a thread that waited for a processor each time.
+func (s *seen) unclear(counts map[string]int64) bool {
+	n := counts[s.name+".expired"] - int64(s.gaps)
+	return n > 0 && n <= roundingErrors
+}
+
 // timeout says what they did to its time-out. All the time in which it can have ended unfrozen is known.
 func (s *seen) timeout(counts map[string]int64) string {
 	if n := counts[s.name+".expired"]; n > int64(s.gaps)+roundingErrors {
@@ -203,14 +214,14 @@ func freezeGroup(t *testing.T, group string) (all []*seen, counts map[string]int
 		p := start(t, "calls", group, "60000", fmt.Sprint(limit.Milliseconds()))
 		all = freezeAll(t, p, group != "run", limit, begun)
 		counts = p.verdict()
-		end, most := procmem.Now(), 0
+		end, told := procmem.Now(), true
 		for _, s := range all {
 			s.unfrozen(end)
-			if strings.HasSuffix(s.name, "+t") {
-				most = max(most, s.gaps)
+			if strings.HasSuffix(s.name, "+t") && (s.gaps > tooManyGaps || s.unclear(counts)) {
+				told = false
 			}
 		}
-		if most <= tooManyGaps || limit > 2*time.Second {
+		if told || limit > 2*time.Second {
 			return all, counts
 		}
 	}
@@ -237,7 +248,7 @@ func TestWhatAFreezeDoesToEachCall(t *testing.T) {
 				t.Logf("%s: %d frozen, %d restarted, %d broken; the target: %d done, %d expired, %d EINTR", s.name, s.frozen,
 					s.restarted, s.broken, counts[s.name+".done"], counts[s.name+".expired"], counts[s.name+".broken"])
 			}
-			if s.frozen < 10 {
+			if s.frozen < tableFreezes {
 				t.Errorf("%s was frozen only %d times", s.name, s.frozen)
 			}
 		}

@@ -112,7 +112,7 @@ func (p *target) works(more int64) {
 		if now != last {
 			last, moved = now, time.Now()
 		}
-		if time.Since(moved) > 2*time.Minute {
+		if time.Since(moved) > patience {
 			p.t.Fatalf("%v has done %d of %d and does not get on: %s", p.cmd.Args, now, want, describe(p.pid))
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -122,7 +122,7 @@ func (p *target) works(more int64) {
 // verdict ends the target's work and gives what it says. One that hangs fails the test.
 func (p *target) verdict() map[string]int64 {
 	p.t.Helper()
-	timer := time.AfterFunc(2*time.Minute, func() {
+	timer := time.AfterFunc(patience, func() {
 		p.t.Errorf("%v does not end: %s", p.cmd.Args, describe(p.pid))
 		p.kill()
 	})

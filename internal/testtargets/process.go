@@ -71,7 +71,7 @@ func (t *Target) spawn(user *User, args ...string) (*process, error) {
 }
 
 // patience bounds how long something is waited for that must come. How soon it comes is up to the machine.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // findChild waits until timeout has started the command.
 func (p *process) findChild() error {

@@ -39,8 +39,10 @@ static void *waiter(void *arg) {
 	return 0;
 }
 
+// Named, so that a test knows those that sleep for ever.
 static void *sleeper(void *arg) {
 	eventfd_t v;
+	prctl(PR_SET_NAME, "sleeper");
 	for (;;) {
 		if (eventfd_read(ev, &v) == 0) woken++;
 		else if (errno == EINTR) eintr++;

@@ -1,3 +1,4 @@
+import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 
 /**
@@ -15,7 +16,9 @@ public final class Chain {
         boolean told = false;
         while (System.nanoTime() - begin < seconds * 1_000_000_000L) {
             sink += c1(7);
-            if (!told && System.nanoTime() - begin > 3_000_000_000L) { // everything is compiled
+            // Everything is compiled: on a busy machine that takes longer.
+            if (!told && System.nanoTime() - begin > 3_000_000_000L
+                    && ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() > 2_000_000_000L) {
                 System.out.println("ready");
                 told = true;
             }
