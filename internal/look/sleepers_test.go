@@ -99,7 +99,7 @@ func (s *sleeper) runs() uint64 {
 // that on a processor.
 func (s *sleeper) untilAsleep(runs uint64) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
 		call, err := s.thread.files.Syscall()
 		if err != nil {
 			s.t.Fatal(err)
