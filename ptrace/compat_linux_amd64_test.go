@@ -1,18 +1,27 @@
 package ptrace
 
-import "testing"
+import (
+	"testing"
+
+	"prywalk/internal/procmem"
+)
 
 func TestThirtyTwoBitCodeIsRefusedAndGoesOn(t *testing.T) {
 	p := start(t, "compat")
 	with(t, Options{}, func(c *Controller) {
 		refusedOnce := false
-		for range 100 {
+		for looks, end := 0, soon(); looks < 100 && procmem.Now() < end; {
 			var s Stop
 			err := c.Freeze(p.tid, soon(), &Request{Stack: make([]byte, 64)}, &s)
-			if err == Err32Bit {
+			switch {
+			case err == Err32Bit:
 				refusedOnce = true
-			} else if err != nil || refusedOnce { // it may not be there yet at first
+				looks++
+			case err != nil || refusedOnce:
 				t.Errorf("%v", err)
+				return
+			default:
+				nap(20_000) // it is not there yet, and may need this processor for that
 			}
 		}
 		if !refusedOnce {

@@ -22,7 +22,8 @@ type Options struct {
 	// EINTR to the program ([Stats.Broken]).
 	ReadOnly bool
 	// NoCollector: the caller sees to it that no garbage collection begins while a look
-	// is under way. A thread is then seized without a word to the Go scheduler.
+	// is under way, and that GOMAXPROCS is two or more, as a goroutine of the controller must
+	// run while this one waits. A thread is then seized without a word to the Go scheduler.
 	NoCollector bool
 	// KeepPriority: do not raise the scheduling priority.
 	KeepPriority bool

@@ -136,7 +136,7 @@ func eventually(t testing.TB, what string, cond func() bool) {
 }
 
 // patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // soon is a deadline that is far enough off for any machine.
 func soon() int64 { return procmem.Now() + int64(patience) }

@@ -73,7 +73,8 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	if err != nil || len(tids) != 2 {
 		t.Fatalf("threads %v, %v", tids, err)
 	}
-	s.thread = NewThread(s.proc.PID, slices.Max(tids), nil)
+	other := slices.IndexFunc(tids, func(tid int) bool { return tid != s.proc.PID }) // where numbers begin anew, it may be the lower one
+	s.thread = NewThread(s.proc.PID, tids[other], nil)
 	t.Cleanup(s.thread.Close)
 	s.untilAsleep(0)
 	return s
@@ -99,7 +100,7 @@ func (s *sleeper) runs() uint64 {
 // that on a processor.
 func (s *sleeper) untilAsleep(runs uint64) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
 		call, err := s.thread.files.Syscall()
 		if err != nil {
 			s.t.Fatal(err)

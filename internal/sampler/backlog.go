@@ -38,12 +38,11 @@ func (c *controller) roomForCopy() bool {
 	}
 	waiting := c.pool.Waiting()
 	c.counts.backlog = max(c.counts.backlog, waiting)
-	if waiting <= someBacklog || c.copies <= someBacklog {
-		return true
-	}
-	for c.paused < catchUpFor && c.pool.Waiting() > someBacklog/2 {
-		c.flushOut()
-		c.nap()
+	if waiting > someBacklog && c.copies > someBacklog {
+		for c.paused < catchUpFor && c.pool.Waiting() > someBacklog/2 {
+			c.flushOut()
+			c.nap()
+		}
 	}
 	return c.ending || c.pool.Waiting() <= maxBacklog
 }

@@ -17,9 +17,11 @@ import (
 func TestCrowdOfSleepersIsBackedOffAndLosesNoTick(t *testing.T) {
 	target := start(t, "sleepers", "300")
 	allAsleep(t, target.pid)
+	least := int64(0)
 	r := recordUntil(t, Options{Freq: 199}, func(r *recorded) bool {
 		// Little of it is the time until the first look at everybody.
-		return r.Ticks > 400 && float64(r.sumOf(1, in("sleep_here"))) > 0.93*300*r.Seconds*1e9
+		least = r.sumOf(1, in("sleep_here"))
+		return r.Ticks > 400 && float64(least) > 0.93*300*r.Seconds*1e9
 	}, target.pid)
 	if looks := r.Frozen + r.Peeked + r.Reused; r.Inferred < looks || r.Frozen != 0 {
 		t.Errorf("%d looks, %d ticks inferred, %d frozen", looks, r.Inferred, r.Frozen)
@@ -28,8 +30,9 @@ func TestCrowdOfSleepersIsBackedOffAndLosesNoTick(t *testing.T) {
 		t.Errorf("%d samples and %d unseen of %d threads at %d ticks", r.Samples, r.Unseen, 301, r.Ticks)
 	}
 	wall := r.sumOf(1, in("sleep_here"))
-	if want := int64(300 * r.Seconds * 1e9); wall > want || wall < want*9/10 {
-		t.Errorf("%d s asleep of %d", wall/1e9, want/1e9)
+	// How long the last tick takes is up to the machine.
+	if most := int64(300 * r.Seconds * 1e9); wall > most || wall < least {
+		t.Errorf("%d ns asleep of %d, and %d just before the end", wall, most, least)
 	}
 }
 
@@ -70,7 +73,8 @@ func TestCensusTakesThePlaceOfLooks(t *testing.T) {
 	target := start(t, "sleepers", "300")
 	allAsleep(t, target.pid)
 	calls := procmem.Calls()
-	r := record(t, Options{Census: c}, 2*time.Second, nil, target.pid)
+	// Each thread is looked at in the first ticks, which are few of all.
+	r := run(t, Options{Census: c}, func(s *Sampler) bool { return s.Progress().Ticks > 200 }, nil, target.pid)
 	calls = procmem.Calls() - calls
 	if r.Inferred != 0 || r.Unseen != 0 || r.Frozen != 0 {
 		t.Errorf("%d inferred, %d unseen, %d frozen", r.Inferred, r.Unseen, r.Frozen)

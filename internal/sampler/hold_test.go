@@ -30,9 +30,9 @@ func TestAHeldSamplerLeavesItsTargetsAlone(t *testing.T) {
 		done <- st
 	}()
 	until := func(what string, ok func() bool) {
-		for end := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("not %s after a minute", what)
+				t.Fatalf("not %s after %v", what, patience)
 			}
 		}
 	}

@@ -84,8 +84,9 @@ func TestRunningThreadsAreFrozenAndTheirTimeIsTheKernels(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	if burnt := r.sumOf(3, in("burn_here")); float64(burnt)/1e9 < 0.9*r.ProfiledCPU {
-		t.Errorf("%v of %v s in burn_here", float64(burnt)/1e9, r.ProfiledCPU)
+	// What they did before the first look and after the last one was not seen: on a busy machine that can be much.
+	if burnt := r.sumOf(3, in("burn_here")); float64(burnt)/1e9 < 0.9*(r.ProfiledCPU-r.ExitedUnseenCPU) {
+		t.Errorf("%v of %v s in burn_here, %v unseen", float64(burnt)/1e9, r.ProfiledCPU, r.ExitedUnseenCPU)
 	}
 }
 
@@ -214,17 +215,17 @@ func TestCheckpointComesWhileTheRunGoesOn(t *testing.T) {
 
 func TestSeveralProcesses(t *testing.T) {
 	one, two := start(t, "main"), start(t, "sleepers", "2")
-	r := record(t, Options{}, 500*time.Millisecond, func(s *Sampler) {
+	r := record(t, Options{}, 0, func(s *Sampler) {
 		frozen(t, s, 2)
-		one.signal(t, unix.SIGKILL) // the other goes on
+		one.signal(t, unix.SIGKILL)
+		await(t, "it is gone", func() bool { return s.Progress().Threads == 3 })
+		ticks := s.Progress().Ticks
+		await(t, "the other goes on", func() bool { return s.Progress().Ticks > ticks+10 })
 	}, one.pid, two.pid)
 	for _, target := range []*running{one, two} {
 		if r.sumOf(0, func(s *pprof.Sample) bool { return s.NumLabel["pid"][0] == int64(target.pid) }) == 0 {
 			t.Errorf("no samples of process %d", target.pid)
 		}
-	}
-	if r.Seconds < 0.4 {
-		t.Errorf("ended after %v s", r.Seconds)
 	}
 }
 

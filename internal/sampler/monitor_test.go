@@ -22,7 +22,7 @@ func TestTheMonitorsThreadIsFound(t *testing.T) {
 	defer mem.Close()
 	files := procmem.OpenThread(os.Getpid(), tid, procmem.NewBudget(0))
 	defer files.Close()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		call, err := files.Syscall()
 		if err != nil {
 			t.Fatal(err)

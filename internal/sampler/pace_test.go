@@ -103,7 +103,7 @@ func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors(t *testing.T) {
 
 // TestBudgetHoldsWithSeveralThreadsThatRun: the recording's own figures.
 func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
-	const share = 0.01
+	const share = 0.002
 	target := start(t, "burners", "4")
 	r := recordUntil(t, Options{Freq: 1000, MaxOverhead: share}, func(r *recorded) bool { return r.Seconds > 2 && r.Frozen > 20 }, target.pid)
 	// The first account is drawn up at the second tick, and the last looks are made
@@ -112,7 +112,7 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 	if r.Lost > share*r.TargetCPU+surplus {
 		t.Errorf("%v s lost of %v s", r.Lost, r.TargetCPU)
 	}
-	if r.Frozen == 0 || r.Freq > 500 { // a freeze costs 20 µs at least
+	if r.Frozen == 0 || r.Freq > 500 { // a freeze costs 10 µs at least, which is 200 a second
 		t.Errorf("%d frozen, %v/s", r.Frozen, r.Freq)
 	}
 	if least := float64(r.Frozen) * stopCost / 1e9; r.Lost < least {

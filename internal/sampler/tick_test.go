@@ -29,7 +29,9 @@ func onTicks(t testing.TB, rung look.Rung, f func(tick func(), c *controller), a
 		defer ctl.Close()
 		c := s.newController()
 		c.looker = look.New(ctl, s.pool, rung)
+		defer c.looker.Close()
 		c.admit(<-s.arrive)
+		defer func() { c.last(procmem.Now()) }() // no files stay open
 		f(func() {
 			now := procmem.Now()
 			c.tick(now, now+5e6)

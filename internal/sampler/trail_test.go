@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,11 +66,22 @@ func (b *bothWays) sample(t *testing.T, span time.Duration, pids []int) {
 	images := target.NewImageCache(0)
 	defer images.Close()
 	s := New(Options{Freq: 499, prepare: b.watch}, profile.NewBuilder(profile.Meta{}), images, opened(t, images, pids))
-	ctx, cancel := context.WithTimeout(t.Context(), span)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		defer cancel()
+		await(t, "a walk", func() bool { return ctx.Err() != nil || s.Progress().Stacks > 0 })
+		select {
+		case <-ctx.Done():
+		case <-time.After(span):
+		}
+	})
 	if _, err := s.Run(ctx); err != nil {
 		t.Error(err)
 	}
+	cancel()
+	watch.Wait()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

@@ -10,7 +10,7 @@
 
 void burn_inside(long ms);
 
-static void burn(void) { burn_inside(100000); }
+static void burn(void) { burn_inside(600000); }
 
 static void *sleeper(void *arg) {
 	for (;;)
@@ -31,7 +31,7 @@ int main(void) {
 	void (*made)(void (*)(void)) = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (made == MAP_FAILED)
 		return 9;
-	alarm(120);
+	alarm(600);
 	memcpy((void *)made, code, sizeof code);
 	__builtin___clear_cache((char *)made, (char *)made + sizeof code);
 	snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());

@@ -258,6 +258,8 @@ static long expected(const char *mode, long n) {
 		return n + 1;
 	if (!strcmp(mode, "deep"))
 		return 2;
+	if (!strcmp(mode, "bursts"))
+		return n + 3;
 	return !strcmp(mode, "sleepers") || !strcmp(mode, "burners") || !strcmp(mode, "wakers") ? n : 0;
 }
 
@@ -284,10 +286,10 @@ int main(int argc, char **argv) {
 		start(waker, n);
 	if (!strcmp(mode, "mixed"))
 		start(burner, 1), start(sleeper, n);
-	for (long want = expected(mode, n); there < want;)
-		nap(1000);
 	if (!strcmp(mode, "bursts"))
 		start(burster, 3), start(sleeper, n);
+	for (long want = expected(mode, n); there < want;)
+		nap(1000);
 	if (strcmp(mode, "burnas")) {
 		nap(50000);
 		puts("ready");
