@@ -84,7 +84,7 @@ func ticked(t *testing.T, p Plan, run func(Plan) (*Result, error)) *Result {
 			t.Fatal(err)
 		}
 		idle := func(r Row) bool { return r.Peer == "" && r.SyscallsPerTick == nil }
-		if p.Window > 10*time.Second || !slices.ContainsFunc(res.Rows, idle) {
+		if p.Window > 5*time.Second || !slices.ContainsFunc(res.Rows, idle) {
 			return res
 		}
 	}
