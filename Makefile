@@ -60,7 +60,7 @@ bench: bench-quick bench-go
 
 ## bench-go: every Go benchmark, briefly
 bench-go: setup
-	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 10m -p 1 ./...
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 15m -p 1 ./...
 
 ## bench-quick: what sampling costs, in brief; BENCHFLAGS=--check fails on a broken promise
 bench-quick: build

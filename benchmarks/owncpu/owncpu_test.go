@@ -38,11 +38,17 @@ func TestAToolsWholeTimeIsMeasured(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	s := &settings{threads: []int{3}, running: []int{1}, freqs: []int{100}, rounds: 1, length: 200 * time.Millisecond, binary: binary}
-	cells, notes, err := s.measure(t.Context(), dir)
-	if err != nil || notes != "" || len(cells) != 1 {
-		t.Fatalf("%+v %q %v", cells, notes, err)
+	var got []tools.Totals
+	for {
+		cells, notes, err := s.measure(t.Context(), dir)
+		if err != nil || notes != "" || len(cells) != 1 {
+			t.Fatalf("%+v %q %v", cells, notes, err)
+		}
+		if got = cells[0].runs[""]; len(got) != 1 || got[0].Samples > 0 || s.length > time.Minute {
+			break
+		}
+		s.length *= 4 // it got no processor meanwhile
 	}
-	got := cells[0].runs[""]
 	if len(got) != 1 || got[0].Whole < got[0].CPU || got[0].Whole <= 0 || got[0].Samples <= 0 {
 		t.Errorf("%+v", got)
 	}

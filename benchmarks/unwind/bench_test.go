@@ -15,7 +15,7 @@ var programs = []string{"redis", "python", "node", "java", "cpp"}
 // recorded gives 200 stacks of a program, taken once for all benchmarks.
 func recorded(b *testing.B, name string) *recording {
 	b.Helper()
-	r, stop, err := record(name, 200, 2*time.Minute)
+	r, stop, err := record(name, 200, 10*time.Minute)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -37,10 +37,10 @@ func recordedChromium(b *testing.B) *recording {
 		}
 		_ = cmd.Wait() // it was killed
 	}
-	for limit := time.Now().Add(time.Minute); len(family(pid)) < 4; time.Sleep(50 * time.Millisecond) {
+	for limit := time.Now().Add(patience); len(family(pid)) < 4; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(limit) {
 			end()
-			b.Fatal("chromium started no helpers within a minute")
+			b.Fatalf("chromium started no helpers within %v", patience)
 		}
 	}
 	r, stop, err := recordProcess("chromium", 5, pid, func() []int { return family(pid) }, end)

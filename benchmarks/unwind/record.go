@@ -53,18 +53,15 @@ func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *r
 	}
 	stop = func() { p.Close(); end() }
 	r = &recording{name: name, process: p}
-	if err := r.take(n); err != nil {
-		stop()
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	for try := 1; ; try++ {
+		err = r.standing(n, pids)
+		if try == tries || !errors.Is(err, errOverwritten) {
+			break
+		}
+		signal(pids, syscall.SIGCONT) // a JIT compiler was at work: on a slow machine it takes longer until it has done most
+		r.file.Stacks, r.left = nil, 0
 	}
-	for _, pid := range pids() {
-		_ = syscall.Kill(pid, syscall.SIGSTOP) // one that has ended disturbs nothing either
-	}
-	if err := r.settle(); err != nil {
-		stop()
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if err := r.dropOverwritten(); err != nil {
+	if err != nil {
 		stop()
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -72,11 +69,36 @@ func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *r
 	return r, stop, nil
 }
 
+// tries is how often stacks are taken of a program that overwrites too much of its code meanwhile.
+const tries = 5
+
+// patience bounds the waits for what must come. How soon it comes is up to the machine.
+const patience = 2 * time.Minute
+
+// standing takes n stacks of a process, stops all that pids lists, and drops what cannot be walked any more.
+func (r *recording) standing(n int, pids func() []int) error {
+	if err := r.take(n); err != nil {
+		return err
+	}
+	signal(pids, syscall.SIGSTOP)
+	if err := r.settle(); err != nil {
+		return err
+	}
+	return r.dropOverwritten()
+}
+
+// signal sends a signal to processes. One that has ended disturbs nothing either.
+func signal(pids func() []int, sig syscall.Signal) {
+	for _, pid := range pids() {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
 // settle waits until the process stands still, and then lets it be read anew. While the stacks were taken, JIT compilers
 // have written code into pages that had been read before: without this, what is there would be analysed as zeros, up to
 // the bound of the analysis.
 func (r *recording) settle() error {
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		s, err := r.process.Status()
 		if err != nil {
 			return err
@@ -91,6 +113,9 @@ func (r *recording) settle() error {
 	_, err := r.process.Refresh()
 	return err
 }
+
+// errOverwritten is the error for a program that has overwritten much of the code that its stacks stand in.
+var errOverwritten = errors.New("its code was overwritten")
 
 // mostOverwritten is how many of the stacks may be dropped: one in so many.
 const mostOverwritten = 20
@@ -109,7 +134,7 @@ func (r *recording) dropOverwritten() error {
 			return fmt.Errorf("stack %d is not walked as when it was recorded: %v", i, w.StopReason())
 		}
 		if dropped++; dropped > len(r.file.Stacks)/mostOverwritten {
-			return fmt.Errorf("%d stacks are not walked as when they were recorded", dropped)
+			return fmt.Errorf("%d stacks are not walked as when they were recorded: %w", dropped, errOverwritten)
 		}
 	}
 	r.file.Stacks, r.left = kept, r.left+dropped
@@ -132,9 +157,9 @@ func (r *recording) take(n int) error {
 	return ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
 		l := look.New(c, look.NewPool(0), look.AlwaysFreeze)
 		threads := map[int]*watched{}
-		for end := time.Now().Add(30 * time.Second); len(r.file.Stacks) < n; time.Sleep(interval) {
+		for end := time.Now().Add(patience); len(r.file.Stacks) < n; time.Sleep(interval) {
 			if time.Now().After(end) {
-				return fmt.Errorf("%d of %d stacks in 30 s; %d were left out", len(r.file.Stacks), n, r.left)
+				return fmt.Errorf("%d of %d stacks in %v; %d were left out", len(r.file.Stacks), n, patience, r.left)
 			}
 			if err := r.round(l, threads, n); err != nil {
 				return err

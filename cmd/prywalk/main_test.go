@@ -153,12 +153,17 @@ func TestTermIsPassedOnToTheCommandAndItsStatusComesBack(t *testing.T) {
 
 func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, dir, nil, "record", "--", "sh", "-c", "trap 'echo int; exit 9' INT; echo ready; while :; do :; done")
+	// It takes a moment to end, in which a second signal would be told, too.
+	p := start(t, dir, nil, "record", "--", "sh", "-c",
+		"n=0; trap 'echo int; n=1' INT; echo ready; while [ $n = 0 ]; do :; done; while [ $n -lt 20000 ]; do n=$((n+1)); done; exit 9")
 	says(t, &p.out, "ready")
+	began := time.Now()
 	if err := unix.Kill(-p.Process.Pid, unix.SIGINT); err != nil { // as a terminal does
 		t.Fatal(err)
 	}
-	if code := p.code(t); code != 9 || strings.Count(p.out.String(), "int") != 1 {
+	code, n := p.code(t), strings.Count(p.out.String(), "int")
+	// A shell that gets no processor in that time is taken for one that has not got it.
+	if late := time.Since(began) > interruptWait; code != 9 || n != 1 && !(late && n == 2) {
 		t.Errorf("exit code %d, %q: %s", code, &p.out, &p.err)
 	}
 	shows(t, filepath.Join(dir, "prywalk.pb.gz"))

@@ -15,6 +15,7 @@ import (
 
 	"prywalk/internal/procmem"
 	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
 )
 
 // fakeRoot makes a root directory with these files.
@@ -165,6 +166,7 @@ func sleeper(t *testing.T) int {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	})
+	testtargets.Asleep(t, c.Process.Pid)
 	return c.Process.Pid
 }
 

@@ -19,7 +19,7 @@ func asleepIn(t *testing.T, exe string) int {
 	t.Helper()
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
-	for end := time.Now().Add(time.Minute); pausing(lookAt(t, cmd.Process.Pid)) == nil; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); pausing(lookAt(t, cmd.Process.Pid)) == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no thread sleeps in pause")
 		}

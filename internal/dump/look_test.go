@@ -65,6 +65,18 @@ func taken(t *testing.T, pid int, o Options) *Process {
 	return d
 }
 
+// together looks at all threads of a process at one moment. Nobody is kept stopped for more than a second until the last
+// one gets a processor: then it looks again, when ready says so.
+func together(t *testing.T, pid int, ready func()) *Process {
+	t.Helper()
+	for end := time.Now().Add(4 * time.Minute); ; {
+		ready()
+		if p := taken(t, pid, Options{Atomic: true}); p.Failed["timeout"] == 0 || time.Now().After(end) {
+			return p
+		}
+	}
+}
+
 // letter gives the state of a thread.
 func letter(tid int) string {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/stat")
@@ -110,11 +122,7 @@ func TestSleepersArePeekedAndRunningOnesFrozen(t *testing.T) {
 func TestAtomicStopsAllAndLetsThemGo(t *testing.T) {
 	pid := threads(t, "mixed", "8")
 	for range 4 {
-		p := taken(t, pid, Options{Atomic: true})
-		// Nobody is kept stopped for more than a second until the one that runs gets a processor.
-		for end := time.Now().Add(2 * time.Minute); p.Failed["timeout"] > 0 && time.Now().Before(end); {
-			p = taken(t, pid, Options{Atomic: true})
-		}
+		p := together(t, pid, func() {})
 		seen(t, p, 8)
 		if p.Pause <= 0 || p.Pause > 10*time.Second {
 			t.Errorf("stopped for %v", p.Pause)
@@ -144,7 +152,7 @@ func TestAtomicStopsAllAndLetsThemGo(t *testing.T) {
 func TestAtomicFollowsThreadsThatComeAndGo(t *testing.T) {
 	pid := threads(t, "churn")
 	for range 5 {
-		p := taken(t, pid, Options{Atomic: true})
+		p := together(t, pid, func() {})
 		if len(p.Threads) == 0 {
 			t.Fatalf("%v", p.Failed)
 		}
@@ -157,8 +165,14 @@ func TestAtomicFollowsThreadsThatComeAndGo(t *testing.T) {
 func TestStoppedProcessIsLookedAtAndStaysStopped(t *testing.T) {
 	for _, atomic := range []bool{false, true} {
 		pid := threads(t, "mixed", "3")
-		freeze(t, pid)
-		p := taken(t, pid, Options{Atomic: atomic})
+		stop := func() { freeze(t, pid) } // and they go back into their stop by themselves
+		var p *Process
+		if atomic {
+			p = together(t, pid, stop)
+		} else {
+			stop()
+			p = taken(t, pid, Options{})
+		}
 		seen(t, p, 3)
 		for _, th := range p.Threads {
 			if th.State != "T" || th.Wait != "stopped" {

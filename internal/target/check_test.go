@@ -81,6 +81,7 @@ func TestProgramsOf32BitsAreRefused(t *testing.T) {
 
 func TestAProcessThatEndedIsNotFound(t *testing.T) {
 	c := child(t, "sleep", "1000")
+	testtargets.Asleep(t, c.Process.Pid)
 	p := open(t, c.Process.Pid)
 	if !p.Alive() {
 		t.Fatal("not alive")

@@ -26,6 +26,7 @@ func imageOf(m *frames.Module) *Image { return m.Data.(*Mapping).Image }
 
 func TestModulesOfAProgram(t *testing.T) {
 	c := child(t, "sleep", "1000")
+	testtargets.Asleep(t, c.Process.Pid)
 	var p *Process
 	eventually(t, "sleep has loaded libc", func() bool {
 		q, err := Open(c.Process.Pid)
@@ -119,7 +120,7 @@ func TestProcessesShareImages(t *testing.T) {
 	var images []*Image
 	for range 2 {
 		c := child(t, "sleep", "1000")
-		eventually(t, "exec", func() bool { return procFS.comm(c.Process.Pid) == "sleep" })
+		testtargets.Asleep(t, c.Process.Pid)
 		p, err := cache.Open(c.Process.Pid)
 		if err != nil {
 			t.Fatal(err)

@@ -34,7 +34,7 @@ func TestDeletedAndReplacedPrograms(t *testing.T) {
 	ways(t, func(t *testing.T, open func(int) *Process) {
 		path := copyProgram(t, "sleep")
 		c := start(t, exec.Command(path, "1000"))
-		eventually(t, "exec", func() bool { return procFS.comm(c.Process.Pid) == "sleep" })
+		testtargets.Asleep(t, c.Process.Pid)
 		id := imageOf(moduleOf(open(c.Process.Pid), "sleep")).BuildID
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestAReplacedLibraryIsReadFromMemory(t *testing.T) {
 
 func TestContentsDecideWhereDevicesDiffer(t *testing.T) {
 	c := child(t, "sleep", "1000")
-	eventually(t, "exec", func() bool { return procFS.comm(c.Process.Pid) == "sleep" })
+	testtargets.Asleep(t, c.Process.Pid)
 	p := open(t, c.Process.Pid)
 	p.noLinks = true
 	m := *moduleOf(p, "sleep").Data.(*Mapping)

@@ -119,7 +119,7 @@ func TestGoProgramsHaveTheirTable(t *testing.T) {
 
 func TestFirstRuleMakesTheSources(t *testing.T) {
 	c := child(t, "sleep", "1000")
-	eventually(t, "exec", func() bool { return procFS.comm(c.Process.Pid) == "sleep" })
+	testtargets.Asleep(t, c.Process.Pid)
 	p := open(t, c.Process.Pid)
 	m := moduleOf(p, "sleep")
 	img := imageOf(m)

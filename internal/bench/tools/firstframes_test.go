@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
 )
 
 // opened looks at a process.
@@ -58,6 +59,7 @@ func TestFirstFunctionWithoutANameIsKnownByItsRule(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
+	testtargets.Asleep(t, cmd.Process.Pid)
 	f := opened(t, cmd.Process.Pid)
 	main := f.proc.Main()
 	if main == nil {
