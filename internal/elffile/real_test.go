@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 const libcPath = "/lib/x86_64-linux-gnu/libc.so.6"
@@ -218,7 +220,7 @@ func mappings(t *testing.T, pid string) (out []mapping) {
 // The dynamic linker maps all segments with one bias, which the file header's
 // mapping shows.
 func TestAllMappingsOfAFileGiveOneBias(t *testing.T) {
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
 		t.Skipf("sleep cannot be run: %v", err)
 	}
@@ -226,17 +228,15 @@ func TestAllMappingsOfAFileGiveOneBias(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
 	}()
+	testtargets.Asleep(t, cmd.Process.Pid) // and is linked
 	first := map[string]uint64{}
-	for try := 0; try < 1000 && len(first) < 3; try++ { // until it has been linked
-		checkBiases(t, mappings(t, strconv.Itoa(cmd.Process.Pid)), first)
-	}
-	if len(first) == 0 {
-		t.Error("no mapped files")
+	checkBiases(t, mappings(t, strconv.Itoa(cmd.Process.Pid)), first)
+	if len(first) < 3 {
+		t.Errorf("mapped files: %v", first)
 	}
 }
 
 func checkBiases(t *testing.T, maps []mapping, first map[string]uint64) {
-	clear(first)
 	for _, m := range maps {
 		if !strings.HasPrefix(m.name, "/") {
 			continue
