@@ -7,9 +7,6 @@ import (
 	"os"
 	"runtime"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
 	"prywalk/internal/look"
@@ -86,13 +83,4 @@ func BenchmarkUnwind(b *testing.B) {
 			})
 		}
 	}
-}
-
-// cpuTime gives the processor time of this OS thread.
-func cpuTime() time.Duration {
-	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
-		return 0
-	}
-	return time.Duration(ts.Nano())
 }

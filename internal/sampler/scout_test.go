@@ -1,0 +1,21 @@
+package sampler
+
+import (
+	"testing"
+	"time"
+)
+
+// TestWaitingInASearchIsNotWork: else the scout would rest for fifty times as long as it waited.
+func TestWaitingInASearchIsNotWork(t *testing.T) {
+	if took := cpuOf(func() { time.Sleep(200 * time.Millisecond) }); took < 0 || took > 100*time.Millisecond {
+		t.Errorf("%v of 200 ms asleep", took)
+	}
+	least := 5 * time.Millisecond
+	took := cpuOf(func() {
+		for began := cpuTime(); cpuTime() < began+least; {
+		}
+	})
+	if took < least {
+		t.Errorf("%v of %v at work", took, least)
+	}
+}
