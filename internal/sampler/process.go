@@ -49,7 +49,7 @@ type process struct {
 
 	nextExtra atomic.Pointer[ptrace.Extra] // from the accountant, after an exec
 
-	refreshCost int64 // how long that took, ns
+	refreshCost int64 // how much processor time that took, ns
 	refreshed   int64 // when the mappings were read, CLOCK_MONOTONIC ns
 	comm        string
 	booked      int64 // CPU time booked so far, ns
@@ -98,9 +98,9 @@ func (p *process) alive() bool {
 // changed. When the program is another, what is copied with its stacks is found anew.
 func (p *process) refresh(now int64) bool {
 	p.refreshed = now
-	start := procmem.Now()
-	changed, err := p.target.Refresh()
-	p.refreshCost = procmem.Now() - start
+	var changed bool
+	var err error
+	p.refreshCost = int64(cpuOf(func() { changed, err = p.target.Refresh() }))
 	if err != nil || !changed {
 		return false
 	}

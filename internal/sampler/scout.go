@@ -2,7 +2,6 @@ package sampler
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,25 +36,6 @@ func (s *Sampler) scout(ctx context.Context) {
 		}
 		took = cpuOf(func() { s.find(ctx, known) })
 	}
-}
-
-// cpuOf gives the processor time that a function takes. Time in which it waits, for a processor or for the accountant,
-// is not counted: a search on a busy machine would be followed by seconds without any.
-func cpuOf(f func()) time.Duration {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	began := cpuTime()
-	f()
-	return cpuTime() - began
-}
-
-// cpuTime gives the processor time of this OS thread.
-func cpuTime() time.Duration {
-	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
-		return 0
-	}
-	return time.Duration(ts.Nano())
 }
 
 // find reports the children of known processes, their children included, and

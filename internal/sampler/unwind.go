@@ -9,7 +9,7 @@ import (
 
 // The list of a process's mappings is read anew when a stack does not reach its
 // end, but not within refreshAfter ns, nor so often that it takes more than one
-// part in refreshShare of the time; and every refreshEvery ns in any case: memory
+// part in refreshShare of a processor; and every refreshEvery ns in any case: memory
 // that was unmapped and mapped anew does not show in any stack.
 const (
 	refreshAfter = 1e6

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestWaitingInASearchIsNotWork: else the scout would rest for fifty times as long as it waited.
-func TestWaitingInASearchIsNotWork(t *testing.T) {
+// TestWaitingIsNotWork: else the scout would rest for fifty times as long as a search had to wait.
+func TestWaitingIsNotWork(t *testing.T) {
 	if took := cpuOf(func() { time.Sleep(200 * time.Millisecond) }); took < 0 || took > 100*time.Millisecond {
 		t.Errorf("%v of 200 ms asleep", took)
 	}
