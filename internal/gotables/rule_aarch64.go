@@ -10,6 +10,11 @@ import (
 // word and the caller's x29 in the word below (runtime/traceback.go).
 func (t *Table) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
+	if k == kindEnds && !q.Caller && !q.SPOnly {
+		if r, row, ok, behind := t.bornARM64(f, pc); behind {
+			return r, row, ok
+		}
+	}
 	switch {
 	case k == kindFollow && !spWrite:
 		return t.followedARM64(q, f, delta)
