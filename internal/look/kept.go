@@ -59,6 +59,25 @@ func (k *kept) recall(s *Shot, call *procmem.SyscallInfo, root frames.Addr) bool
 	return true
 }
 
+// recall does so for a peek of this thread. How much of the stack has to be the same is known when the shot of the
+// freeze was walked, which may be after this look; Root then makes the next look another peek.
+func (t *Thread) recall(s *Shot, call *procmem.SyscallInfo) bool {
+	t.awaitsRoot.Store(false)
+	for {
+		root := t.root.Load()
+		if t.kept.recall(s, call, root) {
+			return true
+		}
+		if len(t.kept.stack) == 0 || !t.kept.same(call) {
+			return false
+		}
+		t.awaitsRoot.Store(true)
+		if t.root.Load() == root {
+			return false
+		}
+	}
+}
+
 // same reports whether a thread is in the place where the registers were kept.
 func (k *kept) same(call *procmem.SyscallInfo) bool {
 	return call.SP == k.call.SP && call.PC == k.call.PC && call.Args == k.call.Args &&

@@ -61,3 +61,31 @@ func TestKeptRegistersHoldInTheSamePlaceOnly(t *testing.T) {
 		t.Error("nothing is kept, and recalled")
 	}
 }
+
+// TestRegistersAreRecalledOnceTheOutermostFrameIsKnown: a thread that sleeps on another stack than before, beyond whose
+// frames others write, as on a Go program's scheduler's stacks.
+func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
+	sleep := procmem.SyscallInfo{Nr: 35, SP: 0x7000, PC: 0x1000}
+	for _, before := range []frames.Addr{0, 0x9000} {
+		var th Thread
+		th.Root(before)
+		th.kept.keep(shotAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8))
+		changed := func() bool { call := sleep; return th.recall(shotAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call) }
+		if changed() || th.again.Load() {
+			t.Fatal("recalled before, or looked at again")
+		}
+		th.Root(before)
+		if th.again.Load() {
+			t.Error("looked at again though nothing more is known")
+		}
+		th.Root(0x7007)
+		if !th.again.Load() || !changed() {
+			t.Error("not recalled now")
+		}
+		th.again.Store(false)
+		th.Root(0x8000)
+		if th.again.Load() {
+			t.Error("looked at again though nothing was awaited")
+		}
+	}
+}

@@ -41,7 +41,11 @@ func (t *Thread) Unproven(s *Shot) {
 
 // Root tells where the thread's outermost frame is: the stack pointer there, as of a
 // complete walk. Any goroutine may call it.
-func (t *Thread) Root(sp frames.Addr) { t.root.Store(sp) }
+func (t *Thread) Root(sp frames.Addr) {
+	if t.root.Swap(sp) != sp && t.awaitsRoot.Swap(false) {
+		t.again.Store(true)
+	}
+}
 
 // mayFreezeSleepers reports whether any sleeper may be frozen.
 func (l *Looker) mayFreezeSleepers() bool { return l.rung != OnlyPeek && !l.ctl.ReadOnly() }

@@ -28,7 +28,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		if err := l.copyAt(t, s, call); err != nil {
 			return false, err
 		}
-		s.recalled, s.refused = t.kept.recall(s, &call, t.root.Load()), false
+		s.recalled, s.refused = t.recall(s, &call), false
 		l.extra(t, s)
 		after, err := t.files.SchedStat()
 		if err != nil {

@@ -46,6 +46,8 @@ type Thread struct {
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
 	exits    exits
+	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames only.
+	awaitsRoot atomic.Bool
 }
 
 // baseline is the count of arrivals on a processor at a moment when the thread
