@@ -60,7 +60,7 @@ static void *let_go_again(void *arg) {
 	if (p == 0) ask_again();
 	child = p;
 	for (int st; waitpid(p, &st, __WALL) == p && WIFSTOPPED(st); rounds = shared->rounds)
-		if (WSTOPSIG(st) != SIGSTOP || ptrace(PTRACE_DETACH, p, 0, 0)) wrong++;
+		if (WSTOPSIG(st) != SIGSTOP || (ptrace(PTRACE_DETACH, p, 0, 0) && !(quit && errno == ESRCH))) wrong++; // killed just now
 	refused = shared->refused;
 	return arg;
 }
@@ -94,6 +94,7 @@ int main(int argc, char **argv) {
 		while (!child) usleep(1000);
 		printf("pid %d\n", child);
 		work_until_told();
+		quit = 1;
 		kill(child, SIGKILL);
 		pthread_join(t, 0);
 		tell("rounds", rounds), tell("refused", refused), tell("wrong", wrong);
