@@ -27,12 +27,7 @@ func openFirstFrames(pid int) (*firstFrames, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &firstFrames{proc: proc, namer: symbols.NewNamer(), known: map[place]bool{}}
-	if _, err := proc.Refresh(); err != nil {
-		f.close()
-		return nil, err
-	}
-	return f, nil
+	return &firstFrames{proc: proc, namer: symbols.NewNamer(), known: map[place]bool{}}, nil
 }
 
 func (f *firstFrames) close() {
