@@ -78,10 +78,11 @@ bench-full: build setup peers
 peers:
 	scripts/setup-peers.sh bin/peers
 
-## bench-docs: put the last bench-full's tables and chart into docs (FULL: other files, separated by commas)
+## bench-docs: put the last bench-full's tables and charts into benchmarks/results and docs/charts (FULL: other files, separated by commas)
 FULL ?= $(RESULTS)/full.json
 bench-docs: build
-	$(BIN) bench --from $(FULL) --docs docs/performance.md --svg docs/overhead.svg
+	$(BIN) bench --from $(FULL) --docs benchmarks/results/overhead.md --svg benchmarks/results/overhead.svg
+	$(GO) run ./benchmarks/charts
 
 ## bench-known: make benchmarks/known.json, which CI judges ratios by, of the same files
 bench-known: build

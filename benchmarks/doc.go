@@ -1,23 +1,23 @@
 // Package benchmarks is where prywalk is measured; the commands are in the directories below.
 //
-// accuracy makes the figures of docs/accuracy.md: how many stacks are complete, whether the shares of the
-// most expensive functions agree with perf's, whether the processor time adds up to the kernel's, how
+// accuracy makes the figures of benchmarks/results/completeness.md and shares.md: how many stacks are complete,
+// whether the shares of the most expensive functions agree with perf's, whether the processor time adds up to the kernel's, how
 // soon the first sample comes, and how long naming takes.
 //
 //	go run ./benchmarks/accuracy                               all programs, a table on standard output
 //	go run ./benchmarks/accuracy -only cpp,redis -d 3s -pairs 8    a short trial
-//	go run ./benchmarks/accuracy -json figures.json -markdown docs/accuracy.md
+//	go run ./benchmarks/accuracy -json figures.json -markdown benchmarks/results/shares.md
 //
 // With -json, figures that the file holds already are kept for the programs that are not measured
 // again, so that a run that was cut short is taken up with -only.
 //
-// ladder makes those of docs/performance.md's section "The ladder": stops a second of running and sleeping
+// ladder makes those of benchmarks/results/ladder.md: stops a second of running and sleeping
 // threads, prywalk's own cost, the length of a freeze, and what a target loses, against the number of threads.
 //
-//	go run ./benchmarks/ladder -docs docs/performance.md
+//	go run ./benchmarks/ladder -docs benchmarks/results/ladder.md
 //	go run ./benchmarks/ladder -only stops -rounds 2 -window 1s -warmup 1s    a short trial
 //
-// peeks makes the section "Sleeping threads" of docs/accuracy.md: how many peeks at sleeping threads gave a
+// peeks makes the page benchmarks/results/sleepers.md: how many peeks at sleeping threads gave a
 // complete stack, and whether they equal those of a freeze in the same sleep.
 //
 //	go run ./benchmarks/peeks                    all programs, tables on standard output

@@ -24,6 +24,22 @@ import (
 // pages are the documents, relative to the root of the module.
 var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/limits.md", "docs/glossary.md"}
 
+// linked lists all pages, those of results and measurements too: their links are followed.
+func linked(t *testing.T) []string {
+	t.Helper()
+	all := []string{"README.md", "SECURITY.md"}
+	for _, dir := range []string{"docs", "benchmarks/results"} {
+		found, err := filepath.Glob(filepath.Join("..", dir, "*.md"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no pages in %s (%v)", dir, err)
+		}
+		for _, page := range found {
+			all = append(all, filepath.ToSlash(filepath.Join(dir, filepath.Base(page))))
+		}
+	}
+	return all
+}
+
 // notRun lists the commands of the pages that this test does not execute, with the reason. Each must stand in
 // a page. Of make's targets it is checked that they exist.
 var notRun = map[string]string{
@@ -312,7 +328,7 @@ var (
 )
 
 func TestLinksLeadSomewhere(t *testing.T) {
-	for _, page := range pages {
+	for _, page := range linked(t) {
 		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
 			to := page
 			if m[1] != "" {

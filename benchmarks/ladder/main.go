@@ -1,4 +1,4 @@
-// Command ladder makes the figures of the section "The ladder" of docs/performance.md: what a target feels of
+// Command ladder makes the figures of the benchmarks/results/ladder.md: what a target feels of
 // prywalk, and what prywalk costs, against the number of threads. See the package comment of benchmarks.
 //
 // What is measured, each part by itself:

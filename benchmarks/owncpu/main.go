@@ -1,7 +1,7 @@
 // Command owncpu measures how much processor time prywalk takes for itself, beside perf and other tools that
 // unwind the stacks of a program without frame pointers:
 //
-//	go run ./benchmarks/owncpu -docs docs/performance.md
+//	go run ./benchmarks/owncpu -docs benchmarks/results/own-cpu.md
 //	go run ./benchmarks/owncpu -rounds 2 -d 2s -threads 2 -freq 100    a short trial
 //
 // Everything counts, from a tool's start to its end: recording, unwinding, names (for perf, perf record and

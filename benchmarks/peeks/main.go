@@ -1,8 +1,8 @@
-// Command peeks makes the figures of docs/accuracy.md on sleeping threads.
+// Command peeks makes the figures of benchmarks/results/sleepers.md on sleeping threads.
 //
 //	go run ./benchmarks/peeks                    all programs, tables on standard output
 //	go run ./benchmarks/peeks -only c-O0 -d 2s   a short trial
-//	go run ./benchmarks/peeks -docs              the tables go into docs/accuracy.md
+//	go run ./benchmarks/peeks -docs              the tables go into benchmarks/results/sleepers.md
 //
 // Each program runs under load and is watched twice for some seconds. The first time it is
 // looked at as prywalk does, and every look at a sleeper that is not a repetition
@@ -28,7 +28,7 @@ import (
 )
 
 // page is where -docs writes, from the repository's root.
-const page = "docs/accuracy.md"
+const page = "benchmarks/results/sleepers.md"
 
 func main() { command.Main("peeks", run) }
 

@@ -15,7 +15,7 @@ import (
 const shortSteps = 120_000
 
 // floors are the least shares of exact chains without tables, in percent: with the functions' bounds, and
-// without. Go programs always have their tables; docs/accuracy.md tells what lacks without them.
+// without. Go programs always have their tables; benchmarks/results/oracle.md tells what lacks without them.
 var floors = map[string][2]float64{
 	"libc": {99.5, 94},
 	"libs": {99.5, 99},

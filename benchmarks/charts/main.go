@@ -1,0 +1,93 @@
+// Command charts draws the charts of docs/performance.md from the tables of benchmarks/results/overhead.md: one
+// chart for each question that a reader has.
+//
+//	go run ./benchmarks/charts        from the root of the repository
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// results has the tables that the charts show.
+const results = "benchmarks/results/overhead.md"
+
+// chart is a picture: which rows of the tables it shows, and how a row is called in it.
+type chart struct {
+	file, title string
+	rows        func(r row) bool
+	label       func(r row) string
+	order       func(a, b row) int // of the rows; equal ones stand as in the tables
+}
+
+// As the tables have them, or slow rates first, or those with a processor to spare.
+func asTheyAre(_, _ row) int { return 0 }
+func byRate(a, b row) int    { return cmp.Compare(a.hz, b.hz) }
+func byRunning(a, b row) int { return cmp.Compare(a.running, b.running) }
+
+// usual tells rows of workloads that are like what people run.
+var usual = map[string]bool{"redis": true, "postgres": true, "goserver": true, "python": true, "jvm": true, "c": true}
+
+// worst are those that a higher rate hurts most, beside the one that computes.
+var worst = map[string]bool{"busy": true, "locks": true, "wake": true}
+
+// charts are drawn in this order.
+var charts = []chart{
+	{
+		"cost.svg", "Throughput that is left at 100 looks a second, of six programs",
+		func(r row) bool { return r.tool == "prywalk" && usual[r.workload] && r.hz == 100 },
+		func(r row) string { return fmt.Sprintf("%s, %s threads, %d at work", r.workload, r.threads, r.running) },
+		asTheyAre,
+	},
+	{
+		"threads.svg", "Against the number of threads, at 100 looks a second",
+		func(r row) bool { return r.tool == "prywalk" && r.workload == "busy" && r.hz == 100 },
+		func(r row) string { return fmt.Sprintf("%s threads, %s", r.threads, r.processors()) },
+		byRunning,
+	},
+	{
+		"rate.svg", "Against the rate",
+		func(r row) bool {
+			return r.tool == "prywalk" && r.threads == "100" && worst[r.workload]
+		},
+		func(r row) string { return fmt.Sprintf("%s, %d at work, %d Hz", r.workload, r.running, r.hz) },
+		asTheyAre,
+	},
+	{
+		"tools.svg", "Beside other tools: a C program, 100 threads, 2 of them at work on 2 processors",
+		func(r row) bool { return r.workload == "c" && r.running == 2 },
+		func(r row) string { return fmt.Sprintf("%s, %d Hz", r.tool, r.hz) },
+		byRate,
+	},
+}
+
+func main() {
+	if err := draw(results, "docs/charts"); err != nil {
+		fmt.Fprintln(os.Stderr, "charts:", err)
+		os.Exit(1)
+	}
+}
+
+// draw writes all charts of a page of results into a directory.
+func draw(page, dir string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	rows, err := parse(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
+	}
+	for _, c := range charts {
+		picture, err := c.svg(rows)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(picture), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// row is one line of a table of ratios.
+type row struct {
+	workload, tool, threads string
+	running, hz             int
+	ratio, low, high        float64 // of the target's throughput, with the tool to without; 95 % interval
+}
+
+// processors says whether one was left to spare on the machine of the tables, which has two.
+func (r row) processors() string {
+	if r.running >= 2 {
+		return "none to spare"
+	}
+	return "a processor to spare"
+}
+
+// Places of the columns of a table of ratios, as internal/bench writes it.
+const (
+	colTool = iota
+	colThreads
+	colRunning
+	colHz
+	colPairs
+	colRatio
+	colInterval
+)
+
+// parse reads the tables of ratios of a page. The workload is what the heading above a table says. Other tables are
+// passed over; a line of a table of ratios that cannot be read is an error.
+func parse(page string) ([]row, error) {
+	var rows []row
+	workload, inside := "", false
+	for i, line := range strings.Split(page, "\n") {
+		if name, ok := strings.CutPrefix(line, "### Workload "); ok {
+			workload = name
+		} else if name, ok := strings.CutPrefix(line, "## Workload "); ok {
+			workload = name
+		}
+		switch {
+		case strings.HasPrefix(line, "| tool | threads | running | Hz | pairs |"):
+			inside = true
+		case !strings.HasPrefix(line, "|"):
+			inside = false
+		case inside && !strings.HasPrefix(line, "| ---"):
+			r, err := parseRow(workload, line)
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", i+1, err)
+			}
+			rows = append(rows, r)
+		}
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("no table of ratios: make bench-docs writes them")
+	}
+	return rows, nil
+}
+
+// parseRow reads one line of a table.
+func parseRow(workload, line string) (row, error) {
+	cells := strings.Split(strings.Trim(line, "| "), "|")
+	if len(cells) <= colInterval {
+		return row{}, fmt.Errorf("%d columns, %d are needed", len(cells), colInterval+1)
+	}
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	r := row{workload: workload, tool: cells[colTool], threads: cells[colThreads]}
+	low, high, ok := strings.Cut(cells[colInterval], " to ")
+	if !ok {
+		return row{}, fmt.Errorf("%q is no interval", cells[colInterval])
+	}
+	high, _, _ = strings.Cut(high, " ") // a remark may follow
+	var err error
+	number := func(text string) float64 {
+		v, e := strconv.ParseFloat(text, 64)
+		if e != nil && err == nil {
+			err = e
+		}
+		return v
+	}
+	r.running, r.hz = int(number(cells[colRunning])), int(number(cells[colHz]))
+	r.ratio, r.low, r.high = number(cells[colRatio]), number(low), number(high)
+	return r, err
+}
