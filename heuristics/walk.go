@@ -81,15 +81,20 @@ func putWalk(w *walk) {
 
 // begin starts a walk with one path.
 func (w *walk) begin(pc, lo, hi uint64) {
+	w.fresh()
+	w.steps, w.npend, w.nlater = 0, 0, 0
+	w.spans = [2]span{}
+	w.whole, w.moved, w.dropped = false, false, false
+	w.st.reset(w.src.abi, pc, lo, hi)
+}
+
+// fresh empties the set of visited instructions.
+func (w *walk) fresh() {
 	w.gen++
 	if w.gen == 0 {
 		clear(w.seen[:])
 		w.gen = 1
 	}
-	w.steps, w.npend, w.nlater = 0, 0, 0
-	w.spans = [2]span{}
-	w.whole, w.moved, w.dropped = false, false, false
-	w.st.reset(w.src.abi, pc, lo, hi)
 }
 
 // visitPlace gives where to look for an instruction in the set. Those of the same 64 bytes lie together, so that

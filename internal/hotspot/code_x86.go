@@ -75,6 +75,7 @@ var popThenLocals = []byte{0x58, 0x4c, 0x8d, 0x74}
 // The instructions that adapters are made of (sharedRuntime_x86_64.cpp, gen_i2c_adapter and gen_c2i_adapter).
 var (
 	toCompiled    = []byte{0x48, 0x8b, 0x04, 0x24, 0x4c, 0x8b, 0xdc, 0x48, 0x83, 0xe4, 0xf0, 0x50}
+	toCompiled25  = []byte{0x4c, 0x8b, 0xdc, opPopRAX, 0x48, 0x83, 0xe4, 0xf0, opPushRAX} // since JDK 25
 	jumpR11       = []byte{0x41, 0xff, 0xe3}
 	movR13SP      = []byte{0x4c, 0x8b, 0xec}
 	subSP8        = []byte{0x48, 0x83, 0xec} // and imm8
@@ -90,6 +91,10 @@ const (
 
 // maxEntry bounds the code in which these are looked for.
 const maxEntry = 4096
+
+// knownEnds is how a method ends that the interpreter knows itself, behind the pop of its return address
+// (TemplateInterpreterGenerator::generate_math_entry): mov rsp, r13; jmp rax.
+var knownEnds = []byte{0x49, 0x8b, 0xe5, 0xff, 0xe0}
 
 // leftBytes is how long before pc a leave may have been: pop, mov and jmp follow it
 // (InterpreterMacroAssembler::remove_activation).

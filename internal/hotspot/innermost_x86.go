@@ -50,7 +50,7 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	case endPop:
 		return framed(16), nil, true
 	}
-	return framed(8 * (b.frame + pushed(code[1:]))), nil, true
+	return v.balanced(b, pc, 8*(b.frame+pushed(code[1:])))
 }
 
 // inInterpreter gives the rule of a thread in the interpreter: where methods begin, its frame is made on the
@@ -123,6 +123,12 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 		pops = bytes.LastIndex(code[:made], popThenLocals)
 	}
 	if pops < 0 { // a method that the interpreter knows: there is no frame
+		switch rest := code[pc-c.begin:]; {
+		case bytes.HasPrefix(rest, knownEnds):
+			return inReg(frames.X86RAX, frames.X86R13, 0)
+		case pc-c.begin >= 3 && bytes.HasPrefix(code[pc-c.begin-3:], knownEnds):
+			return inReg(frames.X86RAX, frames.X86RSP, 0)
+		}
 		return called(frames.X86R13, 0, frames.MethodHeuristic)
 	}
 	pushes := int(pc-c.begin) - (made - 1) // bytes behind the push of rax
@@ -148,6 +154,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 // inAdapter gives the rule in an adapter. From the interpreter to compiled code:
 //
 //	mov rax, [rsp]; mov r11, rsp; and rsp, -16; push rax; ...; jmp r11
+//	mov r11, rsp; pop rax; and rsp, -16; push rax; ...; jmp r11                  since JDK 25
 //
 // From compiled code to the interpreter, behind a check and, now and then, a call that mends the caller:
 //
@@ -156,11 +163,12 @@ func (v *VM) inAdapter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(b.begin, b.end-b.begin)
 	at := int(pc - b.begin)
 	first := bytes.Index(code, jumpR11)
-	if first < 0 || !bytes.HasPrefix(code, toCompiled) {
+	old := bytes.HasPrefix(code, toCompiled)
+	if first < 0 || !old && !bytes.HasPrefix(code, toCompiled25) {
 		return frames.Rule{}, nil, false
 	}
 	switch {
-	case at == len(toCompiled)-1: // sp was aligned
+	case old && at == len(toCompiled)-1, !old && (at == len(toCompiled25)-1 || at == 4): // popped, or sp was aligned
 		return inReg(frames.X86RAX, regR11, 8)
 	case at <= first:
 		return called(frames.X86RSP, 8, frames.MethodCFI)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"prywalk/frames"
+	"prywalk/heuristics"
 )
 
 // Options says what a [VM] reads.
@@ -17,6 +18,17 @@ type Options struct {
 	// ReadCode reads instructions likewise, and remembers what of them was read, so that its
 	// owner learns when they change.
 	ReadCode func(addr uint64, b []byte) int
+	// Flow may be nil: then words that compiled code has pushed are not seen in most places.
+	Flow Flow
+}
+
+// Flow follows instructions ([prywalk/heuristics.Source] does).
+type Flow interface {
+	// ReturnCFA gives the CFA at pc by the way from there to a return, which stays between lo and hi; false if there is
+	// none.
+	ReturnCFA(pc, lo, hi uint64) (heuristics.CFA, bool)
+	// LevelAfter reports whether the stack pointer stays as it is behind pc, up to the next jump.
+	LevelAfter(pc uint64) bool
 }
 
 // VM is the virtual machine of one process. It implements [frames.RuleSource] for run-time addresses. It is
@@ -172,7 +184,11 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case b.kind == kindMethod && b.frame > 0:
-		return framed(8 * (b.frame + pushed(v.code(q.PC, maxEnd)))), nil, true
+		usual := 8 * (b.frame + pushed(v.code(q.PC, maxEnd)))
+		if v.o.Flow != nil && !v.o.Flow.LevelAfter(q.PC) {
+			return v.balanced(b, q.PC, usual)
+		}
+		return framed(usual), nil, true
 	case b.kind == kindException && b.frame > 0:
 		return framed(8 * b.frame), nil, true
 	case b.kind.assembly():

@@ -22,7 +22,8 @@ const module = "prywalk"
 var order = [][]string{
 	{"frames", "internal/wire"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
-	{"dwarfunwind", "heuristics", "internal/gotables", "internal/hotspot", "internal/census"},
+	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census"},
+	{"internal/hotspot"},
 	{"internal/target"},
 	{"internal/symbols", "ptrace"},
 	{"internal/look"},

@@ -32,7 +32,8 @@ func (j *javaVM) adopt(o owner, mods []*frames.Module) {
 	}
 	if lib != nil && j.vm == nil && j.tries < maxVMTries {
 		j.tries++
-		j.vm, j.code = openVM(o, lib), o.jitSource()
+		j.code = o.jitSource()
+		j.vm = openVM(o, lib, j.code)
 	}
 	if j.vm == nil {
 		if lib != nil && j.tries == maxVMTries {
@@ -43,7 +44,7 @@ func (j *javaVM) adopt(o owner, mods []*frames.Module) {
 	for _, m := range mods {
 		if m.Generated && !m.NoFP && j.vm.Contains(m.Start) {
 			m.NoFP = true
-			m.Sources = []frames.RuleSource{j, j.code}
+			m.Sources = []frames.RuleSource{j, j.code, routines{j}}
 		}
 	}
 }
@@ -75,7 +76,7 @@ func elfImage(m *frames.Module) *Image {
 }
 
 // openVM reads how the machine describes itself; nil if it does not.
-func openVM(o owner, lib *frames.Module) *hotspot.VM {
+func openVM(o owner, lib *frames.Module, flow hotspot.Flow) *hotspot.VM {
 	names := dynamicSymbols(elfImage(lib))
 	vm, ok := hotspot.New(hotspot.Options{
 		Arch: elfImage(lib).ELF.Arch(),
@@ -85,6 +86,7 @@ func openVM(o owner, lib *frames.Module) *hotspot.VM {
 		},
 		Read:     func(addr uint64, b []byte) int { n, _ := o.readMem(addr, b); return n },
 		ReadCode: o.readCode,
+		Flow:     flow,
 	})
 	if !ok {
 		return nil
@@ -119,6 +121,17 @@ func (j *javaVM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		return r, row, ok && row == nil && r.CFAReg == frames.X86RBP
 	}
 	return frames.Rule{}, nil, false
+}
+
+// routines answers where neither the machine's tables nor the instructions tell the whole frame.
+type routines struct{ *javaVM }
+
+// Rule implements frames.RuleSource.
+func (r routines) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if r.vm == nil {
+		return frames.Rule{}, nil, false
+	}
+	return r.vm.Routine(q)
 }
 
 // FuncRange implements heuristics.Functions.

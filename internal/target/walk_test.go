@@ -153,7 +153,7 @@ func TestJVMOpensWithCompiledCodeAsModules(t *testing.T) {
 	for _, m := range p.Space().Modules() {
 		if m.Data.(*Mapping).JIT {
 			jit++
-			if m.Name != "[anon]" || m.Calls == nil || len(m.Sources) != 2 || !m.NoFP {
+			if m.Name != "[anon]" || m.Calls == nil || len(m.Sources) != 3 || !m.NoFP {
 				t.Errorf("%+v", m)
 			}
 		}

@@ -52,9 +52,16 @@ var unlisted = []spec{
 	{name: "java-chain-int", expect: mixed, program: javaClass("Chain"), start: startJavaClass("Chain", "-Xint"), stop: syscall.SIGTERM},
 	{name: "java-chain-c1", expect: mixed, program: javaClass("Chain"),
 		start: startJavaClass("Chain", "-XX:-Inline", "-XX:-MethodFlushing", "-XX:TieredStopAtLevel=1"), stop: syscall.SIGTERM},
+	{name: "java-work", expect: mixed, program: javaClass("Work"), start: startJavaClass("Work", keepWork...), stop: syscall.SIGTERM},
+	{name: "java-work-c1", expect: mixed, program: javaClass("Work"),
+		start: startJavaClass("Work", append([]string{"-XX:TieredStopAtLevel=1"}, keepWork...)...), stop: syscall.SIGTERM},
 	{name: "postgres-jit", expect: postgres, stop: syscall.SIGQUIT,
 		start: startPostgresWith("-c", "jit=on", "-c", "jit_above_cost=0", "-c", "jit_inline_above_cost=0", "-c", "jit_optimize_above_cost=0")},
 }
+
+// keepWork keeps the chain of Work.java from being inlined, and its code from being thrown away.
+var keepWork = []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Work::c*", "-XX:-MethodFlushing",
+	"-XX:CompileThresholdScaling=0.01"}
 
 // Names lists the targets.
 func Names() []string {
