@@ -92,7 +92,7 @@ func (ff *firefoxBuilder) meta() obj {
 	}
 	return obj{
 		"version": 24, "preprocessedProfileVersion": firefoxVersion, "processType": 0, "debug": false, "symbolicated": true,
-		"product": printable(or(ff.opts.Title, s.Target)), "interval": interval, "startTime": float64(ff.start) / 1e6,
+		"product": or(ff.opts.Title, s.Target), "interval": interval, "startTime": float64(ff.start) / 1e6,
 		"categories":   list{category("Other", "grey"), category("Code", "blue"), category("Note", "yellow")},
 		"extensions":   obj{"baseURL": list{}, "id": list{}, "name": list{}, "length": 0},
 		"sampleUnits":  obj{"time": "ms", "eventDelay": "ms", "threadCPUDelta": "µs"},
@@ -117,8 +117,8 @@ func (ff *firefoxBuilder) thread(g *groupOf) obj {
 	s := g.samples[0]
 	pid, tid := number(s, rec.LabelPID), number(s, rec.LabelTID)
 	return obj{
-		"name": printable(g.name), "isMainThread": pid == tid, "processType": "default",
-		"processName": printable(label(s, rec.LabelComm)), "pid": strconv.FormatInt(pid, 10), "tid": strconv.FormatInt(tid, 10),
+		"name": g.name, "isMainThread": pid == tid, "processType": "default",
+		"processName": label(s, rec.LabelComm), "pid": strconv.FormatInt(pid, 10), "tid": strconv.FormatInt(tid, 10),
 		"processStartupTime": 0, "processShutdownTime": nil, "registerTime": 0, "unregisterTime": nil,
 		"pausedRanges": list{}, "showMarkersInTimeline": false,
 		"markers":       obj{"length": 0, "category": list{}, "data": list{}, "endTime": list{}, "name": list{}, "phase": list{}, "startTime": list{}},
@@ -126,7 +126,7 @@ func (ff *firefoxBuilder) thread(g *groupOf) obj {
 		"resourceTable": t.resourceTable(), "frameTable": t.frameTable(), "funcTable": functions,
 		"stackTable":  obj{"length": len(t.stackFrame), "prefix": t.prefix, "frame": t.stackFrame},
 		"samples":     t.samples(),
-		"stringArray": printables(t.strings),
+		"stringArray": t.strings,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
 )
 
@@ -46,5 +47,5 @@ func (d *data) fold(line []byte, s *profile.Sample) []byte {
 	return line[:len(line)-1]
 }
 
-// foldName replaces the separator in a name.
-func foldName(s string) string { return strings.ReplaceAll(printable(s), ";", ":") }
+// foldName makes a name printable, and replaces the separator in it.
+func foldName(s string) string { return strings.ReplaceAll(printable.String(s), ";", ":") }

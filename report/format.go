@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"prywalk/internal/printable"
 )
 
 // scale is a unit, with how much it is and the value from which it is used.
@@ -92,21 +94,10 @@ func percent(v, of int64) string {
 	return fmt.Sprintf("%.2f%%", 100*float64(v)/float64(of))
 }
 
-// printable replaces what would disturb a terminal or a line format: control
-// characters of names from a hostile symbol table.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-}
-
 // printables makes the strings of a list printable.
 func printables(list []string) []string {
 	for i, s := range list {
-		list[i] = printable(s)
+		list[i] = printable.String(s)
 	}
 	return list
 }
@@ -134,9 +125,11 @@ const (
 	plain = "\x1b[0m"
 )
 
-func (d *data) color(code, s string) string {
-	if !d.opts.Color {
-		return s
+// color gives a text with a colour, and printable.
+func (d *data) color(code, s string) printable.Raw {
+	s = printable.String(s)
+	if d.opts.Color {
+		s = code + s + plain
 	}
-	return code + s + plain
+	return printable.Raw(s)
 }

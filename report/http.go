@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/pprof/driver"
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/printable"
 )
 
 // ServeHTTP serves pprof's own web pages for a profile at addr ("localhost:8080";
@@ -80,10 +82,10 @@ type pprofUI struct{ out io.Writer }
 func (u *pprofUI) ReadLine(string) (string, error) { return "", io.EOF }
 
 // Print writes a message.
-func (u *pprofUI) Print(a ...any) { fmt.Fprintln(u.out, fmt.Sprint(a...)) }
+func (u *pprofUI) Print(a ...any) { printable.Fprintf(u.out, "%s\n", printable.Line(fmt.Sprint(a...))) }
 
 // PrintErr writes a message.
-func (u *pprofUI) PrintErr(a ...any) { fmt.Fprintln(u.out, fmt.Sprint(a...)) }
+func (u *pprofUI) PrintErr(a ...any) { printable.Fprintf(u.out, "%s\n", printable.Line(fmt.Sprint(a...))) }
 
 // IsTerminal is false.
 func (u *pprofUI) IsTerminal() bool { return false }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/printable"
 )
 
 // ErrValue reports that [Options].Value names a type of values that the profile does not have.
@@ -158,9 +160,10 @@ type writer struct {
 	err error
 }
 
+// printf formats, with strings among args made printable.
 func (w *writer) printf(format string, args ...any) {
 	if w.err == nil {
-		_, w.err = fmt.Fprintf(w.w, format, args...)
+		_, w.err = io.WriteString(w.w, printable.Sprintf(format, args...))
 	}
 }
 

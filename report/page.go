@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
 )
 
@@ -70,13 +71,13 @@ func (d *data) page() *page {
 func (b *pageBuilder) head() {
 	s := b.summary()
 	b.merge = s.Threads > pageThreads
-	b.Title = printable(or(b.opts.Title, s.Target))
+	b.Title = printable.String(or(b.opts.Title, s.Target))
 	b.Value = b.value
 	for _, t := range b.prof.SampleType {
 		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
 	}
 	for _, c := range s.Comments {
-		b.Comments = append(b.Comments, printable(c))
+		b.Comments = append(b.Comments, printable.String(c))
 	}
 	b.Facts = s.facts()
 	if line := b.leftOut(); line != "" {

@@ -54,7 +54,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o Options) error {
 	d.opts.By = "thread"
 	s := d.summary()
 	file := speedscopeFile{Schema: "https://www.speedscope.app/file-format-schema.json",
-		Name: printable(or(o.Title, s.Target)), Exporter: "prywalk"}
+		Name: or(o.Title, s.Target), Exporter: "prywalk"}
 	for _, g := range d.grouped() {
 		if g.value > 0 {
 			file.Profiles = append(file.Profiles, d.speedscopeThread(g))
@@ -63,7 +63,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o Options) error {
 	files := d.files()
 	file.Shared.Frames = make([]speedscopeFrame, len(d.frames))
 	for i, f := range d.frames {
-		file.Shared.Frames[i] = speedscopeFrame{Name: printable(f.name), File: printable(or(files[int32(i)].file, f.module)), Line: files[int32(i)].line}
+		file.Shared.Frames[i] = speedscopeFrame{Name: f.name, File: or(files[int32(i)].file, f.module), Line: files[int32(i)].line}
 	}
 	buf := bufio.NewWriter(w)
 	if err := json.NewEncoder(buf).Encode(&file); err != nil {
@@ -73,7 +73,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o Options) error {
 }
 
 func (d *data) speedscopeThread(g *groupOf) *speedscopeProfile {
-	t := &speedscopeProfile{Type: "sampled", Name: printable(g.name), Unit: "none", Samples: [][]int32{}, Weights: []int64{}}
+	t := &speedscopeProfile{Type: "sampled", Name: g.name, Unit: "none", Samples: [][]int32{}, Weights: []int64{}}
 	if slices.Contains(speedscopeUnits, d.unit) {
 		t.Unit = d.unit
 	}

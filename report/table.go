@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/printable"
 )
 
 // row is one function's values.
@@ -83,12 +85,12 @@ func (d *data) limit(standard int) int {
 // heading writes what the profile is.
 func (d *data) heading(out *writer) {
 	s := d.summary()
-	out.printf("%s\n%s\n", d.color(bold, printable(s.line())), printable(d.totals()))
+	out.printf("%s\n%s\n", d.color(bold, s.line()), d.totals())
 	if line := d.leftOut(); line != "" {
 		out.printf("%s\n", line)
 	}
 	for _, c := range s.Comments {
-		out.printf("%s\n", d.color(dim, printable(c)))
+		out.printf("%s\n", d.color(dim, c))
 	}
 	out.printf("\n")
 }
@@ -110,9 +112,9 @@ func (d *data) table(out *writer, samples []*profile.Sample, total int64, limit 
 	out.printf("%s%s\n", indent, d.color(dim, heads))
 	for _, r := range shown {
 		f := &d.frames[r.frame]
-		name := shorten(printable(f.label()), width)
+		name := shorten(printable.String(f.label()), width)
 		if f.module != "" {
-			name = pad(name, width) + "  " + printable(f.module)
+			name = pad(name, width) + "  " + printable.String(f.module)
 		}
 		out.printf("%s%s %9s %7s %9s  %s\n", indent,
 			d.heat(fmt.Sprintf("%7s", percent(r.self, total)), r.self, total), format(r.self, d.unit),
@@ -127,9 +129,9 @@ func (d *data) table(out *writer, samples []*profile.Sample, total int64, limit 
 func (d *data) columnName() string { return "function (" + d.prof.SampleType[d.value].Type + ")" }
 
 // heat marks large shares.
-func (d *data) heat(s string, v, total int64) string {
+func (d *data) heat(s string, v, total int64) printable.Raw {
 	if total == 0 || 20*v < total {
-		return s
+		return printable.Raw(s)
 	}
 	return d.color(red, s)
 }
@@ -142,7 +144,7 @@ func (d *data) nameWidth(rows []row) int {
 	}
 	width := len(d.columnName())
 	for _, r := range rows {
-		width = max(width, utf8.RuneCountInString(printable(d.frames[r.frame].label())))
+		width = max(width, utf8.RuneCountInString(printable.String(d.frames[r.frame].label())))
 	}
 	if d.opts.Width == 0 { // nothing is cut; only the padding is bounded
 		return min(width, 1<<12)

@@ -43,7 +43,7 @@ func (d *data) grouped() []*groupOf {
 func (d *data) groups(out *writer, total int64) {
 	list := d.grouped()
 	for _, g := range list[:min(len(list), maxGroups)] {
-		line := fmt.Sprintf("%7s %9s  %s", percent(g.value, total), format(g.value, d.unit), printable(g.name))
+		line := fmt.Sprintf("%7s %9s  %s", percent(g.value, total), format(g.value, d.unit), g.name)
 		out.printf("%s%s\n", d.color(bold, line), d.clockLine(g.samples))
 		if g.value != 0 {
 			d.table(out, g.samples, total, d.limit(5), "    ")

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/printable"
 )
 
 // Tree writes the call tree from the threads' first functions inwards, without the
@@ -93,13 +95,13 @@ func (tw *treeWriter) line(p *pending) {
 	}
 	n := &tw.nodes[p.node]
 	f := &tw.frames[n.frame]
-	name := printable(f.label())
+	name, module := printable.String(f.label()), printable.Raw("")
 	if tw.opts.Width > 0 {
 		name = shorten(name, max(24, tw.opts.Width-28-utf8.RuneCountInString(branch)))
 	}
 	if f.module != "" && !strings.Contains(name, f.module) {
-		name += "  " + tw.color(dim, printable(f.module))
+		module = "  " + tw.color(dim, f.module)
 	}
-	tw.out.printf("%7s %9s %s  %s%s\n", percent(n.total, all), format(n.total, tw.unit),
-		tw.heat(fmt.Sprintf("%7s", percent(n.self, all)), n.self, all), branch, name)
+	tw.out.printf("%7s %9s %s  %s%s%s\n", percent(n.total, all), format(n.total, tw.unit),
+		tw.heat(fmt.Sprintf("%7s", percent(n.self, all)), n.self, all), branch, name, module)
 }

@@ -182,7 +182,7 @@ func (f *benchFlags) judge(res *bench.Result) error {
 	}
 	broken, unjudged := bench.Broken(res, known)
 	for _, line := range unjudged {
-		fmt.Fprintln(os.Stderr, "prywalk: not judged:", line)
+		say("not judged: %s", line)
 	}
 	if len(broken) > 0 {
 		return fmt.Errorf("sampling costs more than is promised: %s", strings.Join(broken, "; "))
@@ -245,7 +245,7 @@ func (f *benchFlags) result() (*bench.Result, error) {
 	bench.Header(os.Stdout)
 	res, err := bench.Run(ctx, plan, version(), bench.Report{
 		Row:  func(r bench.Row) { bench.Line(os.Stdout, r) },
-		Skip: func(line string) { fmt.Fprintln(os.Stderr, "prywalk:", line) },
+		Skip: func(line string) { say("%s", line) },
 	})
 	if err != nil {
 		return res, fmt.Errorf("the benchmark did not finish: %w", err)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -35,7 +34,7 @@ func (r *recording) command(args []string) error {
 		return r.own(err)
 	}
 	if alive(l.PID) {
-		fmt.Fprintf(os.Stderr, "prywalk: recording done; waiting for %s (process %d) to end, Ctrl-C twice leaves\n", args[0], l.PID)
+		say("recording done; waiting for %s (process %d) to end, Ctrl-C twice leaves", args[0], l.PID)
 	}
 	return r.wait(l)
 }
@@ -46,7 +45,7 @@ func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 	procs, err := r.open([]int{l.PID})
 	if err != nil {
 		if !errors.Is(err, target.ErrNotFound) && !errors.Is(err, target.ErrZombie) {
-			fmt.Fprintln(os.Stderr, "prywalk:", oneLine(err.Error()))
+			say("%v", err)
 		}
 		r.prepare(nil)
 		return r.write()
@@ -60,7 +59,7 @@ func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 		return err
 	}
 	if err := r.verdict(); err != nil {
-		fmt.Fprintln(os.Stderr, "prywalk:", oneLine(err.Error()))
+		say("%v", err)
 	}
 	return nil
 }

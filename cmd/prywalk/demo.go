@@ -67,7 +67,7 @@ func (f *demoFlags) run() error {
 		return fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
 	}
 	path := filepath.Join(f.dir, "prywalk-demo.pb.gz")
-	fmt.Fprintf(os.Stderr, "prywalk: recording a built-in service with 12 threads for %s\n", time.Duration(f.duration))
+	say("recording a built-in service with 12 threads for %s", time.Duration(f.duration))
 	if err := f.record(self, path); err != nil {
 		return err
 	}
@@ -117,6 +117,6 @@ func (f *demoFlags) show(path string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "prywalk: flame graph in %s, recording in %s\n", page, path)
+	say("flame graph in %s, recording in %s", page, path)
 	return nil
 }

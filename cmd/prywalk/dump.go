@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/printable"
 	"prywalk/internal/target"
 )
 
@@ -80,7 +81,7 @@ func (f *dumpFlags) run() error {
 			continue
 		}
 		if first != nil {
-			fmt.Fprintln(os.Stderr, "prywalk:", oneLine(err.Error()))
+			say("%v", err)
 			continue
 		}
 		first = err
@@ -109,14 +110,14 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 		return nil, err
 	}
 	if f.atomic {
-		fmt.Fprintf(os.Stderr, "prywalk: process %d was stopped for %s\n", pid, p.Pause.Round(time.Microsecond))
+		say("process %d was stopped for %s", pid, p.Pause.Round(time.Microsecond))
 	}
 	if len(p.Threads) == 0 {
 		return nil, &exitError{exitNoSamples, fmt.Errorf("process %d: no thread could be looked at%s; prywalk doctor -p %d names the cause",
 			pid, reasons(p.Failed), pid)}
 	}
 	if n := sum(p.Failed); n > 0 {
-		fmt.Fprintf(os.Stderr, "prywalk: process %d: %d threads could not be looked at%s; prywalk doctor -p %d names the cause\n",
+		say("process %d: %d threads could not be looked at%s; prywalk doctor -p %d names the cause",
 			pid, n, reasons(p.Failed), pid)
 	}
 	return p, nil
@@ -128,7 +129,10 @@ func (f *dumpFlags) print(p *dump.Process) error {
 	var err error
 	switch {
 	case f.json:
-		err = json.NewEncoder(out).Encode(p)
+		var text []byte
+		if text, err = json.Marshal(p); err == nil {
+			_, err = out.Write(append(printable.JSON(text), '\n'))
+		}
 	case f.merge:
 		err = dump.MergedText(out, p)
 	default:

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/printable"
 	"prywalk/internal/target"
 )
 
@@ -51,7 +52,7 @@ func (f *dumpFlags) dumpCore() (err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	for _, w := range c.Warnings() {
-		fmt.Fprintf(os.Stderr, "prywalk: %s: %s\n", f.core, oneLine(w))
+		say("%s: %s", f.core, printable.Line(w))
 	}
 	return f.print(dump.Core(c, f.options(), f.sysroot != ""))
 }

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/printable"
 	"prywalk/internal/target"
 	"prywalk/ptrace"
 	"prywalk/report"
@@ -58,8 +58,8 @@ func run(args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	if text := err.Error(); text != "" {
-		fmt.Fprintln(os.Stderr, "prywalk:", oneLine(text))
+	if err.Error() != "" {
+		say("%v", err)
 	}
 	return exitCode(err)
 }
@@ -81,8 +81,8 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// oneLine joins the lines of a message: an error is one line.
-func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }
+// say writes a line to stderr. What strings and errors among args have from the target is made printable.
+func say(format string, args ...any) { printable.Fprintf(os.Stderr, "prywalk: "+format+"\n", args...) }
 
 // newRoot builds the command tree.
 func newRoot() *cobra.Command {

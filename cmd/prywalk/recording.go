@@ -145,7 +145,7 @@ func (r *recording) checkpoint(between func()) {
 	defer r.builder.SetBetween(nil)
 	if err := r.builder.WriteFile(r.path, r.names); err != nil && r.saveErr == nil {
 		r.saveErr = err
-		fmt.Fprintln(os.Stderr, "prywalk:", err)
+		say("%v", err)
 	}
 }
 
@@ -173,10 +173,10 @@ func (r *recording) verdict() error {
 		return noSamples(&r.stats)
 	}
 	if refused != nil {
-		fmt.Fprintf(os.Stderr, "prywalk: running threads were not looked at: %v\n", refused)
+		say("running threads were not looked at: %v", refused)
 	}
 	if !r.quiet {
-		fmt.Fprintln(os.Stderr, "prywalk:", closing(&r.stats, r.path))
+		say("%s", closing(&r.stats, r.path))
 	}
 	return nil
 }

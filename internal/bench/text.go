@@ -3,11 +3,13 @@ package bench
 import (
 	"fmt"
 	"io"
+
+	"prywalk/internal/printable"
 )
 
 // Header writes the heads of the table's columns.
 func Header(w io.Writer) {
-	fmt.Fprintf(w, "%8s %8s %6s %6s  %-23s %8s %10s %8s %9s %8s %8s  %s\n", "threads", "running", "Hz", "pairs",
+	printable.Fprintf(w, "%8s %8s %6s %6s  %-23s %8s %10s %8s %9s %8s %8s  %s\n", "threads", "running", "Hz", "pairs",
 		"throughput with/without", "stops/s", "calls/tick", "own cpu", "samples/s", "complete", "memory", "freeze µs p50 p99 max")
 }
 
@@ -17,23 +19,23 @@ func Line(w io.Writer, r Row) {
 	if r.Freeze != nil {
 		freeze = fmt.Sprintf("%.0f %.0f %.0f", r.Freeze.P50, r.Freeze.P99, r.Freeze.Max)
 	}
-	fmt.Fprintf(w, "%8d %8d %6.0f %6d  %.4f [%.4f, %.4f] %8s %10s %8s %9.0f %8s %8s  %s", r.Threads, r.Running, r.Freq,
+	printable.Fprintf(w, "%8d %8d %6.0f %6d  %.4f [%.4f, %.4f] %8s %10s %8s %9.0f %8s %8s  %s", r.Threads, r.Running, r.Freq,
 		r.Pairs, r.Ratio, r.Low, r.High, known(r.StopsPerS, 1, "%.1f"), known(r.SyscallsPerTick, 1, "%.1f"), known(r.CPUSelf, 100, "%.2f%%"),
 		r.SamplesPerS, known(r.Complete, 100, "%.2f%%"), known(r.MemoryMB, 1, "%.0f MB"), freeze)
 	if r.Workload != "" {
-		fmt.Fprintf(w, "  %s", r.Workload)
+		printable.Fprintf(w, "  %s", r.Workload)
 	}
 	if r.Depth > 0 {
-		fmt.Fprintf(w, " depth %d", r.Depth)
+		printable.Fprintf(w, " depth %d", r.Depth)
 	}
 	if r.Peer != "" {
-		fmt.Fprintf(w, "  %s, then %s of cpu", r.Peer, known(r.CPUAfter, 100, "%.2f%%"))
+		printable.Fprintf(w, "  %s, then %s of cpu", r.Peer, known(r.CPUAfter, 100, "%.2f%%"))
 	}
 	if l := r.Latency; l != nil {
-		fmt.Fprintf(w, "\n%29s waits µs p50 p99 p99.9: %.1f %.1f %.1f without, %.1f %.1f %.1f with", "",
+		printable.Fprintf(w, "\n%29s waits µs p50 p99 p99.9: %.1f %.1f %.1f without, %.1f %.1f %.1f with", "",
 			l.Without.P50, l.Without.P99, l.Without.P999, l.With.P50, l.With.P99, l.With.P999)
 	}
-	fmt.Fprintln(w)
+	printable.Fprintf(w, "\n")
 }
 
 // Summary writes what follows from all rows: whether many threads cost more, and how prywalk stands beside its peers.
@@ -41,11 +43,11 @@ func Summary(w io.Writer, r *Result) {
 	names, byName := r.byWorkload()
 	for _, name := range names {
 		for _, f := range flatness(byName[name]) {
-			fmt.Fprintf(w, "%s, %d running, %.0f Hz: %d threads are %s %d: %s\n", name, f.Few.Running, f.Few.Freq, f.Most.Threads,
+			printable.Fprintf(w, "%s, %d running, %.0f Hz: %d threads are %s %d: %s\n", name, f.Few.Running, f.Few.Freq, f.Most.Threads,
 				f.verdict(), f.Few.Threads, f.text())
 		}
 		for _, b := range besides(byName[name]) {
-			fmt.Fprintf(w, "%s, %s threads, %d running, %.0f Hz: prywalk and %s: %s, %s; loss for 1,000 stacks a second %s, %s; complete stacks: %s\n", name, b.Own.target(),
+			printable.Fprintf(w, "%s, %s threads, %d running, %.0f Hz: prywalk and %s: %s, %s; loss for 1,000 stacks a second %s, %s; complete stacks: %s\n", name, b.Own.target(),
 				b.Own.Running, b.Own.Freq, b.Peer.Peer, b.Rate.verdict(), b.Rate.text(), b.Equal.verdict(), b.Equal.text(), b.completer())
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"prywalk/internal/printable"
 )
 
 // Escape sequences for the words of the levels (ECMA-48, SGR).
@@ -19,13 +21,13 @@ func Write(w io.Writer, fs []Finding, colour bool) error {
 	}
 	b := bufio.NewWriter(w)
 	for _, f := range fs {
-		word := fmt.Sprintf("%-4s", f.Level)
+		word := printable.Raw(fmt.Sprintf("%-4s", f.Level))
 		if colour {
-			word = colours[f.Level] + word + "\x1b[0m"
+			word = printable.Raw(colours[f.Level]) + word + "\x1b[0m"
 		}
-		fmt.Fprintf(b, "%s  %-*s  %s\n", word, width, f.Name, f.Detail)
+		printable.Fprintf(b, "%s  %-*s  %s\n", word, width, f.Name, f.Detail)
 		if f.Remedy != "" {
-			fmt.Fprintf(b, "      %-*s  → %s\n", width, "", f.Remedy)
+			printable.Fprintf(b, "      %-*s  → %s\n", width, "", f.Remedy)
 		}
 	}
 	return b.Flush()

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"prywalk/internal/printable"
 )
 
 // group is the threads of one stack, in the order of the dump.
@@ -17,14 +19,14 @@ type group struct{ threads []*Thread }
 func MergedText(w io.Writer, p *Process) error {
 	var b strings.Builder
 	groups := merge(p.Threads)
-	fmt.Fprintf(&b, "process %d %s, %d threads, %d stacks\n", p.PID, p.Name, len(p.Threads), len(groups))
+	printable.Fprintf(&b, "process %d %s, %d threads, %d stacks\n", p.PID, p.Name, len(p.Threads), len(groups))
 	for _, g := range groups {
 		first := g.threads[0]
 		if len(g.threads) == 1 {
 			thread(&b, first)
 			continue
 		}
-		fmt.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(g.threads), first.doing(), g.hows(), g.list())
+		printable.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(g.threads), first.doing(), g.hows(), printable.Raw(g.list()))
 		stack(&b, first)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -82,7 +84,7 @@ func (g *group) list() string {
 	}
 	var b strings.Builder
 	for _, name := range names {
-		fmt.Fprintf(&b, "  %s: %s\n", quote(name), strings.Join(tids[name], " "))
+		printable.Fprintf(&b, "  %s: %s\n", name, strings.Join(tids[name], " "))
 	}
 	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"path"
 	"strings"
+
+	"prywalk/internal/printable"
 )
 
 // states are what people read for the kernel's letters.
@@ -14,7 +16,7 @@ var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninter
 // frame.
 func Text(w io.Writer, p *Process) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "process %d %s, %d threads\n", p.PID, p.Name, len(p.Threads))
+	printable.Fprintf(&b, "process %d %s, %d threads\n", p.PID, p.Name, len(p.Threads))
 	for i := range p.Threads {
 		thread(&b, &p.Threads[i])
 	}
@@ -23,7 +25,7 @@ func Text(w io.Writer, p *Process) error {
 }
 
 func thread(b *strings.Builder, t *Thread) {
-	fmt.Fprintf(b, "\nthread %d %s:%s (%s)\n", t.TID, quote(t.Name), t.doing(), t.How)
+	printable.Fprintf(b, "\nthread %d %s:%s (%s)\n", t.TID, t.Name, t.doing(), t.How)
 	stack(b, t)
 }
 
@@ -50,7 +52,7 @@ func stack(b *strings.Builder, t *Thread) {
 		}
 	}
 	if !t.Complete {
-		fmt.Fprintf(b, "      [incomplete: %s]\n", t.StopReason)
+		printable.Fprintf(b, "      [incomplete: %s]\n", t.StopReason)
 	}
 }
 
@@ -80,19 +82,8 @@ func frame(b *strings.Builder, n int, f *Frame) {
 		module = " in " + f.Module
 	}
 	if f.Inlined {
-		fmt.Fprintf(b, "      %18s %s%s (inlined)\n", "", quote(name), where)
+		printable.Fprintf(b, "      %18s %s%s (inlined)\n", "", name, where)
 		return
 	}
-	fmt.Fprintf(b, "  #%-2d 0x%016x %s%s%s [%s]\n", n, uint64(f.PC), quote(name), where, quote(module), f.Method)
-}
-
-// quote replaces control characters: names come from the target, and go to a
-// terminal.
-func quote(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, s)
+	printable.Fprintf(b, "  #%-2d 0x%016x %s%s%s [%s]\n", n, uint64(f.PC), name, where, module, f.Method)
 }

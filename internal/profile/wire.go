@@ -3,6 +3,8 @@ package profile
 import (
 	"encoding/binary"
 	"io"
+
+	"prywalk/internal/printable"
 )
 
 // Wire types of the protocol buffer encoding.
@@ -67,7 +69,8 @@ func (s *stream) int(field int, v int64) {
 	s.write(m.buf)
 }
 
-// stringTable numbers strings; 0 is the empty one.
+// stringTable numbers strings; 0 is the empty one. What is no UTF-8 in them, which other readers than Go's refuse, is
+// an escape.
 type stringTable struct {
 	list  []string
 	index map[string]int64
@@ -81,7 +84,7 @@ func (t *stringTable) add(s string) int64 {
 	i, ok := t.index[s]
 	if !ok {
 		i = int64(len(t.list))
-		t.list = append(t.list, s)
+		t.list = append(t.list, printable.UTF8(s))
 		t.index[s] = i
 	}
 	return i

@@ -1,0 +1,53 @@
+package layers
+
+import (
+	"go/ast"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// texts are the packages and files that write for people. What they print comes in part from the target: it goes
+// through prywalk/internal/printable, and never straight through fmt.
+var texts = []string{"cmd/prywalk", "report", "internal/dump", "internal/doctor", "internal/bench/text.go"}
+
+// own are the files among them that print what is prywalk's own, with the reason.
+var own = map[string]string{
+	"cmd/prywalk/progress.go": "numbers, and escape sequences that clear the line",
+	"cmd/prywalk/version.go":  "what the binary was built from",
+}
+
+func TestTextsForPeopleArePrintable(t *testing.T) {
+	for _, s := range sources(t) {
+		file := s.pkg + "/" + filepath.Base(s.path)
+		if !under(s.pkg, texts) && !slices.Contains(texts, file) || own[file] != "" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && printsRaw(call) {
+				t.Errorf("%s: fmt prints strings of the target as they are: use printable.Fprintf or say", file)
+			}
+			return true
+		})
+	}
+}
+
+// printsRaw reports a call of fmt.Print or fmt.Fprint and their kin. A text that is only put together is printed by
+// somebody else.
+func printsRaw(call *ast.CallExpr) bool {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg, ok := f.X.(*ast.Ident)
+	if !ok || pkg.Name != "fmt" {
+		return false
+	}
+	if strings.HasPrefix(f.Sel.Name, "Fprint") {
+		to, builder := call.Args[0].(*ast.UnaryExpr)
+		return !builder || to.Op != token.AND
+	}
+	return strings.HasPrefix(f.Sel.Name, "Print")
+}
