@@ -291,7 +291,8 @@ func TestXZDictionaryIsLimited(t *testing.T) {
 	if n := xzDictSize(b[dictByte]); n != maxXZDict {
 		t.Errorf("size %d", n)
 	}
-	if got, err := unxz(b); err != nil || !bytes.Equal(got, sample) {
+	var got grower
+	if err := unxz(&got, b); err != nil || !bytes.Equal(got.data, sample) {
 		t.Errorf("%v", err)
 	}
 }

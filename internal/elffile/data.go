@@ -1,12 +1,13 @@
 package elffile
 
 import (
-	"bytes"
+	"bufio"
 	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"strings"
 
 	"prywalk/internal/wire"
@@ -32,9 +33,13 @@ func (s *Section) compressed() bool {
 }
 
 // Data gives a section's contents, decompressed. The error is ErrNoSection (s is
-// nil), ErrNoBits, ErrTooBig (over MaxData) or a *FormatError, perhaps wrapped, or
-// comes from reading or decompressing.
+// nil), ErrNoBits, ErrTooBig (over MaxData), a *budget.Error or a *FormatError, perhaps
+// wrapped, or comes from reading or decompressing. The memory is the file's until
+// [File.Free].
 func (f *File) Data(s *Section) ([]byte, error) { return f.data(s, MaxData) }
+
+// Free gives back the memory of contents that Data gave and that are of no use any more.
+func (f *File) Free(data []byte) { f.memory.Give(int64(cap(data))) }
 
 // data is Data with a limit of its own.
 func (f *File) data(s *Section, limit uint64) ([]byte, error) {
@@ -47,81 +52,135 @@ func (f *File) data(s *Section, limit uint64) ([]byte, error) {
 	if s.Size > limit {
 		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, ErrTooBig)
 	}
-	raw, err := f.read(s.Off, s.Size, "section "+s.Name)
-	if err != nil || !s.compressed() {
-		return raw, err
+	if !f.inFile(s.Off, s.Size) {
+		return nil, &FormatError{"section " + s.Name + " beyond the end of the file", s.Off}
 	}
-	out, err := s.inflate(raw, limit)
+	c, err := f.contents(s, limit)
+	if err != nil {
+		return nil, fmt.Errorf("section %s: %w", s.Name, err)
+	}
+	out, err := f.readAll(c, "section "+s.Name)
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.Name, err)
 	}
 	return out, nil
 }
 
-// inflate decompresses a section in either of the two conventions.
-func (s *Section) inflate(raw []byte, limit uint64) ([]byte, error) {
-	if s.Flags&SecCompressed == 0 {
-		if len(raw) < zdebugHeader || string(raw[:4]) != "ZLIB" {
-			return raw, nil // by the convention, not compressed after all
-		}
-		return unzlib(raw[zdebugHeader:], binary.BigEndian.Uint64(raw[4:]), limit)
+// contents are what a section has, decompressed: a stream, and its size, which is only claimed.
+type contents struct {
+	io.Reader
+	size    uint64
+	scratch int64  // memory that decompressing takes, in bytes
+	close   func() // nil: nothing is to be closed
+}
+
+// contents opens a section, in either of the two conventions if it is compressed.
+func (f *File) contents(s *Section, limit uint64) (contents, error) {
+	raw := func(skip uint64) io.Reader {
+		return bufio.NewReaderSize(io.NewSectionReader(f.r, int64(s.Off+skip), int64(s.Size-skip)), inflateChunk)
 	}
-	c := &wire.Cursor{Bytes: raw}
+	plain := contents{Reader: io.NewSectionReader(f.r, int64(s.Off), int64(s.Size)), size: s.Size}
+	var head [chdrSize]byte
+	n := min(s.Size, chdrSize)
+	if !s.compressed() {
+		return plain, nil
+	}
+	if got, err := f.r.ReadAt(head[:n], int64(s.Off)); uint64(got) < n {
+		return plain, fmt.Errorf("reading: %w", notNil(err))
+	}
+	if s.Flags&SecCompressed == 0 {
+		if n < zdebugHeader || string(head[:4]) != "ZLIB" {
+			return plain, nil // by the convention, not compressed after all
+		}
+		return unzlib(raw(zdebugHeader), s.Size, binary.BigEndian.Uint64(head[4:]), limit)
+	}
+	c := &wire.Cursor{Bytes: head[:n]}
 	kind := c.U32()
 	c.U32() // ch_reserved
 	size := c.U64()
 	c.U64() // ch_addralign
 	switch {
 	case c.Bad:
-		return nil, &FormatError{"compression header cut off", s.Off}
+		return plain, &FormatError{"compression header cut off", s.Off}
 	case kind == compressZlib:
-		return unzlib(c.Rest(), size, limit)
+		return unzlib(raw(chdrSize), s.Size, size, limit)
 	case kind == compressZstd:
-		return unzstd(c.Rest(), size, limit)
+		return unzstd(raw(chdrSize), s.Size, size, limit)
 	}
-	return nil, &FormatError{fmt.Sprintf("unknown compression %d", kind), s.Off}
+	return plain, &FormatError{fmt.Sprintf("unknown compression %d", kind), s.Off}
 }
 
-func unzlib(raw []byte, size, limit uint64) ([]byte, error) {
-	z, err := zlib.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		return nil, fmt.Errorf("decompressing: %w", err)
+const (
+	// chdrSize is the size of an Elf64_Chdr (gABI, ch_type and following).
+	chdrSize = 24
+	// inflateChunk is how much compressed data are read at a time, in bytes.
+	inflateChunk = 64 << 10
+	// zlibScratch is more than the history and tables of a zlib reader, in bytes.
+	zlibScratch = 128 << 10
+	// anyRatio is up to which size a section may be compressed however well, and maxRatio how well beyond that.
+	// Debug information is compressed three to six times, tables of equal numbers some dozen times.
+	anyRatio = 16 << 20
+	maxRatio = 256
+)
+
+// plausible reports an announced size that is over the limit, or that no contents worth having have.
+func plausible(compressed, size, limit uint64) error {
+	if size > limit || size > anyRatio && size/maxRatio > compressed {
+		return fmt.Errorf("%d bytes decompressed to %d: %w", compressed, size, ErrTooBig)
 	}
-	return readSized(z, size, limit)
+	return nil
+}
+
+func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
+	if err := plausible(compressed, size, limit); err != nil {
+		return contents{}, err
+	}
+	z, err := zlib.NewReader(raw)
+	if err != nil {
+		return contents{}, fmt.Errorf("decompressing: %w", err)
+	}
+	return contents{Reader: z, size: size, scratch: zlibScratch}, nil
 }
 
 // maxZstdWindow bounds the history that a zstd frame makes its reader keep, in
 // bytes. Level 19, the highest without --ultra, uses 8 MiB.
 const maxZstdWindow = 64 << 20
 
-func unzstd(raw []byte, size, limit uint64) ([]byte, error) {
-	z, err := zstd.NewReader(bytes.NewReader(raw), zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow),
+func unzstd(raw io.Reader, compressed, size, limit uint64) (contents, error) {
+	if err := plausible(compressed, size, limit); err != nil {
+		return contents{}, err
+	}
+	// No distance is longer than the contents.
+	window := min(uint64(maxZstdWindow), max(zstd.MinWindowSize, uint64(1)<<bits.Len64(size)))
+	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window),
 		zstd.WithDecoderMaxMemory(MaxData))
 	if err != nil {
-		return nil, fmt.Errorf("decompressing: %w", err)
+		return contents{}, fmt.Errorf("decompressing: %w", err)
 	}
-	defer z.Close()
-	return readSized(z, size, limit)
+	return contents{Reader: z, size: size, scratch: 2*int64(min(window, max(size, 1<<20))) + 1<<20, close: z.Close}, nil
 }
 
 // errSize: the contents do not have the size that the header says.
 var errSize = errors.New("decompressing: size is not as announced")
 
-// readSized reads exactly size bytes of decompressed data. The buffer grows with
-// what is read, because the size is only claimed.
-func readSized(r io.Reader, size, limit uint64) ([]byte, error) {
-	if size > limit {
-		return nil, fmt.Errorf("decompressed size of %d bytes: %w", size, ErrTooBig)
+// readAll reads contents of exactly the size that is claimed, for which memory is taken.
+func (f *File) readAll(c contents, what string) ([]byte, error) {
+	if c.close != nil {
+		defer c.close()
 	}
-	var out bytes.Buffer
-	out.Grow(int(min(size, readChunk)))
-	n, err := io.Copy(&out, io.LimitReader(r, int64(size)))
-	if err != nil {
-		return nil, fmt.Errorf("decompressing: %w", err)
+	if err := f.memory.Take(int64(c.size)+c.scratch, what); err != nil {
+		return nil, err
 	}
-	if uint64(n) != size {
+	defer f.memory.Give(c.scratch)
+	out := make([]byte, c.size)
+	n, err := io.ReadFull(c, out)
+	if err == nil {
+		return out, nil
+	}
+	f.memory.Give(int64(c.size))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && uint64(n) < c.size {
 		return nil, errSize
 	}
-	return out.Bytes(), nil
+	return nil, fmt.Errorf("decompressing: %w", err)
 }

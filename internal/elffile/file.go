@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"prywalk/frames"
+	"prywalk/internal/budget"
 	"prywalk/internal/wire"
 )
 
@@ -45,6 +46,7 @@ type File struct {
 
 	r       io.ReaderAt
 	size    uint64
+	memory  *budget.Account
 	arch    frames.Arch
 	symbols [2]symbolSource
 }
@@ -59,19 +61,42 @@ type header struct {
 
 // Open reads the headers of the size bytes in r. The error is ErrNotELF,
 // ErrClass32, ErrMachine or a *FormatError, perhaps wrapped, or comes from r.
-// r must stay usable as long as the File is.
-func Open(r io.ReaderAt, size int64) (*File, error) {
-	f := &File{r: r, size: uint64(max(size, 0))}
+// r must stay usable as long as the File is. Memory is taken from the process's budget.
+func Open(r io.ReaderAt, size int64) (*File, error) { return OpenIn(nil, r, size) }
+
+// OpenIn is Open for a file whose memory is taken from a budget; nil is the process's. What does not fit is left out,
+// with a [*budget.Error]. [File.Release] gives everything back.
+func OpenIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
+	f := &File{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}
+	if err := f.open(); err != nil {
+		f.Release()
+		return nil, err
+	}
+	return f, nil
+}
+
+// open reads the headers.
+func (f *File) open() error {
 	h, err := f.readHeader()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f.Sections, f.SectionsErr = f.readSections(h)
 	if f.Segments, err = f.readSegments(h); err != nil {
-		return nil, err
+		return err
 	}
 	f.nameSections(h)
-	return f, nil
+	return nil
+}
+
+// Memory is the account of what the file takes, for those who make tables of it.
+func (f *File) Memory() *budget.Account { return f.memory }
+
+// Release gives back the memory that was taken for the file. Nothing of it may be used afterwards.
+func (f *File) Release() {
+	if f != nil {
+		f.memory.Close()
+	}
 }
 
 // Arch gives the processor architecture that the file is for.
@@ -131,6 +156,20 @@ func (f *File) inFile(off, n uint64) bool {
 // readChunk is how much is read, and allocated, at a time: a size that the file
 // only claims costs no more than this.
 const readChunk = 1 << 20
+
+// headerCost is how much a header is in memory, beside its bytes in the file.
+const headerCost = 4
+
+// readHeaders gives a copy of the headers at [off, off+n), for which memory is taken.
+func (f *File) readHeaders(off, n uint64, what string) ([]byte, error) {
+	if !f.inFile(off, n) {
+		return nil, &FormatError{what + " beyond the end of the file", off}
+	}
+	if err := f.memory.Take(int64(headerCost*n), what); err != nil {
+		return nil, err
+	}
+	return f.read(off, n, what)
+}
 
 // read gives a copy of [off, off+n).
 func (f *File) read(off, n uint64, what string) ([]byte, error) {

@@ -7,21 +7,58 @@ import (
 	"io"
 
 	"github.com/ulikunitz/xz/lzma"
+
+	"prywalk/internal/budget"
 )
 
 // MiniDebug opens the ELF file, with a symbol table, that distributions embed
 // xz-compressed in .gnu_debugdata (GDB manual, "MiniDebugInfo"). The error is
-// ErrNoSection if there is none; it is limited to 256 MiB.
+// ErrNoSection if there is none; it is limited to 256 MiB, and by the budget. Its
+// memory is of the same account as f's.
 func (f *File) MiniDebug() (*File, error) {
 	raw, err := f.Data(f.Section(".gnu_debugdata"))
 	if err != nil {
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}
-	out, err := unxz(raw)
-	if err != nil {
+	defer f.Free(raw)
+	out := grower{memory: f.memory}
+	if err := unxz(&out, raw); err != nil {
+		out.drop()
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}
-	return Open(bytes.NewReader(out), int64(len(out)))
+	mini := &File{r: bytes.NewReader(out.data), size: uint64(len(out.data)), memory: f.memory}
+	if err := mini.open(); err != nil {
+		out.drop()
+		return nil, err
+	}
+	return mini, nil
+}
+
+// grower is a buffer for which memory is taken as it grows.
+type grower struct {
+	memory *budget.Account
+	data   []byte
+}
+
+// Write implements io.Writer.
+func (g *grower) Write(b []byte) (int, error) {
+	if need := len(g.data) + len(b); need > cap(g.data) {
+		old := cap(g.data)
+		next := max(need, 2*old, readChunk)
+		if err := g.memory.Take(int64(next), ".gnu_debugdata"); err != nil {
+			return 0, err
+		}
+		g.data = append(make([]byte, 0, next), g.data...)
+		g.memory.Give(int64(old))
+	}
+	g.data = append(g.data, b...)
+	return len(b), nil
+}
+
+// drop gives the memory back.
+func (g *grower) drop() {
+	g.memory.Give(int64(cap(g.data)))
+	g.data = nil
 }
 
 // The xz file format 1.2.0, §2 and §3. The container is read here and not by the
@@ -33,35 +70,45 @@ const (
 	xzLZMA2      = 0x21
 	maxMiniDebug = 256 << 20
 	maxXZDict    = 64 << 20
-	// maxXZBlocks bounds the number of dictionaries that are allocated.
+	// maxXZBlocks bounds the number of blocks, and maxXZDicts the dictionaries that are allocated for all of them:
+	// xz -9 makes one, of 64 MiB.
 	maxXZBlocks = 64
+	maxXZDicts  = 80 << 20
 )
 
 // xzCheckSize gives the size of the check after each block by its type (§2.1.1.2).
 var xzCheckSize = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
-func unxz(raw []byte) ([]byte, error) {
+func unxz(out *grower, raw []byte) error {
 	if len(raw) < xzHeaderSize || string(raw[:6]) != xzMagic {
-		return nil, &FormatError{"not xz data", 0}
+		return &FormatError{"not xz data", 0}
 	}
 	check := xzCheckSize[raw[7]&15]
 	r := bytes.NewReader(raw[xzHeaderSize:])
-	var out bytes.Buffer
+	dicts := int64(0)
+	defer func() { out.memory.Give(dicts) }()
 	for range maxXZBlocks {
 		dict, last, err := xzBlockHeader(r)
 		if err != nil || last {
-			return out.Bytes(), err
+			return err
 		}
+		if dicts+int64(dict) > maxXZDicts {
+			return fmt.Errorf("dictionaries of xz blocks: %w", ErrTooBig)
+		}
+		if err := out.memory.Take(int64(dict), ".gnu_debugdata"); err != nil {
+			return err
+		}
+		dicts += int64(dict)
 		start := r.Len()
-		if err := unlzma2(&out, r, dict); err != nil {
-			return nil, err
+		if err := unlzma2(out, r, dict); err != nil {
+			return err
 		}
 		pad := (4 - (start-r.Len())%4) % 4
 		if _, err := r.Seek(int64(pad+check), io.SeekCurrent); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nil, fmt.Errorf("number of xz blocks: %w", ErrTooBig)
+	return fmt.Errorf("number of xz blocks: %w", ErrTooBig)
 }
 
 // xzBlockHeader reads a block header (§3.1) and gives the dictionary size; last
@@ -103,12 +150,12 @@ func xzDictSize(b byte) int {
 }
 
 // unlzma2 appends the contents of one block.
-func unlzma2(out *bytes.Buffer, r *bytes.Reader, dict int) error {
+func unlzma2(out *grower, r *bytes.Reader, dict int) error {
 	z, err := lzma.Reader2Config{DictCap: dict}.NewReader2(r)
 	if err != nil {
 		return fmt.Errorf("xz block: %w", err)
 	}
-	left := int64(maxMiniDebug - out.Len())
+	left := int64(maxMiniDebug - len(out.data))
 	n, err := io.Copy(out, io.LimitReader(z, left+1))
 	if err != nil {
 		return fmt.Errorf("xz block: %w", err)

@@ -78,7 +78,7 @@ func (f *File) readSections(h *header) ([]Section, error) {
 	if n > maxSections {
 		return []Section{zero}, &FormatError{"impossible number of section headers", h.shoff}
 	}
-	buf, err := f.read(h.shoff, n*sectionSize, "section headers")
+	buf, err := f.readHeaders(h.shoff, n*sectionSize, "section headers")
 	if err != nil {
 		return []Section{zero}, err
 	}
@@ -113,7 +113,7 @@ func (f *File) nameSections(h *header) {
 		f.SectionsErr = &FormatError{"table of section names unusable", tab.Off}
 		return
 	}
-	names, err := f.read(tab.Off, tab.Size, "section names")
+	names, err := f.readHeaders(tab.Off, tab.Size, "section names")
 	if err != nil {
 		f.SectionsErr = err
 		return

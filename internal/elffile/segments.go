@@ -59,7 +59,7 @@ func (f *File) readSegments(h *header) ([]Segment, error) {
 	if h.phentsize != segmentSize || n > maxSegments {
 		return nil, &FormatError{"impossible size or number of program headers", h.phoff}
 	}
-	buf, err := f.read(h.phoff, n*segmentSize, "program headers")
+	buf, err := f.readHeaders(h.phoff, n*segmentSize, "program headers")
 	if err != nil {
 		return nil, err
 	}

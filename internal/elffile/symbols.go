@@ -1,6 +1,7 @@
 package elffile
 
 import (
+	"bytes"
 	"fmt"
 
 	"prywalk/internal/wire"
@@ -98,7 +99,8 @@ func (f *File) HasSymbols(kind SymbolKind) bool {
 
 // Symbols gives the entries of a symbol table in the file's order, without the
 // null symbol. The error is ErrNoSection if the file has no such table,
-// ErrTooBig, or a *FormatError, perhaps wrapped, or comes from reading.
+// ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading.
+// [File.FreeSymbols] gives their memory back.
 func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	s := kind.section(f)
 	w, err := f.Window(s)
@@ -112,7 +114,13 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	if n <= 1 {
 		return nil, nil
 	}
-	syms := make([]Symbol, 0, min(n-1, 64*symbolChunk))
+	if !f.inFile(s.Off, s.Size) && w.whole == nil {
+		return nil, &FormatError{"symbol table beyond the end of the file", s.Off}
+	}
+	if err := f.memory.Take(int64(n-1)*symbolSize, "symbol table"); err != nil {
+		return nil, err
+	}
+	syms := make([]Symbol, 0, n-1)
 	for i := uint64(1); i < n; i += symbolChunk {
 		step := min(n-i, symbolChunk)
 		buf, err := f.read(w.off+i*symbolSize, step*symbolSize, "symbols")
@@ -126,6 +134,9 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	}
 	return syms, nil
 }
+
+// FreeSymbols gives back the memory of a table that Symbols gave, and that is of no use any more.
+func (f *File) FreeSymbols(syms []Symbol) { f.memory.Give(int64(cap(syms)) * symbolSize) }
 
 func appendSymbols(syms []Symbol, buf []byte) []Symbol {
 	c := &wire.Cursor{Bytes: buf}
@@ -143,15 +154,52 @@ func appendSymbols(syms []Symbol, buf []byte) []Symbol {
 // SymbolName gives the name of a symbol of that table, "" if it has none. Names
 // are cut after 64 KiB.
 func (f *File) SymbolName(kind SymbolKind, s *Symbol) string {
+	if w := f.names(kind); w != nil {
+		return w.stringAt(uint64(s.NameOff))
+	}
+	return ""
+}
+
+// maxPeek is the most of a name that PeekName gives, in bytes.
+const maxPeek = overlap
+
+// PeekName is SymbolName for names that are only looked at: cut after 4 KiB, valid until the next call, and not copied.
+func (f *File) PeekName(kind SymbolKind, s *Symbol) []byte {
+	w := f.names(kind)
+	if off := uint64(s.NameOff); w != nil && off < w.size {
+		b, err := w.View(off, int(min(maxPeek, w.size-off)))
+		if err != nil {
+			return nil
+		}
+		if i := bytes.IndexByte(b, 0); i >= 0 {
+			return b[:i]
+		}
+		return b
+	}
+	return nil
+}
+
+// KeepName is SymbolName for names that are kept as long as the file: memory is taken for each, and one that does not
+// fit is "".
+func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
+	name := f.PeekName(kind, s)
+	if f.memory.Take(int64(len(name))+stringCost, "symbol names") != nil {
+		return ""
+	}
+	return string(name)
+}
+
+// stringCost is what a string that is kept takes beside its bytes: its header, and its place in a map or list.
+const stringCost = 48
+
+// names gives the table of names that belongs to a symbol table, nil if there is none.
+func (f *File) names(kind SymbolKind) *Window {
 	src := &f.symbols[kind&1]
 	if !src.tried {
 		src.tried = true
 		src.names = f.nameTable(kind)
 	}
-	if src.names == nil {
-		return ""
-	}
-	return src.names.stringAt(uint64(s.NameOff))
+	return src.names
 }
 
 // nameTable opens the table of names that belongs to a symbol table.

@@ -3,6 +3,8 @@ package elffile
 import (
 	"fmt"
 	"io"
+
+	"prywalk/internal/budget"
 )
 
 const (
@@ -24,7 +26,10 @@ type Window struct {
 	addr, off, size uint64
 	r               io.ReaderAt
 	whole           []byte
+	memory          *budget.Account
 	blocks          [windowBlocks]block
+	// spare is the only block, beside those that were there, when no memory is left.
+	spare block
 }
 
 // block is a cached piece; num counts from 1, so that the zero block is none.
@@ -57,7 +62,7 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 	if in+uint64(n) > blockSize+overlap {
 		return w.copy(off, n)
 	}
-	b := &w.blocks[off>>blockBits%windowBlocks]
+	b := w.block(off >> blockBits)
 	if b.num != off>>blockBits+1 {
 		if err := w.load(b, off>>blockBits); err != nil {
 			return nil, err
@@ -67,6 +72,15 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 		return nil, fmt.Errorf("reading a section: %w", io.ErrUnexpectedEOF)
 	}
 	return b.data[in : in+uint64(n) : in+uint64(n)], nil
+}
+
+// block gives the place of a block, which may hold another.
+func (w *Window) block(num uint64) *block {
+	b := &w.blocks[num%windowBlocks]
+	if b.num == 0 && (w.spare.num == num+1 || !w.memory.TakeSpare(blockSize+overlap)) {
+		return &w.spare
+	}
+	return b
 }
 
 // Around gives the n bytes at off and what lies around them in the same block, and the offset of the
@@ -82,7 +96,7 @@ func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
 	if w.whole != nil {
 		return 0, w.whole
 	}
-	return off - in, w.blocks[off>>blockBits%windowBlocks].data
+	return off - in, w.block(off >> blockBits).data
 }
 
 // load reads a block. Its memory is new, because views of the one that it
@@ -133,7 +147,7 @@ func (f *File) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if !f.inFile(s.Off, s.Size) {
 		return nil, &FormatError{"section " + s.Name + " beyond the end of the file", s.Off}
 	}
-	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r}, nil
+	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
 }
 
 // WindowAt gives lazy access to what the loaded segments have from vaddr on: at
@@ -144,5 +158,5 @@ func (f *File) WindowAt(vaddr, n uint64) (*Window, error) {
 	if !ok {
 		return nil, fmt.Errorf("address %#x: %w", vaddr, ErrNoSection)
 	}
-	return &Window{addr: vaddr, off: off, size: min(n, left), r: f.r}, nil
+	return &Window{addr: vaddr, off: off, size: min(n, left), r: f.r, memory: f.memory}, nil
 }

@@ -16,6 +16,7 @@ type debugFiles struct {
 	file  *elffile.File
 	path  string
 	open  []io.Closer
+	files []*elffile.File // all that were opened
 }
 
 func (d *debugFiles) close() error {
@@ -23,7 +24,10 @@ func (d *debugFiles) close() error {
 	for _, c := range d.open {
 		errs = append(errs, c.Close())
 	}
-	d.open = nil
+	for _, f := range d.files {
+		f.Release()
+	}
+	d.open, d.files = nil, nil
 	return errors.Join(errs...)
 }
 
@@ -54,11 +58,13 @@ func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size
 		return nil
 	}
 	c, _ := r.(io.Closer)
-	f, err := elffile.Open(r, size)
+	f, err := elffile.OpenIn(t.opt.File.Memory().Budget(), r, size)
 	if err == nil {
+		f.Memory().Rename(p)
 		err = keep(f, r, size)
 	}
 	if err != nil {
+		f.Release()
 		t.warn(fmt.Errorf("debug file %s is not used: %w", p, err))
 		if c != nil {
 			c.Close()
@@ -68,6 +74,7 @@ func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size
 	if c != nil {
 		t.debug.open = append(t.debug.open, c)
 	}
+	t.debug.files = append(t.debug.files, f)
 	return f
 }
 
@@ -108,6 +115,7 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 	if s.Abbrev, err = f.Data(f.DebugSection("abbrev")); err != nil {
 		return s, err
 	}
+	s.Memory = f.Memory()
 	if w, err := f.Window(f.DebugSection("line")); err == nil {
 		s.Line = w
 	}

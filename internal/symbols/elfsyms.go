@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strings"
 
 	"prywalk/internal/elffile"
 )
@@ -96,10 +95,17 @@ func (x *symIndex) codeEnd(addr uint64) uint64 {
 	return x.code[i-1].hi
 }
 
+// symbolCost is what a symbol can take here, in bytes: a candidate, and its place in the index.
+const symbolCost = 24 + 16
+
 // addTable adds the functions and labels of a symbol table.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
-	syms, _ := f.Symbols(kind) // damaged: what could be read
 	if len(b.x.sources) == maxSources {
+		return false
+	}
+	syms, _ := f.Symbols(kind) // damaged: what could be read
+	defer f.FreeSymbols(syms)
+	if f.Memory().Take(int64(len(syms))*symbolCost, "symbols") != nil {
 		return false
 	}
 	src := uint32(len(b.x.sources)) << sourceShift
@@ -182,7 +188,7 @@ func (b *builder) finish() {
 		}
 		best := b.choose(b.all[i:j])
 		i = j
-		if best.rank&rankFunc == 0 && (best.addr < covered || strings.HasPrefix(x.name(best.name), "$")) {
+		if best.rank&rankFunc == 0 && (best.addr < covered || bytes.HasPrefix(x.peek(best.name), []byte("$"))) {
 			continue // a label within a function; "$x" marks code (AAELF64 §5.5.5)
 		}
 		if best.rank&rankFunc != 0 {
@@ -192,7 +198,10 @@ func (b *builder) finish() {
 	}
 	b.all = nil
 	for i := range x.sources {
-		x.sources[i].whole = nil
+		if s := &x.sources[i]; s.whole != nil {
+			s.file.Free(s.whole)
+			s.whole = nil
+		}
 	}
 	x.extend()
 }
@@ -207,9 +216,10 @@ func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
 		name = ".dynstr"
 	}
 	s := f.Section(name)
-	if s == nil || s.Size > maxNames {
+	if s == nil || s.Size > maxNames || !f.Memory().TakeSpare(int64(s.Size)) {
 		return nil
 	}
+	f.Memory().Give(int64(s.Size))
 	data, err := f.Data(s)
 	if err != nil {
 		return nil
@@ -239,12 +249,12 @@ func (b *builder) choose(same []candidate) candidate {
 	if len(same) == 1 || same[1].rank < best.rank {
 		return best
 	}
-	key := nameRank(b.x.name(best.name))
+	key := nameRank(b.x.peek(best.name))
 	for _, c := range same[1:min(len(same), maxAliases)] {
 		if c.rank < best.rank {
 			break
 		}
-		if k := nameRank(b.x.name(c.name)); k < key {
+		if k := nameRank(b.x.peek(c.name)); k < key {
 			best, key = c, k
 		}
 	}
@@ -255,28 +265,35 @@ func (b *builder) choose(same []candidate) candidate {
 const maxAliases = 64
 
 // nameRank rates a name as a name for people; less is better.
-func nameRank(name string) int {
+func nameRank(name []byte) int {
 	rank := len(name)
-	if !mangled(name) {
-		rank += 1000 * underscores(name)
+	if !mangled(string(name[:min(len(name), 4)])) { // what it begins with says it
+		rank += 1000 * (len(name) - len(bytes.TrimLeft(name, "_")))
 	}
-	if i := strings.IndexByte(name, '@'); i > 0 && !strings.HasPrefix(name[i:], "@@") {
+	if i := bytes.IndexByte(name, '@'); i > 0 && !bytes.HasPrefix(name[i:], []byte("@@")) {
 		rank += 500 // an old version
 	}
 	return rank
 }
 
+// peek gives a name while the index is built: not copied, and cut after 4 KiB where the table was not read whole.
+func (x *symIndex) peek(at uint32) []byte {
+	src := &x.sources[at>>sourceShift]
+	off := at & nameMask
+	if uint64(off) < uint64(len(src.whole)) {
+		b := src.whole[off:]
+		if n := bytes.IndexByte(b[:min(len(b), maxMangled)], 0); n >= 0 {
+			return b[:n]
+		}
+	}
+	return src.file.PeekName(src.kind, &elffile.Symbol{NameOff: off})
+}
+
 // name gives a name from the place that a symbol's name field tells.
 func (x *symIndex) name(at uint32) string {
 	src := &x.sources[at>>sourceShift]
-	switch off := at & nameMask; {
-	case src.own != nil:
-		return src.own[off]
-	case uint64(off) < uint64(len(src.whole)):
-		b := src.whole[off:]
-		if n := bytes.IndexByte(b[:min(len(b), maxMangled)], 0); n >= 0 {
-			return string(b[:n])
-		}
+	if src.own != nil {
+		return src.own[at&nameMask]
 	}
 	return src.file.SymbolName(src.kind, &elffile.Symbol{NameOff: at & nameMask})
 }

@@ -41,6 +41,7 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 		if err != nil || len(slots) == 0 {
 			continue
 		}
+		defer f.Free(code)
 		size := s.EntSize
 		if size != 8 && size != 16 && size != 24 {
 			size = 16
@@ -67,6 +68,7 @@ const relocSize = 24
 // that they point to.
 func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]string {
 	syms, _ := f.Symbols(elffile.DynSym)
+	defer f.FreeSymbols(syms)
 	slots := make(map[uint64]string)
 	for _, name := range [...]string{".rela.plt", ".rela.iplt", ".rela.dyn"} {
 		s := f.Section(name)
@@ -77,16 +79,17 @@ func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]strin
 		if err != nil {
 			continue
 		}
-		for ; len(data) >= relocSize && len(slots) < maxStubs; data = data[relocSize:] {
-			slot := binary.LittleEndian.Uint64(data)
-			info := binary.LittleEndian.Uint64(data[8:])
+		defer f.Free(data)
+		for rest := data; len(rest) >= relocSize && len(slots) < maxStubs; rest = rest[relocSize:] {
+			slot := binary.LittleEndian.Uint64(rest)
+			info := binary.LittleEndian.Uint64(rest[8:])
 			switch sym, typ := info>>32, uint32(info); {
 			case sym > 0 && sym <= uint64(len(syms)):
 				if isFunc(&syms[sym-1]) {
-					slots[slot] = f.SymbolName(elffile.DynSym, &syms[sym-1])
+					slots[slot] = f.KeepName(elffile.DynSym, &syms[sym-1])
 				}
 			case typ == relocIRelativeX86 || typ == relocIRelativeAArch64:
-				slots[slot] = resolve(binary.LittleEndian.Uint64(data[16:]))
+				slots[slot] = resolve(binary.LittleEndian.Uint64(rest[16:]))
 			}
 		}
 	}

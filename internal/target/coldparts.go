@@ -1,9 +1,9 @@
 package target
 
 import (
+	"bytes"
 	"slices"
 	"sort"
-	"strings"
 
 	"prywalk/internal/elffile"
 )
@@ -54,10 +54,11 @@ func (c *coldParts) build() {
 			return // parts are local: the dynamic linker does not need them
 		}
 		syms, _ := f.Symbols(kind) // what can be read of a damaged table
-		cold := collect(f, syms, func(name string) string {
-			base, tail, ok := strings.Cut(name, ".cold")
-			if !ok || base == "" || strings.Trim(tail, ".0123456789") != "" {
-				return ""
+		defer f.FreeSymbols(syms)
+		cold := collect(f, syms, func(name []byte) []byte {
+			base, tail, ok := bytes.Cut(name, []byte(".cold"))
+			if !ok || len(base) == 0 || len(bytes.Trim(tail, ".0123456789")) > 0 {
+				return nil
 			}
 			return base
 		})
@@ -65,9 +66,9 @@ func (c *coldParts) build() {
 		for i := range cold {
 			names[cold[i].name] = true
 		}
-		whole := collect(f, syms, func(name string) string {
-			if !names[name] {
-				return ""
+		whole := collect(f, syms, func(name []byte) []byte {
+			if !names[string(name)] {
+				return nil
 			}
 			return name
 		})
@@ -76,8 +77,11 @@ func (c *coldParts) build() {
 	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
 }
 
-// collect gives the functions of a table that take has a name for.
-func collect(f *elffile.File, syms []elffile.Symbol, take func(string) string) []named {
+// coldCost is what a function takes in the lists and maps here, beside its name, in bytes.
+const coldCost = 4 * 64
+
+// collect gives the functions of a table that take has a name for. Names are cut after 4 KiB.
+func collect(f *elffile.File, syms []elffile.Symbol, take func([]byte) []byte) []named {
 	var out []named
 	unit := 0
 	for i := range syms {
@@ -90,11 +94,14 @@ func collect(f *elffile.File, syms []elffile.Symbol, take func(string) string) [
 		if s.Type() != elffile.SymFunc && s.Type() != elffile.SymNoType || s.Section == elffile.SectionUndef || end <= s.Value {
 			continue
 		}
-		name := take(f.SymbolName(elffile.SymTab, s))
-		if name == "" {
+		name := take(f.PeekName(elffile.SymTab, s))
+		if len(name) == 0 {
 			continue
 		}
-		n := named{funcRange{s.Value, end}, name, unit}
+		if f.Memory().Take(coldCost+int64(len(name)), "parts of functions") != nil {
+			break
+		}
+		n := named{funcRange{s.Value, end}, string(name), unit}
 		if s.Bind() != elffile.BindLocal {
 			n.unit = 0
 		}

@@ -1,8 +1,8 @@
 package target
 
 import (
+	"bytes"
 	"encoding/binary"
-	"strings"
 
 	"prywalk/internal/elffile"
 )
@@ -38,16 +38,17 @@ func (e *embedded) KeepsFPOnly(pc uint64) bool {
 func (e *embedded) find(f *elffile.File, kind elffile.SymbolKind) {
 	var begin, size uint64
 	syms, _ := f.Symbols(kind) // what can be read of a damaged table
+	defer f.FreeSymbols(syms)
 	for i := range syms {
 		s := &syms[i]
 		if s.Type() != elffile.SymNoType || s.Size != 0 || s.Section == elffile.SectionUndef {
 			continue
 		}
-		switch name := f.SymbolName(kind, s); {
-		case !strings.HasPrefix(name, embeddedBegins):
-		case strings.HasSuffix(name, embeddedCode):
+		switch name := f.PeekName(kind, s); {
+		case !bytes.HasPrefix(name, []byte(embeddedBegins)):
+		case bytes.HasSuffix(name, []byte(embeddedCode)):
 			begin = s.Value
-		case strings.HasSuffix(name, embeddedSize):
+		case bytes.HasSuffix(name, []byte(embeddedSize)):
 			size = s.Value
 		}
 	}

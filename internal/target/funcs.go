@@ -19,6 +19,9 @@ type funcIndex struct {
 // funcRange is a function, end excluded; end is 0 where the symbol does not say.
 type funcRange struct{ start, end uint64 }
 
+// funcCost is what a symbol can take in the index, in bytes, while it grows.
+const funcCost = 2 * 16
+
 // FuncRange gives the bounds of the function at pc, an address in the file's terms.
 func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if !x.built {
@@ -41,7 +44,10 @@ func (x *funcIndex) build() {
 	x.built = true
 	eachTable(x.elf, x.from, func(f *elffile.File, kind elffile.SymbolKind) {
 		syms, _ := f.Symbols(kind) // what can be read of a damaged table
-		x.add(syms)
+		defer f.FreeSymbols(syms)
+		if x.elf.Memory().Take(int64(len(syms))*funcCost, "functions") == nil {
+			x.add(syms)
+		}
 	})
 	slices.SortFunc(x.funcs, compareRanges)
 	x.funcs = slices.CompactFunc(x.funcs, func(a, b funcRange) bool { return a.start == b.start })

@@ -36,6 +36,7 @@ func goTable(f *elffile.File) *gotables.Table {
 		t, err = gotables.New(im)
 	}
 	if err != nil {
+		f.Free(tab)
 		return nil
 	}
 	return t
@@ -93,8 +94,9 @@ func relocations(f *elffile.File) []byte {
 // symbolValue gives a symbol's value, 0 if there is none of that name.
 func symbolValue(f *elffile.File, name string) uint64 {
 	syms, _ := f.Symbols(elffile.SymTab) // what can be read of a damaged table
+	defer f.FreeSymbols(syms)
 	for i := range syms {
-		if f.SymbolName(elffile.SymTab, &syms[i]) == name {
+		if string(f.PeekName(elffile.SymTab, &syms[i])) == name {
 			return syms[i].Value
 		}
 	}

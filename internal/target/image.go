@@ -38,6 +38,7 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.Memory().Rename(m.Path)
 	img := &Image{Path: m.Path, BuildID: f.BuildID(), ELF: f, Deleted: m.Deleted}
 	img.more.elf, img.more.path = f, m.Path
 	return img, nil
@@ -143,6 +144,17 @@ func (img *Image) forget() {
 	p.code.Forget()
 }
 
+// release gives back the memory that was taken for the image and its debug files.
+func (img *Image) release() {
+	if img == nil {
+		return
+	}
+	img.ELF.Release()
+	for _, f := range img.more.found {
+		f.Release()
+	}
+}
+
 // fileKey is how a mapping names its file.
 type fileKey struct {
 	dev, inode uint64
@@ -175,8 +187,11 @@ func NewImageCache(maxFiles int) *ImageCache {
 	}
 }
 
-// Close closes the files. The images are of no use afterwards.
+// Close closes the files, and gives back the memory that was taken for them. The images are of no use afterwards.
 func (c *ImageCache) Close() error {
+	for _, img := range c.byFile {
+		img.release()
+	}
 	c.files.closeAll()
 	return nil
 }

@@ -100,9 +100,10 @@ func dynamicSymbols(img *Image) map[string]uint64 {
 	defer img.mu.Unlock()
 	out := map[string]uint64{}
 	syms, _ := img.ELF.Symbols(elffile.DynSym) // what can be read of a damaged table
+	defer img.ELF.FreeSymbols(syms)
 	for i := range syms {
 		if s := &syms[i]; s.Type() == elffile.SymObject && s.Section != elffile.SectionUndef {
-			out[img.ELF.SymbolName(elffile.DynSym, s)] = s.Value
+			out[img.ELF.KeepName(elffile.DynSym, s)] = s.Value
 		}
 	}
 	return out

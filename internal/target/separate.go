@@ -61,11 +61,13 @@ func (s *separate) try(path string) *elffile.File {
 		return nil
 	}
 	h := s.files.add(f, id)
-	debug, err := elffile.Open(h, id.size)
+	debug, err := elffile.OpenIn(s.elf.Memory().Budget(), h, id.size)
 	if err == nil {
+		debug.Memory().Rename(path)
 		err = s.elf.CheckDebug(debug, h, id.size)
 	}
 	if err != nil {
+		debug.Release()
 		s.files.drop(h)
 		return nil
 	}

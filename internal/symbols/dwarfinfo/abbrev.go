@@ -95,7 +95,7 @@ func (u *unit) abbrevsOf() *abbrevTable {
 		c := wire.At(u.d.s.Abbrev, u.abbrevOff)
 		for {
 			a, ok := u.d.readAbbrev(&c)
-			if !ok {
+			if !ok || !u.d.grow(abbrevCost+specCost*len(a.specs)) {
 				break
 			}
 			a.specs = slices.Clone(a.specs)

@@ -3,6 +3,8 @@ package dwarfinfo
 import (
 	"cmp"
 	"slices"
+
+	"prywalk/internal/budget"
 )
 
 // Sections are the contents of a file's .debug_* sections, uncompressed. Any of
@@ -16,6 +18,8 @@ type Sections struct {
 	LineStr, StrOffsets []byte
 	Addr                []byte
 	Ranges, Rnglists    []byte
+	// Memory is taken for what is made of them; nil: without bound.
+	Memory *budget.Account
 }
 
 // Data is the debug information of one file. It is not safe for use by several
@@ -23,7 +27,8 @@ type Sections struct {
 type Data struct {
 	s       Sections
 	alt     *Data
-	budget  int64
+	steps   int64 // left
+	taken   int64 // of the account, and not yet used
 	units   []*unit
 	index   []unitRange
 	ready   bool
@@ -64,8 +69,8 @@ type unitRange struct {
 	unit   *unit
 }
 
-// budgetFloor is what even the smallest file may cost, in steps.
-const budgetFloor = 1 << 18
+// stepsFloor is what even the smallest file may cost, in steps.
+const stepsFloor = 1 << 18
 
 // New gives the debug information in s; alt is that of the supplementary file
 // (.gnu_debugaltlink, DWARF 5 §7.3.6), nil if there is none. Nothing is read yet.
@@ -75,15 +80,48 @@ func New(s Sections, alt *Data) *Data {
 	for _, b := range [][]byte{s.Abbrev, s.Aranges, s.StrOffsets, s.Addr, s.Ranges, s.Rnglists} {
 		total += uint64(len(b))
 	}
-	d.budget = budgetFloor + 2*int64(total)
+	d.steps = stepsFloor + 2*int64(total)
 	return d
 }
 
-// pay takes n steps from the budget; false if it is spent.
+// pay takes n of the steps that are left; false if they are spent.
 func (d *Data) pay(n int) bool {
-	d.budget -= int64(n)
-	return d.budget > 0
+	d.steps -= int64(n)
+	return d.steps > 0
 }
+
+// atOnce is how much is taken of the account at a time, in bytes.
+const atOnce = 64 << 10
+
+// grow takes memory for n bytes that are about to be made of the sections. Where there is none, all reading ends:
+// what is known until then is what is known.
+func (d *Data) grow(n int) bool {
+	if d.taken -= int64(n); d.taken >= 0 {
+		return true
+	}
+	more := max(atOnce, -d.taken)
+	if d.s.Memory.Take(more, "debug information") != nil {
+		d.taken, d.steps = 0, 0
+		return false
+	}
+	d.taken += more
+	return true
+}
+
+// Costs of what is made, in bytes: twice its size where it is in a list, which doubles as it grows.
+const (
+	unitCost   = 400
+	rangeCost  = 2 * 32
+	abbrevCost = 2 * 64
+	specCost   = 16
+	rowCost    = 2 * 16
+	seqCost    = 2 * 32
+	fileCost   = 2 * 48
+	dirCost    = 2 * 24
+	scopeCost  = 2 * 48
+	spanCost   = 2*24 + 4*16 // and the two segments that come of it
+	funcCost   = 48 + 100
+)
 
 // Calls appends what is at addr, an address of the file's own, innermost inlined
 // call first, the function that has the code last. It appends nothing if the
@@ -126,7 +164,7 @@ func (d *Data) load() {
 	d.ready = true
 	for off, end := uint64(0), size(d.s.Info); off < end && d.pay(1); {
 		u := d.readHeader(off)
-		if u == nil {
+		if u == nil || !d.grow(unitCost) {
 			break
 		}
 		off = u.end
@@ -142,6 +180,9 @@ func (d *Data) load() {
 				aranges = d.readAranges()
 			}
 			spans = aranges[u.off]
+		}
+		if !d.grow(len(spans) * rangeCost) {
+			break
 		}
 		for _, s := range spans {
 			d.index = append(d.index, unitRange{lo: s.lo, hi: s.hi, unit: u})

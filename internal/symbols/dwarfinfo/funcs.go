@@ -168,7 +168,8 @@ func (r *funcReader) scope(c *wire.Cursor, a *abbrev, die uint64, parent int32) 
 	}
 	first := len(r.spans)
 	r.spans = r.u.spans(low, high, ranges, r.spans)
-	if len(r.spans) == first {
+	if len(r.spans) == first || !r.u.d.grow(scopeCost) {
+		r.spans = r.spans[:first]
 		return parent
 	}
 	id := int32(len(r.t.scopes))

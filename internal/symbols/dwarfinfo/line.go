@@ -134,7 +134,9 @@ func (p *lineProgram) emit() {
 	if n > p.first && p.t.rows[n-1].file == p.row.file && p.t.rows[n-1].line == p.row.line {
 		return
 	}
-	p.t.rows = append(p.t.rows, p.row)
+	if p.u.d.grow(rowCost) {
+		p.t.rows = append(p.t.rows, p.row)
+	}
 }
 
 // advance moves the address by a number of operations (§6.2.5.1).
@@ -199,14 +201,16 @@ func (p *lineProgram) extended() {
 			p.opIndex = 0
 		}
 	case 3: // define_file
-		p.t.files.define(&p.c)
+		if p.u.d.grow(fileCost) {
+			p.t.files.define(&p.c)
+		}
 	}
 	p.c.Pos = int(end)
 }
 
 func (p *lineProgram) endSequence() {
 	t := p.t
-	if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) {
+	if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) && p.u.d.grow(seqCost) {
 		t.seqs = append(t.seqs, sequence{lo: t.rows[p.first].addr, hi: p.row.addr, first: p.first, last: n})
 	} else {
 		t.rows = t.rows[:p.first]

@@ -15,6 +15,9 @@ func (p *lineProgram) header() bool {
 		return false
 	}
 	whole := uint64(c.Pos) + length
+	if !p.u.d.growCopy(whole) {
+		return false
+	}
 	if c.Bytes = view(p.u.d.s.Line, p.u.stmtList, whole); uint64(len(c.Bytes)) < whole {
 		return false
 	}
@@ -71,12 +74,12 @@ func (p *lineProgram) names4(c *wire.Cursor) {
 	f := &p.t.files
 	for p.u.d.pay(1) {
 		dir := c.CString()
-		if len(dir) == 0 {
+		if len(dir) == 0 || !p.u.d.grow(dirCost) {
 			break
 		}
 		f.dirs = append(f.dirs, dir)
 	}
-	for !c.Done() && p.u.d.pay(1) && f.define(c) {
+	for !c.Done() && p.u.d.pay(1) && p.u.d.grow(fileCost) && f.define(c) {
 	}
 }
 
@@ -128,7 +131,7 @@ func (p *lineProgram) entries5(c *wire.Cursor, add func(name []byte, dir uint64)
 				dir = v.u
 			}
 		}
-		if !c.Bad {
+		if !c.Bad && u.d.grow(fileCost) {
 			add(name, dir)
 		}
 	}

@@ -168,8 +168,8 @@ func TestOverlappingTablesAreBounded(t *testing.T) {
 	s.Info = info
 	d := New(s, nil)
 	d.Calls(0x1000, nil)
-	if d.budget > 0 {
-		t.Errorf("%d steps left; the input was meant to use them up", d.budget)
+	if d.steps > 0 {
+		t.Errorf("%d steps left; the input was meant to use them up", d.steps)
 	}
 }
 

@@ -20,7 +20,7 @@ func (d *Data) resolve(off uint64) *Func {
 	r.follow(d, off)
 	f := &Func{Line: r.line}
 	d.names[off] = f
-	if !d.pay(1 + (len(r.name)+len(r.linkage))/16) {
+	if n := len(r.name) + len(r.linkage); !d.pay(1+n/16) || !d.grow(funcCost+n) {
 		return f
 	}
 	f.Name, f.Linkage = string(r.name), string(r.linkage)
@@ -156,6 +156,9 @@ func (u *unit) readScopes() {
 			id = open[len(open)-1]
 		}
 		if a.children && qualifies(a.tag) {
+			if !u.d.grow(scopeCost) {
+				break
+			}
 			u.scopes = append(u.scopes, nameScope{off: die, end: u.end, parent: id, name: u.scopeName(&c, a)})
 			id = int32(len(u.scopes) - 1)
 		} else {

@@ -26,10 +26,15 @@ func (u *unit) spans(low, high, ranges value, out []span) []span {
 	if !ok {
 		hi = lo + high.u
 	}
-	if isCode(lo, hi) {
-		out = append(out, span{lo: lo, hi: hi})
+	return u.d.span(out, lo, hi)
+}
+
+// span appends a range, if there is code at it.
+func (d *Data) span(out []span, lo, hi uint64) []span {
+	if !isCode(lo, hi) || !d.grow(spanCost) {
+		return out
 	}
-	return out
+	return append(out, span{lo: lo, hi: hi})
 }
 
 // readRanges reads the list that DW_AT_ranges points to.
@@ -62,8 +67,8 @@ func (u *unit) readRanges4(off uint64, out []span) []span {
 			return out
 		case lo == ^uint64(0) || u.addrSize == 4 && lo == 0xffffffff:
 			base = hi
-		case isCode(base+lo, base+hi):
-			out = append(out, span{lo: base + lo, hi: base + hi})
+		default:
+			out = u.d.span(out, base+lo, base+hi)
 		}
 	}
 	return out
@@ -104,9 +109,7 @@ func (u *unit) readRanges5(off uint64, out []span) []span {
 		if c.Bad {
 			return out
 		}
-		if isCode(lo, hi) {
-			out = append(out, span{lo: lo, hi: hi})
-		}
+		out = u.d.span(out, lo, hi)
 	}
 	return out
 }
@@ -126,6 +129,9 @@ func (d *Data) readAranges() map[uint64][]span {
 		h.U16()
 		unit := h.Sized(offSize)
 		size, seg := h.U8(), h.U8()
+		if !d.pay(1) || !d.grow(funcCost) {
+			break
+		}
 		if size != 8 && size != 4 || seg != 0 {
 			continue
 		}
@@ -134,8 +140,8 @@ func (d *Data) readAranges() map[uint64][]span {
 		}
 		for !h.Done() && d.pay(1) {
 			lo := h.Sized(size)
-			if n := h.Sized(size); !h.Bad && isCode(lo, lo+n) {
-				out[unit] = append(out[unit], span{lo: lo, hi: lo + n})
+			if n := h.Sized(size); !h.Bad {
+				out[unit] = d.span(out[unit], lo, lo+n)
 			}
 		}
 	}

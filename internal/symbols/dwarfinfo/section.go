@@ -59,6 +59,17 @@ func view(s Section, off, n uint64) []byte {
 	return out
 }
 
+// smallView is up to which size views are seldom copies, in bytes.
+const smallView = 64 << 10
+
+// growCopy takes memory for a view of n bytes that is kept: a large one may be a copy.
+func (d *Data) growCopy(n uint64) bool {
+	if n > chunk { // put together from several
+		n *= 2
+	}
+	return n <= smallView || n < 1<<40 && d.grow(int(n))
+}
+
 // maxString bounds the strings in .debug_str and its like, in bytes: the mangled
 // names of templates reach some thousands.
 const maxString = 16 << 10

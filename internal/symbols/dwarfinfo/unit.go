@@ -70,7 +70,7 @@ func (d *Data) readHeader(off uint64) *unit {
 
 // cursorAt gives a cursor at an offset in .debug_info, over the whole unit.
 func (u *unit) cursorAt(off uint64) wire.Cursor {
-	if uint64(len(u.data)) < u.end-u.off {
+	if uint64(len(u.data)) < u.end-u.off && u.d.growCopy(u.end-u.off) {
 		u.data = view(u.d.s.Info, u.off, u.end-u.off)
 	}
 	return wire.At(u.data, off-u.off)

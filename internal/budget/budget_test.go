@@ -1,0 +1,89 @@
+package budget
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestAccountsShareABudget(t *testing.T) {
+	b := New(1000)
+	one, two := b.Account("/lib/one"), b.Account("/lib/two")
+	if err := one.Take(700, "names"); err != nil {
+		t.Fatal(err)
+	}
+	var e *Error
+	if err := one.Take(100, "lines"); !errors.As(err, &e) || e.Need != 100 || e.Total != 2000 {
+		t.Errorf("more than three quarters for one: %v", err)
+	}
+	if err := two.Take(301, "names"); !errors.As(err, &e) || e.What != "names of /lib/two" {
+		t.Errorf("more than there is: %v", err)
+	}
+	if err := two.Take(300, "names"); err != nil || b.Used() != 1000 || b.Peak() != 1000 {
+		t.Errorf("%v, used %d, peak %d", err, b.Used(), b.Peak())
+	}
+	one.Give(200)
+	two.Close()
+	if b.Used() != 500 || one.Used() != 500 || two.Used() != 0 || b.Peak() != 1000 {
+		t.Errorf("used %d = %d + %d", b.Used(), one.Used(), two.Used())
+	}
+	line := b.LeftOut()
+	for _, want := range []string{"lines of /lib/one", "names of /lib/two", "--max-memory"} {
+		if !strings.Contains(line, want) || strings.Contains(line, "\n") {
+			t.Errorf("%q lacks %s", line, want)
+		}
+	}
+	if New(1).LeftOut() != "" {
+		t.Error("nothing was left out")
+	}
+}
+
+func TestManyRefusalsAreOneLine(t *testing.T) {
+	b := New(10)
+	for range 3 {
+		for i := range 100 {
+			_ = b.Account(strings.Repeat("x", i)).Take(100, "names") // refused
+		}
+	}
+	if line := b.LeftOut(); len(line) > 300 {
+		t.Errorf("%d bytes: %s", len(line), line)
+	}
+}
+
+func TestConcurrentAccountsAddUp(t *testing.T) {
+	b := New(1 << 20)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			a := b.Account("x")
+			for range 10_000 {
+				if a.Take(1<<18, "y") == nil {
+					a.Give(1 << 18)
+				}
+			}
+			a.Close()
+		})
+	}
+	wg.Wait()
+	if b.Used() != 0 || b.Peak() > 1<<20 {
+		t.Errorf("used %d, peak %d", b.Used(), b.Peak())
+	}
+}
+
+func TestNoAccountRefusesNothing(t *testing.T) {
+	var a *Account
+	if a.Take(1<<60, "x") != nil || a.Used() != 0 || a.Budget() != Process() {
+		t.Error("refused")
+	}
+	a.Give(1)
+	a.Close()
+}
+
+func TestSizes(t *testing.T) {
+	for n, want := range map[int64]string{512 << 20: "512M", 1 << 30: "1G", 3 << 29: "1536M", 700: "700", 11<<30 + 5: "11G"} {
+		if got := Size(n); got != want {
+			t.Errorf("%d: %s, not %s", n, got, want)
+		}
+	}
+}
