@@ -94,6 +94,7 @@ func (r *recording) prepare(procs []*target.Process) {
 		SpillTo: os.TempDir(),
 	})
 	r.names = newResolver()
+	r.names.ReadInSteps()
 	r.opts.Checkpoint = r.checkpoint
 	r.opts.JITFuncs = r.names.JITFuncs
 	if r.path != "-" {
@@ -142,7 +143,9 @@ func (r *recording) checkpoint(between func()) {
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
 	r.builder.SetBetween(between)
+	r.names.SetBetween(between)
 	defer r.builder.SetBetween(nil)
+	defer r.names.SetBetween(nil)
 	if err := r.builder.WriteFile(r.path, r.names); err != nil && r.saveErr == nil {
 		r.saveErr = err
 		say("%v", err)

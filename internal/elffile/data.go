@@ -179,7 +179,10 @@ func (f *File) readAll(c contents, what string) ([]byte, error) {
 		return out, nil
 	}
 	f.memory.Give(int64(c.size))
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && uint64(n) < c.size {
+	switch {
+	case c.scratch == 0:
+		return nil, fmt.Errorf("reading: %w", notNil(err))
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && uint64(n) < c.size:
 		return nil, errSize
 	}
 	return nil, fmt.Errorf("decompressing: %w", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/budget"
 	"prywalk/internal/target"
 )
 
@@ -21,22 +22,12 @@ type Namer struct {
 	open   func(string) (io.ReaderAt, int64, error) // nil: of live processes
 	// mapFile opens a process's perf map; nil if it has none.
 	mapFile func(pid int) (io.ReadCloser, int64)
+	memory  *budget.Budget // nil: the process's
+	// inSteps: perf maps are read step by step while their names are not needed.
+	inSteps bool
+	// between is called between steps where all of a map is read; nil: nobody waits.
+	between func()
 }
-
-// jitMap is the perf map of one process, the file's size when it was read, and when
-// it is to be looked at again.
-type jitMap struct {
-	pm   *PerfMap
-	size int64
-	next time.Time
-}
-
-// A perf map that has grown is read anew, but no more often than this, and so that
-// reading takes at most one part in mapShare of the time.
-const (
-	mapEvery = time.Second
-	mapShare = 20
-)
 
 // NewNamer gives a namer that has read nothing yet.
 func NewNamer() *Namer {
@@ -74,7 +65,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	if at.Image != nil {
 		return n.table(at.Image, pid).Frames(addr, out)
 	}
-	if pm := n.perfMap(pid); pm != nil {
+	if pm := n.perfMap(pid, true); pm != nil {
 		if name, _, _, ok := pm.Lookup(addr + m.Bias); ok {
 			f := Frame{Name: name}
 			f.File, f.Line, _ = JSPosition(name)
@@ -114,7 +105,7 @@ func (n *Namer) Refresh() {
 // compiler of process pid has made, at run-time addresses.
 func (n *Namer) JITFuncs(pid int) func(pc uint64) (start, end uint64, ok bool) {
 	return func(pc uint64) (start, end uint64, ok bool) {
-		pm := n.perfMap(pid)
+		pm := n.perfMap(pid, !n.inSteps)
 		if pm == nil {
 			return 0, 0, false
 		}
@@ -132,40 +123,16 @@ func (n *Namer) Warnings() []error {
 	return out
 }
 
-// Close closes the debug files that were opened.
+// Close closes the debug files that were opened, and gives back the memory that was taken for perf maps.
 func (n *Namer) Close() error {
 	var errs []error
+	for _, j := range n.maps {
+		j.memory.Close()
+	}
 	for _, t := range n.tables {
 		errs = append(errs, t.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// perfMap gives the perf map of a process, nil if it has none.
-func (n *Namer) perfMap(pid int) *PerfMap {
-	j := n.maps[pid]
-	if j == nil {
-		j = &jitMap{}
-		n.maps[pid] = j
-	}
-	if now := time.Now(); now.After(j.next) {
-		j.read(n.mapFile(pid))
-		j.next = now.Add(max(mapEvery, mapShare*time.Since(now)))
-	}
-	return j.pm
-}
-
-// read reads the map if the file has changed. What was read stays when the process
-// has ended and its files cannot be found any more.
-func (j *jitMap) read(f io.ReadCloser, size int64) {
-	if f == nil {
-		return
-	}
-	defer f.Close()
-	if size != j.size {
-		j.pm, _ = ReadPerfMap(f, 0) // what could be read is of use
-		j.size = size
-	}
 }
 
 // openPerfMap opens /tmp/perf-PID.map as the process sees it: below its root, by
@@ -188,7 +155,7 @@ func openPerfMap(pid int) (io.ReadCloser, int64) {
 
 // sectionCloser reads a file from its beginning on.
 type sectionCloser struct {
-	io.Reader
+	*io.SectionReader
 	c io.Closer // nil: nothing to close
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"prywalk/internal/budget"
 )
 
 // DefaultPerfMapLimit is how many bytes of a perf map are read by default; a map
@@ -20,15 +22,24 @@ var ErrPerfMapTooBig = errors.New("perf map is longer than the limit")
 // PerfMap is the table of functions that a JIT compiler writes for profilers,
 // usually as /tmp/perf-PID.map (tools/perf/Documentation/jit-interface.txt in the
 // kernel): a line "START SIZE NAME" for each, numbers in hex without prefix.
-// It may be used by several goroutines.
+// It is for one goroutine at a time.
 type PerfMap struct {
-	text    []byte
+	// names has the names, in chunks that none of them crosses.
+	names   [][]byte
 	entries []jitEntry
 	segs    []jitSeg
+	indexed int // entries that segs are of
 	skipped int
+	// line is the line that is being read, as far as it is kept; long: it goes on beyond that.
+	line []byte
+	long bool
+
+	memory *budget.Account
+	room   int64 // bytes of the account that are taken and not yet used
+	full   bool  // there was no memory for more
 }
 
-// jitEntry is one line; its name is a part of the text.
+// jitEntry is one line; its name is in the chunk of the upper bits, at the lower ones.
 type jitEntry struct {
 	start, end uint64
 	name       uint32
@@ -44,64 +55,162 @@ type jitSeg struct {
 const (
 	// maxJITName is the length at which names are cut, in bytes.
 	maxJITName = 8 << 10
+	// maxJITLine is how much of a line is kept while it is read: two numbers and a name.
+	maxJITLine = maxJITName + 64
 	// maxJITEntries bounds the entries: 16 bytes a line at least.
 	maxJITEntries = 16 << 20
 	// maxJITSize is what no function is larger than; V8 writes one entry for
 	// all of its built-in functions in some versions.
 	maxJITSize = 1 << 32
+	// jitEntryCost is what an entry takes, in bytes: itself, in a list that doubles as it grows, its place in the
+	// order by address, and two segments.
+	jitEntryCost = 2*24 + 16 + 36
+	// nameBits and nameChunk are the size of the chunks of names.
+	nameBits  = 16
+	nameChunk = 1 << nameBits
+	// readPiece is how much of a map is in memory at a time, in bytes.
+	readPiece = 64 << 10
 )
 
 // ReadPerfMap reads a perf map to its end, but at most limit bytes (0 means
 // [DefaultPerfMapLimit]). Lines that are not understood are passed over and
 // counted. A last line without a line feed is passed over too: the compiler is
 // still writing it, and half a name misleads. Where entries overlap the later one
-// holds, as compilers reuse addresses and append. The error comes from r, or is
-// [ErrPerfMapTooBig]; the map is usable with what was read until then.
-func ReadPerfMap(r io.Reader, limit int64) (*PerfMap, error) {
+// holds, as compilers reuse addresses and append. Memory is taken of an account, which may
+// be nil, and when that is used up the rest of the map is left out. The error comes from r, or is
+// [ErrPerfMapTooBig] or a *budget.Error; the map is usable with what was read until then.
+func ReadPerfMap(r io.Reader, limit int64, memory *budget.Account) (*PerfMap, error) {
 	if limit <= 0 {
 		limit = DefaultPerfMapLimit
 	}
-	limit = min(limit, 1<<32-1)
-	text, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if int64(len(text)) > limit {
-		text, err = text[:limit], ErrPerfMapTooBig
+	m := &PerfMap{memory: memory}
+	n, err := m.readFrom(io.LimitReader(r, limit+1), limit)
+	if err == nil && n == limit {
+		var more [1]byte
+		if k, _ := r.Read(more[:]); k > 0 {
+			err = ErrPerfMapTooBig
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("reading the perf map: %w", err)
-	}
-	m := &PerfMap{text: text}
-	for off := 0; off < len(text); {
-		n := bytes.IndexByte(text[off:], '\n')
-		if n < 0 || len(m.entries) == maxJITEntries {
-			m.skipped++
-			break
-		}
-		if e, ok := parseJITLine(text, off, off+n); ok {
-			m.entries = append(m.entries, e)
-		} else if n > 0 {
-			m.skipped++
-		}
-		off += n + 1
 	}
 	m.index()
 	return m, err
 }
 
-// parseJITLine reads the line text[off:end].
-func parseJITLine(text []byte, off, end int) (e jitEntry, ok bool) {
-	if end > off && text[end-1] == '\r' {
-		end--
+// readFrom reads up to limit bytes, of which no more than a piece is in memory at a time, and gives their number.
+func (m *PerfMap) readFrom(r io.Reader, limit int64) (n int64, err error) {
+	buf := make([]byte, min(readPiece, limit))
+	for n < limit && err == nil {
+		var k int
+		k, err = r.Read(buf[:min(int64(len(buf)), limit-n)])
+		n += int64(k)
+		if e := m.feed(buf[:k]); e != nil && err == nil {
+			err = e
+		}
 	}
-	line := text[off:end]
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+// feed takes the next bytes of the map. The error is a *budget.Error.
+func (m *PerfMap) feed(b []byte) error {
+	for len(b) > 0 && !m.full {
+		n := bytes.IndexByte(b, '\n')
+		part, whole := b, n >= 0
+		if whole {
+			part, b = b[:n], b[n+1:]
+		} else {
+			b = nil
+		}
+		if room := maxJITLine - len(m.line); len(part) > room {
+			part, m.long = part[:room], true
+		}
+		m.line = append(m.line, part...)
+		if !whole {
+			return nil
+		}
+		if err := m.endLine(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// feedZeros is feed for n zero bytes, which are of one line.
+func (m *PerfMap) feedZeros(n int64) {
+	room := int64(maxJITLine - len(m.line))
+	m.line = append(m.line, make([]byte, min(n, room))...)
+	m.long = m.long || n > room
+}
+
+// endLine takes the line that was read.
+func (m *PerfMap) endLine() error {
+	line := m.line
+	if !m.long {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	e, name, ok := parseJITLine(line)
+	empty := len(m.line) == 0
+	m.line, m.long = m.line[:0], false
+	switch {
+	case ok:
+		return m.add(e, name)
+	case !empty:
+		m.skipped++
+	}
+	return nil
+}
+
+// add keeps an entry.
+func (m *PerfMap) add(e jitEntry, name []byte) error {
+	last := len(m.names) - 1
+	need := int64(jitEntryCost)
+	if last < 0 || len(m.names[last])+len(name) > nameChunk {
+		need += nameChunk
+	}
+	if m.room < need {
+		more := need + 1024*jitEntryCost
+		if err := m.memory.Take(more, "functions"); err != nil {
+			m.full = true
+			return err
+		}
+		m.room += more
+	}
+	if len(m.entries) == maxJITEntries || len(m.names) > 1<<(32-nameBits)-1 {
+		m.full = true
+		return nil
+	}
+	m.room -= need
+	if need > jitEntryCost {
+		m.names = append(m.names, make([]byte, 0, nameChunk))
+		last++
+	}
+	chunk := &m.names[last]
+	e.name, e.nameLen = uint32(last<<nameBits+len(*chunk)), uint32(len(name))
+	*chunk = append(*chunk, name...)
+	m.entries = append(m.entries, e)
+	return nil
+}
+
+// name gives an entry's name.
+func (m *PerfMap) name(e *jitEntry) string {
+	at := e.name & (nameChunk - 1)
+	return string(m.names[e.name>>nameBits][at : at+e.nameLen])
+}
+
+// parseJITLine reads a line, and gives its name, which is a part of it.
+func parseJITLine(line []byte) (e jitEntry, name []byte, ok bool) {
 	start, n := parseHex(line)
 	size, n2 := parseHex(line[n:])
 	n += n2
-	name := bytes.TrimLeft(line[n:], " \t")
+	name = bytes.TrimLeft(line[n:], " \t")
 	if n2 == 0 || len(name) == 0 || len(name) == len(line[n:]) || size == 0 || size > maxJITSize || start+size < start {
-		return e, false
+		return e, nil, false
 	}
-	at := end - len(name)
-	return jitEntry{start: start, end: start + size, name: uint32(at), nameLen: uint32(min(len(name), maxJITName))}, true
+	return jitEntry{start: start, end: start + size}, name[:min(len(name), maxJITName)], true
 }
 
 // parseHex reads a hexadecimal number after blanks, with or without "0x", and
@@ -145,8 +254,13 @@ func hexDigit(c byte) byte {
 // Len gives the number of entries.
 func (m *PerfMap) Len() int { return len(m.entries) }
 
-// Skipped gives the number of lines that were not understood.
-func (m *PerfMap) Skipped() int { return m.skipped }
+// Skipped gives the number of lines that were not understood, or are not whole.
+func (m *PerfMap) Skipped() int {
+	if len(m.line) > 0 {
+		return m.skipped + 1
+	}
+	return m.skipped
+}
 
 // Lookup gives the function at a run-time address and the addresses that its
 // entry claims (end excluded).
@@ -161,7 +275,7 @@ func (m *PerfMap) Lookup(addr uint64) (name string, start, end uint64, ok bool) 
 		return "", 0, 0, false
 	}
 	e := &m.entries[m.segs[i-1].entry]
-	return string(m.text[e.name : e.name+e.nameLen]), e.start, e.end, true
+	return m.name(e), e.start, e.end, true
 }
 
 // latest is a heap of entries that have begun, the latest line on top.
@@ -198,6 +312,10 @@ func (m *PerfMap) index() {
 		addr  uint64
 		entry int32
 	}
+	if m.indexed == len(m.entries) {
+		return
+	}
+	m.indexed = len(m.entries)
 	order := make([]begin, len(m.entries))
 	for i := range order {
 		order[i] = begin{m.entries[i].start, int32(i)}

@@ -10,7 +10,7 @@ import (
 
 func readMap(t testing.TB, text string) *PerfMap {
 	t.Helper()
-	m, err := ReadPerfMap(strings.NewReader(text), 0)
+	m, err := ReadPerfMap(strings.NewReader(text), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestPerfMapLeavesOutTheLineThatIsBeingWritten(t *testing.T) {
 }
 
 func TestPerfMapStopsAtItsLimit(t *testing.T) {
-	m, err := ReadPerfMap(strings.NewReader("1000 10 first\n2000 10 second\n"), 20)
+	m, err := ReadPerfMap(strings.NewReader("1000 10 first\n2000 10 second\n"), 20, nil)
 	if !errors.Is(err, ErrPerfMapTooBig) {
 		t.Errorf("got %v", err)
 	}
@@ -142,7 +142,7 @@ func FuzzPerfMap(f *testing.F) {
 	f.Add("ffffffffffffffff ffffffffffffffff x\r\n\n\n0 1 y", uint64(0))
 	f.Add("JS:*f a.js:1:2\n7f00 1 JS:*f a.js:1:2\n", uint64(0x7f00))
 	f.Fuzz(func(t *testing.T, text string, addr uint64) {
-		m, err := ReadPerfMap(strings.NewReader(text), 1<<16)
+		m, err := ReadPerfMap(strings.NewReader(text), 1<<16, nil)
 		if err != nil && !errors.Is(err, ErrPerfMapTooBig) {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func BenchmarkReadPerfMapMillion(b *testing.B) {
 	s := text.String()
 	b.ReportAllocs()
 	for b.Loop() {
-		if m, err := ReadPerfMap(strings.NewReader(s), 0); err != nil || m.Len() != 1_000_000 {
+		if m, err := ReadPerfMap(strings.NewReader(s), 0, nil); err != nil || m.Len() != 1_000_000 {
 			b.Fatal(err)
 		}
 	}
