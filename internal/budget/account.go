@@ -8,6 +8,7 @@ type Account struct {
 	budget *Budget
 	name   atomic.Pointer[string]
 	used   atomic.Int64
+	whole  bool // nobody else needs much
 }
 
 // Account opens an account in a budget; of the process's where b is nil.
@@ -18,6 +19,26 @@ func (b *Budget) Account(name string) *Account {
 	a := &Account{budget: b}
 	a.Rename(name)
 	return a
+}
+
+// Whole is Account for what may take all of the budget.
+func (b *Budget) Whole(name string) *Account {
+	a := b.Account(name)
+	a.whole = true
+	return a
+}
+
+// most is how many bytes the account may take.
+func (a *Account) most() int64 {
+	if a.whole {
+		return a.budget.Limit()
+	}
+	return a.budget.Limit() / mostDen * mostNum
+}
+
+// Left gives how many bytes the account may still take.
+func (a *Account) Left() int64 {
+	return max(0, min(a.most()-a.Used(), a.budget.Limit()-a.budget.Used()))
 }
 
 // Budget gives the budget that the account is in.
@@ -53,7 +74,7 @@ func (a *Account) TakeSpare(n int64) bool {
 
 // fits takes n bytes if they are there.
 func (a *Account) fits(n int64) bool {
-	if used := a.used.Add(n); used <= a.budget.Limit()/mostDen*mostNum && a.budget.take(n) {
+	if used := a.used.Add(n); used <= a.most() && a.budget.take(n) {
 		return true
 	}
 	a.used.Add(-n)

@@ -20,6 +20,7 @@ const (
 // Budget is how much memory strangers' files may take together. It may be used by several goroutines.
 type Budget struct {
 	limit, used, peak atomic.Int64
+	asked             atomic.Bool
 
 	mu      sync.Mutex
 	refused []string
@@ -38,8 +39,20 @@ var process = New(DefaultTotal / share)
 // Process is the budget of this process, for whoever is given no other.
 func Process() *Budget { return process }
 
-// SetTotal sets the limit so that a process with this budget is to keep within so many bytes.
-func (b *Budget) SetTotal(bytes int64) { b.limit.Store(bytes / share) }
+// SetTotal sets the limit so that a process with this budget is to keep within so many bytes, as its user asks.
+func (b *Budget) SetTotal(bytes int64) {
+	b.limit.Store(bytes / share)
+	b.asked.Store(true)
+}
+
+// AtLeast gives a budget for what is in proportion to a file of the user's own: of n bytes, where that is more than
+// this one and nobody has asked for a limit.
+func (b *Budget) AtLeast(n int64) *Budget {
+	if n <= b.Limit() || b.asked.Load() {
+		return b
+	}
+	return New(n)
+}
 
 // Total is what the process is to keep within, in bytes.
 func (b *Budget) Total() int64 { return share * b.limit.Load() }

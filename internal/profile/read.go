@@ -1,14 +1,19 @@
 package profile
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"syscall"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/budget"
 )
 
 // MaxSize is the most bytes of an uncompressed profile that Read accepts.
@@ -46,7 +51,15 @@ func ReadFile(path string) (*profile.Profile, error) {
 		return nil, err
 	}
 	defer f.Close()
-	p, err := Read(f)
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		p, err := Read(f)
+		return p, wrapRead(path, err)
+	}
+	p, err := readFrom(f, st.Size(), memoryFor(stored(st)))
 	return p, wrapRead(path, err)
 }
 
@@ -57,65 +70,180 @@ func wrapRead(path string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", path, err)
 }
 
+// memoryPerByte is how much memory the reader of a recording may take for each byte of its file, where that is more
+// than the budget and nobody asked for less: a recording of hours is read as one of minutes is. Recordings take about 22.
+const memoryPerByte = 32
+
+// memoryFor gives the account for a profile whose file has so many bytes on the disk.
+func memoryFor(bytes int64) *budget.Account {
+	return budget.Process().AtLeast(memoryPerByte * bytes).Whole("the profile")
+}
+
+// stored gives the bytes that a file has on the disk: its size is only claimed where it has holes.
+func stored(st os.FileInfo) int64 {
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+		return min(st.Size(), 512*sys.Blocks)
+	}
+	return st.Size()
+}
+
 // Read reads a pprof profile, compressed or not. Errors are, or wrap, the ones
 // above; no input makes it panic or take memory without bound.
-func Read(r io.Reader) (p *profile.Profile, err error) {
-	data, err := uncompressed(r)
+func Read(r io.Reader) (*profile.Profile, error) {
+	memory := budget.Process().Whole("the profile")
+	data, err := readAll(r, memory)
+	if err != nil {
+		return nil, err
+	}
+	defer memory.Close()
+	if more := memoryFor(int64(len(data))); more.Budget() != memory.Budget() {
+		memory.Close()
+		memory = more
+	}
+	return readFrom(bytes.NewReader(data), int64(len(data)), memory)
+}
+
+// readAll reads what has no size, such as a pipe.
+func readAll(r io.Reader, memory *budget.Account) ([]byte, error) {
+	taken := int64(0)
+	var out []byte
+	for {
+		if len(out) == cap(out) {
+			more := max(64<<10, int64(cap(out)))
+			if err := memory.Take(more, "contents"); err != nil {
+				memory.Give(taken)
+				return nil, tooLarge(err)
+			}
+			taken += more
+			out = slices.Grow(out, int(more))
+		}
+		n, err := r.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			memory.Give(taken)
+			return nil, err
+		}
+	}
+}
+
+// readFrom reads the profile in the size bytes of r, for which memory is taken until it is read.
+func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (*profile.Profile, error) {
+	defer memory.Close()
+	data, err := uncompressed(io.NewSectionReader(r, 0, size), memory)
 	if err != nil {
 		return nil, err
 	}
 	if err := recognise(data); err != nil {
 		return nil, err
 	}
-	wellFormed, err := scan(data)
-	if err != nil {
+	if _, err := scan(data); err != nil {
 		return nil, err
 	}
-	if !wellFormed && len(data) > maxLegacy {
+	c := costOf(data)
+	if c.left < 0 {
+		return nil, ErrTooLarge
+	}
+	if c.ok {
+		if err := memory.Take(c.slim+int64(len(data)), "contents"); err != nil {
+			return nil, tooLarge(err)
+		}
+		return parse(func() (*profile.Profile, error) { return decode(data, &c, memory) })
+	}
+	if len(data) > maxLegacy {
 		return nil, ErrFormat
 	}
-	return parse(data)
+	if err := memory.Take(c.full+textFactor*int64(len(data)), "contents"); err != nil {
+		return nil, tooLarge(err)
+	}
+	return parse(func() (*profile.Profile, error) { return profile.ParseData(data) })
 }
 
-// parse hands over to the library, whose decoder was not written for hostile input.
-func parse(data []byte) (p *profile.Profile, err error) {
+// tooLarge is ErrTooLarge with the reason.
+func tooLarge(err error) error { return fmt.Errorf("%w; %w", ErrTooLarge, err) }
+
+// parse calls the library, whose decoder was not written for hostile input.
+func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			p, err = nil, fmt.Errorf("%w: damaged (%v)", ErrFormat, x)
 		}
 	}()
-	p, err = profile.ParseData(data)
-	if err != nil {
+	p, err = read()
+	var none *budget.Error
+	switch {
+	case errors.As(err, &none):
+		return nil, tooLarge(err)
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	if len(p.SampleType) == 0 {
+	case len(p.SampleType) == 0:
 		return nil, fmt.Errorf("%w: it names no type of values", ErrFormat)
 	}
 	return p, nil
 }
 
-// uncompressed reads all of r, at most MaxSize after decompression.
-func uncompressed(r io.Reader) ([]byte, error) {
-	data, err := limited(r)
-	if err != nil {
+// uncompressed reads all of r, at most MaxSize after decompression. What is compressed is decompressed twice: the
+// first time only to see how much it is.
+func uncompressed(r *io.SectionReader, memory *budget.Account) ([]byte, error) {
+	var magic [2]byte
+	n, err := r.ReadAt(magic[:], 0)
+	switch {
+	case n == 0 && (err == nil || errors.Is(err, io.EOF)):
+		return nil, ErrEmpty
+	case n == 0:
 		return nil, err
+	case magic != [2]byte{0x1f, 0x8b}:
+		return exactly(r, r.Size(), memory)
 	}
-	if len(data) == 0 {
+	room := min(MaxSize, memory.Left())
+	size, err := inflate(r, func(z io.Reader) (int64, error) { return io.Copy(io.Discard, io.LimitReader(z, room+1)) })
+	switch {
+	case err != nil:
+		return nil, err
+	case size == 0:
 		return nil, ErrEmpty
+	case size > MaxSize:
+		return nil, ErrTooLarge
+	case size > room:
+		return nil, tooLarge(memory.Take(size, "contents"))
 	}
-	if len(data) < 2 || data[0] != 0x1f || data[1] != 0x8b {
-		return data, nil
+	var data []byte
+	_, err = inflate(r, func(z io.Reader) (n int64, err error) {
+		data, err = exactly(z, size, memory)
+		return size, err
+	})
+	return data, err
+}
+
+// inflate gives read what is compressed in r.
+func inflate(r *io.SectionReader, read func(io.Reader) (int64, error)) (int64, error) {
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		return 0, err
 	}
-	zip, err := gzip.NewReader(bytes.NewReader(data))
+	zip, err := gzip.NewReader(bufio.NewReader(r))
 	if err != nil {
-		return nil, gzipError(err)
+		return 0, gzipError(err)
 	}
-	data, err = limited(zip)
+	n, err := read(zip)
 	if err != nil {
-		return nil, gzipError(err)
+		return n, gzipError(err)
 	}
-	if len(data) == 0 {
-		return nil, ErrEmpty
+	return n, nil
+}
+
+// exactly reads size bytes.
+func exactly(r io.Reader, size int64, memory *budget.Account) ([]byte, error) {
+	if size > MaxSize {
+		return nil, ErrTooLarge
+	}
+	if err := memory.Take(size, "contents"); err != nil {
+		return nil, tooLarge(err)
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, err
 	}
 	return data, nil
 }
@@ -128,12 +256,4 @@ func gzipError(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: its compression is damaged (%w)", ErrFormat, err)
-}
-
-func limited(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
-	if err == nil && len(data) > MaxSize {
-		err = ErrTooLarge
-	}
-	return data, err
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/pprof/profile"
 )
 
 func written(tb testing.TB) []byte {
@@ -100,6 +102,9 @@ func FuzzRead(f *testing.F) {
 		p, err := Read(bytes.NewReader(data))
 		if err == nil && p.CheckValid() != nil {
 			t.Error("an invalid profile was accepted")
+		}
+		if other, e := profile.ParseUncompressed(data); e == nil && other.CheckValid() == nil && len(other.SampleType) > 0 && len(data) > 0 {
+			same(t, p, other, err)
 		}
 	})
 }

@@ -9,8 +9,10 @@ import (
 
 // Wire types of the protocol buffer encoding.
 const (
-	wireVarint = 0
-	wireBytes  = 2
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+	wireFixed32 = 5
 )
 
 // message builds one protocol buffer message.

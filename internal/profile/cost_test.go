@@ -1,0 +1,235 @@
+package profile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/budget"
+)
+
+// same compares a profile with what the library makes of the same file.
+func same(t *testing.T, got, want *profile.Profile, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("the library reads it: %v", err)
+		return
+	}
+	for i, s := range got.Sample {
+		w := want.Sample[i]
+		if len(s.Location) == 0 && len(w.Location) == 0 {
+			s.Location = w.Location
+		}
+		if !reflect.DeepEqual(s.Label, w.Label) || !reflect.DeepEqual(s.NumLabel, w.NumLabel) || !reflect.DeepEqual(s.NumUnit, w.NumUnit) {
+			t.Errorf("sample %d: labels %v %v %v, the library's %v %v %v", i, s.Label, s.NumLabel, s.NumUnit, w.Label, w.NumLabel, w.NumUnit)
+		}
+	}
+	if got.String() != want.String() {
+		t.Errorf("got\n%s\nthe library\n%s", got, want)
+	}
+}
+
+func TestProfilesAreReadAsTheLibraryReadsThem(t *testing.T) {
+	data := unzipped(t, written(t))
+	want, err := profile.ParseData(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(bytes.NewReader(data))
+	same(t, got, want, err)
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 300 {
+		raw := randomProfile(rng)
+		want, err := profile.ParseUncompressed(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(bytes.NewReader(raw))
+		same(t, got, want, err)
+	}
+}
+
+// randomProfile has samples with labels of all kinds, repeated keys, units here and there, and stacks packed or not.
+func randomProfile(rng *rand.Rand) []byte {
+	var m, sub, l message
+	out := []byte{}
+	add := func(number int, body []byte) {
+		m.reset()
+		m.bytes(number, body)
+		out = append(out, m.buf...)
+	}
+	add(fieldSampleType, []byte{8, 1, 16, 2})
+	for _, s := range []string{"", "cpu", "nanoseconds", "key", "other", "value", "more"} {
+		add(fieldString, []byte(s))
+	}
+	for id := range uint64(4) {
+		sub.reset()
+		sub.uint(1, id+1)
+		sub.uint(3, id*16)
+		add(fieldLocation, sub.buf)
+	}
+	for range rng.IntN(20) {
+		sub.reset()
+		if rng.IntN(2) == 0 {
+			for range rng.IntN(4) {
+				sub.uint(sampleLocations, rng.Uint64N(4)+1)
+			}
+		} else {
+			sub.bytes(sampleLocations, []byte{1, 2, byte(rng.IntN(4) + 1)})
+		}
+		sub.bytes(sampleValues, binary.AppendUvarint(nil, rng.Uint64N(1000)))
+		for range rng.IntN(12) {
+			l.reset()
+			l.uint(labelKey, rng.Uint64N(2)+3)
+			l.uint(labelStr, rng.Uint64N(3)*uint64(rng.IntN(2)))
+			l.uint(labelNum, rng.Uint64N(3))
+			l.uint(labelUnit, rng.Uint64N(7)*uint64(rng.IntN(2)))
+			sub.bytes(sampleLabel, l.buf)
+		}
+		add(fieldSample, sub.buf)
+	}
+	return out
+}
+
+// bombs are profiles that are little and become much, of about so many bytes before compression.
+func bombs(size int) map[string][]byte {
+	repeat := func(number int, body ...byte) []byte {
+		var m message
+		m.bytes(number, body)
+		return bytes.Repeat(m.buf, size/len(m.buf))
+	}
+	within := func(number, inner int, body ...byte) []byte {
+		var m message
+		m.bytes(number, repeat(inner, body...))
+		return m.buf
+	}
+	list := bytes.Repeat([]byte{1}, size)
+	one := func(number, inner int) []byte {
+		var m, sub message
+		sub.bytes(inner, list)
+		m.bytes(number, sub.buf)
+		return m.buf
+	}
+	// Samples of which each has another stack and other labels.
+	var all, sub, l message
+	for i := uint64(1); len(all.buf) < size; i++ {
+		sub.reset()
+		l.reset()
+		l.uint(labelKey, 1)
+		l.uint(labelNum, i)
+		sub.bytes(sampleLabel, l.buf)
+		l.reset()
+		l.uint(labelKey, i)
+		l.uint(labelStr, 1)
+		sub.bytes(sampleLabel, l.buf)
+		all.bytes(fieldSample, sub.buf)
+	}
+	text := bytes.Repeat([]byte("1: 2 [3: 4] @ 0x1 0x2\n"), size/22)
+	return map[string][]byte{
+		"samples": repeat(fieldSample), "mappings": repeat(fieldMapping), "locations": repeat(fieldLocation),
+		"functions": repeat(fieldFunction), "strings": repeat(fieldString), "types": repeat(fieldSampleType),
+		"periods": repeat(fieldPeriodType), "comments": repeat(fieldComment, 1), "labels": within(fieldSample, sampleLabel),
+		"label maps": repeat(fieldSample, sampleLabel<<3|wireBytes, 2, labelNum<<3, 1), "lines": within(fieldLocation, 4),
+		"packed stack": one(fieldSample, sampleLocations), "packed values": one(fieldSample, sampleValues),
+		"stack":  within(fieldSample, sampleLocations, 1),
+		"unique": all.buf, "unknown": append(repeat(fieldSample), repeat(30)...), "broken": append(repeat(fieldSample), 7),
+		"text": append([]byte("heap profile: 1: 2 [3: 4] @ heap/1\n"), text...),
+	}
+}
+
+// taken gives what reading allocates, and what was taken of an account with enough for it.
+func taken(t *testing.T, data []byte, limit int64) (allocated, peak int64, err error) {
+	t.Helper()
+	mem := budget.New(limit)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	_, err = readFrom(bytes.NewReader(data), int64(len(data)), mem.Whole("it"))
+	runtime.ReadMemStats(&after)
+	if mem.Used() != 0 {
+		t.Errorf("%d bytes are still taken", mem.Used())
+	}
+	return int64(after.TotalAlloc - before.TotalAlloc), mem.Peak(), err
+}
+
+// TestCostsAreNotLess: what decoding allocates, garbage included, is not more than what was taken for it before.
+func TestCostsAreNotLess(t *testing.T) {
+	for name, data := range bombs(1 << 20) {
+		got, peak, err := taken(t, data, 1<<40)
+		t.Logf("%-14s %8d bytes, %10d allocated, %11d taken: %v", name, len(data), got, peak, err)
+		if got > peak+1<<20 {
+			t.Errorf("%s: %d bytes allocated, and %d taken", name, got, peak)
+		}
+	}
+}
+
+func TestBombsAreRefusedBeforeTheyGrow(t *testing.T) {
+	const limit = 24 << 20
+	for name, data := range bombs(16 << 20) {
+		data = zipped(data)
+		got, peak, err := taken(t, data, limit)
+		t.Logf("%-14s %8d bytes, %10d allocated, %11d taken: %v", name, len(data), got, peak, err)
+		if err == nil || peak > limit || got > limit+limit/4 {
+			t.Errorf("%s: %v, %d bytes allocated, %d taken", name, err, got, peak)
+		}
+		if !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrFormat) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestMemoryIsInProportionToTheFile: a recording with all its own labels and stacks takes less than is allowed for
+// each byte of its file, and a file that only claims to be large is allowed nothing for it.
+func TestMemoryIsInProportionToTheFile(t *testing.T) {
+	var file bytes.Buffer
+	if err := bigBuilder().Write(&file, names); err != nil {
+		t.Fatal(err)
+	}
+	got, peak, err := taken(t, file.Bytes(), 1<<40)
+	t.Logf("%d bytes, %d allocated, %d taken: %d for each", file.Len(), got, peak, peak/int64(file.Len()))
+	if err != nil || peak > memoryPerByte*int64(file.Len()) {
+		t.Errorf("%v, %d taken for %d bytes", err, peak, file.Len())
+	}
+	sparse := filepath.Join(t.TempDir(), "sparse")
+	if err := os.WriteFile(sparse, file.Bytes()[:100], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(sparse, MaxSize); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(sparse)
+	if err != nil || stored(st) > 1<<20 {
+		t.Errorf("%d bytes are stored, %v", stored(st), err)
+	}
+}
+
+// endless is a pipe that never ends.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) { return len(b), nil }
+
+func TestEndlessInputIsRefused(t *testing.T) {
+	mem := budget.New(8 << 20)
+	if _, err := readAll(endless{}, mem.Whole("it")); !errors.Is(err, ErrTooLarge) || mem.Peak() > 8<<20 || mem.Used() != 0 {
+		t.Errorf("%v, %d taken, %d left", err, mem.Peak(), mem.Used())
+	}
+	if b, err := readAll(bytes.NewReader(make([]byte, 100_000)), mem.Whole("it")); err != nil || len(b) != 100_000 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if _, err := readAll(io.MultiReader(bytes.NewReader([]byte{1}), failing{}), mem.Whole("it")); err == nil {
+		t.Error("no error")
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("no more") }

@@ -1,0 +1,282 @@
+package profile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/budget"
+)
+
+// The library gives each sample a list of its own of its stack, and three maps of its labels: 2 KB for what takes 50
+// bytes in the file. But samples have few different stacks and labels. So their stacks and labels are kept from the
+// library, and put in after it: equal ones are shared. Nobody changes them in place.
+
+// slimmer takes the samples of a profile apart.
+type slimmer struct {
+	memory  *budget.Account
+	samples [][]byte // their messages
+	strings []string
+
+	locations map[uint64]*profile.Location
+	stacks    map[string][]*profile.Location // by the identifiers
+	texts     map[string]map[string][]string // labels by their messages
+	units     map[string]map[string][]string
+	buf       []byte
+}
+
+// decode decodes a profile that costOf has found to be one.
+func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, error) {
+	s := &slimmer{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
+		stacks: map[string][]*profile.Location{},
+		texts: map[string]map[string][]string{}, units: map[string]map[string][]string{}}
+	p, err := profile.ParseUncompressed(s.takeApart(data))
+	if err != nil {
+		return nil, err
+	}
+	if err := p.CheckValid(); err != nil {
+		return nil, err
+	}
+	s.locations = make(map[uint64]*profile.Location, len(p.Location))
+	for _, l := range p.Location {
+		s.locations[l.ID] = l
+	}
+	for i, sample := range p.Sample {
+		if err := s.complete(sample, s.samples[i]); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// takeApart gives the profile without the samples' stacks and labels.
+func (s *slimmer) takeApart(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	for len(data) > 0 {
+		f, rest, _ := nextField(data) // it was read before
+		data = rest
+		switch f.number {
+		case fieldString:
+			s.strings = append(s.strings, string(f.body))
+		case fieldSample:
+			s.samples = append(s.samples, f.body)
+			s.buf = s.buf[:0]
+			for body := f.body; len(body) > 0; {
+				g, rest, _ := nextField(body)
+				if body = rest; g.number != sampleLocations && g.number != sampleLabel {
+					s.buf = append(s.buf, g.raw...)
+				}
+			}
+			out = binary.AppendUvarint(out, fieldSample<<3|wireBytes)
+			out = append(binary.AppendUvarint(out, uint64(len(s.buf))), s.buf...)
+			continue
+		}
+		out = append(out, f.raw...)
+	}
+	return out
+}
+
+// complete puts a sample's stack and labels in.
+func (s *slimmer) complete(sample *profile.Sample, body []byte) error {
+	var ids, text, number []byte
+	for len(body) > 0 {
+		f, rest, _ := nextField(body)
+		body = rest
+		switch {
+		case f.number == sampleLocations && f.wire == wireBytes:
+			ids = append(ids, f.body...)
+		case f.number == sampleLocations:
+			ids = binary.AppendUvarint(ids, f.value)
+		case f.number == sampleLabel && isText(f.body):
+			text = append(text, f.raw...)
+		case f.number == sampleLabel:
+			number = append(number, f.raw...)
+		}
+	}
+	var err error
+	if sample.Location, err = s.stack(ids); err != nil {
+		return err
+	}
+	if err := s.textLabels(sample, text); err != nil {
+		return err
+	}
+	return s.numberLabels(sample, number)
+}
+
+// errDamaged reports a reference to what is not there.
+func errDamaged(what string) error { return fmt.Errorf("a sample with a %s that is not there", what) }
+
+// stack gives the locations of a list of identifiers.
+func (s *slimmer) stack(ids []byte) ([]*profile.Location, error) {
+	if st, ok := s.stacks[string(ids)]; ok {
+		return st, nil
+	}
+	n := varints(ids)
+	if err := s.memory.Take(int64(labelCost+len(ids)+8*n), "stacks"); err != nil {
+		return nil, err
+	}
+	st := make([]*profile.Location, 0, n)
+	for rest := ids; len(rest) > 0; {
+		id, k := binary.Uvarint(rest)
+		l := s.locations[id]
+		if k <= 0 || l == nil {
+			return nil, errDamaged("location")
+		}
+		st, rest = append(st, l), rest[k:]
+	}
+	st = slices.Clip(st)
+	s.stacks[string(ids)] = st
+	return st, nil
+}
+
+// label is a label of a sample, as numbers of strings.
+type label struct{ key, text, number, unit uint64 }
+
+// readLabel reads one.
+func readLabel(body []byte) (l label) {
+	for len(body) > 0 {
+		f, rest, ok := nextField(body)
+		if !ok {
+			return label{key: ^uint64(0)} // damaged
+		}
+		body = rest
+		switch f.number {
+		case labelKey:
+			l.key = f.value
+		case labelStr:
+			l.text = f.value
+		case labelNum:
+			l.number = f.value
+		case labelUnit:
+			l.unit = f.value
+		}
+	}
+	return l
+}
+
+// isText reports whether a label has a string.
+func isText(body []byte) bool { return readLabel(body).text != 0 }
+
+// text gives a string by its number.
+func (s *slimmer) text(i uint64) (string, error) {
+	if i >= uint64(len(s.strings)) {
+		return "", errDamaged("string")
+	}
+	return s.strings[i], nil
+}
+
+// textLabels sets the labels that are strings.
+func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
+	if len(list) == 0 {
+		return nil
+	}
+	m, ok := s.texts[string(list)]
+	if ok {
+		sample.Label = m
+		return nil
+	}
+	m = map[string][]string{}
+	for rest := list; len(rest) > 0; {
+		f, more, _ := nextField(rest)
+		rest = more
+		if err := s.memory.Take(labelCost+int64(len(f.raw)), "labels"); err != nil {
+			return err
+		}
+		l := readLabel(f.body)
+		key, err := s.text(l.key)
+		if err != nil {
+			return err
+		}
+		value, err := s.text(l.text)
+		if err != nil {
+			return err
+		}
+		m[key] = append(m[key], value)
+	}
+	s.texts[string(list)] = m
+	sample.Label = m
+	return nil
+}
+
+// numberLabels sets the labels that are numbers, and their units. Those with neither are none.
+func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
+	values, units := map[string][]int64(nil), map[string][]string(nil)
+	s.buf = s.buf[:0] // what the units depend on
+	for rest := list; len(rest) > 0; {
+		f, more, _ := nextField(rest)
+		rest = more
+		l := readLabel(f.body)
+		key, err := s.text(l.key)
+		if err != nil {
+			return err
+		}
+		if l.number == 0 && l.unit == 0 {
+			continue
+		}
+		if values == nil {
+			values = map[string][]int64{}
+			err = s.memory.Take(labelCost, "labels")
+		} else if len(values) >= 8 { // the map grows
+			err = s.memory.Take(labelCost, "labels")
+		}
+		if err != nil {
+			return err
+		}
+		values[key] = append(values[key], int64(l.number))
+		s.buf = binary.AppendUvarint(binary.AppendUvarint(s.buf, l.key), l.unit)
+	}
+	if values == nil {
+		return nil
+	}
+	sample.NumLabel = values
+	units, ok := s.units[string(s.buf)]
+	if !ok {
+		var err error
+		if units, err = s.unitsOf(s.buf); err != nil {
+			return err
+		}
+		s.units[string(s.buf)] = units
+	}
+	sample.NumUnit = units
+	return nil
+}
+
+// unitsOf gives the units of labels that are numbers, from a list of keys and units: as many for a key as it has
+// numbers, none if all are without.
+func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
+	out, count := map[string][]string{}, map[string]int{}
+	for len(list) > 0 {
+		if err := s.memory.Take(labelCost, "labels"); err != nil {
+			return nil, err
+		}
+		k, n := binary.Uvarint(list)
+		u, n2 := binary.Uvarint(list[n:])
+		list = list[n+n2:]
+		key, err := s.text(k)
+		if err != nil {
+			return nil, err
+		}
+		unit, err := s.text(u)
+		if err != nil {
+			return nil, err
+		}
+		if u != 0 {
+			out[key] = append(pad(out[key], count[key]), unit)
+		}
+		count[key]++
+	}
+	for key, units := range out {
+		out[key] = pad(units, count[key])
+	}
+	return out, nil
+}
+
+// pad fills a list up with empty strings.
+func pad(list []string, n int) []string {
+	for len(list) < n {
+		list = append(list, "")
+	}
+	return list
+}
