@@ -28,6 +28,7 @@ names for each thing that is missing the smallest remedy.`,
 			if err := doctor.Write(os.Stdout, found, useColor(os.Stdout)); err != nil {
 				return err
 			}
+			sayLeftOut()
 			if doctor.Worst(found) == doctor.Fail {
 				return &exitError{exitFailed, errors.New("something that is needed is missing; see the remedies above")}
 			}

@@ -138,5 +138,7 @@ func (f *dumpFlags) print(p *dump.Process) error {
 	default:
 		err = dump.Text(out, p)
 	}
-	return errors.Join(err, out.Flush())
+	err = errors.Join(err, out.Flush())
+	sayLeftOut()
+	return err
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"prywalk/internal/budget"
 )
 
 // pidList is a flag that takes process numbers, repeated or separated by commas.
@@ -94,6 +96,34 @@ func (s *share) Set(text string) error {
 
 // Type implements pflag.Value.
 func (s *share) Type() string { return "PERCENT" }
+
+// memory is a flag that takes bytes (268435456) or a size (256M, 2G).
+type memory int64
+
+// leastMemory is what prywalk needs for itself, in bytes.
+const leastMemory = 64 << 20
+
+// String implements pflag.Value.
+func (m *memory) String() string { return budget.Size(int64(*m)) }
+
+// Set implements pflag.Value.
+func (m *memory) Set(text string) error {
+	num, unit := text, int64(1)
+	for suffix, bytes := range map[string]int64{"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40} {
+		if n, ok := strings.CutSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), suffix); ok {
+			num, unit = n, bytes
+		}
+	}
+	v, err := strconv.ParseFloat(num, 64)
+	if v *= float64(unit); err != nil || !(v >= leastMemory && v <= 1<<50) {
+		return usageError("%q is no amount of memory: give a size from 64M, such as 512M or 2G", text)
+	}
+	*m = memory(v)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (m *memory) Type() string { return "SIZE" }
 
 // frequency is a flag that takes ticks a second, within the limits of the sampler.
 type frequency float64

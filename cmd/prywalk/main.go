@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/budget"
 	"prywalk/internal/printable"
 	"prywalk/internal/target"
 	"prywalk/ptrace"
@@ -81,6 +83,13 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
+// sayLeftOut says what was left out for lack of memory, if anything was.
+func sayLeftOut() {
+	if line := budget.Process().LeftOut(); line != "" {
+		say("%s", line)
+	}
+}
+
 // say writes a line to stderr. What strings and errors among args have from the target is made printable.
 func say(format string, args ...any) { printable.Fprintf(os.Stderr, "prywalk: "+format+"\n", args...) }
 
@@ -112,6 +121,17 @@ needs that.`,
 			}
 			return &exitError{code: exitUsage}
 		},
+	}
+	limit := memory(budget.Process().Total())
+	root.PersistentFlags().Var(&limit, "max-memory", "keep within about this much memory, whatever files claim to be")
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if cmd.Flags().Changed("max-memory") {
+			budget.Process().SetTotal(int64(limit))
+		}
+		if cmd.Hidden { // a workload, which is measured
+			return
+		}
+		debug.SetMemoryLimit(budget.Process().Total()) // garbage is collected sooner near it
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%v; see %s --help", err, cmd.CommandPath())

@@ -175,6 +175,7 @@ func (r *recording) verdict() error {
 		}
 		return noSamples(&r.stats)
 	}
+	sayLeftOut()
 	if refused != nil {
 		say("running threads were not looked at: %v", refused)
 	}

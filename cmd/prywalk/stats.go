@@ -118,7 +118,7 @@ func accounting(s *sampler.Stats) string {
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed; %s",
 		s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
-		time.Duration(s.FreezeMax), time.Duration(s.FreezeP50), lengths(s), rates(s), budget(s),
+		time.Duration(s.FreezeMax), time.Duration(s.FreezeP50), lengths(s), rates(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, s.Scheduling)
 }
 
@@ -146,8 +146,8 @@ func rates(s *sampler.Stats) string {
 	return fmt.Sprintf("slowest %.1f/s, half of them %.1f/s, fastest %.1f/s", s.SlowestThread, all[len(all)/2], all[len(all)-1])
 }
 
-// budget says what was done for --max-overhead and --max-pause.
-func budget(s *sampler.Stats) string {
+// withheld says what was done for --max-overhead and --max-pause.
+func withheld(s *sampler.Stats) string {
 	var b strings.Builder
 	if s.MaxOverhead > 0 {
 		fmt.Fprintf(&b, "; at most %s lost: %d ticks withheld, %.3f ms lost of %.3f s", percentage(s.MaxOverhead), s.Withheld, s.Lost*1e3, s.TargetCPU)

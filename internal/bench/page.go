@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,7 @@ import (
 func Read(paths []string) (*Result, error) {
 	var all *Result
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
+		text, err := readResult(path)
 		if err != nil {
 			return nil, err
 		}
@@ -34,6 +35,23 @@ func Read(paths []string) (*Result, error) {
 		}
 	}
 	return all, nil
+}
+
+// maxResult bounds a result, in bytes: a thousand times what a full run writes.
+const maxResult = 16 << 20
+
+// readResult reads a file that --json wrote.
+func readResult(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxResult+1))
+	if err == nil && len(text) > maxResult {
+		err = fmt.Errorf("%s has more than %d MB: it is no result of prywalk bench --json", path, maxResult>>20)
+	}
+	return text, err
 }
 
 // add adds the rows of another result.

@@ -133,8 +133,12 @@ func bombs(size int) map[string][]byte {
 		sub.bytes(sampleLabel, l.buf)
 		all.bytes(fieldSample, sub.buf)
 	}
+	// What is refused for its references would be refused early.
+	good := func(b []byte) []byte {
+		return append([]byte{fieldString<<3 | wireBytes, 0, fieldSampleType<<3 | wireBytes, 0}, b...)
+	}
 	text := bytes.Repeat([]byte("1: 2 [3: 4] @ 0x1 0x2\n"), size/22)
-	return map[string][]byte{
+	proto := map[string][]byte{
 		"samples": repeat(fieldSample), "mappings": repeat(fieldMapping), "locations": repeat(fieldLocation),
 		"functions": repeat(fieldFunction), "strings": repeat(fieldString), "types": repeat(fieldSampleType),
 		"periods": repeat(fieldPeriodType), "comments": repeat(fieldComment, 1), "labels": within(fieldSample, sampleLabel),
@@ -142,8 +146,12 @@ func bombs(size int) map[string][]byte {
 		"packed stack": one(fieldSample, sampleLocations), "packed values": one(fieldSample, sampleValues),
 		"stack":  within(fieldSample, sampleLocations, 1),
 		"unique": all.buf, "unknown": append(repeat(fieldSample), repeat(30)...), "broken": append(repeat(fieldSample), 7),
-		"text": append([]byte("heap profile: 1: 2 [3: 4] @ heap/1\n"), text...),
 	}
+	for name := range proto {
+		proto[name] = good(proto[name])
+	}
+	proto["text"] = append([]byte("heap profile: 1: 2 [3: 4] @ heap/1\n"), text...)
+	return proto
 }
 
 // taken gives what reading allocates, and what was taken of an account with enough for it.

@@ -31,7 +31,7 @@ type slimmer struct {
 func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, error) {
 	s := &slimmer{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
 		stacks: map[string][]*profile.Location{},
-		texts: map[string]map[string][]string{}, units: map[string]map[string][]string{}}
+		texts:  map[string]map[string][]string{}, units: map[string]map[string][]string{}}
 	p, err := profile.ParseUncompressed(s.takeApart(data))
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -89,26 +90,38 @@ func (g *collector) collect(now int64, waiting int) {
 		defer close(done)
 		runtime.GC()
 		left := heap([]metrics.Sample{{Name: g.sample[0].Name}})
-		g.limit.Store(max(leastHeap, 2*left))
+		g.limit.Store(nextAt(left, quiet.memory.Load()))
 	}()
 	<-done
 	g.asked = 0
 	g.want.Store(false)
 }
 
+// nextAt gives at how many bytes the next collection is asked for, where the last one left so many: at twice as many,
+// but where that is most of what the process is to keep within, sooner.
+func nextAt(left, total int64) int64 {
+	next := 2 * left
+	if total > 0 && next > total/4*3 {
+		next = max(left+leastHeap, total/4*3)
+	}
+	return max(leastHeap, next)
+}
+
 // quiet is what was changed in the Go runtime while anybody samples.
 var quiet struct {
 	sync.Mutex
 	samplers, percent, procs int
+	memory                   atomic.Int64 // what the process is to keep within, in bytes
 }
 
-// keepQuiet keeps the runtime from collecting garbage by itself, and gives it a processor
-// more: the controller never hands back its own. The function that it returns undoes both.
+// keepQuiet keeps the runtime from collecting garbage by itself, also where memory gets scarce, and gives it a processor
+// more: the controller never hands back its own. The function that it returns undoes all of it.
 func keepQuiet() (undo func()) {
 	quiet.Lock()
 	defer quiet.Unlock()
 	if quiet.samplers++; quiet.samplers == 1 {
 		quiet.percent = debug.SetGCPercent(-1)
+		quiet.memory.Store(debug.SetMemoryLimit(math.MaxInt64))
 		quiet.procs = runtime.GOMAXPROCS(0)
 		runtime.GOMAXPROCS(quiet.procs + 1)
 	}
@@ -117,6 +130,7 @@ func keepQuiet() (undo func()) {
 		defer quiet.Unlock()
 		if quiet.samplers--; quiet.samplers == 0 {
 			debug.SetGCPercent(quiet.percent)
+			debug.SetMemoryLimit(quiet.memory.Load())
 			runtime.GOMAXPROCS(quiet.procs)
 		}
 	}
