@@ -1,0 +1,198 @@
+package integration
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	enc "encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// most is what prywalk keeps within if nobody asks for more, in bytes.
+const most = 512 << 20
+
+// within runs prywalk and checks the most memory that it had, and gives it in bytes.
+func within(t *testing.T, args ...string) (result, int64) {
+	t.Helper()
+	c := command{args: args}.start(t)
+	r := c.wait()
+	peak := c.cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	t.Logf("%v: %d MB, exit code %d, %s", args[0], peak>>20, r.code, clip(r.stderr))
+	if peak > most {
+		t.Errorf("%v took %d MB", args, peak>>20)
+	}
+	return r, peak
+}
+
+func compileC(t *testing.T, source string, flags ...string) string {
+	t.Helper()
+	exe := filepath.Join(scratch(t, nil), "prog")
+	if out, err := exec.Command("gcc", append(flags, "-O1", "-o", exe, "testdata/"+source)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return exe
+}
+
+// TestPerfMapsThatClaimMuchTakeLittle: six processes whose perf maps have a few functions and claim 255 MB each. The
+// ticks are made all the same.
+func TestPerfMapsThatClaimMuchTakeLittle(t *testing.T) {
+	exe := compileC(t, "jitloop.c")
+	var pids []string
+	for range 6 {
+		cmd := exec.Command(exe)
+		testtargets.Ready(t, cmd)
+		pid := strconv.Itoa(cmd.Process.Pid)
+		file := "/tmp/perf-" + pid + ".map"
+		t.Cleanup(func() { _ = os.Remove(file) })
+		if err := os.WriteFile(file, []byte("1000 10 somewhere\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(file, 255<<20); err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	stats := filepath.Join(scratch(t, nil), "stats.json")
+	r, peak := within(t, "record", "-d", "3", "-p", strings.Join(pids, ","), "--stats", stats)
+	r.must(t, 0)
+	if peak > 150<<20 {
+		t.Errorf("%d MB for six lines", peak>>20)
+	}
+	var s struct{ Ticks, Samples int64 }
+	text, err := os.ReadFile(stats)
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil || s.Samples == 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	within(t, "dump", "-p", strings.Join(pids, ","))
+}
+
+// packed compresses size bytes that are as good as nothing.
+func packed(t *testing.T, size int64) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z, err := zlib.NewWriterLevel(&out, zlib.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	piece := make([]byte, 1<<20)
+	for i := range piece {
+		piece[i] = byte(i / 100 * 7) // about as well as tables are
+	}
+	for ; size > 0; size -= int64(len(piece)) {
+		if _, err := z.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// withSections appends sections to a program, in a new table of section headers (gABI, figure 4-8).
+func withSections(t *testing.T, exe string, data []byte, names ...string) {
+	t.Helper()
+	code, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := enc.LittleEndian
+	shoff, n, strs := le.Uint64(code[40:]), int(le.Uint16(code[60:])), int(le.Uint16(code[62:]))
+	headers := bytes.Clone(code[shoff : shoff+uint64(n*64)])
+	old := headers[strs*64:]
+	table := bytes.Clone(code[le.Uint64(old[24:]) : le.Uint64(old[24:])+le.Uint64(old[32:])])
+	at := len(code)
+	code = append(code, data...)
+	for _, name := range names {
+		h := make([]byte, 64)
+		le.PutUint32(h, uint32(len(table)))
+		le.PutUint32(h[4:], 1)     // SHT_PROGBITS
+		le.PutUint64(h[8:], 0x800) // SHF_COMPRESSED
+		le.PutUint64(h[24:], uint64(at))
+		le.PutUint64(h[32:], uint64(len(data)))
+		table = append(append(table, name...), 0)
+		headers = append(headers, h...)
+	}
+	le.PutUint64(headers[strs*64+24:], uint64(len(code)))
+	le.PutUint64(headers[strs*64+32:], uint64(len(table)))
+	code = append(code, table...)
+	le.PutUint64(code[40:], uint64(len(code)))
+	le.PutUint16(code[60:], uint16(n+len(names)))
+	code = append(code, headers...)
+	if err := os.WriteFile(exe, code, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCompressedDebugInformationIsBounded: all .debug_* sections of a small program claim to be, and are, large.
+func TestCompressedDebugInformationIsBounded(t *testing.T) {
+	const size = 100 << 20
+	exe := compileC(t, "hostile.c", "-pthread", "-s")
+	head := enc.LittleEndian.AppendUint64(enc.LittleEndian.AppendUint64(nil, 1), size) // ELFCOMPRESS_ZLIB
+	head = enc.LittleEndian.AppendUint64(head, 1)
+	withSections(t, exe, append(head, packed(t, size)...), ".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
+		".debug_line_str", ".debug_str_offsets", ".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_aranges", ".debug_frame")
+	cmd := exec.Command(exe)
+	testtargets.Ready(t, cmd)
+	pid := strconv.Itoa(cmd.Process.Pid)
+	for _, args := range [][]string{{"dump", "-p", pid}, {"record", "-d", "2", "-p", pid}, {"doctor", "-p", pid}} {
+		r, _ := within(t, args...)
+		if args[0] != "doctor" {
+			r.must(t, 0)
+		}
+		if args[0] == "dump" && (!strings.Contains(r.stdout, exe) || strings.Count(r.stderr, "--max-memory 1G allows more") != 1) {
+			t.Errorf("%v says %s\n%s", args, r.stderr, clip(r.stdout))
+		}
+	}
+}
+
+// TestSmallProfilesThatBecomeLargeAreRefused: some kilobytes that decode to gigabytes.
+func TestSmallProfilesThatBecomeLargeAreRefused(t *testing.T) {
+	for name, entry := range map[string][]byte{"samples": {0x12, 0}, "locations": {0x22, 0}, "strings": {0x32, 0}, "labels": {0x12, 2, 0x1a, 0}} {
+		var out bytes.Buffer
+		z := gzip.NewWriter(&out)
+		if _, err := z.Write([]byte{0x32, 0, 0x0a, 0}); err != nil {
+			t.Fatal(err)
+		}
+		block := bytes.Repeat(entry, 1<<20/len(entry))
+		for range 50 {
+			if _, err := z.Write(block); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(scratch(t, nil), name)
+		if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, _ := within(t, "report", file)
+		r.must(t, 1).oneLine(t, "too large", "--max-memory")
+		c := command{exe: "/bin/sh", args: []string{"-c", fmt.Sprintf("cat %s | %s report -", file, binary)}}
+		c.run(t).must(t, 1).oneLine(t, "too large", "--max-memory")
+	}
+}
+
+func TestMemoryIsAskedForInSizes(t *testing.T) {
+	for _, bad := range []string{"1M", "much", "-1G", "", "NaN"} {
+		prywalk(t, "report", "--max-memory", bad, "/dev/null").must(t, 2).oneLine(t, "no amount of memory")
+	}
+	for _, good := range []string{"64M", "2G", "1.5GB", "300000000", "512m"} {
+		r := prywalk(t, "report", "--max-memory", good, "/dev/null")
+		r.must(t, 1).oneLine(t, "empty")
+	}
+}
