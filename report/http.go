@@ -85,7 +85,9 @@ func (u *pprofUI) ReadLine(string) (string, error) { return "", io.EOF }
 func (u *pprofUI) Print(a ...any) { printable.Fprintf(u.out, "%s\n", printable.Line(fmt.Sprint(a...))) }
 
 // PrintErr writes a message.
-func (u *pprofUI) PrintErr(a ...any) { printable.Fprintf(u.out, "%s\n", printable.Line(fmt.Sprint(a...))) }
+func (u *pprofUI) PrintErr(a ...any) {
+	printable.Fprintf(u.out, "%s\n", printable.Line(fmt.Sprint(a...)))
+}
 
 // IsTerminal is false.
 func (u *pprofUI) IsTerminal() bool { return false }
