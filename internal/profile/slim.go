@@ -202,7 +202,7 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 
 // numberLabels sets the labels that are numbers, and their units. Those with neither are none.
 func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
-	values, units := map[string][]int64(nil), map[string][]string(nil)
+	var values map[string][]int64
 	s.buf = s.buf[:0] // what the units depend on
 	for rest := list; len(rest) > 0; {
 		f, more, _ := nextField(rest)

@@ -45,22 +45,22 @@ func (n *Namer) ReadInSteps() { n.inSteps = true }
 func (n *Namer) SetBetween(f func()) { n.between = f }
 
 // perfMap gives the perf map of a process, nil if it has none; whole says that all of it is needed.
-func (names *Namer) perfMap(pid int, whole bool) *PerfMap {
-	j := names.maps[pid]
+func (n *Namer) perfMap(pid int, whole bool) *PerfMap {
+	j := n.maps[pid]
 	if j == nil {
-		j = &jitMap{memory: names.memory.Account("the perf map of process " + strconv.Itoa(pid))}
-		names.maps[pid] = j
+		j = &jitMap{memory: n.memory.Account("the perf map of process " + strconv.Itoa(pid))}
+		n.maps[pid] = j
 	}
 	began := time.Now()
 	due := began.After(j.next)
 	// Somebody may put another file there each time: then what there is has to do.
-	for n := 0; n < maxSteps && (due || whole && !j.whole); n++ {
-		f, size := names.mapFile(pid)
+	for step := 0; step < maxSteps && (due || whole && !j.whole); step++ {
+		f, size := n.mapFile(pid)
 		j.readOn(f, size)
 		j.next = j.due(began)
 		due, began = false, time.Now()
-		if whole && !j.whole && names.between != nil {
-			names.between()
+		if whole && !j.whole && n.between != nil {
+			n.between()
 		}
 	}
 	return j.pm
