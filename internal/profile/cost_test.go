@@ -181,8 +181,8 @@ func TestCostsAreNotLess(t *testing.T) {
 }
 
 func TestBombsAreRefusedBeforeTheyGrow(t *testing.T) {
-	const limit = 24 << 20
-	for name, data := range bombs(16 << 20) {
+	const limit = 12 << 20
+	for name, data := range bombs(8 << 20) {
 		data = zipped(data)
 		got, peak, err := taken(t, data, limit)
 		t.Logf("%-14s %8d bytes, %10d allocated, %11d taken: %v", name, len(data), got, peak, err)
