@@ -57,7 +57,7 @@ func (d *data) group(s *profile.Sample, by string) string {
 func (d *data) threadName(s *profile.Sample) string {
 	tid := number(s, rec.LabelTID)
 	if pid := number(s, rec.LabelPID); tid == 0 && pid != 0 { // of the process as a whole
-		return "[no thread] " + named(label(s, rec.LabelComm), "pid", pid)
+		return or(label(s, rec.LabelThread), "[no thread]") + " " + named(label(s, rec.LabelComm), "pid", pid)
 	}
 	return named(or(label(s, rec.LabelThread), label(s, rec.LabelComm)), "tid", tid)
 }

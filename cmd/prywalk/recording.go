@@ -131,7 +131,7 @@ func (r *recording) sample(ctx context.Context) error {
 	r.stats, err = r.sampler.Run(ctx)
 	p.stop()
 	if !r.stats.Begun.IsZero() {
-		r.builder.SetWindow(r.stats.Begun, r.stats.Begun.Add(time.Duration(r.stats.Seconds*1e9)))
+		r.builder.SetWindow(r.stats.Begun, r.stats.Begun.Add(time.Duration((r.stats.Seconds+r.stats.Suspended)*1e9)))
 	}
 	return err
 }

@@ -46,6 +46,10 @@ type statsJSON struct {
 	CPUTargetS        float64          `json:"cpu_target_s"`
 	CPUProfiledS      float64          `json:"cpu_profiled_s"`
 	CPUUnobservedS    float64          `json:"cpu_unobserved_s"`
+	NotObservedS      float64          `json:"not_observed_s"`
+	NotObservedGaps   int64            `json:"not_observed_gaps"`
+	LongestGapS       float64          `json:"longest_gap_s"`
+	SuspendedS        float64          `json:"suspended_s"`
 	Samples           int64            `json:"samples"`
 	Complete          int64            `json:"complete"`
 	Stacks            int64            `json:"stacks"`
@@ -98,6 +102,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 		SlowestThreadRate: s.SlowestThread,
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,
 		CPUUnobservedS: s.UnobservedCPU + s.ExitedUnseenCPU,
+		NotObservedS:   s.NotObserved, NotObservedGaps: s.Gaps, LongestGapS: s.LongestGap, SuspendedS: s.Suspended,
 		Samples:        s.Samples, Complete: s.Complete, Stacks: s.Stacks, Scheduling: s.Scheduling, Syscalls: procmem.Calls(),
 	}
 	if s.Frozen > 0 {
@@ -115,12 +120,28 @@ func micros(ns int64) float64 { return float64(ns) / 1e3 }
 func accounting(s *sampler.Stats) string {
 	return fmt.Sprintf("prywalk: %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d failed%s; "+
 		"%s of %d samples with complete stacks%s; longest freeze %s (p50 %s%s); looks by thread %s%s; "+
-		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed; %s",
+		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; %s",
 		s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
 		time.Duration(s.FreezeMax), time.Duration(s.FreezeP50), lengths(s), rates(s), withheld(s),
-		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, s.Scheduling)
+		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, unobserved(s, "; "), s.Scheduling)
 }
+
+// unobserved says for how long nobody was looked at, "" if there was no such time worth a word.
+func unobserved(s *sampler.Stats, before string) string {
+	var b strings.Builder
+	if s.NotObserved >= leastToTell {
+		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or had to wait: %s, the longest %.1f s)",
+			before, s.NotObserved, plural(s.Gaps, "gap"), s.LongestGap)
+	}
+	if s.Suspended >= leastToTell {
+		fmt.Fprintf(&b, "%s%.1f s not observed (the machine was suspended)", before, s.Suspended)
+	}
+	return b.String()
+}
+
+// leastToTell is the least time without looks that people are told of, in seconds.
+const leastToTell = 0.05
 
 // lengths is the histogram of the freezes.
 func lengths(s *sampler.Stats) string {
@@ -180,6 +201,7 @@ func closing(s *sampler.Stats, path string) string {
 	if failed := remarkable(s.Failed); len(failed) > 0 {
 		fmt.Fprintf(&b, ", %s failed%s", plural(sum(failed), "look"), reasons(failed))
 	}
+	b.WriteString(unobserved(s, ", "))
 	fmt.Fprintf(&b, " → %s", path)
 	return b.String()
 }

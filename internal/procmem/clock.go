@@ -1,6 +1,10 @@
 package procmem
 
-import "syscall"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // Clock numbers of other processes: the complement of the pid above three bits
 // that say which clock, and whether of one thread (kernel,
@@ -31,4 +35,18 @@ func ProcessCPU(pid int) (uint64, error) {
 		return 0, ErrGone
 	}
 	return ns, classify(e)
+}
+
+// Suspended gives for how long the machine has been suspended since it was started, in nanoseconds: what
+// CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC (clock_gettime(2)). 0 where the kernel does not say.
+func Suspended() int64 {
+	suspended, shortest := int64(0), int64(1<<62)
+	for range 3 { // whoever is put off its processor between two readings reads too much
+		before := Now()
+		boot, e := clock(unix.CLOCK_BOOTTIME)
+		if took := Now() - before; e == 0 && took < shortest {
+			suspended, shortest = int64(boot)-before-took/2, took
+		}
+	}
+	return max(suspended, 0)
 }

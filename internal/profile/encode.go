@@ -133,7 +133,7 @@ func (e *encoder) sample(r *record, timed bool) {
 
 // Labels of a recording's samples.
 const (
-	// LabelPID and LabelTID are numbers.
+	// LabelPID and LabelTID are numbers. What belongs to no thread in particular has no LabelTID.
 	LabelPID = "pid"
 	LabelTID = "tid"
 	// LabelNSPID and LabelNSTID are these numbers in the process's own pid
@@ -154,7 +154,9 @@ const (
 func (e *encoder) labelSet(l *labelSet) []byte {
 	var m message
 	e.numLabel(&m, LabelPID, int64(l.pid), "")
-	e.numLabel(&m, LabelTID, int64(l.tid), "")
+	if l.tid != 0 {
+		e.numLabel(&m, LabelTID, int64(l.tid), "")
+	}
 	if l.nsPID != 0 {
 		e.numLabel(&m, LabelNSPID, int64(l.nsPID), "")
 	}

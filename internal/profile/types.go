@@ -68,7 +68,7 @@ type Resolver interface {
 type Interval struct {
 	// Stack is where the thread was; from Intern of the same Builder.
 	Stack StackID
-	// PID and TID say whose stack it is.
+	// PID and TID say whose stack it is; TID is 0 for what belongs to no thread in particular.
 	PID, TID int
 	// NSPID and NSTID are the same as the process itself sees them, in its own pid
 	// namespace; 0 where they are no others.

@@ -29,6 +29,9 @@ type accountant struct {
 	close   func(*process)
 	epoch   int64 // Unix time less CLOCK_MONOTONIC, ns
 
+	gaps  gaps
+	slept []wakeUp
+
 	selected   bool    // only some threads are wanted: the others' time is not booked
 	slowest    float64 // lowest rate of looks a second that a thread got
 	slowestTID int
@@ -51,6 +54,7 @@ func (a *accountant) handle(e *event) {
 	case ended:
 		a.settleEarly(e.thread, false)
 		a.extend(e.thread, e.at, e.reuses)
+		a.end(e)
 		a.finish(e.thread)
 		delete(a.threads, e.thread)
 	case vanished:
@@ -60,6 +64,11 @@ func (a *accountant) handle(e *event) {
 	case flush:
 		a.checkpoint()
 		a.asked = true
+	case unwatched:
+		a.gaps.add(e.at.Wall, e.length)
+	case resumed:
+		a.checkpoint()
+		a.slept = append(a.slept, wakeUp{e.at.Wall, e.length})
 	}
 }
 
@@ -102,18 +111,26 @@ func (a *accountant) meet(th *thread, s *look.Shot) {
 	if th.started {
 		return
 	}
-	th.started = true
 	th.firstAt = s.At
+	a.open(th)
+	if th.born {
+		th.clock.begin(th.birth(reading(s.Sched, s.At)))
+	}
+}
+
+// open begins a thread's account.
+func (a *accountant) open(th *thread) {
+	th.started = true
 	a.threads[th] = struct{}{}
 	if th.proc.nsPID != 0 {
 		th.nsTID = inside(th.look.TID)
 	}
-	if th.born {
-		// It lived at most since the listing before the one that found it;
-		// all the time that its clocks show was since then.
-		r := reading(s.Sched, s.At)
-		th.clock.begin(Reading{Wall: min(th.bornAt, s.At-r.CPU-r.RunQueue)})
-	}
+}
+
+// birth gives the beginning of a thread whose clocks show r and whose birth was seen. It lived at most since the
+// listing before the one that found it; all the time that its clocks show was since then.
+func (th *thread) birth(r Reading) Reading {
+	return Reading{Wall: min(th.bornAt, r.Wall-r.CPU-r.RunQueue)}
 }
 
 // book books the interval that a look ends.
@@ -123,6 +140,11 @@ func (a *accountant) book(th *thread, b *booking) {
 	a.extend(th, b.unchanged, b.reuses)
 	th.looks++
 	th.lastAt = b.at.Wall
+	if th.clock.started {
+		if length := a.gaps.within(th.clock.observed(), b.at.Wall); length > 0 {
+			th.clock.skip(length, b.at, b.where.state, a.emitter(th))
+		}
+	}
 	th.clock.look(b.at, b.where, b.onCPU, a.emitter(th))
 }
 
@@ -148,13 +170,14 @@ func (a *accountant) finish(th *thread) {
 	a.rename(th, th.lastAt)
 	a.settleEarly(th, false)
 	th.clock.finish(a.emitter(th))
+	th.proc.used += th.clock.last.CPU - th.clock.first.CPU
 	a.rate(th)
 }
 
 // rate notes how often a thread was looked at, if it was there for a second.
 func (a *accountant) rate(th *thread) {
 	took := th.lastAt - th.firstAt
-	if took < 1e9 {
+	if took < 1e9 || th.looks == 0 {
 		return
 	}
 	r := ThreadRate{PID: th.proc.target.PID, TID: th.look.TID, Name: th.name, Looks: th.looks, Seconds: seconds(took)}
@@ -186,14 +209,13 @@ func (a *accountant) emitter(th *thread) func(slice) {
 // emit adds a slice to the recording.
 func (a *accountant) emit(s slice) {
 	th := a.cur
-	th.proc.booked += s.cpuRun
 	a.totals.book(&s)
 	a.builder.Add(profile.Interval{
-		Stack: a.unwind.withLeaf(s.stack, s.leaf),
+		Stack: a.stackOf(&s),
 		PID:   th.proc.target.PID, TID: th.look.TID, NSPID: th.proc.nsPID, NSTID: th.nsTID,
 		Comm: th.proc.comm, Thread: th.name,
 		State: s.state.String(), Wait: s.wait,
-		End:     a.epoch + s.end,
+		End:     a.unix(s.end),
 		Samples: s.samples, Wall: s.wall, RunQueue: s.runq, CPU: s.cpuRun,
 	})
 }
@@ -204,6 +226,28 @@ func (a *accountant) checkpoint() {
 		a.settleEarly(th, false)
 		th.clock.cut(a.emitter(th))
 	}
+}
+
+// stackOf gives the stack that a slice is booked under.
+func (a *accountant) stackOf(s *slice) profile.StackID {
+	if s.leaf == NotObserved {
+		return a.builder.Intern([]profile.Loc{{Synthetic: NotObserved}})
+	}
+	return a.unwind.withLeaf(s.stack, s.leaf)
+}
+
+// wakeUp is the end of a suspension of the machine, CLOCK_MONOTONIC ns, and its length.
+type wakeUp struct{ at, length int64 }
+
+// unix gives a moment of CLOCK_MONOTONIC in Unix time, which goes on while the machine is suspended.
+func (a *accountant) unix(at int64) int64 {
+	unix := at + a.epoch
+	for i := range a.slept {
+		if s := &a.slept[i]; at > s.at {
+			unix += s.length
+		}
+	}
+	return unix
 }
 
 // epochTries is how often the two clocks are read for monotonicEpoch.

@@ -52,8 +52,8 @@ type slice struct {
 // booked yet; the debt is taken from the next one.
 type threadClock struct {
 	last    Reading
+	first   Reading // from which time counts
 	started bool
-	begun   int64 // when time began to count, CLOCK_MONOTONIC ns
 	used    int64 // CPU and queue time since then, ns
 
 	open    slice // the sleeping stack that goes on, if isOpen
@@ -75,7 +75,7 @@ type threadClock struct {
 
 // begin sets the reading from which time counts, for a thread whose birth was
 // seen; other threads begin at their first look.
-func (c *threadClock) begin(r Reading) { c.last, c.started, c.begun = r, true, r.Wall }
+func (c *threadClock) begin(r Reading) { c.last, c.first, c.started = r, r, true }
 
 // look books the time since the last look.
 //
@@ -156,12 +156,17 @@ func (c *threadClock) bookQueued(from, runq int64, emit func(slice)) int64 {
 	return q
 }
 
-// advance gives what the clocks moved since the last look.
-func (c *threadClock) advance(r Reading) (cpu, runq, blocked int64) {
+// moved gives by how much processor and queue time have moved since the last look.
+func (c *threadClock) moved(r Reading) (cpu, runq int64) {
 	cpu = max(r.CPU-c.last.CPU, 0)
 	// The kernel books queue time when the thread arrives on a processor: of a thread that
 	// was queued when its time began to count, that from before is not the recording's.
-	runq = min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.begun-c.used-cpu, 0))
+	return cpu, min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.first.Wall-c.used-cpu, 0))
+}
+
+// advance gives what the clocks moved since the last look.
+func (c *threadClock) advance(r Reading) (cpu, runq, blocked int64) {
+	cpu, runq = c.moved(r)
 	c.used += cpu + runq
 	blocked = r.Wall - c.last.Wall - cpu - runq + c.blockedDebt
 	c.blockedDebt = min(blocked, 0)

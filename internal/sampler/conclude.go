@@ -34,6 +34,8 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	if r.Seconds > 0 {
 		r.Freq = float64(n.ticks) / r.Seconds
 	}
+	w := &c.watch
+	r.Gaps, r.NotObserved, r.LongestGap, r.Suspended = w.gaps, seconds(w.total), seconds(w.longest), seconds(w.slept)
 	r.FreqAsked, r.MaxOverhead, r.MaxPause = s.opts.Freq, s.opts.MaxOverhead, s.opts.MaxPause
 	r.Samples, r.Complete = s.totals.samples, s.totals.complete
 	r.SlowestThread, r.SlowestTID = a.slowest, a.slowestTID

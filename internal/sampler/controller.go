@@ -50,6 +50,9 @@ type controller struct {
 	naps               wheel
 	dueFn              func(*thread) // due, made once
 	ranGone            int64         // processor time of the processes that have ended, ns
+	watch              watch
+	turns              int64 // of reading the threads' clocks for a tally
+	tids               []int // of threads, for that
 }
 
 // admit takes a process on.
@@ -62,7 +65,7 @@ func (c *controller) admit(p *process) {
 	p.threads = map[int]*thread{}
 	p.cpu, _ = procmem.ProcessCPU(p.target.PID)
 	if p.child && p.target.StartTime >= c.boot {
-		p.first = true // all its time lies within the recording
+		p.first, p.tallied = true, true // all its time lies within the recording
 		p.since = max(startOf(p.target.StartTime), c.start)
 	} else {
 		p.cpu0, p.since = p.cpu, procmem.Now()
@@ -82,6 +85,8 @@ func (c *controller) tick(now, deadline int64) {
 		c.flushOut()
 		return
 	}
+	c.alive(now)
+	c.watch.tick(now, c.sched.period)
 	c.counts.ticks++
 	c.live = 0
 	c.turn++
@@ -117,6 +122,8 @@ func (c *controller) tickWithin(now, deadline int64) {
 	}
 	if c.pace.ranTo(c.ranSoFar(now)); c.pace.overdrawn() > 0 {
 		c.pace.withheld++
+		c.alive(now) // nobody is looked at, but on purpose
+		c.watch.tick(now, c.sched.period)
 		for _, p := range c.procs {
 			c.list(p, now) // one that has ended must be noticed
 		}
@@ -234,6 +241,7 @@ func (c *controller) begin(th *thread) {
 		return
 	}
 	c.counts.attempted++
+	c.alive(procmem.Now())
 	ptrace.Pin() // from the interrupt on nothing may come in between
 	defer ptrace.Unpin()
 	outcome, shot, err := c.looker.Begin(th.look)
@@ -281,6 +289,8 @@ func (c *controller) finish(th *thread, s *look.Shot) {
 		c.counts.peeked++
 	}
 	c.follow(th, s)
+	c.unwatched(s.At)
+	th.tick = c.counts.ticks
 	th.nap.asleep = s.State != Running
 	c.account(th, s.Sched)
 	c.copies += s.Waits()
@@ -305,7 +315,10 @@ func (c *controller) end(th *thread) {
 	}
 	th.dead = true
 	c.discard(th)
-	c.out = append(c.out, event{kind: ended, thread: th, reuses: th.reuses, at: th.unchanged})
+	c.out = append(c.out, event{
+		kind: ended, thread: th, reuses: th.reuses, at: th.unchanged,
+		alive: th.alive, rest: c.remains(th), length: c.watch.patience(),
+	})
 	th.look.Close()
 	delete(th.proc.threads, th.look.TID)
 	th.proc.hint = true // whoever goes may have started another
@@ -313,6 +326,14 @@ func (c *controller) end(th *thread) {
 
 // flush asks for a checkpoint, with everything up to now.
 func (c *controller) flush(now int64) {
+	c.settleAll()
+	c.out = append(c.out, event{kind: flush})
+	c.flushOut() // or after a later tick, if the accountant is far behind
+	c.flushed = now
+}
+
+// settleAll tells the accountant of all threads that were found unchanged lately.
+func (c *controller) settleAll() {
 	for _, p := range c.procs {
 		for _, th := range p.order {
 			c.settle(th, c.counts.ticks, c.thisTick)
@@ -322,9 +343,6 @@ func (c *controller) flush(now int64) {
 			}
 		}
 	}
-	c.out = append(c.out, event{kind: flush})
-	c.flushOut() // or after a later tick, if the accountant is far behind
-	c.flushed = now
 }
 
 // lastWait is how long the last looks may take, in nanoseconds.
@@ -337,11 +355,12 @@ func (c *controller) last(now int64) {
 	for _, p := range c.procs {
 		c.wakeAll(p)
 		c.rouseAll(p)
+		p.listed = 0 // those that have just been born are looked at too
 	}
 	c.tick(now, now+lastWait)
 	c.looker.Abort(c.done)
 	for _, p := range c.procs {
-		p.readCPU(p.alive())
+		c.closeAccount(p, procmem.Now())
 		for _, th := range p.order {
 			c.end(th)
 		}

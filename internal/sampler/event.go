@@ -16,6 +16,8 @@ const (
 	admitted                   // a process is sampled from now on
 	renamed                    // the process's first thread has another name: an exec?
 	flush                      // write a checkpoint when all before is booked
+	unwatched                  // nobody was looked at for that length from this moment on
+	resumed                    // the machine was suspended for that length until this moment
 )
 
 // event is what happened to a thread or process at a tick.
@@ -26,6 +28,9 @@ type event struct {
 	shot   *look.Shot
 	at     Reading // for unchanged and ended: the last moment that is certain
 	reuses int64   // ticks at which the thread was found unchanged before this
+	length int64   // for unwatched and resumed, ns; for ended: how old its last look may be
+	alive  bool    // for ended: it goes on, it is the recording that ends
+	rest   Reading // for ended: its clocks at the end, if its last look is not of then; else zero
 }
 
 // batch is the events of one tick.

@@ -35,19 +35,44 @@ func (a *accountant) exit(p *process, now int64) {
 	}
 	p.exited = true
 	delete(a.procs, p)
-	// The last looks at its threads may be later than the last reading of its clock.
-	used := max(int64(p.cpu-p.cpu0), p.booked)
-	a.totals.target += used
-	if rest := used - p.booked; rest > 0 && !a.selected {
-		a.bookUnseen(p, rest, now)
+	if a.selected {
+		// The last looks at its threads may be later than the last reading of its clock.
+		a.totals.target += max(int64(p.cpu-p.cpu0), p.used)
+	} else {
+		unseen := max(p.endedCPU-p.endedSeen, 0)
+		a.totals.target += p.used + unseen
+		a.bookUnseen(p, unseen, now)
 	}
 	a.close(p)
+}
+
+// end takes note of what a thread used that the process's clock counts as that of threads that have ended, up to
+// its last look; or, if it goes on, books what it has done since then.
+func (a *accountant) end(e *event) {
+	th := e.thread
+	switch {
+	case !e.alive && th.started:
+		th.proc.endedSeen += th.clock.last.CPU
+	case !e.alive:
+		th.proc.endedSeen += th.before.CPU
+	case e.rest.Wall == 0:
+	case th.started:
+		if e.rest.CPU > th.clock.last.CPU {
+			th.clock.ends(e.rest, e.length, a.emitter(th))
+		}
+	case e.rest.CPU > th.before.CPU: // it could never be looked at
+		a.open(th)
+		if th.clock.begin(th.before); th.born {
+			th.clock.begin(th.birth(e.rest))
+		}
+		th.clock.ends(e.rest, 0, a.emitter(th))
+	}
 }
 
 // maxUnseen bounds the number of intervals for a process's unseen time.
 const maxUnseen = 1024
 
-// bookUnseen books processor time under [exited unseen]. Several threads can have
+// bookUnseen books processor time under [exited unseen], of no thread in particular. Several threads can have
 // used more than the time that there was: it becomes as many intervals as are
 // needed so that none began before sampling did.
 func (a *accountant) bookUnseen(p *process, rest, now int64) {
@@ -58,8 +83,8 @@ func (a *accountant) bookUnseen(p *process, rest, now int64) {
 		cpu := min(rest, window)
 		a.builder.Add(profile.Interval{
 			Stack: a.builder.Intern([]profile.Loc{{Synthetic: ExitedUnseen}}),
-			PID:   p.target.PID, TID: p.target.PID, NSPID: p.nsPID, NSTID: p.nsPID, Comm: p.comm, Thread: p.comm,
-			State: Running.String(), End: a.epoch + now, Wall: cpu, CPU: cpu,
+			PID:   p.target.PID, NSPID: p.nsPID, Comm: p.comm, Thread: Exited,
+			State: Running.String(), End: a.unix(now), Wall: cpu, CPU: cpu,
 		})
 	}
 }

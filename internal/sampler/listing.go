@@ -49,7 +49,10 @@ func (c *controller) list(p *process, now int64) {
 		}
 		th.generation = p.seen
 	}
-	p.first = true
+	if !p.first {
+		p.first = true
+		c.openAccount(p, now)
+	}
 	c.retire(p)
 	c.noticeExec(p)
 }
@@ -136,6 +139,7 @@ func (c *controller) vanish(p *process) {
 		return
 	}
 	p.gone = true
+	c.closeAccount(p, c.nowTick)
 	c.ranGone += int64(p.cpu - p.cpu0)
 	p.tasks.Close()
 	c.out = append(c.out, event{kind: vanished, proc: p, at: Reading{Wall: c.nowTick}})

@@ -62,6 +62,7 @@ func (c *controller) reused(th *thread) {
 	n := c.skipped(th)
 	c.counts.reused++
 	c.counts.inferred += n
+	th.tick = c.counts.ticks
 	th.reuses += n + 1
 	th.unchanged = reading(th.look.LastSched(), c.nowTick)
 	th.nap.asleep = th.look.Asleep()

@@ -33,6 +33,11 @@ type process struct {
 	seen      int64  // generation of the last listing
 	leader    procmem.Comm
 	since     int64 // when sampling it began, CLOCK_MONOTONIC ns; not written later
+	// endedCPU is what those of its threads used, in all their lives, that ended while it was sampled, ns. The
+	// accountant reads it when the process's account is closed; before, it is what others had used, below zero.
+	endedCPU int64
+	tallied  bool // that is known
+	closed   bool // its account
 	// unwanted are the threads that --threads leaves out, and when to look at
 	// their names again: programs name their threads after they started them.
 	unwanted map[int]unwanted
@@ -52,7 +57,8 @@ type process struct {
 	refreshCost int64 // how much processor time that took, ns
 	refreshed   int64 // when the mappings were read, CLOCK_MONOTONIC ns
 	comm        string
-	booked      int64 // CPU time booked so far, ns
+	used        int64 // CPU time of its threads from the first look at each to the last, by their own clocks, ns
+	endedSeen   int64 // what their clocks showed at the last looks at those that have ended, ns
 	nsPID       int   // its number in its own pid namespace, 0 if it is the same
 	main        *frames.Module
 	exited      bool
@@ -128,8 +134,13 @@ type thread struct {
 	dead       bool
 	born       bool // its birth was seen: its clocks count from zero
 	bornAt     int64
-	shown      int64 // its processor time as of the last look that met it at work, ns
-	shownOnce  bool  // shown is valid
+	before     Reading // its clocks before its first look, zero if it was born later; not written later
+	rest       Reading // and when the process's account was closed
+	tick       int64   // the last tick at which it was looked at
+	turn       int64   // in which its clocks were last read for a tally
+	alive      bool    // it goes on after the recording
+	shown      int64   // its processor time as of the last look that met it at work, ns
+	shownOnce  bool    // shown is valid
 
 	// The accountant's.
 	name    string

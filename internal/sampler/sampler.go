@@ -186,6 +186,7 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	}()
 	c.sched = newSchedule(start, s.opts.Freq)
 	c.pace.since = start
+	c.watch.start(start, procmem.Suspended())
 	s.ticks(ctx, c, ctl)
 	c.last(procmem.Now())
 	ctl.Close()
@@ -201,6 +202,7 @@ func (s *Sampler) ticks(ctx context.Context, c *controller, ctl *ptrace.Controll
 			continue
 		}
 		c.looker.Woken(procmem.Now())
+		c.awake(procmem.Now())
 		for admitting := true; admitting; {
 			select {
 			case p := <-s.arrive:

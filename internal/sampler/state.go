@@ -21,7 +21,12 @@ const (
 	// BlockedBetweenTicks is on top of the stack of a thread that ran at both
 	// ends of an interval, for the time that it was blocked in between.
 	BlockedBetweenTicks = "[blocked between ticks]"
-	// ExitedUnseen is the only frame of a process's CPU time that belongs to no
-	// look: threads that lived and died between ticks, or ran after their last.
+	// NotObserved is the only frame of what a thread did while nobody looked at it: prywalk was stopped, got no
+	// processor, or was not allowed to look at this thread.
+	NotObserved = "[not observed]"
+	// ExitedUnseen is the only frame of the CPU time of threads that have ended which belongs to no
+	// look: they lived and died between ticks, or ran after their last.
 	ExitedUnseen = "[exited unseen]"
+	// Exited stands for the name of the threads that [ExitedUnseen] is about. They have no number.
+	Exited = "[exited]"
 )

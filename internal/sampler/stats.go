@@ -31,7 +31,7 @@ type totals struct {
 	complete     int64 // samples whose stack is complete
 	profiled     int64 // CPU booked, ns
 	target       int64 // CPU that the kernel charged, ns
-	unobserved   int64 // CPU booked under [ran between ticks], ns
+	unobserved   int64 // CPU booked under [ran between ticks] and [not observed], ns
 	exitedUnseen int64 // CPU booked under [exited unseen], ns
 }
 
@@ -42,7 +42,7 @@ func (t *totals) book(s *slice) {
 		t.complete += s.samples
 	}
 	t.profiled += s.cpuRun
-	if s.leaf == RanBetweenTicks {
+	if s.leaf == RanBetweenTicks || s.leaf == NotObserved {
 		t.unobserved += s.cpuRun
 	}
 }
@@ -86,6 +86,10 @@ type Stats struct {
 	// was there for a second or more got; its tid beside it.
 	SlowestThread float64
 	SlowestTID    int
+	// NotObserved is for how long nobody was looked at though ticks were due, in seconds, in so many Gaps, the longest of
+	// them LongestGap. Suspended is for how long the machine was suspended; no clock of the recording runs then.
+	NotObserved, LongestGap, Suspended float64
+	Gaps                               int64
 	// Backlog is the most bytes of copied stacks that waited at once to be walked.
 	Backlog int64
 	// Stacks were walked; Incomplete has those that did not reach the thread's

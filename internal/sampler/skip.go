@@ -1,0 +1,69 @@
+package sampler
+
+import "math/bits"
+
+// observed gives the moment up to which it is known where the thread was.
+func (c *threadClock) observed() int64 { return c.last.Wall + c.queuedFor }
+
+// skip books so much of the interval that a look ends as not observed: nobody looked meanwhile. Of what the clocks
+// moved it gets the same part as of the time; the rest is the look's. What is proven stays where it is: that the thread
+// slept all along, or was queued up to the last tick at which it was found so.
+func (c *threadClock) skip(length int64, r Reading, state State, emit func(slice)) {
+	cpu, runq := c.moved(r)
+	if c.isOpen && state != Running && cpu == 0 && runq == 0 {
+		return // who had run would have used processor time
+	}
+	queued := c.bookQueued(c.last.Wall, runq, emit)
+	runq -= queued
+	c.pass(queued, 0, queued)
+	whole := r.Wall - c.last.Wall
+	if length = min(length, whole); length <= 0 {
+		return
+	}
+	cpu = min(portion(cpu, length, whole), length)
+	runq = min(portion(runq, length, whole), length-cpu)
+	c.cut(emit)
+	c.pass(length, cpu, runq)
+	end := c.last.Wall
+	if ran := cpu + runq; ran < length {
+		emit(slice{seen: seen{state: Sleeping}, leaf: NotObserved, end: end - ran, wall: length - ran})
+	}
+	if ran := cpu + runq; ran > 0 {
+		emit(slice{seen: seen{state: Running}, leaf: NotObserved, end: end, wall: ran, runq: runq, cpuRun: cpu})
+	}
+}
+
+// pass goes on to a moment of which the time up to there is booked.
+func (c *threadClock) pass(wall, cpu, runq int64) {
+	c.used += cpu + runq
+	c.last.Wall += wall
+	c.last.CPU += cpu
+	c.last.RunQueue += runq
+}
+
+// ends takes the thread's clocks at the end of its time, where its last look was not made: it could not be looked at,
+// or did not stop in time. What is left is not observed if the thread was left alone for longer than patience, else it
+// is carried, for finish.
+func (c *threadClock) ends(r Reading, patience int64, emit func(slice)) {
+	if alone := r.Wall - c.observed(); alone > patience {
+		c.skip(alone, r, Running, emit)
+	}
+	cpu, runq, blocked := c.advance(r)
+	runq -= c.bookQueued(r.Wall, runq, emit)
+	c.carryCPU += cpu
+	c.carryRunq += runq
+	if c.isOpen {
+		c.open.wall += blocked
+		c.open.end = r.Wall
+	} else {
+		c.carryBlocked += blocked
+	}
+}
+
+// portion gives part of whole of a value, rounded down. Precondition: none is negative, part is at most whole, and
+// whole is positive.
+func portion(v, part, whole int64) int64 {
+	hi, lo := bits.Mul64(uint64(v), uint64(part))
+	q, _ := bits.Div64(hi, lo, uint64(whole))
+	return int64(q)
+}
