@@ -20,8 +20,7 @@ func (c *threadClock) skip(length int64, r Reading, state State, emit func(slice
 	if length = min(length, whole); length <= 0 {
 		return
 	}
-	cpu = min(portion(cpu, length, whole), length)
-	runq = min(portion(runq, length, whole), length-cpu)
+	cpu, runq = parts(cpu, runq, length, whole)
 	c.cut(emit)
 	c.pass(length, cpu, runq)
 	end := c.last.Wall
@@ -31,6 +30,17 @@ func (c *threadClock) skip(length int64, r Reading, state State, emit func(slice
 	if ran := cpu + runq; ran > 0 {
 		emit(slice{seen: seen{state: Running}, leaf: NotObserved, end: end, wall: ran, runq: runq, cpuRun: cpu})
 	}
+}
+
+// parts gives what of processor and queue time falls to length of whole, so that neither there nor in what is left is
+// more of them than time.
+func parts(cpu, runq, length, whole int64) (int64, int64) {
+	c := min(portion(cpu, length, whole), length)
+	q := min(portion(runq, length, whole), length-c)
+	rounded := cpu + runq - (whole - length) - (c + q)
+	c += max(min(rounded, cpu-c, length-c-q), 0)
+	rounded = cpu + runq - (whole - length) - (c + q)
+	return c, q + max(min(rounded, runq-q, length-c-q), 0)
 }
 
 // pass goes on to a moment of which the time up to there is booked.

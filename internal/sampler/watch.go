@@ -22,8 +22,9 @@ import (
 const (
 	// fewTicks is how many usual distances between ticks may pass without a look.
 	fewTicks = 4
-	// leastGap is the shortest gap, in nanoseconds: whoever waits for a busy processor waits about as long.
-	leastGap = 20e6
+	// leastGap is the shortest gap, in nanoseconds. Whoever waits for a busy processor waits for up to 150 ms now and
+	// then (seen at start-up on two busy processors); such a tick is late, and its look stands for more than others.
+	leastGap = 200e6
 	// usualShare is how slowly the usual distance follows, in ticks.
 	usualShare = 8
 	// leastSleep is by how much Unix time must run ahead of CLOCK_MONOTONIC between two ticks before it is asked

@@ -1,0 +1,177 @@
+package sampler
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"prywalk/internal/profile"
+)
+
+// pause lets time pass in which nobody looks, and then looks.
+func (b *book) pause(cpu, runq, blocked, gap int64, stack profile.StackID, st State) {
+	at := Reading{Wall: b.now.Wall + cpu + runq + blocked, CPU: b.now.CPU + cpu, RunQueue: b.now.RunQueue + runq}
+	b.c.skip(gap, at, st, b.emit)
+	b.look(cpu, runq, blocked, stack, st)
+}
+
+// notObserved adds up what was not.
+func (b *book) notObserved() (wall, runq, cpu int64) {
+	for _, s := range b.slices {
+		if s.leaf == NotObserved {
+			wall, runq, cpu = wall+s.wall, runq+s.runq, cpu+s.cpuRun
+		}
+	}
+	return wall, runq, cpu
+}
+
+func TestAPauseIsNotChargedToWhoIsMetAfterIt(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Running)
+	b.look(9, 1, 0, 1, Running)
+	b.pause(2790, 310, 0, 3000, 2, Running)
+	b.c.finish(b.emit)
+	if wall, runq, cpu := b.notObserved(); wall != 3000 || runq != 300 || cpu != 2700 {
+		t.Errorf("not observed: %d, queued %d, cpu %d", wall, runq, cpu)
+	}
+	last := b.slices[len(b.slices)-1]
+	if last.stack != 2 || last.leaf != "" || last.cpuRun != 90 || last.runq != 10 || last.end != b.now.Wall {
+		t.Errorf("%+v", last)
+	}
+	for _, s := range b.slices {
+		if s.leaf == NotObserved && (s.end != 10+3000 || s.state != Running || s.samples != 0) {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// TestASleeperThatDidNotRunWasObservedAllTheSame: its clocks prove it.
+func TestASleeperThatDidNotRunWasObservedAllTheSame(t *testing.T) {
+	var b book
+	b.look(0, 0, 0, 1, Sleeping)
+	b.pause(0, 0, 3010, 3000, 1, Sleeping)
+	b.c.finish(b.emit)
+	if wall, _, _ := b.notObserved(); wall != 0 || len(b.slices) != 1 || b.slices[0].wall != 3010 {
+		t.Errorf("%+v", b.slices)
+	}
+}
+
+// TestASleeperThatRanInAPauseIsNotTakenForOne: where it slept is not known.
+func TestASleeperThatRanInAPauseIsNotTakenForOne(t *testing.T) {
+	for _, after := range []State{Sleeping, Running} {
+		var b book
+		b.look(0, 0, 0, 1, Sleeping)
+		b.look(0, 0, 100, 1, Sleeping)
+		b.pause(300, 0, 2800, 3000, 2, after)
+		b.c.finish(b.emit)
+		if wall, _, cpu := b.notObserved(); wall != 3000 || cpu != 290 {
+			t.Errorf("then %v: not observed: %d, cpu %d: %+v", after, wall, cpu, b.slices)
+		}
+		if first := b.slices[0]; first.stack != 1 || first.wall != 100 || first.end != 100 {
+			t.Errorf("then %v: %+v", after, first)
+		}
+		for _, s := range b.slices {
+			if s.leaf == NotObserved && (s.end > 3100 || s.end-s.wall < 100) {
+				t.Errorf("then %v: %+v", after, s)
+			}
+		}
+	}
+}
+
+// TestAThreadThatStayedQueuedWasObservedUpToThen: it was found so at ticks before the pause.
+func TestAThreadThatStayedQueuedWasObservedUpToThen(t *testing.T) {
+	var b book
+	b.look(5, 0, 0, 1, Running)
+	at := b.now
+	at.Wall += 400
+	b.c.unchanged(at, 40)
+	if b.c.observed() != at.Wall {
+		t.Fatalf("observed up to %d of %d", b.c.observed(), at.Wall)
+	}
+	b.pause(310, 3100, 0, 3000, 2, Running) // queued for 400 before, then half a second a round
+	b.c.finish(b.emit)
+	if wall, _, _ := b.notObserved(); wall != 3000 {
+		t.Errorf("not observed: %d", wall)
+	}
+	var queued, samples int64
+	for _, s := range b.slices {
+		if s.stack == 1 {
+			queued, samples = queued+s.runq, samples+s.samples
+		}
+	}
+	if queued != 400 || samples != 41 {
+		t.Errorf("queued for %d at %d ticks: %+v", queued, samples, b.slices)
+	}
+}
+
+// TestAThreadThatCouldNotBeLookedAtKeepsItsTime: at the end of the recording, under its own number.
+func TestAThreadThatCouldNotBeLookedAtKeepsItsTime(t *testing.T) {
+	var never, lately, long book
+	never.c.begin(Reading{Wall: 100, CPU: 1000})
+	never.c.ends(Reading{Wall: 5100, CPU: 3000, RunQueue: 1000}, 0, never.emit)
+	never.c.finish(never.emit)
+	if wall, runq, cpu := never.notObserved(); wall != 5000 || runq != 1000 || cpu != 2000 {
+		t.Errorf("never: %d, queued %d, cpu %d", wall, runq, cpu)
+	}
+	lately.look(0, 0, 0, 1, Running)
+	lately.look(10, 0, 0, 1, Running)
+	lately.c.ends(Reading{Wall: 20, CPU: 17}, 40, lately.emit)
+	lately.c.finish(lately.emit)
+	if _, _, cpu := lately.total(); cpu != 17 {
+		t.Errorf("lately: %+v", lately.slices)
+	}
+	for _, s := range lately.slices {
+		if s.cpuRun > 0 && (s.stack != 1 || s.leaf != "") {
+			t.Errorf("lately: %+v", s)
+		}
+	}
+	long.look(0, 0, 0, 1, Running)
+	long.c.ends(Reading{Wall: 500, CPU: 70}, 40, long.emit)
+	long.c.finish(long.emit)
+	if wall, _, cpu := long.notObserved(); wall != 500 || cpu != 70 {
+		t.Errorf("long: %+v", long.slices)
+	}
+}
+
+// TestClocksAddUpWithGaps is TestClocksAddUp with pauses of prywalk, and with an end that no look sees.
+func TestClocksAddUpWithGaps(t *testing.T) {
+	stacks := []profile.StackID{0, 1, 2, 3, 9}
+	for seed := range uint64(2000) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		var b book
+		b.look(0, 0, 0, 1, State(rng.IntN(4)))
+		start := b.now
+		for range rng.IntN(60) {
+			cpu, runq, blocked := rng.Int64N(1e8), rng.Int64N(1e8)*rng.Int64N(2), rng.Int64N(4e8)*rng.Int64N(2)
+			gap := rng.Int64N(3) * rng.Int64N(cpu+runq+blocked+1)
+			b.pause(cpu, runq, blocked, gap, stacks[rng.IntN(5)], State(rng.IntN(4)))
+			if rng.IntN(5) == 0 && b.c.isOpen {
+				b.now.Wall += rng.Int64N(1e9)
+				b.c.unchanged(b.now, 1+rng.Int64N(9))
+			}
+		}
+		if rng.IntN(2) == 0 {
+			cpu, blocked := rng.Int64N(1e8), rng.Int64N(1e8)
+			b.now.CPU += cpu
+			b.now.Wall += cpu + blocked
+			b.c.ends(b.now, rng.Int64N(2e8), b.emit)
+		}
+		b.c.finish(b.emit)
+		wall, runq, cpu := b.total()
+		if wall != b.now.Wall-start.Wall || cpu != b.now.CPU-start.CPU || runq != b.now.RunQueue-start.RunQueue {
+			t.Fatalf("seed %d: booked wall %d cpu %d runq %d; clocks moved %+v", seed, wall, cpu, runq, b.now)
+		}
+		for _, s := range b.slices {
+			if s.wall < 0 || s.cpuRun < 0 || s.runq < 0 || s.samples < 0 || s.wall < s.cpuRun+s.runq {
+				t.Fatalf("seed %d: slice %+v", seed, s)
+			}
+		}
+	}
+}
+
+func TestPortionIsExactForLongTimes(t *testing.T) {
+	for _, c := range [][4]int64{{1 << 62, 1 << 62, 1 << 62, 1 << 62}, {1 << 60, 1, 1 << 30, 1 << 30}, {7, 2, 3, 4}, {0, 1, 1, 0}} {
+		if got := portion(c[0], c[1], c[2]); got != c[3] {
+			t.Errorf("%d of %d parts of %d: %d, want %d", c[1], c[2], c[0], got, c[3])
+		}
+	}
+}
