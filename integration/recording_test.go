@@ -34,6 +34,7 @@ type statistics struct {
 	FrequencyGot float64          `json:"frequency_got"`
 	CPUTargetS   float64          `json:"cpu_target_s"`
 	CPUProfiledS float64          `json:"cpu_profiled_s"`
+	NotObservedS float64          `json:"not_observed_s"`
 	Scheduling   string           `json:"scheduling"`
 	FreezeUS     *struct {
 		P50 float64 `json:"p50"`
@@ -191,7 +192,7 @@ func completeShare(p *profile.Profile) (float64, int64) {
 func notObserved(p *profile.Profile) float64 {
 	var sum int64
 	for _, s := range p.Sample {
-		if name := stackOf(s)[0]; name == "[ran between ticks]" || name == "[exited unseen]" {
+		if name := stackOf(s)[0]; name == "[ran between ticks]" || name == "[exited unseen]" || name == "[not observed]" {
 			sum += s.Value[cpuColumn]
 		}
 	}

@@ -58,8 +58,9 @@ func (c *threadClock) ends(r Reading, patience int64, emit func(slice)) {
 	if alone := r.Wall - c.observed(); alone > patience {
 		c.skip(alone, r, Running, emit)
 	}
+	from := c.last.Wall
 	cpu, runq, blocked := c.advance(r)
-	runq -= c.bookQueued(r.Wall, runq, emit)
+	runq -= c.bookQueued(from, runq, emit)
 	c.carryCPU += cpu
 	c.carryRunq += runq
 	if c.isOpen {
