@@ -103,7 +103,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,
 		CPUUnobservedS: s.UnobservedCPU + s.ExitedUnseenCPU,
 		NotObservedS:   s.NotObserved, NotObservedGaps: s.Gaps, LongestGapS: s.LongestGap, SuspendedS: s.Suspended,
-		Samples:        s.Samples, Complete: s.Complete, Stacks: s.Stacks, Scheduling: s.Scheduling, Syscalls: procmem.Calls(),
+		Samples: s.Samples, Complete: s.Complete, Stacks: s.Stacks, Scheduling: s.Scheduling, Syscalls: procmem.Calls(),
 	}
 	if s.Frozen > 0 {
 		j.FreezeUS = &freezeJSON{micros(s.FreezeP50), micros(s.FreezeP99), micros(s.FreezeMax)}

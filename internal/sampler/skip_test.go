@@ -232,7 +232,7 @@ func TestSharesAreTrueThoughNobodyLookedForHalfOfTheTime(t *testing.T) {
 		if got := o.booked[stackFirst] + o.booked[stackLast] + unobserved; got != o.truth {
 			t.Fatalf("seed %d: %d of %d ns", seed, got, o.truth)
 		}
-		if unobserved < 2900e6 || unobserved > 3000e6 {
+		if unobserved < 2980e6 || unobserved > 3020e6 {
 			t.Fatalf("seed %d: %d ns not observed", seed, unobserved)
 		}
 		last := 1 - o.first()
