@@ -286,3 +286,27 @@ func BenchmarkHTML20kStacks(b *testing.B) {
 		render(b, HTML, p, Options{})
 	}
 }
+
+// TestThreadsThatExitedUnseenAreAGroupOfTheirOwn: they have no number, but a name.
+func TestThreadsThatExitedUnseenAreAGroupOfTheirOwn(t *testing.T) {
+	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7})
+	unseen := b.Intern([]rec.Loc{{Synthetic: "[exited unseen]"}})
+	b.Add(rec.Interval{Stack: unseen, PID: 100, Comm: "kvd", Thread: "[exited]", State: "running", End: 2e9, Wall: 3e9, CPU: 3e9})
+	b.Add(rec.Interval{Stack: b.Intern([]rec.Loc{{Synthetic: "[not observed]"}}), PID: 100, TID: 100, Comm: "kvd", Thread: "kvd",
+		State: "running", End: 1e9, Wall: 1e9, CPU: 1e9})
+	p := parsed(t, b, nil)
+	if n := len(p.Sample[0].NumLabel["tid"]); n != 0 {
+		t.Errorf("%d numbers of a thread", n)
+	}
+	table := render(t, Table, p, Options{By: "thread"})
+	for _, want := range []string{"[exited] kvd (pid 100)", "kvd (tid 100)", "1 thread"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("no %q in\n%s", want, table)
+		}
+	}
+	for _, f := range []form{HTML, Speedscope, Firefox} {
+		if text := render(t, f, p, Options{}); !strings.Contains(text, "[exited]") {
+			t.Errorf("no [exited] in %.300s", text)
+		}
+	}
+}

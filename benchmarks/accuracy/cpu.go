@@ -14,7 +14,7 @@ type cpuSum struct {
 	SchedS float64 `json:"schedstat_s"`
 	// AllowedS is 1 % and one tick of 10 ms for each thread.
 	AllowedS float64 `json:"allowed_s"`
-	// UnobservedS is what the recording books under [ran between ticks] and [exited unseen].
+	// UnobservedS is what the recording books under [ran between ticks], [not observed] and [exited unseen].
 	UnobservedS float64 `json:"unobserved_s"`
 	Threads     int64   `json:"threads"`
 	// FirstLookS is how long after the recording's beginning the first look came. A thread's time counts

@@ -29,6 +29,7 @@ const (
 const (
 	ranBetweenTicks = "[ran between ticks]"
 	exitedUnseen    = "[exited unseen]"
+	notObserved     = "[not observed]"
 )
 
 // recording is a run of prywalk record with what it wrote.
@@ -148,7 +149,7 @@ func synthetic(l *profile.Location) bool {
 // unobserved reports whether a sample holds CPU time that no look observed.
 func unobserved(s *profile.Sample) bool {
 	name := outermost(s.Location[0])
-	return synthetic(s.Location[0]) && (name == ranBetweenTicks || name == exitedUnseen)
+	return synthetic(s.Location[0]) && (name == ranBetweenTicks || name == exitedUnseen || name == notObserved)
 }
 
 // total sums a column.

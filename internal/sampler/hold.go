@@ -8,7 +8,7 @@ import (
 )
 
 // Hold makes the sampler leave its targets alone until [Sampler.Resume]: ticks are
-// neither done nor counted as missed, and time goes on to be booked. It is for
+// neither done nor counted as missed, and time goes on to be booked: as not observed, if it is long. It is for
 // measurements of what the sampling costs, without and with, in one run.
 func (s *Sampler) Hold() { s.held.Store(true) }
 

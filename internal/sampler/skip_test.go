@@ -222,8 +222,8 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 	return o, unobserved
 }
 
-// TestSharesAreTrueThoughNobodyLookedForHalfOfTheTime: as near as that many looks can come. (Before, who was met after
-// the pause had half of the time: a standard error of 0.15 instead of 0.018.)
+// TestSharesAreTrueThoughNobodyLookedForHalfOfTheTime: as near as that many looks can come. (If who is met after
+// the pause is charged with half of the time, the standard error is 0.15 instead of 0.018.)
 func TestSharesAreTrueThoughNobodyLookedForHalfOfTheTime(t *testing.T) {
 	const runs = 400
 	var sum, squares float64

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"slices"
 	"time"
 
 	"prywalk/internal/procmem"
@@ -130,16 +131,20 @@ type gaps []gap
 
 // add appends a gap. Where there are too many, each two neighbours of the older half become one.
 func (g *gaps) add(from, length int64) {
-	list := *g
-	if len(list) >= mostGaps {
-		half := len(list) / 4
-		for i := range half {
-			a, b := list[2*i], list[2*i+1]
-			list[i] = gap{a.from, b.to, a.length + b.length}
-		}
-		list = append(list[:half], list[2*half:]...)
+	if len(*g) >= mostGaps {
+		g.merge(len(*g) / 4)
 	}
-	*g = append(list, gap{from, from + length, length})
+	*g = append(*g, gap{from, from + length, length})
+}
+
+// merge makes one of each of the n oldest pairs.
+func (g *gaps) merge(n int) {
+	list := *g
+	for i := range n {
+		a, b := list[2*i], list[2*i+1]
+		list[i] = gap{a.from, b.to, a.length + b.length}
+	}
+	*g = slices.Delete(list, n, 2*n)
 }
 
 // within gives how much of an interval was not observed.

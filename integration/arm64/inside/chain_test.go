@@ -32,7 +32,7 @@ var outer = []string{"__libc_start_call_main", "__libc_start_main", "__libc_star
 
 // seenStack gives a recorded stack without what stands for time between looks; nothing if it is no stack.
 func seenStack(names []string) []string {
-	for len(names) > 0 && (names[0] == "[ran between ticks]" || names[0] == "[blocked between ticks]" || names[0] == "[exited unseen]") {
+	for len(names) > 0 && (names[0] == "[ran between ticks]" || names[0] == "[blocked between ticks]" || names[0] == "[exited unseen]" || names[0] == "[not observed]") {
 		names = names[1:]
 	}
 	return names
