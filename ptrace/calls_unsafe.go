@@ -199,6 +199,14 @@ func maskSignals(how int, set signalSet) (old signalSet, e syscall.Errno) {
 	return old, e
 }
 
+// isPending reports whether a signal that the calling thread blocks waits for it.
+func isPending(sig syscall.Signal) bool {
+	var set signalSet
+	procmem.CountCall()
+	_, _, e := syscall.RawSyscall(unix.SYS_RT_SIGPENDING, uintptr(unsafe.Pointer(&set)), unsafe.Sizeof(set), 0)
+	return e == 0 && set&setOf(sig) != 0
+}
+
 // awaitSignal sleeps until one of some blocked signals is there, and takes it, or until another
 // one is handled (EINTR).
 func awaitSignal(set signalSet) syscall.Errno {

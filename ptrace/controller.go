@@ -57,6 +57,7 @@ type Controller struct {
 	tid    int
 	rescue *rescue
 	lost   bool // a tracee may go by a number that is not known
+	leaves bool // see Leave
 	alarm  alarm
 	wakeup int64 // until then waits spin
 	woken  int64 // when the last nap ended
@@ -81,7 +82,8 @@ type Controller struct {
 
 // NewController makes a controller for the calling OS thread, to which the
 // goroutine must be locked, and raises that thread's priority as far as it may.
-// It also sets SA_NOCLDSTOP for SIGCHLD in this process.
+// It also sets SA_NOCLDSTOP for SIGCHLD in this process. While this process is about to be stopped
+// ([Leaving]) it waits.
 func NewController(opts Options) *Controller {
 	if opts.MaxPending <= 0 {
 		opts.MaxPending = 256
@@ -91,6 +93,7 @@ func NewController(opts Options) *Controller {
 	}
 	c := &Controller{opts: opts, looks: make([]Look, opts.MaxPending), tid: unix.Gettid(),
 		rescue: newRescue(opts.MaxPending)}
+	c.enter()
 	c.sched = "normal"
 	if !opts.KeepPriority {
 		c.raise()
@@ -149,6 +152,7 @@ const closeWait = 50 * time.Millisecond
 // do not stop in time stay attached until the OS thread ends; the number of them
 // is the result. It may be called more than once.
 func (c *Controller) Close() int {
+	c.Leave()
 	for i := range c.looks[:c.used] {
 		c.Cancel(&c.looks[i])
 	}
@@ -160,5 +164,6 @@ func (c *Controller) Close() int {
 	c.rescue.close()
 	c.alarm.close()
 	c.restorePriority()
+	c.left()
 	return c.live
 }

@@ -36,7 +36,7 @@ const (
 
 // WaitAny gives a look whose thread has stopped, or has ended ([Look.Ended]): call
 // Finish or Cancel for it. It gives nil at the deadline (on the clock of
-// procmem.Now; 0 only asks), or at once if nothing is pending. What Poll or an
+// procmem.Now; 0 only asks), or at once if nothing is pending, or early for [Leaving]. What Poll or an
 // earlier call has given is not given again. It spins for at
 // most Options.SpinFor after the last interrupt, then sleeps: until a thread stops if this thread has a
 // real-time priority and Options.NoCollector is set, else in short naps. It also serves abandoned looks.
@@ -50,7 +50,7 @@ func (c *Controller) WaitAny(deadline int64) *Look {
 		switch {
 		case l != nil:
 			return l
-		case now >= deadline:
+		case now >= deadline || c.asked():
 			return nil
 		case now < spin:
 			rest(now)

@@ -28,6 +28,8 @@ func (r *recording) command(args []string) error {
 		return r.own(err)
 	}
 	r.running.Store(l)
+	launched.Store(l)
+	defer launched.Store(nil)
 	r.passOn()
 	if err := r.record(ctx, l); err != nil {
 		_ = r.wait(l) // prywalk's own failure comes first

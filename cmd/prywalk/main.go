@@ -49,6 +49,7 @@ func usageError(format string, args ...any) error {
 }
 
 func main() {
+	obeyStops()
 	os.Exit(run(os.Args[1:]))
 }
 

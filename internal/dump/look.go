@@ -1,6 +1,8 @@
 package dump
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"prywalk/frames"
@@ -101,7 +103,7 @@ func askForMore(t *target.Process, w *frames.Walker, th *look.Thread, s *look.Sh
 // again looks once more at a thread; nil if that fails.
 func again(th *look.Thread, o Options) *look.Shot {
 	got := &shots{threads: []*look.Thread{th}, taken: map[*look.Thread]*look.Shot{}, failed: map[string]int64{}}
-	onController(o, 1, func(c *ptrace.Controller, pool *look.Pool) { got.take(look.New(c, pool, look.AlwaysPeek)) })
+	got.takeEach(o, look.AlwaysPeek)
 	return got.taken[th]
 }
 
@@ -140,7 +142,7 @@ func takeAll(t *target.Process, o Options) (*shots, error) {
 	for _, tid := range tids {
 		add(tid)
 	}
-	onController(o, len(tids), func(c *ptrace.Controller, pool *look.Pool) { got.take(look.New(c, pool, look.Ladder)) })
+	got.takeEach(o, look.Ladder)
 	return got, nil
 }
 
@@ -162,10 +164,22 @@ func (g *shots) together(t *target.Process, o Options, n int, add func(int) *loo
 	onController(o, n, func(c *ptrace.Controller, pool *look.Pool) { g.pause = look.Together(c, pool, more, g.done) })
 }
 
-// take looks at each thread. At most as many as the controller has room for are
-// pending at a time.
-func (g *shots) take(l *look.Looker) {
-	for _, th := range g.threads {
+// takeEach looks at each thread. If this process is stopped meanwhile, it goes on with the others afterwards, on
+// another OS thread.
+func (g *shots) takeEach(o Options, rung look.Rung) {
+	for todo := g.threads; len(todo) > 0; {
+		onController(o, len(todo), func(c *ptrace.Controller, pool *look.Pool) { todo = g.take(look.New(c, pool, rung), todo) })
+	}
+}
+
+// take looks at some threads, and gives those that it had to leave out because this process is about to be
+// stopped. At most as many as the controller has room for are pending at a time.
+func (g *shots) take(l *look.Looker, todo []*look.Thread) (left []*look.Thread) {
+	for i, th := range todo {
+		if ptrace.Leaving() {
+			left = slices.Clone(todo[i:])
+			break
+		}
 		outcome, s, err := l.Begin(th)
 		switch {
 		case err != nil:
@@ -177,7 +191,18 @@ func (g *shots) take(l *look.Looker) {
 		}
 	}
 	l.Collect(procmem.Now()+collectFor, g.done)
-	l.Abort(g.done)
+	if !ptrace.Leaving() {
+		l.Abort(g.done)
+		return left
+	}
+	l.Leave(func(th *look.Thread, s *look.Shot, err error) {
+		if errors.Is(err, ptrace.ErrTimeout) {
+			left = append(left, th)
+			return
+		}
+		g.done(th, s, err)
+	})
+	return left
 }
 
 // done takes a look's result.

@@ -333,6 +333,26 @@ func (l *Looker) giveUp(before int64, done func(*Thread, *Shot, error)) {
 // which this thread runs on: it does not stop before this thread sleeps.
 func (t *Thread) Queued() bool { return t.pending != nil && t.queued }
 
+// leaveFor is how long the looks under way may take when this process is about to be stopped, in nanoseconds: a
+// thread that is queued behind many others takes some tens of milliseconds. What does not stop by then is let go
+// of by the end of the controller's OS thread.
+const (
+	leaveFor  = 500e6
+	leaveStep = 5e6
+)
+
+// Leave finishes the looks under way, and gives up those whose threads do not stop soon, because this process
+// is about to be stopped ([ptrace.Leaving]). The controller is to be closed then.
+func (l *Looker) Leave(done func(*Thread, *Shot, error)) {
+	l.ctl.Leave()
+	l.serve(0, false, done)
+	l.settleAll()
+	for end := procmem.Now() + leaveFor; l.Waiting() > 0 && procmem.Now() < end; {
+		l.serve(procmem.Now()+leaveStep, false, done)
+	}
+	l.Abort(done)
+}
+
 // Abort gives up all pending looks, at the end of sampling.
 func (l *Looker) Abort(done func(*Thread, *Shot, error)) {
 	l.giveUp(procmem.Now()+pendingLimit, done)

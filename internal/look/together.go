@@ -28,6 +28,7 @@ const (
 func Together(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *Shot, error)) int64 {
 	g := &together{ctl: ctl, peeker: New(ctl, pool, OnlyPeek), done: done, end: procmem.Now() + togetherFor}
 	defer g.letGo() // also after a panic
+	ctl.Leave()     // whoever wants to stop this process can wait for a look of a second
 	for ts := more(); len(ts) > 0; ts = more() {
 		for _, t := range ts {
 			g.add(t)

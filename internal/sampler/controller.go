@@ -46,6 +46,7 @@ type controller struct {
 	garbage            *collector
 	place              *place
 	ending             bool           // this is the last tick
+	began              bool           // the first has been
 	census             *census.Census // nil: none is taken
 	naps               wheel
 	dueFn              func(*thread) // due, made once
@@ -209,6 +210,9 @@ func (c *controller) flushOut() {
 // lookAt begins a look at each of some threads, beginning each tick with another one.
 func (c *controller) lookAt(list []*thread) {
 	for i := range list {
+		if ptrace.Leaving() && !c.ending {
+			return
+		}
 		if th := list[(i+c.turn)%len(list)]; !th.dead {
 			c.makeWay()
 			c.begin(th)
@@ -343,6 +347,14 @@ func (c *controller) settleAll() {
 			}
 		}
 	}
+}
+
+// leave ends the looks under way, because this process is about to be stopped, and hands over what there is.
+func (c *controller) leave() {
+	ptrace.Pin()
+	c.looker.Leave(c.done)
+	ptrace.Unpin()
+	c.flushOut()
 }
 
 // lastWait is how long the last looks may take, in nanoseconds.

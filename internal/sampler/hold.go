@@ -23,16 +23,16 @@ func (s *Sampler) Held() bool { return s.still.Load() }
 const heldNap = 20e6
 
 // wait finishes the looks that are pending, and does nothing until the sampler is
-// resumed or ctx ends. The schedule then begins anew.
+// resumed, ctx ends, or this process is about to be stopped. The schedule then begins anew.
 func (s *Sampler) wait(ctx context.Context, c *controller, ctl *ptrace.Controller) {
-	for end := procmem.Now() + drainFor; c.looker.Pending() > 0 && procmem.Now() < end && ctx.Err() == nil; {
+	for end := procmem.Now() + drainFor; c.looker.Pending() > 0 && procmem.Now() < end && ctx.Err() == nil && !ptrace.Leaving(); {
 		c.collect(procmem.Now() + heldNap)
 	}
 	c.flushOut()
 	s.pub.set(c)
 	s.still.Store(true)
 	defer s.still.Store(false)
-	for s.held.Load() && ctx.Err() == nil {
+	for s.held.Load() && ctx.Err() == nil && !ptrace.Leaving() {
 		sleepUntil(ctx, ctl, procmem.Now()+heldNap)
 	}
 	missed := c.sched.missed

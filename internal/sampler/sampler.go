@@ -126,11 +126,7 @@ func (s *Sampler) Run(ctx context.Context) (Stats, error) {
 			s.scout(ctx)
 		})
 	}
-	look.OnThread(func() {
-		defer close(s.ring.full)
-		defer s.failure.guard(cancel)
-		s.control(ctx, c)
-	})
+	s.trace(ctx, c)
 	cancel()
 	accounting.Wait()
 	scouting.Wait()
@@ -167,8 +163,22 @@ func (s *Sampler) newController() *controller {
 	return c
 }
 
-// control runs the ticks. Precondition: the goroutine is locked to its OS thread.
-func (s *Sampler) control(ctx context.Context, c *controller) {
+// trace runs the ticks, on one OS thread after the other: each ends when this process is stopped, so that
+// nobody stays attached to it.
+func (s *Sampler) trace(ctx context.Context, c *controller) {
+	defer close(s.ring.full)
+	for again := true; again; {
+		again = false
+		look.OnThread(func() {
+			defer s.failure.guard(s.stop)
+			again = s.control(ctx, c)
+		})
+	}
+}
+
+// control runs the ticks; again is true if it had to leave before the end. Precondition: the goroutine is locked
+// to its OS thread.
+func (s *Sampler) control(ctx context.Context, c *controller) (again bool) {
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: s.opts.ReadOnly, NoCollector: true})
 	defer ctl.Close() // also after a panic: nobody stays stopped
 	c.looker = look.New(ctl, s.pool, s.opts.Rung)
@@ -176,27 +186,41 @@ func (s *Sampler) control(ctx context.Context, c *controller) {
 	c.place = newPlace(ctl.Moved)
 	c.looker.LimitPause(s.opts.MaxPause)
 	s.result.Scheduling = ctl.Scheduling()
-	start := procmem.Now()
-	s.begun.Store(start)
+	s.begin(c)
 	defer func() {
-		if c.ended == 0 { // it broke down
+		if c.ended == 0 { // it broke down, or goes on later
 			c.ended = procmem.Now()
 		}
-		s.result.Seconds = seconds(c.ended - start)
+		s.result.Seconds = seconds(c.ended - s.begun.Load())
+		s.result.Broken += int64(ctl.Stats().Broken)
 	}()
-	c.sched = newSchedule(start, s.opts.Freq)
-	c.pace.since = start
-	c.watch.start(start, procmem.Suspended())
-	s.ticks(ctx, c, ctl)
+	if c.ended = 0; s.ticks(ctx, c, ctl) {
+		c.leave()
+		return true
+	}
 	c.last(procmem.Now())
 	ctl.Close()
-	s.result.Broken = int64(ctl.Stats().Broken)
+	return false
+}
+
+// begin begins the schedule, once.
+func (s *Sampler) begin(c *controller) {
+	start := procmem.Now()
+	if s.begun.CompareAndSwap(0, start) {
+		c.sched = newSchedule(start, s.opts.Freq)
+		c.pace.since = start
+		c.watch.start(start, procmem.Suspended())
+	}
 }
 
 // ticks runs one tick after the other. The first is at once, and done in any case: a recording that
-// ends before prywalk gets a processor has one look at each thread all the same.
-func (s *Sampler) ticks(ctx context.Context, c *controller, ctl *ptrace.Controller) {
-	for first := true; first || ctx.Err() == nil; first = false {
+// ends before prywalk gets a processor has one look at each thread all the same. leave is true if this process is
+// about to be stopped.
+func (s *Sampler) ticks(ctx context.Context, c *controller, ctl *ptrace.Controller) (leave bool) {
+	for ; !c.began || ctx.Err() == nil; c.began = true {
+		if ptrace.Leaving() {
+			return true
+		}
 		if s.held.Load() {
 			s.wait(ctx, c, ctl)
 			continue
@@ -222,10 +246,11 @@ func (s *Sampler) ticks(ctx context.Context, c *controller, ctl *ptrace.Controll
 		s.pub.set(c)
 		c.garbage.collect(now, c.looker.Waiting())
 		if c.allGone() && len(s.arrive) == 0 {
-			return
+			return false
 		}
 		sleepUntil(ctx, ctl, next)
 	}
+	return false
 }
 
 // checkpointPart bounds what checkpoints take: each is written whole, so that those of a long recording take
@@ -295,11 +320,11 @@ func (s *Sampler) bookWaiting(a *accountant) {
 // end, in nanoseconds.
 const napLimit = 20e6
 
-// sleepUntil waits for a moment of CLOCK_MONOTONIC, or for the end of ctx.
+// sleepUntil waits for a moment of CLOCK_MONOTONIC, for the end of ctx, or until this process is about to be stopped.
 func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 	for {
 		left := at - procmem.Now()
-		if left <= 0 || ctx.Err() != nil {
+		if left <= 0 || ctx.Err() != nil || ptrace.Leaving() {
 			return
 		}
 		ptrace.Pin()
