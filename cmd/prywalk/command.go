@@ -23,7 +23,8 @@ func (r *recording) command(args []string) error {
 	if err != nil {
 		return r.own(err)
 	}
-	r.path, r.pids = expand(r.flags.output, l.PID), []int{l.PID}
+	r.pids = []int{l.PID}
+	r.setPath(l.PID)
 	if err := l.Release(); err != nil {
 		return r.own(err)
 	}

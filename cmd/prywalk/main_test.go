@@ -203,6 +203,7 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		says(t, &p.err, wait)
+		time.Sleep(oneWish) // within it they are one
 	}
 	if code := p.code(t); code != 128+int(unix.SIGINT) {
 		t.Errorf("exit code %d: %s", code, &p.err)

@@ -114,7 +114,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeCensus(o.Census)
-	r := &recording{opts: o, flags: f, pids: f.pids}
+	r := &recording{opts: o, flags: f, pids: f.pids, keepOld: true}
 	if launch {
 		return r.command(args)
 	}

@@ -42,6 +42,11 @@ type recording struct {
 	stats   sampler.Stats
 	saveErr error
 	quiet   bool
+
+	keepOld bool          // what is at path is to be kept as path.old; false once that is done
+	disk    onDisk        // what was written
+	writing atomic.Bool   // the sampling is over
+	giveUp  chan struct{} // closed by a signal while writing is true
 }
 
 // attach records running processes.
@@ -97,7 +102,7 @@ func (r *recording) prepare(procs []*target.Process) {
 	r.names.ReadInSteps()
 	r.opts.Checkpoint = r.checkpoint
 	r.opts.JITFuncs = r.names.JITFuncs
-	if r.path != "-" {
+	if profile.Replaceable(r.path) {
 		r.opts.CheckpointEvery = checkpointEvery
 	}
 	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)
@@ -138,28 +143,55 @@ func (r *recording) sample(ctx context.Context) error {
 
 // checkpoint writes what there is so far. A failure is told in the end.
 func (r *recording) checkpoint(between func()) {
-	if r.path == "-" {
-		return
+	if !profile.Replaceable(r.path) {
+		return // it takes one recording only
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
 	r.builder.SetBetween(between)
 	r.names.SetBetween(between)
 	defer r.builder.SetBetween(nil)
 	defer r.names.SetBetween(nil)
-	if err := r.builder.WriteFile(r.path, r.names); err != nil && r.saveErr == nil {
+	if err := r.save(false); err != nil && r.saveErr == nil {
 		r.saveErr = err
 		say("%v", err)
 	}
 }
 
-// write writes the recording and the statistics.
-func (r *recording) write() error {
-	r.builder.SetComments(accounting(&r.stats))
-	r.names.Refresh()
+// save writes the recording so far. What is at its place from an earlier run is kept under another name.
+func (r *recording) save(whole bool) error {
+	if r.keepOld && profile.Replaceable(r.path) {
+		if err := profile.KeepOld(r.path); err != nil {
+			fmt.Fprintln(os.Stderr, "prywalk:", oneLine(err.Error()))
+		}
+	}
+	r.keepOld = false
 	if err := r.builder.WriteFile(r.path, r.names); err != nil {
 		return err
 	}
+	r.disk.wrote(whole)
+	return nil
+}
+
+// write writes the recording and the statistics.
+func (r *recording) write() error {
+	r.writing.Store(true)
+	r.builder.SetComments(accounting(&r.stats))
+	r.names.Refresh()
+	release, err := awaitReader(r.path, r.giveUp)
+	if err != nil {
+		return err
+	}
+	err = r.save(true)
+	release()
+	if err != nil {
+		return err
+	}
 	if r.flags.stats != "" {
+		release, err := awaitReader(r.flags.stats, r.giveUp)
+		if err != nil {
+			return err
+		}
+		defer release()
 		return profile.WriteFileAtomic(r.flags.stats, func(w io.Writer) error { return writeStats(w, &r.stats) })
 	}
 	return nil
@@ -200,7 +232,7 @@ func (r *recording) refusal() error {
 // setOutput finds the output path and checks that it can be written, before
 // anything is looked at.
 func (r *recording) setOutput(pid int) error {
-	r.path = expand(r.flags.output, pid)
+	r.setPath(pid)
 	if r.path == "-" {
 		return nil
 	}
@@ -217,6 +249,15 @@ func (r *recording) setOutput(pid int) error {
 		}
 	}
 	return nil
+}
+
+// setPath finds the output path.
+func (r *recording) setPath(pid int) {
+	r.path = expand(r.flags.output, pid)
+	if isStdout(r.path) {
+		r.path = "-"
+	}
+	r.disk.goesTo(r.path)
 }
 
 // expand replaces %p by the pid and %t by the time.

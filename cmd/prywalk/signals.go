@@ -2,39 +2,51 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/profile"
 )
 
-// signals gives a context that the first Ctrl-C, SIGTERM or SIGHUP ends; a second one
-// ends prywalk at once. SIGUSR1 writes a checkpoint. A command that was launched is
+// oneWish is the time within which the signals that end prywalk are one. A terminal that is closed sends two
+// (one by the kernel, one by the shell), and a finger bounces.
+const oneWish = time.Second
+
+// signals gives a context that the first Ctrl-C, SIGTERM or SIGHUP ends; one that comes more than a
+// second after it ends prywalk at once. SIGUSR1 writes a checkpoint. A command that was launched is
 // passed what it has not got itself.
 func (r *recording) signals() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
+	r.giveUp = make(chan struct{})
 	ch := make(chan os.Signal, 8)
 	signal.Notify(ch, unix.SIGINT, unix.SIGTERM, unix.SIGUSR1)
 	if !signal.Ignored(unix.SIGHUP) { // as nohup wants it
 		signal.Notify(ch, unix.SIGHUP)
 	}
 	go func() {
-		ending := false
+		var w wish
 		for s := range ch {
 			sig, _ := s.(syscall.Signal)
 			if sig == unix.SIGUSR1 {
-				if s := r.live.Load(); s != nil && r.path != "-" {
-					s.CheckpointNow()
-				}
+				r.checkpointNow()
 				continue
 			}
-			r.forward(sig)
-			if ending {
-				os.Exit(128 + int(sig))
+			first, again, leave := w.take(sig, time.Now())
+			if !again {
+				r.forward(sig)
 			}
-			ending = true
+			switch {
+			case leave:
+				fmt.Fprintf(os.Stderr, "prywalk: left at once: %s\n", &r.disk)
+				os.Exit(128 + int(sig))
+			case first && r.writing.Load():
+				close(r.giveUp)
+			}
 			cancel()
 		}
 	}()
@@ -42,6 +54,30 @@ func (r *recording) signals() (context.Context, func()) {
 		signal.Stop(ch)
 		close(ch)
 		cancel()
+	}
+}
+
+// wish tells the signals that end prywalk apart: which are one, and which one says that it is to leave at once.
+type wish struct {
+	at   time.Time // of the first
+	kind map[syscall.Signal]bool
+}
+
+// take tells what a signal means: the first of all; one that is as good as another a moment ago; one to leave at
+// once by.
+func (w *wish) take(sig syscall.Signal, now time.Time) (first, again, leave bool) {
+	if first = w.at.IsZero(); first {
+		w.at, w.kind = now, map[syscall.Signal]bool{}
+	}
+	again, w.kind[sig] = w.kind[sig], true
+	leave = now.Sub(w.at) >= oneWish
+	return first, again && !leave, leave
+}
+
+// checkpointNow writes a checkpoint at the next tick, where there are any.
+func (r *recording) checkpointNow() {
+	if s := r.live.Load(); s != nil && profile.Replaceable(r.path) {
+		s.CheckpointNow()
 	}
 }
 

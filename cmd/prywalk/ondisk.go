@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"prywalk/internal/profile"
+)
+
+// onDisk is what a run has written so far, for a goroutine that must tell it in a hurry.
+type onDisk struct {
+	mu    sync.Mutex
+	path  string
+	at    time.Time // of the last write, zero before the first
+	whole bool      // it was the last of all
+}
+
+// goesTo notes where the recording is going to be written.
+func (d *onDisk) goesTo(path string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.path = path
+}
+
+// wrote notes a write that is done.
+func (d *onDisk) wrote(whole bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.at, d.whole = time.Now(), whole
+}
+
+// String says in one line what stands on disk.
+func (d *onDisk) String() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.whole && d.path == "-":
+		return "the whole recording was written to the standard output"
+	case d.whole:
+		return fmt.Sprintf("the whole recording is in %s", d.path)
+	case !d.at.IsZero():
+		return fmt.Sprintf("%s holds what was recorded until %s, %s ago; the rest is lost",
+			d.path, d.at.Format(time.TimeOnly), time.Since(d.at).Round(100*time.Millisecond))
+	case d.path == "" || !profile.Replaceable(d.path):
+		return "the recording was not finished"
+	}
+	if _, err := os.Lstat(d.path); err == nil {
+		return fmt.Sprintf("nothing of this recording was written; %s is an older file", d.path)
+	}
+	return "nothing was written"
+}

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+)
+
+// begun starts a recording of a busy shell and waits until prywalk listens, which a checkpoint shows.
+func begun(t *testing.T, args ...string) (p *process, file string) {
+	t.Helper()
+	p = start(t, t.TempDir(), nil, append([]string{"record", "-p", burner(t)}, args...)...)
+	file = filepath.Join(p.Dir, "prywalk.pb.gz")
+	awaitLooks(t, p)
+	checkpoint(t, p, file)
+	return p, file
+}
+
+// send sends a signal to prywalk.
+func send(t *testing.T, p *process, sig syscall.Signal) {
+	t.Helper()
+	if err := p.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSignalsWithinASecondAreOne(t *testing.T) {
+	var w wish
+	at := func(sig syscall.Signal, after time.Duration, first, again, leave bool) {
+		t.Helper()
+		f, a, l := w.take(sig, time.Unix(100, 0).Add(after))
+		if f != first || a != again || l != leave {
+			t.Errorf("%v after %v: first %v, again %v, leave %v", sig, after, f, a, l)
+		}
+	}
+	at(unix.SIGHUP, 0, true, false, false)
+	at(unix.SIGHUP, 20*time.Millisecond, false, true, false)
+	at(unix.SIGTERM, 30*time.Millisecond, false, false, false) // a command is told of it
+	at(unix.SIGINT, oneWish-1, false, false, false)
+	at(unix.SIGINT, oneWish, false, false, true)
+}
+
+// TestABurstOfSignalsLosesNothing: the recording is whole however many signals come together. Before, the
+// second ended prywalk at once.
+func TestABurstOfSignalsLosesNothing(t *testing.T) {
+	for _, burst := range [][]syscall.Signal{
+		{unix.SIGINT, unix.SIGTERM}, {unix.SIGHUP, unix.SIGINT}, {unix.SIGTERM, unix.SIGINT, unix.SIGHUP},
+	} {
+		p, file := begun(t)
+		// A stopped prywalk gets them all at once when it goes on: the time between them is none.
+		send(t, p, unix.SIGSTOP)
+		for _, sig := range burst {
+			send(t, p, sig)
+		}
+		send(t, p, unix.SIGCONT)
+		if code := p.code(t); code != exitOK {
+			t.Errorf("%v: exit code %d: %s", burst, code, &p.err)
+		}
+		if c := shows(t, file).Comments; len(c) != 1 || strings.Contains(c[0], "checkpoint") {
+			t.Errorf("%v: the recording is not whole: %q", burst, c)
+		}
+	}
+}
+
+func TestLeavingAtOnceSaysWhatStandsOnDisk(t *testing.T) {
+	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
+	says(t, &p.out, "ready")
+	send(t, p, unix.SIGINT)
+	says(t, &p.err, "waiting for sh")
+	time.Sleep(oneWish) // a second wish
+	send(t, p, unix.SIGINT)
+	if code := p.code(t); code != 128+int(unix.SIGINT) || !strings.Contains(p.err.String(), "left at once: the whole recording is in prywalk.pb.gz\n") {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+	path := filepath.Join(t.TempDir(), "r")
+	var d onDisk
+	says := func(text string) {
+		t.Helper()
+		if s := d.String(); !strings.Contains(s, text) {
+			t.Errorf("%q; %q is wanted", s, text)
+		}
+	}
+	d.goesTo(path)
+	says("nothing was written")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says("is an older file")
+	d.wrote(false)
+	says("the rest is lost")
+	d.wrote(true)
+	says("the whole recording is in " + path)
+	d.goesTo("-")
+	says("standard output")
+}
+
+// TestTheLastRecordingIsKeptAsOld: once in a run, not at each of its checkpoints.
+func TestTheLastRecordingIsKeptAsOld(t *testing.T) {
+	dir, pid := t.TempDir(), burner(t)
+	file := filepath.Join(dir, "prywalk.pb.gz")
+	var last []byte
+	for range 3 {
+		p := start(t, dir, nil, "record", "-p", pid)
+		awaitLooks(t, p)
+		for i := 0; i < 2; i++ {
+			if old, err := os.ReadFile(file); err == nil && i == 0 {
+				last = old
+			}
+			awaitNew(t, p, file)
+		}
+		send(t, p, unix.SIGINT)
+		if code := p.code(t); code != exitOK {
+			t.Fatalf("exit code %d: %s", code, &p.err)
+		}
+		if old, err := os.ReadFile(file + ".old"); string(old) != string(last) || err != nil && last != nil {
+			t.Errorf("%d bytes are kept, %v; the last recording had %d", len(old), err, len(last))
+		}
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil || len(list) != 2 {
+		t.Errorf("there are %v, %v", list, err)
+	}
+}
+
+// awaitNew asks for a checkpoint until the file is another one.
+func awaitNew(t *testing.T, p *process, file string) {
+	t.Helper()
+	before, _ := os.Stat(file) // there may be none
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		now, err := os.Stat(file)
+		if err == nil && (before == nil || !os.SameFile(before, now)) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no checkpoint: %s", &p.err)
+		}
+		_ = p.Process.Signal(unix.SIGUSR1)
+	}
+}
+
+// startWith starts prywalk with a file as its standard output.
+func startWith(t *testing.T, stdout *os.File, args ...string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{Cmd: exec.Command(self, args...)}
+	p.Dir, p.Stdout, p.Stderr, p.Env = t.TempDir(), stdout, &p.err, append(os.Environ(), asCommand+"=1")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill() })
+	return p
+}
+
+// awaitLooks waits until prywalk has files of another process open: it listens to signals by then.
+func awaitLooks(t *testing.T, p *process) {
+	t.Helper()
+	looks := func() bool {
+		dir := fmt.Sprintf("/proc/%d/", p.Process.Pid)
+		list, _ := os.ReadDir(dir + "fd") // it may have ended
+		return slices.ContainsFunc(list, func(e os.DirEntry) bool {
+			to, _ := os.Readlink(dir + "fd/" + e.Name())
+			return strings.HasPrefix(to, "/proc/") && !strings.HasPrefix(to, dir)
+		})
+	}
+	for end := time.Now().Add(patience); !looks(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it does not look: %s", &p.err)
+		}
+	}
+}
+
+// fifo makes a named pipe.
+func fifo(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// one checks that a stream holds one profile and no more, and that it was written in the end.
+func one(t *testing.T, r io.Reader) {
+	t.Helper()
+	buf := bufio.NewReader(r)
+	zip, err := gzip.NewReader(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zip.Multistream(false)
+	text, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pprof.ParseData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Comments) != 1 || strings.Contains(p.Comments[0], "checkpoint") {
+		t.Errorf("it is a checkpoint: %q", p.Comments)
+	}
+	if more, _ := io.ReadAll(buf); len(more) > 0 {
+		t.Errorf("%d bytes follow the profile", len(more))
+	}
+}
+
+// TestPipesGetOneRecordingAndNoCheckpoints: before, the first checkpoint waited for ever for a reader, and
+// each was written into the pipe.
+func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
+	for _, path := range []string{fifo(t), "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1"} {
+		stats := filepath.Join(t.TempDir(), "stats")
+		args := []string{"record", "-p", burner(t), "-o", path, "--stats", stats}
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := startWith(t, w, args...)
+		w.Close()
+		awaitLooks(t, p)
+		for range 3 {
+			send(t, p, unix.SIGUSR1)
+			time.Sleep(50 * time.Millisecond) // some ticks: a checkpoint would be asked for
+		}
+		send(t, p, unix.SIGINT)
+		if strings.HasSuffix(path, "/fifo") {
+			r.Close()
+			if r, err = os.Open(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		one(t, r)
+		r.Close()
+		if code := p.code(t); code != exitOK {
+			t.Errorf("%s: exit code %d: %s", path, code, &p.err)
+		}
+	}
+}
+
+func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
+	for path, want := range map[string]bool{
+		filepath.Join(t.TempDir(), "new"): true, fifo(t): false, "/dev/null": false, "-": false, "/dev/stdout": false, "/dev/stderr": false,
+	} {
+		r := &recording{flags: &recordFlags{output: path}}
+		r.setPath(1)
+		r.prepare(nil)
+		if got := r.opts.CheckpointEvery > 0; got != want {
+			t.Errorf("%s: checkpoints: %v", path, got)
+		}
+		r.checkpoint(nil) // would wait for ever for a reader
+	}
+}
+
+func TestPipeWithoutAReaderIsGivenUpByCtrlC(t *testing.T) {
+	p := start(t, t.TempDir(), nil, "record", "-d", "0.1", "-p", burner(t), "-o", fifo(t))
+	says(t, &p.err, "waiting for somebody to read")
+	send(t, p, unix.SIGINT)
+	if code := p.code(t); code != exitFailed || !strings.Contains(p.err.String(), errNoReader.Error()) {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+}

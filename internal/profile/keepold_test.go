@@ -1,0 +1,94 @@
+package profile
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// recorded is a file that begins as a compressed profile does.
+func recorded(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte("\x1f\x8b"+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holds checks what the files of a directory hold, and that there are no others.
+func holds(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if want, ok := want[e.Name()]; err != nil || !ok || string(text) != want {
+			t.Errorf("%s holds %q, %v; %q is wanted", e.Name(), text, err, want)
+		}
+	}
+	if len(list) != len(want) {
+		t.Errorf("there are %d files, %d are wanted", len(list), len(want))
+	}
+}
+
+func TestTheLastRecordingIsKept(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "r")
+	for _, step := range []struct {
+		put  string
+		want map[string]string
+	}{
+		{"", map[string]string{}},
+		{"1", map[string]string{"r": "\x1f\x8b1", "r.old": "\x1f\x8b1"}},
+		{"", map[string]string{"r": "\x1f\x8b1", "r.old": "\x1f\x8b1"}}, // a run that wrote nothing
+		{"2", map[string]string{"r": "\x1f\x8b2", "r.old": "\x1f\x8b2"}},
+	} {
+		if step.put != "" {
+			recorded(t, path+".new", step.put)
+			if err := os.Rename(path+".new", path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := KeepOld(path); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, dir, step.want)
+	}
+	if err := WriteFileAtomic(path, func(w io.Writer) error { _, err := w.Write([]byte("new")); return err }); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dir, map[string]string{"r": "new", "r.old": "\x1f\x8b2"})
+}
+
+func TestOnlyRecordingsAreKept(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "r"), filepath.Join(dir, "other")
+	want := map[string]string{"r": "text"}
+	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := KeepOld(path); err != nil {
+		t.Error(err)
+	}
+	holds(t, dir, want)
+	recorded(t, other, "")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, path); err != nil { // a link is not followed
+		t.Fatal(err)
+	}
+	if err := KeepOld(path); err != nil {
+		t.Error(err)
+	}
+	holds(t, dir, map[string]string{"r": "\x1f\x8b", "other": "\x1f\x8b"})
+	if err := os.WriteFile(other+".old", []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := KeepOld(other); err == nil {
+		t.Error("a file that is no recording would have been replaced")
+	}
+	holds(t, dir, map[string]string{"r": "\x1f\x8b", "other": "\x1f\x8b", "other.old": "mine"})
+}
