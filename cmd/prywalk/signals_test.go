@@ -273,3 +273,49 @@ func TestPipeWithoutAReaderIsGivenUpByCtrlC(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 }
+
+// stateOf gives the state of a process, as /proc/PID/stat has it.
+func stateOf(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, after, _ := strings.Cut(string(text), ") ")
+	state, _, _ := strings.Cut(after, " ")
+	return state
+}
+
+// become waits until all of some processes are in state T, or none is.
+func become(t *testing.T, stopped bool, pids ...int) {
+	t.Helper()
+	other := func(pid int) bool { return (stateOf(pid) == "T") != stopped }
+	for end := time.Now().Add(patience); slices.ContainsFunc(pids, other); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("states %q and %q; stopped: %v is wanted", stateOf(pids[0]), stateOf(pids[len(pids)-1]), stopped)
+		}
+	}
+}
+
+// TestCtrlZStopsTheCommandToo: whether it comes to the whole group, as from a terminal, or to prywalk alone.
+func TestCtrlZStopsTheCommandToo(t *testing.T) {
+	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "echo $$; while :; do :; done")
+	says(t, &p.out, "\n")
+	awaitLooks(t, p)
+	self, command := p.Process.Pid, 0
+	if _, err := fmt.Sscan(p.out.String(), &command); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []int{-self, self, -self} {
+		for _, step := range []struct {
+			sig     syscall.Signal
+			stopped bool
+		}{{unix.SIGTSTP, true}, {unix.SIGCONT, false}} {
+			if err := unix.Kill(to, step.sig); err != nil {
+				t.Fatal(err)
+			}
+			become(t, step.stopped, self, command)
+		}
+	}
+	send(t, p, unix.SIGTERM)
+	if code := p.code(t); code != 128+int(unix.SIGTERM) {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+	shows(t, filepath.Join(p.Dir, "prywalk.pb.gz"))
+}

@@ -17,9 +17,10 @@ var errInTheWay = errors.New("something that is no recording has that name")
 
 // KeepOld keeps the recording at path as path.old, in place of the one that was kept before, because a new one is
 // about to replace it. Call it once in a run, before the first write. Should no write come, the recording has both
-// names. What is no regular file, or no recording, is not kept. In the error the file at path is unchanged.
+// names. What is no regular file, no recording, or one without samples, is not kept. After an error the
+// file at path is unchanged.
 func KeepOld(path string) error {
-	if !isRecording(path) {
+	if !isRecording(path) || isEmpty(path) {
 		return nil
 	}
 	old := path + oldSuffix
@@ -49,4 +50,16 @@ func isRecording(path string) bool {
 	var magic [2]byte
 	_, err = f.ReadAt(magic[:], 0)
 	return err == nil && magic == [2]byte{0x1f, 0x8b} // RFC 1952, 2.3.1
+}
+
+// mostEmpty is how large a recording without samples is at most, in bytes: it has a comment and a main binary.
+const mostEmpty = 16 << 10
+
+// isEmpty reports whether a recording has no samples: a run that saw nothing must not put out the one before it.
+func isEmpty(path string) bool {
+	if st, err := os.Stat(path); err != nil || st.Size() > mostEmpty {
+		return false
+	}
+	p, err := ReadFile(path)
+	return err == nil && len(p.Sample) == 0
 }

@@ -62,6 +62,22 @@ func TestTheLastRecordingIsKept(t *testing.T) {
 	holds(t, dir, map[string]string{"r": "new", "r.old": "\x1f\x8b2"})
 }
 
+// TestARecordingWithoutSamplesIsNotKept: the last one that has some is.
+func TestARecordingWithoutSamplesIsNotKept(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "r")
+	recorded(t, path+oldSuffix, "good")
+	if err := NewBuilder(Meta{}).WriteFile(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := KeepOld(path); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path + oldSuffix); err != nil || string(text) != "\x1f\x8bgood" {
+		t.Errorf("%q, %v is kept", text, err)
+	}
+}
+
 func TestOnlyRecordingsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "r"), filepath.Join(dir, "other")
