@@ -120,8 +120,8 @@ func Ignored(sig syscall.Signal) bool {
 
 // StopAs does what a stop signal that was caught would have done, when nobody is held any more: this process
 // is stopped, its parent sees that signal, and StopAs returns when it goes on. As with the signal itself, a SIGCONT
-// that comes first takes it back, and nothing happens in an orphaned process group. settled is called just before,
-// when further stop signals are not caught any more. It gives false if it did not stop
+// that comes first takes it back, and nothing happens in an orphaned process group. settled is called just before it
+// is stopped, when further stop signals are not caught any more. It gives false if it did not stop
 // because somebody could not be let go of in time.
 func StopAs(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
@@ -137,7 +137,11 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 		return false
 	}
 	end := time.Now().Add(letGoFor)
-	if !letGo(func() bool { return isPending(sig) && time.Now().Before(end) }) && isPending(sig) {
+	all := letGo(func() bool { return isPending(sig) && time.Now().Before(end) })
+	switch {
+	case !isPending(sig):
+		return true // it was taken back
+	case !all:
 		drop(sig)
 		return false
 	}
