@@ -37,7 +37,7 @@ func awaitReader(path string, giveUp <-chan struct{}) (release func(), err error
 		}
 		if !told && time.Since(began) > pipeWarning {
 			told = true
-			fmt.Fprintf(os.Stderr, "prywalk: waiting for somebody to read from %s; Ctrl-C gives up\n", path)
+			say("waiting for somebody to read from %s; Ctrl-C gives up", path)
 		}
 		select {
 		case <-giveUp:

@@ -161,7 +161,7 @@ func (r *recording) checkpoint(between func()) {
 func (r *recording) save(whole bool) error {
 	if r.keepOld && profile.Replaceable(r.path) {
 		if err := profile.KeepOld(r.path); err != nil {
-			fmt.Fprintln(os.Stderr, "prywalk:", oneLine(err.Error()))
+			say("%v", err)
 		}
 	}
 	r.keepOld = false

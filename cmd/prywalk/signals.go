@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -42,7 +41,7 @@ func (r *recording) signals() (context.Context, func()) {
 			}
 			switch {
 			case leave:
-				fmt.Fprintf(os.Stderr, "prywalk: left at once: %s\n", &r.disk)
+				say("left at once: %s", &r.disk)
 				os.Exit(128 + int(sig))
 			case first && r.writing.Load():
 				close(r.giveUp)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -40,7 +39,7 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 		_ = l.Signal(sig) // it may have ended
 	}
 	if !ptrace.StopAs(sig, func() { forget(sig, ch) }) {
-		fmt.Fprintln(os.Stderr, "prywalk: not stopped: it could not let go of a thread in time; try again, or end it with Ctrl-C")
+		say("not stopped: it could not let go of a thread in time; try again, or end it with Ctrl-C")
 	}
 	if pass {
 		_ = l.Signal(unix.SIGCONT)
