@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/outfile"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
@@ -237,15 +237,11 @@ func (r *recording) setOutput(pid int) error {
 		return nil
 	}
 	for _, path := range []string{r.path, r.flags.stats} {
-		if path == "" || !profile.Replaceable(path) {
+		if path == "" {
 			continue
 		}
-		dir := filepath.Dir(path)
-		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
-			return fmt.Errorf("cannot write %s: %w; give another place with -o", path, &os.PathError{Op: "access", Path: dir, Err: err})
-		}
-		if st, err := os.Stat(path); err == nil && st.IsDir() {
-			return fmt.Errorf("cannot write %s: it is a directory; give a file name with -o", path)
+		if err := outfile.Check(path); err != nil {
+			return fmt.Errorf("%w; give another place with -o", err)
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ const module = "prywalk"
 // before its own; packages on one line never import each other.
 var order = [][]string{
 	{"frames", "internal/wire", "internal/printable", "internal/budget"},
-	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
+	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/outfile"},
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census"},
 	{"internal/hotspot"},
 	{"internal/target"},

@@ -1,6 +1,10 @@
 package profile
 
-import "os"
+import (
+	"os"
+
+	"prywalk/internal/outfile"
+)
 
 // keepChunks is how many of the journal's chunks stay in memory; what is older lies in a
 // file. It is enough for a minute of a busy server.
@@ -42,16 +46,13 @@ func (s *spill) on() bool { return s.dir != "" }
 
 // open makes the file.
 func (s *spill) open() bool {
-	f, err := os.CreateTemp(s.dir, ".prywalk-journal-*")
-	if err == nil {
-		if err = os.Remove(f.Name()); err == nil { // it lives as long as it is open
-			s.file = f
-			return true
-		}
-		f.Close()
+	f, err := outfile.Scratch(s.dir)
+	if err != nil {
+		s.dir = ""
+		return false
 	}
-	s.dir = ""
-	return false
+	s.file = f
+	return true
 }
 
 // load gives a chunk's bytes; buf is used for those that lie in the file.

@@ -1,0 +1,199 @@
+package outfile
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// mode is that of new files: what they tell of a program is for its user only.
+const mode = 0o600
+
+// Replaceable reports whether path is, or will be, a regular file, which a write replaces as a whole. A
+// pipe, a device, an open file of prywalk's own (/dev/stdout) or "-" takes one output only.
+func Replaceable(path string) bool {
+	if path == "-" {
+		return false
+	}
+	p, err := find(path)
+	if err != nil {
+		return true // the write says what is wrong
+	}
+	defer p.close()
+	return p.regular()
+}
+
+// Check says what speaks against writing to path, as far as it can be known before. A nil error is no
+// promise.
+func Check(path string) error {
+	if path == "-" {
+		return nil
+	}
+	p, err := find(path)
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	defer p.close()
+	if p.regular() {
+		if err := unix.Faccessat(p.dir, ".", unix.W_OK|unix.X_OK, 0); err != nil {
+			return fmt.Errorf("cannot write %s: %w", path, &os.PathError{Op: "access", Path: filepath.Dir(path), Err: err})
+		}
+		return nil
+	}
+	if err := p.refused(); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return nil
+}
+
+// refused says why nothing is written into what is there and is no regular file; nil if it may be.
+func (p *place) refused() error {
+	if p.magic {
+		return nil // an open file of some process: the kernel decides
+	}
+	switch p.st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return unix.EISDIR
+	case unix.S_IFBLK:
+		return ErrBlockDevice
+	}
+	foreign, err := p.foreign(&p.st)
+	if foreign {
+		err = ErrForeignFile
+	}
+	return err
+}
+
+// Write makes the file at path hold what write writes. A regular file is replaced in one step, with mode
+// 0600: at any moment the old or the new one is there as a whole, also when the disk is full or the machine
+// stops. "-" is the standard output. A pipe or a character device is written to.
+func Write(path string, write func(io.Writer) error) error {
+	if path == "-" {
+		return write(os.Stdout)
+	}
+	p, err := find(path)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if p.regular() {
+		return p.replace(path, write)
+	}
+	return p.into(path, write)
+}
+
+// into writes into something that is not a regular file.
+func (p *place) into(path string, write func(io.Writer) error) error {
+	if err := p.refused(); err != nil {
+		return err
+	}
+	flags := unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOCTTY
+	if !p.magic {
+		flags |= unix.O_NOFOLLOW
+	}
+	fd, err := unix.Openat(p.dir, p.name, flags, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && !p.magic && (st.Dev != p.st.Dev || st.Ino != p.st.Ino) {
+		err = ErrChanged
+	}
+	if err == nil {
+		err = write(f)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// replace writes a new file into the directory and gives it the name in the end.
+func (p *place) replace(path string, write func(io.Writer) error) error {
+	f, name, err := create(p.dir, path)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil && name == "" {
+		name, err = link(f, p.dir)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = unix.Renameat(p.dir, name, p.dir, p.name)
+	}
+	if err != nil {
+		if name != "" {
+			_ = unix.Unlinkat(p.dir, name, 0)
+		}
+		return err
+	}
+	syncDir(p.dir)
+	return nil
+}
+
+// create opens a new file in a directory. It has no name where the file system can do that, so that nobody
+// can open it by one, and nothing is left of it if prywalk is killed. Else its name cannot be guessed.
+func create(dir int, path string) (f *os.File, name string, err error) {
+	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
+	if err != nil { // EOPNOTSUPP, and by file systems of their own mind, others
+		name = unguessable()
+		fd, err = unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, mode)
+	}
+	if err != nil {
+		return nil, "", &os.PathError{Op: "create a file in", Path: filepath.Dir(path), Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), name, nil
+}
+
+// link gives a file without a name one for the moment.
+func link(f *os.File, dir int) (string, error) {
+	name := unguessable()
+	// AT_EMPTY_PATH would need CAP_DAC_READ_SEARCH before Linux 6.10 (open(2), O_TMPFILE).
+	from := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+	if err := unix.Linkat(unix.AT_FDCWD, from, dir, name, unix.AT_SYMLINK_FOLLOW); err != nil {
+		return "", &os.PathError{Op: "link", Path: f.Name(), Err: err}
+	}
+	return name, nil
+}
+
+// unguessable gives a name of 128 random bits.
+func unguessable() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return ".prywalk-" + hex.EncodeToString(b[:]) + ".tmp"
+}
+
+// syncDir makes the rename last. Not every file system can; the file is whole either way, so that a failure
+// is not one of the write.
+func syncDir(dir int) {
+	if fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
+		_ = unix.Fsync(fd)
+		unix.Close(fd)
+	}
+}
+
+// Scratch makes a file without a name below dir, which lives as long as it is open.
+func Scratch(dir string) (*os.File, error) {
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	defer unix.Close(fd)
+	flags := unix.O_RDWR | unix.O_CLOEXEC
+	name := filepath.Join(dir, unguessable())
+	if n, err := unix.Openat(fd, ".", unix.O_TMPFILE|unix.O_EXCL|flags, mode); err == nil {
+		return os.NewFile(uintptr(n), name), nil
+	}
+	n, err := unix.Openat(fd, filepath.Base(name), unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|flags, mode)
+	if err != nil {
+		return nil, &os.PathError{Op: "create a file in", Path: dir, Err: err}
+	}
+	return os.NewFile(uintptr(n), name), unix.Unlinkat(fd, filepath.Base(name), 0)
+}
