@@ -4,12 +4,14 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path"
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/frames"
 	"prywalk/internal/budget"
+	"prywalk/internal/stranger"
 	"prywalk/internal/target"
 )
 
@@ -19,6 +21,7 @@ import (
 type Namer struct {
 	tables map[*target.Image]*Table
 	maps   map[int]*jitMap
+	files  map[int]*target.Files
 	open   func(string) (io.ReaderAt, int64, error) // nil: of live processes
 	// mapFile opens a process's perf map; nil if it has none.
 	mapFile func(pid int) (io.ReadCloser, int64)
@@ -31,7 +34,9 @@ type Namer struct {
 
 // NewNamer gives a namer that has read nothing yet.
 func NewNamer() *Namer {
-	return &Namer{tables: map[*target.Image]*Table{}, maps: map[int]*jitMap{}, mapFile: openPerfMap}
+	n := &Namer{tables: map[*target.Image]*Table{}, maps: map[int]*jitMap{}, files: map[int]*target.Files{}}
+	n.mapFile = n.openPerfMap
+	return n
 }
 
 // NewCoreNamer gives a namer for a process that does not run here any more, or never
@@ -83,7 +88,7 @@ func (n *Namer) table(img *target.Image, pid int) *Table {
 	}
 	o := Options{File: img.ELF, Path: img.Path, Open: n.open}
 	if n.open == nil {
-		o.Open = opener(pid)
+		o.Open = n.openDebug(pid)
 	}
 	if g := img.GoTable(); g != nil {
 		o.Go = GoLines(g)
@@ -135,22 +140,57 @@ func (n *Namer) Close() error {
 	return errors.Join(errs...)
 }
 
-// openPerfMap opens /tmp/perf-PID.map as the process sees it: below its root, by
-// the number that it has in its own pid namespace.
-func openPerfMap(pid int) (io.ReadCloser, int64) {
-	inside := pid
-	if st, err := target.ReadStatus("/proc", pid); err == nil && len(st.NSPids) > 0 {
-		inside = st.NSPids[len(st.NSPids)-1]
+// filesOf gives what opens a process's files.
+func (n *Namer) filesOf(pid int) *target.Files {
+	f := n.files[pid]
+	if f == nil {
+		f = &target.Files{PID: pid}
+		n.files[pid] = f
 	}
-	for _, name := range []string{
-		path.Join("/proc", strconv.Itoa(pid), "root/tmp", "perf-"+strconv.Itoa(inside)+".map"),
-		path.Join("/tmp", "perf-"+strconv.Itoa(pid)+".map"),
-	} {
-		if f, size := openRegular(name); f != nil {
-			return f, size
+	return f
+}
+
+// openPerfMap opens the perf map of a live process.
+func (n *Namer) openPerfMap(pid int) (io.ReadCloser, int64) {
+	f, err := n.filesOf(pid).PerfMap()
+	if err != nil {
+		return nil, 0
+	}
+	return mapReader{io.NewSectionReader(f, 0, f.Size()), f}, f.Size()
+}
+
+// mapReader reads the perf map of a live process.
+type mapReader struct {
+	section *io.SectionReader
+	f       *stranger.File
+}
+
+// Read implements io.Reader.
+func (m mapReader) Read(b []byte) (int, error) { return m.section.Read(b) }
+
+// Seek implements io.Seeker, and finds the next part of the file that was written (unix.SEEK_DATA).
+func (m mapReader) Seek(off int64, whence int) (int64, error) {
+	if whence == unix.SEEK_DATA {
+		return m.f.NextData(off)
+	}
+	return m.section.Seek(off, whence)
+}
+
+// Stat tells which file it is.
+func (m mapReader) Stat() (os.FileInfo, error) { return m.f.Stat() }
+
+// Close implements io.Closer.
+func (m mapReader) Close() error { return m.f.Close() }
+
+// openDebug opens debug files of a live process.
+func (n *Namer) openDebug(pid int) func(string) (io.ReaderAt, int64, error) {
+	return func(name string) (io.ReaderAt, int64, error) {
+		f, err := n.filesOf(pid).Debug(name)
+		if err != nil {
+			return nil, 0, err
 		}
+		return f, f.Size(), nil
 	}
-	return nil, 0
 }
 
 // sectionCloser reads a file from its beginning on.
@@ -165,42 +205,4 @@ func (s sectionCloser) Close() error {
 		return nil
 	}
 	return s.c.Close()
-}
-
-// openRegular opens a regular file; anybody may have put something else there, and
-// opening a FIFO would wait.
-func openRegular(name string) (*os.File, int64) {
-	st, err := os.Lstat(name)
-	if err != nil || !st.Mode().IsRegular() {
-		return nil, 0
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, 0
-	}
-	if now, err := f.Stat(); err != nil || !os.SameFile(st, now) {
-		f.Close()
-		return nil, 0
-	}
-	return f, st.Size()
-}
-
-// opener opens files below a process's root directory, else by their own path.
-func opener(pid int) func(string) (io.ReaderAt, int64, error) {
-	return func(name string) (io.ReaderAt, int64, error) {
-		for _, full := range []string{path.Join("/proc", strconv.Itoa(pid), "root", name), name} {
-			if st, err := os.Stat(full); err != nil || !st.Mode().IsRegular() {
-				continue
-			}
-			f, err := os.Open(full)
-			if err != nil {
-				continue
-			}
-			if st, err := f.Stat(); err == nil {
-				return f, st.Size(), nil
-			}
-			f.Close()
-		}
-		return nil, 0, os.ErrNotExist
-	}
 }

@@ -4,11 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/stranger"
 )
 
 // Check finds out whether a number names a process whose threads have user-space
@@ -101,13 +102,14 @@ const (
 // machine reads the machine (e_machine) of a process's program; the error is an
 // [*Error] of [Kind32Bit] if it is not one that can be looked at.
 func (p proc) machine(pid, tid int) (uint16, error) {
-	f, err := os.Open(p.path(tid, "exe"))
+	var o stranger.Opener
+	f, err := o.Open(stranger.Request{Path: p.path(tid, "exe"), Kernel: true})
 	if err != nil {
 		return 0, p.explain(pid, err)
 	}
 	defer f.Close()
 	var h [20]byte
-	if _, err := io.ReadFull(f, h[:]); err != nil || string(h[:4]) != elfMagic {
+	if _, err := f.ReadAt(h[:], 0); err != nil || string(h[:4]) != elfMagic {
 		return 0, fmt.Errorf("process %d: its program is not an ELF file; is another loader at work?", pid)
 	}
 	m := binary.LittleEndian.Uint16(h[18:])

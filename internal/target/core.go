@@ -10,6 +10,7 @@ import (
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/elffile"
+	"prywalk/internal/stranger"
 )
 
 // CoreOptions say where a core's files are.
@@ -34,6 +35,7 @@ type Core struct {
 	JITFuncs func(pc uint64) (start, end uint64, ok bool)
 
 	opt      CoreOptions
+	opener   stranger.Opener
 	size     int64
 	mem      *coreMemory
 	notes    *coreNotes

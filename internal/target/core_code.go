@@ -163,6 +163,9 @@ func (c *Core) readFiles(addr uint64, b []byte) int {
 	return s.img.readAddr(addr-s.bias, b[:min(uint64(len(b)), s.end-addr)])
 }
 
+// readMapped implements owner.
+func (c *Core) readMapped(addr uint64, b []byte) (int, error) { return c.readMem(addr, b) }
+
 // readMem implements owner, by what the core itself holds.
 func (c *Core) readMem(addr uint64, b []byte) (int, error) {
 	n := c.mem.read(addr, b)

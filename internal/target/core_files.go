@@ -2,13 +2,12 @@ package target
 
 import (
 	"cmp"
-	"errors"
 	"io"
-	"os"
 	"path"
 	"strings"
 
 	"prywalk/internal/elffile"
+	"prywalk/internal/stranger"
 )
 
 // coreFile is a file that a core names.
@@ -157,16 +156,16 @@ func (c *Core) isProgram(m *Mapping) bool {
 
 // open opens a file of this machine, or one below the sysroot, whose symbolic links
 // lead to places below it.
-func (c *Core) open(name string) (*os.File, error) {
+func (c *Core) open(name string) (*stranger.File, error) {
 	root := c.opt.Sysroot
 	if root == "" {
-		return openRegular(name)
+		return c.opener.Open(stranger.Request{Path: name})
 	}
 	below, ok := strings.CutPrefix(name, path.Clean(root))
 	if ok && strings.HasPrefix(below, "/") {
-		return openIn(root, below)
+		return c.opener.Open(stranger.Request{Root: root, Path: below})
 	}
-	return openRegular(name)
+	return c.opener.Open(stranger.Request{Path: name})
 }
 
 // try opens a file and compares it with what the core holds; nil if there is none, or
@@ -188,12 +187,8 @@ func (c *Core) try(name string, m *Mapping, mem *Image) (*Image, fit) {
 }
 
 // fits compares a file with what the core holds of it.
-func (c *Core) fits(f *os.File, m *Mapping, mem *Image) fit {
-	st, err := f.Stat()
-	if err != nil {
-		return fitOther
-	}
-	e, err := elffile.Open(f, st.Size())
+func (c *Core) fits(f *stranger.File, m *Mapping, mem *Image) fit {
+	e, err := elffile.Open(f, f.Size())
 	if err != nil {
 		return fitOther
 	}
@@ -234,18 +229,14 @@ func (c *Core) OpenFile(name string) (io.ReaderAt, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	st, err := f.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, st.Size(), nil
+	return f, f.Size(), nil
 }
 
 // openDebug is OpenFile for a caller who closes the file.
-func (c *Core) openDebug(name string) (*os.File, error) {
+func (c *Core) openDebug(name string) (*stranger.File, error) {
 	f, err := c.open(path.Join(c.opt.Sysroot, name))
 	if err != nil && c.opt.Sysroot != "" && strings.HasPrefix(name, debugFiles+"/.build-id/") {
-		return openRegular(name)
+		return c.opener.Open(stranger.Request{Path: name})
 	}
 	return f, err
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/stranger"
 )
 
 // filePool bounds the number of files that are open at a time: the one that was used
@@ -20,30 +22,10 @@ type filePool struct {
 
 // pooledFile is an io.ReaderAt over a file of a pool.
 type pooledFile struct {
-	pool *filePool
-	path string // to open it again
-	id   fileID
-	f    *os.File
-	used uint64
-}
-
-// fileID tells one file, in one state, from all others.
-type fileID struct {
-	dev, inode uint64
-	size       int64
-	mtime      int64 // nanoseconds
-}
-
-// identify gives the identity of an open file.
-func identify(f *os.File) (fileID, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return fileID{}, fmt.Errorf("fstat %s: %w", f.Name(), err)
-	}
-	return fileID{
-		dev:   uint64(unix.Major(st.Dev))<<32 | uint64(unix.Minor(st.Dev)),
-		inode: st.Ino, size: st.Size, mtime: st.Mtim.Nano(),
-	}, nil
+	pool   *filePool
+	f      *stranger.File
+	closed bool // f is only there to be opened again
+	used   uint64
 }
 
 // newFilePool gives a pool for limit files; 0 takes half of what RLIMIT_NOFILE
@@ -60,17 +42,17 @@ func newFilePool(limit int) *filePool {
 }
 
 // add takes an open file into the pool, which closes it from now on.
-func (p *filePool) add(f *os.File, id fileID) *pooledFile {
+func (p *filePool) add(f *stranger.File) *pooledFile {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := &pooledFile{pool: p, path: f.Name(), id: id}
+	h := &pooledFile{pool: p}
 	p.keep(h, f)
 	return h
 }
 
 // keep makes f the open file of h, and closes another if there are too many.
 // p.mu is held.
-func (p *filePool) keep(h *pooledFile, f *os.File) {
+func (p *filePool) keep(h *pooledFile, f *stranger.File) {
 	for len(p.open) >= p.limit {
 		var oldest *pooledFile
 		for o := range p.open {
@@ -80,7 +62,7 @@ func (p *filePool) keep(h *pooledFile, f *os.File) {
 		}
 		oldest.close()
 	}
-	h.f = f
+	h.f, h.closed = f, false
 	p.clock++
 	h.used = p.clock
 	p.open[h] = struct{}{}
@@ -89,7 +71,7 @@ func (p *filePool) keep(h *pooledFile, f *os.File) {
 // close closes the file; errors of closing a file that was only read say nothing.
 func (h *pooledFile) close() {
 	_ = h.f.Close()
-	h.f = nil
+	h.closed = true
 	delete(h.pool.open, h)
 }
 
@@ -97,7 +79,7 @@ func (h *pooledFile) close() {
 func (p *filePool) drop(h *pooledFile) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if h.f != nil {
+	if !h.closed {
 		h.close()
 	}
 }
@@ -118,7 +100,7 @@ var errFileGone = errors.New("the file is no longer what it was")
 func (h *pooledFile) ReadAt(b []byte, off int64) (int, error) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
-	if h.f == nil {
+	if h.closed {
 		if err := h.reopen(); err != nil {
 			return 0, err
 		}
@@ -133,12 +115,12 @@ func (h *pooledFile) reopen() error {
 	if h.pool.limit == 0 {
 		return os.ErrClosed
 	}
-	f, err := openRegular(h.path)
+	f, err := h.f.Again()
 	if err != nil {
 		return err
 	}
-	if id, err := identify(f); err != nil || id != h.id {
-		return errors.Join(fmt.Errorf("%s: %w", h.path, errFileGone), err, f.Close())
+	if f.ID() != h.f.ID() {
+		return errors.Join(fmt.Errorf("%s: %w", f.Name(), errFileGone), f.Close())
 	}
 	h.pool.keep(h, f)
 	return nil

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"sync"
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
+	"prywalk/internal/stranger"
 )
 
 // Image is an ELF file whose code runs in one or more processes. Its ELF is for one
@@ -167,7 +167,7 @@ type fileKey struct {
 type ImageCache struct {
 	files  *filePool
 	byName map[fileKey]*Image // nil: not an ELF file, or not readable
-	byFile map[fileID]*Image
+	byFile map[stranger.ID]*Image
 	vdsos  []vdso
 }
 
@@ -183,7 +183,7 @@ func NewImageCache(maxFiles int) *ImageCache {
 	return &ImageCache{
 		files:  newFilePool(maxFiles),
 		byName: map[fileKey]*Image{},
-		byFile: map[fileID]*Image{},
+		byFile: map[stranger.ID]*Image{},
 	}
 }
 
@@ -203,13 +203,17 @@ func (p *Process) image(m *Mapping) *Image {
 		return img
 	}
 	f, err := p.openMapped(m)
+	if errors.Is(err, stranger.ErrStuck) {
+		m.Withheld = true // so is its memory, perhaps, and who reads that waits without end
+		return nil
+	}
 	if err != nil {
 		img := memoryImage(p, m) // of this process only: not for the cache
-		img.debugFiles(p.openDebug, p.cache.files)
+		img.debugFiles(p.files.Debug, p.cache.files)
 		return img
 	}
 	img, err := p.cache.load(f, m)
-	img.debugFiles(p.openDebug, p.cache.files)
+	img.debugFiles(p.files.Debug, p.cache.files)
 	if err == nil {
 		p.cache.byName[key] = img
 	}
@@ -218,16 +222,13 @@ func (p *Process) image(m *Mapping) *Image {
 
 // load gives the image of an open file, which it takes over; nil if it is no ELF
 // file for which there is an architecture.
-func (c *ImageCache) load(f *os.File, m *Mapping) (*Image, error) {
-	id, err := identify(f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
+func (c *ImageCache) load(f *stranger.File, m *Mapping) (*Image, error) {
+	id := f.ID()
 	if img, ok := c.byFile[id]; ok {
 		return img, f.Close()
 	}
-	h := c.files.add(f, id)
-	img, err := newImage(h, id.size, m)
+	h := c.files.add(f)
+	img, err := newImage(h, id.Size, m)
 	if err != nil {
 		img = nil
 		c.files.drop(h)

@@ -37,6 +37,9 @@ type Mapping struct {
 	// (JIT compilers), and where neither the file nor its memory could be
 	// read.
 	Image *Image
+	// Withheld: the file system of its file did not answer. Its memory is not read
+	// then, as far as it is known to be the file's.
+	Withheld bool
 	// JIT: the code was made at run time; the module's addresses are those of
 	// the process.
 	JIT bool

@@ -21,7 +21,7 @@ func module(o owner, m *Mapping) *frames.Module {
 	default:
 		m.JIT = true
 	}
-	if m.JIT {
+	if m.JIT && !m.Withheld {
 		makeJIT(o, mod)
 	}
 	return mod

@@ -1,6 +1,8 @@
 package target
 
 import (
+	"fmt"
+
 	"prywalk/heuristics"
 	"prywalk/internal/procmem"
 )
@@ -10,6 +12,9 @@ import (
 type owner interface {
 	// readMem reads memory; fewer bytes than len(b) come with an error.
 	readMem(addr uint64, b []byte) (int, error)
+	// readMapped is readMem for memory that shows a file, whose file system may not
+	// answer.
+	readMapped(addr uint64, b []byte) (int, error)
 	// mappings calls f for each mapping, in order of their addresses.
 	mappings(f func(*rawMapping)) error
 	// mappingsOf calls f at least for each mapping of the file that m shows, in
@@ -26,6 +31,18 @@ type owner interface {
 }
 
 func (p *Process) readMem(addr uint64, b []byte) (int, error) { return readMemory(p.tid, addr, b) }
+
+// readMapped implements owner. The bytes are copied once more: what comes too late must
+// not be written to b.
+func (p *Process) readMapped(addr uint64, b []byte) (int, error) {
+	tid, size := p.tid, len(b)
+	got, err := p.files.opener.Read(fmt.Sprintf("memory of process %d", p.PID), func() ([]byte, error) {
+		own := make([]byte, size)
+		n, err := readMemory(tid, addr, own)
+		return own[:n], err
+	})
+	return copy(b, got), err
+}
 
 func (p *Process) mappings(f func(*rawMapping)) error { return eachMapping(p.text, f) }
 

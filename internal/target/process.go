@@ -38,6 +38,7 @@ type Process struct {
 	jit     *liveCode // code that the process writes itself
 	jitCode *heuristics.Source
 	jvm     javaVM
+	files   *Files
 	noLinks bool // map_files may not be followed
 }
 
@@ -91,6 +92,7 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 	if s.State == 'Z' {
 		p.tid = procFS.liveThread(pid)
 	}
+	p.files = &Files{PID: pid, tid: p.tid}
 	if fd, err := unix.PidfdOpen(pid, 0); err == nil {
 		p.pidfd = fd
 	}
@@ -129,7 +131,7 @@ func archOf(machine uint16) frames.Arch {
 // on the same terms as ptrace.
 func (p *Process) readable() error {
 	for _, c := range p.code {
-		if c.at.Perm&PermRead == 0 {
+		if c.at.Perm&PermRead == 0 || c.at.Withheld {
 			continue
 		}
 		var b [1]byte

@@ -97,6 +97,7 @@ func (p *Process) noMaps() error {
 	}
 	p.tid = tid
 	p.jit.tid = tid
+	p.files.tid = tid
 	return p.readMaps()
 }
 

@@ -41,7 +41,7 @@ func (f *memFile) ReadAt(b []byte, off int64) (int, error) {
 		}
 		p := f.pieces[i]
 		want := min(uint64(len(b)-done), p.size-(at-p.off))
-		n, err := f.of.readMem(p.addr+(at-p.off), b[done:done+int(want)])
+		n, err := f.of.readMapped(p.addr+(at-p.off), b[done:done+int(want)])
 		done += n
 		if err != nil {
 			return done, errors.Join(errNotMapped, err)

@@ -5,9 +5,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
+	"prywalk/internal/stranger"
 	"prywalk/internal/testtargets"
 )
 
@@ -20,7 +20,7 @@ func ways(t *testing.T, check func(t *testing.T, open func(pid int) *Process)) {
 				p.noLinks = noLinks
 				p.code = nil
 				p.cache.byName = map[fileKey]*Image{}
-				p.cache.byFile = map[fileID]*Image{}
+				p.cache.byFile = map[stranger.ID]*Image{}
 				if _, err := p.Refresh(); err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +108,7 @@ func TestContentsDecideWhereDevicesDiffer(t *testing.T) {
 	if !p.sameContents(self, &m) {
 		t.Error("the file itself is refused")
 	}
-	other, err := os.Open("/proc/self/exe")
+	other, err := p.files.opener.Open(stranger.Request{Path: "/proc/self/exe", Kernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,22 +117,5 @@ func TestContentsDecideWhereDevicesDiffer(t *testing.T) {
 	}
 	if err := self.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestOnlyRegularFilesAreOpened(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{pipe, "/dev/null", "/", "/nonexistent"} {
-		if f, err := openRegular(path); err == nil {
-			t.Errorf("%s was opened", path)
-			_ = f.Close()
-		}
-		if f, err := openIn("/", path); err == nil {
-			t.Errorf("%s was opened", path)
-			_ = f.Close()
-		}
 	}
 }

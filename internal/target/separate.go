@@ -1,13 +1,12 @@
 package target
 
 import (
-	"os"
-
 	"prywalk/internal/elffile"
+	"prywalk/internal/stranger"
 )
 
 // opener opens a file by its path as the process sees it.
-type opener func(path string) (*os.File, error)
+type opener func(path string) (*stranger.File, error)
 
 // separate are the files that tell more of an image than it does itself: its debug
 // file, found by build id or by .gnu_debuglink, and the small one that it embeds
@@ -55,16 +54,11 @@ func (s *separate) try(path string) *elffile.File {
 	if err != nil {
 		return nil
 	}
-	id, err := identify(f)
-	if err != nil {
-		_ = f.Close() // it was not even read
-		return nil
-	}
-	h := s.files.add(f, id)
-	debug, err := elffile.OpenIn(s.elf.Memory().Budget(), h, id.size)
+	h := s.files.add(f)
+	debug, err := elffile.OpenIn(s.elf.Memory().Budget(), h, f.Size())
 	if err == nil {
 		debug.Memory().Rename(path)
-		err = s.elf.CheckDebug(debug, h, id.size)
+		err = s.elf.CheckDebug(debug, h, f.Size())
 	}
 	if err != nil {
 		debug.Release()
@@ -72,14 +66,4 @@ func (s *separate) try(path string) *elffile.File {
 		return nil
 	}
 	return debug
-}
-
-// openDebug opens a debug file of a live process: below its root directory, or where
-// it runs in a container that has none, on this machine. The build id or checksum is
-// compared by the caller.
-func (p *Process) openDebug(path string) (*os.File, error) {
-	if f, err := openIn(procFS.path(p.tid, "root"), path); err == nil {
-		return f, nil
-	}
-	return openRegular(path)
 }

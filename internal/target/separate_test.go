@@ -10,6 +10,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
+	"prywalk/internal/stranger"
 	"prywalk/internal/testtargets"
 )
 
@@ -199,7 +200,7 @@ func TestDebugFilesAreOnlyOpenedForCodeThatNothingElseDescribes(t *testing.T) {
 	exe := build(t, "-O2", "-g")
 	f := openELF(t, exe)
 	asked := 0
-	more := &separate{elf: f, path: exe, open: func(string) (*os.File, error) {
+	more := &separate{elf: f, path: exe, open: func(string) (*stranger.File, error) {
 		asked++
 		return nil, os.ErrNotExist
 	}}

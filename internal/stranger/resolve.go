@@ -1,0 +1,139 @@
+package stranger
+
+import (
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// resolve opens the file that a request names with O_PATH, which has no effect on the file.
+func resolve(r *Request) (int, error) {
+	flags := uint64(unix.O_PATH | unix.O_CLOEXEC)
+	if r.Kernel {
+		return unix.Open(r.Path, int(flags), 0)
+	}
+	root := r.Root
+	if root == "" {
+		root = "/"
+	}
+	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(dir)
+	how := unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	if r.Beneath {
+		how.Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
+	}
+	if r.NoLink {
+		how.Flags |= unix.O_NOFOLLOW // what is found then is the link, which is no regular file
+	}
+	for range 8 { // EAGAIN: a ".." raced with a rename somewhere (openat2(2))
+		fd, err := unix.Openat2(dir, r.Path, &how)
+		if err == unix.ENOSYS || err == unix.EPERM { // before Linux 5.6, or a filter
+			return walk(dir, r.Path, r.Beneath, r.NoLink)
+		}
+		if err != unix.EAGAIN {
+			return fd, err
+		}
+	}
+	return -1, unix.EAGAIN
+}
+
+// maxLinks is how many links are followed, as in the kernel (MAXSYMLINKS).
+const maxLinks = 40
+
+// walk is what openat2 does, step by step, without ever following a link in the kernel. ".." goes back to
+// the directory that the walk came from, which is held open: a rename meanwhile leads nowhere else.
+func walk(root int, name string, beneath, noLink bool) (int, error) {
+	if beneath && path.IsAbs(name) {
+		return -1, unix.EXDEV
+	}
+	w := walker{root: root, beneath: beneath, noLink: noLink}
+	defer w.close(0)
+	todo := strings.Split(name, "/")
+	for links := 0; len(todo) > 0; {
+		part := todo[0]
+		todo = todo[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if len(w.dirs) == 0 && beneath {
+				return -1, unix.EXDEV
+			}
+			w.close(max(len(w.dirs)-1, 0))
+			continue
+		}
+		to, err := w.enter(part, len(todo) == 0)
+		if err != nil {
+			return -1, err
+		}
+		if to == "" {
+			continue
+		}
+		if links++; links > maxLinks {
+			return -1, unix.ELOOP
+		}
+		if path.IsAbs(to) {
+			if beneath {
+				return -1, unix.EXDEV
+			}
+			w.close(0)
+		}
+		todo = append(strings.Split(to, "/"), todo...)
+	}
+	return unix.FcntlInt(uintptr(w.at()), unix.F_DUPFD_CLOEXEC, 0)
+}
+
+// walker is where a walk is: the directories from the root on, each an O_PATH descriptor; the last may be
+// the file itself.
+type walker struct {
+	root            int
+	dirs            []int
+	beneath, noLink bool
+}
+
+func (w *walker) at() int {
+	if len(w.dirs) == 0 {
+		return w.root
+	}
+	return w.dirs[len(w.dirs)-1]
+}
+
+// close goes back to the first n directories.
+func (w *walker) close(n int) {
+	for _, fd := range w.dirs[n:] {
+		unix.Close(fd)
+	}
+	w.dirs = w.dirs[:n]
+}
+
+// enter goes one step; a link is not entered, and what it says is given.
+func (w *walker) enter(part string, last bool) (link string, err error) {
+	fd, err := unix.Openat(w.at(), part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return "", err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFLNK || last && w.noLink {
+		w.dirs = append(w.dirs, fd)
+		return "", nil
+	}
+	defer unix.Close(fd)
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fs); err != nil || fs.Type == unix.PROC_SUPER_MAGIC {
+		return "", unix.ELOOP // it may be one of those that do not lead where they say
+	}
+	var buf [unix.PathMax]byte
+	n, err := unix.Readlinkat(fd, "", buf[:])
+	if err == nil && n == 0 {
+		err = unix.ENOENT
+	}
+	return string(buf[:n]), err
+}

@@ -1,0 +1,130 @@
+package stranger
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How long a file system may take for one answer. Local ones take microseconds, a disk that sleeps or a
+// network some ten milliseconds.
+const (
+	firstPatience = 500 * time.Millisecond
+	// nextPatience is for those on whose behalf one was given up before.
+	nextPatience = 50 * time.Millisecond
+	// lastPatience is for all, when allPatience has been spent in vain.
+	lastPatience = 20 * time.Millisecond
+	allPatience  = 4 * time.Second
+	// maxStuck is how many answers may be outstanding on behalf of one, and in all: each holds a thread
+	// of prywalk. With more, files are not opened at all.
+	maxStuck    = 4
+	maxStuckAll = 64
+)
+
+// account counts the answers that are outstanding on behalf of one.
+type account struct{ stuck, late atomic.Int32 }
+
+// all is the account of the whole run.
+var all struct {
+	stuck atomic.Int32
+	spent atomic.Int64 // ns waited for in vain
+}
+
+// patience says how long to wait for the next answer; 0: do not even ask.
+func (a *account) patience() time.Duration {
+	switch {
+	case a.stuck.Load() >= maxStuck || all.stuck.Load() >= maxStuckAll:
+		return 0
+	case all.spent.Load() > int64(allPatience):
+		return lastPatience
+	case a.late.Load() > 0:
+		return nextPatience
+	}
+	return firstPatience
+}
+
+// wait does something that may never end. What comes too late is handed to discard.
+func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
+	var none T
+	limit := a.patience()
+	if limit == 0 {
+		return none, ErrStuck
+	}
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	var over atomic.Bool // the first to set it decides: an answer, or given up
+	go func() {
+		v, err := do()
+		if over.CompareAndSwap(false, true) {
+			done <- answer{v, err}
+			return
+		}
+		a.stuck.Add(-1)
+		all.stuck.Add(-1)
+		if err == nil && discard != nil {
+			discard(v)
+		}
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-timer.C:
+	}
+	a.stuck.Add(1)
+	all.stuck.Add(1)
+	if !over.CompareAndSwap(false, true) { // it came in this very moment
+		a.stuck.Add(-1)
+		all.stuck.Add(-1)
+		r := <-done
+		return r.value, r.err
+	}
+	a.late.Add(1)
+	all.spent.Add(int64(limit))
+	return none, ErrStuck
+}
+
+// remarks are what people should know of files that were not used.
+var remarks struct {
+	sync.Mutex
+	stuck, foreign int
+	firstStuck     string
+	firstForeign   string
+}
+
+// remark notes why a file was not used, if that is out of the ordinary.
+func remark(name string, err error) {
+	remarks.Lock()
+	defer remarks.Unlock()
+	switch {
+	case errors.Is(err, ErrStuck):
+		if remarks.stuck++; remarks.stuck == 1 {
+			remarks.firstStuck = name
+		}
+	case errors.Is(err, ErrNotTrusted):
+		if remarks.foreign++; remarks.foreign == 1 {
+			remarks.firstForeign = name
+		}
+	}
+}
+
+// Remarks says in a line each which files were not used though they were there, and why; none if all was
+// well. Names are quoted.
+func Remarks() []string {
+	remarks.Lock()
+	defer remarks.Unlock()
+	var out []string
+	if n := remarks.stuck; n > 0 {
+		out = append(out, fmt.Sprintf("names may be missing: file systems did not answer in time, %d times, first for %q", n, remarks.firstStuck))
+	}
+	if n := remarks.foreign; n > 0 {
+		out = append(out, fmt.Sprintf("names may be missing: files that other users may have written were left alone, %d times, first %q", n, remarks.firstForeign))
+	}
+	return out
+}
