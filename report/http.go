@@ -1,8 +1,12 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/pprof/driver"
@@ -11,21 +15,106 @@ import (
 	"prywalk/internal/printable"
 )
 
-// ServeHTTP serves pprof's own web pages for a profile at addr ("localhost:8080";
-// an empty host means localhost, an empty port one that is free). It returns
-// when serving fails. Messages of pprof, the address among them, go to log.
-// The names are those in the profile: nothing is looked up on this machine.
-func ServeHTTP(addr string, p *profile.Profile, log io.Writer) error {
-	err := driver.PProf(&driver.Options{
-		Fetch:   handOver{p},
-		Flagset: &pprofFlags{set: map[string]string{"http": addr, "symbolize": "none", "no_browser": "true"}, out: log},
-		UI:      &pprofUI{log},
-	})
-	if err != nil {
+// HTTPOptions say how a profile is served.
+type HTTPOptions struct {
+	// Source is the directory whose files the source view shows; "": no file is read.
+	Source string
+	// Log takes messages, the address with its token among them.
+	Log io.Writer
+}
+
+// ServeHTTP serves pprof's own web pages for a profile at addr ("localhost:8080"; an empty host means
+// localhost, an empty port one that is free). It returns when serving fails. Who asks must show the token
+// that is in the address printed, and name this host. The names are those in the profile. No file of this
+// machine is read, and no disassembler run: paths and addresses in a profile are up to whoever wrote it.
+func ServeHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
+	if err := serveHTTP(addr, p, o); err != nil {
 		return fmt.Errorf("serve %s: %w", addr, err)
 	}
 	return nil
 }
+
+func serveHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return err
+	}
+	if host == "" {
+		host = "localhost"
+	}
+	if port == "" {
+		port = "0"
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	_, port, _ = net.SplitHostPort(l.Addr().String()) // a listener's address has both
+	g := newGuard(host, port)
+	if g.pages, err = pages(net.JoinHostPort(host, port), p, o); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Log, "Serving the profile on %s\n", g.url())
+	s := &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 16}
+	return s.Serve(l)
+}
+
+// pages gives pprof's pages by their paths.
+func pages(addr string, p *profile.Profile, o HTTPOptions) (map[string]http.Handler, error) {
+	var all map[string]http.Handler
+	err := driver.PProf(&driver.Options{
+		Fetch:         handOver{p},
+		Flagset:       &pprofFlags{set: map[string]string{"http": addr, "symbolize": "none", "no_browser": "true"}, out: o.Log},
+		UI:            &pprofUI{o.Log},
+		Obj:           noTool{},
+		Sym:           noSymbols{},
+		HTTPTransport: noNetwork{},
+		HTTPServer: func(args *driver.HTTPServerArgs) error {
+			all = args.Handlers
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	all["/disasm"] = refusal("There is no disassembly here: it would run a program on a file that the profile names.")
+	all["/source"] = refusal("No source files are shown unless their directory is given: prywalk report --http ADDR --source DIR")
+	if o.Source != "" {
+		all["/source"] = &sources{profile: p, dir: o.Source}
+	}
+	return all, nil
+}
+
+// refusal answers that something is not done.
+func refusal(why string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, why, http.StatusForbidden) })
+}
+
+var errNotHere = errors.New("report --http reads no files and makes no connections")
+
+// noTool is a driver.ObjTool that opens nothing.
+type noTool struct{}
+
+// Open refuses.
+func (noTool) Open(string, uint64, uint64, uint64, string) (driver.ObjFile, error) {
+	return nil, errNotHere
+}
+
+// Disasm refuses.
+func (noTool) Disasm(string, uint64, uint64, bool) ([]driver.Inst, error) { return nil, errNotHere }
+
+// noSymbols is a driver.Symbolizer that leaves the profile as it is.
+type noSymbols struct{}
+
+// Symbolize does nothing.
+func (noSymbols) Symbolize(string, driver.MappingSources, *profile.Profile) error { return nil }
+
+// noNetwork is an http.RoundTripper that asks nobody.
+type noNetwork struct{}
+
+// RoundTrip refuses.
+func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNotHere }
 
 // handOver is a driver.Fetcher for a profile in memory.
 type handOver struct{ p *profile.Profile }
@@ -81,8 +170,12 @@ type pprofUI struct{ out io.Writer }
 // ReadLine reports the end of the input.
 func (u *pprofUI) ReadLine(string) (string, error) { return "", io.EOF }
 
-// Print writes a message.
-func (u *pprofUI) Print(a ...any) { printable.Fprintf(u.out, "%s\n", printable.Line(fmt.Sprint(a...))) }
+// Print writes a message, but not the address, which lacks the token.
+func (u *pprofUI) Print(a ...any) {
+	if text := fmt.Sprint(a...); !strings.HasPrefix(text, "Serving web UI on") {
+		printable.Fprintf(u.out, "%s\n", printable.Line(text))
+	}
+}
 
 // PrintErr writes a message.
 func (u *pprofUI) PrintErr(a ...any) {

@@ -4,17 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/pprof"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -236,46 +231,6 @@ func TestFormatsHaveThreeDigits(t *testing.T) {
 		if got := format(c.v, c.unit); got != c.want {
 			t.Errorf("%d %s: %s, want %s", c.v, c.unit, got, c.want)
 		}
-	}
-}
-
-func TestHTTPServesPprofPages(t *testing.T) {
-	// Not one of the ports that the kernel gives to clients: another connection could take it.
-	var l net.Listener
-	var err error
-	for range 100 {
-		if l, err = net.Listen("tcp", fmt.Sprint("localhost:", 10_000+rand.IntN(20_000))); err == nil {
-			break
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	failed := make(chan error, 1)
-	go func() { failed <- ServeHTTP(addr, fixture(t), io.Discard) }()
-	for {
-		resp, err := http.Get(fmt.Sprintf("http://%s/top?si=cpu", addr))
-		if err == nil {
-			body, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if resp.StatusCode != 200 || !bytes.Contains(body, []byte("compress")) {
-				t.Errorf("status %d, %s", resp.StatusCode, body)
-			}
-			return
-		}
-		select {
-		case err := <-failed:
-			t.Fatal(err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-func TestHTTPSaysWhyItCannotServe(t *testing.T) {
-	if err := ServeHTTP("nonsense", fixture(t), io.Discard); err == nil {
-		t.Error("no error")
 	}
 }
 

@@ -20,7 +20,7 @@ type reportFlags struct {
 	opts                      report.Options
 	tree, folded              bool
 	html, speedscope, firefox string
-	pgo, http                 string
+	pgo, http, source         string
 }
 
 func newReport() *cobra.Command {
@@ -64,6 +64,7 @@ standard input.`,
 	fl.StringVar(&f.firefox, "firefox", "", "write a file for the Firefox Profiler")
 	fl.StringVar(&f.pgo, "pgo", "", "write a profile for go build -pgo")
 	fl.StringVar(&f.http, "http", "", "serve pprof's web pages at this address, such as localhost:8080")
+	fl.StringVar(&f.source, "source", "", "with --http: show source files below this directory")
 	fl.SortFlags = false
 	return cmd
 }
@@ -98,7 +99,7 @@ func (f *reportFlags) run(path string) error {
 	}
 	switch {
 	case f.http != "":
-		return report.ServeHTTP(f.http, p, os.Stderr)
+		return report.ServeHTTP(f.http, p, report.HTTPOptions{Source: f.source, Log: os.Stderr})
 	case written:
 		return nil
 	}
@@ -109,6 +110,9 @@ func (f *reportFlags) run(path string) error {
 func (f *reportFlags) check() error {
 	if f.tree && f.folded {
 		return usageError("choose one of --tree and --folded")
+	}
+	if f.source != "" && f.http == "" {
+		return usageError("--source DIR is for --http ADDR")
 	}
 	switch f.opts.By {
 	case "", "thread", "process", "state", "wait", "module":

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// guard lets only those see the pages who have the token. Other users of the machine can connect to the
+// port, and a page from elsewhere can make a browser connect to it, under a name that leads here
+// (DNS rebinding): such requests carry that name in their Host header.
+type guard struct {
+	host, port string
+	token      string // in the address, once
+	cookie     string // and then in the browser
+	pages      map[string]http.Handler
+}
+
+func newGuard(host, port string) *guard {
+	return &guard{host: host, port: port, token: secret(), cookie: secret()}
+}
+
+// secret gives 192 random bits.
+func secret() string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// url is the address to open.
+func (g *guard) url() string {
+	return "http://" + net.JoinHostPort(g.host, g.port) + "/ui/?token=" + g.token
+}
+
+// cookieName has the port: browsers keep one set of cookies for all ports of a host.
+func (g *guard) cookieName() string { return "prywalk-" + g.port }
+
+const (
+	wrongHost = "prywalk: this is not the host that the request names; open the address that was printed."
+	noToken   = "prywalk: open the address that was printed on the terminal, with its token."
+)
+
+// ServeHTTP implements http.Handler.
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "+
+		"img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	switch {
+	case !g.named(r.Host):
+		http.Error(w, wrongHost, http.StatusForbidden)
+	case same(r.URL.Query().Get("token"), g.token):
+		g.admit(w, r)
+	case !g.known(r):
+		http.Error(w, noToken, http.StatusForbidden)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
+		http.Error(w, "not allowed", http.StatusMethodNotAllowed)
+	default:
+		g.serve(w, r)
+	}
+}
+
+// named reports whether a Host header names this server: as it was asked to listen, as localhost, or by a
+// loopback address. Where it listens on all addresses, any address will do, as no address can be a name that
+// somebody else has pointed here.
+func (g *guard) named(hostport string) bool {
+	host, port, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host, port = strings.Trim(hostport, "[]"), "80"
+	}
+	if port != g.port {
+		return false
+	}
+	if strings.EqualFold(host, g.host) || strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	own, err := netip.ParseAddr(g.host)
+	return ip.IsLoopback() || err == nil && own.IsUnspecified()
+}
+
+// same compares in a time that does not tell how much agrees.
+func same(got, want string) bool { return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1 }
+
+// known reports whether the browser has been admitted.
+func (g *guard) known(r *http.Request) bool {
+	return slices.ContainsFunc(r.CookiesNamed(g.cookieName()), func(c *http.Cookie) bool { return same(c.Value, g.cookie) })
+}
+
+// admit takes the token out of the address, so that it does not stay in the history.
+func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, &http.Cookie{
+		Name: g.cookieName(), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+	q := r.URL.Query()
+	q.Del("token")
+	// The path has one slash in front: with two it would name another host.
+	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()}
+	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+}
+
+// serve shows a page. They lie below /ui, as pprof has them.
+func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
+	path, ok := strings.CutPrefix(r.URL.Path, "/ui")
+	if !ok {
+		http.Redirect(w, r, "/ui/", http.StatusTemporaryRedirect)
+		return
+	}
+	h := g.pages[path]
+	if h == nil {
+		http.NotFound(w, r)
+		return
+	}
+	r.URL.Path = path
+	h.ServeHTTP(w, r)
+}
