@@ -71,6 +71,7 @@ func (f *dumpFlags) run() error {
 	if len(f.pids) == 0 {
 		return usageError("nothing to look at: give -p PID or --core FILE")
 	}
+	defer printRemarks()
 	var first error
 	for _, pid := range f.pids {
 		p, err := f.look(pid)

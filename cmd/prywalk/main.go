@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/budget"
 	"prywalk/internal/printable"
+	"prywalk/internal/stranger"
 	"prywalk/internal/target"
 	"prywalk/ptrace"
 	"prywalk/report"
@@ -50,6 +51,7 @@ func usageError(format string, args ...any) error {
 
 func main() {
 	obeyStops()
+	stranger.Copier = []string{"/proc/self/exe", "copy-file"}
 	os.Exit(run(os.Args[1:]))
 }
 
@@ -138,6 +140,6 @@ needs that.`,
 		return usageError("%v; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(newRecord(), newReport(), newDump(), newDoctor(), newDemo(), newWorkload(),
-		newBench(), newBenchWorkload(), newVersion())
+		newBench(), newBenchWorkload(), newVersion(), newCopyFile())
 	return root
 }

@@ -17,6 +17,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
+	"prywalk/internal/stranger"
 	"prywalk/internal/symbols"
 	"prywalk/internal/target"
 	"prywalk/ptrace"
@@ -214,7 +215,15 @@ func (r *recording) verdict() error {
 	if !r.quiet {
 		say("%s", closing(&r.stats, r.path))
 	}
+	printRemarks()
 	return nil
+}
+
+// printRemarks says which files were not used, and why.
+func printRemarks() {
+	for _, line := range stranger.Remarks() {
+		fmt.Fprintln(os.Stderr, "prywalk:", line)
+	}
 }
 
 // refusal says why looks were refused, nil if none was.

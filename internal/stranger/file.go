@@ -9,11 +9,12 @@ import (
 
 // File is an open file of a stranger's. Reading it never waits for ever.
 type File struct {
-	f    *os.File
-	st   unix.Stat_t // as of when it was opened
-	slow bool        // it may wait for another program
-	by   *Opener
-	req  Request
+	f      *os.File
+	st     unix.Stat_t // as of when it was opened
+	slow   bool        // it may wait for another program
+	copied bool        // f is a copy in memory
+	by     *Opener
+	req    Request
 }
 
 // ID tells one file, in one state, from all others.
@@ -88,6 +89,9 @@ func (f *File) Reader() io.Reader { return io.NewSectionReader(f, 0, f.st.Size) 
 
 // Close closes the file. It does not wait for a file system that sends word of that to another program.
 func (f *File) Close() error {
+	if f.copied {
+		copies.Add(-f.st.Size)
+	}
 	if !f.slow {
 		return f.f.Close()
 	}

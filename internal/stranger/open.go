@@ -53,7 +53,16 @@ type Opener struct{ account account }
 
 // Open opens a file for reading. The error is, or wraps, one of those above or what the kernel said.
 func (o *Opener) Open(r Request) (*File, error) {
-	f, err := wait(&o.account, func() (*File, error) { return open(o, r) }, func(f *File) { f.f.Close() })
+	f, err := wait(&o.account, func() (*File, error) {
+		var m *mounts // nil: FUSE is not told apart
+		if len(Copier) > 0 {
+			m = mountsFor(&r)
+		}
+		return open(o, r, m)
+	}, func(f *File) { f.f.Close() })
+	if errors.Is(err, errFUSE) {
+		f, err = o.fetch(r)
+	}
 	if err != nil {
 		remark(r.name(), err)
 		return nil, &os.PathError{Op: "open", Path: r.name(), Err: err}
@@ -62,8 +71,8 @@ func (o *Opener) Open(r Request) (*File, error) {
 }
 
 // open does it; it may wait for ever.
-func open(o *Opener, r Request) (*File, error) {
-	fd, err := resolve(&r)
+func open(o *Opener, r Request, m *mounts) (*File, error) {
+	fd, err := resolve(&r, m)
 	if err != nil {
 		return nil, err
 	}

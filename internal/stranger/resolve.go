@@ -8,10 +8,17 @@ import (
 )
 
 // resolve opens the file that a request names with O_PATH, which has no effect on the file.
-func resolve(r *Request) (int, error) {
+// The error is errFUSE where that would ask a FUSE file system that is among the mounts.
+func resolve(r *Request, m *mounts) (int, error) {
 	flags := uint64(unix.O_PATH | unix.O_CLOEXEC)
 	if r.Kernel {
-		return unix.Open(r.Path, int(flags), 0)
+		fd, err := unix.Open(r.Path, int(flags), 0)
+		if err == nil {
+			if err = m.check(fd); err != nil {
+				unix.Close(fd)
+			}
+		}
+		return fd, err
 	}
 	root := r.Root
 	if root == "" {
@@ -22,6 +29,9 @@ func resolve(r *Request) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(dir)
+	if m != nil && m.any {
+		return walk(dir, r, m)
+	}
 	how := unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 	if r.Beneath {
 		how.Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
@@ -32,7 +42,7 @@ func resolve(r *Request) (int, error) {
 	for range 8 { // EAGAIN: a ".." raced with a rename somewhere (openat2(2))
 		fd, err := unix.Openat2(dir, r.Path, &how)
 		if err == unix.ENOSYS || err == unix.EPERM { // before Linux 5.6, or a filter
-			return walk(dir, r.Path, r.Beneath, r.NoLink)
+			return walk(dir, r, m)
 		}
 		if err != unix.EAGAIN {
 			return fd, err
@@ -46,11 +56,15 @@ const maxLinks = 40
 
 // walk is what openat2 does, step by step, without ever following a link in the kernel. ".." goes back to
 // the directory that the walk came from, which is held open: a rename meanwhile leads nowhere else.
-func walk(root int, name string, beneath, noLink bool) (int, error) {
+func walk(root int, r *Request, m *mounts) (int, error) {
+	name, beneath := r.Path, r.Beneath
 	if beneath && path.IsAbs(name) {
 		return -1, unix.EXDEV
 	}
-	w := walker{root: root, beneath: beneath, noLink: noLink}
+	if err := m.check(root); err != nil {
+		return -1, err
+	}
+	w := walker{root: root, noLink: r.NoLink, mounts: m}
 	defer w.close(0)
 	todo := strings.Split(name, "/")
 	for links := 0; len(todo) > 0; {
@@ -90,9 +104,10 @@ func walk(root int, name string, beneath, noLink bool) (int, error) {
 // walker is where a walk is: the directories from the root on, each an O_PATH descriptor; the last may be
 // the file itself.
 type walker struct {
-	root            int
-	dirs            []int
-	beneath, noLink bool
+	root   int
+	dirs   []int
+	noLink bool
+	mounts *mounts
 }
 
 func (w *walker) at() int {
@@ -117,7 +132,10 @@ func (w *walker) enter(part string, last bool) (link string, err error) {
 		return "", err
 	}
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	if err = w.mounts.check(fd); err == nil {
+		err = unix.Fstat(fd, &st)
+	}
+	if err != nil {
 		unix.Close(fd)
 		return "", err
 	}

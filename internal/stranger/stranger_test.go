@@ -197,7 +197,7 @@ func FuzzWalk(f *testing.F) {
 		if wantErr == unix.ENOSYS || wantErr == unix.EPERM {
 			t.Skip("no openat2 here")
 		}
-		got, err := walk(dir, name, beneath, noLink)
+		got, err := walk(dir, &Request{Path: name, Beneath: beneath, NoLink: noLink}, nil)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%q: by hand %v, by the kernel %v", name, err, wantErr)
 		}

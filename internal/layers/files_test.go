@@ -1,0 +1,81 @@
+package layers
+
+import (
+	"go/ast"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// opens are calls that open a file by a name, or change what a name leads to. Strangers name files
+// (internal/stranger opens those), and strangers put links where files are written (internal/outfile).
+var opens = regexp.MustCompile(`^(os\.(Open|OpenFile|OpenInRoot|OpenRoot|ReadFile|WriteFile|Create|CreateTemp|Rename|DirFS)|unix\.(Open|Openat|Openat2|Creat|Renameat2?|Rename)|syscall\.(Open|Openat)|elf\.Open|ioutil\..*)$`)
+
+// mayOpen are the functions of the product that open files otherwise, and why that is sound.
+var mayOpen = map[string]string{
+	"internal/doctor/check.go read":       "the kernel's files below /proc and /sys",
+	"internal/machine/machine.go":         "/proc/cpuinfo",
+	"internal/markdown/markdown.go":       "pages of this repository",
+	"internal/profile/read.go ReadFile":   "the recording that the user names, for a command of the user's",
+	"internal/sampler/monitor.go":         "prywalk's own entries below /proc",
+	"internal/target/check.go comm":       "/proc/PID/comm",
+	"internal/target/explain.go":          "/proc/PID/attr/current",
+	"internal/target/gates.go":            "/proc",
+	"internal/target/gensyscalls.go":      "a generator of source code",
+	"internal/target/refresh.go readMaps": "/proc/PID/maps",
+	"internal/target/status.go":           "/proc/PID/status and stat",
+	"internal/target/threads.go":          "/proc/PID/task/TID/comm",
+	"internal/target/tree.go":             "/proc/PID/task/TID/children and stat",
+	"cmd/prywalk/dumpcore.go openCore":    "the core that the user names",
+	"cmd/prywalk/signals.go":              "/dev/tty",
+	"internal/stranger/mounts.go read":    "/proc/PID/mountinfo",
+	"internal/bench/others.go":            "/proc/stat",
+	"internal/bench/page.go":              "results that the user names",
+	"internal/bench/subject.go":           "a directory of its own, of mode 0700",
+	"internal/bench/load":                 "/proc, and a directory of its own",
+	"internal/bench/tools":                "/proc, tracefs, and a directory of its own",
+	"internal/outfile":                    "it is the one way to write",
+	"internal/stranger":                   "it is the one way to open",
+}
+
+// product reports whether a package is of the program that users run.
+func product(pkg string) bool { return level(pkg) >= 0 }
+
+func TestFilesAreOpenedInOneWay(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		if !product(s.pkg) {
+			continue
+		}
+		path := s.path[len("../../"):]
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			places := []string{path + " " + f.Name.Name, path, s.pkg}
+			ast.Inspect(f, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				x, ok := sel.X.(*ast.Ident)
+				if !ok || !opens.MatchString(x.Name+"."+sel.Sel.Name) {
+					return true
+				}
+				i := slices.IndexFunc(places, func(p string) bool { return mayOpen[p] != "" })
+				if i < 0 {
+					t.Errorf("%s: %s calls %s.%s: use internal/stranger to read and internal/outfile to write", s.path, f.Name.Name, x.Name, sel.Sel.Name)
+					return true
+				}
+				used[places[i]] = true
+				return true
+			})
+		}
+	}
+	for place := range mayOpen {
+		if !used[place] {
+			t.Errorf("%s opens nothing any more: take it from the list", place)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package symbols
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/target"
+)
+
+// TestPerfMapsOfStrangersAreNotUsed: /tmp/perf-PID.map of this very process, by all that can stand there.
+func TestPerfMapsOfStrangersAreNotUsed(t *testing.T) {
+	const nobody = 65534
+	name := fmt.Sprintf("/tmp/perf-%d.map", os.Getpid())
+	own := func() error { return os.WriteFile(name, []byte("1000 10 jitted\n"), 0o600) }
+	for _, c := range []struct {
+		what string
+		make func() error
+		root bool
+		used bool
+	}{
+		{"one's own", own, false, true},
+		{"nobody's", func() error { return errors.Join(own(), os.Chown(name, nobody, nobody)) }, true, false},
+		{"one that all can write to", func() error { return errors.Join(own(), os.Chmod(name, 0o666)) }, false, false},
+		{"a pipe", func() error { return syscall.Mkfifo(name, 0o600) }, false, false},
+		{"a link", func() error { return os.Symlink("/etc/passwd", name) }, false, false},
+		{"a directory", func() error { return os.Mkdir(name, 0o700) }, false, false},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			if c.root && os.Geteuid() != 0 {
+				t.Skip("only root can make another user's files")
+			}
+			defer os.Remove(name)
+			if err := c.make(); err != nil {
+				t.Fatal(err)
+			}
+			n := NewNamer()
+			defer n.Close()
+			if pm := n.perfMap(os.Getpid()); (pm != nil) != c.used {
+				t.Errorf("used: %v", pm != nil)
+			}
+		})
+	}
+}
+
+// TestDebugFilesOfStrangersAreNotOpened: where a process's debug files are looked for, somebody else may write.
+func TestDebugFilesOfStrangersAreNotOpened(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make another user's files")
+	}
+	name := t.TempDir() + "/a.debug"
+	if err := os.WriteFile(name, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for uid, opened := range map[int]bool{0: true, 65534: false} {
+		if err := os.Chown(name, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+		f, err := (&target.Files{PID: os.Getpid()}).Debug(name)
+		if (err == nil) != opened {
+			t.Errorf("of user %d: %v", uid, err)
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
+}
