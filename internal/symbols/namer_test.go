@@ -38,7 +38,7 @@ func TestPerfMapsOfStrangersAreNotUsed(t *testing.T) {
 			}
 			n := NewNamer()
 			defer n.Close()
-			if pm := n.perfMap(os.Getpid()); (pm != nil) != c.used {
+			if pm := n.perfMap(os.Getpid(), true); (pm != nil) != c.used {
 				t.Errorf("used: %v", pm != nil)
 			}
 		})
