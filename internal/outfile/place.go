@@ -78,7 +78,7 @@ func enter(at int, path string) (*place, error) {
 	}
 	fd, err := unix.Openat(at, dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
+		return nil, &os.PathError{Op: "open", Path: filepath.Clean(dir), Err: err}
 	}
 	p := &place{dir: fd, name: name}
 	var fs unix.Statfs_t

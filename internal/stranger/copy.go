@@ -148,7 +148,7 @@ func (o *Opener) attend(p *os.Process, to *os.File, ended chan error) error {
 		all.stuck.Add(1)
 		all.spent.Add(int64(limit))
 		go func() {
-			<-ended
+			_ = <-ended // how it ended says nothing
 			o.account.stuck.Add(-1)
 			all.stuck.Add(-1)
 		}()

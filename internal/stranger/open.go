@@ -86,7 +86,7 @@ func open(o *Opener, r Request, m *mounts) (*File, error) {
 		return nil, err
 	}
 	switch {
-	case f.st.Mode&unix.S_IFMT != unix.S_IFREG, kernels[int64(fs.Type)]:
+	case f.st.Mode&unix.S_IFMT != unix.S_IFREG, kernels[fs.Type]:
 		return nil, ErrNotRegular
 	case r.MaxSize > 0 && f.st.Size > r.MaxSize:
 		return nil, ErrTooLarge
@@ -94,7 +94,7 @@ func open(o *Opener, r Request, m *mounts) (*File, error) {
 	if err := r.Trust.check(&f.st); err != nil {
 		return nil, err
 	}
-	f.slow = !local[int64(fs.Type)]
+	f.slow = !local[fs.Type]
 	if f.f, err = reopen(fd, r.name()); err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func (p proc) machine(pid, tid int) (uint16, error) {
 	if err != nil {
 		return 0, p.explain(pid, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	var h [20]byte
 	if _, err := f.ReadAt(h[:], 0); err != nil || string(h[:4]) != elfMagic {
 		return 0, fmt.Errorf("process %d: its program is not an ELF file; is another loader at work?", pid)
