@@ -99,8 +99,8 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	if err := cmd.Start(); err != nil {
 		return reply, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan exit, 1)
+	go func() { ended <- exit{cmd.Wait()} }()
 	if err := o.attend(cmd.Process, to, ended); err != nil {
 		return reply, err
 	}
@@ -121,8 +121,11 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	return reply, nil
 }
 
+// exit is how the process ended.
+type exit struct{ err error }
+
 // attend waits for the end of the process, and gives it up if it makes no progress.
-func (o *Opener) attend(p *os.Process, to *os.File, ended chan error) error {
+func (o *Opener) attend(p *os.Process, to *os.File, ended chan exit) error {
 	limit := copyPatience
 	if o.account.late.Load() > 0 {
 		limit /= 4
@@ -130,8 +133,8 @@ func (o *Opener) attend(p *os.Process, to *os.File, ended chan error) error {
 	had := int64(-1)
 	for {
 		select {
-		case err := <-ended:
-			return err
+		case e := <-ended:
+			return e.err
 		case <-time.After(limit):
 		}
 		var has int64
@@ -148,7 +151,7 @@ func (o *Opener) attend(p *os.Process, to *os.File, ended chan error) error {
 		all.stuck.Add(1)
 		all.spent.Add(int64(limit))
 		go func() {
-			_ = <-ended // how it ended says nothing
+			<-ended
 			o.account.stuck.Add(-1)
 			all.stuck.Add(-1)
 		}()
