@@ -55,7 +55,7 @@ func serveHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
 	if g.pages, err = pages(net.JoinHostPort(host, port), p, o); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Log, "Serving the profile on %s\n", g.url())
+	printable.Fprintf(o.Log, "Serving the profile on %s\n", g.url())
 	s := &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 16}
 	return s.Serve(l)
 }

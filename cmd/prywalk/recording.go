@@ -222,7 +222,7 @@ func (r *recording) verdict() error {
 // printRemarks says which files were not used, and why.
 func printRemarks() {
 	for _, line := range stranger.Remarks() {
-		fmt.Fprintln(os.Stderr, "prywalk:", line)
+		say("%s", line)
 	}
 }
 

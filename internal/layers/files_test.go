@@ -17,6 +17,8 @@ var mayOpen = map[string]string{
 	"internal/machine/machine.go":         "/proc/cpuinfo",
 	"internal/markdown/markdown.go":       "pages of this repository",
 	"internal/profile/read.go ReadFile":   "the recording that the user names, for a command of the user's",
+	"internal/profile/keepold.go":         "the recording that the user names and its second name, in one directory; no link is followed",
+	"cmd/prywalk/pipe.go awaitReader":     "a pipe that the user names is opened, and nothing is written to it",
 	"internal/sampler/monitor.go":         "prywalk's own entries below /proc",
 	"internal/target/check.go comm":       "/proc/PID/comm",
 	"internal/target/explain.go":          "/proc/PID/attr/current",
