@@ -94,6 +94,22 @@ func readParts(tid int, parts []frames.Region) int {
 	return int(n)
 }
 
+// procLink gives where the link /proc/TID/fd/FD leads, valid until the next call. The table of
+// descriptors is the thread's own (kernel fs/proc/fd.c), which it may not share with its process.
+//
+//go:nosplit
+func (c *Controller) procLink(tid int, fd uint64) []byte {
+	n := procPath(tid, "/fd/", &c.procPath)
+	n = putNumber(&c.procPath, n, fd)
+	put(&c.procPath, n, "\x00")
+	got, _, e := syscall.RawSyscall6(unix.SYS_READLINKAT, 0, uintptr(unsafe.Pointer(&c.procPath)),
+		uintptr(unsafe.Pointer(&c.procBuf)), uintptr(len(c.procBuf)), 0, 0)
+	if e != 0 || got > uintptr(len(c.procBuf)) {
+		return nil
+	}
+	return c.procBuf[:got]
+}
+
 // sigInfo is the part of siginfo_t that waits and PTRACE_GETSIGINFO use, on
 // 64-bit machines.
 type sigInfo struct {

@@ -107,21 +107,6 @@ func sigMask(tid int) (mask uint64, ok bool) {
 	return mask, e == 0
 }
 
-// procLink gives where the link /proc/TID/fd/FD leads, valid until the next call.
-//
-//go:nosplit
-func (c *Controller) procLink(tid int, fd uint64) []byte {
-	n := procPath(tid, "/fd/", &c.procPath)
-	n = putNumber(&c.procPath, n, fd)
-	put(&c.procPath, n, "\x00")
-	got, _, e := syscall.RawSyscall6(unix.SYS_READLINKAT, 0, uintptr(unsafe.Pointer(&c.procPath)),
-		uintptr(unsafe.Pointer(&c.procBuf)), uintptr(len(c.procBuf)), 0, 0)
-	if e != 0 || got > uintptr(len(c.procBuf)) {
-		return nil
-	}
-	return c.procBuf[:got]
-}
-
 // procText reads the file /proc/TID/name and gives the text, valid until the next
 // call; name begins with a slash and ends in NUL.
 //

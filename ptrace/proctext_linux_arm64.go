@@ -1,8 +1,5 @@
 package ptrace
 
-// What restarts need of the files under /proc while a thread is stopped, read
-// without a word to the Go scheduler.
-
 // after gives the place in text behind what, −1 if it is not there.
 //
 //go:nosplit
@@ -37,40 +34,4 @@ func digits(text []byte, at int, base uint64) (v uint64, ok bool) {
 		at++
 	}
 	return v, ok
-}
-
-// procPath writes "/proc/TID" and name, which may end in NUL, into buf, and gives the place
-// behind it.
-//
-//go:nosplit
-func procPath(tid int, name string, buf *[48]byte) int {
-	return put(buf, putNumber(buf, put(buf, 0, "/proc/"), uint64(tid)), name)
-}
-
-// putNumber writes a decimal number at a place, and gives the place behind it.
-//
-//go:nosplit
-func putNumber(buf *[48]byte, at int, v uint64) int {
-	digits := 1
-	for rest := v / 10; rest > 0; rest /= 10 {
-		digits++
-	}
-	for i := at + digits - 1; i >= at; i-- {
-		if i < len(buf) {
-			buf[i] = byte('0' + v%10)
-		}
-		v /= 10
-	}
-	return min(at+digits, len(buf))
-}
-
-// put writes text at a place, and gives the place behind it.
-//
-//go:nosplit
-func put(buf *[48]byte, at int, text string) int {
-	for i := 0; i < len(text) && at < len(buf); i++ {
-		buf[at] = text[i]
-		at++
-	}
-	return at
 }

@@ -19,6 +19,8 @@ const (
 // scratch is room for what is read of /proc while a thread is stopped.
 type scratch struct {
 	schedBuf [96]byte
+	procBuf  [64]byte
+	procPath [48]byte
 }
 
 func decodeNative(w *rawRegs) frames.Regs { return regsX86((*[27]uint64)(w[:27])) }
@@ -81,7 +83,7 @@ func (c *Controller) restart(l *Look) bool {
 	case 4:
 		flags = c.raw[x86R10]
 	}
-	if !restartableX86(nr, flags) {
+	if !restartableX86(nr, flags) || onSockets(nr) && !c.isOpen(l.tid, c.raw[x86Rdi], "socket:[") {
 		return false
 	}
 	res := resultRestart

@@ -20,7 +20,7 @@ const (
 // receiving, which give a count instead once something was transferred. It is not
 // so for connect (it goes on in the background) or close. Flags is the argument
 // that holds the flags of sendto, sendmsg and sendmmsg; with MSG_FASTOPEN they
-// connect.
+// connect. Of reads and writes only those of sockets are restarted, which the number does not tell.
 func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 	switch arch {
 	case frames.X86_64:

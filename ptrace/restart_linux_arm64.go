@@ -2,7 +2,6 @@ package ptrace
 
 import (
 	"encoding/binary"
-	"math"
 
 	"golang.org/x/sys/unix"
 )
@@ -105,18 +104,6 @@ func (c *Controller) firstArgument(l *Look, nr int64, inCall bool) (uint64, bool
 	}
 	v, ok := c.toldArgument(l.tid, nr)
 	return v, ok && (inCall || fd == "" || c.isOpen(l.tid, v, fd))
-}
-
-// isOpen reports whether a descriptor of the thread is one of a kind, by how the text of
-// its link under /proc begins.
-//
-//go:nosplit
-func (c *Controller) isOpen(tid int, fd uint64, kind string) bool {
-	if fd > math.MaxInt32 {
-		return false
-	}
-	text := c.procLink(tid, fd)
-	return after(text[:min(len(text), len(kind))], kind) == len(kind)
 }
 
 // callMask says what a system call has to do with a signal mask of its own.

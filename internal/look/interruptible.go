@@ -1,44 +1,21 @@
 package look
 
 import (
-	"bytes"
-	"strconv"
-
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/internal/target"
 )
 
 // interruptible reports whether a thread that sleeps in a system call can be stopped
-// and let go without any effect on the call: those that the kernel goes on with by
-// itself, their time-out kept (kernel/signal.c, restart_block; signal(7)), and those
-// that give EINTR and are made to begin again by package ptrace, if no time-out is
-// running that would begin anew. It is not so for calls that may have transferred
-// a part: they would return a short count. What is not known is not.
+// and let go without any effect on the call: the kernel goes on with it by itself,
+// with its time-out (kernel/signal.c; signal(7)), or package ptrace makes it begin
+// again, and no memory of the program changes meanwhile. What is not known is not.
 func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on its way
 	}
-	name := target.SyscallName(hostArch(), call.Nr)
-	if hostArch() == frames.AArch64 && !resumed(name) {
-		return false
-	}
-	switch name {
-	case "poll", "ppoll", "select", "pselect6", "nanosleep", "clock_nanosleep", "futex", "pause", "rt_sigsuspend",
-		"wait4", "waitid", "msgrcv", "mq_timedreceive", "flock":
-		return true
-	case "epoll_wait", "epoll_pwait":
-		return int32(call.Args[3]) < 0
-	case "epoll_pwait2":
-		return call.Args[3] == 0
-	case "semop":
-		return true
-	case "rt_sigtimedwait":
-		return call.Args[2] == 0
-	case "read", "readv":
-		return t.plain(int32(call.Args[0]))
-	}
-	return false
+	b, ok := bearable[target.SyscallName(hostArch(), call.Nr)]
+	return ok && (hostArch() != frames.AArch64 || !b.repaired) && b.holds(t, call)
 }
 
 // Interruptible reports whether a thread can be stopped and let go in the system call that
@@ -46,31 +23,113 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 // itself.
 func Interruptible(t *Thread, call *procmem.SyscallInfo) bool { return interruptible(t, call) }
 
-// resumed reports whether the kernel goes on with a call by itself if it does so at all.
-// On arm64 no other can be relied on: what is needed to begin the call again may be lost
-// (package ptrace, Look.Sleeping).
-func resumed(name string) bool {
-	switch name {
-	case "epoll_wait", "epoll_pwait", "epoll_pwait2", "semop", "rt_sigtimedwait":
-		return false
-	}
-	return true
+// Bearable tells, for docs/system-calls.md, when a thread that sleeps in a system call may be
+// frozen; empty: never. Where it is repaired, that is so on x86-64 only.
+func Bearable(name string) (when string, repaired bool) {
+	b := bearable[name]
+	return b.when, b.repaired
 }
 
-// plain reports whether a descriptor of the thread's process is a pipe, a terminal, or one
-// of eventfd's kind: their reads wait for a first byte and nothing else. A socket can have
-// a time-out of its own (SO_RCVTIMEO), and a file system in user space is told of the
-// interruption and may answer with EINTR.
-func (t *Thread) plain(fd int32) bool {
-	var buf [16]byte
-	to, err := procmem.Readlink("/proc/"+strconv.Itoa(t.PID)+"/fd/"+strconv.Itoa(int(fd)), buf[:])
-	if err != nil {
-		return false
-	}
-	for _, kind := range [...]string{"pipe:", "anon_inode:", "/dev/pts/", "/dev/tty", "/dev/console"} {
-		if bytes.HasPrefix(to, []byte(kind)) {
-			return true
+// bearing says when a sleeper in a call bears a freeze.
+type bearing struct {
+	when  string
+	holds func(*Thread, *procmem.SyscallInfo) bool
+	// repaired: the call gives EINTR, and package ptrace begins it again. On arm64 that cannot be
+	// relied on: what is needed may be lost (package ptrace, Look.Sleeping).
+	repaired bool
+}
+
+// bearable has all calls whose sleepers bear a freeze. Of the others some write to memory when they
+// are interrupted, some lose what happens meanwhile, some have done a part, and of some it
+// depends on what cannot be seen from outside: docs/system-calls.md.
+var bearable = map[string]bearing{
+	"futex":           {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
+	"poll":            {when: "array in own frames", holds: arrayIsOwn},
+	"ppoll":           {when: "array in own frames, no time-out, no mask", holds: ppollIsPlain},
+	"select":          {when: "no time-out", holds: selectIsPlain},
+	"pselect6":        {when: "no time-out, no mask", holds: pselectIsPlain},
+	"nanosleep":       {when: "no place for the rest", holds: nothingIsLeft},
+	"clock_nanosleep": {when: "no place for the rest, or until a moment in own frames", holds: clockSleeps},
+	"wait4":           {when: "not for the caller's group", holds: waitsForOthers},
+	"waitid":          {when: "siginfo in own frames, not for the caller's group", holds: waitidIsOwn},
+	"msgrcv":          {when: "always", holds: func(*Thread, *procmem.SyscallInfo) bool { return true }},
+	"epoll_wait":      {when: "no time-out", holds: epollForEver, repaired: true},
+	"epoll_pwait":     {when: "no time-out, no mask", holds: epollNoMask, repaired: true},
+	"epoll_pwait2":    {when: "no time-out, no mask", holds: epollPlain2, repaired: true},
+	"read":            {when: plainFiles, holds: plainRead},
+	"readv":           {when: plainFiles, holds: plainRead},
+}
+
+// futexOnlyWaits: of the operations with requeuing or inheritance, some give EAGAIN when they are
+// interrupted (kernel/futex/requeue.c). A time-out is kept as a moment (kernel/futex/waitwake.c, futex_wait).
+func futexOnlyWaits(_ *Thread, call *procmem.SyscallInfo) bool {
+	const flags, wait, waitBitset = 128 | 256, 0, 9
+	op := uint32(call.Args[1]) &^ flags
+	return op == wait || op == waitBitset
+}
+
+// arrayIsOwn: revents is written at each interruption (fs/select.c, do_sys_poll). The time-out
+// of poll is kept as a moment.
+func arrayIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
+	n := uint64(uint32(call.Args[1]))
+	return n == 0 || own(call, call.Args[0], 8*n)
+}
+
+// ppollIsPlain: what is left of a time-out is written, it then lasts longer by the length of the
+// stop, and where it cannot be written the call gives EINTR (fs/select.c, poll_select_finish). While a
+// call with a mask begins again, signals come that the mask holds back.
+func ppollIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
+	return arrayIsOwn(t, call) && call.Args[2] == 0 && call.Args[3] == 0
+}
+
+// selectIsPlain: as with ppoll; the sets of descriptors are not written (fs/select.c, core_sys_select).
+func selectIsPlain(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
+
+// pselectIsPlain: the mask is behind a pointer; the C library always gives one.
+func pselectIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
+	at := call.Args[5]
+	return call.Args[4] == 0 && (at == 0 || own(call, at, 8) && t.wordIsZero(at))
+}
+
+// nothingIsLeft: what is left of the time is written at each interruption, and stays where
+// the call then ends by itself (kernel/time/hrtimer.c, do_nanosleep).
+func nothingIsLeft(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
+
+// clockSleeps: a sleep until a moment reads that moment again. Clocks of processor time, and
+// those that wake the machine up, work otherwise.
+func clockSleeps(_ *Thread, call *procmem.SyscallInfo) bool {
+	const realtime, monotonic, boottime, tai, untilMoment = 0, 1, 7, 11, 1
+	switch call.Args[0] {
+	case realtime, monotonic, boottime, tai:
+		if call.Args[1]&untilMoment != 0 {
+			return own(call, call.Args[2], 16)
 		}
+		return call.Args[3] == 0
 	}
 	return false
 }
+
+// waitsForOthers: the caller's group is looked up when the call begins (kernel/exit.c, kernel_wait4).
+func waitsForOthers(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
+
+// waitidIsOwn: siginfo is written at each interruption (kernel/exit.c, waitid).
+func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
+	const ofGroup = 2
+	if int32(call.Args[0]) == ofGroup && int32(call.Args[1]) == 0 {
+		return false
+	}
+	return call.Args[2] == 0 || own(call, call.Args[2], 128)
+}
+
+// epollForEver: a time-out would begin anew (fs/eventpoll.c, do_epoll_wait).
+func epollForEver(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }
+
+func epollNoMask(t *Thread, call *procmem.SyscallInfo) bool {
+	return epollForEver(t, call) && call.Args[4] == 0
+}
+
+func epollPlain2(_ *Thread, call *procmem.SyscallInfo) bool {
+	return call.Args[3] == 0 && call.Args[4] == 0
+}
+
+func plainRead(t *Thread, call *procmem.SyscallInfo) bool { return t.plain(int32(call.Args[0])) }

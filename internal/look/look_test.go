@@ -10,7 +10,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -65,69 +64,6 @@ func TestPauseLimitBelowAnyFreezeStaysClosed(t *testing.T) {
 		if p.allows(&a) {
 			t.Fatal("allowed")
 		}
-	}
-}
-
-// numberOf finds a system call.
-func numberOf(t *testing.T, name string) int64 {
-	t.Helper()
-	for nr := range int64(600) {
-		if target.SyscallName(hostArch(), nr) == name {
-			return nr
-		}
-	}
-	t.Fatalf("no system call %s", name)
-	return 0
-}
-
-func TestOnlyCallsThatAStopDoesNotHarmAreInterrupted(t *testing.T) {
-	forever := ^uint64(0)
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	defer w.Close()
-	file, err := os.Open(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(pair[0])
-	defer unix.Close(pair[1])
-	self := &Thread{PID: os.Getpid()}
-	for _, c := range []struct {
-		name string
-		args [6]uint64
-		want bool
-	}{
-		{"futex", [6]uint64{}, true},
-		{"clock_nanosleep", [6]uint64{}, true},
-		{"ppoll", [6]uint64{}, true},
-		{"epoll_pwait", [6]uint64{3: forever}, hostArch() == frames.X86_64}, // see resumed
-		{"epoll_pwait", [6]uint64{3: uint64(uint32(0xffffffff))}, hostArch() == frames.X86_64},
-		{"epoll_pwait", [6]uint64{3: 50}, false}, // its time-out would begin anew
-		{"read", [6]uint64{uint64(r.Fd())}, true},
-		{"read", [6]uint64{uint64(pair[0])}, false}, // may have SO_RCVTIMEO
-		{"read", [6]uint64{99999}, false},
-		{"read", [6]uint64{uint64(file.Fd())}, false}, // may be of a file system in user space
-		{"write", [6]uint64{uint64(w.Fd())}, false},   // part of it may be written
-		{"recvfrom", [6]uint64{}, false},
-		{"semtimedop", [6]uint64{}, false},
-		{"connect", [6]uint64{}, false},
-		{"io_uring_enter", [6]uint64{}, false},
-	} {
-		call := procmem.SyscallInfo{Nr: numberOf(t, c.name), Args: c.args}
-		if got := interruptible(self, &call); got != c.want {
-			t.Errorf("%s%v: %v", c.name, c.args, got)
-		}
-	}
-	if interruptible(self, &procmem.SyscallInfo{Nr: -1}) {
-		t.Error("a page fault is taken for a call")
 	}
 }
 
