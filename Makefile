@@ -16,7 +16,7 @@ BENCHTIME ?= 200ms
 RESULTS    ?= bench
 BENCHFLAGS ?=
 
-.PHONY: all build setup test vet-arches test-arm64 test-race bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo fuzz clean help
+.PHONY: all build setup test vet-arches test-arm64 test-race torture-freezes bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo fuzz clean help
 
 all: build
 
@@ -50,6 +50,11 @@ vet-arches:
 test-arm64: setup
 	@dir=$$(sh scripts/arm64/fetch.sh) || exit; \
 	PRYWALK_ARM64=$$dir $(GO) test -timeout 30m -count=1 -v ./integration/arm64
+
+## torture-freezes: FREEZES (1,000,000) forced freezes of threads in every blocking call, against the table (some 10 to 30 minutes)
+FREEZES ?= 1000000
+torture-freezes: setup
+	TORTURE_FREEZES=$(FREEZES) $(GO) test -timeout 3h -count=1 -v -run TestWhatAFreezeDoesToEachCall ./integration/torture
 
 ## test-race: the tests under the race detector, without those of real programs
 test-race: setup

@@ -39,6 +39,15 @@ func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 		done.Broken += s.Broken
 	}
 	counts := p.verdict()
+	rests := int64(0)
+	for _, name := range callNames(counts) {
+		if n := counts[name+".changed"]; strings.Contains(name, "/rest") {
+			rests += n
+		} else if n != 0 {
+			t.Errorf("%s: memory of the program's was written %d times", name, n)
+		}
+	}
+	t.Logf("%d of the sleeps whose rest goes where their length is were met on their way in", rests)
 	t.Logf("%d looks, %d frozen, %d restarted", done.Attempted, done.Frozen, done.Restarted)
 	if done.Attempted < looks {
 		t.Errorf("only %d looks", done.Attempted)

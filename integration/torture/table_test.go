@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ const (
 	restarted = "restarted" // it would give EINTR; the look makes the kernel restart it
 	interrupt = "EINTR"     // it gives EINTR: a restart would not be sound
 	short     = "short"     // it gives a short count
+	rest      = "rest"      // it continues, and what was left is written where the program has its length
 )
 
 // And what happens to its time-out.
@@ -41,6 +43,9 @@ var effects = []effect{
 	{"ppoll", continues, kept},
 	{"select", continues, kept},
 	{"pselect", continues, kept},
+	{"ppoll/constant", restarted, again},
+	{"select/constant", restarted, again},
+	{"pselect/constant", restarted, again},
 	{"io_getevents", restarted, again},
 	{"io_pgetevents", continues, again},
 	{"io_uring_enter", restarted, again},
@@ -78,6 +83,8 @@ var effects = []effect{
 	{"nanosleep", continues, kept},
 	{"clock_nanosleep", continues, kept},
 	{"clock_nanosleep/ABSTIME", continues, kept},
+	{"nanosleep/rest", rest, kept},
+	{"clock_nanosleep/rest", rest, kept},
 	{"pause", continues, none},
 	{"sigsuspend", continues, none},
 	{"sigwaitinfo", restarted, none},
@@ -88,6 +95,7 @@ var effects = []effect{
 	{"send/1M", short, none},
 	{"recv/WAITALL", short, none},
 	{"recvmmsg/4", short, none},
+	{"read/tty,VMIN=10", short, none},
 	{"sendfile/socket,200000", short, none},
 	{"getrandom/1M", short, none},
 	{"read/urandom,1M", short, none},
@@ -184,22 +192,29 @@ func (s *seen) verdict(counts map[string]int64) string {
 		return interrupt
 	case counts[s.name+".short"] > 0:
 		return short
+	case counts[s.name+".changed"] > 0:
+		return rest
 	case s.restarted > 0:
 		return restarted
 	}
 	return continues
 }
 
+// ended is how often the time-out of a call has ended.
+func (s *seen) ended(counts map[string]int64) int64 {
+	return counts[s.name+".expired"] + counts[s.name+".changed"]
+}
+
 // unclear reports whether a time-out has ended more often than there were gaps for, but hardly: one that begins anew,
 // with rounding errors, or one that is kept, of a thread that waited for a processor each time.
 func (s *seen) unclear(counts map[string]int64) bool {
-	n := counts[s.name+".expired"] - int64(s.gaps)
+	n := s.ended(counts) - int64(s.gaps)
 	return n > 0 && n <= roundingErrors
 }
 
 // timeout says what they did to its time-out. All the time in which it can have ended unfrozen is known.
 func (s *seen) timeout(counts map[string]int64) string {
-	if n := counts[s.name+".expired"]; n > int64(s.gaps)+roundingErrors {
+	if n := s.ended(counts); n > int64(s.gaps)+roundingErrors {
 		return kept
 	}
 	return again
@@ -227,11 +242,30 @@ func freezeGroup(t *testing.T, group string) (all []*seen, counts map[string]int
 	}
 }
 
+// TORTURE_FREEZES makes it go on until there were so many freezes: make torture-freezes.
 func TestWhatAFreezeDoesToEachCall(t *testing.T) {
+	wanted := int64(1)
+	if v := os.Getenv("TORTURE_FREEZES"); v != "" {
+		var err error
+		if wanted, err = strconv.ParseInt(v, 10, 64); err != nil {
+			t.Fatalf("TORTURE_FREEZES=%s: it is to be a number of freezes", v)
+		}
+	}
+	for round, frozen := 1, int64(0); frozen < wanted && !t.Failed(); round++ {
+		frozen += freezeEachCall(t)
+		t.Logf("round %d: %d freezes", round, frozen)
+	}
+}
+
+// freezeEachCall freezes a thread in each call again and again, compares what that does to it with the table, and
+// gives the number of freezes.
+func freezeEachCall(t *testing.T) (frozen int64) {
+	t.Helper()
 	found := map[string]effect{}
 	for _, group := range []string{"wait", "partial", "run"} {
 		all, counts := freezeGroup(t, group)
 		for _, s := range all {
+			frozen += int64(s.frozen)
 			name, timed := strings.CutSuffix(s.name, "+t")
 			e, ok := found[name]
 			if !ok {
@@ -262,6 +296,7 @@ func TestWhatAFreezeDoesToEachCall(t *testing.T) {
 	for name, e := range found {
 		t.Errorf("%s is not in the table: %+v", name, e)
 	}
+	return frozen
 }
 
 func TestTheTableOfBlockingCallsIsTrue(t *testing.T) {

@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
 	pthread_t t;
 	must(-pthread_create(&t, 0, waker, &w));
 	work_until_told();
-	static const char *outcome[OUTCOMES] = {"done", "expired", "broken", "short", "failed"};
+	static const char *outcome[OUTCOMES] = {"done", "expired", "broken", "short", "failed", "changed"};
 	for (struct call **g = w.groups; *g; g++)
 		for (struct call *c = *g; c->name; c++) {
 			for (int i = 0; i < OUTCOMES; i++) printf("%s.%s %ld\n", c->name, outcome[i], c->count[i]);

@@ -78,6 +78,30 @@ static enum outcome do_pselect(struct call *c) {
 	return got(c, pselect(c->b + 1, &s, 0, 0, span(c, &t), 0));
 }
 
+// A time-out that the kernel cannot write to. The C library would copy it.
+static void constant(struct call *c) {
+	event(c);
+	c->p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	span(c, c->p);
+	if (strstr(c->name, "select") == c->name) ((long *)c->p)[1] /= 1000; // struct timeval
+	must(mprotect(c->p, 4096, PROT_READ));
+}
+
+static enum outcome do_ppoll_constant(struct call *c) {
+	struct pollfd p = {.fd = c->b, .events = POLLIN};
+	return got(c, syscall(SYS_ppoll, &p, 1, c->p, 0, 8));
+}
+
+static enum outcome do_select_constant(struct call *c) {
+	fd_set s;
+	FD_ZERO(&s);
+	FD_SET(c->b, &s);
+#ifdef SYS_select
+	if (strstr(c->name, "select") == c->name) return got(c, syscall(SYS_select, c->b + 1, &s, 0, 0, c->p));
+#endif
+	return got(c, syscall(SYS_pselect6, c->b + 1, &s, 0, 0, c->p, 0));
+}
+
 static void aio(struct call *c) {
 	aio_context_t ctx = 0;
 	must(syscall(SYS_io_setup, 64, &ctx));
@@ -160,6 +184,9 @@ struct call event_calls[] = {
 	{"select+t", do_select, 0, event, 1},
 	{"pselect", do_pselect, post, event},
 	{"pselect+t", do_pselect, 0, event, 1},
+	{"ppoll/constant+t", do_ppoll_constant, 0, constant, 1},
+	{"select/constant+t", do_select_constant, 0, constant, 1},
+	{"pselect/constant+t", do_select_constant, 0, constant, 1},
 	{"io_getevents", do_io_getevents, aio_post, aio},
 	{"io_getevents+t", do_io_getevents, 0, aio, 1},
 	{"io_pgetevents", do_io_pgetevents, aio_post, aio},

@@ -148,6 +148,15 @@ static enum outcome do_clock_nanosleep_abs(struct call *c) {
 	return slept(c, clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0));
 }
 
+// What is left of an interrupted sleep goes where its length is: the next one would be shorter.
+static enum outcome do_nanosleep_rest(struct call *c) {
+	struct timespec t = span(c), was = t;
+	long r = syscall(c->b ? SYS_clock_nanosleep : SYS_nanosleep, c->b ? CLOCK_MONOTONIC : (long)&t, c->b ? 0 : (long)&t, &t, &t);
+	return memcmp(&t, &was, sizeof t) ? CHANGED : slept(c, r ? errno : 0);
+}
+
+static void by_clock(struct call *c) { c->b = 1; }
+
 // pause and sigsuspend always give EINTR: theirs is a fault if no handler has run.
 static atomic_int handled;
 static void count(int sig) { (void)sig, handled++; }
@@ -229,6 +238,8 @@ struct call ipc_calls[] = {
 	{"nanosleep+t", do_nanosleep, 0, 0, 1},
 	{"clock_nanosleep+t", do_clock_nanosleep, 0, 0, 1},
 	{"clock_nanosleep/ABSTIME+t", do_clock_nanosleep_abs, 0, 0, 1},
+	{"nanosleep/rest+t", do_nanosleep_rest, 0, 0, 1},
+	{"clock_nanosleep/rest+t", do_nanosleep_rest, 0, by_clock, 1},
 	{"pause", do_pause, pause_wake, handler},
 	{"sigsuspend", do_sigsuspend, sigsuspend_wake, handler},
 	{"sigwaitinfo", do_sigtimedwait, sigwait_wake, 0},

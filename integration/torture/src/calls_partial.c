@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <termios.h>
 
 enum { BIG = 200000, HUGE_ = 1 << 20 };
 static char scrap[HUGE_];
@@ -60,11 +61,28 @@ static enum outcome do_sendfile(struct call *c) {
 	return judge(c, sendfile(c->a, c->x, &at, BIG), BIG);
 }
 
+// A terminal that gives ten characters at once.
+static void raw_terminal(struct call *c) {
+	struct termios m;
+	c->b = must(posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK));
+	must(grantpt(c->b)), must(unlockpt(c->b));
+	c->a = must(open(ptsname(c->b), O_RDWR | O_NOCTTY));
+	must(tcgetattr(c->a, &m));
+	cfmakeraw(&m);
+	m.c_cc[VMIN] = 10, m.c_cc[VTIME] = 0;
+	must(tcsetattr(c->a, TCSANOW, &m));
+}
+
+static void type_(struct call *c) { if (write(c->b, "abc", 3) < 0) errno = 0; }
+
+static enum outcome do_read_raw(struct call *c) { return judge(c, read(c->a, scrap, 10), 10); }
+
 struct call partial_calls[] = {
 	{"write/pipe,200000", do_write, take, big_pipe},
 	{"send/1M", do_send, drain, stream},
 	{"recv/WAITALL", do_waitall, put, stream},
 	{"recvmmsg/4", do_recvmmsg, put, datagrams},
+	{"read/tty,VMIN=10", do_read_raw, type_, raw_terminal},
 	{"sendfile/socket,200000", do_sendfile, drain, file_to_socket},
 	{0},
 };

@@ -1,0 +1,60 @@
+package torture
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// fuseFreezes is how often each of the two threads is frozen in its call.
+const fuseFreezes = 50
+
+// A read or a write of a file that is no socket may have done something when it gives EINTR: it is not begun
+// again. The file system's server counts what it is asked.
+func TestReadsAndWritesOfAFileSystemInUserSpaceAreNotBegunAgain(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root mounts")
+	}
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		t.Skip("there are no file systems in user space here")
+	}
+	p := start(t, "fuse")
+	broken := int64(0)
+	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
+		for _, line := range p.lines {
+			var tid int
+			if n, _ := fmt.Sscanf(line, "thread %d", &tid); n != 1 {
+				continue
+			}
+			for range fuseFreezes {
+				await(t, "the thread sleeps", func() bool { return strings.HasPrefix(status(tid, "State"), "S") })
+				var stop ptrace.Stop
+				if err := c.Freeze(tid, procmem.Now()+int64(patience), &ptrace.Request{}, &stop); err != nil {
+					return err
+				}
+				if stop.Restarted {
+					t.Errorf("thread %d: call %d was begun again", tid, stop.Nr)
+				}
+				if stop.Broken {
+					broken++
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := p.verdict()
+	t.Logf("%d EINTR counted, the target: %v", broken, counts)
+	if counts["served_reads"] > counts["reads"] || counts["served_writes"] > counts["writes"] {
+		t.Errorf("more requests than calls: %v", counts)
+	}
+	if broken == 0 || counts["eintr"] > broken || counts["other"] != 0 {
+		t.Errorf("%d broken calls were counted, the target saw %v", broken, counts)
+	}
+}
