@@ -52,7 +52,8 @@ var bearable = map[string]bearing{
 	"clock_nanosleep": {when: "no place for the rest, or until a moment in own frames", holds: clockSleeps},
 	"wait4":           {when: "not for the caller's group", holds: waitsForOthers},
 	"waitid":          {when: "siginfo in own frames, not for the caller's group", holds: waitidIsOwn},
-	"msgrcv":          {when: "always", holds: func(*Thread, *procmem.SyscallInfo) bool { return true }},
+	"msgrcv":          {when: "always", holds: alwaysBears},
+	"pause":           {when: "always", holds: alwaysBears},
 	"epoll_wait":      {when: "no time-out", holds: epollForEver, repaired: true},
 	"epoll_pwait":     {when: "no time-out, no mask", holds: epollNoMask, repaired: true},
 	"epoll_pwait2":    {when: "no time-out, no mask", holds: epollPlain2, repaired: true},
@@ -120,6 +121,9 @@ func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	}
 	return call.Args[2] == 0 || own(call, call.Args[2], 128)
 }
+
+// alwaysBears: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
+func alwaysBears(*Thread, *procmem.SyscallInfo) bool { return true }
 
 // epollForEver: a time-out would begin anew (fs/eventpoll.c, do_epoll_wait).
 func epollForEver(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }

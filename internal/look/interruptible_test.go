@@ -89,6 +89,7 @@ func TestCallsWhoseArgumentsAStopWouldWriteAreNotInterrupted(t *testing.T) {
 		{"futex", [6]uint64{heap, 11}, false}, // FUTEX_WAIT_REQUEUE_PI gives EAGAIN
 		{"futex", [6]uint64{heap, 6 | 128}, false},
 		{"msgrcv", [6]uint64{}, true},
+		{"pause", [6]uint64{}, true},
 		{"epoll_pwait", [6]uint64{3: forever}, x86},
 		{"epoll_pwait", [6]uint64{3: uint64(uint32(0xffffffff))}, x86},
 		{"epoll_pwait", [6]uint64{3: 50}, false}, // its time-out would begin anew
