@@ -111,10 +111,11 @@ func TestEverySystemCallIsOnThePageOnce(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		fmt.Sprintf("Of the %d system calls of x86-64 (arm64: %d), a look can be noticed in the %d", len(x86), len(arm), meets),
+		fmt.Sprintf("Of the %d system calls of x86-64 (arm64: %d),", len(x86), len(arm)),
+		fmt.Sprintf("a look can be noticed in the %d of the first table", meets),
 		fmt.Sprintf("is frozen in %d calls only", asleep),
 	} {
-		if !strings.Contains(string(page), want) {
+		if !strings.Contains(strings.Join(strings.Fields(string(page)), " "), want) {
 			t.Errorf("the page does not say: %s", want)
 		}
 	}
