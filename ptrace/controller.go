@@ -35,9 +35,9 @@ type Stats struct {
 	Begun, Finished uint64
 	// Signals that came first and were passed on; Groups: group stops seen.
 	Signals, Groups uint64
-	// Restarted system calls, and those Broken: EINTR was left visible where no
-	// restart is sound or allowed.
-	Restarted, Broken uint64
+	// Restarted system calls, and those Broken: EINTR or EAGAIN was left visible where no
+	// restart is sound or allowed. Told: those of which a supervisor was told twice ([Stop.Told]).
+	Restarted, Broken, Told uint64
 	// Stolen stops, that another thread's wait had consumed.
 	Stolen uint64
 	// Abandoned looks: given up before the thread stopped.

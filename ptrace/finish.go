@@ -55,9 +55,14 @@ type Stop struct {
 	Nr        int64
 	// Restarted: the system call would have given EINTR and was made to restart.
 	Restarted bool
-	// Broken: it gives EINTR to the program, because a restart is not sound, not
+	// Broken: it gives EINTR or EAGAIN to the program, because a restart is not sound, not
 	// possible, or not allowed (Options.ReadOnly).
 	Broken bool
+	// GaveUp: the call was at work in the kernel, or somebody else was for it, and has given that up: what begins
+	// again, by the look or by the program, does it all over. A thread that is stopped in it at each tick never ends it.
+	GaveUp bool
+	// Told: somebody who makes the call in the thread's stead is told of it once more (seccomp user notification).
+	Told bool
 }
 
 // Finish reads what req asks for from the stopped thread of a look, lets the
@@ -220,6 +225,9 @@ func (c *Controller) over(l *Look, gone syscall.Errno) {
 	}
 	if l.broken {
 		c.stats.Broken++
+	}
+	if l.told {
+		c.stats.Told++
 	}
 	c.last = *l
 	if gone == 0 {

@@ -20,6 +20,8 @@ type Look struct {
 	queued    bool                // see Queued
 	broken    bool                // EINTR was seen and left
 	restarted bool                // EINTR was hidden
+	gaveUp    bool                // see Stop
+	told      bool                // see Stop
 	kind      Kind                // once stopped
 	signal    int32               // to pass on at the detach
 	call      procmem.SyscallInfo // see Sleeping

@@ -89,3 +89,28 @@ func (c *Controller) restart(l *Look) bool {
 	res := resultRestart
 	return ptrace(unix.PTRACE_POKEUSR, l.tid, x86Rax*8, uintptr(res)) == 0
 }
+
+// amends says what is to be done about the call that the thread comes from, if it has given up.
+//
+//go:nosplit
+func (c *Controller) amends(int) amends {
+	w := &c.raw
+	if int64(w[x86OrigRax]) < 0 || w[x86Rax] < resultLowest {
+		return amendNone
+	}
+	return amendsX86(&call{
+		nr: int64(w[x86OrigRax]), arg0: w[x86Rdi], arg1: w[x86Rsi], arg2: w[x86Rdx], result: w[x86Rax],
+	})
+}
+
+// beginAgain makes the kernel begin the call again. One that gave EAGAIN never gives EINTR: it begins again after a
+// signal's handler too, as if that had come just before.
+//
+//go:nosplit
+func (c *Controller) beginAgain(l *Look) bool {
+	res := resultRestart
+	if c.raw[x86Rax] == resultEAGAIN {
+		res = resultAgain
+	}
+	return ptrace(unix.PTRACE_POKEUSR, l.tid, x86Rax*8, uintptr(res)) == 0
+}

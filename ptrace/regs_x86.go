@@ -15,6 +15,7 @@ const (
 	x86R10     = 7
 	x86Rax     = 10
 	x86Rdx     = 12
+	x86Rsi     = 13
 	x86Rdi     = 14
 	x86OrigRax = 15
 	x86Rip     = 16

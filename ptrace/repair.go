@@ -44,24 +44,23 @@ const msgFastOpen = 0x20000000
 //
 //go:nosplit
 func (c *Controller) repair(l *Look) {
-	if l.kind == KindGroup || l.kind == KindSignal && stops(l.signal) {
+	if l.kind == KindGroup || l.kind == KindSignal && stops(l.signal) && !c.ignores(l.tid, l.signal) {
 		return
 	}
 	if refusedTraceMe(&c.raw) {
 		l.restarted = !c.opts.ReadOnly && c.traceMe(l)
 		return
 	}
-	if !broken(&c.raw) {
-		return
+	switch {
+	case broken(&c.raw) && !c.opts.ReadOnly && c.restart(l):
+		l.restarted = true
+	case c.amend(l):
+	case broken(&c.raw):
+		l.broken = l.kind != KindSignal || c.ignores(l.tid, l.signal) // else the signal did it
 	}
-	if c.opts.ReadOnly || !c.restart(l) {
-		l.broken = true
-		return
-	}
-	l.restarted = true
 }
 
-// stops reports whether a signal's default action is to stop the process.
+// stops reports whether a signal's default action is to stop the process. All but SIGSTOP can be ignored or caught.
 //
 //go:nosplit
 func stops(sig int32) bool {

@@ -182,6 +182,32 @@ func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 	}
 }
 
+// A signal that would stop the process, were it not ignored, leaves no EINTR either. That it stops it at once
+// otherwise is TestStopSignalInAWaitGivesEINTRAsWithoutALook.
+func TestIgnoredStopSignalDuringALookInterruptsNothing(t *testing.T) {
+	for _, sig := range []syscall.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
+		p := start(t, "epoll", "-1")
+		left := uint64(0)
+		with(t, Options{}, func(c *Controller) {
+			defer func() { left = c.Stats().Broken }()
+			for range 30 {
+				call, runs := p.asleep(t)
+				l := c.seizeOnly(t, p.tid)
+				l.Sleeping(&call, runs)
+				unix.Tgkill(p.PID, p.tid, sig)
+				c.await(l)
+				var s Stop
+				if err := c.Finish(l, &Request{}, &s); err != nil || s.Kind != KindSignal || s.Signal != int(sig) {
+					t.Errorf("%v %+v", err, s)
+				}
+			}
+		})
+		if n := p.counts(t); n.eintr > left || n.eintr != 0 && runtime.GOARCH != "arm64" || state(p.tid) == 'T' {
+			t.Errorf("%v: the program saw %+v, %d calls were counted as broken", sig, n, left)
+		}
+	}
+}
+
 // seizeOnly begins a look without the interrupt.
 func (c *Controller) seizeOnly(t *testing.T, tid int) *Look {
 	t.Helper()

@@ -87,6 +87,7 @@ int main(int argc, char **argv) {
 	sigaction(SIGUSR1, &sa, 0);
 	sigaction(SIGRTMIN, &sa, 0);
 	signal(SIGUSR2, SIG_IGN);
+	signal(SIGTSTP, SIG_IGN), signal(SIGTTIN, SIG_IGN), signal(SIGTTOU, SIG_IGN);
 
 	// Signals go to the other thread, the first one only waits for its input.
 	sigset_t set, old, none;
