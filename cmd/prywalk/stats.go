@@ -30,6 +30,9 @@ type statsJSON struct {
 	CompleteByLook    map[string]int64 `json:"complete_by_look"`
 	SyscallsRestarted int64            `json:"syscalls_restarted"`
 	SyscallsBroken    int64            `json:"syscalls_broken"`
+	BrokenCalls       map[string]int64 `json:"broken_calls"`
+	SyscallsToldTwice int64            `json:"syscalls_told_twice"`
+	ToldCalls         map[string]int64 `json:"told_twice_calls"`
 	FramesByMethod    map[string]int64 `json:"frames_by_method"`
 	FreezeUS          *freezeJSON      `json:"freeze_us,omitempty"`
 	Freezes           []bucketJSON     `json:"freezes,omitempty"`
@@ -97,7 +100,8 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 	j := statsJSON{
 		Ticks: s.Ticks, MissedTicks: s.MissedTicks, Attempted: s.Attempted, Frozen: s.Frozen, Peeked: s.Peeked,
 		Reused: s.Reused, Inferred: s.Inferred, Unseen: s.Unseen, Failed: s.Failed, Incomplete: s.Incomplete, SyscallsRestarted: s.Restarted,
-		SyscallsBroken: s.Broken, CompleteByLook: map[string]int64{"frozen": s.FrozenWhole, "peeked": s.PeekedWhole},
+		SyscallsBroken: s.Broken, BrokenCalls: s.BrokenCalls, SyscallsToldTwice: s.Told, ToldCalls: s.ToldCalls,
+		CompleteByLook: map[string]int64{"frozen": s.FrozenWhole, "peeked": s.PeekedWhole},
 		FramesByMethod: s.FramesByMethod, ThreadsMax: s.ThreadsMax, DurationS: s.Seconds, FrequencyGot: s.Freq,
 		SlowestThreadRate: s.SlowestThread,
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,
@@ -124,7 +128,7 @@ func accounting(s *sampler.Stats) string {
 		s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
 		time.Duration(s.FreezeMax), time.Duration(s.FreezeP50), lengths(s), rates(s), withheld(s),
-		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, unobserved(s, "; "), s.Scheduling)
+		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, unobserved(s, "; ")+harm(s), s.Scheduling)
 }
 
 // unobserved says for how long nobody was looked at, "" if there was no such time worth a word.
@@ -202,7 +206,20 @@ func closing(s *sampler.Stats, path string) string {
 		fmt.Fprintf(&b, ", %s failed%s", plural(sum(failed), "look"), reasons(failed))
 	}
 	b.WriteString(unobserved(s, ", "))
+	b.WriteString(harm(s))
 	fmt.Fprintf(&b, " → %s", path)
+	return b.String()
+}
+
+// harm says which system calls of the target did not go unharmed; nothing if all did.
+func harm(s *sampler.Stats) string {
+	var b strings.Builder
+	if s.Broken > 0 {
+		fmt.Fprintf(&b, ", %s broken%s", plural(s.Broken, "system call"), reasons(s.BrokenCalls))
+	}
+	if s.Told > 0 {
+		fmt.Fprintf(&b, ", %s told twice%s", plural(s.Told, "system call"), reasons(s.ToldCalls))
+	}
 	return b.String()
 }
 

@@ -34,6 +34,8 @@ type stats struct {
 	Failed    map[string]int64 `json:"failed"`
 	Samples   int64            `json:"samples"`
 	Threads   int64            `json:"threads_max"`
+	Told      int64            `json:"syscalls_told_twice"`
+	Seconds   float64          `json:"duration_s"`
 }
 
 // failures adds up the looks that gave nothing.

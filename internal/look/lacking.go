@@ -57,7 +57,8 @@ func (l *Looker) lacks(t *Thread, s *Shot) bool {
 	if s.recalled || slotOf(p).Load() != p {
 		return false
 	}
-	s.refused = !l.mayFreezeSleepers() || t.kept.back(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) || !l.pause.allows(t)
+	s.refused = !l.mayFreezeSleepers() || t.kept.back(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
+		t.harmed() || !l.pause.allows(t)
 	if !s.refused {
 		t.asleepIn = s.Call
 	}

@@ -75,9 +75,16 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	if l.rung != AlwaysFreeze {
 		asleep, err = l.peek(t, s, sched)
 	}
+	if err == nil && asleep {
+		t.leftCall()
+	}
 	if err == nil && asleep && !l.wantsFreeze(t, s) {
 		t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
+		s.Left = t.TakeLeft()
 		return Done, s, nil
+	}
+	if err == nil && !asleep && l.rung != AlwaysFreeze && t.leaveAlone() {
+		err = errInCall
 	}
 	if err == nil {
 		err = l.freeze(t, s)
@@ -295,6 +302,10 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 		t.base.state, t.base.returns = Stopped, 1
 	}
 	t.stillAsleep(s, stop)
+	s.Left, s.Broken, s.Told, s.BrokenCall = t.TakeLeft(), stop.Broken, stop.Told, stop.Nr
+	if t.leftCall(); stop.GaveUp {
+		t.gaveUp(s, stop)
+	}
 }
 
 // onCPU tells a thread that was on a processor from one that was queued for one.

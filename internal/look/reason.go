@@ -22,6 +22,7 @@ const (
 	ReasonMaxPause // the freeze was expected to be longer than the user allows
 	ReasonBusy     // too many looks were pending
 	ReasonRunning  // only peeks were allowed, and it was running
+	ReasonInCall   // it runs in a call that would give up its work
 	NumReasons
 )
 
@@ -30,7 +31,7 @@ var errNotAsleep = errors.New("the thread is running and only peeks are allowed"
 
 // failNames are the names that --stats uses; most are package ptrace's.
 var failNames = [NumReasons]string{"other", "exited", "traced", "denied", "timeout", "kernel-thread", "zombie",
-	"32-bit", "max-pause", "busy", "running"}
+	"32-bit", "max-pause", "busy", "running", "in-call"}
 
 // String gives the name that --stats uses.
 func (r FailReason) String() string { return failNames[r%NumReasons] }
@@ -42,6 +43,8 @@ func Reason(err error) FailReason {
 		return ReasonRunning
 	case errors.Is(err, errMaxPause):
 		return ReasonMaxPause
+	case errors.Is(err, errInCall):
+		return ReasonInCall
 	}
 	word := ptrace.Reason(err)
 	for r, name := range failNames {

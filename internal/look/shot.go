@@ -59,6 +59,12 @@ type Shot struct {
 	Basis Basis
 	// Restarted: a system call that the interrupt broke was restarted.
 	Restarted bool
+	// Broken: one gives EINTR or EAGAIN to the program. Told: a supervisor is told twice of one. BrokenCall is its
+	// number, negative if that is not known.
+	Broken, Told bool
+	BrokenCall   int64
+	// Left tells of the time since the thread's last look, if it was left alone meanwhile.
+	Left Left
 
 	recalled bool // the registers are those of the last freeze, in the same place
 	refused  bool // it lacks a register, and a freeze was not allowed

@@ -46,6 +46,7 @@ type Thread struct {
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
 	exits    exits
+	alone    *alone // nil: no look has made it give up a call
 	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames only.
 	awaitsRoot atomic.Bool
 }

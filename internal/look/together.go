@@ -212,6 +212,7 @@ func (g *together) fill(h *held) {
 	}
 	s.keepRegions(s.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]
+	s.Left, s.Broken, s.Told = Left{}, stop.Broken, stop.Told
 	s.Call, s.State = h.call, Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:

@@ -54,6 +54,7 @@ func (a *accountant) handle(e *event) {
 	case ended:
 		a.settleEarly(e.thread, false)
 		a.extend(e.thread, e.at, e.reuses)
+		a.leftAlone(e.thread, &e.thread.left)
 		a.end(e)
 		a.finish(e.thread)
 		delete(a.threads, e.thread)
@@ -98,6 +99,7 @@ func (a *accountant) look(e *event) {
 		th.named = 0 // it may have named itself, and sleep for good now
 	}
 	a.rename(th, s.At)
+	a.leftAlone(th, &s.Left)
 	a.take(th, &booking{
 		at: reading(s.Sched, s.At), where: seen{stack: id, state: s.State, wait: s.Wait(), whole: stop.Complete()},
 		onCPU: s.OnCPU, basis: s.Basis, reuses: e.reuses, unchanged: e.at,

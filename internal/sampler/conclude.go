@@ -16,6 +16,7 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Queued = n.attempted, n.frozen, n.peeked, n.reused, n.queued
 	r.Inferred, r.Unseen, r.Backlog = n.inferred, n.unseen, n.backlog
 	r.Restarted, r.ThreadsMax = n.restarted, n.threadsMax
+	r.BrokenCalls, r.ToldCalls = byCall(&c.harm.broken, r.Broken), byCall(&c.harm.told, r.Told)
 	r.Failed = named(n.failed[:], func(i int) string { return look.FailReason(i).String() })
 	stops := s.totals.stops
 	r.Stacks = s.totals.stacks

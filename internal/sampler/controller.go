@@ -54,6 +54,7 @@ type controller struct {
 	watch              watch
 	turns              int64 // of reading the threads' clocks for a tally
 	tids               []int // of threads, for that
+	harm               harm
 }
 
 // admit takes a process on.
@@ -289,6 +290,7 @@ func (c *controller) finish(th *thread, s *look.Shot) {
 		if s.Restarted {
 			c.counts.restarted++
 		}
+		c.broke(s)
 	} else {
 		c.counts.peeked++
 	}
@@ -318,6 +320,7 @@ func (c *controller) end(th *thread) {
 		return
 	}
 	th.dead = true
+	th.left = th.look.TakeLeft()
 	c.discard(th)
 	c.out = append(c.out, event{
 		kind: ended, thread: th, reuses: th.reuses, at: th.unchanged,

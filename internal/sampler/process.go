@@ -132,7 +132,8 @@ type thread struct {
 	reuses     int64 // ticks at which it was unchanged since its last event
 	unchanged  Reading
 	dead       bool
-	born       bool // its birth was seen: its clocks count from zero
+	left       look.Left // what is not told yet when it ends; the accountant's from then on
+	born       bool      // its birth was seen: its clocks count from zero
 	bornAt     int64
 	before     Reading // its clocks before its first look, zero if it was born later; not written later
 	rest       Reading // and when the process's account was closed

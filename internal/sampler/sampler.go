@@ -193,6 +193,7 @@ func (s *Sampler) control(ctx context.Context, c *controller) (again bool) {
 		}
 		s.result.Seconds = seconds(c.ended - s.begun.Load())
 		s.result.Broken += int64(ctl.Stats().Broken)
+		s.result.Told += int64(ctl.Stats().Told)
 	}()
 	if c.ended = 0; s.ticks(ctx, c, ctl) {
 		c.leave()

@@ -59,10 +59,12 @@ type Stats struct {
 	Failed           map[string]int64
 	Incomplete       map[string]int64
 	// Restarted are the system calls that a freeze broke and that began again unseen;
-	// Broken those that gave EINTR to the program, because a restart would not be
-	// sound or is not allowed.
-	Restarted, Broken int64
-	FramesByMethod    map[string]int64
+	// Broken those that gave EINTR or EAGAIN to the program, because a restart would not be
+	// sound or is not allowed; Told those of which a supervisor was told twice (seccomp user notification).
+	Restarted, Broken, Told int64
+	// BrokenCalls and ToldCalls are these by the name of the call.
+	BrokenCalls, ToldCalls map[string]int64
+	FramesByMethod         map[string]int64
 	// FreezeP50, P99 and Max are the lengths of freezes in nanoseconds, from
 	// interrupt to detach less the time queued.
 	FreezeP50, FreezeP99, FreezeMax int64
