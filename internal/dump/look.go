@@ -180,6 +180,7 @@ func (g *shots) take(l *look.Looker, todo []*look.Thread) (left []*look.Thread) 
 			left = slices.Clone(todo[i:])
 			break
 		}
+		l.Serve(0, g.done) // nobody stays stopped while others are peeked at
 		outcome, s, err := l.Begin(th)
 		switch {
 		case err != nil:

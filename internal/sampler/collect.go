@@ -39,6 +39,8 @@ type collector struct {
 	sample   []metrics.Sample
 
 	asked int64 // the controller's: since when it has begun no looks; 0: it does
+	// await waits for the end of a collection, nil if there is nobody to serve meanwhile.
+	await func(done <-chan struct{})
 }
 
 func newCollector() *collector {
@@ -92,6 +94,9 @@ func (g *collector) collect(now int64, waiting int) {
 		left := heap([]metrics.Sample{{Name: g.sample[0].Name}})
 		g.limit.Store(nextAt(left, quiet.memory.Load()))
 	}()
+	if g.await != nil {
+		g.await(done)
+	}
 	<-done
 	g.asked = 0
 	g.want.Store(false)

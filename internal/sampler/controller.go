@@ -384,7 +384,7 @@ func (c *controller) last(now int64) {
 	c.procs = nil
 	c.ended = procmem.Now()
 	if len(c.out) > 0 {
-		c.ring.send(c.out) // nobody is asked to stop any more: it may wait
+		c.send(c.out)
 		c.out = nil
 	}
 }

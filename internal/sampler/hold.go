@@ -33,6 +33,7 @@ func (s *Sampler) wait(ctx context.Context, c *controller, ctl *ptrace.Controlle
 	s.still.Store(true)
 	defer s.still.Store(false)
 	for s.held.Load() && ctx.Err() == nil && !ptrace.Leaving() {
+		c.attend(procmem.Now() + heldNap)
 		sleepUntil(ctx, ctl, procmem.Now()+heldNap)
 	}
 	missed := c.sched.missed

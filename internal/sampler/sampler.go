@@ -160,6 +160,7 @@ func (s *Sampler) newController() *controller {
 		census: s.opts.Census, start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq), garbage: s.garbage, place: &place{},
 	}
 	c.done, c.dueFn = c.collected, c.due
+	s.garbage.await = c.await
 	return c
 }
 
@@ -249,6 +250,7 @@ func (s *Sampler) ticks(ctx context.Context, c *controller, ctl *ptrace.Controll
 		if c.allGone() && len(s.arrive) == 0 {
 			return false
 		}
+		c.attend(next)
 		sleepUntil(ctx, ctl, next)
 	}
 	return false

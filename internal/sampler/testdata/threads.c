@@ -348,6 +348,11 @@ int main(int argc, char **argv) {
 			}
 			waitpid(p, NULL, 0);
 		}
+	if (!strcmp(mode, "vforks") && vfork() == 0) { // until its child is killed it does not stop
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
 	if (!strcmp(mode, "parent")) { // a child that has run for long already
 		pid_t parent = getpid(), p = fork();
 		if (p == 0) {
