@@ -40,8 +40,8 @@ func (c *controller) send(b batch) {
 	c.ring.send(b)
 }
 
-// serveOnce lets go of those that have stopped, and naps; false if there is nobody to serve. The Go runtime may stop this
-// goroutine in between, to collect garbage, but not for long.
+// serveOnce lets go of those that have stopped, and naps; false if there is nobody to serve. The Go runtime may stop
+// this goroutine in between, to collect garbage, but not for long.
 func (c *controller) serveOnce() bool {
 	if c.looker == nil || c.looker.Pending() == 0 {
 		return false
