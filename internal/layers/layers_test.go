@@ -21,8 +21,8 @@ const module = "prywalk"
 // before its own; packages on one line never import each other.
 var order = [][]string{
 	{"frames", "internal/wire", "internal/printable", "internal/budget"},
-	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/outfile",
-		"internal/stranger"},
+	{"internal/outfile", "internal/stranger"},
+	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census"},
 	{"internal/hotspot"},
 	{"internal/target"},
