@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 )
 
 // Extra reads further memory while a thread is stopped, such as the stack of a
@@ -18,8 +19,7 @@ type Extra interface {
 // Foreseer is an Extra that knows beforehand what it is going to read.
 type Foreseer interface {
 	// Foresee gives places, at most three, that Regions is going to read, each with as many Bytes to
-	// fill: they are read in the same call of the kernel as the stack, which saves some
-	// microseconds. If that works, [Reader.Foreseen] is true. It is called while the thread is stopped.
+	// fill: they are read together with the stack. If that works, [Reader.Foreseen] is true. It is called while the thread is stopped.
 	Foresee(regs *frames.Regs) []frames.Region
 }
 
@@ -30,6 +30,7 @@ const maxReads = 32
 // the call that it is passed to.
 type Reader struct {
 	tid      int
+	memory   *procmem.Memory
 	left     int
 	foreseen bool
 }
@@ -44,13 +45,24 @@ func (r *Reader) Read(addr uint64, buf []byte) int {
 		return 0
 	}
 	r.left--
+	if r.memory != nil {
+		return r.memory.Copy(r.tid, addr, buf)
+	}
 	return readVM(r.tid, addr, buf)
+}
+
+// Start gives where the mapping begins that addr lies in, 0 if that is not known.
+func (r *Reader) Start(addr uint64) uint64 {
+	if r.memory == nil {
+		return 0
+	}
+	return r.memory.Start(addr)
 }
 
 // maxParts is how many places ReadAll reads at once.
 const maxParts = 4
 
-// ReadAll reads several places at once, in one call of the kernel: as many bytes at each Addr
+// ReadAll reads several places at once: as many bytes at each Addr
 // as its Bytes are long. It gives the number of bytes in all, counted in the order of parts
 // up to the first that cannot be read as a whole. Parts beyond the fourth are not read.
 func (r *Reader) ReadAll(parts []frames.Region) int {
@@ -58,7 +70,22 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 		return 0
 	}
 	r.left--
+	if r.memory != nil {
+		return copyParts(r.memory, r.tid, parts)
+	}
 	return readParts(r.tid, parts)
+}
+
+// copyParts reads several places, up to the first that cannot be read as a whole. One call for all would be
+// process_vm_readv, which waits for pages that are missing.
+func copyParts(m *procmem.Memory, tid int, parts []frames.Region) (n int) {
+	for i := range parts {
+		got := m.Copy(tid, parts[i].Addr, parts[i].Bytes)
+		if n += got; got < len(parts[i].Bytes) {
+			break
+		}
+	}
+	return n
 }
 
 // Word reads the 8 bytes at addr.
@@ -79,7 +106,7 @@ func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 		}
 	}()
 	c.decodeRegs(out)
-	c.reader = Reader{tid: l.tid, left: maxReads}
+	c.reader = Reader{tid: l.tid, memory: req.Memory, left: maxReads}
 	if !c.stackAndForeseen(l.tid, req, out) {
 		c.copyStack(l.tid, req)
 	}
@@ -107,7 +134,12 @@ func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
 	}
 	c.askStack(req)
 	c.parts[n] = frames.Region{Addr: c.stackAt, Bytes: req.Stack[:c.stackAsked]}
-	got := readParts(tid, c.parts[:n+1])
+	got := 0
+	if req.Memory != nil {
+		got = copyParts(req.Memory, tid, c.parts[:n+1])
+	} else {
+		got = readParts(tid, c.parts[:n+1])
+	}
 	c.parts[n].Bytes = nil // it is the caller's
 	if got <= want {
 		return false
@@ -117,5 +149,7 @@ func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
 }
 
 // ReaderOf gives a reader of a process that is not stopped, for a look that proves
-// in another way that what it reads stands still. tid is any of its threads.
-func ReaderOf(tid int) Reader { return Reader{tid: tid, left: maxReads} }
+// in another way that what it reads stands still. tid is any of its threads, memory its memory or nil.
+func ReaderOf(tid int, memory *procmem.Memory) Reader {
+	return Reader{tid: tid, memory: memory, left: maxReads}
+}

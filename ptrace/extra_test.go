@@ -41,7 +41,7 @@ func TestForeseenPlacesAreReadTogetherWithTheStack(t *testing.T) {
 			return
 		}
 		var want [16]byte
-		r := ReaderOf(p.tid)
+		r := ReaderOf(p.tid, nil)
 		r.Read(p.lo, want[:])
 		switch {
 		case !f.foreseen || !bytes.Equal(code, want[:]):

@@ -18,6 +18,9 @@ type Request struct {
 	Stack []byte
 	// Top, if it lies above the stack pointer, is where the copy ends at the latest.
 	Top uint64
+	// Memory, if not nil, is the process's: all is read by it, and so nothing beyond the mapping that the stack
+	// pointer lies in, and nothing that somebody would have to provide first.
+	Memory *procmem.Memory
 	// Files, if not nil, are the thread's; its schedstat is read while the thread
 	// is stopped, and so is exact, if it is open (SchedStat was called before),
 	// else straight after.
@@ -148,6 +151,12 @@ func (c *Controller) captureState(l *Look, req *Request) syscall.Errno {
 //go:nosplit
 func (c *Controller) copyStack(tid int, req *Request) {
 	c.askStack(req)
+	if req.Memory != nil {
+		if len(req.Stack) > 0 {
+			c.stackN = req.Memory.Copy(tid, c.stackAt, req.Stack[:c.stackAsked])
+		}
+		return
+	}
 	c.stackN = readVM(tid, c.stackAt, req.Stack[:c.stackAsked])
 	if c.stackN == 0 { // nothing is mapped below the stack pointer
 		c.stackAt += redZone
@@ -159,7 +168,11 @@ func (c *Controller) copyStack(tid int, req *Request) {
 //
 //go:nosplit
 func (c *Controller) askStack(req *Request) {
-	c.stackAt = rawSP(&c.raw) - redZone
+	sp := rawSP(&c.raw)
+	c.stackAt = sp - redZone
+	if req.Memory != nil && len(req.Stack) > 0 && c.stackAt&^0xfff != sp&^0xfff && req.Memory.Start(sp) > c.stackAt {
+		c.stackAt = sp // what lies below is another mapping
+	}
 	c.stackAsked = upTo(req.Top, c.stackAt, len(req.Stack))
 }
 

@@ -131,7 +131,7 @@ func takeAll(t *target.Process, o Options) (*shots, error) {
 	add := func(tid int) *look.Thread {
 		th := look.NewThread(t.PID, tid, nil)
 		th.CopyUpTo(firstCopy)
-		th.Extra = extra
+		th.Extra, th.Memory = extra, t.Memory()
 		got.threads = append(got.threads, th)
 		return th
 	}

@@ -99,7 +99,7 @@ func (a *alsoStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.R
 
 // read copies what there is around an address.
 func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
-	from := max(addr, alsoBelow) - alsoBelow
+	from := max(max(addr, alsoBelow)-alsoBelow, rd.Start(addr))
 	got := rd.Read(from, buf)
 	if uint64(got) < addr+8-from { // the stack begins later, maybe above the end of another one
 		from = addr &^ 0xfff

@@ -5,7 +5,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/gotables"
-	"prywalk/internal/procmem"
 	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
@@ -60,18 +59,18 @@ func GoStacks(p *target.Process) ptrace.Extra {
 		return nil
 	}
 	if c, ok := t.Chase(); ok {
-		if e := newGoStack(p.MemoryTID(), m.Bias, c); e != nil {
+		if e := newGoStack(p, m.Bias, c); e != nil {
 			return e
 		}
 	}
 	return nil
 }
 
-func newGoStack(pid int, bias frames.Addr, c gotables.Chase) *goStack {
+func newGoStack(p *target.Process, bias frames.Addr, c gotables.Chase) *goStack {
 	e := &goStack{chase: c, tls: c.TLS}
 	if c.TLSSlot != 0 {
 		var b [8]byte
-		if n, _ := procmem.ReadVM(pid, c.TLSSlot+bias, b[:]); n != len(b) {
+		if n, _ := p.Memory().Read(p.MemoryTID(), c.TLSSlot+bias, b[:]); n != len(b) {
 			return nil
 		}
 		e.tls = int64(binary.LittleEndian.Uint64(b[:]))

@@ -37,7 +37,7 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 	}
 	look := func(what string, g, onM uint64, calls int64) {
 		t.Helper()
-		rd, out := ptrace.ReaderOf(os.Getpid()), make([]frames.Region, maxRegions)
+		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 		before := procmem.Calls()
 		n := e.Regions(&frames.Regs{Arch: frames.X86_64, TLS: base + slot}, &rd, out)
 		if got := procmem.Calls() - before; got > calls {

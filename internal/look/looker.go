@@ -269,7 +269,7 @@ func (l *Looker) take(tag uint64) *Thread {
 func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	s := t.pending
 	t.pending = nil
-	l.req = ptrace.Request{Stack: s.buf, Top: t.top.Load(), Files: t.files, Extra: l.extraOf(t), Regions: s.regions[:]}
+	l.req = ptrace.Request{Stack: s.buf, Top: t.top.Load(), Memory: t.Memory, Files: t.files, Extra: l.extraOf(t), Regions: s.regions[:]}
 	err := l.ctl.Finish(look, &l.req, &l.stop)
 	if err == nil && !l.stop.SchedOK {
 		err = ptrace.ErrGone // it was killed meanwhile, or its number is another thread's by now

@@ -57,17 +57,17 @@ func (l *Looker) copyAt(t *Thread, s *Shot, call procmem.SyscallInfo) error {
 	if call.Nr >= 0 {
 		setArguments(&s.Regs, &call)
 	}
-	from := call.SP
+	below := uint64(0)
 	switch {
 	case call.Nr < 0: // not in a call: a leaf function's red zone is in use
-		from -= redZone
+		below = redZone
 	case l.arch == frames.AArch64:
-		from -= belowSP
+		below = belowSP
 	}
 	if l.arch == frames.AArch64 {
 		s.Regs.PACMask = signatureBits
 	}
-	return s.copyStack(t, from)
+	return s.copyStack(t, call.SP, below)
 }
 
 // On arm64 Go saves the caller's frame pointer in the word below the stack pointer.
@@ -87,7 +87,7 @@ func (l *Looker) extra(t *Thread, s *Shot) {
 		return
 	}
 	s.Regs.TLS = t.tls
-	l.reader = ptrace.ReaderOf(t.TID)
+	l.reader = ptrace.ReaderOf(t.TID, t.Memory)
 	n := extra.Regions(&s.Regs, &l.reader, s.regions[:])
 	s.keepRegions(s.regions[:n])
 }
@@ -96,20 +96,33 @@ func (l *Looker) extra(t *Thread, s *Shot) {
 // (System V ABI for x86-64, §3.2.2).
 const redZone = 128
 
-// copyStack reads the stack from an address upwards, by way of the thread itself: a
+// copyStack reads the stack from some bytes below the stack pointer upwards, by way of the thread itself: a
 // process whose first thread has ended has no memory by that one's number.
-func (s *Shot) copyStack(t *Thread, from frames.Addr) error {
+func (s *Shot) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.room(int(t.need.Load()))
+	from := sp - below
+	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
+		from = sp // what lies below is another mapping
+	}
 	asked := len(s.buf)
 	if top := t.top.Load(); top > from && top-from < uint64(asked) {
 		asked = int(top - from)
 	}
-	n, err := procmem.ReadVM(t.TID, from, s.buf[:asked])
+	n, err := t.copy(from, s.buf[:asked])
 	if n == 0 && err != nil && !errors.Is(err, procmem.ErrFault) { // a stack that is not there is no stack, but known where
 		return err
 	}
 	s.setStack(from, n, asked)
 	return nil
+}
+
+// copy copies memory of a thread's process. The other threads run, but must not notice it either, and may be held
+// all together ([Together]).
+func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
+	if t.Memory == nil {
+		return procmem.ReadVM(t.TID, from, buf)
+	}
+	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
 // setStack describes the copied bytes. A copy that ended before what was asked for ended

@@ -24,6 +24,8 @@ type Thread struct {
 	Owner any
 	// Extra, if set, copies further memory in a freeze.
 	Extra ptrace.Extra
+	// Memory is the process's ([ptrace.Request]); nil: whatever is mapped is read, whoever has to provide it.
+	Memory *procmem.Memory
 
 	files    *procmem.ThreadFiles
 	base     baseline

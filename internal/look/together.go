@@ -171,7 +171,7 @@ func (g *together) copyStack(h *held) {
 	if err != nil || call.Running || call.SP == 0 {
 		return // finish does it
 	}
-	h.copied = h.shot.copyStack(h.t, call.SP-redZone) == nil && len(h.shot.Mem.Stack.Bytes) > 0
+	h.copied = h.shot.copyStack(h.t, call.SP, redZone) == nil && len(h.shot.Mem.Stack.Bytes) > 0
 }
 
 // finish lets a thread go and passes on what was copied.
@@ -185,7 +185,7 @@ func (g *together) finish(h *held) {
 		}
 	case heldStopped:
 		s := h.shot
-		g.req = ptrace.Request{Stack: s.buf, Files: h.t.files, Extra: g.peeker.extraOf(h.t), Regions: s.regions[:]}
+		g.req = ptrace.Request{Stack: s.buf, Memory: h.t.Memory, Files: h.t.files, Extra: g.peeker.extraOf(h.t), Regions: s.regions[:]}
 		if h.copied {
 			g.req.Stack = nil
 		}

@@ -26,6 +26,8 @@ type Status struct {
 	// process; SigBlk, SigIgn and SigCgt those blocked, ignored and caught. Bit
 	// n−1 stands for signal n.
 	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
+	// Swap is how much of its memory lies in swap, in KiB.
+	Swap uint64
 	// Seccomp is 0 (none), 1 (strict) or 2 (filter).
 	Seccomp int
 	// NoNewPrivs is the no_new_privs bit.
@@ -91,6 +93,8 @@ func (s *Status) line(key []byte, c *cursor) {
 		s.nested(c)
 	case "CapEff":
 		s.CapEff = c.number(c.word(), 16)
+	case "VmSwap":
+		s.Swap = c.uint()
 	case "Seccomp":
 		s.Seccomp = int(c.uint())
 	case "NoNewPrivs":

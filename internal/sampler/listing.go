@@ -110,7 +110,7 @@ func (c *controller) meet(p *process, tid int, now int64) *thread {
 	}
 	delete(p.unwanted, tid)
 	th := &thread{proc: p, look: lt, name: name.String(), named: now, met: now}
-	lt.Owner, lt.Extra = th, p.extra
+	lt.Owner, lt.Extra, lt.Memory = th, p.extra, p.target.Memory()
 	if p.first {
 		th.born, th.bornAt = true, now
 	}

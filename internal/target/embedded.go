@@ -18,6 +18,9 @@ type embedded struct {
 	code  span
 }
 
+// span is a range of addresses.
+type span struct{ start, end uint64 }
+
 // The names of those symbols begin and end so; between is the name of the variant.
 const (
 	embeddedBegins = "v8_"

@@ -1,6 +1,10 @@
 package target
 
-import "bytes"
+import (
+	"bytes"
+
+	"prywalk/internal/procmem"
+)
 
 const (
 	livePage = 4096
@@ -12,14 +16,15 @@ const (
 // pages that were looked at, so that a Refresh can tell whether what was concluded
 // from them still holds.
 type liveCode struct {
-	tid   int
-	pages map[uint64][]byte // by address / livePage; nil: not readable
+	tid    int
+	memory *procmem.Memory
+	pages  map[uint64][]byte // by address / livePage; nil: not readable
 	// lost: pages had to be dropped, and changes there will not be noticed.
 	lost bool
 }
 
-func newLiveCode(tid int) *liveCode {
-	return &liveCode{tid: tid, pages: map[uint64][]byte{}}
+func newLiveCode(tid int, m *procmem.Memory) *liveCode {
+	return &liveCode{tid: tid, memory: m, pages: map[uint64][]byte{}}
 }
 
 // ReadCode reads code at a run-time address, and gives the number of bytes read.
@@ -46,7 +51,7 @@ func (l *liveCode) page(num uint64) []byte {
 		l.lost = true
 	}
 	b := make([]byte, livePage)
-	if _, err := readMemory(l.tid, num*livePage, b); err != nil {
+	if _, err := readMemory(l.memory, l.tid, num*livePage, b); err != nil {
 		b = nil
 	}
 	l.pages[num] = b
@@ -63,7 +68,7 @@ func (l *liveCode) refresh() bool {
 			break
 		}
 		now = now[:livePage]
-		_, err := readMemory(l.tid, num*livePage, now)
+		_, err := readMemory(l.memory, l.tid, num*livePage, now)
 		changed = (err == nil) != (was != nil) || was != nil && !bytes.Equal(now, was)
 	}
 	if changed {

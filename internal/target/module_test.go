@@ -51,7 +51,7 @@ func TestModulesOfAProgram(t *testing.T) {
 		}
 		// The file's bytes at the module's own address are the memory's.
 		var mem, file [64]byte
-		if _, err := readMemory(p.PID, m.Start+64, mem[:]); err != nil {
+		if _, err := readMemory(p.memory, p.PID, m.Start+64, mem[:]); err != nil {
 			t.Fatal(err)
 		}
 		if n := imageOf(m).readAddr(m.Start+64-m.Bias, file[:]); n < 64 || mem != file {

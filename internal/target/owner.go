@@ -30,7 +30,9 @@ type owner interface {
 	readCode(addr uint64, b []byte) int
 }
 
-func (p *Process) readMem(addr uint64, b []byte) (int, error) { return readMemory(p.tid, addr, b) }
+func (p *Process) readMem(addr uint64, b []byte) (int, error) {
+	return readMemory(p.memory, p.tid, addr, b)
+}
 
 // readMapped implements owner. The bytes are copied once more: what comes too late must
 // not be written to b.
@@ -56,8 +58,8 @@ func (p *Process) readCode(addr uint64, b []byte) int { return p.jit.ReadCode(ad
 
 // readMemory reads memory of the process that a thread belongs to; fewer bytes than
 // len(b) come with an error.
-func readMemory(tid int, addr uint64, b []byte) (int, error) {
-	n, err := procmem.ReadVM(tid, addr, b)
+func readMemory(m *procmem.Memory, tid int, addr uint64, b []byte) (int, error) {
+	n, err := m.Read(tid, addr, b)
 	if err == nil && n < len(b) {
 		err = procmem.ErrFault
 	}

@@ -32,9 +32,10 @@ type Process struct {
 	pidfd int
 	tasks *procmem.TaskDir
 
-	text    []byte    // of the maps file
-	code    []mapped  // executable mappings in order
-	stacks  []span    // writable mappings in order
+	text    []byte         // of the maps file
+	code    []mapped       // executable mappings in order
+	spans   []procmem.Span // all mappings in order
+	memory  *procmem.Memory
 	jit     *liveCode // code that the process writes itself
 	jitCode *heuristics.Source
 	jvm     javaVM
@@ -111,7 +112,8 @@ func (p *Process) start() error {
 	}
 	p.Arch = archOf(machine)
 	p.space = frames.NewSpace(p.Arch)
-	p.jit = newLiveCode(p.tid)
+	p.memory = procmem.OpenMemory(p.tid)
+	p.jit = newLiveCode(p.tid, p.memory)
 	p.jitCode = heuristics.New(heuristics.Options{Arch: p.Arch, Code: p.jit, Funcs: jitBounds{&p.jvm, &p.JITFuncs}, JIT: true})
 	if _, err := p.Refresh(); err != nil {
 		return err
@@ -135,7 +137,7 @@ func (p *Process) readable() error {
 			continue
 		}
 		var b [1]byte
-		if _, err := readMemory(p.tid, c.at.Start, b[:]); denied(err) {
+		if _, err := readMemory(p.memory, p.tid, c.at.Start, b[:]); denied(err) {
 			return procFS.explain(p.PID, err)
 		}
 		return nil
@@ -153,6 +155,9 @@ func (p *Process) Close() error {
 	if p.pidfd >= 0 {
 		errs = append(errs, unix.Close(p.pidfd))
 		p.pidfd = -1
+	}
+	if p.memory != nil {
+		p.memory.Close()
 	}
 	if p.tasks != nil {
 		p.tasks.Close()
@@ -202,3 +207,6 @@ func (p *Process) Status() (*Status, error) { return procFS.status(p.PID) }
 // MemoryTID gives the thread by whose number the process's memory is to be read:
 // PID, unless the first thread has ended.
 func (p *Process) MemoryTID() int { return p.tid }
+
+// Memory reads its memory. It is the same for as long as the Process is open.
+func (p *Process) Memory() *procmem.Memory { return p.memory }

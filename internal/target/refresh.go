@@ -6,15 +6,11 @@ import (
 	"os"
 	"slices"
 	"sort"
+	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 )
-
-// span is a range of addresses.
-type span struct {
-	start, end uint64
-	grows      bool // the first thread's stack: it grows down to meet sp
-}
 
 // mainStack is how far below its mapping the first thread's stack pointer is still
 // taken to be in it: the usual limit of a stack that grows.
@@ -28,6 +24,9 @@ const mainStack = 8 << 20
 func (p *Process) Refresh() (changed bool, err error) {
 	if !p.Alive() {
 		return false, gone(p.PID, os.ErrNotExist)
+	}
+	if p.memory.Stale() {
+		p.memory.Reopen(p.tid)
 	}
 	if err := p.readMaps(); err != nil {
 		return false, err
@@ -57,6 +56,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 // exec: nothing is as it was, so the process runs another program, which may be one
 // that cannot be looked at.
 func (p *Process) exec() error {
+	p.memory.Reopen(p.tid)
 	machine, err := procFS.machine(p.PID, p.tid)
 	if err == nil && archOf(machine) != p.Arch {
 		err = fmt.Errorf("process %d now runs a program for another processor", p.PID)
@@ -98,19 +98,18 @@ func (p *Process) noMaps() error {
 	p.tid = tid
 	p.jit.tid = tid
 	p.files.tid = tid
+	p.memory.Reopen(tid)
 	return p.readMaps()
 }
 
-// scan parses p.text: the writable mappings go to p.stacks, the executable ones are
+// scan parses p.text: all mappings are told to p.memory, the executable ones are
 // given back, those that were there before as they were.
 func (p *Process) scan() ([]mapped, error) {
-	p.stacks = p.stacks[:0]
+	p.spans = p.spans[:0]
 	var next []mapped
 	old := p.code
 	err := eachMapping(p.text, func(m *rawMapping) {
-		if m.Perm&PermWrite != 0 {
-			p.stacks = append(p.stacks, span{m.Start, m.End, string(m.path) == "[stack]"})
-		}
+		p.spans = append(p.spans, m.span())
 		if m.Perm&PermExec == 0 {
 			return
 		}
@@ -125,7 +124,35 @@ func (p *Process) scan() ([]mapped, error) {
 		at.Path, at.Deleted = m.name()
 		next = append(next, mapped{at: &at})
 	})
+	p.tellSpans()
 	return next, err
+}
+
+// tellSpans tells the mappings to those who read memory, if they are others than before.
+func (p *Process) tellSpans() {
+	var st procmem.Status
+	_ = procmem.ReadStatus(p.tid, &st) // zero then
+	spans := p.memory.Spans()
+	if !slices.Equal(p.spans, spans) {
+		spans = slices.Clone(p.spans)
+		p.memory.SetSpans(spans)
+	}
+	p.memory.SetSwapped(st.Swap > 0)
+}
+
+// span says how a mapping is to be read.
+func (m *rawMapping) span() procmem.Span {
+	s := procmem.Span{Start: m.Start, End: m.End, Writable: m.Perm&PermWrite != 0}
+	name := string(m.path)
+	s.Grows = name == "[stack]"
+	switch {
+	case m.Perm&PermRead == 0:
+	case m.Inode != 0 || m.Dev != 0 || m.Perm&PermShared != 0:
+		s.Kind = procmem.OfFile
+	case name == "" || s.Grows || name == "[heap]" || name == "[vdso]" || strings.HasPrefix(name, "[anon:"):
+		s.Kind = procmem.Anonymous
+	}
+	return s
 }
 
 // same reports whether a line of the list is the mapping that it was before.
@@ -166,13 +193,19 @@ func (p *Process) adopt(next []mapped) {
 // StackEnd gives the end of the mapping that the stack pointer sp is in, 0 if there
 // is none as of the last Refresh.
 func (p *Process) StackEnd(sp uint64) uint64 {
-	i := sort.Search(len(p.stacks), func(i int) bool { return p.stacks[i].end > sp })
-	if i == len(p.stacks) {
+	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].End > sp })
+	for i < len(p.spans) && !p.spans[i].Writable { // below the stack that grows
+		if p.spans[i].Start <= sp {
+			return 0
+		}
+		i++
+	}
+	if i == len(p.spans) {
 		return 0
 	}
-	s := p.stacks[i]
-	if s.start <= sp || s.grows && s.start-sp < mainStack {
-		return s.end
+	s := &p.spans[i]
+	if s.Start <= sp || s.Grows && s.Start-sp < mainStack {
+		return s.End
 	}
 	return 0
 }

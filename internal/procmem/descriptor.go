@@ -1,0 +1,53 @@
+package procmem
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// descriptor is a file of /proc/PID that is kept open. It keeps its number for life, so that it can be opened anew
+// while somebody reads.
+type descriptor struct{ held atomic.Int32 } // less one: zero is none
+
+// get gives the number, −1 if there is none.
+//
+//go:nosplit
+func (d *descriptor) get() int { return int(d.held.Load()) - 1 }
+
+// open opens a file of a process, in place of the one that was open. If it cannot, that one stays.
+func (d *descriptor) open(pid int, name string) {
+	old := d.get()
+	if old < 0 && !memoryBudget().Take(1) {
+		return
+	}
+	var p pathBuf
+	fd, e := open(p.process(pid, name), 0)
+	switch {
+	case e != 0 && old < 0:
+		memoryBudget().Give(1)
+	case e != 0:
+	case old < 0:
+		d.held.Store(int32(fd) + 1)
+	default:
+		CountCall()
+		_ = unix.Dup3(fd, old, unix.O_CLOEXEC) // of two that are open
+		closeFD(fd)
+	}
+}
+
+// close closes it. Nobody may be reading.
+func (d *descriptor) close() {
+	if fd := d.held.Swap(0); fd > 0 {
+		closeFD(int(fd) - 1)
+		memoryBudget().Give(1)
+	}
+}
+
+// memoryBudget is what all of [Memory] may keep open: a quarter of what this process may.
+var memoryBudget = sync.OnceValue(func() *Budget {
+	b := NewBudget(0)
+	b.left.Store(b.left.Load() / 4)
+	return b
+})

@@ -1,0 +1,246 @@
+package procmem
+
+import "sync/atomic"
+
+// Memory reads the memory of one process without getting in anybody's way. It knows where the mappings end, and
+// never reads beyond the one that it is asked for.
+//
+// A read that finds a page missing waits for whoever provides it. That can be another thread of the target
+// (userfaultfd(2)), which may be stopped, or a file system. process_vm_readv(2) waits for both. /proc/PID/mem does not
+// wait for a userfault: the kernel reads it without allowing a fault to be retried (mm/memory.c, __access_remote_vm;
+// mm/gup.c, faultin_page), and such a fault fails at once and is told to nobody (fs/userfaultfd.c,
+// handle_userfault). So anonymous memory is read by that file. Of other mappings, and where the process has been
+// swapped out, only the pages are read that are there (proc_pid_pagemap(5)).
+//
+// The methods that look ([Memory.Copy], [Memory.Start]) belong to one goroutine, all others may be called by any.
+type Memory struct {
+	mem, maps, pagemap descriptor
+	table              atomic.Pointer[[]Span] // sorted
+	stale              atomic.Bool
+	swapped            atomic.Bool
+	unanswered         atomic.Bool // the kernel does not answer single questions
+
+	recent    [8]Span // the looks': answers that are not in the table
+	recentOf  *[]Span // the table at that time
+	recentEnd uint8
+}
+
+// Span is a mapping.
+type Span struct {
+	Start, End uint64
+	Kind       Kind
+	// Writable: as the kernel says of it.
+	Writable bool
+	// Grows: the first thread's stack, which grows down to meet the stack pointer.
+	Grows bool
+}
+
+// Kind says how a mapping is to be read.
+type Kind uint8
+
+// The kinds of mappings.
+const (
+	// NotMemory: a device, or not readable.
+	NotMemory Kind = iota
+	// Anonymous private memory.
+	Anonymous
+	// OfFile: a file's pages, or shared ones.
+	OfFile
+)
+
+// mostGrowth is how far below its mapping the first thread's stack pointer is still taken to be in it: the usual limit
+// of a stack that grows.
+const mostGrowth = 8 << 20
+
+const pageSize = 4096
+
+// OpenMemory prepares for reading the memory of a thread's process. What cannot be opened is done without. No mapping
+// is known then: see [Memory.SetSpans].
+func OpenMemory(tid int) *Memory {
+	m := &Memory{}
+	m.Reopen(tid)
+	return m
+}
+
+// Reopen is to be called when the process runs another program ([Memory.Stale]). tid is any of its threads.
+func (m *Memory) Reopen(tid int) {
+	m.stale.Store(false)
+	if borrowed(tid) { // it is about to get an address space of its own
+		m.stale.Store(true)
+		return
+	}
+	m.unanswered.Store(false)
+	m.mem.open(tid, "mem")
+	m.maps.open(tid, "maps")
+	m.pagemap.open(tid, "pagemap")
+}
+
+// Stale reports whether the address space that was opened is not the process's any more, or seems not to be.
+func (m *Memory) Stale() bool { return m.stale.Load() }
+
+// Close lets go of the process. Nobody may be reading.
+func (m *Memory) Close() {
+	m.mem.close()
+	m.maps.close()
+	m.pagemap.close()
+}
+
+// SetSpans tells the process's mappings, in rising order; the slice is kept.
+func (m *Memory) SetSpans(spans []Span) { m.table.Store(&spans) }
+
+// SetSwapped tells whether some of the process's pages lie in swap.
+func (m *Memory) SetSwapped(swapped bool) { m.swapped.Store(swapped) }
+
+// Spans gives the mappings that were told last; they must not be changed.
+func (m *Memory) Spans() []Span {
+	if t := m.table.Load(); t != nil {
+		return *t
+	}
+	return nil
+}
+
+// Copy copies memory at addr, for whoever holds threads stopped, or must not be noticed: as much as can be read without
+// waiting for anybody, and not beyond the end of the mapping. It gives the number of bytes. tid is any thread of the
+// process.
+//
+//go:nosplit
+func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
+	var s Span
+	if !m.look(addr, &s) {
+		return 0
+	}
+	if n := s.End - addr; n < uint64(len(buf)) {
+		buf = buf[:n]
+	}
+	if s.Kind != Anonymous || m.swapped.Load() {
+		return m.copyThere(tid, addr, buf, s.Kind)
+	}
+	return m.readAnonymous(tid, addr, buf)
+}
+
+// Start gives where the mapping begins that addr lies in, 0 if none is known.
+//
+//go:nosplit
+func (m *Memory) Start(addr uint64) uint64 {
+	var s Span
+	if !m.look(addr, &s) {
+		return 0
+	}
+	return s.Start
+}
+
+// readAnonymous reads anonymous memory.
+//
+//go:nosplit
+func (m *Memory) readAnonymous(tid int, addr uint64, buf []byte) int {
+	fd := m.mem.get()
+	if fd < 0 {
+		n, _ := vmRead(tid, addr, buf)
+		return n
+	}
+	n := preadMem(fd, buf, addr)
+	if n == 0 && len(buf) > 0 { // the address space has gone
+		m.stale.Store(true)
+	}
+	return max(n, 0)
+}
+
+// copyThere copies the pages that are there, up to the first that is not.
+func (m *Memory) copyThere(tid int, addr uint64, buf []byte, kind Kind) int {
+	if buf = buf[:m.there(addr, len(buf), kind)]; len(buf) == 0 {
+		return 0
+	}
+	if kind == Anonymous {
+		return m.readAnonymous(tid, addr, buf)
+	}
+	// Not by the file, which would read a device too.
+	n, _ := vmRead(tid, addr, buf)
+	return n
+}
+
+// Bits of an entry of a pagemap.
+const (
+	pagePresent = 1 << 63
+	pageSwapped = 1 << 62
+)
+
+// there gives how many of n bytes at addr can be read without anybody's doing.
+func (m *Memory) there(addr uint64, n int, kind Kind) int {
+	fd := m.pagemap.get()
+	if fd < 0 {
+		if kind == Anonymous {
+			return n
+		}
+		return 0
+	}
+	var entries [64 * 8]byte
+	for at := addr &^ (pageSize - 1); at < addr+uint64(n); {
+		left := (addr + uint64(n) - at + pageSize - 1) / pageSize
+		got, _ := pread(fd, entries[:min(left*8, uint64(len(entries)))], at/pageSize*8)
+		if got < 8 {
+			return int(max(at, addr) - addr)
+		}
+		for i := 0; i+8 <= got; i += 8 {
+			if !isThere(le64(entries[i:]), kind) {
+				return int(max(at, addr) - addr)
+			}
+			at += pageSize
+		}
+	}
+	return n
+}
+
+// isThere judges a page. Anonymous memory that was never written to is not present, and needs nobody.
+func isThere(entry uint64, kind Kind) bool {
+	if kind == Anonymous {
+		return entry&pageSwapped == 0
+	}
+	return entry&pagePresent != 0
+}
+
+func le64(b []byte) (v uint64) {
+	for i := 7; i >= 0; i-- {
+		v = v<<8 | uint64(b[i])
+	}
+	return v
+}
+
+// Read reads memory at addr for whoever holds nobody stopped: it may wait for a file. It gives the bytes read, fewer
+// than asked for where the mapped memory ends. Errors: as [ReadVM].
+func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
+	done := 0
+	for done < len(buf) {
+		at, want := addr+uint64(done), buf[done:]
+		var s Span
+		if !m.find(at, &s) && !m.ask(at, &s) {
+			if !m.unanswered.Load() {
+				break
+			}
+			s = Span{End: at + uint64(len(want)), Kind: OfFile}
+		}
+		if n := s.End - at; n < uint64(len(want)) {
+			want = want[:n]
+		}
+		if s.Kind == NotMemory {
+			break
+		}
+		var n int
+		var err error
+		if fd := m.mem.get(); s.Kind == Anonymous && fd >= 0 {
+			n = m.readAnonymous(tid, at, want)
+		} else {
+			n, err = ReadVM(tid, at, want)
+		}
+		done += n
+		if n < len(want) {
+			if done == 0 && err != nil {
+				return 0, err
+			}
+			break
+		}
+	}
+	if done == 0 && len(buf) > 0 {
+		return 0, ErrFault
+	}
+	return done, nil
+}

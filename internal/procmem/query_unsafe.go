@@ -1,0 +1,91 @@
+package procmem
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapQuery is the kernel's struct procmap_query (include/uapi/linux/fs.h, Linux 6.11).
+type mapQuery struct {
+	size, flags, addr              uint64
+	start, end, perm, page, offset uint64
+	inode                          uint64
+	major, minor                   uint32
+	nameSize, buildIDSize          uint32
+	name, buildID                  uint64
+}
+
+// Numbers of the same file.
+const (
+	procmapQuery = 0xc0686611 // PROCMAP_QUERY, _IOWR('f', 17, struct procmap_query)
+	mapReadable  = 1
+	mapWritable  = 2
+	mapShared    = 8
+)
+
+// ask asks the kernel for the mapping that an address lies in. 0.6 µs, however many there are.
+//
+//go:nosplit
+func (m *Memory) ask(addr uint64, out *Span) bool {
+	fd := m.maps.get()
+	if fd < 0 || m.unanswered.Load() {
+		m.unanswered.Store(true)
+		return false
+	}
+	q := mapQuery{addr: addr}
+	q.size = uint64(unsafe.Sizeof(q))
+	CountCall()
+	_, _, e := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), procmapQuery, uintptr(unsafe.Pointer(&q)))
+	if e == syscall.ENOTTY || e == syscall.EPERM {
+		m.unanswered.Store(true)
+	}
+	if e != 0 {
+		return false
+	}
+	*out = Span{Start: q.start, End: q.end, Kind: q.kind()}
+	return true
+}
+
+// kind says how the mapping is to be read. What the kernel maps for itself has no file either, and cannot be written.
+//
+//go:nosplit
+func (q *mapQuery) kind() Kind {
+	switch {
+	case q.perm&mapReadable == 0:
+		return NotMemory
+	case q.inode != 0 || q.major != 0 || q.minor != 0 || q.perm&mapShared != 0:
+		return OfFile
+	case q.perm&mapWritable == 0:
+		return NotMemory
+	}
+	return Anonymous
+}
+
+// preadMem reads at an offset, for callers that may not grow their stack: the bytes read, or an error number less than
+// zero.
+//
+//go:nosplit
+func preadMem(fd int, buf []byte, off uint64) int {
+	CountCall()
+	n, _, e := syscall.RawSyscall6(unix.SYS_PREAD64, uintptr(fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), uintptr(off), 0, 0)
+	if e != 0 {
+		return -int(e)
+	}
+	CountCopied(int(n))
+	return int(n)
+}
+
+// borrowed reports whether a process still has its parent's address space, as after vfork(2).
+func borrowed(pid int) bool {
+	const addressSpace = 1 // KCMP_VM, include/uapi/linux/kcmp.h
+	var s Status
+	if ReadStatus(pid, &s) != nil || s.PPid == 0 {
+		return false
+	}
+	CountCall()
+	order, _, e := syscall.RawSyscall6(unix.SYS_KCMP, uintptr(pid), uintptr(s.PPid), addressSpace, 0, 0, 0)
+	return e == 0 && order == 0
+}
