@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -37,16 +38,21 @@ const looksAt = 50
 // has not run since.
 func looks(c *crowd) (v values, err error) {
 	v = values{}
+	p, err := target.Open(c.pid)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
 	look.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := look.NewPool(64)
 		l := look.New(ctl, pool, look.Ladder)
 		var freeze, peek, reuse values
-		if freeze, err = freezes(l, pool, c); err != nil {
+		if freeze, err = freezes(l, p.Memory(), pool, c); err != nil {
 			return
 		}
-		if peek, reuse, err = peeks(l, pool, c); err != nil {
+		if peek, reuse, err = peeks(l, p.Memory(), pool, c); err != nil {
 			return
 		}
 		for name, got := range map[string]values{"freeze": freeze, "peek": peek, "reuse": reuse} {
@@ -59,9 +65,10 @@ func looks(c *crowd) (v values, err error) {
 }
 
 // freezes looks at the thread that runs.
-func freezes(l *look.Looker, pool *look.Pool, c *crowd) (values, error) {
+func freezes(l *look.Looker, m *procmem.Memory, pool *look.Pool, c *crowd) (values, error) {
 	budget := procmem.NewBudget(64)
 	t := look.NewThread(c.pid, c.burners[0], budget)
+	t.Memory = m
 	defer t.Close()
 	var least values
 	var frozen *look.Shot
@@ -95,10 +102,11 @@ func freezes(l *look.Looker, pool *look.Pool, c *crowd) (values, error) {
 }
 
 // peeks looks at each sleeper twice.
-func peeks(l *look.Looker, pool *look.Pool, c *crowd) (peek, reuse values, err error) {
+func peeks(l *look.Looker, m *procmem.Memory, pool *look.Pool, c *crowd) (peek, reuse values, err error) {
 	budget := procmem.NewBudget(64)
 	for _, tid := range c.sleepers {
 		t := look.NewThread(c.pid, tid, budget)
+		t.Memory = m
 		before := readCalls()
 		outcome, s, err := l.Begin(t)
 		mid := readCalls()

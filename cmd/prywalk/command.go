@@ -33,6 +33,9 @@ func (r *recording) command(args []string) error {
 	defer launched.Store(nil)
 	r.passOn()
 	if err := r.record(ctx, l); err != nil {
+		if r.hung {
+			return r.own(err) // the command may stand still until prywalk ends
+		}
 		_ = r.wait(l) // prywalk's own failure comes first
 		return r.own(err)
 	}
@@ -58,6 +61,9 @@ func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 	ctx, stop := untilExit(ctx, l.PID)
 	failure := r.sample(ctx)
 	stop()
+	if r.hung {
+		return r.writeHung(failure)
+	}
 	if err := errors.Join(failure, r.write()); err != nil {
 		return err
 	}

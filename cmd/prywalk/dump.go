@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/dump"
 	"prywalk/internal/printable"
+	"prywalk/internal/look"
 	"prywalk/internal/target"
 )
 
@@ -75,10 +76,15 @@ func (f *dumpFlags) run() error {
 	var first error
 	for _, pid := range f.pids {
 		p, err := f.look(pid)
-		if err == nil {
+		if p != nil {
 			if err := f.print(p); err != nil {
 				return err // nobody reads on
 			}
+		}
+		if errors.Is(err, dump.ErrHung) {
+			return err // who is held stopped is let go when prywalk ends
+		}
+		if err == nil {
 			continue
 		}
 		if first != nil {
@@ -101,12 +107,19 @@ func (f *dumpFlags) options() dump.Options {
 
 // look dumps one process.
 func (f *dumpFlags) look(pid int) (*dump.Process, error) {
-	t, err := target.Open(pid)
+	var t *target.Process
+	var err error
+	if hung := look.Watched(func() { t, err = target.Open(pid) }); hung != nil {
+		return nil, hung
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer t.Close()
 	p, err := dump.Look(t, f.options())
+	if errors.Is(err, dump.ErrHung) { // it may still be read
+		return p, fmt.Errorf("process %d: %w; %d threads were looked at", pid, err, len(p.Threads))
+	}
+	defer t.Close()
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/look"
 	"prywalk/internal/outfile"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -48,6 +49,7 @@ type recording struct {
 	disk    onDisk        // what was written
 	writing atomic.Bool   // the sampling is over
 	giveUp  chan struct{} // closed by a signal while writing is true
+	hung    bool          // a read does not come back: prywalk has to end
 }
 
 // attach records running processes.
@@ -57,13 +59,20 @@ func (r *recording) attach() error {
 	}
 	ctx, stop := r.signals()
 	defer stop()
-	procs, err := r.open(r.pids)
+	var procs []*target.Process
+	var err error
+	if hung := look.Watched(func() { procs, err = r.open(r.pids) }); hung != nil {
+		return hung
+	}
 	if err != nil {
 		return err
 	}
 	r.prepare(procs)
 	defer r.close()
 	failure := r.sample(ctx)
+	if r.hung {
+		return r.writeHung(failure)
+	}
 	if err := r.write(); err != nil {
 		return errors.Join(failure, err)
 	}
@@ -115,7 +124,11 @@ func (r *recording) prepare(procs []*target.Process) {
 	}
 }
 
+// close lets go of everything, unless somebody is still at it who does not come back.
 func (r *recording) close() {
+	if r.hung {
+		return
+	}
 	_ = r.names.Close()
 	_ = r.sampler.Close()
 	_ = r.images.Close()
@@ -135,6 +148,7 @@ func (r *recording) sample(ctx context.Context) error {
 	p := startProgress(r.sampler)
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
+	r.hung = errors.Is(err, sampler.ErrHung)
 	p.stop()
 	if !r.stats.Begun.IsZero() {
 		r.builder.SetWindow(r.stats.Begun, r.stats.Begun.Add(time.Duration((r.stats.Seconds+r.stats.Suspended)*1e9)))
@@ -196,6 +210,28 @@ func (r *recording) write() error {
 		return profile.WriteFileAtomic(r.flags.stats, func(w io.Writer) error { return writeStats(w, &r.stats) })
 	}
 	return nil
+}
+
+// hungWrite bounds how long the recording may take to be written when a read does not come back: what hangs may hold
+// something that the writing needs.
+const hungWrite = 10 * time.Second
+
+// writeHung writes what there is when a read does not come back. It gives the failure, in one line.
+func (r *recording) writeHung(failure error) error {
+	if errors.Is(failure, sampler.ErrNotBooked) {
+		return failure
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.write() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("%w; %w", failure, err)
+		}
+		return fmt.Errorf("%w; the recording ended early: %s", failure, closing(&r.stats, r.path))
+	case <-time.After(hungWrite):
+		return fmt.Errorf("%w; %w", failure, sampler.ErrNotBooked)
+	}
 }
 
 // verdict prints the closing line, and what kept running threads from being looked

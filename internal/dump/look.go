@@ -2,7 +2,10 @@ package dump
 
 import (
 	"errors"
+	"maps"
+	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"prywalk/frames"
@@ -33,6 +36,14 @@ type shots struct {
 	taken   map[*look.Thread]*look.Shot
 	failed  map[string]int64
 	pause   int64
+	mu      sync.Mutex // of taken and failed
+}
+
+// soFar gives a copy of what there is: whoever looks may hang, and may go on one day.
+func (g *shots) soFar() *shots {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return &shots{taken: maps.Clone(g.taken), failed: maps.Clone(g.failed)}
 }
 
 // Sizes of the copy of a stack, in bytes: at first, for most stacks are small, and for
@@ -46,26 +57,76 @@ const (
 // out. The error is that of listing the threads.
 func Look(t *target.Process, o Options) (*Process, error) {
 	got, err := takeAll(t, o)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrHung) {
 		return nil, err
 	}
-	_, _ = t.Refresh() // what was loaded since it was opened
 	p := &Process{PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed, Pause: time.Duration(got.pause)}
+	list := &list{name: t.Comm, err: err}
+	hung := look.Watched(func() { list.describe(t, o, got) })
+	p.Threads, p.Name, err = list.taken(hung)
+	p.sort()
+	return p, err
+}
+
+// ErrHung is part of the error of [Look] when a read does not come back; what there is comes with it. Some of the threads
+// may stand still until this process ends, as it then must.
+var ErrHung = look.ErrHung
+
+// list is what has been described so far.
+type list struct {
+	sync.Mutex
+	name    string
+	threads []Thread
+	err     error // no more looks are to be made
+}
+
+// taken gives the list, which is over.
+func (l *list) taken(hung error) ([]Thread, string, error) {
+	l.Lock()
+	defer l.Unlock()
+	if l.err == nil {
+		l.err = hung
+	}
+	return append([]Thread{}, l.threads...), l.name, l.err
+}
+
+// add adds a thread, and the error of looking at it again.
+func (l *list) add(d Thread, err error) {
+	l.Lock()
+	defer l.Unlock()
+	l.threads = append(l.threads, d)
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+// over reports whether no more looks are to be made.
+func (l *list) over() bool {
+	l.Lock()
+	defer l.Unlock()
+	return l.err != nil
+}
+
+// describe describes the threads.
+func (l *list) describe(t *target.Process, o Options, got *shots) {
+	_, _ = t.Refresh() // what was loaded since it was opened
+	l.Lock()
+	l.name = t.Comm
+	l.Unlock()
 	names := symbols.NewNamer()
 	defer names.Close()
 	t.JITFuncs = names.JITFuncs(t.PID)
 	w := &frames.Walker{MaxDepth: o.MaxDepth}
 	for th, s := range got.taken {
+		var err error
 		d := describe(t, names, w, th.TID, s)
-		for n := 0; n < moreLooks && s != nil && !o.Atomic && askForMore(t, w, th, s); n++ {
-			if s = again(th, o); s != nil {
+		for n := 0; n < moreLooks && s != nil && !o.Atomic && !l.over() && err == nil && askForMore(t, w, th, s); n++ {
+			if s, err = again(th, o); s != nil {
 				d = describe(t, names, w, th.TID, s)
 			}
 		}
-		p.Threads = append(p.Threads, d)
+		l.add(d, err)
 	}
-	p.sort()
-	return p, nil
 }
 
 // moreLooks is how often a thread is looked at again: its stack can lack a register and then be deeper than what was
@@ -101,20 +162,28 @@ func askForMore(t *target.Process, w *frames.Walker, th *look.Thread, s *look.Sh
 }
 
 // again looks once more at a thread; nil if that fails.
-func again(th *look.Thread, o Options) *look.Shot {
+func again(th *look.Thread, o Options) (*look.Shot, error) {
 	got := &shots{threads: []*look.Thread{th}, taken: map[*look.Thread]*look.Shot{}, failed: map[string]int64{}}
-	got.takeEach(o, look.AlwaysPeek)
-	return got.taken[th]
+	err := got.takeEach(o, look.AlwaysPeek)
+	got = got.soFar()
+	return got.taken[th], err
 }
 
 // onController calls f with a controller that has room for n threads, on an OS thread
 // of its own.
-func onController(o Options, n int, f func(*ptrace.Controller, *look.Pool)) {
-	look.OnThread(func() {
+//
+// No garbage is collected meanwhile, and none any more when it hangs: the runtime would wait for that thread.
+func onController(o Options, n int, f func(*ptrace.Controller, *look.Pool)) error {
+	percent := debug.SetGCPercent(-1)
+	err := look.OnWatchedThread(func() {
 		c := ptrace.NewController(ptrace.Options{ReadOnly: o.ReadOnly, MaxPending: n + spareRoom})
 		defer c.Close()
 		f(c, look.NewPool(0))
 	})
+	if err == nil {
+		debug.SetGCPercent(percent)
+	}
+	return err
 }
 
 // spareRoom is for threads that come meanwhile.
@@ -136,18 +205,20 @@ func takeAll(t *target.Process, o Options) (*shots, error) {
 		return th
 	}
 	if o.Atomic {
-		got.together(t, o, len(tids), add)
+		if err := got.together(t, o, len(tids), add); err != nil {
+			return got.soFar(), err
+		}
 		return got, nil
 	}
 	for _, tid := range tids {
 		add(tid)
 	}
-	got.takeEach(o, look.Ladder)
-	return got, nil
+	err = got.takeEach(o, look.Ladder)
+	return got.soFar(), err
 }
 
 // together looks at all threads, those that come meanwhile included, at one moment.
-func (g *shots) together(t *target.Process, o Options, n int, add func(int) *look.Thread) {
+func (g *shots) together(t *target.Process, o Options, n int, add func(int) *look.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*look.Thread) {
 		tids, _ := t.Threads(nil) // it may have ended: no more then
@@ -161,15 +232,21 @@ func (g *shots) together(t *target.Process, o Options, n int, add func(int) *loo
 		}
 		return fresh
 	}
-	onController(o, n, func(c *ptrace.Controller, pool *look.Pool) { g.pause = look.Together(c, pool, more, g.done) })
+	return onController(o, n, func(c *ptrace.Controller, pool *look.Pool) { g.pause = look.Together(c, pool, more, g.done) })
 }
 
 // takeEach looks at each thread. If this process is stopped meanwhile, it goes on with the others afterwards, on
 // another OS thread.
-func (g *shots) takeEach(o Options, rung look.Rung) {
+func (g *shots) takeEach(o Options, rung look.Rung) error {
 	for todo := g.threads; len(todo) > 0; {
-		onController(o, len(todo), func(c *ptrace.Controller, pool *look.Pool) { todo = g.take(look.New(c, pool, rung), todo) })
+		left := make(chan []*look.Thread, 1)
+		err := onController(o, len(todo), func(c *ptrace.Controller, pool *look.Pool) { left <- g.take(look.New(c, pool, rung), todo) })
+		if err != nil {
+			return err
+		}
+		todo = <-left
 	}
+	return nil
 }
 
 // take looks at some threads, and gives those that it had to leave out because this process is about to be
@@ -208,6 +285,8 @@ func (g *shots) take(l *look.Looker, todo []*look.Thread) (left []*look.Thread) 
 
 // done takes a look's result.
 func (g *shots) done(th *look.Thread, s *look.Shot, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if err == nil {
 		g.taken[th] = s
 		return

@@ -135,8 +135,7 @@ func (m *Memory) Start(addr uint64) uint64 {
 func (m *Memory) readAnonymous(tid int, addr uint64, buf []byte) int {
 	fd := m.mem.get()
 	if fd < 0 {
-		n, _ := vmRead(tid, addr, buf)
-		return n
+		return vmReadAll(tid, addr, buf)
 	}
 	n := preadMem(fd, buf, addr)
 	if n == 0 && len(buf) > 0 { // the address space has gone
@@ -154,6 +153,14 @@ func (m *Memory) copyThere(tid int, addr uint64, buf []byte, kind Kind) int {
 		return m.readAnonymous(tid, addr, buf)
 	}
 	// Not by the file, which would read a device too.
+	return vmReadAll(tid, addr, buf)
+}
+
+// vmReadAll is vmRead without a word about errors.
+func vmReadAll(tid int, addr uint64, buf []byte) int {
+	if len(buf) == 0 {
+		return 0
+	}
 	n, _ := vmRead(tid, addr, buf)
 	return n
 }

@@ -147,6 +147,17 @@ func CPU() int {
 	return int(cpu)
 }
 
+// vmReadMayWait is vmRead, and tells the Go scheduler: other goroutines, and a garbage collection, go on if it waits.
+func vmReadMayWait(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
+	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
+	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
+	CountCall()
+	n, _, e := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
+		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+	CountCopied(count(n, e))
+	return count(n, e), e
+}
+
 // vmRead is process_vm_readv with one range on either side. buf is not empty.
 func vmRead(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}

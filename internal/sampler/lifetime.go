@@ -23,7 +23,9 @@ func (a *accountant) exec(e *event) {
 	}
 	e.thread.named = 0
 	a.rename(e.thread, e.at.Wall)
+	a.unwind.books.lend()
 	e.proc.refresh(e.at.Wall)
+	a.unwind.books.back()
 	e.proc.comm = e.thread.name
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/frames"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
@@ -46,6 +48,10 @@ type Sampler struct {
 	begun   atomic.Int64
 	held    atomic.Bool // no looks are wanted for now
 	still   atomic.Bool // none is made
+	acc     *accountant
+	tracer  atomic.Int64 // the controller's OS thread; 0: not known yet
+	// orphaned is closed when the controller, or the accountant, does not come back.
+	orphaned chan struct{}
 }
 
 // New prepares to sample the processes given, which the Sampler closes in the end.
@@ -53,7 +59,7 @@ func New(o Options, b *profile.Builder, images *target.ImageCache, procs []*targ
 	s := &Sampler{
 		opts: o, builder: b, images: images, pool: look.NewPool(1024), targets: map[*target.Process]struct{}{},
 		ring: newBatchRing(ringSize), arrive: make(chan *process, max(1024, len(procs))), found: make(chan found),
-		garbage: newCollector(),
+		garbage: newCollector(), orphaned: make(chan struct{}),
 	}
 	for _, t := range procs {
 		s.take(&process{target: t})
@@ -108,29 +114,46 @@ func (s *Sampler) ModuleInfo(p *target.Process, m *frames.Module) *profile.Modul
 // Run samples until ctx ends or the last process has ended, and gives what was
 // done. The recording is then whole: all that was seen is in the Builder. The error
 // is not nil if a part of the sampler itself broke down; what was seen until then is
-// in the Builder all the same, and no target is left stopped.
+// in the Builder all the same, and no target is left stopped. With [ErrHung] some may be
+// until this process ends, as it then must.
 func (s *Sampler) Run(ctx context.Context) (Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.stop = cancel
-	defer keepQuiet()()
+	undo := keepQuiet()
 	s.start, s.boot = procmem.Now(), bootTicks()
 	defer relaxMonitor()()
-	acc := s.newAccountant()
+	s.acc = s.newAccountant()
 	c := s.newController()
-	var accounting, scouting sync.WaitGroup
-	accounting.Go(func() { s.account(acc) })
+	var scouting sync.WaitGroup
+	accounted, controlled := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(accounted)
+		s.account(s.acc)
+	}()
 	if s.opts.Children {
 		scouting.Go(func() {
 			defer s.failure.guard(cancel)
 			s.scout(ctx)
 		})
 	}
-	s.trace(ctx, c)
+	go func() {
+		defer close(controlled)
+		s.trace(ctx, c)
+		cancel()
+	}()
+	if err := s.waitFor(ctx, controlled, accounted); err != nil {
+		// The runtime would wait for the thread that hangs, were anything of it changed now.
+		cancel()
+		s.result.Seconds = seconds(procmem.Now() - s.begun.Load())
+		s.conclude(c, s.acc)
+		return s.result, errors.Join(err, s.failure.get())
+	}
+	<-controlled
+	undo()
 	cancel()
-	accounting.Wait()
 	scouting.Wait()
-	s.conclude(c, acc)
+	s.conclude(c, s.acc)
 	return s.result, s.failure.get()
 }
 
@@ -172,6 +195,7 @@ func (s *Sampler) trace(ctx context.Context, c *controller) {
 		again = false
 		look.OnThread(func() {
 			defer s.failure.guard(s.stop)
+			s.tracer.Store(int64(unix.Gettid()))
 			again = s.control(ctx, c)
 		})
 	}
@@ -274,7 +298,7 @@ func (c *controller) checkpointDue(now int64, p *published) bool {
 // controller comes to its end.
 func (s *Sampler) account(a *accountant) {
 	defer func() {
-		for b := range s.ring.full {
+		for b := range s.left() {
 			s.ring.put(b)
 		}
 		defer s.failure.guard(nil)
@@ -290,9 +314,24 @@ func (s *Sampler) account(a *accountant) {
 			s.book(a, b)
 			a.saveIfAsked(func() { s.bookWaiting(a) })
 		case f := <-s.found:
+			a.unwind.books.lend()
 			s.adopt(f)
+			a.unwind.books.back()
+		case <-s.orphaned:
+			s.orphan(a)
+			return
 		}
 	}
+}
+
+// left gives the batches that still come when the accountant has broken down: none if the controller hangs.
+func (s *Sampler) left() chan batch {
+	if closed(s.orphaned) {
+		none := make(chan batch)
+		close(none)
+		return none
+	}
+	return s.ring.full
 }
 
 // book handles a batch of events.

@@ -30,6 +30,7 @@ type unwinder struct {
 	// inner ones of locs.
 	known profile.Part
 	inner int
+	books books
 	check func(*process, *look.Shot, profile.StackID) // told of each walk, for tests; nil
 }
 
@@ -52,6 +53,7 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 // unwind walks a shot and gives its stack, and why the walk ended.
 func (u *unwinder) unwind(thr *thread, s *look.Shot) (profile.StackID, frames.StopReason) {
 	p, th := thr.proc, thr.look
+	u.books.lend()
 	if s.At-p.refreshed > refreshEvery {
 		p.refresh(s.At)
 	}
@@ -59,6 +61,7 @@ func (u *unwinder) unwind(thr *thread, s *look.Shot) (profile.StackID, frames.St
 		s.Mem.StackEnd = end
 	}
 	stop := u.walkAgain(p, thr.trail, s)
+	u.books.back()
 	u.tellNeed(p, th, s, stop)
 	if stop == frames.StopUnproven {
 		th.Unproven(s)

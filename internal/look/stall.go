@@ -1,0 +1,105 @@
+package look
+
+import (
+	"os"
+	"slices"
+	"strconv"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/target"
+)
+
+// A read of another process can wait for whoever provides the memory or the file, without end, and no signal but
+// SIGKILL ends that. Nobody but another thread can tell then: it sees that a thread of this process stays in one and the
+// same call, in which it does not run.
+
+// stallAfter is for how long a thread must not have run inside of one call before it is said to hang, in nanoseconds.
+// Reads of memory take microseconds, those of a disk that is busy rarely a second; while a process of some hundred
+// gigabytes forks, its memory cannot be read for seconds.
+const stallAfter = 5e9
+
+// Stalls watches threads of this process. It belongs to one goroutine.
+type Stalls struct {
+	seen map[int]*stall
+}
+
+// stall is a thread that was found in a call.
+type stall struct {
+	files *procmem.ThreadFiles
+	call  procmem.SyscallInfo
+	runs  uint64
+	since int64
+}
+
+// Tracer tells what a tracer's thread hangs in, "" if it does not: any call in which no signal reaches it.
+func (w *Stalls) Tracer(tid int) string {
+	return w.check(tid, func(state byte, _ *procmem.SyscallInfo) bool { return state == 'D' })
+}
+
+// Reader tells what any thread of this process hangs in while it reads a file or memory, "" if none does. but is left
+// out.
+func (w *Stalls) Reader(but int) string {
+	entries, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		tid, err := strconv.Atoi(e.Name())
+		if err != nil || tid == but {
+			continue
+		}
+		what := w.check(tid, func(state byte, call *procmem.SyscallInfo) bool {
+			return state == 'D' || state == 'S' && reads(call)
+		})
+		if what != "" {
+			return what
+		}
+	}
+	return ""
+}
+
+// fileCalls are the calls by which files and memory of others are read.
+var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "newfstatat", "fstat", "statx", "getdents64", "process_vm_readv"}
+
+// reads reports whether a call reads something else than the standard input.
+func reads(call *procmem.SyscallInfo) bool {
+	name := target.SyscallName(hostArch(), call.Nr)
+	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
+}
+
+// check notes where a thread is, and tells it if that has been the same for too long.
+func (w *Stalls) check(tid int, suspect func(state byte, call *procmem.SyscallInfo) bool) string {
+	if w.seen == nil {
+		w.seen = map[int]*stall{}
+	}
+	s := w.seen[tid]
+	if s == nil {
+		s = &stall{files: procmem.OpenThread(os.Getpid(), tid, nil)}
+		w.seen[tid] = s
+	}
+	var st procmem.Stat
+	sched, err := s.files.SchedStat()
+	if err == nil {
+		err = s.files.Stat(&st)
+	}
+	call, callErr := s.files.Syscall()
+	now := procmem.Now()
+	if err != nil || callErr != nil || call.Running || !suspect(st.State, &call) || call.Nr != s.call.Nr || sched.Runs != s.runs {
+		s.call, s.runs, s.since = call, sched.Runs, now
+		return ""
+	}
+	if now-s.since < stallAfter {
+		return ""
+	}
+	return s.describe(&call)
+}
+
+// describe names the call and where the kernel waits in it.
+func (s *stall) describe(call *procmem.SyscallInfo) string {
+	what := target.SyscallName(hostArch(), call.Nr)
+	var buf [64]byte
+	if where, err := s.files.Wchan(buf[:]); err == nil && len(where) > 0 {
+		what += " (the kernel waits in " + string(where) + ")"
+	}
+	return what
+}

@@ -1,0 +1,167 @@
+package sampler
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/frames"
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/internal/target"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// hangVariable makes this test binary the profiler that hangs: "PID ADDR OUT".
+const hangVariable = "PRYWALK_TEST_HANGS"
+
+// hanging reads memory that nobody provides, by a call that waits for it, while a thread is stopped, from the
+// twentieth look on.
+type hanging struct {
+	addr  uint64
+	looks int
+	buf   [8]byte
+}
+
+func (h *hanging) Regions(regs *frames.Regs, _ *ptrace.Reader, _ []frames.Region) int {
+	if h.looks++; h.looks == 20 {
+		r := ptrace.ReaderOf(h.pid(), nil)
+		r.Read(h.addr, h.buf[:])
+	}
+	return 0
+}
+
+func (h *hanging) pid() int {
+	pid, _ := strconv.Atoi(strings.Fields(os.Getenv(hangVariable))[0])
+	return pid
+}
+
+// TestHelperThatHangs is the profiler of the test below.
+func TestHelperThatHangs(t *testing.T) {
+	args := strings.Fields(os.Getenv(hangVariable))
+	if len(args) == 0 {
+		t.Skip("it is for the other test")
+	}
+	addr, err := strconv.ParseUint(args[1], 0, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hanging{addr: addr}
+	images := target.NewImageCache(0)
+	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond})
+	s := New(Options{Freq: 99, MaxDepth: 100, Rung: look.AlwaysFreeze}, b, images, opened(t, images, []int{h.pid()}))
+	p := <-s.arrive
+	p.extra = h
+	s.arrive <- p
+	stats, err := s.Run(t.Context())
+	fmt.Println("error:", err, errors.Is(err, ErrHung), errors.Is(err, ErrNotBooked))
+	var out bytes.Buffer
+	if err := b.Write(&out, nil); err != nil {
+		fmt.Println(err)
+	}
+	if err := os.WriteFile(args[2], out.Bytes(), 0o600); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println("stacks:", stats.Stacks)
+	os.Exit(0)
+}
+
+// TestALookThatHangsEndsTheRecordingAndLetsTheTargetGo: without the watchdog the profiler waits for ever, and the
+// thread that it holds with it.
+func TestALookThatHangsEndsTheRecordingAndLetsTheTargetGo(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root's userfaults are raised by other processes' reads")
+	}
+	exe, err := testtargets.Compile("lazy.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "withheld")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := testtargets.Ready(t, cmd)
+	fmt.Fprintln(in)
+	line, err := says.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, file := cmd.Process.Pid, t.TempDir()+"/x.pb.gz"
+	profiler := exec.Command(os.Args[0], "-test.run=^TestHelperThatHangs$", "-test.v")
+	profiler.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %s", hangVariable, pid, strings.Fields(line)[1], file))
+	kill := time.AfterFunc(time.Minute, func() { _ = profiler.Process.Kill() })
+	defer kill.Stop()
+	out, err := profiler.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "true false") || !strings.Contains(string(out), "process_vm_readv") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	prof, err := pprof.Parse(f)
+	if err != nil || len(prof.Sample) == 0 {
+		t.Errorf("the recording: %v", err)
+	}
+	isLetGo(t, pid)
+	_, _ = io.WriteString(in, "\n")
+}
+
+// isLetGo waits until no thread of a process is traced or stopped.
+func isLetGo(t *testing.T, pid int) {
+	t.Helper()
+	tids, err := procmem.ListTasks(pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		held := 0
+		for _, tid := range tids {
+			var s procmem.Status
+			if procmem.ReadStatus(tid, &s) != nil || s.TracerPid != 0 || s.State == 't' {
+				held++
+			}
+		}
+		if held == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d threads are still held", held)
+		}
+	}
+}
+
+func TestBooksAreTakenOnlyFromWhoReads(t *testing.T) {
+	var b books
+	if b.seize() {
+		t.Error("taken while it books")
+	}
+	b.lend()
+	b.back()
+	if b.lend(); !b.seize() || b.seize() {
+		t.Error("not taken while it reads, or twice")
+	}
+	came := make(chan struct{})
+	go func() {
+		b.back()
+		close(came)
+	}()
+	select {
+	case <-came:
+		t.Error("it books on")
+	case <-time.After(50 * time.Millisecond):
+	}
+}
