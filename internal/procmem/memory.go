@@ -106,7 +106,7 @@ func (m *Memory) Spans() []Span {
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	var s Span
-	if !m.look(addr, &s) {
+	if !m.look(addr, &s) || s.Kind == NotMemory {
 		return 0
 	}
 	if n := s.End - addr; n < uint64(len(buf)) {

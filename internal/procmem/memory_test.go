@@ -1,0 +1,197 @@
+package procmem
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets"
+)
+
+// mapped maps so many pages; the slice is unmapped at the test's end.
+func mapped(t *testing.T, fd, pages, flags int) []byte {
+	t.Helper()
+	b, err := unix.Mmap(fd, 0, pages*pageSize, unix.PROT_READ|unix.PROT_WRITE, flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Munmap(b) })
+	return b
+}
+
+func own(t *testing.T, spans ...Span) *Memory {
+	t.Helper()
+	m := OpenMemory(os.Getpid())
+	t.Cleanup(m.Close)
+	m.SetSpans(spans)
+	return m
+}
+
+func spanOf(b []byte, kind Kind) Span {
+	at := address(b)
+	return Span{Start: at, End: at + uint64(len(b)), Kind: kind, Writable: true}
+}
+
+// TestACopyEndsWithTheMapping: also where the next one follows at once, and could be read.
+func TestACopyEndsWithTheMapping(t *testing.T) {
+	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
+	for i := range b {
+		b[i] = byte(i%251) + 1
+	}
+	at, buf := address(b), make([]byte, 4*pageSize)
+	m := own(t, spanOf(b[:2*pageSize], Anonymous), spanOf(b[2*pageSize:], NotMemory))
+	if n := m.Copy(os.Getpid(), at+100, buf); n != 2*pageSize-100 || !bytes.Equal(buf[:n], b[100:2*pageSize]) {
+		t.Errorf("%d bytes", n)
+	}
+	if n := m.Copy(os.Getpid(), at+2*pageSize, buf); n != 0 {
+		t.Errorf("%d bytes of what is no memory", n)
+	}
+	if n, err := m.Read(os.Getpid(), at, buf); n != 2*pageSize || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if start := m.Start(at + 10); start != at {
+		t.Errorf("start %#x, want %#x", start, at)
+	}
+}
+
+// TestAMappingThatIsNotKnownIsAskedFor: of the kernel, where it answers; once, until the mappings are told anew.
+func TestAMappingThatIsNotKnownIsAskedFor(t *testing.T) {
+	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err := unix.Mprotect(b[2*pageSize:], unix.PROT_READ); err != nil { // a mapping of its own
+		t.Fatal(err)
+	}
+	b[pageSize] = 7
+	m, buf := own(t), make([]byte, 4*pageSize)
+	n := m.Copy(os.Getpid(), address(b)+pageSize, buf)
+	if m.unanswered.Load() {
+		if n != 0 {
+			t.Errorf("%d bytes of what nobody knows", n)
+		}
+		t.Skip("the kernel does not answer single questions (before Linux 6.11)")
+	}
+	if n != pageSize || buf[0] != 7 {
+		t.Errorf("%d bytes, %d", n, buf[0])
+	}
+	before := Calls()
+	m.Copy(os.Getpid(), address(b), buf)
+	if calls := Calls() - before; calls != 1 {
+		t.Errorf("%d calls for a mapping that was asked for before", calls)
+	}
+}
+
+// TestAKernelThatDoesNotAnswer: what is known is read, also the page below the stack that grows; nothing else.
+func TestAKernelThatDoesNotAnswer(t *testing.T) {
+	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
+	known := spanOf(b[2*pageSize:], Anonymous)
+	m, buf, at := own(t, known), make([]byte, 4*pageSize), address(b)
+	m.unanswered.Store(true)
+	if n := m.Copy(os.Getpid(), at+pageSize+8, buf); n != 0 {
+		t.Errorf("%d bytes of what nobody knows", n)
+	}
+	known.Grows = true
+	m.SetSpans([]Span{known})
+	if n := m.Copy(os.Getpid(), at+pageSize+8, buf); n != 3*pageSize-8 || m.Start(at+pageSize+8) != at+pageSize {
+		t.Errorf("%d bytes of a stack that has grown", n)
+	}
+}
+
+// TestOnlyPagesThatAreThereAreReadOfAFile: for the others a disk, or whoever serves the file, would be waited for.
+func TestOnlyPagesThatAreThereAreReadOfAFile(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(bytes.Repeat([]byte("x"), 4*pageSize)); err != nil {
+		t.Fatal(err)
+	}
+	b := mapped(t, int(f.Fd()), 4, unix.MAP_SHARED)
+	b[0], b[pageSize] = 'y', 'y'
+	if err := unix.Madvise(b[2*pageSize:], unix.MADV_DONTNEED); err != nil { // they may have come with their neighbours
+		t.Fatal(err)
+	}
+	m, buf := own(t, spanOf(b, OfFile)), make([]byte, 4*pageSize)
+	if n := m.Copy(os.Getpid(), address(b)+8, buf); n != 2*pageSize-8 {
+		t.Errorf("%d bytes, want those of the two pages that are there", n)
+	}
+	if n := m.Copy(os.Getpid(), address(b)+2*pageSize, buf); n != 0 {
+		t.Errorf("%d bytes of pages that are not there", n)
+	}
+	if n, err := m.Read(os.Getpid(), address(b), buf); n != len(buf) || err != nil {
+		t.Errorf("whoever may wait reads %d bytes, %v", n, err)
+	}
+}
+
+func TestPagesInSwapAreNotReadBack(t *testing.T) {
+	if !isThere(0, Anonymous) || !isThere(pagePresent, Anonymous) || isThere(pageSwapped, Anonymous) {
+		t.Error("anonymous memory")
+	}
+	if isThere(0, OfFile) || !isThere(pagePresent, OfFile) || isThere(pageSwapped, OfFile) {
+		t.Error("a file's")
+	}
+	b := mapped(t, -1, 130, unix.MAP_PRIVATE|unix.MAP_ANON)
+	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, len(b))
+	m.SetSwapped(true) // it has pages there, not these
+	if n := m.Copy(os.Getpid(), address(b)+1, buf); n != len(b)-1 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+// TestAVforkChildsMemoryIsNotKept: it is its parent's until it runs another program, and would be read for ever.
+func TestAVforkChildsMemoryIsNotKept(t *testing.T) {
+	exe, err := testtargets.Compile("vfork.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	line, err := testtargets.Ready(t, cmd).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := OpenMemory(child)
+	defer m.Close()
+	if m.mem.get() >= 0 || !m.Stale() {
+		t.Error("it was opened")
+	}
+	m = OpenMemory(cmd.Process.Pid)
+	defer m.Close()
+	if m.mem.get() < 0 || m.Stale() {
+		t.Error("the parent's was not")
+	}
+}
+
+// TestMemoryCopiesWithoutAllocating and without a call more than the one that copies.
+func TestMemoryCopiesWithoutAllocating(t *testing.T) {
+	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
+	m, buf, pid := own(t, spanOf(b, Anonymous)), make([]byte, 100), os.Getpid()
+	before := Calls()
+	if n := testing.AllocsPerRun(100, func() { m.Copy(pid, address(b), buf) }); n != 0 {
+		t.Errorf("%.0f allocations", n)
+	}
+	if calls := Calls() - before; calls != 101 { // one more to warm up
+		t.Errorf("%d calls for 101 copies", calls)
+	}
+}
+
+// TestQueryIsAsLargeAsTheKernels: the number of the call has the size in it.
+func TestQueryIsAsLargeAsTheKernels(t *testing.T) {
+	if size := unsafe.Sizeof(mapQuery{}); size != procmapQuery>>16&0x3fff {
+		t.Errorf("%d bytes", size)
+	}
+}
