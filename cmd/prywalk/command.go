@@ -64,7 +64,7 @@ func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 	if r.hung {
 		return r.writeHung(failure)
 	}
-	if err := errors.Join(failure, r.write()); err != nil {
+	if err := errors.Join(failure, r.writeWatched()); err != nil {
 		return err
 	}
 	if err := r.verdict(); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"prywalk/internal/dump"
-	"prywalk/internal/printable"
 	"prywalk/internal/look"
+	"prywalk/internal/printable"
 	"prywalk/internal/target"
 )
 

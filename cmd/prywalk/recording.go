@@ -73,7 +73,7 @@ func (r *recording) attach() error {
 	if r.hung {
 		return r.writeHung(failure)
 	}
-	if err := r.write(); err != nil {
+	if err := r.writeWatched(); err != nil {
 		return errors.Join(failure, err)
 	}
 	if failure != nil {
@@ -210,6 +210,16 @@ func (r *recording) write() error {
 		return profile.WriteFileAtomic(r.flags.stats, func(w io.Writer) error { return writeStats(w, &r.stats) })
 	}
 	return nil
+}
+
+// writeWatched is write, and gives up when a read of a file that has names hangs.
+func (r *recording) writeWatched() error {
+	var err error
+	if hung := look.Watched(func() { err = r.write() }); hung != nil {
+		r.hung = true
+		return fmt.Errorf("cannot write %s: %w; the last checkpoint stands", r.path, hung)
+	}
+	return err
 }
 
 // hungWrite bounds how long the recording may take to be written when a read does not come back: what hangs may hold

@@ -9,7 +9,7 @@
 // stack is the same.
 //
 // Peek: the thread sleeps. /proc/PID/task/TID/syscall gives its stack pointer and
-// program counter, process_vm_readv its stack, and the same count before and after
+// program counter, /proc/PID/mem its stack, and the same count before and after
 // proves that it did not run meanwhile: a sequence lock whose writer is the
 // scheduler. The thread feels nothing.
 //

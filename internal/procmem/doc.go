@@ -3,9 +3,9 @@
 //
 // # Algorithm
 //
-// Memory is read with process_vm_readv (Linux 3.2), which copies straight from
-// one address space into the other without stopping the owner; where that call
-// is not to be had, by reading /proc/PID/mem.
+// [Memory] reads the memory of a process without stopping its owner, or having it
+// provide anything: anonymous memory by /proc/PID/mem, files' pages with
+// process_vm_readv (Linux 3.2). [ReadVM] reads whatever is mapped, and waits for it.
 //
 // A profiler reads the same few files of the same threads at every tick, so
 // [ThreadFiles] opens each once and reads it anew with pread at offset 0, which

@@ -37,10 +37,10 @@ func (p *Process) readMem(addr uint64, b []byte) (int, error) {
 // readMapped implements owner. The bytes are copied once more: what comes too late must
 // not be written to b.
 func (p *Process) readMapped(addr uint64, b []byte) (int, error) {
-	tid, size := p.tid, len(b)
+	memory, tid, size := p.memory, p.tid, len(b)
 	got, err := p.files.opener.Read(fmt.Sprintf("memory of process %d", p.PID), func() ([]byte, error) {
 		own := make([]byte, size)
-		n, err := readMemory(tid, addr, own)
+		n, err := readMemory(memory, tid, addr, own)
 		return own[:n], err
 	})
 	return copy(b, got), err
