@@ -10,8 +10,8 @@ import (
 )
 
 // A read of another process can wait for whoever provides the memory or the file, without end, and no signal but
-// SIGKILL ends that. Nobody but another thread can tell then: it sees that a thread of this process stays in one and the
-// same call, in which it does not run.
+// SIGKILL ends that. Nobody but another thread can tell then: it sees that a thread of this process stays in the same
+// call, in which it does not run.
 
 // stallAfter is for how long a thread must not have run inside of one call before it is said to hang, in nanoseconds.
 // Reads of memory take microseconds, those of a disk that is busy rarely a second; while a process of some hundred
@@ -59,7 +59,8 @@ func (w *Stalls) Reader(but int) string {
 }
 
 // fileCalls are the calls by which files and memory of others are read.
-var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "newfstatat", "fstat", "statx", "getdents64", "process_vm_readv"}
+var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "newfstatat", "fstat", "statx",
+	"getdents64", "process_vm_readv"}
 
 // reads reports whether a call reads something else than the standard input.
 func reads(call *procmem.SyscallInfo) bool {
@@ -84,7 +85,8 @@ func (w *Stalls) check(tid int, suspect func(state byte, call *procmem.SyscallIn
 	}
 	call, callErr := s.files.Syscall()
 	now := procmem.Now()
-	if err != nil || callErr != nil || call.Running || !suspect(st.State, &call) || call.Nr != s.call.Nr || sched.Runs != s.runs {
+	bad := err != nil || callErr != nil || call.Running || !suspect(st.State, &call)
+	if bad || call.Nr != s.call.Nr || sched.Runs != s.runs {
 		s.call, s.runs, s.since = call, sched.Runs, now
 		return ""
 	}

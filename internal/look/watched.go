@@ -37,7 +37,8 @@ func OnWatchedThread(f func()) error {
 	return watch(done, func() string { return stalls.Tracer(int(tid.Load())) })
 }
 
-// Watched calls f on another goroutine, and comes back with [ErrHung] when a thread of this process hangs while it reads.
+// Watched calls f on another goroutine, and comes back with [ErrHung] when a thread of this process hangs while it
+// reads.
 func Watched(f func()) error {
 	done := make(chan struct{})
 	go func() {

@@ -162,7 +162,7 @@ func accountOf(t *testing.T, pid int) (*accountant, *process) {
 	p := &process{target: opened(t, images, []int{pid})[0]}
 	t.Cleanup(func() { _ = p.target.Close() })
 	p.main = p.target.Main()
-	a := &accountant{procs: map[*process]struct{}{}}
+	a := &accountant{unwind: &unwinder{}, procs: map[*process]struct{}{}}
 	a.admit(&event{kind: admitted, proc: p})
 	return a, p
 }
