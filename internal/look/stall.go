@@ -20,21 +20,20 @@ const stallAfter = 5e9
 
 // Stalls watches threads of this process. It belongs to one goroutine.
 type Stalls struct {
-	seen map[int]*stall
+	seen   map[int]*stall
+	budget *procmem.Budget
 }
 
 // stall is a thread that was found in a call.
 type stall struct {
 	files *procmem.ThreadFiles
-	call  procmem.SyscallInfo
+	call  int64 // its number
 	runs  uint64
-	since int64
+	since int64 // 0: it was in none
 }
 
 // Tracer tells what a tracer's thread hangs in, "" if it does not: any call in which no signal reaches it.
-func (w *Stalls) Tracer(tid int) string {
-	return w.check(tid, func(state byte, _ *procmem.SyscallInfo) bool { return state == 'D' })
-}
+func (w *Stalls) Tracer(tid int) string { return w.check(tid, false) }
 
 // Reader tells what any thread of this process hangs in while it reads a file or memory, "" if none does. but is left
 // out.
@@ -48,10 +47,7 @@ func (w *Stalls) Reader(but int) string {
 		if err != nil || tid == but {
 			continue
 		}
-		what := w.check(tid, func(state byte, call *procmem.SyscallInfo) bool {
-			return state == 'D' || state == 'S' && reads(call)
-		})
-		if what != "" {
+		if what := w.check(tid, true); what != "" {
 			return what
 		}
 	}
@@ -68,37 +64,59 @@ func reads(call *procmem.SyscallInfo) bool {
 	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
 }
 
-// check notes where a thread is, and tells it if that has been the same for too long.
-func (w *Stalls) check(tid int, suspect func(state byte, call *procmem.SyscallInfo) bool) string {
-	if w.seen == nil {
-		w.seen = map[int]*stall{}
-	}
-	s := w.seen[tid]
-	if s == nil {
-		s = &stall{files: procmem.OpenThread(os.Getpid(), tid, nil)}
-		w.seen[tid] = s
-	}
+// check notes where a thread is, and tells it if that has been the same for too long. Of one that sleeps so that a
+// signal wakes it, only reads count, and only if that is asked for. Mostly this is one call of the kernel.
+func (w *Stalls) check(tid int, readers bool) string {
+	s := w.of(tid)
 	var st procmem.Stat
-	sched, err := s.files.SchedStat()
-	if err == nil {
-		err = s.files.Stat(&st)
+	if s.files.Stat(&st) != nil || st.State != 'D' && !(readers && st.State == 'S') {
+		s.since = 0
+		return ""
 	}
-	call, callErr := s.files.Syscall()
+	call, err := s.files.Syscall()
+	if err != nil || call.Running || st.State == 'S' && !reads(&call) {
+		s.since = 0
+		return ""
+	}
+	sched, err := s.files.SchedStat()
 	now := procmem.Now()
-	bad := err != nil || callErr != nil || call.Running || !suspect(st.State, &call)
-	if bad || call.Nr != s.call.Nr || sched.Runs != s.runs {
-		s.call, s.runs, s.since = call, sched.Runs, now
+	if err != nil || s.since == 0 || call.Nr != s.call || sched.Runs != s.runs {
+		s.call, s.runs, s.since = call.Nr, sched.Runs, now
 		return ""
 	}
 	if now-s.since < stallAfter {
 		return ""
 	}
-	return s.describe(&call)
+	return s.describe()
+}
+
+// of gives what is known of a thread.
+func (w *Stalls) of(tid int) *stall {
+	if w.seen == nil {
+		w.seen, w.budget = map[int]*stall{}, procmem.NewBudget(keptBack)
+	}
+	s := w.seen[tid]
+	if s == nil {
+		s = &stall{files: procmem.OpenThread(os.Getpid(), tid, w.budget)}
+		w.seen[tid] = s
+	}
+	return s
+}
+
+// keptBack is how many descriptors are left to all others.
+const keptBack = 512
+
+// Close lets go of the files of those threads.
+func (w *Stalls) Close() {
+	for _, s := range w.seen {
+		s.files.Close()
+	}
+	w.seen = nil
 }
 
 // describe names the call and where the kernel waits in it.
-func (s *stall) describe(call *procmem.SyscallInfo) string {
-	what := target.SyscallName(hostArch(), call.Nr)
+func (s *stall) describe() string {
+	what := target.SyscallName(hostArch(), s.call)
 	var buf [64]byte
 	if where, err := s.files.Wchan(buf[:]); err == nil && len(where) > 0 {
 		what += " (the kernel waits in " + string(where) + ")"

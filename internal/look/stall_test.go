@@ -28,6 +28,8 @@ func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
 		_, _ = unix.Read(pipe[0], b[:])
 	}()
 	var stalls, tracers Stalls
+	defer stalls.Close()
+	defer tracers.Close()
 	until := time.Now().Add(time.Minute)
 	for what := ""; !strings.HasPrefix(what, "read"); time.Sleep(50 * time.Millisecond) {
 		if what = stalls.Reader(0); time.Now().After(until) {

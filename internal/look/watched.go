@@ -34,6 +34,7 @@ func OnWatchedThread(f func()) error {
 		})
 	}()
 	var stalls Stalls
+	defer stalls.Close()
 	return watch(done, func() string { return stalls.Tracer(int(tid.Load())) })
 }
 
@@ -46,6 +47,7 @@ func Watched(f func()) error {
 		f()
 	}()
 	var stalls Stalls
+	defer stalls.Close()
 	return watch(done, func() string { return stalls.Reader(0) })
 }
 

@@ -26,7 +26,7 @@ var ErrHung = look.ErrHung
 var ErrNotBooked = errors.New("the recording so far could not be taken over; the last checkpoint stands")
 
 // watchEvery is how often it is looked whether anything hangs.
-const watchEvery = 250 * time.Millisecond
+const watchEvery = 500 * time.Millisecond
 
 // Whose the recording is: the accountant gives it out of its hands while it reads the target.
 const (
@@ -54,6 +54,7 @@ func (b *books) seize() bool { return b.state.CompareAndSwap(lentBooks, lostBook
 // waitFor waits until the controller and the accountant have ended; the error says what hangs of them.
 func (s *Sampler) waitFor(ctx context.Context, controlled, accounted chan struct{}) error {
 	var stalls look.Stalls
+	defer stalls.Close()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
