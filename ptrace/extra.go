@@ -134,7 +134,7 @@ func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
 	}
 	c.askStack(req)
 	c.parts[n] = frames.Region{Addr: c.stackAt, Bytes: req.Stack[:c.stackAsked]}
-	got := 0
+	var got int
 	if req.Memory != nil {
 		got = copyParts(req.Memory, tid, c.parts[:n+1])
 	} else {

@@ -12,7 +12,7 @@ import (
 // watchEvery is how often it is looked whether a thread hangs.
 const watchEvery = 250 * time.Millisecond
 
-// ErrHung: a thread of this process hangs in a call of the kernel. It has to end: until then whoever it held stopped
+// ErrHung says that a thread of this process hangs in a call of the kernel. It has to end: until then whoever it held stopped
 // stays so.
 var ErrHung = errors.New("a read does not come back")
 

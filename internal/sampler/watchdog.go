@@ -22,7 +22,7 @@ import (
 // unless [ErrNotBooked] is part of it too.
 var ErrHung = look.ErrHung
 
-// ErrNotBooked: the Builder is in the hands of what hangs, and must not be touched. The last checkpoint stands.
+// ErrNotBooked says that the Builder is in the hands of what hangs, and must not be touched. The last checkpoint stands.
 var ErrNotBooked = errors.New("the recording so far could not be taken over; the last checkpoint stands")
 
 // watchEvery is how often it is looked whether anything hangs.
