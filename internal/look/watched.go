@@ -12,8 +12,8 @@ import (
 // watchEvery is how often it is looked whether a thread hangs.
 const watchEvery = 250 * time.Millisecond
 
-// ErrHung says that a thread of this process hangs in a call of the kernel. It has to end: until then whoever it held stopped
-// stays so.
+// ErrHung says that a thread of this process hangs in a call of the kernel. The process has to end: until then whoever
+// that thread held stopped stays so.
 var ErrHung = errors.New("a read does not come back")
 
 // Hung makes an error of what [Stalls] tells.

@@ -1,6 +1,9 @@
 package procmem
 
-import "sync/atomic"
+import (
+	"os"
+	"sync/atomic"
+)
 
 // Memory reads the memory of one process without getting in anybody's way. It knows where the mappings end, and
 // never reads beyond the one that it is asked for.
@@ -52,7 +55,8 @@ const (
 // of a stack that grows.
 const mostGrowth = 8 << 20
 
-const pageSize = 4096
+// pageSize is the kernel's: 4 KiB, on arm64 up to 64 KiB.
+var pageSize = uint64(os.Getpagesize())
 
 // OpenMemory prepares for reading the memory of a thread's process. What cannot be opened is done without. No mapping
 // is known then: see [Memory.SetSpans].

@@ -15,10 +15,12 @@ import (
 	"prywalk/internal/testtargets"
 )
 
+var page = int(pageSize)
+
 // mapped maps so many pages; the slice is unmapped at the test's end.
 func mapped(t *testing.T, fd, pages, flags int) []byte {
 	t.Helper()
-	b, err := unix.Mmap(fd, 0, pages*pageSize, unix.PROT_READ|unix.PROT_WRITE, flags)
+	b, err := unix.Mmap(fd, 0, pages*page, unix.PROT_READ|unix.PROT_WRITE, flags)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,15 +47,15 @@ func TestACopyEndsWithTheMapping(t *testing.T) {
 	for i := range b {
 		b[i] = byte(i%251) + 1
 	}
-	at, buf := address(b), make([]byte, 4*pageSize)
-	m := own(t, spanOf(b[:2*pageSize], Anonymous), spanOf(b[2*pageSize:], NotMemory))
-	if n := m.Copy(os.Getpid(), at+100, buf); n != 2*pageSize-100 || !bytes.Equal(buf[:n], b[100:2*pageSize]) {
+	at, buf := address(b), make([]byte, 4*page)
+	m := own(t, spanOf(b[:2*page], Anonymous), spanOf(b[2*page:], NotMemory))
+	if n := m.Copy(os.Getpid(), at+100, buf); n != 2*page-100 || !bytes.Equal(buf[:n], b[100:2*page]) {
 		t.Errorf("%d bytes", n)
 	}
 	if n := m.Copy(os.Getpid(), at+2*pageSize, buf); n != 0 {
 		t.Errorf("%d bytes of what is no memory", n)
 	}
-	if n, err := m.Read(os.Getpid(), at, buf); n != 2*pageSize || err != nil {
+	if n, err := m.Read(os.Getpid(), at, buf); n != 2*page || err != nil {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	if start := m.Start(at + 10); start != at {
@@ -64,11 +66,11 @@ func TestACopyEndsWithTheMapping(t *testing.T) {
 // TestAMappingThatIsNotKnownIsAskedFor: of the kernel, where it answers; once, until the mappings are told anew.
 func TestAMappingThatIsNotKnownIsAskedFor(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err := unix.Mprotect(b[2*pageSize:], unix.PROT_READ); err != nil { // a mapping of its own
+	if err := unix.Mprotect(b[2*page:], unix.PROT_READ); err != nil { // a mapping of its own
 		t.Fatal(err)
 	}
-	b[pageSize] = 7
-	m, buf := own(t), make([]byte, 4*pageSize)
+	b[page] = 7
+	m, buf := own(t), make([]byte, 4*page)
 	n := m.Copy(os.Getpid(), address(b)+pageSize, buf)
 	if m.unanswered.Load() {
 		if n != 0 {
@@ -76,7 +78,7 @@ func TestAMappingThatIsNotKnownIsAskedFor(t *testing.T) {
 		}
 		t.Skip("the kernel does not answer single questions (before Linux 6.11)")
 	}
-	if n != pageSize || buf[0] != 7 {
+	if n != page || buf[0] != 7 {
 		t.Errorf("%d bytes, %d", n, buf[0])
 	}
 	before := Calls()
@@ -89,15 +91,15 @@ func TestAMappingThatIsNotKnownIsAskedFor(t *testing.T) {
 // TestAKernelThatDoesNotAnswer: what is known is read, also the page below the stack that grows; nothing else.
 func TestAKernelThatDoesNotAnswer(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
-	known := spanOf(b[2*pageSize:], Anonymous)
-	m, buf, at := own(t, known), make([]byte, 4*pageSize), address(b)
+	known := spanOf(b[2*page:], Anonymous)
+	m, buf, at := own(t, known), make([]byte, 4*page), address(b)
 	m.unanswered.Store(true)
 	if n := m.Copy(os.Getpid(), at+pageSize+8, buf); n != 0 {
 		t.Errorf("%d bytes of what nobody knows", n)
 	}
 	known.Grows = true
 	m.SetSpans([]Span{known})
-	if n := m.Copy(os.Getpid(), at+pageSize+8, buf); n != 3*pageSize-8 || m.Start(at+pageSize+8) != at+pageSize {
+	if n := m.Copy(os.Getpid(), at+pageSize+8, buf); n != 3*page-8 || m.Start(at+pageSize+8) != at+pageSize {
 		t.Errorf("%d bytes of a stack that has grown", n)
 	}
 }
@@ -109,16 +111,16 @@ func TestOnlyPagesThatAreThereAreReadOfAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.Write(bytes.Repeat([]byte("x"), 4*pageSize)); err != nil {
+	if _, err := f.Write(bytes.Repeat([]byte("x"), 4*page)); err != nil {
 		t.Fatal(err)
 	}
 	b := mapped(t, int(f.Fd()), 4, unix.MAP_SHARED)
-	b[0], b[pageSize] = 'y', 'y'
-	if err := unix.Madvise(b[2*pageSize:], unix.MADV_DONTNEED); err != nil { // they may have come with their neighbours
+	b[0], b[page] = 'y', 'y'
+	if err := unix.Madvise(b[2*page:], unix.MADV_DONTNEED); err != nil { // they may have come with their neighbours
 		t.Fatal(err)
 	}
-	m, buf := own(t, spanOf(b, OfFile)), make([]byte, 4*pageSize)
-	if n := m.Copy(os.Getpid(), address(b)+8, buf); n != 2*pageSize-8 {
+	m, buf := own(t, spanOf(b, OfFile)), make([]byte, 4*page)
+	if n := m.Copy(os.Getpid(), address(b)+8, buf); n != 2*page-8 {
 		t.Errorf("%d bytes, want those of the two pages that are there", n)
 	}
 	if n := m.Copy(os.Getpid(), address(b)+2*pageSize, buf); n != 0 {
