@@ -14,7 +14,8 @@ import (
 var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/look"}
 
 // unpinned are the files, and functions, of these packages that never run so.
-var unpinned = []string{"bpf_unsafe.go", "launch.go", "launch_held.go", "priority.go", "together.go", "ptraceMayWait"}
+var unpinned = []string{"bpf_unsafe.go", "launch.go", "launch_held.go", "priority.go", "together.go", "stall.go",
+	"ptraceMayWait", "vmReadMayWait"}
 
 // tellsScheduler are calls that can tell the scheduler.
 var tellsScheduler = regexp.MustCompile(`^(syscall\.Syscall6?|os\.(Open|OpenFile|ReadFile|ReadDir|Readlink|Stat|Lstat|WriteFile)|unix\.(Open|Read|Pread|Write|Readlink|ClockNanosleep|Nanosleep|Waitid|Wait4|Poll|Syscall6?|ProcessVMReadv))$`)

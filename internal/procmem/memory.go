@@ -217,7 +217,8 @@ func le64(b []byte) (v uint64) {
 }
 
 // Read reads memory at addr for whoever holds nobody stopped: it may wait for a file. It gives the bytes read, fewer
-// than asked for where the mapped memory ends. Errors: as [ReadVM].
+// than asked for where the mapped memory ends. Errors: as [ReadVM]. Precondition: the goroutine is not pinned, as the Go
+// scheduler is told.
 func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	done := 0
 	for done < len(buf) {
@@ -240,7 +241,7 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 		if fd := m.mem.get(); s.Kind == Anonymous && fd >= 0 {
 			n = m.readAnonymous(tid, at, want)
 		} else {
-			n, err = ReadVM(tid, at, want)
+			n, err = readVMBy(vmReadMayWait, tid, at, want)
 		}
 		done += n
 		if n < len(want) {

@@ -12,10 +12,15 @@ import (
 //
 // Where process_vm_readv is filtered or missing, it reads /proc/PID/mem.
 func ReadVM(pid int, addr uint64, buf []byte) (int, error) {
+	return readVMBy(vmRead, pid, addr, buf)
+}
+
+// readVMBy is ReadVM by a function.
+func readVMBy(vm func(int, uint64, []byte) (int, syscall.Errno), pid int, addr uint64, buf []byte) (int, error) {
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	n, e := vmReadMayWait(pid, addr, buf)
+	n, e := vm(pid, addr, buf)
 	if e == syscall.EPERM || e == syscall.ENOSYS {
 		return readMem(pid, addr, buf)
 	}
