@@ -88,6 +88,7 @@ func (ps *processes) each(pids []int, f func(*thread)) {
 // newLook prepares for looking at a thread.
 func (p *process) newLook(tid int) *look.Thread {
 	t := look.NewThread(p.PID, tid, nil)
+	t.Memory = p.Memory()
 	t.Extra = p.extra
 	return t
 }

@@ -197,6 +197,7 @@ func (r *recording) round(l *look.Looker, threads map[int]*watched, n int) error
 		th := threads[tid]
 		if th == nil {
 			th = &watched{Thread: look.NewThread(r.process.PID, tid, nil)}
+			th.Memory = r.process.Memory()
 			threads[tid] = th
 		}
 		if _, _, err := l.Begin(th.Thread); err != nil && look.Reason(err) == look.ReasonDenied {
