@@ -293,6 +293,22 @@ func become(t *testing.T, stopped bool, pids ...int) {
 	}
 }
 
+// awaitCatching waits until a process catches a signal, as SigCgt of /proc/PID/status has it.
+func awaitCatching(t *testing.T, pid int, sig syscall.Signal) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		_, after, _ := strings.Cut(string(text), "SigCgt:")
+		var mask uint64
+		if _, err := fmt.Sscanf(after, "%x", &mask); err == nil && mask>>(sig-1)&1 != 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("process %d does not catch %v", pid, sig)
+		}
+	}
+}
+
 // TestCtrlZStopsTheCommandToo: whether it comes to the whole group, as from a terminal, or to prywalk alone.
 func TestCtrlZStopsTheCommandToo(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "echo $$; while :; do :; done")
@@ -311,6 +327,9 @@ func TestCtrlZStopsTheCommandToo(t *testing.T) {
 				t.Fatal(err)
 			}
 			become(t, step.stopped, self, command)
+			if !step.stopped {
+				awaitCatching(t, self, unix.SIGTSTP) // until then the next one stops prywalk alone
+			}
 		}
 	}
 	send(t, p, unix.SIGTERM)
