@@ -61,6 +61,10 @@ type archInfo struct {
 	kept uint64
 	// raOnStack: a call pushes the return address (CFA−8 by default).
 	raOnStack bool
+	// signalFrame bounds what the kernel puts between a stack pointer and that of a signal's handler on the same stack:
+	// all registers. With AMX that is 11 KiB (fpu__get_fpstate_size, arch/x86/kernel/fpu/signal.c), with SME at the
+	// longest vectors 84 KiB (setup_sigframe_layout, arch/arm64/kernel/signal.c).
+	signalFrame Addr
 }
 
 var archs = [...]archInfo{
@@ -68,12 +72,14 @@ var archs = [...]archInfo{
 		sp: X86RSP, fp: X86RBP, ra: X86RA,
 		compact:   [NumCompact]uint8{X86RBP, X86RBX, X86R12, X86R13, X86R14, X86R15, NoReg, NoReg},
 		kept:      1<<X86RBP | 1<<X86RBX | 1<<X86R12 | 1<<X86R13 | 1<<X86R14 | 1<<X86R15,
-		raOnStack: true,
+		raOnStack: true, signalFrame: 16 << 10,
 	},
 	AArch64: {
 		sp: ARM64SP, fp: ARM64FP, ra: ARM64LR,
 		compact: [NumCompact]uint8{ARM64FP, ARM64LR, 19, 20, 21, 22, 23, 24},
 		kept:    0x7ff << 19, // x19 to x29
+
+		signalFrame: 128 << 10,
 	},
 }
 

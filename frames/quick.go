@@ -34,7 +34,7 @@ func (w *Walker) Next() bool {
 	b := w.stack
 	from := cfa - w.low
 	to := from + windowBytes
-	if from > to || to > uint64(len(b)) || cfa <= val[X86RSP] {
+	if from > to || to > uint64(len(b)) || cfa-val[X86RSP]-1 >= largeStep {
 		return w.slow()
 	}
 	p := (*[windowBytes]byte)(b[from:to:to])

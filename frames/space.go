@@ -57,7 +57,9 @@ type entry struct {
 	known uint16  // registers that become known: those restored, and the stack pointer
 	byRow bool    // stepByRow can apply the rule
 	kept  keptPlaces
-	_     [4]byte
+	// changes is asked for large frames only.
+	changes changes
+	_       [3]byte
 }
 
 // trust is a set of reasons to believe a return address.

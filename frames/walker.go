@@ -49,6 +49,7 @@ type Walker struct {
 	proven   int  // registers that search has found
 	trying   bool // this walk is a trial of a search
 	fresh    freshSteps
+	reach    reach
 }
 
 // Init starts a walk at regs, which is copied. The walk reads space and mem until
@@ -62,6 +63,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 		w.stack, w.low = w.snap.Stack.Bytes, w.snap.Stack.Addr+8*windowUnits
 	}
 	w.depth, w.switches, w.searches, w.proven, w.stop = 0, 0, 0, 0, StopNone
+	w.reach = reach{}
 	w.limit = w.MaxDepth
 	if w.MaxDepth <= 0 {
 		w.limit = DefaultMaxDepth
@@ -160,6 +162,8 @@ func (w *Walker) step() StopReason {
 	}
 	stop := w.apply(&r)
 	switch {
+	case stop == StopStackCut || stop == StopBadMemory:
+		w.lacks(&r)
 	case stop != StopNone || r.Flags&FlagSignal != 0:
 	case r.Method != MethodCFI && !w.plausible():
 		return w.scan()
@@ -243,8 +247,11 @@ func (w *Walker) commit(r *Rule) StopReason {
 		if w.switches++; w.switches > maxSwitches {
 			return StopLoop
 		}
+		w.reach.stepped(old, sp, w.near(r))
 	case sp <= old:
 		return StopLoop
+	case sp-old > largeStep && w.wasLed():
+		w.reach.stepped(old, sp, 0)
 	}
 	w.regs = w.next
 	w.enter(r.Method, r.Flags&FlagSignal == 0)

@@ -118,19 +118,7 @@ func (ps *processes) walk(p *process, t *look.Thread, s *look.Shot) chain {
 			c = ps.walkOnce(p, s)
 		}
 	}
-	last := ps.walker.Frame().SP
-	if c.stop == frames.StopBadMemory && p.StackEnd(ps.walker.Lacking()) != 0 {
-		t.Also(ps.walker.Lacking())
-	}
-	if used := last - s.Mem.Stack.Addr; used < 1<<30 {
-		t.Needed(int(used)+16, c.stop == frames.StopStackCut)
-	}
-	switch {
-	case c.stop.Complete():
-		t.Root(last)
-	case c.stop == frames.StopUnproven:
-		t.Unproven(s)
-	}
+	t.Walked(p.Process, &ps.walker, s)
 	return c
 }
 

@@ -120,7 +120,7 @@ func (l *list) describe(t *target.Process, o Options, got *shots) {
 	for th, s := range got.taken {
 		var err error
 		d := describe(t, names, w, th.TID, s)
-		for n := 0; n < moreLooks && s != nil && !o.Atomic && !l.over() && err == nil && askForMore(t, w, th, s); n++ {
+		for n := 0; n < moreLooks && s != nil && !o.Atomic && !l.over() && err == nil && askForMore(t, w, th, s, n); n++ {
 			if s, err = again(th, o); s != nil {
 				d = describe(t, names, w, th.TID, s)
 			}
@@ -133,21 +133,27 @@ func (l *list) describe(t *target.Process, o Options, got *shots) {
 // copied, or go on elsewhere.
 const moreLooks = 6
 
-// askForMore makes the next look at a thread see what the last walk of it lacked: more of the stack, a register, or
-// another stack, which a signal's handler or a function with a split stack returns to. False if it lacked nothing
-// that can be had.
-func askForMore(t *target.Process, w *frames.Walker, th *look.Thread, s *look.Shot) bool {
+// moreCopy is how much of a stack is copied that was cut, in bytes; then four times as much each time. The end of the
+// mapping says little of where the stack ends: those of goroutines lie in mappings of 64 MB.
+const moreCopy = 1 << 20
+
+// askForMore makes the next look at a thread, the one after n others, see what the last walk of it lacked: more of the
+// stack, a register, or another stack, which a signal's handler or a function with a split stack returns to. False if
+// it lacked nothing that can be had.
+func askForMore(t *target.Process, w *frames.Walker, th *look.Thread, s *look.Shot, n int) bool {
 	switch w.StopReason() {
 	case frames.StopStackCut:
+		size := uint64(moreCopy) << (2 * n)
 		sp, at := s.Regs.SP(), w.Lacking()
-		if end := t.StackEnd(at); end != t.StackEnd(sp) { // it is the other stack that is deep
-			th.AlsoDeep(at, end-at+1<<16)
+		end := t.StackEnd(at)
+		if w.Away() || end != t.StackEnd(sp) { // it is the other stack that is deep
+			th.AlsoDeep(at, min(end-at+1<<16, size))
 			return true
 		}
-		th.CopyAll()
-		if t.StackEnd(sp) > sp { // a thread can have a larger stack than usual
-			th.CopyDeep(t.StackEnd(sp) - sp)
+		if end > sp {
+			size = min(size, end-sp+1<<16)
 		}
+		th.CopyDeep(size)
 	case frames.StopUnproven:
 		th.Unproven(s)
 	case frames.StopBadMemory:

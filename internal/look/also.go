@@ -18,38 +18,49 @@ const (
 // alsoPlaces are the places on other stacks that walks of a thread were led to.
 type alsoPlaces struct {
 	at   [maxAlso]atomic.Uint64 // 0: none
+	more [maxAlso]atomic.Int64  // how many bytes are copied there, if more than alsoBytes
 	next atomic.Uint32          // the one that is given up for a further one
-	deep atomic.Uint64          // the place around which more is copied, and how many bytes
-	need atomic.Int64
 }
 
-// add notes a place, unless it is there.
-func (a *alsoPlaces) add(addr uint64) {
+// add notes a place, unless it is there, with the bytes to copy; it reports whether there was room for it.
+func (a *alsoPlaces) add(addr, more uint64) bool {
 	for i := range a.at {
 		switch old := a.at[i].Load(); {
 		case old>>12 == addr>>12:
-			return
+			a.more[i].Store(int64(more))
+			return false
 		case old == 0:
+			a.more[i].Store(int64(more))
 			a.at[i].Store(addr)
-			return
+			return true
 		}
 	}
-	a.at[a.next.Add(1)%maxAlso].Store(addr)
+	i := a.next.Add(1) % maxAlso
+	a.more[i].Store(int64(more))
+	a.at[i].Store(addr)
+	return false
+}
+
+// extend makes the copy of the place that addr lies just beyond end n bytes behind it; false if there is no such place.
+func (a *alsoPlaces) extend(addr, n uint64) bool {
+	for i := range a.at {
+		if at := a.at[i].Load(); at != 0 && addr-at <= uint64(a.size(i)) {
+			a.more[i].Store(int64(min(addr-at+n, deepCopy)))
+			return true
+		}
+	}
+	return false
 }
 
 // size gives the bytes that are to be copied around a place.
-func (a *alsoPlaces) size(addr uint64) int {
-	if addr == a.deep.Load() {
-		return max(alsoBytes, int(a.need.Load()))
-	}
-	return alsoBytes
-}
+func (a *alsoPlaces) size(i int) int { return max(alsoBytes, int(a.more[i].Load())) }
 
 // alsoStack copies the memory around the places of a thread, besides what another Extra copies.
 type alsoStack struct {
 	inner ptrace.Extra
 	addrs [maxAlso]frames.Addr
 	bufs  [maxAlso][]byte
+	sizes [maxAlso]int
 }
 
 // extraOf gives what is to be copied of a thread besides its stack, nil if nothing.
@@ -63,9 +74,11 @@ func (l *Looker) extraOf(t *Thread) ptrace.Extra {
 		if l.also.addrs[i] = addr; addr == 0 {
 			continue
 		}
-		if n := t.also.size(addr); len(l.also.bufs[i]) < n {
+		n := t.also.size(i)
+		if len(l.also.bufs[i]) < n {
 			l.also.bufs[i] = make([]byte, n)
 		}
+		l.also.sizes[i] = n
 	}
 	return &l.also
 }
@@ -89,7 +102,7 @@ func (a *alsoStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.R
 		if addr == 0 || n == len(out) || holds(out[first:n], addr) {
 			continue
 		}
-		if r := read(rd, addr, a.bufs[i]); len(r.Bytes) > 0 {
+		if r := read(rd, addr, a.bufs[i][:a.sizes[i]]); len(r.Bytes) > 0 {
 			out[n] = r
 			n++
 		}

@@ -35,10 +35,12 @@ func (e *goStack) hint(slot uint64) *goHint {
 	return &e.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
 
-// goStackCopy is how much of a goroutine's stack is copied, in bytes; schedulerCopy how much of the scheduler's,
+// goStackCopy is how much of a goroutine's stack is copied at most, in bytes: from where the goroutine was left, so
+// that it is all used. goOuterCopy is how much where that is not known, schedulerCopy how much of the scheduler's,
 // which is no larger on most threads (runtime/proc.go, allocm; rt0_go for the first one).
 const (
-	goStackCopy   = 32 << 10
+	goStackCopy   = 256 << 10
+	goOuterCopy   = 32 << 10
 	schedulerCopy = 64 << 10
 )
 
@@ -219,7 +221,7 @@ func (e *goStack) span(signal bool) (from uint64, n int) {
 	lo, hi := word(e.curg, c.GStackLo), word(e.curg, c.GStackHi)
 	from = word(e.curg, c.SchedSP)
 	if signal || from < lo || from > hi {
-		from = max(lo, hi-min(hi, goStackCopy))
+		from = max(lo, hi-min(hi, goOuterCopy))
 	}
 	if hostArch() == frames.AArch64 {
 		from = max(from, belowSP) - belowSP

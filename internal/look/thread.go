@@ -7,15 +7,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// Sizes of the copy of a stack, in bytes.
-const (
-	firstCopy = 64 << 10 // of a thread that was never walked
-	leastCopy = 64 << 10
-	mostCopy  = 8 << 20   // the usual limit of a stack (RLIMIT_STACK)
-	deepCopy  = 256 << 20 // where a deeper one is asked for
-	copySlack = 2 << 10   // beyond what the last walks needed
-)
-
 // Thread is one thread and what is remembered of its last look. All but Needed
 // belongs to the tracer's thread.
 type Thread struct {
@@ -86,61 +77,20 @@ func (t *Thread) Files() *procmem.ThreadFiles { return t.files }
 // Pending reports whether a look was begun and not yet finished.
 func (t *Thread) Pending() bool { return t.pending != nil }
 
-// Needed tells how many bytes of stack a walk used, and whether the copy was too
-// short for it, so that the next look copies as much as is needed and not more. A
-// shot that was too short is not reused, or a thread that sleeps would show it for as
-// long as it sleeps. Any goroutine may call it.
-func (t *Thread) Needed(used int, cut bool) {
-	old := t.need.Load()
-	want := int64(used) + copySlack
-	switch {
-	case cut && t.top.Swap(0) != 0:
-		t.topless.Store(true)
-		want = max(old, want) // that was what cut it, not this
-	case cut:
-		want = max(4*old, want)
-	case want < old:
-		want = old - (old-want)/8 // shrink slowly: depth varies
-	}
-	t.need.Store(min(max(want, leastCopy), mostCopy))
-	if cut && old < mostCopy {
-		t.again.Store(true)
-	}
-}
-
-// Top tells where a complete walk ended: the next looks copy no more than up to there and
-// a little. It makes copies small where other things follow the stack in memory, as those of
-// goroutines. If a copy turns out too short that ended there, it is not believed again.
-// Any goroutine may call it.
-func (t *Thread) Top(addr uint64) {
-	if !t.topless.Load() {
-		t.top.Store(addr + copySlack)
-	}
-}
-
 // LastSched gives the clocks that the last call of Begin read.
 func (t *Thread) LastSched() procmem.SchedStat { return t.before }
 
-// Also asks the next looks to copy the memory around an address besides the stack and what was asked for before:
-// where a walk was led that changed stacks (a signal handler on a stack of its own, a stack that grows in parts).
-// Of more than four such places the oldest are given up. Any goroutine may call it.
-func (t *Thread) Also(addr uint64) { t.also.add(addr) }
-
-// AlsoDeep makes the next looks copy n bytes around the address, where [Thread.Also] copies few: for a single look at
-// a stack that is deep beyond a change of stacks.
+// AlsoDeep makes the next looks copy n bytes from the address on, where [Thread.Also] copies few: for a single look at
+// a stack that is deep beyond a change of stacks. An address just beyond what such a look has copied makes that copy longer.
 func (t *Thread) AlsoDeep(addr, n uint64) {
-	t.also.deep.Store(addr)
-	t.also.need.Store(int64(min(n, deepCopy)))
-	t.also.add(addr)
+	if !t.also.extend(addr, n) {
+		t.also.add(addr, min(n, deepCopy))
+	}
 }
-
-// CopyAll makes the next looks copy as much stack as there is, up to the usual
-// limit of a stack.
-func (t *Thread) CopyAll() { t.need.Store(mostCopy) }
 
 // CopyDeep makes the next looks copy that many bytes of stack, also more than the usual
 // limit of a stack: for a single look at a stack that is known to be deeper.
-func (t *Thread) CopyDeep(n uint64) { t.need.Store(int64(min(max(n, mostCopy), deepCopy))) }
+func (t *Thread) CopyDeep(n uint64) { t.need.Store(int64(min(max(n, leastCopy), deepCopy))) }
 
 // CopyUpTo makes the next looks copy that many bytes of stack, as far as there are
 // as many, within the usual limit of a stack.

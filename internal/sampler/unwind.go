@@ -62,10 +62,7 @@ func (u *unwinder) unwind(thr *thread, s *look.Shot) (profile.StackID, frames.St
 	}
 	stop := u.walkAgain(p, thr.trail, s)
 	u.books.back()
-	u.tellNeed(p, th, s, stop)
-	if stop == frames.StopUnproven {
-		th.Unproven(s)
-	}
+	th.Walked(p.target, &u.walker, s)
 	depth := len(u.locs) + u.known.N
 	if !stop.Complete() {
 		u.locs = append(u.locs, profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"})
@@ -131,24 +128,6 @@ func (u *unwinder) skip(t *trail) {
 	u.inner = len(u.locs)
 	for m, n := range skipped.Methods {
 		u.methods[m] += int64(n)
-	}
-}
-
-// tellNeed lets the thread's next look copy as much of the stack as this walk
-// read.
-func (u *unwinder) tellNeed(p *process, th *look.Thread, s *look.Shot, stop frames.StopReason) {
-	if stop == frames.StopBadMemory && p.target.StackEnd(u.walker.Lacking()) != 0 {
-		th.Also(u.walker.Lacking()) // it lies on another stack
-	}
-	if root := u.walker.Frame().SP; stop.Complete() && root != 0 {
-		th.Root(root)
-	}
-	last, from := u.walker.Regs().SP(), s.Mem.Stack.Addr
-	if stop.Complete() && last-from < uint64(len(s.Mem.Stack.Bytes)) {
-		th.Top(last)
-	}
-	if used := last - from; used < 1<<30 {
-		th.Needed(int(used)+16, stop == frames.StopStackCut)
 	}
 }
 

@@ -1,0 +1,88 @@
+package frames
+
+import "testing"
+
+// twoStacks gives a walk that begins on the stack at from, of which it knows n words, and goes to the one at to.
+func twoStacks(from, to Addr, flags Flags) (*Space, *Regs, *Snapshot) {
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RSP, CFAOff: 64, Method: MethodCFI},
+		0x2010: {CFAReg: X86RBP, CFAOff: 16, Method: MethodCFI, Flags: flags},
+		0x3010: {CFAReg: X86RSP, CFAOff: 64, Method: MethodCFI},
+		0x4010: {Flags: FlagRoot},
+	}}
+	mem := stack(from, 0, 0, 0, 0, 0, 0, 0, 0x2010, 0, 0)
+	other := stack(to, 0, 0x3010, 0, 0, 0, 0, 0, 0, 0, 0x4010)
+	mem.Others = []Region{other.Stack}
+	mem.StackEnd = from + 64<<20 // one mapping for all stacks, as in Go
+	return space(src, nil), x86Regs(0x1010, from, to), mem
+}
+
+func TestReachIsOnTheStackThatTheWalkBeganOn(t *testing.T) {
+	const from = 0xc000100000
+	cases := []struct {
+		name  string
+		to    Addr
+		flags Flags
+		reach Addr
+	}{
+		{"another stack, megabytes above", from + 4<<20, FlagSwitch, from + 64},
+		{"another stack, below", from - 4<<20, FlagSwitch, from + 64},
+		{"the same stack", from + 64 + 32, FlagSwitch, from + 64 + 32 + 16 + 64},
+		{"a large frame of the same stack", from + 64 + 1<<20, 0, from + 64 + 1<<20 + 16 + 64},
+	}
+	for _, c := range cases {
+		s, regs, mem := twoStacks(from, c.to, c.flags)
+		var w Walker
+		wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x2010, 0x3010, 0x4010)
+		if got := w.Reach(); got != c.reach || w.Away() != (c.reach == from+64) {
+			t.Errorf("%s: reach %#x, away %v, want %#x", c.name, got, w.Away(), c.reach)
+		}
+	}
+}
+
+// TestWordThatIsLackedOfAnotherStackIsNoneOfThisOne: of where the copy ended the mapping tells nothing.
+func TestWordThatIsLackedOfAnotherStackIsNoneOfThisOne(t *testing.T) {
+	const from, to = 0xc000100000, 0xc000100000 + 4<<20
+	s, regs, mem := twoStacks(from, to, FlagSwitch)
+	mem.Others = nil
+	var w Walker
+	walk(t, &w, s, regs, mem)
+	if w.StopReason() != StopStackCut || w.Lacking() != to+8 || !w.Away() || w.Reach() != from+64 {
+		t.Errorf("%v at %#x, away %v, reach %#x", w.StopReason(), w.Lacking(), w.Away(), w.Reach())
+	}
+}
+
+// switching tells that all its code changes stacks, as gcc's __morestack does.
+type switching struct{ fakeCalls }
+
+func (*switching) ChangesStack(Addr, bool) bool { return true }
+
+func TestReachEndsWhereCodeHasLoadedAnotherStack(t *testing.T) {
+	const from, to = 0x700000, 0x700000 + 1<<20
+	s, regs, mem := twoStacks(from, to, 0)
+	s.modules[0].Calls = &switching{}
+	for range 2 { // also when it is known
+		var w Walker
+		wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x2010, 0x3010, 0x4010)
+		if w.Reach() != from+64 {
+			t.Errorf("reach %#x", w.Reach())
+		}
+	}
+}
+
+// TestCallBackToTheFirstStackCountsAsThatStack: Go calls C, which calls Go, which continues where the goroutine was.
+func TestCallBackToTheFirstStackCountsAsThatStack(t *testing.T) {
+	var r reach
+	r.stepped(0xc000000100, 0x7ff000, nearBy) // to C's stack
+	if !r.away {
+		t.Fatal("still here")
+	}
+	r.stepped(0x7ff800, 0xc000000100+600, nearBy) // back
+	if r.away {
+		t.Error("did not come back")
+	}
+	r.stepped(0xc000001000, 0xc000801000, nearBy)
+	if r.end != 0xc000001000 || !r.away {
+		t.Errorf("%+v", r)
+	}
+}

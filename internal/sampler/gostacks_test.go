@@ -1,0 +1,47 @@
+package sampler
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"prywalk/internal/look"
+	"prywalk/internal/profile"
+	"prywalk/internal/testtargets"
+)
+
+// mostOfGo is what a look at a shallow stack of a Go program copies at most: twice the least copy, the scheduler's stack
+// and the outer part of the goroutine's.
+const mostOfGo = 4 * 64 << 10
+
+// TestLooksAtGoProgramsCopyNoMegabytes: a walk from the scheduler's stack to that of a goroutine says nothing of how
+// large either is.
+func TestLooksAtGoProgramsCopyNoMegabytes(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "gostacks")
+	if out, err := exec.Command("go", "build", "-o", exe, "testdata/gostacks/main.go").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.Command(exe)
+	testtargets.Ready(t, cmd)
+	far, most := 0, 0
+	watch := func(u *unwinder) {
+		u.check = func(_ *process, s *look.Shot, _ profile.StackID) {
+			copied := len(s.Mem.Stack.Bytes)
+			for _, r := range s.Mem.Others {
+				copied += len(r.Bytes)
+			}
+			most = max(most, copied)
+			if d := u.walker.Regs().SP() - s.Mem.Stack.Addr; u.walker.StopReason().Complete() && d > 1<<20 && d < 1<<30 {
+				far++
+			}
+		}
+	}
+	enough := func(s *Sampler) bool { return s.Progress().Frozen >= 2000 }
+	run(t, Options{Freq: 997, prepare: watch}, enough, nil, cmd.Process.Pid)
+	if far == 0 {
+		t.Error("no walk has ended on a stack megabytes away, in the same mapping")
+	}
+	if most > mostOfGo {
+		t.Errorf("a look has copied %d bytes; %d walks ended on a stack megabytes away", most, far)
+	}
+}
