@@ -32,7 +32,7 @@ type StopReason uint8
 const (
 	StopNone      StopReason = iota // the walk goes on
 	StopRoot                        // the thread's first function: complete
-	StopNoRule                      // no source knows the code, and the scan found nothing
+	StopNoRule                      // no source knows the code, and the scan found nothing; or the return address is in no code
 	StopBadMemory                   // a place where a rule points to is not mapped
 	StopStackCut                    // the copy of the stack ends there
 	StopDepth                       // the depth limit

@@ -4,7 +4,7 @@ package frames
 func (s *Space) prepare(e *entry) {
 	info := s.Arch.info()
 	e.exact = e.exact || e.rule.Flags&FlagSignal != 0
-	if e.key>>3 != 0 { // a return address of 0 ends the stack, whatever is there
+	if e.key>>3 != 0 && e.mod >= 0 { // a return address of 0 ends the stack, and so does one where no code is
 		e.has = trustCFI
 	}
 	if !info.raOnStack || e.rule.Flags&^FlagLoss != 0 {

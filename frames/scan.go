@@ -9,8 +9,8 @@ const scanWords = 1024
 func (w *Walker) scan() StopReason {
 	m := w.module()
 	if m == nil && w.depth > 2 {
-		// A return address into nowhere: what led here was wrong or the code
-		// is gone; whatever the stack holds beyond proves nothing.
+		// A signal has interrupted the thread where no code is, or the code has gone since; whatever the stack holds
+		// beyond proves nothing.
 		return StopNoRule
 	}
 	f := w.Frame()

@@ -238,6 +238,9 @@ func (s *Space) fill(e *entry, k uint64, pc Addr, caller, spOnly bool) {
 		at -= s.Arch.CallLen()
 	}
 	if e.mod = s.find(at); e.mod < 0 {
+		if caller {
+			s.atEntry(e, pc, spOnly) // the first instruction of a mapping
+		}
 		return
 	}
 	if found := s.ask(e, pc, caller, spOnly); caller && (!found || e.rule.Method != MethodCFI) {

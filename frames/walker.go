@@ -167,7 +167,7 @@ func (w *Walker) step() StopReason {
 	case stop != StopNone || r.Flags&FlagSignal != 0:
 	case r.Method != MethodCFI && !w.plausible():
 		return w.scan()
-	case !w.knowsNext() && !w.space.follows(w.next.PC):
+	case !w.knowsNext() && !w.space.follows(w.next.PC), w.nowhere():
 		return StopNoRule
 	}
 	if stop != StopNone {
@@ -233,6 +233,18 @@ func (w *Walker) plausible() bool {
 	ok := w.space.lookup(w.next.PC, true, false).exact
 	w.cur = w.space.lookup(w.regs.PC, w.caller, false)
 	return ok
+}
+
+// nowhere reports whether the computed return address lies in no executable mapping: call frame information then did
+// not hold, or the code has gone, or it is newer than the list of modules.
+func (w *Walker) nowhere() bool {
+	pc := w.next.PC
+	if pc == 0 || w.space.find(pc-w.regs.Arch.CallLen()) >= 0 {
+		return false
+	}
+	none := w.space.lookup(pc, true, false).mod < 0
+	w.cur = w.space.lookup(w.regs.PC, w.caller, false)
+	return none
 }
 
 // commit takes the computed registers as the next frame, if the walk gets

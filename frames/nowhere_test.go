@@ -1,0 +1,61 @@
+package frames
+
+import "testing"
+
+// TestReturnAddressWhereNoCodeIsIsNoFrame: the stack ends there, and says so; but a walk begins wherever the thread is,
+// and what a signal has interrupted is no return address.
+func TestReturnAddressWhereNoCodeIsIsNoFrame(t *testing.T) {
+	src := &fakeSource{
+		rules: map[Addr]Rule{
+			0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
+			0x2010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI, Saved: [NumCompact]uint8{2}},
+			0x3010: {Flags: FlagSignal, Method: MethodCFI},
+			0x4010: {CFAReg: X86RBP, Method: MethodCFI},
+		},
+		rows: map[Addr]*Row{
+			0x3010: {CFAReg: X86RSP, CFAOff: 16, RA: Place{Kind: PlaceOffset, Off: -8}},
+			0x4010: keepingRow(),
+		},
+	}
+	cases := []struct {
+		name  string
+		words []uint64
+		want  []Addr
+	}{
+		{"kept stack pointer", []uint64{0, 0x7040, 0x7050, 0xff401010}, []Addr{0x4010}},
+		{"return address", []uint64{0, 0x2010, 0, 0xff401010, 0, 0, 0, 0}, []Addr{0x1010, 0x2010}},
+		{"interrupted", []uint64{0, 0x3010, 0, 0xff401010, 0, 0, 0, 0}, []Addr{0x1010, 0x3010, 0xff401010}},
+		{"just behind the code", []uint64{0, 0x2010, 0, 0x9001, 0, 0, 0, 0}, []Addr{0x1010, 0x2010}},
+	}
+	below := make([]uint64, windowUnits) // so that the quick step has its window
+	for _, c := range cases {
+		s := space(src, nil)
+		for range 3 { // by rule, and by what the cache knows of the last walk
+			var w Walker
+			words := append(append(below[:windowUnits:windowUnits], c.words...), below...)
+			wantPCs(t, walk(t, &w, s, x86Regs(c.want[0], 0x7000, 0x7010), stack(0x7000-8*windowUnits, words...)), c.want...)
+			if w.StopReason() != StopNoRule {
+				t.Errorf("%s: %v", c.name, w.StopReason())
+			}
+		}
+	}
+	// A last instruction that calls what does not return: the address behind it is outside.
+	s := space(&fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI}, 0x9000: {Flags: FlagRoot}}}, nil)
+	var w Walker
+	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 0, 0x9000)), 0x1010, 0x9000)
+}
+
+// TestRefusedReturnAddressIsAFrameOnceItsCodeIsKnown: it may be newer than the list of modules.
+func TestRefusedReturnAddressIsAFrameOnceItsCodeIsKnown(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI}}}
+	s := space(src, nil)
+	mem := stack(0x7000, 0, 0x20010, 0)
+	var w Walker
+	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010)
+	fresh := &Module{Start: 0x20000, End: 0x21000, Sources: []RuleSource{&fakeSource{rules: map[Addr]Rule{0x20010: {Flags: FlagRoot}}}}}
+	s.SetModules(append([]*Module{fresh}, s.Modules()...))
+	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x20010)
+	if !w.StopReason().Complete() {
+		t.Error(w.StopReason())
+	}
+}
