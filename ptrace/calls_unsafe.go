@@ -73,20 +73,18 @@ func readVM(tid int, addr uint64, buf []byte) int {
 // cannot be read.
 //
 //go:nosplit
-func readParts(tid int, parts []frames.Region) int {
-	var local [maxParts]unix.Iovec
-	var remote [maxParts]unix.RemoteIovec
+func readParts(tid int, parts []frames.Region, v *vectors) int {
 	k := 0
 	for i := range parts {
 		if b := parts[i].Bytes; len(b) > 0 && k < maxParts {
-			local[k] = unix.Iovec{Base: unsafe.SliceData(b), Len: uint64(len(b))}
-			remote[k] = unix.RemoteIovec{Base: uintptr(parts[i].Addr), Len: len(b)}
+			v.local[k] = unix.Iovec{Base: unsafe.SliceData(b), Len: uint64(len(b))}
+			v.remote[k] = unix.RemoteIovec{Base: uintptr(parts[i].Addr), Len: len(b)}
 			k++
 		}
 	}
 	procmem.CountCall()
 	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(tid),
-		uintptr(unsafe.Pointer(&local)), uintptr(k), uintptr(unsafe.Pointer(&remote)), uintptr(k), 0)
+		uintptr(unsafe.Pointer(&v.local)), uintptr(k), uintptr(unsafe.Pointer(&v.remote)), uintptr(k), 0)
 	if e != 0 {
 		return 0
 	}
@@ -108,6 +106,12 @@ func (c *Controller) procLink(tid int, fd uint64) []byte {
 		return nil
 	}
 	return c.procBuf[:got]
+}
+
+// vectors is what readParts tells the kernel, kept for use again.
+type vectors struct {
+	local  [maxParts]unix.Iovec
+	remote [maxParts]unix.RemoteIovec
 }
 
 // sigInfo is the part of siginfo_t that waits and PTRACE_GETSIGINFO use, on

@@ -78,6 +78,7 @@ type Controller struct {
 	last       Look // the look that was finished last
 	reader     Reader
 	parts      [maxParts]frames.Region
+	vectors    vectors
 }
 
 // NewController makes a controller for the calling OS thread, to which the

@@ -18,8 +18,9 @@ type Extra interface {
 
 // Foreseer is an Extra that knows beforehand what it is going to read.
 type Foreseer interface {
-	// Foresee gives places, at most three, that Regions is going to read, each with as many Bytes to
-	// fill: they are read together with the stack. If that works, [Reader.Foreseen] is true. It is called while the thread is stopped.
+	// Foresee gives places, at most [MaxForeseen], that Regions is going to read, each with as many Bytes to
+	// fill: they are read together with the stack. If that works, [Reader.Foreseen] is true. It is called while the
+	// thread is stopped.
 	Foresee(regs *frames.Regs) []frames.Region
 }
 
@@ -33,7 +34,13 @@ type Reader struct {
 	memory   *procmem.Memory
 	left     int
 	foreseen bool
+	stackAt  uint64
+	stackN   int
+	vectors  *vectors
 }
+
+// Stack gives what has been copied of the stack: from which address, and how many bytes.
+func (r *Reader) Stack() (addr uint64, n int) { return r.stackAt, r.stackN }
 
 // Foreseen reports whether the places of [Foreseer] have been read.
 func (r *Reader) Foreseen() bool { return r.foreseen }
@@ -59,12 +66,15 @@ func (r *Reader) Start(addr uint64) uint64 {
 	return r.memory.Start(addr)
 }
 
-// maxParts is how many places ReadAll reads at once.
-const maxParts = 4
+// maxParts is how many places ReadAll reads at once: 64 pieces of some hundred bytes take about as long as two reads.
+const maxParts = 64
+
+// MaxForeseen is how many places a [Foreseer] may give.
+const MaxForeseen = maxParts - 1
 
 // ReadAll reads several places at once: as many bytes at each Addr
 // as its Bytes are long. It gives the number of bytes in all, counted in the order of parts
-// up to the first that cannot be read as a whole. Parts beyond the fourth are not read.
+// up to the first that cannot be read as a whole. Parts beyond the 64th are not read.
 func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.left <= 0 {
 		return 0
@@ -73,7 +83,7 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.memory != nil {
 		return copyParts(r.memory, r.tid, parts)
 	}
-	return readParts(r.tid, parts)
+	return readParts(r.tid, parts, r.vectors)
 }
 
 // copyParts reads several places, up to the first that cannot be read as a whole. One call for all would be
@@ -106,10 +116,11 @@ func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 		}
 	}()
 	c.decodeRegs(out)
-	c.reader = Reader{tid: l.tid, memory: req.Memory, left: maxReads}
+	c.reader = Reader{tid: l.tid, memory: req.Memory, left: maxReads, vectors: &c.vectors}
 	if !c.stackAndForeseen(l.tid, req, out) {
 		c.copyStack(l.tid, req)
 	}
+	c.reader.stackAt, c.reader.stackN = c.stackAt, c.stackN
 	n := req.Extra.Regions(&out.Regs, &c.reader, req.Regions)
 	c.reader.left = 0
 	ok = true
@@ -138,7 +149,7 @@ func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
 	if req.Memory != nil {
 		got = copyParts(req.Memory, tid, c.parts[:n+1])
 	} else {
-		got = readParts(tid, c.parts[:n+1])
+		got = readParts(tid, c.parts[:n+1], &c.vectors)
 	}
 	c.parts[n].Bytes = nil // it is the caller's
 	if got <= want {
@@ -151,5 +162,15 @@ func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
 // ReaderOf gives a reader of a process that is not stopped, for a look that proves
 // in another way that what it reads stands still. tid is any of its threads, memory its memory or nil.
 func ReaderOf(tid int, memory *procmem.Memory) Reader {
-	return Reader{tid: tid, memory: memory, left: maxReads}
+	var r Reader
+	r.ReadFrom(tid, memory)
+	return r
+}
+
+// ReadFrom makes it what [ReaderOf] gives; a Reader that is used again allocates nothing.
+func (r *Reader) ReadFrom(tid int, memory *procmem.Memory) {
+	if r.vectors == nil {
+		r.vectors = &vectors{}
+	}
+	*r = Reader{tid: tid, memory: memory, left: maxReads, vectors: r.vectors}
 }

@@ -38,6 +38,7 @@ type Looker struct {
 	put     displaced
 	reader  ptrace.Reader
 	also    alsoStack
+	pieces  pieces
 }
 
 // hostArch is the architecture of the threads that this machine can run.
@@ -143,7 +144,7 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 		return errMaxPause
 	}
 	waits := (t.suspect || t.exits.basis() != FewCalls) && l.settlePutOff(t)
-	s.room(int(t.need.Load()))
+	l.makeRoom(t, s)
 	call, runs, asleep := l.asleep(t)
 	look, err := l.ctl.BeginWith(t.TID, t.files)
 	if err != nil {
@@ -162,6 +163,29 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 		look.Queued()
 	}
 	return nil
+}
+
+// makeRoom makes room for what a freeze copies, and says whether that is by an outline.
+func (l *Looker) makeRoom(t *Thread, s *Shot) {
+	need := int(t.need.Load())
+	o := t.outlined.Load()
+	if s.pieced = o != nil; !s.pieced {
+		s.room(need)
+		return
+	}
+	s.by = o
+	s.room(topCopy)
+	l.pieces.reserve(need)
+}
+
+// extras gives what a freeze copies besides the stack, or the top of it.
+func (l *Looker) extras(t *Thread, s *Shot) ptrace.Extra {
+	inner := l.extraOf(t)
+	if !s.pieced {
+		return inner
+	}
+	l.pieces.inner, l.pieces.by, l.pieces.top, l.pieces.need = inner, s.by, s.buf, min(int(t.need.Load()), len(l.pieces.gap))
+	return &l.pieces
 }
 
 // asleep gives the system call that a thread sleeps in which is to be frozen all the
@@ -269,7 +293,9 @@ func (l *Looker) take(tag uint64) *Thread {
 func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	s := t.pending
 	t.pending = nil
-	l.req = ptrace.Request{Stack: s.buf, Top: t.top.Load(), Memory: t.Memory, Files: t.files, Extra: l.extraOf(t), Regions: s.regions[:]}
+	l.req = ptrace.Request{
+		Stack: s.buf, Top: t.top.Load(), Memory: t.Memory, Files: t.files, Extra: l.extras(t, s), Regions: s.regions[:],
+	}
 	err := l.ctl.Finish(look, &l.req, &l.stop)
 	if err == nil && !l.stop.SchedOK {
 		err = ptrace.ErrGone // it was killed meanwhile, or its number is another thread's by now

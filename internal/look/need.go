@@ -16,8 +16,9 @@ const (
 
 // Walked tells the thread what a walk of its shot has read and what it lacked, so that the next look copies that: of the
 // stack that the look was at as far as the walk came there, and what it lacked of others. It is told at the end of the
-// walk, with the mappings as they were then. Any goroutine may call it.
-func (t *Thread) Walked(p *target.Process, w *frames.Walker, s *Shot) {
+// walk, with the mappings as they were then. o has the walk's frames; nil if not all are known. One goroutine at a time
+// may call it.
+func (t *Thread) Walked(p *target.Process, w *frames.Walker, s *Shot, o *Outline) {
 	stop, from := w.StopReason(), s.Mem.Stack.Addr
 	cut := stop == frames.StopStackCut
 	if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.Lacking()) != 0 {
@@ -32,7 +33,14 @@ func (t *Thread) Walked(p *target.Process, w *frames.Walker, s *Shot) {
 		t.Top(reach)
 	}
 	if used := reach - from; used <= s.Mem.StackEnd-from {
+		if cut && s.pieced {
+			used, cut = max(used, w.Lacking()-from), false // what lacks is between the pieces, or a little beyond
+			t.again.Store(true)
+		}
 		t.Needed(int(used)+16, cut)
+	}
+	if o != nil {
+		t.outline(w, s, o)
 	}
 	if stop == frames.StopUnproven {
 		t.Unproven(s)

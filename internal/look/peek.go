@@ -87,7 +87,7 @@ func (l *Looker) extra(t *Thread, s *Shot) {
 		return
 	}
 	s.Regs.TLS = t.tls
-	l.reader = ptrace.ReaderOf(t.TID, t.Memory)
+	l.reader.ReadFrom(t.TID, t.Memory)
 	n := extra.Regions(&s.Regs, &l.reader, s.regions[:])
 	s.keepRegions(s.regions[:n])
 }
@@ -100,6 +100,7 @@ const redZone = 128
 // process whose first thread has ended has no memory by that one's number.
 func (s *Shot) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.room(int(t.need.Load()))
+	s.pieced = false
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
 		from = sp // what lies below is another mapping

@@ -68,6 +68,8 @@ type Shot struct {
 
 	recalled bool // the registers are those of the last freeze, in the same place
 	refused  bool // it lacks a register, and a freeze was not allowed
+	pieced   bool // it was copied by an outline
+	by       *outlined
 	buf      []byte
 	regions  [maxRegions]frames.Region
 	extra    []byte
@@ -82,8 +84,8 @@ type Shot struct {
 // the same place.
 func (s *Shot) Recalled() bool { return s.recalled }
 
-// maxRegions is the number of further pieces of memory that a freeze can copy.
-const maxRegions = 7
+// maxRegions is the number of further pieces of memory that a freeze can copy: of other stacks, and of this one.
+const maxRegions = 7 + maxPieces + maxSteppedTo
 
 // keepRegions copies further regions into the shot: the buffers that they were
 // read into are used again for the next thread.

@@ -42,6 +42,8 @@ type Thread struct {
 	alone    *alone // nil: no look has made it give up a call
 	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames only.
 	awaitsRoot atomic.Bool
+	remembered remembered
+	outlined   atomic.Pointer[outlined] // what freezes copy by; nil: all in one piece
 }
 
 // baseline is the count of arrivals on a processor at a moment when the thread

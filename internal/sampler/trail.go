@@ -49,6 +49,8 @@ func (ts *trails) update(th *thread, stack profile.StackID, depth, skipped int, 
 	}
 	t := th.trail
 	switch {
+	case th.look.LargeFrames(depth):
+		ts.drop(th) // few words are copied, and few frames would be skipped
 	case t != nil:
 		t.stack, t.used = stack, now
 		if t.misses++; 5*skipped >= 2*depth {

@@ -28,10 +28,11 @@ type unwinder struct {
 	trails  trails
 	// known are the frames of this walk that were not walked, and come behind the first
 	// inner ones of locs.
-	known profile.Part
-	inner int
-	books books
-	check func(*process, *look.Shot, profile.StackID) // told of each walk, for tests; nil
+	known   profile.Part
+	inner   int
+	books   books
+	outline look.Outline                                // the frames of this walk that were walked
+	check   func(*process, *look.Shot, profile.StackID) // told of each walk, for tests; nil
 }
 
 type leafKey struct {
@@ -62,7 +63,11 @@ func (u *unwinder) unwind(thr *thread, s *look.Shot) (profile.StackID, frames.St
 	}
 	stop := u.walkAgain(p, thr.trail, s)
 	u.books.back()
-	th.Walked(p.target, &u.walker, s)
+	outline := &u.outline
+	if u.known.N > 0 {
+		outline = nil
+	}
+	th.Walked(p.target, &u.walker, s, outline)
 	depth := len(u.locs) + u.known.N
 	if !stop.Complete() {
 		u.locs = append(u.locs, profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"})
@@ -94,6 +99,7 @@ func (u *unwinder) walkAgain(p *process, t *trail, s *look.Shot) frames.StopReas
 // if it has one, has saved.
 func (u *unwinder) walk(p *process, t *trail, s *look.Shot) frames.StopReason {
 	u.locs, u.known = u.locs[:0], profile.Part{}
+	u.outline.Reset()
 	w := &u.walker
 	if t == nil {
 		for w.Init(p.target.Space(), &s.Regs, &s.Mem); w.Next(); {
@@ -119,6 +125,7 @@ func (u *unwinder) add(p *process, s *look.Shot) {
 	f := u.walker.Frame()
 	u.methods[f.Method]++
 	u.locs = append(u.locs, profile.Loc{Module: u.module(p, f.Module), Addr: f.Lookup(s.Regs.Arch)})
+	u.outline.Add(&f)
 }
 
 // skip takes the frames that a trail has skipped from the stack of the thread's last walk.

@@ -1,0 +1,74 @@
+package look
+
+import (
+	"encoding/binary"
+	"os"
+	"reflect"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+// TestFramesAreFollowedToPlacesWhereNoneWasSeen: by the sizes of their frames, past what is left of one that ended.
+func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
+	mem, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(mem) }()
+	base := uint64(reflect.ValueOf(mem).Pointer())
+	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
+	const inner, large, root = 0x401010, 0x402010, 0x403010
+	by := &outlined{steps: &steps{}}
+	by.steps.learn(inner, 64)
+	by.steps.learn(large, 300<<10)
+	by.steps.learn(root, sizeRoot)
+	put(4096, large) // what is left of a frame: nothing known follows
+	put(8192, inner)
+	put(8192+64, large)
+	put(8192+64+300<<10, root)
+	p := &pieces{by: by, need: 1 << 20, top: mem[:topCopy]}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid()), make([]frames.Region, maxRegions)
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+	if !p.follow(&rd, have, out) {
+		t.Fatal("it did not get to the outermost frame")
+	}
+	copied := 0
+	for _, r := range have.Others {
+		copied += len(r.Bytes)
+	}
+	if v, ok := have.Word(base + 8192 + 64 + 300<<10 - 8); !ok || v != root || copied > 4<<10 {
+		t.Errorf("%#x, %v, with %d bytes copied", v, ok, copied)
+	}
+	put(8192+64+300<<10, 0x999)
+	if have.Others = out[:0]; p.follow(&rd, have, out) {
+		t.Error("an unknown return address was taken for the outermost")
+	}
+}
+
+func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
+	var s steps
+	for pc := range uint64(3 * maxSteps) {
+		s.learn(pc+1, 64)
+		if s.n > maxSteps || s.find(pc+1).size != 64 {
+			t.Fatalf("%d steps, size %d", s.n, s.find(pc+1).size)
+		}
+	}
+	if s.learn(3*maxSteps, 64) || !s.learn(3*maxSteps, 128) || s.learn(3*maxSteps, 64) || s.find(3*maxSteps).size != sizeVaries {
+		t.Error("a frame has the size that it had last")
+	}
+}
+
+func TestOutlineForgetsTheOldest(t *testing.T) {
+	var r remembered
+	for i := range uint64(1000) {
+		r.learn([]mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}})
+		if len(r.marks) > maxMarks || r.marks[len(r.marks)-1].at != 0x100000 {
+			t.Fatalf("%d marks, the last %#x", len(r.marks), r.marks[len(r.marks)-1].at)
+		}
+	}
+}
