@@ -32,7 +32,7 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	put(8192+64+300<<10, root)
 	p := &pieces{by: by, need: 1 << 20, top: mem[:topCopy]}
 	p.reserve(p.need)
-	rd, out := ptrace.ReaderOf(os.Getpid()), make([]frames.Region, maxRegions)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
 	if !p.follow(&rd, have, out) {
 		t.Fatal("it did not get to the outermost frame")
