@@ -2,8 +2,9 @@ package heuristics
 
 import "prywalk/frames"
 
-// entrySize bounds the code at the ELF entry point where its end is not known.
-const entrySize = 0x40
+// entrySize bounds the code at the ELF entry point where its end is not known: glibc's has 0x26 bytes, Free Pascal's
+// 0x49 and 0x51.
+const entrySize = 0x200
 
 // isRoot reports whether q lies in a function that has no caller: the program's
 // entry point, or the code that a new thread starts in.
@@ -18,21 +19,37 @@ func (s *Source) isRoot(w *walk, q frames.Query) bool {
 	return s.abi.isThreadRoot(w, q.PC)
 }
 
-// entryEnd gives the end of the code at the entry point: where its function
-// ends, or its first instruction that does not go on.
+// entryEnd gives the end of the code at the entry point: where its function ends, or its first instruction that does
+// not go on. Behind a call a landing place, or padding up to an aligned address, is taken for the start of another
+// function: the call does not return.
 func (w *walk) entryEnd() uint64 {
-	entry := w.src.o.Entry
+	s := w.src
+	if s.entryEnd == 0 {
+		s.entryEnd = w.findEntryEnd(s.o.Entry)
+	}
+	return s.entryEnd
+}
+
+func (w *walk) findEntryEnd(entry uint64) uint64 {
+	limit := entry + entrySize
 	if start, end, ok := w.src.bounds(entry); ok && start == entry {
 		return end
 	}
 	st := &w.st
 	st.reset(w.src.abi, entry, 0, ^uint64(0))
-	for st.pc < entry+entrySize {
+	for st.pc < limit {
 		f := w.src.abi.exec(st, w.code(st.pc))
+		if st.doubt(&f); st.weak {
+			break
+		}
+		if start, _, ok := w.src.bounds(st.pc); ok && start == st.pc {
+			break
+		}
 		st.pc += uint64(max(f.size, 1))
 		if f.kind != flowNext && f.kind != flowCall && f.kind != flowCond {
 			break
 		}
+		st.afterCall = st.afterCall || f.kind == flowCall
 	}
 	return st.pc
 }

@@ -122,6 +122,30 @@ func TestEntryPointIsRoot(t *testing.T) {
 	}
 }
 
+func TestLongEntryPointIsRoot(t *testing.T) {
+	// Free Pascal's: 76 bytes without symbols or call frame information (here: lea rax,[rip]), call x; hlt; ret
+	var code []byte
+	for range 10 {
+		code = append(code, 0x48, 0x8d, 0x05, 0, 0, 0, 0)
+	}
+	code = append(code, 0xe8, 0, 1, 0, 0, 0xf4, 0xc3)
+	s := New(Options{Arch: frames.X86_64, Entry: base, Code: bytesCode{base, code}})
+	for _, q := range []frames.Query{{PC: base + 14}, {PC: base + 75, Caller: true}} {
+		if r, _, ok := s.Rule(q); !ok || r.Flags&frames.FlagRoot == 0 {
+			t.Errorf("%#x: %+v, %v; want the root", q.PC, r, ok)
+		}
+	}
+	// If the call does not return, what follows the padding is another function, which has a caller.
+	code = append(code[:75], 0x0f, 0x1f, 0x44, 0, 0, 0x55, 0x58, 0xc3) // nop (5 bytes); push rbp; pop rax; ret
+	s = New(Options{Arch: frames.X86_64, Entry: base, Code: bytesCode{base, code}})
+	if r, _, ok := s.Rule(frames.Query{PC: base + 75, Caller: true}); !ok || r.Flags&frames.FlagRoot == 0 {
+		t.Errorf("behind the last call: %+v, %v; want the root", r, ok)
+	}
+	if r, _, ok := s.Rule(frames.Query{PC: base + 81}); !ok || r.Flags&frames.FlagRoot != 0 || r.CFAOff != 16 {
+		t.Errorf("the function after the entry point: %+v, %v; want rsp+16", r, ok)
+	}
+}
+
 func TestCodeWithoutReturnHasNoRule(t *testing.T) {
 	// add rbx,8; jmp *[rbx+rax*8]: an interpreter's dispatch
 	s := x86(0x48, 0x83, 0xc3, 0x08, 0xff, 0x24, 0xc3)
