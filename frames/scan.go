@@ -41,6 +41,9 @@ func (w *Walker) scan() StopReason {
 			break
 		}
 		if w.calls(v, start, known) {
+			if w.copied(at, v) {
+				at += 8
+			}
 			w.take(v, at+8)
 			return w.commit(&Rule{Method: MethodScan})
 		}
@@ -49,6 +52,14 @@ func (w *Walker) scan() StopReason {
 		}
 	}
 	return w.noRule()
+}
+
+// copied reports whether the word at at is a function's own copy of its return address, which lies above it: the
+// outer one of two equal words is the one that a call has pushed where calls are aligned (System V ABI for x86-64,
+// §3.2.2: the CFA is a multiple of 16). Free Pascal's main pushes such a copy.
+func (w *Walker) copied(at, v Addr) bool {
+	next, ok := w.mem.Word(at + 8)
+	return ok && next == v && at%16 == 0
 }
 
 // inGenerated reports whether a word on the stack points into code that was made at run time.

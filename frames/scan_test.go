@@ -61,3 +61,23 @@ func TestFramePointerIsNotBelievedWhereItIsNone(t *testing.T) {
 		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
 	}
 }
+
+// Free Pascal's main pushes a copy of its return address below the one that its call has pushed.
+func TestScanPassesOverACopyOfTheReturnAddress(t *testing.T) {
+	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
+	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x4010: {}}}
+	s := space(&fakeSource{rules: root}, calls)
+	for _, c := range []struct {
+		words []uint64
+		sp    Addr // of the caller
+	}{
+		{[]uint64{7, 7, 0x4010, 0x4010, 9, 9}, 0x7020},
+		{[]uint64{7, 0x4010, 0x4010, 9, 9, 9}, 0x7010}, // the second was pushed by a function that is no caller
+	} {
+		var w Walker
+		w.Init(s, x86Regs(0x1010, 0x7000, 0), stack(0x7000, c.words...))
+		if w.Next(); !w.Next() || w.Frame().PC != 0x4010 || w.Frame().SP != c.sp {
+			t.Errorf("%#x: the caller is %+v (%v), want sp %#x", c.words, w.Frame(), w.StopReason(), c.sp)
+		}
+	}
+}
