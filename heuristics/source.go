@@ -57,7 +57,7 @@ type Source struct {
 	memo memo
 	// entryEnd is the end of the code at the entry point, 0 if it was not looked for.
 	entryEnd uint64
-	buf  [24]byte // what CallBefore and sigreturn read; kept here as it would escape
+	buf      [24]byte // what CallBefore and sigreturn read; kept here as it would escape
 }
 
 var (

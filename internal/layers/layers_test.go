@@ -24,7 +24,7 @@ var order = [][]string{
 	{"internal/outfile", "internal/stranger"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census"},
-	{"internal/hotspot"},
+	{"internal/hotspot", "internal/gdbjit"},
 	{"internal/target"},
 	{"internal/symbols", "ptrace"},
 	{"internal/look"},

@@ -77,6 +77,12 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 			return append(out, f)
 		}
 	}
+	if at.Names != nil {
+		if system, ok := at.Names.Name(addr + m.Bias); ok {
+			name, _ := display(system)
+			return append(out, Frame{Name: name, System: system})
+		}
+	}
 	return append(out, Frame{Name: m.Name})
 }
 

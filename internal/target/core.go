@@ -47,6 +47,7 @@ type Core struct {
 	cache    *ImageCache
 	jitCode  *heuristics.Source
 	jvm      javaVM
+	told     selfDescribed
 	space    *frames.Space
 	warnings []string
 	missing  []string // files that were not found

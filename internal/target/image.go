@@ -30,6 +30,9 @@ type Image struct {
 	mu    sync.Mutex
 	parts parts
 	more  separate
+	// Where its variables for GDB's JIT interface are, once that is known.
+	jitLists []uint64
+	jitKnown bool
 }
 
 // newImage reads the headers of a file.

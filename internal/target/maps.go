@@ -43,6 +43,14 @@ type Mapping struct {
 	// JIT: the code was made at run time; the module's addresses are those of
 	// the process.
 	JIT bool
+	// Names gives the functions of such code where it describes itself; nil where it does not.
+	Names Names
+}
+
+// Names is what knows the names of functions that were made at run time.
+type Names interface {
+	// Name gives the symbol of the function at a run-time address.
+	Name(pc uint64) (name string, ok bool)
 }
 
 // ErrMaps is what [ParseMaps] gives for text that is not a list of mappings.

@@ -35,8 +35,8 @@ func (p *Process) Refresh() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	vm := p.jvm.changed()
-	rewritten := p.jit.refresh() || vm
+	vm, told := p.jvm.changed(), p.told.changed()
+	rewritten := p.jit.refresh() || vm || told
 	if rewritten {
 		p.jitCode.Forget()
 		p.space.Forget()
@@ -56,6 +56,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 // exec: nothing is as it was, so the process runs another program, which may be one
 // that cannot be looked at.
 func (p *Process) exec() error {
+	p.told = selfDescribed{}
 	p.memory.Reopen(p.tid)
 	machine, err := procFS.machine(p.PID, p.tid)
 	if err == nil && archOf(machine) != p.Arch {
@@ -187,6 +188,7 @@ func (p *Process) adopt(next []mapped) {
 		mods[i] = next[i].mod
 	}
 	p.jvm.adopt(p, mods)
+	p.told.adopt(p, p.Arch, mods)
 	p.space.SetModules(mods)
 }
 

@@ -1,0 +1,181 @@
+package gdbjit
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"prywalk/dwarfunwind"
+	"prywalk/internal/elffile"
+)
+
+// Limits of one image.
+const (
+	maxCode    = 4096    // sections with code
+	maxSymbols = 1 << 16 // functions
+	maxName    = 1 << 10 // bytes of a name
+)
+
+// image is what is kept of an ELF image: nothing if it could not be read.
+type image struct {
+	cfi   *dwarfunwind.Table // nil if there is none
+	code  []codeRange
+	funcs []function // in order
+	size  int        // bytes that it takes, about
+	names int        // those of them that are not for the call frame information
+}
+
+// codeRange is a run of code, end excluded.
+type codeRange struct{ start, end uint64 }
+
+// function is a symbol, end excluded.
+type function struct {
+	start, end uint64
+	name       string
+}
+
+// What a range, a function and an image take besides what they refer to, in bytes.
+const (
+	rangeCost    = 64
+	functionCost = 40
+	imageCost    = 512
+)
+
+// open copies an image and takes what is needed out of it.
+func (c *Code) open(e *entry) *image {
+	img := &image{size: imageCost}
+	b := make([]byte, e.size)
+	if c.o.Read(e.image, b) < len(b) {
+		return img
+	}
+	f, err := elffile.Open(bytes.NewReader(b), int64(len(b)))
+	if err != nil || f.Arch() != c.o.Arch {
+		return img
+	}
+	img.addCode(f)
+	if len(img.code) == 0 {
+		return img
+	}
+	img.addFunctions(f)
+	img.names = img.size
+	c.addCFI(img, f)
+	return img
+}
+
+// addCode takes the sections with code that have an address.
+func (img *image) addCode(f *elffile.File) {
+	for i := range f.Sections {
+		if s := &f.Sections[i]; isCode(s) && len(img.code) < maxCode {
+			img.code = append(img.code, codeRange{s.Addr, s.Addr + s.Size})
+			img.size += rangeCost
+		}
+	}
+}
+
+// addFunctions takes the symbols.
+func (img *image) addFunctions(f *elffile.File) {
+	syms, _ := f.Symbols(elffile.SymTab) // what can be read of a damaged table
+	for i := range syms {
+		s := &syms[i]
+		if len(img.funcs) == maxSymbols {
+			break
+		}
+		fn, ok := placed(f, s)
+		if !ok {
+			continue
+		}
+		name := f.SymbolName(elffile.SymTab, s)
+		if name == "" {
+			continue
+		}
+		fn.name = strings.Clone(name[:min(len(name), maxName)]) // not a part of something larger
+		img.funcs = append(img.funcs, fn)
+		img.size += functionCost + len(fn.name)
+	}
+	slices.SortStableFunc(img.funcs, func(a, b function) int { return cmp.Compare(a.start, b.start) })
+	for i := range img.funcs[:max(0, len(img.funcs)-1)] {
+		f := &img.funcs[i]
+		if next := img.funcs[i+1].start; next > f.start {
+			f.end = min(f.end, next)
+		}
+	}
+}
+
+// placed gives the addresses of a function's symbol, false for any other. Those of a relocatable file are relative to
+// their section; one without a size reaches to its section's end.
+func placed(f *elffile.File, s *elffile.Symbol) (fn function, ok bool) {
+	if s.Type() != elffile.SymFunc || s.Section == elffile.SectionUndef || int(s.Section) >= len(f.Sections) {
+		return fn, false
+	}
+	sec := &f.Sections[s.Section]
+	if fn.start = s.Value; f.Type == elffile.TypeRel {
+		fn.start += sec.Addr
+	}
+	end := sec.Addr + sec.Size
+	if fn.end = fn.start + s.Size; s.Size == 0 {
+		fn.end = end
+	}
+	return fn, isCode(sec) && fn.start >= sec.Addr && fn.end > fn.start && fn.end <= end
+}
+
+// isCode reports whether a section has code with an address.
+func isCode(s *elffile.Section) bool {
+	const code = elffile.SecAlloc | elffile.SecExec
+	return s.Flags&code == code && s.Addr != 0 && s.Addr+s.Size > s.Addr
+}
+
+// function gives the one at pc, nil if none.
+func (img *image) function(pc uint64) *function {
+	i := sort.Search(len(img.funcs), func(i int) bool { return img.funcs[i].start > pc })
+	if i == 0 || pc >= img.funcs[i-1].end {
+		return nil
+	}
+	return &img.funcs[i-1]
+}
+
+// addCFI takes the call frame information.
+func (c *Code) addCFI(img *image, f *elffile.File) {
+	cfg := dwarfunwind.Config{Arch: c.o.Arch, EhFrame: c.section(f, ".eh_frame"), DebugFrame: c.section(f, ".debug_frame")}
+	if f.Type != elffile.TypeRel {
+		if s := f.Section(".text"); s != nil {
+			cfg.Text = s.Addr
+		}
+	}
+	t, err := dwarfunwind.New(cfg)
+	if err != nil {
+		return // none: the instructions have to do
+	}
+	img.cfi = t
+	img.size += int(cfg.EhFrame.Size + cfg.DebugFrame.Size)
+}
+
+// dropCFI lets go of all but the names.
+func (img *image) dropCFI() {
+	img.cfi = nil
+	img.size = img.names
+}
+
+// section gives the contents of a section with call frame information, relocated; the zero Section if they cannot be had.
+func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
+	s := f.Section(name)
+	if s == nil || s.Size == 0 || s.Size > maxImage || s.Flags&elffile.SecCompressed != 0 {
+		return dwarfunwind.Section{}
+	}
+	if f.Section(".rela"+name) == nil {
+		b, err := f.Data(s)
+		if err != nil {
+			return dwarfunwind.Section{}
+		}
+		return dwarfunwind.SectionOf(s.Addr, b)
+	}
+	if s.Flags&elffile.SecAlloc == 0 || s.Addr == 0 {
+		return dwarfunwind.Section{} // nobody has relocated it
+	}
+	b := make([]byte, s.Size)
+	if c.o.Read(s.Addr, b) < len(b) {
+		return dwarfunwind.Section{}
+	}
+	return dwarfunwind.SectionOf(s.Addr, b)
+}

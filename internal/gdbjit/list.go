@@ -1,0 +1,130 @@
+package gdbjit
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+)
+
+// Limits of what is read of a process.
+const (
+	maxLists   = 8       // descriptors: one for each library that has a compiler
+	maxEntries = 1 << 14 // entries of a list
+	maxImage   = 32 << 20
+	maxKept    = 64 << 20 // bytes kept of all images
+	maxCopied  = 64 << 20 // bytes of images copied at a time; the others follow at the next question
+	maxGone    = 4096     // images that are kept for their names
+)
+
+const (
+	version        = 1
+	descriptorSize = 24 // version, action_flag: 4 bytes each; relevant_entry, first_entry
+	entrySize      = 32 // next_entry, prev_entry, symfile_addr, symfile_size
+	// everySome is after how many questions the list is read although its descriptor is what it was.
+	everySome = 16
+	// markSize bounds the bytes by which an image is told from another at the same place.
+	markSize = 4096
+)
+
+// entry is one of the list, and what identifies its image.
+type entry struct {
+	at, image, size uint64
+	mark            uint64 // of the image's first bytes
+}
+
+// list is what one descriptor leads to.
+type list struct {
+	at      uint64
+	head    head
+	skipped int
+	entries []entry // newest first
+}
+
+// head is what changes when the list does.
+type head struct {
+	descriptor [descriptorSize]byte
+	first      [entrySize]byte
+}
+
+// readHead reads the descriptor and the first entry; false if there is none of this version.
+func (c *Code) readHead(l *list) (h head, ok bool) {
+	if c.o.Read(l.at, h.descriptor[:]) < descriptorSize || binary.LittleEndian.Uint32(h.descriptor[:]) != version {
+		return head{}, false
+	}
+	if first := h.firstEntry(); first != 0 && c.o.Read(first, h.first[:]) < entrySize {
+		h.first = [entrySize]byte{}
+	}
+	return h, true
+}
+
+func (h *head) firstEntry() uint64 { return binary.LittleEndian.Uint64(h.descriptor[16:]) }
+
+// stale reports whether the list is to be read anew, and gives its head.
+func (c *Code) stale(l *list) (head, bool) {
+	h, _ := c.readHead(l)
+	if h == l.head {
+		if l.skipped++; l.skipped < everySome || h.firstEntry() == 0 {
+			return h, false
+		}
+	}
+	l.skipped = 0
+	return h, true
+}
+
+// walk reads the entries from the one at first on, until their end, a circle, or the limit.
+func (c *Code) walk(first uint64) []entry {
+	var out []entry
+	var b [entrySize]byte
+	seen := map[uint64]bool{}
+	for at := first; at != 0 && !seen[at] && len(out) < maxEntries; {
+		if c.o.Read(at, b[:]) < entrySize {
+			break
+		}
+		seen[at] = true
+		e := entry{at: at, image: binary.LittleEndian.Uint64(b[16:]), size: binary.LittleEndian.Uint64(b[24:])}
+		at = binary.LittleEndian.Uint64(b[0:])
+		if e.size != 0 && e.size <= maxImage && e.image+e.size > e.image {
+			e.mark = c.mark(&e)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// mark gives a number for an image's first bytes.
+func (c *Code) mark(e *entry) uint64 {
+	b := c.buf[:min(e.size, markSize)]
+	n := c.o.Read(e.image, b)
+	h := fnv.New64a()
+	_, _ = h.Write(b[:max(0, min(n, len(b)))]) // a hash takes all
+	return h.Sum64()
+}
+
+// refresh reads a list anew if need be; it reports whether its entries are others now.
+func (c *Code) refresh(l *list) bool {
+	h, stale := c.stale(l)
+	if !stale {
+		return false
+	}
+	entries := c.walk(h.firstEntry())
+	loaded := true
+	for i := range entries {
+		loaded = c.load(&entries[i]) && loaded
+	}
+	again, _ := c.readHead(l)
+	confirmed := c.walk(again.firstEntry())
+	if !slices.Equal(confirmed, entries) {
+		in := make(map[entry]bool, len(confirmed))
+		for _, e := range confirmed {
+			in[e] = true
+		}
+		entries = slices.DeleteFunc(entries, func(e entry) bool { return !in[e] })
+		loaded = false
+	}
+	if l.head = h; !loaded {
+		l.head = head{} // it is read again at the next question
+	}
+	changed := !slices.Equal(entries, l.entries) || c.fresh
+	l.entries = entries
+	return changed
+}
