@@ -1,28 +1,41 @@
 package gdbjit
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"prywalk/frames"
 )
 
+// small is the size of the memory that is fuzzed: a list and two images.
+const small = 0x800
+
 // FuzzCode reads lists and images out of any memory: no panic, no endless list, and no more kept than allowed.
 func FuzzCode(f *testing.F) {
-	plain := newFake()
-	plain.register(node(0), imageAt, absolute("f", codeAt, 0x100, 16))
-	f.Add(plain.mem[listAt:imageAt+0x800], uint16(0), uint64(codeAt))
-	rel := newFake()
-	rel.register(node(0), imageAt, rel.relocatable("g", codeAt, 0x100, 16))
-	f.Add(rel.mem[listAt:loadAt+0x100], uint16(0x300), uint64(codeAt+0x10))
+	list := func(image []byte) []byte {
+		mem := make([]byte, small)
+		mem[0] = version
+		put := func(at, v uint64) { binary.LittleEndian.PutUint64(mem[at:], v) }
+		put(16, listAt+0x40) // the first entry
+		put(0x40, listAt+0x60)
+		for i, at := range []uint64{0x40, 0x60} {
+			put(at+16, listAt+0x80+uint64(i)*8)
+			put(at+24, uint64(len(image)))
+		}
+		copy(mem[0x80:], image)
+		return mem
+	}
+	f.Add(list(absolute("f", codeAt, 0x100, 16)), uint16(0x90), uint64(codeAt))
+	f.Add(list(newFake().relocatable("g", codeAt, 0x100, 16)), uint16(16), uint64(codeAt+0x10))
 	f.Fuzz(func(t *testing.T, mem []byte, change uint16, pc uint64) {
-		p := newFake()
+		p := &fake{mem: make([]byte, listAt+small)}
 		copy(p.mem[listAt:], mem)
 		c := p.code()
 		use := func() {
 			c.Rule(frames.Query{PC: pc})
 			c.FuncRange(pc)
 			c.Name(pc)
-			if c.kept > maxKept+maxImage*8 || len(c.gone) > maxGone {
+			if c.kept > maxKept || len(c.gone) > maxGone {
 				t.Fatalf("%d bytes are kept, %d images that are gone", c.kept, len(c.gone))
 			}
 			for i := 1; i < len(c.spans); i++ {
@@ -32,7 +45,7 @@ func FuzzCode(f *testing.F) {
 			}
 		}
 		use()
-		p.mem[listAt+uint64(change)%0xf000]++
+		p.mem[listAt+uint64(change)%small]++
 		for range everySome {
 			c.Refresh()
 		}
