@@ -286,9 +286,11 @@ func (w *Walker) changedStack() bool {
 
 // leaf reports whether the caller's return address is in a register, so that its
 // stack pointer may be this frame's: always possible on arm64, and on x86-64 where
-// a function has taken it off the stack (vfork).
+// a function has taken it off the stack. Either a register has it (vfork), or it is the word below the stack pointer that
+// was just popped (OCaml's caml_c_call), which can be so in the innermost frame only.
 func (w *Walker) leaf(r *Rule) bool {
-	return w.next.PC != w.regs.PC && (w.regs.Arch != X86_64 || r.Flags&FlagRow != 0)
+	popped := !w.caller && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
+	return w.next.PC != w.regs.PC && (w.regs.Arch != X86_64 || r.Flags&FlagRow != 0 || popped)
 }
 
 // missing classifies a place that cannot be read.

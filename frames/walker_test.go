@@ -2,6 +2,7 @@ package frames
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 )
 
@@ -311,4 +312,26 @@ func BenchmarkWalkSynthetic(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/depth, "ns/frame")
+}
+
+// OCaml's caml_c_call pops its return address and jumps: its call frame information then has the CFA at the stack
+// pointer, and the return address in the word below, which was just popped.
+func TestReturnAddressThatWasJustPopped(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI},
+		0x2010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},
+		0x3010: {Flags: FlagRoot, Method: MethodCFI},
+	}}
+	s := space(src, &fakeCalls{calls: map[Addr]Call{0x2010: {}, 0x3010: {}}})
+	var w Walker
+	got := walk(t, &w, s, x86Regs(0x1010, 0x7008, 0), stack(0x7000, 0x2010, 0x3010, 0))
+	if want := []Addr{0x1010, 0x2010, 0x3010}; !slices.Equal(got, want) || w.StopReason() != StopRoot {
+		t.Errorf("%#x, %v; want %#x", got, w.StopReason(), want)
+	}
+	// A caller cannot be there: its callee's return address lies at that place.
+	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI}
+	got = walk(t, &w, s, x86Regs(0x1010, 0x7008, 0), stack(0x6ff8, 0x3010, 0x2010, 0x3010, 0))
+	if len(got) != 2 || w.StopReason() != StopLoop {
+		t.Errorf("%#x, %v; want two frames", got, w.StopReason())
+	}
 }
