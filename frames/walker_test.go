@@ -330,6 +330,7 @@ func TestReturnAddressThatWasJustPopped(t *testing.T) {
 	}
 	// A caller cannot be there: its callee's return address lies at that place.
 	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI}
+	s.Forget()
 	got = walk(t, &w, s, x86Regs(0x1010, 0x7008, 0), stack(0x6ff8, 0x3010, 0x2010, 0x3010, 0))
 	if len(got) != 2 || w.StopReason() != StopLoop {
 		t.Errorf("%#x, %v; want two frames", got, w.StopReason())

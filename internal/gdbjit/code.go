@@ -168,24 +168,6 @@ func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return img.cfi.Rule(q)
 }
 
-// maxFunc bounds what is told as one function, in bytes: QEMU names its whole code buffer.
-const maxFunc = 1 << 20
-
-// FuncRange gives the bounds of the function at pc, end excluded; false if it is not known, or no function.
-func (c *Code) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	img := c.find(pc)
-	if img == nil {
-		return 0, 0, false
-	}
-	f := img.function(pc)
-	if f == nil || f.end-f.start > maxFunc {
-		return 0, 0, false
-	}
-	return f.start, f.end, true
-}
-
 // Name gives the symbol of the code at pc, also where it is not registered any more and nothing else came in its place.
 func (c *Code) Name(pc uint64) (name string, ok bool) {
 	c.mu.Lock()

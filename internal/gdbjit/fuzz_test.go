@@ -33,7 +33,6 @@ func FuzzCode(f *testing.F) {
 		c := p.code()
 		use := func() {
 			c.Rule(frames.Query{PC: pc})
-			c.FuncRange(pc)
 			c.Name(pc)
 			if c.kept > maxKept || len(c.gone) > maxGone {
 				t.Fatalf("%d bytes are kept, %d images that are gone", c.kept, len(c.gone))

@@ -35,7 +35,7 @@ func (c *Core) addModules() {
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == elfMagic
 	})
 	c.space = frames.NewSpace(c.Arch)
-	c.jitCode = heuristics.New(heuristics.Options{Arch: c.Arch, Code: coreCode{c.mem}, Funcs: jitBounds{&c.jvm, &c.told, &c.JITFuncs}, JIT: true})
+	c.jitCode = heuristics.New(heuristics.Options{Arch: c.Arch, Code: coreCode{c.mem}, Funcs: jitBounds{&c.jvm, &c.JITFuncs}, JIT: true})
 	var all []mapped
 	for i := range c.maps {
 		var before *coreMapping

@@ -7,6 +7,8 @@ import (
 )
 
 // selfDescribed is the code of a process that describes itself to debuggers (GDB's JIT interface), if there is any.
+// The bounds of its functions are not for the analysis of instructions: PostgreSQL makes new code at old addresses
+// many times a second, and the bounds of old code break the analysis of the new one (0.6 % of its stacks).
 type selfDescribed struct {
 	code *gdbjit.Code // nil if no module has a list
 }
@@ -63,14 +65,6 @@ func (d *selfDescribed) follow(o owner, arch frames.Arch, lists []uint64) {
 
 // changed reports whether rules that were given do not hold any more.
 func (d *selfDescribed) changed() bool { return d.code != nil && d.code.Refresh() }
-
-// FuncRange implements heuristics.Functions.
-func (d *selfDescribed) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if d.code == nil {
-		return 0, 0, false
-	}
-	return d.code.FuncRange(pc)
-}
 
 // jitDescriptors gives the addresses of the variables that lead to lists, looked for once.
 func (img *Image) jitDescriptors() []uint64 {

@@ -62,19 +62,15 @@ func makeJIT(o owner, mod *frames.Module) {
 	mod.Calls = o.jitSource()
 }
 
-// jitBounds asks the Java virtual machine for function bounds, the code itself, and whoever the caller named.
+// jitBounds asks the Java virtual machine for function bounds, and whoever the caller named.
 type jitBounds struct {
-	vm   *javaVM
-	told *selfDescribed
-	ask  *func(pc uint64) (start, end uint64, ok bool)
+	vm  *javaVM
+	ask *func(pc uint64) (start, end uint64, ok bool)
 }
 
 // FuncRange implements heuristics.Functions.
 func (b jitBounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if start, end, ok = b.vm.FuncRange(pc); ok {
-		return start, end, ok
-	}
-	if start, end, ok = b.told.FuncRange(pc); ok {
 		return start, end, ok
 	}
 	if *b.ask == nil {

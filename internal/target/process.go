@@ -115,7 +115,7 @@ func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
 	p.memory = procmem.OpenMemory(p.tid)
 	p.jit = newLiveCode(p.tid, p.memory)
-	p.jitCode = heuristics.New(heuristics.Options{Arch: p.Arch, Code: p.jit, Funcs: jitBounds{&p.jvm, &p.told, &p.JITFuncs}, JIT: true})
+	p.jitCode = heuristics.New(heuristics.Options{Arch: p.Arch, Code: p.jit, Funcs: jitBounds{&p.jvm, &p.JITFuncs}, JIT: true})
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}
