@@ -5,7 +5,7 @@
 // GDB's JIT interface is a list in the process's memory. The variable __jit_debug_descriptor leads to its first
 // entry; each entry says where an ELF image of some code lies, and how large it is. Such an image has call frame
 // information and symbols at run-time addresses. QEMU's user mode describes its whole code buffer so, LLVM each object
-// that it links (Julia, PostgreSQL's JIT where it is asked to), PHP each function.
+// that it links (PostgreSQL's JIT where it is asked to), PHP each function.
 //
 //   - The list is read when the descriptor is not what it was, and once in a while all the same: an entry's memory may have
 //     been used again for another one. What is kept of an image are its call frame information, where its code

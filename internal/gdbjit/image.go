@@ -138,11 +138,8 @@ func (img *image) function(pc uint64) *function {
 // addCFI takes the call frame information.
 func (c *Code) addCFI(img *image, f *elffile.File) {
 	cfg := dwarfunwind.Config{Arch: c.o.Arch, EhFrame: c.section(f, ".eh_frame"), DebugFrame: c.section(f, ".debug_frame")}
-	if f.Type != elffile.TypeRel {
-		if s := f.Section(".text"); s != nil {
-			cfg.Text = s.Addr
-		}
-	}
+	// No Text: PHP's tables are relative to it, and are left alone. They do not say that registers were saved, though
+	// their frames have saved them.
 	t, err := dwarfunwind.New(cfg)
 	if err != nil {
 		return // none: the instructions have to do
