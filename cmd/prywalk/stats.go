@@ -36,6 +36,7 @@ type statsJSON struct {
 	FramesByMethod    map[string]int64 `json:"frames_by_method"`
 	FreezeUS          *freezeJSON      `json:"freeze_us,omitempty"`
 	Freezes           []bucketJSON     `json:"freezes,omitempty"`
+	CopiedBytes       *copiedJSON      `json:"copied_bytes,omitempty"`
 	LostS             float64          `json:"lost_s"`
 	ThreadsMax        int64            `json:"threads_max"`
 	DurationS         float64          `json:"duration_s"`
@@ -65,6 +66,13 @@ type freezeJSON struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 	Max float64 `json:"max"`
+}
+
+// copiedJSON is how many bytes of stack a freeze copied.
+type copiedJSON struct {
+	P50 int64 `json:"p50"`
+	P99 int64 `json:"p99"`
+	Max int64 `json:"max"`
 }
 
 // bucketJSON counts the freezes shorter than a bound and not than that before.
@@ -111,6 +119,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 	}
 	if s.Frozen > 0 {
 		j.FreezeUS = &freezeJSON{micros(s.FreezeP50), micros(s.FreezeP99), micros(s.FreezeMax)}
+		j.CopiedBytes = &copiedJSON{s.CopiedP50, s.CopiedP99, s.CopiedMax}
 	}
 	j.budget(s)
 	e := json.NewEncoder(w)

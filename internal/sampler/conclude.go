@@ -27,6 +27,7 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	if n.freezes.n > 0 {
 		r.FreezeP50, r.FreezeP99, r.FreezeMax = n.freezes.quantile(0.5), n.freezes.quantile(0.99), n.freezes.max
 		r.Freezes = n.freezes.buckets()
+		r.CopiedP50, r.CopiedP99, r.CopiedMax = n.copies.quantile(0.5), n.copies.quantile(0.99), n.copies.max
 	}
 	r.Lost, r.Withheld, r.Rates = c.pace.lost/1e9, c.pace.withheld, a.rates
 	if begun := s.begun.Load(); begun != 0 {

@@ -286,6 +286,7 @@ func (c *controller) finish(th *thread, s *look.Shot) {
 	if s.How == look.ByFreeze {
 		c.counts.frozen++
 		c.counts.freezes.add(s.Stopped)
+		c.counts.copies.add(s.Copied())
 		c.pace.froze(s.Stopped)
 		if s.Restarted {
 			c.counts.restarted++

@@ -77,6 +77,9 @@ func TestRunningThreadsAreFrozenAndTheirTimeIsTheKernels(t *testing.T) {
 	if r.Frozen == 0 || r.FreezeMax <= 0 {
 		t.Errorf("nothing was frozen: %+v", r.Stats)
 	}
+	if r.CopiedP50 <= 0 || r.CopiedP50 > r.CopiedP99 || r.CopiedP99 > r.CopiedMax || r.CopiedMax > 1<<20 {
+		t.Errorf("bytes copied: %d, %d, %d", r.CopiedP50, r.CopiedP99, r.CopiedMax)
+	}
 	// The recording lies within the two readings, and what it has is the kernel's.
 	if r.ProfiledCPU > float64(after-before)/1e9 || r.ProfiledCPU == 0 {
 		t.Errorf("%v s in the profile, %v s by the kernel", r.ProfiledCPU, float64(after-before)/1e9)

@@ -18,6 +18,7 @@ type counts struct {
 	backlog                                             int64 // the most bytes of copies that waited to be unwound
 	failed                                              [look.NumReasons]int64
 	freezes                                             histogram
+	copies                                              histogram // bytes of stack that a freeze copied
 }
 
 func (c *counts) fail(r look.FailReason) { c.failed[r]++ }
@@ -73,6 +74,8 @@ type Stats struct {
 	// reading of the targets' clocks; Freq the ticks a second done.
 	Begun         time.Time
 	Seconds, Freq float64
+	// CopiedP50, P99 and Max are the bytes of stack that a freeze copied.
+	CopiedP50, CopiedP99, CopiedMax int64
 	// Freezes are all of them by their length, in classes by powers of two.
 	Freezes []Bucket
 	// Lost is what the targets lost by being stopped, in seconds: the lengths of all

@@ -1,0 +1,22 @@
+package look
+
+import (
+	"testing"
+
+	"prywalk/frames"
+)
+
+func TestCopiedCountsTheStackAndFurtherPieces(t *testing.T) {
+	s := &Shot{}
+	if n := s.Copied(); n != 0 {
+		t.Errorf("%d bytes of nothing", n)
+	}
+	s.Mem.Stack.Bytes = make([]byte, 100)
+	s.keepRegions([]frames.Region{{Bytes: make([]byte, 20)}, {Bytes: make([]byte, 3)}})
+	if n := s.Copied(); n != 123 {
+		t.Errorf("%d bytes, not 123", n)
+	}
+	if n := testing.AllocsPerRun(10, func() { s.Copied() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
