@@ -4,7 +4,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/benchmarks/perfscript"
+	"prywalk/benchmarks/recordings"
 	"prywalk/internal/markdown"
 	"prywalk/internal/testtargets"
 )
@@ -50,35 +50,6 @@ func TestCompletenessCountsSamplesAndTime(t *testing.T) {
 	}
 	if c.Low > 0.8 || c.High < 0.8 || c.Low <= 0 || c.High >= 1 {
 		t.Errorf("interval %v to %v", c.Low, c.High)
-	}
-}
-
-func TestIncompleteStacksAreClassifiedByReasonAndPlace(t *testing.T) {
-	pid := map[string][]int64{"pid": {7}}
-	lib := &profile.Mapping{Start: 1, File: "/lib/libjvm.so"}
-	call := &profile.Location{Address: 9, Mapping: lib, Line: []profile.Line{{Function: &profile.Function{Name: "call"}}}}
-	unnamed := &profile.Location{Address: 0x1000, Mapping: &profile.Mapping{Start: 0x1000, File: "[anon]"}}
-	end := stack("[incomplete: no-rule]")[0]
-	r := &recording{Profile: &profile.Profile{Sample: []*profile.Sample{
-		{Value: []int64{3, 0, 0, 0}, NumLabel: pid, Location: []*profile.Location{unnamed, end}},
-		{Value: []int64{5, 0, 0, 0}, NumLabel: pid, Location: []*profile.Location{unnamed, call, end}},
-		{Value: []int64{2, 0, 0, 0}, NumLabel: pid, Location: []*profile.Location{call, unnamed, end}},
-		{Value: []int64{90, 0, 0, 0}, NumLabel: pid, Location: []*profile.Location{call}},
-	}}}
-	want := []class{
-		{"no-rule", "libjvm.so: call, caller of code of HotSpot", 5},
-		{"no-rule", "code of HotSpot, innermost", 3},
-		{"no-rule", "code of HotSpot, caller of libjvm.so: call", 2},
-	}
-	if got := classify(r); !slices.Equal(got, want) {
-		t.Errorf("%+v", got)
-	}
-	for i := range maxClasses + 3 {
-		reason := "[incomplete: " + strings.Repeat("x", i+1) + "]"
-		r.Sample = append(r.Sample, &profile.Sample{Value: []int64{1, 0, 0, 0}, Location: append([]*profile.Location{call}, stack(reason)...)})
-	}
-	if got := classify(r); len(got) != maxClasses+1 || got[maxClasses] != (class{"others", "", 6}) {
-		t.Errorf("%+v", got)
 	}
 }
 
@@ -150,7 +121,7 @@ func TestRawTotalSumsAColumn(t *testing.T) {
 	text := "PeriodType: cpu nanoseconds\nSamples:\nsamples/count wall/nanoseconds runqueue/nanoseconds cpu/nanoseconds[dflt]\n" +
 		"          1          4          2          7: 1 2 \n                comm:[a] state:[running]\n" +
 		"          1          4          2         35: 1 2 \n                end_timestamp_ns:[99 nanoseconds] pid:[20181]\nLocations\n     1: 0x1 2 3 4: \n"
-	if got := rawTotal(text, cpuColumn); got != 42 {
+	if got := rawTotal(text, recordings.CPUColumn); got != 42 {
 		t.Error(got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prywalk/benchmarks/perfscript"
+	"prywalk/benchmarks/recordings"
 	"prywalk/benchmarks/stats"
 	"prywalk/internal/testtargets"
 )
@@ -163,8 +164,8 @@ func (b *bench) ownSlice(ctx context.Context, pids []int, place *places, t *tall
 	}
 	defer r.remove()
 	for _, s := range r.Sample {
-		if ns := s.Value[cpuColumn]; ns > 0 && !unobserved(s) {
-			t.add(slice, place.ofRecording(s), outermost(s.Location[0]), float64(ns))
+		if ns := s.Value[recordings.CPUColumn]; ns > 0 && !recordings.Unobserved(s) {
+			t.add(slice, place.ofRecording(s), recordings.Outermost(s.Location[0]), float64(ns))
 		}
 	}
 	return nil

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"strings"
-
-	"github.com/google/pprof/profile"
-
+	"prywalk/benchmarks/recordings"
 	"prywalk/benchmarks/stats"
 )
 
@@ -33,9 +30,9 @@ type complete struct {
 	// not looked at since they cannot have run.
 	ByLook map[string]int64 `json:"complete_by_look,omitempty"`
 	// Classes are the incomplete ones by reason and place.
-	Classes   []class `json:"classes,omitempty"`
-	Threads   int64   `json:"threads"`
-	Frequency float64 `json:"frequency_got"`
+	Classes   []recordings.Class `json:"classes,omitempty"`
+	Threads   int64              `json:"threads"`
+	Frequency float64            `json:"frequency_got"`
 }
 
 // Share is the part of samples that is complete.
@@ -50,14 +47,14 @@ func completeness(r *recording) *complete {
 	}
 	var cpu, cpuWhole int64
 	for _, s := range r.Sample {
-		n, ns := s.Value[samplesColumn], s.Value[cpuColumn]
-		reason := stopReason(s)
+		n, ns := s.Value[recordings.SamplesColumn], s.Value[recordings.CPUColumn]
+		reason := recordings.StopReason(s)
 		running := len(s.Label["state"]) > 0 && s.Label["state"][0] == "running"
 		c.Samples += n
 		if running {
 			c.Running += n
 		}
-		if !unobserved(s) {
+		if !recordings.Unobserved(s) {
 			cpu += ns
 		}
 		if reason != "" {
@@ -69,12 +66,12 @@ func completeness(r *recording) *complete {
 		if running {
 			c.RunningWhole += n
 		}
-		if !unobserved(s) {
+		if !recordings.Unobserved(s) {
 			cpuWhole += ns
 		}
 	}
 	c.CPU = stats.Ratio(cpuWhole, cpu)
-	c.ByLook, c.Classes = r.stats.CompleteByLook, classify(r)
+	c.ByLook, c.Classes = r.stats.CompleteByLook, recordings.Classify(r.Profile)
 	if c.ByLook != nil {
 		// Every look but those that failed, and every tick that was inferred, is a sample of the recording.
 		c.Looks["reused"] = c.Samples - c.Looks["frozen"] - c.Looks["peeked"]
@@ -83,16 +80,6 @@ func completeness(r *recording) *complete {
 	c.Low, c.High = stats.Wilson(c.Whole, c.Samples, 1.96)
 	c.RunningLow, c.RunningHigh = stats.Wilson(c.RunningWhole, c.Running, 1.96)
 	return c
-}
-
-// stopReason gives why a stack is not complete, "" if it is.
-func stopReason(s *profile.Sample) string {
-	last := s.Location[len(s.Location)-1]
-	rest, cut := strings.CutPrefix(outermost(last), "[incomplete: ")
-	if !cut || !synthetic(last) {
-		return ""
-	}
-	return strings.TrimSuffix(rest, "]")
 }
 
 // wilson is the 95 % interval of a share.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"time"
+
+	"prywalk/benchmarks/recordings"
 )
 
 // cpuSum compares the CPU time of a recording with the kernel's for the same processes and window.
@@ -57,13 +59,13 @@ func compareCPU(r *recording, m *meter) *cpuSum {
 	to := from.Add(time.Duration(r.DurationNanos))
 	a, b := m.at(from), m.at(to)
 	c := &cpuSum{
-		ProfileS: seconds(r.total(cpuColumn)), Threads: max(r.stats.ThreadsMax, 1),
+		ProfileS: seconds(r.total(recordings.CPUColumn)), Threads: max(r.stats.ThreadsMax, 1),
 		ClockS: (b.clock - a.clock).Seconds(), TicksS: (b.ticks - a.ticks).Seconds(), SchedS: (b.sched - a.sched).Seconds(),
 	}
 	c.FirstLookS = firstLook(r).Sub(from).Seconds()
 	for _, s := range r.Sample {
-		if unobserved(s) {
-			c.UnobservedS += seconds(s.Value[cpuColumn])
+		if recordings.Unobserved(s) {
+			c.UnobservedS += seconds(s.Value[recordings.CPUColumn])
 		}
 	}
 	c.AllowedS = c.ClockS/100 + float64(c.Threads)*userTick.Seconds()

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"prywalk/benchmarks/recordings"
 	"prywalk/internal/testtargets"
 )
 
@@ -83,7 +84,7 @@ func (b *bench) nameOnce(ctx context.Context, t *timing, pids []int, freq int, l
 		return err
 	}
 	defer r.remove()
-	t.Samples = min(t.Samples, r.total(samplesColumn))
+	t.Samples = min(t.Samples, r.total(recordings.SamplesColumn))
 	t.Intervals = min(t.Intervals, len(r.Sample))
 	t.Locations = max(t.Locations, len(r.Location))
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"prywalk/benchmarks/elfnames"
 	"prywalk/benchmarks/perfscript"
+	"prywalk/benchmarks/recordings"
 	"prywalk/internal/testtargets"
 )
 
@@ -71,14 +72,14 @@ func inMemory(module, name string) string {
 func (p *places) ofRecording(s *profile.Sample) string {
 	l := s.Location[0]
 	switch {
-	case synthetic(l):
+	case recordings.Synthetic(l):
 		return nowhere
 	case l.Mapping == nil || !strings.HasPrefix(l.Mapping.File, "/") || isGenerated(l.Mapping.File):
 		module := ""
 		if l.Mapping != nil {
 			module = l.Mapping.File
 		}
-		return inMemory(module, outermost(l))
+		return inMemory(module, recordings.Outermost(l))
 	}
 	return p.inFile(l.Mapping.File, l.Address-l.Mapping.Start+l.Mapping.Offset)
 }

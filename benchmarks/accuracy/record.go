@@ -14,22 +14,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-)
 
-// The columns of a recording.
-const (
-	samplesColumn = iota
-	wallColumn
-	queueColumn
-	cpuColumn
-	columns
-)
-
-// Leaves of samples whose CPU time no look observed.
-const (
-	ranBetweenTicks = "[ran between ticks]"
-	exitedUnseen    = "[exited unseen]"
-	notObserved     = "[not observed]"
+	"prywalk/benchmarks/recordings"
 )
 
 // recording is a run of prywalk record with what it wrote.
@@ -99,8 +85,8 @@ func (c *recorder) read() (*recording, error) {
 	if c.r.Profile, err = profile.ParseData(data); err != nil {
 		return nil, err
 	}
-	if n := len(c.r.SampleType); n != columns {
-		return nil, fmt.Errorf("%s has %d sample types, not %d", c.r.file, n, columns)
+	if n := len(c.r.SampleType); n != recordings.Columns {
+		return nil, fmt.Errorf("%s has %d sample types, not %d", c.r.file, n, recordings.Columns)
 	}
 	text, err := os.ReadFile(c.stats)
 	if err != nil {
@@ -131,25 +117,6 @@ func list(pids []int) string {
 		s = append(s, strconv.Itoa(pid))
 	}
 	return strings.Join(s, ",")
-}
-
-// outermost gives the function at an address that is no inlined call, "" if it has no name.
-func outermost(l *profile.Location) string {
-	if n := len(l.Line); n > 0 && l.Line[n-1].Function != nil {
-		return l.Line[n-1].Function.Name
-	}
-	return ""
-}
-
-// synthetic reports whether an entry of a stack is not code.
-func synthetic(l *profile.Location) bool {
-	return l.Mapping == nil && l.Address == 0 && strings.HasPrefix(outermost(l), "[")
-}
-
-// unobserved reports whether a sample holds CPU time that no look observed.
-func unobserved(s *profile.Sample) bool {
-	name := outermost(s.Location[0])
-	return synthetic(s.Location[0]) && (name == ranBetweenTicks || name == exitedUnseen || name == notObserved)
 }
 
 // total sums a column.

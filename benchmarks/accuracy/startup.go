@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"prywalk/benchmarks/recordings"
 	"prywalk/benchmarks/stats"
 	"prywalk/internal/testtargets"
 )
@@ -69,7 +70,7 @@ func firstLook(r *recording) time.Time {
 	first := int64(math.MaxInt64)
 	for _, s := range r.Sample {
 		if end := s.NumLabel["end_timestamp_ns"]; len(end) > 0 {
-			first = min(first, end[0]-s.Value[wallColumn])
+			first = min(first, end[0]-s.Value[recordings.WallColumn])
 		}
 	}
 	return time.Unix(0, first)

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"prywalk/benchmarks/recordings"
 )
 
 // viewers says what programs that read the recording make its CPU time to be, in nanoseconds.
@@ -27,7 +29,7 @@ func (v *viewers) OK() bool {
 
 // viewers opens a recording with go tool pprof and prywalk report.
 func (b *bench) viewers(ctx context.Context, r *recording) (*viewers, error) {
-	v := &viewers{Profile: r.total(cpuColumn)}
+	v := &viewers{Profile: r.total(recordings.CPUColumn)}
 	top, err := output(ctx, "go", "tool", "pprof", "-top", "-unit=ns", "-sample_index=cpu", r.file)
 	if err != nil {
 		return nil, err
@@ -39,7 +41,7 @@ func (b *bench) viewers(ctx context.Context, r *recording) (*viewers, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Raw = rawTotal(raw, cpuColumn)
+	v.Raw = rawTotal(raw, recordings.CPUColumn)
 	folded, err := output(ctx, b.binary, "report", "--folded", "--value", "cpu", r.file)
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func rawTotal(text string, column int) int64 {
 	for line := range strings.Lines(text) {
 		values, _, ok := strings.Cut(line, ":")
 		fields := strings.Fields(values)
-		if !ok || len(fields) != columns {
+		if !ok || len(fields) != recordings.Columns {
 			continue
 		}
 		n, err := strconv.ParseInt(fields[column], 10, 64)

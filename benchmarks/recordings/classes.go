@@ -1,4 +1,4 @@
-package main
+package recordings
 
 import (
 	"cmp"
@@ -9,47 +9,47 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// class counts the incomplete stacks whose walk ended for one reason at one place.
-type class struct {
+// Class counts the incomplete stacks whose walk ended for one reason at one place.
+type Class struct {
 	Reason  string `json:"reason"`
 	Place   string `json:"place"`
 	Samples int64  `json:"samples"`
 }
 
-// maxClasses is how many are kept of a program, the largest; the others are summed up.
-const maxClasses = 8
+// MaxClasses is how many are kept of a program, the largest; the others are summed up.
+const MaxClasses = 8
 
-// classify finds the classes of a recording's incomplete stacks.
-func classify(r *recording) []class {
-	counts := map[class]int64{}
-	makers := makersOf(r.Profile)
-	for _, s := range r.Sample {
-		if reason := stopReason(s); reason != "" {
-			counts[class{Reason: reason, Place: endOf(s, makers)}] += s.Value[samplesColumn]
+// Classify finds the classes of a recording's incomplete stacks.
+func Classify(p *profile.Profile) []Class {
+	counts := map[Class]int64{}
+	makers := makersOf(p)
+	for _, s := range p.Sample {
+		if reason := StopReason(s); reason != "" {
+			counts[Class{Reason: reason, Place: endOf(s, makers)}] += s.Value[SamplesColumn]
 		}
 	}
-	var all []class
+	var all []Class
 	for c, n := range counts {
 		c.Samples = n
 		all = append(all, c)
 	}
-	slices.SortFunc(all, func(a, b class) int {
+	slices.SortFunc(all, func(a, b Class) int {
 		return cmp.Or(cmp.Compare(b.Samples, a.Samples), strings.Compare(a.Reason+a.Place, b.Reason+b.Place))
 	})
-	if len(all) <= maxClasses {
+	if len(all) <= MaxClasses {
 		return all
 	}
-	rest := class{Reason: "others"}
-	for _, c := range all[maxClasses:] {
+	rest := Class{Reason: "others"}
+	for _, c := range all[MaxClasses:] {
 		rest.Samples += c.Samples
 	}
-	return append(all[:maxClasses], rest)
+	return append(all[:MaxClasses], rest)
 }
 
 // endOf describes the outermost frame that was found: its function, or whose generated code it is, and
 // whether it is the innermost one or a caller, and of what.
 func endOf(s *profile.Sample, makers map[int64]string) string {
-	walked := slices.DeleteFunc(slices.Clone(s.Location), synthetic)
+	walked := slices.DeleteFunc(slices.Clone(s.Location), Synthetic)
 	if len(walked) == 0 {
 		return "no frame"
 	}
@@ -67,7 +67,7 @@ func endOf(s *profile.Sample, makers map[int64]string) string {
 
 // codeOf names the function of a place, with the file that it is in.
 func codeOf(l *profile.Location, maker string) string {
-	name := outermost(l)
+	name := Outermost(l)
 	switch {
 	case l.Mapping == nil:
 		return "no code"
@@ -84,33 +84,39 @@ func generatedCode(m *profile.Mapping) bool {
 	return m.File == "" || strings.HasPrefix(m.File, "[anon")
 }
 
-// whose are the libraries and programs that make code, by how their files' names begin.
+// whose are the libraries and programs that make code, by how their files' names begin. Where a process has several of
+// them, the last in this list is named.
 var whose = []struct{ file, maker string }{
-	{"libjvm.so", "HotSpot"}, {"node", "V8"}, {"chrom", "V8"}, {"libvk_swiftshader", "SwiftShader"}, {"libLLVM", "LLVM"}, {"libffi", "libffi"},
+	{"libffi", "libffi"}, {"node", "V8"}, {"chrom", "V8"}, {"php", "PHP"}, {"luajit", "LuaJIT"}, {"libluajit", "LuaJIT"}, {"qemu-", "QEMU"},
+	{"mono", "Mono"}, {"libguile", "Guile"}, {"sbcl", "SBCL"}, {"scheme", "Chez"}, {"beam", "BEAM"}, {"libjvm.so", "HotSpot"},
+	{"libLLVM", "LLVM"}, {"libvk_swiftshader", "SwiftShader"},
 }
 
 // makersOf tells by process who made the code that has no file. A process of the browser's that draws has
 // V8's name in it, too, but runs no scripts.
 func makersOf(p *profile.Profile) map[int64]string {
-	found := map[int64]string{}
-	rank := func(maker string) int {
-		return slices.Index([]string{"", "libffi", "V8", "HotSpot", "LLVM", "SwiftShader"}, maker)
-	}
+	found := map[int64]int{} // places in whose, plus one
 	for _, s := range p.Sample {
 		pid := s.NumLabel["pid"]
 		if len(pid) == 0 {
 			continue
 		}
 		for _, l := range s.Location {
-			if l.Mapping == nil {
-				continue
-			}
-			for _, w := range whose {
-				if strings.HasPrefix(filepath.Base(l.Mapping.File), w.file) && rank(w.maker) > rank(found[pid[0]]) {
-					found[pid[0]] = w.maker
-				}
+			if l.Mapping != nil {
+				found[pid[0]] = max(found[pid[0]], placeOf(l.Mapping)+1)
 			}
 		}
 	}
-	return found
+	makers := map[int64]string{}
+	for pid, i := range found {
+		if i > 0 {
+			makers[pid] = whose[i-1].maker
+		}
+	}
+	return makers
+}
+
+// placeOf gives the place of a module in whose, -1 if it makes no code.
+func placeOf(m *profile.Mapping) int {
+	return slices.IndexFunc(whose, func(w struct{ file, maker string }) bool { return strings.HasPrefix(filepath.Base(m.File), w.file) })
 }

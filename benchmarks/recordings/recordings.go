@@ -1,0 +1,53 @@
+// Package recordings reads what a profile of prywalk says about its stacks: which are complete, and where the others end.
+package recordings
+
+import (
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// The columns of a recording: ticks, and three clocks in nanoseconds.
+const (
+	SamplesColumn = iota
+	WallColumn
+	QueueColumn
+	CPUColumn
+	Columns
+)
+
+// Leaves of samples whose CPU time no look observed.
+const (
+	ranBetweenTicks = "[ran between ticks]"
+	exitedUnseen    = "[exited unseen]"
+	notObserved     = "[not observed]"
+)
+
+// Outermost gives the function at an address that is no inlined call, "" if it has no name.
+func Outermost(l *profile.Location) string {
+	if n := len(l.Line); n > 0 && l.Line[n-1].Function != nil {
+		return l.Line[n-1].Function.Name
+	}
+	return ""
+}
+
+// Synthetic reports whether an entry of a stack is not code.
+func Synthetic(l *profile.Location) bool {
+	return l.Mapping == nil && l.Address == 0 && strings.HasPrefix(Outermost(l), "[")
+}
+
+// Unobserved reports whether a sample holds CPU time that no look observed.
+func Unobserved(s *profile.Sample) bool {
+	name := Outermost(s.Location[0])
+	return Synthetic(s.Location[0]) && (name == ranBetweenTicks || name == exitedUnseen || name == notObserved)
+}
+
+// StopReason gives why a stack is not complete, "" if it is.
+func StopReason(s *profile.Sample) string {
+	last := s.Location[len(s.Location)-1]
+	rest, cut := strings.CutPrefix(Outermost(last), "[incomplete: ")
+	if !cut || !Synthetic(last) {
+		return ""
+	}
+	return strings.TrimSuffix(rest, "]")
+}
