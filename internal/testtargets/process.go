@@ -120,12 +120,19 @@ func (p *process) output() string {
 
 // stop ends the process: tidily if sig says how, then by force, with all that it started.
 func (p *process) stop(sig syscall.Signal) {
-	left := append(tree(p.pid), p.pid)
+	var left []int
+	if p.pid > 0 { // no process would be the parent of all of this machine, and the group of whoever asks
+		left = append(tree(p.pid), p.pid)
+	}
 	if sig == 0 {
 		sig = syscall.SIGKILL
 	}
 	if p.pid > 0 && p.alive() {
 		_ = syscall.Kill(p.pid, syscall.SIGCONT) // a stopped process handles no signal
+		if sig == syscall.SIGKILL {
+			// Children would have another parent at once. The group is timeout's, which is not waited for yet.
+			_ = syscall.Kill(-p.cmd.Process.Pid, sig)
+		}
 		_ = syscall.Kill(p.pid, sig)
 		p.wait(20 * time.Second)
 	}

@@ -1,0 +1,41 @@
+package testtargets
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Command starts a command as a target, in a directory that Stop removes, and returns when it or what it started has
+// used some CPU time. A program of that directory is named with "./". It is killed after limit, its children with it.
+func Command(dir string, limit time.Duration, args ...string) (*Target, error) {
+	if len(args) == 0 || limit <= 0 {
+		return nil, errors.New("no command to start, or no time for it")
+	}
+	if strings.HasPrefix(args[0], "./") {
+		args = append([]string{filepath.Join(dir, args[0])}, args[1:]...)
+	}
+	t := &Target{Name: args[0], Dir: dir, Expect: Expect{Tree: true}, limit: limit, spec: &spec{}}
+	p, err := t.spawn(nil, args...)
+	if err == nil {
+		t.PID = p.pid
+		err = t.busy()
+	}
+	if err != nil {
+		t.Stop()
+		return nil, fmt.Errorf("%s: %w", args[0], err)
+	}
+	return t, nil
+}
+
+// Source gives the text of a program of this package, by its name below src.
+func Source(name string) ([]byte, error) {
+	text, err := sources.ReadFile("src/" + name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("no source %q in package testtargets: %w", name, err)
+	}
+	return text, err
+}

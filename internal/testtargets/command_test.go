@@ -1,0 +1,57 @@
+package testtargets
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestCommandRunsInItsDirectoryAndEndsWithItsChildren(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "run"), []byte("#!/bin/sh\nexec sh -c \"$1\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Command(dir, time.Minute, "./run", `(while :; do :; done) & echo $! > child; wait`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "child")); err != nil {
+		t.Error(err)
+	}
+	kids := tree(p.PID)
+	if len(kids) != 1 {
+		t.Fatalf("children %v", kids)
+	}
+	p.Stop()
+	<-p.Exited()
+	for end := time.Now().Add(patience); goesOn(kids[0]); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the child goes on")
+		}
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the directory is there: %v", err)
+	}
+}
+
+func TestCommandSaysWhyItDidNotStart(t *testing.T) {
+	for _, args := range [][]string{{}, {"no such program"}, {"false"}} {
+		if p, err := Command(t.TempDir(), time.Minute, args...); err == nil {
+			p.Stop()
+			t.Errorf("%q runs", args)
+		}
+	}
+	if _, err := Source("none.c"); err == nil {
+		t.Error("a source that is not there")
+	}
+	if text, err := Source("Work.java"); err != nil || len(text) == 0 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}
+
+// goesOn reports whether a process is there, and not only waits for its parent to see its end.
+func goesOn(pid int) bool {
+	f := statFields(pid)
+	return len(f) > 0 && f[0] != "Z"
+}
