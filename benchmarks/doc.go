@@ -33,11 +33,18 @@
 //
 //	go run ./benchmarks/owncpu
 //
+// atwork records some 40 programs in their hot loops: complete stacks, bytes copied, lengths of freezes, own time.
+// scripts/setup-atwork.sh installs them.
+//
+//	go run ./benchmarks/atwork -docs
+//	go run ./benchmarks/atwork -quick -only vp9,luajit    a short trial
+//
 // counts holds what looking costs in stops, system calls, bytes and allocations, by a test; unwind compares
 // unwinders. What a target loses by being sampled, beside other tools, prywalk bench itself measures.
 //
 // Below are the parts that they are made of: stats (intervals and tests), perfscript (the output of
-// perf script), elfnames (a plain reading of symbol tables, by which two tools' addresses are compared).
+// perf script), recordings (what a profile says of its stacks), elfnames (a plain reading of symbol tables, by which
+// two tools' addresses are compared).
 //
 // A figure is a count, or a ratio of two things measured side by side in one run. Nothing here is part of
 // the product, and the product imports none of it.

@@ -88,7 +88,7 @@ func generatedCode(m *profile.Mapping) bool {
 // them, the last in this list is named.
 var whose = []struct{ file, maker string }{
 	{"libffi", "libffi"}, {"node", "V8"}, {"chrom", "V8"}, {"php", "PHP"}, {"luajit", "LuaJIT"}, {"libluajit", "LuaJIT"}, {"qemu-", "QEMU"},
-	{"mono", "Mono"}, {"libguile", "Guile"}, {"sbcl", "SBCL"}, {"scheme", "Chez"}, {"beam", "BEAM"}, {"libjvm.so", "HotSpot"},
+	{"mono", "Mono"}, {"libguile", "Guile"}, {"sbcl", "SBCL"}, {"chezscheme", "Chez"}, {"scheme", "Chez"}, {"beam", "BEAM"}, {"libjvm.so", "HotSpot"},
 	{"libLLVM", "LLVM"}, {"libvk_swiftshader", "SwiftShader"},
 }
 

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/benchmarks/recordings"
+	"prywalk/benchmarks/stats"
+)
+
+// figures are those of one recording.
+type figures struct {
+	// Running are the stacks of threads on a processor or queued for one, Whole those that are complete.
+	Running int64 `json:"running"`
+	Whole   int64 `json:"whole"`
+	// Classes are the others, by reason and place.
+	Classes []recordings.Class `json:"classes,omitempty"`
+	Stats   runStats           `json:"stats"`
+}
+
+// spread is a distribution.
+type spread struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// runStats are the fields of --stats that the tables need. Those of a build that does not have them stay empty.
+type runStats struct {
+	Frozen         int64            `json:"frozen"`
+	Peeked         int64            `json:"peeked"`
+	FramesByMethod map[string]int64 `json:"frames_by_method"`
+	FreezeUS       *spread          `json:"freeze_us"`
+	CopiedBytes    *spread          `json:"copied_bytes"`
+	LongFreezes    map[string]int64 `json:"long_freezes"`
+	Freezes        []struct {
+		BelowUS float64 `json:"below_us"`
+		N       int64   `json:"n"`
+	} `json:"freezes"`
+	DurationS      float64 `json:"duration_s"`
+	CPUSelfS       float64 `json:"cpu_self_s"`
+	CPUTargetS     float64 `json:"cpu_target_s"`
+	CPUUnobservedS float64 `json:"cpu_unobserved_s"`
+}
+
+// longUS is where a freeze is long: the class of the histogram that begins next to 256 µs (2^18 ns).
+const longUS = 262.144
+
+// long counts the freezes that took longer.
+func (s *runStats) long() (n int64) {
+	for _, b := range s.Freezes {
+		if b.BelowUS > longUS {
+			n += b.N
+		}
+	}
+	return n
+}
+
+// count adds up the stacks of running threads.
+func (f *figures) count(p *profile.Profile) {
+	running := &profile.Profile{Sample: slices.DeleteFunc(slices.Clone(p.Sample), func(s *profile.Sample) bool {
+		return !slices.Equal(s.Label["state"], []string{"running"}) || recordings.Unobserved(s)
+	})}
+	for _, s := range running.Sample {
+		n := s.Value[recordings.SamplesColumn]
+		f.Running += n
+		if recordings.StopReason(s) == "" {
+			f.Whole += n
+		}
+	}
+	f.Classes = recordings.Classify(running)
+}
+
+// share is the part of the stacks that is complete, with its 95 % interval.
+func (f *figures) share() (share, low, high float64) {
+	low, high = stats.Wilson(f.Whole, f.Running, 1.96)
+	return stats.Ratio(f.Whole, f.Running), low, high
+}
+
+// add puts other figures of the same kind to these: counts only.
+func (f *figures) add(g *figures) {
+	if g != nil {
+		f.Running, f.Whole = f.Running+g.Running, f.Whole+g.Whole
+	}
+}

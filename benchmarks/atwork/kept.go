@@ -1,0 +1,48 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// load reads the rows of earlier runs, none if there is no file.
+func load(path string) (all []row, err error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; remove it to begin anew", path, err)
+	}
+	return all, nil
+}
+
+// save writes the rows.
+func save(path string, all []row) error {
+	if path == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(all, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// with puts a row in the place of the program's older one, in the order of the programs.
+func with(all []row, r row) []row {
+	all = slices.DeleteFunc(all, func(old row) bool { return old.Name == r.Name })
+	all = append(all, r)
+	order := names(programs())
+	slices.SortStableFunc(all, func(a, b row) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
+	return all
+}

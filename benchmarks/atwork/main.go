@@ -1,0 +1,125 @@
+// Command atwork records programs in the middle of their work, and tells for each how many stacks are complete, how
+// much is copied, how long it is stopped, and what prywalk takes itself:
+//
+//	scripts/setup-atwork.sh                     installs the programs (as root, Debian)
+//	go run ./benchmarks/atwork -docs            all of them, tables into the pages (an hour)
+//	go run ./benchmarks/atwork -quick           a tenth of the stacks
+//	go run ./benchmarks/atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
+//
+// Each program is started, recorded until so many stacks of running threads were seen as are asked for, and stopped.
+// With -before another build of prywalk records the same process for as long. One that is not installed has a row
+// that says so. With -json the figures of programs that are not measured again are kept.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"prywalk/benchmarks/command"
+	"prywalk/internal/testtargets"
+)
+
+// settings are what the command line says.
+type settings struct {
+	programs        []program
+	stacks          int64
+	freq            int
+	settle, longest time.Duration
+	binary, before  string
+	json            string
+	docs            bool
+}
+
+func main() {
+	command.Main("atwork", func(ctx context.Context, args []string) error {
+		s, err := parse(args)
+		if err != nil {
+			return err
+		}
+		return s.run(ctx, os.Stdout)
+	})
+}
+
+// parse reads the command line.
+func parse(args []string) (*settings, error) {
+	s := &settings{}
+	fl := flag.NewFlagSet("atwork", flag.ContinueOnError)
+	only := fl.String("only", "", "programs, separated by commas (default: all)")
+	quick := fl.Bool("quick", false, "1,000 stacks of each program, at most 6 s")
+	fl.Int64Var(&s.stacks, "stacks", 10_000, "stacks of running threads of each program")
+	fl.IntVar(&s.freq, "freq", 499, "looks a second")
+	fl.DurationVar(&s.settle, "settle", 5*time.Second, "how long a program warms up")
+	fl.DurationVar(&s.longest, "longest", 2*time.Minute, "no recording is longer")
+	fl.StringVar(&s.binary, "prywalk", "", "the program to measure (default: built from this checkout)")
+	fl.StringVar(&s.before, "before", "", "another build, for the column \"before\"")
+	fl.StringVar(&s.json, "json", "", "write the figures to this file; those that it has of other programs are kept")
+	fl.BoolVar(&s.docs, "docs", false, "put the tables into "+page+" and "+summaryPage)
+	if err := fl.Parse(args); err != nil {
+		return nil, err
+	}
+	if *quick {
+		s.stacks, s.settle, s.longest = 1000, time.Second, 6*time.Second
+	}
+	if s.stacks < 1 || s.freq < 1 || s.settle < 0 || s.longest <= 0 || fl.NArg() > 0 {
+		return nil, errors.New("stacks, rates and lengths must be positive, and there are no arguments besides flags")
+	}
+	all := programs()
+	chosen, err := command.Only(*only, names(all))
+	if err != nil {
+		return nil, err
+	}
+	s.programs = slices.DeleteFunc(all, func(p program) bool { return !slices.Contains(chosen, p.name) })
+	return s, nil
+}
+
+// names lists programs.
+func names(list []program) (names []string) {
+	for i := range list {
+		names = append(names, list[i].name)
+	}
+	return names
+}
+
+// run measures one program after the other, and writes the tables.
+func (s *settings) run(ctx context.Context, out io.Writer) error {
+	if s.binary == "" {
+		dir, err := os.MkdirTemp("", "prywalk-atwork-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		s.binary = filepath.Join(dir, "prywalk")
+		if err := testtargets.BuildPrywalk(s.binary); err != nil {
+			return err
+		}
+	}
+	all, err := load(s.json)
+	if err != nil {
+		return err
+	}
+	for i := range s.programs {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r := s.measure(ctx, &s.programs[i])
+		fmt.Fprintln(os.Stderr, r.brief())
+		all = with(all, r)
+		if err := save(s.json, all); err != nil {
+			return err
+		}
+	}
+	if s.docs {
+		if err := s.publish(all); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(out, s.text(all))
+	return err
+}

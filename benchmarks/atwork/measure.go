@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/machine"
+)
+
+// row is what was measured of one program.
+type row struct {
+	Name  string  `json:"name"`
+	Group string  `json:"group"`
+	Error string  `json:"error,omitempty"`
+	Load  float64 `json:"load"` // the machine's load average behind it
+	// Now is what this build did, Before what the build of -before did with the same process.
+	Now    *figures `json:"now,omitempty"`
+	Before *figures `json:"before,omitempty"`
+}
+
+// The first look at a program tells how long it takes to see as many stacks as are asked for.
+const (
+	firstLook   = time.Second
+	shortest    = 2 * time.Second
+	rounds      = 3 // at most so many recordings, each longer than the one before
+	programTime = 10 * time.Minute
+)
+
+// measure starts a program, records it, and stops it.
+func (s *settings) measure(ctx context.Context, p *program) row {
+	r := row{Name: p.name, Group: p.group}
+	ctx, cancel := context.WithTimeout(ctx, programTime)
+	defer cancel()
+	if err := s.both(ctx, p, &r); err != nil {
+		r.Error = err.Error()
+	}
+	r.Load = machine.Load()
+	return r
+}
+
+// both records a program with one build, and for as long with the other.
+func (s *settings) both(ctx context.Context, p *program, r *row) error {
+	t, err := p.start(ctx, programTime)
+	if err != nil {
+		return err
+	}
+	defer t.Stop()
+	if err := pause(ctx, s.settle); err != nil {
+		return err
+	}
+	d := firstLook
+	for range rounds {
+		if r.Now, err = s.record(ctx, s.binary, t.PID, d); err != nil {
+			return err
+		}
+		longer := s.length(r.Now.Running, d)
+		if r.Now.Running >= s.stacks || longer <= d {
+			break
+		}
+		d = longer
+	}
+	if s.before != "" {
+		r.Before, err = s.record(ctx, s.before, t.PID, d)
+	}
+	select {
+	case <-t.Exited():
+		return errors.New("the program ended while it was recorded")
+	default:
+	}
+	return err
+}
+
+// length is how long a recording must be that has all the stacks, if one of length d had n.
+func (s *settings) length(n int64, d time.Duration) time.Duration {
+	if n == 0 {
+		return min(4*d, s.longest)
+	}
+	return min(max(time.Duration(1.1*float64(d)*float64(s.stacks)/float64(n)), shortest), s.longest)
+}
+
+// record runs prywalk record on a process and its children.
+func (s *settings) record(ctx context.Context, binary string, pid int, d time.Duration) (*figures, error) {
+	dir, err := os.MkdirTemp("", "prywalk-atwork-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file, stats := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "stats.json")
+	cmd := exec.CommandContext(ctx, binary, "record", "-p", strconv.Itoa(pid), "--children", "-F", strconv.Itoa(s.freq),
+		"-d", d.String(), "-o", file, "--stats", stats)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("prywalk record: %w: %s", err, strings.TrimSpace(said.String()))
+	}
+	return read(file, stats)
+}
+
+// read makes the figures of a recording.
+func read(file, stats string) (*figures, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	p, err := profile.ParseData(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	text, err := os.ReadFile(stats)
+	if err != nil {
+		return nil, err
+	}
+	f := &figures{}
+	if err := json.Unmarshal(text, &f.Stats); err != nil {
+		return nil, fmt.Errorf("%s: %w", stats, err)
+	}
+	f.count(p)
+	return f, nil
+}
+
+// pause waits, unless the run is ended.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

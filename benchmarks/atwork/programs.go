@@ -1,0 +1,125 @@
+package main
+
+import (
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// program is a workload that goes on until it is stopped.
+type program struct {
+	name, group string
+	// sources are copied into the directory that all else runs in.
+	sources []string
+	// build are the commands that make it.
+	build [][]string
+	// run is its command. Processes that it starts are looked at, too.
+	run []string
+	// debian are the packages that have its commands.
+	debian string
+}
+
+// The groups, in the order of the tables.
+const (
+	compiled     = "compiled"
+	javaVM       = "Java"
+	interpreters = "interpreters"
+	generators   = "other code made at run time"
+)
+
+var groups = []string{compiled, javaVM, interpreters, generators}
+
+// loopBegin is how the shell's loops begin.
+const loopBegin = "while :; do "
+
+// loop repeats a command in a shell.
+func loop(command string) []string {
+	return []string{"sh", "-c", loopBegin + command + " || exit; done"}
+}
+
+// encode has ffmpeg encode a moving test picture.
+func encode(options string) []string {
+	return strings.Fields("ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=size=1280x720:rate=30 " + options + " -f null -")
+}
+
+// hexFile makes 24 MB of text that can be made smaller, but not by much.
+var hexFile = []string{"sh", "-c", "head -c 8000000 /dev/urandom | od -An -v -tx1 >data"}
+
+// goBuild builds a small module with all that it imports, and keeps nothing.
+const goBuild = `rm -rf cache && mkdir cache && GO111MODULE=off GOFLAGS= CGO_ENABLED=0 GOCACHE="$PWD/cache" go build -o built main.go`
+
+// programs are all of them; of Java those of each JDK that is here.
+func programs() []program {
+	list := []program{
+		{"gcc", compiled, []string{bigSource}, nil, loop("gcc -O2 -c -o out.o " + bigSource), "gcc"},
+		{"xz", compiled, nil, [][]string{hexFile}, loop("xz -6 -T1 -c data >/dev/null"), "xz-utils"},
+		{"openssl", compiled, nil, nil, loop("openssl speed -seconds 1 sha256 aes-256-cbc rsa2048 ecdsap256 camellia-128-cbc md5 >/dev/null 2>&1"), "openssl"},
+		{"gawk", compiled, []string{"work.awk"}, nil, []string{"gawk", "-f", "work.awk"}, "gawk"},
+		{"sqlite", compiled, []string{"work.sql"}, nil, loop("sqlite3 :memory: <work.sql >/dev/null"), "sqlite3"},
+		{"g++", compiled, []string{"templates.cc"}, nil, loop("g++ -std=c++17 -O2 -c -o out.o templates.cc"), "g++"},
+		{"c++", compiled, []string{"work.cc"}, [][]string{{"g++", "-std=c++17", "-O2", "-o", "work", "work.cc"}}, []string{"./work"}, "g++"},
+		{"rust", compiled, []string{"work.rs"}, [][]string{{"rustc", "--edition", "2021", "-O", "-o", "work", "work.rs"}}, []string{"./work"}, "rustc"},
+		{"go-build", compiled, []string{"gowork/main.go"}, [][]string{{"go", "version"}}, loop(goBuild), "golang"},
+		{"go", compiled, []string{"gowork/main.go"}, [][]string{{"env", "GO111MODULE=off", "GOFLAGS=", "go", "build", "-o", "work", "main.go"}}, []string{"./work"}, "golang"},
+		{"x264", compiled, nil, nil, encode("-c:v libx264 -threads 2"), "ffmpeg"},
+		{"vp9", compiled, nil, nil, encode("-c:v libvpx-vp9 -deadline good -cpu-used 2 -threads 1"), "ffmpeg"},
+		{"fortran", compiled, []string{"work.f90"}, [][]string{{"gfortran", "-O2", "-o", "work", "work.f90"}}, []string{"./work"}, "gfortran"},
+		{"ada", compiled, []string{"work.adb"}, [][]string{{"gnatmake", "-q", "-O2", "work.adb"}}, []string{"./work"}, "gnat"},
+		{"pascal", compiled, []string{"work.pas"}, [][]string{{"fpc", "-v0", "-O2", "work.pas"}}, []string{"./work"}, "fp-compiler"},
+		{"ocaml", compiled, []string{"work.ml"}, [][]string{{"ocamlopt", "-O3", "-o", "work", "work.ml"}}, []string{"./work"}, "ocaml-nox"},
+		{"openblas", compiled, []string{"blas.py"}, [][]string{{"/usr/bin/python3", "-c", "import numpy"}}, []string{"/usr/bin/python3", "blas.py"}, "python3-numpy libopenblas0-pthread"},
+	}
+	list = append(list, javas()...)
+	return append(append(list, interpreted()...), generating()...)
+}
+
+// interpreted are the programs of interpreters, and of V8 and PHP, which also make code.
+func interpreted() []program {
+	php := func(options ...string) []string { return append(append([]string{"php"}, options...), "work.php") }
+	return []program{
+		{"cpython", interpreters, []string{"work.py"}, nil, []string{"python3", "work.py"}, "python3"},
+		{"ruby", interpreters, []string{"work.rb"}, nil, []string{"ruby", "work.rb"}, "ruby"},
+		{"php", interpreters, []string{"work.php"}, nil, php("-d", "opcache.enable_cli=0"), "php-cli"},
+		{"php-jit", interpreters, []string{"work.php"}, nil, php("-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=64M", "-d", "opcache.jit=tracing"), "php-cli"},
+		{"perl", interpreters, []string{"work.pl"}, nil, []string{"perl", "work.pl"}, "perl"},
+		{"r", interpreters, []string{"work.R"}, nil, []string{"Rscript", "--vanilla", "work.R"}, "r-base-core"},
+		{"node", interpreters, []string{"work.js"}, nil, []string{"node", "work.js"}, "nodejs"},
+		{"swi-prolog", interpreters, []string{"work.plg"}, nil, []string{"swipl", "-q", "work.plg"}, "swi-prolog-nox"},
+		{"gforth", interpreters, []string{"work.fs"}, nil, []string{"gforth", "work.fs"}, "gforth"},
+	}
+}
+
+// generating are the programs of runtimes that make code, or have a stack of their own.
+func generating() []program {
+	emulator := "qemu-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	return []program{
+		{"luajit", generators, []string{"work.lua"}, nil, []string{"luajit", "work.lua"}, "luajit"},
+		{"qemu", generators, []string{"emulated.c"}, [][]string{{"gcc", "-O2", "-static", "-o", "work", "emulated.c"}}, []string{emulator, "./work"}, "qemu-user gcc"},
+		{"mono", generators, []string{"work.cs"}, [][]string{{"mcs", "-optimize", "-out:work.exe", "work.cs"}}, []string{"mono", "work.exe"}, "mono-runtime mono-mcs"},
+		{"guile", generators, []string{"work.scm"}, nil, []string{"guile", "--no-auto-compile", "work.scm"}, "guile-3.0"},
+		{"sbcl", generators, []string{"work.lisp"}, nil, []string{"sbcl", "--script", "work.lisp"}, "sbcl"},
+		{"chez", generators, []string{"work.scm"}, nil, []string{"chezscheme", "--script", "work.scm"}, "chezscheme"},
+		{"erlang", generators, []string{"work.erl"}, [][]string{{"erlc", "work.erl"}}, []string{"erl", "-noshell", "-run", "work", "main"}, "erlang-base"},
+	}
+}
+
+// javas are the programs of each JDK: the server compiler, the client compiler, the interpreter.
+func javas() []program {
+	tools, _ := filepath.Glob("/usr/lib/jvm/*/bin/javac") // the pattern is a good one
+	var list []program
+	seen := map[string]bool{}
+	for _, javac := range tools {
+		real, err := filepath.EvalSymlinks(javac)
+		if err != nil || seen[real] {
+			continue
+		}
+		seen[real] = true
+		bin := filepath.Dir(real)
+		jdk := filepath.Base(filepath.Dir(bin))
+		for _, mode := range []struct{ name, option string }{{"", "-XX:+TieredCompilation"}, {"-c1", "-XX:TieredStopAtLevel=1"}, {"-int", "-Xint"}} {
+			list = append(list, program{jdk + mode.name, javaVM, []string{javaSource}, [][]string{{real, javaSource}},
+				[]string{filepath.Join(bin, "java"), "-Xmx256m", mode.option, "-cp", ".", "Work", "36000"}, "default-jdk-headless"})
+		}
+	}
+	return list
+}

@@ -1,0 +1,74 @@
+// Command gowork sorts, hashes, compresses, encodes and passes values between goroutines, for ever.
+package main
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"regexp"
+	"sort"
+	"strings"
+	"sync"
+)
+
+var pattern = regexp.MustCompile(`(a+b)*c?[0-9]{2,}x`)
+
+// words makes, sorts and searches text.
+func words(round int) int {
+	seen := map[string]int{}
+	for i := range 3000 {
+		seen[fmt.Sprintf("%x-%d-ab%dx", i*7919%10007, round%16, i)]++
+	}
+	var order []string
+	for w := range seen {
+		order = append(order, w)
+	}
+	sort.Strings(order)
+	n := 0
+	for _, w := range order[:500] {
+		n += len(pattern.FindString(w)) + strings.Count(w, "a")
+	}
+	text, _ := json.Marshal(order) // strings are always encoded
+	sum := sha256.Sum256(text)
+	w, _ := flate.NewWriter(io.Discard, 6) // 6 is a level
+	_, _ = io.Copy(w, bytes.NewReader(text))
+	_ = w.Close()
+	return n + int(sum[0])
+}
+
+// exchange passes values through a chain of goroutines.
+func exchange() {
+	var wg sync.WaitGroup
+	in := make(chan *big.Int)
+	first := in
+	for range 20 {
+		out := make(chan *big.Int)
+		go func(in, out chan *big.Int) {
+			for x := range in {
+				out <- new(big.Int).Mul(x, big.NewInt(12345))
+			}
+			close(out)
+		}(in, out)
+		in = out
+	}
+	wg.Go(func() {
+		for range in { //nolint:revive // until the chain ends
+		}
+	})
+	for i := range 200 {
+		first <- big.NewInt(int64(i))
+	}
+	close(first)
+	wg.Wait()
+}
+
+func main() {
+	for round := 0; ; round++ {
+		words(round)
+		exchange()
+	}
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+
+	"prywalk/internal/machine"
+	"prywalk/internal/markdown"
+)
+
+// Where -docs writes, from the repository's root, and the section's name.
+const (
+	page        = "benchmarks/results/atwork.md"
+	summaryPage = "docs/accuracy.md"
+	sectionName = "atwork"
+)
+
+// publish puts the tables into the pages.
+func (s *settings) publish(all []row) error {
+	if err := markdown.Replace(page, sectionName, func(string) string { return s.text(all) }); err != nil {
+		return err
+	}
+	return markdown.Replace(summaryPage, sectionName, func(string) string { return summary(all) })
+}
+
+// text is the full account.
+func (s *settings) text(all []row) string {
+	var least, most float64
+	for i := range all {
+		if i == 0 {
+			least = all[i].Load
+		}
+		least, most = min(least, all[i].Load), max(most, all[i].Load)
+	}
+	return fmt.Sprintf("%s, %d processors, Linux %s, prywalk %s; load average %.1f to %.1f. %d Hz.\n\n%s\n%s", machine.CPUModel(), runtime.NumCPU(),
+		machine.Kernel(), machine.Revision(), least, most, s.freq, table(all), reasons(all))
+}
+
+// table has a line for each program.
+func table(all []row) string {
+	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "before (n)", "frames: cfi, fp, heuristic, scan, %", "copied, KB: median, p99",
+		"freeze, µs: p50, p99, longest", "over 256 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU")
+	for i := range all {
+		r := &all[i]
+		if r.Now == nil || r.Error != "" {
+			t.Row(r.Name, "-", strings.SplitN(r.Error, "\n", 2)[0])
+			continue
+		}
+		f, st := r.Now, &r.Now.Stats
+		share, low, high := f.share()
+		t.Row(r.Name, fmt.Sprint(f.Running), fmt.Sprintf("%s (%s to %s)", percent(share), percent(low), percent(high)), r.before(),
+			methods(st.FramesByMethod), copied(st.CopiedBytes), lengths(st.FreezeUS), longFreezes(st), ownCPU(r), fmt.Sprintf("%.1f", per(st.CPUUnobservedS, st.CPUTargetS)))
+	}
+	return t.String()
+}
+
+// before is the share with the other build.
+func (r *row) before() string {
+	if r.Before == nil {
+		return ""
+	}
+	share, _, _ := r.Before.share()
+	return fmt.Sprintf("%s (%d)", percent(share), r.Before.Running)
+}
+
+// percent shows a share, rounded so that nothing that is incomplete becomes 100.
+func percent(x float64) string {
+	if x < 1 && x > 0.9999 {
+		return "99.99"
+	}
+	return fmt.Sprintf("%.2f", 100*x)
+}
+
+// per is a part in percent, 0 of nothing.
+func per(part, whole float64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return 100 * part / whole
+}
+
+// methods shows the shares of the frames by how they were found.
+func methods(counts map[string]int64) string {
+	var sum int64
+	for m, n := range counts {
+		if m != "context" { // the registers themselves
+			sum += n
+		}
+	}
+	var shares []string
+	for _, m := range []string{"cfi", "fp", "heuristic", "scan"} {
+		shares = append(shares, fmt.Sprintf("%.1f", per(float64(counts[m]), float64(sum))))
+	}
+	return strings.Join(shares, ", ")
+}
+
+// copied shows bytes.
+func copied(s *spread) string {
+	if s == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f, %.1f", s.P50/1e3, s.P99/1e3)
+}
+
+// lengths shows times.
+func lengths(s *spread) string {
+	if s == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f, %.0f, %.0f", s.P50, s.P99, s.Max)
+}
+
+// longFreezes shows how many freezes are long, and why, where the build tells.
+func longFreezes(s *runStats) string {
+	text := fmt.Sprintf("%.2f", per(float64(s.long()), float64(s.Frozen)))
+	for _, cause := range byCount(s.LongFreezes) {
+		text += fmt.Sprintf(" %s %d", cause, s.LongFreezes[cause])
+	}
+	return text
+}
+
+// byCount sorts names by their counts, the greatest first.
+func byCount(m map[string]int64) []string {
+	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+		if m[a] != m[b] {
+			return int(m[b] - m[a])
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// ownCPU shows what a look costs prywalk, with all that it does besides.
+func ownCPU(r *row) string {
+	each := func(f *figures) string {
+		if f == nil || f.Stats.Frozen+f.Stats.Peeked == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.0f", 1e6*f.Stats.CPUSelfS/float64(f.Stats.Frozen+f.Stats.Peeked))
+	}
+	if r.Before == nil {
+		return each(r.Now)
+	}
+	return each(r.Now) + " (" + each(r.Before) + ")"
+}
+
+// reasons lists where stacks ended that are not complete.
+func reasons(all []row) string {
+	t := markdown.NewTable("program", "stacks", "% of all", "reason", "outermost frame that was found")
+	for i := range all {
+		r := &all[i]
+		if r.Now == nil || r.Error != "" {
+			continue
+		}
+		for _, c := range r.Now.Classes {
+			t.Row(r.Name, fmt.Sprint(c.Samples), fmt.Sprintf("%.2f", per(float64(c.Samples), float64(r.Now.Running))), c.Reason, c.Place)
+		}
+	}
+	return t.String()
+}
+
+// summary has a line for each group, and for each program of a group whose stacks are not nearly all complete.
+func summary(all []row) string {
+	t := markdown.NewTable("programs", "stacks of running threads", "complete, %", "least", "before")
+	for _, group := range groups {
+		var now, before figures
+		var of int
+		worst, least := "", 2.0
+		for i := range all {
+			r := &all[i]
+			if r.Group != group || r.Now == nil || r.Error != "" {
+				continue
+			}
+			of++
+			now.add(r.Now)
+			before.add(r.Before)
+			if share, _, _ := r.Now.share(); share < least {
+				worst, least = r.Name, share
+			}
+		}
+		if of == 0 {
+			continue
+		}
+		share, _, _ := now.share()
+		text := "-"
+		if before.Running > 0 {
+			old, _, _ := before.share()
+			text = percent(old)
+		}
+		t.Row(fmt.Sprintf("%s (%d)", group, of), fmt.Sprint(now.Running), percent(share), worst+" "+percent(least), text)
+	}
+	return t.String()
+}
+
+// brief is one line on what was just measured.
+func (r *row) brief() string {
+	if r.Error != "" || r.Now == nil {
+		return fmt.Sprintf("%-20s failed: %s", r.Name, strings.SplitN(r.Error, "\n", 2)[0])
+	}
+	share, _, _ := r.Now.share()
+	return fmt.Sprintf("%-20s %s %% of %d complete, before %s, load %.1f", r.Name, percent(share), r.Now.Running, r.before(), r.Load)
+}
