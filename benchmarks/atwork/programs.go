@@ -109,15 +109,15 @@ func javas() []program {
 	var list []program
 	seen := map[string]bool{}
 	for _, javac := range tools {
-		real, err := filepath.EvalSymlinks(javac)
-		if err != nil || seen[real] {
+		file, err := filepath.EvalSymlinks(javac)
+		if err != nil || seen[file] {
 			continue
 		}
-		seen[real] = true
-		bin := filepath.Dir(real)
+		seen[file] = true
+		bin := filepath.Dir(file)
 		jdk := filepath.Base(filepath.Dir(bin))
 		for _, mode := range []struct{ name, option string }{{"", "-XX:+TieredCompilation"}, {"-c1", "-XX:TieredStopAtLevel=1"}, {"-int", "-Xint"}} {
-			list = append(list, program{jdk + mode.name, javaVM, []string{javaSource}, [][]string{{real, javaSource}},
+			list = append(list, program{jdk + mode.name, javaVM, []string{javaSource}, [][]string{{file, javaSource}},
 				[]string{filepath.Join(bin, "java"), "-Xmx256m", mode.option, "-cp", ".", "Work", "36000"}, "default-jdk-headless"})
 		}
 	}

@@ -56,7 +56,7 @@ func exchange() {
 		in = out
 	}
 	wg.Go(func() {
-		for range in { //nolint:revive // until the chain ends
+		for range in { // until the chain ends
 		}
 	})
 	for i := range 200 {
