@@ -1,4 +1,4 @@
-(* A balanced map, strings, closures, exceptions, deep recursion, floats, for ever. *)
+(* A balanced map, strings, closures, exceptions, recursion that is less deep than --max-depth, floats, for ever. *)
 module M = Map.Make (String)
 
 let words round =
@@ -22,8 +22,8 @@ let () =
   let round = ref 0 in
   while true do
     incr round;
-    let l = List.init 3000 (fun i -> i * 7919 mod 10007) in
+    let l = List.init 300 (fun i -> i * 7919 mod 10007) in
     let s = List.sort compare (List.map (fun x -> x + !round) l) in
-    sink := !sink + words !round + depth 5000 + search s + int_of_float (loop 20000 1.5);
+    sink := !sink + words !round + depth 500 + search s + int_of_float (loop 20000 1.5);
     Hashtbl.hash !sink |> ignore
   done
