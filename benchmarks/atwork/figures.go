@@ -77,10 +77,3 @@ func (f *figures) share() (share, low, high float64) {
 	low, high = stats.Wilson(f.Whole, f.Running, 1.96)
 	return stats.Ratio(f.Whole, f.Running), low, high
 }
-
-// add puts other figures of the same kind to these: counts only.
-func (f *figures) add(g *figures) {
-	if g != nil {
-		f.Running, f.Whole = f.Running+g.Running, f.Whole+g.Whole
-	}
-}

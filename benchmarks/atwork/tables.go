@@ -161,37 +161,47 @@ func reasons(all []row) string {
 	return t.String()
 }
 
-// summary has a line for each group, and for each program of a group whose stacks are not nearly all complete.
+// summary has a line for each group: the mean of its programs, of which each counts as much as another.
 func summary(all []row) string {
-	t := markdown.NewTable("programs", "stacks of running threads", "complete, %", "least", "before")
+	t := markdown.NewTable("programs", "stacks of running threads", "complete, mean of the programs, %", "least", "before")
 	for _, group := range groups {
-		var now, before figures
-		var of int
+		var n int64
+		var now, before []float64
 		worst, least := "", 2.0
 		for i := range all {
 			r := &all[i]
 			if r.Group != group || r.Now == nil || r.Error != "" {
 				continue
 			}
-			of++
-			now.add(r.Now)
-			before.add(r.Before)
-			if share, _, _ := r.Now.share(); share < least {
+			share, _, _ := r.Now.share()
+			n, now = n+r.Now.Running, append(now, share)
+			if share < least {
 				worst, least = r.Name, share
 			}
+			if r.Before != nil {
+				share, _, _ = r.Before.share()
+				before = append(before, share)
+			}
 		}
-		if of == 0 {
+		if len(now) == 0 {
 			continue
 		}
-		share, _, _ := now.share()
-		text := "-"
-		if before.Running > 0 {
-			old, _, _ := before.share()
-			text = percent(old)
+		old := "-"
+		if len(before) == len(now) {
+			old = percent(mean(before))
 		}
-		t.Row(fmt.Sprintf("%s (%d)", group, of), fmt.Sprint(now.Running), percent(share), worst+" "+percent(least), text)
+		t.Row(fmt.Sprintf("%s (%d)", group, len(now)), fmt.Sprint(n), percent(mean(now)), worst+" "+percent(least), old)
 	}
 	return t.String()
+}
+
+// mean is that of at least one number.
+func mean(xs []float64) float64 {
+	sum := 0.0
+	for _, x := range xs {
+		sum += x
+	}
+	return sum / float64(len(xs))
 }
 
 // brief is one line on what was just measured.
