@@ -110,7 +110,7 @@ func (m *Memory) Spans() []Span {
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	var s Span
-	if !m.look(addr, &s) || s.Kind == NotMemory {
+	if !m.look(addr, &s) || s.Kind == NotMemory && !m.renew(addr, &s) {
 		return 0
 	}
 	if n := s.End - addr; n < uint64(len(buf)) {
@@ -230,11 +230,11 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 			}
 			s = Span{End: at + uint64(len(want)), Kind: OfFile}
 		}
+		if s.Kind == NotMemory && (!m.ask(at, &s) || s.Kind == NotMemory) { // it may be readable by now
+			break
+		}
 		if n := s.End - at; n < uint64(len(want)) {
 			want = want[:n]
-		}
-		if s.Kind == NotMemory {
-			break
 		}
 		var n int
 		var err error

@@ -41,12 +41,43 @@ func spanOf(b []byte, kind Kind) Span {
 	return Span{Start: at, End: at + uint64(len(b)), Kind: kind, Writable: true}
 }
 
+func protect(t *testing.T, b []byte, how int) {
+	t.Helper()
+	if err := unix.Mprotect(b, how); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReservedMemoryThatBecameReadableIsRead: the table does not know of it yet.
+func TestReservedMemoryThatBecameReadableIsRead(t *testing.T) {
+	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
+	for i := range b {
+		b[i] = byte(i%251) + 1
+	}
+	protect(t, b[2*page:], unix.PROT_NONE)
+	at, buf := address(b), make([]byte, 4*page)
+	m := own(t, spanOf(b[:2*page], Anonymous), spanOf(b[2*page:], NotMemory))
+	if !m.ask(at, &Span{}) {
+		t.Skip("the kernel does not answer questions for single mappings (before Linux 6.11)")
+	}
+	protect(t, b[2*page:], unix.PROT_READ|unix.PROT_WRITE)
+	for _, from := range []int{2 * page, 3*page + 8} {
+		if n := m.Copy(os.Getpid(), at+uint64(from), buf[:len(b)-from]); n != len(b)-from || !bytes.Equal(buf[:n], b[from:]) {
+			t.Errorf("copy from %d: %d bytes", from, n)
+		}
+		if n, err := m.Read(os.Getpid(), at+uint64(from), buf[:len(b)-from]); n != len(b)-from || err != nil {
+			t.Errorf("read from %d: %d bytes, %v", from, n, err)
+		}
+	}
+}
+
 // TestACopyEndsWithTheMapping: also where the next one follows at once, and could be read.
 func TestACopyEndsWithTheMapping(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
 	for i := range b {
 		b[i] = byte(i%251) + 1
 	}
+	protect(t, b[2*page:], unix.PROT_NONE)
 	at, buf := address(b), make([]byte, 4*page)
 	m := own(t, spanOf(b[:2*page], Anonymous), spanOf(b[2*page:], NotMemory))
 	if n := m.Copy(os.Getpid(), at+100, buf); n != 2*page-100 || !bytes.Equal(buf[:n], b[100:2*page]) {
@@ -141,7 +172,7 @@ func TestPagesInSwapAreNotReadBack(t *testing.T) {
 	b := mapped(t, -1, 130, unix.MAP_PRIVATE|unix.MAP_ANON)
 	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, len(b))
 	m.SetSwapped(true) // it has pages there, not these
-	if n := m.Copy(os.Getpid(), address(b)+1, buf); n != len(b)-1 {
+	if n := m.Copy(os.Getpid(), address(b)+1, buf[:len(b)-1]); n != len(b)-1 {
 		t.Errorf("%d bytes", n)
 	}
 }
