@@ -120,6 +120,7 @@ type Error struct {
 	Total int64
 }
 
+// Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s would take %s or more, and prywalk is to keep within %s; --max-memory allows more", e.What, Size(e.Need), Size(e.Total))
 }
