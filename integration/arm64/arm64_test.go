@@ -174,6 +174,7 @@ func fill(b *builder, from string) (jobs []job) {
 // programs compiles what is looked at.
 func programs(b *builder) {
 	b.cc("programs/crowd", "-O2", filepath.Join(root, "benchmarks/counts/testdata/crowd.c"))
+	b.cc("programs/vfork", "-O2", filepath.Join(root, "internal/testtargets/src/vfork.c"))
 	b.cc("programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
 	oracle := filepath.Join(root, "integration/oracle/testdata")
 	b.cc("programs/libc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", oracle+"/libc.c", "-lm")
