@@ -52,6 +52,7 @@ type late struct {
 // has been let go of.
 func onLate(t *testing.T, hold bool, f func(*late)) {
 	t.Helper()
+	defer keepQuiet()() // a collection would stop all of this process until the controller has waited in vain
 	r := start(t, "vforks")
 	child := childOf(t, r.pid)
 	images := target.NewImageCache(0)
