@@ -9,7 +9,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/look"
-	"prywalk/internal/target"
+	"prywalk/internal/process"
 	"prywalk/ptrace"
 )
 
@@ -68,7 +68,7 @@ const numbers = 600
 func systemCalls(arch frames.Arch) map[string]int64 {
 	all := map[string]int64{}
 	for nr := range int64(numbers) {
-		if name := target.SyscallName(arch, nr); !strings.HasPrefix(name, "syscall_") {
+		if name := process.SyscallName(arch, nr); !strings.HasPrefix(name, "syscall_") {
 			all[name] = nr
 		}
 	}
@@ -135,7 +135,7 @@ func holdCall(t *testing.T, name string, l listed) {
 // begunAgain is what the code says of a call of x86-64, in the words of the page.
 func begunAgain(nr int64) string {
 	const fastOpen = 0x20000000
-	switch name := target.SyscallName(frames.X86_64, nr); {
+	switch name := process.SyscallName(frames.X86_64, nr); {
 	case name == "ptrace":
 		return "`PTRACE_TRACEME`"
 	case !ptrace.Restartable(frames.X86_64, nr, 0):

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -50,7 +50,7 @@ func (r *recording) command(args []string) error {
 func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 	procs, err := r.open([]int{l.PID})
 	if err != nil {
-		if !errors.Is(err, target.ErrNotFound) && !errors.Is(err, target.ErrZombie) {
+		if !errors.Is(err, process.ErrNotFound) && !errors.Is(err, process.ErrZombie) {
 			say("%v", err)
 		}
 		r.prepare(nil)

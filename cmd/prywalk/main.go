@@ -12,8 +12,8 @@ import (
 
 	"prywalk/internal/budget"
 	"prywalk/internal/printable"
+	"prywalk/internal/process"
 	"prywalk/internal/stranger"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 	"prywalk/report"
 )
@@ -80,7 +80,7 @@ func exitCode(err error) int {
 		return exec.ExitCode()
 	case errors.Is(err, report.ErrValue), errors.Is(err, report.ErrExpr):
 		return exitUsage
-	case errors.Is(err, target.ErrDenied), errors.Is(err, ptrace.ErrDenied), errors.Is(err, os.ErrPermission):
+	case errors.Is(err, process.ErrDenied), errors.Is(err, ptrace.ErrDenied), errors.Is(err, os.ErrPermission):
 		return exitDenied
 	}
 	return exitFailed

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 // patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
 const patience = 2 * time.Minute
 
-// process is a prywalk that was started, in a process group of its own.
-type process struct {
+// started is a prywalk that was started, in a process group of its own.
+type started struct {
 	*exec.Cmd
 	out, err lines
 }
@@ -57,13 +57,13 @@ func (l *lines) String() string {
 }
 
 // start starts prywalk in a directory.
-func start(t *testing.T, dir string, stdin io.Reader, args ...string) *process {
+func start(t *testing.T, dir string, stdin io.Reader, args ...string) *started {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Cmd: exec.Command(self, args...)}
+	p := &started{Cmd: exec.Command(self, args...)}
 	p.Dir, p.Stdin, p.Stdout, p.Stderr = dir, stdin, &p.out, &p.err
 	p.Env = append(os.Environ(), asCommand+"=1")
 	p.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
@@ -76,7 +76,7 @@ func start(t *testing.T, dir string, stdin io.Reader, args ...string) *process {
 }
 
 // code waits for the end and gives the exit status, 128+N for a signal.
-func (p *process) code(t *testing.T) int {
+func (p *started) code(t *testing.T) int {
 	t.Helper()
 	guard := time.AfterFunc(2*patience, func() { _ = p.Process.Kill() })
 	defer guard.Stop()
@@ -216,7 +216,7 @@ func TestHangUpThatIsIgnoredStaysIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := burner(t)
-	p := &process{Cmd: exec.Command("sh", "-c", "trap '' HUP USR1; exec "+self+" record -o r.pb.gz -p "+pid)}
+	p := &started{Cmd: exec.Command("sh", "-c", "trap '' HUP USR1; exec "+self+" record -o r.pb.gz -p "+pid)}
 	p.Dir, p.Stderr, p.Env = t.TempDir(), &p.err, append(os.Environ(), asCommand+"=1")
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func TestHangUpThatIsIgnoredStaysIgnored(t *testing.T) {
 
 // checkpoint asks for one until it is there. Before prywalk listens the Go runtime
 // drops the signal.
-func checkpoint(t *testing.T, p *process, file string) {
+func checkpoint(t *testing.T, p *started, file string) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.Process.Pid)); string(comm) != "sh\n" {

@@ -15,6 +15,7 @@ import (
 
 	"prywalk/internal/look"
 	"prywalk/internal/outfile"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
@@ -277,8 +278,8 @@ func (r *recording) refusal() error {
 	if r.stats.Failed["denied"]+r.stats.Failed["traced"] == 0 || len(r.pids) == 0 {
 		return nil
 	}
-	err := target.Explain(r.pids[0], unix.EPERM)
-	if errors.Is(err, target.ErrDenied) || errors.Is(err, target.ErrTraced) {
+	err := process.Explain(r.pids[0], unix.EPERM)
+	if errors.Is(err, process.ErrDenied) || errors.Is(err, process.ErrTraced) {
 		return err
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 )
 
 // begun starts a recording of a busy shell and waits until prywalk listens, which a checkpoint shows.
-func begun(t *testing.T, args ...string) (p *process, file string) {
+func begun(t *testing.T, args ...string) (p *started, file string) {
 	t.Helper()
 	p = start(t, t.TempDir(), nil, append([]string{"record", "-p", burner(t)}, args...)...)
 	file = filepath.Join(p.Dir, "prywalk.pb.gz")
@@ -29,7 +29,7 @@ func begun(t *testing.T, args ...string) (p *process, file string) {
 }
 
 // send sends a signal to prywalk.
-func send(t *testing.T, p *process, sig syscall.Signal) {
+func send(t *testing.T, p *started, sig syscall.Signal) {
 	t.Helper()
 	if err := p.Process.Signal(sig); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestTheLastRecordingIsKeptAsOld(t *testing.T) {
 }
 
 // awaitNew asks for a checkpoint until the file is another one.
-func awaitNew(t *testing.T, p *process, file string) {
+func awaitNew(t *testing.T, p *started, file string) {
 	t.Helper()
 	before, _ := os.Stat(file) // there may be none
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -151,13 +151,13 @@ func awaitNew(t *testing.T, p *process, file string) {
 }
 
 // startWith starts prywalk with a file as its standard output.
-func startWith(t *testing.T, stdout *os.File, args ...string) *process {
+func startWith(t *testing.T, stdout *os.File, args ...string) *started {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Cmd: exec.Command(self, args...)}
+	p := &started{Cmd: exec.Command(self, args...)}
 	p.Dir, p.Stdout, p.Stderr, p.Env = t.TempDir(), stdout, &p.err, append(os.Environ(), asCommand+"=1")
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func startWith(t *testing.T, stdout *os.File, args ...string) *process {
 }
 
 // awaitLooks waits until prywalk has files of another process open: it listens to signals by then.
-func awaitLooks(t *testing.T, p *process) {
+func awaitLooks(t *testing.T, p *started) {
 	t.Helper()
 	looks := func() bool {
 		dir := fmt.Sprintf("/proc/%d/", p.Process.Pid)

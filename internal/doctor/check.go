@@ -4,7 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"prywalk/internal/target"
+	"prywalk/internal/process"
 )
 
 // Options says what to look at.
@@ -28,7 +28,7 @@ func Check(pid int) []Finding { return Options{PID: pid, Try: true}.Check() }
 type checkup struct {
 	Options
 	live bool
-	self *target.Status
+	self *process.Status
 	out  []Finding
 }
 
@@ -42,7 +42,7 @@ func (o Options) Check() []Finding {
 		c.Root = "/"
 	}
 	var err error
-	if c.self, err = target.ReadSelf(c.proc()); err != nil {
+	if c.self, err = process.ReadSelf(c.proc()); err != nil {
 		return []Finding{{"proc", Fail, err.Error(), "mount it: mount -t proc proc /proc"}}
 	}
 	for _, check := range []func() Finding{

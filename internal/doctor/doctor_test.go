@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -204,7 +204,7 @@ func TestNoTracerStaysAfterATry(t *testing.T) {
 		}
 	}
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
-		s, err := target.ReadStatus("/proc", pid)
+		s, err := process.ReadStatus("/proc", pid)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"prywalk/internal/process"
 	"prywalk/internal/target"
 )
 
@@ -15,14 +16,14 @@ func (c *checkup) add(f Finding) { c.out = append(c.out, f) }
 
 // process does the checks about the target.
 func (c *checkup) process() {
-	s, err := target.Check(c.proc(), c.PID)
+	s, err := process.Check(c.proc(), c.PID)
 	if err != nil {
 		c.add(failure("process", err))
 		return
 	}
 	c.add(Finding{"process", OK, fmt.Sprintf("%d (%s), %d threads", c.PID, s.Name, s.Threads), ""})
 	c.state(s)
-	gates, err := target.Gates(c.proc(), c.PID)
+	gates, err := process.Gates(c.proc(), c.PID)
 	if err != nil {
 		c.add(failure("access", err))
 		return
@@ -49,7 +50,7 @@ func (c *checkup) process() {
 
 // failure turns an error into a finding.
 func failure(name string, err error) Finding {
-	var e *target.Error
+	var e *process.Error
 	if errors.As(err, &e) {
 		return Finding{name, Fail, e.Cause, e.Next}
 	}
@@ -57,7 +58,7 @@ func failure(name string, err error) Finding {
 }
 
 // state: a stopped process can be looked at, and stays stopped.
-func (c *checkup) state(s *target.Status) {
+func (c *checkup) state(s *process.Status) {
 	switch s.State {
 	case 'T':
 		c.add(Finding{"target: state", OK, "stopped (SIGSTOP): it can be looked at and stays stopped", ""})
@@ -68,7 +69,7 @@ func (c *checkup) state(s *target.Status) {
 }
 
 // sandbox tells about filters and namespaces of the target, which need no remedy.
-func (c *checkup) sandbox(s *target.Status) {
+func (c *checkup) sandbox(s *process.Status) {
 	if s.Seccomp != 0 {
 		c.add(Finding{"target: seccomp", OK, "under a filter, which does not concern prywalk", ""})
 	}
@@ -89,7 +90,7 @@ func (c *checkup) sandbox(s *target.Status) {
 // try asks for leave to trace; the kernel then makes all its checks.
 func (c *checkup) try() {
 	if err := c.seize(c.PID); err != nil {
-		c.add(failure("target: seize", target.Explain(c.PID, err)))
+		c.add(failure("target: seize", process.Explain(c.PID, err)))
 		return
 	}
 	c.add(Finding{"target: seize", OK, "the kernel lets prywalk trace it", ""})

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/target"
+	"prywalk/internal/process"
 )
 
 // user says as whom prywalk runs.
@@ -84,7 +84,7 @@ func (c *checkup) mapFiles() Finding {
 
 // yama: Documentation/admin-guide/LSM/Yama.rst.
 func (c *checkup) yama() Finding {
-	scope, ok := target.YamaScope(c.proc())
+	scope, ok := process.YamaScope(c.proc())
 	if !ok {
 		return Finding{"yama", OK, "not enforced by this kernel", ""}
 	}

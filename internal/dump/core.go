@@ -5,6 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/look"
+	"prywalk/internal/process"
 	"prywalk/internal/symbols"
 	"prywalk/internal/target"
 )
@@ -38,7 +39,7 @@ func Core(c *target.Core, o Options, sysroot bool) *Process {
 // coreThread walks the stack of one thread, to at most limit frames.
 func coreThread(c *target.Core, th *target.CoreThread, names *symbols.Namer, depth, limit int) Thread {
 	t := Thread{TID: th.TID, Name: th.Name, How: look.FromCore.String(), Frames: []Frame{}}
-	t.Wait = target.SyscallName(c.Arch, th.Syscall)
+	t.Wait = process.SyscallName(c.Arch, th.Syscall)
 	if depth < 0 || depth > limit {
 		depth = limit
 	}

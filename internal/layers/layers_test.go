@@ -23,7 +23,7 @@ var order = [][]string{
 	{"frames", "internal/wire", "internal/printable", "internal/budget"},
 	{"internal/outfile", "internal/stranger"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
-	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census"},
+	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process"},
 	{"internal/hotspot", "internal/gdbjit"},
 	{"internal/target"},
 	{"internal/symbols", "ptrace"},

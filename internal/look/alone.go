@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -153,7 +153,7 @@ func (t *Thread) userTime() uint64 {
 }
 
 // CallName gives the name of a system call of this machine by its number.
-func CallName(nr int64) string { return target.SyscallName(hostArch(), nr) }
+func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
 // TakeLeft gives what there is to tell of the time since the last look, once: for a thread that is looked at no more.
 func (t *Thread) TakeLeft() Left {

@@ -2,8 +2,8 @@ package look
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 )
 
 // interruptible reports whether a thread that sleeps in a system call can be stopped
@@ -14,7 +14,7 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on its way
 	}
-	b, ok := bearable[target.SyscallName(hostArch(), call.Nr)]
+	b, ok := bearable[process.SyscallName(hostArch(), call.Nr)]
 	return ok && (hostArch() != frames.AArch64 || !b.repaired) && b.holds(t, call)
 }
 

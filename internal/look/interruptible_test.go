@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 )
 
 // numberOf finds a system call.
 func numberOf(t *testing.T, name string) int64 {
 	t.Helper()
 	for nr := range int64(600) {
-		if target.SyscallName(hostArch(), nr) == name {
+		if process.SyscallName(hostArch(), nr) == name {
 			return nr
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
 	"prywalk/internal/target"
@@ -105,7 +106,7 @@ func (s *sleeper) untilAsleep(runs uint64) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		name := target.SyscallName(hostArch(), call.Nr)
+		name := process.SyscallName(hostArch(), call.Nr)
 		if !call.Running && s.runs() > runs && (strings.Contains(name, kernelNames[s.call]) || isRestart(call.Nr)) {
 			return
 		}

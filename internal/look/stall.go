@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 )
 
 // A read of another process can wait for whoever provides the memory or the file, without end, and no signal but
@@ -60,7 +60,7 @@ var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "
 
 // reads reports whether a call reads something else than the standard input.
 func reads(call *procmem.SyscallInfo) bool {
-	name := target.SyscallName(hostArch(), call.Nr)
+	name := process.SyscallName(hostArch(), call.Nr)
 	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
 }
 
@@ -116,7 +116,7 @@ func (w *Stalls) Close() {
 
 // describe names the call and where the kernel waits in it.
 func (s *stall) describe() string {
-	what := target.SyscallName(hostArch(), s.call)
+	what := process.SyscallName(hostArch(), s.call)
 	var buf [64]byte
 	if where, err := s.files.Wchan(buf[:]); err == nil && len(where) > 0 {
 		what += " (the kernel waits in " + string(where) + ")"

@@ -1,6 +1,6 @@
 package look
 
-import "prywalk/internal/target"
+import "prywalk/internal/process"
 
 // Wait says what a thread that does not run waits for: the name of the system call
 // that it sleeps in, "stopped", or the kernel's reason where it sleeps in none, as
@@ -12,5 +12,5 @@ func (s *Shot) Wait() string {
 	case Stopped:
 		return "stopped"
 	}
-	return target.WaitLabel(s.Regs.Arch, s.State.Letter()[0], s.Call.Nr, s.wchan)
+	return process.WaitLabel(s.Regs.Arch, s.State.Letter()[0], s.Call.Nr, s.wchan)
 }

@@ -10,7 +10,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/census"
-	"prywalk/internal/target"
+	procs "prywalk/internal/process"
 	"prywalk/internal/testtargets"
 )
 
@@ -56,7 +56,7 @@ func contain(t *testing.T) int {
 		"sh", "-c", enter, "sh", dir, libraries)
 	cmd.Stderr = os.Stderr
 	testtargets.Ready(t, cmd)
-	kids := target.Children(cmd.Process.Pid)
+	kids := procs.Children(cmd.Process.Pid)
 	if len(kids) != 1 {
 		t.Fatalf("children %v", kids)
 	}

@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	procs "prywalk/internal/process"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 )
 
 // scoutEvery is how often new processes are looked for, at most; scoutShare bounds
@@ -53,7 +53,7 @@ func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 			continue
 		}
 		seen[pid] = true
-		for _, kid := range target.Children(pid) {
+		for _, kid := range procs.Children(pid) {
 			todo = append(todo, kid)
 			start := startTime(kid)
 			if start == 0 || known[kid] == start {

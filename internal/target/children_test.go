@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
+
+	"prywalk/internal/process"
+	"prywalk/internal/testtargets"
 )
 
 // child starts a program that is killed at the test's end, and waits until it has
@@ -18,19 +20,7 @@ func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Skipf("%s is not installed", name)
 	}
-	return start(t, exec.Command(path, args...))
-}
-
-func start(t testing.TB, c *exec.Cmd) *exec.Cmd {
-	t.Helper()
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Kill()
-		_ = c.Wait()
-	})
-	return c
+	return testtargets.Child(t, exec.Command(path, args...))
 }
 
 // open opens a process for the length of the test.
@@ -46,16 +36,6 @@ func open(t testing.TB, pid int) *Process {
 		}
 	})
 	return p
-}
-
-// eventually waits for a condition of another process.
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !cond(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never happened: %s", what)
-		}
-	}
 }
 
 // copyProgram copies a program to a place of the test's own.
@@ -85,9 +65,9 @@ func copyProgram(t testing.TB, name string) string {
 }
 
 // wantKind checks an error of Open.
-func wantKind(t *testing.T, err, sentinel error) *Error {
+func wantKind(t *testing.T, err, sentinel error) *process.Error {
 	t.Helper()
-	var e *Error
+	var e *process.Error
 	if !errors.As(err, &e) || !errors.Is(err, sentinel) {
 		t.Fatalf("got %v, want %v", err, sentinel)
 	}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,7 +59,7 @@ func buildArm(t testing.TB, dir string) *armProgram {
 
 // core makes a core with one thread inside of leaf and one at its first instruction.
 func (p *armProgram) core(path string) *coreWriter {
-	w := &coreWriter{machine: machARM64}
+	w := &coreWriter{machine: uint16(elf.EM_AARCH64)}
 	sym := p.symbols
 	stack := words(
 		armStack+48, sym["in_middle"], 77, 0, 0, 0, // leaf: x29, x30, x19

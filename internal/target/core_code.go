@@ -32,7 +32,7 @@ func (c *Core) addModules() {
 	}
 	c.headed = slices.ContainsFunc(c.notes.files, func(f coreFileMap) bool {
 		var b [4]byte
-		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == elfMagic
+		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == "\x7fELF"
 	})
 	c.space = frames.NewSpace(c.Arch)
 	c.jitCode = heuristics.New(heuristics.Options{Arch: c.Arch, Code: coreCode{c.mem}, Funcs: jitBounds{&c.jvm, &c.JITFuncs}, JIT: true})

@@ -112,7 +112,7 @@ func TestCoreOfAGoProgramForArm64IsWalkedByItsTable(t *testing.T) {
 	r := frames.Regs{Arch: frames.AArch64, PC: want[0]}
 	r.Set(frames.ARM64SP, sp)
 	r.Set(frames.ARM64LR, want[1])
-	w := &coreWriter{machine: machARM64}
+	w := &coreWriter{machine: uint16(elf.EM_AARCH64)}
 	w.thread(1, &r)
 	w.process(1, "prog")
 	file, err := os.ReadFile(p.file)

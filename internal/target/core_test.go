@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 
 // smallCore is a core of x86-64 with one thread and some stack.
 func smallCore() *coreWriter {
-	w := &coreWriter{machine: machX86_64}
+	w := &coreWriter{machine: uint16(elf.EM_X86_64)}
 	r := frames.Regs{Arch: frames.X86_64, PC: 0x401000}
 	r.Set(frames.X86RSP, 0x7fff_0000)
 	r.Set(frames.X86RBP, 0x7fff_0010)
@@ -36,7 +37,7 @@ func TestFilesThatAreNoCoresSayCauseAndNextStep(t *testing.T) {
 		copy(b[off:], v)
 		return b
 	}
-	bare := &coreWriter{machine: machX86_64}
+	bare := &coreWriter{machine: uint16(elf.EM_X86_64)}
 	for _, c := range []struct {
 		name, want string
 		is         error
@@ -67,7 +68,7 @@ func TestFilesThatAreNoCoresSayCauseAndNextStep(t *testing.T) {
 }
 
 func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
-	w := &coreWriter{machine: machX86_64}
+	w := &coreWriter{machine: uint16(elf.EM_X86_64)}
 	w.thread(1, &frames.Regs{Arch: frames.X86_64})
 	ramp := make([]byte, 0x3000)
 	for i := range ramp {
@@ -125,7 +126,7 @@ func FuzzOpenCore(f *testing.F) {
 }
 
 func BenchmarkCoreWords(b *testing.B) {
-	w := &coreWriter{machine: machX86_64}
+	w := &coreWriter{machine: uint16(elf.EM_X86_64)}
 	w.thread(1, &frames.Regs{Arch: frames.X86_64})
 	w.loads = []coreLoad{{0x10000, 1 << 16, 6, make([]byte, 1<<16)}}
 	m := openBytes(b, w.bytes(), CoreOptions{Sysroot: b.TempDir()}).Memory()

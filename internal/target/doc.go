@@ -1,13 +1,4 @@
-// Package target is what there is to look at: a process, its threads, and the code
-// that it runs, as modules of package frames.
-//
-// # Processes
-//
-// [Open] finds out from /proc whether a number names a process with user-space
-// stacks, and whether the kernel lets prywalk read its memory. What stands in the
-// way is an [*Error] with the cause and the next step; [Explain] finds the same for
-// a refusal that another part meets, by going through the checks that the kernel
-// makes (ptrace(2), "Ptrace access mode checking"; security/commoncap.c; Yama).
+// Package target is the code that a process runs, live or as a core file has it, as modules of package frames.
 //
 // # Modules
 //

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strconv"
 
+	"prywalk/internal/process"
 	"prywalk/internal/stranger"
 )
 
@@ -24,7 +25,7 @@ func (f *Files) inRoot(name string) stranger.Request {
 	if tid == 0 {
 		tid = f.PID
 	}
-	return stranger.Request{Root: procFS.path(tid, "root"), Path: name}
+	return stranger.Request{Root: process.Path(tid, "root"), Path: name}
 }
 
 // trusted says whose files may name frames. It is found out once; what a process is
@@ -34,11 +35,11 @@ func (f *Files) trusted() *stranger.Trust {
 		return f.trust
 	}
 	f.trust = &stranger.Trust{}
-	if st, err := procFS.status(f.PID); err == nil {
+	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
 		f.trust.UIDs = append(f.trust.UIDs, uint32(st.UID[0]), uint32(st.UID[1]))
 		f.trust.GIDs = append(f.trust.GIDs, uint32(st.GID[0]), uint32(st.GID[1]))
 	}
-	exe := stranger.Request{Path: procFS.path(f.PID, "exe"), Kernel: true}
+	exe := stranger.Request{Path: process.Path(f.PID, "exe"), Kernel: true}
 	if g, err := f.opener.Open(exe); err == nil {
 		f.trust.UIDs = append(f.trust.UIDs, g.UID())
 		_ = g.Close() // it was not even read
@@ -63,7 +64,7 @@ func (f *Files) Debug(name string) (*stranger.File, error) {
 // that it has in its own pid namespace. A symbolic link is not followed.
 func (f *Files) PerfMap() (*stranger.File, error) {
 	inside := f.PID
-	if st, err := procFS.status(f.PID); err == nil && len(st.NSPids) > 0 {
+	if st, err := process.ReadStatus("/proc", f.PID); err == nil && len(st.NSPids) > 0 {
 		inside = st.NSPids[len(st.NSPids)-1]
 	}
 	r := f.inRoot(perfMapName(inside))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 // rewriter writes code into memory, and other code into the same place when it is told to.
@@ -44,7 +45,7 @@ func TestCodeThatWasRewrittenIsReadAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := bufio.NewScanner(pipe)
-	c := start(t, cmd)
+	c := testtargets.Child(t, cmd)
 	out.Scan()
 	at, err := strconv.ParseUint(strings.TrimPrefix(out.Text(), "0x"), 16, 64)
 	if err != nil {

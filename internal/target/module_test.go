@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/testtargets"
 )
 
@@ -28,7 +29,7 @@ func TestModulesOfAProgram(t *testing.T) {
 	c := child(t, "sleep", "1000")
 	testtargets.Asleep(t, c.Process.Pid)
 	var p *Process
-	eventually(t, "sleep has loaded libc", func() bool {
+	testtargets.Eventually(t, "sleep has loaded libc", func() bool {
 		q, err := Open(c.Process.Pid)
 		if err != nil {
 			return false
@@ -51,7 +52,7 @@ func TestModulesOfAProgram(t *testing.T) {
 		}
 		// The file's bytes at the module's own address are the memory's.
 		var mem, file [64]byte
-		if _, err := readMemory(p.memory, p.PID, m.Start+64, mem[:]); err != nil {
+		if _, err := readMemory(p.Memory(), p.PID, m.Start+64, mem[:]); err != nil {
 			t.Fatal(err)
 		}
 		if n := imageOf(m).readAddr(m.Start+64-m.Bias, file[:]); n < 64 || mem != file {
@@ -70,7 +71,7 @@ func TestModulesOfAProgram(t *testing.T) {
 // grown since.
 func stackPointer(t *testing.T, pid int) uint64 {
 	t.Helper()
-	text, err := os.ReadFile(procFS.path(pid, "maps"))
+	text, err := os.ReadFile(process.Path(pid, "maps"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +85,8 @@ func stackPointer(t *testing.T, pid int) uint64 {
 
 func TestFileBudgetIsKept(t *testing.T) {
 	c := child(t, "python3", "-c", "import json,hashlib,time; print(flush=True); time.sleep(1000)")
-	eventually(t, "python has loaded its modules", func() bool {
-		b, _ := os.ReadFile(procFS.path(c.Process.Pid, "maps"))
+	testtargets.Eventually(t, "python has loaded its modules", func() bool {
+		b, _ := os.ReadFile(process.Path(c.Process.Pid, "maps"))
 		return strings.Count(string(b), "r-xp") > 6
 	})
 	cache := NewImageCache(2)
@@ -178,8 +179,8 @@ int main(void) {
 
 func BenchmarkOpen(b *testing.B) {
 	c := child(b, "python3", "-c", "import json,hashlib,time; time.sleep(1000)")
-	eventually(b, "python has loaded its modules", func() bool {
-		t, _ := os.ReadFile(procFS.path(c.Process.Pid, "maps"))
+	testtargets.Eventually(b, "python has loaded its modules", func() bool {
+		t, _ := os.ReadFile(process.Path(c.Process.Pid, "maps"))
 		return strings.Count(string(t), "r-xp") > 6
 	})
 	b.ReportAllocs()

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/process"
 	"prywalk/internal/stranger"
 )
 
@@ -27,7 +28,7 @@ func (p *Process) openMapped(m *Mapping) (*stranger.File, error) {
 		return nil, os.ErrNotExist
 	}
 	ways := []stranger.Request{p.files.inRoot(path), {Path: path}}
-	exe := procFS.path(p.tid, "exe")
+	exe := process.Path(p.MemoryTID(), "exe")
 	if to, err := os.Readlink(exe); err == nil && strings.TrimSuffix(to, " (deleted)") == path {
 		ways = append([]stranger.Request{{Path: exe, Kernel: true}}, ways...)
 	}
@@ -50,7 +51,7 @@ func (p *Process) openLink(m *Mapping) (*stranger.File, error) {
 	if p.noLinks {
 		return nil, unix.EPERM
 	}
-	link := procFS.path(p.tid, fmt.Sprintf("map_files/%x-%x", m.Start, m.End))
+	link := process.Path(p.MemoryTID(), fmt.Sprintf("map_files/%x-%x", m.Start, m.End))
 	f, err := p.files.opener.Open(stranger.Request{Path: link, Kernel: true})
 	p.noLinks = errors.Is(err, unix.EPERM) // EACCES would be about this file
 	return f, err

@@ -31,13 +31,13 @@ type owner interface {
 }
 
 func (p *Process) readMem(addr uint64, b []byte) (int, error) {
-	return readMemory(p.memory, p.tid, addr, b)
+	return readMemory(p.Memory(), p.MemoryTID(), addr, b)
 }
 
 // readMapped implements owner. The bytes are copied once more: what comes too late must
 // not be written to b.
 func (p *Process) readMapped(addr uint64, b []byte) (int, error) {
-	memory, tid, size := p.memory, p.tid, len(b)
+	memory, tid, size := p.Memory(), p.MemoryTID(), len(b)
 	got, err := p.files.opener.Read(fmt.Sprintf("memory of process %d", p.PID), func() ([]byte, error) {
 		own := make([]byte, size)
 		n, err := readMemory(memory, tid, addr, own)

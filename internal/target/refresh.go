@@ -1,7 +1,6 @@
 package target
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 )
 
@@ -20,13 +20,13 @@ const mainStack = 8 << 20
 // written anew, so that a walk may now give another stack. A module whose mapping is
 // unchanged is kept. The rules that the Space has cached are dropped when modules change,
 // and when code that the process itself writes is no longer what a rule was made from. The
-// error is an [*Error] of [KindNotFound] when the process has ended.
+// error is an [*process.Error] of [process.KindNotFound] when the process has ended.
 func (p *Process) Refresh() (changed bool, err error) {
 	if !p.Alive() {
-		return false, gone(p.PID, os.ErrNotExist)
+		return false, process.Explain(p.PID, os.ErrNotExist)
 	}
-	if p.memory.Stale() {
-		p.memory.Reopen(p.tid)
+	if p.Memory().Stale() {
+		p.Memory().Reopen(p.MemoryTID())
 	}
 	if err := p.readMaps(); err != nil {
 		return false, err
@@ -57,19 +57,14 @@ func (p *Process) Refresh() (changed bool, err error) {
 // that cannot be looked at.
 func (p *Process) exec() error {
 	p.told = selfDescribed{}
-	p.memory.Reopen(p.tid)
-	machine, err := procFS.machine(p.PID, p.tid)
-	if err == nil && archOf(machine) != p.Arch {
-		err = fmt.Errorf("process %d now runs a program for another processor", p.PID)
-	}
-	return err
+	return p.AfterExec()
 }
 
 // readMaps fills p.text.
 func (p *Process) readMaps() error {
-	f, err := os.Open(procFS.path(p.tid, "maps"))
+	f, err := os.Open(process.Path(p.MemoryTID(), "maps"))
 	if err != nil {
-		return procFS.explain(p.PID, err)
+		return process.Explain(p.PID, err)
 	}
 	defer f.Close()
 	p.text = p.text[:0]
@@ -81,7 +76,7 @@ func (p *Process) readMaps() error {
 			break
 		}
 		if err != nil {
-			return procFS.explain(p.PID, err)
+			return process.Explain(p.PID, err)
 		}
 	}
 	if len(p.text) == 0 {
@@ -92,18 +87,14 @@ func (p *Process) readMaps() error {
 
 // noMaps: an empty list means that this thread has ended; others can live on.
 func (p *Process) noMaps() error {
-	tid := procFS.liveThread(p.PID)
-	if tid == 0 || tid == p.tid {
-		return gone(p.PID, os.ErrNotExist)
+	if !p.NextThread() {
+		return process.Explain(p.PID, os.ErrNotExist)
 	}
-	p.tid = tid
-	p.jit.tid = tid
-	p.files.tid = tid
-	p.memory.Reopen(tid)
+	p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID()
 	return p.readMaps()
 }
 
-// scan parses p.text: all mappings are told to p.memory, the executable ones are
+// scan parses p.text: all mappings are told to p.Memory(), the executable ones are
 // given back, those that were there before as they were.
 func (p *Process) scan() ([]mapped, error) {
 	p.spans = p.spans[:0]
@@ -132,13 +123,13 @@ func (p *Process) scan() ([]mapped, error) {
 // tellSpans tells the mappings to those who read memory, if they are others than before.
 func (p *Process) tellSpans() {
 	var st procmem.Status
-	_ = procmem.ReadStatus(p.tid, &st) // zero then
-	spans := p.memory.Spans()
+	_ = procmem.ReadStatus(p.MemoryTID(), &st) // zero then
+	spans := p.Memory().Spans()
 	if !slices.Equal(p.spans, spans) {
 		spans = slices.Clone(p.spans)
-		p.memory.SetSpans(spans)
+		p.Memory().SetSpans(spans)
 	}
-	p.memory.SetSwapped(st.Swap > 0)
+	p.Memory().SetSwapped(st.Swap > 0)
 }
 
 // span says how a mapping is to be read.
@@ -181,7 +172,7 @@ func (p *Process) adopt(next []mapped) {
 			bare = append(bare, c)
 		}
 	}
-	p.Comm = procFS.comm(p.PID)
+	p.Comm = p.Name()
 	remapped(p, bare)
 	mods := make([]*frames.Module, len(next))
 	for i := range next {

@@ -98,13 +98,13 @@ func TestAnotherProgramAfterExec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start(t, c)
+	testtargets.Child(t, c)
 	testtargets.Asleep(t, c.Process.Pid)
 	p := open(t, c.Process.Pid)
 	if _, err := in.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "exec", func() bool { return procFS.comm(c.Process.Pid) == "sleep" })
+	testtargets.Eventually(t, "exec", func() bool { return p.Name() == "sleep" })
 	testtargets.Asleep(t, c.Process.Pid)
 	refreshed(t, p, true)
 	if p.Comm != "sleep" || moduleOf(p, "sleep") == nil {

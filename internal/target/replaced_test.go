@@ -33,7 +33,7 @@ func ways(t *testing.T, check func(t *testing.T, open func(pid int) *Process)) {
 func TestDeletedAndReplacedPrograms(t *testing.T) {
 	ways(t, func(t *testing.T, open func(int) *Process) {
 		path := copyProgram(t, "sleep")
-		c := start(t, exec.Command(path, "1000"))
+		c := testtargets.Child(t, exec.Command(path, "1000"))
 		testtargets.Asleep(t, c.Process.Pid)
 		id := imageOf(moduleOf(open(c.Process.Pid), "sleep")).BuildID
 		if err := os.Remove(path); err != nil {

@@ -62,7 +62,7 @@ func methods(t *testing.T, exe string) (string, frames.StopReason) {
 	testtargets.Ready(t, cmd)
 	defer testtargets.Kill(cmd)
 	pid := cmd.Process.Pid
-	eventually(t, "it sleeps", func() bool { return asleep(pid, 1) })
+	testtargets.Eventually(t, "it sleeps", func() bool { return asleep(pid, 1) })
 	p := open(t, pid)
 	fs, why := peek(t, p, pid)
 	var out []string

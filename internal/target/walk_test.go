@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 )
@@ -52,7 +53,7 @@ func TestSleepersAreWalkedThroughTheirModules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			threads := c.threads
 			c := child(t, name, c.args...)
-			eventually(t, "all threads sleep", func() bool { return asleep(c.Process.Pid, threads) })
+			testtargets.Eventually(t, "all threads sleep", func() bool { return asleep(c.Process.Pid, threads) })
 			p := open(t, c.Process.Pid)
 			tids, err := p.Threads(nil)
 			if err != nil {
@@ -85,13 +86,13 @@ func TestSleepersAreWalkedThroughTheirModules(t *testing.T) {
 // one that is being loaded sleeps now and then, too.
 func asleep(pid, threads int) bool {
 	for range 3 {
-		entries, err := os.ReadDir(procFS.path(pid, "task"))
+		entries, err := os.ReadDir(process.Path(pid, "task"))
 		if err != nil || len(entries) < threads {
 			return false
 		}
 		for _, e := range entries {
 			tid, _ := strconv.Atoi(e.Name())
-			if s, err := procFS.status(tid); err != nil || s.State != 'S' {
+			if s, err := process.ReadStatus("/proc", tid); err != nil || s.State != 'S' {
 				return false
 			}
 		}

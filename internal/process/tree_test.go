@@ -1,4 +1,4 @@
-package target
+package process
 
 import (
 	"os/exec"
@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 func TestTreeFindsGrandchildren(t *testing.T) {
 	c := exec.Command("sh", "-c", "(sleep 1000 & sleep 1000 & wait) & wait")
-	start(t, c)
+	testtargets.Child(t, c)
 	pid := c.Process.Pid
 	var tree []int
-	eventually(t, "three descendants", func() bool {
+	testtargets.Eventually(t, "three descendants", func() bool {
 		tree = procFS.tree(pid)
 		return len(tree) == 3
 	})
@@ -44,7 +45,7 @@ for i in range(20): threading.Thread(target=time.sleep, args=(1000,)).start()
 time.sleep(1000)`)
 	p := open(t, c.Process.Pid)
 	var tids []int
-	eventually(t, "21 threads", func() bool {
+	testtargets.Eventually(t, "21 threads", func() bool {
 		var err error
 		if tids, err = p.Threads(tids); err != nil {
 			t.Fatal(err)

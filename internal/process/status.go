@@ -1,4 +1,4 @@
-package target
+package process
 
 import (
 	"bytes"
@@ -48,6 +48,9 @@ type proc string
 
 // procFS is the running kernel's.
 const procFS proc = "/proc"
+
+// Path gives the path of a file below /proc/PID, of a process or a thread.
+func Path(pid int, name string) string { return procFS.path(pid, name) }
 
 // path joins a pid and a name below it.
 func (p proc) path(pid int, name string) string {

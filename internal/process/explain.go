@@ -1,4 +1,4 @@
-package target
+package process
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ func (p proc) explain(pid int, err error) error {
 			Next: "the kernel lacks it or a seccomp filter hides it: run prywalk outside of the sandbox", Err: err}
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, procmem.ErrGone):
 		return gone(pid, err)
-	case !denied(err):
+	case !IsDenied(err):
 		return err
 	}
 	g, gerr := newGatekeeper(p, pid)
@@ -74,6 +74,11 @@ func (g *gatekeeper) label() string {
 		return ""
 	}
 	return fmt.Sprintf(" (label %.100q)", label)
+}
+
+// IsDenied reports whether the kernel refused: by a missing right, or by a system call that is not there.
+func IsDenied(err error) bool {
+	return errors.Is(err, os.ErrPermission) || errors.Is(err, procmem.ErrDenied) || errors.Is(err, unix.ENOSYS)
 }
 
 // kernelThread is the error for one.

@@ -1,0 +1,49 @@
+package process
+
+import (
+	"errors"
+	"os/exec"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// child starts a program that is killed at the test's end, and waits until it has
+// exec'ed.
+func child(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed", name)
+	}
+	return testtargets.Child(t, exec.Command(path, args...))
+}
+
+// open opens a process for the length of the test.
+func open(t testing.TB, pid int) *Process {
+	t.Helper()
+	p, err := Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// wantKind checks an error of Open.
+func wantKind(t *testing.T, err, sentinel error) *Error {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, sentinel) {
+		t.Fatalf("got %v, want %v", err, sentinel)
+	}
+	if e.Cause == "" {
+		t.Errorf("no cause: %+v", e)
+	}
+	t.Log(err)
+	return e
+}
