@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"time"
 
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -38,7 +38,7 @@ const looksAt = 50
 // has not run since.
 func looks(c *crowd) (v values, err error) {
 	v = values{}
-	p, err := target.Open(c.pid)
+	p, err := code.Open(c.pid)
 	if err != nil {
 		return nil, err
 	}

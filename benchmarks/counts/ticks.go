@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"prywalk/internal/code"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
-	"prywalk/internal/target"
 )
 
 const (
@@ -28,14 +28,14 @@ type session struct {
 
 // sample starts sampling, and waits until it is settled.
 func sample(c *crowd) (*session, error) {
-	images := target.NewImageCache(0)
+	images := code.NewImageCache(0)
 	t, err := images.Open(c.pid)
 	if err != nil {
 		images.Close()
 		return nil, err
 	}
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / freq, Aggregate: true})
-	s := sampler.New(sampler.Options{Freq: freq}, b, images, []*target.Process{t})
+	s := sampler.New(sampler.Options{Freq: freq}, b, images, []*code.Process{t})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {

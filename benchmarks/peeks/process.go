@@ -5,16 +5,16 @@ import (
 	"strconv"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
 // process is one process that is looked at, and its threads.
 type process struct {
-	*target.Process
+	*code.Process
 	extra   ptrace.Extra
 	threads map[int]*thread
 }
@@ -28,14 +28,14 @@ type thread struct {
 
 // processes are those of one program.
 type processes struct {
-	cache  *target.ImageCache
+	cache  *code.ImageCache
 	names  *symbols.Namer
 	list   map[int]*process
 	walker frames.Walker
 }
 
 func newProcesses() *processes {
-	return &processes{cache: target.NewImageCache(0), names: symbols.NewNamer(), list: map[int]*process{}}
+	return &processes{cache: code.NewImageCache(0), names: symbols.NewNamer(), list: map[int]*process{}}
 }
 
 func (ps *processes) close() {

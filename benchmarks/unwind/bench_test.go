@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/target"
+	"prywalk/internal/code"
 )
 
 // programs are those whose stacks the benchmarks walk; the command measures more.
@@ -116,7 +116,7 @@ func BenchmarkReady(b *testing.B) {
 			var took time.Duration
 			for b.Loop() {
 				begin := cpuTime()
-				p, err := target.Open(r.process.PID)
+				p, err := code.Open(r.process.PID)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/target"
+	"prywalk/internal/code"
 )
 
 // browser is where Debian has Chromium itself; the program of that name in the path is a script.
@@ -69,10 +69,10 @@ func family(pid int) []int {
 }
 
 // entries counts the frame description entries of a process's files, by the headers of their search tables.
-func entries(p *target.Process) (n int) {
-	seen := map[*target.Image]bool{}
+func entries(p *code.Process) (n int) {
+	seen := map[*code.Image]bool{}
 	for _, m := range p.Space().Modules() {
-		at, ok := m.Data.(*target.Mapping)
+		at, ok := m.Data.(*code.Mapping)
 		if !ok || at.Image == nil || seen[at.Image] {
 			continue
 		}

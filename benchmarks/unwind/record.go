@@ -11,9 +11,9 @@ import (
 
 	"prywalk/benchmarks/unwind/snapshot"
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -21,7 +21,7 @@ import (
 // recording is a process that was looked at and now stands still, with the stacks that were taken of it.
 type recording struct {
 	name    string
-	process *target.Process
+	process *code.Process
 	file    snapshot.File
 	// left counts the stacks that were left out: incomplete, not on one stack, or in code that was overwritten.
 	left int
@@ -46,7 +46,7 @@ func record(name string, n int, limit time.Duration) (r *recording, stop func(),
 
 // recordProcess takes n stacks of a process that runs. Then all that pids lists are stopped; end ends them.
 func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *recording, stop func(), err error) {
-	p, err := target.Open(pid)
+	p, err := code.Open(pid)
 	if err != nil {
 		end()
 		return nil, nil, err

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/code"
 	"prywalk/internal/dump"
 	"prywalk/internal/look"
 	"prywalk/internal/printable"
-	"prywalk/internal/target"
 )
 
 // dumpFlags are what the command line of dump says.
@@ -107,9 +107,9 @@ func (f *dumpFlags) options() dump.Options {
 
 // look dumps one process.
 func (f *dumpFlags) look(pid int) (*dump.Process, error) {
-	var t *target.Process
+	var t *code.Process
 	var err error
-	if hung := look.Watched(func() { t, err = target.Open(pid) }); hung != nil {
+	if hung := look.Watched(func() { t, err = code.Open(pid) }); hung != nil {
 		return nil, hung
 	}
 	if err != nil {

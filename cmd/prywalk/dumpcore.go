@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"prywalk/internal/code"
 	"prywalk/internal/dump"
 	"prywalk/internal/printable"
-	"prywalk/internal/target"
 )
 
 // coreFlags say which core to dump, and where its files are.
@@ -46,7 +46,7 @@ func (f *dumpFlags) dumpCore() (err error) {
 	if err != nil {
 		return err
 	}
-	c, err := target.OpenCore(file, st.Size(), target.CoreOptions{Sysroot: f.sysroot})
+	c, err := code.OpenCore(file, st.Size(), code.CoreOptions{Sysroot: f.sysroot})
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.core, err)
 	}

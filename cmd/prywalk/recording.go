@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/outfile"
 	"prywalk/internal/process"
@@ -21,7 +22,6 @@ import (
 	"prywalk/internal/sampler"
 	"prywalk/internal/stranger"
 	"prywalk/internal/symbols"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -35,7 +35,7 @@ type recording struct {
 	pids  []int
 
 	path    string
-	images  *target.ImageCache
+	images  *code.ImageCache
 	builder *profile.Builder
 	names   *resolver
 	sampler *sampler.Sampler
@@ -60,7 +60,7 @@ func (r *recording) attach() error {
 	}
 	ctx, stop := r.signals()
 	defer stop()
-	var procs []*target.Process
+	var procs []*code.Process
 	var err error
 	if hung := look.Watched(func() { procs, err = r.open(r.pids) }); hung != nil {
 		return hung
@@ -85,10 +85,10 @@ func (r *recording) attach() error {
 
 // open opens the processes; one that cannot be opened ends the recording before it
 // began, so that nobody takes a part for the whole.
-func (r *recording) open(pids []int) ([]*target.Process, error) {
+func (r *recording) open(pids []int) ([]*code.Process, error) {
 	_, _ = procmem.RaiseFileLimit() // without it files are opened anew for each look
-	r.images = target.NewImageCache(0)
-	var procs []*target.Process
+	r.images = code.NewImageCache(0)
+	var procs []*code.Process
 	for _, pid := range pids {
 		p, err := r.images.Open(pid)
 		if err != nil {
@@ -104,7 +104,7 @@ func (r *recording) open(pids []int) ([]*target.Process, error) {
 }
 
 // prepare sets up the parts for a run.
-func (r *recording) prepare(procs []*target.Process) {
+func (r *recording) prepare(procs []*code.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.flags.aggregate,
 		SpillTo: os.TempDir(),

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/code"
 	"prywalk/internal/dump"
-	"prywalk/internal/target"
 )
 
 // recordTo, if set, is the directory that gets the cases of package recorded.
@@ -65,9 +65,9 @@ func (c *console) judgeCores(t *testing.T, sysroot string) {
 }
 
 // openCore opens a core whose files are below the sysroot.
-func openCore(t *testing.T, core []byte, sysroot string) *target.Core {
+func openCore(t *testing.T, core []byte, sysroot string) *code.Core {
 	t.Helper()
-	c, err := target.OpenCore(bytes.NewReader(core), int64(len(core)), target.CoreOptions{Sysroot: sysroot})
+	c, err := code.OpenCore(bytes.NewReader(core), int64(len(core)), code.CoreOptions{Sysroot: sysroot})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func openCore(t *testing.T, core []byte, sysroot string) *target.Core {
 }
 
 // firstOf gives the thread that the core begins with.
-func firstOf(t *testing.T, c *target.Core, p *dump.Process) *dump.Thread {
+func firstOf(t *testing.T, c *code.Core, p *dump.Process) *dump.Thread {
 	t.Helper()
 	i := slices.IndexFunc(p.Threads, func(th dump.Thread) bool { return th.TID == c.Threads()[0].TID })
 	if i < 0 {
@@ -133,7 +133,7 @@ func cutAnywhere(t *testing.T, whole *dump.Process, core []byte, sysroot string)
 	t.Helper()
 	var cut int
 	for left := len(core) - 1; left > len(core)/16; left -= len(core) / 37 {
-		c, err := target.OpenCore(bytes.NewReader(core[:left]), int64(left), target.CoreOptions{Sysroot: sysroot})
+		c, err := code.OpenCore(bytes.NewReader(core[:left]), int64(left), code.CoreOptions{Sysroot: sysroot})
 		if err != nil {
 			continue // cut off before its notes, which come first
 		}

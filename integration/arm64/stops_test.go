@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"prywalk/integration/arm64/recorded"
+	"prywalk/internal/code"
 	"prywalk/internal/dump"
-	"prywalk/internal/target"
 )
 
 // stop is a place where a program is stopped, and the chain of functions that it is then in, the innermost
@@ -77,7 +77,7 @@ func (s *stop) fits(names []string) bool {
 }
 
 // record writes the case with as little of its files as the walk needs.
-func (s *stop) record(t *testing.T, core []byte, c *target.Core, th *dump.Thread, sysroot, dir string) {
+func (s *stop) record(t *testing.T, core []byte, c *code.Core, th *dump.Thread, sysroot, dir string) {
 	t.Helper()
 	rec := &recorded.Case{About: s.about, Stop: th.StopReason, Files: []recorded.File{{Name: recorded.CoreName, Data: core}}}
 	for _, f := range th.Frames {
@@ -114,7 +114,7 @@ const wholeCode = 256
 // keeps lists what a case keeps although this walk did not need it, so that it stays a case of what it is
 // about when other bytes are looked at: the stack, the code of each function up to where it is, and the header
 // of the search table, without which the entries would be looked for in another way.
-func keeps(t *testing.T, core []byte, c *target.Core, th *dump.Thread, sysroot string) (out []recorded.Range) {
+func keeps(t *testing.T, core []byte, c *code.Core, th *dump.Thread, sysroot string) (out []recorded.Range) {
 	t.Helper()
 	for i, f := range th.Frames {
 		end := uint64(f.SP) + 32

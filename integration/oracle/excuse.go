@@ -5,7 +5,7 @@ import (
 
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
-	"prywalk/internal/target"
+	"prywalk/internal/code"
 )
 
 // excused reports whether the call frame information itself is proven wrong at the frame whose caller was
@@ -61,7 +61,7 @@ func (o *run) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
 	if m == nil {
 		return nil, nil
 	}
-	at, ok := m.Data.(*target.Mapping)
+	at, ok := m.Data.(*code.Mapping)
 	if !ok || at.Image == nil || at.Image.GoTable() != nil {
 		return nil, nil
 	}

@@ -7,8 +7,8 @@ import (
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/heuristics"
+	"prywalk/internal/code"
 	"prywalk/internal/elffile"
-	"prywalk/internal/target"
 )
 
 // Judge is a way of walking that is compared with the truth.
@@ -35,14 +35,14 @@ type judge struct {
 	space  *frames.Space
 	w      frames.Walker
 	spOnly bool
-	made   map[*target.Image]*heuristics.Source
+	made   map[*code.Image]*heuristics.Source
 	trail  trail
 }
 
 func (o *run) makeJudges() []*judge {
 	var out []*judge
 	for k := range NumJudges {
-		j := &judge{kind: k, made: map[*target.Image]*heuristics.Source{}, spOnly: k == WithCFISP || k == WithBounds2}
+		j := &judge{kind: k, made: map[*code.Image]*heuristics.Source{}, spOnly: k == WithCFISP || k == WithBounds2}
 		switch k {
 		case WithCFI, WithCFISP:
 			j.space = o.proc.Space()
@@ -65,7 +65,7 @@ func (j *judge) renew(o *run) {
 	var mods []*frames.Module
 	for _, m := range o.proc.Space().Modules() {
 		c := *m
-		if at, ok := m.Data.(*target.Mapping); ok && at.Image != nil {
+		if at, ok := m.Data.(*code.Mapping); ok && at.Image != nil {
 			h := j.made[at.Image]
 			if h == nil {
 				opt := heuristics.Options{Arch: o.proc.Arch, Code: fileCode{at.Image.ELF}, Entry: at.Image.ELF.Entry,

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/elffile"
-	"prywalk/internal/target"
 )
 
 // namer names functions by symbols; only for people.
@@ -66,7 +66,7 @@ func (o *run) place(pc uint64) (module, function string, addr uint64) {
 		return "?", "?", pc
 	}
 	addr = pc - m.Bias
-	at, ok := m.Data.(*target.Mapping)
+	at, ok := m.Data.(*code.Mapping)
 	if !ok || at.Image == nil {
 		return filepath.Base(m.Name), "?", addr
 	}

@@ -14,8 +14,8 @@ import (
 
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 )
 
 // Options say how much is stepped.
@@ -40,7 +40,7 @@ type Options struct {
 type run struct {
 	opt    Options
 	pid    int
-	proc   *target.Process
+	proc   *code.Process
 	code   codePages
 	regs   frames.Regs // after the last step
 	prev   frames.Regs // before it
@@ -49,8 +49,8 @@ type run struct {
 	isGo   bool
 	top    uint64 // the outermost frame's stack pointer
 	judges []*judge
-	names  map[*target.Image]*namer
-	tables map[*target.Image]*dwarfunwind.Table
+	names  map[*code.Image]*namer
+	tables map[*code.Image]*dwarfunwind.Table
 	silent map[uint64]bool // by pc: see saysNothing
 	chain  []want
 	buf    []byte
@@ -63,7 +63,7 @@ type run struct {
 	ended  bool
 	// pending are answers whose truth shows later.
 	pending []ahead
-	goImage *target.Image
+	goImage *code.Image
 	mcurg   int64 // Go: where m has the goroutine that it runs
 	schedSP int64 // and where g has the stack pointer that it was left with
 }
@@ -83,7 +83,7 @@ func Run(name string, argv []string, opt Options, t *Tally) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*target.Image]*namer{}, tables: map[*target.Image]*dwarfunwind.Table{}, silent: map[uint64]bool{}}
+	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*code.Image]*namer{}, tables: map[*code.Image]*dwarfunwind.Table{}, silent: map[uint64]bool{}}
 	if o.opt.Section == 0 {
 		o.opt.Section = max(1000, opt.Steps/40)
 	}
@@ -261,14 +261,14 @@ func (o *run) begin() error {
 // refresh looks at the process's mappings again.
 func (o *run) refresh() error {
 	if o.proc == nil {
-		p, err := target.Open(o.pid)
+		p, err := code.Open(o.pid)
 		if err != nil {
 			return err
 		}
 		o.proc = p
 		m := p.Main()
 		if m != nil {
-			if at, ok := m.Data.(*target.Mapping); ok && at.Image != nil {
+			if at, ok := m.Data.(*code.Mapping); ok && at.Image != nil {
 				o.learnGo(at.Image)
 			}
 		}
@@ -290,7 +290,7 @@ func (o *run) refresh() error {
 }
 
 // learnGo notes what the oracle has to know of a Go program.
-func (o *run) learnGo(img *target.Image) {
+func (o *run) learnGo(img *code.Image) {
 	t := img.GoTable()
 	if t == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	processes "prywalk/internal/target"
+	processes "prywalk/internal/code"
 )
 
 func TestThreadsThatAreBornAndDieDoTheirWork(t *testing.T) {

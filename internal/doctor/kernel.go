@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/target"
+	"prywalk/internal/code"
 )
 
 // kernel: PTRACE_SEIZE came with Linux 3.4, pidfd_open with 5.3.
@@ -43,13 +43,13 @@ func (c *checkup) readMemory() Finding {
 // copyOwnByte calls process_vm_readv through its plain wrapper: package procmem would
 // hide a refusal by reading another way.
 func (c *checkup) copyOwnByte() error {
-	maps, err := target.ParseMaps([]byte(c.read("self/maps")))
+	maps, err := code.ParseMaps([]byte(c.read("self/maps")))
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(maps, func(m target.Mapping) bool { return m.Perm&target.PermRead != 0 })
+	i := slices.IndexFunc(maps, func(m code.Mapping) bool { return m.Perm&code.PermRead != 0 })
 	if i < 0 {
-		return target.ErrMaps
+		return code.ErrMaps
 	}
 	var to [1]byte
 	local := []unix.Iovec{{Base: &to[0]}}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"prywalk/internal/code"
 	"prywalk/internal/process"
-	"prywalk/internal/target"
 )
 
 func (c *checkup) add(f Finding) { c.out = append(c.out, f) }
@@ -98,16 +98,16 @@ func (c *checkup) try() {
 
 // open reads what a recording would read first.
 func (c *checkup) open() {
-	p, err := target.Open(c.PID)
+	p, err := code.Open(c.PID)
 	if err != nil {
 		c.add(failure("target: open", err))
 		return
 	}
 	defer p.Close()
 	total, symbols, debug := 0, 0, 0
-	seen := map[*target.Image]bool{}
+	seen := map[*code.Image]bool{}
 	for _, m := range p.Space().Modules() {
-		at, ok := m.Data.(*target.Mapping)
+		at, ok := m.Data.(*code.Mapping)
 		if !ok || at.Image == nil || at.Path == "[vdso]" || seen[at.Image] {
 			continue
 		}
@@ -130,7 +130,7 @@ func (c *checkup) open() {
 }
 
 // unreadable counts the files that could not be opened.
-func unreadable(seen map[*target.Image]bool) Finding {
+func unreadable(seen map[*code.Image]bool) Finding {
 	n := 0
 	for img := range seen {
 		if img.FromMemory {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/target"
+	"prywalk/internal/code"
 	"prywalk/internal/testtargets"
 )
 
@@ -46,7 +46,7 @@ func wantChain(t *testing.T, exe, functions string) {
 	peeked := lookAt(t, pid)
 	freeze(t, pid)
 	stopped := lookAt(t, pid)
-	core := Core(openCore(t, gcore(t, pid), target.CoreOptions{}), Options{MaxDepth: -1}, false)
+	core := Core(openCore(t, gcore(t, pid), code.CoreOptions{}), Options{MaxDepth: -1}, false)
 	for how, p := range map[string]*Process{"asleep": peeked, "stopped": stopped, "core": core} {
 		th := pausing(p)
 		if th == nil {

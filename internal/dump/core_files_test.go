@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"prywalk/internal/code"
 	"prywalk/internal/elffile"
-	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -51,7 +51,7 @@ const chain = "inner middle outer main __libc_start_call_main"
 // complete dumps a core and wants its only stack to be whole.
 func complete(t *testing.T, core, sysroot string) {
 	t.Helper()
-	c := openCore(t, core, target.CoreOptions{Sysroot: sysroot})
+	c := openCore(t, core, code.CoreOptions{Sysroot: sysroot})
 	th := &Core(c, Options{MaxDepth: -1}, sysroot != "").Threads[0]
 	if !th.Complete || !strings.Contains(names(th), chain) {
 		t.Errorf("%s: %s; warnings %q", th.StopReason, names(th), c.Warnings())
@@ -80,7 +80,7 @@ func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
 	root, old := t.TempDir(), buildID(t, exe)
 	copyTo(t, root, exe, exe)
 	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER"))
-	c := openCore(t, core, target.CoreOptions{})
+	c := openCore(t, core, code.CoreOptions{})
 	warned := c.Warnings()
 	if len(warned) != 1 || !strings.Contains(warned[0], old) || !strings.Contains(warned[0], buildID(t, exe)) || !strings.Contains(warned[0], exe) {
 		t.Errorf("warnings %q", warned)
@@ -105,7 +105,7 @@ func TestProgramWithoutBuildIDIsComparedWithTheCore(t *testing.T) {
 	exe, core := sleeperCore(t, "-Wl,--build-id=none")
 	complete(t, core, "")
 	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER", "-Wl,--build-id=none"))
-	c := openCore(t, core, target.CoreOptions{})
+	c := openCore(t, core, code.CoreOptions{})
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "headers differ") {
 		t.Errorf("warnings %q", warned)
 	}
@@ -134,17 +134,17 @@ func TestCoreFromAnotherMachineIsWalkedByItsSysroot(t *testing.T) {
 	if err := os.RemoveAll(filepath.Dir(exe)); err != nil {
 		t.Fatal(err)
 	}
-	c := openCore(t, core, target.CoreOptions{})
+	c := openCore(t, core, code.CoreOptions{})
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "not found: "+exe) {
 		t.Errorf("warnings %q", warned)
 	}
 	complete(t, core, root)
-	if got := openCore(t, core, target.CoreOptions{Sysroot: root}).Warnings(); len(got) > 0 {
+	if got := openCore(t, core, code.CoreOptions{Sysroot: root}).Warnings(); len(got) > 0 {
 		t.Errorf("warnings %q", got)
 	}
 	other := filepath.Join(t.TempDir(), "elsewhere")
 	copyTo(t, "/", other, filepath.Join(root, exe))
-	c = openCore(t, core, target.CoreOptions{Exe: other})
+	c = openCore(t, core, code.CoreOptions{Exe: other})
 	if th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]; !th.Complete {
 		t.Errorf("with Exe: %s: %q", th.StopReason, c.Warnings())
 	}
@@ -161,7 +161,7 @@ func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
 		if with {
 			copyTo(t, root, debug, exe+".debug")
 		}
-		c := openCore(t, core, target.CoreOptions{Sysroot: root})
+		c := openCore(t, core, code.CoreOptions{Sysroot: root})
 		th := &Core(c, Options{MaxDepth: -1}, true).Threads[0]
 		byCFI := !slices.ContainsFunc(th.Frames, func(f Frame) bool { return f.Method != "cfi" && f.Method != "context" && f.Function != "_start" })
 		if !th.Complete || byCFI != with || with && !strings.Contains(names(th), chain) {
@@ -173,7 +173,7 @@ func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
 func TestCoreWithoutHeadersSaysThatNothingCouldBeChecked(t *testing.T) {
 	exe := compile(t, "crash.c", "-g", "-O1", "-fno-optimize-sibling-calls")
 	core := kernelCore(t, "/bin/sh", "-c", "echo 0x23 >/proc/self/coredump_filter; exec "+exe)
-	c := openCore(t, core, target.CoreOptions{})
+	c := openCore(t, core, code.CoreOptions{})
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "nothing to check") || !strings.Contains(warned[0], exe) {
 		t.Errorf("warnings %q", warned)
 	}
@@ -192,7 +192,7 @@ func TestTruncatedCoreGivesTheBeginningsOfItsStacks(t *testing.T) {
 	}
 	opened, full := 0, 0
 	for n := len(b) - 1; n > 0; n -= len(b) / 40 {
-		c, err := target.OpenCore(bytes.NewReader(b[:n]), int64(n), target.CoreOptions{})
+		c, err := code.OpenCore(bytes.NewReader(b[:n]), int64(n), code.CoreOptions{})
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "cut off") {
 				t.Errorf("%d bytes: %v", n, err)

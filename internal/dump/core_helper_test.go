@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/code"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 )
 
 // need gives the path of a tool that scripts/setup-tests.sh installs.
@@ -110,7 +110,7 @@ func kernelCore(t *testing.T, exe string, args ...string) string {
 }
 
 // openCore opens a core.
-func openCore(t *testing.T, file string, o target.CoreOptions) *target.Core {
+func openCore(t *testing.T, file string, o code.CoreOptions) *code.Core {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -120,7 +120,7 @@ func openCore(t *testing.T, file string, o target.CoreOptions) *target.Core {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := target.OpenCore(f, st.Size(), o)
+	c, err := code.OpenCore(f, st.Size(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func dumpOf(t *testing.T, file string) *Process {
 // dumpNamed is dumpOf; perfMaps says that this machine has the perf map of that process.
 func dumpNamed(t *testing.T, file string, perfMaps bool) *Process {
 	t.Helper()
-	c := openCore(t, file, target.CoreOptions{})
+	c := openCore(t, file, code.CoreOptions{})
 	for _, w := range c.Warnings() {
 		t.Errorf("warning: %s", w)
 	}

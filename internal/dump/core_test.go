@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"prywalk/internal/target"
+	"prywalk/internal/code"
 	"prywalk/internal/testtargets"
 )
 
@@ -58,7 +58,7 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 // lookAt dumps a live process.
 func lookAt(t *testing.T, pid int) *Process {
 	t.Helper()
-	p, err := target.Open(pid)
+	p, err := code.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,13 @@ package dump
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/symbols"
-	"prywalk/internal/target"
 )
 
 // describe walks a shot and names its frames.
-func describe(t *target.Process, names *symbols.Namer, w *frames.Walker, tid int, s *look.Shot) Thread {
+func describe(t *code.Process, names *symbols.Namer, w *frames.Walker, tid int, s *look.Shot) Thread {
 	th := Thread{TID: tid, Name: t.ThreadName(tid), State: s.State.Letter(), Wait: s.Wait(), How: s.How.String(), Frames: []Frame{}}
 	if end := t.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end

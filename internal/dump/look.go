@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -55,7 +55,7 @@ const (
 
 // Look looks at all threads of a process once. Threads that end meanwhile are left
 // out. The error is that of listing the threads.
-func Look(t *target.Process, o Options) (*Process, error) {
+func Look(t *code.Process, o Options) (*Process, error) {
 	got, err := takeAll(t, o)
 	if err != nil && !errors.Is(err, ErrHung) {
 		return nil, err
@@ -108,7 +108,7 @@ func (l *list) over() bool {
 }
 
 // describe describes the threads.
-func (l *list) describe(t *target.Process, o Options, got *shots) {
+func (l *list) describe(t *code.Process, o Options, got *shots) {
 	_, _ = t.Refresh() // what was loaded since it was opened
 	l.Lock()
 	l.name = t.Comm
@@ -140,7 +140,7 @@ const moreCopy = 1 << 20
 // askForMore makes the next look at a thread, the one after n others, see what the last walk of it lacked: more of the
 // stack, a register, or another stack, which a signal's handler or a function with a split stack returns to. False if
 // it lacked nothing that can be had.
-func askForMore(t *target.Process, w *frames.Walker, th *look.Thread, s *look.Shot, n int) bool {
+func askForMore(t *code.Process, w *frames.Walker, th *look.Thread, s *look.Shot, n int) bool {
 	switch w.StopReason() {
 	case frames.StopStackCut:
 		size := uint64(moreCopy) << (2 * n)
@@ -196,7 +196,7 @@ func onController(o Options, n int, f func(*ptrace.Controller, *look.Pool)) erro
 const spareRoom = 256
 
 // takeAll looks at the threads on an OS thread of its own.
-func takeAll(t *target.Process, o Options) (*shots, error) {
+func takeAll(t *code.Process, o Options) (*shots, error) {
 	tids, err := t.Threads(nil)
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func takeAll(t *target.Process, o Options) (*shots, error) {
 }
 
 // together looks at all threads, those that come meanwhile included, at one moment.
-func (g *shots) together(t *target.Process, o Options, n int, add func(int) *look.Thread) error {
+func (g *shots) together(t *code.Process, o Options, n int, add func(int) *look.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*look.Thread) {
 		tids, _ := t.Threads(nil) // it may have ended: no more then

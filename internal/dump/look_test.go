@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/target"
+	"prywalk/internal/code"
 	"prywalk/internal/testtargets"
 )
 
@@ -50,7 +50,7 @@ func settled(pid int) bool {
 // taken looks at a process.
 func taken(t *testing.T, pid int, o Options) *Process {
 	t.Helper()
-	p, err := target.Open(pid)
+	p, err := code.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

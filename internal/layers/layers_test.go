@@ -25,7 +25,7 @@ var order = [][]string{
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process"},
 	{"internal/hotspot", "internal/gdbjit"},
-	{"internal/target"},
+	{"internal/code"},
 	{"internal/symbols", "ptrace"},
 	{"internal/look"},
 	{"internal/profile"},

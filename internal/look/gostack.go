@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/gotables"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -47,12 +47,12 @@ const (
 // GoStacks gives what a freeze of a thread of this process must copy besides the
 // thread's stack; nil if it is not a Go program, or one whose layout its code does
 // not show.
-func GoStacks(p *target.Process) ptrace.Extra {
+func GoStacks(p *code.Process) ptrace.Extra {
 	m := p.Main()
 	if m == nil {
 		return nil
 	}
-	at, ok := m.Data.(*target.Mapping)
+	at, ok := m.Data.(*code.Mapping)
 	if !ok || at.Image == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func GoStacks(p *target.Process) ptrace.Extra {
 	return nil
 }
 
-func newGoStack(p *target.Process, bias frames.Addr, c gotables.Chase) *goStack {
+func newGoStack(p *code.Process, bias frames.Addr, c gotables.Chase) *goStack {
 	e := &goStack{chase: c, tls: c.TLS}
 	if c.TLSSlot != 0 {
 		var b [8]byte

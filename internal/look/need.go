@@ -2,7 +2,7 @@ package look
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/target"
+	"prywalk/internal/code"
 )
 
 // Sizes of the copy of a stack, in bytes.
@@ -18,7 +18,7 @@ const (
 // stack that the look was at as far as the walk came there, and what it lacked of others. It is told at the end of the
 // walk, with the mappings as they were then. o has the walk's frames; nil if not all are known. One goroutine at a time
 // may call it.
-func (t *Thread) Walked(p *target.Process, w *frames.Walker, s *Shot, o *Outline) {
+func (t *Thread) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	stop, from := w.StopReason(), s.Mem.Stack.Addr
 	cut := stop == frames.StopStackCut
 	if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.Lacking()) != 0 {

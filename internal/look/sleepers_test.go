@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
-	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -28,7 +28,7 @@ var variants = map[string][]string{
 // sleeper is a thread of sleepers.c that sleeps.
 type sleeper struct {
 	t      *testing.T
-	proc   *target.Process
+	proc   *code.Process
 	thread *Thread
 	call   string
 	in     io.Writer
@@ -66,7 +66,7 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 		s.names.Close()
 	})
 	s.line("ready")
-	if s.proc, err = target.Open(cmd.Process.Pid); err != nil {
+	if s.proc, err = code.Open(cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.proc.Close() })

@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -55,13 +55,13 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 	defer keepQuiet()() // a collection would stop all of this process until the controller has waited in vain
 	r := start(t, "vforks")
 	child := childOf(t, r.pid)
-	images := target.NewImageCache(0)
+	images := code.NewImageCache(0)
 	defer images.Close()
 	p, err := images.Open(r.pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Options{Freq: 99}, profile.NewBuilder(profile.Meta{Start: time.Now()}), images, []*target.Process{p})
+	s := New(Options{Freq: 99}, profile.NewBuilder(profile.Meta{Start: time.Now()}), images, []*code.Process{p})
 	defer s.Close()
 	look.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{NoCollector: true})

@@ -12,9 +12,9 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 )
 
 func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
@@ -157,7 +157,7 @@ func TestNewNameStaysWhenTheMappingsAreReadAnew(t *testing.T) {
 // accountOf gives an accountant that knows a process.
 func accountOf(t *testing.T, pid int) (*accountant, *process) {
 	t.Helper()
-	images := target.NewImageCache(0)
+	images := code.NewImageCache(0)
 	t.Cleanup(func() { _ = images.Close() })
 	p := &process{target: opened(t, images, []int{pid})[0]}
 	t.Cleanup(func() { _ = p.target.Close() })

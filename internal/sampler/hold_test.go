@@ -5,23 +5,23 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/code"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
-	"prywalk/internal/target"
 )
 
 // TestAHeldSamplerLeavesItsTargetsAlone: it makes no system call for them, and nobody is traced; resumed, it
 // goes on, and neither misses ticks nor loses time.
 func TestAHeldSamplerLeavesItsTargetsAlone(t *testing.T) {
 	p := start(t, "burners", "2")
-	images := target.NewImageCache(0)
+	images := code.NewImageCache(0)
 	defer images.Close()
 	process, err := images.Open(p.pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond, Aggregate: true})
-	s := New(Options{Freq: 500}, b, images, []*target.Process{process})
+	s := New(Options{Freq: 500}, b, images, []*code.Process{process})
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan Stats, 1)

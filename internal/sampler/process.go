@@ -4,16 +4,16 @@ import (
 	"sync/atomic"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
 // process is one process that is sampled. The first block belongs to the
 // controller, the second to the accountant.
 type process struct {
-	target  *target.Process
+	target  *code.Process
 	tasks   *procmem.TaskDir
 	threads map[int]*thread
 	order   []*thread

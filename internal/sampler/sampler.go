@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -28,7 +28,7 @@ const ringSize = 1024
 type Sampler struct {
 	opts    Options
 	builder *profile.Builder
-	images  *target.ImageCache
+	images  *code.ImageCache
 	ring    *batchRing
 	garbage *collector
 	arrive  chan *process
@@ -37,7 +37,7 @@ type Sampler struct {
 	pub     published
 	totals  totals
 	mu      sync.Mutex
-	targets map[*target.Process]struct{} // those that are not closed
+	targets map[*code.Process]struct{} // those that are not closed
 	failure failure
 	stop    func() // ends the run
 	start   int64  // when Run began, CLOCK_MONOTONIC ns
@@ -55,9 +55,9 @@ type Sampler struct {
 }
 
 // New prepares to sample the processes given, which the Sampler closes in the end.
-func New(o Options, b *profile.Builder, images *target.ImageCache, procs []*target.Process) *Sampler {
+func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.Process) *Sampler {
 	s := &Sampler{
-		opts: o, builder: b, images: images, pool: look.NewPool(1024), targets: map[*target.Process]struct{}{},
+		opts: o, builder: b, images: images, pool: look.NewPool(1024), targets: map[*code.Process]struct{}{},
 		ring: newBatchRing(ringSize), arrive: make(chan *process, max(1024, len(procs))), found: make(chan found),
 		garbage: newCollector(), orphaned: make(chan struct{}),
 	}
@@ -107,7 +107,7 @@ func (s *Sampler) Close() error {
 }
 
 // ModuleInfo describes a module as the recording does.
-func (s *Sampler) ModuleInfo(p *target.Process, m *frames.Module) *profile.ModuleInfo {
+func (s *Sampler) ModuleInfo(p *code.Process, m *frames.Module) *profile.ModuleInfo {
 	return moduleInfo(p, m)
 }
 

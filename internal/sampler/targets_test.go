@@ -16,9 +16,9 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/code"
 	"prywalk/internal/profile"
 	"prywalk/internal/symbols"
-	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -172,7 +172,7 @@ func recordDuring(t testing.TB, o Options, enough func(*recorded) bool, during f
 }
 
 // opened opens processes.
-func opened(t testing.TB, images *target.ImageCache, pids []int) (procs []*target.Process) {
+func opened(t testing.TB, images *code.ImageCache, pids []int) (procs []*code.Process) {
 	t.Helper()
 	for _, pid := range pids {
 		p, err := images.Open(pid)
@@ -188,7 +188,7 @@ func opened(t testing.TB, images *target.ImageCache, pids []int) (procs []*targe
 func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
 	o.Freq = o.freq()
-	images := target.NewImageCache(0)
+	images := code.NewImageCache(0)
 	defer images.Close()
 	procs := opened(t, images, pids)
 	r := &recorded{begun: time.Now(), period: time.Duration(1e9 / o.Freq)}

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
-	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -16,13 +16,13 @@ import (
 func onTicks(t testing.TB, rung look.Rung, f func(tick func(), c *controller), args ...string) {
 	t.Helper()
 	r := start(t, args...)
-	images := target.NewImageCache(0)
+	images := code.NewImageCache(0)
 	defer images.Close()
 	p, err := images.Open(r.pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Options{Freq: 99, Rung: rung}, profile.NewBuilder(profile.Meta{Start: time.Now()}), images, []*target.Process{p})
+	s := New(Options{Freq: 99, Rung: rung}, profile.NewBuilder(profile.Meta{Start: time.Now()}), images, []*code.Process{p})
 	defer s.Close()
 	look.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})

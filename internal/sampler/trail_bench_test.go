@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
-	"prywalk/internal/target"
 )
 
 // calls gives the same rule for all code: three words are read for a frame.
@@ -39,7 +39,7 @@ func deepShot(depth int) *look.Shot {
 // BenchmarkUnwind makes stacks of copies in which the two innermost frames have changed, and
 // nothing else: with no trails, with trails, and where everything has changed each time.
 func BenchmarkUnwind(b *testing.B) {
-	t, err := target.Open(os.Getpid())
+	t, err := code.Open(os.Getpid())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
-	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -63,7 +63,7 @@ func (b *bothWays) compare(p *process, s *look.Shot, id profile.StackID) {
 // sample looks at processes for some time.
 func (b *bothWays) sample(t *testing.T, span time.Duration, pids []int) {
 	t.Helper()
-	images := target.NewImageCache(0)
+	images := code.NewImageCache(0)
 	defer images.Close()
 	s := New(Options{Freq: 499, prepare: b.watch}, profile.NewBuilder(profile.Meta{}), images, opened(t, images, pids))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
-	"prywalk/internal/target"
 )
 
 // deepUnwinder gives an unwinder for the stacks of deepShot, and a function that makes threads.
 func deepUnwinder(t testing.TB) (*unwinder, func() *thread) {
 	t.Helper()
-	p, err := target.Open(os.Getpid())
+	p, err := code.Open(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,9 @@ package sampler
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
-	"prywalk/internal/target"
 )
 
 // The list of a process's mappings is read anew when a stack does not reach its
@@ -152,9 +152,9 @@ func (u *unwinder) module(p *process, m *frames.Module) *profile.ModuleInfo {
 }
 
 // moduleInfo describes a module for the recording.
-func moduleInfo(p *target.Process, m *frames.Module) *profile.ModuleInfo {
+func moduleInfo(p *code.Process, m *frames.Module) *profile.ModuleInfo {
 	info := &profile.ModuleInfo{Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID, Data: ModuleRef{m, p.PID}}
-	if at, ok := m.Data.(*target.Mapping); ok {
+	if at, ok := m.Data.(*code.Mapping); ok {
 		info.FileOffset = at.Offset
 		if at.JIT {
 			info.Owner = p.PID

@@ -15,10 +15,10 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
-	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -58,7 +58,7 @@ func TestHelperThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &hanging{addr: addr}
-	images := target.NewImageCache(0)
+	images := code.NewImageCache(0)
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond})
 	s := New(Options{Freq: 99, MaxDepth: 100, Rung: look.AlwaysFreeze}, b, images, opened(t, images, []int{h.pid()}))
 	p := <-s.arrive

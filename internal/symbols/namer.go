@@ -11,17 +11,17 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/budget"
+	"prywalk/internal/code"
 	"prywalk/internal/stranger"
-	"prywalk/internal/target"
 )
 
 // Namer gives names to addresses in the modules of live processes: by the tables
 // of their files, by the perf maps of JIT compilers, and by the name of the mapping
 // where there is neither. It is for one goroutine at a time.
 type Namer struct {
-	tables map[*target.Image]*Table
+	tables map[*code.Image]*Table
 	maps   map[int]*jitMap
-	files  map[int]*target.Files
+	files  map[int]*code.Files
 	open   func(string) (io.ReaderAt, int64, error) // nil: of live processes
 	// mapFile opens a process's perf map; nil if it has none.
 	mapFile func(pid int) (io.ReadCloser, int64)
@@ -34,7 +34,7 @@ type Namer struct {
 
 // NewNamer gives a namer that has read nothing yet.
 func NewNamer() *Namer {
-	n := &Namer{tables: map[*target.Image]*Table{}, maps: map[int]*jitMap{}, files: map[int]*target.Files{}}
+	n := &Namer{tables: map[*code.Image]*Table{}, maps: map[int]*jitMap{}, files: map[int]*code.Files{}}
 	n.mapFile = n.openPerfMap
 	return n
 }
@@ -63,7 +63,7 @@ func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) 
 // inlined call first; addr is in the module's own terms and lies inside of the
 // instruction. Nothing is appended where nothing is known.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
-	at, ok := m.Data.(*target.Mapping)
+	at, ok := m.Data.(*code.Mapping)
 	if !ok {
 		return out
 	}
@@ -88,7 +88,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 
 // Table gives the table of an image; pid is a process that runs it, below whose
 // root directory its debug files are looked for.
-func (n *Namer) table(img *target.Image, pid int) *Table {
+func (n *Namer) table(img *code.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t
 	}
@@ -147,10 +147,10 @@ func (n *Namer) Close() error {
 }
 
 // filesOf gives what opens a process's files.
-func (n *Namer) filesOf(pid int) *target.Files {
+func (n *Namer) filesOf(pid int) *code.Files {
 	f := n.files[pid]
 	if f == nil {
-		f = &target.Files{PID: pid}
+		f = &code.Files{PID: pid}
 		n.files[pid] = f
 	}
 	return f

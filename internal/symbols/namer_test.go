@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"prywalk/internal/target"
+	"prywalk/internal/code"
 )
 
 // TestPerfMapsOfStrangersAreNotUsed: /tmp/perf-PID.map of this very process, by all that can stand there.
@@ -58,7 +58,7 @@ func TestDebugFilesOfStrangersAreNotOpened(t *testing.T) {
 		if err := os.Chown(name, uid, uid); err != nil {
 			t.Fatal(err)
 		}
-		f, err := (&target.Files{PID: os.Getpid()}).Debug(name)
+		f, err := (&code.Files{PID: os.Getpid()}).Debug(name)
 		if (err == nil) != opened {
 			t.Errorf("of user %d: %v", uid, err)
 		}

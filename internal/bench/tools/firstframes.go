@@ -2,14 +2,14 @@ package tools
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/elffile"
 	"prywalk/internal/symbols"
-	"prywalk/internal/target"
 )
 
 // firstFrames knows which code of a process is of a thread's first function. It is for the tools that tell addresses only.
 type firstFrames struct {
-	proc  *target.Process
+	proc  *code.Process
 	namer *symbols.Namer
 	known map[place]bool
 }
@@ -23,7 +23,7 @@ type place struct {
 
 // openFirstFrames reads what a process has mapped now.
 func openFirstFrames(pid int) (*firstFrames, error) {
-	proc, err := target.Open(pid)
+	proc, err := code.Open(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (f *firstFrames) at(path string, offset uint64, caller bool) bool {
 // find is at without what is known.
 func (f *firstFrames) find(p place) bool {
 	for _, m := range f.proc.Space().Modules() {
-		mapping, ok := m.Data.(*target.Mapping)
+		mapping, ok := m.Data.(*code.Mapping)
 		if !ok || mapping.Image == nil || m.Name != p.path {
 			continue
 		}

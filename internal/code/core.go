@@ -1,0 +1,145 @@
+package code
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/elffile"
+	"prywalk/internal/stranger"
+)
+
+// CoreOptions say where a core's files are.
+type CoreOptions struct {
+	// Sysroot is the directory below which the files of the machine that wrote the
+	// core are found; empty: this machine's own.
+	Sysroot string
+	// Exe is the program's file, where it is not to be found by its path.
+	Exe string
+}
+
+// Core is a process as a core file describes it. It is for one goroutine at a time.
+type Core struct {
+	PID int
+	// Comm is the process's name, cut after 15 bytes.
+	Comm string
+	Arch frames.Arch
+	// Signal is the number of the signal that ended the process, or that it was
+	// stopped by when the core was written; 0 if none.
+	Signal int
+	// JITFuncs is as in [Process].
+	JITFuncs func(pc uint64) (start, end uint64, ok bool)
+
+	opt      CoreOptions
+	opener   stranger.Opener
+	size     int64
+	mem      *coreMemory
+	notes    *coreNotes
+	maps     []coreMapping
+	files    []coreFile // by number, less one
+	loaded   int        // files that were looked for
+	headed   bool       // the core holds the headers of ELF files
+	shown    []shownFile
+	cache    *ImageCache
+	jitCode  *heuristics.Source
+	jvm      javaVM
+	told     selfDescribed
+	space    *frames.Space
+	warnings []string
+	missing  []string // files that were not found
+	doubtful []string // files that the core holds nothing to check by
+}
+
+// OpenCore reads the headers and notes of the core in r, which is size bytes long,
+// and finds the files of its code. r must stay usable as long as the Core is. What is
+// wrong but does not stand in the way is in [Core.Warnings]; the error is a
+// [*CoreError].
+func OpenCore(r io.ReaderAt, size int64, o CoreOptions) (*Core, error) {
+	f, err := elffile.Open(r, size)
+	if err != nil {
+		var head [8]byte
+		n, _ := r.ReadAt(head[:min(int64(len(head)), max(size, 0))], 0) // what can be read
+		return nil, notCore(head[:n], err)
+	}
+	if f.Type != elffile.TypeCore {
+		return nil, &CoreError{"it is a program or library, not a core file", "give a core that the kernel or gcore has written", nil}
+	}
+	c := &Core{Arch: f.Arch(), opt: o, size: size, notes: readNotes(f), cache: NewImageCache(0)}
+	if len(c.notes.threads) == 0 {
+		return nil, errors.Join(c.noThreads(f), c.cache.Close())
+	}
+	c.PID, c.Comm, c.Signal = c.notes.pid, c.notes.comm, c.notes.signal
+	if c.PID == 0 {
+		c.PID = c.notes.threads[0].TID
+	}
+	var missing uint64
+	if c.mem, missing = newCoreMemory(r, f); missing > 0 {
+		c.warn("the core is cut off: its last %d bytes are missing, and stacks that were there cannot be walked; "+
+			"write it with ulimit -c unlimited and enough room on the disk", missing)
+	}
+	c.mem.undumped = c.readFiles
+	c.addModules()
+	return c, nil
+}
+
+// noThreads is the error for a core without registers.
+func (c *Core) noThreads(f *elffile.File) error {
+	for i := range f.Segments {
+		if s := &f.Segments[i]; s.Type == elffile.SegNote && s.Off+s.FileSize > f.Size() {
+			return &CoreError{"the core is cut off before its registers", "copy it again, or make room for a whole one", nil}
+		}
+	}
+	return &CoreError{"the core holds no threads", "give a core that the kernel or gcore has written", nil}
+}
+
+// Threads gives the threads in the order of the core, which puts the one that the
+// signal met first. The caller must not change them.
+func (c *Core) Threads() []CoreThread { return c.notes.threads }
+
+// Size gives the size of the core file in bytes: a bound of all stacks together.
+func (c *Core) Size() int64 { return c.size }
+
+// Space gives the executable part of the address space.
+func (c *Core) Space() *frames.Space { return c.space }
+
+// Memory gives what the core holds of the process's memory, and what it left out
+// because a file that was found has it.
+func (c *Core) Memory() frames.Memory { return c.mem }
+
+// Warnings gives what is wrong with the core, and which files do not fit: a line each.
+func (c *Core) Warnings() []string {
+	out := slices.Clone(c.warnings)
+	if len(c.missing) > 0 {
+		out = append(out, "not found: "+some(c.missing)+"; give --sysroot DIR with the files of the machine that wrote the core")
+	}
+	if len(c.doubtful) > 0 {
+		out = append(out, "the core holds nothing to check these files by: "+some(c.doubtful)+
+			"; if they are not those that ran, stacks are wrong: write cores with bit 4 of coredump_filter set")
+	}
+	return out
+}
+
+// some lists a few names.
+func some(names []string) string {
+	const most = 4
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// maxCoreWarnings bounds the warnings.
+const maxCoreWarnings = 64
+
+func (c *Core) warn(format string, args ...any) {
+	if len(c.warnings) < maxCoreWarnings {
+		c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// Close closes the files that were opened; the images are of no use afterwards.
+func (c *Core) Close() error { return c.cache.Close() }

@@ -1,0 +1,150 @@
+package code
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// coreWriter makes cores for tests, as the kernel writes them.
+type coreWriter struct {
+	machine uint16
+	notes   []byte
+	loads   []coreLoad
+}
+
+// coreLoad is a mapping; what data does not have of size was not dumped.
+type coreLoad struct {
+	addr, size uint64
+	flags      uint32
+	data       []byte
+}
+
+var le = binary.LittleEndian
+
+// note appends a note.
+func (w *coreWriter) note(owner string, kind uint32, desc []byte) {
+	w.notes = le.AppendUint32(w.notes, uint32(len(owner)+1))
+	w.notes = le.AppendUint32(w.notes, uint32(len(desc)))
+	w.notes = le.AppendUint32(w.notes, kind)
+	w.notes = append(append(w.notes, owner...), 0)
+	w.notes = append(w.notes, make([]byte, -len(w.notes)&3)...)
+	w.notes = append(w.notes, desc...)
+	w.notes = append(w.notes, make([]byte, -len(w.notes)&3)...)
+}
+
+// thread appends NT_PRSTATUS.
+func (w *coreWriter) thread(tid int, r *frames.Regs) {
+	n := gregsX86
+	if r.Arch == frames.AArch64 {
+		n = gregsAArch64
+	}
+	b := make([]byte, prReg+n+8)
+	le.PutUint32(b[prPID:], uint32(tid))
+	put := func(place int, v uint64) { le.PutUint64(b[prReg+8*place:], v) }
+	if r.Arch == frames.AArch64 {
+		for i, v := range r.Val {
+			put(i, v)
+		}
+		put(32, r.PC)
+	} else {
+		for reg, place := range orderX86 {
+			put(int(place), r.Val[reg])
+		}
+		put(16, r.PC)
+		put(15, ^uint64(0))
+	}
+	w.note("CORE", notePrStatus, b)
+}
+
+// process appends NT_PRPSINFO.
+func (w *coreWriter) process(pid int, name string) {
+	b := make([]byte, 136)
+	le.PutUint32(b[psPID:], uint32(pid))
+	copy(b[psName:psName+15], name)
+	w.note("CORE", notePrPsInfo, b)
+}
+
+// files appends NT_FILE, with offsets in units of 4096.
+func (w *coreWriter) files(files ...coreFileMap) {
+	b := le.AppendUint64(nil, uint64(len(files)))
+	b = le.AppendUint64(b, 4096)
+	for _, f := range files {
+		b = le.AppendUint64(b, f.start)
+		b = le.AppendUint64(b, f.end)
+		b = le.AppendUint64(b, f.off/4096)
+	}
+	for _, f := range files {
+		b = append(append(b, f.path...), 0)
+	}
+	w.note("CORE", noteFile, b)
+}
+
+// bytes gives the file.
+func (w *coreWriter) bytes() []byte {
+	b := []byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+	b = le.AppendUint16(b, 4) // ET_CORE
+	b = le.AppendUint16(b, w.machine)
+	b = le.AppendUint32(b, 1)
+	b = le.AppendUint64(b, 0)
+	b = le.AppendUint64(b, 64) // e_phoff
+	b = le.AppendUint64(b, 0)
+	b = le.AppendUint32(b, 0)
+	for _, v := range []uint16{64, 56, uint16(1 + len(w.loads)), 64, 0, 0} {
+		b = le.AppendUint16(b, v)
+	}
+	off := uint64(64 + 56*(1+len(w.loads)))
+	segment := func(kind, flags uint32, addr, filesz, memsz uint64) {
+		b = le.AppendUint32(b, kind)
+		b = le.AppendUint32(b, flags)
+		for _, v := range []uint64{off, addr, 0, filesz, memsz, 4} {
+			b = le.AppendUint64(b, v)
+		}
+		off += filesz
+	}
+	segment(4, 0, 0, uint64(len(w.notes)), 0)
+	for _, l := range w.loads {
+		segment(1, l.flags, l.addr, uint64(len(l.data)), l.size)
+	}
+	b = append(b, w.notes...)
+	for _, l := range w.loads {
+		b = append(b, l.data...)
+	}
+	return b
+}
+
+// openBytes opens a core that is in memory.
+func openBytes(t testing.TB, b []byte, o CoreOptions) *Core {
+	t.Helper()
+	c, err := OpenCore(bytes.NewReader(b), int64(len(b)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// walkCore gives the program counters of a thread of a core, at most limit.
+func walkCore(c *Core, th *CoreThread, limit int) ([]uint64, frames.StopReason) {
+	var out []uint64
+	w := frames.Walker{MaxDepth: limit}
+	for w.Init(c.Space(), &th.Regs, c.Memory()); w.Next(); {
+		out = append(out, w.Frame().PC)
+	}
+	return out, w.StopReason()
+}
+
+// words lays numbers out in memory.
+func words(vs ...uint64) []byte {
+	var b []byte
+	for _, v := range vs {
+		b = le.AppendUint64(b, v)
+	}
+	return b
+}

@@ -1,0 +1,204 @@
+package code
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+)
+
+// shownFile is a part of a file that is mapped without the right to write.
+type shownFile struct {
+	start, end uint64
+	bias       uint64
+	img        *Image
+}
+
+// coreCode reads the instructions that a core holds.
+type coreCode struct{ mem *coreMemory }
+
+// ReadCode implements heuristics.Code.
+func (c coreCode) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
+
+// addModules makes the modules.
+func (c *Core) addModules() {
+	var paths []string
+	c.maps, paths = coreMaps(c.notes, c.mem)
+	c.files = make([]coreFile, len(paths))
+	for i := range c.maps {
+		if n := c.maps[i].Inode; n != 0 {
+			c.files[n-1].maps = append(c.files[n-1].maps, i)
+		}
+	}
+	c.headed = slices.ContainsFunc(c.notes.files, func(f coreFileMap) bool {
+		var b [4]byte
+		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == "\x7fELF"
+	})
+	c.space = frames.NewSpace(c.Arch)
+	c.jitCode = heuristics.New(heuristics.Options{Arch: c.Arch, Code: coreCode{c.mem}, Funcs: jitBounds{&c.jvm, &c.JITFuncs}, JIT: true})
+	var all []mapped
+	for i := range c.maps {
+		var before *coreMapping
+		if i > 0 {
+			before = &c.maps[i-1]
+		}
+		if c.hasCode(&c.maps[i], before) {
+			m := c.maps[i].Mapping
+			all = append(all, mapped{&m, c.module(&m)})
+		}
+	}
+	var bare []*mapped
+	mods := make([]*frames.Module, len(all))
+	for i := range all {
+		mods[i] = all[i].mod
+		if all[i].at.JIT && all[i].at.Inode == 0 {
+			bare = append(bare, &all[i])
+		}
+	}
+	remapped(c, bare)
+	c.jvm.adopt(c, mods)
+	c.told.adopt(c, c.Arch, mods)
+	c.space.SetModules(mods)
+	c.addShown()
+}
+
+// hasCode reports whether a mapping is executable. Where the core does not say, its
+// file does; what has neither is taken for code, so that frames show its name, unless the core
+// holds the headers of ELF files.
+func (c *Core) hasCode(m, before *coreMapping) bool {
+	if !m.guessed {
+		return m.Perm&PermExec != 0
+	}
+	img := c.image(&m.Mapping)
+	if img == nil {
+		return !c.headed && !c.files[m.Inode-1].plain
+	}
+	continues := before != nil && before.guessed && before.Perm&PermExec != 0 &&
+		before.Inode == m.Inode && before.End == m.Start && before.Offset+(before.End-before.Start) == m.Offset
+	if !showsCode(img.ELF, &m.Mapping, continues) {
+		return false
+	}
+	m.Perm |= PermExec
+	return true
+}
+
+// module makes the module of an executable mapping.
+func (c *Core) module(m *Mapping) *frames.Module {
+	mod := &frames.Module{Start: m.Start, End: m.End, Name: moduleName(m), Data: m}
+	switch {
+	case m.Path == "[vsyscall]":
+	case m.Path == "[vdso]":
+		bind(mod, m, c.cache.vdso(c, m))
+	case m.Inode != 0:
+		bind(mod, m, c.image(m))
+	default:
+		m.JIT = true
+	}
+	if m.JIT && !c.dumped(m) {
+		m.JIT = false // the code of a file that was not found: nothing is known of it
+	}
+	switch {
+	case m.JIT:
+		makeJIT(c, mod)
+	case m.Image == nil || m.Image.FromMemory && !c.dumped(m):
+		mod.Sources = append(mod.Sources, blind{})
+	}
+	return mod
+}
+
+// blind is the last source of a module whose instructions are not known. It ends the
+// walk (bad-memory): to look for a caller on the stack, as is done where the analysis of
+// the instructions found nothing, would pass over all frames of the module unseen.
+type blind struct{}
+
+// Rule implements frames.RuleSource.
+func (blind) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{Method: frames.MethodScan}, &frames.Row{CFAExpr: blind{}}, true
+}
+
+// Eval implements frames.Expr: there is no answer.
+func (blind) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }
+
+// dumped reports whether the core holds a mapping's contents, which it does of code
+// that was made at run time.
+func (c *Core) dumped(m *Mapping) bool {
+	var b [1]byte
+	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
+}
+
+// addShown lists what can be read from files instead of the core.
+func (c *Core) addShown() {
+	for i := range c.maps {
+		m := &c.maps[i]
+		if m.Inode == 0 || m.Perm&PermWrite != 0 {
+			continue
+		}
+		img := c.files[m.Inode-1].img
+		if img == nil || img.FromMemory || !c.files[m.Inode-1].proven {
+			continue
+		}
+		if bias, ok := img.ELF.Bias(m.Start, m.Offset, m.Perm&PermExec != 0); ok {
+			c.shown = append(c.shown, shownFile{m.Start, m.End, bias, img})
+		}
+	}
+}
+
+// readFiles reads at an address that the core was not meant to hold: memory that is
+// as a file has it. What is missing because the core was cut off is not made up.
+func (c *Core) readFiles(addr uint64, b []byte) int {
+	if s := c.mem.find(addr); s != nil && addr-s.start < s.dumped {
+		return 0
+	}
+	lo, hi := 0, len(c.shown)
+	for lo < hi {
+		if mid := (lo + hi) / 2; c.shown[mid].end <= addr {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == len(c.shown) || addr < c.shown[lo].start {
+		return 0
+	}
+	s := &c.shown[lo]
+	return s.img.readAddr(addr-s.bias, b[:min(uint64(len(b)), s.end-addr)])
+}
+
+// readMapped implements owner.
+func (c *Core) readMapped(addr uint64, b []byte) (int, error) { return c.readMem(addr, b) }
+
+// readMem implements owner, by what the core itself holds.
+func (c *Core) readMem(addr uint64, b []byte) (int, error) {
+	n := c.mem.read(addr, b)
+	if n < len(b) {
+		return n, errNotDumped
+	}
+	return n, nil
+}
+
+// mappings implements owner.
+func (c *Core) mappings(f func(*rawMapping)) error {
+	for i := range c.maps {
+		f(&c.maps[i].rawMapping)
+	}
+	return nil
+}
+
+// mappingsOf implements owner.
+func (c *Core) mappingsOf(m *Mapping, f func(*rawMapping)) error {
+	if m.Inode != 0 {
+		for _, i := range c.files[m.Inode-1].maps {
+			f(&c.maps[i].rawMapping)
+		}
+	}
+	return nil
+}
+
+// images implements owner.
+func (c *Core) images() *ImageCache { return c.cache }
+
+// jitSource implements owner.
+func (c *Core) jitSource() *heuristics.Source { return c.jitCode }
+
+// readCode implements owner.
+func (c *Core) readCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }

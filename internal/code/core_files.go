@@ -1,0 +1,242 @@
+package code
+
+import (
+	"cmp"
+	"io"
+	"path"
+	"strings"
+
+	"prywalk/internal/elffile"
+	"prywalk/internal/stranger"
+)
+
+// coreFile is a file that a core names.
+type coreFile struct {
+	maps   []int  // its mappings, by their places in Core.maps
+	img    *Image // nil: none
+	tried  bool
+	plain  bool // it was found, and is no ELF file
+	proven bool // the file was compared with what the core holds of it
+}
+
+// fit says whether a file is the one that the process had mapped.
+type fit uint8
+
+const (
+	fitUnknown fit = iota // the core holds nothing to tell by
+	fitSame
+	fitOther
+	fitNone // it is no ELF file
+)
+
+const (
+	// maxCoreFiles bounds the files that are looked for: each costs some system
+	// calls, and the memory for its headers.
+	maxCoreFiles = 4096
+	// maxMemHeaders bounds the program and section headers of an ELF file that is
+	// read from a core's memory; linkers write some tens.
+	maxMemHeaders = 256
+)
+
+// debugFiles is where distributions keep debug files.
+const debugFiles = "/usr/lib/debug"
+
+// image implements owner: it gives the image of the file that m shows. A file is used
+// if its build id is the one in the core's own copy of its headers, or, where there is
+// no build id, if it equals that copy. Else what the core holds of the file is used.
+func (c *Core) image(m *Mapping) *Image {
+	f := &c.files[m.Inode-1]
+	if f.tried {
+		return f.img
+	}
+	f.tried = true
+	if c.loaded++; c.loaded > maxCoreFiles || !strings.HasPrefix(m.Path, "/") || strings.HasPrefix(m.Path, "/memfd:") {
+		return nil
+	}
+	mem := c.headers(m)
+	var other *Image
+	for _, name := range c.places(m, mem) {
+		img, is := c.try(name, m, mem)
+		switch {
+		case img == nil:
+			f.plain = f.plain || is == fitNone
+			continue
+		case is == fitOther, is == fitUnknown && m.Deleted:
+			other = cmpImage(other, img)
+			continue
+		case is == fitUnknown:
+			c.doubtful = append(c.doubtful, m.Path)
+		}
+		img.debugFiles(c.openDebug, c.cache.files)
+		f.img, f.proven = img, is == fitSame
+		return img
+	}
+	if mem != nil || m.Perm&PermExec != 0 || !c.headed && !f.plain {
+		c.complain(m, mem, other)
+	}
+	mem.debugFiles(c.openDebug, c.cache.files)
+	f.img = mem
+	return mem
+}
+
+// cmpImage keeps the first.
+func cmpImage(a, b *Image) *Image {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// complain says why no file was used.
+func (c *Core) complain(m *Mapping, mem, other *Image) {
+	const rest = "; its code is read from the core as far as that has it; give --sysroot DIR with the right file"
+	switch {
+	case other == nil && (mem != nil || !c.dumped(m)):
+		c.missing = append(c.missing, m.Path)
+	case other == nil: // no ELF file
+	case mem != nil && mem.BuildID != "":
+		c.warn("%s is not the file that ran: its build id is %s, the core has %s%s", m.Path, cmp.Or(other.BuildID, "missing"), mem.BuildID, rest)
+	default:
+		c.warn("%s is not the file that ran (build id %s): its headers differ from those in the core%s", m.Path, cmp.Or(other.BuildID, "missing"), rest)
+	}
+}
+
+// headers makes an image of what the core holds of a file; nil if its headers are not
+// in it.
+func (c *Core) headers(m *Mapping) *Image {
+	r := newMemFile(c, m)
+	if r == nil {
+		return nil
+	}
+	var h [64]byte
+	if n, _ := r.ReadAt(h[:], 0); n < len(h) {
+		return nil
+	}
+	if le16(h[56:]) > maxMemHeaders || le16(h[60:]) > maxMemHeaders {
+		return nil
+	}
+	img, err := newImage(r, r.size(), m)
+	if err != nil {
+		return nil
+	}
+	img.FromMemory = true
+	return img
+}
+
+func le16(b []byte) int { return int(b[0]) | int(b[1])<<8 }
+
+// places lists where the file of a mapping may be, best first, as paths of this
+// machine.
+func (c *Core) places(m *Mapping, mem *Image) []string {
+	var out []string
+	if c.opt.Exe != "" && c.isProgram(m) {
+		out = append(out, c.opt.Exe)
+	}
+	out = append(out, path.Join(c.opt.Sysroot, m.Path))
+	if mem == nil || len(mem.BuildID) < 6 {
+		return out
+	}
+	byID := path.Join(debugFiles, ".build-id", mem.BuildID[:2], mem.BuildID[2:])
+	out = append(out, path.Join(c.opt.Sysroot, byID))
+	if c.opt.Sysroot != "" { // the build id proves that it is the right one
+		out = append(out, m.Path, byID)
+	}
+	return out
+}
+
+// isProgram reports whether m belongs to the program itself.
+func (c *Core) isProgram(m *Mapping) bool {
+	for _, f := range c.notes.files {
+		if c.notes.entry >= f.start && c.notes.entry < f.end {
+			return f.path == strings.TrimSuffix(m.Path, " (deleted)") || f.path == m.Path+" (deleted)"
+		}
+	}
+	return false
+}
+
+// open opens a file of this machine, or one below the sysroot, whose symbolic links
+// lead to places below it.
+func (c *Core) open(name string) (*stranger.File, error) {
+	root := c.opt.Sysroot
+	if root == "" {
+		return c.opener.Open(stranger.Request{Path: name})
+	}
+	below, ok := strings.CutPrefix(name, path.Clean(root))
+	if ok && strings.HasPrefix(below, "/") {
+		return c.opener.Open(stranger.Request{Root: root, Path: below})
+	}
+	return c.opener.Open(stranger.Request{Path: name})
+}
+
+// try opens a file and compares it with what the core holds; nil if there is none, or
+// no ELF file.
+func (c *Core) try(name string, m *Mapping, mem *Image) (*Image, fit) {
+	f, err := c.open(name)
+	if err != nil {
+		return nil, fitUnknown
+	}
+	is := c.fits(f, m, mem)
+	img, _ := c.cache.load(f, m) // it is closed if it is of no use
+	if img == nil {
+		return nil, fitNone
+	}
+	if img.ELF.Arch() != c.Arch {
+		is = fitOther
+	}
+	return img, is
+}
+
+// fits compares a file with what the core holds of it.
+func (c *Core) fits(f *stranger.File, m *Mapping, mem *Image) fit {
+	e, err := elffile.Open(f, f.Size())
+	if err != nil {
+		return fitOther
+	}
+	if mem != nil && mem.BuildID != "" {
+		if e.BuildID() == mem.BuildID {
+			return fitSame
+		}
+		return fitOther
+	}
+	if _, ok := e.Bias(m.Start, m.Offset, m.Perm&PermExec != 0); !ok {
+		return fitOther
+	}
+	if mem == nil {
+		return c.fitsEntry(e, m)
+	}
+	if sameContents(c, f, m) {
+		return fitSame
+	}
+	return fitOther
+}
+
+// fitsEntry compares a program's entry point with the one that the kernel told the
+// process, which is all there is when the core does not hold the headers.
+func (c *Core) fitsEntry(e *elffile.File, m *Mapping) fit {
+	if c.notes.entry < m.Start || c.notes.entry >= m.End {
+		return fitUnknown
+	}
+	if bias, ok := e.Bias(m.Start, m.Offset, true); !ok || e.Entry+bias != c.notes.entry {
+		return fitOther
+	}
+	return fitUnknown
+}
+
+// OpenFile opens a file by its path on the machine that wrote the core. A debug file
+// that is named by a build id is looked for on this machine too.
+func (c *Core) OpenFile(name string) (io.ReaderAt, int64, error) {
+	f, err := c.openDebug(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, f.Size(), nil
+}
+
+// openDebug is OpenFile for a caller who closes the file.
+func (c *Core) openDebug(name string) (*stranger.File, error) {
+	f, err := c.open(path.Join(c.opt.Sysroot, name))
+	if err != nil && c.opt.Sysroot != "" && strings.HasPrefix(name, debugFiles+"/.build-id/") {
+		return c.opener.Open(stranger.Request{Path: name})
+	}
+	return f, err
+}

@@ -1,0 +1,122 @@
+package code
+
+import (
+	"slices"
+	"strings"
+
+	"prywalk/internal/elffile"
+)
+
+// vsyscallPage is where x86-64 kernels show the vsyscall page
+// (arch/x86/include/uapi/asm/vsyscall.h).
+const vsyscallPage = 0xffffffffff600000
+
+// coreMapping is a mapping of a core.
+type coreMapping struct {
+	rawMapping
+	// guessed: the core has no program header for it, so that its rights are not
+	// known. gdb leaves out those of files that were not changed.
+	guessed bool
+}
+
+// numberFiles gives each path of NT_FILE a number from 1, which stands for the
+// inode, and lists them.
+func numberFiles(files []coreFileMap) (numbers map[string]uint64, paths []string) {
+	numbers = map[string]uint64{}
+	for _, f := range files {
+		if numbers[f.path] == 0 {
+			paths = append(paths, f.path)
+			numbers[f.path] = uint64(len(paths))
+		}
+	}
+	return numbers, paths
+}
+
+// coreMaps puts the program headers and the list of mapped files together.
+func coreMaps(n *coreNotes, m *coreMemory) (maps []coreMapping, paths []string) {
+	numbers, paths := numberFiles(n.files)
+	for _, f := range n.files {
+		c := coreMapping{guessed: true}
+		c.Start, c.End, c.Offset = f.start, f.end, f.off
+		c.Inode, c.path, c.Perm = numbers[f.path], []byte(f.path), PermRead
+		if s := m.find(f.start); s != nil {
+			c.Perm, c.guessed = permOf(s.flags), false
+		}
+		c.Path, c.Deleted = strings.CutSuffix(f.path, " (deleted)")
+		maps = append(maps, c)
+	}
+	for i := range m.segs {
+		maps = append(maps, anonymous(&m.segs[i], n)...)
+	}
+	slices.SortStableFunc(maps, func(a, b coreMapping) int { return compareAddr(a.Start, b.Start) })
+	return maps, paths
+}
+
+// anonymous gives the parts of a segment that show no file.
+func anonymous(s *coreSegment, n *coreNotes) []coreMapping {
+	var out []coreMapping
+	add := func(start, end uint64) {
+		if start >= end {
+			return
+		}
+		var c coreMapping
+		c.Start, c.End, c.Perm = start, end, permOf(s.flags)
+		switch {
+		case n.vdso != 0 && start <= n.vdso && n.vdso < end:
+			c.Start, c.Path = n.vdso, "[vdso]"
+		case start == vsyscallPage:
+			c.Path = "[vsyscall]"
+		}
+		c.path = []byte(c.Path)
+		out = append(out, c)
+	}
+	at := s.start
+	i, _ := slices.BinarySearchFunc(n.files, at, func(f coreFileMap, a uint64) int { return compareAddr(f.end, a) })
+	for ; i < len(n.files) && n.files[i].start < s.end; i++ {
+		add(at, n.files[i].start)
+		at = max(at, n.files[i].end)
+	}
+	add(at, s.end)
+	return out
+}
+
+// permOf turns the rights of a segment into those of a mapping.
+func permOf(f elffile.SegmentFlags) Perm {
+	var p Perm
+	if f&elffile.SegRead != 0 {
+		p |= PermRead
+	}
+	if f&elffile.SegWrite != 0 {
+		p |= PermWrite
+	}
+	if f&elffile.SegExec != 0 {
+		p |= PermExec
+	}
+	return p
+}
+
+// showsCode reports whether a mapping shows a file's code, by the file's own program
+// headers: it begins where a segment with the right to execute does, or continues a
+// mapping that does, and has more of that than of any other segment; or it lies within
+// such a segment, as the second mapping of its builtins that V8 makes near its heap.
+func showsCode(f *elffile.File, m *Mapping, continues bool) bool {
+	best, code := uint64(0), false
+	for i := range f.Segments {
+		s := &f.Segments[i]
+		if s.Type != elffile.SegLoad || s.Off+s.FileSize < s.Off {
+			continue
+		}
+		from, to := max(s.Off, m.Offset), min(s.Off+s.FileSize, m.Offset+(m.End-m.Start))
+		if from < to && to-from > best {
+			within := to-from == m.End-m.Start
+			best, code = to-from, s.Flags&elffile.SegExec != 0 && (continues || within || beginsAt(s.Off, m.Offset))
+		}
+	}
+	return code
+}
+
+// beginsAt reports whether a segment at off is mapped from the offset at on, whatever
+// the size of pages.
+func beginsAt(off, at uint64) bool {
+	return at == off&^(4<<10-1) || at == off&^(16<<10-1) || at == off&^(64<<10-1)
+}

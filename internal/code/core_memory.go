@@ -1,0 +1,144 @@
+package code
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+	"sort"
+
+	"prywalk/internal/elffile"
+)
+
+const (
+	corePageBits = 12
+	corePage     = 1 << corePageBits
+	// corePages bounds the pages that are kept: 1 MiB.
+	corePages = 256
+)
+
+// coreMemory is the memory that a core holds. It implements [frames.Memory].
+type coreMemory struct {
+	r    io.ReaderAt
+	segs []coreSegment // by start
+	// undumped reads what the core left out because a file has it; it gives the
+	// number of bytes.
+	undumped func(addr uint64, b []byte) int
+	pages    [corePages]cachedPage
+}
+
+// coreSegment is a PT_LOAD program header of a core.
+type coreSegment struct {
+	start, end uint64 // in memory
+	off        uint64 // in the file
+	dumped     uint64 // bytes that were written, of end − start
+	have       uint64 // of them, bytes that the file has: fewer when it was cut off
+	flags      elffile.SegmentFlags
+}
+
+// cachedPage is a page of which the bytes from lo to hi are known.
+type cachedPage struct {
+	num    uint64 // one more than the page's number; 0: none
+	lo, hi int
+	bytes  [corePage]byte
+}
+
+// newCoreMemory takes the segments of a core; missing is how many bytes of them the
+// file lacks.
+func newCoreMemory(r io.ReaderAt, f *elffile.File) (m *coreMemory, missing uint64) {
+	m = &coreMemory{r: r}
+	for i := range f.Segments {
+		s := &f.Segments[i]
+		if s.Type != elffile.SegLoad || s.VAddr+s.MemSize < s.VAddr || s.MemSize == 0 && s.FileSize == 0 {
+			continue
+		}
+		c := coreSegment{start: s.VAddr, end: s.VAddr + max(s.MemSize, s.FileSize), off: s.Off, dumped: s.FileSize, flags: s.Flags}
+		if c.end < c.start || s.Off > 1<<62 || s.FileSize > 1<<62 {
+			continue
+		}
+		if s.Off < f.Size() {
+			c.have = min(s.FileSize, f.Size()-s.Off)
+		}
+		if s.Off+s.FileSize > f.Size() {
+			missing = max(missing, s.Off+s.FileSize-f.Size())
+		}
+		m.segs = append(m.segs, c)
+	}
+	slices.SortStableFunc(m.segs, func(a, b coreSegment) int { return compareAddr(a.start, b.start) })
+	end := uint64(0)
+	m.segs = slices.DeleteFunc(m.segs, func(s coreSegment) bool { // two at one place: damaged
+		overlaps := s.start < end
+		end = max(end, s.end)
+		return overlaps
+	})
+	return m, missing
+}
+
+// find gives the segment that an address is in, nil if none.
+func (m *coreMemory) find(addr uint64) *coreSegment {
+	i := sort.Search(len(m.segs), func(i int) bool { return m.segs[i].start > addr })
+	if i == 0 || addr >= m.segs[i-1].end {
+		return nil
+	}
+	return &m.segs[i-1]
+}
+
+// read reads what the core itself holds, and gives the number of bytes.
+func (m *coreMemory) read(addr uint64, b []byte) int {
+	done := 0
+	for done < len(b) {
+		at := addr + uint64(done)
+		s := m.find(at)
+		if s == nil || at-s.start >= s.have {
+			break
+		}
+		in := at - s.start
+		n, _ := m.r.ReadAt(b[done:done+int(min(uint64(len(b)-done), s.have-in))], int64(s.off+in))
+		if done += n; n == 0 {
+			break
+		}
+	}
+	return done
+}
+
+// Word implements [frames.Memory].
+func (m *coreMemory) Word(addr uint64) (uint64, bool) {
+	p := &m.pages[addr>>corePageBits%corePages]
+	off := int(addr & (corePage - 1))
+	if p.num != addr>>corePageBits+1 || off < p.lo || off+8 > p.hi {
+		if off+8 > corePage || !m.load(p, addr) {
+			return m.uncached(addr)
+		}
+	}
+	return binary.LittleEndian.Uint64(p.bytes[off:]), true
+}
+
+// load reads the page around addr; false if the word there is not in it.
+func (m *coreMemory) load(p *cachedPage, addr uint64) bool {
+	off := int(addr & (corePage - 1))
+	for _, lo := range [...]int{0, off} { // a segment can start within the page
+		n := m.read(addr-uint64(off-lo), p.bytes[lo:])
+		if p.num, p.lo, p.hi = addr>>corePageBits+1, lo, lo+n; off+8 <= p.hi {
+			return true
+		}
+	}
+	p.num = 0
+	return false
+}
+
+// uncached reads a word across pages, or one that a file has.
+func (m *coreMemory) uncached(addr uint64) (uint64, bool) {
+	var b [8]byte
+	n := m.read(addr, b[:])
+	if n < len(b) && m.undumped != nil {
+		n += m.undumped(addr+uint64(n), b[n:])
+	}
+	return binary.LittleEndian.Uint64(b[:]), n == len(b)
+}
+
+// Cut implements [frames.Memory]: the process had memory there, and the core has not.
+func (m *coreMemory) Cut(addr uint64) bool {
+	return m.find(addr) != nil && (addr+7 < addr || m.find(addr+7) != nil)
+}
+
+var errNotDumped = errors.New("the core does not hold it")

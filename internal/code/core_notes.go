@@ -1,0 +1,211 @@
+package code
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/elffile"
+)
+
+// Notes of a core that matter here (include/uapi/linux/elf.h), of the owner CORE.
+const (
+	notePrStatus = 1
+	notePrPsInfo = 3
+	noteAuxv     = 6
+	noteSigInfo  = 0x53494749 // "SIGI"
+	noteFile     = 0x46494c45 // "FILE"
+)
+
+// Places in struct elf_prstatus and struct elf_prpsinfo of 64-bit processes
+// (include/linux/elfcore.h), in bytes.
+const (
+	prCurSig = 12
+	prPID    = 32
+	prReg    = 112
+
+	psPID     = 24
+	psName    = 40
+	psNameLen = 16
+)
+
+// Entries of the auxiliary vector (include/uapi/linux/auxvec.h).
+const (
+	auxEntry       = 9
+	auxSysinfoEhdr = 33
+)
+
+// CoreThread is a thread of a core.
+type CoreThread struct {
+	TID int
+	// Name is that of the process: cores do not tell the names of threads.
+	Name string
+	Regs frames.Regs
+	// Syscall is the number of the system call that it was in, negative if none
+	// or not known.
+	Syscall int64
+}
+
+// coreNotes is what the notes of a core say.
+type coreNotes struct {
+	threads []CoreThread
+	comm    string
+	pid     int
+	signal  int
+	files   []coreFileMap
+	entry   uint64 // of the program, at run time; 0 if not known
+	vdso    uint64 // where its ELF header is; 0 if there is none
+}
+
+// coreFileMap is an entry of NT_FILE.
+type coreFileMap struct {
+	start, end, off uint64
+	path            string
+}
+
+// maxNoteSegments: a core has one, and each costs a read.
+const maxNoteSegments = 64
+
+// readNotes reads the notes. What is damaged or cut off is left out. The sizes of all
+// together cannot be more than the file's, unless segments overlap: then the rest is
+// left out too.
+func readNotes(f *elffile.File) *coreNotes {
+	n := &coreNotes{}
+	segments := 0
+	for i := range f.Segments {
+		if f.Segments[i].Type == elffile.SegNote {
+			segments++
+		}
+	}
+	if segments > maxNoteSegments {
+		return n
+	}
+	left := int64(f.Size())
+	for note := range f.Notes() {
+		if left -= int64(len(note.Desc)) + 12; left < 0 {
+			break
+		}
+		n.take(f.Arch(), &note)
+	}
+	for i := range n.threads {
+		n.threads[i].Name = n.comm
+	}
+	return n
+}
+
+// take reads one note. Those of a thread follow its NT_PRSTATUS.
+func (n *coreNotes) take(arch frames.Arch, note *elffile.Note) {
+	if note.Name == "LINUX" {
+		if len(n.threads) > 0 && arch == frames.AArch64 {
+			n.threads[len(n.threads)-1].noteAArch64(note.Type, note.Desc)
+		}
+		return
+	}
+	if note.Name != "CORE" {
+		return
+	}
+	switch note.Type {
+	case notePrStatus:
+		n.prStatus(arch, note.Desc)
+	case notePrPsInfo:
+		n.prPsInfo(note.Desc)
+	case noteSigInfo:
+		if len(note.Desc) >= 4 && n.signal == 0 {
+			n.signal = int(int32(binary.LittleEndian.Uint32(note.Desc)))
+		}
+	case noteAuxv:
+		n.auxv(note.Desc)
+	case noteFile:
+		n.fileMaps(note.Desc)
+	}
+}
+
+// prStatus reads a thread's state.
+func (n *coreNotes) prStatus(arch frames.Arch, b []byte) {
+	if len(b) < prReg {
+		return
+	}
+	t := CoreThread{TID: int(int32(binary.LittleEndian.Uint32(b[prPID:]))), Syscall: -1}
+	var ok bool
+	if arch == frames.AArch64 {
+		ok = coreRegsAArch64(b[prReg:], &t.Regs)
+	} else {
+		t.Syscall, ok = coreRegsX86(b[prReg:], &t.Regs)
+	}
+	if !ok {
+		return
+	}
+	if len(n.threads) == 0 && n.signal == 0 {
+		n.signal = int(binary.LittleEndian.Uint16(b[prCurSig:]))
+	}
+	n.threads = append(n.threads, t)
+}
+
+// prPsInfo reads what is known of the process.
+func (n *coreNotes) prPsInfo(b []byte) {
+	if len(b) < psName+psNameLen {
+		return
+	}
+	n.pid = int(int32(binary.LittleEndian.Uint32(b[psPID:])))
+	name, _, _ := bytes.Cut(b[psName:psName+psNameLen], []byte{0})
+	n.comm = string(name)
+}
+
+// auxv reads the auxiliary vector.
+func (n *coreNotes) auxv(b []byte) {
+	for ; len(b) >= 16; b = b[16:] {
+		v := binary.LittleEndian.Uint64(b[8:])
+		switch binary.LittleEndian.Uint64(b) {
+		case auxEntry:
+			n.entry = v
+		case auxSysinfoEhdr:
+			n.vdso = v
+		}
+	}
+}
+
+// fileMaps reads the mappings of files (fill_files_note in fs/binfmt_elf.c): their
+// number, the unit of offsets, start, end and offset of each, then their names.
+func (n *coreNotes) fileMaps(b []byte) {
+	if len(b) < 16 || n.files != nil {
+		return
+	}
+	count, page := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	b = b[16:]
+	if count > uint64(len(b))/24 {
+		return
+	}
+	names := b[24*count:]
+	for i := range count {
+		e := b[24*i:]
+		name, rest, ok := bytes.Cut(names, []byte{0})
+		if !ok {
+			break
+		}
+		names = rest
+		m := coreFileMap{start: binary.LittleEndian.Uint64(e), end: binary.LittleEndian.Uint64(e[8:]),
+			off: binary.LittleEndian.Uint64(e[16:]) * page, path: string(name)}
+		if m.start < m.end && m.off < 1<<62 {
+			n.files = append(n.files, m)
+		}
+	}
+	slices.SortStableFunc(n.files, func(x, y coreFileMap) int { return compareAddr(x.start, y.start) })
+	last := uint64(0)
+	n.files = slices.DeleteFunc(n.files, func(m coreFileMap) bool { // two at one place: damaged
+		overlaps := m.start < last
+		last = max(last, m.end)
+		return overlaps
+	})
+}
+
+// compareAddr orders addresses.
+func compareAddr(x, y uint64) int {
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,44 @@
+package code
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// gregsAArch64 is the length of the general registers in a core of arm64, in bytes:
+// the kernel's struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h), which has
+// x0 to x30, sp, pc and pstate.
+const gregsAArch64 = 34 * 8
+
+// coreRegsAArch64 reads pr_reg of a thread. False if b is too short.
+func coreRegsAArch64(b []byte, out *frames.Regs) bool {
+	if len(b) < gregsAArch64 {
+		return false
+	}
+	*out = frames.Regs{Arch: frames.AArch64, PC: binary.LittleEndian.Uint64(b[8*32:]), Known: 1<<32 - 1}
+	for i := range out.Val {
+		out.Val[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return true
+}
+
+// Notes that describe a thread of arm64 besides its registers
+// (include/uapi/linux/elf.h).
+const (
+	noteARMTLS     = 0x401 // tpidr_el0
+	noteARMSyscall = 0x404 // the number of the system call, −1 if none
+	noteARMPAC     = 0x406 // struct user_pac_mask: data_mask, insn_mask
+)
+
+// noteAArch64 takes what one of these notes says of the thread.
+func (t *CoreThread) noteAArch64(kind uint32, b []byte) {
+	switch {
+	case kind == noteARMTLS && len(b) >= 8:
+		t.Regs.TLS = binary.LittleEndian.Uint64(b)
+	case kind == noteARMSyscall && len(b) >= 4:
+		t.Syscall = int64(int32(binary.LittleEndian.Uint32(b)))
+	case kind == noteARMPAC && len(b) >= 16:
+		t.Regs.PACMask = binary.LittleEndian.Uint64(b[8:])
+	}
+}

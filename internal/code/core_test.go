@@ -1,0 +1,139 @@
+package code
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/elffile"
+)
+
+// smallCore is a core of x86-64 with one thread and some stack.
+func smallCore() *coreWriter {
+	w := &coreWriter{machine: uint16(elf.EM_X86_64)}
+	r := frames.Regs{Arch: frames.X86_64, PC: 0x401000}
+	r.Set(frames.X86RSP, 0x7fff_0000)
+	r.Set(frames.X86RBP, 0x7fff_0010)
+	w.thread(7, &r)
+	w.process(7, "small")
+	w.note("CORE", noteAuxv, words(auxEntry, 0x401000, auxSysinfoEhdr, 0x7ff0_0000, 0, 0))
+	w.files(coreFileMap{0x400000, 0x401000, 0, "/bin/true"}, coreFileMap{0x401000, 0x402000, 0x1000, "/bin/true"})
+	w.loads = []coreLoad{
+		{0x400000, 0x1000, 4, nil},
+		{0x401000, 0x1000, 5, nil},
+		{0x7ff0_0000, 0x1000, 5, []byte("\x7fELF")},
+		{0x7ffe_f000, 0x2000, 7, append(make([]byte, 0x1000), words(1, 2, 0x7fff_0020, 0x401010)...)},
+	}
+	return w
+}
+
+func TestFilesThatAreNoCoresSayCauseAndNextStep(t *testing.T) {
+	core := smallCore().bytes()
+	with := func(off int, v ...byte) []byte {
+		b := bytes.Clone(core)
+		copy(b[off:], v)
+		return b
+	}
+	bare := &coreWriter{machine: uint16(elf.EM_X86_64)}
+	for _, c := range []struct {
+		name, want string
+		is         error
+		data       []byte
+	}{
+		{"empty", "empty", elffile.ErrNotELF, nil},
+		{"text", "not a core file", elffile.ErrNotELF, []byte("hello, world")},
+		{"zstd", "zstd -d", elffile.ErrNotELF, []byte("\x28\xb5\x2f\xfd........")},
+		{"gzip", "gunzip", elffile.ErrNotELF, []byte("\x1f\x8b........")},
+		{"32-bit", "32-bit", elffile.ErrClass32, with(4, 1)},
+		{"big-endian", "another processor", elffile.ErrMachine, with(5, 2)},
+		{"riscv", "another processor", elffile.ErrMachine, with(18, 243)},
+		{"program", "not a core", nil, with(16, 3)},
+		{"header cut off", "cut off", nil, core[:40]},
+		{"program headers cut off", "cut off", nil, core[:100]},
+		{"registers cut off", "cut off before its registers", nil, core[:64+5*56+50]},
+		{"no threads", "no threads", nil, bare.bytes()},
+	} {
+		_, err := OpenCore(bytes.NewReader(c.data), int64(len(c.data)), CoreOptions{})
+		var ce *CoreError
+		if !errors.As(err, &ce) || ce.Next == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%s: %v is not %v", c.name, err, c.is)
+		}
+	}
+}
+
+func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
+	w := &coreWriter{machine: uint16(elf.EM_X86_64)}
+	w.thread(1, &frames.Regs{Arch: frames.X86_64})
+	ramp := make([]byte, 0x3000)
+	for i := range ramp {
+		ramp[i] = byte(i * 7)
+	}
+	w.loads = []coreLoad{
+		{0x10000, 0x1000, 6, ramp[:0x1000]}, {0x11000, 0x1000, 6, ramp[0x1000:0x2000]}, // one after the other
+		{0x20800, 0x100, 6, ramp[:0x100]}, // inside of a page
+		{0x30000, 0x2000, 6, ramp[:0x804]},
+	}
+	m := openBytes(t, w.bytes(), CoreOptions{Sysroot: t.TempDir()}).Memory()
+	for _, c := range []struct {
+		addr    uint64
+		ok, cut bool
+		at      int // in ramp
+	}{
+		{0x10000, true, false, 0}, {0x10ffc, true, false, 0xffc}, {0x11ff8, true, false, 0x1ff8},
+		{0x11ffc, false, false, 0}, {0x12000, false, false, 0}, {0xfffc, false, false, 0}, {0, false, false, 0}, {^uint64(0), false, false, 0},
+		{0x20800, true, false, 0}, {0x208f8, true, false, 0xf8}, {0x208f9, false, false, 0}, {0x207ff, false, false, 0}, {0x20803, true, false, 3},
+		{0x307fc, true, false, 0x7fc}, {0x307fd, false, true, 0}, {0x31ff8, false, true, 0},
+	} {
+		for range 2 { // from the file, from the cache
+			v, ok := m.Word(c.addr)
+			if ok != c.ok || ok && v != le.Uint64(ramp[c.at:]) {
+				t.Errorf("%#x: %#x, %v", c.addr, v, ok)
+			}
+			if !ok && m.Cut(c.addr) != c.cut {
+				t.Errorf("%#x: cut %v", c.addr, !c.cut)
+			}
+		}
+	}
+}
+
+// FuzzOpenCore holds that no file makes reading and walking a core fail worse than by
+// an error.
+func FuzzOpenCore(f *testing.F) {
+	f.Add(smallCore().bytes())
+	f.Add(smallCore().bytes()[:700])
+	p := buildArm(f, f.TempDir())
+	f.Add(p.core("/chain").bytes())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := OpenCore(bytes.NewReader(b), int64(len(b)), CoreOptions{Sysroot: "/nonexistent"})
+		if err != nil {
+			return
+		}
+		c.Warnings()
+		ths := c.Threads()
+		for i := range ths[:min(len(ths), 8)] {
+			walkCore(c, &ths[i], 200)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func BenchmarkCoreWords(b *testing.B) {
+	w := &coreWriter{machine: uint16(elf.EM_X86_64)}
+	w.thread(1, &frames.Regs{Arch: frames.X86_64})
+	w.loads = []coreLoad{{0x10000, 1 << 16, 6, make([]byte, 1<<16)}}
+	m := openBytes(b, w.bytes(), CoreOptions{Sysroot: b.TempDir()}).Memory()
+	b.ReportAllocs()
+	for i := uint64(0); b.Loop(); i += 8 {
+		if _, ok := m.Word(0x10000 + i&0xfff8); !ok {
+			b.Fatal("no word")
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package code
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/elffile"
+	"prywalk/internal/stranger"
+	"prywalk/internal/testtargets"
+)
+
+// pauser sleeps below three functions whose frames differ, without call frame
+// information in what is loaded.
+const pauser = `
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#define PART __attribute__((noinline, noclone))
+static int use(volatile char *b) { return b[0]; }
+PART static int inner(int n) { char b[400]; memset(b, n, sizeof b); pause(); return use(b); }
+PART static int middle(int n) { return inner(n + 1) * 3 + 1; }
+PART static int outer(int n) { char b[4000]; memset(b, n, sizeof b); return middle(use(b)) + use(b); }
+int main(void) { puts("ready"); fflush(stdout); return outer(1) + 1; }`
+
+// noCFI are the flags for code that only .debug_frame describes.
+var noCFI = []string{"-O2", "-g", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls"}
+
+// tool runs a program of the tool chain.
+func tool(t *testing.T, args ...string) {
+	t.Helper()
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		t.Skipf("%s is not installed: run scripts/setup-tests.sh as root", args[0])
+	}
+	if out, err := exec.Command(path, args[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v: %s", args, err, out)
+	}
+}
+
+// build compiles pauser and gives the program's path.
+func build(t *testing.T, flags ...string) string {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "pauser")
+	src := exe + ".c"
+	if err := os.WriteFile(src, []byte(pauser), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tool(t, append([]string{"gcc", "-o", exe, src}, flags...)...)
+	return exe
+}
+
+// methods runs a program, peeks at it when it sleeps, and gives how its own frames were
+// found, the innermost first.
+func methods(t *testing.T, exe string) (string, frames.StopReason) {
+	t.Helper()
+	cmd := exec.Command(exe)
+	testtargets.Ready(t, cmd)
+	defer testtargets.Kill(cmd)
+	pid := cmd.Process.Pid
+	testtargets.Eventually(t, "it sleeps", func() bool { return asleep(pid, 1) })
+	p := open(t, pid)
+	fs, why := peek(t, p, pid)
+	var out []string
+	for i := range fs {
+		if m := fs[i].Module; m != nil && m.Name == exe {
+			out = append(out, fs[i].Method.String())
+		}
+	}
+	return strings.Join(out, " "), why
+}
+
+// byCFI is what methods gives where the program's frames are all known: inner is found by
+// libc's frame, and middle, outer and main, by the program's own information. _start is
+// found by libc's again.
+const byCFI = "cfi cfi cfi cfi cfi"
+
+func TestDebugFrameOfASeparateFileIsUsed(t *testing.T) {
+	for name, split := range map[string]func(t *testing.T, exe, debug string){
+		"objcopy": func(t *testing.T, exe, debug string) {
+			tool(t, "objcopy", "--only-keep-debug", exe, debug)
+			tool(t, "strip", exe)
+			tool(t, "objcopy", "--add-gnu-debuglink="+debug, exe)
+		},
+		"compressed": func(t *testing.T, exe, debug string) {
+			tool(t, "objcopy", "--only-keep-debug", "--compress-debug-sections=zlib", exe, debug)
+			tool(t, "strip", exe)
+			tool(t, "objcopy", "--add-gnu-debuglink="+debug, exe)
+		},
+		"zdebug": func(t *testing.T, exe, debug string) {
+			tool(t, "objcopy", "--only-keep-debug", "--compress-debug-sections=zlib-gnu", exe, debug)
+			tool(t, "strip", exe)
+			tool(t, "objcopy", "--add-gnu-debuglink="+debug, exe)
+		},
+		"eu-strip": func(t *testing.T, exe, debug string) { tool(t, "eu-strip", "-f", debug, exe) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			exe := build(t, noCFI...)
+			if got, why := methods(t, exe); got != byCFI || !why.Complete() {
+				t.Fatalf("with .debug_frame in the program: %s, %v", got, why)
+			}
+			dir := filepath.Join(filepath.Dir(exe), ".debug")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			debug := filepath.Join(dir, "pauser.debug")
+			split(t, exe, debug)
+			if got, why := methods(t, exe); got != byCFI || !why.Complete() {
+				t.Errorf("with .debug_frame in a file of its own: %s, %v", got, why)
+			}
+			if err := os.Rename(debug, debug+".away"); err != nil {
+				t.Fatal(err)
+			}
+			if got, why := methods(t, exe); !strings.Contains(got, "heuristic") || !why.Complete() {
+				t.Errorf("without .debug_frame: %s, %v", got, why)
+			}
+		})
+	}
+}
+
+func TestDebugFrameOfAnotherBuildIsNotUsed(t *testing.T) {
+	exe, other := build(t, noCFI...), build(t, append([]string{"-DOTHER", "-O1"}, noCFI[1:]...)...)
+	debug := filepath.Join(filepath.Dir(exe), "pauser.debug")
+	tool(t, "objcopy", "--only-keep-debug", other, debug)
+	tool(t, "strip", exe)
+	tool(t, "objcopy", "--add-gnu-debuglink="+debug, exe)
+	if got, why := methods(t, exe); !strings.Contains(got, "heuristic") || !why.Complete() {
+		t.Errorf("%s, %v", got, why)
+	}
+}
+
+// embed puts what objcopy keeps of a program into its .gnu_debugdata, and strips it.
+func embed(t *testing.T, exe string, keep ...string) {
+	t.Helper()
+	mini := filepath.Join(filepath.Dir(exe), "mini")
+	tool(t, append(append([]string{"objcopy"}, keep...), exe, mini)...)
+	tool(t, "strip", exe)
+	tool(t, "xz", mini)
+	tool(t, "objcopy", "--add-section", ".gnu_debugdata="+mini+".xz", exe)
+}
+
+func TestDebugFrameOfEmbeddedDebugDataIsUsed(t *testing.T) {
+	exe := build(t, noCFI...)
+	embed(t, exe, "--only-keep-debug", "--remove-section=.debug_info")
+	if got, why := methods(t, exe); got != byCFI || !why.Complete() {
+		t.Errorf("%s, %v", got, why)
+	}
+}
+
+// openELF opens a file.
+func openELF(t *testing.T, path string) *elffile.File {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elffile.Open(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestBoundsOfStrippedFunctionsComeFromEmbeddedDebugData(t *testing.T) {
+	exe := build(t, "-O2", "-fno-asynchronous-unwind-tables")
+	whole := openELF(t, exe)
+	embed(t, exe, "-S", "--keep-symbol=inner", "--keep-symbol=outer")
+	f := openELF(t, exe)
+	var p, bare parts
+	p.prepare(f, &separate{elf: f, path: exe})
+	bare.prepare(f, nil)
+	syms, err := whole.Symbols(elffile.SymTab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for i := range syms {
+		if name := whole.SymbolName(elffile.SymTab, &syms[i]); name != "inner" && name != "outer" {
+			continue
+		}
+		found++
+		last := syms[i].Value + syms[i].Size - 1
+		if start, end, ok := p.FuncRange(last); !ok || start != syms[i].Value || end != last+1 {
+			t.Errorf("%#x: %#x-%#x %v", last, start, end, ok)
+		}
+		if _, _, ok := bare.FuncRange(last); ok {
+			t.Errorf("%#x: the program alone has the bounds", last)
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d of 2 functions", found)
+	}
+}
+
+func TestDebugFilesAreOnlyOpenedForCodeThatNothingElseDescribes(t *testing.T) {
+	exe := build(t, "-O2", "-g")
+	f := openELF(t, exe)
+	asked := 0
+	more := &separate{elf: f, path: exe, open: func(string) (*stranger.File, error) {
+		asked++
+		return nil, os.ErrNotExist
+	}}
+	var p parts
+	p.prepare(f, more)
+	ask := func(pc uint64) {
+		for _, s := range p.sources {
+			if _, _, ok := s.Rule(frames.Query{PC: pc}); ok {
+				return
+			}
+		}
+	}
+	syms, err := f.Symbols(elffile.SymTab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range syms {
+		if f.SymbolName(elffile.SymTab, &syms[i]) == "main" {
+			ask(syms[i].Value + 5)
+			p.FuncRange(syms[i].Value + 5)
+		}
+	}
+	if asked > 0 {
+		t.Errorf("%d files looked for", asked)
+	}
+	ask(f.Section(".init").Addr)
+	if asked == 0 {
+		t.Error("none looked for")
+	}
+	asked = 0
+	ask(f.Section(".init").Addr + 1)
+	if asked > 0 {
+		t.Errorf("%d files looked for a second time", asked)
+	}
+}

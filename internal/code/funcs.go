@@ -1,0 +1,103 @@
+package code
+
+import (
+	"slices"
+	"sort"
+
+	"prywalk/internal/elffile"
+)
+
+// funcIndex finds functions by the symbols of a file. The index is built when it is
+// first asked: most files have call frame information that answers before.
+type funcIndex struct {
+	elf   *elffile.File
+	from  *separate
+	built bool
+	funcs []funcRange
+}
+
+// funcRange is a function, end excluded; end is 0 where the symbol does not say.
+type funcRange struct{ start, end uint64 }
+
+// funcCost is what a symbol can take in the index, in bytes, while it grows.
+const funcCost = 2 * 16
+
+// FuncRange gives the bounds of the function at pc, an address in the file's terms.
+func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if !x.built {
+		x.build()
+	}
+	i := sort.Search(len(x.funcs), func(i int) bool { return x.funcs[i].start > pc })
+	if i == 0 {
+		return 0, 0, false
+	}
+	f := x.funcs[i-1]
+	if f.end == 0 && i < len(x.funcs) {
+		f.end = x.funcs[i].start
+	}
+	return f.start, f.end, pc < f.end
+}
+
+// build reads the symbols. A file that was stripped has those of the dynamic linker, and
+// its debug file, or what it embeds, has the others.
+func (x *funcIndex) build() {
+	x.built = true
+	eachTable(x.elf, x.from, func(f *elffile.File, kind elffile.SymbolKind) {
+		syms, _ := f.Symbols(kind) // what can be read of a damaged table
+		defer f.FreeSymbols(syms)
+		if x.elf.Memory().Take(int64(len(syms))*funcCost, "functions") == nil {
+			x.add(syms)
+		}
+	})
+	slices.SortFunc(x.funcs, compareRanges)
+	x.funcs = slices.CompactFunc(x.funcs, func(a, b funcRange) bool { return a.start == b.start })
+	x.funcs = slices.Clip(x.funcs)
+}
+
+// eachTable calls yield for the symbol tables that know a file's functions.
+func eachTable(f *elffile.File, from *separate, yield func(*elffile.File, elffile.SymbolKind)) {
+	if f.HasSymbols(elffile.SymTab) {
+		yield(f, elffile.SymTab)
+		return
+	}
+	yield(f, elffile.DynSym)
+	for _, more := range from.all() {
+		if more.HasSymbols(elffile.SymTab) {
+			yield(more, elffile.SymTab)
+		}
+	}
+}
+
+// compareRanges orders functions by address, of several at one address the longest
+// first. Large files have 100,000: no call here that can be saved.
+func compareRanges(a, b funcRange) int {
+	switch {
+	case a.start < b.start:
+		return -1
+	case a.start > b.start:
+		return 1
+	case a.end > b.end:
+		return -1
+	case a.end < b.end:
+		return 1
+	}
+	return 0
+}
+
+// add takes the functions out of a symbol table.
+func (x *funcIndex) add(syms []elffile.Symbol) {
+	for i := range syms {
+		s := &syms[i]
+		t := s.Type()
+		if t != elffile.SymFunc && t != elffile.SymIFunc || s.Section == elffile.SectionUndef {
+			continue
+		}
+		f := funcRange{start: s.Value}
+		if s.Size != 0 {
+			if f.end = s.Value + s.Size; f.end < f.start {
+				continue
+			}
+		}
+		x.funcs = append(x.funcs, f)
+	}
+}

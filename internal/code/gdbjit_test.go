@@ -1,0 +1,60 @@
+package code
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/testtargets"
+)
+
+// QEMU describes the buffer in which it puts the code that it makes: there is a rule for each address, with the fixed frame of
+// its prologue, and a name. Nothing else tells its frames.
+func TestQEMUDescribesItsCode(t *testing.T) {
+	dir := t.TempDir()
+	src, bin := filepath.Join(dir, "nap.c"), filepath.Join(dir, "nap")
+	err := os.WriteFile(src, []byte("#include <stdio.h>\n#include <unistd.h>\n"+
+		"int main(void) { puts(\"ready\"); fflush(stdout); for (;;) pause(); }\n"), 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"aarch64-linux-gnu-gcc", "qemu-aarch64"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed: run make setup-tests", tool)
+		}
+	}
+	if out, err := exec.Command("aarch64-linux-gnu-gcc", "-static", "-o", bin, src).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	c := exec.Command("qemu-aarch64", bin)
+	testtargets.Ready(t, c)
+	p := open(t, c.Process.Pid)
+	if p.told.code == nil {
+		t.Fatal("no list was found")
+	}
+	var size uint64
+	for _, m := range p.Space().Modules() {
+		if !m.Generated {
+			continue
+		}
+		// The prologue comes first, and is not described.
+		for pc := m.Start + 0x1000; pc < m.End-0x2000; pc += 0x10003 {
+			r, _, ok := m.Sources[0].Rule(frames.Query{PC: pc})
+			if !ok || r.CFAReg != frames.X86RSP || r.CFAOff == 0 || r.Method != frames.MethodCFI {
+				t.Fatalf("%#x: %+v, %v", pc, r, ok)
+			}
+			if name, ok := m.Data.(*Mapping).Names.Name(pc); !ok || name != "code_gen_buffer" {
+				t.Fatalf("%#x is named %q", pc, name)
+			}
+		}
+		size += m.End - m.Start
+	}
+	if size == 0 {
+		t.Error("no code that was made at run time")
+	}
+	if changed, err := p.Refresh(); changed || err != nil {
+		t.Errorf("nothing has happened, and Refresh says %v, %v", changed, err)
+	}
+}

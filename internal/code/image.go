@@ -1,0 +1,281 @@
+package code
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+
+	"prywalk/frames"
+	"prywalk/internal/elffile"
+	"prywalk/internal/stranger"
+)
+
+// Image is an ELF file whose code runs in one or more processes. Its ELF is for one
+// goroutine at a time; its rule sources may be asked from several.
+type Image struct {
+	// Path is its name where it was met first, or [vdso].
+	Path string
+	// BuildID is the GNU build id in hex, empty if it has none.
+	BuildID string
+	ELF     *elffile.File
+	// FromMemory: the file could not be opened; this is what a process has
+	// mapped of it: no sections but those that are loaded, and none when the
+	// process has ended.
+	FromMemory bool
+	// Deleted: the kernel said that the file had no name any more.
+	Deleted bool
+
+	once  sync.Once
+	mu    sync.Mutex
+	parts parts
+	more  separate
+	// Where its variables for GDB's JIT interface are, once that is known.
+	jitLists []uint64
+	jitKnown bool
+}
+
+// newImage reads the headers of a file.
+func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
+	f, err := elffile.Open(r, size)
+	if err != nil {
+		return nil, err
+	}
+	f.Memory().Rename(m.Path)
+	img := &Image{Path: m.Path, BuildID: f.BuildID(), ELF: f, Deleted: m.Deleted}
+	img.more.elf, img.more.path = f, m.Path
+	return img, nil
+}
+
+// debugFiles says how an image's debug file is opened, and who closes it.
+func (img *Image) debugFiles(open opener, pool *filePool) {
+	if img != nil && img.more.open == nil {
+		img.more.open, img.more.files = open, pool
+	}
+}
+
+// readAddr reads at an address in the file's terms.
+func (img *Image) readAddr(addr uint64, b []byte) int {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	return img.ELF.ReadAddr(addr, b)
+}
+
+// maxSources is how many rule sources a file can have: Go's table, call frame
+// information, that of debug files, and the analysis of the instructions.
+const maxSources = 4
+
+// lazy gives what a module asks, which is prepared at the first question.
+func (img *Image) lazy() ([]frames.RuleSource, frames.CallSites) {
+	out := make([]frames.RuleSource, maxSources)
+	for i := range out {
+		out[i] = lazySource{img, i}
+	}
+	return out, lazyCalls{img}
+}
+
+// lazySource is one of the sources of an image that may not have been prepared.
+type lazySource struct {
+	img *Image
+	i   int
+}
+
+// Rule implements frames.RuleSource.
+func (l lazySource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	p := l.img.prepared()
+	if l.i >= len(p.sources) {
+		return frames.Rule{}, nil, false
+	}
+	l.img.mu.Lock()
+	defer l.img.mu.Unlock()
+	return p.sources[l.i].Rule(q)
+}
+
+// lazyCalls is the call sites of an image that may not have been prepared.
+type lazyCalls struct{ img *Image }
+
+// CallBefore implements frames.CallSites.
+func (l lazyCalls) CallBefore(ret frames.Addr) (frames.Call, bool) {
+	p := l.img.prepared()
+	l.img.mu.Lock()
+	defer l.img.mu.Unlock()
+	return p.calls.CallBefore(ret)
+}
+
+// FuncStart implements frames.CallSites.
+func (l lazyCalls) FuncStart(pc frames.Addr) (frames.Addr, bool) {
+	p := l.img.prepared()
+	l.img.mu.Lock()
+	defer l.img.mu.Unlock()
+	start, _, ok := p.FuncRange(pc)
+	return start, ok
+}
+
+// LeavesByJump implements frames.Jumps.
+func (l lazyCalls) LeavesByJump(start frames.Addr) bool {
+	p := l.img.prepared()
+	l.img.mu.Lock()
+	defer l.img.mu.Unlock()
+	j, ok := p.calls.(frames.Jumps)
+	return !ok || j.LeavesByJump(start)
+}
+
+// ChangesStack implements [frames.Switches].
+func (l lazyCalls) ChangesStack(pc frames.Addr, caller bool) bool {
+	p := l.img.prepared()
+	l.img.mu.Lock()
+	defer l.img.mu.Unlock()
+	s, ok := p.calls.(frames.Switches)
+	return ok && s.ChangesStack(pc, caller)
+}
+
+// prepared gives the parts, made at the first call.
+func (img *Image) prepared() *parts {
+	img.once.Do(func() {
+		img.mu.Lock()
+		defer img.mu.Unlock()
+		img.parts.prepare(img.ELF, &img.more)
+	})
+	return &img.parts
+}
+
+// forget drops what the analysis of the file's instructions has found.
+func (img *Image) forget() {
+	p := img.prepared()
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	p.code.Forget()
+}
+
+// release gives back the memory that was taken for the image and its debug files.
+func (img *Image) release() {
+	if img == nil {
+		return
+	}
+	img.ELF.Release()
+	for _, f := range img.more.found {
+		f.Release()
+	}
+}
+
+// fileKey is how a mapping names its file.
+type fileKey struct {
+	dev, inode uint64
+	path       string
+}
+
+// ImageCache holds the images of the files that processes run, one for each file.
+// They stay until Close, so that names can be looked up when the processes have
+// ended. It is for one goroutine at a time.
+type ImageCache struct {
+	files  *filePool
+	byName map[fileKey]*Image // nil: not an ELF file, or not readable
+	byFile map[stranger.ID]*Image
+	vdsos  []vdso
+}
+
+// vdso is an image that was copied from memory.
+type vdso struct {
+	bytes []byte
+	img   *Image
+}
+
+// NewImageCache gives an empty cache that holds at most maxFiles files open at a
+// time; 0 chooses by RLIMIT_NOFILE.
+func NewImageCache(maxFiles int) *ImageCache {
+	return &ImageCache{
+		files:  newFilePool(maxFiles),
+		byName: map[fileKey]*Image{},
+		byFile: map[stranger.ID]*Image{},
+	}
+}
+
+// Close closes the files, and gives back the memory that was taken for them. The images are of no use afterwards.
+func (c *ImageCache) Close() error {
+	for _, img := range c.byFile {
+		img.release()
+	}
+	c.files.closeAll()
+	return nil
+}
+
+// image gives the image of the file that m shows; nil if it is no ELF file.
+func (p *Process) image(m *Mapping) *Image {
+	key := fileKey{m.Dev, m.Inode, m.Path}
+	if img, ok := p.cache.byName[key]; ok {
+		return img
+	}
+	f, err := p.openMapped(m)
+	if errors.Is(err, stranger.ErrStuck) {
+		m.Withheld = true // so is its memory, perhaps, and who reads that waits without end
+		return nil
+	}
+	if err != nil {
+		img := memoryImage(p, m) // of this process only: not for the cache
+		img.debugFiles(p.files.Debug, p.cache.files)
+		return img
+	}
+	img, err := p.cache.load(f, m)
+	img.debugFiles(p.files.Debug, p.cache.files)
+	if err == nil {
+		p.cache.byName[key] = img
+	}
+	return img
+}
+
+// load gives the image of an open file, which it takes over; nil if it is no ELF
+// file for which there is an architecture.
+func (c *ImageCache) load(f *stranger.File, m *Mapping) (*Image, error) {
+	id := f.ID()
+	if img, ok := c.byFile[id]; ok {
+		return img, f.Close()
+	}
+	h := c.files.add(f)
+	img, err := newImage(h, id.Size, m)
+	if err != nil {
+		img = nil
+		c.files.drop(h)
+	}
+	c.byFile[id] = img
+	return img, nil
+}
+
+// memoryImage makes an image of what the process has mapped of a file.
+func memoryImage(o owner, m *Mapping) *Image {
+	r := newMemFile(o, m)
+	if r == nil {
+		return nil
+	}
+	img, err := newImage(r, r.size(), m)
+	if err != nil {
+		return nil
+	}
+	img.FromMemory = true
+	return img
+}
+
+// maxVDSO bounds the size of the vDSO in bytes; it has two to four pages.
+const maxVDSO = 1 << 20
+
+// vdso gives the image of the vDSO, which exists in memory only. Its mapping holds
+// the whole file, section headers included.
+func (c *ImageCache) vdso(o owner, m *Mapping) *Image {
+	if m.End-m.Start > maxVDSO {
+		return nil
+	}
+	b := make([]byte, m.End-m.Start)
+	if _, err := o.readMem(m.Start, b); err != nil {
+		return nil
+	}
+	for _, v := range c.vdsos {
+		if bytes.Equal(v.bytes, b) {
+			return v.img
+		}
+	}
+	img, err := newImage(bytes.NewReader(b), int64(len(b)), m)
+	if err != nil {
+		return nil
+	}
+	c.vdsos = append(c.vdsos, vdso{b, img})
+	return img
+}

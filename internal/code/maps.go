@@ -1,0 +1,184 @@
+package code
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Perm is a set of access rights of a mapping.
+type Perm uint8
+
+// The rights, as proc(5) shows them.
+const (
+	PermRead Perm = 1 << iota
+	PermWrite
+	PermExec
+	PermShared
+)
+
+// Mapping is one line of /proc/PID/maps (proc_pid_maps(5)).
+type Mapping struct {
+	Start, End uint64
+	// Offset is where in the file the mapping starts, in bytes.
+	Offset uint64
+	// Dev is the device: the major number in the upper, the minor in the
+	// lower 32 bits.
+	Dev uint64
+	// Inode is the file's, 0 for memory without one.
+	Inode uint64
+	Perm  Perm
+	// Path is the file, a name such as [heap], or empty.
+	Path string
+	// Deleted: the kernel says that the file has no name any more.
+	Deleted bool
+	// Image is the ELF file that the mapping's code comes from, in the
+	// Mapping that is the Data of a [frames.Module]; nil for code without one
+	// (JIT compilers), and where neither the file nor its memory could be
+	// read.
+	Image *Image
+	// Withheld: the file system of its file did not answer. Its memory is not read
+	// then, as far as it is known to be the file's.
+	Withheld bool
+	// JIT: the code was made at run time; the module's addresses are those of
+	// the process.
+	JIT bool
+	// Names gives the functions of such code where it describes itself; nil where it does not.
+	Names Names
+}
+
+// Names is what knows the names of functions that were made at run time.
+type Names interface {
+	// Name gives the symbol of the function at a run-time address.
+	Name(pc uint64) (name string, ok bool)
+}
+
+// ErrMaps is what [ParseMaps] gives for text that is not a list of mappings.
+var ErrMaps = errors.New("malformed maps")
+
+// rawMapping is a Mapping whose path still is a part of the text, so that the
+// thousands of lines that nobody needs cost no allocation.
+type rawMapping struct {
+	Mapping
+	path []byte
+}
+
+// name turns the path into a string: the kernel escapes line feeds as \012
+// (seq_file_path with "\n"), and marks names that are gone.
+func (m *rawMapping) name() (string, bool) {
+	path, deleted := bytes.CutSuffix(m.path, []byte(" (deleted)"))
+	if bytes.Contains(path, []byte(`\012`)) {
+		path = bytes.ReplaceAll(path, []byte(`\012`), []byte("\n"))
+	}
+	return string(path), deleted
+}
+
+// ParseMaps parses the text of a /proc/PID/maps file.
+func ParseMaps(text []byte) ([]Mapping, error) {
+	var out []Mapping
+	err := eachMapping(text, func(m *rawMapping) {
+		m.Path, m.Deleted = m.name()
+		out = append(out, m.Mapping)
+	})
+	return out, err
+}
+
+// eachMapping calls f for each line; the mapping is valid during the call. The
+// first malformed line ends it with an error; an incomplete last line too.
+func eachMapping(text []byte, f func(*rawMapping)) error {
+	var m rawMapping
+	for n := 1; len(text) > 0; n++ {
+		line, rest, _ := bytes.Cut(text, []byte{'\n'})
+		text = rest
+		if !m.parse(line) {
+			return fmt.Errorf("%w: line %d: %.80q", ErrMaps, n, line)
+		}
+		f(&m)
+	}
+	return nil
+}
+
+// parse reads one line: start-end perms offset major:minor inode   path.
+func (m *rawMapping) parse(line []byte) bool {
+	c := lineCursor{rest: line}
+	*m = rawMapping{}
+	m.Start = c.hex('-')
+	m.End = c.hex(' ')
+	m.Perm = c.perm()
+	m.Offset = c.hex(' ')
+	m.Dev = c.hex(':')<<32 | c.hex(' ')&(1<<32-1)
+	m.Inode = c.decimal()
+	m.path = bytes.TrimLeft(c.rest, " ")
+	return !c.bad && m.Start < m.End
+}
+
+// lineCursor reads the fields of a line; after the first that is malformed bad is
+// set and all others read as zero.
+type lineCursor struct {
+	rest []byte
+	bad  bool
+}
+
+// hex reads a hexadecimal number of at most 64 bits and the separator after it.
+func (c *lineCursor) hex(sep byte) uint64 {
+	v, i := uint64(0), 0
+	for ; i < len(c.rest) && i <= 16; i++ {
+		d, ok := hexDigit(c.rest[i])
+		if !ok {
+			break
+		}
+		v = v<<4 | d
+	}
+	return c.end(v, i, 16, sep)
+}
+
+// end checks what follows a number of i digits and moves on.
+func (c *lineCursor) end(v uint64, i, most int, sep byte) uint64 {
+	if c.bad || i == 0 || i > most || i >= len(c.rest) || c.rest[i] != sep {
+		c.bad = true
+		return 0
+	}
+	c.rest = c.rest[i+1:]
+	return v
+}
+
+func hexDigit(b byte) (uint64, bool) {
+	switch {
+	case b >= '0' && b <= '9':
+		return uint64(b - '0'), true
+	case b >= 'a' && b <= 'f':
+		return uint64(b-'a') + 10, true
+	}
+	return 0, false
+}
+
+// decimal reads a decimal number that a space or the end of the line follows.
+func (c *lineCursor) decimal() uint64 {
+	v, i := uint64(0), 0
+	for ; i < len(c.rest) && i <= 20 && c.rest[i] >= '0' && c.rest[i] <= '9'; i++ {
+		v = v*10 + uint64(c.rest[i]-'0')
+	}
+	if i == len(c.rest) && i > 0 && i <= 20 {
+		c.rest = nil
+		return v
+	}
+	return c.end(v, i, 20, ' ')
+}
+
+// perm reads four letters and a space.
+func (c *lineCursor) perm() Perm {
+	if c.bad || len(c.rest) < 5 || c.rest[4] != ' ' {
+		c.bad = true
+		return 0
+	}
+	var p Perm
+	for i, letter := range []byte("rwxs") {
+		if c.rest[i] == letter {
+			p |= 1 << i
+		} else if c.rest[i] != '-' && !(i == 3 && c.rest[i] == 'p') {
+			c.bad = true
+		}
+	}
+	c.rest = c.rest[5:]
+	return p
+}

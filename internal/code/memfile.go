@@ -1,0 +1,85 @@
+package code
+
+import (
+	"errors"
+	"io"
+	"slices"
+)
+
+// piece is a part of a file that a process has mapped.
+type piece struct {
+	off, size uint64 // in the file
+	addr      uint64
+}
+
+// memFile gives a file's contents as far as a process has them mapped: the way to
+// read a file that was deleted or replaced, or that lies where prywalk may not
+// look. Its loaded segments hold the call frame information, not the symbols. It is
+// no longer readable when the process has ended.
+type memFile struct {
+	of     owner
+	pieces []piece
+}
+
+// size gives the end of the last piece.
+func (f *memFile) size() int64 {
+	end := uint64(0)
+	for _, p := range f.pieces {
+		end = max(end, p.off+p.size)
+	}
+	return int64(end)
+}
+
+// ReadAt implements io.ReaderAt. Bytes that are not mapped are an error.
+func (f *memFile) ReadAt(b []byte, off int64) (int, error) {
+	done := 0
+	for done < len(b) {
+		at := uint64(off) + uint64(done)
+		i := slices.IndexFunc(f.pieces, func(p piece) bool { return at-p.off < p.size })
+		if i < 0 {
+			return done, io.EOF
+		}
+		p := f.pieces[i]
+		want := min(uint64(len(b)-done), p.size-(at-p.off))
+		n, err := f.of.readMapped(p.addr+(at-p.off), b[done:done+int(want)])
+		done += n
+		if err != nil {
+			return done, errors.Join(errNotMapped, err)
+		}
+	}
+	return done, nil
+}
+
+var errNotMapped = errors.New("reading a file's contents in a process's memory")
+
+// maxPieces bounds the pieces of a file; linkers write four to six segments.
+const maxPieces = 4096
+
+// newMemFile finds the pieces of the file that m shows a part of. A file that is loaded
+// twice has two runs of rising offsets; the run that m is in is the one.
+func newMemFile(o owner, m *Mapping) *memFile {
+	f := &memFile{of: o}
+	found, last := false, uint64(0)
+	err := o.mappingsOf(m, func(r *rawMapping) {
+		if r.Dev != m.Dev || r.Inode != m.Inode {
+			return
+		}
+		if r.Offset < last {
+			if found {
+				return
+			}
+			f.pieces = f.pieces[:0]
+		}
+		if last = r.Offset; found && r.Offset == 0 && r.Start > m.Start {
+			return
+		}
+		found = found || r.Start == m.Start
+		if len(f.pieces) < maxPieces && r.Perm&PermRead != 0 && r.Offset < 1<<62 && r.End-r.Start < 1<<62 {
+			f.pieces = append(f.pieces, piece{r.Offset, r.End - r.Start, r.Start})
+		}
+	})
+	if err != nil || !found {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,119 @@
+package code
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/process"
+	"prywalk/internal/testtargets"
+)
+
+func TestAProcessThatEndedIsNotFound(t *testing.T) {
+	c := child(t, "sleep", "1000")
+	testtargets.Asleep(t, c.Process.Pid)
+	p := open(t, c.Process.Pid)
+	if !p.Alive() {
+		t.Fatal("not alive")
+	}
+	_ = c.Process.Kill()
+	_ = c.Wait()
+	if p.Alive() {
+		t.Error("still alive")
+	}
+	_, err := p.Refresh()
+	wantKind(t, err, process.ErrNotFound)
+	_, err = p.Threads(nil)
+	wantKind(t, err, process.ErrNotFound)
+}
+
+func TestTheFirstThreadMayHaveEnded(t *testing.T) {
+	c := child(t, "python3", "-c", `
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(1000,)).start()
+ctypes.CDLL(None).syscall(60 if __import__("platform").machine() == "x86_64" else 93, 0)`)
+	testtargets.Eventually(t, "the first thread ends", func() bool {
+		s, err := process.ReadStatus("/proc", c.Process.Pid)
+		return err == nil && s.State == 'Z'
+	})
+	p := open(t, c.Process.Pid)
+	if p.MemoryTID() == p.PID || len(p.Space().Modules()) == 0 {
+		t.Errorf("memory by %d, %d modules", p.MemoryTID(), len(p.Space().Modules()))
+	}
+	if !p.Alive() {
+		t.Error("not alive")
+	}
+}
+
+// TestMain plays a process that does not want to be looked at.
+func TestMain(m *testing.M) {
+	if os.Getenv("TARGET_TEST_HIDE") != "" {
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+			panic(err)
+		}
+		os.Stdout.WriteString("ready\n")
+		time.Sleep(time.Hour)
+	}
+	os.Exit(m.Run())
+}
+
+// TestOrdinaryUserIsToldTheReason runs this test program again as another user.
+func TestOrdinaryUserIsToldTheReason(t *testing.T) {
+	if pid := os.Getenv("TARGET_TEST_PID"); pid != "" {
+		n, _ := strconv.Atoi(pid)
+		_, err := Open(n)
+		e := wantKind(t, err, process.ErrDenied)
+		if !strings.Contains(e.Cause, os.Getenv("TARGET_TEST_CAUSE")) || e.Next == "" {
+			t.Errorf("%q", e)
+		}
+		return
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	self := copyExecutable(t)
+	asNobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	root := child(t, "sleep", "1000")
+	hidden := exec.Command(self)
+	hidden.Env = append(os.Environ(), "TARGET_TEST_HIDE=1")
+	hidden.SysProcAttr = asNobody
+	hidden.Dir = "/"
+	testtargets.Ready(t, hidden)
+	for cause, pid := range map[string]int{"runs as user root": root.Process.Pid, "not dumpable": hidden.Process.Pid} {
+		c := exec.Command(self, "-test.run=TestOrdinaryUserIsToldTheReason", "-test.v")
+		c.SysProcAttr = asNobody
+		c.Dir = "/"
+		c.Env = append(os.Environ(), "TARGET_TEST_PID="+strconv.Itoa(pid), "TARGET_TEST_CAUSE="+cause)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", cause, err, out)
+		}
+	}
+}
+
+// copyExecutable copies the test program to where every user can run it.
+func copyExecutable(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "target-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	exe, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := dir + "/test"
+	if err := os.WriteFile(to, exe, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}

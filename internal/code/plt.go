@@ -1,0 +1,55 @@
+package code
+
+import (
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/elffile"
+)
+
+// stubs are the procedure linkage tables of a file. One entry of the call frame
+// information covers such a table, but each of its stubs is called for itself.
+type stubs []stubTable
+
+// stubTable holds stubs of equal size, behind a first one that may be larger.
+type stubTable struct{ start, end, first, size uint64 }
+
+// pltHead is the size of the first entry of arm64's .plt, which calls the resolver: eight
+// instructions, where each of the others has four or six (binutils bfd/elfnn-aarch64.c).
+const pltHead = 32
+
+// newStubs finds .plt, .plt.sec and .plt.got.
+func newStubs(f *elffile.File) stubs {
+	var out stubs
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Name != ".plt" && !strings.HasPrefix(s.Name, ".plt.") || s.Addr+s.Size < s.Addr {
+			continue
+		}
+		size := s.EntSize
+		if size != 8 && size != 16 && size != 24 && size != 32 {
+			size = 16
+		}
+		first := size
+		if s.Name == ".plt" && f.Arch() == frames.AArch64 {
+			first = pltHead
+		}
+		out = append(out, stubTable{s.Addr, s.Addr + s.Size, first, size})
+	}
+	return out
+}
+
+// FuncRange gives the bounds of the stub that pc is in.
+func (t stubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for _, s := range t {
+		switch {
+		case pc < s.start || pc >= s.end:
+		case pc-s.start < s.first:
+			return s.start, s.start + s.first, true
+		default:
+			start = pc - (pc-s.start-s.first)%s.size
+			return start, start + s.size, true
+		}
+	}
+	return 0, 0, false
+}

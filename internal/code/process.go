@@ -1,0 +1,145 @@
+package code
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/process"
+	"prywalk/internal/procmem"
+)
+
+// Process is a process that is looked at, with the code that it runs. It is for one goroutine at a time.
+type Process struct {
+	*process.Process
+	// JITFuncs gives the bounds of a function that was compiled at run time, at
+	// run-time addresses; nil if nothing knows. Set it before the first walk.
+	JITFuncs func(pc uint64) (start, end uint64, ok bool)
+
+	cache *ImageCache
+	own   bool // the cache is this process's alone
+	space *frames.Space
+
+	text    []byte         // of the maps file
+	code    []mapped       // executable mappings in order
+	spans   []procmem.Span // all mappings in order
+	jit     *liveCode      // code that the process writes itself
+	jitCode *heuristics.Source
+	jvm     javaVM
+	files   *Files
+	told    selfDescribed
+	noLinks bool // map_files may not be followed
+}
+
+// mapped is an executable mapping and the module made for it.
+type mapped struct {
+	at  *Mapping
+	mod *frames.Module
+}
+
+// Open looks at the process with that number. The error is a [*process.Error] if there is
+// no such process, if it is one that cannot be looked at, or if the kernel denies
+// it. Whether a debugger already traces it is not checked: its sleeping threads can
+// be looked at all the same.
+func Open(pid int) (*Process, error) {
+	cache := NewImageCache(0)
+	p, err := cache.Open(pid)
+	if err != nil {
+		return nil, errors.Join(err, cache.Close())
+	}
+	p.own = true
+	return p, nil
+}
+
+// Open is [Open] for one of several processes that share their files' images.
+func (c *ImageCache) Open(pid int) (*Process, error) {
+	for try := 0; ; try++ {
+		p, err := c.open(pid)
+		// While a thread other than the first calls exec, the process has no files
+		// under /proc for a moment, or its number is that of its ended first thread.
+		looksGone := errors.Is(err, process.ErrNotFound) || errors.Is(err, process.ErrZombie)
+		if !looksGone || try == openTries || unix.Kill(pid, 0) == unix.ESRCH {
+			return p, err
+		}
+		time.Sleep(openPause)
+	}
+}
+
+// How often, and after which pause, a process that seems to be gone is looked for again.
+const (
+	openTries = 10
+	openPause = 2 * time.Millisecond
+)
+
+// open is Open once.
+func (c *ImageCache) open(pid int) (*Process, error) {
+	of, err := process.Open(pid)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{Process: of, cache: c, files: &Files{PID: pid, tid: of.MemoryTID()}}
+	if err := p.start(); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// start makes the first list of modules.
+func (p *Process) start() error {
+	p.space = frames.NewSpace(p.Arch)
+	p.jit = newLiveCode(p.MemoryTID(), p.Memory())
+	p.jitCode = heuristics.New(heuristics.Options{Arch: p.Arch, Code: p.jit, Funcs: jitBounds{&p.jvm, &p.JITFuncs}, JIT: true})
+	if _, err := p.Refresh(); err != nil {
+		return err
+	}
+	return p.readable()
+}
+
+// readable tries to read a byte of the process's memory, which the kernel allows
+// on the same terms as ptrace.
+func (p *Process) readable() error {
+	for _, c := range p.code {
+		if c.at.Perm&PermRead == 0 || c.at.Withheld {
+			continue
+		}
+		var b [1]byte
+		if _, err := readMemory(p.Memory(), p.MemoryTID(), c.at.Start, b[:]); process.IsDenied(err) {
+			return process.Explain(p.PID, err)
+		}
+		return nil
+	}
+	return nil
+}
+
+// Close lets go of the process: all that it holds but the images of a shared cache.
+func (p *Process) Close() error {
+	err := p.Process.Close()
+	if p.own {
+		err = errors.Join(err, p.cache.Close())
+	}
+	return err
+}
+
+// Space gives the executable part of the address space, as of the last Refresh.
+func (p *Process) Space() *frames.Space { return p.space }
+
+// Main gives the module of the program's own code, as of the last Refresh; nil if
+// it is not known.
+func (p *Process) Main() *frames.Module {
+	exe, err := p.Exe()
+	if err != nil {
+		return nil
+	}
+	exe = strings.TrimSuffix(exe, " (deleted)")
+	for _, m := range p.space.Modules() {
+		if m.Name == exe {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package code
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/testtargets"
+)
+
+// writer makes code, changes it and takes it away, a step for each line of its input.
+const writer = `
+import sys, mmap
+print('ready', flush=True); sys.stdin.readline()
+m = mmap.mmap(-1, 8192, flags=mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS, prot=7); m[0:2] = b"\x90\xc3"
+print(flush=True); sys.stdin.readline()
+m[0:2] = b"\xcc\xc3"
+print(flush=True); sys.stdin.readline()
+m.close()
+print(flush=True); sys.stdin.readline()`
+
+// startWriter starts it; step makes it do one step.
+func startWriter(t *testing.T) (pid int, step func()) {
+	t.Helper()
+	py, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	c := exec.Command(py, "-c", writer)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := testtargets.Ready(t, c)
+	return c.Process.Pid, func() {
+		if _, err := in.Write([]byte("\n")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := says.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRefreshSeesCodeComeAndGo(t *testing.T) {
+	pid, step := startWriter(t)
+	p := open(t, pid)
+	before := slices.Clone(p.Space().Modules())
+	refreshed(t, p, false)
+	if !slices.Equal(before, p.Space().Modules()) {
+		t.Error("modules changed")
+	}
+	step()
+	refreshed(t, p, true)
+	after := p.Space().Modules()
+	if len(after) != len(before)+1 {
+		t.Fatalf("%d modules, then %d", len(before), len(after))
+	}
+	for _, m := range before {
+		if !slices.Contains(after, m) {
+			t.Errorf("%s is another module now", m.Name)
+		}
+	}
+	i := slices.IndexFunc(after, func(m *frames.Module) bool { return !slices.Contains(before, m) })
+	jit := after[i]
+	if at := jit.Data.(*Mapping); !at.JIT || jit.Name != "[anon]" || at.Image != nil {
+		t.Errorf("%+v %+v", jit, at)
+	}
+	var code [2]byte
+	if n := p.jit.ReadCode(jit.Start, code[:]); n != 2 || code != [2]byte{0x90, 0xc3} {
+		t.Errorf("code % x", code)
+	}
+	step()
+	refreshed(t, p, true)
+	if p.jit.ReadCode(jit.Start, code[:]); code[0] != 0xcc {
+		t.Error("new code was not seen")
+	}
+	refreshed(t, p, false)
+	step()
+	refreshed(t, p, true)
+	if !slices.Equal(before, p.Space().Modules()) {
+		t.Error("the mapping is still there")
+	}
+}
+
+func refreshed(t *testing.T, p *Process, want bool) {
+	t.Helper()
+	changed, err := p.Refresh()
+	if err != nil || changed != want {
+		t.Fatalf("Refresh: %v, %v; want %v", changed, err, want)
+	}
+}
+
+func TestAnotherProgramAfterExec(t *testing.T) {
+	c := exec.Command("sh", "-c", "read x; exec sleep 1000")
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Child(t, c)
+	testtargets.Asleep(t, c.Process.Pid)
+	p := open(t, c.Process.Pid)
+	if _, err := in.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Eventually(t, "exec", func() bool { return p.Name() == "sleep" })
+	testtargets.Asleep(t, c.Process.Pid)
+	refreshed(t, p, true)
+	if p.Comm != "sleep" || moduleOf(p, "sleep") == nil {
+		t.Errorf("%s: %+v", p.Comm, p.Space().Modules())
+	}
+}
+
+func BenchmarkRefreshUnchanged(b *testing.B) {
+	c := child(b, "sleep", "1000")
+	testtargets.Asleep(b, c.Process.Pid)
+	p := open(b, c.Process.Pid)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.Refresh(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

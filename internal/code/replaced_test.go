@@ -1,0 +1,121 @@
+package code
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prywalk/internal/stranger"
+	"prywalk/internal/testtargets"
+)
+
+// ways are the two ways to a file: with and without /proc/PID/map_files.
+func ways(t *testing.T, check func(t *testing.T, open func(pid int) *Process)) {
+	for name, noLinks := range map[string]bool{"by map_files": false, "by path": true} {
+		t.Run(name, func(t *testing.T) {
+			check(t, func(pid int) *Process {
+				p := open(t, pid)
+				p.noLinks = noLinks
+				p.code = nil
+				p.cache.byName = map[fileKey]*Image{}
+				p.cache.byFile = map[stranger.ID]*Image{}
+				if _, err := p.Refresh(); err != nil {
+					t.Fatal(err)
+				}
+				return p
+			})
+		})
+	}
+}
+
+func TestDeletedAndReplacedPrograms(t *testing.T) {
+	ways(t, func(t *testing.T, open func(int) *Process) {
+		path := copyProgram(t, "sleep")
+		c := testtargets.Child(t, exec.Command(path, "1000"))
+		testtargets.Asleep(t, c.Process.Pid)
+		id := imageOf(moduleOf(open(c.Process.Pid), "sleep")).BuildID
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		gone := moduleOf(open(c.Process.Pid), "sleep")
+		if img := imageOf(gone); img == nil || img.BuildID != id || img.FromMemory || !img.Deleted {
+			t.Errorf("deleted: %+v", img)
+		}
+		if err := os.WriteFile(path, []byte("\x7fELF and nothing else"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		replaced := moduleOf(open(c.Process.Pid), "sleep")
+		if img := imageOf(replaced); img == nil || img.BuildID != id {
+			t.Errorf("replaced: %+v", img)
+		}
+	})
+}
+
+func TestAReplacedLibraryIsReadFromMemory(t *testing.T) {
+	py, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("gcc is not installed")
+	}
+	lib := filepath.Join(t.TempDir(), "libx.so")
+	build := func(body string) {
+		c := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-Wl,--build-id", "-o", lib, "-xc", "-")
+		c.Stdin = strings.NewReader(body)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	ways(t, func(t *testing.T, open func(int) *Process) {
+		build("int f(int x) { return x + 1; }")
+		c := exec.Command(py, "-c", "import ctypes,sys,time; ctypes.CDLL(sys.argv[1]); print('ready', flush=True); time.sleep(1000)", lib)
+		testtargets.Ready(t, c)
+		id := moduleOf(open(c.Process.Pid), "libx.so").BuildID
+		if err := os.Remove(lib); err != nil {
+			t.Fatal(err)
+		}
+		build("int f(int x) { return x * 17 + 3; } int g(int x) { return f(x) - 1; }")
+		p := open(c.Process.Pid)
+		m := moduleOf(p, "libx.so")
+		if m == nil || m.BuildID != id || imageOf(m) == nil {
+			t.Fatalf("%+v", m)
+		}
+		img := imageOf(m)
+		if img.FromMemory != p.noLinks {
+			t.Errorf("from memory: %v", img.FromMemory)
+		}
+		hdr, eh := img.ELF.EhFrame()
+		if hdr == nil || eh == nil {
+			t.Error("no call frame information")
+		}
+	})
+}
+
+func TestContentsDecideWhereDevicesDiffer(t *testing.T) {
+	c := child(t, "sleep", "1000")
+	testtargets.Asleep(t, c.Process.Pid)
+	p := open(t, c.Process.Pid)
+	p.noLinks = true
+	m := *moduleOf(p, "sleep").Data.(*Mapping)
+	self, err := os.Open(m.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.sameContents(self, &m) {
+		t.Error("the file itself is refused")
+	}
+	other, err := p.files.opener.Open(stranger.Request{Path: "/proc/self/exe", Kernel: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.accept(other, &m) {
+		t.Error("another file is accepted")
+	}
+	if err := self.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,65 @@
+package code
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"prywalk/internal/elffile"
+)
+
+// embedded is the code that V8's own compiler has made when a program was built: its builtins, which lie in the
+// program's file. Like the code that V8 makes at run time they keep no register but the frame pointer. The file has symbols for
+// where they begin and for the word with their size (EmbeddedFileWriter in V8's src/snapshot/embedded). They are
+// looked for when code is first met that nothing describes.
+type embedded struct {
+	elf   *elffile.File
+	from  *separate
+	built bool
+	code  span
+}
+
+// span is a range of addresses.
+type span struct{ start, end uint64 }
+
+// The names of those symbols begin and end so; between is the name of the variant.
+const (
+	embeddedBegins = "v8_"
+	embeddedCode   = "_embedded_blob_code_"
+	embeddedSize   = "_embedded_blob_code_size_"
+)
+
+// KeepsFPOnly reports whether pc is in that code.
+func (e *embedded) KeepsFPOnly(pc uint64) bool {
+	if !e.built {
+		e.built = true
+		eachTable(e.elf, e.from, e.find)
+	}
+	return pc >= e.code.start && pc < e.code.end
+}
+
+// find looks for the symbols in a table.
+func (e *embedded) find(f *elffile.File, kind elffile.SymbolKind) {
+	var begin, size uint64
+	syms, _ := f.Symbols(kind) // what can be read of a damaged table
+	defer f.FreeSymbols(syms)
+	for i := range syms {
+		s := &syms[i]
+		if s.Type() != elffile.SymNoType || s.Size != 0 || s.Section == elffile.SectionUndef {
+			continue
+		}
+		switch name := f.PeekName(kind, s); {
+		case !bytes.HasPrefix(name, []byte(embeddedBegins)):
+		case bytes.HasSuffix(name, []byte(embeddedCode)):
+			begin = s.Value
+		case bytes.HasSuffix(name, []byte(embeddedSize)):
+			size = s.Value
+		}
+	}
+	var b [4]byte
+	if begin == 0 || size == 0 || e.elf.ReadAddr(size, b[:]) != len(b) {
+		return
+	}
+	if end := begin + uint64(binary.LittleEndian.Uint32(b[:])); end > begin {
+		e.code = span{start: begin, end: end}
+	}
+}
