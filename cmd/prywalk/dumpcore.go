@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/code"
+	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/printable"
 )
@@ -46,7 +46,7 @@ func (f *dumpFlags) dumpCore() (err error) {
 	if err != nil {
 		return err
 	}
-	c, err := code.OpenCore(file, st.Size(), code.CoreOptions{Sysroot: f.sysroot})
+	c, err := core.Open(file, st.Size(), core.Options{Sysroot: f.sysroot})
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.core, err)
 	}

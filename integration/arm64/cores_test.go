@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/core"
 	"prywalk/internal/dump"
 )
 
@@ -65,9 +65,9 @@ func (c *console) judgeCores(t *testing.T, sysroot string) {
 }
 
 // openCore opens a core whose files are below the sysroot.
-func openCore(t *testing.T, core []byte, sysroot string) *code.Core {
+func openCore(t *testing.T, coreFile []byte, sysroot string) *core.Core {
 	t.Helper()
-	c, err := code.OpenCore(bytes.NewReader(core), int64(len(core)), code.CoreOptions{Sysroot: sysroot})
+	c, err := core.Open(bytes.NewReader(coreFile), int64(len(coreFile)), core.Options{Sysroot: sysroot})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func openCore(t *testing.T, core []byte, sysroot string) *code.Core {
 }
 
 // firstOf gives the thread that the core begins with.
-func firstOf(t *testing.T, c *code.Core, p *dump.Process) *dump.Thread {
+func firstOf(t *testing.T, c *core.Core, p *dump.Process) *dump.Thread {
 	t.Helper()
 	i := slices.IndexFunc(p.Threads, func(th dump.Thread) bool { return th.TID == c.Threads()[0].TID })
 	if i < 0 {
@@ -87,8 +87,8 @@ func firstOf(t *testing.T, c *code.Core, p *dump.Process) *dump.Thread {
 
 // judge compares the core's stack with the chain of functions that the program was in, and records it if
 // that is asked for.
-func (s *stop) judge(t *testing.T, core []byte, sysroot string) {
-	c := openCore(t, core, sysroot)
+func (s *stop) judge(t *testing.T, coreFile []byte, sysroot string) {
+	c := openCore(t, coreFile, sysroot)
 	if w := c.Warnings(); len(w) > 0 {
 		t.Errorf("warnings %q", w)
 	}
@@ -102,14 +102,14 @@ func (s *stop) judge(t *testing.T, core []byte, sysroot string) {
 	}
 	t.Logf("%s", strings.Join(names, " < "))
 	if dir := os.Getenv(recordTo); dir != "" {
-		s.record(t, core, c, th, sysroot, filepath.Join(dir, s.name+"_aarch64"))
+		s.record(t, coreFile, c, th, sysroot, filepath.Join(dir, s.name+"_aarch64"))
 	}
 }
 
 // sameAsLive compares the core of a stopped process, walked here, with what prywalk dumped of it there.
-func sameAsLive(t *testing.T, live *dump.Process, core []byte, sysroot string) {
+func sameAsLive(t *testing.T, live *dump.Process, coreFile []byte, sysroot string) {
 	t.Helper()
-	dead := dump.Core(openCore(t, core, sysroot), dump.Options{MaxDepth: -1}, true)
+	dead := dump.Core(openCore(t, coreFile, sysroot), dump.Options{MaxDepth: -1}, true)
 	if len(dead.Threads) != len(live.Threads) || len(live.Threads) != 5 || dead.PID != live.PID {
 		t.Fatalf("process %d with %d threads, alive %d with %d", dead.PID, len(dead.Threads), live.PID, len(live.Threads))
 	}
@@ -119,7 +119,7 @@ func sameAsLive(t *testing.T, live *dump.Process, core []byte, sysroot string) {
 			t.Errorf("thread %d, alive %s\n%+v\ncore %d, %s\n%+v", a.TID, a.StopReason, a.Frames, b.TID, b.StopReason, b.Frames)
 		}
 	}
-	cutAnywhere(t, dead, core, sysroot)
+	cutAnywhere(t, dead, coreFile, sysroot)
 }
 
 // sameFrame compares all but the file's path below the sysroot, and how the frame was found: of a live
@@ -129,23 +129,23 @@ func sameFrame(a, b dump.Frame) bool {
 }
 
 // cutAnywhere cuts the core off: each stack is then the beginning of the whole one, and says if it is not all.
-func cutAnywhere(t *testing.T, whole *dump.Process, core []byte, sysroot string) {
+func cutAnywhere(t *testing.T, whole *dump.Process, coreFile []byte, sysroot string) {
 	t.Helper()
 	var cut int
-	for left := len(core) - 1; left > len(core)/16; left -= len(core) / 37 {
-		c, err := code.OpenCore(bytes.NewReader(core[:left]), int64(left), code.CoreOptions{Sysroot: sysroot})
+	for left := len(coreFile) - 1; left > len(coreFile)/16; left -= len(coreFile) / 37 {
+		c, err := core.Open(bytes.NewReader(coreFile[:left]), int64(left), core.Options{Sysroot: sysroot})
 		if err != nil {
 			continue // cut off before its notes, which come first
 		}
 		p := dump.Core(c, dump.Options{MaxDepth: -1}, true)
 		if len(c.Warnings()) == 0 {
-			t.Errorf("%d of %d bytes: no warning", left, len(core))
+			t.Errorf("%d of %d bytes: no warning", left, len(coreFile))
 		}
 		for i := range p.Threads {
 			a, b := &whole.Threads[i], &p.Threads[i]
 			n := len(b.Frames)
 			if n > len(a.Frames) || !slices.EqualFunc(a.Frames[:n], b.Frames, sameFrame) || b.Complete != (n == len(a.Frames)) {
-				t.Errorf("%d of %d bytes: %+v\nof %+v", left, len(core), b, a)
+				t.Errorf("%d of %d bytes: %+v\nof %+v", left, len(coreFile), b, a)
 			}
 			if !b.Complete {
 				cut++

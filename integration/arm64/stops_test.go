@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"prywalk/integration/arm64/recorded"
-	"prywalk/internal/code"
+	"prywalk/internal/core"
 	"prywalk/internal/dump"
 )
 
@@ -77,9 +77,9 @@ func (s *stop) fits(names []string) bool {
 }
 
 // record writes the case with as little of its files as the walk needs.
-func (s *stop) record(t *testing.T, core []byte, c *code.Core, th *dump.Thread, sysroot, dir string) {
+func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot, dir string) {
 	t.Helper()
-	rec := &recorded.Case{About: s.about, Stop: th.StopReason, Files: []recorded.File{{Name: recorded.CoreName, Data: core}}}
+	rec := &recorded.Case{About: s.about, Stop: th.StopReason, Files: []recorded.File{{Name: recorded.CoreName, Data: coreFile}}}
 	for _, f := range th.Frames {
 		if f.Inlined {
 			continue // no frame of its own
@@ -92,7 +92,7 @@ func (s *stop) record(t *testing.T, core []byte, c *code.Core, th *dump.Thread, 
 			rec.Files = append(rec.Files, recorded.File{Name: m.Name, Data: data})
 		}
 	}
-	if err := rec.Reduce(t.TempDir(), keeps(t, core, c, th, sysroot)); err != nil {
+	if err := rec.Reduce(t.TempDir(), keeps(t, coreFile, c, th, sysroot)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -114,14 +114,14 @@ const wholeCode = 256
 // keeps lists what a case keeps although this walk did not need it, so that it stays a case of what it is
 // about when other bytes are looked at: the stack, the code of each function up to where it is, and the header
 // of the search table, without which the entries would be looked for in another way.
-func keeps(t *testing.T, core []byte, c *code.Core, th *dump.Thread, sysroot string) (out []recorded.Range) {
+func keeps(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot string) (out []recorded.Range) {
 	t.Helper()
 	for i, f := range th.Frames {
 		end := uint64(f.SP) + 32
 		if i+1 < len(th.Frames) { // not from one stack to another
 			end = max(end, min(uint64(th.Frames[i+1].SP), end+wholeCode))
 		}
-		out = append(out, placed(t, recorded.CoreName, bytes.NewReader(core), uint64(f.SP), end)...)
+		out = append(out, placed(t, recorded.CoreName, bytes.NewReader(coreFile), uint64(f.SP), end)...)
 		m := c.Space().Find(uint64(f.PC))
 		if m == nil || m.Calls == nil {
 			continue

@@ -3,40 +3,38 @@ package code
 import (
 	"fmt"
 
-	"prywalk/heuristics"
 	"prywalk/internal/procmem"
 )
 
-// owner is what has an address space: a live process or a core. Modules are made the
+// AddressSpace is a live process or a core, as far as modules are made of it. Modules are made the
 // same way of either.
-type owner interface {
-	// readMem reads memory; fewer bytes than len(b) come with an error.
-	readMem(addr uint64, b []byte) (int, error)
-	// readMapped is readMem for memory that shows a file, whose file system may not
+type AddressSpace interface {
+	// ReadMem reads memory; fewer bytes than len(b) come with an error.
+	ReadMem(addr uint64, b []byte) (int, error)
+	// ReadMapped is ReadMem for memory that shows a file, whose file system may not
 	// answer.
-	readMapped(addr uint64, b []byte) (int, error)
-	// mappings calls f for each mapping, in order of their addresses.
-	mappings(f func(*rawMapping)) error
-	// mappingsOf calls f at least for each mapping of the file that m shows, in
+	ReadMapped(addr uint64, b []byte) (int, error)
+	// Mappings calls f for each mapping, in order of their addresses.
+	Mappings(f func(*RawMapping)) error
+	// MappingsOf calls f at least for each mapping of the file that m shows, in
 	// order.
-	mappingsOf(m *Mapping, f func(*rawMapping)) error
-	// image gives the image of the file that m shows; nil if there is none.
-	image(m *Mapping) *Image
-	// images has the images that are shared.
-	images() *ImageCache
-	// jitSource reads the code that the process made itself.
-	jitSource() *heuristics.Source
-	// readCode reads that code, and gives the number of bytes.
-	readCode(addr uint64, b []byte) int
+	MappingsOf(m *Mapping, f func(*RawMapping)) error
+	// Image gives the image of the file that m shows; nil if there is none.
+	Image(m *Mapping) *Image
+	// Images has the images that are shared.
+	Images() *ImageCache
+	// ReadCode reads that code, and gives the number of bytes.
+	ReadCode(addr uint64, b []byte) int
 }
 
-func (p *Process) readMem(addr uint64, b []byte) (int, error) {
+// ReadMem implements AddressSpace.
+func (p *Process) ReadMem(addr uint64, b []byte) (int, error) {
 	return readMemory(p.Memory(), p.MemoryTID(), addr, b)
 }
 
-// readMapped implements owner. The bytes are copied once more: what comes too late must
+// ReadMapped implements AddressSpace. The bytes are copied once more: what comes too late must
 // not be written to b.
-func (p *Process) readMapped(addr uint64, b []byte) (int, error) {
+func (p *Process) ReadMapped(addr uint64, b []byte) (int, error) {
 	memory, tid, size := p.Memory(), p.MemoryTID(), len(b)
 	got, err := p.files.opener.Read(fmt.Sprintf("memory of process %d", p.PID), func() ([]byte, error) {
 		own := make([]byte, size)
@@ -46,15 +44,17 @@ func (p *Process) readMapped(addr uint64, b []byte) (int, error) {
 	return copy(b, got), err
 }
 
-func (p *Process) mappings(f func(*rawMapping)) error { return eachMapping(p.text, f) }
+// Mappings implements AddressSpace.
+func (p *Process) Mappings(f func(*RawMapping)) error { return eachMapping(p.text, f) }
 
-func (p *Process) mappingsOf(_ *Mapping, f func(*rawMapping)) error { return p.mappings(f) }
+// MappingsOf implements AddressSpace.
+func (p *Process) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return p.Mappings(f) }
 
-func (p *Process) images() *ImageCache { return p.cache }
+// Images implements AddressSpace.
+func (p *Process) Images() *ImageCache { return p.cache }
 
-func (p *Process) jitSource() *heuristics.Source { return p.jitCode }
-
-func (p *Process) readCode(addr uint64, b []byte) int { return p.jit.ReadCode(addr, b) }
+// ReadCode implements AddressSpace.
+func (p *Process) ReadCode(addr uint64, b []byte) int { return p.jit.ReadCode(addr, b) }
 
 // readMemory reads memory of the process that a thread belongs to; fewer bytes than
 // len(b) come with an error.

@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"sort"
 
@@ -31,7 +32,7 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 		c.built = true
 		c.build()
 	}
-	i, ok := slices.BinarySearchFunc(c.parts, start, func(p coldPart, start uint64) int { return compareAddr(p.start, start) })
+	i, ok := slices.BinarySearchFunc(c.parts, start, func(p coldPart, start uint64) int { return cmp.Compare(p.start, start) })
 	if !ok {
 		return 0, 0, false
 	}

@@ -1,9 +1,9 @@
-// Package code is the code that a process runs, live or as a core file has it, as modules of package frames.
+// Package code is the code that a process runs, as modules of package frames.
 //
 // # Modules
 //
-// [Process.Refresh] reads /proc/PID/maps. Each executable mapping is a module; one
-// that has not changed keeps its module. Code comes from one of three places:
+// A [Process] is a process.Process with its modules. [Process.Refresh] reads /proc/PID/maps. Each executable mapping
+// is a module; one that has not changed keeps its module. Code comes from one of three places:
 //
 //   - A file. Its own inode is opened through /proc/PID/map_files where the kernel
 //     allows; else the path is opened below /proc/PID/root and is compared with the
@@ -16,19 +16,17 @@
 //     Anonymous memory that holds a copy of a file's text at the addresses of that
 //     file (Node moves its text to huge pages) counts as the file.
 //
-// # Cores
+// Package core makes the same modules of core files. What it has in common with a live process is an [AddressSpace].
 //
-// [OpenCore] gives the same modules for a core file: registers and the list of mapped
-// files from its notes (include/uapi/linux/elf.h, fs/binfmt_elf.c), memory from its
-// PT_LOAD segments. A file is used if its build id is the one in the core's own copy of
-// its headers, or, without one, if the headers are equal; else what the core holds of it.
-// gdb leaves unchanged parts of files out of the program headers; which of them are code
-// is then read from the file's. Code that neither the core nor a file has ends a walk:
-// a search of the stack for the next return address would leave frames out unseen.
+// # Images
 //
-// # Cost
+// An [Image] is an ELF file whose code runs. It has the sources of rules for its code: Go's table, call frame
+// information, that of debug files, and the analysis of its instructions. An [ImageCache] shares images among the
+// processes that run them. Opening a process reads no more of a file than its headers. The sources are made when the
+// first rule is asked for.
 //
-// Opening a process reads no more of a file than its headers. The sources of rules
-// are made when the first rule is asked for, and an [Image] is shared by all
-// processes that run it.
+// # Run-time systems
+//
+// [Runtimes] knows the code that was made at run time. A file here that is about one system is named for it:
+// hotspot.go, golang.go, v8.go, gdbjit.go, perfmap.go.
 package code

@@ -21,7 +21,7 @@ const (
 
 // adopt looks for lists among a process's modules, if it has code without a file. They are asked before the
 // instructions of such code.
-func (d *selfDescribed) adopt(o owner, arch frames.Arch, mods []*frames.Module) {
+func (d *selfDescribed) adopt(o AddressSpace, r *Runtimes, mods []*frames.Module) {
 	var made []*frames.Module
 	for _, m := range mods {
 		if m.Generated && !m.NoFP {
@@ -42,9 +42,9 @@ func (d *selfDescribed) adopt(o owner, arch frames.Arch, mods []*frames.Module) 
 	if d.code == nil && len(lists) == 0 {
 		return
 	}
-	d.follow(o, arch, lists)
+	d.follow(o, r.arch, lists)
 	for _, m := range made {
-		m.Sources = []frames.RuleSource{d.code, o.jitSource()}
+		m.Sources = []frames.RuleSource{d.code, r.code}
 		if at, ok := m.Data.(*Mapping); ok {
 			at.Names = d.code
 		}
@@ -52,11 +52,11 @@ func (d *selfDescribed) adopt(o owner, arch frames.Arch, mods []*frames.Module) 
 }
 
 // follow reads those lists and no others.
-func (d *selfDescribed) follow(o owner, arch frames.Arch, lists []uint64) {
+func (d *selfDescribed) follow(o AddressSpace, arch frames.Arch, lists []uint64) {
 	if d.code == nil {
 		d.code = gdbjit.New(gdbjit.Options{
 			Arch: arch,
-			Read: func(addr uint64, b []byte) int { n, _ := o.readMem(addr, b); return n },
+			Read: func(addr uint64, b []byte) int { n, _ := o.ReadMem(addr, b); return n },
 		})
 	}
 	d.code.Follow(lists)

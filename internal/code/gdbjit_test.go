@@ -31,7 +31,7 @@ func TestQEMUDescribesItsCode(t *testing.T) {
 	c := exec.Command("qemu-aarch64", bin)
 	testtargets.Ready(t, c)
 	p := open(t, c.Process.Pid)
-	if p.told.code == nil {
+	if p.runtimes.told.code == nil {
 		t.Fatal("no list was found")
 	}
 	var size uint64

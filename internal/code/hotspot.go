@@ -25,14 +25,14 @@ const libjvm = "libjvm.so"
 
 // adopt looks for the machine among a process's modules. It is asked first of the code that it has made, in which
 // the frame pointer proves nothing.
-func (j *javaVM) adopt(o owner, mods []*frames.Module) {
+func (j *javaVM) adopt(o AddressSpace, code *heuristics.Source, mods []*frames.Module) {
 	lib := findJVM(mods)
 	if lib != j.lib {
 		*j = javaVM{lib: lib}
 	}
 	if lib != nil && j.vm == nil && j.tries < maxVMTries {
 		j.tries++
-		j.code = o.jitSource()
+		j.code = code
 		j.vm = openVM(o, lib, j.code)
 	}
 	if j.vm == nil {
@@ -76,7 +76,7 @@ func elfImage(m *frames.Module) *Image {
 }
 
 // openVM reads how the machine describes itself; nil if it does not.
-func openVM(o owner, lib *frames.Module, flow hotspot.Flow) *hotspot.VM {
+func openVM(o AddressSpace, lib *frames.Module, flow hotspot.Flow) *hotspot.VM {
 	names := dynamicSymbols(elfImage(lib))
 	vm, ok := hotspot.New(hotspot.Options{
 		Arch: elfImage(lib).ELF.Arch(),
@@ -84,8 +84,8 @@ func openVM(o owner, lib *frames.Module, flow hotspot.Flow) *hotspot.VM {
 			addr, ok := names[name]
 			return addr + lib.Bias, ok
 		},
-		Read:     func(addr uint64, b []byte) int { n, _ := o.readMem(addr, b); return n },
-		ReadCode: o.readCode,
+		Read:     func(addr uint64, b []byte) int { n, _ := o.ReadMem(addr, b); return n },
+		ReadCode: o.ReadCode,
 		Flow:     flow,
 	})
 	if !ok {

@@ -47,15 +47,15 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	return img, nil
 }
 
-// debugFiles says how an image's debug file is opened, and who closes it.
-func (img *Image) debugFiles(open opener, pool *filePool) {
+// DebugFiles says how the debug file of an image, which may be nil, is opened by its path. The cache closes it.
+func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*stranger.File, error)) {
 	if img != nil && img.more.open == nil {
-		img.more.open, img.more.files = open, pool
+		img.more.open, img.more.files = open, c.files
 	}
 }
 
-// readAddr reads at an address in the file's terms.
-func (img *Image) readAddr(addr uint64, b []byte) int {
+// ReadAddr reads at an address in the file's terms.
+func (img *Image) ReadAddr(addr uint64, b []byte) int {
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	return img.ELF.ReadAddr(addr, b)
@@ -199,8 +199,8 @@ func (c *ImageCache) Close() error {
 	return nil
 }
 
-// image gives the image of the file that m shows; nil if it is no ELF file.
-func (p *Process) image(m *Mapping) *Image {
+// Image implements AddressSpace: it gives the image of the file that m shows; nil if it is no ELF file.
+func (p *Process) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := p.cache.byName[key]; ok {
 		return img
@@ -211,21 +211,21 @@ func (p *Process) image(m *Mapping) *Image {
 		return nil
 	}
 	if err != nil {
-		img := memoryImage(p, m) // of this process only: not for the cache
-		img.debugFiles(p.files.Debug, p.cache.files)
+		img := MemoryImage(NewMemFile(p, m), m) // of this process only: not for the cache
+		p.cache.DebugFiles(img, p.files.Debug)
 		return img
 	}
-	img, err := p.cache.load(f, m)
-	img.debugFiles(p.files.Debug, p.cache.files)
+	img, err := p.cache.Load(f, m)
+	p.cache.DebugFiles(img, p.files.Debug)
 	if err == nil {
 		p.cache.byName[key] = img
 	}
 	return img
 }
 
-// load gives the image of an open file, which it takes over; nil if it is no ELF
+// Load gives the image of an open file, which it takes over; nil if it is no ELF
 // file for which there is an architecture.
-func (c *ImageCache) load(f *stranger.File, m *Mapping) (*Image, error) {
+func (c *ImageCache) Load(f *stranger.File, m *Mapping) (*Image, error) {
 	id := f.ID()
 	if img, ok := c.byFile[id]; ok {
 		return img, f.Close()
@@ -240,13 +240,12 @@ func (c *ImageCache) load(f *stranger.File, m *Mapping) (*Image, error) {
 	return img, nil
 }
 
-// memoryImage makes an image of what the process has mapped of a file.
-func memoryImage(o owner, m *Mapping) *Image {
-	r := newMemFile(o, m)
+// MemoryImage makes an image of what the process has mapped of a file; nil if r is, or if it is no ELF file.
+func MemoryImage(r *MemFile, m *Mapping) *Image {
 	if r == nil {
 		return nil
 	}
-	img, err := newImage(r, r.size(), m)
+	img, err := newImage(r, r.Size(), m)
 	if err != nil {
 		return nil
 	}
@@ -259,12 +258,12 @@ const maxVDSO = 1 << 20
 
 // vdso gives the image of the vDSO, which exists in memory only. Its mapping holds
 // the whole file, section headers included.
-func (c *ImageCache) vdso(o owner, m *Mapping) *Image {
+func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil
 	}
 	b := make([]byte, m.End-m.Start)
-	if _, err := o.readMem(m.Start, b); err != nil {
+	if _, err := o.ReadMem(m.Start, b); err != nil {
 		return nil
 	}
 	for _, v := range c.vdsos {

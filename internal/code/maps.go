@@ -56,17 +56,17 @@ type Names interface {
 // ErrMaps is what [ParseMaps] gives for text that is not a list of mappings.
 var ErrMaps = errors.New("malformed maps")
 
-// rawMapping is a Mapping whose path still is a part of the text, so that the
+// RawMapping is a Mapping whose path still is a part of the text, so that the
 // thousands of lines that nobody needs cost no allocation.
-type rawMapping struct {
+type RawMapping struct {
 	Mapping
-	path []byte
+	RawPath []byte
 }
 
 // name turns the path into a string: the kernel escapes line feeds as \012
 // (seq_file_path with "\n"), and marks names that are gone.
-func (m *rawMapping) name() (string, bool) {
-	path, deleted := bytes.CutSuffix(m.path, []byte(" (deleted)"))
+func (m *RawMapping) name() (string, bool) {
+	path, deleted := bytes.CutSuffix(m.RawPath, []byte(" (deleted)"))
 	if bytes.Contains(path, []byte(`\012`)) {
 		path = bytes.ReplaceAll(path, []byte(`\012`), []byte("\n"))
 	}
@@ -76,7 +76,7 @@ func (m *rawMapping) name() (string, bool) {
 // ParseMaps parses the text of a /proc/PID/maps file.
 func ParseMaps(text []byte) ([]Mapping, error) {
 	var out []Mapping
-	err := eachMapping(text, func(m *rawMapping) {
+	err := eachMapping(text, func(m *RawMapping) {
 		m.Path, m.Deleted = m.name()
 		out = append(out, m.Mapping)
 	})
@@ -85,8 +85,8 @@ func ParseMaps(text []byte) ([]Mapping, error) {
 
 // eachMapping calls f for each line; the mapping is valid during the call. The
 // first malformed line ends it with an error; an incomplete last line too.
-func eachMapping(text []byte, f func(*rawMapping)) error {
-	var m rawMapping
+func eachMapping(text []byte, f func(*RawMapping)) error {
+	var m RawMapping
 	for n := 1; len(text) > 0; n++ {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
 		text = rest
@@ -99,16 +99,16 @@ func eachMapping(text []byte, f func(*rawMapping)) error {
 }
 
 // parse reads one line: start-end perms offset major:minor inode   path.
-func (m *rawMapping) parse(line []byte) bool {
+func (m *RawMapping) parse(line []byte) bool {
 	c := lineCursor{rest: line}
-	*m = rawMapping{}
+	*m = RawMapping{}
 	m.Start = c.hex('-')
 	m.End = c.hex(' ')
 	m.Perm = c.perm()
 	m.Offset = c.hex(' ')
 	m.Dev = c.hex(':')<<32 | c.hex(' ')&(1<<32-1)
 	m.Inode = c.decimal()
-	m.path = bytes.TrimLeft(c.rest, " ")
+	m.RawPath = bytes.TrimLeft(c.rest, " ")
 	return !c.bad && m.Start < m.End
 }
 

@@ -91,7 +91,7 @@ func BenchmarkMapsOf60000Lines(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		if err := eachMapping(text, func(*rawMapping) { n++ }); err != nil || n != 60000 {
+		if err := eachMapping(text, func(*RawMapping) { n++ }); err != nil || n != 60000 {
 			b.Fatal(n, err)
 		}
 	}

@@ -12,17 +12,17 @@ type piece struct {
 	addr      uint64
 }
 
-// memFile gives a file's contents as far as a process has them mapped: the way to
+// MemFile gives a file's contents as far as a process has them mapped: the way to
 // read a file that was deleted or replaced, or that lies where prywalk may not
 // look. Its loaded segments hold the call frame information, not the symbols. It is
 // no longer readable when the process has ended.
-type memFile struct {
-	of     owner
+type MemFile struct {
+	of     AddressSpace
 	pieces []piece
 }
 
-// size gives the end of the last piece.
-func (f *memFile) size() int64 {
+// Size gives the end of the last piece.
+func (f *MemFile) Size() int64 {
 	end := uint64(0)
 	for _, p := range f.pieces {
 		end = max(end, p.off+p.size)
@@ -31,7 +31,7 @@ func (f *memFile) size() int64 {
 }
 
 // ReadAt implements io.ReaderAt. Bytes that are not mapped are an error.
-func (f *memFile) ReadAt(b []byte, off int64) (int, error) {
+func (f *MemFile) ReadAt(b []byte, off int64) (int, error) {
 	done := 0
 	for done < len(b) {
 		at := uint64(off) + uint64(done)
@@ -41,7 +41,7 @@ func (f *memFile) ReadAt(b []byte, off int64) (int, error) {
 		}
 		p := f.pieces[i]
 		want := min(uint64(len(b)-done), p.size-(at-p.off))
-		n, err := f.of.readMapped(p.addr+(at-p.off), b[done:done+int(want)])
+		n, err := f.of.ReadMapped(p.addr+(at-p.off), b[done:done+int(want)])
 		done += n
 		if err != nil {
 			return done, errors.Join(errNotMapped, err)
@@ -55,12 +55,12 @@ var errNotMapped = errors.New("reading a file's contents in a process's memory")
 // maxPieces bounds the pieces of a file; linkers write four to six segments.
 const maxPieces = 4096
 
-// newMemFile finds the pieces of the file that m shows a part of. A file that is loaded
+// NewMemFile finds the pieces of the file that m shows a part of. A file that is loaded
 // twice has two runs of rising offsets; the run that m is in is the one.
-func newMemFile(o owner, m *Mapping) *memFile {
-	f := &memFile{of: o}
+func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
+	f := &MemFile{of: o}
 	found, last := false, uint64(0)
-	err := o.mappingsOf(m, func(r *rawMapping) {
+	err := o.MappingsOf(m, func(r *RawMapping) {
 		if r.Dev != m.Dev || r.Inode != m.Inode {
 			return
 		}

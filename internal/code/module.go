@@ -7,22 +7,20 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// module makes the module of a new executable mapping. Of an ELF file only the
-// headers are read now; its rule sources are made when the first rule is asked for.
-func module(o owner, m *Mapping) *frames.Module {
+// NewModule makes the module of a new executable mapping. Of an ELF file only the
+// headers are read now; its rule sources are made when the first rule is asked for. Code that
+// was made at run time has none yet: see [Runtimes.Describe].
+func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	mod := &frames.Module{Start: m.Start, End: m.End, Name: moduleName(m), Data: m}
 	switch {
 	case m.Path == "[vsyscall]":
 		// Nobody executes there: the kernel emulates the calls.
 	case m.Path == "[vdso]":
-		bind(mod, m, o.images().vdso(o, m))
+		bind(mod, m, o.Images().vdso(o, m))
 	case m.Inode != 0:
-		bind(mod, m, o.image(m))
+		bind(mod, m, o.Image(m))
 	default:
 		m.JIT = true
-	}
-	if m.JIT && !m.Withheld {
-		makeJIT(o, mod)
 	}
 	return mod
 }
@@ -54,19 +52,19 @@ func moduleName(m *Mapping) string {
 	return m.Path
 }
 
-// remapped finds, among new code without a file, copies of a file's text at the
+// FindCopies finds, among new code without a file, copies of a file's text at the
 // file's own addresses: Node copies its text to huge pages and moves the copy over
 // the original. What lies before it then still is a mapping of the file.
-func remapped(o owner, bare []*mapped) {
+func FindCopies(o AddressSpace, bare []*frames.Module) {
 	if len(bare) == 0 {
 		return
 	}
-	var before rawMapping // the last mapping of a file
-	_ = o.mappings(func(m *rawMapping) {
+	var before RawMapping // the last mapping of a file
+	_ = o.Mappings(func(m *RawMapping) {
 		if m.Inode != 0 {
 			before = *m
 		}
-		if len(bare) > 0 && m.Start == bare[0].at.Start {
+		if len(bare) > 0 && m.Start == bare[0].Start {
 			if before.Inode != 0 {
 				adoptCopy(o, bare[0], &before)
 			}
@@ -76,20 +74,21 @@ func remapped(o owner, bare []*mapped) {
 }
 
 // adoptCopy binds a module to the image of a file if it is a copy of its text.
-func adoptCopy(o owner, c *mapped, before *rawMapping) {
+func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
+	at := mod.Data.(*Mapping)
 	file := before.Mapping
 	file.Path, file.Deleted = before.name()
-	img := o.image(&file)
+	img := o.Image(&file)
 	if img == nil {
 		return
 	}
 	bias, ok := img.ELF.Bias(file.Start, file.Offset, file.Perm&PermExec != 0)
-	if !ok || !img.executable(c.at.Start-bias) || !copyOf(o, img, c.at, bias) {
+	if !ok || !img.executable(at.Start-bias) || !copyOf(o, img, at, bias) {
 		return
 	}
-	c.at.JIT, c.at.Image = false, img
-	c.mod.Name, c.mod.BuildID, c.mod.Bias = file.Path, img.BuildID, bias
-	c.mod.Sources, c.mod.Calls = img.lazy()
+	at.JIT, at.Image = false, img
+	mod.Name, mod.BuildID, mod.Bias = file.Path, img.BuildID, bias
+	mod.Sources, mod.Calls = img.lazy()
 }
 
 // executable reports whether the file has code for that address.
@@ -105,13 +104,13 @@ func (img *Image) executable(addr uint64) bool {
 
 // copyOf reports whether the memory at m holds what the file has there. The start
 // and the middle are compared.
-func copyOf(o owner, img *Image, m *Mapping, bias uint64) bool {
+func copyOf(o AddressSpace, img *Image, m *Mapping, bias uint64) bool {
 	for _, at := range []uint64{m.Start, m.Start + (m.End-m.Start)/2&^0xfff} {
 		var mem, file [256]byte
-		if _, err := o.readMem(at, mem[:]); err != nil {
+		if _, err := o.ReadMem(at, mem[:]); err != nil {
 			return false
 		}
-		if img.readAddr(at-bias, file[:]) < len(file) || mem != file {
+		if img.ReadAddr(at-bias, file[:]) < len(file) || mem != file {
 			return false
 		}
 	}

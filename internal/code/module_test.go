@@ -55,7 +55,7 @@ func TestModulesOfAProgram(t *testing.T) {
 		if _, err := readMemory(p.Memory(), p.PID, m.Start+64, mem[:]); err != nil {
 			t.Fatal(err)
 		}
-		if n := imageOf(m).readAddr(m.Start+64-m.Bias, file[:]); n < 64 || mem != file {
+		if n := imageOf(m).ReadAddr(m.Start+64-m.Bias, file[:]); n < 64 || mem != file {
 			t.Errorf("%s: bias %#x is wrong", name, m.Bias)
 		}
 	}
@@ -102,7 +102,7 @@ func TestFileBudgetIsKept(t *testing.T) {
 				continue
 			}
 			var b [16]byte
-			if n := img.readAddr(m.Start-m.Bias, b[:]); n == 0 {
+			if n := img.ReadAddr(m.Start-m.Bias, b[:]); n == 0 {
 				t.Errorf("%s cannot be read", m.Name)
 			}
 			if len(cache.files.open) > 2 {

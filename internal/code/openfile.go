@@ -62,19 +62,17 @@ func (p *Process) openLink(m *Mapping) (*stranger.File, error) {
 // and btrfs cause for one and the same file, the contents do.
 func (p *Process) accept(f *stranger.File, m *Mapping) bool {
 	id := f.ID()
-	if id.Dev == m.Dev && id.Inode == m.Inode || p.sameContents(f, m) {
+	if id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m) {
 		return true
 	}
 	_ = f.Close() // it was not even read
 	return false
 }
 
-// sameContents compares the ELF header and the program headers, the build id that
+// SameContents compares the ELF header and the program headers, the build id that
 // usually follows them, and the start and the middle of the mapping.
-func (p *Process) sameContents(f io.ReaderAt, m *Mapping) bool { return sameContents(p, f, m) }
-
-func sameContents(o owner, f io.ReaderAt, m *Mapping) bool {
-	mem := newMemFile(o, m)
+func SameContents(o AddressSpace, f io.ReaderAt, m *Mapping) bool {
+	mem := NewMemFile(o, m)
 	if mem == nil {
 		return false
 	}

@@ -53,28 +53,3 @@ func (p *parts) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Pa
 
 // KeepsFPOnly implements heuristics.Conventions.
 func (p *parts) KeepsFPOnly(pc uint64) bool { return p.v8.KeepsFPOnly(pc) }
-
-// makeJIT gives a module of code that was made at run time its sources: the same for
-// all such modules, since their addresses are those of the process.
-func makeJIT(o owner, mod *frames.Module) {
-	mod.Generated = true
-	mod.Sources = []frames.RuleSource{o.jitSource()}
-	mod.Calls = o.jitSource()
-}
-
-// jitBounds asks the Java virtual machine for function bounds, and whoever the caller named.
-type jitBounds struct {
-	vm  *javaVM
-	ask *func(pc uint64) (start, end uint64, ok bool)
-}
-
-// FuncRange implements heuristics.Functions.
-func (b jitBounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if start, end, ok = b.vm.FuncRange(pc); ok {
-		return start, end, ok
-	}
-	if *b.ask == nil {
-		return 0, 0, false
-	}
-	return (*b.ask)(pc)
-}

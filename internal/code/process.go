@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/heuristics"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 )
@@ -18,21 +17,19 @@ type Process struct {
 	*process.Process
 	// JITFuncs gives the bounds of a function that was compiled at run time, at
 	// run-time addresses; nil if nothing knows. Set it before the first walk.
-	JITFuncs func(pc uint64) (start, end uint64, ok bool)
+	JITFuncs FuncBounds
 
 	cache *ImageCache
 	own   bool // the cache is this process's alone
 	space *frames.Space
 
-	text    []byte         // of the maps file
-	code    []mapped       // executable mappings in order
-	spans   []procmem.Span // all mappings in order
-	jit     *liveCode      // code that the process writes itself
-	jitCode *heuristics.Source
-	jvm     javaVM
-	files   *Files
-	told    selfDescribed
-	noLinks bool // map_files may not be followed
+	text     []byte         // of the maps file
+	code     []mapped       // executable mappings in order
+	spans    []procmem.Span // all mappings in order
+	jit      *liveCode      // code that the process writes itself
+	files    *Files
+	runtimes *Runtimes
+	noLinks  bool // map_files may not be followed
 }
 
 // mapped is an executable mapping and the module made for it.
@@ -93,7 +90,7 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
 	p.jit = newLiveCode(p.MemoryTID(), p.Memory())
-	p.jitCode = heuristics.New(heuristics.Options{Arch: p.Arch, Code: p.jit, Funcs: jitBounds{&p.jvm, &p.JITFuncs}, JIT: true})
+	p.runtimes = NewRuntimes(p.Arch, p.jit, &p.JITFuncs)
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}

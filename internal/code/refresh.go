@@ -35,10 +35,10 @@ func (p *Process) Refresh() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	vm, told := p.jvm.changed(), p.told.changed()
-	rewritten := p.jit.refresh() || vm || told
+	generated := p.runtimes.changed()
+	rewritten := p.jit.refresh() || generated
 	if rewritten {
-		p.jitCode.Forget()
+		p.runtimes.code.Forget()
 		p.space.Forget()
 	}
 	if slices.EqualFunc(next, p.code, func(a, b mapped) bool { return a.at == b.at }) {
@@ -56,7 +56,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 // exec: nothing is as it was, so the process runs another program, which may be one
 // that cannot be looked at.
 func (p *Process) exec() error {
-	p.told = selfDescribed{}
+	p.runtimes.exec()
 	return p.AfterExec()
 }
 
@@ -100,7 +100,7 @@ func (p *Process) scan() ([]mapped, error) {
 	p.spans = p.spans[:0]
 	var next []mapped
 	old := p.code
-	err := eachMapping(p.text, func(m *rawMapping) {
+	err := eachMapping(p.text, func(m *RawMapping) {
 		p.spans = append(p.spans, m.span())
 		if m.Perm&PermExec == 0 {
 			return
@@ -133,9 +133,9 @@ func (p *Process) tellSpans() {
 }
 
 // span says how a mapping is to be read.
-func (m *rawMapping) span() procmem.Span {
+func (m *RawMapping) span() procmem.Span {
 	s := procmem.Span{Start: m.Start, End: m.End, Writable: m.Perm&PermWrite != 0}
-	name := string(m.path)
+	name := string(m.RawPath)
 	s.Grows = name == "[stack]"
 	switch {
 	case m.Perm&PermRead == 0:
@@ -148,11 +148,11 @@ func (m *rawMapping) span() procmem.Span {
 }
 
 // same reports whether a line of the list is the mapping that it was before.
-func (m *Mapping) same(r *rawMapping) bool {
+func (m *Mapping) same(r *RawMapping) bool {
 	if m.Start != r.Start || m.End != r.End || m.Offset != r.Offset || m.Dev != r.Dev || m.Inode != r.Inode {
 		return false
 	}
-	if m.Inode != 0 && !m.Deleted && string(r.path) == m.Path {
+	if m.Inode != 0 && !m.Deleted && string(r.RawPath) == m.Path {
 		return true // the usual case, without an allocation
 	}
 	path, _ := r.name()
@@ -162,24 +162,27 @@ func (m *Mapping) same(r *rawMapping) bool {
 // adopt makes modules of the new mappings and gives all to the Space.
 func (p *Process) adopt(next []mapped) {
 	p.code = next
-	var bare []*mapped // new ones without a file
+	var bare []*frames.Module // new ones without a file
 	for i := range next {
 		c := &next[i]
 		if c.mod != nil {
 			continue
 		}
-		if c.mod = module(p, c.at); c.at.JIT && c.at.Inode == 0 {
-			bare = append(bare, c)
+		c.mod = NewModule(p, c.at)
+		if c.at.JIT && !c.at.Withheld {
+			p.runtimes.Describe(c.mod)
+		}
+		if c.at.JIT && c.at.Inode == 0 {
+			bare = append(bare, c.mod)
 		}
 	}
 	p.Comm = p.Name()
-	remapped(p, bare)
+	FindCopies(p, bare)
 	mods := make([]*frames.Module, len(next))
 	for i := range next {
 		mods[i] = next[i].mod
 	}
-	p.jvm.adopt(p, mods)
-	p.told.adopt(p, p.Arch, mods)
+	p.runtimes.Adopt(p, mods)
 	p.space.SetModules(mods)
 }
 
@@ -208,8 +211,7 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 // the files' headers, and where a Java machine has its interpreter and its stubs. It is there for measurements.
 func (p *Process) Forget() {
 	p.space.Forget()
-	p.jitCode.Forget()
-	p.jvm.forget()
+	p.runtimes.forget()
 	for i := range p.code {
 		if img := p.code[i].at.Image; img != nil {
 			img.forget()

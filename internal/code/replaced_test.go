@@ -105,7 +105,7 @@ func TestContentsDecideWhereDevicesDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.sameContents(self, &m) {
+	if !SameContents(p, self, &m) {
 		t.Error("the file itself is refused")
 	}
 	other, err := p.files.opener.Open(stranger.Request{Path: "/proc/self/exe", Kernel: true})

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/core"
 	"prywalk/internal/testtargets"
 )
 
@@ -46,8 +46,8 @@ func wantChain(t *testing.T, exe, functions string) {
 	peeked := lookAt(t, pid)
 	freeze(t, pid)
 	stopped := lookAt(t, pid)
-	core := Core(openCore(t, gcore(t, pid), code.CoreOptions{}), Options{MaxDepth: -1}, false)
-	for how, p := range map[string]*Process{"asleep": peeked, "stopped": stopped, "core": core} {
+	dead := Core(openCore(t, gcore(t, pid), core.Options{}), Options{MaxDepth: -1}, false)
+	for how, p := range map[string]*Process{"asleep": peeked, "stopped": stopped, "core": dead} {
 		th := pausing(p)
 		if th == nil {
 			t.Errorf("%s: no thread in pause", how)

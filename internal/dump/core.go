@@ -4,7 +4,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/core"
 	"prywalk/internal/look"
 	"prywalk/internal/process"
 	"prywalk/internal/symbols"
@@ -16,7 +16,7 @@ const framesBesides = 64
 
 // Core describes the stacks of a core's threads. sysroot says that the core's files
 // are below a directory of their own, with the perf maps of that machine.
-func Core(c *code.Core, o Options, sysroot bool) *Process {
+func Core(c *core.Core, o Options, sysroot bool) *Process {
 	names := symbols.NewCoreNamer(c.OpenFile, sysroot)
 	defer names.Close()
 	c.JITFuncs = names.JITFuncs(c.PID)
@@ -37,7 +37,7 @@ func Core(c *code.Core, o Options, sysroot bool) *Process {
 }
 
 // coreThread walks the stack of one thread, to at most limit frames.
-func coreThread(c *code.Core, th *code.CoreThread, names *symbols.Namer, depth, limit int) Thread {
+func coreThread(c *core.Core, th *core.Thread, names *symbols.Namer, depth, limit int) Thread {
 	t := Thread{TID: th.TID, Name: th.Name, How: look.FromCore.String(), Frames: []Frame{}}
 	t.Wait = process.SyscallName(c.Arch, th.Syscall)
 	if depth < 0 || depth > limit {

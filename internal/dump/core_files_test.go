@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
+	"prywalk/internal/core"
 	"prywalk/internal/elffile"
 	"prywalk/internal/testtargets"
 )
 
 // sleeperCore builds testdata/sleeper.c, runs it and gives its core, which gcore has
 // written.
-func sleeperCore(t *testing.T, flags ...string) (exe, core string) {
+func sleeperCore(t *testing.T, flags ...string) (exe, coreFile string) {
 	t.Helper()
 	exe = compile(t, "sleeper.c", append([]string{"-O1", "-g", "-fno-optimize-sibling-calls"}, flags...)...)
 	return exe, coreOf(t, exe)
@@ -49,9 +49,9 @@ func buildID(t *testing.T, file string) string {
 const chain = "inner middle outer main __libc_start_call_main"
 
 // complete dumps a core and wants its only stack to be whole.
-func complete(t *testing.T, core, sysroot string) {
+func complete(t *testing.T, coreFile, sysroot string) {
 	t.Helper()
-	c := openCore(t, core, code.CoreOptions{Sysroot: sysroot})
+	c := openCore(t, coreFile, core.Options{Sysroot: sysroot})
 	th := &Core(c, Options{MaxDepth: -1}, sysroot != "").Threads[0]
 	if !th.Complete || !strings.Contains(names(th), chain) {
 		t.Errorf("%s: %s; warnings %q", th.StopReason, names(th), c.Warnings())
@@ -74,13 +74,13 @@ func copyTo(t *testing.T, root, path, from string) {
 }
 
 func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
-	exe, core := sleeperCore(t)
-	complete(t, core, "")
-	whole := pcs(&dumpOf(t, core).Threads[0])
+	exe, coreFile := sleeperCore(t)
+	complete(t, coreFile, "")
+	whole := pcs(&dumpOf(t, coreFile).Threads[0])
 	root, old := t.TempDir(), buildID(t, exe)
 	copyTo(t, root, exe, exe)
 	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER"))
-	c := openCore(t, core, code.CoreOptions{})
+	c := openCore(t, coreFile, core.Options{})
 	warned := c.Warnings()
 	if len(warned) != 1 || !strings.Contains(warned[0], old) || !strings.Contains(warned[0], buildID(t, exe)) || !strings.Contains(warned[0], exe) {
 		t.Errorf("warnings %q", warned)
@@ -98,14 +98,14 @@ func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
 			t.Errorf("build id %s, want %s", f.BuildID, old)
 		}
 	}
-	complete(t, core, root) // libraries are found by build id where they always are
+	complete(t, coreFile, root) // libraries are found by build id where they always are
 }
 
 func TestProgramWithoutBuildIDIsComparedWithTheCore(t *testing.T) {
-	exe, core := sleeperCore(t, "-Wl,--build-id=none")
-	complete(t, core, "")
+	exe, coreFile := sleeperCore(t, "-Wl,--build-id=none")
+	complete(t, coreFile, "")
 	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER", "-Wl,--build-id=none"))
-	c := openCore(t, core, code.CoreOptions{})
+	c := openCore(t, coreFile, core.Options{})
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "headers differ") {
 		t.Errorf("warnings %q", warned)
 	}
@@ -115,7 +115,7 @@ func TestProgramWithoutBuildIDIsComparedWithTheCore(t *testing.T) {
 }
 
 func TestCoreFromAnotherMachineIsWalkedByItsSysroot(t *testing.T) {
-	exe, core := sleeperCore(t, "-Wl,--build-id")
+	exe, coreFile := sleeperCore(t, "-Wl,--build-id")
 	root := t.TempDir()
 	debug := filepath.Join("/usr/lib/debug/.build-id", buildID(t, exe)[:2], buildID(t, exe)[2:]+".debug")
 	run(t, "objcopy", "--only-keep-debug", exe, exe+".debug")
@@ -134,24 +134,24 @@ func TestCoreFromAnotherMachineIsWalkedByItsSysroot(t *testing.T) {
 	if err := os.RemoveAll(filepath.Dir(exe)); err != nil {
 		t.Fatal(err)
 	}
-	c := openCore(t, core, code.CoreOptions{})
+	c := openCore(t, coreFile, core.Options{})
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "not found: "+exe) {
 		t.Errorf("warnings %q", warned)
 	}
-	complete(t, core, root)
-	if got := openCore(t, core, code.CoreOptions{Sysroot: root}).Warnings(); len(got) > 0 {
+	complete(t, coreFile, root)
+	if got := openCore(t, coreFile, core.Options{Sysroot: root}).Warnings(); len(got) > 0 {
 		t.Errorf("warnings %q", got)
 	}
 	other := filepath.Join(t.TempDir(), "elsewhere")
 	copyTo(t, "/", other, filepath.Join(root, exe))
-	c = openCore(t, core, code.CoreOptions{Exe: other})
+	c = openCore(t, coreFile, core.Options{Exe: other})
 	if th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]; !th.Complete {
 		t.Errorf("with Exe: %s: %q", th.StopReason, c.Warnings())
 	}
 }
 
 func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
-	exe, core := sleeperCore(t, "-Wl,--build-id", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer", "-fno-builtin")
+	exe, coreFile := sleeperCore(t, "-Wl,--build-id", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer", "-fno-builtin")
 	root := t.TempDir()
 	debug := filepath.Join("/usr/lib/debug/.build-id", buildID(t, exe)[:2], buildID(t, exe)[2:]+".debug")
 	run(t, "objcopy", "--only-keep-debug", "--compress-debug-sections=zlib", exe, exe+".debug")
@@ -161,7 +161,7 @@ func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
 		if with {
 			copyTo(t, root, debug, exe+".debug")
 		}
-		c := openCore(t, core, code.CoreOptions{Sysroot: root})
+		c := openCore(t, coreFile, core.Options{Sysroot: root})
 		th := &Core(c, Options{MaxDepth: -1}, true).Threads[0]
 		byCFI := !slices.ContainsFunc(th.Frames, func(f Frame) bool { return f.Method != "cfi" && f.Method != "context" && f.Function != "_start" })
 		if !th.Complete || byCFI != with || with && !strings.Contains(names(th), chain) {
@@ -172,8 +172,8 @@ func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
 
 func TestCoreWithoutHeadersSaysThatNothingCouldBeChecked(t *testing.T) {
 	exe := compile(t, "crash.c", "-g", "-O1", "-fno-optimize-sibling-calls")
-	core := kernelCore(t, "/bin/sh", "-c", "echo 0x23 >/proc/self/coredump_filter; exec "+exe)
-	c := openCore(t, core, code.CoreOptions{})
+	coreFile := kernelCore(t, "/bin/sh", "-c", "echo 0x23 >/proc/self/coredump_filter; exec "+exe)
+	c := openCore(t, coreFile, core.Options{})
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "nothing to check") || !strings.Contains(warned[0], exe) {
 		t.Errorf("warnings %q", warned)
 	}
@@ -184,15 +184,15 @@ func TestCoreWithoutHeadersSaysThatNothingCouldBeChecked(t *testing.T) {
 
 func TestTruncatedCoreGivesTheBeginningsOfItsStacks(t *testing.T) {
 	exe := compile(t, "thrower.cc", "-g", "-O2", "-pthread")
-	core := kernelCore(t, exe)
-	whole := dumpOf(t, core)
-	b, err := os.ReadFile(core)
+	coreFile := kernelCore(t, exe)
+	whole := dumpOf(t, coreFile)
+	b, err := os.ReadFile(coreFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opened, full := 0, 0
 	for n := len(b) - 1; n > 0; n -= len(b) / 40 {
-		c, err := code.OpenCore(bytes.NewReader(b[:n]), int64(n), code.CoreOptions{})
+		c, err := core.Open(bytes.NewReader(b[:n]), int64(n), core.Options{})
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "cut off") {
 				t.Errorf("%d bytes: %v", n, err)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/core"
 	"prywalk/internal/procmem"
 )
 
@@ -110,7 +110,7 @@ func kernelCore(t *testing.T, exe string, args ...string) string {
 }
 
 // openCore opens a core.
-func openCore(t *testing.T, file string, o code.CoreOptions) *code.Core {
+func openCore(t *testing.T, file string, o core.Options) *core.Core {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -120,7 +120,7 @@ func openCore(t *testing.T, file string, o code.CoreOptions) *code.Core {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := code.OpenCore(f, st.Size(), o)
+	c, err := core.Open(f, st.Size(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func dumpOf(t *testing.T, file string) *Process {
 // dumpNamed is dumpOf; perfMaps says that this machine has the perf map of that process.
 func dumpNamed(t *testing.T, file string, perfMaps bool) *Process {
 	t.Helper()
-	c := openCore(t, file, code.CoreOptions{})
+	c := openCore(t, file, core.Options{})
 	for _, w := range c.Warnings() {
 		t.Errorf("warning: %s", w)
 	}
@@ -181,10 +181,10 @@ var (
 // gdbStacks asks gdb for all stacks of a core. Inlined calls have the stack pointer of
 // the frame that they are in, and callers that gdb infers from tail calls, which are not
 // on the stack any more, that of the frame further out.
-func gdbStacks(t *testing.T, exe, core string) map[int][]uint64 {
+func gdbStacks(t *testing.T, exe, coreFile string) map[int][]uint64 {
 	t.Helper()
 	text := output(t, "gdb", "-nx", "-batch", "-ex", "set backtrace past-main on", "-ex", "set backtrace past-entry on",
-		"-ex", `thread apply all frame apply all -q printf "at %#lx %#lx\n", $pc, $sp`, exe, core)
+		"-ex", `thread apply all frame apply all -q printf "at %#lx %#lx\n", $pc, $sp`, exe, coreFile)
 	out := map[int][]uint64{}
 	tid, last := 0, ""
 	for line := range strings.Lines(text) {
@@ -205,9 +205,9 @@ func gdbStacks(t *testing.T, exe, core string) map[int][]uint64 {
 }
 
 // euStacks asks eu-stack for all stacks of a core.
-func euStacks(t *testing.T, exe, core string) map[int][]uint64 {
+func euStacks(t *testing.T, exe, coreFile string) map[int][]uint64 {
 	t.Helper()
-	s := bufio.NewScanner(strings.NewReader(output(t, "eu-stack", "-n", "0", "--core="+core, "--executable="+exe)))
+	s := bufio.NewScanner(strings.NewReader(output(t, "eu-stack", "-n", "0", "--core="+coreFile, "--executable="+exe)))
 	out := map[int][]uint64{}
 	for tid := 0; s.Scan(); {
 		if m := euThread.FindStringSubmatch(s.Text()); m != nil {

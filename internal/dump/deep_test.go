@@ -4,7 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"prywalk/internal/code"
+	"prywalk/internal/core"
 	"prywalk/internal/testtargets"
 )
 
@@ -36,6 +36,6 @@ func TestRecursionOf100000CallsIsWhole(t *testing.T) {
 	testtargets.Ready(t, cmd)
 	wholeRecursion(t, lookAt(t, cmd.Process.Pid))
 	freeze(t, cmd.Process.Pid)
-	core := openCore(t, gcore(t, cmd.Process.Pid), code.CoreOptions{})
-	wholeRecursion(t, Core(core, Options{MaxDepth: -1}, false))
+	dead := openCore(t, gcore(t, cmd.Process.Pid), core.Options{})
+	wholeRecursion(t, Core(dead, Options{MaxDepth: -1}, false))
 }

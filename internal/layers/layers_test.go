@@ -26,7 +26,7 @@ var order = [][]string{
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process"},
 	{"internal/hotspot", "internal/gdbjit"},
 	{"internal/code"},
-	{"internal/symbols", "ptrace"},
+	{"internal/symbols", "ptrace", "internal/core"},
 	{"internal/look"},
 	{"internal/profile"},
 	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump"},

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/core"
 )
 
 // Walker walks a case's core with its files below a directory.
@@ -47,7 +47,7 @@ const maxFrames = 200
 
 // Walk walks the core's first thread. Functions have no names.
 func (w *Walker) Walk() (out []Frame, stop string, err error) {
-	c, err := code.OpenCore(bytes.NewReader(w.core), int64(len(w.core)), code.CoreOptions{Sysroot: w.dir})
+	c, err := core.Open(bytes.NewReader(w.core), int64(len(w.core)), core.Options{Sysroot: w.dir})
 	if err != nil {
 		return nil, "", err
 	}

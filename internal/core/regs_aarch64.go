@@ -1,4 +1,4 @@
-package code
+package core
 
 import (
 	"encoding/binary"
@@ -11,8 +11,8 @@ import (
 // x0 to x30, sp, pc and pstate.
 const gregsAArch64 = 34 * 8
 
-// coreRegsAArch64 reads pr_reg of a thread. False if b is too short.
-func coreRegsAArch64(b []byte, out *frames.Regs) bool {
+// regsAArch64 reads pr_reg of a thread. False if b is too short.
+func regsAArch64(b []byte, out *frames.Regs) bool {
 	if len(b) < gregsAArch64 {
 		return false
 	}
@@ -32,7 +32,7 @@ const (
 )
 
 // noteAArch64 takes what one of these notes says of the thread.
-func (t *CoreThread) noteAArch64(kind uint32, b []byte) {
+func (t *Thread) noteAArch64(kind uint32, b []byte) {
 	switch {
 	case kind == noteARMTLS && len(b) >= 8:
 		t.Regs.TLS = binary.LittleEndian.Uint64(b)

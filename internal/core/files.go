@@ -1,4 +1,4 @@
-package code
+package core
 
 import (
 	"cmp"
@@ -6,14 +6,15 @@ import (
 	"path"
 	"strings"
 
+	"prywalk/internal/code"
 	"prywalk/internal/elffile"
 	"prywalk/internal/stranger"
 )
 
-// coreFile is a file that a core names.
-type coreFile struct {
-	maps   []int  // its mappings, by their places in Core.maps
-	img    *Image // nil: none
+// file is a file that a core names.
+type file struct {
+	maps   []int       // its mappings, by their places in Core.maps
+	img    *code.Image // nil: none
 	tried  bool
 	plain  bool // it was found, and is no ELF file
 	proven bool // the file was compared with what the core holds of it
@@ -30,9 +31,9 @@ const (
 )
 
 const (
-	// maxCoreFiles bounds the files that are looked for: each costs some system
+	// maxFiles bounds the files that are looked for: each costs some system
 	// calls, and the memory for its headers.
-	maxCoreFiles = 4096
+	maxFiles = 4096
 	// maxMemHeaders bounds the program and section headers of an ELF file that is
 	// read from a core's memory; linkers write some tens.
 	maxMemHeaders = 256
@@ -41,20 +42,20 @@ const (
 // debugFiles is where distributions keep debug files.
 const debugFiles = "/usr/lib/debug"
 
-// image implements owner: it gives the image of the file that m shows. A file is used
+// Image implements code.AddressSpace: it gives the image of the file that m shows. A file is used
 // if its build id is the one in the core's own copy of its headers, or, where there is
 // no build id, if it equals that copy. Else what the core holds of the file is used.
-func (c *Core) image(m *Mapping) *Image {
+func (c *Core) Image(m *code.Mapping) *code.Image {
 	f := &c.files[m.Inode-1]
 	if f.tried {
 		return f.img
 	}
 	f.tried = true
-	if c.loaded++; c.loaded > maxCoreFiles || !strings.HasPrefix(m.Path, "/") || strings.HasPrefix(m.Path, "/memfd:") {
+	if c.loaded++; c.loaded > maxFiles || !strings.HasPrefix(m.Path, "/") || strings.HasPrefix(m.Path, "/memfd:") {
 		return nil
 	}
 	mem := c.headers(m)
-	var other *Image
+	var other *code.Image
 	for _, name := range c.places(m, mem) {
 		img, is := c.try(name, m, mem)
 		switch {
@@ -67,20 +68,20 @@ func (c *Core) image(m *Mapping) *Image {
 		case is == fitUnknown:
 			c.doubtful = append(c.doubtful, m.Path)
 		}
-		img.debugFiles(c.openDebug, c.cache.files)
+		c.cache.DebugFiles(img, c.openDebug)
 		f.img, f.proven = img, is == fitSame
 		return img
 	}
-	if mem != nil || m.Perm&PermExec != 0 || !c.headed && !f.plain {
+	if mem != nil || m.Perm&code.PermExec != 0 || !c.headed && !f.plain {
 		c.complain(m, mem, other)
 	}
-	mem.debugFiles(c.openDebug, c.cache.files)
+	c.cache.DebugFiles(mem, c.openDebug)
 	f.img = mem
 	return mem
 }
 
 // cmpImage keeps the first.
-func cmpImage(a, b *Image) *Image {
+func cmpImage(a, b *code.Image) *code.Image {
 	if a != nil {
 		return a
 	}
@@ -88,7 +89,7 @@ func cmpImage(a, b *Image) *Image {
 }
 
 // complain says why no file was used.
-func (c *Core) complain(m *Mapping, mem, other *Image) {
+func (c *Core) complain(m *code.Mapping, mem, other *code.Image) {
 	const rest = "; its code is read from the core as far as that has it; give --sysroot DIR with the right file"
 	switch {
 	case other == nil && (mem != nil || !c.dumped(m)):
@@ -103,8 +104,8 @@ func (c *Core) complain(m *Mapping, mem, other *Image) {
 
 // headers makes an image of what the core holds of a file; nil if its headers are not
 // in it.
-func (c *Core) headers(m *Mapping) *Image {
-	r := newMemFile(c, m)
+func (c *Core) headers(m *code.Mapping) *code.Image {
+	r := code.NewMemFile(c, m)
 	if r == nil {
 		return nil
 	}
@@ -115,19 +116,14 @@ func (c *Core) headers(m *Mapping) *Image {
 	if le16(h[56:]) > maxMemHeaders || le16(h[60:]) > maxMemHeaders {
 		return nil
 	}
-	img, err := newImage(r, r.size(), m)
-	if err != nil {
-		return nil
-	}
-	img.FromMemory = true
-	return img
+	return code.MemoryImage(r, m)
 }
 
 func le16(b []byte) int { return int(b[0]) | int(b[1])<<8 }
 
 // places lists where the file of a mapping may be, best first, as paths of this
 // machine.
-func (c *Core) places(m *Mapping, mem *Image) []string {
+func (c *Core) places(m *code.Mapping, mem *code.Image) []string {
 	var out []string
 	if c.opt.Exe != "" && c.isProgram(m) {
 		out = append(out, c.opt.Exe)
@@ -145,7 +141,7 @@ func (c *Core) places(m *Mapping, mem *Image) []string {
 }
 
 // isProgram reports whether m belongs to the program itself.
-func (c *Core) isProgram(m *Mapping) bool {
+func (c *Core) isProgram(m *code.Mapping) bool {
 	for _, f := range c.notes.files {
 		if c.notes.entry >= f.start && c.notes.entry < f.end {
 			return f.path == strings.TrimSuffix(m.Path, " (deleted)") || f.path == m.Path+" (deleted)"
@@ -170,13 +166,13 @@ func (c *Core) open(name string) (*stranger.File, error) {
 
 // try opens a file and compares it with what the core holds; nil if there is none, or
 // no ELF file.
-func (c *Core) try(name string, m *Mapping, mem *Image) (*Image, fit) {
+func (c *Core) try(name string, m *code.Mapping, mem *code.Image) (*code.Image, fit) {
 	f, err := c.open(name)
 	if err != nil {
 		return nil, fitUnknown
 	}
 	is := c.fits(f, m, mem)
-	img, _ := c.cache.load(f, m) // it is closed if it is of no use
+	img, _ := c.cache.Load(f, m) // it is closed if it is of no use
 	if img == nil {
 		return nil, fitNone
 	}
@@ -187,7 +183,7 @@ func (c *Core) try(name string, m *Mapping, mem *Image) (*Image, fit) {
 }
 
 // fits compares a file with what the core holds of it.
-func (c *Core) fits(f *stranger.File, m *Mapping, mem *Image) fit {
+func (c *Core) fits(f *stranger.File, m *code.Mapping, mem *code.Image) fit {
 	e, err := elffile.Open(f, f.Size())
 	if err != nil {
 		return fitOther
@@ -198,13 +194,13 @@ func (c *Core) fits(f *stranger.File, m *Mapping, mem *Image) fit {
 		}
 		return fitOther
 	}
-	if _, ok := e.Bias(m.Start, m.Offset, m.Perm&PermExec != 0); !ok {
+	if _, ok := e.Bias(m.Start, m.Offset, m.Perm&code.PermExec != 0); !ok {
 		return fitOther
 	}
 	if mem == nil {
 		return c.fitsEntry(e, m)
 	}
-	if sameContents(c, f, m) {
+	if code.SameContents(c, f, m) {
 		return fitSame
 	}
 	return fitOther
@@ -212,7 +208,7 @@ func (c *Core) fits(f *stranger.File, m *Mapping, mem *Image) fit {
 
 // fitsEntry compares a program's entry point with the one that the kernel told the
 // process, which is all there is when the core does not hold the headers.
-func (c *Core) fitsEntry(e *elffile.File, m *Mapping) fit {
+func (c *Core) fitsEntry(e *elffile.File, m *code.Mapping) fit {
 	if c.notes.entry < m.Start || c.notes.entry >= m.End {
 		return fitUnknown
 	}

@@ -1,4 +1,4 @@
-package code
+package core
 
 import (
 	"errors"
@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"prywalk/frames"
-	"prywalk/heuristics"
+	"prywalk/internal/code"
 	"prywalk/internal/elffile"
 	"prywalk/internal/stranger"
 )
 
-// CoreOptions say where a core's files are.
-type CoreOptions struct {
+// Options say where a core's files are.
+type Options struct {
 	// Sysroot is the directory below which the files of the machine that wrote the
 	// core are found; empty: this machine's own.
 	Sysroot string
@@ -31,34 +31,32 @@ type Core struct {
 	// Signal is the number of the signal that ended the process, or that it was
 	// stopped by when the core was written; 0 if none.
 	Signal int
-	// JITFuncs is as in [Process].
-	JITFuncs func(pc uint64) (start, end uint64, ok bool)
+	// JITFuncs is as in [code.Process].
+	JITFuncs code.FuncBounds
 
-	opt      CoreOptions
+	opt      Options
 	opener   stranger.Opener
 	size     int64
-	mem      *coreMemory
-	notes    *coreNotes
-	maps     []coreMapping
-	files    []coreFile // by number, less one
-	loaded   int        // files that were looked for
-	headed   bool       // the core holds the headers of ELF files
+	mem      *memory
+	notes    *notes
+	maps     []mapping
+	files    []file // by number, less one
+	loaded   int    // files that were looked for
+	headed   bool   // the core holds the headers of ELF files
 	shown    []shownFile
-	cache    *ImageCache
-	jitCode  *heuristics.Source
-	jvm      javaVM
-	told     selfDescribed
+	cache    *code.ImageCache
+	runtimes *code.Runtimes
 	space    *frames.Space
 	warnings []string
 	missing  []string // files that were not found
 	doubtful []string // files that the core holds nothing to check by
 }
 
-// OpenCore reads the headers and notes of the core in r, which is size bytes long,
+// Open reads the headers and notes of the core in r, which is size bytes long,
 // and finds the files of its code. r must stay usable as long as the Core is. What is
 // wrong but does not stand in the way is in [Core.Warnings]; the error is a
-// [*CoreError].
-func OpenCore(r io.ReaderAt, size int64, o CoreOptions) (*Core, error) {
+// [*Error].
+func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 	f, err := elffile.Open(r, size)
 	if err != nil {
 		var head [8]byte
@@ -66,9 +64,9 @@ func OpenCore(r io.ReaderAt, size int64, o CoreOptions) (*Core, error) {
 		return nil, notCore(head[:n], err)
 	}
 	if f.Type != elffile.TypeCore {
-		return nil, &CoreError{"it is a program or library, not a core file", "give a core that the kernel or gcore has written", nil}
+		return nil, &Error{"it is a program or library, not a core file", "give a core that the kernel or gcore has written", nil}
 	}
-	c := &Core{Arch: f.Arch(), opt: o, size: size, notes: readNotes(f), cache: NewImageCache(0)}
+	c := &Core{Arch: f.Arch(), opt: o, size: size, notes: readNotes(f), cache: code.NewImageCache(0)}
 	if len(c.notes.threads) == 0 {
 		return nil, errors.Join(c.noThreads(f), c.cache.Close())
 	}
@@ -77,7 +75,7 @@ func OpenCore(r io.ReaderAt, size int64, o CoreOptions) (*Core, error) {
 		c.PID = c.notes.threads[0].TID
 	}
 	var missing uint64
-	if c.mem, missing = newCoreMemory(r, f); missing > 0 {
+	if c.mem, missing = newMemory(r, f); missing > 0 {
 		c.warn("the core is cut off: its last %d bytes are missing, and stacks that were there cannot be walked; "+
 			"write it with ulimit -c unlimited and enough room on the disk", missing)
 	}
@@ -90,15 +88,15 @@ func OpenCore(r io.ReaderAt, size int64, o CoreOptions) (*Core, error) {
 func (c *Core) noThreads(f *elffile.File) error {
 	for i := range f.Segments {
 		if s := &f.Segments[i]; s.Type == elffile.SegNote && s.Off+s.FileSize > f.Size() {
-			return &CoreError{"the core is cut off before its registers", "copy it again, or make room for a whole one", nil}
+			return &Error{"the core is cut off before its registers", "copy it again, or make room for a whole one", nil}
 		}
 	}
-	return &CoreError{"the core holds no threads", "give a core that the kernel or gcore has written", nil}
+	return &Error{"the core holds no threads", "give a core that the kernel or gcore has written", nil}
 }
 
 // Threads gives the threads in the order of the core, which puts the one that the
 // signal met first. The caller must not change them.
-func (c *Core) Threads() []CoreThread { return c.notes.threads }
+func (c *Core) Threads() []Thread { return c.notes.threads }
 
 // Size gives the size of the core file in bytes: a bound of all stacks together.
 func (c *Core) Size() int64 { return c.size }
@@ -132,11 +130,11 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// maxCoreWarnings bounds the warnings.
-const maxCoreWarnings = 64
+// maxWarnings bounds the warnings.
+const maxWarnings = 64
 
 func (c *Core) warn(format string, args ...any) {
-	if len(c.warnings) < maxCoreWarnings {
+	if len(c.warnings) < maxWarnings {
 		c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
 	}
 }

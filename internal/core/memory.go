@@ -1,6 +1,7 @@
-package code
+package core
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -11,24 +12,24 @@ import (
 )
 
 const (
-	corePageBits = 12
-	corePage     = 1 << corePageBits
-	// corePages bounds the pages that are kept: 1 MiB.
-	corePages = 256
+	pageBits = 12
+	pageSize = 1 << pageBits
+	// pagesKept bounds the pages that are kept: 1 MiB.
+	pagesKept = 256
 )
 
-// coreMemory is the memory that a core holds. It implements [frames.Memory].
-type coreMemory struct {
+// memory is the memory that a core holds. It implements [frames.Memory].
+type memory struct {
 	r    io.ReaderAt
-	segs []coreSegment // by start
+	segs []segment // by start
 	// undumped reads what the core left out because a file has it; it gives the
 	// number of bytes.
 	undumped func(addr uint64, b []byte) int
-	pages    [corePages]cachedPage
+	pages    [pagesKept]cachedPage
 }
 
-// coreSegment is a PT_LOAD program header of a core.
-type coreSegment struct {
+// segment is a PT_LOAD program header of a core.
+type segment struct {
 	start, end uint64 // in memory
 	off        uint64 // in the file
 	dumped     uint64 // bytes that were written, of end − start
@@ -40,19 +41,19 @@ type coreSegment struct {
 type cachedPage struct {
 	num    uint64 // one more than the page's number; 0: none
 	lo, hi int
-	bytes  [corePage]byte
+	bytes  [pageSize]byte
 }
 
-// newCoreMemory takes the segments of a core; missing is how many bytes of them the
+// newMemory takes the segments of a core; missing is how many bytes of them the
 // file lacks.
-func newCoreMemory(r io.ReaderAt, f *elffile.File) (m *coreMemory, missing uint64) {
-	m = &coreMemory{r: r}
+func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
+	m = &memory{r: r}
 	for i := range f.Segments {
 		s := &f.Segments[i]
 		if s.Type != elffile.SegLoad || s.VAddr+s.MemSize < s.VAddr || s.MemSize == 0 && s.FileSize == 0 {
 			continue
 		}
-		c := coreSegment{start: s.VAddr, end: s.VAddr + max(s.MemSize, s.FileSize), off: s.Off, dumped: s.FileSize, flags: s.Flags}
+		c := segment{start: s.VAddr, end: s.VAddr + max(s.MemSize, s.FileSize), off: s.Off, dumped: s.FileSize, flags: s.Flags}
 		if c.end < c.start || s.Off > 1<<62 || s.FileSize > 1<<62 {
 			continue
 		}
@@ -64,9 +65,9 @@ func newCoreMemory(r io.ReaderAt, f *elffile.File) (m *coreMemory, missing uint6
 		}
 		m.segs = append(m.segs, c)
 	}
-	slices.SortStableFunc(m.segs, func(a, b coreSegment) int { return compareAddr(a.start, b.start) })
+	slices.SortStableFunc(m.segs, func(a, b segment) int { return cmp.Compare(a.start, b.start) })
 	end := uint64(0)
-	m.segs = slices.DeleteFunc(m.segs, func(s coreSegment) bool { // two at one place: damaged
+	m.segs = slices.DeleteFunc(m.segs, func(s segment) bool { // two at one place: damaged
 		overlaps := s.start < end
 		end = max(end, s.end)
 		return overlaps
@@ -75,7 +76,7 @@ func newCoreMemory(r io.ReaderAt, f *elffile.File) (m *coreMemory, missing uint6
 }
 
 // find gives the segment that an address is in, nil if none.
-func (m *coreMemory) find(addr uint64) *coreSegment {
+func (m *memory) find(addr uint64) *segment {
 	i := sort.Search(len(m.segs), func(i int) bool { return m.segs[i].start > addr })
 	if i == 0 || addr >= m.segs[i-1].end {
 		return nil
@@ -84,7 +85,7 @@ func (m *coreMemory) find(addr uint64) *coreSegment {
 }
 
 // read reads what the core itself holds, and gives the number of bytes.
-func (m *coreMemory) read(addr uint64, b []byte) int {
+func (m *memory) read(addr uint64, b []byte) int {
 	done := 0
 	for done < len(b) {
 		at := addr + uint64(done)
@@ -102,11 +103,11 @@ func (m *coreMemory) read(addr uint64, b []byte) int {
 }
 
 // Word implements [frames.Memory].
-func (m *coreMemory) Word(addr uint64) (uint64, bool) {
-	p := &m.pages[addr>>corePageBits%corePages]
-	off := int(addr & (corePage - 1))
-	if p.num != addr>>corePageBits+1 || off < p.lo || off+8 > p.hi {
-		if off+8 > corePage || !m.load(p, addr) {
+func (m *memory) Word(addr uint64) (uint64, bool) {
+	p := &m.pages[addr>>pageBits%pagesKept]
+	off := int(addr & (pageSize - 1))
+	if p.num != addr>>pageBits+1 || off < p.lo || off+8 > p.hi {
+		if off+8 > pageSize || !m.load(p, addr) {
 			return m.uncached(addr)
 		}
 	}
@@ -114,11 +115,11 @@ func (m *coreMemory) Word(addr uint64) (uint64, bool) {
 }
 
 // load reads the page around addr; false if the word there is not in it.
-func (m *coreMemory) load(p *cachedPage, addr uint64) bool {
-	off := int(addr & (corePage - 1))
+func (m *memory) load(p *cachedPage, addr uint64) bool {
+	off := int(addr & (pageSize - 1))
 	for _, lo := range [...]int{0, off} { // a segment can start within the page
 		n := m.read(addr-uint64(off-lo), p.bytes[lo:])
-		if p.num, p.lo, p.hi = addr>>corePageBits+1, lo, lo+n; off+8 <= p.hi {
+		if p.num, p.lo, p.hi = addr>>pageBits+1, lo, lo+n; off+8 <= p.hi {
 			return true
 		}
 	}
@@ -127,7 +128,7 @@ func (m *coreMemory) load(p *cachedPage, addr uint64) bool {
 }
 
 // uncached reads a word across pages, or one that a file has.
-func (m *coreMemory) uncached(addr uint64) (uint64, bool) {
+func (m *memory) uncached(addr uint64) (uint64, bool) {
 	var b [8]byte
 	n := m.read(addr, b[:])
 	if n < len(b) && m.undumped != nil {
@@ -137,7 +138,7 @@ func (m *coreMemory) uncached(addr uint64) (uint64, bool) {
 }
 
 // Cut implements [frames.Memory]: the process had memory there, and the core has not.
-func (m *coreMemory) Cut(addr uint64) bool {
+func (m *memory) Cut(addr uint64) bool {
 	return m.find(addr) != nil && (addr+7 < addr || m.find(addr+7) != nil)
 }
 

@@ -1,4 +1,4 @@
-package code
+package core
 
 import (
 	"bytes"
@@ -8,15 +8,15 @@ import (
 	"prywalk/frames"
 )
 
-// coreWriter makes cores for tests, as the kernel writes them.
-type coreWriter struct {
+// writer makes cores for tests, as the kernel writes them.
+type writer struct {
 	machine uint16
 	notes   []byte
-	loads   []coreLoad
+	loads   []load
 }
 
-// coreLoad is a mapping; what data does not have of size was not dumped.
-type coreLoad struct {
+// load is a mapping; what data does not have of size was not dumped.
+type load struct {
 	addr, size uint64
 	flags      uint32
 	data       []byte
@@ -25,7 +25,7 @@ type coreLoad struct {
 var le = binary.LittleEndian
 
 // note appends a note.
-func (w *coreWriter) note(owner string, kind uint32, desc []byte) {
+func (w *writer) note(owner string, kind uint32, desc []byte) {
 	w.notes = le.AppendUint32(w.notes, uint32(len(owner)+1))
 	w.notes = le.AppendUint32(w.notes, uint32(len(desc)))
 	w.notes = le.AppendUint32(w.notes, kind)
@@ -36,7 +36,7 @@ func (w *coreWriter) note(owner string, kind uint32, desc []byte) {
 }
 
 // thread appends NT_PRSTATUS.
-func (w *coreWriter) thread(tid int, r *frames.Regs) {
+func (w *writer) thread(tid int, r *frames.Regs) {
 	n := gregsX86
 	if r.Arch == frames.AArch64 {
 		n = gregsAArch64
@@ -60,7 +60,7 @@ func (w *coreWriter) thread(tid int, r *frames.Regs) {
 }
 
 // process appends NT_PRPSINFO.
-func (w *coreWriter) process(pid int, name string) {
+func (w *writer) process(pid int, name string) {
 	b := make([]byte, 136)
 	le.PutUint32(b[psPID:], uint32(pid))
 	copy(b[psName:psName+15], name)
@@ -68,7 +68,7 @@ func (w *coreWriter) process(pid int, name string) {
 }
 
 // files appends NT_FILE, with offsets in units of 4096.
-func (w *coreWriter) files(files ...coreFileMap) {
+func (w *writer) files(files ...fileMap) {
 	b := le.AppendUint64(nil, uint64(len(files)))
 	b = le.AppendUint64(b, 4096)
 	for _, f := range files {
@@ -83,7 +83,7 @@ func (w *coreWriter) files(files ...coreFileMap) {
 }
 
 // bytes gives the file.
-func (w *coreWriter) bytes() []byte {
+func (w *writer) bytes() []byte {
 	b := []byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 	b = le.AppendUint16(b, 4) // ET_CORE
 	b = le.AppendUint16(b, w.machine)
@@ -116,9 +116,9 @@ func (w *coreWriter) bytes() []byte {
 }
 
 // openBytes opens a core that is in memory.
-func openBytes(t testing.TB, b []byte, o CoreOptions) *Core {
+func openBytes(t testing.TB, b []byte, o Options) *Core {
 	t.Helper()
-	c, err := OpenCore(bytes.NewReader(b), int64(len(b)), o)
+	c, err := Open(bytes.NewReader(b), int64(len(b)), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func openBytes(t testing.TB, b []byte, o CoreOptions) *Core {
 }
 
 // walkCore gives the program counters of a thread of a core, at most limit.
-func walkCore(c *Core, th *CoreThread, limit int) ([]uint64, frames.StopReason) {
+func walkCore(c *Core, th *Thread, limit int) ([]uint64, frames.StopReason) {
 	var out []uint64
 	w := frames.Walker{MaxDepth: limit}
 	for w.Init(c.Space(), &th.Regs, c.Memory()); w.Next(); {

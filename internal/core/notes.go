@@ -1,7 +1,8 @@
-package code
+package core
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -36,8 +37,8 @@ const (
 	auxSysinfoEhdr = 33
 )
 
-// CoreThread is a thread of a core.
-type CoreThread struct {
+// Thread is a thread of a core.
+type Thread struct {
 	TID int
 	// Name is that of the process: cores do not tell the names of threads.
 	Name string
@@ -47,19 +48,19 @@ type CoreThread struct {
 	Syscall int64
 }
 
-// coreNotes is what the notes of a core say.
-type coreNotes struct {
-	threads []CoreThread
+// notes is what the notes of a core say.
+type notes struct {
+	threads []Thread
 	comm    string
 	pid     int
 	signal  int
-	files   []coreFileMap
+	files   []fileMap
 	entry   uint64 // of the program, at run time; 0 if not known
 	vdso    uint64 // where its ELF header is; 0 if there is none
 }
 
-// coreFileMap is an entry of NT_FILE.
-type coreFileMap struct {
+// fileMap is an entry of NT_FILE.
+type fileMap struct {
 	start, end, off uint64
 	path            string
 }
@@ -70,8 +71,8 @@ const maxNoteSegments = 64
 // readNotes reads the notes. What is damaged or cut off is left out. The sizes of all
 // together cannot be more than the file's, unless segments overlap: then the rest is
 // left out too.
-func readNotes(f *elffile.File) *coreNotes {
-	n := &coreNotes{}
+func readNotes(f *elffile.File) *notes {
+	n := &notes{}
 	segments := 0
 	for i := range f.Segments {
 		if f.Segments[i].Type == elffile.SegNote {
@@ -95,7 +96,7 @@ func readNotes(f *elffile.File) *coreNotes {
 }
 
 // take reads one note. Those of a thread follow its NT_PRSTATUS.
-func (n *coreNotes) take(arch frames.Arch, note *elffile.Note) {
+func (n *notes) take(arch frames.Arch, note *elffile.Note) {
 	if note.Name == "LINUX" {
 		if len(n.threads) > 0 && arch == frames.AArch64 {
 			n.threads[len(n.threads)-1].noteAArch64(note.Type, note.Desc)
@@ -122,16 +123,16 @@ func (n *coreNotes) take(arch frames.Arch, note *elffile.Note) {
 }
 
 // prStatus reads a thread's state.
-func (n *coreNotes) prStatus(arch frames.Arch, b []byte) {
+func (n *notes) prStatus(arch frames.Arch, b []byte) {
 	if len(b) < prReg {
 		return
 	}
-	t := CoreThread{TID: int(int32(binary.LittleEndian.Uint32(b[prPID:]))), Syscall: -1}
+	t := Thread{TID: int(int32(binary.LittleEndian.Uint32(b[prPID:]))), Syscall: -1}
 	var ok bool
 	if arch == frames.AArch64 {
-		ok = coreRegsAArch64(b[prReg:], &t.Regs)
+		ok = regsAArch64(b[prReg:], &t.Regs)
 	} else {
-		t.Syscall, ok = coreRegsX86(b[prReg:], &t.Regs)
+		t.Syscall, ok = regsX86(b[prReg:], &t.Regs)
 	}
 	if !ok {
 		return
@@ -143,7 +144,7 @@ func (n *coreNotes) prStatus(arch frames.Arch, b []byte) {
 }
 
 // prPsInfo reads what is known of the process.
-func (n *coreNotes) prPsInfo(b []byte) {
+func (n *notes) prPsInfo(b []byte) {
 	if len(b) < psName+psNameLen {
 		return
 	}
@@ -153,7 +154,7 @@ func (n *coreNotes) prPsInfo(b []byte) {
 }
 
 // auxv reads the auxiliary vector.
-func (n *coreNotes) auxv(b []byte) {
+func (n *notes) auxv(b []byte) {
 	for ; len(b) >= 16; b = b[16:] {
 		v := binary.LittleEndian.Uint64(b[8:])
 		switch binary.LittleEndian.Uint64(b) {
@@ -167,7 +168,7 @@ func (n *coreNotes) auxv(b []byte) {
 
 // fileMaps reads the mappings of files (fill_files_note in fs/binfmt_elf.c): their
 // number, the unit of offsets, start, end and offset of each, then their names.
-func (n *coreNotes) fileMaps(b []byte) {
+func (n *notes) fileMaps(b []byte) {
 	if len(b) < 16 || n.files != nil {
 		return
 	}
@@ -184,28 +185,17 @@ func (n *coreNotes) fileMaps(b []byte) {
 			break
 		}
 		names = rest
-		m := coreFileMap{start: binary.LittleEndian.Uint64(e), end: binary.LittleEndian.Uint64(e[8:]),
+		m := fileMap{start: binary.LittleEndian.Uint64(e), end: binary.LittleEndian.Uint64(e[8:]),
 			off: binary.LittleEndian.Uint64(e[16:]) * page, path: string(name)}
 		if m.start < m.end && m.off < 1<<62 {
 			n.files = append(n.files, m)
 		}
 	}
-	slices.SortStableFunc(n.files, func(x, y coreFileMap) int { return compareAddr(x.start, y.start) })
+	slices.SortStableFunc(n.files, func(x, y fileMap) int { return cmp.Compare(x.start, y.start) })
 	last := uint64(0)
-	n.files = slices.DeleteFunc(n.files, func(m coreFileMap) bool { // two at one place: damaged
+	n.files = slices.DeleteFunc(n.files, func(m fileMap) bool { // two at one place: damaged
 		overlaps := m.start < last
 		last = max(last, m.end)
 		return overlaps
 	})
-}
-
-// compareAddr orders addresses.
-func compareAddr(x, y uint64) int {
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
 }

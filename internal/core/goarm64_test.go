@@ -1,4 +1,4 @@
-package code
+package core
 
 import (
 	"bytes"
@@ -112,29 +112,29 @@ func TestCoreOfAGoProgramForArm64IsWalkedByItsTable(t *testing.T) {
 	r := frames.Regs{Arch: frames.AArch64, PC: want[0]}
 	r.Set(frames.ARM64SP, sp)
 	r.Set(frames.ARM64LR, want[1])
-	w := &coreWriter{machine: uint16(elf.EM_AARCH64)}
+	w := &writer{machine: uint16(elf.EM_AARCH64)}
 	w.thread(1, &r)
 	w.process(1, "prog")
 	file, err := os.ReadFile(p.file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var files []coreFileMap
+	var files []fileMap
 	for _, s := range p.elf.Progs {
 		if s.Type != elf.PT_LOAD {
 			continue
 		}
 		size := (s.Filesz + 4095) &^ 4095
-		l := coreLoad{addr: s.Vaddr, size: size, flags: uint32(s.Flags)}
+		l := load{addr: s.Vaddr, size: size, flags: uint32(s.Flags)}
 		if s.Off == 0 {
 			l.data = file[:4096]
 		}
-		files = append(files, coreFileMap{s.Vaddr, s.Vaddr + size, s.Off, "/prog"})
+		files = append(files, fileMap{s.Vaddr, s.Vaddr + size, s.Off, "/prog"})
 		w.loads = append(w.loads, l)
 	}
-	w.loads = append(w.loads, coreLoad{base, 4096, 6, stack})
+	w.loads = append(w.loads, load{base, 4096, 6, stack})
 	w.files(files...)
-	c := openBytes(t, bytes.Clone(w.bytes()), CoreOptions{Sysroot: root})
+	c := openBytes(t, bytes.Clone(w.bytes()), Options{Sysroot: root})
 	if warned := c.Warnings(); len(warned) > 0 {
 		t.Errorf("warnings %q", warned)
 	}

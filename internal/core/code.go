@@ -1,63 +1,57 @@
-package code
+package core
 
 import (
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/heuristics"
+	"prywalk/internal/code"
 )
 
 // shownFile is a part of a file that is mapped without the right to write.
 type shownFile struct {
 	start, end uint64
 	bias       uint64
-	img        *Image
+	img        *code.Image
 }
 
-// coreCode reads the instructions that a core holds.
-type coreCode struct{ mem *coreMemory }
+// codeReader reads the instructions that a core holds.
+type codeReader struct{ mem *memory }
 
 // ReadCode implements heuristics.Code.
-func (c coreCode) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
+func (c codeReader) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
 
 // addModules makes the modules.
 func (c *Core) addModules() {
 	var paths []string
-	c.maps, paths = coreMaps(c.notes, c.mem)
-	c.files = make([]coreFile, len(paths))
+	c.maps, paths = mapsOf(c.notes, c.mem)
+	c.files = make([]file, len(paths))
 	for i := range c.maps {
 		if n := c.maps[i].Inode; n != 0 {
 			c.files[n-1].maps = append(c.files[n-1].maps, i)
 		}
 	}
-	c.headed = slices.ContainsFunc(c.notes.files, func(f coreFileMap) bool {
+	c.headed = slices.ContainsFunc(c.notes.files, func(f fileMap) bool {
 		var b [4]byte
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == "\x7fELF"
 	})
 	c.space = frames.NewSpace(c.Arch)
-	c.jitCode = heuristics.New(heuristics.Options{Arch: c.Arch, Code: coreCode{c.mem}, Funcs: jitBounds{&c.jvm, &c.JITFuncs}, JIT: true})
-	var all []mapped
+	c.runtimes = code.NewRuntimes(c.Arch, codeReader{c.mem}, &c.JITFuncs)
+	var mods, bare []*frames.Module
 	for i := range c.maps {
-		var before *coreMapping
+		var before *mapping
 		if i > 0 {
 			before = &c.maps[i-1]
 		}
 		if c.hasCode(&c.maps[i], before) {
 			m := c.maps[i].Mapping
-			all = append(all, mapped{&m, c.module(&m)})
+			mods = append(mods, c.module(&m))
+			if m.JIT && m.Inode == 0 {
+				bare = append(bare, mods[len(mods)-1])
+			}
 		}
 	}
-	var bare []*mapped
-	mods := make([]*frames.Module, len(all))
-	for i := range all {
-		mods[i] = all[i].mod
-		if all[i].at.JIT && all[i].at.Inode == 0 {
-			bare = append(bare, &all[i])
-		}
-	}
-	remapped(c, bare)
-	c.jvm.adopt(c, mods)
-	c.told.adopt(c, c.Arch, mods)
+	code.FindCopies(c, bare)
+	c.runtimes.Adopt(c, mods)
 	c.space.SetModules(mods)
 	c.addShown()
 }
@@ -65,41 +59,32 @@ func (c *Core) addModules() {
 // hasCode reports whether a mapping is executable. Where the core does not say, its
 // file does; what has neither is taken for code, so that frames show its name, unless the core
 // holds the headers of ELF files.
-func (c *Core) hasCode(m, before *coreMapping) bool {
+func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
-		return m.Perm&PermExec != 0
+		return m.Perm&code.PermExec != 0
 	}
-	img := c.image(&m.Mapping)
+	img := c.Image(&m.Mapping)
 	if img == nil {
 		return !c.headed && !c.files[m.Inode-1].plain
 	}
-	continues := before != nil && before.guessed && before.Perm&PermExec != 0 &&
+	continues := before != nil && before.guessed && before.Perm&code.PermExec != 0 &&
 		before.Inode == m.Inode && before.End == m.Start && before.Offset+(before.End-before.Start) == m.Offset
 	if !showsCode(img.ELF, &m.Mapping, continues) {
 		return false
 	}
-	m.Perm |= PermExec
+	m.Perm |= code.PermExec
 	return true
 }
 
 // module makes the module of an executable mapping.
-func (c *Core) module(m *Mapping) *frames.Module {
-	mod := &frames.Module{Start: m.Start, End: m.End, Name: moduleName(m), Data: m}
-	switch {
-	case m.Path == "[vsyscall]":
-	case m.Path == "[vdso]":
-		bind(mod, m, c.cache.vdso(c, m))
-	case m.Inode != 0:
-		bind(mod, m, c.image(m))
-	default:
-		m.JIT = true
-	}
+func (c *Core) module(m *code.Mapping) *frames.Module {
+	mod := code.NewModule(c, m)
 	if m.JIT && !c.dumped(m) {
 		m.JIT = false // the code of a file that was not found: nothing is known of it
 	}
 	switch {
 	case m.JIT:
-		makeJIT(c, mod)
+		c.runtimes.Describe(mod)
 	case m.Image == nil || m.Image.FromMemory && !c.dumped(m):
 		mod.Sources = append(mod.Sources, blind{})
 	}
@@ -121,7 +106,7 @@ func (blind) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0
 
 // dumped reports whether the core holds a mapping's contents, which it does of code
 // that was made at run time.
-func (c *Core) dumped(m *Mapping) bool {
+func (c *Core) dumped(m *code.Mapping) bool {
 	var b [1]byte
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
 }
@@ -130,14 +115,14 @@ func (c *Core) dumped(m *Mapping) bool {
 func (c *Core) addShown() {
 	for i := range c.maps {
 		m := &c.maps[i]
-		if m.Inode == 0 || m.Perm&PermWrite != 0 {
+		if m.Inode == 0 || m.Perm&code.PermWrite != 0 {
 			continue
 		}
 		img := c.files[m.Inode-1].img
 		if img == nil || img.FromMemory || !c.files[m.Inode-1].proven {
 			continue
 		}
-		if bias, ok := img.ELF.Bias(m.Start, m.Offset, m.Perm&PermExec != 0); ok {
+		if bias, ok := img.ELF.Bias(m.Start, m.Offset, m.Perm&code.PermExec != 0); ok {
 			c.shown = append(c.shown, shownFile{m.Start, m.End, bias, img})
 		}
 	}
@@ -161,14 +146,14 @@ func (c *Core) readFiles(addr uint64, b []byte) int {
 		return 0
 	}
 	s := &c.shown[lo]
-	return s.img.readAddr(addr-s.bias, b[:min(uint64(len(b)), s.end-addr)])
+	return s.img.ReadAddr(addr-s.bias, b[:min(uint64(len(b)), s.end-addr)])
 }
 
-// readMapped implements owner.
-func (c *Core) readMapped(addr uint64, b []byte) (int, error) { return c.readMem(addr, b) }
+// ReadMapped implements code.AddressSpace.
+func (c *Core) ReadMapped(addr uint64, b []byte) (int, error) { return c.ReadMem(addr, b) }
 
-// readMem implements owner, by what the core itself holds.
-func (c *Core) readMem(addr uint64, b []byte) (int, error) {
+// ReadMem implements code.AddressSpace, by what the core itself holds.
+func (c *Core) ReadMem(addr uint64, b []byte) (int, error) {
 	n := c.mem.read(addr, b)
 	if n < len(b) {
 		return n, errNotDumped
@@ -176,29 +161,26 @@ func (c *Core) readMem(addr uint64, b []byte) (int, error) {
 	return n, nil
 }
 
-// mappings implements owner.
-func (c *Core) mappings(f func(*rawMapping)) error {
+// Mappings implements code.AddressSpace.
+func (c *Core) Mappings(f func(*code.RawMapping)) error {
 	for i := range c.maps {
-		f(&c.maps[i].rawMapping)
+		f(&c.maps[i].RawMapping)
 	}
 	return nil
 }
 
-// mappingsOf implements owner.
-func (c *Core) mappingsOf(m *Mapping, f func(*rawMapping)) error {
+// MappingsOf implements code.AddressSpace.
+func (c *Core) MappingsOf(m *code.Mapping, f func(*code.RawMapping)) error {
 	if m.Inode != 0 {
 		for _, i := range c.files[m.Inode-1].maps {
-			f(&c.maps[i].rawMapping)
+			f(&c.maps[i].RawMapping)
 		}
 	}
 	return nil
 }
 
-// images implements owner.
-func (c *Core) images() *ImageCache { return c.cache }
+// Images implements code.AddressSpace.
+func (c *Core) Images() *code.ImageCache { return c.cache }
 
-// jitSource implements owner.
-func (c *Core) jitSource() *heuristics.Source { return c.jitCode }
-
-// readCode implements owner.
-func (c *Core) readCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
+// ReadCode implements code.AddressSpace.
+func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }

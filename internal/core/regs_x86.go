@@ -1,4 +1,4 @@
-package code
+package core
 
 import (
 	"encoding/binary"
@@ -14,9 +14,9 @@ const gregsX86 = 27 * 8
 // x86-64, figure 3.36) in struct user_regs_struct.
 var orderX86 = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
-// coreRegsX86 reads pr_reg of a thread, and gives the number of the system call that
+// regsX86 reads pr_reg of a thread, and gives the number of the system call that
 // it was in (orig_rax), negative if none. False if b is too short.
-func coreRegsX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
+func regsX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
 	if len(b) < gregsX86 {
 		return -1, false
 	}

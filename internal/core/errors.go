@@ -1,4 +1,4 @@
-package code
+package core
 
 import (
 	"errors"
@@ -7,19 +7,19 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// CoreError says why a file cannot be looked at as a core. Its text is one line, and
+// Error says why a file cannot be looked at as a core. Its text is one line, and
 // leaves out the file's name.
-type CoreError struct {
+type Error struct {
 	Cause string // what is wrong with the file
 	Next  string // the smallest step that helps
 	Err   error  // what reading it gave, if anything
 }
 
 // Error gives the cause and the next step in one line.
-func (e *CoreError) Error() string { return e.Cause + "; " + e.Next }
+func (e *Error) Error() string { return e.Cause + "; " + e.Next }
 
 // Unwrap gives what reading the file gave, such as [elffile.ErrNotELF].
-func (e *CoreError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // packed are the first bytes of compressed files, in which crash handlers keep cores.
 var packed = []struct{ magic, tool string }{
@@ -28,27 +28,27 @@ var packed = []struct{ magic, tool string }{
 }
 
 // notCore explains why a file with this beginning could not be opened.
-func notCore(head []byte, err error) *CoreError {
+func notCore(head []byte, err error) *Error {
 	if len(head) == 0 {
-		return &CoreError{"the file is empty", "the disk may have been full, or ulimit -c 0, when it was written", err}
+		return &Error{"the file is empty", "the disk may have been full, or ulimit -c 0, when it was written", err}
 	}
 	for _, p := range packed {
 		if len(head) >= len(p.magic) && string(head[:len(p.magic)]) == p.magic {
-			return &CoreError{"the file is compressed", "unpack it with " + p.tool + " first", err}
+			return &Error{"the file is compressed", "unpack it with " + p.tool + " first", err}
 		}
 	}
 	var format *elffile.FormatError
 	switch {
 	case errors.Is(err, elffile.ErrNotELF):
-		return &CoreError{"it is not a core file (no ELF header)", "give a core that the kernel or gcore has written", err}
+		return &Error{"it is not a core file (no ELF header)", "give a core that the kernel or gcore has written", err}
 	case errors.Is(err, elffile.ErrClass32):
-		return &CoreError{"it is the core of a 32-bit process", "only 64-bit x86-64 and arm64 programs can be looked at", err}
+		return &Error{"it is the core of a 32-bit process", "only 64-bit x86-64 and arm64 programs can be looked at", err}
 	case errors.Is(err, elffile.ErrMachine):
-		return &CoreError{fmt.Sprintf("it is a file for another processor (%v)", err),
+		return &Error{fmt.Sprintf("it is a file for another processor (%v)", err),
 			"only 64-bit x86-64 and arm64 programs can be looked at", err}
 	case errors.As(err, &format):
-		return &CoreError{"the core is cut off or damaged within its headers (" + format.What + ")",
+		return &Error{"the core is cut off or damaged within its headers (" + format.What + ")",
 			"copy it again, or make room for a whole one", err}
 	}
-	return &CoreError{fmt.Sprintf("the core cannot be read (%v)", err), "check the file and the disk that it is on", err}
+	return &Error{fmt.Sprintf("the core cannot be read (%v)", err), "check the file and the disk that it is on", err}
 }

@@ -1,9 +1,11 @@
-package code
+package core
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"prywalk/internal/code"
 	"prywalk/internal/elffile"
 )
 
@@ -11,9 +13,9 @@ import (
 // (arch/x86/include/uapi/asm/vsyscall.h).
 const vsyscallPage = 0xffffffffff600000
 
-// coreMapping is a mapping of a core.
-type coreMapping struct {
-	rawMapping
+// mapping is a mapping of a core.
+type mapping struct {
+	code.RawMapping
 	// guessed: the core has no program header for it, so that its rights are not
 	// known. gdb leaves out those of files that were not changed.
 	guessed bool
@@ -21,7 +23,7 @@ type coreMapping struct {
 
 // numberFiles gives each path of NT_FILE a number from 1, which stands for the
 // inode, and lists them.
-func numberFiles(files []coreFileMap) (numbers map[string]uint64, paths []string) {
+func numberFiles(files []fileMap) (numbers map[string]uint64, paths []string) {
 	numbers = map[string]uint64{}
 	for _, f := range files {
 		if numbers[f.path] == 0 {
@@ -32,13 +34,13 @@ func numberFiles(files []coreFileMap) (numbers map[string]uint64, paths []string
 	return numbers, paths
 }
 
-// coreMaps puts the program headers and the list of mapped files together.
-func coreMaps(n *coreNotes, m *coreMemory) (maps []coreMapping, paths []string) {
+// mapsOf puts the program headers and the list of mapped files together.
+func mapsOf(n *notes, m *memory) (maps []mapping, paths []string) {
 	numbers, paths := numberFiles(n.files)
 	for _, f := range n.files {
-		c := coreMapping{guessed: true}
+		c := mapping{guessed: true}
 		c.Start, c.End, c.Offset = f.start, f.end, f.off
-		c.Inode, c.path, c.Perm = numbers[f.path], []byte(f.path), PermRead
+		c.Inode, c.RawPath, c.Perm = numbers[f.path], []byte(f.path), code.PermRead
 		if s := m.find(f.start); s != nil {
 			c.Perm, c.guessed = permOf(s.flags), false
 		}
@@ -48,18 +50,18 @@ func coreMaps(n *coreNotes, m *coreMemory) (maps []coreMapping, paths []string) 
 	for i := range m.segs {
 		maps = append(maps, anonymous(&m.segs[i], n)...)
 	}
-	slices.SortStableFunc(maps, func(a, b coreMapping) int { return compareAddr(a.Start, b.Start) })
+	slices.SortStableFunc(maps, func(a, b mapping) int { return cmp.Compare(a.Start, b.Start) })
 	return maps, paths
 }
 
 // anonymous gives the parts of a segment that show no file.
-func anonymous(s *coreSegment, n *coreNotes) []coreMapping {
-	var out []coreMapping
+func anonymous(s *segment, n *notes) []mapping {
+	var out []mapping
 	add := func(start, end uint64) {
 		if start >= end {
 			return
 		}
-		var c coreMapping
+		var c mapping
 		c.Start, c.End, c.Perm = start, end, permOf(s.flags)
 		switch {
 		case n.vdso != 0 && start <= n.vdso && n.vdso < end:
@@ -67,11 +69,11 @@ func anonymous(s *coreSegment, n *coreNotes) []coreMapping {
 		case start == vsyscallPage:
 			c.Path = "[vsyscall]"
 		}
-		c.path = []byte(c.Path)
+		c.RawPath = []byte(c.Path)
 		out = append(out, c)
 	}
 	at := s.start
-	i, _ := slices.BinarySearchFunc(n.files, at, func(f coreFileMap, a uint64) int { return compareAddr(f.end, a) })
+	i, _ := slices.BinarySearchFunc(n.files, at, func(f fileMap, a uint64) int { return cmp.Compare(f.end, a) })
 	for ; i < len(n.files) && n.files[i].start < s.end; i++ {
 		add(at, n.files[i].start)
 		at = max(at, n.files[i].end)
@@ -81,16 +83,16 @@ func anonymous(s *coreSegment, n *coreNotes) []coreMapping {
 }
 
 // permOf turns the rights of a segment into those of a mapping.
-func permOf(f elffile.SegmentFlags) Perm {
-	var p Perm
+func permOf(f elffile.SegmentFlags) code.Perm {
+	var p code.Perm
 	if f&elffile.SegRead != 0 {
-		p |= PermRead
+		p |= code.PermRead
 	}
 	if f&elffile.SegWrite != 0 {
-		p |= PermWrite
+		p |= code.PermWrite
 	}
 	if f&elffile.SegExec != 0 {
-		p |= PermExec
+		p |= code.PermExec
 	}
 	return p
 }
@@ -99,7 +101,7 @@ func permOf(f elffile.SegmentFlags) Perm {
 // headers: it begins where a segment with the right to execute does, or continues a
 // mapping that does, and has more of that than of any other segment; or it lies within
 // such a segment, as the second mapping of its builtins that V8 makes near its heap.
-func showsCode(f *elffile.File, m *Mapping, continues bool) bool {
+func showsCode(f *elffile.File, m *code.Mapping, continues bool) bool {
 	best, code := uint64(0), false
 	for i := range f.Segments {
 		s := &f.Segments[i]

@@ -1,4 +1,4 @@
-package code
+package core
 
 import (
 	"bytes"
@@ -12,16 +12,16 @@ import (
 )
 
 // smallCore is a core of x86-64 with one thread and some stack.
-func smallCore() *coreWriter {
-	w := &coreWriter{machine: uint16(elf.EM_X86_64)}
+func smallCore() *writer {
+	w := &writer{machine: uint16(elf.EM_X86_64)}
 	r := frames.Regs{Arch: frames.X86_64, PC: 0x401000}
 	r.Set(frames.X86RSP, 0x7fff_0000)
 	r.Set(frames.X86RBP, 0x7fff_0010)
 	w.thread(7, &r)
 	w.process(7, "small")
 	w.note("CORE", noteAuxv, words(auxEntry, 0x401000, auxSysinfoEhdr, 0x7ff0_0000, 0, 0))
-	w.files(coreFileMap{0x400000, 0x401000, 0, "/bin/true"}, coreFileMap{0x401000, 0x402000, 0x1000, "/bin/true"})
-	w.loads = []coreLoad{
+	w.files(fileMap{0x400000, 0x401000, 0, "/bin/true"}, fileMap{0x401000, 0x402000, 0x1000, "/bin/true"})
+	w.loads = []load{
 		{0x400000, 0x1000, 4, nil},
 		{0x401000, 0x1000, 5, nil},
 		{0x7ff0_0000, 0x1000, 5, []byte("\x7fELF")},
@@ -37,7 +37,7 @@ func TestFilesThatAreNoCoresSayCauseAndNextStep(t *testing.T) {
 		copy(b[off:], v)
 		return b
 	}
-	bare := &coreWriter{machine: uint16(elf.EM_X86_64)}
+	bare := &writer{machine: uint16(elf.EM_X86_64)}
 	for _, c := range []struct {
 		name, want string
 		is         error
@@ -56,8 +56,8 @@ func TestFilesThatAreNoCoresSayCauseAndNextStep(t *testing.T) {
 		{"registers cut off", "cut off before its registers", nil, core[:64+5*56+50]},
 		{"no threads", "no threads", nil, bare.bytes()},
 	} {
-		_, err := OpenCore(bytes.NewReader(c.data), int64(len(c.data)), CoreOptions{})
-		var ce *CoreError
+		_, err := Open(bytes.NewReader(c.data), int64(len(c.data)), Options{})
+		var ce *Error
 		if !errors.As(err, &ce) || ce.Next == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -68,18 +68,18 @@ func TestFilesThatAreNoCoresSayCauseAndNextStep(t *testing.T) {
 }
 
 func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
-	w := &coreWriter{machine: uint16(elf.EM_X86_64)}
+	w := &writer{machine: uint16(elf.EM_X86_64)}
 	w.thread(1, &frames.Regs{Arch: frames.X86_64})
 	ramp := make([]byte, 0x3000)
 	for i := range ramp {
 		ramp[i] = byte(i * 7)
 	}
-	w.loads = []coreLoad{
+	w.loads = []load{
 		{0x10000, 0x1000, 6, ramp[:0x1000]}, {0x11000, 0x1000, 6, ramp[0x1000:0x2000]}, // one after the other
 		{0x20800, 0x100, 6, ramp[:0x100]}, // inside of a page
 		{0x30000, 0x2000, 6, ramp[:0x804]},
 	}
-	m := openBytes(t, w.bytes(), CoreOptions{Sysroot: t.TempDir()}).Memory()
+	m := openBytes(t, w.bytes(), Options{Sysroot: t.TempDir()}).Memory()
 	for _, c := range []struct {
 		addr    uint64
 		ok, cut bool
@@ -102,15 +102,15 @@ func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
 	}
 }
 
-// FuzzOpenCore holds that no file makes reading and walking a core fail worse than by
+// FuzzOpen holds that no file makes reading and walking a core fail worse than by
 // an error.
-func FuzzOpenCore(f *testing.F) {
+func FuzzOpen(f *testing.F) {
 	f.Add(smallCore().bytes())
 	f.Add(smallCore().bytes()[:700])
 	p := buildArm(f, f.TempDir())
 	f.Add(p.core("/chain").bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := OpenCore(bytes.NewReader(b), int64(len(b)), CoreOptions{Sysroot: "/nonexistent"})
+		c, err := Open(bytes.NewReader(b), int64(len(b)), Options{Sysroot: "/nonexistent"})
 		if err != nil {
 			return
 		}
@@ -125,11 +125,11 @@ func FuzzOpenCore(f *testing.F) {
 	})
 }
 
-func BenchmarkCoreWords(b *testing.B) {
-	w := &coreWriter{machine: uint16(elf.EM_X86_64)}
+func BenchmarkWords(b *testing.B) {
+	w := &writer{machine: uint16(elf.EM_X86_64)}
 	w.thread(1, &frames.Regs{Arch: frames.X86_64})
-	w.loads = []coreLoad{{0x10000, 1 << 16, 6, make([]byte, 1<<16)}}
-	m := openBytes(b, w.bytes(), CoreOptions{Sysroot: b.TempDir()}).Memory()
+	w.loads = []load{{0x10000, 1 << 16, 6, make([]byte, 1<<16)}}
+	m := openBytes(b, w.bytes(), Options{Sysroot: b.TempDir()}).Memory()
 	b.ReportAllocs()
 	for i := uint64(0); b.Loop(); i += 8 {
 		if _, ok := m.Word(0x10000 + i&0xfff8); !ok {

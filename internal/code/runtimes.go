@@ -1,0 +1,71 @@
+package code
+
+import (
+	"prywalk/frames"
+	"prywalk/heuristics"
+)
+
+// Runtimes knows the code that a process has made at run time, and the run-time systems that made it: the analysis of
+// its instructions, a Java virtual machine, and what describes itself to debuggers.
+type Runtimes struct {
+	arch frames.Arch
+	code *heuristics.Source
+	jvm  javaVM
+	told selfDescribed
+}
+
+// FuncBounds gives the bounds of a function that was compiled at run time, at run-time addresses.
+type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
+
+// NewRuntimes knows nothing but the instructions, which code reads. ask may be set to what else knows functions.
+func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
+	r := &Runtimes{arch: arch}
+	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitBounds{&r.jvm, ask}, JIT: true})
+	return r
+}
+
+// Describe gives a module of code that was made at run time its sources: the same for all such modules, since their
+// addresses are those of the process.
+func (r *Runtimes) Describe(mod *frames.Module) {
+	mod.Generated = true
+	mod.Sources = []frames.RuleSource{r.code}
+	mod.Calls = r.code
+}
+
+// Adopt looks for run-time systems among all modules, and gives their modules the sources that they have.
+func (r *Runtimes) Adopt(o AddressSpace, mods []*frames.Module) {
+	r.jvm.adopt(o, r.code, mods)
+	r.told.adopt(o, r, mods)
+}
+
+// changed reports whether rules that were given do not hold any more.
+func (r *Runtimes) changed() bool {
+	vm, told := r.jvm.changed(), r.told.changed()
+	return vm || told
+}
+
+// exec: another program runs now.
+func (r *Runtimes) exec() { r.told = selfDescribed{} }
+
+// forget drops what is remembered of the code.
+func (r *Runtimes) forget() {
+	r.code.Forget()
+	r.jvm.forget()
+}
+
+// jitBounds asks the Java virtual machine for function bounds, and whoever the caller named.
+type jitBounds struct {
+	vm  *javaVM
+	ask *FuncBounds
+}
+
+// FuncRange implements heuristics.Functions.
+func (b jitBounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if start, end, ok = b.vm.FuncRange(pc); ok {
+		return start, end, ok
+	}
+	if *b.ask == nil {
+		return 0, 0, false
+	}
+	return (*b.ask)(pc)
+}
