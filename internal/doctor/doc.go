@@ -4,5 +4,5 @@
 // Nothing is changed: what can be tried without effect is tried (a read of prywalk's
 // own memory, a raised priority of a thread that ends at once), the rest is read
 // from /proc. The checks about a target are those that the kernel makes before it
-// lets one process look into another; package target holds them.
+// lets one process look into another; package process holds them.
 package doctor
