@@ -110,7 +110,7 @@ func (m *Memory) Spans() []Span {
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	var s Span
-	if !m.look(addr, &s) || s.Kind == NotMemory && !m.renew(addr, &s) {
+	if !m.look(addr, uint64(len(buf)), &s) || s.Kind == NotMemory {
 		return 0
 	}
 	if n := s.End - addr; n < uint64(len(buf)) {
@@ -127,7 +127,7 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 //go:nosplit
 func (m *Memory) Start(addr uint64) uint64 {
 	var s Span
-	if !m.look(addr, &s) {
+	if !m.look(addr, 1, &s) {
 		return 0
 	}
 	return s.Start

@@ -71,6 +71,64 @@ func TestReservedMemoryThatBecameReadableIsRead(t *testing.T) {
 	}
 }
 
+// TestAMappingThatHasGrownIsReadToItsEnd: the table does not know of it yet. The kernel is asked once.
+func TestAMappingThatHasGrownIsReadToItsEnd(t *testing.T) {
+	b := mapped(t, -1, 2+2*mostGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
+	for i := range b {
+		b[i] = byte(i%251) + 1
+	}
+	at, buf := address(b), make([]byte, len(b))
+	for name, spans := range map[string][]Span{
+		"into reserved memory": {spanOf(b[:page], Anonymous), spanOf(b[page:], NotMemory)},
+		"into nothing":         {spanOf(b[:page], Anonymous)},
+	} {
+		m := own(t, spans...)
+		if !m.ask(at, &Span{}) {
+			t.Skip("the kernel does not answer questions for single mappings (before Linux 6.11)")
+		}
+		for _, want := range []int64{2, 1, 1} {
+			before := Calls()
+			if n := m.Copy(os.Getpid(), at+8, buf[:len(b)-8]); n != len(b)-8 || !bytes.Equal(buf[:n], b[8:]) {
+				t.Errorf("%s: %d bytes", name, n)
+			}
+			if calls := Calls() - before; calls != want {
+				t.Errorf("%s: %d calls, want %d", name, calls, want)
+			}
+		}
+	}
+}
+
+// TestAnEndThatStaysIsNotAskedForAgain: once where it can have moved, not at all where a guard or another mapping follows.
+func TestAnEndThatStaysIsNotAskedForAgain(t *testing.T) {
+	b := mapped(t, -1, 3+2*mostGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
+	protect(t, b[page:], unix.PROT_NONE)
+	at, buf := address(b), make([]byte, len(b))
+	stack := spanOf(b[:page], Anonymous)
+	for name, c := range map[string]struct {
+		spans []Span
+		asked int64
+	}{
+		"reserved memory": {[]Span{stack, spanOf(b[page:], NotMemory)}, 1},
+		"nothing":         {[]Span{stack}, 1},
+		"a guard":         {[]Span{stack, spanOf(b[page:][:mostGuard], NotMemory)}, 0},
+		"a file":          {[]Span{stack, spanOf(b[page:], OfFile)}, 0},
+	} {
+		m := own(t, c.spans...)
+		if !m.ask(at, &Span{}) {
+			t.Skip("the kernel does not answer questions for single mappings (before Linux 6.11)")
+		}
+		before := Calls()
+		for range 10 {
+			if n := m.Copy(os.Getpid(), at+8, buf); n != page-8 {
+				t.Errorf("%s: %d bytes", name, n)
+			}
+		}
+		if asked := Calls() - before - 10; asked != c.asked {
+			t.Errorf("the kernel was asked %d times of an end before %s", asked, name)
+		}
+	}
+}
+
 // TestACopyEndsWithTheMapping: also where the next one follows at once, and could be read.
 func TestACopyEndsWithTheMapping(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)

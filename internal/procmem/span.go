@@ -24,34 +24,41 @@ func (m *Memory) find(addr uint64, out *Span) bool {
 	return out.Start <= addr
 }
 
-// look is find, and asks the kernel for a mapping that is not known.
+// mostGuard is the largest guard below a stack: its mapping is as unreadable as reserved memory, but stays so.
+const mostGuard = 64 << 10
+
+// look is find for whoever wants so many bytes, and asks the kernel where what is known does not do: of a mapping that
+// is not known, is not readable, or ends before and can have grown. What is known can be two seconds old, and reserved
+// memory becomes readable piece by piece (Go's arenas).
 //
 //go:nosplit
-func (m *Memory) look(addr uint64, out *Span) bool {
-	if m.find(addr, out) {
+func (m *Memory) look(addr, want uint64, out *Span) bool {
+	known := m.find(addr, out)
+	if known && out.Kind != NotMemory && (out.End-addr >= want || !m.canGrow(out)) {
 		return true
 	}
-	next := *out // what begins above it
-	if m.answered(addr, out) || m.askAndKeep(addr, out) {
+	table := *out // if it is not known, what begins above it
+	if m.answered(addr, out) && out.Kind != NotMemory || m.askAndKeep(addr, out) {
 		return true
 	}
-	if m.unanswered.Load() && next.Grows && next.Start > addr && next.Start-addr < mostGrowth {
-		*out = Span{Start: addr &^ (pageSize - 1), End: next.End, Kind: Anonymous}
+	*out = table
+	if known {
+		return true
+	}
+	if m.unanswered.Load() && table.Grows && table.Start > addr && table.Start-addr < mostGrowth {
+		*out = Span{Start: addr &^ (pageSize - 1), End: table.End, Kind: Anonymous}
 		return true
 	}
 	m.stale.Store(true)
 	return false
 }
 
-// renew asks the kernel for a mapping that is unreadable by what is known of it: memory that is reserved becomes
-// readable piece by piece (Go's arenas), and what is known can be two seconds old. False if it is unreadable still.
+// canGrow reports whether a mapping of the table can end later by now: nothing follows it, or reserved memory.
 //
 //go:nosplit
-func (m *Memory) renew(addr uint64, out *Span) bool {
-	if m.answered(addr, out) && out.Kind != NotMemory {
-		return true
-	}
-	return !m.unanswered.Load() && m.askAndKeep(addr, out) && out.Kind != NotMemory
+func (m *Memory) canGrow(s *Span) bool {
+	var next Span
+	return !m.find(s.End, &next) || next.Kind == NotMemory && next.End-next.Start > mostGuard
 }
 
 // answered gives what the kernel has answered of an address, since the table is what it is.
