@@ -29,16 +29,19 @@ const mostGuard = 64 << 10
 
 // look is find for whoever wants so many bytes, and asks the kernel where what is known does not do: of a mapping that
 // is not known, is not readable, or ends before and can have grown. What is known can be two seconds old, and reserved
-// memory becomes readable piece by piece (Go's arenas).
+// memory becomes readable piece by piece (Go's arenas, those of malloc): next to it an answer is soon too old as well.
 //
 //go:nosplit
 func (m *Memory) look(addr, want uint64, out *Span) bool {
 	known := m.find(addr, out)
-	if known && out.Kind != NotMemory && (out.End-addr >= want || !m.canGrow(out)) {
+	if known && out.Kind != NotMemory && (out.End-addr >= want || m.behind(out) == fixed) {
 		return true
 	}
 	table := *out // if it is not known, what begins above it
-	if m.answered(addr, out) && out.Kind != NotMemory || m.askAndKeep(addr, out) {
+	if m.answered(addr, out) && out.Kind != NotMemory && (out.End-addr >= want || m.behind(out) != reserved) {
+		return true
+	}
+	if m.askAndKeep(addr, out) {
 		return true
 	}
 	*out = table
@@ -53,12 +56,27 @@ func (m *Memory) look(addr, want uint64, out *Span) bool {
 	return false
 }
 
-// canGrow reports whether a mapping of the table can end later by now: nothing follows it, or reserved memory.
+// neighbour is what lies behind a mapping, by the table.
+type neighbour uint8
+
+const (
+	nothing  neighbour = iota
+	reserved           // memory that is not readable yet
+	fixed              // what a mapping does not grow into
+)
+
+// behind tells what a mapping could have grown into by now.
 //
 //go:nosplit
-func (m *Memory) canGrow(s *Span) bool {
+func (m *Memory) behind(s *Span) neighbour {
 	var next Span
-	return !m.find(s.End, &next) || next.Kind == NotMemory && next.End-next.Start > mostGuard
+	switch {
+	case !m.find(s.End, &next):
+		return nothing
+	case next.Kind == NotMemory && next.End-next.Start > mostGuard:
+		return reserved
+	}
+	return fixed
 }
 
 // answered gives what the kernel has answered of an address, since the table is what it is.
