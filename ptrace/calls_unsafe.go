@@ -166,6 +166,21 @@ func nap(ns int64) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
+// ownAccount reads what the kernel has counted for the calling thread. Pages that are provided for a read of another
+// process's memory count for whoever reads (kernel mm/memory.c, mm_account_fault). What a hypervisor takes is no
+// processor time, if it tells (CONFIG_PARAVIRT_TIME_ACCOUNTING).
+func ownAccount() (a account) {
+	var ru unix.Rusage
+	var cpu unix.Timespec
+	procmem.CountCall()
+	procmem.CountCall()
+	_, _, _ = syscall.RawSyscall(unix.SYS_GETRUSAGE, unix.RUSAGE_THREAD, uintptr(unsafe.Pointer(&ru)), 0)
+	_, _, _ = syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_THREAD_CPUTIME_ID, uintptr(unsafe.Pointer(&cpu)), 0)
+	return account{
+		at: procmem.Now(), cpu: cpu.Nano(), faults: ru.Minflt, fromDisk: ru.Majflt, waited: ru.Nvcsw, preempted: ru.Nivcsw,
+	}
+}
+
 // sigAction is the kernel's struct sigaction (amd64 and arm64 alike).
 type sigAction struct {
 	handler, flags, restorer uintptr

@@ -65,6 +65,7 @@ type Controller struct {
 	audit  int64 // when the pending looks are next checked one by one
 
 	// What is read while a thread is stopped, decoded afterwards.
+	own        tally
 	raw        rawRegs
 	rawLen     int
 	tls        uint64

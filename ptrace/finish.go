@@ -49,6 +49,8 @@ type Stop struct {
 	// stopped, Interrupt or later: Detach less Running is the most that it can
 	// have been stopped.
 	Interrupt, Running, Stop, Detach int64
+	// Taken and Copied are when the registers and clocks had been read, and the memory.
+	Taken, Copied int64
 	// Kind is the kind of stop, Signal the one that was passed on (0: none).
 	Kind   Kind
 	Signal int
@@ -100,6 +102,7 @@ func (c *Controller) take(l *Look, req *Request, out *Stop) error {
 		if e == 0 && c.rawLen == rawRegsLen {
 			out.Regions = c.extra(l, req, out)
 		}
+		l.copiedNS = procmem.Now()
 		gone = c.detach(l)
 	}
 	c.over(l, gone)
@@ -129,6 +132,7 @@ func (c *Controller) capture(l *Look, req *Request) syscall.Errno {
 	if e == 0 && c.rawLen == rawRegsLen {
 		c.copyStack(l.tid, req)
 	}
+	l.copiedNS = procmem.Now()
 	return e
 }
 
@@ -143,6 +147,7 @@ func (c *Controller) captureState(l *Look, req *Request) syscall.Errno {
 	if req.Files != nil {
 		c.schedN = req.Files.RawSchedStat(c.schedBuf[:])
 	}
+	l.takenNS = procmem.Now()
 	return 0
 }
 

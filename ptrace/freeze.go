@@ -22,8 +22,7 @@ func (c *Controller) Freeze(tid int, deadline int64, req *Request, out *Stop) er
 			return ErrTimeout
 		}
 		if now >= c.wakeup {
-			nap(min(sleep, deadline-now))
-			c.woken = procmem.Now()
+			c.nap(min(sleep, deadline-now))
 			sleep = min(sleep*2, napMax)
 		}
 		if now >= c.audit {

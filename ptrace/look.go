@@ -30,7 +30,7 @@ type Look struct {
 	before   procmem.SchedStat // see Before
 	beforeOK bool
 
-	interruptNS, runningNS, stopNS, detachNS int64
+	interruptNS, runningNS, stopNS, takenNS, copiedNS, detachNS int64
 }
 
 type lookState uint8
@@ -120,6 +120,7 @@ func (c *Controller) BeginWith(tid int, files *procmem.ThreadFiles) (*Look, erro
 		l.abandoned = true // it is exiting; its end is waited for
 		return nil, ErrGone
 	}
+	c.own.begin()
 	c.spinUntil(l.interruptNS)
 	return l, nil
 }

@@ -63,8 +63,7 @@ func (c *Controller) WaitAny(deadline int64) *Look {
 		if l, ok := c.block(until); l != nil {
 			return l
 		} else if !ok {
-			nap(min(sleep, deadline-now))
-			c.woken = procmem.Now()
+			c.nap(min(sleep, deadline-now))
 			sleep = min(sleep*2, napMax)
 		}
 	}
@@ -83,6 +82,14 @@ func (c *Controller) SpinAny(deadline int64) *Look {
 		rest(now)
 	}
 	return nil
+}
+
+// nap sleeps in a wait.
+func (c *Controller) nap(ns int64) {
+	began := procmem.Now()
+	nap(ns)
+	c.woken = procmem.Now()
+	c.own.sleptSince(began, c.woken)
 }
 
 // rest lets askEvery ns pass after a moment.
@@ -118,11 +125,13 @@ func (c *Controller) ask() (l *Look, now int64) {
 // block sleeps until a thread stops or the moment comes; false if this has to be done by
 // naps, because it is not possible or what is reported is nobody's of the pending ones.
 func (c *Controller) block(until int64) (*Look, bool) {
+	began := procmem.Now()
 	e, ok := c.alarm.wait(until, &c.info)
 	if !ok {
 		return nil, false
 	}
 	c.woken = procmem.Now()
+	c.own.sleptSince(began, c.woken)
 	c.idle = max(c.idle, c.woken-wakeTakes)
 	if e == unix.EINTR {
 		return nil, true
@@ -139,9 +148,11 @@ func (c *Controller) Moved() { c.alarm.at = 0 }
 // SleepUntil sleeps until a moment on the clock of procmem.Now, or until a signal comes. The
 // Go scheduler is not told.
 func (c *Controller) SleepUntil(at int64) {
-	if procmem.Now() < at && !c.alarm.sleep(at) {
+	began := procmem.Now()
+	if began < at && !c.alarm.sleep(at) {
 		procmem.SleepUntil(at)
 	}
+	c.own.sleptSince(began, procmem.Now())
 }
 
 // Poll asks whether the thread of a look has stopped or ended, without waiting.

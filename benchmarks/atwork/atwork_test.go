@@ -130,7 +130,7 @@ func TestOnlyStacksOfRunningThreadsCount(t *testing.T) {
 // made is a row with figures.
 func made(name, group string, whole, running int64) row {
 	st := runStats{Frozen: 200, FramesByMethod: map[string]int64{"context": 100, "cfi": 90, "scan": 10}, FreezeUS: &spread{20, 50, 400},
-		CopiedBytes: &spread{4096, 65536, 70000}, LongFreezes: map[string]int64{"copy": 1, "queue": 2}, CPUSelfS: 0.01, CPUTargetS: 4, CPUUnobservedS: 0.1}
+		CopiedBytes: &spread{4096, 65536, 70000}, LongFreezes: map[string]longFreezesOf{"copy": {N: 1}, "late": {N: 2}}, CPUSelfS: 0.01, CPUTargetS: 4, CPUUnobservedS: 0.1}
 	st.Freezes = append(st.Freezes, struct {
 		BelowUS float64 `json:"below_us"`
 		N       int64   `json:"n"`
@@ -148,7 +148,7 @@ func TestTablesSayWhatWasMeasured(t *testing.T) {
 	all := []row{made("one", compiled, 1000, 1000), made("two", compiled, 900, 1000), made("luajit", generators, 300, 1000), {Name: "gone", Group: generators, Error: "not here\nat all"}}
 	text := table(all) + reasons(all) + summary(all)
 	for _, want := range []string{
-		"| one | 1000 | 100.00 (99.62 to 100.00) | 50.00 (1000) | 90.0, 0.0, 0.0, 10.0 | 4.1, 65.5 | 20, 50, 400 | 1.50 queue 2 copy 1 | 50 (100) | 2.5 |",
+		"| one | 1000 | 100.00 (99.62 to 100.00) | 50.00 (1000) | 90.0, 0.0, 0.0, 10.0 | 4.1, 65.5 | 20, 50, 400 | 1.50 late 2 copy 1 | 50 (100) | 2.5 |",
 		"| gone | - | not here |", "| luajit | 700 | 70.00 | no-rule | prog: f |",
 		"| compiled (2) | 2000 | 95.00 | two 90.00 | 47.50 |", "| other code made at run time (1) | 1000 | 30.00 | luajit 30.00 | 15.00 |",
 	} {

@@ -26,14 +26,20 @@ type spread struct {
 	Max float64 `json:"max"`
 }
 
+// longFreezesOf counts the long freezes of one cause.
+type longFreezesOf struct {
+	N     int64   `json:"n"`
+	MaxUS float64 `json:"max_us"`
+}
+
 // runStats are the fields of --stats that the tables need. Those of a build that does not have them stay empty.
 type runStats struct {
-	Frozen         int64            `json:"frozen"`
-	Peeked         int64            `json:"peeked"`
-	FramesByMethod map[string]int64 `json:"frames_by_method"`
-	FreezeUS       *spread          `json:"freeze_us"`
-	CopiedBytes    *spread          `json:"copied_bytes"`
-	LongFreezes    map[string]int64 `json:"long_freezes"`
+	Frozen         int64                    `json:"frozen"`
+	Peeked         int64                    `json:"peeked"`
+	FramesByMethod map[string]int64         `json:"frames_by_method"`
+	FreezeUS       *spread                  `json:"freeze_us"`
+	CopiedBytes    *spread                  `json:"copied_bytes"`
+	LongFreezes    map[string]longFreezesOf `json:"long_freezes"`
 	Freezes        []struct {
 		BelowUS float64 `json:"below_us"`
 		N       int64   `json:"n"`

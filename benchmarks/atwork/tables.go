@@ -116,8 +116,12 @@ func lengths(s *spread) string {
 // longFreezes shows how many freezes are long, and why, where the build tells.
 func longFreezes(s *runStats) string {
 	text := fmt.Sprintf("%.2f", per(float64(s.long()), float64(s.Frozen)))
-	for _, cause := range byCount(s.LongFreezes) {
-		text += fmt.Sprintf(" %s %d", cause, s.LongFreezes[cause])
+	counts := map[string]int64{}
+	for cause, l := range s.LongFreezes {
+		counts[cause] = l.N
+	}
+	for _, cause := range byCount(counts) {
+		text += fmt.Sprintf(" %s %d", cause, counts[cause])
 	}
 	return text
 }

@@ -15,49 +15,50 @@ import (
 
 // statsJSON is the object that --stats writes.
 type statsJSON struct {
-	Ticks             int64            `json:"ticks"`
-	MissedTicks       int64            `json:"missed_ticks"`
-	Attempted         int64            `json:"attempted"`
-	Frozen            int64            `json:"frozen"`
-	Peeked            int64            `json:"peeked"`
-	Reused            int64            `json:"reused"`
-	Inferred          int64            `json:"inferred"`
-	Unseen            int64            `json:"unseen"`
-	Queued            int64            `json:"queued"`
-	TicksWithheld     int64            `json:"ticks_withheld"`
-	Failed            map[string]int64 `json:"failed"`
-	Incomplete        map[string]int64 `json:"incomplete"`
-	CompleteByLook    map[string]int64 `json:"complete_by_look"`
-	SyscallsRestarted int64            `json:"syscalls_restarted"`
-	SyscallsBroken    int64            `json:"syscalls_broken"`
-	BrokenCalls       map[string]int64 `json:"broken_calls"`
-	SyscallsToldTwice int64            `json:"syscalls_told_twice"`
-	ToldCalls         map[string]int64 `json:"told_twice_calls"`
-	FramesByMethod    map[string]int64 `json:"frames_by_method"`
-	FreezeUS          *freezeJSON      `json:"freeze_us,omitempty"`
-	Freezes           []bucketJSON     `json:"freezes,omitempty"`
-	CopiedBytes       *copiedJSON      `json:"copied_bytes,omitempty"`
-	LostS             float64          `json:"lost_s"`
-	ThreadsMax        int64            `json:"threads_max"`
-	DurationS         float64          `json:"duration_s"`
-	FrequencyGot      float64          `json:"frequency_got"`
-	FrequencyAsked    float64          `json:"frequency_asked"`
-	MaxOverhead       float64          `json:"max_overhead,omitempty"`
-	MaxPauseUS        float64          `json:"max_pause_us,omitempty"`
-	SlowestThreadRate float64          `json:"slowest_thread_rate,omitempty"`
-	ThreadRates       []rateJSON       `json:"thread_rates,omitempty"`
-	CPUSelfS          float64          `json:"cpu_self_s"`
-	CPUTargetS        float64          `json:"cpu_target_s"`
-	CPUProfiledS      float64          `json:"cpu_profiled_s"`
-	CPUUnobservedS    float64          `json:"cpu_unobserved_s"`
-	NotObservedS      float64          `json:"not_observed_s"`
-	NotObservedGaps   int64            `json:"not_observed_gaps"`
-	LongestGapS       float64          `json:"longest_gap_s"`
-	SuspendedS        float64          `json:"suspended_s"`
-	Samples           int64            `json:"samples"`
-	Complete          int64            `json:"complete"`
-	Stacks            int64            `json:"stacks"`
-	Scheduling        string           `json:"scheduling"`
+	Ticks             int64               `json:"ticks"`
+	MissedTicks       int64               `json:"missed_ticks"`
+	Attempted         int64               `json:"attempted"`
+	Frozen            int64               `json:"frozen"`
+	Peeked            int64               `json:"peeked"`
+	Reused            int64               `json:"reused"`
+	Inferred          int64               `json:"inferred"`
+	Unseen            int64               `json:"unseen"`
+	Queued            int64               `json:"queued"`
+	TicksWithheld     int64               `json:"ticks_withheld"`
+	Failed            map[string]int64    `json:"failed"`
+	Incomplete        map[string]int64    `json:"incomplete"`
+	CompleteByLook    map[string]int64    `json:"complete_by_look"`
+	SyscallsRestarted int64               `json:"syscalls_restarted"`
+	SyscallsBroken    int64               `json:"syscalls_broken"`
+	BrokenCalls       map[string]int64    `json:"broken_calls"`
+	SyscallsToldTwice int64               `json:"syscalls_told_twice"`
+	ToldCalls         map[string]int64    `json:"told_twice_calls"`
+	FramesByMethod    map[string]int64    `json:"frames_by_method"`
+	FreezeUS          *freezeJSON         `json:"freeze_us,omitempty"`
+	Freezes           []bucketJSON        `json:"freezes,omitempty"`
+	LongFreezes       map[string]longJSON `json:"long_freezes"`
+	CopiedBytes       *copiedJSON         `json:"copied_bytes,omitempty"`
+	LostS             float64             `json:"lost_s"`
+	ThreadsMax        int64               `json:"threads_max"`
+	DurationS         float64             `json:"duration_s"`
+	FrequencyGot      float64             `json:"frequency_got"`
+	FrequencyAsked    float64             `json:"frequency_asked"`
+	MaxOverhead       float64             `json:"max_overhead,omitempty"`
+	MaxPauseUS        float64             `json:"max_pause_us,omitempty"`
+	SlowestThreadRate float64             `json:"slowest_thread_rate,omitempty"`
+	ThreadRates       []rateJSON          `json:"thread_rates,omitempty"`
+	CPUSelfS          float64             `json:"cpu_self_s"`
+	CPUTargetS        float64             `json:"cpu_target_s"`
+	CPUProfiledS      float64             `json:"cpu_profiled_s"`
+	CPUUnobservedS    float64             `json:"cpu_unobserved_s"`
+	NotObservedS      float64             `json:"not_observed_s"`
+	NotObservedGaps   int64               `json:"not_observed_gaps"`
+	LongestGapS       float64             `json:"longest_gap_s"`
+	SuspendedS        float64             `json:"suspended_s"`
+	Samples           int64               `json:"samples"`
+	Complete          int64               `json:"complete"`
+	Stacks            int64               `json:"stacks"`
+	Scheduling        string              `json:"scheduling"`
 	// Syscalls are those that prywalk itself knows of, the Go runtime's not among them.
 	Syscalls int64 `json:"syscalls"`
 }
@@ -73,6 +74,12 @@ type copiedJSON struct {
 	P50 int64 `json:"p50"`
 	P99 int64 `json:"p99"`
 	Max int64 `json:"max"`
+}
+
+// longJSON counts the freezes over 262 µs that have one cause.
+type longJSON struct {
+	N     int64   `json:"n"`
+	MaxUS float64 `json:"max_us"`
 }
 
 // bucketJSON counts the freezes shorter than a bound and not than that before.
@@ -116,10 +123,14 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 		CPUUnobservedS: s.UnobservedCPU + s.ExitedUnseenCPU,
 		NotObservedS:   s.NotObserved, NotObservedGaps: s.Gaps, LongestGapS: s.LongestGap, SuspendedS: s.Suspended,
 		Samples: s.Samples, Complete: s.Complete, Stacks: s.Stacks, Scheduling: s.Scheduling, Syscalls: procmem.Calls(),
+		LongFreezes: map[string]longJSON{},
 	}
 	if s.Frozen > 0 {
 		j.FreezeUS = &freezeJSON{micros(s.FreezeP50), micros(s.FreezeP99), micros(s.FreezeMax)}
 		j.CopiedBytes = &copiedJSON{s.CopiedP50, s.CopiedP99, s.CopiedMax}
+	}
+	for cause, l := range s.Long {
+		j.LongFreezes[cause] = longJSON{l.N, micros(l.Max)}
 	}
 	j.budget(s)
 	e := json.NewEncoder(w)
@@ -136,7 +147,7 @@ func accounting(s *sampler.Stats) string {
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; %s",
 		s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
-		time.Duration(s.FreezeMax), time.Duration(s.FreezeP50), lengths(s), rates(s), withheld(s),
+		time.Duration(s.FreezeMax), time.Duration(s.FreezeP50), lengths(s)+longCauses(s), rates(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, unobserved(s, "; ")+harm(s), s.Scheduling)
 }
 
@@ -165,6 +176,18 @@ func lengths(s *sampler.Stats) string {
 		}
 	}
 	return b.String()
+}
+
+// longCauses says why freezes were long.
+func longCauses(s *sampler.Stats) string {
+	counts := map[string]int64{}
+	for cause, l := range s.Long {
+		counts[cause] = l.N
+	}
+	if len(counts) == 0 {
+		return ""
+	}
+	return ", long ones by cause" + reasons(counts)
 }
 
 // rates says how often threads were looked at that were there for a second.

@@ -13,6 +13,9 @@ import (
 // has not run for this long cannot be looked at.
 const pendingLimit = 2e9
 
+// LongFreeze is from which length on it is told why a freeze was long, in nanoseconds.
+const LongFreeze = 1 << 18
+
 // Outcome is what [Looker.Begin] came to.
 type Outcome uint8
 
@@ -319,7 +322,9 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
 	s.State = Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
-	s.Stopped = t.stopped(stop)
+	if s.Stopped = t.stopped(stop); s.Stopped > LongFreeze {
+		s.Why = l.ctl.Why(stop, stop.Detach-s.Stopped, s.Copied())
+	}
 	s.OnCPU, s.Basis = l.judge(t, s.At)
 	l.pause.froze(t, s.Stopped)
 	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK, letGo: stop.Detach, cpu: stop.Sched.CPU}

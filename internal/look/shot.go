@@ -5,6 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/ptrace"
 )
 
 // How says how a look was made.
@@ -51,6 +52,8 @@ type Shot struct {
 	// the time that the thread was queued or blocked before it stopped, in
 	// nanoseconds; an upper bound.
 	Stopped int64
+	// Why is why it took so long, if it took longer than LongFreeze.
+	Why ptrace.Cause
 	// OnCPU: the thread was on a processor when the tick was due. A running thread
 	// without it was queued for one; a sleeping one with it has gone to sleep
 	// since, in the call that it was in.

@@ -7,6 +7,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/look"
+	"prywalk/ptrace"
 )
 
 // conclude makes the result of a run from what its parts counted.
@@ -26,7 +27,7 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	r.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	if n.freezes.n > 0 {
 		r.FreezeP50, r.FreezeP99, r.FreezeMax = n.freezes.quantile(0.5), n.freezes.quantile(0.99), n.freezes.max
-		r.Freezes = n.freezes.buckets()
+		r.Freezes, r.Long = n.freezes.buckets(), n.longFreezes()
 		r.CopiedP50, r.CopiedP99, r.CopiedMax = n.copies.quantile(0.5), n.copies.quantile(0.99), n.copies.max
 	}
 	r.Lost, r.Withheld, r.Rates = c.pace.lost/1e9, c.pace.withheld, a.rates
@@ -47,6 +48,17 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
 		r.SelfCPU = seconds(ru.Utime.Nano() + ru.Stime.Nano())
 	}
+}
+
+// longFreezes names the causes.
+func (c *counts) longFreezes() map[string]LongFreezes {
+	m := map[string]LongFreezes{}
+	for cause, l := range c.long {
+		if l.N > 0 {
+			m[ptrace.Cause(cause).String()] = l
+		}
+	}
+	return m
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }

@@ -285,7 +285,7 @@ func (c *controller) collected(t *look.Thread, s *look.Shot, err error) {
 func (c *controller) finish(th *thread, s *look.Shot) {
 	if s.How == look.ByFreeze {
 		c.counts.frozen++
-		c.counts.freezes.add(s.Stopped)
+		c.counts.froze(s)
 		c.counts.copies.add(s.Copied())
 		c.pace.froze(s.Stopped)
 		if s.Restarted {

@@ -7,6 +7,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/look"
+	"prywalk/ptrace"
 )
 
 // counts are what the controller counts. It alone writes them; the progress line
@@ -19,6 +20,16 @@ type counts struct {
 	failed                                              [look.NumReasons]int64
 	freezes                                             histogram
 	copies                                              histogram // bytes of stack that a freeze copied
+	long                                                [ptrace.NumCauses]LongFreezes
+}
+
+// froze counts a freeze.
+func (c *counts) froze(s *look.Shot) {
+	c.freezes.add(s.Stopped)
+	if s.Stopped > look.LongFreeze {
+		c.long[s.Why].N++
+		c.long[s.Why].Max = max(c.long[s.Why].Max, s.Stopped)
+	}
 }
 
 func (c *counts) fail(r look.FailReason) { c.failed[r]++ }
@@ -46,6 +57,12 @@ func (t *totals) book(s *slice) {
 	if s.leaf == RanBetweenTicks || s.leaf == NotObserved {
 		t.unobserved += s.cpuRun
 	}
+}
+
+// LongFreezes counts freezes that were long for one cause.
+type LongFreezes struct {
+	N   int64
+	Max int64 // the longest, ns
 }
 
 // Stats is what a run did.
@@ -78,6 +95,8 @@ type Stats struct {
 	CopiedP50, CopiedP99, CopiedMax int64
 	// Freezes are all of them by their length, in classes by powers of two.
 	Freezes []Bucket
+	// Long are those over look.LongFreeze (262 µs) by their causes, as [ptrace.Cause] names them.
+	Long map[string]LongFreezes
 	// Lost is what the targets lost by being stopped, in seconds: the lengths of all
 	// freezes and what a stop costs besides (10 µs each).
 	Lost float64

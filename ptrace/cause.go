@@ -1,0 +1,131 @@
+package ptrace
+
+import "prywalk/internal/procmem"
+
+// Cause says why a freeze was long.
+type Cause uint8
+
+// The causes. Of several the one that took most of the time is told.
+const (
+	// CauseCopy: much memory was copied.
+	CauseCopy Cause = iota
+	// CauseFault: pages of the target's memory had to be provided first, by the kernel or from a disk.
+	CauseFault
+	// CauseLock: the tracer's thread waited in the kernel for a lock, such as that of the target's mappings, or for a page.
+	CauseLock
+	// CausePreempted: another thread took the processor from the tracer's thread.
+	CausePreempted
+	// CauseStolen: the processor stood still while the tracer's thread had it: the hypervisor had given it to others.
+	CauseStolen
+	// CauseLate: the thread was on a processor, and did not stop for long. It was at work in the kernel, which it leaves
+	// before it stops, and not frozen.
+	CauseLate
+	// CauseTurn: the thread had stopped, and the tracer's thread was at work for other looks.
+	CauseTurn
+	// CauseOther: none of these can be seen. Interrupts, cold caches, a hypervisor that does not tell.
+	CauseOther
+
+	NumCauses
+)
+
+// String gives the name that JSON uses.
+func (c Cause) String() string {
+	return [...]string{"copy", "fault", "lock", "preempted", "stolen", "late", "turn", "other", "?"}[min(c, NumCauses)]
+}
+
+// account is what the kernel has counted for the tracer's thread up to a moment.
+type account struct {
+	at, cpu           int64 // CLOCK_MONOTONIC and processor time, ns
+	faults, fromDisk  int64 // pages that were provided for it, in any memory: reads of the target's count as its own
+	waited, preempted int64 // how often it left its processor
+	sleeps, slept     int64 // see tally
+}
+
+// tally is what the tracer's thread knows of itself.
+type tally struct {
+	sleeps, slept int64 // how often it slept because it wanted to, and how long, ns
+	began         account
+}
+
+// begin notes how things stand. It is called after an interrupt: the thread that was asked to stop takes longer for that.
+func (t *tally) begin() {
+	t.began = t.now()
+	procmem.CountWait() // both calls only pass the time until the first question makes sense
+	procmem.CountWait()
+}
+
+// now reads the kernel's account.
+func (t *tally) now() account {
+	a := ownAccount()
+	a.sleeps, a.slept = t.sleeps, t.slept
+	return a
+}
+
+// sleptSince notes a sleep that began at a moment and ended at another.
+func (t *tally) sleptSince(began, ended int64) {
+	t.sleeps++
+	t.slept += max(ended-began, 0)
+}
+
+// evidence is what is known of a freeze.
+type evidence struct {
+	// The parts of its length: before the thread was last seen not stopped, from then until it was seen stopped, and
+	// until it was let go of.
+	late, unseen, inside int64
+	copying              int64 // the part of inside in which memory was read
+	bytes                int64 // that were copied
+	// Of the tracer's thread, since the interrupt: how long it was off its processor though it did not want to sleep,
+	// and what else it went through.
+	off, waited, preempted, faults, fromDisk int64
+}
+
+const (
+	perFault    = 300 // ns that a page takes at least which the kernel has to provide
+	perByte     = 4   // a copy is much if it takes no more than so many ns a byte on average, and mostly it takes a half
+	mostWaiting = 2   // a part that took so much of the whole (1/2) is what made it long
+)
+
+// cause judges.
+func (e *evidence) cause() Cause {
+	total := e.late + e.unseen + e.inside
+	if e.off >= total/mostWaiting {
+		switch {
+		case e.fromDisk > 0:
+			return CauseFault
+		case e.waited > 0:
+			return CauseLock
+		case e.preempted > 0:
+			return CausePreempted
+		}
+		return CauseStolen
+	}
+	switch {
+	case e.late >= max(e.unseen, e.inside):
+		return CauseLate
+	case e.unseen >= e.inside:
+		return CauseTurn
+	case e.copying < e.inside/mostWaiting:
+		return CauseOther
+	case e.fromDisk > 0 || e.faults*perFault >= e.copying/mostWaiting:
+		return CauseFault
+	case e.bytes*perByte >= e.copying:
+		return CauseCopy
+	}
+	return CauseOther
+}
+
+// Why tells why the freeze that was finished last was long, as out tells of it: from is when it began, its interrupt or
+// [Stop.Running], copied the bytes that were read. It is to be called straight after Finish, and only if the freeze was
+// long: the kernel is asked what has happened to this thread.
+func (c *Controller) Why(out *Stop, from, copied int64) Cause {
+	now, began := c.own.now(), &c.own.began
+	running := max(out.Running, from)
+	e := evidence{
+		late: running - from, unseen: out.Stop - running, inside: out.Detach - out.Stop,
+		copying: out.Copied - out.Taken, bytes: copied,
+		off:    now.at - began.at - (now.cpu - began.cpu) - (now.slept - began.slept),
+		waited: now.waited - began.waited - (now.sleeps - began.sleeps), preempted: now.preempted - began.preempted,
+		faults: now.faults - began.faults, fromDisk: now.fromDisk - began.fromDisk,
+	}
+	return e.cause()
+}
