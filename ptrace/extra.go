@@ -24,6 +24,13 @@ type Foreseer interface {
 	Foresee(regs *frames.Regs) []frames.Region
 }
 
+// StackEnder is a Foreseer that can tell from what was read as foreseen where the thread's stack ends.
+type StackEnder interface {
+	// StackEnd gives the address at which the copy of the stack ends at the latest, 0 if it is not known. It is called
+	// while the thread is stopped, after Foresee.
+	StackEnd(regs *frames.Regs) uint64
+}
+
 // maxReads bounds the reads of one Extra, at about 3 µs each.
 const maxReads = 32
 
@@ -144,18 +151,31 @@ func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
 		want += len(places[i].Bytes)
 	}
 	c.askStack(req)
-	c.parts[n] = frames.Region{Addr: c.stackAt, Bytes: req.Stack[:c.stackAsked]}
-	var got int
 	if req.Memory != nil {
-		got = copyParts(req.Memory, tid, c.parts[:n+1])
-	} else {
-		got = readParts(tid, c.parts[:n+1], &c.vectors)
+		return c.foreseenThenStack(tid, f, req, &out.Regs, n, want)
 	}
+	c.parts[n] = frames.Region{Addr: c.stackAt, Bytes: req.Stack[:c.stackAsked]}
+	got := readParts(tid, c.parts[:n+1], &c.vectors)
 	c.parts[n].Bytes = nil // it is the caller's
 	if got <= want {
 		return false
 	}
 	c.reader.foreseen, c.stackN = true, got-want
+	return true
+}
+
+// foreseenThenStack reads the n places, want bytes in all, and then of the stack as much as they tell.
+func (c *Controller) foreseenThenStack(tid int, f Foreseer, req *Request, regs *frames.Regs, n, want int) bool {
+	if copyParts(req.Memory, tid, c.parts[:n]) != want {
+		return false
+	}
+	if e, ok := f.(StackEnder); ok {
+		c.stackAsked = upTo(e.StackEnd(regs), c.stackAt, c.stackAsked)
+	}
+	if len(req.Stack) > 0 {
+		c.stackN = req.Memory.Copy(tid, c.stackAt, req.Stack[:c.stackAsked])
+	}
+	c.reader.foreseen = true
 	return true
 }
 

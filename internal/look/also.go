@@ -91,6 +91,17 @@ func (a *alsoStack) Foresee(regs *frames.Regs) []frames.Region {
 	return nil
 }
 
+// StackEnd implements [ptrace.StackEnder].
+func (a *alsoStack) StackEnd(regs *frames.Regs) uint64 { return stackEnd(a.inner, regs) }
+
+// stackEnd asks what another Extra knows.
+func stackEnd(inner ptrace.Extra, regs *frames.Regs) uint64 {
+	if e, ok := inner.(ptrace.StackEnder); ok {
+		return e.StackEnd(regs)
+	}
+	return 0
+}
+
 // Regions implements [ptrace.Extra].
 func (a *alsoStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	n := 0

@@ -97,6 +97,16 @@ func (e *goStack) Foresee(regs *frames.Regs) []frames.Region {
 	return e.parts[:]
 }
 
+// StackEnd implements [ptrace.StackEnder]: where the stack of the goroutine ends, if the thread still runs that of its
+// last look, on its stack. What follows in memory belongs to others.
+func (e *goStack) StackEnd(regs *frames.Regs) uint64 {
+	h := e.hint(regs.TLS + uint64(e.tls))
+	if !e.hinted(h) || word(e.m, e.chase.MCurg) != h.g || !e.holds(e.g, regs.SP()) {
+		return 0
+	}
+	return word(e.g, e.chase.GStackHi)
+}
+
 // Regions implements [ptrace.Extra].
 func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	if len(out) < 6 { // slot, g, m, scheduler's stack, curg, its stack
@@ -112,7 +122,7 @@ func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	c := &e.chase
 	curg, on := word(e.m, c.MCurg), e.holds(e.g, regs.SP())
 	if on && g == curg {
-		return n // all of it is on the stack that is copied anyway
+		return e.deep(rd, out, n)
 	}
 	// At the first instructions of a signal's handler g is still that of what it interrupted.
 	signal := !on || g != word(e.m, c.MG0)
@@ -132,6 +142,22 @@ func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	}
 	from, size := e.span(signal)
 	if size = rd.Read(from, e.stack[:size]); size == 0 {
+		return n
+	}
+	out[n] = frames.Region{Addr: from, Bytes: e.stack[:size]}
+	return n + 1
+}
+
+// deep copies what the copy of the stack has not got of the goroutine's: how large that is is known here, and what the
+// next looks need only when this one was walked.
+func (e *goStack) deep(rd *ptrace.Reader, out []frames.Region, n int) int {
+	at, copied := rd.Stack()
+	from, hi := at+uint64(copied), word(e.g, e.chase.GStackHi)
+	if copied == 0 || from >= hi {
+		return n
+	}
+	size := rd.Read(from, e.stack[:min(hi-from, goStackCopy)])
+	if size == 0 {
 		return n
 	}
 	out[n] = frames.Region{Addr: from, Bytes: e.stack[:size]}
@@ -205,7 +231,12 @@ func (e *goStack) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uin
 // asHinted reads what a thread ran at its last look, and reports whether it still does.
 func (e *goStack) asHinted(h *goHint, regs *frames.Regs, rd *ptrace.Reader) bool {
 	read := rd.Foreseen() || rd.ReadAll(e.Foresee(regs)) == len(e.slot)+len(e.m)+len(e.g)
-	return read && word(e.slot, 0) == h.g && word(e.g, e.chase.GM) == h.m && e.runs(h.g)
+	return read && e.hinted(h)
+}
+
+// hinted reports whether what was read is what the hint says.
+func (e *goStack) hinted(h *goHint) bool {
+	return word(e.slot, 0) == h.g && word(e.g, e.chase.GM) == h.m && e.runs(h.g)
 }
 
 // runs reports whether the m that was read can run g.

@@ -37,7 +37,7 @@ func (t *Thread) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) 
 			used, cut = max(used, w.Lacking()-from), false // what lacks is between the pieces, or a little beyond
 			t.again.Store(true)
 		}
-		t.Needed(int(used)+16, cut)
+		t.Needed(int(used)+16, len(s.buf), cut)
 	}
 	if o != nil {
 		t.outline(w, s, o)
@@ -47,11 +47,12 @@ func (t *Thread) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) 
 	}
 }
 
-// Needed tells how many bytes of stack a walk used, and whether the copy was too
-// short for it, so that the next look copies as much as is needed and not more. A
+// Needed tells how many bytes of stack a walk used, how many its look would have copied, and whether the copy was too
+// short for it, so that the next look copies as much as is needed and not more: where several looks that were too short
+// are walked together, all of them ask for the same. A
 // shot that was too short is not reused, or a thread that sleeps would show it for as
 // long as it sleeps. Any goroutine may call it.
-func (t *Thread) Needed(used int, cut bool) {
+func (t *Thread) Needed(used, had int, cut bool) {
 	old := t.need.Load()
 	want := int64(used) + copySlack
 	switch {
@@ -59,7 +60,7 @@ func (t *Thread) Needed(used int, cut bool) {
 		t.topless.Store(true)
 		want = max(old, want) // that was what cut it, not this
 	case cut:
-		want = max(4*old, want)
+		want = max(old, 4*int64(had), want)
 	case want < old:
 		want = old - (old-want)/8 // shrink slowly: depth varies
 	}

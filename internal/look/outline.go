@@ -228,6 +228,9 @@ func (p *pieces) Foresee(regs *frames.Regs) []frames.Region {
 	return p.places[:p.n]
 }
 
+// StackEnd implements [ptrace.StackEnder].
+func (p *pieces) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, regs) }
+
 // Regions implements [ptrace.Extra].
 func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	n := 0

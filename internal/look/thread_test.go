@@ -6,11 +6,11 @@ import "testing"
 func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	th.Top(1 << 20)
-	th.Needed(1000, false)
+	th.Needed(1000, leastCopy, false)
 	if got := th.top.Load(); got != 1<<20+copySlack {
 		t.Errorf("top %#x", got)
 	}
-	th.Needed(2000, true)
+	th.Needed(2000, leastCopy, true)
 	if th.top.Load() != 0 || th.need.Load() != leastCopy || !th.again.Load() {
 		t.Errorf("top %#x, %d bytes, again %v", th.top.Load(), th.need.Load(), th.again.Load())
 	}
@@ -18,7 +18,7 @@ func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
 	if th.top.Load() != 0 {
 		t.Error("believed again")
 	}
-	th.Needed(2000, true)
+	th.Needed(2000, leastCopy, true)
 	if th.need.Load() != 4*leastCopy {
 		t.Errorf("%d bytes after a copy that was too short", th.need.Load())
 	}
