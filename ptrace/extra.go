@@ -52,6 +52,9 @@ func (r *Reader) Stack() (addr uint64, n int) { return r.stackAt, r.stackN }
 // Foreseen reports whether the places of [Foreseer] have been read.
 func (r *Reader) Foreseen() bool { return r.foreseen }
 
+// Left gives how many reads may still be made.
+func (r *Reader) Left() int { return r.left }
+
 // Read reads memory at addr into buf and gives the number of bytes, 0 if nothing
 // can be read or too many reads were made.
 func (r *Reader) Read(addr uint64, buf []byte) int {

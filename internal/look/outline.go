@@ -13,7 +13,8 @@ import (
 // belongs to. A freeze then copies the top of the stack and, in the same call of the kernel, a piece at each of those
 // ends. While the thread is still stopped it goes from the first return address that is known to the next one, by the
 // sizes of the frames, and copies the ends that are at new places. Where that does not lead to a frame that was the
-// outermost, as much is copied as without an outline.
+// outermost, as much is copied as lies below a frame that is where it was and from which the outermost can be reached,
+// and without such a one as much as without an outline.
 //
 // All this is only a guess of what to copy: the walk finds out what the frames are, and says so if a word is lacking.
 const (
@@ -29,7 +30,9 @@ const (
 	smallFor     = 1000     // walks that read little, after which there is no outline any more
 	stepBits     = 10
 	maxSteps     = 1 << stepBits / 2
-	maxStarts    = 8  // return addresses that are tried as the first one
+	maxStarts    = 24 // return addresses that are tried as the first one
+	maxJoins     = 4  // frames of earlier walks that are tried
+	readsKept    = 2  // reads that are left to what is copied in one piece
 	maxSteppedTo = 20 // ends at new places
 )
 
@@ -184,6 +187,7 @@ type pieces struct {
 	top    []byte // the copy of the top
 	buf    []byte
 	gap    []byte
+	rest   []byte // the part of gap that is not in use
 }
 
 // reserve makes room for the next look, before anybody is stopped.
@@ -245,15 +249,38 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 		return n // the stack ends
 	}
 	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
-	if p.follow(rd, &have, out) {
-		return len(have.Others)
+	if !p.follow(rd, &have, out) {
+		have.Others = out[:n]
+		p.bridge(rd, &have, out)
 	}
-	if size := min(p.need, len(p.gap)) - copied; size > 0 && n < len(out) {
-		got := rd.Read(from+uint64(copied), p.gap[:size])
-		out[n] = frames.Region{Addr: from + uint64(copied), Bytes: p.gap[:got]}
-		n++
+	return len(have.Others)
+}
+
+// bridge copies in one piece what follows the copy of the top: up to a frame that is where it was in an earlier walk,
+// and from which the outermost can be reached; else as much as the last walks needed.
+func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region) {
+	from, first := have.Stack.Addr+uint64(len(have.Stack.Bytes)), len(have.Others)
+	size := uint64(max(min(p.need, len(p.gap))-len(have.Stack.Bytes), 0))
+	p.rest = p.gap
+	for i, tries := 0, 0; i < len(p.by.marks) && tries < maxJoins; i++ {
+		m := &p.by.marks[i]
+		if v, ok := have.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
+			continue
+		}
+		have.Others = out[:first]
+		if tries++; p.chain(rd, have, out, m.pc, m.at) {
+			size = min(size, m.at-from)
+			break
+		}
+		have.Others, p.rest = out[:first], p.gap
 	}
-	return n
+	n := len(have.Others)
+	if size = min(size, uint64(len(p.rest))); size == 0 || n == len(out) {
+		return
+	}
+	got := rd.Read(from, p.rest[:size])
+	out[n] = frames.Region{Addr: from, Bytes: p.rest[:got]}
+	have.Others = out[:n+1]
 }
 
 // follow goes from frame to frame, and copies what of their outer ends was not copied; false if that does not lead to
@@ -275,7 +302,7 @@ func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.R
 
 // chain is follow from one return address and the stack pointer behind it.
 func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, pc, sp frames.Addr) bool {
-	buf := p.gap
+	p.rest = p.gap
 	for range maxMarks {
 		size := p.by.steps.find(pc).size
 		switch {
@@ -287,14 +314,14 @@ func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Re
 		sp += size
 		v, ok := have.Word(sp - 8)
 		if n := len(have.Others); !ok {
-			if n == len(out) || len(buf) < pieceBelow+pieceAbove {
+			if n == len(out) || len(p.rest) < pieceBelow+pieceAbove || rd.Left() <= readsKept {
 				return false
 			}
-			b := buf[:pieceBelow+pieceAbove]
+			b := p.rest[:pieceBelow+pieceAbove]
 			if rd.Read(sp-pieceBelow, b) != len(b) {
 				return false
 			}
-			out[n], buf = frames.Region{Addr: sp - pieceBelow, Bytes: b}, buf[len(b):]
+			out[n], p.rest = frames.Region{Addr: sp - pieceBelow, Bytes: b}, p.rest[len(b):]
 			have.Others = out[:n+1]
 			v, _ = have.Word(sp - 8)
 		}

@@ -50,6 +50,59 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	}
 }
 
+// TestUnknownFramesAreCopiedUpToAKnownOne: what lies further out is where it was, and is not copied in one piece.
+func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
+	const kept, lone, root, size = 0x401010, 0x402010, 0x403010, 1 << 20
+	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(mem) }()
+	base := uint64(reflect.ValueOf(mem).Pointer())
+	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
+	by := &outlined{steps: &steps{}}
+	by.steps.learn(kept, 600<<10)
+	by.steps.learn(root, sizeRoot)
+	put(4096, 0x999) // a function that no walk has seen
+	put(50<<10, lone)
+	put(100<<10, kept)
+	put(700<<10, root)
+	for _, at := range []uint64{50 << 10, 60 << 10, 100 << 10} {
+		by.marks = append(by.marks, mark{at: base + at, pc: kept})
+	}
+	by.marks[0].pc = lone // of which is not known how large its frame is
+	p := &pieces{by: by, need: size, top: mem[:topCopy]}
+	p.reserve(p.need)
+	copied := func() (n int) {
+		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+		for i := range by.marks { // what was foreseen
+			out[i] = frames.Region{Addr: by.marks[i].at - pieceBelow, Bytes: mem[by.marks[i].at-base-pieceBelow:][:pieceBelow]}
+		}
+		have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:len(by.marks)]}
+		if p.follow(&rd, have, out) {
+			t.Error("the unknown function was known")
+		}
+		have.Others = out[:len(by.marks)]
+		p.bridge(&rd, have, out)
+		for at := uint64(topCopy); at < 100<<10; at += 8 {
+			if _, ok := have.Word(base + at); !ok {
+				t.Fatalf("%d bytes further in than a frame that is known were not copied", 100<<10-at)
+			}
+		}
+		for _, r := range have.Others[len(by.marks):] {
+			n += len(r.Bytes)
+		}
+		return n
+	}
+	if n := copied(); n != 100<<10-topCopy+pieceBelow+pieceAbove {
+		t.Errorf("%d bytes", n)
+	}
+	put(100<<10, 0x998) // that frame has gone
+	if n := copied(); n != size-topCopy {
+		t.Errorf("%d bytes where no frame is known, want all", n)
+	}
+}
+
 func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 	var s steps
 	for pc := range uint64(3 * maxSteps) {
