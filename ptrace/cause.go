@@ -80,9 +80,9 @@ type evidence struct {
 }
 
 const (
-	perFault    = 300 // ns that a page takes at least which the kernel has to provide
-	perByte     = 4   // a copy is much if it takes no more than so many ns a byte on average, and mostly it takes a half
-	mostWaiting = 2   // a part that took so much of the whole (1/2) is what made it long
+	perFault    = 1000 // ns that a page takes which the kernel has to provide
+	perByte     = 4    // a copy is much if it takes no more than so many ns a byte on average, and mostly it takes a half
+	mostWaiting = 2    // a part that took so much of the whole (1/2) is what made it long
 )
 
 // cause judges.

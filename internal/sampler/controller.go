@@ -107,6 +107,8 @@ func (c *controller) tick(now, deadline int64) {
 	}
 	c.procs = slices.DeleteFunc(c.procs, func(p *process) bool { return p.gone })
 	c.counts.threadsMax = max(c.counts.threadsMax, int64(c.live))
+	ptrace.Pin() // also while it hands over: who has not stopped yet may do so meanwhile
+	defer ptrace.Unpin()
 	c.collect(deadline)
 	cpu, inTheWay := c.looker.InTheWay()
 	c.place.ticked(now, inTheWay, cpu)
@@ -202,6 +204,8 @@ func (c *controller) passDue(now int64) bool {
 // controller must not wait while a thread can be stopped.
 func (c *controller) flushOut() {
 	if len(c.out) > 0 && c.ring.room() {
+		ptrace.Pin()
+		defer ptrace.Unpin()
 		c.ring.send(c.out)
 		c.out = c.ring.get()
 		c.passed = c.nowTick

@@ -1,0 +1,140 @@
+package ptrace
+
+import (
+	"reflect"
+	"runtime"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// TestTheCauseIsWhatTookMostOfTheTime: by what the kernel has counted meanwhile.
+func TestTheCauseIsWhatTookMostOfTheTime(t *testing.T) {
+	const us = 1000
+	copied := evidence{unseen: 5 * us, inside: 900 * us, copying: 880 * us, bytes: 1 << 20}
+	for name, c := range map[string]struct {
+		change func(e *evidence)
+		want   Cause
+	}{
+		"much was copied":                    {func(*evidence) {}, CauseCopy},
+		"little was":                         {func(e *evidence) { e.bytes = 4096 }, CauseOther},
+		"each page had to be made":           {func(e *evidence) { e.faults = 4096 }, CauseFault},
+		"some had to":                        {func(e *evidence) { e.faults = 3 }, CauseCopy},
+		"one came from a disk":               {func(e *evidence) { e.fromDisk, e.waited, e.off = 1, 1, 800*us }, CauseFault},
+		"it waited":                          {func(e *evidence) { e.waited, e.off = 1, 800*us }, CauseLock},
+		"it waited, but not for long":        {func(e *evidence) { e.waited, e.off = 1, 100*us }, CauseCopy},
+		"another thread ran":                 {func(e *evidence) { e.preempted, e.off = 1, 800*us }, CausePreempted},
+		"nobody ran":                         {func(e *evidence) { e.off = 800 * us }, CauseStolen},
+		"it was late":                        {func(e *evidence) { e.late = 1000 * us }, CauseLate},
+		"others were served":                 {func(e *evidence) { e.unseen = 1000 * us }, CauseTurn},
+		"others were served, which waited":   {func(e *evidence) { e.unseen, e.off, e.waited = 1000*us, 1000*us, 2 }, CauseLock},
+		"it was not the copy that took long": {func(e *evidence) { e.copying = 10 * us }, CauseOther},
+	} {
+		e := copied
+		if c.change(&e); e.cause() != c.want {
+			t.Errorf("%s: %v, want %v", name, e.cause(), c.want)
+		}
+	}
+	for c := range NumCauses + 2 {
+		if (c.String() == "?") != (c >= NumCauses) {
+			t.Errorf("cause %d is %q", c, c)
+		}
+	}
+}
+
+// doing is an Extra that does something while the thread is stopped.
+type doing func(rd *Reader)
+
+func (d doing) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
+	d(rd)
+	return 0
+}
+
+// addressOf gives where some memory of this process lies.
+func addressOf(b []byte) uint64 { return uint64(reflect.ValueOf(b).Pointer()) }
+
+// provoke freezes a thread that spins until the cause is the one that was provoked. What else goes on in the machine can
+// come first, so it is tried a hundred times.
+func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do func(rd *Reader)) {
+	t.Helper()
+	seen := map[Cause]int{}
+	for range 100 {
+		var s Stop
+		if err := c.Freeze(tid, soon(), &Request{Extra: doing(do), Regions: []frames.Region{{}}}, &s); err != nil {
+			t.Error(err)
+			return
+		}
+		why := c.Why(&s, s.Running, bytes)
+		if seen[why]++; why == want {
+			return
+		}
+	}
+	t.Errorf("never %v, but %v", want, seen)
+}
+
+// TestCausesAreToldApart: each is provoked in a stop.
+func TestCausesAreToldApart(t *testing.T) {
+	p := start(t, "spin")
+	buf := make([]byte, 16<<20)
+	copied := make([]byte, len(buf))
+	for i := range buf {
+		buf[i], copied[i] = 1, 1 // both are there
+	}
+	untouched, err := unix.Mmap(-1, 0, len(buf), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err == nil {
+		err = unix.Madvise(untouched, unix.MADV_NOHUGEPAGE)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(untouched) }()
+	with(t, Options{}, func(c *Controller) {
+		provoke(t, c, p.tid, CauseFault, int64(len(buf)), func(*Reader) {
+			_ = unix.Madvise(untouched, unix.MADV_DONTNEED)
+			readVM(unix.Getpid(), addressOf(untouched), buf)
+		})
+		provoke(t, c, p.tid, CauseCopy, int64(len(buf)), func(*Reader) { readVM(unix.Getpid(), addressOf(buf), copied) })
+		provoke(t, c, p.tid, CauseLock, 0, func(*Reader) { nap(2e6) }) // as one who waits for a lock
+		provoke(t, c, p.tid, CauseOther, 0, func(*Reader) {
+			for end := procmem.Now() + 1e6; procmem.Now() < end; {
+			}
+		})
+	})
+}
+
+// TestAPreemptedTracerIsTold: it shares a processor with threads that do not give way, at equal priority.
+func TestAPreemptedTracerIsTold(t *testing.T) {
+	p := start(t, "spin")
+	with(t, Options{KeepPriority: true}, func(c *Controller) {
+		var here unix.CPUSet
+		here.Set(procmem.CPU())
+		if unix.SchedSetaffinity(0, &here) != nil || unix.SchedSetaffinity(p.tid, &here) != nil {
+			t.Error("both cannot be on one processor")
+			return
+		}
+		stop, hogs := make(chan struct{}), sync.WaitGroup{}
+		for range 4 {
+			hogs.Go(func() {
+				runtime.LockOSThread() // and the OS thread ends with it
+				_ = unix.SchedSetaffinity(0, &here)
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+				}
+			})
+		}
+		provoke(t, c, p.tid, CausePreempted, 0, func(*Reader) {
+			for end := procmem.Now() + 30e6; procmem.Now() < end; {
+			}
+		})
+		close(stop)
+		hogs.Wait()
+	})
+}
