@@ -66,6 +66,7 @@ type Controller struct {
 
 	// What is read while a thread is stopped, decoded afterwards.
 	own        tally
+	allowed    allowance
 	raw        rawRegs
 	rawLen     int
 	tls        uint64

@@ -8,6 +8,9 @@ func (c *Controller) decode(_ *Look, req *Request, out *Stop) {
 	c.decodeRegs(out)
 	out.StackAddr, out.StackLen, out.StackAsked = c.stackAt, c.stackN, c.stackAsked
 	out.Interrupt, out.Running, out.Stop, out.Detach = l.interruptNS, l.runningNS, l.stopNS, l.detachNS
+	if out.Short = c.allowed.short; out.Short { // what lacks is no end of a mapping
+		out.StackAsked = out.StackLen
+	}
 	out.Taken, out.Copied = l.takenNS, l.copiedNS
 	out.Kind, out.Signal = l.kind, int(l.signal)
 	out.Restarted, out.Broken, out.GaveUp, out.Told = l.restarted, l.broken, l.gaveUp, l.told

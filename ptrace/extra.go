@@ -44,6 +44,7 @@ type Reader struct {
 	stackAt  uint64
 	stackN   int
 	vectors  *vectors
+	allowed  *allowance // nil: no limit
 }
 
 // Stack gives what has been copied of the stack: from which address, and how many bytes.
@@ -62,10 +63,15 @@ func (r *Reader) Read(addr uint64, buf []byte) int {
 		return 0
 	}
 	r.left--
-	if r.memory != nil {
+	switch {
+	case r.memory == nil && r.allowed == nil:
+		return readVM(r.tid, addr, buf)
+	case r.memory == nil:
+		return r.allowed.readVM(r.tid, addr, buf)
+	case r.allowed == nil:
 		return r.memory.Copy(r.tid, addr, buf)
 	}
-	return readVM(r.tid, addr, buf)
+	return r.allowed.copy(r.memory, r.tid, addr, buf)
 }
 
 // Start gives where the mapping begins that addr lies in, 0 if that is not known.
@@ -91,16 +97,26 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 	}
 	r.left--
 	if r.memory != nil {
-		return copyParts(r.memory, r.tid, parts)
+		return copyParts(r.memory, r.tid, parts, r.allowed)
+	}
+	if r.allowed != nil {
+		if n, _ := r.allowed.step(1); n == 0 {
+			return 0
+		}
 	}
 	return readParts(r.tid, parts, r.vectors)
 }
 
 // copyParts reads several places, up to the first that cannot be read as a whole. One call for all would be
 // process_vm_readv, which waits for pages that are missing.
-func copyParts(m *procmem.Memory, tid int, parts []frames.Region) (n int) {
+func copyParts(m *procmem.Memory, tid int, parts []frames.Region, a *allowance) (n int) {
 	for i := range parts {
-		got := m.Copy(tid, parts[i].Addr, parts[i].Bytes)
+		var got int
+		if a == nil {
+			got = m.Copy(tid, parts[i].Addr, parts[i].Bytes)
+		} else {
+			got = a.copy(m, tid, parts[i].Addr, parts[i].Bytes)
+		}
 		if n += got; got < len(parts[i].Bytes) {
 			break
 		}
@@ -126,7 +142,7 @@ func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 		}
 	}()
 	c.decodeRegs(out)
-	c.reader = Reader{tid: l.tid, memory: req.Memory, left: maxReads, vectors: &c.vectors}
+	c.reader = Reader{tid: l.tid, memory: req.Memory, left: maxReads, vectors: &c.vectors, allowed: &c.allowed}
 	if !c.stackAndForeseen(l.tid, req, out) {
 		c.copyStack(l.tid, req)
 	}
@@ -169,14 +185,14 @@ func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
 
 // foreseenThenStack reads the n places, want bytes in all, and then of the stack as much as they tell.
 func (c *Controller) foreseenThenStack(tid int, f Foreseer, req *Request, regs *frames.Regs, n, want int) bool {
-	if copyParts(req.Memory, tid, c.parts[:n]) != want {
+	if copyParts(req.Memory, tid, c.parts[:n], &c.allowed) != want {
 		return false
 	}
 	if e, ok := f.(StackEnder); ok {
 		c.stackAsked = upTo(e.StackEnd(regs), c.stackAt, c.stackAsked)
 	}
 	if len(req.Stack) > 0 {
-		c.stackN = req.Memory.Copy(tid, c.stackAt, req.Stack[:c.stackAsked])
+		c.stackN = c.allowed.copy(req.Memory, tid, c.stackAt, req.Stack[:c.stackAsked])
 	}
 	c.reader.foreseen = true
 	return true

@@ -25,6 +25,9 @@ type Request struct {
 	// is stopped, and so is exact, if it is open (SchedStat was called before),
 	// else straight after.
 	Files *procmem.ThreadFiles
+	// Longest, if positive, is how long the stop may last, in nanoseconds: memory is read only as far as there is time
+	// ([Stop.Short]). A wait of the kernel for a lock cannot be foreseen.
+	Longest int64
 	// Extra, if not nil, reads more while the thread is stopped, into Regions.
 	Extra   Extra
 	Regions []frames.Region
@@ -51,6 +54,8 @@ type Stop struct {
 	Interrupt, Running, Stop, Detach int64
 	// Taken and Copied are when the registers and clocks had been read, and the memory.
 	Taken, Copied int64
+	// Short: not all was read, for Request.Longest; the StackAsked are then those that were read.
+	Short bool
 	// Kind is the kind of stop, Signal the one that was passed on (0: none).
 	Kind   Kind
 	Signal int
@@ -95,6 +100,7 @@ func (c *Controller) Finish(l *Look, req *Request, out *Stop) error {
 func (c *Controller) take(l *Look, req *Request, out *Stop) error {
 	var e, gone syscall.Errno
 	out.Regions = 0
+	c.allowed.begin(l.runningNS, req.Longest)
 	if req.Extra == nil {
 		e, gone = c.takeBare(l, req)
 	} else {
@@ -158,14 +164,14 @@ func (c *Controller) copyStack(tid int, req *Request) {
 	c.askStack(req)
 	if req.Memory != nil {
 		if len(req.Stack) > 0 {
-			c.stackN = req.Memory.Copy(tid, c.stackAt, req.Stack[:c.stackAsked])
+			c.stackN = c.allowed.copy(req.Memory, tid, c.stackAt, req.Stack[:c.stackAsked])
 		}
 		return
 	}
-	c.stackN = readVM(tid, c.stackAt, req.Stack[:c.stackAsked])
+	c.stackN = c.allowed.readVM(tid, c.stackAt, req.Stack[:c.stackAsked])
 	if c.stackN == 0 { // nothing is mapped below the stack pointer
 		c.stackAt += redZone
-		c.stackN = readVM(tid, c.stackAt, req.Stack[:c.stackAsked])
+		c.stackN = c.allowed.readVM(tid, c.stackAt, req.Stack[:c.stackAsked])
 	}
 }
 

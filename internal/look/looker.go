@@ -297,7 +297,7 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	s := t.pending
 	t.pending = nil
 	l.req = ptrace.Request{
-		Stack: s.buf, Top: t.top.Load(), Memory: t.Memory, Files: t.files, Extra: l.extras(t, s), Regions: s.regions[:],
+		Stack: s.buf, Top: t.top.Load(), Memory: t.Memory, Files: t.files, Extra: l.extras(t, s), Regions: s.regions[:], Longest: l.pause.limit,
 	}
 	err := l.ctl.Finish(look, &l.req, &l.stop)
 	if err == nil && !l.stop.SchedOK {
@@ -317,6 +317,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	stop := &l.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
 	t.tls = stop.Regs.TLS
+	s.short = stop.Short
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	s.keepRegions(s.regions[:stop.Regions])
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false

@@ -20,6 +20,9 @@ const (
 // may call it.
 func (t *Thread) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	stop, from := w.StopReason(), s.Mem.Stack.Addr
+	if s.short && !stop.Complete() {
+		return // that was for want of time, and says nothing of what is needed
+	}
 	cut := stop == frames.StopStackCut
 	if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.Lacking()) != 0 {
 		t.Also(w.Lacking())

@@ -100,7 +100,7 @@ const redZone = 128
 // process whose first thread has ended has no memory by that one's number.
 func (s *Shot) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.room(int(t.need.Load()))
-	s.pieced = false
+	s.pieced, s.short = false, false
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
 		from = sp // what lies below is another mapping

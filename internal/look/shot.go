@@ -71,6 +71,7 @@ type Shot struct {
 
 	recalled bool // the registers are those of the last freeze, in the same place
 	refused  bool // it lacks a register, and a freeze was not allowed
+	short    bool // less was copied than is needed, for the limit of a pause
 	pieced   bool // it was copied by an outline
 	by       *outlined
 	buf      []byte

@@ -41,7 +41,8 @@ func (m *Memory) look(addr, want uint64, out *Span) bool {
 	if m.answered(addr, out) && out.Kind != NotMemory && (out.End-addr >= want || m.behind(out) != reserved) {
 		return true
 	}
-	if m.askAndKeep(addr, out) {
+	if m.ask(addr, out) {
+		m.keep(out)
 		return true
 	}
 	*out = table
@@ -93,17 +94,6 @@ func (m *Memory) answered(addr uint64, out *Span) bool {
 		}
 	}
 	return false
-}
-
-// askAndKeep asks the kernel, and remembers the answer.
-//
-//go:nosplit
-func (m *Memory) askAndKeep(addr uint64, out *Span) bool {
-	if !m.ask(addr, out) {
-		return false
-	}
-	m.keep(out)
-	return true
 }
 
 // keep remembers an answer, the latest first.

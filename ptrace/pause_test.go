@@ -1,0 +1,68 @@
+package ptrace
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// TestNoPieceIsBegunThatWouldNotEndInTime: by what the pieces before it took.
+func TestNoPieceIsBegunThatWouldNotEndInTime(t *testing.T) {
+	from, to := bytes.Repeat([]byte("memory"), 20_000), make([]byte, 120_000)
+	read := func(longest, took int64) (n int, short bool) {
+		var a allowance
+		a.begin(procmem.Now(), longest)
+		if took > 0 {
+			a.took = took
+		}
+		return a.readVM(os.Getpid(), addressOf(from), to), a.short
+	}
+	if n, short := read(0, 1e18); n != len(from) || short {
+		t.Errorf("without a limit: %d bytes, short %v", n, short)
+	}
+	if n, short := read(1e12, 0); n != len(from) || short || !bytes.Equal(from, to) {
+		t.Errorf("with time enough: %d bytes, short %v", n, short)
+	}
+	if n, short := read(1e12, 2e12); n != 0 || !short {
+		t.Errorf("where a piece takes too long: %d bytes, short %v", n, short)
+	}
+	if n, short := read(1, 0); n != 0 || !short {
+		t.Errorf("when the time is over: %d bytes, short %v", n, short)
+	}
+	if n, short := read(1e12, 0.9e12); n != len(from) || short {
+		t.Errorf("where a piece takes less than was thought: %d bytes, short %v", n, short)
+	}
+}
+
+// TestAStopWhoseTimeIsOverReadsNoMemory: neither the stack nor what an Extra asks for. Registers there are.
+func TestAStopWhoseTimeIsOverReadsNoMemory(t *testing.T) {
+	p := start(t, "spin")
+	with(t, Options{}, func(c *Controller) {
+		for _, longest := range []int64{1, 0, int64(patience)} {
+			var s Stop
+			got := 0
+			extra := doing(func(rd *Reader) {
+				var b [64]byte
+				got += rd.Read(p.lo, b[:])
+				got += rd.ReadAll([]frames.Region{{Addr: p.lo, Bytes: b[:]}})
+			})
+			for _, e := range []Extra{nil, extra} {
+				stack := make([]byte, 256)
+				req := Request{Stack: stack, Extra: e, Regions: []frames.Region{{}}, Longest: longest}
+				if err := c.Freeze(p.tid, soon(), &req, &s); err != nil {
+					t.Error(err)
+					return
+				}
+				if whole := longest != 1; s.Short == whole || (s.StackLen == len(stack)) != whole || s.Regs.PC == 0 || s.StackAsked != s.StackLen {
+					t.Errorf("limit %d: short %v, %d of %d bytes, pc %#x", longest, s.Short, s.StackLen, s.StackAsked, s.Regs.PC)
+				}
+			}
+			if (got > 0) != (longest != 1) {
+				t.Errorf("limit %d: %d further bytes", longest, got)
+			}
+		}
+	})
+}
