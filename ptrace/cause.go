@@ -11,7 +11,7 @@ const (
 	CauseCopy Cause = iota
 	// CauseFault: pages of the target's memory had to be provided first, by the kernel or from a disk.
 	CauseFault
-	// CauseLock: the tracer's thread waited in the kernel for a lock, such as that of the target's mappings, or for a page.
+	// CauseLock: the tracer's thread waited in the kernel for a lock, such as that of the target's mappings.
 	CauseLock
 	// CausePreempted: another thread took the processor from the tracer's thread.
 	CausePreempted
