@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -116,17 +117,13 @@ func TestAPreemptedTracerIsTold(t *testing.T) {
 			t.Error("both cannot be on one processor")
 			return
 		}
-		stop, hogs := make(chan struct{}), sync.WaitGroup{}
+		var stop atomic.Bool
+		var hogs sync.WaitGroup
 		for range 4 {
 			hogs.Go(func() {
 				runtime.LockOSThread() // and the OS thread ends with it
 				_ = unix.SchedSetaffinity(0, &here)
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
+				for !stop.Load() {
 				}
 			})
 		}
@@ -134,7 +131,7 @@ func TestAPreemptedTracerIsTold(t *testing.T) {
 			for end := procmem.Now() + 30e6; procmem.Now() < end; {
 			}
 		})
-		close(stop)
+		stop.Store(true)
 		hogs.Wait()
 	})
 }
