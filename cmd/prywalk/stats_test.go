@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"prywalk/internal/sampler"
+)
+
+// TestLongFreezesAreToldByCause: in the JSON object, which is there without any, and in the line that a recording keeps.
+func TestLongFreezesAreToldByCause(t *testing.T) {
+	for _, c := range []struct {
+		long       map[string]sampler.LongFreezes
+		json, line string
+	}{
+		{map[string]sampler.LongFreezes{"copy": {N: 3, Max: 412_500}, "lock": {N: 5, Max: 2_000_000}},
+			`{"copy":{"n":3,"max_us":412.5},"lock":{"n":5,"max_us":2000}}`, ", long ones by cause (lock 5, copy 3))"},
+		{nil, `{}`, ""},
+	} {
+		s := &sampler.Stats{Frozen: 10, Long: c.long}
+		var out bytes.Buffer
+		if err := writeStats(&out, s); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Long json.RawMessage `json:"long_freezes"`
+		}
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		var flat bytes.Buffer
+		if err := json.Compact(&flat, got.Long); err != nil || flat.String() != c.json {
+			t.Errorf("%s, want %s (%v)", &flat, c.json, err)
+		}
+		if line := accounting(s); !strings.Contains(line, c.line) || strings.Contains(line, "by cause") != (c.line != "") {
+			t.Errorf("%q is not in %q", c.line, line)
+		}
+	}
+}
