@@ -52,9 +52,8 @@ func (t *Thread) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) 
 
 // Needed tells how many bytes of stack a walk used, how many its look would have copied, and whether the copy was too
 // short for it, so that the next look copies as much as is needed and not more: where several looks that were too short
-// are walked together, all of them ask for the same. A
-// shot that was too short is not reused, or a thread that sleeps would show it for as
-// long as it sleeps. Any goroutine may call it.
+// are walked together, all of them ask for the same. A shot that was too short is not reused, or a thread that sleeps
+// would show it for as long as it sleeps. Any goroutine may call it.
 func (t *Thread) Needed(used, had int, cut bool) {
 	old := t.need.Load()
 	want := int64(used) + copySlack

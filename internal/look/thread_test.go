@@ -23,3 +23,18 @@ func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
 		t.Errorf("%d bytes after a copy that was too short", th.need.Load())
 	}
 }
+
+// TestLooksThatAreWalkedTogetherAskForTheSame: the second was as short as the first, for the same reason.
+func TestLooksThatAreWalkedTogetherAskForTheSame(t *testing.T) {
+	th := NewThread(1, 1, nil)
+	for range 4 {
+		th.Needed(leastCopy, leastCopy, true)
+	}
+	if got := th.need.Load(); got != 4*leastCopy {
+		t.Errorf("%d bytes after four copies of %d that were too short", got, leastCopy)
+	}
+	th.Needed(4*leastCopy, 4*leastCopy, true)
+	if got := th.need.Load(); got != 16*leastCopy {
+		t.Errorf("%d bytes after one of four times as many", got)
+	}
+}
