@@ -1,9 +1,11 @@
 package frames
 
+import "math/bits"
+
 // apply computes the caller's registers into w.next by a rule.
 func (w *Walker) apply(r *Rule) StopReason {
 	if r.Flags&FlagRow != 0 {
-		return w.applyRow(w.space.rows[r.row()], r.Flags)
+		return w.applyRow(&w.space.rows[r.row()], r.Flags)
 	}
 	info := w.regs.Arch.info()
 	cfa := w.regs.Val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff))
@@ -62,9 +64,9 @@ func (w *Walker) returnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
 }
 
 // applyRow is apply for a rule in full.
-func (w *Walker) applyRow(row *Row, flags Flags) StopReason {
+func (w *Walker) applyRow(row *storedRow, flags Flags) StopReason {
 	info := w.regs.Arch.info()
-	cfa, stop := w.rowCFA(row)
+	cfa, stop := w.rowCFA(row.Row)
 	if stop != StopNone {
 		return stop
 	}
@@ -73,11 +75,9 @@ func (w *Walker) applyRow(row *Row, flags Flags) StopReason {
 		w.next.Known &= info.kept
 	}
 	w.next.Set(info.sp, cfa)
-	for reg := range uint8(NumRegs) {
+	for left := row.changes; left != 0; left &= left - 1 {
+		reg := uint8(bits.TrailingZeros32(left)) % NumRegs
 		p := &row.Regs[reg]
-		if p.Kind == PlaceSame {
-			continue
-		}
 		v, ok, stop := w.place(p, cfa)
 		if stop != StopNone {
 			return stop
@@ -91,7 +91,7 @@ func (w *Walker) applyRow(row *Row, flags Flags) StopReason {
 	if !w.knowsNext() {
 		w.next.Val[info.sp] = w.regs.SP() // the frame is further out, nothing else is known
 	}
-	return w.rowRA(row, info, cfa, flags)
+	return w.rowRA(row.Row, info, cfa, flags)
 }
 
 // rowCFA computes the CFA of a row.

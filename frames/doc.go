@@ -18,10 +18,6 @@
 // source has an answer, and only there, the walker looks through the stack for a
 // word that follows a call instruction (the scan), and says so in the frame.
 //
-// A thread's stack has mostly changed only in its innermost frames since it was walked
-// last. A [Trail] remembers what a walk has read, compares that with the new copy, and
-// skips the frames further out where it is the same: the result is that of a walk.
-//
 // The package imports the standard library only and knows nothing of processes,
 // files or ptrace: what it reads is behind [Memory], [RuleSource] and
 // [CallSites].

@@ -121,10 +121,18 @@ func keeping(rng *rand.Rand, r *Rule) *Row {
 	return row
 }
 
+// keepingRow gives the row of a function that keeps its caller's stack pointer, as HotSpot's interpreter does.
+func keepingRow() *Row {
+	row := &Row{CFAReg: X86RBP, CFAOff: -8, CFADeref: true, RA: Place{Kind: PlaceRegOffset, Reg: X86RBP, Off: 8}}
+	row.Regs[X86RBP] = Place{Kind: PlaceRegOffset, Reg: X86RBP}
+	row.Regs[X86R13], row.Regs[X86R14] = Place{Kind: PlaceUndefined}, Place{Kind: PlaceUndefined}
+	return row
+}
+
 // TestQuickStepEqualsTheFullStep: the two must never differ, in frames, registers
 // and stop reason.
 func TestQuickStepEqualsTheFullStep(t *testing.T) {
-	deepest, byFP, byRow := 0, 0, 0
+	deepest, byRow := 0, 0
 	for seed := range uint64(20000) {
 		s, regs, mem := randomStack(rand.New(rand.NewPCG(seed, 7)))
 		for pass := range 2 { // the second one finds each rule where it was after the frame before
@@ -133,9 +141,6 @@ func TestQuickStepEqualsTheFullStep(t *testing.T) {
 				continue
 			}
 			for i := range s.cache {
-				if s.cache[i].byFP {
-					byFP++
-				}
 				if s.cache[i].byRow && s.cache[i].next != 0 {
 					byRow++
 				}
@@ -144,9 +149,6 @@ func TestQuickStepEqualsTheFullStep(t *testing.T) {
 	}
 	if byRow < 400 {
 		t.Fatalf("%d frames that keep a stack pointer were stepped from: the test tests little", byRow)
-	}
-	if byFP < 100 {
-		t.Fatalf("%d frame pointers without a rule were remembered: the test tests little", byFP)
 	}
 	if deepest < 8 {
 		t.Fatalf("the deepest stack had %d frames: the test tests little", deepest)

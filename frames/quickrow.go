@@ -21,7 +21,7 @@ func (s *Space) prepareRow(e *entry) {
 	if r.Flags != FlagRow || r.Method != MethodCFI || r.CFAReg != info.fp || !info.raOnStack {
 		return
 	}
-	row := s.rows[r.row()]
+	row := s.rows[r.row()].Row
 	if e.kept, e.byRow = row.kept(info); !e.byRow {
 		return
 	}

@@ -44,6 +44,22 @@ type Row struct {
 	Regs [NumRegs]Place
 }
 
+// storedRow is a Row in the table of a Space, with the registers that it changes.
+type storedRow struct {
+	*Row
+	changes uint32
+}
+
+// changed gives the set of registers that are not left as they are.
+func (row *Row) changed() (set uint32) {
+	for reg := range row.Regs {
+		if row.Regs[reg].Kind != PlaceSame {
+			set |= 1 << reg
+		}
+	}
+	return set
+}
+
 // Expr computes a value from a register set and memory: a DWARF expression, or
 // any rule that a source keeps as code.
 type Expr interface {

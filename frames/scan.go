@@ -16,7 +16,7 @@ func (w *Walker) scan() StopReason {
 	f := w.Frame()
 	start, known := w.space.funcStart(f.Lookup(w.regs.Arch))
 	if (m == nil || !m.NoFP) && w.tryFramePointer(start, known) {
-		return w.commitFP(start, known)
+		return w.commit(&Rule{Method: MethodFP})
 	}
 	if !w.knowsSP() {
 		return StopUnproven

@@ -25,9 +25,8 @@ type Space struct {
 	Arch    Arch
 	modules []*Module
 	bounds  []bounds // of the modules; together they take few cache lines
-	rows    []*Row
+	rows    []storedRow
 	calls   [1 << callBits]callEntry
-	version uint64 // counts how often the rules were dropped
 	starts  [1 << startBits]startEntry
 	jumps   [1 << startBits]jumpEntry
 	asked   bool // any of the last three has an entry
@@ -48,7 +47,6 @@ type entry struct {
 	// the address of an instruction: a signal trampoline, or the start of a
 	// stack that was prepared by hand.
 	exact bool
-	byFP  bool    // the frame pointer led to next, see sameFP
 	needs trust   // what the caller's address must have; 0: the quick step is not for this rule
 	has   trust   // what this address has, as far as it was asked
 	load  [6]load // what to restore
@@ -59,7 +57,7 @@ type entry struct {
 	kept  keptPlaces
 	// changes is asked for large frames only.
 	changes changes
-	_       [3]byte
+	_       [9]byte
 }
 
 // trust is a set of reasons to believe a return address.
@@ -128,7 +126,6 @@ func (s *Space) Modules() []*Module { return s.modules }
 
 // Forget drops all cached rules.
 func (s *Space) Forget() {
-	s.version++
 	s.rows = s.rows[:0]
 	s.used.clear(&s.cache)
 	if s.asked { // else they are empty, and 80 KB less are written
@@ -289,7 +286,7 @@ func (s *Space) ask(e *entry, pc Addr, caller, spOnly bool) bool {
 				s.Forget()
 				*e = keep
 			}
-			s.rows = append(s.rows, row)
+			s.rows = append(s.rows, storedRow{row, row.changed()})
 			r.setRow(uint32(len(s.rows) - 1))
 		}
 		e.rule = r

@@ -48,7 +48,6 @@ type Walker struct {
 	searches int
 	proven   int  // registers that search has found
 	trying   bool // this walk is a trial of a search
-	fresh    freshSteps
 	reach    reach
 }
 
@@ -93,7 +92,6 @@ func (w *Walker) slow() bool {
 	case w.depth > w.limit:
 		w.stop = StopDepth
 	case w.cur.byRow && w.stepByRow():
-	case w.cur.byFP && w.sameFP():
 	default:
 		w.stop = w.step()
 	}

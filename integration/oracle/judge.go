@@ -36,7 +36,6 @@ type judge struct {
 	w      frames.Walker
 	spOnly bool
 	made   map[*code.Image]*heuristics.Source
-	trail  trail
 }
 
 func (o *run) makeJudges() []*judge {
@@ -238,9 +237,6 @@ func (o *run) check() {
 	}
 	snap := o.stackCopy(o.regs.SP(), o.top+64)
 	for _, j := range o.judges {
-		if err := j.trail.follow(j.space, j.sees(&o.regs), snap, &o.tally.trails); err != nil && o.opt.Log != nil {
-			o.opt.Log("%v: step %d: %v", j.kind, o.tally.steps, err)
-		}
 		whole := j.kind <= WithCFISP
 		r := j.compare(&o.regs, snap, o.chain, whole, need)
 		if r.verdict != exact && (r.stop == frames.StopStackCut || r.stop == frames.StopBadMemory || o.cur.below != nil && j.kind <= WithCFISP) {

@@ -27,7 +27,6 @@ type Tally struct {
 	order    []rowKey
 	cur      *row
 	shown    map[Judge]int
-	trails   trails
 }
 
 // Class is one way in which answers differ.
@@ -75,17 +74,12 @@ func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
 	return checked, right, wrongs
 }
 
-// Trails gives the number of walks with a trail that is kept from step to step, and of those that differed
-// from the walk without it.
-func (t *Tally) Trails() (walks, different int) { return t.trails.walks, t.trails.different }
-
 // Add adds what another tally has counted, of other programs.
 func (t *Tally) Add(o *Tally) {
 	t.init()
 	t.steps += o.steps
 	t.moving += o.moving
 	t.ahead += o.ahead
-	t.trails.add(&o.trails)
 	t.order = append(t.order, o.order...)
 	maps.Copy(t.rows, o.rows)
 	for f, n := range o.betweens {
@@ -198,8 +192,6 @@ func (t *Tally) Write(w io.Writer, classes int) {
 	fmt.Fprintf(w, "%d steps between two stacks could not be compared: %v; at %d the call frame information rightly describes where a jump leads\n", t.moving, t.betweens, t.ahead)
 	fmt.Fprintf(w, "walks through functions whose call frame information is empty and was seen to be wrong: %v\n", t.silent)
 	fmt.Fprintf(w, "walks through functions that had overwritten their return address: %v\n", t.gone)
-	fmt.Fprintf(w, "%d walks with a trail, of %d frames: %d skipped some, %d frames in all; %d differ from the walk without\n",
-		t.trails.walks, t.trails.frames, t.trails.skips, t.trails.skipped, t.trails.different)
 	t.writeClasses(w, classes)
 }
 

@@ -55,12 +55,6 @@ func (o *Outline) Add(f *frames.Frame) {
 	}
 }
 
-// LargeFrames reports whether a stack of that many frames is one of few large frames, of which looks may copy pieces:
-// then each walk is to find all of them. It belongs to the goroutine that calls Walked.
-func (t *Thread) LargeFrames(depth int) bool {
-	return depth < maxMarks && (t.remembered.any || t.need.Load() > outlineFrom)
-}
-
 // step is a return address and the size of its frame: from the stack pointer there to that of the caller.
 type step struct{ pc, size frames.Addr }
 

@@ -37,6 +37,20 @@ func (b *Builder) Intern(stack []Loc) StackID {
 	return b.tables.stack(stack)
 }
 
+// Loc gives a location its number; equal ones get the same. It holds as long as the Builder.
+func (b *Builder) Loc(l *Loc) LocID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return LocID(b.tables.loc(l))
+}
+
+// InternLocs is Intern for a stack of locations that have numbers.
+func (b *Builder) InternLocs(stack []LocID) StackID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tables.stackOf(stack)
+}
+
 // Add appends an interval.
 func (b *Builder) Add(iv Interval) {
 	b.mu.Lock()

@@ -5,6 +5,7 @@ package profile
 func (b *Builder) InternLeaf(id StackID, leaf string) StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	whole := Part{Stack: id, N: len(b.tables.stacks[id]) / locSize}
-	return b.tables.around([]Loc{{Synthetic: leaf}}, whole, nil)
+	t := &b.tables
+	t.key = append(t.append(t.key[:0], []Loc{{Synthetic: leaf}}), t.stacks[id]...)
+	return t.known()
 }

@@ -1,5 +1,10 @@
 package profile
 
+import (
+	"encoding/binary"
+	"slices"
+)
+
 // location is a Loc with its strings and modules as numbers. synthetic is the
 // index of a name plus one; 0 for code.
 type location struct {
@@ -115,6 +120,30 @@ func (t *tables) stack(stack []Loc) StackID {
 	}
 	t.key = t.append(t.key[:0], stack)
 	return t.known()
+}
+
+// stackOf is stack for locations that have numbers.
+func (t *tables) stackOf(stack []LocID) StackID {
+	if len(stack) == 0 {
+		return t.stack(nil)
+	}
+	t.key = slices.Grow(t.key[:0], locSize*len(stack))
+	for _, l := range stack {
+		t.key = binary.LittleEndian.AppendUint32(t.key, uint32(l))
+	}
+	return t.known()
+}
+
+// locSize is what the number of a location takes in a stack.
+const locSize = 4
+
+// append adds the numbers of locations to a key.
+func (t *tables) append(key []byte, stack []Loc) []byte {
+	key = slices.Grow(key, locSize*len(stack))
+	for i := range stack {
+		key = binary.LittleEndian.AppendUint32(key, t.loc(&stack[i]))
+	}
+	return key
 }
 
 // known gives the number of the stack whose locations are in t.key.

@@ -5,6 +5,9 @@ import "time"
 // StackID names a stack that [Builder.Intern] has seen.
 type StackID uint32
 
+// LocID names a location that [Builder.Loc] has seen.
+type LocID uint32
+
 // Loc is one entry of a stack: an address, or something that has none.
 type Loc struct {
 	// Module is where Addr lies; nil if in no known mapping, or if synthetic.

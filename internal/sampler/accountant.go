@@ -167,7 +167,6 @@ func (a *accountant) finish(th *thread) {
 	if !th.started {
 		return
 	}
-	a.unwind.trails.drop(th)
 	th.named = 0
 	a.rename(th, th.lastAt)
 	a.settleEarly(th, false)

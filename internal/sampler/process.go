@@ -154,8 +154,4 @@ type thread struct {
 	looks   int64
 	firstAt int64
 	lastAt  int64
-
-	trail      *trail // of its last walk, nil for most
-	trailWait  int    // walks until it may get one again
-	trailPause int    // what that was when the last one was dropped
 }

@@ -21,19 +21,25 @@ const (
 type unwinder struct {
 	builder *profile.Builder
 	walker  frames.Walker
-	locs    []profile.Loc
+	stack   []profile.LocID
 	modules map[*frames.Module]*profile.ModuleInfo
 	leaves  map[leafKey]profile.StackID
 	methods [frames.NumMethods]int64
-	trails  trails
-	// known are the frames of this walk that were not walked, and come behind the first
-	// inner ones of locs.
-	known   profile.Part
-	inner   int
+	numbers [1 << numberBits]numbered
 	books   books
-	outline look.Outline                                // the frames of this walk that were walked
+	outline look.Outline                                // the frames of this walk
 	check   func(*process, *look.Shot, profile.StackID) // told of each walk, for tests; nil
 }
+
+// numbered is a location's number, with what it was given for.
+type numbered struct {
+	module *frames.Module
+	addr   frames.Addr
+	loc    profile.LocID
+}
+
+// numberBits sizes the table of these.
+const numberBits = 12
 
 type leafKey struct {
 	stack profile.StackID
@@ -45,7 +51,6 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 		builder: b,
 		modules: map[*frames.Module]*profile.ModuleInfo{},
 		leaves:  map[leafKey]profile.StackID{},
-		trails:  trails{threads: map[*thread]struct{}{}, from: trailDepth},
 	}
 	u.walker.MaxDepth = maxDepth
 	return u
@@ -61,81 +66,53 @@ func (u *unwinder) unwind(thr *thread, s *look.Shot) (profile.StackID, frames.St
 	if end := p.target.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
-	stop := u.walkAgain(p, thr.trail, s)
+	stop := u.walkAgain(p, s)
 	u.books.back()
-	outline := &u.outline
-	if u.known.N > 0 {
-		outline = nil
-	}
-	th.Walked(p.target, &u.walker, s, outline)
-	depth := len(u.locs) + u.known.N
+	th.Walked(p.target, &u.walker, s, &u.outline)
 	if !stop.Complete() {
-		u.locs = append(u.locs, profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"})
+		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"}))
 	}
-	id := u.builder.InternAround(u.locs[:u.inner], u.known, u.locs[u.inner:])
+	id := u.builder.InternLocs(u.stack)
 	if u.check != nil {
 		u.check(p, s, id)
 	}
-	u.trails.update(thr, id, depth, u.known.N, s.At)
 	return id, stop
 }
 
 // walkAgain walks a shot, and does so again if that does not reach the end, and the mappings, or code that a JIT
 // compiler has written meanwhile, turn out to have changed.
-func (u *unwinder) walkAgain(p *process, t *trail, s *look.Shot) frames.StopReason {
+func (u *unwinder) walkAgain(p *process, s *look.Shot) frames.StopReason {
 	methods := u.methods
-	stop := u.walk(p, t, s)
+	stop := u.walk(p, s)
 	if stop.Complete() || s.At-p.refreshed <= max(refreshAfter, refreshShare*p.refreshCost) || !p.refresh(s.At) {
 		return stop
 	}
 	u.methods = methods
-	if t != nil {
-		t.Reset() // no stack was made of the walk before
-	}
-	return u.walk(p, t, s)
+	return u.walk(p, s)
 }
 
-// walk fills u.locs with the frames of a shot, and u.known with those that the thread's trail,
-// if it has one, has saved.
-func (u *unwinder) walk(p *process, t *trail, s *look.Shot) frames.StopReason {
-	u.locs, u.known = u.locs[:0], profile.Part{}
+// walk fills u.stack with the frames of a shot.
+func (u *unwinder) walk(p *process, s *look.Shot) frames.StopReason {
+	u.stack = u.stack[:0]
 	u.outline.Reset()
 	w := &u.walker
-	if t == nil {
-		for w.Init(p.target.Space(), &s.Regs, &s.Mem); w.Next(); {
-			u.add(p, s)
-		}
-		u.inner = len(u.locs)
-		return w.StopReason()
-	}
-	for t.Init(w, p.target.Space(), &s.Regs, &s.Mem); t.Next(); {
-		u.add(p, s)
-		if t.Join() {
-			u.skip(t)
-		}
-	}
-	if u.known.N == 0 {
-		u.inner = len(u.locs)
+	for w.Init(p.target.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		u.methods[f.Method]++
+		u.stack = append(u.stack, u.location(p, f.Module, f.Lookup(s.Regs.Arch)))
+		u.outline.Add(&f)
 	}
 	return w.StopReason()
 }
 
-// add appends the walker's current frame.
-func (u *unwinder) add(p *process, s *look.Shot) {
-	f := u.walker.Frame()
-	u.methods[f.Method]++
-	u.locs = append(u.locs, profile.Loc{Module: u.module(p, f.Module), Addr: f.Lookup(s.Regs.Arch)})
-	u.outline.Add(&f)
-}
-
-// skip takes the frames that a trail has skipped from the stack of the thread's last walk.
-func (u *unwinder) skip(t *trail) {
-	skipped := t.Skipped()
-	u.known = profile.Part{Stack: t.stack, From: skipped.From, N: skipped.N}
-	u.inner = len(u.locs)
-	for m, n := range skipped.Methods {
-		u.methods[m] += int64(n)
+// location gives the number of an address in a module. Most were met before: their numbers are kept by address, so that
+// neither module nor location is looked up again.
+func (u *unwinder) location(p *process, m *frames.Module, addr frames.Addr) profile.LocID {
+	n := &u.numbers[addr*0x9e3779b97f4a7c15>>(64-numberBits)] // Fibonacci hashing
+	if m == nil || n.module != m || n.addr != addr {
+		*n = numbered{m, addr, u.builder.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr})}
 	}
+	return n.loc
 }
 
 // module gives the recording's description of a module.
