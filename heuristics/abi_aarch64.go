@@ -56,7 +56,7 @@ func pltJumpA64(st *state) flow {
 }
 
 // afterPushA64 looks for the push among the instructions before pc.
-func afterPushA64(w *walk, pc uint64) bool {
+func afterPushA64(w *interpreter, pc uint64) bool {
 	for i := uint64(1); i <= 1+uint64(len(pltHeadA64)) && pc >= 4*i; i++ {
 		code := w.code(pc - 4*i)
 		if len(code) < 4 {
@@ -75,8 +75,8 @@ func afterPushA64(w *walk, pc uint64) bool {
 
 // isFrameA64: x29 points to the pair of the caller's x29 and the return address
 // (AAPCS64 §6.4.6).
-func isFrameA64(st *state, fp value) bool {
-	return st.load(fp).isStart(regFP) && st.load(fp.plus(8)).isStart(regLR)
+func isFrameA64(_, at, above value) bool {
+	return at.isStart(regFP) && above.isStart(regLR)
 }
 
 // callBeforeA64 looks at the instruction before ret.
@@ -104,7 +104,7 @@ const maxRootA64 = 16
 
 // isThreadRootA64 recognises what clone does in the new thread: call its
 // function by a register, and exit.
-func isThreadRootA64(w *walk, pc uint64) bool {
+func isThreadRootA64(w *interpreter, pc uint64) bool {
 	st := &w.st
 	c, called := callBeforeA64(w.src, pc)
 	called = called && !c.Direct

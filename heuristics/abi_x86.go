@@ -10,7 +10,7 @@ var abiX86 = abi{
 	tail:            tailX86,
 	isFrame:         isFrameX86,
 	dwarf:           dwarfX86,
-	prove:           (*walk).proveX86,
+	prove:           (*interpreter).proveX86,
 	argumentDrop:    argumentDropX86,
 	loadsTable:      loadsTableX86,
 	jumpsBy:         jumpsByX86,
@@ -28,8 +28,8 @@ func tailX86(st *state) flow {
 
 // isFrameX86: rbp points to the caller's rbp, and the return address lies above
 // that.
-func isFrameX86(st *state, fp value) bool {
-	return fp.off == -8 && st.load(fp).isStart(hwBP)
+func isFrameX86(fp, at, _ value) bool {
+	return fp.off == -8 && at.isStart(hwBP)
 }
 
 // dwarfX86 converts a hardware register number (System V ABI, figure 3.36).
@@ -45,7 +45,7 @@ func dwarfX86(reg uint8) uint8 {
 }
 
 // afterPushX86 looks for `push [rip+x]` before pc.
-func afterPushX86(w *walk, pc uint64) bool {
+func afterPushX86(w *interpreter, pc uint64) bool {
 	b := w.code(pc - 6)
 	return pc > 6 && len(b) >= 2 && b[0] == 0xff && b[1] == 0x35
 }

@@ -3,29 +3,34 @@ package heuristics
 import "prywalk/frames"
 
 // analyse finds the caller at q.
-func (s *Source) analyse(w *walk, q frames.Query) (found, bool) {
-	if f := &w.shown; s.o.JIT && !q.Caller && w.calleeMakesFrame(q.PC, f) {
-		return *f, true
+func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
+	if s.o.JIT && !q.Caller {
+		if f, ok := w.calleeMakesFrame(q.PC); ok {
+			return f, true
+		}
 	}
 	lo, hi, known := s.bounds(q.Lookup(s.o.Arch))
-	if f := &w.shown; s.keepsFPOnly(q, known) && !q.SPOnly && s.abi.prove != nil && s.abi.prove(w, q.PC, q.Caller, f) {
-		return *f, true
+	if s.keepsFPOnly(q, known) && !q.SPOnly && s.abi.prove != nil {
+		if f, ok := s.abi.prove(w, q.PC, q.Caller); ok {
+			return f, true
+		}
 	}
 	if !known {
-		w.forward(q.PC, q.Caller, 0, ^uint64(0))
-		if w.votes.n == 0 {
+		v := w.forward(q.PC, q.Caller, 0, ^uint64(0))
+		if v.n == 0 {
 			return s.boundless(w, q)
 		}
-		return s.choose(w, q, nil)
+		f, _ := v.winner()
+		return s.forwardOnly(f, q)
 	}
-	w.forward(q.PC, q.Caller, lo, hi)
+	v := w.forward(q.PC, q.Caller, lo, hi)
 	if parts, ok := s.o.Funcs.(Parts); ok {
 		if plo, phi, ok := parts.Parent(lo); ok {
-			return s.inPart(w, q, span{lo, hi}, span{plo, phi})
+			return s.inPart(w, q, &v, span{lo, hi}, span{plo, phi})
 		}
 	}
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, span{lo, hi}, span{})
-	return s.choose(w, q, p)
+	return s.choose(w, q, &v, &p)
 }
 
 // keepsFPOnly reports whether q is in code that keeps no register but the frame pointer, and whose first path to a return
@@ -42,54 +47,44 @@ func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 // own instructions have made by the jump that leads into the part. No jump leads into a
 // landing pad of exceptions: if such a part returns, its returns tell; else its frame is
 // that of the function's calls.
-func (s *Source) inPart(w *walk, q frames.Query, part, parent span) (found, bool) {
-	var copied, g found
-	f, _ := w.votes.winner()
-	if f != nil {
-		copied = *f // the part may be walked again, over the votes
-		f = &copied
-	}
+func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent span) (found, bool) {
+	f, _ := v.winner()
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
-	if p.found && !p.weak && p.express(s.abi, &g, q.SPOnly, q.Caller) {
-		if f != nil && s.agree(p, f, &g) {
-			p.merge(s.abi, f, &g)
+	if p.found && !p.weak {
+		if g, ok := p.express(s.abi, q.SPOnly, q.Caller); ok {
+			if f != nil && s.agree(&p, f, &g) {
+				p.merge(s.abi, f, &g)
+			}
+			return g, true
 		}
-		return g, true
 	}
 	if f != nil {
 		return s.forwardOnly(f, q)
 	}
-	calls := p.calls // isEntry counts others
-	if calls.count == 0 || s.isEntry(w, q) {
-		return s.choose(w, q, w.prologue(q.PC, q.Caller, q.SPOnly, part, span{}))
+	if p.calls.count == 0 || s.isEntry(w, q) {
+		p = w.prologue(q.PC, q.Caller, q.SPOnly, part, span{})
+		return s.choose(w, q, v, &p)
 	}
-	p.st = calls.st
-	ok := p.express(s.abi, &g, q.SPOnly, q.Caller)
-	return g, ok
+	p.st = p.calls.st
+	return p.express(s.abi, q.SPOnly, q.Caller)
 }
 
-// choose combines both analyses; p is nil where the function's start is not
-// known.
-func (s *Source) choose(w *walk, q frames.Query, p *prologue) (found, bool) {
-	var copied found // isEntry walks again, over the votes
-	f, sure := w.votes.winner()
-	if f != nil {
-		copied = *f
-		f = &copied
-	}
-	if p == nil || !p.found {
+// choose combines both analyses.
+func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (found, bool) {
+	f, sure := v.winner()
+	if !p.found {
 		return s.forwardOnly(f, q)
 	}
-	var g found
-	if !p.express(s.abi, &g, q.SPOnly, q.Caller) {
-		if !p.weak && w.votes.exact == 0 {
-			return s.handler(w, q, nil) // the paths to here are known, those from here are doubtful
+	g, ok := p.express(s.abi, q.SPOnly, q.Caller)
+	if !ok {
+		if !p.weak && v.exact == 0 {
+			return s.handler(w, q, nil, nil) // the paths to here are known, those from here are doubtful
 		}
 		return s.forwardOnly(f, q)
 	}
 	if f == nil || s.agree(p, f, &g) {
-		if f == nil && !(w.votes.hasOdd && s.agree(p, &w.votes.odd, &g)) && !s.isEntry(w, q) {
-			return s.handler(w, q, &g)
+		if f == nil && !(v.hasOdd && s.agree(p, &v.odd, &g)) && !s.isEntry(w, q) {
+			return s.handler(w, q, p, &g)
 		}
 		if f != nil {
 			p.merge(s.abi, f, &g)
@@ -154,13 +149,13 @@ func (s *Source) agree(p *prologue, f, g *found) bool {
 // rather than a part of one that the compiler split off: its returns fit, or,
 // if it has none, its calls are aligned as a function's and it reads no register
 // that only its caller can have set.
-func (s *Source) isEntry(w *walk, q frames.Query) bool {
+func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
 	if !ok {
 		return false
 	}
-	w.forward(lo, false, lo, hi)
-	if f, _ := w.votes.winner(); f != nil && w.votes.exact > 0 {
+	v := w.forward(lo, false, lo, hi)
+	if f, _ := v.winner(); f != nil && v.exact > 0 {
 		return f.cfa == start(s.abi.sp).plus(s.abi.entry)
 	}
 	return !w.manner(lo, hi).odd

@@ -27,8 +27,8 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
 		return cfa, false
 	}
-	w := getWalk(s)
-	defer putWalk(w)
+	w := getInterpreter(s)
+	defer putInterpreter(w)
 	w.begin(pc, lo, hi)
 	for {
 		if v := w.returnPath(); v.kind == initial || v.kind == loaded {
@@ -57,7 +57,7 @@ func (a *abi) placeOfFP(st *state) frames.Place {
 }
 
 // returnPath follows a path to its end, and gives the CFA that a return there shows; an unknown value if it is none.
-func (w *walk) returnPath() value {
+func (w *interpreter) returnPath() value {
 	st, f := &w.st, &w.fl
 	left := false // rbp was popped by the instruction before
 	for w.steps < maxBalance && st.pc >= st.lo && st.pc < st.hi {
@@ -100,8 +100,8 @@ func (s *Source) LevelAfter(pc uint64) bool {
 	if s.abi != &abiX86 || s.o.Code == nil {
 		return true
 	}
-	w := getWalk(s)
-	defer putWalk(w)
+	w := getInterpreter(s)
+	defer putInterpreter(w)
 	w.begin(pc, 0, ^uint64(0))
 	st, f := &w.st, &w.fl
 	for range maxLevel {

@@ -66,13 +66,12 @@ func BenchmarkJIT(b *testing.B) {
 	}
 	text = append(text, 0x48, 0x89, 0xec, 0x5d, 0xc3) // mov rsp,rbp; pop rbp; ret
 	s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, text}, JIT: true})
-	w := getWalk(s)
-	defer putWalk(w)
-	var f found
+	w := getInterpreter(s)
+	defer putInterpreter(w)
 	b.Run("proof", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if !w.proveX86(base, true, &f) {
+			if _, ok := w.proveX86(base, true); !ok {
 				b.Fatal("no proof")
 			}
 		}
@@ -80,7 +79,7 @@ func BenchmarkJIT(b *testing.B) {
 	b.Run("forward", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if w.forward(base, true, 0, ^uint64(0)); !w.proven() {
+			if v := w.forward(base, true, 0, ^uint64(0)); !v.prove(s.abi) {
 				b.Fatal("no proof")
 			}
 		}

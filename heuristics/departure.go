@@ -13,7 +13,7 @@ const maxDeparture = 40
 // It is such code if a straight run of instructions from pc ends in a jump to an address that the run did not find on
 // the stack, and if the stack pointer at pc was taken from somewhere else than this function's own frame; with a link
 // register also if the run takes it from elsewhere, and the link register's value of the start is nowhere.
-func (s *Source) departure(w *walk, q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return frames.Rule{}, nil, false
 	}
@@ -49,8 +49,8 @@ func (s *Source) departure(w *walk, q frames.Query) (frames.Rule, *frames.Row, b
 
 // lostReturn reports whether the link register's value of the start is nowhere.
 func (p *prologue) lostReturn(a *abi) bool {
-	var f found
-	return a.ra != noReg && !(p.express(a, &f, false, false) && f.ra.kind != lost)
+	f, ok := p.express(a, false, false)
+	return a.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
 // ChangesStack implements [frames.Switches].
@@ -60,15 +60,15 @@ func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	if s.abi == nil || s.o.Code == nil || !ok {
 		return false
 	}
-	w := getWalk(s)
-	defer putWalk(w)
+	w := getInterpreter(s)
+	defer putInterpreter(w)
 	p := w.prologue(pc, caller, false, span{lo, hi}, span{})
 	return p.found && !p.weak && p.st.foreignSP()
 }
 
 // runToJump follows the instructions from pc to a jump by register or a return; it gives the address gone to if that did
 // not lie on the stack at pc. Of conditional branches those are followed that pass over some instructions.
-func (w *walk) runToJump(pc, lo, hi uint64) (value, bool) {
+func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	a, st := w.src.abi, &w.st
 	st.reset(a, pc, lo, hi)
 	var before [len(st.regs)]value

@@ -23,7 +23,7 @@ func departsX86(st *state, code []byte) (value, bool) {
 // it takes the stack pointer from a register that a caller would expect back, as glibc's __start_context does, to
 // which the first function of a stack that makecontext has prepared returns. And it ends in hlt, which no
 // program may execute.
-func startsElsewhereX86(w *walk, pc uint64) bool {
+func startsElsewhereX86(w *interpreter, pc uint64) bool {
 	lo, hi, ok := w.src.bounds(pc)
 	if !ok || hi-lo > 64 {
 		return false

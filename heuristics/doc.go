@@ -4,18 +4,18 @@
 // # Algorithm
 //
 // Two abstract interpretations of the machine code share one engine (state,
-// walk). A state says for each register whether it is some register's value at
+// interpreter). A state says for each register whether it is some register's value at
 // the start plus a constant, a word loaded from such an address, or unknown,
 // and which stack slots hold such values.
 //
-//   - Forwards from pc to the returns of the function; this needs no function
+//   - Forwards from pc to the returns of the function (forwardAnalysis); this needs no function
 //     bounds. Both sides of branches are followed,
 //     within a budget. The stack pointer at the return gives the canonical
 //     frame address (CFA), the registers popped on the way give the saved
 //     registers. A path that ends in a trap, at the end of the function or in
 //     an indirect jump proves nothing, and so does one that returns with a
 //     register changed that the ABI says must be kept.
-//   - From the function's start to pc, where the start is known: gives the CFA
+//   - From the function's start to pc (prologueAnalysis), where the start is known: gives the CFA
 //     relative to the stack pointer and to the frame pointer. It serves code
 //     that never returns, and looks that know the stack pointer only.
 //

@@ -39,8 +39,8 @@ func TestProofsInV8sBuiltinsAgreeWithTheirStarts(t *testing.T) {
 	}
 	code := openCode(t, path)
 	s := New(Options{Arch: frames.X86_64, Code: code, JIT: true})
-	w := getWalk(s)
-	defer putWalk(w)
+	w := getInterpreter(s)
+	defer putInterpreter(w)
 	sites, proven, agree := 0, 0, 0
 	for k, fn := range builtins {
 		if k%2 == 1 {
@@ -53,17 +53,18 @@ func TestProofsInV8sBuiltinsAgreeWithTheirStarts(t *testing.T) {
 				continue
 			}
 			sites++
-			var got, start found
-			if !w.proveX86(pc, true, &got) {
+			got, ok := w.proveX86(pc, true)
+			if !ok {
 				continue
 			}
 			proven++
-			w.forward(pc, true, 0, ^uint64(0))
-			if f, _ := w.votes.winner(); f == nil || f.cfa != got.cfa || f.kept[0] != got.kept[0] {
+			v := w.forward(pc, true, 0, ^uint64(0))
+			if f, _ := v.winner(); f == nil || f.cfa != got.cfa || f.kept[0] != got.kept[0] {
 				t.Fatalf("%#x: %+v, forward finds %+v", pc, got, f)
 			}
 			p := w.prologue(pc, true, false, fn, span{})
-			if !p.found || p.weak || !p.express(s.abi, &start, false, true) {
+			start, ok := p.express(s.abi, false, true)
+			if !p.found || p.weak || !ok {
 				continue // no way from the start leads there
 			}
 			if start.cfa != got.cfa {

@@ -44,30 +44,34 @@ type abi struct {
 	step func(st *state, code []byte, f *flow)
 	// tail gives what a jump to another function proves.
 	tail func(st *state) flow
-	// isFrame reports whether a frame pointer with this value is set up as the
-	// ABI says.
-	isFrame func(st *state, fp value) bool
+	// isFrame reports whether a frame pointer is set up as the ABI says, by its value and the two words from there on.
+	isFrame func(fp, at, above value) bool
 	dwarf   func(reg uint8) uint8
 	// prove finds the frame that the first path from pc proves; nil if there is no such short way.
-	prove func(w *walk, pc uint64, caller bool, f *found) bool
+	prove func(w *interpreter, pc uint64, caller bool) (found, bool)
 	// argumentDrop gives the row of code that has its return address in a register only, while it takes its arguments off
 	// the stack; nil if there is no such code.
-	argumentDrop func(w *walk, pc uint64) (*frames.Row, bool)
+	argumentDrop func(w *interpreter, pc uint64) (*frames.Row, bool)
 	// loadsTable gives the register that an instruction loads from a table of addresses, and jumpsBy reports whether one
 	// jumps by that: see [Source.boundless]. Both may be nil.
 	loadsTable func(code []byte) uint8
 	jumpsBy    func(code []byte, reg uint8) bool
 	// afterPush reports whether a word of memory was pushed just before pc, as
 	// in the first entry of a PLT.
-	afterPush  func(w *walk, pc uint64) bool
+	afterPush  func(w *interpreter, pc uint64) bool
 	callBefore func(s *Source, ret uint64) (frames.Call, bool)
 	// isThreadRoot reports whether the code at pc is a thread's first function.
-	isThreadRoot func(w *walk, pc uint64) bool
+	isThreadRoot func(w *interpreter, pc uint64) bool
 	// startsElsewhere reports whether the code at pc begins a stack that was prepared by hand.
-	startsElsewhere func(w *walk, pc uint64) bool
+	startsElsewhere func(w *interpreter, pc uint64) bool
 	// departs gives the address that an instruction goes to which may leave this stack: see
 	// [Source.departure].
 	departs func(st *state, code []byte) (value, bool)
+}
+
+// framesAt reports whether a frame pointer with this value is set up as the ABI says.
+func (a *abi) framesAt(st *state, fp value) bool {
+	return a.isFrame(fp, st.load(fp), st.load(fp.plus(8)))
 }
 
 // keeps reports whether callees keep a register.

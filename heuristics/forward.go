@@ -59,56 +59,55 @@ func (v *votes) winner() (f *found, sure bool) {
 	return &v.list[best], int(v.strong[best]) == v.exact && v.exact > 0
 }
 
-// forward follows the paths from pc to the function's returns.
-func (w *walk) forward(pc uint64, caller bool, lo, hi uint64) {
+// forwardAnalysis follows the paths from an address to the function's returns.
+type forwardAnalysis struct {
+	*interpreter
+	inner    bool // what is asked for is the innermost frame
+	dispatch dispatch
+	votes    votes
+}
+
+// forward gives what the returns show that the paths from pc lead to.
+func (w *interpreter) forward(pc uint64, caller bool, lo, hi uint64) votes {
+	return w.forwardTo(pc, caller, lo, hi, dispatchNone)
+}
+
+// forwardTo is forward, also to the jumps by which a handler is left.
+func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatch) votes {
 	table := uint8(noReg)
-	if w.dispatch == dispatchByTable {
+	if d == dispatchByTable {
 		table = w.loadedBefore(pc)
 	}
 	w.begin(pc, lo, hi)
-	w.inner, w.st.table = !caller, table
+	w.st.table = table
 	w.st.pushedMem = w.src.abi.afterPush(w, pc)
 	if caller {
 		w.st.called()
 		w.st.clobber(w.src.abi.scratch)
 		w.st.afterCall = true
 	}
-	v := &w.votes
-	v.n, v.total, v.exact, v.hasOdd = 0, 0, 0, false
+	a := forwardAnalysis{interpreter: w, inner: !caller, dispatch: d}
+	v := &a.votes
 	for {
-		w.forwardPath()
-		if v.exact >= enoughVotes || w.proven() || w.steps >= maxForward {
-			return
+		a.followPath()
+		if v.exact >= enoughVotes || v.prove(w.src.abi) || w.steps >= maxForward {
+			break
 		}
-		if w.pop() {
-			continue
-		}
-		if v.exact > 0 || !w.resume() {
-			return
+		if !w.pop() && (v.exact > 0 || !w.resume()) {
+			break
 		}
 	}
+	return a.votes
 }
 
-// proven reports whether a path has shown a whole frame as a frame pointer makes it: the return address above the
+// prove reports whether a path has shown a whole frame as a frame pointer makes it: the return address above the
 // caller's frame pointer, which it points to. Nothing else looks like that, so that one such path is enough.
-func (w *walk) proven() bool {
-	v, a := &w.votes, w.src.abi
+func (v *votes) prove(a *abi) bool {
 	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == place{inMemory, a.fp, 0}
 }
 
-// resume takes a path that left the function; used where no path inside of it
-// proved anything.
-func (w *walk) resume() bool {
-	if w.nlater == 0 {
-		return false
-	}
-	w.nlater--
-	w.st.take(&w.later[w.nlater])
-	return true
-}
-
-// forwardPath follows w.st to its end.
-func (w *walk) forwardPath() {
+// followPath follows w.st to its end.
+func (w *forwardAnalysis) followPath() {
 	st := &w.st
 	for w.steps < maxForward && st.pc >= st.lo && st.pc < st.hi {
 		code := w.code(st.pc)
@@ -152,7 +151,7 @@ func (st *state) doubt(f *flow) {
 }
 
 // turn goes where the instruction leads; false if the path ends.
-func (w *walk) turn(f *flow) bool {
+func (w *forwardAnalysis) turn(f *flow) bool {
 	st := &w.st
 	target := st.pc + f.target
 	switch f.kind {
@@ -173,7 +172,7 @@ func (w *walk) turn(f *flow) bool {
 }
 
 // branch remembers the other side of a conditional jump.
-func (w *walk) branch(target uint64) {
+func (w *forwardAnalysis) branch(target uint64) {
 	if target >= w.st.lo && target < w.st.hi {
 		w.push(target)
 		return
@@ -185,7 +184,7 @@ func (w *walk) branch(target uint64) {
 // jump goes on at the target. Outside of the function that may be a tail call
 // or a part that the compiler split off: both are read on, as neither changes
 // the depth of the stack at the return.
-func (w *walk) jump(target uint64) bool {
+func (w *forwardAnalysis) jump(target uint64) bool {
 	st := &w.st
 	if target >= st.lo && target < st.hi {
 		st.enter(target)
@@ -200,7 +199,7 @@ func (w *walk) jump(target uint64) bool {
 }
 
 // around gives the bounds to stay within at an address.
-func (w *walk) around(pc uint64) (lo, hi uint64) {
+func (w *interpreter) around(pc uint64) (lo, hi uint64) {
 	if lo, hi, ok := w.src.bounds(pc); ok {
 		return lo, hi
 	}
@@ -208,9 +207,9 @@ func (w *walk) around(pc uint64) (lo, hi uint64) {
 }
 
 // vote counts a return.
-func (w *walk) vote(fl *flow) {
-	var f found
-	if !w.src.atReturn(&w.st, fl, &f, false) {
+func (w *forwardAnalysis) vote(fl *flow) {
+	f, ok := w.src.atReturn(&w.st, fl, false)
+	if !ok {
 		return
 	}
 	if w.misaligned(&f) {
@@ -224,10 +223,9 @@ func (w *walk) vote(fl *flow) {
 
 // voteTail counts a jump to another function's start, weakly: it may be a part
 // of this one.
-func (w *walk) voteTail() {
-	var f found
+func (w *forwardAnalysis) voteTail() {
 	fl := w.src.abi.tail(&w.st)
-	if w.src.atReturn(&w.st, &fl, &f, false) && !w.misaligned(&f) {
+	if f, ok := w.src.atReturn(&w.st, &fl, false); ok && !w.misaligned(&f) {
 		w.votes.add(&f, true)
 	}
 }
@@ -235,6 +233,6 @@ func (w *walk) voteTail() {
 // misaligned reports whether calls on the path could not be made with the CFA
 // that its return shows: the path ran past a call that does not return, or the
 // code does not follow the ABI.
-func (w *walk) misaligned(f *found) bool {
+func (w *forwardAnalysis) misaligned(f *found) bool {
 	return !w.src.o.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.aligned(f.cfa.off)
 }

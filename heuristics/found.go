@@ -79,31 +79,31 @@ func (f *found) place(a *abi, p place) frames.Place {
 
 // atReturn reads the finding off the state at a function's return; false if the
 // return proves nothing. Code of a convention of its own keeps no register but the frame pointer.
-func (s *Source) atReturn(st *state, fl *flow, f *found, own bool) bool {
+func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 	a := s.abi
-	*f = found{cfa: fl.ret}
+	f.cfa = fl.ret
 	if fl.ret.kind != initial && fl.ret.kind != loaded || fl.ret.base >= firstAnon {
-		return false
+		return f, false
 	}
 	if fl.ret.kind == loaded && fl.ret.base != a.sp && fl.ret.base != a.fp {
-		return false // not the function's frame: swapcontext goes to another stack
+		return f, false // not the function's frame: swapcontext goes to another stack
 	}
 	if fl.ret.kind == initial && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
-		return false
+		return f, false
 	}
 	if a.ra != noReg && !s.keptPlace(fl.ra, a.ra, &f.ra) && !s.handedPlace(fl.ra, &f.ra) {
-		return false
+		return f, false
 	}
 	for i, reg := range a.kept {
 		if v := st.regs[reg]; s.onStack(v, fl.ret.base) && s.keptPlace(v, reg, &f.kept[i]) {
 			continue
 		}
 		if !s.o.JIT && !own || reg == a.fp {
-			return false
+			return f, false
 		}
 		f.kept[i] = place{kind: lost}
 	}
-	return true
+	return f, true
 }
 
 // onStack reports whether a value can be one that the function has saved: it is read by

@@ -44,8 +44,8 @@ func (hostileCode) ReadCode(_ uint64, buf []byte) int {
 
 func TestCodeWithoutEndIsBounded(t *testing.T) {
 	s := New(Options{Arch: frames.X86_64, Code: hostileCode{}, Funcs: oneFunc{0, ^uint64(0)}})
-	w := getWalk(s)
-	defer putWalk(w)
+	w := getInterpreter(s)
+	defer putInterpreter(w)
 	w.prologue(1<<40, false, false, span{0, ^uint64(0)}, span{})
 	if w.steps > maxSteps {
 		t.Errorf("%d steps", w.steps)

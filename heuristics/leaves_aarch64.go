@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // leavesA64 reports whether the code from lo to hi may jump elsewhere: by b, by a conditional branch, or by a register
 // (it may be a switch).
-func (w *walk) leavesA64(lo, hi uint64) bool {
+func (w *interpreter) leavesA64(lo, hi uint64) bool {
 	for pc := lo; pc < hi; pc += 4 {
 		code := w.code(pc)
 		if len(code) < 4 {

@@ -12,8 +12,8 @@ func (s *Source) LeavesByJump(start uint64) bool {
 	if s.abi == nil || s.o.Code == nil || !ok || lo != start || hi-lo > leavesBytes {
 		return true
 	}
-	w := getWalk(s)
-	defer putWalk(w)
+	w := getInterpreter(s)
+	defer putInterpreter(w)
 	if s.abi.ra != noReg {
 		return w.leavesA64(lo, hi)
 	}
@@ -21,7 +21,7 @@ func (s *Source) LeavesByJump(start uint64) bool {
 }
 
 // leavesX86 reports whether the code from lo to hi may jump elsewhere.
-func (w *walk) leavesX86(lo, hi uint64) bool {
+func (w *interpreter) leavesX86(lo, hi uint64) bool {
 	for pc := lo; pc < hi; {
 		i, ok := decodeX86(w.code(pc))
 		if !ok {

@@ -45,12 +45,12 @@ func (m *majority) add(st *state) {
 // prologue follows the function from its start until it gets to pc; for a
 // caller, to the call that ends at pc. Jumps to the part that was split off it are
 // followed there, and back. With spOnly the stack pointer has to be the same on all paths.
-func (w *walk) prologue(pc uint64, caller, spOnly bool, fn, part span) *prologue {
-	p := w.follow(pc, caller, fn, part, false)
+func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
+	p := w.prologueAlong(pc, caller, fn, part, false)
 	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == initial && fp.base == w.src.abi.sp {
 		// Only with a frame pointer can the compiler let the stack pointer
 		// depend on the path.
-		p = w.follow(pc, caller, fn, part, true)
+		p = w.prologueAlong(pc, caller, fn, part, true)
 	}
 	if !p.found {
 		p.guess()
@@ -58,25 +58,62 @@ func (w *walk) prologue(pc uint64, caller, spOnly bool, fn, part span) *prologue
 	return p
 }
 
-// follow is prologue along the paths up to pc, or along all paths.
-func (w *walk) follow(pc uint64, caller bool, fn, part span, whole bool) *prologue {
-	p := &w.best
-	p.caller = caller
-	p.found, p.weak, p.mixed, p.tables.count, p.calls.count = false, false, false, 0, 0
+// prologueAnalysis follows the paths from a function's start.
+type prologueAnalysis struct {
+	*interpreter
+	spans [2]span // the function, and the part that was split off it
+	whole bool    // all paths are followed, see arrive
+	moved bool    // on some path the stack pointer changed by an unknown amount
+	to    prologue
+}
+
+// prologueAlong is prologue along the paths up to pc, or along all paths.
+func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, whole bool) prologue {
 	w.begin(fn.lo, fn.lo, fn.hi)
-	w.spans, w.whole = [2]span{fn, part}, whole
-	for w.steps < maxSteps && !p.ended(w) {
-		w.prologuePath(p, pc, caller)
+	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, whole: whole}
+	p := &a.to
+	p.caller = caller
+	for w.steps < maxSteps && !a.ended() {
+		a.followPath(pc)
 		if !w.pop() && (p.found || !w.resume()) {
 			break
 		}
 	}
-	p.mixed = p.mixed || whole && w.moved && (w.dropped || w.steps >= maxSteps)
-	return p
+	p.mixed = p.mixed || whole && a.moved && (w.paths.dropped || w.steps >= maxSteps)
+	return a.to
 }
 
 // ended reports whether no more paths need to be followed.
-func (p *prologue) ended(w *walk) bool { return p.found && (!w.whole || p.mixed) }
+func (w *prologueAnalysis) ended() bool { return w.to.found && (!w.whole || w.to.mixed) }
+
+// push is [interpreter.push], also to where paths were before with another stack pointer if all are followed.
+func (w *prologueAnalysis) push(pc uint64) {
+	if v := w.seen.find(pc); v != nil && (!w.whole || v.sp == mixedSP || v.sp == w.st.spKey()) {
+		return
+	}
+	w.paths.push(&w.st, pc)
+}
+
+// span is a run of addresses, hi excluded.
+type span struct{ lo, hi uint64 }
+
+// spanOf gives the piece of the function that an address is in, an empty one if none.
+func (w *prologueAnalysis) spanOf(pc uint64) span {
+	for _, s := range w.spans {
+		if pc >= s.lo && pc < s.hi {
+			return s
+		}
+	}
+	return span{}
+}
+
+// pushInto is push for a path into another piece of the function.
+func (w *prologueAnalysis) pushInto(pc uint64, to span) {
+	n := w.paths.npending
+	if w.push(pc); w.paths.npending > n {
+		w.paths.pending[n].lo, w.paths.pending[n].hi = to.lo, to.hi
+	}
+}
 
 // reach notes the state at pc.
 func (p *prologue) reach(st *state) {
@@ -100,18 +137,18 @@ func (st *state) spKey() uint32 {
 // arrive is mark, and where all paths are followed lets an instruction be visited a
 // second time if the stack pointer is another one there; it is unknown from then on. A
 // call whose other side was reached otherwise does not return.
-func (w *walk) arrive() bool {
+func (w *prologueAnalysis) arrive() bool {
 	st := &w.st
 	w.moved = w.moved || st.regs[st.sp].base >= firstAnon
 	key := st.spKey()
 	if w.mark(st.pc) {
-		w.visitOf(st.pc).sp = key
+		w.seen.find(st.pc).sp = key
 		return true
 	}
 	if !w.whole {
 		return false
 	}
-	at := w.visitOf(st.pc)
+	at := w.seen.find(st.pc)
 	if at.sp == mixedSP || at.sp == key || st.afterCall {
 		return false
 	}
@@ -131,10 +168,11 @@ func (p *prologue) guess() {
 	}
 }
 
-func (w *walk) prologuePath(p *prologue, pc uint64, caller bool) {
-	st := &w.st
-	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !p.ended(w) {
-		if st.afterCall && w.otherwise() {
+// followPath follows w.st to its end, and notes how it comes to pc.
+func (w *prologueAnalysis) followPath(pc uint64) {
+	st, p := &w.st, &w.to
+	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !w.ended() {
+		if st.afterCall && w.paths.otherwise(st) {
 			return
 		}
 		if st.afterCall && st.padded && st.pc%8 == 0 {
@@ -147,29 +185,29 @@ func (w *walk) prologuePath(p *prologue, pc uint64, caller bool) {
 		if len(code) == 0 || !w.arrive() {
 			return
 		}
-		if st.pc == pc && !caller {
+		if st.pc == pc && !p.caller {
 			p.reach(st)
 		}
 		w.steps++
-		if caller && !p.found && pc-st.pc-1 < maxCallX86 {
+		if p.caller && !p.found && pc-st.pc-1 < maxCallX86 {
 			p.before = st.regs
 		}
 		f := &w.fl
 		w.src.abi.step(st, code, f)
 		st.doubt(f)
 		st.pc += uint64(f.size)
-		if st.pc == pc && caller && f.kind == flowCall {
+		if st.pc == pc && p.caller && f.kind == flowCall {
 			p.reach(st)
 		}
-		if !w.prologueTurn(p, f) {
+		if !w.turn(f) {
 			return
 		}
 	}
 }
 
-// prologueTurn goes where the instruction leads, inside of the function.
-func (w *walk) prologueTurn(p *prologue, f *flow) bool {
-	st := &w.st
+// turn goes where the instruction leads, inside of the function.
+func (w *prologueAnalysis) turn(f *flow) bool {
+	st, p := &w.st, &w.to
 	target := st.pc + f.target
 	switch f.kind {
 	case flowCall:
@@ -205,26 +243,27 @@ func (p *prologue) indirect(st *state) {
 	p.tables.add(st)
 }
 
-// express writes the state at pc as a finding; false if no register gives the
+// express gives the state at pc as a finding; false if no register gives the
 // CFA.
-func (p *prologue) express(a *abi, f *found, spOnly, caller bool) bool {
+func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
 	if spOnly && p.mixed {
-		return false
+		return f, false
 	}
 	reg, ok := p.base(a, spOnly, caller)
 	if !ok {
-		return p.aligned(a, f, spOnly) || caller && !spOnly && p.untouched(a, f)
+		ok = p.aligned(a, &f, spOnly) || caller && !spOnly && p.untouched(a, &f)
+		return f, ok
 	}
 	f.cfa = value{kind: initial, base: reg, off: int32(a.entry) - p.st.regs[reg].off}
-	p.places(a, f, reg)
-	return true
+	p.places(a, &f, reg)
+	return f, true
 }
 
 // base chooses the register that the CFA is given by: the frame pointer where it
 // is set up as one, the stack pointer, or, in the innermost frame, any other.
 func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	st := &p.st
-	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.isFrame(st, fp) {
+	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp) {
 		return a.fp, true
 	}
 	if v := st.regs[a.sp]; v.kind == initial && v.base == a.sp {

@@ -14,7 +14,7 @@ const (
 
 // proof follows paths that leave rbp alone.
 type proof struct {
-	w       *walk
+	w       *interpreter
 	way     way
 	loads   [16]place // where kept registers that were loaded from the frame came from
 	runs    [maxRuns]span
@@ -33,38 +33,37 @@ type way struct {
 }
 
 // proveX86 follows the paths from pc and gives the frame that the first return proves; false if it proves none.
-func (w *walk) proveX86(pc uint64, caller bool, f *found) bool {
-	p := &w.proof
-	p.w, p.n, p.npend, p.way = w, 0, 0, way{pc: pc}
-	p.doubts.path = path{afterCall: caller}
+func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
+	p := proof{w: w, way: way{pc: pc}}
+	p.doubts.afterCall = caller
 	p.run(pc)
 	var i instX86
 	for range maxProof {
 		if p.way.pc >= p.next {
 			if !p.pop() { // the path has come to where one was before
-				return false
+				return f, false
 			}
 			continue
 		}
 		if !decodeIntoX86(w.code(p.way.pc), &i) {
-			return false
+			return f, false
 		}
 		p.way.pc += uint64(i.size)
 		if p.doubt(&i); p.doubts.weak {
-			return false
+			return f, false
 		}
 		switch p.step(&i) {
 		case proofReturns:
-			return p.epilogue(f)
+			return p.epilogue()
 		case proofFails:
-			return false
+			return f, false
 		case proofEnds:
 			if !p.pop() {
-				return false
+				return f, false
 			}
 		}
 	}
-	return false
+	return f, false
 }
 
 // What an instruction means for a proof.
@@ -287,19 +286,18 @@ const maxEpilogue = 8
 
 // epilogue goes on to the return. V8 compares there how many arguments to drop; or it pops the return address, drops them
 // and pushes it again.
-func (p *proof) epilogue(f *found) bool {
+func (p *proof) epilogue() (f found, ok bool) {
 	var i instX86
 	popped, pushed := uint8(noReg), false
 	for range maxEpilogue {
 		if p.way.pc >= p.next || !decodeIntoX86(p.w.code(p.way.pc), &i) || i.vex || i.opmap != mapOne {
-			return false
+			return f, false
 		}
 		p.way.pc += uint64(i.size)
-		ok := false
+		ok = false
 		switch op := i.op; {
 		case op == 0xc2 || op == 0xc3:
-			p.frame(f)
-			return popped == noReg || pushed
+			return p.frame(), popped == noReg || pushed
 		case pushed:
 		case op >= 0x70 && op < 0x80, (op == 0x81 || op == 0x83) && i.reg&7 == 7 && i.mod == 3, op == 0x39 && i.mod == 3, op == 0x3b && i.mod == 3:
 			ok = popped == noReg
@@ -315,15 +313,15 @@ func (p *proof) epilogue(f *found) bool {
 			ok = pushed
 		}
 		if !ok {
-			return false
+			return f, false
 		}
 	}
-	return false
+	return f, false
 }
 
-// frame writes what is proven.
-func (p *proof) frame(f *found) {
-	*f = found{cfa: start(hwBP).plus(16)}
+// frame gives what is proven.
+func (p *proof) frame() found {
+	f := found{cfa: start(hwBP).plus(16)}
 	for i, reg := range p.w.src.abi.kept {
 		switch {
 		case reg == hwBP:
@@ -332,4 +330,5 @@ func (p *proof) frame(f *found) {
 			f.kept[i] = p.loads[reg]
 		}
 	}
+	return f
 }

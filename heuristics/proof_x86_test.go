@@ -16,7 +16,7 @@ func TestProofsAreWhatTheForwardAnalysisFinds(t *testing.T) {
 		}
 		code := openCode(t, path)
 		s := New(Options{Arch: frames.X86_64, Code: code, JIT: true})
-		w := getWalk(s)
+		w := getInterpreter(s)
 		proven, less, n := 0, 0, 0
 		for k, f := range readCFI(t, path) {
 			if k%5 != 0 || n > 200000 {
@@ -31,13 +31,13 @@ func TestProofsAreWhatTheForwardAnalysisFinds(t *testing.T) {
 							return
 						}
 					}
-					var got found
-					if !w.proveX86(at, caller, &got) {
+					got, ok := w.proveX86(at, caller)
+					if !ok {
 						continue
 					}
 					proven++
-					w.forward(at, caller, 0, ^uint64(0))
-					want, _ := w.votes.winner()
+					v := w.forward(at, caller, 0, ^uint64(0))
+					want, _ := v.winner()
 					if want == nil || got.cfa != want.cfa || got.kept[0] != want.kept[0] {
 						t.Fatalf("%s: %#x: %+v, forward finds %+v", path, at, got, want)
 					}
@@ -52,7 +52,7 @@ func TestProofsAreWhatTheForwardAnalysisFinds(t *testing.T) {
 				}
 			})
 		}
-		putWalk(w)
+		putInterpreter(w)
 		t.Logf("%s: %d of %d proven, %d registers lost", path, proven, n, less)
 	}
 }

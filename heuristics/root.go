@@ -8,7 +8,7 @@ const entrySize = 0x200
 
 // isRoot reports whether q lies in a function that has no caller: the program's
 // entry point, or the code that a new thread starts in.
-func (s *Source) isRoot(w *walk, q frames.Query) bool {
+func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
 	at := q.Lookup(s.o.Arch)
 	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
 		return true
@@ -22,7 +22,7 @@ func (s *Source) isRoot(w *walk, q frames.Query) bool {
 // entryEnd gives the end of the code at the entry point: where its function ends, or its first instruction that does
 // not go on. Behind a call a landing place, or padding up to an aligned address, is taken for the start of another
 // function: the call does not return.
-func (w *walk) entryEnd() uint64 {
+func (w *interpreter) entryEnd() uint64 {
 	s := w.src
 	if s.entryEnd == 0 {
 		s.entryEnd = w.findEntryEnd(s.o.Entry)
@@ -30,7 +30,7 @@ func (w *walk) entryEnd() uint64 {
 	return s.entryEnd
 }
 
-func (w *walk) findEntryEnd(entry uint64) uint64 {
+func (w *interpreter) findEntryEnd(entry uint64) uint64 {
 	limit := entry + entrySize
 	if start, end, ok := w.src.bounds(entry); ok && start == entry {
 		return end

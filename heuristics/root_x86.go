@@ -16,7 +16,7 @@ const (
 // its function by a register, and pass the result to the exit system call. pc
 // is at or before the call, or after it. Neither part has call frame
 // information in glibc's clone3, nor in musl's clone.
-func isThreadRootX86(w *walk, pc uint64) bool {
+func isThreadRootX86(w *interpreter, pc uint64) bool {
 	if !w.mayCall(pc) {
 		return false
 	}
@@ -49,7 +49,7 @@ func isThreadRootX86(w *walk, pc uint64) bool {
 
 // mayCall reports whether one of the instructions that follow can be a system call. Almost none is, and
 // two bytes are found faster than instructions are read.
-func (w *walk) mayCall(pc uint64) bool {
+func (w *interpreter) mayCall(pc uint64) bool {
 	b := w.code(pc)
 	return len(b) < maxRootX86*15 || bytes.Contains(b[:maxRootX86*15], []byte{0x0f, 0x05})
 }

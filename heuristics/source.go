@@ -100,8 +100,8 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if row := s.sigreturn(q); row != nil {
 		return frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
 	}
-	w := getWalk(s)
-	defer putWalk(w)
+	w := getInterpreter(s)
+	defer putInterpreter(w)
 	if s.isRoot(w, q) {
 		return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodHeuristic}, nil, true
 	}

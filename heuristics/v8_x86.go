@@ -26,7 +26,7 @@ func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, 
 }
 
 // argumentDropX86 gives the row of an instruction between the pop and the push.
-func argumentDropX86(w *walk, pc uint64) (*frames.Row, bool) {
+func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 	code := w.code(pc)
 	drop, size := decodeDropX86(code)
 	if size == 0 && !w.behindDropX86(pc) {
@@ -54,7 +54,7 @@ func argumentDropX86(w *walk, pc uint64) (*frames.Row, bool) {
 }
 
 // behindDropX86 reports whether the instruction that ends at pc takes arguments off the stack.
-func (w *walk) behindDropX86(pc uint64) bool {
+func (w *interpreter) behindDropX86(pc uint64) bool {
 	for size := uint64(3); size <= 5 && size <= pc; size++ {
 		if _, n := decodeDropX86(w.code(pc - size)); n == int(size) {
 			return true
@@ -79,4 +79,23 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 		return argDropX86{index: dwarfX86(i.reg)}, int(i.size)
 	}
 	return d, 0
+}
+
+// loadsTableX86 gives the register that an instruction loads from a table of addresses, mov r, [table+r*8], where one of the
+// registers points to the table that callees keep; noReg for all else. V8's handlers have it in r15.
+func loadsTableX86(code []byte) uint8 {
+	i, ok := decodeX86(code)
+	if !ok || i.vex || i.opmap != mapOne || i.op != 0x8b || !i.w || i.mod == 3 || i.index == noReg || i.base == noReg || i.pfx != 0 {
+		return noReg
+	}
+	if i.base != hwBX && (i.base < 12 || i.base > 15) {
+		return noReg
+	}
+	return i.reg
+}
+
+// jumpsByX86 reports whether an instruction jumps to where that register says.
+func jumpsByX86(code []byte, reg uint8) bool {
+	i, ok := decodeX86(code)
+	return ok && !i.vex && i.opmap == mapOne && i.op == 0xff && i.reg&7 == 4 && i.mod == 3 && i.rm == reg
 }
