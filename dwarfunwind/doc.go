@@ -4,9 +4,9 @@
 //
 // Compilers describe, for every instruction, where the caller's registers are
 // (DWARF 5 §6.4; the variant in .eh_frame: Linux Standard Base 5.0, chapter 10).
-// A lookup bisects the sorted table in .eh_frame_hdr, decodes the one frame
-// description entry (FDE) that it leads to, and runs the CFA program of its
-// common information entry (CIE) and its own up to the wanted address. Nothing is
+// A lookup bisects the sorted table in .eh_frame_hdr and decodes the one frame
+// description entry (FDE) that it leads to. Then it runs the CFA program of the
+// common information entry (CIE), and the FDE's own up to the wanted address. Nothing is
 // parsed ahead. Nearly all entries are plain: their programs run on three words (plainRule), the
 // others on a machine for all that §6.4.2 has. Sections without such a table (.debug_frame, some static
 // executables) get a sorted index of their FDEs the first time that it is needed.
@@ -21,9 +21,9 @@
 // are recognised by running them on symbols in place of numbers. That covers the PLT
 // (whose expression only asks where in its 16 bytes the program counter is) and
 // signal frames. The others are kept, and evaluated when the rule is applied. The
-// evaluator is this package's own: the one in delve's op package starts with an
-// empty stack, where §6.4.2.2 wants the CFA on it, panics on an empty stack,
-// allocates at each step, and allocates as much as DW_OP_implicit_value claims,
+// evaluator is this package's own. The one in delve's op package starts with an
+// empty stack, where §6.4.2.2 wants the CFA on it. It panics on an empty stack, and
+// allocates at each step. It also allocates as much as DW_OP_implicit_value claims,
 // which no recover can catch. The tests compare the two where both apply.
 //
 // # Input is hostile

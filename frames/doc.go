@@ -10,13 +10,17 @@
 // of the next step. The walk ends when a rule says that there is no caller
 // (complete), or when something cannot be known; [StopReason] says which.
 //
-// A rule for a program counter does not depend on the contents of the stack, so
-// it is computed once and kept in the [Space]'s cache, across threads,
-// snapshots and ticks. Rules come from the module's sources, in falling trust:
+// A rule for a program counter does not depend on the contents of the stack. So
+// it is computed once, and kept in the [Space]'s cache across threads, snapshots
+// and ticks. Rules come from the module's sources, in falling trust:
 // call frame information or Go's tables, then the analysis of the instructions,
-// then a frame pointer that the function's own instructions prove. Where no
-// source has an answer, and only there, the walker looks through the stack for a
-// word that follows a call instruction (the scan), and says so in the frame.
+// then a frame pointer that the function's own instructions prove. Only where no
+// source has an answer the walker looks through the stack for a word that follows
+// a call instruction (the scan). The frame says so.
+//
+// A rule is applied in one of two ways. Almost all are plain, and take the quick
+// step ([Walker.Next]); what is not, and what may go wrong, takes the full one.
+// Both give the same frames.
 //
 // The package imports the standard library only and knows nothing of processes,
 // files or ptrace: what it reads is behind [Memory], [RuleSource] and

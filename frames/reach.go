@@ -3,15 +3,16 @@ package frames
 // # Reach
 //
 // How much of a stack a walk needs is a distance between two addresses on that stack. A walk can leave it: a signal's
-// handler may have a stack of its own, Go's scheduler has one, stacks can grow in pieces. Other stacks may lie anywhere,
-// mostly in the same mapping, some megabytes away, so that addresses alone do not tell.
+// handler may have a stack of its own, Go's scheduler has one, stacks can grow in pieces. Other stacks may lie
+// anywhere, mostly in the same mapping, some megabytes away, so that addresses alone do not tell.
 // It can also come back: Go calls C on another stack, and C calls Go back where the goroutine had left off.
 
 // nearBy is how far apart two stack pointers lie at most for a step to another stack to have stayed on the one, or to
 // have come back to it: the frame of a call back from C to Go lies between (runtime.cgocallback).
 const nearBy = 4 << 10
 
-// largeStep is how far a step must lead for it to be asked whether the code has changed stacks: few frames are so large.
+// largeStep is how far a step must lead for it to be asked whether the code has changed stacks: few frames are so
+// large.
 const largeStep = 64 << 10
 
 // reach follows the stack that a walk has begun on.

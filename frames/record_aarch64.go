@@ -16,8 +16,8 @@ func (w *Walker) knowsSP() bool { return w.regs.Known&(1<<w.regs.Arch.SP()) != 0
 func (w *Walker) knowsNext() bool { return w.next.Known&(1<<w.next.Arch.SP()) != 0 }
 
 // settleSP finds the stack pointer of a frame of which a record told the program
-// counter and x29 only, if its own rule says where the function has put its record:
-// x29 points to it, so that the CFA is as far above x29 as the rule has it above the
+// counter and x29 only. Its own rule may say where the function has put its record.
+// x29 points to that, so that the CFA is as far above x29 as the rule has it above the
 // place of the caller's x29. That the function has set x29 up is shown by the
 // record: its return address must follow a call of this very function.
 func (w *Walker) settleSP() {

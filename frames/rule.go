@@ -64,9 +64,9 @@ const (
 // NumCompact is the number of registers that a [Rule] has a place for.
 const NumCompact = 8
 
-// Rule tells how to get from a frame to its caller, in 16 bytes: the CFA is a
-// register plus an offset, the return address lies at CFA−8 (x86-64) or where
-// the link register was saved (arm64), and each saved register lies a multiple
+// Rule tells how to get from a frame to its caller, in 16 bytes. The CFA is a
+// register plus an offset. The return address lies at CFA−8 (x86-64) or where
+// the link register was saved (arm64). Each saved register lies a multiple
 // of eight bytes below the CFA. What does not fit is in a [Row].
 type Rule struct {
 	// CFAOff is added to the register CFAReg to get the CFA.

@@ -21,7 +21,6 @@ func (w *Walker) scan() StopReason {
 	if !w.knowsSP() {
 		return StopUnproven
 	}
-	sp := w.regs.SP()
 	if !w.regs.Arch.info().raOnStack || m != nil && m.Generated {
 		// In generated code the first word that follows a call is more often
 		// a remnant than the caller, because callers need not call.
@@ -31,6 +30,12 @@ func (w *Walker) scan() StopReason {
 	if m == nil {
 		words = 1 // a call to where no code is; or the list of modules is old, and the code has pushed who knows what
 	}
+	return w.scanStack(words, start, known)
+}
+
+// scanStack takes the first of so many words on the stack that follows a call of the function at start.
+func (w *Walker) scanStack(words uint64, start Addr, known bool) StopReason {
+	sp := w.regs.SP()
 	for i := range words {
 		at := sp + 8*i
 		v, ok := w.mem.Word(at)
@@ -90,9 +95,9 @@ func (w *Walker) calls(v, start Addr, known bool) bool {
 	return !known || !call.Direct || call.Target == start
 }
 
-// tryFramePointer believes the frame pointer where it points into the stack, the
-// word above it follows a call of this very function (or an indirect call, or is
-// chained), and the word at it leads further out or ends the chain. On x86-64 the
+// tryFramePointer believes the frame pointer where it points into the stack. The
+// word above it must follow a call of this very function, or an indirect call, or be
+// chained. The word at it must lead further out or end the chain. On x86-64 the
 // caller's stack pointer is then just above (System V ABI, figure 3.3); on arm64 it
 // is only known to be no lower: see [Walker.settleSP].
 func (w *Walker) tryFramePointer(start Addr, known bool) bool {

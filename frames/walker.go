@@ -207,7 +207,8 @@ func (w *Walker) canApply(r *Rule) bool {
 // its return address follows a call of this very function.
 func (w *Walker) untouched(r *Rule) bool {
 	bit := uint64(1) << (r.CFAReg % NumRegs)
-	if !w.caller || r.CFAReg == w.regs.Arch.SP() || w.given&bit == 0 || r.Flags&(FlagRow|FlagSignal|FlagSwitch|FlagLoss) != 0 {
+	special := r.Flags&(FlagRow|FlagSignal|FlagSwitch|FlagLoss) != 0
+	if !w.caller || r.CFAReg == w.regs.Arch.SP() || w.given&bit == 0 || special {
 		return false
 	}
 	stop := w.apply(r) // reads the value, known or not
@@ -218,9 +219,9 @@ func (w *Walker) untouched(r *Rule) bool {
 	return w.calls(w.next.PC, start, known)
 }
 
-// plausible checks a caller that was found without call frame information: its
-// return address must follow a call, or both must be in generated code, or it must be
-// a place that is returned to without a call, such as the stub that ends a signal.
+// plausible checks a caller that was found without call frame information. Its
+// return address must follow a call, or both must be in generated code. Or it is a
+// place that is returned to without a call, such as the stub that ends a signal.
 func (w *Walker) plausible() bool {
 	if w.next.PC == 0 {
 		return true
@@ -284,8 +285,8 @@ func (w *Walker) changedStack() bool {
 
 // leaf reports whether the caller's return address is in a register, so that its
 // stack pointer may be this frame's: always possible on arm64, and on x86-64 where
-// a function has taken it off the stack. Either a register has it (vfork), or it is the word below the stack pointer that
-// was just popped (OCaml's caml_c_call), which can be so in the innermost frame only.
+// a function has taken it off the stack. Either a register has it (vfork), or it is the word below the stack pointer
+// that was just popped (OCaml's caml_c_call), which can be so in the innermost frame only.
 func (w *Walker) leaf(r *Rule) bool {
 	popped := !w.caller && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
 	return w.next.PC != w.regs.PC && (w.regs.Arch != X86_64 || r.Flags&FlagRow != 0 || popped)

@@ -5,14 +5,15 @@ import "prywalk/frames"
 // maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump that goes there.
 const maxDeparture = 40
 
-// departure gives the rule of code that is about to go to another frame and has loaded that frame's stack pointer
-// (longjmp, swapcontext, Go's gogo), or has lost its return address to it: nobody is its caller any more. What it goes
+// departure gives the rule of code that is about to go to another frame: longjmp, swapcontext, Go's gogo. It has loaded
+// that frame's stack pointer, or has lost its return address. Nobody is its caller any more. What it goes
 // on with is told by its own instructions up to the jump. That frame stands where the caller's would, at exactly that
 // instruction.
 //
-// It is such code if a straight run of instructions from pc ends in a jump to an address that the run did not find on
-// the stack, and if the stack pointer at pc was taken from somewhere else than this function's own frame; with a link
-// register also if the run takes it from elsewhere, and the link register's value of the start is nowhere.
+// Code is such if two things hold. A straight run of instructions from pc ends in a jump to an address that the run did
+// not find on the stack. And the stack pointer at pc was taken from elsewhere than this function's own frame. With
+// a link register it may also be the run that takes it from elsewhere, if the link register's value of the start is
+// lost.
 func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return frames.Rule{}, nil, false
@@ -44,7 +45,8 @@ func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames
 	} else {
 		row.Regs[s.abi.sp] = s.whence(sp, noReg)
 	}
-	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
+	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal, Method: frames.MethodHeuristic}
+	return rule, row, true
 }
 
 // lostReturn reports whether the link register's value of the start is nowhere.
@@ -66,8 +68,8 @@ func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	return p.found && !p.weak && p.st.foreignSP()
 }
 
-// runToJump follows the instructions from pc to a jump by register or a return; it gives the address gone to if that did
-// not lie on the stack at pc. Of conditional branches those are followed that pass over some instructions.
+// runToJump follows the instructions from pc to a jump by register or a return; it gives the address gone to if that
+// did not lie on the stack at pc. Of conditional branches those are followed that pass over some instructions.
 func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	a, st := w.src.abi, &w.st
 	st.reset(a, pc, lo, hi)

@@ -128,8 +128,8 @@ func (s *Source) keptPlace(v value, reg uint8, p *place) bool {
 }
 
 // handedPlace tells where a return address is that the path took from a register which callees may change: the end of
-// swapcontext of arm64, to which setcontext goes with the address in x1. A register that callees keep is none: code that
-// has put something there for itself (or for nobody, after a call that does not return) looks the same.
+// swapcontext of arm64, to which setcontext goes with the address in x1. A register that callees keep is none: code
+// that has put something there for itself (or for nobody, after a call that does not return) looks the same.
 func (s *Source) handedPlace(v value, p *place) bool {
 	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
 		return false

@@ -4,8 +4,8 @@ package heuristics
 const opPushBP = 0x55
 
 // makesFrame counts an outcome where generated code makes its frame: push rbp; mov rbp, rsp. A function does that once,
-// while the return address is on top, so that it tells where that is in the code before it, which often ends in jumps
-// to a compiler's builtins only and shows no return. It asks of the innermost frame only: code that has
+// while the return address is on top. So it tells where that is in the code before it, of which often no path leads
+// to a return, but to a compiler's builtins. It asks of the innermost frame only: code that has
 // called has its frame already. Compilers other than those may save rbp among others before they load it.
 func (w *forwardAnalysis) makesFrame() bool {
 	a, st := w.src.abi, &w.st

@@ -291,7 +291,10 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
 	for i := range p.st.nslots {
 		s := &p.st.slots[i]
-		if s.base < firstAnon || s.val.kind != initial || s.val.base != a.sp || s.off >= best || s.val.off < lowest || !p.st.live(s) {
+		if s.base < firstAnon || s.val.kind != initial || s.val.base != a.sp || s.val.off < lowest {
+			continue
+		}
+		if s.off >= best || !p.st.live(s) {
 			continue
 		}
 		for _, reg := range [...]uint8{a.sp, a.fp} {

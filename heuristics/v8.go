@@ -12,8 +12,8 @@ import "prywalk/frames"
 // symbol like a function's: V8's handlers. Such a handler takes registers from the one
 // before it that the ABI gives to callers only, and is never returned from: it ends in a jump
 // by a register to the next one, with stack and frame pointer as they were at its start.
-// The word on top of the stack then is the return address into the interpreter's entry, and
-// the frame pointer is that of the frame which the entry has made, for the function that is
+// The word on top of the stack then is the return address into the interpreter's entry. The
+// frame pointer is that of the frame which the entry has made, for the function that is
 // interpreted. To believe the frame pointer there would leave that function out.
 
 // handler is for code that reads registers of its caller and never returns, with what the

@@ -2,9 +2,9 @@ package heuristics
 
 import "prywalk/frames"
 
-// V8's functions take their arguments off the stack as they return, and how many those are is known at run time only: the
-// epilogue pops the return address to a register, adds to rsp, pushes the address again and returns. In between
-// the address is in that register only:
+// V8's functions take their arguments off the stack as they return, and how many those are is known at run time
+// only: the epilogue pops the return address to a register, adds to rsp, pushes the address again and returns. In
+// between the address is in that register only:
 //
 //	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
 //
@@ -81,8 +81,8 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 	return d, 0
 }
 
-// loadsTableX86 gives the register that an instruction loads from a table of addresses, mov r, [table+r*8], where one of the
-// registers points to the table that callees keep; noReg for all else. V8's handlers have it in r15.
+// loadsTableX86 gives the register that an instruction loads from a table of addresses, mov r, [table+r*8], where
+// one of the registers points to the table that callees keep; noReg for all else. V8's handlers have it in r15.
 func loadsTableX86(code []byte) uint8 {
 	i, ok := decodeX86(code)
 	if !ok || i.vex || i.opmap != mapOne || i.op != 0x8b || !i.w || i.mod == 3 || i.index == noReg || i.base == noReg || i.pfx != 0 {

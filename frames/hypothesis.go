@@ -13,17 +13,17 @@ package frames
 //
 //   - the call before it is a direct one of the function that the walk is in, or the call
 //     that a thread begins with;
-//   - from there a walk reaches a function that is known to be a thread's first, and each
-//     return address on the way follows a call that can have led to the function further in;
+//   - from there a walk reaches a function that is known to be a thread's first;
+//   - each return address on the way follows a call that can have led to the function further in;
 //   - no other candidate does so. Frames that ended may lie within the array, whole, and
 //     those of the same functions look like live ones. What gives them away is the place
 //     where they would join the live frames: the word there is of the live call, and calls
 //     somebody else. Where it does not, as in recursion, both are possible, and neither is
 //     taken.
 //
-// A wrong stack is worse than an incomplete one: in doubt the walk ends as unproven. So it
-// does where a function may have been called by pointer from a place that calls others
-// too, or may have been reached by a jump at the end of another one ([Jumps]).
+// A wrong stack is worse than an incomplete one: in doubt the walk ends as unproven. A
+// function may have been called by pointer, from a place that calls others too. Or a jump
+// at the end of another one may have led to it ([Jumps]). Both are such doubts.
 //
 // Sources: System V ABI for x86-64, §3.2.2 (the return address lies below the CFA) and
 // Intel SDM volume 2, CALL (what stands before it).
@@ -80,7 +80,10 @@ func (w *Walker) Hypotheses() int { return w.proven }
 // short for the proof.
 func (w *Walker) prove(r *Rule) StopReason {
 	info := w.regs.Arch.info()
-	if w.trying || w.snap == nil || !info.raOnStack || r.Flags&(FlagSignal|FlagSwitch|FlagRoot) != 0 || w.searches >= maxSearches {
+	if w.trying || w.snap == nil || w.searches >= maxSearches {
+		return StopUnproven
+	}
+	if !info.raOnStack || r.Flags&(FlagSignal|FlagSwitch|FlagRoot) != 0 {
 		return StopUnproven
 	}
 	w.searches++
@@ -177,8 +180,7 @@ func (w *Walker) consider(c candidate, reg uint8) bool {
 	return true
 }
 
-// linkOf classifies a return address to return to which a function that starts at start
-// is.
+// linkOf says how a return address goes with the function at start, which is to return to it.
 func (w *Walker) linkOf(v, start Addr, known bool) link {
 	if v < 4096 || w.space.find(v-1) < 0 {
 		return linkNone

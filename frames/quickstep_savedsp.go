@@ -2,11 +2,12 @@ package frames
 
 import "encoding/binary"
 
-// A frame that keeps its caller's stack pointer, as those of HotSpot's interpreter do, has it in a word near the one that
-// its frame pointer shows to, and the return address and the caller's frame pointer in others. No [Rule] can say that, and
-// by a [Row] the full step takes four times as long as the quick one. In a JVM a third of all frames are such.
+// The frames of HotSpot's interpreter save their caller's stack pointer in a word near the one that the frame pointer
+// points to. The return address and the caller's frame pointer are in others near there. No [Rule] can say that, so
+// that a [Row] does. In a JVM a third of all frames are such. Without this step its stacks take three times as long.
 
-// keptPlaces tells where the frame has these words: how far above where the frame pointer shows to, in units of 8 bytes.
+// keptPlaces tells where the frame has these words: how far above where the frame pointer shows to, in units of 8
+// bytes.
 type keptPlaces struct{ sp, pc, fp int8 }
 
 // maxKept bounds the distances, and keptBytes is the size of the window around the frame pointer that has them all.
@@ -64,8 +65,8 @@ func keptPlace(p *Place, info *archInfo) (int8, bool) {
 	return int8(at), p.Kind == PlaceRegOffset && p.Reg == info.fp && p.Off%8 == 0 && at >= -maxKept && at <= maxKept
 }
 
-// stepByRow makes the step from such a frame, if all that it reads lies in the copied stack, it leads further out, and the
-// caller's rule is in the cache. False leaves all as it was.
+// stepByRow makes the step from such a frame, if all that it reads lies in the copied stack, it leads further out,
+// and the caller's rule is in the cache. False leaves all as it was.
 func (w *Walker) stepByRow() bool {
 	e, regs, val := w.cur, &w.regs, &w.regs.Val
 	from := val[X86RBP] + 8*(windowUnits-maxKept) - w.low
