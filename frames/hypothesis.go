@@ -71,6 +71,14 @@ type search struct {
 	cut   Addr // what the trial of a likely candidate could not read, as the copy ends before it
 }
 
+// hypotheses are what a Walker knows of its searches.
+type hypotheses struct {
+	search   *search
+	searches int  // in this walk
+	proven   int  // registers that they have found
+	trying   bool // this walk is a trial of a search
+}
+
 // Hypotheses tells how many registers of this walk were not seen but found on the stack
 // and proven.
 func (w *Walker) Hypotheses() int { return w.proven }

@@ -44,11 +44,8 @@ type Walker struct {
 	lacking  Addr
 	switches int
 	given    uint64 // the registers that were known at the start
-	search   *search
-	searches int
-	proven   int  // registers that search has found
-	trying   bool // this walk is a trial of a search
-	reach    reach
+	hypotheses
+	reach reach
 }
 
 // Init starts a walk at regs, which is copied. The walk reads space and mem until

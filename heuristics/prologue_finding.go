@@ -1,0 +1,163 @@
+package heuristics
+
+import "math"
+
+// express gives the state at pc as a finding; false if no register gives the
+// CFA.
+func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
+	if spOnly && p.mixed {
+		return f, false
+	}
+	reg, ok := p.base(a, spOnly, caller)
+	if !ok {
+		ok = p.aligned(a, &f, spOnly) || caller && !spOnly && p.untouched(a, &f)
+		return f, ok
+	}
+	f.cfa = value{kind: initial, base: reg, off: int32(a.entry) - p.st.regs[reg].off}
+	p.places(a, &f, reg)
+	return f, true
+}
+
+// base chooses the register that the CFA is given by: the frame pointer where it
+// is set up as one, the stack pointer, or, in the innermost frame, any other.
+func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
+	st := &p.st
+	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp) {
+		return a.fp, true
+	}
+	if v := st.regs[a.sp]; v.kind == initial && v.base == a.sp {
+		return a.sp, true
+	}
+	if spOnly {
+		return 0, false
+	}
+	if v := st.regs[a.fp]; v.kind == initial && v.base == a.sp {
+		return a.fp, true
+	}
+	for r := range uint8(len(st.regs)) {
+		if v := st.regs[r]; v.kind == initial && v.base == a.sp && (!caller || a.keeps(r)) {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+// aligned finds the CFA in a slot of a frame that was aligned anew: gcc saves its
+// dynamically realigned argument pointer there, OpenSSL's assembly the stack pointer
+// of before, no lower than the registers that it has saved. Lower addresses are those of
+// variables, pushed as arguments: the function that gets them may write there.
+func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
+	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
+	for i := range p.st.nslots {
+		s := &p.st.slots[i]
+		if s.base < firstAnon || s.val.kind != initial || s.val.base != a.sp || s.val.off < lowest {
+			continue
+		}
+		if s.off >= best || !p.st.live(s) {
+			continue
+		}
+		for _, reg := range [...]uint8{a.sp, a.fp} {
+			v := p.st.regs[reg]
+			if v.kind == initial && v.base == s.base && (!spOnly || reg == a.sp) {
+				// The innermost copy is the one that moves along with the stack.
+				best = s.off
+				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off, add: int32(a.entry) - s.val.off}
+				p.places(a, f, reg)
+				break
+			}
+		}
+	}
+	if best == math.MaxInt32 {
+		return false
+	}
+	p.placesAbove(a, f)
+	return true
+}
+
+// untouched gives the CFA by a register that the call may have changed, if nothing else
+// has it: OpenSSL's assembly keeps the stack pointer in rax while it calls helpers that
+// leave that alone. The walker believes it only with proof.
+func (p *prologue) untouched(a *abi, f *found) bool {
+	if p.weak || a.ra != noReg { // with a link register that is needed, too
+		return false
+	}
+	for r, v := range p.before {
+		if v.kind == initial && v.base == a.sp && uint8(r) != a.sp {
+			f.cfa = value{kind: initial, base: uint8(r), off: int32(a.entry) - v.off}
+			for i := range f.kept {
+				f.kept[i] = place{}
+			}
+			p.placesAbove(a, f)
+			return true
+		}
+	}
+	return false
+}
+
+// placesAbove finds the kept registers that were saved before the stack pointer was
+// aligned: their distance to the CFA is known.
+func (p *prologue) placesAbove(a *abi, f *found) {
+	for i, r := range a.kept {
+		if f.kept[i].kind == inMemory {
+			continue
+		}
+		for _, s := range p.st.slots[:p.st.nslots] {
+			if s.base == a.sp && s.val.isStart(r) {
+				f.kept[i] = place{kind: inFrame, off: s.off - int32(a.entry)}
+			}
+		}
+	}
+}
+
+// places tells where the kept registers are, by a register of known value.
+func (p *prologue) places(a *abi, f *found, reg uint8) {
+	for i, r := range a.kept {
+		f.kept[i] = p.place(a, r, reg)
+	}
+	if a.ra != noReg {
+		if f.ra = p.place(a, a.ra, reg); f.ra.kind == lost {
+			f.ra = p.elsewhere(a, a.ra)
+		}
+	}
+}
+
+// elsewhere looks for a register's value of the start in memory that is not the function's own: swapcontext of arm64
+// has its return address in the context only, which a register points to.
+func (p *prologue) elsewhere(a *abi, r uint8) place {
+	if p.caller { // the call may have changed all registers: the walker asks for proof
+		for reg, v := range p.before {
+			if v.isStart(r) && !p.weak && a.scratch>>reg&1 != 0 && uint8(reg) != r {
+				return place{kind: inOther, base: uint8(reg)}
+			}
+		}
+		return place{kind: lost}
+	}
+	for _, s := range p.st.slots[:p.st.nslots] {
+		for reg := range uint8(len(p.st.regs)) {
+			if v := p.st.regs[reg]; s.val.isStart(r) && s.base < firstAnon && v.kind == initial && v.base == s.base {
+				return place{inMemory, reg, s.off - v.off}
+			}
+		}
+	}
+	return place{kind: lost}
+}
+
+// place prefers a slot to the register that still holds the value: the slot can
+// be read when the registers are not known.
+func (p *prologue) place(a *abi, r, reg uint8) place {
+	st := &p.st
+	by, sp := st.regs[reg], st.regs[a.sp]
+	for _, s := range st.slots[:st.nslots] {
+		if !s.val.isStart(r) || s.base != by.base {
+			continue
+		}
+		if sp.kind == initial && sp.base == s.base && s.off < sp.off && st.regs[r].isStart(r) {
+			continue
+		}
+		return place{inMemory, reg, s.off - by.off}
+	}
+	if st.regs[r].isStart(r) {
+		return place{}
+	}
+	return place{kind: lost}
+}
