@@ -1,7 +1,6 @@
 package ptrace
 
 import (
-	"os"
 	"syscall"
 
 	"prywalk/internal/procmem"
@@ -25,13 +24,6 @@ const (
 	blockMax   = 20_000_000 // ns, longest sleep of a wait that a stop ends
 	wakeTakes  = 20_000     // ns, how long a stop takes to wake this thread up, at most, where it has a real-time priority
 	auditShare = 16         // the part of the time that these checks may take: where hundreds are pending, they take long
-
-	eventStop = 128 // PTRACE_EVENT_STOP
-
-	// si_code of a wait (include/uapi/asm-generic/siginfo.h).
-	cldExited  = 1
-	cldDumped  = 3
-	cldTrapped = 4
 )
 
 // WaitAny gives a look whose thread has stopped, or has ended ([Look.Ended]): call
@@ -180,13 +172,9 @@ func (c *Controller) reported(e syscall.Errno) *Look {
 	}
 	tid := int(c.info.pid)
 	l := c.find(tid)
-	if l != nil && l.state == lookPending {
-		return c.settle(l)
-	}
-	if l == nil {
-		c.stray(tid)
-	} else if l.state == lookStopped {
-		c.consume(tid)
+	pending := l != nil && l.state == lookPending
+	if got := c.heed(l, tid); pending {
+		return got
 	}
 	return c.pollAll()
 }
@@ -208,13 +196,9 @@ func (c *Controller) poll(l *Look) *Look {
 	e := waitid(unix.P_PID, l.tid, watch, &c.info)
 	switch {
 	case e == unix.ECHILD:
-		// No tracee any more: it ended and somebody else has waited for it, or
-		// it called exec and goes by another number now, under which it
-		// will stop.
-		c.lost = true
-		return c.ended(l)
+		return c.transit(l, l.tid, reportNone, 0)
 	case e == 0 && c.info.pid != 0:
-		return c.settle(l)
+		return c.heed(l, l.tid)
 	}
 	return nil
 }
@@ -247,93 +231,7 @@ func (c *Controller) checkOne(l *Look) *Look {
 		return got
 	}
 	c.stats.Stolen++
-	return c.stopped(l, stolenStatus(&info))
-}
-
-// stolenStatus is the status of a wait as siginfo has it: si_code of an event
-// stop is that status itself (kernel/signal.c, ptrace_do_notify).
-func stolenStatus(info *sigInfo) int32 {
-	if info.code>>8 == eventStop {
-		return info.code
-	}
-	return info.signo
-}
-
-// settle takes over what a wait said of a pending look, and gives the look if the
-// caller is to know.
-func (c *Controller) settle(l *Look) *Look {
-	if c.info.code >= cldExited && c.info.code <= cldDumped {
-		c.reap(l.tid)
-		return c.ended(l)
-	}
-	if c.info.code == cldTrapped {
-		return c.stopped(l, c.info.status)
-	}
-	return nil
-}
-
-// ended marks a look whose thread is no more.
-func (c *Controller) ended(l *Look) *Look {
-	if l.abandoned {
-		c.free(l)
-		return nil
-	}
-	l.state = lookGone
-	return l
-}
-
-// stopped marks a look whose thread has stopped. An abandoned one is let go.
-func (c *Controller) stopped(l *Look, status int32) *Look {
-	l.stop(status)
-	l.stopNS = procmem.Now()
-	l.runningNS = max(l.interruptNS, c.idle)
-	if l.abandoned {
-		c.letGo(l)
-		return nil
-	}
-	return l
-}
-
-// stop takes over the kind of stop from a wait's status: signal, and event above.
-func (l *Look) stop(status int32) {
-	l.state, l.signal = lookStopped, 0
-	switch sig := status & 0xff; {
-	case status>>8 != eventStop:
-		l.kind, l.signal = KindSignal, sig
-	case sig == int32(unix.SIGTRAP):
-		l.kind = KindInterrupt
-	default:
-		l.kind = KindGroup
-	}
-}
-
-// stray deals with a report for a thread that is not looked at. If it is this
-// thread's tracee, it has changed its number by calling exec: it is let go.
-// Others are children of this thread and somebody else's to wait for.
-func (c *Controller) stray(tid int) {
-	switch code := c.info.code; {
-	case code == cldTrapped:
-		l := Look{tid: tid, stopNS: procmem.Now()}
-		l.stop(c.info.status)
-		_ = c.release(&l) // fails if it was killed: then nothing holds it
-	case code >= cldExited && code <= cldDumped:
-		var st procmem.Status
-		if procmem.ReadStatus(tid, &st) == nil && st.TracerPid == c.tid {
-			c.reap(tid)
-		}
-	}
-}
-
-// reap ends the life of a traced thread that has exited; until then its process's
-// exit is not reported to its parent. But the exit of a process whose parent is
-// this very process is left to whoever waits for it here: reaping would take it.
-func (c *Controller) reap(tid int) {
-	var st procmem.Status
-	if procmem.ReadStatus(tid, &st) == nil && st.Tgid == tid && st.PPid == os.Getpid() {
-		return
-	}
-	var info sigInfo
-	_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
+	return c.transit(l, l.tid, reportStop, stolenStatus(&info))
 }
 
 // serveLost waits a little for a tracee that has changed its number, and lets it
@@ -344,14 +242,7 @@ func (c *Controller) serveLost() {
 		case e == unix.ECHILD:
 			c.lost = false
 		case e == 0 && c.info.pid != 0 && c.find(int(c.info.pid)) == nil:
-			c.stray(int(c.info.pid))
+			c.heed(nil, int(c.info.pid))
 		}
 	}
-}
-
-// consume takes the report of a stop that the caller knows of and holds on to, so
-// that it does not hide the others.
-func (c *Controller) consume(tid int) {
-	var info sigInfo
-	_ = waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)
 }
