@@ -11,7 +11,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
-
 	"prywalk/internal/profile"
 )
 
