@@ -1,0 +1,37 @@
+package namehints
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRuntimesAreKnownByTheirFiles(t *testing.T) {
+	for _, c := range []struct {
+		files  []string
+		name   string
+		remedy string
+	}{
+		{[]string{"/usr/bin/java", "/usr/lib/jvm/17/lib/server/libjvm.so"}, "HotSpot", "jcmd 7 Compiler.perfmap"},
+		{[]string{"/usr/bin/node"}, "Node.js", "--perf-basic-prof"},
+		{[]string{"/usr/bin/python3.12"}, "Python", "-X perf"},
+		{[]string{"/usr/lib/libpython3.11.so.1.0"}, "Python", "-X perf"},
+		{[]string{"/usr/lib/libruby-3.1.so.3.1.2"}, "Ruby", "--yjit-perf"},
+		{[]string{"/usr/bin/php8.2"}, "PHP", "opcache.jit_debug"},
+		{[]string{"/usr/bin/nodeset", "/usr/bin/pythonia"}, "unknown", "/tmp/perf-7.map"},
+	} {
+		h, ok := Of(c.files)
+		if h.Runtime != c.name || ok != (c.name != "unknown") || !strings.Contains(h.Remedy(7), c.remedy) {
+			t.Errorf("%v: %s, %v, %s", c.files, h.Runtime, ok, h.Remedy(7))
+		}
+	}
+}
+
+func TestWhereALanguageHasNamesNothingIsMissing(t *testing.T) {
+	h, _ := Of([]string{"python3.12"})
+	if h.Named([]string{"/usr/bin/python3.12"}) || !h.Named([]string{"/usr/bin/python3.12", "[CPython 3.12.1]"}) {
+		t.Error("the mapping of a language's own frames decides")
+	}
+	if !h.Interprets("_PyEval_EvalFrameDefault") || h.Interprets("main") {
+		t.Error("which function interprets")
+	}
+}
