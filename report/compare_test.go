@@ -127,7 +127,7 @@ func TestGoTakesThePGOProfile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "default.pgo")
 	var buf bytes.Buffer
-	if err := PGO(&buf, fixture(t)); err != nil {
+	if err := PGO(&buf, fixture(t), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {

@@ -86,31 +86,12 @@ func plural(n int64, noun string) string {
 	return thousands(n) + " " + noun + "s"
 }
 
-// percent writes a share.
-func percent(v, of int64) string {
-	if of == 0 {
-		return "0.00%"
-	}
-	return fmt.Sprintf("%.2f%%", 100*float64(v)/float64(of))
-}
-
 // printables makes the strings of a list printable.
 func printables(list []string) []string {
 	for i, s := range list {
 		list[i] = printable.String(s)
 	}
 	return list
-}
-
-// shorten takes the middle out of a name that is longer than width.
-func shorten(s string, width int) string {
-	n := utf8.RuneCountInString(s)
-	if width < 8 || n <= width {
-		return s
-	}
-	r := []rune(s)
-	head := (width - 1) / 2
-	return string(r[:head]) + "…" + string(r[n-(width-1-head):])
 }
 
 func pad(s string, width int) string {
@@ -127,9 +108,13 @@ const (
 
 // color gives a text with a colour, and printable.
 func (d *data) color(code, s string) printable.Raw {
-	s = printable.String(s)
+	return d.paint(code, printable.Raw(printable.String(s)))
+}
+
+// paint gives a text that is printable with a colour.
+func (d *data) paint(code string, s printable.Raw) printable.Raw {
 	if d.opts.Color {
-		s = code + s + plain
+		s = printable.Raw(code) + s + plain
 	}
-	return printable.Raw(s)
+	return s
 }

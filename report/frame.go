@@ -3,9 +3,12 @@ package report
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
 )
 
 // frame is what the reports tell apart on a stack.
@@ -14,6 +17,8 @@ type frame struct {
 	module string // base name of the file, empty if synthetic or unknown
 	file   string // only where lines are told apart
 	line   int
+	// nameless: code that no function is known of; name says where it is.
+	nameless bool
 }
 
 // synthetic reports whether the frame is not code but says something.
@@ -32,6 +37,14 @@ func (f *frame) label() string {
 		return f.name
 	}
 	return fmt.Sprintf("%s %s:%d", f.name, filepath.Base(f.file), f.line)
+}
+
+// shown is the label in tables and trees: the functions of a file that have no names are one row there.
+func (f *frame) shown() string {
+	if f.nameless && f.module != "" && !strings.HasPrefix(f.module, "[") {
+		return f.label() + " (unnamed)"
+	}
+	return f.label()
 }
 
 // stack gives the frames of a sample, innermost first. The slice is good until the
@@ -56,7 +69,7 @@ func (d *data) stack(s *profile.Sample) []int32 {
 func (d *data) location(l *profile.Location) []int32 {
 	module := ""
 	if l.Mapping != nil {
-		module = moduleName(l.Mapping.File)
+		module = d.moduleOf(l.Mapping)
 	}
 	var fs []int32
 	for _, ln := range l.Line {
@@ -64,6 +77,7 @@ func (d *data) location(l *profile.Location) []int32 {
 		if f.name == "" {
 			continue
 		}
+		f.nameless = module != "" && f.name == bracketed(module) // the recording names a mapping without a file so
 		if d.opts.Lines {
 			f.file, f.line = ln.Function.Filename, int(ln.Line)
 		}
@@ -85,7 +99,7 @@ func functionName(ln *profile.Line) string {
 
 // nameless is the frame of a location that has no function.
 func (d *data) nameless(l *profile.Location, module string) frame {
-	f := frame{name: bracketed(module), module: module}
+	f := frame{name: bracketed(module), module: module, nameless: true}
 	if d.opts.Lines {
 		f.name = fmt.Sprintf("%#x %s", offset(l), f.name)
 	}
@@ -116,6 +130,41 @@ func moduleName(file string) string {
 		return file
 	}
 	return filepath.Base(file)
+}
+
+// moduleOf is the name that people know a file by: the program's own file may have another than what it was started
+// by, as Debian's redis-server is a link to redis-check-rdb.
+func (d *data) moduleOf(m *profile.Mapping) string {
+	if d.startedAs != "" && m == d.prof.Mapping[0] {
+		return d.startedAs
+	}
+	return moduleName(m.File)
+}
+
+// firstWord matches what two names of one program have in common.
+var firstWord = regexp.MustCompile(`^[a-zA-Z]{3,}`)
+
+// commSize is the length from which on the kernel cuts a process's name (TASK_COMM_LEN in linux/sched.h, less one).
+const commSize = 15
+
+// findStart finds the name that the program was started by. It is believed if there is one process, whose name begins
+// with the same word as its file's.
+func (d *data) findStart() {
+	if len(d.prof.Mapping) == 0 {
+		return
+	}
+	comm := ""
+	for _, s := range d.prof.Sample {
+		c := label(s, rec.LabelComm)
+		if c == "" || comm != "" && c != comm || len(c) >= commSize {
+			return
+		}
+		comm = c
+	}
+	file := moduleName(d.prof.Mapping[0].File)
+	if word := firstWord.FindString(file); word != "" && word == firstWord.FindString(comm) && comm != file {
+		d.startedAs = comm
+	}
 }
 
 func (d *data) number(f frame) int32 { return numbered(&d.frames, d.index, f) }

@@ -25,6 +25,6 @@ func FuzzForms(f *testing.F) {
 			// Errors about the options are right; panics are not.
 			_ = form(io.Discard, p, Options{Focus: focus, By: by, Lines: lines, Width: 80, N: 5})
 		}
-		_ = PGO(io.Discard, p)
+		_ = PGO(io.Discard, p, Options{})
 	})
 }

@@ -13,6 +13,9 @@ import (
 // groupings are the ways to group samples.
 var groupings = []string{"thread", "process", "state", "wait", "module"}
 
+// Groupings lists the ways to group samples, for [Options].By.
+func Groupings() []string { return slices.Clone(groupings) }
+
 func checkBy(by string) error {
 	if by == "" || slices.Contains(groupings, by) {
 		return nil

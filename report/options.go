@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/printable"
+	rec "prywalk/internal/profile"
 )
 
 // ErrValue reports that [Options].Value names a type of values that the profile does not have.
@@ -22,7 +24,8 @@ var ErrExpr = errors.New("not a regular expression")
 // profile's default type of values.
 type Options struct {
 	// Value names the type of values: "cpu", "wall", "runqueue", "samples", or
-	// whatever the file has. Empty: the file's default, else its last.
+	// whatever the file has; "blocked" is what wall has beyond cpu and runqueue.
+	// Empty: wall where groups are of waits or states, else the file's default, else its last.
 	Value string
 	// N is the number of rows of the table; 0 means 30, or 5 for each group. A
 	// negative number means all.
@@ -32,6 +35,11 @@ type Options struct {
 	// Focus keeps the samples in which a function, file or module matches this
 	// regular expression; Ignore drops those. Empty: all, none.
 	Focus, Ignore string
+	// Thread, Process, State and Wait keep the samples of threads, processes, states and waits whose name, or number,
+	// matches this regular expression. Empty: all.
+	Thread, Process, State, Wait string
+	// From and To keep what happened in this part of the recording, counted from its beginning; To 0 is its end.
+	From, To time.Duration
 	// Lines tells lines of a function apart, and addresses without one.
 	Lines bool
 	// MinShare is the share of the whole, 0 to 1, below which the tree leaves
@@ -39,8 +47,8 @@ type Options struct {
 	MinShare float64
 	// Color allows colours (ANSI escape sequences) in text.
 	Color bool
-	// Width is the number of columns of text, 0 for any; longer function
-	// names lose their middle.
+	// Width is the number of columns of text, 0 for any. Lines are made to fit;
+	// of long function names the method is kept.
 	Width int
 	// Title heads the page; empty: the target's name.
 	Title string
@@ -57,21 +65,28 @@ type data struct {
 	byLoc   map[*profile.Location][]int32
 	buf     []int32
 	dropped int // samples that a filter removed
+	filters []string
+	prec    precision
+	// startedAs is the name of the program's own file, if people know it by another than the file's.
+	startedAs string
 }
 
 // prepare applies the options that all forms share.
 func prepare(p *profile.Profile, o Options) (*data, error) {
 	d := &data{opts: o, index: map[frame]int32{}, byLoc: map[*profile.Location][]int32{}}
 	d.prof = shallow(p)
-	var err error
-	if d.value, err = valueIndex(p, o.Value); err != nil {
-		return nil, err
-	}
-	d.unit = p.SampleType[d.value].Unit
 	if err := checkBy(o.By); err != nil {
 		return nil, err
 	}
-	return d, d.filter()
+	if err := d.choose(); err != nil {
+		return nil, err
+	}
+	d.findStart()
+	if err := d.filter(); err != nil {
+		return nil, err
+	}
+	d.prec = d.precision()
+	return d, nil
 }
 
 // shallow copies the head of a profile: a filter replaces the list of samples, and
@@ -84,15 +99,51 @@ func shallow(p *profile.Profile) *profile.Profile {
 	}
 }
 
+// choose finds the type of values.
+func (d *data) choose() error {
+	if _, ok := d.has(typeBlocked); !ok && d.opts.Value == typeBlocked {
+		d.addBlocked()
+	}
+	name := d.opts.Value
+	if _, ok := d.has(rec.TypeWall); ok && name == "" && d.opts.waits() {
+		name = rec.TypeWall
+	}
+	var err error
+	if d.value, err = valueIndex(d.prof, name); err != nil {
+		return err
+	}
+	d.unit = d.prof.SampleType[d.value].Unit
+	return nil
+}
+
+// typeBlocked is the time that a thread neither ran nor was ready to; a recording does not keep it, as it follows
+// from the others.
+const typeBlocked = "blocked"
+
+// addBlocked adds that type of values, where there are those that it follows from.
+func (d *data) addBlocked() {
+	cpu, ok1 := d.has(rec.TypeCPU)
+	queue, ok2 := d.has(rec.TypeRunQueue)
+	wall, ok3 := d.has(rec.TypeWall)
+	if !ok1 || !ok2 || !ok3 {
+		return
+	}
+	d.prof.SampleType = append(slices.Clone(d.prof.SampleType), &profile.ValueType{Type: typeBlocked, Unit: d.prof.SampleType[wall].Unit})
+	samples := make([]*profile.Sample, len(d.prof.Sample))
+	for i, s := range d.prof.Sample {
+		c := *s
+		c.Value = append(slices.Clone(s.Value), max(0, s.Value[wall]-s.Value[cpu]-s.Value[queue]))
+		samples[i] = &c
+	}
+	d.prof.Sample = samples
+}
+
 // valueIndex finds a type of values by its name.
 func valueIndex(p *profile.Profile, name string) (int, error) {
 	if len(p.SampleType) == 0 {
 		return 0, fmt.Errorf("the profile has no values")
 	}
-	want := name
-	if want == "" {
-		want = p.DefaultSampleType
-	}
+	want := or(name, p.DefaultSampleType)
 	var have []string
 	for i, t := range p.SampleType {
 		if t.Type == want {
@@ -104,36 +155,6 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 		return len(p.SampleType) - 1, nil
 	}
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
-}
-
-// filter drops the samples that Focus and Ignore do not leave.
-func (d *data) filter() error {
-	focus, err := compile("focus", d.opts.Focus)
-	if err != nil {
-		return err
-	}
-	ignore, err := compile("ignore", d.opts.Ignore)
-	if err != nil {
-		return err
-	}
-	before := len(d.prof.Sample)
-	d.prof.FilterSamplesByName(focus, ignore, nil, nil)
-	d.dropped = before - len(d.prof.Sample)
-	if before > 0 && len(d.prof.Sample) == 0 {
-		return fmt.Errorf("nothing is left: no stack matches --focus %q without --ignore %q", d.opts.Focus, d.opts.Ignore)
-	}
-	return nil
-}
-
-func compile(what, expr string) (*regexp.Regexp, error) {
-	if expr == "" {
-		return nil, nil
-	}
-	re, err := regexp.Compile(expr)
-	if err != nil {
-		return nil, fmt.Errorf("%w: --%s: %w", ErrExpr, what, err)
-	}
-	return re, nil
 }
 
 // has reports whether the profile has a type of values, and its index.

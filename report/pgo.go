@@ -13,22 +13,23 @@ import (
 // PGO writes the profile's processor time in the form that `go build -pgo` takes:
 // samples/count and cpu/nanoseconds, without labels, stacks that did not run
 // and synthetic frames left out. The count is the time in periods, because Go
-// weighs by the first type.
-func PGO(w io.Writer, p *profile.Profile) error {
-	q, err := pgoProfile(p)
+// weighs by the first type. Of the options those that choose samples count.
+func PGO(w io.Writer, p *profile.Profile, o Options) error {
+	q, err := pgoProfile(p, o)
 	if err != nil {
 		return err
 	}
 	return q.Write(w)
 }
 
-func pgoProfile(p *profile.Profile) (*profile.Profile, error) {
-	d, err := prepare(p, Options{Value: rec.TypeCPU})
+func pgoProfile(p *profile.Profile, o Options) (*profile.Profile, error) {
+	o.Value = rec.TypeCPU
+	d, err := prepare(p, o)
 	if err != nil {
 		return nil, fmt.Errorf("no processor time for optimisation: %w", err)
 	}
 	period := max(p.Period, 1)
-	q := shallow(p)
+	q := shallow(d.prof)
 	q.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: rec.TypeCPU, Unit: d.unit}}
 	q.DefaultSampleType = ""
 	q.Comments = nil

@@ -100,8 +100,8 @@ func (d *data) completeness() (n int64, share float64) {
 	return n, 1 - float64(bad)/float64(n)
 }
 
-// line is the summary for people.
-func (s *summary) line() string {
+// parts are the first line for people; covered says how much of the time has a function.
+func (s *summary) parts(covered string) []string {
 	parts := []string{s.Target}
 	if s.Duration > 0 {
 		d := formatNanos(s.Duration.Nanoseconds())
@@ -113,11 +113,10 @@ func (s *summary) line() string {
 	if s.Threads > 0 {
 		parts = append(parts, plural(int64(s.Threads), "thread"))
 	}
-	n := plural(s.Samples, "sample")
-	if s.Complete >= 0 {
-		n += ", " + percentComplete(s.Complete) + " complete"
+	if covered != "" {
+		parts = append(parts, covered)
 	}
-	return strings.Join(append(parts, n), " · ")
+	return parts
 }
 
 // percentComplete never rounds up to 100 %.
@@ -125,11 +124,17 @@ func percentComplete(share float64) string {
 	return fmt.Sprintf("%.1f %%", math.Floor(share*1000)/10)
 }
 
-// totals lists the sum of each type of values.
-func (d *data) totals() string {
-	var parts []string
-	for i, t := range d.prof.SampleType {
-		parts = append(parts, t.Type+" "+format(d.total(i), t.Unit))
+// totals counts the samples, and lists the sum of each type of values.
+func (d *data) totals(s *summary) []string {
+	n := plural(s.Samples, "sample")
+	if s.Complete >= 0 {
+		n += ", " + percentComplete(s.Complete) + " with complete stacks"
 	}
-	return strings.Join(parts, " · ")
+	parts := []string{n}
+	for i, t := range d.prof.SampleType {
+		if t.Type != rec.TypeSamples {
+			parts = append(parts, t.Type+" "+format(d.total(i), t.Unit))
+		}
+	}
+	return parts
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"unicode/utf8"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -16,6 +16,7 @@ import (
 type row struct {
 	frame       int32
 	self, total int64
+	depth       float64 // how far in the function stands, values times frames; 0 is innermost
 }
 
 // rows adds up the samples by frame. A frame counts once for each sample in total.
@@ -41,17 +42,39 @@ func (d *data) rows(samples []*profile.Sample) []row {
 			if seen[f] != i+1 {
 				seen[f] = i + 1
 				rows[n].total += v
+				rows[n].depth += float64(v) * float64(depth)
 			}
 		}
 	}
-	slices.SortFunc(rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.self, a.self), cmp.Compare(b.total, a.total),
-			cmp.Compare(d.frames[a.frame].name, d.frames[b.frame].name),
-			cmp.Compare(d.frames[a.frame].module, d.frames[b.frame].module),
-			cmp.Compare(d.frames[a.frame].line, d.frames[b.frame].line))
-	})
+	d.sort(rows)
 	return rows
 }
+
+// sort puts the most expensive first. Of callers with nothing of their own those of the program come before those of
+// the language and the system, and of equal ones the inner before the outer.
+func (d *data) sort(rows []row) {
+	var all int64
+	for i := range rows {
+		all += rows[i].self
+	}
+	far := func(r row) float64 { return r.depth / max(1, float64(r.total)) }
+	minor := func(r row, f *frame) int { // of little weight: no reason to come first
+		return map[bool]int{true: 1, false: f.support()}[10*r.total < all]
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		x, y := &d.frames[a.frame], &d.frames[b.frame]
+		if a.self == 0 && b.self == 0 {
+			if c := cmp.Compare(minor(a, x), minor(b, y)); c != 0 && d.opts.waits() {
+				return c
+			}
+		}
+		return cmp.Or(cmp.Compare(b.self, a.self), cmp.Compare(b.total, a.total), cmp.Compare(x.support(), y.support()),
+			cmp.Compare(far(a), far(b)), cmp.Compare(x.name, y.name), cmp.Compare(x.module, y.module), cmp.Compare(x.line, y.line))
+	})
+}
+
+// waits reports whether the groups are of what threads wait in.
+func (o *Options) waits() bool { return o.By == "wait" || o.By == "state" }
 
 // Table writes the functions with their own and their total values, the most
 // expensive first.
@@ -61,13 +84,12 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 		return err
 	}
 	out := &writer{w: w}
-	d.heading(out)
-	total := d.total(d.value)
+	d.heading(out, seeBelow)
 	if o.By == "" {
-		d.table(out, d.prof.Sample, total, d.limit(30), "")
-		return out.err
+		d.footnotes(out, d.table(out, d.prof.Sample, d.limit(30), ""))
+	} else {
+		d.groups(out)
 	}
-	d.groups(out, total)
 	return out.err
 }
 
@@ -82,72 +104,66 @@ func (d *data) limit(standard int) int {
 	return d.opts.N
 }
 
-// heading writes what the profile is.
-func (d *data) heading(out *writer) {
-	s := d.summary()
-	out.printf("%s\n%s\n", d.color(bold, s.line()), d.totals())
-	if line := d.leftOut(); line != "" {
-		out.printf("%s\n", line)
-	}
-	for _, c := range s.Comments {
-		out.printf("%s\n", d.color(dim, c))
-	}
-	out.printf("\n")
-}
-
-// leftOut tells what the filters have removed, "" if nothing.
-func (d *data) leftOut() string {
-	if d.dropped == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s of %s left out by --focus and --ignore", thousands(int64(d.dropped)), plural(int64(d.dropped+len(d.prof.Sample)), "stack"))
-}
-
 // table writes the rows of some samples.
-func (d *data) table(out *writer, samples []*profile.Sample, total int64, limit int, indent string) {
+func (d *data) table(out *writer, samples []*profile.Sample, limit int, indent string) (shown []row) {
 	rows := d.rows(samples)
-	shown := rows[:min(len(rows), limit)]
-	width := d.nameWidth(shown)
-	heads := fmt.Sprintf("%7s %9s %7s %9s  %s  %s", "self%", "self", "total%", "total", pad(d.columnName(), width), "module")
-	out.printf("%s%s\n", indent, d.color(dim, heads))
+	shown = rows[:min(len(rows), limit)]
+	heads, figures := d.figures(shown)
+	name, module := len(d.columnName()), 0
 	for _, r := range shown {
 		f := &d.frames[r.frame]
-		name := shorten(printable.String(f.label()), width)
-		if f.module != "" {
-			name = pad(name, width) + "  " + printable.String(f.module)
+		name, module = max(name, runes(f.shown())), max(module, runes(f.module))
+	}
+	wide := fit(d.opts.Width, len(indent)+runes(heads), name, max(module, len("module")))
+	line := heads + d.columnName()
+	if wide.module > 0 {
+		line = heads + pad(d.columnName(), wide.name) + "  module"
+	}
+	out.printf("%s%s\n", indent, d.color(dim, line))
+	for i, r := range shown {
+		f := &d.frames[r.frame]
+		name := shorten(printable.String(f.shown()), wide.name)
+		if f.module != "" && wide.module > 0 {
+			name = pad(name, wide.name) + "  " + shortModule(printable.String(f.module), wide.module)
 		}
-		out.printf("%s%s %9s %7s %9s  %s\n", indent,
-			d.heat(fmt.Sprintf("%7s", percent(r.self, total)), r.self, total), format(r.self, d.unit),
-			percent(r.total, total), format(r.total, d.unit), name)
+		out.printf("%s%s%s%s\n", indent, d.heat(figures[i][0], r.self), figures[i][1], name)
 	}
 	if rest := len(rows) - len(shown); rest > 0 {
 		out.printf("%s%s\n", indent, d.color(dim, "… "+plural(int64(rest), "more function")))
 	}
+	return shown
+}
+
+// figures gives the heads of the four columns of figures, and each row's: its own share, and the others.
+func (d *data) figures(rows []row) (heads string, figures [][2]string) {
+	var cells [4][]string
+	for _, r := range rows {
+		cells[0] = append(cells[0], d.prec.share(r.self))
+		cells[1] = append(cells[1], d.prec.value(r.self, d.unit))
+		cells[2] = append(cells[2], d.prec.share(r.total))
+		cells[3] = append(cells[3], d.prec.value(r.total, d.unit))
+	}
+	for i, head := range []string{"self%", "self", "total%", "total"} {
+		if i%2 == 0 {
+			cells[i] = aligned(cells[i])
+		}
+		cells[i] = right(append([]string{head}, cells[i]...), len("100%"))
+	}
+	for i := range rows {
+		figures = append(figures, [2]string{cells[0][i+1], " " + cells[1][i+1] + "  " + cells[2][i+1] + " " + cells[3][i+1] + "  "})
+	}
+	return strings.Join([]string{cells[0][0], " ", cells[1][0], "  ", cells[2][0], " ", cells[3][0], "  "}, ""), figures
 }
 
 // columnName heads the column of names, and says what the figures are of.
-func (d *data) columnName() string { return "function (" + d.prof.SampleType[d.value].Type + ")" }
+func (d *data) columnName() string {
+	return fmt.Sprintf("function (%s)", printable.String(d.prof.SampleType[d.value].Type))
+}
 
 // heat marks large shares.
-func (d *data) heat(s string, v, total int64) printable.Raw {
-	if total == 0 || 20*v < total {
+func (d *data) heat(s string, v int64) printable.Raw {
+	if all := int64(d.prec.total); all == 0 || 20*v < all {
 		return printable.Raw(s)
 	}
 	return d.color(red, s)
-}
-
-// nameWidth is the width of the column of names.
-func (d *data) nameWidth(rows []row) int {
-	limit := 72
-	if d.opts.Width > 0 {
-		limit = max(24, d.opts.Width-60)
-	}
-	width := len(d.columnName())
-	for _, r := range rows {
-		width = max(width, utf8.RuneCountInString(printable.String(d.frames[r.frame].label())))
-	}
-	if d.opts.Width == 0 { // nothing is cut; only the padding is bounded
-		return min(width, 1<<12)
-	}
-	return min(width, limit)
 }

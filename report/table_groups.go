@@ -40,30 +40,35 @@ func (d *data) grouped() []*groupOf {
 }
 
 // groups writes one small table for each group.
-func (d *data) groups(out *writer, total int64) {
+func (d *data) groups(out *writer) {
 	list := d.grouped()
-	for _, g := range list[:min(len(list), maxGroups)] {
-		line := fmt.Sprintf("%7s %9s  %s", percent(g.value, total), format(g.value, d.unit), g.name)
-		out.printf("%s%s\n", d.color(bold, line), d.clockLine(g.samples))
-		if g.value != 0 {
-			d.table(out, g.samples, total, d.limit(5), "    ")
+	var shown []row
+	for i, g := range list[:min(len(list), maxGroups)] {
+		if i > 0 {
+			out.printf("\n")
 		}
-		out.printf("\n")
+		line := wrap(d.opts.Width, "  ", append([]string{d.prec.share(g.value), d.prec.value(g.value, d.unit), g.name},
+			d.clockLine(g.samples)...)...)
+		out.printf("%s\n", d.paint(bold, line))
+		if g.value != 0 {
+			shown = append(shown, d.table(out, g.samples, d.limit(5), "    ")...)
+		}
 	}
 	if rest := len(list) - maxGroups; rest > 0 {
 		var sum int64
 		for _, g := range list[maxGroups:] {
 			sum += g.value
 		}
-		out.printf("… %s, %s of all\n", plural(int64(rest), "more group"), percent(sum, total))
+		out.printf("\n… %s, %s of all\n", plural(int64(rest), "more group"), d.prec.share(sum))
 	}
+	d.footnotes(out, shown)
 }
 
-// clockLine tells where the time of a group went.
-func (d *data) clockLine(samples []*profile.Sample) string {
+// clockLine tells where the time of a group went, in parts.
+func (d *data) clockLine(samples []*profile.Sample) []string {
 	c, ok := d.clocks(samples)
 	if !ok {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("  (cpu %s, queued %s, blocked %s)", formatNanos(c.cpu), formatNanos(c.runqueue), formatNanos(c.blocked))
+	return []string{fmt.Sprintf("(cpu %s, queued %s, blocked %s)", formatNanos(c.cpu), formatNanos(c.runqueue), formatNanos(c.blocked))}
 }

@@ -20,31 +20,52 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.MinShare == 0 {
-		o.MinShare = 0.01
-	}
 	t := d.trie()
 	t.sortChildren(d)
 	out := &writer{w: w}
-	d.heading(out)
-	out.printf("%s\n", d.color(dim, fmt.Sprintf("%7s %9s %7s  call tree (%s)", "total%", "total", "self%", d.prof.SampleType[d.value].Type)))
-	tw := &treeWriter{data: d, trie: t, out: out, least: int64(max(0, o.MinShare) * float64(t.nodes[0].total))}
-	out.printf("%7s %9s %7s  all\n", percent(t.nodes[0].total, t.nodes[0].total), format(t.nodes[0].total, d.unit), "0.00%")
-	tw.walk()
+	d.heading(out, seeBelow)
+	d.writeTree(out, t, "call tree", "all", o.leastShare())
+	d.footnotes(out, d.rows(d.prof.Sample))
 	return out.err
+}
+
+// leastShare is that below which branches are left out.
+func (o *Options) leastShare() float64 {
+	if o.MinShare == 0 {
+		return 0.01
+	}
+	return o.MinShare
+}
+
+// writeTree writes a trie with a line for the sum of all.
+func (d *data) writeTree(out *writer, t *trie, what, all string, least float64) {
+	tw := &treeWriter{data: d, trie: t, least: int64(max(0, least) * float64(t.nodes[0].total))}
+	tw.add(t.nodes[0].total, t.nodes[0].self, &pending{}, printable.Raw(printable.String(all)))
+	tw.walk()
+	tw.flush(out, fmt.Sprintf("%s (%s)", what, d.prof.SampleType[d.value].Type))
 }
 
 // treeWriter writes a trie with an explicit stack: its depth is the input's.
 type treeWriter struct {
 	*data
 	*trie
-	out   *writer
 	least int64
+	lines []treeLine
+}
+
+// treeLine is one line: its figures, and what stands behind them.
+type treeLine struct {
+	total, self int64
+	leftOut     bool // a sum of several, which has no self
+	branch      string
+	name        printable.Raw
+	module      string
 }
 
 // pending is a node still to be written, or what was left out beside it.
 type pending struct {
 	node   int32 // -1: the sum of what is left out
+	depth  int
 	prefix string
 	last   bool
 	sum    int64
@@ -52,28 +73,28 @@ type pending struct {
 }
 
 func (tw *treeWriter) walk() {
-	todo := tw.below(0, "")
+	todo := tw.below(0, 1, "")
 	for len(todo) > 0 {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		tw.line(&p)
 		if p.node >= 0 {
-			todo = append(todo, tw.below(p.node, p.prefix+map[bool]string{false: "│ ", true: "  "}[p.last])...)
+			todo = append(todo, tw.below(p.node, p.depth+1, p.prefix+map[bool]string{false: "│ ", true: "  "}[p.last])...)
 		}
 	}
 }
 
 // below lists what to write under a node, in reverse.
-func (tw *treeWriter) below(n int32, prefix string) []pending {
+func (tw *treeWriter) below(n int32, depth int, prefix string) []pending {
 	var list []pending
-	rest := pending{node: -1, prefix: prefix}
+	rest := pending{node: -1, depth: depth, prefix: prefix}
 	for _, c := range tw.nodes[n].children {
 		if total := tw.nodes[c].total; total < tw.least {
 			rest.sum += total
 			rest.count++
 			continue
 		}
-		list = append(list, pending{node: c, prefix: prefix})
+		list = append(list, pending{node: c, depth: depth, prefix: prefix})
 	}
 	if rest.count > 0 && rest.sum >= tw.least {
 		list = append(list, rest)
@@ -86,22 +107,78 @@ func (tw *treeWriter) below(n int32, prefix string) []pending {
 }
 
 func (tw *treeWriter) line(p *pending) {
-	all := tw.nodes[0].total
-	branch := p.prefix + map[bool]string{false: "├ ", true: "└ "}[p.last]
 	if p.node < 0 {
-		tw.out.printf("%7s %9s %7s  %s%s\n", percent(p.sum, all), format(p.sum, tw.unit), "",
-			branch, tw.color(dim, fmt.Sprintf("… %s below %s", plural(int64(p.count), "smaller call"), percent(tw.least, all))))
+		text := fmt.Sprintf("… %s below %s", plural(int64(p.count), "smaller call"), tw.prec.share(tw.least))
+		tw.add(p.sum, 0, p, printable.Raw(text))
 		return
 	}
 	n := &tw.nodes[p.node]
 	f := &tw.frames[n.frame]
-	name, module := printable.String(f.label()), printable.Raw("")
-	if tw.opts.Width > 0 {
-		name = shorten(name, max(24, tw.opts.Width-28-utf8.RuneCountInString(branch)))
+	l := tw.add(n.total, n.self, p, printable.Raw(printable.String(f.shown())))
+	if f.module != "" && !strings.Contains(string(l.name), f.module) {
+		l.module = printable.String(f.module)
 	}
-	if f.module != "" && !strings.Contains(name, f.module) {
-		module = "  " + tw.color(dim, f.module)
+}
+
+// add keeps a line.
+func (tw *treeWriter) add(total, self int64, p *pending, name printable.Raw) *treeLine {
+	branch := ""
+	if p.depth > 0 {
+		branch = tw.indent(p) + map[bool]string{false: "├ ", true: "└ "}[p.last]
 	}
-	tw.out.printf("%7s %9s %s  %s%s%s\n", percent(n.total, all), format(n.total, tw.unit),
-		tw.heat(fmt.Sprintf("%7s", percent(n.self, all)), n.self, all), branch, name, module)
+	tw.lines = append(tw.lines, treeLine{total: total, self: self, leftOut: p.node < 0, branch: branch, name: name})
+	return &tw.lines[len(tw.lines)-1]
+}
+
+// indent is what stands before a branch. Where it takes a third of a terminal, its beginning gives way to its depth.
+func (tw *treeWriter) indent(p *pending) string {
+	limit := tw.opts.Width / 3
+	n := utf8.RuneCountInString(p.prefix)
+	if tw.opts.Width == 0 || n <= limit {
+		return p.prefix
+	}
+	head := fmt.Sprintf("%d… ", p.depth)
+	r := []rune(p.prefix)
+	return head + string(r[n-max(0, limit-utf8.RuneCountInString(head))/2*2:])
+}
+
+// flush writes the lines with their columns aligned.
+func (tw *treeWriter) flush(out *writer, head string) {
+	cells := [3][]string{{"total%"}, {"total"}, {"self%"}}
+	var shares, selfs []string
+	for i := range tw.lines {
+		l := &tw.lines[i]
+		shares = append(shares, tw.prec.share(l.total))
+		cells[1] = append(cells[1], tw.prec.value(l.total, tw.unit))
+		selfs = append(selfs, map[bool]string{false: tw.prec.share(l.self), true: ""}[l.leftOut])
+	}
+	cells[0], cells[2] = append(cells[0], aligned(shares)...), append(cells[2], aligned(selfs)...)
+	for i := range cells {
+		cells[i] = right(cells[i], len("100%"))
+	}
+	at := len([]rune(cells[0][0]+cells[1][0]+cells[2][0])) + len("   ") + 1
+	out.printf("%s\n", tw.color(dim, fmt.Sprintf("%s %s %s  %s", cells[0][0], cells[1][0], cells[2][0], head)))
+	for i := range tw.lines {
+		l := &tw.lines[i]
+		name, module := tw.room(l, tw.opts.Width-at-utf8.RuneCountInString(l.branch))
+		out.printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.heat(cells[2][i+1], l.self), l.branch, name, module)
+	}
+}
+
+// room cuts a line's names to what there is room for. A module that has no room is left out.
+func (tw *treeWriter) room(l *treeLine, width int) (name, module printable.Raw) {
+	if l.module != "" {
+		module = "  " + tw.color(dim, l.module)
+	}
+	if l.leftOut {
+		return tw.paint(dim, printable.Raw(shortModule(string(l.name), max(0, width)))), ""
+	}
+	if tw.opts.Width == 0 {
+		return l.name, module
+	}
+	name = printable.Raw(shorten(string(l.name), max(width, leastColumn)))
+	if utf8.RuneCountInString(string(name))+len("  ")+utf8.RuneCountInString(l.module) > width {
+		module = ""
+	}
+	return name, module
 }

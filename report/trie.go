@@ -22,8 +22,10 @@ type trie struct {
 	index map[edge]int32
 }
 
+func newTrie() *trie { return &trie{nodes: []node{{frame: -1, parent: -1}}, index: map[edge]int32{}} }
+
 func (d *data) trie() *trie {
-	t := &trie{nodes: []node{{frame: -1, parent: -1}}, index: map[edge]int32{}}
+	t := newTrie()
 	for _, s := range d.prof.Sample {
 		v := s.Value[d.value]
 		if v == 0 {

@@ -59,6 +59,14 @@ func (l *lines) String() string {
 // start starts prywalk in a directory.
 func start(t *testing.T, dir string, stdin io.Reader, args ...string) *started {
 	t.Helper()
+	p := prepared(t, dir, stdin, args...)
+	p.begin(t)
+	return p
+}
+
+// prepared is a prywalk that was not started yet.
+func prepared(t *testing.T, dir string, stdin io.Reader, args ...string) *started {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -68,11 +76,16 @@ func start(t *testing.T, dir string, stdin io.Reader, args ...string) *started {
 	p.Env = append(os.Environ(), asCommand+"=1")
 	p.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	p.WaitDelay = 5 * time.Second
+	return p
+}
+
+// begin starts it.
+func (p *started) begin(t *testing.T) {
+	t.Helper()
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Kill(-p.Process.Pid, unix.SIGKILL) })
-	return p
 }
 
 // code waits for the end and gives the exit status, 128+N for a signal.

@@ -1,14 +1,16 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/profile"
@@ -17,10 +19,14 @@ import (
 
 // reportFlags are what the command line of report says.
 type reportFlags struct {
-	opts                      report.Options
-	tree, folded              bool
-	html, speedscope, firefox string
-	pgo, http, source         string
+	opts                        report.Options
+	from, to                    seconds
+	tree, folded, json, account bool
+	html, speedscope, firefox   string
+	pgo, http                   string
+	callers, callees            string
+	source, sourceDir           string
+	changed                     func(flag string) bool
 }
 
 func newReport() *cobra.Command {
@@ -30,12 +36,14 @@ func newReport() *cobra.Command {
 		Short: "show a recording: table, tree, flame graph, other tools' formats",
 		Long: `  prywalk report
   prywalk report --html page.html
-  prywalk report --value wall --by wait server.pb.gz
+  prywalk report --by wait server.pb.gz
+  prywalk report --callers malloc
   prywalk report --folded | flamegraph.pl > graph.svg
 
 Shows where the time goes: for each function, what it used itself and with all that
 it called. FILE is prywalk.pb.gz unless given; any pprof file will do, and - reads
-standard input.`,
+standard input. Percentages and times have the digits that the number of samples
+bears. On a terminal a long report is shown by $PAGER (less -FRX unless set).`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError("report takes one file, not %d", len(args))
@@ -47,26 +55,42 @@ standard input.`,
 			if len(args) == 1 {
 				path = args[0]
 			}
+			f.changed = cmd.Flags().Changed
 			return f.run(path)
 		},
 	}
-	fl := cmd.Flags()
-	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group)")
-	fl.StringVar(&f.opts.By, "by", "", "group by thread, process, state, wait or module")
-	fl.StringVar(&f.opts.Value, "value", "", "cpu, wall, runqueue or samples (default: the recording's own)")
-	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches")
-	fl.StringVar(&f.opts.Ignore, "ignore", "", "without the stacks that match")
+	f.define(cmd.Flags())
+	return cmd
+}
+
+// define adds the flags: how much, of what, and in which form.
+func (f *reportFlags) define(fl *pflag.FlagSet) {
+	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; -1: all)")
+	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings()))
+	fl.StringVar(&f.opts.Value, "value", "", "cpu, wall, runqueue, blocked or samples (the recording's own; wall by wait or state)")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")
+	fl.Var(&f.from, "from", "leave out what was before this time of the recording, such as 2s")
+	fl.Var(&f.to, "to", "leave out what was after it")
+	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches this expression")
+	fl.StringVar(&f.opts.Ignore, "ignore", "", "without the stacks that match")
+	fl.StringVar(&f.opts.Thread, "thread", "", "only threads whose name or number matches")
+	fl.StringVar(&f.opts.Process, "process", "", "only processes whose name or number matches")
+	fl.StringVar(&f.opts.State, "state", "", "only threads while running, sleeping, disk or stopped")
+	fl.StringVar(&f.opts.Wait, "wait", "", "only sleepers in the calls that match, such as futex")
 	fl.BoolVar(&f.tree, "tree", false, "the call tree")
+	fl.StringVar(&f.callers, "callers", "", "who called this function")
+	fl.StringVar(&f.callees, "callees", "", "what this function called")
+	fl.StringVar(&f.source, "source", "", "the lines of the functions that match (with --http: as --source-dir)")
+	fl.StringVar(&f.sourceDir, "source-dir", "", "with --source or --http: show the source files below this directory")
+	fl.BoolVar(&f.json, "json", false, "the table as JSON; also with --tree and --by")
 	fl.BoolVar(&f.folded, "folded", false, "one line a stack, for flame graph scripts")
+	fl.BoolVar(&f.account, "account", false, "how the recording was made: looks, freezes, what was missed")
 	fl.StringVar(&f.html, "html", "", "write one self-contained page with a flame graph to this file")
 	fl.StringVar(&f.speedscope, "speedscope", "", "write a file for speedscope")
 	fl.StringVar(&f.firefox, "firefox", "", "write a file for the Firefox Profiler")
 	fl.StringVar(&f.pgo, "pgo", "", "write a profile for go build -pgo")
 	fl.StringVar(&f.http, "http", "", "serve pprof's web pages at this address, such as localhost:8080")
-	fl.StringVar(&f.source, "source", "", "with --http: show source files below this directory")
 	fl.SortFlags = false
-	return cmd
 }
 
 // run reads the recording and writes the form that is asked for.
@@ -74,74 +98,66 @@ func (f *reportFlags) run(path string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	f.opts.From, f.opts.To = time.Duration(f.from), time.Duration(f.to)
 	p, err := readProfile(path)
 	if err != nil {
 		return err
 	}
-	forms := []struct {
-		path  string
-		write func(io.Writer) error
-	}{
-		{f.html, func(w io.Writer) error { return report.HTML(w, p, f.opts) }},
-		{f.speedscope, func(w io.Writer) error { return report.Speedscope(w, p, f.opts) }},
-		{f.firefox, func(w io.Writer) error { return report.Firefox(w, p, f.opts) }},
-		{f.pgo, func(w io.Writer) error { return report.PGO(w, p) }},
-	}
-	written := false
-	for _, form := range forms {
-		if form.path == "" {
-			continue
-		}
-		written = true
-		if err := profile.WriteFileAtomic(form.path, form.write); err != nil {
-			return err
-		}
-	}
 	switch {
 	case f.http != "":
-		return report.ServeHTTP(f.http, p, report.HTTPOptions{Source: f.source, Log: os.Stderr})
-	case written:
-		return nil
+		if p, err = report.Filter(p, f.opts); err != nil {
+			return err
+		}
+		return report.ServeHTTP(f.http, p, report.HTTPOptions{Source: cmp.Or(f.sourceDir, f.source), Log: os.Stderr})
+	case f.writesFiles():
+		return f.files(p)
 	}
 	return f.text(p)
 }
 
-// check refuses values that no profile can serve.
-func (f *reportFlags) check() error {
-	if f.tree && f.folded {
-		return usageError("choose one of --tree and --folded")
+// writesFiles reports whether a form goes to a file.
+func (f *reportFlags) writesFiles() bool { return f.html+f.speedscope+f.firefox+f.pgo != "" }
+
+// files writes the forms that go to files.
+func (f *reportFlags) files(p *pprof.Profile) error {
+	for _, form := range []struct {
+		path  string
+		write func(io.Writer, *pprof.Profile, report.Options) error
+	}{{f.html, report.HTML}, {f.speedscope, report.Speedscope}, {f.firefox, report.Firefox}, {f.pgo, report.PGO}} {
+		if form.path == "" {
+			continue
+		}
+		write := func(w io.Writer) error { return form.write(w, p, f.opts) }
+		if err := profile.WriteFileAtomic(form.path, write); err != nil {
+			return err
+		}
 	}
-	if f.source != "" && f.http == "" {
-		return usageError("--source DIR is for --http ADDR")
-	}
-	switch f.opts.By {
-	case "", "thread", "process", "state", "wait", "module":
-		return nil
-	}
-	return usageError("--by %q: choose thread, process, state, wait or module", f.opts.By)
+	return nil
 }
 
 // text writes one of the forms for people to standard output.
 func (f *reportFlags) text(p *pprof.Profile) error {
-	out := bufio.NewWriter(os.Stdout)
 	f.opts.Color = useColor(os.Stdout)
 	f.opts.Width = terminalWidth(os.Stdout)
-	var err error
-	switch {
-	case f.tree:
-		err = report.Tree(out, p, f.opts)
-	case f.folded:
-		err = report.Folded(out, p, f.opts)
-	default:
-		err = report.Table(out, p, f.opts)
-	}
-	if err == nil {
-		err = out.Flush()
-	}
-	if errors.Is(err, unix.EPIPE) { // head has seen enough
-		return nil
-	}
-	return err
+	return paged(f.json || f.folded, func(w io.Writer) error {
+		switch {
+		case f.json:
+			return report.JSON(w, p, f.tree, f.opts)
+		case f.tree:
+			return report.Tree(w, p, f.opts)
+		case f.folded:
+			return report.Folded(w, p, f.opts)
+		case f.account:
+			return report.Account(w, p, f.opts)
+		case f.callers != "":
+			return report.Callers(w, p, f.callers, f.opts)
+		case f.callees != "":
+			return report.Callees(w, p, f.callees, f.opts)
+		case f.source != "":
+			return report.Source(w, p, f.source, f.sourceDir, f.opts)
+		}
+		return report.Table(w, p, f.opts)
+	})
 }
 
 // readProfile reads a file, - for standard input.

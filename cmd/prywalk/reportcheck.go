@@ -1,0 +1,111 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"prywalk/report"
+)
+
+// forms are the flags that choose what report writes. Those of files go together.
+var (
+	textForms = []string{"tree", "folded", "json", "account", "callers", "callees", "source"}
+	fileForms = []string{"html", "speedscope", "firefox", "pgo"}
+)
+
+// formFlags are the flags that only some forms have a use for: the table, where "" stands, and those named.
+var formFlags = map[string][]string{
+	"rows":       {"", "json"},
+	"by":         {"", "json"},
+	"value":      {"", "json", "tree", "folded", "callers", "callees", "source", "html", "speedscope", "firefox"},
+	"lines":      {"", "json", "tree", "folded", "callers", "callees", "html", "speedscope", "firefox"},
+	"source-dir": {"source", "http"},
+}
+
+// check refuses values that no profile can serve, and flags that would have no effect.
+func (f *reportFlags) check() error {
+	for _, flag := range append(append([]string{"http", "by", "value", "focus", "ignore", "thread", "process", "state", "wait", "source-dir"},
+		textForms...), fileForms...) {
+		if f.changed(flag) && f.empty(flag) {
+			return usageError("--%s has an empty value; leave it out, or give one", flag)
+		}
+	}
+	if f.opts.By != "" && !slices.Contains(report.Groupings(), f.opts.By) {
+		return usageError("--by %q: choose %s", f.opts.By, inWords(report.Groupings()))
+	}
+	if f.from > 0 && f.to > 0 && f.from >= f.to {
+		return usageError("--from %s is not before --to %s", &f.from, &f.to)
+	}
+	forms, err := f.forms()
+	if err != nil {
+		return err
+	}
+	for _, flag := range []string{"rows", "by", "value", "lines", "source-dir"} {
+		if !f.changed(flag) {
+			continue
+		}
+		for _, form := range forms {
+			if !slices.Contains(formFlags[flag], form) {
+				return usageError("--%s has no effect with %s; leave one of them out", flag, or("--"+form, form == "", "the table"))
+			}
+		}
+	}
+	return nil
+}
+
+// or gives a text, or another one where that is to stand for it.
+func or(text string, instead bool, other string) string {
+	if instead {
+		return other
+	}
+	return text
+}
+
+// empty reports whether a flag with a text has none.
+func (f *reportFlags) empty(flag string) bool {
+	text := map[string]string{
+		"http": f.http, "by": f.opts.By, "value": f.opts.Value, "focus": f.opts.Focus, "ignore": f.opts.Ignore, "thread": f.opts.Thread,
+		"process": f.opts.Process, "state": f.opts.State, "wait": f.opts.Wait, "callers": f.callers, "callees": f.callees, "source": f.source,
+		"source-dir": f.sourceDir, "html": f.html, "speedscope": f.speedscope, "firefox": f.firefox, "pgo": f.pgo,
+	}
+	v, ok := text[flag]
+	return ok && v == ""
+}
+
+// forms gives the forms that are asked for, "" for the table. Several only go together if they are files, or a tree
+// as JSON.
+func (f *reportFlags) forms() ([]string, error) {
+	set := func(flags []string) (out []string) {
+		for _, flag := range flags {
+			if f.changed(flag) {
+				out = append(out, flag)
+			}
+		}
+		return out
+	}
+	texts, files := set(textForms), set(fileForms)
+	if f.changed("http") {
+		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // there it names the directory
+		if all := append(texts, files...); len(all) > 0 {
+			return nil, usageError("--http and --%s: choose one", all[0])
+		}
+		return []string{"http"}, nil
+	}
+	switch {
+	case len(texts) > 0 && len(files) > 0:
+		return nil, usageError("--%s goes to stdout and --%s to a file: choose one", texts[0], files[0])
+	case len(texts) > 1 && !(len(texts) == 2 && f.json && f.tree):
+		return nil, usageError("choose one of --%s", strings.Join(texts, " and --"))
+	case len(texts) == 2:
+		return []string{"json"}, nil
+	case len(texts)+len(files) == 0:
+		return []string{""}, nil
+	}
+	return append(texts, files...), nil
+}
+
+// inWords lists words as a sentence does.
+func inWords(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

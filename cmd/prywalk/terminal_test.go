@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/profile"
+)
+
+// terminal is a pseudo-terminal: what prywalk writes to it is kept in out.
+type terminal struct {
+	slave *os.File
+	out   lines
+	done  chan struct{}
+}
+
+// newTerminal opens one of so many columns (pty(7)).
+func newTerminal(t *testing.T, columns int) *terminal {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminals: %v", err)
+	}
+	master := os.NewFile(uintptr(fd), "/dev/ptmx")
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}); err != nil {
+		t.Fatal(err)
+	}
+	tty := &terminal{slave: slave, done: make(chan struct{})}
+	go func() {
+		defer close(tty.done)
+		buf := make([]byte, 1<<16)
+		for {
+			n, err := master.Read(buf)
+			_, _ = tty.out.Write(buf[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = master.Close() })
+	return tty
+}
+
+// text gives what was written, once nobody has the terminal open any more.
+func (tty *terminal) text() string {
+	_ = tty.slave.Close()
+	<-tty.done
+	return strings.ReplaceAll(tty.out.String(), "\r\n", "\n")
+}
+
+// onTerminal runs prywalk with stdout on a terminal.
+func onTerminal(t *testing.T, dir string, columns int, env []string, args ...string) (text, stderr string, code int) {
+	t.Helper()
+	tty := newTerminal(t, columns)
+	p := prepared(t, dir, nil, args...)
+	p.Stdout = tty.slave
+	p.Env = append(p.Env, env...)
+	p.begin(t)
+	code = p.code(t)
+	return tty.text(), p.err.String(), code
+}
+
+// smallRecording writes a recording with a function of each kind.
+func smallRecording(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	m := &profile.ModuleInfo{Start: 0x1000, End: 0x9000, Path: "/usr/bin/kvd"}
+	b := profile.NewBuilder(profile.Meta{Start: time.Unix(1_700_000_000, 0), Period: 10 * time.Millisecond, Main: m})
+	for i, name := range []string{"running", "sleeping"} {
+		iv := profile.Interval{PID: 4711, TID: 4711, Comm: "kvd", Thread: "kvd", State: name, Samples: 100, Wall: 1e9, End: 1_700_000_000e9 + 1e9,
+			Stack: b.Intern([]profile.Loc{{Module: m, Addr: 0x1000 + uint64(i)}, {Module: m, Addr: 0x1010}})}
+		if i == 0 {
+			iv.CPU = 1e9
+		} else {
+			iv.Wait = "futex"
+		}
+		b.Add(iv)
+	}
+	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_001, 0))
+	if err := b.WriteFile(filepath.Join(dir, "prywalk.pb.gz"), fixedNames{}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// fixedNames name the addresses of smallRecording.
+type fixedNames struct{}
+
+func (fixedNames) Resolve(_ *profile.ModuleInfo, addr uint64) []profile.Frame {
+	name := map[uint64]string{0x1000: "compress", 0x1001: "wait_for_work", 0x1010: "main"}[addr]
+	if name == "" {
+		name = "main" // a caller's location is one byte before its return address
+	}
+	return []profile.Frame{{Name: name, File: "/src/kvd.c", Line: 7, StartLine: 1}}
+}
+
+func TestFlagsWithoutEffectAreErrors(t *testing.T) {
+	dir := smallRecording(t)
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"--tree --by thread", "--by has no effect with --tree"},
+		{"--folded --by thread", "--by has no effect with --folded"},
+		{"--tree -n 3", "--rows has no effect with --tree"},
+		{"--html page.html --by thread", "--by has no effect with --html"},
+		{"--pgo x --value wall", "--value has no effect with --pgo"},
+		{"--account --value wall", "--value has no effect with --account"},
+		{"--html page.html --tree", "--tree goes to stdout and --html to a file"},
+		{"--tree --folded", "choose one of --tree and --folded"},
+		{"--callers f --callees f", "choose one of --callers and --callees"},
+		{"--http localhost:0 --tree", "--http and --tree"},
+		{"--html=", "--html has an empty value"},
+		{"--by=", "--by has an empty value"},
+		{"--callers=", "--callers has an empty value"},
+		{"--source-dir .", "--source-dir has no effect with the table"},
+		{"--from 3s --to 2s", "--from 3s is not before --to 2s"},
+		{"--by color", `--by "color": choose thread, process, state, wait or module`},
+		{"--value beauty", `no values of type "beauty"`},
+		{"--thread (", "not a regular expression"},
+	} {
+		p := start(t, dir, nil, append([]string{"report"}, strings.Fields(c.args)...)...)
+		if code := p.code(t); code != exitUsage || p.out.String() != "" || strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), c.want) {
+			t.Errorf("%s: exit code %d, %q, %s", c.args, code, &p.out, &p.err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "page.html")); err == nil {
+		t.Error("a page was written")
+	}
+}
+
+func TestFormsOfAReport(t *testing.T) {
+	dir := smallRecording(t)
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"", "compress"},
+		{"--by wait", "futex"},
+		{"--value blocked", "wait_for_work"},
+		{"--json", `"functions":[{"name":"compress"`},
+		{"--json --tree", `"tree":{"name":"all"`},
+		{"--json --by thread", `"groups":[{"name":"kvd (tid 4711)"`},
+		{"--json -n 1 --value wall", `"value":"wall"`},
+		{"--callers compress", "all of compress"},
+		{"--callees main", "all of main"},
+		{"--source compress", "/src/kvd.c"},
+		{"--account", "100.0 % of the CPU time has a function"},
+		{"--wait futex --value wall", "1 of 2 stacks left out by --wait"},
+		{"--tree --from 0.5s", "500ms"},
+		{"--folded --to 0.5s", "main;compress 500000000"},
+	} {
+		p := start(t, dir, nil, append([]string{"report"}, strings.Fields(c.args)...)...)
+		if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), c.want) || strings.Contains(p.out.String(), "\x1b") || p.err.String() != "" {
+			t.Errorf("report %s: exit code %d, %s%s", c.args, code, &p.out, &p.err)
+		}
+	}
+}
+
+func TestThePagerIsTheTerminals(t *testing.T) {
+	dir := smallRecording(t)
+	plain := []string{"TERM=xterm", "NO_COLOR=1"}
+	marked := append([]string{"PAGER=sed 's/^/paged:/'"}, plain...)
+	if text, stderr, code := onTerminal(t, dir, 80, marked, "report"); code != 0 || !strings.HasPrefix(text, "paged:kvd (pid 4711)") || stderr != "" {
+		t.Errorf("on a terminal: exit code %d, %s%s", code, text, stderr)
+	}
+	for _, args := range [][]string{{"report", "--folded"}, {"report", "--json"}} {
+		if text, _, _ := onTerminal(t, dir, 80, marked, args...); strings.Contains(text, "paged:") {
+			t.Errorf("%v is for programs: %s", args, text)
+		}
+	}
+	for _, env := range []string{"PAGER=cat", "PAGER=", "PAGER=/no/such/pager", "PAGER=true"} {
+		text, _, code := onTerminal(t, dir, 80, append([]string{env}, plain...), "report")
+		if shown := strings.Contains(text, "compress"); code != 0 || shown == (env == "PAGER=true") {
+			t.Errorf("%s: exit code %d, %s", env, code, text)
+		}
+	}
+	p := prepared(t, dir, nil, "report")
+	p.Env = append(p.Env, marked...)
+	p.begin(t)
+	if code := p.code(t); code != 0 || strings.Contains(p.out.String(), "paged:") {
+		t.Errorf("in a pipe: exit code %d, %s", code, &p.out)
+	}
+}
+
+func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
+	dir := smallRecording(t)
+	for _, c := range []struct {
+		env     []string
+		colours bool
+	}{
+		{[]string{"TERM=xterm", "PAGER=cat", "NO_COLOR="}, true}, {[]string{"TERM=xterm", "PAGER=cat", "NO_COLOR=1"}, false}, {[]string{"TERM=dumb", "NO_COLOR="}, false},
+	} {
+		if text, _, _ := onTerminal(t, dir, 60, c.env, "report"); strings.Contains(text, "\x1b[") != c.colours {
+			t.Errorf("%v: %q", c.env, text)
+		}
+	}
+}

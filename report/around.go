@@ -1,0 +1,167 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/printable"
+)
+
+// chosen tells which frames a user means by a function's name: those that have just this name, else those that match
+// it as a regular expression.
+func (d *data) chosen(flag, function string) (func(frame int32) bool, error) {
+	re, err := compile(flag, function)
+	if err != nil {
+		return nil, err
+	}
+	exact, some := map[int32]bool{}, map[int32]bool{}
+	for _, s := range d.prof.Sample {
+		for _, f := range d.stack(s) {
+			switch name := d.frames[f].name; {
+			case name == function:
+				exact[f] = true
+			case re != nil && re.MatchString(name):
+				some[f] = true
+			}
+		}
+	}
+	switch {
+	case len(exact) > 0:
+		return func(f int32) bool { return exact[f] }, nil
+	case len(some) > 0:
+		return func(f int32) bool { return some[f] }, nil
+	}
+	return nil, fmt.Errorf("no function has the name %q or matches it; prywalk report -n -1 lists all", function)
+}
+
+// Callers writes who called a function, as a tree from it outwards: total is the time in the function and in what it
+// called, on the way from that caller; self is the part of it in the function itself.
+func Callers(w io.Writer, p *profile.Profile, function string, o Options) error {
+	return around(w, p, function, o, "callers")
+}
+
+// Callees writes what a function called, as a tree from it inwards.
+func Callees(w io.Writer, p *profile.Profile, function string, o Options) error {
+	return around(w, p, function, o, "callees")
+}
+
+func around(w io.Writer, p *profile.Profile, function string, o Options, what string) error {
+	d, err := prepare(p, o)
+	if err != nil {
+		return err
+	}
+	is, err := d.chosen(what, function)
+	if err != nil {
+		return err
+	}
+	t := newTrie()
+	for _, s := range d.prof.Sample {
+		if v := s.Value[d.value]; v != 0 {
+			t.around(d.stack(s), v, is, what == "callers")
+		}
+	}
+	t.sortChildren(d)
+	out := &writer{w: w}
+	d.heading(out, "")
+	title := map[bool]string{true: "callers, the nearest first", false: "callees"}[what == "callers"]
+	d.writeTree(out, t, title, "all of "+function, o.leastShare())
+	return out.err
+}
+
+// around adds the part of a stack from a function outwards or inwards. Of a recursion's calls it is the innermost one
+// whose callers are shown, and the outermost one whose callees are, so that no time counts twice.
+func (t *trie) around(stack []int32, v int64, is func(int32) bool, outwards bool) {
+	at := slices.IndexFunc(stack, is)
+	if at < 0 {
+		return
+	}
+	own := at == 0
+	path := stack[at:]
+	if !outwards {
+		for at = len(stack) - 1; !is(stack[at]); at-- {
+		}
+		path = slices.Clone(stack[:at+1])
+		slices.Reverse(path)
+	}
+	n := int32(0)
+	t.nodes[0].total += v
+	for _, f := range path {
+		n = t.child(n, f)
+		t.nodes[n].total += v
+		if outwards && own {
+			t.nodes[n].self += v
+		}
+	}
+	if !outwards {
+		t.nodes[n].self += v
+	}
+	if own {
+		t.nodes[0].self += v
+	}
+}
+
+// Source writes the lines of the functions that a regular expression matches, with their own and total values, and
+// their text where dir has the file. The profile's paths are looked for below dir only; empty: no text.
+func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) error {
+	d, err := prepare(p, o)
+	if err != nil {
+		return err
+	}
+	want, err := regexp.Compile(function)
+	if err != nil {
+		return fmt.Errorf("%w: --source: %w", ErrExpr, err)
+	}
+	s := &sources{profile: d.prof, dir: dir}
+	funcs := s.functions(want, d.value)
+	if len(funcs) == 0 {
+		return fmt.Errorf("no function with lines matches %q; lines need the program's debug information (prywalk doctor -p PID)", function)
+	}
+	out := &writer{w: w}
+	d.heading(out, "")
+	for i, f := range funcs {
+		if i > 0 {
+			out.printf("\n")
+		}
+		d.sourceLines(out, s, f)
+	}
+	return out.err
+}
+
+// sourceLines writes one function.
+func (d *data) sourceLines(out *writer, s *sources, f *sourceFunc) {
+	var text []string
+	if s.dir != "" {
+		text, _ = s.read(f.File) // without it there are the lines' numbers
+	}
+	var lines []*sourceLine
+	var rows []row
+	for _, l := range f.byLine {
+		lines = append(lines, l)
+	}
+	slices.SortFunc(lines, func(a, b *sourceLine) int { return int(a.N - b.N) })
+	for _, l := range lines {
+		rows = append(rows, row{self: l.self, total: l.all})
+	}
+	out.printf("%s\n", d.paint(bold, wrap(d.opts.Width, "  ", shorten(printable.String(f.Name), d.opts.Width), f.File)))
+	heads, figures := d.figures(rows)
+	out.printf("%s\n", d.color(dim, heads+"  line"))
+	for i, l := range lines {
+		code := ""
+		if n := int(l.N) - 1; n >= 0 && n < len(text) {
+			code = "  " + detab(text[n])
+		}
+		line := fmt.Sprintf("%6d%s", l.N, code)
+		if d.opts.Width > 0 {
+			line = shortModule(line, max(leastColumn, d.opts.Width-runes(heads)))
+		}
+		out.printf("%s%s%s\n", d.heat(figures[i][0], rows[i].self), figures[i][1], line)
+	}
+}
+
+// detab writes blanks for tabs, which would be shown as escapes.
+func detab(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), "\r") }

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// ErrNoTime reports that a part of the time was asked for of a profile that does not keep time.
+var ErrNoTime = errors.New("the profile does not keep time")
+
+// filter drops what the options do not leave.
+func (d *data) filter() error {
+	before := len(d.prof.Sample)
+	if err := d.window(); err != nil {
+		return err
+	}
+	for _, by := range []struct {
+		flag, expr, group string
+	}{{"thread", d.opts.Thread, "thread"}, {"process", d.opts.Process, "process"}, {"state", d.opts.State, "state"}, {"wait", d.opts.Wait, "wait"}} {
+		re, err := compile(by.flag, by.expr)
+		if err != nil {
+			return err
+		}
+		if re != nil {
+			d.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(d.group(s, by.group)) })
+		}
+	}
+	if err := d.byName(); err != nil {
+		return err
+	}
+	d.dropped = before - len(d.prof.Sample)
+	if before > 0 && len(d.prof.Sample) == 0 {
+		return d.nothingLeft()
+	}
+	return nil
+}
+
+// keep keeps the samples for which the test is true. The caller's list stays as it is.
+func (d *data) keep(flag string, test func(*profile.Sample) bool) {
+	d.filters = append(d.filters, flag)
+	d.prof.Sample = slices.DeleteFunc(slices.Clone(d.prof.Sample), func(s *profile.Sample) bool { return !test(s) })
+}
+
+// byName keeps and drops by the names of functions, files and modules.
+func (d *data) byName() error {
+	focus, err := compile("focus", d.opts.Focus)
+	if err != nil {
+		return err
+	}
+	ignore, err := compile("ignore", d.opts.Ignore)
+	if err != nil {
+		return err
+	}
+	if focus != nil {
+		d.filters = append(d.filters, "--focus")
+	}
+	if ignore != nil {
+		d.filters = append(d.filters, "--ignore")
+	}
+	d.prof.FilterSamplesByName(focus, ignore, nil, nil)
+	return nil
+}
+
+// nothingLeft says which filters left nothing.
+func (d *data) nothingLeft() error {
+	if len(d.filters) == 2 && d.opts.Focus != "" && d.opts.Ignore != "" {
+		return fmt.Errorf("nothing is left: no stack matches --focus %q without --ignore %q", d.opts.Focus, d.opts.Ignore)
+	}
+	return fmt.Errorf("nothing is left by %s; report without them shows what there is", strings.Join(d.filters, " and "))
+}
+
+func compile(what, expr string) (*regexp.Regexp, error) {
+	if expr == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, fmt.Errorf("%w: --%s: %w", ErrExpr, what, err)
+	}
+	return re, nil
+}
+
+// window keeps the part of the recording that From and To bound. An interval that is partly in it counts in
+// proportion: what it used is taken as spread evenly over it.
+func (d *data) window() error {
+	if d.opts.From <= 0 && d.opts.To <= 0 {
+		return nil
+	}
+	wall, ok := d.has(rec.TypeWall)
+	if !ok || d.prof.TimeNanos == 0 || !slices.ContainsFunc(d.prof.Sample, func(s *profile.Sample) bool { return number(s, rec.LabelEnd) != 0 }) {
+		return fmt.Errorf("%w; --from and --to need a recording of prywalk without --aggregate", ErrNoTime)
+	}
+	begin := d.prof.TimeNanos + int64(d.opts.From)
+	end := d.prof.TimeNanos + d.prof.DurationNanos
+	if to := d.prof.TimeNanos + int64(d.opts.To); d.opts.To > 0 && to < end {
+		end = to
+	}
+	if begin >= end {
+		return fmt.Errorf("nothing is left: the recording has %s, and --from is %s", formatNanos(d.prof.DurationNanos), d.opts.From)
+	}
+	d.filters = append(d.filters, "--from and --to")
+	var kept []*profile.Sample
+	for _, s := range d.prof.Sample {
+		if c := clip(s, s.Value[wall], begin, end); c != nil {
+			kept = append(kept, c)
+		}
+	}
+	d.prof.Sample = kept
+	d.prof.TimeNanos, d.prof.DurationNanos = begin, end-begin
+	return nil
+}
+
+// clip gives what of a sample lies between two moments, nil if nothing. Its parts before, between and after them add
+// up to the whole.
+func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
+	last := number(s, rec.LabelEnd)
+	first := last - wall
+	if wall == 0 { // a moment belongs to the window that it ends
+		if last > begin && last <= end {
+			return s
+		}
+		return nil
+	}
+	if first >= begin && last <= end {
+		return s
+	}
+	from, to := max(first, begin), min(last, end)
+	if from >= to {
+		return nil
+	}
+	c := *s
+	c.Value = make([]int64, len(s.Value))
+	some := false
+	for i, v := range s.Value {
+		c.Value[i] = portion(v, to-first, wall) - portion(v, from-first, wall)
+		some = some || c.Value[i] != 0
+	}
+	if !some {
+		return nil
+	}
+	c.NumLabel = map[string][]int64{}
+	for k, v := range s.NumLabel {
+		c.NumLabel[k] = v
+	}
+	c.NumLabel[rec.LabelEnd] = []int64{to}
+	return &c
+}
+
+// portion is v × part / whole, rounded down, without overflow for times.
+func portion(v, part, whole int64) int64 {
+	if whole <= 0 || part >= whole {
+		return v
+	}
+	return v/whole*part + int64(float64(v%whole)*(float64(part)/float64(whole)))
+}
+
+// Filter gives the samples that the options leave, as a profile for other viewers. The caller's profile stays as it is.
+func Filter(p *profile.Profile, o Options) (*profile.Profile, error) {
+	d, err := prepare(p, o)
+	if err != nil {
+		return nil, err
+	}
+	return d.prof, nil
+}

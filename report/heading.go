@@ -1,0 +1,90 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// heading writes what the profile is: the target and how much of its time has a function; the sums; how it was
+// recorded. What is missing follows; below says where more of it is told.
+func (d *data) heading(out *writer, below string) {
+	s, c := d.summary(), d.coverage()
+	width := d.opts.Width
+	out.printf("%s\n%s\n", d.paint(bold, wrap(width, " · ", s.parts(d.covered(&c))...)), wrap(width, " · ", d.totals(&s)...))
+	for _, line := range s.Comments {
+		for _, part := range brief(line) {
+			out.printf("%s\n", d.paint(dim, paragraph(width, "  ", part)))
+		}
+	}
+	for _, line := range []string{d.leftOut(), d.causes(&c, below)} {
+		if line != "" {
+			out.printf("%s\n", paragraph(width, "  ", line))
+		}
+	}
+	out.printf("\n")
+}
+
+// seeBelow: the notes stand at the end.
+const seeBelow = " (see below)"
+
+// accountEnds separates what heads a report from the rest of the accounting, in the recording's comment.
+const accountEnds = " | "
+
+// brief is what heads a report of a comment: prywalk's own accounts begin with what people need, other comments are
+// shown whole.
+func brief(comment string) []string {
+	if line, ok := strings.CutPrefix(comment, "prywalk: "); ok {
+		line, _, short := strings.Cut(line, accountEnds)
+		if !short { // an earlier recording
+			return nil
+		}
+		return []string{line}
+	}
+	return []string{comment}
+}
+
+// leftOut tells what the filters have removed, "" if nothing.
+func (d *data) leftOut() string {
+	if d.dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s left out by %s", thousands(int64(d.dropped)), plural(int64(d.dropped+len(d.prof.Sample)), "stack"),
+		strings.Join(d.filters, " and "))
+}
+
+// footnotes writes what is to be said of the rows above.
+func (d *data) footnotes(out *writer, shown []row) {
+	for _, n := range d.notes(shown) {
+		out.printf("\n%s\n", paragraph(d.opts.Width, "  ", n))
+	}
+}
+
+// Account writes how a recording was made: all that its comments say.
+func Account(w io.Writer, p *profile.Profile, o Options) error {
+	d, err := prepare(p, o)
+	if err != nil {
+		return err
+	}
+	out := &writer{w: w}
+	s, c := d.summary(), d.coverage()
+	out.printf("%s\n%s\n", d.paint(bold, wrap(o.Width, " · ", s.parts(d.covered(&c))...)), wrap(o.Width, " · ", d.totals(&s)...))
+	for _, comment := range s.Comments {
+		text, own := strings.CutPrefix(comment, "prywalk: ")
+		for _, part := range strings.Split(text, accountEnds) {
+			lines := []string{part}
+			if own {
+				lines = strings.Split(part, "; ")
+			}
+			for _, line := range lines {
+				out.printf("%s\n", paragraph(o.Width, "  ", line))
+			}
+		}
+	}
+	if len(s.Comments) == 0 {
+		out.printf("the profile says nothing of how it was made\n")
+	}
+	return out.err
+}

@@ -1,0 +1,199 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/printable"
+)
+
+// jsonValues has a value for each type of the profile, by its name: times in nanoseconds. Prywalk's own also have
+// "blocked", which is what wall has beyond cpu and runqueue.
+type jsonValues map[string]int64
+
+// jsonFunction is a function's own and total values. File and Line are there where lines are told apart, and known.
+type jsonFunction struct {
+	Name   string     `json:"name"`
+	Module string     `json:"module"`
+	File   string     `json:"file,omitempty"`
+	Line   int        `json:"line,omitempty"`
+	Self   jsonValues `json:"self"`
+	Total  jsonValues `json:"total"`
+}
+
+// jsonGroup is a group of samples.
+type jsonGroup struct {
+	Name      string         `json:"name"`
+	Total     jsonValues     `json:"total"`
+	Functions []jsonFunction `json:"functions"`
+}
+
+// jsonNode is one call path.
+type jsonNode struct {
+	jsonFunction
+	Children []*jsonNode `json:"children,omitempty"`
+}
+
+// jsonReport is the whole. New fields may come; those that are there keep their meaning.
+type jsonReport struct {
+	Target    string         `json:"target"`
+	Seconds   float64        `json:"seconds"`
+	Threads   int            `json:"threads"`
+	Value     string         `json:"value"`
+	Named     *float64       `json:"named,omitempty"`
+	Complete  *float64       `json:"complete,omitempty"`
+	Total     jsonValues     `json:"total"`
+	Functions []jsonFunction `json:"functions"`
+	Groups    []jsonGroup    `json:"groups,omitempty"`
+	Tree      *jsonNode      `json:"tree,omitempty"`
+}
+
+// JSON writes the table as one line of JSON, with groups where the options have them, and the whole call tree if asked for.
+// Functions are in the order of the table; Options.N bounds them, and 0 is all.
+func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
+	if o.Value != typeBlocked { // it comes as one more type, if there is what it follows from
+		p = withBlocked(p)
+	}
+	d, err := prepare(p, o)
+	if err != nil {
+		return err
+	}
+	s, c := d.summary(), d.coverage()
+	r := jsonReport{
+		Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.prof.SampleType[d.value].Type,
+		Total: d.values(d.sums(d.prof.Sample)), Functions: d.functions(d.prof.Sample),
+	}
+	if share := c.share(); share >= 0 {
+		r.Named = &share
+	}
+	if s.Complete >= 0 {
+		r.Complete = &s.Complete
+	}
+	if o.By != "" {
+		for _, g := range d.grouped() {
+			r.Groups = append(r.Groups, jsonGroup{g.name, d.values(d.sums(g.samples)), d.functions(g.samples)})
+		}
+	}
+	if tree {
+		r.Tree = d.jsonTree()
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(printable.JSON(text), '\n'))
+	return err
+}
+
+// withBlocked gives a profile with that type of values, if it can have it. The caller's stays as it is.
+func withBlocked(p *profile.Profile) *profile.Profile {
+	d := &data{prof: shallow(p)}
+	if _, ok := d.has(typeBlocked); !ok {
+		d.addBlocked()
+	}
+	return d.prof
+}
+
+// values names the values of a list; times are in nanoseconds.
+func (d *data) values(list []int64) jsonValues {
+	out := jsonValues{}
+	for i, t := range d.prof.SampleType {
+		v := list[i]
+		if per, ok := nanosPer[t.Unit]; ok && per != 1 {
+			v = int64(float64(v) * per)
+		}
+		out[t.Type] = v
+	}
+	return out
+}
+
+// sums adds up all types of values.
+func (d *data) sums(samples []*profile.Sample) []int64 {
+	sum := make([]int64, len(d.prof.SampleType))
+	for _, s := range samples {
+		add(sum, s.Value)
+	}
+	return sum
+}
+
+func add(to, values []int64) {
+	for i, v := range values {
+		to[i] += v
+	}
+}
+
+// functions has the rows of the table with all types of values. A function without the chosen one follows those that
+// have some of it.
+func (d *data) functions(samples []*profile.Sample) []jsonFunction {
+	type sums struct{ self, total []int64 }
+	all := map[int32]*sums{}
+	seen := map[int32]int{}
+	rows := d.rows(samples)
+	have := map[int32]bool{}
+	for _, r := range rows {
+		have[r.frame] = true
+	}
+	for i, s := range samples {
+		for depth, f := range d.stack(s) {
+			if all[f] == nil {
+				all[f] = &sums{make([]int64, len(s.Value)), make([]int64, len(s.Value))}
+				if !have[f] {
+					rows = append(rows, row{frame: f})
+				}
+			}
+			if depth == 0 {
+				add(all[f].self, s.Value)
+			}
+			if seen[f] != i+1 {
+				seen[f] = i + 1
+				add(all[f].total, s.Value)
+			}
+		}
+	}
+	rows = rows[:min(len(rows), d.limit(len(rows)))]
+	out := make([]jsonFunction, len(rows))
+	for i, r := range rows {
+		out[i] = d.jsonFunction(r.frame, all[r.frame].self, all[r.frame].total)
+	}
+	return out
+}
+
+func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
+	f := &d.frames[n]
+	return jsonFunction{Name: f.name, Module: f.module, File: f.file, Line: f.line, Self: d.values(self), Total: d.values(total)}
+}
+
+// jsonTree is the call tree with all types of values, the children of a node in the order of the chosen one.
+func (d *data) jsonTree() *jsonNode {
+	t := newTrie()
+	self, total := [][]int64{make([]int64, len(d.prof.SampleType))}, [][]int64{d.sums(d.prof.Sample)}
+	for _, s := range d.prof.Sample {
+		n := int32(0)
+		for _, f := range slices.Backward(d.stack(s)) {
+			n = t.child(n, f)
+			if int(n) == len(self) {
+				self, total = append(self, make([]int64, len(s.Value))), append(total, make([]int64, len(s.Value)))
+			}
+			add(total[n], s.Value)
+			t.nodes[n].total += s.Value[d.value]
+		}
+		add(self[n], s.Value)
+	}
+	t.sortChildren(d)
+	nodes := make([]*jsonNode, len(t.nodes))
+	for i := range t.nodes { // a parent has a lower number than its children
+		nodes[i] = &jsonNode{jsonFunction: jsonFunction{Name: "all", Self: d.values(self[i]), Total: d.values(total[i])}}
+		if f := t.nodes[i].frame; f >= 0 {
+			nodes[i].jsonFunction = d.jsonFunction(f, self[i], total[i])
+		}
+	}
+	for i := range t.nodes {
+		for _, c := range t.nodes[i].children {
+			nodes[i].Children = append(nodes[i].Children, nodes[c])
+		}
+	}
+	return nodes[0]
+}

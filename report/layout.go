@@ -1,0 +1,106 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"prywalk/internal/printable"
+)
+
+const (
+	// namesOnly is the width of text below which there is no room for the modules' names.
+	namesOnly = 72
+	// leastColumn is the least width of the column of names, however narrow the terminal.
+	leastColumn = 16
+	// leastModule and mostModule bound the column of modules on a terminal.
+	leastModule, mostModule = 10, 32
+)
+
+// columns are the widths of the two columns of names; module is 0 where there is none.
+type columns struct{ name, module int }
+
+// fit divides what is left of a terminal's width beside the figures. Without a terminal nothing is cut.
+func fit(width, figures, name, module int) columns {
+	if width == 0 {
+		return columns{min(name, 1<<12), module} // only the padding is bounded
+	}
+	left := width - figures
+	if width < namesOnly || module == 0 {
+		return columns{max(min(name, left), leastColumn), 0}
+	}
+	left -= len("  ")
+	module = min(module, max(leastModule, min(mostModule, left/3), left-name))
+	return columns{max(min(name, left-module), leastColumn), module}
+}
+
+// shortModule makes a module's name fit: the beginning of a file's name says what it is.
+func shortModule(s string, width int) string {
+	if width == 0 || fits(s, width) {
+		return s
+	}
+	return string([]rune(s)[:width-1]) + "…"
+}
+
+// runes gives the width of a text once it is printable.
+func runes(s string) int { return utf8.RuneCountInString(printable.String(s)) }
+
+// right puts blanks before the texts of a column, so that they end below each other.
+func right(texts []string, least int) []string {
+	width := least
+	for _, s := range texts {
+		width = max(width, utf8.RuneCountInString(s))
+	}
+	out := make([]string, len(texts))
+	for i, s := range texts {
+		out[i] = strings.Repeat(" ", width-utf8.RuneCountInString(s)) + s
+	}
+	return out
+}
+
+// wrap joins parts with a separator, made printable, and begins a new line where the next part has no room; 0 is
+// any width.
+func wrap(width int, sep string, parts ...string) printable.Raw {
+	var b strings.Builder
+	col := 0
+	for i, p := range parts {
+		p = printable.String(p)
+		n := utf8.RuneCountInString(p)
+		switch {
+		case i == 0:
+		case width > 0 && col+utf8.RuneCountInString(sep)+n > width:
+			b.WriteString(strings.TrimRight(sep, " ") + "\n")
+			col = 0
+		default:
+			b.WriteString(sep)
+			col += utf8.RuneCountInString(sep)
+		}
+		b.WriteString(p)
+		col += n
+	}
+	return printable.Raw(b.String())
+}
+
+// paragraph wraps a text between its words, made printable, and indents all lines but the first.
+func paragraph(width int, indent, text string) printable.Raw {
+	text = printable.String(text)
+	if width == 0 {
+		return printable.Raw(text)
+	}
+	var b strings.Builder
+	col := 0
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case col+1+n > width:
+			b.WriteString("\n" + indent)
+			col = utf8.RuneCountInString(indent)
+		default:
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += n
+	}
+	return printable.Raw(b.String())
+}

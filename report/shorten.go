@@ -1,0 +1,145 @@
+package report
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// leastName is the width below which no name is cut: nothing would be left of it.
+const leastName = 8
+
+// shorten makes a function's name fit into a width. What tells functions apart is the method: so the arguments go
+// first, then those of templates, the type of the result, and the outer names. Only a last part that is still too
+// long loses its middle.
+func shorten(s string, width int) string {
+	if width < leastName || utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	name, args := cutArguments(s)
+	if args {
+		s = name + "(…)"
+	}
+	if fits(s, width) {
+		return s
+	}
+	s = cutTemplates(s)
+	if args {
+		s = cutResult(s)
+	}
+	if fits(s, width) {
+		return s
+	}
+	for _, at := range parts(s) {
+		if tail := "…" + s[at:]; fits(tail, width) {
+			return tail
+		}
+	}
+	if all := parts(s); len(all) > 0 {
+		s = "…" + s[all[len(all)-1]:]
+	}
+	return middle(s, width)
+}
+
+func fits(s string, width int) bool { return utf8.RuneCountInString(s) <= width }
+
+// middle takes the middle out of a text that is longer than width.
+func middle(s string, width int) string {
+	if width < leastName || fits(s, width) {
+		return s
+	}
+	r := []rune(s)
+	head := (width - 1) / 2
+	return string(r[:head]) + "…" + string(r[len(r)-(width-1-head):])
+}
+
+// cutArguments takes the arguments from the end of a name, with what C++ writes behind them.
+func cutArguments(s string) (name string, ok bool) {
+	end := strings.TrimRight(s, " &")
+	end = strings.TrimSuffix(end, " const")
+	if !strings.HasSuffix(end, ")") {
+		return s, false
+	}
+	depth := 0
+	for i := len(end) - 1; i > 0; i-- {
+		switch end[i] {
+		case ')':
+			depth++
+		case '(':
+			depth--
+		}
+		if depth == 0 {
+			return end[:i], !strings.HasSuffix(end[:i], ".") && !strings.HasSuffix(end[:i], "::")
+		}
+	}
+	return s, false
+}
+
+// cutTemplates writes <…> for what is in pointed brackets, where these are in pairs.
+func cutTemplates(s string) string {
+	if strings.Contains(s, "operator") || strings.Count(s, "<") != strings.Count(s, ">") {
+		return s
+	}
+	var b strings.Builder
+	depth := 0
+	for _, r := range s {
+		if r == '>' {
+			if depth--; depth < 0 {
+				return s
+			}
+		}
+		if depth == 0 {
+			b.WriteRune(r)
+		}
+		if r == '<' {
+			if depth++; depth == 1 {
+				b.WriteRune('…')
+			}
+		}
+	}
+	return b.String()
+}
+
+// cutResult takes the type of the result from the beginning of a name.
+func cutResult(s string) string {
+	depth, at := 0, 0
+	for i, r := range s {
+		switch {
+		case r == '<' || r == '(':
+			depth++
+		case r == '>' || r == ')':
+			depth--
+		case r == ' ' && depth == 0:
+			if strings.HasSuffix(s[:i], "operator") {
+				return s[at:]
+			}
+			at = i + 1
+		}
+	}
+	return s[at:]
+}
+
+// parts gives the places in a name at which a further part of it begins, after ::, a point or a slash.
+func parts(s string) (at []int) {
+	depth, word := 0, false
+	for i, r := range s {
+		switch {
+		case r == '(' || r == '<' || r == '{' || r == '[':
+			if depth == 0 && word && i > 0 && s[i-1] == '.' { // Go's receiver
+				at = append(at, i)
+			}
+			depth++
+			word = true
+			continue
+		case r == ')' || r == '>' || r == '}' || r == ']':
+			depth = max(0, depth-1)
+		case depth > 0:
+		case r == ':' || r == '.' || r == '/':
+			word = true
+			continue
+		case word && i > 0 && strings.ContainsRune(":./", rune(s[i-1])) && (unicode.IsLetter(r) || r == '_' || r == '~'):
+			at = append(at, i)
+		}
+	}
+	return at
+}

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"testing"
+	"unicode/utf8"
+)
+
+func TestShortNamesKeepTheMethod(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		width int
+		want  string
+	}{
+		{"compress", 24, "compress"},
+		{"void jdk.internal.net.http.Http2Connection.processFrame(jdk.internal.net.http.frame.Http2Frame)", 32, "…Http2Connection.processFrame(…)"},
+		{"boolean java.util.concurrent.ThreadPoolExecutor.addWorker(java.lang.Runnable, boolean)", 24, "…addWorker(…)"},
+		{"std::map<std::string, std::vector<int> >::operator[](std::string const&) const", 40, "…operator[](…)"},
+		{"int db::Engine<db::Row, db::Key>::step(Context&, int) const", 24, "db::Engine<…>::step(…)"},
+		{"v8::internal::FactoryBase<v8::internal::Factory>::InternalizeStringWithKey<v8::internal::Key>", 40, "…InternalizeStringWithKey<…>"},
+		{"crypto/internal/fips140/sha256.(*Digest).checkSum", 24, "…(*Digest).checkSum"},
+		{"crypto/internal/fips140/sha256.blockSHANI", 24, "…sha256.blockSHANI"},
+		{"(anonymous namespace)::Parser::parse_statement(Token)", 24, "…parse_statement(…)"},
+		{"a_function_in_c_with_a_very_long_name_indeed", 20, "a_functio…ame_indeed"},
+		{"operator<(A const&, B const&)", 12, "operator<(…)"},
+	} {
+		got := shorten(c.name, c.width)
+		if got != c.want {
+			t.Errorf("%s in %d columns: %s, want %s", c.name, c.width, got, c.want)
+		}
+	}
+}
+
+func FuzzShortenFits(f *testing.F) {
+	f.Add("int a::b<c>::d(e) const", 12)
+	f.Add("((((<<>>)))...//::", 9)
+	f.Fuzz(func(t *testing.T, name string, width int) {
+		if !utf8.ValidString(name) {
+			t.Skip("what is shown was made printable")
+		}
+		got := shorten(name, width)
+		if width >= leastName && utf8.RuneCountInString(got) > width {
+			t.Errorf("%q in %d columns: %q", name, width, got)
+		}
+	})
+}

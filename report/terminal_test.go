@@ -1,0 +1,378 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// longNames name addresses as programs in C++ and Java do. What has no entry has no name.
+var longNames = map[uint64]string{
+	1: "int db::Engine<db::Row, std::less<db::Key> >::step(db::Context&, std::vector<db::Row> const&) const",
+	2: "boolean java.util.concurrent.ThreadPoolExecutor.addWorker(java.lang.Runnable, boolean)",
+	3: "void jdk.internal.net.http.Http2Connection.processFrame(jdk.internal.net.http.frame.Http2Frame)",
+	4: "std::unordered_map<std::string, std::shared_ptr<db::Table> >::operator[](std::string const&)",
+	5: "main", 6: "serve_one_request_with_a_name_that_nobody_would_like_to_type",
+	7: "__futex_abstimed_wait_common64", 8: "pthread_mutex_lock", 9: "std::mutex::lock()", 10: "update_cache", 11: "start_thread", 12: "clone3",
+}
+
+type longTable struct{}
+
+func (longTable) Resolve(_ *rec.ModuleInfo, addr uint64) []rec.Frame {
+	if name := longNames[addr&0xfff]; name != "" {
+		return []rec.Frame{{Name: name, File: "/src/engine.cc", Line: int(addr & 0xfff), StartLine: 1}}
+	}
+	if addr&0xfff > 0x100 { // a deep recursion
+		return []rec.Frame{{Name: fmt.Sprintf("visit_%d", addr&0xfff), File: "/src/tree.cc", Line: 7, StartLine: 1}}
+	}
+	return nil
+}
+
+// wideFixture is a program with long names, a deep stack, code without names, and time that nobody saw.
+func wideFixture(tb testing.TB) *profile.Profile {
+	exe := &rec.ModuleInfo{Start: 0x400000, End: 0x500000, Path: "/usr/bin/dbserver-check", BuildID: "aa"}
+	lib := &rec.ModuleInfo{Start: 0x7f0000000000, End: 0x7f0000200000, Path: "/usr/lib/libc.so.6", BuildID: "bb"}
+	jvm := &rec.ModuleInfo{Start: 0x7f1000000000, End: 0x7f1000200000, Path: "/usr/lib/jvm/lib/server/libjvm.so", BuildID: "cc"}
+	jit := &rec.ModuleInfo{Start: 0x7f2000000000, End: 0x7f2000200000, Path: "[anon]"}
+	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 10 * time.Millisecond, Main: exe})
+	deep := at(exe, 1)
+	for i := range uint64(40) {
+		deep = append(deep, at(exe, 0x101+i)...)
+	}
+	threads := join(at(exe, 5), at(lib, 11, 12))
+	for i, s := range []struct {
+		stack       []rec.Loc
+		state, wait string
+		samples     int64
+		wall, cpu   int64
+	}{
+		{join(at(exe, 1, 6), threads), "running", "", 300, 3000, 3000},
+		{join(deep, threads), "running", "", 40, 400, 400},
+		{join(at(exe, 4, 3, 2), threads), "running", "", 20, 200, 200},
+		{join(at(jit, 0x30), at(jvm, 0x40), threads), "running", "", 500, 5000, 5000},
+		{join(at(jvm, 0x44), threads), "running", "", 80, 800, 800},
+		{[]rec.Loc{{Synthetic: "[exited unseen]"}}, "running", "", 0, 0, 600},
+		{join(at(lib, 7, 8), at(exe, 9, 10, 6), threads), "sleeping", "futex", 4000, 40_000, 0},
+	} {
+		b.Add(rec.Interval{Stack: b.Intern(s.stack), PID: 4711, TID: 4712, Comm: "dbserver", Thread: "worker-with-name", State: s.state, Wait: s.wait,
+			End: 1_700_000_000e9 + int64(i+1)*1e9, Samples: s.samples, Wall: s.wall * 1e6, CPU: s.cpu * 1e6})
+	}
+	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_010, 0))
+	b.SetComments("prywalk: 98.9 looks a second at each thread, longest freeze 299µs (of worker-1; 99 % below 131µs), prywalk itself used 0.13 s of CPU" +
+		" | 298 ticks (0 missed, 98.8/s), 2859 looks = 1353 frozen + 870 peeked")
+	return parsed(tb, b, longTable{})
+}
+
+// golden compares a text with a file of testdata, or writes it with -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// terminalForms are the forms that people read on a terminal.
+var terminalForms = map[string]func(io.Writer, *profile.Profile, Options) error{
+	"table": Table,
+	"tree":  Tree,
+	"wait": func(w io.Writer, p *profile.Profile, o Options) error {
+		o.By = "wait"
+		return Table(w, p, o)
+	},
+	"callers": func(w io.Writer, p *profile.Profile, o Options) error { return Callers(w, p, "main", o) },
+	"callees": func(w io.Writer, p *profile.Profile, o Options) error { return Callees(w, p, "main", o) },
+	"lines": func(w io.Writer, p *profile.Profile, o Options) error {
+		o.Lines = true
+		return Table(w, p, o)
+	},
+	"source":  func(w io.Writer, p *profile.Profile, o Options) error { return Source(w, p, "step|serve", "", o) },
+	"account": func(w io.Writer, p *profile.Profile, o Options) error { return Account(w, p, o) },
+}
+
+func TestFormsFitTheTerminal(t *testing.T) {
+	for name, form := range terminalForms {
+		for _, width := range []int{60, 80, 120, 200} {
+			t.Run(fmt.Sprintf("%s_%d", name, width), func(t *testing.T) {
+				got := render(t, form, wideFixture(t), Options{Width: width})
+				for line := range strings.Lines(got) {
+					if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+						t.Errorf("%d columns: %s", n, line)
+					}
+				}
+				golden(t, fmt.Sprintf("wide_%s_%d", name, width), got)
+			})
+		}
+	}
+}
+
+func TestWithoutATerminalNothingIsCut(t *testing.T) {
+	for name, form := range terminalForms {
+		got := render(t, form, wideFixture(t), Options{})
+		if name != "account" && name != "wait" && name != "source" && name != "callers" && !strings.Contains(got, longNames[1]) {
+			t.Errorf("%s: a name was cut:\n%s", name, got)
+		}
+		if strings.Contains(got, "\x1b") {
+			t.Errorf("%s has colours", name)
+		}
+	}
+}
+
+// TestTheFirstLineTellsWhatHasNoFunction: 3.6 of 10 s of CPU time have one.
+func TestTheFirstLineTellsWhatHasNoFunction(t *testing.T) {
+	got := render(t, Table, wideFixture(t), Options{})
+	first, _, _ := strings.Cut(got, "\n")
+	if !strings.Contains(first, "only 36.0 % of the CPU time has a function") {
+		t.Errorf("the first line: %s", first)
+	}
+	for _, want := range []string{
+		"50% [anon], code without names (see below)",
+		"6.0% [exited unseen], threads that came and went between two looks (a higher -F sees more of them)",
+		"[libjvm.so] (unnamed)", "jcmd 4711 Compiler.perfmap", "-dbgsym",
+	} {
+		if strings.Count(got, want) == 0 {
+			t.Errorf("lacks %q:\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "jcmd"); n != 1 {
+		t.Errorf("what gives names is said %d times", n)
+	}
+	whole := render(t, Table, fixture(t), Options{Ignore: "libblob"})
+	if strings.Contains(whole, "The rest:") || !strings.Contains(whole, "99.4 % of the CPU time has a function") {
+		t.Errorf("there is nothing to say:\n%s", whole)
+	}
+}
+
+func TestModulesHaveTheNamePeopleKnow(t *testing.T) {
+	got := render(t, Table, wideFixture(t), Options{})
+	if !strings.Contains(got, "  dbserver\n") || strings.Contains(got, "dbserver-check") {
+		t.Errorf("the program was started as dbserver:\n%s", got)
+	}
+	if got := render(t, Table, fixture(t), Options{}); !strings.Contains(got, "  kvd\n") {
+		t.Errorf("the file has the program's name:\n%s", got)
+	}
+}
+
+// TestWaitsShowTheProgramsFunctionFirst: below what sleeps comes who called it, not the alphabet.
+func TestWaitsShowTheProgramsFunctionFirst(t *testing.T) {
+	got := render(t, Table, wideFixture(t), Options{By: "wait"})
+	_, futex, _ := strings.Cut(got, "futex  (cpu")
+	lines := strings.Split(futex, "\n")
+	if len(lines) < 4 || !strings.Contains(lines[2], "__futex_abstimed_wait_common64") || !strings.Contains(lines[3], "update_cache") {
+		t.Errorf("got:\n%s", got)
+	}
+	if !strings.Contains(got, "(wall)") {
+		t.Error("the values of waits are wall time")
+	}
+}
+
+func TestBlockedIsWhatWallHasBeyondTheOthers(t *testing.T) {
+	p := fixture(t)
+	got := render(t, Table, p, Options{Value: "blocked"})
+	if !strings.Contains(got, "blocked 1.17s") || !strings.Contains(got, "epoll_wait") || len(p.SampleType) != 4 {
+		t.Errorf("got:\n%s", got)
+	}
+	if err := Table(io.Discard, foreign(), Options{Value: "blocked"}); err == nil {
+		t.Error("another tool's profile has no such clock")
+	}
+}
+
+func foreign() *profile.Profile {
+	f := &profile.Function{ID: 1, Name: "f"}
+	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+	return &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, Function: []*profile.Function{f},
+		Location: []*profile.Location{l}, Sample: []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{5}}},
+	}
+}
+
+func TestDigitsAreThoseThatTheSamplesBear(t *testing.T) {
+	for _, c := range []struct {
+		n           float64
+		v           int64
+		share, time string
+	}{
+		{0, 333e6, "33.30%", "333ms"},
+		{4, 500e6, "50%", "500ms"},
+		{9, 333e6, "33%", "300ms"},
+		{100, 333e6, "33%", "330ms"},
+		{1000, 333e6, "33%", "330ms"},
+		{1000, 3e6, "0.3%", "3ms"},
+		{100_000, 333e6, "33.3%", "333ms"},
+		{10_000_000, 333_333_333, "33.33%", "333ms"},
+		{100, 1000e6, "100%", "1.00s"},
+		{100, 0, "0%", "0s"},
+		{10, 4e6, "0%", "4ms"},
+	} {
+		p := precision{n: c.n, total: 1e9}
+		if share, time := p.share(c.v), p.value(c.v, "nanoseconds"); share != c.share || time != c.time {
+			t.Errorf("%v of %v samples: %s, %s, want %s, %s", time, c.n, share, time, c.share, c.time)
+		}
+	}
+}
+
+func TestPartsOfTheTimeAddUp(t *testing.T) {
+	p := wideFixture(t)
+	var sum, whole int64
+	for _, s := range p.Sample {
+		whole += s.Value[1]
+	}
+	for _, o := range []Options{{To: 3500 * time.Millisecond}, {From: 3500 * time.Millisecond, To: 5 * time.Second}, {From: 5 * time.Second}} {
+		q, err := Filter(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range q.Sample {
+			sum += s.Value[1]
+		}
+		if want := o.To; want > 0 && q.DurationNanos != int64(want-o.From) {
+			t.Errorf("%v: the part has %d ns", o, q.DurationNanos)
+		}
+	}
+	// Of intervals that began before the recording, that part is in none.
+	var before int64
+	for _, s := range p.Sample {
+		before += max(0, p.TimeNanos-(number(s, rec.LabelEnd)-s.Value[1]))
+	}
+	if sum != whole-before {
+		t.Errorf("the parts have %d ns, the whole %d", sum, whole-before)
+	}
+	if _, err := Filter(foreign(), Options{From: time.Second}); err == nil || !strings.Contains(err.Error(), "does not keep time") {
+		t.Errorf("a profile without time: %v", err)
+	}
+	if _, err := Filter(p, Options{From: time.Minute}); err == nil || !strings.Contains(err.Error(), "nothing is left") {
+		t.Errorf("behind the end: %v", err)
+	}
+}
+
+func TestFiltersKeepWhatMatches(t *testing.T) {
+	p := fixture(t)
+	for _, c := range []struct {
+		opts    Options
+		samples int
+	}{
+		{Options{Thread: "worker-1"}, 2}, {Options{Thread: "101"}, 2}, {Options{Process: "^kvd"}, len(p.Sample)}, {Options{Process: "pid 100"}, len(p.Sample)},
+		{Options{State: "sleeping"}, 2}, {Options{Wait: "futex"}, 1}, {Options{Thread: "worker", State: "running"}, 5},
+	} {
+		q, err := Filter(p, c.opts)
+		if err != nil || len(q.Sample) != c.samples {
+			t.Errorf("%+v: %d samples, %v", c.opts, len(q.Sample), err)
+		}
+	}
+	if _, err := Filter(p, Options{Thread: "nobody"}); err == nil || !strings.Contains(err.Error(), "--thread") {
+		t.Errorf("nothing left: %v", err)
+	}
+	if _, err := Filter(p, Options{Wait: "("}); err == nil || !strings.Contains(err.Error(), "--wait") {
+		t.Errorf("no expression: %v", err)
+	}
+}
+
+// TestCallersAndCalleesOfARecursion: walk calls itself, and no time counts twice.
+func TestCallersAndCalleesOfARecursion(t *testing.T) {
+	for _, form := range []func(io.Writer, *profile.Profile, string, Options) error{Callers, Callees} {
+		var b strings.Builder
+		if err := form(&b, fixture(t), "walk", Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "16% 170ms    2%  all of walk") {
+			t.Errorf("got:\n%s", &b)
+		}
+		if err := form(io.Discard, fixture(t), "no_such", Options{}); err == nil {
+			t.Error("a function that is not there")
+		}
+	}
+	got := &strings.Builder{}
+	if err := Callers(got, fixture(t), "compress", Options{}); err != nil || !strings.Contains(got.String(), "└ compress") ||
+		strings.Index(got.String(), "worker") > strings.Index(got.String(), "clone3") {
+		t.Errorf("callers, the nearest first: %v\n%s", err, got)
+	}
+}
+
+func TestJSONHasAllClocks(t *testing.T) {
+	var b strings.Builder
+	if err := JSON(&b, fixture(t), true, Options{By: "thread"}); err != nil {
+		t.Fatal(err)
+	}
+	var r jsonReport
+	if err := json.Unmarshal([]byte(b.String()), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Total["cpu"] != 1000e6 || r.Total["blocked"] != 1170e6 || r.Total["samples"] != 217 || r.Value != "cpu" {
+		t.Errorf("total %v", r.Total)
+	}
+	if f := r.Functions[0]; f.Name != "compress" || f.Module != "kvd" || f.Self["cpu"] != 500e6 || f.Total["wall"] != 520e6 {
+		t.Errorf("first function %+v", f)
+	}
+	var self int64
+	for _, f := range r.Functions {
+		self += f.Self["wall"]
+	}
+	if self != r.Total["wall"] {
+		t.Errorf("functions have %d ns of their own, all %d", self, r.Total["wall"])
+	}
+	var groups, roots int64
+	for _, g := range r.Groups {
+		groups += g.Total["cpu"]
+	}
+	for _, c := range r.Tree.Children {
+		roots += c.Total["cpu"]
+	}
+	if groups != r.Total["cpu"] || roots != r.Total["cpu"] || r.Tree.Total["cpu"] != roots {
+		t.Errorf("cpu of groups %d, of the tree %d", groups, roots)
+	}
+	b.Reset()
+	if err := JSON(&b, foreign(), false, Options{}); err != nil || strings.Contains(b.String(), "blocked") || strings.Contains(b.String(), `"tree"`) {
+		t.Errorf("%v %s", err, &b)
+	}
+}
+
+func TestSourceShowsTheTextBelowTheDirectoryOnly(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "pack.c"), []byte(strings.Repeat("\n", 42)+"\tsqueeze(it);\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dir  string
+		text bool
+	}{{dir, true}, {"", false}, {t.TempDir(), false}} {
+		var b strings.Builder
+		if err := Source(&b, fixture(t), "^compress$", c.dir, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "    43") || strings.Contains(b.String(), "squeeze") != c.text {
+			t.Errorf("with %q:\n%s", c.dir, &b)
+		}
+	}
+	if err := Source(io.Discard, fixture(t), "epoll_wait", "", Options{}); err == nil {
+		t.Error("a function without lines")
+	}
+}
+
+func TestTheAccountIsShownWholeWhenAskedFor(t *testing.T) {
+	p := wideFixture(t)
+	if got := render(t, Table, p, Options{}); strings.Contains(got, "298 ticks") || !strings.Contains(got, "0.13 s of CPU") {
+		t.Errorf("the head of a report:\n%s", got)
+	}
+	if got := render(t, Account, p, Options{}); !strings.Contains(got, "298 ticks") || !strings.Contains(got, "0.13 s of CPU") {
+		t.Errorf("the account:\n%s", got)
+	}
+}
