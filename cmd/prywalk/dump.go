@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,7 +47,7 @@ who sleeps in a call that this would harm is looked at meanwhile, and has not ru
 	fl := cmd.Flags()
 	fl.VarP(&f.pids, "pid", "p", "processes to look at, separated by commas; repeatable")
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
-	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the most first")
+	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the odd ones first")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
@@ -57,8 +56,7 @@ who sleeps in a call that this would harm is looked at meanwhile, and has not ru
 	return cmd
 }
 
-// run dumps each process; the first failure decides the exit code, and the others
-// are still dumped.
+// run checks the flags and dumps, on a terminal by the pager.
 func (f *dumpFlags) run() error {
 	switch {
 	case f.merge && f.json:
@@ -67,17 +65,22 @@ func (f *dumpFlags) run() error {
 		return usageError("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
 	if f.core != "" || f.sysroot != "" {
-		return f.dumpCore()
+		return paged(f.json, f.dumpCore)
 	}
 	if len(f.pids) == 0 {
 		return usageError("nothing to look at: give -p PID or --core FILE")
 	}
 	defer printRemarks()
+	return paged(f.json, f.dumpAll)
+}
+
+// dumpAll dumps each process; the first failure decides the exit code, and the others are still dumped.
+func (f *dumpFlags) dumpAll(w io.Writer) error {
 	var first error
 	for _, pid := range f.pids {
 		p, err := f.look(pid)
 		if p != nil {
-			if err := f.print(p); err != nil {
+			if err := f.write(w, p); err != nil {
 				return err // nobody reads on
 			}
 		}
@@ -137,22 +140,18 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	return p, nil
 }
 
-// print writes the stacks of a process or core to stdout.
-func (f *dumpFlags) print(p *dump.Process) error {
-	out := bufio.NewWriter(os.Stdout)
-	var err error
+// write writes the stacks of a process or core.
+func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
+	defer sayLeftOut()
 	switch {
 	case f.json:
-		var text []byte
-		if text, err = json.Marshal(p); err == nil {
-			_, err = out.Write(append(printable.JSON(text), '\n'))
+		text, err := json.Marshal(p)
+		if err == nil {
+			_, err = w.Write(append(printable.JSON(text), '\n'))
 		}
+		return err
 	case f.merge:
-		err = dump.MergedText(out, p)
-	default:
-		err = dump.Text(out, p)
+		return dump.MergedText(w, p)
 	}
-	err = errors.Join(err, out.Flush())
-	sayLeftOut()
-	return err
+	return dump.Text(w, p)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -33,7 +34,7 @@ func (f *dumpFlags) checkCore() error {
 }
 
 // dumpCore dumps the threads of a core.
-func (f *dumpFlags) dumpCore() (err error) {
+func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	if err := f.checkCore(); err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (f *dumpFlags) dumpCore() (err error) {
 	for _, w := range c.Warnings() {
 		say("%s: %s", f.core, printable.Line(w))
 	}
-	return f.print(dump.Core(c, f.options(), f.sysroot != ""))
+	return f.write(w, dump.Core(c, f.options(), f.sysroot != ""))
 }
 
 // checkSysroot refuses a directory that is none: no file would be found below it.

@@ -3,10 +3,12 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,32 +23,65 @@ const (
 // paged writes a text to standard output: by the user's pager if that is a terminal and the text is for people. Who
 // reads no further is no error.
 func paged(forPrograms bool, write func(io.Writer) error) error {
-	pager := pagerCommand()
-	if forPrograms || pager == "" || !isTerminal(os.Stdout) {
+	command := pagerCommand()
+	if forPrograms || command == "" || !isTerminal(os.Stdout) {
 		return printed(os.Stdout, write)
 	}
-	cmd := exec.Command("/bin/sh", "-c", pager)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.Env = os.Environ()
+	p := &pager{command: command}
+	err := printed(p, write)
+	if failed := p.close(); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// pager is a pager that is started when there is something to show.
+type pager struct {
+	command string
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+}
+
+// Write implements io.Writer.
+func (p *pager) Write(b []byte) (int, error) {
+	if p.cmd == nil {
+		if err := p.start(); err != nil {
+			return 0, err
+		}
+	}
+	return p.in.Write(b)
+}
+
+func (p *pager) start() error {
+	p.cmd = exec.Command("/bin/sh", "-c", p.command)
+	p.cmd.Stdout, p.cmd.Stderr = os.Stdout, os.Stderr
+	p.cmd.Env = os.Environ()
 	if _, set := os.LookupEnv("LESS"); !set {
-		cmd.Env = append(cmd.Env, "LESS="+lessOptions)
+		p.cmd.Env = append(p.cmd.Env, "LESS="+lessOptions)
 	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return printed(os.Stdout, write)
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return printed(os.Stdout, write)
+	if err := p.cmd.Start(); err != nil {
+		return fmt.Errorf("the pager does not start: %w; PAGER=cat does without one", err)
 	}
 	signal.Ignore(os.Interrupt) // Ctrl-C is the pager's
-	failure := printed(in, write)
-	_ = in.Close() // it may have ended
-	err = cmd.Wait()
-	signal.Reset(os.Interrupt)
-	if exit := (*exec.ExitError)(nil); failure == nil && errors.As(err, &exit) && exit.ExitCode() == notFound {
-		return printed(os.Stdout, write)
+	return nil
+}
+
+// close waits until the user has seen enough.
+func (p *pager) close() error {
+	if p.cmd == nil {
+		return nil
 	}
-	return failure
+	_ = p.in.Close() // it may have ended
+	err := p.cmd.Wait()
+	signal.Reset(os.Interrupt)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == notFound {
+		return fmt.Errorf("no pager %q; PAGER=cat does without one", p.command)
+	}
+	return nil
 }
 
 // notFound is the shell's status for a command that is not there.
@@ -58,21 +93,27 @@ func pagerCommand() string {
 	switch {
 	case pager == "cat" || set && pager == "" || os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "":
 		return ""
-	case set:
-		return pager
+	case !set:
+		pager = defaultPager
 	}
-	if _, err := exec.LookPath(defaultPager); err != nil {
+	if words := strings.Fields(pager); len(words) == 0 || !exists(words[0]) {
 		return ""
 	}
-	return defaultPager
+	return pager
+}
+
+// exists reports whether there is a command of that name.
+func exists(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
 }
 
 // printed writes a text with a buffer.
 func printed(w io.Writer, write func(io.Writer) error) error {
 	out := bufio.NewWriter(w)
 	err := write(out)
-	if err == nil {
-		err = out.Flush()
+	if failed := out.Flush(); err == nil {
+		err = failed
 	}
 	if errors.Is(err, unix.EPIPE) { // head has seen enough
 		return nil

@@ -211,3 +211,21 @@ func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
 		}
 	}
 }
+
+func TestADumpIsPagedToo(t *testing.T) {
+	env := []string{"TERM=xterm", "NO_COLOR=1", "PAGER=sed 's/^/paged:/'"}
+	pid := burner(t)
+	for _, c := range []struct {
+		args  []string
+		paged int
+		code  int
+	}{
+		{[]string{"dump", "-p", pid}, 1, 0}, {[]string{"dump", "--merge", "-p", pid + ",999999999"}, 1, exitFailed},
+		{[]string{"dump", "--json", "-p", pid}, 0, 0}, {[]string{"dump", "-p", "999999999"}, 0, exitFailed},
+	} {
+		text, stderr, code := onTerminal(t, t.TempDir(), 80, env, c.args...)
+		if code != c.code || strings.Count(text, "paged:process ") != c.paged {
+			t.Errorf("%v: exit code %d, %s%s", c.args, code, text, stderr)
+		}
+	}
+}

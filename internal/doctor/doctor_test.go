@@ -284,3 +284,21 @@ func TestWriteAlignsColumns(t *testing.T) {
 		t.Error("worst level")
 	}
 }
+
+// TestCodeWithoutNames: doctor says what a run-time system's code needs for names, and what has them needs nothing.
+func TestCodeWithoutNames(t *testing.T) {
+	python := testtargets.Run(t, "python", testtargets.Options{})
+	f := find(t, Check(python.PID), "target: code")
+	if f.Level != OK || !strings.Contains(f.Detail, "Python functions") || !strings.Contains(f.Remedy, "python3 -X perf") {
+		t.Errorf("%+v", f)
+	}
+	node := testtargets.Run(t, "node", testtargets.Options{}) // with --perf-basic-prof
+	if f := find(t, Check(node.PID), "target: code"); f.Remedy != "" || !strings.Contains(f.Detail, "Node.js: it has /tmp/perf-PID.map") {
+		t.Errorf("%+v", f)
+	}
+	for _, f := range Check(sleeper(t)) {
+		if f.Name == "target: code" {
+			t.Errorf("of a C program: %+v", f)
+		}
+	}
+}

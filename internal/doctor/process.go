@@ -126,6 +126,7 @@ func (c *checkup) open() {
 		f.Remedy = "for more names install the packages' debug symbols (…-dbgsym, …-debuginfo, or debuginfod-find)"
 	}
 	c.add(f)
+	c.code(p)
 	c.add(unreadable(seen))
 }
 

@@ -2,7 +2,6 @@ package dump
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -13,9 +12,10 @@ import (
 // group is the threads of one stack, in the order of the dump.
 type group struct{ threads []*Thread }
 
-// MergedText writes the stacks for people, each stack once: those of many threads first, so
-// that what differs from the crowd comes last, next to the prompt. Threads are together
-// if they do the same in the same place: equal program counters, state and wait reason.
+// MergedText writes the stacks for people, each stack once: those of few threads first, so
+// that what differs from the crowd is seen at once. Threads are together if they do the same
+// in the same place: equal program counters, state and wait reason. Their names are put
+// together, too, by what they have in common.
 func MergedText(w io.Writer, p *Process) error {
 	var b strings.Builder
 	groups := merge(p.Threads)
@@ -33,7 +33,7 @@ func MergedText(w io.Writer, p *Process) error {
 	return err
 }
 
-// merge groups threads by stack, the largest group first, and groups of one size in the
+// merge groups threads by stack, the smallest group first, and groups of one size in the
 // order of their first threads.
 func merge(threads []Thread) []*group {
 	var groups []*group
@@ -48,7 +48,7 @@ func merge(threads []Thread) []*group {
 		}
 		g.threads = append(g.threads, &threads[i])
 	}
-	slices.SortStableFunc(groups, func(a, b *group) int { return len(b.threads) - len(a.threads) })
+	slices.SortStableFunc(groups, func(a, b *group) int { return len(a.threads) - len(b.threads) })
 	return groups
 }
 
@@ -72,19 +72,11 @@ func (g *group) hows() string {
 	return strings.Join(hows, ", ")
 }
 
-// list gives a line for each name, with the numbers of the threads that have it.
+// list gives a line for each kind of name, with the threads that have it.
 func (g *group) list() string {
-	var names []string
-	tids := map[string][]string{}
-	for _, t := range g.threads {
-		if tids[t.Name] == nil {
-			names = append(names, t.Name)
-		}
-		tids[t.Name] = append(tids[t.Name], fmt.Sprint(t.TID))
-	}
 	var b strings.Builder
-	for _, name := range names {
-		printable.Fprintf(&b, "  %s: %s\n", name, strings.Join(tids[name], " "))
+	for _, s := range stems(g.threads) {
+		printable.Fprintf(&b, "  %s\n", s.String())
 	}
 	return b.String()
 }

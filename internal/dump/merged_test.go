@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -21,7 +22,8 @@ func TestThreadsThatDoTheSameInTheSamePlaceAreShownOnce(t *testing.T) {
 	}
 	got := b.String()
 	for _, want := range []string{
-		"process 7 srv, 6 threads, 4 stacks\n\n3 threads: sleeping in pause (peek, freeze)\n  a: 8 10\n  b: 9\n  #0  0x0000000000000001 pause [context]\n",
+		"process 7 srv, 6 threads, 4 stacks\n\nthread 7 main: sleeping in futex (peek)\n",
+		"\n\n3 threads: sleeping in pause (peek, freeze)\n  a (2): 8 10\n  b: 9\n  #0  0x0000000000000001 pause [context]\n",
 		"\nthread 7 main: sleeping in futex (peek)\n", "\nthread 11 a: running (freeze)\n",
 		"\nthread 12 a: sleeping in pause (peek)\n",
 	} {
@@ -35,4 +37,66 @@ func TestThreadsThatDoTheSameInTheSamePlaceAreShownOnce(t *testing.T) {
 	if t.Failed() {
 		t.Log(got)
 	}
+}
+
+// TestManyThreadsTakeFewLines: 480 workers are one line, and who differs stands before them.
+func TestManyThreadsTakeFewLines(t *testing.T) {
+	idle := []Frame{{PC: 1, Function: "pause", Method: "context"}}
+	p := &Process{PID: 7, Name: "srv"}
+	add := func(name string, pc Hex) {
+		frames := idle
+		if pc != 1 {
+			frames = []Frame{{PC: pc, Function: "other", Method: "context"}}
+		}
+		p.Threads = append(p.Threads, Thread{TID: 100 + len(p.Threads), Name: name, State: "S", How: "peek", Complete: true, StopReason: "root", Frames: frames})
+	}
+	for i := range 480 {
+		add(fmt.Sprintf("worker-%d", i+1), 1)
+	}
+	for _, name := range []string{"", "", "main", "pool-3-io", "pool-7-io", "id-12345678901", "007"} {
+		add(name, 1)
+	}
+	add("odd", 2)
+	var b strings.Builder
+	if err := MergedText(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	want := `process 7 srv, 488 threads, 2 stacks
+
+thread 587 odd: sleeping (peek)
+  #0  0x0000000000000002 other [context]
+
+487 threads: sleeping (peek)
+  worker-1…480 (480): 100…579
+  (no name) (2): 580 581
+  pool-3…7-io (2): 583 584
+  main: 582
+  id-12345678901: 585
+  007: 586
+  #0  0x0000000000000001 pause [context]
+`
+	if b.String() != want {
+		t.Errorf("got:\n%s\nwant:\n%s", &b, want)
+	}
+	b.Reset()
+	if err := Text(&b, &Process{PID: 1, Threads: []Thread{{TID: 3, State: "R", How: "freeze", Complete: true}}}); err != nil || !strings.Contains(b.String(), "thread 3 (no name): running") {
+		t.Errorf("%v, %s", err, &b)
+	}
+}
+
+func FuzzStemsLoseNoThread(f *testing.F) {
+	f.Add("a-1", "a-22", "b")
+	f.Add("", "0", "9999999999")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		n := 0
+		for _, s := range stems([]*Thread{{TID: 1, Name: a}, {TID: 2, Name: b}, {TID: 3, Name: c}}) {
+			n += len(s.tids)
+			if len(s.numbers) != 0 && len(s.numbers) != len(s.tids) || s.String() == "" {
+				t.Errorf("%+v", s)
+			}
+		}
+		if n != 3 {
+			t.Errorf("%d threads", n)
+		}
+	})
 }

@@ -25,7 +25,7 @@ func Text(w io.Writer, p *Process) error {
 }
 
 func thread(b *strings.Builder, t *Thread) {
-	printable.Fprintf(b, "\nthread %d %s:%s (%s)\n", t.TID, t.Name, t.doing(), t.How)
+	printable.Fprintf(b, "\nthread %d %s:%s (%s)\n", t.TID, t.shownName(), t.doing(), t.How)
 	stack(b, t)
 }
 

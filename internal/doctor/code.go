@@ -1,0 +1,39 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"prywalk/internal/code"
+	"prywalk/internal/namehints"
+)
+
+// code tells what the process's run-time system makes without names, and what gives it names. Nothing is said of a
+// process that has none of the known ones.
+func (c *checkup) code(p *code.Process) {
+	var files []string
+	for _, m := range p.Space().Modules() {
+		if at, ok := m.Data.(*code.Mapping); ok && at.Path != "" && !slices.Contains(files, at.Path) {
+			files = append(files, at.Path)
+		}
+	}
+	hint, known := namehints.Of(files)
+	if !known {
+		return
+	}
+	if c.hasPerfMap() {
+		c.add(Finding{"target: code", OK, fmt.Sprintf("%s: it has /tmp/perf-PID.map, which names its code", hint.Runtime), ""})
+		return
+	}
+	c.add(Finding{"target: code", OK, fmt.Sprintf("%s: %s, have no names", hint.Runtime, hint.Code), "for names: " + hint.Remedy(c.PID)})
+}
+
+// hasPerfMap reports whether the process has written names of its code.
+func (c *checkup) hasPerfMap() bool {
+	f, err := (&code.Files{PID: c.PID}).PerfMap()
+	if err != nil {
+		return false
+	}
+	_ = f.Close() // nothing was read
+	return true
+}
