@@ -3,7 +3,9 @@
 
 GO        ?= go
 # The race detector and the cgo resolver are not needed in the product: one static binary.
-BUILD     := CGO_ENABLED=0 $(GO) build -trimpath
+# The version is git's word for this tree; without git it is what the Go tool knows.
+VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null)
+BUILD     := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.built=$(VERSION)'
 BIN       := bin/prywalk
 LINT      := $(GO) tool -modfile=tools/go.mod golangci-lint
 CHECK     := $(GO) tool -modfile=tools/go.mod staticcheck

@@ -79,7 +79,7 @@ func pages(addr string, p *profile.Profile, o HTTPOptions) (map[string]http.Hand
 		return nil, err
 	}
 	all["/disasm"] = refusal("There is no disassembly here: it would run a program on a file that the profile names.")
-	all["/source"] = refusal("No source files are shown unless their directory is given: prywalk report --http ADDR --source DIR")
+	all["/source"] = refusal("No source files are shown unless their directory is given: prywalk report --http ADDR --source-dir DIR")
 	if o.Source != "" {
 		all["/source"] = &sources{profile: p, dir: o.Source}
 	}

@@ -138,7 +138,7 @@ func (s *sources) list(f *sourceFunc, unit string) {
 	}
 	text, err := s.read(f.File)
 	if err != nil {
-		f.Problem = "is not below the directory that --source names"
+		f.Problem = "is not below the directory that --source-dir names"
 	}
 	for n := max(first-aroundLines, 1); err == nil && n <= last+aroundLines && n <= int64(len(text)); n++ {
 		line := sourceLine{N: n, Text: text[n-1]}

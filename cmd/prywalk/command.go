@@ -50,11 +50,16 @@ func (r *recording) command(args []string) error {
 func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 	procs, err := r.open([]int{l.PID})
 	if err != nil {
-		if !errors.Is(err, process.ErrNotFound) && !errors.Is(err, process.ErrZombie) {
+		ended := errors.Is(err, process.ErrNotFound) || errors.Is(err, process.ErrZombie)
+		if !ended {
 			say("%v", err)
 		}
 		r.prepare(nil)
-		return r.write()
+		if err := r.write(); err != nil || !ended {
+			return err
+		}
+		say("%s", tooShort(&r.stats, r.path))
+		return nil
 	}
 	r.prepare(procs)
 	defer r.close()

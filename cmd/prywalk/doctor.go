@@ -11,8 +11,9 @@ import (
 
 func newDoctor() *cobra.Command {
 	var pid int
+	var c choice
 	cmd := &cobra.Command{
-		Use:   "doctor [-p PID]",
+		Use:   "doctor [-p PID | -n NAME]",
 		Short: "what this kernel, user and target allow, and the remedy for what is missing",
 		Long: `  prywalk doctor
   prywalk doctor -p 4711
@@ -23,6 +24,15 @@ names for each thing that is missing the smallest remedy.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("pid") && pid <= 0 {
 				return usageError("-p %d: give a process number", pid)
+			}
+			if c.name != "" && pid != 0 {
+				return usageError("give either -p or -n, not both")
+			}
+			if err := c.find(); err != nil {
+				return err
+			}
+			if len(c.pids) > 0 {
+				pid = c.pids[0]
 			}
 			found := doctor.Check(pid)
 			if err := doctor.Write(os.Stdout, found, useColor(os.Stdout)); err != nil {
@@ -36,5 +46,6 @@ names for each thing that is missing the smallest remedy.`,
 		},
 	}
 	cmd.Flags().IntVarP(&pid, "pid", "p", 0, "a process to check as well")
+	cmd.Flags().StringVarP(&c.name, "name", "n", "", "the process of this name, instead of -p")
 	return cmd
 }

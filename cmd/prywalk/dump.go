@@ -17,7 +17,7 @@ import (
 
 // dumpFlags are what the command line of dump says.
 type dumpFlags struct {
-	pids     pidList
+	choice
 	json     bool
 	merge    bool
 	maxDepth int
@@ -29,7 +29,7 @@ type dumpFlags struct {
 func newDump() *cobra.Command {
 	f := &dumpFlags{}
 	cmd := &cobra.Command{
-		Use:   "dump -p PID | dump --core FILE",
+		Use:   "dump {-p PID | -n NAME | --core FILE}",
 		Short: "print the stacks of all threads, once",
 		Long: `  prywalk dump -p 4711
   prywalk dump -p 4711 --merge
@@ -45,13 +45,13 @@ who sleeps in a call that this would harm is looked at meanwhile, and has not ru
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
 	fl := cmd.Flags()
-	fl.VarP(&f.pids, "pid", "p", "processes to look at, separated by commas; repeatable")
+	f.choice.add(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the odd ones first")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
-	f.add(fl)
+	f.coreFlags.add(fl)
 	fl.SortFlags = false
 	return cmd
 }
@@ -66,6 +66,9 @@ func (f *dumpFlags) run() error {
 	}
 	if f.core != "" || f.sysroot != "" {
 		return paged(f.json, f.dumpCore)
+	}
+	if err := f.find(); err != nil {
+		return err
 	}
 	if len(f.pids) == 0 {
 		return usageError("nothing to look at: give -p PID or --core FILE")

@@ -27,7 +27,7 @@ func (f *dumpFlags) checkCore() error {
 	switch {
 	case f.core == "":
 		return usageError("--sysroot is for cores: give --core FILE")
-	case len(f.pids) > 0:
+	case len(f.pids) > 0 || f.name != "":
 		return usageError("-p PID and --core FILE exclude each other")
 	}
 	return f.checkSysroot()

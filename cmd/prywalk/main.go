@@ -58,12 +58,19 @@ func main() {
 // run executes a command line and gives the exit code.
 func run(args []string) int {
 	root := newRoot()
-	root.SetArgs(args)
-	err := root.Execute()
+	err := unknownCommand(root, args)
+	if err == nil {
+		root.SetArgs(args)
+		err = root.Execute()
+	}
 	if err == nil {
 		return exitOK
 	}
-	if err.Error() != "" {
+	var several listing
+	switch {
+	case errors.As(err, &several):
+		say("%s", printable.Raw(several))
+	case err.Error() != "":
 		say("%v", err)
 	}
 	return exitCode(err)
@@ -109,15 +116,9 @@ from outside: nothing is loaded into it, it needs no restart, no agent and no fr
 pointers. A running thread is stopped for some tens of microseconds; a sleeping one
 is read as it sleeps, and stopped only where its call takes no harm and its stack
 needs that.`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError("unknown command %q; prywalk --help lists the commands", args[0])
-			}
-			return nil
-		},
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cmd.Help(); err != nil {
 				return err
@@ -136,10 +137,13 @@ needs that.`,
 		}
 		debug.SetMemoryLimit(budget.Process().Total()) // garbage is collected sooner near it
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError("%v; see %s --help", err, cmd.CommandPath())
+		return usageError("%v%s; see %s --help", err, meantFlag(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(newRecord(), newReport(), newDump(), newDoctor(), newDemo(), newWorkload(),
 		newBench(), newBenchWorkload(), newVersion(), newCopyFile())
+	root.SetUsageFunc(usage)
+	complete(root)
 	return root
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"regexp"
 	"time"
 
@@ -17,7 +18,7 @@ const (
 
 // recordFlags are what the command line of record says.
 type recordFlags struct {
-	pids        pidList
+	choice
 	freq        frequency
 	duration    seconds
 	output      string
@@ -38,9 +39,10 @@ type recordFlags struct {
 func newRecord() *cobra.Command {
 	f := &recordFlags{freq: sampler.DefaultFreq}
 	cmd := &cobra.Command{
-		Use:   "record {-p PID | -- COMMAND [ARG…]}",
+		Use:   "record {-p PID | -n NAME | -- COMMAND [ARG…]}",
 		Short: "sample processes into a recording",
 		Long: `  prywalk record -p 4711 -d 10s
+  prywalk record -n redis-server -d 10s
   prywalk record -F 199 -o build.pb.gz -- make -j4
 
 Samples the stacks of all threads until the duration is over, Ctrl-C, or the end of
@@ -58,7 +60,8 @@ samples; with a command, the command's own status.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.VarP(&f.pids, "pid", "p", "processes to look at, separated by commas; repeatable")
+	f.add(fl)
+	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until there is such a process")
 	fl.VarP(&f.freq, "freq", "F", "ticks a second")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
 	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
@@ -84,14 +87,21 @@ samples; with a command, the command's own status.`,
 
 // run checks the flags and records.
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
+	if cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" && len(named(args[0])) > 0 {
+		f.name, args = args[0], nil // not a command: such a process runs
+	}
 	launch := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
 	switch {
 	case len(f.pids) > 0 && launch:
 		return usageError("give either -p or a command, not both")
-	case len(f.pids) == 0 && len(args) == 0:
+	case f.name != "" && launch:
+		return usageError("give either -n or a command, not both")
+	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait:
 		return usageError("nothing to record: give -p PID, or a command after --")
 	case launch && f.output == "-":
 		return usageError("-o - cannot be used with a command, whose own output goes to stdout; give a file")
+	case isStdout(f.output) && isTerminal(os.Stdout):
+		return usageError("-o - would write a binary file to the terminal; give a file, or a pipe")
 	case f.maxDepth < 1:
 		return usageError("--max-depth %d: give at least 1", f.maxDepth)
 	}
@@ -107,7 +117,10 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		o.Threads = re
 	}
-	var err error
+	err := f.find()
+	if err != nil {
+		return err
+	}
 	if o.Rung, err = look.ParseRung(f.rung); err != nil {
 		return usageError("--rung: %v", err)
 	}

@@ -253,7 +253,11 @@ func (r *recording) verdict() error {
 		if refused != nil {
 			return refused
 		}
-		return noSamples(&r.stats)
+		if r.ended() {
+			say("%s", tooShort(&r.stats, r.path))
+			return nil
+		}
+		return noSamples(&r.stats, r.flags.threads)
 	}
 	sayLeftOut()
 	if refused != nil {
@@ -264,6 +268,13 @@ func (r *recording) verdict() error {
 	}
 	printRemarks()
 	return nil
+}
+
+// ended reports whether there is nothing to blame for an empty recording: a command has come to its end too soon.
+func (r *recording) ended() bool {
+	s := &r.stats
+	blame := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
+	return r.running.Load() != nil && blame == 0 && r.flags.threads == ""
 }
 
 // printRemarks says which files were not used, and why.

@@ -140,15 +140,68 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 
 func micros(ns int64) float64 { return float64(ns) / 1e3 }
 
-// accounting is the line that the recording keeps.
+// accounting is the line that the recording keeps: what heads a report, and after a bar the rest.
 func accounting(s *sampler.Stats) string {
-	return fmt.Sprintf("prywalk: %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d failed%s; "+
+	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d failed%s; "+
 		"%s of %d samples with complete stacks%s; longest freeze %s (p50 %s%s); looks by thread %s%s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; %s",
-		s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
+		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
-		time.Duration(s.FreezeMax), time.Duration(s.FreezeP50), lengths(s)+longCauses(s), rates(s), withheld(s),
+		threeDigits(s.FreezeMax), threeDigits(s.FreezeP50), lengths(s)+longCauses(s), rates(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, unobserved(s, "; ")+harm(s), s.Scheduling)
+}
+
+// brief is what a user needs of it in each report.
+func brief(s *sampler.Stats) string {
+	return fmt.Sprintf("%.1f looks a second%s, %s%s%s, prywalk's own CPU %.2f s",
+		s.Freq, slowest(s), longest(s), failures(s), unobserved(s, ", ")+harm(s), s.SelfCPU)
+}
+
+// slowest tells the rate of the thread that was looked at least, where that is less than the ticks.
+func slowest(s *sampler.Stats) string {
+	if s.SlowestThread <= 0 || s.SlowestThread > 0.98*s.Freq {
+		return ""
+	}
+	return fmt.Sprintf(" (slowest thread %.1f)", s.SlowestThread)
+}
+
+// muchStack is from how many bytes on the copy of a stack is what makes a freeze long.
+const muchStack = 256 << 10
+
+// longest tells the longest freeze and what it was: whose, of how much stack, and how much longer than most.
+func longest(s *sampler.Stats) string {
+	if s.Frozen == 0 {
+		return "nothing frozen"
+	}
+	what := fmt.Sprintf("of thread %d", s.LongestFreeze.TID)
+	switch {
+	case s.LongestFreeze.Copied >= muchStack:
+		what += fmt.Sprintf(", %d KiB of stack", s.LongestFreeze.Copied>>10)
+	case s.Frozen > 1 && s.FreezeMax > 8*s.FreezeP99:
+		what += ", likely delayed by the scheduler"
+	}
+	if s.Frozen >= 100 {
+		what += fmt.Sprintf(", 99 %% below %s", threeDigits(s.FreezeP99))
+	}
+	return fmt.Sprintf("longest freeze %s (%s)", threeDigits(s.FreezeMax), what)
+}
+
+// threeDigits rounds a time in nanoseconds for people.
+func threeDigits(ns int64) time.Duration {
+	unit := int64(1)
+	for ns/unit >= 1000 {
+		unit *= 10
+	}
+	return time.Duration((ns + unit/2) / unit * unit)
+}
+
+// failures tells the looks that failed and should not have.
+func failures(s *sampler.Stats) string {
+	failed := remarkable(s.Failed)
+	if len(failed) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s failed%s", plural(sum(failed), "look"), reasons(failed))
 }
 
 // unobserved says for how long nobody was looked at, "" if there was no such time worth a word.
@@ -223,24 +276,18 @@ func percentage(v float64) string {
 
 // closing is the line that record ends with.
 func closing(s *sampler.Stats, path string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s of %s in %.1f s at %.1f/s", plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq)
-	if s.SlowestThread > 0 {
-		fmt.Fprintf(&b, " (slowest thread %.1f/s)", s.SlowestThread)
+	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s, prywalk's own CPU %.2f s → %s",
+		plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s), percent(s.Complete, s.Samples),
+		longest(s), failures(s), unobserved(s, ", "), harm(s), s.SelfCPU, path)
+}
+
+// tooShort is the closing line of a command that ended before it was looked at.
+func tooShort(s *sampler.Stats, path string) string {
+	seen := "nothing was seen of it"
+	if s.ProfiledCPU > 0 {
+		seen = fmt.Sprintf("the %s of CPU time that it used are [exited unseen]", threeDigits(int64(s.ProfiledCPU*1e9)))
 	}
-	fmt.Fprintf(&b, ", %s with complete stacks", percent(s.Complete, s.Samples))
-	if s.Frozen > 0 {
-		fmt.Fprintf(&b, ", longest freeze %s", time.Duration(s.FreezeMax).Round(time.Microsecond))
-	} else {
-		b.WriteString(", nothing frozen")
-	}
-	if failed := remarkable(s.Failed); len(failed) > 0 {
-		fmt.Fprintf(&b, ", %s failed%s", plural(sum(failed), "look"), reasons(failed))
-	}
-	b.WriteString(unobserved(s, ", "))
-	b.WriteString(harm(s))
-	fmt.Fprintf(&b, " → %s", path)
-	return b.String()
+	return fmt.Sprintf("the command ended before the first look: 0 samples, %s; a higher -F looks sooner → %s", seen, path)
 }
 
 // harm says which system calls of the target did not go unharmed; nothing if all did.
@@ -291,8 +338,8 @@ func reasons(m map[string]int64) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// noSamples explains an empty recording.
-func noSamples(s *sampler.Stats) error {
+// noSamples explains an empty recording of the threads that a regular expression chose, "" for all.
+func noSamples(s *sampler.Stats, threads string) error {
 	why := "nothing was seen before it ended"
 	next := "record a process that lives longer"
 	switch {
@@ -302,7 +349,7 @@ func noSamples(s *sampler.Stats) error {
 		why, next = "the kernel denied every look", "prywalk doctor -p PID names the cause"
 	case s.Failed["exited"] > 0:
 		why = "its threads ended before they could be looked at"
-	case s.Attempted == 0 && s.Ticks > 0:
+	case s.Attempted == 0 && s.Ticks > 0 && threads != "":
 		why, next = "no thread was selected", "check --threads"
 	case s.Failed["timeout"] > 0:
 		why, next = "no thread could be stopped", "is it in uninterruptible sleep or in a frozen cgroup?"

@@ -23,13 +23,35 @@ Prints which prywalk this is, and what it was built with.`,
 	}
 }
 
-// version gives the version that the Go tool has stamped into the binary.
+// built is the version that the Makefile gives, by git describe.
+var built string
+
+// version gives the version that was built: the Makefile's, else what the Go tool has stamped into the binary.
 func version() string {
-	v := "devel"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		v = info.Main.Version
+	v := built
+	if info, ok := debug.ReadBuildInfo(); ok && v == "" {
+		v = stamped(info)
 	}
 	return fmt.Sprintf("prywalk %s (%s, %s/%s)", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// stamped is the module's version, or the commit that it was built from.
+func stamped(info *debug.BuildInfo) string {
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	set := map[string]string{}
+	for _, s := range info.Settings {
+		set[s.Key] = s.Value
+	}
+	commit := set["vcs.revision"]
+	switch {
+	case commit == "":
+		return "of an unknown version (built without git; make build tells it)"
+	case set["vcs.modified"] == "true":
+		return commit[:min(12, len(commit))] + "-dirty"
+	}
+	return commit[:min(12, len(commit))]
 }
 
 // noArgs refuses arguments with the usage exit code.

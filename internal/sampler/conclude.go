@@ -27,7 +27,7 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	r.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	if n.freezes.n > 0 {
 		r.FreezeP50, r.FreezeP99, r.FreezeMax = n.freezes.quantile(0.5), n.freezes.quantile(0.99), n.freezes.max
-		r.Freezes, r.Long = n.freezes.buckets(), n.longFreezes()
+		r.Freezes, r.Long, r.LongestFreeze = n.freezes.buckets(), n.longFreezes(), n.longest
 		r.CopiedP50, r.CopiedP99, r.CopiedMax = n.copies.quantile(0.5), n.copies.quantile(0.99), n.copies.max
 	}
 	r.Lost, r.Withheld, r.Rates = c.pace.lost/1e9, c.pace.withheld, a.rates

@@ -289,6 +289,9 @@ func (c *controller) collected(t *look.Thread, s *look.Shot, err error) {
 func (c *controller) finish(th *thread, s *look.Shot) {
 	if s.How == look.ByFreeze {
 		c.counts.frozen++
+		if s.Stopped > c.counts.freezes.max {
+			c.counts.longest = Freeze{th.proc.target.PID, th.look.TID, s.Copied()}
+		}
 		c.counts.froze(s)
 		c.counts.copies.add(s.Copied())
 		c.pace.froze(s.Stopped)

@@ -19,6 +19,7 @@ type counts struct {
 	backlog                                             int64 // the most bytes of copies that waited to be unwound
 	failed                                              [look.NumReasons]int64
 	freezes                                             histogram
+	longest                                             Freeze
 	copies                                              histogram // bytes of stack that a freeze copied
 	long                                                [ptrace.NumCauses]LongFreezes
 }
@@ -87,6 +88,8 @@ type Stats struct {
 	// interrupt to detach less the time queued.
 	FreezeP50, FreezeP99, FreezeMax int64
 	ThreadsMax                      int64
+	// LongestFreeze is the freeze that took FreezeMax.
+	LongestFreeze Freeze
 	// Begun is the moment of the first tick, Seconds the time from it to the last
 	// reading of the targets' clocks; Freq the ticks a second done.
 	Begun         time.Time
@@ -132,6 +135,12 @@ type Stats struct {
 	// What was asked for: Options.Freq, MaxOverhead and MaxPause.
 	FreqAsked, MaxOverhead float64
 	MaxPause               time.Duration
+}
+
+// Freeze tells of one freeze whose it was, and how many bytes of stack it copied.
+type Freeze struct {
+	PID, TID int
+	Copied   int64
 }
 
 // ThreadRate is how often a thread was looked at.

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestTyposAreUnderstood(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"recrod -p 1", `unknown command "recrod" (do you mean prywalk record?)`},
+		{"rep", "do you mean prywalk report?"},
+		{"dmup --json", "do you mean prywalk dump?"},
+		{"d", `unknown command "d"; prywalk --help lists the commands`},
+		{"frobnicate", `unknown command "frobnicate"; prywalk --help lists the commands`},
+		{"record --durration 3", "unknown flag: --durration (do you mean --duration?); see prywalk record --help"},
+		{"report --call foo", "unknown flag: --call; see"},
+		{"record --zzz", "unknown flag: --zzz; see prywalk record --help"},
+	} {
+		p := start(t, t.TempDir(), nil, strings.Fields(c.args)...)
+		if code := p.code(t); code != exitUsage || strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), c.want) {
+			t.Errorf("%s: exit code %d, %s", c.args, code, &p.err)
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		n    int
+	}{{"", "abc", 3}, {"record", "recrod", 1}, {"top", "pot", 2}, {"dump", "dump", 0}, {"kitten", "sitting", 3}} {
+		if n := distance(c.a, c.b); n != c.n {
+			t.Errorf("%s, %s: %d, want %d", c.a, c.b, n, c.n)
+		}
+	}
+}
+
+func FuzzDistanceIsOne(f *testing.F) {
+	f.Add("record", "recrod")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if len(a) > 100 || len(b) > 100 {
+			t.Skip("flags are short")
+		}
+		if n := distance(a, b); n != distance(b, a) || (n == 0) != (a == b) || n > max(len(a), len(b)) {
+			t.Errorf("%q, %q: %d", a, b, n)
+		}
+	})
+}
+
+func TestTheVersionIsThatOfTheBuild(t *testing.T) {
+	p := start(t, t.TempDir(), nil, "--version")
+	if code := p.code(t); code != 0 || p.out.String() != version()+"\n" || !strings.HasPrefix(version(), "prywalk ") {
+		t.Errorf("exit code %d, %q, %s", code, &p.out, &p.err)
+	}
+	for _, c := range []struct {
+		info debug.BuildInfo
+		want string
+	}{
+		{debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, "v1.2.3"},
+		{debug.BuildInfo{Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}}}, "0123456789ab"},
+		{debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}}, "0123456789ab-dirty"},
+	} {
+		if got := stamped(&c.info); got != c.want {
+			t.Errorf("%+v: %s", c.info, got)
+		}
+	}
+}
+
+// TestACommandThatEndsAtOnceIsARecording: with few samples or none, and the command's own status.
+func TestACommandThatEndsAtOnceIsARecording(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		code    int
+	}{{"exit 0", 0}, {"exit 7", 7}} {
+		dir := t.TempDir()
+		p := start(t, dir, nil, "record", "--", "sh", "-c", c.command)
+		if code := p.code(t); code != c.code || strings.Contains(p.err.String(), "--threads") || strings.Contains(p.err.String(), "no samples") ||
+			strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), "samples") {
+			t.Errorf("%s: exit code %d, %s", c.command, code, &p.err)
+		}
+		shows(t, filepath.Join(dir, "prywalk.pb.gz"))
+	}
+	p := start(t, t.TempDir(), nil, "record", "--threads", "nobody", "-d", "0.3", "-p", burner(t))
+	if code := p.code(t); code != exitNoSamples || !strings.Contains(p.err.String(), "check --threads") {
+		t.Errorf("exit code %d, %s", code, &p.err)
+	}
+}
+
+func TestARecordingIsNotWrittenToATerminal(t *testing.T) {
+	for _, output := range []string{"-", "/dev/stdout"} {
+		text, stderr, code := onTerminal(t, t.TempDir(), 80, nil, "record", "-d", "0.2", "-o", output, "-p", burner(t))
+		if code != exitUsage || text != "" || !strings.Contains(stderr, "to the terminal") {
+			t.Errorf("exit code %d, %q, %s", code, text, stderr)
+		}
+	}
+}
+
+func TestValuesAreCompleted(t *testing.T) {
+	pid := burner(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"report", "--by", ""}, "thread\nprocess\nstate\nwait\nmodule\n"},
+		{[]string{"report", "--value", ""}, "blocked"},
+		{[]string{"record", "-p", ""}, pid + "\tsh\n"},
+		{[]string{"record", "-n", ""}, "sh\n"},
+		{[]string{""}, "completion\t"},
+	} {
+		p := start(t, t.TempDir(), nil, append([]string{"__complete"}, c.args...)...)
+		if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), c.want) {
+			t.Errorf("%v: exit code %d, %q", c.args, code, &p.out)
+		}
+	}
+}
+
+func TestHelpIsAligned(t *testing.T) {
+	for _, c := range []string{"", "record", "report", "dump", "doctor", "bench"} {
+		p := start(t, t.TempDir(), nil, strings.Fields(c+" --help")...)
+		if code := p.code(t); code != 0 {
+			t.Fatalf("%s: exit code %d", c, code)
+		}
+		_, flags, _ := strings.Cut(p.out.String(), "\nFlags:\n")
+		flags, _, _ = strings.Cut(flags, "\n\n")
+		at := -1
+		for line := range strings.Lines(flags) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s: %d columns: %s", c, n, line)
+			}
+			text := strings.TrimLeft(line, " ")
+			begin := utf8.RuneCountInString(line) - utf8.RuneCountInString(text)
+			if strings.HasPrefix(text, "-") {
+				_, behind, _ := strings.Cut(text, "   ")
+				begin = utf8.RuneCountInString(line) - utf8.RuneCountInString(strings.TrimLeft(behind, " "))
+			}
+			if at < 0 {
+				at = begin
+			}
+			if begin != at {
+				t.Errorf("%s: the text begins in column %d, not %d: %s", c, begin, at, line)
+			}
+		}
+		if strings.Contains(flags, "(default -1)") || strings.Count(flags, "precision") > 1 && strings.Count(flags, "(default 0.01") > 0 {
+			t.Errorf("%s: two defaults:\n%s", c, flags)
+		}
+	}
+}
+
+// asName is a program of a name of its own, twice if need be.
+func asName(t *testing.T, name string) *exec.Cmd {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile(sleep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, code, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return exec.Command(file, "600")
+}
+
+// running starts a command and ends it with the test.
+func running(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(unix.SIGKILL)
+		_ = cmd.Wait()
+	})
+	return cmd.Process.Pid
+}
+
+func TestProcessesAreFoundByName(t *testing.T) {
+	name := fmt.Sprintf("pw%d", os.Getpid())
+	p := start(t, t.TempDir(), nil, "dump", "-n", name)
+	if code := p.code(t); code != exitFailed || !strings.Contains(p.err.String(), "no process has the name") {
+		t.Errorf("none: exit code %d, %s", code, &p.err)
+	}
+	pid := running(t, asName(t, name))
+	for _, args := range [][]string{{"dump", "-n", name}, {"record", "-d", "0.2", "-n", name}, {"record", "-d", "0.2", name}, {"record", "-d", "0.2", "--wait", "-n", name}} {
+		if p := start(t, t.TempDir(), nil, args...); p.code(t) != 0 {
+			t.Errorf("%v: %s", args, &p.err)
+		}
+	}
+	other := running(t, asName(t, name))
+	for _, args := range [][]string{{"dump", "-n", name}, {"record", "-n", name}, {"record", name}, {"doctor", "-n", name}} {
+		p := start(t, t.TempDir(), nil, args...)
+		if code := p.code(t); code != exitUsage || !strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", pid)) ||
+			!strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", other)) {
+			t.Errorf("%v, two of them: exit code %d, %s", args, code, &p.err)
+		}
+	}
+	for _, args := range []string{"record -p 1 -n x", "record -n x -- true", "record --wait", "record --wait -p 1"} {
+		p := start(t, t.TempDir(), nil, strings.Fields(args)...)
+		if code := p.code(t); code != exitUsage {
+			t.Errorf("%s: exit code %d, %s", args, code, &p.err)
+		}
+	}
+}
+
+func TestAProcessIsWaitedFor(t *testing.T) {
+	name := fmt.Sprintf("later%d", os.Getpid())
+	dir := t.TempDir()
+	p := start(t, dir, nil, "record", "-d", "0.2", "-n", name, "--wait")
+	says(t, &p.err, "waiting for a process named "+name)
+	running(t, asName(t, name))
+	if code := p.code(t); code != 0 {
+		t.Errorf("exit code %d, %s", code, &p.err)
+	}
+	shows(t, filepath.Join(dir, "prywalk.pb.gz"))
+	q := start(t, dir, nil, "record", "-n", "never"+name, "--wait")
+	says(t, &q.err, "waiting for a process")
+	_ = q.Process.Signal(unix.SIGINT)
+	if code := q.code(t); code != exitNoSamples {
+		t.Errorf("interrupted: exit code %d, %s", code, &q.err)
+	}
+}
+
+func FuzzNearest(f *testing.F) {
+	f.Add("recrod")
+	f.Fuzz(func(t *testing.T, typed string) {
+		if len(typed) > 200 {
+			t.Skip("arguments are short")
+		}
+		_ = nearest(typed, []string{"record", "report", "dump", "duration"})
+	})
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"prywalk/report"
+)
+
+// complete tells the shell the values of flags, and the processes for -p.
+func complete(root *cobra.Command) {
+	words := map[string][]string{
+		"by": report.Groupings(), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
+		"state": {"running", "sleeping", "disk", "stopped"}, "census": {"proc", "bpf", "auto"},
+	}
+	for _, cmd := range root.Commands() {
+		for flag, values := range words {
+			if cmd.Flags().Lookup(flag) != nil {
+				_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // it exists
+			}
+		}
+		if cmd.Flags().Lookup("pid") != nil {
+			_ = cmd.RegisterFlagCompletionFunc("pid", pidCompletions) // it exists
+		}
+		if cmd.Flags().Lookup("name") != nil {
+			_ = cmd.RegisterFlagCompletionFunc("name", nameCompletions) // it exists
+		}
+	}
+}
+
+// pidCompletions lists the processes, the number first and the name as its description.
+func pidCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for _, p := range processes() {
+		list = append(list, fmt.Sprintf("%d\t%s", p.pid, p.name))
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// nameCompletions lists the processes' names.
+func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	seen := map[string]bool{}
+	for _, p := range processes() {
+		if !seen[p.name] {
+			seen[p.name] = true
+			list = append(list, p.name)
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpWidth is how wide help is where there is no terminal.
+const helpWidth = 100
+
+// usage writes what follows a command's text: its form, its commands, and its flags in aligned columns.
+func usage(cmd *cobra.Command) error {
+	out := cmd.OutOrStdout()
+	width := terminalWidth(os.Stdout)
+	if width == 0 {
+		width = helpWidth
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage:\n  %s\n", strings.TrimSpace(useLine(cmd)))
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		var rows [][2]string
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() || c.Name() == "help" {
+				rows = append(rows, [2]string{c.Name(), c.Short})
+			}
+		}
+		aligned(&b, rows, width)
+	}
+	for _, set := range []struct {
+		title string
+		flags *pflag.FlagSet
+	}{{"Flags", cmd.LocalFlags()}, {"Global flags", cmd.InheritedFlags()}} {
+		if set.flags.HasAvailableFlags() {
+			fmt.Fprintf(&b, "\n%s:\n", set.title)
+			aligned(&b, flagRows(set.flags), width)
+		}
+	}
+	_, err := fmt.Fprint(out, b.String())
+	return err
+}
+
+// useLine is the form of a command line.
+func useLine(cmd *cobra.Command) string {
+	if cmd.HasAvailableSubCommands() {
+		return cmd.CommandPath() + " COMMAND"
+	}
+	return cmd.UseLine()
+}
+
+// values say what texts are the values of flags.
+var values = map[string]string{
+	"output": "FILE", "stats": "FILE", "html": "FILE", "speedscope": "FILE", "firefox": "FILE", "pgo": "FILE", "core": "FILE", "svg": "FILE",
+	"sysroot": "DIR", "source-dir": "DIR", "http": "ADDR", "name": "NAME", "callers": "FUNC", "callees": "FUNC", "source": "FUNC",
+	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP", "wait": "REGEXP",
+	"json": "FILE", "known": "FILE", "by": "WHAT", "value": "CLOCK", "census": "HOW",
+}
+
+// flagRows gives each flag's names with its value, and what it does.
+func flagRows(set *pflag.FlagSet) (rows [][2]string) {
+	set.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		kind, text := pflag.UnquoteUsage(f)
+		if word := values[f.Name]; word != "" && kind == "string" {
+			kind = word
+		}
+		left := "    --" + f.Name
+		if f.Shorthand != "" {
+			left = "-" + f.Shorthand + ", --" + f.Name
+		}
+		if kind != "" {
+			left += " " + kind
+		}
+		if standard(f) {
+			text += " (default " + f.DefValue + ")"
+		}
+		rows = append(rows, [2]string{left, text})
+	})
+	return rows
+}
+
+// standard reports whether a flag has a default worth a word.
+func standard(f *pflag.Flag) bool {
+	switch f.DefValue {
+	case "", "0", "false", "[]", "<nil>":
+		return false
+	}
+	return !strings.Contains(f.Usage, "default")
+}
+
+// aligned writes rows of two columns; the second one is wrapped at the width.
+func aligned(b *strings.Builder, rows [][2]string, width int) {
+	left := 0
+	for _, r := range rows {
+		left = max(left, utf8.RuneCountInString(r[0]))
+	}
+	left += len("  ") + len("   ")
+	if left > width/2 { // a narrow terminal
+		left = len("      ")
+	}
+	for _, r := range rows {
+		line := "  " + r[0]
+		switch n := left - utf8.RuneCountInString(line); {
+		case n < 2:
+			fmt.Fprintf(b, "%s\n%s", line, strings.Repeat(" ", left))
+		default:
+			b.WriteString(line + strings.Repeat(" ", n))
+		}
+		col := left
+		for i, word := range strings.Fields(r[1]) {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case i == 0:
+			case col+1+n > width:
+				b.WriteString("\n" + strings.Repeat(" ", left))
+				col = left
+			default:
+				b.WriteByte(' ')
+				col++
+			}
+			b.WriteString(word)
+			col += n
+		}
+		b.WriteByte('\n')
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// unknownCommand refuses a first argument that is no command, before its flags are taken for those of prywalk itself.
+// nil where there is nothing to refuse.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return nil
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == args[0] || c.HasAlias(args[0]) {
+			return nil
+		}
+	}
+	meant := nearest(args[0], names(root))
+	if meant == "" {
+		return usageError("unknown command %q; prywalk --help lists the commands", args[0])
+	}
+	return usageError("unknown command %q (do you mean prywalk %s?); prywalk --help lists the commands", args[0], meant)
+}
+
+// names lists the commands for people.
+func names(root *cobra.Command) (list []string) {
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			list = append(list, c.Name())
+		}
+	}
+	return list
+}
+
+// meantFlag says which flag was probably meant by one that does not exist, "" if none is like it.
+func meantFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return ""
+	}
+	var flags []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags = append(flags, f.Name)
+		}
+	})
+	if meant := nearest(unknown.GetSpecifiedName(), flags); meant != "" {
+		return " (do you mean --" + meant + "?)"
+	}
+	return ""
+}
+
+// nearest gives the word that a mistyped one is most like, "" if it is like none: at most a third of its letters may
+// be wrong, or it is the beginning of just one.
+func nearest(typed string, words []string) string {
+	best, least, begun := "", len(typed)/3+2, 0
+	for _, w := range words {
+		n := distance(strings.ToLower(typed), w)
+		if len(typed) > 1 && strings.HasPrefix(w, typed) {
+			begun++
+			n = 0
+		}
+		if n < least {
+			best, least = w, n
+		}
+	}
+	if begun > 1 {
+		return ""
+	}
+	return best
+}
+
+// distance counts the letters to change, add, leave out, or exchange with their neighbours (the restricted
+// Damerau-Levenshtein distance).
+func distance(a, b string) int {
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			same := 1
+			if a[i-1] == b[j-1] {
+				same = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+same)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
