@@ -61,14 +61,18 @@ func right(texts []string, least int) []string {
 // any width.
 func wrap(width int, sep string, parts ...string) printable.Raw {
 	var b strings.Builder
-	col := 0
+	col, end := 0, strings.TrimRight(sep, " ")
 	for i, p := range parts {
 		p = printable.String(p)
 		n := utf8.RuneCountInString(p)
+		room := width
+		if i < len(parts)-1 { // the separator may end the line
+			room -= utf8.RuneCountInString(end)
+		}
 		switch {
 		case i == 0:
-		case width > 0 && col+utf8.RuneCountInString(sep)+n > width:
-			b.WriteString(strings.TrimRight(sep, " ") + "\n")
+		case width > 0 && col+utf8.RuneCountInString(sep)+n > room:
+			b.WriteString(end + "\n")
 			col = 0
 		default:
 			b.WriteString(sep)

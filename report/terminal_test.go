@@ -125,6 +125,23 @@ func TestFormsFitTheTerminal(t *testing.T) {
 	}
 }
 
+func TestLinesEndBeforeTheTerminalDoes(t *testing.T) {
+	for width := 8; width < 40; width++ {
+		text := string(wrap(width, " · ", "abcdef", "ghi", "jklmno", "p", "qrstu"))
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+				t.Errorf("%d columns of %d: %q", n, width, text)
+			}
+		}
+		if strings.ReplaceAll(text, " ·\n", " · ") != "abcdef · ghi · jklmno · p · qrstu" {
+			t.Errorf("%d: %q", width, text)
+		}
+	}
+	if got := wrap(0, " · ", "a", "b\n"); got != `a · b\n` {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestWithoutATerminalNothingIsCut(t *testing.T) {
 	for name, form := range terminalForms {
 		got := render(t, form, wideFixture(t), Options{})

@@ -171,7 +171,11 @@ func (tw *treeWriter) room(l *treeLine, width int) (name, module printable.Raw) 
 		module = "  " + tw.color(dim, l.module)
 	}
 	if l.leftOut {
-		return tw.paint(dim, printable.Raw(shortModule(string(l.name), max(0, width)))), ""
+		text := string(l.name)
+		if short, _, _ := strings.Cut(text, " below "); tw.opts.Width > 0 && !fits(text, width) {
+			text = shortModule(short, max(width, leastName))
+		}
+		return tw.paint(dim, printable.Raw(text)), ""
 	}
 	if tw.opts.Width == 0 {
 		return l.name, module

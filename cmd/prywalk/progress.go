@@ -18,9 +18,10 @@ type progress struct {
 // progressEvery is the time between two states of the line.
 const progressEvery = 500 * time.Millisecond
 
-func startProgress(s *sampler.Sampler) *progress {
+// startProgress begins to print, unless a command that was launched shares the terminal.
+func startProgress(s *sampler.Sampler, shared bool) *progress {
 	p := &progress{quit: make(chan struct{}), done: make(chan struct{})}
-	if !isTerminal(os.Stderr) {
+	if shared || !isTerminal(os.Stderr) {
 		close(p.done)
 		return p
 	}

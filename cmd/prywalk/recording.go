@@ -146,7 +146,7 @@ func (r *recording) sample(ctx context.Context) error {
 	if r.flags.control {
 		go control(r.sampler, os.Stdin, os.Stdout)
 	}
-	p := startProgress(r.sampler)
+	p := startProgress(r.sampler, r.running.Load() != nil)
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)

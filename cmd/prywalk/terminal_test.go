@@ -229,3 +229,25 @@ func TestADumpIsPagedToo(t *testing.T) {
 		}
 	}
 }
+
+// TestACommandHasTheTerminalForItself: no line of prywalk's comes between what it writes.
+func TestACommandHasTheTerminalForItself(t *testing.T) {
+	for _, c := range []struct {
+		args     []string
+		progress bool
+	}{
+		{[]string{"record", "-d", "1.2", "-p", burner(t)}, true},
+		{[]string{"record", "--", "sh", "-c", "sleep 1.2"}, false},
+	} {
+		tty := newTerminal(t, 80)
+		p := prepared(t, t.TempDir(), nil, c.args...)
+		p.Stderr = tty.slave
+		p.begin(t)
+		if code := p.code(t); code != 0 {
+			t.Errorf("%v: exit code %d", c.args, code)
+		}
+		if text := tty.text(); strings.Contains(text, "Ctrl-C ends") != c.progress || !strings.Contains(text, "prywalk.pb.gz") {
+			t.Errorf("%v: %q", c.args, text)
+		}
+	}
+}
