@@ -106,7 +106,7 @@ var terminalForms = map[string]func(io.Writer, *profile.Profile, Options) error{
 		return Table(w, p, o)
 	},
 	"source":  func(w io.Writer, p *profile.Profile, o Options) error { return Source(w, p, "step|serve", "", o) },
-	"account": func(w io.Writer, p *profile.Profile, o Options) error { return Account(w, p, o) },
+	"account": Account,
 }
 
 func TestFormsFitTheTerminal(t *testing.T) {

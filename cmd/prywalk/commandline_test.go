@@ -15,7 +15,7 @@ import (
 
 func TestTyposAreUnderstood(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"recrod -p 1", `unknown command "recrod" (do you mean prywalk record?)`},
+		{"rceord -p 1", `unknown command "rceord" (do you mean prywalk record?)`},
 		{"rep", "do you mean prywalk report?"},
 		{"dmup --json", "do you mean prywalk dump?"},
 		{"d", `unknown command "d"; prywalk --help lists the commands`},
@@ -32,7 +32,7 @@ func TestTyposAreUnderstood(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		n    int
-	}{{"", "abc", 3}, {"record", "recrod", 1}, {"top", "pot", 2}, {"dump", "dump", 0}, {"kitten", "sitting", 3}} {
+	}{{"", "abc", 3}, {"record", "rceord", 1}, {"top", "pot", 2}, {"dump", "dump", 0}, {"kitten", "sitting", 3}} {
 		if n := distance(c.a, c.b); n != c.n {
 			t.Errorf("%s, %s: %d, want %d", c.a, c.b, n, c.n)
 		}
@@ -40,7 +40,7 @@ func TestTyposAreUnderstood(t *testing.T) {
 }
 
 func FuzzDistanceIsOne(f *testing.F) {
-	f.Add("record", "recrod")
+	f.Add("record", "rceord")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		if len(a) > 100 || len(b) > 100 {
 			t.Skip("flags are short")
@@ -228,7 +228,7 @@ func TestAProcessIsWaitedFor(t *testing.T) {
 }
 
 func FuzzNearest(f *testing.F) {
-	f.Add("recrod")
+	f.Add("rceord")
 	f.Fuzz(func(t *testing.T, typed string) {
 		if len(typed) > 200 {
 			t.Skip("arguments are short")

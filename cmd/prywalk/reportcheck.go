@@ -86,8 +86,8 @@ func (f *reportFlags) forms() ([]string, error) {
 	texts, files := set(textForms), set(fileForms)
 	if f.changed("http") {
 		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // there it names the directory
-		if all := append(texts, files...); len(all) > 0 {
-			return nil, usageError("--http and --%s: choose one", all[0])
+		if others := slices.Concat(texts, files); len(others) > 0 {
+			return nil, usageError("--http and --%s: choose one", others[0])
 		}
 		return []string{"http"}, nil
 	}
