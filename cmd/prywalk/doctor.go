@@ -35,7 +35,7 @@ names for each thing that is missing the smallest remedy.`,
 				pid = c.pids[0]
 			}
 			found := doctor.Check(pid)
-			if err := doctor.Write(os.Stdout, found, useColor(os.Stdout)); err != nil {
+			if err := doctor.Write(os.Stdout, found, useColor(os.Stdout), terminalWidth(os.Stdout)); err != nil {
 				return err
 			}
 			sayLeftOut()

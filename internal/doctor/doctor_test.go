@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -174,7 +175,7 @@ func TestThisMachine(t *testing.T) {
 	pid := sleeper(t)
 	fs := Check(pid)
 	var out bytes.Buffer
-	if err := Write(&out, fs, false); err != nil {
+	if err := Write(&out, fs, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("\n%s", &out)
@@ -231,7 +232,7 @@ func TestAMissingTargetIsAFailure(t *testing.T) {
 
 func TestAnOrdinaryUserGetsAReport(t *testing.T) {
 	if os.Getenv("DOCTOR_TEST_CHILD") != "" {
-		if err := Write(os.Stdout, Check(os.Getppid()), false); err != nil {
+		if err := Write(os.Stdout, Check(os.Getppid()), false, 0); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -270,7 +271,7 @@ func TestAnOrdinaryUserGetsAReport(t *testing.T) {
 func TestWriteAlignsColumns(t *testing.T) {
 	var plain, colour bytes.Buffer
 	fs := []Finding{{"a", OK, "fine", ""}, {"longer", Fail, "bad", "do this"}}
-	if err := errors.Join(Write(&plain, fs, false), Write(&colour, fs, true)); err != nil {
+	if err := errors.Join(Write(&plain, fs, false, 0), Write(&colour, fs, true, 0)); err != nil {
 		t.Fatal(err)
 	}
 	want := "ok    a       fine\nfail  longer  bad\n              → do this\n"
@@ -299,6 +300,24 @@ func TestCodeWithoutNames(t *testing.T) {
 	for _, f := range Check(sleeper(t)) {
 		if f.Name == "target: code" {
 			t.Errorf("of a C program: %+v", f)
+		}
+	}
+}
+
+func TestFindingsFitTheTerminal(t *testing.T) {
+	fs := []Finding{{"target: a gate", Fail, strings.Repeat("word ", 30), strings.Repeat("remedy ", 20)}, {"kernel", OK, "6.1", ""}}
+	for _, columns := range []int{60, 80, 200} {
+		var b strings.Builder
+		if err := Write(&b, fs, false, columns); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > columns {
+				t.Errorf("%d columns of %d: %s", n, columns, line)
+			}
+		}
+		if strings.Count(b.String(), "word") != 30 || strings.Count(b.String(), "remedy") != 20 {
+			t.Errorf("words are lost:\n%s", &b)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"prywalk/internal/printable"
@@ -13,8 +14,8 @@ import (
 var colours = [...]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
 
 // Write prints findings in aligned columns, a remedy below the finding that it
-// helps. colour is for terminals.
-func Write(w io.Writer, fs []Finding, colour bool) error {
+// helps. colour is for terminals, and so is columns: to so many lines are made to fit, 0 is any number.
+func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 	width := 0
 	for _, f := range fs {
 		width = max(width, utf8.RuneCountInString(f.Name))
@@ -25,10 +26,36 @@ func Write(w io.Writer, fs []Finding, colour bool) error {
 		if colour {
 			word = printable.Raw(colours[f.Level]) + word + "\x1b[0m"
 		}
-		printable.Fprintf(b, "%s  %-*s  %s\n", word, width, f.Name, f.Detail)
+		indent := len("fail  ") + width + len("  ")
+		printable.Fprintf(b, "%s  %-*s  %s\n", word, width, f.Name, wrapped(f.Detail, indent, columns))
 		if f.Remedy != "" {
-			printable.Fprintf(b, "      %-*s  → %s\n", width, "", f.Remedy)
+			printable.Fprintf(b, "      %-*s  → %s\n", width, "", wrapped(f.Remedy, indent+utf8.RuneCountInString("→ "), columns))
 		}
 	}
 	return b.Flush()
+}
+
+// wrapped breaks a text that begins in a column between its words.
+func wrapped(s string, indent, columns int) printable.Raw {
+	s = printable.String(s)
+	if columns == 0 || indent > columns*2/3 {
+		return printable.Raw(s)
+	}
+	var b strings.Builder
+	col := indent
+	for i, word := range strings.Fields(s) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case col+1+n > columns:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			col = indent
+		default:
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += n
+	}
+	return printable.Raw(b.String())
 }
