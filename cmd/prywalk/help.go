@@ -1,13 +1,15 @@
 package main
 
 import (
-	"fmt"
+	"io"
 	"os"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prywalk/internal/printable"
 )
 
 // helpWidth is how wide help is where there is no terminal.
@@ -21,7 +23,7 @@ func usage(cmd *cobra.Command) error {
 		width = helpWidth
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage:\n  %s\n", strings.TrimSpace(useLine(cmd)))
+	printable.Fprintf(&b, "Usage:\n  %s\n", strings.TrimSpace(useLine(cmd)))
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\nCommands:\n")
 		var rows [][2]string
@@ -37,11 +39,11 @@ func usage(cmd *cobra.Command) error {
 		flags *pflag.FlagSet
 	}{{"Flags", cmd.LocalFlags()}, {"Global flags", cmd.InheritedFlags()}} {
 		if set.flags.HasAvailableFlags() {
-			fmt.Fprintf(&b, "\n%s:\n", set.title)
+			printable.Fprintf(&b, "\n%s:\n", set.title)
 			aligned(&b, flagRows(set.flags), width)
 		}
 	}
-	_, err := fmt.Fprint(out, b.String())
+	_, err := io.WriteString(out, b.String())
 	return err
 }
 
@@ -109,7 +111,7 @@ func aligned(b *strings.Builder, rows [][2]string, width int) {
 		line := "  " + r[0]
 		switch n := left - utf8.RuneCountInString(line); {
 		case n < 2:
-			fmt.Fprintf(b, "%s\n%s", line, strings.Repeat(" ", left))
+			printable.Fprintf(b, "%s\n%s", line, strings.Repeat(" ", left))
 		default:
 			b.WriteString(line + strings.Repeat(" ", n))
 		}
