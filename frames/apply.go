@@ -97,6 +97,9 @@ func (w *Walker) applyRow(row *storedRow, flags Flags) StopReason {
 // rowCFA computes the CFA of a row.
 func (w *Walker) rowCFA(row *Row) (Addr, StopReason) {
 	if row.CFAExpr != nil {
+		if p, ok := row.CFAExpr.(Prover); ok {
+			return w.proved(p)
+		}
 		v, ok := row.CFAExpr.Eval(&w.regs, w.mem, 0)
 		if !ok {
 			return 0, w.exprFailure()

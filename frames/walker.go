@@ -157,6 +157,8 @@ func (w *Walker) step() StopReason {
 	}
 	stop := w.apply(&r)
 	switch {
+	case stop == StopNoRule: // what the rule says of the stack does not hold there
+		return w.scan()
 	case stop == StopStackCut || stop == StopBadMemory:
 		w.lacks(&r)
 	case stop != StopNone || r.Flags&FlagSignal != 0:

@@ -115,6 +115,9 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		}
 	}
 	f, ok := s.analyse(w, q)
+	if !ok && s.o.JIT && !q.Caller && s.abi.ra == noReg && s.passing(w, q.PC) {
+		f, ok = s.passedOn(), true
+	}
 	if !ok {
 		return frames.Rule{}, nil, false
 	}

@@ -32,6 +32,9 @@ aarch64-linux-gnu-g++               g++-aarch64-linux-gnu compiles the one in C+
 /usr/aarch64-linux-gnu/lib/libc.a   libc6-dev-arm64-cross links them; its libc.so.6 is test data too
 qemu-system-aarch64                 qemu-system-arm      the machine of make test-arm64
 qemu-aarch64                        qemu-user            test target: code made at run time that describes itself
+luajit                              luajit               test target: code made at run time that does not describe itself
+guile                               guile-3.0            another, with frames of its own
+sbcl                                sbcl                 a third, with frame pointers
 chromium                            chromium             opens the HTML report; a large process to start on
 LIST
 }

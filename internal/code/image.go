@@ -8,6 +8,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
+	"prywalk/internal/hosted"
 	"prywalk/internal/stranger"
 )
 
@@ -33,6 +34,10 @@ type Image struct {
 	// Where its variables for GDB's JIT interface are, once that is known.
 	jitLists []uint64
 	jitKnown bool
+	// The runtime that it is, once that is known.
+	kind      hosted.Kind
+	entry     uint64
+	kindKnown bool
 }
 
 // newImage reads the headers of a file.

@@ -6,12 +6,13 @@ import (
 )
 
 // Runtimes knows the code that a process has made at run time, and the run-time systems that made it: the analysis of
-// its instructions, a Java virtual machine, and what describes itself to debuggers.
+// its instructions, a Java virtual machine, what describes itself to debuggers, and runtimes whose frames are known.
 type Runtimes struct {
-	arch frames.Arch
-	code *heuristics.Source
-	jvm  javaVM
-	told selfDescribed
+	arch   frames.Arch
+	code   *heuristics.Source
+	jvm    javaVM
+	told   selfDescribed
+	hosted hostedCode
 }
 
 // FuncBounds gives the bounds of a function that was compiled at run time, at run-time addresses.
@@ -36,6 +37,7 @@ func (r *Runtimes) Describe(mod *frames.Module) {
 func (r *Runtimes) Adopt(o AddressSpace, mods []*frames.Module) {
 	r.jvm.adopt(o, r.code, mods)
 	r.told.adopt(o, r, mods)
+	r.hosted.adopt(o, r.arch, mods)
 }
 
 // changed reports whether rules that were given do not hold any more.
@@ -45,7 +47,7 @@ func (r *Runtimes) changed() bool {
 }
 
 // exec: another program runs now.
-func (r *Runtimes) exec() { r.told = selfDescribed{} }
+func (r *Runtimes) exec() { r.told, r.hosted = selfDescribed{}, hostedCode{} }
 
 // forget drops what is remembered of the code.
 func (r *Runtimes) forget() {

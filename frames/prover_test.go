@@ -1,0 +1,54 @@
+package frames
+
+import "testing"
+
+// claim is a Prover with one answer.
+type claim struct {
+	cfa, lacking Addr
+	ok           bool
+	pc           *Addr
+}
+
+func (claim) Eval(*Regs, Memory, uint64) (uint64, bool) { return 0, false }
+
+func (c claim) Prove(_ *Regs, _ Memory, pc Addr) (cfa, lacking Addr, ok bool) {
+	*c.pc = pc
+	return c.cfa, c.lacking, c.ok
+}
+
+// ruleOf is a source that has one row.
+type ruleOf struct{ row *Row }
+
+func (r ruleOf) Rule(Query) (Rule, *Row, bool) { return Rule{Method: MethodHeuristic}, r.row, true }
+
+func TestProverSaysWhereAFrameEndsOrWhatItLacks(t *testing.T) {
+	for what, c := range map[string]struct {
+		claim claim
+		want  StopReason
+		depth int
+	}{
+		"proven":     {claim{cfa: 0x7010, ok: true}, StopRoot, 1},
+		"not proven": {claim{}, StopNoRule, 1},
+		"lacks":      {claim{lacking: 0x9000}, StopBadMemory, 1},
+	} {
+		var asked Addr
+		c.claim.pc = &asked
+		s := NewSpace(X86_64)
+		row := &Row{CFAExpr: c.claim, RA: Place{Kind: PlaceOffset, Off: -8}}
+		s.SetModules([]*Module{{Start: 0x1000, End: 0x2000, Generated: true, NoFP: true, Sources: []RuleSource{ruleOf{row}}}})
+		regs := Regs{Arch: X86_64, PC: 0x1100, Known: ^uint64(0)}
+		regs.Set(X86RSP, 0x7000)
+		var w Walker
+		w.Init(s, &regs, &Snapshot{Stack: Region{Addr: 0x7000, Bytes: make([]byte, 0x100)}})
+		n := 0
+		for w.Next() {
+			n++
+		}
+		if w.StopReason() != c.want || n != c.depth || asked != 0x1100 {
+			t.Errorf("%s: %v after %d frames, asked at %#x", what, w.StopReason(), n, asked)
+		}
+		if c.claim.lacking != 0 && w.Lacking() != c.claim.lacking {
+			t.Errorf("%s: lacks %#x", what, w.Lacking())
+		}
+	}
+}

@@ -1,0 +1,10 @@
+;;; Three loops that call a function of libm each: sin at level 0, tan one call deeper, exp two.
+(declaim (optimize (debug 1)) (notinline sines tans exps one two))
+(defun sines (n) (let ((x 0.5d0)) (dotimes (i n x) (setf x (+ 0.5d0 (* 0.1d0 (sin x)))))))
+(defun tans (n) (let ((x 0.5d0)) (dotimes (i n x) (setf x (+ 0.5d0 (* 0.1d0 (tan x)))))))
+(defun exps (n) (let ((x 0.5d0)) (dotimes (i n x) (setf x (+ 0.5d0 (* 0.1d0 (exp x)))))))
+(defun one (f n) (+ 1d0 (funcall f n)))
+(defun two (n) (+ 1d0 (one #'exps n)))
+(format t "ready~%")
+(finish-output)
+(loop (sines 20000) (one #'tans 20000) (two 20000))

@@ -1,0 +1,11 @@
+;; Three loops that call a function of libm each: sin at level 0, tan below one callback from C, exp below two.
+(define (loop f n x) (if (= n 0) x (loop f (- n 1) (+ 0.5 (* 0.1 (f x))))))
+(define (callback f) (let ((called #f)) (sort! (vector 2 1) (lambda (a b) (if (not called) (begin (set! called #t) (f))) (< a b)))))
+(define (work)
+  (loop sin 20000 0.5)
+  (callback (lambda () (loop tan 20000 0.5) 0))
+  (callback (lambda () (callback (lambda () (loop exp 20000 0.5) 0)) 0))
+  (work))
+(display "ready\n")
+(force-output)
+(work)

@@ -1,0 +1,113 @@
+package hosted
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// beam knows the frame of the code that Erlang's virtual machine makes (since OTP 24).
+//
+// Erlang code has the stack pointer in the heap of an Erlang process; rbx leads to the scheduler's registers, which lie on
+// the scheduler's C stack, where the code that is entered first has put them. That code is jumped to by process_main,
+// which a scheduler's thread calls once in its life. It keeps no register of the caller, as it never returns.
+// What is found is the scheduler: calls of Erlang functions by others are not told.
+//
+// Source: Erlang/OTP's erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
+type beam struct {
+	*process
+	main  uint64 // process_main
+	below uint64 // how far below rbx the C stack begins
+	size  uint64 // how far above that the return address is at least
+	frame *proof
+	tries int
+}
+
+var (
+	beamAlign = []byte{0x48, 0x83, 0xe4, 0xc0} // and rsp, −64
+	beamRegs  = []byte{0x48, 0x8d, 0x9c, 0x24} // lea rbx, [rsp + …]
+	beamRoom  = []byte{0x48, 0x81, 0xec}       // sub rsp, …
+)
+
+const (
+	beamEntry = 64      // how long the beginning of process_main is at most
+	beamWords = 8       // what the alignment leaves
+	beamMost  = 1 << 20 // a size larger than this is none
+	beamTries = 64      // how often a module is looked through
+)
+
+func newBeam(p *process) Runtime {
+	b := &beam{process: p, main: p.o.Entry}
+	if b.main == 0 {
+		return nil
+	}
+	b.frame = newProof(nil)
+	b.frame.loses()
+	b.frame.prove = b.prove
+	return b
+}
+
+// Owns implements [Runtime].
+func (b *beam) Owns(*frames.Module) bool { return true }
+
+// Update implements [Runtime].
+func (b *beam) Update(mods []*frames.Module) { b.o.Modules = mods }
+
+// learn looks for the code that is entered first. It is made somewhat later than the mapping that it lies in.
+func (b *beam) learn() bool {
+	for _, m := range b.o.Modules {
+		if b.size == 0 && m.Generated && b.tries < beamTries {
+			b.tries++
+			b.eachText(m, beamEntry, b.findEntry)
+		}
+	}
+	return b.size != 0
+}
+
+// findEntry looks for the beginning of process_main: sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …].
+func (b *beam) findEntry(_ uint64, code []byte) bool {
+	for at := 0; ; at++ {
+		i := bytes.Index(code[at:], beamAlign)
+		if i < 0 || at+i+beamEntry > len(code) {
+			return false
+		}
+		if at += i; at < 7 || !bytes.HasPrefix(code[at-7:], beamRoom) {
+			continue
+		}
+		regs := bytes.Index(code[at:at+beamEntry-8], beamRegs)
+		if regs < 0 {
+			continue
+		}
+		size := binary.LittleEndian.Uint32(code[at-4:])
+		below := binary.LittleEndian.Uint32(code[at+regs+4:])
+		if size < beamMost && below < size {
+			b.size, b.below = uint64(size), uint64(below)
+			return true
+		}
+	}
+}
+
+// First implements [Runtime].
+func (b *beam) First() frames.RuleSource {
+	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) {
+		r, row, _ := b.frame.rule()
+		r.Flags = frames.FlagSwitch
+		return r, row, true
+	})
+}
+
+// Last implements [Runtime].
+func (b *beam) Last() frames.RuleSource { return nil }
+
+// Own implements [Runtime].
+func (b *beam) Own() frames.RuleSource { return nil }
+
+// prove finds the one word behind the registers that follows a call of process_main.
+func (b *beam) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, lacking uint64, ok bool) {
+	rbx, known := regs.Get(frames.X86RBX)
+	if !known || rbx%8 != 0 || b.size == 0 && !b.learn() || rbx < b.below {
+		return 0, 0, false
+	}
+	return b.oneCall(mem, rbx-b.below+b.size, beamWords, b.main)
+}

@@ -1,0 +1,86 @@
+package hosted
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// Where things lie in the process of these tests.
+const (
+	libAt   = 0x10000   // the runtime's library
+	madeAt  = 0x40000   // code that was made at run time
+	heapAt  = 0x60000   // what the library keeps
+	stackAt = 0x7ff0000 // the stack
+	memEnd  = 0x80000
+)
+
+// fake is the memory of a process.
+type fake struct{ mem []byte }
+
+func newFake() *fake { return &fake{mem: make([]byte, memEnd)} }
+
+func (f *fake) read(addr uint64, b []byte) int {
+	if addr >= uint64(len(f.mem)) {
+		return 0
+	}
+	return copy(b, f.mem[addr:])
+}
+
+func (f *fake) put(addr, v uint64)          { binary.LittleEndian.PutUint64(f.mem[addr:], v) }
+func (f *fake) code(addr uint64, b ...byte) { copy(f.mem[addr:], b) }
+
+// calls tells of the calls in the library: by the return address, what is called; 0 is an indirect call.
+type calls map[uint64]uint64
+
+func (c calls) CallBefore(ret frames.Addr) (frames.Call, bool) {
+	to, ok := c[ret]
+	return frames.Call{Target: to, Direct: to != 0}, ok
+}
+
+func (calls) FuncStart(frames.Addr) (frames.Addr, bool) { return 0, false }
+
+// fixed is a source that has one rule for all.
+type fixed frames.Rule
+
+func (f fixed) Rule(frames.Query) (frames.Rule, *frames.Row, bool) { return frames.Rule(f), nil, true }
+
+// process makes the modules of a process: a library with those calls, and code that was made at run time.
+func (f *fake) process(c calls, cfi ...frames.RuleSource) Options {
+	lib := &frames.Module{Start: libAt, End: madeAt, Name: "lib", Calls: c, Sources: cfi}
+	made := &frames.Module{Start: madeAt, End: heapAt, Name: "[anon]", Calls: c, Generated: true}
+	return Options{Arch: frames.X86_64, Read: f.read, Modules: []*frames.Module{lib, made}}
+}
+
+// stack is a stack that begins at stackAt.
+type stack []uint64
+
+func (s stack) Word(addr uint64) (uint64, bool) {
+	i := (addr - stackAt) / 8
+	if addr < stackAt || addr%8 != 0 || i >= uint64(len(s)) {
+		return 0, false
+	}
+	return s[i], true
+}
+
+func (s stack) Cut(uint64) bool { return false }
+
+// at gives registers with the stack pointer at a word of the stack.
+func at(word int, more map[uint8]uint64) *frames.Regs {
+	r := &frames.Regs{Arch: frames.X86_64, PC: madeAt}
+	r.Set(frames.X86RSP, stackAt+8*uint64(word))
+	for reg, v := range more {
+		r.Set(reg, v)
+	}
+	return r
+}
+
+// prove asks for the frame at pc.
+func prove(src frames.RuleSource, regs *frames.Regs, mem frames.Memory, pc uint64) (cfa uint64, row *frames.Row, ok bool) {
+	_, row, ok = src.Rule(frames.Query{PC: pc})
+	if !ok {
+		return 0, nil, false
+	}
+	cfa, _, ok = row.CFAExpr.(frames.Prover).Prove(regs, mem, pc)
+	return cfa, row, ok
+}

@@ -1,0 +1,118 @@
+package hosted
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// guile knows the frames of Guile's compiled procedures (since 3.0).
+//
+// The library calls a trampoline by a pointer in its data; the trampoline saves the registers that compiled code uses and
+// jumps there. What Scheme calls its stack lies elsewhere. So there is one frame in all, and its caller is the library.
+//
+// Source: Guile's libguile/jit.c (emit_entry_trampoline, scm_jit_enter_mcode).
+type guile struct {
+	*process
+	frame *proof
+	entry *trampoline       // nil while it is not known
+	calls map[uint64]uint64 // see target
+}
+
+// maxCalls bounds what is remembered of return addresses.
+const maxCalls = 1 << 12
+
+func newGuile(p *process) Runtime {
+	g := &guile{process: p, calls: map[uint64]uint64{}}
+	g.frame = newProof(nil)
+	g.frame.prove = g.prove
+	return g
+}
+
+// Owns implements [Runtime].
+func (g *guile) Owns(*frames.Module) bool { return true }
+
+// Update implements [Runtime].
+func (g *guile) Update(mods []*frames.Module) {
+	g.o.Modules = mods
+	clear(g.calls)
+}
+
+// First implements [Runtime].
+func (g *guile) First() frames.RuleSource { return ruleFunc(g.rule) }
+
+// Last implements [Runtime].
+func (g *guile) Last() frames.RuleSource { return nil }
+
+// Own implements [Runtime].
+func (g *guile) Own() frames.RuleSource { return nil }
+
+// rule gives the frame of the trampoline. The trampoline itself is analysed as other code is.
+func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if pc := q.Lookup(g.o.Arch); g.entry != nil && pc >= g.entry.start && pc < g.entry.end {
+		return frames.Rule{}, nil, false
+	}
+	return g.frame.rule()
+}
+
+// prove gives the frame if its return address follows a call of the trampoline.
+func (g *guile) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, lacking uint64, ok bool) {
+	sp, known := regs.Get(frames.X86RSP)
+	if !known || g.entry == nil && !g.learn(sp, mem) {
+		return 0, 0, false
+	}
+	cfa = sp + uint64(g.entry.size)
+	ret, readable := mem.Word(cfa - 8)
+	if !readable {
+		return 0, cfa - 8, false
+	}
+	return cfa, 0, g.target(ret) == g.entry.start
+}
+
+// learn looks on the stack for the call of a trampoline whose frame ends there.
+func (g *guile) learn(sp uint64, mem frames.Memory) bool {
+	for at := sp; at < sp+8*maxFrameWords; at += 8 {
+		ret, readable := mem.Word(at)
+		if !readable {
+			return false
+		}
+		start := g.target(ret)
+		if start == 0 {
+			continue
+		}
+		if t := g.readTrampoline(start); t != nil && sp+uint64(t.size) == at+8 {
+			g.entry = t
+			g.frame.keeps(t.saved)
+			return true
+		}
+	}
+	return false
+}
+
+// target gives the code made at run time that the call before a return address goes to by a pointer in the library's
+// data; 0 if there is no such call.
+func (g *guile) target(ret uint64) uint64 {
+	if t, ok := g.calls[ret]; ok {
+		return t
+	}
+	if len(g.calls) >= maxCalls {
+		clear(g.calls)
+	}
+	t := g.findTarget(ret)
+	g.calls[ret] = t
+	return t
+}
+
+// findTarget is target without what is remembered. The call is FF /2 with an address relative to rip (Intel SDM volume
+// 2, CALL).
+func (g *guile) findTarget(ret uint64) uint64 {
+	var b [6]byte
+	if ret-g.lib.Start >= g.lib.End-g.lib.Start || g.o.Read(ret-6, b[:]) < len(b) || b[0] != 0xff || b[1] != 0x15 {
+		return 0
+	}
+	to, ok := g.word(ret+uint64(int64(int32(binary.LittleEndian.Uint32(b[2:])))), 8)
+	if !ok || !g.made(to) {
+		return 0
+	}
+	return to
+}

@@ -1,0 +1,281 @@
+package hosted
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"sort"
+
+	"prywalk/frames"
+)
+
+// luaJIT knows the frames of LuaJIT's traces (64-bit references, the rule on x86-64 since 2.1).
+//
+// A trace is entered by a jump from the interpreter, which has saved two more registers before (bytecode JLOOP), and runs
+// below that, less the room for its spilled values. Where descriptions of traces are follows from the register that
+// interpreter and traces keep the dispatch table in, and from the interpreter's own instructions.
+//
+// Sources: LuaJIT's vm_x64.dasc (the frame: "rsp entering interpreter", SAVE_CFRAME, SAVE_L; JLOOP), lj_jit.h
+// (GCtrace, jit_State), lj_frame.h (CFRAME_RAWMASK).
+type luaJIT struct {
+	*process
+	frame  *proof
+	size   int64 // of the interpreter's C frame, return address included
+	table  int64 // of the pointer to the array of traces, from the dispatch table on
+	mcode  int64 // of the address of its code in a trace's description
+	below  int64 // what JLOOP pushes
+	vms    []*luaVM
+	spills []int64 // the sizes of rooms for spilled values that were met
+	exits  luaExits
+}
+
+// luaVM is one Lua universe: its traces.
+type luaVM struct {
+	dispatch uint64
+	head     [16]byte // the array's address, the next free number, its length
+	traces   []luaTrace
+}
+
+// luaTrace is where a trace's code lies, and how large the room for its spilled values is.
+type luaTrace struct {
+	start, end uint64
+	spill      int64
+}
+
+const (
+	maxLuaVMs    = 16
+	maxLuaTraces = 16 << 10
+	maxLuaCode   = 1 << 20
+)
+
+// Places in the C frame of the interpreter, from the stack pointer on (CFRAME_SIZE and others in lj_frame.h).
+const (
+	luaSaveL      = 16
+	luaSaveCFrame = 32
+	luaFlags      = 3 // low bits of the address of a C frame
+)
+
+var (
+	// luaEnters is how all entries of the interpreter begin: push rbp, rbx, r15, r14; sub rsp, 40.
+	luaEnters = []byte{0x55, 0x53, 0x41, 0x57, 0x41, 0x56, 0x48, 0x83, 0xec, 0x28}
+	// JLOOP is mov rcx, [r14 + …]; mov rax, [rcx + rax·8]; mov rax, [rax + …]; …
+	luaArray = []byte{0x49, 0x8b, 0x8e}
+	luaEntry = []byte{0x48, 0x8b, 0x04, 0xc1, 0x48, 0x8b, 0x40}
+	// … sub rsp, 16; mov [rsp + 16], r12; mov [rsp + 8], r13; jmp rax.
+	luaGoes = []byte{0x48, 0x83, 0xec, 0x10, 0x4c, 0x89, 0x64, 0x24, 0x10, 0x4c, 0x89, 0x6c, 0x24, 0x08, 0xff, 0xe0}
+)
+
+const luaJLoop = 80 // how long it is at most
+
+// newLuaJIT looks for the interpreter's instructions; nil if they are others.
+func newLuaJIT(p *process) Runtime {
+	l := &luaJIT{process: p}
+	var rule frames.Rule
+	p.eachText(p.lib, luaHandler+luaJLoop, func(addr uint64, code []byte) bool {
+		if l.size == 0 {
+			if i := bytes.Index(code, luaEnters); i >= 0 {
+				rule = l.interpreter(addr + uint64(i))
+			}
+		}
+		for i := 0; l.table == 0 && i < len(code); {
+			n := bytes.Index(code[i:], luaArray)
+			if n < 0 {
+				break
+			}
+			l.jloop(code[i+n:])
+			i += n + 1
+		}
+		if l.exits.end == 0 {
+			l.findExits(addr, code)
+		}
+		return l.size != 0 && l.table != 0 && l.exits.end != 0
+	})
+	if l.size == 0 || l.table == 0 {
+		return nil
+	}
+	saved := map[uint8]int64{frames.X86R12: l.size, frames.X86R13: l.size + 8}
+	for i, reg := range compactX86 {
+		if n := rule.Saved[i]; n != 0 {
+			saved[reg] = 8 * int64(n)
+		}
+	}
+	l.frame = newProof(saved)
+	l.frame.prove = l.prove
+	l.exits.exit = newProof(saved)
+	l.exits.exit.prove = l.proveExit
+	return l
+}
+
+// interpreter takes the layout of the C frame from the call frame information at an entry.
+func (l *luaJIT) interpreter(at uint64) frames.Rule {
+	for _, s := range l.lib.Sources {
+		r, row, ok := s.Rule(frames.Query{PC: at - l.lib.Bias})
+		if !ok {
+			continue
+		}
+		if row == nil && r.Flags == 0 && r.Method == frames.MethodCFI && r.CFAReg == frames.X86RSP &&
+			r.CFAOff == 8+4*8+0x28 {
+			l.size = int64(r.CFAOff)
+			return r
+		}
+		break
+	}
+	return frames.Rule{}
+}
+
+// jloop takes what there is to know from the instructions that enter a trace, if code begins with them.
+func (l *luaJIT) jloop(code []byte) {
+	if len(code) < luaJLoop || !bytes.HasPrefix(code[7:], luaEntry) {
+		return
+	}
+	if i := bytes.Index(code[:luaJLoop], luaGoes); i < 0 {
+		return
+	}
+	l.table = int64(int32(binary.LittleEndian.Uint32(code[3:])))
+	l.mcode = int64(int8(code[14]))
+	l.below = 16
+}
+
+// Owns implements [Runtime].
+func (l *luaJIT) Owns(*frames.Module) bool { return true }
+
+// Update implements [Runtime].
+func (l *luaJIT) Update(mods []*frames.Module) {
+	l.o.Modules = mods
+	for _, vm := range l.vms {
+		vm.head = [16]byte{}
+	}
+}
+
+// First implements [Runtime]: code that is known to be a trace's.
+func (l *luaJIT) First() frames.RuleSource {
+	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
+		if _, ok := l.trace(q.Lookup(frames.X86_64)); !ok {
+			return frames.Rule{}, nil, false
+		}
+		return l.frame.rule()
+	})
+}
+
+// Last implements [Runtime]: code that may turn out to be one's when the registers are known.
+func (l *luaJIT) Last() frames.RuleSource {
+	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return l.frame.rule() })
+}
+
+// prove finds the C frame of the interpreter that a trace runs in. Where the trace is not known, or its frame not where
+// its description says, the descriptions are read anew.
+func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, lacking uint64, ok bool) {
+	sp, ok := regs.Get(frames.X86RSP)
+	if !ok {
+		return 0, 0, false
+	}
+	if cfa, lacking, ok = l.frameOf(sp, mem, pc); ok || lacking != 0 {
+		return cfa, lacking, ok
+	}
+	if dispatch, known := regs.Get(frames.X86R14); !known || !l.learn(dispatch) {
+		return 0, 0, false
+	}
+	return l.frameOf(sp, mem, pc)
+}
+
+// frameOf is prove with the descriptions that are known.
+func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, lacking uint64, ok bool) {
+	t, ok := l.trace(pc)
+	if !ok {
+		return 0, 0, false
+	}
+	frame := sp + uint64(t.spill+l.below)
+	cfa = frame + uint64(l.size)
+	if _, readable := mem.Word(cfa - 8); !readable {
+		return 0, cfa - 8, false
+	}
+	return cfa, 0, l.isFrame(mem, frame)
+}
+
+// isFrame reports whether a C frame of the interpreter may lie there: it was called, has a Lua thread, and what was the
+// innermost C frame before is none or further out.
+func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
+	end := frame + uint64(l.size)
+	ret, ok := mem.Word(end - 8)
+	state, _ := mem.Word(frame + luaSaveL)
+	outer, _ := mem.Word(frame + luaSaveCFrame)
+	return ok && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && l.called(ret)
+}
+
+// trace gives the trace whose code is at pc.
+func (l *luaJIT) trace(pc uint64) (luaTrace, bool) {
+	for _, vm := range l.vms {
+		if vm.head == ([16]byte{}) {
+			l.read(vm)
+		}
+		i := sort.Search(len(vm.traces), func(i int) bool { return vm.traces[i].end > pc })
+		if i < len(vm.traces) && vm.traces[i].start <= pc {
+			return vm.traces[i], true
+		}
+	}
+	return luaTrace{}, false
+}
+
+// learn reads the traces of the universe with that dispatch table, if they are others than those known.
+func (l *luaJIT) learn(dispatch uint64) bool {
+	i := slices.IndexFunc(l.vms, func(vm *luaVM) bool { return vm.dispatch == dispatch })
+	if i >= 0 {
+		return l.read(l.vms[i])
+	}
+	vm := &luaVM{dispatch: dispatch}
+	if dispatch%8 != 0 || !l.read(vm) || len(vm.traces) == 0 {
+		return false
+	}
+	if len(l.vms) == maxLuaVMs {
+		l.vms = l.vms[1:]
+	}
+	l.vms = append(l.vms, vm)
+	return true
+}
+
+// read reads the descriptions of a universe's traces; false if they are what they were, or cannot be read.
+func (l *luaJIT) read(vm *luaVM) bool {
+	var head [16]byte
+	if l.o.Read(vm.dispatch+uint64(l.table), head[:]) < len(head) || head == vm.head {
+		return false
+	}
+	array := binary.LittleEndian.Uint64(head[:])
+	n := binary.LittleEndian.Uint32(head[12:])
+	if n > maxLuaTraces || array%8 != 0 {
+		return false
+	}
+	refs := make([]byte, 8*n)
+	if l.o.Read(array, refs) < len(refs) {
+		return false
+	}
+	vm.head, vm.traces = head, vm.traces[:0]
+	for i := range uint64(n) {
+		if at := binary.LittleEndian.Uint64(refs[8*i:]); at != 0 {
+			if t, ok := l.describe(at, i); ok {
+				vm.traces = append(vm.traces, t)
+				l.noteSpill(t.spill)
+			}
+		}
+	}
+	slices.SortFunc(vm.traces, func(a, b luaTrace) int {
+		if a.start < b.start {
+			return -1
+		}
+		return 1
+	})
+	return true
+}
+
+// describe reads the description of the trace with that number (GCtrace): the code's size, its address, where its loop
+// begins, how many side traces there are, the room for spilled values, the trace's number.
+func (l *luaJIT) describe(at, number uint64) (luaTrace, bool) {
+	var b [22]byte
+	if l.o.Read(at+uint64(l.mcode)-4, b[:]) < len(b) {
+		return luaTrace{}, false
+	}
+	t := luaTrace{start: binary.LittleEndian.Uint64(b[4:]), spill: int64(binary.LittleEndian.Uint16(b[18:]))}
+	size := binary.LittleEndian.Uint32(b[:])
+	t.end = t.start + uint64(size)
+	own := uint64(binary.LittleEndian.Uint16(b[20:]))
+	return t, own == number && size <= maxLuaCode && t.spill%8 == 0 && t.end > t.start && l.made(t.start)
+}

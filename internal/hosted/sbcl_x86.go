@@ -1,0 +1,203 @@
+package hosted
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
+
+// sbcl knows the frames of SBCL's code, which have a frame pointer.
+//
+// It is the caller who makes the callee's frame: it stores its own frame pointer there, sets rbp, and calls; the callee
+// takes the return address off the stack and stores it in the frame. So from the setting of rbp to that store the frame
+// that rbp shows is another one's, or has no return address yet. Routines of the runtime are called without a frame.
+//
+// Source: SBCL's src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
+type sbcl struct {
+	*process
+	frame   *proof
+	entered uint64 // the return address of the call from C to Lisp
+}
+
+// lispSaved has the registers that call_into_lisp keeps, in the order of [frames.Rule.Saved].
+var lispSaved = [frames.NumCompact]uint8{2, 3, 4, 5, 6, 7}
+
+// lispEntryLen bounds the code of call_into_lisp up to the call.
+const lispEntryLen = 128
+
+var (
+	lispEntry   = []byte{0x55, 0x48, 0x89, 0xe5, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, 0x57, 0x56, 0x52}
+	lispCall    = []byte{0xff, 0x50, 0xfd}
+	lispEnters  = []byte{0x8f, 0x45, 0x08} // pop [rbp + 8]
+	lispSetsFP  = [][]byte{{0x48, 0x8b, 0xec}, {0x48, 0x89, 0xe5}, {0x48, 0x8b, 0xeb}, {0x48, 0x89, 0xdd}, {0x49, 0x8b, 0xe9}, {0x4c, 0x89, 0xcd}}
+	lispCleared = []byte{0xf8}
+)
+
+// lispRoutine is how long a routine of the runtime is at most.
+const lispRoutine = 2 << 10
+
+func newSBCL(p *process) Runtime {
+	s := &sbcl{process: p}
+	s.frame = newProof(nil)
+	s.frame.loses()
+	s.frame.prove = s.prove
+	p.eachText(p.lib, lispEntryLen, s.findEntry)
+	s.frame.row.Regs[frames.X86RBP] = frames.Place{Kind: frames.PlaceValExpr, Expr: lispFP{s}}
+	return s
+}
+
+// Owns implements [Runtime].
+func (s *sbcl) Owns(*frames.Module) bool { return true }
+
+// Update implements [Runtime].
+func (s *sbcl) Update(mods []*frames.Module) { s.o.Modules = mods }
+
+// First implements [Runtime].
+func (s *sbcl) First() frames.RuleSource {
+	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return s.frame.rule() })
+}
+
+// Last implements [Runtime].
+func (s *sbcl) Last() frames.RuleSource { return nil }
+
+// Own implements [Runtime]. Where C has called Lisp, call frame information says what holds while the frame pointer is the
+// callee's. But a frame of Lisp gives its caller's back.
+func (s *sbcl) Own() frames.RuleSource {
+	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
+		if !q.Caller || s.entered == 0 || q.PC+s.lib.Bias != s.entered {
+			return frames.Rule{}, nil, false
+		}
+		r := frames.Rule{Method: frames.MethodHeuristic, Flags: frames.FlagSwitch, CFAReg: frames.X86RBP, CFAOff: 16}
+		r.Saved = lispSaved
+		return r, nil, true
+	})
+}
+
+// findEntry looks for the call of Lisp in call_into_lisp: push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …;
+// call [rax − 3].
+func (s *sbcl) findEntry(addr uint64, code []byte) bool {
+	i := bytes.Index(code, lispEntry)
+	if i < 0 || i+lispEntryLen > len(code) {
+		return false
+	}
+	n := bytes.Index(code[i:i+lispEntryLen], lispCall)
+	if n < 0 {
+		return false
+	}
+	s.entered = addr + uint64(i+n+len(lispCall))
+	return true
+}
+
+// lispPlace says how a frame's caller is found.
+type lispPlace uint8
+
+const (
+	lispByFP    lispPlace = iota // the frame is whole: rbp shows it
+	lispNext                     // rbp shows the frame of who is about to be called
+	lispEntered                  // that was called, and its return address is on the stack
+	lispTop                      // the frame is given up, or there is none: the return address is on the stack
+)
+
+// place tells where pc is. regs.PC is a return address where it is not pc.
+func (s *sbcl) place(regs *frames.Regs, mem frames.Memory, pc uint64) lispPlace {
+	if pc != regs.PC {
+		return lispByFP
+	}
+	var b [11]byte // the instructions before and behind pc
+	const at = 5
+	if s.o.Read(pc-at, b[:]) < len(b) {
+		return lispByFP
+	}
+	before, code := b[:at], b[at:]
+	switch {
+	case bytes.HasPrefix(code, lispEnters):
+		return lispEntered
+	case isCall(code):
+		for _, sets := range lispSetsFP {
+			if bytes.HasSuffix(before, sets) {
+				return lispNext
+			}
+		}
+	case code[0] == 0xc3 && (before[at-1] == 0x5d || before[at-1] == 0xc9 || bytes.HasSuffix(before, []byte{0xc9, 0xf8})),
+		bytes.HasPrefix(code, lispCleared) && before[at-1] == 0xc9:
+		return lispTop
+	}
+	if sp, ok := regs.Get(frames.X86RSP); ok && s.inRoutine(mem, sp, pc) {
+		return lispTop
+	}
+	return lispByFP
+}
+
+// isCall reports whether code begins with a call: E8, or FF /2 (Intel SDM volume 2, CALL).
+func isCall(code []byte) bool {
+	return code[0] == 0xe8 || code[0] == 0xff && code[1]>>3&7 == 2
+}
+
+// inRoutine reports whether the word at sp follows a direct call of code at or somewhat before pc.
+func (s *sbcl) inRoutine(mem frames.Memory, sp, pc uint64) bool {
+	ret, ok := mem.Word(sp)
+	m := s.find(ret - 1)
+	if !ok || m == nil || m.Calls == nil {
+		return false
+	}
+	call, ok := m.Calls.CallBefore(ret - m.Bias)
+	return ok && call.Direct && pc-(call.Target+m.Bias) < lispRoutine
+}
+
+// prove gives the CFA; the return address below it must follow a call.
+func (s *sbcl) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, lacking uint64, ok bool) {
+	fp, ok1 := regs.Get(frames.X86RBP)
+	sp, ok2 := regs.Get(frames.X86RSP)
+	if !ok1 || !ok2 {
+		return 0, 0, false
+	}
+	switch s.place(regs, mem, pc) {
+	case lispByFP:
+		cfa = fp + 16
+	case lispNext:
+		outer, readable := mem.Word(fp)
+		if !readable {
+			return 0, fp, false
+		}
+		cfa = outer + 16
+	default:
+		cfa = sp + 8
+	}
+	ret, readable := mem.Word(cfa - 8)
+	if !readable {
+		return 0, cfa - 8, false
+	}
+	return cfa, 0, s.follows(ret)
+}
+
+// follows reports whether an address follows a call.
+func (p *process) follows(ret uint64) bool {
+	m := p.find(ret - 1)
+	if m == nil || m.Calls == nil {
+		return false
+	}
+	_, ok := m.Calls.CallBefore(ret - m.Bias)
+	return ok
+}
+
+// lispFP gives the caller's frame pointer.
+type lispFP struct{ s *sbcl }
+
+// Eval implements [frames.Expr].
+func (f lispFP) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, bool) {
+	fp, ok := regs.Get(frames.X86RBP)
+	switch {
+	case !ok:
+		return 0, false
+	case cfa == fp+16:
+		return mem.Word(fp)
+	}
+	sp, _ := regs.Get(frames.X86RSP)
+	if cfa != sp+8 {
+		return mem.Word(cfa - 16)
+	}
+	if f.s.place(regs, mem, regs.PC) == lispEntered {
+		return mem.Word(fp)
+	}
+	return fp, true
+}
