@@ -19,7 +19,7 @@ const (
 
 // passing reports whether the code around pc passes a call on: from an aligned start behind padding, over pc, up to jumps
 // that leave it, nothing touches the stack.
-func (s *Source) passing(w *walk, pc uint64) bool {
+func (s *Source) passing(w *interpreter, pc uint64) bool {
 	for start := pc &^ (passingAlign - 1); start+passingBytes > pc && start > passingAlign; start -= passingAlign {
 		if s.padded(start) {
 			return s.passes(w, start, pc)
@@ -36,7 +36,7 @@ func (s *Source) padded(start uint64) bool {
 }
 
 // passes is passing from a known start. What lies behind a jump is read on if a branch leads there.
-func (s *Source) passes(w *walk, from, pc uint64) bool {
+func (s *Source) passes(w *interpreter, from, pc uint64) bool {
 	st := &w.st
 	st.reset(s.abi, from, 0, ^uint64(0))
 	met, furthest := false, from
