@@ -14,7 +14,8 @@ type javaVM struct {
 	lib   *frames.Module // libjvm.so, nil if there is none
 	vm    *hotspot.VM    // nil if it does not describe itself
 	code  *heuristics.Source
-	tries int // how often it was asked: while it is loaded, it cannot answer yet
+	tries int   // how often it was asked: while it is loaded, it cannot answer yet
+	why   error // why it is not known
 }
 
 // maxVMTries bounds the questions to one that does not describe what is needed.
@@ -33,12 +34,16 @@ func (j *javaVM) adopt(o AddressSpace, code *heuristics.Source, mods []*frames.M
 	if lib != nil && j.vm == nil && j.tries < maxVMTries {
 		j.tries++
 		j.code = code
-		j.vm = openVM(o, lib, j.code)
+		j.vm, j.why = openVM(o, lib, j.code)
 	}
 	if j.vm == nil {
 		if lib != nil && j.tries == maxVMTries {
 			doubtFP(mods)
 		}
+		return
+	}
+	if j.vm.Unknown() != nil {
+		doubtFP(mods)
 		return
 	}
 	for _, m := range mods {
@@ -75,10 +80,10 @@ func elfImage(m *frames.Module) *Image {
 	return at.Image
 }
 
-// openVM reads how the machine describes itself; nil if it does not.
-func openVM(o AddressSpace, lib *frames.Module, flow hotspot.Flow) *hotspot.VM {
+// openVM reads how the machine describes itself.
+func openVM(o AddressSpace, lib *frames.Module, flow hotspot.Flow) (*hotspot.VM, error) {
 	names := dynamicSymbols(elfImage(lib))
-	vm, ok := hotspot.New(hotspot.Options{
+	return hotspot.New(hotspot.Options{
 		Arch: elfImage(lib).ELF.Arch(),
 		Symbol: func(name string) (uint64, bool) {
 			addr, ok := names[name]
@@ -88,10 +93,14 @@ func openVM(o AddressSpace, lib *frames.Module, flow hotspot.Flow) *hotspot.VM {
 		ReadCode: o.ReadCode,
 		Flow:     flow,
 	})
-	if !ok {
-		return nil
+}
+
+// unknown gives why the machine's code is not read, nil if there is none or it is.
+func (j *javaVM) unknown() error {
+	if j.vm != nil {
+		return j.vm.Unknown()
 	}
-	return vm
+	return j.why
 }
 
 // dynamicSymbols gives the objects that a library exports.

@@ -10,12 +10,12 @@ import (
 func counted(t *testing.T, f *fake) (v *VM, reads *int) {
 	t.Helper()
 	reads = new(int)
-	v, ok := New(Options{Arch: frames.X86_64, Symbol: f.symbol, ReadCode: f.read, Read: func(addr uint64, b []byte) int {
+	v, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, ReadCode: f.read, Read: func(addr uint64, b []byte) int {
 		*reads++
 		return f.read(addr, b)
 	}})
-	if !ok {
-		t.Fatal("the tables are not understood")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return v, reads
 }

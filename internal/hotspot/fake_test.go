@@ -33,7 +33,7 @@ type fake struct {
 	fields  map[string]uint64
 	next    uint64   // the next block
 	wanted  []string // the fields of the table
-	newer   bool     // the code's bounds are distances
+	release release
 }
 
 func (f *fake) put(addr, v uint64) { binary.LittleEndian.PutUint64(f.mem[addr:], v) }
@@ -59,14 +59,22 @@ func (f *fake) symbol(name string) (uint64, bool) {
 }
 
 // newFake makes it, with one heap of code in segments of 128 bytes, and an interpreter of two pieces.
-func newFake() *fake { return makeFake(false) }
+func newFake() *fake { return makeFake(releases["JDK 16 to 22"]) }
 
-// makeFake is newFake for one that gives the bounds of code as distances, too, as JDK 25 does.
-func makeFake(newer bool) *fake {
-	f := &fake{mem: make([]byte, memEnd), symbols: map[string]uint64{}, strings: stringsAt, fields: map[string]uint64{}, next: codeAt, newer: newer}
-	if f.wanted = slices.Concat(want, wantAddresses); newer {
-		f.wanted = slices.Concat(want, wantDistances)
-	}
+// release says in what the tables of a release differ: which of wantBounds and wantHeaps they have.
+type release struct {
+	bounds, heaps int
+	short         bool // some numbers have 16 bits
+}
+
+var releases = map[string]release{
+	"JDK 8": {1, 2, false}, "JDK 9 to 15": {0, 1, false}, "JDK 16 to 22": {0, 0, false}, "JDK 23 on": {1, 0, true},
+}
+
+// makeFake is newFake for a release.
+func makeFake(r release) *fake {
+	f := &fake{mem: make([]byte, memEnd), symbols: map[string]uint64{}, strings: stringsAt, fields: map[string]uint64{}, next: codeAt, release: r}
+	f.wanted = slices.Concat(want, wantHeaps[r.heaps], wantBounds[r.bounds])
 	at := uint64(symbolsAt)
 	for name, v := range map[string]uint64{
 		"StructEntryTypeNameOffset": 0, "StructEntryFieldNameOffset": 8, "StructEntryOffsetOffset": 16, "StructEntryAddressOffset": 24,
@@ -86,11 +94,11 @@ func makeFake(newer bool) *fake {
 		f.fields[name] = uint64(8 * (i % 12))
 		f.put(entry+16, f.fields[name])
 		f.put(entry+32, kind)
-		if newer && name == "CodeBlob::_frame_complete_offset" {
+		if r.short && name == "CodeBlob::_frame_complete_offset" {
 			f.put(entry+32, f.text("int16_t"))
 		}
 	}
-	f.static("CodeCache::_heaps", staticsAt)
+	f.static(wantHeaps[r.heaps][0], staticsAt)
 	f.static("AbstractInterpreter::_code", staticsAt+8)
 	for i, name := range wantSizes {
 		entry := uint64(tableAt + 0x3000 + 16*i)
@@ -120,10 +128,14 @@ func (f *fake) static(name string, addr uint64) {
 // heap makes the list of heaps, and the one.
 func (f *fake) heap() {
 	list, data, h := uint64(heapAt), uint64(heapAt+0x100), uint64(heapAt+0x200)
-	f.put(staticsAt, list)
-	f.put32(list+f.fields["GrowableArrayBase::_len"], 1)
-	f.put(list+f.fields["GrowableArray<int>::_data"], data)
-	f.put(data, h)
+	if f.put(staticsAt, list); f.release.heaps == 2 {
+		f.put(staticsAt, h)
+	} else {
+		names := wantHeaps[f.release.heaps]
+		f.put32(list+f.fields[names[1]], 1)
+		f.put(list+f.fields[names[2]], data)
+		f.put(data, h)
+	}
 	// The fields of these structures must not overlap: they are given new offsets.
 	f.offset("CodeHeap::_memory", 0)
 	f.offset("CodeHeap::_segmap", 0x40)
@@ -132,7 +144,7 @@ func (f *fake) heap() {
 	f.offset("VirtualSpace::_high", 8)
 	f.offset("HeapBlock::_header", 0)
 	f.offset("HeapBlock::Header::_used", 8)
-	bounds := f.wanted[len(want):]
+	bounds := wantBounds[f.release.bounds]
 	for i, name := range append([]string{"CodeBlob::_name", "CodeBlob::_frame_size", "CodeBlob::_frame_complete_offset"}, bounds...) {
 		f.offset(name, uint64(8*i))
 	}
@@ -170,8 +182,11 @@ func (f *fake) blob(name string, frame, complete int32, code []byte) uint64 {
 	f.mem[at+8] = 1
 	from, to := begin, begin+uint64(len(code))
 	done := uint64(uint32(complete))
-	if f.newer {
-		from, to, done = from-(at+32), to-(at+32), uint64(uint16(complete))|0x7777<<16
+	if f.release.bounds == 1 {
+		from, to = from-(at+32), to-(at+32)
+	}
+	if f.release.short {
+		done = uint64(uint16(complete)) | 0x7777<<16
 	}
 	for i, v := range []uint64{f.text(name), uint64(uint32(frame)), done, from, to} {
 		f.put(at+32+8*uint64(i), v)
@@ -221,9 +236,9 @@ var (
 
 func (f *fake) open(t testing.TB) *VM {
 	t.Helper()
-	v, ok := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read})
-	if !ok {
-		t.Fatal("the tables are not understood")
+	v, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return v
 }

@@ -22,15 +22,20 @@ const freeSegment = 0xff
 // readHeaps lists the heaps of the code cache; none before the virtual machine has made them.
 func (v *VM) readHeaps() []heap {
 	m, l := v.memory(), v.layout
-	list := m.word(l.static("CodeCache::_heaps"))
-	if list == 0 {
+	at, n := m.word(l.static(l.heaps[0])), int32(1)
+	if at == 0 {
 		return nil
 	}
-	n := m.int32(list + l.off("GrowableArrayBase::_len"))
-	data := m.word(list + l.off("GrowableArray<int>::_data"))
+	list := len(l.heaps) > 1
+	var data uint64
+	if list {
+		n, data = m.int32(at+l.off(l.heaps[1])), m.word(at+l.off(l.heaps[2]))
+	}
 	var out []heap
 	for i := range min(max(n, 0), maxHeaps) {
-		at := m.word(data + 8*uint64(i))
+		if list {
+			at = m.word(data + 8*uint64(i))
+		}
 		mem, segs := at+l.off("CodeHeap::_memory"), at+l.off("CodeHeap::_segmap")
 		h := heap{
 			low:    m.word(mem + l.off("VirtualSpace::_low")),
@@ -48,14 +53,21 @@ func (v *VM) readHeaps() []heap {
 
 // heapOf gives the heap that an address is in, nil if there is none. Heaps grow.
 func (v *VM) heapOf(addr uint64) *heap {
-	for try := range 2 {
-		for i := range v.heaps {
-			if h := &v.heaps[i]; addr >= h.low && addr < h.high {
-				return h
-			}
-		}
-		if try == 0 {
-			v.heaps = v.readHeaps()
+	if h := v.inHeaps(addr); h != nil && v.proven() {
+		return h
+	}
+	v.heaps = v.readHeaps()
+	if h := v.inHeaps(addr); h != nil && v.proven() {
+		return h
+	}
+	return nil
+}
+
+// inHeaps looks in those that are known.
+func (v *VM) inHeaps(addr uint64) *heap {
+	for i := range v.heaps {
+		if h := &v.heaps[i]; addr >= h.low && addr < h.high {
+			return h
 		}
 	}
 	return nil
@@ -153,7 +165,7 @@ func (v *VM) blobAt(addr uint64) (blob, bool) {
 		frame:    max(l.number(cb, "CodeBlob::_frame_size"), 0), // C1 says −1 of a stub without frame
 		complete: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
-	b.begin, b.end = l.bounds(cb, at+l.sizes["HeapBlock"])
+	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
 	b.kind = v.kindOf(wordAt(cb[l.off("CodeBlob::_name"):]))
 	if b.kind == kindStub && b.frame > 0 {
 		b.kind = kindMethod
@@ -161,13 +173,13 @@ func (v *VM) blobAt(addr uint64) (blob, bool) {
 	return b, b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
 }
 
-// bounds gives those of the code of a blob whose header is at an address.
-func (l *layout) bounds(header []byte, at uint64) (begin, end uint64) {
-	if l.has(wantAddresses) {
-		return wordAt(header[l.off(wantAddresses[0]):]), wordAt(header[l.off(wantAddresses[1]):])
+// boundsOf gives those of the code of a blob whose header is at an address.
+func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
+	from, to := l.bounds[0], l.bounds[1]
+	if from == wantBounds[0][0] {
+		return wordAt(header[l.off(from):]), wordAt(header[l.off(to):])
 	}
-	from, to := l.number(header, wantDistances[0]), l.number(header, wantDistances[1])
-	return at + uint64(max(from, 0)), at + uint64(max(to, 0))
+	return at + uint64(max(l.number(header, from), 0)), at + uint64(max(l.number(header, to), 0))
 }
 
 // used gives the place, from the block's start, of the byte that says whether it holds a blob.

@@ -46,15 +46,15 @@ func TestChangedCodeIsNoticed(t *testing.T) {
 func TestMachinesThatDoNotDescribeThemselvesAreLeftAlone(t *testing.T) {
 	f := newFake()
 	f.put(f.symbols["gHotSpotVMStructs"], 0)
-	if _, ok := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read}); ok {
+	if _, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read}); err == nil {
 		t.Error("without a table")
 	}
 	f = newFake()
 	f.put(tableAt+stride*3, f.text("Renamed"))
-	if _, ok := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read}); ok {
+	if _, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read}); err == nil {
 		t.Error("without a field")
 	}
-	if _, ok := New(Options{Arch: frames.AArch64, Symbol: newFake().symbol, Read: f.read, ReadCode: f.read}); ok {
+	if _, err := New(Options{Arch: frames.AArch64, Symbol: newFake().symbol, Read: f.read, ReadCode: f.read}); err == nil {
 		t.Error("on arm64")
 	}
 }
@@ -72,8 +72,8 @@ func FuzzHostileMachine(f *testing.F) {
 		if uint64(at) < uint64(len(m.mem)) {
 			copy(m.mem[at:], b)
 		}
-		v, ok := New(Options{Arch: frames.X86_64, Symbol: m.symbol, Read: m.read, ReadCode: m.read})
-		if !ok {
+		v, err := New(Options{Arch: frames.X86_64, Symbol: m.symbol, Read: m.read, ReadCode: m.read})
+		if err != nil {
 			return
 		}
 		for _, q := range []frames.Query{{PC: pc}, {PC: pc, Caller: true}, {PC: codeAt + pc%0x800}, {PC: codeAt + pc%0x800, Caller: true, SPOnly: true}} {

@@ -62,8 +62,9 @@ func (innerSource) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 func TestEveryPlaceOfCodeLeadsToItsCaller(t *testing.T) {
-	t.Run("addresses", func(t *testing.T) { everyPlace(t, newFake()) })
-	t.Run("distances", func(t *testing.T) { everyPlace(t, makeFake(true)) })
+	for name, r := range releases {
+		t.Run(name, func(t *testing.T) { everyPlace(t, makeFake(r)) })
+	}
 }
 
 // What a thread has in its registers at a place: rsp and rbp, and r13 and rbx, which keep the stack pointer of a

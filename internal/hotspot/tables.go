@@ -3,6 +3,7 @@ package hotspot
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 )
 
 // Bounds of what is read from a process: it may say anything.
@@ -71,24 +72,35 @@ type field struct {
 type layout struct {
 	fields map[string]field // by "Type::field"
 	sizes  map[string]uint64
+	bounds []string // one of wantBounds
+	heaps  []string // one of wantHeaps
 }
 
-// The bounds of a blob's code: addresses up to JDK 22, distances from its header (codeBlob.hpp, code_begin and
-// code_end) in later ones.
-var (
-	wantAddresses = []string{"CodeBlob::_code_begin", "CodeBlob::_code_end"}
-	wantDistances = []string{"CodeBlob::_code_offset", "CodeBlob::_data_offset"}
-)
-
-// want are the fields that are needed besides, wantSizes the types.
+// want are the fields that every release has.
 var want = []string{
-	"CodeCache::_heaps", "GrowableArrayBase::_len", "GrowableArray<int>::_data",
 	"CodeHeap::_memory", "CodeHeap::_segmap", "CodeHeap::_log2_segment_size", "VirtualSpace::_low", "VirtualSpace::_high",
 	"HeapBlock::_header", "HeapBlock::Header::_used",
 	"CodeBlob::_name", "CodeBlob::_frame_size", "CodeBlob::_frame_complete_offset",
 	"AbstractInterpreter::_code", "StubQueue::_stub_buffer", "StubQueue::_buffer_limit",
 	"InterpreterCodelet::_size", "InterpreterCodelet::_description",
 }
+
+// What differs between releases. Of each pair or triple the first that the tables have whole is used; see [VM.proven]
+// for what holds it to be right.
+var (
+	// The bounds of a blob's code: addresses in JDK 9 to 22, distances from its header in 8 and from 23 on
+	// (codeBlob.hpp, code_begin and code_end).
+	wantBounds = [][]string{
+		{"CodeBlob::_code_begin", "CodeBlob::_code_end"},
+		{"CodeBlob::_code_offset", "CodeBlob::_data_offset"},
+	}
+	// The heaps of the code cache: a list, whose length has had two names (growableArray.hpp); in JDK 8 one heap.
+	wantHeaps = [][]string{
+		{"CodeCache::_heaps", "GrowableArrayBase::_len", "GrowableArray<int>::_data"},    // from 16 on
+		{"CodeCache::_heaps", "GenericGrowableArray::_len", "GrowableArray<int>::_data"}, // 9 to 15
+		{"CodeCache::_heap"}, // 8
+	}
+)
 
 var wantSizes = []string{"HeapBlock", "InterpreterCodelet"}
 
@@ -124,8 +136,8 @@ func byPages(read func(uint64, []byte) int) func(uint64, []byte) int {
 	}
 }
 
-// readLayout reads the tables; false if they lack something, as those of other releases may.
-func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool)) (*layout, bool) {
+// readLayout reads the tables; the error says what they lack, as those of other releases may.
+func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool)) (*layout, error) {
 	m := &memory{read: byPages(read)}
 	l := &layout{fields: map[string]field{}, sizes: map[string]uint64{}}
 	at := func(name string) uint64 {
@@ -137,7 +149,7 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 		return m.word(addr)
 	}
 	needed := map[string]bool{}
-	for _, name := range slices.Concat(want, wantAddresses, wantDistances) {
+	for _, name := range slices.Concat(want, slices.Concat(wantBounds...), slices.Concat(wantHeaps...)) {
 		needed[name] = true
 	}
 	typeOf, nameOf := at("StructEntryTypeNameOffset"), at("StructEntryFieldNameOffset")
@@ -156,7 +168,43 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 			}
 		}
 	})
-	return l, !m.failed && l.has(want) && (l.has(wantAddresses) || l.has(wantDistances)) && len(l.sizes) == len(wantSizes)
+	l.bounds, l.heaps = l.first(wantBounds), l.first(wantHeaps)
+	if m.failed {
+		return nil, &UnknownError{"its tables (gHotSpotVMStructs) cannot be read"}
+	}
+	if lacks := l.lacks(); lacks != "" {
+		return nil, &UnknownError{"its tables do not have " + lacks}
+	}
+	return l, nil
+}
+
+// lacks names something that is needed and not known, "" if there is nothing.
+func (l *layout) lacks() string {
+	for _, name := range want {
+		if !l.has([]string{name}) {
+			return name
+		}
+	}
+	for _, name := range wantSizes {
+		if _, ok := l.sizes[name]; !ok {
+			return "the size of " + name
+		}
+	}
+	switch {
+	case l.bounds == nil:
+		return strings.Join(slices.Concat(wantBounds...), " or ")
+	case l.heaps == nil:
+		return strings.Join(slices.Concat(wantHeaps...), " or ")
+	}
+	return ""
+}
+
+// first gives the first of several sets of fields that is known whole, nil if none is.
+func (l *layout) first(sets [][]string) []string {
+	if i := slices.IndexFunc(sets, l.has); i >= 0 {
+		return sets[i]
+	}
+	return nil
 }
 
 // has reports whether all of these fields are known.

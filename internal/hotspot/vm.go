@@ -46,21 +46,81 @@ type VM struct {
 	known  map[uint64]blob // the same by the address that was asked for
 	whole  []blob          // those that last: they answer for all addresses in them, until they are found to be others
 	pieces codelets
+	proof  proof
+	doubts int // how often the proof has failed
 }
 
-// New reads the tables that libjvm.so describes itself with; false if it has none, or not of all
-// that is needed here: JDK 17 and 25 have, older releases may not.
-func New(o Options) (*VM, bool) {
+// UnknownError says why a virtual machine's code is not read.
+type UnknownError struct{ Reason string }
+
+func (e *UnknownError) Error() string {
+	return "the Java virtual machine's code is not known: " + e.Reason + "; its frames are found by their instructions alone"
+}
+
+// New reads the tables that libjvm.so describes itself with. JDK 8, 11, 17, 21 and 25 to 28 have what is needed. The
+// error is an [*UnknownError].
+func New(o Options) (*VM, error) {
 	if o.Arch != frames.X86_64 {
-		return nil, false
+		return nil, &UnknownError{"it is not one for x86-64"}
 	}
 	v := &VM{o: o, kinds: map[uint64]kind{}, seen: map[uint64]blob{}, known: map[uint64]blob{}}
-	l, ok := readLayout(o.Read, o.Symbol)
-	if v.layout = l; !ok {
-		return nil, false
+	l, err := readLayout(o.Read, o.Symbol)
+	if err != nil {
+		return nil, err
 	}
-	v.header, ok = l.headerSize()
-	return v, ok
+	v.layout = l
+	var ok bool
+	if v.header, ok = l.headerSize(); !ok {
+		return nil, &UnknownError{"the header of a piece of code is larger than any known"}
+	}
+	return v, nil
+}
+
+// proof says whether the tables mean what they are taken for.
+type proof uint8
+
+const (
+	proofOpen proof = iota
+	proofHolds
+	proofFails
+)
+
+// maxDoubts is how often the proof may fail before it counts: while the machine starts, it is between two states.
+const maxDoubts = 64
+
+// Unknown gives why the code is not read, nil if it is or may yet be.
+func (v *VM) Unknown() error {
+	if v.proof != proofFails {
+		return nil
+	}
+	return &UnknownError{"the place of its interpreter and the headers of its code do not agree"}
+}
+
+// proven reports whether two ways to the interpreter's code lead to the same place: the variable that says where it
+// is; and the heaps, the map of segments, and the header of the piece of code there, with its name and its bounds. They
+// have no field in common, so that offsets that are wrong in either do not agree. Until then, no address is known.
+func (v *VM) proven() bool {
+	if v.proof != proofOpen {
+		return v.proof == proofHolds
+	}
+	m, l := v.memory(), v.layout
+	queue := m.word(l.static("AbstractInterpreter::_code"))
+	if m.failed || queue == 0 || len(v.heaps) == 0 {
+		return false
+	}
+	at := m.word(queue + l.off("StubQueue::_stub_buffer"))
+	end := at + uint64(max(m.int32(queue+l.off("StubQueue::_buffer_limit")), 0))
+	failed := m.failed
+	v.proof = proofHolds // for what follows
+	b, ok := v.blobAt(at)
+	if ok && !failed && b.kind == kindInterpreter && end > at && end <= b.end {
+		return true
+	}
+	v.proof = proofOpen
+	if v.doubts++; v.doubts >= maxDoubts {
+		v.proof = proofFails
+	}
+	return false
 }
 
 // memory gives the process's memory, without the error of the last who read.

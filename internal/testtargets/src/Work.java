@@ -1,3 +1,6 @@
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -10,7 +13,7 @@ import java.util.Random;
 import java.util.regex.Pattern;
 import java.util.zip.Adler32;
 import java.util.zip.CRC32;
-import java.util.zip.CRC32C;
+import java.util.zip.Checksum;
 import java.util.zip.Deflater;
 import java.util.zip.Inflater;
 import javax.crypto.Cipher;
@@ -22,9 +25,25 @@ import javax.crypto.spec.SecretKeySpec;
  * A Java program at work in what HotSpot has routines of its own for: strings, sorting, big numbers, checksums,
  * cryptography. All of it is called by c4, which c3 calls, and so on up to main, so that the outer end of a right stack
  * is this chain. It ends by itself after the number of seconds given as first argument (default 120).
+ *
+ * Further arguments are the kinds of work that are done; without, all are. It runs on Java 8, too: what came later is
+ * left out there.
  */
 public final class Work {
     private static volatile long sink;
+
+    private static final MethodHandle MISMATCH = mismatch();
+
+    private static final String SHA3 = MISMATCH == null ? "SHA-224" : "SHA3-256";
+
+    private static MethodHandle mismatch() {
+        try {
+            return MethodHandles.lookup().findStatic(Arrays.class, "mismatch",
+                    MethodType.methodType(int.class, byte[].class, byte[].class));
+        } catch (ReflectiveOperationException since9) {
+            return null;
+        }
+    }
 
     public static void main(String[] args) throws Exception {
         long seconds = args.length > 0 ? Long.parseLong(args[0]) : 120;
@@ -32,14 +51,21 @@ public final class Work {
         String[] words = words();
         byte[] bytes = new byte[16384];
         new Random(3).nextBytes(bytes);
+        int[] kinds = kinds(args);
         boolean told = false;
-        for (int kind = 0; System.nanoTime() - begin < seconds * 1_000_000_000L; kind++) {
-            sink += c1(words, bytes, kind % 11);
+        for (int i = 0; System.nanoTime() - begin < seconds * 1_000_000_000L; i++) {
+            sink += c1(words, bytes, kinds[i % kinds.length]);
             if (!told && System.nanoTime() - begin > 4_000_000_000L) {
                 System.out.println("ready");
                 told = true;
             }
         }
+    }
+
+    private static int[] kinds(String[] args) {
+        int[] out = new int[args.length > 1 ? args.length - 1 : 11];
+        for (int i = 0; i < out.length; i++) out[i] = args.length > 1 ? Integer.parseInt(args[i + 1]) : i;
+        return out;
     }
 
     private static String[] words() {
@@ -104,15 +130,25 @@ public final class Work {
         return map.size();
     }
 
-    private static long encoded(String[] w) {
+    private static long encoded(String[] w) throws Exception {
         long sum = 0;
         for (String s : w) {
             byte[] u = s.getBytes(StandardCharsets.UTF_8);
             byte[] x = (s + "\u20ac").getBytes(StandardCharsets.UTF_16LE);
-            sum += new String(u, StandardCharsets.UTF_8).length() + Arrays.hashCode(u) + Arrays.mismatch(u, x);
+            sum += new String(u, StandardCharsets.UTF_8).length() + Arrays.hashCode(u) + mismatch(u, x);
             if (Arrays.equals(u, x)) sum++;
         }
         return sum;
+    }
+
+    private static int mismatch(byte[] a, byte[] b) throws Exception {
+        try {
+            return MISMATCH == null ? 0 : (int) MISMATCH.invokeExact(a, b);
+        } catch (Error | Exception e) {
+            throw e;
+        } catch (Throwable t) {
+            throw new IllegalStateException(t);
+        }
     }
 
     private static long streamed(String[] w) {
@@ -129,11 +165,17 @@ public final class Work {
     private static long summed(byte[] b) {
         CRC32 crc = new CRC32();
         crc.update(b);
-        CRC32C crcC = new CRC32C();
-        crcC.update(b);
+        long sum = 0;
+        try {
+            Checksum crcC = (Checksum) Class.forName("java.util.zip.CRC32C").getConstructor().newInstance();
+            crcC.update(b, 0, b.length);
+            sum = crcC.getValue();
+        } catch (ReflectiveOperationException since9) {
+            sum = 1;
+        }
         Adler32 adler = new Adler32();
         adler.update(b);
-        return crc.getValue() + crcC.getValue() + adler.getValue();
+        return crc.getValue() + sum + adler.getValue();
     }
 
     private static long compressed(byte[] b) throws Exception {
@@ -152,7 +194,7 @@ public final class Work {
 
     private static long digested(byte[] b) throws Exception {
         long sum = 0;
-        for (String name : new String[] {"MD5", "SHA-1", "SHA-256", "SHA-512", "SHA3-256"})
+        for (String name : new String[] {"MD5", "SHA-1", "SHA-256", "SHA-512", SHA3})
             sum += MessageDigest.getInstance(name).digest(b)[0];
         return sum;
     }
