@@ -249,6 +249,9 @@ func (w *Walker) nowhere() bool {
 // further out with them.
 func (w *Walker) commit(r *Rule) StopReason {
 	if w.next.PC == 0 {
+		if m := w.module(); m != nil && m.Generated && m.NoFP {
+			return StopNoRule // no thread begins in such code: its rule did not hold
+		}
 		return StopRoot
 	}
 	sp, old := w.next.SP(), w.regs.SP()

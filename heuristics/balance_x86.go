@@ -17,12 +17,14 @@ type CFA struct {
 	Saved    bool
 	Off, Add int64
 	FP       frames.Place // of the caller's frame pointer, undefined if the way does not restore it
+	// Straight: no call is on the way, and no jump back. So it is one that the thread will take, but for branches.
+	Straight bool
 }
 
 // ReturnCFA gives the CFA of the code at pc: it follows the instructions from there, inside of lo and hi, to the first
 // return that they lead to, or to a jump elsewhere behind the pop of rbp, with which a frame is left for another
-// function. Calls are taken to leave the stack pointer as it is. False if no way leads to a return at which the stack
-// pointer is known, and on arm64.
+// function, whose address may be in a register. Calls are taken to leave the stack pointer as it is. False if no way
+// leads to a return at which the stack pointer is known, and on arm64.
 func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
 		return cfa, false
@@ -36,7 +38,7 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 				return cfa, false
 			}
 			cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.add)}
-			cfa.FP = s.abi.placeOfFP(&w.st)
+			cfa.FP, cfa.Straight = s.abi.placeOfFP(&w.st), !w.st.weak
 			return cfa, true
 		}
 		if w.steps >= maxBalance || !w.pop() {
@@ -74,16 +76,24 @@ func (w *interpreter) returnPath() value {
 		switch f.kind {
 		case flowReturn:
 			return f.ret
+		case flowCall:
+			st.weak = true
 		case flowJump:
 			if !inside && left {
 				return st.regs[hwSP].plus(8)
 			}
+			st.weak = st.weak || target <= st.pc
 			st.enter(target)
 		case flowCond:
 			if inside {
 				w.push(target)
 			}
-		case flowEnd, flowIndirect, flowTail:
+		case flowIndirect, flowTail:
+			if left {
+				return st.regs[hwSP].plus(8)
+			}
+			return value{}
+		case flowEnd:
 			return value{}
 		}
 		left = pops

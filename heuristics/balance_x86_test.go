@@ -35,12 +35,17 @@ var realigns = []byte{
 
 func TestWayToTheReturnGivesTheCFA(t *testing.T) {
 	const rsp, rbx = frames.X86RSP, frames.X86RBX
+	calls := append([]byte{0xe8, 0, 0, 0, 1}, pushes...)
+	// pop rbp; jmp rax
+	leaves := []byte{0x48, 0x83, 0xc4, 0x20, 0x5d, 0xff, 0xe0}
 	for _, c := range []struct {
 		name string
 		code []byte
 		at   uint64
 		want CFA
 	}{
+		{"before a call", calls, 0, CFA{Reg: rsp, Off: 48}},
+		{"a jump by a register", leaves, 0, CFA{Reg: rsp, Off: 48}},
 		{"body", pushes, 0, CFA{Reg: rsp, Off: 48}},
 		{"pushed", pushes, 1, CFA{Reg: rsp, Off: 56}},
 		{"before the pop", pushes, 5, CFA{Reg: rsp, Off: 56}},
@@ -51,7 +56,7 @@ func TestWayToTheReturnGivesTheCFA(t *testing.T) {
 		{"saved", realigns, 8, CFA{Reg: rsp, Saved: true, Add: 16}},
 	} {
 		got, ok := jitCode(c.code).ReturnCFA(base+c.at, base, base+uint64(len(c.code)))
-		got.FP = frames.Place{}
+		got.FP, c.want.Straight = frames.Place{}, c.name != "before a call"
 		if !ok || got != c.want {
 			t.Errorf("%s: %+v, %v, want %+v", c.name, got, ok, c.want)
 		}

@@ -103,22 +103,27 @@ func generating() []program {
 	}
 }
 
-// javas are the programs of each JDK: the server compiler, the client compiler, the interpreter.
+// javaRuntimes are the patterns of where Java runtimes lie: Debian's own, and what scripts/setup-jdks.sh puts beside them.
+var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java"}
+
+// javas are the programs of each Java runtime: the server compiler, the client compiler, the interpreter. The class is
+// one for all of them.
 func javas() []program {
-	tools, _ := filepath.Glob("/usr/lib/jvm/*/bin/javac") // the pattern is a good one
 	var list []program
 	seen := map[string]bool{}
-	for _, javac := range tools {
-		file, err := filepath.EvalSymlinks(javac)
-		if err != nil || seen[file] {
-			continue
-		}
-		seen[file] = true
-		bin := filepath.Dir(file)
-		jdk := filepath.Base(filepath.Dir(bin))
-		for _, mode := range []struct{ name, option string }{{"", "-XX:+TieredCompilation"}, {"-c1", "-XX:TieredStopAtLevel=1"}, {"-int", "-Xint"}} {
-			list = append(list, program{jdk + mode.name, javaVM, []string{javaSource}, [][]string{{file, javaSource}},
-				[]string{filepath.Join(bin, "java"), "-Xmx256m", mode.option, "-cp", ".", "Work", "36000"}, "default-jdk-headless"})
+	for _, pattern := range javaRuntimes {
+		found, _ := filepath.Glob(pattern) // the patterns are good ones
+		for _, java := range found {
+			file, err := filepath.EvalSymlinks(java)
+			if err != nil || seen[file] {
+				continue
+			}
+			seen[file] = true
+			name := strings.TrimSuffix(filepath.Base(strings.TrimSuffix(filepath.Dir(filepath.Dir(file)), "/jre")), "-"+runtime.GOARCH)
+			for _, mode := range []struct{ name, option string }{{"", "-XX:+TieredCompilation"}, {"-c1", "-XX:TieredStopAtLevel=1"}, {"-int", "-Xint"}} {
+				list = append(list, program{name + mode.name, javaVM, []string{javaSource}, [][]string{{"javac", "--release", "8", javaSource}},
+					[]string{file, "-Xmx256m", mode.option, "-cp", ".", "Work", "36000"}, "default-jdk-headless"})
+			}
 		}
 	}
 	return list

@@ -133,6 +133,14 @@ func (j *javaVM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
+// Describe names the piece of code that an address is in, for tests and measurements.
+func (j *javaVM) Describe(pc uint64) string {
+	if j.vm == nil {
+		return ""
+	}
+	return j.vm.Describe(pc)
+}
+
 // routines answers where neither the machine's tables nor the instructions tell the whole frame.
 type routines struct{ *javaVM }
 

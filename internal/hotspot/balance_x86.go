@@ -14,6 +14,7 @@ import (
 const maxPushed = 4096
 
 // balanced gives the rule of a method at pc, whose CFA is usual bytes above the stack pointer where nothing shows more.
+// Where the way to the return is not known, the size of the frame holds only as long as nothing moves the stack pointer.
 func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return framed(usual), nil, true
@@ -24,10 +25,15 @@ func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row
 		above = cfa.Add
 	}
 	frame := int64(8 * b.frame)
+	onSP := cfa.Reg == frames.X86RSP && !cfa.Saved
 	switch {
+	case ok && onSP && cfa.Straight && above >= 8 && above < frame && above%8 == 0:
+		return leavingFrame(&cfa) // a part of the frame has been given up
+	case !ok && b.stub && !v.o.Flow.LevelAfter(pc):
+		return frames.Rule{}, nil, false
 	case !ok, above%8 != 0, above < frame, above > frame+maxPushed:
 		return framed(usual), nil, true
-	case cfa.Reg == frames.X86RSP && !cfa.Saved:
+	case onSP:
 		return framed(int32(above)), nil, true
 	}
 	row := byCaller(cfa.Reg, int32(cfa.Off))
@@ -37,6 +43,14 @@ func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row
 	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
 	row.Regs[frames.X86RBP] = frames.Place{Kind: frames.PlaceOffset, Off: -16}
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodCFI}, row, true
+}
+
+// leavingFrame gives the rule where nothing but the return is left to do, and what restores rbp.
+func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
+	row := byCaller(frames.X86RSP, int32(cfa.Off))
+	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+	row.Regs[frames.X86RBP] = cfa.FP
+	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(cfa.Off), Method: frames.MethodCFI}, row, true
 }
 
 // Routine gives the rule in code written in assembly whose frames neither the machine's tables nor the usual analysis

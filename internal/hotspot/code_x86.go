@@ -1,6 +1,10 @@
 package hotspot
 
-import "bytes"
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
 
 // end says where in the last instructions of a method a thread is.
 type end uint8
@@ -37,6 +41,9 @@ var (
 // number of bytes to the end of the method. A sequence that leads straight to the return can be nothing else.
 func ending(code []byte, before byte, left uint64) end {
 	at := endPopped
+	if before == opPopRBP && jumpsByReg(code) || code[0] == opPopRBP && jumpsByReg(code[1:]) {
+		return map[bool]end{true: endPop, false: endPopped}[code[0] == opPopRBP] // to what a stub has found
+	}
 	if code[0] == opPopRBP {
 		at, before, code, left = endPop, opPopRBP, code[1:], left-1
 	}
@@ -61,6 +68,9 @@ func ending(code []byte, before byte, left uint64) end {
 	}
 	return endNone
 }
+
+// jumpsByReg reports a jmp to the address in a register.
+func jumpsByReg(code []byte) bool { return len(code) > 1 && code[0] == 0xff && code[1]&^7 == 0xe0 }
 
 // maxMethod is larger than any method, in bytes: a jump back by more leaves it.
 const maxMethod = 1 << 20
@@ -96,43 +106,118 @@ const maxEntry = 4096
 // (TemplateInterpreterGenerator::generate_math_entry): mov rsp, r13; jmp rax.
 var knownEnds = []byte{0x49, 0x8b, 0xe5, 0xff, 0xe0}
 
-// leftBytes is how long before pc a leave may have been: pop, mov and jmp follow it
-// (InterpreterMacroAssembler::remove_activation).
-const leftBytes = 10
+// movRBX is mov rbx, imm64.
+var movRBX = []byte{0x48, 0xbb}
 
-// leaving is how the interpreter gives a frame up, with the caller's stack pointer in rbx: leave; pop reg; mov rsp,
-// rbx; jmp reg.
+// leftBytes is how long before pc a leave may have been, and more than all that follows it.
+const leftBytes = 48
+
+// leaving is how the interpreter gives a frame up, with the caller's stack pointer in rbx or r11
+// (InterpreterMacroAssembler::remove_activation, TemplateInterpreterGenerator::generate_native_entry):
+//
+//	leave
+//	mov byte [r15+disp32], imm8                       since JDK 25
+//	pop reg
+//	mov rsp, sender
+//	cmp rsp, [r15+disp32]; jb +11; mov qword [r15+disp32], imm32        since JDK 21
+//	jmp reg
+//
+// Or for the compiled code of a loop that it is in, with the caller's stack pointer in rdx (TemplateTable::branch):
+//
+//	leave; ...; pop reg; mov rsp, rdx; and rsp, -16; push reg; jmp [rbx+disp]
 type leaving struct {
-	found  bool  // a leave and a pop were before pc
-	whole  bool  // the mov is there, too
-	since  int   // bytes from the leave to pc
-	popped int   // bytes from the leave to behind the pop
-	reg    uint8 // that has the return address, by its DWARF number
+	found bool // a leave and a pop were before pc
+	whole bool // all of it is there, and pc is at one of the instructions behind the leave
+	// Bytes behind the leave: up to pc, to the pop, to the mov if sp is the caller's behind it.
+	since, pops, moves int
+	reg, sender        uint8 // by their DWARF numbers
 }
 
 // left looks for that in code, the bytes around pc.
 func left(code []byte) leaving {
-	for i := range leftBytes {
+	found := false
+	for i := leftBytes - 1; i >= 0; i-- {
 		if code[i] != opLeave {
 			continue
 		}
-		l := leaving{since: leftBytes - i, popped: 2}
-		pop, more := code[i+1], uint8(0)
-		if pop == rexB {
-			pop, more = code[i+2], 8
-			l.popped++
+		l, popped := leave(code[i+1:], leftBytes-i-1)
+		if l.whole {
+			return l
 		}
-		if pop&^7 != opPop {
-			continue
-		}
-		l.found, l.reg = true, dwarfNumbers[pop&7+more]
-		l.whole = bytes.HasPrefix(code[i+l.popped:], movSPRBX)
-		return l
+		found = found || popped && l.since <= l.pops+shortLeave
 	}
-	return leaving{}
+	return leaving{found: found}
 }
 
-var movSPRBX = []byte{0x48, 0x8b, 0xe3}
+// shortLeave is how long before pc a leave and a pop matter, whatever follows.
+const shortLeave = 10
+
+var (
+	clearsByte = []byte{0x41, 0xc6, 0x87}       // mov byte [r15+disp32], imm8
+	clearsWord = []byte{0x49, 0xc7, 0x87}       // mov qword [r15+disp32], imm32
+	shortBelow = []byte{0x72, 11}               // jb, over that
+	alignsSP   = []byte{0x48, 0x83, 0xe4, 0xf0} // and rsp, -16
+	senders    = []struct {
+		mov []byte
+		reg uint8
+	}{
+		{[]byte{0x48, 0x8b, 0xe3}, frames.X86RBX}, // mov rsp, rbx
+		{[]byte{0x49, 0x8b, 0xe3}, regR11},
+		{[]byte{0x48, 0x8b, 0xe2}, frames.X86RDX},
+	}
+)
+
+// leave parses what follows a leave; pc is since bytes behind it. popped: there is a pop, at least.
+func leave(code []byte, since int) (l leaving, popped bool) {
+	at := 0
+	boundary := since == 0
+	next := func(n int) bool {
+		at += n
+		boundary = boundary || at == since
+		return at < len(code)
+	}
+	if bytes.HasPrefix(code, clearsByte) && !next(8) {
+		return l, false
+	}
+	l = leaving{found: true, since: since, pops: at}
+	size, more := 1, uint8(0)
+	if code[at] == rexB && at+1 < len(code) {
+		size, more = 2, 8
+	}
+	pop := code[at+size-1]
+	if pop&^7 != opPop || !next(size) {
+		return l, false
+	}
+	r := pop&7 + more
+	l.reg, l.moves = dwarfNumbers[r], at
+	for i := range senders {
+		if bytes.HasPrefix(code[at:], senders[i].mov) {
+			l.sender = senders[i].reg
+		}
+	}
+	if l.sender == 0 || !next(3) {
+		return l, true
+	}
+	if bytes.HasPrefix(code[at:], alignsSP) {
+		l.moves = len(code)
+		l.whole = next(4) && code[at] == opPush|r && more == 0 && next(1) && boundary && code[at] == 0xff
+		return l, true
+	}
+	if bytes.HasPrefix(code[at:], pollLong) {
+		if !next(7) || !bytes.HasPrefix(code[at:], shortBelow) || !next(2) || !bytes.HasPrefix(code[at:], clearsWord) || !next(11) {
+			return l, true
+		}
+	}
+	rest := code[at:]
+	if more != 0 {
+		if rest[0] != rexB {
+			return l, true
+		}
+		rest = rest[1:]
+	}
+	l.whole = boundary && len(rest) > 1 && rest[0] == 0xff && rest[1] == 0xe0|r&7
+	return l, true
+}
 
 // dwarfNumbers has the numbers of the registers as the processor counts them (System V ABI, figure 3.36).
 var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}

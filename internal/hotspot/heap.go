@@ -105,6 +105,7 @@ type blob struct {
 	frame      int32  // size of its frames in words; 0: they differ, or there are none
 	complete   int32  // offset in the code behind which a frame is complete
 	kind       kind
+	stub       bool // written in assembly, though with frames of one size
 }
 
 // kind tells how frames of a blob look.
@@ -119,7 +120,7 @@ const (
 	kindDeopt                   // puts interpreted frames in the place of a compiled one
 	kindException               // looks for the handler of an exception
 	kindHandles                 // goes on to what a method handle stands for
-	kindDispatch                // no frames
+	kindDispatch                // no frames: a jump, with something in a register
 )
 
 // kinds are known by the names of the blobs (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp). Those of other names
@@ -133,6 +134,7 @@ var kinds = map[string]kind{
 	"ExceptionBlob":          kindException,
 	"MethodHandles adapters": kindHandles,
 	"vtable chunks":          kindDispatch,
+	"InlineCacheBuffer":      kindDispatch,
 }
 
 // routines is how the names of the blobs of [kindRoutines] begin (stubRoutines.cpp).
@@ -168,7 +170,7 @@ func (v *VM) blobAt(addr uint64) (blob, bool) {
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
 	b.kind = v.kindOf(wordAt(cb[l.off("CodeBlob::_name"):]))
 	if b.kind == kindStub && b.frame > 0 {
-		b.kind = kindMethod
+		b.kind, b.stub = kindMethod, true
 	}
 	return b, b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
 }

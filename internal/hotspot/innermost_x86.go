@@ -40,6 +40,9 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if b.frame <= 0 || b.complete < 0 || pc < b.begin+uint64(b.complete) {
 		return frames.Rule{}, nil, false
 	}
+	if v.goesOn(b, pc) {
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	}
 	code := v.code(pc-1, 1+maxEnd)
 	if len(code) < 2 {
 		return frames.Rule{}, nil, false
@@ -53,6 +56,36 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return v.balanced(b, pc, 8*(b.frame+pushed(code[1:])))
 }
 
+// goesOn reports whether pc is in one of the pieces behind a method by which its calls reach what they call: mov rbx,
+// imm64; jmp (CompiledStaticCall, to_interp_stub). They have no frame.
+func (v *VM) goesOn(b *blob, pc uint64) bool {
+	const load = 10
+	code := v.code(pc-load, 2*load+5)
+	if len(code) < 2*load+5 {
+		return false
+	}
+	jump := code[load:]
+	switch {
+	case bytes.HasPrefix(jump, movRBX) && jump[load] == opJump:
+		jump, pc = jump[load:], pc+load
+	case jump[0] != opJump || !bytes.HasPrefix(code, movRBX):
+		return false
+	}
+	to := pc + 5 + uint64(int64(int32At(jump[1:])))
+	return to < b.begin || to >= b.end || to == pc // not set yet: to itself
+}
+
+// inHandles gives the rule in an adapter for method handles. One takes an argument from below the return address: pop
+// rax; pop reg; push rax (MethodHandles::generate_method_handle_dispatch). What is found elsewhere is checked.
+func (v *VM) inHandles(pc uint64) (frames.Rule, *frames.Row, bool) {
+	code := v.code(pc-2, 4)
+	if len(code) == 4 && (code[1] == opPopRAX && code[2]&^7 == opPop && code[3] == opPushRAX ||
+		code[0] == opPopRAX && code[1]&^7 == opPop && code[2] == opPushRAX) {
+		return inReg(frames.X86RAX, frames.X86R13, 0)
+	}
+	return called(frames.X86R13, 0, frames.MethodHeuristic)
+}
+
 // inInterpreter gives the rule of a thread in the interpreter: where methods begin, its frame is made on the
 // way, and where they end, it is given up.
 func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -60,22 +93,21 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	if c.entry {
-		return v.inEntry(&c, pc)
-	}
 	code := v.code(pc-leftBytes, 2*leftBytes)
-	if len(code) < 2*leftBytes {
+	if len(code) < leftBytes+1 {
 		return frames.Rule{}, nil, false
 	}
 	switch l := left(code); {
+	case !l.found && c.entry:
+		return v.inEntry(&c, pc)
 	case !l.found:
 		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 	case !l.whole:
 		return frames.Rule{}, nil, false
-	case l.since == 1:
-		return called(frames.X86RBX, 0, frames.MethodCFI)
-	case l.since <= l.popped:
-		return inReg(l.reg, frames.X86RBX, 0)
+	case l.since <= l.pops:
+		return called(l.sender, 0, frames.MethodCFI)
+	case l.since <= l.moves:
+		return inReg(l.reg, l.sender, 0)
 	default:
 		return inReg(l.reg, frames.X86RSP, 0)
 	}

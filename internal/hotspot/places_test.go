@@ -106,7 +106,7 @@ func recordAt(off uint64) map[uint64]uint64 {
 var interpreterFrame = words(fpHere, callersFP, fpHere+8, callers, fpHere-8, r13Here)
 
 func everyPlace(t *testing.T, f *fake) {
-	places := slices.Concat(methodPlaces(f), stubPlaces(f), pushPlaces(f), exceptionPlaces(f), adapterPlaces(f), methodEntryPlaces(), bytecodePlaces())
+	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), stubPlaces(f), pushPlaces(f), exceptionPlaces(f), adapterPlaces(f), methodEntryPlaces(), bytecodePlaces())
 	v := f.open(t)
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) { p.check(t, v) })
@@ -191,6 +191,31 @@ func adapterPlaces(f *fake) []place {
 		{"with the address taken", adapter + 17, false, nil, spHere, fpHere},
 		{"with sp kept", adapter + 20, false, nil, r13Here, fpHere},
 		{"with it put back", adapter + 25, false, returnAt(0), r13Here, fpHere},
+	}
+}
+
+// onwardPlaces are those of pieces of code that have no frame, and go on to others.
+func onwardPlaces(f *fake) []place {
+	buffer := f.blob("InlineCacheBuffer", 0, 0, []byte{0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, opJump, 0, 1, 0, 0})
+	// ret; mov rbx, imm64; jmp elsewhere; nops
+	method := f.blob("nmethod", 6, 0, slices.Concat([]byte{opRet, 0x48, 0xbb, 0, 0, 0, 0, 0, 0, 0, 0, opJump, 0, 0x10, 0, 0}, make([]byte, 20)))
+	stub := f.blob("resolve_static_call", 6, 0, slices.Concat([]byte{opPopRBP, 0xff, 0xe0}, make([]byte, 20)))
+	return []place{
+		{"a call's target with something in rax", buffer, false, returnAt(0), spHere + 8, fpHere},
+		{"behind a method, on to the interpreter", method + 1, false, returnAt(0), spHere + 8, fpHere},
+		{"at that jump", method + 11, false, returnAt(0), spHere + 8, fpHere},
+		{"before a stub goes on", stub, false, recordAt(0), spHere + 16, callersFP},
+		{"where a stub goes on", stub + 1, false, returnAt(0), spHere + 8, fpHere},
+	}
+}
+
+func handlesPlaces(f *fake) []place {
+	handles := f.blob("MethodHandles adapters", 0, 0, []byte{0x90, 0x90, opPopRAX, 0x5b, opPushRAX, 0x90, 0x90})
+	return []place{
+		{"a method handle", handles + 2, false, returnAt(0), r13Here, fpHere},
+		{"with the address taken, to take an argument", handles + 3, false, nil, r13Here, fpHere},
+		{"with the argument taken", handles + 4, false, nil, r13Here, fpHere},
+		{"with the address put back", handles + 5, false, returnAt(0), r13Here, fpHere},
 	}
 }
 

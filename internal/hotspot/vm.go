@@ -138,6 +138,21 @@ func (v *VM) code(addr, n uint64) []byte {
 // Contains reports whether an address is in the code cache.
 func (v *VM) Contains(addr uint64) bool { return v.heapOf(addr) != nil }
 
+// Describe gives the name of the piece of code that an address is in, as the machine calls it: "nmethod" for a compiled
+// method, "Interpreter", and so on. Empty if there is none.
+func (v *VM) Describe(pc uint64) string {
+	h := v.heapOf(pc)
+	if h == nil {
+		return ""
+	}
+	m, l := v.memory(), v.layout
+	at, ok := h.block(m, pc)
+	if head := v.head[:]; ok && m.bytes(at, head[:v.header]) && head[l.used()] != 0 {
+		return m.name(wordAt(head[l.sizes["HeapBlock"]+l.off("CodeBlob::_name"):]))
+	}
+	return ""
+}
+
 // FuncRange gives the bounds of a compiled method or of a stub with a frame of its own; false for the
 // blobs that hold many pieces of code.
 func (v *VM) FuncRange(pc uint64) (start, end uint64, ok bool) {
@@ -232,8 +247,7 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	case kindException:
 		return v.inException(&b, q.PC)
 	case kindHandles:
-		// It may be about to pop an argument from below the return address, so that what is found is checked.
-		return called(frames.X86R13, 0, frames.MethodHeuristic)
+		return v.inHandles(q.PC)
 	case kindDispatch:
 		return called(frames.X86RSP, 8, frames.MethodCFI)
 	}

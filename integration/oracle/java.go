@@ -1,0 +1,319 @@
+package oracle
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/target"
+)
+
+// JavaOptions say how a Java program is stepped.
+type JavaOptions struct {
+	// Warm is how long it runs before.
+	Warm time.Duration
+	// Steps bounds the checked instructions, Until the time.
+	Steps int
+	Until time.Time
+	// Stretch is how many instructions are stepped without a break; between two stretches the program runs freely.
+	Stretch int
+	// Seed makes the breaks differ.
+	Seed uint64
+	// Log, if set, is told about the first wrong and the first short answers.
+	Log  func(format string, args ...any)
+	Show int
+}
+
+// javaRun is a thread of a Java virtual machine that is stepped, while the machine's other threads run.
+type javaRun struct {
+	opt    JavaOptions
+	pid    int
+	tid    int
+	proc   *target.Process
+	regs   frames.Regs
+	prev   frames.Regs
+	calls  []javaCall // the true callers, outermost first
+	base   int        // how many of them are of before the stretch
+	pushed uint64     // where the last push instruction stored
+	insn   [maxInsn]byte
+	stack  [32 << 10]byte
+	snap   frames.Snapshot
+	w      frames.Walker
+	kinds  map[uint64]string
+	tally  *JavaTally
+	mode   string
+	steps  int
+	ended  bool
+	rand   *rand.Rand
+}
+
+// javaCall is a caller.
+type javaCall struct {
+	pc   uint64 // the return address
+	slot uint64 // where it was stored first
+	kept uint64 // where it is now: the callee may take it from there, and put it elsewhere
+	held bool   // taken, and not put anywhere yet
+}
+
+// errLost ends a stretch whose true chain is not known any more: code was thrown away under the thread, a signal came.
+var errLost = errors.New("lost")
+
+// RunJava starts a Java program and steps its first Java thread.
+func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
+	runtime.LockOSThread() // only the thread that seized it may step it
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", mode, err)
+	}
+	tid := 0
+	defer func() {
+		_ = cmd.Process.Kill() // it may have ended
+		if tid != 0 {
+			_, _ = unix.Wait4(tid, nil, unix.WALL, nil) // the process is there until its traced thread is waited for
+		}
+		_ = cmd.Wait()
+	}()
+	time.Sleep(opt.Warm)
+	proc, err := target.Open(cmd.Process.Pid)
+	if err != nil {
+		return fmt.Errorf("%s: %w", mode, err)
+	}
+	defer proc.Close()
+	o := &javaRun{opt: opt, pid: cmd.Process.Pid, proc: proc, tally: t, mode: mode, rand: rand.New(rand.NewPCG(opt.Seed, 1))}
+	if o.tid, err = mainJavaThread(proc); err != nil {
+		return fmt.Errorf("%s: %w", mode, err)
+	}
+	if err := unix.PtraceSeize(o.tid); err != nil {
+		return fmt.Errorf("%s: seize: %w", mode, err)
+	}
+	tid = o.tid
+	t.init()
+	for o.steps < opt.Steps && time.Now().Before(opt.Until) && !o.ended {
+		err := o.stretch()
+		if err != nil && !errors.Is(err, errLost) {
+			return fmt.Errorf("%s: %w", mode, err)
+		}
+		if o.ended {
+			return fmt.Errorf("%s: the program ended", mode)
+		}
+		if err := unix.PtraceCont(o.tid, 0); err != nil {
+			return fmt.Errorf("%s: continue: %w", mode, err)
+		}
+		time.Sleep(time.Duration(1+o.rand.IntN(20)) * time.Millisecond)
+	}
+	return nil
+}
+
+// mainJavaThread gives the thread that runs the program's main: the one of the name that the launcher gives, which has
+// used the most time.
+func mainJavaThread(p *target.Process) (int, error) {
+	tids, err := p.Threads(nil)
+	if err != nil {
+		return 0, err
+	}
+	best, most := 0, uint64(0)
+	for _, tid := range tids {
+		if name := p.ThreadName(tid); name != "java" && name != "main" {
+			continue
+		}
+		if used := ranFor(p.PID, tid); used >= most {
+			best, most = tid, used
+		}
+	}
+	if best == 0 {
+		return 0, errors.New("there is no thread of the name java")
+	}
+	return best, nil
+}
+
+// stretch steps so many instructions, from a break on.
+func (o *javaRun) stretch() error {
+	if err := unix.PtraceInterrupt(o.tid); err != nil {
+		return fmt.Errorf("interrupt: %w", err)
+	}
+	if _, err := o.wait(); err != nil || o.ended {
+		return err
+	}
+	if _, err := readRegs(o.tid, &o.regs); err != nil {
+		return err
+	}
+	if _, err := o.proc.Refresh(); err != nil {
+		return fmt.Errorf("refresh: %w", err)
+	}
+	o.kinds = map[uint64]string{}
+	if err := o.begin(); err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	for range o.opt.Stretch {
+		if err := o.step(); err != nil || o.ended {
+			return err
+		}
+		if o.generated(o.regs.PC) {
+			o.steps++
+		}
+		if err := o.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin takes the callers of now from a walk. What the stretch returns to shows whether they are right; a chain that
+// does not end at the thread's root is none.
+func (o *javaRun) begin() error {
+	o.pushed = 0
+	for try := 0; ; try++ {
+		o.read()
+		o.calls = o.calls[:0]
+		if o.walk(func(f *frames.Frame) { o.calls = append(o.calls, javaCall{pc: f.PC, slot: f.SP - 8, held: true}) }) == frames.StopRoot {
+			break
+		}
+		if try == maxBegin {
+			o.tally.lost(o, "no beginning")
+			return errLost
+		}
+		if o.generated(o.regs.PC) {
+			o.steps++
+			o.tally.count(o, o.regs.PC, false, short)
+			o.explain("no beginning", 0, o.w.StopReason())
+		}
+		if err := o.single(); err != nil || o.ended {
+			return err
+		}
+	}
+	for i, j := 0, len(o.calls)-1; i < j; i, j = i+1, j-1 {
+		o.calls[i], o.calls[j] = o.calls[j], o.calls[i]
+	}
+	o.calls = o.calls[:len(o.calls)-1] // the innermost is no caller
+	o.base = len(o.calls)
+	for !o.generated(o.regs.PC) {
+		n := len(o.calls)
+		if n == 0 {
+			o.tally.lost(o, "not in Java")
+			return errLost
+		}
+		back := o.calls[n-1]
+		o.calls = o.calls[:n-1]
+		if o.generated(back.pc) {
+			if err := o.runTo(back); err != nil || o.ended {
+				return err
+			}
+		}
+	}
+	o.base = len(o.calls)
+	return nil
+}
+
+// maxBegin is how many instructions are tried for a beginning.
+const maxBegin = 64
+
+// walk walks from the registers of now.
+func (o *javaRun) walk(each func(*frames.Frame)) frames.StopReason {
+	o.w.MaxDepth = -1
+	o.w.Init(o.proc.Space(), &o.regs, &o.snap)
+	for o.w.Next() {
+		f := o.w.Frame()
+		each(&f)
+	}
+	return o.w.StopReason()
+}
+
+// single makes one step.
+func (o *javaRun) single() error {
+	o.prev = o.regs
+	if err := unix.PtraceSingleStep(o.tid); err != nil {
+		return fmt.Errorf("step: %w", err)
+	}
+	sig, err := o.wait()
+	if err != nil || o.ended {
+		return err
+	}
+	if sig != unix.SIGTRAP {
+		return o.signal(sig)
+	}
+	_, err = readRegs(o.tid, &o.regs)
+	return err
+}
+
+// step executes one instruction, or all of a call of code that is not generated, and follows the chain.
+func (o *javaRun) step() error {
+	code := append([]byte(nil), o.insn[:]...)
+	if err := o.single(); err != nil || o.ended {
+		return err
+	}
+	o.read()
+	if err := o.follow(code); err != nil {
+		return err
+	}
+	if n := len(o.calls); kindX86(code) == call && !o.generated(o.regs.PC) && o.generated(o.prev.PC) && n > 0 {
+		if err := o.check(); err != nil { // the caller is generated code
+			return err
+		}
+		back := o.calls[n-1]
+		o.calls = o.calls[:n-1]
+		if err := o.runTo(back); err != nil || o.ended {
+			return err
+		}
+		o.read()
+	}
+	return nil
+}
+
+// read reads the instruction and the stack in one call.
+func (o *javaRun) read() {
+	from := o.regs.SP() - 128
+	top := o.proc.StackEnd(o.regs.SP())
+	n := min(uint64(len(o.stack)), top-from)
+	insn := []unix.Iovec{{Base: &o.stack[0]}, {Base: &o.insn[0]}}
+	insn[0].SetLen(int(n))
+	insn[1].SetLen(len(o.insn))
+	clear(o.insn[:])
+	remote := []unix.RemoteIovec{{Base: uintptr(from), Len: int(n)}, {Base: uintptr(o.regs.PC), Len: len(o.insn)}}
+	got, err := unix.ProcessVMReadv(o.tid, insn, remote, 0)
+	if err != nil {
+		got = 0
+	}
+	o.snap = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: o.stack[:min(got, int(n))]}, StackEnd: top}
+}
+
+// word reads from the copy.
+func (o *javaRun) word(addr uint64) uint64 {
+	at := addr - o.snap.Stack.Addr
+	if at+8 > uint64(len(o.snap.Stack.Bytes)) {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(o.snap.Stack.Bytes[at:])
+}
+
+// generated reports whether an address is in code that was made at run time.
+func (o *javaRun) generated(pc uint64) bool {
+	m := o.proc.Space().Find(pc)
+	return m != nil && m.Generated
+}
+
+// kind names the code at an address.
+func (o *javaRun) kind(pc uint64) string {
+	k, ok := o.kinds[pc]
+	if !ok {
+		if m := o.proc.Space().Find(pc); m != nil && len(m.Sources) > 0 {
+			if d, ok := m.Sources[0].(interface{ Describe(uint64) string }); ok {
+				k = d.Describe(pc)
+			}
+		}
+		o.kinds[pc] = k
+	}
+	return k
+}

@@ -1,0 +1,205 @@
+package oracle
+
+import (
+	"strings"
+
+	"prywalk/frames"
+)
+
+// The interpreter calls by a push of the return address and a jump through a method's entry, and returns by a jump
+// (InterpreterMacroAssembler::jump_from_interpreted, TemplateTable::_return): the reference knows these two of HotSpot.
+const interpreterName = "Interpreter"
+
+// follow draws the conclusions from one instruction.
+func (o *javaRun) follow(code []byte) error {
+	sp, pc := o.regs.SP(), o.regs.PC
+	switch kind := kindX86(code); {
+	case kind == call:
+		if o.kind(o.prev.PC) == interpreterName && o.kind(pc) == interpreterName {
+			return nil // within a frame: MacroAssembler::call_VM calls the instructions behind the next one
+		}
+		if back := o.word(sp); sp == o.prev.SP()-8 && back > o.prev.PC && back-o.prev.PC <= maxInsn {
+			o.calls = append(o.calls, javaCall{pc: back, slot: sp, kept: sp})
+			return nil
+		}
+	case kind == ret:
+		o.drop(sp)
+		if o.back(pc, sp) || o.kind(o.prev.PC) == interpreterName && o.kind(pc) == interpreterName {
+			return nil
+		}
+		if o.pushed != o.prev.SP() { // else a jump by way of the stack
+			o.tally.lost(o, "return elsewhere from "+o.kind(o.prev.PC))
+			return errLost
+		}
+	case pushes(code) && sp == o.prev.SP()-8:
+		o.pushed = sp
+		if n := len(o.calls); n > 0 && o.calls[n-1].held && o.word(sp) == o.calls[n-1].pc {
+			o.calls[n-1].kept, o.calls[n-1].held = sp, false
+		}
+	default:
+		form := jumps(code)
+		if form == noJump {
+			break
+		}
+		o.drop(sp)
+		if o.back(pc, sp) {
+			return nil
+		}
+		moved := len(o.calls) > 0 && o.calls[len(o.calls)-1].kept == sp && !o.calls[len(o.calls)-1].held
+		if back := o.word(sp); form == jumpEntry && !moved && o.kind(o.prev.PC) == interpreterName && o.kind(back) == interpreterName {
+			o.calls = append(o.calls, javaCall{pc: back, slot: sp, kept: sp})
+		}
+	}
+	o.drop(sp)
+	if n := len(o.calls); n > 0 && sp == o.calls[n-1].kept+8 && o.prev.SP() < sp {
+		o.calls[n-1].held = true
+	}
+	if k := strings.ToLower(o.kind(pc)); strings.Contains(k, "deopt") || strings.Contains(k, "uncommon") {
+		o.tally.lost(o, "a frame is being replaced")
+		return errLost
+	}
+	return nil
+}
+
+// sure reports whether the return addresses of the innermost callers, so many, are still on the stack where they are
+// said to be: a frame that an exception has ended, or that the machine has taken apart, leaves no other trace.
+func (o *javaRun) sure(n int) bool {
+	for i := 1; i <= min(n, len(o.calls)); i++ {
+		if c := &o.calls[len(o.calls)-i]; !c.held && o.word(c.kept) != c.pc {
+			return false
+		}
+	}
+	return true
+}
+
+// drop removes the callers that the stack pointer has left behind. A callee may take its return address from the stack
+// and put it elsewhere: an adapter for method handles takes one argument away (MethodHandles::
+// generate_method_handle_dispatch, pop_reg).
+func (o *javaRun) drop(sp uint64) {
+	if n := len(o.calls); n > 0 && sp == o.calls[n-1].slot+16 && o.kind(o.prev.PC) == "MethodHandles adapters" {
+		o.calls[n-1].slot += 8
+		return
+	}
+	for n := len(o.calls); n > 0 && sp > o.calls[n-1].slot+8; n-- {
+		o.calls = o.calls[:n-1]
+		o.base = min(o.base, n-1)
+	}
+}
+
+// alignment is by how much the stack pointer may be lower after a return than before the call: an adapter into compiled
+// code aligns it, below the arguments that it has moved there.
+const alignment = 256
+
+// back removes the innermost caller if control is back there.
+func (o *javaRun) back(pc, sp uint64) bool {
+	n := len(o.calls)
+	if n == 0 || o.calls[n-1].pc != pc || sp+alignment < o.calls[n-1].slot {
+		return false
+	}
+	o.calls = o.calls[:n-1]
+	if n-1 < o.base {
+		o.base = n - 1
+		o.tally.confirmed++
+	}
+	return true
+}
+
+// jump is a form of an indirect jump.
+type jump uint8
+
+const (
+	noJump    jump = iota
+	jumpAny        // FF /4
+	jumpEntry      // through rbx with a displacement
+)
+
+// jumps recognizes an indirect jump (Intel SDM volume 2, JMP).
+func jumps(b []byte) jump {
+	for len(b) > 0 && prefixX86(b[0]) {
+		if b[0]&0xf1 == 0x41 { // REX.B: not rbx
+			return jumpOf(b[1:], jumpAny)
+		}
+		b = b[1:]
+	}
+	return jumpOf(b, jumpEntry)
+}
+
+func jumpOf(b []byte, entry jump) jump {
+	if len(b) < 2 || b[0] != 0xff || b[1]>>3&7 != 4 {
+		return noJump
+	}
+	if mod := b[1] >> 6; b[1]&7 == 3 && (mod == 1 || mod == 2) {
+		return entry
+	}
+	return jumpAny
+}
+
+// pushes recognizes a push of a register, of memory or of a constant.
+func pushes(b []byte) bool {
+	for len(b) > 0 && b[0]&0xf0 == 0x40 {
+		b = b[1:]
+	}
+	return len(b) > 1 && (b[0]&^7 == 0x50 || b[0] == 0x68 || b[0] == 0x6a || b[0] == 0xff && b[1]>>3&7 == 6)
+}
+
+// check compares a walk from here with the true chain, if here is generated code or was called by it.
+func (o *javaRun) check() error {
+	at, bad := 0, false
+	stop := o.walk(func(f *frames.Frame) {
+		if bad {
+			return
+		}
+		if want := o.want(at); f.PC != want && !o.patched(at, f.PC) {
+			bad = true
+			return
+		}
+		at++
+	})
+	n := len(o.calls) + 1
+	v := exact
+	switch {
+	case bad:
+		v = wrong
+	case at < n && stop == frames.StopRoot:
+		v = wrong
+	case at < n || stop != frames.StopRoot:
+		v = short
+	}
+	if v == exact {
+		at = 1
+	}
+	if v == wrong && !o.sure(at) {
+		o.tally.lost(o, "a caller's return address is gone")
+		return errLost
+	}
+	o.tally.count(o, o.want(max(at-1, 0)), at > 1, v)
+	if v != exact {
+		o.explain([]string{"", "short", "wrong"}[v], at, stop)
+	}
+	return nil
+}
+
+// patched reports whether the machine has put the entry for replacing a frame in the place of a return address: another
+// one in the same piece of code, and it is where the call stored its own (frame::patch_pc).
+func (o *javaRun) patched(i int, pc uint64) bool {
+	if i == 0 || i > len(o.calls) {
+		return false
+	}
+	c := &o.calls[len(o.calls)-i]
+	if o.word(c.slot) != pc || pc == c.pc || o.kind(pc) != "nmethod" || o.kind(c.pc) != "nmethod" {
+		return false
+	}
+	c.pc = pc
+	return true
+}
+
+// want gives a frame of the true chain, the innermost first; 0 beyond its end.
+func (o *javaRun) want(i int) uint64 {
+	if i == 0 {
+		return o.regs.PC
+	}
+	if i > len(o.calls) {
+		return 0
+	}
+	return o.calls[len(o.calls)-i].pc
+}

@@ -1,0 +1,109 @@
+package oracle
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+// javaRuntimes are where Java runtimes lie: Debian's own, and what scripts/setup-jdks.sh puts beside them.
+var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java"}
+
+// javaModes are the ways to run it. Code is made early and kept, and the machine does not stop its threads just so.
+var javaModes = []struct {
+	name    string
+	options []string
+}{
+	{"c2", nil},
+	{"c1", []string{"-XX:TieredStopAtLevel=1"}},
+	{"int", []string{"-Xint"}},
+}
+
+// javaTime is for how long all runtimes together are stepped; ORACLE_JAVA_TIME asks for more.
+const javaTime = 45 * time.Second
+
+// TestJavaWalksAreExactAtEveryInstruction steps Work.java in every Java runtime that is here: in the code that the
+// compilers make, in the interpreter, and in the routines written in assembly, no walk may give another chain than the
+// true one. ORACLE_JAVA_ONLY names a runtime's directory, or a part of it.
+func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("Java's code is known on amd64 only")
+	}
+	list := javas(t)
+	limit := javaTime
+	if s := os.Getenv("ORACLE_JAVA_TIME"); s != "" {
+		var err error
+		if limit, err = time.ParseDuration(s); err != nil {
+			t.Fatalf("ORACLE_JAVA_TIME: %v", err)
+		}
+	}
+	dir := t.TempDir()
+	source, err := testtargets.Source("Work.java")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "Work.java")
+	if err := os.WriteFile(file, source, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("javac", "--release", "8", "-d", dir, file).CombinedOutput(); err != nil {
+		t.Fatalf("javac: %v: %s", err, out)
+	}
+	var all JavaTally
+	each := limit / time.Duration(len(list)*len(javaModes))
+	for _, java := range list {
+		name := filepath.Base(filepath.Dir(filepath.Dir(java)))
+		for _, mode := range javaModes {
+			t.Run(name+"/"+mode.name, func(t *testing.T) { stepJava(t, name+" "+mode.name, java, dir, mode.options, each, &all) })
+		}
+	}
+	var b strings.Builder
+	all.Write(&b)
+	t.Log("\n" + b.String())
+}
+
+// javas lists the runtimes that are here.
+func javas(t *testing.T) (list []string) {
+	seen := map[string]bool{}
+	for _, pattern := range javaRuntimes {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, java := range found {
+			if file, err := filepath.EvalSymlinks(java); err == nil && !seen[file] && strings.Contains(java, os.Getenv("ORACLE_JAVA_ONLY")) {
+				seen[file] = true
+				list = append(list, java)
+			}
+		}
+	}
+	if len(list) == 0 {
+		t.Skip("there is no Java runtime; the test set-up installs one, scripts/setup-jdks.sh more")
+	}
+	t.Logf("Java runtimes that are stepped: %v", list)
+	return list
+}
+
+// javaOptions are those of all ways to run it.
+var javaOptions = []string{"-Xmx256m", "-XX:CompileThresholdScaling=0.01", "-XX:-MethodFlushing",
+	"-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=0", "-XX:+IgnoreUnrecognizedVMOptions"}
+
+func stepJava(t *testing.T, mode, java, dir string, options []string, d time.Duration, all *JavaTally) {
+	warm := min(2*time.Second, d/3)
+	argv := append(append(append([]string{java}, javaOptions...), options...), "-cp", dir, "Work", "36000")
+	opt := JavaOptions{Warm: warm, Steps: 1 << 40, Until: time.Now().Add(d), Stretch: 1500, Seed: uint64(len(mode)), Log: t.Logf, Show: 2}
+	if err := RunJava(mode, argv, opt, all); err != nil {
+		t.Fatal(err)
+	}
+	n, right, shorts, wrongs := all.Checked(mode)
+	t.Logf("%d walks: %d right, %d ended honestly, %d wrong", n, right, shorts, wrongs)
+	if wrongs > 0 || n == 0 || float64(right) < 0.99*float64(n) {
+		t.Errorf("%d walks: %d right, %d ended honestly, %d wrong", n, right, shorts, wrongs)
+	}
+}

@@ -1,0 +1,56 @@
+package hotspot
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// The ways in which the interpreter of several releases gives a frame up; see [left].
+func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
+	poll := slices.Concat(pollLong, []byte{0x20, 6, 0, 0}, shortBelow, clearsWord, []byte{0x20, 6, 0, 0, 0, 0, 0, 0})
+	clears := slices.Concat(clearsByte, []byte{0xbe, 3, 0, 0, 0})
+	const pop, ends = 0x5e, 0xe6 // rsi
+	for _, c := range []struct {
+		name   string
+		sender uint8
+		code   [][]byte // behind the leave, by instructions
+		pops   int      // the index of the pop
+		moved  bool     // sp is the caller's behind the mov
+	}{
+		{"before JDK 21", frames.X86RBX, [][]byte{{pop}, senders[0].mov, {0xff, ends}}, 0, true},
+		{"a native method's end", regR11, [][]byte{{pop}, senders[1].mov, {0xff, ends}}, 0, true},
+		{"JDK 21", frames.X86RBX, [][]byte{{rexB, 0x5d}, senders[0].mov, poll[:7], poll[7:9], poll[9:], {rexB, 0xff, 0xe5}}, 0, true},
+		{"JDK 25", frames.X86RBX, [][]byte{clears, {pop}, senders[0].mov, poll[:7], poll[7:9], poll[9:], {0xff, ends}}, 1, true},
+		{"into a loop's code", frames.X86RDX, [][]byte{clears, {pop}, senders[2].mov, alignsSP, {0x56}, {0xff, 0xa3, 0x90, 0, 0, 0}}, 1, false},
+	} {
+		whole := slices.Concat(c.code...)
+		for i, at := 0, 0; i < len(c.code); i++ {
+			code := slices.Concat(bytes.Repeat([]byte{0x90}, leftBytes-1-at), []byte{opLeave}, whole, bytes.Repeat([]byte{0x90}, leftBytes))
+			l := left(code[:2*leftBytes])
+			if before := at <= l.pops; !l.found || !l.whole || l.since != at || l.sender != c.sender || before != (i <= c.pops) {
+				t.Errorf("%s, instruction %d: %+v", c.name, i, l)
+			}
+			if moved := at > l.moves; moved != (c.moved && i > c.pops+1) {
+				t.Errorf("%s, instruction %d: sp is the caller's: %v, %+v", c.name, i, moved, l)
+			}
+			if i+1 == len(c.code) { // the last byte of the jump is none of its instructions
+				if l := left(code[1 : 1+2*leftBytes]); l.whole {
+					t.Errorf("%s, within an instruction: %+v", c.name, l)
+				}
+			}
+			at += len(c.code[i])
+		}
+	}
+}
+
+func FuzzLeft(f *testing.F) {
+	f.Add(append(bytes.Repeat([]byte{0x90}, 47), 0xc9, 0x5e, 0x48, 0x8b, 0xe3, 0xff, 0xe6))
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		for n := leftBytes + 1; n <= 2*leftBytes; n++ {
+			left(append(b, make([]byte, 2*leftBytes)...)[:n])
+		}
+	})
+}
