@@ -59,7 +59,7 @@ type javaRun struct {
 type javaCall struct {
 	pc   uint64 // the return address
 	slot uint64 // where it was stored first
-	kept uint64 // where it is now: the callee may take it from there, and put it elsewhere
+	kept uint64 // where it is now: the callee may take it from there, and put it elsewhere; 0: not known
 	held bool   // taken, and not put anywhere yet
 }
 
@@ -178,7 +178,7 @@ func (o *javaRun) begin() error {
 	for try := 0; ; try++ {
 		o.read()
 		o.calls = o.calls[:0]
-		if o.walk(func(f *frames.Frame) { o.calls = append(o.calls, javaCall{pc: f.PC, slot: f.SP - 8, held: true}) }) == frames.StopRoot {
+		if o.walk(func(f *frames.Frame) { o.calls = append(o.calls, javaCall{pc: f.PC, slot: f.SP - 8}) }) == frames.StopRoot {
 			break
 		}
 		if try == maxBegin {

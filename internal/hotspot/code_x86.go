@@ -215,8 +215,9 @@ func leave(code []byte, since int) (l leaving, popped bool) {
 		}
 		rest = rest[1:]
 	}
-	l.whole = boundary && len(rest) > 1 && rest[0] == 0xff && rest[1] == 0xe0|r&7
-	return l, true
+	jumps := len(rest) > 1 && rest[0] == 0xff && rest[1] == 0xe0|r&7
+	l.whole = boundary && jumps
+	return l, !jumps || since <= at // not what follows the jump
 }
 
 // dwarfNumbers has the numbers of the registers as the processor counts them (System V ABI, figure 3.36).

@@ -38,13 +38,13 @@ func (v *VM) codeletAt(b *blob, addr uint64) (codelet, bool) {
 	}
 	if !c.described {
 		m := v.memory()
-		c.entry = strings.HasPrefix(m.name(c.text), entryText)
+		c.entry = strings.Contains(m.name(c.text), entryText)
 		c.described = !m.failed
 	}
 	return *c, c.described
 }
 
-// entryText is how the descriptions of the pieces begin that methods begin with.
+// entryText is in the descriptions of the pieces that methods begin with; "native" may stand before it.
 const entryText = "method entry point"
 
 // find gives the piece whose code an address is in, nil if there is none.

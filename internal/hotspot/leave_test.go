@@ -36,6 +36,11 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 			if moved := at > l.moves; moved != (c.moved && i > c.pops+1) {
 				t.Errorf("%s, instruction %d: sp is the caller's: %v, %+v", c.name, i, moved, l)
 			}
+			if i+1 == len(c.code) && c.moved {
+				if l := left(code[len(c.code[i]) : len(c.code[i])+2*leftBytes]); l.found {
+					t.Errorf("%s, behind the jump: %+v", c.name, l)
+				}
+			}
 			if i+1 == len(c.code) { // the last byte of the jump is none of its instructions
 				if l := left(code[1 : 1+2*leftBytes]); l.whole {
 					t.Errorf("%s, within an instruction: %+v", c.name, l)
