@@ -29,4 +29,13 @@
 //
 // The programs in testdata mark what is to be stepped with a breakpoint instruction of their own, which
 // carries a section's name. Between sections they run freely.
+//
+// # Java
+//
+// A Java virtual machine ([RunJava]) has many threads, and its code has no marks. Its main thread is seized while it
+// works, stepped for a stretch, and let go for a moment, again and again. The chain is kept as above, by calls and
+// returns; besides, the reference knows that the interpreter calls by a push and a jump through a method's entry, and
+// returns by a jump. The callers of before a stretch are those that the first walk gives; what the stretch returns to
+// shows whether they are right. Calls of native code run freely up to a breakpoint of the processor at their return.
+// A stretch ends early when the machine replaces a frame, or a signal comes: the true chain is not known then.
 package oracle

@@ -98,7 +98,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	}
 	tid = o.tid
 	t.init()
-	for o.steps < opt.Steps && time.Now().Before(opt.Until) && !o.ended {
+	for i := 0; o.steps < opt.Steps && (time.Now().Before(opt.Until) || o.steps == 0 && i < leastStretches); i++ {
 		err := o.stretch()
 		if err != nil && !errors.Is(err, errLost) {
 			return fmt.Errorf("%s: %w", mode, err)
@@ -113,6 +113,9 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	}
 	return nil
 }
+
+// leastStretches is how many are tried at least, if the time is over and nothing was checked.
+const leastStretches = 200
 
 // mainJavaThread gives the thread that runs the program's main: the one of the name that the launcher gives, which has
 // used the most time.

@@ -45,8 +45,7 @@ func (o *javaRun) follow(code []byte) error {
 		if o.back(pc, sp) {
 			return nil
 		}
-		moved := len(o.calls) > 0 && o.calls[len(o.calls)-1].kept == sp && !o.calls[len(o.calls)-1].held
-		if back := o.word(sp); form == jumpEntry && !moved && o.kind(o.prev.PC) == interpreterName && o.kind(back) == interpreterName {
+		if back := o.word(sp); form == jumpEntry && !o.handedOn(sp, back) && o.kind(o.prev.PC) == interpreterName && o.kind(back) == interpreterName {
 			o.calls = append(o.calls, javaCall{pc: back, slot: sp, kept: sp})
 		}
 	}
@@ -70,6 +69,18 @@ func (o *javaRun) sure(n int) bool {
 		}
 	}
 	return true
+}
+
+// handedOn reports whether the return address at sp is that of the frame that is being left for another piece of code:
+// it is where that frame's was, or right below, where the stack is aligned for the compiled code of a loop. A frame of
+// the interpreter's is larger.
+func (o *javaRun) handedOn(sp, back uint64) bool {
+	n := len(o.calls)
+	if n == 0 {
+		return false
+	}
+	c := &o.calls[n-1]
+	return c.pc == back && (c.kept == sp && !c.held || sp <= c.slot && c.slot-sp <= 24)
 }
 
 // drop removes the callers that the stack pointer has left behind. A callee may take its return address from the stack

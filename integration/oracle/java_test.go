@@ -28,9 +28,12 @@ var javaModes = []struct {
 // javaTime is for how long all runtimes together are stepped; ORACLE_JAVA_TIME asks for more.
 const javaTime = 45 * time.Second
 
-// leastRight is the share of right answers that even a short run has: a stub that is met once, and whose walks end
-// honestly, is a few hundred steps of some thousand.
-const leastRight = 0.95
+// leastRight is the share of right answers in a run of at least manySteps: an adapter that is met once, and whose walks
+// end honestly, is some sixty steps.
+const (
+	leastRight = 0.98
+	manySteps  = 20_000
+)
 
 // TestJavaWalksAreExactAtEveryInstruction steps Work.java in every Java runtime that is here: in the code that the
 // compilers make, in the interpreter, and in the routines written in assembly, no walk may give another chain than the
@@ -107,7 +110,7 @@ func stepJava(t *testing.T, mode, java, dir string, options []string, d time.Dur
 	}
 	n, right, shorts, wrongs := all.Checked(mode)
 	t.Logf("%d walks: %d right, %d ended honestly, %d wrong", n, right, shorts, wrongs)
-	if wrongs > 0 || n == 0 || float64(right) < leastRight*float64(n) {
+	if wrongs > 0 || n == 0 || n >= manySteps && float64(right) < leastRight*float64(n) {
 		t.Errorf("%d walks: %d right, %d ended honestly, %d wrong", n, right, shorts, wrongs)
 	}
 }

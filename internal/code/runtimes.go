@@ -40,6 +40,9 @@ func (r *Runtimes) Adopt(o AddressSpace, mods []*frames.Module) {
 	r.hosted.adopt(o, r.arch, mods)
 }
 
+// Unknown gives why the code of a Java virtual machine is not read, nil if there is none or it is.
+func (r *Runtimes) Unknown() error { return r.jvm.unknown() }
+
 // changed reports whether rules that were given do not hold any more.
 func (r *Runtimes) changed() bool {
 	vm, told := r.jvm.changed(), r.told.changed()

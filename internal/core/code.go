@@ -52,6 +52,9 @@ func (c *Core) addModules() {
 	}
 	code.FindCopies(c, bare)
 	c.runtimes.Adopt(c, mods)
+	if err := c.runtimes.Unknown(); err != nil {
+		c.warn("%v", err)
+	}
 	c.space.SetModules(mods)
 	c.addShown()
 }

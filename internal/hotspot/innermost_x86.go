@@ -214,6 +214,8 @@ func (v *VM) inAdapter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case at <= first+checked-1:
 		return called(frames.X86RSP, 8, frames.MethodHeuristic)
+	case at < pops && at >= first+bytes.LastIndex(code[first:pops], movSPR13)+len(movSPR13) && bytes.Contains(code[first:pops], movSPR13):
+		return called(frames.X86RSP, 8, frames.MethodHeuristic) // the caller is mended
 	case at < pops || !known:
 		return frames.Rule{}, nil, false
 	case at == pops:

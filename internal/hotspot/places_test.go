@@ -106,7 +106,7 @@ func recordAt(off uint64) map[uint64]uint64 {
 var interpreterFrame = words(fpHere, callersFP, fpHere+8, callers, fpHere-8, r13Here)
 
 func everyPlace(t *testing.T, f *fake) {
-	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), stubPlaces(f), pushPlaces(f), exceptionPlaces(f), adapterPlaces(f), methodEntryPlaces(), bytecodePlaces())
+	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), barrierPlaces(f), stubPlaces(f), pushPlaces(f), exceptionPlaces(f), adapterPlaces(f), methodEntryPlaces(), bytecodePlaces())
 	v := f.open(t)
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) { p.check(t, v) })
@@ -206,6 +206,28 @@ func onwardPlaces(f *fake) []place {
 		{"at that jump", method + 11, false, returnAt(0), spHere + 8, fpHere},
 		{"before a stub goes on", stub, false, recordAt(0), spHere + 16, callersFP},
 		{"where a stub goes on", stub + 1, false, returnAt(0), spHere + 8, fpHere},
+	}
+}
+
+// barrierPlaces are those of the routine that methods call as they begin, and of the part of an adapter that has a caller
+// mended.
+func barrierPlaces(f *fake) []place {
+	code := slices.Concat([]byte{0x90}, barrierBegins, []byte{0x90, opCall, 0, 0, 0, 0, 0x90}, barrierEnds, make([]byte, 8))
+	barrier := f.blob("StubRoutines (final stubs)", 0, 0, code) + 1
+	ends := barrier + uint64(len(barrierBegins)) + 7
+	framed := words(fpHere, callersFP, fpHere+16, callers)
+	fix := f.blob("I2C/C2I adapters", 0, 0, slices.Concat(toCompiled, jumpR11, movR13SP, []byte{0x90, opCall, 0, 0, 0, 0}, movSPR13, []byte{0x90}, toInterpreter, movTopRAX))
+	kept := fix + uint64(len(toCompiled)+len(jumpR11)+len(movR13SP))
+	return []place{
+		{"a barrier", barrier, false, returnAt(0), spHere + 8, fpHere},
+		{"a barrier with its mark", barrier + 5, false, returnAt(8), spHere + 16, fpHere},
+		{"a barrier with rbp pushed", barrier + 6, false, words(spHere, callersFP, spHere+16, callers), spHere + 24, callersFP},
+		{"a barrier's frame", barrier + 9, false, framed, fpHere + 24, callersFP},
+		{"a barrier's call", barrier + 15, true, framed, fpHere + 24, callersFP},
+		{"a barrier's frame, gone", ends + 1, false, returnAt(8), spHere + 16, fpHere},
+		{"a barrier's return", ends + 5, false, returnAt(0), spHere + 8, fpHere},
+		{"a caller that is mended", kept, false, words(r13Here, callers), r13Here + 8, fpHere},
+		{"the call for that", kept + 6, true, words(r13Here, callers), r13Here + 8, fpHere},
 	}
 }
 

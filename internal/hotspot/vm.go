@@ -242,7 +242,12 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		if !q.SPOnly {
 			return v.inInterpreter(&b, q.PC)
 		}
+	case kindRoutines:
+		return v.inBarrier(&b, &q)
 	case kindAdapter:
+		if r, row, ok := v.inFixup(&b, &q); ok {
+			return r, row, ok
+		}
 		return v.inAdapter(&b, q.PC)
 	case kindException:
 		return v.inException(&b, q.PC)
@@ -266,7 +271,12 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	case b.kind == kindException && b.frame > 0:
 		return framed(8 * b.frame), nil, true
 	case b.kind.assembly():
-		return v.inForward(q.PC)
+		if r, row, ok := v.inForward(q.PC); ok || b.kind != kindRoutines {
+			return r, row, ok
+		}
+		return v.inBarrier(b, q)
+	case b.kind == kindAdapter:
+		return v.inFixup(b, q)
 	case b.kind == kindDeopt && !q.SPOnly:
 		// It calls with sp aligned anew, and with rbp as in any frame of C's (generate_deopt_blob).
 		r := frames.Rule{CFAReg: frames.X86RBP, CFAOff: 16, Method: frames.MethodCFI}

@@ -1,0 +1,81 @@
+package hotspot
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
+
+// The routine that compiled methods call as they begin, to have the collector or the machine see to them first
+// (StubGenerator::generate_method_entry_barrier): push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret. What
+// follows puts the method itself aside, and is left out here.
+var (
+	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}
+	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
+)
+
+// maxBarrier is longer than that routine.
+const maxBarrier = 768
+
+// inBarrier gives the rule in that routine, at an instruction or at a return address; false elsewhere.
+func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+	from := max(b.begin, q.PC-min(q.PC, maxBarrier))
+	code := v.code(from, min(b.end-from, 2*maxBarrier))
+	pc := int(q.PC - from)
+	begin := bytes.LastIndex(code[:min(pc+len(barrierBegins), len(code))], barrierBegins)
+	if begin < 0 {
+		return frames.Rule{}, nil, false
+	}
+	ends := bytes.Index(code[begin:], barrierEnds)
+	switch at := pc - begin; {
+	case at == 0:
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	case at == 5:
+		return below(16, frames.Place{})
+	case at == 6:
+		return below(24, frames.Place{Kind: frames.PlaceOffset, Off: -24})
+	case ends < 0 || at > ends+5 || at < len(barrierBegins):
+		return frames.Rule{}, nil, false
+	case at == ends+1:
+		return below(16, frames.Place{})
+	case at == ends+5:
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	case q.SPOnly:
+		return frames.Rule{}, nil, false
+	}
+	row := byCaller(frames.X86RBP, 24)
+	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+	row.Regs[frames.X86RBP] = frames.Place{Kind: frames.PlaceOffset, Off: -24}
+	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
+}
+
+// below is the rule where the return address is right below the CFA, which is so far above sp.
+func below(size int32, fp frames.Place) (frames.Rule, *frames.Row, bool) {
+	row := byCaller(frames.X86RSP, size)
+	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+	row.Regs[frames.X86RBP] = fp
+	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
+}
+
+// movSPR13 gives back the stack pointer that movR13SP has kept.
+var movSPR13 = []byte{0x49, 0x8b, 0xe5}
+
+// inFixup gives the rule in the part of an adapter that has the caller mended, at an instruction or at a return address:
+// mov r13, rsp; ...; call; ...; mov rsp, r13 (gen_c2i_adapter, patch_callers_callsite). What is called keeps r13.
+func (v *VM) inFixup(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+	code := v.code(b.begin, b.end-b.begin)
+	first := bytes.Index(code, jumpR11)
+	pops := bytes.LastIndex(code, toInterpreter)
+	if first < 0 || pops < first {
+		return frames.Rule{}, nil, false
+	}
+	kept := bytes.Index(code[first:pops], movR13SP)
+	given := bytes.LastIndex(code[first:pops], movSPR13)
+	at := int(q.PC-b.begin) - first
+	if kept < 0 || given < kept || at < kept+len(movR13SP) || at > given || q.SPOnly {
+		return frames.Rule{}, nil, false
+	}
+	row := byCaller(frames.X86R13, 8)
+	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+	return frames.Rule{CFAReg: frames.X86R13, CFAOff: 8, Method: frames.MethodCFI}, row, true
+}
