@@ -79,3 +79,30 @@ func (v *VM) inFixup(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) 
 	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
 	return frames.Rule{CFAReg: frames.X86R13, CFAOff: 8, Method: frames.MethodCFI}, row, true
 }
+
+// interpreterCalls gives the rule at a return address in the interpreter. A method that it knows itself (Math.sin) has no
+// frame: its return address is at sp.
+func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
+	c, ok := v.codeletAt(b, ret)
+	if ok && c.entry && bytes.Index(v.code(c.begin, c.end-c.begin), entered) < 0 {
+		row := byCaller(frames.X86RSP, 8)
+		row.CFAExpr = fromInterpreter{b.begin, b.end}
+		row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+		return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
+	}
+	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+}
+
+// fromInterpreter computes the CFA of a method without a frame that the interpreter has called, whose code it holds the
+// bounds of: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is in r13 only.
+type fromInterpreter struct{ begin, end uint64 }
+
+// Eval implements [frames.Expr].
+func (e fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	sp, ok := regs.Get(frames.X86RSP)
+	if !ok {
+		return 0, false
+	}
+	ret, ok := mem.Word(sp)
+	return sp + 8, ok && ret > e.begin && ret < e.end
+}

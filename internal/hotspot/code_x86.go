@@ -103,8 +103,12 @@ const (
 const maxEntry = 4096
 
 // knownEnds is how a method ends that the interpreter knows itself, behind the pop of its return address
-// (TemplateInterpreterGenerator::generate_math_entry): mov rsp, r13; jmp rax.
-var knownEnds = []byte{0x49, 0x8b, 0xe5, 0xff, 0xe0}
+// (TemplateInterpreterGenerator::generate_math_entry, generate_CRC32_update_entry): mov rsp, r13; jmp reg.
+var knownEnds = []byte{0x49, 0x8b, 0xe5}
+
+func knownEnd(code []byte) bool {
+	return bytes.HasPrefix(code, knownEnds) && jumpsByReg(code[len(knownEnds):])
+}
 
 // movRBX is mov rbx, imm64.
 var movRBX = []byte{0x48, 0xbb}

@@ -10,6 +10,8 @@
 // libjvm.so describes its own data structures for debuggers (the serviceability agent): gHotSpotVMStructs lists
 // fields with their offsets, gHotSpotVMTypes the sizes of types.
 //
+//   - What differs between releases is in a table of alternatives (tables.go). It holds only if the place of the
+//     interpreter, by its own variable, is also found by the heaps and headers ([VM.Unknown]).
 //   - The code cache is a list of heaps. Each is cut into segments, and a map with one byte for each segment leads
 //     from any address in it to the header of the blob around it.
 //   - In a blob with a frame size, the CFA of a caller is that far above sp, the return

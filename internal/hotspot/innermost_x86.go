@@ -155,11 +155,11 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 		pops = bytes.LastIndex(code[:made], popThenLocals)
 	}
 	if pops < 0 { // a method that the interpreter knows: there is no frame
-		switch rest := code[pc-c.begin:]; {
-		case bytes.HasPrefix(rest, knownEnds):
-			return inReg(frames.X86RAX, frames.X86R13, 0)
-		case pc-c.begin >= 3 && bytes.HasPrefix(code[pc-c.begin-3:], knownEnds):
-			return inReg(frames.X86RAX, frames.X86RSP, 0)
+		if rest := code[pc-c.begin:]; knownEnd(rest) {
+			return inReg(dwarfNumbers[rest[4]&7], frames.X86R13, 0)
+		}
+		if at := pc - c.begin; at >= 3 && knownEnd(code[at-3:]) {
+			return inReg(dwarfNumbers[code[at+1]&7], frames.X86RSP, 0)
 		}
 		return called(frames.X86R13, 0, frames.MethodHeuristic)
 	}

@@ -283,7 +283,7 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 		r.Saved[0] = 2
 		return r, nil, true
 	case b.kind == kindInterpreter && !q.SPOnly:
-		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+		return v.interpreterCalls(b, q.PC)
 	}
 	return frames.Rule{}, nil, false
 }
