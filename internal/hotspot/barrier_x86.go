@@ -84,7 +84,7 @@ func (v *VM) inFixup(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) 
 // frame: its return address is at sp.
 func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
-	if ok && c.entry && bytes.Index(v.code(c.begin, c.end-c.begin), entered) < 0 {
+	if ok && c.entry && !bytes.Contains(v.code(c.begin, c.end-c.begin), entered) {
 		row := byCaller(frames.X86RSP, 8)
 		row.CFAExpr = fromInterpreter{b.begin, b.end}
 		row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
