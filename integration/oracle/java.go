@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/target"
+	"prywalk/internal/code"
 )
 
 // JavaOptions say how a Java program is stepped.
@@ -37,7 +37,7 @@ type javaRun struct {
 	opt    JavaOptions
 	pid    int
 	tid    int
-	proc   *target.Process
+	proc   *code.Process
 	regs   frames.Regs
 	prev   frames.Regs
 	calls  []javaCall // the true callers, outermost first
@@ -84,7 +84,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 		_ = cmd.Wait()
 	}()
 	time.Sleep(opt.Warm)
-	proc, err := target.Open(cmd.Process.Pid)
+	proc, err := code.Open(cmd.Process.Pid)
 	if err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
 	}
@@ -119,7 +119,7 @@ const leastStretches = 200
 
 // mainJavaThread gives the thread that runs the program's main: the one of the name that the launcher gives, which has
 // used the most time.
-func mainJavaThread(p *target.Process) (int, error) {
+func mainJavaThread(p *code.Process) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
 		return 0, err
