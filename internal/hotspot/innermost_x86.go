@@ -161,6 +161,9 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 		if at := pc - c.begin; at >= 3 && knownEnd(code[at-3:]) {
 			return inReg(dwarfNumbers[code[at+1]&7], frames.X86RSP, 0)
 		}
+		if rest := code[pc-c.begin:]; bytes.Contains(code[:pc-c.begin], subSP8) && !(len(rest) > 0 && rest[0]&^7 == opPop && knownEnd(rest[1:])) {
+			return frames.Rule{}, nil, false // JDK 8 computes on the stack
+		}
 		return called(frames.X86R13, 0, frames.MethodHeuristic)
 	}
 	pushes := int(pc-c.begin) - (made - 1) // bytes behind the push of rax
