@@ -53,8 +53,8 @@ func (o *javaRun) follow(code []byte) error {
 	if n := len(o.calls); n > 0 && sp == o.calls[n-1].kept+8 && o.prev.SP() < sp {
 		o.calls[n-1].held = true
 	}
-	if k := strings.ToLower(o.kind(pc)); strings.Contains(k, "deopt") || strings.Contains(k, "uncommon") {
-		o.tally.lost(o, "a frame is being replaced")
+	if k := strings.ToLower(o.kind(pc)); strings.Contains(k, "deopt") || strings.Contains(k, "uncommon") || strings.Contains(k, "exception") {
+		o.tally.lost(o, "a frame is being replaced, or ended by an exception")
 		return errLost
 	}
 	return nil
