@@ -35,7 +35,7 @@ func TestProverSaysWhereAFrameEndsOrWhatItLacks(t *testing.T) {
 		c.claim.pc = &asked
 		s := NewSpace(X86_64)
 		row := &Row{CFAExpr: c.claim, RA: Place{Kind: PlaceOffset, Off: -8}}
-		s.SetModules([]*Module{{Start: 0x1000, End: 0x2000, Generated: true, NoFP: true, Sources: []RuleSource{ruleOf{row}}}})
+		s.SetModules([]*Module{{Start: 0x1000, End: 0x2000, Generated: true, Sources: []RuleSource{ruleOf{row}}}})
 		regs := Regs{Arch: X86_64, PC: 0x1100, Known: ^uint64(0)}
 		regs.Set(X86RSP, 0x7000)
 		var w Walker
