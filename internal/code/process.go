@@ -113,9 +113,10 @@ func (p *Process) readable() error {
 	return nil
 }
 
-// Close lets go of the process: all that it holds but the images of a shared cache.
+// Close lets go of the process: all that it holds but the images of a shared cache. Its [Process.Space] is nil then.
 func (p *Process) Close() error {
 	err := p.Process.Close()
+	p.release()
 	if p.own {
 		err = errors.Join(err, p.cache.Close())
 	}
@@ -129,7 +130,7 @@ func (p *Process) Space() *frames.Space { return p.space }
 // it is not known.
 func (p *Process) Main() *frames.Module {
 	exe, err := p.Exe()
-	if err != nil {
+	if err != nil || p.space == nil {
 		return nil
 	}
 	exe = strings.TrimSuffix(exe, " (deleted)")

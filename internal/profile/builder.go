@@ -51,6 +51,14 @@ func (b *Builder) InternLocs(stack []LocID) StackID {
 	return b.tables.stackOf(stack)
 }
 
+// Released says that this description will not come again by this pointer: what is kept to find it faster can go.
+// What was recorded by it stays.
+func (b *Builder) Released(m *ModuleInfo) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.tables.byPointer, m)
+}
+
 // Add appends an interval.
 func (b *Builder) Add(iv Interval) {
 	b.mu.Lock()

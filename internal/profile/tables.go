@@ -19,11 +19,22 @@ type labelSet struct {
 	comm, thread, state, wait string
 }
 
-// moduleKey is a ModuleInfo without what does not tell modules apart.
+// moduleKey is a ModuleInfo without what does not tell modules apart. The code of a file is the same wherever it is
+// mapped: start is 0 then, and bias is counted from the start. Else each process that runs a program would add modules,
+// locations and stacks of its own, because of the addresses that the kernel draws for it.
 type moduleKey struct {
-	start, end, offset, bias uint64
-	path, buildID            string
-	owner                    int
+	start, size, offset, bias uint64
+	path, buildID             string
+	owner                     int
+	file                      any
+}
+
+func (m *ModuleInfo) key() moduleKey {
+	k := moduleKey{m.Start, m.End - m.Start, m.FileOffset, m.Bias - m.Start, m.Path, m.BuildID, m.Owner, m.File}
+	if m.File != nil && m.Owner == 0 {
+		k.start = 0
+	}
+	return k
 }
 
 // maxPointers bounds the shortcut from a module's pointer to its number, for
@@ -64,7 +75,7 @@ func (t *tables) module(m *ModuleInfo) uint32 {
 	if i, ok := t.byPointer[m]; ok {
 		return i
 	}
-	k := moduleKey{m.Start, m.End, m.FileOffset, m.Bias, m.Path, m.BuildID, m.Owner}
+	k := m.key()
 	i, ok := t.byModule[k]
 	if !ok {
 		i = uint32(len(t.modules))
@@ -96,8 +107,8 @@ func (t *tables) loc(l *Loc) uint32 {
 	case l.Synthetic != "":
 		k.synthetic = t.name(l.Synthetic) + 1
 	case l.Module != nil:
-		k.module = t.module(l.Module) + 1
-		k.addr = l.Addr
+		i := t.module(l.Module)
+		k.module, k.addr = i+1, l.Addr-l.Module.Start+t.modules[i].Start
 	default:
 		k.addr = l.Addr
 	}

@@ -22,8 +22,9 @@ type Loc struct {
 }
 
 // ModuleInfo describes one mapping of executable code. Equal descriptions (all
-// fields but Data) are one module, whatever pointer they come by. It must not
-// change once it was used in a stack.
+// fields but Data) are one module, whatever pointer they come by; so are those of
+// the same part of the same File at other addresses, which become those of the
+// one that came first. It must not change once it was used in a stack.
 type ModuleInfo struct {
 	// Start and End delimit the mapping at run time, End excluded.
 	Start, End uint64
@@ -38,6 +39,9 @@ type ModuleInfo struct {
 	// Owner is the pid of the only process for which the code at these
 	// addresses is this code (what a JIT compiler made); 0 for a file's.
 	Owner int
+	// File stands for the contents of the file that the code is from, and can be compared with ==; nil: the code
+	// is told from other code by its addresses.
+	File any
 	// Data is the owner's, for its Resolver; it is not looked at here.
 	Data any
 }

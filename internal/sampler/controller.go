@@ -57,11 +57,13 @@ type controller struct {
 	harm               harm
 }
 
-// admit takes a process on.
+// admit takes a process on. One that has ended already goes on to the accountant, which lets go of it.
 func (c *controller) admit(p *process) {
 	tasks, err := procmem.OpenTasks(p.target.PID, c.budget)
 	if err != nil {
-		return // it has ended already
+		p.gone = true
+		c.out = append(c.out, event{kind: vanished, proc: p, at: Reading{Wall: procmem.Now()}})
+		return
 	}
 	p.tasks = tasks
 	p.threads = map[int]*thread{}

@@ -45,6 +45,7 @@ func (a *accountant) exit(p *process, now int64) {
 		a.totals.target += p.used + unseen
 		a.bookUnseen(p, unseen, now)
 	}
+	a.unwind.forgetModules(p, nil)
 	a.close(p)
 }
 

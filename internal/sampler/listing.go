@@ -49,6 +49,7 @@ func (c *controller) list(p *process, now int64) {
 		}
 		th.generation = p.seen
 	}
+	p.forgetUnwanted(tids)
 	if !p.first {
 		p.first = true
 		c.openAccount(p, now)

@@ -7,6 +7,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
 	"prywalk/ptrace"
 )
 
@@ -62,6 +63,9 @@ type process struct {
 	nsPID       int   // its number in its own pid namespace, 0 if it is the same
 	main        *frames.Module
 	exited      bool
+	// modules are the recording's descriptions of the modules that were walked; remapped: some may have gone.
+	modules  map[*frames.Module]*profile.ModuleInfo
+	remapped bool
 }
 
 // unwanted is a thread that is not sampled because of its name.
@@ -110,6 +114,7 @@ func (p *process) refresh(now int64) bool {
 	if err != nil || !changed {
 		return false
 	}
+	p.remapped = true
 	if m := p.target.Main(); m != p.main {
 		if p.target.Comm != "" { // else the name that it has been given since stays
 			p.comm = p.target.Comm

@@ -2,7 +2,6 @@ package sampler
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
 )
@@ -22,7 +21,6 @@ type unwinder struct {
 	builder *profile.Builder
 	walker  frames.Walker
 	stack   []profile.LocID
-	modules map[*frames.Module]*profile.ModuleInfo
 	leaves  map[leafKey]profile.StackID
 	methods [frames.NumMethods]int64
 	numbers [1 << numberBits]numbered
@@ -41,6 +39,9 @@ type numbered struct {
 // numberBits sizes the table of these.
 const numberBits = 12
 
+// maxLeaves bounds what is remembered of stacks with a leaf; the recording knows them all the same.
+const maxLeaves = 1 << 14
+
 type leafKey struct {
 	stack profile.StackID
 	leaf  string
@@ -49,7 +50,6 @@ type leafKey struct {
 func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 	u := &unwinder{
 		builder: b,
-		modules: map[*frames.Module]*profile.ModuleInfo{},
 		leaves:  map[leafKey]profile.StackID{},
 	}
 	u.walker.MaxDepth = maxDepth
@@ -115,31 +115,6 @@ func (u *unwinder) location(p *process, m *frames.Module, addr frames.Addr) prof
 	return n.loc
 }
 
-// module gives the recording's description of a module.
-func (u *unwinder) module(p *process, m *frames.Module) *profile.ModuleInfo {
-	if m == nil {
-		return nil
-	}
-	info := u.modules[m]
-	if info == nil {
-		info = moduleInfo(p.target, m)
-		u.modules[m] = info
-	}
-	return info
-}
-
-// moduleInfo describes a module for the recording.
-func moduleInfo(p *code.Process, m *frames.Module) *profile.ModuleInfo {
-	info := &profile.ModuleInfo{Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID, Data: ModuleRef{m, p.PID}}
-	if at, ok := m.Data.(*code.Mapping); ok {
-		info.FileOffset = at.Offset
-		if at.JIT {
-			info.Owner = p.PID
-		}
-	}
-	return info
-}
-
 // withLeaf gives a stack with a synthetic frame inside of it.
 func (u *unwinder) withLeaf(id profile.StackID, leaf string) profile.StackID {
 	if leaf == "" {
@@ -150,13 +125,9 @@ func (u *unwinder) withLeaf(id profile.StackID, leaf string) profile.StackID {
 		return with
 	}
 	with := u.builder.InternLeaf(id, leaf)
+	if len(u.leaves) >= maxLeaves {
+		clear(u.leaves)
+	}
 	u.leaves[k] = with
 	return with
-}
-
-// ModuleRef is the Data of the recording's modules: the module as it was walked,
-// and a process in which it was seen.
-type ModuleRef struct {
-	Module *frames.Module
-	PID    int
 }

@@ -11,6 +11,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
+	procs "prywalk/internal/process"
 	"prywalk/internal/profile"
 )
 
@@ -78,7 +79,7 @@ func TestLocationsKeepTheirNumbers(t *testing.T) {
 	b := profile.NewBuilder(profile.Meta{})
 	u := newUnwinder(b, 0)
 	one, two := &frames.Module{Start: 0x1000, End: 1 << 20, Name: "a"}, &frames.Module{Start: 0x1000, End: 1 << 20, Name: "b"}
-	p := &process{target: &code.Process{}}
+	p := &process{target: &code.Process{Process: &procs.Process{PID: 1}}}
 	for range 2 {
 		for addr := frames.Addr(0x1000); addr < 0x1000+3<<numberBits; addr++ {
 			for _, m := range []*frames.Module{one, nil, two} {

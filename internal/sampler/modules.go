@@ -1,0 +1,75 @@
+package sampler
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/profile"
+)
+
+// # What stays of a module
+//
+// A recording needs a module's addresses, names and file until it is written. It must not keep what walks need: the rule
+// sources lead to the process, to its rule cache and to copies of its code. So it gets a copy without them, and the
+// shortcut from the module that is walked to that copy lasts as long as the mapping.
+
+// module gives the recording's description of a module.
+func (u *unwinder) module(p *process, m *frames.Module) *profile.ModuleInfo {
+	if m == nil {
+		return nil
+	}
+	info := p.modules[m]
+	if info == nil {
+		if p.remapped {
+			u.forgetModules(p, p.target.Space().Modules())
+		}
+		if p.modules == nil {
+			p.modules = map[*frames.Module]*profile.ModuleInfo{}
+		}
+		info = moduleInfo(p.target, m)
+		p.modules[m] = info
+	}
+	return info
+}
+
+// forgetModules drops the shortcuts of a process but those to some modules.
+func (u *unwinder) forgetModules(p *process, but []*frames.Module) {
+	p.remapped = false
+	before := len(p.modules)
+	for m, info := range p.modules {
+		if !slices.Contains(but, m) {
+			delete(p.modules, m)
+			u.builder.Released(info)
+		}
+	}
+	if len(p.modules) < before {
+		clear(u.numbers[:]) // it holds on to modules
+	}
+}
+
+// moduleInfo describes a module for the recording.
+func moduleInfo(p *code.Process, m *frames.Module) *profile.ModuleInfo {
+	named := *m
+	named.Sources, named.Calls = nil, nil
+	info := &profile.ModuleInfo{
+		Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID, Data: ModuleRef{&named, p.PID},
+	}
+	if at, ok := m.Data.(*code.Mapping); ok {
+		info.FileOffset = at.Offset
+		if at.Image != nil {
+			info.File = at.Image
+		}
+		if at.JIT {
+			info.Owner = p.PID
+		}
+	}
+	return info
+}
+
+// ModuleRef is the Data of the recording's modules: the module as it was walked, without what walks need of it, and a
+// process in which it was seen.
+type ModuleRef struct {
+	Module *frames.Module
+	PID    int
+}
