@@ -153,8 +153,9 @@ func TestProcessTracedByAnother(t *testing.T) {
 	if !slices.Contains([]int{0, 1, 3, 4}, r.code) {
 		t.Errorf("exit code %d", r.code)
 	}
-	if !strings.Contains(r.stderr, "traced") {
-		t.Errorf("%q does not say that another process traces it", r.stderr)
+	by := fmt.Sprintf("(process %d)", os.Getpid())
+	if !strings.Contains(r.stderr, "another tracer held it") || !strings.Contains(r.stderr, by) {
+		t.Errorf("%q does not say that another process traces it, and which", r.stderr)
 	}
 }
 

@@ -58,6 +58,7 @@ type Controller struct {
 	rescue *rescue
 	lost   bool // a tracee may go by a number that is not known
 	leaves bool // see Leave
+	seized bool // a thread was attached to: no filter of this process refuses that
 	alarm  alarm
 	wakeup int64 // until then waits spin
 	woken  int64 // when the last nap ended

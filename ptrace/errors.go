@@ -5,6 +5,8 @@ import (
 	"os"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/procmem"
 )
 
@@ -16,7 +18,7 @@ var (
 	// ErrDenied: the kernel does not let this user trace the thread (another
 	// user's, Yama, not dumpable, a filter). It is procmem.ErrDenied.
 	ErrDenied = procmem.ErrDenied
-	// ErrTraced: a debugger or another tracer is attached.
+	// ErrTraced: a debugger or another tracer is attached, or was a moment ago.
 	ErrTraced = errors.New("already traced: detach the debugger first")
 	// ErrZombie: it has exited and waits for its parent.
 	ErrZombie = errors.New("a zombie: it has exited and has no stack")
@@ -58,8 +60,9 @@ var reasons = []struct {
 }
 
 // refusal says why PTRACE_SEIZE failed. The kernel says EPERM for most reasons
-// (kernel/ptrace.c, ptrace_attach), so /proc is asked which it was.
-func refusal(tid int, e syscall.Errno) error {
+// (kernel/ptrace.c, ptrace_attach), so /proc is asked which it was. sure: no filter of
+// this process refuses ptrace.
+func refusal(tid int, e syscall.Errno, sure bool) error {
 	switch e {
 	case syscall.ESRCH:
 		return ErrGone
@@ -75,7 +78,30 @@ func refusal(tid int, e syscall.Errno) error {
 		}
 		return ErrDenied
 	}
-	return refusalOf(tid, &st)
+	if err := refusalOf(tid, &st); err != ErrDenied || !sure {
+		return err
+	}
+	return heldOrDenied(tid)
+}
+
+// filtered reports whether a seccomp filter may refuse system calls of this thread (prctl(2), PR_GET_SECCOMP).
+func filtered() bool {
+	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
+	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: a kernel without seccomp
+}
+
+// heldOrDenied tells a thread that another tracer held, and has let go since, from one that may not be traced. Memory
+// is read on the same terms as threads are traced (kernel/fork.c, mm_access; kernel/ptrace.c, ptrace_may_access), but
+// by several at once: who may read it was refused because of somebody else.
+func heldOrDenied(tid int) error {
+	var b [1]byte
+	switch _, err := procmem.ReadVM(tid, 0, b[:]); {
+	case errors.Is(err, ErrGone):
+		return ErrGone
+	case err == nil, errors.Is(err, procmem.ErrFault):
+		return ErrTraced
+	}
+	return ErrDenied
 }
 
 func refusalOf(tid int, st *procmem.Status) error {

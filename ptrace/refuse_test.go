@@ -43,6 +43,31 @@ func TestThreadThatIsTracedAlready(t *testing.T) {
 	})
 }
 
+// TestTracerThatIsGoneByNow: several profilers hold a thread in turn. The kernel refuses all but one, and whoever asks
+// why finds nobody there any more.
+func TestTracerThatIsGoneByNow(t *testing.T) {
+	p := start(t, "spin")
+	if err := refusal(p.tid, syscall.EPERM, true); err != ErrTraced {
+		t.Errorf("who may read its memory may trace it, but for another tracer: %v", err)
+	}
+	if err := refusal(p.tid, syscall.EPERM, false); err != ErrDenied {
+		t.Errorf("a filter may have refused it: %v", err)
+	}
+	with(t, Options{}, func(c *Controller) {
+		l, err := c.Begin(p.tid)
+		if err != nil || !c.seized {
+			t.Errorf("%v; attached %v", err, c.seized)
+			return
+		}
+		c.Cancel(l)
+	})
+	p.Signal(syscall.SIGKILL)
+	p.Wait()
+	if err := heldOrDenied(p.PID); err != ErrGone {
+		t.Errorf("ended: %v", err)
+	}
+}
+
 func TestThreadsThatCannotBeLookedAt(t *testing.T) {
 	p := start(t, "sleep")
 	p.Signal(syscall.SIGKILL)
@@ -84,6 +109,9 @@ func TestAsNobody(t *testing.T) {
 	}
 	if err := refused(t, other); err != ErrDenied {
 		t.Errorf("another user's: %v", err)
+	}
+	if err := heldOrDenied(other); err != ErrDenied {
+		t.Errorf("another user's, when ptrace is allowed otherwise: %v", err)
 	}
 	l, err := Launch(Command{Args: []string{"sleep", "1000"}})
 	if err != nil {

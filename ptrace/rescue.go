@@ -87,7 +87,8 @@ func (c *Controller) seize(tid int) error {
 	}
 	c.rescue.since.Store(0)
 	if e != 0 {
-		return refusal(tid, e)
+		return refusal(tid, e, c.seized || !filtered())
 	}
+	c.seized = true
 	return nil
 }

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/outfile"
@@ -260,7 +258,11 @@ func (r *recording) verdict() error {
 		return noSamples(&r.stats, r.flags.threads)
 	}
 	sayLeftOut()
-	if refused != nil {
+	switch {
+	case refused == nil:
+	case r.stats.Frozen > 0:
+		say("some looks at running threads are missing: %v", refused)
+	default:
 		say("running threads were not looked at: %v", refused)
 	}
 	if !r.quiet {
@@ -286,14 +288,8 @@ func printRemarks() {
 
 // refusal says why looks were refused, nil if none was.
 func (r *recording) refusal() error {
-	if r.stats.Failed["denied"]+r.stats.Failed["traced"] == 0 || len(r.pids) == 0 {
-		return nil
-	}
-	err := process.Explain(r.pids[0], unix.EPERM)
-	if errors.Is(err, process.ErrDenied) || errors.Is(err, process.ErrTraced) {
-		return err
-	}
-	return nil
+	failed := r.stats.Failed
+	return process.ExplainLooks(r.pids, process.Refused{Denied: failed["denied"], Traced: failed["traced"], Frozen: r.stats.Frozen})
 }
 
 // setOutput finds the output path and checks that it can be written, before

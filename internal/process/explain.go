@@ -51,7 +51,7 @@ func (g *gatekeeper) denied(err error) *Error {
 			if gate.Name == "tracer" {
 				kind = KindTraced
 			}
-			return &Error{PID: g.pid, Kind: kind, Cause: gate.Detail, Next: gate.Remedy, Err: err}
+			return &Error{PID: g.pid, Kind: kind, Cause: gate.Detail, Next: gate.Remedy, Err: err, gate: true}
 		}
 	}
 	e := &Error{PID: g.pid, Kind: KindDenied, Err: err}

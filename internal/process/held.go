@@ -1,0 +1,81 @@
+package process
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// Refused counts looks at running threads by what became of them.
+type Refused struct {
+	Denied int64 // the kernel refused them
+	Traced int64 // another tracer held the thread
+	Frozen int64 // succeeded
+}
+
+// ExplainLooks says why looks at running threads of these processes were refused; nil if none was. A debugger, strace
+// or another prywalk holds a thread for a moment only, and may be gone by now. What is said is what is known.
+func ExplainLooks(pids []int, n Refused) error { return procFS.explainLooks(pids, n) }
+
+func (p proc) explainLooks(pids []int, n Refused) error {
+	if n.Denied+n.Traced == 0 || len(pids) == 0 {
+		return nil
+	}
+	if n.Denied > 0 {
+		for _, pid := range pids {
+			g, err := newGatekeeper(p, pid)
+			if err != nil {
+				continue // it has ended
+			}
+			if e := g.denied(unix.EPERM); e.Kind == KindDenied && (n.Frozen == 0 || e.gate) {
+				return e
+			}
+		}
+	}
+	if n.Traced > 0 {
+		return p.held(pids, n)
+	}
+	if n.Frozen == 0 {
+		return nil // all have ended: nobody can tell any more
+	}
+	return &Error{PID: pids[0], Kind: KindDenied, Cause: fmt.Sprintf("the kernel refused %d looks and allowed %d others", n.Denied, n.Frozen),
+		Next: "if its children run as another user, run prywalk as root"}
+}
+
+// held names whoever still traces one of the processes' threads.
+func (p proc) held(pids []int, n Refused) *Error {
+	e := &Error{PID: pids[0], Kind: KindTraced, Next: "detach the debugger, strace or other profiler to have all looks"}
+	e.Cause = fmt.Sprintf("another tracer held it at %d looks, and is gone by now", n.Traced)
+	for _, pid := range pids {
+		if by, name := p.tracerOf(pid); by != 0 {
+			e.PID, e.Cause = pid, fmt.Sprintf("another tracer held it at %d looks: %s (process %d)", n.Traced, name, by)
+			break
+		}
+	}
+	return e
+}
+
+// tracerOf gives the process that traces any thread of a process, and its name; 0 if there is none but this one.
+func (p proc) tracerOf(pid int) (by int, name string) {
+	self, err := ReadSelf(string(p))
+	if err != nil {
+		return 0, ""
+	}
+	tids, err := procmem.ListTasks(pid, nil)
+	if err != nil || p != procFS {
+		tids = []int{pid}
+	}
+	for _, tid := range tids {
+		st, err := p.status(tid)
+		if err != nil || st.Tracer == 0 {
+			continue
+		}
+		t, err := p.status(st.Tracer) // the number of one of its threads
+		if err == nil && t.Tgid != self.Tgid {
+			return t.Tgid, t.Name
+		}
+	}
+	return 0, ""
+}

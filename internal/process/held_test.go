@@ -1,0 +1,32 @@
+package process
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule: what is said is what is known, also when the other is gone.
+func TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
+	c := child(t, "sleep", "1000")
+	pids := []int{c.Process.Pid}
+	for _, w := range []struct {
+		n    Refused
+		kind error
+		says string
+	}{
+		{Refused{Traced: 3, Frozen: 100}, ErrTraced, "another tracer held it at 3 looks, and is gone by now"},
+		{Refused{Traced: 3}, ErrTraced, "another tracer held it"},
+		{Refused{Denied: 2, Traced: 3, Frozen: 100}, ErrTraced, "another tracer held it"},
+		{Refused{Denied: 2, Frozen: 100}, ErrDenied, "refused 2 looks and allowed 100 others"},
+	} {
+		e := wantKind(t, ExplainLooks(pids, w.n), w.kind)
+		if !strings.Contains(e.Cause, w.says) || strings.Contains(e.Cause, "security module") {
+			t.Errorf("%+v: %s", w.n, e.Cause)
+		}
+	}
+	if err := ExplainLooks(pids, Refused{Frozen: 5}); err != nil {
+		t.Errorf("nothing was refused: %v", err)
+	}
+	// All were refused, and no check that can be seen stands in the way: a security module is what remains.
+	wantKind(t, ExplainLooks(pids, Refused{Denied: 2}), ErrDenied)
+}
