@@ -1,0 +1,172 @@
+// Command soak records a program in which everything is born and dies all the time, and prints each minute what
+// prywalk holds: descriptors, memory, ticks kept, processor time a tick, and how many entries the recording's tables
+// have. What grows without end shows. The program is internal/testtargets/src/churn.c: processes, threads, libraries,
+// code made at run time, names.
+//
+//	go run ./benchmarks/soak --for 10m --births 80
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"prywalk/internal/code"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/internal/symbols"
+	"prywalk/internal/testtargets"
+)
+
+func main() {
+	length := flag.Duration("for", 10*time.Minute, "how long")
+	every := flag.Duration("every", time.Minute, "how often a row is printed")
+	births := flag.Int("births", 80, "rounds a second: each a process, a thread and a piece of code; a library in 16")
+	freq := flag.Float64("freq", 99, "ticks a second")
+	flag.Parse()
+	if err := soak(*length, *every, *births, *freq); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+// soak runs the program and records it, as record does with --children.
+func soak(length, every time.Duration, births int, freq float64) error {
+	dir, err := os.MkdirTemp("", "prywalk-soak-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	exe, err := testtargets.Compile("churn.c", "-O1", "-ldl")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(exe, strconv.Itoa(births), dir)
+	says, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer testtargets.Kill(cmd)
+	if line, err := bufio.NewReader(says).ReadString('\n'); err != nil {
+		return fmt.Errorf("the program says %q: %w", line, err)
+	}
+	r, err := newRun(cmd.Process.Pid, freq, dir)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	ctx, cancel := context.WithTimeout(context.Background(), length)
+	defer cancel()
+	go r.print(ctx, every)
+	stats, err := r.sampler.Run(ctx)
+	fmt.Printf("\n%d ticks, %d missed; %.2f s of the target, %.2f s in the profile; own %.2f s\n",
+		stats.Ticks, stats.MissedTicks, stats.TargetCPU, stats.ProfiledCPU, stats.SelfCPU)
+	return err
+}
+
+// run is one recording.
+type run struct {
+	images  *code.ImageCache
+	builder *profile.Builder
+	namer   *symbols.Namer
+	sampler *sampler.Sampler
+	file    string
+}
+
+func newRun(pid int, freq float64, dir string) (*run, error) {
+	_, _ = procmem.RaiseFileLimit() // without it files are opened anew
+	r := &run{images: code.NewImageCache(0), namer: symbols.NewNamer(), file: dir + "/soak.pb.gz"}
+	p, err := r.images.Open(pid)
+	if err != nil {
+		return nil, err
+	}
+	r.builder = profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Duration(1e9 / freq), SpillTo: dir})
+	r.namer.ReadInSteps()
+	o := sampler.Options{
+		Freq: freq, Children: true, JITFuncs: r.namer.JITFuncs, Checkpoint: r.checkpoint, CheckpointEvery: 10 * time.Second,
+	}
+	r.sampler = sampler.New(o, r.builder, r.images, []*code.Process{p})
+	return r, nil
+}
+
+// close lets go of everything; the process ends.
+func (r *run) close() {
+	_ = r.sampler.Close()
+	_ = r.namer.Close()
+	_ = r.images.Close()
+}
+
+// checkpoint writes what there is, with names.
+func (r *run) checkpoint(between func()) {
+	r.builder.SetBetween(between)
+	r.namer.SetBetween(between)
+	defer r.builder.SetBetween(nil)
+	defer r.namer.SetBetween(nil)
+	if err := r.builder.WriteFile(r.file, r); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+	}
+}
+
+// Resolve implements profile.Resolver.
+func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) (out []profile.Frame) {
+	ref, ok := m.Data.(sampler.ModuleRef)
+	if !ok {
+		return nil
+	}
+	for _, f := range r.namer.Frames(ref.Module, ref.PID, addr, nil) {
+		out = append(out, profile.Frame(f))
+	}
+	return out
+}
+
+// print prints a row each time.
+func (r *run) print(ctx context.Context, every time.Duration) {
+	fmt.Println("| after | descriptors | memory (MB) | ticks kept | missed | own CPU a tick (µs) | modules | locations | stacks | labels |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+	began := time.Now()
+	var last sampler.Progress
+	lastCPU, _ := procmem.ProcessCPU(os.Getpid())
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(every):
+		}
+		now := r.sampler.Progress()
+		cpu, _ := procmem.ProcessCPU(os.Getpid())
+		ticks, missed := now.Ticks-last.Ticks, now.Missed-last.Missed
+		s := r.builder.Sizes()
+		fmt.Printf("| %s | %d | %.0f | %.1f %% | %d | %.0f | %d | %d | %d | %d |\n", time.Since(began).Round(time.Second), descriptors(),
+			memory(), 100*float64(ticks)/float64(max(ticks+missed, 1)), missed, float64(cpu-lastCPU)/1e3/float64(max(ticks, 1)),
+			s.Modules, s.Locations, s.Stacks, s.Labels)
+		last, lastCPU = now, cpu
+	}
+}
+
+// descriptors counts those of this process.
+func descriptors() int {
+	list, _ := os.ReadDir("/proc/self/fd") // it exists
+	return len(list)
+}
+
+// memory gives what this process holds, in MB (VmRSS).
+func memory() float64 {
+	text, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(text)) {
+		if v, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, _ := strconv.ParseFloat(strings.Fields(v)[0], 64)
+			return kb / 1024
+		}
+	}
+	return 0
+}
