@@ -59,6 +59,17 @@ func (b *Builder) Released(m *ModuleInfo) {
 	delete(b.tables.byPointer, m)
 }
 
+// Sizes are the numbers of entries in a recording's tables: what it must remember.
+type Sizes struct{ Modules, Locations, Stacks, Labels int }
+
+// Sizes gives them.
+func (b *Builder) Sizes() Sizes {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := &b.tables
+	return Sizes{len(t.modules), len(t.locs), len(t.stacks), len(t.labels)}
+}
+
 // Add appends an interval.
 func (b *Builder) Add(iv Interval) {
 	b.mu.Lock()
