@@ -51,6 +51,7 @@ type statsJSON struct {
 	CPUTargetS        float64             `json:"cpu_target_s"`
 	CPUProfiledS      float64             `json:"cpu_profiled_s"`
 	CPUUnobservedS    float64             `json:"cpu_unobserved_s"`
+	CPUEstimatedS     float64             `json:"cpu_estimated_s"`
 	NotObservedS      float64             `json:"not_observed_s"`
 	NotObservedGaps   int64               `json:"not_observed_gaps"`
 	LongestGapS       float64             `json:"longest_gap_s"`
@@ -120,8 +121,8 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 		FramesByMethod: s.FramesByMethod, ThreadsMax: s.ThreadsMax, DurationS: s.Seconds, FrequencyGot: s.Freq,
 		SlowestThreadRate: s.SlowestThread,
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,
-		CPUUnobservedS: s.UnobservedCPU + s.ExitedUnseenCPU,
-		NotObservedS:   s.NotObserved, NotObservedGaps: s.Gaps, LongestGapS: s.LongestGap, SuspendedS: s.Suspended,
+		CPUUnobservedS: s.UnobservedCPU + s.ExitedUnseenCPU, CPUEstimatedS: s.EstimatedCPU,
+		NotObservedS: s.NotObserved, NotObservedGaps: s.Gaps, LongestGapS: s.LongestGap, SuspendedS: s.Suspended,
 		Samples: s.Samples, Complete: s.Complete, Stacks: s.Stacks, Scheduling: s.Scheduling, Syscalls: procmem.Calls(),
 		LongFreezes: map[string]longJSON{},
 	}

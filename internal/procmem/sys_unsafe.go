@@ -94,10 +94,10 @@ func fstat(fd int) (st unix.Stat_t, e syscall.Errno) {
 	return st, e
 }
 
-// rewind sets the position of a directory to its beginning.
-func rewind(fd int) syscall.Errno {
+// seek sets a file's or directory's position.
+func seek(fd int, to int64) syscall.Errno {
 	CountCall()
-	_, _, e := syscall.RawSyscall(unix.SYS_LSEEK, uintptr(fd), 0, unix.SEEK_SET)
+	_, _, e := syscall.RawSyscall(unix.SYS_LSEEK, uintptr(fd), uintptr(to), unix.SEEK_SET)
 	return e
 }
 

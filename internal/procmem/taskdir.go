@@ -44,8 +44,17 @@ func (d *TaskDir) Close() {
 // the result; it allocates only if tids has no room. A thread that starts or ends
 // meanwhile may be in it or not. [ErrGone] when the process has ended (a zombie
 // still lists its first thread).
-func (d *TaskDir) List(tids []int) ([]int, error) {
-	if e := rewind(d.fd); e != 0 {
+func (d *TaskDir) List(tids []int) ([]int, error) { return d.ListFrom(0, tids) }
+
+// ListFrom is List without the first n threads, which the kernel passes over without printing them: the order is that
+// of the threads' births, so that the youngest come last (kernel fs/proc/base.c, first_tid).
+func (d *TaskDir) ListFrom(n int, tids []int) ([]int, error) {
+	const dots = 2 // . and .. come before the first
+	to := int64(n) + dots
+	if n <= 0 {
+		to = 0
+	}
+	if e := seek(d.fd, to); e != 0 {
 		return tids, classify(e)
 	}
 	for {

@@ -102,7 +102,7 @@ func (a *accountant) look(e *event) {
 	a.leftAlone(th, &s.Left)
 	a.take(th, &booking{
 		at: reading(s.Sched, s.At), where: seen{stack: id, state: s.State, wait: s.Wait(), whole: stop.Complete()},
-		onCPU: s.OnCPU, basis: s.Basis, reuses: e.reuses, unchanged: e.at,
+		onCPU: s.OnCPU, basis: s.Basis, reuses: e.reuses, unchanged: e.at, apart: e.length,
 	})
 	a.pool.Put(s)
 	e.shot = nil
@@ -147,6 +147,7 @@ func (a *accountant) book(th *thread, b *booking) {
 			th.clock.skip(length, b.at, b.where.state, a.emitter(th))
 		}
 	}
+	th.firstMet(b)
 	th.clock.look(b.at, b.where, b.onCPU, a.emitter(th))
 }
 

@@ -44,6 +44,7 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 	r.SlowestThread, r.SlowestTID = a.slowest, a.slowestTID
 	r.TargetCPU, r.ProfiledCPU = seconds(s.totals.target), seconds(s.totals.profiled)
 	r.UnobservedCPU, r.ExitedUnseenCPU = seconds(s.totals.unobserved), seconds(s.totals.exitedUnseen)
+	r.EstimatedCPU = seconds(s.totals.estimated)
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
 		r.SelfCPU = seconds(ru.Utime.Nano() + ru.Stime.Nano())

@@ -55,6 +55,7 @@ type controller struct {
 	turns              int64 // of reading the threads' clocks for a tally
 	tids               []int // of threads, for that
 	harm               harm
+	births             births
 }
 
 // admit takes a process on. One that has ended already goes on to the accountant, which lets go of it.
@@ -98,7 +99,7 @@ func (c *controller) tick(now, deadline int64) {
 	c.lastTick, c.thisTick, c.stays = c.thisTick, now, now
 	for _, p := range c.procs {
 		c.callRoll(p)
-		c.list(p, now)
+		c.listAndMeet(p, now)
 		c.live += len(p.threads)
 	}
 	c.naps.turn(now, c.dueFn)
@@ -220,9 +221,22 @@ func (c *controller) lookAt(list []*thread) {
 		if ptrace.Leaving() && !c.ending {
 			return
 		}
-		if th := list[(i+c.turn)%len(list)]; !th.dead {
+		if th := list[(i+c.turn)%len(list)]; !th.dead && (th.firstTick == 0 || th.firstTick != c.counts.ticks) {
 			c.makeWay()
 			c.begin(th)
+		}
+	}
+}
+
+// listAndMeet brings the process's threads up to date, and looks at those that have been born since the last tick before
+// all others: what they do first is soon over.
+func (c *controller) listAndMeet(p *process, now int64) {
+	before, known := len(p.awake), p.first
+	c.list(p, now)
+	if newborn := p.awake[before:]; known && len(newborn) > 0 {
+		c.lookAt(newborn)
+		for _, th := range newborn {
+			th.firstTick = c.counts.ticks
 		}
 	}
 }
@@ -310,9 +324,12 @@ func (c *controller) finish(th *thread, s *look.Shot) {
 	th.nap.asleep = s.State != Running
 	c.account(th, s.Sched)
 	c.copies += s.Waits()
-	c.out = append(c.out, event{kind: looked, thread: th, shot: s, reuses: th.reuses, at: th.unchanged})
+	c.out = append(c.out, event{kind: looked, thread: th, shot: s, reuses: th.reuses, at: th.unchanged, length: c.apart()})
 	th.reuses = 0
 }
+
+// apart gives for how long a look of this tick stands: the time since the tick before.
+func (c *controller) apart() int64 { return min(c.thisTick-c.lastTick, mostWeight*c.sched.period) }
 
 // fail counts a look that gave nothing.
 func (c *controller) fail(th *thread, err error) {

@@ -24,6 +24,7 @@ type booking struct {
 	basis     look.Basis
 	reuses    int64   // ticks before it at which the thread was unchanged,
 	unchanged Reading // and the last of them
+	apart     int64   // the time between the tick of the look and the one before, ns
 }
 
 // take books a look, or keeps it until it is known what the thread's first looks are worth.

@@ -28,7 +28,7 @@ type event struct {
 	shot   *look.Shot
 	at     Reading // for unchanged and ended: the last moment that is certain
 	reuses int64   // ticks at which the thread was found unchanged before this
-	length int64   // for unwatched and resumed, ns; for ended: how old its last look may be
+	length int64   // for unwatched and resumed, ns; for ended: how old its last look may be; for looked: since the tick before
 	alive  bool    // for ended: it goes on, it is the recording that ends
 	rest   Reading // for ended: its clocks at the end, if its last look is not of then; else zero
 }

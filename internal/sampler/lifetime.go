@@ -4,7 +4,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/procmem"
-	"prywalk/internal/profile"
 )
 
 // admit begins a process's account.
@@ -43,7 +42,7 @@ func (a *accountant) exit(p *process, now int64) {
 	} else {
 		unseen := max(p.endedCPU-p.endedSeen, 0)
 		a.totals.target += p.used + unseen
-		a.bookUnseen(p, unseen, now)
+		a.bookUnseen(p, unseen+p.givenBack, now)
 	}
 	a.unwind.forgetModules(p, nil)
 	a.close(p)
@@ -56,6 +55,9 @@ func (a *accountant) end(e *event) {
 	switch {
 	case !e.alive && th.started:
 		th.proc.endedSeen += th.clock.last.CPU
+		if !a.selected {
+			th.proc.ended(th)
+		}
 	case !e.alive:
 		th.proc.endedSeen += th.before.CPU
 	case e.rest.Wall == 0:
@@ -69,26 +71,6 @@ func (a *accountant) end(e *event) {
 			th.clock.begin(th.birth(e.rest))
 		}
 		th.clock.ends(e.rest, 0, a.emitter(th))
-	}
-}
-
-// maxUnseen bounds the number of intervals for a process's unseen time.
-const maxUnseen = 1024
-
-// bookUnseen books processor time under [exited unseen], of no thread in particular. Several threads can have
-// used more than the time that there was: it becomes as many intervals as are
-// needed so that none began before sampling did.
-func (a *accountant) bookUnseen(p *process, rest, now int64) {
-	a.totals.exitedUnseen += rest
-	a.totals.profiled += rest
-	window := max(now-p.since, rest/maxUnseen+1)
-	for ; rest > 0; rest -= window {
-		cpu := min(rest, window)
-		a.builder.Add(profile.Interval{
-			Stack: a.builder.Intern([]profile.Loc{{Synthetic: ExitedUnseen}}),
-			PID:   p.target.PID, NSPID: p.nsPID, Comm: p.comm, Thread: Exited,
-			State: Running.String(), End: a.unix(now), Wall: cpu, CPU: cpu,
-		})
 	}
 }
 

@@ -24,13 +24,17 @@ func (c *controller) list(p *process, now int64) {
 	there, err := p.tasks.Count()
 	p.hint = p.hint || err != nil || there != len(p.tids)
 	if now-p.clockAt >= n*clockCost*clockShare {
+		before := p.cpu
 		p.readCPU(err == nil && there > 0)
-		p.clockAt = now
+		if p.clockAt = now; p.cpu != before {
+			p.ran = now
+		}
 		if p.clocked {
 			p.slack.decide(now, p.cpu)
 		}
 	}
 	if !p.listDue(now, n*listCost*listShare) {
+		c.meetNewborn(p, there, now)
 		return
 	}
 	p.listed, p.listedCPU, p.hint = now, p.cpu, false

@@ -113,7 +113,7 @@ func TestAThreadsWallTimeIsTheTimeObserved(t *testing.T) {
 func (r *recorded) walls() map[int64]int64 {
 	wall := map[int64]int64{}
 	for _, s := range r.Sample {
-		if stack(s)[0] != ExitedUnseen { // that is the process's, beyond the last looks at its threads
+		if label(s, "thread") != Exited { // that is the process's, beyond the last looks at its threads
 			wall[s.NumLabel["tid"][0]] += s.Value[1]
 		}
 	}

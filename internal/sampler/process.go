@@ -23,8 +23,11 @@ type process struct {
 	listed  int64 // when the threads were listed, CLOCK_MONOTONIC ns
 	// listedCPU is the process's clock as of then.
 	listedCPU uint64
-	child     bool // it was started by one that was sampled: it counts from its start
-	first     bool // the threads that lived at the start are listed
+	youngest  int64 // when the end of the list was looked at for newborn threads, CLOCK_MONOTONIC ns
+	births    int64 // the count of births then
+	ran       int64 // when its clock was last seen to have moved, CLOCK_MONOTONIC ns
+	child     bool  // it was started by one that was sampled: it counts from its start
+	first     bool  // the threads that lived at the start are listed
 	gone      bool
 	cpu0      uint64 // the process's clock at the start, ns
 	cpu       uint64 // and as of clockAt
@@ -64,8 +67,10 @@ type process struct {
 	main        *frames.Module
 	exited      bool
 	// modules are the recording's descriptions of the modules that were walked; remapped: some may have gone.
-	modules  map[*frames.Module]*profile.ModuleInfo
-	remapped bool
+	modules   map[*frames.Module]*profile.ModuleInfo
+	remapped  bool
+	claims    claims // of threads that lived shortly, on what is unseen
+	givenBack int64  // what their clocks had carried when they ended, ns
 }
 
 // unwanted is a thread that is not sampled because of its name.
@@ -142,6 +147,7 @@ type thread struct {
 	bornAt     int64
 	before     Reading // its clocks before its first look, zero if it was born later; not written later
 	rest       Reading // and when the process's account was closed
+	firstTick  int64   // at which it was met, if its birth was seen
 	tick       int64   // the last tick at which it was looked at
 	turn       int64   // in which its clocks were last read for a tally
 	alive      bool    // it goes on after the recording
@@ -156,6 +162,8 @@ type thread struct {
 	clock   threadClock
 	early   []booking // looks that wait until it is known what they are worth
 	started bool
+	met1    bool    // it has been met on a processor
+	claim   claimed // of that look, on what is unseen of its process
 	looks   int64
 	firstAt int64
 	lastAt  int64

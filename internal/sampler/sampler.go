@@ -182,6 +182,7 @@ func (s *Sampler) newController() *controller {
 		opts: &s.opts, budget: procmem.NewBudget(fileReserve), ring: s.ring, pool: s.pool, pace: newPace(&s.opts, runtime.NumCPU()), out: s.ring.get(),
 		census: s.opts.Census, start: s.start, boot: s.boot, sched: newSchedule(s.start, s.opts.Freq), garbage: s.garbage, place: &place{},
 	}
+	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
 	c.done, c.dueFn = c.collected, c.due
 	s.garbage.await = c.await
 	return c

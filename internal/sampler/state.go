@@ -25,8 +25,8 @@ const (
 	// processor, or was not allowed to look at this thread.
 	NotObserved = "[not observed]"
 	// ExitedUnseen is the only frame of the CPU time of threads that have ended which belongs to no
-	// look: they lived and died between ticks, or ran after their last.
+	// look, and which no look stands for: they lived and died between ticks, or ran after their last.
 	ExitedUnseen = "[exited unseen]"
-	// Exited stands for the name of the threads that [ExitedUnseen] is about. They have no number.
+	// Exited stands for the name of the threads whose time belongs to no look of theirs. They have no number.
 	Exited = "[exited]"
 )

@@ -46,6 +46,7 @@ type totals struct {
 	target       int64 // CPU that the kernel charged, ns
 	unobserved   int64 // CPU booked under [ran between ticks] and [not observed], ns
 	exitedUnseen int64 // CPU booked under [exited unseen], ns
+	estimated    int64 // CPU of threads that have ended, booked under the stacks of looks at others like them, ns
 }
 
 // book adds a slice.
@@ -130,6 +131,9 @@ type Stats struct {
 	// Seconds of processor time: prywalk's own, the targets' by the kernel, the
 	// profile's, and the parts of it that no look observed.
 	SelfCPU, TargetCPU, ProfiledCPU, UnobservedCPU, ExitedUnseenCPU float64
+	// EstimatedCPU is the part of the profile's that is of threads that have ended and belongs to no look, but was
+	// shared out among the stacks in which newborn threads were met.
+	EstimatedCPU float64
 	// Scheduling is "fifo", "nice" or "normal".
 	Scheduling string
 	// What was asked for: Options.Freq, MaxOverhead and MaxPause.
