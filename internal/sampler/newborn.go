@@ -20,11 +20,17 @@ const (
 )
 
 // births counts the moments at which tasks had been born since it was asked before. It is asked once a tick at most,
-// and only by processes that could have started one.
+// and only on behalf of processes that could have started one.
 type births struct {
 	file  *procmem.Births // nil: not known, and each tick may have some
 	count int64
 	tick  int64 // at which it was asked last
+}
+
+func (b *births) close() {
+	if b.file != nil {
+		b.file.Close()
+	}
 }
 
 // at gives the count as of a tick.

@@ -192,6 +192,7 @@ func (s *Sampler) newController() *controller {
 // nobody stays attached to it.
 func (s *Sampler) trace(ctx context.Context, c *controller) {
 	defer close(s.ring.full)
+	defer c.births.close()
 	for again := true; again; {
 		again = false
 		look.OnThread(func() {

@@ -1,0 +1,72 @@
+package procmem
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// TestBirthsAreSeen: others may be born at any time, so that only a birth that happened can be asserted.
+func TestBirthsAreSeen(t *testing.T) {
+	b, err := OpenBirths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for range 3 {
+		if err := exec.Command(os.Args[0], "-test.run=^$").Run(); err != nil {
+			t.Fatal(err)
+		}
+		if !b.Any() {
+			t.Error("a process was born, and not seen")
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() { b.Any() }); n != 0 {
+		t.Errorf("%.0f allocations", n)
+	}
+}
+
+// TestTheYoungestThreadsComeLast: the threads that are passed over are the first ones of the whole list.
+func TestTheYoungestThreadsComeLast(t *testing.T) {
+	stay := make(chan bool)
+	defer close(stay)
+	for range 20 {
+		began := make(chan bool)
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			close(began)
+			<-stay
+		}()
+		<-began
+	}
+	d, err := OpenTasks(os.Getpid(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for try := 0; ; try++ { // until no thread comes or goes meanwhile
+		all, err := d.List(nil)
+		if err != nil || len(all) < 20 {
+			t.Fatalf("%v, %v", all, err)
+		}
+		wrong := 0
+		for _, n := range []int{-1, 0, 1, 7, len(all) - 1, len(all), len(all) + 5} {
+			got, err := d.ListFrom(n, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, all[min(max(n, 0), len(all)):]) {
+				wrong++
+			}
+		}
+		if wrong == 0 {
+			return
+		}
+		if try == 100 {
+			t.Fatalf("%d lists are not the end of %v", wrong, all)
+		}
+	}
+}
