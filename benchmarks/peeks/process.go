@@ -118,7 +118,7 @@ func (ps *processes) walk(p *process, t *look.Thread, s *look.Shot) chain {
 			c = ps.walkOnce(p, s)
 		}
 	}
-	t.Walked(p.Process, &ps.walker, s, nil)
+	t.Walks().Walked(p.Process, &ps.walker, s, nil)
 	return c
 }
 

@@ -147,20 +147,20 @@ func askForMore(t *code.Process, w *frames.Walker, th *look.Thread, s *look.Shot
 		sp, at := s.Regs.SP(), w.Lacking()
 		end := t.StackEnd(at)
 		if w.Away() || end != t.StackEnd(sp) { // it is the other stack that is deep
-			th.AlsoDeep(at, min(end-at+1<<16, size))
+			th.Walks().CopyOtherDeep(at, min(end-at+1<<16, size))
 			return true
 		}
 		if end > sp {
 			size = min(size, end-sp+1<<16)
 		}
-		th.CopyDeep(size)
+		th.Walks().CopyDeep(size)
 	case frames.StopUnproven:
-		th.Unproven(s)
+		th.Walks().Unproven(s)
 	case frames.StopBadMemory:
 		if t.StackEnd(w.Lacking()) == 0 {
 			return false // nothing is there
 		}
-		th.Also(w.Lacking())
+		th.Walks().CopyOther(w.Lacking())
 	default:
 		return false
 	}
@@ -205,7 +205,7 @@ func takeAll(t *code.Process, o Options) (*shots, error) {
 	extra := look.GoStacks(t)
 	add := func(tid int) *look.Thread {
 		th := look.NewThread(t.PID, tid, nil)
-		th.CopyUpTo(firstCopy)
+		th.Walks().CopyUpTo(firstCopy)
 		th.Extra, th.Memory = extra, t.Memory()
 		got.threads = append(got.threads, th)
 		return th
@@ -232,7 +232,7 @@ func (g *shots) together(t *code.Process, o Options, n int, add func(int) *look.
 			if !known[tid] {
 				known[tid] = true
 				th := add(tid)
-				th.CopyUpTo(atomicCopy / max(n, 1))
+				th.Walks().CopyUpTo(atomicCopy / max(n, 1))
 				fresh = append(fresh, th)
 			}
 		}

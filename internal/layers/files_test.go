@@ -19,7 +19,7 @@ var mayOpen = map[string]string{
 	"internal/profile/read.go ReadFile":    "the recording that the user names, for a command of the user's",
 	"internal/profile/keepold.go":          "the recording that the user names and its second name, in one directory; no link is followed",
 	"cmd/prywalk/pipe.go awaitReader":      "a pipe that the user names is opened, and nothing is written to it",
-	"internal/sampler/monitor.go":          "prywalk's own entries below /proc",
+	"internal/ownruntime/monitor.go":       "prywalk's own entries below /proc",
 	"internal/process/check.go comm":       "/proc/PID/comm",
 	"internal/process/explain.go":          "/proc/PID/attr/current",
 	"internal/process/gates.go":            "/proc",

@@ -13,16 +13,16 @@ import (
 // # Threads that are left alone
 //
 // Some system calls work in the kernel for long and give up as soon as their thread is to stop (package ptrace,
-// Stop.GaveUp): what begins again does all its work over, and one that takes longer than it is from tick to tick never
-// ends. That a thread is in such a call shows at a stop only, when it is too late, and so does that it is not any
-// more. So after such a stop the thread is not stopped again while two things hold that nobody has to be stopped for:
-// the words around its stack pointer are as they were, as functions that are called after the call change them;
-// and the kernel charges it with no more user than system time. Neither is a proof. It decides whether the thread is
+// Stop.GaveUp). What begins again does all its work over, and one that takes longer than it is from tick to tick
+// never ends. That a thread is in such a call shows at a stop only, when it is too late, and so does that it is not
+// any more. So after such a stop the thread is not stopped again while two things hold that nobody has to be stopped
+// for. The words around its stack pointer are as they were: functions that are called after the call change them. And
+// the kernel charges it with no more user than system time. Neither is a proof. It decides whether the thread is
 // looked at, and to which stack the time is booked that it used meanwhile: to the call's. What else it used while it
 // was left alone is not observed.
 //
-// Where a look has done harm, as the program got an error or another one was told of the call twice, the thread is
-// besides left alone for a while, each time for twice as long: it may be in such calls most of its time.
+// Where a look has done harm, the program got an error, or another one was told of the call twice. Then the thread is
+// besides left alone for a while, each time for twice as long. It may be in such calls most of its time.
 
 const (
 	// aloneLeast is for how much processor time a thread is taken to be in the same call, in nanoseconds. If it is
@@ -63,7 +63,7 @@ type alone struct {
 
 // Left tells what became of a thread's time while it was left alone.
 type Left struct {
-	// InCall and InCallAt are its clocks when it was last thought to be in the call that its last look has seen;
+	// InCall and InCallAt are its clocks when it was last thought to be in the call that its last look has seen.
 	// Alone and AloneAt are those when it was left alone for the last time. The moments are CLOCK_MONOTONIC in
 	// nanoseconds; 0: there is none.
 	InCall, Alone     procmem.SchedStat

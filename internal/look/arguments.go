@@ -5,9 +5,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// The registers that carry a system call's arguments, by DWARF number, where the
-// kernel leaves them alone: System V ABI for x86-64, §A.2.1 (rdi, rsi, rdx, r10,
-// r8, r9); on arm64 x1 to x5, while x0 takes the result.
+// The registers that carry a system call's arguments, by DWARF number, where the kernel leaves them alone. On x86-64:
+// rdi, rsi, rdx, r10, r8, r9 (System V ABI, §A.2.1). On arm64: x1 to x5, while x0 takes the result.
 var (
 	argumentsX86   = [6]uint8{frames.X86RDI, frames.X86RSI, frames.X86RDX, 10, 8, 9}
 	argumentsARM64 = [6]uint8{frames.NoReg, 1, 2, 3, 4, 5}

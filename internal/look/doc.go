@@ -3,23 +3,19 @@
 //
 // # The ladder
 //
-// Reuse: the thread's count of arrivals on a processor (the third field of
-// /proc/PID/task/TID/schedstat) is the same as at the last look, and that look
-// was made while the thread was off the processor. It has not run since, so its
-// stack is the same.
+// Reuse: the thread's count of arrivals on a processor is the same as at the last look, and that look was made while
+// the thread was off the processor. The count is the third field of /proc/PID/task/TID/schedstat. It has not run
+// since, so its stack is the same.
 //
-// Peek: the thread sleeps. /proc/PID/task/TID/syscall gives its stack pointer and
-// program counter, /proc/PID/mem its stack, and the same count before and after
-// proves that it did not run meanwhile: a sequence lock whose writer is the
-// scheduler. The thread feels nothing.
+// Peek: the thread sleeps. Then /proc/PID/task/TID/syscall gives its stack pointer and program counter, and
+// /proc/PID/mem its stack. The same count before and after proves that it did not run meanwhile: a sequence lock
+// whose writer is the scheduler. The thread feels nothing.
 //
-// Freeze: the thread runs, is queued for a processor, or is stopped by job
-// control. It is seized, interrupted, and let go when its registers, its stack
-// and its clocks are copied (package ptrace). Threads that sleep are not
-// frozen: it would stretch the time-outs of the calls that they sleep in. The one
-// exception: a sleeper whose stack needs a register that a peek does not see, and that
-// neither an earlier freeze nor the stack itself gives with a proof, is frozen once in
-// its sleep, in calls that a stop does not harm.
+// Freeze: the thread runs, is queued for a processor, or is stopped by job control. It is seized, interrupted, and
+// let go when its registers, its stack and its clocks are copied (package ptrace). Threads that sleep are not frozen:
+// it would stretch the time-outs of the calls that they sleep in. There is one exception. A stack can need a register
+// that a peek does not see, and that neither an earlier freeze nor the stack itself gives with a proof. Such a
+// sleeper is frozen once in its sleep, in calls that a stop does not harm.
 //
 // # Looks over time
 //

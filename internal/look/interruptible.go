@@ -6,10 +6,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// interruptible reports whether a thread that sleeps in a system call can be stopped
-// and let go without any effect on the call: the kernel goes on with it by itself,
-// with its time-out (kernel/signal.c; signal(7)), or package ptrace makes it begin
-// again, and no memory of the program changes meanwhile. What is not known is not.
+// interruptible reports whether a thread that sleeps in a system call can be stopped and let go without any effect on
+// the call. The kernel goes on with it by itself, with its time-out (kernel/signal.c; signal(7)), or package ptrace
+// makes it begin again. No memory of the program changes meanwhile. What is not known is not.
 func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on its way
@@ -39,9 +38,9 @@ type bearing struct {
 	repaired bool
 }
 
-// bearable has all calls whose sleepers bear a freeze. Of the others some write to memory when they
-// are interrupted, some lose what happens meanwhile, some have done a part, and of some it
-// depends on what cannot be seen from outside: docs/system-calls.md.
+// bearable has all calls whose sleepers bear a freeze. Of the others some write to memory when they are interrupted,
+// some lose what happens meanwhile, and some have done a part. Of some it depends on what cannot be seen from
+// outside: docs/system-calls.md.
 var bearable = map[string]bearing{
 	"futex":           {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
 	"poll":            {when: "array in own frames", holds: arrayIsOwn},
@@ -76,9 +75,9 @@ func arrayIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	return n == 0 || own(call, call.Args[0], 8*n)
 }
 
-// ppollIsPlain: what is left of a time-out is written, it then lasts longer by the length of the
-// stop, and where it cannot be written the call gives EINTR (fs/select.c, poll_select_finish). While a
-// call with a mask begins again, signals come that the mask holds back.
+// ppollIsPlain: what is left of a time-out is written, and it then lasts longer by the length of the stop. Where it
+// cannot be written the call gives EINTR (fs/select.c, poll_select_finish). While a call with a mask begins again,
+// signals come that the mask holds back.
 func ppollIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
 	return arrayIsOwn(t, call) && call.Args[2] == 0 && call.Args[3] == 0
 }

@@ -187,7 +187,7 @@ func TestLooksThatWereGivenUpAreNotWaitedFor(t *testing.T) {
 	if n := l.Waiting(); n != 2 {
 		t.Errorf("%d of two", n)
 	}
-	l.take(tag)
+	l.byTag(tag)
 	if n := l.Waiting(); n != 1 {
 		t.Errorf("%d of one", n)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
@@ -29,19 +30,20 @@ const (
 // Looker looks at threads. Precondition of all methods: they run on the OS thread
 // of its controller.
 type Looker struct {
-	ctl     *ptrace.Controller
-	pool    *Pool
-	arch    frames.Arch
-	rung    Rung
-	pause   pauseLimit
-	pending []*Thread // by the tag of their ptrace.Look, less one
-	req     ptrace.Request
-	stop    ptrace.Stop
-	woken   int64
-	put     displaced
-	reader  ptrace.Reader
-	also    alsoStack
-	pieces  pieces
+	ctl      *ptrace.Controller
+	pool     *Pool
+	arch     frames.Arch
+	rung     Rung
+	pause    pauseLimit
+	pending  []*Thread // by the tag of their ptrace.Look, less one
+	req      ptrace.Request
+	stop     ptrace.Stop
+	woken    int64
+	tracer   skid.Tracer
+	reader   ptrace.Reader
+	others   otherStacks
+	pieces   pieces
+	unproven unprovenPlaces
 }
 
 // hostArch is the architecture of the threads that this machine can run.
@@ -69,9 +71,10 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	if sched.Runs < t.before.Runs || sched.CPU < t.before.CPU {
 		return 0, nil, ptrace.ErrGone // the number is another thread's by now
 	}
-	t.before, t.putOff, t.judged, t.asleepIn.Nr = sched, false, false, -1
-	again := t.again.Swap(false) && l.mayFreezeSleepers()
-	if l.rung < AlwaysPeek && !again && (t.unchanged(sched) || t.settled(sched)) {
+	t.before, t.asleepIn.Nr = sched, -1
+	t.skid.BeginLook()
+	again := l.takeNeeds(t) && l.mayFreezeSleepers()
+	if l.rung < AlwaysPeek && !again && (t.unchanged(sched) || t.backInStop(sched)) {
 		return Reused, nil, nil
 	}
 	s := l.pool.Get()
@@ -101,9 +104,9 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	return Pending, nil, nil
 }
 
-// settled reports whether a thread that was frozen while it was stopped by job
+// backInStop reports whether a thread that was frozen while it was stopped by job
 // control is back in that stop, and has done nothing but that.
-func (t *Thread) settled(s procmem.SchedStat) bool {
+func (t *Thread) backInStop(s procmem.SchedStat) bool {
 	if !t.base.valid || t.base.returns == 0 || s.Runs != t.base.runs+t.base.returns {
 		return false
 	}
@@ -115,11 +118,11 @@ func (t *Thread) settled(s procmem.SchedStat) bool {
 	return true
 }
 
-// wantsFreeze finds the state of a thread that was peeked at, and reports whether
-// it is one that is better frozen: a thread stopped by job control has no call
-// whose time-out could be stretched, and all its registers are worth having.
+// wantsFreeze finds the state of a thread that was peeked at, and reports whether it is one that is better frozen. A
+// thread stopped by job control has no call whose time-out could be stretched, and all its registers are worth
+// having.
 func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
-	s.OnCPU, s.Basis = false, Exact
+	s.OnCPU, s.Basis = false, skid.Exact
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
 		s.State = Sleeping
@@ -130,12 +133,12 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 		s.State = Sleeping
 	}
 	// A thread of which nothing is known yet has no time to book.
-	if t.base.valid && st.Processor == l.put.processor(l.wake()) {
-		if s.OnCPU = l.put.is(t, l.wake()); s.OnCPU {
-			t.exits.exactAt = procmem.Now()
+	if woken := l.wake(); t.base.valid && st.Processor == l.tracer.Processor(woken) {
+		if s.OnCPU = l.tracer.Preempted(t.files, woken); s.OnCPU {
+			t.skid.ExactAt(procmem.Now())
 		}
 	}
-	return st.State == 'T' || st.State == 'S' && l.lacks(t, s)
+	return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
 }
 
 // freeze begins a look that needs a stop.
@@ -146,7 +149,7 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 	case !l.pause.allows(t):
 		return errMaxPause
 	}
-	waits := (t.suspect || t.exits.basis() != FewCalls) && l.settlePutOff(t)
+	waits := t.skid.MayWait() && l.tracer.Judge(&t.skid, t.files, t.lastRun(), l.wake())
 	l.makeRoom(t, s)
 	call, runs, asleep := l.asleep(t)
 	look, err := l.ctl.BeginWith(t.TID, t.files)
@@ -170,15 +173,14 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 
 // makeRoom makes room for what a freeze copies, and says whether that is by an outline.
 func (l *Looker) makeRoom(t *Thread, s *Shot) {
-	need := int(t.need.Load())
-	o := t.outlined.Load()
-	if s.pieced = o != nil; !s.pieced {
-		s.room(need)
+	n := t.needs.get()
+	if s.pieced = n.outline != nil; !s.pieced {
+		s.room(n.Bytes)
 		return
 	}
-	s.by = o
+	s.by = n.outline
 	s.room(topCopy)
-	l.pieces.reserve(need)
+	l.pieces.reserve(n.Bytes)
 }
 
 // extras gives what a freeze copies besides the stack, or the top of it.
@@ -187,7 +189,7 @@ func (l *Looker) extras(t *Thread, s *Shot) ptrace.Extra {
 	if !s.pieced {
 		return inner
 	}
-	l.pieces.inner, l.pieces.by, l.pieces.top, l.pieces.need = inner, s.by, s.buf, min(int(t.need.Load()), len(l.pieces.gap))
+	l.pieces.inner, l.pieces.by, l.pieces.top, l.pieces.need = inner, s.by, s.buf, min(t.needs.get().Bytes, len(l.pieces.gap))
 	return &l.pieces
 }
 
@@ -243,7 +245,7 @@ func (l *Looker) slot(t *Thread) uint64 {
 // none is pending, else at the deadline.
 func (l *Looker) Collect(deadline int64, done func(*Thread, *Shot, error)) {
 	l.serve(0, false, done)
-	l.settleAll()
+	l.judgeAll()
 	l.serve(deadline, false, done)
 	l.giveUp(procmem.Now()-pendingLimit, done)
 }
@@ -266,7 +268,7 @@ func (l *Looker) serve(deadline int64, one bool, done func(*Thread, *Shot, error
 		if one {
 			deadline = 0
 		}
-		t := l.take(look.Tag)
+		t := l.byTag(look.Tag)
 		if t == nil {
 			l.ctl.Cancel(look)
 			continue
@@ -282,8 +284,8 @@ func (l *Looker) serve(deadline int64, one bool, done func(*Thread, *Shot, error
 	return n
 }
 
-// take gives the thread that a tag stands for, and frees the tag.
-func (l *Looker) take(tag uint64) *Thread {
+// byTag gives the thread that a tag stands for, and frees the tag.
+func (l *Looker) byTag(tag uint64) *Thread {
 	if tag == 0 || tag > uint64(len(l.pending)) {
 		return nil
 	}
@@ -297,7 +299,8 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	s := t.pending
 	t.pending = nil
 	l.req = ptrace.Request{
-		Stack: s.buf, Top: t.top.Load(), Memory: t.Memory, Files: t.files, Extra: l.extras(t, s), Regions: s.regions[:], Longest: l.pause.limit,
+		Stack: s.buf, Top: t.needs.get().Top, Memory: t.Memory, Files: t.files, Extra: l.extras(t, s),
+		Regions: s.regions[:], Longest: l.pause.limit,
 	}
 	err := l.ctl.Finish(look, &l.req, &l.stop)
 	if err == nil && !l.stop.SchedOK {
@@ -307,7 +310,6 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 		t.base.valid = false
 		return s, err
 	}
-	t.suspect = l.stop.Sched.Runs != t.before.Runs
 	l.fill(t, s)
 	return s, nil
 }
@@ -326,7 +328,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	if s.Stopped = t.stopped(stop); s.Stopped > LongFreeze {
 		s.Why = l.ctl.Why(stop, stop.Detach-s.Stopped, s.Copied())
 	}
-	s.OnCPU, s.Basis = l.judge(t, s.At)
+	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.before.Runs, stop.InSyscall)
 	l.pause.froze(t, s.Stopped)
 	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK, letGo: stop.Detach, cpu: stop.Sched.CPU}
 	if stop.Kind == ptrace.KindGroup {
@@ -338,13 +340,6 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	if t.leftCall(); stop.GaveUp {
 		t.gaveUp(s, stop)
 	}
-}
-
-// onCPU tells a thread that was on a processor from one that was queued for one.
-// If it has not arrived on a processor since before the interrupt, it was on one;
-// else it was queued, but it counts if the tracer itself had put it off.
-func (l *Looker) onCPU(t *Thread) bool {
-	return l.stop.SchedOK && l.stop.Sched.Runs == t.before.Runs || t.putOff
 }
 
 // stopped gives how long the thread was stopped, at most. If it has not arrived on
@@ -376,9 +371,9 @@ func (l *Looker) giveUp(before int64, done func(*Thread, *Shot, error)) {
 // which this thread runs on: it does not stop before this thread sleeps.
 func (t *Thread) Queued() bool { return t.pending != nil && t.queued }
 
-// leaveFor is how long the looks under way may take when this process is about to be stopped, in nanoseconds: a
-// thread that is queued behind many others takes some tens of milliseconds. What does not stop by then is let go
-// of by the end of the controller's OS thread.
+// leaveFor is how long the looks under way may take when this process is about to be stopped, in nanoseconds. A
+// thread that is queued behind many others takes some tens of milliseconds. What does not stop by then is let go of
+// by the end of the controller's OS thread.
 const (
 	leaveFor  = 500e6
 	leaveStep = 5e6
@@ -389,7 +384,7 @@ const (
 func (l *Looker) Leave(done func(*Thread, *Shot, error)) {
 	l.ctl.Leave()
 	l.serve(0, false, done)
-	l.settleAll()
+	l.judgeAll()
 	for end := procmem.Now() + leaveFor; l.Waiting() > 0 && procmem.Now() < end; {
 		l.serve(procmem.Now()+leaveStep, false, done)
 	}

@@ -7,11 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnThread runs f on an OS thread of its own, which ends with it, so that the kernel
-// lets go of whatever f could not let go of, and a raised priority is nobody
-// else's. The process's first thread never ends while the process lives (the Go
-// runtime parks it): it is not used. OnThread returns when f has; a panic of f is the
-// process's.
+// OnThread runs f on an OS thread of its own, which ends with it. So the kernel lets go of whatever f could not let
+// go of, and a raised priority is nobody else's. The process's first thread never ends while the process lives (the
+// Go runtime parks it): it is not used. OnThread returns when f has; a panic of f is the process's.
 func OnThread(f func()) {
 	done := make(chan struct{})
 	go func() {

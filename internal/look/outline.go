@@ -9,12 +9,12 @@ import (
 )
 
 // Where frames are large, a walk needs few words of many bytes: those near each frame's outer end. The outline of a
-// thread's stack tells where these ends have been in its last walks, and how large the frame is that each return address
-// belongs to. A freeze then copies the top of the stack and, in the same call of the kernel, a piece at each of those
-// ends. While the thread is still stopped it goes from the first return address that is known to the next one, by the
-// sizes of the frames, and copies the ends that are at new places. Where that does not lead to a frame that was the
-// outermost, as much is copied as lies below a frame that is where it was and from which the outermost can be reached,
-// and without such a one as much as without an outline.
+// thread's stack tells where these ends have been in its last walks, and how large the frame is that each return
+// address belongs to. A freeze then copies the top of the stack and, in the same call of the kernel, a piece at each
+// of those ends. While the thread is still stopped it goes from the first return address that is known to the next
+// one, by the sizes of the frames. It copies the ends that are at new places. Where that does not lead to a frame
+// that was the outermost, it copies as much as lies below a frame that is where it was and from which the outermost
+// can be reached. Without such a one it copies as much as without an outline.
 //
 // All this is only a guess of what to copy: the walk finds out what the frames are, and says so if a word is lacking.
 const (
@@ -98,8 +98,8 @@ func (t *steps) learn(pc, size frames.Addr) bool {
 	return true
 }
 
-// outlined is an outline as looks use it. It does not change.
-type outlined struct {
+// outline is what looks copy by. It does not change.
+type outline struct {
 	marks []mark
 	steps *steps
 }
@@ -141,12 +141,12 @@ func (r *remembered) learn(walk []mark) (changed bool) {
 	return changed || len(r.marks) != n
 }
 
-// outline learns a walk's frames, and gives the next looks what they are to copy by: from the first walk on that has read
-// more than outlineFrom until there was none of these for a long time.
-func (t *Thread) outline(w *frames.Walker, s *Shot, o *Outline) {
-	r, known := &t.remembered, t.outlined.Load() != nil
+// learnOutline learns a walk's frames, and gives the next looks what they are to copy by. It does so from the first
+// walk on that has read more than outlineFrom, until there was none of these for a long time.
+func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
+	r, known := &k.remembered, k.needs.outline != nil
 	if w.StopReason() == frames.StopStackCut && known {
-		t.outlined.Store(nil)
+		k.needs.outline = nil
 	}
 	if !w.StopReason().Complete() || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxMarks {
 		return // many frames in a large stack: they are small
@@ -159,20 +159,20 @@ func (t *Thread) outline(w *frames.Walker, s *Shot, o *Outline) {
 	case !r.any:
 	case r.walks-r.large > smallFor:
 		*r = remembered{}
-		t.outlined.Store(nil)
+		k.needs.outline = nil
 	case r.learn(o.marks) || !known:
 		if r.given == nil {
 			given := r.steps
 			r.given = &given
 		}
-		t.outlined.Store(&outlined{slices.Clone(r.marks), r.given})
+		k.needs.outline = &outline{slices.Clone(r.marks), r.given}
 	}
 }
 
 // pieces copies by an outline, besides what another Extra copies.
 type pieces struct {
 	inner ptrace.Extra
-	by    *outlined
+	by    *outline
 	need  int // how much of the stack is copied where the outline does not help
 
 	places [ptrace.MaxForeseen]frames.Region

@@ -22,7 +22,7 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
 	const inner, large, root = 0x401010, 0x402010, 0x403010
-	by := &outlined{steps: &steps{}}
+	by := &outline{steps: &steps{}}
 	by.steps.learn(inner, 64)
 	by.steps.learn(large, 300<<10)
 	by.steps.learn(root, sizeRoot)
@@ -60,7 +60,7 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 	defer func() { _ = unix.Munmap(mem) }()
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
-	by := &outlined{steps: &steps{}}
+	by := &outline{steps: &steps{}}
 	by.steps.learn(kept, 600<<10)
 	by.steps.learn(root, sizeRoot)
 	put(4096, 0x999) // a function that no walk has seen

@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// ownFrames is how far from the stack pointer upwards memory is taken for the innermost frames of a
-// thread, in bytes: those of the C library's wrapper and of its caller.
+// ownFrames is how far from the stack pointer upwards memory is taken for the innermost frames of a thread, in bytes.
+// They are those of the C library's wrapper and of its caller.
 const ownFrames = 8 << 10
 
 // own reports whether n bytes at an address are in the innermost frames of the thread that sleeps in
@@ -27,10 +27,10 @@ func (t *Thread) wordIsZero(addr uint64) bool {
 // plainFiles says which [Thread.plain] knows.
 const plainFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 
-// plain reports whether a descriptor of the thread is one whose reads wait for a first byte and
-// nothing else, and of which the kernel restarts them with nothing done (fs/pipe.c, fs/eventfd.c, fs/timerfd.c,
-// fs/signalfd.c, fs/notify/inotify/inotify_user.c). A terminal can have read a part (drivers/tty/n_tty.c,
-// VMIN), and asks anew whose it is. A socket can have a time-out of its own, and a file system in user space is told.
+// plain reports whether a descriptor of the thread is one whose reads wait for a first byte and nothing else. The
+// kernel restarts such reads with nothing done (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c,
+// fs/notify/inotify/inotify_user.c). A terminal can have read a part (drivers/tty/n_tty.c, VMIN), and asks anew whose
+// it is. A socket can have a time-out of its own, and a file system in user space is told.
 //
 // The table of descriptors is the thread's own, which it may not share with its process.
 func (t *Thread) plain(fd int32) bool {

@@ -96,17 +96,17 @@ func (l *Looker) extra(t *Thread, s *Shot) {
 // (System V ABI for x86-64, §3.2.2).
 const redZone = 128
 
-// copyStack reads the stack from some bytes below the stack pointer upwards, by way of the thread itself: a
-// process whose first thread has ended has no memory by that one's number.
+// copyStack reads the stack from some bytes below the stack pointer upwards. It does so by way of the thread itself:
+// a process whose first thread has ended has no memory by that one's number.
 func (s *Shot) copyStack(t *Thread, sp, below frames.Addr) error {
-	s.room(int(t.need.Load()))
+	s.room(t.needs.get().Bytes)
 	s.pieced, s.short = false, false
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
 		from = sp // what lies below is another mapping
 	}
 	asked := len(s.buf)
-	if top := t.top.Load(); top > from && top-from < uint64(asked) {
+	if top := t.needs.get().Top; top > from && top-from < uint64(asked) {
 		asked = int(top - from)
 	}
 	n, err := t.copy(from, s.buf[:asked])

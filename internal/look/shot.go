@@ -5,6 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
@@ -48,9 +49,8 @@ type Shot struct {
 	// Call is the system call that a sleeper is in; meaningless for a running
 	// thread.
 	Call procmem.SyscallInfo
-	// Stopped is how long a freeze took from the interrupt to the detach, less
-	// the time that the thread was queued or blocked before it stopped, in
-	// nanoseconds; an upper bound.
+	// Stopped is how long a freeze took from the interrupt to the detach, less the time that the thread was queued or
+	// blocked before it stopped. It is in nanoseconds, and an upper bound.
 	Stopped int64
 	// Why is why it took so long, if it took longer than LongFreeze.
 	Why ptrace.Cause
@@ -59,7 +59,7 @@ type Shot struct {
 	// since, in the call that it was in.
 	OnCPU bool
 	// Basis is why OnCPU may be believed.
-	Basis Basis
+	Basis skid.Basis
 	// Restarted: a system call that the interrupt broke was restarted.
 	Restarted bool
 	// Broken: one gives EINTR or EAGAIN to the program. Told: a supervisor is told twice of one. BrokenCall is its
@@ -73,7 +73,7 @@ type Shot struct {
 	refused  bool // it lacks a register, and a freeze was not allowed
 	short    bool // less was copied than is needed, for the limit of a pause
 	pieced   bool // it was copied by an outline
-	by       *outlined
+	by       *outline
 	buf      []byte
 	regions  [maxRegions]frames.Region
 	extra    []byte

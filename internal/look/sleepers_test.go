@@ -160,9 +160,10 @@ func (s *sleeper) walk(shot *Shot) outcome {
 	o.stop, o.proven = w.StopReason(), w.Hypotheses()
 	switch {
 	case o.stop.Complete():
-		s.thread.Root(w.Frame().SP)
+		s.thread.walks.needs.Root = w.Frame().SP
+		s.thread.walks.handOver()
 	case o.stop == frames.StopUnproven:
-		s.thread.Unproven(shot)
+		s.thread.walks.Unproven(shot)
 	}
 	return o
 }

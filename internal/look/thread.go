@@ -1,14 +1,13 @@
 package look
 
 import (
-	"sync/atomic"
-
 	"prywalk/internal/procmem"
+	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
-// Thread is one thread and what is remembered of its last look. All but Needed
-// belongs to the tracer's thread.
+// Thread is one thread and what is remembered of its last look. It belongs to the
+// tracer's thread, but for its [Walks].
 type Thread struct {
 	PID, TID int
 	// Owner is the caller's.
@@ -22,37 +21,29 @@ type Thread struct {
 	base     baseline
 	begun    int64 // when the pending look was interrupted, CLOCK_MONOTONIC
 	before   procmem.SchedStat
-	putOff   bool // the tracer's wake-up took the processor from it
 	queued   bool // it waits for the tracer's processor
-	judged   bool // putOff says so of the look that is under way
-	suspect  bool // it did not stop where it was at its last look: it may be put off again
 	pending  *Shot
 	freezing *ptrace.Look // valid while pending
 	tls      uint64       // the thread pointer, 0 until a freeze has seen it
 	pause    int64        // how long a freeze is expected to take, ns; 0: not known
-	need     atomic.Int64
-	also     alsoPlaces
-	again    atomic.Bool         // the last shot is not to be reused
-	root     atomic.Uint64       // stack pointer of the outermost frame; 0: not known
-	top      atomic.Uint64       // no copy goes beyond, see Top; 0: not known
-	topless  atomic.Bool         // that was wrong once
+	walks    *Walks
+	needs    needsBox            // what the walks ask for
+	retried  uint32              // of Needs.Retries, as of the last look
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
-	exits    exits
+	skid     skid.Thread
 	alone    *alone // nil: no look has made it give up a call
-	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames only.
-	awaitsRoot atomic.Bool
-	remembered remembered
-	outlined   atomic.Pointer[outlined] // what freezes copy by; nil: all in one piece
+	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames
+	// only.
+	awaitsRoot bool
 }
 
 // baseline is the count of arrivals on a processor at a moment when the thread
 // was off the processor.
 type baseline struct {
 	runs uint64
-	// returns is how many arrivals more lead back into the same stop: a thread
-	// that was stopped by job control runs once, inside of the kernel, when it
-	// is let go by ptrace.
+	// returns is how many arrivals more lead back into the same stop. A thread that was stopped by job control runs
+	// once, inside of the kernel, when it is let go by ptrace.
 	returns uint64
 	state   State
 	valid   bool
@@ -65,7 +56,9 @@ type baseline struct {
 // NewThread prepares for looking at a thread. Nothing is opened yet.
 func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	t := &Thread{PID: pid, TID: tid, files: procmem.OpenThread(pid, tid, budget)}
-	t.need.Store(firstCopy)
+	first := Needs{Bytes: firstCopy}
+	t.needs.init(first)
+	t.walks = &Walks{needs: first, box: &t.needs, thread: t}
 	return t
 }
 
@@ -82,21 +75,8 @@ func (t *Thread) Pending() bool { return t.pending != nil }
 // LastSched gives the clocks that the last call of Begin read.
 func (t *Thread) LastSched() procmem.SchedStat { return t.before }
 
-// AlsoDeep makes the next looks copy n bytes from the address on, where [Thread.Also] copies few: for a single look at
-// a stack that is deep beyond a change of stacks. An address just beyond what such a look has copied makes that copy longer.
-func (t *Thread) AlsoDeep(addr, n uint64) {
-	if !t.also.extend(addr, n) {
-		t.also.add(addr, min(n, deepCopy))
-	}
-}
-
-// CopyDeep makes the next looks copy that many bytes of stack, also more than the usual
-// limit of a stack: for a single look at a stack that is known to be deeper.
-func (t *Thread) CopyDeep(n uint64) { t.need.Store(int64(min(max(n, leastCopy), deepCopy))) }
-
-// CopyUpTo makes the next looks copy that many bytes of stack, as far as there are
-// as many, within the usual limit of a stack.
-func (t *Thread) CopyUpTo(n int) { t.need.Store(min(max(int64(n), leastCopy), mostCopy)) }
+// Walks gives what the walks of the thread's shots find. It belongs to the goroutine that walks.
+func (t *Thread) Walks() *Walks { return t.walks }
 
 // Asleep reports whether the thread was off the processor at its last look, and not
 // only stopped by it: then it does not run again before something wakes it.

@@ -14,14 +14,12 @@ const (
 	togetherRounds = 16
 )
 
-// Together looks at threads at one moment: it stops them all, copies all, and lets
-// them go together. more gives those that have come since it was last called: a
-// thread that has not stopped yet can start another. Threads that sleep in a call
-// which an interrupt would harm ([interruptible]) are peeked at while all others are
-// stopped, again and again until none of them has run since its peek: then all stacks
-// are those of that moment. A thread that does not stop within a second is peeked at
-// too, or fails. done is told of each thread; the result is the length of time, in
-// nanoseconds, between the first stop and the last detach.
+// Together looks at threads at one moment: it stops them all, copies all, and lets them go together. Those that have
+// come since it was last called are what more gives: a thread that has not stopped yet can start another. Threads
+// that sleep in a call which an interrupt would harm ([interruptible]) are peeked at while all others are stopped.
+// That goes on until none of them has run since its peek: then all stacks are those of that moment. A thread that
+// does not stop within a second is peeked at too, or fails. Of each thread done is told. The result is the length of
+// time, in nanoseconds, between the first stop and the last detach.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room
 // for all threads.
@@ -84,6 +82,7 @@ type held struct {
 // add begins with a thread.
 func (g *together) add(t *Thread) {
 	h := &held{t: t}
+	g.peeker.takeNeeds(t)
 	g.all = append(g.all, h)
 	sched, err := t.files.SchedStat()
 	if err == nil {
@@ -102,7 +101,7 @@ func (g *together) add(t *Thread) {
 // before h.call was read.
 func (g *together) freeze(h *held, tag int, runs uint64) {
 	h.shot = g.peeker.pool.Get()
-	h.shot.room(int(h.t.need.Load()))
+	h.shot.room(h.t.needs.get().Bytes)
 	look, err := g.ctl.Begin(h.t.TID)
 	if err != nil {
 		g.over(h, nil, err)

@@ -12,8 +12,8 @@ import (
 // watchEvery is how often it is looked whether a thread hangs.
 const watchEvery = 250 * time.Millisecond
 
-// ErrHung says that a thread of this process hangs in a call of the kernel. The process has to end: until then whoever
-// that thread held stopped stays so.
+// ErrHung says that a thread of this process hangs in a call of the kernel. The process has to end: until then
+// whoever that thread held stopped stays so.
 var ErrHung = errors.New("a read does not come back")
 
 // Hung makes an error of what [Stalls] tells.
@@ -21,8 +21,8 @@ func Hung(what string) error {
 	return fmt.Errorf("%w: prywalk hangs in %s, for memory or a file that nobody provides", ErrHung, what)
 }
 
-// OnWatchedThread is [OnThread], and comes back with [ErrHung] when f hangs in a call. f goes on then if that call ever
-// comes back, and must not harm anybody: its caller ends the process soon.
+// OnWatchedThread is [OnThread], and comes back with [ErrHung] when f hangs in a call. If that call ever comes back,
+// f goes on, and must not harm anybody: its caller ends the process soon.
 func OnWatchedThread(f func()) error {
 	var tid atomic.Int32
 	done := make(chan struct{})

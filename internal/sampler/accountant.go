@@ -1,75 +1,63 @@
 package sampler
 
 import (
-	"time"
-
 	"prywalk/frames"
+	"prywalk/internal/booking"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
+	"prywalk/internal/ownruntime"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 )
 
-// nameEvery is how old a thread's name may get, in nanoseconds: programs name
-// their threads after they started them.
-const nameEvery = 1e9
-
-// accountant unwinds what the controller copied and books the threads' time. It
+// accountant unwinds what the tracer copied and books the threads' time. It
 // belongs to one goroutine.
 type accountant struct {
 	builder *profile.Builder
 	unwind  *unwinder
 	pool    *look.Pool
-	pub     *published
-	save    func(between func())
-	asked   bool // everything is booked for a checkpoint that is to be written
-	garbage *collector
-	totals  *totals
-	threads map[*thread]struct{}
-	procs   map[*process]struct{}
-	close   func(*process)
-	epoch   int64 // Unix time less CLOCK_MONOTONIC, ns
+	garbage *ownruntime.Collector
+	threads map[*threadAccount]struct{}
+	procs   map[*processAccount]struct{}
+	close   func(*code.Process)
 
-	gaps  gaps
-	slept []wakeUp
+	gaps     booking.Gaps
+	unix     booking.UnixTime
+	selected bool // only some threads are wanted: the others' time is not booked
+	totals   *totals
+	rates    rates
 
-	selected   bool    // only some threads are wanted: the others' time is not booked
-	slowest    float64 // lowest rate of looks a second that a thread got
-	slowestTID int
-	rates      []ThreadRate
+	pub   *published
+	save  func(between func())
+	asked bool // everything is booked for a checkpoint that is to be written
 
-	cur     *thread // whose slices emit books
-	emitOne func(slice)
+	cur     *threadAccount // whose spans emit books
+	emitOne func(booking.Span)
 }
 
 // handle books one event.
 func (a *accountant) handle(e *event) {
 	switch e.kind {
-	case admitted:
-		a.admit(e)
+	case processBegan:
+		a.beginProcess(e.proc)
 	case looked:
 		a.look(e)
 	case unchanged:
-		a.settleEarly(e.thread, false)
-		a.extend(e.thread, e.at, e.reuses)
-	case ended:
-		a.settleEarly(e.thread, false)
-		a.extend(e.thread, e.at, e.reuses)
-		a.leftAlone(e.thread, &e.thread.left)
-		a.end(e)
-		a.finish(e.thread)
-		delete(a.threads, e.thread)
-	case vanished:
-		a.exit(e.proc, e.at.Wall)
+		a.extend(e)
+	case threadEnded:
+		a.endThread(e)
+	case processEnded:
+		a.endProcess(e.proc, e.used, e.at)
 	case renamed:
 		a.exec(e)
-	case flush:
-		a.checkpoint()
+	case checkpointAsked:
+		a.cut()
 		a.asked = true
-	case unwatched:
-		a.gaps.add(e.at.Wall, e.length)
+	case notObserved:
+		a.gaps.Add(e.at, e.length)
 	case resumed:
-		a.checkpoint()
-		a.slept = append(a.slept, wakeUp{e.at.Wall, e.length})
+		a.cut()
+		a.unix.Resumed(e.at, e.length)
 	}
 }
 
@@ -87,10 +75,21 @@ func (a *accountant) saveIfAsked(between func()) {
 	}
 }
 
+// beginProcess begins a process's account.
+func (a *accountant) beginProcess(p *processAccount) {
+	a.procs[p] = struct{}{}
+	p.comm = p.target.Comm
+	p.nsPID = innerNumber(p.target.PID)
+}
+
 // look unwinds a shot and books the interval that it ends.
 func (a *accountant) look(e *event) {
 	th, s := e.thread, e.shot
-	a.meet(th, s)
+	at := booking.ReadAt(s.Sched, s.At)
+	if !th.book.Begun() {
+		a.open(th)
+		th.book.Begin(at)
+	}
 	id, stop := a.unwind.unwind(th, s)
 	a.totals.stack(stop, s.How)
 	a.pub.stacks.Store(a.totals.stacks)
@@ -98,183 +97,144 @@ func (a *accountant) look(e *event) {
 	if s.State != look.Running && s.At-th.met < nameEvery {
 		th.named = 0 // it may have named itself, and sleep for good now
 	}
-	a.rename(th, s.At)
-	a.leftAlone(th, &s.Left)
-	a.take(th, &booking{
-		at: reading(s.Sched, s.At), where: seen{stack: id, state: s.State, wait: s.Wait(), whole: stop.Complete()},
-		onCPU: s.OnCPU, basis: s.Basis, reuses: e.reuses, unchanged: e.at, apart: e.length,
-	})
+	th.rename(s.At)
+	emit := a.emitter(th)
+	th.book.LeftAlone(&s.Left, a.gaps, emit)
+	th.book.Add(&booking.Look{
+		At: at, Seen: booking.Seen{Stack: id, State: s.State, Wait: s.Wait(), Whole: stop.Complete()},
+		OnCPU: s.OnCPU, Basis: s.Basis, Before: e.before, Apart: e.length,
+	}, a.gaps, emit)
 	a.pool.Put(s)
 	e.shot = nil
 }
 
-// meet begins a thread's account at its first look.
-func (a *accountant) meet(th *thread, s *look.Shot) {
-	if th.started {
-		return
-	}
-	th.firstAt = s.At
-	a.open(th)
-	if th.born {
-		th.clock.begin(th.birth(reading(s.Sched, s.At)))
-	}
-}
-
 // open begins a thread's account.
-func (a *accountant) open(th *thread) {
-	th.started = true
+func (a *accountant) open(th *threadAccount) {
 	a.threads[th] = struct{}{}
 	if th.proc.nsPID != 0 {
-		th.nsTID = inside(th.look.TID)
+		th.nsTID = innerNumber(th.tid)
 	}
 }
 
-// birth gives the beginning of a thread whose clocks show r and whose birth was seen. It lived at most since the
-// listing before the one that found it; all the time that its clocks show was since then.
-func (th *thread) birth(r Reading) Reading {
-	return Reading{Wall: min(th.bornAt, r.Wall-r.CPU-r.RunQueue)}
+// extend books the time up to the last tick at which a thread was unchanged.
+func (a *accountant) extend(e *event) {
+	e.thread.book.Decide(a.gaps, a.emitter(e.thread))
+	e.thread.book.Extend(e.before)
 }
 
-// book books the interval that a look ends.
-func (a *accountant) book(th *thread, b *booking) {
-	// Until the last tick at which it was found unchanged the thread was where
-	// it was before.
-	a.extend(th, b.unchanged, b.reuses)
-	th.looks++
-	th.lastAt = b.at.Wall
-	if th.clock.started {
-		if length := a.gaps.within(th.clock.observed(), b.at.Wall); length > 0 {
-			th.clock.skip(length, b.at, b.where.state, a.emitter(th))
-		}
+// endThread ends a thread's account.
+func (a *accountant) endThread(e *event) {
+	th := e.thread
+	emit := a.emitter(th)
+	a.extend(e)
+	th.book.LeftAlone(&e.end.left, a.gaps, emit)
+	if e.end.Alive && !th.book.Begun() { // it could never be looked at
+		a.open(th)
 	}
-	th.firstMet(b)
-	th.clock.look(b.at, b.where, b.onCPU, a.emitter(th))
-}
-
-// extend books the time up to the last tick at which the thread was unchanged.
-func (a *accountant) extend(th *thread, at Reading, reuses int64) {
-	th.looks += reuses
-	if reuses > 0 && at.Wall != 0 {
-		// A look that was pending can end after the tick began at which the thread
-		// is then found unchanged.
-		at.Wall = max(at.Wall, th.clock.last.Wall)
-		th.clock.unchanged(at, reuses)
-		th.lastAt = at.Wall
-	}
+	th.proc.book.EndThread(&th.book, &e.end.End, emit)
+	a.finish(th)
+	delete(a.threads, th)
 }
 
 // finish books what is left of a thread.
-func (a *accountant) finish(th *thread) {
-	if !th.started {
+func (a *accountant) finish(th *threadAccount) {
+	if !th.book.Begun() {
 		return
 	}
 	th.named = 0
-	a.rename(th, th.lastAt)
-	a.settleEarly(th, false)
-	th.clock.finish(a.emitter(th))
-	th.proc.used += th.clock.last.CPU - th.clock.first.CPU
-	a.rate(th)
+	th.rename(th.book.LastAt())
+	th.proc.book.FinishThread(&th.book, a.gaps, a.emitter(th))
+	a.rates.add(ThreadRate{
+		PID: th.proc.target.PID, TID: th.tid, Name: th.name, Looks: th.book.Looks, Seconds: seconds(th.book.Observed()),
+	})
 }
 
-// rate notes how often a thread was looked at, if it was there for a second.
-func (a *accountant) rate(th *thread) {
-	took := th.lastAt - th.firstAt
-	if took < 1e9 || th.looks == 0 {
+// exec deals with a process whose first thread has changed its name: what was seen
+// before is booked under the old one, and the mappings are read anew.
+func (a *accountant) exec(e *event) {
+	th := e.thread
+	if th.book.Begun() {
+		th.book.Cut(a.gaps, a.emitter(th))
+	}
+	th.named = 0
+	th.rename(e.at)
+	a.unwind.books.lend()
+	e.proc.refresh(e.at)
+	a.unwind.books.back()
+	e.proc.comm = th.name
+}
+
+// endProcess ends a process's account: it books the processor time that belongs to no
+// look, and lets go of the process.
+func (a *accountant) endProcess(p *processAccount, end *processEnd, now int64) {
+	if p.closed {
 		return
 	}
-	r := ThreadRate{PID: th.proc.target.PID, TID: th.look.TID, Name: th.name, Looks: th.looks, Seconds: seconds(took)}
-	if rate := r.Rate(); a.slowest == 0 || rate < a.slowest {
-		a.slowest, a.slowestTID = rate, r.TID
+	p.closed = true
+	delete(a.procs, p)
+	if a.selected {
+		// The last looks at its threads may be later than the last reading of its clock.
+		a.totals.target += max(end.charged, p.book.Used())
+	} else {
+		unseen := p.book.Unseen(end.ended)
+		a.totals.target += p.book.Used() + unseen
+		p.book.Exited(unseen, now, func(s booking.Span) {
+			if s.Leaf == "" { // under the stacks of looks at others like them
+				a.totals.estimated += s.CPU
+			}
+			a.add(p, nil, &s)
+		})
 	}
-	if len(a.rates) < maxRates {
-		a.rates = append(a.rates, r)
+	a.unwind.forgetModules(p, nil)
+	a.close(p.target)
+}
+
+// closeAccounts books all that is open when the tracer has sent its last
+// event: nothing, unless it broke down.
+func (a *accountant) closeAccounts(now int64) {
+	for th := range a.threads {
+		a.finish(th)
+	}
+	clear(a.threads)
+	for p := range a.procs {
+		a.endProcess(p, &processEnd{}, now)
 	}
 }
 
-// rename reads the thread's name anew from time to time.
-func (a *accountant) rename(th *thread, now int64) {
-	if now-th.named < nameEvery {
-		return
-	}
-	th.named = now
-	if name := th.proc.target.ThreadName(th.look.TID); name != "" {
-		th.name = name
+// cut books what is open, so that a recording written now has it.
+func (a *accountant) cut() {
+	for th := range a.threads {
+		th.book.Cut(a.gaps, a.emitter(th))
 	}
 }
 
-// emitter gives the function that books a thread's slices.
-func (a *accountant) emitter(th *thread) func(slice) {
+// emitter gives the function that books a thread's spans.
+func (a *accountant) emitter(th *threadAccount) func(booking.Span) {
 	a.cur = th
 	return a.emitOne
 }
 
-// emit adds a slice to the recording.
-func (a *accountant) emit(s slice) {
-	th := a.cur
-	a.totals.book(&s)
-	a.builder.Add(profile.Interval{
-		Stack: a.stackOf(&s),
-		PID:   th.proc.target.PID, TID: th.look.TID, NSPID: th.proc.nsPID, NSTID: th.nsTID,
-		Comm: th.proc.comm, Thread: th.name,
-		State: s.state.String(), Wait: s.wait,
-		End:     a.unix(s.end),
-		Samples: s.samples, Wall: s.wall, RunQueue: s.runq, CPU: s.cpuRun,
-	})
+func (a *accountant) emit(s booking.Span) { a.add(a.cur.proc, a.cur, &s) }
+
+// add adds a span to the recording. All time comes this way. th is nil where it is of no thread in particular.
+func (a *accountant) add(p *processAccount, th *threadAccount, s *booking.Span) {
+	a.totals.book(s)
+	i := profile.Interval{
+		Stack: a.stackOf(s), PID: p.target.PID, NSPID: p.nsPID, Comm: p.comm, Thread: booking.Exited,
+		State: s.State.String(), Wait: s.Wait, End: a.unix.Of(s.End),
+		Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU,
+	}
+	if th != nil {
+		i.TID, i.NSTID, i.Thread = th.tid, th.nsTID, th.name
+	}
+	a.builder.Add(i)
 }
 
-// checkpoint books what is open, so that a recording written now has it.
-func (a *accountant) checkpoint() {
-	for th := range a.threads {
-		a.settleEarly(th, false)
-		th.clock.cut(a.emitter(th))
+// stackOf gives the stack that a span is booked under.
+func (a *accountant) stackOf(s *booking.Span) profile.StackID {
+	switch s.Leaf {
+	case booking.NotObserved, booking.ExitedUnseen: // nothing is known
+		return a.builder.Intern([]profile.Loc{{Synthetic: s.Leaf}})
 	}
-}
-
-// stackOf gives the stack that a slice is booked under.
-func (a *accountant) stackOf(s *slice) profile.StackID {
-	if s.leaf == NotObserved {
-		return a.builder.Intern([]profile.Loc{{Synthetic: NotObserved}})
-	}
-	return a.unwind.withLeaf(s.stack, s.leaf)
-}
-
-// wakeUp is the end of a suspension of the machine, CLOCK_MONOTONIC ns, and its length.
-type wakeUp struct{ at, length int64 }
-
-// unix gives a moment of CLOCK_MONOTONIC in Unix time, which goes on while the machine is suspended.
-func (a *accountant) unix(at int64) int64 {
-	unix := at + a.epoch
-	for i := range a.slept {
-		if s := &a.slept[i]; at > s.at {
-			unix += s.length
-		}
-	}
-	return unix
-}
-
-// epochTries is how often the two clocks are read for monotonicEpoch.
-const epochTries = 20
-
-// monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC. Whoever
-// reads the one and then the other may be put off its processor in between, for seconds
-// on a busy machine: the reading that took the shortest is the best.
-func monotonicEpoch(now func() int64) (epoch int64) {
-	shortest := int64(1 << 62)
-	for range epochTries {
-		before := now()
-		unix := time.Now().UnixNano()
-		if took := now() - before; took < shortest {
-			shortest, epoch = took, unix-before-took/2
-		}
-	}
-	return epoch
-}
-
-// stack counts a stack by how its walk ended and how the thread was looked at.
-func (t *totals) stack(stop frames.StopReason, how look.How) {
-	t.stacks++
-	t.stops[stop]++
-	if stop.Complete() {
-		t.whole[how]++
-	}
+	return a.unwind.withLeaf(s.Stack, s.Leaf)
 }

@@ -10,7 +10,7 @@ import (
 // TestCheckpointsOfALongRecordingBecomeRarer: each writes all that there is.
 func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 	const second = int64(time.Second)
-	c := &controller{opts: &Options{CheckpointEvery: 10 * time.Second}}
+	c := &tracer{opts: &Options{CheckpointEvery: 10 * time.Second}}
 	var p published
 	if c.checkpointDue(100*second, &p) {
 		t.Error("at once")

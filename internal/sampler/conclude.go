@@ -11,9 +11,9 @@ import (
 )
 
 // conclude makes the result of a run from what its parts counted.
-func (s *Sampler) conclude(c *controller, a *accountant) {
+func (s *Sampler) conclude(c *tracer, a *accountant) {
 	r, n := &s.result, &c.counts
-	r.Ticks, r.MissedTicks = n.ticks, c.sched.missed
+	r.Ticks, r.MissedTicks = n.ticks, c.ticks.Missed
 	r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Queued = n.attempted, n.frozen, n.peeked, n.reused, n.queued
 	r.Inferred, r.Unseen, r.Backlog = n.inferred, n.unseen, n.backlog
 	r.Restarted, r.ThreadsMax = n.restarted, n.threadsMax
@@ -30,18 +30,19 @@ func (s *Sampler) conclude(c *controller, a *accountant) {
 		r.Freezes, r.Long, r.LongestFreeze = n.freezes.buckets(), n.longFreezes(), n.longest
 		r.CopiedP50, r.CopiedP99, r.CopiedMax = n.copies.quantile(0.5), n.copies.quantile(0.99), n.copies.max
 	}
-	r.Lost, r.Withheld, r.Rates = c.pace.lost/1e9, c.pace.withheld, a.rates
+	r.Lost, r.Withheld, r.Rates = c.budget.Lost()/1e9, c.budget.Withheld, a.rates.list
 	if begun := s.begun.Load(); begun != 0 {
-		r.Begun = time.Unix(0, a.epoch+begun)
+		r.Begun = time.Unix(0, a.unix.Of(begun))
 	}
 	if r.Seconds > 0 {
 		r.Freq = float64(n.ticks) / r.Seconds
 	}
-	w := &c.watch
-	r.Gaps, r.NotObserved, r.LongestGap, r.Suspended = w.gaps, seconds(w.total), seconds(w.longest), seconds(w.slept)
+	w := &c.gaps
+	r.Gaps, r.NotObserved, r.LongestGap = w.Gaps, seconds(w.Total), seconds(w.Longest)
+	r.Suspended = seconds(w.Suspended)
 	r.FreqAsked, r.MaxOverhead, r.MaxPause = s.opts.Freq, s.opts.MaxOverhead, s.opts.MaxPause
 	r.Samples, r.Complete = s.totals.samples, s.totals.complete
-	r.SlowestThread, r.SlowestTID = a.slowest, a.slowestTID
+	r.SlowestThread, r.SlowestTID = a.rates.slowest, a.rates.slowestTID
 	r.TargetCPU, r.ProfiledCPU = seconds(s.totals.target), seconds(s.totals.profiled)
 	r.UnobservedCPU, r.ExitedUnseenCPU = seconds(s.totals.unobserved), seconds(s.totals.exitedUnseen)
 	r.EstimatedCPU = seconds(s.totals.estimated)
@@ -61,8 +62,6 @@ func (c *counts) longFreezes() map[string]LongFreezes {
 	}
 	return m
 }
-
-func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // named makes a map of the counts that are not zero.
 func named(counts []int64, name func(int) string) map[string]int64 {

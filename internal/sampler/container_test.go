@@ -14,9 +14,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// enter is run as root of new namespaces: it makes a file system that exists only
-// there, with the program, its library and the libraries of the system, and becomes the
-// program in it.
+// enter is run as root of new namespaces. It makes a file system that exists only there, with the program, its
+// library and the libraries of the system. Then it becomes the program in it.
 const enter = `set -e
 mount -t tmpfs none "$1/root"
 mkdir "$1/root/app" "$1/root/tmp"

@@ -8,6 +8,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/booking"
 	"prywalk/internal/census"
 	"prywalk/internal/procmem"
 )
@@ -48,7 +49,7 @@ func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
 		t.Error("nobody was backed off")
 	}
 	burnt := r.sumOf(3, in("burn_here"))
-	unseen := r.sumOf(3, func(s *pprof.Sample) bool { return in(RanBetweenTicks)(s) || in(ExitedUnseen)(s) })
+	unseen := r.sumOf(3, func(s *pprof.Sample) bool { return in(booking.RanBetweenTicks)(s) || in(booking.ExitedUnseen)(s) })
 	if burnt == 0 || float64(burnt+unseen)/1e9 < 0.9*r.ProfiledCPU {
 		t.Errorf("%d ns in burn_here and %d unseen of %v s", burnt, unseen, r.ProfiledCPU)
 	}

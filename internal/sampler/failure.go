@@ -24,7 +24,8 @@ func (f *failure) guard(stop func()) {
 	}
 	f.mu.Lock()
 	if f.err == nil {
-		f.err = fmt.Errorf("internal error: %v%s; what was seen until then is in the recording; please report this line", r, origin())
+		f.err = fmt.Errorf("internal error: %v%s; what was seen until then is in the recording; please report this line",
+			r, origin())
 	}
 	f.mu.Unlock()
 	if stop != nil {

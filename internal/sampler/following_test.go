@@ -12,8 +12,8 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/booking"
 	"prywalk/internal/code"
-	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 )
 
@@ -85,7 +85,7 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 			}
 			wall := map[int64]int64{}
 			for _, s := range r.Sample {
-				if !in(ExitedUnseen)(s) {
+				if !in(booking.ExitedUnseen)(s) {
 					wall[s.NumLabel["tid"][0]] += s.Value[1]
 				}
 			}
@@ -140,12 +140,11 @@ func TestNameThatChangesDuringTheRecording(t *testing.T) {
 func TestNewNameStaysWhenTheMappingsAreReadAnew(t *testing.T) {
 	target := start(t, "renames")
 	a, p := accountOf(t, target.pid)
-	leader := &thread{proc: p, look: look.NewThread(target.pid, target.pid, procmem.NewBudget(0))}
-	defer leader.look.Close()
+	leader := &threadAccount{proc: p, tid: target.pid}
 	old := p.comm
 	target.signal(t, unix.SIGUSR1)
 	await(t, "the new names", func() bool { return slices.Contains(procNames(t, target.pid), "other") })
-	a.exec(&event{kind: renamed, thread: leader, proc: p, at: Reading{Wall: procmem.Now()}})
+	a.exec(&event{kind: renamed, thread: leader, proc: p, at: procmem.Now()})
 	for range 2 {
 		if p.comm != "other" || old != "threads" {
 			t.Fatalf("%q, and %q before", p.comm, old)
@@ -155,15 +154,15 @@ func TestNewNameStaysWhenTheMappingsAreReadAnew(t *testing.T) {
 }
 
 // accountOf gives an accountant that knows a process.
-func accountOf(t *testing.T, pid int) (*accountant, *process) {
+func accountOf(t *testing.T, pid int) (*accountant, *processAccount) {
 	t.Helper()
 	images := code.NewImageCache(0)
 	t.Cleanup(func() { _ = images.Close() })
-	p := &process{target: opened(t, images, []int{pid})[0]}
+	p := &processAccount{target: opened(t, images, []int{pid})[0]}
 	t.Cleanup(func() { _ = p.target.Close() })
 	p.main = p.target.Main()
-	a := &accountant{unwind: &unwinder{}, procs: map[*process]struct{}{}}
-	a.admit(&event{kind: admitted, proc: p})
+	a := &accountant{unwind: &unwinder{}, procs: map[*processAccount]struct{}{}}
+	a.beginProcess(p)
 	return a, p
 }
 

@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// mostOfGo is what a look at a shallow stack of a Go program copies at most: twice the least copy, the scheduler's stack
-// and the outer part of the goroutine's.
+// mostOfGo is what a look at a shallow stack of a Go program copies at most: twice the least copy, the scheduler's
+// stack and the outer part of the goroutine's.
 const mostOfGo = 4 * 64 << 10
 
 // TestLooksAtGoProgramsCopyNoMegabytes: a walk from the scheduler's stack to that of a goroutine says nothing of how
@@ -25,7 +25,7 @@ func TestLooksAtGoProgramsCopyNoMegabytes(t *testing.T) {
 	testtargets.Ready(t, cmd)
 	far, most := 0, 0
 	watch := func(u *unwinder) {
-		u.check = func(_ *process, s *look.Shot, _ profile.StackID) {
+		u.check = func(_ *processAccount, s *look.Shot, _ profile.StackID) {
 			copied := len(s.Mem.Stack.Bytes)
 			for _, r := range s.Mem.Others {
 				copied += len(r.Bytes)

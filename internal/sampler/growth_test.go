@@ -25,14 +25,14 @@ func TestProcessThatEndsBeforeItIsTakenOnLeavesNothingOpen(t *testing.T) {
 	sleeper, images := start(t, "sleepers", "1"), imagesOf(t)
 	p := opened(t, images, []int{sleeper.pid})[0]
 	s := New(Options{Freq: 99}, profile.NewBuilder(profile.Meta{}), images, []*code.Process{p})
-	c, a := s.newController(), s.newAccountant()
+	c, a := s.newTracer(), s.newAccountant()
 	sleeper.signal(t, unix.SIGKILL)
 	if _, err := unix.Wait4(sleeper.pid, nil, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	c.admit(<-s.arrive)
-	for i := range c.out {
-		a.handle(&c.out[i])
+	for i := range c.out.events {
+		a.handle(&c.out.events[i])
 	}
 	if len(s.targets) != 0 || p.PidFD() >= 0 || len(a.procs) != 0 || len(c.procs) != 0 {
 		t.Errorf("%d processes are open, pidfd %d; accounts of %d; %d are looked at", len(s.targets), p.PidFD(), len(a.procs), len(c.procs))
@@ -47,7 +47,7 @@ func imagesOf(t *testing.T) *code.ImageCache {
 
 // TestUnwantedThreadsThatEndedAreForgotten: of what --threads leaves out only who lives is remembered.
 func TestUnwantedThreadsThatEndedAreForgotten(t *testing.T) {
-	p := &process{}
+	var p threadList
 	for tid := range 100 {
 		p.refuse(tid, 1)
 	}
@@ -134,7 +134,7 @@ func descriptors(t *testing.T) int {
 
 // TestModulesThatAreGoneAreForgotten: only what is mapped has a shortcut, and it leads to nothing that walks need.
 func TestModulesThatAreGoneAreForgotten(t *testing.T) {
-	p := &process{target: opened(t, imagesOf(t), []int{start(t, "sleepers", "1").pid})[0]}
+	p := &processAccount{target: opened(t, imagesOf(t), []int{start(t, "sleepers", "1").pid})[0]}
 	defer p.target.Close()
 	u := newUnwinder(profile.NewBuilder(profile.Meta{}), 0)
 	gone := &frames.Module{Start: 1, End: 2, Name: "gone", Sources: make([]frames.RuleSource, 1)}

@@ -3,13 +3,14 @@ package sampler
 import (
 	"context"
 
+	"prywalk/internal/ownruntime"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
-// Hold makes the sampler leave its targets alone until [Sampler.Resume]: ticks are
-// neither done nor counted as missed, and time goes on to be booked: as not observed, if it is long. It is for
-// measurements of what the sampling costs, without and with, in one run.
+// Hold makes the sampler leave its targets alone until [Sampler.Resume]. Ticks are neither done nor counted as
+// missed. Time goes on to be booked: as not observed, if it is long. It is for measurements of what the sampling
+// costs, without and with, in one run.
 func (s *Sampler) Hold() { s.held.Store(true) }
 
 // Resume ends what Hold began.
@@ -19,25 +20,24 @@ func (s *Sampler) Resume() { s.held.Store(false) }
 // threads that do not stop for seconds (in an uninterruptible sleep).
 func (s *Sampler) Held() bool { return s.still.Load() }
 
-// heldNap is how often a held sampler looks whether it is to go on, in nanoseconds.
-const heldNap = 20e6
+// heldStep is how often a held sampler looks whether it is to go on, in nanoseconds.
+const heldStep = 20e6
 
-// wait finishes the looks that are pending, and does nothing until the sampler is
+// hold finishes the looks that are pending, and does nothing until the sampler is
 // resumed, ctx ends, or this process is about to be stopped. The schedule then begins anew.
-func (s *Sampler) wait(ctx context.Context, c *controller, ctl *ptrace.Controller) {
-	for end := procmem.Now() + drainFor; c.looker.Pending() > 0 && procmem.Now() < end && ctx.Err() == nil && !ptrace.Leaving(); {
-		c.collect(procmem.Now() + heldNap)
+func (s *Sampler) hold(ctx context.Context, c *tracer, ctl *ptrace.Controller) {
+	over := func() bool { return ctx.Err() != nil || ptrace.Leaving() }
+	for end := procmem.Now() + ownruntime.DrainFor; c.looker.Pending() > 0 && procmem.Now() < end && !over(); {
+		c.collect(procmem.Now() + heldStep)
 	}
-	c.flushOut()
+	c.out.handOver(c.now.at)
 	s.pub.set(c)
 	s.still.Store(true)
 	defer s.still.Store(false)
-	for s.held.Load() && ctx.Err() == nil && !ptrace.Leaving() {
-		c.attend(procmem.Now() + heldNap)
-		sleepUntil(ctx, ctl, procmem.Now()+heldNap)
+	for s.held.Load() && !over() {
+		c.attend(procmem.Now() + heldStep)
+		sleepUntil(ctx, ctl, procmem.Now()+heldStep)
 	}
-	missed := c.sched.missed
 	now := procmem.Now()
-	c.sched = newSchedule(now, c.pace.rate(now))
-	c.sched.missed = missed
+	c.ticks.Restart(now, c.budget.Rate(now))
 }

@@ -19,7 +19,7 @@ type copies struct {
 }
 
 func (c *copies) watch(u *unwinder) {
-	u.check = func(_ *process, s *look.Shot, _ profile.StackID) {
+	u.check = func(_ *processAccount, s *look.Shot, _ profile.StackID) {
 		if s.How != look.ByFreeze {
 			return
 		}
@@ -40,9 +40,9 @@ func (c *copies) at(part float64) int {
 	return c.sizes[int(part*float64(len(c.sizes)-1))]
 }
 
-// TestLargeFramesAreCopiedInPieces: the target's stack is up to two megabytes deep, and its depth changes all the time.
-// Walks that lack something are those of the first looks, and some where what is left of frames that ended looks like
-// live ones: 11 and 14 of 4,000 in two runs. Without pieces it was 8 in 100.
+// TestLargeFramesAreCopiedInPieces: the target's stack is up to two megabytes deep, and its depth changes all the
+// time. Walks that lack something are those of the first looks. There are some more where what is left of frames that
+// ended looks like live ones: 11 and 14 of 4,000 in two runs. Without pieces it was 8 in 100.
 func TestLargeFramesAreCopiedInPieces(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("there all is copied in one piece")

@@ -10,6 +10,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/booking"
 	"prywalk/internal/procmem"
 )
 
@@ -113,7 +114,7 @@ func TestAThreadsWallTimeIsTheTimeObserved(t *testing.T) {
 func (r *recorded) walls() map[int64]int64 {
 	wall := map[int64]int64{}
 	for _, s := range r.Sample {
-		if label(s, "thread") != Exited { // that is the process's, beyond the last looks at its threads
+		if label(s, "thread") != booking.Exited { // that is the process's, beyond the last looks at its threads
 			wall[s.NumLabel["tid"][0]] += s.Value[1]
 		}
 	}
@@ -140,7 +141,7 @@ func TestThreadsThatComeAndGoLoseNoTimeAndNoFiles(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	if r.ExitedUnseenCPU == 0 || r.sumOf(3, in(ExitedUnseen)) == 0 {
+	if r.ExitedUnseenCPU == 0 || r.sumOf(3, in(booking.ExitedUnseen)) == 0 {
 		t.Error("threads that lived for a millisecond have all been seen")
 	}
 	if now := openFiles(t); now > files+3 {

@@ -15,7 +15,7 @@ import (
 // shortcut from the module that is walked to that copy lasts as long as the mapping.
 
 // module gives the recording's description of a module.
-func (u *unwinder) module(p *process, m *frames.Module) *profile.ModuleInfo {
+func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleInfo {
 	if m == nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (u *unwinder) module(p *process, m *frames.Module) *profile.ModuleInfo {
 }
 
 // forgetModules drops the shortcuts of a process but those to some modules.
-func (u *unwinder) forgetModules(p *process, but []*frames.Module) {
+func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
 	p.remapped = false
 	before := len(p.modules)
 	for m, info := range p.modules {

@@ -25,6 +25,7 @@ type births struct {
 	file  *procmem.Births // nil: not known, and each tick may have some
 	count int64
 	tick  int64 // at which it was asked last
+	tids  []int // of the youngest threads
 }
 
 func (b *births) close() {
@@ -44,42 +45,43 @@ func (b *births) at(tick int64) int64 {
 }
 
 // meetNewborn takes the threads on that were born since a process's threads were last listed. there is how many it has.
-func (c *controller) meetNewborn(p *process, there int, now int64) {
-	if !p.first || now-p.youngest < int64(there)*skipCost*skipShare || p.clocked && now-p.ran > stillFor {
+func (c *tracer) meetNewborn(p *process, there int, now int64) {
+	l := &p.list
+	if !l.begun || now-l.youngest < int64(there)*skipCost*skipShare || p.clock.valid && now-p.clock.moved > stillFor {
 		return
 	}
 	births := c.births.at(c.counts.ticks)
-	if births == p.births {
+	if births == l.births {
 		return
 	}
-	p.births, p.youngest = births, now
+	l.births, l.youngest = births, now
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
-		tids, err := p.tasks.ListFrom(from, c.tids[:0])
-		c.tids = tids
+		tids, err := l.tasks.ListFrom(from, c.births.tids[:0])
+		c.births.tids = tids
 		if err != nil {
 			return
 		}
-		if from == 0 || len(tids) > 0 && p.knows(tids[0]) {
+		if from == 0 || len(tids) > 0 && l.knows(tids[0]) {
 			break
 		}
 	}
-	for _, tid := range c.tids {
-		if p.knows(tid) {
+	for _, tid := range c.births.tids {
+		if l.knows(tid) {
 			continue
 		}
 		if th := c.meet(p, tid, now); th != nil {
-			th.generation = p.seen
-			p.tids = append(p.tids, tid)
+			th.listing = l.n
+			l.tids = append(l.tids, tid)
 		}
 	}
 }
 
 // knows reports whether a thread was taken on or refused.
-func (p *process) knows(tid int) bool {
-	if p.threads[tid] != nil {
+func (l *threadList) knows(tid int) bool {
+	if l.byTID[tid] != nil {
 		return true
 	}
-	_, refused := p.unwanted[tid]
+	_, refused := l.unwanted[tid]
 	return refused
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"prywalk/internal/booking"
 )
 
 func TestThreadsAreSelectedByName(t *testing.T) {
@@ -44,11 +46,11 @@ func TestMaxDepthCutsAndSaysSo(t *testing.T) {
 	r := record(t, Options{MaxDepth: 1}, 300*time.Millisecond, nil, target.pid)
 	for _, s := range r.Sample {
 		st := stack(s)
-		if st[0] == ExitedUnseen || st[0] == NotObserved {
+		if st[0] == booking.ExitedUnseen || st[0] == booking.NotObserved {
 			continue
 		}
 		places := len(s.Location) // with inlined calls there are more names
-		if st[0] == RanBetweenTicks || st[0] == BlockedBetweenTicks {
+		if st[0] == booking.RanBetweenTicks || st[0] == booking.BlockedBetweenTicks {
 			places--
 		}
 		if places != 2 || st[len(st)-1] != "[incomplete: depth]" {
@@ -81,7 +83,7 @@ func TestDeepStacksAreWhole(t *testing.T) {
 				continue
 			}
 			frames := stack(s)
-			if frames[0] == NotObserved { // the machine had no time for prywalk
+			if frames[0] == booking.NotObserved { // the machine had no time for prywalk
 				continue
 			}
 			calls := 0

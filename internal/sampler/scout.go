@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/ownruntime"
 	procs "prywalk/internal/process"
 	"prywalk/internal/procmem"
 )
@@ -34,7 +35,7 @@ func (s *Sampler) scout(ctx context.Context) {
 			return
 		case <-time.After(max(scoutEvery, scoutShare*took)):
 		}
-		took = cpuOf(func() { s.find(ctx, known) })
+		took = ownruntime.CPUOf(func() { s.find(ctx, known) })
 	}
 }
 
@@ -99,6 +100,6 @@ func (s *Sampler) adopt(f found) {
 	case t.StartTime != f.start: // it has ended, and somebody else got its number
 		_ = t.Close() // of descriptors that were only read
 	default:
-		s.take(&process{target: t, child: true})
+		s.add(t, true)
 	}
 }

@@ -1,16 +1,15 @@
 package sampler
 
 import (
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/booking"
 	"prywalk/internal/look"
 	"prywalk/ptrace"
 )
 
-// counts are what the controller counts. It alone writes them; the progress line
+// counts are what the tracer counts. It alone writes them; the progress line
 // reads a copy that is published at each tick.
 type counts struct {
 	ticks, attempted, frozen, peeked, reused, restarted int64
@@ -24,9 +23,14 @@ type counts struct {
 	long                                                [ptrace.NumCauses]LongFreezes
 }
 
-// froze counts a freeze.
+// froze counts a look by a freeze.
 func (c *counts) froze(s *look.Shot) {
+	c.frozen++
 	c.freezes.add(s.Stopped)
+	c.copies.add(s.Copied())
+	if s.Restarted {
+		c.restarted++
+	}
 	if s.Stopped > look.LongFreeze {
 		c.long[s.Why].N++
 		c.long[s.Why].Max = max(c.long[s.Why].Max, s.Stopped)
@@ -49,15 +53,27 @@ type totals struct {
 	estimated    int64 // CPU of threads that have ended, booked under the stacks of looks at others like them, ns
 }
 
-// book adds a slice.
-func (t *totals) book(s *slice) {
-	t.samples += s.samples
-	if s.whole {
-		t.complete += s.samples
+// book adds a span.
+func (t *totals) book(s *booking.Span) {
+	t.samples += s.Samples
+	if s.Whole {
+		t.complete += s.Samples
 	}
-	t.profiled += s.cpuRun
-	if s.leaf == RanBetweenTicks || s.leaf == NotObserved {
-		t.unobserved += s.cpuRun
+	t.profiled += s.CPU
+	switch s.Leaf {
+	case booking.RanBetweenTicks, booking.NotObserved:
+		t.unobserved += s.CPU
+	case booking.ExitedUnseen:
+		t.exitedUnseen += s.CPU
+	}
+}
+
+// stack counts a stack by how its walk ended and how the thread was looked at.
+func (t *totals) stack(stop frames.StopReason, how look.How) {
+	t.stacks++
+	t.stops[stop]++
+	if stop.Complete() {
+		t.whole[how]++
 	}
 }
 
@@ -71,16 +87,15 @@ type LongFreezes struct {
 type Stats struct {
 	Ticks, MissedTicks                        int64
 	Attempted, Frozen, Peeked, Reused, Queued int64
-	// Queued are the ticks at which a thread fell due whose last look was still
-	// pending: it had not been scheduled, or could not stop. They are not Attempted.
-	// Inferred are the ticks at which a thread that was backed off was not looked
-	// at, and its next look proved that it had not run; Unseen those where it had.
+	// Queued are the ticks at which a thread fell due whose last look was still pending: it had not been scheduled,
+	// or could not stop. They are not Attempted. Inferred are the ticks at which a thread that was backed off was not
+	// looked at, and its next look proved that it had not run. Unseen are those where it had.
 	Inferred, Unseen int64
 	Failed           map[string]int64
 	Incomplete       map[string]int64
-	// Restarted are the system calls that a freeze broke and that began again unseen;
-	// Broken those that gave EINTR or EAGAIN to the program, because a restart would not be
-	// sound or is not allowed; Told those of which a supervisor was told twice (seccomp user notification).
+	// Restarted are the system calls that a freeze broke and that began again unseen. Broken are those that gave
+	// EINTR or EAGAIN to the program, because a restart would not be sound or is not allowed. Told are those of which
+	// a supervisor was told twice (seccomp user notification).
 	Restarted, Broken, Told int64
 	// BrokenCalls and ToldCalls are these by the name of the call.
 	BrokenCalls, ToldCalls map[string]int64
@@ -114,8 +129,9 @@ type Stats struct {
 	// was there for a second or more got; its tid beside it.
 	SlowestThread float64
 	SlowestTID    int
-	// NotObserved is for how long nobody was looked at though ticks were due, in seconds, in so many Gaps, the longest of
-	// them LongestGap. Suspended is for how long the machine was suspended; no clock of the recording runs then.
+	// NotObserved is for how long nobody was looked at though ticks were due, in seconds, in so many Gaps, the
+	// longest of them LongestGap. Suspended is for how long the machine was suspended; no clock of the recording
+	// runs then.
 	NotObserved, LongestGap, Suspended float64
 	Gaps                               int64
 	// Backlog is the most bytes of copied stacks that waited at once to be walked.
@@ -161,49 +177,24 @@ func (r *ThreadRate) Rate() float64 { return float64(r.Looks-1) / r.Seconds }
 // maxRates bounds the number of threads whose rates are kept.
 const maxRates = 10_000
 
-// published is a copy of the counts for other goroutines.
-type published struct {
-	mu       sync.Mutex
-	counts   counts
-	missed   int64
-	withheld int64
-	live     int
-	stacks   atomic.Int64
-	saving   atomic.Bool  // a checkpoint is asked for and not yet written
-	saveTook atomic.Int64 // how long the last one took, ns
-	whole    atomic.Int64
+// rates are how often threads were looked at.
+type rates struct {
+	list       []ThreadRate
+	slowest    float64 // lowest rate of looks a second that a thread got
+	slowestTID int
 }
 
-func (p *published) set(c *controller) {
-	if !p.mu.TryLock() {
-		return // the reader is at it; the next tick publishes again
+// add notes a thread's rate, if it was there for a second.
+func (r *rates) add(t ThreadRate) {
+	if t.Seconds < 1 || t.Looks == 0 {
+		return
 	}
-	p.counts = c.counts
-	p.missed, p.withheld = c.sched.missed, c.pace.withheld
-	p.live = c.live
-	p.mu.Unlock()
+	if rate := t.Rate(); r.slowest == 0 || rate < r.slowest {
+		r.slowest, r.slowestTID = rate, t.TID
+	}
+	if len(r.list) < maxRates {
+		r.list = append(r.list, t)
+	}
 }
 
-// Progress is how far a run has come.
-type Progress struct {
-	Ticks, Missed, Looks, Failed int64
-	Frozen                       int64 // of the looks
-	Withheld                     int64 // ticks, by the budget
-	Threads                      int
-	Stacks, Complete             int64
-}
-
-func (p *published) progress() Progress {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	g := Progress{
-		Ticks: p.counts.ticks, Missed: p.missed, Threads: p.live,
-		Looks:  p.counts.frozen + p.counts.peeked + p.counts.reused,
-		Frozen: p.counts.frozen, Withheld: p.withheld,
-		Stacks: p.stacks.Load(), Complete: p.whole.Load(),
-	}
-	for _, n := range p.counts.failed {
-		g.Failed += n
-	}
-	return g
-}
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

@@ -11,9 +11,9 @@ import (
 	"prywalk/ptrace"
 )
 
-// onTicks calls f on a controller's thread with a function that makes a tick over a
+// onTicks calls f on a tracer's thread with a function that makes a tick over a
 // target and throws away what it gives.
-func onTicks(t testing.TB, rung look.Rung, f func(tick func(), c *controller), args ...string) {
+func onTicks(t testing.TB, rung look.Rung, f func(tick func(), c *tracer), args ...string) {
 	t.Helper()
 	r := start(t, args...)
 	images := code.NewImageCache(0)
@@ -27,7 +27,7 @@ func onTicks(t testing.TB, rung look.Rung, f func(tick func(), c *controller), a
 	look.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		c := s.newController()
+		c := s.newTracer()
 		c.looker = look.New(ctl, s.pool, rung)
 		defer c.looker.Close()
 		c.admit(<-s.arrive)
@@ -60,7 +60,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got float64
-			onTicks(t, c.rung, func(tick func(), _ *controller) {
+			onTicks(t, c.rung, func(tick func(), _ *tracer) {
 				for range 20 {
 					tick()
 				}
@@ -74,7 +74,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 }
 
 func benchmarkTick(b *testing.B, rung look.Rung, args ...string) {
-	onTicks(b, rung, func(tick func(), c *controller) {
+	onTicks(b, rung, func(tick func(), c *tracer) {
 		for range 20 {
 			tick()
 		}

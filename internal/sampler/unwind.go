@@ -6,10 +6,9 @@ import (
 	"prywalk/internal/profile"
 )
 
-// The list of a process's mappings is read anew when a stack does not reach its
-// end, but not within refreshAfter ns, nor so often that it takes more than one
-// part in refreshShare of a processor; and every refreshEvery ns in any case: memory
-// that was unmapped and mapped anew does not show in any stack.
+// The list of a process's mappings is read anew when a stack does not reach its end. It is not read within
+// refreshAfter ns, nor so often that it takes more than one part in refreshShare of a processor. It is read every
+// refreshEvery ns in any case: memory that was unmapped and mapped anew does not show in any stack.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20
@@ -25,8 +24,8 @@ type unwinder struct {
 	methods [frames.NumMethods]int64
 	numbers [1 << numberBits]numbered
 	books   books
-	outline look.Outline                                // the frames of this walk
-	check   func(*process, *look.Shot, profile.StackID) // told of each walk, for tests; nil
+	outline look.Outline                                       // the frames of this walk
+	check   func(*processAccount, *look.Shot, profile.StackID) // told of each walk, for tests; nil
 }
 
 // numbered is a location's number, with what it was given for.
@@ -57,8 +56,8 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 }
 
 // unwind walks a shot and gives its stack, and why the walk ended.
-func (u *unwinder) unwind(thr *thread, s *look.Shot) (profile.StackID, frames.StopReason) {
-	p, th := thr.proc, thr.look
+func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, frames.StopReason) {
+	p := thr.proc
 	u.books.lend()
 	if s.At-p.refreshed > refreshEvery {
 		p.refresh(s.At)
@@ -68,7 +67,7 @@ func (u *unwinder) unwind(thr *thread, s *look.Shot) (profile.StackID, frames.St
 	}
 	stop := u.walkAgain(p, s)
 	u.books.back()
-	th.Walked(p.target, &u.walker, s, &u.outline)
+	thr.walks.Walked(p.target, &u.walker, s, &u.outline)
 	if !stop.Complete() {
 		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"}))
 	}
@@ -79,9 +78,9 @@ func (u *unwinder) unwind(thr *thread, s *look.Shot) (profile.StackID, frames.St
 	return id, stop
 }
 
-// walkAgain walks a shot, and does so again if that does not reach the end, and the mappings, or code that a JIT
-// compiler has written meanwhile, turn out to have changed.
-func (u *unwinder) walkAgain(p *process, s *look.Shot) frames.StopReason {
+// walkAgain walks a shot. It does so again if that does not reach the end and the mappings turn out to have changed,
+// or a JIT compiler has written code meanwhile.
+func (u *unwinder) walkAgain(p *processAccount, s *look.Shot) frames.StopReason {
 	methods := u.methods
 	stop := u.walk(p, s)
 	if stop.Complete() || s.At-p.refreshed <= max(refreshAfter, refreshShare*p.refreshCost) || !p.refresh(s.At) {
@@ -92,7 +91,7 @@ func (u *unwinder) walkAgain(p *process, s *look.Shot) frames.StopReason {
 }
 
 // walk fills u.stack with the frames of a shot.
-func (u *unwinder) walk(p *process, s *look.Shot) frames.StopReason {
+func (u *unwinder) walk(p *processAccount, s *look.Shot) frames.StopReason {
 	u.stack = u.stack[:0]
 	u.outline.Reset()
 	w := &u.walker
@@ -107,7 +106,7 @@ func (u *unwinder) walk(p *process, s *look.Shot) frames.StopReason {
 
 // location gives the number of an address in a module. Most were met before: their numbers are kept by address, so that
 // neither module nor location is looked up again.
-func (u *unwinder) location(p *process, m *frames.Module, addr frames.Addr) profile.LocID {
+func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr) profile.LocID {
 	n := &u.numbers[addr*0x9e3779b97f4a7c15>>(64-numberBits)] // Fibonacci hashing
 	if m == nil || n.module != m || n.addr != addr {
 		*n = numbered{m, addr, u.builder.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr})}

@@ -11,6 +11,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
+	"prywalk/internal/ownruntime"
 	procs "prywalk/internal/process"
 	"prywalk/internal/profile"
 )
@@ -50,7 +51,9 @@ func BenchmarkUnwind(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			u := newUnwinder(profile.NewBuilder(profile.Meta{}), math.MaxInt32)
-			th := &thread{proc: &process{target: t, refreshed: math.MaxInt64}, look: &look.Thread{}}
+			th := &threadAccount{
+				proc: &processAccount{target: t, refreshed: math.MaxInt64}, walks: look.NewThread(1, 1, nil).Walks(),
+			}
 			s := deepShot(depth)
 			n := uint64(0)
 			unwind := func() {
@@ -64,11 +67,11 @@ func BenchmarkUnwind(b *testing.B) {
 			unwind()
 			unwind()
 			b.ReportAllocs()
-			begin := cpuTime()
+			begin := ownruntime.CPUTime()
 			for b.Loop() {
 				unwind()
 			}
-			b.ReportMetric(float64(cpuTime()-begin)/float64(b.N*depth), "ns/frame")
+			b.ReportMetric(float64(ownruntime.CPUTime()-begin)/float64(b.N*depth), "ns/frame")
 		})
 	}
 }
@@ -79,7 +82,7 @@ func TestLocationsKeepTheirNumbers(t *testing.T) {
 	b := profile.NewBuilder(profile.Meta{})
 	u := newUnwinder(b, 0)
 	one, two := &frames.Module{Start: 0x1000, End: 1 << 20, Name: "a"}, &frames.Module{Start: 0x1000, End: 1 << 20, Name: "b"}
-	p := &process{target: &code.Process{Process: &procs.Process{PID: 1}}}
+	p := &processAccount{target: &code.Process{Process: &procs.Process{PID: 1}}}
 	for range 2 {
 		for addr := frames.Addr(0x1000); addr < 0x1000+3<<numberBits; addr++ {
 			for _, m := range []*frames.Module{one, nil, two} {

@@ -14,7 +14,7 @@ import (
 // # What hangs
 //
 // A read of a target's memory, or of a file that it names, can wait for somebody who never comes (package look,
-// [look.Stalls]). If that is the controller, a thread of the target may stand still for as long: the recording ends at
+// [look.Stalls]). If that is the tracer, a thread of the target may stand still for as long: the recording ends at
 // once. If it is the accountant, it ends when it is to end anyhow. Either way what was seen is taken from it, and the
 // process has to end soon: that frees the thread that hangs, and with it whoever it holds.
 
@@ -22,7 +22,8 @@ import (
 // unless [ErrNotBooked] is part of it too.
 var ErrHung = look.ErrHung
 
-// ErrNotBooked says that the Builder is in the hands of what hangs, and must not be touched. The last checkpoint stands.
+// ErrNotBooked says that the Builder is in the hands of what hangs, and must not be touched. The last checkpoint
+// stands.
 var ErrNotBooked = errors.New("the recording so far could not be taken over; the last checkpoint stands")
 
 // watchEvery is how often it is looked whether anything hangs.
@@ -51,20 +52,20 @@ func (b *books) back() {
 // seize takes the books from an accountant that reads.
 func (b *books) seize() bool { return b.state.CompareAndSwap(lentBooks, lostBooks) }
 
-// waitFor waits until the controller and the accountant have ended; the error says what hangs of them.
-func (s *Sampler) waitFor(ctx context.Context, controlled, accounted chan struct{}) error {
+// waitFor waits until the tracer and the accountant have ended; the error says what hangs of them.
+func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) error {
 	var stalls look.Stalls
 	defer stalls.Close()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
 		select {
-		case <-accounted: // which ends after the controller
+		case <-accounted: // which ends after the tracer
 			return nil
 		case <-tick.C:
 		}
 		tracer := int(s.tracer.Load())
-		if what := stalls.Tracer(tracer); what != "" && !closed(controlled) {
+		if what := stalls.Tracer(tracer); what != "" && !closed(traced) {
 			return s.hangs(what, accounted)
 		}
 		if ctx.Err() == nil {
@@ -94,7 +95,7 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// takeOver bounds how long the accountant may take to book what has come in, once the controller hangs.
+// takeOver bounds how long the accountant may take to book what has come in, once the tracer hangs.
 const takeOver = 5 * time.Second
 
 // takeBooks waits until the accountant has booked what came in, or, if it hangs, takes the books from it.
@@ -111,7 +112,7 @@ func (s *Sampler) takeBooks(accounted chan struct{}) error {
 	return nil
 }
 
-// orphan books what the controller has handed over, and what is open, when it does not come back.
+// orphan books what the tracer has handed over, and what is open, when it does not come back.
 func (s *Sampler) orphan(a *accountant) {
 	for {
 		select {

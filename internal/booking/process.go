@@ -1,0 +1,65 @@
+package booking
+
+// Process is the account of one process: what its threads used by their own clocks. The rest, which the process's
+// clock counts for threads that have ended, belongs to no look.
+type Process struct {
+	// Since is when sampling it began, CLOCK_MONOTONIC in nanoseconds.
+	Since int64
+	// Selected: only some of its threads are wanted, and nothing of the others' time is booked.
+	Selected bool
+
+	used      int64  // CPU time of its threads from the first look at each to the last, ns
+	endedSeen int64  // what the clocks of those that have ended showed at the last looks at them, ns
+	claims    claims // of threads that lived shortly, on what is unseen
+	givenBack int64  // what their clocks had carried when they ended, ns
+}
+
+// End is what there is to know of the end of a thread's account. Readings are zero where there is none.
+type End struct {
+	// Alive: the thread goes on, it is the recording that ends.
+	Alive bool
+	// Before are its clocks before its first look, if it lived when sampling began.
+	Before Reading
+	// Rest are its clocks at the end, if its last look is not of then.
+	Rest Reading
+	// Patience is how old the last look may be so that what the thread did since then belongs to it, in nanoseconds.
+	Patience int64
+}
+
+// EndThread takes note of what a thread that has ended used up to its last look: the process's clock counts it on. If
+// it goes on, what it has done since then is booked. [Process.FinishThread] is to follow.
+func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
+	switch {
+	case !e.Alive && t.begun:
+		p.endedSeen += t.clock.last.CPU
+		if !p.Selected {
+			p.ended(t)
+		}
+	case !e.Alive:
+		p.endedSeen += e.Before.CPU
+	case e.Rest.Wall == 0:
+	case t.begun:
+		if e.Rest.CPU > t.clock.last.CPU {
+			t.clock.Ends(e.Rest, e.Patience, emit)
+		}
+	case e.Rest.CPU > e.Before.CPU: // it could never be looked at
+		t.begun = true
+		if t.clock.Begin(e.Before); t.BornAt != 0 {
+			t.clock.Begin(t.birth(e.Rest))
+		}
+		t.clock.Ends(e.Rest, 0, emit)
+	}
+}
+
+// FinishThread books all that is left of a thread.
+func (p *Process) FinishThread(t *Thread, gaps Gaps, emit func(Span)) {
+	t.Finish(gaps, emit)
+	p.used += t.clock.last.CPU - t.clock.first.CPU
+}
+
+// Used gives the processor time that all threads have used, as far as looks have seen them, in nanoseconds.
+func (p *Process) Used() int64 { return p.used }
+
+// Unseen gives the processor time of threads that ended and that belongs to no look, in nanoseconds. Threads that
+// ended while the process was sampled had used so much in all their lives (ended).
+func (p *Process) Unseen(ended int64) int64 { return max(ended-p.endedSeen, 0) }

@@ -1,0 +1,64 @@
+package booking
+
+import (
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+)
+
+// Reading is what the kernel's clocks say of a thread at one moment, in nanoseconds. Wall is CLOCK_MONOTONIC; CPU and
+// RunQueue are the first two fields of /proc/PID/task/TID/schedstat.
+type Reading struct {
+	Wall, CPU, RunQueue int64
+}
+
+// ReadAt makes a reading of what schedstat showed at a moment.
+func ReadAt(s procmem.SchedStat, at int64) Reading {
+	return Reading{Wall: at, CPU: int64(s.CPU), RunQueue: int64(s.RunQueue)}
+}
+
+// State is what a thread was doing when it was looked at.
+type State = look.State
+
+// The states, with the names that recordings use.
+const (
+	Running  = look.Running
+	Sleeping = look.Sleeping
+	Disk     = look.Disk
+	Stopped  = look.Stopped
+)
+
+// Seen is what a look saw: where the thread was and in which state.
+type Seen struct {
+	Stack profile.StackID
+	State State
+	Wait  string
+	Whole bool // the stack is complete
+}
+
+// Span is a piece of a thread's time, booked under a stack. Times are in nanoseconds.
+type Span struct {
+	Seen
+	Leaf                string // synthetic frame to put inside of the stack, or ""
+	End                 int64  // CLOCK_MONOTONIC
+	Samples             int64  // ticks at which the thread was seen so
+	Wall, RunQueue, CPU int64
+}
+
+// Synthetic frames for time that no look observed.
+const (
+	// RanBetweenTicks is on top of the stack in which a thread sleeps at both
+	// ends of an interval, for the CPU time that it used in between.
+	RanBetweenTicks = "[ran between ticks]"
+	// BlockedBetweenTicks is on top of the stack of a thread that ran at both
+	// ends of an interval, for the time that it was blocked in between.
+	BlockedBetweenTicks = "[blocked between ticks]"
+	// NotObserved is the only frame of what a thread did while nobody looked at it: prywalk was stopped, got no
+	// processor, or was not allowed to look at this thread.
+	NotObserved = "[not observed]"
+	// ExitedUnseen is the only frame of the CPU time of threads that have ended which belongs to no
+	// look, and which no look stands for: they lived and died between ticks, or ran after their last.
+	ExitedUnseen = "[exited unseen]"
+	// Exited stands for the name of the threads whose time belongs to no look of theirs. They have no number.
+	Exited = "[exited]"
+)

@@ -1,0 +1,147 @@
+package booking
+
+import (
+	"prywalk/internal/look"
+	"prywalk/internal/skid"
+)
+
+// Look is a look at a thread as its account needs it.
+type Look struct {
+	At    Reading
+	Seen  Seen
+	OnCPU bool
+	Basis skid.Basis
+	// Before tells of the ticks before it.
+	Before Unchanged
+	// Apart is the time between the tick of the look and the one before, in nanoseconds.
+	Apart int64
+}
+
+// Unchanged tells that a thread was found unchanged at so many ticks, and what its clocks showed at the last of them.
+type Unchanged struct {
+	Ticks int64
+	Last  Reading
+}
+
+// Thread is the account of one thread. The zero value is that of one that lived before sampling began.
+type Thread struct {
+	// BornAt is when the thread was first listed, if its birth was seen: then its clocks count from zero.
+	// CLOCK_MONOTONIC in nanoseconds, 0 if it was not seen.
+	BornAt int64
+	// Looks is at how many ticks its stack was seen.
+	Looks int64
+
+	clock   Clock
+	waiting []Look // first looks, until it is known what they are worth (package skid)
+	begun   bool
+	met     bool    // it has been met on a processor
+	claim   claimed // of that look, on what is unseen of its process
+	firstAt int64
+	lastAt  int64
+}
+
+// Begun reports whether the account has begun, with a look or with [Process.End].
+func (t *Thread) Begun() bool { return t.begun }
+
+// LastAt gives the moment of the last look, CLOCK_MONOTONIC in nanoseconds.
+func (t *Thread) LastAt() int64 { return t.lastAt }
+
+// Observed gives for how long the thread was looked at, from the first look to the last, in nanoseconds.
+func (t *Thread) Observed() int64 { return t.lastAt - t.firstAt }
+
+// Begin begins the account with the clocks of the thread's first look.
+func (t *Thread) Begin(r Reading) {
+	t.begun, t.firstAt = true, r.Wall
+	if t.BornAt != 0 {
+		t.clock.Begin(t.birth(r))
+	}
+}
+
+// birth gives the beginning of a thread whose clocks show r and whose birth was seen. It lived at most since the
+// listing before the one that found it; all the time that its clocks show was since then.
+func (t *Thread) birth(r Reading) Reading {
+	return Reading{Wall: min(t.BornAt, r.Wall-r.CPU-r.RunQueue)}
+}
+
+// Add books a look, or keeps it until it is known what the thread's first looks are worth.
+func (t *Thread) Add(l *Look, gaps Gaps, emit func(Span)) {
+	if n := len(t.waiting); n > 0 {
+		if now, manyCalls := skid.Decide(n, l.At.Wall-t.waiting[0].At.Wall, l.Basis); now {
+			t.bookWaiting(manyCalls, gaps, emit)
+		}
+	}
+	if l.Basis == skid.Undecided || len(t.waiting) > 0 {
+		t.waiting = append(t.waiting, *l)
+		return
+	}
+	t.book(l, gaps, emit)
+}
+
+// Decide books the looks that have waited, as those of a thread that makes few system calls: nothing else will be
+// known in time.
+func (t *Thread) Decide(gaps Gaps, emit func(Span)) { t.bookWaiting(false, gaps, emit) }
+
+func (t *Thread) bookWaiting(manyCalls bool, gaps Gaps, emit func(Span)) {
+	waiting := t.waiting
+	t.waiting = nil
+	for i := range waiting {
+		l := &waiting[i]
+		l.OnCPU = l.OnCPU && (!manyCalls || l.Basis == skid.Exact)
+		t.book(l, gaps, emit)
+	}
+}
+
+// book books the interval that a look ends.
+func (t *Thread) book(l *Look, gaps Gaps, emit func(Span)) {
+	// Until the last tick at which it was found unchanged the thread was where
+	// it was before.
+	t.Extend(l.Before)
+	t.Looks++
+	t.lastAt = l.At.Wall
+	if t.clock.started {
+		if length := gaps.Within(t.clock.Observed(), l.At.Wall); length > 0 {
+			t.clock.Skip(length, l.At, l.Seen.State, emit)
+		}
+	}
+	t.firstMet(l)
+	t.clock.Look(l.At, l.Seen, l.OnCPU, emit)
+}
+
+// Extend books the time up to the last tick at which the thread was unchanged. Precondition: no looks wait.
+func (t *Thread) Extend(u Unchanged) {
+	t.Looks += u.Ticks
+	if at := u.Last; u.Ticks > 0 && at.Wall != 0 {
+		// A look that was pending can end after the tick began at which the thread
+		// is then found unchanged.
+		at.Wall = max(at.Wall, t.clock.last.Wall)
+		t.clock.Unchanged(at, u.Ticks)
+		t.lastAt = at.Wall
+	}
+}
+
+// LeftAlone books the time in which a thread was left alone before its next look, because it was in a call that would
+// have given up its work.
+func (t *Thread) LeftAlone(left *look.Left, gaps Gaps, emit func(Span)) {
+	if left.InCallAt == 0 && left.AloneAt == 0 {
+		return
+	}
+	t.Decide(gaps, emit)
+	if left.InCallAt != 0 {
+		t.clock.LeftAlone(ReadAt(left.InCall, left.InCallAt), true, emit)
+	}
+	if left.AloneAt != 0 {
+		t.clock.LeftAlone(ReadAt(left.Alone, left.AloneAt), false, emit)
+	}
+}
+
+// Cut books what is open, and goes on: a recording that is written now has it.
+func (t *Thread) Cut(gaps Gaps, emit func(Span)) {
+	t.Decide(gaps, emit)
+	t.clock.Cut(emit)
+}
+
+// Finish books all that is left.
+func (t *Thread) Finish(gaps Gaps, emit func(Span)) {
+	t.Decide(gaps, emit)
+	t.clock.Finish(emit)
+}

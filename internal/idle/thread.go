@@ -1,0 +1,92 @@
+package idle
+
+import (
+	"prywalk/internal/booking"
+	"prywalk/internal/look"
+)
+
+// Thread is what the policy remembers of a thread.
+type Thread struct {
+	// Owner is the caller's.
+	Owner any
+	// Look is the thread, to be looked at.
+	Look *look.Thread
+	// Unchanged is at how many ticks the thread was found unchanged, as far as the accountant does not know it yet.
+	Unchanged booking.Unchanged
+	// Gone: it has ended, and is not looked at any more.
+	Gone bool
+
+	proc   *Process
+	asleep bool  // it slept at its last look
+	since  int64 // since when it has not been found changed, CLOCK_MONOTONIC ns
+	left   int64 // the tick at which it was backed off or parked; 0: it is looked at in every tick
+
+	backoff    int64  // for how long it is to be left alone next, ns; 0: not at all
+	lookedAt   int64  // when it was last looked at, CLOCK_MONOTONIC ns
+	clock      uint64 // the process's clock then, ns
+	used       int64  // its processor time as of the last look, ns
+	usedKnown  bool   // used is valid
+	ranBackOff bool   // it was backed off as it ran, and that is not yet accounted for
+
+	filed      bool // it is in the wheel, in this slot
+	slot       int
+	prev, next *Thread
+
+	parked   bool // it is looked at when a census shows that it has run
+	censusAt int  // its place in the process's census, as of the last one if it was not parked
+}
+
+// LeftAlone reports whether the thread was left alone at the last ticks: its next look tells what it did at them.
+func (th *Thread) LeftAlone() bool { return th.left != 0 }
+
+// TakeUnchanged gives what the accountant does not know yet, once.
+func (th *Thread) TakeUnchanged() booking.Unchanged {
+	u := th.Unchanged
+	th.Unchanged.Ticks = 0
+	return u
+}
+
+// Process is what the policy remembers of a process.
+type Process struct {
+	// Awake are the threads to be looked at in this tick.
+	Awake []*Thread
+
+	find func(tid int) *Thread // nil: it is not known, or not wanted
+
+	clocked bool   // the process's clock could be read,
+	clockAt int64  // at this tick, CLOCK_MONOTONIC ns
+	cpu     uint64 // and what it showed, ns
+
+	backedOff   int    // threads
+	explained   int64  // what looks at threads explain of the clock since then, ns:
+	wokenAll    uint64 // the clock when all that were backed off were last looked at, ns
+	wakeAllFrom int64  // when that may be done next, CLOCK_MONOTONIC ns
+	stretch     stretch
+
+	census  []entry
+	counted bool // a census was taken in this tick
+	parked  int  // threads
+}
+
+// NewProcess begins with a process whose clock shows so many nanoseconds. find gives a thread of it by its number,
+// nil if it is not known.
+func NewProcess(cpu uint64, find func(tid int) *Thread) *Process {
+	return &Process{find: find, cpu: cpu, wokenAll: cpu}
+}
+
+// Clock takes note of what the process's clock showed at a tick; ok: it could be read.
+func (p *Process) Clock(at int64, cpu uint64, ok bool) {
+	p.clockAt, p.cpu, p.clocked = at, cpu, ok
+	if ok {
+		p.stretch.decide(at, cpu)
+	}
+}
+
+// Add takes a new thread on.
+func (p *Process) Add(th *Thread) {
+	th.proc = p
+	p.Awake = append(p.Awake, th)
+}
+
+// Parked gives the number of threads that wait for a census to show that they have run.
+func (p *Process) Parked() int { return p.parked }

@@ -1,0 +1,149 @@
+package look
+
+import (
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+// The piece of another stack that is copied: mostly what is further out. A stack can have several such pieces: one
+// that grows in parts (-fsplit-stack) does.
+const (
+	otherBelow = 16 << 10
+	otherBytes = 96 << 10
+	mostOthers = 4
+)
+
+// Place is a place on another stack that a walk was led to.
+type Place struct {
+	At   frames.Addr // 0: none
+	Deep int         // how many bytes are copied there, if more than usual
+}
+
+// bytes gives the bytes that are to be copied around a place.
+func (p *Place) bytes() int { return max(otherBytes, p.Deep) }
+
+// addOther notes a place, unless it is there, with the bytes to copy; it reports whether there was room for it.
+func (k *Walks) addOther(addr, deep uint64) bool {
+	list := &k.needs.Others
+	for i := range list {
+		switch p := &list[i]; {
+		case p.At>>12 == addr>>12:
+			p.Deep = int(deep)
+			return false
+		case p.At == 0:
+			*p = Place{addr, int(deep)}
+			return true
+		}
+	}
+	k.next = (k.next + 1) % mostOthers
+	list[k.next] = Place{addr, int(deep)}
+	return false
+}
+
+// lacksOther takes note of a walk that was led to a place. A shot that lacked one of the first places is not
+// reused, or a thread that sleeps would show it for as long as it sleeps.
+func (k *Walks) lacksOther(addr uint64) {
+	if k.addOther(addr, 0) {
+		k.needs.Retries++
+	}
+}
+
+// extendOther makes the copy of the place that addr lies just beyond end n bytes behind it; false if there is no
+// such place.
+func (k *Walks) extendOther(addr, n uint64) bool {
+	for i := range k.needs.Others {
+		if p := &k.needs.Others[i]; p.At != 0 && addr-p.At <= uint64(p.bytes()) {
+			p.Deep = int(min(addr-p.At+n, deepCopy))
+			return true
+		}
+	}
+	return false
+}
+
+// otherStacks copies the memory around the places of a thread, besides what another Extra copies.
+type otherStacks struct {
+	inner ptrace.Extra
+	addrs [mostOthers]frames.Addr
+	bufs  [mostOthers][]byte
+	sizes [mostOthers]int
+}
+
+// extraOf gives what is to be copied of a thread besides its stack, nil if nothing.
+func (l *Looker) extraOf(t *Thread) ptrace.Extra {
+	places := &t.needs.get().Others
+	if places[0].At == 0 {
+		return t.Extra
+	}
+	l.others.inner = t.Extra
+	for i := range places {
+		p := &places[i]
+		if l.others.addrs[i] = p.At; p.At == 0 {
+			continue
+		}
+		n := p.bytes()
+		if len(l.others.bufs[i]) < n {
+			l.others.bufs[i] = make([]byte, n)
+		}
+		l.others.sizes[i] = n
+	}
+	return &l.others
+}
+
+// Foresee implements [ptrace.Foreseer].
+func (a *otherStacks) Foresee(regs *frames.Regs) []frames.Region {
+	if f, ok := a.inner.(ptrace.Foreseer); ok {
+		return f.Foresee(regs)
+	}
+	return nil
+}
+
+// StackEnd implements [ptrace.StackEnder].
+func (a *otherStacks) StackEnd(regs *frames.Regs) uint64 { return stackEnd(a.inner, regs) }
+
+// stackEnd asks what another Extra knows.
+func stackEnd(inner ptrace.Extra, regs *frames.Regs) uint64 {
+	if e, ok := inner.(ptrace.StackEnder); ok {
+		return e.StackEnd(regs)
+	}
+	return 0
+}
+
+// Regions implements [ptrace.Extra].
+func (a *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	n := 0
+	if a.inner != nil {
+		n = a.inner.Regions(regs, rd, out)
+	}
+	first := n
+	for i, addr := range a.addrs {
+		if addr == 0 || n == len(out) || holds(out[first:n], addr) {
+			continue
+		}
+		if r := read(rd, addr, a.bufs[i][:a.sizes[i]]); len(r.Bytes) > 0 {
+			out[n] = r
+			n++
+		}
+	}
+	return n
+}
+
+// read copies what there is around an address.
+func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
+	from := max(max(addr, otherBelow)-otherBelow, rd.Start(addr))
+	got := rd.Read(from, buf)
+	if uint64(got) < addr+8-from { // the stack begins later, maybe above the end of another one
+		from = addr &^ 0xfff
+		got = rd.Read(from, buf)
+	}
+	return frames.Region{Addr: from, Bytes: buf[:got]}
+}
+
+// holds reports whether one of the pieces has the word at addr, and some beyond.
+func holds(rs []frames.Region, addr frames.Addr) bool {
+	for i := range rs {
+		if off := addr - rs[i].Addr; off+otherBelow < uint64(len(rs[i].Bytes)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,63 @@
+package look
+
+import (
+	"prywalk/internal/procmem"
+	"prywalk/internal/skid"
+)
+
+// Woken tells when the tracer's thread woke up for the looks that follow
+// (CLOCK_MONOTONIC, ns).
+func (l *Looker) Woken(at int64) {
+	l.woken = at
+	l.tracer.NextTick()
+}
+
+// wake gives the tracer's last wake-up, from its sleep between ticks or from a short one
+// while it waited for threads to stop.
+func (l *Looker) wake() int64 { return max(l.woken, l.ctl.Woken()) }
+
+// Close lets go of the file that the looker keeps open, its thread's own.
+func (l *Looker) Close() { l.tracer.Close() }
+
+// InTheWay reports whether the tracer's thread has preempted a thread that was looked at since [Looker.Woken], and on
+// which processor.
+func (l *Looker) InTheWay() (cpu int, ok bool) {
+	if !l.tracer.InTheWay() {
+		return -1, false
+	}
+	return l.tracer.Processor(l.wake()), true
+}
+
+// judgeAll finds out whom of those whose looks are under way the tracer has preempted.
+func (l *Looker) judgeAll() {
+	for _, t := range l.pending {
+		if t != nil && !t.skid.Judged() && l.tracer.Judge(&t.skid, t.files, t.lastRun(), l.wake()) {
+			t.freezing.Queued()
+		}
+	}
+}
+
+// lastRun gives what the thread has done since it was let go after its last stop, if it was put on a processor once.
+func (t *Thread) lastRun() (run skid.Run) {
+	if b := &t.base; b.valid && t.before.Runs == b.runs+1 {
+		run.LetGo, run.CPU = b.letGo, int64(t.before.CPU-b.cpu)
+	}
+	return run
+}
+
+// ManyCalls reports whether the thread makes so many system calls that it is looked at
+// exactly only from its own processor.
+func (t *Thread) ManyCalls() bool { return t.skid.Many() }
+
+// Processor tells on which processor a thread ran when it was last looked at; −1 if the
+// kernel does not say.
+func (l *Looker) Processor(t *Thread) int {
+	if t.skid.Preempted() {
+		return l.tracer.Processor(l.wake())
+	}
+	var st procmem.Stat
+	if t.files.Stat(&st) != nil {
+		return -1
+	}
+	return st.Processor
+}

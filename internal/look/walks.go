@@ -1,0 +1,127 @@
+package look
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/code"
+)
+
+// Walks is what the walks of a thread's shots have found so far. It belongs to the goroutine that walks, and each
+// method hands the looks what they need by now.
+type Walks struct {
+	needs      Needs
+	box        *needsBox
+	thread     *Thread // of which only the numbers are used
+	topless    bool    // what Top said was wrong once
+	next       int     // of Others: the one that is given up for a further one
+	remembered remembered
+}
+
+// Walked tells what a walk of a shot has read and what it lacked, so that the next look copies that. It copies the
+// stack that the look was at as far as the walk came there, and what the walk lacked of others. It is told at the end
+// of the walk, with the mappings as they were then. o has the walk's frames; nil if not all are known.
+func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
+	stop, from := w.StopReason(), s.Mem.Stack.Addr
+	if s.short && !stop.Complete() {
+		return // that was for want of time, and says nothing of what is needed
+	}
+	cut := stop == frames.StopStackCut
+	if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.Lacking()) != 0 {
+		k.lacksOther(w.Lacking())
+		cut = false
+	}
+	reach := w.Reach()
+	if stop.Complete() && (w.Away() || w.Frame().SP != 0) {
+		k.needs.Root = reach
+	}
+	if stop.Complete() && reach-from < uint64(len(s.Mem.Stack.Bytes)) {
+		k.endedAt(reach)
+	}
+	if used := reach - from; used <= s.Mem.StackEnd-from {
+		if cut && s.pieced {
+			used, cut = max(used, w.Lacking()-from), false // what lacks is between the pieces, or a little beyond
+			k.needs.Retries++
+		}
+		k.used(int(used)+16, len(s.buf), cut)
+	}
+	if o != nil {
+		k.learnOutline(w, s, o)
+	}
+	k.needs.Unproven = 0
+	if stop == frames.StopUnproven {
+		k.lacksRegister(s)
+	}
+	k.handOver()
+}
+
+func (k *Walks) handOver() { k.box.put(&k.needs) }
+
+// used takes note of how many bytes of stack a walk used, how many its look would have copied, and whether the copy was
+// too short for it. So the next look copies as much as is needed and not more. Where several looks that were too short
+// are walked together, all of them ask for the same.
+func (k *Walks) used(used, had int, cut bool) {
+	old := k.needs.Bytes
+	want := used + copyMargin
+	switch {
+	case cut && k.needs.Top != 0:
+		k.needs.Top, k.topless = 0, true
+		want = max(old, want) // that was what cut it, not this
+	case cut:
+		want = max(old, 4*had, want)
+	case want < old:
+		want = old - (old-want)/8 // shrink slowly: depth varies
+	}
+	k.needs.Bytes = min(max(want, leastCopy), mostCopy)
+	if cut && old < mostCopy {
+		k.needs.Retries++
+	}
+}
+
+// endedAt takes note of where a complete walk ended: the next looks copy no more than up to there and
+// a little. It makes copies small where other things follow the stack in memory, as those of
+// goroutines. If a copy turns out too short that ended there, it is not believed again.
+func (k *Walks) endedAt(addr uint64) {
+	if !k.topless {
+		k.needs.Top = addr + copyMargin
+	}
+}
+
+// # For single looks
+
+// CopyUpTo makes the next looks copy that many bytes of stack, as far as there are
+// as many, within the usual limit of a stack.
+func (k *Walks) CopyUpTo(n int) {
+	k.needs.Bytes = min(max(n, leastCopy), mostCopy)
+	k.handOver()
+}
+
+// CopyDeep makes the next looks copy that many bytes of stack, also more than the usual limit of a stack. It is for a
+// single look at a stack that is known to be deeper.
+func (k *Walks) CopyDeep(n uint64) {
+	k.needs.Bytes = int(min(max(n, leastCopy), deepCopy))
+	k.handOver()
+}
+
+// CopyOther asks the next looks to copy the memory around an address besides the stack and what was asked for before.
+// A walk was led there that changed stacks (a signal handler on a stack of its own, a stack that grows in parts). Of
+// more than four such places the oldest are given up.
+func (k *Walks) CopyOther(addr frames.Addr) {
+	k.lacksOther(addr)
+	k.handOver()
+}
+
+// CopyOtherDeep makes the next looks copy n bytes from the address on, where [Walks.CopyOther] copies few. It is for
+// a single look at a stack that is deep beyond a change of stacks. An address just beyond what such a look has copied
+// makes that copy longer.
+func (k *Walks) CopyOtherDeep(addr frames.Addr, n uint64) {
+	if !k.extendOther(addr, n) {
+		k.addOther(addr, min(n, deepCopy))
+	}
+	k.handOver()
+}
+
+// Unproven tells that a walk of a shot lacked a register. The thread is frozen in its sleep at the next look, and in
+// later ones in the same place, where that is allowed and does not harm.
+func (k *Walks) Unproven(s *Shot) {
+	k.lacksRegister(s)
+	k.handOver()
+}

@@ -1,0 +1,21 @@
+package ownruntime
+
+import (
+	"testing"
+	"time"
+)
+
+// TestWaitingIsNotWork: else the scout would rest for fifty times as long as a search had to wait.
+func TestWaitingIsNotWork(t *testing.T) {
+	if took := CPUOf(func() { time.Sleep(200 * time.Millisecond) }); took < 0 || took > 100*time.Millisecond {
+		t.Errorf("%v of 200 ms asleep", took)
+	}
+	least := 5 * time.Millisecond
+	took := CPUOf(func() {
+		for began := CPUTime(); CPUTime() < began+least; {
+		}
+	})
+	if took < least {
+		t.Errorf("%v of %v at work", took, least)
+	}
+}

@@ -1,0 +1,96 @@
+package sampler
+
+import (
+	"sync/atomic"
+
+	"prywalk/frames"
+	"prywalk/internal/booking"
+	"prywalk/internal/code"
+	"prywalk/internal/look"
+	"prywalk/internal/ownruntime"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/ptrace"
+)
+
+// nameEvery is how old a thread's name may get, in nanoseconds: programs name
+// their threads after they started them.
+const nameEvery = 1e9
+
+// processAccount is what the accountant knows of one process. The tracer makes it, and hands it over.
+type processAccount struct {
+	target *code.Process
+	book   booking.Process
+	comm   string
+	nsPID  int // its number in its own pid namespace, 0 if it is the same
+	main   *frames.Module
+	closed bool
+	// modules are the recording's descriptions of the modules that were walked; remapped: some may have gone.
+	modules  map[*frames.Module]*profile.ModuleInfo
+	remapped bool
+
+	refreshed   int64 // when the mappings were read, CLOCK_MONOTONIC ns
+	refreshCost int64 // how much processor time that took, ns
+
+	// extra is for the tracer: what it is to copy besides stacks from now on, as the program is another.
+	extra atomic.Pointer[ptrace.Extra]
+}
+
+// refresh reads the mappings anew, and the code that was made at run time; true if either
+// changed. When the program is another, what is copied with its stacks is found anew.
+func (p *processAccount) refresh(now int64) bool {
+	p.refreshed = now
+	var changed bool
+	var err error
+	p.refreshCost = int64(ownruntime.CPUOf(func() { changed, err = p.target.Refresh() }))
+	if err != nil || !changed {
+		return false
+	}
+	p.remapped = true
+	if m := p.target.Main(); m != p.main {
+		if p.target.Comm != "" { // else the name that it has been given since stays
+			p.comm = p.target.Comm
+		}
+		extra := look.GoStacks(p.target)
+		p.extra.Store(&extra)
+		p.main = m
+	}
+	return true
+}
+
+// threadAccount is what the accountant knows of one thread. The tracer makes it, and hands it over.
+type threadAccount struct {
+	proc  *processAccount
+	tid   int
+	walks *look.Walks
+	book  booking.Thread
+
+	name  string
+	nsTID int   // its number in its own pid namespace, 0 if it is the same
+	met   int64 // when it was first listed, CLOCK_MONOTONIC ns; not written later
+	named int64 // when the name was read
+}
+
+// rename reads the thread's name anew from time to time.
+func (th *threadAccount) rename(now int64) {
+	if now-th.named < nameEvery {
+		return
+	}
+	th.named = now
+	if name := th.proc.target.ThreadName(th.tid); name != "" {
+		th.name = name
+	}
+}
+
+// innerNumber gives the number of a thread or process in its own pid namespace, the innermost of those that it is in.
+// It is 0 if it is the same as here, or not known.
+func innerNumber(id int) int {
+	var s procmem.Status
+	if procmem.ReadStatus(id, &s) != nil || s.NSpidN < 2 {
+		return 0
+	}
+	if in := s.NSpid[s.NSpidN-1]; in != id {
+		return in
+	}
+	return 0
+}

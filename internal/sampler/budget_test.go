@@ -1,0 +1,69 @@
+package sampler
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/schedule"
+)
+
+// TestBudgetHoldsWithSeveralThreadsThatRun: the recording's own figures.
+func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
+	const share = 0.002
+	target := start(t, "burners", "4")
+	r := recordUntil(t, Options{Freq: 1000, MaxOverhead: share}, func(r *recorded) bool { return r.Seconds > 2 && r.Frozen > 20 }, target.pid)
+	// The first account is drawn up at the second tick, and the last looks are made
+	// without one: twice the looks of one tick can be too many.
+	surplus := 2 * 4 * (seconds(r.FreezeMax) + schedule.StopCost/1e9)
+	if r.Lost > share*r.TargetCPU+surplus {
+		t.Errorf("%v s lost of %v s", r.Lost, r.TargetCPU)
+	}
+	if r.Frozen == 0 || r.Freq > 500 { // a freeze costs 10 µs at least, which is 200 a second
+		t.Errorf("%d frozen, %v/s", r.Frozen, r.Freq)
+	}
+	if least := float64(r.Frozen) * schedule.StopCost / 1e9; r.Lost < least {
+		t.Errorf("%v s lost by %d freezes", r.Lost, r.Frozen)
+	}
+	total := int64(0)
+	for _, b := range r.Freezes {
+		total += b.N
+	}
+	if last := r.Freezes[len(r.Freezes)-1]; total != r.Frozen || last.Below <= r.FreezeMax || last.Below/2 > r.FreezeMax {
+		t.Errorf("%v of %d freezes, the longest %d", r.Freezes, r.Frozen, r.FreezeMax)
+	}
+	if r.FreqAsked != 1000 || r.MaxOverhead != share {
+		t.Errorf("asked for: %v/s, %v", r.FreqAsked, r.MaxOverhead)
+	}
+}
+
+// TestProcessThatEndsWhileTicksAreWithheldEndsTheRun: nobody repays its debt.
+func TestProcessThatEndsWhileTicksAreWithheldEndsTheRun(t *testing.T) {
+	target := start(t, "ends")
+	r := record(t, Options{Freq: 1000, MaxOverhead: 1e-9}, patience, func(s *Sampler) {
+		frozen(t, s, 1)
+		await(t, "ticks are withheld", func() bool { return s.Progress().Withheld > 0 })
+		target.signal(t, unix.SIGUSR1)
+	}, target.pid)
+	if r.Seconds > 0.9*patience.Seconds() || r.Withheld == 0 {
+		t.Errorf("%v s, %d ticks withheld", r.Seconds, r.Withheld)
+	}
+}
+
+// TestEveryThreadsRateIsKnown: the rates are those of the recording's samples.
+func TestEveryThreadsRateIsKnown(t *testing.T) {
+	target := start(t, "mixed", "5")
+	r := recordUntil(t, Options{Freq: 199}, eachFor(7, 1.2), target.pid)
+	samples := map[int64]int64{}
+	for _, s := range r.Sample {
+		samples[s.NumLabel["tid"][0]] += s.Value[0]
+	}
+	if len(r.Rates) != 7 {
+		t.Errorf("%d threads", len(r.Rates))
+	}
+	for _, th := range r.Rates {
+		if th.Looks != samples[int64(th.TID)] || th.Name == "" || th.Rate() <= 0 || th.Rate() < r.SlowestThread {
+			t.Errorf("%+v, %d samples, slowest %v", th, samples[int64(th.TID)], r.SlowestThread)
+		}
+	}
+}

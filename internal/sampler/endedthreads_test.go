@@ -1,0 +1,73 @@
+package sampler
+
+import (
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/booking"
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+)
+
+// exited reports whether a sample is of threads that nobody has seen.
+func exited(s *pprof.Sample) bool { return stack(s)[0] == booking.ExitedUnseen }
+
+// TestNobodyHasExitedUnseenWhereNobodyHasExited: of threads that are queued for processors, and used them after the
+// last look at each.
+func TestNobodyHasExitedUnseenWhereNobodyHasExited(t *testing.T) {
+	target := start(t, "burners", "8")
+	r := record(t, Options{}, 2*time.Second, nil, target.pid)
+	if r.ExitedUnseenCPU != 0 || r.count(exited) != 0 {
+		t.Errorf("%v s of threads that have ended, of %v s", r.ExitedUnseenCPU, r.ProfiledCPU)
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
+		t.Errorf("%v s by the threads' clocks, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+	r.checkWalls(t)
+}
+
+// checkWalls holds that no thread has more time than the run had.
+func (r *recorded) checkWalls(t *testing.T) {
+	t.Helper()
+	for tid, ns := range r.walls() {
+		if float64(ns)/1e9 > r.Seconds {
+			t.Errorf("thread %d: %v s of %v", tid, float64(ns)/1e9, r.Seconds)
+		}
+	}
+}
+
+// TestThreadsThatExitedUnseenAreNoOtherThread: they have no number, and not the first thread's name.
+func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
+	target := start(t, "churn")
+	before, _ := procmem.ProcessCPU(target.pid)
+	r := record(t, Options{}, 1500*time.Millisecond, nil, target.pid)
+	after, _ := procmem.ProcessCPU(target.pid)
+	sum, claimed := r.sumOf(3, exited), r.sumOf(3, func(s *pprof.Sample) bool { return label(s, "thread") == booking.Exited && !exited(s) })
+	if claimed == 0 || float64(claimed)/1e9 > r.EstimatedCPU+1e-6 || float64(sum)/1e9 > r.ExitedUnseenCPU+1e-6 || r.ProfiledCPU > float64(after-before)/1e9 {
+		t.Errorf("%d ns exited unseen, %v s by the accounts, %v s in all of %v", sum, r.ExitedUnseenCPU, r.ProfiledCPU, float64(after-before)/1e9)
+	}
+	for _, s := range r.Sample {
+		if label(s, "thread") == "" || exited(s) && label(s, "thread") != booking.Exited {
+			t.Errorf("%v", s.Label)
+		}
+		if label(s, "thread") == booking.Exited && (len(s.NumLabel["tid"]) != 0 || s.NumLabel["pid"][0] != int64(target.pid)) {
+			t.Errorf("%v %v", s.Label, s.NumLabel)
+		}
+	}
+	r.checkWalls(t)
+}
+
+// TestThreadThatCannotBeLookedAtKeepsItsTime: it is neither lost nor that of threads that have ended.
+func TestThreadThatCannotBeLookedAtKeepsItsTime(t *testing.T) {
+	target := start(t, "burners", "2")
+	r := record(t, Options{Rung: look.OnlyPeek}, time.Second, nil, target.pid)
+	left := r.sumOf(3, func(s *pprof.Sample) bool {
+		return stack(s)[0] == booking.NotObserved && label(s, "thread") != "threads"
+	})
+	if left == 0 || r.ExitedUnseenCPU != 0 || r.UnobservedCPU < float64(left)/1e9 {
+		t.Errorf("%d ns not observed, %v s by the accounts, %v s exited unseen", left, r.UnobservedCPU, r.ExitedUnseenCPU)
+	}
+	r.checkWalls(t)
+}

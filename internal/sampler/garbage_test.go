@@ -1,0 +1,26 @@
+package sampler
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// TestGarbageIsCollectedInALongRun: the recording of many stacks is made while the
+// runtime does not collect by itself.
+func TestGarbageIsCollectedInALongRun(t *testing.T) {
+	target := start(t, "mixed", "20")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var keep [][]byte
+	record(t, Options{Freq: 499}, 500*time.Millisecond, func(*Sampler) {
+		for range 40 { // as a page of names would
+			keep = append(keep, make([]byte, 2<<20))
+		}
+		await(t, fmt.Sprintf("a collection with %d MB more", len(keep)*2), func() bool {
+			runtime.ReadMemStats(&after)
+			return after.NumForcedGC > before.NumForcedGC
+		})
+	}, target.pid)
+}

@@ -1,0 +1,100 @@
+package schedule
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// budgetRun simulates targets of which some threads run, and whose freezes are mostly
+// short and sometimes very long. It gives the account and the number of ticks done.
+func budgetRun(t *testing.T, share, freq float64, seed uint64) (p Budget, ticks int64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 7))
+	p = NewBudget(freq, share, 2)
+	sched := NewTicks(0, freq)
+	ran, last, running, tickLoss := 0.0, int64(0), 1, 0.0
+	for now := int64(0); now < 60e9; {
+		if rng.IntN(200) == 0 {
+			running = rng.IntN(5)
+		}
+		ran += float64(now-last) * float64(running)
+		last = now
+		p.RanTo(int64(ran))
+		if p.Overdrawn() > tickLoss {
+			t.Fatalf("at %v targets have lost %v more than they may, in the last tick %v", time.Duration(now), p.Overdrawn(), tickLoss)
+		}
+		if p.Overdrawn() == 0 {
+			ticks++
+			before := p.lost
+			for range running {
+				length := 15e3 + rng.Int64N(30e3)
+				if rng.IntN(500) == 0 {
+					length = rng.Int64N(8e6)
+				}
+				p.Froze(length)
+			}
+			tickLoss = p.lost - before
+		}
+		sched.SetRate(now, p.Rate(now))
+		now = sched.Next(now)
+	}
+	return p, ticks
+}
+
+func TestTargetsLoseNoMoreThanTheirBudgetAtAnyTime(t *testing.T) {
+	for seed := range uint64(20) {
+		for _, share := range []float64{0.0005, 0.01, 0.05} {
+			p, ticks := budgetRun(t, share, 1000, seed)
+			if used := p.lost / (share * p.ran); used < 0.5 && ticks < 50_000 {
+				t.Errorf("of %v only %.2f was used in %d ticks", share, used, ticks)
+			}
+		}
+	}
+}
+
+func TestBudgetThatIsNotUsedUpLeavesTheRate(t *testing.T) {
+	p, ticks := budgetRun(t, 0.9, 100, 1)
+	if ticks < 5900 {
+		t.Errorf("%d ticks in a minute at 100 a second", ticks)
+	}
+	if p.Overdrawn() != 0 {
+		t.Errorf("%v overdrawn", p.Overdrawn())
+	}
+}
+
+func TestWithoutABudgetTheRateIsThatAskedFor(t *testing.T) {
+	p := NewBudget(777, 0, 2)
+	p.Froze(1e9)
+	if p.Rate(1e9) != 777 || p.Overdrawn() != 0 {
+		t.Errorf("%v/s, %v overdrawn", p.Rate(1e9), p.Overdrawn())
+	}
+}
+
+// TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors: in a process that sleeps
+// nobody loses by stops, but prywalk takes time.
+func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors(t *testing.T) {
+	p := NewBudget(1000, 0.02, 4)
+	self := int64(0)
+	for range selfStart {
+		self += 20e6 // tables are read
+		p.Ticked(self)
+	}
+	if r := p.Rate(1e9); r != 1000 {
+		t.Errorf("%v/s because of how it began", r)
+	}
+	for range 100 {
+		self += 1e6
+		p.Ticked(self)
+	}
+	if r := p.Rate(1e9); r < 79 || r > 81 { // of four seconds 80 ms, 1 ms a tick
+		t.Errorf("%v/s with 1 ms a tick", r)
+	}
+	for range 1000 {
+		self += 1e9
+		p.Ticked(self)
+	}
+	if r := p.Rate(1e9); r != leastRate {
+		t.Errorf("%v/s", r)
+	}
+}

@@ -1,0 +1,93 @@
+package schedule
+
+import "testing"
+
+// ticking gives a detector that has seen regular ticks, and the moment of the last.
+func ticking(period int64, n int) (w GapDetector, now int64) {
+	w.looked = 1e9
+	for now = 1e9; n > 0; n-- {
+		now += period
+		w.Ended(now)
+		w.looked = now
+		w.Tick(now, period)
+	}
+	return w, now
+}
+
+func TestALongPauseIsAGapAndAFewLateTicksAreNone(t *testing.T) {
+	w, now := ticking(10e6, 100)
+	if _, length := w.Ended(now + leastGap); length != 0 {
+		t.Errorf("%d ns not observed after a pause of %d", length, int64(leastGap))
+	}
+	from, length := w.Ended(now + 3e9)
+	if from != now || length != 3e9-10e6 || w.Gaps != 1 || w.Total != length || w.Longest != length {
+		t.Errorf("not observed from %d for %d, want from %d for %d: %+v", from, length, now, int64(3e9-10e6), w)
+	}
+	if _, again := w.Ended(now + 3e9); again != 0 {
+		t.Errorf("%d counted twice", again)
+	}
+	// At one tick a second three seconds are a few ticks.
+	w, now = ticking(1e9, 100)
+	if _, length := w.Ended(now + 3e9); length != 0 {
+		t.Errorf("%d ns not observed", length)
+	}
+}
+
+// TestARateThatStaysLowIsNoGap: on a machine that has no time for more than three ticks a second, each look stands
+// for a third of a second, after a moment.
+func TestARateThatStaysLowIsNoGap(t *testing.T) {
+	w, now := ticking(10e6, 100)
+	last := 0
+	for i := range 100 {
+		now += 300e6
+		if _, length := w.Ended(now); length > 0 {
+			last = i
+		}
+		w.looked = now
+		w.Tick(now, 10e6)
+	}
+	if last > 10 {
+		t.Errorf("a gap before the tick number %d", last)
+	}
+	// One that a budget has lowered is known at once.
+	w, now = ticking(10e6, 100)
+	w.Tick(now, 1e9)
+	if _, length := w.Ended(now + 3.9e9); length != 0 {
+		t.Errorf("%d ns not observed at one tick a second", length)
+	}
+	// And when ticks come as they should again, pauses are gaps again.
+	for range 100 {
+		now += 10e6
+		w.Tick(now, 10e6)
+	}
+	w.looked = now
+	if _, length := w.Ended(now + 1e9); length == 0 {
+		t.Error("a pause of a second is no gap")
+	}
+}
+
+func TestSuspensionIsSeenAndAClockThatIsSetIsNone(t *testing.T) {
+	w := GapDetector{ahead: 5e9, sinceBoot: 7e9}
+	kernel := func(suspended int64) func() int64 { return func() int64 { return suspended } }
+	none := func() int64 { t.Error("the kernel is asked without need"); return 0 }
+	for _, c := range []struct {
+		now, unix int64
+		asks      func() int64
+		slept     int64
+	}{
+		{1e9, 6e9, none, 0},
+		{2e9, 7e9 + 1e6, none, 0},           // adjusted
+		{3e9, 4008e9, kernel(4007e9), 4e12}, // suspended
+		{4e9, 4009e9, none, 0},
+		{5e9, 9999e9, kernel(4007e9), 0}, // set
+		{6e9, 10e9, none, 0},             // set back
+		{7e9, 111e9, kernel(4107e9), 100e9},
+	} {
+		if slept := w.WokeUp(c.now, c.unix, c.asks); slept != c.slept {
+			t.Errorf("at %d, Unix time %d: suspended for %d, want %d", c.now, c.unix, slept, c.slept)
+		}
+	}
+	if w.Suspended != 4.1e12 {
+		t.Errorf("%d in all", w.Suspended)
+	}
+}

@@ -1,0 +1,129 @@
+package skid
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// Tracer finds the thread that the tracer's own wake-up preempted.
+//
+// At a tick, a thread is on a processor if a look finds it there. But one processor now runs the tracer. Whoever
+// ran on it when the tick was due was preempted. If the kernel is not pre-emptible and it was in a system call, it
+// went on to the end of that call or to sleep in it. The tracer came next in either case, and the user's stack has
+// not changed since. That thread was on a processor at the tick as much as those on the others. Leaving it out
+// would favour what the others do. The kernel tells which it is: it reads its clock once when one thread replaces
+// another.
+//
+// A wake-up is named by its moment, CLOCK_MONOTONIC in nanoseconds. All methods run on the tracer's OS thread.
+type Tracer struct {
+	self  *procmem.ThreadFiles
+	woken int64 // the wake-up that at is of
+	at    int64 // when the tracer was put on its processor, the scheduler's clock
+	ok    bool
+	cpu   int
+	here  int64 // the wake-up that cpu is of
+	found bool  // a thread was preempted at this tick
+	known int64 // the wake-up for which the one that was preempted is known
+}
+
+// NextTick begins with the looks of another tick.
+func (d *Tracer) NextTick() { d.found = false }
+
+// InTheWay reports whether the tracer has preempted a thread that was looked at in this tick.
+func (d *Tracer) InTheWay() bool { return d.found }
+
+// Processor gives the processor that the tracer runs on since a wake-up.
+func (d *Tracer) Processor(woken int64) int {
+	if d.here != woken || woken == 0 {
+		d.here, d.cpu = woken, procmem.CPU()
+	}
+	return d.cpu
+}
+
+// start finds out, once after each wake-up, when the tracer was put on its processor.
+func (d *Tracer) start(woken int64) bool {
+	if d.self == nil {
+		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewBudget(0))
+	}
+	if d.woken != woken || woken == 0 {
+		d.woken = woken
+		d.at, d.ok = d.self.LastRun()
+	}
+	return d.ok
+}
+
+// Close lets go of the file that is kept open, the tracer's own.
+func (d *Tracer) Close() {
+	if d.self != nil {
+		d.self.Close()
+		d.self = nil
+	}
+}
+
+// Preempted asks the scheduler whether a wake-up of the tracer has preempted the thread with these files.
+func (d *Tracer) Preempted(files *procmem.ThreadFiles, woken int64) bool {
+	if d.known == woken && woken != 0 || !d.start(woken) { // it was another one
+		return false
+	}
+	at, ok := files.LastRun()
+	return ok && at == d.at && d.note(woken)
+}
+
+// byClock reports whether it has, by the thread's own clock alone: false if that does not tell.
+func (d *Tracer) byClock(run Run, woken int64) bool {
+	return d.known != woken && run.UpTo(woken) && d.note(woken)
+}
+
+// note notes that the one that a wake-up preempted is known.
+func (d *Tracer) note(woken int64) bool {
+	d.known, d.found = woken, true
+	return true
+}
+
+// Judge finds out, once a look, whether the tracer's wake-up preempted a thread, with what the thread has done since
+// its last stop. The result: it waits for the tracer's processor, so that it cannot stop before the tracer sleeps.
+//
+// That has to be done before the tracer sleeps, as the kernel forgets it when the thread runs again. It takes long,
+// so it is done at once only where [Thread.MayWait] says so, and else for those that do not stop in time.
+func (d *Tracer) Judge(t *Thread, files *procmem.ThreadFiles, run Run, woken int64) (waits bool) {
+	if t.judged {
+		return t.preempted
+	}
+	t.judged = true
+	if t.preempted = t.Basis() == FewCalls && d.byClock(run, woken); t.preempted {
+		return true
+	}
+	var st procmem.Stat
+	if files.Stat(&st) != nil || st.Processor != d.Processor(woken) {
+		return false
+	}
+	t.preempted = d.Preempted(files, woken)
+	return true
+}
+
+// Run is what a thread has done since it was let go after its last stop.
+type Run struct {
+	// LetGo is when that was, CLOCK_MONOTONIC in nanoseconds. It is 0 if the thread was not stopped, or was not put on a
+	// processor once since.
+	LetGo int64
+	// CPU is its processor time since then, in nanoseconds.
+	CPU int64
+}
+
+// justNow is how long before the tracer's wake-up a thread can have been taken off its processor
+// that is taken to have been there until then, in nanoseconds.
+const justNow = 60e3
+
+// UpTo reports whether a thread has been put on a processor once since its last stop, and has run from then on up
+// to a moment. Its clock, which stands still while it runs, says so when it has just been taken off. It costs
+// nothing, where the scheduler's own answer ([procmem.ThreadFiles.LastRun]) takes 5 µs.
+//
+// Of a thread that runs elsewhere it is true as well, if its clock was brought up to date just now. That is done
+// every 4 ms, and by a thread that it wakes up there. Such a one was on its processor too, but is not looked at
+// exactly by that. So of threads that make many system calls, or of which that is not known, the scheduler is asked.
+func (r Run) UpTo(moment int64) bool {
+	return r.LetGo != 0 && r.CPU >= moment-r.LetGo-justNow
+}

@@ -1,0 +1,127 @@
+package skid
+
+import (
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
+	var cpus unix.CPUSet
+	cpus.Set(0)
+	cpus.Set(1)
+	cpus.Set(2)
+	var got []unix.CPUSet
+	p := &Seat{allowed: cpus, known: true, at: -1, stay: leastStay, move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
+	p.Ticked(1, false, 0)
+	if len(got) != 0 {
+		t.Fatal("moved though it is in nobody's way")
+	}
+	p.Ticked(2, true, 0)
+	if len(got) != 1 || got[0].IsSet(0) || !got[0].IsSet(1) || !got[0].IsSet(2) {
+		t.Fatalf("%v", got)
+	}
+	// Where somebody runs on each, it moves at 20, 40, 80 ms …, not at each tick.
+	for now := int64(10e6); now < 10e9; now += 10e6 {
+		p.Ticked(now, true, 1)
+	}
+	if n := len(got); n < 8 || n > 14 {
+		t.Errorf("%d moves in ten seconds", n)
+	}
+	for range calmTicks {
+		p.Ticked(11e9, false, 2)
+	}
+	before := len(got)
+	p.Ticked(20e9, true, 2)
+	if len(got) != before+1 || p.stay != 2*leastStay {
+		t.Errorf("%d moves after a calm time, the next after %d ns", len(got)-before, p.stay)
+	}
+}
+
+func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
+	n := 0
+	p := &Seat{known: true, at: -1, stay: leastStay, move: func(*unix.CPUSet) error { n++; return errors.New("no") }}
+	p.Ticked(1, true, 0)
+	p.Ticked(9e9, true, 0)
+	if n != 2 { // one, and one back
+		t.Errorf("%d tries", n)
+	}
+}
+
+func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
+	var cpus unix.CPUSet
+	for c := range 4 {
+		cpus.Set(c)
+	}
+	at := -1
+	p := &Seat{allowed: cpus, known: true, at: -1, stay: leastStay, rng: rand.New(rand.NewPCG(1, 2)), move: func(s *unix.CPUSet) error {
+		for at = 0; s.Count() == 1 && !s.IsSet(at); at++ {
+		}
+		if s.Count() > 1 {
+			at = -1
+		}
+		return nil
+	}}
+	n := [4]int{}
+	for tick := range int64(4000) {
+		p.Follow(1)
+		p.Follow(3)
+		p.Follow(7) // not allowed
+		p.Ticked(tick*10e6, true, at)
+		n[at]++
+	}
+	// Each is drawn half of the time: 2,000 with a standard deviation of 32.
+	if n[0]+n[2] != 0 || n[1] < 1800 || n[1] > 2200 {
+		t.Errorf("%v", n)
+	}
+	p.Ticked(4000*10e6+followFor, false, at)
+	if at != -1 || p.at != -1 {
+		t.Errorf("still on %d", at)
+	}
+}
+
+func TestThreadThatComputesAndIsAlwaysFoundAsleepIsFollowed(t *testing.T) {
+	const period = 10e6
+	var h Hidden
+	for i, c := range []struct {
+		ran     int64
+		running bool
+		onCPU   bool
+		want    bool
+	}{
+		{70e6, false, false, false}, // what it did before the first look is nobody's business
+		{72e6, false, false, false},
+		{76e6, false, false, true}, // 6 ms since
+		{77e6, false, false, true}, // and still not met at work
+		{80e6, true, false, false}, // queued: it is frozen, and its turn comes
+		{81e6, true, true, false},
+		{85e6, false, false, false},
+		{87e6, false, true, false}, // preempted by the tracer: met
+		{88e6, false, false, false},
+	} {
+		if got := h.Hides(c.ran, c.onCPU, c.running, period); got != c.want {
+			t.Errorf("look %d: %v", i, got)
+		}
+	}
+}
+
+func TestAlarmIsSetAnewWhereTheTracerIsMoved(t *testing.T) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // never unlocked: it is moved
+		moved := 0
+		p := NewSeat(func() { moved++ })
+		if !p.known {
+			return // there is one processor only
+		}
+		p.moveTo(&p.allowed)
+		if moved != 1 {
+			t.Errorf("told %d times", moved)
+		}
+	}()
+	<-done
+}

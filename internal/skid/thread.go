@@ -1,0 +1,42 @@
+package skid
+
+// Thread is what a look has to know of one thread because of skid. The zero value knows nothing. It belongs to the
+// tracer's goroutine.
+type Thread struct {
+	Calls
+	preempted bool // the tracer's wake-up took the processor from it
+	judged    bool // preempted says so of the look that is under way
+	moved     bool // it did not stop where it was at its last look: it may have been preempted, and may be again
+}
+
+// BeginLook forgets what was known of the last look alone.
+func (t *Thread) BeginLook() { t.preempted, t.judged = false, false }
+
+// Judged reports whether it is known, of the look under way, whether the tracer preempted the thread.
+func (t *Thread) Judged() bool { return t.judged }
+
+// Preempted reports whether the tracer preempted the thread, as far as that is known.
+func (t *Thread) Preempted() bool { return t.preempted }
+
+// MayWait reports whether the thread is likely to wait for the tracer's processor, or must be looked at exactly: then
+// [Tracer.Judge] is worth its price at once.
+func (t *Thread) MayWait() bool { return t.moved || t.Basis() != FewCalls }
+
+// ExactAt takes note of a look at a sleeper that the tracer preempted.
+func (t *Thread) ExactAt(at int64) { t.exactAt = at }
+
+// Stopped decides whether the time that a thread has computed goes to the stack of this freeze: it was on a
+// processor, and the look shows where. If it stayed there since before the interrupt, it was on one. Else it was
+// queued for one, but it counts if the tracer itself had preempted it.
+func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis Basis) {
+	t.moved = !stayed
+	if !stayed && !t.preempted {
+		return false, t.Basis()
+	}
+	t.stopped(at, inSyscall)
+	if t.preempted {
+		t.exactAt = at
+		return true, Exact
+	}
+	return !t.skids(at), t.Basis()
+}
