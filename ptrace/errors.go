@@ -78,7 +78,7 @@ func refusal(tid int, e syscall.Errno, sure bool) error {
 		}
 		return ErrDenied
 	}
-	if err := refusalOf(tid, &st); err != ErrDenied || !sure {
+	if err := refusalOf(tid, &st); !errors.Is(err, ErrDenied) || !sure {
 		return err
 	}
 	return heldOrDenied(tid)
