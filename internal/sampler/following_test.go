@@ -85,7 +85,7 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 			}
 			wall := map[int64]int64{}
 			for _, s := range r.Sample {
-				if !in(booking.ExitedUnseen)(s) {
+				if label(s, "thread") != booking.Exited { // that has no number
 					wall[s.NumLabel["tid"][0]] += s.Value[1]
 				}
 			}
