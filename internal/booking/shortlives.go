@@ -70,8 +70,8 @@ func (c *claims) pay(pool int64, emit func(claim, int64)) (left int64) {
 	return left
 }
 
-// longLife is from how many looks on a thread's own clock says where its time went: what it used since it was last met
-// on a processor goes there, instead of to the pool.
+// longLife is from how many looks on a thread's own clock says where its time went. What it used since it was last
+// met on a processor goes there, instead of to the pool.
 const longLife = 16
 
 // firstMet notes the claim of the look at which a thread was first met on a processor.

@@ -56,8 +56,8 @@ const (
 	// NotObserved is the only frame of what a thread did while nobody looked at it: prywalk was stopped, got no
 	// processor, or was not allowed to look at this thread.
 	NotObserved = "[not observed]"
-	// ExitedUnseen is the only frame of the CPU time of threads that have ended which belongs to no
-	// look, and which no look stands for: they lived and died between ticks, or ran after their last.
+	// ExitedUnseen is the only frame of the CPU time of threads that have ended which belongs to no look, and which
+	// no look stands for. They lived and died between ticks, or ran after their last.
 	ExitedUnseen = "[exited unseen]"
 	// Exited stands for the name of the threads whose time belongs to no look of theirs. They have no number.
 	Exited = "[exited]"

@@ -36,6 +36,7 @@ func (s *Sampler) newTracer() *tracer {
 // nobody stays attached to it.
 func (s *Sampler) trace(ctx context.Context, c *tracer) {
 	defer close(s.ring.full)
+	defer c.births.close()
 	for again := true; again; {
 		again = false
 		look.OnThread(func() {

@@ -147,7 +147,7 @@ type Stats struct {
 	// Seconds of processor time: prywalk's own, the targets' by the kernel, the
 	// profile's, and the parts of it that no look observed.
 	SelfCPU, TargetCPU, ProfiledCPU, UnobservedCPU, ExitedUnseenCPU float64
-	// EstimatedCPU is the part of the profile's that is of threads that have ended and belongs to no look, but was
+	// EstimatedCPU is the part of the profile's that is of threads that have ended and belongs to no look. It was
 	// shared out among the stacks in which newborn threads were met.
 	EstimatedCPU float64
 	// Scheduling is "fifo", "nice" or "normal".
