@@ -1,6 +1,10 @@
 package ptrace
 
-import "prywalk/internal/procmem"
+import (
+	"os"
+
+	"prywalk/internal/procmem"
+)
 
 // Cause says why a freeze was long.
 type Cause uint8
@@ -106,7 +110,7 @@ func (e *evidence) cause() Cause {
 		return CauseTurn
 	case e.copying < e.inside/mostWaiting:
 		return CauseOther
-	case e.fromDisk > 0 || e.faults*perFault >= e.copying/mostWaiting:
+	case e.fromDisk > 0 || e.faulted():
 		return CauseFault
 	case e.bytes*perByte >= e.copying:
 		return CauseCopy
@@ -114,11 +118,22 @@ func (e *evidence) cause() Cause {
 	return CauseOther
 }
 
+// faulted reports whether it was the pages that had to be provided that made the copy long: they take most of its time,
+// or were most of its pages, whatever one takes on this machine.
+func (e *evidence) faulted() bool {
+	return e.faults*perFault >= e.copying/mostWaiting || e.faults > 0 && e.faults*pageSize >= e.bytes/mostWaiting
+}
+
+// pageSize is the kernel's: 4 KiB, on arm64 up to 64 KiB.
+var pageSize = int64(os.Getpagesize())
+
 // Why tells why the freeze that was finished last was long, as out tells of it: from is when it began, its interrupt or
 // [Stop.Running], copied the bytes that were read. It is to be called straight after Finish, and only if the freeze was
 // long: the kernel is asked what has happened to this thread.
 func (c *Controller) Why(out *Stop, from, copied int64) Cause {
 	now, began := c.own.now(), &c.own.began
+	procmem.CountWait() // how many freezes are long is the machine's mood, and so are these two calls
+	procmem.CountWait()
 	running := max(out.Running, from)
 	e := evidence{
 		late: running - from, unseen: out.Stop - running, inside: out.Detach - out.Stop,

@@ -24,6 +24,7 @@ func TestTheCauseIsWhatTookMostOfTheTime(t *testing.T) {
 		"much was copied":                    {func(*evidence) {}, CauseCopy},
 		"little was":                         {func(e *evidence) { e.bytes = 4096 }, CauseOther},
 		"each page had to be made":           {func(e *evidence) { e.faults = 4096 }, CauseFault},
+		"most had to be made":                {func(e *evidence) { e.faults = (e.bytes / pageSize) * 3 / 4 }, CauseFault},
 		"some had to":                        {func(e *evidence) { e.faults = 3 }, CauseCopy},
 		"one came from a disk":               {func(e *evidence) { e.fromDisk, e.waited, e.off = 1, 1, 800*us }, CauseFault},
 		"it waited":                          {func(e *evidence) { e.waited, e.off = 1, 800*us }, CauseLock},
