@@ -66,7 +66,10 @@ func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do f
 	seen := map[Cause]int{}
 	for range 100 {
 		var s Stop
-		if err := c.Freeze(tid, soon(), &Request{Extra: doing(do), Regions: []frames.Region{{}}}, &s); err != nil {
+		Pin() // else the Go runtime takes the tracer's turn away now and then, and that waits for it
+		err := c.Freeze(tid, soon(), &Request{Extra: doing(do), Regions: []frames.Region{{}}}, &s)
+		Unpin()
+		if err != nil {
 			t.Error(err)
 			return
 		}
