@@ -183,8 +183,8 @@ func TestDescriptorsAreLookedUpInTheThreadsOwnTable(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	tid, done, quit := make(chan int), make(chan error), make(chan bool)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with its table
+	// The thread ends with its table. The process's first thread would not: /proc/self/fd would be that table for good.
+	go OnThread(func() {
 		err := unix.Unshare(unix.CLONE_FILES)
 		if err == nil {
 			err = unix.Close(int(r.Fd()))
@@ -192,7 +192,7 @@ func TestDescriptorsAreLookedUpInTheThreadsOwnTable(t *testing.T) {
 		tid <- unix.Gettid()
 		done <- err
 		<-quit
-	}()
+	})
 	thread := &Thread{PID: os.Getpid(), TID: <-tid}
 	defer close(quit)
 	if err := <-done; err != nil {
