@@ -26,40 +26,58 @@ func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
 	} {
 		t.Run(c.target, func(t *testing.T) {
 			target := testtargets.Run(t, c.target, testtargets.Options{})
-			if err := target.WritePerfMap(); err != nil {
-				t.Fatal(err)
-			}
-			r := recordUntil(t, "enough of the chain is seen", func(p *profile.Profile) bool {
-				n := 0
-				for _, s := range p.Sample {
-					if label(s, "state") == "running" && len(javaFrames(s)) > 0 {
-						n++
-					}
+			// Methods that are compiled anew after the map was written have no names in it: on a busy machine that can be
+			// all of the chain's, at first.
+			for try := 1; ; try++ {
+				if err := target.WritePerfMap(); err != nil {
+					t.Fatal(err)
 				}
-				return n >= c.stacks
-			}, "-F", "499", "-p", pidList(target.PIDs()))
-			stacks, named, incomplete := 0, 0, 0
-			for _, s := range r.Sample {
-				chain := javaFrames(s)
-				if label(s, "state") != "running" || len(chain) == 0 {
-					continue
+				stacks, named := javaChains(t, target, c.stacks)
+				if named >= c.named*stacks {
+					break
 				}
-				if strings.HasPrefix(chain[0], "[incomplete") {
-					incomplete++
-					continue
+				if try == 5 {
+					t.Fatalf("%d stacks, %d names", stacks, named)
 				}
-				stacks++
-				n, wrong := chainNames(chain)
-				if named += n; wrong != "" {
-					t.Errorf("%s: %v", wrong, chain)
-				}
-			}
-			t.Logf("%d stacks, %d names, %d incomplete", stacks, named, incomplete)
-			if stacks < c.stacks/2 || named < c.named*stacks || incomplete*c.stacks/2 > stacks {
-				t.Errorf("%d stacks, %d names, %d incomplete", stacks, named, incomplete)
 			}
 		})
 	}
+}
+
+// javaChains records until so many stacks of Java are seen, and checks that the chain is in its place in each. It gives
+// how many there are, and how many names of the chain's methods.
+func javaChains(t *testing.T, target *testtargets.Target, enough int) (stacks, named int) {
+	t.Helper()
+	r := recordUntil(t, "enough of the chain is seen", func(p *profile.Profile) bool {
+		n := 0
+		for _, s := range p.Sample {
+			if label(s, "state") == "running" && len(javaFrames(s)) > 0 {
+				n++
+			}
+		}
+		return n >= enough
+	}, "-F", "499", "-p", pidList(target.PIDs()))
+	incomplete := 0
+	for _, s := range r.Sample {
+		chain := javaFrames(s)
+		if label(s, "state") != "running" || len(chain) == 0 {
+			continue
+		}
+		if strings.HasPrefix(chain[0], "[incomplete") {
+			incomplete++
+			continue
+		}
+		stacks++
+		n, wrong := chainNames(chain)
+		if named += n; wrong != "" {
+			t.Errorf("%s: %v", wrong, chain)
+		}
+	}
+	t.Logf("%d stacks, %d names, %d incomplete", stacks, named, incomplete)
+	if stacks < enough/2 || incomplete*enough/2 > stacks {
+		t.Errorf("%d stacks, %d incomplete", stacks, incomplete)
+	}
+	return stacks, named
 }
 
 // manyChains is how many stacks a chain of calls is looked at in: one that is incomplete is not one in a hundred then.
