@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -229,7 +230,12 @@ func recordFrozen(t *testing.T, g *freezer, p *target, rung string, before bool)
 		r := record(t, p.pid, "--rung", rung)
 		r.awaitLooks(p.pid)
 		g.freezeAll()
-		s := r.stop()
+		r.signal(syscall.SIGINT)
+		code, s := r.wait(), r.statistics()
+		// The group can be frozen before any of its threads has stopped for its first look: then there are no samples.
+		if early := s.Samples == 0 && rung == "freeze" && g.uninterruptible; early && code != 4 || !early && code != 0 {
+			t.Errorf("prywalk ended with %d: %s", code, r.stderr.String())
+		}
 		s.complete(t, 9)
 		return s
 	}
