@@ -24,6 +24,7 @@ var order = [][]string{
 	{"internal/outfile", "internal/stranger"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process"},
+	{"internal/managed"},
 	{"internal/hotspot", "internal/gdbjit", "internal/hosted"},
 	{"internal/code"},
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid"},

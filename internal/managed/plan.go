@@ -1,0 +1,53 @@
+package managed
+
+// Planner is a Namer that needs more than the stack. Plan and Anchor are for the goroutine that walks; what they give is
+// handed to the tracer as data. Nothing of the run-time system is called while a thread is stopped.
+type Planner interface {
+	Namer
+	// Plan says what is copied besides the stack; nil: nothing. It does not change while the Runtime is there.
+	Plan() *Plan
+	// Anchor gives the address that the plan begins from for a thread (its thread state); false if the thread is none of
+	// the run-time system's. pthread is the thread pointer (fs base, TPIDR_EL0).
+	Anchor(tid int, pthread uint64) (addr uint64, ok bool)
+}
+
+// Plan is a short program of reads, carried out while a thread is stopped, or between two readings of a sleeper's run
+// count.
+type Plan struct{ Steps []Step }
+
+// Step is one read. Slots hold addresses: slot 0 is the anchor, slot 1 the stack pointer, slot 2 the thread pointer;
+// further ones are filled by Load.
+type Step struct {
+	Op Op
+	// Base is the slot that the address is taken from, plus Off.
+	Base uint8
+	Off  int64
+	// To is the slot that Load fills.
+	To uint8
+	// End is the slot that holds the address where Copy and the last node of Chain end; 0: only Max ends them.
+	End uint8
+	// Max is the most bytes of Copy, or the most nodes of Chain, each of Size bytes.
+	Max, Size uint32
+	// Next is the offset of the link in a node of Chain.
+	Next int32
+}
+
+// Op is what a Step does.
+type Op uint8
+
+// The operations of a plan.
+const (
+	// Load reads a word at Base+Off into the slot To. A word that cannot be read, or 0, ends the plan.
+	Load Op = iota
+	// Copy copies from Base+Off to End, at most Max bytes, into a region of the sample.
+	Copy
+	// Chain copies nodes of Size bytes, from Base+Off on, each led to by the word at Next in the one before, until 0 or Max
+	// nodes. Nodes that lie in what was copied already are followed there.
+	Chain
+)
+
+// MaxSteps and MaxBytes bound a plan.
+const (
+	MaxSteps = 16
+	MaxBytes = 64 << 10
+)

@@ -1,0 +1,136 @@
+package managed
+
+import (
+	"prywalk/frames"
+	"prywalk/heuristics"
+)
+
+// Host is what a run-time system may ask of the process, or the core, that it is found in. It is for the goroutine that
+// walks.
+type Host interface {
+	// Arch is the architecture of the process.
+	Arch() frames.Arch
+	// Modules gives the executable mappings, in the order of their addresses.
+	Modules() []*frames.Module
+	// Symbol gives a symbol's run-time address and its size in bytes, out of the file's tables or those of its separate
+	// debug file; false if there is none.
+	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
+	// Section gives a section's run-time address and its bytes as the file has them; false if there is none.
+	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
+	// Member gives the offset of a structure's member in bytes, by the file's debugging information; false if that does
+	// not tell.
+	Member(m *frames.Module, structure, member string) (offset int64, ok bool)
+	// Read reads memory and gives the number of bytes read.
+	Read(addr uint64, b []byte) int
+	// ReadCode reads instructions likewise. What was read is compared later: [Runtime.Changed] need not.
+	ReadCode(addr uint64, b []byte) int
+	// Flow is the analysis of the instructions of generated code.
+	Flow() *heuristics.Source
+}
+
+// Detector looks for a run-time system of its kind. It gives nil if there is none. An error says in one line why one
+// that is there is not read; its native frames stay.
+type Detector func(h Host) (Runtime, error)
+
+// Runtime is a run-time system that was found in a process. Its methods are for one goroutine, that of the walks.
+type Runtime interface {
+	// Name is what people call it, with its version: "CPython 3.12.1".
+	Name() string
+	// Adopt is told the modules whenever the mappings were read. It gives those of its code their sources of rules. It
+	// reports false if the run-time system is not there any more.
+	Adopt(h Host) bool
+	// Changed reports whether rules that were given do not hold any more.
+	Changed() bool
+	// Forget drops what is remembered of code and names.
+	Forget()
+}
+
+// Namer is a Runtime that knows the managed frames of a thread.
+type Namer interface {
+	Runtime
+	// Begin tells that a walk begins. What it learns of the sample is valid until the next Begin.
+	Begin(s *Sample)
+	// Native is told each native frame of the walk, from the innermost on, with its CFA: the stack pointer of its caller,
+	// 0 for the outermost frame of a walk that is not complete. It appends the managed frames that this native frame
+	// runs, innermost first. instead: they stand in the place of the native frame, which is machinery (the interpreter's
+	// loop) or whose address says less than they do (compiled code).
+	Native(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, instead bool)
+	// End tells that the walk has ended, and whether what was appended holds. If not, all Refs of this walk are dropped,
+	// and the native frames stay.
+	End() Health
+	// Describe appends the functions that a Ref stands for, the innermost inlined call first. It is asked once for each
+	// Ref that was not met before, in the walk that met it.
+	Describe(r Ref, l Live, out []Frame) ([]Frame, Truth)
+}
+
+// Health says whether the managed frames of a walk hold.
+type Health uint8
+
+// What [Namer.End] answers.
+const (
+	// Matched: each managed frame belongs to a native one.
+	Matched Health = iota
+	// Left: some managed frames belong to no native frame that was walked.
+	Left
+	// Broken: the run-time system's own chain contradicts itself or the native frames.
+	Broken
+)
+
+// Sample is what a walk reads.
+type Sample struct {
+	// TID is the thread's number.
+	TID int
+	// Regs are its registers, Mem what was copied of its memory.
+	Regs *frames.Regs
+	Mem  *frames.Snapshot
+	// Asleep: the thread was not stopped; its run count was the same before and after the copy.
+	Asleep bool
+	// Live reads more of the process's memory, as it is by now.
+	Live Live
+}
+
+// Live reads the memory of a process as it is at the time of the walk, some time after the copy.
+type Live interface {
+	// Read reads memory and gives the number of bytes read.
+	Read(addr uint64, b []byte) int
+	// Unchanged reports whether the thread has not run since the copy: what its frames keep alive is then as it was. It
+	// is true for a thread that is stopped and for a core.
+	Unchanged() bool
+}
+
+// Ref is the identity of a managed frame: equal Refs of one process are the same place in the same function. It is
+// compared, and never followed without a check.
+type Ref struct {
+	// Object is the address of what stands for the function, Position the place in it (an offset of code or of bytecode).
+	Object, Position uint64
+	// Cookie tells Object from another one at the same address later.
+	Cookie uint64
+	// Kind is the run-time system's own.
+	Kind uint8
+}
+
+// Frame is one function of a managed frame.
+type Frame struct {
+	// Function is the name that people write, File and Line the place in the source; "" and 0 if not known.
+	Function, File string
+	Line           int
+	// StartLine is where the function begins, 0 if not known.
+	StartLine int
+	// Type is how it runs, as "cpython", "interpreted", "c1", "c2", "stub".
+	Type string
+	// Inlined: its code is part of the next Frame's.
+	Inlined bool
+}
+
+// Truth says how far a description is proven.
+type Truth uint8
+
+// What [Namer.Describe] answers.
+const (
+	// Proven: the memory could not change between the copy and the reading of the name.
+	Proven Truth = iota
+	// Checked: an identity that was copied is still there.
+	Checked
+	// Freed: it is not: the function has been freed. Its frame is called [freed].
+	Freed
+)
