@@ -51,9 +51,11 @@ type Namer interface {
 	// Begin tells that a walk begins. What it learns of the sample is valid until the next Begin.
 	Begin(s *Sample)
 	// Native is told each native frame of the walk, from the innermost on, with its CFA: the stack pointer of its caller,
-	// 0 for the outermost frame of a walk that is not complete. It appends the managed frames that this native frame
-	// runs, innermost first. instead: they stand in the place of the native frame, which is machinery (the interpreter's
-	// loop) or whose address says less than they do (compiled code).
+	// 0 for the outermost frame of a walk that is not complete, and [Outermost] for that of a complete one. It appends
+	// the managed frames that this native frame runs, innermost first. instead: they stand in the place of the native
+	// frame, which is machinery (the interpreter's loop) or whose address says less than they do (compiled code).
+	// Machinery that is a file's code stays in the recording, and is shown on request. Of generated code the managed
+	// frames keep the address.
 	Native(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, instead bool)
 	// End tells that the walk has ended, and whether what was appended holds. If not, all Refs of this walk are dropped,
 	// and the native frames stay.
@@ -62,6 +64,9 @@ type Namer interface {
 	// Ref that was not met before, in the walk that met it.
 	Describe(r Ref, l Live, out []Frame) ([]Frame, Truth)
 }
+
+// Outermost is the CFA of a complete walk's outermost frame: all of the stack lies further in.
+const Outermost = ^frames.Addr(0)
 
 // Health says whether the managed frames of a walk hold.
 type Health uint8
@@ -80,9 +85,9 @@ const (
 type Sample struct {
 	// TID is the thread's number.
 	TID int
-	// Regs are its registers, Mem what was copied of its memory.
+	// Regs are its registers, Mem what was copied of its memory: a [frames.Snapshot], or the memory of a core.
 	Regs *frames.Regs
-	Mem  *frames.Snapshot
+	Mem  frames.Memory
 	// Asleep: the thread was not stopped; its run count was the same before and after the copy.
 	Asleep bool
 	// Live reads more of the process's memory, as it is by now.
