@@ -42,6 +42,8 @@ type Options struct {
 	From, To time.Duration
 	// Lines tells lines of a function apart, and addresses without one.
 	Lines bool
+	// Native shows the native frames that run managed ones, such as an interpreter's loop.
+	Native bool
 	// MinShare is the share of the whole, 0 to 1, below which the tree leaves
 	// a branch out; 0 means 0.01, negative shows all.
 	MinShare float64

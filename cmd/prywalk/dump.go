@@ -23,6 +23,7 @@ type dumpFlags struct {
 	maxDepth int
 	readOnly bool
 	atomic   bool
+	native   bool
 	coreFlags
 }
 
@@ -51,6 +52,7 @@ who sleeps in a call that this would harm is looked at meanwhile, and has not ru
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
+	fl.BoolVar(&f.native, "native", false, "show the native frames that run managed ones, too")
 	f.coreFlags.add(fl)
 	fl.SortFlags = false
 	return cmd
@@ -108,7 +110,7 @@ func (f *dumpFlags) options() dump.Options {
 	if depth == 0 {
 		depth = -1 // no limit
 	}
-	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic}
+	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native}
 }
 
 // look dumps one process.

@@ -69,6 +69,7 @@ func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings()))
 	fl.StringVar(&f.opts.Value, "value", "", "cpu, wall, runqueue, blocked or samples (the recording's own; wall by wait or state)")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")
+	fl.BoolVar(&f.opts.Native, "native", false, "show the native frames that run managed ones, such as an interpreter's loop")
 	fl.Var(&f.from, "from", "leave out what was before this time of the recording, such as 2s")
 	fl.Var(&f.to, "to", "leave out what was after it")
 	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches this expression")

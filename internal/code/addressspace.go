@@ -11,6 +11,8 @@ import (
 type AddressSpace interface {
 	// ReadMem reads memory; fewer bytes than len(b) come with an error.
 	ReadMem(addr uint64, b []byte) (int, error)
+	// Read reads memory, of a core also what a file has of it, and gives the number of bytes read.
+	Read(addr uint64, b []byte) int
 	// ReadMapped is ReadMem for memory that shows a file, whose file system may not
 	// answer.
 	ReadMapped(addr uint64, b []byte) (int, error)
@@ -30,6 +32,12 @@ type AddressSpace interface {
 // ReadMem implements AddressSpace.
 func (p *Process) ReadMem(addr uint64, b []byte) (int, error) {
 	return readMemory(p.Memory(), p.MemoryTID(), addr, b)
+}
+
+// Read implements AddressSpace.
+func (p *Process) Read(addr uint64, b []byte) int {
+	n, _ := p.ReadMem(addr, b)
+	return n
 }
 
 // ReadMapped implements AddressSpace. The bytes are copied once more: what comes too late must

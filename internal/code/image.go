@@ -38,6 +38,8 @@ type Image struct {
 	kind      hosted.Kind
 	entry     uint64
 	kindKnown bool
+	// Where symbols are that run-time systems have asked for.
+	places map[string]symbolPlace
 }
 
 // newImage reads the headers of a file.

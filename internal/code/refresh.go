@@ -42,6 +42,10 @@ func (p *Process) Refresh() (changed bool, err error) {
 		p.space.Forget()
 	}
 	if slices.EqualFunc(next, p.code, func(a, b mapped) bool { return a.at == b.at }) {
+		if p.runtimes.again() {
+			p.space.Forget()
+			rewritten = true
+		}
 		return rewritten, nil
 	}
 	if !slices.ContainsFunc(next, func(m mapped) bool { return m.mod != nil }) {

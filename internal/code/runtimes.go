@@ -13,6 +13,8 @@ type Runtimes struct {
 	jvm    javaVM
 	told   selfDescribed
 	hosted hostedCode
+	found  found
+	host   host // of the last Adopt
 }
 
 // FuncBounds gives the bounds of a function that was compiled at run time, at run-time addresses.
@@ -38,24 +40,37 @@ func (r *Runtimes) Adopt(o AddressSpace, mods []*frames.Module) {
 	r.jvm.adopt(o, r.code, mods)
 	r.told.adopt(o, r, mods)
 	r.hosted.adopt(o, r.arch, mods)
+	r.host = host{AddressSpace: o, arch: r.arch, mods: mods, flow: r.code}
+	r.found.adopt(&r.host)
 }
 
-// Unknown gives why the code of a Java virtual machine is not read, nil if there is none or it is.
-func (r *Runtimes) Unknown() error { return r.jvm.unknown() }
+// Unknown gives why a run-time system that is there is not read, nil if there is none or it is.
+func (r *Runtimes) Unknown() error {
+	if err := r.jvm.unknown(); err != nil {
+		return err
+	}
+	return r.found.unknown()
+}
 
 // changed reports whether rules that were given do not hold any more.
 func (r *Runtimes) changed() bool {
-	vm, told := r.jvm.changed(), r.told.changed()
-	return vm || told
+	vm, told, found := r.jvm.changed(), r.told.changed(), r.found.changed()
+	return vm || told || found
 }
 
+// again asks those run-time systems anew that could not be read; true if one was found.
+func (r *Runtimes) again() bool { return r.found.again(&r.host) }
+
 // exec: another program runs now.
-func (r *Runtimes) exec() { r.told, r.hosted = selfDescribed{}, hostedCode{} }
+func (r *Runtimes) exec() {
+	r.told, r.hosted, r.found = selfDescribed{}, hostedCode{}, found{}
+}
 
 // forget drops what is remembered of the code.
 func (r *Runtimes) forget() {
 	r.code.Forget()
 	r.jvm.forget()
+	r.found.forget()
 }
 
 // jitBounds asks the Java virtual machine for function bounds, and whoever the caller named.

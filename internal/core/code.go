@@ -5,6 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
+	"prywalk/internal/managed"
 )
 
 // shownFile is a part of a file that is mapped without the right to write.
@@ -51,12 +52,12 @@ func (c *Core) addModules() {
 		}
 	}
 	code.FindCopies(c, bare)
+	c.addShown()
 	c.runtimes.Adopt(c, mods)
 	if err := c.runtimes.Unknown(); err != nil {
 		c.warn("%v", err)
 	}
 	c.space.SetModules(mods)
-	c.addShown()
 }
 
 // hasCode reports whether a mapping is executable. Where the core does not say, its
@@ -164,6 +165,19 @@ func (c *Core) ReadMem(addr uint64, b []byte) (int, error) {
 	return n, nil
 }
 
+// Read implements code.AddressSpace: what the core left out is read from its files.
+func (c *Core) Read(addr uint64, b []byte) int {
+	n := c.mem.read(addr, b)
+	for n < len(b) {
+		more := c.readFiles(addr+uint64(n), b[n:])
+		if more == 0 {
+			break
+		}
+		n += more
+	}
+	return n
+}
+
 // Mappings implements code.AddressSpace.
 func (c *Core) Mappings(f func(*code.RawMapping)) error {
 	for i := range c.maps {
@@ -187,3 +201,6 @@ func (c *Core) Images() *code.ImageCache { return c.cache }
 
 // ReadCode implements code.AddressSpace.
 func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
+
+// Namers gives the run-time systems that know the managed frames of the threads.
+func (c *Core) Namers() []managed.Namer { return c.runtimes.Namers() }

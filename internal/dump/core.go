@@ -3,9 +3,10 @@ package dump
 import (
 	"golang.org/x/sys/unix"
 
-	"prywalk/frames"
+	"prywalk/internal/callstack"
 	"prywalk/internal/core"
 	"prywalk/internal/look"
+	"prywalk/internal/managed"
 	"prywalk/internal/process"
 	"prywalk/internal/symbols"
 )
@@ -20,12 +21,13 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 	names := symbols.NewCoreNamer(c.OpenFile, sysroot)
 	defer names.Close()
 	c.JITFuncs = names.JITFuncs(c.PID)
-	p := &Process{PID: c.PID, Name: c.Comm, Threads: []Thread{}}
+	p := &Process{PID: c.PID, Name: c.Comm, Threads: []Thread{}, Native: o.Native}
+	w := &walk{arch: c.Arch, pid: c.PID, names: names}
 	// Threads have their stacks to themselves, so that all together have no more
 	// frames than the core has words; only a core that was made to can have more.
 	left := int(c.Size() / 8)
 	for i, th := range c.Threads() {
-		t := coreThread(c, &th, names, o.MaxDepth, left+framesBesides)
+		t := coreThread(c, &th, w, o.MaxDepth, left+framesBesides)
 		if i == 0 {
 			t.Signal = unix.SignalName(unix.Signal(c.Signal))
 		}
@@ -37,17 +39,15 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 }
 
 // coreThread walks the stack of one thread, to at most limit frames.
-func coreThread(c *core.Core, th *core.Thread, names *symbols.Namer, depth, limit int) Thread {
-	t := Thread{TID: th.TID, Name: th.Name, How: look.FromCore.String(), Frames: []Frame{}}
+func coreThread(c *core.Core, th *core.Thread, w *walk, depth, limit int) Thread {
+	t := Thread{TID: th.TID, Name: th.Name, How: look.FromCore.String()}
 	t.Wait = process.SyscallName(c.Arch, th.Syscall)
 	if depth < 0 || depth > limit {
 		depth = limit
 	}
-	w := &frames.Walker{MaxDepth: depth}
-	for w.Init(c.Space(), &th.Regs, c.Memory()); w.Next(); {
-		f := w.Frame()
-		t.Frames = appendFrame(t.Frames, &f, c.Arch, c.PID, names)
-	}
+	w.MaxDepth = depth
+	still := callstack.Still(c.Read)
+	t.Frames = w.run(c.Space(), c.Namers(), &managed.Sample{TID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
 	stop := w.StopReason()
 	t.Complete, t.StopReason = stop.Complete(), stop.String()
 	return t

@@ -24,6 +24,8 @@ type Options struct {
 	ReadOnly bool
 	// Atomic: all threads are stopped, and let go together when all are copied.
 	Atomic bool
+	// Native: texts show the native frames that run managed ones, too.
+	Native bool
 }
 
 // collectFor bounds how long running threads are waited for, in nanoseconds. Nobody is stopped meanwhile: on a
@@ -60,7 +62,7 @@ func Look(t *code.Process, o Options) (*Process, error) {
 	if err != nil && !errors.Is(err, ErrHung) {
 		return nil, err
 	}
-	p := &Process{PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed, Pause: time.Duration(got.pause)}
+	p := &Process{PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed, Pause: time.Duration(got.pause), Native: o.Native}
 	list := &list{name: t.Comm, err: err}
 	hung := look.Watched(func() { list.describe(t, o, got) })
 	p.Threads, p.Name, err = list.taken(hung)
@@ -116,13 +118,14 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 	names := symbols.NewNamer()
 	defer names.Close()
 	t.JITFuncs = names.JITFuncs(t.PID)
-	w := &frames.Walker{MaxDepth: o.MaxDepth}
+	w := &walk{pid: t.PID, names: names}
+	w.MaxDepth = o.MaxDepth
 	for th, s := range got.taken {
 		var err error
-		d := describe(t, names, w, th.TID, s)
-		for n := 0; n < moreLooks && s != nil && !o.Atomic && !l.over() && err == nil && askForMore(t, w, th, s, n); n++ {
+		d := describe(t, w, th.TID, s)
+		for n := 0; n < moreLooks && s != nil && !o.Atomic && !l.over() && err == nil && askForMore(t, &w.Walker, th, s, n); n++ {
 			if s, err = again(th, o); s != nil {
-				d = describe(t, names, w, th.TID, s)
+				d = describe(t, w, th.TID, s)
 			}
 		}
 		l.add(d, err)

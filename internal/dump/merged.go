@@ -23,11 +23,11 @@ func MergedText(w io.Writer, p *Process) error {
 	for _, g := range groups {
 		first := g.threads[0]
 		if len(g.threads) == 1 {
-			thread(&b, first)
+			thread(&b, first, p.Native)
 			continue
 		}
 		printable.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(g.threads), first.doing(), g.hows(), printable.Raw(g.list()))
-		stack(&b, first)
+		stack(&b, first, p.Native)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -56,7 +56,11 @@ func merge(threads []Thread) []*group {
 func (t *Thread) key() string {
 	key := []byte(t.doing() + "\x00" + t.StopReason + "\x00")
 	for i := range t.Frames {
-		key = binary.LittleEndian.AppendUint64(key, uint64(t.Frames[i].PC))
+		f := &t.Frames[i]
+		key = binary.LittleEndian.AppendUint64(key, uint64(f.PC))
+		if f.Kind != "" {
+			key = binary.LittleEndian.AppendUint64(append(key, f.Function...), uint64(f.Line))
+		}
 	}
 	return string(key)
 }

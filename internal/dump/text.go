@@ -18,15 +18,15 @@ func Text(w io.Writer, p *Process) error {
 	var b strings.Builder
 	printable.Fprintf(&b, "process %d %s, %d threads\n", p.PID, p.Name, len(p.Threads))
 	for i := range p.Threads {
-		thread(&b, &p.Threads[i])
+		thread(&b, &p.Threads[i], p.Native)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func thread(b *strings.Builder, t *Thread) {
+func thread(b *strings.Builder, t *Thread, native bool) {
 	printable.Fprintf(b, "\nthread %d %s:%s (%s)\n", t.TID, t.shownName(), t.doing(), t.How)
-	stack(b, t)
+	stack(b, t, native)
 }
 
 // doing says what a thread did, after a space: "sleeping in futex".
@@ -38,12 +38,15 @@ func (t *Thread) doing() string {
 	return text + before(" ", t.Signal)
 }
 
-// stack writes a thread's frames.
-func stack(b *strings.Builder, t *Thread) {
+// stack writes a thread's frames, without those that run managed ones unless native asks for them.
+func stack(b *strings.Builder, t *Thread, native bool) {
 	n := 0
 	for i := range t.Frames {
 		f := &t.Frames[i]
-		if f.Method == "" { // not code; what follows says it
+		if f.Method == "" && f.Kind == "" { // not code; what follows says it
+			continue
+		}
+		if f.Machinery && !native {
 			continue
 		}
 		frame(b, n, f)
@@ -85,5 +88,12 @@ func frame(b *strings.Builder, n int, f *Frame) {
 		printable.Fprintf(b, "      %18s %s%s (inlined)\n", "", name, where)
 		return
 	}
-	printable.Fprintf(b, "  #%-2d 0x%016x %s%s%s [%s]\n", n, uint64(f.PC), name, where, module, f.Method)
+	address, how := fmt.Sprintf("0x%016x", uint64(f.PC)), f.Method
+	if f.Kind != "" {
+		how = f.Kind + before(" ", f.Type)
+		if f.PC == 0 {
+			address = ""
+		}
+	}
+	printable.Fprintf(b, "  #%-2d %18s %s%s%s [%s]\n", n, address, name, where, module, how)
 }

@@ -17,6 +17,8 @@ type Process struct {
 	Failed map[string]int64 `json:"-"`
 	// Pause is how long the threads were stopped by a look that stops all.
 	Pause time.Duration `json:"-"`
+	// Native: texts show the native frames that run managed ones, too.
+	Native bool `json:"-"`
 }
 
 // sort puts the first thread first, whose number is the process's, and the others in the order of their numbers: of
@@ -60,6 +62,11 @@ type Frame struct {
 	BuildID  string `json:"build_id,omitempty"`
 	Offset   Hex    `json:"offset,omitempty"`
 	Method   string `json:"method,omitempty"`
+	// Kind is the language of a managed frame, as "cpython"; Type is how it runs, as "interpreted".
+	Kind string `json:"kind,omitempty"`
+	Type string `json:"type,omitempty"`
+	// Machinery: a native frame that runs managed ones.
+	Machinery bool `json:"machinery,omitempty"`
 }
 
 // Hex is a number that JSON shows as a string in hexadecimal.

@@ -13,7 +13,8 @@ type Host interface {
 	// Modules gives the executable mappings, in the order of their addresses.
 	Modules() []*frames.Module
 	// Symbol gives a symbol's run-time address and its size in bytes, out of the file's tables or those of its separate
-	// debug file; false if there is none.
+	// debug file; false if there is none. Of a thread-local one it is the offset in the file's block plus the bias. A
+	// name that the file lacks can cost opening its debug file: ask it of files that something gives reason for.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
 	// Section gives a section's run-time address and its bytes as the file has them; false if there is none.
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)

@@ -1,5 +1,7 @@
 package profile
 
+import "cmp"
+
 // locations writes the locations that samples use, asking r for their names.
 func (e *encoder) locations(r Resolver) {
 	for i := range e.locs {
@@ -21,30 +23,44 @@ func (e *encoder) location(id uint64, l *location, r Resolver) {
 	e.msg.uint(2, uint64(l.module))
 	e.msg.uint(3, l.addr)
 	if l.module != 0 {
-		e.lines(l, r)
+		e.mappings[l.module-1].used = true
+		for _, f := range e.functionsOf(l, r) {
+			e.lineOf(l, f)
+		}
 	}
 	e.out.message(fieldLocation, e.msg.buf)
 }
 
-// lines appends the functions of a location, and notes for its mapping what the
-// functions have.
-func (e *encoder) lines(l *location, r Resolver) {
-	flags := &e.mappings[l.module-1]
-	flags.used = true
-	if r == nil {
+// functionsOf gives the functions of a location: those that a run-time system told in the walk, else those that r knows.
+func (e *encoder) functionsOf(l *location, r Resolver) []Frame {
+	m := e.modules[l.module-1]
+	var fs []Frame
+	switch {
+	case l.described != 0:
+		return e.told[l.described-1]
+	case r != nil:
+		fs = r.Resolve(m, l.addr-m.Bias)
+	}
+	if l.machinery && len(fs) == 0 { // its type needs a function
+		fs = append(fs, Frame{Name: nameless(m.Path)})
+	}
+	return fs
+}
+
+// lineOf appends a function of a location, and notes for its mapping what the function has.
+func (e *encoder) lineOf(l *location, f Frame) {
+	if f.Name == "" {
 		return
 	}
-	m := e.modules[l.module-1]
-	for _, f := range r.Resolve(m, l.addr-m.Bias) {
-		if f.Name == "" {
-			continue
-		}
-		flags.functions = true
-		flags.files = flags.files || f.File != ""
-		flags.lines = flags.lines || f.Line != 0
-		flags.inlined = flags.inlined || f.Inlined
-		e.line(f)
+	flags := &e.mappings[l.module-1]
+	flags.functions = true
+	flags.files = flags.files || f.File != ""
+	flags.lines = flags.lines || f.Line != 0
+	flags.inlined = flags.inlined || f.Inlined
+	if l.machinery {
+		f.System = typed(cmp.Or(f.System, f.Name), Machinery)
 	}
+	e.line(f)
 }
 
 // line is message Line: function_id 1, line 2.

@@ -11,6 +11,8 @@ type location struct {
 	addr      uint64
 	module    uint32 // index of a module plus one; 0: in no module
 	synthetic uint32
+	described DescriptionID
+	machinery bool
 }
 
 // labelSet is what the samples of one thread in one state share.
@@ -49,7 +51,9 @@ type tables struct {
 	locs    []location
 	stacks  []string // location numbers, locSize bytes each, innermost first
 	labels  []labelSet
+	told    [][]Frame // by DescriptionID, less one
 
+	byTold    map[string]DescriptionID
 	byPointer map[*ModuleInfo]uint32
 	byModule  map[moduleKey]uint32
 	byName    map[string]uint32
@@ -61,6 +65,7 @@ type tables struct {
 
 func newTables() tables {
 	return tables{
+		byTold:    map[string]DescriptionID{},
 		byPointer: map[*ModuleInfo]uint32{},
 		byModule:  map[moduleKey]uint32{},
 		byName:    map[string]uint32{},
@@ -102,7 +107,7 @@ func (t *tables) name(s string) uint32 {
 
 // loc gives the number of a location.
 func (t *tables) loc(l *Loc) uint32 {
-	var k location
+	k := location{described: l.Described, machinery: l.Machinery}
 	switch {
 	case l.Synthetic != "":
 		k.synthetic = t.name(l.Synthetic) + 1

@@ -19,7 +19,19 @@ type Loc struct {
 	// Synthetic is the name, in square brackets, of an entry that is not code,
 	// as "[incomplete: no-rule]"; empty for code.
 	Synthetic string
+	// Described is what a run-time system says of the location, from [Builder.Describe]; 0: nothing, and the Resolver is
+	// asked for its names.
+	Described DescriptionID
+	// Machinery: a native function that runs managed frames, which say more than it does.
+	Machinery bool
 }
+
+// DescriptionID names a list of functions that [Builder.Describe] has seen; 0 is none.
+type DescriptionID uint32
+
+// Machinery is the type of a frame that runs managed frames, such as an interpreter's loop. A function of a recording
+// has the type of its frame at the end of its system name, in brackets after a space: "fib [c2]". See [FrameType].
+const Machinery = "machinery"
 
 // ModuleInfo describes one mapping of executable code. Equal descriptions (all
 // fields but Data) are one module, whatever pointer they come by; so are those of

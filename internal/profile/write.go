@@ -17,6 +17,7 @@ type view struct {
 	modules  []*ModuleInfo
 	names    []string
 	locs     []location
+	told     [][]Frame
 	stacks   []string
 	labels   []labelSet
 	chunks   []chunk
@@ -32,7 +33,7 @@ func (b *Builder) view() *view {
 	defer b.mu.Unlock()
 	v := &view{
 		meta: b.meta, end: b.end, comments: b.comments,
-		modules: b.tables.modules, names: b.tables.names, locs: b.tables.locs,
+		modules: b.tables.modules, names: b.tables.names, locs: b.tables.locs, told: b.tables.told,
 		stacks: b.tables.stacks, labels: b.tables.labels,
 		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
 		main: -1, between: b.between,

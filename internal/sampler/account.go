@@ -28,6 +28,7 @@ type processAccount struct {
 	// modules are the recording's descriptions of the modules that were walked; remapped: some may have gone.
 	modules  map[*frames.Module]*profile.ModuleInfo
 	remapped bool
+	managed  managedNames
 
 	refreshed   int64 // when the mappings were read, CLOCK_MONOTONIC ns
 	refreshCost int64 // how much processor time that took, ns

@@ -46,6 +46,7 @@ func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
 	if len(p.modules) < before {
 		clear(u.numbers[:]) // it holds on to modules
 	}
+	u.forgetManaged(p)
 }
 
 // moduleInfo describes a module for the recording.

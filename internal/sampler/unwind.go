@@ -24,6 +24,7 @@ type unwinder struct {
 	methods [frames.NumMethods]int64
 	numbers [1 << numberBits]numbered
 	books   books
+	managed managedWalk
 	outline look.Outline                                       // the frames of this walk
 	check   func(*processAccount, *look.Shot, profile.StackID) // told of each walk, for tests; nil
 }
@@ -32,6 +33,7 @@ type unwinder struct {
 type numbered struct {
 	module *frames.Module
 	addr   frames.Addr
+	runs   bool // it runs managed frames
 	loc    profile.LocID
 }
 
@@ -65,7 +67,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, fr
 	if end := p.target.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
-	stop := u.walkAgain(p, s)
+	stop := u.walkAgain(thr, s)
 	u.books.back()
 	thr.walks.Walked(p.target, &u.walker, s, &u.outline)
 	if !stop.Complete() {
@@ -80,36 +82,40 @@ func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, fr
 
 // walkAgain walks a shot. It does so again if that does not reach the end and the mappings turn out to have changed,
 // or a JIT compiler has written code meanwhile.
-func (u *unwinder) walkAgain(p *processAccount, s *look.Shot) frames.StopReason {
-	methods := u.methods
-	stop := u.walk(p, s)
+func (u *unwinder) walkAgain(thr *threadAccount, s *look.Shot) frames.StopReason {
+	p, methods := thr.proc, u.methods
+	stop := u.walk(thr, s)
 	if stop.Complete() || s.At-p.refreshed <= max(refreshAfter, refreshShare*p.refreshCost) || !p.refresh(s.At) {
 		return stop
 	}
 	u.methods = methods
-	return u.walk(p, s)
+	return u.walk(thr, s)
 }
 
 // walk fills u.stack with the frames of a shot.
-func (u *unwinder) walk(p *processAccount, s *look.Shot) frames.StopReason {
+func (u *unwinder) walk(thr *threadAccount, s *look.Shot) frames.StopReason {
 	u.stack = u.stack[:0]
 	u.outline.Reset()
-	w := &u.walker
+	p, w := thr.proc, &u.walker
+	if namers := p.target.Namers(); len(namers) > 0 {
+		return u.walkManaged(thr, s, namers)
+	}
 	for w.Init(p.target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		u.methods[f.Method]++
-		u.stack = append(u.stack, u.location(p, f.Module, f.Lookup(s.Regs.Arch)))
+		u.stack = append(u.stack, u.location(p, f.Module, f.Lookup(s.Regs.Arch), false))
 		u.outline.Add(&f)
 	}
 	return w.StopReason()
 }
 
 // location gives the number of an address in a module. Most were met before: their numbers are kept by address, so that
-// neither module nor location is looked up again.
-func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr) profile.LocID {
+// neither module nor location is looked up again. machinery: it runs managed frames.
+func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
 	n := &u.numbers[addr*0x9e3779b97f4a7c15>>(64-numberBits)] // Fibonacci hashing
-	if m == nil || n.module != m || n.addr != addr {
-		*n = numbered{m, addr, u.builder.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr})}
+	if m == nil || n.module != m || n.addr != addr || n.runs != machinery {
+		loc := u.builder.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr, Machinery: machinery})
+		*n = numbered{m, addr, machinery, loc}
 	}
 	return n.loc
 }

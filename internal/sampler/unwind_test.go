@@ -87,7 +87,7 @@ func TestLocationsKeepTheirNumbers(t *testing.T) {
 		for addr := frames.Addr(0x1000); addr < 0x1000+3<<numberBits; addr++ {
 			for _, m := range []*frames.Module{one, nil, two} {
 				want := b.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr})
-				if got := u.location(p, m, addr); got != want {
+				if got := u.location(p, m, addr, false); got != want {
 					t.Fatalf("%#x in %v has the number %d, want %d", addr, m, got, want)
 				}
 			}

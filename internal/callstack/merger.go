@@ -1,0 +1,113 @@
+package callstack
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// Entry is one entry of a stack: a native frame, or a managed one.
+type Entry struct {
+	// Frame is the native frame. Of a managed entry it is the one that runs it.
+	Frame frames.Frame
+	// Namer is who knows the managed frame, nil for a native one; Ref is its identity.
+	Namer managed.Namer
+	Ref   managed.Ref
+	// Compiled: the managed frame's own code is what is at Frame.PC, and there is no entry for the native frame.
+	Compiled bool
+	// Machinery: a native frame that runs managed ones, and says nothing that these do not.
+	Machinery bool
+}
+
+// Merger tells the native frames of a walk to the run-time systems of its process, and puts what they answer among them.
+// The zero value is ready. Its buffers are used again: what it gives is valid until the next Begin.
+type Merger struct {
+	namers  []managed.Namer
+	natives []native
+	refs    []managed.Ref
+	entries []Entry
+	last    frames.Frame // not told yet: its CFA is not known
+	begun   bool         // there is a last one
+}
+
+// native is a native frame, with the refs up to end that one namer has given for it.
+type native struct {
+	frame   frames.Frame
+	namer   int // -1: nobody knows it
+	end     int // in Merger.refs; they begin where those of the frame before end
+	instead bool
+}
+
+// Begin begins a walk.
+func (m *Merger) Begin(namers []managed.Namer, s *managed.Sample) {
+	m.namers, m.begun = namers, false
+	m.natives, m.refs = m.natives[:0], m.refs[:0]
+	for _, n := range namers {
+		n.Begin(s)
+	}
+}
+
+// Add tells a native frame, from the innermost on. The run-time systems are told one frame late, with its CFA.
+func (m *Merger) Add(f *frames.Frame) {
+	if m.begun {
+		m.tell(f.SP)
+	}
+	m.last, m.begun = *f, true
+}
+
+// tell tells the last frame. The first who knows anything of it has it.
+func (m *Merger) tell(cfa frames.Addr) {
+	n := native{frame: m.last, namer: -1}
+	for i, namer := range m.namers {
+		before := len(m.refs)
+		m.refs, n.instead = namer.Native(&m.last, cfa, m.refs)
+		if len(m.refs) > before || n.instead {
+			n.namer = i
+			break
+		}
+	}
+	n.end = len(m.refs)
+	m.natives = append(m.natives, n)
+}
+
+// End ends the walk, and gives the whole stack, innermost first. complete says whether the last frame is the outermost.
+func (m *Merger) End(complete bool) []Entry {
+	if m.begun {
+		cfa := frames.Addr(0)
+		if complete {
+			cfa = managed.Outermost
+		}
+		m.tell(cfa)
+		m.begun = false
+	}
+	broken := uint64(0) // bit by bit; of more than 64 nobody has heard
+	for i, n := range m.namers {
+		if n.End() == managed.Broken {
+			broken |= 1 << i
+		}
+	}
+	return m.put(broken)
+}
+
+// put puts the managed frames among the native ones, without those of the run-time systems in broken.
+func (m *Merger) put(broken uint64) []Entry {
+	m.entries = m.entries[:0]
+	begin := 0
+	for i := range m.natives {
+		n := &m.natives[i]
+		refs := m.refs[begin:n.end]
+		begin = n.end
+		if n.namer < 0 || broken&(1<<n.namer) != 0 {
+			m.entries = append(m.entries, Entry{Frame: n.frame})
+			continue
+		}
+		compiled := n.instead && len(refs) > 0 && n.frame.Module != nil && n.frame.Module.Generated
+		for _, r := range refs {
+			e := Entry{Frame: n.frame, Namer: m.namers[n.namer], Ref: r, Compiled: compiled}
+			m.entries = append(m.entries, e)
+		}
+		if !compiled {
+			m.entries = append(m.entries, Entry{Frame: n.frame, Machinery: n.instead})
+		}
+	}
+	return m.entries
+}

@@ -1,0 +1,181 @@
+package code
+
+import (
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/managed"
+	"prywalk/internal/runtimes"
+)
+
+// found is the run-time systems of a process that implement package managed.
+type found struct {
+	slots  []slot // one for each detector
+	namers []managed.Namer
+	images map[*Image]struct{} // the files that were there when detectors were asked
+}
+
+// slot is what became of one detector.
+type slot struct {
+	detect managed.Detector
+	system managed.Runtime // nil: none was found
+	why    error           // why one that is there is not read
+	tries  int             // how often it was asked
+	wait   int             // so many refreshes until it is asked again
+}
+
+// A run-time system that is there and cannot be read, because it is still loaded, is asked again at the next refresh,
+// and then after 2, 4, 8 refreshes, until it was asked so often. New files begin this anew.
+const maxDetections = 8
+
+// adopt tells the modules, which have changed.
+func (f *found) adopt(h *host) {
+	if f.slots == nil {
+		for _, d := range runtimes.List {
+			f.slots = append(f.slots, slot{detect: d})
+		}
+	}
+	fresh := f.newImages(h.mods)
+	for i := range f.slots {
+		s := &f.slots[i]
+		if s.system != nil && !s.system.Adopt(h) {
+			*s = slot{detect: s.detect}
+		}
+		if s.system == nil && (fresh || s.tries == 0) {
+			s.tries, s.wait = 0, 0
+			s.try(h)
+		}
+	}
+	f.list()
+}
+
+// newImages reports whether there is a file that was not there before.
+func (f *found) newImages(mods []*frames.Module) (fresh bool) {
+	was := f.images
+	f.images = make(map[*Image]struct{}, len(was))
+	for _, m := range mods {
+		if img := elfImage(m); img != nil {
+			f.images[img] = struct{}{}
+			_, old := was[img]
+			fresh = fresh || !old
+		}
+	}
+	return fresh
+}
+
+// try asks a detector.
+func (s *slot) try(h *host) {
+	s.tries++
+	s.wait = 1 << (s.tries - 1)
+	if s.system, s.why = s.detect(h); s.system != nil && !s.system.Adopt(h) {
+		s.system = nil
+	}
+}
+
+// again asks those anew that could not be read. It reports whether one was found, so that rules may be others now.
+func (f *found) again(h *host) (changed bool) {
+	for i := range f.slots {
+		s := &f.slots[i]
+		if s.system != nil || s.why == nil || s.tries >= maxDetections {
+			continue
+		}
+		if s.wait--; s.wait <= 0 {
+			s.try(h)
+			changed = changed || s.system != nil
+		}
+	}
+	if changed {
+		f.list()
+	}
+	return changed
+}
+
+// list makes the list of those that name frames.
+func (f *found) list() {
+	f.namers = nil
+	for i := range f.slots {
+		if n, ok := f.slots[i].system.(managed.Namer); ok {
+			f.namers = append(f.namers, n)
+		}
+	}
+}
+
+// changed reports whether rules that were given do not hold any more.
+func (f *found) changed() (changed bool) {
+	for i := range f.slots {
+		if s := f.slots[i].system; s != nil && s.Changed() {
+			changed = true
+		}
+	}
+	return changed
+}
+
+// forget drops what is remembered of code and names.
+func (f *found) forget() {
+	for i := range f.slots {
+		if s := f.slots[i].system; s != nil {
+			s.Forget()
+		}
+	}
+}
+
+// unknown gives why one of them is not read, nil if none is there or all are read.
+func (f *found) unknown() error {
+	for i := range f.slots {
+		if s := &f.slots[i]; s.system == nil && s.why != nil {
+			return s.why
+		}
+	}
+	return nil
+}
+
+// Namers gives the run-time systems that know the managed frames of a process's threads, as of the last Refresh.
+func (p *Process) Namers() []managed.Namer { return p.runtimes.Namers() }
+
+// Namers gives the run-time systems that know managed frames.
+func (r *Runtimes) Namers() []managed.Namer { return r.found.namers }
+
+// host is a process, or a core, as run-time systems see it. It implements managed.Host: what reads is the address space's.
+type host struct {
+	AddressSpace
+	arch frames.Arch
+	mods []*frames.Module
+	flow *heuristics.Source
+}
+
+// Arch implements managed.Host.
+func (h *host) Arch() frames.Arch { return h.arch }
+
+// Modules implements managed.Host.
+func (h *host) Modules() []*frames.Module { return h.mods }
+
+// Flow implements managed.Host.
+func (h *host) Flow() *heuristics.Source { return h.flow }
+
+// Symbol implements managed.Host.
+func (h *host) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool) {
+	img := elfImage(m)
+	if img == nil {
+		return 0, 0, false
+	}
+	s := img.symbol(name)
+	return s.addr + m.Bias, s.size, s.ok
+}
+
+// Section implements managed.Host.
+func (h *host) Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool) {
+	img := elfImage(m)
+	if img == nil {
+		return 0, nil, false
+	}
+	addr, content, ok = img.section(name)
+	return addr + m.Bias, content, ok
+}
+
+// Member implements managed.Host.
+func (h *host) Member(m *frames.Module, structure, member string) (offset int64, ok bool) {
+	img := elfImage(m)
+	if img == nil {
+		return 0, false
+	}
+	return img.member(structure, member)
+}

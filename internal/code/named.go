@@ -1,0 +1,79 @@
+package code
+
+import (
+	"bytes"
+	"slices"
+
+	"prywalk/internal/elffile"
+)
+
+// symbolPlace is where a symbol is, in the file's terms.
+type symbolPlace struct {
+	addr, size uint64
+	ok         bool
+}
+
+// maxNames bounds the names whose places are remembered: no run-time system asks for as many.
+const maxNames = 1 << 10
+
+// symbol finds a symbol by its name: in the file, and then in its debug file. The answer is remembered.
+func (img *Image) symbol(name string) symbolPlace {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	if s, ok := img.places[name]; ok {
+		return s
+	}
+	var found symbolPlace
+	for _, kind := range []elffile.SymbolKind{elffile.DynSym, elffile.SymTab} {
+		if found = findSymbol(img.ELF, kind, name); found.ok {
+			break
+		}
+	}
+	if !found.ok && !img.ELF.HasSymbols(elffile.SymTab) {
+		for _, more := range img.more.all() {
+			if found = findSymbol(more, elffile.SymTab, name); found.ok {
+				break
+			}
+		}
+	}
+	if img.places == nil || len(img.places) >= maxNames {
+		img.places = map[string]symbolPlace{}
+	}
+	img.places[name] = found
+	return found
+}
+
+// findSymbol finds a symbol in a table.
+func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) symbolPlace {
+	syms, _ := f.Symbols(kind) // what can be read of a damaged table
+	defer f.FreeSymbols(syms)
+	want := []byte(name)
+	for i := range syms {
+		s := &syms[i]
+		if s.Section != elffile.SectionUndef && bytes.Equal(f.PeekName(kind, s), want) {
+			return symbolPlace{s.Value, s.Size, true}
+		}
+	}
+	return symbolPlace{}
+}
+
+// section gives a section's address in the file's terms, and a copy of its bytes.
+func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	s := img.ELF.Section(name)
+	if s == nil {
+		return 0, nil, false
+	}
+	data, err := img.ELF.Data(s)
+	if err != nil {
+		return 0, nil, false
+	}
+	defer img.ELF.Free(data)
+	return s.Addr, slices.Clone(data), true
+}
+
+// member gives the offset of a structure's member.
+func (img *Image) member(structure, member string) (int64, bool) {
+	return 0, false // nobody asks yet
+}

@@ -1,0 +1,305 @@
+package runtimes_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/dump"
+	"prywalk/internal/managed"
+	"prywalk/internal/profile"
+	"prywalk/internal/runtimes"
+	"prywalk/internal/sampler"
+	"prywalk/internal/symbols"
+	"prywalk/internal/testtargets"
+	"prywalk/report"
+)
+
+// hotID is the id of the compiled function in toy.c.
+const hotID = 15
+
+func TestMain(m *testing.M) {
+	runtimes.List = append([]managed.Detector{detectToy}, runtimes.List...)
+	os.Exit(m.Run())
+}
+
+// start starts the toy's program.
+func start(t *testing.T) int {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the toy's compiled function is x86-64 code")
+	}
+	exe, err := testtargets.Compile("toy.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	testtargets.Ready(t, cmd)
+	return cmd.Process.Pid
+}
+
+// The frames of the toy's threads as they are said to be, innermost first, up to where the thread begins. A name in
+// braces is machinery.
+var want = map[string][]string{
+	"sleeper": {"sleep_here", "leaf leaf.toy:100 inlined interpreted", "inner inner.toy:32 interpreted", "{toy_run}", "callback",
+		"middle main.toy:22 interpreted", "main main.toy:12 interpreted", "{toy_run}", "begin"},
+	"compiled": {"sleep_here", "hot hot.toy:50 compiled", "main main.toy:42 interpreted", "{toy_run}", "begin"},
+	"ghost":    {"sleep_here", "disappear", "[freed] :0 ", "main main.toy:72 interpreted", "{toy_run}", "begin"},
+	"broken":   {"sleep_here", "contradict", "toy_run", "begin"},
+	"spinner": {"work work.toy:92 interpreted", "middle main.toy:95 interpreted", "main main.toy:98 interpreted",
+		"{toy_run}", "begin"},
+}
+
+// check compares a thread's stack, which may have more frames on either side.
+func check(t *testing.T, thread string, got []string) {
+	t.Helper()
+	w := want[thread]
+	if i := slices.Index(got, w[0]); i < 0 || len(got) < i+len(w) || !slices.Equal(got[i:i+len(w)], w) {
+		t.Errorf("%s:\n%q\nwant\n%q", thread, got, w)
+	}
+}
+
+func TestDumpsHaveManagedFrames(t *testing.T) {
+	pid := start(t)
+	for _, atomic := range []bool{false, true} {
+		p, err := code.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := dump.Look(p, dump.Options{MaxDepth: -1, Atomic: atomic})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkDump(t, d)
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestCoresHaveManagedFrames(t *testing.T) {
+	pid := start(t)
+	gcore, err := exec.LookPath("gcore")
+	if err != nil {
+		t.Skip("gcore is not installed: run scripts/setup-tests.sh as root")
+	}
+	prefix := filepath.Join(t.TempDir(), "core")
+	if out, err := exec.Command(gcore, "-o", prefix, fmt.Sprint(pid)).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	f, err := os.Open(fmt.Sprintf("%s.%d", prefix, pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := core.Open(f, st.Size(), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	p := dump.Core(c, dump.Options{MaxDepth: -1}, false)
+	names := threadNames(t, pid)
+	for i := range p.Threads { // a core has no names of threads
+		p.Threads[i].Name = names[p.Threads[i].TID]
+	}
+	checkDump(t, p)
+}
+
+// threadNames gives the names of a process's threads by their numbers.
+func threadNames(t *testing.T, pid int) map[int]string {
+	t.Helper()
+	p, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	tids, err := p.Threads(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[int]string{}
+	for _, tid := range tids {
+		names[tid] = p.ThreadName(tid)
+	}
+	return names
+}
+
+// checkDump checks the stacks of a dump, and its text.
+func checkDump(t *testing.T, p *dump.Process) {
+	t.Helper()
+	for i := range p.Threads {
+		th := &p.Threads[i]
+		if th.TID == p.PID {
+			continue
+		}
+		if !th.Complete {
+			t.Errorf("%s: %s", th.Name, th.StopReason)
+		}
+		var got []string
+		for _, f := range th.Frames {
+			got = append(got, ofDump(&f))
+		}
+		check(t, th.Name, got)
+	}
+	for _, native := range []bool{false, true} {
+		p.Native = native
+		var b bytes.Buffer
+		if err := dump.Text(&b, p); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), " inner at inner.toy:32 in [Toy 1.0] [toy interpreted]\n") {
+			t.Errorf("%s", b.Bytes())
+		}
+		loops := strings.Count(b.String(), " toy_run at ")
+		if native != (loops > 1) || loops == 0 { // that of the broken one is always there
+			t.Errorf("native %v: %d loops\n%s", native, loops, b.Bytes())
+		}
+	}
+}
+
+// ofDump is a frame as want has it.
+func ofDump(f *dump.Frame) string {
+	switch {
+	case f.Machinery:
+		return "{" + f.Function + "}"
+	case f.Kind == "":
+		return f.Function
+	}
+	inlined := ""
+	if f.Inlined {
+		inlined = "inlined "
+	}
+	return fmt.Sprintf("%s %s:%d %s%s", f.Function, strings.TrimPrefix(f.File, "toy/"), f.Line, inlined, f.Type)
+}
+
+// namer gives the names of native frames.
+type namer struct{ *symbols.Namer }
+
+// Resolve implements profile.Resolver.
+func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) (out []profile.Frame) {
+	ref, ok := m.Data.(sampler.ModuleRef)
+	if !ok {
+		return nil
+	}
+	for _, f := range n.Frames(ref.Module, ref.PID, addr, nil) {
+		out = append(out, profile.Frame(f))
+	}
+	return out
+}
+
+// record samples a process until each of the toy's threads was seen, and writes the recording when it has ended.
+func record(t *testing.T, pid int) *pprof.Profile {
+	t.Helper()
+	images := code.NewImageCache(0)
+	p, err := images.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / 99, Aggregate: true})
+	s := sampler.New(sampler.Options{Freq: 99}, b, images, []*code.Process{p})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		for s.Progress().Frozen < 20 {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if _, err := s.Run(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil { // its memory is gone now
+		t.Fatal(err)
+	}
+	names := namer{symbols.NewNamer()}
+	defer names.Close()
+	var w bytes.Buffer
+	if err := b.Write(&w, names); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	prof, err := profile.Read(&w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prof
+}
+
+func TestRecordingsAndReportsHaveManagedFrames(t *testing.T) {
+	prof := record(t, start(t))
+	seen := map[string]int{}
+	for _, s := range prof.Sample {
+		thread := s.Label[profile.LabelThread][0]
+		if want[thread] == nil || s.Value[0] == 0 {
+			continue
+		}
+		seen[thread]++
+		check(t, thread, ofSample(s))
+	}
+	if len(seen) != len(want) {
+		t.Errorf("seen: %v", seen)
+	}
+	for _, m := range prof.Mapping {
+		if m.File == "[Toy 1.0]" && !m.HasFunctions {
+			t.Errorf("%+v", m)
+		}
+	}
+	for _, native := range []bool{false, true} {
+		var b bytes.Buffer
+		if err := report.Folded(&b, prof, report.Options{Native: native, Value: "samples", Thread: "sleeper"}); err != nil {
+			t.Fatal(err)
+		}
+		loop := ""
+		if native {
+			loop = "toy_run;"
+		}
+		chain := ";begin;" + loop + "main;middle;callback;" + loop + "inner;leaf;sleep_here;"
+		if !strings.Contains(b.String(), chain) {
+			t.Errorf("native %v: no %s in\n%s", native, chain, b.Bytes())
+		}
+	}
+}
+
+// ofSample gives the frames of a sample as want has them.
+func ofSample(s *pprof.Sample) (out []string) {
+	for _, l := range s.Location {
+		for i, ln := range l.Line {
+			f := ln.Function
+			typ := profile.FrameType(f.Name, f.SystemName)
+			switch {
+			case typ == profile.Machinery:
+				out = append(out, "{"+f.Name+"}")
+				continue
+			case l.Mapping == nil || l.Mapping.File != "[Toy 1.0]":
+				out = append(out, f.Name)
+				continue
+			}
+			if compiled := typ == "compiled"; compiled != (l.Address != 0) {
+				out = append(out, fmt.Sprintf("at %#x", l.Address))
+			}
+			if i < len(l.Line)-1 {
+				typ = "inlined " + typ
+			}
+			out = append(out, fmt.Sprintf("%s %s:%d %s", f.Name, strings.TrimPrefix(f.Filename, "toy/"), ln.Line, typ))
+		}
+	}
+	return out
+}

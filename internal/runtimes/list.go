@@ -1,0 +1,9 @@
+// Package runtimes is the list of the run-time systems that prywalk knows. Each is a folder below this one, behind the
+// interfaces of package managed.
+package runtimes
+
+import "prywalk/internal/managed"
+
+// List has the detectors in the order in which they are asked. Of each kind at most one run-time system is found in a
+// process. It must not change once a process has been opened.
+var List = []managed.Detector{}
