@@ -6,7 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/elffile"
-	"prywalk/internal/hotspot"
+	"prywalk/internal/runtimes/hotspot"
 )
 
 // javaVM is the Java virtual machine of a process, if it has one: what knows the frames of its code.
