@@ -8,6 +8,8 @@ type Frame struct {
 	// SP is the stack pointer of this frame at that point; 0 if it is not known,
 	// as where an arm64 frame was found by the frame pointer.
 	SP Addr
+	// FP is the frame pointer register at that point, 0 if it is not known. What code uses it for differs.
+	FP Addr
 	// Module is where PC lies, nil if in no known mapping.
 	Module *Module
 	// Method says how the frame was found.

@@ -42,3 +42,12 @@ func (r *Regs) Set(reg uint8, v uint64) {
 
 // SP gives the stack pointer; where Known lacks it, what it is not below.
 func (r *Regs) SP() Addr { return r.Val[r.Arch.SP()%NumRegs] }
+
+// fp gives the frame pointer register, 0 if it is not known.
+func (r *Regs) fp() Addr {
+	v, ok := r.Get(r.Arch.info().fp)
+	if !ok {
+		return 0
+	}
+	return v
+}

@@ -105,6 +105,7 @@ func (w *Walker) Frame() Frame {
 	if !w.knowsSP() {
 		f.SP = 0
 	}
+	f.FP = w.regs.fp()
 	return f
 }
 

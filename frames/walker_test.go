@@ -336,3 +336,24 @@ func TestReturnAddressThatWasJustPopped(t *testing.T) {
 		t.Errorf("%#x, %v; want two frames", got, w.StopReason())
 	}
 }
+
+func TestFramesHaveTheFramePointerIfItIsKnown(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		regs := Regs{PC: 1, Arch: X86_64}
+		regs.Set(X86RSP, 0x100)
+		regs.Val[X86RBP] = 0x140
+		want := Addr(0)
+		if known {
+			regs.Set(X86RBP, 0x140)
+			want = 0x140
+		}
+		var w Walker
+		w.Init(&Space{}, &regs, stack(0x100))
+		if !w.Next() {
+			t.Fatal("no frame")
+		}
+		if f := w.Frame(); f.FP != want {
+			t.Errorf("known %v: %#x, want %#x", known, f.FP, want)
+		}
+	}
+}
