@@ -31,8 +31,25 @@ type StackEnder interface {
 	StackEnd(regs *frames.Regs) uint64
 }
 
-// maxReads bounds the reads of one Extra, at about 3 µs each.
-const maxReads = 32
+// ManyReads is an Extra that reads more often than is usual.
+type ManyReads interface {
+	// Reads gives how many reads it may make, within [MostReads]; 0: as many as is usual.
+	Reads() int
+}
+
+// maxReads bounds the reads of one Extra, at about 3 µs each, MostReads those of one that asks for more.
+const (
+	maxReads  = 32
+	MostReads = 256
+)
+
+// readsOf gives how many reads an Extra may make.
+func readsOf(e Extra) int {
+	if m, ok := e.(ManyReads); ok {
+		return min(max(m.Reads(), maxReads), MostReads)
+	}
+	return maxReads
+}
 
 // Reader reads memory of the stopped thread's process. It is valid only during
 // the call that it is passed to.
@@ -142,7 +159,7 @@ func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 		}
 	}()
 	c.decodeRegs(out)
-	c.reader = Reader{tid: l.tid, memory: req.Memory, left: maxReads, vectors: &c.vectors, allowed: &c.allowed}
+	c.reader = Reader{tid: l.tid, memory: req.Memory, left: readsOf(req.Extra), vectors: &c.vectors, allowed: &c.allowed}
 	if !c.stackAndForeseen(l.tid, req, out) {
 		c.copyStack(l.tid, req)
 	}
@@ -213,3 +230,9 @@ func (r *Reader) ReadFrom(tid int, memory *procmem.Memory) {
 	}
 	*r = Reader{tid: tid, memory: memory, left: maxReads, vectors: r.vectors}
 }
+
+// Allow lets a Reader of [Reader.ReadFrom] make n reads, if that is more than usual, and at most [MostReads].
+func (r *Reader) Allow(n int) { r.left = min(max(n, r.left), MostReads) }
+
+// Copied tells a Reader of [Reader.ReadFrom] what has been copied of the stack ([Reader.Stack]).
+func (r *Reader) Copied(addr uint64, n int) { r.stackAt, r.stackN = addr, n }

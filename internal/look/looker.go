@@ -43,6 +43,8 @@ type Looker struct {
 	reader   ptrace.Reader
 	others   otherStacks
 	pieces   pieces
+	planned  planned
+	regions  [maxRegions]frames.Region // of the look that is being finished
 	unproven unprovenPlaces
 }
 
@@ -185,7 +187,7 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 
 // extras gives what a freeze copies besides the stack, or the top of it.
 func (l *Looker) extras(t *Thread, s *Shot) ptrace.Extra {
-	inner := l.extraOf(t)
+	inner := l.extraOf(t, s)
 	if !s.pieced {
 		return inner
 	}
@@ -300,7 +302,7 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	t.pending = nil
 	l.req = ptrace.Request{
 		Stack: s.buf, Top: t.needs.get().Top, Memory: t.Memory, Files: t.files, Extra: l.extras(t, s),
-		Regions: s.regions[:], Longest: l.pause.limit,
+		Regions: l.regions[:], Longest: l.pause.limit,
 	}
 	err := l.ctl.Finish(look, &l.req, &l.stop)
 	if err == nil && !l.stop.SchedOK {
@@ -321,7 +323,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	t.tls = stop.Regs.TLS
 	s.short = stop.Short
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
-	s.keepRegions(s.regions[:stop.Regions])
+	s.keepRegions(l.regions[:stop.Regions])
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
 	s.State = Running
 	s.Call = procmem.SyscallInfo{Nr: -1}

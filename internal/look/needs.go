@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 )
 
 // Sizes of the copy of a stack, in bytes.
@@ -32,6 +33,9 @@ type Needs struct {
 	// Retries counts the shots that lacked something. If one more did than at the last look, the last shot is not to
 	// be reused. Else a thread that sleeps would show it for as long as it sleeps.
 	Retries uint32
+	// Plan is what is copied besides for a run-time system, Anchor where it begins; nil, 0: nothing.
+	Plan   *managed.Plan
+	Anchor frames.Addr
 
 	outline *outline // what freezes copy by; nil: all in one piece
 }

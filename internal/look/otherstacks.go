@@ -69,12 +69,12 @@ type otherStacks struct {
 }
 
 // extraOf gives what is to be copied of a thread besides its stack, nil if nothing.
-func (l *Looker) extraOf(t *Thread) ptrace.Extra {
-	places := &t.needs.get().Others
+func (l *Looker) extraOf(t *Thread, s *Shot) ptrace.Extra {
+	places, inner := &t.needs.get().Others, l.carryOut(t, s, t.Extra)
 	if places[0].At == 0 {
-		return t.Extra
+		return inner
 	}
-	l.others.inner = t.Extra
+	l.others.inner = inner
 	for i := range places {
 		p := &places[i]
 		if l.others.addrs[i] = p.At; p.At == 0 {
@@ -99,6 +99,17 @@ func (a *otherStacks) Foresee(regs *frames.Regs) []frames.Region {
 
 // StackEnd implements [ptrace.StackEnder].
 func (a *otherStacks) StackEnd(regs *frames.Regs) uint64 { return stackEnd(a.inner, regs) }
+
+// Reads implements [ptrace.ManyReads].
+func (a *otherStacks) Reads() int { return readsOf(a.inner) }
+
+// readsOf asks another Extra how often it reads; 0: as often as is usual.
+func readsOf(inner ptrace.Extra) int {
+	if m, ok := inner.(ptrace.ManyReads); ok {
+		return m.Reads()
+	}
+	return 0
+}
 
 // stackEnd asks what another Extra knows.
 func stackEnd(inner ptrace.Extra, regs *frames.Regs) uint64 {

@@ -229,6 +229,9 @@ func (p *pieces) Foresee(regs *frames.Regs) []frames.Region {
 // StackEnd implements [ptrace.StackEnder].
 func (p *pieces) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, regs) }
 
+// Reads implements [ptrace.ManyReads].
+func (p *pieces) Reads() int { return readsOf(p.inner) }
+
 // Regions implements [ptrace.Extra].
 func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	n := 0

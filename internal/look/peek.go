@@ -82,14 +82,18 @@ const signatureBits = 0x7f << 48
 // extra copies what a freeze would copy besides the stack. The thread pointer does
 // not change in a thread's life: it is known if the thread was ever frozen.
 func (l *Looker) extra(t *Thread, s *Shot) {
-	extra := l.extraOf(t)
+	extra := l.extraOf(t, s)
 	if extra == nil {
 		return
 	}
 	s.Regs.TLS = t.tls
 	l.reader.ReadFrom(t.TID, t.Memory)
-	n := extra.Regions(&s.Regs, &l.reader, s.regions[:])
-	s.keepRegions(s.regions[:n])
+	if t.needs.get().Plan != nil {
+		l.reader.Allow(readsOf(extra))
+		l.reader.Copied(s.Mem.Stack.Addr, len(s.Mem.Stack.Bytes))
+	}
+	n := extra.Regions(&s.Regs, &l.reader, l.regions[:])
+	s.keepRegions(l.regions[:n])
 }
 
 // redZone is the memory below the stack pointer that a leaf function may use

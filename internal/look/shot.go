@@ -75,7 +75,6 @@ type Shot struct {
 	pieced   bool // it was copied by an outline
 	by       *outline
 	buf      []byte
-	regions  [maxRegions]frames.Region
 	extra    []byte
 	wchan    []byte // the kernel function that it sleeps in, where Call says nothing
 	wchanBuf [64]byte
@@ -89,7 +88,7 @@ type Shot struct {
 func (s *Shot) Recalled() bool { return s.recalled }
 
 // maxRegions is the number of further pieces of memory that a freeze can copy: of other stacks, and of this one.
-const maxRegions = 7 + maxPieces + maxSteppedTo
+const maxRegions = 7 + maxPieces + maxSteppedTo + planRegions
 
 // keepRegions copies further regions into the shot: the buffers that they were
 // read into are used again for the next thread.

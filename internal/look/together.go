@@ -184,7 +184,7 @@ func (g *together) finish(h *held) {
 		}
 	case heldStopped:
 		s := h.shot
-		g.req = ptrace.Request{Stack: s.buf, Memory: h.t.Memory, Files: h.t.files, Extra: g.peeker.extraOf(h.t), Regions: s.regions[:]}
+		g.req = ptrace.Request{Stack: s.buf, Memory: h.t.Memory, Files: h.t.files, Extra: g.peeker.extraOf(h.t, s), Regions: g.peeker.regions[:]}
 		if h.copied {
 			g.req.Stack = nil
 		}
@@ -209,7 +209,7 @@ func (g *together) fill(h *held) {
 	if !h.copied {
 		s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}
-	s.keepRegions(s.regions[:stop.Regions])
+	s.keepRegions(g.peeker.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]
 	s.Left, s.Broken, s.Told = Left{}, stop.Broken, stop.Told
 	s.Call, s.State = h.call, Sleeping

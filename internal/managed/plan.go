@@ -7,13 +7,17 @@ type Planner interface {
 	// Plan says what is copied besides the stack; nil: nothing. It does not change while the Runtime is there.
 	Plan() *Plan
 	// Anchor gives the address that the plan begins from for a thread (its thread state); false if the thread is none of
-	// the run-time system's. pthread is the thread pointer (fs base, TPIDR_EL0).
+	// the run-time system's. pthread is the thread pointer (fs base, TPIDR_EL0), 0 if it is not known.
 	Anchor(tid int, pthread uint64) (addr uint64, ok bool)
 }
 
 // Plan is a short program of reads, carried out while a thread is stopped, or between two readings of a sleeper's run
 // count.
-type Plan struct{ Steps []Step }
+type Plan struct {
+	Steps []Step
+	// Known has the objects that Each leaves out; nil: none.
+	Known *Known
+}
 
 // Step is one read. Slots hold addresses: slot 0 is the anchor, slot 1 the stack pointer, slot 2 the thread pointer;
 // further ones are filled by Load.
@@ -44,10 +48,15 @@ const (
 	// Chain copies nodes of Size bytes, from Base+Off on, each led to by the word at Next in the one before, until 0 or Max
 	// nodes. Nodes that lie in what was copied already are followed there.
 	Chain
+	// Each copies, for each node of the last Chain, Size bytes at Next beyond the address that the node has at Off, at most
+	// Max times. A second Each goes on from what that led to. What is in [Plan.Known] is left out.
+	Each
 )
 
-// MaxSteps and MaxBytes bound a plan.
+// MaxSteps, MaxBytes, MaxNodes and MaxSlots bound a plan.
 const (
 	MaxSteps = 16
-	MaxBytes = 64 << 10
+	MaxBytes = 256 << 10
+	MaxNodes = 1024
+	MaxSlots = 16
 )

@@ -89,6 +89,8 @@ type Sample struct {
 	// Regs are its registers, Mem what was copied of its memory: a [frames.Snapshot], or the memory of a core.
 	Regs *frames.Regs
 	Mem  frames.Memory
+	// At is when it was copied, CLOCK_MONOTONIC in nanoseconds; 0: not known, as of a core.
+	At int64
 	// Asleep: the thread was not stopped; its run count was the same before and after the copy.
 	Asleep bool
 	// Live reads more of the process's memory, as it is by now.

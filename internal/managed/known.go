@@ -1,0 +1,25 @@
+package managed
+
+import "sync/atomic"
+
+// Known is a set of addresses of objects that need not be copied while a thread is stopped: the goroutine that walks
+// knows them, and reads them again afterwards. That goroutine adds and drops, the tracer asks; neither waits. It is
+// bounded: an address can push another one out, which is then copied once more.
+type Known struct {
+	slots [1 << knownBits]atomic.Uint64
+}
+
+const knownBits = 13
+
+func (k *Known) slot(addr uint64) *atomic.Uint64 {
+	return &k.slots[addr*0x9e3779b97f4a7c15>>(64-knownBits)] // Fibonacci hashing
+}
+
+// Has reports whether an address is in the set. A nil set is empty.
+func (k *Known) Has(addr uint64) bool { return k != nil && k.slot(addr).Load() == addr }
+
+// Add adds an address.
+func (k *Known) Add(addr uint64) { k.slot(addr).Store(addr) }
+
+// Drop takes an address out.
+func (k *Known) Drop(addr uint64) { k.slot(addr).CompareAndSwap(addr, 0) }
