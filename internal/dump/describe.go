@@ -15,7 +15,7 @@ func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
 	}
 	w.arch = s.Regs.Arch
 	th.Frames = w.run(t.Space(), t.Namers(), &managed.Sample{
-		TID: tid, Regs: &s.Regs, Mem: &s.Mem, Asleep: s.How == look.ByPeek,
+		TID: tid, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
 		Live: &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: s.Sched.Runs},
 	})
 	stop := w.StopReason()

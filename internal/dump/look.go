@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
@@ -123,7 +124,7 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 	for th, s := range got.taken {
 		var err error
 		d := describe(t, w, th.TID, s)
-		for n := 0; n < moreLooks && s != nil && !o.Atomic && !l.over() && err == nil && askForMore(t, &w.Walker, th, s, n); n++ {
+		for n := 0; n < moreLooks && s != nil && !o.Atomic && !l.over() && err == nil && askForMore(t, w, th, s, n); n++ {
 			if s, err = again(th, o); s != nil {
 				d = describe(t, w, th.TID, s)
 			}
@@ -142,8 +143,9 @@ const moreCopy = 1 << 20
 
 // askForMore makes the next look at a thread, the one after n others, see what the last walk of it lacked: more of the
 // stack, a register, or another stack, which a signal's handler or a function with a split stack returns to. False if
-// it lacked nothing that can be had.
-func askForMore(t *code.Process, w *frames.Walker, th *look.Thread, s *look.Shot, n int) bool {
+// it lacked nothing that can be had. A run-time system may need more than the stack, too.
+func askForMore(t *code.Process, w *walk, th *look.Thread, s *look.Shot, n int) bool {
+	planned := th.Walks().Plan(callstack.Plan(t.Namers(), th.TID, s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
 		size := uint64(moreCopy) << (2 * n)
@@ -161,11 +163,11 @@ func askForMore(t *code.Process, w *frames.Walker, th *look.Thread, s *look.Shot
 		th.Walks().Unproven(s)
 	case frames.StopBadMemory:
 		if t.StackEnd(w.Lacking()) == 0 {
-			return false // nothing is there
+			return planned // nothing is there
 		}
 		th.Walks().CopyOther(w.Lacking())
 	default:
-		return false
+		return planned
 	}
 	return true
 }
@@ -210,6 +212,7 @@ func takeAll(t *code.Process, o Options) (*shots, error) {
 		th := look.NewThread(t.PID, tid, nil)
 		th.Walks().CopyUpTo(firstCopy)
 		th.Extra, th.Memory = extra, t.Memory()
+		th.Walks().Plan(callstack.Plan(t.Namers(), tid, 0))
 		got.threads = append(got.threads, th)
 		return th
 	}

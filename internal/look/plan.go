@@ -210,16 +210,21 @@ func (l *Looker) carryOut(t *Thread, s *Shot, inner ptrace.Extra) ptrace.Extra {
 	return p
 }
 
-// Plan makes the next looks carry out a plan from an anchor on; nil: none any more.
-func (k *Walks) Plan(p *managed.Plan, anchor frames.Addr) {
+// Plan makes the next looks carry out a plan from an anchor on; nil: none any more. The last look lacked what a new plan
+// copies: it is not reused, and Plan reports true.
+func (k *Walks) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
 	if k.needs.Plan == p && k.needs.Anchor == anchor {
-		return
+		return false
 	}
 	k.needs.Plan, k.needs.Anchor = p, anchor
+	if again = p != nil; again {
+		k.needs.Retries++
+	}
 	k.handOver()
+	return again
 }
 
-// PlanAgain is Plan where the last look lacked what it copies: that one is not reused.
+// PlanAgain is Plan where the last look lacked what it copies, by a plan that it had: that one is not reused.
 func (k *Walks) PlanAgain(p *managed.Plan, anchor frames.Addr) {
 	k.needs.Plan, k.needs.Anchor = p, anchor
 	k.needs.Retries++
