@@ -169,3 +169,11 @@ func (j *javaVM) forget() {
 		j.vm.Forget()
 	}
 }
+
+// Names gives what names the machine's frames, nil if there is no machine that is known.
+func (j *javaVM) Names() *hotspot.Names {
+	if j.vm == nil {
+		return nil
+	}
+	return j.vm.Names()
+}

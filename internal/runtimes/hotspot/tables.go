@@ -66,6 +66,7 @@ func (m *memory) name(addr uint64) string {
 type field struct {
 	offset, address uint64
 	short           bool
+	size            uint8 // of a number; 8 for others
 }
 
 // layout is what the two tables say, of the fields and types that are asked for.
@@ -149,7 +150,7 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 		return m.word(addr)
 	}
 	needed := map[string]bool{}
-	for _, name := range slices.Concat(want, slices.Concat(wantBounds...), slices.Concat(wantHeaps...)) {
+	for _, name := range slices.Concat(want, slices.Concat(wantBounds...), slices.Concat(wantHeaps...), nameFields()) {
 		needed[name] = true
 	}
 	typeOf, nameOf := at("StructEntryTypeNameOffset"), at("StructEntryFieldNameOffset")
@@ -157,12 +158,12 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 	m.eachEntry(at("Structs"), at("StructEntryArrayStride"), typeOf, func(entry uint64, typ string) {
 		if name := typ + "::" + m.name(m.word(entry+nameOf)); needed[name] {
 			kind := m.name(m.word(entry + kindOf))
-			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), kind == "int16_t" || kind == "u2"}
+			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), kind == "int16_t" || kind == "u2", sizeOf(kind)}
 		}
 	})
 	sizeOf := at("TypeEntrySizeOffset")
 	m.eachEntry(at("Types"), at("TypeEntryArrayStride"), at("TypeEntryTypeNameOffset"), func(entry uint64, typ string) {
-		for _, name := range wantSizes {
+		for _, name := range slices.Concat(wantSizes, nameSizes) {
 			if typ == name {
 				l.sizes[name] = m.word(entry + sizeOf)
 			}

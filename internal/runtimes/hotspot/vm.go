@@ -48,6 +48,7 @@ type VM struct {
 	pieces codelets
 	proof  proof
 	doubts int // how often the proof has failed
+	names  *Names
 }
 
 // UnknownError says why a virtual machine's code is not read.

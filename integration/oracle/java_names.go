@@ -1,0 +1,215 @@
+package oracle
+
+import (
+	"fmt"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/hotspot"
+	"prywalk/internal/managed"
+)
+
+// JavaSampler stops the busiest Java thread of a program again and again, and names its frames.
+type JavaSampler struct {
+	Proc   *code.Process
+	TID    int
+	cmd    *exec.Cmd
+	names  *hotspot.Names
+	known  map[managed.Ref][]managed.Frame
+	truths map[managed.Ref]managed.Truth
+	w      frames.Walker
+	regs   frames.Regs
+	stack  [256 << 10]byte
+	snap   frames.Snapshot
+	native []frames.Frame
+	refs   []managed.Ref
+	// Chain has the named frames of the last sample, innermost first, Native how many frames it had in all.
+	Chain []managed.Frame
+	// Unnamed and Freed count the frames of generated code without a name, and with one that is gone.
+	Unnamed, Freed, Native int
+	// Late: names are made when the thread runs again.
+	Late  bool
+	PCs   []frames.Frame
+	Stop  frames.StopReason
+	since time.Time
+}
+
+// StartJava starts a program and finds its thread. The caller's goroutine must keep its thread until Close.
+func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
+	runtime.LockOSThread()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", argv[0], err)
+	}
+	s := &JavaSampler{cmd: cmd, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{}}
+	time.Sleep(warm)
+	var err error
+	if s.Proc, err = code.Open(cmd.Process.Pid); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("open: %w", err)
+	}
+	if s.TID, err = busiest(s.Proc); err != nil {
+		s.Close()
+		return nil, err
+	}
+	if err := unix.PtraceSeize(s.TID); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("seize: %w", err)
+	}
+	return s, nil
+}
+
+// busiest gives the thread that runs Java and has used the most time.
+func busiest(p *code.Process) (int, error) {
+	tids, err := p.Threads(nil)
+	if err != nil {
+		return 0, fmt.Errorf("threads: %w", err)
+	}
+	best, most := 0, uint64(0)
+	for _, tid := range tids {
+		name := p.ThreadName(tid)
+		if name != "java" && name != "main" && len(name) > 11 && name[:11] != "ForkJoinPoo" {
+			continue
+		}
+		if used := ranFor(p.PID, tid); used >= most && (name == "java" || name == "main" || name[0] == 'F') {
+			best, most = tid, used
+		}
+	}
+	if best == 0 {
+		return 0, fmt.Errorf("process %d has no thread that runs Java", p.PID)
+	}
+	return best, nil
+}
+
+// Close ends the program.
+func (s *JavaSampler) Close() {
+	_ = s.cmd.Process.Kill() // it may have ended
+	if s.TID != 0 {
+		_, _ = unix.Wait4(s.TID, nil, unix.WALL, nil)
+	}
+	_ = s.cmd.Wait()
+	if s.Proc != nil {
+		_ = s.Proc.Close()
+	}
+	runtime.UnlockOSThread()
+}
+
+// Sample stops the thread once. The error says that the program has ended, or what failed.
+func (s *JavaSampler) Sample() error {
+	if err := unix.PtraceInterrupt(s.TID); err != nil {
+		return fmt.Errorf("interrupt: %w", err)
+	}
+	for {
+		var ws unix.WaitStatus
+		_, err := unix.Wait4(s.TID, &ws, unix.WALL, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || ws.Exited() || ws.Signaled() {
+			return fmt.Errorf("the program ended: %w", err)
+		}
+		if ws.StopSignal() == unix.SIGTRAP {
+			break
+		}
+		if err := unix.PtraceCont(s.TID, int(ws.StopSignal())); err != nil {
+			return fmt.Errorf("continue: %w", err)
+		}
+	}
+	if time.Since(s.since) > time.Second {
+		s.since = time.Now()
+		if _, err := s.Proc.Refresh(); err != nil {
+			return fmt.Errorf("refresh: %w", err)
+		}
+	}
+	if err := s.look(); err != nil {
+		return err
+	}
+	if !s.Late {
+		s.name()
+	}
+	if err := unix.PtraceCont(s.TID, 0); err != nil {
+		return fmt.Errorf("continue: %w", err)
+	}
+	if s.Late {
+		s.name()
+	}
+	return nil
+}
+
+// look copies registers and stack, and walks.
+func (s *JavaSampler) look() error {
+	if _, err := readRegs(s.TID, &s.regs); err != nil {
+		return err
+	}
+	from := s.regs.SP() - 128
+	top := s.Proc.StackEnd(s.regs.SP())
+	local := []unix.Iovec{{Base: &s.stack[0]}}
+	n := min(uint64(len(s.stack)), top-from)
+	local[0].SetLen(int(n))
+	got, err := unix.ProcessVMReadv(s.TID, local, []unix.RemoteIovec{{Base: uintptr(from), Len: int(n)}}, 0)
+	if err != nil {
+		got = 0
+	}
+	s.snap = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.stack[:got]}, StackEnd: top}
+	for range 2 {
+		s.PCs = s.PCs[:0]
+		s.w.MaxDepth = -1
+		for s.w.Init(s.Proc.Space(), &s.regs, &s.snap); s.w.Next(); {
+			s.PCs = append(s.PCs, s.w.Frame())
+		}
+		if s.Stop = s.w.StopReason(); s.Stop == frames.StopRoot {
+			break
+		}
+		if _, err := s.Proc.Refresh(); err != nil {
+			return fmt.Errorf("refresh: %w", err)
+		}
+	}
+	return nil
+}
+
+// name fills Chain.
+func (s *JavaSampler) name() {
+	s.Chain, s.Unnamed, s.Freed, s.Native = s.Chain[:0], 0, 0, len(s.PCs)
+	if s.names == nil {
+		for i := range s.PCs {
+			if m := s.PCs[i].Module; m != nil && len(m.Sources) > 0 {
+				if d, ok := m.Sources[0].(interface{ Names() *hotspot.Names }); ok {
+					s.names = d.Names()
+				}
+			}
+		}
+		if s.names == nil {
+			return
+		}
+	}
+	s.names.Begin(&managed.Sample{TID: s.TID, Regs: &s.regs, Mem: &s.snap})
+	for i := range s.PCs {
+		cfa := managed.Outermost
+		if i+1 < len(s.PCs) {
+			cfa = s.PCs[i+1].SP
+		}
+		s.refs, _ = s.names.Native(&s.PCs[i], cfa, s.refs[:0])
+		if m := s.PCs[i].Module; len(s.refs) == 0 && m != nil && m.Generated {
+			s.Unnamed++
+		}
+		for _, r := range s.refs {
+			fs, ok := s.known[r]
+			if !ok {
+				fs, s.truths[r] = s.names.Describe(r, nil, nil)
+				s.known[r] = fs
+			}
+			if s.truths[r] == managed.Freed {
+				s.Freed++
+			}
+			s.Chain = append(s.Chain, fs...)
+		}
+	}
+	s.names.End()
+}

@@ -1,0 +1,177 @@
+package oracle
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/testtargets"
+)
+
+// compileJava compiles a program of testtargets into a directory, for JDK 8 and later.
+func compileJava(t *testing.T, class string) (dir string, source []byte) {
+	t.Helper()
+	dir = t.TempDir()
+	source, err := testtargets.Source(class + ".java")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, class+".java")
+	if err := os.WriteFile(file, source, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("javac", "--release", "8", "-Xlint:-options", "-d", dir, file).CombinedOutput(); err != nil {
+		t.Fatalf("javac: %v\n%s", err, out)
+	}
+	return dir, source
+}
+
+// knownCallers has, for each of Known.java's methods, who may call it.
+var knownCallers = map[string]string{
+	"forever": "main", "top": "forever", "locked": "top", "whole": "locked", "recursive": "whole recursive",
+	"viaLambda": "recursive", "apply": "viaLambda", "lambda": "apply", "afterLambda": "lambda", "viaHandle": "afterLambda",
+	"viaReflection": "viaHandle", "viaVirtual": "viaReflection", "viaOther": "viaReflection", "area": "viaVirtual viaOther",
+	"viaException": "area", "thrower": "viaException", "caught": "viaException", "<init>": "thrower caught <init>",
+	"compare": "caught compare", "last": "compare", "work": "*", "<clinit>": "main",
+}
+
+// knownDepth is how often Known.recursive is on the stack of what it calls.
+const knownDepth = 5
+
+var knownName = regexp.MustCompile(`^Known[$.].*?\.?(lambda|[a-zA-Z<>]+)[^.]*$`)
+
+// methodLines gives the first line and the last of the methods of a source, by their names.
+func methodLines(source []byte) map[string][2]int {
+	out := map[string][2]int{}
+	head := regexp.MustCompile(`^\s+(?:public |static |synchronized )*[\w<>\[\]]+ (\w+)\(.*\{`)
+	name, depth, from := "", 0, 0
+	for i, line := range strings.Split(string(source), "\n") {
+		if m := head.FindStringSubmatch(line); m != nil && (name == "" || m[1] == "compare") && !strings.Contains(line, " new ") {
+			name, depth, from = m[1], 0, i+1
+		}
+		depth += strings.Count(line, "{") - strings.Count(line, "}")
+		if name != "" && depth == 0 {
+			if was, ok := out[name]; ok {
+				out[name] = [2]int{min(was[0], from), max(was[1], i+1)}
+			} else {
+				out[name] = [2]int{from, i + 1}
+			}
+			name = ""
+		}
+	}
+	r := out["compare"]
+	out["compare"] = [2]int{r[0] - 1, r[1]} // the bridge to it is at its class's line
+	return out
+}
+
+// knownFault says what is wrong with a chain of Known.java, "" if nothing is.
+func knownFault(s *JavaSampler, lines map[string][2]int) string {
+	prev, recursive := "", 0
+	for i := len(s.Chain) - 1; i >= 0; i-- {
+		f := &s.Chain[i]
+		if !strings.HasPrefix(f.Function, "Known") || strings.HasPrefix(f.Function, "Known$$Lambda") {
+			continue
+		}
+		name := f.Function[strings.LastIndex(f.Function, ".")+1:]
+		if strings.HasPrefix(name, "lambda$") {
+			name = "lambda"
+			if strings.Contains(f.Function, "$main$") {
+				continue
+			}
+		}
+		if prev != "" {
+			callers, ok := knownCallers[name]
+			if !ok {
+				return "no such method: " + f.Function
+			}
+			if callers != "*" && !strings.Contains(" "+callers+" ", " "+prev+" ") {
+				return f.Function + " is not called by " + prev
+			}
+		}
+		if name == "recursive" {
+			recursive++
+		}
+		if name == "viaLambda" && recursive != knownDepth || recursive > knownDepth {
+			return "a wrong depth: " + strconv.Itoa(recursive)
+		}
+		if r, ok := lines[name]; f.File != "Known.java" || ok && (f.Line < r[0] || f.Line > r[1]) {
+			return f.Function + " is at line " + strconv.Itoa(f.Line) + " of " + f.File
+		}
+		prev = name
+	}
+	if prev == "" {
+		return "none of the program's methods is there"
+	}
+	return ""
+}
+
+// TestJavaChainsAreRightByName: each method of Known.java has one caller. ORACLE_JAVA_ONLY names a runtime's directory,
+// or a part of it, ORACLE_JAVA_SAMPLES how many samples each gets.
+func TestJavaChainsAreRightByName(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("Java's code is known on amd64 only")
+	}
+	samples := 2000
+	if s, err := strconv.Atoi(os.Getenv("ORACLE_JAVA_SAMPLES")); err == nil {
+		samples = s
+	}
+	dir, source := compileJava(t, "Known")
+	lines := methodLines(source)
+	for _, java := range javas(t) {
+		for _, mode := range javaModes {
+			t.Run(filepath.Base(filepath.Dir(filepath.Dir(java)))+"/"+mode.name, func(t *testing.T) {
+				argv := append([]string{java, "-Xmx128m", "-XX:+UseSerialGC"}, mode.options...)
+				checkKnown(t, append(argv, "-cp", dir, "Known"), samples, lines)
+			})
+		}
+	}
+}
+
+// checkKnown samples a run of Known.java.
+func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]int) {
+	t.Helper()
+	s, err := StartJava(argv, 1500*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	wrong, short, unnamed, freed, named := 0, 0, 0, 0, 0
+	types := map[string]int{}
+	for range samples {
+		if err := s.Sample(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Microsecond)
+		if s.Stop != frames.StopRoot {
+			short++
+			continue
+		}
+		unnamed, freed, named = unnamed+s.Unnamed, freed+s.Freed, named+len(s.Chain)
+		for i := range s.Chain {
+			types[s.Chain[i].Type]++
+		}
+		fault := knownFault(s, lines)
+		if fault == "" {
+			continue
+		}
+		if wrong++; wrong <= 3 {
+			var b strings.Builder
+			for _, f := range s.Chain {
+				b.WriteString("\n    " + f.Function + " (" + f.File + ":" + strconv.Itoa(f.Line) + ") " + f.Type)
+			}
+			t.Logf("%s; innermost at %#x:%s", fault, s.PCs[0].PC, b.String())
+		}
+	}
+	t.Logf("%d samples: %d wrong, %d incomplete; %d frames named, %d without a name, %d freed; %v",
+		samples, wrong, short, named, unnamed, freed, types)
+	if wrong > 0 || freed > 0 || unnamed*1000 > named || short*100 > samples {
+		t.Error("see above")
+	}
+}

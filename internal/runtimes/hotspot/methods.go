@@ -1,0 +1,260 @@
+package hotspot
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"unicode/utf8"
+)
+
+// method is what is known of a Method in the process's memory. Methods do not move, and go with their class, whose
+// memory is then used again: so it holds what another method at that place would differ in.
+type method struct {
+	at          uint64
+	constMethod uint64
+	code        uint64 // where its bytecode begins
+	size        uint64 // of that
+	cache       uint64 // of its class's constants: the interpreter keeps it in each frame
+	cookie      uint64
+	name, file  string
+	lines       []byte // the table, compressed
+	epoch       uint32 // when it was last found to be the same
+}
+
+// Bounds of what is read of a method.
+const (
+	maxConstMethod = 1 << 20 // bytes: bytecode has 64 KiB at most, the tables behind it more
+	maxConstants   = 1 << 17
+	maxSymbol      = 1 << 12 // bytes of a name that are kept
+	maxLines       = 1 << 16
+	maxMethods     = 1 << 16 // that are remembered
+)
+
+// constUTF8 tags a constant that is a name (JVM_CONSTANT_Utf8).
+const constUTF8 = 1
+
+// hasLines is the flag of methods with a table of lines, the same in all releases.
+const hasLines = 1
+
+// hashSeed makes cookies of one run comparable.
+var hashSeed = maphash.MakeSeed()
+
+// methodIdentity is what is compared to tell a method from another one at the same address.
+type methodIdentity struct {
+	constMethod, constants, holder, name, class uint64
+	nameIndex, id                               uint16
+}
+
+// identify reads the identity of what is at the address of a method, and what names need of it besides.
+func (n *Names) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
+	l, m := n.l, n.v.memory()
+	if at == 0 || at%8 != 0 {
+		return id, nil, false
+	}
+	id.constMethod = m.word(at + l.off("Method::_constMethod"))
+	cm = n.constMethod[:l.sizes["ConstMethod"]+8]
+	if id.constMethod == 0 || id.constMethod%8 != 0 || !m.bytes(id.constMethod, cm) {
+		return id, nil, false
+	}
+	id.constants = l.value(cm, "ConstMethod::_constants")
+	id.nameIndex = uint16(l.value(cm, "ConstMethod::_name_index"))
+	id.id = uint16(l.value(cm, "ConstMethod::_method_idnum"))
+	pool := n.pool[:l.sizes["ConstantPool"]]
+	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
+		return id, nil, false
+	}
+	id.holder = l.value(n.pool[:], "ConstantPool::_pool_holder")
+	if uint64(id.nameIndex) >= l.value(n.pool[:], "ConstantPool::_length") {
+		return id, nil, false
+	}
+	id.name = m.word(n.constantAt(&id, id.nameIndex))
+	id.class = m.word(id.holder + l.off("Klass::_name"))
+	return id, cm, !m.failed && id.holder != 0
+}
+
+// constantAt gives the place of one of the constants: they lie behind the pool's header.
+func (n *Names) constantAt(id *methodIdentity, index uint16) uint64 {
+	return id.constants + n.l.sizes["ConstantPool"] + 8*uint64(index)
+}
+
+// methodAt gives the method at an address, read anew if it was not looked at in this epoch; nil if there is none.
+func (n *Names) methodAt(at uint64) *method {
+	known := n.methods[at]
+	if known != nil && known.epoch == n.epoch {
+		return known
+	}
+	id, cm, ok := n.identify(at)
+	if !ok {
+		delete(n.methods, at)
+		return nil
+	}
+	cookie := maphash.Comparable(hashSeed, id)
+	if known != nil && known.cookie == cookie {
+		known.epoch = n.epoch
+		return known
+	}
+	m := n.readMethod(at, &id, cm)
+	if m == nil {
+		delete(n.methods, at)
+		return nil
+	}
+	if len(n.methods) >= maxMethods {
+		clear(n.methods)
+	}
+	m.cookie, m.epoch = cookie, n.epoch
+	n.methods[at] = m
+	return m
+}
+
+// readMethod reads the rest of a method. Each step is proven by something: sizes that fit each other, a tag that says
+// that a constant is a name, and names that are text.
+func (n *Names) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
+	l := n.l
+	whole := 8 * l.value(cm, "ConstMethod::_constMethod_size")
+	m := &method{at: at, constMethod: id.constMethod, cache: l.value(n.pool[:], "ConstantPool::_cache")}
+	m.code, m.size = id.constMethod+l.sizes["ConstMethod"], l.value(cm, "ConstMethod::_code_size")
+	if head := l.sizes["ConstMethod"] + m.size; whole > maxConstMethod || head > whole {
+		return nil
+	}
+	hasTable := l.value(cm, n.l.flags)&hasLines != 0
+	if !n.isName(id, id.nameIndex) {
+		return nil
+	}
+	name, ok := n.text(id.name)
+	class, ok2 := n.text(id.class)
+	if !ok || !ok2 {
+		return nil
+	}
+	m.name = readable(class) + "." + name
+	m.file = n.sourceFile(id)
+	if hasTable && m.size > 0 {
+		m.lines = n.lineTable(m, whole)
+	}
+	return m
+}
+
+// isName reports whether a constant is tagged as a name. n.pool holds the header of the constants.
+func (n *Names) isName(id *methodIdentity, index uint16) bool {
+	l, m := n.l, n.v.memory()
+	tags, count := l.value(n.pool[:], "ConstantPool::_tags"), l.value(n.pool[:], "ConstantPool::_length")
+	if tags == 0 || index == 0 || uint64(index) >= count || count > maxConstants {
+		return false
+	}
+	var tag [1]byte
+	return uint64(uint32(m.int32(tags+l.off("Array<int>::_length")))) == count &&
+		m.bytes(tags+l.off("Array<u1>::_data")+uint64(index), tag[:]) && tag[0] == constUTF8
+}
+
+// sourceFile gives the file that the class says it was compiled from, "" if it does not.
+func (n *Names) sourceFile(id *methodIdentity) string {
+	l := n.l
+	var index uint16
+	if name := l.source[0]; isOf(name, "ConstantPool") {
+		index = uint16(l.value(n.pool[:], name))
+	} else {
+		m := n.v.memory()
+		var b [2]byte
+		m.bytes(id.holder+l.off(name), b[:])
+		index = binary.LittleEndian.Uint16(b[:])
+	}
+	if !n.isName(id, index) {
+		return ""
+	}
+	file, _ := n.text(n.v.memory().word(n.constantAt(id, index)))
+	return file
+}
+
+// text gives what a Symbol holds: modified UTF-8, of which nothing but text is taken.
+func (n *Names) text(symbol uint64) (string, bool) {
+	l, m := n.l, n.v.memory()
+	body := l.off("Symbol::_body")
+	symbol &^= 1
+	if symbol == 0 || symbol%4 != 0 || body > 32 {
+		return "", false
+	}
+	// Most names are short: header and text in one read, as far as memory goes.
+	b := n.symbol[:body+shortSymbol]
+	got := max(n.v.o.Read(symbol, b), 0)
+	if uint64(got) < body+1 {
+		return "", false
+	}
+	clear(b[got:])
+	size := l.value(b, n.l.symbol)
+	if n.l.symbol == wantSymbols[1][0] {
+		size = size >> 16 & 0xffff
+	}
+	if f := l.fields[n.l.symbol]; f.size == 2 {
+		size &= 0xffff
+	}
+	if size == 0 || size > maxSymbol {
+		return "", false
+	}
+	if b = n.symbol[:body+size]; uint64(got) < body+size && !m.bytes(symbol, b) {
+		return "", false
+	}
+	b = b[body:]
+	if !utf8.Valid(b) {
+		return "", false
+	}
+	for _, c := range b {
+		if c < ' ' || c == 0x7f {
+			return "", false
+		}
+	}
+	return string(b), true
+}
+
+// shortSymbol is how much of a name is read at first, in bytes.
+const shortSymbol = 120
+
+// lineTable copies the table of lines, which lies behind the bytecode.
+func (n *Names) lineTable(m *method, whole uint64) []byte {
+	from := m.code + m.size
+	size := min(m.constMethod+whole-from, maxLines)
+	b := make([]byte, size)
+	if !n.v.memory().bytes(from, b) {
+		return nil
+	}
+	return b[:tableEnd(b, n.l.least)]
+}
+
+// tableEnd gives where the table ends: what follows it is of no use.
+func tableEnd(b []byte, least byte) int {
+	s := stream{b: b, least: least}
+	eachLine(&s, func(int32, int32) bool { return true })
+	return len(b) - len(s.b)
+}
+
+// lineAt gives the line of a bytecode index, 0 if it is not known: that of the nearest entry at or before it
+// (Method::line_number_from_bci).
+func (n *Names) lineAt(m *method, bci int32) int {
+	best, line := int32(-1), int32(0)
+	s := stream{b: m.lines, least: n.l.least}
+	eachLine(&s, func(at, l int32) bool {
+		if at <= bci && at >= best {
+			best, line = at, l
+		}
+		return true
+	})
+	return int(max(line, 0))
+}
+
+// eachLine calls f for the entries of a table of lines: a byte with the differences to the one before, 5 bits of the
+// bytecode index and 3 of the line; or 0xff and both as numbers; 0 at the end.
+func eachLine(s *stream, f func(bci, line int32) bool) {
+	bci, line := int32(0), int32(0)
+	for {
+		switch c := s.byte(); {
+		case s.failed || c == 0:
+			return
+		case c == 0xff:
+			bci += s.signed()
+			line += s.signed()
+		default:
+			bci += int32(c >> 3)
+			line += int32(c & 7)
+		}
+		if s.failed || !f(bci, line) {
+			return
+		}
+	}
+}

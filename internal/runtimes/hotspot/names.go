@@ -1,0 +1,430 @@
+package hotspot
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// Names gives Java frames their names, as a [managed.Namer] does. It is for the goroutine that walks.
+type Names struct {
+	v       *VM
+	l       *nameLayout
+	err     error // why there are no names
+	sample  *managed.Sample
+	epoch   uint32
+	began   time.Time // of the epoch
+	methods map[uint64]*method
+	code    map[uint64]*compiled // by their code's start
+	places  map[site]whatIs
+	calls   []call
+	others  []call
+	place   int32 // where the next scope was found
+
+	scope       [16]byte
+	buf         [window]byte
+	symbol      [64 + maxSymbol]byte
+	constMethod [maxConst + 8]byte
+	pool        [maxPool + 8]byte
+}
+
+// Names gives what names the frames of the machine's code.
+func (v *VM) Names() *Names {
+	if v.names == nil {
+		v.names = &Names{v: v, methods: map[uint64]*method{}, code: map[uint64]*compiled{}, places: map[site]whatIs{}, epoch: 1}
+	}
+	return v.names
+}
+
+// errNoNames is what the tables lack.
+var errNoNames = errors.New("the Java virtual machine's tables do not have")
+
+// Unknown gives why there are no names, nil if there are or may yet be.
+func (n *Names) Unknown() error { return n.err }
+
+// ready reports whether the layout is known.
+func (n *Names) ready() bool {
+	if n.l != nil || n.err != nil {
+		return n.l != nil
+	}
+	if lacks := n.v.layout.lacksNames(); lacks != "" {
+		n.err = fmt.Errorf("%w %s; Java frames have no names", errNoNames, lacks)
+		return false
+	}
+	if !n.v.proven() {
+		return false
+	}
+	var ok bool
+	if n.l, ok = n.v.readNameLayout(); !ok {
+		n.l, n.err = nil, fmt.Errorf("%w a release or offsets that are known; Java frames have no names", errNoNames)
+	}
+	return ok
+}
+
+// kinds of frames.
+const (
+	refCompiled uint8 = iota + 1
+	refInterpreted
+	refStub
+)
+
+// site is an address that frames are at.
+type site struct {
+	pc     uint64
+	caller bool
+}
+
+// whatIs is what such an address stands for.
+type whatIs struct {
+	ref    managed.Ref
+	code   *compiled // nil in stubs
+	interp interp
+	epoch  uint32
+}
+
+// interp tells how the interpreter's frame looks there.
+type interp uint8
+
+const (
+	interpNone  interp = iota
+	interpWhole        // by rbp
+	interpEnter        // it is being made: rbx may have the method
+)
+
+// epochTime is how long what was read of methods and code is believed: looks are walked within that time.
+const epochTime = 100 * time.Millisecond
+
+// maxPlaces bounds what is remembered.
+const maxPlaces = 1 << 16
+
+// Begin implements [managed.Namer].
+func (n *Names) Begin(s *managed.Sample) {
+	n.sample = s
+	if now := time.Now(); now.Sub(n.began) >= epochTime {
+		n.Check()
+		n.began = now
+	}
+}
+
+// Check makes all that is known be compared with the process's memory before it is used once more.
+func (n *Names) Check() { n.epoch++ }
+
+// End implements [managed.Namer]: each managed frame is a native one.
+func (n *Names) End() managed.Health { return managed.Matched }
+
+// Forget drops what is remembered.
+func (n *Names) Forget() {
+	clear(n.methods)
+	clear(n.code)
+	clear(n.places)
+}
+
+// Native implements [managed.Namer].
+func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+	if f.Module == nil || !f.Module.Generated || !n.ready() {
+		return out, false
+	}
+	key := site{f.PC, f.Caller}
+	p, ok := n.places[key]
+	if !ok || p.epoch != n.epoch {
+		if p, ok = n.placeOf(f.PC, f.Caller); !ok {
+			return out, false
+		}
+		p.epoch = n.epoch
+		if len(n.places) >= maxPlaces {
+			clear(n.places)
+		}
+		n.places[key] = p
+	}
+	ref := p.ref
+	switch {
+	case p.code != nil && f.Caller && (f.PC == p.code.deopts[0] || f.PC == p.code.deopts[1]):
+		ref = n.deoptimized(f, p.code, ref)
+	case p.interp != interpNone:
+		if r, ok := n.interpreted(f, p.interp); ok {
+			ref = r
+		}
+	}
+	return append(out, ref), true
+}
+
+// placeOf finds out what is at an address.
+func (n *Names) placeOf(pc uint64, caller bool) (p whatIs, ok bool) {
+	b, ok := n.v.find(pc)
+	if !ok && caller {
+		b, ok = n.v.find(pc - 1)
+	}
+	if !ok {
+		return p, false
+	}
+	switch {
+	case b.kind == kindInterpreter:
+		return n.inInterpreter(&b, pc, caller), true
+	case b.kind == kindMethod && !b.stub:
+		c := n.compiledOf(&b, b.begin)
+		if c == nil {
+			return p, false
+		}
+		return whatIs{ref: n.compiledRef(c, pc, caller), code: c}, true
+	}
+	return whatIs{ref: managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}}, true
+}
+
+// routine is 1 where the machine calls Java, else 0.
+func (n *Names) routine(pc uint64, caller bool) uint64 {
+	if caller && n.v.memory().word(n.l.static("StubRoutines::_call_stub_return_address")) == pc {
+		return 1
+	}
+	return 0
+}
+
+// compiledOf gives a compiled method, read anew in each epoch.
+func (n *Names) compiledOf(b *blob, pc uint64) *compiled {
+	now, ok := n.compiledAt(b, pc)
+	if !ok {
+		delete(n.code, b.begin)
+		return nil
+	}
+	if c := n.code[b.begin]; c != nil && *c == now {
+		return c
+	}
+	if len(n.code) >= maxMethods {
+		clear(n.code)
+	}
+	c := &now
+	n.code[b.begin] = c
+	return c
+}
+
+// compiledRef gives the identity of a place in a compiled method.
+func (n *Names) compiledRef(c *compiled, pc uint64, caller bool) managed.Ref {
+	r := managed.Ref{Object: c.begin, Kind: refCompiled, Cookie: uint64(c.id)<<32 | uint64(uint32(c.method>>3))}
+	off := pc - c.begin
+	switch {
+	case c.native || off > maxCode:
+	case caller:
+		scope := uint64(n.scopeAt(c, int32(off)))
+		r.Position = scope<<32 | scope
+	case off >= c.complete:
+		if prev, next, ok := n.scopesAt(c, int32(off)); ok {
+			r.Position = uint64(next)<<32 | uint64(prev)
+		}
+	}
+	return r
+}
+
+// deoptimized gives the place of a frame that is to be replaced by interpreted ones: its return address stands for
+// another one, which the frame has kept (nmethod::orig_pc_addr).
+func (n *Names) deoptimized(f *frames.Frame, c *compiled, r managed.Ref) managed.Ref {
+	pc, ok := n.sample.Mem.Word(f.SP + c.orig)
+	if !ok || f.SP == 0 || pc <= c.begin || pc > c.end {
+		return r
+	}
+	return n.compiledRef(c, pc, true)
+}
+
+// inInterpreter tells how the interpreter's frame looks at one of its addresses.
+func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) whatIs {
+	p := whatIs{ref: managed.Ref{Object: b.begin, Kind: refStub}, interp: interpWhole}
+	c, ok := n.v.codeletAt(b, pc)
+	if !ok {
+		p.interp = interpNone
+		return p
+	}
+	p.ref.Object, p.ref.Position = c.text, c.begin
+	q := frames.Query{PC: pc, Caller: caller}
+	if _, row, ok := n.v.Rule(q); !ok || row != &interpreted {
+		p.interp = interpNone
+		if c.entry && !caller {
+			p.interp = interpEnter
+		}
+	}
+	return p
+}
+
+// The interpreter's frame, by its distances from rbp (frame_x86.hpp): the method, the class's constants, the bytecode.
+const (
+	atMethod    = 24
+	atConstants = 48
+	atBytecode  = 64
+	before9     = 8 // both of the latter are a word nearer in JDK 8
+)
+
+// interpreted gives the place of an interpreted frame: false if what it says is no method.
+func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
+	if how == interpEnter || f.FP == 0 || !f.Caller && f.SP > f.FP-atMethod {
+		return n.entered(f)
+	}
+	less := uint64(0)
+	if n.l.major < 9 {
+		less = before9
+	}
+	at, ok := n.word(f.FP - atMethod)
+	m := n.methodAt(at)
+	if !ok || m == nil {
+		return n.entered(f)
+	}
+	bcp := uint64(0)
+	if f.Caller || f.SP <= f.FP-atBytecode+less {
+		bcp, _ = n.word(f.FP - atBytecode + less)
+		if pool, ok := n.word(f.FP - atConstants + less); !ok || pool != m.cache {
+			return managed.Ref{Object: at, Kind: refInterpreted}, true // [freed]: another method is there by now
+		}
+	}
+	if now, known := n.sample.Regs.Get(frames.X86R13); known && !f.Caller && now-m.code < m.size {
+		bcp = now
+	}
+	r := managed.Ref{Object: at, Position: bcp - m.code, Cookie: m.cookie, Kind: refInterpreted}
+	if r.Position >= m.size {
+		r.Position = noBytecode
+	}
+	return r, true
+}
+
+// noBytecode is the position of a method whose bytecode is not known, or that has none.
+const noBytecode = 1 << 32
+
+// entered gives the method that is just being called, which rbx has until its frame is made. That it is one is proven
+// by its entry: that of the very piece of the interpreter that the thread is in.
+func (n *Names) entered(f *frames.Frame) (managed.Ref, bool) {
+	at, ok := n.sample.Regs.Get(frames.X86RBX)
+	if !ok || f.Caller {
+		return managed.Ref{}, false
+	}
+	b, ok := n.v.find(f.PC)
+	if !ok {
+		return managed.Ref{}, false
+	}
+	c, ok := n.v.codeletAt(&b, f.PC)
+	m := n.methodAt(at)
+	if !ok || m == nil {
+		return managed.Ref{}, false
+	}
+	if entry := n.v.memory().word(at + n.l.off("Method::_i2i_entry")); entry < c.begin || entry >= c.end {
+		return managed.Ref{}, false
+	}
+	return managed.Ref{Object: at, Position: noBytecode, Cookie: m.cookie, Kind: refInterpreted}, true
+}
+
+func (n *Names) word(addr uint64) (uint64, bool) { return n.sample.Mem.Word(addr) }
+
+// Describe implements [managed.Namer].
+func (n *Names) Describe(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+	if !n.ready() {
+		return out, managed.Freed
+	}
+	var ok bool
+	switch r.Kind {
+	case refCompiled:
+		out, ok = n.describeCompiled(r, out)
+	case refInterpreted:
+		out, ok = n.describeInterpreted(r, out)
+	case refStub:
+		out, ok = append(out, managed.Frame{Function: n.stubName(r), Type: "stub"}), true
+	}
+	switch {
+	case !ok:
+		return out, managed.Freed
+	case l != nil && l.Unchanged():
+		return out, managed.Proven
+	}
+	return out, managed.Checked
+}
+
+// describeInterpreted names an interpreted method.
+func (n *Names) describeInterpreted(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
+	m := n.methodAt(r.Object)
+	if m == nil || m.cookie != r.Cookie {
+		return out, false
+	}
+	f := n.frameOf(m, int32(min(r.Position, noBytecode-1)), "interpreted")
+	if r.Position == noBytecode {
+		f.Line = f.StartLine
+	}
+	if m.size == 0 {
+		f.Type = "native"
+	}
+	return append(out, f), true
+}
+
+// describeCompiled names the methods of a place in compiled code.
+func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
+	c := n.code[r.Object]
+	if c == nil || uint64(c.id)<<32|uint64(uint32(c.method>>3)) != r.Cookie {
+		return out, false
+	}
+	kind := "c2"
+	switch {
+	case c.native:
+		kind = "native"
+	case c.level < 4:
+		kind = "c1"
+	}
+	n.callsAt(c, r.Position)
+	for i, at := range n.calls {
+		m := n.methodAt(at.method)
+		if m == nil {
+			return out, false
+		}
+		f := n.frameOf(m, at.bci, kind)
+		f.Inlined = i < len(n.calls)-1
+		out = append(out, f)
+	}
+	return out, true
+}
+
+// callsAt fills in the methods of a place: those that the scopes on both sides have in common. At least the one that was
+// compiled is known.
+func (n *Names) callsAt(c *compiled, position uint64) {
+	next, prev := uint32(position>>32), uint32(position)
+	var ok bool
+	if n.calls, ok = n.chain(c, next, n.calls[:0]); !ok {
+		n.calls = append(n.calls[:0], call{c.method, invocation})
+		return
+	}
+	if prev == next {
+		return
+	}
+	common := 1
+	if n.others, ok = n.chain(c, prev, n.others[:0]); ok {
+		common = commonCalls(n.calls, n.others)
+	}
+	n.calls = n.calls[len(n.calls)-common:]
+}
+
+// commonCalls counts the outer methods that two places have in common, with what they call at the same bytecode.
+func commonCalls(a, b []call) int {
+	i := 1
+	for i < min(len(a), len(b)) && a[len(a)-i] == b[len(b)-i] && a[len(a)-i-1].method == b[len(b)-i-1].method {
+		i++
+	}
+	return i
+}
+
+// maxCode is more than any method's code has, in bytes.
+const maxCode = 1 << 30
+
+// frameOf is the frame of a method.
+func (n *Names) frameOf(m *method, bci int32, kind string) managed.Frame {
+	f := managed.Frame{Function: m.name, File: m.file, Type: kind, StartLine: n.lineAt(m, 0)}
+	if f.Line = f.StartLine; bci > 0 {
+		f.Line = n.lineAt(m, bci)
+	}
+	return f
+}
+
+// stubName gives the name of code that is no method's, as the machine calls it.
+func (n *Names) stubName(r managed.Ref) string {
+	if r.Position == 1 {
+		return "call_stub"
+	}
+	m := n.v.memory()
+	if r.Position > 1 {
+		return "Interpreter (" + strings.TrimSpace(m.name(r.Object)) + ")"
+	}
+	return n.v.Describe(r.Object)
+}

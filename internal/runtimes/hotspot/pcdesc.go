@@ -1,0 +1,162 @@
+package hotspot
+
+import "encoding/binary"
+
+// compiled is what the header of a compiled method (an nmethod) says.
+type compiled struct {
+	at         uint64 // of its header
+	begin, end uint64 // of its code
+	complete   uint64 // where its frame is made
+	method     uint64
+	id         uint32 // of its compilation: never used again by this machine
+	level      uint8
+	native     bool // a wrapper around a native method
+	orig       uint64
+	deopts     [2]uint64 // addresses that stand for the return address in a frame that is to be replaced
+	pcs        span      // of PcDesc
+	scopes     span
+	metas      span // pointers to methods, among others
+}
+
+// span is a piece of memory.
+type span struct{ low, high uint64 }
+
+func (s span) size() uint64 {
+	if s.high < s.low {
+		return 0
+	}
+	return s.high - s.low
+}
+
+// compiledAt reads the header of the blob whose code an address is in; false if it is no method.
+func (n *Names) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
+	v, l := n.v, n.l
+	h := v.heapOf(addr)
+	if h == nil {
+		return c, false
+	}
+	m := v.memory()
+	block, ok := h.block(m, addr)
+	if !ok {
+		return c, false
+	}
+	at := block + l.sizes["HeapBlock"]
+	head := v.head[:l.entry]
+	if !m.bytes(at, head) {
+		return c, false
+	}
+	c = compiled{
+		at: at, begin: b.begin, end: b.end, complete: uint64(max(b.complete, 0)),
+		method: l.value(head, l.method), id: uint32(l.value(head, "nmethod::_compile_id")),
+		level: uint8(l.value(head, "nmethod::_comp_level")), orig: l.value(head, "nmethod::_orig_pc_offset"),
+	}
+	c.native = m.name(l.value(head, "CodeBlob::_name")) == nativeMethod
+	n.deoptsOf(&c, head)
+	n.spansOf(&c, head)
+	return c, c.method != 0 && !m.failed
+}
+
+// nativeMethod is the name of blobs that call native methods.
+const nativeMethod = "native nmethod"
+
+// deoptsOf fills in where frames return to that are to be replaced.
+func (n *Names) deoptsOf(c *compiled, head []byte) {
+	for i, name := range n.l.deopts {
+		at := n.l.value(head, name)
+		if n.l.fields[name].size < 8 {
+			at = c.at + at
+		}
+		c.deopts[i] = at
+	}
+}
+
+// spansOf fills in where the debugging information is.
+func (n *Names) spansOf(c *compiled, head []byte) {
+	l := n.l
+	get := func(name string) uint64 { return l.value(head, name) }
+	pcs := get("nmethod::_scopes_pcs_offset")
+	switch s := l.scopes; s[0] {
+	case wantScopes[0][0]:
+		base, size, data := get(s[0]), get(s[1]), get(s[2])
+		c.pcs, c.scopes = span{base + pcs, base + data}, span{base + data, base + size}
+		if data < pcs {
+			c.pcs, c.scopes = span{base + pcs, base + size}, span{base + data, base + pcs}
+		}
+	case wantScopes[1][0]:
+		c.pcs = span{c.at + pcs, c.at + get(s[1])}
+		c.scopes = span{get(s[0]), c.pcs.low}
+	default:
+		c.pcs = span{c.at + pcs, c.at + get(s[1])}
+		c.scopes = span{c.at + get(s[0]), c.pcs.low}
+	}
+	switch meta := l.metadata; {
+	case len(meta) > 1:
+		base := get(meta[0])
+		c.metas = span{base + (get(meta[2])+7)&^7, base + get(meta[1])}
+	case l.scopes[0] == wantScopes[0][0]: // JDK 23 and 24: behind the oops
+		c.metas = span{c.at + get("CodeBlob::_data_offset") + get(meta[0]), c.at + get("CodeBlob::_size")}
+	default:
+		c.metas = span{c.at + get(meta[0]), c.scopes.low}
+	}
+}
+
+// Bounds of what is read of a method's debugging information.
+const (
+	maxScopes = 16 << 20
+	maxPcs    = 16 << 20
+	window    = 4096
+)
+
+// scopesAt gives the scopes of the places around an offset in the code, as offsets in the scopes' data: next is that of
+// the first place behind it for which there is one, prev that of the last one up to it; 0: there is none. An instruction
+// lies between places, and which methods it belongs to is told for places only: those that both have in common.
+func (n *Names) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
+	n.place = -1
+	size := n.l.sizes["PcDesc"]
+	if size < 8 || c.pcs.size() > maxPcs || c.pcs.size()%size != 0 {
+		return 0, 0, false
+	}
+	// The first entry and the last are guards, at −1 and behind the end.
+	low, high := uint64(0), c.pcs.size()/size
+	for (high-low)*size > window {
+		mid := (low + high) / 2
+		b := n.buf[:size]
+		if !n.v.memory().bytes(c.pcs.low+mid*size, b) {
+			return 0, 0, false
+		}
+		if n.pcOf(b) <= off {
+			low = mid
+		} else {
+			high = mid + 1
+		}
+	}
+	b := n.buf[:(high-low)*size]
+	if !n.v.memory().bytes(c.pcs.low+low*size, b) {
+		return 0, 0, false
+	}
+	for ; len(b) > 0; b = b[size:] {
+		at := n.pcOf(b)
+		scope := binary.LittleEndian.Uint32(b[n.l.off("PcDesc::_scope_decode_offset"):])
+		if at > off {
+			if uint64(at) <= c.end-c.begin {
+				next, n.place = scope, at
+			}
+			break
+		}
+		if at >= 0 {
+			prev = scope
+		}
+	}
+	return prev, next, true
+}
+
+// scopeAt gives the scope of the very place, as return addresses have one; 0: there is none.
+func (n *Names) scopeAt(c *compiled, off int32) uint32 {
+	_, next, ok := n.scopesAt(c, off-1)
+	if !ok || n.place != off {
+		return 0
+	}
+	return next
+}
+
+func (n *Names) pcOf(b []byte) int32 { return int32At(b[n.l.off("PcDesc::_pc_offset"):]) }

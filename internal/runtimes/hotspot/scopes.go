@@ -1,0 +1,53 @@
+package hotspot
+
+// call is one method of a place in compiled code, and the index of its bytecode; −1: before the first.
+type call struct {
+	method uint64
+	bci    int32
+}
+
+// maxInlined bounds the methods that are inlined into one another at one place.
+const maxInlined = 256
+
+// invocation is what bytecode indices are written from (InvocationEntryBci).
+const invocation = -1
+
+// chain appends the methods of a place, the innermost inlined one first (ScopeDesc::decode_body: the sender's place, the
+// method's place in the list, the bytecode's index). The outermost one must be the method that was compiled: that
+// proves that the data is what it is taken for.
+func (n *Names) chain(c *compiled, scope uint32, out []call) ([]call, bool) {
+	if c.scopes.size() > maxScopes || c.metas.size() > maxScopes {
+		return out, false
+	}
+	for range maxInlined {
+		s := stream{b: n.scopeBytes(c, scope), least: n.l.least}
+		sender, index, bci := s.number(), s.number(), int32(s.number())+invocation
+		if s.failed || index == 0 || 8*uint64(index) > c.metas.size() {
+			return out, false
+		}
+		m := n.v.memory()
+		method := m.word(c.metas.low + 8*uint64(index-1))
+		if m.failed {
+			return out, false
+		}
+		out = append(out, call{method, bci})
+		if sender == 0 {
+			return out, method == c.method
+		}
+		if sender >= scope { // a sender is written before what it calls
+			return out, false
+		}
+		scope = sender
+	}
+	return out, false
+}
+
+// scopeBytes gives the three numbers that a scope begins with. They are there until it is called again.
+func (n *Names) scopeBytes(c *compiled, scope uint32) []byte {
+	left := c.scopes.size() - min(uint64(scope), c.scopes.size())
+	b := n.scope[:min(left, uint64(len(n.scope)))]
+	if scope == 0 || !n.v.memory().bytes(c.scopes.low+uint64(scope), b) {
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,3 @@
+package hotspot
+
+var wantThreads = [][]string{}
