@@ -16,6 +16,7 @@ type Names struct {
 	l       *nameLayout
 	err     error // why there are no names
 	sample  *managed.Sample
+	replace bool // this walk has met a frame that replaces others
 	epoch   uint32
 	began   time.Time // of the epoch
 	methods map[uint64]*method
@@ -83,7 +84,9 @@ type whatIs struct {
 	ref    managed.Ref
 	code   *compiled // nil in stubs
 	interp interp
-	epoch  uint32
+	// replaces: the machine puts interpreted frames in the place of a compiled one. replaced: such a frame, if that is going on.
+	replaces, replaced bool
+	epoch              uint32
 }
 
 // interp tells how the interpreter's frame looks there.
@@ -103,7 +106,7 @@ const maxPlaces = 1 << 16
 
 // Begin implements [managed.Namer].
 func (n *Names) Begin(s *managed.Sample) {
-	n.sample = s
+	n.sample, n.replace = s, false
 	if now := time.Now(); now.Sub(n.began) >= epochTime {
 		n.Check()
 		n.began = now
@@ -141,7 +144,9 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 		n.places[key] = p
 	}
 	ref := p.ref
+	n.replace = n.replace || p.replaces
 	switch {
+	case p.replaced && n.replace: // it is there, and not yet filled in
 	case p.code != nil && f.Caller && (f.PC == p.code.deopts[0] || f.PC == p.code.deopts[1]):
 		ref = n.deoptimized(f, p.code, ref)
 	case p.interp != interpNone:
@@ -171,7 +176,11 @@ func (n *Names) placeOf(pc uint64, caller bool) (p whatIs, ok bool) {
 		}
 		return whatIs{ref: n.compiledRef(c, pc, caller), code: c}, true
 	}
-	return whatIs{ref: managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}}, true
+	name := n.v.Describe(b.begin)
+	return whatIs{
+		ref:      managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub},
+		replaces: strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap"),
+	}, true
 }
 
 // routine is 1 where the machine calls Java, else 0.
@@ -236,6 +245,7 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) whatIs {
 		return p
 	}
 	p.ref.Object, p.ref.Position = c.text, c.begin
+	p.replaced = caller && strings.Contains(n.v.memory().name(c.text), "deoptimization")
 	q := frames.Query{PC: pc, Caller: caller}
 	if _, row, ok := n.v.Rule(q); !ok || row != &interpreted {
 		p.interp = interpNone
