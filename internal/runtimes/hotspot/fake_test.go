@@ -34,6 +34,7 @@ type fake struct {
 	next    uint64   // the next block
 	wanted  []string // the fields of the table
 	release release
+	header  uint64 // bytes of a blob's header
 }
 
 func (f *fake) put(addr, v uint64) { binary.LittleEndian.PutUint64(f.mem[addr:], v) }
@@ -64,17 +65,18 @@ func newFake() *fake { return makeFake(releases["JDK 16 to 22"]) }
 // release says in what the tables of a release differ: which of wantBounds and wantHeaps they have.
 type release struct {
 	bounds, heaps int
-	short         bool // some numbers have 16 bits
+	short         bool     // some numbers have 16 bits
+	names         []string // further fields
 }
 
 var releases = map[string]release{
-	"JDK 8": {1, 2, false}, "JDK 9 to 15": {0, 1, false}, "JDK 16 to 22": {0, 0, false}, "JDK 23 on": {1, 0, true},
+	"JDK 8": {bounds: 1, heaps: 2}, "JDK 9 to 15": {heaps: 1}, "JDK 16 to 22": {}, "JDK 23 on": {bounds: 1, short: true},
 }
 
 // makeFake is newFake for a release.
 func makeFake(r release) *fake {
-	f := &fake{mem: make([]byte, memEnd), symbols: map[string]uint64{}, strings: stringsAt, fields: map[string]uint64{}, next: codeAt, release: r}
-	f.wanted = slices.Concat(want, wantHeaps[r.heaps], wantBounds[r.bounds])
+	f := &fake{mem: make([]byte, memEnd), symbols: map[string]uint64{}, strings: stringsAt, fields: map[string]uint64{}, next: codeAt, release: r, header: 64}
+	f.wanted = slices.Concat(want, wantHeaps[r.heaps], wantBounds[r.bounds], r.names)
 	at := uint64(symbolsAt)
 	for name, v := range map[string]uint64{
 		"StructEntryTypeNameOffset": 0, "StructEntryFieldNameOffset": 8, "StructEntryOffsetOffset": 16, "StructEntryAddressOffset": 24,
@@ -100,7 +102,7 @@ func makeFake(r release) *fake {
 	}
 	f.static(wantHeaps[r.heaps][0], staticsAt)
 	f.static("AbstractInterpreter::_code", staticsAt+8)
-	for i, name := range wantSizes {
+	for i, name := range slices.Concat(wantSizes, nameSizes) {
 		entry := uint64(tableAt + 0x3000 + 16*i)
 		f.put(entry, f.text(name))
 		f.put(entry+8, 32)
@@ -169,8 +171,8 @@ func (f *fake) offset(name string, off uint64) {
 // blob adds a blob with that code and gives the address of the code.
 func (f *fake) blob(name string, frame, complete int32, code []byte) uint64 {
 	at := f.next
-	begin := at + 32 + 64
-	size := (uint64(len(code)) + 96 + 127) &^ 127
+	begin := at + 32 + f.header
+	size := (uint64(len(code)) + 32 + f.header + 127) &^ 127
 	for i := range size >> 7 {
 		f.mem[segmapAt+(at-codeAt)>>7+i] = byte(min(i, 200)) // HotSpot's map leads back in steps, too
 		if i > 200 {

@@ -47,8 +47,8 @@ var errNoNames = errors.New("the Java virtual machine's tables do not have")
 // Unknown gives why there are no names, nil if there are or may yet be.
 func (n *Names) Unknown() error { return n.err }
 
-// ready reports whether the layout is known.
-func (n *Names) ready() bool {
+// ready reports whether the layout is known, and looks for it in a walk that meets code of the machine.
+func (n *Names) ready(pc uint64) bool {
 	if n.l != nil || n.err != nil {
 		return n.l != nil
 	}
@@ -56,7 +56,7 @@ func (n *Names) ready() bool {
 		n.err = fmt.Errorf("%w %s; Java frames have no names", errNoNames, lacks)
 		return false
 	}
-	if !n.v.proven() {
+	if n.v.heapOf(pc) == nil { // or the tables are not proven yet
 		return false
 	}
 	var ok bool
@@ -128,7 +128,7 @@ func (n *Names) Forget() {
 
 // Native implements [managed.Namer].
 func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
-	if f.Module == nil || !f.Module.Generated || !n.ready() {
+	if f.Module == nil || !f.Module.Generated || !n.ready(f.PC) {
 		return out, false
 	}
 	key := site{f.PC, f.Caller}
@@ -324,7 +324,7 @@ func (n *Names) word(addr uint64) (uint64, bool) { return n.sample.Mem.Word(addr
 
 // Describe implements [managed.Namer].
 func (n *Names) Describe(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
-	if !n.ready() {
+	if n.l == nil {
 		return out, managed.Freed
 	}
 	var ok bool

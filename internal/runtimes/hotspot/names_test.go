@@ -1,0 +1,257 @@
+package hotspot
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// said gives what is said of a frame: its functions, innermost first.
+func said(n *Names, f frames.Frame) string {
+	f.Module = generated
+	refs, instead := n.Native(&f, 0, nil)
+	if len(refs) != 1 || !instead {
+		return fmt.Sprint(len(refs), " refs")
+	}
+	fs, truth := n.Describe(refs[0], nil, nil)
+	if truth == managed.Freed {
+		return "[freed]"
+	}
+	var out []string
+	for _, f := range fs {
+		s := fmt.Sprintf("%s(%s:%d) %s", f.Function, f.File, f.Line, f.Type)
+		if f.Inlined {
+			s += " inlined"
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, ", ")
+}
+
+// cart is a compiled method with one that is inlined: the places 40 and 60 are in the inlined one, 80 behind it.
+func cart(f *named, r namedRelease) (code, total, item uint64) {
+	c := f.newClass("com/example/Cart", "Cart.java")
+	item = f.newMethod(c, 2, "item", 20, 0<<3|7, 5<<3|2) // line 7 from 0 on, 9 from 5 on
+	total = f.newMethod(c, 3, "total", 30, 0<<3|5, 10<<3|3)
+	least := byte(0)
+	if r.major >= first5 {
+		least = 1
+	}
+	scopes := append([]byte{0}, number5(least, 0, 2, 13)...) // 1: total at 12
+	scopes = append(scopes, number5(least, 1, 1, 6)...)      // 4: item at 5, called from there
+	scopes = append(scopes, number5(least, 0, 2, 4)...)      // 7: total at 3
+	code = f.newCompiled(r, 77, 4, scopes, []desc{{40, 4}, {60, 4}, {80, 7}}, item, total)
+	return code, total, item
+}
+
+const (
+	inItem  = "com.example.Cart.item(Cart.java:9) c2 inlined, com.example.Cart.total(Cart.java:8) c2"
+	inTotal = "com.example.Cart.total(Cart.java:5) c2"
+)
+
+func TestCompiledCodeIsNamedByItsScopes(t *testing.T) {
+	for name, r := range namedReleases {
+		t.Run(name, func(t *testing.T) {
+			f := newNamed(r)
+			code, _, _ := cart(f, r)
+			n := f.open(t).Names()
+			begin(n, nil)
+			for _, c := range []struct {
+				off    uint64
+				caller bool
+				want   string
+			}{
+				{40, true, inItem}, {60, true, inItem}, {80, true, inTotal},
+				{41, true, inTotal}, // no place: only that much is sure
+				{45, false, inItem}, // both sides agree
+				{59, false, inItem}, // the place is behind the instruction
+				{70, false, "com.example.Cart.total(Cart.java:5) c2"}, // between two methods
+				{2, false, inTotal},  // its frame is not made
+				{90, false, inTotal}, // behind all places
+			} {
+				if got := said(n, frames.Frame{PC: code + c.off, Caller: c.caller}); got != c.want {
+					t.Errorf("%d, caller %v: %s, want %s (%v)", c.off, c.caller, got, c.want, n.Unknown())
+				}
+			}
+		})
+	}
+}
+
+func TestFramesThatAreToBeReplacedAreNamedByWhereTheyWere(t *testing.T) {
+	for name, r := range namedReleases {
+		f := newNamed(r)
+		code, _, _ := cart(f, r)
+		n := f.open(t).Names()
+		begin(n, nil, 0, 0, code+60, 0)
+		if got := said(n, frames.Frame{PC: code + 200, SP: namedStack, Caller: true}); got != inItem {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got := said(n, frames.Frame{PC: code + 200, SP: namedStack + 8, Caller: true}); got != inTotal {
+			t.Errorf("%s: without the place: %s", name, got)
+		}
+	}
+}
+
+func TestInterpretedFramesAreNamedByMethodAndBytecode(t *testing.T) {
+	for name, r := range namedReleases {
+		t.Run(name, func(t *testing.T) {
+			f := newNamed(r)
+			_, total, _ := cart(f, r)
+			n := f.open(t).Names()
+			entry, bytecode := interpreterAt(f.fake)
+			code := f.word(total+8) + 32
+			fp := uint64(namedStack + 80)
+			stack := make([]uint64, 12)
+			less := 0
+			if r.major < 9 {
+				less = 1
+			}
+			stack[2+less], stack[4+less], stack[7] = code+12, 0xcac4e, total
+			const at8, at0 = "com.example.Cart.total(Cart.java:8) interpreted", "com.example.Cart.total(Cart.java:5) interpreted"
+			begin(n, map[uint8]uint64{frames.X86R13: code + 3, frames.X86RBX: total}, stack...)
+			f.put(total+16, entry)
+			for _, c := range []struct {
+				f    frames.Frame
+				want string
+			}{
+				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack, Caller: true}, at8},
+				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack}, at0},                                // by the register
+				{frames.Frame{PC: entry + 2, FP: fp, SP: namedStack + 200}, at0},                             // it is just called
+				{frames.Frame{PC: bytecode + 10, FP: fp + 8, SP: namedStack}, "Interpreter (iadd)(:0) stub"}, // it has given up its frame
+				{frames.Frame{PC: bytecode + 1, FP: fp + 8, SP: namedStack, Caller: true}, "Interpreter (iadd)(:0) stub"},
+			} {
+				c.f.PC -= 0
+				if got := said(n, c.f); got != c.want {
+					t.Errorf("%+v: %s, want %s", c.f, got, c.want)
+				}
+			}
+			stack[4+less]++ // the frame is of a class with other constants
+			begin(n, nil, stack...)
+			if got := said(n, frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack, Caller: true}); got != "[freed]" {
+				t.Errorf("a class with other constants: %s", got)
+			}
+		})
+	}
+}
+
+// TestMethodsAtAddressesThatAreUsedAgain: what is there later is not what was met before.
+func TestMethodsAtAddressesThatAreUsedAgain(t *testing.T) {
+	r := namedReleases["JDK 17"]
+	f := newNamed(r)
+	code, total, _ := cart(f, r)
+	n := f.open(t).Names()
+	begin(n, nil)
+	fr := frames.Frame{PC: code + 80, Caller: true, Module: generated}
+	refs, _ := n.Native(&fr, 0, nil)
+	f.put32(code-f.header+48, 78) // another compilation
+	n.Check()
+	after, _ := n.Native(&fr, 0, nil)
+	if after[0] == refs[0] {
+		t.Error("the same identity for another compilation")
+	}
+	if _, truth := n.Describe(refs[0], nil, nil); truth != managed.Freed {
+		t.Errorf("what was there is named after what is: %v", truth)
+	}
+	c := f.newClass("com/example/Other", "Other.java")
+	other := f.newMethod(c, 2, "other", 30, 0<<3|5)
+	was := n.methodAt(total).cookie
+	copy(f.mem[total:total+64], f.mem[other:other+64])
+	n.Check()
+	if m := n.methodAt(total); m == nil || m.cookie == was || m.name != "com.example.Other.other" {
+		t.Errorf("another method at the same address: %+v", m)
+	}
+}
+
+func TestTablesThatLackAFieldGiveNoNames(t *testing.T) {
+	r := namedReleases["JDK 17"]
+	f := newNamed(r)
+	code, _, _ := cart(f, r)
+	for i, name := range f.wanted {
+		if name == "Symbol::_body" {
+			f.put(uint64(tableAt+stride*(i+1)), f.text("Renamed"))
+		}
+	}
+	n := f.open(t).Names()
+	begin(n, nil)
+	fr := frames.Frame{PC: code + 80, Caller: true, Module: generated}
+	if refs, instead := n.Native(&fr, 0, nil); len(refs) != 0 || instead {
+		t.Error("a frame is named")
+	}
+	if err := n.Unknown(); err == nil || !strings.Contains(err.Error(), "Symbol::_body") {
+		t.Errorf("it is not said why: %v", err)
+	}
+}
+
+func TestClassesAreWrittenAsPeopleDo(t *testing.T) {
+	for class, want := range map[string]string{
+		"com/example/Cart": "com.example.Cart", "Cart$Item": "Cart$Item", "a/B$$Lambda$14+0x00007f12ab": "a.B$$Lambda",
+		"a/B$$Lambda+0x00007f12ab": "a.B$$Lambda", "a/B$$Lambda$1/1234": "a.B$$Lambda", "a/B$$Lambda$1/0x08": "a.B$$Lambda",
+		"java/lang/invoke/LambdaForm$MH+0x01": "java.lang.invoke.LambdaForm$MH", "a/B$1": "a.B$1", "a/1": "a", "+": "+",
+		"$Proxy1": "$Proxy1", "a/0x": "a.0x", "B$$Lambda": "B$$Lambda", "B$$LambdaX": "B$$LambdaX", "jdk/proxy2/$Proxy7": "jdk.proxy2.$Proxy7",
+	} {
+		if got := readable(class); got != want {
+			t.Errorf("%s: %s, want %s", class, got, want)
+		}
+	}
+}
+
+// TestNumbersAreReadAsTheyAreWritten: of both kinds, at the limits.
+func TestNumbersAreReadAsTheyAreWritten(t *testing.T) {
+	write := func(least byte, v uint32) (out []byte) {
+		limit := uint32(256 - moreCodes - int(least))
+		for i := 0; ; i++ {
+			if v < limit || i == maxBytes5-1 {
+				return append(out, byte(v)+least)
+			}
+			v -= limit
+			out = append(out, byte(limit+v%moreCodes)+least)
+			v /= moreCodes
+		}
+	}
+	for _, least := range []byte{0, 1} {
+		for _, v := range []uint32{0, 1, 190, 191, 192, 193, 255, 256, 12345, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
+			s := stream{b: write(least, v), least: least}
+			if got := s.number(); got != v || s.failed || len(s.b) != 0 {
+				t.Errorf("least %d: %d, want %d (%v, %d bytes left)", least, got, v, s.failed, len(s.b))
+			}
+		}
+	}
+	for _, bad := range [][]byte{{}, {0}, {200, 0}} {
+		s := stream{b: bad, least: 1}
+		if s.number(); !s.failed {
+			t.Errorf("%v is a number", bad)
+		}
+	}
+}
+
+func FuzzHostileNames(f *testing.F) {
+	f.Add(uint8(0), uint32(classesAt), []byte{1, 2, 3, 4, 5, 6, 7, 8}, uint64(40), uint64(namedStack))
+	f.Add(uint8(1), uint32(codeAt+40), []byte{255, 255, 255, 255, 255, 255, 255, 255}, uint64(60), uint64(namedStack+80))
+	f.Add(uint8(2), uint32(classesAt+64), []byte{0, 0, 0, 0, 255}, uint64(45), uint64(1<<63))
+	f.Add(uint8(2), uint32(tableAt+40), []byte{255, 255, 255, 255, 255, 255, 255, 255}, uint64(45), uint64(8))
+	f.Fuzz(func(t *testing.T, which uint8, at uint32, b []byte, off, fp uint64) {
+		r := namedReleases[[]string{"JDK 8", "JDK 17", "JDK 25"}[which%3]]
+		m := newNamed(r)
+		code, total, item := cart(m, r)
+		if uint64(at) < uint64(len(m.mem)) {
+			copy(m.mem[at:], b)
+		}
+		v, err := New(Options{Arch: frames.X86_64, Symbol: m.symbol, Read: m.read, ReadCode: m.read})
+		if err != nil {
+			return
+		}
+		n := v.Names()
+		begin(n, map[uint8]uint64{frames.X86RBX: item, frames.X86R13: off}, 1, 2, total, item, 5, 6, total, total, 9, 10)
+		entry, bytecode := interpreterAt(m.fake)
+		for _, pc := range []uint64{code + off%512, entry + off%32, bytecode + off%32, off} {
+			for _, caller := range []bool{false, true} {
+				said(n, frames.Frame{PC: pc, SP: namedStack, FP: fp, Caller: caller})
+			}
+		}
+		n.Describe(managed.Ref{Object: off, Position: fp, Kind: uint8(off % 5)}, nil, nil)
+		n.End()
+	})
+}
