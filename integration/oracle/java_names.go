@@ -11,7 +11,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
-	"prywalk/internal/hotspot"
+	"prywalk/internal/runtimes/hotspot"
 	"prywalk/internal/managed"
 )
 
