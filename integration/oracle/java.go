@@ -312,8 +312,8 @@ func (o *javaRun) kind(pc uint64) string {
 	k, ok := o.kinds[pc]
 	if !ok {
 		if m := o.proc.Space().Find(pc); m != nil && len(m.Sources) > 0 {
-			if d, ok := m.Sources[0].(interface{ Describe(uint64) string }); ok {
-				k = d.Describe(pc)
+			if d, ok := m.Sources[0].(interface{ Blob(uint64) string }); ok {
+				k = d.Blob(pc)
 			}
 		}
 		o.kinds[pc] = k

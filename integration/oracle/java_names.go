@@ -11,7 +11,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
-	"prywalk/internal/runtimes/hotspot"
 	"prywalk/internal/managed"
 )
 
@@ -20,7 +19,7 @@ type JavaSampler struct {
 	Proc   *code.Process
 	TID    int
 	cmd    *exec.Cmd
-	names  *hotspot.Names
+	names  managed.Namer
 	known  map[managed.Ref][]managed.Frame
 	truths map[managed.Ref]managed.Truth
 	w      frames.Walker
@@ -180,8 +179,8 @@ func (s *JavaSampler) name() {
 	if s.names == nil {
 		for i := range s.PCs {
 			if m := s.PCs[i].Module; m != nil && len(m.Sources) > 0 {
-				if d, ok := m.Sources[0].(interface{ Names() *hotspot.Names }); ok {
-					s.names = d.Names()
+				if d, ok := m.Sources[0].(managed.Namer); ok {
+					s.names = d
 				}
 			}
 		}

@@ -121,11 +121,27 @@ func (f *found) forget() {
 // unknown gives why one of them is not read, nil if none is there or all are read.
 func (f *found) unknown() error {
 	for i := range f.slots {
-		if s := &f.slots[i]; s.system == nil && s.why != nil {
+		s := &f.slots[i]
+		if s.system == nil && s.why != nil {
 			return s.why
+		}
+		if u, ok := s.system.(interface{ Unknown() error }); ok && u.Unknown() != nil {
+			return u.Unknown()
 		}
 	}
 	return nil
+}
+
+// funcRange asks those that know bounds of functions.
+func (f *found) funcRange(pc uint64) (start, end uint64, ok bool) {
+	for i := range f.slots {
+		if b, is := f.slots[i].system.(heuristics.Functions); is {
+			if start, end, ok = b.FuncRange(pc); ok {
+				return start, end, ok
+			}
+		}
+	}
+	return 0, 0, false
 }
 
 // Namers gives the run-time systems that know the managed frames of a process's threads, as of the last Refresh.

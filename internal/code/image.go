@@ -285,3 +285,12 @@ func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	c.vdsos = append(c.vdsos, vdso{b, img})
 	return img
 }
+
+// elfImage gives the ELF file of a module, nil if it has none.
+func elfImage(m *frames.Module) *Image {
+	at, ok := m.Data.(*Mapping)
+	if !ok {
+		return nil
+	}
+	return at.Image
+}

@@ -10,7 +10,6 @@ import (
 type Runtimes struct {
 	arch   frames.Arch
 	code   *heuristics.Source
-	jvm    javaVM
 	told   selfDescribed
 	hosted hostedCode
 	found  found
@@ -23,7 +22,7 @@ type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
 // NewRuntimes knows nothing but the instructions, which code reads. ask may be set to what else knows functions.
 func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
 	r := &Runtimes{arch: arch}
-	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitBounds{&r.jvm, ask}, JIT: true})
+	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitBounds{&r.found, ask}, JIT: true})
 	return r
 }
 
@@ -37,25 +36,19 @@ func (r *Runtimes) Describe(mod *frames.Module) {
 
 // Adopt looks for run-time systems among all modules, and gives their modules the sources that they have.
 func (r *Runtimes) Adopt(o AddressSpace, mods []*frames.Module) {
-	r.jvm.adopt(o, r.code, mods)
-	r.told.adopt(o, r, mods)
-	r.hosted.adopt(o, r.arch, mods)
 	r.host = host{AddressSpace: o, arch: r.arch, mods: mods, flow: r.code}
 	r.found.adopt(&r.host)
+	r.told.adopt(o, r, mods)
+	r.hosted.adopt(o, r.arch, mods)
 }
 
 // Unknown gives why a run-time system that is there is not read, nil if there is none or it is.
-func (r *Runtimes) Unknown() error {
-	if err := r.jvm.unknown(); err != nil {
-		return err
-	}
-	return r.found.unknown()
-}
+func (r *Runtimes) Unknown() error { return r.found.unknown() }
 
 // changed reports whether rules that were given do not hold any more.
 func (r *Runtimes) changed() bool {
-	vm, told, found := r.jvm.changed(), r.told.changed(), r.found.changed()
-	return vm || told || found
+	told, found := r.told.changed(), r.found.changed()
+	return told || found
 }
 
 // again asks those run-time systems anew that could not be read; true if one was found.
@@ -69,19 +62,18 @@ func (r *Runtimes) exec() {
 // forget drops what is remembered of the code.
 func (r *Runtimes) forget() {
 	r.code.Forget()
-	r.jvm.forget()
 	r.found.forget()
 }
 
-// jitBounds asks the Java virtual machine for function bounds, and whoever the caller named.
+// jitBounds asks the run-time systems for function bounds, and whoever the caller named.
 type jitBounds struct {
-	vm  *javaVM
+	of  *found
 	ask *FuncBounds
 }
 
 // FuncRange implements heuristics.Functions.
 func (b jitBounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if start, end, ok = b.vm.FuncRange(pc); ok {
+	if start, end, ok = b.of.funcRange(pc); ok {
 		return start, end, ok
 	}
 	if *b.ask == nil {

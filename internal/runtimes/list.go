@@ -2,8 +2,11 @@
 // interfaces of package managed.
 package runtimes
 
-import "prywalk/internal/managed"
+import (
+	"prywalk/internal/managed"
+	"prywalk/internal/runtimes/hotspot"
+)
 
 // List has the detectors in the order in which they are asked. Of each kind at most one run-time system is found in a
 // process. It must not change once a process has been opened.
-var List = []managed.Detector{}
+var List = []managed.Detector{hotspot.Detect}

@@ -34,21 +34,22 @@ type Flow interface {
 // VM is the virtual machine of one process. It implements [frames.RuleSource] for run-time addresses. It is
 // for one goroutine at a time.
 type VM struct {
-	o      Options
-	mem    memory
-	buf    [maxEntry]byte // of code
-	head   [maxHeader]byte
-	layout *layout
-	heaps  []heap
-	header uint64          // bytes from a block's start that hold what is read of it
-	kinds  map[uint64]kind // by the address of the name
-	seen   map[uint64]blob // what rules were made from, by its code's start; blank where nothing was
-	known  map[uint64]blob // the same by the address that was asked for
-	whole  []blob          // those that last: they answer for all addresses in them, until they are found to be others
-	pieces codelets
-	proof  proof
-	doubts int // how often the proof has failed
-	names  *Names
+	o       Options
+	mem     memory
+	buf     [maxEntry]byte // of code
+	head    [maxHeader]byte
+	layout  *layout
+	heaps   []heap
+	header  uint64          // bytes from a block's start that hold what is read of it
+	kinds   map[uint64]kind // by the address of the name
+	seen    map[uint64]blob // what rules were made from, by its code's start; blank where nothing was
+	known   map[uint64]blob // the same by the address that was asked for
+	whole   []blob          // those that last: they answer for all addresses in them, until they are found to be others
+	pieces  codelets
+	proof   proof
+	doubts  int // how often the proof has failed
+	names   *Names
+	version string
 }
 
 // UnknownError says why a virtual machine's code is not read.

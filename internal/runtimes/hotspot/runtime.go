@@ -1,0 +1,192 @@
+package hotspot
+
+import (
+	"path/filepath"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/managed"
+)
+
+// Runtime is the Java virtual machine of a process: a [managed.Namer]. It knows the frames of its code, and their names.
+type Runtime struct {
+	lib   *frames.Module
+	vm    *VM // nil if it does not describe itself, or not yet
+	code  *heuristics.Source
+	tries int   // how often it was asked: while it is loaded, it cannot answer yet
+	why   error // why it is not known
+}
+
+// maxTries bounds the questions to one that does not describe what is needed.
+const maxTries = 8
+
+// libjvm is the file that describes the code cache.
+const libjvm = "libjvm.so"
+
+// Detect looks for a Java virtual machine. It is a [managed.Detector].
+func Detect(h managed.Host) (managed.Runtime, error) {
+	lib := findJVM(h.Modules())
+	if lib == nil {
+		return nil, nil
+	}
+	return &Runtime{lib: lib, code: h.Flow()}, nil
+}
+
+func findJVM(mods []*frames.Module) *frames.Module {
+	for _, m := range mods {
+		if filepath.Base(m.Name) == libjvm {
+			return m
+		}
+	}
+	return nil
+}
+
+// Adopt implements [managed.Runtime]. It is asked first of the code that it has made, in which the frame pointer proves
+// nothing.
+func (r *Runtime) Adopt(h managed.Host) bool {
+	mods := h.Modules()
+	if lib := findJVM(mods); lib != r.lib {
+		return false
+	}
+	if r.vm == nil && r.tries < maxTries {
+		r.tries++
+		r.vm, r.why = r.open(h)
+	}
+	if r.vm == nil {
+		if r.tries == maxTries {
+			doubtFP(mods)
+		}
+		return true
+	}
+	if r.vm.Unknown() != nil {
+		doubtFP(mods)
+		return true
+	}
+	for _, m := range mods {
+		if m.Generated && !m.NoFP && r.vm.Contains(m.Start) {
+			m.NoFP = true
+			m.Sources = []frames.RuleSource{r, r.code, routineSource{r}}
+		}
+	}
+	return true
+}
+
+// doubtFP keeps the frame pointer from being believed in all generated code: it cannot be told which of it the machine
+// has made.
+func doubtFP(mods []*frames.Module) {
+	for _, m := range mods {
+		m.NoFP = m.NoFP || m.Generated
+	}
+}
+
+// open reads how the machine describes itself.
+func (r *Runtime) open(h managed.Host) (*VM, error) {
+	return New(Options{
+		Arch: h.Arch(),
+		Symbol: func(name string) (uint64, bool) {
+			addr, _, ok := h.Symbol(r.lib, name)
+			return addr, ok
+		},
+		Read:     h.Read,
+		ReadCode: h.ReadCode,
+		Flow:     r.code,
+	})
+}
+
+// Name implements [managed.Runtime]: "HotSpot 17.0.15".
+func (r *Runtime) Name() string {
+	if r.vm == nil {
+		return "HotSpot"
+	}
+	return r.vm.Version()
+}
+
+// Unknown gives why the machine's code is not read, or has no names; nil if it is and has.
+func (r *Runtime) Unknown() error {
+	if r.vm == nil {
+		return r.why
+	}
+	if err := r.vm.Unknown(); err != nil {
+		return err
+	}
+	return r.vm.Names().Unknown()
+}
+
+// Changed implements [managed.Runtime].
+func (r *Runtime) Changed() bool { return r.vm != nil && r.vm.Changed() }
+
+// Forget implements [managed.Runtime].
+func (r *Runtime) Forget() {
+	if r.vm != nil {
+		r.vm.Forget()
+		r.vm.Names().Forget()
+	}
+}
+
+// Begin implements [managed.Namer].
+func (r *Runtime) Begin(s *managed.Sample) {
+	if r.vm != nil {
+		r.vm.Names().Begin(s)
+	}
+}
+
+// Native implements [managed.Namer].
+func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+	if r.vm == nil || f.Module == nil || !f.Module.Generated {
+		return out, false
+	}
+	return r.vm.Names().Native(f, cfa, out)
+}
+
+// End implements [managed.Namer].
+func (r *Runtime) End() managed.Health { return managed.Matched }
+
+// Describe implements [managed.Namer].
+func (r *Runtime) Describe(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+	if r.vm == nil {
+		return out, managed.Freed
+	}
+	return r.vm.Names().Describe(ref, l, out)
+}
+
+// Rule implements [frames.RuleSource].
+func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if r.vm == nil {
+		return frames.Rule{}, nil, false
+	}
+	if rule, row, ok := r.vm.Rule(q); ok {
+		return rule, row, true
+	}
+	if pc, ok := r.vm.Behind(q); ok {
+		rule, row, ok := r.code.Rule(frames.Query{PC: pc})
+		return rule, row, ok && row == nil && rule.CFAReg == frames.X86RBP
+	}
+	return frames.Rule{}, nil, false
+}
+
+// Blob names the piece of code that an address is in, for tests and measurements.
+func (r *Runtime) Blob(pc uint64) string {
+	if r.vm == nil {
+		return ""
+	}
+	return r.vm.Describe(pc)
+}
+
+// routineSource answers where neither the machine's tables nor the instructions tell the whole frame.
+type routineSource struct{ *Runtime }
+
+// Rule implements [frames.RuleSource].
+func (r routineSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if r.vm == nil {
+		return frames.Rule{}, nil, false
+	}
+	return r.vm.Routine(q)
+}
+
+// FuncRange implements [heuristics.Functions].
+func (r *Runtime) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if r.vm == nil {
+		return 0, 0, false
+	}
+	return r.vm.FuncRange(pc)
+}
