@@ -145,7 +145,12 @@ func (f *found) funcRange(pc uint64) (start, end uint64, ok bool) {
 }
 
 // Namers gives the run-time systems that know the managed frames of a process's threads, as of the last Refresh.
-func (p *Process) Namers() []managed.Namer { return p.runtimes.Namers() }
+func (p *Process) Namers() []managed.Namer {
+	if p.runtimes == nil {
+		return nil
+	}
+	return p.runtimes.Namers()
+}
 
 // Namers gives the run-time systems that know managed frames.
 func (r *Runtimes) Namers() []managed.Namer { return r.found.namers }

@@ -1,0 +1,136 @@
+package callstack
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// fake knows frames by their program counters.
+type fake struct {
+	name    string
+	knows   map[frames.Addr]int // how many managed frames each runs
+	instead bool
+	health  managed.Health
+	told    []string
+	plan    *managed.Plan
+}
+
+func (f *fake) Name() string                            { return f.name }
+func (f *fake) Adopt(managed.Host) bool                 { return true }
+func (f *fake) Changed() bool                           { return false }
+func (f *fake) Forget()                                 {}
+func (f *fake) Begin(*managed.Sample)                   { f.told = nil }
+func (f *fake) End() managed.Health                     { return f.health }
+func (f *fake) Plan() *managed.Plan                     { return f.plan }
+func (f *fake) Anchor(tid int, _ uint64) (uint64, bool) { return uint64(tid), tid != 0 }
+
+func (f *fake) Native(n *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+	f.told = append(f.told, fmt.Sprintf("%x-%x", n.SP, cfa))
+	k, ok := f.knows[n.PC]
+	for i := range k {
+		out = append(out, managed.Ref{Object: n.PC, Position: uint64(i)})
+	}
+	return out, ok && f.instead
+}
+
+func (f *fake) Describe(managed.Ref, managed.Live, []managed.Frame) ([]managed.Frame, managed.Truth) {
+	return nil, managed.Proven
+}
+
+// merged gives the stack of three frames, of which the second is in generated code: native frames by their pc, in braces
+// if they are machinery, managed ones by who knows them, with a plus sign if they are compiled code.
+func merged(complete bool, namers ...managed.Namer) string {
+	var m Merger
+	m.Begin(namers, &managed.Sample{})
+	for i := range 3 {
+		f := frames.Frame{PC: uint64(i + 1), SP: uint64(0x10 * (i + 1)), Module: &frames.Module{Generated: i == 1}}
+		m.Add(&f)
+	}
+	var out []string
+	for _, e := range m.End(complete) {
+		text := fmt.Sprint(e.Frame.PC)
+		switch {
+		case e.Namer != nil:
+			text = fmt.Sprintf("%s%d.%d", e.Namer.Name(), e.Ref.Object, e.Ref.Position)
+			if e.Compiled {
+				text += "+"
+			}
+		case e.Machinery:
+			text = "{" + text + "}"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestManagedFramesStandInsideOfTheNativeOnesThatRunThem(t *testing.T) {
+	two := map[frames.Addr]int{1: 2, 2: 1, 3: 0}
+	for _, tt := range []struct {
+		name   string
+		namers []managed.Namer
+		want   string
+	}{
+		{"nobody", nil, "1 2 3"},
+		{"beside", []managed.Namer{&fake{name: "a", knows: two}}, "a1.0 a1.1 1 a2.0 2 3"},
+		{"instead", []managed.Namer{&fake{name: "a", knows: two, instead: true}}, "a1.0 a1.1 {1} a2.0+ {3}"},
+		{"broken", []managed.Namer{&fake{name: "a", knows: two, instead: true, health: managed.Broken}}, "1 2 3"},
+		{"left", []managed.Namer{&fake{name: "a", knows: two, health: managed.Left}}, "a1.0 a1.1 1 a2.0 2 3"},
+		{"two", []managed.Namer{
+			&fake{name: "a", knows: map[frames.Addr]int{3: 1}}, &fake{name: "b", knows: map[frames.Addr]int{1: 1, 3: 1}},
+		}, "b1.0 1 2 a3.0 3"},
+		{"one of two broken", []managed.Namer{
+			&fake{name: "a", knows: map[frames.Addr]int{3: 1}, health: managed.Broken}, &fake{name: "b", knows: map[frames.Addr]int{1: 1}},
+		}, "b1.0 1 2 3"},
+	} {
+		if got := merged(true, tt.namers...); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestNativeFramesAreToldWithTheirCFA(t *testing.T) {
+	f := &fake{}
+	for complete, want := range map[bool]string{true: "10-20 20-30 30-ffffffffffffffff", false: "10-20 20-30 30-0"} {
+		if merged(complete, f); strings.Join(f.told, " ") != want {
+			t.Errorf("complete %v: %s, want %s", complete, f.told, want)
+		}
+	}
+}
+
+func TestMergingAllocatesNothing(t *testing.T) {
+	var m Merger
+	namers := []managed.Namer{&silent{}}
+	s, f := &managed.Sample{}, frames.Frame{PC: 1, SP: 1}
+	walk := func() {
+		m.Begin(namers, s)
+		for range 50 {
+			m.Add(&f)
+		}
+		m.End(true)
+	}
+	walk()
+	if n := testing.AllocsPerRun(20, walk); n > 0 {
+		t.Errorf("%v allocations a walk", n)
+	}
+}
+
+// silent gives one managed frame for each native one.
+type silent struct{ fake }
+
+func (s *silent) Native(_ *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+	return append(out, managed.Ref{Object: 7}), false
+}
+
+func TestThePlanIsOfTheFirstThatKnowsTheThread(t *testing.T) {
+	a, b := &fake{}, &fake{plan: &managed.Plan{}}
+	if p, at := Plan([]managed.Namer{a, b}, 5, 0); p != b.plan || at != 5 {
+		t.Errorf("%v from %d on", p, at)
+	}
+	if p, _ := Plan([]managed.Namer{a, b}, 0, 0); p != nil {
+		t.Errorf("%v for a thread that nobody knows", p)
+	}
+}
