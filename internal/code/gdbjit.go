@@ -3,7 +3,7 @@ package code
 import (
 	"prywalk/frames"
 	"prywalk/internal/elffile"
-	"prywalk/internal/gdbjit"
+	"prywalk/internal/runtimes/gdbjit"
 )
 
 // selfDescribed is the code of a process that describes itself to debuggers (GDB's JIT interface), if there is any.

@@ -3,7 +3,7 @@ package code
 import (
 	"prywalk/frames"
 	"prywalk/internal/elffile"
-	"prywalk/internal/hosted"
+	"prywalk/internal/runtimes/hosted"
 )
 
 // hostedCode is the code that runtimes make which do not describe it, if a process has one of those that are known.

@@ -8,7 +8,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
-	"prywalk/internal/hosted"
+	"prywalk/internal/runtimes/hosted"
 	"prywalk/internal/stranger"
 )
 

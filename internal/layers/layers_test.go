@@ -25,7 +25,7 @@ var order = [][]string{
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process"},
 	{"internal/managed"},
-	{"internal/runtimes", "internal/gdbjit", "internal/hosted"},
+	{"internal/runtimes"},
 	{"internal/code", "internal/callstack"},
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid"},
 	{"internal/look"},
