@@ -31,6 +31,9 @@ func TestDescribedLocationsNeedNoResolver(t *testing.T) {
 		t.Errorf("equal lists are %d and %d", id, again)
 	}
 	told[0].Name = "changed" // the slice is the caller's
+	if fs := b.Told(id); len(fs) != 2 || fs[0].Name != "in" || b.Told(0) != nil || b.Told(id+1) != nil {
+		t.Errorf("told: %+v", fs)
+	}
 	vm := &ModuleInfo{Path: "[Toy 1.0]"}
 	file := &ModuleInfo{Start: 0x1000, End: 0x2000, Path: "/usr/bin/toy"}
 	stack := b.Intern([]Loc{
