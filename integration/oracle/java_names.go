@@ -12,6 +12,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
 )
 
 // JavaSampler stops the busiest Java thread of a program again and again, and names its frames.
@@ -32,11 +33,14 @@ type JavaSampler struct {
 	Chain []managed.Frame
 	// Unnamed and Freed count the frames of generated code without a name, and with one that is gone.
 	Unnamed, Freed, Native int
-	// Late: names are made when the thread runs again.
-	Late  bool
-	PCs   []frames.Frame
-	Stop  frames.StopReason
-	since time.Time
+	// Late is for how long the thread runs again before names are made; 0: they are made in the stop.
+	Late time.Duration
+	// Stopped, if set, is called in the stop.
+	Stopped func()
+	PCs     []frames.Frame
+	Stop    frames.StopReason
+	at      int64 // of the stop
+	since   time.Time
 }
 
 // StartJava starts a program and finds its thread. The caller's goroutine must keep its thread until Close.
@@ -121,6 +125,7 @@ func (s *JavaSampler) Sample() error {
 			return fmt.Errorf("continue: %w", err)
 		}
 	}
+	s.at = procmem.Now()
 	if time.Since(s.since) > time.Second {
 		s.since = time.Now()
 		if _, err := s.Proc.Refresh(); err != nil {
@@ -130,13 +135,17 @@ func (s *JavaSampler) Sample() error {
 	if err := s.look(); err != nil {
 		return err
 	}
-	if !s.Late {
+	if s.Stopped != nil {
+		s.Stopped()
+	}
+	if s.Late == 0 {
 		s.name()
 	}
 	if err := unix.PtraceCont(s.TID, 0); err != nil {
 		return fmt.Errorf("continue: %w", err)
 	}
-	if s.Late {
+	if s.Late != 0 {
+		time.Sleep(s.Late)
 		s.name()
 	}
 	return nil
@@ -173,6 +182,12 @@ func (s *JavaSampler) look() error {
 	return nil
 }
 
+// Read implements managed.Live.
+func (s *JavaSampler) Read(addr uint64, b []byte) int { return s.Proc.Read(addr, b) }
+
+// Unchanged implements managed.Live.
+func (s *JavaSampler) Unchanged() bool { return s.Late == 0 }
+
 // name fills Chain.
 func (s *JavaSampler) name() {
 	s.Chain, s.Unnamed, s.Freed, s.Native = s.Chain[:0], 0, 0, len(s.PCs)
@@ -188,7 +203,7 @@ func (s *JavaSampler) name() {
 			return
 		}
 	}
-	s.names.Begin(&managed.Sample{TID: s.TID, Regs: &s.regs, Mem: &s.snap})
+	s.names.Begin(&managed.Sample{TID: s.TID, Regs: &s.regs, Mem: &s.snap, At: s.at, Live: s})
 	for i := range s.PCs {
 		cfa := managed.Outermost
 		if i+1 < len(s.PCs) {
@@ -201,8 +216,10 @@ func (s *JavaSampler) name() {
 		for _, r := range s.refs {
 			fs, ok := s.known[r]
 			if !ok {
-				fs, s.truths[r] = s.names.Describe(r, nil, nil)
-				s.known[r] = fs
+				fs, s.truths[r] = s.names.Describe(r, s, nil)
+				if s.truths[r] != managed.Freed {
+					s.known[r] = fs
+				}
 			}
 			if s.truths[r] == managed.Freed {
 				s.Freed++

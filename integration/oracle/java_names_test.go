@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -172,6 +173,89 @@ func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]in
 	t.Logf("%d samples: %d wrong, %d incomplete; %d frames named, %d without a name, %d freed; %v",
 		samples, wrong, short, named, unnamed, freed, types)
 	if wrong > 0 || freed > 0 || unnamed*1000 > named || short*100 > samples {
+		t.Error("see above")
+	}
+}
+
+var numberedName = regexp.MustCompile(`^Reuse\$Numbered\.[mk](\d{8})$`)
+
+// TestNamesOfJavaMethodsWhoseMemoryIsUsedAgain: Reuse.java makes and drops classes, whose methods have numbers in their
+// names. Whether names are made in the stop or some time later, none may have another number.
+func TestNamesOfJavaMethodsWhoseMemoryIsUsedAgain(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("Java's code is known on amd64 only")
+	}
+	samples := 1000
+	if s, err := strconv.Atoi(os.Getenv("ORACLE_JAVA_SAMPLES")); err == nil {
+		samples = s
+	}
+	dir, _ := compileJava(t, "Reuse")
+	for _, java := range javas(t) {
+		for _, mode := range javaModes[:3] {
+			for _, late := range []time.Duration{0, 20 * time.Millisecond} {
+				t.Run(filepath.Base(filepath.Dir(filepath.Dir(java)))+"/"+mode.name+"/"+late.String(), func(t *testing.T) {
+					argv := append([]string{java, "-Xmx32m", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=8m"}, mode.options...)
+					n := samples
+					if late > 0 {
+						n /= 10
+					}
+					checkReuse(t, append(argv, "-cp", dir, "Reuse"), n, late)
+				})
+			}
+		}
+	}
+}
+
+// checkReuse samples a run of Reuse.java.
+func checkReuse(t *testing.T, argv []string, samples int, late time.Duration) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "number")
+	if err := os.WriteFile(file, make([]byte, 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := StartJava(append(argv, file), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	number := 0
+	s.Late = late
+	s.Stopped = func() {
+		var b [4]byte
+		if _, err := f.ReadAt(b[:], 0); err != nil {
+			t.Fatal(err)
+		}
+		number = int(binary.LittleEndian.Uint32(b[:]))
+	}
+	right, wrong, freed, classes := 0, 0, 0, map[int]bool{}
+	for range samples {
+		if err := s.Sample(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Microsecond)
+		freed += s.Freed
+		for i := range s.Chain {
+			m := numberedName.FindStringSubmatch(s.Chain[i].Function)
+			if m == nil {
+				continue
+			}
+			if n, _ := strconv.Atoi(m[1]); n != number {
+				if wrong++; wrong <= 3 {
+					t.Logf("%s (%s), and it is %d", s.Chain[i].Function, s.Chain[i].Type, number)
+				}
+				continue
+			}
+			classes[number] = true
+			right++
+		}
+	}
+	t.Logf("%d samples: %d names of %d classes right, %d wrong, %d freed", samples, right, len(classes), wrong, freed)
+	if wrong > 0 || right == 0 {
 		t.Error("see above")
 	}
 }

@@ -17,7 +17,8 @@ type method struct {
 	cookie      uint64
 	name, file  string
 	lines       []byte // the table, compressed
-	epoch       uint32 // when it was last found to be the same
+	// since is when it was read first, checked when it was still the same.
+	since, checked int64
 }
 
 // Bounds of what is read of a method.
@@ -40,8 +41,9 @@ var hashSeed = maphash.MakeSeed()
 
 // methodIdentity is what is compared to tell a method from another one at the same address.
 type methodIdentity struct {
-	constMethod, constants, holder, name, class uint64
-	nameIndex, id                               uint16
+	constMethod, constants, holder uint64
+	nameIndex, id                  uint16
+	name, class                    string // addresses of names are used again, too
 }
 
 // identify reads the identity of what is at the address of a method, and what names need of it besides.
@@ -66,9 +68,14 @@ func (n *Names) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
 	if uint64(id.nameIndex) >= l.value(n.pool[:], "ConstantPool::_length") {
 		return id, nil, false
 	}
-	id.name = m.word(n.constantAt(&id, id.nameIndex))
-	id.class = m.word(id.holder + l.off("Klass::_name"))
-	return id, cm, !m.failed && id.holder != 0
+	name, class := m.word(n.constantAt(&id, id.nameIndex)), m.word(id.holder+l.off("Klass::_name"))
+	if m.failed || id.holder == 0 {
+		return id, nil, false
+	}
+	var ok2 bool
+	id.name, ok = n.text(name)
+	id.class, ok2 = n.text(class)
+	return id, cm, ok && ok2
 }
 
 // constantAt gives the place of one of the constants: they lie behind the pool's header.
@@ -76,20 +83,21 @@ func (n *Names) constantAt(id *methodIdentity, index uint16) uint64 {
 	return id.constants + n.l.sizes["ConstantPool"] + 8*uint64(index)
 }
 
-// methodAt gives the method at an address, read anew if it was not looked at in this epoch; nil if there is none.
+// methodAt gives the method at an address, as it was at some time after the copy; nil if there is none.
 func (n *Names) methodAt(at uint64) *method {
 	known := n.methods[at]
-	if known != nil && known.epoch == n.epoch {
+	if known != nil && known.checked >= n.at {
 		return known
 	}
+	now := n.clock()
 	id, cm, ok := n.identify(at)
 	if !ok {
 		delete(n.methods, at)
 		return nil
 	}
-	cookie := maphash.Comparable(hashSeed, id)
+	cookie := maphash.Comparable(hashSeed, id) | 1
 	if known != nil && known.cookie == cookie {
-		known.epoch = n.epoch
+		known.checked = now
 		return known
 	}
 	m := n.readMethod(at, &id, cm)
@@ -100,7 +108,7 @@ func (n *Names) methodAt(at uint64) *method {
 	if len(n.methods) >= maxMethods {
 		clear(n.methods)
 	}
-	m.cookie, m.epoch = cookie, n.epoch
+	m.cookie, m.since, m.checked = cookie, now, now
 	n.methods[at] = m
 	return m
 }
@@ -119,12 +127,7 @@ func (n *Names) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
 	if !n.isName(id, id.nameIndex) {
 		return nil
 	}
-	name, ok := n.text(id.name)
-	class, ok2 := n.text(id.class)
-	if !ok || !ok2 {
-		return nil
-	}
-	m.name = readable(class) + "." + name
+	m.name = readable(id.class) + "." + id.name
 	m.file = n.sourceFile(id)
 	if hasTable && m.size > 0 {
 		m.lines = n.lineTable(m, whole)

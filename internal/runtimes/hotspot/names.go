@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
@@ -17,8 +16,7 @@ type Names struct {
 	err     error // why there are no names
 	sample  *managed.Sample
 	replace bool // this walk has met a frame that replaces others
-	epoch   uint32
-	began   time.Time // of the epoch
+	moments
 	methods map[uint64]*method
 	code    map[uint64]*compiled // by their code's start
 	places  map[site]whatIs
@@ -36,7 +34,7 @@ type Names struct {
 // Names gives what names the frames of the machine's code.
 func (v *VM) Names() *Names {
 	if v.names == nil {
-		v.names = &Names{v: v, methods: map[uint64]*method{}, code: map[uint64]*compiled{}, places: map[site]whatIs{}, epoch: 1}
+		v.names = &Names{v: v, methods: map[uint64]*method{}, code: map[uint64]*compiled{}, places: map[site]whatIs{}}
 	}
 	return v.names
 }
@@ -66,6 +64,13 @@ func (n *Names) ready(pc uint64) bool {
 	return ok
 }
 
+// begun tells of code of the machine, before any walk: what is met in the first ones is compared with that moment.
+func (n *Names) begun(pc uint64) {
+	if n.after.at == 0 && n.ready(pc) {
+		n.after = n.moment()
+	}
+}
+
 // kinds of frames.
 const (
 	refCompiled uint8 = iota + 1
@@ -86,7 +91,6 @@ type whatIs struct {
 	interp interp
 	// replaces: the machine puts interpreted frames in the place of a compiled one. replaced: such a frame, if that is going on.
 	replaces, replaced bool
-	epoch              uint32
 }
 
 // interp tells how the interpreter's frame looks there.
@@ -98,23 +102,14 @@ const (
 	interpEnter        // it is being made: rbx may have the method
 )
 
-// epochTime is how long what was read of methods and code is believed: looks are walked within that time.
-const epochTime = 100 * time.Millisecond
-
 // maxPlaces bounds what is remembered.
 const maxPlaces = 1 << 16
 
 // Begin implements [managed.Namer].
 func (n *Names) Begin(s *managed.Sample) {
 	n.sample, n.replace = s, false
-	if now := time.Now(); now.Sub(n.began) >= epochTime {
-		n.Check()
-		n.began = now
-	}
+	n.moments.begin(n, s)
 }
-
-// Check makes all that is known be compared with the process's memory before it is used once more.
-func (n *Names) Check() { n.epoch++ }
 
 // End implements [managed.Namer]: each managed frame is a native one.
 func (n *Names) End() managed.Health { return managed.Matched }
@@ -133,11 +128,11 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 	}
 	key := site{f.PC, f.Caller}
 	p, ok := n.places[key]
-	if !ok || p.epoch != n.epoch {
+	if !ok || p.code != nil && p.code.checked < n.at && !n.same(p.code) {
 		if p, ok = n.placeOf(f.PC, f.Caller); !ok {
+			delete(n.places, key)
 			return out, false
 		}
-		p.epoch = n.epoch
 		if len(n.places) >= maxPlaces {
 			clear(n.places)
 		}
@@ -146,6 +141,8 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 	ref := p.ref
 	n.replace = n.replace || p.replaces
 	switch {
+	case p.code != nil && p.code.since >= n.at && n.doubted(): // what was there may have been another
+		ref = managed.Ref{Object: ref.Object, Kind: refCompiled}
 	case p.replaced && n.replace: // it is there, and not yet filled in
 	case p.code != nil && f.Caller && (f.PC == p.code.deopts[0] || f.PC == p.code.deopts[1]):
 		ref = n.deoptimized(f, p.code, ref)
@@ -191,14 +188,17 @@ func (n *Names) routine(pc uint64, caller bool) uint64 {
 	return 0
 }
 
-// compiledOf gives a compiled method, read anew in each epoch.
+// compiledOf gives a compiled method, read anew.
 func (n *Names) compiledOf(b *blob, pc uint64) *compiled {
+	at := n.clock()
 	now, ok := n.compiledAt(b, pc)
 	if !ok {
 		delete(n.code, b.begin)
 		return nil
 	}
-	if c := n.code[b.begin]; c != nil && *c == now {
+	now.since, now.checked = at, at
+	if c := n.code[b.begin]; c != nil && c.is(&now) {
+		c.checked = at
 		return c
 	}
 	if len(n.code) >= maxMethods {
@@ -209,9 +209,30 @@ func (n *Names) compiledOf(b *blob, pc uint64) *compiled {
 	return c
 }
 
+// is reports whether both are the same compilation, whenever they were read.
+func (c *compiled) is(now *compiled) bool {
+	a, b := *c, *now
+	a.since, a.checked, b.since, b.checked = 0, 0, 0, 0
+	return a == b
+}
+
+// cookie tells it from all others: the numbers of compilations begin at 1.
+func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
+
+// same reports whether a compiled method is still there, by what no other one has: the number of its compilation.
+func (n *Names) same(c *compiled) bool {
+	at, m, l := n.clock(), n.v.memory(), n.l
+	id, method := m.int32(c.at+l.off("nmethod::_compile_id")), m.word(c.at+l.off(l.method))
+	if m.failed || uint32(id) != c.id || method != c.method {
+		return false
+	}
+	c.checked = at
+	return true
+}
+
 // compiledRef gives the identity of a place in a compiled method.
 func (n *Names) compiledRef(c *compiled, pc uint64, caller bool) managed.Ref {
-	r := managed.Ref{Object: c.begin, Kind: refCompiled, Cookie: uint64(c.id)<<32 | uint64(uint32(c.method>>3))}
+	r := managed.Ref{Object: c.begin, Kind: refCompiled, Cookie: c.cookie()}
 	off := pc - c.begin
 	switch {
 	case c.native || off > maxCode:
@@ -288,11 +309,19 @@ func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 	if now, known := n.sample.Regs.Get(frames.X86R13); known && !f.Caller && now-m.code < m.size {
 		bcp = now
 	}
-	r := managed.Ref{Object: at, Position: bcp - m.code, Cookie: m.cookie, Kind: refInterpreted}
+	r := managed.Ref{Object: at, Position: bcp - m.code, Cookie: n.cookieOf(m), Kind: refInterpreted}
 	if r.Position >= m.size {
 		r.Position = noBytecode
 	}
 	return r, true
+}
+
+// cookieOf gives what tells a method from others, 0 if at the time of the copy another one may have been there.
+func (n *Names) cookieOf(m *method) uint64 {
+	if m.since >= n.at && n.doubted() {
+		return 0
+	}
+	return m.cookie
 }
 
 // noBytecode is the position of a method whose bytecode is not known, or that has none.
@@ -317,7 +346,7 @@ func (n *Names) entered(f *frames.Frame) (managed.Ref, bool) {
 	if entry := n.v.memory().word(at + n.l.off("Method::_i2i_entry")); entry < c.begin || entry >= c.end {
 		return managed.Ref{}, false
 	}
-	return managed.Ref{Object: at, Position: noBytecode, Cookie: m.cookie, Kind: refInterpreted}, true
+	return managed.Ref{Object: at, Position: noBytecode, Cookie: n.cookieOf(m), Kind: refInterpreted}, true
 }
 
 func (n *Names) word(addr uint64) (uint64, bool) { return n.sample.Mem.Word(addr) }
@@ -364,7 +393,7 @@ func (n *Names) describeInterpreted(r managed.Ref, out []managed.Frame) ([]manag
 // describeCompiled names the methods of a place in compiled code.
 func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
 	c := n.code[r.Object]
-	if c == nil || uint64(c.id)<<32|uint64(uint32(c.method>>3)) != r.Cookie {
+	if c == nil || c.cookie() != r.Cookie {
 		return out, false
 	}
 	kind := "c2"

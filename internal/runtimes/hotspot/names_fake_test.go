@@ -10,8 +10,9 @@ import (
 
 // Where the classes of these tests lie, and their stack.
 const (
-	classesAt  = 0x48000
-	namedStack = 0x60000
+	collectedAt = 0x47f00
+	classesAt   = 0x48000
+	namedStack  = 0x60000
 )
 
 // named is a fake machine with classes.
@@ -60,7 +61,9 @@ var nameTypes = map[string]struct {
 	"Symbol::_length": {4, "u2"}, "Symbol::_body": {6, ""}, "Array<int>::_length": {0, "int"}, "Array<u1>::_data": {4, ""},
 	"StubRoutines::_call_stub_return_address": {0, "address"}, "Abstract_VM_Version::_vm_major_version": {0, "int"},
 	"Abstract_VM_Version::_s_vm_release": {0, "const char*"},
-	"JDK_Version::_current":              {0, "JDK_Version"}, "JDK_Version::_major": {0, "unsigned char"},
+	"Universe::_collectedHeap":           {0, "CollectedHeap*"}, "CollectedHeap::_total_collections": {8, "unsigned int"},
+	"ClassLoaderDataGraph::_head": {0, "ClassLoaderData*"},
+	"JDK_Version::_current":       {0, "JDK_Version"}, "JDK_Version::_major": {0, "unsigned char"},
 }
 
 // newNamed makes a machine of a release with classes.
@@ -86,6 +89,7 @@ func newNamed(r namedRelease) *named {
 	for name, v := range map[string]uint64{
 		"Abstract_VM_Version::_vm_major_version": uint64(r.major), "JDK_Version::_current": uint64(r.major),
 		"StubRoutines::_call_stub_return_address": 0x123456, "Abstract_VM_Version::_s_vm_release": f.text("17.0.15+6-test"),
+		"Universe::_collectedHeap": collectedAt, "ClassLoaderDataGraph::_head": 0x1234,
 	} {
 		if slices.Contains(rel.names, name) {
 			at := f.take(8)

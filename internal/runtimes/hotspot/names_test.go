@@ -147,7 +147,7 @@ func TestMethodsAtAddressesThatAreUsedAgain(t *testing.T) {
 	fr := frames.Frame{PC: code + 80, Caller: true, Module: generated}
 	refs, _ := n.Native(&fr, 0, nil)
 	f.put32(code-f.header+48, 78) // another compilation
-	n.Check()
+	n.at = n.clock()
 	after, _ := n.Native(&fr, 0, nil)
 	if after[0] == refs[0] {
 		t.Error("the same identity for another compilation")
@@ -159,7 +159,7 @@ func TestMethodsAtAddressesThatAreUsedAgain(t *testing.T) {
 	other := f.newMethod(c, 2, "other", 30, 0<<3|5)
 	was := n.methodAt(total).cookie
 	copy(f.mem[total:total+64], f.mem[other:other+64])
-	n.Check()
+	n.at = n.clock()
 	if m := n.methodAt(total); m == nil || m.cookie == was || m.name != "com.example.Other.other" {
 		t.Errorf("another method at the same address: %+v", m)
 	}

@@ -13,6 +13,7 @@ var wantNames = []string{
 	"ConstantPool::_tags", "ConstantPool::_cache", "ConstantPool::_pool_holder", "ConstantPool::_length",
 	"Klass::_name", "Symbol::_body", "Array<int>::_length", "Array<u1>::_data",
 	"StubRoutines::_call_stub_return_address", "Abstract_VM_Version::_vm_major_version", "Abstract_VM_Version::_s_vm_release",
+	"Universe::_collectedHeap", "CollectedHeap::_total_collections", "ClassLoaderDataGraph::_head",
 }
 
 // What differs between releases, for names. Of each list the first whole set counts.

@@ -16,6 +16,8 @@ type compiled struct {
 	pcs        span      // of PcDesc
 	scopes     span
 	metas      span // pointers to methods, among others
+	// since is when it was read first, checked when it was still the same.
+	since, checked int64
 }
 
 // span is a piece of memory.

@@ -66,6 +66,7 @@ func (r *Runtime) Adopt(h managed.Host) bool {
 		if m.Generated && !m.NoFP && r.vm.Contains(m.Start) {
 			m.NoFP = true
 			m.Sources = []frames.RuleSource{r, r.code, routineSource{r}}
+			r.vm.Names().begun(m.Start)
 		}
 	}
 	return true

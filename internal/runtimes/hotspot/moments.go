@@ -1,0 +1,70 @@
+package hotspot
+
+import (
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// # When names hold
+//
+// Names are read some time after the copy of the stack. Until then a class may have been unloaded, and its memory used
+// for another one. What is the same before the copy and after it was the same in it. For what is met for the first
+// time, there is no before. Then it counts that memory of classes is used again only for classes of a new loader, and
+// only after a collection: both are counted by the machine, in two words that are read once for all looks of a batch.
+
+// moments knows how far the machine's memory can have been used again since a copy.
+type moments struct {
+	at            int64 // of the copy; names that were read later than that hold
+	before, after moment
+	doubt         doubt // of this walk
+}
+
+// moment is what the machine has counted by then.
+type moment struct {
+	at          int64 // CLOCK_MONOTONIC ns
+	collections uint32
+	loaders     uint64 // the newest class loader's data
+}
+
+// doubt says whether memory may have been used again since a copy.
+type doubt uint8
+
+const (
+	doubtOpen doubt = iota
+	doubtNone
+	doubtSome
+)
+
+// clock gives the time.
+func (n *Names) clock() int64 { return procmem.Now() }
+
+// begin begins a walk.
+func (m *moments) begin(n *Names, s *managed.Sample) {
+	m.at, m.doubt = s.At, doubtOpen
+	if n.l != nil && s.At > m.after.at {
+		m.before, m.after = m.after, n.moment()
+	}
+}
+
+// moment reads the counts.
+func (n *Names) moment() moment {
+	m, l := n.v.memory(), n.v.layout
+	out := moment{at: n.clock()}
+	heap := m.word(l.static("Universe::_collectedHeap"))
+	out.collections = uint32(m.int32(heap + l.off("CollectedHeap::_total_collections")))
+	out.loaders = m.word(l.static("ClassLoaderDataGraph::_head"))
+	return out
+}
+
+// doubted reports whether what is in memory now may not be what was there at the time of the copy. Of a thread that has
+// not run since, all is there that its frames refer to.
+func (n *Names) doubted() bool {
+	if n.doubt == doubtOpen {
+		n.doubt = doubtNone
+		used := n.before.collections != n.after.collections && n.before.loaders != n.after.loaders
+		if live := n.sample.Live; used && n.at != 0 && (live == nil || !live.Unchanged()) {
+			n.doubt = doubtSome
+		}
+	}
+	return n.doubt == doubtSome
+}
