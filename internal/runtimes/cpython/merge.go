@@ -14,7 +14,7 @@ const (
 // Native implements [managed.Namer].
 func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
-	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 {
+	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 || cfa == managed.Outermost {
 		return out, false
 	}
 	if r.minor <= 10 {
