@@ -38,6 +38,9 @@ type identity struct {
 
 const mostCodes = 1 << 16
 
+// mostData is how far from _PyRuntime other data of the interpreter lie at most, in bytes.
+const mostData = 64 << 20
+
 func (c *codes) forget() {
 	for addr := range c.byAddr {
 		c.known.Drop(addr)
@@ -159,7 +162,8 @@ func (r *Runtime) readCode(addr uint64, want *identity) (*code, found) {
 	}
 	c.file, ok2 = r.readText(id.file)
 	c.table, ok3 = r.readBytes(id.table)
-	c.shim = id.file == 0 || id.name == 0
+	// The frame that cleans up after __init__ runs a code object of the interpreter's own (3.13).
+	c.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-r.at+mostData < 2*mostData
 	if again, what := r.identify(addr, r.now); what != isKnown || again != id || !c.shim && !(ok1 && ok2 && ok3) {
 		return nil, isFreed
 	}

@@ -29,7 +29,7 @@ type layout struct {
 	codeTable                               int64
 	codeInstr                               int64 // 3.11 on: where the instructions begin in the object itself
 	codeVersion                             int64 // 3.12 on: 32 bits that no other code object of the process has; 0: none
-	codeTypeSize                            int64 // tp_basicsize of the type of code objects
+	codeTypeSize                            int64 // tp_basicsize of the type of code objects; from 3.11 on without the instructions
 	codeHead                                int64 // as much of a code object as tells its identity
 
 	textASCII, textCompact int64 // sizes of the heads of strings
@@ -66,7 +66,7 @@ var layouts = map[int]layout{
 		cframe: true, cframeCurrent: 8, cframePrev: 16,
 		frameCode: 32, framePrev: 48, frameInstr: 56, frameEntry: 68, frameOwner: 69, frameSize: 80,
 		codeFile: 112, codeName: 120, codeQual: 128, codeFirst: 72, codeTable: 136, codeInstr: 184,
-		codeTypeSize: 192, codeHead: 144, textASCII: 48, textCompact: 72,
+		codeTypeSize: 184, codeHead: 144, textASCII: 48, textCompact: 72,
 	},
 	12: {
 		minor: 12, runtimeInterps: 40, runtimeMain: 64, interpThreads: 72,
@@ -75,7 +75,7 @@ var layouts = map[int]layout{
 		cframe: true, cframePrev: 8,
 		framePrev: 8, frameInstr: 56, frameOwner: 70, frameSize: 80,
 		codeFile: 112, codeName: 120, codeQual: 128, codeFirst: 68, codeTable: 136, codeInstr: 192, codeVersion: 92,
-		codeTypeSize: 200, codeHead: 144, textASCII: 40, textCompact: 56,
+		codeTypeSize: 192, codeHead: 144, textASCII: 40, textCompact: 56,
 	},
 }
 
@@ -118,7 +118,7 @@ func described(b []byte) (l layout, ok bool) {
 		threadChunk: at(208), threadTop: at(208) + 8, threadSize: at(208) + 24,
 		framePrev: at(232), frameCode: at(240), frameInstr: at(248), frameOwner: at(264), frameSize: 80,
 		codeFile: at(280), codeName: at(288), codeQual: at(296), codeTable: at(304), codeFirst: at(312), codeInstr: at(344),
-		codeVersion: 92, codeTypeSize: at(272), codeHead: 144, textASCII: at(560), textCompact: at(560) + 16,
+		codeVersion: 92, codeTypeSize: at(344), codeHead: 144, textASCII: at(560), textCompact: at(560) + 16,
 	}
 	return l, l.sane()
 }

@@ -37,32 +37,41 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 }
 
 // objectsFrame is Native for releases whose frames are objects: a native frame of the loop runs one, whose address it
-// keeps. It can keep it in a register that a function further in has saved.
+// keeps.
 func (r *Runtime) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
-	if !r.inLoop(f.Lookup(w.sample.Regs.Arch)) {
+	if w.state == 0 || !r.inLoop(f.Lookup(w.sample.Regs.Arch)) {
 		return out, false
 	}
-	first := w.loops == 0
-	w.loops++
-	from := w.seen
-	if first {
-		from = w.sample.Regs.SP()
+	first := len(w.loops) == 0
+	from := w.sample.Regs.SP()
+	if !first {
+		from = w.loops[len(w.loops)-1].cfa
 	}
-	w.seen = cfa
+	w.loops = append(w.loops, loopFrame{f.SP, cfa})
 	if w.next == len(w.runs) {
 		w.broken = !first && !w.wasCut
 		return out, false
 	}
 	run := &w.runs[w.next]
 	switch {
-	case r.keeps(run.record, from, f.SP, cfa), first && w.inRegs(run.record):
+	case r.runsObject(run.record, from, f.SP, cfa):
 		w.next++
 		return r.appendRun(run, out), true
 	case !first: // the innermost may have just been entered, or is about to be left
 		w.broken = true
 	}
 	return out, false
+}
+
+// runsObject reports whether a native frame of the loop keeps the address of a frame object: at its place, or, while
+// that is not known, anywhere. It can then also keep it in a register, which a function further in has saved.
+func (r *Runtime) runsObject(object, from, sp, cfa uint64) bool {
+	w := &r.walk
+	if keeps, known := r.slots.keeps(object, cfa, w.sample.Mem.Word); known {
+		return keeps
+	}
+	return r.keeps(object, from, sp, cfa) || len(w.loops) == 1 && w.inRegs(object)
 }
 
 // inLoop reports whether an address is in the code of the interpreter's loop.
@@ -136,6 +145,8 @@ func (r *Runtime) End() managed.Health {
 		return managed.Broken
 	case w.next < len(w.runs) && !w.unfinished:
 		return managed.Left
+	case !w.unfinished && !w.wasCut && len(w.loops) == len(w.runs):
+		r.slots.learn(w.loops, w.runs, w.sample.Mem.Word)
 	}
 	return managed.Matched
 }

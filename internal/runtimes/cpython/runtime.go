@@ -16,6 +16,7 @@ type Runtime struct {
 	at       uint64 // of _PyRuntime
 	codeType uint64
 	loop     []span // of releases before 3.11
+	slots    slots
 	host     managed.Host
 	plan     *managed.Plan
 

@@ -95,6 +95,12 @@ func (r *Runtime) find(tid int, pthread, sp uint64) *thread {
 			near = th
 		}
 	}
+	for i := range r.threads.list {
+		// Above the main thread's stack there is none.
+		if th := &r.threads.list[i]; near == nil && pthread == 0 && sp != 0 && th.id == r.threads.main {
+			return th
+		}
+	}
 	return near
 }
 

@@ -18,11 +18,10 @@ type walk struct {
 	runs  []run
 	next  int // of runs: the innermost that no native frame has been found for
 
-	cframe0    uint64 // 3.12: the newest _PyCFrame, until the first run was found
-	seen       uint64 // CFA of the last native frame that was the loop, before 3.11
-	loops      int    // native frames of the loop so far, before 3.11
-	unfinished bool   // the native walk may have ended before its root
-	wasCut     bool   // the chain could not be read to its end
+	cframe0    uint64      // 3.12: the newest _PyCFrame, until the first run was found
+	loops      []loopFrame // the native frames of the loop so far, before 3.11
+	unfinished bool        // the native walk may have ended before its root
+	wasCut     bool        // the chain could not be read to its end
 	broken     bool
 }
 
@@ -47,8 +46,8 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	if len(r.codes.bySerial) > 2*mostCodes {
 		r.codes.forget()
 	}
-	chain, runs := w.chain[:0], w.runs[:0]
-	*w = walk{sample: s, chain: chain, runs: runs, pages: &r.pages}
+	chain, runs, loops := w.chain[:0], w.runs[:0], w.loops[:0]
+	*w = walk{sample: s, chain: chain, runs: runs, loops: loops, pages: &r.pages}
 	w.pages.n = 0
 	w.live = s.Live != nil && s.Live.Unchanged()
 	if !r.findState() {
