@@ -137,6 +137,17 @@ func (r *Runtime) resolve(addr uint64) (*code, found) {
 	return c, isKnown
 }
 
+// mostRefs is the largest count of references, that of objects that are never freed.
+const mostRefs = 1<<32 - 1
+
+// alive reports whether an object has references. What has been freed stays as it was until it is overwritten, but for
+// its first word: that is 0 as soon as what the object leads to may be freed, and then the address of another free
+// block (Objects/obmalloc.c), which lies above 4 GiB.
+func (r *Runtime) alive(addr uint64) bool {
+	refs, ok := r.now(addr)
+	return ok && refs > 0 && refs <= mostRefs
+}
+
 // now gives a word of the process as it is now.
 func (r *Runtime) now(addr uint64) (uint64, bool) {
 	var b [8]byte
@@ -165,6 +176,9 @@ func (r *Runtime) readCode(addr uint64, want *identity) (*code, found) {
 	// The frame that cleans up after __init__ runs a code object of the interpreter's own (3.13).
 	c.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-r.at+mostData < 2*mostData
 	if again, what := r.identify(addr, r.now); what != isKnown || again != id || !c.shim && !(ok1 && ok2 && ok3) {
+		return nil, isFreed
+	}
+	if !r.alive(addr) {
 		return nil, isFreed
 	}
 	c.since = procmem.Now()

@@ -74,6 +74,8 @@ type python struct {
 	names   managed.Planner
 	threads map[int]*look.Thread
 	walker  frames.Walker
+	before  func() // each look
+	after   func() // each look, before its walk
 }
 
 // frame is a Python frame as it was found.
@@ -176,6 +178,9 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, st
 					}
 					return
 				}
+				if py.after != nil {
+					py.after()
+				}
 				stack, natives, h := py.walk(th, s)
 				tell(th.TID, s, stack, natives, h)
 				py.plan(th, s.Regs.TLS)
@@ -183,6 +188,9 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, st
 			if th.Pending() {
 				l.Collect(procmem.Now()+1e9, done)
 				continue
+			}
+			if py.before != nil {
+				py.before()
 			}
 			outcome, s, err := l.Begin(th)
 			switch {
