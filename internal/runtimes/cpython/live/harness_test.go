@@ -1,4 +1,4 @@
-package cpython_test
+package live_test
 
 import (
 	"debug/elf"
