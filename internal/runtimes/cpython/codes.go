@@ -151,7 +151,7 @@ func (r *Runtime) alive(addr uint64) bool {
 // now gives a word of the process as it is now.
 func (r *Runtime) now(addr uint64) (uint64, bool) {
 	var b [8]byte
-	ok := r.walk.sample.Live != nil && r.walk.sample.Live.Read(addr, b[:]) == 8
+	ok := r.sample.Live != nil && r.sample.Live.Read(addr, b[:]) == 8
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
@@ -206,7 +206,7 @@ const (
 func (r *Runtime) readText(addr uint64) (string, bool) {
 	var b [72]byte
 	head := b[:r.textCompact]
-	if addr == 0 || r.walk.sample.Live.Read(addr, head) != len(head) {
+	if addr == 0 || r.sample.Live.Read(addr, head) != len(head) {
 		return "", false
 	}
 	n, state := binary.LittleEndian.Uint64(head[textLength:]), head[textState]
@@ -219,7 +219,7 @@ func (r *Runtime) readText(addr uint64) (string, bool) {
 		from = uint64(r.textASCII)
 	}
 	text := make([]byte, n*kind)
-	if len(text) > 0 && r.walk.sample.Live.Read(addr+from, text) != len(text) {
+	if len(text) > 0 && r.sample.Live.Read(addr+from, text) != len(text) {
 		return "", false
 	}
 	return decodeText(text, int(kind)), true
@@ -244,7 +244,7 @@ func decodeText(b []byte, kind int) string {
 // readBytes reads the content of a bytes object.
 func (r *Runtime) readBytes(addr uint64) ([]byte, bool) {
 	var head [bytesContent]byte
-	if addr == 0 || r.walk.sample.Live.Read(addr, head[:]) != len(head) {
+	if addr == 0 || r.sample.Live.Read(addr, head[:]) != len(head) {
 		return nil, false
 	}
 	n := binary.LittleEndian.Uint64(head[bytesSize:])
@@ -252,5 +252,5 @@ func (r *Runtime) readBytes(addr uint64) ([]byte, bool) {
 		return nil, false
 	}
 	b := make([]byte, n)
-	return b, n == 0 || r.walk.sample.Live.Read(addr+bytesContent, b) == len(b)
+	return b, n == 0 || r.sample.Live.Read(addr+bytesContent, b) == len(b)
 }

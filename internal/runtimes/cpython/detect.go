@@ -60,7 +60,7 @@ func maybePython(m *frames.Module) bool {
 
 // newRuntime finds the layout of an interpreter, and proves it.
 func newRuntime(h managed.Host, m *frames.Module, at uint64) (*Runtime, error) {
-	r := &Runtime{module: m, name: m.Name, at: at, host: h}
+	r := &Runtime{module: m, name: m.Name, at: at, host: h, folds: ownFile.MatchString(path.Base(m.Name))}
 	codeType, _, ok := h.Symbol(m, symCode)
 	if !ok {
 		return nil, errors.New("it has no symbol " + symCode)
@@ -134,6 +134,9 @@ func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, 
 	}
 	return version, nil
 }
+
+// ownFile is how files are called that have nothing but the interpreter.
+var ownFile = regexp.MustCompile(`^(lib)?python\d?(\.\d+)*[a-z]*([-.].*)?$`)
 
 var nameVersion = regexp.MustCompile(`python(3\.\d+)`)
 

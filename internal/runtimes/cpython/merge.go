@@ -11,8 +11,19 @@ const (
 	kindFreed
 )
 
-// Native implements [managed.Namer].
+// Native implements [managed.Namer]. In a thread that runs Python code all of the interpreter's own code is machinery.
 func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+	refs, instead = r.runsHere(f, cfa, out)
+	return refs, instead || r.folds && len(r.runs) > 0 && r.owns(f.Module)
+}
+
+// owns reports whether a module is the interpreter's.
+func (r *Runtime) owns(m *frames.Module) bool {
+	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
+}
+
+// runsHere is Native for the Python frames that a native frame runs; instead: there are some.
+func (r *Runtime) runsHere(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 || cfa == managed.Outermost {
 		return out, false
@@ -89,7 +100,7 @@ const mostKept = 8 << 10
 
 // keeps reports whether a word lies in the memory of a native frame, or of those that it has called.
 func (r *Runtime) keeps(word, from, sp, cfa uint64) bool {
-	mem := r.walk.sample.Mem
+	mem := r.sample.Mem
 	if from > sp || sp-from > mostKept {
 		from = sp - min(sp, mostKept)
 	}
@@ -144,6 +155,9 @@ func (r *Runtime) End() managed.Health {
 	case w.broken, w.used && !w.sample.Live.Unchanged():
 		return managed.Broken
 	case w.next < len(w.runs) && !w.unfinished:
+		if r.minor <= 10 { // one of the loop's native frames was not known as such: who knows which
+			return managed.Broken
+		}
 		return managed.Left
 	case !w.unfinished && !w.wasCut && len(w.loops) == len(w.runs):
 		r.slots.learn(w.loops, w.runs, w.sample.Mem.Word)
@@ -155,10 +169,10 @@ func (r *Runtime) End() managed.Health {
 func (r *Runtime) Describe(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
 	c := r.codes.bySerial[ref.Cookie]
 	if ref.Kind != kindCode || c == nil {
-		return append(out, managed.Frame{Type: "cpython"}), managed.Freed
+		return append(out, managed.Frame{}), managed.Freed
 	}
 	return append(out, managed.Frame{
-		Function: c.name, File: c.file, StartLine: c.id.first, Type: "cpython",
+		Function: c.name, File: c.file, StartLine: c.id.first,
 		Line: lineOf(r.minor, c.table, c.id.first, int(int32(ref.Position))),
 	}), managed.Checked
 }

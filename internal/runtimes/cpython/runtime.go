@@ -13,6 +13,7 @@ type Runtime struct {
 	version  string
 	module   *frames.Module
 	name     string // the module's
+	folds    bool   // all of its code is the interpreter's, not that of a program with an interpreter inside
 	at       uint64 // of _PyRuntime
 	codeType uint64
 	loop     []span // of releases before 3.11

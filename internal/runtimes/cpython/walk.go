@@ -79,7 +79,7 @@ func (r *Runtime) chainFrom(cframe uint64) {
 
 // findState finds the thread's state, and checks that it is still that thread's.
 func (r *Runtime) findState() bool {
-	w, s := &r.walk, r.walk.sample
+	w, s := &r.walk, r.sample
 	at, ok := r.Anchor(s.TID, s.Regs.TLS)
 	if !ok {
 		th := r.find(s.TID, s.Regs.TLS, s.Regs.SP())
