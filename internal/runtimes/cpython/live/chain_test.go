@@ -89,6 +89,9 @@ func TestChainsAreThoseThatTheProgramKnows(t *testing.T) {
 						}
 					}
 				})
+				if unmatched, none := float64(bad)/float64(n), float64(empty)/float64(n); unmatched > 0.1 || none > 0.1 {
+					t.Errorf("%d of %d looks not merged, %d without a Python frame", bad, n, empty)
+				}
 				t.Logf("%s: %d looks, %d frames, %d wrong, %d unmatched, %d without", py.names.Name(), n, frames, wrong, bad, empty)
 			})
 		}
