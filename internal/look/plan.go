@@ -29,6 +29,7 @@ type planned struct {
 	rd    *ptrace.Reader
 	out   []frames.Region
 	n     int
+	last  frames.Region // of out, in which the last bytes were found
 	buf   []byte
 	used  int
 	slots [managed.MaxSlots]frames.Addr
@@ -53,7 +54,7 @@ func (p *planned) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, 
 
 // Regions implements [ptrace.Extra].
 func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	p.rd, p.out, p.n, p.used, p.count = rd, out, 0, 0, 0
+	p.rd, p.out, p.n, p.used, p.count, p.last = rd, out, 0, 0, 0, frames.Region{}
 	if p.inner != nil {
 		p.n = p.inner.Regions(regs, rd, out)
 	}
@@ -64,7 +65,7 @@ func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 			break
 		}
 	}
-	p.rd, p.out = nil, nil
+	p.rd, p.out, p.last = nil, nil, frames.Region{}
 	return p.n
 }
 
@@ -144,10 +145,14 @@ func (p *planned) each(s *managed.Step) {
 	p.count = copy(p.nodes[:], p.next[:n])
 }
 
-// have gives size bytes at addr if they were copied.
+// have gives size bytes at addr if they were copied. Most lie where the last ones did.
 func (p *planned) have(addr, size uint64) []byte {
+	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
+		return p.last.Bytes[off : off+size]
+	}
 	for i := range p.out[:p.n] {
 		if b := piece(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
+			p.last = p.out[i]
 			return b
 		}
 	}

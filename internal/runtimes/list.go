@@ -4,9 +4,10 @@ package runtimes
 
 import (
 	"prywalk/internal/managed"
+	"prywalk/internal/runtimes/cpython"
 	"prywalk/internal/runtimes/hotspot"
 )
 
 // List has the detectors in the order in which they are asked. Of each kind at most one run-time system is found in a
 // process. It must not change once a process has been opened.
-var List = []managed.Detector{hotspot.Detect}
+var List = []managed.Detector{hotspot.Detect, cpython.Detect}

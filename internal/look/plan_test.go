@@ -1,0 +1,153 @@
+package look
+
+import (
+	"encoding/binary"
+	"os"
+	"testing"
+	"unsafe"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/ptrace"
+)
+
+// arena is memory of this process, which plans are carried out in.
+type arena struct {
+	bytes []byte
+	at    uint64
+}
+
+func newArena(n int) *arena {
+	b := make([]byte, n)
+	return &arena{b, uint64(uintptr(unsafe.Pointer(&b[0])))}
+}
+
+func (a *arena) put(off int, v uint64) { binary.LittleEndian.PutUint64(a.bytes[off:], v) }
+
+// run carries out a plan on this process, and gives what it has copied.
+func (p *planned) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
+	rd := ptrace.ReaderOf(os.Getpid(), nil)
+	rd.Allow(p.Reads())
+	p.plan, p.anchor = plan, anchor
+	regs := frames.Regs{Arch: hostArch()}
+	return out[:p.Regions(&regs, &rd, out)]
+}
+
+func newPlanned() (*planned, []frames.Region) {
+	return &planned{buf: make([]byte, managed.MaxBytes)}, make([]frames.Region, maxRegions)
+}
+
+// nodes links n nodes, distance bytes from each other, each with an object 64 bytes behind it.
+func (a *arena) nodes(first, n, distance int) {
+	for i := range n {
+		at := first + i*distance
+		if i+1 < n {
+			a.put(at, a.at+uint64(at+distance))
+		}
+		a.put(at+8, a.at+uint64(at+64))
+		a.put(at+64, 1000+uint64(i))
+	}
+}
+
+func TestPlanCopiesWhatItSays(t *testing.T) {
+	const n, distance = 20, 3000
+	a := newArena(1 << 17)
+	a.put(0, a.at+4096)        // the first node
+	a.put(8, a.at+100)         // where the piece ends
+	a.nodes(4096, n, distance) // at most two on a page
+	known := &managed.Known{}
+	plan := &managed.Plan{Known: known, Steps: []managed.Step{
+		{Op: managed.Load, Base: 0, Off: 8, To: 4},
+		{Op: managed.Copy, Base: 0, End: 4, Max: 1 << 10},
+		{Op: managed.Load, Base: 0, To: 3},
+		{Op: managed.Chain, Base: 3, Size: 16, Max: 100},
+		{Op: managed.Each, Off: 8, Size: 8, Max: 100},
+	}}
+	p, out := newPlanned()
+	snap := frames.Snapshot{Others: p.run(plan, a.at, out)}
+	for i := range n {
+		at := a.at + 4096 + uint64(i*distance)
+		if v, ok := snap.Word(at + 64); !ok || v != 1000+uint64(i) {
+			t.Errorf("object %d: %d, %v", i, v, ok)
+		}
+		known.Add(at + 64)
+	}
+	if _, ok := snap.Word(a.at + 88); !ok {
+		t.Error("the piece was not copied to its end")
+	}
+	reads := len(p.run(plan, a.at, out))
+	plan.Steps = plan.Steps[:4]
+	if without := len(p.run(plan, a.at, out)); reads != without {
+		t.Errorf("%d reads where all objects are known, %d without them", reads, without)
+	}
+}
+
+func TestPlanEnds(t *testing.T) {
+	a := newArena(1 << 20)
+	a.put(0, a.at) // leads to itself
+	chain := managed.Step{Op: managed.Chain, Size: 16, Max: 1 << 30}
+	p, out := newPlanned()
+	for name, steps := range map[string][]managed.Step{
+		"circle":         {chain},
+		"nothing there":  {{Op: managed.Load, Off: -1 << 40, To: 3}, chain},
+		"unknown slots":  {{Op: managed.Load, Base: 200, To: 201}, {Op: managed.Copy, Base: 77, Max: 1 << 31}, chain},
+		"too large":      {{Op: managed.Copy, Max: 1<<32 - 1}},
+		"too many steps": make([]managed.Step, 1000),
+		"node too large": {{Op: managed.Chain, Size: 1<<32 - 1, Max: 3, Next: -1 << 31}},
+	} {
+		total := 0
+		for _, r := range p.run(&managed.Plan{Steps: steps}, a.at, out) {
+			total += len(r.Bytes)
+		}
+		if total > managed.MaxBytes {
+			t.Errorf("%s: %d bytes", name, total)
+		}
+	}
+}
+
+// TestDeepChainsAreCopiedInFewReads: frames of a deep recursion lie close together.
+func TestDeepChainsAreCopiedInFewReads(t *testing.T) {
+	const n, distance = 600, 144
+	a := newArena(1 << 18)
+	first := 1 << 17
+	for i := range n { // from the newest down, as on a stack that grows up
+		a.put(first-i*distance, a.at+uint64(first-(i+1)*distance))
+	}
+	a.put(first-(n-1)*distance, 0)
+	p, out := newPlanned()
+	got := p.run(&managed.Plan{Steps: []managed.Step{{Op: managed.Chain, Size: 80, Max: managed.MaxNodes}}}, a.at+uint64(first), out)
+	if p.count != n || len(got) > 12 {
+		t.Errorf("%d of %d nodes in %d reads", p.count, n, len(got))
+	}
+}
+
+// BenchmarkPlan carries out a plan as that of a Python thread with 30 calls.
+func BenchmarkPlan(b *testing.B) {
+	a := newArena(1 << 16)
+	a.nodes(4096, 30, 160)
+	a.put(0, a.at+4096)
+	a.put(8, a.at+4096+30*160)
+	known := &managed.Known{}
+	for i := range 30 {
+		known.Add(a.at + 4096 + uint64(i*160) + 64)
+	}
+	plan := &managed.Plan{Known: known, Steps: []managed.Step{
+		{Op: managed.Copy, Max: 360}, {Op: managed.Load, To: 3}, {Op: managed.Load, Off: 8, To: 4},
+		{Op: managed.Copy, Base: 3, End: 4, Max: 32 << 10}, {Op: managed.Chain, Base: 3, Size: 80, Max: managed.MaxNodes},
+		{Op: managed.Each, Off: 8, Size: 8, Max: 64},
+	}}
+	p, out := newPlanned()
+	b.ReportAllocs()
+	rd := ptrace.ReaderOf(os.Getpid(), nil)
+	regs := frames.Regs{Arch: hostArch()}
+	p.plan, p.anchor = plan, a.at
+	reads := 0
+	for b.Loop() {
+		rd.ReadFrom(os.Getpid(), nil)
+		rd.Allow(planReads)
+		before := rd.Left()
+		p.Regions(&regs, &rd, out)
+		reads = before - rd.Left()
+	}
+	b.ReportMetric(float64(reads), "reads/op")
+}

@@ -1,0 +1,256 @@
+package cpython
+
+import (
+	"encoding/binary"
+
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// codes is what is known of code objects, by address.
+type codes struct {
+	byAddr   map[uint64]*code
+	bySerial map[uint64]*code
+	serial   uint64
+	known    managed.Known
+}
+
+// code is a code object.
+type code struct {
+	serial     uint64 // no other one has it
+	id         identity
+	name, file string
+	table      []byte
+	shim       bool // the interpreter's own, not of a program's
+	since      int64
+	checked    int64 // when it was last seen to be still there, CLOCK_MONOTONIC in nanoseconds
+}
+
+// identity tells a code object from another one at the same address. From 3.12 on version does so alone. Before, the
+// pointers alone do not: an allocator gives the same addresses to an object that is made like the one before. The hash
+// of the name is that of its content.
+type identity struct {
+	file, name, table uint64
+	hash              uint64
+	first             int
+	version           uint32
+}
+
+const mostCodes = 1 << 16
+
+// mostData is how far from _PyRuntime other data of the interpreter lie at most, in bytes.
+const mostData = 64 << 20
+
+func (c *codes) forget() {
+	for addr := range c.byAddr {
+		c.known.Drop(addr)
+	}
+	c.byAddr, c.bySerial = nil, nil
+}
+
+// what resolve came to.
+type found uint8
+
+const (
+	isFreed found = iota
+	isKnown
+	notCode
+)
+
+// words reads words of one moment.
+type words func(addr uint64) (uint64, bool)
+
+// identify reads the identity of a code object; notCode if what is there is none, isFreed if it cannot be read.
+func (r *Runtime) identify(addr uint64, get words) (identity, found) {
+	word := func(off int64) (uint64, bool) {
+		v, ok := get(addr + uint64(off&^7))
+		return v >> (off & 7 * 8), ok
+	}
+	typ, ok := word(objectType)
+	switch {
+	case !ok:
+		return identity{}, isFreed
+	case typ != r.codeType:
+		return identity{}, notCode
+	}
+	file, ok1 := word(r.codeFile)
+	name, ok2 := word(r.codeName)
+	table, ok3 := word(r.codeTable)
+	first, ok4 := word(r.codeFirst)
+	if !ok1 || !ok2 || !ok3 || !ok4 {
+		return identity{}, isFreed
+	}
+	id := identity{file: file, name: name, table: table, first: int(int32(first))}
+	if r.codeVersion != 0 {
+		v, ok := word(r.codeVersion)
+		id.version = uint32(v)
+		return id, when(ok)
+	}
+	if name == 0 {
+		return id, isKnown
+	}
+	id.hash, ok = get(name + textHash)
+	return id, when(ok)
+}
+
+func when(ok bool) found {
+	if ok {
+		return isKnown
+	}
+	return isFreed
+}
+
+// resolve gives the code object that was at an address when the sample was taken, if that is proven.
+func (r *Runtime) resolve(addr uint64) (*code, found) {
+	w := &r.walk
+	c := r.codes.byAddr[addr]
+	id, what := r.identify(addr, w.sample.Mem.Word)
+	switch {
+	case what == notCode:
+		return nil, notCode
+	case what == isKnown: // it was copied in the stop
+		if c != nil && c.id == id {
+			return c, isKnown
+		}
+		return r.readCode(addr, &id)
+	case w.live:
+		w.used = true
+		if id, what := r.identify(addr, w.get); what != isKnown {
+			return nil, what
+		} else if c != nil && c.id == id {
+			return c, isKnown
+		}
+		return r.readCode(addr, nil)
+	case c == nil || w.sample.At == 0 || c.since > w.sample.At:
+		return nil, isFreed
+	case c.checked >= w.sample.At:
+		return c, isKnown
+	}
+	// It was known before the stop: is it still the same after it?
+	now := procmem.Now()
+	if id, what := r.identify(addr, r.now); what != isKnown || id != c.id {
+		r.codes.known.Drop(addr)
+		delete(r.codes.byAddr, addr)
+		return nil, isFreed
+	}
+	c.checked = now
+	return c, isKnown
+}
+
+// mostRefs is the largest count of references, that of objects that are never freed.
+const mostRefs = 1<<32 - 1
+
+// alive reports whether an object has references. What has been freed stays as it was until it is overwritten, but for
+// its first word: that is 0 as soon as what the object leads to may be freed, and then the address of another free
+// block (Objects/obmalloc.c), which lies above 4 GiB.
+func (r *Runtime) alive(addr uint64) bool {
+	refs, ok := r.now(addr)
+	return ok && refs > 0 && refs <= mostRefs
+}
+
+// now gives a word of the process as it is now.
+func (r *Runtime) now(addr uint64) (uint64, bool) {
+	var b [8]byte
+	ok := r.sample.Live != nil && r.sample.Live.Read(addr, b[:]) == 8
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+// readCode reads what a code object says. want, if not nil, is the identity that it must have.
+func (r *Runtime) readCode(addr uint64, want *identity) (*code, found) {
+	before := procmem.Now()
+	id, what := r.identify(addr, r.now)
+	if what != isKnown || want != nil && id != *want {
+		return nil, isFreed
+	}
+	c := &code{id: id, checked: before}
+	qual := uint64(0)
+	if r.codeQual != 0 {
+		qual, _ = r.now(addr + uint64(r.codeQual))
+	}
+	var ok1, ok2, ok3 bool
+	if c.name, ok1 = r.readText(qual); !ok1 {
+		c.name, ok1 = r.readText(id.name)
+	}
+	c.file, ok2 = r.readText(id.file)
+	c.table, ok3 = r.readBytes(id.table)
+	// The frame that cleans up after __init__ runs a code object of the interpreter's own (3.13).
+	c.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-r.at+mostData < 2*mostData
+	if again, what := r.identify(addr, r.now); what != isKnown || again != id || !c.shim && !(ok1 && ok2 && ok3) {
+		return nil, isFreed
+	}
+	if !r.alive(addr) {
+		return nil, isFreed
+	}
+	c.since = procmem.Now()
+	r.codes.add(addr, c)
+	return c, isKnown
+}
+
+func (c *codes) add(addr uint64, e *code) {
+	if c.byAddr == nil {
+		c.byAddr, c.bySerial = map[uint64]*code{}, map[uint64]*code{}
+	}
+	c.serial++
+	e.serial = c.serial
+	c.byAddr[addr], c.bySerial[e.serial] = e, e
+	c.known.Add(addr)
+}
+
+// Bounds of what is read of one object.
+const (
+	mostText  = 1 << 12
+	mostTable = 1 << 20
+)
+
+// readText reads a string; false if it is none that was read as a whole.
+func (r *Runtime) readText(addr uint64) (string, bool) {
+	var b [72]byte
+	head := b[:r.textCompact]
+	if addr == 0 || r.sample.Live.Read(addr, head) != len(head) {
+		return "", false
+	}
+	n, state := binary.LittleEndian.Uint64(head[textLength:]), head[textState]
+	kind, compact, ascii := uint64(state>>2&7), state&(1<<5) != 0, state&(1<<6) != 0
+	if n > mostText || !compact || kind != 1 && kind != 2 && kind != 4 {
+		return "", false
+	}
+	from := uint64(r.textCompact)
+	if ascii {
+		from = uint64(r.textASCII)
+	}
+	text := make([]byte, n*kind)
+	if len(text) > 0 && r.sample.Live.Read(addr+from, text) != len(text) {
+		return "", false
+	}
+	return decodeText(text, int(kind)), true
+}
+
+// decodeText makes a string of characters of 1, 2 or 4 bytes.
+func decodeText(b []byte, kind int) string {
+	out := make([]rune, 0, len(b)/kind)
+	for ; len(b) >= kind; b = b[kind:] {
+		switch kind {
+		case 1:
+			out = append(out, rune(b[0]))
+		case 2:
+			out = append(out, rune(binary.LittleEndian.Uint16(b)))
+		default:
+			out = append(out, rune(binary.LittleEndian.Uint32(b)&0x1fffff))
+		}
+	}
+	return string(out)
+}
+
+// readBytes reads the content of a bytes object.
+func (r *Runtime) readBytes(addr uint64) ([]byte, bool) {
+	var head [bytesContent]byte
+	if addr == 0 || r.sample.Live.Read(addr, head[:]) != len(head) {
+		return nil, false
+	}
+	n := binary.LittleEndian.Uint64(head[bytesSize:])
+	if n > mostTable {
+		return nil, false
+	}
+	b := make([]byte, n)
+	return b, n == 0 || r.sample.Live.Read(addr+bytesContent, b) == len(b)
+}

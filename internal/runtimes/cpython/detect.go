@@ -1,0 +1,203 @@
+package cpython
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// The symbols that are asked for. All but the last two are exported.
+const (
+	symRuntime = "_PyRuntime"
+	symVersion = "Py_Version" // from 3.11 on
+	symCode    = "PyCode_Type"
+	symLoop    = "_PyEval_EvalFrameDefault"
+	symCold    = "_PyEval_EvalFrameDefault.cold"
+	symColdNth = "_PyEval_EvalFrameDefault.cold.0"
+	secRuntime = ".PyRuntime"
+)
+
+var errNotYet = errors.New("its interpreter has not started")
+
+// Detect implements [managed.Detector].
+func Detect(h managed.Host) (managed.Runtime, error) {
+	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
+		return nil, nil
+	}
+	for _, m := range h.Modules() {
+		if !maybePython(m) {
+			continue
+		}
+		at, _, ok := h.Symbol(m, symRuntime)
+		if !ok {
+			if at, _, ok = h.Section(m, secRuntime); !ok {
+				continue
+			}
+		}
+		r, err := newRuntime(h, m, at)
+		switch {
+		case errors.Is(err, errNotYet):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("Python in %s is shown as native frames: %w", path.Base(m.Name), err)
+		}
+		return r, nil
+	}
+	return nil, nil
+}
+
+// maybePython leaves out what cannot be the interpreter.
+func maybePython(m *frames.Module) bool {
+	return m != nil && !m.Generated && m.Name != "" && !strings.HasPrefix(m.Name, "[")
+}
+
+// newRuntime finds the layout of an interpreter, and proves it.
+func newRuntime(h managed.Host, m *frames.Module, at uint64) (*Runtime, error) {
+	r := &Runtime{module: m, name: m.Name, at: at, host: h, folds: ownFile.MatchString(path.Base(m.Name))}
+	codeType, _, ok := h.Symbol(m, symCode)
+	if !ok {
+		return nil, errors.New("it has no symbol " + symCode)
+	}
+	r.codeType = codeType
+	size := r.read64(codeType + typeSize)
+	if size == 0 {
+		return nil, errNotYet
+	}
+	version, err := r.findLayout(h, m)
+	if err != nil {
+		return nil, err
+	}
+	r.version = version
+	if int64(size) != r.codeTypeSize {
+		return nil, fmt.Errorf("code objects of %d bytes, of CPython %s are expected %d", size, version, r.codeTypeSize)
+	}
+	if err := r.proveMembers(); err != nil {
+		return nil, err
+	}
+	if r.minor <= 10 {
+		r.findLoop(h, m)
+		if len(r.loop) == 0 {
+			return nil, errors.New("it has no symbol " + symLoop)
+		}
+	}
+	if r.read64(at+uint64(r.runtimeInterps)) == 0 {
+		return nil, errNotYet
+	}
+	if !r.readThreads() {
+		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
+	}
+	r.makePlan()
+	return r, nil
+}
+
+// findLayout fills in the layout, and gives the version as far as it is known.
+func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
+	var b [debugSize13]byte
+	if at, _, ok := h.Symbol(m, symVersion); ok {
+		if r.host.Read(at, b[:4]) != 4 {
+			return "", errors.New("its version cannot be read")
+		}
+		hex := binary.LittleEndian.Uint32(b[:])
+		version = fmt.Sprintf("%d.%d.%d", hex>>24, hex>>16&0xff, hex>>8&0xff)
+		minor := int(hex >> 16 & 0xff)
+		l, known := layouts[minor]
+		if minor >= 13 {
+			n := r.host.Read(r.at, b[:])
+			l, known = described(b[:n])
+		}
+		if hex>>24 != 3 || !known {
+			return "", fmt.Errorf("CPython %s is not known (3.8 to 3.13 are, without the free-threaded build)", version)
+		}
+		r.layout = l
+		return version, nil
+	}
+	members := r.members()
+	switch {
+	case members["co_posonlyargcount"] == 0:
+		return "", errors.New("CPython before 3.8 is not known")
+	case members["co_linetable"] != 0:
+		r.layout, version = layouts[10], "3.10"
+	default:
+		if r.layout, version = layouts[8], versionOf(m.Name); version == "" {
+			version = "3.8 or 3.9"
+		}
+		if version == "3.9" {
+			r.minor = 9
+		}
+	}
+	return version, nil
+}
+
+// ownFile is how files are called that have nothing but the interpreter.
+var ownFile = regexp.MustCompile(`^(lib)?python\d?(\.\d+)*[a-z]*([-.].*)?$`)
+
+var nameVersion = regexp.MustCompile(`python(3\.\d+)`)
+
+// versionOf gives the version that the name of a file has.
+func versionOf(name string) string {
+	if m := nameVersion.FindStringSubmatch(path.Base(name)); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// maxMembers bounds the members of the type of code objects.
+const maxMembers = 40
+
+// members reads the members that the type of code objects describes: their names and offsets (PyMemberDef,
+// Include/structmember.h).
+func (r *Runtime) members() map[string]int64 {
+	const size, typ = 40, 8
+	all := map[string]int64{}
+	at := r.read64(r.codeType + typeMembers)
+	for range maxMembers {
+		var def [size]byte
+		if at == 0 || r.host.Read(at, def[:]) != size {
+			break
+		}
+		name := binary.LittleEndian.Uint64(def[:])
+		if name == 0 {
+			break
+		}
+		var text [32]byte
+		n := r.host.Read(name, text[:])
+		if s, _, ok := strings.Cut(string(text[:n]), "\x00"); ok {
+			all[s] = int64(binary.LittleEndian.Uint64(def[16:]))
+		}
+		at += size
+	}
+	return all
+}
+
+// proveMembers compares what the type of code objects says of itself with the layout.
+func (r *Runtime) proveMembers() error {
+	members := r.members()
+	for name, off := range map[string]int64{
+		"co_filename": r.codeFile, "co_name": r.codeName, "co_firstlineno": r.codeFirst, "co_qualname": r.codeQual,
+		"co_linetable": r.codeTable,
+	} {
+		if got := members[name]; off != 0 && got != off && (got != 0 || name == "co_name") {
+			return fmt.Errorf("%s is at %s, in CPython %s at %d", name, strconv.FormatInt(got, 10), r.version, off)
+		}
+	}
+	return nil
+}
+
+// span is a range of addresses.
+type span struct{ start, end uint64 }
+
+// findLoop finds the code of the interpreter's loop.
+func (r *Runtime) findLoop(h managed.Host, m *frames.Module) {
+	for _, name := range []string{symLoop, symCold, symColdNth} {
+		if at, size, ok := h.Symbol(m, name); ok && size > 0 {
+			r.loop = append(r.loop, span{at, at + size})
+		}
+	}
+}

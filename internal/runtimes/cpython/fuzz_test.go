@@ -1,0 +1,111 @@
+package cpython
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/managed"
+)
+
+// image is a process of which only some bytes can be read, wherever they lie.
+type image struct {
+	at    uint64
+	bytes []byte
+}
+
+func (m *image) Read(addr uint64, b []byte) int {
+	if addr < m.at || addr-m.at >= uint64(len(m.bytes)) {
+		return 0
+	}
+	return copy(b, m.bytes[addr-m.at:])
+}
+
+func (m *image) Word(addr uint64) (uint64, bool) {
+	var b [8]byte
+	ok := m.Read(addr, b[:]) == 8
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+func (m *image) Cut(uint64) bool                                       { return false }
+func (m *image) Unchanged() bool                                       { return len(m.bytes)%2 == 0 }
+func (m *image) Arch() frames.Arch                                     { return frames.X86_64 }
+func (m *image) Modules() []*frames.Module                             { return []*frames.Module{{Name: "/lib/libpython3.9.so"}} }
+func (m *image) ReadCode(addr uint64, b []byte) int                    { return m.Read(addr, b) }
+func (m *image) Flow() *heuristics.Source                              { return nil }
+func (m *image) Member(*frames.Module, string, string) (int64, bool)   { return 0, false }
+func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
+func (m *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
+	switch name {
+	case symRuntime:
+		return m.at, 64, true
+	case symCode:
+		return m.at + 64, 408, true
+	case symVersion:
+		return m.at + 8, 4, len(m.bytes)%3 == 0
+	case symLoop:
+		return m.at + 1<<20, 1 << 12, true
+	}
+	return 0, 0, false
+}
+
+// walkAll walks a stack of a few native frames over an image, with the interpreter where the image says.
+func walkAll(r *Runtime, m *image) {
+	regs := frames.Regs{Arch: frames.X86_64}
+	regs.Set(frames.X86_64.SP(), m.at+256)
+	r.Begin(&managed.Sample{TID: 7, Regs: &regs, Mem: m, At: 1, Live: m})
+	var out []managed.Ref
+	for sp := m.at + 256; sp < m.at+2048; sp += 256 {
+		out, _ = r.Native(&frames.Frame{PC: m.at + 1<<20 + 8, SP: sp, Caller: sp > m.at+256}, sp+256, out)
+	}
+	r.Native(&frames.Frame{PC: 1, SP: m.at + 2048}, managed.Outermost, out)
+	r.End()
+	for _, ref := range out {
+		r.Describe(ref, m, nil)
+	}
+	r.Anchor(7, 0)
+	r.Anchor(7, m.at)
+}
+
+// FuzzWalk: whatever lies where an interpreter's structures are looked for, walks end, and read nothing without bounds.
+func FuzzWalk(f *testing.F) {
+	f.Add(make([]byte, 4096), uint64(1<<32), uint8(12))
+	self := make([]byte, 4096) // each word leads to the first one
+	for i := 0; i < len(self); i += 8 {
+		binary.LittleEndian.PutUint64(self[i:], 1<<32)
+	}
+	f.Add(self, uint64(1<<32), uint8(10))
+	f.Add(self, uint64(1<<32), uint8(11))
+	f.Fuzz(func(_ *testing.T, b []byte, at uint64, minor uint8) {
+		m := &image{at, b}
+		if rt, err := Detect(m); err == nil && rt != nil {
+			walkAll(rt.(*Runtime), m)
+		}
+		l, ok := layouts[8+int(minor%6)]
+		if !ok {
+			if l, ok = described(b); !ok {
+				return
+			}
+		}
+		r := &Runtime{layout: l, at: at, codeType: at + 64, host: m, loop: []span{{at + 1<<20, at + 1<<20 + 4096}}}
+		r.threads.list = []thread{{at: at, id: at, native: 7}}
+		walkAll(r, m)
+	})
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add([]byte{0x80, 0, 0xf8, 1, 0xff}, 1, 2)
+	f.Fuzz(func(_ *testing.T, table []byte, first, offset int) {
+		for minor := 8; minor <= 13; minor++ {
+			lineOf(minor, table, first, offset)
+		}
+	})
+}
+
+func FuzzText(f *testing.F) {
+	f.Add([]byte("name"), 1)
+	f.Fuzz(func(_ *testing.T, b []byte, kind int) {
+		decodeText(b, []int{1, 2, 4}[uint(kind)%3])
+	})
+}

@@ -1,0 +1,268 @@
+package live_test
+
+import (
+	"debug/elf"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/code"
+	"prywalk/internal/look"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/internal/runtimes/cpython"
+	"prywalk/ptrace"
+)
+
+// host is a process as a run-time system sees it, by means of its own: the standard library's reader of ELF files.
+type host struct {
+	p    *code.Process
+	syms map[string]map[string]elf.Symbol
+}
+
+func (h *host) Arch() frames.Arch           { return h.p.Space().Arch }
+func (h *host) Modules() []*frames.Module   { return h.p.Space().Modules() }
+func (h *host) Flow() *heuristics.Source    { return nil }
+func (h *host) Read(a uint64, b []byte) int { n, _ := h.p.ReadMem(a, b); return n }
+
+func (h *host) ReadCode(a uint64, b []byte) int { return h.Read(a, b) }
+
+func (h *host) Member(*frames.Module, string, string) (int64, bool) { return 0, false }
+
+func (h *host) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
+
+func (h *host) Symbol(m *frames.Module, name string) (uint64, uint64, bool) {
+	table := h.syms[m.Name]
+	if table == nil {
+		table = map[string]elf.Symbol{}
+		if f, err := elf.Open(m.Name); err == nil {
+			all, _ := f.DynamicSymbols()
+			more, _ := f.Symbols()
+			for _, s := range append(all, more...) {
+				if s.Section != elf.SHN_UNDEF {
+					table[s.Name] = s
+				}
+			}
+			f.Close()
+		}
+		h.syms[m.Name] = table
+	}
+	s, ok := table[name]
+	return s.Value + m.Bias, s.Size, ok
+}
+
+// live reads the process as it is.
+type live struct {
+	p         *code.Process
+	unchanged func() bool
+}
+
+func (l live) Read(a uint64, b []byte) int { n, _ := l.p.ReadMem(a, b); return n }
+func (l live) Unchanged() bool             { return l.unchanged() }
+
+// python is a Python process that is looked at.
+type python struct {
+	pid     int
+	p       *code.Process
+	host    *host
+	names   managed.Planner
+	threads map[int]*look.Thread
+	walker  frames.Walker
+	before  func() // each look
+	after   func() // each look, before its walk
+}
+
+// frame is a Python frame as it was found.
+type frame struct {
+	managed.Frame
+	truth managed.Truth
+}
+
+// pythons gives the interpreters of this machine, by their versions.
+func pythons(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	home, _ := os.UserHomeDir()
+	found, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
+	for _, exe := range found {
+		v := filepath.Base(filepath.Dir(filepath.Dir(exe)))
+		if major, _, _ := strings.Cut(strings.TrimPrefix(v, "3."), "."); major != "6" && major != "7" {
+			all[v] = exe
+		}
+	}
+	if _, err := os.Stat("/usr/bin/python3"); err == nil {
+		all["system"] = "/usr/bin/python3"
+	}
+	if len(all) == 0 {
+		t.Fatal("no Python is installed: run scripts/setup-tests.sh")
+	}
+	return all
+}
+
+// launch starts a script, and gives the first line that it writes.
+func launch(t *testing.T, exe, script string, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	cmd := exec.Command(exe, append([]string{script}, args...)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	var line []byte
+	for b := make([]byte, 1); ; {
+		if n, err := out.Read(b); n == 0 || err != nil {
+			t.Fatalf("%s ended: %v", exe, err)
+		}
+		if b[0] == '\n' {
+			return cmd, string(line)
+		}
+		line = append(line, b[0])
+	}
+}
+
+// attach opens a process.
+func attach(t *testing.T, pid int) *python {
+	t.Helper()
+	p, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	py := &python{pid: pid, p: p, host: &host{p, map[string]map[string]elf.Symbol{}}, threads: map[int]*look.Thread{}}
+	r, err := cpython.Detect(py.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r == nil {
+		t.Fatal("no Python was found")
+	}
+	py.names = r.(managed.Planner)
+	return py
+}
+
+// looks looks n times at each thread, and tells each stack: outermost frame first.
+func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, stack []frame, natives []uint64, h managed.Health)) {
+	t.Helper()
+	tids, err := py.p.Threads(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ctl := ptrace.NewController(ptrace.Options{})
+	defer ctl.Close()
+	l := look.New(ctl, look.NewPool(4), look.AlwaysPeek)
+	for range n {
+		for _, tid := range tids {
+			th := py.threads[tid]
+			if th == nil {
+				th = look.NewThread(py.pid, tid, nil)
+				th.Memory = py.p.Memory()
+				py.threads[tid] = th
+				py.plan(th, 0)
+			}
+			done := func(th *look.Thread, s *look.Shot, err error) {
+				if err != nil {
+					if !errors.Is(err, ptrace.ErrTimeout) {
+						t.Error(err)
+					}
+					return
+				}
+				if py.after != nil {
+					py.after()
+				}
+				stack, natives, h := py.walk(th, s)
+				tell(th.TID, s, stack, natives, h)
+				py.plan(th, s.Regs.TLS)
+			}
+			if th.Pending() {
+				l.Collect(procmem.Now()+1e9, done)
+				continue
+			}
+			if py.before != nil {
+				py.before()
+			}
+			outcome, s, err := l.Begin(th)
+			switch {
+			case err != nil:
+				t.Error(err)
+			case outcome == look.Done:
+				done(th, s, nil)
+			case outcome == look.Pending:
+				l.Collect(procmem.Now()+1e9, done)
+			}
+		}
+	}
+}
+
+func (py *python) plan(th *look.Thread, tls uint64) {
+	if at, ok := py.names.Anchor(th.TID, tls); ok {
+		th.Walks().Plan(py.names.Plan(), at)
+	}
+}
+
+// walk walks a shot, and gives its Python frames, outermost first.
+func (py *python) walk(th *look.Thread, s *look.Shot) (stack []frame, natives []uint64, h managed.Health) {
+	if end := py.p.StackEnd(s.Mem.Stack.Addr); end != 0 {
+		s.Mem.StackEnd = end
+	}
+	files := th.Files()
+	l := live{py.p, func() bool {
+		if s.How != look.ByPeek {
+			return false
+		}
+		now, err := files.SchedStat()
+		return err == nil && now.Runs == s.Sched.Runs
+	}}
+	var refs []managed.Ref
+	py.names.Begin(&managed.Sample{TID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek, Live: l})
+	w := &py.walker
+	var last frames.Frame
+	for w.Init(py.p.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		if last.PC != 0 {
+			refs, _ = py.names.Native(&last, f.SP, refs)
+		}
+		last = f
+		natives = append(natives, f.Lookup(frames.X86_64))
+	}
+	outer := frames.Addr(0)
+	if w.StopReason().Complete() {
+		outer = managed.Outermost
+	}
+	refs, _ = py.names.Native(&last, outer, refs)
+	h = py.names.End()
+	var out []managed.Frame
+	for i := len(refs) - 1; i >= 0; i-- {
+		var truth managed.Truth
+		out, truth = py.names.Describe(refs[i], l, out[:0])
+		stack = append(stack, frame{out[0], truth})
+	}
+	return stack, natives, h
+}
+
+// functions names native frames.
+func (py *python) functions(pcs []uint64) (list []string) {
+	for _, pc := range pcs {
+		m, name := py.p.Space().Find(pc), "?"
+		if m != nil {
+			for _, s := range py.host.syms[m.Name] {
+				if at := pc - m.Bias; at >= s.Value && at < s.Value+s.Size && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+					name = s.Name
+				}
+			}
+		}
+		list = append(list, name)
+	}
+	return list
+}

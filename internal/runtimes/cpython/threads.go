@@ -1,0 +1,108 @@
+package cpython
+
+import (
+	"encoding/binary"
+
+	"prywalk/internal/procmem"
+)
+
+// threads is the list of thread states, as of its last reading.
+type threads struct {
+	list []thread
+	read int64 // when, CLOCK_MONOTONIC in nanoseconds
+	main uint64
+}
+
+// thread is a thread state.
+type thread struct {
+	at     uint64
+	id     uint64 // pthread_self
+	native uint64 // the kernel's number, 0 before 3.11
+}
+
+// Bounds of what is read of the lists.
+const (
+	mostInterps = 1 << 10
+	mostThreads = 1 << 15
+	readAgain   = 20e6 // ns; the list is not read more often for a thread that it has not got
+)
+
+// readThreads reads the list of all interpreters' thread states; false if it is not one.
+func (r *Runtime) readThreads() bool {
+	t := &r.threads
+	t.list, t.read = t.list[:0], procmem.Now()
+	if r.runtimeMain != 0 {
+		t.main = r.read64(r.at + uint64(r.runtimeMain))
+	}
+	interp := r.read64(r.at + uint64(r.runtimeInterps))
+	for n := 0; interp != 0; n++ {
+		if n == mostInterps || !r.readInterp(interp) {
+			return false
+		}
+		interp = r.read64(interp + uint64(r.interpNext))
+	}
+	return len(t.list) > 0
+}
+
+// readInterp adds the thread states of an interpreter.
+func (r *Runtime) readInterp(interp uint64) bool {
+	t, b := &r.threads, make([]byte, r.threadSize)
+	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
+	for at := r.read64(interp + uint64(r.interpThreads)); at != 0; at = word(r.threadNext) {
+		if len(t.list) == mostThreads || r.host.Read(at, b) != len(b) || word(r.threadInterp) != interp {
+			return false
+		}
+		th := thread{at: at, id: word(r.threadID)}
+		if r.threadNative != 0 {
+			th.native = word(r.threadNative)
+		}
+		t.list = append(t.list, th)
+	}
+	return true
+}
+
+// Anchor implements [managed.Planner]: the thread's state.
+func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
+	if th := r.find(tid, pthread, 0); th != nil {
+		return th.at, true
+	}
+	if procmem.Now()-r.threads.read < readAgain {
+		return 0, false
+	}
+	r.readThreads() // what was read of a list that changed meanwhile is good enough: the state is checked in each walk
+	if th := r.find(tid, pthread, 0); th != nil {
+		return th.at, true
+	}
+	return 0, false
+}
+
+// find gives the state of a thread: by the kernel's number of it, by pthread_self, or, where neither is known, by its
+// stack, above which pthread_self lies. That is only a guess, which the merge proves.
+func (r *Runtime) find(tid int, pthread, sp uint64) *thread {
+	var near *thread
+	for i := range r.threads.list {
+		th := &r.threads.list[i]
+		switch {
+		case r.threadNative != 0:
+			if th.native == uint64(tid) {
+				return th
+			}
+		case pthread != 0:
+			if th.id == pthread {
+				return th
+			}
+		case th.id > sp && sp != 0 && th.id-sp < mostStack && (near == nil || th.id < near.id):
+			near = th
+		}
+	}
+	for i := range r.threads.list {
+		// Above the main thread's stack there is none.
+		if th := &r.threads.list[i]; near == nil && pthread == 0 && sp != 0 && th.id == r.threads.main {
+			return th
+		}
+	}
+	return near
+}
+
+// mostStack is how large a thread's stack can be for its state to be found by it, in bytes.
+const mostStack = 64 << 20

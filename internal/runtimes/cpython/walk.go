@@ -1,0 +1,297 @@
+package cpython
+
+import (
+	"encoding/binary"
+
+	"prywalk/internal/managed"
+)
+
+// walk is the Python side of one walk.
+type walk struct {
+	sample *managed.Sample
+	live   bool // memory that was not copied is read as it is now
+	used   bool // it was
+	pages  *livePages
+	state  uint64 // the thread state
+
+	chain []pyFrame
+	runs  []run
+	next  int // of runs: the innermost that no native frame has been found for
+
+	cframe0    uint64      // 3.12: the newest _PyCFrame, until the first run was found
+	loops      []loopFrame // the native frames of the loop so far, before 3.11
+	unfinished bool        // the native walk may have ended before its root
+	wasCut     bool        // the chain could not be read to its end
+	broken     bool
+}
+
+// pyFrame is a frame of the interpreter's chain.
+type pyFrame struct {
+	at     uint64
+	code   uint64
+	offset int // of its instruction, in bytes
+}
+
+// run is the Python frames that one native frame runs.
+type run struct {
+	record   uint64 // an address in that native frame; before 3.11 a word that is kept in it
+	from, to int    // of the chain
+}
+
+const mostFrames = 1 << 15
+
+// Begin implements [managed.Namer].
+func (r *Runtime) Begin(s *managed.Sample) {
+	w := &r.walk
+	if len(r.codes.bySerial) > 2*mostCodes {
+		r.codes.forget()
+	}
+	chain, runs, loops := w.chain[:0], w.runs[:0], w.loops[:0]
+	*w = walk{sample: s, chain: chain, runs: runs, loops: loops, pages: &r.pages}
+	w.pages.n = 0
+	w.live = s.Live != nil && s.Live.Unchanged()
+	if !r.findState() {
+		return
+	}
+	if r.minor <= 10 {
+		r.chainOfObjects()
+		return
+	}
+	first := w.word(w.state + uint64(r.threadFrame))
+	if !r.cframe {
+		r.chainByOwner(first)
+		return
+	}
+	w.cframe0 = first
+	r.chainFrom(first)
+}
+
+// chainFrom reads the chain that a _PyCFrame leads to.
+func (r *Runtime) chainFrom(cframe uint64) {
+	w := &r.walk
+	w.chain, w.runs, w.broken, w.wasCut = w.chain[:0], w.runs[:0], false, false
+	if r.minor == 11 {
+		r.chainByCFrames(cframe)
+		return
+	}
+	r.chainByOwner(w.word(cframe + uint64(r.cframeCurrent)))
+}
+
+// findState finds the thread's state, and checks that it is still that thread's.
+func (r *Runtime) findState() bool {
+	w, s := &r.walk, r.sample
+	at, ok := r.Anchor(s.TID, s.Regs.TLS)
+	if !ok {
+		th := r.find(s.TID, s.Regs.TLS, s.Regs.SP())
+		if th == nil {
+			return false
+		}
+		at = th.at
+	}
+	id := w.word(at + uint64(r.threadID))
+	if s.Regs.TLS != 0 && id != s.Regs.TLS {
+		return false
+	}
+	if r.threadNative != 0 && w.word(at+uint64(r.threadNative)) != uint64(s.TID) {
+		return false
+	}
+	w.state = at
+	return id != 0
+}
+
+// add adds a frame to the chain; false if there are too many, as in a circle.
+func (w *walk) add(f pyFrame) bool {
+	w.chain = append(w.chain, f)
+	return len(w.chain) < mostFrames
+}
+
+// cut ends a chain that cannot be read on. The runs up to there hold; the last one is not known as a whole.
+func (w *walk) cut() {
+	w.wasCut = true
+	to := 0
+	if n := len(w.runs); n > 0 {
+		to = w.runs[n-1].to
+	}
+	w.chain = w.chain[:to]
+}
+
+// chainByOwner reads a chain in which frames that the C stack owns stand between the runs (3.12, 3.13).
+func (r *Runtime) chainByOwner(at uint64) {
+	w, from := &r.walk, 0
+	for n := 0; at != 0; n++ {
+		prev, ok := w.get(at + uint64(r.framePrev))
+		code, ok2 := w.get(at + uint64(r.frameCode))
+		instr, ok3 := w.get(at + uint64(r.frameInstr))
+		if !ok || !ok2 || !ok3 || n == mostFrames {
+			w.cut()
+			return
+		}
+		if w.byte(at+uint64(r.frameOwner)) == ownedByCStack {
+			w.runs = append(w.runs, run{record: at, from: from, to: len(w.chain)})
+			from = len(w.chain)
+		} else if !w.add(r.frame(at, code, instr)) {
+			w.broken = true
+			return
+		}
+		at = prev
+	}
+	if from != len(w.chain) {
+		w.broken = true
+	}
+}
+
+// frame describes a frame of 3.11 on by its words.
+func (r *Runtime) frame(at, code, instr uint64) pyFrame {
+	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(r.codeInstr)))}
+}
+
+// chainByCFrames reads a chain of 3.11, in which the outermost frame of a run is marked, and each run has a _PyCFrame.
+// The newest one is not believed before it agrees with the one before: for a moment its frame is not its own.
+func (r *Runtime) chainByCFrames(cframe uint64) {
+	w := &r.walk
+	for n := 0; n < mostFrames; n++ {
+		if cframe >= w.state && cframe < w.state+uint64(r.threadSize) {
+			return // that of the thread itself: nothing runs
+		}
+		at, ok := w.get(cframe + uint64(r.cframeCurrent))
+		prev, ok2 := w.get(cframe + uint64(r.cframePrev))
+		outer, ok3 := w.get(prev + uint64(r.cframeCurrent))
+		if !ok || !ok2 || !ok3 {
+			w.cut()
+			return
+		}
+		from := len(w.chain)
+		last, ok := r.runTo(at)
+		switch {
+		case ok && last == outer:
+			w.runs = append(w.runs, run{record: cframe, from: from, to: len(w.chain)})
+		case n == 0: // it has just been entered
+			w.chain = w.chain[:from]
+		case !ok && !w.broken:
+			w.cut()
+			return
+		default:
+			w.broken = true
+			return
+		}
+		cframe = prev
+	}
+	w.broken = true
+}
+
+// runTo adds the frames of a run of 3.11, and gives the one that follows it; false if it cannot be read.
+func (r *Runtime) runTo(at uint64) (outer uint64, ok bool) {
+	w := &r.walk
+	for at != 0 {
+		prev, ok := w.get(at + uint64(r.framePrev))
+		code, ok2 := w.get(at + uint64(r.frameCode))
+		instr, ok3 := w.get(at + uint64(r.frameInstr))
+		if !ok || !ok2 || !ok3 {
+			return 0, false
+		}
+		if !w.add(r.frame(at, code, instr)) {
+			w.broken = true
+			return 0, false
+		}
+		if w.byte(at+uint64(r.frameEntry)) != 0 {
+			return prev, true
+		}
+		at = prev
+	}
+	return 0, false
+}
+
+// chainOfObjects reads a chain of frame objects (to 3.10): each has a native frame of its own.
+func (r *Runtime) chainOfObjects() {
+	w := &r.walk
+	at := w.word(w.state + uint64(r.threadFrame))
+	for n := 0; at != 0; n++ {
+		prev, ok := w.get(at + uint64(r.framePrev))
+		code, ok2 := w.get(at + uint64(r.frameCode))
+		last, ok3 := w.get(at + uint64(r.frameInstr))
+		if !ok || !ok2 || !ok3 || n == mostFrames {
+			w.cut()
+			return
+		}
+		offset := int(int32(last))
+		if r.minor == 10 && offset > 0 {
+			offset *= 2 // it counts instructions
+		}
+		w.add(pyFrame{at, code, offset})
+		w.runs = append(w.runs, run{record: at, from: n, to: n + 1})
+		at = prev
+	}
+}
+
+// word is get, 0 for what cannot be read.
+func (w *walk) word(addr uint64) uint64 {
+	v, _ := w.get(addr)
+	return v
+}
+
+// byte gives the byte at addr, which lies in a word that was read.
+func (w *walk) byte(addr uint64) byte {
+	v, ok := w.get(addr &^ 7)
+	if !ok {
+		return 0xff
+	}
+	return byte(v >> (addr & 7 * 8))
+}
+
+// get gives the word at addr as of the sample: as it was copied, or as it is where that is known to be the same.
+func (w *walk) get(addr uint64) (uint64, bool) {
+	if v, ok := w.sample.Mem.Word(addr); ok {
+		return v, true
+	}
+	if !w.live || addr < 1<<12 {
+		return 0, false
+	}
+	w.used = true
+	return w.pages.word(w.sample.Live, addr)
+}
+
+// livePages keeps the last pages that were read for a walk.
+type livePages struct {
+	pages [8]livePage
+	n     int
+	next  int
+}
+
+type livePage struct {
+	at    uint64
+	bytes int
+	b     [4096]byte
+}
+
+// word gives the word at addr.
+func (p *livePages) word(l managed.Live, addr uint64) (uint64, bool) {
+	at := addr &^ 4095
+	if addr-at > 4096-8 {
+		var b [8]byte
+		ok := l.Read(addr, b[:]) == 8
+		return binary.LittleEndian.Uint64(b[:]), ok
+	}
+	var q *livePage
+	for i := range p.pages[:p.n] {
+		if p.pages[i].at == at {
+			q = &p.pages[i]
+		}
+	}
+	if q == nil {
+		if p.n < len(p.pages) {
+			p.n++
+		}
+		q = &p.pages[p.next%p.n]
+		p.next++
+		if p.next >= len(p.pages) {
+			p.next = 0
+		}
+		*q = livePage{at: at}
+		q.bytes = l.Read(at, q.b[:])
+	}
+	off := int(addr - at)
+	if off+8 > q.bytes {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(q.b[off:]), true
+}
