@@ -11,14 +11,14 @@ type Kind uint8
 
 // The kinds. Others are passed over.
 const (
-	Other      Kind = iota
-	Sampled         // a thread ran
-	Lost            // so many records found no room
-	Forked          // a thread or process was born
-	Exited          // one ended
-	Throttled       // the kernel samples no more until the next scheduler's tick
-	SwitchedIn      // a thread was put on the processor
-	SwitchedOut     // or taken off
+	Other       Kind = iota
+	Sampled          // a thread ran
+	Lost             // so many records found no room
+	Forked           // a thread or process was born
+	Exited           // one ended
+	Throttled        // the kernel samples no more until the next scheduler's tick
+	SwitchedIn       // a thread was put on the processor
+	SwitchedOut      // or taken off
 )
 
 // Record is one record. What it points to is the ring's.

@@ -20,11 +20,14 @@ var (
 )
 
 // Bounds of what is copied of a stack with each sample, in bytes. The kernel takes multiples of eight that fit a
-// record of 16 bits of size (kernel/events/core.c, perf_sample_ustack_size).
+// record of 16 bits of size, with all else (kernel/events/core.c, perf_sample_ustack_size).
 const (
 	FirstStack = 8 << 10
-	MostStack  = 1<<16 - 8 - 1<<10
+	MostStack  = 1<<16 - 2<<10
 )
+
+// Remedy is what gives a user the right, for people.
+const Remedy = "run as root, or with CAP_PERFMON, or: sudo sysctl kernel.perf_event_paranoid=0"
 
 // Options say what to sample.
 type Options struct {
@@ -254,4 +257,6 @@ func parseCPUs(list string) []int {
 }
 
 // Usable reports whether a sample can be walked: it has registers of this machine's own kind.
-func (r *Record) Usable() bool { return r.Whole && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0 }
+func (r *Record) Usable() bool {
+	return r.Whole && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0
+}
