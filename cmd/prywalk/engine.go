@@ -6,6 +6,7 @@ import (
 
 	"prywalk/internal/perfevents"
 	"prywalk/internal/sampler"
+	"prywalk/internal/symbols"
 )
 
 // engineFlags say how running threads are observed.
@@ -27,7 +28,7 @@ func (f *engineFlags) open(o *sampler.Options) (*perfevents.Reader, error) {
 	case engineAuto, enginePtrace:
 		return nil, nil
 	case enginePerf:
-		r, err := perfevents.Open(perfevents.Options{Freq: o.Freq, NoKernel: f.noKernel})
+		r, err := perfevents.Open(perfevents.Options{Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelShown()})
 		if errors.Is(err, perfevents.ErrDenied) {
 			return nil, &exitError{exitDenied, fmt.Errorf("--engine perf: %w; %s, or leave --engine out", err, perfevents.Remedy)}
 		}

@@ -26,7 +26,9 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		return // that was for want of time, and says nothing of what is needed
 	}
 	cut := stop == frames.StopStackCut
-	if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.Lacking()) != 0 {
+	if s.How == BySample && w.Away() {
+		cut = false // the kernel copies one stack only
+	} else if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.Lacking()) != 0 {
 		k.lacksOther(w.Lacking())
 		cut = false
 	}

@@ -23,6 +23,7 @@ type unwinder struct {
 	leaves  map[leafKey]profile.StackID
 	methods [frames.NumMethods]int64
 	numbers [1 << numberBits]numbered
+	kernel  map[uint64]profile.LocID // by the kernel's addresses
 	books   books
 	outline look.Outline                                       // the frames of this walk
 	check   func(*processAccount, *look.Shot, profile.StackID) // told of each walk, for tests; nil
@@ -93,6 +94,7 @@ func (u *unwinder) walkAgain(p *processAccount, s *look.Shot) frames.StopReason 
 // walk fills u.stack with the frames of a shot.
 func (u *unwinder) walk(p *processAccount, s *look.Shot) frames.StopReason {
 	u.stack = u.stack[:0]
+	u.kernelFrames(s)
 	u.outline.Reset()
 	w := &u.walker
 	for w.Init(p.target.Space(), &s.Regs, &s.Mem); w.Next(); {
