@@ -24,6 +24,7 @@ type statsJSON struct {
 	Engine            string              `json:"engine"`
 	EngineNote        string              `json:"engine_note,omitempty"`
 	Sampled           int64               `json:"sampled"`
+	Claimed           int64               `json:"claimed"`
 	LostSamples       int64               `json:"lost_samples"`
 	ThrottledSamples  int64               `json:"throttled_samples"`
 	SampleStackBytes  int                 `json:"sample_stack_bytes,omitempty"`
@@ -122,7 +123,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 	j := statsJSON{
 		Ticks: s.Ticks, MissedTicks: s.MissedTicks, Attempted: s.Attempted, Frozen: s.Frozen, Peeked: s.Peeked,
 		Reused: s.Reused, Inferred: s.Inferred, Unseen: s.Unseen, Failed: s.Failed, Incomplete: s.Incomplete, SyscallsRestarted: s.Restarted,
-		Engine: s.Engine, EngineNote: s.EngineNote, Sampled: s.Sampled, LostSamples: s.LostSamples,
+		Engine: s.Engine, EngineNote: s.EngineNote, Sampled: s.Sampled, Claimed: s.Claimed, LostSamples: s.LostSamples,
 		ThrottledSamples: s.ThrottledSamples, SampleStackBytes: s.SampleStack,
 		SyscallsBroken: s.Broken, BrokenCalls: s.BrokenCalls, SyscallsToldTwice: s.Told, ToldCalls: s.ToldCalls,
 		CompleteByLook: map[string]int64{"frozen": s.FrozenWhole, "peeked": s.PeekedWhole},

@@ -183,6 +183,7 @@ func (c *tracer) claimStrays(of *process) {
 func (c *tracer) claim(e event) {
 	c.counts.attempted++
 	c.counts.sampled++
+	c.counts.claimed++
 	c.now.copies += e.shot.Waits()
 	e.kind, e.length = sampledEnded, c.samples.reader.Period()
 	c.out.add(e)
@@ -298,8 +299,8 @@ func (c *tracer) giveUpSamples(why string) {
 }
 
 // conclude says what the engine did.
-func (k *kernelSamples) conclude(r *Stats, sampled int64) {
-	r.Engine, r.Sampled = "ptrace", sampled
+func (k *kernelSamples) conclude(r *Stats, n *counts) {
+	r.Engine, r.Sampled, r.Claimed = "ptrace", n.sampled, n.claimed
 	reader := k.reader
 	switch {
 	case k.reader != nil:
