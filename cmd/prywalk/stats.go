@@ -161,6 +161,21 @@ func accounting(s *sampler.Stats) string {
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, unobserved(s, "; ")+harm(s), s.Scheduling+engine(s))
 }
 
+// perfEngine says what people need to know where the kernel samples running threads, "" if it does not.
+func perfEngine(s *sampler.Stats) string {
+	text := ""
+	switch {
+	case s.EngineNote != "":
+		text = ", engine perf until " + s.EngineNote + ", then ptrace"
+	case s.Engine == "perf":
+		text = ", engine perf"
+	}
+	if s.LostSamples > 0 {
+		text += fmt.Sprintf(", %s lost", plural(s.LostSamples, "sample"))
+	}
+	return text
+}
+
 // engine says how running threads were observed, and what was lost.
 func engine(s *sampler.Stats) string {
 	text := "; engine " + s.Engine
@@ -175,8 +190,8 @@ func engine(s *sampler.Stats) string {
 
 // brief is what a user needs of it in each report.
 func brief(s *sampler.Stats) string {
-	return fmt.Sprintf("%.1f looks a second%s, %s%s%s, prywalk's own CPU %.2f s",
-		s.Freq, slowest(s), longest(s), failures(s), unobserved(s, ", ")+harm(s), s.SelfCPU)
+	return fmt.Sprintf("%.1f looks a second%s, %s%s%s%s, prywalk's own CPU %.2f s",
+		s.Freq, slowest(s), longest(s), failures(s), unobserved(s, ", ")+harm(s), perfEngine(s), s.SelfCPU)
 }
 
 // slowest tells the rate of the thread that was looked at least, where that is less than the ticks.
@@ -298,9 +313,9 @@ func percentage(v float64) string {
 
 // closing is the line that record ends with.
 func closing(s *sampler.Stats, path string) string {
-	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s, prywalk's own CPU %.2f s → %s",
+	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s%s, prywalk's own CPU %.2f s → %s",
 		plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s), percent(s.Complete, s.Samples),
-		longest(s), failures(s), unobserved(s, ", "), harm(s), s.SelfCPU, path)
+		longest(s), failures(s), unobserved(s, ", "), harm(s), perfEngine(s), s.SelfCPU, path)
 }
 
 // tooShort is the closing line of a command that ended before it was looked at.

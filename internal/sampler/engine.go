@@ -275,7 +275,7 @@ func (c *tracer) checkSamples(now int64) {
 		return
 	}
 	if ran-k.ran >= silentPeriods*k.reader.Period() {
-		c.giveUpSamples(fmt.Sprintf("no samples came in %.1f s of processor time", seconds(ran-k.ran)))
+		c.giveUpSamples(fmt.Sprintf("no samples came for %.1f s of processor time", seconds(ran-k.ran)))
 	}
 }
 
