@@ -41,6 +41,7 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 		{"record", "--max-depth", "-7", "-p", "1"},
 		{"record", "--max-overhead", "much", "-p", "1"},
 		{"record", "--max-pause", "much", "-p", "1"},
+		{"record", "--engine", "steam", "-p", "1"},
 		{"record", "-o", "-", "--", "true"},
 		{"record", "--no-such-flag", "-p", "1"},
 		{"record", "-p", "1", "stray"},

@@ -27,6 +27,8 @@ type statistics struct {
 	Frozen       int64            `json:"frozen"`
 	Peeked       int64            `json:"peeked"`
 	Reused       int64            `json:"reused"`
+	Engine       string           `json:"engine"`
+	Sampled      int64            `json:"sampled"`
 	Failed       map[string]int64 `json:"failed"`
 	Incomplete   map[string]int64 `json:"incomplete"`
 	ThreadsMax   int64            `json:"threads_max"`
@@ -199,16 +201,16 @@ func notObserved(p *profile.Profile) float64 {
 	return float64(sum) / float64(max(total(p, cpuColumn), 1))
 }
 
-// checkAccounting holds: attempted = frozen + peeked + reused + failed.
+// checkAccounting holds: attempted = frozen + peeked + reused + sampled + failed.
 func checkAccounting(t *testing.T, s statistics) {
 	t.Helper()
-	sum := s.Frozen + s.Peeked + s.Reused
+	sum := s.Frozen + s.Peeked + s.Reused + s.Sampled
 	for _, n := range s.Failed {
 		sum += n
 	}
 	if s.Attempted != sum || s.Attempted == 0 {
-		t.Errorf("attempted %d, but frozen %d + peeked %d + reused %d + failed %v = %d",
-			s.Attempted, s.Frozen, s.Peeked, s.Reused, s.Failed, sum)
+		t.Errorf("attempted %d, but frozen %d + peeked %d + reused %d + sampled %d + failed %v = %d",
+			s.Attempted, s.Frozen, s.Peeked, s.Reused, s.Sampled, s.Failed, sum)
 	}
 	if s.Frozen > 0 && s.FreezeUS == nil {
 		t.Error("freeze_us is missing")

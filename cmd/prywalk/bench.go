@@ -39,6 +39,7 @@ type benchFlags struct {
 	known        string
 	newKnown     string
 	census       string
+	engine       string
 }
 
 func newBench() *cobra.Command {
@@ -76,6 +77,7 @@ two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
 	fl.Float64Var(&f.precision, "precision", -1, "add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (0.01 unless given, 0 with --quick)")
 	fl.Lookup("precision").DefValue = "0" // which is not shown: it depends
 	fl.StringVar(&f.known, "known", "", "with --check: rows that this earlier --json was below the promise in fail only below its interval")
+	fl.StringVar(&f.engine, "engine", "", "how running threads are seen: ptrace, perf, auto")
 	fl.StringVar(&f.census, "census", "", "how threads' clocks are read: proc, bpf, auto")
 	fl.StringSliceVar(&f.from, "from", nil, "measure nothing, but read these files that --json wrote")
 	fl.StringVar(&f.newKnown, "write-known", "", "write what a later --known is to read to this file")
@@ -96,7 +98,7 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 			p.Limit = 0
 		}
 	}
-	p.Peers, p.Census = f.peers, f.census
+	p.Peers, p.Census, p.Engine = f.peers, f.census, f.engine
 	p.Loads = f.workloads
 	if slices.Contains(f.workloads, "all") {
 		p.Loads = bench.Loads()

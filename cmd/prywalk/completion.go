@@ -12,7 +12,7 @@ import (
 func complete(root *cobra.Command) {
 	words := map[string][]string{
 		"by": report.Groupings(), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
-		"state": {"running", "sleeping", "disk", "stopped"}, "census": {"proc", "bpf", "auto"},
+		"state": {"running", "sleeping", "disk", "stopped"}, "engine": {engineAuto, enginePtrace, enginePerf}, "census": {"proc", "bpf", "auto"},
 	}
 	for _, cmd := range root.Commands() {
 		for flag, values := range words {

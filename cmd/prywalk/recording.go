@@ -327,13 +327,17 @@ func expand(path string, pid int) string {
 // resolver gives the recording its names.
 type resolver struct {
 	*symbols.Namer
-	buf []symbols.Frame
+	buf    []symbols.Frame
+	kernel *symbols.KernelNames // nil: not read yet
 }
 
 func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
 
 // Resolve implements profile.Resolver.
 func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+	if _, ok := m.Data.(sampler.KernelRef); ok {
+		return r.ofKernel(addr)
+	}
 	mod, ok := m.Data.(sampler.ModuleRef)
 	if !ok {
 		return nil
@@ -344,4 +348,20 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 		out[i] = profile.Frame(f)
 	}
 	return out
+}
+
+// ofKernel names an address in the kernel.
+func (r *resolver) ofKernel(addr uint64) []profile.Frame {
+	if r.kernel == nil {
+		names, err := symbols.ReadKernelNames()
+		if err != nil {
+			say("%v; the kernel's frames have no names", err)
+			names = &symbols.KernelNames{}
+		}
+		r.kernel = names
+	}
+	if name := r.kernel.Name(addr); name != "" {
+		return []profile.Frame{{Name: name}}
+	}
+	return nil
 }

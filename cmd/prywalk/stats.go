@@ -21,6 +21,13 @@ type statsJSON struct {
 	Frozen            int64               `json:"frozen"`
 	Peeked            int64               `json:"peeked"`
 	Reused            int64               `json:"reused"`
+	Engine            string              `json:"engine"`
+	EngineNote        string              `json:"engine_note,omitempty"`
+	Sampled           int64               `json:"sampled"`
+	Claimed           int64               `json:"claimed"`
+	LostSamples       int64               `json:"lost_samples"`
+	ThrottledSamples  int64               `json:"throttled_samples"`
+	SampleStackBytes  int                 `json:"sample_stack_bytes,omitempty"`
 	Inferred          int64               `json:"inferred"`
 	Unseen            int64               `json:"unseen"`
 	Queued            int64               `json:"queued"`
@@ -116,6 +123,8 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 	j := statsJSON{
 		Ticks: s.Ticks, MissedTicks: s.MissedTicks, Attempted: s.Attempted, Frozen: s.Frozen, Peeked: s.Peeked,
 		Reused: s.Reused, Inferred: s.Inferred, Unseen: s.Unseen, Failed: s.Failed, Incomplete: s.Incomplete, SyscallsRestarted: s.Restarted,
+		Engine: s.Engine, EngineNote: s.EngineNote, Sampled: s.Sampled, Claimed: s.Claimed, LostSamples: s.LostSamples,
+		ThrottledSamples: s.ThrottledSamples, SampleStackBytes: s.SampleStack,
 		SyscallsBroken: s.Broken, BrokenCalls: s.BrokenCalls, SyscallsToldTwice: s.Told, ToldCalls: s.ToldCalls,
 		CompleteByLook: map[string]int64{"frozen": s.FrozenWhole, "peeked": s.PeekedWhole},
 		FramesByMethod: s.FramesByMethod, ThreadsMax: s.ThreadsMax, DurationS: s.Seconds, FrequencyGot: s.Freq,
@@ -143,19 +152,46 @@ func micros(ns int64) float64 { return float64(ns) / 1e3 }
 
 // accounting is the line that the recording keeps: what heads a report, and after a bar the rest.
 func accounting(s *sampler.Stats) string {
-	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d failed%s; "+
+	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d sampled + %d failed%s; "+
 		"%s of %d samples with complete stacks%s; longest freeze %s (p50 %s%s); looks by thread %s%s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; %s",
-		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
+		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, s.Sampled, sum(s.Failed), reasons(s.Failed),
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
 		threeDigits(s.FreezeMax), threeDigits(s.FreezeP50), lengths(s)+longCauses(s), rates(s), withheld(s),
-		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, unobserved(s, "; ")+harm(s), s.Scheduling)
+		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, unobserved(s, "; ")+harm(s), s.Scheduling+engine(s))
+}
+
+// perfEngine says what people need to know where the kernel samples running threads, "" if it does not.
+func perfEngine(s *sampler.Stats) string {
+	text := ""
+	switch {
+	case s.EngineNote != "":
+		text = ", engine perf until " + s.EngineNote + ", then ptrace"
+	case s.Engine == "perf":
+		text = ", engine perf"
+	}
+	if s.LostSamples > 0 {
+		text += fmt.Sprintf(", %s lost", plural(s.LostSamples, "sample"))
+	}
+	return text
+}
+
+// engine says how running threads were observed, and what was lost.
+func engine(s *sampler.Stats) string {
+	text := "; engine " + s.Engine
+	if s.EngineNote != "" {
+		text += " (" + s.EngineNote + ")"
+	}
+	if s.LostSamples > 0 {
+		text += fmt.Sprintf(", %s lost", plural(s.LostSamples, "sample"))
+	}
+	return text
 }
 
 // brief is what a user needs of it in each report.
 func brief(s *sampler.Stats) string {
-	return fmt.Sprintf("%.1f looks a second%s, %s%s%s, prywalk's own CPU %.2f s",
-		s.Freq, slowest(s), longest(s), failures(s), unobserved(s, ", ")+harm(s), s.SelfCPU)
+	return fmt.Sprintf("%.1f looks a second%s, %s%s%s%s, prywalk's own CPU %.2f s",
+		s.Freq, slowest(s), longest(s), failures(s), unobserved(s, ", ")+harm(s), perfEngine(s), s.SelfCPU)
 }
 
 // slowest tells the rate of the thread that was looked at least, where that is less than the ticks.
@@ -277,9 +313,9 @@ func percentage(v float64) string {
 
 // closing is the line that record ends with.
 func closing(s *sampler.Stats, path string) string {
-	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s, prywalk's own CPU %.2f s → %s",
+	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s%s, prywalk's own CPU %.2f s → %s",
 		plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s), percent(s.Complete, s.Samples),
-		longest(s), failures(s), unobserved(s, ", "), harm(s), s.SelfCPU, path)
+		longest(s), failures(s), unobserved(s, ", "), harm(s), perfEngine(s), s.SelfCPU, path)
 }
 
 // tooShort is the closing line of a command that ended before it was looked at.

@@ -23,7 +23,7 @@ var order = [][]string{
 	{"frames", "internal/wire", "internal/printable", "internal/budget", "internal/namehints"},
 	{"internal/outfile", "internal/stranger"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
-	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process"},
+	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process", "internal/perfevents"},
 	{"internal/managed"},
 	{"internal/runtimes"},
 	{"internal/code", "internal/callstack"},

@@ -25,6 +25,7 @@ const (
 	Pending Outcome = iota // the thread was interrupted; Collect will finish it
 	Reused                 // it has not run since its last look
 	Done                   // the shot is complete
+	Runs                   // it runs, and the kernel samples it
 )
 
 // Looker looks at threads. Precondition of all methods: they run on the OS thread
@@ -92,6 +93,11 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		s.Left = t.TakeLeft()
 		return Done, s, nil
 	}
+	if err == nil && !asleep && t.Sampled() {
+		l.pool.Put(s)
+		t.base.valid = false
+		return Runs, nil, nil
+	}
 	if err == nil && !asleep && l.rung != AlwaysFreeze && t.leaveAlone() {
 		err = errInCall
 	}
@@ -133,6 +139,9 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 	s.State = stateOf(st.State)
 	if s.State == Running { // it has just been woken, and has not run yet
 		s.State = Sleeping
+	}
+	if t.sampled { // where its time goes, samples tell
+		return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
 	}
 	// A thread of which nothing is known yet has no time to book.
 	if woken := l.wake(); t.base.valid && st.Processor == l.tracer.Processor(woken) {
@@ -325,7 +334,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	s.keepRegions(l.regions[:stop.Regions])
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
-	s.State = Running
+	s.State, s.Kernel = Running, s.Kernel[:0]
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	if s.Stopped = t.stopped(stop); s.Stopped > LongFreeze {
 		s.Why = l.ctl.Why(stop, stop.Detach-s.Stopped, s.Copied())

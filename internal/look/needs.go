@@ -21,6 +21,10 @@ const (
 type Needs struct {
 	// Bytes is how much of the stack is to be copied, as far as there is as much.
 	Bytes int
+	// Used is how much of it the walks used lately; Bytes is never small.
+	Used int
+	// Short counts the kernel's samples whose stack was too short.
+	Short uint32
 	// Top: no copy goes beyond; 0: it is not known.
 	Top frames.Addr
 	// Root is the stack pointer of the thread's outermost frame, as of a complete walk; 0: it is not known.

@@ -37,7 +37,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		if after.Runs == before.Runs {
 			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPeek, call
 			s.Stopped, s.Restarted, s.Broken, s.Told = 0, false, false, false
-			s.wchan = s.wchan[:0]
+			s.wchan, s.Kernel = s.wchan[:0], s.Kernel[:0]
 			if call.Nr < 0 {
 				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // it may be kept from this user
 			}

@@ -18,6 +18,7 @@ const (
 	ByFreeze
 	ByPeek
 	ByReuse
+	BySample // the kernel's, of a running thread
 	FromCore
 )
 
@@ -30,6 +31,8 @@ func (h How) String() string {
 		return "peek"
 	case ByReuse:
 		return "reuse"
+	case BySample:
+		return "sample"
 	case FromCore:
 		return "core"
 	}
@@ -68,6 +71,8 @@ type Shot struct {
 	BrokenCall   int64
 	// Left tells of the time since the thread's last look, if it was left alone meanwhile.
 	Left Left
+	// Kernel are the kernel's frames above the system call or interrupt, the innermost first, where they are known.
+	Kernel []uint64
 
 	recalled bool // the registers are those of the last freeze, in the same place
 	refused  bool // it lacks a register, and a freeze was not allowed

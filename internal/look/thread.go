@@ -32,7 +32,10 @@ type Thread struct {
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
 	skid     skid.Thread
-	alone    *alone // nil: no look has made it give up a call
+	sampled  bool // the kernel samples it where it runs
+	// shortSeen is of Needs.Short, as of the last time that it was asked for.
+	shortSeen uint32
+	alone     *alone // nil: no look has made it give up a call
 	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames
 	// only.
 	awaitsRoot bool

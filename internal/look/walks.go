@@ -3,6 +3,7 @@ package look
 import (
 	"prywalk/frames"
 	"prywalk/internal/code"
+	"prywalk/internal/perfevents"
 )
 
 // Walks is what the walks of a thread's shots have found so far. It belongs to the goroutine that walks, and each
@@ -25,7 +26,9 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		return // that was for want of time, and says nothing of what is needed
 	}
 	cut := stop == frames.StopStackCut
-	if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.Lacking()) != 0 {
+	if s.How == BySample && w.Away() {
+		cut = false // the kernel copies one stack only
+	} else if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.Lacking()) != 0 {
 		k.lacksOther(w.Lacking())
 		cut = false
 	}
@@ -41,7 +44,10 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 			used, cut = max(used, w.Lacking()-from), false // what lacks is between the pieces, or a little beyond
 			k.needs.Retries++
 		}
-		k.used(int(used)+16, len(s.buf), cut)
+		k.used(int(used)+16, len(s.buf), cut && s.How != BySample)
+	}
+	if cut && s.How == BySample {
+		k.lacksStack(s)
 	}
 	if o != nil {
 		k.learnOutline(w, s, o)
@@ -51,6 +57,15 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		k.lacksRegister(s)
 	}
 	k.handOver()
+}
+
+// lacksStack takes note of a sample of the kernel's whose stack was too short. If it was as much as the kernel copies,
+// the thread is to be frozen.
+func (k *Walks) lacksStack(s *Shot) {
+	k.needs.Short++
+	if len(s.buf) >= perfevents.MostStack {
+		k.needs.Used = perfevents.MostStack + 1
+	}
 }
 
 func (k *Walks) handOver() { k.box.put(&k.needs) }
@@ -71,6 +86,9 @@ func (k *Walks) used(used, had int, cut bool) {
 		want = old - (old-want)/8 // shrink slowly: depth varies
 	}
 	k.needs.Bytes = min(max(want, leastCopy), mostCopy)
+	if k.needs.Used -= (k.needs.Used - used) / 8; used > k.needs.Used {
+		k.needs.Used = used
+	}
 	if cut && old < mostCopy {
 		k.needs.Retries++
 	}

@@ -30,6 +30,9 @@ type processAccount struct {
 	remapped bool
 	managed  managedNames
 
+	// strangers is for samples of threads that nobody met.
+	strangers *threadAccount
+
 	refreshed   int64 // when the mappings were read, CLOCK_MONOTONIC ns
 	refreshCost int64 // how much processor time that took, ns
 
@@ -70,6 +73,14 @@ type threadAccount struct {
 	nsTID int   // its number in its own pid namespace, 0 if it is the same
 	met   int64 // when it was first listed, CLOCK_MONOTONIC ns; not written later
 	named int64 // when the name was read
+}
+
+// stranger gives the account that stands for threads of the process which nobody met.
+func (p *processAccount) stranger() *threadAccount {
+	if p.strangers == nil {
+		p.strangers = &threadAccount{proc: p, walks: look.NewThread(p.target.PID, p.target.PID, nil).Walks()}
+	}
+	return p.strangers
 }
 
 // rename reads the thread's name anew from time to time.

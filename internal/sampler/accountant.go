@@ -42,6 +42,10 @@ func (a *accountant) handle(e *event) {
 		a.beginProcess(e.proc)
 	case looked:
 		a.look(e)
+	case sampledEnded:
+		a.claim(e)
+	case seenRunning:
+		a.seenRunning(e)
 	case unchanged:
 		a.extend(e)
 	case threadEnded:
@@ -106,6 +110,27 @@ func (a *accountant) look(e *event) {
 	}, a.gaps, emit)
 	a.pool.Put(s)
 	e.shot = nil
+}
+
+// claim unwinds a sample of a thread that has ended, and notes its claim.
+func (a *accountant) claim(e *event) {
+	th, s := e.thread, e.shot
+	if th == nil {
+		th = e.proc.stranger()
+	}
+	id, stop := a.unwind.unwind(th, s)
+	a.totals.stack(stop, s.How)
+	e.proc.book.Claim(booking.Seen{Stack: id, State: booking.Running, Whole: stop.Complete()}, s.At, e.length)
+	a.pool.Put(s)
+	e.shot = nil
+}
+
+// seenRunning begins the account of a thread of which no stack is known yet.
+func (a *accountant) seenRunning(e *event) {
+	if th := e.thread; !th.book.Begun() {
+		a.open(th)
+		th.book.BeginAt(e.now)
+	}
 }
 
 // open begins a thread's account.

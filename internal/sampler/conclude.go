@@ -15,6 +15,7 @@ func (s *Sampler) conclude(c *tracer, a *accountant) {
 	r, n := &s.result, &c.counts
 	r.Ticks, r.MissedTicks = n.ticks, c.ticks.Missed
 	r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Queued = n.attempted, n.frozen, n.peeked, n.reused, n.queued
+	c.samples.conclude(r, n)
 	r.Inferred, r.Unseen, r.Backlog = n.inferred, n.unseen, n.backlog
 	r.Restarted, r.ThreadsMax = n.restarted, n.threadsMax
 	r.BrokenCalls, r.ToldCalls = byCall(&c.harm.broken, r.Broken), byCall(&c.harm.told, r.Told)

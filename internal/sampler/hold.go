@@ -32,6 +32,10 @@ func (s *Sampler) hold(ctx context.Context, c *tracer, ctl *ptrace.Controller) {
 	}
 	c.out.handOver(c.now.at)
 	s.pub.set(c)
+	if r := c.samples.reader; r != nil {
+		r.Pause()
+		defer r.Resume()
+	}
 	s.still.Store(true)
 	defer s.still.Store(false)
 	for s.held.Load() && !over() {

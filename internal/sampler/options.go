@@ -6,6 +6,7 @@ import (
 
 	"prywalk/internal/census"
 	"prywalk/internal/look"
+	"prywalk/internal/perfevents"
 )
 
 // Limits of the sampling frequency, in ticks a second.
@@ -41,6 +42,9 @@ type Options struct {
 	// Census, if set, takes the counts of all threads of a process in one system
 	// call. It belongs to the Sampler while that runs.
 	Census *census.Census
+	// Events, if set, has the kernel sample running threads, which are not stopped then. It belongs to the Sampler while
+	// that runs. Its frequency should be Freq.
+	Events *perfevents.Reader
 	// Checkpoint is called on the accountant's goroutine every so often and
 	// when asked for, with everything up to then booked. While it goes on for long, it is to call
 	// between every some milliseconds: that books what comes in meanwhile.

@@ -30,6 +30,8 @@ const (
 	renamed                          // the process's first thread has another name: an exec?
 	checkpointAsked                  // write a checkpoint when all before is booked
 	notObserved                      // nobody was looked at for that length from this moment on
+	sampledEnded                     // a sample of a thread that has ended, or that nobody met
+	seenRunning                      // a thread is met running, and no stack of it is known yet
 	resumed                          // the machine was suspended for that length until this moment
 )
 
@@ -41,6 +43,7 @@ type event struct {
 	shot   *look.Shot
 	before booking.Unchanged // of the thread, before this
 	at     int64             // CLOCK_MONOTONIC, ns
+	now    booking.Reading   // for seenRunning
 	length int64             // for notObserved and resumed, ns; for looked: since the tick before
 	end    *threadEnd        // for threadEnded
 	used   *processEnd       // for processEnded

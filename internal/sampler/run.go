@@ -29,6 +29,7 @@ func (s *Sampler) newTracer() *tracer {
 	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
 	c.done = c.collected
 	s.garbage.Await = c.await
+	c.observe(s.opts.Events)
 	return c
 }
 

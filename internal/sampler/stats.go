@@ -13,6 +13,7 @@ import (
 // reads a copy that is published at each tick.
 type counts struct {
 	ticks, attempted, frozen, peeked, reused, restarted int64
+	sampled, claimed                                    int64
 	queued, threadsMax                                  int64
 	inferred, unseen                                    int64
 	backlog                                             int64 // the most bytes of copies that waited to be unwound
@@ -87,6 +88,14 @@ type LongFreezes struct {
 type Stats struct {
 	Ticks, MissedTicks                        int64
 	Attempted, Frozen, Peeked, Reused, Queued int64
+	// Engine is how running threads were observed: "ptrace", "perf", or "perf, then ptrace" with EngineNote saying why.
+	Engine, EngineNote string
+	// Sampled are the kernel's samples of running threads. LostSamples found no room in the kernel's buffers or here;
+	// they may have been other programs'. Claimed are those of threads that ended before their clocks were read again:
+	// they are no samples of the profile, but have a claim on unseen time. ThrottledSamples is how often the kernel sampled less than asked for. SampleStack is
+	// how many bytes of stack came with each.
+	Sampled, Claimed, LostSamples, ThrottledSamples int64
+	SampleStack                                     int
 	// Queued are the ticks at which a thread fell due whose last look was still pending: it had not been scheduled,
 	// or could not stop. They are not Attempted. Inferred are the ticks at which a thread that was backed off was not
 	// looked at, and its next look proved that it had not run. Unseen are those where it had.

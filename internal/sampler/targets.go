@@ -80,6 +80,7 @@ type thread struct {
 	look    *look.Thread
 	idle    idle.Thread
 	hidden  skid.Hidden
+	sampled sampled
 	end     threadEnd
 	listing int64 // the last one that showed it
 	tick    int64 // the last one at which it was looked at

@@ -251,8 +251,8 @@ func written(t testing.TB, b *profile.Builder, n names) *pprof.Profile {
 // check holds what is so of every recording.
 func (r *recorded) check(t testing.TB) {
 	t.Helper()
-	if got := r.Frozen + r.Peeked + r.Reused + sum(r.Failed); got != r.Attempted {
-		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %v", r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Failed)
+	if got := r.Frozen + r.Peeked + r.Reused + r.Sampled + sum(r.Failed); got != r.Attempted {
+		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %d sampled + %v", r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Sampled, r.Failed)
 	}
 	if err := r.CheckValid(); err != nil {
 		t.Error(err)
@@ -263,8 +263,9 @@ func (r *recorded) check(t testing.TB) {
 		cpu += s.Value[3]
 		r.checkSample(t, s)
 	}
-	if samples != r.Samples || samples != r.Frozen+r.Peeked+r.Reused+r.Inferred {
-		t.Errorf("%d samples in the profile, %d counted, of %d frozen + %d peeked + %d reused + %d inferred", samples, r.Samples, r.Frozen, r.Peeked, r.Reused, r.Inferred)
+	if samples != r.Samples || samples != r.Frozen+r.Peeked+r.Reused+r.Inferred+r.Sampled-r.Claimed {
+		t.Errorf("%d samples in the profile, %d counted, of %d frozen + %d peeked + %d reused + %d inferred + %d sampled - %d claimed",
+			samples, r.Samples, r.Frozen, r.Peeked, r.Reused, r.Inferred, r.Sampled, r.Claimed)
 	}
 	if got := float64(cpu) / 1e9; got < r.ProfiledCPU-1e-6 || got > r.ProfiledCPU+1e-6 {
 		t.Errorf("%v s of CPU in the profile, %v counted", got, r.ProfiledCPU)

@@ -97,6 +97,7 @@ func (c *tracer) meet(p *process, tid int, now int64) *thread {
 	p.list.byTID[tid] = th
 	p.list.inOrder = append(p.list.inOrder, th)
 	p.idle.Add(&th.idle)
+	c.adoptStrays(th)
 	return th
 }
 
@@ -108,6 +109,7 @@ func (c *tracer) endThread(th *thread) {
 	th.dead = true
 	c.counts.unseen += c.idle.Forget(&th.idle)
 	e := &th.end
+	c.endSamples(th)
 	e.left, e.Patience = th.look.TakeLeft(), c.gaps.Patience()
 	if !e.Alive || th.tick == c.counts.ticks { // its last look is of the recording's end
 		e.Rest = booking.Reading{}
@@ -141,7 +143,9 @@ func (c *tracer) endProcess(p *process) {
 	c.closeCount(p, c.now.at)
 	p.end.charged = p.clock.ran()
 	c.ranGone += p.end.charged
+	delete(c.samples.of, p.target.PID)
 	p.list.tasks.Close()
+	c.claimStrays(p)
 	c.out.add(event{kind: processEnded, proc: p.account, at: c.now.at, used: &p.end})
 }
 

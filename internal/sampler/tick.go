@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"prywalk/internal/booking"
 	"prywalk/internal/idle"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
@@ -86,6 +88,7 @@ func (c *tracer) tick(now, deadline int64) {
 		return
 	}
 	c.beginTick(now, deadline)
+	c.takeSamples(now)
 	for _, p := range c.procs {
 		c.takeCensus(p)
 		c.listAndMeet(p, now)
@@ -98,6 +101,7 @@ func (c *tracer) tick(now, deadline int64) {
 		c.idle.LeaveAlone(p.idle)
 	}
 	c.dropGone()
+	c.claimStrays(nil)
 	c.counts.threadsMax = max(c.counts.threadsMax, int64(c.now.threads))
 	ptrace.Pin() // also while it hands over: who has not stopped yet may do so meanwhile
 	defer ptrace.Unpin()
@@ -207,9 +211,14 @@ func (c *tracer) begin(th *thread) {
 	case err != nil:
 		c.fail(th, err)
 	case outcome == look.Reused:
+		c.found(th, booking.ReadAt(th.look.LastSched(), c.now.at))
 		th.tick = c.counts.ticks
 		c.counts.reused++
 		c.counts.inferred += c.idle.Unchanged(&th.idle)
+	case outcome == look.Runs:
+		c.counts.attempted-- // the samples count
+		c.changed(th)
+		c.runs(th)
 	case outcome == look.Done:
 		c.changed(th)
 		c.finish(th, shot)
@@ -254,6 +263,10 @@ func (c *tracer) collected(t *look.Thread, s *look.Shot, err error) {
 
 // finish counts a look and passes it on.
 func (c *tracer) finish(th *thread, s *look.Shot) {
+	c.found(th, booking.ReadAt(s.Sched, s.At))
+	if th.sampled.begun = true; th.look.Sampled() {
+		s.OnCPU, s.Basis = false, skid.Exact
+	}
 	if s.How == look.ByFreeze {
 		if s.Stopped > c.counts.freezes.max {
 			c.counts.longest = Freeze{th.proc.target.PID, th.look.TID, s.Copied()}
@@ -274,6 +287,9 @@ func (c *tracer) finish(th *thread, s *look.Shot) {
 
 // follow takes note of a look at a thread, if the tracer should be on its processor.
 func (c *tracer) follow(th *thread, s *look.Shot) {
+	if th.look.Sampled() {
+		return
+	}
 	hides := th.hidden.Hides(int64(s.Sched.CPU), s.OnCPU, s.State == look.Running, c.ticks.Period())
 	if hides || s.How == look.ByFreeze && th.look.ManyCalls() {
 		c.seat.Follow(c.looker.Processor(th.look))

@@ -29,6 +29,7 @@ type tracer struct {
 	idle    *idle.Policy
 	seat    *skid.Seat
 	garbage *ownruntime.Collector
+	samples kernelSamples
 
 	now        tickState
 	counts     counts
@@ -64,6 +65,9 @@ func (c *tracer) admit(p *process) {
 	}
 	p.idle = idle.NewProcess(p.clock.now, p.findIdle)
 	c.procs = append(c.procs, p)
+	if c.samples.reader != nil {
+		c.samples.of[p.target.PID] = p
+	}
 	c.out.add(event{kind: processBegan, proc: p.account})
 }
 

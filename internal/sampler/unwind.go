@@ -23,6 +23,7 @@ type unwinder struct {
 	leaves  map[leafKey]profile.StackID
 	methods [frames.NumMethods]int64
 	numbers [1 << numberBits]numbered
+	kernel  map[uint64]profile.LocID // by the kernel's addresses
 	books   books
 	managed managedWalk
 	outline look.Outline                                       // the frames of this walk
@@ -95,6 +96,7 @@ func (u *unwinder) walkAgain(thr *threadAccount, s *look.Shot) frames.StopReason
 // walk fills u.stack with the frames of a shot.
 func (u *unwinder) walk(thr *threadAccount, s *look.Shot) frames.StopReason {
 	u.stack = u.stack[:0]
+	u.kernelFrames(s)
 	u.outline.Reset()
 	p, w := thr.proc, &u.walker
 	if namers := p.target.Namers(); len(namers) > 0 {

@@ -45,6 +45,9 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 	if j.Census != "" {
 		args = append(args, "--census", j.Census)
 	}
+	if j.Engine != "" {
+		args = append(args, "--engine", j.Engine)
+	}
 	var err error
 	if p.orders, err = obey(ctx, j.Self, args...); err != nil {
 		return nil, err

@@ -1,0 +1,220 @@
+// Engines records a running process alternately with prywalk's two engines and with perf record, and prints whose
+// functions have which share of the processor time, by the innermost function outside of the kernel.
+//
+//	go run ./benchmarks/engines -prywalk bin/prywalk -p PID -F 499 -d 5 -n 3
+//
+// perf samples all processors and is filtered by the process afterwards: an inherited event would miss threads that
+// live shortly. It needs root, or CAP_PERFMON.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/benchmarks/perfscript"
+)
+
+// job is what is to be measured.
+type job struct {
+	prywalk string
+	pid     int
+	freq    int
+	seconds int
+	dir     string
+	rows    int
+}
+
+// run is one recording: shares by function.
+type run struct {
+	shares map[string]float64
+	named  float64 // share of the time that has a function
+	extra  string
+}
+
+var tools = []string{"perf", "ptrace", "perf record"}
+
+func main() {
+	j := &job{}
+	n := 0
+	flag.StringVar(&j.prywalk, "prywalk", "bin/prywalk", "the program")
+	flag.IntVar(&j.pid, "p", 0, "the process")
+	flag.IntVar(&j.freq, "F", 499, "samples a second")
+	flag.IntVar(&j.seconds, "d", 5, "seconds of a recording")
+	flag.IntVar(&n, "n", 3, "recordings of each")
+	flag.IntVar(&j.rows, "rows", 10, "functions")
+	flag.Parse()
+	if err := j.main(n); err != nil {
+		fmt.Fprintln(os.Stderr, "engines:", err)
+		os.Exit(1)
+	}
+}
+
+func (j *job) main(n int) error {
+	dir, err := os.MkdirTemp("", "prywalk-engines-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	j.dir = dir
+	runs := map[string][]run{}
+	for range n {
+		for _, tool := range tools {
+			r, err := j.record(tool)
+			if err != nil {
+				return fmt.Errorf("%s: %w", tool, err)
+			}
+			runs[tool] = append(runs[tool], r)
+		}
+	}
+	j.print(runs)
+	return nil
+}
+
+func (j *job) record(tool string) (run, error) {
+	if tool == "perf record" {
+		return j.perf()
+	}
+	file, stats := filepath.Join(j.dir, "r.pb.gz"), filepath.Join(j.dir, "stats.json")
+	cmd := exec.Command(j.prywalk, "record", "--engine", tool, "-p", strconv.Itoa(j.pid), "-F", strconv.Itoa(j.freq),
+		"-d", strconv.Itoa(j.seconds), "-o", file, "--stats", stats)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return run{}, fmt.Errorf("%w: %s", err, out)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return run{}, err
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		return run{}, err
+	}
+	r := run{shares: map[string]float64{}}
+	total := 0.0
+	for _, s := range p.Sample {
+		name := leaf(s)
+		total += float64(s.Value[3])
+		r.shares[name] += float64(s.Value[3])
+		if !strings.HasPrefix(name, "[") {
+			r.named += float64(s.Value[3])
+		}
+	}
+	r.scale(total)
+	var st struct {
+		Frozen, Sampled int64
+		CPU             float64 `json:"cpu_self_s"`
+		Complete        int64
+		Samples         int64
+	}
+	if b, err := os.ReadFile(stats); err == nil && json.Unmarshal(b, &st) == nil {
+		r.extra = fmt.Sprintf("%d frozen, %d sampled, %.1f %% complete, own CPU %.2f s", st.Frozen, st.Sampled,
+			100*float64(st.Complete)/float64(max(st.Samples, 1)), st.CPU)
+	}
+	return r, nil
+}
+
+func (r *run) scale(total float64) {
+	for name := range r.shares {
+		r.shares[name] /= max(total, 1)
+	}
+	r.named /= max(total, 1)
+}
+
+// leaf gives the innermost function outside of the kernel, not one that was inlined.
+func leaf(s *profile.Sample) string {
+	for _, l := range s.Location {
+		if l.Mapping != nil && l.Mapping.File == "[kernel]" {
+			continue
+		}
+		if n := len(l.Line); n > 0 {
+			return l.Line[n-1].Function.Name
+		}
+		return "?"
+	}
+	return "?"
+}
+
+func (j *job) perf() (run, error) {
+	data := filepath.Join(j.dir, "perf.data")
+	cmd := exec.Command("perf", "record", "-q", "-a", "-g", "-e", "cpu-clock", "-F", strconv.Itoa(j.freq), "-o", data, "--", "sleep", strconv.Itoa(j.seconds))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return run{}, fmt.Errorf("%w: %s", err, out)
+	}
+	out, err := exec.Command("perf", "script", "-i", data, "--no-inline", "-F", perfscript.Fields, "--pid", strconv.Itoa(j.pid)).Output()
+	if err != nil {
+		return run{}, err
+	}
+	r := run{shares: map[string]float64{}}
+	total := 0.0
+	_, err = perfscript.Parse(bytes.NewReader(out), func(s *perfscript.Sample) error {
+		name := "?"
+		if f := s.User(); f != nil {
+			name, _, _ = strings.Cut(strings.TrimSuffix(f.Name, ".abi0"), "@") // versions of symbols
+			r.named++
+		}
+		r.shares[name]++
+		total++
+		return nil
+	})
+	r.extra = fmt.Sprintf("%.0f samples", total)
+	r.scale(total)
+	return r, err
+}
+
+// print prints a table: mean, least and most of each tool.
+func (j *job) print(runs map[string][]run) {
+	mean := map[string]float64{}
+	for _, r := range runs["perf record"] {
+		for name, v := range r.shares {
+			mean[name] += v
+		}
+	}
+	for _, r := range runs["ptrace"] {
+		for name := range r.shares {
+			mean[name] += 0
+		}
+	}
+	names := make([]string, 0, len(mean))
+	for name := range mean {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(mean[b], mean[a]), cmp.Compare(a, b)) })
+	fmt.Printf("| function | %s |\n", strings.Join(tools, " | "))
+	for _, name := range names[:min(j.rows, len(names))] {
+		fmt.Printf("| %s |", name)
+		for _, tool := range tools {
+			fmt.Printf(" %s |", spread(runs[tool], func(r *run) float64 { return r.shares[name] }))
+		}
+		fmt.Println()
+	}
+	fmt.Print("| with a function |")
+	for _, tool := range tools {
+		fmt.Printf(" %s |", spread(runs[tool], func(r *run) float64 { return r.named }))
+	}
+	fmt.Println()
+	for _, tool := range tools {
+		for _, r := range runs[tool] {
+			fmt.Printf("%s: %s\n", tool, r.extra)
+		}
+	}
+}
+
+func spread(runs []run, of func(*run) float64) string {
+	low, high, sum := 2.0, 0.0, 0.0
+	for i := range runs {
+		v := of(&runs[i])
+		low, high, sum = min(low, v), max(high, v), sum+v
+	}
+	return fmt.Sprintf("%.1f (%.1f–%.1f)", 100*sum/float64(len(runs)), 100*low, 100*high)
+}

@@ -1,0 +1,84 @@
+package integration
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/perfevents"
+	"prywalk/internal/testtargets"
+)
+
+// needsPerf says why this machine has no perf events for the test.
+func needsPerf(t *testing.T) {
+	t.Helper()
+	r, err := perfevents.Open(perfevents.Options{Freq: 99})
+	if err != nil {
+		t.Skip(err)
+	}
+	r.Close()
+}
+
+// inKernel reports whether a sample has a frame of the kernel.
+func inKernel(s *profile.Sample) bool {
+	return slices.ContainsFunc(s.Location, func(l *profile.Location) bool { return l.Mapping != nil && l.Mapping.File == "[kernel]" })
+}
+
+// TestEnginePerfSeesWhatRuns: with the kernel's samples instead of stops, the shares are those that the program has.
+func TestEnginePerfSeesWhatRuns(t *testing.T) {
+	needsPerf(t)
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	r := recordUntilAs(t, nil, "400 samples of burn_60", func(p *profile.Profile) bool {
+		return countOf(p, "burn_60") >= 400
+	}, "--engine", "perf", "-F", "499", "-p", strconv.Itoa(target.PID))
+	if r.stats.Engine != "perf" || r.stats.Sampled < 400 || !strings.Contains(r.stderr, "engine perf") {
+		t.Errorf("engine %q, %d sampled: %s", r.stats.Engine, r.stats.Sampled, r.stderr)
+	}
+	sum := func(name string) float64 { return float64(totalOf(r.Profile, name, cpuColumn)) }
+	all := sum("burn_60") + sum("burn_30") + sum("burn_10")
+	for name, want := range map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1} {
+		// 600 samples or more: a standard error of two points at most, of which this is five.
+		if got := sum(name) / all; got < want-0.1 || got > want+0.1 {
+			t.Errorf("%s has %.3f", name, got)
+		}
+	}
+	if !slices.ContainsFunc(r.Sample, inKernel) {
+		t.Error("no frame of the kernel")
+	}
+}
+
+func TestNoKernelLeavesTheKernelsFramesOut(t *testing.T) {
+	needsPerf(t)
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	r := recordUntilAs(t, nil, "100 samples", func(p *profile.Profile) bool { return countOf(p, "burn_60") >= 50 },
+		"--engine", "perf", "--no-kernel", "-F", "499", "-p", strconv.Itoa(target.PID))
+	if slices.ContainsFunc(r.Sample, inKernel) {
+		t.Error("a frame of the kernel")
+	}
+}
+
+// TestEnginePerfWithoutTheRight says in one line what gives it, and what works without.
+func TestEnginePerfWithoutTheRight(t *testing.T) {
+	if b, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || strings.TrimSpace(string(b)) < "1" {
+		t.Skipf("anybody may sample all processors here: %s", b)
+	}
+	r := command{args: []string{"record", "--engine", "perf", "-d", "1", "--", "sleep", "1"}, user: ordinary()}.run(t)
+	r.must(t, 3).oneLine(t, "--engine perf", "CAP_PERFMON", "leave --engine out")
+}
+
+// countOf gives how often a function was sampled.
+func countOf(p *profile.Profile, name string) int64 { return totalOf(p, name, 0) }
+
+// totalOf sums a value of the samples that have a function.
+func totalOf(p *profile.Profile, name string, column int) (n int64) {
+	for _, s := range p.Sample {
+		if slices.Contains(stackOf(s), name) {
+			n += s.Value[column]
+		}
+	}
+	return n
+}

@@ -1,0 +1,57 @@
+package look
+
+import (
+	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
+	"prywalk/internal/skid"
+)
+
+// # Threads that the kernel samples
+//
+// A thread that runs can be seen in two ways: it is stopped for a look, or the kernel samples it (package perfevents).
+// A sampled thread is looked at with this ladder all the same, as far as nobody is stopped for it: what it does while
+// it sleeps, its clocks and its end come from there. Where the kernel's copy of its stack is too short, it is frozen
+// as if nobody sampled it, until the stack is shallow again.
+
+// mostKernel is how many of the kernel's frames a shot has room for.
+const mostKernel = 64
+
+// SetSampled says that the kernel samples the thread: it is not frozen where it runs.
+func (t *Thread) SetSampled(on bool) { t.sampled = on }
+
+// Sampled reports whether samples of the thread are to be taken: they are asked for, and deep enough.
+func (t *Thread) Sampled() bool { return t.sampled && !t.deep() }
+
+// deep reports whether the stack is deeper than the kernel copies.
+func (t *Thread) deep() bool { return t.needs.get().Used > perfevents.MostStack }
+
+// FromSample makes a shot of what the kernel has sampled. Precondition: the sample is usable. The shot's clocks are to
+// be filled in by the caller: a sample has none.
+func (l *Looker) FromSample(r *perfevents.Record) *Shot {
+	s := l.pool.Get()
+	s.room(r.Asked)
+	n := copy(s.buf, r.Stack)
+	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, Running
+	s.setStack(r.Regs.SP(), n, len(s.buf))
+	s.Call, s.wchan, s.Left = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], Left{}
+	s.OnCPU, s.Basis, s.Stopped, s.Why = true, skid.Exact, 0, 0
+	s.Restarted, s.Broken, s.Told, s.BrokenCall = false, false, false, -1
+	s.recalled, s.refused, s.short, s.pieced, s.by = false, false, false, false, nil
+	s.Kernel = s.Kernel[:0]
+	for i := range min(r.Kernel(), mostKernel) {
+		s.Kernel = append(s.Kernel, r.KernelFrame(i))
+	}
+	return s
+}
+
+// TooShort reports whether a walk of this thread's samples, as known at its last look, has lacked stack since it was
+// asked before: then more is to be copied.
+func (t *Thread) TooShort() bool {
+	n := t.needs.get().Short
+	short := n != t.shortSeen
+	t.shortSeen = n
+	return short
+}
+
+// Drop gives a shot back that nobody wants.
+func (l *Looker) Drop(s *Shot) { l.pool.Put(s) }

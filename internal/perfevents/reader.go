@@ -1,0 +1,262 @@
+package perfevents
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+)
+
+var (
+	// ErrDenied reports that this user may not sample all processors; what gives the right stands beside it.
+	ErrDenied = errors.New("this user may not have the kernel sample all processors")
+	// ErrUnsupported reports a kernel without perf events, or a filter that hides them.
+	ErrUnsupported = errors.New("the kernel gives no perf events")
+)
+
+// Bounds of what is copied of a stack with each sample, in bytes. The kernel takes multiples of eight that fit a
+// record of 16 bits of size, with all else (kernel/events/core.c, perf_sample_ustack_size).
+const (
+	FirstStack = 8 << 10
+	MostStack  = 1<<16 - 2<<10
+)
+
+// Remedy is what gives a user the right, for people.
+const Remedy = "run as root, or with CAP_PERFMON, or: sudo sysctl kernel.perf_event_paranoid=0"
+
+// Options say what to sample.
+type Options struct {
+	// Freq is the number of samples a second of each processor.
+	Freq float64
+	// Stack is how many bytes of stack are copied; 0 is FirstStack.
+	Stack int
+	// NoKernel: leave the kernel's frames out. Samples are taken in the kernel all the same.
+	NoKernel bool
+	// Tasks: tell of births and ends. Switches: of each switch between threads.
+	Tasks, Switches bool
+}
+
+// Reader samples all processors that are there. It belongs to one goroutine.
+type Reader struct {
+	opts  Options
+	rings []*ring
+	rec   Record
+	// What came so far: samples of anybody, and what was lost for want of room or made no sense.
+	samples, lost, broken int64
+	throttled             int64
+	online                string
+}
+
+// Open begins to sample. The error is [ErrDenied] or [ErrUnsupported], with what is behind it.
+func Open(o Options) (*Reader, error) {
+	if o.Stack == 0 {
+		o.Stack = FirstStack
+	}
+	o.Stack = min(o.Stack, MostStack) &^ 7
+	r := &Reader{opts: o}
+	rings, online, err := r.openAll()
+	if err != nil {
+		return nil, err
+	}
+	r.rings, r.online = rings, online
+	return r, nil
+}
+
+// Period gives the time on a processor that each sample stands for, in nanoseconds.
+func (r *Reader) Period() int64 { return int64(1e9 / r.opts.Freq) }
+
+// Stack gives how many bytes of stack are copied with each sample.
+func (r *Reader) Stack() int { return r.opts.Stack }
+
+// Samples gives how many came, of anybody; Lost how many records found no room; Broken how often one made no sense;
+// Throttled how often the kernel sampled less than it was asked to.
+func (r *Reader) Samples() int64   { return r.samples }
+func (r *Reader) Lost() int64      { return r.lost }      //nolint:revive // told with Samples
+func (r *Reader) Broken() int64    { return r.broken }    //nolint:revive // told with Samples
+func (r *Reader) Throttled() int64 { return r.throttled } //nolint:revive // told with Samples
+
+// Drain tells take of the samples, births and ends that came since the last call, each processor's in their order.
+// What a record points to holds until take returns.
+func (r *Reader) Drain(take func(*Record)) {
+	for _, g := range r.rings {
+		if !g.drain(&r.rec, func(rec *Record) { r.count(rec, take) }) {
+			r.broken++
+		}
+	}
+}
+
+func (r *Reader) count(rec *Record, take func(*Record)) {
+	switch rec.Kind {
+	case Lost:
+		r.lost += rec.Lost
+		return
+	case Throttled:
+		r.throttled++
+		return
+	case Sampled:
+		r.samples++
+	}
+	take(rec)
+}
+
+// Deepen has more of each stack copied from now on: twice as much, at most MostStack; false if it was as much already,
+// or the kernel refuses. What waits in the rings must have been drained.
+func (r *Reader) Deepen() bool {
+	if r.opts.Stack >= MostStack {
+		return false
+	}
+	before := r.opts.Stack
+	r.opts.Stack = min(2*before, MostStack) &^ 7
+	rings, online, err := r.openAll()
+	if err != nil {
+		r.opts.Stack = before
+		return false
+	}
+	r.Close()
+	r.rings, r.online = rings, online
+	return true
+}
+
+// Check opens events on processors that have come since, and reports whether all processors are sampled. It is to be
+// called now and then.
+func (r *Reader) Check() bool {
+	online, err := onlineCPUs()
+	if err != nil || online == r.online {
+		return err == nil
+	}
+	rings, online, err := r.openAll()
+	if err != nil {
+		return false
+	}
+	r.Close()
+	r.rings, r.online = rings, online
+	return true
+}
+
+// Pause leaves everybody unsampled until Resume.
+func (r *Reader) Pause() { r.control(unix.PERF_EVENT_IOC_DISABLE) }
+
+// Resume ends what Pause began. What came before it is dropped.
+func (r *Reader) Resume() {
+	r.Drain(func(*Record) {})
+	r.control(unix.PERF_EVENT_IOC_ENABLE)
+}
+
+func (r *Reader) control(request uint) {
+	for _, g := range r.rings {
+		_ = unix.IoctlSetInt(g.fd, request, 0) // the event is this process's
+	}
+}
+
+// Close ends the sampling.
+func (r *Reader) Close() {
+	for _, g := range r.rings {
+		g.close()
+	}
+	r.rings = nil
+}
+
+// openAll opens an event for each processor.
+func (r *Reader) openAll() ([]*ring, string, error) {
+	online, err := onlineCPUs()
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	var rings []*ring
+	attr := r.opts.attr()
+	for _, cpu := range parseCPUs(online) {
+		g, err := openRing(&attr, cpu, ringSize(r.opts.Stack))
+		if errors.Is(err, unix.ENODEV) {
+			continue // it has just gone
+		}
+		if err != nil {
+			for _, g := range rings {
+				g.close()
+			}
+			return nil, "", refusal(err)
+		}
+		rings = append(rings, g)
+	}
+	if len(rings) == 0 {
+		return nil, "", fmt.Errorf("%w: no processor is online in %q", ErrUnsupported, online)
+	}
+	return rings, online, nil
+}
+
+// ringRecords is how many samples a ring has room for, at least: as many as come in several ticks.
+const ringRecords = 32
+
+// ringSize gives the bytes of a ring, a power of two.
+func ringSize(stack int) int {
+	return 1 << bits.Len(uint((stack+2<<10)*ringRecords-1))
+}
+
+// attr describes the event. A clock of frequency is given as a period, which does not waver.
+func (o *Options) attr() unix.PerfEventAttr {
+	a := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: uint64(1e9 / o.Freq),
+		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_CALLCHAIN |
+			unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER,
+		Sample_regs_user: regMask, Sample_stack_user: uint32(o.Stack),
+		Bits: unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitExcludeCallchainUser |
+			unix.PerfBitExcludeIdle | unix.PerfBitExcludeHv | unix.PerfBitWatermark,
+		Wakeup:  1 << 30, // nobody waits for it
+		Clockid: unix.CLOCK_MONOTONIC,
+	}
+	a.Size = unix.PERF_ATTR_SIZE_VER5
+	if o.NoKernel {
+		a.Bits |= unix.PerfBitExcludeCallchainKernel
+	}
+	if o.Tasks {
+		a.Bits |= unix.PerfBitTask
+	}
+	if o.Switches {
+		a.Bits |= unix.PerfBitContextSwitch
+	}
+	return a
+}
+
+// refusal says what kind of refusal an error is.
+func refusal(err error) error {
+	kind := ErrUnsupported
+	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+		kind = ErrDenied
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}
+
+// onlineCPUs gives the kernel's list of processors, as 0-3,6.
+func onlineCPUs() (string, error) {
+	b, err := os.ReadFile("/sys/devices/system/cpu/online")
+	return strings.TrimSpace(string(b)), err
+}
+
+// mostCPUs bounds the numbers of processors (CONFIG_NR_CPUS is 8,192 at most).
+const mostCPUs = 1 << 13
+
+// parseCPUs reads such a list; what is none is passed over.
+func parseCPUs(list string) []int {
+	var cpus []int
+	for part := range strings.SplitSeq(list, ",") {
+		var from, to int
+		if n, _ := fmt.Sscanf(part, "%d-%d", &from, &to); n == 1 {
+			to = from
+		} else if n == 0 {
+			continue
+		}
+		for cpu := max(from, 0); cpu <= min(to, mostCPUs); cpu++ {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus
+}
+
+// Usable reports whether a sample can be walked: it has registers of this machine's own kind.
+func (r *Record) Usable() bool {
+	return r.Whole && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0
+}

@@ -1,0 +1,112 @@
+package perfevents
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// open opens a reader, or says why this machine has none.
+func open(t *testing.T, o Options) *Reader {
+	t.Helper()
+	r, err := Open(o)
+	if errors.Is(err, ErrDenied) || errors.Is(err, ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// spin computes for so much processor time of the thread.
+func spin(d time.Duration) {
+	used := func() time.Duration {
+		var ts unix.Timespec
+		_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
+		return time.Duration(ts.Nano())
+	}
+	for end := used() + d; used() < end; {
+	}
+}
+
+func TestWhoComputesIsSampledWithItsStack(t *testing.T) {
+	r := open(t, Options{Freq: 997})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	n := 0
+	for range 20 { // a ring has room for some tens of samples
+		spin(10 * time.Millisecond)
+		r.Drain(func(rec *Record) {
+			if rec.Kind != Sampled || rec.TID != unix.Gettid() {
+				return
+			}
+			if n++; !rec.Usable() || len(rec.Stack) == 0 || rec.PID != os.Getpid() || rec.Time == 0 {
+				t.Errorf("%+v", rec)
+			}
+		})
+	}
+	// A sample for each millisecond that it has a processor: 200, less what came while the machine was held up.
+	if n < 100 {
+		t.Errorf("%d samples of 200 ms at 997 Hz; %d of anybody, %d lost", n, r.Samples(), r.Lost())
+	}
+}
+
+func TestStacksAreCopiedDeeperWhenAskedTo(t *testing.T) {
+	r := open(t, Options{Freq: 99})
+	sizes := []int{r.Stack()}
+	for r.Deepen() {
+		sizes = append(sizes, r.Stack())
+	}
+	if r.Stack() != MostStack || !slices.IsSorted(sizes) || len(sizes) < 3 {
+		t.Errorf("%v", sizes)
+	}
+}
+
+func TestWhoIsPausedIsNotSampled(t *testing.T) {
+	r := open(t, Options{Freq: 997})
+	r.Pause()
+	r.Drain(func(*Record) {})
+	spin(50 * time.Millisecond)
+	r.Drain(func(rec *Record) { t.Errorf("%+v", rec) })
+	r.Resume()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	spin(100 * time.Millisecond)
+	n := 0
+	r.Drain(func(*Record) { n++ })
+	if n == 0 {
+		t.Error("nobody is sampled after Resume")
+	}
+}
+
+func TestRingThatOverflowsSaysHowMuchWasLost(t *testing.T) {
+	r := open(t, Options{Freq: 10000})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for range 40 { // until a record tells: it comes when there is room again
+		spin(100 * time.Millisecond)
+		r.Drain(func(*Record) {})
+		if r.Lost() > 0 {
+			return
+		}
+	}
+	t.Error("nothing was lost, though the rings have room for some milliseconds")
+}
+
+func TestListOfProcessorsIsRead(t *testing.T) {
+	for list, want := range map[string][]int{"0": {0}, "0-3": {0, 1, 2, 3}, "0-1,4,6-7": {0, 1, 4, 6, 7}, "": nil, "x,2": {2}, "3-1": nil} {
+		if got := parseCPUs(list); !slices.Equal(got, want) {
+			t.Errorf("%q: %v", list, got)
+		}
+	}
+	if n := len(parseCPUs("0-99999999")); n != mostCPUs+1 {
+		t.Errorf("%d processors", n)
+	}
+}

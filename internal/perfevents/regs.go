@@ -1,0 +1,63 @@
+package perfevents
+
+import (
+	"runtime"
+
+	"prywalk/frames"
+)
+
+// Registers as perf numbers them (arch/x86/include/uapi/asm/perf_regs.h, arch/arm64/include/uapi/asm/perf_regs.h).
+// They come in that order, those that were not asked for left out.
+const (
+	// x86: ax, bx, cx, dx, si, di, bp, sp, ip, and r8 to r15.
+	x86Mask = 1<<9 - 1 | 0xff<<16
+	x86Regs = 17
+	// arm64: x0 to x30, sp, pc.
+	arm64Mask = 1<<33 - 1
+	arm64Regs = 33
+)
+
+var regMask, numRegs = hostRegs(runtime.GOARCH)
+
+func hostRegs(arch string) (mask uint64, n int) {
+	if arch == "arm64" {
+		return arm64Mask, arm64Regs
+	}
+	return x86Mask, x86Regs
+}
+
+// x86Order gives the DWARF numbers of perf's registers: ax to sp, then r8 to r15.
+var x86Order = [...]uint8{
+	frames.X86RAX, frames.X86RBX, frames.X86RCX, frames.X86RDX, frames.X86RSI, frames.X86RDI, frames.X86RBP, frames.X86RSP,
+	8, 9, 10, 11, 12, 13, 14, 15,
+}
+
+// setRegs takes registers over. Precondition: b has numRegs of them.
+func setRegs(to *frames.Regs, b []byte) {
+	if numRegs == arm64Regs {
+		setARM64(to, b)
+		return
+	}
+	setX86(to, b)
+}
+
+func setX86(to *frames.Regs, b []byte) {
+	*to = frames.Regs{Arch: frames.X86_64, PC: word(b[8*8:])}
+	for i, reg := range x86Order {
+		if i >= 8 {
+			i++ // the program counter stands between
+		}
+		to.Set(reg, word(b[8*i:]))
+	}
+}
+
+// signatureBits is where pointer authentication puts the signature of a code pointer (the kernel's
+// Documentation/arch/arm64/pointer-authentication.rst).
+const signatureBits = 0x7f << 48
+
+func setARM64(to *frames.Regs, b []byte) {
+	*to = frames.Regs{Arch: frames.AArch64, PC: word(b[8*32:]), PACMask: signatureBits}
+	for i := range uint8(32) {
+		to.Set(i, word(b[8*int(i):]))
+	}
+}

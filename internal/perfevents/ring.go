@@ -1,0 +1,90 @@
+package perfevents
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// Where the words of a ring's first page are (struct perf_event_mmap_page), and what a record's header has.
+const (
+	offHead   = 1024
+	offTail   = 1032
+	headerLen = 8
+	// largest is the largest record: its size is of 16 bits.
+	largest = 1 << 16
+)
+
+// ring is the memory that the kernel writes one processor's records to.
+type ring struct {
+	fd   int
+	cpu  int
+	mem  []byte // with the first page; nil: it is closed
+	data []byte // a power of two of bytes
+	wrap []byte // for a record that goes on at the beginning
+}
+
+// openRing opens an event on a processor, with room for size bytes, a power of two.
+func openRing(attr *unix.PerfEventAttr, cpu, size int) (*ring, error) {
+	fd, err := unix.PerfEventOpen(attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	page := unix.Getpagesize()
+	mem, err := unix.Mmap(fd, 0, page+size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		_ = unix.Close(fd) // nothing was written
+		return nil, fmt.Errorf("%d KiB for the samples of processor %d: %w", size>>10, cpu, err)
+	}
+	return &ring{fd: fd, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
+}
+
+func (g *ring) close() {
+	if g.mem != nil {
+		_ = unix.Munmap(g.mem) // it is this ring's
+		_ = unix.Close(g.fd)   // nothing was written
+		g.mem, g.data = nil, nil
+	}
+}
+
+// drain reads what is there, and gives the bytes back to the kernel; ok is false if a record made no sense: the rest is
+// passed over.
+func (g *ring) drain(r *Record, take func(*Record)) (ok bool) {
+	head := procmem.LoadShared(g.mem, offHead)
+	tail := procmem.LoadShared(g.mem, offTail)
+	tail, ok = walkRing(g.data, g.wrap, head, tail, r, take)
+	procmem.StoreShared(g.mem, offTail, tail)
+	return ok
+}
+
+// walkRing reads the records between tail and head, and gives where it ended.
+func walkRing(data, wrap []byte, head, tail uint64, r *Record, take func(*Record)) (end uint64, ok bool) {
+	size := uint64(len(data))
+	if head-tail > size || head%headerLen != 0 || tail%headerLen != 0 {
+		return head, false
+	}
+	for tail != head {
+		at := tail & (size - 1)
+		h := word(data[at:]) // records lie at multiples of eight: a header does not wrap
+		n := h >> 48
+		if n < headerLen || n%headerLen != 0 || n > head-tail {
+			return head, false
+		}
+		body := data[at+headerLen : min(at+n, size)]
+		if at+n > size {
+			k := copy(wrap, body)
+			k += copy(wrap[k:], data[:at+n-size])
+			body = wrap[:k]
+		}
+		if !parse(uint32(h), uint16(h>>32), body, r) {
+			return head, false
+		}
+		if r.Kind != Other {
+			take(r)
+		}
+		tail += n
+	}
+	return head, true
+}

@@ -1,0 +1,22 @@
+package procmem
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// # Words that are shared with the kernel
+//
+// Both sides of a ring buffer of perf events write while the other reads: the kernel data_head, the reader data_tail
+// (perf_event_open(2), struct perf_event_mmap_page). Plain reads of a byte slice could come in another order.
+
+// LoadShared reads the 64-bit word at off of memory that is shared with the kernel; what is read after it is not older.
+// Precondition: off is a multiple of 8, mem begins at such an address, and the word lies within.
+func LoadShared(mem []byte, off int) uint64 {
+	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])))
+}
+
+// StoreShared writes that word; what was read before it was read by then. The same precondition.
+func StoreShared(mem []byte, off int, v uint64) {
+	atomic.StoreUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])), v)
+}

@@ -1,0 +1,315 @@
+package sampler
+
+import (
+	"fmt"
+
+	"prywalk/internal/booking"
+	"prywalk/internal/look"
+	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
+)
+
+// # Engines: how running threads are observed
+//
+// Sleepers, clocks, births, ends and booking are the same for all. What differs is where the stack of a thread that
+// runs comes from.
+//
+//   - ptrace: it is stopped at the tick ([look.Looker.Begin]).
+//   - perf: the kernel samples it, at moments of its own (package perfevents). Nobody is stopped. At the tick the
+//     samples that have come are given to their threads, and booked between the readings of the thread's clocks at
+//     this tick and the one before ([booking.Reading.Between]).
+//
+// Either hands the accountant the same thing: a [look.Shot] of a thread, which it walks and books.
+//
+// With perf, a thread that is found running has no shot of that tick: its state is the samples'. A sample of a thread
+// that ended before its clocks were read again is a claim on what is unseen of its process ([booking.Process.Claim]).
+// If samples stop coming, ptrace takes over, and the recording says so.
+
+const (
+	// checkEvery is how often it is seen whether samples come, in nanoseconds.
+	checkEvery = 1e9
+	// silentPeriods: if the targets have run for so many periods since they were last sampled, no more samples come. The chance
+	// that there are none by accident is below e^-50.
+	silentPeriods = 50
+	// strayFor is how long a sample waits for its thread to be listed, in nanoseconds. By then it has ended.
+	strayFor = 2 * listEvery
+	// mostStrays and mostSamples bound how many samples wait, in all and for one thread.
+	mostStrays  = 256
+	mostSamples = 64
+)
+
+// kernelSamples is what the tracer knows of the kernel's samples. It belongs to the tracer.
+type kernelSamples struct {
+	reader *perfevents.Reader // nil: there are none, and ptrace looks
+	take   func(*perfevents.Record)
+	of     map[int]*process // by process number
+	strays []stray
+
+	now      int64              // the tick
+	taken    int64              // samples that were given to a thread or process
+	unusable int64              // samples without registers of the user's
+	dropped  int64              // samples that found no room here
+	deepen   bool               // a stack was deeper than what is copied
+	checked  int64              // when it was last seen whether samples come, CLOCK_MONOTONIC ns
+	heardOf  int64              // taken, as of the last sign of life
+	ran      int64              // processor time of the targets then, ns
+	gaveUp   string             // why ptrace took over; "": it did not
+	last     *perfevents.Reader // the one that was given up
+}
+
+// stray is a sample of a thread that is not known.
+type stray struct {
+	proc *process
+	tid  int
+	shot *look.Shot
+}
+
+// observe has the kernel sample running threads from now on, if it may.
+func (c *tracer) observe(r *perfevents.Reader) {
+	if r == nil {
+		return
+	}
+	c.samples = kernelSamples{reader: r, of: map[int]*process{}}
+	c.samples.take = c.takeSample
+	r.Drain(func(*perfevents.Record) {}) // what came before
+}
+
+// sampled is the state of one thread under that engine.
+type sampled struct {
+	waiting []*look.Shot    // samples that are not booked yet, in the order in which they came
+	read    booking.Reading // its clocks as of the last tick
+	begun   bool            // the accountant knows from when on its time counts
+}
+
+// takeSamples gives the samples that have come since the last tick to their threads.
+func (c *tracer) takeSamples(now int64) {
+	k := &c.samples
+	if k.reader == nil {
+		return
+	}
+	k.now = now
+	k.reader.Drain(k.take)
+	if k.deepen {
+		k.deepen = false
+		if k.reader.Stack() < perfevents.MostStack && !k.reader.Deepen() {
+			c.giveUpSamples("the kernel refuses longer copies of stacks")
+		}
+	}
+	if now-k.checked >= checkEvery {
+		k.checked = now
+		c.checkSamples(now)
+	}
+}
+
+// takeSample takes one record.
+func (c *tracer) takeSample(r *perfevents.Record) {
+	k := &c.samples
+	p := k.of[r.PID]
+	if p == nil || p.gone || r.Kind != perfevents.Sampled {
+		return // another program's
+	}
+	if !r.Usable() {
+		k.unusable++
+		return
+	}
+	th := p.list.byTID[r.TID]
+	switch {
+	case th == nil:
+		c.takeStray(p, r)
+	case th.dead || !th.look.Sampled() || c.pool.Waiting() > maxBacklog:
+	case len(th.sampled.waiting) >= mostSamples:
+		k.dropped++
+	default:
+		k.taken++
+		th.sampled.waiting = append(th.sampled.waiting, c.looker.FromSample(r))
+		c.idle.Wake(&th.idle)
+	}
+}
+
+// takeStray keeps a sample of a thread that is not known: it was just born, or has ended.
+func (c *tracer) takeStray(p *process, r *perfevents.Record) {
+	k := &c.samples
+	if _, refused := p.list.unwanted[r.TID]; refused || c.opts.Threads != nil {
+		return
+	}
+	k.taken++
+	p.list.hint = true
+	if len(k.strays) >= mostStrays {
+		k.dropped++
+		return
+	}
+	k.strays = append(k.strays, stray{p, r.TID, c.looker.FromSample(r)})
+}
+
+// adoptStrays gives a thread that was just met the samples that came before.
+func (c *tracer) adoptStrays(th *thread) {
+	k := &c.samples
+	if k.reader == nil {
+		return
+	}
+	th.look.SetSampled(true)
+	kept := k.strays[:0]
+	for _, s := range k.strays {
+		if s.tid != th.look.TID || s.proc != th.proc {
+			kept = append(kept, s)
+			continue
+		}
+		th.sampled.waiting = append(th.sampled.waiting, s.shot)
+		if th.account.book.BornAt != 0 {
+			th.account.book.BornAt = min(th.account.book.BornAt, s.shot.At)
+		}
+	}
+	clear(k.strays[len(kept):])
+	k.strays = kept
+}
+
+// claimStrays books the samples of threads that nobody met: they have ended. of is a process that has ended, too; nil
+// for those that wait too long.
+func (c *tracer) claimStrays(of *process) {
+	k := &c.samples
+	kept := k.strays[:0]
+	for _, s := range k.strays {
+		if s.proc == of || of == nil && (c.ending || c.now.at-s.shot.At > strayFor) {
+			c.claim(event{proc: s.proc.account, shot: s.shot})
+		} else {
+			kept = append(kept, s)
+		}
+	}
+	clear(k.strays[len(kept):])
+	k.strays = kept
+}
+
+// claim hands over a sample of a thread that has ended.
+func (c *tracer) claim(e event) {
+	c.counts.attempted++
+	c.counts.sampled++
+	c.counts.claimed++
+	c.now.copies += e.shot.Waits()
+	e.kind, e.length = sampledEnded, c.samples.reader.Period()
+	c.out.add(e)
+}
+
+// found takes the clocks of a thread at a tick, and hands its samples over.
+func (c *tracer) found(th *thread, now booking.Reading) {
+	s := &th.sampled
+	before := s.read
+	if before.Wall == 0 {
+		before = th.firstReading(now)
+	}
+	s.read = now
+	if len(s.waiting) == 0 {
+		return
+	}
+	if th.look.TooShort() {
+		c.samples.deepen = true
+	}
+	for i := range s.waiting { // those of one processor are in order; it may have changed its processor
+		for j := i; j > 0 && s.waiting[j].At < s.waiting[j-1].At; j-- {
+			s.waiting[j], s.waiting[j-1] = s.waiting[j-1], s.waiting[j]
+		}
+	}
+	for i, shot := range s.waiting {
+		c.handOverSample(th, shot, before.Between(now, shot.At))
+		s.waiting[i] = nil
+	}
+	s.waiting = s.waiting[:0]
+}
+
+// firstReading gives the clocks of a thread before those that are read first: of one whose birth was seen, at its birth.
+func (th *thread) firstReading(now booking.Reading) booking.Reading {
+	if !th.born {
+		return now
+	}
+	at := now.Wall - now.CPU - now.RunQueue
+	for _, s := range th.sampled.waiting {
+		at = min(at, s.At)
+	}
+	return booking.Reading{Wall: at}
+}
+
+// handOverSample hands over one sample, with what the thread's clocks showed then.
+func (c *tracer) handOverSample(th *thread, s *look.Shot, at booking.Reading) {
+	s.At = at.Wall
+	s.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
+	th.sampled.begun = true
+	c.counts.attempted++
+	c.counts.sampled++
+	c.now.copies += s.Waits()
+	c.out.add(event{kind: looked, thread: th.account, shot: s, before: th.idle.TakeUnchanged(), length: c.samples.reader.Period()})
+}
+
+// runs takes note of a thread that is found running: its samples say where.
+func (c *tracer) runs(th *thread) {
+	now := booking.ReadAt(th.look.LastSched(), procmem.Now())
+	c.found(th, now)
+	if s := &th.sampled; !s.begun {
+		s.begun = true
+		c.out.add(event{kind: seenRunning, thread: th.account, now: now})
+	}
+	c.idle.Looked(&th.idle, false, th.born, th.look.LastSched())
+}
+
+// endSamples hands over the samples of a thread that has ended.
+func (c *tracer) endSamples(th *thread) {
+	for i, s := range th.sampled.waiting {
+		if th.end.Alive {
+			c.handOverSample(th, s, th.sampled.read)
+		} else {
+			c.claim(event{thread: th.account, proc: th.proc.account, shot: s})
+		}
+		th.sampled.waiting[i] = nil
+	}
+	th.sampled.waiting = nil
+}
+
+// checkSamples has ptrace take over where the targets run and no samples of them come.
+func (c *tracer) checkSamples(now int64) {
+	k := &c.samples
+	if !k.reader.Check() {
+		c.giveUpSamples("a processor came, and the kernel refuses samples of it")
+		return
+	}
+	ran := c.ranSoFar(now)
+	if k.taken+k.unusable != k.heardOf || k.ran == 0 {
+		k.heardOf, k.ran = k.taken+k.unusable, max(ran, 1)
+		return
+	}
+	if ran-k.ran >= silentPeriods*k.reader.Period() {
+		c.giveUpSamples(fmt.Sprintf("no samples came for %.1f s of processor time", seconds(ran-k.ran)))
+	}
+}
+
+// giveUpSamples has ptrace look at running threads from now on.
+func (c *tracer) giveUpSamples(why string) {
+	k := &c.samples
+	for _, p := range c.procs {
+		c.claimStrays(p)
+		for _, th := range p.list.inOrder {
+			for _, s := range th.sampled.waiting {
+				c.handOverSample(th, s, th.sampled.read)
+			}
+			th.sampled.waiting = nil
+			th.look.SetSampled(false)
+		}
+	}
+	k.reader.Pause()
+	k.gaveUp = why
+	k.last = k.reader
+	k.reader = nil
+}
+
+// conclude says what the engine did.
+func (k *kernelSamples) conclude(r *Stats, n *counts) {
+	r.Engine, r.Sampled, r.Claimed = "ptrace", n.sampled, n.claimed
+	reader := k.reader
+	switch {
+	case k.reader != nil:
+		r.Engine = "perf"
+	case k.last != nil:
+		r.Engine, r.EngineNote, reader = "perf, then ptrace", k.gaveUp, k.last
+	}
+	if reader != nil {
+		r.LostSamples, r.ThrottledSamples = reader.Lost()+k.dropped, reader.Throttled()
+		r.SampleStack = reader.Stack()
+	}
+}

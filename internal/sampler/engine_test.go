@@ -1,0 +1,120 @@
+package sampler
+
+import (
+	"errors"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/perfevents"
+	"prywalk/internal/testtargets"
+)
+
+// sampling gives options by which the kernel samples running threads, or says why this machine does not.
+func sampling(t *testing.T, freq float64) Options {
+	t.Helper()
+	r, err := perfevents.Open(perfevents.Options{Freq: freq})
+	if errors.Is(err, perfevents.ErrDenied) || errors.Is(err, perfevents.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return Options{Freq: freq, Events: r}
+}
+
+func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
+	target := start(t, "burners", "2")
+	r := record(t, sampling(t, 199), time.Second, func(s *Sampler) {
+		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 100 })
+	}, target.pid)
+	if r.Frozen != 0 || r.Sampled < 50 || r.Engine != "perf" || r.LostSamples != 0 {
+		t.Errorf("%d frozen, %d sampled, %d lost, engine %s", r.Frozen, r.Sampled, r.LostSamples, r.Engine)
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
+		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+	if burnt := r.sumOf(3, in("burn_here")); float64(burnt)/1e9 < 0.9*(r.ProfiledCPU-r.ExitedUnseenCPU) {
+		t.Errorf("%v of %v s in burn_here, %v unseen", float64(burnt)/1e9, r.ProfiledCPU, r.ExitedUnseenCPU)
+	}
+}
+
+// TestThreadsThatLiveShortlyAreSampledWithTrueShares: threads of 2 ms, a fifth of a tick. A share of 400 samples has a
+// standard error of 2.2 points: 10 are 4.6 of them.
+func TestThreadsThatLiveShortlyAreSampledWithTrueShares(t *testing.T) {
+	exe, err := testtargets.Compile("phases.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "2000", "2", "600")
+	testtargets.Ready(t, cmd)
+	r := record(t, sampling(t, 99), 4*time.Second, func(s *Sampler) {
+		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 600 })
+	}, cmd.Process.Pid)
+	total := r.sumOf(3, func(*pprof.Sample) bool { return true })
+	for _, name := range []string{"phase_a", "phase_b", "phase_c", "phase_d"} {
+		share := float64(r.sumOf(3, func(s *pprof.Sample) bool { return slices.Contains(stack(s), name) })) / float64(total)
+		if share < 0.15 || share > 0.35 {
+			t.Errorf("%s has %.3f", name, share)
+		}
+	}
+	if r.Frozen != 0 || r.Claimed == 0 {
+		t.Errorf("%d frozen, %d samples of threads that had ended", r.Frozen, r.Claimed)
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
+		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+}
+
+// TestPtraceTakesOverWhereSamplesStopComing: the kernel's rings are turned off behind the sampler's back.
+func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
+	target := start(t, "burners", "2")
+	o := sampling(t, 199)
+	r := record(t, o, time.Second, func(s *Sampler) {
+		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
+		o.Events.Pause()
+		frozen(t, s, 50)
+	}, target.pid)
+	if r.Engine != "perf, then ptrace" || r.EngineNote == "" || r.Frozen == 0 || r.Sampled == 0 {
+		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.EngineNote, r.Frozen, r.Sampled)
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
+		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+}
+
+// TestStacksDeeperThanTheKernelCopiesAreFrozen: the running thread's stack has 4,000 frames of 48 bytes and more.
+func TestStacksDeeperThanTheKernelCopiesAreFrozen(t *testing.T) {
+	target := start(t, "deep", "4000")
+	o := sampling(t, 199)
+	o.MaxDepth = 10_000
+	r := record(t, o, time.Second, func(s *Sampler) { frozen(t, s, 20) }, target.pid)
+	if o.Events.Stack() != perfevents.MostStack || r.SampleStack != perfevents.MostStack {
+		t.Errorf("samples have %d bytes of stack", r.SampleStack)
+	}
+	if whole := r.FrozenWhole; whole < r.Frozen/2 {
+		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Frozen)
+	}
+}
+
+func TestHeldSamplerTakesNoSamples(t *testing.T) {
+	target := start(t, "burners", "1")
+	o := sampling(t, 199)
+	record(t, o, time.Second, func(s *Sampler) {
+		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
+		s.Hold()
+		await(t, "it is held", s.Held)
+		before := s.Progress().Stacks
+		time.Sleep(100 * time.Millisecond)
+		if now := s.Progress().Stacks; now > before+64 { // those that were handed over before
+			t.Errorf("%d stacks while it was held", now-before)
+		}
+		s.Resume()
+		after := s.Progress().Stacks
+		await(t, "threads are sampled again", func() bool { return s.Progress().Stacks >= after+20 })
+	}, target.pid)
+}

@@ -1,0 +1,39 @@
+package symbols
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestKernelFunctionsAreNamed(t *testing.T) {
+	k, err := ParseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T second\t[module]\n" +
+		"ffffffff81000100 d data\nno line\nffffffff81000300 W third\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for addr, want := range map[uint64]string{
+		0xffffffff80ffffff: "", 0xffffffff81000000: "first", 0xffffffff810001ff: "first", 0xffffffff81000200: "second",
+		0xffffffff81000300: "third", ^uint64(0): "third",
+	} {
+		if got := k.Name(addr); got != want {
+			t.Errorf("%#x: %q", addr, got)
+		}
+	}
+}
+
+func TestHiddenKernelIsAnError(t *testing.T) {
+	for _, text := range []string{"", "0000000000000000 T _text\n0000000000000000 T f\n", "x y z\n"} {
+		if _, err := ParseKernelNames([]byte(text)); !errors.Is(err, ErrKernelHidden) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzKernelNames(f *testing.F) {
+	f.Add([]byte("ffffffff81000000 T _stext\nffffffff81000200 T second\t[module]\n"), uint64(0xffffffff81000001))
+	f.Fuzz(func(t *testing.T, b []byte, addr uint64) {
+		if k, err := ParseKernelNames(b); err == nil {
+			k.Name(addr)
+		}
+	})
+}
