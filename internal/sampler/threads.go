@@ -138,7 +138,7 @@ func (c *tracer) endProcess(p *process) {
 	}
 	p.gone = true
 	c.closeCount(p, c.now.at)
-	p.end.charged = p.clock.ran()
+	p.end.charged, p.end.before = p.clock.ran(), int64(p.clock.first)
 	c.ranGone += p.end.charged
 	p.list.tasks.Close()
 	c.out.add(event{kind: processEnded, proc: p.account, at: c.now.at, used: &p.end})
