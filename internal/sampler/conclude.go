@@ -46,7 +46,9 @@ func (s *Sampler) conclude(c *tracer, a *accountant) {
 	r.SlowestThread, r.SlowestTID = a.rates.slowest, a.rates.slowestTID
 	r.TargetCPU, r.ProfiledCPU = seconds(s.totals.target), seconds(s.totals.profiled)
 	r.UnobservedCPU, r.ExitedUnseenCPU = seconds(s.totals.unobserved), seconds(s.totals.exitedUnseen)
+	r.ShortLivedCPU = seconds(s.totals.shortLived)
 	r.EstimatedCPU = seconds(s.totals.estimated)
+	c.quota.tell(r)
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
 		r.SelfCPU = seconds(ru.Utime.Nano() + ru.Stime.Nano())

@@ -34,7 +34,7 @@ func (s *Sampler) ticks(ctx context.Context, c *tracer, ctl *ptrace.Controller) 
 		c.noticeSuspension(procmem.Now())
 		s.admitAll(c)
 		now := procmem.Now()
-		c.ticks.SetRate(now, c.budget.Rate(now))
+		c.ticks.SetRate(now, c.quota.rate(c.budget.Rate(now)))
 		next := c.ticks.Next(now)
 		c.tickWithinBudget(now, next)
 		if s.asked.Swap(false) || c.checkpointDue(now, &s.pub) {
@@ -55,26 +55,35 @@ func (s *Sampler) ticks(ctx context.Context, c *tracer, ctl *ptrace.Controller) 
 // tickWithinBudget is tick within the budget, if there is one: a tick that comes
 // while targets have lost too much is withheld.
 func (c *tracer) tickWithinBudget(now, deadline int64) {
+	if !c.ending && !c.quota.enough() {
+		c.withhold(now, deadline)
+		return
+	}
 	if !c.budget.Limited() {
 		c.tick(now, deadline)
 		return
 	}
 	if c.budget.RanTo(c.ranSoFar(now)); c.budget.Overdrawn() > 0 {
 		c.budget.Withheld++
-		c.someoneLooks(now) // nobody is looked at, but on purpose
-		c.gaps.Tick(now, c.ticks.Period())
-		for _, p := range c.procs {
-			c.list(p, now) // one that has ended must be noticed
-		}
-		c.dropGone()
-		c.looker.Collect(deadline, c.done)
-		c.out.handOver(c.now.at)
+		c.withhold(now, deadline)
 		return
 	}
 	c.tick(now, deadline)
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
 		c.budget.Ticked(int64(self))
 	}
+}
+
+// withhold is a tick at which nobody is looked at, on purpose.
+func (c *tracer) withhold(now, deadline int64) {
+	c.someoneLooks(now)
+	c.gaps.Tick(now, c.ticks.Period())
+	for _, p := range c.procs {
+		c.list(p, now) // one that has ended must be noticed
+	}
+	c.dropGone()
+	c.looker.Collect(deadline, c.done)
+	c.out.handOver(c.now.at)
 }
 
 // tick looks once at every thread that is not left alone, and collects what stops
@@ -90,8 +99,11 @@ func (c *tracer) tick(now, deadline int64) {
 	c.beginTick(now, deadline)
 	c.takeSamples(now)
 	for _, p := range c.procs {
+		c.lookAtNewborn(p, now)
+	}
+	for _, p := range c.procs {
 		c.takeCensus(p)
-		c.listAndMeet(p, now)
+		c.list(p, now)
 		c.now.threads += len(p.list.byTID)
 	}
 	c.idle.WakeDue(c.now.threads)
@@ -181,22 +193,9 @@ func (c *tracer) lookAt(list []*idle.Thread) {
 	}
 }
 
-// listAndMeet brings the process's threads up to date, and looks at those that have been born since the last tick before
-// all others: what they do first is soon over.
-func (c *tracer) listAndMeet(p *process, now int64) {
-	before, known := len(p.idle.Awake), p.list.begun
-	c.list(p, now)
-	if newborn := p.idle.Awake[before:]; known && len(newborn) > 0 {
-		c.lookAt(newborn)
-		for _, th := range newborn {
-			th.Owner.(*thread).metAt = c.counts.ticks
-		}
-	}
-}
-
 // begin begins a look at a thread, unless one is still pending, or the accountant is far behind.
 func (c *tracer) begin(th *thread) {
-	if !c.roomForCopy() || th.look.Pending() {
+	if !c.ending && !c.quota.goesOn() || !c.roomForCopy() || th.look.Pending() {
 		if !th.idle.LeftAlone() { // else its next look tells what it did at this tick, too
 			c.counts.queued++
 		}
@@ -268,6 +267,7 @@ func (c *tracer) finish(th *thread, s *look.Shot) {
 		s.OnCPU, s.Basis = false, skid.Exact
 	}
 	if s.How == look.ByFreeze {
+		s.Stopped = c.quota.ownPart(s.Stopped)
 		if s.Stopped > c.counts.freezes.max {
 			c.counts.longest = Freeze{th.proc.target.PID, th.look.TID, s.Copied()}
 		}
