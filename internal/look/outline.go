@@ -188,9 +188,11 @@ type pieces struct {
 func (p *pieces) reserve(need int) {
 	if p.buf == nil {
 		p.buf = make([]byte, pieceBytes)
+		touch(p.buf)
 	}
 	if len(p.gap) < need {
 		p.gap = make([]byte, need)
+		touch(p.gap)
 	}
 }
 
