@@ -204,6 +204,7 @@ func (l *Looker) extras(t *Thread, s *Shot) ptrace.Extra {
 		return inner
 	}
 	l.pieces.inner, l.pieces.by, l.pieces.top, l.pieces.need = inner, s.by, s.buf, min(t.needs.get().Bytes, len(l.pieces.gap))
+	l.pieces.root = t.needs.get().Root
 	return &l.pieces
 }
 
