@@ -70,6 +70,13 @@ type steps struct {
 	table [1 << stepBits]step
 	n     int
 	large largeSteps
+	// All return addresses lie between these.
+	lo, hi frames.Addr
+}
+
+// maybe reports whether a word may be one of the return addresses, or near a large one: most words of a stack are not.
+func (t *steps) maybe(v frames.Addr) bool {
+	return v >= t.lo && v <= t.hi && v != 0 || v+nearBytes >= t.large.lo && v <= t.large.hi+nearBytes && t.large.n > 0
 }
 
 // find gives the place of a return address, or the one where it would be.
@@ -91,6 +98,10 @@ func (t *steps) learn(pc, size frames.Addr) bool {
 			p = t.find(pc)
 		}
 		t.n++
+		if t.n == 1 {
+			t.lo, t.hi = pc, pc
+		}
+		t.lo, t.hi = min(t.lo, pc), max(t.hi, pc)
 		*p = step{pc, size}
 	case p.size == size || p.size == sizeVaries:
 		return changed

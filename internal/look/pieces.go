@@ -24,6 +24,7 @@ type pieces struct {
 	rest   []byte // of that the part that the present try does not use
 	// reached is how far a chain came.
 	reached frames.Addr
+	passed  [topCopy / 8 / 64]uint64 // a bit for each word of the top
 }
 
 // reserve makes room for the next look, before anybody is stopped.
@@ -135,41 +136,68 @@ type start struct{ pc, sp frames.Addr }
 
 // follow goes from frame to frame, and copies what of their outer ends was not copied; false if that does not lead to
 // an outermost frame. Then it gives how far it came beyond large frames, and has copied what lies before.
+//
+// What is left of frames that have ended can lead to the outermost, too, past live ones that have taken their place. So
+// all return addresses in the top begin a chain that are in none yet.
 func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region) (reached frames.Addr, ok bool) {
 	n, top := len(have.Others), have.Stack.Addr+uint64(len(have.Stack.Bytes))
 	var best start
 	p.spare = p.gap
-	try := func(s start) bool {
+	clear(p.passed[:])
+	try := func(s start) {
 		have.Others = out[:n]
 		if p.chain(rd, have, out, s.pc, s.sp) {
-			return true
-		}
-		if p.reached > max(reached, top+largeFrom) && (p.root == 0 || p.reached <= p.root) {
+			n, p.spare, ok = len(have.Others), p.rest, true
+			p.pass(have, s)
+		} else if p.reached > max(reached, top+largeFrom) && (p.root == 0 || p.reached <= p.root) {
 			best, reached = s, p.reached
 		}
-		return false
 	}
-	if p.by.steps.large.near(p.pc) && try(start{p.pc, have.Stack.Addr + redZone}) {
-		return 0, true
+	if p.by.steps.large.near(p.pc) {
+		try(start{p.pc, have.Stack.Addr + redZone})
 	}
 	for at, starts, tries := have.Stack.Addr+redZone, 0, 0; at < top && starts < maxStarts && tries < maxTries; at += 8 {
 		v, _ := have.Word(at)
-		if v == 0 || p.by.steps.find(v).pc == 0 && !p.by.steps.large.near(v) {
+		if !p.by.steps.maybe(v) || p.isPassed(have, at+8) || p.by.steps.find(v).pc == 0 && !p.by.steps.large.near(v) {
 			continue
 		}
-		if tries++; try(start{v, at + 8}) {
-			return 0, true
-		}
-		if p.reached != 0 {
+		tries++
+		if try(start{v, at + 8}); p.reached != 0 {
 			starts++
 		}
 	}
-	if have.Others = out[:n]; reached == 0 {
+	if have.Others = out[:n]; ok {
+		return 0, true
+	}
+	if reached == 0 {
 		return top, false
 	}
 	p.chain(rd, have, out, best.pc, best.sp)
 	p.spare = p.rest
 	return p.reached, false
+}
+
+// pass marks the frames in the top that a chain has passed.
+func (p *pieces) pass(have *frames.Snapshot, s start) {
+	for range maxMarks {
+		at := s.sp - have.Stack.Addr
+		if at >= topCopy || p.isPassed(have, s.sp) {
+			return
+		}
+		p.passed[at/8/64] |= 1 << (at / 8 % 64)
+		size := p.by.steps.find(s.pc).size
+		if size == 0 || size >= mostCopy {
+			return
+		}
+		s.sp += size
+		s.pc, _ = have.Word(s.sp - 8)
+	}
+}
+
+// isPassed reports whether a chain has passed that stack pointer, in the top.
+func (p *pieces) isPassed(have *frames.Snapshot, sp frames.Addr) bool {
+	at := sp - have.Stack.Addr
+	return at < topCopy && p.passed[at/8/64]&(1<<(at/8%64)) != 0
 }
 
 // chain goes from one return address and the stack pointer behind it to the outermost frame; false if it does not get
