@@ -97,26 +97,27 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	return len(have.Others)
 }
 
-// bridge copies in one piece what follows from a place on: up to a frame that is where it was in an earlier walk, and
-// from which the outermost can be reached; else up to where the stack has ended, if that is not far; else as much as
-// the last walks needed.
+// bridge copies in one piece what follows from a place on: up to where the stack has ended, if that is not far; else up
+// to a frame that is where it was in an earlier walk, and from which the outermost can be reached; else as much as the
+// last walks needed.
 func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) {
 	first, whole := len(have.Others), uint64(len(p.spare))
 	size := uint64(max(min(p.need, len(p.spare))-len(have.Stack.Bytes), 0))
 	if from > have.Stack.Addr+uint64(len(have.Stack.Bytes)) {
 		size = min(size, wholeCopy) // some large frames are already passed
 	}
-	if left := p.root + copyMargin - from; p.root > from && left <= max(size, wholeCopy) {
-		size = left
+	tries := maxJoins
+	if left := p.root + copyMargin - from; p.root > from && left <= wholeCopy {
+		size, tries = left, 0
 	}
 	p.rest = p.spare
-	for i, tries := 0, 0; i < len(p.by.marks) && tries < maxJoins; i++ {
+	for i := 0; i < len(p.by.marks) && tries > 0; i++ {
 		m := &p.by.marks[i]
 		if v, ok := have.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
 			continue
 		}
 		have.Others = out[:first]
-		if tries++; p.chain(rd, have, out, m.pc, m.at) {
+		if tries--; p.chain(rd, have, out, m.pc, m.at) {
 			size = min(whole, m.at-from)
 			break
 		}
