@@ -21,9 +21,6 @@ const (
 	CausePreempted
 	// CauseStolen: the processor stood still while the tracer's thread had it: the hypervisor had given it to others.
 	CauseStolen
-	// CauseLate: the thread was on a processor, and did not stop for long. It was at work in the kernel, which it leaves
-	// before it stops, and not frozen.
-	CauseLate
 	// CauseTurn: the thread had stopped, and the tracer's thread was at work for other looks.
 	CauseTurn
 	// CauseOther: none of these can be seen. Interrupts, cold caches, a hypervisor that does not tell.
@@ -34,7 +31,7 @@ const (
 
 // String gives the name that JSON uses.
 func (c Cause) String() string {
-	return [...]string{"copy", "fault", "lock", "preempted", "stolen", "late", "turn", "other", "?"}[min(c, NumCauses)]
+	return [...]string{"copy", "fault", "lock", "preempted", "stolen", "turn", "other", "?"}[min(c, NumCauses)]
 }
 
 // account is what the kernel has counted for the tracer's thread up to a moment.
@@ -48,14 +45,13 @@ type account struct {
 // tally is what the tracer's thread knows of itself.
 type tally struct {
 	sleeps, slept int64 // how often it slept because it wanted to, and how long, ns
-	began         account
 }
 
-// begin notes how things stand. It is called after an interrupt: the thread that was asked to stop takes longer for that.
-func (t *tally) begin() {
-	t.began = t.now()
+// begin gives how things stand. It is called after an interrupt: the thread that was asked to stop takes longer for that.
+func (t *tally) begin() account {
 	procmem.CountWait() // both calls only pass the time until the first question makes sense
 	procmem.CountWait()
+	return t.now()
 }
 
 // now reads the kernel's account.
@@ -73,11 +69,11 @@ func (t *tally) sleptSince(began, ended int64) {
 
 // evidence is what is known of a freeze.
 type evidence struct {
-	// The parts of its length: before the thread was last seen not stopped, from then until it was seen stopped, and
-	// until it was let go of.
-	late, unseen, inside int64
-	copying              int64 // the part of inside in which memory was read
-	bytes                int64 // that were copied
+	// The parts of its length: from when the thread was last seen not stopped until it was seen stopped, and until it
+	// was let go of.
+	unseen, inside int64
+	copying        int64 // the part of inside in which memory was read
+	bytes          int64 // that were copied
 	// Of the tracer's thread, since the interrupt: how long it was off its processor though it did not want to sleep,
 	// and what else it went through.
 	off, waited, preempted, faults, fromDisk int64
@@ -91,7 +87,7 @@ const (
 
 // cause judges.
 func (e *evidence) cause() Cause {
-	total := e.late + e.unseen + e.inside
+	total := e.unseen + e.inside
 	if e.off >= total/mostWaiting {
 		switch {
 		case e.fromDisk > 0:
@@ -104,8 +100,6 @@ func (e *evidence) cause() Cause {
 		return CauseStolen
 	}
 	switch {
-	case e.late >= max(e.unseen, e.inside):
-		return CauseLate
 	case e.unseen >= e.inside:
 		return CauseTurn
 	case e.copying < e.inside/mostWaiting:
@@ -127,16 +121,15 @@ func (e *evidence) faulted() bool {
 // pageSize is the kernel's: 4 KiB, on arm64 up to 64 KiB.
 var pageSize = int64(os.Getpagesize())
 
-// Why tells why the freeze that was finished last was long, as out tells of it: from is when it began, its interrupt or
-// [Stop.Running], copied the bytes that were read. It is to be called straight after Finish, and only if the freeze was
-// long: the kernel is asked what has happened to this thread.
-func (c *Controller) Why(out *Stop, from, copied int64) Cause {
-	now, began := c.own.now(), &c.own.began
+// Why tells why the freeze that was finished last was long, as out tells of it, with the bytes that were copied. It is
+// to be called straight after Finish, and only if the freeze was long: the kernel is asked what has happened to this
+// thread since that look's interrupt.
+func (c *Controller) Why(out *Stop, copied int64) Cause {
+	now, began := c.own.now(), &c.last.began
 	procmem.CountWait() // how many freezes are long is the machine's mood, and so are these two calls
 	procmem.CountWait()
-	running := max(out.Running, from)
 	e := evidence{
-		late: running - from, unseen: out.Stop - running, inside: out.Detach - out.Stop,
+		unseen: out.Stop - out.Running, inside: out.Detach - out.Stop,
 		copying: out.Copied - out.Taken, bytes: copied,
 		off:    now.at - began.at - (now.cpu - began.cpu) - (now.slept - began.slept),
 		waited: now.waited - began.waited - (now.sleeps - began.sleeps), preempted: now.preempted - began.preempted,

@@ -31,7 +31,6 @@ func TestTheCauseIsWhatTookMostOfTheTime(t *testing.T) {
 		"it waited, but not for long":        {func(e *evidence) { e.waited, e.off = 1, 100*us }, CauseCopy},
 		"another thread ran":                 {func(e *evidence) { e.preempted, e.off = 1, 800*us }, CausePreempted},
 		"nobody ran":                         {func(e *evidence) { e.off = 800 * us }, CauseStolen},
-		"it was late":                        {func(e *evidence) { e.late = 1000 * us }, CauseLate},
 		"others were served":                 {func(e *evidence) { e.unseen = 1000 * us }, CauseTurn},
 		"others were served, which waited":   {func(e *evidence) { e.unseen, e.off, e.waited = 1000*us, 1000*us, 2 }, CauseLock},
 		"it was not the copy that took long": {func(e *evidence) { e.copying = 10 * us }, CauseOther},
@@ -73,7 +72,7 @@ func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do f
 			t.Error(err)
 			return
 		}
-		why := c.Why(&s, s.Running, bytes)
+		why := c.Why(&s, bytes)
 		if seen[why]++; why == want {
 			return
 		}

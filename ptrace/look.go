@@ -29,6 +29,7 @@ type Look struct {
 
 	before   procmem.SchedStat // see Before
 	beforeOK bool
+	began    account // after the interrupt
 
 	interruptNS, runningNS, stopNS, takenNS, copiedNS, detachNS int64
 }
@@ -120,7 +121,7 @@ func (c *Controller) BeginWith(tid int, files *procmem.ThreadFiles) (*Look, erro
 		l.abandoned = true // it is exiting; its end is waited for
 		return nil, ErrGone
 	}
-	c.own.begin()
+	l.began = c.own.begin()
 	c.spinUntil(l.interruptNS)
 	return l, nil
 }

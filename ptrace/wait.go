@@ -102,11 +102,12 @@ func (c *Controller) spinFor() int64 {
 
 // ask asks once whether anybody has stopped, and when nobody has, what the time is.
 func (c *Controller) ask() (l *Look, now int64) {
+	asked := procmem.Now() // whoever stops between the question and the answer is not told of
 	if l = c.scan(); l != nil {
 		return l, 0
 	}
 	now = procmem.Now()
-	c.idle = now
+	c.idle = asked
 	if now >= c.audit {
 		l = c.checkAll()
 		c.audit = now + max(auditEvery, (procmem.Now()-now)*auditShare)

@@ -44,6 +44,7 @@ type statsJSON struct {
 	FreezeUS          *freezeJSON         `json:"freeze_us,omitempty"`
 	Freezes           []bucketJSON        `json:"freezes,omitempty"`
 	LongFreezes       map[string]longJSON `json:"long_freezes"`
+	LateStops         longJSON            `json:"late_stops"`
 	CopiedBytes       *copiedJSON         `json:"copied_bytes,omitempty"`
 	LostS             float64             `json:"lost_s"`
 	ThreadsMax        int64               `json:"threads_max"`
@@ -138,7 +139,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 		CPUUnobservedS: unobservedCPU(s), CPUEstimatedS: s.EstimatedCPU, CPUShortLivedS: s.ShortLivedCPU,
 		NotObservedS: s.NotObserved, NotObservedGaps: s.Gaps, LongestGapS: s.LongestGap, SuspendedS: s.Suspended,
 		Samples: s.Samples, Complete: s.Complete, Stacks: s.Stacks, Scheduling: s.Scheduling, Syscalls: procmem.Calls(),
-		LongFreezes: map[string]longJSON{},
+		LongFreezes: map[string]longJSON{}, LateStops: longJSON{s.Late.N, micros(s.Late.Max)},
 	}
 	if s.Frozen > 0 {
 		j.FreezeUS = &freezeJSON{micros(s.FreezeP50), micros(s.FreezeP99), micros(s.FreezeMax)}

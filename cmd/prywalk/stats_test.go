@@ -19,16 +19,20 @@ func TestLongFreezesAreToldByCause(t *testing.T) {
 			`{"copy":{"n":3,"max_us":412.5},"lock":{"n":5,"max_us":2000}}`, ", long ones by cause (lock 5, copy 3))"},
 		{nil, `{}`, ""},
 	} {
-		s := &sampler.Stats{Frozen: 10, Long: c.long}
+		s := &sampler.Stats{Frozen: 10, Long: c.long, Late: sampler.LongFreezes{N: 4, Max: 300_500}}
 		var out bytes.Buffer
 		if err := writeStats(&out, s); err != nil {
 			t.Fatal(err)
 		}
 		var got struct {
 			Long json.RawMessage `json:"long_freezes"`
+			Late longJSON        `json:"late_stops"`
 		}
 		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 			t.Fatal(err)
+		}
+		if want := (longJSON{4, 300.5}); got.Late != want {
+			t.Errorf("late: %v, want %v", got.Late, want)
 		}
 		var flat bytes.Buffer
 		if err := json.Compact(&flat, got.Long); err != nil || flat.String() != c.json {

@@ -48,6 +48,7 @@ type javaRun struct {
 	snap   frames.Snapshot
 	w      frames.Walker
 	kinds  map[uint64]string
+	pieces map[uint64]uint64
 	tally  *JavaTally
 	mode   string
 	steps  int
@@ -153,7 +154,7 @@ func (o *javaRun) stretch() error {
 	if _, err := o.proc.Refresh(); err != nil {
 		return fmt.Errorf("refresh: %w", err)
 	}
-	o.kinds = map[uint64]string{}
+	o.kinds, o.pieces = map[uint64]string{}, map[uint64]uint64{}
 	if err := o.begin(); err != nil {
 		return err
 	}
@@ -319,4 +320,22 @@ func (o *javaRun) kind(pc uint64) string {
 		o.kinds[pc] = k
 	}
 	return k
+}
+
+// piece gives where the compiled method or the stub begins that an address is in, 0 if it is in none.
+func (o *javaRun) piece(pc uint64) uint64 {
+	begin, ok := o.pieces[pc]
+	if !ok {
+		if m := o.proc.Space().Find(pc); m != nil && len(m.Sources) > 0 {
+			if r, ok := m.Sources[0].(interface {
+				FuncRange(pc uint64) (start, end uint64, ok bool)
+			}); ok {
+				if start, _, ok := r.FuncRange(pc); ok {
+					begin = start
+				}
+			}
+		}
+		o.pieces[pc] = begin
+	}
+	return begin
 }

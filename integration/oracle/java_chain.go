@@ -42,7 +42,7 @@ func (o *javaRun) follow(code []byte) error {
 			break
 		}
 		o.drop(sp)
-		if o.back(pc, sp) {
+		if o.back(pc, sp) || o.landed(pc, sp) {
 			return nil
 		}
 		if back := o.word(sp); form == jumpEntry && !o.handedOn(sp, back) && o.kind(o.prev.PC) == interpreterName && o.kind(back) == interpreterName {
@@ -112,6 +112,23 @@ func (o *javaRun) back(pc, sp uint64) bool {
 		o.base = n - 1
 		o.tally.confirmed++
 	}
+	return true
+}
+
+// landed removes the innermost caller if control is in that caller's handler for exceptions: a stub has taken its own
+// return address from the stack, and has jumped into the piece of code that it would have returned to
+// (OptoRuntime::rethrow_stub, StubGenerator::generate_forward_exception).
+func (o *javaRun) landed(pc, sp uint64) bool {
+	n := len(o.calls)
+	if n == 0 {
+		return false
+	}
+	c := &o.calls[n-1]
+	if !c.held || sp != c.kept+8 || o.piece(c.pc) == 0 || o.piece(pc) != o.piece(c.pc) {
+		return false
+	}
+	o.calls = o.calls[:n-1]
+	o.base = min(o.base, n-1)
 	return true
 }
 

@@ -42,6 +42,7 @@ const (
 	goStackCopy   = 256 << 10
 	goOuterCopy   = 32 << 10
 	schedulerCopy = 64 << 10
+	goTouched     = 32 << 10 // of the first: most stacks that go on there are no deeper
 )
 
 // GoStacks gives what a freeze of a thread of this process must copy besides the
@@ -83,6 +84,7 @@ func newGoStack(p *code.Process, bias frames.Addr, c gotables.Chase) *goStack {
 	e.slot, e.g, e.m, e.curg = make([]byte, 8), make([]byte, g), make([]byte, m), make([]byte, g)
 	e.g0 = make([]byte, g)
 	e.stack, e.outer = make([]byte, goStackCopy), make([]byte, schedulerCopy)
+	touch(e.stack[:goTouched])
 	return e
 }
 

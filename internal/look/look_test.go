@@ -88,6 +88,25 @@ func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
 	}
 }
 
+// TestPagesOfACopyAreThereBeforeTheStop: as many as are expected, each provided once.
+func TestPagesOfACopyAreThereBeforeTheStop(t *testing.T) {
+	const n = 1 << 20
+	for _, c := range []struct{ expected, want int }{{0, leastTouched}, {100 << 10, 100<<10 + copyMargin}, {2 * n, n}} {
+		s := &Shot{}
+		s.room(n)
+		if s.touch(c.expected); s.touched != c.want {
+			t.Errorf("%d bytes are expected, %d are there, want %d", c.expected, s.touched, c.want)
+		}
+		s.buf[0] = 1
+		if s.touch(0); s.touched != c.want || s.buf[0] != 1 {
+			t.Errorf("%d bytes are there, want %d; the first is %d", s.touched, c.want, s.buf[0])
+		}
+		if s.room(2 * n); s.touched != 0 {
+			t.Errorf("%d bytes of another buffer are there", s.touched)
+		}
+	}
+}
+
 // TestPoolKeepsNoMoreThanOrdinaryTicksNeed: not what piled up once, when the unwinder was held up.
 func TestPoolKeepsNoMoreThanOrdinaryTicksNeed(t *testing.T) {
 	const each = 256 << 10

@@ -185,12 +185,15 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 // makeRoom makes room for what a freeze copies, and says whether that is by an outline.
 func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	n := t.needs.get()
+	s.roomForRegions(t.regions)
 	if s.pieced = n.outline != nil; !s.pieced {
 		s.room(n.Bytes)
+		s.touch(t.copied)
 		return
 	}
 	s.by = n.outline
 	s.room(topCopy)
+	s.touch(topCopy)
 	l.pieces.reserve(n.Bytes)
 }
 
@@ -201,6 +204,7 @@ func (l *Looker) extras(t *Thread, s *Shot) ptrace.Extra {
 		return inner
 	}
 	l.pieces.inner, l.pieces.by, l.pieces.top, l.pieces.need = inner, s.by, s.buf, min(t.needs.get().Bytes, len(l.pieces.gap))
+	l.pieces.root = t.needs.get().Root
 	return &l.pieces
 }
 
@@ -333,11 +337,12 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.short = stop.Short
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	s.keepRegions(l.regions[:stop.Regions])
+	t.copied, t.regions = stop.StackLen, len(s.extra)
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
 	s.State, s.Kernel = Running, s.Kernel[:0]
 	s.Call = procmem.SyscallInfo{Nr: -1}
-	if s.Stopped = t.stopped(stop); s.Stopped > LongFreeze {
-		s.Why = l.ctl.Why(stop, stop.Detach-s.Stopped, s.Copied())
+	if s.Stopped, s.Late = t.stopped(stop); s.Stopped > LongFreeze {
+		s.Why = l.ctl.Why(stop, s.Copied())
 	}
 	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.before.Runs, stop.InSyscall)
 	l.pause.froze(t, s.Stopped)
@@ -353,15 +358,20 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	}
 }
 
-// stopped gives how long the thread was stopped, at most. If it has not arrived on
-// a processor since before the interrupt, it was on one, and the interrupt stopped
-// it. If it has, it was queued or blocked first, and the stop came after it was last
-// seen not stopped.
-func (t *Thread) stopped(stop *ptrace.Stop) int64 {
+// wayIntoStop is how much of the time before a thread is seen stopped counts as the interrupt's, in nanoseconds: the
+// way from the interrupt into the stop is that long, at most, for a thread that goes straight there.
+const wayIntoStop = 20e3
+
+// stopped gives how long the thread was stopped, at most, and how long it went on after the interrupt. If it has not
+// arrived on a processor since before the interrupt, it was on one. The interrupt's way into the stop counts, too,
+// but not what the thread did before: it was at work in the kernel, which it leaves before it stops, or the hypervisor
+// had taken its processor. If it has arrived on one, it was queued or blocked first.
+func (t *Thread) stopped(stop *ptrace.Stop) (stopped, late int64) {
 	if stop.SchedOK && stop.Sched.Runs == t.before.Runs {
-		return stop.Detach - stop.Interrupt
+		from := max(stop.Interrupt, stop.Running-wayIntoStop)
+		return stop.Detach - from, from - stop.Interrupt
 	}
-	return stop.Detach - stop.Running
+	return stop.Detach - stop.Running, 0
 }
 
 // giveUp ends the looks that were begun before a moment.

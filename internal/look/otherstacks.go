@@ -83,6 +83,7 @@ func (l *Looker) extraOf(t *Thread, s *Shot) ptrace.Extra {
 		n := p.bytes()
 		if len(l.others.bufs[i]) < n {
 			l.others.bufs[i] = make([]byte, n)
+			touch(l.others.bufs[i])
 		}
 		l.others.sizes[i] = n
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/ptrace"
 )
 
 // Where frames are large, a walk needs few words of many bytes: those near each frame's outer end. The outline of a
@@ -20,7 +19,8 @@ import (
 const (
 	outlineFrom  = 64 << 10 // stacks of which walks read no more are copied in one piece
 	topCopy      = 32 << 10
-	pieceBelow   = 256 // below the outer end: the return address, the registers saved there, what alignment takes
+	wholeCopy    = 256 << 10 // where nothing better is known, a stack that is no deeper is copied as a whole
+	pieceBelow   = 256       // below the outer end: the return address, the registers saved there, what alignment takes
 	pieceAbove   = 8
 	pieceJoins   = 512 // pieces that lie no further apart are one
 	maxMarks     = 120
@@ -28,9 +28,10 @@ const (
 	pieceBytes   = 24 << 10 // of all pieces together
 	markAge      = 256      // walks for which the end of a frame is remembered
 	smallFor     = 1000     // walks that read little, after which there is no outline any more
-	stepBits     = 10
+	stepBits     = 11
 	maxSteps     = 1 << stepBits / 2
-	maxStarts    = 24 // return addresses that are tried as the first one
+	maxStarts    = 24 // return addresses that are tried as the first one, and lead to another known one
+	maxTries     = 400
 	maxJoins     = 4  // frames of earlier walks that are tried
 	readsKept    = 2  // reads that are left to what is copied in one piece
 	maxSteppedTo = 20 // ends at new places
@@ -68,6 +69,14 @@ const (
 type steps struct {
 	table [1 << stepBits]step
 	n     int
+	large largeSteps
+	// All return addresses lie between these.
+	lo, hi frames.Addr
+}
+
+// maybe reports whether a word may be one of the return addresses, or near a large one: most words of a stack are not.
+func (t *steps) maybe(v frames.Addr) bool {
+	return v >= t.lo && v <= t.hi && v != 0 || v+nearBytes >= t.large.lo && v <= t.large.hi+nearBytes && t.large.n > 0
 }
 
 // find gives the place of a return address, or the one where it would be.
@@ -81,17 +90,21 @@ func (t *steps) find(pc frames.Addr) *step {
 
 // learn adds a step, and reports whether it is new. When the table is full it begins anew.
 func (t *steps) learn(pc, size frames.Addr) bool {
-	p := t.find(pc)
+	p, changed := t.find(pc), t.large.learn(pc, size)
 	switch {
 	case p.pc == 0:
 		if t.n == maxSteps {
-			*t = steps{}
+			*t = steps{large: t.large}
 			p = t.find(pc)
 		}
 		t.n++
+		if t.n == 1 {
+			t.lo, t.hi = pc, pc
+		}
+		t.lo, t.hi = min(t.lo, pc), max(t.hi, pc)
 		*p = step{pc, size}
 	case p.size == size || p.size == sizeVaries:
-		return false
+		return changed
 	default:
 		p.size = sizeVaries
 	}
@@ -114,8 +127,8 @@ type remembered struct {
 	any   bool   // there was one
 }
 
-// learn adds a walk, and reports whether anything is new.
-func (r *remembered) learn(walk []mark) (changed bool) {
+// learn adds a walk, and reports whether anything is new. The last frame of a complete one was the outermost.
+func (r *remembered) learn(walk []mark, complete bool) (changed bool) {
 	r.walks++
 	for i, m := range walk {
 		m.seen = r.walks
@@ -123,7 +136,7 @@ func (r *remembered) learn(walk []mark) (changed bool) {
 		if i+1 < len(walk) {
 			size = walk[i+1].at - m.at
 		}
-		if r.steps.learn(m.pc, size) {
+		if (complete || size != sizeRoot) && r.steps.learn(m.pc, size) {
 			changed, r.given = true, nil
 		}
 		i, ok := slices.BinarySearchFunc(r.marks, m.at, func(m mark, at frames.Addr) int { return cmp.Compare(m.at, at) })
@@ -142,187 +155,58 @@ func (r *remembered) learn(walk []mark) (changed bool) {
 }
 
 // learnOutline learns a walk's frames, and gives the next looks what they are to copy by. It does so from the first
-// walk on that has read more than outlineFrom, until there was none of these for a long time.
+// walk on that has read more than outlineFrom, or would have, until there was none of these for a long time. A walk
+// whose copy was too short tells of its frames, too. Where it has told nothing new, the outline was no help, and the
+// next look copies in one piece.
 func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
-	r, known := &k.remembered, k.needs.outline != nil
-	if w.StopReason() == frames.StopStackCut && known {
+	r, known, cut := &k.remembered, k.needs.outline != nil, w.StopReason() == frames.StopStackCut
+	if cut && known {
 		k.needs.outline = nil
+		k.needs.Bytes = max(k.needs.Bytes, wholeCopy)
 	}
-	if !w.StopReason().Complete() || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxMarks {
+	if !cut && !w.StopReason().Complete() || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxMarks {
 		return // many frames in a large stack: they are small
 	}
-	if w.Reach()-s.Mem.Stack.Addr > outlineFrom {
+	reach := w.Reach()
+	if cut && !w.Away() {
+		reach = max(reach, w.Lacking())
+	}
+	if reach-s.Mem.Stack.Addr > outlineFrom {
 		r.large = r.walks
 		r.any = true
 	}
-	switch {
-	case !r.any:
-	case r.walks-r.large > smallFor:
-		*r = remembered{}
-		k.needs.outline = nil
-	case r.learn(o.marks) || !known:
-		if r.given == nil {
-			given := r.steps
-			r.given = &given
-		}
-		k.needs.outline = &outline{slices.Clone(r.marks), r.given}
-	}
-}
-
-// pieces copies by an outline, besides what another Extra copies.
-type pieces struct {
-	inner ptrace.Extra
-	by    *outline
-	need  int // how much of the stack is copied where the outline does not help
-
-	places [ptrace.MaxForeseen]frames.Region
-	first  int // of places, those before are inner's
-	n      int
-	top    []byte // the copy of the top
-	buf    []byte
-	gap    []byte
-	rest   []byte // the part of gap that is not in use
-}
-
-// reserve makes room for the next look, before anybody is stopped.
-func (p *pieces) reserve(need int) {
-	if p.buf == nil {
-		p.buf = make([]byte, pieceBytes)
-	}
-	if len(p.gap) < need {
-		p.gap = make([]byte, need)
-	}
-}
-
-// Foresee implements [ptrace.Foreseer].
-func (p *pieces) Foresee(regs *frames.Regs) []frames.Region {
-	p.first, p.n = 0, 0
-	if f, ok := p.inner.(ptrace.Foreseer); ok {
-		p.first = copy(p.places[:], f.Foresee(regs))
-	}
-	p.n = p.first
-	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
-	for i := range p.by.marks {
-		at := p.by.marks[i].at
-		if at <= beyond {
-			continue
-		}
-		from, end := max(at-pieceBelow, beyond), at+pieceAbove
-		last := &p.places[max(p.n-1, 0)]
-		if joined := last.Addr + uint64(len(last.Bytes)); p.n > p.first && from <= joined+pieceJoins {
-			more := end - joined
-			if uint64(len(buf)) < more {
-				break
-			}
-			last.Bytes, buf = last.Bytes[:uint64(len(last.Bytes))+more], buf[more:]
-			continue
-		}
-		if p.n == p.first+maxPieces || uint64(len(buf)) < end-from {
-			break
-		}
-		p.places[p.n] = frames.Region{Addr: from, Bytes: buf[:end-from]}
-		p.n, buf = p.n+1, buf[end-from:]
-	}
-	return p.places[:p.n]
-}
-
-// StackEnd implements [ptrace.StackEnder].
-func (p *pieces) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, regs) }
-
-// Reads implements [ptrace.ManyReads].
-func (p *pieces) Reads() int { return readsOf(p.inner) }
-
-// Regions implements [ptrace.Extra].
-func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	n := 0
-	if p.inner != nil {
-		n = p.inner.Regions(regs, rd, out)
-	}
-	from, copied := rd.Stack()
-	if rd.Foreseen() {
-		n += copy(out[n:], p.places[p.first:p.n])
-	}
-	if copied < len(p.top) {
-		return n // the stack ends
-	}
-	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
-	if !p.follow(rd, &have, out) {
-		have.Others = out[:n]
-		p.bridge(rd, &have, out)
-	}
-	return len(have.Others)
-}
-
-// bridge copies in one piece what follows the copy of the top: up to a frame that is where it was in an earlier walk,
-// and from which the outermost can be reached; else as much as the last walks needed.
-func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region) {
-	from, first := have.Stack.Addr+uint64(len(have.Stack.Bytes)), len(have.Others)
-	size := uint64(max(min(p.need, len(p.gap))-len(have.Stack.Bytes), 0))
-	p.rest = p.gap
-	for i, tries := 0, 0; i < len(p.by.marks) && tries < maxJoins; i++ {
-		m := &p.by.marks[i]
-		if v, ok := have.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
-			continue
-		}
-		have.Others = out[:first]
-		if tries++; p.chain(rd, have, out, m.pc, m.at) {
-			size = min(size, m.at-from)
-			break
-		}
-		have.Others, p.rest = out[:first], p.gap
-	}
-	n := len(have.Others)
-	if size = min(size, uint64(len(p.rest))); size == 0 || n == len(out) {
+	if !r.any {
 		return
 	}
-	got := rd.Read(from, p.rest[:size])
-	out[n] = frames.Region{Addr: from, Bytes: p.rest[:got]}
-	have.Others = out[:n+1]
+	if r.walks-r.large > smallFor {
+		*r = remembered{}
+		k.needs.outline = nil
+		return
+	}
+	changed := r.learn(o.marks, !cut)
+	if cut && !w.Away() {
+		changed = r.lacked(w) || changed
+	}
+	if changed || !cut && !known {
+		k.needs.outline = r.give()
+	}
 }
 
-// follow goes from frame to frame, and copies what of their outer ends was not copied; false if that does not lead to
-// an outermost frame.
-func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region) bool {
-	n, top := len(have.Others), have.Stack.Addr+uint64(len(have.Stack.Bytes))
-	for at, starts := have.Stack.Addr+redZone, 0; at < top && starts < maxStarts; at += 8 {
-		v, _ := have.Word(at)
-		if p.by.steps.find(v).pc == 0 || v == 0 {
-			continue
-		}
-		have.Others = out[:n]
-		if starts++; p.chain(rd, have, out, v, at+8) {
-			return true
-		}
+// give makes an outline of what is remembered.
+func (r *remembered) give() *outline {
+	if r.given == nil {
+		given := r.steps
+		r.given = &given
 	}
-	return false
+	return &outline{slices.Clone(r.marks), r.given}
 }
 
-// chain is follow from one return address and the stack pointer behind it.
-func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, pc, sp frames.Addr) bool {
-	p.rest = p.gap
-	for range maxMarks {
-		size := p.by.steps.find(pc).size
-		switch {
-		case size == sizeRoot:
-			return true
-		case size == 0 || size >= mostCopy: // none, or not the same each time
-			return false
-		}
-		sp += size
-		v, ok := have.Word(sp - 8)
-		if n := len(have.Others); !ok {
-			if n == len(out) || len(p.rest) < pieceBelow+pieceAbove || rd.Left() <= readsKept {
-				return false
-			}
-			b := p.rest[:pieceBelow+pieceAbove]
-			if rd.Read(sp-pieceBelow, b) != len(b) {
-				return false
-			}
-			out[n], p.rest = frames.Region{Addr: sp - pieceBelow, Bytes: b}, p.rest[len(b):]
-			have.Others = out[:n+1]
-			v, _ = have.Word(sp - 8)
-		}
-		pc = v
+// lacked learns from a walk whose copy ended inside of a frame: what it lacked is the return address at the frame's
+// outer end. It reports whether that is new.
+func (r *remembered) lacked(w *frames.Walker) bool {
+	if !r.steps.large.learn(w.Regs().PC, w.Lacking()+8-w.Reach()) {
+		return false
 	}
-	return false
+	r.given = nil
+	return true
 }

@@ -34,7 +34,7 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	if !p.follow(&rd, have, out) {
+	if _, ok := p.follow(&rd, have, out); !ok {
 		t.Fatal("it did not get to the outermost frame")
 	}
 	copied := 0
@@ -45,7 +45,8 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 		t.Errorf("%#x, %v, with %d bytes copied", v, ok, copied)
 	}
 	put(8192+64+300<<10, 0x999)
-	if have.Others = out[:0]; p.follow(&rd, have, out) {
+	have.Others = out[:0]
+	if _, ok := p.follow(&rd, have, out); ok {
 		t.Error("an unknown return address was taken for the outermost")
 	}
 }
@@ -79,11 +80,11 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 			out[i] = frames.Region{Addr: by.marks[i].at - pieceBelow, Bytes: mem[by.marks[i].at-base-pieceBelow:][:pieceBelow]}
 		}
 		have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:len(by.marks)]}
-		if p.follow(&rd, have, out) {
+		reached, ok := p.follow(&rd, have, out)
+		if ok {
 			t.Error("the unknown function was known")
 		}
-		have.Others = out[:len(by.marks)]
-		p.bridge(&rd, have, out)
+		p.bridge(&rd, have, out, reached)
 		for at := uint64(topCopy); at < 100<<10; at += 8 {
 			if _, ok := have.Word(base + at); !ok {
 				t.Fatalf("%d bytes further in than a frame that is known were not copied", 100<<10-at)
@@ -103,6 +104,76 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 	}
 }
 
+// stackOf is memory that stands for a stack, with its address.
+func stackOf(t *testing.T, size int) (mem []byte, base uint64) {
+	t.Helper()
+	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Munmap(mem) })
+	return mem, uint64(reflect.ValueOf(mem).Pointer())
+}
+
+// TestFramesBehindLargeOnesAreCopied: two large frames, whose function has called from other places in earlier walks,
+// lie below one of changing size. What is copied are the words between the large ones, and all that follows them.
+func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
+	const large, varies, root, size = 0x401010, 0x402010, 0x403010, 2 << 20
+	const first, second, third = 8192, 8192 + 300<<10, 8192 + 600<<10
+	mem, base := stackOf(t, size)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(large, 300<<10)
+	by.steps.learn(root, sizeRoot)
+	by.steps.learn(varies, 64)
+	by.steps.learn(varies, 128)
+	for at, pc := range map[int]uint64{first: large + 0x200, second: large, third: varies, third + 192: root} {
+		binary.LittleEndian.PutUint64(mem[at-8:], pc)
+	}
+	p := &pieces{by: by, need: 64 << 10, top: mem[:topCopy], root: base + third + 4096}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+	reached, ok := p.follow(&rd, have, out)
+	if ok || reached != base+third {
+		t.Fatalf("%v, it came to %d, want %d", ok, reached-base, third)
+	}
+	p.bridge(&rd, have, out, reached)
+	copied := 0
+	for _, r := range have.Others {
+		copied += len(r.Bytes)
+	}
+	for _, at := range []uint64{second - 8, third - 8, third, third + 192 - 8, third + 4096 - 8} {
+		if _, ok := have.Word(base + at); !ok {
+			t.Errorf("the word at %d was not copied", at)
+		}
+	}
+	if copied > 16<<10 {
+		t.Errorf("%d bytes copied", copied)
+	}
+}
+
+// TestAThreadInALargeFrameIsFollowedFromThere: its own frame is that of a function that has called from elsewhere.
+func TestAThreadInALargeFrameIsFollowedFromThere(t *testing.T) {
+	const large, root, size = 0x401010, 0x403010, 1 << 20
+	mem, base := stackOf(t, size)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(large, 300<<10)
+	by.steps.learn(root, sizeRoot)
+	binary.LittleEndian.PutUint64(mem[redZone+300<<10-8:], root)
+	p := &pieces{by: by, need: 64 << 10, top: mem[:topCopy], pc: large + 0x100}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+	if _, ok := p.follow(&rd, have, out); !ok || len(have.Others) != 1 {
+		t.Errorf("%v, %d pieces", ok, len(have.Others))
+	}
+	p.pc = large + 2*nearBytes // of another function
+	have.Others = out[:0]
+	if reached, ok := p.follow(&rd, have, out); ok || reached != base+topCopy {
+		t.Errorf("%v, it came to %d", ok, reached-base)
+	}
+}
+
 func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 	var s steps
 	for pc := range uint64(3 * maxSteps) {
@@ -119,7 +190,7 @@ func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 func TestOutlineForgetsTheOldest(t *testing.T) {
 	var r remembered
 	for i := range uint64(1000) {
-		r.learn([]mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}})
+		r.learn([]mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
 		if len(r.marks) > maxMarks || r.marks[len(r.marks)-1].at != 0x100000 {
 			t.Fatalf("%d marks, the last %#x", len(r.marks), r.marks[len(r.marks)-1].at)
 		}

@@ -1,6 +1,8 @@
 package look
 
 import (
+	"math/bits"
+	"os"
 	"sync/atomic"
 
 	"prywalk/frames"
@@ -52,9 +54,11 @@ type Shot struct {
 	// Call is the system call that a sleeper is in; meaningless for a running
 	// thread.
 	Call procmem.SyscallInfo
-	// Stopped is how long a freeze took from the interrupt to the detach, less the time that the thread was queued or
-	// blocked before it stopped. It is in nanoseconds, and an upper bound.
+	// Stopped is how long a freeze took from the interrupt to the detach, less the time that the thread was queued,
+	// blocked, or at work in the kernel before it stopped. It is in nanoseconds, and an upper bound.
 	Stopped int64
+	// Late is how long the thread went on after the interrupt, though it was on a processor, in nanoseconds.
+	Late int64
 	// Why is why it took so long, if it took longer than LongFreeze.
 	Why ptrace.Cause
 	// OnCPU: the thread was on a processor when the tick was due. A running thread
@@ -80,6 +84,7 @@ type Shot struct {
 	pieced   bool // it was copied by an outline
 	by       *outline
 	buf      []byte
+	touched  int // so many bytes of buf the kernel has provided
 	extra    []byte
 	wchan    []byte // the kernel function that it sleeps in, where Call says nothing
 	wchanBuf [64]byte
@@ -95,6 +100,27 @@ func (s *Shot) Recalled() bool { return s.recalled }
 // maxRegions is the number of further pieces of memory that a freeze can copy: of other stacks, and of this one.
 const maxRegions = 7 + maxPieces + maxSteppedTo + planRegions
 
+// leastTouched is how much of a stack is expected where nothing is known of it, in bytes.
+const leastTouched = 16 << 10
+
+// touch has the kernel provide the pages of the buffer that the copy of a stack of n bytes takes. Nobody is stopped
+// yet: else it would do so page by page while a thread is.
+func (s *Shot) touch(n int) {
+	n = min(max(n+copyMargin, leastTouched), len(s.buf))
+	touch(s.buf[min(s.touched, n):n])
+	s.touched = max(s.touched, n)
+}
+
+// touch writes to each page of a buffer.
+func touch(b []byte) {
+	for i := 0; i < len(b); i += os.Getpagesize() {
+		b[i] = 0
+	}
+	if len(b) > 0 {
+		b[len(b)-1] = 0
+	}
+}
+
 // keepRegions copies further regions into the shot: the buffers that they were
 // read into are used again for the next thread.
 func (s *Shot) keepRegions(rs []frames.Region) {
@@ -102,9 +128,7 @@ func (s *Shot) keepRegions(rs []frames.Region) {
 	for i := range rs {
 		n += len(rs[i].Bytes)
 	}
-	if cap(s.extra) < n {
-		s.extra = make([]byte, 0, n)
-	}
+	s.roomForRegions(n)
 	s.extra = s.extra[:0]
 	for i := range rs {
 		at := len(s.extra)
@@ -113,10 +137,18 @@ func (s *Shot) keepRegions(rs []frames.Region) {
 	}
 }
 
+// roomForRegions makes room for n bytes of further regions. Depths vary: the next ones are as large, or not much larger.
+func (s *Shot) roomForRegions(n int) {
+	if cap(s.extra) < n {
+		s.extra = make([]byte, 1<<bits.Len(uint(n)))
+		touch(s.extra)
+	}
+}
+
 // room gives the shot a buffer of n bytes, before anything is stopped.
 func (s *Shot) room(n int) {
 	if cap(s.buf) < n {
-		s.buf = make([]byte, n)
+		s.buf, s.touched = make([]byte, n), 0
 	}
 	s.buf = s.buf[:n]
 	if s.pool != nil {

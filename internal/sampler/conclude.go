@@ -31,6 +31,7 @@ func (s *Sampler) conclude(c *tracer, a *accountant) {
 		r.Freezes, r.Long, r.LongestFreeze = n.freezes.buckets(), n.longFreezes(), n.longest
 		r.CopiedP50, r.CopiedP99, r.CopiedMax = n.copies.quantile(0.5), n.copies.quantile(0.99), n.copies.max
 	}
+	r.Late = n.late
 	r.Lost, r.Withheld, r.Rates = c.budget.Lost()/1e9, c.budget.Withheld, a.rates.list
 	if begun := s.begun.Load(); begun != 0 {
 		r.Begun = time.Unix(0, a.unix.Of(begun))

@@ -22,6 +22,7 @@ type counts struct {
 	longest                                             Freeze
 	copies                                              histogram // bytes of stack that a freeze copied
 	long                                                [ptrace.NumCauses]LongFreezes
+	late                                                LongFreezes // see Stats.Late
 }
 
 // froze counts a look by a freeze.
@@ -33,8 +34,10 @@ func (c *counts) froze(s *look.Shot) {
 		c.restarted++
 	}
 	if s.Stopped > look.LongFreeze {
-		c.long[s.Why].N++
-		c.long[s.Why].Max = max(c.long[s.Why].Max, s.Stopped)
+		c.long[s.Why].add(s.Stopped)
+	}
+	if s.Late > look.LongFreeze {
+		c.late.add(s.Late)
 	}
 }
 
@@ -87,6 +90,11 @@ type LongFreezes struct {
 	Max int64 // the longest, ns
 }
 
+func (l *LongFreezes) add(ns int64) {
+	l.N++
+	l.Max = max(l.Max, ns)
+}
+
 // Stats is what a run did.
 type Stats struct {
 	Ticks, MissedTicks                        int64
@@ -113,7 +121,7 @@ type Stats struct {
 	BrokenCalls, ToldCalls map[string]int64
 	FramesByMethod         map[string]int64
 	// FreezeP50, P99 and Max are the lengths of freezes in nanoseconds, from
-	// interrupt to detach less the time queued.
+	// interrupt to detach less the time queued or at work in the kernel before the stop.
 	FreezeP50, FreezeP99, FreezeMax int64
 	ThreadsMax                      int64
 	// LongestFreeze is the freeze that took FreezeMax.
@@ -128,6 +136,9 @@ type Stats struct {
 	Freezes []Bucket
 	// Long are those over look.LongFreeze (262 µs) by their causes, as [ptrace.Cause] names them.
 	Long map[string]LongFreezes
+	// Late are the interrupts after which a thread went on for longer than that, though it was on a processor. That is
+	// no part of the freeze.
+	Late LongFreezes
 	// Lost is what the targets lost by being stopped, in seconds: the lengths of all
 	// freezes and what a stop costs besides (10 µs each).
 	Lost float64

@@ -27,11 +27,12 @@ const (
 
 // The poll for a safepoint before a return (MacroAssembler::safepoint_poll, JDK 16 and later): cmp rsp,
 // [r15 + disp8 or disp32]; ja rel32. And what a call of native code does instead, with its frame left: cmp
-// qword [r15 + disp8], imm8 (is an exception pending?); jne rel32.
+// qword [r15 + disp8], imm8, in JDK 8 imm32 (is an exception pending?); jne rel32.
 var (
 	pollShort    = []byte{0x49, 0x3b, 0x67}
 	pollLong     = []byte{0x49, 0x3b, 0xa7}
 	pending      = []byte{0x49, 0x83, 0x7f}
+	pendingLong  = []byte{0x49, 0x81, 0x7f}
 	jumpAbove    = []byte{0x0f, 0x87}
 	jumpNotEqual = []byte{0x0f, 0x85}
 )
@@ -54,6 +55,8 @@ func ending(code []byte, before byte, left uint64) end {
 		code = code[7:]
 	case bytes.HasPrefix(code, pending) && len(code) > 5:
 		code = code[5:]
+	case bytes.HasPrefix(code, pendingLong) && len(code) > 8:
+		code = code[8:]
 	}
 	if (bytes.HasPrefix(code, jumpAbove) || bytes.HasPrefix(code, jumpNotEqual)) && len(code) > 6 {
 		code = code[6:]
@@ -67,6 +70,43 @@ func ending(code []byte, before byte, left uint64) end {
 		}
 	}
 	return endNone
+}
+
+// overReturn is what comes before the jump of a native method's wrapper to the stub that hands an exception on, with
+// its frame left: jne over ret (SharedRuntime::generate_native_wrapper, exception_pending).
+var overReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
+
+// handsOn reports whether pc, behind the bytes before, is at that jump. left is the number of bytes to the end of the
+// method.
+func handsOn(before, code []byte, left uint64) bool {
+	if !bytes.HasSuffix(before, overReturn) || len(code) < 5 || code[0] != opJump {
+		return false
+	}
+	to := int64(int32At(code[1:])) + 5
+	return to < 0 || to >= int64(left)
+}
+
+// A stub that C2 makes hands an exception on like this, with the return address in rdx for whoever it jumps to (x86_64.ad,
+// tailjmpInd): pop rbp; pop rdx; jmp reg.
+const opPopRDX = 0x5a
+
+// handedOn finds where in these instructions a thread is, behind the bytes before. taken: the return address is in rdx.
+func handedOn(before, code []byte) (at end, taken bool) {
+	two := len(before) - 2
+	switch {
+	case len(code) > 2 && code[0] == opPopRBP && code[1] == opPopRDX && jumpsByAnyReg(code[2:]):
+		return endPop, false
+	case len(code) > 1 && before[two+1] == opPopRBP && code[0] == opPopRDX && jumpsByAnyReg(code[1:]):
+		return endPopped, false
+	case before[two] == opPopRBP && before[two+1] == opPopRDX && jumpsByAnyReg(code):
+		return endPopped, true
+	}
+	return endNone, false
+}
+
+// jumpsByAnyReg is jumpsByReg, and knows r8 to r15, too.
+func jumpsByAnyReg(code []byte) bool {
+	return jumpsByReg(code) || len(code) > 2 && code[0] == rexB && jumpsByReg(code[1:])
 }
 
 // jumpsByReg reports a jmp to the address in a register.

@@ -43,17 +43,25 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.goesOn(b, pc) {
 		return called(frames.X86RSP, 8, frames.MethodCFI)
 	}
-	code := v.code(pc-1, 1+maxEnd)
-	if len(code) < 2 {
+	all := v.code(pc-uint64(len(overReturn)), uint64(len(overReturn))+maxEnd)
+	if len(all) <= len(overReturn) {
 		return frames.Rule{}, nil, false
 	}
-	switch ending(code[1:], code[0], b.end-pc) {
+	before, code := all[:len(overReturn)], all[len(overReturn):]
+	if at, taken := handedOn(before, code); taken {
+		return inReg(frames.X86RDX, frames.X86RSP, 0)
+	} else if at == endPop {
+		return framed(16), nil, true
+	} else if at == endPopped || handsOn(before, code, b.end-pc) {
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	}
+	switch ending(code, before[len(before)-1], b.end-pc) {
 	case endPopped:
 		return called(frames.X86RSP, 8, frames.MethodCFI)
 	case endPop:
 		return framed(16), nil, true
 	}
-	return v.balanced(b, pc, 8*(b.frame+pushed(code[1:])))
+	return v.balanced(b, pc, 8*(b.frame+pushed(code)))
 }
 
 // goesOn reports whether pc is in one of the pieces behind a method by which its calls reach what they call: mov rbx,

@@ -133,7 +133,16 @@ func (p *place) check(t *testing.T, v *VM) {
 
 func methodPlaces(f *fake) []place {
 	method := f.blob("nmethod", 6, 5, methodCode)
+	rethrow := f.blob("_rethrow_Java", 4, 0, rethrowCode)
+	native := f.blob("native nmethod", 6, 0, nativeCode)
 	return []place{
+		{"a rethrowing stub's frame is about to go", rethrow + 4, false, recordAt(0), spHere + 16, callersFP},
+		{"a rethrowing stub's frame is gone", rethrow + 5, false, returnAt(0), spHere + 8, fpHere},
+		{"a rethrowing stub has its return address", rethrow + 6, false, nil, spHere, fpHere},
+		{"a native method's frame is left", native + 1, false, returnAt(0), spHere + 8, fpHere},
+		{"a native method has an exception", native + 9, false, returnAt(0), spHere + 8, fpHere},
+		{"a native method's return", native + 15, false, returnAt(0), spHere + 8, fpHere},
+		{"a native method's exception is handed on", native + 16, false, returnAt(0), spHere + 8, fpHere},
 		{"a method's call", method + 6, true, recordAt(32), spHere + 48, callersFP},
 		{"in a method", method + 5, false, recordAt(32), spHere + 48, callersFP},
 		{"before the frame goes", method + 6, false, recordAt(32), spHere + 48, callersFP},

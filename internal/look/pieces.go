@@ -1,0 +1,238 @@
+package look
+
+import (
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+// pieces copies by an outline, besides what another Extra copies.
+type pieces struct {
+	inner ptrace.Extra
+	by    *outline
+	need  int         // how much of the stack is copied where the outline does not help
+	root  frames.Addr // where it has ended; 0: not known
+
+	places [ptrace.MaxForeseen]frames.Region
+	first  int // of places, those before are inner's
+	n      int
+	top    []byte      // the copy of the top
+	pc     frames.Addr // where the thread is
+	word   [8]byte
+	buf    []byte
+	gap    []byte
+	spare  []byte // the part of gap that is not in use
+	rest   []byte // of that the part that the present try does not use
+	// reached is how far a chain came.
+	reached frames.Addr
+	passed  [topCopy / 8 / 64]uint64 // a bit for each word of the top
+}
+
+// reserve makes room for the next look, before anybody is stopped.
+func (p *pieces) reserve(need int) {
+	if p.buf == nil {
+		p.buf = make([]byte, pieceBytes)
+		touch(p.buf)
+	}
+	if need = max(need, wholeCopy); len(p.gap) < need {
+		p.gap = make([]byte, need)
+		touch(p.gap)
+	}
+}
+
+// Foresee implements [ptrace.Foreseer].
+func (p *pieces) Foresee(regs *frames.Regs) []frames.Region {
+	p.first, p.n = 0, 0
+	if f, ok := p.inner.(ptrace.Foreseer); ok {
+		p.first = copy(p.places[:], f.Foresee(regs))
+	}
+	p.n = p.first
+	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
+	for i := range p.by.marks {
+		at := p.by.marks[i].at
+		if at <= beyond {
+			continue
+		}
+		from, end := max(at-pieceBelow, beyond), at+pieceAbove
+		last := &p.places[max(p.n-1, 0)]
+		if joined := last.Addr + uint64(len(last.Bytes)); p.n > p.first && from <= joined+pieceJoins {
+			more := end - joined
+			if uint64(len(buf)) < more {
+				break
+			}
+			last.Bytes, buf = last.Bytes[:uint64(len(last.Bytes))+more], buf[more:]
+			continue
+		}
+		if p.n == p.first+maxPieces || uint64(len(buf)) < end-from {
+			break
+		}
+		p.places[p.n] = frames.Region{Addr: from, Bytes: buf[:end-from]}
+		p.n, buf = p.n+1, buf[end-from:]
+	}
+	return p.places[:p.n]
+}
+
+// StackEnd implements [ptrace.StackEnder].
+func (p *pieces) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, regs) }
+
+// Reads implements [ptrace.ManyReads].
+func (p *pieces) Reads() int { return readsOf(p.inner) }
+
+// Regions implements [ptrace.Extra].
+func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	n := 0
+	if p.inner != nil {
+		n = p.inner.Regions(regs, rd, out)
+	}
+	from, copied := rd.Stack()
+	if rd.Foreseen() {
+		n += copy(out[n:], p.places[p.first:p.n])
+	}
+	if p.pc = regs.PC; copied < len(p.top) {
+		return n // the stack ends
+	}
+	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
+	if reached, ok := p.follow(rd, &have, out); !ok {
+		p.bridge(rd, &have, out, reached)
+	}
+	return len(have.Others)
+}
+
+// bridge copies in one piece what follows from a place on: up to where the stack has ended, if that is not far; else up
+// to a frame that is where it was in an earlier walk, and from which the outermost can be reached; else as much as the
+// last walks needed.
+func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) {
+	first, whole := len(have.Others), uint64(len(p.spare))
+	size := uint64(max(min(p.need, len(p.spare))-len(have.Stack.Bytes), 0))
+	if from > have.Stack.Addr+uint64(len(have.Stack.Bytes)) {
+		size = min(size, wholeCopy) // some large frames are already passed
+	}
+	tries := maxJoins
+	if left := p.root + copyMargin - from; p.root > from && left <= wholeCopy {
+		size, tries = left, 0
+	}
+	p.rest = p.spare
+	for i := 0; i < len(p.by.marks) && tries > 0; i++ {
+		m := &p.by.marks[i]
+		if v, ok := have.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
+			continue
+		}
+		have.Others = out[:first]
+		if tries--; p.chain(rd, have, out, m.pc, m.at) {
+			size = min(whole, m.at-from)
+			break
+		}
+		have.Others, p.rest = out[:first], p.spare
+	}
+	n := len(have.Others)
+	if size = min(size, uint64(len(p.rest))); size == 0 || n == len(out) {
+		return
+	}
+	got := rd.Read(from, p.rest[:size])
+	out[n] = frames.Region{Addr: from, Bytes: p.rest[:got]}
+	have.Others = out[:n+1]
+}
+
+// start is where a chain begins: a return address, and the stack pointer behind it.
+type start struct{ pc, sp frames.Addr }
+
+// follow goes from frame to frame, and copies what of their outer ends was not copied; false if that does not lead to
+// an outermost frame. Then it gives how far it came beyond large frames, and has copied what lies before.
+//
+// What is left of frames that have ended can lead to the outermost, too, past live ones that have taken their place. So
+// all return addresses in the top begin a chain that are in none yet.
+func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region) (reached frames.Addr, ok bool) {
+	n, top := len(have.Others), have.Stack.Addr+uint64(len(have.Stack.Bytes))
+	var best start
+	p.spare = p.gap
+	clear(p.passed[:])
+	try := func(s start) {
+		have.Others = out[:n]
+		if p.chain(rd, have, out, s.pc, s.sp) {
+			n, p.spare, ok = len(have.Others), p.rest, true
+			p.pass(have, s)
+		} else if p.reached > max(reached, top+largeFrom) && (p.root == 0 || p.reached <= p.root) {
+			best, reached = s, p.reached
+		}
+	}
+	if p.by.steps.large.near(p.pc) {
+		try(start{p.pc, have.Stack.Addr + redZone})
+	}
+	for at, starts, tries := have.Stack.Addr+redZone, 0, 0; at < top && starts < maxStarts && tries < maxTries; at += 8 {
+		v, _ := have.Word(at)
+		if !p.by.steps.maybe(v) || p.isPassed(have, at+8) || p.by.steps.find(v).pc == 0 && !p.by.steps.large.near(v) {
+			continue
+		}
+		tries++
+		if try(start{v, at + 8}); p.reached != 0 {
+			starts++
+		}
+	}
+	if have.Others = out[:n]; ok {
+		return 0, true
+	}
+	if reached == 0 {
+		return top, false
+	}
+	p.chain(rd, have, out, best.pc, best.sp)
+	p.spare = p.rest
+	return p.reached, false
+}
+
+// pass marks the frames in the top that a chain has passed.
+func (p *pieces) pass(have *frames.Snapshot, s start) {
+	for range maxMarks {
+		at := s.sp - have.Stack.Addr
+		if at >= topCopy || p.isPassed(have, s.sp) {
+			return
+		}
+		p.passed[at/8/64] |= 1 << (at / 8 % 64)
+		size := p.by.steps.find(s.pc).size
+		if size == 0 || size >= mostCopy {
+			return
+		}
+		s.sp += size
+		s.pc, _ = have.Word(s.sp - 8)
+	}
+}
+
+// isPassed reports whether a chain has passed that stack pointer, in the top.
+func (p *pieces) isPassed(have *frames.Snapshot, sp frames.Addr) bool {
+	at := sp - have.Stack.Addr
+	return at < topCopy && p.passed[at/8/64]&(1<<(at/8%64)) != 0
+}
+
+// chain goes from one return address and the stack pointer behind it to the outermost frame; false if it does not get
+// there.
+func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, pc, sp frames.Addr) bool {
+	p.rest, p.reached = p.spare, 0
+	for range maxMarks {
+		size := p.by.steps.find(pc).size
+		if size == 0 || size == sizeVaries {
+			size = p.guess(rd, have, pc, sp)
+		}
+		switch {
+		case size == sizeRoot:
+			return true
+		case size == 0 || size >= mostCopy: // it is not known, or not the same each time
+			return false
+		}
+		sp += size
+		v, ok := have.Word(sp - 8)
+		if n := len(have.Others); !ok {
+			if n == len(out) || len(p.rest) < pieceBelow+pieceAbove || rd.Left() <= readsKept {
+				return false
+			}
+			b := p.rest[:pieceBelow+pieceAbove]
+			if rd.Read(sp-pieceBelow, b) != len(b) {
+				return false
+			}
+			out[n], p.rest = frames.Region{Addr: sp - pieceBelow, Bytes: b}, p.rest[len(b):]
+			have.Others = out[:n+1]
+			v, _ = have.Word(sp - 8)
+		}
+		if pc = v; p.by.steps.find(v).pc != 0 || size >= largeFrom {
+			p.reached = sp
+		}
+	}
+	return false
+}
