@@ -27,7 +27,6 @@ type JavaSampler struct {
 	regs   frames.Regs
 	stack  [256 << 10]byte
 	snap   frames.Snapshot
-	native []frames.Frame
 	refs   []managed.Ref
 	// Chain has the named frames of the last sample, innermost first, Native how many frames it had in all.
 	Chain []managed.Frame

@@ -46,8 +46,6 @@ var knownCallers = map[string]string{
 // knownDepth is how often Known.recursive is on the stack of what it calls.
 const knownDepth = 5
 
-var knownName = regexp.MustCompile(`^Known[$.].*?\.?(lambda|[a-zA-Z<>]+)[^.]*$`)
-
 // methodLines gives the first line and the last of the methods of a source, by their names.
 func methodLines(source []byte) map[string][2]int {
 	out := map[string][2]int{}

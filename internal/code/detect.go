@@ -152,6 +152,9 @@ func (p *Process) Namers() []managed.Namer {
 	return p.runtimes.Namers()
 }
 
+// Unknown gives why a run-time system that is there is not read, nil if there is none or all are.
+func (p *Process) Unknown() error { return p.runtimes.Unknown() }
+
 // Namers gives the run-time systems that know managed frames.
 func (r *Runtimes) Namers() []managed.Namer { return r.found.namers }
 

@@ -21,11 +21,30 @@ func (c *checkup) code(p *code.Process) {
 	if !known {
 		return
 	}
+	if c.namedByTables(p, &hint) {
+		return
+	}
 	if c.hasPerfMap() {
 		c.add(Finding{"target: code", OK, fmt.Sprintf("%s: it has /tmp/perf-PID.map, which names its code", hint.Runtime), ""})
 		return
 	}
 	c.add(Finding{"target: code", OK, fmt.Sprintf("%s: %s, have no names", hint.Runtime, hint.Code), "for names: " + hint.Remedy(c.PID)})
+}
+
+// namedByTables tells whether the run-time system is one whose functions are named by its own tables; false: it is not.
+func (c *checkup) namedByTables(p *code.Process, hint *namehints.Hint) bool {
+	for _, n := range p.Namers() {
+		if !hint.Named([]string{"[" + n.Name()}) {
+			continue
+		}
+		if why := p.Unknown(); why != nil {
+			c.add(Finding{"target: code", OK, fmt.Sprintf("%s: %v", n.Name(), why), "for names: " + hint.Remedy(c.PID)})
+			return true
+		}
+		c.add(Finding{"target: code", OK, n.Name() + ": its functions have names and lines, by its own tables", ""})
+		return true
+	}
+	return false
 }
 
 // hasPerfMap reports whether the process has written names of its code.

@@ -314,6 +314,11 @@ func TestCodeWithoutNames(t *testing.T) {
 	if f := find(t, Check(node.PID), "target: code"); f.Remedy != "" || !strings.Contains(f.Detail, "Node.js: it has /tmp/perf-PID.map") {
 		t.Errorf("%+v", f)
 	}
+	java := testtargets.Run(t, "java-chain", testtargets.Options{})
+	f = find(t, Check(java.PID), "target: code")
+	if f.Remedy != "" || !strings.HasPrefix(f.Detail, "HotSpot ") || !strings.Contains(f.Detail, "have names") {
+		t.Errorf("%+v", f)
+	}
 	for _, f := range Check(sleeper(t)) {
 		if f.Name == "target: code" {
 			t.Errorf("of a C program: %+v", f)

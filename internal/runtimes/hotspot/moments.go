@@ -38,11 +38,11 @@ const (
 // clock gives the time.
 func (n *Names) clock() int64 { return procmem.Now() }
 
-// begin begins a walk.
-func (m *moments) begin(n *Names, s *managed.Sample) {
-	m.at, m.doubt = s.At, doubtOpen
-	if n.l != nil && s.At > m.after.at {
-		m.before, m.after = m.after, n.moment()
+// walk begins a walk.
+func (n *Names) walk(s *managed.Sample) {
+	n.at, n.doubt = s.At, doubtOpen
+	if n.l != nil && s.At > n.after.at {
+		n.before, n.after = n.after, n.moment()
 	}
 }
 

@@ -108,7 +108,7 @@ const maxPlaces = 1 << 16
 // Begin implements [managed.Namer].
 func (n *Names) Begin(s *managed.Sample) {
 	n.sample, n.replace = s, false
-	n.moments.begin(n, s)
+	n.walk(s)
 }
 
 // End implements [managed.Namer]: each managed frame is a native one.
