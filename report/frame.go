@@ -72,13 +72,8 @@ func (d *data) location(l *profile.Location) []int32 {
 		module = d.moduleOf(l.Mapping)
 	}
 	var fs []int32
-	hidden := false
 	for _, ln := range l.Line {
 		f := frame{name: functionName(&ln), module: module}
-		if !d.opts.Native && machinery(&ln) {
-			hidden = true
-			continue
-		}
 		if f.name == "" {
 			continue
 		}
@@ -88,15 +83,10 @@ func (d *data) location(l *profile.Location) []int32 {
 		}
 		fs = append(fs, d.number(f))
 	}
-	if len(fs) == 0 && !hidden {
+	if len(fs) == 0 {
 		fs = append(fs, d.number(d.nameless(l, module)))
 	}
 	return fs
-}
-
-// machinery reports whether a function only runs managed frames, which are on the stack too.
-func machinery(ln *profile.Line) bool {
-	return ln.Function != nil && rec.FrameType(ln.Function.Name, ln.Function.SystemName) == rec.Machinery
 }
 
 // functionName is the name to show for a line's function, "" for one that has none: no frame is made of it.

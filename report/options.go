@@ -84,6 +84,7 @@ func prepare(p *profile.Profile, o Options) (*data, error) {
 		return nil, err
 	}
 	d.findStart()
+	d.foldMachinery()
 	if err := d.filter(); err != nil {
 		return nil, err
 	}

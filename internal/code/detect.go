@@ -194,12 +194,3 @@ func (h *host) Section(m *frames.Module, name string) (addr uint64, content []by
 	addr, content, ok = img.section(name)
 	return addr + m.Bias, content, ok
 }
-
-// Member implements managed.Host.
-func (h *host) Member(m *frames.Module, structure, member string) (offset int64, ok bool) {
-	img := elfImage(m)
-	if img == nil {
-		return 0, false
-	}
-	return img.member(structure, member)
-}

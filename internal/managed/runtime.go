@@ -18,9 +18,6 @@ type Host interface {
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
 	// Section gives a section's run-time address and its bytes as the file has them; false if there is none.
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
-	// Member gives the offset of a structure's member in bytes, by the file's debugging information; false if that does
-	// not tell.
-	Member(m *frames.Module, structure, member string) (offset int64, ok bool)
 	// Read reads memory and gives the number of bytes read.
 	Read(addr uint64, b []byte) int
 	// ReadCode reads instructions likewise. What was read is compared later: [Runtime.Changed] need not.

@@ -46,7 +46,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		case errors.Is(err, errNotYet):
 			return nil, nil
 		case err != nil:
-			return nil, fmt.Errorf("Python in %s is shown as native frames: %w", path.Base(m.Name), err)
+			return nil, fmt.Errorf("the functions of Python in %s have no names: %w", path.Base(m.Name), err)
 		}
 		return r, nil
 	}
