@@ -38,7 +38,7 @@ func ParseKernelNames(b []byte) (*KernelNames, error) {
 	k := &KernelNames{}
 	for line := range bytes.Lines(b) {
 		f := bytes.Fields(line)
-		if len(f) < 3 || len(f[1]) != 1 || !bytes.Contains([]byte("tTwW"), f[1]) {
+		if len(f) < 3 || len(f[1]) != 1 || !bytes.ContainsAny(f[1], "tTwW") {
 			continue
 		}
 		addr, err := strconv.ParseUint(string(f[0]), 16, 64)
