@@ -47,7 +47,7 @@ func (w *For) glibcMutex(near *Copy) {
 		bit  uint32
 		name string
 	}{{mutexRobust, " robust"}, {mutexPI, " PI"}, {mutexShared, " shared"}} {
-		if kind&f.bit != 0 {
+		if kind&f.bit != 0 && (f.bit != mutexShared || kind&mutexRobust == 0) { // robust ones have both bits
 			w.Type += f.name
 		}
 	}

@@ -162,3 +162,27 @@ func (w *For) holder() string {
 	}
 	return ""
 }
+
+// Variable is a static variable, and how far in it an address lies.
+type Variable struct {
+	Name   string
+	Offset uint64
+}
+
+// conditionWords are how far in a condition variable of glibc the words that waiters sleep at can lie
+// (sysdeps/nptl/bits/thread-shared-types.h; another order since glibc 2.41).
+const conditionWords = 0x20 | 0x0c
+
+// Place takes the static variable that w.Address lies in. Conditions are waited on at words within them, which may be
+// several for one condition: of a static one the address is then known.
+func (w *For) Place(v Variable) {
+	w.Symbol = v.Name
+	if v.Name == "" || v.Offset == 0 {
+		return
+	}
+	if w.Kind == Condition && v.Offset&^conditionWords == 0 {
+		w.Address -= Address(v.Offset)
+		return
+	}
+	w.Symbol = fmt.Sprintf("%s+%#x", v.Name, v.Offset)
+}
