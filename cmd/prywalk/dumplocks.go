@@ -99,5 +99,5 @@ func deadlocked(l *dump.Locks) error {
 	for _, c := range l.Deadlocks {
 		threads += len(c)
 	}
-	return &exitError{exitDeadlock, fmt.Errorf("%w: %d threads wait for each other", errDeadlock, threads)}
+	return &exitError{exitDeadlock, fmt.Errorf("%w: %d threads will wait for ever", errDeadlock, threads)}
 }

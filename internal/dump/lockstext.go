@@ -43,7 +43,8 @@ func LocksText(w io.Writer, l *Locks) error {
 		}
 	}
 	blocked, idle := l.split()
-	printable.Fprintf(&b, "%s wait for %s; %s\n", count(threads, "thread"), count(len(blocked), "lock"), l.verdict())
+	wait := map[bool]string{true: "waits", false: "wait"}[threads == 1]
+	printable.Fprintf(&b, "%s %s for %s; %s\n", count(threads, "thread"), wait, count(len(blocked), "lock"), l.verdict())
 	for _, c := range l.Deadlocks {
 		l.deadlock(&b, c)
 	}
@@ -93,11 +94,14 @@ func count(n int, what string) string {
 
 // deadlock writes one cycle, a line for each thread in the order in which they wait.
 func (l *Locks) deadlock(b *strings.Builder, cycle []int) {
-	since := ""
-	if l.Watched > 0 {
-		since = fmt.Sprintf(" and none has run for %v", l.Watched)
+	what, since := count(len(cycle), "thread")+" wait for each other", ""
+	if len(cycle) == 1 {
+		what = "a thread waits for a lock that it holds itself"
 	}
-	printable.Fprintf(b, "\nDEADLOCK: %s wait for each other%s\n", count(len(cycle), "thread"), since)
+	if l.Watched > 0 {
+		since = fmt.Sprintf("; nobody of them ran in %v", l.Watched)
+	}
+	printable.Fprintf(b, "\nDEADLOCK: %s%s\n", what, since)
 	for _, tid := range cycle {
 		t, _ := l.find(tid)
 		if t == nil || t.WaitsFor == nil {

@@ -19,7 +19,8 @@ type explainer struct {
 	names   *symbols.Namer
 	space   func() *frames.Space
 	read    func(addr uint64, buf []byte) int
-	files   *waits.Files // nil for a core
+	files   *waits.Files         // nil for a core
+	name    func(tid int) string // of a thread; nil for a core
 	threads waits.Threads
 	slept   map[int]*waits.Sleeper // by thread
 	symbols map[waits.Address]waits.Variable
@@ -28,7 +29,7 @@ type explainer struct {
 // explainerOf is for a live process; threads are those of all processes that are looked at.
 func explainerOf(t *code.Process, names *symbols.Namer, threads waits.Threads) *explainer {
 	return &explainer{
-		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads,
+		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads, name: t.ThreadName,
 		read: func(addr uint64, buf []byte) int {
 			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
 			return n
@@ -63,6 +64,9 @@ func (x *explainer) describe(d *Thread, sl *waits.Sleeper) {
 	}
 	x.slept[d.TID] = sl
 	w.Resolve(x.threads)
+	if w.Owner != 0 && x.name != nil {
+		w.OwnerName = x.name(w.Owner)
+	}
 	w.ReadMore(sl, x.read)
 	if x.files != nil {
 		x.files.Describe(&w)

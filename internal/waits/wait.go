@@ -63,6 +63,8 @@ type For struct {
 	Symbol string `json:"symbol,omitempty"`
 	// Owner is the thread that holds it, or, of a join, that is waited for: a number as prywalk sees it. 0: not known.
 	Owner int `json:"owner,omitempty"`
+	// OwnerName is its name, for people.
+	OwnerName string `json:"owner_name,omitempty"`
 	// OwnerGone is the number in the lock of a holder that is no live thread of the process: it has ended, or it was
 	// another process's from which this one was forked. The number is as the target sees it.
 	OwnerGone int `json:"owner_gone,omitempty"`
@@ -148,9 +150,9 @@ func (w *For) String() string {
 func (w *For) holder() string {
 	switch {
 	case w.Owner != 0 && w.Kind == Join:
-		return fmt.Sprintf(" thread %d", w.Owner)
+		return strings.TrimRight(fmt.Sprintf(" thread %d %s", w.Owner, w.OwnerName), " ")
 	case w.Owner != 0:
-		return fmt.Sprintf(", held by thread %d", w.Owner)
+		return strings.TrimRight(fmt.Sprintf(", held by thread %d %s", w.Owner, w.OwnerName), " ")
 	case w.OwnerGone != 0:
 		return fmt.Sprintf(", taken by a thread %d that is not there any more", w.OwnerGone)
 	case w.Readers == 1:

@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -124,7 +125,7 @@ int main(void) {
   file_fd = socket(AF_INET, SOCK_STREAM, 0);
   listen(file_fd, 8);
   pid_t child = fork();
-  if (child == 0) { close(0); name("child"); forever(); }
+  if (child == 0) { prctl(PR_SET_PDEATHSIG, SIGKILL); close(0); name("child"); forever(); }
 
   pthread_t t;
   pthread_create(&owner_thread, 0, owner, 0);
