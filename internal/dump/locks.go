@@ -63,7 +63,7 @@ func LookAtLocks(targets []*code.Process, o Options) (*Locks, error) {
 			continue
 		}
 		out.Processes = append(out.Processes, p)
-		k := &locked{target: t, process: p, explain: explainerOf(t, l.names, membersOf(t.PID, o.Others))}
+		k := &locked{target: t, process: p, explain: explainerOf(t, l.names, waits.NewMembers(t.PID, o.Others))}
 		l.process[t.PID] = k
 		for i := range p.Threads {
 			l.at[p.Threads[i].TID] = k

@@ -126,7 +126,7 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 	t.JITFuncs = names.JITFuncs(t.PID)
 	w := &walk{pid: t.PID, names: names}
 	w.MaxDepth = o.MaxDepth
-	explain := explainerOf(t, names, membersOf(t.PID, o.Others))
+	explain := explainerOf(t, names, waits.NewMembers(t.PID, o.Others))
 	defer func() { l.keep(explain) }()
 	for th, s := range got.taken {
 		var err error

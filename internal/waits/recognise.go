@@ -96,7 +96,19 @@ var passed = []string{"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "
 // recognise finds what a thread waits for by the innermost functions of its stack. The innermost that says it decides:
 // who takes a mutex again after waiting for a condition waits for the mutex. Only functions that pass waits on may lie
 // between it and the call: the lock of malloc is not the mutex under which malloc was called.
-func recognise(stack []Name) (p primitive) {
+func recognise(stack []Name) primitive {
+	p, _ := decide(stack)
+	return p
+}
+
+// Decided reports whether functions further out cannot change what the innermost ones say.
+func Decided(stack []Name) bool {
+	_, done := decide(stack)
+	return done
+}
+
+// decide is recognise; done: functions further out do not matter.
+func decide(stack []Name) (p primitive, done bool) {
 	musl := false
 	for i := range stack[:min(len(stack), MostNames)] {
 		n := &stack[i]
@@ -106,23 +118,23 @@ func recognise(stack []Name) (p primitive) {
 		if found, ok := functions[plain]; ok {
 			found.musl = musl
 			found.foreign = musl && found.kind != Mutex && found.kind != RWLock
-			return found
+			return found, true
 		}
 		for j := range parts {
 			if strings.Contains(name, parts[j].part) {
 				p = parts[j].primitive
 				p.foreign = true
-				return p
+				return p, true
 			}
 		}
 		if p.kind == None {
 			p = weakly(name, plain)
 		}
 		if !passes(name) && (name != "" || n.Module != stack[0].Module) {
-			break
+			return p, true
 		}
 	}
-	return p
+	return p, len(stack) >= MostNames
 }
 
 // passes reports whether a function only passes a wait on.
