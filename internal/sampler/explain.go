@@ -113,12 +113,9 @@ func (a *accountant) explain(th *threadAccount, s *look.Shot, id profile.StackID
 		w.Resolve(p.waits)
 		w.Place(a.variable(p, w.Address))
 		if w.Kind == waits.Join { // the address says less
-			if w.Owner == 0 {
-				return string(w.Kind), 0
-			}
-			w.Address = 0
+			return w.Label(), w.Owner
 		}
-		return w.Thing(), w.Owner
+		return w.Label(), w.Owner
 	}
 	return "", 0
 }

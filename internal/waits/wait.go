@@ -121,6 +121,15 @@ func (w *For) Thing() string {
 	return name
 }
 
+// Label names what is waited for in the same words for all who wait for it, for labels of a recording. A join is told
+// from others by its thread.
+func (w *For) Label() string {
+	if w.Kind == Join {
+		return fmt.Sprintf("%s thread %d", Join, w.Owner)
+	}
+	return w.Thing()
+}
+
 // String says it in a line: "mutex cache_mu (normal), held by thread 4713".
 func (w *For) String() string {
 	if w.Kind == None {
