@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/look"
@@ -252,8 +251,9 @@ func (l *lockLook) lookAt(lock *Lock, tid int) (holder int, d *Thread) {
 	if s == nil {
 		return 0, nil
 	}
-	w := &frames.Walker{MaxDepth: l.o.MaxDepth}
-	t := describe(of.target, l.names, w, tid, s)
+	w := &walk{pid: of.target.PID, names: l.names}
+	w.MaxDepth = l.o.MaxDepth
+	t := describe(of.target, w, tid, s)
 	of.explain.explain(&t, s)
 	if of != k { // both are asked one after the other
 		return l.holder(lock), &t

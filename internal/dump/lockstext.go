@@ -130,7 +130,7 @@ func (l *Locks) lock(b *strings.Builder, m *Lock) {
 	if line := m.OwnerThread.waitsLine(); line != "" {
 		printable.Fprintf(b, "      %s\n", line)
 	}
-	stack(b, m.OwnerThread)
+	stack(b, m.OwnerThread, false)
 }
 
 // thing names the lock, with its address where it has another name.
