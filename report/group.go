@@ -11,7 +11,7 @@ import (
 )
 
 // groupings are the ways to group samples.
-var groupings = []string{"thread", "process", "state", "wait", "module"}
+var groupings = []string{"thread", "process", "state", "wait", "lock", "module"}
 
 // Groupings lists the ways to group samples, for [Options].By.
 func Groupings() []string { return slices.Clone(groupings) }
@@ -49,7 +49,9 @@ func (d *data) group(s *profile.Sample, by string) string {
 	case "state":
 		return or(label(s, rec.LabelState), "[no state]")
 	case "wait":
-		return or(label(s, rec.LabelWait), bracketed(or(label(s, rec.LabelState), "no state")))
+		return d.waitGroup(s)
+	case "lock":
+		return d.lockGroup(s)
 	case "module":
 		f := d.frames[d.stack(s)[0]]
 		return or(f.module, "[none]")

@@ -30,8 +30,10 @@ type Options struct {
 	// N is the number of rows of the table; 0 means 30, or 5 for each group. A
 	// negative number means all.
 	N int
-	// By groups the table: "thread", "process", "state", "wait" or "module".
+	// By groups the table: "thread", "process", "state", "wait", "lock" or "module".
 	By string
+	// NoIdle switches off the rules by which waits are called idle.
+	NoIdle bool
 	// Focus keeps the samples in which a function, file or module matches this
 	// regular expression; Ignore drops those. Empty: all, none.
 	Focus, Ignore string

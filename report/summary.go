@@ -136,5 +136,5 @@ func (d *data) totals(s *summary) []string {
 			parts = append(parts, t.Type+" "+format(d.total(i), t.Unit))
 		}
 	}
-	return parts
+	return append(parts, d.blockedTotals()...)
 }

@@ -63,8 +63,8 @@ func (d *data) sort(rows []row) {
 	}
 	slices.SortFunc(rows, func(a, b row) int {
 		x, y := &d.frames[a.frame], &d.frames[b.frame]
-		if a.self == 0 && b.self == 0 {
-			if c := cmp.Compare(minor(a, x), minor(b, y)); c != 0 && d.opts.waits() {
+		if d.opts.waits() { // who waits is seen in the program's functions, where all have nothing of their own
+			if c := cmp.Compare(minor(a, x), minor(b, y)); c != 0 {
 				return c
 			}
 		}
@@ -74,7 +74,7 @@ func (d *data) sort(rows []row) {
 }
 
 // waits reports whether the groups are of what threads wait in.
-func (o *Options) waits() bool { return o.By == "wait" || o.By == "state" }
+func (o *Options) waits() bool { return o.By == "wait" || o.By == "state" || o.By == "lock" }
 
 // Table writes the functions with their own and their total values, the most
 // expensive first.

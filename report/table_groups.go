@@ -15,6 +15,7 @@ const maxGroups = 40
 type groupOf struct {
 	name    string
 	value   int64
+	idle    int // 1: by a rule; these come last
 	samples []*profile.Sample
 }
 
@@ -27,6 +28,9 @@ func (d *data) grouped() []*groupOf {
 		g := by[name]
 		if g == nil {
 			g = &groupOf{name: name}
+			if d.opts.By == "wait" && d.idle(s) != "" {
+				g.idle = 1
+			}
 			by[name] = g
 			list = append(list, g)
 		}
@@ -34,7 +38,7 @@ func (d *data) grouped() []*groupOf {
 		g.samples = append(g.samples, s)
 	}
 	slices.SortFunc(list, func(a, b *groupOf) int {
-		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.idle, b.idle), cmp.Compare(b.value, a.value), cmp.Compare(a.name, b.name))
 	})
 	return list
 }

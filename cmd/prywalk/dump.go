@@ -24,6 +24,7 @@ type dumpFlags struct {
 	readOnly bool
 	atomic   bool
 	native   bool
+	locks    bool
 	coreFlags
 }
 
@@ -34,6 +35,7 @@ func newDump() *cobra.Command {
 		Short: "print the stacks of all threads, once",
 		Long: `  prywalk dump -p 4711
   prywalk dump -p 4711 --merge
+  prywalk dump -p 4711 --locks
   prywalk dump -p 4711 --json | jq '.threads[].wait'
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
@@ -49,6 +51,7 @@ who sleeps in a call that this would harm is looked at meanwhile, and has not ru
 	f.choice.add(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the odd ones first")
+	fl.BoolVar(&f.locks, "locks", false, "the locks: who waits, who holds them and where, deadlocks (exit code 5)")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
@@ -66,6 +69,9 @@ func (f *dumpFlags) run() error {
 	case f.maxDepth < 0:
 		return usageError("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
+	if err := f.checkLocks(); err != nil {
+		return err
+	}
 	if f.core != "" || f.sysroot != "" {
 		return paged(f.json, f.dumpCore)
 	}
@@ -76,6 +82,9 @@ func (f *dumpFlags) run() error {
 		return usageError("nothing to look at: give -p PID or --core FILE")
 	}
 	defer printRemarks()
+	if f.locks {
+		return paged(f.json, f.dumpLocks)
+	}
 	return paged(f.json, f.dumpAll)
 }
 

@@ -55,6 +55,9 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	for _, w := range c.Warnings() {
 		say("%s: %s", f.core, printable.Line(w))
 	}
+	if f.locks {
+		return f.dumpCoreLocks(w, c)
+	}
 	return f.write(w, dump.Core(c, f.options(), f.sysroot != ""))
 }
 

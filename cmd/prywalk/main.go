@@ -25,6 +25,7 @@ const (
 	exitUsage      = 2
 	exitDenied     = 3
 	exitNoSamples  = 4
+	exitDeadlock   = 5   // of dump --locks
 	exitOwnFailure = 125 // of record -- COMMAND, when prywalk itself failed
 )
 

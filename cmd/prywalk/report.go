@@ -22,6 +22,7 @@ type reportFlags struct {
 	opts                        report.Options
 	from, to                    seconds
 	tree, folded, json, account bool
+	blame                       bool
 	html, speedscope, firefox   string
 	pgo, http                   string
 	callers, callees            string
@@ -37,6 +38,7 @@ func newReport() *cobra.Command {
 		Long: `  prywalk report
   prywalk report --html page.html
   prywalk report --by wait server.pb.gz
+  prywalk report --blame server.pb.gz
   prywalk report --callers malloc
   prywalk report --folded | flamegraph.pl > graph.svg
 
@@ -68,6 +70,8 @@ func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; -1: all)")
 	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings()))
 	fl.StringVar(&f.opts.Value, "value", "", "cpu, wall, runqueue, blocked or samples (the recording's own; wall by wait or state)")
+	fl.BoolVar(&f.blame, "blame", false, "what the owners of locks did while others waited for them")
+	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: no rule says which waits are idle")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")
 	fl.BoolVar(&f.opts.Native, "native", false, "show the native frames that run managed ones, such as an interpreter's loop")
 	fl.Var(&f.from, "from", "leave out what was before this time of the recording, such as 2s")
@@ -103,6 +107,14 @@ func (f *reportFlags) run(path string) error {
 	p, err := readProfile(path)
 	if err != nil {
 		return err
+	}
+	if f.blame {
+		if p, err = report.Blame(p, &f.opts); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if f.opts.By == "" && !f.tree && !f.folded && !f.writesFiles() && f.http == "" {
+			f.opts.By = "lock"
+		}
 	}
 	switch {
 	case f.http != "":

@@ -67,7 +67,7 @@ func (c *Clock) Look(r Reading, s Seen, onCPU bool, emit func(Span)) {
 		cpu, runq = cpu+c.carryCPU, runq+c.carryRunq
 		c.carryCPU, c.carryRunq = 0, 0
 		where := s
-		where.State, where.Wait = Running, ""
+		where.State, where.Wait, where.WaitsFor, where.Owner = Running, "", "", 0
 		emit(Span{Seen: where, End: r.Wall, Wall: cpu + runq, RunQueue: runq, CPU: cpu})
 		c.lastOn, c.lastOnAt = where, r.Wall
 	} else {
@@ -167,7 +167,7 @@ func (c *Clock) bookCarried(now int64, emit func(Span)) {
 		if c.isOpen {
 			where = c.open.Seen
 		}
-		where.State, where.Wait = Running, ""
+		where.State, where.Wait, where.WaitsFor, where.Owner = Running, "", "", 0
 		emit(Span{Seen: where, Leaf: RanBetweenTicks, End: now,
 			Wall: c.carryCPU + c.carryRunq, RunQueue: c.carryRunq, CPU: c.carryCPU})
 	}

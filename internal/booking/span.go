@@ -33,7 +33,10 @@ type Seen struct {
 	Stack profile.StackID
 	State State
 	Wait  string
-	Whole bool // the stack is complete
+	// WaitsFor and Owner are as in [profile.Interval].
+	WaitsFor string
+	Owner    int
+	Whole    bool // the stack is complete
 }
 
 // Span is a piece of a thread's time, booked under a stack. Times are in nanoseconds.

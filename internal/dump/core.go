@@ -26,11 +26,13 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 	// Threads have their stacks to themselves, so that all together have no more
 	// frames than the core has words; only a core that was made to can have more.
 	left := int(c.Size() / 8)
+	explain := explainerOfCore(c, names)
 	for i, th := range c.Threads() {
 		t := coreThread(c, &th, w, o.MaxDepth, left+framesBesides)
 		if i == 0 {
 			t.Signal = unix.SignalName(unix.Signal(c.Signal))
 		}
+		explain.explainCore(&t, c, &th)
 		left = max(0, left-len(t.Frames))
 		p.Threads = append(p.Threads, t)
 	}

@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
+	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
 
@@ -27,6 +28,8 @@ type Options struct {
 	Atomic bool
 	// Native: texts show the native frames that run managed ones, too.
 	Native bool
+	// Others are the processes that are looked at, too: whose threads may hold locks in shared memory.
+	Others []int
 }
 
 // collectFor bounds how long running threads are waited for, in nanoseconds. Nobody is stopped meanwhile: on a
@@ -67,6 +70,7 @@ func Look(t *code.Process, o Options) (*Process, error) {
 	list := &list{name: t.Comm, err: err}
 	hung := look.Watched(func() { list.describe(t, o, got) })
 	p.Threads, p.Name, err = list.taken(hung)
+	p.slept = list.sleepers()
 	p.sort()
 	return p, err
 }
@@ -81,6 +85,7 @@ type list struct {
 	name    string
 	threads []Thread
 	err     error // no more looks are to be made
+	slept   map[int]*waits.Sleeper
 }
 
 // taken gives the list, which is over.
@@ -121,6 +126,8 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 	t.JITFuncs = names.JITFuncs(t.PID)
 	w := &walk{pid: t.PID, names: names}
 	w.MaxDepth = o.MaxDepth
+	explain := explainerOf(t, names, waits.NewMembers(t.PID, o.Others))
+	defer func() { l.keep(explain) }()
 	for th, s := range got.taken {
 		var err error
 		d := describe(t, w, th.TID, s)
@@ -129,8 +136,23 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 				d = describe(t, w, th.TID, s)
 			}
 		}
+		explain.explain(&d, s)
 		l.add(d, err)
 	}
+}
+
+// keep keeps how the sleepers slept.
+func (l *list) keep(x *explainer) {
+	l.Lock()
+	defer l.Unlock()
+	l.slept = x.slept
+}
+
+// sleepers gives that, nothing while they are still described.
+func (l *list) sleepers() map[int]*waits.Sleeper {
+	l.Lock()
+	defer l.Unlock()
+	return l.slept
 }
 
 // moreLooks is how often a thread is looked at again: its stack can lack a register and then be deeper than what was

@@ -27,6 +27,7 @@ func MergedText(w io.Writer, p *Process) error {
 			continue
 		}
 		printable.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(g.threads), first.doing(), g.hows(), printable.Raw(g.list()))
+		g.sayWaits(&b)
 		stack(&b, first, p.Native)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -63,6 +64,17 @@ func (t *Thread) key() string {
 		}
 	}
 	return string(key)
+}
+
+// sayWaits says what the threads wait for, where all wait for the same.
+func (g *group) sayWaits(b *strings.Builder) {
+	first := g.threads[0]
+	for _, t := range g.threads {
+		if t.waitsLine() != first.waitsLine() {
+			return
+		}
+	}
+	first.sayWaits(b)
 }
 
 // hows lists the ways in which the threads were looked at.

@@ -26,6 +26,7 @@ func Text(w io.Writer, p *Process) error {
 
 func thread(b *strings.Builder, t *Thread, native bool) {
 	printable.Fprintf(b, "\nthread %d %s:%s (%s)\n", t.TID, t.shownName(), t.doing(), t.How)
+	t.sayWaits(b)
 	stack(b, t, native)
 }
 

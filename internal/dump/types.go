@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"prywalk/internal/waits"
 )
 
 // Process is the stacks of a process's threads.
@@ -19,6 +21,8 @@ type Process struct {
 	Pause time.Duration `json:"-"`
 	// Native: texts show the native frames that run managed ones, too.
 	Native bool `json:"-"`
+
+	slept map[int]*waits.Sleeper // by thread, for a further look at what they wait for
 }
 
 // sort puts the first thread first, whose number is the process's, and the others in the order of their numbers: of
@@ -47,6 +51,8 @@ type Thread struct {
 	// Signal is the signal that ended the process, in a core the first thread's.
 	Signal string  `json:"signal,omitempty"`
 	Frames []Frame `json:"frames"`
+	// WaitsFor is what a sleeper waits for; nil where nothing is known.
+	WaitsFor *waits.For `json:"waits_for,omitempty"`
 }
 
 // Frame is one function of a stack; an inlined call is a frame of its own, before

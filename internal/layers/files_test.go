@@ -28,6 +28,7 @@ var mayOpen = map[string]string{
 	"internal/process/gates.go":                "/proc",
 	"internal/process/gensyscalls.go":          "a generator of source code",
 	"internal/code/refresh.go readMaps":        "/proc/PID/maps",
+	"internal/waits/files.go read":             "descriptors below /proc/PID, and tables below /proc/PID/net",
 	"internal/process/status.go":               "/proc/PID/status and stat",
 	"internal/process/threads.go":              "/proc/PID/task/TID/comm",
 	"internal/process/tree.go":                 "/proc/PID/task/TID/children and stat",

@@ -24,7 +24,7 @@ var order = [][]string{
 	{"internal/outfile", "internal/stranger"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process", "internal/perfevents"},
-	{"internal/managed"},
+	{"internal/waits", "internal/managed"},
 	{"internal/runtimes"},
 	{"internal/code", "internal/callstack"},
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid"},

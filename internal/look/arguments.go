@@ -24,3 +24,12 @@ func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 		regs.Set(reg, call.Args[i])
 	}
 }
+
+// ArgumentRegisters gives the registers that carry a system call's arguments, by DWARF number; frames.NoReg stands for
+// one that the kernel has overwritten.
+func ArgumentRegisters(arch frames.Arch) [6]uint8 {
+	if arch == frames.AArch64 {
+		return argumentsARM64
+	}
+	return argumentsX86
+}

@@ -352,6 +352,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 		t.base.state, t.base.returns = Stopped, 1
 	}
 	t.stillAsleep(s, stop)
+	s.keepNear(t, stop)
 	s.Left, s.Broken, s.Told, s.BrokenCall = t.TakeLeft(), stop.Broken, stop.Told, stop.Nr
 	if t.leftCall(); stop.GaveUp {
 		t.gaveUp(s, stop)

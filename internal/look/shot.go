@@ -8,6 +8,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
+	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
 
@@ -88,6 +89,9 @@ type Shot struct {
 	extra    []byte
 	wchan    []byte // the kernel function that it sleeps in, where Call says nothing
 	wchanBuf [64]byte
+	near     [waits.Around]byte // around the word that it waits at in futex(2)
+	nearAt   uint64
+	nearLen  int
 	pool     *Pool
 	charged  int64 // bytes of buf counted as out in pool
 	waits    int64 // and of these as waiting

@@ -146,6 +146,9 @@ const (
 	// LabelState is the scheduling state, LabelWait what a sleeper waits in.
 	LabelState = "state"
 	LabelWait  = "wait"
+	// LabelWaitsFor is what it waits for, LabelOwner the number of the thread that held it when the sleep began.
+	LabelWaitsFor = "waits_for"
+	LabelOwner    = "owner"
 	// LabelEnd is the end of the interval, nanoseconds of the Unix epoch.
 	LabelEnd = "end_timestamp_ns"
 )
@@ -167,6 +170,10 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	e.label(&m, LabelThread, l.thread)
 	e.label(&m, LabelState, l.state)
 	e.label(&m, LabelWait, l.wait)
+	e.label(&m, LabelWaitsFor, l.waitsFor)
+	if l.owner != 0 {
+		e.numLabel(&m, LabelOwner, int64(l.owner), "")
+	}
 	return m.buf
 }
 

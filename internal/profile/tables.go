@@ -19,6 +19,8 @@ type location struct {
 type labelSet struct {
 	pid, tid, nsPID, nsTID    int
 	comm, thread, state, wait string
+	waitsFor                  string
+	owner                     int
 }
 
 // moduleKey is a ModuleInfo without what does not tell modules apart. The code of a file is the same wherever it is
@@ -176,7 +178,7 @@ func (t *tables) known() StackID {
 
 // labelSet gives the number of an interval's labels.
 func (t *tables) labelSet(iv *Interval) uint32 {
-	k := labelSet{iv.PID, iv.TID, iv.NSPID, iv.NSTID, iv.Comm, iv.Thread, iv.State, iv.Wait}
+	k := labelSet{iv.PID, iv.TID, iv.NSPID, iv.NSTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Owner}
 	i, ok := t.byLabels[k]
 	if !ok {
 		i = uint32(len(t.labels))

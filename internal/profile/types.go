@@ -97,6 +97,11 @@ type Interval struct {
 	// State is "running", "sleeping", "disk" or "stopped"; Wait is what a
 	// sleeper waits in, empty if it does not sleep.
 	State, Wait string
+	// WaitsFor is what a sleeper waits for, in a few words that are the same for all who wait for it ("mutex cache_mu");
+	// empty if no more is known than Wait.
+	WaitsFor string
+	// Owner is the thread that held it when this sleep began; 0: not known.
+	Owner int
 	// End is when the interval ended, in nanoseconds of the Unix epoch; it
 	// began Wall earlier. Not kept when the Builder aggregates.
 	End int64

@@ -40,6 +40,8 @@ type processAccount struct {
 	refreshed   int64 // when the mappings were read, CLOCK_MONOTONIC ns
 	refreshCost int64 // how much processor time that took, ns
 
+	waits *waiting // nil until its first thread's account begins
+
 	// extra is for the tracer: what it is to copy besides stacks from now on, as the program is another.
 	extra atomic.Pointer[ptrace.Extra]
 }
@@ -77,6 +79,8 @@ type threadAccount struct {
 	nsTID int   // its number in its own pid namespace, 0 if it is the same
 	met   int64 // when it was first listed, CLOCK_MONOTONIC ns; not written later
 	named int64 // when the name was read
+
+	file lastFile // that it was last seen to wait for
 }
 
 // stranger gives the account that stands for threads of the process which nobody met.

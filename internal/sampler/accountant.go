@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/ownruntime"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/symbols"
 )
 
 // accountant unwinds what the tracer copied and books the threads' time. It
@@ -31,8 +32,9 @@ type accountant struct {
 	save  func(between func())
 	asked bool // everything is booked for a checkpoint that is to be written
 
-	family   *booking.Family // nil: what children used is not booked
-	launched bool            // the first process was launched for the recording: it had no children before
+	family    *booking.Family // nil: what children used is not booked
+	launched  bool            // the first process was launched for the recording: it had no children before
+	lockNames *symbols.Namer  // nil until a lock is waited for
 
 	cur     *threadAccount // whose spans emit books
 	emitOne func(booking.Span)
@@ -109,10 +111,11 @@ func (a *accountant) look(e *event) {
 		th.named = 0 // it may have named itself, and sleep for good now
 	}
 	th.rename(s.At)
+	waitsFor, owner := a.explain(th, s, id)
 	emit := a.emitter(th)
 	th.book.LeftAlone(&s.Left, a.gaps, emit)
 	th.book.Add(&booking.Look{
-		At: at, Seen: booking.Seen{Stack: id, State: s.State, Wait: s.Wait(), Whole: stop.Complete()},
+		At: at, Seen: booking.Seen{Stack: id, State: s.State, Wait: s.Wait(), Whole: stop.Complete(), WaitsFor: waitsFor, Owner: owner},
 		OnCPU: s.OnCPU, Basis: s.Basis, Before: e.before, Apart: e.length,
 	}, a.gaps, emit)
 	a.pool.Put(s)
@@ -143,6 +146,7 @@ func (a *accountant) seenRunning(e *event) {
 // open begins a thread's account.
 func (a *accountant) open(th *threadAccount) {
 	a.threads[th] = struct{}{}
+	defer a.met(th)
 	if th.proc.nsPID != 0 {
 		th.nsTID = innerNumber(th.tid)
 	}
@@ -166,6 +170,7 @@ func (a *accountant) endThread(e *event) {
 	th.proc.book.EndThread(&th.book, &e.end.End, emit)
 	a.finish(th)
 	delete(a.threads, th)
+	th.proc.waits.forget(th)
 }
 
 // finish books what is left of a thread.
@@ -194,6 +199,7 @@ func (a *accountant) exec(e *event) {
 	e.proc.refresh(e.at)
 	a.unwind.books.back()
 	e.proc.comm = th.name
+	e.proc.waits.execed()
 }
 
 // endProcess ends a process's account: it books the processor time that belongs to no
@@ -236,6 +242,10 @@ func (a *accountant) closeAccounts(now int64) {
 	for th := range a.threads {
 		a.finish(th)
 	}
+	if a.lockNames != nil {
+		_ = a.lockNames.Close()
+		a.lockNames = nil
+	}
 	clear(a.threads)
 	for p := range a.procs {
 		a.endProcess(p, &processEnd{}, now)
@@ -265,7 +275,7 @@ func (a *accountant) add(p *processAccount, th *threadAccount, s *booking.Span) 
 	a.totals.book(s)
 	i := profile.Interval{
 		Stack: a.stackOf(s), PID: p.target.PID, NSPID: p.nsPID, Comm: p.comm, Thread: booking.Exited,
-		State: s.State.String(), Wait: s.Wait, End: a.unix.Of(s.End),
+		State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner, End: a.unix.Of(s.End),
 		Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU,
 	}
 	if s.Leaf == booking.ShortLivedChildren {

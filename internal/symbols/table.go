@@ -34,9 +34,10 @@ type Table struct {
 	debug debugFiles
 	dwarf *dwarfinfo.Data
 	// names keeps what was demangled, by linkage name or function.
-	names map[string]string
-	funcs map[*dwarfinfo.Func]*funcName
-	calls []dwarfinfo.Call
+	names   map[string]string
+	funcs   map[*dwarfinfo.Func]*funcName
+	calls   []dwarfinfo.Call
+	objects *objects // nil until they are asked for
 
 	dwarfTried bool
 	warnings   []error

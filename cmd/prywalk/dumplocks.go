@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/dump"
+	"prywalk/internal/look"
+	"prywalk/internal/printable"
+)
+
+// errDeadlock is what dump --locks ends with if there is one.
+var errDeadlock = errors.New("deadlock")
+
+// checkLocks refuses what does not go together with --locks.
+func (f *dumpFlags) checkLocks() error {
+	if f.locks && (f.merge || f.atomic) {
+		return usageError("--locks looks in its own way: leave out --merge and --atomic")
+	}
+	return nil
+}
+
+// dumpLocks looks at the locks of all processes together.
+func (f *dumpFlags) dumpLocks(w io.Writer) error {
+	var targets []*code.Process
+	var first error
+	for _, pid := range f.pids {
+		t, err := open(pid)
+		if errors.Is(err, dump.ErrHung) {
+			return err
+		}
+		if err != nil {
+			first = errors.Join(first, err)
+			continue
+		}
+		targets = append(targets, t)
+	}
+	if len(targets) == 0 {
+		return first
+	}
+	l, err := dump.LookAtLocks(targets, f.options())
+	if !errors.Is(err, dump.ErrHung) { // else it may still be read
+		for _, t := range targets {
+			defer t.Close()
+		}
+	}
+	if len(l.Processes) == 0 {
+		return errors.Join(first, err)
+	}
+	if err := f.writeLocks(w, l); err != nil {
+		return err
+	}
+	if err := errors.Join(first, err); err != nil {
+		return err
+	}
+	return deadlocked(l)
+}
+
+// open opens a process.
+func open(pid int) (t *code.Process, err error) {
+	if hung := look.Watched(func() { t, err = code.Open(pid) }); hung != nil {
+		return nil, hung
+	}
+	return t, err
+}
+
+// dumpCoreLocks is dumpLocks for a core.
+func (f *dumpFlags) dumpCoreLocks(w io.Writer, c *core.Core) error {
+	l := dump.LocksOfCore(c, f.options(), f.sysroot != "")
+	if err := f.writeLocks(w, l); err != nil {
+		return err
+	}
+	return deadlocked(l)
+}
+
+// writeLocks writes them for people, or as JSON.
+func (f *dumpFlags) writeLocks(w io.Writer, l *dump.Locks) error {
+	defer sayLeftOut()
+	if !f.json {
+		return dump.LocksText(w, l)
+	}
+	text, err := json.Marshal(l)
+	if err == nil {
+		_, err = w.Write(append(printable.JSON(text), '\n'))
+	}
+	return err
+}
+
+// deadlocked is the error by which scripts see a deadlock.
+func deadlocked(l *dump.Locks) error {
+	if len(l.Deadlocks) == 0 {
+		return nil
+	}
+	threads := 0
+	for _, c := range l.Deadlocks {
+		threads += len(c)
+	}
+	return &exitError{exitDeadlock, fmt.Errorf("%w: %d threads will wait for ever", errDeadlock, threads)}
+}

@@ -1,0 +1,78 @@
+package dump
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// deadlocksOf waits until the program's threads wait as it says, and gives the deadlocks then.
+func deadlocksOf(t *testing.T, waiters int, pids ...int) *Locks {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		l := locksOf(t, pids...)
+		n := 0
+		for i := range l.Locks {
+			n += len(l.Locks[i].Waiters)
+		}
+		if n >= waiters || time.Now().After(end) {
+			return l
+		}
+	}
+}
+
+// TestDeadlocksAreCyclesThatStand: among many threads, by a join, and of one thread with itself; a wait that ends by
+// itself makes none.
+func TestDeadlocksAreCyclesThatStand(t *testing.T) {
+	exe := compile(t, "cycles.c", "-g", "-O1", "-pthread")
+	for _, c := range []struct {
+		how     string
+		crowd   int
+		members []int // of its numbers
+		waiters int
+	}{
+		{"cycle", 997, []int{0, 1, 2}, 3 + 498}, {"timed", 0, nil, 3}, {"join", 0, []int{0, 1}, 2}, {"twice", 0, []int{0}, 1},
+	} {
+		p := startProgram(t, exe, nil, c.how, strconv.Itoa(c.crowd))
+		l := deadlocksOf(t, c.waiters, p.pid)
+		var want [][]int
+		if len(c.members) > 0 {
+			var cycle []int
+			for _, m := range c.members {
+				cycle = append(cycle, p.numbers[m])
+			}
+			slices.Sort(cycle)
+			want = append(want, cycle)
+		}
+		for _, d := range l.Deadlocks {
+			slices.Sort(d)
+		}
+		if !slices.EqualFunc(l.Deadlocks, want, slices.Equal) {
+			t.Errorf("%s: deadlocks %v, want %v", c.how, l.Deadlocks, want)
+		}
+		if n := len(l.Processes[0].Threads); n < c.crowd {
+			t.Errorf("%s: %d threads", c.how, n)
+		}
+	}
+}
+
+// TestLocksOfTwoProcesses: what they share has an owner in either; what a fork copied has none.
+func TestLocksOfTwoProcesses(t *testing.T) {
+	exe := compile(t, "cycles.c", "-g", "-O1", "-pthread")
+	p := startProgram(t, exe, nil, "shared")
+	if l := deadlocksOf(t, 1, p.pid, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != p.pid || l.Locks[0].OwnerThread == nil {
+		t.Errorf("shared: %+v", l.Locks)
+	}
+	if l := deadlocksOf(t, 1, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != 0 {
+		t.Errorf("shared, one process looked at: %+v", l.Locks)
+	}
+	p = startProgram(t, exe, nil, "both")
+	if l := deadlocksOf(t, 2, p.pid, p.numbers[3]); len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != 2 {
+		t.Errorf("both: %+v", l.Deadlocks)
+	}
+	p = startProgram(t, exe, nil, "fork")
+	if l := deadlocksOf(t, 1, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != 0 || l.Locks[0].OwnerGone != p.pid {
+		t.Errorf("fork: %+v", l.Locks)
+	}
+}

@@ -1,0 +1,161 @@
+package dump
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/look"
+	"prywalk/internal/symbols"
+	"prywalk/internal/waits"
+)
+
+// explainer tells what the sleepers of one process wait for.
+type explainer struct {
+	pid     int
+	names   *symbols.Namer
+	space   func() *frames.Space
+	read    func(addr uint64, buf []byte) int
+	files   *waits.Files         // nil for a core
+	name    func(tid int) string // of a thread; nil for a core
+	threads waits.Threads
+	slept   map[int]*waits.Sleeper // by thread
+	symbols map[waits.Address]waits.Variable
+}
+
+// explainerOf is for a live process; threads are those of all processes that are looked at.
+func explainerOf(t *code.Process, names *symbols.Namer, threads waits.Threads) *explainer {
+	return &explainer{
+		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads, name: t.ThreadName,
+		read: func(addr uint64, buf []byte) int {
+			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
+			return n
+		},
+		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{},
+	}
+}
+
+// explain fills in what a thread waits for.
+func (x *explainer) explain(d *Thread, s *look.Shot) {
+	if s == nil || s.State == look.Running {
+		return
+	}
+	sl := &waits.Sleeper{
+		State: s.State.Letter()[0], Wait: s.Wait(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Near: copyOf(s.Near()),
+	}
+	x.describe(d, sl)
+}
+
+// copyOf keeps what is the shot's.
+func copyOf(c waits.Copy) waits.Copy {
+	c.Bytes = append([]byte(nil), c.Bytes...)
+	return c
+}
+
+// describe tells what a sleeper waits for.
+func (x *explainer) describe(d *Thread, sl *waits.Sleeper) {
+	sl.Stack = innermost(d)
+	w := waits.Of(sl)
+	if w.Kind == waits.None {
+		return
+	}
+	x.slept[d.TID] = sl
+	w.Resolve(x.threads)
+	if w.Owner != 0 && x.name != nil {
+		w.OwnerName = x.name(w.Owner)
+	}
+	w.ReadMore(sl, x.read)
+	if x.files != nil {
+		x.files.Describe(&w)
+	}
+	w.Place(x.variable(w.Address))
+	w.Idle = waits.Idle(sl.Wait, w.Kind, func(i int) string {
+		if i < len(d.Frames) {
+			return d.Frames[i].Function
+		}
+		return ""
+	})
+	d.WaitsFor = &w
+}
+
+// innermost gives the innermost functions of a stack.
+func innermost(d *Thread) (out []waits.Name) {
+	for i := range d.Frames[:min(len(d.Frames), waits.MostNames)] {
+		out = append(out, waits.Name{Function: d.Frames[i].Function, Module: d.Frames[i].Module})
+	}
+	return out
+}
+
+// variable gives the static variable at an address, nothing if it is none.
+func (x *explainer) variable(addr waits.Address) waits.Variable {
+	v, known := x.symbols[addr]
+	if known || addr == 0 || x.space() == nil {
+		return v
+	}
+	if img, at := code.ImageAt(x.space(), uint64(addr)); img != nil {
+		if name, offset, ok := x.names.Object(img, x.pid, at); ok {
+			v = waits.Variable{Name: name, Offset: offset}
+		}
+	}
+	x.symbols[addr] = v
+	return v
+}
+
+// coreThreads are the threads of a core.
+type coreThreads map[int]bool
+
+// Thread implements [waits.Threads].
+func (c coreThreads) Thread(inner int, _ bool) (int, bool) { return inner, c[inner] }
+
+// explainerOfCore is for a core.
+func explainerOfCore(c *core.Core, names *symbols.Namer) *explainer {
+	threads := coreThreads{}
+	for _, th := range c.Threads() {
+		threads[th.TID] = true
+	}
+	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
+	return &explainer{
+		pid: c.PID, names: names, space: c.Space, threads: threads, read: read,
+		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{},
+	}
+}
+
+// explainCore fills in what a thread of a core waited for. On arm64 the kernel's result stands where the first argument
+// was.
+func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
+	if th.Syscall < 0 || c.Arch != frames.X86_64 {
+		return
+	}
+	sl := &waits.Sleeper{Wait: d.Wait, InCall: true}
+	for i, reg := range look.ArgumentRegisters(c.Arch) {
+		v, ok := th.Regs.Get(reg)
+		if !ok {
+			return
+		}
+		sl.Args[i] = v
+	}
+	if addr, ok := waits.Sleeps(&sl.Args); ok && d.Wait == "futex" && addr >= waits.Before {
+		var b [waits.Around]byte
+		from := addr - waits.Before
+		if n := x.read(from, b[:]); n > 0 {
+			sl.Near = waits.Copy{Addr: from, Bytes: b[:n]}
+		} else if n := x.read(addr, b[:]); n > 0 { // the first thing in its mapping
+			sl.Near = waits.Copy{Addr: addr, Bytes: b[:n]}
+		}
+	}
+	x.describe(d, sl)
+}
+
+// readWords copies memory of a core, whole words at a time.
+func readWords(m frames.Memory, addr uint64, buf []byte) int {
+	n := 0
+	for ; n+8 <= len(buf); n += 8 {
+		w, ok := m.Word(addr + uint64(n))
+		if !ok {
+			break
+		}
+		for i := range 8 {
+			buf[n+i] = byte(w >> (8 * i))
+		}
+	}
+	return n
+}

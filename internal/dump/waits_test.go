@@ -1,0 +1,285 @@
+package dump
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/waits"
+)
+
+// program is a running program of testdata, and the numbers that it printed when it was ready.
+type program struct {
+	pid     int
+	numbers []int
+}
+
+// startProgram runs a program that prints "ready" and numbers, and ends with its standard input. wrap is a command
+// that runs it.
+func startProgram(t *testing.T, exe string, wrap []string, args ...string) *program {
+	t.Helper()
+	args = slices.Concat(wrap, []string{exe}, args)
+	cmd := exec.Command(args[0], args[1:]...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Process.Kill() // it may be in a deadlock; its children end with it
+		_ = cmd.Wait()
+	})
+	p := &program{pid: cmd.Process.Pid}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%v did not get ready: %v", args, err)
+	}
+	for _, w := range strings.Fields(line)[1:] {
+		n, _ := strconv.Atoi(w)
+		p.numbers = append(p.numbers, n)
+	}
+	return p
+}
+
+// locksOf looks at the locks of processes.
+func locksOf(t *testing.T, pids ...int) *Locks {
+	t.Helper()
+	var targets []*code.Process
+	for _, pid := range pids {
+		p, err := code.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		targets = append(targets, p)
+	}
+	l, err := LookAtLocks(targets, Options{MaxDepth: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// patience is how long threads may take to reach where they are to sleep.
+const patience = time.Minute
+
+// row is what a thread of a program waits for: the words that its line has, and those that it has not.
+type row struct {
+	thread string
+	kind   waits.Kind
+	line   string
+}
+
+// rowsOf are the rows of locks.c; owner is the thread that holds all.
+func rowsOf(owner int) []row {
+	held := fmt.Sprintf(", held by thread %d owner", owner)
+	return []row{
+		{"normal", waits.Mutex, "mutex mu_normal (normal)" + held},
+		{"recursive", waits.Mutex, "mutex mu_recursive (recursive)" + held},
+		{"errorcheck", waits.Mutex, "mutex mu_errorcheck (error-checking)" + held},
+		{"adaptive", waits.Mutex, "mutex mu_adaptive (adaptive)" + held},
+		{"robust", waits.Mutex, "mutex mu_robust (normal robust)" + held},
+		{"pi", waits.Mutex, "mutex mu_pi (normal PI)" + held},
+		{"shared", waits.Mutex, "mutex mu_shared (normal shared)" + held},
+		{"timed", waits.Mutex, "mutex mu_normal (normal)" + held + ", with a time-out"},
+		{"rdlock", waits.RWLock, "rwlock rw_written (read)" + held},
+		{"wrlock", waits.RWLock, "rwlock rw_written (write)" + held},
+		{"wrlock-read", waits.RWLock, "rwlock rw_read (write), held by 1 reader"},
+		{"cond", waits.Condition, "condition cond, which nobody holds"},
+		{"sem", waits.Semaphore, "semaphore sem, which keeps no owner"},
+		{"join", waits.Join, fmt.Sprintf("the end of thread %d owner", owner)},
+		{"once", waits.Once, "once once, which keeps no owner"},
+		{"sleep", waits.Sleep, "sleep for 1h0m0s"},
+		{"wait4", waits.Child, "child"},
+	}
+}
+
+// check waits until each row's thread waits for what it is to wait for.
+func check(t *testing.T, look func() *Process, rows []row) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		missing := missing(look(), rows)
+		if len(missing) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(strings.Join(missing, "\n"))
+		}
+	}
+}
+
+// missing lists the rows whose threads do not wait for what they are to wait for.
+func missing(p *Process, rows []row) (out []string) {
+	for _, r := range rows {
+		got := "no thread of that name"
+		for i := range p.Threads {
+			if th := &p.Threads[i]; th.Name == r.thread {
+				got = "waits for nothing known, in " + th.Wait
+				if w := th.WaitsFor; w != nil {
+					got = string(w.Kind) + ": " + w.String()
+				}
+			}
+		}
+		if got != string(r.kind)+": "+r.line {
+			out = append(out, fmt.Sprintf("%s: %s; want %s: %s", r.thread, got, r.kind, r.line))
+		}
+	}
+	return out
+}
+
+func liveLook(t *testing.T, pid int) func() *Process {
+	return func() *Process {
+		c, err := code.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		p, err := Look(c, Options{MaxDepth: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+}
+
+// TestEachThreadSaysWhatItWaitsFor: one thread for each kind of lock and of descriptor.
+func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
+	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
+	owner, child := p.numbers[0], p.numbers[1]
+	check(t, liveLook(t, p.pid), rowsOf(owner))
+	for _, th := range liveLook(t, p.pid)().Threads {
+		w := th.WaitsFor
+		if w == nil {
+			continue
+		}
+		switch f := w.FD; th.Name {
+		case "gone":
+			if w.Owner != 0 || w.OwnerGone == 0 {
+				t.Errorf("a lock of a thread that has ended: %v", w)
+			}
+		case "pipe":
+			if f.Type != "pipe" || len(f.Peers) != 2 || f.Peers[0].PID != p.pid && f.Peers[1].PID != p.pid || f.Peers[0].PID != child && f.Peers[1].PID != child {
+				t.Errorf("pipe: %+v", f)
+			}
+		case "eventfd", "timerfd", "signalfd", "inotify":
+			if f.Type != th.Name {
+				t.Errorf("%s: %+v", th.Name, f)
+			}
+		case "socket":
+			if f.Type != "socket" || f.Local != "unix" {
+				t.Errorf("socket: %+v", f)
+			}
+		case "accept":
+			if f.State != "LISTEN" || !strings.HasPrefix(f.Local, "0.0.0.0:") || w.Idle != waits.IdleAccept {
+				t.Errorf("accept: %+v, %q", f, w.Idle)
+			}
+		case "epoll":
+			if f.Type != "epoll" || len(f.Holds) != 2 || w.Idle != waits.IdleLoop {
+				t.Errorf("epoll: %+v, %q", f, w.Idle)
+			}
+		case "poll":
+			if len(w.FDs) != 2 || w.FDs[0].Type != "pipe" || w.FDs[1].Type != "eventfd" {
+				t.Errorf("poll: %+v", w.FDs)
+			}
+		}
+	}
+	l := locksOf(t, p.pid)
+	for i := range l.Locks {
+		m := &l.Locks[i]
+		if m.Owner == owner && (m.OwnerThread == nil || m.OwnerThread.TID != owner || own(m.OwnerThread) == nil) {
+			t.Errorf("%s: no stack of its owner", m.thing())
+		}
+	}
+	if len(l.Deadlocks) > 0 {
+		t.Errorf("deadlocks %v", l.Deadlocks)
+	}
+}
+
+// TestACoreSaysWhatThreadsWaitedFor: the same rows.
+func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
+	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
+	check(t, liveLook(t, p.pid), rowsOf(p.numbers[0]))
+	file := gcore(t, p.pid)
+	d := dumpOf(t, file)
+	live := liveLook(t, p.pid)()
+	for i := range d.Threads { // cores have no names of threads
+		th := &d.Threads[i]
+		if l := live.thread(th.TID); l != nil {
+			th.Name = l.Name
+		}
+	}
+	rows := rowsOf(p.numbers[0])
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.thread == "sleep" }) // gdb's stop left it the rest
+	for i := range rows {
+		rows[i].line = strings.ReplaceAll(rows[i].line, fmt.Sprintf("%d owner", p.numbers[0]), strconv.Itoa(p.numbers[0]))
+	}
+	for _, m := range missing(d, rows) {
+		t.Error(m)
+	}
+	if l := LocksOfCore(openCore(t, file, core.Options{}), Options{MaxDepth: -1}, false); len(l.Deadlocks) > 0 || len(l.Locks) == 0 {
+		t.Errorf("%d locks, deadlocks %v", len(l.Locks), l.Deadlocks)
+	}
+}
+
+// TestLocksOfCPlusPlus: those of the standard library, and the initialisation of a static variable.
+func TestLocksOfCPlusPlus(t *testing.T) {
+	p := startProgram(t, compile(t, "locks.cc", "-std=c++20", "-g", "-O1", "-pthread"), nil)
+	held := fmt.Sprintf(", held by thread %d owner", p.numbers[0])
+	check(t, liveLook(t, p.pid), []row{
+		{"mutex", waits.Mutex, "mutex cxx_mutex (normal)" + held},
+		{"recursive", waits.Mutex, "mutex cxx_recursive (recursive)" + held},
+		{"timed", waits.Mutex, "mutex cxx_timed (normal)" + held + ", with a time-out"},
+		{"shared", waits.RWLock, "rwlock cxx_shared (read)" + held},
+		{"exclusive", waits.RWLock, "rwlock cxx_shared (write)" + held},
+		{"cond", waits.Condition, "condition cxx_cond, which nobody holds"},
+		{"guard", waits.Guard, "static-guard guard variable for guarded()::slow, which keeps no owner"},
+		{"atomic", waits.Atomic, "atomic cxx_atomic, which keeps no owner"},
+	})
+}
+
+// TestOwnersInAPIDNamespace: the numbers in locks are those of the innermost namespace.
+func TestOwnersInAPIDNamespace(t *testing.T) {
+	exe := compile(t, "locks.c", "-g", "-O1", "-pthread")
+	if err := exec.Command(need(t, "unshare"), "--pid", "--fork", "true").Run(); err != nil {
+		t.Skipf("no pid namespace can be made: %v", err)
+	}
+	p := startProgram(t, exe, []string{"unshare", "--pid", "--fork", "--kill-child"})
+	inside := children(t, p.pid)[0]
+	owner := 0
+	for _, th := range liveLook(t, inside)().Threads {
+		if th.Name == "owner" {
+			owner = th.TID
+		}
+	}
+	if owner == p.numbers[0] {
+		t.Fatal("the owner has the same number inside and outside")
+	}
+	check(t, liveLook(t, inside), rowsOf(owner))
+}
+
+// children lists a process's children.
+func children(t *testing.T, pid int) (pids []int) {
+	t.Helper()
+	for _, w := range strings.Fields(output(t, "ps", "--ppid", strconv.Itoa(pid), "-o", "pid=")) {
+		n, _ := strconv.Atoi(w)
+		pids = append(pids, n)
+	}
+	if len(pids) == 0 {
+		t.Fatal("no children")
+	}
+	return pids
+}

@@ -1,0 +1,113 @@
+package symbols
+
+import (
+	"cmp"
+	"slices"
+
+	"prywalk/internal/code"
+	"prywalk/internal/elffile"
+)
+
+// object is a variable of a file.
+type object struct {
+	addr, size uint64
+	name       uint32
+}
+
+// objects are a file's variables, sorted by address.
+type objects struct {
+	file *elffile.File
+	kind elffile.SymbolKind
+	list []object
+}
+
+// objectCost is what a variable takes in the index, in bytes.
+const objectCost = 24
+
+// Object gives the variable that addr, in the file's own terms, lies in, as people write it, and how far in it lies.
+// It is for static variables; false if none is known there.
+func (t *Table) Object(addr uint64) (name string, offset uint64, ok bool) {
+	if t.objects == nil {
+		t.objects = t.readObjects()
+	}
+	o := t.objects
+	i, _ := slices.BinarySearchFunc(o.list, addr, func(s object, a uint64) int {
+		if s.addr <= a {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 || addr-o.list[i-1].addr >= o.list[i-1].size {
+		return "", 0, false
+	}
+	v := &o.list[i-1]
+	system := o.file.SymbolName(o.kind, &elffile.Symbol{NameOff: v.name})
+	if name, _ = display(system); name == "" {
+		return "", 0, false
+	}
+	return name, addr - v.addr, true
+}
+
+// readObjects reads the variables from the file, or from its debug file.
+func (t *Table) readObjects() *objects {
+	f := t.opt.File
+	if f == nil {
+		return &objects{}
+	}
+	if o := objectsOf(f, elffile.SymTab); o != nil {
+		return o
+	}
+	if d := t.debugFile(); d != nil {
+		if o := objectsOf(d, elffile.SymTab); o != nil {
+			return o
+		}
+	}
+	if o := objectsOf(f, elffile.DynSym); o != nil {
+		return o
+	}
+	return &objects{}
+}
+
+// objectsOf reads the variables in one table; nil if there are none.
+func objectsOf(f *elffile.File, kind elffile.SymbolKind) *objects {
+	syms, _ := f.Symbols(kind) // damaged: what could be read
+	defer f.FreeSymbols(syms)
+	n := int64(0)
+	for i := range syms {
+		if isObject(&syms[i]) {
+			n++
+		}
+	}
+	if n == 0 || f.Memory().Take(n*objectCost, "symbols") != nil {
+		return nil
+	}
+	o := &objects{file: f, kind: kind, list: make([]object, 0, n)}
+	for i := range syms {
+		if s := &syms[i]; isObject(s) {
+			o.list = append(o.list, object{s.Value, s.Size, s.NameOff})
+		}
+	}
+	slices.SortStableFunc(o.list, func(a, b object) int { return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.size, b.size)) })
+	return o
+}
+
+func isObject(s *elffile.Symbol) bool {
+	return s.Type() == elffile.SymObject && s.Section != elffile.SectionUndef && s.Size > 0 && s.NameOff != 0
+}
+
+// Object is [Table.Object] for an image; pid is a process that runs it.
+func (n *Namer) Object(img *code.Image, pid int, addr uint64) (name string, offset uint64, ok bool) {
+	return n.table(img, pid).Object(addr)
+}
+
+// Symbol gives the function that the symbol tables have at an address of an image, without reading debug information;
+// "" if none.
+func (n *Namer) Symbol(img *code.Image, pid int, addr uint64) string {
+	return n.table(img, pid).symbols().plainDisplay(addr)
+}
+
+// plainDisplay gives the name for people of the function at addr, demangled; "" if none.
+func (x *symIndex) plainDisplay(addr uint64) string {
+	name, _ := display(x.plain(addr))
+	return name
+}

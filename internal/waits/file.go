@@ -1,0 +1,86 @@
+package waits
+
+import (
+	"fmt"
+	"strings"
+)
+
+// File is an open descriptor that is waited for. What is not known is left out.
+type File struct {
+	FD int `json:"fd"`
+	// Path is what /proc/PID/fd shows: a file's path, or "socket:[123]".
+	Path string `json:"path,omitempty"`
+	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify" or another word of the kernel's.
+	Type string `json:"type,omitempty"`
+	// Local and Remote are the addresses of a socket; State is its state, such as "LISTEN".
+	Local  string `json:"local,omitempty"`
+	Remote string `json:"remote,omitempty"`
+	State  string `json:"state,omitempty"`
+	// Peers are who holds the other end of a pipe, among the processes that may be looked at.
+	Peers []Peer `json:"peers,omitempty"`
+	// Holds are the descriptors that an epoll watches.
+	Holds []File `json:"holds,omitempty"`
+	// More says what else the kernel tells: an eventfd's count, a timer's time, a signalfd's signals.
+	More string `json:"more,omitempty"`
+}
+
+// Peer is a process that holds the other end.
+type Peer struct {
+	PID  int    `json:"pid"`
+	Name string `json:"name"`
+	FD   int    `json:"fd"`
+}
+
+// String says it in a few words: "pipe:[123] (fd 5), other end: cat (pid 77)".
+func (f *File) String() string {
+	text := f.Path
+	switch {
+	case f.Type == "socket" && f.Local+f.Remote != "":
+		text = strings.TrimSpace("socket " + f.Local)
+		if f.Remote != "" {
+			text += " to " + f.Remote
+		}
+		if f.State != "" {
+			text += " " + f.State
+		}
+	case text == "":
+		return fmt.Sprintf("descriptor %d", f.FD)
+	}
+	text += fmt.Sprintf(" (fd %d)", f.FD)
+	if f.More != "" {
+		text += ", " + f.More
+	}
+	if f.Type == "pipe" && f.State != "" {
+		text += ", " + f.State
+	}
+	for i, p := range f.Peers {
+		if i == mostShown {
+			text += fmt.Sprintf(" and %d more", len(f.Peers)-i)
+			break
+		}
+		text += map[bool]string{true: ", other end: ", false: ", "}[i == 0] + fmt.Sprintf("%s (pid %d)", p.Name, p.PID)
+	}
+	if f.Type == "epoll" {
+		text += fmt.Sprintf(", watches %d", len(f.Holds))
+		for i := range f.Holds {
+			if i == mostShown {
+				text += ", …"
+				break
+			}
+			text += map[bool]string{true: ": ", false: ", "}[i == 0] + f.Holds[i].short()
+		}
+	}
+	return text
+}
+
+// mostShown is how many peers, or watched descriptors, a line names.
+const mostShown = 4
+
+// short is the file without what it watches, and who has its other end.
+func (f *File) short() string {
+	g := File{FD: f.FD, Path: f.Path, Type: f.Type, Local: f.Local, Remote: f.Remote, State: f.State}
+	if g.Type == "epoll" {
+		g.Type = ""
+	}
+	return g.String()
+}

@@ -1,0 +1,207 @@
+package waits
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Files tells what the descriptors of one process are. What it has read once it keeps: it is for one moment, and for
+// one goroutine.
+type Files struct {
+	root    string // "/proc"
+	pid     int
+	sockets map[string]socket // by inode; nil until asked for
+	ends    map[string][]end  // of pipes, by what their links say; nil until asked for
+}
+
+// NewFiles is for a process.
+func NewFiles(pid int) *Files { return &Files{root: "/proc", pid: pid} }
+
+// mostFile bounds what is read of a file of the kernel's, in bytes.
+const mostFile = 32 << 20
+
+// read reads one of the kernel's files; nothing if that fails.
+func (f *Files) read(pid int, name string) string {
+	file, err := os.Open(f.path(pid, name))
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	text, _ := io.ReadAll(io.LimitReader(file, mostFile))
+	return string(text)
+}
+
+func (f *Files) path(pid int, name string) string {
+	return f.root + "/" + strconv.Itoa(pid) + "/" + name
+}
+
+// Describe fills in what the descriptors of a wait are.
+func (f *Files) Describe(w *For) {
+	if w.FD != nil {
+		*w.FD = f.file(w.FD.FD, true)
+	}
+	for i := range w.FDs {
+		w.FDs[i] = f.file(w.FDs[i].FD, false)
+	}
+}
+
+// Link gives what a descriptor is, in the kernel's words, "" if it is not known.
+func (f *Files) Link(fd int) string {
+	link, err := os.Readlink(f.path(f.pid, "fd/"+strconv.Itoa(fd)))
+	if err != nil {
+		return ""
+	}
+	return link
+}
+
+// file describes a descriptor. whole: with what it watches, and who has the other end.
+func (f *Files) file(fd int, whole bool) File {
+	d := File{FD: fd, Path: f.Link(fd)}
+	kind, inode, _ := strings.Cut(d.Path, ":")
+	switch {
+	case d.Path == "":
+	case strings.HasPrefix(d.Path, "anon_inode:"):
+		d.Type = strings.Trim(inode, "[]")
+		if strings.HasPrefix(d.Type, "event") && d.Type == "eventpoll" {
+			d.Type = "epoll"
+		}
+		f.info(&d, whole)
+	case kind == "socket":
+		d.Type = "socket"
+		s := f.socket(strings.Trim(inode, "[]"))
+		d.Local, d.Remote, d.State = s.local, s.remote, s.state
+	case kind == "pipe":
+		d.Type = "pipe"
+		if whole {
+			f.otherEnd(&d)
+		}
+	default:
+		d.Type = "file"
+	}
+	return d
+}
+
+// mostHeld bounds the descriptors of an epoll that are listed.
+const mostHeld = 256
+
+// info takes what /proc/PID/fdinfo says (proc_pid_fdinfo(5)).
+func (f *Files) info(d *File, whole bool) {
+	for line := range strings.Lines(f.read(f.pid, "fdinfo/"+strconv.Itoa(d.FD))) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		value = strings.TrimSpace(value)
+		switch key {
+		case "tfd":
+			number, _, _ := strings.Cut(value, " ")
+			if n, err := strconv.Atoi(number); err == nil && whole && len(d.Holds) < mostHeld {
+				d.Holds = append(d.Holds, f.file(n, false))
+			}
+		case "eventfd-count":
+			d.More = "count " + value
+		case "it_value":
+			d.More = timerText(value)
+		case "sigmask":
+			d.More = "signals " + signals(value)
+		}
+	}
+}
+
+// timerText says when a timer fires: the kernel writes "(seconds, nanoseconds)".
+func timerText(value string) string {
+	sec, nsec, ok := strings.Cut(strings.Trim(value, "()"), ", ")
+	s, err1 := strconv.ParseUint(sec, 10, 63)
+	n, err2 := strconv.ParseUint(nsec, 10, 31)
+	switch {
+	case !ok || err1 != nil || err2 != nil:
+		return ""
+	case s+n == 0:
+		return "not set"
+	}
+	return "fires in " + strconv.FormatFloat(float64(s)+float64(n)/1e9, 'f', 3, 64) + " s"
+}
+
+// signals lists the numbers of the signals of a mask in hexadecimal.
+func signals(mask string) string {
+	m, err := strconv.ParseUint(mask, 16, 64)
+	if err != nil {
+		return mask
+	}
+	var list []string
+	for n := 1; n <= 64; n++ {
+		if m>>(n-1)&1 != 0 {
+			list = append(list, strconv.Itoa(n))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// end is one process's end of a pipe.
+type end struct {
+	Peer
+	writes bool
+}
+
+// otherEnd finds who holds the other end of a pipe.
+func (f *Files) otherEnd(d *File) {
+	if f.ends == nil {
+		f.ends = f.pipes()
+	}
+	reads := true
+	for _, e := range f.ends[d.Path] {
+		if e.PID == f.pid && e.FD == d.FD {
+			reads = !e.writes
+		}
+	}
+	for _, e := range f.ends[d.Path] {
+		if e.writes == reads {
+			d.Peers = append(d.Peers, e.Peer)
+		}
+	}
+	if len(d.Peers) == 0 {
+		d.State = "nobody seen at the other end"
+	}
+}
+
+// mostPipes bounds the ends that are looked for.
+const mostPipes = 1 << 16
+
+// pipes lists the ends of all pipes of the processes that may be looked at.
+func (f *Files) pipes() map[string][]end {
+	out := map[string][]end{}
+	left := mostPipes
+	entries, _ := os.ReadDir(f.root)
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		fds, _ := os.ReadDir(f.path(pid, "fd"))
+		for _, d := range fds {
+			fd, _ := strconv.Atoi(d.Name())
+			link, _ := os.Readlink(f.path(pid, "fd/"+d.Name()))
+			if !strings.HasPrefix(link, "pipe:") || left == 0 {
+				continue
+			}
+			left--
+			name := strings.TrimSpace(f.read(pid, "comm"))
+			out[link] = append(out[link], end{Peer{pid, name, fd}, f.writes(pid, d.Name())})
+		}
+	}
+	return out
+}
+
+// accessMode is where the flags of a descriptor say how it was opened, and readOnly what they say for reading
+// (include/uapi/asm-generic/fcntl.h).
+const accessMode, readOnly = 3, 0
+
+// writes reports whether a descriptor is open for writing.
+func (f *Files) writes(pid int, fd string) bool {
+	for line := range strings.Lines(f.read(pid, "fdinfo/"+fd)) {
+		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
+			n, _ := strconv.ParseUint(strings.TrimSpace(flags), 8, 64)
+			return n&accessMode != readOnly
+		}
+	}
+	return false
+}

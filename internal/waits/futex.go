@@ -1,0 +1,129 @@
+package waits
+
+// Operations of futex(2) and its flags (include/uapi/linux/futex.h).
+const (
+	futexWait          = 0
+	futexLockPI        = 6
+	futexWaitBitset    = 9
+	futexWaitRequeuePI = 11
+	futexLockPI2       = 13
+	futexPrivate       = 128
+	futexClockRealtime = 256
+	futexTIDMask       = 0x3fffffff
+	futexOwnerDied     = 0x40000000
+)
+
+// Around is how many bytes around the word of a sleeper are copied, and Before how many of them lie before it: enough
+// for the fields that say who holds a lock of each kind.
+const (
+	Around = 64
+	Before = 16
+)
+
+// Copy is what was copied around a word, of the moment at which the thread slept.
+type Copy struct {
+	Addr  uint64
+	Bytes []byte
+}
+
+// u32 gives the number at an address.
+func (c *Copy) u32(addr uint64) (uint32, bool) {
+	off := addr - c.Addr
+	if n := uint64(len(c.Bytes)); n < 4 || off > n-4 {
+		return 0, false
+	}
+	b := c.Bytes[off:]
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24, true
+}
+
+// Sleeps reports whether a futex operation is one that sleeps, and gives the word's address. args are the call's.
+func Sleeps(args *[6]uint64) (addr uint64, ok bool) {
+	switch args[1] &^ (futexPrivate | futexClockRealtime) {
+	case futexWait, futexWaitBitset, futexLockPI, futexLockPI2, futexWaitRequeuePI:
+		return args[0], true
+	}
+	return 0, false
+}
+
+// futex describes the wait of a thread in futex(2).
+func futex(args *[6]uint64, stack []Name, near *Copy) For {
+	addr, ok := Sleeps(args)
+	if !ok {
+		return For{Kind: Other}
+	}
+	op := args[1] &^ (futexPrivate | futexClockRealtime)
+	w := For{Kind: Futex, Address: Address(addr), Timed: args[3] != 0, shared: args[1]&futexPrivate == 0}
+	p := recognise(stack)
+	if op == futexLockPI || op == futexLockPI2 {
+		w.Kind = Mutex
+		w.ownerPI(near)
+		return w
+	}
+	if p.kind == Condition && op == futexWait && uint32(args[2]) == 2 {
+		p.kind = Mutex // it was woken up, and takes the mutex again
+	}
+	if p.kind == None {
+		p = w.byShape(op, uint32(args[2]), near)
+	}
+	if p.kind == None {
+		w.Why = "what it is a part of is not known"
+		return w
+	}
+	w.Kind, w.Mode = p.kind, p.mode
+	switch {
+	case p.kind == Join && !p.foreign:
+		w.inner = int(uint32(args[2]) & futexTIDMask)
+	case p.kind == Mutex && p.musl:
+		w.muslMutex(near)
+	case p.kind == RWLock && p.musl:
+		w.Why = "musl keeps no owner of it"
+	case p.kind == Mutex && !p.foreign:
+		w.glibcMutex(near)
+	case p.kind == RWLock && !p.foreign:
+		w.glibcRWLock(near)
+	default:
+		w.Why = p.why()
+	}
+	return w
+}
+
+// byShape recognises objects whose words alone say enough, where the C library has no names for its inner functions:
+// the robust mutex, which holds the same number at two places and its kind, and the end of a thread.
+func (w *For) byShape(op uint64, value uint32, near *Copy) primitive {
+	addr := uint64(w.Address)
+	word, ok := near.u32(addr)
+	if !ok || !w.shared || value == 0 {
+		return primitive{}
+	}
+	owner, ok1 := near.u32(addr + mutexOwner)
+	kind, ok2 := near.u32(addr + mutexKind)
+	if ok1 && ok2 && op == futexWait && value&^futexTIDMask != 0 && kind&mutexRobust != 0 && knownMutex(kind) &&
+		owner != 0 && owner == word&futexTIDMask {
+		return primitive{kind: Mutex}
+	}
+	// struct pthread of glibc: robust_prev follows the TID, then the head of a list, which is empty if both point to it.
+	var ends [4]uint32
+	for i := range ends {
+		if ends[i], ok = near.u32(addr + 8 + 4*uint64(i)); !ok {
+			return primitive{}
+		}
+	}
+	head := uint64(ends[0]) | uint64(ends[1])<<32
+	if op == futexWaitBitset && word == value && head == addr+16 && head == uint64(ends[2])|uint64(ends[3])<<32 {
+		return primitive{kind: Join}
+	}
+	return primitive{}
+}
+
+// WorthReading reports whether what lies around the word of a sleeper can say who holds it. Conditions and semaphores
+// are waited on with the value 0, which no lock is.
+func WorthReading(args *[6]uint64) (addr uint64, ok bool) {
+	if addr, ok = Sleeps(args); !ok {
+		return 0, false
+	}
+	switch args[1] &^ (futexPrivate | futexClockRealtime) {
+	case futexWait, futexWaitBitset:
+		return addr, uint32(args[2]) != 0
+	}
+	return addr, true
+}

@@ -1,0 +1,161 @@
+package waits
+
+import "strings"
+
+// Name is a function of a stack, and the file that it is in.
+type Name struct{ Function, Module string }
+
+// MostNames is how many of the innermost functions are looked at, inlined calls included.
+const MostNames = 14
+
+// primitive is what the innermost functions of a sleeper say that it waits for.
+type primitive struct {
+	kind    Kind
+	mode    string // of a rwlock
+	musl    bool
+	foreign bool   // not the C library's: its memory is laid out otherwise
+	maker   string // of a foreign one
+}
+
+// why says why there is no owner.
+func (p *primitive) why() string {
+	switch p.kind {
+	case Condition:
+		return "which nobody holds"
+	case Semaphore, Barrier, Atomic, Once, Guard, Park, LibraryLock:
+		if p.maker != "" {
+			return p.maker + " keeps no owner"
+		}
+		return "which keeps no owner"
+	}
+	if p.maker != "" {
+		return p.maker + " keeps no owner of it"
+	}
+	return ""
+}
+
+// functions are those of the C library and of C++ that sleep in futex, without underscores before their names.
+var functions = map[string]primitive{
+	"pthread_mutex_lock": {kind: Mutex}, "pthread_mutex_lock_full": {kind: Mutex},
+	"pthread_mutex_timedlock": {kind: Mutex}, "pthread_mutex_clocklock": {kind: Mutex},
+	"pthread_mutex_clocklock_common": {kind: Mutex}, "pthread_mutex_cond_lock": {kind: Mutex},
+	"pthread_mutex_cond_lock_full": {kind: Mutex},
+	"pthread_rwlock_rdlock":        {kind: RWLock, mode: "read"}, "pthread_rwlock_timedrdlock": {kind: RWLock, mode: "read"},
+	"pthread_rwlock_clockrdlock": {kind: RWLock, mode: "read"}, "pthread_rwlock_rdlock_full": {kind: RWLock, mode: "read"},
+	"pthread_rwlock_wrlock": {kind: RWLock, mode: "write"}, "pthread_rwlock_timedwrlock": {kind: RWLock, mode: "write"},
+	"pthread_rwlock_clockwrlock": {kind: RWLock, mode: "write"}, "pthread_rwlock_wrlock_full": {kind: RWLock, mode: "write"},
+	"pthread_cond_wait": {kind: Condition}, "pthread_cond_timedwait": {kind: Condition},
+	"pthread_cond_clockwait": {kind: Condition}, "pthread_cond_wait_common": {kind: Condition},
+	"pthread_join": {kind: Join}, "pthread_clockjoin_ex": {kind: Join}, "pthread_timedjoin_np": {kind: Join},
+	"pthread_clockjoin_np": {kind: Join}, "pthread_timedjoin_ex": {kind: Join},
+	"sem_wait": {kind: Semaphore}, "sem_timedwait": {kind: Semaphore}, "sem_clockwait": {kind: Semaphore},
+	"new_sem_wait": {kind: Semaphore}, "new_sem_wait_slow": {kind: Semaphore}, "do_futex_wait": {kind: Semaphore},
+	"pthread_barrier_wait": {kind: Barrier},
+	"pthread_once":         {kind: Once}, "pthread_once_slow": {kind: Once},
+	"cxa_guard_acquire": {kind: Guard},
+}
+
+// libraryLocks are the functions with which glibc's own locks sleep, where no function further out says more.
+var libraryLocks = map[string]bool{"lll_lock_wait_private": true, "lll_lock_wait": true}
+
+// parts are pieces of names of other languages and libraries; the more special first. What a parker's name says is
+// only that something further out waits.
+var parts = []struct {
+	part string
+	primitive
+}{
+	{"sync::mutex::futex", primitive{kind: Mutex, maker: "Rust"}},
+	{"futex_mutex::Mutex", primitive{kind: Mutex, maker: "Rust"}},
+	{"sync::rwlock::futex", primitive{kind: RWLock, maker: "Rust"}},
+	{"futex_rwlock::RwLock", primitive{kind: RWLock, maker: "Rust"}},
+	{"sync::condvar::futex", primitive{kind: Condition, maker: "Rust"}},
+	{"futex_condvar::Condvar", primitive{kind: Condition, maker: "Rust"}},
+	{"sync::once::futex", primitive{kind: Once, maker: "Rust"}},
+	{"parking_lot::raw_mutex", primitive{kind: Mutex, maker: "parking_lot"}},
+	{"parking_lot::raw_rwlock", primitive{kind: RWLock, maker: "parking_lot"}},
+	{"parking_lot::condvar", primitive{kind: Condition, maker: "parking_lot"}},
+	{"Mutex::LockSlow", primitive{kind: Mutex, maker: "abseil"}},
+	{"CondVar::WaitCommon", primitive{kind: Condition, maker: "abseil"}},
+	{"runtime.lock2", primitive{kind: Mutex, maker: "Go's run-time system"}},
+	{"std::__atomic_wait", primitive{kind: Atomic}},
+	{"std::__detail::__platform_wait", primitive{kind: Atomic}},
+	{"std::__atomic_base", primitive{kind: Atomic}},
+}
+
+// parkers are pieces of names of what other primitives sleep with.
+var parkers = []struct{ part, maker string }{
+	{"runtime.futexsleep", "Go's run-time system"}, {"runtime.futex", "Go's run-time system"},
+	{"thread_parking::", "Rust"}, {"parking_lot_core::", "parking_lot"},
+	{"synchronization_internal::", "abseil"}, {"AbslInternalPerThreadSemWait", "abseil"},
+}
+
+// passed are pieces of the names of functions that only pass a wait on, between the call and what says what it is for.
+var passed = []string{"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel", "std::sys", "std::thread::park",
+	"parking_lot", "absl::", "runtime.", "__atomic_wait", "__platform_wait", "__atomic_", "std::atomic", "_Atomic"}
+
+// recognise finds what a thread waits for by the innermost functions of its stack. The innermost that says it decides:
+// who takes a mutex again after waiting for a condition waits for the mutex. Only functions that pass waits on may lie
+// between it and the call: the lock of malloc is not the mutex under which malloc was called.
+func recognise(stack []Name) primitive {
+	p, _ := decide(stack)
+	return p
+}
+
+// Decided reports whether functions further out cannot change what the innermost ones say.
+func Decided(stack []Name) bool {
+	_, done := decide(stack)
+	return done
+}
+
+// decide is recognise; done: functions further out do not matter.
+func decide(stack []Name) (p primitive, done bool) {
+	musl := false
+	for i := range stack[:min(len(stack), MostNames)] {
+		n := &stack[i]
+		name, _, _ := strings.Cut(n.Function, "@")
+		plain := strings.TrimSuffix(strings.TrimLeft(name, "_"), "64")
+		musl = musl || strings.Contains(n.Module, "musl") || strings.HasPrefix(plain, "timedwait")
+		if found, ok := functions[plain]; ok {
+			found.musl = musl
+			found.foreign = musl && found.kind != Mutex && found.kind != RWLock
+			return found, true
+		}
+		for j := range parts {
+			if strings.Contains(name, parts[j].part) {
+				p = parts[j].primitive
+				p.foreign = true
+				return p, true
+			}
+		}
+		if p.kind == None {
+			p = weakly(name, plain)
+		}
+		if !passes(name) && (name != "" || n.Module != stack[0].Module) {
+			return p, true
+		}
+	}
+	return p, len(stack) >= MostNames
+}
+
+// passes reports whether a function only passes a wait on.
+func passes(name string) bool {
+	for _, p := range passed {
+		if strings.Contains(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// weakly recognises functions that other primitives are made of.
+func weakly(name, plain string) primitive {
+	if libraryLocks[plain] {
+		return primitive{kind: LibraryLock, foreign: true}
+	}
+	for i := range parkers {
+		if strings.Contains(name, parkers[i].part) {
+			return primitive{kind: Park, foreign: true, maker: parkers[i].maker}
+		}
+	}
+	return primitive{}
+}

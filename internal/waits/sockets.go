@@ -1,0 +1,82 @@
+package waits
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// socket is what the kernel's tables of a network namespace say of one.
+type socket struct{ local, remote, state string }
+
+// tcpStates are the kernel's (include/net/tcp_states.h).
+var tcpStates = map[string]string{
+	"01": "ESTABLISHED", "02": "SYN_SENT", "03": "SYN_RECV", "04": "FIN_WAIT1", "05": "FIN_WAIT2", "06": "TIME_WAIT", "07": "CLOSE",
+	"08": "CLOSE_WAIT", "09": "LAST_ACK", "0A": "LISTEN", "0B": "CLOSING",
+}
+
+// socket gives what is known of a socket, by its inode.
+func (f *Files) socket(inode string) socket {
+	if f.sockets == nil {
+		f.sockets = map[string]socket{}
+		for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
+			parseInet(f.read(f.pid, "net/"+table), strings.HasPrefix(table, "tcp"), f.sockets)
+		}
+		parseUnix(f.read(f.pid, "net/unix"), f.sockets)
+	}
+	return f.sockets[inode]
+}
+
+// parseInet reads the text of /proc/PID/net/tcp, or one like it (proc_net(5)).
+func parseInet(text string, tcp bool, out map[string]socket) {
+	for line := range strings.Lines(text) {
+		w := strings.Fields(line)
+		if len(w) < 10 || !strings.HasSuffix(w[0], ":") {
+			continue
+		}
+		s := socket{local: inet(w[1]), remote: inet(w[2])}
+		if tcp {
+			s.state = tcpStates[w[3]]
+		}
+		if strings.HasSuffix(s.remote, ":0") { // none
+			s.remote = ""
+		}
+		out[w[9]] = s
+	}
+}
+
+// inet turns an address of these tables into what people read: 32-bit words in the machine's order, which is little-endian
+// on both architectures, and the port.
+func inet(text string) string {
+	addr, port, ok := strings.Cut(text, ":")
+	raw, err := hex.DecodeString(addr)
+	p, err2 := strconv.ParseUint(port, 16, 16)
+	if !ok || err != nil || err2 != nil || len(raw) != 4 && len(raw) != 16 {
+		return ""
+	}
+	for i := 0; i < len(raw); i += 4 {
+		binary.BigEndian.PutUint32(raw[i:], binary.LittleEndian.Uint32(raw[i:]))
+	}
+	ip, _ := netip.AddrFromSlice(raw)
+	return netip.AddrPortFrom(ip.Unmap(), uint16(p)).String()
+}
+
+// parseUnix reads the text of /proc/PID/net/unix: the inode, and the path if it has one.
+func parseUnix(text string, out map[string]socket) {
+	for line := range strings.Lines(text) {
+		w := strings.Fields(line)
+		if len(w) < 7 || !strings.HasSuffix(w[0], ":") {
+			continue
+		}
+		s := socket{local: "unix"}
+		if len(w) > 7 {
+			s.local += " " + strings.Join(w[7:], " ")
+		}
+		if w[5] == "01" && w[3] == "00010000" { // SS_UNCONNECTED, with the flag of a listener
+			s.state = "LISTEN"
+		}
+		out[w[6]] = s
+	}
+}

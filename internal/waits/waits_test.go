@@ -1,0 +1,192 @@
+package waits
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+)
+
+// live are the threads of a process, by the numbers in its locks.
+type live map[int]int
+
+func (l live) Thread(inner int, _ bool) (int, bool) {
+	tid, ok := l[inner]
+	return tid, ok
+}
+
+// words makes the copy around a word at addr; the first is the one Before bytes earlier.
+func words(addr uint64, w ...uint32) Copy {
+	c := Copy{Addr: addr - Before}
+	for _, v := range w {
+		c.Bytes = binary.LittleEndian.AppendUint32(c.Bytes, v)
+	}
+	c.Bytes = append(c.Bytes, make([]byte, Around-len(c.Bytes))...)
+	return c
+}
+
+// stack makes names of functions in the C library.
+func stack(functions ...string) (out []Name) {
+	for _, f := range functions {
+		out = append(out, Name{f, "/lib/libc.so.6"})
+	}
+	return out
+}
+
+// TestOwnersAreNamedOnlyWhereTheyAreProven: each case is a futex call, the innermost functions, and the memory.
+func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
+	const at = 0x1000
+	threads := live{7: 107, 8: 108}
+	mutex := stack("__lll_lock_wait", "pthread_mutex_lock")
+	for _, c := range []struct {
+		name  string
+		op    uint64
+		value uint64
+		stack []Name
+		near  Copy
+		kind  Kind
+		owner int
+		gone  int
+	}{
+		{"mutex", 128, 2, mutex, words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 107, 0},
+		{"free", 128, 2, mutex, words(at, 0, 0, 0, 0, 0, 0, 7, 1, 0), Mutex, 0, 0},
+		{"taken, owner not written yet", 128, 2, mutex, words(at, 0, 0, 0, 0, 2, 0, 0, 1, 0), Mutex, 0, 0},
+		{"owner has ended", 128, 2, mutex, words(at, 0, 0, 0, 0, 2, 0, 9, 1, 0), Mutex, 0, 9},
+		{"no kind of glibc", 128, 2, mutex, words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0x8000), Mutex, 0, 0},
+		{"not read", 128, 2, mutex, Copy{}, Mutex, 0, 0},
+		{"cut", 128, 2, mutex, Copy{at, []byte{2, 0, 0, 0, 0, 0, 0, 0, 7, 0}}, Mutex, 0, 0},
+		{"robust", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(at, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16), Mutex, 107, 0},
+		{"robust, without names", 0, 0x80000007, stack(""), words(at, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16), Mutex, 107, 0},
+		{"robust, owner died", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(at, 0, 0, 0, 0, 0x40000000, 0, 7, 1, 128+16), Mutex, 0, 0},
+		{"PI, whatever it is", 6 + 128, 0, nil, words(at, 0, 0, 0, 0, 0x80000008), Mutex, 108, 0},
+		{"condition", 128 + 9, 0, stack("__futex_abstimed_wait_common", "pthread_cond_wait"), words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Condition, 0, 0},
+		{"mutex after a condition", 128, 2, stack("__lll_lock_wait", "", "pthread_cond_wait"), words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 107, 0},
+		{"malloc's lock, called under a mutex's function", 128, 2, stack("__lll_lock_wait_private", "malloc", "pthread_mutex_lock"),
+			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), LibraryLock, 0, 0},
+		{"the program's own futex", 128, 2, []Name{{"syscall", "libc.so.6"}, {"wait_for_it", "prog"}, {"pthread_mutex_lock", "prog"}},
+			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Futex, 0, 0},
+		{"Rust", 128, 2, []Name{{"syscall", "libc.so.6"}, {"std::sys::sync::mutex::futex::Mutex::lock_contended", "prog"}},
+			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 0, 0},
+		{"join", 9 + 256, 8, stack("__futex_abstimed_wait_common", "__pthread_clockjoin_ex"), words(at, 0, 0, 0, 0, 8), Join, 108, 0},
+		{"musl, recursive", 128, 0x80000007, []Name{{"__syscall_cp_c", "/lib/ld-musl-x86_64.so.1"}, {"__timedwait", "/lib/ld-musl-x86_64.so.1"},
+			{"pthread_mutex_timedlock", "/lib/ld-musl-x86_64.so.1"}}, words(at, 0, 0, 0, 1, 0x80000007), Mutex, 107, 0},
+		{"musl, normal", 128, 0x80000010, []Name{{"__timedwait", "/lib/ld-musl-x86_64.so.1"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
+			words(at, 0, 0, 0, 0, 0x80000010), Mutex, 0, 0},
+		{"musl, a condition", 128, 1, []Name{{"__timedwait_cp", "/lib/ld-musl-x86_64.so.1"}, {"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}},
+			words(at, 0, 0, 0, 1, 7), Condition, 0, 0},
+		{"a wake, which does not sleep", 1, 1, mutex, words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Other, 0, 0},
+	} {
+		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack, Near: c.near, Args: [6]uint64{at, c.op, c.value}}
+		w := Of(s)
+		w.Resolve(threads)
+		if w.Kind != c.kind || w.Owner != c.owner || w.OwnerGone != c.gone {
+			t.Errorf("%s: %+v", c.name, w)
+		}
+	}
+}
+
+// TestRWLocksAreFoundByEitherOfTheirWords: readers wait at the one, writers at either.
+func TestRWLocksAreFoundByEitherOfTheirWords(t *testing.T) {
+	const lock = 0x2000
+	for _, c := range []struct {
+		word    uint64
+		mode    string
+		readers uint32
+		writer  uint32
+		owner   int
+		counted int
+	}{
+		{8, "rdlock", 3, 7, 107, 0}, {12, "wrlock", 3, 7, 107, 0}, {8, "wrlock", 2 | 2<<3, 0, 0, 2}, {12, "wrlock", 3, 0, 0, 0},
+	} {
+		c0 := Copy{Addr: lock + c.word - Before, Bytes: make([]byte, Around)}
+		put := func(at uint64, v uint32) { binary.LittleEndian.PutUint32(c0.Bytes[at-c0.Addr:], v) }
+		put(lock, c.readers)
+		put(lock+24, c.writer)
+		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack("__futex_abstimed_wait_common", "pthread_rwlock_"+c.mode),
+			Near: c0, Args: [6]uint64{lock + c.word, 128 + 9 + 256, 3}}
+		w := Of(s)
+		w.Resolve(live{7: 107})
+		if w.Kind != RWLock || w.Address != lock || w.Owner != c.owner || w.Readers != c.counted {
+			t.Errorf("%+v: %+v", c, w)
+		}
+	}
+}
+
+func TestCycles(t *testing.T) {
+	got := Cycles(map[int]int{1: 2, 2: 3, 3: 1, 4: 1, 5: 5, 6: 7, 8: 9, 9: 8, 10: 99})
+	want := [][]int{{1, 2, 3}, {5}, {8, 9}}
+	if !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := Cycles(nil); got != nil {
+		t.Errorf("%v of nothing", got)
+	}
+}
+
+// TestIdleIsToldByNamedRules: by the call, and by functions in which threads wait for work.
+func TestIdleIsToldByNamedRules(t *testing.T) {
+	for _, c := range []struct {
+		wait      string
+		kind      Kind
+		functions []string
+		want      string
+	}{
+		{"epoll_wait", Descriptor, nil, IdleLoop}, {"accept4", Descriptor, nil, IdleAccept}, {"pause", Signal, nil, IdleSignal},
+		{"futex", Condition, []string{"pthread_cond_wait", "bioProcessBackgroundJobs"}, IdlePool},
+		{"futex", Condition, []string{"pthread_cond_wait", "flush"}, ""},
+		{"futex", Mutex, []string{"pthread_mutex_lock", "worker_main"}, ""},
+		{"read", Descriptor, []string{"read", "worker_main"}, ""},
+	} {
+		got := Idle(c.wait, c.kind, func(i int) string {
+			if i < len(c.functions) {
+				return c.functions[i]
+			}
+			return ""
+		})
+		if got != c.want {
+			t.Errorf("%s %v: %q, want %q", c.wait, c.functions, got, c.want)
+		}
+	}
+}
+
+// TestSocketsOfTheKernelsTables: lines as the kernel writes them.
+func TestSocketsOfTheKernelsTables(t *testing.T) {
+	got := map[string]socket{}
+	parseInet("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"+
+		"   0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100\n"+
+		"   1: 0100007F:1538 0200007F:D431 01 00000000:00000000 00:00000000 00000000     0        0 4712 1 0 100\n"+
+		"   2: 00000000000000000000000001000000:0050 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 4713 1\n", true, got)
+	parseUnix("Num       RefCount Protocol Flags    Type St Inode Path\n"+
+		"0000000000000000: 00000002 00000000 00010000 0001 01 4714 /run/a socket\n", got)
+	want := map[string]socket{
+		"4711": {"127.0.0.1:5432", "", "LISTEN"}, "4712": {"127.0.0.1:5432", "127.0.0.2:54321", "ESTABLISHED"},
+		"4713": {"[::1]:80", "", "LISTEN"}, "4714": {"unix /run/a socket", "", "LISTEN"},
+	}
+	for inode, s := range want {
+		if got[inode] != s {
+			t.Errorf("%s: %+v, want %+v", inode, got[inode], s)
+		}
+	}
+}
+
+func FuzzOf(f *testing.F) {
+	f.Add("futex", uint64(0x1000), uint64(128), uint64(2), "pthread_mutex_lock", []byte{2, 0, 0, 0})
+	f.Add("poll", uint64(0x1000), uint64(1<<40), uint64(2), "", []byte{})
+	f.Add("select", uint64(1<<63), uint64(3), uint64(2), "", []byte{255})
+	f.Add("clock_nanosleep", uint64(0), uint64(1), uint64(8), "", make([]byte, 64))
+	f.Fuzz(func(_ *testing.T, wait string, a, b, c uint64, function string, memory []byte) {
+		s := &Sleeper{State: 'S', Wait: wait, InCall: true, Args: [6]uint64{a, b, c, a, b, c}, Near: Copy{a - Before, memory}, Stack: stack(function, "")}
+		w := Of(s)
+		w.Resolve(live{7: 107})
+		w.ReadMore(s, func(_ uint64, buf []byte) int { return copy(buf, memory) })
+		_ = w.String()
+	})
+}
+
+func FuzzTables(f *testing.F) {
+	f.Add("   0: 0100007F:1538 00000000:0000 0A 0:0 00:0 0 0 0 4711 1\n", "tfd:        5 events:       19 data: 0\n")
+	f.Fuzz(func(_ *testing.T, table, info string) {
+		parseInet(table, true, map[string]socket{})
+		parseUnix(table, map[string]socket{})
+		_, _, _ = timerText(info), signals(info), inet(table)
+	})
+}

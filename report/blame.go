@@ -1,0 +1,291 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sort"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// # Blame
+//
+// Each interval in which a thread waited for a lock is given to what the lock's owner did meanwhile. The recording says
+// who the owner was when the sleep began. Other threads that begin to wait for the same lock tell who it is later: at
+// each of these moments the interval is divided. Each part goes to the stacks of the owner of that time, by how long
+// these overlap; what is not covered, and what falls on a time at which that thread itself waits for this lock, has no
+// known owner. The parts of an interval add up to its blocked time.
+//
+// A short wait was seen at one tick only, at its end, for that is where its time is booked. It goes as a whole to what
+// the owner was seen to do at that tick.
+
+// ErrNoLocks reports that a recording has no intervals in which threads wait for locks.
+var ErrNoLocks = errors.New("the recording has no thread that waited for a lock; record with this version, and look at report --by wait")
+
+// The entries that stand for blocked time whose cause is not known.
+const (
+	ownerUnknown = "[owner not known]"
+	ownerUnseen  = "[owner not seen]"
+)
+
+// maxSightings bounds into how many parts an interval is divided; further sightings of owners in it are passed over.
+const maxSightings = 1 << 12
+
+// Blame gives a profile of what the owners of locks did while others waited for them: its one type of values is the
+// blocked time of the waiters. From and To of the options are applied first, and taken from them. The error is
+// [ErrNoLocks], or one of [Filter]'s.
+func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
+	p, err := Filter(p, Options{From: o.From, To: o.To})
+	if err != nil {
+		return nil, err
+	}
+	o.From, o.To = 0, 0
+	d := &data{prof: p}
+	wall, ok1 := d.has(rec.TypeWall)
+	cpu, ok2 := d.has(rec.TypeCPU)
+	queue, ok3 := d.has(rec.TypeRunQueue)
+	if !ok1 || !ok2 || !ok3 {
+		return nil, ErrNoLocks
+	}
+	b := newBlamer(p, wall)
+	b.period = p.Period
+	for _, s := range p.Sample {
+		if blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]; blocked > 0 && isLock(s) && kindOf(s).HasOwner() {
+			b.interval(s, blocked)
+		}
+	}
+	if len(b.out) == 0 {
+		return nil, ErrNoLocks
+	}
+	return b.profile(p), nil
+}
+
+// span is a sample with the time that it stands for.
+type span struct {
+	from, to int64
+	s        *profile.Sample
+}
+
+// lockID tells locks apart.
+type lockID struct {
+	pid  int64
+	what string
+}
+
+// blameKey is what blamed time is added up by.
+type blameKey struct {
+	lock  lockID
+	owner *profile.Sample // where it was; nil: not known
+	what  string          // the synthetic entry then
+}
+
+// blamer divides intervals among owners.
+type blamer struct {
+	threads map[int64][]span  // by number, in order
+	seen    map[lockID][]span // the beginnings of waits, in order
+	wall    int
+	period  int64 // between two ticks, ns
+	out     map[blameKey]int64
+	order   []blameKey
+	waiter  map[lockID]*profile.Sample
+}
+
+func newBlamer(p *profile.Profile, wall int) *blamer {
+	b := &blamer{threads: map[int64][]span{}, seen: map[lockID][]span{}, wall: wall, out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{}}
+	for _, s := range p.Sample {
+		end := number(s, rec.LabelEnd)
+		if end == 0 {
+			continue
+		}
+		i := span{end - s.Value[wall], end, s}
+		tid := number(s, rec.LabelTID)
+		b.threads[tid] = append(b.threads[tid], i)
+		if isLock(s) {
+			id := lockOf(s)
+			b.seen[id] = append(b.seen[id], i)
+		}
+	}
+	for _, lists := range []map[int64][]span{b.threads} {
+		for _, l := range lists {
+			sortSpans(l)
+		}
+	}
+	for _, l := range b.seen {
+		sortSpans(l)
+	}
+	return b
+}
+
+func sortSpans(l []span) {
+	slices.SortStableFunc(l, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+}
+
+func lockOf(s *profile.Sample) lockID {
+	return lockID{number(s, rec.LabelPID), label(s, rec.LabelWaitsFor)}
+}
+
+// interval divides the blocked time of one interval.
+func (b *blamer) interval(s *profile.Sample, blocked int64) {
+	id := lockOf(s)
+	if b.waiter[id] == nil {
+		b.waiter[id] = s
+	}
+	end := number(s, rec.LabelEnd)
+	from := end - s.Value[b.wall]
+	shares := map[blameKey]int64{}
+	var keys []blameKey
+	add := func(k blameKey, length int64) {
+		if length <= 0 {
+			return
+		}
+		if _, ok := shares[k]; !ok {
+			keys = append(keys, k)
+		}
+		shares[k] += length
+	}
+	switch {
+	case end == 0: // times were not kept
+		add(blameKey{id, nil, ownerUnseen}, 1)
+	case s.Value[b.wall] <= 2*b.period:
+		add(b.atTick(id, number(s, rec.LabelOwner), end), 1)
+	default:
+		b.parts(id, s, from, end, add)
+	}
+	if len(keys) == 0 {
+		add(blameKey{id, nil, ownerUnknown}, 1)
+	}
+	var total, given int64
+	for _, k := range keys {
+		total += shares[k]
+	}
+	for i, k := range keys {
+		v := int64(float64(blocked) * (float64(shares[k]) / float64(total)))
+		if i == len(keys)-1 {
+			v = blocked - given
+		}
+		given += v
+		if _, ok := b.out[k]; !ok {
+			b.order = append(b.order, k)
+		}
+		b.out[k] += v
+	}
+}
+
+// atTick tells what the owner was seen to do at the tick of a moment.
+func (b *blamer) atTick(id lockID, owner, at int64) blameKey {
+	if owner == 0 {
+		return blameKey{id, nil, ownerUnknown}
+	}
+	l := b.threads[owner]
+	i := sort.Search(len(l), func(i int) bool { return l[i].to >= at })
+	if i > 0 && at-l[i-1].to < b.period/2 && (i == len(l) || l[i-1].to-at > at-l[i].to) {
+		i-- // its look at this tick was a little earlier
+	}
+	switch {
+	case i == len(l) || l[i].from > at+b.period:
+		return blameKey{id, nil, ownerUnseen}
+	case isLock(l[i].s) && lockOf(l[i].s) == id: // it had let go when it was looked at itself
+		return blameKey{id, nil, ownerUnknown}
+	}
+	return blameKey{id, l[i].s, ""}
+}
+
+// parts divides an interval at the moments at which the lock's owner was seen.
+func (b *blamer) parts(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
+	owner, at := number(s, rec.LabelOwner), from
+	seen := b.seen[id]
+	first := sort.Search(len(seen), func(i int) bool { return seen[i].from > from })
+	for _, o := range seen[first:min(len(seen), first+maxSightings)] {
+		if o.from >= end {
+			break
+		}
+		next := number(o.s, rec.LabelOwner)
+		if next == owner {
+			continue
+		}
+		b.part(id, owner, at, o.from, add)
+		owner, at = next, o.from
+	}
+	b.part(id, owner, at, end, add)
+}
+
+// part gives a part to what its owner did meanwhile.
+func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int64)) {
+	if owner == 0 {
+		add(blameKey{id, nil, ownerUnknown}, end-from)
+		return
+	}
+	l := b.threads[owner]
+	at := from
+	k := blameKey{id, nil, ownerUnseen}
+	for i := max(0, sort.Search(len(l), func(i int) bool { return l[i].from > from })-1); i < len(l) && l[i].from < end; i++ {
+		lo, hi := max(at, l[i].from), min(end, l[i].to)
+		if hi <= lo {
+			continue
+		}
+		if lo-at > 2*b.period {
+			add(blameKey{id, nil, ownerUnseen}, lo-at)
+			at = lo
+		}
+		k = blameKey{id, l[i].s, ""}
+		if isLock(l[i].s) && lockOf(l[i].s) == id { // it has let go, and waits itself
+			k = blameKey{id, nil, ownerUnknown}
+		}
+		add(k, hi-at) // what little lies between two looks is the later one's
+		at = hi
+	}
+	if end-at > 2*b.period {
+		k = blameKey{id, nil, ownerUnseen}
+	}
+	add(k, end-at)
+}
+
+// profile makes the profile of what was added up.
+func (b *blamer) profile(p *profile.Profile) *profile.Profile {
+	out := shallow(p)
+	out.SampleType = []*profile.ValueType{{Type: typeBlocked, Unit: "nanoseconds"}}
+	out.DefaultSampleType = typeBlocked
+	out.Sample = nil
+	out.Location, out.Function = slices.Clone(p.Location), slices.Clone(p.Function)
+	unknown := map[string]*profile.Location{}
+	for _, what := range []string{ownerUnknown, ownerUnseen} {
+		unknown[what] = synthetic(out, what)
+	}
+	for _, k := range b.order {
+		w := b.waiter[k.lock]
+		s := &profile.Sample{
+			Value: []int64{b.out[k]}, Label: map[string][]string{rec.LabelWaitsFor: {k.lock.what}, rec.LabelComm: w.Label[rec.LabelComm]},
+			NumLabel: map[string][]int64{rec.LabelPID: {k.lock.pid}}, NumUnit: map[string][]string{},
+		}
+		if k.owner == nil {
+			s.Location = []*profile.Location{unknown[k.what]}
+		} else {
+			s.Location = k.owner.Location
+			for _, l := range []string{rec.LabelThread, rec.LabelState, rec.LabelWait} {
+				if v := k.owner.Label[l]; len(v) > 0 {
+					s.Label[l] = v
+				}
+			}
+			s.NumLabel[rec.LabelTID] = []int64{number(k.owner, rec.LabelTID)}
+		}
+		out.Sample = append(out.Sample, s)
+	}
+	return out
+}
+
+// synthetic adds a location that is not code.
+func synthetic(p *profile.Profile, name string) *profile.Location {
+	f := &profile.Function{ID: uint64(len(p.Function)) + 1, Name: name}
+	for _, g := range p.Function {
+		f.ID = max(f.ID, g.ID+1)
+	}
+	l := &profile.Location{ID: uint64(len(p.Location)) + 1, Line: []profile.Line{{Function: f}}}
+	for _, m := range p.Location {
+		l.ID = max(l.ID, m.ID+1)
+	}
+	p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+	return l
+}

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// contention makes a recording in which threads pass a lock on. add adds an interval of a thread in a function.
+type contention struct {
+	p     *profile.Profile
+	funcs map[string]*profile.Location
+}
+
+func newContention() *contention {
+	p := &profile.Profile{Period: 10e6, PeriodType: &profile.ValueType{Type: rec.TypeCPU, Unit: "nanoseconds"}, TimeNanos: 1, DurationNanos: 10e9}
+	for _, t := range []string{rec.TypeSamples, rec.TypeWall, rec.TypeRunQueue, rec.TypeCPU} {
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: t, Unit: map[bool]string{true: "count", false: "nanoseconds"}[t == rec.TypeSamples]})
+	}
+	return &contention{p, map[string]*profile.Location{}}
+}
+
+func (c *contention) add(tid int64, function string, from, to int64, lock string, owner int64) {
+	l := c.funcs[function]
+	if l == nil {
+		l = synthetic(c.p, function)
+		c.funcs[function] = l
+	}
+	s := &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1, to - from, 0, 0}, Label: map[string][]string{rec.LabelComm: {"prog"}},
+		NumLabel: map[string][]int64{rec.LabelPID: {1}, rec.LabelTID: {tid}, rec.LabelEnd: {1e15 + to}}}
+	if lock == "" {
+		s.Value[3] = to - from
+		s.Label[rec.LabelState] = []string{"running"}
+	} else {
+		s.Label[rec.LabelState], s.Label[rec.LabelWait], s.Label[rec.LabelWaitsFor] = []string{"sleeping"}, []string{"futex"}, []string{lock}
+	}
+	if owner != 0 {
+		s.NumLabel[rec.LabelOwner] = []int64{owner}
+	}
+	c.p.Sample = append(c.p.Sample, s)
+}
+
+// blamed adds up blocked time by lock and function.
+func blamed(p *profile.Profile) map[string]int64 {
+	out := map[string]int64{}
+	for _, s := range p.Sample {
+		out[label(s, rec.LabelWaitsFor)+" "+s.Location[0].Line[0].Function.Name] += s.Value[0]
+	}
+	return out
+}
+
+// TestBlameFollowsTheOwner: it flushes, then writes, then another thread has the lock, which a third one's wait tells.
+func TestBlameFollowsTheOwner(t *testing.T) {
+	const ms = int64(1e6)
+	c := newContention()
+	c.add(10, "flush", 0, 300*ms, "", 0)
+	c.add(10, "write", 300*ms, 500*ms, "", 0)
+	c.add(10, "other work", 500*ms, 1000*ms, "", 0)
+	c.add(11, "lock", 0, 500*ms, "mutex cache_mu", 10)
+	c.add(11, "compact", 500*ms, 1000*ms, "", 0)
+	c.add(12, "lock", 100*ms, 1000*ms, "mutex cache_mu", 10)
+	c.add(13, "lock", 500*ms, 600*ms, "mutex cache_mu", 11)
+	c.add(14, "lock", 900*ms, 910*ms, "mutex log_mu", 0)
+	c.add(15, "wait", 0, 1000*ms, "condition cond", 0)
+	out, err := Blame(c.p, &Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int64{
+		"mutex cache_mu flush": 500 * ms, "mutex cache_mu write": 400 * ms, "mutex cache_mu compact": 600 * ms, "mutex log_mu " + ownerUnknown: 10 * ms,
+	}
+	got := blamed(out)
+	for k, v := range want {
+		if got[k] != v {
+			t.Errorf("%s: %d ms, want %d", k, got[k]/ms, v/ms)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%v", got)
+	}
+	text := render(t, Table, out, Options{By: "lock"})
+	if !strings.Contains(text, "mutex cache_mu") || !strings.Contains(text, "flush") {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestBlameAddsUp: over random histories, for each lock, to the blocked time of its waiters.
+func TestBlameAddsUp(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		c := newContention()
+		want := map[string]int64{}
+		locks := []string{"", "mutex a", "rwlock b", "join"}
+		for tid := int64(1); tid < 6; tid++ {
+			at := rng.Int64N(50e6)
+			for range rng.IntN(30) {
+				from := at + rng.Int64N(2)*rng.Int64N(30e6)
+				at = from + 1 + rng.Int64N(200e6)
+				lock := locks[rng.IntN(len(locks))]
+				c.add(tid, []string{"f", "g", "h"}[rng.IntN(3)], from, at, lock, rng.Int64N(7))
+				if lock != "" {
+					want[lock] += at - from
+				}
+			}
+		}
+		if rng.IntN(4) == 0 { // no times were kept
+			for _, s := range c.p.Sample {
+				delete(s.NumLabel, rec.LabelEnd)
+			}
+		}
+		out, err := Blame(c.p, &Options{})
+		if len(want) == 0 {
+			if !errors.Is(err, ErrNoLocks) {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int64{}
+		for _, s := range out.Sample {
+			if s.Value[0] < 0 {
+				t.Fatalf("seed %d: %v", seed, s.Value)
+			}
+			got[label(s, rec.LabelWaitsFor)] += s.Value[0]
+		}
+		for lock, v := range want {
+			if got[lock] != v {
+				t.Fatalf("seed %d: %s: %d, want %d", seed, lock, got[lock], v)
+			}
+		}
+	}
+}
+
+// TestWaitsAreGroupedByWhatTheyAreFor: locks by name, idleness last and by its rule, the program's functions first, and
+// the total of blocked.
+func TestWaitsAreGroupedByWhatTheyAreFor(t *testing.T) {
+	c := newContention()
+	c.add(10, "flush", 0, 1e9, "mutex cache_mu", 11)
+	c.add(11, "read", 0, 3e9, "socket:[12]", 0)
+	c.add(12, "loop", 0, 5e9, "eventpoll", 0)
+	for i, wait := range []string{"futex", "read", "epoll_wait"} {
+		c.p.Sample[i].Label[rec.LabelWait] = []string{wait}
+	}
+	text := render(t, Table, c.p, Options{By: "wait"})
+	last := -1
+	for _, want := range []string{"blocked 9.0", "idle by the rules event-loop: 5.0", "read: socket", "futex: mutex cache_mu", "epoll_wait: eventpoll [idle: event-loop]"} {
+		at := strings.Index(text, want)
+		if at <= last {
+			t.Errorf("%q is missing, or not in its place, in\n%s", want, text)
+		}
+		last = at
+	}
+	if text = render(t, Table, c.p, Options{By: "wait", NoIdle: true}); strings.Contains(text, "idle") {
+		t.Errorf("the rules are off:\n%s", text)
+	}
+}
