@@ -9,7 +9,7 @@ import (
 // (CLOCK_MONOTONIC, ns).
 func (l *Looker) Woken(at int64) {
 	l.woken = at
-	l.tracer.NextTick()
+	l.tracer.Woken(at)
 }
 
 // wake gives the tracer's last wake-up, from its sleep between ticks or from a short one

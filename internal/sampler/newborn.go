@@ -1,6 +1,9 @@
 package sampler
 
-import "prywalk/internal/procmem"
+import (
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+)
 
 // # Newborn threads
 //
@@ -34,6 +37,9 @@ func (b *births) close() {
 	}
 }
 
+// again has the count taken anew, within one tick.
+func (b *births) again() { b.tick = -1 }
+
 // at gives the count as of a tick.
 func (b *births) at(tick int64) int64 {
 	if tick != b.tick {
@@ -44,14 +50,56 @@ func (b *births) at(tick int64) int64 {
 	return b.count
 }
 
-// meetNewborn takes the threads on that were born since a process's threads were last listed. there is how many it has.
-func (c *tracer) meetNewborn(p *process, there int, now int64) {
-	l := &p.list
-	if !l.begun || now-l.youngest < int64(there)*skipCost*skipShare || p.clock.valid && now-p.clock.moved > stillFor {
+const (
+	// mostTurns bounds how often a process's newborn threads are asked for in one tick.
+	mostTurns = 3
+	// longMeeting is after which part of a period the tracer makes way for others while it meets newborn threads.
+	longMeeting = 4
+)
+
+// lookAtNewborn looks at the threads that were born since the last tick, before anything else is done. What they do
+// first is soon over, and others are born meanwhile whom the list did not show. So nothing is listed but them, and the
+// tracer does not sleep in between. A look stands for a moment: where one comes too late, because its thread has
+// ended, whoever is there by now is looked at instead.
+func (c *tracer) lookAtNewborn(p *process, now int64) {
+	if !p.list.begun {
 		return
 	}
+	for range mostTurns {
+		before, gone := len(p.idle.Awake), c.counts.failed[look.ReasonExited]
+		c.meetNewborn(p, now)
+		newborn := p.idle.Awake[before:]
+		if len(newborn) == 0 {
+			return
+		}
+		for _, n := range newborn {
+			th := n.Owner.(*thread)
+			th.metAt = c.counts.ticks
+			if procmem.Now()-c.now.at > c.ticks.Period()/longMeeting {
+				c.makeWay() // there are so many that none is met in time
+			}
+			c.begin(th)
+		}
+		if c.counts.failed[look.ReasonExited] == gone {
+			return
+		}
+		c.births.again()
+		p.list.youngest = 0
+	}
+}
+
+// meetNewborn takes the threads on that were born since the end of a process's list was last looked at.
+func (c *tracer) meetNewborn(p *process, now int64) {
+	l := &p.list
 	births := c.births.at(c.counts.ticks)
-	if births == l.births {
+	if births == l.births || now-l.youngest < int64(len(l.tids))*skipCost*skipShare {
+		return
+	}
+	there, err := l.tasks.Count()
+	if p.clockDue(now) {
+		p.readClockAt(now, err == nil && there > 0)
+	}
+	if err != nil || p.clock.valid && now-p.clock.moved > stillFor {
 		return
 	}
 	l.births, l.youngest = births, now

@@ -19,7 +19,6 @@ func (c *tracer) list(p *process, now int64) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
 	if !l.due(now, &p.clock) {
-		c.meetNewborn(p, there, now)
 		return
 	}
 	l.at, l.cpu, l.hint = now, p.clock.now, false

@@ -90,8 +90,11 @@ func (c *tracer) tick(now, deadline int64) {
 	c.beginTick(now, deadline)
 	c.takeSamples(now)
 	for _, p := range c.procs {
+		c.lookAtNewborn(p, now)
+	}
+	for _, p := range c.procs {
 		c.takeCensus(p)
-		c.listAndMeet(p, now)
+		c.list(p, now)
 		c.now.threads += len(p.list.byTID)
 	}
 	c.idle.WakeDue(c.now.threads)
@@ -177,19 +180,6 @@ func (c *tracer) lookAt(list []*idle.Thread) {
 		if th := list[(i+c.now.first)%len(list)].Owner.(*thread); !th.dead && (th.metAt == 0 || th.metAt != c.counts.ticks) {
 			c.makeWay()
 			c.begin(th)
-		}
-	}
-}
-
-// listAndMeet brings the process's threads up to date, and looks at those that have been born since the last tick before
-// all others: what they do first is soon over.
-func (c *tracer) listAndMeet(p *process, now int64) {
-	before, known := len(p.idle.Awake), p.list.begun
-	c.list(p, now)
-	if newborn := p.idle.Awake[before:]; known && len(newborn) > 0 {
-		c.lookAt(newborn)
-		for _, th := range newborn {
-			th.Owner.(*thread).metAt = c.counts.ticks
 		}
 	}
 }

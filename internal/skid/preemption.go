@@ -27,10 +27,22 @@ type Tracer struct {
 	here  int64 // the wake-up that cpu is of
 	found bool  // a thread was preempted at this tick
 	known int64 // the wake-up for which the one that was preempted is known
+	asked int   // for so many wake-ups more it is likely that at is asked for
 }
 
-// NextTick begins with the looks of another tick.
-func (d *Tracer) NextTick() { d.found = false }
+// askedFor is for how many wake-ups after one for which the scheduler was asked that is likely again.
+const askedFor = 16
+
+// Woken begins with the looks of another tick. If the scheduler is likely to be asked, it is at once: what it says of
+// the tracer itself holds until the kernel next brings its clock up to date. It does so at each of its own ticks, and
+// then it seems as if the tracer had come to its processor later than the other one left.
+func (d *Tracer) Woken(at int64) {
+	d.found = false
+	if d.asked > 0 {
+		d.asked--
+		d.start(at)
+	}
+}
 
 // InTheWay reports whether the tracer has preempted a thread that was looked at in this tick.
 func (d *Tracer) InTheWay() bool { return d.found }
@@ -65,7 +77,7 @@ func (d *Tracer) Close() {
 
 // Preempted asks the scheduler whether a wake-up of the tracer has preempted the thread with these files.
 func (d *Tracer) Preempted(files *procmem.ThreadFiles, woken int64) bool {
-	if d.known == woken && woken != 0 || !d.start(woken) { // it was another one
+	if d.asked = askedFor; d.known == woken && woken != 0 || !d.start(woken) { // it was another one
 		return false
 	}
 	at, ok := files.LastRun()
