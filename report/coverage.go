@@ -117,6 +117,8 @@ func cause(f *frame, below string) string {
 		return ", functions without names" + below
 	case f.name == "[exited unseen]":
 		return ", threads that came and went between two looks (a higher -F sees more of them)"
+	case f.name == "[short-lived children]":
+		return ", processes that came and went before they were found"
 	case f.name == "[ran between ticks]":
 		return ", short runs between two looks (a higher -F sees more of them)"
 	case f.name == "[not observed]":

@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sampler"
 	"prywalk/ptrace"
 )
 
@@ -25,6 +26,7 @@ func (r *recording) command(args []string) error {
 	}
 	r.pids = []int{l.PID}
 	r.setPath(l.PID)
+	r.opts.Launched = sampler.BootTicks()
 	if err := l.Release(); err != nil {
 		return r.own(err)
 	}

@@ -59,6 +59,7 @@ type statsJSON struct {
 	CPUProfiledS      float64             `json:"cpu_profiled_s"`
 	CPUUnobservedS    float64             `json:"cpu_unobserved_s"`
 	CPUEstimatedS     float64             `json:"cpu_estimated_s"`
+	CPUShortLivedS    float64             `json:"cpu_short_lived_s"`
 	NotObservedS      float64             `json:"not_observed_s"`
 	NotObservedGaps   int64               `json:"not_observed_gaps"`
 	LongestGapS       float64             `json:"longest_gap_s"`
@@ -130,7 +131,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 		FramesByMethod: s.FramesByMethod, ThreadsMax: s.ThreadsMax, DurationS: s.Seconds, FrequencyGot: s.Freq,
 		SlowestThreadRate: s.SlowestThread,
 		CPUSelfS:          s.SelfCPU, CPUTargetS: s.TargetCPU, CPUProfiledS: s.ProfiledCPU,
-		CPUUnobservedS: s.UnobservedCPU + s.ExitedUnseenCPU, CPUEstimatedS: s.EstimatedCPU,
+		CPUUnobservedS: unobservedCPU(s), CPUEstimatedS: s.EstimatedCPU, CPUShortLivedS: s.ShortLivedCPU,
 		NotObservedS: s.NotObserved, NotObservedGaps: s.Gaps, LongestGapS: s.LongestGap, SuspendedS: s.Suspended,
 		Samples: s.Samples, Complete: s.Complete, Stacks: s.Stacks, Scheduling: s.Scheduling, Syscalls: procmem.Calls(),
 		LongFreezes: map[string]longJSON{},
@@ -150,6 +151,11 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 
 func micros(ns int64) float64 { return float64(ns) / 1e3 }
 
+// unobservedCPU is the part of the profile's processor time that no look stands for, in seconds.
+func unobservedCPU(s *sampler.Stats) float64 {
+	return s.UnobservedCPU + s.ExitedUnseenCPU + s.ShortLivedCPU
+}
+
 // accounting is the line that the recording keeps: what heads a report, and after a bar the rest.
 func accounting(s *sampler.Stats) string {
 	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d sampled + %d failed%s; "+
@@ -158,7 +164,7 @@ func accounting(s *sampler.Stats) string {
 		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, s.Sampled, sum(s.Failed), reasons(s.Failed),
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
 		threeDigits(s.FreezeMax), threeDigits(s.FreezeP50), lengths(s)+longCauses(s), rates(s), withheld(s),
-		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU+s.ExitedUnseenCPU, unobserved(s, "; ")+harm(s), s.Scheduling+engine(s))
+		s.TargetCPU, s.ProfiledCPU, unobservedCPU(s), unobserved(s, "; ")+harm(s), s.Scheduling+engine(s))
 }
 
 // perfEngine says what people need to know where the kernel samples running threads, "" if it does not.

@@ -119,6 +119,11 @@ func (p *Process) Exited(unseen, now int64, emit func(Span)) {
 	p.ofEnded(Span{Seen: Seen{State: Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
 }
 
+// Children books processor time of the process's children that nobody met.
+func (p *Process) Children(ns, now int64, emit func(Span)) {
+	p.ofEnded(Span{Seen: Seen{State: Running}, Leaf: ShortLivedChildren, End: now}, ns, emit)
+}
+
 // mostSpans bounds the number of spans for a process's unseen time.
 const mostSpans = 1024
 

@@ -59,6 +59,11 @@ const (
 	// ExitedUnseen is the only frame of the CPU time of threads that have ended which belongs to no look, and which
 	// no look stands for. They lived and died between ticks, or ran after their last.
 	ExitedUnseen = "[exited unseen]"
+	// ShortLivedChildren is the only frame of the CPU time of a process's children that ended before they were met, and
+	// of the last moments of others. It has the process that waited for them.
+	ShortLivedChildren = "[short-lived children]"
+	// Children stands for the name of the threads that [ShortLivedChildren] is about. They have no number.
+	Children = "[children]"
 	// Exited stands for the name of the threads whose time belongs to no look of theirs. They have no number.
 	Exited = "[exited]"
 )

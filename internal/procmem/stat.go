@@ -29,6 +29,8 @@ type Stat struct {
 	// UTime and STime are processor times in clock ticks (1/100 s), in user and
 	// kernel mode.
 	UTime, STime uint64
+	// ChildUTime and ChildSTime are those of the children that the process has waited for, and of theirs.
+	ChildUTime, ChildSTime uint64
 	// Threads is the number of threads of the process.
 	Threads int
 	// StartTime is when it started, in clock ticks since boot: with PID it
@@ -97,6 +99,10 @@ func (s *Stat) required(c *cursor) {
 			s.UTime = c.uint()
 		case 15:
 			s.STime = c.uint()
+		case 16:
+			s.ChildUTime = uint64(max(c.int(), 0)) // signed, in the kernel's own words
+		case 17:
+			s.ChildSTime = uint64(max(c.int(), 0))
 		case 20:
 			s.Threads = int(c.int())
 		case 22:

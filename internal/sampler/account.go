@@ -25,6 +25,10 @@ type processAccount struct {
 	nsPID  int // its number in its own pid namespace, 0 if it is the same
 	main   *frames.Module
 	closed bool
+	parent int // of a child: whose it was when it was found
+	// fromStart: all its time lies within the recording. It is not written later.
+	fromStart bool
+	kin       *booking.Member // nil: what its children used is not booked
 	// modules are the recording's descriptions of the modules that were walked; remapped: some may have gone.
 	modules  map[*frames.Module]*profile.ModuleInfo
 	remapped bool

@@ -31,6 +31,9 @@ type accountant struct {
 	save  func(between func())
 	asked bool // everything is booked for a checkpoint that is to be written
 
+	family   *booking.Family // nil: what children used is not booked
+	launched bool            // the first process was launched for the recording: it had no children before
+
 	cur     *threadAccount // whose spans emit books
 	emitOne func(booking.Span)
 }
@@ -84,6 +87,10 @@ func (a *accountant) beginProcess(p *processAccount) {
 	a.procs[p] = struct{}{}
 	p.comm = p.target.Comm
 	p.nsPID = innerNumber(p.target.PID)
+	if a.family != nil {
+		fromStart := p.fromStart || a.launched && p.parent == 0
+		p.kin = a.family.Join(p.target.PID, p.target.StartTime, p.parent, fromStart, func(ns, at int64) { a.bookChildren(p, ns, at) })
+	}
 }
 
 // look unwinds a shot and books the interval that it ends.
@@ -209,9 +216,18 @@ func (a *accountant) endProcess(p *processAccount, end *processEnd, now int64) {
 			}
 			a.add(p, nil, &s)
 		})
+		if p.kin != nil {
+			a.family.Leave(p.kin, end.before+p.book.Used()+unseen, now)
+		}
 	}
 	a.unwind.forgetModules(p, nil)
 	a.close(p.target)
+}
+
+// bookChildren books what children of a process used that nobody met.
+func (a *accountant) bookChildren(p *processAccount, ns, now int64) {
+	a.totals.target += ns
+	p.book.Children(ns, now, func(s booking.Span) { a.add(p, nil, &s) })
 }
 
 // closeAccounts books all that is open when the tracer has sent its last
@@ -223,6 +239,9 @@ func (a *accountant) closeAccounts(now int64) {
 	clear(a.threads)
 	for p := range a.procs {
 		a.endProcess(p, &processEnd{}, now)
+	}
+	if a.family != nil {
+		a.family.Close()
 	}
 }
 
@@ -249,6 +268,9 @@ func (a *accountant) add(p *processAccount, th *threadAccount, s *booking.Span) 
 		State: s.State.String(), Wait: s.Wait, End: a.unix.Of(s.End),
 		Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU,
 	}
+	if s.Leaf == booking.ShortLivedChildren {
+		i.Thread = booking.Children
+	}
 	if th != nil {
 		i.TID, i.NSTID, i.Thread = th.tid, th.nsTID, th.name
 	}
@@ -258,7 +280,7 @@ func (a *accountant) add(p *processAccount, th *threadAccount, s *booking.Span) 
 // stackOf gives the stack that a span is booked under.
 func (a *accountant) stackOf(s *booking.Span) profile.StackID {
 	switch s.Leaf {
-	case booking.NotObserved, booking.ExitedUnseen: // nothing is known
+	case booking.NotObserved, booking.ExitedUnseen, booking.ShortLivedChildren: // nothing is known
 		return a.builder.Intern([]profile.Loc{{Synthetic: s.Leaf}})
 	}
 	return a.unwind.withLeaf(s.Stack, s.Leaf)

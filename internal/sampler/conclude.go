@@ -46,6 +46,7 @@ func (s *Sampler) conclude(c *tracer, a *accountant) {
 	r.SlowestThread, r.SlowestTID = a.rates.slowest, a.rates.slowestTID
 	r.TargetCPU, r.ProfiledCPU = seconds(s.totals.target), seconds(s.totals.profiled)
 	r.UnobservedCPU, r.ExitedUnseenCPU = seconds(s.totals.unobserved), seconds(s.totals.exitedUnseen)
+	r.ShortLivedCPU = seconds(s.totals.shortLived)
 	r.EstimatedCPU = seconds(s.totals.estimated)
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {

@@ -26,6 +26,9 @@ type Options struct {
 	Threads *regexp.Regexp
 	// Children: follow the processes that those sampled start.
 	Children bool
+	// Launched is when the process was launched, if it was for this recording ([BootTicks]), else 0. What its children
+	// used counts from then on.
+	Launched uint64
 	// ReadOnly: never write a register of a target.
 	ReadOnly bool
 	// Rung forces one way of looking, for measurements.

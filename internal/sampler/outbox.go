@@ -58,6 +58,7 @@ type threadEnd struct {
 // processEnd is what the tracer knows of the end of a process, in nanoseconds of processor time.
 type processEnd struct {
 	charged int64 // by the process's clock, while it was sampled
+	before  int64 // and before that
 	// ended is what those of its threads used, in all their lives, that ended while it was sampled. Before its
 	// account is closed, it is what others had used, below zero.
 	ended int64

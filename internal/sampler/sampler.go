@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -70,11 +71,14 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 
 // add remembers a process and hands it to the tracer. The number of those
 // that wait to be taken on is bounded; beyond it they are not sampled. child: one that is sampled has started it.
-func (s *Sampler) add(t *code.Process, child bool) {
+func (s *Sampler) add(t *code.Process, child bool) { s.addChild(t, child, 0) }
+
+// addChild is add for the child of a process with a number, 0 if that is not known.
+func (s *Sampler) addChild(t *code.Process, child bool, parent int) {
 	if s.opts.JITFuncs != nil {
 		t.JITFuncs = s.opts.JITFuncs(t.PID)
 	}
-	p := &process{target: t, child: child, extra: look.GoStacks(t), account: &processAccount{target: t, main: t.Main()}}
+	p := &process{target: t, child: child, extra: look.GoStacks(t), account: &processAccount{target: t, main: t.Main(), parent: parent}}
 	p.account.book.Selected = s.opts.Threads != nil
 	s.mu.Lock()
 	s.targets[t] = struct{}{}
@@ -122,7 +126,7 @@ func (s *Sampler) Run(ctx context.Context) (Stats, error) {
 	defer cancel()
 	s.stop = cancel
 	undo := ownruntime.KeepQuiet()
-	s.start, s.boot = procmem.Now(), bootTicks()
+	s.start, s.boot = procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
 	defer ownruntime.RelaxMonitor()()
 	s.acc = s.newAccountant()
 	c := s.newTracer()
@@ -175,6 +179,9 @@ func (s *Sampler) newAccountant() *accountant {
 		close: s.drop, unix: booking.NewUnixTime(procmem.Now), garbage: s.garbage,
 	}
 	a.emitOne = a.emit
+	if s.opts.Children && s.opts.Threads == nil {
+		a.family, a.launched = booking.NewFamily(), s.opts.Launched != 0
+	}
 	return a
 }
 
@@ -225,6 +232,9 @@ func (s *Sampler) book(a *accountant, b []event) {
 		a.handle(&b[i])
 	}
 	a.garbage.Measure(procmem.Now())
+	if a.family != nil {
+		a.family.Tick(procmem.Now())
+	}
 	s.ring.put(b)
 }
 

@@ -62,7 +62,7 @@ func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 			}
 			known[kid] = start
 			select {
-			case s.found <- found{kid, start}:
+			case s.found <- found{kid, pid, start}:
 			case <-ctx.Done():
 				return
 			}
@@ -75,11 +75,12 @@ func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 	}
 }
 
-// found is a process that the scout has found: its number and when it was started, in
+// found is a process that the scout has found: its number, its parent then, and when it was started, in
 // clock ticks after boot. A number that is used anew is another process.
 type found struct {
-	pid   int
-	start uint64
+	pid    int
+	parent int
+	start  uint64
 }
 
 // startTime gives when a process was started, 0 if there is none.
@@ -100,6 +101,6 @@ func (s *Sampler) adopt(f found) {
 	case t.StartTime != f.start: // it has ended, and somebody else got its number
 		_ = t.Close() // of descriptors that were only read
 	default:
-		s.add(t, true)
+		s.addChild(t, true, f.parent)
 	}
 }

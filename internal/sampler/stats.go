@@ -51,6 +51,7 @@ type totals struct {
 	target       int64 // CPU that the kernel charged, ns
 	unobserved   int64 // CPU booked under [ran between ticks] and [not observed], ns
 	exitedUnseen int64 // CPU booked under [exited unseen], ns
+	shortLived   int64 // CPU booked under [short-lived children], ns
 	estimated    int64 // CPU of threads that have ended, booked under the stacks of looks at others like them, ns
 }
 
@@ -66,6 +67,8 @@ func (t *totals) book(s *booking.Span) {
 		t.unobserved += s.CPU
 	case booking.ExitedUnseen:
 		t.exitedUnseen += s.CPU
+	case booking.ShortLivedChildren:
+		t.shortLived += s.CPU
 	}
 }
 
@@ -159,6 +162,8 @@ type Stats struct {
 	// EstimatedCPU is the part of the profile's that is of threads that have ended and belongs to no look. It was
 	// shared out among the stacks in which newborn threads were met.
 	EstimatedCPU float64
+	// ShortLivedCPU is the part of the targets' and the profile's that is of children which ended before they were met.
+	ShortLivedCPU float64
 	// Scheduling is "fifo", "nice" or "normal".
 	Scheduling string
 	// What was asked for: Options.Freq, MaxOverhead and MaxPause.

@@ -140,7 +140,7 @@ func (c *tracer) endProcess(p *process) {
 	}
 	p.gone = true
 	c.closeCount(p, c.now.at)
-	p.end.charged = p.clock.ran()
+	p.end.charged, p.end.before = p.clock.ran(), int64(p.clock.first)
 	c.ranGone += p.end.charged
 	delete(c.samples.of, p.target.PID)
 	p.list.tasks.Close()

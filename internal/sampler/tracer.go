@@ -58,7 +58,7 @@ func (c *tracer) admit(p *process) {
 	p.list.tasks, p.list.byTID = tasks, map[int]*thread{}
 	p.clock.now, _ = procmem.ProcessCPU(p.target.PID)
 	if p.child && p.target.StartTime >= c.boot {
-		p.list.begun, p.counted = true, true // all its time lies within the recording
+		p.list.begun, p.counted, p.account.fromStart = true, true, true // all its time lies within the recording
 		p.account.book.Since = max(startOf(p.target.StartTime), c.start)
 	} else {
 		p.clock.first, p.account.book.Since = p.clock.now, procmem.Now()
@@ -74,8 +74,8 @@ func (c *tracer) admit(p *process) {
 // ticksPerSecond is the unit of start times in /proc (USER_HZ).
 const ticksPerSecond = 100
 
-// bootTicks gives the present moment as /proc gives start times.
-func bootTicks() uint64 { return uint64(bootTime()) / (1e9 / ticksPerSecond) }
+// BootTicks gives the present moment as /proc gives start times: in clock ticks (1/100 s) after boot.
+func BootTicks() uint64 { return uint64(bootTime()) / (1e9 / ticksPerSecond) }
 
 // bootTime gives the time since boot, suspended time included, in nanoseconds.
 func bootTime() int64 {

@@ -1,0 +1,227 @@
+package booking
+
+import (
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// # Children that nobody met
+//
+// Most children of a shell script end before the next search for children. What they used is known all the same. When a
+// parent waits for a child, the kernel adds the child's time to the parent's cutime and cstime, with what the child has
+// got from its own children (kernel/exit.c, wait_task_zombie; fields 16 and 17 of /proc/PID/stat). So what these have
+// grown by, less what flowed there from children that were met, is of children that nobody met, and of the last moments
+// of those that were. It is booked under [ShortLivedChildren], of the process that waited.
+//
+// What flows from a child that was met is its own time, as it was booked, its time before the recording, and what it
+// has got itself: as much as was last read, or as has flowed to it from children that were met, if that is more. The
+// rest of it is in the parent's growth, and is booked there. So the sums are the kernel's, and nothing counts twice.
+//
+// No time flows from a child that its parent has not waited for: from a zombie, from one whose parent ignores SIGCHLD,
+// and to a parent that had ended before.
+
+const (
+	// kinEvery is how often the processes' cutime is read at most, and kinPause the time that one more process adds to
+	// that, in nanoseconds: reading takes some 10 µs.
+	kinEvery = 100e6
+	kinPause = 2e6
+	// settleAfter is for how long a process that has ended waits until its growth is booked: its children's ends may be
+	// told later than its own, in nanoseconds. A child whose end is told later by more than that is an orphan.
+	settleAfter = 200e6
+	// mostAncestors bounds the search for the process that gets a child's time.
+	mostAncestors = 64
+	// sigChild is the bit of SIGCHLD in a set of signals.
+	sigChild = 1 << (17 - 1)
+)
+
+// Member is one process in its [Family].
+type Member struct {
+	pid    int
+	start  uint64  // when it was started, in clock ticks after boot
+	ppid   int     // whose child it is
+	parent *Member // that, or the nearest of its ancestors that is a member
+	kids   int     // whose parent it is and which are not settled
+
+	first int64 // cutime and cstime when its account began, ns
+	last  int64 // and as they were last read
+	met   int64 // what children that were met have added to that, ns
+	own   int64 // its own time: booked, and before the recording
+	left  int64 // when its account ended, CLOCK_MONOTONIC ns; 0: it goes on
+	book  func(ns, at int64)
+}
+
+// Family keeps account of what processes' children used that nobody met. Not safe for concurrent use.
+type Family struct {
+	living  map[int]*Member
+	leaving []*Member // in the order in which their accounts ended
+	next    int64
+	stat    func(pid int, s *procmem.Stat) error
+	ignores func(pid int) bool
+	exact   func(pid int) int64 // what a process that is to be waited for has got from its children, ns; 0: not known
+}
+
+// NewFamily gives one without members.
+func NewFamily() *Family {
+	return &Family{living: map[int]*Member{}, stat: procmem.ReadStat, ignores: ignoresChildren, exact: childrensTime}
+}
+
+// ignoresChildren reports whether a process ignores SIGCHLD: the kernel then adds the time of its children to nobody's.
+func ignoresChildren(pid int) bool {
+	var s procmem.Status
+	return procmem.ReadStatus(pid, &s) == nil && s.SigIgn&sigChild != 0
+}
+
+// childrensTime gives what a process that has ended has got from its children, in nanoseconds, if it is this process's
+// own child: a wait that leaves it a zombie tells its and its children's time to the microsecond, /proc to hundredths of
+// a second. 0 if it is not.
+func childrensTime(pid int) int64 {
+	var both unix.Rusage
+	if unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, &both) != nil {
+		return 0
+	}
+	own, err := procmem.ProcessCPU(pid)
+	if err != nil {
+		return 0
+	}
+	return both.Utime.Nano() + both.Stime.Nano() - int64(own)
+}
+
+// Join begins a process's account. parent is who had it when it was found, 0 if that is not known: it may have ended
+// since, and been waited for. fromStart: all of its time counts. book books processor time of its children.
+func (f *Family) Join(pid int, start uint64, parent int, fromStart bool, book func(ns, at int64)) *Member {
+	m := &Member{pid: pid, start: start, book: book}
+	f.comesFrom(m, parent)
+	if f.read(m) && !fromStart {
+		m.first = m.last
+	}
+	f.living[pid] = m
+	return m
+}
+
+// read reads what a process has got from its children, and whose child it is; false if it is gone.
+func (f *Family) read(m *Member) bool {
+	var s procmem.Stat
+	if f.stat(m.pid, &s) != nil || s.StartTime != m.start {
+		return false
+	}
+	m.last = max(m.last, int64(s.ChildUTime+s.ChildSTime)*clockTick)
+	if s.State == 'Z' {
+		m.last = max(m.last, f.exact(m.pid))
+	}
+	f.comesFrom(m, s.PPID)
+	return true
+}
+
+// comesFrom takes note of whose child a member is.
+func (f *Family) comesFrom(m *Member, ppid int) {
+	if ppid == m.ppid {
+		return
+	}
+	m.ppid = ppid
+	if p := f.waiter(ppid); p != m {
+		m.moveTo(p)
+	}
+}
+
+// clockTick is the unit of times in /proc/PID/stat, in nanoseconds.
+const clockTick = 1e9 / 100
+
+// moveTo makes a member the child of another one, nil for none.
+func (m *Member) moveTo(p *Member) {
+	if m.parent != nil {
+		m.parent.kids--
+	}
+	if m.parent = p; p != nil {
+		p.kids++
+	}
+}
+
+// waiter gives the member that gets the time of the children of a process: itself, or the nearest of its ancestors
+// that is one.
+func (f *Family) waiter(pid int) *Member {
+	for range mostAncestors {
+		if m := f.living[pid]; m != nil || pid <= 1 {
+			return m
+		}
+		var s procmem.Stat
+		if f.stat(pid, &s) != nil {
+			return nil
+		}
+		pid = s.PPID
+	}
+	return nil
+}
+
+// Leave takes note of the end of a member's account: so much was booked of its own or was not the recording's.
+func (f *Family) Leave(m *Member, own, now int64) {
+	f.read(m) // its parent may not have waited for it yet
+	m.own, m.left = own, max(now, 1)
+	f.leaving = append(f.leaving, m)
+}
+
+// Tick reads what has grown, from time to time, and settles who has ended a while ago.
+func (f *Family) Tick(now int64) {
+	if now < f.next {
+		return
+	}
+	f.next = now + kinEvery + kinPause*int64(len(f.living))
+	for _, m := range f.living {
+		f.read(m)
+	}
+	f.settle(func(m *Member) bool { return now-m.left >= settleAfter && m.kids == 0 && !f.there(m) })
+}
+
+// Close settles all members. Precondition: all have left.
+func (f *Family) Close() {
+	for len(f.leaving) > 0 {
+		n := len(f.leaving)
+		f.settle(func(m *Member) bool { return m.kids == 0 })
+		if len(f.leaving) == n { // it cannot be: a circle of parents
+			return
+		}
+	}
+}
+
+// settle settles the members that are ready: children before their parents.
+func (f *Family) settle(ready func(*Member) bool) {
+	for again := true; again; {
+		again = false
+		left := f.leaving[:0]
+		for _, m := range f.leaving {
+			if !ready(m) {
+				left = append(left, m)
+				continue
+			}
+			f.settleOne(m)
+			again = true
+		}
+		clear(f.leaving[len(left):])
+		f.leaving = left
+	}
+}
+
+// there reports whether a member's number is still its own: the process goes on, or nobody has waited for it.
+func (f *Family) there(m *Member) bool {
+	var s procmem.Stat
+	return f.stat(m.pid, &s) == nil && s.StartTime == m.start
+}
+
+// settleOne books what a member has got that nobody was seen to use, and passes its time on to whoever has waited for it.
+func (f *Family) settleOne(m *Member) {
+	f.read(m)
+	total := max(m.last, m.first+m.met)
+	if unseen := total - m.first - m.met; unseen > 0 {
+		m.book(unseen, m.left)
+	}
+	if f.living[m.pid] == m {
+		delete(f.living, m.pid)
+	}
+	if p := m.parent; p != nil {
+		orphan := p.left != 0 && m.left > p.left+settleAfter
+		if !orphan && !f.there(m) && !(p.left == 0 && f.ignores(p.pid)) {
+			p.met += m.own + total
+		}
+		m.moveTo(nil)
+	}
+}

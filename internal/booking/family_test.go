@@ -1,0 +1,208 @@
+package booking
+
+import (
+	"maps"
+	"os"
+	"testing"
+
+	"prywalk/internal/procmem"
+)
+
+// village is a made-up /proc: a family, what it sees, and what it books, in hundredths of a second.
+type village struct {
+	*Family
+	procs    map[int]procmem.Stat
+	ignoring map[int]bool // SIGCHLD
+	members  map[int]*Member
+	booked   map[int]int64
+}
+
+// newVillage has one process, 10, which had got 5 s from its children before the recording.
+func newVillage() *village {
+	v := &village{NewFamily(), map[int]procmem.Stat{}, map[int]bool{}, map[int]*Member{}, map[int]int64{}}
+	v.stat = func(pid int, s *procmem.Stat) error {
+		st, ok := v.procs[pid]
+		if !ok {
+			return os.ErrNotExist
+		}
+		*s = st
+		return nil
+	}
+	v.exact = func(int) int64 { return 0 }
+	v.ignores = func(pid int) bool { return v.ignoring[pid] }
+	v.is(10, 1, 500)
+	v.join(10, false)
+	return v
+}
+
+// is sets a process: its parent and its cutime.
+func (v *village) is(pid, parent int, cutime uint64) {
+	v.procs[pid] = procmem.Stat{PID: pid, PPID: parent, StartTime: 1, ChildUTime: cutime / 2, ChildSTime: cutime - cutime/2}
+}
+
+func (v *village) join(pid int, fromStart bool) {
+	v.members[pid] = v.Join(pid, 1, 0, fromStart, func(ns, _ int64) { v.booked[pid] += ns / 1e7 })
+}
+
+// ends ends a process's account, in which so much was booked. gone: its parent has waited for it.
+func (v *village) ends(pid int, own, at int64, gone bool) {
+	if gone {
+		delete(v.procs, pid)
+	}
+	v.Leave(v.members[pid], own*1e7, at)
+}
+
+func TestTimeOfChildrenIsBookedOnce(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		plot func(*village)
+		want map[int]int64
+	}{
+		{"nobody was met", func(v *village) {
+			v.is(10, 1, 550)
+		}, map[int]int64{10: 50}},
+		{"one was met, and used more after its last look", func(v *village) {
+			v.is(20, 10, 0)
+			v.join(20, true)
+			v.ends(20, 30, 50, true) // booked 30 of 32
+			v.is(10, 1, 532)
+			v.Tick(1e9)
+		}, map[int]int64{10: 2}},
+		{"a child's children, and the child's own end was not seen", func(v *village) {
+			v.is(20, 10, 0)
+			v.join(20, true)
+			v.is(20, 10, 40) // of children that nobody met
+			v.Tick(1e9)
+			v.ends(20, 30, 2e9, true)
+			v.is(10, 1, 500+30+45)
+			v.Tick(3e9)
+		}, map[int]int64{20: 40, 10: 5}},
+		{"a child's child was met, after the child was last read", func(v *village) {
+			v.is(20, 10, 0)
+			v.join(20, true)
+			v.is(30, 20, 0)
+			v.join(30, true)
+			v.ends(30, 25, 1e9, true)
+			v.ends(20, 5, 1e9, true) // its cutime was read as 0
+			v.is(10, 1, 500+25+5+3)
+			v.Tick(3e9)
+		}, map[int]int64{10: 3}},
+		{"a zombie is nobody's yet", func(v *village) {
+			v.is(20, 10, 0)
+			v.join(20, true)
+			v.ends(20, 30, 50, false)
+			v.is(10, 1, 507)
+			v.Tick(1e9)
+		}, map[int]int64{10: 7}},
+		{"parent and child end at one tick, the parent first", func(v *village) {
+			v.is(20, 10, 0)
+			v.join(20, true)
+			v.is(30, 20, 0)
+			v.join(30, true)
+			v.is(20, 10, 12)
+			v.Tick(1e8)
+			v.ends(20, 5, 1e9, true)
+			v.ends(30, 12, 1e9, true)
+			v.is(10, 1, 500+5+12)
+			v.Tick(3e9)
+		}, map[int]int64{}},
+		{"the middle one was not met", func(v *village) {
+			v.is(30, 10, 0)
+			v.is(20, 30, 0)
+			v.join(20, true)
+			v.ends(20, 30, 100, true)
+			v.Tick(1e9)
+			delete(v.procs, 30)
+			v.is(10, 1, 500+30+8)
+			v.Tick(2e9)
+		}, map[int]int64{10: 8}},
+		{"an orphan's time is not its grandparent's", func(v *village) {
+			v.is(20, 10, 0)
+			v.join(20, true)
+			v.is(30, 20, 0)
+			v.join(30, true)
+			v.ends(20, 1, 1e9, true)
+			v.is(30, 1, 0) // init's by now
+			v.Tick(2e9)
+			v.is(10, 1, 500+1+9)
+			v.ends(30, 50, 3e9, true)
+			v.Tick(4e9)
+		}, map[int]int64{10: 9}},
+		{"it has ended, and was waited for, before its account begins", func(v *village) {
+			v.members[20] = v.Join(20, 1, 10, true, func(ns, _ int64) { v.booked[20] += ns / 1e7 })
+			v.ends(20, 30, 50, true)
+			v.is(10, 1, 530)
+			v.Tick(1e9)
+		}, map[int]int64{}},
+		{"SIGCHLD is ignored: nothing is added, here and further up", func(v *village) {
+			v.is(20, 10, 0)
+			v.join(20, true)
+			v.ignoring[20] = true
+			v.is(30, 20, 0)
+			v.join(30, true)
+			v.ends(30, 30, 1e8, true)
+			v.Tick(1e9)
+			v.ends(20, 1, 2e9, true)
+			v.is(10, 1, 500+1+6)
+			v.Tick(3e9)
+		}, map[int]int64{10: 6}},
+		{"a child lived before the recording", func(v *village) {
+			v.is(20, 10, 70)
+			v.join(20, false)
+			v.is(20, 10, 75)
+			v.Tick(1e8)
+			v.ends(20, 200+30, 1e9, true) // 2 s before, and 0.3 s
+			v.is(10, 1, 500+230+75)
+			v.Tick(2e9)
+		}, map[int]int64{20: 5}},
+		{"the number comes round", func(v *village) {
+			v.is(20, 10, 0)
+			v.join(20, true)
+			v.ends(20, 30, 100, true)
+			v.procs[20] = procmem.Stat{PID: 20, PPID: 1, StartTime: 2, ChildUTime: 900}
+			v.is(10, 1, 530)
+			v.Tick(1e9)
+		}, map[int]int64{}},
+		{"it comes round while its first bearer is not settled", func(v *village) {
+			v.is(20, 10, 0)
+			v.join(20, true)
+			first := v.members[20]
+			v.procs[20] = procmem.Stat{PID: 20, PPID: 10, StartTime: 2}
+			v.members[20] = v.Join(20, 2, 0, true, func(ns, _ int64) { v.booked[-20] += ns / 1e7 })
+			v.Leave(first, 30e7, 100)
+			v.is(10, 1, 530)
+			v.Tick(1e9)
+			v.ends(20, 4, 2e9, true)
+			v.is(10, 1, 534)
+			v.Tick(3e9)
+		}, map[int]int64{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := newVillage()
+			c.plot(v)
+			v.Leave(v.members[10], 5e7, 9e9)
+			v.Close()
+			if !maps.Equal(v.booked, c.want) {
+				t.Errorf("booked %v, want %v", v.booked, c.want)
+			}
+			if len(v.living)+len(v.leaving) != 0 {
+				t.Errorf("%d living, %d leaving", len(v.living), len(v.leaving))
+			}
+		})
+	}
+}
+
+// TestFamilyDoesNotGrow: who has ended and was waited for is forgotten while the recording goes on.
+func TestFamilyDoesNotGrow(t *testing.T) {
+	v := newVillage()
+	for i := range 1000 {
+		pid, now := 100+i, int64(i+1)*1e9
+		v.is(pid, 10, 0)
+		v.join(pid, true)
+		v.ends(pid, 1, now, true)
+		v.Tick(now + 5e8)
+		if n := len(v.living) + len(v.leaving); n > 2 {
+			t.Fatalf("%d members after %d births", n, i)
+		}
+	}
+}

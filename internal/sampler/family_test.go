@@ -1,0 +1,104 @@
+package sampler
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/booking"
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
+)
+
+// TestScriptOfShortCommandsIsAccounted: what the kernel says that the script and all its commands have used is in the
+// profile. Children that had ended before their account began were counted in it, and in their parent's growth: 125 %.
+func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
+	exe, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	const script = `echo ready; read go; for i in $(seq 150); do /bin/ls /usr/bin >/dev/null; done; ` +
+		`(for i in $(seq 50); do /bin/ls /usr/bin >/dev/null; done); echo done; read end`
+	want, r := recordScript(t, exe, script)
+	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children", want, r.ProfiledCPU,
+		r.ShortLivedCPU)
+	// The clocks of /proc count hundredths of a second, four of them here.
+	if d := r.ProfiledCPU - want; d < -0.02*want-0.04 || d > 0.02*want+0.04 {
+		t.Errorf("%.3f s of %.2f s are in the profile", r.ProfiledCPU, want)
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
+		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+	row := r.sumOf(3, func(p *pprof.Sample) bool {
+		return in(booking.ShortLivedChildren)(p) && len(p.Location) == 1 && label(p, "thread") == booking.Children &&
+			label(p, "comm") == "bash" && p.NumLabel["tid"] == nil
+	})
+	if float64(row)/1e9 < r.ShortLivedCPU-1e-6 || row == 0 {
+		t.Errorf("the row has %d ns of %v s", row, r.ShortLivedCPU)
+	}
+}
+
+// TestChildrenOfAParentThatIgnoresSIGCHLD: the kernel adds their time to nobody's, so nothing of those that nobody met is
+// known, and what those had that were met is not taken from what others used.
+func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
+	exe, err := exec.LookPath("perl")
+	if err != nil {
+		t.Skip("perl is not installed")
+	}
+	// It ignores SIGCHLD while ten children compute for 50 ms each, and waits for twenty short ones then.
+	const script = `$| = 1; print "ready\n"; <STDIN>; $SIG{CHLD} = "IGNORE";
+		for (1..10) { if (!fork) { my $t = times; 1 while times() - $t < 0.05; exit } select(undef, undef, undef, 0.12) }
+		$SIG{CHLD} = "DEFAULT"; system("/bin/ls /usr/bin >/dev/null") for 1..100; print "done\n"; <STDIN>;`
+	cmd := exec.Command(exe, "-e", script)
+	want, r := recordTold(t, cmd)
+	burnt := r.sumOf(3, func(p *pprof.Sample) bool { return !in(booking.ShortLivedChildren)(p) })
+	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children", want, r.ProfiledCPU,
+		r.ShortLivedCPU)
+	if r.ProfiledCPU < want-0.04 || float64(burnt)/1e9 < 0.3 {
+		t.Errorf("%.3f s of more than %.2f s are in the profile, %d ns of them of who was met", r.ProfiledCPU, want, burnt)
+	}
+	if r.ShortLivedCPU > want {
+		t.Errorf("%.3f s are of short-lived children, of %.2f s that the parent has got", r.ShortLivedCPU, want)
+	}
+}
+
+// recordScript records a script for bash from "go" to "done".
+func recordScript(t *testing.T, exe, script string) (want float64, r *recorded) {
+	return recordTold(t, exec.Command(exe, "-c", script))
+}
+
+// recordTold records a program that says "ready", goes on when it is told to, and says "done". It gives what the kernel
+// says that it and the children it has waited for used in between, in seconds.
+func recordTold(t *testing.T, cmd *exec.Cmd) (want float64, r *recorded) {
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := testtargets.Ready(t, cmd)
+	s := &running{pid: cmd.Process.Pid, lines: bufio.NewScanner(says)}
+	var before, after procmem.Stat
+	if err := procmem.ReadStat(s.pid, &before); err != nil {
+		t.Fatal(err)
+	}
+	r = record(t, Options{Freq: 99, Children: true}, 0, func(p *Sampler) {
+		for p.Progress().Stacks == 0 { // until it is taken on: what was before does not count
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(100 * time.Millisecond)
+		_, _ = io.WriteString(stdin, "go\n")
+		s.expect(t, "done")
+		if err := procmem.ReadStat(s.pid, &after); err != nil {
+			t.Error(err)
+		}
+	}, s.pid)
+	s.signal(t, unix.SIGKILL)
+	used := func(s *procmem.Stat) float64 {
+		return float64(s.UTime+s.STime+s.ChildUTime+s.ChildSTime) / ticksPerSecond
+	}
+	return used(&after) - used(&before), r
+}
