@@ -68,6 +68,9 @@ type statsJSON struct {
 	Complete          int64               `json:"complete"`
 	Stacks            int64               `json:"stacks"`
 	Scheduling        string              `json:"scheduling"`
+	CPUQuota          float64             `json:"cpu_quota,omitempty"`
+	QuotaWithheld     int64               `json:"ticks_withheld_quota"`
+	ThrottledS        float64             `json:"throttled_s"`
 	// Syscalls are those that prywalk itself knows of, the Go runtime's not among them.
 	Syscalls int64 `json:"syscalls"`
 }
@@ -109,6 +112,7 @@ type rateJSON struct {
 // budget adds what --max-overhead and --max-pause have to do with.
 func (j *statsJSON) budget(s *sampler.Stats) {
 	j.Queued, j.TicksWithheld, j.LostS = s.Queued, s.Withheld, s.Lost
+	j.CPUQuota, j.QuotaWithheld, j.ThrottledS = s.Quota, s.QuotaWithheld, s.Throttled
 	j.FrequencyAsked, j.MaxOverhead, j.MaxPauseUS = s.FreqAsked, s.MaxOverhead, micros(int64(s.MaxPause))
 	for _, b := range s.Freezes {
 		j.Freezes = append(j.Freezes, bucketJSON{micros(b.Below), b.N})
@@ -164,7 +168,7 @@ func accounting(s *sampler.Stats) string {
 		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, s.Sampled, sum(s.Failed), reasons(s.Failed),
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
 		threeDigits(s.FreezeMax), threeDigits(s.FreezeP50), lengths(s)+longCauses(s), rates(s), withheld(s),
-		s.TargetCPU, s.ProfiledCPU, unobservedCPU(s), unobserved(s, "; ")+harm(s), s.Scheduling+engine(s))
+		s.TargetCPU, s.ProfiledCPU, unobservedCPU(s), underQuota(s, "; ")+unobserved(s, "; ")+harm(s), s.Scheduling+engine(s))
 }
 
 // perfEngine says what people need to know where the kernel samples running threads, "" if it does not.
@@ -197,7 +201,7 @@ func engine(s *sampler.Stats) string {
 // brief is what a user needs of it in each report.
 func brief(s *sampler.Stats) string {
 	return fmt.Sprintf("%.1f looks a second%s, %s%s%s%s, prywalk's own CPU %.2f s",
-		s.Freq, slowest(s), longest(s), failures(s), unobserved(s, ", ")+harm(s), perfEngine(s), s.SelfCPU)
+		s.Freq, slowest(s), longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", ")+harm(s), perfEngine(s), s.SelfCPU)
 }
 
 // slowest tells the rate of the thread that was looked at least, where that is less than the ticks.
@@ -258,6 +262,15 @@ func unobserved(s *sampler.Stats, before string) string {
 		fmt.Fprintf(&b, "%s%.1f s not observed (the machine was suspended)", before, s.Suspended)
 	}
 	return b.String()
+}
+
+// underQuota says that the rate was lowered because prywalk itself has a CPU quota, "" if it was not.
+func underQuota(s *sampler.Stats, before string) string {
+	if s.Quota == 0 || s.QuotaWithheld == 0 && s.Freq > 0.9*s.FreqAsked {
+		return ""
+	}
+	return fmt.Sprintf("%srate lowered (prywalk's control group may use %s of a processor: %s withheld)",
+		before, percentage(s.Quota), plural(s.QuotaWithheld, "tick"))
 }
 
 // leastToTell is the least time without looks that people are told of, in seconds.

@@ -103,6 +103,23 @@ func TestMissingThingsHaveARemedy(t *testing.T) {
 	}
 }
 
+// TestQuotaIsTold: prywalk's own, which makes it stand still with whoever it has just stopped.
+func TestQuotaIsTold(t *testing.T) {
+	for _, c := range []struct {
+		max   string
+		level Level
+	}{{"5000 100000\n", Warn}, {"400000 100000\n", OK}, {"max 100000\n", OK}} {
+		root := fakeRoot(t, ordinary(map[string]string{
+			"proc/self/cgroup":           "0::/side\n",
+			"proc/self/mountinfo":        "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+			"sys/fs/cgroup/side/cpu.max": c.max,
+		}))
+		if f := find(t, Options{Root: root}.Check(), "cpu quota"); f.Level != c.level || (f.Remedy == "") != (c.level == OK) {
+			t.Errorf("%q: %+v", c.max, f)
+		}
+	}
+}
+
 func TestRootIsNeverToldToUseSudo(t *testing.T) {
 	for _, scope := range []string{"0", "1", "2", "3"} {
 		root := fakeRoot(t, ordinary(map[string]string{

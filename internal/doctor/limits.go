@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/quota"
 )
 
 // priority tries to raise the priority of a thread that then ends: with it, a pause
@@ -69,3 +71,21 @@ func (c *checkup) files() Finding {
 	}
 	return Finding{"open files", OK, detail, ""}
 }
+
+// quota: a tracer that has used up its group's quota stands still, and whoever it has just stopped with it.
+func (c *checkup) quota() Finding {
+	limits := quota.Root(c.Root).Limits()
+	if len(limits) == 0 {
+		return Finding{"cpu quota", OK, "none", ""}
+	}
+	l := &limits[0]
+	detail := fmt.Sprintf("%.0f %% of a processor (%s)", 100*l.Share(), l.Dir)
+	if l.Share() >= enoughQuota {
+		return Finding{"cpu quota", OK, detail, ""}
+	}
+	return Finding{"cpu quota", Warn, detail + ": the rate is lowered to what half of it pays for, unless the priority is SCHED_FIFO",
+		"give it more (cpu.max, cpu.cfs_quota_us; a container's CPU limit), or run prywalk outside of that group"}
+}
+
+// enoughQuota is the share of a processor that is enough for some hundred threads at 99 ticks a second.
+const enoughQuota = 0.2

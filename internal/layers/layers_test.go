@@ -22,7 +22,7 @@ const module = "prywalk"
 var order = [][]string{
 	{"frames", "internal/wire", "internal/printable", "internal/budget", "internal/namehints"},
 	{"internal/outfile", "internal/stranger"},
-	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown"},
+	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process", "internal/perfevents"},
 	{"internal/managed"},
 	{"internal/runtimes"},

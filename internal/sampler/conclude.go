@@ -48,6 +48,7 @@ func (s *Sampler) conclude(c *tracer, a *accountant) {
 	r.UnobservedCPU, r.ExitedUnseenCPU = seconds(s.totals.unobserved), seconds(s.totals.exitedUnseen)
 	r.ShortLivedCPU = seconds(s.totals.shortLived)
 	r.EstimatedCPU = seconds(s.totals.estimated)
+	c.quota.tell(r)
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
 		r.SelfCPU = seconds(ru.Utime.Nano() + ru.Stime.Nano())

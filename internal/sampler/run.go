@@ -55,7 +55,9 @@ func (s *Sampler) traceHere(ctx context.Context, c *tracer) (again bool) {
 	defer ctl.Close() // also after a panic: nobody stays stopped
 	c.looker = look.New(ctl, s.pool, s.opts.Rung)
 	defer c.looker.Close()
-	c.seat = skid.NewSeat(ctl.Moved)
+	c.quota = newUnderQuota("/", ctl.Scheduling())
+	defer c.quota.close()
+	c.seat = skid.NewSeat(ctl.Moved) // within the processors that are left
 	c.looker.LimitPause(s.opts.MaxPause)
 	s.result.Scheduling = ctl.Scheduling()
 	s.begin(c)

@@ -34,7 +34,7 @@ func (s *Sampler) ticks(ctx context.Context, c *tracer, ctl *ptrace.Controller) 
 		c.noticeSuspension(procmem.Now())
 		s.admitAll(c)
 		now := procmem.Now()
-		c.ticks.SetRate(now, c.budget.Rate(now))
+		c.ticks.SetRate(now, c.quota.rate(c.budget.Rate(now)))
 		next := c.ticks.Next(now)
 		c.tickWithinBudget(now, next)
 		if s.asked.Swap(false) || c.checkpointDue(now, &s.pub) {
@@ -55,26 +55,35 @@ func (s *Sampler) ticks(ctx context.Context, c *tracer, ctl *ptrace.Controller) 
 // tickWithinBudget is tick within the budget, if there is one: a tick that comes
 // while targets have lost too much is withheld.
 func (c *tracer) tickWithinBudget(now, deadline int64) {
+	if !c.ending && !c.quota.enough() {
+		c.withhold(now, deadline)
+		return
+	}
 	if !c.budget.Limited() {
 		c.tick(now, deadline)
 		return
 	}
 	if c.budget.RanTo(c.ranSoFar(now)); c.budget.Overdrawn() > 0 {
 		c.budget.Withheld++
-		c.someoneLooks(now) // nobody is looked at, but on purpose
-		c.gaps.Tick(now, c.ticks.Period())
-		for _, p := range c.procs {
-			c.list(p, now) // one that has ended must be noticed
-		}
-		c.dropGone()
-		c.looker.Collect(deadline, c.done)
-		c.out.handOver(c.now.at)
+		c.withhold(now, deadline)
 		return
 	}
 	c.tick(now, deadline)
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
 		c.budget.Ticked(int64(self))
 	}
+}
+
+// withhold is a tick at which nobody is looked at, on purpose.
+func (c *tracer) withhold(now, deadline int64) {
+	c.someoneLooks(now)
+	c.gaps.Tick(now, c.ticks.Period())
+	for _, p := range c.procs {
+		c.list(p, now) // one that has ended must be noticed
+	}
+	c.dropGone()
+	c.looker.Collect(deadline, c.done)
+	c.out.handOver(c.now.at)
 }
 
 // tick looks once at every thread that is not left alone, and collects what stops
@@ -186,7 +195,7 @@ func (c *tracer) lookAt(list []*idle.Thread) {
 
 // begin begins a look at a thread, unless one is still pending, or the accountant is far behind.
 func (c *tracer) begin(th *thread) {
-	if !c.roomForCopy() || th.look.Pending() {
+	if !c.ending && !c.quota.goesOn() || !c.roomForCopy() || th.look.Pending() {
 		if !th.idle.LeftAlone() { // else its next look tells what it did at this tick, too
 			c.counts.queued++
 		}
@@ -258,6 +267,7 @@ func (c *tracer) finish(th *thread, s *look.Shot) {
 		s.OnCPU, s.Basis = false, skid.Exact
 	}
 	if s.How == look.ByFreeze {
+		s.Stopped = c.quota.ownPart(s.Stopped)
 		if s.Stopped > c.counts.freezes.max {
 			c.counts.longest = Freeze{th.proc.target.PID, th.look.TID, s.Copied()}
 		}

@@ -1,0 +1,153 @@
+package quota
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tree makes a file system of files by their names.
+func tree(t *testing.T, files map[string]string) Root {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		at := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Root(root)
+}
+
+// TestQuotasOfTheGroupAndThoseAboveIt: as seen from a host with v2, with v1, and from a container.
+func TestQuotasOfTheGroupAndThoseAboveIt(t *testing.T) {
+	const v2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  []string // directory, quota and period in ms, own
+	}{
+		{"v2, with a tighter group above", map[string]string{
+			"proc/self/cgroup": "0::/pods/side car\n", "proc/self/mountinfo": v2,
+			"sys/fs/cgroup/cpu.max":               "max 100000\n",
+			"sys/fs/cgroup/pods/cpu.max":          "3000 50000\n",
+			"sys/fs/cgroup/pods/side car/cpu.max": "20000 100000\n",
+		}, []string{"/sys/fs/cgroup/pods 3 50 false", "/sys/fs/cgroup/pods/side car 20 100 true"}},
+		{"v2 in a container", map[string]string{
+			"proc/self/cgroup": "0::/\n", "proc/self/mountinfo": v2,
+			"sys/fs/cgroup/cpu.max": "5000 100000\n",
+		}, []string{"/sys/fs/cgroup 5 100 true"}},
+		{"v1, cpu and cpuacct in one", map[string]string{
+			"proc/self/cgroup":                               "4:cpu,cpuacct:/docker/abc\n1:name=systemd:/\n",
+			"proc/self/mountinfo":                            "33 31 0:30 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n",
+			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":     "30000\n",
+			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us":    "100000\n",
+			"sys/fs/cgroup/cpu,cpuacct/cpuacct.usage":        "77\n",
+			"sys/fs/cgroup/cpu,cpuacct/cpu.stat":             "nr_periods 3\nnr_throttled 1\nthrottled_time 9\n",
+			"sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.dummy": "",
+		}, []string{"/sys/fs/cgroup/cpu,cpuacct 30 100 true"}},
+		{"none", map[string]string{
+			"proc/self/cgroup": "0::/a\n", "proc/self/mountinfo": v2, "sys/fs/cgroup/a/cpu.max": "max 100000\n",
+		}, nil},
+		{"v1 without one", map[string]string{
+			"proc/self/cgroup":                   "1:cpu:/\n",
+			"proc/self/mountinfo":                "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n",
+			"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+		}, nil},
+		{"no /proc", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := tree(t, c.files)
+			var got []string
+			for _, l := range root.Limits() {
+				got = append(got, fmt.Sprint(strings.TrimPrefix(l.Dir, string(root)), " ", l.Quota/1e6, " ", l.Period/1e6, " ", l.Own))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestMeterReadsBothKinds(t *testing.T) {
+	for name, files := range map[string]map[string]string{
+		"v2": {"g/cpu.stat": "usage_usec 5\nuser_usec 1\nnr_periods 3\nnr_throttled 2\nthrottled_usec 7\n"},
+		"v1": {"g/cpu.stat": "nr_periods 3\nnr_throttled 2\nthrottled_time 7000\n", "g/cpuacct.usage": "5000\n"},
+	} {
+		root := tree(t, files)
+		l := Limit{Dir: root.path("g")}
+		if name == "v1" {
+			l.acct = root.path("g/cpuacct.usage")
+		}
+		m, err := l.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := m.Read(); err != nil || s != (Sample{3, 2, 7000, 5000}) {
+			t.Errorf("%s: %+v %v", name, s, err)
+		}
+		if n := testing.AllocsPerRun(100, func() { _, _ = m.Read() }); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+		m.Close()
+	}
+}
+
+// TestWhatIsSaidToBeLeftIsLeft simulates a group with a quota, whose use and whose readings come at random moments: what
+// the guard says is left never is more than what is.
+func TestWhatIsSaidToBeLeftIsLeft(t *testing.T) {
+	const period, limit = 100e6, 5e6
+	rng := rand.New(rand.NewPCG(1, 2))
+	said := 0
+	for run := range 200 {
+		most := []int{4e5, 6e4}[run%2] // more than there is, and half of it
+		now, left, used, periods := int64(0), int64(limit), int64(rng.IntN(1e6)), int64(rng.IntN(5))
+		next := int64(rng.IntN(period))
+		left = int64(rng.IntN(limit))
+		g := NewGuard(Limit{Quota: limit, Period: period}, 1, Sample{Periods: periods}, used)
+		for range 3000 {
+			now += int64(rng.IntN(3e6))
+			for now >= next {
+				next += period
+				periods++
+				left = min(left, 0) + limit // a debt stays
+			}
+			if use := int64(rng.IntN(most)); left > 0 {
+				left, used = left-use, used+use
+			}
+			if rng.IntN(3) > 0 || g.Asks(used) {
+				g.Told(Sample{Periods: periods}, used)
+			}
+			if got := g.Left(used); got > max(left, 0) {
+				t.Fatalf("%d ns are said to be left, %d are", got, left)
+			}
+			if run%2 == 1 && g.Left(used) >= g.Needs(100e3) {
+				said++
+			}
+		}
+	}
+	if said < 100*3000/2 {
+		t.Errorf("enough was left at %d of %d moments", said, 100*3000)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("0::/a\n1:cpu,cpuacct:/b", "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "nr_periods 3\nusage_usec 9223372036854775807\n")
+	f.Add("", `1 2 3 \04 \040 - cgroup x cpu`, "usage_usec -1")
+	f.Fuzz(func(t *testing.T, groups, mounts, stat string) {
+		g := parseGroups(groups)
+		for _, m := range parseMounts(mounts) {
+			m.below(g.of(&m))
+		}
+		if s := parseStat([]byte(stat)); s.Periods < 0 || s.Throttled < 0 || s.ThrottledFor < 0 || s.Used < -1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
