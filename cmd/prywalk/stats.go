@@ -335,7 +335,7 @@ func percentage(v float64) string {
 func closing(s *sampler.Stats, path string) string {
 	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s%s, prywalk's own CPU %.2f s → %s",
 		plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s), percent(s.Complete, s.Samples),
-		longest(s), failures(s), unobserved(s, ", "), harm(s), perfEngine(s), s.SelfCPU, path)
+		longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", "), harm(s), perfEngine(s), s.SelfCPU, path)
 }
 
 // tooShort is the closing line of a command that ended before it was looked at.
