@@ -1,6 +1,8 @@
 package code
 
 import (
+	"slices"
+
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/managed"
@@ -12,6 +14,7 @@ type found struct {
 	slots  []slot // one for each detector
 	namers []managed.Namer
 	images map[*Image]struct{} // the files that were there when detectors were asked
+	made   bool                // there is code made at run time that nobody has adopted
 }
 
 // slot is what became of one detector.
@@ -24,7 +27,8 @@ type slot struct {
 }
 
 // A run-time system that is there and cannot be read, because it is still loaded, is asked again at the next refresh,
-// and then after 2, 4, 8 refreshes, until it was asked so often. New files begin this anew.
+// and then after 2, 4, 8 refreshes, until it was asked so often. New files begin this anew, and so does the first code
+// that was made at run time and that nobody has adopted.
 const maxDetections = 8
 
 // adopt tells the modules, which have changed.
@@ -34,17 +38,19 @@ func (f *found) adopt(h *host) {
 			f.slots = append(f.slots, slot{detect: d})
 		}
 	}
-	fresh := f.newImages(h.mods)
 	for i := range f.slots {
-		s := &f.slots[i]
-		if s.system != nil && !s.system.Adopt(h) {
+		if s := &f.slots[i]; s.system != nil && !s.system.Adopt(h) {
 			*s = slot{detect: s.detect}
 		}
-		if s.system == nil && (fresh || s.tries == 0) {
+	}
+	fresh := f.newImages(h.mods) || !f.made && len(managed.Unowned(h)) > 0
+	for i := range f.slots {
+		if s := &f.slots[i]; s.system == nil && (fresh || s.tries == 0) {
 			s.tries, s.wait = 0, 0
 			s.try(h)
 		}
 	}
+	f.made = len(managed.Unowned(h)) > 0
 	f.list()
 }
 
@@ -183,6 +189,19 @@ func (h *host) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool
 	}
 	s := img.symbol(name)
 	return s.addr + m.Bias, s.size, s.ok
+}
+
+// Own implements managed.Host.
+func (h *host) Own(m *frames.Module, names ...string) []managed.Symbol {
+	img := elfImage(m)
+	if img == nil {
+		return nil
+	}
+	out := slices.Clone(img.own(names))
+	for i := range out {
+		out[i].Addr += m.Bias
+	}
+	return out
 }
 
 // Section implements managed.Host.

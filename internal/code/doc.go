@@ -27,6 +27,6 @@
 //
 // # Run-time systems
 //
-// [Runtimes] knows the code that was made at run time. A file here that is about one system is named for it:
-// hotspot.go, golang.go, v8.go, gdbjit.go, perfmap.go.
+// [Runtimes] finds the systems of internal/runtimes in a process or a core (detect.go), and lets them adopt the code
+// that they have made. What a file itself tells of one is here: golang.go, v8.go, perfmap.go.
 package code

@@ -8,7 +8,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
-	"prywalk/internal/runtimes/hosted"
+	"prywalk/internal/managed"
 	"prywalk/internal/stranger"
 )
 
@@ -31,15 +31,9 @@ type Image struct {
 	mu    sync.Mutex
 	parts parts
 	more  separate
-	// Where its variables for GDB's JIT interface are, once that is known.
-	jitLists []uint64
-	jitKnown bool
-	// The runtime that it is, once that is known.
-	kind      hosted.Kind
-	entry     uint64
-	kindKnown bool
 	// Where symbols are that run-time systems have asked for.
 	places map[string]symbolPlace
+	owned  map[string][]managed.Symbol
 }
 
 // newImage reads the headers of a file.

@@ -3,8 +3,10 @@ package code
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"prywalk/internal/elffile"
+	"prywalk/internal/managed"
 )
 
 // symbolPlace is where a symbol is, in the file's terms.
@@ -56,6 +58,45 @@ func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) symbolPla
 	}
 	return symbolPlace{}
 }
+
+// own gives the symbols of these names in the file's own tables, in the file's terms. The answer is remembered.
+func (img *Image) own(names []string) []managed.Symbol {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	key := strings.Join(names, " ")
+	if s, ok := img.owned[key]; ok {
+		return s
+	}
+	found := map[managed.Symbol]bool{}
+	var list []managed.Symbol
+	for _, kind := range []elffile.SymbolKind{elffile.DynSym, elffile.SymTab} {
+		syms, _ := img.ELF.Symbols(kind) // what can be read of a damaged table
+		for i := range syms {
+			s := &syms[i]
+			name := img.ELF.PeekName(kind, s)
+			j := slices.IndexFunc(names, func(n string) bool { return n == string(name) })
+			if j < 0 || s.Section == elffile.SectionUndef {
+				continue
+			}
+			at := managed.Symbol{Name: names[j], Addr: s.Value, Size: s.Size, Function: s.Type() == elffile.SymFunc}
+			if !found[at] && len(list) < maxOwned {
+				at.Exported = kind == elffile.DynSym
+				list = append(list, at)
+				at.Exported = false
+				found[at] = true
+			}
+		}
+		img.ELF.FreeSymbols(syms)
+	}
+	if img.owned == nil || len(img.owned) >= maxNames {
+		img.owned = map[string][]managed.Symbol{}
+	}
+	img.owned[key] = list
+	return list
+}
+
+// maxOwned bounds the symbols of one answer.
+const maxOwned = 1 << 10
 
 // section gives a section's address in the file's terms, and a copy of its bytes.
 func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {

@@ -5,15 +5,13 @@ import (
 	"prywalk/heuristics"
 )
 
-// Runtimes knows the code that a process has made at run time, and the run-time systems that made it: the analysis of
-// its instructions, a Java virtual machine, what describes itself to debuggers, and runtimes whose frames are known.
+// Runtimes knows the code that a process has made at run time: by the analysis of its instructions, and by the run-time
+// systems of internal/runtimes.
 type Runtimes struct {
-	arch   frames.Arch
-	code   *heuristics.Source
-	told   selfDescribed
-	hosted hostedCode
-	found  found
-	host   host // of the last Adopt
+	arch  frames.Arch
+	code  *heuristics.Source
+	found found
+	host  host // of the last Adopt
 }
 
 // FuncBounds gives the bounds of a function that was compiled at run time, at run-time addresses.
@@ -38,26 +36,33 @@ func (r *Runtimes) Describe(mod *frames.Module) {
 func (r *Runtimes) Adopt(o AddressSpace, mods []*frames.Module) {
 	r.host = host{AddressSpace: o, arch: r.arch, mods: mods, flow: r.code}
 	r.found.adopt(&r.host)
-	r.told.adopt(o, r, mods)
-	r.hosted.adopt(o, r.arch, mods)
+	for _, m := range mods {
+		nameBy(m)
+	}
+}
+
+// nameBy lets a module's functions be named by the source of its rules, if that describes them, too.
+func nameBy(m *frames.Module) {
+	at, ok := m.Data.(*Mapping)
+	if !ok || !m.Generated || len(m.Sources) == 0 {
+		return
+	}
+	if names, ok := m.Sources[0].(Names); ok {
+		at.Names = names
+	}
 }
 
 // Unknown gives why a run-time system that is there is not read, nil if there is none or it is.
 func (r *Runtimes) Unknown() error { return r.found.unknown() }
 
 // changed reports whether rules that were given do not hold any more.
-func (r *Runtimes) changed() bool {
-	told, found := r.told.changed(), r.found.changed()
-	return told || found
-}
+func (r *Runtimes) changed() bool { return r.found.changed() }
 
 // again asks those run-time systems anew that could not be read; true if one was found.
 func (r *Runtimes) again() bool { return r.found.again(&r.host) }
 
 // exec: another program runs now.
-func (r *Runtimes) exec() {
-	r.told, r.hosted, r.found = selfDescribed{}, hostedCode{}, found{}
-}
+func (r *Runtimes) exec() { r.found = found{} }
 
 // forget drops what is remembered of the code.
 func (r *Runtimes) forget() {

@@ -16,6 +16,9 @@ type Host interface {
 	// debug file; false if there is none. Of a thread-local one it is the offset in the file's block plus the bias. A
 	// name that the file lacks can cost opening its debug file: ask it of files that something gives reason for.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
+	// Own gives the symbols of these names that the file's own tables have: all of each. No other file is opened, and the
+	// answer is kept.
+	Own(m *frames.Module, names ...string) []Symbol
 	// Section gives a section's run-time address and its bytes as the file has them; false if there is none.
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
 	// Read reads memory and gives the number of bytes read.
@@ -24,6 +27,25 @@ type Host interface {
 	ReadCode(addr uint64, b []byte) int
 	// Flow is the analysis of the instructions of generated code.
 	Flow() *heuristics.Source
+}
+
+// Symbol is a symbol of a file.
+type Symbol struct {
+	Name string
+	// Addr is its run-time address, Size its size in bytes.
+	Addr, Size uint64
+	// Function: it is one, not an object. Exported: the dynamic linker knows it.
+	Function, Exported bool
+}
+
+// Unowned gives the modules of code that was made at run time and that no run-time system has adopted.
+func Unowned(h Host) (made []*frames.Module) {
+	for _, m := range h.Modules() {
+		if m.Generated && !m.NoFP {
+			made = append(made, m)
+		}
+	}
+	return made
 }
 
 // Detector looks for a run-time system of its kind. It gives nil if there is none. An error says in one line why one

@@ -5,9 +5,12 @@ package runtimes
 import (
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes/cpython"
+	"prywalk/internal/runtimes/gdbjit"
+	"prywalk/internal/runtimes/hosted"
 	"prywalk/internal/runtimes/hotspot"
 )
 
-// List has the detectors in the order in which they are asked. Of each kind at most one run-time system is found in a
+// List has the detectors in the order in which they are asked: those who know their code by name before those who take
+// what nobody has adopted. Of each kind at most one run-time system is found in a
 // process. It must not change once a process has been opened.
-var List = []managed.Detector{hotspot.Detect, cpython.Detect}
+var List = []managed.Detector{hotspot.Detect, cpython.Detect, gdbjit.Detect, hosted.Detect}

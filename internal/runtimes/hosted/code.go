@@ -44,6 +44,11 @@ const (
 	SBCL
 )
 
+// String gives the name that people use.
+func (k Kind) String() string {
+	return [...]string{"none", "LuaJIT", "Guile", "Chez Scheme", "Erlang", "SBCL"}[k]
+}
+
 // markers are symbols that a runtime's file exports, and others do not.
 var markers = map[string]Kind{
 	"luaJIT_setmode":          LuaJIT,

@@ -1,0 +1,57 @@
+package gdbjit
+
+import (
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/managed"
+)
+
+// Runtime is the code of a process that describes itself to debuggers. It implements [managed.Runtime].
+// The bounds of its functions are not for the analysis of instructions: PostgreSQL makes new code at old addresses
+// many times a second, and the bounds of old code break the analysis of the new one (0.6 % of its stacks).
+type Runtime struct {
+	code *Code
+	flow *heuristics.Source
+}
+
+// descriptor is the variable that leads to a list (GDB manual, "JIT Compilation Interface").
+const descriptor = "__jit_debug_descriptor"
+
+// Detect is a [managed.Detector]: it looks for lists if there is code without a file that nobody has adopted.
+func Detect(h managed.Host) (managed.Runtime, error) {
+	if len(managed.Unowned(h)) == 0 || len(descriptors(h)) == 0 {
+		return nil, nil
+	}
+	return &Runtime{code: New(Options{Arch: h.Arch(), Read: h.Read}), flow: h.Flow()}, nil
+}
+
+// descriptors gives the addresses of the variables that lead to lists.
+func descriptors(h managed.Host) (lists []uint64) {
+	for _, m := range h.Modules() {
+		for _, s := range h.Own(m, descriptor) {
+			if !s.Function && s.Size == descriptorSize {
+				lists = append(lists, s.Addr)
+			}
+		}
+	}
+	return lists
+}
+
+// Name implements [managed.Runtime].
+func (r *Runtime) Name() string { return "GDB's JIT interface" }
+
+// Adopt implements [managed.Runtime]. The lists are asked before the instructions of such code.
+func (r *Runtime) Adopt(h managed.Host) bool {
+	r.code.Follow(descriptors(h))
+	r.code.Refresh()
+	for _, m := range managed.Unowned(h) {
+		m.Sources = []frames.RuleSource{r.code, r.flow}
+	}
+	return true
+}
+
+// Changed implements [managed.Runtime].
+func (r *Runtime) Changed() bool { return r.code.Refresh() }
+
+// Forget implements [managed.Runtime]: the lists stay.
+func (r *Runtime) Forget() {}

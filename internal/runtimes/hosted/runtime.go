@@ -1,0 +1,90 @@
+package hosted
+
+import (
+	"maps"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// System is a runtime of a process whose code does not describe itself. It implements [managed.Runtime].
+type System struct {
+	lib     *frames.Module // the runtime's library or program
+	kind    Kind
+	runtime Runtime
+}
+
+// Detect is a [managed.Detector]: it looks for a runtime if there is code without a file that nobody has adopted.
+func Detect(h managed.Host) (managed.Runtime, error) {
+	if len(managed.Unowned(h)) == 0 {
+		return nil, nil
+	}
+	lib, kind := find(h)
+	if lib == nil {
+		return nil, nil
+	}
+	o := Options{Arch: h.Arch(), Read: h.Read, Modules: h.Modules()}
+	if name := kind.Entry(); name != "" {
+		if s := h.Own(lib, name); len(s) > 0 {
+			o.Entry = s[0].Addr
+		}
+	}
+	s := &System{lib, kind, New(kind, lib, o)}
+	if s.runtime == nil {
+		return nil, nil
+	}
+	if own := s.runtime.Own(); own != nil {
+		lib.Sources = append([]frames.RuleSource{own}, lib.Sources...)
+	}
+	return s, nil
+}
+
+// marks are the symbols that tell runtimes.
+var marks = slices.Sorted(maps.Keys(markers))
+
+// find gives the module that has the code of a runtime.
+func find(h managed.Host) (*frames.Module, Kind) {
+	for _, m := range h.Modules() {
+		for _, s := range h.Own(m, marks...) {
+			if s.Function && s.Exported {
+				return m, Marked(s.Name)
+			}
+		}
+	}
+	return nil, None
+}
+
+// Name implements [managed.Runtime].
+func (s *System) Name() string { return s.kind.String() }
+
+// Adopt implements [managed.Runtime].
+func (s *System) Adopt(h managed.Host) bool {
+	if lib, _ := find(h); lib != s.lib {
+		return false
+	}
+	s.runtime.Update(h.Modules())
+	for _, m := range managed.Unowned(h) {
+		if s.runtime.Owns(m) {
+			s.give(m)
+		}
+	}
+	return true
+}
+
+// give has the runtime asked of a module's code.
+func (s *System) give(m *frames.Module) {
+	if first := s.runtime.First(); first != nil {
+		m.Sources = append([]frames.RuleSource{first}, m.Sources...)
+	}
+	if last := s.runtime.Last(); last != nil {
+		m.Sources = append(m.Sources, last)
+	}
+	m.NoFP = true
+}
+
+// Changed implements [managed.Runtime].
+func (s *System) Changed() bool { return false }
+
+// Forget implements [managed.Runtime].
+func (s *System) Forget() {}
