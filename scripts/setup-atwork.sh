@@ -15,6 +15,8 @@ xz                                          xz-utils
 openssl                                     openssl
 gawk                                        gawk
 sqlite3                                     sqlite3
+redis-server                                redis-server
+redis-benchmark                             redis-tools
 rustc                                       rustc
 go                                          golang-go
 ffmpeg                                      ffmpeg

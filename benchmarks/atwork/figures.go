@@ -40,6 +40,7 @@ type runStats struct {
 	FreezeUS       *spread                  `json:"freeze_us"`
 	CopiedBytes    *spread                  `json:"copied_bytes"`
 	LongFreezes    map[string]longFreezesOf `json:"long_freezes"`
+	LateStops      longFreezesOf            `json:"late_stops"`
 	Freezes        []struct {
 		BelowUS float64 `json:"below_us"`
 		N       int64   `json:"n"`

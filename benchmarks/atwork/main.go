@@ -4,6 +4,7 @@
 //	scripts/setup-atwork.sh                     installs the programs (as root, Debian)
 //	go run ./benchmarks/atwork -docs            all of them, tables into the pages (an hour)
 //	go run ./benchmarks/atwork -quick           a tenth of the stacks
+//	go run ./benchmarks/atwork -gaps 10s        how often the machine itself takes a processor away
 //	go run ./benchmarks/atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
 //
 // Each program is started, recorded until so many stacks of running threads were seen as are asked for, and stopped.
@@ -32,6 +33,7 @@ type settings struct {
 	stacks          int64
 	freq            int
 	settle, longest time.Duration
+	gaps            time.Duration
 	binary, before  string
 	json            string
 	docs            bool
@@ -60,6 +62,7 @@ func parse(args []string) (*settings, error) {
 	fl.StringVar(&s.binary, "prywalk", "", "the program to measure (default: built from this checkout)")
 	fl.StringVar(&s.before, "before", "", "another build, for the column \"before\"")
 	fl.StringVar(&s.json, "json", "", "write the figures to this file; those that it has of other programs are kept")
+	fl.DurationVar(&s.gaps, "gaps", 0, "measure nothing, but watch for so long how often the machine takes a processor away")
 	fl.BoolVar(&s.docs, "docs", false, "put the tables into "+page+" and "+summaryPage)
 	if err := fl.Parse(args); err != nil {
 		return nil, err
@@ -89,6 +92,10 @@ func names(list []program) (names []string) {
 
 // run measures one program after the other, and writes the tables.
 func (s *settings) run(ctx context.Context, out io.Writer) error {
+	if s.gaps > 0 {
+		_, err := fmt.Fprintln(out, watchGaps(s.gaps))
+		return err
+	}
 	if s.binary == "" {
 		dir, err := os.MkdirTemp("", "prywalk-atwork-")
 		if err != nil {

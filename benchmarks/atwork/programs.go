@@ -48,6 +48,9 @@ var hexFile = []string{"sh", "-c", "head -c 8000000 /dev/urandom | od -An -v -tx
 // goBuild builds a small module with all that it imports, and keeps nothing.
 const goBuild = `rm -rf cache && mkdir cache && GO111MODULE=off GOFLAGS= CGO_ENABLED=0 GOCACHE="$PWD/cache" go build -o built main.go`
 
+// redis is a server and those that ask it, without a port.
+const redis = `redis-server --port 0 --unixsocket "$PWD/s" --save "" >/dev/null & sleep 1; redis-benchmark -s "$PWD/s" -l -q -t get,set,lpush,lrange_300 >/dev/null`
+
 // programs are all of them; of Java those of each JDK that is here.
 func programs() []program {
 	list := []program{
@@ -56,6 +59,7 @@ func programs() []program {
 		{"openssl", compiled, nil, nil, loop("openssl speed -seconds 1 sha256 aes-256-cbc rsa2048 ecdsap256 camellia-128-cbc md5 >/dev/null 2>&1"), "openssl"},
 		{"gawk", compiled, []string{"work.awk"}, nil, []string{"gawk", "-f", "work.awk"}, "gawk"},
 		{"sqlite", compiled, []string{"work.sql"}, nil, loop("sqlite3 :memory: <work.sql >/dev/null"), "sqlite3"},
+		{"redis", compiled, nil, [][]string{{"redis-server", "--version"}, {"redis-benchmark", "--version"}}, []string{"sh", "-c", redis}, "redis-server redis-tools"},
 		{"g++", compiled, []string{"templates.cc"}, nil, loop("g++ -std=c++17 -O2 -c -o out.o templates.cc"), "g++"},
 		{"c++", compiled, []string{"work.cc"}, [][]string{{"g++", "-std=c++17", "-O2", "-o", "work", "work.cc"}}, []string{"./work"}, "g++"},
 		{"rust", compiled, []string{"work.rs"}, [][]string{{"rustc", "--edition", "2021", "-O", "-o", "work", "work.rs"}}, []string{"./work"}, "rustc"},

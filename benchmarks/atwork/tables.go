@@ -35,8 +35,8 @@ func (s *settings) text(all []row) string {
 		}
 		least, most = min(least, all[i].Load), max(most, all[i].Load)
 	}
-	return fmt.Sprintf("%s, %d processors, Linux %s, prywalk %s; load average %.1f to %.1f. %d Hz.\n\n%s\n%s", machine.CPUModel(), runtime.NumCPU(),
-		machine.Kernel(), machine.Revision(), least, most, s.freq, table(all), reasons(all))
+	return fmt.Sprintf("%s, %d processors, Linux %s, prywalk %s; load average %.1f to %.1f. %d Hz.\n\n%s\n%s%s", machine.CPUModel(), runtime.NumCPU(),
+		machine.Kernel(), machine.Revision(), least, most, s.freq, table(all), lateStops(all), reasons(all))
 }
 
 // table has a line for each program.

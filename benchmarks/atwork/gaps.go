@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// What the machine itself takes away: on each processor a thread of real-time priority reads its clock without a pause.
+// Where the clock jumps, the thread stood still, and so does a thread of prywalk's, or one that is asked to stop. A
+// freeze of some length meets such a gap as often as gaps come, whatever prywalk does.
+const (
+	gapPriority = 5 // as prywalk's own
+	gapTurn     = 4 * time.Millisecond
+)
+
+// gaps are the jumps of one processor's clock that are longer than longUS.
+type gaps struct {
+	lengths []int64 // ns
+	watched int64   // ns
+}
+
+// see takes the next reading of the clock, of a turn that began with first.
+func (g *gaps) see(before, now int64) {
+	if d := now - before; float64(d) > longUS*1e3 {
+		g.lengths = append(g.lengths, d)
+	}
+	g.watched += now - before
+}
+
+// add joins what two processors had.
+func (g *gaps) add(other *gaps) {
+	g.lengths = append(g.lengths, other.lengths...)
+	g.watched += other.watched
+}
+
+// String tells how often there is a gap, for how long, and how many freezes of a usual length meet one.
+func (g *gaps) String() string {
+	if g.watched == 0 {
+		return "no processor could be watched"
+	}
+	slices.Sort(g.lengths)
+	var sum, longest int64
+	for _, d := range g.lengths {
+		sum, longest = sum+d, d
+	}
+	rate := float64(len(g.lengths)) / (float64(g.watched) / 1e9)
+	const freeze, threads = 70e-6, 2 // s; the tracer's processor and the target's
+	return fmt.Sprintf("A thread of real-time priority that only reads its clock stands still for over %.0f µs %.1f times a second (%.2f %% of "+
+		"its time, %.1f ms at most; %.0f s watched): a freeze of 70 µs on two such processors meets that with %.2f %%.",
+		longUS, rate, 100*float64(sum)/float64(g.watched), float64(longest)/1e6, float64(g.watched)/1e9, 100*rate*freeze*threads)
+}
+
+// watchGaps watches all processors, each half of the time.
+func watchGaps(d time.Duration) *gaps {
+	var all gaps
+	var mu sync.Mutex
+	var done sync.WaitGroup
+	for cpu := range runtime.NumCPU() {
+		done.Go(func() {
+			runtime.LockOSThread() // and the OS thread ends with it, as its priority is its own
+			var set unix.CPUSet
+			set.Set(cpu)
+			fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: gapPriority}
+			if unix.SchedSetaffinity(0, &set) != nil || unix.SchedSetAttr(0, &fifo, 0) != nil {
+				return
+			}
+			var g gaps
+			for end := procmem.Now() + int64(d); procmem.Now() < end; time.Sleep(gapTurn) {
+				last := procmem.Now()
+				for turn := last + int64(gapTurn); last < turn; {
+					now := procmem.Now()
+					g.see(last, now)
+					last = now
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all.add(&g)
+		})
+	}
+	done.Wait()
+	return &all
+}
+
+// lateStops tells of the interrupts after which a thread went on for long.
+func lateStops(all []row) string {
+	var names []string
+	for i := range all {
+		if f := all[i].Now; f != nil && all[i].Error == "" && f.Stats.LateStops.N > 0 {
+			names = append(names, fmt.Sprintf("%s %d (%.1f ms at most)", all[i].Name, f.Stats.LateStops.N, f.Stats.LateStops.MaxUS/1e3))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "Late stops, no part of a freeze: " + strings.Join(names, ", ") + ".\n\n"
+}

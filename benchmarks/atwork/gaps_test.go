@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestGapsAreWhatIsLong(t *testing.T) {
+	var a, b gaps
+	if !strings.Contains(a.String(), "no processor") {
+		t.Error(a.String())
+	}
+	at := int64(1e9)
+	for _, d := range []int64{50, 262_144, 262_145, 3e6, 90} {
+		a.see(at, at+d)
+		at += d
+	}
+	b.see(0, 2e9-a.watched)
+	b.lengths = nil // it was not watched
+	a.add(&b)
+	want := "over 262 µs 1.0 times a second (0.16 % of its time, 3.0 ms at most; 2 s watched): a freeze of 70 µs on two such processors meets that with 0.01 %."
+	if len(a.lengths) != 2 || !strings.Contains(a.String(), want) {
+		t.Errorf("%v: %s", a.lengths, &a)
+	}
+}
+
+func TestLateStopsAreToldOfThoseThatHaveSome(t *testing.T) {
+	one, two := made("one", compiled, 1, 1), made("two", compiled, 1, 1)
+	if got := lateStops([]row{one, two, {Name: "gone", Error: "not here"}}); got != "" {
+		t.Error(got)
+	}
+	two.Now.Stats.LateStops = longFreezesOf{N: 3, MaxUS: 4200}
+	if got := lateStops([]row{one, two}); got != "Late stops, no part of a freeze: two 3 (4.2 ms at most).\n\n" {
+		t.Error(got)
+	}
+}
