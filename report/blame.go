@@ -289,3 +289,6 @@ func synthetic(p *profile.Profile, name string) *profile.Location {
 	p.Function, p.Location = append(p.Function, f), append(p.Location, l)
 	return l
 }
+
+// blames reports whether a profile is one that [Blame] has made.
+func (d *data) blames() bool { return len(d.prof.SampleType) == 1 && d.prof.SampleType[0].Type == typeBlocked }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/printable"
+	rec "prywalk/internal/profile"
 )
 
 // row is one function's values.
@@ -46,13 +47,16 @@ func (d *data) rows(samples []*profile.Sample) []row {
 			}
 		}
 	}
-	d.sort(rows)
+	d.sort(rows, d.opts.waits() && len(samples) > 0 && (d.blames() || label(samples[0], rec.LabelWait) != ""))
 	return rows
 }
 
 // sort puts the most expensive first. Of callers with nothing of their own those of the program come before those of
 // the language and the system, and of equal ones the inner before the outer.
-func (d *data) sort(rows []row) {
+//
+// asleep: all are of threads that wait. Who waits is seen in the program's functions, which have nothing of their own
+// then, and come before all others.
+func (d *data) sort(rows []row, asleep bool) {
 	var all int64
 	for i := range rows {
 		all += rows[i].self
@@ -63,7 +67,7 @@ func (d *data) sort(rows []row) {
 	}
 	slices.SortFunc(rows, func(a, b row) int {
 		x, y := &d.frames[a.frame], &d.frames[b.frame]
-		if d.opts.waits() { // who waits is seen in the program's functions, where all have nothing of their own
+		if asleep || d.opts.waits() && a.self == 0 && b.self == 0 {
 			if c := cmp.Compare(minor(a, x), minor(b, y)); c != 0 {
 				return c
 			}

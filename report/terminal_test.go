@@ -189,12 +189,12 @@ func TestModulesHaveTheNamePeopleKnow(t *testing.T) {
 	}
 }
 
-// TestWaitsShowTheProgramsFunctionFirst: below what sleeps comes who called it, not the alphabet.
+// TestWaitsShowTheProgramsFunctionFirst: before what sleeps in the C library.
 func TestWaitsShowTheProgramsFunctionFirst(t *testing.T) {
 	got := render(t, Table, wideFixture(t), Options{By: "wait"})
 	_, futex, _ := strings.Cut(got, "futex  (cpu")
 	lines := strings.Split(futex, "\n")
-	if len(lines) < 4 || !strings.Contains(lines[2], "__futex_abstimed_wait_common64") || !strings.Contains(lines[3], "update_cache") {
+	if len(lines) < 4 || !strings.Contains(lines[2], "update_cache") || strings.Contains(lines[3], "__futex_abstimed_wait_common64") {
 		t.Errorf("got:\n%s", got)
 	}
 	if !strings.Contains(got, "(wall)") {
