@@ -15,6 +15,9 @@ type published struct {
 	stacks   atomic.Int64
 	saving   atomic.Bool  // a checkpoint is asked for and not yet written
 	saveTook atomic.Int64 // how long the last one took, ns
+
+	telling  atomic.Bool  // the watcher is about to be told
+	tellTook atomic.Int64 // how long that took, ns
 	whole    atomic.Int64
 }
 
