@@ -104,7 +104,6 @@ func sayLeftOut() {
 // say writes a line to stderr. What strings and errors among args have from the target is made printable.
 func say(format string, args ...any) { printable.Fprintf(&messages, "prywalk: "+format+"\n", args...) }
 
-
 // newRoot builds the command tree.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{

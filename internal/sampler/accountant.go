@@ -31,7 +31,7 @@ type accountant struct {
 	pub   *published
 	save  func(between func())
 	watch profile.Watcher // nil: nobody watches
-	asked bool // everything is booked for a checkpoint that is to be written
+	asked bool            // everything is booked for a checkpoint that is to be written
 
 	family    *booking.Family // nil: what children used is not booked
 	launched  bool            // the first process was launched for the recording: it had no children before

@@ -167,7 +167,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	if s.Width > 0 {
 		left = max(tabular.LeastColumn, s.Width-tabular.Runes(head))
 	}
-	name = min(name, max(left*2/5, tabular.LeastColumn))
+	name = min(name, max(left/2, tabular.LeastColumn))
 	title := tabular.Pad(what, name) + "  in"
 	for i := range rows {
 		text := tabular.Pad(tabular.ShortModule(printable.String(rows[i].Name), name), name) + "  " +

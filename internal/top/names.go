@@ -161,8 +161,11 @@ func (n *Names) resolve(r profile.Resolver, id profile.LocID) {
 		n.lacking = append(n.lacking, id)
 	}
 	fs := n.numbers(found)
-	if !slices.Equal(fs, n.locs[id].frames) {
+	if before := n.locs[id]; !slices.Equal(fs, before.frames) {
 		n.modified++
+		if before.final {
+			clear(n.whole) // its stacks have the old one
+		}
 	}
 	n.locs[id] = named{fs, true}
 	delete(n.asked, id)
@@ -244,7 +247,7 @@ func (n *Names) ask(now time.Time) {
 		}
 	}
 	n.lacking = n.lacking[:0]
-	clear(n.whole) // some of their names may come
+	n.rouse()
 }
 
 // of gives the frames of a stack, innermost first, and asks for names that it does not have yet. n.mu is held.
@@ -283,10 +286,15 @@ func (n *Names) request(id profile.LocID) named {
 	if !at.final {
 		n.asked[id] = true
 		n.queue = append(n.queue, id)
-		select {
-		case n.wake <- struct{}{}:
-		default:
-		}
+		n.rouse()
 	}
 	return at
+}
+
+// rouse wakes up who gives names.
+func (n *Names) rouse() {
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
 }

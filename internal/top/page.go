@@ -34,11 +34,19 @@ func (m *Model) Text() string {
 	return strings.Join(lines, "\n")
 }
 
+// leastAround is how many lines help has besides its keys.
+const leastAround = 5
+
+// helpLines is the help, in a terminal with few lines only its keys.
 func (m *Model) helpLines() []string {
-	lines := []string{m.screen.paint(bold, m.screen.cut("prywalk top: keys")), ""}
+	var lines []string
 	for _, k := range keyHelp {
 		lines = append(lines, m.screen.cut("  "+tabular.Pad(k[0], 7)+k[1]))
 	}
+	if h := m.screen.Height; h > 0 && h < len(lines)+leastAround {
+		return lines
+	}
+	lines = append([]string{m.screen.paint(bold, m.screen.cut("prywalk top: keys")), ""}, lines...)
 	return append(lines, "", m.screen.cut("  ▲▼ a share that has changed, beyond its uncertainty"),
 		m.screen.cut("  any key: back"))
 }

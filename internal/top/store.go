@@ -64,7 +64,8 @@ type Store struct {
 	open    []delta // what was going on at the last refresh
 	slices  []slice // the oldest first
 	begin   int64   // of the first slice
-	most    int     // so many cells are kept
+	most    int     // so many cells are kept, or twice what had to be
+	kept    int     // so many were, when some were dropped last
 
 	refreshed func() // called after each refresh; nil: nobody waits
 }
@@ -188,7 +189,8 @@ func (s *Store) forget() {
 		old++
 	}
 	s.slices = slices.Delete(s.slices, 0, old)
-	if len(s.cells) > s.most {
+	if len(s.cells) > max(s.most, 2*s.kept) {
 		s.evict()
+		s.kept = len(s.cells)
 	}
 }
