@@ -69,7 +69,7 @@ prywalk record. Targets feel what they feel of prywalk record, and no more.`,
 	fl.StringVar(&f.value, "value", "cpu", "the clock to begin with: cpu, runqueue, blocked or wall")
 	fl.BoolVar(&f.once, "once", false, "print one table, of one window, and end")
 	fl.BoolVar(&f.json, "json", false, "one line of JSON for each refresh")
-	fl.IntVar(&f.rows, "rows", plainRows, "functions in plain text and JSON (-1: all)")
+	fl.IntVar(&f.rows, "rows", plainRows, "functions in plain text, and rows of each kind in JSON (-1: all)")
 	fl.StringVarP(&f.output, "output", "o", "", "keep the whole as a recording; %p the pid, %t the time")
 	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts")
 	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share, such as 2%")

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/process"
@@ -122,7 +124,9 @@ func (l *live) finish(shown error) error {
 		return l.writeHung(l.failure)
 	}
 	if !l.f.onScreen() && !l.f.once && shown == nil {
-		shown = l.last()
+		if shown = l.last(); errors.Is(shown, unix.EPIPE) { // head has seen enough
+			shown = nil
+		}
 	}
 	if l.path != "" {
 		if err := l.writeWatched(); err != nil {

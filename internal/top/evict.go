@@ -63,6 +63,7 @@ func (s *Store) evict() {
 // take adds a cell from before.
 func (s *Store) take(c cell, threads []thread) int32 {
 	th := threads[c.key.thread]
+	th.last = lastCell{}
 	key := threadKey{th.pid, th.tid}
 	n, ok := s.byTID[key]
 	if !ok {

@@ -20,6 +20,15 @@ const (
 type thread struct {
 	pid, tid   int
 	comm, name string
+	last       lastCell
+}
+
+// lastCell is where a thread's last interval went: a sleeper's goes there again and again.
+type lastCell struct {
+	known       bool
+	stack       profile.StackID
+	state, wait string
+	cell        int32
 }
 
 type threadKey struct{ pid, tid int }
@@ -87,7 +96,12 @@ func (s *Store) Add(iv profile.Interval) {
 
 // add adds an interval to its cell, and gives that.
 func (s *Store) add(iv *profile.Interval) (int32, Values) {
-	n := s.cell(cellKey{iv.Stack, s.thread(iv), s.wait(iv)})
+	k := s.thread(iv)
+	last := &s.threads[k].last
+	if !last.known || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State {
+		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, s.cell(cellKey{iv.Stack, k, s.wait(iv)})}
+	}
+	n := last.cell
 	v := Values{iv.Samples, iv.Wall, iv.RunQueue, iv.CPU}
 	s.bring(n, v)
 	return n, v

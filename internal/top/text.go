@@ -31,9 +31,7 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	}
 	rows := deleteEmpty(o.Functions(Everything), c)
 	SortFunctions(rows, c, BySelf)
-	if functions > 0 && len(rows) > functions {
-		rows = rows[:functions]
-	}
+	rows = first(rows, functions)
 	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(Everything, c)))
 	waits := o.Waits(Everything, Wall)
 	table(s.groupLines(waits[:min(len(waits), groupRows)], "wait", Wall, o.precision(Everything, Wall)))
@@ -41,6 +39,14 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	table(s.groupLines(threads[:min(len(threads), groupRows)], "thread", c, o.precision(Everything, c)))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// first gives the first n rows, all if n is 0.
+func first[R any](rows []R, n int) []R {
+	if n > 0 && len(rows) > n {
+		return rows[:n]
+	}
+	return rows
 }
 
 // jsonValues has a value for each clock, as report --json has: times in nanoseconds.
@@ -90,8 +96,8 @@ type jsonTable struct {
 	ByWait    []jsonGroup    `json:"by_wait"`
 }
 
-// WriteJSON writes a snapshot as one line of JSON: so many functions, 0 for all, and all threads and waits.
-func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, functions int) error {
+// WriteJSON writes a snapshot as one line of JSON: so many functions, threads and waits, 0 for all.
+func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) error {
 	t := jsonTable{
 		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),
 		Threads: st.Threads, Trouble: st.Trouble, Ended: st.Ended, Waiting: o.Waiting, Total: o.Total(Everything).json(),
@@ -102,19 +108,17 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, functions int) error
 	}
 	rows := o.Functions(Everything)
 	SortFunctions(rows, c, BySelf)
-	if functions > 0 && len(rows) > functions {
-		rows = rows[:functions]
-	}
+	rows = first(rows, rowsOfEach)
 	changes := o.Changes(rows, false)
 	for i := range rows {
 		r := &rows[i]
 		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json(), int(changes[i])})
 	}
-	for _, r := range o.Threads(Everything, c) {
+	for _, r := range first(o.Threads(Everything, c), rowsOfEach) {
 		th := &o.threads[r.id]
 		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.Where, Total: r.V.json()})
 	}
-	for _, r := range o.Waits(Everything, Wall) {
+	for _, r := range first(o.Waits(Everything, Wall), rowsOfEach) {
 		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name, Threads: r.Threads, In: r.Where, Total: r.V.json()})
 	}
 	text, err := json.Marshal(t)
