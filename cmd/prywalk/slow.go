@@ -1,10 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"sync"
 	"time"
+
+	"prywalk/internal/printable"
 )
 
 // slow says in one line on stderr, if that is a terminal, what prywalk is at, once that has taken a second.
@@ -51,7 +52,7 @@ func (p *slow) show(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if text != "" {
-		fmt.Fprintf(os.Stderr, "\r\x1b[K%s", text)
+		_, _ = os.Stderr.WriteString("\r\x1b[K" + printable.String(text))
 		p.shown = true
 	}
 }
@@ -61,7 +62,7 @@ func (p *slow) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.shown {
-		fmt.Fprint(os.Stderr, "\r\x1b[K")
+		_, _ = os.Stderr.WriteString("\r\x1b[K")
 		p.shown = false
 	}
 }

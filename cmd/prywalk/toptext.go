@@ -94,7 +94,7 @@ func (l *live) print(o *top.Snapshot) error {
 	}
 	s := top.Screen{Width: terminalWidth(os.Stdout), Color: useColor(os.Stdout)}
 	if !l.f.once {
-		defer fmt.Println()
+		defer func() { _, _ = os.Stdout.WriteString("\n") }()
 	}
 	return top.WriteText(os.Stdout, o, l.state(), s, top.Clock(l.f.value), rows)
 }

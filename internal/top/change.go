@@ -176,8 +176,9 @@ func bounds(h []float64) (low, high float64) {
 // some per cent from 8 degrees on.
 func quantile(alpha, dof float64) float64 {
 	x := math.Sqrt2 * math.Erfinv(1-alpha)
-	g1 := (math.Pow(x, 3) + x) / 4
-	g2 := (5*math.Pow(x, 5) + 16*math.Pow(x, 3) + 3*x) / 96
-	g3 := (3*math.Pow(x, 7) + 19*math.Pow(x, 5) + 17*math.Pow(x, 3) - 15*x) / 384
+	q := x * x
+	g1 := x * (q + 1) / 4
+	g2 := x * (q*(5*q+16) + 3) / 96
+	g3 := x * (q*(q*(3*q+19)+17) - 15) / 384
 	return x + g1/dof + g2/(dof*dof) + g3/(dof*dof*dof)
 }

@@ -13,10 +13,6 @@ func (v *Values) add(o Values) {
 	v.CPU += o.CPU
 }
 
-func (v *Values) sub(o Values) {
-	v.add(Values{-o.Samples, -o.Wall, -o.RunQueue, -o.CPU})
-}
-
 // Clock is one of the kinds of time that a table can be of.
 type Clock string
 
