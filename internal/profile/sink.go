@@ -33,12 +33,15 @@ func (b *Builder) LocOf(id LocID) Loc {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := &b.tables
-	switch l := t.locs[id]; {
+	l := t.locs[id]
+	out := Loc{Described: l.described, Machinery: l.machinery}
+	switch {
 	case l.synthetic != 0:
-		return Loc{Synthetic: t.names[l.synthetic-1]}
+		out.Synthetic = t.names[l.synthetic-1]
 	case l.module != 0:
-		return Loc{Module: t.modules[l.module-1], Addr: l.addr}
+		out.Module, out.Addr = t.modules[l.module-1], l.addr
 	default:
-		return Loc{Addr: l.addr}
+		out.Addr = l.addr
 	}
+	return out
 }

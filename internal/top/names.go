@@ -34,6 +34,7 @@ func (f *Frame) shown() string {
 type Stacks interface {
 	Stack(id profile.StackID, out []profile.LocID) []profile.LocID
 	LocOf(id profile.LocID) profile.Loc
+	Told(id profile.DescriptionID) []profile.Frame
 }
 
 const (
@@ -70,6 +71,7 @@ type Names struct {
 type named struct {
 	frames []int32 // the innermost inlined call first
 	final  bool    // its name has come, or there is none
+	runs   bool    // it only runs managed frames
 }
 
 // NewNames gives names to the stacks of a recording, and calls tell, which must not wait, when there are new ones.
@@ -144,13 +146,7 @@ func (n *Names) resolve(r profile.Resolver, id profile.LocID) {
 	l := n.stacks.LocOf(id)
 	var found []Frame
 	if m := l.Module; m != nil {
-		for _, f := range r.Resolve(m, l.Addr-m.Bias) {
-			if f.Name == "" {
-				continue
-			}
-			module := n.moduleOf(m)
-			found = append(found, Frame{f.Name, module, module != "" && f.Name == bracketed(module)})
-		}
+		found = n.framesOf(m, r.Resolve(m, l.Addr-m.Bias))
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -167,8 +163,22 @@ func (n *Names) resolve(r profile.Resolver, id profile.LocID) {
 			clear(n.whole) // its stacks have the old one
 		}
 	}
-	n.locs[id] = named{fs, true}
+	n.locs[id] = named{fs, true, l.Machinery}
 	delete(n.asked, id)
+}
+
+// framesOf gives functions as tables have them.
+func (n *Names) framesOf(m *profile.ModuleInfo, list []profile.Frame) (out []Frame) {
+	module := ""
+	if m != nil {
+		module = n.moduleOf(m)
+	}
+	for _, f := range list {
+		if f.Name != "" {
+			out = append(out, Frame{f.Name, module, module != "" && f.Name == bracketed(module)})
+		}
+	}
+	return out
 }
 
 // lackingAtATime bounds the addresses that NameLacking asks for.
@@ -258,7 +268,7 @@ func (n *Names) of(id profile.StackID) []int32 {
 	if id == earlierStack {
 		return n.numbers([]Frame{{Name: earlier}})
 	}
-	var out []int32
+	var out, machinery []int32
 	final := true
 	n.buf = n.stacks.Stack(id, n.buf[:0])
 	for _, l := range n.buf {
@@ -267,7 +277,14 @@ func (n *Names) of(id profile.StackID) []int32 {
 			at = n.request(l)
 		}
 		final = final && at.final
+		if at.runs { // as report does: who has nothing else keeps them
+			machinery = append(machinery, at.frames...)
+			continue
+		}
 		out = append(out, at.frames...)
+	}
+	if len(out) == 0 {
+		out = machinery
 	}
 	if final {
 		if len(n.whole) >= mostCells {
@@ -281,7 +298,10 @@ func (n *Names) of(id profile.StackID) []int32 {
 // request asks for the name of an address; until it comes its module stands for it.
 func (n *Names) request(id profile.LocID) named {
 	l := n.stacks.LocOf(id)
-	at := named{n.numbers([]Frame{n.unnamed(&l)}), l.Synthetic != "" || l.Module == nil}
+	at := named{n.numbers([]Frame{n.unnamed(&l)}), l.Synthetic != "" || l.Module == nil, l.Machinery}
+	if told := n.framesOf(l.Module, n.stacks.Told(l.Described)); len(told) > 0 { // in the walk, by a run-time system
+		at.frames, at.final = n.numbers(told), true
+	}
 	n.locs[id] = at
 	if !at.final {
 		n.asked[id] = true

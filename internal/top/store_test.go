@@ -218,3 +218,29 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 		t.Errorf("%+v: not after some seconds", o.Functions(Everything))
 	}
 }
+
+// TestManagedFramesStandForTheMachineryThatRunsThem: as in report. A stack of nothing else keeps it.
+func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
+	f := newFixture(t)
+	vm := &profile.ModuleInfo{Path: "[Toy 1.0]"}
+	told := f.builder.Describe([]profile.Frame{{Name: "inner"}, {Name: "outer"}})
+	loop := profile.Loc{Module: f.app, Addr: f.app.Start, Machinery: true}
+	f.add(f.ran(101, f.builder.Intern([]profile.Loc{loop, {Module: vm, Described: told}, loop, {Module: f.app, Addr: f.app.Start + 0x10}}), 100))
+	f.add(f.ran(102, f.builder.Intern([]profile.Loc{loop}), 50))
+	f.refresh()
+	f.store.Finish(f.now)
+	o := f.snapshot(0, CPU)
+	rows := map[string]FunctionRow{}
+	for _, r := range o.Functions(Everything) {
+		rows[r.Name+" "+r.Module] = r
+	}
+	want := f.reported("cpu")
+	for _, w := range want.Functions {
+		if r := rows[w.Name+" "+w.Module]; r.Self.json() != w.Self || r.Total.json() != w.Total {
+			t.Errorf("%s %s: %+v, report has %+v", w.Name, w.Module, r, w)
+		}
+	}
+	if len(rows) != len(want.Functions) || rows["inner [Toy 1.0]"].Self.CPU != 100e6 {
+		t.Errorf("%+v, report has %+v", rows, want.Functions)
+	}
+}
