@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
 )
 
 // chosen tells which frames a user means by a function's name: those that have just this name, else those that match
@@ -147,7 +148,7 @@ func (d *data) sourceLines(out *writer, s *sources, f *sourceFunc) {
 	for _, l := range lines {
 		rows = append(rows, row{self: l.self, total: l.all})
 	}
-	out.printf("%s\n", d.paint(bold, wrap(d.opts.Width, "  ", shorten(printable.String(f.Name), d.opts.Width), f.File)))
+	out.printf("%s\n", d.paint(bold, tabular.Wrap(d.opts.Width, "  ", tabular.Shorten(printable.String(f.Name), d.opts.Width), f.File)))
 	heads, figures := d.figures(rows)
 	out.printf("%s\n", d.color(dim, heads+"  line"))
 	for i, l := range lines {
@@ -157,7 +158,7 @@ func (d *data) sourceLines(out *writer, s *sources, f *sourceFunc) {
 		}
 		line := fmt.Sprintf("%6d%s", l.N, code)
 		if d.opts.Width > 0 {
-			line = shortModule(line, max(leastColumn, d.opts.Width-runes(heads)))
+			line = tabular.ShortModule(line, max(tabular.LeastColumn, d.opts.Width-tabular.Runes(heads)))
 		}
 		out.printf("%s%s%s\n", d.heat(figures[i][0], rows[i].self), figures[i][1], line)
 	}

@@ -291,4 +291,6 @@ func synthetic(p *profile.Profile, name string) *profile.Location {
 }
 
 // blames reports whether a profile is one that [Blame] has made.
-func (d *data) blames() bool { return len(d.prof.SampleType) == 1 && d.prof.SampleType[0].Type == typeBlocked }
+func (d *data) blames() bool {
+	return len(d.prof.SampleType) == 1 && d.prof.SampleType[0].Type == typeBlocked
+}

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/namehints"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 // wellCovered is the share of CPU time with a function above which nothing is to be said of the rest.
@@ -102,8 +103,8 @@ func (d *data) causes(c *coverage, below string) string {
 		if 100*m.v < c.total {
 			break
 		}
-		p := precision{n: d.prec.n, total: float64(c.total)}
-		parts = append(parts, p.share(m.v)+" "+m.frame.kind()+cause(&m.frame, below))
+		p := tabular.Precision{N: d.prec.N, Total: float64(c.total)}
+		parts = append(parts, p.Share(m.v)+" "+m.frame.kind()+cause(&m.frame, below))
 	}
 	return "The rest: " + strings.Join(parts, "; ")
 }
@@ -137,7 +138,7 @@ func (d *data) notes(shown []row) (notes []string) {
 	var libraries []string
 	for _, r := range shown {
 		f := &d.frames[r.frame]
-		large := 20*r.total >= int64(d.prec.total)
+		large := 20*r.total >= int64(d.prec.Total)
 		switch {
 		case f.nameless && (f.module == "" || f.module == "[anon]" || strings.HasPrefix(f.module, "[heap")):
 			made = made || large
@@ -179,7 +180,7 @@ func (d *data) mainPID() int {
 		times[number(s, rec.LabelPID)] += s.Value[d.value]
 	}
 	for pid, v := range times {
-		if 10*v > 9*int64(d.prec.total) {
+		if 10*v > 9*int64(d.prec.Total) {
 			return int(pid)
 		}
 	}

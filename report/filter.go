@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 // ErrNoTime reports that a part of the time was asked for of a profile that does not keep time.
@@ -103,7 +104,7 @@ func (d *data) window() error {
 		end = to
 	}
 	if begin >= end {
-		return fmt.Errorf("nothing is left: the recording has %s, and --from is %s", formatNanos(d.prof.DurationNanos), d.opts.From)
+		return fmt.Errorf("nothing is left: the recording has %s, and --from is %s", tabular.Nanos(d.prof.DurationNanos), d.opts.From)
 	}
 	d.filters = append(d.filters, "--from and --to")
 	var kept []*profile.Sample

@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 // firefoxVersion is the version of the processed profile that is written; the viewer
@@ -132,7 +133,7 @@ func (ff *firefoxBuilder) thread(g *groupOf) obj {
 
 // millis gives a sample's value as milliseconds; others than times count as one each.
 func (ff *firefoxBuilder) millis(s *profile.Sample) float64 {
-	if per, ok := nanosPer[ff.unit]; ok {
+	if per, ok := tabular.NanosPer[ff.unit]; ok {
 		return math.Max(0, float64(s.Value[ff.value])*per/1e6)
 	}
 	return 1
@@ -140,14 +141,14 @@ func (ff *firefoxBuilder) millis(s *profile.Sample) float64 {
 
 // weight gives a sample's weight; weightType says in what.
 func (ff *firefoxBuilder) weight(s *profile.Sample) any {
-	if _, ok := nanosPer[ff.unit]; ok {
+	if _, ok := tabular.NanosPer[ff.unit]; ok {
 		return ff.millis(s)
 	}
 	return s.Value[ff.value]
 }
 
 func (ff *firefoxBuilder) weightType() string {
-	switch _, ok := nanosPer[ff.unit]; {
+	switch _, ok := tabular.NanosPer[ff.unit]; {
 	case ok:
 		return "tracing-ms"
 	case ff.unit == "bytes":

@@ -3,11 +3,11 @@ package report
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/namehints"
 	rec "prywalk/internal/profile"
 )
 
@@ -141,12 +141,6 @@ func (d *data) moduleOf(m *profile.Mapping) string {
 	return moduleName(m.File)
 }
 
-// firstWord matches what two names of one program have in common.
-var firstWord = regexp.MustCompile(`^[a-zA-Z]{3,}`)
-
-// commSize is the length from which on the kernel cuts a process's name (TASK_COMM_LEN in linux/sched.h, less one).
-const commSize = 15
-
 // findStart finds the name that the program was started by. It is believed if there is one process, whose name begins
 // with the same word as its file's.
 func (d *data) findStart() {
@@ -156,13 +150,12 @@ func (d *data) findStart() {
 	comm := ""
 	for _, s := range d.prof.Sample {
 		c := label(s, rec.LabelComm)
-		if c == "" || comm != "" && c != comm || len(c) >= commSize {
+		if c == "" || comm != "" && c != comm {
 			return
 		}
 		comm = c
 	}
-	file := moduleName(d.prof.Mapping[0].File)
-	if word := firstWord.FindString(file); word != "" && word == firstWord.FindString(comm) && comm != file {
+	if namehints.StartedAs(moduleName(d.prof.Mapping[0].File), comm) {
 		d.startedAs = comm
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/tabular"
 )
 
 // heading writes what the profile is: the target and how much of its time has a function; the sums; how it was
@@ -13,15 +15,15 @@ import (
 func (d *data) heading(out *writer, below string) {
 	s, c := d.summary(), d.coverage()
 	width := d.opts.Width
-	out.printf("%s\n%s\n", d.paint(bold, wrap(width, " · ", s.parts(d.covered(&c))...)), wrap(width, " · ", d.totals(&s)...))
+	out.printf("%s\n%s\n", d.paint(bold, tabular.Wrap(width, " · ", s.parts(d.covered(&c))...)), tabular.Wrap(width, " · ", d.totals(&s)...))
 	for _, line := range s.Comments {
 		for _, part := range brief(line) {
-			out.printf("%s\n", d.paint(dim, paragraph(width, "  ", part)))
+			out.printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", part)))
 		}
 	}
 	for _, line := range []string{d.leftOut(), d.causes(&c, below)} {
 		if line != "" {
-			out.printf("%s\n", paragraph(width, "  ", line))
+			out.printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
 	}
 	out.printf("\n")
@@ -51,14 +53,14 @@ func (d *data) leftOut() string {
 	if d.dropped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s left out by %s", thousands(int64(d.dropped)), plural(int64(d.dropped+len(d.prof.Sample)), "stack"),
+	return fmt.Sprintf("%s of %s left out by %s", tabular.Thousands(int64(d.dropped)), tabular.Plural(int64(d.dropped+len(d.prof.Sample)), "stack"),
 		strings.Join(d.filters, " and "))
 }
 
 // footnotes writes what is to be said of the rows above.
 func (d *data) footnotes(out *writer, shown []row) {
 	for _, n := range d.notes(shown) {
-		out.printf("\n%s\n", paragraph(d.opts.Width, "  ", n))
+		out.printf("\n%s\n", tabular.Paragraph(d.opts.Width, "  ", n))
 	}
 }
 
@@ -70,7 +72,7 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 	}
 	out := &writer{w: w}
 	s, c := d.summary(), d.coverage()
-	out.printf("%s\n%s\n", d.paint(bold, wrap(o.Width, " · ", s.parts(d.covered(&c))...)), wrap(o.Width, " · ", d.totals(&s)...))
+	out.printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.parts(d.covered(&c))...)), tabular.Wrap(o.Width, " · ", d.totals(&s)...))
 	for _, comment := range s.Comments {
 		text, own := strings.CutPrefix(comment, "prywalk: ")
 		for _, part := range strings.Split(text, accountEnds) {
@@ -79,7 +81,7 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 				lines = strings.Split(part, "; ")
 			}
 			for _, line := range lines {
-				out.printf("%s\n", paragraph(o.Width, "  ", line))
+				out.printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 			}
 		}
 	}

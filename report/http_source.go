@@ -14,6 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/stranger"
+	"prywalk/internal/tabular"
 )
 
 const (
@@ -143,7 +144,7 @@ func (s *sources) list(f *sourceFunc, unit string) {
 	for n := max(first-aroundLines, 1); err == nil && n <= last+aroundLines && n <= int64(len(text)); n++ {
 		line := sourceLine{N: n, Text: text[n-1]}
 		if l := f.byLine[n]; l != nil {
-			line.Self, line.All = format(l.self, unit), format(l.all, unit)
+			line.Self, line.All = tabular.Format(l.self, unit), tabular.Format(l.all, unit)
 		}
 		f.Lines = append(f.Lines, line)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
 )
 
 // jsonValues has a value for each type of the profile, by its name: times in nanoseconds. Prywalk's own also have
@@ -102,7 +103,7 @@ func (d *data) values(list []int64) jsonValues {
 	out := jsonValues{}
 	for i, t := range d.prof.SampleType {
 		v := list[i]
-		if per, ok := nanosPer[t.Unit]; ok && per != 1 {
+		if per, ok := tabular.NanosPer[t.Unit]; ok && per != 1 {
 			v = int64(float64(v) * per)
 		}
 		out[t.Type] = v

@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 // ErrValue reports that [Options].Value names a type of values that the profile does not have.
@@ -70,7 +71,7 @@ type data struct {
 	buf     []int32
 	dropped int // samples that a filter removed
 	filters []string
-	prec    precision
+	prec    tabular.Precision
 	// startedAs is the name of the program's own file, if people know it by another than the file's.
 	startedAs string
 }

@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 // Limits of the page.
@@ -63,7 +64,7 @@ func (d *data) page() *page {
 	kept := b.prune()
 	b.writeRows(kept)
 	b.writeFrames()
-	b.Strings = printables(b.Strings)
+	b.Strings = tabular.Printables(b.Strings)
 	return &b.page
 }
 
@@ -92,18 +93,18 @@ func (s *summary) facts() (f [][2]string) {
 		add("recorded", s.Start.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	if s.Duration > 0 {
-		add("duration", formatNanos(s.Duration.Nanoseconds()))
+		add("duration", tabular.Nanos(s.Duration.Nanoseconds()))
 	}
 	if s.Rate > 0 {
-		add("rate", trimFloat(s.Rate)+" Hz")
+		add("rate", tabular.TrimFloat(s.Rate)+" Hz")
 	}
 	if s.Processes > 1 {
-		add("processes", thousands(int64(s.Processes)))
+		add("processes", tabular.Thousands(int64(s.Processes)))
 	}
 	if s.Threads > 0 {
-		add("threads", thousands(int64(s.Threads)))
+		add("threads", tabular.Thousands(int64(s.Threads)))
 	}
-	add("samples", thousands(s.Samples))
+	add("samples", tabular.Thousands(s.Samples))
 	if s.Complete >= 0 {
 		add("complete stacks", percentComplete(s.Complete))
 	}

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"slices"
+
+	"prywalk/internal/tabular"
 )
 
 // prune lists the nodes to draw, and gives for each node of the trie the number of
@@ -33,7 +35,7 @@ func (b *pageBuilder) prune() []int32 {
 		to[i] = s
 	}
 	if b.Merged > 0 {
-		b.Note = fmt.Sprintf("%s with less than %g %% of all are drawn as one, with only their innermost functions below it: self values are exact, totals lack these calls", plural(int64(b.Merged), "call path"), 100*pageShare)
+		b.Note = fmt.Sprintf("%s with less than %g %% of all are drawn as one, with only their innermost functions below it: self values are exact, totals lack these calls", tabular.Plural(int64(b.Merged), "call path"), 100*pageShare)
 	}
 	b.leaves(to, isSmall)
 	return to

@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -214,7 +215,7 @@ func TestFirefoxTablesAreConsistent(t *testing.T) {
 }
 
 func TestNamesCannotControlTheTerminal(t *testing.T) {
-	if got := printables([]string{"a\x1b[2Jb\nc\u202ed\xff"})[0]; got != `a\x1b[2Jb\nc\u202ed\xff` {
+	if got := tabular.Printables([]string{"a\x1b[2Jb\nc\u202ed\xff"})[0]; got != `a\x1b[2Jb\nc\u202ed\xff` {
 		t.Errorf("got %q", got)
 	}
 }
@@ -229,7 +230,7 @@ func TestFormatsHaveThreeDigits(t *testing.T) {
 		{999_999_999, "nanoseconds", "1.00s"}, {119e9, "nanoseconds", "119s"}, {600e9, "nanoseconds", "10.0min"}, {7200e9, "nanoseconds", "2.00h"},
 		{5, "seconds", "5.00s"}, {1234567, "count", "1,234,567"}, {-1234, "count", "-1,234"}, {1536, "bytes", "1.50KiB"}, {3, "widgets", "3 widgets"},
 	} {
-		if got := format(c.v, c.unit); got != c.want {
+		if got := tabular.Format(c.v, c.unit); got != c.want {
 			t.Errorf("%d %s: %s, want %s", c.v, c.unit, got, c.want)
 		}
 	}

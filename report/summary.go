@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 // summary is what heads a report.
@@ -104,14 +105,14 @@ func (d *data) completeness() (n int64, share float64) {
 func (s *summary) parts(covered string) []string {
 	parts := []string{s.Target}
 	if s.Duration > 0 {
-		d := formatNanos(s.Duration.Nanoseconds())
+		d := tabular.Nanos(s.Duration.Nanoseconds())
 		if s.Rate > 0 {
-			d += fmt.Sprintf(" at %s Hz", trimFloat(s.Rate))
+			d += fmt.Sprintf(" at %s Hz", tabular.TrimFloat(s.Rate))
 		}
 		parts = append(parts, d)
 	}
 	if s.Threads > 0 {
-		parts = append(parts, plural(int64(s.Threads), "thread"))
+		parts = append(parts, tabular.Plural(int64(s.Threads), "thread"))
 	}
 	if covered != "" {
 		parts = append(parts, covered)
@@ -126,14 +127,14 @@ func percentComplete(share float64) string {
 
 // totals counts the samples, and lists the sum of each type of values.
 func (d *data) totals(s *summary) []string {
-	n := plural(s.Samples, "sample")
+	n := tabular.Plural(s.Samples, "sample")
 	if s.Complete >= 0 {
 		n += ", " + percentComplete(s.Complete) + " with complete stacks"
 	}
 	parts := []string{n}
 	for i, t := range d.prof.SampleType {
 		if t.Type != rec.TypeSamples {
-			parts = append(parts, t.Type+" "+format(d.total(i), t.Unit))
+			parts = append(parts, t.Type+" "+tabular.Format(d.total(i), t.Unit))
 		}
 	}
 	return append(parts, d.blockedTotals()...)

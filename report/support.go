@@ -1,18 +1,10 @@
 package report
 
-import "regexp"
-
-// supportModule matches the files whose functions no program's author has written: those of C, C++, the threads and
-// the loader.
-var supportModule = regexp.MustCompile(`^(lib(c|m|pthread|dl|rt|stdc\+\+|gcc_s|c\+\+|c\+\+abi|musl-[^.]+)[-.]|ld[-.]|ld-|\[vdso\]$)`)
-
-// supportName matches the functions of languages and their run-time systems, wherever they were linked to.
-var supportName = regexp.MustCompile(`^(std::|__|_start$|start_thread$|clone3?$|boost::|void std::|bool std::|` +
-	`runtime[./]|sync[./]|internal/|syscall\.|time\.Sleep|core::|alloc::|<?std::sys|java\.|jdk\.|sun\.|pthread_|futex_|lll_|uv_)`)
+import "prywalk/internal/namehints"
 
 // support tells functions of the language and the system (1) from those of the program (0).
 func (f *frame) support() int {
-	if f.synthetic() || supportModule.MatchString(f.module) || supportName.MatchString(f.name) {
+	if f.synthetic() || namehints.Support(f.name, f.module) {
 		return 1
 	}
 	return 0

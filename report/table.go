@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 // row is one function's values.
@@ -116,24 +117,24 @@ func (d *data) table(out *writer, samples []*profile.Sample, limit int, indent s
 	name, module := len(d.columnName()), 0
 	for _, r := range shown {
 		f := &d.frames[r.frame]
-		name, module = max(name, runes(f.shown())), max(module, runes(f.module))
+		name, module = max(name, tabular.Runes(f.shown())), max(module, tabular.Runes(f.module))
 	}
-	wide := fit(d.opts.Width, len(indent)+runes(heads), name, max(module, len("module")))
+	wide := tabular.Fit(d.opts.Width, len(indent)+tabular.Runes(heads), name, max(module, len("module")))
 	line := heads + d.columnName()
-	if wide.module > 0 {
-		line = heads + pad(d.columnName(), wide.name) + "  module"
+	if wide.Module > 0 {
+		line = heads + tabular.Pad(d.columnName(), wide.Name) + "  module"
 	}
 	out.printf("%s%s\n", indent, d.color(dim, line))
 	for i, r := range shown {
 		f := &d.frames[r.frame]
-		name := shorten(printable.String(f.shown()), wide.name)
-		if f.module != "" && wide.module > 0 {
-			name = pad(name, wide.name) + "  " + shortModule(printable.String(f.module), wide.module)
+		name := tabular.Shorten(printable.String(f.shown()), wide.Name)
+		if f.module != "" && wide.Module > 0 {
+			name = tabular.Pad(name, wide.Name) + "  " + tabular.ShortModule(printable.String(f.module), wide.Module)
 		}
 		out.printf("%s%s%s%s\n", indent, d.heat(figures[i][0], r.self), figures[i][1], name)
 	}
 	if rest := len(rows) - len(shown); rest > 0 {
-		out.printf("%s%s\n", indent, d.color(dim, "… "+plural(int64(rest), "more function")))
+		out.printf("%s%s\n", indent, d.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
 	}
 	return shown
 }
@@ -142,16 +143,16 @@ func (d *data) table(out *writer, samples []*profile.Sample, limit int, indent s
 func (d *data) figures(rows []row) (heads string, figures [][2]string) {
 	var cells [4][]string
 	for _, r := range rows {
-		cells[0] = append(cells[0], d.prec.share(r.self))
-		cells[1] = append(cells[1], d.prec.value(r.self, d.unit))
-		cells[2] = append(cells[2], d.prec.share(r.total))
-		cells[3] = append(cells[3], d.prec.value(r.total, d.unit))
+		cells[0] = append(cells[0], d.prec.Share(r.self))
+		cells[1] = append(cells[1], d.prec.Value(r.self, d.unit))
+		cells[2] = append(cells[2], d.prec.Share(r.total))
+		cells[3] = append(cells[3], d.prec.Value(r.total, d.unit))
 	}
 	for i, head := range []string{"self%", "self", "total%", "total"} {
 		if i%2 == 0 {
-			cells[i] = aligned(cells[i])
+			cells[i] = tabular.Aligned(cells[i])
 		}
-		cells[i] = right(append([]string{head}, cells[i]...), len("100%"))
+		cells[i] = tabular.Right(append([]string{head}, cells[i]...), len("100%"))
 	}
 	for i := range rows {
 		figures = append(figures, [2]string{cells[0][i+1], " " + cells[1][i+1] + "  " + cells[2][i+1] + " " + cells[3][i+1] + "  "})
@@ -166,7 +167,7 @@ func (d *data) columnName() string {
 
 // heat marks large shares.
 func (d *data) heat(s string, v int64) printable.Raw {
-	if all := int64(d.prec.total); all == 0 || 20*v < all {
+	if all := int64(d.prec.Total); all == 0 || 20*v < all {
 		return printable.Raw(s)
 	}
 	return d.color(red, s)

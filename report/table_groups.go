@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/tabular"
 )
 
 // maxGroups is the number of groups that a table shows.
@@ -51,7 +53,7 @@ func (d *data) groups(out *writer) {
 		if i > 0 {
 			out.printf("\n")
 		}
-		line := wrap(d.opts.Width, "  ", append([]string{d.prec.share(g.value), d.prec.value(g.value, d.unit), g.name},
+		line := tabular.Wrap(d.opts.Width, "  ", append([]string{d.prec.Share(g.value), d.prec.Value(g.value, d.unit), g.name},
 			d.clockLine(g.samples)...)...)
 		out.printf("%s\n", d.paint(bold, line))
 		if g.value != 0 {
@@ -63,7 +65,7 @@ func (d *data) groups(out *writer) {
 		for _, g := range list[maxGroups:] {
 			sum += g.value
 		}
-		out.printf("\n… %s, %s of all\n", plural(int64(rest), "more group"), d.prec.share(sum))
+		out.printf("\n… %s, %s of all\n", tabular.Plural(int64(rest), "more group"), d.prec.Share(sum))
 	}
 	d.footnotes(out, shown)
 }
@@ -74,5 +76,5 @@ func (d *data) clockLine(samples []*profile.Sample) []string {
 	if !ok {
 		return nil
 	}
-	return []string{fmt.Sprintf("(cpu %s, queued %s, blocked %s)", formatNanos(c.cpu), formatNanos(c.runqueue), formatNanos(c.blocked))}
+	return []string{fmt.Sprintf("(cpu %s, queued %s, blocked %s)", tabular.Nanos(c.cpu), tabular.Nanos(c.runqueue), tabular.Nanos(c.blocked))}
 }

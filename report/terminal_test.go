@@ -14,6 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 // longNames name addresses as programs in C++ and Java do. What has no entry has no name.
@@ -127,7 +128,7 @@ func TestFormsFitTheTerminal(t *testing.T) {
 
 func TestLinesEndBeforeTheTerminalDoes(t *testing.T) {
 	for width := 8; width < 40; width++ {
-		text := string(wrap(width, " · ", "abcdef", "ghi", "jklmno", "p", "qrstu"))
+		text := string(tabular.Wrap(width, " · ", "abcdef", "ghi", "jklmno", "p", "qrstu"))
 		for line := range strings.Lines(text) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
 				t.Errorf("%d columns of %d: %q", n, width, text)
@@ -137,7 +138,7 @@ func TestLinesEndBeforeTheTerminalDoes(t *testing.T) {
 			t.Errorf("%d: %q", width, text)
 		}
 	}
-	if got := wrap(0, " · ", "a", "b\n"); got != `a · b\n` {
+	if got := tabular.Wrap(0, " · ", "a", "b\n"); got != `a · b\n` {
 		t.Errorf("got %q", got)
 	}
 }
@@ -240,8 +241,8 @@ func TestDigitsAreThoseThatTheSamplesBear(t *testing.T) {
 		{100, 0, "0%", "0s"},
 		{10, 4e6, "0%", "4ms"},
 	} {
-		p := precision{n: c.n, total: 1e9}
-		if share, time := p.share(c.v), p.value(c.v, "nanoseconds"); share != c.share || time != c.time {
+		p := tabular.Precision{N: c.n, Total: 1e9}
+		if share, time := p.Share(c.v), p.Value(c.v, "nanoseconds"); share != c.share || time != c.time {
 			t.Errorf("%v of %v samples: %s, %s, want %s, %s", time, c.n, share, time, c.share, c.time)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
 )
 
 // Tree writes the call tree from the threads' first functions inwards, without the
@@ -108,7 +109,7 @@ func (tw *treeWriter) below(n int32, depth int, prefix string) []pending {
 
 func (tw *treeWriter) line(p *pending) {
 	if p.node < 0 {
-		text := fmt.Sprintf("… %s below %s", plural(int64(p.count), "smaller call"), tw.prec.share(tw.least))
+		text := fmt.Sprintf("… %s below %s", tabular.Plural(int64(p.count), "smaller call"), tw.prec.Share(tw.least))
 		tw.add(p.sum, 0, p, printable.Raw(text))
 		return
 	}
@@ -148,13 +149,13 @@ func (tw *treeWriter) flush(out *writer, head string) {
 	var shares, selfs []string
 	for i := range tw.lines {
 		l := &tw.lines[i]
-		shares = append(shares, tw.prec.share(l.total))
-		cells[1] = append(cells[1], tw.prec.value(l.total, tw.unit))
-		selfs = append(selfs, map[bool]string{false: tw.prec.share(l.self), true: ""}[l.leftOut])
+		shares = append(shares, tw.prec.Share(l.total))
+		cells[1] = append(cells[1], tw.prec.Value(l.total, tw.unit))
+		selfs = append(selfs, map[bool]string{false: tw.prec.Share(l.self), true: ""}[l.leftOut])
 	}
-	cells[0], cells[2] = append(cells[0], aligned(shares)...), append(cells[2], aligned(selfs)...)
+	cells[0], cells[2] = append(cells[0], tabular.Aligned(shares)...), append(cells[2], tabular.Aligned(selfs)...)
 	for i := range cells {
-		cells[i] = right(cells[i], len("100%"))
+		cells[i] = tabular.Right(cells[i], len("100%"))
 	}
 	at := len([]rune(cells[0][0]+cells[1][0]+cells[2][0])) + len("   ") + 1
 	out.printf("%s\n", tw.color(dim, fmt.Sprintf("%s %s %s  %s", cells[0][0], cells[1][0], cells[2][0], head)))
@@ -172,15 +173,15 @@ func (tw *treeWriter) room(l *treeLine, width int) (name, module printable.Raw) 
 	}
 	if l.leftOut {
 		text := string(l.name)
-		if short, _, _ := strings.Cut(text, " below "); tw.opts.Width > 0 && !fits(text, width) {
-			text = shortModule(short, max(width, leastName))
+		if short, _, _ := strings.Cut(text, " below "); tw.opts.Width > 0 && !tabular.Fits(text, width) {
+			text = tabular.ShortModule(short, max(width, tabular.LeastName))
 		}
 		return tw.paint(dim, printable.Raw(text)), ""
 	}
 	if tw.opts.Width == 0 {
 		return l.name, module
 	}
-	name = printable.Raw(shorten(string(l.name), max(width, leastColumn)))
+	name = printable.Raw(tabular.Shorten(string(l.name), max(width, tabular.LeastColumn)))
 	if utf8.RuneCountInString(string(name))+len("  ")+utf8.RuneCountInString(l.module) > width {
 		module = ""
 	}

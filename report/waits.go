@@ -8,6 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 	"prywalk/internal/waits"
 )
 
@@ -73,7 +74,7 @@ func (d *data) blockedTotals() []string {
 	if !ok {
 		return nil
 	}
-	text := "blocked " + formatNanos(c.blocked)
+	text := "blocked " + tabular.Nanos(c.blocked)
 	var idle []*profile.Sample
 	var rules []string
 	for _, s := range d.prof.Sample {
@@ -87,7 +88,7 @@ func (d *data) blockedTotals() []string {
 	if len(idle) > 0 {
 		slices.Sort(rules)
 		c, _ := d.clocks(idle)
-		text += fmt.Sprintf(" (idle by the rules %s: %s)", strings.Join(rules, ", "), formatNanos(c.blocked))
+		text += fmt.Sprintf(" (idle by the rules %s: %s)", strings.Join(rules, ", "), tabular.Nanos(c.blocked))
 	}
 	return []string{text}
 }

@@ -27,6 +27,7 @@ gdb                                 gdb                  reference for stacks; a
 eu-stack                            elfutils             second reference for stacks
 perf                                linux-perf           reference for the distribution of samples
 timeout                             coreutils            bounds every test program
+tmux                                tmux                 the terminal in which prywalk top is looked at
 aarch64-linux-gnu-gcc               gcc-aarch64-linux-gnu compiles test programs for arm64
 aarch64-linux-gnu-g++               g++-aarch64-linux-gnu compiles the one in C++
 /usr/aarch64-linux-gnu/lib/libc.a   libc6-dev-arm64-cross links them; its libc.so.6 is test data too

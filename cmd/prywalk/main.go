@@ -102,7 +102,7 @@ func sayLeftOut() {
 }
 
 // say writes a line to stderr. What strings and errors among args have from the target is made printable.
-func say(format string, args ...any) { printable.Fprintf(os.Stderr, "prywalk: "+format+"\n", args...) }
+func say(format string, args ...any) { printable.Fprintf(&messages, "prywalk: "+format+"\n", args...) }
 
 // newRoot builds the command tree.
 func newRoot() *cobra.Command {
@@ -142,7 +142,7 @@ needs that.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%v%s; see %s --help", err, meantFlag(cmd, err), cmd.CommandPath())
 	})
-	root.AddCommand(newRecord(), newReport(), newDump(), newDoctor(), newDemo(), newWorkload(),
+	root.AddCommand(newRecord(), newReport(), newDump(), newTop(), newDoctor(), newDemo(), newWorkload(),
 		newBench(), newBenchWorkload(), newVersion(), newCopyFile())
 	root.SetUsageFunc(usage)
 	complete(root)

@@ -37,12 +37,14 @@ type recording struct {
 	builder *profile.Builder
 	names   *resolver
 	sampler *sampler.Sampler
-	live    atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
+	now     atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
 	running atomic.Pointer[ptrace.Launched] // the command, for the same
 	early   atomic.Int32                    // a signal that the command is still to get; 0: none
 	stats   sampler.Stats
 	saveErr error
 	quiet   bool
+	live    bool   // the terminal shows a table: no line of progress
+	leave   func() // called before prywalk leaves at once; nil: nothing is to be done
 
 	keepOld bool          // what is at path is to be kept as path.old; false once that is done
 	disk    onDisk        // what was written
@@ -105,17 +107,17 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 func (r *recording) prepare(procs []*code.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.flags.aggregate,
-		SpillTo: os.TempDir(),
+		SpillTo: os.TempDir(), Discard: r.live && r.path == "",
 	})
 	r.names = newResolver()
 	r.names.ReadInSteps()
 	r.opts.Checkpoint = r.checkpoint
 	r.opts.JITFuncs = r.names.JITFuncs
-	if profile.Replaceable(r.path) {
+	if r.path != "" && profile.Replaceable(r.path) {
 		r.opts.CheckpointEvery = checkpointEvery
 	}
 	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)
-	r.live.Store(r.sampler)
+	r.now.Store(r.sampler)
 	if len(procs) > 0 {
 		if m := procs[0].Main(); m != nil {
 			r.builder.SetMain(r.sampler.ModuleInfo(procs[0], m))
@@ -144,7 +146,7 @@ func (r *recording) sample(ctx context.Context) error {
 	if r.flags.control {
 		go control(r.sampler, os.Stdin, os.Stdout)
 	}
-	p := startProgress(r.sampler, r.running.Load() != nil)
+	p := startProgress(r.sampler, r.live || r.running.Load() != nil)
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)
@@ -157,8 +159,8 @@ func (r *recording) sample(ctx context.Context) error {
 
 // checkpoint writes what there is so far. A failure is told in the end.
 func (r *recording) checkpoint(between func()) {
-	if !profile.Replaceable(r.path) {
-		return // it takes one recording only
+	if r.path == "" || !profile.Replaceable(r.path) {
+		return // it takes one recording only, or there is none
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
 	r.builder.SetBetween(between)

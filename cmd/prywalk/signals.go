@@ -41,6 +41,9 @@ func (r *recording) signals() (context.Context, func()) {
 			}
 			switch {
 			case leave:
+				if r.leave != nil {
+					r.leave()
+				}
 				say("left at once: %s", &r.disk)
 				os.Exit(128 + int(sig))
 			case first && r.writing.Load():
@@ -75,7 +78,7 @@ func (w *wish) take(sig syscall.Signal, now time.Time) (first, again, leave bool
 
 // checkpointNow writes a checkpoint at the next tick, where there are any.
 func (r *recording) checkpointNow() {
-	if s := r.live.Load(); s != nil && profile.Replaceable(r.path) {
+	if s := r.now.Load(); s != nil && profile.Replaceable(r.path) {
 		s.CheckpointNow()
 	}
 }

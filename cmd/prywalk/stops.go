@@ -38,9 +38,11 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	if pass {
 		_ = l.Signal(sig) // it may have ended
 	}
-	if !ptrace.StopAs(sig, func() { forget(sig, ch) }) {
-		say("not stopped: it could not let go of a thread in time; try again, or end it with Ctrl-C")
-	}
+	aside(func() {
+		if !ptrace.StopAs(sig, func() { forget(sig, ch) }) {
+			say("not stopped: it could not let go of a thread in time; try again, or end it with Ctrl-C")
+		}
+	})
 	if pass {
 		_ = l.Signal(unix.SIGCONT)
 	}

@@ -140,6 +140,9 @@ func (t *Thread) Cut(gaps Gaps, emit func(Span)) {
 	t.clock.Cut(emit)
 }
 
+// Open gives what goes on as far as it has come, and books nothing.
+func (t *Thread) Open(emit func(Span)) { t.clock.Open(emit) }
+
 // Finish books all that is left.
 func (t *Thread) Finish(gaps Gaps, emit func(Span)) {
 	t.Decide(gaps, emit)

@@ -92,6 +92,9 @@ func (f *File) open() error {
 // Memory is the account of what the file takes, for those who make tables of it.
 func (f *File) Memory() *budget.Account { return f.memory }
 
+// Again gives the same file for another goroutine: they share what is read from, and nothing else.
+func (f *File) Again() (*File, error) { return OpenIn(f.memory.Budget(), f.r, int64(f.size)) }
+
 // Release gives back the memory that was taken for the file. Nothing of it may be used afterwards.
 func (f *File) Release() {
 	if f != nil {

@@ -21,7 +21,7 @@ const module = "prywalk"
 // before its own; packages on one line never import each other.
 var order = [][]string{
 	{"frames", "internal/wire", "internal/printable", "internal/budget", "internal/namehints"},
-	{"internal/outfile", "internal/stranger"},
+	{"internal/outfile", "internal/stranger", "internal/tabular"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed"},
@@ -32,7 +32,7 @@ var order = [][]string{
 	{"internal/profile", "internal/schedule", "internal/ownruntime"},
 	{"internal/booking"},
 	{"internal/idle"},
-	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump"},
+	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump", "internal/top"},
 	{"internal/bench"},
 	{"cmd/prywalk"},
 }

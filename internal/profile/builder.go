@@ -74,6 +74,9 @@ func (b *Builder) Sizes() Sizes {
 func (b *Builder) Add(iv Interval) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.meta.Discard {
+		return
+	}
 	labels := b.tables.labelSet(&iv)
 	if b.meta.Aggregate {
 		b.sums.add(iv.Stack, labels, &iv)

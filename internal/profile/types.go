@@ -124,6 +124,8 @@ type Meta struct {
 	// Aggregate drops the times of intervals and adds up those with the same
 	// stack and labels.
 	Aggregate bool
+	// Discard keeps no intervals: another Sink takes them.
+	Discard bool
 	// SpillTo is the directory for what does not stay in memory of a long recording, a
 	// file without a name; "" keeps all in memory, and so does a directory that is full.
 	SpillTo string

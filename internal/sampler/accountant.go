@@ -30,7 +30,8 @@ type accountant struct {
 
 	pub   *published
 	save  func(between func())
-	asked bool // everything is booked for a checkpoint that is to be written
+	watch profile.Watcher // nil: nobody watches
+	asked bool            // everything is booked for a checkpoint that is to be written
 
 	family    *booking.Family // nil: what children used is not booked
 	launched  bool            // the first process was launched for the recording: it had no children before
@@ -62,6 +63,8 @@ func (a *accountant) handle(e *event) {
 	case checkpointAsked:
 		a.cut()
 		a.asked = true
+	case refreshAsked:
+		a.refresh(e.at)
 	case notObserved:
 		a.gaps.Add(e.at, e.length)
 	case resumed:
@@ -273,6 +276,15 @@ func (a *accountant) emit(s booking.Span) { a.add(a.cur.proc, a.cur, &s) }
 // add adds a span to the recording. All time comes this way. th is nil where it is of no thread in particular.
 func (a *accountant) add(p *processAccount, th *threadAccount, s *booking.Span) {
 	a.totals.book(s)
+	i := a.interval(p, th, s)
+	a.builder.Add(i)
+	if a.watch != nil {
+		a.watch.Add(i)
+	}
+}
+
+// interval gives a span as the recording has it.
+func (a *accountant) interval(p *processAccount, th *threadAccount, s *booking.Span) profile.Interval {
 	i := profile.Interval{
 		Stack: a.stackOf(s), PID: p.target.PID, NSPID: p.nsPID, Comm: p.comm, Thread: booking.Exited,
 		State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner, End: a.unix.Of(s.End),
@@ -284,7 +296,7 @@ func (a *accountant) add(p *processAccount, th *threadAccount, s *booking.Span) 
 	if th != nil {
 		i.TID, i.NSTID, i.Thread = th.tid, th.nsTID, th.name
 	}
-	a.builder.Add(i)
+	return i
 }
 
 // stackOf gives the stack that a span is booked under.

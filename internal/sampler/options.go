@@ -7,6 +7,7 @@ import (
 	"prywalk/internal/census"
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/profile"
 )
 
 // Limits of the sampling frequency, in ticks a second.
@@ -55,6 +56,11 @@ type Options struct {
 	// CheckpointEvery is the least time between two checkpoints, which come more rarely where they take long; 0
 	// for none.
 	CheckpointEvery time.Duration
+
+	// Watch, if set, takes the intervals as they become final, beside the recording, and is told every WatchEvery
+	// what goes on. Where that takes long it is told more rarely. It is called on the accountant's goroutine.
+	Watch      profile.Watcher
+	WatchEvery time.Duration
 
 	prepare func(*unwinder) // for tests
 }

@@ -29,6 +29,7 @@ const (
 	processBegan                     // a process is sampled from now on
 	renamed                          // the process's first thread has another name: an exec?
 	checkpointAsked                  // write a checkpoint when all before is booked
+	refreshAsked                     // tell the watcher when all before is booked
 	notObserved                      // nobody was looked at for that length from this moment on
 	sampledEnded                     // a sample of a thread that has ended, or that nobody met
 	seenRunning                      // a thread is met running, and no stack of it is known yet

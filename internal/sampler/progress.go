@@ -3,6 +3,8 @@ package sampler
 import (
 	"sync"
 	"sync/atomic"
+
+	"prywalk/internal/look"
 )
 
 // published is a copy of the counts for other goroutines.
@@ -15,6 +17,9 @@ type published struct {
 	stacks   atomic.Int64
 	saving   atomic.Bool  // a checkpoint is asked for and not yet written
 	saveTook atomic.Int64 // how long the last one took, ns
+
+	telling  atomic.Bool  // the watcher is about to be told
+	tellTook atomic.Int64 // how long that took, ns
 	whole    atomic.Int64
 }
 
@@ -32,6 +37,7 @@ func (p *published) set(c *tracer) {
 type Progress struct {
 	Ticks, Missed, Looks, Failed int64
 	Frozen                       int64 // of the looks
+	Denied, Traced               int64 // of those that failed: the kernel refused them, another tracer held the thread
 	Withheld                     int64 // ticks, by the budget
 	Threads                      int
 	Stacks, Complete             int64
@@ -46,6 +52,7 @@ func (p *published) progress() Progress {
 		Frozen: p.counts.frozen, Withheld: p.withheld,
 		Stacks: p.stacks.Load(), Complete: p.whole.Load(),
 	}
+	g.Denied, g.Traced = p.counts.failed[look.ReasonDenied], p.counts.failed[look.ReasonTraced]
 	for _, n := range p.counts.failed {
 		g.Failed += n
 	}

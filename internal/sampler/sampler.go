@@ -174,7 +174,7 @@ func (s *Sampler) newAccountant() *accountant {
 		s.opts.prepare(s.unwind)
 	}
 	a := &accountant{
-		builder: s.builder, unwind: s.unwind, totals: &s.totals, pool: s.pool, pub: &s.pub, save: s.opts.Checkpoint,
+		builder: s.builder, unwind: s.unwind, totals: &s.totals, pool: s.pool, pub: &s.pub, save: s.opts.Checkpoint, watch: s.opts.Watch,
 		selected: s.opts.Threads != nil, threads: map[*threadAccount]struct{}{}, procs: map[*processAccount]struct{}{},
 		close: s.drop, unix: booking.NewUnixTime(procmem.Now), garbage: s.garbage,
 	}

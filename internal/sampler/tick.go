@@ -41,6 +41,10 @@ func (s *Sampler) ticks(ctx context.Context, c *tracer, ctl *ptrace.Controller) 
 			s.pub.saving.Store(true)
 			c.askCheckpoint(now)
 		}
+		if c.refreshDue(now, &s.pub) {
+			s.pub.telling.Store(true)
+			c.askRefresh(now)
+		}
 		s.pub.set(c)
 		c.garbage.Collect(now, c.looker.Waiting())
 		if c.allGone() && len(s.arrive) == 0 {

@@ -39,6 +39,7 @@ type tracer struct {
 	births     births
 	lastTick   int64 // the moment of the last one at which threads were looked at, CLOCK_MONOTONIC ns
 	checkpoint int64 // when the last one was asked for, CLOCK_MONOTONIC ns
+	told       int64 // when the watcher was told last, CLOCK_MONOTONIC ns
 	ranGone    int64 // processor time of the processes that have ended, ns
 
 	start    int64  // when sampling began, CLOCK_MONOTONIC ns

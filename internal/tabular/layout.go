@@ -1,4 +1,4 @@
-package report
+package tabular
 
 import (
 	"strings"
@@ -10,42 +10,42 @@ import (
 const (
 	// namesOnly is the width of text below which there is no room for the modules' names.
 	namesOnly = 72
-	// leastColumn is the least width of the column of names, however narrow the terminal.
-	leastColumn = 16
+	// LeastColumn is the least width of the column of names, however narrow the terminal.
+	LeastColumn = 16
 	// leastModule and mostModule bound the column of modules on a terminal.
 	leastModule, mostModule = 10, 32
 )
 
-// columns are the widths of the two columns of names; module is 0 where there is none.
-type columns struct{ name, module int }
+// Columns are the widths of the two columns of names; module is 0 where there is none.
+type Columns struct{ Name, Module int }
 
-// fit divides what is left of a terminal's width beside the figures. Without a terminal nothing is cut.
-func fit(width, figures, name, module int) columns {
+// Fit divides what is left of a terminal's width beside the figures. Without a terminal nothing is cut.
+func Fit(width, figures, name, module int) Columns {
 	if width == 0 {
-		return columns{min(name, 1<<12), module} // only the padding is bounded
+		return Columns{min(name, 1<<12), module} // only the padding is bounded
 	}
 	left := width - figures
 	if width < namesOnly || module == 0 {
-		return columns{max(min(name, left), leastColumn), 0}
+		return Columns{max(min(name, left), LeastColumn), 0}
 	}
 	left -= len("  ")
 	module = min(module, max(leastModule, min(mostModule, left/3), left-name))
-	return columns{max(min(name, left-module), leastColumn), module}
+	return Columns{max(min(name, left-module), LeastColumn), module}
 }
 
-// shortModule makes a module's name fit: the beginning of a file's name says what it is.
-func shortModule(s string, width int) string {
-	if width == 0 || fits(s, width) {
+// ShortModule makes a module's name fit: the beginning of a file's name says what it is.
+func ShortModule(s string, width int) string {
+	if width == 0 || Fits(s, width) {
 		return s
 	}
 	return string([]rune(s)[:width-1]) + "…"
 }
 
-// runes gives the width of a text once it is printable.
-func runes(s string) int { return utf8.RuneCountInString(printable.String(s)) }
+// Runes gives the width of a text once it is printable.
+func Runes(s string) int { return utf8.RuneCountInString(printable.String(s)) }
 
-// right puts blanks before the texts of a column, so that they end below each other.
-func right(texts []string, least int) []string {
+// Right puts blanks before the texts of a column, so that they end below each other.
+func Right(texts []string, least int) []string {
 	width := least
 	for _, s := range texts {
 		width = max(width, utf8.RuneCountInString(s))
@@ -57,9 +57,9 @@ func right(texts []string, least int) []string {
 	return out
 }
 
-// wrap joins parts with a separator, made printable, and begins a new line where the next part has no room; 0 is
+// Wrap joins parts with a separator, made printable, and begins a new line where the next part has no room; 0 is
 // any width.
-func wrap(width int, sep string, parts ...string) printable.Raw {
+func Wrap(width int, sep string, parts ...string) printable.Raw {
 	var b strings.Builder
 	col, end := 0, strings.TrimRight(sep, " ")
 	for i, p := range parts {
@@ -84,8 +84,8 @@ func wrap(width int, sep string, parts ...string) printable.Raw {
 	return printable.Raw(b.String())
 }
 
-// paragraph wraps a text between its words, made printable, and indents all lines but the first.
-func paragraph(width int, indent, text string) printable.Raw {
+// Paragraph wraps a text between its words, made printable, and indents all lines but the first.
+func Paragraph(width int, indent, text string) printable.Raw {
 	text = printable.String(text)
 	if width == 0 {
 		return printable.Raw(text)

@@ -1,4 +1,4 @@
-package report
+package tabular
 
 import (
 	"testing"
@@ -23,7 +23,7 @@ func TestShortNamesKeepTheMethod(t *testing.T) {
 		{"a_function_in_c_with_a_very_long_name_indeed", 20, "a_functio…ame_indeed"},
 		{"operator<(A const&, B const&)", 12, "operator<(…)"},
 	} {
-		got := shorten(c.name, c.width)
+		got := Shorten(c.name, c.width)
 		if got != c.want {
 			t.Errorf("%s in %d columns: %s, want %s", c.name, c.width, got, c.want)
 		}
@@ -37,8 +37,8 @@ func FuzzShortenFits(f *testing.F) {
 		if !utf8.ValidString(name) {
 			t.Skip("what is shown was made printable")
 		}
-		got := shorten(name, width)
-		if width >= leastName && utf8.RuneCountInString(got) > width {
+		got := Shorten(name, width)
+		if width >= LeastName && utf8.RuneCountInString(got) > width {
 			t.Errorf("%q in %d columns: %q", name, width, got)
 		}
 	})

@@ -1,4 +1,4 @@
-package report
+package tabular
 
 import (
 	"strings"
@@ -6,32 +6,32 @@ import (
 	"unicode/utf8"
 )
 
-// leastName is the width below which no name is cut: nothing would be left of it.
-const leastName = 8
+// LeastName is the width below which no name is cut: nothing would be left of it.
+const LeastName = 8
 
-// shorten makes a function's name fit into a width. What tells functions apart is the method: so the arguments go
+// Shorten makes a function's name fit into a width. What tells functions apart is the method: so the arguments go
 // first, then those of templates, the type of the result, and the outer names. Only a last part that is still too
 // long loses its middle.
-func shorten(s string, width int) string {
-	if width < leastName || utf8.RuneCountInString(s) <= width {
+func Shorten(s string, width int) string {
+	if width < LeastName || utf8.RuneCountInString(s) <= width {
 		return s
 	}
 	name, args := cutArguments(s)
 	if args {
 		s = name + "(…)"
 	}
-	if fits(s, width) {
+	if Fits(s, width) {
 		return s
 	}
 	s = cutTemplates(s)
 	if args {
 		s = cutResult(s)
 	}
-	if fits(s, width) {
+	if Fits(s, width) {
 		return s
 	}
 	for _, at := range parts(s) {
-		if tail := "…" + s[at:]; fits(tail, width) {
+		if tail := "…" + s[at:]; Fits(tail, width) {
 			return tail
 		}
 	}
@@ -41,11 +41,12 @@ func shorten(s string, width int) string {
 	return middle(s, width)
 }
 
-func fits(s string, width int) bool { return utf8.RuneCountInString(s) <= width }
+// Fits reports whether a text is at most so wide.
+func Fits(s string, width int) bool { return utf8.RuneCountInString(s) <= width }
 
 // middle takes the middle out of a text that is longer than width.
 func middle(s string, width int) string {
-	if width < leastName || fits(s, width) {
+	if width < LeastName || Fits(s, width) {
 		return s
 	}
 	r := []rune(s)

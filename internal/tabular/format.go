@@ -1,4 +1,4 @@
-package report
+package tabular
 
 import (
 	"fmt"
@@ -16,28 +16,30 @@ type scale struct {
 	name      string
 }
 
+// NanosPer has the units of time, each with its nanoseconds.
+var NanosPer = map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
+
 var (
 	timeScales = []scale{{3600e9, 3600e9, "h"}, {60e9, 120e9, "min"}, {1e9, 1e9, "s"}, {1e6, 1e6, "ms"}, {1e3, 1e3, "µs"}}
 	byteScales = []scale{{1 << 40, 1 << 40, "TiB"}, {1 << 30, 1 << 30, "GiB"}, {1 << 20, 1 << 20, "MiB"}, {1 << 10, 1 << 10, "KiB"}}
-	nanosPer   = map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
 )
 
-// format writes a value in its unit with three significant digits.
-func format(v int64, unit string) string {
-	if f, ok := nanosPer[unit]; ok {
-		return formatNanos(int64(math.Min(float64(v)*f, math.MaxInt64/2)))
+// Format writes a value in its unit with three significant digits.
+func Format(v int64, unit string) string {
+	if f, ok := NanosPer[unit]; ok {
+		return Nanos(int64(math.Min(float64(v)*f, math.MaxInt64/2)))
 	}
 	switch unit {
 	case "bytes":
 		return scaled(float64(v), byteScales, "B")
 	case "count", "":
-		return thousands(v)
+		return Thousands(v)
 	}
-	return thousands(v) + " " + unit
+	return Thousands(v) + " " + unit
 }
 
-// formatNanos writes a duration, as 1.23s or 45.6ms.
-func formatNanos(ns int64) string {
+// Nanos writes a duration, as 1.23s or 45.6ms.
+func Nanos(ns int64) string {
 	if ns == 0 {
 		return "0s"
 	}
@@ -64,10 +66,11 @@ func significant(f float64) string {
 	return fmt.Sprintf("%.2f", f)
 }
 
-func trimFloat(f float64) string { return strconv.FormatFloat(math.Round(f*100)/100, 'f', -1, 64) }
+// TrimFloat writes a number with at most two decimals, and none that is zero.
+func TrimFloat(f float64) string { return strconv.FormatFloat(math.Round(f*100)/100, 'f', -1, 64) }
 
-// thousands writes a count with separators.
-func thousands(n int64) string {
+// Thousands writes a count with separators.
+func Thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""
 	if n < 0 {
@@ -79,42 +82,23 @@ func thousands(n int64) string {
 	return sign + s
 }
 
-func plural(n int64, noun string) string {
+// Plural writes a count and what is counted.
+func Plural(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return thousands(n) + " " + noun + "s"
+	return Thousands(n) + " " + noun + "s"
 }
 
-// printables makes the strings of a list printable.
-func printables(list []string) []string {
+// Printables makes the strings of a list printable.
+func Printables(list []string) []string {
 	for i, s := range list {
 		list[i] = printable.String(s)
 	}
 	return list
 }
 
-func pad(s string, width int) string {
+// Pad puts blanks behind a text up to a width.
+func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
-}
-
-// Colours of text, used only where Options.Color asks for them.
-const (
-	bold  = "\x1b[1m"
-	dim   = "\x1b[2m"
-	red   = "\x1b[31m"
-	plain = "\x1b[0m"
-)
-
-// color gives a text with a colour, and printable.
-func (d *data) color(code, s string) printable.Raw {
-	return d.paint(code, printable.Raw(printable.String(s)))
-}
-
-// paint gives a text that is printable with a colour.
-func (d *data) paint(code string, s printable.Raw) printable.Raw {
-	if d.opts.Color {
-		s = printable.Raw(code) + s + plain
-	}
-	return s
 }

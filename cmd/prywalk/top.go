@@ -1,0 +1,134 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prywalk/internal/sampler"
+	"prywalk/internal/top"
+)
+
+// topFlags are what the command line of top says: much of it as for record.
+type topFlags struct {
+	recordFlags
+	interval seconds
+	window   seconds
+	value    string
+	rows     int
+	once     bool
+	json     bool
+}
+
+const (
+	// refreshEvery is the time between two refreshes, unless another one is asked for.
+	refreshEvery = time.Second
+	// leastRefresh is the least time.
+	leastRefresh = 100 * time.Millisecond
+	// firstWindow is the window that a table begins with.
+	firstWindow = 10 * time.Second
+	// plainRows is the number of functions in plain text.
+	plainRows = 20
+)
+
+func newTop() *cobra.Command {
+	f := &topFlags{recordFlags: recordFlags{freq: sampler.DefaultFreq, rung: "ladder", census: "proc"},
+		interval: seconds(refreshEvery), window: seconds(firstWindow)}
+	cmd := &cobra.Command{
+		Use:   "top {-p PID | -n NAME}",
+		Short: "live table of functions, threads and waits in the terminal",
+		Long: `  prywalk top -p 4711
+  prywalk top -n redis-server
+  prywalk top -p 4711 -o server.pb.gz
+  prywalk top -p 4711 --once
+  prywalk top -p 4711 --json | jq -r '.functions[0].name'
+
+Shows what threads do now: the functions that use the processors, the threads, and
+what sleepers wait in, for the last 2, 10 or 60 seconds, or since the beginning. Keys:
+tab goes to the next table, enter looks into what is selected (a function's stacks, a
+thread's or a wait's functions), esc goes back, c changes the clock (cpu, queued,
+blocked, wall), space pauses the display while the sampling goes on, / filters, [ and ]
+change the window, w writes what is shown to a file, ? lists the keys, q ends.
+
+▲ and ▼ mark shares that have changed beyond their uncertainty. In a pipe, or with
+--once, the table is plain text. With -o the whole becomes a recording, as that of
+prywalk record. Targets feel what they feel of prywalk record, and no more.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	fl := cmd.Flags()
+	f.add(fl)
+	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until there is such a process")
+	fl.VarP(&f.freq, "freq", "F", "ticks a second")
+	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
+	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m); until q otherwise")
+	fl.Var(&f.interval, "interval", "time between two refreshes")
+	fl.Var(&f.window, "window", "show the last so many seconds: 2, 10 or 60 on a terminal, any in plain text")
+	fl.StringVar(&f.value, "value", "cpu", "the clock to begin with: cpu, runqueue, blocked or wall")
+	fl.BoolVar(&f.once, "once", false, "print one table, of one window, and end")
+	fl.BoolVar(&f.json, "json", false, "one line of JSON for each refresh")
+	fl.IntVar(&f.rows, "rows", plainRows, "functions in plain text, and rows of each kind in JSON (-1: all)")
+	fl.StringVarP(&f.output, "output", "o", "", "keep the whole as a recording; %p the pid, %t the time")
+	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts")
+	fl.StringVar(&f.engine, "engine", engineAuto, "how running threads are seen: ptrace (stopped for a moment), perf (sampled by the kernel), auto")
+	fl.BoolVar(&f.noKernel, "no-kernel", false, "with --engine perf: leave the kernel's frames out")
+	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share, such as 2%")
+	fl.Var(&f.maxPause, "max-pause", "begin no freeze that is expected to be longer, such as 100us")
+	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
+	fl.StringVar(&f.threads, "threads", "", "only threads whose name matches this regular expression")
+	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack")
+	fl.SortFlags = false
+	return cmd
+}
+
+// run checks the flags and shows the table.
+func (f *topFlags) run(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && len(f.pids) == 0 && f.name == "" {
+		f.name, args = args[0], nil
+	}
+	clocks := top.Clocks()
+	switch {
+	case len(args) > 0:
+		return usageError("top looks at processes that run, as a command would write over the table: start it elsewhere, and give -n NAME --wait here")
+	case len(f.pids) == 0 && f.name == "" && !f.wait:
+		return usageError("nothing to look at: give -p PID or -n NAME")
+	case f.maxDepth < 1:
+		return usageError("--max-depth %d: give at least 1", f.maxDepth)
+	case time.Duration(f.interval) < leastRefresh:
+		return usageError("--interval %s: give at least %s", &f.interval, leastRefresh)
+	case !slices.Contains(clocks, top.Clock(f.value)):
+		return usageError("--value %q: choose cpu, runqueue, blocked or wall", f.value)
+	case isStdout(f.output):
+		return usageError("-o - would mix the recording with the table; give a file")
+	case f.rows == 0 || f.rows < -1:
+		return usageError("--rows %d: give at least 1, or -1 for all", f.rows)
+	}
+	o := sampler.Options{
+		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly, Children: f.children,
+		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), WatchEvery: time.Duration(f.interval),
+	}
+	if f.threads != "" {
+		re, err := regexp.Compile(f.threads)
+		if err != nil {
+			return usageError("--threads: %v", err)
+		}
+		o.Threads = re
+	}
+	if err := f.find(); err != nil {
+		return err
+	}
+	var err error
+	if o.Events, err = f.open(&o); err != nil {
+		return err
+	}
+	defer closeEvents(o.Events)
+	return newLive(f, o).run()
+}
+
+// onScreen reports whether the table is for a terminal that can show one in place.
+func (f *topFlags) onScreen() bool {
+	term := os.Getenv("TERM")
+	return !f.once && !f.json && isTerminal(os.Stdout) && term != "dumb" && term != ""
+}

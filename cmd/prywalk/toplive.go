@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/code"
+	"prywalk/internal/look"
+	"prywalk/internal/process"
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/internal/top"
+)
+
+// live is one run of top: a recording that is watched.
+type live struct {
+	recording
+	f     *topFlags
+	store *top.Store
+	table *top.Names
+
+	target    string
+	refreshed chan struct{} // there is something new to show; holds one
+	done      chan struct{} // closed when the sampling is over
+	ended     atomic.Bool
+	failure   error
+	trouble   string
+	asked     int64 // refused looks when trouble was found out
+	begun     time.Time
+}
+
+func newLive(f *topFlags, o sampler.Options) *live {
+	return &live{
+		recording: recording{opts: o, flags: &f.recordFlags, pids: f.pids, keepOld: true, live: true},
+		f:         f, refreshed: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+}
+
+// run samples, shows, and writes the recording if there is to be one.
+func (l *live) run() error {
+	if l.flags.output != "" {
+		if err := l.setOutput(l.pids[0]); err != nil {
+			return err
+		}
+	}
+	ctx, stop := l.signals()
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var procs []*code.Process
+	var err error
+	if hung := look.Watched(func() { procs, err = l.open(l.pids) }); hung != nil {
+		return hung
+	}
+	if err != nil {
+		return err
+	}
+	l.begun = time.Now()
+	l.store = top.NewStore(l.begun, l.tell)
+	l.opts.Watch = l
+	l.describe(procs)
+	l.prepare(procs)
+	defer l.close()
+	l.table = top.NewNames(l.builder, l.tell)
+	if len(procs) == 1 && !l.opts.Children {
+		l.table.StartedAs(procs[0].Comm)
+	}
+	stopNames := l.nameOnTheWay()
+	go func() {
+		defer close(l.done)
+		l.failure = l.sample(ctx)
+		l.ended.Store(true)
+		l.tell()
+	}()
+	shown := l.show(ctx, cancel)
+	cancel()
+	<-l.done
+	stopNames()
+	return l.finish(shown)
+}
+
+// describe names what is looked at.
+func (l *live) describe(procs []*code.Process) {
+	l.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
+	if n := len(procs); n > 1 {
+		l.target = fmt.Sprintf("%s and %s", l.target, plural(int64(n-1), "other"))
+	}
+}
+
+// tell says that there is something new to show.
+func (l *live) tell() {
+	select {
+	case l.refreshed <- struct{}{}:
+	default:
+	}
+}
+
+// Add implements profile.Sink.
+func (l *live) Add(iv profile.Interval) { l.store.Add(iv) }
+
+// Refresh implements profile.Watcher.
+func (l *live) Refresh(at int64, open iter.Seq[profile.Interval]) {
+	l.table.NameLacking(l.names)
+	l.store.Refresh(at, open)
+}
+
+// show shows the table until the user, or the target, ends that.
+func (l *live) show(ctx context.Context, cancel func()) error {
+	if l.f.onScreen() {
+		return l.onScreen(ctx)
+	}
+	return l.asText(ctx, cancel)
+}
+
+// finish makes the books whole, prints the last table where that is wanted, and writes the recording.
+func (l *live) finish(shown error) error {
+	if l.hung {
+		return l.writeHung(l.failure)
+	}
+	if !l.f.onScreen() && !l.f.once && shown == nil {
+		if shown = l.last(); errors.Is(shown, unix.EPIPE) { // head has seen enough
+			shown = nil
+		}
+	}
+	if l.path != "" {
+		if err := l.writeWatched(); err != nil {
+			return errors.Join(l.failure, shown, err)
+		}
+	}
+	if err := errors.Join(l.failure, shown); err != nil {
+		return err
+	}
+	if l.path == "" {
+		if refused := l.refusal(); refused != nil && l.stats.Samples == 0 {
+			return refused
+		}
+		if l.stats.Samples == 0 {
+			return noSamples(&l.stats, l.flags.threads)
+		}
+		return nil
+	}
+	return l.verdict()
+}
+
+// last is the last table of plain text: of all that was sampled, as report would show it.
+func (l *live) last() error {
+	l.store.Finish(l.stats.Begun.Add(time.Duration((l.stats.Seconds + l.stats.Suspended) * 1e9)))
+	l.snapshot(0)
+	l.table.Now(l.names)
+	return l.print(l.snapshot(0))
+}
+
+// snapshot gives a window as it is now.
+func (l *live) snapshot(window time.Duration) *top.Snapshot {
+	return l.store.Snapshot(l.table, window, top.Clock(l.f.value))
+}
+
+// state tells how the sampling goes.
+func (l *live) state() top.State {
+	g := l.sampler.Progress()
+	st := top.State{
+		Target: l.target, Threads: g.Threads, Frozen: g.Frozen, Failed: g.Failed, Complete: -1, Ended: l.ended.Load(),
+	}
+	if g.Stacks > 0 {
+		st.Complete = float64(g.Complete) / float64(g.Stacks)
+	}
+	if refused := g.Denied + g.Traced; refused > l.asked { // finding out why reads files
+		l.asked = refused
+		l.trouble = ""
+		if err := process.ExplainLooks(l.pids, process.Refused{Denied: g.Denied, Traced: g.Traced, Frozen: g.Frozen}); err != nil {
+			l.trouble = "some looks are refused: " + err.Error()
+			if g.Frozen == 0 {
+				l.trouble = "running threads are not looked at: " + err.Error()
+			}
+		}
+	}
+	st.Trouble = l.trouble
+	return st
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/profile"
+	"prywalk/internal/top"
+)
+
+// screen is the program that has the terminal now, nil if none has.
+var screen atomic.Pointer[tea.Program]
+
+// framesPerSecond bounds how often the terminal is written to.
+const framesPerSecond = 20
+
+// onScreen shows the table on the terminal until the user ends it, the time is over, or a signal comes. The terminal
+// is then as it was.
+func (l *live) onScreen(ctx context.Context) error {
+	messages.hold()
+	defer messages.tell()
+	m := top.NewModel(l, top.Options{Color: useColor(os.Stdout), Window: time.Duration(l.f.window), Clock: top.Clock(l.f.value)})
+	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithOutput(os.Stdout))
+	screen.Store(p)
+	defer screen.Store(nil)
+	l.leave = func() { p.Kill(); p.Wait() }
+	defer func() { l.leave = nil }()
+	over := make(chan struct{})
+	defer close(over)
+	go l.feed(ctx, p, over)
+	if _, err := p.Run(); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("the table cannot be shown: %w; --once prints one", err)
+	}
+	return nil
+}
+
+// feed tells the display what there is, until it is over.
+func (l *live) feed(ctx context.Context, p *tea.Program, over <-chan struct{}) {
+	for {
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+			p.Quit()
+			return
+		case <-l.refreshed:
+			if l.ended.Load() && l.flags.duration > 0 && time.Since(l.begun) >= time.Duration(l.flags.duration) {
+				p.Quit()
+				return
+			}
+			p.Send(top.Refreshed{})
+		}
+	}
+}
+
+// Snapshot implements top.Source.
+func (l *live) Snapshot(window time.Duration, c top.Clock) *top.Snapshot {
+	return l.store.Snapshot(l.table, window, c)
+}
+
+// State implements top.Source.
+func (l *live) State() top.State { return l.state() }
+
+// Write implements top.Source.
+func (l *live) Write(text string) (string, error) {
+	name := expand("prywalk-top-%p-%t.txt", l.pids[0])
+	return name, profile.WriteFileAtomic(name, func(w io.Writer) error {
+		_, err := io.Copy(w, strings.NewReader(text))
+		return err
+	})
+}
+
+// Suspend implements top.Source.
+func (l *live) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // obeyStops gives the terminal back
+
+// aside gives the terminal back to the shell before prywalk stops, and takes it again when it goes on.
+func aside(stop func()) {
+	p := screen.Load()
+	if p == nil {
+		stop()
+		return
+	}
+	_ = p.ReleaseTerminal()
+	stop()
+	_ = p.RestoreTerminal() // if it does not, the next key shows it
+}

@@ -1,0 +1,231 @@
+package integration
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/profile"
+	"prywalk/internal/testtargets"
+)
+
+// onTmux starts top for a target in a terminal.
+func onTmux(t *testing.T, columns, rows int, args ...string) (*tmux, *testtargets.Target) {
+	t.Helper()
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	m := newTmux(t, columns, rows)
+	m.types(strings.Join(append([]string{binary, "top", "-p", strconv.Itoa(target.PID)}, args...), " "))
+	m.until("the table", "burn_60", "q quit")
+	return m, target
+}
+
+// TestTopOnATerminal: views, filter, pause, another size, and the end.
+func TestTopOnATerminal(t *testing.T) {
+	m, _ := onTmux(t, 100, 24, "--interval", "0.3")
+	m.keys("/")
+	m.run("send-keys", "burn_60")
+	m.keys("Enter")
+	text := m.until("the filter", "filter /burn_60/", "1 of 1")
+	if strings.Contains(text, "burn_30") {
+		t.Errorf("what does not match is shown:\n%s", text)
+	}
+	m.keys("Enter")
+	m.until("the stack", "stacks with burn_60", "▸ burn_60", "main")
+	m.keys("Escape", "Escape")
+	m.until("back, without the filter", "burn_30", "burn_60")
+	m.keys("Tab")
+	m.until("threads", "threads · 1 of")
+	m.keys("Tab")
+	m.until("waits", "waits · 1 of", "[running]")
+	m.keys("1", "Space")
+	before := m.until("the pause", "PAUSED")
+	m.keys("]", "s", "s", "s")
+	m.until("the same moment", "PAUSED", strings.SplitN(before, "\n", 2)[0])
+	m.keys("Space")
+	testtargets.Eventually(t, "it goes on", func() bool { return !strings.Contains(m.screen(), "PAUSED") })
+	m.run("resize-window", "-x", "60", "-y", "12")
+	text = m.until("60 columns", "units", "q quit")
+	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+		if len([]rune(line)) > 60 {
+			t.Errorf("%q", line)
+		}
+	}
+	if n := strings.Count(strings.TrimRight(text, "\n"), "\n"); n > 11 {
+		t.Errorf("%d lines:\n%s", n+1, text)
+	}
+	m.run("resize-window", "-x", "132", "-y", "40")
+	m.until("132 columns", "? help")
+	m.keys("q")
+	m.until("the shell", "ready:")
+}
+
+// TestTopLeavesTheTerminalAsItWas: after q, Ctrl-C, SIGTERM and SIGHUP, and while it is stopped. After SIGKILL nobody can.
+func TestTopLeavesTheTerminalAsItWas(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	m := newTmux(t, 100, 24)
+	was := m.settings("before")
+	pidFile := filepath.Join(m.dir, "pid")
+	for _, end := range []string{"q", "C-c", "TERM", "HUP"} {
+		m.types("clear; sh -c 'echo $$ > " + pidFile + "; exec " + binary + " top -p " + strconv.Itoa(target.PID) + " -o all.pb.gz --interval 0.3'")
+		m.until("the table", "burn_60", "q quit")
+		if sig := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}[end]; sig != 0 {
+			if err := syscall.Kill(readPID(t, pidFile), sig); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			m.keys(end)
+		}
+		text := m.until("the shell after "+end, "→ all.pb.gz", "ready:")
+		if strings.Contains(text, "q quit") {
+			t.Errorf("%s: the table is still there:\n%s", end, text)
+		}
+		if is := m.settings(end); is != was {
+			t.Errorf("%s: the terminal was\n%s, and is\n%s", end, was, is)
+		}
+		if p, err := profile.ReadFile(filepath.Join(m.dir, "all.pb.gz")); err != nil || len(p.Sample) == 0 {
+			t.Errorf("%s: the recording: %v", end, err)
+		}
+	}
+}
+
+// TestTopIsStoppedAndGoesOn: Ctrl-Z gives the terminal back.
+func TestTopIsStoppedAndGoesOn(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	m := newTmux(t, 100, 24)
+	m.types("set -m")
+	was := m.settings("before")
+	m.types("clear; " + binary + " top -p " + strconv.Itoa(target.PID) + " --interval 0.3")
+	m.until("the table", "burn_60", "q quit")
+	m.keys("C-z")
+	m.until("the shell", "ready:", "Stopped")
+	if is := m.settings("stopped"); is != was {
+		t.Errorf("the terminal was\n%s, and is\n%s", was, is)
+	}
+	m.types("fg")
+	m.until("the table again", "burn_60", "q quit")
+	m.keys("q")
+	testtargets.Eventually(t, "it has ended", func() bool { return !strings.Contains(m.screen(), "q quit") })
+}
+
+// TestTopStaysWhenTheTargetEnds: what was seen last is what one wants to see then.
+func TestTopStaysWhenTheTargetEnds(t *testing.T) {
+	m, target := onTmux(t, 100, 24, "--interval", "0.3")
+	if err := syscall.Kill(target.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	m.until("the end", "ENDED: q leaves", "burn_60")
+	m.keys("q")
+	m.until("the shell", "ready:")
+}
+
+func readPID(t *testing.T, file string) int {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// topTable is what the test needs of a line of top --json, and of report --json.
+type topTable struct {
+	Ended     bool             `json:"ended"`
+	Total     map[string]int64 `json:"total"`
+	Functions []struct {
+		Name   string           `json:"name"`
+		Module string           `json:"module"`
+		Self   map[string]int64 `json:"self"`
+		Total  map[string]int64 `json:"total"`
+	} `json:"functions"`
+}
+
+// TestTopsLastTableIsItsRecordings: function by function and clock by clock.
+func TestTopsLastTableIsItsRecordings(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	dir := scratch(t, nil)
+	r := command{dir: dir, args: []string{"top", "-p", strconv.Itoa(target.PID), "-d", "3", "--interval", "0.5", "--json", "--rows", "-1", "-o", "all.pb.gz"}}.run(t).must(t, 0)
+	var last topTable
+	lines := 0
+	for line := range strings.Lines(r.stdout) {
+		last = topTable{}
+		if err := json.Unmarshal([]byte(line), &last); err != nil {
+			t.Fatal(err)
+		}
+		lines++
+	}
+	if lines < 2 || !last.Ended {
+		t.Errorf("%d lines, ended: %v", lines, last.Ended)
+	}
+	var want topTable
+	out := command{dir: dir, args: []string{"report", "--json", "all.pb.gz"}}.run(t).must(t, 0).stdout
+	if err := json.Unmarshal([]byte(out), &want); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]int{}
+	for i, f := range last.Functions {
+		rows[f.Name+" "+f.Module] = i
+	}
+	if len(last.Functions) != len(want.Functions) || len(want.Functions) == 0 {
+		t.Errorf("%d functions, report has %d", len(last.Functions), len(want.Functions))
+	}
+	for clock, v := range want.Total {
+		if last.Total[clock] != v {
+			t.Errorf("%s: %d, report has %d", clock, last.Total[clock], v)
+		}
+		for _, w := range want.Functions {
+			i, ok := rows[w.Name+" "+w.Module]
+			if !ok {
+				t.Fatalf("no %s", w.Name)
+			}
+			if f := last.Functions[i]; f.Self[clock] != w.Self[clock] || f.Total[clock] != w.Total[clock] {
+				t.Errorf("%s of %s: %d and %d, report has %d and %d", clock, w.Name, f.Self[clock], f.Total[clock], w.Self[clock], w.Total[clock])
+			}
+		}
+	}
+}
+
+// TestTopOnce: plain text, and who reads no further ends it without harm.
+func TestTopOnce(t *testing.T) {
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	pid := strconv.Itoa(target.PID)
+	r := prywalk(t, "top", "-p", pid, "--once", "--window", "2s").must(t, 0)
+	for _, want := range []string{"burn_60", "thread", "wait", "[running]"} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("no %s in\n%s", want, r.stdout)
+		}
+	}
+	if strings.Contains(r.stdout, "\x1b") || r.stderr != "" {
+		t.Errorf("stdout %q\nstderr %q", r.stdout, r.stderr)
+	}
+	dir := scratch(t, nil)
+	out, err := exec.Command("sh", "-c", "{ "+binary+" top -p "+pid+" --interval 0.3 -o "+dir+"/all.pb.gz; echo code $? >&2; } | head -1 >/dev/null").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "code 0") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if p, err := profile.ReadFile(dir + "/all.pb.gz"); err != nil || len(p.Sample) == 0 {
+		t.Errorf("the recording: %v", err)
+	}
+}
+
+// TestTopSaysWhyItCannotLook: one line, and the code for it.
+func TestTopSaysWhyItCannotLook(t *testing.T) {
+	prywalk(t, "top", "-p", "999999999").must(t, 1).oneLine(t, "999999999")
+	prywalk(t, "top").must(t, 2).oneLine(t, "-p PID")
+	prywalk(t, "top", "--", "true").must(t, 2).oneLine(t, "-n NAME")
+	prywalk(t, "top", "-p", "1", "--interval", "1us").must(t, 2).oneLine(t, "--interval")
+	prywalk(t, "top", "-p", "1", "--value", "x").must(t, 2).oneLine(t, "cpu, runqueue, blocked or wall")
+	prywalk(t, "top", "-p", "1", "-o", "-").must(t, 2).oneLine(t, "-o -")
+	if os.Geteuid() == 0 {
+		target := testtargets.Run(t, "c", testtargets.Options{})
+		command{user: testtargets.Nobody, args: []string{"top", "-p", strconv.Itoa(target.PID), "--once"}}.run(t).must(t, 3).oneLine(t, strconv.Itoa(target.PID))
+	}
+}

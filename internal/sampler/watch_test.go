@@ -1,0 +1,96 @@
+package sampler
+
+import (
+	"iter"
+	"sync"
+	"testing"
+	"time"
+
+	"prywalk/internal/profile"
+)
+
+// watched counts what a watcher is told.
+type watched struct {
+	mu        sync.Mutex
+	refreshes int
+	wall, cpu int64         // that is final
+	open      map[int]int64 // wall time that goes on, by thread, at the last refresh
+}
+
+func (w *watched) Add(iv profile.Interval) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wall, w.cpu = w.wall+iv.Wall, w.cpu+iv.CPU
+}
+
+func (w *watched) Refresh(_ int64, open iter.Seq[profile.Interval]) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refreshes++
+	w.open = map[int]int64{}
+	for iv := range open {
+		w.open[iv.TID] += iv.Wall
+	}
+}
+
+// told gives the number of refreshes, and of threads that went on for so long at the last one.
+func (w *watched) told(long time.Duration) (refreshes, threads int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wall := range w.open {
+		if wall >= int64(long) {
+			threads++
+		}
+	}
+	return w.refreshes, threads
+}
+
+// TestSleepersAreWatchedWhileTheySleep: nothing of theirs is final before the end, and the recording has one interval
+// for each all the same.
+func TestSleepersAreWatchedWhileTheySleep(t *testing.T) {
+	target := start(t, "sleepers", "30")
+	allAsleep(t, target.pid)
+	w := &watched{}
+	r := record(t, Options{Watch: w, WatchEvery: 20 * time.Millisecond}, 100*time.Millisecond, func(*Sampler) {
+		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+			if n, long := w.told(200 * time.Millisecond); n >= 5 && long == 31 {
+				return
+			}
+			if time.Now().After(end) {
+				n, long := w.told(200 * time.Millisecond)
+				t.Fatalf("after %d refreshes %d threads are seen to have slept for 200 ms", n, long)
+			}
+		}
+	}, target.pid)
+	if len(r.Sample) > 2*31 { // a few may have been woken by whatever the kernel did
+		t.Errorf("%d intervals", len(r.Sample))
+	}
+	if r.Frozen != 0 {
+		t.Errorf("%d frozen", r.Frozen)
+	}
+	var wall, cpu int64
+	for _, s := range r.Sample {
+		wall, cpu = wall+s.Value[1], cpu+s.Value[3]
+	}
+	if w.wall != wall || w.cpu != cpu {
+		t.Errorf("the watcher got %d and %d ns, the recording %d and %d", w.wall, w.cpu, wall, cpu)
+	}
+}
+
+// TestTheWatcherIsToldMoreRarelyWhereThatTakesLong: it may take a part of the accountant's time only.
+func TestTheWatcherIsToldMoreRarelyWhereThatTakesLong(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	c := &tracer{opts: &Options{Watch: &watched{}, WatchEvery: time.Second}}
+	var p published
+	if c.refreshDue(5000*ms, &p) || c.refreshDue(5999*ms, &p) || !c.refreshDue(6000*ms, &p) {
+		t.Error("not after a second")
+	}
+	p.tellTook.Store(10 * ms)
+	if c.refreshDue(6999*ms, &p) || !c.refreshDue(7000*ms, &p) {
+		t.Error("not after two seconds where it takes 10 ms")
+	}
+	p.telling.Store(true)
+	if c.refreshDue(9000*ms, &p) {
+		t.Error("while it is still to be told")
+	}
+}

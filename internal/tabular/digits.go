@@ -1,0 +1,94 @@
+package tabular
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Precision says how many digits a figure bears. A share p of n samples has the standard error √(p(1−p)/n), of the
+// binomial distribution; the last digit shown is the first one of that error. The zero value shows what format shows.
+type Precision struct {
+	N     float64 // samples; 0 if the profile does not tell
+	Total float64 // of the values
+}
+
+// Err is the standard error of a share, 0 if it is not known. It is never less than half a sample's share: also of
+// what was not met, or met always, there is an error.
+func (p Precision) Err(share float64) float64 {
+	if p.N == 0 {
+		return 0
+	}
+	return math.Sqrt(max(share*(1-share), 0.25/p.N) / p.N)
+}
+
+// decade gives the power of ten that the first digit of an error stands for.
+func decade(err float64) int { return int(math.Floor(math.Log10(err) + 1e-9)) }
+
+// Share writes v as a part of all, in per cent.
+func (p Precision) Share(v int64) string {
+	if p.Total == 0 || v == 0 {
+		return "0%"
+	}
+	share, digits := float64(v)/p.Total, 2
+	switch e := p.Err(share); {
+	case v == int64(p.Total):
+		digits = 0
+	case e > 0:
+		digits = min(max(-decade(100*e), 0), 2)
+	}
+	return fmt.Sprintf("%.*f%%", digits, 100*share)
+}
+
+// Value writes v in its unit. Counts are shown whole.
+func (p Precision) Value(v int64, unit string) string {
+	per, ok := NanosPer[unit]
+	if !ok || v == 0 || p.N == 0 || p.Total <= 0 {
+		return Format(v, unit)
+	}
+	ns := float64(v) * per
+	step := math.Pow10(decade(p.Err(float64(v)/p.Total) * p.Total * per))
+	for step > math.Abs(ns) { // one digit is always shown
+		step /= 10
+	}
+	ns = math.Round(ns/step) * step
+	for _, s := range timeScales {
+		if math.Abs(ns) >= s.from*0.9995 {
+			f := ns / s.per
+			return fmt.Sprintf("%.*f%s", min(max(-decade(step/s.per), 0), decimals(f)), f, s.name)
+		}
+	}
+	return fmt.Sprintf("%.0fns", ns)
+}
+
+// decimals gives the number that makes three digits.
+func decimals(f float64) int {
+	switch a := math.Abs(f); {
+	case a >= 99.95:
+		return 0
+	case a >= 9.995:
+		return 1
+	}
+	return 2
+}
+
+// Aligned puts blanks behind shares, so that their decimal points stand below each other.
+func Aligned(shares []string) []string {
+	most := 0
+	for _, s := range shares {
+		most = max(most, fraction(s))
+	}
+	out := make([]string, len(shares))
+	for i, s := range shares {
+		out[i] = s + strings.Repeat(" ", most-fraction(s))
+	}
+	return out
+}
+
+// fraction is how many characters of a share are its point and what follows it.
+func fraction(s string) int {
+	if i := strings.IndexByte(s, '.'); i >= 0 {
+		return len(s) - i - len("%")
+	}
+	return 0
+}

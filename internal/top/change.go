@@ -1,0 +1,184 @@
+package top
+
+import "math"
+
+// # Changes
+//
+// A mark says that a function's share has changed. The last recentSlices slices are compared with the baseSlices
+// before them, by Student's test of two means. Their spread is estimated from the slices themselves: real programs
+// work in phases, so that it is larger than that of counts. Where the slices differ less than counts must, the error
+// of counts holds. A share that the slices before had once is no change.
+//
+// Many rows are tested at each refresh. So that a steady load shows a mark in at most one refresh of twenty, each row
+// has its part of that error rate (Bonferroni), and only rows with a share of leastShare are tested.
+
+const (
+	recentSlices = 3
+	baseSlices   = 20
+	// leastBase is how many slices there must be before the recent ones.
+	leastBase = 8
+	// leastShare is the share of the whole below which a row has no mark.
+	leastShare = 0.01
+	// falseAlarms is the share of refreshes at which a steady load may show a mark.
+	falseAlarms = 0.05
+)
+
+// Change is what a mark says.
+type Change int8
+
+// The changes.
+const (
+	Steady Change = 0
+	More   Change = 1
+	Less   Change = -1
+)
+
+// shares are the functions' parts of one slice, by one clock.
+type shares struct {
+	clock Clock
+	names int64 // the names as of that moment
+	all   int64
+	n     int64 // ticks
+	self  map[int32]int64
+	total map[int32]int64
+}
+
+// shares gives those of the last slices. s.mu and n.mu are held.
+func (s *Store) shares(n *Names, clock Clock) []*shares {
+	var out []*shares
+	for i := max(0, len(s.slices)-leastSlices); i < len(s.slices); i++ {
+		sl := &s.slices[i]
+		if sl.shares == nil || sl.shares.clock != clock || sl.shares.names != n.modified {
+			sl.shares = s.share(sl, n, clock)
+		}
+		out = append(out, sl.shares)
+	}
+	return out
+}
+
+// share adds up a slice by function.
+func (s *Store) share(sl *slice, n *Names, clock Clock) *shares {
+	sh := &shares{clock: clock, names: n.modified, self: map[int32]int64{}, total: map[int32]int64{}}
+	seen := map[int32]int{}
+	for i, d := range sl.deltas {
+		v := d.v.Of(clock)
+		if v <= 0 {
+			continue
+		}
+		sh.all += v
+		sh.n += max(0, d.v.Samples)
+		for depth, f := range n.of(s.cells[d.cell].key.stack) {
+			if depth == 0 {
+				sh.self[f] += v
+			}
+			if seen[f] != i+1 {
+				seen[f] = i + 1
+				sh.total[f] += v
+			}
+		}
+	}
+	return sh
+}
+
+// Changes gives a mark for each of the functions, in their order, by their own share or by their total one.
+func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
+	out := make([]Change, len(rows))
+	k := len(o.parts) - recentSlices
+	if k < leastBase {
+		return out
+	}
+	tests := 0
+	histories := make([][]float64, len(rows))
+	for i := range rows {
+		histories[i] = o.history(rows[i].id, total)
+		if mean(histories[i]) >= leastShare || mean(histories[i][k:]) >= leastShare {
+			tests++
+		} else {
+			histories[i] = nil
+		}
+	}
+	var counts []int64
+	for _, p := range o.parts {
+		counts = append(counts, p.n)
+	}
+	for i, h := range histories {
+		if h != nil {
+			out[i] = changed(h, counts, k, falseAlarms/float64(tests))
+		}
+	}
+	return out
+}
+
+// history has a function's share of each of the last slices.
+func (o *Snapshot) history(id int32, total bool) []float64 {
+	h := make([]float64, len(o.parts))
+	for i, p := range o.parts {
+		v := p.self[id]
+		if total {
+			v = p.total[id]
+		}
+		if p.all > 0 {
+			h[i] = float64(v) / float64(p.all)
+		}
+	}
+	return h
+}
+
+// changed compares the slices from k on with those before, at an error rate. counts has the ticks of each slice.
+func changed(h []float64, counts []int64, k int, alpha float64) Change {
+	base, recent := h[:k], h[k:]
+	a, b := mean(base), mean(recent)
+	low, high := bounds(base)
+	if b >= low && b <= high {
+		return Steady
+	}
+	dof := float64(len(h) - 2)
+	spread := (squares(base, a) + squares(recent, b)) / dof
+	pooled := mean(h)
+	least := 0.0 // the variance that counts must have, of a slice
+	for _, n := range counts {
+		least += max(pooled*(1-pooled), 0.25/float64(max(n, 1))) / float64(max(n, 1)) / float64(len(counts))
+	}
+	err := math.Sqrt(max(spread, least) * (1/float64(len(base)) + 1/float64(len(recent))))
+	switch t := (b - a) / err; {
+	case t > quantile(alpha, dof):
+		return More
+	case t < -quantile(alpha, dof):
+		return Less
+	}
+	return Steady
+}
+
+func mean(h []float64) (m float64) {
+	for _, x := range h {
+		m += x / float64(len(h))
+	}
+	return m
+}
+
+func squares(h []float64, mean float64) (s float64) {
+	for _, x := range h {
+		s += (x - mean) * (x - mean)
+	}
+	return s
+}
+
+func bounds(h []float64) (low, high float64) {
+	low, high = h[0], h[0]
+	for _, x := range h {
+		low, high = min(low, x), max(high, x)
+	}
+	return low, high
+}
+
+// quantile is how many standard errors Student's t with so many degrees of freedom is away from 0, on either side, with
+// a probability of alpha. It is expanded from the normal distribution (Abramowitz and Stegun, 26.7.5), which is exact to
+// some per cent from 8 degrees on.
+func quantile(alpha, dof float64) float64 {
+	x := math.Sqrt2 * math.Erfinv(1-alpha)
+	q := x * x
+	g1 := x * (q + 1) / 4
+	g2 := x * (q*(5*q+16) + 3) / 96
+	g3 := x * (q*(q*(3*q+19)+17) - 15) / 384
+	return x + g1/dof + g2/(dof*dof) + g3/(dof*dof*dof)
+}

@@ -1,0 +1,139 @@
+package top
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// load draws slices of a program's ticks: each tick is in function i with a probability that stands in shares. phases
+// makes the shares of the first two swing from slice to slice.
+func load(r *rand.Rand, slices, ticks int, shares []float64, phases float64) *Snapshot {
+	o := &Snapshot{}
+	for range slices {
+		swing := phases * r.NormFloat64()
+		p := &sliceOf{}
+		for range ticks {
+			x := r.Float64()
+			for i, share := range shares {
+				switch i {
+				case 0:
+					share += swing
+				case 1:
+					share -= swing
+				}
+				if x -= share; x < 0 {
+					p.add(int32(i))
+					break
+				}
+			}
+		}
+		o.parts = append(o.parts, p.done())
+	}
+	return o
+}
+
+// sliceOf builds the shares of one slice.
+type sliceOf struct{ s *shares }
+
+func (b *sliceOf) add(f int32) {
+	if b.s == nil {
+		b.s = &shares{self: map[int32]int64{}, total: map[int32]int64{}}
+	}
+	b.s.all += 1e7
+	b.s.n++
+	b.s.self[f] += 1e7
+	b.s.total[f] += 1e7
+}
+
+func (b *sliceOf) done() *shares {
+	if b.s == nil {
+		b.s = &shares{}
+	}
+	return b.s
+}
+
+func rowsOf(n int) []FunctionRow {
+	rows := make([]FunctionRow, n)
+	for i := range rows {
+		rows[i].id = int32(i)
+	}
+	return rows
+}
+
+// TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty: 600 tables of loads that do not change, with and without phases.
+// The numbers are those of fixed seeds, so that the test cannot fail by chance; the bound is the promise itself.
+func TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty(t *testing.T) {
+	shares := []float64{0.3, 0.2, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01}
+	for _, c := range []struct {
+		what   string
+		ticks  int
+		phases float64
+		slices int
+	}{
+		{"one thread", 99, 0, leastSlices},
+		{"many threads", 400, 0, leastSlices},
+		{"in phases", 99, 0.08, leastSlices},
+		{"in phases, many threads", 400, 0.1, leastSlices},
+		{"the first seconds", 99, 0, leastBase + recentSlices},
+		{"hardly anything runs", 5, 0, leastSlices},
+	} {
+		r := rand.New(rand.NewPCG(16, 1))
+		const tables = 600
+		marked := 0
+		for range tables {
+			for _, m := range load(r, c.slices, c.ticks, shares, c.phases).Changes(rowsOf(len(shares)), false) {
+				if m != Steady {
+					marked++
+					break
+				}
+			}
+		}
+		t.Logf("%s: %.2f %% of %d tables have a mark", c.what, 100*float64(marked)/tables, tables)
+		if float64(marked) > falseAlarms*tables {
+			t.Errorf("%s: %d of %d tables have a mark", c.what, marked, tables)
+		}
+	}
+}
+
+// TestRealChangesAreMarked: a function that takes twice as much from one moment on, and its neighbour that takes less.
+func TestRealChangesAreMarked(t *testing.T) {
+	before := []float64{0.3, 0.2, 0.5}
+	after := []float64{0.6, 0.2, 0.2}
+	r := rand.New(rand.NewPCG(16, 2))
+	const tables = 500
+	found := 0
+	for range tables {
+		o := load(r, baseSlices, 99, before, 0)
+		o.parts = append(o.parts, load(r, recentSlices, 99, after, 0).parts...)
+		m := o.Changes(rowsOf(3), false)
+		if m[0] == More && m[2] == Less {
+			found++
+		}
+	}
+	if found < tables*99/100 {
+		t.Errorf("%d of %d", found, tables)
+	}
+}
+
+func TestThereAreNoMarksBeforeThereIsEnoughToCompare(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 3))
+	o := load(r, leastBase-1, 99, []float64{1}, 0)
+	o.parts = append(o.parts, load(r, recentSlices, 99, []float64{0, 1}, 0).parts...)
+	for _, m := range o.Changes(rowsOf(2), false) {
+		if m != Steady {
+			t.Error("a mark")
+		}
+	}
+}
+
+// TestQuantiles: of Student's t, by tables (two-sided).
+func TestQuantiles(t *testing.T) {
+	for _, c := range []struct{ alpha, dof, want float64 }{
+		{0.05, 9, 2.262}, {0.01, 9, 3.250}, {0.001, 9, 4.781}, {0.05, 21, 2.080}, {0.001, 21, 3.819}, {0.0001, 21, 4.784},
+	} {
+		if got := quantile(c.alpha, c.dof); math.Abs(got-c.want) > 0.03*c.want {
+			t.Errorf("%g with %g degrees: %.3f, want %.3f", c.alpha, c.dof, got, c.want)
+		}
+	}
+}

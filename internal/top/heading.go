@@ -1,0 +1,76 @@
+package top
+
+import (
+	"fmt"
+	"time"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
+)
+
+// State is how the sampling goes.
+type State struct {
+	Target string // as "redis-server (pid 4711)"
+	// Rate is ticks a second; Threads how many there are; Frozen and Failed count looks, Complete is the share of
+	// stacks that reach the thread's first function, below 0 if not known.
+	Rate           float64
+	Threads        int
+	Frozen, Failed int64
+	Complete       float64
+	// Trouble is what keeps threads from being looked at, empty if nothing does.
+	Trouble string
+	// Ended: there is nobody left to sample.
+	Ended bool
+}
+
+// precision tells how many digits the shares of a snapshot bear.
+func (o *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
+	var p tabular.Precision
+	for i := range o.Cells {
+		cell := &o.Cells[i]
+		if v := cell.v.Of(c); v != 0 && scope.has(cell) {
+			p.N += float64(max(0, cell.v.Samples))
+			p.Total += float64(v)
+		}
+	}
+	return p
+}
+
+// window says what part of the time a snapshot is of.
+func (o *Snapshot) window() string {
+	all := clockTime(o.Since)
+	if o.Whole {
+		return "all of " + all
+	}
+	return fmt.Sprintf("last %s of %s", tabular.TrimFloat(o.Length.Round(time.Second/10).Seconds())+" s", all)
+}
+
+// clockTime writes 1:02:03.
+func clockTime(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// headLines are the two lines above each table: what is looked at, and the three clocks.
+func (o *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
+	v := o.Total(scope)
+	first := []string{printable.String(st.Target), o.window()}
+	if st.Threads > 0 && !st.Ended {
+		first = append(first, tabular.Plural(int64(st.Threads), "thread"))
+	}
+	if st.Complete >= 0 {
+		first = append(first, fmt.Sprintf("%.1f %% complete", float64(int(st.Complete*1000))/10))
+	}
+	second := []string{"cpu " + tabular.Nanos(v.CPU)}
+	if o.Length > 0 {
+		second[0] += fmt.Sprintf(" (%.2f processors)", float64(v.CPU)/float64(o.Length))
+	}
+	second = append(second, "queued "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.Blocked()))
+	if o.Waiting > 0 {
+		second = append(second, fmt.Sprintf("names: %d to come", o.Waiting))
+	}
+	return []string{s.joined(" · ", first...), s.joined(" · ", second...)}
+}

@@ -1,0 +1,192 @@
+package top
+
+import (
+	"regexp"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// keyHelp is what keys do, the most useful first: a narrow terminal shows the first ones.
+var keyHelp = [][2]string{
+	{"q", "quit"}, {"↑↓", "select"}, {"enter", "look into"}, {"esc", "back"}, {"tab", "functions, threads, waits"},
+	{"c", "clock: cpu, queued, blocked, wall"}, {"space", "pause; the sampling goes on"}, {"/", "filter by a regular expression"},
+	{"[ ]", "shorter or longer window"}, {"s", "sort by self, total, name"}, {"w", "write what is shown to a file"},
+	{"?", "this help"},
+}
+
+// shortHelp is the last line.
+var shortHelp = []string{"q quit", "tab view", "enter look into", "esc back", "c clock", "space pause", "/ filter", "[ ] window", "s sort", "w write", "? help"}
+
+// key does what a key stands for.
+func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	m.message = ""
+	switch {
+	case name == "ctrl+c":
+		return tea.Quit
+	case name == "ctrl+z":
+		return func() tea.Msg { m.src.Suspend(); return Refreshed{} }
+	case m.typing:
+		m.edit(k)
+	case m.help:
+		m.help = false
+	case m.move(name):
+	default:
+		return m.command(name)
+	}
+	return nil
+}
+
+// edit is typing of the filter.
+func (m *Model) edit(k tea.KeyPressMsg) {
+	switch name := k.String(); name {
+	case "enter":
+		re, err := regexp.Compile(m.input)
+		if m.badExpr = err != nil; m.badExpr {
+			return
+		}
+		m.typing = false
+		if m.filter = re; m.input == "" {
+			m.filter = nil
+		}
+		m.cursor, m.top, m.follow = 0, 0, -1
+	case "esc":
+		m.typing, m.badExpr, m.input = false, false, ""
+		m.filter = nil
+	case "backspace":
+		if r := []rune(m.input); len(r) > 0 {
+			m.input = string(r[:len(r)-1])
+		}
+	case "ctrl+u":
+		m.input = ""
+	default:
+		m.input += k.Text
+	}
+}
+
+// move moves the selection. False if the key is another.
+func (m *Model) move(name string) bool {
+	step := max(1, m.page.room-1)
+	switch name {
+	case "up", "k":
+		m.cursor--
+	case "down", "j":
+		m.cursor++
+	case "pgup", "ctrl+b":
+		m.cursor -= step
+	case "pgdown", "ctrl+f":
+		m.cursor += step
+	case "home", "g":
+		m.cursor = 0
+	case "end", "G":
+		m.cursor = m.page.rows - 1
+	default:
+		return false
+	}
+	m.cursor = max(0, min(m.cursor, m.page.rows-1))
+	m.follow = -1
+	if m.cursor > 0 && m.cursor < len(m.page.ids) {
+		m.follow = m.page.ids[m.cursor]
+	}
+	return true
+}
+
+// command is all other keys.
+func (m *Model) command(name string) tea.Cmd {
+	switch name {
+	case "q":
+		return tea.Quit
+	case "space", "p":
+		if m.paused = !m.paused; !m.paused {
+			m.refresh()
+		}
+	case "tab", "1", "2", "3", "shift+tab":
+		m.show(name)
+	case "c":
+		all := Clocks()
+		m.clock = all[(slices.Index(all, m.clock)+1)%len(all)]
+		m.again()
+	case "[":
+		m.window = max(0, m.window-1)
+		m.again()
+	case "]":
+		m.window = min(len(windows)-1, m.window+1)
+		m.again()
+	case "s":
+		orders := []Order{BySelf, ByTotal, ByName}
+		m.order = orders[(slices.Index(orders, m.order)+1)%len(orders)]
+	case "/":
+		m.typing, m.input = true, ""
+	case "enter":
+		m.enter()
+	case "esc", "backspace", "left", "h":
+		m.leave()
+	case "w":
+		m.write()
+	case "?":
+		m.help = true
+	}
+	return nil
+}
+
+// show goes to a table of everything.
+func (m *Model) show(name string) {
+	switch name {
+	case "tab":
+		m.view = (m.view + 1) % views
+	case "shift+tab":
+		m.view = (m.view + views - 1) % views
+	default:
+		m.view = view(name[0] - '1')
+	}
+	m.scope, m.within, m.back = Everything, "", nil
+	m.cursor, m.top, m.stacks, m.follow = 0, 0, false, -1
+}
+
+// enter looks into what is selected: a thread's or a wait's functions, a function's stacks.
+func (m *Model) enter() {
+	if m.stacks || m.cursor >= len(m.page.ids) {
+		return
+	}
+	m.back = append(m.back, placeAt{m.view, m.scope, m.within, m.cursor, m.top, m.stacks, m.function})
+	id := m.page.ids[m.cursor]
+	switch m.view {
+	case threadsView:
+		m.scope.Thread, m.within = id, m.snap.threadName(id)
+		m.view = functionsView
+	case waitsView:
+		m.scope.Wait, m.within = id, "in "+m.snap.waits[id]
+		m.view = functionsView
+	default:
+		m.stacks, m.function = true, id
+	}
+	m.cursor, m.top, m.follow = 0, 0, -1
+}
+
+// leave goes back to where enter came from, or drops the filter.
+func (m *Model) leave() {
+	n := len(m.back)
+	if n == 0 {
+		m.filter, m.input = nil, ""
+		return
+	}
+	p := m.back[n-1]
+	m.back = m.back[:n-1]
+	m.view, m.scope, m.within, m.cursor, m.top, m.stacks, m.function = p.view, p.scope, p.within, p.cursor, p.top, p.stacks, p.function
+	m.follow = -1
+}
+
+// write writes what is on the screen.
+func (m *Model) write() {
+	was := m.screen.Color
+	m.screen.Color = false
+	text := m.Text()
+	m.screen.Color = was
+	name, err := m.src.Write(text + "\n")
+	if err != nil {
+		m.message = err.Error()
+		return
+	}
+	m.message = "written to " + name
+}

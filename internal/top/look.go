@@ -1,0 +1,206 @@
+package top
+
+import (
+	"strings"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
+)
+
+// Colours, used only where a Screen has them.
+const (
+	bold    = "\x1b[1m"
+	dim     = "\x1b[2m"
+	red     = "\x1b[31m"
+	reverse = "\x1b[7m"
+	plain   = "\x1b[0m"
+)
+
+// Marks of changes.
+var marks = map[Change]string{Steady: " ", More: "▲", Less: "▼"}
+
+// Screen is what tables are made for.
+type Screen struct {
+	// Width is the number of columns, 0 for any; Height that of lines, 0 for any.
+	Width, Height int
+	Color         bool
+}
+
+// paint gives a text a colour.
+func (s Screen) paint(code, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return code + text + plain
+}
+
+// cut makes a line that has no colours fit.
+func (s Screen) cut(line string) string {
+	if s.Width <= 0 || tabular.Fits(line, s.Width) {
+		return line
+	}
+	if s.Width == 1 {
+		return "…"
+	}
+	return string([]rune(line)[:s.Width-1]) + "…"
+}
+
+// joined puts parts on one line, and leaves out the last ones that have no room.
+func (s Screen) joined(sep string, parts ...string) string {
+	line := ""
+	for i, p := range parts {
+		next := line + sep + p
+		if i == 0 {
+			next = p
+		}
+		if s.Width > 0 && i > 0 && !tabular.Fits(next, s.Width) {
+			break
+		}
+		line = next
+	}
+	return s.cut(line)
+}
+
+// Least widths of columns, so that these stand still while figures change.
+const (
+	shareWidth = 6
+	valueWidth = 7
+	// valuesFrom is the width from which on there is room for times beside shares.
+	valuesFrom = 56
+)
+
+// Clock names as heads of columns have them.
+func (c Clock) word() string {
+	if c == RunQueue {
+		return "queued"
+	}
+	return string(c)
+}
+
+// functionLines writes rows of functions below their heads. Marks may be nil.
+func (s Screen) functionLines(rows []FunctionRow, changes []Change, c Clock, prec tabular.Precision) (head string, lines []string) {
+	var cells [4][]string
+	name, module := len("function (blocked)"), 0
+	for i := range rows {
+		r := &rows[i]
+		self, total := r.Self.Of(c), r.Total.Of(c)
+		cells[0] = append(cells[0], prec.Share(self))
+		cells[1] = append(cells[1], prec.Value(self, "nanoseconds"))
+		cells[2] = append(cells[2], prec.Share(total))
+		cells[3] = append(cells[3], prec.Value(total, "nanoseconds"))
+		name, module = max(name, tabular.Runes(r.shown())), max(module, tabular.Runes(r.Module))
+	}
+	for i, h := range []string{"self%", "self", "total%", "total"} {
+		least := valueWidth
+		if i%2 == 0 {
+			least, cells[i] = shareWidth, tabular.Aligned(cells[i])
+		}
+		cells[i] = tabular.Right(append([]string{h}, cells[i]...), least)
+	}
+	figures := func(i int) string {
+		if s.Width > 0 && s.Width < valuesFrom {
+			return cells[0][i] + " " + cells[2][i] + "  "
+		}
+		return cells[0][i] + " " + cells[1][i] + "  " + cells[2][i] + " " + cells[3][i] + "  "
+	}
+	head = " " + figures(0)
+	wide := tabular.Fit(s.Width, tabular.Runes(head), name, max(module, len("module")))
+	title := "function (" + c.word() + ")"
+	if wide.Module > 0 {
+		title = tabular.Pad(title, wide.Name) + "  module"
+	}
+	for i := range rows {
+		mark := " "
+		if changes != nil {
+			mark = marks[changes[i]]
+		}
+		lines = append(lines, s.cut(mark+figures(i+1)+s.names(&rows[i].Frame, wide)))
+	}
+	return s.cut(head + title), lines
+}
+
+// names writes a function's name, and its module where there is room.
+func (s Screen) names(f *Frame, wide tabular.Columns) string {
+	text := tabular.Shorten(printable.String(f.shown()), wide.Name)
+	if f.Module != "" && wide.Module > 0 {
+		text = tabular.Pad(text, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
+	}
+	return text
+}
+
+// groupLines writes rows of threads, or of waits: the share of the clock, the three clocks, the name, and where.
+func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string, lines []string) {
+	var cells [5][]string
+	heads := []string{c.word() + "%", "cpu", "queued", "blocked", "threads"}
+	name := len(what)
+	for i := range rows {
+		v := rows[i].V
+		cells[0] = append(cells[0], prec.Share(v.Of(c)))
+		for k, ns := range []int64{v.CPU, v.RunQueue, v.Blocked()} {
+			cells[k+1] = append(cells[k+1], tabular.Nanos(ns))
+		}
+		cells[4] = append(cells[4], tabular.Thousands(int64(rows[i].Threads)))
+		name = max(name, tabular.Runes(rows[i].Name))
+	}
+	cells[0] = tabular.Aligned(cells[0])
+	for i, h := range heads {
+		cells[i] = tabular.Right(append([]string{h}, cells[i]...), valueWidth)
+	}
+	used := []int{0, 1, 2, 3}
+	if what != "thread" {
+		used = append(used, 4)
+	}
+	if s.Width > 0 && s.Width < valuesFrom {
+		used = []int{0, 1}
+	} else if s.Width > 0 && s.Width < 72 {
+		used = []int{0, 1, 3}
+	}
+	figures := func(i int) string {
+		var b strings.Builder
+		for _, k := range used {
+			b.WriteString(cells[k][i] + " ")
+		}
+		return b.String() + " "
+	}
+	head = " " + figures(0)
+	left := 1 << 12
+	if s.Width > 0 {
+		left = max(tabular.LeastColumn, s.Width-tabular.Runes(head))
+	}
+	name = min(name, max(left/2, tabular.LeastColumn))
+	title := tabular.Pad(what, name) + "  in"
+	for i := range rows {
+		text := tabular.Pad(tabular.ShortModule(printable.String(rows[i].Name), name), name) + "  " +
+			tabular.Shorten(printable.String(rows[i].Where), max(tabular.LeastName, left-name-2))
+		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
+	}
+	return s.cut(head + title), lines
+}
+
+// stackLines writes stacks, the innermost frame first.
+func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock, prec tabular.Precision) (lines []string) {
+	for i := range rows {
+		r := &rows[i]
+		if i > 0 {
+			lines = append(lines, "")
+		}
+		v := r.V
+		head := prec.Share(v.Of(c)) + " " + prec.Value(v.Of(c), "nanoseconds") + " " + c.word()
+		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, tabular.Plural(int64(r.Threads), "thread"),
+			"cpu " + tabular.Nanos(v.CPU), "queued " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.Blocked())}, " · "), " ")))
+		wide := 0
+		for _, f := range r.Frames {
+			wide = max(wide, tabular.Runes(o.frames[f].shown()))
+		}
+		cols := tabular.Fit(s.Width, 4, wide, 24)
+		for _, f := range r.Frames {
+			mark := "    "
+			if f == function {
+				mark = "  ▸ "
+			}
+			fr := o.frames[f]
+			lines = append(lines, s.cut(mark+s.names(&fr, cols)))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,297 @@
+package top
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// source is a display's source without a sampler.
+type source struct {
+	*fixture
+	state   State
+	written string
+	full    bool // the disk is
+}
+
+func (s *source) Snapshot(window time.Duration, c Clock) *Snapshot { return s.snapshot(window, c) }
+func (s *source) State() State                                     { return s.state }
+func (s *source) Suspend()                                         {}
+func (s *source) Write(text string) (string, error) {
+	if s.full {
+		return "", errors.New("cannot write prywalk-top.txt: no space left on device")
+	}
+	s.written = text
+	return "prywalk-top.txt", nil
+}
+
+// display is a model of a program at work for half a minute, on a terminal.
+func display(t *testing.T, width, height int) (*Model, *source) {
+	f := newFixture(t)
+	f.busy(30)
+	s := &source{fixture: f, state: State{Target: "app (pid 7)", Threads: 13, Complete: 0.9991}}
+	m := NewModel(s, Options{Window: 10 * time.Second})
+	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	m.Text()
+	return m, s
+}
+
+// press presses keys, by their names, one after the other.
+func press(m *Model, keys ...string) (cmd tea.Cmd) {
+	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "down": tea.KeyDown, "up": tea.KeyUp,
+		"pgdown": tea.KeyPgDown, "end": tea.KeyEnd, "home": tea.KeyHome, "backspace": tea.KeyBackspace}
+	for _, k := range keys {
+		msg := tea.KeyPressMsg{Text: k}
+		if code, ok := special[k]; ok {
+			msg = tea.KeyPressMsg{Code: code}
+		} else {
+			msg.Code = []rune(k)[0]
+		}
+		if k == "ctrl+c" {
+			msg = tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}
+		}
+		if k == "space" {
+			msg = tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
+		}
+		_, cmd = m.Update(msg)
+		m.Text()
+	}
+	return cmd
+}
+
+// screens are what goldens are of, by the keys that lead there.
+var screens = map[string][]string{
+	"functions": nil, "threads": {"tab"}, "waits": {"tab", "tab"}, "stacks": {"down", "enter"}, "help": {"?"},
+	"thread": {"tab", "down", "enter"}, "blocked": {"c", "c"}, "filter": {"/", "p", "a", "r", "s", "e", "enter"},
+}
+
+func TestScreensAtTheUsualWidths(t *testing.T) {
+	for name, keys := range screens {
+		for _, width := range []int{60, 80, 120, 200} {
+			height := 24
+			if width == 60 {
+				height = 12
+			}
+			m, _ := display(t, width, height)
+			press(m, keys...)
+			got := m.Text() + "\n"
+			path := filepath.Join("testdata", fmt.Sprintf("%s_%d.golden", name, width))
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("%s at %d columns:\n%s\nwant:\n%s", name, width, got, want)
+			}
+		}
+	}
+}
+
+// TestNothingIsWiderOrLongerThanTheTerminal: whatever its size, and whatever is shown.
+func TestNothingIsWiderOrLongerThanTheTerminal(t *testing.T) {
+	m, _ := display(t, 80, 24)
+	for name, keys := range screens {
+		press(m, "esc", "esc", "esc", "1")
+		press(m, keys...)
+		for width := 1; width < 220; width += 7 {
+			for _, height := range []int{1, 3, 5, 6, 12, 50} {
+				m.Update(tea.WindowSizeMsg{Width: width, Height: height})
+				lines := strings.Split(m.Text(), "\n")
+				if len(lines) > height {
+					t.Fatalf("%s at %dx%d: %d lines", name, width, height, len(lines))
+				}
+				for _, l := range lines {
+					if n := utf8.RuneCountInString(l); n > width {
+						t.Fatalf("%s at %dx%d: %d columns: %q", name, width, height, n, l)
+					}
+				}
+			}
+		}
+		m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	}
+}
+
+// TestThereAreNoEscapeSequencesWithoutColours: where NO_COLOR is set, and in what w writes.
+func TestThereAreNoEscapeSequencesWithoutColours(t *testing.T) {
+	m, s := display(t, 80, 24)
+	if strings.Contains(m.Text(), "\x1b") {
+		t.Errorf("%q", m.Text())
+	}
+	m.screen.Color = true
+	if !strings.Contains(m.Text(), "\x1b[7m") {
+		t.Error("the selected row is not marked")
+	}
+	press(m, "w")
+	if strings.Contains(s.written, "\x1b") || !strings.Contains(s.written, "compress") {
+		t.Errorf("written: %q", s.written)
+	}
+	if !strings.Contains(m.Text(), "written to prywalk-top.txt") {
+		t.Errorf("%s", m.Text())
+	}
+	s.full = true
+	if press(m, "w"); !strings.Contains(m.Text(), "no space left") {
+		t.Errorf("%s", m.Text())
+	}
+}
+
+// TestHostileNamesAreMadePrintable: the target chooses its threads' names.
+func TestHostileNamesAreMadePrintable(t *testing.T) {
+	m, s := display(t, 80, 24)
+	iv := s.ran(666, s.at("compress", "main"), 900)
+	iv.Thread, iv.Wait = "a\x1b[2Jb", "c\x1b]0;d\a"
+	s.add(iv)
+	s.refresh()
+	m.Update(Refreshed{})
+	for _, view := range []string{"1", "2", "3"} {
+		if press(m, view); strings.Contains(m.Text(), "\x1b") {
+			t.Errorf("view %s: %q", view, m.Text())
+		}
+	}
+}
+
+// TestAPauseStopsTheDisplayAndNotTheSampling: what is shown stays, can be sorted and looked into, and all is there afterwards.
+func TestAPauseStopsTheDisplayAndNotTheSampling(t *testing.T) {
+	m, s := display(t, 80, 24)
+	press(m, "]", "]", "space") // all
+	before := m.snap
+	s.busy(5)
+	m.Update(Refreshed{})
+	press(m, "c", "c", "tab", "tab", "enter", "esc", "[", "]")
+	if m.snap != before || !strings.Contains(m.Text(), "PAUSED") {
+		t.Errorf("the display goes on:\n%s", m.Text())
+	}
+	press(m, "space")
+	if got, want := m.snap.Total(Everything).CPU, int64(35*788e6); got != want {
+		t.Errorf("after the pause: cpu %d, want %d", got, want)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	m, _ := display(t, 80, 24)
+	shows := func(what string, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if !strings.Contains(m.Text(), w) {
+				t.Errorf("%s: no %q in\n%s", what, w, m.Text())
+			}
+		}
+	}
+	shows("at first", "functions · 1 of", "by self", "last 10 s of 0:30")
+	press(m, "s")
+	shows("s", "by total")
+	press(m, "c")
+	shows("c", "function (queued)")
+	press(m, "c", "c", "c", "[")
+	shows("[", "last 2 s of 0:30")
+	press(m, "]", "]", "]")
+	shows("]", "all of 0:30")
+	press(m, "s", "s", "down", "down", "enter")
+	shows("enter", "stacks with parse_request", "▸ parse_request")
+	press(m, "esc")
+	shows("esc", "functions · 3 of")
+	press(m, "tab", "enter")
+	shows("a thread", "functions of worker-101 (tid 101)")
+	if strings.Contains(m.Text(), "parse_request") {
+		t.Errorf("of another thread:\n%s", m.Text())
+	}
+	press(m, "esc", "tab")
+	shows("waits", "futex", "epoll_wait", "waits · 1 of")
+	press(m, "enter")
+	shows("a wait", "functions of in futex", "worker")
+	press(m, "1", "/", "(", "enter")
+	shows("half an expression", "not a regular expression")
+	press(m, "backspace", "z", "z", "enter")
+	shows("nothing matches", "nothing matches", "filter /zz/")
+	press(m, "esc")
+	shows("esc", "compress")
+	if strings.Contains(m.Text(), "filter") && strings.Contains(m.Text(), "/zz/") {
+		t.Errorf("the filter stays:\n%s", m.Text())
+	}
+	for _, k := range []string{"q", "ctrl+c"} {
+		if cmd := press(m, k); cmd == nil {
+			t.Errorf("%s does not quit", k)
+		}
+	}
+}
+
+// TestTheSelectionStaysWithItsFunction: also where the order changes.
+func TestTheSelectionStaysWithItsFunction(t *testing.T) {
+	m, s := display(t, 80, 24)
+	press(m, "down", "down") // parse_request
+	for range 12 {
+		s.add(s.ran(102, s.at("parse_request", "serve", "main"), 900))
+		s.refresh()
+	}
+	m.Update(Refreshed{})
+	press(m, "enter")
+	if !strings.Contains(m.Text(), "stacks with parse_request") {
+		t.Errorf("%s", m.Text())
+	}
+}
+
+// TestTextAndJSON: what goes into a pipe.
+func TestTextAndJSON(t *testing.T) {
+	m, s := display(t, 80, 24)
+	var text, line bytes.Buffer
+	if err := WriteText(&text, m.snap, s.state, Screen{}, CPU, 3); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"app (pid 7)", "compress", "futex", "worker-101 (tid 101)"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %s in\n%s", want, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "std::map") || strings.Contains(text.String(), "\x1b") {
+		t.Errorf("%s", text.String())
+	}
+	if err := WriteJSON(&line, m.snap, s.state, CPU, 0); err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(line.Bytes(), &v); err != nil || strings.Count(line.String(), "\n") != 1 {
+		t.Errorf("%v in %s", err, line.String())
+	}
+	for _, field := range []string{"target", "time", "seconds", "since", "threads", "complete", "total", "functions", "by_thread", "by_wait"} {
+		if v[field] == nil {
+			t.Errorf("no %s in %s", field, line.String())
+		}
+	}
+}
+
+// TestWhyThereIsNothing: an empty table says why.
+func TestWhyThereIsNothing(t *testing.T) {
+	f := newFixture(t)
+	s := &source{fixture: f, state: State{Target: "app (pid 7)", Complete: -1}}
+	m := NewModel(s, Options{})
+	shows := func(want string) {
+		t.Helper()
+		if m.Update(Refreshed{}); !strings.Contains(m.Text(), want) {
+			t.Errorf("no %q in\n%s", want, m.Text())
+		}
+	}
+	shows("the first refresh is on its way")
+	f.add(f.slept(101, f.at("epoll_wait", "main"), "epoll_wait", 900))
+	f.refresh()
+	shows("no cpu time in this window; c shows another clock")
+	s.state.Trouble = "another tracer (gdb) holds it"
+	shows("another tracer (gdb) holds it")
+	s.state.Trouble, s.state.Ended = "", true
+	shows("it has ended")
+}

@@ -1,0 +1,216 @@
+package top
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
+)
+
+// page is what is on the screen.
+type page struct {
+	ids  []int32 // what each row stands for
+	rows int
+	room int // lines for rows
+}
+
+// Lines of the screen that are no rows: two above, the heads of columns, two below.
+const around = 5
+
+// Text is the whole screen.
+func (m *Model) Text() string {
+	s := m.screen
+	var lines []string
+	if m.help {
+		lines = m.helpLines()
+	} else {
+		lines = m.tableLines()
+	}
+	if s.Height > 0 && len(lines) > s.Height {
+		lines = lines[:s.Height]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// leastAround is how many lines help has besides its keys.
+const leastAround = 5
+
+// helpLines is the help, in a terminal with few lines only its keys.
+func (m *Model) helpLines() []string {
+	var lines []string
+	for _, k := range keyHelp {
+		lines = append(lines, m.screen.cut("  "+tabular.Pad(k[0], 7)+k[1]))
+	}
+	if h := m.screen.Height; h > 0 && h < len(lines)+leastAround {
+		return lines
+	}
+	lines = append([]string{m.screen.paint(bold, m.screen.cut("prywalk top: keys")), ""}, lines...)
+	return append(lines, "", m.screen.cut("  ▲▼ a share that has changed, beyond its uncertainty"),
+		m.screen.cut("  any key: back"))
+}
+
+func (m *Model) tableLines() []string {
+	s, o := m.screen, m.snap
+	head, rows := m.rows()
+	m.page.rows, m.page.room = len(rows), len(rows)
+	if s.Height > 0 {
+		m.page.room = max(1, s.Height-around)
+	}
+	if at := slices.Index(m.page.ids, m.follow); at >= 0 && m.follow >= 0 {
+		m.cursor = at
+	}
+	m.cursor = max(0, min(m.cursor, len(rows)-1))
+	m.top = max(0, min(m.top, m.cursor, len(rows)-m.page.room))
+	m.top = max(m.top, m.cursor-m.page.room+1)
+
+	above := o.headLines(s, &m.state, m.scope)
+	lines := []string{s.paint(bold, above[0]), above[1]}
+	lines = append(lines, s.paint(dim, head))
+	shown := rows[m.top:min(len(rows), m.top+m.page.room)]
+	for i, r := range shown {
+		if m.top+i == m.cursor && len(rows) > 0 {
+			r = s.selected(r)
+		}
+		lines = append(lines, r)
+	}
+	if len(rows) == 0 {
+		lines = append(lines, s.cut("  "+m.nothing()))
+		shown = append(shown, "")
+	}
+	for i := len(shown); s.Height > 0 && i < m.page.room; i++ {
+		lines = append(lines, "")
+	}
+	return append(lines, m.status(len(rows)), s.paint(dim, s.joined("  ", shortHelp...)))
+}
+
+// selected marks a row: also without colours.
+func (s Screen) selected(row string) string {
+	if s.Width > 0 {
+		row = tabular.Pad(row, s.Width)
+	}
+	if s.Color {
+		return s.paint(reverse, row)
+	}
+	if r := []rune(row); len(r) > 0 && r[0] == ' ' {
+		return ">" + string(r[1:])
+	}
+	return row
+}
+
+// nothing says why there are no rows.
+func (m *Model) nothing() string {
+	switch {
+	case m.filter != nil:
+		return "nothing matches; esc drops the filter"
+	case m.state.Trouble != "":
+		return m.state.Trouble
+	case m.state.Ended:
+		return "it has ended"
+	case m.snap.Since == 0:
+		return "the first refresh is on its way …"
+	}
+	return "no " + m.clock.word() + " time in this window; c shows another clock"
+}
+
+// shownClock is the clock of the table that is shown: who waits uses no processor, so that waits, and what has used
+// none, are shown by wall time unless another clock is asked for.
+func (m *Model) shownClock() Clock {
+	waits := m.view == waitsView || m.scope.Wait >= 0
+	if m.clock == CPU && (waits || m.scope != Everything && m.snap.Total(m.scope).CPU == 0) {
+		return Wall
+	}
+	return m.clock
+}
+
+// rows gives the rows of the table that is shown.
+func (m *Model) rows() (head string, lines []string) {
+	o, s, clock := m.snap, m.screen, m.shownClock()
+	prec := o.precision(m.scope, clock)
+	m.page.ids = m.page.ids[:0]
+	if m.stacks {
+		lines = o.stackLines(s, o.StacksOf(m.scope, m.function, clock), m.function, clock, prec)
+		return s.cut("stacks with " + printable.String(o.frames[m.function].Name) + ", innermost first"), lines
+	}
+	if m.view == functionsView {
+		rows := matching(o.Functions(m.scope), m.filter, func(r *FunctionRow) string { return r.shown() + " " + r.Module })
+		rows = deleteEmpty(rows, clock)
+		SortFunctions(rows, clock, m.order)
+		for i := range rows {
+			m.page.ids = append(m.page.ids, rows[i].id)
+		}
+		var changes []Change
+		if m.scope == Everything && !m.paused && clock == m.clock {
+			changes = o.Changes(rows, m.order == ByTotal)
+		}
+		return s.functionLines(rows, changes, clock, prec)
+	}
+	what, list := "thread", o.Threads(m.scope, clock)
+	if m.view == waitsView {
+		what, list = "wait", o.Waits(m.scope, clock)
+	}
+	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name + " " + r.Where })
+	for i := range list {
+		m.page.ids = append(m.page.ids, list[i].id)
+	}
+	return s.groupLines(list, what, clock, prec)
+}
+
+// deleteEmpty drops functions without any time by a clock.
+func deleteEmpty(rows []FunctionRow, c Clock) []FunctionRow {
+	kept := rows[:0]
+	for i := range rows {
+		if rows[i].Total.Of(c) > 0 {
+			kept = append(kept, rows[i])
+		}
+	}
+	return kept
+}
+
+// status is the line above the last one: what is shown, and what is not as usual.
+func (m *Model) status(rows int) string {
+	s := m.screen
+	if m.typing {
+		text := "/" + printable.String(m.input) + "▏"
+		if m.badExpr {
+			text += "  not a regular expression"
+		}
+		return s.paint(bold, s.cut(text))
+	}
+	var parts []string
+	if m.message != "" {
+		parts = append(parts, printable.Line(m.message))
+	}
+	if m.paused {
+		parts = append(parts, "PAUSED (sampling goes on)")
+	}
+	if m.state.Ended {
+		parts = append(parts, "ENDED: q leaves")
+	}
+	if m.state.Trouble != "" {
+		parts = append(parts, printable.Line(m.state.Trouble))
+	}
+	what := viewNames[m.view]
+	if m.stacks {
+		what = "stacks"
+	}
+	if m.within != "" {
+		what += " of " + printable.String(m.within)
+	}
+	parts = append(parts, what)
+	if m.filter != nil {
+		parts = append(parts, "filter /"+printable.String(m.filter.String())+"/")
+	}
+	if rows > 0 && !m.stacks {
+		parts = append(parts, fmt.Sprintf("%d of %d", m.cursor+1, rows))
+	}
+	if m.view == functionsView && !m.stacks {
+		parts = append(parts, "by "+string(m.order))
+	}
+	line := s.joined(" · ", parts...)
+	if m.paused || m.state.Ended || m.message != "" {
+		return s.paint(bold, line)
+	}
+	return line
+}

@@ -1,0 +1,246 @@
+package top
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"prywalk/internal/profile"
+	"prywalk/report"
+)
+
+// reported has a recording's functions as report --json gives them.
+func (f *fixture) reported(value string) (out struct {
+	Total     jsonValues     `json:"total"`
+	Functions []jsonFunction `json:"functions"`
+	Groups    []jsonGroup    `json:"groups"`
+}) {
+	f.t.Helper()
+	var file, text bytes.Buffer
+	if err := f.builder.Write(&file, f); err != nil {
+		f.t.Fatal(err)
+	}
+	p, err := profile.Read(&file)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := report.JSON(&text, p, false, report.Options{Value: value, By: "wait"}); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := json.Unmarshal(text.Bytes(), &out); err != nil {
+		f.t.Fatal(err)
+	}
+	return out
+}
+
+// TestTheLastTableIsThatOfReport: functions and waits, by all clocks, whatever was final or went on at each refresh.
+func TestTheLastTableIsThatOfReport(t *testing.T) {
+	for seed := range uint64(20) {
+		f := newFixture(t)
+		f.random(rand.New(rand.NewPCG(seed, 1)), 8)
+		o := f.snapshot(0, CPU)
+		want := f.reported("cpu")
+		if got := o.Total(Everything).json(); got != want.Total {
+			t.Fatalf("seed %d: %+v, report has %+v", seed, got, want.Total)
+		}
+		rows := map[string]FunctionRow{}
+		for _, r := range o.Functions(Everything) {
+			rows[r.Name+" "+r.Module] = r
+		}
+		for _, w := range want.Functions {
+			r := rows[w.Name+" "+w.Module]
+			if r.Self.json() != w.Self || r.Total.json() != w.Total {
+				t.Errorf("seed %d, %s: self %+v total %+v, report has %+v and %+v", seed, w.Name, r.Self, r.Total, w.Self, w.Total)
+			}
+		}
+		if len(rows) != len(want.Functions) {
+			t.Errorf("seed %d: %d functions, report has %d", seed, len(rows), len(want.Functions))
+		}
+		waits := map[string]jsonValues{}
+		for _, r := range o.Waits(Everything, Wall) {
+			waits[r.Name] = r.V.json()
+		}
+		for _, g := range want.Groups {
+			if waits[g.Name] != g.Total {
+				t.Errorf("seed %d, wait %s: %+v, report has %+v", seed, g.Name, waits[g.Name], g.Total)
+			}
+		}
+	}
+}
+
+// TestWindowsHaveTheirOwnTimeOnly: who slept all the time has the window's length, though nothing of it is final.
+func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
+	f := newFixture(t)
+	f.busy(30)
+	for _, seconds := range []int64{2, 10, 30} {
+		o := f.snapshot(time.Duration(seconds)*time.Second, CPU)
+		if o.Length != time.Duration(seconds)*time.Second {
+			t.Errorf("%d s: %s", seconds, o.Length)
+		}
+		v := o.Total(Everything)
+		if v.CPU != seconds*788e6 {
+			t.Errorf("%d s: cpu %d", seconds, v.CPU)
+		}
+		for _, r := range o.Threads(Everything, Wall) {
+			if r.Name == "worker-115 (tid 115)" && r.V.Wall != seconds*1e9 {
+				t.Errorf("%d s: a sleeper has %d ns", seconds, r.V.Wall)
+			}
+		}
+	}
+}
+
+// TestDaysTakeBoundedMemory: threads and stacks that come and go are added up, and the sums stay true.
+func TestDaysTakeBoundedMemory(t *testing.T) {
+	f := newFixture(t)
+	f.store.most = 1000
+	stacks := []profile.StackID{f.at("compress", "main"), f.at("checksum", "main"), f.at("tick", "main")}
+	var cpu int64
+	most := 0
+	for s := range 300 {
+		for i := range 50 {
+			iv := f.ran(1000+100*s+i, stacks[i%3], 10)
+			cpu += iv.CPU
+			iv.End = f.now.UnixNano()
+			f.store.Add(iv)
+		}
+		f.refresh()
+		most = max(most, len(f.store.cells))
+	}
+	used := 0 // by slices: those are bounded by time
+	for _, sl := range f.store.slices {
+		used += len(sl.deltas)
+	}
+	if most > 2*(used+1000) || len(f.store.threads) > most {
+		t.Errorf("up to %d cells, %d threads; the slices have %d", most, len(f.store.threads), used)
+	}
+	o := f.snapshot(0, CPU)
+	if got := o.Total(Everything).CPU; got != cpu {
+		t.Errorf("cpu %d, want %d", got, cpu)
+	}
+	for _, r := range o.Functions(Everything) {
+		if r.Name == "main" && r.Total.CPU != cpu {
+			t.Errorf("main has %d of %d", r.Total.CPU, cpu)
+		}
+	}
+}
+
+// TestStacksBeyondTheBoundAreAddedUpWithoutNames: where each has another stack.
+func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
+	f := newFixture(t)
+	f.store.most = 100
+	var cpu int64
+	for s := range 300 {
+		for i := range 10 {
+			m := f.app
+			iv := f.ran(101, f.builder.Intern([]profile.Loc{{Module: m, Addr: m.Start + uint64(10*s+i)}}), 10)
+			cpu += iv.CPU
+			f.add(iv)
+		}
+		f.refresh()
+	}
+	o := f.snapshot(0, CPU)
+	if got := o.Total(Everything).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.slices)) {
+		t.Errorf("cpu %d of %d in %d cells", got, cpu, len(f.store.cells))
+	}
+	found := false
+	for _, r := range o.Functions(Everything) {
+		found = found || r.Name == earlier && r.Self.CPU > 0
+	}
+	if !found {
+		t.Error("nothing is said of what was added up")
+	}
+}
+
+// TestSlowNamesHoldNothingUp: until a name comes, a function is shown by its module.
+func TestSlowNamesHoldNothingUp(t *testing.T) {
+	f := newFixture(t)
+	goOn, quit, told := make(chan struct{}), make(chan struct{}), make(chan struct{}, 100)
+	f.names.tell = func() { told <- struct{}{} }
+	resolve := f.resolve
+	f.resolve = func(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+		<-goOn
+		return resolve(m, addr)
+	}
+	go f.names.Run(f, quit)
+	defer close(quit)
+	f.busy(1)
+	o := f.store.Snapshot(f.names, 0, CPU)
+	rows := o.Functions(Everything)
+	SortFunctions(rows, CPU, BySelf)
+	if o.Waiting == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
+		t.Errorf("%d to come, first %+v", o.Waiting, rows[0].Frame)
+	}
+	close(goOn)
+	for o.Waiting > 0 {
+		<-told
+		o = f.store.Snapshot(f.names, 0, CPU)
+	}
+	rows = o.Functions(Everything)
+	SortFunctions(rows, CPU, BySelf)
+	if rows[0].Name != "compress" || rows[0].Nameless {
+		t.Errorf("first %+v", rows[0].Frame)
+	}
+}
+
+// TestCodeMadeAtRunTimeIsAskedForAgain: its compiler may tell later.
+func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
+	f := newFixture(t)
+	jit := &profile.ModuleInfo{Start: 0x1000, End: 0x2000, Path: "[anon]", Owner: 7}
+	known := false
+	f.resolve = func(*profile.ModuleInfo, uint64) []profile.Frame {
+		if known {
+			return []profile.Frame{{Name: "compiled"}}
+		}
+		return []profile.Frame{{Name: "[anon]"}}
+	}
+	f.add(f.ran(101, f.builder.Intern([]profile.Loc{{Module: jit, Addr: 0x1100}}), 100))
+	f.refresh()
+	if r := f.snapshot(0, CPU).Functions(Everything); r[0].Name != "[anon]" || !r[0].Nameless {
+		t.Fatalf("%+v", r)
+	}
+	known = true
+	f.names.NameLacking(f)
+	if r := f.snapshot(0, CPU).Functions(Everything); r[0].Name != "compiled" {
+		t.Errorf("%+v: not by who knows its own names", r)
+	}
+	known = false
+	f.add(f.ran(101, f.builder.Intern([]profile.Loc{{Module: jit, Addr: 0x1200}}), 500))
+	f.refresh()
+	f.snapshot(0, CPU)
+	known = true
+	for range 5 {
+		f.refresh()
+	}
+	if o := f.snapshot(0, CPU); fmt.Sprint(len(o.Functions(Everything))) != "1" {
+		t.Errorf("%+v: not after some seconds", o.Functions(Everything))
+	}
+}
+
+// TestManagedFramesStandForTheMachineryThatRunsThem: as in report. A stack of nothing else keeps it.
+func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
+	f := newFixture(t)
+	vm := &profile.ModuleInfo{Path: "[Toy 1.0]"}
+	told := f.builder.Describe([]profile.Frame{{Name: "inner"}, {Name: "outer"}})
+	loop := profile.Loc{Module: f.app, Addr: f.app.Start, Machinery: true}
+	f.add(f.ran(101, f.builder.Intern([]profile.Loc{loop, {Module: vm, Described: told}, loop, {Module: f.app, Addr: f.app.Start + 0x10}}), 100))
+	f.add(f.ran(102, f.builder.Intern([]profile.Loc{loop}), 50))
+	f.refresh()
+	f.store.Finish(f.now)
+	o := f.snapshot(0, CPU)
+	rows := map[string]FunctionRow{}
+	for _, r := range o.Functions(Everything) {
+		rows[r.Name+" "+r.Module] = r
+	}
+	want := f.reported("cpu")
+	for _, w := range want.Functions {
+		if r := rows[w.Name+" "+w.Module]; r.Self.json() != w.Self || r.Total.json() != w.Total {
+			t.Errorf("%s %s: %+v, report has %+v", w.Name, w.Module, r, w)
+		}
+	}
+	if len(rows) != len(want.Functions) || rows["inner [Toy 1.0]"].Self.CPU != 100e6 {
+		t.Errorf("%+v, report has %+v", rows, want.Functions)
+	}
+}

@@ -1,0 +1,130 @@
+package top
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"prywalk/internal/printable"
+)
+
+// groupRows is how many threads and waits plain text has.
+const groupRows = 5
+
+// WriteText writes a snapshot as plain text: so many functions, and the threads and waits that have most. 0 functions
+// stands for all.
+func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions int) error {
+	var b strings.Builder
+	put := func(lines ...string) {
+		for _, l := range lines {
+			b.WriteString(strings.TrimRight(l, " ") + "\n")
+		}
+	}
+	table := func(head string, lines []string) {
+		put("", s.paint(dim, head))
+		put(lines...)
+	}
+	above := o.headLines(s, &st, Everything)
+	put(s.paint(bold, above[0]), above[1])
+	if st.Trouble != "" {
+		put(s.cut(printable.Line(st.Trouble)))
+	}
+	rows := deleteEmpty(o.Functions(Everything), c)
+	SortFunctions(rows, c, BySelf)
+	rows = first(rows, functions)
+	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(Everything, c)))
+	waits := o.Waits(Everything, Wall)
+	table(s.groupLines(waits[:min(len(waits), groupRows)], "wait", Wall, o.precision(Everything, Wall)))
+	threads := o.Threads(Everything, c)
+	table(s.groupLines(threads[:min(len(threads), groupRows)], "thread", c, o.precision(Everything, c)))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// first gives the first n rows, all if n is 0.
+func first[R any](rows []R, n int) []R {
+	if n > 0 && len(rows) > n {
+		return rows[:n]
+	}
+	return rows
+}
+
+// jsonValues has a value for each clock, as report --json has: times in nanoseconds.
+type jsonValues struct {
+	Samples  int64 `json:"samples"`
+	Wall     int64 `json:"wall"`
+	RunQueue int64 `json:"runqueue"`
+	CPU      int64 `json:"cpu"`
+	Blocked  int64 `json:"blocked"`
+}
+
+func (v Values) json() jsonValues {
+	return jsonValues{max(0, v.Samples), v.Wall, v.RunQueue, v.CPU, v.Blocked()}
+}
+
+type jsonFunction struct {
+	Name   string     `json:"name"`
+	Module string     `json:"module"`
+	Self   jsonValues `json:"self"`
+	Total  jsonValues `json:"total"`
+	Change int        `json:"change,omitempty"`
+}
+
+type jsonGroup struct {
+	Name    string     `json:"name"`
+	PID     int        `json:"pid,omitempty"`
+	TID     int        `json:"tid,omitempty"`
+	Threads int        `json:"threads,omitempty"`
+	In      string     `json:"in,omitempty"`
+	Total   jsonValues `json:"total"`
+}
+
+// jsonTable is one refresh. New fields may come; those that are there keep their meaning.
+type jsonTable struct {
+	Target    string         `json:"target"`
+	Time      float64        `json:"time"`    // of the Unix epoch, in seconds
+	Seconds   float64        `json:"seconds"` // how long the window is
+	Since     float64        `json:"since"`   // how long it was sampled for, in seconds
+	Threads   int            `json:"threads"`
+	Complete  *float64       `json:"complete,omitempty"`
+	Trouble   string         `json:"trouble,omitempty"`
+	Ended     bool           `json:"ended,omitempty"`
+	Waiting   int            `json:"names_to_come,omitempty"`
+	Total     jsonValues     `json:"total"`
+	Functions []jsonFunction `json:"functions"`
+	ByThread  []jsonGroup    `json:"by_thread"`
+	ByWait    []jsonGroup    `json:"by_wait"`
+}
+
+// WriteJSON writes a snapshot as one line of JSON: so many functions, threads and waits, 0 for all.
+func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) error {
+	t := jsonTable{
+		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),
+		Threads: st.Threads, Trouble: st.Trouble, Ended: st.Ended, Waiting: o.Waiting, Total: o.Total(Everything).json(),
+		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
+	}
+	if st.Complete >= 0 {
+		t.Complete = &st.Complete
+	}
+	rows := o.Functions(Everything)
+	SortFunctions(rows, c, BySelf)
+	rows = first(rows, rowsOfEach)
+	changes := o.Changes(rows, false)
+	for i := range rows {
+		r := &rows[i]
+		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json(), int(changes[i])})
+	}
+	for _, r := range first(o.Threads(Everything, c), rowsOfEach) {
+		th := &o.threads[r.id]
+		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.Where, Total: r.V.json()})
+	}
+	for _, r := range first(o.Waits(Everything, Wall), rowsOfEach) {
+		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name, Threads: r.Threads, In: r.Where, Total: r.V.json()})
+	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(printable.JSON(text), '\n'))
+	return err
+}

@@ -1,0 +1,24 @@
+package report
+
+import "prywalk/internal/printable"
+
+// Colours of text, used only where Options.Color asks for them.
+const (
+	bold  = "\x1b[1m"
+	dim   = "\x1b[2m"
+	red   = "\x1b[31m"
+	plain = "\x1b[0m"
+)
+
+// color gives a text with a colour, and printable.
+func (d *data) color(code, s string) printable.Raw {
+	return d.paint(code, printable.Raw(printable.String(s)))
+}
+
+// paint gives a text that is printable with a colour.
+func (d *data) paint(code string, s printable.Raw) printable.Raw {
+	if d.opts.Color {
+		s = printable.Raw(code) + s + plain
+	}
+	return s
+}
