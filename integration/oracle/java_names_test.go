@@ -21,6 +21,11 @@ import (
 func compileJava(t *testing.T, class string) (dir string, source []byte) {
 	t.Helper()
 	dir = t.TempDir()
+	return dir, compileJavaInto(t, dir, class)
+}
+
+func compileJavaInto(t testing.TB, dir, class string) (source []byte) {
+	t.Helper()
 	source, err := testtargets.Source(class + ".java")
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +37,7 @@ func compileJava(t *testing.T, class string) (dir string, source []byte) {
 	if out, err := exec.Command("javac", "--release", "8", "-Xlint:-options", "-d", dir, file).CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
 	}
-	return dir, source
+	return source
 }
 
 // knownCallers has, for each of Known.java's methods, who may call it.
