@@ -19,7 +19,8 @@ type Names struct {
 	moments
 	methods map[uint64]*method
 	code    map[uint64]*compiled // by their code's start
-	places  map[site]whatIs
+	places  map[site]*whatIs
+	near    [1 << nearBits]nearPlace
 	calls   []call
 	others  []call
 	place   int32 // where the next scope was found
@@ -34,7 +35,7 @@ type Names struct {
 // Names gives what names the frames of the machine's code.
 func (v *VM) Names() *Names {
 	if v.names == nil {
-		v.names = &Names{v: v, methods: map[uint64]*method{}, code: map[uint64]*compiled{}, places: map[site]whatIs{}}
+		v.names = &Names{v: v, methods: map[uint64]*method{}, code: map[uint64]*compiled{}, places: map[site]*whatIs{}}
 	}
 	return v.names
 }
@@ -119,6 +120,7 @@ func (n *Names) Forget() {
 	clear(n.methods)
 	clear(n.code)
 	clear(n.places)
+	clear(n.near[:])
 }
 
 // Native implements [managed.Namer].
@@ -126,17 +128,9 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 	if f.Module == nil || !f.Module.Generated || !n.ready(f.PC) {
 		return out, false
 	}
-	key := site{f.PC, f.Caller}
-	p, ok := n.places[key]
-	if !ok || p.code != nil && p.code.checked < n.at && !n.same(p.code) {
-		if p, ok = n.placeOf(f.PC, f.Caller); !ok {
-			delete(n.places, key)
-			return out, false
-		}
-		if len(n.places) >= maxPlaces {
-			clear(n.places)
-		}
-		n.places[key] = p
+	p := n.placeAt(f.PC, f.Caller)
+	if p == nil {
+		return out, false
 	}
 	ref := p.ref
 	n.replace = n.replace || p.replaces
@@ -152,6 +146,41 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 		}
 	}
 	return append(out, ref), true
+}
+
+// nearPlace is a place that was asked for lately: looking there first is a third of a map's cost.
+type nearPlace struct {
+	site
+	is *whatIs
+}
+
+// nearBits says how many of those there are.
+const nearBits = 10
+
+// placeAt gives what is at an address, nil if it is not known. What is remembered of compiled code is compared with the
+// process's memory if it was read before the copy.
+func (n *Names) placeAt(pc uint64, caller bool) *whatIs {
+	near := &n.near[pc*0x9e3779b97f4a7c15>>(64-nearBits)] // Fibonacci hashing
+	key := site{pc, caller}
+	p := near.is
+	if p == nil || near.site != key {
+		p = n.places[key]
+	}
+	if p == nil || p.code != nil && p.code.checked < n.at && !n.same(p.code) {
+		is, ok := n.placeOf(pc, caller)
+		if !ok {
+			delete(n.places, key)
+			near.is = nil
+			return nil
+		}
+		if len(n.places) >= maxPlaces {
+			clear(n.places)
+		}
+		p = &is
+		n.places[key] = p
+	}
+	*near = nearPlace{key, p}
+	return p
 }
 
 // placeOf finds out what is at an address.

@@ -2,6 +2,7 @@ package hotspot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -254,4 +255,75 @@ func FuzzHostileNames(f *testing.F) {
 		n.Describe(managed.Ref{Object: off, Position: fp, Kind: uint8(off % 5)}, nil, nil)
 		n.End()
 	})
+}
+
+// TestWhatMayHaveBeenUsedAgainIsCalledFreed: what is met for the first time after a collection and a new class loader
+// may not be what was there at the time of the copy.
+func TestWhatMayHaveBeenUsedAgainIsCalledFreed(t *testing.T) {
+	const collected, loaded = 1, 2
+	for _, c := range []struct {
+		what    string
+		happens int
+		before  bool // it was met before
+		ran     bool // the thread has run since
+		want    string
+	}{
+		{"nothing happened", 0, false, true, inItem},
+		{"a collection", collected, false, true, inItem},
+		{"a new class loader", loaded, false, true, inItem},
+		{"both", collected | loaded, false, true, "[freed]"},
+		{"both, and it was met before", collected | loaded, true, true, inItem},
+		{"both, and the thread has slept since", collected | loaded, false, false, inItem},
+	} {
+		r := namedReleases["JDK 17"]
+		f := newNamed(r)
+		code, _, _ := cart(f, r)
+		n := f.open(t).Names()
+		n.v.heapOf(code)
+		n.begun(code)
+		fr := frames.Frame{PC: code + 40, Caller: true}
+		if c.before {
+			begin(n, nil).At = n.clock()
+			n.at = n.clock() - 1
+			said(n, fr)
+		}
+		copied := n.clock()
+		if c.happens&collected != 0 {
+			f.put32(collectedAt+8, 7)
+		}
+		if c.happens&loaded != 0 {
+			f.put(f.address("ClassLoaderDataGraph::_head"), 0x9999)
+		}
+		n.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, At: copied, Live: asleep(!c.ran)})
+		if got := said(n, fr); got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+}
+
+// asleep is the memory of a thread that has not run since the copy, or has.
+type asleep bool
+
+func (a asleep) Read(uint64, []byte) int { return 0 }
+func (a asleep) Unchanged() bool         { return bool(a) }
+
+// address gives where a static field is.
+func (f *named) address(name string) uint64 {
+	return f.word(uint64(tableAt + stride*(slices.Index(f.wanted, name)+1) + 24))
+}
+
+func TestVersionsAreWrittenAsPeopleDo(t *testing.T) {
+	for _, c := range []struct {
+		release, jdk, want string
+		major              byte
+	}{
+		{"17.0.15+6-Debian-1deb12u1", "JDK 17", "HotSpot 17.0.15", 17}, {"25.412-b08", "JDK 8", "HotSpot 8u412", 8},
+		{"25.0.3+9-LTS", "JDK 25", "HotSpot 25.0.3", 25}, {"what's this", "JDK 17", "HotSpot", 17},
+	} {
+		f := newNamed(namedReleases[c.jdk])
+		f.put(f.address("Abstract_VM_Version::_s_vm_release"), f.text(c.release))
+		if got := f.open(t).Version(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.release, got, c.want)
+		}
+	}
 }

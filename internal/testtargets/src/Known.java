@@ -52,8 +52,13 @@ public class Known {
         handle = MethodHandles.lookup().findStatic(Known.class, "viaHandle", MethodType.methodType(int.class, int.class));
         reflected = Known.class.getDeclaredMethod("viaReflection", int.class);
         if (args.length > 0 && args[0].equals("virtual")) {
-            Thread t = (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, (Runnable) Known::forever);
-            t.join();
+            Method start = null;
+            for (Method m : Thread.class.getMethods()) {
+                start = m.getName().equals("startVirtualThread") ? m : start;
+            }
+            if (start != null) { // JDK 21 and later
+                ((Thread) start.invoke(null, (Runnable) Known::forever)).join();
+            }
         }
         forever();
     }
