@@ -11,6 +11,7 @@ type threads struct {
 	list []thread
 	read int64 // when, CLOCK_MONOTONIC in nanoseconds
 	main uint64
+	head uint64 // where the main interpreter keeps the newest state
 }
 
 // thread is a thread state.
@@ -39,6 +40,7 @@ func (r *Runtime) readThreads() bool {
 		if n == mostInterps || !r.readInterp(interp) {
 			return false
 		}
+		t.head = interp + uint64(r.interpThreads) // the main interpreter is the oldest, the last of the list
 		interp = r.read64(interp + uint64(r.interpNext))
 	}
 	return len(t.list) > 0
