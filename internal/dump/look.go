@@ -229,11 +229,12 @@ func takeAll(t *code.Process, o Options) (*shots, error) {
 		return nil, err
 	}
 	got := &shots{taken: map[*look.Thread]*look.Shot{}, failed: map[string]int64{}}
-	extra := look.GoStacks(t)
+	extra, plans := look.GoStacks(t), &look.Plans{}
+	plans.Store(callstack.FirstPlan(t.Namers()))
 	add := func(tid int) *look.Thread {
 		th := look.NewThread(t.PID, tid, nil)
 		th.Walks().CopyUpTo(firstCopy)
-		th.Extra, th.Memory = extra, t.Memory()
+		th.Extra, th.Memory, th.Plans = extra, t.Memory(), plans
 		th.Walks().Plan(callstack.Plan(t.Namers(), tid, 0))
 		got.threads = append(got.threads, th)
 		return th

@@ -89,7 +89,7 @@ func (l *Looker) extra(t *Thread, s *Shot) {
 	}
 	s.Regs.TLS = t.tls
 	l.reader.ReadFrom(t.TID, t.Memory)
-	if t.needs.get().Plan != nil {
+	if t.needs.get().Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
 		l.reader.Allow(readsOf(extra))
 		l.reader.Copied(s.Mem.Stack.Addr, len(s.Mem.Stack.Bytes))
 	}

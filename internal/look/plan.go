@@ -24,6 +24,7 @@ type planned struct {
 	inner  ptrace.Extra
 	plan   *managed.Plan
 	anchor frames.Addr
+	tid    uint64
 	stack  []byte // the buffer that the stack is copied into
 
 	rd    *ptrace.Reader
@@ -58,15 +59,24 @@ func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	if p.inner != nil {
 		p.n = p.inner.Regions(regs, rd, out)
 	}
-	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS}
-	steps := p.plan.Steps
-	for i := range min(len(steps), managed.MaxSteps) {
-		if !p.step(&steps[i]) {
-			break
-		}
+	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
+	if p.anchor == 0 {
+		p.carry(p.plan.Find)
+	}
+	if p.slots[0] != 0 {
+		p.carry(p.plan.Steps)
 	}
 	p.rd, p.out, p.last = nil, nil, frames.Region{}
 	return p.n
+}
+
+// carry carries out steps, until one ends the plan.
+func (p *planned) carry(steps []managed.Step) {
+	for i := range min(len(steps), managed.MaxSteps) {
+		if !p.step(&steps[i]) {
+			return
+		}
+	}
 }
 
 // step carries out one step; false if the plan ends there.
@@ -90,6 +100,10 @@ func (p *planned) step(s *managed.Step) bool {
 		p.chain(at, s)
 	case managed.Each:
 		p.each(s)
+	case managed.Seek:
+		at = p.seek(at, s)
+		p.slots[s.To%managed.MaxSlots] = at
+		return at != 0
 	}
 	return true
 }
@@ -107,6 +121,21 @@ func (p *planned) chain(at frames.Addr, s *managed.Step) {
 		p.nodes[p.count] = at
 		at = p.word(at + uint64(int64(s.Next)))
 	}
+}
+
+// seek goes along nodes up to the one that has a word; 0 if none has.
+func (p *planned) seek(at frames.Addr, s *managed.Step) frames.Addr {
+	want := p.slots[s.End%managed.MaxSlots]
+	for range min(int(s.Max), planEach) {
+		if at == 0 || want == 0 || p.have(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
+			return 0
+		}
+		if p.word(at+uint64(int64(s.At))) == want {
+			return at
+		}
+		at = p.word(at + uint64(int64(s.Next)))
+	}
+	return 0
 }
 
 // node reads a node with the page that it lies in: others mostly lie there, too, and a page costs little more than a
@@ -204,14 +233,18 @@ func (p *planned) read(addr frames.Addr, n uint64) bool {
 // carryOut gives what copies by the thread's plan besides inner; inner if it has none.
 func (l *Looker) carryOut(t *Thread, s *Shot, inner ptrace.Extra) ptrace.Extra {
 	n := t.needs.get()
-	if n.Plan == nil || n.Anchor == 0 {
+	plan, anchor := n.Plan, n.Anchor
+	if plan == nil && t.Plans != nil {
+		plan, anchor = t.Plans.Load(), 0
+	}
+	if plan == nil || anchor == 0 && len(plan.Find) == 0 {
 		return inner
 	}
 	p := &l.planned
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
-	p.inner, p.plan, p.anchor, p.stack = inner, n.Plan, n.Anchor, s.buf
+	p.inner, p.plan, p.anchor, p.stack, p.tid = inner, plan, anchor, s.buf, uint64(t.TID)
 	return p
 }
 

@@ -1,6 +1,9 @@
 package look
 
 import (
+	"sync/atomic"
+
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
@@ -14,6 +17,8 @@ type Thread struct {
 	Owner any
 	// Extra, if set, copies further memory in a freeze.
 	Extra ptrace.Extra
+	// Plans, if set, has what is copied besides as long as no walk has said so of this thread; nil: nothing.
+	Plans *Plans
 	// Memory is the process's ([ptrace.Request]); nil: whatever is mapped is read, whoever has to provide it.
 	Memory *procmem.Memory
 
@@ -42,6 +47,9 @@ type Thread struct {
 	// only.
 	awaitsRoot bool
 }
+
+// Plans hands the plan of a process's run-time system from the goroutine that walks to that of the looks.
+type Plans = atomic.Pointer[managed.Plan]
 
 // baseline is the count of arrivals on a processor at a moment when the thread
 // was off the processor.

@@ -15,25 +15,30 @@ type Planner interface {
 // count.
 type Plan struct {
 	Steps []Step
+	// Find are steps for a thread whose anchor is not known yet, as of one that has just begun: they fill slot 0. Until
+	// then it is 0, so that Off is an address. Empty: such a thread is done without.
+	Find []Step
 	// Known has the objects that Each leaves out; nil: none.
 	Known *Known
 }
 
-// Step is one read. Slots hold addresses: slot 0 is the anchor, slot 1 the stack pointer, slot 2 the thread pointer;
-// further ones are filled by Load.
+// Step is one read. Slots hold addresses: slot 0 is the anchor, slot 1 the stack pointer, slot 2 the thread pointer, slot
+// 3 the thread's number; further ones are filled by Load.
 type Step struct {
 	Op Op
 	// Base is the slot that the address is taken from, plus Off.
 	Base uint8
 	Off  int64
-	// To is the slot that Load fills.
+	// To is the slot that Load and Seek fill.
 	To uint8
-	// End is the slot that holds the address where Copy and the last node of Chain end; 0: only Max ends them.
+	// End is the slot that holds the address where Copy ends, or what Seek looks for; 0: only Max ends Copy.
 	End uint8
-	// Max is the most bytes of Copy, or the most nodes of Chain, each of Size bytes.
+	// Max is the most bytes of Copy, or the most nodes of Chain and Seek, each of Size bytes.
 	Max, Size uint32
-	// Next is the offset of the link in a node of Chain.
+	// Next is the offset of the link in a node of Chain and Seek.
 	Next int32
+	// At is the offset of the word in a node that Seek compares.
+	At int32
 }
 
 // Op is what a Step does.
@@ -51,6 +56,9 @@ const (
 	// Each copies, for each node of the last Chain, Size bytes at Next beyond the address that the node has at Off, at most
 	// Max times. A second Each goes on from what that led to. What is in [Plan.Known] is left out.
 	Each
+	// Seek copies nodes as Chain does, up to the one whose word at At is what the slot End holds; To is its address. If
+	// there is none, the plan ends.
+	Seek
 )
 
 // MaxSteps, MaxBytes, MaxNodes and MaxSlots bound a plan.

@@ -5,6 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/booking"
+	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/ownruntime"
@@ -44,6 +45,8 @@ type processAccount struct {
 
 	// extra is for the tracer: what it is to copy besides stacks from now on, as the program is another.
 	extra atomic.Pointer[ptrace.Extra]
+	// plans is for the tracer, too: what it copies of threads that were not walked yet.
+	plans look.Plans
 }
 
 // refresh reads the mappings anew, and the code that was made at run time; true if either
@@ -57,6 +60,7 @@ func (p *processAccount) refresh(now int64) bool {
 		return false
 	}
 	p.remapped = true
+	p.plans.Store(callstack.FirstPlan(p.target.Namers()))
 	if m := p.target.Main(); m != p.main {
 		if p.target.Comm != "" { // else the name that it has been given since stays
 			p.comm = p.target.Comm

@@ -9,6 +9,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/booking"
+	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/ownruntime"
@@ -79,6 +80,7 @@ func (s *Sampler) addChild(t *code.Process, child bool, parent int) {
 		t.JITFuncs = s.opts.JITFuncs(t.PID)
 	}
 	p := &process{target: t, child: child, extra: look.GoStacks(t), account: &processAccount{target: t, main: t.Main(), parent: parent}}
+	p.account.plans.Store(callstack.FirstPlan(t.Namers()))
 	p.account.book.Selected = s.opts.Threads != nil
 	s.mu.Lock()
 	s.targets[t] = struct{}{}

@@ -89,7 +89,7 @@ func (c *tracer) meet(p *process, tid int, now int64) *thread {
 	th := &thread{proc: p, look: lt, born: p.list.begun}
 	th.account = &threadAccount{proc: p.account, tid: tid, walks: lt.Walks(), name: name.String(), named: now, met: now}
 	th.idle = idle.Thread{Owner: th, Look: lt}
-	lt.Owner, lt.Extra, lt.Memory = th, p.extra, p.target.Memory()
+	lt.Owner, lt.Extra, lt.Memory, lt.Plans = th, p.extra, p.target.Memory(), &p.account.plans
 	if th.born {
 		th.account.book.BornAt = now
 	}

@@ -13,6 +13,7 @@ type codes struct {
 	bySerial map[uint64]*code
 	serial   uint64
 	known    managed.Known
+	head     head
 }
 
 // code is a code object.
@@ -113,28 +114,56 @@ func (r *Runtime) resolve(addr uint64) (*code, found) {
 			return c, isKnown
 		}
 		return r.readCode(addr, &id)
+	case c != nil && w.sample.At != 0 && c.since <= w.sample.At && c.checked >= w.sample.At:
+		return c, isKnown // by another walk
 	case w.live:
 		w.used = true
-		if id, what := r.identify(addr, w.get); what != isKnown {
+		now := procmem.Now()
+		if id, what := r.identifyNow(addr); what != isKnown {
 			return nil, what
 		} else if c != nil && c.id == id {
+			c.checked = now
 			return c, isKnown
 		}
 		return r.readCode(addr, nil)
 	case c == nil || w.sample.At == 0 || c.since > w.sample.At:
 		return nil, isFreed
-	case c.checked >= w.sample.At:
-		return c, isKnown
 	}
 	// It was known before the stop: is it still the same after it?
 	now := procmem.Now()
-	if id, what := r.identify(addr, r.now); what != isKnown || id != c.id {
+	if id, what := r.identifyNow(addr); what != isKnown || id != c.id {
 		r.codes.known.Drop(addr)
 		delete(r.codes.byAddr, addr)
 		return nil, isFreed
 	}
 	c.checked = now
 	return c, isKnown
+}
+
+// identifyNow is identify of what is there now, in one or two reads.
+func (r *Runtime) identifyNow(addr uint64) (identity, found) {
+	h := &r.codes.head
+	h.at, h.n = addr, 0
+	if l := r.sample.Live; l != nil {
+		h.n = l.Read(addr, h.b[:min(int(r.codeHead), len(h.b))])
+	}
+	return r.identify(addr, r.headWord)
+}
+
+// headWord gives a word of the head that was read last, or of the process as it is now.
+func (r *Runtime) headWord(addr uint64) (uint64, bool) {
+	h := &r.codes.head
+	if off := addr - h.at; off < uint64(len(h.b)) && int(off)+8 <= h.n {
+		return binary.LittleEndian.Uint64(h.b[off:]), true
+	}
+	return r.now(addr)
+}
+
+// head is the first bytes of a code object.
+type head struct {
+	at uint64
+	n  int
+	b  [160]byte
 }
 
 // mostRefs is the largest count of references, that of objects that are never freed.
@@ -158,7 +187,7 @@ func (r *Runtime) now(addr uint64) (uint64, bool) {
 // readCode reads what a code object says. want, if not nil, is the identity that it must have.
 func (r *Runtime) readCode(addr uint64, want *identity) (*code, found) {
 	before := procmem.Now()
-	id, what := r.identify(addr, r.now)
+	id, what := r.identifyNow(addr)
 	if what != isKnown || want != nil && id != *want {
 		return nil, isFreed
 	}
@@ -175,7 +204,7 @@ func (r *Runtime) readCode(addr uint64, want *identity) (*code, found) {
 	c.table, ok3 = r.readBytes(id.table)
 	// The frame that cleans up after __init__ runs a code object of the interpreter's own (3.13).
 	c.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-r.at+mostData < 2*mostData
-	if again, what := r.identify(addr, r.now); what != isKnown || again != id || !c.shim && !(ok1 && ok2 && ok3) {
+	if again, what := r.identifyNow(addr); what != isKnown || again != id || !c.shim && !(ok1 && ok2 && ok3) {
 		return nil, isFreed
 	}
 	if !r.alive(addr) {

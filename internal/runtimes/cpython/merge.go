@@ -82,6 +82,7 @@ func (r *Runtime) runsObject(object, from, sp, cfa uint64) bool {
 	if keeps, known := r.slots.keeps(object, cfa, w.sample.Mem.Word); known {
 		return keeps
 	}
+	w.guessed = true
 	return r.keeps(object, from, sp, cfa) || len(w.loops) == 1 && w.inRegs(object)
 }
 
@@ -151,7 +152,12 @@ func (r *Runtime) appendRun(run *run, out []managed.Ref) []managed.Ref {
 // End implements [managed.Namer].
 func (r *Runtime) End() managed.Health {
 	w := &r.walk
+	if w.loops != nil && !w.unfinished && !w.wasCut {
+		r.slots.learn(w.loops, w.runs, w.sample.Mem.Word)
+	}
 	switch {
+	case w.unfinished && w.guessed: // only the outer end shows whether each has its own
+		return managed.Broken
 	case w.broken, w.used && !w.sample.Live.Unchanged():
 		return managed.Broken
 	case w.next < len(w.runs) && !w.unfinished:
@@ -159,8 +165,6 @@ func (r *Runtime) End() managed.Health {
 			return managed.Broken
 		}
 		return managed.Left
-	case !w.unfinished && !w.wasCut && len(w.loops) == len(w.runs):
-		r.slots.learn(w.loops, w.runs, w.sample.Mem.Word)
 	}
 	return managed.Matched
 }

@@ -65,7 +65,7 @@ const (
 
 // Slots of the plan.
 const (
-	slotChunk = 3 + iota
+	slotChunk = 4 + iota
 	slotTop
 	slotFrame
 	slotCFrame
@@ -100,7 +100,23 @@ func (r *Runtime) makePlan() {
 		steps = append(steps, load(slotCFrame, r.cframePrev, slotPrev), load(slotPrev, r.cframeCurrent, slotPrevFrame),
 			chain(slotPrevFrame))
 	}
-	r.plan = &managed.Plan{Steps: steps, Known: &r.codes.known}
+	r.plan = &managed.Plan{Steps: steps, Find: r.findSteps(), Known: &r.codes.known}
+}
+
+// mostSought is how many of the newest thread states are looked at in a stop for that of a new thread.
+const mostSought = 16
+
+// findSteps find the state of a thread that is new: the newest are the first of their list.
+func (r *Runtime) findSteps() []managed.Step {
+	const slotTLS, slotTID = 2, 3
+	id, want := r.threadID, uint8(slotTLS)
+	if r.threadNative != 0 {
+		id, want = r.threadNative, slotTID
+	}
+	return []managed.Step{
+		{Op: managed.Load, Off: int64(r.threads.head), To: slotChunk},
+		{Op: managed.Seek, Base: slotChunk, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id), End: want, Max: mostSought},
+	}
 }
 
 // read64 reads a word of the process as it is now, 0 if it cannot be read.

@@ -17,17 +17,22 @@ type slot struct {
 
 // Bounds of what is learned.
 const (
-	enoughFrames = 64 // in how many native frames an offset must have held to be believed
+	enoughFrames = 16 // in how many native frames an offset must have held to be believed
 	mostSlots    = 1 << 10
 )
 
 // loopFrame is a native frame of the loop in a walk.
 type loopFrame struct{ sp, cfa uint64 }
 
-// learn takes the native frames of a walk, each with the frame object that it ran.
+// learn takes the native frames of a complete walk and its frame objects. The outermost belong together, and so on; the
+// innermost native frame may have none, as it has just been entered or is about to be left.
 func (s *slots) learn(native []loopFrame, objects []run, word words) {
 	if *s == nil {
 		*s = slots{}
+	}
+	less := len(native) - len(objects)
+	if less != 0 && less != 1 {
+		return
 	}
 	for i := 1; i < len(native); i++ { // the innermost may not have saved it yet
 		f := native[i]
@@ -43,7 +48,7 @@ func (s *slots) learn(native []loopFrame, objects []run, word words) {
 			at = &slot{}
 			(*s)[back] = at
 		}
-		at.learn(&f, objects[i].record, word)
+		at.learn(&f, objects[i-less].record, word)
 	}
 }
 

@@ -3,6 +3,7 @@ package cpython
 import (
 	"encoding/binary"
 
+	"prywalk/frames"
 	"prywalk/internal/procmem"
 )
 
@@ -11,13 +12,14 @@ type threads struct {
 	list []thread
 	read int64 // when, CLOCK_MONOTONIC in nanoseconds
 	main uint64
+	head uint64 // where the main interpreter keeps the newest state
 }
 
 // thread is a thread state.
 type thread struct {
 	at     uint64
 	id     uint64 // pthread_self
-	native uint64 // the kernel's number, 0 before 3.11
+	native uint64 // the kernel's number, 0 if it is not known
 }
 
 // Bounds of what is read of the lists.
@@ -39,6 +41,7 @@ func (r *Runtime) readThreads() bool {
 		if n == mostInterps || !r.readInterp(interp) {
 			return false
 		}
+		t.head = interp + uint64(r.interpThreads) // the main interpreter is the oldest, the last of the list
 		interp = r.read64(interp + uint64(r.interpNext))
 	}
 	return len(t.list) > 0
@@ -55,11 +58,17 @@ func (r *Runtime) readInterp(interp uint64) bool {
 		th := thread{at: at, id: word(r.threadID)}
 		if r.threadNative != 0 {
 			th.native = word(r.threadNative)
+		} else if r.host.Arch() == frames.X86_64 {
+			th.native = r.read64(th.id+pthreadTID) & (1<<32 - 1)
 		}
 		t.list = append(t.list, th)
 	}
 	return true
 }
+
+// pthreadTID is where glibc keeps a thread's number in struct pthread, on x86-64 (nptl/descr.h). Before 3.11 the
+// interpreter does not know that number. Where it is another libc, a thread is not found by it.
+const pthreadTID = 720
 
 // Anchor implements [managed.Planner]: the thread's state.
 func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
@@ -83,10 +92,9 @@ func (r *Runtime) find(tid int, pthread, sp uint64) *thread {
 	for i := range r.threads.list {
 		th := &r.threads.list[i]
 		switch {
+		case th.native == uint64(tid) && (pthread == 0 || th.id == pthread):
+			return th
 		case r.threadNative != 0:
-			if th.native == uint64(tid) {
-				return th
-			}
 		case pthread != 0:
 			if th.id == pthread {
 				return th

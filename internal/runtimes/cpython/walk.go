@@ -21,6 +21,7 @@ type walk struct {
 	cframe0    uint64      // 3.12: the newest _PyCFrame, until the first run was found
 	loops      []loopFrame // the native frames of the loop so far, before 3.11
 	unfinished bool        // the native walk may have ended before its root
+	guessed    bool        // a frame object was looked for anywhere in its native frame
 	wasCut     bool        // the chain could not be read to its end
 	broken     bool
 }
@@ -77,26 +78,39 @@ func (r *Runtime) chainFrom(cframe uint64) {
 	r.chainByOwner(w.word(cframe + uint64(r.cframeCurrent)))
 }
 
-// findState finds the thread's state, and checks that it is still that thread's.
+// findState finds the thread's state: as the list says, as the stop has found it, or as the list says that is read
+// anew.
 func (r *Runtime) findState() bool {
 	w, s := &r.walk, r.sample
-	at, ok := r.Anchor(s.TID, s.Regs.TLS)
-	if !ok {
-		th := r.find(s.TID, s.Regs.TLS, s.Regs.SP())
-		if th == nil {
-			return false
+	if th := r.find(s.TID, s.Regs.TLS, 0); th != nil && r.isState(th.at) {
+		return true
+	}
+	at := w.word(r.threads.head)
+	for n := 0; at != 0 && n < mostSought; n++ {
+		if r.isState(at) {
+			return true
 		}
-		at = th.at
+		at = w.word(at + uint64(r.threadNext))
 	}
+	if at, ok := r.Anchor(s.TID, s.Regs.TLS); ok && r.isState(at) {
+		return true
+	}
+	th := r.find(s.TID, s.Regs.TLS, s.Regs.SP())
+	return th != nil && r.isState(th.at)
+}
+
+// isState takes an address for that of the thread's state, if it is not another's. Where nothing tells, the merge does.
+func (r *Runtime) isState(at uint64) bool {
+	w, s := &r.walk, r.sample
 	id := w.word(at + uint64(r.threadID))
-	if s.Regs.TLS != 0 && id != s.Regs.TLS {
+	switch {
+	case id == 0, s.Regs.TLS != 0 && id != s.Regs.TLS:
 		return false
-	}
-	if r.threadNative != 0 && w.word(at+uint64(r.threadNative)) != uint64(s.TID) {
+	case r.threadNative != 0 && w.word(at+uint64(r.threadNative)) != uint64(s.TID):
 		return false
 	}
 	w.state = at
-	return id != 0
+	return true
 }
 
 // add adds a frame to the chain; false if there are too many, as in a circle.

@@ -75,6 +75,7 @@ type python struct {
 	p       *code.Process
 	host    *host
 	names   managed.Planner
+	plans   look.Plans
 	threads map[int]*look.Thread
 	walker  frames.Walker
 	before  func() // each look
@@ -150,6 +151,7 @@ func attach(t *testing.T, pid int) *python {
 		t.Fatal("no Python was found")
 	}
 	py.names = r.(managed.Planner)
+	py.plans.Store(py.names.Plan())
 	return py
 }
 
@@ -170,7 +172,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, st
 			th := py.threads[tid]
 			if th == nil {
 				th = look.NewThread(py.pid, tid, nil)
-				th.Memory = py.p.Memory()
+				th.Memory, th.Plans = py.p.Memory(), &py.plans
 				py.threads[tid] = th
 				py.plan(th, 0)
 			}

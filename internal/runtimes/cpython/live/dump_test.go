@@ -1,0 +1,92 @@
+package live_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/dump"
+	"prywalk/internal/managed"
+)
+
+// checkDump wants a Python chain in each thread of a dump, and all functions up to the last in at least one.
+func checkDump(t *testing.T, what string, k known, p *dump.Process) {
+	t.Helper()
+	whole := false
+	for _, th := range p.Threads {
+		var stack []frame
+		for i := len(th.Frames) - 1; i >= 0; i-- {
+			if f := &th.Frames[i]; f.Kind == "cpython" {
+				stack = append(stack, frame{Frame: managed.Frame{Function: f.Function, Line: f.Line}})
+			}
+		}
+		// The chain of further threads begins with the threading module's functions.
+		for i := range stack {
+			if stack[i].Function == "forever" {
+				stack = append(stack[:0:0], stack[i:]...)
+				break
+			}
+		}
+		if msg := k[1:].check(stack); msg != "" || len(stack) == 0 {
+			t.Errorf("%s, thread %d: %s\n%v", what, th.TID, msg, names(stack))
+		}
+		whole = whole || len(stack) == len(k)-2
+	}
+	if !whole {
+		t.Errorf("%s: no thread is at the end of its chain", what)
+	}
+}
+
+func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
+	gcore, err := exec.LookPath("gcore")
+	if err != nil {
+		t.Fatal("gcore is not installed: run scripts/setup-tests.sh as root")
+	}
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, line := launch(t, exe, "testdata/chain.py", "sleep", "2")
+			var k known
+			if err := json.Unmarshal([]byte(line), &k); err != nil {
+				t.Fatal(err)
+			}
+			k = append(k, k[len(k)-1])
+			pid := cmd.Process.Pid
+			p, err := code.Open(pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			for _, atomic := range []bool{false, true} {
+				d, err := dump.Look(p, dump.Options{MaxDepth: -1, Atomic: atomic})
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkDump(t, fmt.Sprintf("dump, atomic %v", atomic), k, d)
+			}
+			prefix := filepath.Join(t.TempDir(), "core")
+			if out, err := exec.Command(gcore, "-o", prefix, fmt.Sprint(pid)).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			f, err := os.Open(fmt.Sprintf("%s.%d", prefix, pid))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			st, err := f.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := core.Open(f, st.Size(), core.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			checkDump(t, "core", k, dump.Core(c, dump.Options{MaxDepth: -1}, false))
+		})
+	}
+}
