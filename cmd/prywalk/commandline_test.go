@@ -105,7 +105,7 @@ func TestValuesAreCompleted(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"report", "--by", ""}, "thread\nprocess\nstate\nwait\nmodule\n"},
+		{[]string{"report", "--by", ""}, "thread\nprocess\nstate\nwait\nlock\nmodule\n"},
 		{[]string{"report", "--value", ""}, "blocked"},
 		{[]string{"record", "-p", ""}, pid + "\tsh\n"},
 		{[]string{"record", "-n", ""}, "sh\n"},
