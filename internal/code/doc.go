@@ -28,5 +28,5 @@
 // # Run-time systems
 //
 // [Runtimes] finds the systems of internal/runtimes in a process or a core (detect.go), and lets them adopt the code
-// that they have made. What a file itself tells of one is here: golang.go, v8.go, perfmap.go.
+// that they have made. What a file itself tells of one is here: golang.go, perfmap.go.
 package code

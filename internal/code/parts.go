@@ -5,6 +5,7 @@ import (
 	"prywalk/heuristics"
 	"prywalk/internal/elffile"
 	"prywalk/internal/gotables"
+	"prywalk/internal/runtimes/v8"
 )
 
 // parts are what an image's code is understood with.
@@ -15,7 +16,7 @@ type parts struct {
 	code    *heuristics.Source     // the last of sources, and calls
 	bounds  []heuristics.Functions // what knows the functions' bounds, best first
 	cold    coldParts
-	v8      embedded
+	v8      *v8.Builtins
 }
 
 // prepare makes them; nothing but headers is parsed, and of a Go program its table
@@ -32,7 +33,7 @@ func (p *parts) prepare(f *elffile.File, more *separate) {
 	p.sources = append(p.sources, cfi)
 	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: more})
 	p.cold = coldParts{elf: f, from: more}
-	p.v8 = embedded{elf: f, from: more}
+	p.v8 = v8.New(f, func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, more, yield) })
 	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
 	p.sources = append(p.sources, h)
 	p.calls, p.code = h, h

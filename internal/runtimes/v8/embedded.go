@@ -1,4 +1,6 @@
-package code
+// Package v8 knows where the code is that V8's own compiler has made when a program was built. How its frames look is in
+// package heuristics (v8.go), which finds them by their instructions.
+package v8
 
 import (
 	"bytes"
@@ -7,16 +9,22 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// embedded is the code that V8's own compiler has made when a program was built: its builtins, which lie in the
+// Builtins is the code that V8's own compiler has made when a program was built: its builtins, which lie in the
 // program's file. Like the code that V8 makes at run time they keep no register but the frame pointer. The file has symbols for
 // where they begin and for the word with their size (EmbeddedFileWriter in V8's src/snapshot/embedded). They are
 // looked for when code is first met that nothing describes.
-type embedded struct {
-	elf   *elffile.File
-	from  *separate
-	built bool
-	code  span
+type Builtins struct {
+	elf    *elffile.File
+	tables Tables
+	found  bool
+	code   span
 }
+
+// Tables calls yield for the symbol tables that know a file's functions, its own or those of its debug file.
+type Tables func(yield func(f *elffile.File, kind elffile.SymbolKind))
+
+// New prepares for looking in a file. Nothing is read yet.
+func New(f *elffile.File, tables Tables) *Builtins { return &Builtins{elf: f, tables: tables} }
 
 // span is a range of addresses.
 type span struct{ start, end uint64 }
@@ -29,16 +37,16 @@ const (
 )
 
 // KeepsFPOnly reports whether pc is in that code.
-func (e *embedded) KeepsFPOnly(pc uint64) bool {
-	if !e.built {
-		e.built = true
-		eachTable(e.elf, e.from, e.find)
+func (e *Builtins) KeepsFPOnly(pc uint64) bool {
+	if !e.found {
+		e.found = true
+		e.tables(e.find)
 	}
 	return pc >= e.code.start && pc < e.code.end
 }
 
 // find looks for the symbols in a table.
-func (e *embedded) find(f *elffile.File, kind elffile.SymbolKind) {
+func (e *Builtins) find(f *elffile.File, kind elffile.SymbolKind) {
 	var begin, size uint64
 	syms, _ := f.Symbols(kind) // what can be read of a damaged table
 	defer f.FreeSymbols(syms)
