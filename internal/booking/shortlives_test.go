@@ -97,7 +97,8 @@ func queued(rng *rand.Rand, life, period int64, looks int) (booked [phases]int64
 
 // TestThreadsThatWaitForAProcessorClaimAtEachLook: one that waited between two looks has computed for less than a tick,
 // and the second look stands for a tick all the same. When the first look alone had a claim, 13 % of lives of 1.5 ticks
-// were unseen, and their first phase had 28 %. A share may be off, and what is unseen may be more than nothing, by six standard errors.
+// were unseen, and their first phase had 28 %. A share may be off, and what is unseen may be more than nothing, by six
+// standard errors.
 func TestThreadsThatWaitForAProcessorClaimAtEachLook(t *testing.T) {
 	const period, looks = 10_000_000, 40_000
 	for _, ticks := range []float64{0.2, 0.8, 1.5, 3, 5, 30} {
