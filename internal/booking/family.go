@@ -73,8 +73,8 @@ func ignoresChildren(pid int) bool {
 }
 
 // childrensTime gives what a process that has ended has got from its children, in nanoseconds, if it is this process's
-// own child: a wait that leaves it a zombie tells its and its children's time to the microsecond, /proc to hundredths of
-// a second. 0 if it is not.
+// own child: a wait that leaves it a zombie tells its and its children's time to the microsecond, /proc to hundredths
+// of a second. 0 if it is not.
 func childrensTime(pid int) int64 {
 	var both unix.Rusage
 	if unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, &both) != nil {
@@ -207,7 +207,7 @@ func (f *Family) there(m *Member) bool {
 	return f.stat(m.pid, &s) == nil && s.StartTime == m.start
 }
 
-// settleOne books what a member has got that nobody was seen to use, and passes its time on to whoever has waited for it.
+// settleOne books what a member has got that nobody was seen to use, and passes its time on to who has waited for it.
 func (f *Family) settleOne(m *Member) {
 	f.read(m)
 	total := max(m.last, m.first+m.met)

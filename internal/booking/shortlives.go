@@ -12,16 +12,19 @@ import (
 // thread has used so far. To book x alone favours what threads do late. What is missing, T − x, is time of threads
 // that have ended: what they did after their last look, and what those did that no tick met. In expectation it is
 // exactly that much, and at each place of the program as much as was spent there, if ticks know nothing of births
-// (docs/short-lives.md). So each such first look has a claim of T − x on the unseen time of its process. The claims
-// are paid out of it when the process's account is closed: in proportion, if there is less. What is left stays unseen.
+// (docs/short-lives.md). So each such look has a claim of T − x on the unseen time of its process, and so have the later
+// ones, where x is what the thread has used since the one before: it may have waited for a processor. The claims are
+// paid when the process's account is closed: in proportion, if there is less. What is left stays unseen.
 //
 // Only threads that were born and have ended while their process was sampled make claims. What others did after their
 // last look, or before their first, is not in the pool.
 
-// claims are what the first looks at threads that have ended have a claim to, of one process.
+// claims are what looks at threads that have ended have a claim to, of one process.
 type claims struct {
 	ns    map[claim]int64
 	total int64
+
+	over map[Seen]int64 // what looks at a stack have had more than they stand for, ns
 }
 
 // claim is a stack, on a processor, in a second of the recording.
@@ -42,9 +45,43 @@ func (c *claims) add(where Seen, at, ns int64) {
 	c.total += ns
 }
 
+// net is add for a claim that is below zero if the look has had more than it stands for. That is set against the claims
+// of the looks that met the same stack.
+func (c *claims) net(where Seen, at, ns int64) {
+	switch {
+	case ns > 0:
+		c.add(where, at, ns)
+	case ns < 0:
+		if c.over == nil {
+			c.over = map[Seen]int64{}
+		}
+		c.over[where] -= ns
+	}
+}
+
+// settle takes from the claims of each stack what looks at it have had more than they stand for.
+func (c *claims) settle() {
+	if len(c.over) == 0 {
+		return
+	}
+	whole := make(map[Seen]int64, len(c.over))
+	for k, ns := range c.ns {
+		whole[k.where] += ns
+	}
+	for k, ns := range c.ns {
+		if over := min(c.over[k.where], whole[k.where]); over > 0 {
+			off := portion(ns, over, whole[k.where])
+			c.ns[k] -= off
+			c.total -= off
+		}
+	}
+	c.over = nil
+}
+
 // pay shares out what there is, at most what is claimed, and gives what is left. The shares add up to the last
 // nanosecond.
 func (c *claims) pay(pool int64, emit func(claim, int64)) (left int64) {
+	c.settle()
 	if pool <= 0 || c.total <= 0 {
 		return pool
 	}
@@ -70,34 +107,46 @@ func (c *claims) pay(pool int64, emit func(claim, int64)) (left int64) {
 	return left
 }
 
-// longLife is from how many looks on a thread's own clock says where its time went. What it used since it was last
-// met on a processor goes there, instead of to the pool.
+// longLife is from how many looks on a thread's own clock says where its time went, those not counted that met it
+// waiting for a processor. What it used since it was last met on one goes there, instead of to the pool.
 const longLife = 16
 
-// firstMet notes the claim of the look at which a thread was first met on a processor.
-func (t *Thread) firstMet(l *Look) {
-	if t.BornAt == 0 || t.met || !l.OnCPU {
+// metAt notes the claim of a look at which a thread was met on a processor: what the thread has computed since it was
+// last met so is less than a tick if it is the first look, or if the thread has waited for a processor. It is more if
+// looks in between met it waiting.
+func (t *Thread) metAt(l *Look) {
+	if !l.OnCPU && l.Seen.State == Running {
+		t.waited++
+	}
+	if t.BornAt == 0 || !l.OnCPU || len(t.claims) >= longLife {
 		return
 	}
-	t.met = true
-	t.claim = claimed{l.Seen, l.At.Wall, l.Apart - l.At.CPU}
-	t.claim.where.State, t.claim.where.Wait = Running, ""
+	c := claimed{l.Seen, l.At.Wall, l.Apart - (l.At.CPU - t.metCPU)}
+	c.where.State, c.where.Wait = Running, ""
+	t.claims, t.metCPU = append(t.claims, c), l.At.CPU
 }
 
-// claimed is the claim of one thread, until it ends.
+// claimed is the claim of one look, until its thread ends.
 type claimed struct {
 	where  Seen
 	at, ns int64
 }
 
-// ended takes note of the claim of a thread that has ended. It takes back what the thread's clock would book where the
-// thread was last seen, or as not observed: that is as unseen as what came after the last look.
+// ended takes note of the claims of a thread that has ended. It takes back what the thread's clock would book where the
+// thread was last seen, or as not observed: that is as unseen as what came after the last look. Of a long life its own
+// clock knows that, and only the first look has a claim.
 func (p *Process) ended(t *Thread) {
 	if t.BornAt == 0 {
 		return
 	}
-	p.claims.add(t.claim.where, t.claim.at, t.claim.ns)
-	if t.Looks < longLife {
+	short := t.Looks-t.waited < longLife
+	for i, c := range t.claims {
+		if i == 0 || short {
+			p.claims.net(c.where, c.at, c.ns)
+		}
+	}
+	t.claims = nil
+	if short {
 		p.givenBack += t.clock.giveBack()
 	}
 }

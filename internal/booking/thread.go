@@ -34,8 +34,9 @@ type Thread struct {
 	clock   Clock
 	waiting []Look // first looks, until it is known what they are worth (package skid)
 	begun   bool
-	met     bool    // it has been met on a processor
-	claim   claimed // of that look, on what is unseen of its process
+	claims  []claimed // of the looks that met it on a processor, on what is unseen of its process
+	metCPU  int64     // its processor time at the last of them, ns
+	waited  int64     // how many looks met it waiting for a processor
 	firstAt int64
 	lastAt  int64
 }
@@ -103,7 +104,7 @@ func (t *Thread) book(l *Look, gaps Gaps, emit func(Span)) {
 			t.clock.Skip(length, l.At, l.Seen.State, emit)
 		}
 	}
-	t.firstMet(l)
+	t.metAt(l)
 	t.clock.Look(l.At, l.Seen, l.OnCPU, emit)
 }
 
