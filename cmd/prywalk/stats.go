@@ -177,9 +177,9 @@ func perfEngine(s *sampler.Stats) string {
 	text := ""
 	switch {
 	case s.EngineNote != "":
-		text = ", engine perf until " + s.EngineNote + ", then ptrace"
-	case s.Engine == "perf":
-		text = ", engine perf"
+		text = ", engine " + s.Engine + " (" + s.EngineNote + ")"
+	case s.Engine != "ptrace":
+		text = ", engine " + s.Engine
 	}
 	if s.LostSamples > 0 {
 		text += fmt.Sprintf(", %s lost", plural(s.LostSamples, "sample"))

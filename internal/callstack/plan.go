@@ -33,3 +33,13 @@ func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frame
 	}
 	return nil, 0
 }
+
+// Planned reports whether a run-time system needs more than the stack to be copied in a stop.
+func Planned(namers []managed.Namer) bool {
+	for _, n := range namers {
+		if p, ok := n.(managed.Planner); ok && p.Plan() != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -35,6 +35,9 @@ type processAccount struct {
 	remapped bool
 	managed  managedNames
 
+	// needStops, for the tracer: the process has a run-time system whose frames cannot be named from the kernel's samples.
+	needStops atomic.Bool
+
 	// strangers is for samples of threads that nobody met.
 	strangers *threadAccount
 

@@ -23,7 +23,8 @@ import (
 //
 // With perf, a thread that is found running has no shot of that tick: its state is the samples'. A sample of a thread
 // that ended before its clocks were read again is a claim on what is unseen of its process ([booking.Process.Claim]).
-// If samples stop coming, ptrace takes over, and the recording says so.
+// If samples stop coming, ptrace takes over, and the recording says so. It also looks at processes with a run-time system
+// whose frames need more than a stack to be named (an interpreter's, package managed, Planner).
 
 const (
 	// checkEvery is how often it is seen whether samples come, in nanoseconds.
@@ -45,8 +46,8 @@ type kernelSamples struct {
 	of     map[int]*process // by process number
 	strays []stray
 
-	now      int64              // the tick
 	taken    int64              // samples that were given to a thread or process
+	stopped  int64              // processes that ptrace looks at all the same
 	unusable int64              // samples without registers of the user's
 	dropped  int64              // samples that found no room here
 	deepen   bool               // a stack was deeper than what is copied
@@ -87,8 +88,13 @@ func (c *tracer) takeSamples(now int64) {
 	if k.reader == nil {
 		return
 	}
-	k.now = now
 	k.reader.Drain(k.take)
+	for _, p := range c.procs {
+		if p.sampled && p.account.needStops.Load() {
+			k.stopped++
+			c.stopSampling(p)
+		}
+	}
 	if k.deepen {
 		k.deepen = false
 		if k.reader.Stack() < perfevents.MostStack && !k.reader.Deepen() {
@@ -144,7 +150,7 @@ func (c *tracer) takeStray(p *process, r *perfevents.Record) {
 // adoptStrays gives a thread that was just met the samples that came before.
 func (c *tracer) adoptStrays(th *thread) {
 	k := &c.samples
-	if k.reader == nil {
+	if !th.proc.sampled {
 		return
 	}
 	th.look.SetSampled(true)
@@ -283,19 +289,30 @@ func (c *tracer) checkSamples(now int64) {
 func (c *tracer) giveUpSamples(why string) {
 	k := &c.samples
 	for _, p := range c.procs {
-		c.claimStrays(p)
-		for _, th := range p.list.inOrder {
-			for _, s := range th.sampled.waiting {
-				c.handOverSample(th, s, th.sampled.read)
-			}
-			th.sampled.waiting = nil
-			th.look.SetSampled(false)
-		}
+		c.stopSampling(p)
 	}
 	k.reader.Pause()
 	k.gaveUp = why
 	k.last = k.reader
 	k.reader = nil
+}
+
+// stopSampling has ptrace look at a process's running threads from now on.
+func (c *tracer) stopSampling(p *process) {
+	if !p.sampled {
+		return
+	}
+	c.claimStrays(p)
+	for _, th := range p.list.inOrder {
+		for i, s := range th.sampled.waiting {
+			c.handOverSample(th, s, th.sampled.read)
+			th.sampled.waiting[i] = nil
+		}
+		th.sampled.waiting = nil
+		th.look.SetSampled(false)
+	}
+	p.sampled = false
+	delete(c.samples.of, p.target.PID)
 }
 
 // conclude says what the engine did.
@@ -307,6 +324,12 @@ func (k *kernelSamples) conclude(r *Stats, n *counts) {
 		r.Engine = "perf"
 	case k.last != nil:
 		r.Engine, r.EngineNote, reader = "perf, then ptrace", k.gaveUp, k.last
+	}
+	if k.stopped > 0 {
+		if r.EngineNote != "" {
+			r.EngineNote += "; "
+		}
+		r.EngineNote += fmt.Sprintf("by ptrace where frames take a stop to be named: %d", k.stopped)
 	}
 	if reader != nil {
 		r.LostSamples, r.ThrottledSamples = reader.Lost()+k.dropped, reader.Throttled()

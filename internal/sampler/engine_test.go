@@ -9,7 +9,9 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 )
 
@@ -117,4 +119,25 @@ func TestHeldSamplerTakesNoSamples(t *testing.T) {
 		after := s.Progress().Stacks
 		await(t, "threads are sampled again", func() bool { return s.Progress().Stacks >= after+20 })
 	}, target.pid)
+}
+
+// TestProcessWhoseFramesTakeAStopIsLookedAtByPtrace: as one with an interpreter whose frames need more than a stack.
+func TestProcessWhoseFramesTakeAStopIsLookedAtByPtrace(t *testing.T) {
+	target := start(t, "burners", "2")
+	o := sampling(t, 199)
+	walks := 0
+	o.prepare = func(u *unwinder) {
+		u.check = func(p *processAccount, _ *look.Shot, _ profile.StackID) {
+			if walks++; walks == 20 {
+				p.needStops.Store(true)
+			}
+		}
+	}
+	r := record(t, o, time.Second, func(s *Sampler) { frozen(t, s, 50) }, target.pid)
+	if r.Engine != "perf" || r.EngineNote == "" || r.Frozen == 0 || r.Sampled == 0 {
+		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.EngineNote, r.Frozen, r.Sampled)
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
+		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
 }

@@ -58,6 +58,9 @@ type managedPlace struct {
 // walkManaged fills u.stack with the frames of a shot, in a process with run-time systems that know managed frames.
 func (u *unwinder) walkManaged(thr *threadAccount, s *look.Shot, namers []managed.Namer) frames.StopReason {
 	p, m, w := thr.proc, &u.managed, &u.walker
+	if callstack.Planned(namers) {
+		p.needStops.Store(true)
+	}
 	if p.managed.read == nil {
 		p.managed = newManagedNames(p)
 	}

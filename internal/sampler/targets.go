@@ -24,6 +24,7 @@ type process struct {
 	end     processEnd
 	// counted: what end.ended has is known. closed: so is what there is to know of its end.
 	counted, closed bool
+	sampled         bool // the kernel samples its running threads
 }
 
 // processClock is a process's own clock.
