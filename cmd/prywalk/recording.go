@@ -197,7 +197,7 @@ func (r *recording) write() error {
 	if err != nil {
 		return err
 	}
-	err = r.save(true)
+	err = r.saveWithNames()
 	release()
 	if err != nil {
 		return err
@@ -211,6 +211,22 @@ func (r *recording) write() error {
 		return profile.WriteFileAtomic(r.flags.stats, func(w io.Writer) error { return writeStats(w, &r.stats) })
 	}
 	return nil
+}
+
+// saveWithNames writes the whole recording, and says how far it is where that takes long. A signal that ends the wait
+// for names has it written without those that are missing.
+func (r *recording) saveWithNames() error {
+	r.names.begin(r.giveUp)
+	whole := r.builder.Sizes().Locations
+	p := startSlow(false, func() string {
+		return fmt.Sprintf("naming: %d of up to %d addresses (Ctrl-C writes without the others)", r.names.asked.Load(), whole)
+	})
+	err := r.save(true)
+	p.stop()
+	if n := r.names.without; n > 0 && err == nil {
+		say("%d addresses have no name, as it was asked to write at once", n)
+	}
+	return err
 }
 
 // writeWatched is write, and gives up when a read of a file that has names hangs.
@@ -329,14 +345,30 @@ func expand(path string, pid int) string {
 // resolver gives the recording its names.
 type resolver struct {
 	*symbols.Namer
-	buf    []symbols.Frame
-	kernel *symbols.KernelNames // nil: not read yet
+	asked   atomic.Int64    // addresses, since begin
+	giveUp  <-chan struct{} // closed when names are not to be waited for; nil: they are
+	without int             // addresses that have no name for that reason
+	buf     []symbols.Frame
+	kernel  *symbols.KernelNames // nil: not read yet
 }
 
 func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
 
+// begin begins a write whose names are given up when that channel is closed.
+func (r *resolver) begin(giveUp <-chan struct{}) {
+	r.asked.Store(0)
+	r.giveUp, r.without = giveUp, 0
+}
+
 // Resolve implements profile.Resolver.
 func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+	r.asked.Add(1)
+	select {
+	case <-r.giveUp:
+		r.without++
+		return nil
+	default: // as long as it is nil, too
+	}
 	if _, ok := m.Data.(sampler.KernelRef); ok {
 		return r.ofKernel(addr)
 	}

@@ -28,6 +28,7 @@ type reportFlags struct {
 	callers, callees            string
 	source, sourceDir           string
 	changed                     func(flag string) bool
+	slow                        *slow
 }
 
 func newReport() *cobra.Command {
@@ -104,6 +105,8 @@ func (f *reportFlags) run(path string) error {
 		return err
 	}
 	f.opts.From, f.opts.To = time.Duration(f.from), time.Duration(f.to)
+	f.slow = startSlow(false, func() string { return "reading " + path + " (Ctrl-C ends)" })
+	defer f.slow.stop()
 	p, err := readProfile(path)
 	if err != nil {
 		return err
@@ -121,6 +124,7 @@ func (f *reportFlags) run(path string) error {
 		if p, err = report.Filter(p, f.opts); err != nil {
 			return err
 		}
+		f.slow.stop()
 		return report.ServeHTTP(f.http, p, report.HTTPOptions{Source: cmp.Or(f.sourceDir, f.source), Log: os.Stderr})
 	case f.writesFiles():
 		return f.files(p)
@@ -153,6 +157,7 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 	f.opts.Color = useColor(os.Stdout)
 	f.opts.Width = terminalWidth(os.Stdout)
 	return paged(f.json || f.folded, func(w io.Writer) error {
+		w = &firstWrite{w, f.slow.stop}
 		switch {
 		case f.json:
 			return report.JSON(w, p, f.tree, f.opts)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 // slow says in one line on stderr, if that is a terminal, what prywalk is at, once that has taken a second.
 type slow struct {
 	mu    sync.Mutex
+	once  sync.Once
 	shown bool
 	quit  chan struct{}
 	done  chan struct{}
@@ -67,8 +69,23 @@ func (p *slow) pause() {
 	}
 }
 
-// stop ends it.
+// stop ends it, before other output. It may be called again.
 func (p *slow) stop() {
-	close(p.quit)
+	p.once.Do(func() { close(p.quit) })
 	<-p.done
+}
+
+// firstWrite calls before when the first bytes are written.
+type firstWrite struct {
+	w      io.Writer
+	before func()
+}
+
+// Write implements io.Writer.
+func (f *firstWrite) Write(b []byte) (int, error) {
+	if f.before != nil {
+		f.before()
+		f.before = nil
+	}
+	return f.w.Write(b)
 }

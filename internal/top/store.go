@@ -3,6 +3,7 @@ package top
 import (
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type lastCell struct {
 	known       bool
 	stack       profile.StackID
 	state, wait string
+	waitsFor    string
 	cell        int32
 }
 
@@ -98,8 +100,8 @@ func (s *Store) Add(iv profile.Interval) {
 func (s *Store) add(iv *profile.Interval) (int32, Values) {
 	k := s.thread(iv)
 	last := &s.threads[k].last
-	if !last.known || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State {
-		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, s.cell(cellKey{iv.Stack, k, s.wait(iv)})}
+	if !last.known || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State || last.waitsFor != iv.WaitsFor {
+		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cell(cellKey{iv.Stack, k, s.wait(iv)})}
 	}
 	n := last.cell
 	v := Values{iv.Samples, iv.Wall, iv.RunQueue, iv.CPU}
@@ -143,8 +145,14 @@ func (s *Store) thread(iv *profile.Interval) int32 {
 // wait gives the number of what a thread waits in, or of its state, as report --by wait names it.
 func (s *Store) wait(iv *profile.Interval) int32 {
 	name := iv.Wait
-	if name == "" {
+	switch what := iv.WaitsFor; {
+	case name == "":
 		name = "[" + iv.State + "]"
+	case strings.HasPrefix(what, "/"):
+		name += ": file"
+	case what != "":
+		kind, _, _ := strings.Cut(what, ":[") // not each socket by itself
+		name += ": " + kind
 	}
 	n, ok := s.byWait[name]
 	if !ok {

@@ -27,7 +27,7 @@ func (f *fixture) reported(value string) (out struct {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if err := report.JSON(&text, p, false, report.Options{Value: value, By: "wait"}); err != nil {
+	if err := report.JSON(&text, p, false, report.Options{Value: value, By: "wait", NoIdle: true}); err != nil {
 		f.t.Fatal(err)
 	}
 	if err := json.Unmarshal(text.Bytes(), &out); err != nil {
