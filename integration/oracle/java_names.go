@@ -98,7 +98,7 @@ func (s *JavaSampler) Until(function string) error {
 const virtual = "virtual"
 
 // busiest gives the thread that runs Java and has used the most time: a carrier of virtual threads, or one of the names
-// that the launcher gives.
+// that the launcher gives. JDK 28 shortens names in their middle.
 func busiest(p *code.Process, carrier bool) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
@@ -107,7 +107,7 @@ func busiest(p *code.Process, carrier bool) (int, error) {
 	best, most := 0, uint64(0)
 	for _, tid := range tids {
 		name := p.ThreadName(tid)
-		if carrier != strings.HasPrefix(name, "ForkJoinPool") || !carrier && name != "java" && name != "main" {
+		if carrier != strings.HasPrefix(name, "ForkJoi") || !carrier && name != "java" && name != "main" {
 			continue
 		}
 		if used := ranFor(p.PID, tid); used >= most {
