@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -57,9 +58,15 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 		s.Close()
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	if s.TID, err = busiest(s.Proc); err != nil {
-		s.Close()
-		return nil, err
+	for try := 0; ; try++ {
+		if s.TID, err = busiest(s.Proc, argv[len(argv)-1] == virtual); err == nil {
+			break
+		}
+		if try == maxStarts {
+			s.Close()
+			return nil, err
+		}
+		time.Sleep(warm)
 	}
 	if err := unix.PtraceSeize(s.TID); err != nil {
 		s.Close()
@@ -68,8 +75,31 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 	return s, nil
 }
 
-// busiest gives the thread that runs Java and has used the most time.
-func busiest(p *code.Process) (int, error) {
+// maxStarts is how often a machine that still starts is looked at again.
+const maxStarts = 30
+
+// Until samples until a function whose name begins so is on the stack.
+func (s *JavaSampler) Until(function string) error {
+	for range 1000 * maxStarts {
+		if err := s.Sample(); err != nil {
+			return err
+		}
+		for i := range s.Chain {
+			if strings.HasPrefix(s.Chain[i].Function, function) {
+				return nil
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return fmt.Errorf("%s was never on the stack", function)
+}
+
+// virtual is the argument with which a program runs in a virtual thread.
+const virtual = "virtual"
+
+// busiest gives the thread that runs Java and has used the most time: a carrier of virtual threads, or one of the names
+// that the launcher gives. JDK 28 shortens names in their middle.
+func busiest(p *code.Process, carrier bool) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
 		return 0, fmt.Errorf("threads: %w", err)
@@ -77,10 +107,10 @@ func busiest(p *code.Process) (int, error) {
 	best, most := 0, uint64(0)
 	for _, tid := range tids {
 		name := p.ThreadName(tid)
-		if name != "java" && name != "main" && len(name) > 11 && name[:11] != "ForkJoinPoo" {
+		if carrier != strings.HasPrefix(name, "ForkJoi") || !carrier && name != "java" && name != "main" {
 			continue
 		}
-		if used := ranFor(p.PID, tid); used >= most && (name == "java" || name == "main" || name[0] == 'F') {
+		if used := ranFor(p.PID, tid); used >= most {
 			best, most = tid, used
 		}
 	}
