@@ -131,7 +131,7 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		{"--callers=", "--callers has an empty value"},
 		{"--source-dir .", "--source-dir has no effect with the table"},
 		{"--from 3s --to 2s", "--from 3s is not before --to 2s"},
-		{"--by color", `--by "color": choose thread, process, state, wait or module`},
+		{"--by color", `--by "color": choose thread, process, state, wait, lock or module`},
 		{"--value beauty", `no values of type "beauty"`},
 		{"--thread (", "not a regular expression"},
 	} {
