@@ -221,7 +221,7 @@ func (l *lockLook) holder(lock *Lock) int {
 	if sl == nil {
 		return 0
 	}
-	at := uint64(sl.Near.Addr)
+	at := sl.Near.Addr
 	var b [waits.Around]byte
 	n := k.explain.read(at, b[:])
 	return l.judge(sl, k, waits.Copy{Addr: at, Bytes: b[:n]})

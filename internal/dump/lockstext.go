@@ -63,10 +63,10 @@ func LocksText(w io.Writer, l *Locks) error {
 
 // verdict is what the reader wants to know first.
 func (l *Locks) verdict() string {
-	switch n := len(l.Deadlocks); {
-	case n == 0:
+	switch n := len(l.Deadlocks); n {
+	case 0:
 		return "no deadlock"
-	case n == 1:
+	case 1:
 		return "1 DEADLOCK"
 	default:
 		return fmt.Sprintf("%d DEADLOCKS", n)

@@ -122,7 +122,7 @@ func child(name string, a *[6]uint64) For {
 const timerAbsolute = 1
 
 // TimeAt gives where a sleep has its length, or its moment in absolute time; 0 if it has none.
-func (s *Sleeper) TimeAt() (addr uint64, absolute, real bool) {
+func (s *Sleeper) TimeAt() (addr uint64, absolute, realtime bool) {
 	switch {
 	case !s.InCall:
 	case s.Wait == "nanosleep":
@@ -134,12 +134,12 @@ func (s *Sleeper) TimeAt() (addr uint64, absolute, real bool) {
 }
 
 // SetTime takes what stands at [Sleeper.TimeAt]: seconds and nanoseconds.
-func (w *For) SetTime(sec, nsec uint64, absolute, real bool) {
+func (w *For) SetTime(sec, nsec uint64, absolute, realtime bool) {
 	if sec > 1<<40 || nsec >= 1e9 {
 		return
 	}
 	switch {
-	case absolute && real:
+	case absolute && realtime:
 		w.Until = "until " + time.Unix(int64(sec), int64(nsec)).UTC().Format(time.RFC3339Nano)
 	case absolute:
 		w.Until = fmt.Sprintf("until %d.%03d s of that clock", sec, nsec/1e6)

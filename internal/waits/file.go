@@ -10,7 +10,7 @@ type File struct {
 	FD int `json:"fd"`
 	// Path is what /proc/PID/fd shows: a file's path, or "socket:[123]".
 	Path string `json:"path,omitempty"`
-	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify" or another word of the kernel's.
+	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify", or the kernel's own word.
 	Type string `json:"type,omitempty"`
 	// Local and Remote are the addresses of a socket; State is its state, such as "LISTEN".
 	Local  string `json:"local,omitempty"`

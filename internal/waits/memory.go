@@ -5,13 +5,13 @@ import "encoding/binary"
 // mostFDs is how many descriptors of a poll or select are described.
 const mostFDs = 64
 
-// ReadMore fills in what a sleeper's call has in its memory: the descriptors of poll and select, and how long it sleeps.
-// read copies memory at an address and gives the number of bytes; it is called at most four times.
+// ReadMore fills in what a sleeper's call has in its memory: the descriptors of poll and select, and for how long it
+// sleeps. read copies memory at an address and gives the number of bytes; it is called at most four times.
 func (w *For) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
-	if addr, absolute, real := s.TimeAt(); addr != 0 {
+	if addr, absolute, realtime := s.TimeAt(); addr != 0 {
 		var b [16]byte
 		if read(addr, b[:]) == len(b) {
-			w.SetTime(binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:]), absolute, real)
+			w.SetTime(binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:]), absolute, realtime)
 		}
 	}
 	if !s.InCall || w.Kind != Descriptor || w.FD != nil {

@@ -90,8 +90,8 @@ var parkers = []struct{ part, maker string }{
 }
 
 // passed are pieces of the names of functions that only pass a wait on, between the call and what says what it is for.
-var passed = []string{"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel", "std::sys", "std::thread::park",
-	"parking_lot", "absl::", "runtime.", "__atomic_wait", "__platform_wait", "__atomic_", "std::atomic", "_Atomic"}
+var passed = []string{"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel", "std::sys",
+	"std::thread::park", "parking_lot", "absl::", "runtime.", "__atomic_wait", "__platform_wait", "__atomic_", "std::atomic", "_Atomic"}
 
 // recognise finds what a thread waits for by the innermost functions of its stack. The innermost that says it decides:
 // who takes a mutex again after waiting for a condition waits for the mutex. Only functions that pass waits on may lie

@@ -47,8 +47,8 @@ func parseInet(text string, tcp bool, out map[string]socket) {
 	}
 }
 
-// inet turns an address of these tables into what people read: 32-bit words in the machine's order, which is little-endian
-// on both architectures, and the port.
+// inet turns an address of these tables into what people read: 32-bit words in the machine's order, which is
+// little-endian on both architectures, and the port.
 func inet(text string) string {
 	addr, port, ok := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(addr)

@@ -1,0 +1,64 @@
+package sampler
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"prywalk/internal/testtargets"
+	"prywalk/report"
+)
+
+// TestWaitsForALockNameItAndItsOwner: each wait has the lock, nobody but the thread that holds it is called its owner,
+// and what the waiters were blocked is booked to that thread's stack, to the nanosecond.
+func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "locked")
+	if out, err := exec.Command("cc", "-g", "-O1", "-pthread", "-o", exe, "testdata/locked.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.Command(exe)
+	testtargets.Ready(t, cmd)
+	r := record(t, Options{}, 3*time.Second, nil, cmd.Process.Pid)
+	holder := int64(0)
+	for _, s := range r.Sample {
+		if label(s, "thread") == "holder" {
+			holder = s.NumLabel["tid"][0]
+		}
+	}
+	var blocked, named, owned int64
+	for _, s := range r.Sample {
+		if label(s, "wait") != "futex" {
+			continue
+		}
+		ns := s.Value[1] - s.Value[2] - s.Value[3]
+		blocked += ns
+		if label(s, "waits_for") == "mutex cache_mu" {
+			named += ns
+		}
+		switch owner := s.NumLabel["owner"]; {
+		case len(owner) == 0:
+		case owner[0] == holder:
+			owned += ns
+		case label(s, "thread") != "holder": // another waiter has it for a moment
+			t.Logf("%v of %s: the lock was %d's", time.Duration(ns), label(s, "thread"), owner[0])
+		}
+	}
+	if blocked == 0 || named != blocked || owned < blocked*8/10 {
+		t.Errorf("of %v blocked, %v name the lock, and %v its holder", time.Duration(blocked), time.Duration(named), time.Duration(owned))
+	}
+	blame, err := report.Blame(r.Profile, &report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all, flush int64
+	for _, s := range blame.Sample {
+		all += s.Value[0]
+		if in("flush_here")(s) {
+			flush += s.Value[0]
+		}
+	}
+	if all != blocked || flush < all*8/10 {
+		t.Errorf("%v is blamed, %v of it on flush_here; %v were blocked", time.Duration(all), time.Duration(flush), time.Duration(blocked))
+	}
+}
