@@ -184,8 +184,11 @@ func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 		return
 	}
 	changed := r.learn(o.marks, !cut)
-	if cut && !w.Away() {
-		changed = r.lacked(w) || changed
+	if cut {
+		if !w.Away() {
+			r.lacked(w)
+		}
+		changed = r.given == nil // frames of other sizes, not only at other places
 	}
 	if changed || !cut && !known {
 		k.needs.outline = r.give()
@@ -202,11 +205,9 @@ func (r *remembered) give() *outline {
 }
 
 // lacked learns from a walk whose copy ended inside of a frame: what it lacked is the return address at the frame's
-// outer end. It reports whether that is new.
-func (r *remembered) lacked(w *frames.Walker) bool {
-	if !r.steps.large.learn(w.Regs().PC, w.Lacking()+8-w.Reach()) {
-		return false
+// outer end.
+func (r *remembered) lacked(w *frames.Walker) {
+	if r.steps.large.learn(w.Regs().PC, w.Lacking()+8-w.Reach()) {
+		r.given = nil
 	}
-	r.given = nil
-	return true
 }

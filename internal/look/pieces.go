@@ -1,6 +1,8 @@
 package look
 
 import (
+	"encoding/binary"
+
 	"prywalk/frames"
 	"prywalk/ptrace"
 )
@@ -157,8 +159,9 @@ func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.R
 	if p.by.steps.large.near(p.pc) {
 		try(start{p.pc, have.Stack.Addr + redZone})
 	}
-	for at, starts, tries := have.Stack.Addr+redZone, 0, 0; at < top && starts < maxStarts && tries < maxTries; at += 8 {
-		v, _ := have.Word(at)
+	words := have.Stack.Bytes // read here, as most are of no interest
+	for i, starts, tries := redZone, 0, 0; i+8 <= len(words) && starts < maxStarts && tries < maxTries; i += 8 {
+		v, at := binary.LittleEndian.Uint64(words[i:]), have.Stack.Addr+uint64(i)
 		if !p.by.steps.maybe(v) || p.isPassed(have, at+8) || p.by.steps.find(v).pc == 0 && !p.by.steps.large.near(v) {
 			continue
 		}
