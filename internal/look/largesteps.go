@@ -14,6 +14,7 @@ import (
 const (
 	largeFrom = 16 << 10
 	mostLarge = 32
+	mostSizes = 4       // of one return address; one with more has no size worth trying
 	nearBytes = 8 << 10 // code that is no further away may be of the same function
 )
 
@@ -27,6 +28,15 @@ type largeSteps struct {
 // learn adds a step, if its frame is large, and reports whether it is new.
 func (l *largeSteps) learn(pc, size frames.Addr) bool {
 	if size < largeFrom || size >= mostCopy || slices.Contains(l.list[:l.n], step{pc, size}) {
+		return false
+	}
+	sizes := 0
+	for i := range l.list[:l.n] {
+		if l.list[i].pc == pc {
+			sizes++
+		}
+	}
+	if sizes == mostSizes {
 		return false
 	}
 	if l.n == 0 {

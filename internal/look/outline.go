@@ -156,8 +156,7 @@ func (r *remembered) learn(walk []mark, complete bool) (changed bool) {
 
 // learnOutline learns a walk's frames, and gives the next looks what they are to copy by. It does so from the first
 // walk on that has read more than outlineFrom, or would have, until there was none of these for a long time. A walk
-// whose copy was too short tells of its frames, too. Where it has told nothing new, the outline was no help, and the
-// next look copies in one piece.
+// whose copy was too short tells of its frames, too. Its outline was no help, and the next look copies in one piece.
 func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 	r, known, cut := &k.remembered, k.needs.outline != nil, w.StopReason() == frames.StopStackCut
 	if cut && known {
@@ -188,7 +187,7 @@ func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 		if !w.Away() {
 			r.lacked(w)
 		}
-		changed = r.given == nil // frames of other sizes, not only at other places
+		changed = r.given == nil && !known // with frames of other sizes, not only at other places
 	}
 	if changed || !cut && !known {
 		k.needs.outline = r.give()

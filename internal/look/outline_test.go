@@ -174,6 +174,18 @@ func TestAThreadInALargeFrameIsFollowedFromThere(t *testing.T) {
 	}
 }
 
+func TestFewSizesOfALargeFrameAreKept(t *testing.T) {
+	var l largeSteps
+	for i := range uint64(100) {
+		if got, want := l.learn(0x401010, largeFrom+64*i), i < mostSizes; got != want || l.learn(0x401010, largeFrom+64*i) {
+			t.Errorf("size %d: %v", i, got)
+		}
+	}
+	if !l.learn(0x402010, largeFrom) || l.learn(0x402010, largeFrom-8) || l.learn(0x402010, mostCopy) || l.n != mostSizes+1 {
+		t.Errorf("%d sizes", l.n)
+	}
+}
+
 func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 	var s steps
 	for pc := range uint64(3 * maxSteps) {
