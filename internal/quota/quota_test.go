@@ -108,9 +108,9 @@ func TestWhatIsSaidToBeLeftIsLeft(t *testing.T) {
 	said := 0
 	for run := range 200 {
 		most := []int{4e5, 6e4}[run%2] // more than there is, and half of it
-		now, left, used, periods := int64(0), int64(limit), int64(rng.IntN(1e6)), int64(rng.IntN(5))
+		now, used, periods := int64(0), int64(rng.IntN(1e6)), int64(rng.IntN(5))
 		next := int64(rng.IntN(period))
-		left = int64(rng.IntN(limit))
+		left := int64(rng.IntN(limit))
 		g := NewGuard(Limit{Quota: limit, Period: period}, 1, Sample{Periods: periods}, used)
 		for range 3000 {
 			now += int64(rng.IntN(3e6))

@@ -3,8 +3,6 @@ package main
 
 import "os"
 
-var sink uint64
-
 //go:noinline
 func invoiceTotal(n uint64) (sum uint64) {
 	for i := uint64(1); i < n; i++ {
@@ -25,7 +23,6 @@ func main() {
 		panic(err)
 	}
 	go waitForOrders(r)
-	for {
-		sink += invoiceTotal(10_000_000)
+	for invoiceTotal(10_000_000) != 0 { // it never is 0
 	}
 }
