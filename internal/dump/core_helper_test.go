@@ -151,11 +151,11 @@ func dumpNamed(t *testing.T, file string, perfMaps bool) *Process {
 	return Core(c, Options{MaxDepth: -1}, perfMaps)
 }
 
-// pcs gives the program counters of a stack, without inlined calls.
+// pcs gives the program counters of a stack, without inlined calls and frames that have none, such as Python's.
 func pcs(th *Thread) []uint64 {
 	var out []uint64
 	for i := range th.Frames {
-		if !th.Frames[i].Inlined {
+		if !th.Frames[i].Inlined && th.Frames[i].PC != 0 {
 			out = append(out, uint64(th.Frames[i].PC))
 		}
 	}
