@@ -15,7 +15,7 @@
 
 static pthread_mutex_t mu[3] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static pthread_barrier_t all_have_one;
-static volatile int tids[3], started;
+static volatile int tids[3], started, holding;
 static int timed;
 static pthread_t first;
 
@@ -32,6 +32,7 @@ static void *member(void *n_) {
   long n = (long)n_;
   tids[n] = syscall(SYS_gettid);
   pthread_mutex_lock(&mu[n]);
+  __sync_fetch_and_add(&holding, 1);
   pthread_barrier_wait(&all_have_one);
   if (timed && n == 2) in_time(&mu[0]);
   else pthread_mutex_lock(&mu[(n + 1) % 3]);
@@ -87,6 +88,7 @@ int main(int argc, char **argv) {
     timed = !strcmp(how, "timed");
     pthread_barrier_init(&all_have_one, 0, 3);
     for (long n = 0; n < 3; n++) pthread_create(&t, &small, member, (void *)n);
+    while (holding < 3) usleep(1000); // else one of the crowd may have a lock before its member has
   } else if (!strcmp(how, "join")) {
     pthread_barrier_init(&all_have_one, 0, 2);
     pthread_create(&first, &small, joined, 0);

@@ -14,8 +14,14 @@ import (
 	"prywalk/internal/managed"
 )
 
-// checkDump wants a Python chain in each thread of a dump, and all functions up to the last in at least one.
-func checkDump(t *testing.T, what string, k known, p *dump.Process) {
+// mostTakes is how often a moment is taken again at which a thread was met where its frames are not shown. That is so for
+// less than 1 in 50 looks at a thread (docs/python.md), so that a moment with three threads fails by accident less often
+// than once in a million.
+const mostTakes = 5
+
+// checkDump wants a Python chain in each thread of a dump, and all functions up to the last in at least one. A wrong chain
+// fails at once; again reports that one is missing, for which there is another try.
+func checkDump(t *testing.T, what string, k known, p *dump.Process, last bool) (again bool) {
 	t.Helper()
 	whole := false
 	for _, th := range p.Threads {
@@ -32,14 +38,18 @@ func checkDump(t *testing.T, what string, k known, p *dump.Process) {
 				break
 			}
 		}
+		if len(stack) == 0 && !last {
+			return true
+		}
 		if msg := k[1:].check(stack); msg != "" || len(stack) == 0 {
 			t.Errorf("%s, thread %d: %s\n%v", what, th.TID, msg, names(stack))
 		}
 		whole = whole || len(stack) == len(k)-2
 	}
-	if !whole {
+	if !whole && last {
 		t.Errorf("%s: no thread is at the end of its chain", what)
 	}
+	return !whole
 }
 
 func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
@@ -62,31 +72,42 @@ func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
 			}
 			defer p.Close()
 			for _, atomic := range []bool{false, true} {
-				d, err := dump.Look(p, dump.Options{MaxDepth: -1, Atomic: atomic})
-				if err != nil {
-					t.Fatal(err)
+				for take := 1; ; take++ {
+					d, err := dump.Look(p, dump.Options{MaxDepth: -1, Atomic: atomic})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !checkDump(t, fmt.Sprintf("dump, atomic %v", atomic), k, d, take == mostTakes) || take == mostTakes {
+						break
+					}
 				}
-				checkDump(t, fmt.Sprintf("dump, atomic %v", atomic), k, d)
 			}
-			prefix := filepath.Join(t.TempDir(), "core")
-			if out, err := exec.Command(gcore, "-o", prefix, fmt.Sprint(pid)).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
+			for take := 1; checkCore(t, gcore, pid, k, take == mostTakes) && take < mostTakes; take++ {
 			}
-			f, err := os.Open(fmt.Sprintf("%s.%d", prefix, pid))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			st, err := f.Stat()
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := core.Open(f, st.Size(), core.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			checkDump(t, "core", k, dump.Core(c, dump.Options{MaxDepth: -1}, false))
 		})
 	}
+}
+
+// checkCore is checkDump for a core that gcore makes of the process.
+func checkCore(t *testing.T, gcore string, pid int, k known, last bool) (again bool) {
+	t.Helper()
+	prefix := filepath.Join(t.TempDir(), "core")
+	if out, err := exec.Command(gcore, "-o", prefix, fmt.Sprint(pid)).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	f, err := os.Open(fmt.Sprintf("%s.%d", prefix, pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := core.Open(f, st.Size(), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return checkDump(t, "core", k, dump.Core(c, dump.Options{MaxDepth: -1}, false), last)
 }
