@@ -141,8 +141,13 @@ func TestThreadsThatComeAndGoLoseNoTimeAndNoFiles(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	if r.ExitedUnseenCPU == 0 || r.sumOf(3, in(booking.ExitedUnseen)) == 0 {
+	// Threads that live for a millisecond are not all met. What the others used goes where looks at their like stand for
+	// it, and the rest is unseen; there may be none.
+	if r.ExitedUnseenCPU+r.EstimatedCPU == 0 {
 		t.Error("threads that lived for a millisecond have all been seen")
+	}
+	if unseen := float64(r.sumOf(3, in(booking.ExitedUnseen))) / 1e9; unseen < r.ExitedUnseenCPU-1e-6 || unseen > r.ExitedUnseenCPU+1e-6 {
+		t.Errorf("%v s are not seen, %v of them in the profile", r.ExitedUnseenCPU, unseen)
 	}
 	if now := openFiles(t); now > files+3 {
 		t.Errorf("%d open files, %d before", now, files)
