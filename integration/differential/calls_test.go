@@ -32,7 +32,7 @@ func openProcess(t *testing.T, pid int) *process {
 }
 
 // generated reports whether a frame's code came from no file.
-func generated(f *dump.Frame) bool { return f.Module == "" || f.Module == "[anon]" }
+func generated(f *dump.Frame) bool { return f.Module == "" || f.Module == "[anon]" || f.Kind != "" }
 
 // trampoline reports whether a frame is that of a signal being delivered: what it was called from was interrupted.
 func trampoline(f *dump.Frame) bool {
