@@ -24,6 +24,7 @@ type Names struct {
 	calls   []call
 	others  []call
 	place   int32 // where the next scope was found
+	threads threads
 
 	scope       [16]byte
 	buf         [window]byte

@@ -150,6 +150,14 @@ func (r *Runtime) Describe(ref managed.Ref, l managed.Live, out []managed.Frame)
 	return r.vm.Names().Describe(ref, l, out)
 }
 
+// ThreadName implements [managed.ThreadNamer].
+func (r *Runtime) ThreadName(tid int) (string, bool) {
+	if r.vm == nil {
+		return "", false
+	}
+	return r.vm.Names().ThreadName(tid)
+}
+
 // Rule implements [frames.RuleSource].
 func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if r.vm == nil {

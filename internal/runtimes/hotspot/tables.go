@@ -67,6 +67,7 @@ type field struct {
 	offset, address uint64
 	short           bool
 	size            uint8 // of a number; 8 for others
+	handle          bool  // an OopHandle: the address of a reference, not the reference
 }
 
 // layout is what the two tables say, of the fields and types that are asked for.
@@ -158,7 +159,7 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 	m.eachEntry(at("Structs"), at("StructEntryArrayStride"), typeOf, func(entry uint64, typ string) {
 		if name := typ + "::" + m.name(m.word(entry+nameOf)); needed[name] {
 			kind := m.name(m.word(entry + kindOf))
-			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), kind == "int16_t" || kind == "u2", sizeOf(kind)}
+			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), kind == "int16_t" || kind == "u2", sizeOf(kind), kind == "OopHandle"}
 		}
 	})
 	sizeOf := at("TypeEntrySizeOffset")

@@ -1,3 +1,223 @@
 package hotspot
 
-var wantThreads = [][]string{}
+import "slices"
+
+// # Threads
+//
+// The machine keeps a list of its Java threads. Each leads to the kernel's number, and to the java.lang.Thread object,
+// whose field has the name. Lists and objects change while they are read: see threadnames.go for what proves a name.
+
+// What the names of threads need, as far as it is the same in all releases. Without it threads have the kernel's names.
+var wantThread = []string{
+	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper", "InstanceKlass::_constants",
+	"oopDesc::_metadata._compressed_klass", "Array<u2>::_data",
+}
+
+// What differs between releases. Of each list the first whole set counts.
+var (
+	wantThreadList = [][]string{
+		{"ThreadsSMRSupport::_java_thread_list", "ThreadsList::_length", "ThreadsList::_threads"}, // from 10 on
+		{"Threads::_thread_list", "JavaThread::_next"},
+	}
+	wantOSThread  = [][]string{{"JavaThread::_osthread"}, {"Thread::_osthread"}}
+	wantFieldInfo = [][]string{
+		{"InstanceKlass::_fieldinfo_stream"}, // from 21 on
+		{"InstanceKlass::_fields", "InstanceKlass::_java_fields_count"},
+	}
+	wantActive = [][]string{{"CollectedHeap::_is_stw_gc_active"}, {"CollectedHeap::_is_gc_active"}}
+	wantOops   = [][]string{
+		{"CompressedOops::_base", "CompressedOops::_shift"},
+		{"CompressedOops::_narrow_oop._base", "CompressedOops::_narrow_oop._shift"},
+		{"Universe::_narrow_oop._base", "Universe::_narrow_oop._shift"},
+	}
+	wantKlasses = [][]string{
+		{"CompressedKlassPointers::_base", "CompressedKlassPointers::_shift"},
+		{"CompressedKlassPointers::_narrow_klass._base", "CompressedKlassPointers::_narrow_klass._shift"},
+		{"Universe::_narrow_klass._base", "Universe::_narrow_klass._shift"},
+	}
+)
+
+// wantColours are ZGC's variables, of which those count that are not 0: which bits make a reference one that may be
+// stale, and by how much references are shifted. Other collectors have none of them.
+var wantColours = [][]string{
+	{"ZGlobalsForVMStructs::_instance_p", "ZGlobalsForVMStructs::_ZPointerLoadBadMask", "ZGlobalsForVMStructs::_ZPointerLoadShift"},
+	{"ZGlobalsForVMStructs::_instance_p", "ZGlobalsForVMStructs::_ZAddressBadMask"},
+	{"XGlobalsForVMStructs::_instance_p", "XGlobalsForVMStructs::_XAddressBadMask"},
+}
+
+// threadAlternatives are all of those lists of which one set is needed.
+var threadAlternatives = [][][]string{wantThreadList, wantOSThread, wantFieldInfo, wantActive, wantOops, wantKlasses}
+
+// wantThreads are all fields that threads may need.
+var wantThreads = append([][]string{wantThread}, slices.Concat(append(threadAlternatives, wantColours)...)...)
+
+// threadLayout is what of the tables threads need.
+type threadLayout struct {
+	*layout
+	list, fieldInfo, oops, klasses []string
+	osThread, active               string
+}
+
+// maxThreadOffset bounds the offsets of fields: a JavaThread has some 2,000 bytes.
+const maxThreadOffset = 1 << 15
+
+// threadLayout chooses among the alternatives; false if something is lacking.
+func (l *layout) threadLayout() (*threadLayout, bool) {
+	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives, func(sets [][]string) bool { return l.first(sets) == nil }) {
+		return nil, false
+	}
+	t := &threadLayout{
+		layout: l, list: l.first(wantThreadList), fieldInfo: l.first(wantFieldInfo), oops: l.first(wantOops),
+		klasses: l.first(wantKlasses), osThread: l.first(wantOSThread)[0], active: l.first(wantActive)[0],
+	}
+	for _, name := range slices.Concat(wantThreads...) {
+		if l.off(name) > maxThreadOffset {
+			return nil, false
+		}
+	}
+	return t, true
+}
+
+// Bounds of the list of threads.
+const (
+	maxThreads = 1 << 16
+	listEvery  = 1e8 // it is not read again sooner, in nanoseconds
+)
+
+// threads knows the threads of a machine.
+type threads struct {
+	n      *Names
+	l      *threadLayout
+	lacks  bool // the tables have not what is needed
+	list   uint64
+	read   int64          // when the list was read
+	byTID  map[int]uint64 // the JavaThread
+	proven map[int]proven // the name that was proven last
+	oops   oops
+	buf    [8 * 128]byte
+}
+
+// proven is a name that a thread had when it was read last.
+type proven struct {
+	id   threadID
+	name string
+}
+
+// threadID tells a thread from another one: addresses and numbers are used again.
+type threadID struct {
+	thread, osThread, object uint64
+	tid                      int
+}
+
+// ThreadName implements [managed.ThreadNamer].
+func (n *Names) ThreadName(tid int) (name string, ok bool) {
+	if n.l == nil {
+		return "", false
+	}
+	t := &n.threads
+	if t.l == nil {
+		if t.lacks {
+			return "", false
+		}
+		t.n = n
+		t.byTID, t.proven = map[int]uint64{}, map[int]proven{}
+		if t.l, ok = n.v.layout.threadLayout(); !ok {
+			t.lacks = true
+			return "", false
+		}
+	}
+	return t.name(tid)
+}
+
+// name gives a thread's name. One that was proven stays while the thread is the same and the name cannot be read, as
+// while memory is collected.
+func (t *threads) name(tid int) (string, bool) {
+	t.update()
+	thread := t.byTID[tid]
+	if thread == 0 {
+		delete(t.proven, tid)
+		return "", false
+	}
+	id, ok := t.identify(thread)
+	if !ok || id.tid != tid {
+		delete(t.proven, tid)
+		return "", false
+	}
+	if name, ok := t.proveName(id); ok {
+		if len(t.proven) >= maxThreads {
+			clear(t.proven)
+		}
+		t.proven[tid] = proven{id, name}
+		return name, true
+	}
+	known := t.proven[tid]
+	return known.name, known.id == id
+}
+
+// update reads the list again if it is another one.
+func (t *threads) update() {
+	now := t.n.clock()
+	if t.read != 0 && now-t.read < listEvery {
+		return
+	}
+	m := t.n.v.memory()
+	head := m.word(t.l.static(t.l.list[0]))
+	if m.failed || head == t.list && len(t.l.list) == 3 {
+		return
+	}
+	t.read, t.list = now, head
+	clear(t.byTID)
+	if len(t.l.list) == 3 {
+		t.readList(head)
+		return
+	}
+	next := t.l.off(t.l.list[1])
+	for i := 0; i < maxThreads && head != 0; i++ {
+		t.add(head)
+		head = t.n.v.memory().word(head + next)
+	}
+}
+
+// readList reads an array of threads, which is made anew for each thread that comes or goes.
+func (t *threads) readList(list uint64) {
+	m := t.n.v.memory()
+	count := uint64(uint32(m.int32(list + t.l.off(t.l.list[1]))))
+	at := m.word(list + t.l.off(t.l.list[2]))
+	if m.failed || count > maxThreads {
+		t.list = 0
+		return
+	}
+	for done := uint64(0); done < count; {
+		b := t.buf[:min(8*(count-done), uint64(len(t.buf)))]
+		if !t.n.v.memory().bytes(at+8*done, b) {
+			t.list = 0
+			return
+		}
+		for i := 0; i < len(b); i += 8 {
+			t.add(wordAt(b[i:]))
+		}
+		done += uint64(len(b)) / 8
+	}
+}
+
+// add takes note of a thread.
+func (t *threads) add(thread uint64) {
+	if id, ok := t.identify(thread); ok {
+		t.byTID[id.tid] = thread
+	}
+}
+
+// identify reads what tells a JavaThread from another one.
+func (t *threads) identify(thread uint64) (id threadID, ok bool) {
+	if thread == 0 || thread%8 != 0 {
+		return id, false
+	}
+	m := t.n.v.memory()
+	id.thread, id.osThread = thread, m.word(thread+t.l.off(t.l.osThread))
+	id.object = m.word(thread + t.l.off("JavaThread::_threadObj"))
+	if m.failed || id.osThread == 0 || id.osThread%8 != 0 {
+		return id, false
+	}
+	id.tid = int(m.int32(id.osThread + t.l.off("OSThread::_thread_id")))
+	return id, !m.failed && id.tid > 0
+}

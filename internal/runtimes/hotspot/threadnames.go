@@ -1,0 +1,341 @@
+package hotspot
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// # When a thread's name is proven
+//
+// A collector moves objects. So the way from the JavaThread to the text of its name is gone twice, and all that was
+// met must be the same; meanwhile no collection was going on that stops all threads, and none has begun. A reference of
+// ZGC counts only if its colour says that the object is where it points to. An object that says in its first word that
+// it was moved does not count. Each object must be of the class that belongs there, by the name of the class.
+
+// oops knows how the machine's references and objects look. Each was found by trying, and proven by the class that it
+// led to.
+type oops struct {
+	header  header
+	wide    bool   // references in objects have 8 bytes
+	known   bool   // wide is known
+	thread  uint64 // the class java.lang.Thread
+	name    uint64 // the offset of its field
+	str     uint64 // the class java.lang.String
+	value   uint64
+	coder   uint64 // 0: it has none (JDK 8)
+	array   uint64 // the class of its array
+	content uint64 // where an array's elements begin
+	unit    uint64 // bytes of an element
+}
+
+// header says where an object's class is.
+type header uint8
+
+const (
+	headerOpen    header = iota
+	headerNarrow         // 4 bytes behind the mark
+	headerWide           // 8 bytes
+	headerCompact        // in the mark's upper bits (JDK 24 on)
+)
+
+// Numbers that are the same in all releases that have them.
+const (
+	compactShift = 42 // markWord.hpp, klass_shift
+	markMoved    = 3  // markWord.hpp, marked_value: moved, or being marked
+	maxSupers    = 32
+	maxUnits     = 256 // of a thread's name
+	maxFieldInfo = 1 << 12
+	maxInObject  = 1 << 12
+)
+
+// way is what is met on the way to a name.
+type way struct {
+	id                threadID
+	object, str, text uint64
+	bad, shift        uint64 // ZGC's colours
+	name              string
+}
+
+// proveName reads a thread's name.
+func (t *threads) proveName(id threadID) (string, bool) {
+	count, calm := t.collections()
+	if !calm {
+		return "", false
+	}
+	first, ok := t.walk(id.thread)
+	if !ok || first.id != id {
+		return "", false
+	}
+	if again, ok := t.walk(id.thread); !ok || again != first {
+		return "", false
+	}
+	after, calm := t.collections()
+	return first.name, calm && after == count
+}
+
+// collections gives how many collections have begun, and whether none stops the threads now.
+func (t *threads) collections() (n int32, calm bool) {
+	m, l := t.n.v.memory(), t.l
+	heap := m.word(l.static("Universe::_collectedHeap"))
+	n = m.int32(heap + l.off("CollectedHeap::_total_collections"))
+	var active [1]byte
+	m.bytes(heap+l.off(l.active), active[:])
+	return n, !m.failed && heap != 0 && active[0] == 0
+}
+
+// walk goes the way from a JavaThread to its name.
+func (t *threads) walk(thread uint64) (w way, ok bool) {
+	if w.id, ok = t.identify(thread); !ok {
+		return w, false
+	}
+	if w.bad, w.shift, ok = t.colours(); !ok {
+		return w, false
+	}
+	ref := w.id.object
+	if t.l.fields["JavaThread::_threadObj"].handle { // from 16 on
+		m := t.n.v.memory()
+		if ref = m.word(ref); m.failed {
+			return w, false
+		}
+	}
+	if w.object, ok = w.address(ref); !ok || !t.isThread(w.object) {
+		return w, false
+	}
+	if w.str, ok = t.follow(&w, w.object+t.oops.name, t.isString); !ok {
+		return w, false
+	}
+	if w.text, ok = t.follow(&w, w.str+t.oops.value, t.isText); !ok {
+		return w, false
+	}
+	w.name, ok = t.content(&w)
+	return w, ok
+}
+
+// colours gives ZGC's masks, 0 for other collectors.
+func (t *threads) colours() (bad, shift uint64, ok bool) {
+	m, l := t.n.v.memory(), t.l
+	for _, set := range wantColours {
+		if !l.has(set) {
+			continue
+		}
+		at := m.word(l.static(set[0]))
+		if at == 0 {
+			continue
+		}
+		if bad = m.word(m.word(at + l.off(set[1]))); bad != 0 && len(set) > 2 {
+			shift = m.word(m.word(at + l.off(set[2])))
+		}
+		if bad != 0 || m.failed {
+			break
+		}
+	}
+	return bad, shift, !m.failed && shift < 32
+}
+
+// address gives where a reference points to; false if the object may have been moved.
+func (w *way) address(ref uint64) (uint64, bool) {
+	at := ref >> w.shift
+	return at, ref&w.bad == 0 && at != 0 && at%8 == 0
+}
+
+// follow reads a reference in an object. Whether it has 4 bytes or 8 shows in what it leads to.
+func (t *threads) follow(w *way, at uint64, is func(uint64) bool) (uint64, bool) {
+	o := &t.oops
+	if (!o.known || !o.wide) && w.bad == 0 {
+		m := t.n.v.memory()
+		narrow := uint64(uint32(m.int32(at)))
+		base, shift := m.word(t.l.static(t.l.oops[0])), m.int32(t.l.static(t.l.oops[1]))
+		if to, ok := w.address(base + narrow<<(shift&31)); !m.failed && narrow != 0 && ok && is(to) {
+			o.known, o.wide = true, false
+			return to, true
+		}
+	}
+	if !o.known || o.wide {
+		m := t.n.v.memory()
+		if to, ok := w.address(m.word(at)); !m.failed && ok && is(to) {
+			o.known, o.wide = true, true
+			return to, true
+		}
+	}
+	return 0, false
+}
+
+// klassOf gives an object's class by one of the ways to keep it.
+func (t *threads) klassOf(object uint64, h header) uint64 {
+	m := t.n.v.memory()
+	mark := m.word(object)
+	if m.failed || mark&markMoved == markMoved {
+		return 0
+	}
+	at := object + t.l.off("oopDesc::_metadata._compressed_klass")
+	var narrow uint64
+	switch h {
+	case headerWide:
+		if k := m.word(at); !m.failed {
+			return k
+		}
+		return 0
+	case headerNarrow:
+		narrow = uint64(uint32(m.int32(at)))
+	default:
+		narrow = mark >> compactShift
+	}
+	base, shift := m.word(t.l.static(t.l.klasses[0])), m.int32(t.l.static(t.l.klasses[1]))
+	if m.failed || narrow == 0 {
+		return 0
+	}
+	return base + narrow<<(shift&31)
+}
+
+// className gives the name of a class, "" if it is none.
+func (t *threads) className(klass uint64) string {
+	if klass == 0 || klass%8 != 0 {
+		return ""
+	}
+	m := t.n.v.memory()
+	symbol := m.word(klass + t.l.off("Klass::_name"))
+	if m.failed {
+		return ""
+	}
+	name, _ := t.n.text(symbol)
+	return name
+}
+
+// isThread reports whether an object is a java.lang.Thread, or of a class below it.
+func (t *threads) isThread(object uint64) bool {
+	o := &t.oops
+	for h := headerNarrow; h <= headerCompact; h++ {
+		if o.header != headerOpen && o.header != h {
+			continue
+		}
+		if k := t.threadClass(t.klassOf(object, h)); k != 0 {
+			if o.thread == 0 {
+				at, ok := t.field(k, "name", "Ljava/lang/String;")
+				if !ok {
+					return false
+				}
+				o.header, o.thread, o.name = h, k, at
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// threadClass gives java.lang.Thread if a class is that or below it.
+func (t *threads) threadClass(klass uint64) uint64 {
+	for range maxSupers {
+		if klass == 0 || klass%8 != 0 {
+			return 0
+		}
+		if known := t.oops.thread; known == klass || known == 0 && t.className(klass) == "java/lang/Thread" {
+			return klass
+		}
+		m := t.n.v.memory()
+		if klass = m.word(klass + t.l.off("Klass::_super")); m.failed {
+			return 0
+		}
+	}
+	return 0
+}
+
+// isString reports whether an object is a java.lang.String.
+func (t *threads) isString(object uint64) bool {
+	o := &t.oops
+	k := t.klassOf(object, o.header)
+	if k == 0 || o.str != 0 {
+		return k != 0 && k == o.str
+	}
+	if t.className(k) != "java/lang/String" {
+		return false
+	}
+	var ok bool
+	if o.value, ok = t.field(k, "value", "[B"); ok {
+		o.coder, ok = t.field(k, "coder", "B")
+	} else {
+		o.value, ok = t.field(k, "value", "[C")
+	}
+	if ok {
+		o.str = k
+	}
+	return ok
+}
+
+// isText reports whether an object is the array that a String has its characters in.
+func (t *threads) isText(object uint64) bool {
+	o := &t.oops
+	k := t.klassOf(object, o.header)
+	if k == 0 || o.array != 0 {
+		return k != 0 && k == o.array
+	}
+	want, element, unit := "[B", uint32(8), uint64(1)
+	if o.coder == 0 {
+		want, element, unit = "[C", 5, 2
+	}
+	if t.className(k) != want {
+		return false
+	}
+	// klass.hpp: 0xc0, the header's size, the type of the elements, the logarithm of their size.
+	m := t.n.v.memory()
+	helper := uint32(m.int32(k + t.l.off("Klass::_layout_helper")))
+	content := uint64(helper >> 16 & 0xff)
+	if m.failed || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit || content < o.lengthAt()+4 {
+		return false
+	}
+	o.array, o.content, o.unit = k, content, unit
+	return true
+}
+
+// lengthAt gives where an array has its length: behind its class.
+func (o *oops) lengthAt() uint64 {
+	switch o.header {
+	case headerWide:
+		return 16
+	case headerCompact:
+		return 8
+	default:
+		return 12
+	}
+}
+
+// content reads the characters of a String.
+func (t *threads) content(w *way) (string, bool) {
+	o, m := &t.oops, t.n.v.memory()
+	size := uint64(uint32(m.int32(w.text+o.lengthAt()))) * o.unit
+	var coder [1]byte
+	if o.coder != 0 {
+		m.bytes(w.str+o.coder, coder[:])
+	}
+	if m.failed || size == 0 || size > 2*maxUnits || coder[0] > 1 {
+		return "", false
+	}
+	b := t.buf[:size]
+	if !m.bytes(w.text+o.content, b) {
+		return "", false
+	}
+	return characters(b, o.unit == 2 || coder[0] == 1)
+}
+
+// characters makes text of Latin 1, or of UTF-16; false if it is not printable.
+func characters(b []byte, wide bool) (string, bool) {
+	var s strings.Builder
+	if !wide {
+		for _, c := range b {
+			s.WriteRune(rune(c))
+		}
+	} else {
+		units := make([]uint16, len(b)/2)
+		for i := range units {
+			units[i] = binary.LittleEndian.Uint16(b[2*i:])
+		}
+		for _, r := range utf16.Decode(units) {
+			s.WriteRune(r)
+		}
+	}
+	out := s.String()
+	bad := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
+	return out, out != "" && !strings.ContainsFunc(out, bad)
+}
