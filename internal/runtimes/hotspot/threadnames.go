@@ -170,7 +170,7 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	if m.failed || mark&markMoved == markMoved {
 		return 0
 	}
-	at := object + t.l.off("oopDesc::_metadata._compressed_klass")
+	at := object + t.l.off(t.l.klassAt)
 	var narrow uint64
 	switch h {
 	case headerWide:

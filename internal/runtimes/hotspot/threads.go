@@ -10,7 +10,7 @@ import "slices"
 // What the names of threads need, as far as it is the same in all releases. Without it threads have the kernel's names.
 var wantThread = []string{
 	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper", "InstanceKlass::_constants",
-	"oopDesc::_metadata._compressed_klass", "Array<u2>::_data",
+	"Array<u2>::_data",
 }
 
 // What differs between releases. Of each list the first whole set counts.
@@ -19,6 +19,8 @@ var (
 		{"ThreadsSMRSupport::_java_thread_list", "ThreadsList::_length", "ThreadsList::_threads"}, // from 10 on
 		{"Threads::_thread_list", "JavaThread::_next"},
 	}
+	// Where an object's class is, narrow or not.
+	wantKlassAt   = [][]string{{"oopDesc::_metadata._compressed_klass"}, {"oopDesc::_compressed_klass"}}
 	wantOSThread  = [][]string{{"JavaThread::_osthread"}, {"Thread::_osthread"}}
 	wantFieldInfo = [][]string{
 		{"InstanceKlass::_fieldinfo_stream"}, // from 21 on
@@ -46,7 +48,7 @@ var wantColours = [][]string{
 }
 
 // threadAlternatives are all of those lists of which one set is needed.
-var threadAlternatives = [][][]string{wantThreadList, wantOSThread, wantFieldInfo, wantActive, wantOops, wantKlasses}
+var threadAlternatives = [][][]string{wantThreadList, wantKlassAt, wantOSThread, wantFieldInfo, wantActive, wantOops, wantKlasses}
 
 // wantThreads are all fields that threads may need.
 var wantThreads = append([][]string{wantThread}, slices.Concat(append(threadAlternatives, wantColours)...)...)
@@ -55,7 +57,7 @@ var wantThreads = append([][]string{wantThread}, slices.Concat(append(threadAlte
 type threadLayout struct {
 	*layout
 	list, fieldInfo, oops, klasses []string
-	osThread, active               string
+	osThread, active, klassAt      string
 }
 
 // maxThreadOffset bounds the offsets of fields: a JavaThread has some 2,000 bytes.
@@ -69,6 +71,7 @@ func (l *layout) threadLayout() (*threadLayout, bool) {
 	t := &threadLayout{
 		layout: l, list: l.first(wantThreadList), fieldInfo: l.first(wantFieldInfo), oops: l.first(wantOops),
 		klasses: l.first(wantKlasses), osThread: l.first(wantOSThread)[0], active: l.first(wantActive)[0],
+		klassAt: l.first(wantKlassAt)[0],
 	}
 	for _, name := range slices.Concat(wantThreads...) {
 		if l.off(name) > maxThreadOffset {
