@@ -14,3 +14,13 @@ func ThreadName(namers []managed.Namer, tid int) (name string, ok bool) {
 	}
 	return "", false
 }
+
+// Postponed reports whether a run-time system could not tell a name that it may tell a little later.
+func Postponed(namers []managed.Namer) (some bool) {
+	for _, n := range namers {
+		if p, is := n.(managed.Postponer); is && p.Postponed() {
+			some = true
+		}
+	}
+	return some
+}

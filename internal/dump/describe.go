@@ -1,6 +1,8 @@
 package dump
 
 import (
+	"time"
+
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
@@ -29,14 +31,46 @@ func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
 
 // threadName gives the name that the program has for a thread, where a run-time system knows it, else the kernel's.
 func threadName(t *code.Process, tid int) string {
-	if namers := t.Namers(); len(namers) > 0 {
-		inner := procmem.InnerID(tid)
-		if inner == 0 {
-			inner = tid
-		}
-		if name, ok := callstack.ThreadName(namers, inner); ok {
-			return name
-		}
+	if name, ok := givenName(t, tid); ok {
+		return name
 	}
 	return t.ThreadName(tid)
+}
+
+// givenName asks the run-time systems for the name of a thread.
+func givenName(t *code.Process, tid int) (string, bool) {
+	namers := t.Namers()
+	if len(namers) == 0 {
+		return "", false
+	}
+	inner := procmem.InnerID(tid)
+	if inner == 0 {
+		inner = tid
+	}
+	return callstack.ThreadName(namers, inner)
+}
+
+// Names that cannot be told now are asked for again, so often and after so long: most collections of garbage are over
+// by then.
+const (
+	namesAgain = 25
+	namesWait  = 4 * time.Millisecond
+)
+
+// rename asks again for the names that could not be told.
+func (l *list) rename(t *code.Process) {
+	for n := 0; n < namesAgain && callstack.Postponed(t.Namers()); n++ {
+		time.Sleep(namesWait)
+		l.Lock()
+		threads := l.threads
+		l.Unlock()
+		for i := range threads {
+			name, ok := givenName(t, threads[i].TID) // it may hang
+			l.Lock()
+			if ok {
+				l.threads[i].Name = name
+			}
+			l.Unlock()
+		}
+	}
 }

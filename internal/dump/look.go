@@ -139,6 +139,7 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 		explain.explain(&d, s)
 		l.add(d, err)
 	}
+	l.rename(t)
 }
 
 // keep keeps how the sleepers slept.

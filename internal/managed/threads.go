@@ -9,3 +9,9 @@ type ThreadNamer interface {
 	// threads is to be read once for all who ask in that time.
 	ThreadName(tid int) (name string, ok bool)
 }
+
+// Postponer is a ThreadNamer that cannot always tell a name when it is asked, as while objects are moved.
+type Postponer interface {
+	// Postponed reports whether a name was asked for, since the last call of it, that may be had a little later.
+	Postponed() bool
+}

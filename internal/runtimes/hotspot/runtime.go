@@ -158,6 +158,17 @@ func (r *Runtime) ThreadName(tid int) (string, bool) {
 	return r.vm.Names().ThreadName(tid)
 }
 
+// Postponed implements [managed.Postponer].
+func (r *Runtime) Postponed() bool {
+	if r.vm == nil {
+		return false
+	}
+	t := &r.vm.Names().threads
+	was := t.postponed
+	t.postponed = false
+	return was
+}
+
 // Rule implements [frames.RuleSource].
 func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if r.vm == nil {

@@ -97,7 +97,9 @@ type threads struct {
 	byTID  map[int]uint64 // the JavaThread
 	proven map[int]proven // the name that was proven last
 	oops   oops
-	buf    [8 * 128]byte
+	// postponed: a thread of the machine was asked for, and its name did not prove itself.
+	postponed bool
+	buf       [8 * 128]byte
 }
 
 // proven is a name that a thread had when it was read last.
@@ -153,6 +155,7 @@ func (t *threads) name(tid int) (string, bool) {
 		t.proven[tid] = proven{id, name}
 		return name, true
 	}
+	t.postponed = true
 	known := t.proven[tid]
 	return known.name, known.id == id
 }
