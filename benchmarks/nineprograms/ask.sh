@@ -92,9 +92,10 @@ start_postgres() {
 	mkdir "$work/pg" && chmod 0777 "$work/pg"
 	as_other "$bin/initdb" -A trust -U own -D "$work/pg/data" >"$work/out" 2>&1 || return
 	as_other "$bin/postgres" -D "$work/pg/data" -k "$work/pg" -c listen_addresses= >"$work/out" 2>&1 &
-	server=$!
-	pids="$pids $server"
+	pids="$pids $!"
 	awaits "$work/pg/.s.PGSQL.5432" || return
+	server=$(head -1 "$work/pg/data/postmaster.pid") # not the shell that began it
+	pids="$pids $server"
 	begin psql -h "$work/pg" -U own -d postgres -c "SELECT sum(hashtext(repeat('invoice', 1000 + k % 7)))
 		FROM generate_series(1, 10000) i, generate_series(1, 10000) j, generate_series(1, 10000) k"
 	pid=$server children=--children
