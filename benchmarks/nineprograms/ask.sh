@@ -16,8 +16,14 @@ prywalk=$(realpath "$prywalk")
 chosen=${*:-cpp memcached mariadb postgres go java node python ruby php}
 seconds=${SECONDS_EACH:-5}
 work=$(mktemp -d)
-pids=''
-trap 'for p in $pids; do kill -9 "$p" 2>/dev/null; done; rm -rf "$work"' EXIT
+pids='' quit=''
+# end ends what runs. A server that ends its own children is asked to, with SIGQUIT.
+end() {
+	[ -n "$quit" ] && kill -QUIT "$quit" 2>/dev/null && sleep 1
+	for p in $pids; do kill -9 "$p" 2>/dev/null && wait "$p" 2>/dev/null; done
+	pids='' quit=''
+}
+trap 'end; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
 # need COMMAND PACKAGE: whether it is there, installed if that can be. Status 2: it is not.
@@ -95,7 +101,7 @@ start_postgres() {
 	pids="$pids $!"
 	awaits "$work/pg/.s.PGSQL.5432" || return
 	server=$(head -1 "$work/pg/data/postmaster.pid") # not the shell that began it
-	pids="$pids $server"
+	pids="$pids $server" quit=$server
 	begin psql -h "$work/pg" -U own -d postgres -c "SELECT sum(hashtext(repeat('invoice', 1000 + k % 7)))
 		FROM generate_series(1, 10000) i, generate_series(1, 10000) j, generate_series(1, 10000) k"
 	pid=$server children=--children
@@ -195,7 +201,6 @@ for program in $chosen; do
 		status=1
 		;;
 	esac
-	for p in $pids; do kill -9 "$p" 2>/dev/null && wait "$p" 2>/dev/null; done
-	pids=''
+	end
 done
 exit $status
