@@ -134,7 +134,7 @@ func cause(f *frame, below string) string {
 func (d *data) notes(shown []row) (notes []string) {
 	files, mappings := d.mapped()
 	hint, known := namehints.Of(files)
-	made, interpreted := false, false
+	made, interpreted, told := false, false, false
 	var libraries []string
 	for _, r := range shown {
 		f := &d.frames[r.frame]
@@ -144,6 +144,8 @@ func (d *data) notes(shown []row) (notes []string) {
 			made = made || large
 		case f.nameless && !strings.HasPrefix(f.module, "[") && large && !slices.Contains(libraries, f.module):
 			libraries = append(libraries, f.module)
+		case f.module == "[anon]": // a perf map named it
+			told = told || large
 		case hint.Interprets(f.name):
 			interpreted = interpreted || large
 		}
@@ -152,7 +154,7 @@ func (d *data) notes(shown []row) (notes []string) {
 	case hint.Named(mappings):
 	case made:
 		notes = append(notes, fmt.Sprintf("[anon]: %s, without names. For names: %s.", hint.Code, hint.Remedy(d.mainPID())))
-	case interpreted && known:
+	case interpreted && known && !told:
 		notes = append(notes, fmt.Sprintf("%s: %s, have no names here. For names: %s.", hint.Runtime, hint.Code, hint.Remedy(d.mainPID())))
 	}
 	if len(libraries) > 0 {

@@ -5,27 +5,34 @@
 #   sh benchmarks/nineprograms/ask.sh [PRYWALK [PROGRAM…]]
 #
 # As root it installs what is missing (Debian); else it names what is missing, and leaves those programs out. Servers
-# run in a temporary directory, on local ports or sockets. Exit status 1 if a program's answer lacks the function.
-# "no names" is said of languages whose functions this build cannot name: that is no answer, and none is claimed.
+# run in a temporary directory, on local ports or sockets. Exit status 1 if a program that has names is not answered, or
+# does not start. "no names: install X" is said of one that has none as it runs: that is no answer, and none is claimed.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
-prywalk=${1:-prywalk}
+prywalk=$(command -v "${1:-prywalk}") || { echo "there is no ${1:-prywalk}" >&2; exit 2; }
+prywalk=$(realpath "$prywalk")
 [ $# -gt 0 ] && shift
 chosen=${*:-cpp memcached mariadb postgres go java node python ruby php}
 seconds=${SECONDS_EACH:-5}
 work=$(mktemp -d)
-pids=''
-trap 'for p in $pids; do kill -9 "$p" 2>/dev/null; done; rm -rf "$work"' EXIT
+pids='' quit=''
+# end ends what runs. A server that ends its own children is asked to, with SIGQUIT.
+end() {
+	[ -n "$quit" ] && kill -QUIT "$quit" 2>/dev/null && sleep 1
+	for p in $pids; do kill -9 "$p" 2>/dev/null && wait "$p" 2>/dev/null; done
+	pids='' quit=''
+}
+trap 'end; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-# need COMMAND PACKAGE: whether it is there, installed if that can be.
+# need COMMAND PACKAGE: whether it is there, installed if that can be. Status 2: it is not.
 need() {
 	command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] && return 0
 	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
 		DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y --no-install-recommends "$2" >"$work/apt" 2>&1 && return 0
-	echo "$program: missing: $1 (package $2)"
-	return 1
+	echo "$program: left out: there is no $1 (install $2)"
+	return 2
 }
 
 # begin COMMAND…: starts it in the background; its number is in $pid.
@@ -40,109 +47,160 @@ as_other() {
 	if [ "$(id -u)" = 0 ]; then chmod 0777 "$work" && setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; else "$@"; fi
 }
 
-# Each starts a program, and sets own: what its author's functions are like.
+# awaits SOCKET: whether a server listens there within half a minute.
+awaits() {
+	for _ in $(seq 60); do [ -S "$1" ] && return 0; sleep 0.5; done
+	return 1
+}
+
+# Each starts a program, whose number is then in pid, and sets
+#   own      a whole name of one of its author's functions, or of the query's, as an extended regular expression
+#   sleeper  the same for what its sleepers are in, '' if it has none
+#   unnamed  what gives names, if it can have none as it runs; lacks: if its file turns out to be stripped
 start_cpp() {
-	need g++ g++ && g++ -O1 -g -pthread -o "$work/own" "$here/programs/own.cpp" || return 1
-	own='shop::Invoice::total' sleeper='shop::wait_for_cache'
+	need g++ g++ || return
+	g++ -O1 -g -pthread -o "$work/own" "$here/programs/own.cpp" || return
+	own='shop::Invoice::total(\(.*)?' sleeper='shop::wait_for_cache(\(.*)?'
 	begin "$work/own"
 }
 start_memcached() {
-	need memcached memcached && need python3 python3 || return 1
-	own='process_|conn_|drive_machine|try_read_|complete_nread|assoc_find|event_handler|transmit|item_' sleeper='worker_libevent|memcached'
+	need memcached memcached || return
+	need python3 python3 || return
+	own='drive_machine|event_handler|(process|proxy)_[a-z_]*|try_read_[a-z_]*|conn_[a-z_]*|transmit|resp_[a-z_]*|complete_[a-z_]*|(do_)?item_[a-z_]*|assoc_[a-z_]*|(do_)?store_item|tokenize_command'
+	sleeper='worker_libevent|assoc_maintenance_thread|lru_maintainer_thread|item_crawler_thread|slab_rebalance_thread|logger_thread'
+	lacks=memcached-dbgsym
+	memcached -V >/dev/null || return
 	begin memcached -u nobody -l 127.0.0.1 -p 17811
 	server=$pid
 	begin python3 "$here/programs/memload.py" 17811
 	pid=$server
 }
 start_mariadb() {
-	need mariadbd mariadb-server && need mariadb mariadb-client || return 1
-	own='^ *[0-9.]+%.*(Item_|evaluate_|JOIN|mysql_|do_select|sub_select|Arg_|my_|row_|MYSQL)' sleeper='srv_|tpool|handle_connections|aio'
+	need mariadbd mariadb-server || return
+	need mariadb mariadb-client || return
+	own='Item_func_(md5|concat|benchmark)::[a-z_]*|my_md5|md5_[a-z_]*'
+	sleeper='handle_manager|slave_deadlock_handler|buf_flush_page_cleaner|signal_hand|handle_connections_sockets|poll_connections|timer_handler|ma_service_thread_control|(tpool|buf|srv|log|btr|my|ma)_[a-z_:]*'
+	lacks=mariadb-server-core-dbgsym
 	mkdir "$work/db" && chmod 0777 "$work/db"
-	mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$work/db" >"$work/out" 2>&1 || return 1
+	mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$work/db" >"$work/out" 2>&1 || return
 	begin mariadbd --no-defaults --user="$(id -un)" --datadir="$work/db" --socket="$work/db/s" --skip-networking
 	server=$pid
-	for _ in 1 2 3 4 5 6 7 8 9 10; do [ -S "$work/db/s" ] && break; sleep 1; done
+	awaits "$work/db/s" || return
 	begin mariadb --no-defaults --socket="$work/db/s" -e "SELECT BENCHMARK(100000000000, MD5(CONCAT('a', 1+1)))"
 	pid=$server
 }
 start_postgres() {
-	need psql postgresql || return 1
+	need pg_config postgresql || need psql postgresql || return
 	bin=$(dirname "$(ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null | tail -1)")
-	own='Exec|exec|int4|generate_series|tuplestore|heap|eval|agg|transition' sleeper='ServerLoop|WaitEventSet|BackgroundWriter'
+	own='hash_bytes|hash_any|hashtext|repeat'
+	sleeper='ServerLoop|PostmasterMain|WaitEventSet[A-Za-z]*|WaitLatch[A-Za-z]*|BackgroundWriterMain|CheckpointerMain|WalWriterMain|AutoVacLauncherMain|PostgresMain'
+	lacks=postgresql-$(basename "$(dirname "$bin")")-dbgsym
 	mkdir "$work/pg" && chmod 0777 "$work/pg"
-	as_other "$bin/initdb" -A trust -U own -D "$work/pg/data" >"$work/out" 2>&1 || return 1
+	as_other "$bin/initdb" -A trust -U own -D "$work/pg/data" >"$work/out" 2>&1 || return
 	as_other "$bin/postgres" -D "$work/pg/data" -k "$work/pg" -c listen_addresses= >"$work/out" 2>&1 &
-	server=$!
-	pids="$pids $server"
-	for _ in 1 2 3 4 5 6 7 8 9 10; do [ -S "$work/pg/.s.PGSQL.5432" ] && break; sleep 1; done
-	begin psql -h "$work/pg" -U own -d postgres -c 'SELECT sum(i*i%7) FROM generate_series(1,2000000000) i'
+	pids="$pids $!"
+	awaits "$work/pg/.s.PGSQL.5432" || return
+	server=$(head -1 "$work/pg/data/postmaster.pid") # not the shell that began it
+	pids="$pids $server" quit=$server
+	begin psql -h "$work/pg" -U own -d postgres -c "SELECT sum(hashtext(repeat('invoice', 1000 + k % 7)))
+		FROM generate_series(1, 10000) i, generate_series(1, 10000) j, generate_series(1, 10000) k"
 	pid=$server children=--children
 }
 start_go() {
-	need go golang-go && (cd "$here/goprogram" && go build -o "$work/own" own.go) || return 1
-	own='main.invoiceTotal' sleeper='main.waitForOrders|runtime'
+	need go golang-go || return
+	(cd "$here/goprogram" && go build -o "$work/own" own.go) || return
+	own='main\.invoiceTotal' sleeper='main\.waitForOrders'
 	begin "$work/own"
 }
 start_java() {
-	need javac default-jdk-headless && javac -d "$work" "$here/programs/Own.java" || return 1
-	own='invoiceTotal' sleeper='waitForCache|Monitor|java'
+	need javac default-jdk-headless || return
+	javac -d "$work" "$here/programs/Own.java" || return
+	own='.*Own[.:]+invoiceTotal(\(.*)?' sleeper='.*Own[.:]+waitForCache(\(.*)?'
 	begin java -cp "$work" Own
-	map='jcmd PID Compiler.perfmap'
 }
 start_node() {
-	need node nodejs || return 1
-	own='invoiceTotal' sleeper='uv_|epoll|node'
+	need node nodejs || return
+	own='(JS:)?[*~^+]?invoiceTotal( .*)?'
 	begin node --perf-basic-prof "$here/programs/own.js"
 }
 start_python() {
-	need python3 python3 || return 1
-	own='invoice_total' sleeper='wait_for_cache|lock'
-	python3 -X perf -c '' 2>/dev/null && python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' && flags='-X perf' || flags=
-	# shellcheck disable=SC2086
-	begin python3 $flags "$here/programs/own.py"
+	need python3 python3 || return
+	own='invoice_total' sleeper='wait_for_cache'
+	begin python3 "$here/programs/own.py"
 }
 start_ruby() {
-	need ruby ruby || return 1
-	own='invoice_total' sleeper='rb_|ruby'
-	ruby --yjit-perf -e '' 2>/dev/null && flags='--yjit --yjit-perf' || { flags=; unnamed='this build names no Ruby methods, and this ruby has no --yjit-perf'; }
-	# shellcheck disable=SC2086
-	begin ruby $flags "$here/programs/own.rb"
+	need ruby ruby || return
+	own='(.*[#:. ])?invoice_total( .*)?'
+	if ruby --yjit --yjit-perf -e '' >/dev/null 2>&1; then
+		begin ruby --yjit --yjit-perf "$here/programs/own.rb"
+	else
+		unnamed="Ruby 3.3 or later with YJIT, and start it with --yjit --yjit-perf (this is $(ruby -e 'print RUBY_VERSION'))"
+		begin ruby "$here/programs/own.rb"
+	fi
 }
 start_php() {
-	need php php-cli || return 1
-	own='invoice_total' sleeper='php|zend' unnamed='this build names no PHP functions'
-	begin php "$here/programs/own.php"
+	need php php-cli || return
+	own='(TRACE-[0-9]+|JIT)?\$?(.*::)?invoice_total(\$[0-9]+)?'
+	if php -m | grep -q OPcache && php -r 'exit(PHP_VERSION_ID < 80000 ? 1 : 0);'; then
+		begin php -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=64M -d opcache.jit_debug=0x10 "$here/programs/own.php"
+	else
+		unnamed='PHP 8.0 or later with OPcache (php-opcache), and start it with opcache.jit_debug=0x10'
+		begin php "$here/programs/own.php"
+	fi
+}
+
+# functions gives the column "function" of a table's rows.
+functions() { sed -E 's/^ *([^ ]+ +){4}//; s/  .*$//'; }
+
+# ask records the program, and checks the answers. Status 1: one is missing.
+ask() {
+	if ! "$prywalk" record -p "$pid" $children -d "$seconds" -o "$work/$program.pb.gz" 2>"$work/err"; then
+		echo "$program: not recorded: $(cat "$work/err")"
+		return 1
+	fi
+	"$prywalk" report "$work/$program.pb.gz" >"$work/report" || return
+	"$prywalk" report -n -1 "$work/$program.pb.gz" | sed -n '/self% /,$p' | functions >"$work/all"
+	"$prywalk" report --by wait -n -1 "$work/$program.pb.gz" >"$work/waits" || return
+	rows=$(sed -n '/self% /,$p' "$work/report" | sed -n 2,6p) # the first five below the heads of the columns
+	row=$(printf '%s\n' "$rows" | functions | grep -nxE "$own" | head -1)
+	exe=$(basename "$(readlink "/proc/$pid/exe")")
+	failed=0
+	if [ -n "$row" ]; then
+		echo "$program: row ${row%%:*}: $(printf '%s\n' "$rows" | sed -n "${row%%:*}p" | tr -s ' ')"
+	elif [ -n "$unnamed$lacks" ] && ! grep -qxE "$own" "$work/all" && grep -q '(unnamed)' "$work/all"; then
+		echo "$program: no names: install ${unnamed:-$lacks}"
+		echo "  the report says: $(grep 'For names' "$work/report" | head -1)"
+	else
+		echo "$program: no function of its own is in the first five rows:"
+		printf '%s\n' "$rows"
+		failed=1
+	fi
+	[ -n "$sleeper" ] || return $failed
+	asleep=$(awk '/^[^ ]/ { shown = !/\[running\]/ } shown' "$work/waits" | functions | grep -xE "$sleeper" | sort | uniq | head -3 | paste -sd' ')
+	if [ -n "$asleep" ]; then
+		echo "  sleepers: $asleep"
+	elif [ -n "$lacks" ] && grep -q "\[$exe\] (unnamed)" "$work/waits"; then
+		echo "  sleepers: no names: install $lacks"
+	else
+		echo "  sleepers: no function of its own"
+		failed=1
+	fi
+	return $failed
 }
 
 status=0
+cd "$work" || exit
 for program in $chosen; do
-	unnamed='' map='' children=''
-	"start_$program" || continue
-	sleep 3
-	[ -n "$map" ] && $(echo "$map" | sed "s/PID/$pid/") >"$work/map" 2>&1
-	if ! "$prywalk" record -p "$pid" $children -d "$seconds" -o "$work/$program.pb.gz" 2>"$work/err"; then
-		echo "$program: $(cat "$work/err")"
+	unnamed='' lacks='' children='' sleeper='' pid=''
+	"start_$program"
+	case $? in
+	0) sleep 3; ask || status=1 ;;
+	2) ;; # left out
+	*)
+		echo "$program: did not start: $(tail -3 "$work/out" 2>/dev/null)"
 		status=1
-		continue
-	fi
-	"$prywalk" report "$work/$program.pb.gz" >"$work/report"
-	"$prywalk" report --by wait -n 5 "$work/$program.pb.gz" >"$work/waits"
-	# The first five rows below the heads of the columns.
-	rows=$(sed -n '/self% /,$p' "$work/report" | sed -n 2,6p)
-	line=$(printf '%s\n' "$rows" | grep -nE "$own" | head -1)
-	sleeps=$(sed -n '/\[running\]/,/^$/!p' "$work/waits" | grep -cE "$sleeper")
-	if [ -n "$line" ]; then
-		echo "$program: row ${line%%:*}: $(printf '%s' "${line#*:}" | tr -s ' ')"
-	elif [ -z "$unnamed" ] && printf '%s\n' "$rows" | grep -q "(unnamed) *$(basename "$(readlink "/proc/$pid/exe")")"; then
-		echo "$program: no names: its package is stripped; the report says: $(grep -A1 'For names' "$work/report" | tr '\n' ' ')"
-	elif [ -n "$unnamed" ]; then
-		echo "$program: no names: $unnamed; the report says: $(grep -A1 'For names' "$work/report" | tr '\n' ' ')"
-	else
-		echo "$program: its own function is not in the first five rows:"
-		printf '%s\n' "$rows"
-		status=1
-	fi
-	[ "$sleeps" -gt 0 ] && echo "  sleepers: named" || echo "  sleepers: none of the program's own, or there are none"
-	kill -9 "$pid" 2>/dev/null
+		;;
+	esac
+	end
 done
 exit $status

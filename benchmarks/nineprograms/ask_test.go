@@ -2,10 +2,12 @@ package nineprograms
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,9 +28,50 @@ func TestThePlainProgramsAreAnswered(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`(?m)^cpp: row \d: .*shop::Invoice::total`, `(?m)^go: row \d: .*main\.invoiceTotal`, `(?m)^python: row \d: .*invoice_total`} {
+	for _, want := range []string{
+		`(?m)^cpp: row \d: .*shop::Invoice::total.*\n  sleepers: shop::wait_for_cache`,
+		`(?m)^go: row \d: .*main\.invoiceTotal.*\n  sleepers: main\.waitForOrders`,
+		`(?m)^python: row \d: .*invoice_total.*\n  sleepers: wait_for_cache`,
+	} {
 		if !regexp.MustCompile(want).Match(out) {
 			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+}
+
+// TestAnAnswerThatLacksTheFunctionFails: told by a prywalk that always says the same. What only looks like the function
+// is not it, nor is what stands below the first five rows; a program that is there has to be recorded.
+func TestAnAnswerThatLacksTheFunctionFails(t *testing.T) {
+	const waits = "100% 1s  futex\n    self% self  total% total  function  module\n      0%   0s    100%    1s  shop::wait_for_cache  own\n"
+	const head = "self%  self  total% total  function (cpu)  module\n"
+	row := func(name string) string { return " 20%  1.0s     20%  1.0s  " + name + "  own\n" }
+	own := row("shop::Invoice::total(int)")
+	for _, c := range []struct {
+		table, waits string
+		record, exit int
+		want         string
+	}{
+		{head + row("a") + own, waits, 0, 0, "cpp: row 2: "},
+		{head + row("a shop::Invoice::total") + row("shop::Invoice::totals"), waits, 0, 1, "cpp: no function of its own"},
+		{head + strings.Repeat(row("a"), 5) + own, waits, 0, 1, "cpp: no function of its own"},
+		{head + row("[own] (unnamed)"), waits, 0, 1, "cpp: no function of its own"},
+		{head + own, "", 0, 1, "sleepers: no function of its own"},
+		{"", "", 1, 1, "cpp: not recorded"},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"table": c.table, "waits": c.waits,
+			"prywalk": fmt.Sprintf("#!/bin/sh\n"+`case "$*" in record*) exit %d ;; *--by*) cat %s ;; *) cat %s ;; esac`,
+				c.record, filepath.Join(dir, "waits"), filepath.Join(dir, "table")),
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.CommandContext(t.Context(), "sh", "ask.sh", filepath.Join(dir, "prywalk"), "cpp")
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != c.exit || !strings.Contains(string(out), c.want) {
+			t.Errorf("exit code %d, want %d and %q:\n%s", code, c.exit, c.want, out)
 		}
 	}
 }

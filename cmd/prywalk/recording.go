@@ -49,6 +49,7 @@ type recording struct {
 	keepOld bool          // what is at path is to be kept as path.old; false once that is done
 	disk    onDisk        // what was written
 	writing atomic.Bool   // the sampling is over
+	naming  atomic.Bool   // the whole recording is being written
 	giveUp  chan struct{} // closed by a signal while writing is true
 	hung    bool          // a read does not come back: prywalk has to end
 }
@@ -221,7 +222,9 @@ func (r *recording) saveWithNames() error {
 	p := startSlow(false, func() string {
 		return fmt.Sprintf("naming: %d of up to %d addresses (Ctrl-C writes without the others)", r.names.asked.Load(), whole)
 	})
+	r.naming.Store(true)
 	err := r.save(true)
+	r.naming.Store(false)
 	p.stop()
 	if n := r.names.without; n > 0 && err == nil {
 		say("%d addresses have no name, as it was asked to write at once", n)

@@ -56,9 +56,10 @@ var hints = []Hint{
 	},
 	{
 		Runtime: "PHP", Code: "PHP functions, which the interpreter runs", managed: "[PHP",
-		remedy: "start it with opcache.jit_debug=0x10 where OPcache's JIT is on, which names what is compiled",
-		files:  regexp.MustCompile(`^(php[\d.]*|php-fpm[\d.]*|php-cgi[\d.]*|libphp[\d.]*\.so)$`),
-		eval:   []string{"execute_ex", "zend_execute"},
+		remedy: "start it with php -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=64M " +
+			"-d opcache.jit_debug=0x10 (8.0 and later, with OPcache), which names what is compiled",
+		files: regexp.MustCompile(`^(php[\d.]*|php-fpm[\d.]*|php-cgi[\d.]*|libphp[\d.]*\.so)$`),
+		eval:  []string{"execute_ex", "zend_execute"},
 	},
 }
 

@@ -1,7 +1,8 @@
-// Command goprogram computes in one goroutine, while another one sleeps in a read of a pipe.
+// Command goprogram computes in one goroutine, while another one sleeps in a system call. A goroutine that is parked has
+// no thread, and is not seen.
 package main
 
-import "os"
+import "syscall"
 
 //go:noinline
 func invoiceTotal(n uint64) (sum uint64) {
@@ -12,17 +13,17 @@ func invoiceTotal(n uint64) (sum uint64) {
 }
 
 //go:noinline
-func waitForOrders(f *os.File) {
+func waitForOrders(fd int) {
 	var b [1]byte
-	_, _ = f.Read(b[:])
+	_, _ = syscall.Read(fd, b[:])
 }
 
 func main() {
-	r, _, err := os.Pipe()
-	if err != nil {
+	var pipe [2]int
+	if err := syscall.Pipe(pipe[:]); err != nil {
 		panic(err)
 	}
-	go waitForOrders(r)
+	go waitForOrders(pipe[0])
 	for invoiceTotal(10_000_000) != 0 { // it never is 0
 	}
 }
