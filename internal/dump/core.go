@@ -43,6 +43,9 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 // coreThread walks the stack of one thread, to at most limit frames.
 func coreThread(c *core.Core, th *core.Thread, w *walk, depth, limit int) Thread {
 	t := Thread{TID: th.TID, Name: th.Name, How: look.FromCore.String()}
+	if name, ok := callstack.ThreadName(c.Namers(), th.TID); ok {
+		t.Name = name
+	}
 	t.Wait = process.SyscallName(c.Arch, th.Syscall)
 	if depth < 0 || depth > limit {
 		depth = limit

@@ -5,11 +5,12 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
 )
 
 // describe walks a shot and names its frames.
 func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
-	th := Thread{TID: tid, Name: t.ThreadName(tid), State: s.State.Letter(), Wait: s.Wait(), How: s.How.String()}
+	th := Thread{TID: tid, Name: threadName(t, tid), State: s.State.Letter(), Wait: s.Wait(), How: s.How.String()}
 	if end := t.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
@@ -24,4 +25,18 @@ func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
 		th.Frames = append(th.Frames, Frame{Function: "[incomplete: " + th.StopReason + "]"})
 	}
 	return th
+}
+
+// threadName gives the name that the program has for a thread, where a run-time system knows it, else the kernel's.
+func threadName(t *code.Process, tid int) string {
+	if namers := t.Namers(); len(namers) > 0 {
+		inner := procmem.InnerID(tid)
+		if inner == 0 {
+			inner = tid
+		}
+		if name, ok := callstack.ThreadName(namers, inner); ok {
+			return name
+		}
+	}
+	return t.ThreadName(tid)
 }

@@ -133,3 +133,16 @@ func (s *Status) nested(c *cursor) {
 		s.NSpidN++
 	}
 }
+
+// InnerID gives the number of a thread or process in its own pid namespace, the innermost of those that it is in. It is
+// 0 if it is the same as here, or not known.
+func InnerID(id int) int {
+	var s Status
+	if ReadStatus(id, &s) != nil || s.NSpidN < 2 {
+		return 0
+	}
+	if in := s.NSpid[s.NSpidN-1]; in != id {
+		return in
+	}
+	return 0
+}

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/ownruntime"
-	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/ptrace"
 )
@@ -86,6 +85,7 @@ type threadAccount struct {
 	nsTID int   // its number in its own pid namespace, 0 if it is the same
 	met   int64 // when it was first listed, CLOCK_MONOTONIC ns; not written later
 	named int64 // when the name was read
+	given bool  // by a run-time system, when it was asked last
 
 	file lastFile // that it was last seen to wait for
 }
@@ -98,26 +98,27 @@ func (p *processAccount) stranger() *threadAccount {
 	return p.strangers
 }
 
-// rename reads the thread's name anew from time to time.
+// rename reads the thread's name anew from time to time: the program's own, where a run-time system knows it, else the
+// kernel's. A thread leaves a run-time system's list before it ends, so that the name stays for one question more.
 func (th *threadAccount) rename(now int64) {
 	if now-th.named < nameEvery {
 		return
 	}
 	th.named = now
-	if name := th.proc.target.ThreadName(th.tid); name != "" {
-		th.name = name
+	name, ok := callstack.ThreadName(th.proc.target.Namers(), th.innerTID())
+	switch {
+	case ok:
+		th.name, th.given = name, true
+	case th.given:
+		th.given = false
+	default:
+		th.renameByKernel()
 	}
 }
 
-// innerNumber gives the number of a thread or process in its own pid namespace, the innermost of those that it is in.
-// It is 0 if it is the same as here, or not known.
-func innerNumber(id int) int {
-	var s procmem.Status
-	if procmem.ReadStatus(id, &s) != nil || s.NSpidN < 2 {
-		return 0
+// renameByKernel reads the name that the kernel has for the thread.
+func (th *threadAccount) renameByKernel() {
+	if name := th.proc.target.ThreadName(th.tid); name != "" {
+		th.name = name
 	}
-	if in := s.NSpid[s.NSpidN-1]; in != id {
-		return in
-	}
-	return 0
 }

@@ -91,7 +91,7 @@ func (a *accountant) saveIfAsked(between func()) {
 func (a *accountant) beginProcess(p *processAccount) {
 	a.procs[p] = struct{}{}
 	p.comm = p.target.Comm
-	p.nsPID = innerNumber(p.target.PID)
+	p.nsPID = procmem.InnerID(p.target.PID)
 	if a.family != nil {
 		fromStart := p.fromStart || a.launched && p.parent == 0
 		p.kin = a.family.Join(p.target.PID, p.target.StartTime, p.parent, fromStart, func(ns, at int64) { a.bookChildren(p, ns, at) })
@@ -113,7 +113,7 @@ func (a *accountant) look(e *event) {
 	if s.State != look.Running && s.At-th.met < nameEvery {
 		th.named = 0 // it may have named itself, and sleep for good now
 	}
-	th.rename(s.At)
+	a.rename(th, s.At)
 	waitsFor, owner := a.explain(th, s, id)
 	emit := a.emitter(th)
 	th.book.LeftAlone(&s.Left, a.gaps, emit)
@@ -123,6 +123,13 @@ func (a *accountant) look(e *event) {
 	}, a.gaps, emit)
 	a.pool.Put(s)
 	e.shot = nil
+}
+
+// rename reads a thread's name, if it is time to. A run-time system reads memory for it.
+func (a *accountant) rename(th *threadAccount, now int64) {
+	a.unwind.books.lend()
+	th.rename(now)
+	a.unwind.books.back()
 }
 
 // claim unwinds a sample of a thread that has ended, and notes its claim.
@@ -151,7 +158,7 @@ func (a *accountant) open(th *threadAccount) {
 	a.threads[th] = struct{}{}
 	defer a.met(th)
 	if th.proc.nsPID != 0 {
-		th.nsTID = innerNumber(th.tid)
+		th.nsTID = procmem.InnerID(th.tid)
 	}
 }
 
@@ -181,8 +188,9 @@ func (a *accountant) finish(th *threadAccount) {
 	if !th.book.Begun() {
 		return
 	}
-	th.named = 0
-	th.rename(th.book.LastAt())
+	if !th.given { // nothing that can hang is read any more
+		th.renameByKernel()
+	}
 	th.proc.book.FinishThread(&th.book, a.gaps, a.emitter(th))
 	a.rates.add(ThreadRate{
 		PID: th.proc.target.PID, TID: th.tid, Name: th.name, Looks: th.book.Looks, Seconds: seconds(th.book.Observed()),
@@ -196,8 +204,8 @@ func (a *accountant) exec(e *event) {
 	if th.book.Begun() {
 		th.book.Cut(a.gaps, a.emitter(th))
 	}
-	th.named = 0
-	th.rename(e.at)
+	th.named, th.given = 0, false
+	th.renameByKernel()
 	a.unwind.books.lend()
 	e.proc.refresh(e.at)
 	a.unwind.books.back()
