@@ -16,7 +16,7 @@ func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
 	}
 	w.arch = s.Regs.Arch
 	th.Frames = w.run(t.Space(), t.Namers(), &managed.Sample{
-		TID: tid, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
+		TID: innerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
 		Live: &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: s.Sched.Runs},
 	})
 	stop := w.StopReason()
@@ -29,14 +29,18 @@ func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
 
 // threadName gives the name that the program has for a thread, where a run-time system knows it, else the kernel's.
 func threadName(t *code.Process, tid int) string {
-	if namers := t.Namers(); len(namers) > 0 {
-		inner := procmem.InnerID(tid)
-		if inner == 0 {
-			inner = tid
-		}
-		if name, ok := callstack.ThreadName(namers, inner); ok {
-			return name
-		}
+	if name, ok := callstack.ThreadName(t.Namers(), innerTID(t, tid)); ok {
+		return name
 	}
 	return t.ThreadName(tid)
+}
+
+// innerTID gives a thread's number as run-time systems know it: in its own pid namespace.
+func innerTID(t *code.Process, tid int) int {
+	if len(t.Namers()) > 0 {
+		if inner := procmem.InnerID(tid); inner != 0 {
+			return inner
+		}
+	}
+	return tid
 }
