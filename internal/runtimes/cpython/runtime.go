@@ -35,6 +35,7 @@ func (r *Runtime) Name() string { return "CPython " + r.version }
 // Adopt implements [managed.Runtime].
 func (r *Runtime) Adopt(h managed.Host) bool {
 	r.host = h
+	endGreenlets(h)
 	for _, m := range h.Modules() {
 		if m.Name == r.name && m.Bias == r.module.Bias {
 			r.module = m
