@@ -94,6 +94,7 @@ func newRuntime(h managed.Host, m *frames.Module, at uint64) (*Runtime, error) {
 		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
 	}
 	r.makePlan()
+	r.findTypes(h)
 	return r, nil
 }
 
@@ -126,10 +127,10 @@ func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, 
 		r.layout, version = layouts[10], "3.10"
 	default:
 		if r.layout, version = layouts[8], versionOf(m.Name); version == "" {
-			version = "3.8 or 3.9"
+			version, r.interpModules = "3.8 or 3.9", 0
 		}
 		if version == "3.9" {
-			r.minor = 9
+			r.layout, r.minor = layouts[9], 9
 		}
 	}
 	return version, nil

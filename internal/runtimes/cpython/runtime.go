@@ -22,8 +22,9 @@ type Runtime struct {
 	plan     *managed.Plan
 
 	threads threads
-	codes   codes
-	pages   livePages
+	threadNames
+	codes codes
+	pages livePages
 	walk
 }
 
@@ -52,6 +53,7 @@ func (r *Runtime) Changed() bool { return false }
 func (r *Runtime) Forget() {
 	r.codes.forget()
 	r.threads = threads{}
+	r.forgetNames()
 }
 
 // Plan implements [managed.Planner].
