@@ -98,6 +98,7 @@ func FuzzWalk(f *testing.F) {
 			}
 		}
 		r := &Runtime{layout: l, at: at, codeType: at + 64, host: m, loop: []span{{at + 1<<20, at + 1<<20 + 4096}}}
+		r.findTypes(m)
 		r.threads.list = []thread{{at: at, id: at, native: 7}}
 		walkAll(r, m)
 	})

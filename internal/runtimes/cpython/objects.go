@@ -53,11 +53,8 @@ func (o *objects) table(keys uint64, most int) []entry {
 			size = 16
 		}
 	} else {
-		width, slots := uint64(1), word(8)
-		for most := uint64(0xff); slots > most && width < 8; most = most<<(8*width) | most {
-			width *= 2
-		}
-		n, from = word(32), 40+width*slots
+		slots := word(8)
+		n, from = word(32), 40+indexWidth(slots)*slots
 	}
 	if n > uint64(most) || from > 1<<32 {
 		return nil
@@ -75,6 +72,19 @@ func (o *objects) table(keys uint64, most int) []entry {
 		list[i].key, list[i].value = binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:])
 	}
 	return list
+}
+
+// indexWidth is how many bytes the index of an entry has before 3.11, in a table of so many slots.
+func indexWidth(slots uint64) uint64 {
+	switch {
+	case slots <= 0xff:
+		return 1
+	case slots <= 0xffff:
+		return 2
+	case slots <= 0xffffffff:
+		return 4
+	}
+	return 8
 }
 
 // entries gives those of a dict.
