@@ -43,7 +43,8 @@ func (o *objects) table(keys uint64, most int) []entry {
 		return nil
 	}
 	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	n, from, size := word(24), uint64(0), uint64(24)
+	n, size := word(24), uint64(24)
+	var from uint64
 	if o.r.minor >= 11 {
 		if b[9] > 32 {
 			return nil
