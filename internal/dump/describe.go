@@ -18,7 +18,7 @@ func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
 	}
 	w.arch = s.Regs.Arch
 	th.Frames = w.run(t.Space(), t.Namers(), &managed.Sample{
-		TID: tid, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
+		TID: innerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
 		Live: &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: s.Sched.Runs},
 	})
 	stop := w.StopReason()
@@ -43,11 +43,7 @@ func givenName(t *code.Process, tid int) (string, bool) {
 	if len(namers) == 0 {
 		return "", false
 	}
-	inner := procmem.InnerID(tid)
-	if inner == 0 {
-		inner = tid
-	}
-	return callstack.ThreadName(namers, inner)
+	return callstack.ThreadName(namers, innerTID(t, tid))
 }
 
 // Names that cannot be told now are asked for again, so often and after so long: most collections of garbage are over
@@ -73,4 +69,14 @@ func (l *list) rename(t *code.Process) {
 			l.Unlock()
 		}
 	}
+}
+
+// innerTID gives a thread's number as run-time systems know it: in its own pid namespace.
+func innerTID(t *code.Process, tid int) int {
+	if len(t.Namers()) > 0 {
+		if inner := procmem.InnerID(tid); inner != 0 {
+			return inner
+		}
+	}
+	return tid
 }

@@ -168,7 +168,7 @@ const moreCopy = 1 << 20
 // stack, a register, or another stack, which a signal's handler or a function with a split stack returns to. False if
 // it lacked nothing that can be had. A run-time system may need more than the stack, too.
 func askForMore(t *code.Process, w *walk, th *look.Thread, s *look.Shot, n int) bool {
-	planned := th.Walks().Plan(callstack.Plan(t.Namers(), th.TID, s.Regs.TLS))
+	planned := th.Walks().Plan(callstack.Plan(t.Namers(), innerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
 		size := uint64(moreCopy) << (2 * n)
@@ -236,7 +236,7 @@ func takeAll(t *code.Process, o Options) (*shots, error) {
 		th := look.NewThread(t.PID, tid, nil)
 		th.Walks().CopyUpTo(firstCopy)
 		th.Extra, th.Memory, th.Plans = extra, t.Memory(), plans
-		th.Walks().Plan(callstack.Plan(t.Namers(), tid, 0))
+		th.Walks().Plan(callstack.Plan(t.Namers(), innerTID(t, tid), 0))
 		got.threads = append(got.threads, th)
 		return th
 	}

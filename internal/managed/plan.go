@@ -7,7 +7,8 @@ type Planner interface {
 	// Plan says what is copied besides the stack; nil: nothing. It does not change while the Runtime is there.
 	Plan() *Plan
 	// Anchor gives the address that the plan begins from for a thread (its thread state); false if the thread is none of
-	// the run-time system's. pthread is the thread pointer (fs base, TPIDR_EL0), 0 if it is not known.
+	// the run-time system's. tid is its number in its own pid namespace, as in a [Sample]. pthread is the thread pointer
+	// (fs base, TPIDR_EL0), 0 if it is not known.
 	Anchor(tid int, pthread uint64) (addr uint64, ok bool)
 }
 

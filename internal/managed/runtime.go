@@ -103,7 +103,7 @@ const (
 
 // Sample is what a walk reads.
 type Sample struct {
-	// TID is the thread's number.
+	// TID is the thread's number in its own pid namespace, as the process itself knows it.
 	TID int
 	// Regs are its registers, Mem what was copied of its memory: a [frames.Snapshot], or the memory of a core.
 	Regs *frames.Regs

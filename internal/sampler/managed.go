@@ -66,7 +66,7 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *look.Shot, namers []manage
 	}
 	m.live = callstack.Live{Mem: p.managed.read, PID: p.target.PID, TID: thr.tid, Runs: s.Sched.Runs}
 	m.sample = managed.Sample{
-		TID: thr.tid, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek, Live: &m.live,
+		TID: thr.innerTID(), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek, Live: &m.live,
 	}
 	m.merger.Begin(namers, &m.sample)
 	for w.Init(p.target.Space(), &s.Regs, &s.Mem); w.Next(); {
@@ -76,7 +76,7 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *look.Shot, namers []manage
 		m.merger.Add(&f)
 	}
 	stop := w.StopReason()
-	thr.walks.Plan(callstack.Plan(namers, thr.tid, s.Regs.TLS))
+	thr.walks.Plan(callstack.Plan(namers, thr.innerTID(), s.Regs.TLS))
 	entries := m.merger.End(stop.Complete())
 	for i := range entries {
 		u.stack = append(u.stack, u.entry(p, &entries[i], s.Regs.Arch))

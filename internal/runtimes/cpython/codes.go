@@ -232,10 +232,13 @@ const (
 )
 
 // readText reads a string; false if it is none that was read as a whole.
-func (r *Runtime) readText(addr uint64) (string, bool) {
+func (r *Runtime) readText(addr uint64) (string, bool) { return r.textOf(r.sample.Live, addr) }
+
+// textOf is readText with a reader of memory.
+func (r *Runtime) textOf(mem interface{ Read(uint64, []byte) int }, addr uint64) (string, bool) {
 	var b [72]byte
 	head := b[:r.textCompact]
-	if addr == 0 || r.sample.Live.Read(addr, head) != len(head) {
+	if addr == 0 || mem.Read(addr, head) != len(head) {
 		return "", false
 	}
 	n, state := binary.LittleEndian.Uint64(head[textLength:]), head[textState]
@@ -248,7 +251,7 @@ func (r *Runtime) readText(addr uint64) (string, bool) {
 		from = uint64(r.textASCII)
 	}
 	text := make([]byte, n*kind)
-	if len(text) > 0 && r.sample.Live.Read(addr+from, text) != len(text) {
+	if len(text) > 0 && mem.Read(addr+from, text) != len(text) {
 		return "", false
 	}
 	return decodeText(text, int(kind)), true

@@ -58,6 +58,9 @@ func maybePython(m *frames.Module) bool {
 	return m != nil && !m.Generated && m.Name != "" && !strings.HasPrefix(m.Name, "[")
 }
 
+// proofs is how often the list of threads is read until it is one.
+const proofs = 8
+
 // newRuntime finds the layout of an interpreter, and proves it.
 func newRuntime(h managed.Host, m *frames.Module, at uint64) (*Runtime, error) {
 	r := &Runtime{module: m, name: m.Name, at: at, host: h, folds: ownFile.MatchString(path.Base(m.Name))}
@@ -90,10 +93,15 @@ func newRuntime(h managed.Host, m *frames.Module, at uint64) (*Runtime, error) {
 	if r.read64(at+uint64(r.runtimeInterps)) == 0 {
 		return nil, errNotYet
 	}
-	if !r.readThreads() {
+	read := false
+	for n := 0; n < proofs && !read; n++ { // a thread that ends meanwhile can break the list
+		read = r.readThreads()
+	}
+	if !read {
 		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
 	}
 	r.makePlan()
+	r.findTypes(h)
 	return r, nil
 }
 
@@ -126,10 +134,10 @@ func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, 
 		r.layout, version = layouts[10], "3.10"
 	default:
 		if r.layout, version = layouts[8], versionOf(m.Name); version == "" {
-			version = "3.8 or 3.9"
+			version, r.interpModules = "3.8 or 3.9", 0
 		}
 		if version == "3.9" {
-			r.minor = 9
+			r.layout, r.minor = layouts[9], 9
 		}
 	}
 	return version, nil

@@ -48,6 +48,9 @@ func (m *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 		return m.at + 8, 4, len(m.bytes)%3 == 0
 	case symLoop:
 		return m.at + 1<<20, 1 << 12, true
+	case "PyDict_Type", "PyModule_Type", "PyUnicode_Type":
+		v, _ := m.Word(m.at + 72)
+		return v, 408, true
 	}
 	return 0, 0, false
 }
@@ -68,6 +71,10 @@ func walkAll(r *Runtime, m *image) {
 	}
 	r.Anchor(7, 0)
 	r.Anchor(7, m.at)
+	r.ThreadName(7)
+	o := objects{r, map[uint64][]entry{}}
+	o.get(o.entries(m.at), "threading")
+	o.attribute(m.at+64, "_name")
 }
 
 // FuzzWalk: whatever lies where an interpreter's structures are looked for, walks end, and read nothing without bounds.
@@ -91,6 +98,7 @@ func FuzzWalk(f *testing.F) {
 			}
 		}
 		r := &Runtime{layout: l, at: at, codeType: at + 64, host: m, loop: []span{{at + 1<<20, at + 1<<20 + 4096}}}
+		r.findTypes(m)
 		r.threads.list = []thread{{at: at, id: at, native: 7}}
 		walkAll(r, m)
 	})

@@ -10,6 +10,8 @@ type layout struct {
 	runtimeMain    int64 // _PyRuntime: pthread_self of the main thread; 0: not known
 
 	interpNext, interpThreads int64
+	interpModules             int64  // sys.modules
+	typeKeys                  uint64 // of a type: the keys that its objects share; from 3.11 on
 
 	threadNext, threadInterp, threadID int64
 	threadNative                       int64 // the kernel's number of the thread; 0: from 3.11 on only
@@ -58,9 +60,9 @@ const (
 
 // layouts are those of releases before 3.13. They hold for builds without Py_TRACE_REFS.
 var layouts = map[int]layout{
-	8: upTo310(104), 9: upTo310(104), 10: upTo310(96),
+	8: upTo310(104, 56), 9: upTo310(104, 856), 10: upTo310(96, 856),
 	11: {
-		minor: 11, runtimeInterps: 40, runtimeMain: 80, interpThreads: 16,
+		minor: 11, runtimeInterps: 40, runtimeMain: 80, interpThreads: 16, interpModules: 888, typeKeys: 872,
 		threadNext: 8, threadInterp: 16, threadID: 152, threadNative: 160, threadSize: 360, threadFrame: 56,
 		threadChunk: 296, threadTop: 304,
 		cframe: true, cframeCurrent: 8, cframePrev: 16,
@@ -69,7 +71,7 @@ var layouts = map[int]layout{
 		codeTypeSize: 184, codeHead: 144, textASCII: 48, textCompact: 72,
 	},
 	12: {
-		minor: 12, runtimeInterps: 40, runtimeMain: 64, interpThreads: 72,
+		minor: 12, runtimeInterps: 40, runtimeMain: 64, interpThreads: 72, interpModules: 944, typeKeys: 880,
 		threadNext: 8, threadInterp: 16, threadID: 136, threadNative: 144, threadSize: 288, threadFrame: 56,
 		threadChunk: 232, threadTop: 240,
 		cframe: true, cframePrev: 8,
@@ -79,10 +81,11 @@ var layouts = map[int]layout{
 	},
 }
 
-// upTo310 is the layout of 3.8 to 3.10, where frames are objects. lasti is where they keep their instruction.
-func upTo310(lasti int64) layout {
+// upTo310 is the layout of 3.8 to 3.10, where frames are objects. lasti is where they keep their instruction,
+// modules where the interpreter keeps sys.modules.
+func upTo310(lasti, modules int64) layout {
 	l := layout{
-		minor: 8, runtimeInterps: 32, runtimeMain: 72, interpThreads: 8,
+		minor: 8, runtimeInterps: 32, runtimeMain: 72, interpThreads: 8, interpModules: modules,
 		threadNext: 8, threadInterp: 16, threadID: 176, threadSize: 264, threadFrame: 24,
 		frameCode: 32, framePrev: 24, frameInstr: lasti, frameSize: 112,
 		codeFile: 104, codeName: 112, codeFirst: 40, codeTable: 120,
@@ -113,7 +116,7 @@ func described(b []byte) (l layout, ok bool) {
 	}
 	l = layout{
 		minor: 13, runtimeInterps: at(40),
-		interpNext: at(64), interpThreads: at(72),
+		interpNext: at(64), interpThreads: at(72), interpModules: at(88), typeKeys: 880,
 		threadNext: at(168), threadInterp: at(176), threadFrame: at(184), threadID: at(192), threadNative: at(200),
 		threadChunk: at(208), threadTop: at(208) + 8, threadSize: at(208) + 24,
 		framePrev: at(232), frameCode: at(240), frameInstr: at(248), frameOwner: at(264), frameSize: 80,
@@ -127,7 +130,7 @@ func described(b []byte) (l layout, ok bool) {
 func (l *layout) sane() bool {
 	const most = 1 << 20
 	for _, off := range []int64{
-		l.runtimeInterps, l.interpNext, l.interpThreads, l.threadNext, l.threadInterp, l.threadFrame, l.threadID,
+		l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadNext, l.threadInterp, l.threadFrame, l.threadID,
 		l.threadNative, l.threadChunk, l.codeTypeSize, l.codeInstr,
 	} {
 		if off < 0 || off > most {

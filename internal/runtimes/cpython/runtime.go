@@ -22,8 +22,9 @@ type Runtime struct {
 	plan     *managed.Plan
 
 	threads threads
-	codes   codes
-	pages   livePages
+	threadNames
+	codes codes
+	pages livePages
 	walk
 }
 
@@ -35,6 +36,7 @@ func (r *Runtime) Name() string { return "CPython " + r.version }
 // Adopt implements [managed.Runtime].
 func (r *Runtime) Adopt(h managed.Host) bool {
 	r.host = h
+	endGreenlets(h)
 	for _, m := range h.Modules() {
 		if m.Name == r.name && m.Bias == r.module.Bias {
 			r.module = m
@@ -51,6 +53,7 @@ func (r *Runtime) Changed() bool { return false }
 func (r *Runtime) Forget() {
 	r.codes.forget()
 	r.threads = threads{}
+	r.forgetNames()
 }
 
 // Plan implements [managed.Planner].

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/managed"
+	"prywalk/internal/process"
 )
 
 // mostTakes is how often a moment is taken again at which a thread was met where its frames are not shown. That is so for
@@ -110,4 +111,39 @@ func checkCore(t *testing.T, gcore string, pid int, k known, last bool) (again b
 	}
 	defer c.Close()
 	return checkDump(t, "core", k, dump.Core(c, dump.Options{MaxDepth: -1}, false), last)
+}
+
+// TestPythonInItsOwnPIDNamespaceHasItsFrames: the interpreter knows its threads by their numbers inside.
+func TestPythonInItsOwnPIDNamespaceHasItsFrames(t *testing.T) {
+	enter := []string{"--user", "--map-root-user", "--pid", "--fork", "--kill-child"}
+	if out, err := exec.Command("unshare", append(enter, "true")...).CombinedOutput(); err != nil {
+		t.Skipf("no namespaces can be made here: %v: %s", err, out)
+	}
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			args := append(append(enter[:len(enter):len(enter)], exe), "testdata/chain.py", "sleep", "2")
+			cmd, line := launch(t, "unshare", args...)
+			var k known
+			if err := json.Unmarshal([]byte(line), &k); err != nil {
+				t.Fatal(err)
+			}
+			k = append(k, k[len(k)-1])
+			kids := process.Children(cmd.Process.Pid)
+			if len(kids) != 1 {
+				t.Fatalf("children %v", kids)
+			}
+			p, err := code.Open(kids[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			for take, again := 1, true; again && take <= mostTakes; take++ {
+				d, err := dump.Look(p, dump.Options{MaxDepth: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				again = checkDump(t, "dump", k, d, take == mostTakes)
+			}
+		})
+	}
 }

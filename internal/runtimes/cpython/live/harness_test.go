@@ -109,10 +109,10 @@ func pythons(t *testing.T) map[string]string {
 	return all
 }
 
-// launch starts a script, and gives the first line that it writes.
-func launch(t *testing.T, exe, script string, args ...string) (*exec.Cmd, string) {
+// launch starts a program, and gives the first line that it writes.
+func launch(t *testing.T, exe string, args ...string) (*exec.Cmd, string) {
 	t.Helper()
-	cmd := exec.Command(exe, append([]string{script}, args...)...)
+	cmd := exec.Command(exe, args...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

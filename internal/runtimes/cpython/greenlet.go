@@ -1,0 +1,65 @@
+package cpython
+
+import (
+	"path"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// greenletFirst are the names of the first function of a greenlet's stack (greenlet 3 and 2,
+// src/greenlet/TUserGreenlet.cpp). It never returns: what lies above belongs to whoever ran there last, since greenlets
+// take turns on one piece of stack.
+var greenletFirst = []string{
+	"_ZN8greenlet12UserGreenlet15inner_bootstrapEP9_greenletP7_object",
+	"_ZN8greenlet12UserGreenlet15inner_bootstrapERNS_4refs14_OwnedGreenletI9_greenletXadL_ZNS1_15GreenletChecker" +
+		"EPvEEEERNS1_14OwnedReferenceI7_objectXadL_ZNS1_11NoOpCheckerES4_EEEE",
+}
+
+// greenletFile is how the file of greenlets is called before its suffixes.
+const greenletFile = "_greenlet."
+
+// firsts are ranges of functions that have no caller, by addresses of their file.
+type firsts []span
+
+// Rule implements [frames.RuleSource].
+func (f firsts) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	at := q.PC
+	if q.Caller {
+		at--
+	}
+	for _, s := range f {
+		if at >= s.start && at < s.end {
+			return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodCFI}, nil, true
+		}
+	}
+	return frames.Rule{}, nil, false
+}
+
+// endGreenlets lets walks end at the first functions of greenlets.
+func endGreenlets(h managed.Host) {
+	for _, m := range h.Modules() {
+		if !maybePython(m) || !strings.HasPrefix(path.Base(m.Name), greenletFile) || endsGreenlets(m) {
+			continue
+		}
+		var ends firsts
+		for _, s := range h.Own(m, greenletFirst...) {
+			if s.Function && s.Size > 0 {
+				ends = append(ends, span{s.Addr - m.Bias, s.Addr - m.Bias + s.Size})
+			}
+		}
+		if len(ends) > 0 {
+			m.Sources = append([]frames.RuleSource{ends}, m.Sources...)
+		}
+	}
+}
+
+// endsGreenlets reports whether a module has been told already.
+func endsGreenlets(m *frames.Module) bool {
+	if len(m.Sources) == 0 {
+		return false
+	}
+	_, is := m.Sources[0].(firsts)
+	return is
+}

@@ -1,0 +1,71 @@
+package live_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"prywalk/internal/managed"
+)
+
+// TestThreadsHaveTheNamesOfThreading: those that the program itself gives, also of threads with many attributes, and of
+// one that was renamed.
+func TestThreadsHaveTheNamesOfThreading(t *testing.T) {
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, line := launch(t, exe, "testdata/named.py")
+			want := map[int]string{}
+			if err := json.Unmarshal([]byte(line), &want); err != nil {
+				t.Fatal(err)
+			}
+			names := attach(t, cmd.Process.Pid).names.(managed.ThreadNamer)
+			for tid, name := range want {
+				if got, ok := names.ThreadName(tid); !ok || got != name {
+					t.Errorf("%d: %q, %v, want %q", tid, got, ok, name)
+				}
+			}
+			if got, ok := names.ThreadName(1); ok {
+				t.Errorf("thread 1 is none of it, and is called %q", got)
+			}
+			if len(want) != 34 {
+				t.Errorf("%d threads", len(want))
+			}
+		})
+	}
+}
+
+// TestNamesOfShortLivedThreadsAreTheirOwn: threads end, and others have their memory and their pthread_self.
+func TestNamesOfShortLivedThreadsAreTheirOwn(t *testing.T) {
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, _ := launch(t, exe, "testdata/shortnames.py")
+			py := attach(t, cmd.Process.Pid)
+			names := py.names.(managed.ThreadNamer)
+			named, fresh, unknown := 0, 0, 0
+			for range looksOf(100) {
+				tids, err := py.p.Threads(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, tid := range tids {
+					switch name, ok := names.ThreadName(tid); {
+					case !ok:
+						unknown++
+					case tid == cmd.Process.Pid && name == "MainThread", name == fmt.Sprintf("thread %d", tid):
+						named++
+					case tid != cmd.Process.Pid && name == "new":
+						fresh++
+					default:
+						t.Errorf("thread %d is called %q", tid, name)
+					}
+				}
+				time.Sleep(7 * time.Millisecond)
+			}
+			if named == 0 {
+				t.Error("no thread had a name")
+			}
+			t.Logf("%s: %d named, %d before their name was set, %d not known", py.names.Name(), named, fresh, unknown)
+		})
+	}
+}

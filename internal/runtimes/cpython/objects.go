@@ -1,0 +1,189 @@
+package cpython
+
+import "encoding/binary"
+
+// Offsets of what names of threads are read from, in bytes: of dicts (Include/cpython/dictobject.h), their tables
+// (Objects/dict-common.h, from 3.11 on Include/internal/pycore_dict.h), modules and types.
+const (
+	dictKeys   = 32
+	dictValues = 40 // not 0: the values lie there, in the order of the keys
+	moduleDict = 16
+
+	typeFlags  = 168
+	typeDict   = 288 // tp_dictoffset
+	flagInline = 1 << 2
+	flagDict   = 1 << 4 // Py_TPFLAGS_MANAGED_DICT
+)
+
+// Bounds of what is read of one dict.
+const (
+	mostEntries = 1 << 14
+	mostShared  = 256 // entries of the keys that objects of a type share
+)
+
+// entry is one of a dict. Of a number below 2^61-1 the hash is the number itself.
+type entry struct{ hash, key, value uint64 }
+
+// objects reads objects of a process that runs. What it gives can be wrong, as in the middle of a change: whoever asks
+// reads twice.
+type objects struct {
+	r      *Runtime
+	shared map[uint64][]entry // by the address of the keys
+}
+
+// is reports whether an object is of a type. A subtype's is not.
+func (o *objects) is(at, typ uint64) bool {
+	return at != 0 && typ != 0 && o.r.read64(at+objectType) == typ
+}
+
+// table gives the entries of a dict's keys.
+func (o *objects) table(keys uint64, most int) []entry {
+	var b [40]byte
+	if keys == 0 || o.r.host.Read(keys, b[:]) != len(b) {
+		return nil
+	}
+	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
+	n, size := word(24), uint64(24)
+	var from uint64
+	if o.r.minor >= 11 {
+		if b[9] > 32 {
+			return nil
+		}
+		from = 32 + 1<<b[9]
+		if b[10] != 0 { // all keys are strings
+			size = 16
+		}
+	} else {
+		slots := word(8)
+		n, from = word(32), 40+indexWidth(slots)*slots
+	}
+	if n > uint64(most) || from > 1<<32 {
+		return nil
+	}
+	all := make([]byte, n*size)
+	if n == 0 || o.r.host.Read(keys+from, all) != len(all) {
+		return nil
+	}
+	list := make([]entry, n)
+	for i := range list {
+		e := all[uint64(i)*size:]
+		if size == 24 {
+			list[i].hash, e = binary.LittleEndian.Uint64(e), e[8:]
+		}
+		list[i].key, list[i].value = binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:])
+	}
+	return list
+}
+
+// indexWidth is how many bytes the index of an entry has before 3.11, in a table of so many slots.
+func indexWidth(slots uint64) uint64 {
+	switch {
+	case slots <= 0xff:
+		return 1
+	case slots <= 0xffff:
+		return 2
+	case slots <= 0xffffffff:
+		return 4
+	}
+	return 8
+}
+
+// entries gives those of a dict.
+func (o *objects) entries(dict uint64) []entry {
+	if !o.is(dict, o.r.dictType) {
+		return nil
+	}
+	list := o.table(o.r.read64(dict+dictKeys), mostEntries)
+	if values := o.r.read64(dict + dictValues); values != 0 {
+		o.fill(list, values+o.r.valuesHead())
+	}
+	return list
+}
+
+// valuesHead is what stands before the values of a dict or an object, in bytes.
+func (r *Runtime) valuesHead() uint64 {
+	if r.minor >= 13 {
+		return 8
+	}
+	return 0
+}
+
+// fill sets the values of entries.
+func (o *objects) fill(list []entry, values uint64) {
+	b := make([]byte, 8*len(list))
+	n := o.r.host.Read(values, b)
+	for i := range list {
+		list[i].value = 0
+		if 8*i+8 <= n {
+			list[i].value = binary.LittleEndian.Uint64(b[8*i:])
+		}
+	}
+}
+
+// get gives the value that a name has among entries.
+func (o *objects) get(list []entry, name string) uint64 {
+	for _, e := range list {
+		if e.value != 0 && o.isText(e.key, name) {
+			return e.value
+		}
+	}
+	return 0
+}
+
+// isText reports whether an object is a string of these letters, of ASCII.
+func (o *objects) isText(at uint64, text string) bool {
+	var b [96]byte
+	from := int(o.r.textASCII)
+	if at == 0 || from+len(text) > len(b) || o.r.host.Read(at, b[:from+len(text)]) != from+len(text) {
+		return false
+	}
+	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
+	return word(objectType) == o.r.textType && word(textLength) == uint64(len(text)) && string(b[from:from+len(text)]) == text
+}
+
+// attribute gives what an object has by a name: in its dict, or among the values of the object itself.
+func (o *objects) attribute(at uint64, name string) uint64 {
+	typ := o.r.read64(at + objectType)
+	if typ == 0 {
+		return 0
+	}
+	flags, r := o.r.read64(typ+typeFlags), o.r
+	switch {
+	case r.minor <= 10 || flags&flagDict == 0:
+		off := r.read64(typ + typeDict)
+		if off == 0 || off > 1<<16 {
+			return 0
+		}
+		return o.get(o.entries(r.read64(at+off)), name)
+	case r.minor == 11:
+		if values := r.read64(at - 32); values != 0 {
+			return o.ofType(typ, values, name)
+		}
+	case r.minor == 12:
+		if p := r.read64(at - 24); p&1 != 0 {
+			return o.ofType(typ, p+1, name)
+		}
+	case flags&flagInline != 0:
+		values := at + r.read64(typ+typeSize)
+		if r.read64(values)>>24&0xff == 1 { // PyDictValues.valid
+			return o.ofType(typ, values+r.valuesHead(), name)
+		}
+	}
+	return o.get(o.entries(r.read64(at-24)), name)
+}
+
+// ofType is attribute for values in the order of the keys that the type has.
+func (o *objects) ofType(typ, values uint64, name string) uint64 {
+	keys := o.r.read64(typ + o.r.typeKeys)
+	list, known := o.shared[keys]
+	if !known {
+		list = o.table(keys, mostShared)
+		o.shared[keys] = list
+	}
+	for i, e := range list {
+		if o.isText(e.key, name) {
+			return o.r.read64(values + 8*uint64(i))
+		}
+	}
+	return 0
+}

@@ -1,0 +1,102 @@
+package cpython
+
+import (
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// threadNames has the names that the threading module gives threads.
+type threadNames struct {
+	names  map[uint64]string // by the kernel's numbers, as of the last reading
+	named  int64             // when that was, CLOCK_MONOTONIC in nanoseconds
+	active uint64            // threading._active: the dict of threads by pthread_self
+
+	dictType, textType, moduleType uint64
+}
+
+var _ managed.ThreadNamer = (*Runtime)(nil)
+
+// namesAgain is how long a reading of the names is good for, in nanoseconds. For a thread that it has not got, they are
+// read anew after [readAgain].
+const namesAgain = 500e6
+
+// findTypes finds the types of the objects that names are read from. One that is missing is no object's.
+func (r *Runtime) findTypes(h managed.Host) {
+	r.dictType, _, _ = h.Symbol(r.module, "PyDict_Type")
+	r.textType, _, _ = h.Symbol(r.module, "PyUnicode_Type")
+	r.moduleType, _, _ = h.Symbol(r.module, "PyModule_Type")
+}
+
+// forgetNames drops what is remembered of names.
+func (r *Runtime) forgetNames() { r.names, r.named, r.active = nil, 0, 0 }
+
+// ThreadName implements [managed.ThreadNamer]: the name that the program's threading module has.
+func (r *Runtime) ThreadName(tid int) (string, bool) {
+	name, ok := r.names[uint64(tid)]
+	if age := procmem.Now() - r.named; age >= namesAgain || !ok && age >= readAgain {
+		r.readNames()
+		r.named = procmem.Now()
+		name, ok = r.names[uint64(tid)]
+	}
+	return name, ok
+}
+
+// readNames reads the names of all threads. The objects that say them change while the program runs. So they are read
+// twice, between two readings of the list of threads, and what is not the same in both is left out.
+func (r *Runtime) readNames() {
+	r.names = map[uint64]string{}
+	if !r.readThreads() {
+		return
+	}
+	before := map[uint64]uint64{}
+	for i := range r.threads.list {
+		before[r.threads.list[i].native] = r.threads.list[i].id
+	}
+	first, again := r.namesByID(), r.namesByID()
+	if !r.readThreads() {
+		return
+	}
+	for i := range r.threads.list {
+		th := &r.threads.list[i]
+		if name := first[th.id]; name != "" && again[th.id] == name && th.native != 0 && before[th.native] == th.id {
+			r.names[th.native] = name
+		}
+	}
+}
+
+// namesByID reads all names once, by pthread_self.
+func (r *Runtime) namesByID() map[uint64]string {
+	o := objects{r, map[uint64][]entry{}}
+	if !o.is(r.active, r.dictType) {
+		r.active = r.findActive(&o)
+	}
+	names := map[uint64]string{}
+	for _, e := range o.entries(r.active) {
+		if e.value == 0 || e.hash == 0 {
+			continue
+		}
+		if text := o.attribute(e.value, "_name"); o.is(text, r.textType) {
+			if name, ok := r.textOf(r.host, text); ok {
+				names[e.hash] = name
+			}
+		}
+	}
+	return names
+}
+
+// findActive finds the dict of threads: sys.modules["threading"]._active of the main interpreter; 0 if there is none.
+func (r *Runtime) findActive(o *objects) uint64 {
+	if r.interpModules == 0 || r.threads.head == 0 {
+		return 0
+	}
+	interp := r.threads.head - uint64(r.interpThreads)
+	threading := o.get(o.entries(r.read64(interp+uint64(r.interpModules))), "threading")
+	if !o.is(threading, r.moduleType) {
+		return 0
+	}
+	active := o.get(o.entries(r.read64(threading+moduleDict)), "_active")
+	if !o.is(active, r.dictType) {
+		return 0
+	}
+	return active
+}
