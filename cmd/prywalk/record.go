@@ -52,9 +52,8 @@ Running threads are stopped for some tens of microseconds at each tick. Sleeping
 are read as they sleep; where a stack needs a register that this does not show, the
 thread is stopped once in a sleep, in calls that take no harm.
 
-Ctrl-C stops and writes; another one, more than a second later, writes without the
-names that are not found yet, and then, or where there are none to find, leaves at once.
-Ctrl-Z lets go of everyone and stops prywalk. SIGUSR1 writes what there is so far. A recording
+Ctrl-C stops and writes; another one, more than a second later, leaves at once. Ctrl-Z
+lets go of everyone and stops prywalk. SIGUSR1 writes what there is so far. A recording
 that is there already is kept as NAME.old. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no
 samples; with a command, the command's own status.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

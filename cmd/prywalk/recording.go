@@ -49,7 +49,7 @@ type recording struct {
 	keepOld bool          // what is at path is to be kept as path.old; false once that is done
 	disk    onDisk        // what was written
 	writing atomic.Bool   // the sampling is over
-	naming  atomic.Bool   // the whole recording is being written
+	wished  atomic.Bool   // a signal has asked for the end
 	giveUp  chan struct{} // closed by a signal while writing is true
 	hung    bool          // a read does not come back: prywalk has to end
 }
@@ -219,12 +219,14 @@ func (r *recording) write() error {
 func (r *recording) saveWithNames() error {
 	r.names.begin(r.giveUp)
 	whole := r.builder.Sizes().Locations
+	key := "Ctrl-C writes without the others"
+	if r.wished.Load() {
+		key = "Ctrl-C leaves at once"
+	}
 	p := startSlow(false, func() string {
-		return fmt.Sprintf("naming: %d of up to %d addresses (Ctrl-C writes without the others)", r.names.asked.Load(), whole)
+		return fmt.Sprintf("naming: %d of up to %d addresses (%s)", r.names.asked.Load(), whole, key)
 	})
-	r.naming.Store(true)
 	err := r.save(true)
-	r.naming.Store(false)
 	p.stop()
 	if n := r.names.without; n > 0 && err == nil {
 		say("%d addresses have no name, as it was asked to write at once", n)

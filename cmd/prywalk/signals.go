@@ -17,8 +17,8 @@ import (
 const oneWish = time.Second
 
 // signals gives a context that the first Ctrl-C, SIGTERM or SIGHUP ends; one that comes more than a
-// second after it ends prywalk at once. While names are looked up it ends only that, so that what was seen is kept.
-// SIGUSR1 writes a checkpoint. A command that was launched is passed what it has not got itself.
+// second after it ends prywalk at once. SIGUSR1 writes a checkpoint. A command that was launched is
+// passed what it has not got itself.
 func (r *recording) signals() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.giveUp = make(chan struct{})
@@ -29,7 +29,6 @@ func (r *recording) signals() (context.Context, func()) {
 	}
 	go func() {
 		var w wish
-		var gaveUp bool
 		for s := range ch {
 			sig, _ := s.(syscall.Signal)
 			if sig == unix.SIGUSR1 {
@@ -40,17 +39,16 @@ func (r *recording) signals() (context.Context, func()) {
 			if !again {
 				r.forward(sig)
 			}
+			r.wished.Store(true)
 			switch {
-			case !gaveUp && (first && r.writing.Load() || leave && r.naming.Load()):
-				gaveUp = true
-				w.at = time.Now() // the next one, a second later, leaves
-				close(r.giveUp)
 			case leave:
 				if r.leave != nil {
 					r.leave()
 				}
 				say("left at once: %s", &r.disk)
 				os.Exit(128 + int(sig))
+			case first && r.writing.Load():
+				close(r.giveUp)
 			}
 			cancel()
 		}

@@ -63,36 +63,37 @@ func interrupt(t *testing.T) {
 	}
 }
 
-// TestCtrlCWhileNamesAreLookedUpKeepsAllSamples: whether it is the first one, or the one that follows the end of the
-// sampling. Before, the second one left at once, and what was sampled was lost, though the line said otherwise.
+// TestCtrlCWhileNamesAreLookedUpKeepsAllSamples: the first one writes without the names that are missing.
 func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
-	for _, second := range []bool{false, true} {
-		tty := newTerminal(t, 80)
-		stderrIs(t, tty.slave)
-		begin := func(context.Context) {}
-		if second {
-			begin = func(ctx context.Context) {
-				interrupt(t)
-				<-ctx.Done()
-				time.Sleep(oneWish) // the next one is another wish
-			}
-		}
-		file, r := written(t, begin, func(r *recording) {
-			says(t, &tty.out, "naming: 0 of up to 3 addresses (Ctrl-C writes without the others)")
-			interrupt(t)
-			<-r.giveUp
-		})
-		text := tty.text()
-		if !strings.HasSuffix(text, "\r\x1b[Kprywalk: 3 addresses have no name, as it was asked to write at once\n") {
-			t.Errorf("second %v: %q", second, text)
-		}
-		if r.names.asked.Load() != 3 || !strings.HasPrefix(r.disk.String(), "the whole recording is in") {
-			t.Errorf("second %v: %d addresses were asked for; %s", second, r.names.asked.Load(), &r.disk)
-		}
-		if p := shows(t, file); len(p.Sample) != 2 || len(p.Location) != 3 || len(p.Function) != 0 {
-			t.Errorf("second %v: %d samples, %d locations, %d functions", second, len(p.Sample), len(p.Location), len(p.Function))
-		}
+	tty := newTerminal(t, 80)
+	stderrIs(t, tty.slave)
+	file, r := written(t, func(context.Context) {}, func(r *recording) {
+		says(t, &tty.out, "naming: 0 of up to 3 addresses (Ctrl-C writes without the others)")
+		interrupt(t)
+		<-r.giveUp
+	})
+	if text := tty.text(); !strings.HasSuffix(text, "\r\x1b[Kprywalk: 3 addresses have no name, as it was asked to write at once\n") {
+		t.Errorf("%q", text)
 	}
+	if r.names.asked.Load() != 3 || !strings.HasPrefix(r.disk.String(), "the whole recording is in") {
+		t.Errorf("%d addresses were asked for; %s", r.names.asked.Load(), &r.disk)
+	}
+	if p := shows(t, file); len(p.Sample) != 2 || len(p.Location) != 3 || len(p.Function) != 0 {
+		t.Errorf("%d samples, %d locations, %d functions", len(p.Sample), len(p.Location), len(p.Function))
+	}
+}
+
+// TestNamingAfterCtrlCSaysThatAnotherOneLeaves: a second one leaves at once, whatever is being done.
+func TestNamingAfterCtrlCSaysThatAnotherOneLeaves(t *testing.T) {
+	tty := newTerminal(t, 80)
+	stderrIs(t, tty.slave)
+	begin := func(ctx context.Context) {
+		interrupt(t)
+		<-ctx.Done()
+	}
+	written(t, begin, func(*recording) {
+		says(t, &tty.out, "naming: 0 of up to 3 addresses (Ctrl-C leaves at once)")
+	})
 }
 
 // TestCtrlCWhileAPipeIsFullKeepsTheRecording: nobody reads, and then somebody does.
