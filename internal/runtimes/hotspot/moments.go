@@ -10,14 +10,20 @@ import (
 // Names are read some time after the copy of the stack. Until then a class may have been unloaded, and its memory used
 // for another one. What is the same before the copy and after it was the same in it. For what is met for the first
 // time, there is no before. Then it counts that memory of classes is used again only for classes of a new loader, and
-// only after a collection: both are counted by the machine, in two words that are read once for all looks of a batch.
+// only after a collection: both are counted by the machine, in two words that are read once for all looks of a batch,
+// and once more when something that was met for the first time has been read. The word for loaders is the address of the
+// newest one's data, which can be that of one that was freed: while loaders come and go, a collection alone is doubt.
 
 // moments knows how far the machine's memory can have been used again since a copy.
 type moments struct {
 	at            int64 // of the copy; names that were read later than that hold
 	before, after moment
-	doubt         doubt // of this walk
+	doubt         bool  // memory may have been used again since the copy of this walk
+	churns        int64 // until then loaders are taken to come and go, CLOCK_MONOTONIC ns
 }
+
+// churnFor is how long after a new class loader was seen more are expected, in nanoseconds.
+const churnFor = 10e9
 
 // moment is what the machine has counted by then.
 type moment struct {
@@ -26,23 +32,22 @@ type moment struct {
 	loaders     uint64 // the newest class loader's data
 }
 
-// doubt says whether memory may have been used again since a copy.
-type doubt uint8
-
-const (
-	doubtOpen doubt = iota
-	doubtNone
-	doubtSome
-)
-
 // clock gives the time.
 func (n *Names) clock() int64 { return procmem.Now() }
 
 // walk begins a walk.
 func (n *Names) walk(s *managed.Sample) {
-	n.at, n.doubt = s.At, doubtOpen
+	n.at, n.doubt = s.At, false
 	if n.l != nil && s.At > n.after.at {
 		n.before, n.after = n.after, n.moment()
+		n.churn(n.after)
+	}
+}
+
+// churn takes note of a new class loader.
+func (n *Names) churn(now moment) {
+	if n.before.at != 0 && n.before.loaders != now.loaders {
+		n.churns = now.at + churnFor
 	}
 }
 
@@ -59,12 +64,14 @@ func (n *Names) moment() moment {
 // doubted reports whether what is in memory now may not be what was there at the time of the copy. Of a thread that has
 // not run since, all is there that its frames refer to.
 func (n *Names) doubted() bool {
-	if n.doubt == doubtOpen {
-		n.doubt = doubtNone
-		used := n.before.collections != n.after.collections && n.before.loaders != n.after.loaders
-		if live := n.sample.Live; used && n.at != 0 && (live == nil || !live.Unchanged()) {
-			n.doubt = doubtSome
-		}
+	if n.doubt || n.at == 0 {
+		return n.doubt
 	}
-	return n.doubt == doubtSome
+	now := n.moment()
+	n.churn(now)
+	if n.before.collections != now.collections && (n.before.at == 0 || now.at < n.churns) {
+		live := n.sample.Live
+		n.doubt = live == nil || !live.Unchanged()
+	}
+	return n.doubt
 }
