@@ -99,13 +99,19 @@ func (p *processAccount) stranger() *threadAccount {
 }
 
 // rename reads the thread's name anew from time to time: the program's own, where a run-time system knows it, else the
-// kernel's. A thread leaves a run-time system's list before it ends, so that the name stays for one question more.
+// kernel's. A thread leaves a run-time system's list before it ends, so that the name stays for one question more. Of one
+// that was just met the program's own is asked for until it is told: else it would have two names in the recording.
 func (th *threadAccount) rename(now int64) {
-	if now-th.named < nameEvery {
+	namers := th.proc.target.Namers()
+	due := now-th.named >= nameEvery
+	if !due && (th.given || len(namers) == 0 || now-th.met >= nameEvery) {
+		return
+	}
+	name, ok := callstack.ThreadName(namers, th.innerTID())
+	if !due && !ok {
 		return
 	}
 	th.named = now
-	name, ok := callstack.ThreadName(th.proc.target.Namers(), th.innerTID())
 	switch {
 	case ok:
 		th.name, th.given = name, true

@@ -1,0 +1,40 @@
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+// TestThreadsOfPythonHaveOneName: from the first sample on it is the program's own, also of a thread that never sleeps.
+// The kernel's is the executable's, for all of them.
+func TestThreadsOfPythonHaveOneName(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(scratch(t, nil), "spin.py")
+	text := "import threading\ndef spin():\n    while True:\n        sum(range(1000))\n" +
+		"threading.Thread(target=spin, name='counts the orders').start()\nspin()\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	pid := shell(t, "exec "+python+" "+file)
+	tasks := filepath.Join("/proc", strconv.Itoa(pid), "task")
+	eventually(t, "both threads are there", func() bool {
+		list, err := os.ReadDir(tasks)
+		return err == nil && len(list) == 2
+	})
+	r := recordUntil(t, "both threads are seen", func(p *profile.Profile) bool { return countOf(p, "spin") >= 200 }, "-p", strconv.Itoa(pid))
+	names := map[string]int64{}
+	for _, s := range r.Sample {
+		names[label(s, "thread")] += s.Value[0]
+	}
+	if len(names) != 2 || names["MainThread"] == 0 || names["counts the orders"] == 0 {
+		t.Errorf("samples by thread: %v", names)
+	}
+}
