@@ -52,6 +52,12 @@ static void quiet(void) {
 	for (long before = -1, now; (now = all_work()) != before; before = now) usleep(5000);
 }
 
+// heard waits for the n-th SIGCHLD. The kernel sends it after waitpid can already tell, and two that are sent before the
+// first is handled are one: so each is waited for before the next is caused.
+static void heard(long n) {
+	for (int i = 0; i < 60000 && chld < n; i++) usleep(500);
+}
+
 int main(int argc, char **argv) {
 	int rounds = argc > 1 ? atoi(argv[1]) : 50, st;
 	long stops = 0, conts = 0, surplus = 0, moved = 0, woken = 0;
@@ -67,6 +73,7 @@ int main(int argc, char **argv) {
 	for (int i = 0; i < rounds; i++) {
 		kill(pid, SIGSTOP);
 		stops += told(pid, WUNTRACED, &surplus);
+		heard(2 * i + 1);
 		quiet();
 		long before = all_work();
 		usleep(20000);
@@ -74,6 +81,7 @@ int main(int argc, char **argv) {
 		if (waitpid(pid, &st, WUNTRACED | WCONTINUED | WNOHANG) != 0) surplus++;
 		kill(pid, SIGCONT);
 		conts += told(pid, WCONTINUED, &surplus);
+		heard(2 * i + 2);
 		for (int n = 0; n < 60000 && all_work() == before; n++) usleep(500);
 		if (all_work() != before) woken++;
 		if (waitpid(pid, &st, WUNTRACED | WCONTINUED | WNOHANG) != 0) surplus++;
