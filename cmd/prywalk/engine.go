@@ -28,7 +28,7 @@ func (f *engineFlags) open(o *sampler.Options) (*perfevents.Reader, error) {
 	case engineAuto, enginePtrace:
 		return nil, nil
 	case enginePerf:
-		r, err := perfevents.Open(perfevents.Options{Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelShown()})
+		r, err := perfevents.Open(perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: f.noKernel || !symbols.KernelShown()})
 		if errors.Is(err, perfevents.ErrDenied) {
 			return nil, &exitError{exitDenied, fmt.Errorf("--engine perf: %w; %s, or leave --engine out", err, perfevents.Remedy)}
 		}

@@ -88,7 +88,8 @@ func childrensTime(pid int) int64 {
 }
 
 // Join begins a process's account. parent is who had it when it was found, 0 if that is not known: it may have ended
-// since, and been waited for. fromStart: all of its time counts. book books processor time of its children.
+// since, and been waited for. fromStart: all of its time counts. book books processor time of its children: once, when
+// its account and theirs are over, and also if there is none.
 func (f *Family) Join(pid int, start uint64, parent int, fromStart bool, book func(ns, at int64)) *Member {
 	m := &Member{pid: pid, start: start, book: book}
 	f.comesFrom(m, parent)
@@ -153,6 +154,9 @@ func (f *Family) waiter(pid int) *Member {
 	return nil
 }
 
+// Parent gives the member that gets this one's time; nil: none does.
+func (m *Member) Parent() *Member { return m.parent }
+
 // Leave takes note of the end of a member's account: so much was booked of its own or was not the recording's.
 func (f *Family) Leave(m *Member, own, now int64) {
 	f.read(m) // its parent may not have waited for it yet
@@ -211,9 +215,7 @@ func (f *Family) there(m *Member) bool {
 func (f *Family) settleOne(m *Member) {
 	f.read(m)
 	total := max(m.last, m.first+m.met)
-	if unseen := total - m.first - m.met; unseen > 0 {
-		m.book(unseen, m.left)
-	}
+	m.book(max(total-m.first-m.met, 0), m.left)
 	if f.living[m.pid] == m {
 		delete(f.living, m.pid)
 	}

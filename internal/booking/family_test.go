@@ -41,7 +41,16 @@ func (v *village) is(pid, parent int, cutime uint64) {
 }
 
 func (v *village) join(pid int, fromStart bool) {
-	v.members[pid] = v.Join(pid, 1, 0, fromStart, func(ns, _ int64) { v.booked[pid] += ns / 1e7 })
+	v.members[pid] = v.Join(pid, 1, 0, fromStart, v.books(pid))
+}
+
+// books gives what notes what is booked: at the end of each account it is told, also that there is nothing.
+func (v *village) books(as int) func(ns, at int64) {
+	return func(ns, _ int64) {
+		if ns > 0 {
+			v.booked[as] += ns / 1e7
+		}
+	}
 }
 
 // ends ends a process's account, in which so much was booked. gone: its parent has waited for it.
@@ -129,7 +138,7 @@ func TestTimeOfChildrenIsBookedOnce(t *testing.T) {
 			v.Tick(4e9)
 		}, map[int]int64{10: 9}},
 		{"it has ended, and was waited for, before its account begins", func(v *village) {
-			v.members[20] = v.Join(20, 1, 10, true, func(ns, _ int64) { v.booked[20] += ns / 1e7 })
+			v.members[20] = v.Join(20, 1, 10, true, v.books(20))
 			v.ends(20, 30, 50, true)
 			v.is(10, 1, 530)
 			v.Tick(1e9)
@@ -168,7 +177,7 @@ func TestTimeOfChildrenIsBookedOnce(t *testing.T) {
 			v.join(20, true)
 			first := v.members[20]
 			v.procs[20] = procmem.Stat{PID: 20, PPID: 10, StartTime: 2}
-			v.members[20] = v.Join(20, 2, 0, true, func(ns, _ int64) { v.booked[-20] += ns / 1e7 })
+			v.members[20] = v.Join(20, 2, 0, true, v.books(-20))
 			v.Leave(first, 30e7, 100)
 			v.is(10, 1, 530)
 			v.Tick(1e9)

@@ -23,6 +23,7 @@ import (
 type claims struct {
 	ns    map[claim]int64
 	total int64
+	n     int64 // how many were made
 
 	over map[Seen]int64 // what looks at a stack have had more than they stand for, ns
 }
@@ -43,6 +44,7 @@ func (c *claims) add(where Seen, at, ns int64) {
 	}
 	c.ns[claim{where, at / 1e9}] += ns
 	c.total += ns
+	c.n++
 }
 
 // net is add for a claim that is below zero if the look has had more than it stands for. That is set against the claims
@@ -81,12 +83,17 @@ func (c *claims) settle() {
 // pay shares out what there is, at most what is claimed, and gives what is left. The shares add up to the last
 // nanosecond.
 func (c *claims) pay(pool int64, emit func(claim, int64)) (left int64) {
+	return c.payUpTo(pool, 0, emit)
+}
+
+// payUpTo is pay of at most more than what is claimed.
+func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64) {
 	c.settle()
 	if pool <= 0 || c.total <= 0 {
 		return pool
 	}
-	if pool >= c.total {
-		left, pool = pool-c.total, c.total
+	if most := c.total + more; pool >= most {
+		left, pool = pool-most, most
 	}
 	order := make([]claim, 0, len(c.ns))
 	for k := range c.ns {
@@ -166,11 +173,6 @@ func (p *Process) Exited(unseen, now int64, emit func(Span)) {
 		p.ofEnded(Span{Seen: k.where, End: min((k.second+1)*1e9, now)}, ns, emit)
 	})
 	p.ofEnded(Span{Seen: Seen{State: Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
-}
-
-// Children books processor time of the process's children that nobody met.
-func (p *Process) Children(ns, now int64, emit func(Span)) {
-	p.ofEnded(Span{Seen: Seen{State: Running}, Leaf: ShortLivedChildren, End: now}, ns, emit)
 }
 
 // mostSpans bounds the number of spans for a process's unseen time.

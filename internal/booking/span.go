@@ -37,6 +37,8 @@ type Seen struct {
 	WaitsFor string
 	Owner    int
 	Whole    bool // the stack is complete
+	// Program is what a child ran that nobody met; "" for the process's own.
+	Program string
 }
 
 // Span is a piece of a thread's time, booked under a stack. Times are in nanoseconds.
@@ -70,3 +72,7 @@ const (
 	// Exited stands for the name of the threads whose time belongs to no look of theirs. They have no number.
 	Exited = "[exited]"
 )
+
+// ChildrenOf stands for the name of the threads of children that nobody met but the kernel's samples, and that ran a
+// program.
+func ChildrenOf(program string) string { return "[children: " + program + "]" }

@@ -90,23 +90,10 @@ func (c *Core) module(m *code.Mapping) *frames.Module {
 	case m.JIT:
 		c.runtimes.Describe(mod)
 	case m.Image == nil || m.Image.FromMemory && !c.dumped(m):
-		mod.Sources = append(mod.Sources, blind{})
+		mod.Sources = append(mod.Sources, code.Blind{})
 	}
 	return mod
 }
-
-// blind is the last source of a module whose instructions are not known. It ends the
-// walk (bad-memory): to look for a caller on the stack, as is done where the analysis of
-// the instructions found nothing, would pass over all frames of the module unseen.
-type blind struct{}
-
-// Rule implements frames.RuleSource.
-func (blind) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
-	return frames.Rule{Method: frames.MethodScan}, &frames.Row{CFAExpr: blind{}}, true
-}
-
-// Eval implements frames.Expr: there is no answer.
-func (blind) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }
 
 // dumped reports whether the core holds a mapping's contents, which it does of code
 // that was made at run time.

@@ -1,6 +1,7 @@
 package perfevents
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"prywalk/frames"
@@ -16,6 +17,8 @@ const (
 	Lost             // so many records found no room
 	Forked           // a thread or process was born
 	Exited           // one ended
+	Named            // a thread was given a name, or its process runs another program
+	Mapped           // a process mapped code
 	Throttled        // the kernel samples no more until the next scheduler's tick
 	SwitchedIn       // a thread was put on the processor
 	SwitchedOut      // or taken off
@@ -33,9 +36,18 @@ type Record struct {
 	// Lost is how many records found no room.
 	Lost int64
 
+	// Name is the thread's, or the file's that was mapped. Exec: the process runs another program from now on.
+	Name []byte
+	Exec bool
+	// Addr, Len and Off say what was mapped, in bytes. Dev and Inode are the file's, as in proc_pid_maps(5): the major number
+	// in the upper, the minor in the lower 32 bits.
+	Addr, Len, Off, Dev, Inode uint64
+
 	// Regs are the user's registers, if Whole. Else the sample has none: a kernel thread, 32-bit code.
 	Regs  frames.Regs
 	Whole bool
+	// NoUser: there is no user's stack: the process is in the middle of exec or exit, or has none (a kernel thread).
+	NoUser bool
 	// Stack are the bytes from the user's stack pointer on, as far as they are there, of Asked that were asked for.
 	Stack []byte
 	Asked int
@@ -52,15 +64,19 @@ func (r *Record) KernelFrame(i int) uint64 { return word(r.kernel[8*i:]) }
 // Types of records (include/uapi/linux/perf_event.h, enum perf_event_type).
 const (
 	typeLost          = 2
+	typeComm          = 3
 	typeExit          = 4
 	typeThrottle      = 5
 	typeFork          = 7
 	typeSample        = 9
+	typeMmap2         = 10
 	typeLostSamples   = 13
 	typeSwitch        = 14
 	typeSwitchCPUWide = 15
 
 	miscSwitchOut = 1 << 13
+	miscCommExec  = 1 << 13
+	miscBuildID   = 1 << 14 // a build id stands where device and inode do
 )
 
 const (
@@ -99,6 +115,10 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 		r.Kind = Throttled
 	case typeFork, typeExit:
 		return parseTask(typ, body, r)
+	case typeComm:
+		return parseComm(misc, body, r)
+	case typeMmap2:
+		return parseMmap2(misc, body, r)
 	case typeSwitch, typeSwitchCPUWide:
 		if r.Kind = SwitchedIn; misc&miscSwitchOut != 0 {
 			r.Kind = SwitchedOut
@@ -129,6 +149,41 @@ func parseTask(typ uint32, body []byte, r *Record) bool {
 	return true
 }
 
+// parseComm reads a thread's name: pid, tid, name.
+func parseComm(misc uint16, body []byte, r *Record) bool {
+	if len(body) < 8 {
+		return false
+	}
+	r.Kind, r.Exec = Named, misc&miscCommExec != 0
+	r.PID, r.TID = half(body), half(body[4:])
+	r.Name = untilNUL(body[8:])
+	return true
+}
+
+// parseMmap2 reads what was mapped: pid, tid, address, length, offset, device, inode, its generation, protection, flags,
+// name.
+func parseMmap2(misc uint16, body []byte, r *Record) bool {
+	const fixed = 64
+	if len(body) < fixed {
+		return false
+	}
+	r.Kind = Mapped
+	r.PID, r.TID = half(body), half(body[4:])
+	r.Addr, r.Len, r.Off = word(body[8:]), word(body[16:]), word(body[24:])
+	if misc&miscBuildID == 0 {
+		r.Dev = uint64(uint32(half(body[32:])))<<32 | uint64(uint32(half(body[36:])))
+		r.Inode = word(body[40:])
+	}
+	r.Name = untilNUL(body[fixed:])
+	return true
+}
+
+// untilNUL gives a name without the zeros behind it.
+func untilNUL(b []byte) []byte {
+	name, _, _ := bytes.Cut(b, []byte{0})
+	return name
+}
+
 // parseSample reads numbers, time, processor, the kernel's frames, registers and stack, in this order
 // (kernel/events/core.c, perf_output_sample).
 func parseSample(b []byte, r *Record) bool {
@@ -146,6 +201,7 @@ func parseSample(b []byte, r *Record) bool {
 		return false
 	}
 	abi := word(b)
+	r.NoUser = abi == abiNone
 	b = b[8:]
 	if abi != abiNone {
 		if len(b) < 8*numRegs {

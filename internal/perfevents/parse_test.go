@@ -102,12 +102,23 @@ func TestOtherRecordsAreRead(t *testing.T) {
 		{typeThrottle, 0, words(1, 2, 3), Record{Kind: Throttled, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeSwitch, 0, nil, Record{Kind: SwitchedIn, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeSwitch, miscSwitchOut, nil, Record{Kind: SwitchedOut, PID: 7, TID: 8, Time: 1000, CPU: 3}},
+		{typeComm, miscCommExec, append(words(7|9<<32), "ls\x00\x00\x00\x00\x00\x00"...),
+			Record{Kind: Named, PID: 7, TID: 9, Time: 1000, CPU: 3, Name: []byte("ls"), Exec: true}},
+		{typeMmap2, 2, append(words(7|9<<32, 0x1000, 0x2000, 0x3000, 8|1<<32, 77, 1, 5), "/bin/ls\x00"...),
+			Record{Kind: Mapped, PID: 7, TID: 9, Time: 1000, CPU: 3, Name: []byte("/bin/ls"), Addr: 0x1000, Len: 0x2000,
+				Off: 0x3000, Dev: 8<<32 | 1, Inode: 77}},
+		{typeMmap2, miscBuildID, append(words(7|9<<32, 0x1000, 0x2000, 0x3000, 20, 77, 1, 5), "/bin/ls\x00"...),
+			Record{Kind: Mapped, PID: 7, TID: 9, Time: 1000, CPU: 3, Name: []byte("/bin/ls"), Addr: 0x1000, Len: 0x2000, Off: 0x3000}},
 		{99, 0, nil, Record{PID: 7, TID: 8, Time: 1000, CPU: 3}},
 	} {
 		var r Record
 		if !parse(c.typ, c.misc, append(slices.Clone(c.body), id...), &r) {
 			t.Errorf("type %d refused", c.typ)
 			continue
+		}
+		if string(r.Name) != string(c.want.Name) || r.Exec != c.want.Exec || r.Addr != c.want.Addr || r.Len != c.want.Len ||
+			r.Off != c.want.Off || r.Dev != c.want.Dev || r.Inode != c.want.Inode {
+			t.Errorf("type %d: %+v", c.typ, r)
 		}
 		if r.Kind != c.want.Kind || r.PID != c.want.PID || r.TID != c.want.TID || r.Time != c.want.Time || r.Lost != c.want.Lost ||
 			r.PPID != c.want.PPID || r.PTID != c.want.PTID {
@@ -135,6 +146,11 @@ func TestHostileRecordsAreRefused(t *testing.T) {
 			t.Errorf("%s: believed", name)
 		}
 	}
+	for _, typ := range []uint32{typeComm, typeMmap2, typeFork} {
+		if parse(typ, 0, words(1, 2, 3), &r) {
+			t.Errorf("type %d, cut: believed", typ)
+		}
+	}
 }
 
 // ringWith puts records into a ring of size bytes so that they begin at from.
@@ -158,7 +174,7 @@ func TestRecordsThatGoOnAtTheRingsBeginningAreWhole(t *testing.T) {
 		data, head := ringWith(1024, from, one, one)
 		n := 0
 		var r Record
-		end, ok := walkRing(data, wrap, head, from, &r, func(r *Record) {
+		end, ok := walkRing(data, wrap, head, from, allTypes, &r, func(r *Record) {
 			if n++; !bytes.Equal(r.Stack, stack) || r.TID != 8 {
 				t.Fatalf("from %d: %+v", from, r)
 			}
@@ -175,7 +191,7 @@ func TestRingThatMakesNoSenseEndsThere(t *testing.T) {
 	none := func(*Record) { t.Error("a record") }
 	data, _ := ringWith(1024, 0)
 	for name, c := range map[string][2]uint64{"size 0": {64, 0}, "more than there is": {4096, 0}, "odd": {13, 0}, "backwards": {0, 64}} {
-		if end, ok := walkRing(data, wrap, c[0], c[1], &r, none); ok || end != c[0] {
+		if end, ok := walkRing(data, wrap, c[0], c[1], allTypes, &r, none); ok || end != c[0] {
 			t.Errorf("%s: %v, goes on at %d", name, ok, end)
 		}
 	}
@@ -186,7 +202,7 @@ func TestReadingARingAllocatesNothing(t *testing.T) {
 	wrap := make([]byte, largest)
 	var r Record
 	n := 0
-	if got := testing.AllocsPerRun(100, func() { walkRing(data, wrap, head, 3072, &r, func(*Record) { n++ }) }); got != 0 {
+	if got := testing.AllocsPerRun(100, func() { walkRing(data, wrap, head, 3072, allTypes, &r, func(*Record) { n++ }) }); got != 0 {
 		t.Errorf("%v allocations", got)
 	}
 	if n == 0 {
@@ -198,17 +214,19 @@ func FuzzRing(f *testing.F) {
 	f.Add(record(typeSample, 2, sampleOf([]uint64{1}, []byte("12345678"), 16)), uint64(0))
 	f.Add(record(typeLost, 0, words(1, 2, 3, 4, 5)), uint64(1016))
 	f.Add(record(typeFork, 0, words(1, 2, 3, 4, 5, 6)), uint64(8))
+	f.Add(record(typeComm, miscCommExec, words(1, 2, 3, 4, 5)), uint64(8))
+	f.Add(record(typeMmap2, 0, words(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)), uint64(960))
 	wrap := make([]byte, largest)
 	f.Fuzz(func(t *testing.T, b []byte, from uint64) {
 		from &^= 7
 		data, head := ringWith(1024, from, b)
 		var r Record
 		last := uint64(0)
-		walkRing(data, wrap, head, from, &r, func(r *Record) {
+		walkRing(data, wrap, head, from, allTypes, &r, func(r *Record) {
 			for i := range r.Kernel() {
 				last ^= r.KernelFrame(i)
 			}
-			for _, c := range r.Stack {
+			for _, c := range append(r.Stack[:len(r.Stack):len(r.Stack)], r.Name...) {
 				last ^= uint64(c)
 			}
 			if len(r.Stack) > r.Asked || r.Usable() && !r.Whole {

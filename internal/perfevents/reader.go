@@ -37,14 +37,16 @@ type Options struct {
 	Stack int
 	// NoKernel: leave the kernel's frames out. Samples are taken in the kernel all the same.
 	NoKernel bool
-	// Tasks: tell of births and ends. Switches: of each switch between threads.
-	Tasks, Switches bool
+	// Tasks: tell of births and ends. Programs: of names and of code that is mapped, too. Switches: of each switch between
+	// threads.
+	Tasks, Programs, Switches bool
 }
 
 // Reader samples all processors that are there. It belongs to one goroutine.
 type Reader struct {
 	opts  Options
 	rings []*ring
+	heads []uint64 // of the rings, for one drain
 	rec   Record
 	// What came so far: samples of anybody, and what was lost for want of room or made no sense.
 	samples, lost, broken int64
@@ -80,14 +82,40 @@ func (r *Reader) Lost() int64      { return r.lost }      //nolint:revive // tol
 func (r *Reader) Broken() int64    { return r.broken }    //nolint:revive // told with Samples
 func (r *Reader) Throttled() int64 { return r.throttled } //nolint:revive // told with Samples
 
-// Drain tells take of the samples, births and ends that came since the last call, each processor's in their order.
-// What a record points to holds until take returns.
+// Drain tells take of what came since the last call, each processor's records in their order. What a record points to
+// holds until take returns.
 func (r *Reader) Drain(take func(*Record)) {
 	for _, g := range r.rings {
-		if !g.drain(&r.rec, func(rec *Record) { r.count(rec, take) }) {
+		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(rec, take) }) {
 			r.broken++
 		}
 	}
+}
+
+// DrainTasksFirst is Drain, but tasks is told first of the births, ends, names and mappings of all processors. Then take
+// is told of the rest. So a process's samples come after its birth, whatever processor it was born on.
+func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
+	heads := r.heads[:0]
+	for _, g := range r.rings {
+		head := g.head()
+		heads = append(heads, head)
+		g.peek(&r.rec, head, tasks)
+	}
+	r.heads = heads
+	for i, g := range r.rings {
+		if !g.drain(&r.rec, heads[i], func(rec *Record) {
+			if !rec.ofTask() {
+				r.count(rec, take)
+			}
+		}) {
+			r.broken++
+		}
+	}
+}
+
+// ofTask reports whether a record is about a thread or process, and no sample.
+func (r *Record) ofTask() bool {
+	return r.Kind == Forked || r.Kind == Exited || r.Kind == Named || r.Kind == Mapped
 }
 
 func (r *Reader) count(rec *Record, take func(*Record)) {
@@ -212,8 +240,11 @@ func (o *Options) attr() unix.PerfEventAttr {
 	if o.NoKernel {
 		a.Bits |= unix.PerfBitExcludeCallchainKernel
 	}
-	if o.Tasks {
+	if o.Tasks || o.Programs {
 		a.Bits |= unix.PerfBitTask
+	}
+	if o.Programs {
+		a.Bits |= unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitMmap | unix.PerfBitMmap2
 	}
 	if o.Switches {
 		a.Bits |= unix.PerfBitContextSwitch

@@ -3,6 +3,7 @@ package perfevents
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"testing"
@@ -109,4 +110,47 @@ func TestListOfProcessorsIsRead(t *testing.T) {
 	if n := len(parseCPUs("0-99999999")); n != mostCPUs+1 {
 		t.Errorf("%d processors", n)
 	}
+}
+
+// TestBirthsAreToldBeforeSamplesOfAnyProcessor: a program that is started while this thread spins. Its birth, its name
+// and its code are told before any sample, whatever processor they were on. Samples are so rare that the rings have room
+// for all.
+func TestBirthsAreToldBeforeSamplesOfAnyProcessor(t *testing.T) {
+	r := open(t, Options{Freq: 20, Programs: true})
+	r.Drain(func(*Record) {})
+	cmd := exec.Command("/bin/sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	child := cmd.Process.Pid
+	var born, named, code, ended bool
+	samples, early := 0, false
+	r.DrainTasksFirst(func(rec *Record) {
+		if rec.PID != child {
+			return
+		}
+		switch rec.Kind {
+		case Forked:
+			born = rec.PPID == os.Getpid()
+		case Named:
+			named = named || rec.Exec && string(rec.Name) == "sh"
+		case Mapped:
+			code = code || rec.Len > 0 && rec.Inode != 0 && len(rec.Name) > 1 && rec.Name[0] == '/'
+		case Exited:
+			ended = ended || rec.TID == child
+		}
+		early = early || samples > 0
+	}, func(rec *Record) {
+		if rec.PID == child && rec.Kind == Sampled {
+			samples++
+		}
+	})
+	if !born || !named || !code || !ended || early {
+		t.Errorf("born %v, named %v, code %v, ended %v; a sample came first: %v; %d lost", born, named, code, ended, early, r.Lost())
+	}
+	r.DrainTasksFirst(func(rec *Record) {
+		if rec.PID == child {
+			t.Errorf("told twice: %+v", rec)
+		}
+	}, func(*Record) {})
 }

@@ -49,18 +49,31 @@ func (g *ring) close() {
 	}
 }
 
-// drain reads what is there, and gives the bytes back to the kernel; ok is false if a record made no sense: the rest is
-// passed over.
-func (g *ring) drain(r *Record, take func(*Record)) (ok bool) {
-	head := procmem.LoadShared(g.mem, offHead)
+// head gives up to where there are records now.
+func (g *ring) head() uint64 { return procmem.LoadShared(g.mem, offHead) }
+
+// drain reads what is there up to head, and gives the bytes back to the kernel; ok is false if a record made no sense: the
+// rest is passed over.
+func (g *ring) drain(r *Record, head uint64, take func(*Record)) (ok bool) {
 	tail := procmem.LoadShared(g.mem, offTail)
-	tail, ok = walkRing(g.data, g.wrap, head, tail, r, take)
+	tail, ok = walkRing(g.data, g.wrap, head, tail, allTypes, r, take)
 	procmem.StoreShared(g.mem, offTail, tail)
 	return ok
 }
 
-// walkRing reads the records between tail and head, and gives where it ended.
-func walkRing(data, wrap []byte, head, tail uint64, r *Record, take func(*Record)) (end uint64, ok bool) {
+// peek reads the records of tasks up to head, and leaves all where they are.
+func (g *ring) peek(r *Record, head uint64, take func(*Record)) {
+	walkRing(g.data, g.wrap, head, procmem.LoadShared(g.mem, offTail), taskTypes, r, take)
+}
+
+// Which types of records are read: a bit for each of the first 64.
+const (
+	allTypes  = ^uint64(0)
+	taskTypes = 1<<typeComm | 1<<typeExit | 1<<typeFork | 1<<typeMmap2
+)
+
+// walkRing reads the records of some types between tail and head, and gives where it ended.
+func walkRing(data, wrap []byte, head, tail, types uint64, r *Record, take func(*Record)) (end uint64, ok bool) {
 	size := uint64(len(data))
 	if head-tail > size || head%headerLen != 0 || tail%headerLen != 0 {
 		return head, false
@@ -71,6 +84,10 @@ func walkRing(data, wrap []byte, head, tail uint64, r *Record, take func(*Record
 		n := h >> 48
 		if n < headerLen || n%headerLen != 0 || n > head-tail {
 			return head, false
+		}
+		if uint32(h) < 64 && types>>uint32(h)&1 == 0 {
+			tail += n
+			continue
 		}
 		body := data[at+headerLen : min(at+n, size)]
 		if at+n > size {

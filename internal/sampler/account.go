@@ -29,6 +29,8 @@ type processAccount struct {
 	// fromStart: all its time lies within the recording. It is not written later.
 	fromStart bool
 	kin       *booking.Member // nil: what its children used is not booked
+	// waiter books what is unseen of it and of its children; nil: it does so itself.
+	waiter *processAccount
 	// modules are the recording's descriptions of the modules that were walked; remapped: some may have gone.
 	modules  map[*frames.Module]*profile.ModuleInfo
 	remapped bool

@@ -33,9 +33,11 @@ type accountant struct {
 	watch profile.Watcher // nil: nobody watches
 	asked bool            // everything is booked for a checkpoint that is to be written
 
-	family    *booking.Family // nil: what children used is not booked
-	launched  bool            // the first process was launched for the recording: it had no children before
-	lockNames *symbols.Namer  // nil until a lock is waited for
+	family    *booking.Family                     // nil: what children used is not booked
+	kin       map[*booking.Member]*processAccount // of those that are not settled
+	period    int64                               // the time that each of the kernel's samples stands for, ns; 0: it takes none
+	launched  bool                                // the first process was launched for the recording: it had no children before
+	lockNames *symbols.Namer                      // nil until a lock is waited for
 
 	cur     *threadAccount // whose spans emit books
 	emitOne func(booking.Span)
@@ -50,6 +52,8 @@ func (a *accountant) handle(e *event) {
 		a.look(e)
 	case sampledEnded:
 		a.claim(e)
+	case childSampled:
+		a.claimOfChild(e)
 	case seenRunning:
 		a.seenRunning(e)
 	case unchanged:
@@ -95,6 +99,7 @@ func (a *accountant) beginProcess(p *processAccount) {
 	if a.family != nil {
 		fromStart := p.fromStart || a.launched && p.parent == 0
 		p.kin = a.family.Join(p.target.PID, p.target.StartTime, p.parent, fromStart, func(ns, at int64) { a.bookChildren(p, ns, at) })
+		a.kin[p.kin] = p
 	}
 }
 
@@ -138,10 +143,24 @@ func (a *accountant) claim(e *event) {
 	if th == nil {
 		th = e.proc.stranger()
 	}
-	id, stop := a.unwind.unwind(th, s)
+	id, stop := a.unwind.unwindSample(th, e.ran, s)
 	a.totals.stack(stop, s.How)
 	e.proc.book.Claim(booking.Seen{Stack: id, State: booking.Running, Whole: stop.Complete()}, s.At, e.length)
 	a.pool.Put(s)
+	e.shot = nil
+}
+
+// claimOfChild unwinds a sample of a child that nobody met, and notes its claim.
+func (a *accountant) claimOfChild(e *event) {
+	id, stop := a.unwind.unwindSample(e.proc.stranger(), e.ran, e.shot)
+	a.totals.stack(stop, e.shot.How)
+	name := e.ran.name
+	if e.ran.of != nil {
+		name = e.ran.of.comm
+	}
+	e.proc.book.ClaimOfChild(booking.Seen{Stack: id, State: booking.Running, Whole: stop.Complete(), Program: name},
+		e.shot.At, e.length)
+	a.pool.Put(e.shot)
 	e.shot = nil
 }
 
@@ -227,12 +246,11 @@ func (a *accountant) endProcess(p *processAccount, end *processEnd, now int64) {
 	} else {
 		unseen := p.book.Unseen(end.ended)
 		a.totals.target += p.book.Used() + unseen
-		p.book.Exited(unseen, now, func(s booking.Span) {
-			if s.Leaf == "" { // under the stacks of looks at others like them
-				a.totals.estimated += s.CPU
-			}
-			a.add(p, nil, &s)
-		})
+		if to := a.waiterOf(p); to != nil && p.book.Entrust(&to.book, unseen, a.period, p.comm) {
+			p.waiter = to
+		} else {
+			a.bookExited(p, unseen, now)
+		}
 		if p.kin != nil {
 			a.family.Leave(p.kin, end.before+p.book.Used()+unseen, now)
 		}
@@ -241,10 +259,39 @@ func (a *accountant) endProcess(p *processAccount, end *processEnd, now int64) {
 	a.close(p.target)
 }
 
+// waiterOf gives the process that gets the time of a child, if the kernel samples what runs: samples of children that
+// nobody met have a claim on it. nil: its time stays its own.
+func (a *accountant) waiterOf(p *processAccount) *processAccount {
+	if a.period == 0 || p.kin == nil || !p.fromStart {
+		return nil
+	}
+	return a.kin[p.kin.Parent()]
+}
+
+// bookExited books the processor time of a process that belongs to no look.
+func (a *accountant) bookExited(p *processAccount, unseen, now int64) {
+	p.book.Exited(unseen, now, func(s booking.Span) {
+		if s.Leaf == "" { // under the stacks of looks at others like them
+			a.totals.estimated += s.CPU
+		}
+		a.add(p, nil, &s)
+	})
+}
+
 // bookChildren books what children of a process used that nobody met.
 func (a *accountant) bookChildren(p *processAccount, ns, now int64) {
+	delete(a.kin, p.kin)
 	a.totals.target += ns
-	p.book.Children(ns, now, func(s booking.Span) { a.add(p, nil, &s) })
+	if p.waiter != nil {
+		p.book.EntrustChildren(&p.waiter.book, ns)
+		return
+	}
+	p.book.Children(ns, now, func(s booking.Span) {
+		if s.Leaf == "" { // under the stacks of samples of them
+			a.totals.estimated += s.CPU
+		}
+		a.add(p, nil, &s)
+	})
 }
 
 // closeAccounts books all that is open when the tracer has sent its last
@@ -298,7 +345,10 @@ func (a *accountant) interval(p *processAccount, th *threadAccount, s *booking.S
 		State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner, End: a.unix.Of(s.End),
 		Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU,
 	}
-	if s.Leaf == booking.ShortLivedChildren {
+	switch {
+	case s.Program != "":
+		i.Thread = booking.ChildrenOf(s.Program)
+	case s.Leaf == booking.ShortLivedChildren:
 		i.Thread = booking.Children
 	}
 	if th != nil {

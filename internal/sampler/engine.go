@@ -45,6 +45,7 @@ type kernelSamples struct {
 	take   func(*perfevents.Record)
 	of     map[int]*process // by process number
 	strays []stray
+	unmet  unmetProcesses
 
 	taken    int64              // samples that were given to a thread or process
 	stopped  int64              // processes that ptrace looks at all the same
@@ -72,6 +73,9 @@ func (c *tracer) observe(r *perfevents.Reader) {
 	}
 	c.samples = kernelSamples{reader: r, of: map[int]*process{}}
 	c.samples.take = c.takeSample
+	if c.opts.Children && c.opts.Threads == nil {
+		c.samples.unmet.known, c.samples.unmet.met = map[int]*unmet{}, map[int]*process{}
+	}
 	r.Drain(func(*perfevents.Record) {}) // what came before
 }
 
@@ -88,7 +92,8 @@ func (c *tracer) takeSamples(now int64) {
 	if k.reader == nil {
 		return
 	}
-	k.reader.Drain(k.take)
+	k.unmet.drain(k.reader, k.take)
+	c.handOverUnmet(now)
 	for _, p := range c.procs {
 		if p.sampled && p.account.needStops.Load() {
 			k.stopped++
@@ -111,8 +116,12 @@ func (c *tracer) takeSamples(now int64) {
 func (c *tracer) takeSample(r *perfevents.Record) {
 	k := &c.samples
 	p := k.of[r.PID]
-	if p == nil || p.gone || r.Kind != perfevents.Sampled {
-		return // another program's
+	if r.Kind != perfevents.Sampled {
+		return
+	}
+	if p == nil || p.gone {
+		c.takeUnmet(r) // or it is another program's
+		return
 	}
 	if !r.Usable() {
 		k.unusable++
@@ -176,7 +185,7 @@ func (c *tracer) claimStrays(of *process) {
 	kept := k.strays[:0]
 	for _, s := range k.strays {
 		if s.proc == of || of == nil && (c.ending || c.now.at-s.shot.At > strayFor) {
-			c.claim(event{proc: s.proc.account, shot: s.shot})
+			c.claim(event{kind: sampledEnded, proc: s.proc.account, shot: s.shot})
 		} else {
 			kept = append(kept, s)
 		}
@@ -191,7 +200,7 @@ func (c *tracer) claim(e event) {
 	c.counts.sampled++
 	c.counts.claimed++
 	c.now.copies += e.shot.Waits()
-	e.kind, e.length = sampledEnded, c.samples.reader.Period()
+	e.length = c.samples.reader.Period()
 	c.out.add(e)
 }
 
@@ -261,7 +270,7 @@ func (c *tracer) endSamples(th *thread) {
 		if th.end.Alive {
 			c.handOverSample(th, s, th.sampled.read)
 		} else {
-			c.claim(event{thread: th.account, proc: th.proc.account, shot: s})
+			c.claim(event{kind: sampledEnded, thread: th.account, proc: th.proc.account, shot: s})
 		}
 		th.sampled.waiting[i] = nil
 	}
@@ -291,6 +300,7 @@ func (c *tracer) giveUpSamples(why string) {
 	for _, p := range c.procs {
 		c.stopSampling(p)
 	}
+	c.forgetUnmet()
 	k.reader.Pause()
 	k.gaveUp = why
 	k.last = k.reader

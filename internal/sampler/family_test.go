@@ -75,6 +75,10 @@ func recordScript(t *testing.T, exe, script string) (want float64, r *recorded) 
 // recordTold records a program that says "ready", goes on when it is told to, and says "done". It gives what the kernel
 // says that it and the children it has waited for used in between, in seconds.
 func recordTold(t *testing.T, cmd *exec.Cmd) (want float64, r *recorded) {
+	return recordToldWith(t, cmd, Options{Freq: 99, Children: true})
+}
+
+func recordToldWith(t *testing.T, cmd *exec.Cmd, o Options) (want float64, r *recorded) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +89,7 @@ func recordTold(t *testing.T, cmd *exec.Cmd) (want float64, r *recorded) {
 	if err := procmem.ReadStat(s.pid, &before); err != nil {
 		t.Fatal(err)
 	}
-	r = record(t, Options{Freq: 99, Children: true}, 0, func(p *Sampler) {
+	r = record(t, o, 0, func(p *Sampler) {
 		for p.Progress().Stacks == 0 { // until it is taken on: what was before does not count
 			time.Sleep(10 * time.Millisecond)
 		}

@@ -27,7 +27,7 @@ func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleIn
 		if p.modules == nil {
 			p.modules = map[*frames.Module]*profile.ModuleInfo{}
 		}
-		info = moduleInfo(p.target, m)
+		info = moduleInfo(p.target.PID, m)
 		p.modules[m] = info
 	}
 	return info
@@ -49,12 +49,12 @@ func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
 	u.forgetManaged(p)
 }
 
-// moduleInfo describes a module for the recording.
-func moduleInfo(p *code.Process, m *frames.Module) *profile.ModuleInfo {
+// moduleInfo describes a module of a process for the recording.
+func moduleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 	named := *m
 	named.Sources, named.Calls = nil, nil
 	info := &profile.ModuleInfo{
-		Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID, Data: ModuleRef{&named, p.PID},
+		Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID, Data: ModuleRef{&named, pid},
 	}
 	if at, ok := m.Data.(*code.Mapping); ok {
 		info.FileOffset = at.Offset
@@ -62,7 +62,7 @@ func moduleInfo(p *code.Process, m *frames.Module) *profile.ModuleInfo {
 			info.File = at.Image
 		}
 		if at.JIT {
-			info.Owner = p.PID
+			info.Owner = pid
 		}
 	}
 	return info

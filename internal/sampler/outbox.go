@@ -32,6 +32,7 @@ const (
 	refreshAsked                     // tell the watcher when all before is booked
 	notObserved                      // nobody was looked at for that length from this moment on
 	sampledEnded                     // a sample of a thread that has ended, or that nobody met
+	childSampled                     // a sample of a child of the process, which nobody met
 	seenRunning                      // a thread is met running, and no stack of it is known yet
 	resumed                          // the machine was suspended for that length until this moment
 )
@@ -42,6 +43,7 @@ type event struct {
 	thread *threadAccount
 	proc   *processAccount
 	shot   *look.Shot
+	ran    *ranProgram       // what a sampled process ran, if it is not what the process runs that the event is of
 	before booking.Unchanged // of the thread, before this
 	at     int64             // CLOCK_MONOTONIC, ns
 	now    booking.Reading   // for seenRunning

@@ -116,7 +116,7 @@ func (s *Sampler) Close() error {
 
 // ModuleInfo describes a module as the recording does.
 func (s *Sampler) ModuleInfo(p *code.Process, m *frames.Module) *profile.ModuleInfo {
-	return moduleInfo(p, m)
+	return moduleInfo(p.PID, m)
 }
 
 // Run samples until ctx ends or the last process has ended, and gives what was done. The recording is then whole: all
@@ -172,6 +172,7 @@ func (s *Sampler) Progress() Progress { return s.pub.progress() }
 
 func (s *Sampler) newAccountant() *accountant {
 	s.unwind = newUnwinder(s.builder, s.opts.MaxDepth)
+	s.unwind.images = s.images
 	if s.opts.prepare != nil {
 		s.opts.prepare(s.unwind)
 	}
@@ -183,6 +184,10 @@ func (s *Sampler) newAccountant() *accountant {
 	a.emitOne = a.emit
 	if s.opts.Children && s.opts.Threads == nil {
 		a.family, a.launched = booking.NewFamily(), s.opts.Launched != 0
+		a.kin = map[*booking.Member]*processAccount{}
+		if s.opts.Events != nil {
+			a.period = s.opts.Events.Period()
+		}
 	}
 	return a
 }

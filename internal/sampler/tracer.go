@@ -71,6 +71,7 @@ func (c *tracer) admit(p *process) {
 		c.samples.of[p.target.PID] = p
 	}
 	c.out.add(event{kind: processBegan, proc: p.account})
+	c.meetProcess(p)
 }
 
 // ticksPerSecond is the unit of start times in /proc (USER_HZ).

@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
 )
@@ -24,6 +25,8 @@ type unwinder struct {
 	methods [frames.NumMethods]int64
 	numbers [1 << numberBits]numbered
 	kernel  map[uint64]profile.LocID // by the kernel's addresses
+	images  *code.ImageCache         // for processes that were never opened
+	last    *ranProgram              // the one of these that was walked last
 	books   books
 	managed managedWalk
 	outline look.Outline                                       // the frames of this walk
@@ -71,10 +74,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, fr
 	stop := u.walkAgain(thr, s)
 	u.books.back()
 	thr.walks.Walked(p.target, &u.walker, s, &u.outline)
-	if !stop.Complete() {
-		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"}))
-	}
-	id := u.builder.InternLocs(u.stack)
+	id, _ := u.end(stop)
 	if u.check != nil {
 		u.check(p, s, id)
 	}

@@ -1,0 +1,67 @@
+package booking
+
+import "math"
+
+// # Samples of children that nobody met
+//
+// With the kernel's samples it is known what children did that ended before anyone could look at them: each sample
+// stands for one period. What they used in all is known when their parent has waited for them ([Family]). That is shared
+// out among the samples. All of the children's time is sampled alike, so what is more than the samples stand for is left
+// as [ShortLivedChildren] only as far as it is more than the error of sampling.
+
+// childrensError is how many standard errors of the samples' number a difference may have that is taken for chance. One
+// in 40 recordings has a larger one by chance.
+const childrensError = 2
+
+// ClaimOfChild takes note of a sample of a child that nobody met. It stands for one period.
+func (p *Process) ClaimOfChild(where Seen, at, period int64) { p.kids.add(where, at, period) }
+
+// EntrustChildren gives what [Process.Children] would book to the process that waited for this one.
+func (p *Process) EntrustChildren(to *Process, ns int64) {
+	for k, ns := range p.kids.ns {
+		to.kids.add(k.where, k.second*1e9, ns)
+	}
+	to.kids.n += p.kids.n - int64(len(p.kids.ns))
+	to.entrusted += p.entrusted + ns
+	p.kids, p.entrusted = claims{}, 0
+}
+
+// shortProcess is from how many periods of processor time on a process's own samples say where its time went.
+const shortProcess = 16
+
+// Entrust gives what is unseen of a child that was met, with what has a claim on it, to the process that waited for it:
+// unseen nanoseconds of the process's clock ([Process.Unseen]). One child of a few milliseconds has a sample or none, but
+// all of them together have many. It is not done, and false, if the child has used so much that its own samples say enough:
+// a period is the time that each stands for.
+func (p *Process) Entrust(to *Process, unseen, period int64, program string) bool {
+	if p.used+unseen >= shortProcess*period {
+		return false
+	}
+	p.claims.settle()
+	for k, ns := range p.claims.ns {
+		if k.where.Program == "" {
+			k.where.Program = program
+		}
+		to.kids.add(k.where, k.second*1e9, ns)
+	}
+	to.kids.n += p.claims.n - int64(len(p.claims.ns))
+	to.entrusted += unseen + p.givenBack
+	p.claims, p.givenBack = claims{}, 0
+	return true
+}
+
+// Children books processor time of the process's children that nobody met: under what was sampled of them, and the rest
+// under [ShortLivedChildren].
+func (p *Process) Children(ns, now int64, emit func(Span)) {
+	ns += p.entrusted
+	more := int64(0)
+	if n := p.kids.n; n > 0 {
+		// The number of samples is a Poisson variable: its standard error is its root.
+		more = int64(childrensError * float64(p.kids.total) / math.Sqrt(float64(n)))
+	}
+	rest := p.kids.payUpTo(ns, more, func(k claim, ns int64) {
+		p.ofEnded(Span{Seen: k.where, End: min((k.second+1)*1e9, now)}, ns, emit)
+	})
+	p.kids, p.entrusted = claims{}, 0
+	p.ofEnded(Span{Seen: Seen{State: Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
+}

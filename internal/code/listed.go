@@ -1,0 +1,137 @@
+package code
+
+import (
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/internal/stranger"
+)
+
+// # Processes of which only the mappings are known
+//
+// The kernel's perf events tell of each mapping with code (PERF_RECORD_MMAP2), also of processes that are gone before
+// anyone could open them. Their stacks came with samples, their files are still there: that is enough to walk.
+
+// Listed is the address space of a process that cannot be read, made of a list of its mappings with code. It is for one
+// goroutine at a time.
+type Listed struct {
+	maps  []Mapping
+	cache *ImageCache
+	files *Files
+	space *frames.Space
+}
+
+// Listed makes one. Later mappings take the place of earlier ones that they overlap. Their paths are looked up as the
+// process with that number sees them.
+func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int) *Listed {
+	l := &Listed{cache: c, files: &Files{PID: pid}, space: frames.NewSpace(arch)}
+	for _, m := range maps {
+		if m.Start >= m.End {
+			continue
+		}
+		l.maps = slices.DeleteFunc(l.maps, func(o Mapping) bool { return o.Start < m.End && m.Start < o.End })
+		l.maps = append(l.maps, m)
+	}
+	slices.SortFunc(l.maps, func(a, b Mapping) int {
+		if a.Start < b.Start {
+			return -1
+		}
+		return 1
+	})
+	mods := make([]*frames.Module, len(l.maps))
+	for i := range l.maps {
+		m := &l.maps[i]
+		mods[i] = NewModule(l, m)
+		if m.Image == nil {
+			m.JIT = false // the code is not known, whoever made it
+			mods[i].Sources = []frames.RuleSource{Blind{}}
+		}
+	}
+	l.space.SetModules(mods)
+	return l
+}
+
+// Space gives the executable part of the address space.
+func (l *Listed) Space() *frames.Space { return l.space }
+
+// ReadMem implements AddressSpace: of the memory only the vDSO is known, which is the same in all processes.
+func (l *Listed) ReadMem(addr uint64, b []byte) (int, error) {
+	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Path == "[vdso]" && m.Start <= addr && addr < m.End })
+	if i < 0 || len(l.cache.vdsos) == 0 {
+		return 0, procmem.ErrFault
+	}
+	n := copy(b, l.cache.vdsos[0].bytes[min(addr-l.maps[i].Start, uint64(len(l.cache.vdsos[0].bytes))):])
+	if n < len(b) {
+		return n, procmem.ErrFault
+	}
+	return n, nil
+}
+
+// Read implements AddressSpace.
+func (l *Listed) Read(addr uint64, b []byte) int {
+	n, _ := l.ReadMem(addr, b)
+	return n
+}
+
+// ReadMapped implements AddressSpace.
+func (l *Listed) ReadMapped(addr uint64, b []byte) (int, error) { return l.ReadMem(addr, b) }
+
+// ReadCode implements AddressSpace.
+func (l *Listed) ReadCode(uint64, []byte) int { return 0 }
+
+// Mappings implements AddressSpace.
+func (l *Listed) Mappings(f func(*RawMapping)) error {
+	for i := range l.maps {
+		f(&RawMapping{Mapping: l.maps[i], RawPath: []byte(l.maps[i].Path)})
+	}
+	return nil
+}
+
+// MappingsOf implements AddressSpace.
+func (l *Listed) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return l.Mappings(f) }
+
+// Images implements AddressSpace.
+func (l *Listed) Images() *ImageCache { return l.cache }
+
+// Image implements AddressSpace. The path may lead to another file by now, which device and inode tell.
+func (l *Listed) Image(m *Mapping) *Image {
+	key := fileKey{m.Dev, m.Inode, m.Path}
+	if img, ok := l.cache.byName[key]; ok {
+		return img
+	}
+	if m.Inode == 0 || !strings.HasPrefix(m.Path, "/") {
+		return nil
+	}
+	for _, way := range []stranger.Request{l.files.inRoot(m.Path), {Path: m.Path}} {
+		f, err := l.files.opener.Open(way)
+		if err != nil {
+			continue
+		}
+		if id := f.ID(); id.Dev != m.Dev || id.Inode != m.Inode {
+			_ = f.Close() // it was not even read
+			continue
+		}
+		img, err := l.cache.Load(f, m)
+		l.cache.DebugFiles(img, l.files.Debug)
+		if err == nil {
+			l.cache.byName[key] = img
+		}
+		return img
+	}
+	return nil
+}
+
+// Blind is the last source of a module whose instructions are not known. It ends the walk (bad-memory): to look for a
+// caller on the stack, as is done where the analysis of the instructions found nothing, would pass over all frames of
+// the module unseen.
+type Blind struct{}
+
+// Rule implements frames.RuleSource.
+func (Blind) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{Method: frames.MethodScan}, &frames.Row{CFAExpr: Blind{}}, true
+}
+
+// Eval implements frames.Expr: there is no answer.
+func (Blind) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }

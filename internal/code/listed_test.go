@@ -1,0 +1,74 @@
+package code
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/testtargets"
+)
+
+// TestListedMappingsGiveTheModulesOfTheProcess: a process is opened as usual, and made of its list of mappings alone: the
+// same code at the same addresses, but for what only its memory has.
+func TestListedMappingsGiveTheModulesOfTheProcess(t *testing.T) {
+	exe, err := testtargets.Compile("phases.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "8000", "1", "100000")
+	testtargets.Ready(t, cmd)
+	cache := NewImageCache(0)
+	t.Cleanup(func() { _ = cache.Close() })
+	p, err := cache.Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := ParseMaps(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var maps []Mapping
+	for _, m := range all {
+		if m.Perm&PermExec != 0 && m.Path != "[vsyscall]" {
+			maps = append(maps, m)
+		}
+	}
+	stale := Mapping{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"} // something lay there before
+	l := cache.Listed(p.Arch, append([]Mapping{stale}, maps...), os.Getpid())
+	for _, m := range maps {
+		was, is := p.Space().Find(m.Start), l.Space().Find(m.Start)
+		if was == nil || is == nil || was.Bias != is.Bias || was.Name != is.Name || was.BuildID != is.BuildID || len(was.Sources) != len(is.Sources) {
+			t.Errorf("%s: %+v and %+v", m.Path, was, is)
+		}
+	}
+	if n := len(l.Space().Modules()); n != len(maps) {
+		t.Errorf("%d modules of %d mappings", n, len(maps))
+	}
+}
+
+// TestListedFileThatIsAnotherIsNotTaken: the path leads elsewhere by now, or nowhere. The walk ends there.
+func TestListedFileThatIsAnotherIsNotTaken(t *testing.T) {
+	cache := NewImageCache(0)
+	t.Cleanup(func() { _ = cache.Close() })
+	for _, m := range []Mapping{
+		{Start: 0x1000, End: 0x2000, Inode: 12345678901, Path: "/proc/self/exe"},
+		{Start: 0x1000, End: 0x2000, Inode: 5, Dev: 1 << 32, Path: "/bin/sh"},
+		{Start: 0x1000, End: 0x2000, Inode: 5, Path: "/nowhere/at/all"},
+		{Start: 0x1000, End: 0x2000, Path: "//anon"},
+		{Start: 0x1000, End: 0x2000, Path: "[vdso]"},
+		{Start: 0x2000, End: 0x1000, Path: "/bin/sh"},
+	} {
+		for _, mod := range cache.Listed(frames.X86_64, []Mapping{m}, os.Getpid()).Space().Modules() {
+			if mod.BuildID != "" || len(mod.Sources) != 1 || mod.Sources[0] != (Blind{}) {
+				t.Errorf("%s: %+v", m.Path, mod)
+			}
+		}
+	}
+}
