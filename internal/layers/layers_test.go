@@ -23,7 +23,7 @@ var order = [][]string{
 	{"frames", "internal/wire", "internal/printable", "internal/budget", "internal/namehints"},
 	{"internal/outfile", "internal/stranger", "internal/tabular"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
-	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process", "internal/perfevents"},
+	{"dwarfunwind", "heuristics", "internal/census", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed"},
 	{"internal/runtimes"},
 	{"internal/code", "internal/callstack"},

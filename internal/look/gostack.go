@@ -5,7 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
-	"prywalk/internal/gotables"
+	"prywalk/internal/runtimes/golang"
 	"prywalk/ptrace"
 )
 
@@ -13,7 +13,7 @@ import (
 // scheduler or of signal handlers, so that a walk can go on from one to the other.
 // It is used for all threads of a process, one at a time.
 type goStack struct {
-	chase gotables.Chase
+	chase golang.Chase
 	tls   int64 // from the thread pointer to the word that holds g
 
 	slot, g, m, curg, g0 []byte
@@ -69,7 +69,7 @@ func GoStacks(p *code.Process) ptrace.Extra {
 	return nil
 }
 
-func newGoStack(p *code.Process, bias frames.Addr, c gotables.Chase) *goStack {
+func newGoStack(p *code.Process, bias frames.Addr, c golang.Chase) *goStack {
 	e := &goStack{chase: c, tls: c.TLS}
 	if c.TLSSlot != 0 {
 		var b [8]byte

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/gotables"
+	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -28,7 +28,7 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
 	const slot, one, two, m, other = 8, 256, 512, 1024, 2048
-	e := &goStack{chase: gotables.Chase{GM: 48, MG0: 0, MGsignal: 80, MCurg: 192}, slot: make([]byte, 8),
+	e := &goStack{chase: golang.Chase{GM: 48, MG0: 0, MGsignal: 80, MCurg: 192}, slot: make([]byte, 8),
 		g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), stack: make([]byte, goStackCopy)}
 	run := func(g, onM uint64) {
 		set(slot, g)

@@ -1,4 +1,4 @@
-package gotables
+package golang
 
 import "prywalk/frames"
 

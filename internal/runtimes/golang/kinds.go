@@ -1,4 +1,4 @@
-package gotables
+package golang
 
 // kind says how a function differs from what its pcsp table tells.
 type kind uint8

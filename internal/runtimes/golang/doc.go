@@ -1,4 +1,4 @@
-// Package gotables reads the tables that the Go linker puts into every Go
+// Package golang reads the tables that the Go linker puts into every Go
 // program, stripped or not, and gives rules for the walker and names from them.
 //
 // # Algorithm
@@ -36,4 +36,4 @@
 //
 // runtime/symtab.go, symtabinl.go, traceback.go, asm_*.s, internal/abi/symtab.go
 // and cmd/link/internal/ld/{pcln,symtab}.go of Go 1.16 to 1.26.
-package gotables
+package golang
