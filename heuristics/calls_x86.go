@@ -1,6 +1,11 @@
 package heuristics
 
-import "prywalk/frames"
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/x86"
+)
 
 // maxCallX86 is the length of the longest call that counts: FF /2 with SIB and
 // 32-bit displacement.
@@ -31,8 +36,7 @@ func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	if len(b) < 5 || b[len(b)-5] != 0xe8 {
 		return frames.Call{}, false
 	}
-	d := decoderX86{b: b[len(b)-4:]}
-	target := ret + uint64(d.number(4))
+	target := ret + uint64(int64(int32(binary.LittleEndian.Uint32(b[len(b)-4:]))))
 	n := max(0, min(s.o.Code.ReadCode(target, s.buf[maxCallX86:]), len(s.buf)-maxCallX86))
 	if !s.o.JIT && n < 1 {
 		return frames.Call{}, false
@@ -65,7 +69,7 @@ func indirectCallX86(b []byte) bool {
 		if c[0] != 0xff || c[1]>>3&7 != 2 {
 			continue
 		}
-		if i, ok := decodeX86(c); ok && int(i.size) == n {
+		if i, ok := x86.Decode(c); ok && int(i.Size) == n {
 			return true
 		}
 	}

@@ -1,16 +1,18 @@
 package heuristics
 
+import "prywalk/internal/x86"
+
 // departsX86 reports whether the instruction is a jump by register, or a return, and gives the address that it goes
 // to. The stack pointer is then that of the place that it goes to.
 func departsX86(st *state, code []byte) (value, bool) {
-	i, ok := decodeX86(code)
-	if !ok || i.vex || i.opmap != mapOne {
+	i, ok := x86.Decode(code)
+	if !ok || i.VEX || i.Map != x86.MapOne {
 		return value{}, false
 	}
 	switch {
-	case i.op == 0xff && i.reg&7 == 4 && i.mod == 3:
-		return st.regs[i.rm], true
-	case i.op == 0xc3:
+	case i.Op == 0xff && i.Reg&7 == 4 && i.Mod == 3:
+		return st.regs[i.RM], true
+	case i.Op == 0xc3:
 		ra := st.load(st.regs[hwSP])
 		popX86(st, noReg)
 		return ra, true
@@ -31,7 +33,7 @@ func startsElsewhereX86(w *interpreter, pc uint64) bool {
 	st, first := &w.st, true
 	for st.reset(w.src.abi, lo, lo, hi); st.pc < hi; {
 		code := w.code(st.pc)
-		i, ok := decodeX86(code)
+		i, ok := x86.Decode(code)
 		if !ok {
 			return false
 		}
@@ -41,25 +43,25 @@ func startsElsewhereX86(w *interpreter, pc uint64) bool {
 			}
 			first = false
 		}
-		if i.opmap == mapOne && !i.vex && i.op == 0xf4 {
+		if i.Map == x86.MapOne && !i.VEX && i.Op == 0xf4 {
 			return true
 		}
-		st.pc += uint64(i.size)
+		st.pc += uint64(i.Size)
 	}
 	return false
 }
 
 // clearsBPX86: xor ebp, ebp.
-func clearsBPX86(i *instX86) bool {
-	return i.opmap == mapOne && !i.vex && (i.op == 0x31 || i.op == 0x33) && i.mod == 3 && i.rm == hwBP && i.reg == hwBP
+func clearsBPX86(i *x86.Inst) bool {
+	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
 }
 
 // takesSPX86: mov from a register that callees keep to rsp.
-func takesSPX86(i *instX86) bool {
-	from, to := i.reg, i.rm
-	if i.op == 0x8b {
+func takesSPX86(i *x86.Inst) bool {
+	from, to := i.Reg, i.RM
+	if i.Op == 0x8b {
 		from, to = to, from
 	}
-	return i.opmap == mapOne && !i.vex && (i.op == 0x89 || i.op == 0x8b) && i.mod == 3 && i.w && to == hwSP &&
+	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x89 || i.Op == 0x8b) && i.Mod == 3 && i.W && to == hwSP &&
 		(from == hwBX || from >= 12 && from < 16)
 }

@@ -1,5 +1,7 @@
 package heuristics
 
+import "prywalk/internal/x86"
+
 // leavesBytes bounds the functions that are read for jumps, in bytes.
 const leavesBytes = 64 << 10
 
@@ -23,27 +25,14 @@ func (s *Source) LeavesByJump(start uint64) bool {
 // leavesX86 reports whether the code from lo to hi may jump elsewhere.
 func (w *interpreter) leavesX86(lo, hi uint64) bool {
 	for pc := lo; pc < hi; {
-		i, ok := decodeX86(w.code(pc))
+		i, ok := x86.Decode(w.code(pc))
 		if !ok {
 			return true
 		}
-		pc += uint64(i.size)
-		if to, jumps := i.jump(pc); jumps && (to < lo || to >= hi) {
+		pc += uint64(i.Size)
+		if to, jumps := i.Jump(pc); jumps && (to < lo || to >= hi) {
 			return true
 		}
 	}
 	return false
-}
-
-// jump gives where an instruction jumps to, on a condition or without one; next is the
-// address of the one after it. An indirect jump goes to 0.
-func (i *instX86) jump(next uint64) (to uint64, ok bool) {
-	switch {
-	case i.opmap == mapOne && (i.op == 0xe9 || i.op == 0xeb || i.op>>4 == 7 || i.op >= 0xe0 && i.op <= 0xe3),
-		i.opmap == map0F && i.op>>4 == 8 && !i.vex:
-		return next + uint64(i.imm), true
-	case i.opmap == mapOne && i.op == 0xff && (i.reg&7 == 4 || i.reg&7 == 5), i.opmap == mapAPX:
-		return 0, true
-	}
-	return 0, false
 }

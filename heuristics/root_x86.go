@@ -1,6 +1,10 @@
 package heuristics
 
-import "bytes"
+import (
+	"bytes"
+
+	"prywalk/internal/x86"
+)
 
 // maxRootX86 bounds the instructions between a new thread's first one and its
 // exit system call.
@@ -28,16 +32,16 @@ func isThreadRootX86(w *interpreter, pc uint64) bool {
 	st.reset(w.src.abi, pc, 0, ^uint64(0))
 	for range maxRootX86 {
 		code := w.code(st.pc)
-		i, ok := decodeX86(code)
+		i, ok := x86.Decode(code)
 		if !ok {
 			return false
 		}
-		if i.opmap == map0F && i.op == 0x05 {
+		if i.Map == x86.Map0F && i.Op == 0x05 {
 			ax := st.regs[hwAX]
 			return called && ax.kind == number && (ax.off == exitX86 || ax.off == exitGroupX86)
 		}
 		f := execX86(st, code)
-		if f.kind == flowCall && i.op == 0xe8 || f.kind != flowCall && f.kind != flowNext {
+		if f.kind == flowCall && i.Op == 0xe8 || f.kind != flowCall && f.kind != flowNext {
 			return false
 		}
 		called = called || f.kind == flowCall
@@ -55,12 +59,12 @@ func (w *interpreter) mayCall(pc uint64) bool {
 }
 
 // movAL follows `xor eax, eax; mov al, 60` (musl).
-func movAL(st *state, i *instX86) {
-	if i.opmap != mapOne {
+func movAL(st *state, i *x86.Inst) {
+	if i.Map != x86.MapOne {
 		return
 	}
 	switch {
-	case i.op == 0xb0 && i.rm == 0:
-		st.regs[hwAX] = value{kind: number, off: int32(i.imm & 0xff)}
+	case i.Op == 0xb0 && i.RM == 0:
+		st.regs[hwAX] = value{kind: number, off: int32(i.Imm & 0xff)}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 func TestVariableArgumentPopOfV8(t *testing.T) {
 	// leave; pop rcx; lea rsp,[rsp+rdx*8+8]; push rcx; ret
-	s := x86(0xc9, 0x59, 0x48, 0x8d, 0x64, 0xd4, 0x08, 0x51, 0xc3)
+	s := intel(0xc9, 0x59, 0x48, 0x8d, 0x64, 0xd4, 0x08, 0x51, 0xc3)
 	want(t, s, 0, frames.X86RBP, 16, frames.MethodFP)
 	want(t, s, 1, frames.X86RSP, 8, frames.MethodHeuristic)
 }
@@ -39,7 +39,7 @@ func TestReturnAddressIsInARegisterWhileArgumentsAreTakenOff(t *testing.T) {
 		{"pop rbp; pop r8; lea rsp, [rsp+rbx*8+8]; push r8; ret", []byte{0x5d, 0x41, 0x58, 0x48, 0x8d, 0x64, 0xdc, 8, 0x41, 0x50, 0xc3}, 3, 8, 8,
 			map[uint8]uint64{frames.X86RSP: 0x1000, frames.X86RBX: 2}, 0x1018},
 	} {
-		s := x86(c.code...)
+		s := intel(c.code...)
 		for _, at := range []uint64{c.drop, c.push} {
 			_, row, ok := s.Rule(frames.Query{PC: base + at})
 			if !ok || row == nil || row.RA != (frames.Place{Kind: frames.PlaceReg, Reg: c.ra}) || row.CFAReg != frames.X86RSP || row.CFAOff != 0 {
@@ -70,7 +70,7 @@ func TestReturnAddressIsInARegisterWhileArgumentsAreTakenOff(t *testing.T) {
 // A push and a return go on to a function, too: then the return address is below what is pushed.
 func TestPushAndReturnAloneIsAJump(t *testing.T) {
 	// mov rcx, [rcx+0x27]; push rcx; ret
-	s := x86(0x48, 0x8b, 0x49, 0x27, 0x51, 0xc3)
+	s := intel(0x48, 0x8b, 0x49, 0x27, 0x51, 0xc3)
 	for _, at := range []uint64{0, 4} {
 		if _, row, ok := s.Rule(frames.Query{PC: base + at}); ok && row != nil && row.RA.Kind == frames.PlaceReg {
 			t.Errorf("+%d: %+v", at, row)
@@ -131,7 +131,7 @@ func TestHandlerWithoutBounds(t *testing.T) {
 		0x48, 0x8b, 0x0c, 0xf8, // 17: mov rcx, [rax+rdi*8], a switch's table
 		0xff, 0xe1, // 21: jmp rcx
 	}
-	s := x86(code...)
+	s := intel(code...)
 	for _, at := range []uint64{0, 3, 8, 12, 15} {
 		r, row, ok := s.Rule(frames.Query{PC: base + at})
 		if !ok || r.CFAReg != frames.X86RSP || row != nil && row.CFAOff != 8 || row == nil && r.CFAOff != 8 {

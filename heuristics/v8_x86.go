@@ -1,6 +1,9 @@
 package heuristics
 
-import "prywalk/frames"
+import (
+	"prywalk/frames"
+	"prywalk/internal/x86"
+)
 
 // V8's functions take their arguments off the stack as they return, and how many those are is known at run time
 // only: the epilogue pops the return address to a register, adds to rsp, pushes the address again and returns. In
@@ -33,12 +36,12 @@ func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 		return nil, false
 	}
 	code = code[size:]
-	i, ok := decodeX86(code)
-	if !ok || i.vex || i.opmap != mapOne || i.op&^7 != 0x50 || i.pfx != 0 || i.low() == hwSP || i.low() == hwBP {
+	i, ok := x86.Decode(code)
+	if !ok || i.VEX || i.Map != x86.MapOne || i.Op&^7 != 0x50 || i.Prefix != 0 || i.Low() == hwSP || i.Low() == hwBP {
 		return nil, false
 	}
-	ra := dwarfX86(i.low())
-	if code = code[i.size:]; len(code) == 0 || code[0] != 0xc3 || size > 0 && drop.index == ra {
+	ra := dwarfX86(i.Low())
+	if code = code[i.Size:]; len(code) == 0 || code[0] != 0xc3 || size > 0 && drop.index == ra {
 		return nil, false
 	}
 	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.Place{Kind: frames.PlaceReg, Reg: ra}}
@@ -65,18 +68,18 @@ func (w *interpreter) behindDropX86(pc uint64) bool {
 
 // decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r; the size is 0 for all else.
 func decodeDropX86(code []byte) (d argDropX86, size int) {
-	i, ok := decodeX86(code)
-	if !ok || i.vex || i.opmap != mapOne || !i.w || i.pfx != 0 || code[0]>>4 != 4 { // REX.W and no other prefix
+	i, ok := x86.Decode(code)
+	if !ok || i.VEX || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W and no other prefix
 		return d, 0
 	}
 	switch {
-	case i.op == 0x8d && i.reg == hwSP && i.mod != 3 && i.base == hwSP && i.index != noReg:
+	case i.Op == 0x8d && i.Reg == hwSP && i.Mod != 3 && i.Base == hwSP && i.Index != noReg:
 		// The scale is in the upper bits of the SIB byte, behind prefix, opcode and ModRM.
-		return argDropX86{dwarfX86(i.index), code[3] >> 6, int64(i.disp)}, int(i.size)
-	case i.op == 0x03 && i.mod == 3 && i.reg == hwSP:
-		return argDropX86{index: dwarfX86(i.rm)}, int(i.size)
-	case i.op == 0x01 && i.mod == 3 && i.rm == hwSP:
-		return argDropX86{index: dwarfX86(i.reg)}, int(i.size)
+		return argDropX86{dwarfX86(i.Index), code[3] >> 6, int64(i.Disp)}, int(i.Size)
+	case i.Op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
+		return argDropX86{index: dwarfX86(i.RM)}, int(i.Size)
+	case i.Op == 0x01 && i.Mod == 3 && i.RM == hwSP:
+		return argDropX86{index: dwarfX86(i.Reg)}, int(i.Size)
 	}
 	return d, 0
 }
@@ -84,18 +87,18 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 // loadsTableX86 gives the register that an instruction loads from a table of addresses, mov r, [table+r*8], where
 // one of the registers points to the table that callees keep; noReg for all else. V8's handlers have it in r15.
 func loadsTableX86(code []byte) uint8 {
-	i, ok := decodeX86(code)
-	if !ok || i.vex || i.opmap != mapOne || i.op != 0x8b || !i.w || i.mod == 3 || i.index == noReg || i.base == noReg || i.pfx != 0 {
+	i, ok := x86.Decode(code)
+	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg || i.Prefix != 0 {
 		return noReg
 	}
-	if i.base != hwBX && (i.base < 12 || i.base > 15) {
+	if i.Base != hwBX && (i.Base < 12 || i.Base > 15) {
 		return noReg
 	}
-	return i.reg
+	return i.Reg
 }
 
 // jumpsByX86 reports whether an instruction jumps to where that register says.
 func jumpsByX86(code []byte, reg uint8) bool {
-	i, ok := decodeX86(code)
-	return ok && !i.vex && i.opmap == mapOne && i.op == 0xff && i.reg&7 == 4 && i.mod == 3 && i.rm == reg
+	i, ok := x86.Decode(code)
+	return ok && !i.VEX && i.Map == x86.MapOne && i.Op == 0xff && i.Reg&7 == 4 && i.Mod == 3 && i.RM == reg
 }

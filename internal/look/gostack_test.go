@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/procmem"
+	"prywalk/internal/runtimes/golang"
 	"prywalk/ptrace"
 )
 

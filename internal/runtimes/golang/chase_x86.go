@@ -1,6 +1,9 @@
 package golang
 
-import "prywalk/frames"
+import (
+	"prywalk/frames"
+	"prywalk/internal/x86"
+)
 
 // walkX86 calls f for each instruction of code, with the address after it, until
 // f returns false.
@@ -10,7 +13,7 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 		if !ok {
 			return
 		}
-		code, pc = code[in.size:], pc+uint64(in.size)
+		code, pc = code[in.Size:], pc+uint64(in.Size)
 		if !f(&in, pc) {
 			return
 		}
@@ -19,7 +22,7 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 
 // load reports whether in is mov reg, [base+disp].
 func (in *insn) load() bool {
-	return in.opmap == 0 && in.op == 0x8b && in.mod != 3 && in.rexW && !in.index && !in.ripRel && !in.noBase && !in.fs
+	return in.Map == 0 && in.Op == 0x8b && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
 
 // chaseX86 decodes runtime.systemstack, which loads g from thread-local storage,
@@ -62,20 +65,20 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 	switch {
 	case !d.haveG:
 		d.findG(in, next)
-	case !d.haveM && in.load() && in.rm == d.g:
-		d.m, d.haveM, d.c.GM = in.reg, true, int64(in.disp)
-	case d.haveM && in.opmap == 0 && in.op == 0x3b && in.mod != 3 && in.reg == d.g && in.rm == d.m:
+	case !d.haveM && in.load() && in.Base == d.g:
+		d.m, d.haveM, d.c.GM = in.Reg, true, int64(in.Disp)
+	case d.haveM && in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == d.g && in.Base == d.m:
 		if !d.haveSig {
-			d.haveSig, d.c.MGsignal = true, int64(in.disp)
+			d.haveSig, d.c.MGsignal = true, int64(in.Disp)
 		} else {
-			d.haveCur, d.c.MCurg = true, int64(in.disp)
+			d.haveCur, d.c.MCurg = true, int64(in.Disp)
 		}
-	case d.haveSig && !d.haveG0 && in.load() && in.rm == d.m:
-		d.g0, d.haveG0, d.c.MG0 = in.reg, true, int64(in.disp)
-	case d.haveCur && d.save == 0 && in.opmap == 0 && in.op == 0xe8:
-		d.save = next + uint64(in.imm)
-	case d.save != 0 && in.load() && in.reg == mSP && in.rm == d.g0:
-		d.c.SchedSP, d.done = int64(in.disp), true
+	case d.haveSig && !d.haveG0 && in.load() && in.Base == d.m:
+		d.g0, d.haveG0, d.c.MG0 = in.Reg, true, int64(in.Disp)
+	case d.haveCur && d.save == 0 && in.Map == 0 && in.Op == 0xe8:
+		d.save = next + uint64(in.Imm)
+	case d.save != 0 && in.load() && in.Reg == mSP && in.Base == d.g0:
+		d.c.SchedSP, d.done = int64(in.Disp), true
 		return false
 	}
 	return true
@@ -85,17 +88,18 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 // instruction, or in a register that was loaded with it or from a word that the
 // dynamic loader fills in.
 func (d *systemstackX86) findG(in *insn, next uint64) {
+	fs := in.Prefix&x86.PrefixFS != 0
 	switch {
-	case in.opmap != 0 || !in.rexW:
-	case in.op == 0x8b && in.fs && in.mod == 0 && in.noBase && !in.index:
-		d.g, d.haveG, d.c.TLS, d.c.HasTLS = in.reg, true, int64(in.disp), true
-	case in.op == 0x8b && in.fs && d.haveTLS && in.rm == uint8(d.tlsReg):
-		d.g, d.haveG = in.reg, true
+	case in.Map != 0 || !in.W:
+	case in.Op == 0x8b && fs && in.Base == x86.NoReg && !in.RIPRel && !in.indexed():
+		d.g, d.haveG, d.c.TLS, d.c.HasTLS = in.Reg, true, int64(in.Disp), true
+	case in.Op == 0x8b && fs && d.haveTLS && in.Mod != 3 && in.Base == uint8(d.tlsReg):
+		d.g, d.haveG = in.Reg, true
 		d.c.HasTLS = d.c.TLSSlot == 0
-	case in.op == 0xc7 && in.mod == 3:
-		d.tlsReg, d.haveTLS, d.c.TLS, d.c.TLSSlot = int(in.rm), true, in.imm, 0
-	case in.op == 0x8b && in.ripRel:
-		d.tlsReg, d.haveTLS, d.c.TLSSlot = int(in.reg), true, next+uint64(int64(in.disp))
+	case in.Op == 0xc7 && in.Mod == 3:
+		d.tlsReg, d.haveTLS, d.c.TLS, d.c.TLSSlot = int(in.RM), true, in.Imm, 0
+	case in.Op == 0x8b && in.RIPRel:
+		d.tlsReg, d.haveTLS, d.c.TLSSlot = int(in.Reg), true, next+uint64(int64(in.Disp))
 	}
 }
 
@@ -108,19 +112,19 @@ func (c *Chase) saves(pc uint64, code []byte) bool {
 	found := 0
 	walkX86(pc, code, func(in *insn, _ uint64) bool {
 		switch {
-		case in.opmap != 0:
-		case in.op == 0x8d && in.ripRel:
-			what, reg = fromPC, in.reg
-		case in.op == 0x8d && in.rm == mSP:
-			what, reg = fromSP, in.reg
-		case in.op == 0x89 && in.mod != 3 && in.reg == mBP && in.rm != mSP:
-			c.SchedBP = int64(in.disp)
+		case in.Map != 0:
+		case in.Op == 0x8d && in.RIPRel:
+			what, reg = fromPC, in.Reg
+		case in.Op == 0x8d && in.Base == mSP:
+			what, reg = fromSP, in.Reg
+		case in.Op == 0x89 && in.Mod != 3 && in.Reg == mBP && in.Base != mSP:
+			c.SchedBP = int64(in.Disp)
 			found |= 4
-		case in.op == 0x89 && in.mod != 3 && what != none && in.reg == reg && what == fromPC:
-			c.SchedPC, what = int64(in.disp), none
+		case in.Op == 0x89 && in.Mod != 3 && what != none && in.Reg == reg && what == fromPC:
+			c.SchedPC, what = int64(in.Disp), none
 			found |= 1
-		case in.op == 0x89 && in.mod != 3 && what != none && in.reg == reg:
-			c.SchedSP, what = int64(in.disp), none
+		case in.Op == 0x89 && in.Mod != 3 && what != none && in.Reg == reg:
+			c.SchedSP, what = int64(in.Disp), none
 			found |= 2
 		}
 		return found != 7
@@ -172,5 +176,5 @@ func (t *Table) callBeforeX86(ret uint64) (uint64, bool) {
 		return 0, false
 	}
 	in, ok := decode(b[:])
-	return ret + uint64(in.imm), ok
+	return ret + uint64(in.Imm), ok
 }

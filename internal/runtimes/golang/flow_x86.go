@@ -74,7 +74,7 @@ func (fl *flow) at(off uint64) (state, bool) {
 	if !ok {
 		i--
 	}
-	if i < 0 || i >= len(fl.states) || !fl.known[i] || off >= uint64(fl.offs[i])+uint64(fl.insns[i].size) {
+	if i < 0 || i >= len(fl.states) || !fl.known[i] || off >= uint64(fl.offs[i])+uint64(fl.insns[i].Size) {
 		return state{}, false
 	}
 	return fl.states[i], true
@@ -88,7 +88,7 @@ func (fl *flow) decode(code []byte) bool {
 			return false
 		}
 		fl.offs, fl.insns = append(fl.offs, uint32(off)), append(fl.insns, in)
-		off += in.size
+		off += int(in.Size)
 	}
 	fl.states, fl.known = make([]state, len(fl.offs)), make([]bool, len(fl.offs))
 	return len(fl.offs) > 0
@@ -110,7 +110,7 @@ func (fl *flow) forward() {
 			work = append(work, i+1)
 		}
 		if target {
-			to := int64(fl.offs[i]) + int64(in.size) + in.imm
+			to := int64(fl.offs[i]) + int64(in.Size) + in.Imm
 			if j, ok := slices.BinarySearch(fl.offs, uint32(to)); ok && to >= 0 && fl.merge(j, &next) {
 				work = append(work, j)
 			}
@@ -122,16 +122,16 @@ func (fl *flow) forward() {
 // imm bytes after the instruction does.
 func (in *insn) flow() (through, target bool) {
 	switch {
-	case in.opmap == 0 && (in.op == 0xc3 || in.op == 0xc2 || in.op == 0xcc || in.op == 0xcd || in.op == 0xf4):
+	case in.Map == 0 && (in.Op == 0xc3 || in.Op == 0xc2 || in.Op == 0xcc || in.Op == 0xcd || in.Op == 0xf4):
 		return false, false
-	case in.opmap == 1 && in.op == 0x0b && !in.vector:
+	case in.Map == 1 && in.Op == 0x0b && !in.VEX:
 		return false, false
-	case in.opmap == 0 && in.op == 0xff && in.reg&7 == 4:
+	case in.Map == 0 && in.Op == 0xff && in.Reg&7 == 4:
 		return false, false
-	case in.opmap == 0 && (in.op == 0xe9 || in.op == 0xeb):
+	case in.Map == 0 && (in.Op == 0xe9 || in.Op == 0xeb):
 		return false, true
-	case in.opmap == 0 && (in.op >= 0x70 && in.op < 0x80 || in.op >= 0xe0 && in.op < 0xe4),
-		in.opmap == 1 && in.op >= 0x80 && in.op < 0x90 && !in.vector:
+	case in.Map == 0 && (in.Op >= 0x70 && in.Op < 0x80 || in.Op >= 0xe0 && in.Op < 0xe4),
+		in.Map == 1 && in.Op >= 0x80 && in.Op < 0x90 && !in.VEX:
 		return true, true
 	}
 	return true, false
@@ -166,7 +166,7 @@ func (fl *flow) merge(i int, s *state) bool {
 // follows it proves nothing.
 func (fl *flow) backward() {
 	for end := range fl.insns {
-		if in := &fl.insns[end]; in.opmap != 0 || in.op != 0xc3 || !fl.known[end] || fl.states[end].spKnown {
+		if in := &fl.insns[end]; in.Map != 0 || in.Op != 0xc3 || !fl.known[end] || fl.states[end].spKnown {
 			continue
 		}
 		sp := int32(8)
@@ -190,13 +190,13 @@ func (in *insn) spDelta() (int32, bool) {
 	s := state{spKnown: true, sp: 1 << 20}
 	s.step(in)
 	through, target := in.flow()
-	call := in.opmap == 0 && (in.op == 0xe8 || in.op == 0xff && in.reg&7 >= 2 && in.reg&7 < 6)
+	call := in.Map == 0 && (in.Op == 0xe8 || in.Op == 0xff && in.Reg&7 >= 2 && in.Reg&7 < 6)
 	return 1<<20 - s.sp, s.spKnown && through && !target && !call
 }
 
 // step applies an instruction to a state.
 func (s *state) step(in *insn) {
-	if in.opmap != 0 || in.vector {
+	if in.Map != 0 || in.VEX {
 		if r, ok := in.writesOther(); ok {
 			s.lose(r)
 		}
@@ -204,23 +204,23 @@ func (s *state) step(in *insn) {
 		return
 	}
 	switch {
-	case in.op >= 0x50 && in.op < 0x58: // push
+	case in.Op >= 0x50 && in.Op < 0x58: // push
 		s.sp += 8
-		s.store(in.opReg, s.sp)
-	case in.op == 0x68, in.op == 0x6a, in.op == 0x9c: // push imm, pushf
+		s.store(in.opReg(), s.sp)
+	case in.Op == 0x68, in.Op == 0x6a, in.Op == 0x9c: // push imm, pushf
 		s.sp += 8
-	case in.op >= 0x58 && in.op < 0x60:
-		s.pop(in.opReg)
-	case in.op == 0x9d:
+	case in.Op >= 0x58 && in.Op < 0x60:
+		s.pop(in.opReg())
+	case in.Op == 0x9d:
 		s.sp -= 8
-	case in.op == 0xfc: // cld
-	case in.hasRM:
+	case in.Op == 0xfc: // cld
+	case in.HasRM:
 		s.stepRM(in)
-	case in.op >= 0xb8 && in.op < 0xc0:
-		s.lose(in.opReg)
+	case in.Op >= 0xb8 && in.Op < 0xc0:
+		s.lose(in.opReg())
 		s.entry = false
-	case in.op > 0x90 && in.op < 0x98:
-		s.lose(in.opReg)
+	case in.Op > 0x90 && in.Op < 0x98:
+		s.lose(in.opReg())
 		s.entry = false
 	default:
 		s.entry = false
@@ -232,35 +232,35 @@ func (s *state) step(in *insn) {
 
 // stepRM applies a one-byte opcode with a ModRM byte.
 func (s *state) stepRM(in *insn) {
-	stack := in.mod != 3 && in.rm == mSP && !in.index
+	stack := in.Mod != 3 && in.Base == mSP && !in.indexed()
 	switch {
-	case in.op == 0x89 && stack && in.rexW: // mov [rsp+disp], reg
-		s.store(in.reg, s.sp-in.disp)
+	case in.Op == 0x89 && stack && in.W: // mov [rsp+disp], reg
+		s.store(in.Reg, s.sp-in.Disp)
 		return
-	case in.op == 0x89 && in.mod == 3 && in.rm == mBP && in.reg == mSP, in.op == 0x8b && in.mod == 3 && in.reg == mBP && in.rm == mSP:
+	case in.Op == 0x89 && in.Mod == 3 && in.RM == mBP && in.Reg == mSP, in.Op == 0x8b && in.Mod == 3 && in.Reg == mBP && in.RM == mSP:
 		s.setBP(s.sp) // mov rbp, rsp
 		return
-	case in.op == 0x8d && stack && in.reg == mBP:
-		s.setBP(s.sp - in.disp)
+	case in.Op == 0x8d && stack && in.Reg == mBP:
+		s.setBP(s.sp - in.Disp)
 		return
-	case in.op == 0x8d && stack && in.reg == mSP:
-		s.sp -= in.disp
+	case in.Op == 0x8d && stack && in.Reg == mSP:
+		s.sp -= in.Disp
 		return
-	case in.mod == 3 && in.rm == mSP && (in.op == 0x83 || in.op == 0x81) && in.reg&7 == 5:
-		s.sp += int32(in.imm)
+	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 5:
+		s.sp += int32(in.Imm)
 		return
-	case in.mod == 3 && in.rm == mSP && (in.op == 0x83 || in.op == 0x81) && in.reg&7 == 0:
-		s.sp -= int32(in.imm)
+	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 0:
+		s.sp -= int32(in.Imm)
 		return
 	}
 	s.entry = false
 	switch {
-	case in.op == 0x8d && in.reg == mSP && in.mod != 3 && in.rm == mBP && !in.index && s.bp == bpFrame:
-		s.spKnown, s.sp = true, s.bpOff-in.disp
-	case in.op == 0x89 && in.mod == 3 && in.rm == mSP && in.reg == mBP && s.bp == bpFrame,
-		in.op == 0x8b && in.mod == 3 && in.reg == mSP && in.rm == mBP && s.bp == bpFrame:
+	case in.Op == 0x8d && in.Reg == mSP && in.Mod != 3 && in.Base == mBP && !in.indexed() && s.bp == bpFrame:
+		s.spKnown, s.sp = true, s.bpOff-in.Disp
+	case in.Op == 0x89 && in.Mod == 3 && in.RM == mSP && in.Reg == mBP && s.bp == bpFrame,
+		in.Op == 0x8b && in.Mod == 3 && in.Reg == mSP && in.RM == mBP && s.bp == bpFrame:
 		s.spKnown, s.sp = true, s.bpOff
-	case in.op == 0x8b && stack && in.reg == mBP && s.spKnown && int32(s.saved[frames.X86RBP]) == s.sp-in.disp:
+	case in.Op == 0x8b && stack && in.Reg == mBP && s.spKnown && int32(s.saved[frames.X86RBP]) == s.sp-in.Disp:
 		s.bp, s.bpOff = bpSame, 0
 	default:
 		s.writes(in)
@@ -313,24 +313,24 @@ func (s *state) lose(reg uint8) {
 
 // writes forgets the register that a one-byte opcode writes.
 func (s *state) writes(in *insn) {
-	op := in.op
+	op := in.Op
 	switch {
 	case op < 0x40 && op&7 >= 2 && op < 0x38, op == 0x63, op == 0x69, op == 0x6b, op == 0x8a, op == 0x8b, op == 0x8d:
-		s.lose(in.reg)
+		s.lose(in.Reg)
 	case op >= 0x38 && op < 0x40, op == 0x84, op == 0x85, op >= 0xd8 && op < 0xe0,
-		(op == 0x81 || op == 0x83 || op == 0x80) && in.reg&7 == 7, (op == 0xf6 || op == 0xf7) && in.reg&7 < 2:
-	case op == 0xff && in.reg&7 == 6: // push r/m
+		(op == 0x81 || op == 0x83 || op == 0x80) && in.Reg&7 == 7, (op == 0xf6 || op == 0xf7) && in.Reg&7 < 2:
+	case op == 0xff && in.Reg&7 == 6: // push r/m
 		s.sp += 8
-	case op == 0xff && in.reg&7 >= 2: // calls and jumps
+	case op == 0xff && in.Reg&7 >= 2: // calls and jumps
 	case op == 0x8f: // pop r/m
 		s.sp -= 8
 		fallthrough
 	default:
-		if in.mod == 3 {
-			s.lose(in.rm)
+		if in.Mod == 3 {
+			s.lose(in.RM)
 		}
 		if op == 0x86 || op == 0x87 {
-			s.lose(in.reg)
+			s.lose(in.Reg)
 		}
 	}
 }
@@ -340,20 +340,20 @@ func (s *state) writes(in *insn) {
 // operands name, unless they are known to write vectors only.
 func (in *insn) writesOther() (uint8, bool) {
 	switch {
-	case in.opmap == 1 && !in.vector:
-		switch op := in.op; {
+	case in.Map == 1 && !in.VEX:
+		switch op := in.Op; {
 		case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
 			op == 0x2c, op == 0x2d, op == 0x50, op == 0xd7, op == 0xc5:
-			return in.reg, true
+			return in.Reg, true
 		case op == 0x7e, op >= 0x90 && op < 0xa0, op == 0xb0, op == 0xb1, op == 0xc0, op == 0xc1, op == 0xa4, op == 0xa5,
 			op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xba, op == 0xbb:
-			return in.rm, in.mod == 3
+			return in.RM, in.Mod == 3
 		case op >= 0xc8 && op < 0xd0:
-			return in.opReg, true
+			return in.opReg(), true
 		}
 		return 0, false
-	case in.vector:
+	case in.VEX:
 		return 0, false
 	}
-	return in.reg, in.opmap == 2 && in.op >= 0xf0
+	return in.Reg, in.Map == 2 && in.Op >= 0xf0
 }

@@ -13,11 +13,11 @@ func (t *Table) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) 
 	const rbx = 3
 	for i := range fl.insns {
 		in := &fl.insns[i]
-		if uint64(fl.offs[i]) < at || !in.load() || in.rm != rbx {
+		if uint64(fl.offs[i]) < at || !in.load() || in.Base != rbx {
 			continue
 		}
-		p := frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RBX, Off: int64(in.disp)}
-		switch in.reg {
+		p := frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RBX, Off: int64(in.Disp)}
+		switch in.Reg {
 		case rbx:
 			ra = p
 		case mBP:

@@ -100,8 +100,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0x64, 0x48, 0x8b, 0x04, 0x25, 0xf8, 0xff, 0xff, 0xff})
 	f.Add([]byte{0x62, 0xf1, 0x7c, 0x48, 0x10, 0x84, 0x24, 1, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if in, ok := decode(b); ok && (in.size <= 0 || in.size > len(b)) {
-			t.Fatalf("size %d of %d", in.size, len(b))
+		if in, ok := decode(b); ok && (in.Size == 0 || int(in.Size) > len(b)) {
+			t.Fatalf("size %d of %d", in.Size, len(b))
 		}
 		fl := &flow{}
 		if fl.decode(b) {

@@ -1,44 +1,48 @@
-package heuristics
+package x86
 
 import "encoding/binary"
 
-// Prefixes of an x86-64 instruction.
+// NoReg stands for a register that an operand has not got.
+const NoReg = 0xff
+
+// Prefixes of an x86-64 instruction, a bit each.
 const (
-	pfx66 = 1 << iota
-	pfx67
-	pfxF2
-	pfxF3
-	pfxSeg // FS or GS: the address is not relative to the stack
+	Prefix66 = 1 << iota
+	Prefix67
+	PrefixF2
+	PrefixF3
+	PrefixSeg // FS or GS: the address is relative to the base of that segment
+	PrefixFS
 )
 
 // The opcode maps: one byte, 0F, 0F 38, 0F 3A, and what VEX and EVEX select
 // beyond them.
 const (
-	mapOne = iota
-	map0F
-	map38
-	map3A
-	mapAPX
+	MapOne = iota
+	Map0F
+	Map38
+	Map3A
+	MapAPX
 )
 
-// instX86 is a decoded x86-64 instruction: all that the analysis needs.
-type instX86 struct {
-	size    uint8 // length in bytes
-	opmap   uint8
-	op      byte
-	pfx     uint8
-	w       bool // 64-bit operands (REX.W)
-	rex     bool // has a REX prefix: spl to dil in place of ah to bh
-	vex     bool // VEX, EVEX or XOP
-	vvvv    uint8
-	hasRM   bool
-	mod     uint8
-	reg, rm uint8 // extended by REX; rm is a register if mod is 3
-	base    uint8 // of the memory operand, noReg if none or relative to rip
-	index   uint8
-	ripRel  bool
-	disp    int32
-	imm     int64
+// Inst is a decoded x86-64 instruction: all that following the stack needs.
+type Inst struct {
+	Size    uint8 // in bytes
+	Map     uint8 // one of the opcode maps
+	Op      byte
+	Prefix  uint8
+	W       bool // 64-bit operands (REX.W)
+	REX     bool // has a REX prefix: spl to dil in place of ah to bh
+	VEX     bool // VEX, EVEX or XOP
+	VVVV    uint8
+	HasRM   bool
+	Mod     uint8
+	Reg, RM uint8 // extended by REX; RM is a register if mod is 3
+	Base    uint8 // of the memory operand, NoReg if none or relative to rip
+	Index   uint8 // likewise
+	RIPRel  bool
+	Disp    int32
+	Imm     int64
 }
 
 // opsOne and ops0F tell for each opcode what follows it. M: ModRM; m, Z: ModRM
@@ -55,45 +59,45 @@ const ops0F = "MMMMx.....x.xM.m" + "MMMMMMMMMMMMMMMM" + "MMMMxxxxMMMMMMMM" + "..
 	"rrrrrrrrrrrrrrrr" + "MMMMMMMMMMMMMMMM" + "...MmMxx...MmMMM" + "MMMMMMMMMMmMMMMM" +
 	"MMmMmmmM........" + "MMMMMMMMMMMMMMMM" + "MMMMMMMMMMMMMMMM" + "MMMMMMMMMMMMMMMM"
 
-// decoderX86 reads one instruction. A read beyond the end sets bad.
-type decoderX86 struct {
+// decoder reads one instruction. A read beyond the end sets bad.
+type decoder struct {
 	b    []byte
 	pos  int
 	bad  bool
 	rexR uint8 // 8 or 16 and 8, to be added to a register's number
 	rexX uint8
 	rexB uint8
-	i    instX86
+	i    Inst
 }
 
-// decodeX86 decodes the instruction at the start of b; false if it is not valid,
+// Decode decodes the instruction at the start of b; false if it is not valid,
 // or not whole.
-func decodeX86(b []byte) (i instX86, ok bool) {
-	ok = decodeIntoX86(b, &i)
+func Decode(b []byte) (i Inst, ok bool) {
+	ok = DecodeInto(b, &i)
 	return i, ok
 }
 
-// decodeIntoX86 is decodeX86 into i.
-func decodeIntoX86(b []byte, i *instX86) (ok bool) {
-	if len(b) < plainSize || !decodePlainX86((*[plainSize]byte)(b), i) {
-		*i, ok = decodeAnyX86(b)
+// DecodeInto is Decode into i.
+func DecodeInto(b []byte, i *Inst) (ok bool) {
+	if len(b) < plainSize || !decodePlain((*[plainSize]byte)(b), i) {
+		*i, ok = decodeAny(b)
 		return ok
 	}
 	return true
 }
 
-// decodeAnyX86 is decodeX86 for all instructions.
-func decodeAnyX86(b []byte) (instX86, bool) {
-	d := decoderX86{b: b[:min(len(b), 15)]}
-	d.i.base, d.i.index = noReg, noReg
+// decodeAny is Decode for all instructions.
+func decodeAny(b []byte) (Inst, bool) {
+	d := decoder{b: b[:min(len(b), 15)]}
+	d.i.Base, d.i.Index = NoReg, NoReg
 	op := d.prefixes()
 	what := d.opcode(op)
 	d.operands(what)
-	d.i.size = uint8(d.pos)
+	d.i.Size = uint8(d.pos)
 	return d.i, !d.bad
 }
 
-func (d *decoderX86) byte() byte {
+func (d *decoder) byte() byte {
 	if d.pos >= len(d.b) {
 		d.bad = true
 		return 0
@@ -103,7 +107,7 @@ func (d *decoderX86) byte() byte {
 }
 
 // number reads a signed little-endian number of n bytes.
-func (d *decoderX86) number(n int) int64 {
+func (d *decoder) number(n int) int64 {
 	if len(d.b)-d.pos < n {
 		d.bad = true
 		return 0
@@ -122,20 +126,22 @@ func (d *decoderX86) number(n int) int64 {
 }
 
 // prefixes reads legacy prefixes and REX, and gives the byte after them.
-func (d *decoderX86) prefixes() byte {
+func (d *decoder) prefixes() byte {
 	for !d.bad {
 		op := d.byte()
 		switch op {
 		case 0x66:
-			d.i.pfx |= pfx66
+			d.i.Prefix |= Prefix66
 		case 0x67:
-			d.i.pfx |= pfx67
+			d.i.Prefix |= Prefix67
 		case 0xf2:
-			d.i.pfx |= pfxF2
+			d.i.Prefix |= PrefixF2
 		case 0xf3:
-			d.i.pfx |= pfxF3
-		case 0x64, 0x65:
-			d.i.pfx |= pfxSeg
+			d.i.Prefix |= PrefixF3
+		case 0x64:
+			d.i.Prefix |= PrefixSeg | PrefixFS
+		case 0x65:
+			d.i.Prefix |= PrefixSeg
 		case 0x26, 0x2e, 0x36, 0x3e, 0xf0:
 		default:
 			if op&0xf0 != 0x40 {
@@ -161,14 +167,14 @@ func isLegacyPrefix(b byte) bool {
 	return false
 }
 
-func (d *decoderX86) setREX(b byte) {
-	d.i.rex, d.i.w = true, b&8 != 0
+func (d *decoder) setREX(b byte) {
+	d.i.REX, d.i.W = true, b&8 != 0
 	d.rexR, d.rexX, d.rexB = b&4<<1, b&2<<2, b&1<<3
 }
 
 // opcode resolves escapes, sets map and opcode, and gives the letter that tells
 // what follows.
-func (d *decoderX86) opcode(op byte) byte {
+func (d *decoder) opcode(op byte) byte {
 	switch op {
 	case 0x0f:
 		return d.escape0F()
@@ -183,74 +189,74 @@ func (d *decoderX86) opcode(op byte) byte {
 			return d.xop()
 		}
 	}
-	d.i.op = op
+	d.i.Op = op
 	return opsOne[op]
 }
 
-func (d *decoderX86) escape0F() byte {
-	d.i.opmap, d.i.op = map0F, d.byte()
-	switch d.i.op {
+func (d *decoder) escape0F() byte {
+	d.i.Map, d.i.Op = Map0F, d.byte()
+	switch d.i.Op {
 	case 0x38:
-		d.i.opmap, d.i.op = map38, d.byte()
+		d.i.Map, d.i.Op = Map38, d.byte()
 		return 'M'
 	case 0x3a:
-		d.i.opmap, d.i.op = map3A, d.byte()
+		d.i.Map, d.i.Op = Map3A, d.byte()
 		return 'm'
 	}
-	return ops0F[d.i.op]
+	return ops0F[d.i.Op]
 }
 
 // rex2 is the two-byte prefix of APX.
-func (d *decoderX86) rex2() byte {
+func (d *decoder) rex2() byte {
 	p := d.byte()
 	d.setREX(p & 0xf)
 	d.rexR |= p & 0x40 >> 2
 	d.rexX |= p & 0x20 >> 1
 	d.rexB |= p & 0x10
-	d.i.op = d.byte()
+	d.i.Op = d.byte()
 	if p&0x80 != 0 {
-		d.i.opmap = map0F
-		return ops0F[d.i.op]
+		d.i.Map = Map0F
+		return ops0F[d.i.Op]
 	}
-	if d.i.op == 0xa1 { // jmpabs
+	if d.i.Op == 0xa1 { // jmpabs
 		d.bad = true
 	}
-	return opsOne[d.i.op]
+	return opsOne[d.i.Op]
 }
 
 // vex reads the prefix of AVX (SDM volume 2, 2.3.5).
-func (d *decoderX86) vex(op byte) byte {
-	d.i.vex = true
-	m := byte(map0F)
+func (d *decoder) vex(op byte) byte {
+	d.i.VEX = true
+	m := byte(Map0F)
 	p := d.byte()
 	d.rexR = ^p & 0x80 >> 4
 	if op == 0xc4 {
 		m = p & 0x1f
 		d.rexX, d.rexB = ^p&0x40>>3, ^p&0x20>>2
 		p = d.byte()
-		d.i.w = p&0x80 != 0
+		d.i.W = p&0x80 != 0
 	}
-	d.i.vvvv = ^p >> 3 & 0xf
+	d.i.VVVV = ^p >> 3 & 0xf
 	d.pp(p)
 	return d.vexOp(m)
 }
 
 // pp sets the prefix that VEX and EVEX hold in two bits.
-func (d *decoderX86) pp(p byte) {
-	d.i.pfx |= [4]uint8{0, pfx66, pfxF3, pfxF2}[p&3]
+func (d *decoder) pp(p byte) {
+	d.i.Prefix |= [4]uint8{0, Prefix66, PrefixF3, PrefixF2}[p&3]
 }
 
-func (d *decoderX86) vexOp(m byte) byte {
-	d.i.op, d.i.opmap = d.byte(), m
+func (d *decoder) vexOp(m byte) byte {
+	d.i.Op, d.i.Map = d.byte(), m
 	switch m {
-	case map0F:
-		return ops0F[d.i.op]
-	case map38, 5, 6:
+	case Map0F:
+		return ops0F[d.i.Op]
+	case Map38, 5, 6:
 		return 'M'
-	case map3A:
+	case Map3A:
 		return 'm'
-	case mapAPX:
-		return opsOne[d.i.op]
+	case MapAPX:
+		return opsOne[d.i.Op]
 	case 7:
 		return 'Z'
 	}
@@ -258,23 +264,23 @@ func (d *decoderX86) vexOp(m byte) byte {
 }
 
 // evex reads the prefix of AVX-512 and of APX (SDM volume 2, 2.7.1).
-func (d *decoderX86) evex() byte {
-	d.i.vex = true
+func (d *decoder) evex() byte {
+	d.i.VEX = true
 	p0, p1 := d.byte(), d.byte()
 	d.byte()
 	d.rexR, d.rexX, d.rexB = ^p0&0x80>>4, ^p0&0x40>>3, ^p0&0x20>>2
-	d.i.w = p1&0x80 != 0
-	d.i.vvvv = ^p1 >> 3 & 0xf
+	d.i.W = p1&0x80 != 0
+	d.i.VVVV = ^p1 >> 3 & 0xf
 	d.pp(p1)
 	return d.vexOp(p0 & 7)
 }
 
 // xop reads AMD's prefix, which nothing but old AMD processors know.
-func (d *decoderX86) xop() byte {
-	d.i.vex = true
+func (d *decoder) xop() byte {
+	d.i.VEX = true
 	m := d.byte() & 0x1f
 	d.byte()
-	d.i.op, d.i.opmap = d.byte(), m
+	d.i.Op, d.i.Map = d.byte(), m
 	switch m {
 	case 8:
 		return 'm'
@@ -287,96 +293,96 @@ func (d *decoderX86) xop() byte {
 }
 
 // operands reads what the letter says.
-func (d *decoderX86) operands(what byte) {
+func (d *decoder) operands(what byte) {
 	switch what {
 	case 'M', 'm', 'Z', 'G':
 		d.modRM()
 	case 'x', 'p':
 		d.bad = true
 	default:
-		d.i.rm = d.rexB // the opcode's low bits name a register
+		d.i.RM = d.rexB // the opcode's low bits name a register
 	}
 	switch what {
 	case 'b', 'm':
-		d.i.imm = d.number(1)
+		d.i.Imm = d.number(1)
 	case 'w':
-		d.i.imm = d.number(2)
+		d.i.Imm = d.number(2)
 	case 'r':
-		d.i.imm = d.number(4)
+		d.i.Imm = d.number(4)
 	case 'z', 'Z':
-		d.i.imm = d.number(d.immSize())
+		d.i.Imm = d.number(d.immSize())
 	case 'v':
 		d.immV()
 	case 'e':
-		d.i.imm = d.number(2)&0xffff | d.number(1)<<16
+		d.i.Imm = d.number(2)&0xffff | d.number(1)<<16
 	case 'o':
-		d.number(8 - 4*int(d.i.pfx&pfx67/pfx67))
+		d.number(8 - 4*int(d.i.Prefix&Prefix67/Prefix67))
 	case 'G':
 		d.immGroup()
 	}
 }
 
-func (d *decoderX86) immSize() int {
-	if d.i.pfx&pfx66 != 0 && !d.i.w && !d.i.vex {
+func (d *decoder) immSize() int {
+	if d.i.Prefix&Prefix66 != 0 && !d.i.W && !d.i.VEX {
 		return 2
 	}
 	return 4
 }
 
-func (d *decoderX86) immV() {
+func (d *decoder) immV() {
 	n := d.immSize()
-	if d.i.w {
+	if d.i.W {
 		n = 8
 	}
-	d.i.imm = d.number(n)
+	d.i.Imm = d.number(n)
 }
 
 // immGroup: of the group F6/F7 only test has an immediate.
-func (d *decoderX86) immGroup() {
-	if d.i.reg&7 > 1 {
+func (d *decoder) immGroup() {
+	if d.i.Reg&7 > 1 {
 		return
 	}
-	if d.i.op&1 == 0 {
-		d.i.imm = d.number(1)
+	if d.i.Op&1 == 0 {
+		d.i.Imm = d.number(1)
 	} else {
-		d.i.imm = d.number(d.immSize())
+		d.i.Imm = d.number(d.immSize())
 	}
 }
 
 // modRM reads ModRM, SIB and displacement.
-func (d *decoderX86) modRM() {
+func (d *decoder) modRM() {
 	b := d.byte()
 	i := &d.i
-	i.hasRM, i.mod = true, b>>6
-	i.reg, i.rm = b>>3&7|d.rexR, b&7|d.rexB
-	if i.mod == 3 {
+	i.HasRM, i.Mod = true, b>>6
+	i.Reg, i.RM = b>>3&7|d.rexR, b&7|d.rexB
+	if i.Mod == 3 {
 		return
 	}
-	i.base = i.rm
+	i.Base = i.RM
 	if b&7 == 4 {
 		d.sib()
 	} else if b&0xc7 == 5 {
-		i.ripRel, i.base = true, noReg
-		i.disp = int32(d.number(4))
+		i.RIPRel, i.Base = true, NoReg
+		i.Disp = int32(d.number(4))
 		return
 	}
-	switch i.mod {
+	switch i.Mod {
 	case 1:
-		i.disp = int32(d.number(1))
+		i.Disp = int32(d.number(1))
 	case 2:
-		i.disp = int32(d.number(4))
+		i.Disp = int32(d.number(4))
 	}
 }
 
-func (d *decoderX86) sib() {
+func (d *decoder) sib() {
 	b := d.byte()
 	i := &d.i
 	if x := b>>3&7 | d.rexX; x != 4 {
-		i.index = x
+		i.Index = x
 	}
-	i.base = b&7 | d.rexB
-	if b&7 == 5 && i.mod == 0 {
-		i.base = noReg
-		i.disp = int32(d.number(4))
+	i.Base = b&7 | d.rexB
+	if b&7 == 5 && i.Mod == 0 {
+		i.Base = NoReg
+		i.Disp = int32(d.number(4))
 	}
 }

@@ -1,21 +1,21 @@
-package heuristics
+package x86
 
 import "encoding/binary"
 
-// plainSize is how many bytes decodePlainX86 looks at; no instruction that it takes has more than 14.
+// plainSize is how many bytes decodePlain looks at; no instruction that it takes has more than 14.
 const plainSize = 16
 
-// decodePlainX86 decodes the instructions that most code is made of: REX at most, an opcode of one
+// decodePlain decodes the instructions that most code is made of: REX at most, an opcode of one
 // byte or one after 0F, operands. The bytes are in an array, so that none has to be asked for. False
-// leaves the instruction to decoderX86, with i in disorder.
-func decodePlainX86(b *[plainSize]byte, i *instX86) bool {
-	*i = instX86{base: noReg, index: noReg}
+// leaves the instruction to decoder, with i in disorder.
+func decodePlain(b *[plainSize]byte, i *Inst) bool {
+	*i = Inst{Base: NoReg, Index: NoReg}
 	n := uint(0)
 	op := b[0]
 	var rexX, rexB uint8
 	if op&0xf0 == 0x40 {
-		i.rex, i.w = true, op&8 != 0
-		i.reg, rexX, rexB = op&4<<1, op&2<<2, op&1<<3
+		i.REX, i.W = true, op&8 != 0
+		i.Reg, rexX, rexB = op&4<<1, op&2<<2, op&1<<3
 		op, n = b[1], 1
 	}
 	n++
@@ -26,27 +26,27 @@ func decodePlainX86(b *[plainSize]byte, i *instX86) bool {
 		if n++; op == 0x38 || op == 0x3a {
 			return false
 		}
-		i.opmap, what = map0F, ops0F[op]
+		i.Map, what = Map0F, ops0F[op]
 	case 0x8f:
 		return false // XOP
 	}
-	i.op = op
+	i.Op = op
 	switch what {
 	case 'M', 'm', 'Z', 'G':
 		n = i.plainModRM(b, n, rexX, rexB)
 	case 'x', 'p', 'o', 'e', 'w':
 		return false
 	default:
-		i.rm, i.reg = rexB, 0 // the opcode's low bits name a register
+		i.RM, i.Reg = rexB, 0 // the opcode's low bits name a register
 	}
-	if what == 'G' && i.reg&7 <= 1 {
+	if what == 'G' && i.Reg&7 <= 1 {
 		what = 'Z'
 		if op&1 == 0 {
 			what = 'm'
 		}
 	}
 	size := i.plainImm(b[n&(plainSize-1):], what)
-	i.size = uint8(n + size)
+	i.Size = uint8(n + size)
 	return size != noImm
 }
 
@@ -54,7 +54,7 @@ func decodePlainX86(b *[plainSize]byte, i *instX86) bool {
 const noImm = plainSize
 
 // plainImm reads the immediate that the letter says, and gives its size.
-func (i *instX86) plainImm(b []byte, what byte) uint {
+func (i *Inst) plainImm(b []byte, what byte) uint {
 	size := uint(0)
 	switch what {
 	case 'b', 'm':
@@ -63,7 +63,7 @@ func (i *instX86) plainImm(b []byte, what byte) uint {
 		size = 4
 	case 'v':
 		size = 4
-		if i.w {
+		if i.W {
 			size = 8
 		}
 	}
@@ -72,46 +72,46 @@ func (i *instX86) plainImm(b []byte, what byte) uint {
 	}
 	switch size {
 	case 1:
-		i.imm = int64(int8(b[0]))
+		i.Imm = int64(int8(b[0]))
 	case 4:
-		i.imm = int64(int32(binary.LittleEndian.Uint32(b)))
+		i.Imm = int64(int32(binary.LittleEndian.Uint32(b)))
 	case 8:
-		i.imm = int64(binary.LittleEndian.Uint64(b))
+		i.Imm = int64(binary.LittleEndian.Uint64(b))
 	}
 	return size
 }
 
 // plainModRM reads ModRM, SIB and displacement at n, and gives where what follows is. i.reg holds the bit of REX.
-func (i *instX86) plainModRM(b *[plainSize]byte, n uint, rexX, rexB uint8) uint {
+func (i *Inst) plainModRM(b *[plainSize]byte, n uint, rexX, rexB uint8) uint {
 	m := b[n&3]
 	n++
-	i.hasRM, i.mod = true, m>>6
-	i.reg |= m >> 3 & 7
-	i.rm = m&7 | rexB
-	if i.mod == 3 {
+	i.HasRM, i.Mod = true, m>>6
+	i.Reg |= m >> 3 & 7
+	i.RM = m&7 | rexB
+	if i.Mod == 3 {
 		return n
 	}
-	i.base = i.rm
-	wide := i.mod == 2
+	i.Base = i.RM
+	wide := i.Mod == 2
 	switch {
 	case m&7 == 4:
 		s := b[n&7]
 		n++
 		if x := s>>3&7 | rexX; x != 4 {
-			i.index = x
+			i.Index = x
 		}
-		i.base = s&7 | rexB
-		if s&7 == 5 && i.mod == 0 {
-			i.base, wide = noReg, true
+		i.Base = s&7 | rexB
+		if s&7 == 5 && i.Mod == 0 {
+			i.Base, wide = NoReg, true
 		}
 	case m&0xc7 == 5:
-		i.ripRel, i.base, wide = true, noReg, true
+		i.RIPRel, i.Base, wide = true, NoReg, true
 	}
 	if wide {
-		i.disp = int32(binary.LittleEndian.Uint32(b[n&7:]))
+		i.Disp = int32(binary.LittleEndian.Uint32(b[n&7:]))
 		n += 4
-	} else if i.mod == 1 {
-		i.disp = int32(int8(b[n&7]))
+	} else if i.Mod == 1 {
+		i.Disp = int32(int8(b[n&7]))
 		n++
 	}
 	return n
