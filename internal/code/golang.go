@@ -18,8 +18,8 @@ func (img *Image) GoTable() *golang.Table { return img.prepared().goTable }
 // goTable reads the Go table of a file, nil if it has none. Whether it has costs a
 // look at the names of its sections.
 func goTable(f *elffile.File) *golang.Table {
-	s := firstSection(f, ".gopclntab", ".data.rel.ro.gopclntab")
-	if s == nil || s.Size > maxPclntab {
+	s := goSection(f)
+	if s == nil {
 		return nil
 	}
 	tab, err := f.Data(s)
@@ -40,6 +40,21 @@ func goTable(f *elffile.File) *golang.Table {
 		return nil
 	}
 	return t
+}
+
+// goSection gives the section with the Go table, nil if there is none.
+func goSection(f *elffile.File) *elffile.Section {
+	if s := firstSection(f, ".gopclntab", ".data.rel.ro.gopclntab"); s != nil && s.Size <= maxPclntab {
+		return s
+	}
+	return nil
+}
+
+// hasGoTable reports whether the file says that it has a Go table. Nothing is read for it.
+func (img *Image) hasGoTable() bool {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	return goSection(img.ELF) != nil
 }
 
 // firstSection gives the first of several sections that exists.

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
-	"prywalk/internal/runtimes/golang"
 	"prywalk/ptrace"
 )
 
@@ -28,8 +28,8 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
 	const slot, one, two, m, other = 8, 256, 512, 1024, 2048
-	e := &goStack{chase: golang.Chase{GM: 48, MG0: 0, MGsignal: 80, MCurg: 192}, slot: make([]byte, 8),
-		g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), stack: make([]byte, goStackCopy)}
+	e := &taskStacks{of: managed.Tasks{Worker: 48, Scheduler: 0, Signals: 80, Current: 192}, slot: make([]byte, 8),
+		g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), stack: make([]byte, taskStackCopy)}
 	run := func(g, onM uint64) {
 		set(slot, g)
 		set(g+48, onM)

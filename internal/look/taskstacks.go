@@ -5,94 +5,67 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
-	"prywalk/internal/runtimes/golang"
+	"prywalk/internal/managed"
 	"prywalk/ptrace"
 )
 
-// goStack copies the goroutine's stack while its thread runs on the stack of the
-// scheduler or of signal handlers, so that a walk can go on from one to the other.
-// It is used for all threads of a process, one at a time.
-type goStack struct {
-	chase golang.Chase
-	tls   int64 // from the thread pointer to the word that holds g
+// taskStacks copies the stack of a task (a goroutine) while its thread runs on the stack of the scheduler or of signal
+// handlers. It carries out what the run-time system says as data, for all threads of a process, one at a time. g, m,
+// curg and g0 are copies of descriptions, by the names that they have in Go: of the running task, of its worker, of the
+// task that the worker has, and of its scheduler.
+type taskStacks struct {
+	of managed.Tasks
 
 	slot, g, m, curg, g0 []byte
 	stack, outer         []byte
 
 	parts [3]frames.Region
-	hints [1 << hintBits]goHint
+	hints [1 << hintBits]taskHint
 }
 
-// goHint is what a thread ran at its last look. Its m is its own for life, and mostly it
+// taskHint is what a thread ran at its last look. Its m is its own for life, and mostly it
 // still runs the same goroutine: then all is read in one call instead of three. What was
 // read says whether it holds.
-type goHint struct{ slot, m, g uint64 }
+type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
 
 // hint gives the place for the hint of the thread with this slot; others may share it.
-func (e *goStack) hint(slot uint64) *goHint {
+func (e *taskStacks) hint(slot uint64) *taskHint {
 	return &e.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
 
-// goStackCopy is how much of a goroutine's stack is copied at most, in bytes: from where the goroutine was left, so
-// that it is all used. goOuterCopy is how much where that is not known, schedulerCopy how much of the scheduler's,
+// taskStackCopy is how much of a goroutine's stack is copied at most, in bytes: from where the goroutine was left, so
+// that it is all used. taskOuterCopy is how much where that is not known, schedulerCopy how much of the scheduler's,
 // which is no larger on most threads (runtime/proc.go, allocm; rt0_go for the first one).
 const (
-	goStackCopy   = 256 << 10
-	goOuterCopy   = 32 << 10
+	taskStackCopy = 256 << 10
+	taskOuterCopy = 32 << 10
 	schedulerCopy = 64 << 10
-	goTouched     = 32 << 10 // of the first: most stacks that go on there are no deeper
+	taskTouched   = 32 << 10 // of the first: most stacks that go on there are no deeper
 )
 
-// GoStacks gives what a freeze of a thread of this process must copy besides the
-// thread's stack; nil if it is not a Go program, or one whose layout its code does
-// not show.
-func GoStacks(p *code.Process) ptrace.Extra {
-	m := p.Main()
-	if m == nil {
-		return nil
-	}
-	at, ok := m.Data.(*code.Mapping)
-	if !ok || at.Image == nil {
-		return nil
-	}
-	t := at.Image.GoTable()
+// TaskStacks gives what a freeze of a thread of this process must copy besides the thread's stack, so that a walk can go
+// on on that of the task which the thread has left; nil if no run-time system knows of such stacks.
+func TaskStacks(p *code.Process) ptrace.Extra {
+	t := p.Tasks()
 	if t == nil {
 		return nil
 	}
-	if c, ok := t.Chase(); ok {
-		if e := newGoStack(p, m.Bias, c); e != nil {
-			return e
-		}
+	e := &taskStacks{
+		of: *t, slot: make([]byte, 8), g: make([]byte, t.TaskSize), m: make([]byte, t.WorkerSize),
+		curg: make([]byte, t.TaskSize), g0: make([]byte, t.TaskSize),
+		stack: make([]byte, taskStackCopy), outer: make([]byte, schedulerCopy),
 	}
-	return nil
-}
-
-func newGoStack(p *code.Process, bias frames.Addr, c golang.Chase) *goStack {
-	e := &goStack{chase: c, tls: c.TLS}
-	if c.TLSSlot != 0 {
-		var b [8]byte
-		if n, _ := p.Memory().Read(p.MemoryTID(), c.TLSSlot+bias, b[:]); n != len(b) {
-			return nil
-		}
-		e.tls = int64(binary.LittleEndian.Uint64(b[:]))
-	} else if !c.HasTLS && hostArch() != frames.AArch64 {
-		return nil
-	}
-	g, m := c.Size()
-	e.slot, e.g, e.m, e.curg = make([]byte, 8), make([]byte, g), make([]byte, m), make([]byte, g)
-	e.g0 = make([]byte, g)
-	e.stack, e.outer = make([]byte, goStackCopy), make([]byte, schedulerCopy)
-	touch(e.stack[:goTouched])
+	touch(e.stack[:taskTouched])
 	return e
 }
 
 // Foresee implements [ptrace.Foreseer]: what the thread ran at its last look.
-func (e *goStack) Foresee(regs *frames.Regs) []frames.Region {
-	slot := regs.TLS + uint64(e.tls)
+func (e *taskStacks) Foresee(regs *frames.Regs) []frames.Region {
+	slot := regs.TLS + uint64(e.of.TLS)
 	h := e.hint(slot)
-	if hostArch() == frames.AArch64 || h.slot != slot {
+	if e.of.InRegister || h.slot != slot {
 		return nil
 	}
 	e.parts = [3]frames.Region{{Addr: h.slot, Bytes: e.slot}, {Addr: h.m, Bytes: e.m}, {Addr: h.g, Bytes: e.g}}
@@ -101,16 +74,16 @@ func (e *goStack) Foresee(regs *frames.Regs) []frames.Region {
 
 // StackEnd implements [ptrace.StackEnder]: where the stack of the goroutine ends, if the thread still runs that of its
 // last look, on its stack. What follows in memory belongs to others.
-func (e *goStack) StackEnd(regs *frames.Regs) uint64 {
-	h := e.hint(regs.TLS + uint64(e.tls))
-	if !e.hinted(h) || word(e.m, e.chase.MCurg) != h.g || !e.holds(e.g, regs.SP()) {
+func (e *taskStacks) StackEnd(regs *frames.Regs) uint64 {
+	h := e.hint(regs.TLS + uint64(e.of.TLS))
+	if !e.hinted(h) || word(e.m, e.of.Current) != h.g || !e.holds(e.g, regs.SP()) {
 		return 0
 	}
-	return word(e.g, e.chase.GStackHi)
+	return word(e.g, e.of.StackHi)
 }
 
 // Regions implements [ptrace.Extra].
-func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+func (e *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	if len(out) < 6 { // slot, g, m, scheduler's stack, curg, its stack
 		return 0
 	}
@@ -121,13 +94,13 @@ func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	out[n] = frames.Region{Addr: g, Bytes: e.g}
 	out[n+1] = frames.Region{Addr: m, Bytes: e.m}
 	n += 2
-	c := &e.chase
-	curg, on := word(e.m, c.MCurg), e.holds(e.g, regs.SP())
+	c := &e.of
+	curg, on := word(e.m, c.Current), e.holds(e.g, regs.SP())
 	if on && g == curg {
 		return e.deep(rd, out, n)
 	}
 	// At the first instructions of a signal's handler g is still that of what it interrupted.
-	signal := !on || g != word(e.m, c.MG0)
+	signal := !on || g != word(e.m, c.Scheduler)
 	if signal {
 		n = e.scheduler(rd, out, n)
 	}
@@ -152,13 +125,13 @@ func (e *goStack) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 
 // deep copies what the copy of the stack has not got of the goroutine's: how large that is is known here, and what the
 // next looks need only when this one was walked.
-func (e *goStack) deep(rd *ptrace.Reader, out []frames.Region, n int) int {
+func (e *taskStacks) deep(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, copied := rd.Stack()
-	from, hi := at+uint64(copied), word(e.g, e.chase.GStackHi)
+	from, hi := at+uint64(copied), word(e.g, e.of.StackHi)
 	if copied == 0 || from >= hi {
 		return n
 	}
-	size := rd.Read(from, e.stack[:min(hi-from, goStackCopy)])
+	size := rd.Read(from, e.stack[:min(hi-from, taskStackCopy)])
 	if size == 0 {
 		return n
 	}
@@ -167,18 +140,18 @@ func (e *goStack) deep(rd *ptrace.Reader, out []frames.Region, n int) int {
 }
 
 // holds reports whether an address is on the stack of a g.
-func (e *goStack) holds(g []byte, sp uint64) bool {
-	return sp >= word(g, e.chase.GStackLo) && sp <= word(g, e.chase.GStackHi)
+func (e *taskStacks) holds(g []byte, sp uint64) bool {
+	return sp >= word(g, e.of.StackLo) && sp <= word(g, e.of.StackHi)
 }
 
 // scheduler copies the outer part of the scheduler's stack: a signal can have interrupted that.
-func (e *goStack) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
-	c := &e.chase
-	g0 := word(e.m, c.MG0)
+func (e *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
+	c := &e.of
+	g0 := word(e.m, c.Scheduler)
 	if g0 == 0 || rd.Read(g0, e.g0) != len(e.g0) {
 		return n
 	}
-	lo, hi := word(e.g0, c.GStackLo), word(e.g0, c.GStackHi)
+	lo, hi := word(e.g0, c.StackLo), word(e.g0, c.StackHi)
 	from := max(lo, hi-min(hi, schedulerCopy))
 	if hi <= from {
 		return n
@@ -194,12 +167,12 @@ func (e *goStack) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
 // current reads the g that the thread runs, and its m, and gives the number of regions
 // that were needed to find them: g is in thread-local storage, on arm64 in a register that C
 // code may use for something else.
-func (e *goStack) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
-	if hostArch() == frames.AArch64 {
-		g, _ = regs.Get(e.chase.GReg)
+func (e *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
+	if e.of.InRegister {
+		g, _ = regs.Get(e.of.Register)
 		return e.running(g, rd, 0)
 	}
-	slot := regs.TLS + uint64(e.tls)
+	slot := regs.TLS + uint64(e.of.TLS)
 	if regs.TLS == 0 {
 		return 0, 0, 0
 	}
@@ -213,17 +186,17 @@ func (e *goStack) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	}
 	g, m, n = e.running(word(e.slot, 0), rd, 1)
 	if g != 0 {
-		*h = goHint{slot, m, g}
+		*h = taskHint{slot, m, g}
 	}
 	return g, m, n
 }
 
 // running reads a g and its m; 0 if it is none that runs here.
-func (e *goStack) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
+func (e *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
 	if g == 0 || rd.Read(g, e.g) != len(e.g) {
 		return 0, 0, 0
 	}
-	m := word(e.g, e.chase.GM)
+	m := word(e.g, e.of.Worker)
 	if m == 0 || rd.Read(m, e.m) != len(e.m) || !e.runs(g) {
 		return 0, 0, 0
 	}
@@ -231,30 +204,30 @@ func (e *goStack) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uin
 }
 
 // asHinted reads what a thread ran at its last look, and reports whether it still does.
-func (e *goStack) asHinted(h *goHint, regs *frames.Regs, rd *ptrace.Reader) bool {
+func (e *taskStacks) asHinted(h *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
 	read := rd.Foreseen() || rd.ReadAll(e.Foresee(regs)) == len(e.slot)+len(e.m)+len(e.g)
 	return read && e.hinted(h)
 }
 
 // hinted reports whether what was read is what the hint says.
-func (e *goStack) hinted(h *goHint) bool {
-	return word(e.slot, 0) == h.g && word(e.g, e.chase.GM) == h.m && e.runs(h.g)
+func (e *taskStacks) hinted(h *taskHint) bool {
+	return word(e.slot, 0) == h.g && word(e.g, e.of.Worker) == h.m && e.runs(h.g)
 }
 
 // runs reports whether the m that was read can run g.
-func (e *goStack) runs(g uint64) bool {
-	c := &e.chase
-	return hostArch() != frames.AArch64 || g == word(e.m, c.MG0) || g == word(e.m, c.MGsignal) || g == word(e.m, c.MCurg)
+func (e *taskStacks) runs(g uint64) bool {
+	c := &e.of
+	return !e.of.InRegister || g == word(e.m, c.Scheduler) || g == word(e.m, c.Signals) || g == word(e.m, c.Current)
 }
 
 // span gives which part of the goroutine's stack to copy: from where it was left,
 // or, when a signal interrupted it somewhere, the outer part.
-func (e *goStack) span(signal bool) (from uint64, n int) {
-	c := &e.chase
-	lo, hi := word(e.curg, c.GStackLo), word(e.curg, c.GStackHi)
-	from = word(e.curg, c.SchedSP)
+func (e *taskStacks) span(signal bool) (from uint64, n int) {
+	c := &e.of
+	lo, hi := word(e.curg, c.StackLo), word(e.curg, c.StackHi)
+	from = word(e.curg, c.SavedSP)
 	if signal || from < lo || from > hi {
-		from = max(lo, hi-min(hi, goOuterCopy))
+		from = max(lo, hi-min(hi, taskOuterCopy))
 	}
 	if hostArch() == frames.AArch64 {
 		from = max(from, belowSP) - belowSP
@@ -262,7 +235,7 @@ func (e *goStack) span(signal bool) (from uint64, n int) {
 	if hi <= from {
 		return from, 0
 	}
-	return from, int(min(hi-from, goStackCopy))
+	return from, int(min(hi-from, taskStackCopy))
 }
 
 func word(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
