@@ -1,6 +1,7 @@
-package symbols
+package perfmap
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,9 +9,9 @@ import (
 	"testing"
 )
 
-func readMap(t testing.TB, text string) *PerfMap {
+func readMap(t testing.TB, text string) *Map {
 	t.Helper()
-	m, err := ReadPerfMap(strings.NewReader(text), 0, nil)
+	m, err := Read(strings.NewReader(text), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +79,8 @@ func TestPerfMapLeavesOutTheLineThatIsBeingWritten(t *testing.T) {
 }
 
 func TestPerfMapStopsAtItsLimit(t *testing.T) {
-	m, err := ReadPerfMap(strings.NewReader("1000 10 first\n2000 10 second\n"), 20, nil)
-	if !errors.Is(err, ErrPerfMapTooBig) {
+	m, err := Read(strings.NewReader("1000 10 first\n2000 10 second\n"), 20, nil)
+	if !errors.Is(err, ErrTooBig) {
 		t.Errorf("got %v", err)
 	}
 	if name, _, _, ok := m.Lookup(0x1000); !ok || name != "first" {
@@ -111,39 +112,13 @@ func TestPerfMapAgreesWithPaintingEachLine(t *testing.T) {
 	}
 }
 
-func TestJSPositionsOfV8Names(t *testing.T) {
-	for _, c := range []struct {
-		name, file string
-		line       int
-	}{
-		{"LazyCompile:~f file.js:1:2", "file.js", 1},
-		{"JS:*sum /srv/app/stats.js:10:20", "/srv/app/stats.js", 10},
-		{"Function:^ node:internal/main:3:4", "node:internal/main", 3},
-		{"JS:~get size file:///x/a b.js:7:1", "file:///x/a b.js", 7},
-		{"Script:~ /a.js:1:1", "/a.js", 1},
-		{"JS:+Foo.bar C:\\x.js:5:6", "C:\\x.js", 5},
-		{"Builtin:ArrayMap", "", 0},
-		{"JS:*f", "", 0},
-		{"JS:*f file.js", "", 0},
-		{"JS:*f file.js:0:1", "", 0},
-		{"JS:*f:1:2", "", 0},
-		{"BytecodeHandler:LdaZero", "", 0},
-		{"Lcom/foo/Bar;::method", "", 0},
-	} {
-		file, line, ok := JSPosition(c.name)
-		if file != c.file || line != c.line || ok != (c.file != "") {
-			t.Errorf("%q: got %q %d %v", c.name, file, line, ok)
-		}
-	}
-}
-
 func FuzzPerfMap(f *testing.F) {
 	f.Add("1000 10 a\n1008 10 b\n", uint64(0x1009))
 	f.Add("ffffffffffffffff ffffffffffffffff x\r\n\n\n0 1 y", uint64(0))
 	f.Add("JS:*f a.js:1:2\n7f00 1 JS:*f a.js:1:2\n", uint64(0x7f00))
 	f.Fuzz(func(t *testing.T, text string, addr uint64) {
-		m, err := ReadPerfMap(strings.NewReader(text), 1<<16, nil)
-		if err != nil && !errors.Is(err, ErrPerfMapTooBig) {
+		m, err := Read(strings.NewReader(text), 1<<16, nil)
+		if err != nil && !errors.Is(err, ErrTooBig) {
 			t.Fatal(err)
 		}
 		for i := range m.entries {
@@ -152,12 +127,10 @@ func FuzzPerfMap(f *testing.F) {
 				t.Fatalf("an entry's own address is not found: %q %#x %#x %v", name, lo, hi, ok)
 			}
 		}
-		name, lo, hi, ok := m.Lookup(addr)
+		_, lo, hi, ok := m.Lookup(addr)
 		if ok && (addr < lo || addr >= hi) {
 			t.Fatalf("%#x is not in %#x to %#x", addr, lo, hi)
 		}
-		JSPosition(name)
-		JSPosition(text)
 	})
 }
 
@@ -169,8 +142,17 @@ func BenchmarkReadPerfMapMillion(b *testing.B) {
 	s := text.String()
 	b.ReportAllocs()
 	for b.Loop() {
-		if m, err := ReadPerfMap(strings.NewReader(s), 0, nil); err != nil || m.Len() != 1_000_000 {
+		if m, err := Read(strings.NewReader(s), 0, nil); err != nil || m.Len() != 1_000_000 {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestLongLinesOfPerfMapsAreCut(t *testing.T) {
+	long := bytes.Repeat([]byte("n"), 300_000)
+	text := "1000 10 " + string(long) + "\n2000 10 next\n"
+	m := readMap(t, text)
+	if name, _, _, _ := m.Lookup(0x1000); len(name) != maxName || m.Len() != 2 {
+		t.Errorf("%d entries, a name of %d bytes", m.Len(), len(name))
 	}
 }

@@ -1,29 +1,29 @@
-package symbols
+package v8
 
 import (
 	"strconv"
 	"strings"
 )
 
-// jsKinds are the kinds of code that V8 writes before a JavaScript function's
+// kinds are the kinds of code that V8 writes before a JavaScript function's
 // name (src/logger/code-events.h and src/logging/log.cc in V8).
-var jsKinds = [...]string{"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"}
+var kinds = [...]string{"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"}
 
-// JSPosition gives the source position in a name that V8 writes to a perf map,
+// Position gives the source position in a name that V8 writes to a perf map,
 // such as "JS:*sum /srv/app/stats.js:10:20" or "LazyCompile:~ node:fs:1:2": the
 // file and the line, which count from 1. False if name is not of that form.
-func JSPosition(name string) (file string, line int, ok bool) {
-	for _, kind := range jsKinds {
+func Position(name string) (file string, line int, ok bool) {
+	for _, kind := range kinds {
 		if rest, found := strings.CutPrefix(name, kind); found {
-			return jsPosition(rest)
+			return position(rest)
 		}
 	}
 	return "", 0, false
 }
 
-// jsPosition reads "MARK NAME FILE:LINE:COLUMN". A function's name has a blank
+// position reads "MARK NAME FILE:LINE:COLUMN". A function's name has a blank
 // only in "get x" and "set x"; a path may have some.
-func jsPosition(s string) (file string, line int, ok bool) {
+func position(s string) (file string, line int, ok bool) {
 	s, column, ok1 := cutNumber(s)
 	s, line, ok2 := cutNumber(s)
 	if !ok1 || !ok2 || column < 1 || line < 1 {

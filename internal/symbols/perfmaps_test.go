@@ -1,7 +1,6 @@
 package symbols
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/budget"
+	"prywalk/internal/runtimes/perfmap"
 )
 
 // allocated gives the bytes that f allocates.
@@ -68,8 +68,8 @@ func TestSparsePerfMapsTakeNoMemory(t *testing.T) {
 	n := mapsOf(t, budget.New(1<<20), files...)
 	got := allocated(func() {
 		for pid := range files {
-			if pm := n.perfMap(pid, true); pm.Len() != 1 || !n.maps[pid].whole || n.maps[pid].read != 255<<20 {
-				t.Errorf("map %d: %d entries, %d bytes read", pid, pm.Len(), n.maps[pid].read)
+			if pm := n.perfMap(pid, true); pm.Len() != 1 || !n.maps[pid].Whole() || n.maps[pid].Bytes() != 255<<20 {
+				t.Errorf("map %d: %d entries, %d bytes read", pid, pm.Len(), n.maps[pid].Bytes())
 			}
 		}
 	})
@@ -108,14 +108,14 @@ func TestPerfMapsOfAllProcessesShareABudget(t *testing.T) {
 	if line := mem.LeftOut(); !strings.Contains(line, "functions of the perf map of process 0") {
 		t.Errorf("left out: %q", line)
 	}
-	if one, all := n.maps[0].memory.Used(), int64(limit); one > all/4*3 {
+	if one, all := n.maps[0].Used(), int64(limit); one > all/4*3 {
 		t.Errorf("one map has %d of %d", one, all)
 	}
 }
 
 // TestLooksDoNotWaitForPerfMaps: who asks for the bounds of functions gets a step of the map read, whatever its size.
 func TestLooksDoNotWaitForPerfMaps(t *testing.T) {
-	text := denseMap(3 * mapStep)
+	text := denseMap(3 * perfmap.Step)
 	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
 	n.ReadInSteps()
 	bounds := n.JITFuncs(0)
@@ -123,14 +123,14 @@ func TestLooksDoNotWaitForPerfMaps(t *testing.T) {
 		if _, _, ok := bounds(0x10001); !ok {
 			t.Errorf("step %d: the first function is not known", step)
 		}
-		if read := n.maps[0].read; read != step*mapStep {
+		if read := n.maps[0].Bytes(); read != step*perfmap.Step {
 			t.Errorf("step %d: %d bytes were read", step, read)
 		}
 		n.Refresh() // the time until the next step has passed
 	}
 	bounds(0x10001)
-	if !n.maps[0].whole || n.maps[0].read != int64(len(text)) {
-		t.Errorf("%d of %d bytes were read", n.maps[0].read, len(text))
+	if !n.maps[0].Whole() || n.maps[0].Bytes() != int64(len(text)) {
+		t.Errorf("%d of %d bytes were read", n.maps[0].Bytes(), len(text))
 	}
 	if _, _, ok := bounds(0x10000 + 8*uint64(strings.Count(text, "\n")-1)); !ok {
 		t.Error("the last function is not known")
@@ -138,7 +138,7 @@ func TestLooksDoNotWaitForPerfMaps(t *testing.T) {
 }
 
 func TestNamesComeFromWholePerfMapsAndLetOthersWorkMeanwhile(t *testing.T) {
-	text := denseMap(3 * mapStep)
+	text := denseMap(3 * perfmap.Step)
 	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
 	n.ReadInSteps()
 	bounds, calls := n.JITFuncs(0), 0
@@ -167,12 +167,12 @@ func TestPerfMapThatGrowsIsReadOn(t *testing.T) {
 	names("first", "")
 	appendTo(t, file, "ond\n1000 10 newer\n")
 	names("newer", "second")
-	read := n.maps[0].read
+	read := n.maps[0].Bytes()
 	if err := os.WriteFile(file, []byte("3000 10 other\n"), 0o600); err != nil { // shorter: the compiler began anew
 		t.Fatal(err)
 	}
 	names("", "", "other")
-	if n.maps[0].read >= read {
+	if n.maps[0].Bytes() >= read {
 		t.Error("it was not read anew")
 	}
 	if err := os.Rename(writeMap(t, strings.Repeat("4000 10 moved\n", 20), 0), file); err != nil {
@@ -196,14 +196,5 @@ func appendTo(t *testing.T, file, text string) {
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestLongLinesOfPerfMapsAreCut(t *testing.T) {
-	long := bytes.Repeat([]byte("n"), 300_000)
-	text := "1000 10 " + string(long) + "\n2000 10 next\n"
-	m := readMap(t, text)
-	if name, _, _, _ := m.Lookup(0x1000); len(name) != maxJITName || m.Len() != 2 {
-		t.Errorf("%d entries, a name of %d bytes", m.Len(), len(name))
 	}
 }

@@ -1,10 +1,9 @@
-package symbols
+package perfmap
 
 import (
 	"errors"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,10 +11,10 @@ import (
 	"prywalk/internal/budget"
 )
 
-// jitMap is the perf map of one process, as far as it was read. Compilers append: what was read stays, unless there is
+// Growing is the perf map of one process, as far as it was read. Compilers append: what was read stays, unless there is
 // another file or it has become shorter.
-type jitMap struct {
-	pm     *PerfMap
+type Growing struct {
+	m      *Map
 	memory *budget.Account
 	file   os.FileInfo // which file it is, nil if that cannot be told
 	size   int64       // of the file when it was looked at last
@@ -30,44 +29,51 @@ const (
 	mapEvery  = time.Second
 	mapShare  = 20
 	stepShare = 4
-	// mapStep is how much of a map is read at a time while looks wait to be walked: some milliseconds. Most maps are
+	// Step is how much of a map is read at a time while looks wait to be walked: some milliseconds. Most maps are
 	// smaller.
-	mapStep = 8 << 20
+	Step = 8 << 20
 	// maxSteps is how many steps a whole map takes at most.
-	maxSteps = DefaultPerfMapLimit/mapStep + 1
+	maxSteps = DefaultLimit/Step + 1
 )
 
-// ReadInSteps makes the namer read perf maps step by step where only the bounds of functions are asked for: who asks
-// has looks to walk. Names still come from whole maps.
-func (n *Namer) ReadInSteps() { n.inSteps = true }
+// NewGrowing prepares for reading a perf map, with memory of an account.
+func NewGrowing(memory *budget.Account) *Growing { return &Growing{memory: memory} }
 
-// SetBetween gives a function that is called now and then while a perf map is read whole; nil: none.
-func (n *Namer) SetBetween(f func()) { n.between = f }
-
-// perfMap gives the perf map of a process, nil if it has none; whole says that all of it is needed.
-func (n *Namer) perfMap(pid int, whole bool) *PerfMap {
-	j := n.maps[pid]
-	if j == nil {
-		j = &jitMap{memory: n.memory.Account("the perf map of process " + strconv.Itoa(pid))}
-		n.maps[pid] = j
-	}
+// Map gives the perf map, read on where that is due; nil if there is none. open opens the file and gives its size. whole
+// says that all of it is needed; between, which may be nil, is then called between steps.
+func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
 	began := time.Now()
 	due := began.After(j.next)
 	// Somebody may put another file there each time: then what there is has to do.
 	for step := 0; step < maxSteps && (due || whole && !j.whole); step++ {
-		f, size := n.mapFile(pid)
+		f, size := open()
 		j.readOn(f, size)
 		j.next = j.due(began)
 		due, began = false, time.Now()
-		if whole && !j.whole && n.between != nil {
-			n.between()
+		if whole && !j.whole && between != nil {
+			between()
 		}
 	}
-	return j.pm
+	return j.m
 }
 
+// Again lets the map be read on at the next question, however short ago it was read.
+func (j *Growing) Again() { j.next = time.Time{} }
+
+// Whole reports whether all was read that there was.
+func (j *Growing) Whole() bool { return j.whole }
+
+// Bytes gives how many bytes were read, those included that were never written.
+func (j *Growing) Bytes() int64 { return j.read }
+
+// Used gives the memory that it takes, in bytes.
+func (j *Growing) Used() int64 { return j.memory.Used() }
+
+// Close gives the memory back.
+func (j *Growing) Close() { j.memory.Close() }
+
 // due says when to look again after a reading that began then.
-func (j *jitMap) due(began time.Time) time.Time {
+func (j *Growing) due(began time.Time) time.Time {
 	took := time.Since(began)
 	if j.whole {
 		return began.Add(max(mapEvery, mapShare*took))
@@ -77,7 +83,7 @@ func (j *jitMap) due(began time.Time) time.Time {
 
 // readOn reads a step of what is new in the file. What was read stays when the process has
 // ended and its files cannot be found any more.
-func (j *jitMap) readOn(f io.ReadCloser, size int64) {
+func (j *Growing) readOn(f io.ReadCloser, size int64) {
 	if f == nil {
 		j.whole = true
 		return
@@ -88,11 +94,11 @@ func (j *jitMap) readOn(f io.ReadCloser, size int64) {
 		j.file = infoOf(f)
 	}
 	j.size = size
-	end := min(size, DefaultPerfMapLimit)
-	if j.pm == nil {
-		j.pm = &PerfMap{memory: j.memory}
+	end := min(size, DefaultLimit)
+	if j.m == nil {
+		j.m = &Map{memory: j.memory}
 	}
-	if j.whole = j.read >= end || j.pm.full; j.whole {
+	if j.whole = j.read >= end || j.m.full; j.whole {
 		return
 	}
 	if s, ok := f.(io.Seeker); ok {
@@ -102,17 +108,17 @@ func (j *jitMap) readOn(f io.ReadCloser, size int64) {
 			return
 		}
 	}
-	limit := min(end-j.read, mapStep)
-	got, err := j.pm.readFrom(f, limit)
+	limit := min(end-j.read, Step)
+	got, err := j.m.readFrom(f, limit)
 	j.read += got
 	j.whole = got < limit || j.read >= end || err != nil // what could be read is of use
-	if j.whole || len(j.pm.entries) >= 2*j.pm.indexed {
-		j.pm.index()
+	if j.whole || len(j.m.entries) >= 2*j.m.indexed {
+		j.m.index()
 	}
 }
 
 // passHole passes over a part of the file that was never written: a claim of a size costs nothing, and is not read.
-func (j *jitMap) passHole(f io.Seeker, end int64) {
+func (j *Growing) passHole(f io.Seeker, end int64) {
 	data, err := f.Seek(j.read, unix.SEEK_DATA)
 	if errors.Is(err, unix.ENXIO) { // there are no more data (lseek(2))
 		data = end
@@ -120,14 +126,14 @@ func (j *jitMap) passHole(f io.Seeker, end int64) {
 		return // a file system that does not know
 	}
 	if hole := min(data, end) - j.read; hole > 0 {
-		j.pm.feedZeros(hole)
+		j.m.feedZeros(hole)
 		j.read += hole
 	}
 }
 
 // goesOn reports whether a file is the one of which a part was read, and may have more. One that cannot be read from
 // the middle is read anew when its size has changed.
-func (j *jitMap) goesOn(f io.ReadCloser, size int64) bool {
+func (j *Growing) goesOn(f io.ReadCloser, size int64) bool {
 	if j.read == 0 || size == j.size && j.whole {
 		return true
 	}
@@ -137,9 +143,9 @@ func (j *jitMap) goesOn(f io.ReadCloser, size int64) bool {
 }
 
 // startOver forgets what was read.
-func (j *jitMap) startOver() {
+func (j *Growing) startOver() {
 	j.memory.Close()
-	*j = jitMap{memory: j.memory}
+	*j = Growing{memory: j.memory}
 }
 
 // infoOf tells which file it is, nil if that cannot be told.
