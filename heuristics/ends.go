@@ -1,6 +1,62 @@
 package heuristics
 
-import "prywalk/frames"
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
+
+// entrySize bounds the code at the ELF entry point where its end is not known: glibc's has 0x26 bytes, Free Pascal's
+// 0x49 and 0x51.
+const entrySize = 0x200
+
+// isRoot reports whether q lies in a function that has no caller: the program's
+// entry point, or the code that a new thread starts in.
+func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
+	at := q.Lookup(s.o.Arch)
+	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
+		return true
+	}
+	if s.abi.startsElsewhere != nil && s.abi.startsElsewhere(w, at) {
+		return true
+	}
+	return s.abi.isThreadRoot(w, q.PC)
+}
+
+// entryEnd gives the end of the code at the entry point: where its function ends, or its first instruction that does
+// not go on. Behind a call a landing place, or padding up to an aligned address, is taken for the start of another
+// function: the call does not return.
+func (w *interpreter) entryEnd() uint64 {
+	s := w.src
+	if s.entryEnd == 0 {
+		s.entryEnd = w.findEntryEnd(s.o.Entry)
+	}
+	return s.entryEnd
+}
+
+func (w *interpreter) findEntryEnd(entry uint64) uint64 {
+	limit := entry + entrySize
+	if start, end, ok := w.src.bounds(entry); ok && start == entry {
+		return end
+	}
+	st := &w.st
+	st.reset(w.src.abi, entry, 0, ^uint64(0))
+	for st.pc < limit {
+		f := w.src.abi.exec(st, w.code(st.pc))
+		if st.doubt(&f); st.weak {
+			break
+		}
+		if start, _, ok := w.src.bounds(st.pc); ok && start == st.pc {
+			break
+		}
+		st.pc += uint64(max(f.size, 1))
+		if f.kind != flowNext && f.kind != flowCall && f.kind != flowCond {
+			break
+		}
+		st.afterCall = st.afterCall || f.kind == flowCall
+	}
+	return st.pc
+}
 
 // maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump that goes there.
 const maxDeparture = 40
@@ -141,4 +197,44 @@ func (s *Source) whence(v value, reg uint8) frames.Place {
 		return frames.Place{Kind: frames.PlaceReg, Reg: s.abi.dwarf(v.base)}
 	}
 	return frames.Place{Kind: frames.PlaceUndefined}
+}
+
+// sigreturn gives the row of the code that ends a signal's handler: its stack
+// pointer is at what the kernel has saved of the interrupted thread. It is known
+// by its instructions, the system call rt_sigreturn and nothing else; nil for any
+// other code. q may be at either instruction.
+func (s *Source) sigreturn(q frames.Query) *frames.Row {
+	code, second, row := sigreturnOf(s.o.Arch)
+	for _, c := range code {
+		for _, back := range [...]int{0, len(c) - second} {
+			if back > 0 && (q.Caller || q.PC < uint64(back)) {
+				continue
+			}
+			b := s.buf[:len(c)]
+			if s.o.Code.ReadCode(q.PC-uint64(back), b) == len(b) && bytes.Equal(b, c) {
+				return row
+			}
+		}
+	}
+	return nil
+}
+
+// sigreturnOf gives the forms that an architecture's code has, the length of their
+// second instruction, and the row.
+func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) {
+	if arch == frames.AArch64 {
+		return sigreturnCodeAArch64, 4, sigreturnAArch64
+	}
+	return sigreturnCodeX86, 2, sigreturnX86
+}
+
+// signalRow makes a row of the offsets from the stack pointer, by DWARF number.
+func signalRow(sp uint8, regs []int64, pc int64) *frames.Row {
+	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.Place{Kind: frames.PlaceRegOffset, Reg: sp, Off: pc}}
+	for reg, off := range regs {
+		if reg != int(sp) {
+			row.Regs[reg] = frames.Place{Kind: frames.PlaceRegOffset, Reg: sp, Off: off}
+		}
+	}
+	return row
 }
