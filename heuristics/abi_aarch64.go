@@ -131,3 +131,60 @@ func isThreadRootA64(w *interpreter, pc uint64) bool {
 	}
 	return false
 }
+
+// sigreturnCodeAArch64: mov x8, #139; svc #0. The number is that of rt_sigreturn
+// (include/uapi/asm-generic/unistd.h).
+var sigreturnCodeAArch64 = [][]byte{{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}}
+
+// sigcontextAArch64 is where x0 lies above the stack pointer: behind the siginfo (128
+// bytes), the head of the ucontext (176) and the fault's address
+// (arch/arm64/kernel/signal.c, rt_sigframe; uapi/asm/sigcontext.h).
+const sigcontextAArch64 = 128 + 176 + 8
+
+// sigreturnAArch64: x0 to x30, sp and pc lie one after the other.
+var sigreturnAArch64 = func() *frames.Row {
+	regs := make([]int64, frames.NumRegs)
+	for i := range regs {
+		regs[i] = sigcontextAArch64 + 8*int64(i)
+	}
+	return signalRow(frames.ARM64SP, regs, sigcontextAArch64+8*frames.NumRegs)
+}()
+
+// departsA64 reports whether the instruction is br or ret, and gives the address that it goes to.
+func departsA64(st *state, code []byte) (value, bool) {
+	if len(code) < 4 {
+		return value{}, false
+	}
+	w := a64(binary.LittleEndian.Uint32(code))
+	if !w.is(0xfffffc1f, 0xd61f0000) && !w.is(0xfffffc1f, 0xd65f0000) {
+		return value{}, false
+	}
+	return st.regs[w.rn()], true
+}
+
+// leavesA64 reports whether the code from lo to hi may jump elsewhere: by b, by a conditional branch, or by a register
+// (it may be a switch).
+func (w *interpreter) leavesA64(lo, hi uint64) bool {
+	for pc := lo; pc < hi; pc += 4 {
+		code := w.code(pc)
+		if len(code) < 4 {
+			return true
+		}
+		i := a64(binary.LittleEndian.Uint32(code))
+		to := pc
+		switch {
+		case i.is(0xfffffc1f, 0xd61f0000), i.is(0xfefff800, 0xd61f0800): // br, and its signed forms
+			return true
+		case i.is(0xfc000000, 0x14000000): // b
+			to += uint64(4 * i.signed(0, 26))
+		case i.is(0xff000000, 0x54000000), i.is(0x7e000000, 0x34000000): // b.cond, cbz, cbnz
+			to += uint64(4 * i.signed(5, 19))
+		case i.is(0x7e000000, 0x36000000): // tbz, tbnz
+			to += uint64(4 * i.signed(5, 14))
+		}
+		if to < lo || to >= hi {
+			return true
+		}
+	}
+	return false
+}

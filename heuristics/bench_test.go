@@ -6,6 +6,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"prywalk/frames"
+	"prywalk/internal/x86"
 )
 
 // somePlaces gives every 101st instruction of the C library.
@@ -18,14 +19,14 @@ func somePlaces(b *testing.B) (*elfCode, []cfiFunc, []uint64) {
 		buf := make([]byte, f.hi-f.lo)
 		code.ReadCode(f.lo, buf)
 		for off := 0; off < len(buf); {
-			in, ok := decodeX86(buf[off:])
+			in, ok := x86.Decode(buf[off:])
 			if !ok {
 				break
 			}
 			if k++; k%101 == 0 {
 				pcs = append(pcs, f.lo+uint64(off))
 			}
-			off += int(in.size)
+			off += int(in.Size)
 		}
 	}
 	return code, funcs, pcs
@@ -99,7 +100,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.ReportAllocs()
 		i := 0
 		for b.Loop() {
-			decodeX86(insts[i%len(insts)])
+			x86.Decode(insts[i%len(insts)])
 			i++
 		}
 	})

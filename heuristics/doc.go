@@ -29,7 +29,7 @@
 // # Decoding
 //
 // The engine has its own decoders; most instructions of x86-64 take a short way through
-// theirs (decodePlainX86). The ones of golang.org/x/arch take ten times
+// theirs (x86.decodePlain). The ones of golang.org/x/arch take ten times
 // as long (155 ns an instruction against 15, BenchmarkDecode), and allocate for some
 // operands. They take newer instructions (VEX, EVEX, APX, pointer authentication)
 // for something else; only the length matters here. The tests hold the

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/x86"
 )
 
 // v8Builtins gives the builtins that are embedded in Node, by its symbols.
@@ -46,10 +47,10 @@ func TestProofsInV8sBuiltinsAgreeWithTheirStarts(t *testing.T) {
 		if k%2 == 1 {
 			continue
 		}
-		var i instX86
-		for pc := fn.lo; pc < fn.hi && decodeIntoX86(w.code(pc), &i); {
-			pc += uint64(i.size)
-			if i.vex || i.opmap != mapOne || i.op != 0xe8 && (i.op != 0xff || i.reg&7 != 2) || pc >= fn.hi {
+		var i x86.Inst
+		for pc := fn.lo; pc < fn.hi && x86.DecodeInto(w.code(pc), &i); {
+			pc += uint64(i.Size)
+			if i.VEX || i.Map != x86.MapOne || i.Op != 0xe8 && (i.Op != 0xff || i.Reg&7 != 2) || pc >= fn.hi {
 				continue
 			}
 			sites++

@@ -1,5 +1,7 @@
 package heuristics
 
+import "prywalk/internal/x86"
+
 // Hardware numbers of the x86-64 registers that instructions use implicitly.
 const (
 	hwAX = 0
@@ -25,24 +27,24 @@ func execX86(st *state, code []byte) (f flow) {
 // stepX86 is execX86 without copies of what it works on: they took an eighth of the time of a walk through V8's code
 // that is met for the first time.
 func stepX86(st *state, code []byte, f *flow) {
-	var i instX86
-	if !decodeIntoX86(code, &i) {
+	var i x86.Inst
+	if !x86.DecodeInto(code, &i) {
 		*f = flow{kind: flowEnd}
 		return
 	}
 	st.readKept = st.readKept || readsKeptX86(st, &i)
 	cmp, mem := st.cmpReg, st.pushedMem
 	st.cmpReg, st.pushedMem = noReg, false
-	*f = flow{size: i.size}
+	*f = flow{size: i.Size}
 	switch {
-	case i.vex:
+	case i.VEX:
 		st.clobber(vexWrites(&i))
-		if i.opmap == mapAPX && (i.op == 0x8f || i.op == 0xff && i.reg&7 == 6) {
+		if i.Map == x86.MapAPX && (i.Op == 0x8f || i.Op == 0xff && i.Reg&7 == 6) {
 			f.kind = flowEnd // pop2, push2
 		}
-	case i.opmap == mapOne:
+	case i.Map == x86.MapOne:
 		oneByteX86(st, &i, f, cmp, mem)
-	case i.opmap == map0F:
+	case i.Map == x86.Map0F:
 		twoByteX86(st, &i, f, cmp)
 	default:
 		st.clobber(mapWrites(&i))
@@ -50,8 +52,8 @@ func stepX86(st *state, code []byte, f *flow) {
 }
 
 // oneByteX86 interprets the one-byte opcodes.
-func oneByteX86(st *state, i *instX86, f *flow, cmp uint8, mem bool) {
-	switch op := i.op; {
+func oneByteX86(st *state, i *x86.Inst, f *flow, cmp uint8, mem bool) {
+	switch op := i.Op; {
 	case op >= 0x50 && op < 0x60, op == 0x68, op == 0x6a, op == 0x8f, op >= 0x9c && op <= 0x9d:
 		stackX86(st, i, f)
 	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4:
@@ -60,23 +62,16 @@ func oneByteX86(st *state, i *instX86, f *flow, cmp uint8, mem bool) {
 		controlX86(st, i, f, mem)
 	case op == 0xc8, op == 0xc9:
 		frameX86(st, i)
-	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.imm != -0x80:
+	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.Imm != -0x80:
 		f.kind = flowEnd
-	case op == 0x90 && !i.rexBit():
-		f.pad = i.pfx&pfxF3 == 0
+	case op == 0x90 && !i.REXBit():
+		f.pad = i.Prefix&x86.PrefixF3 == 0
 	case op == 0x89, op == 0x8b, op == 0x8d, op >= 0xb8 && op < 0xc0, op == 0xc7:
 		moveX86(st, i)
 	default:
 		arithX86(st, i)
 	}
 }
-
-// rexBit reports whether 0x90 is an exchange with r8.
-func (i *instX86) rexBit() bool { return i.rm != 0 }
-
-// low gives the register in the low bits of the opcode. The decoder has put the
-// extension into rm.
-func (i *instX86) low() uint8 { return i.op&7 | i.rm&0x18 }
 
 // push puts a value below the stack pointer.
 func (st *state) push(sp uint8, v value) {
@@ -85,24 +80,24 @@ func (st *state) push(sp uint8, v value) {
 }
 
 // stackX86: push and pop.
-func stackX86(st *state, i *instX86, f *flow) {
-	if i.pfx&pfx66 != 0 {
+func stackX86(st *state, i *x86.Inst, f *flow) {
+	if i.Prefix&x86.Prefix66 != 0 {
 		st.regs[hwSP] = value{}
 	}
-	switch op := i.op; {
+	switch op := i.Op; {
 	case op < 0x58:
-		st.push(hwSP, st.regs[i.low()])
+		st.push(hwSP, st.regs[i.Low()])
 	case op < 0x60:
-		popX86(st, i.low())
+		popX86(st, i.Low())
 	case op == 0x8f:
 		popX86(st, noReg)
-		if i.mod == 3 {
-			st.set(i.rm, value{})
+		if i.Mod == 3 {
+			st.set(i.RM, value{})
 		}
 	case op == 0x9d:
 		popX86(st, noReg)
 	case op == 0x68 || op == 0x6a:
-		st.push(hwSP, value{kind: number, off: int32(i.imm)})
+		st.push(hwSP, value{kind: number, off: int32(i.Imm)})
 	default:
 		st.push(hwSP, value{})
 	}
@@ -118,42 +113,42 @@ func popX86(st *state, reg uint8) {
 }
 
 // frameX86: enter and leave.
-func frameX86(st *state, i *instX86) {
-	if i.op == 0xc9 {
+func frameX86(st *state, i *x86.Inst) {
+	if i.Op == 0xc9 {
 		st.regs[hwSP] = st.regs[hwBP]
 		popX86(st, hwBP)
 		return
 	}
 	st.push(hwSP, st.regs[hwBP])
 	st.regs[hwBP] = st.regs[hwSP]
-	if level := i.imm >> 16 & 0x1f; level != 0 {
+	if level := i.Imm >> 16 & 0x1f; level != 0 {
 		st.regs[hwSP] = value{}
 		return
 	}
-	st.regs[hwSP] = st.regs[hwSP].plus(-(i.imm & 0xffff))
+	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
 // branchX86: conditional jumps. After `cmp rsp, reg; jne` falls through, both
 // are the same: so ends a loop that allocates stack page by page.
-func branchX86(st *state, i *instX86, f *flow, cmp uint8) {
-	f.kind, f.target = flowCond, uint64(i.imm)
-	if i.op&0xf == 5 && i.op >= 0x70 && i.op < 0x90 && cmp != noReg && i.imm < 0 {
+func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
+	f.kind, f.target = flowCond, uint64(i.Imm)
+	if i.Op&0xf == 5 && i.Op >= 0x70 && i.Op < 0x90 && cmp != noReg && i.Imm < 0 {
 		st.regs[hwSP] = st.regs[cmp]
 	}
 }
 
 // controlX86: call, jmp, ret, and the group FF.
-func controlX86(st *state, i *instX86, f *flow, mem bool) {
-	switch i.op {
+func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
+	switch i.Op {
 	case 0xe8:
-		if i.imm == 0 { // call to the next instruction: pushes its address
+		if i.Imm == 0 { // call to the next instruction: pushes its address
 			st.push(hwSP, value{})
 			return
 		}
-		f.kind, f.target = flowCall, uint64(i.imm)
+		f.kind, f.target = flowCall, uint64(i.Imm)
 		st.clobber(scratchX86)
 	case 0xe9, 0xeb:
-		f.kind, f.target = flowJump, uint64(i.imm)
+		f.kind, f.target = flowJump, uint64(i.Imm)
 	case 0xc2, 0xc3:
 		returnX86(st, f)
 	case 0xff:
@@ -174,8 +169,8 @@ func returnX86(st *state, f *flow) {
 	}
 }
 
-func groupFF(st *state, i *instX86, f *flow, mem bool) {
-	switch i.reg & 7 {
+func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
+	switch i.Reg & 7 {
 	case 0, 1:
 		arithX86(st, i)
 	case 2:
@@ -185,7 +180,7 @@ func groupFF(st *state, i *instX86, f *flow, mem bool) {
 		indirectX86(st, i, f, mem)
 	case 6:
 		v := value{}
-		if i.mod != 3 {
+		if i.Mod != 3 {
 			// A saved pointer into the stack is taken along to where the stack
 			// has moved to; of other words nothing is concluded.
 			if at := st.load(addressX86(st, i)); at.kind == initial {
@@ -193,7 +188,7 @@ func groupFF(st *state, i *instX86, f *flow, mem bool) {
 			}
 		}
 		st.push(hwSP, v)
-		st.pushedMem = i.ripRel
+		st.pushedMem = i.RIPRel
 	default:
 		f.kind = flowEnd
 	}
@@ -204,20 +199,20 @@ func groupFF(st *state, i *instX86, f *flow, mem bool) {
 // is a return, and so is one through r11 after an instruction that gave back
 // stack: the dynamic linker goes to the function that it has found in this way,
 // as no other register is free. All others may be jump tables.
-func indirectX86(st *state, i *instX86, f *flow, mem bool) {
+func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]
-	if i.mod == 3 {
-		v := st.regs[i.rm]
+	if i.Mod == 3 {
+		v := st.regs[i.RM]
 		at := value{kind: initial, base: v.base, off: v.off}
 		if v.kind == loaded && v.add == 0 && sp == at.plus(8) {
 			f.kind, f.ret = flowReturn, sp
-		} else if i.rm == 11 && st.raised {
+		} else if i.RM == 11 && st.raised {
 			f.kind, f.ret = flowTail, sp.plus(8)
 		}
 		return
 	}
-	if !i.ripRel {
+	if !i.RIPRel {
 		return
 	}
 	f.kind = flowTail
@@ -228,15 +223,15 @@ func indirectX86(st *state, i *instX86, f *flow, mem bool) {
 }
 
 // twoByteX86 interprets the opcodes after 0F.
-func twoByteX86(st *state, i *instX86, f *flow, cmp uint8) {
-	switch op := i.op; {
+func twoByteX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
+	switch op := i.Op; {
 	case op >= 0x80 && op < 0x90:
 		branchX86(st, i, f, cmp)
 	case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35:
 		f.kind = flowEnd
 	case op == 0x1f || op == 0x0d:
 		f.pad = true
-	case op == 0x1e && i.pfx&pfxF3 != 0 && i.mod == 3 && i.rm == 2 && i.reg == 7:
+	case op == 0x1e && i.Prefix&x86.PrefixF3 != 0 && i.Mod == 3 && i.RM == 2 && i.Reg == 7:
 		f.mark = true // endbr64
 	case op == 0xa0 || op == 0xa8:
 		st.push(hwSP, value{})
@@ -249,23 +244,23 @@ func twoByteX86(st *state, i *instX86, f *flow, cmp uint8) {
 
 // readsKeptX86 reports whether the instruction uses what one of the kept
 // registers held at the start, other than by saving it.
-func readsKeptX86(st *state, i *instX86) bool {
-	if !i.hasRM {
+func readsKeptX86(st *state, i *x86.Inst) bool {
+	if !i.HasRM {
 		return false
 	}
-	if i.base != noReg && i.base != hwSP && keptAtStart(st, i.base) || i.index != noReg && keptAtStart(st, i.index) {
+	if i.Base != noReg && i.Base != hwSP && keptAtStart(st, i.Base) || i.Index != noReg && keptAtStart(st, i.Index) {
 		return true
 	}
-	if i.opmap != mapOne || i.mod != 3 || i.rm == i.reg {
-		return i.opmap == mapOne && i.op == 0x85 && i.mod == 3 && keptAtStart(st, i.rm)
+	if i.Map != x86.MapOne || i.Mod != 3 || i.RM == i.Reg {
+		return i.Map == x86.MapOne && i.Op == 0x85 && i.Mod == 3 && keptAtStart(st, i.RM)
 	}
-	switch i.op {
+	switch i.Op {
 	case 0x89:
-		return keptAtStart(st, i.reg)
+		return keptAtStart(st, i.Reg)
 	case 0x8b:
-		return keptAtStart(st, i.rm)
+		return keptAtStart(st, i.RM)
 	case 0x01, 0x03, 0x29, 0x2b, 0x39, 0x3b, 0x85:
-		return keptAtStart(st, i.rm) || keptAtStart(st, i.reg)
+		return keptAtStart(st, i.RM) || keptAtStart(st, i.Reg)
 	}
 	return false
 }

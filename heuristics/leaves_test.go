@@ -31,7 +31,7 @@ func TestJumpsOutOfAFunctionAreSeen(t *testing.T) {
 		if got := s.LeavesByJump(base); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
-		if !s.LeavesByJump(base+1) || !x86(c.code...).LeavesByJump(base) {
+		if !s.LeavesByJump(base+1) || !intel(c.code...).LeavesByJump(base) {
 			t.Errorf("%s: an unknown function is known not to jump", c.name)
 		}
 	}

@@ -1,15 +1,17 @@
 package heuristics
 
+import "prywalk/internal/x86"
+
 // addressX86 gives the value of a memory operand's address.
-func addressX86(st *state, i *instX86) value {
-	if i.base == noReg || i.index != noReg || i.pfx&(pfxSeg|pfx67) != 0 {
+func addressX86(st *state, i *x86.Inst) value {
+	if i.Base == noReg || i.Index != noReg || i.Prefix&(x86.PrefixSeg|x86.Prefix67) != 0 {
 		return value{}
 	}
-	v := st.regs[i.base]
+	v := st.regs[i.Base]
 	if v.kind != initial && v.kind != loaded {
 		return value{}
 	}
-	return v.plus(int64(i.disp))
+	return v.plus(int64(i.Disp))
 }
 
 // setX86 writes a register; a stack pointer of which nothing is known begins a
@@ -22,23 +24,23 @@ func setX86(st *state, reg uint8, v value) {
 }
 
 // moveX86: mov between registers, stack and constants; lea.
-func moveX86(st *state, i *instX86) {
-	switch op := i.op; {
+func moveX86(st *state, i *x86.Inst) {
+	switch op := i.Op; {
 	case op == 0x8d:
 		leaX86(st, i)
 	case op >= 0xb8 && op < 0xc0:
-		setX86(st, i.low(), constX86(i))
-	case op == 0xc7 && i.mod == 3:
-		setX86(st, i.rm, constX86(i))
+		setX86(st, i.Low(), constX86(i))
+	case op == 0xc7 && i.Mod == 3:
+		setX86(st, i.RM, constX86(i))
 	case op == 0xc7:
 		st.store(addressX86(st, i), value{})
-	case i.mod == 3:
-		from, to := i.reg, i.rm
+	case i.Mod == 3:
+		from, to := i.Reg, i.RM
 		if op == 0x8b {
 			from, to = to, from
 		}
 		v := value{}
-		if i.w {
+		if i.W {
 			v = st.regs[from]
 		}
 		setX86(st, to, v)
@@ -50,61 +52,61 @@ func moveX86(st *state, i *instX86) {
 	}
 }
 
-func constX86(i *instX86) value {
-	if i.imm < 0 && !i.w || i.imm != int64(int32(i.imm)) {
+func constX86(i *x86.Inst) value {
+	if i.Imm < 0 && !i.W || i.Imm != int64(int32(i.Imm)) {
 		return value{}
 	}
-	return value{kind: number, off: int32(i.imm)}
+	return value{kind: number, off: int32(i.Imm)}
 }
 
-func leaX86(st *state, i *instX86) {
+func leaX86(st *state, i *x86.Inst) {
 	v := value{}
-	if i.w {
+	if i.W {
 		v = addressX86(st, i)
 	}
-	setX86(st, i.reg, v)
+	setX86(st, i.Reg, v)
 }
 
-func storeX86(st *state, i *instX86) {
+func storeX86(st *state, i *x86.Inst) {
 	v := value{}
-	if i.w {
-		v = st.regs[i.reg]
+	if i.W {
+		v = st.regs[i.Reg]
 	}
 	st.store(addressX86(st, i), v)
 }
 
-func loadX86(st *state, i *instX86) {
+func loadX86(st *state, i *x86.Inst) {
 	at := addressX86(st, i)
-	if !i.w || at.kind != initial || i.reg == hwSP && at.base != hwSP && at.base != hwBP {
-		setX86(st, i.reg, value{})
-		st.loadedSP(i.reg)
+	if !i.W || at.kind != initial || i.Reg == hwSP && at.base != hwSP && at.base != hwBP {
+		setX86(st, i.Reg, value{})
+		st.loadedSP(i.Reg)
 		return
 	}
-	st.restore(i.reg, at)
+	st.restore(i.Reg, at)
 }
 
 // arithX86: additions to tracked registers; of all else, which registers it
 // changes.
-func arithX86(st *state, i *instX86) {
-	if !i.w || !i.hasRM {
+func arithX86(st *state, i *x86.Inst) {
+	if !i.W || !i.HasRM {
 		dropX86(st, writesOne(i))
 		return
 	}
-	switch op := i.op; {
+	switch op := i.Op; {
 	case op == 0x81 || op == 0x83:
 		immX86(st, i)
-	case i.mod != 3:
+	case i.Mod != 3:
 		dropX86(st, writesOne(i))
 	case op == 0x01 || op == 0x29:
-		sumX86(st, i.rm, i.reg, op == 0x29)
+		sumX86(st, i.RM, i.Reg, op == 0x29)
 	case op == 0x03 || op == 0x2b:
-		sumX86(st, i.reg, i.rm, op == 0x2b)
-	case op == 0x39 && i.rm == hwSP:
-		st.cmpReg = i.reg
-	case op == 0x3b && i.reg == hwSP:
-		st.cmpReg = i.rm
-	case op == 0x39 && i.reg == hwSP:
-		st.cmpReg = i.rm
+		sumX86(st, i.Reg, i.RM, op == 0x2b)
+	case op == 0x39 && i.RM == hwSP:
+		st.cmpReg = i.Reg
+	case op == 0x3b && i.Reg == hwSP:
+		st.cmpReg = i.RM
+	case op == 0x39 && i.Reg == hwSP:
+		st.cmpReg = i.RM
 	default:
 		dropX86(st, writesOne(i))
 	}
@@ -133,17 +135,17 @@ func sumX86(st *state, to, from uint8, negative bool) {
 }
 
 // immX86: arithmetic with a constant.
-func immX86(st *state, i *instX86) {
-	if i.mod != 3 {
+func immX86(st *state, i *x86.Inst) {
+	if i.Mod != 3 {
 		return
 	}
-	switch i.reg & 7 {
+	switch i.Reg & 7 {
 	case 0:
-		setX86(st, i.rm, st.regs[i.rm].plus(i.imm))
+		setX86(st, i.RM, st.regs[i.RM].plus(i.Imm))
 	case 5:
-		setX86(st, i.rm, st.regs[i.rm].plus(-i.imm))
+		setX86(st, i.RM, st.regs[i.RM].plus(-i.Imm))
 	case 7:
 	default:
-		setX86(st, i.rm, value{})
+		setX86(st, i.RM, value{})
 	}
 }

@@ -1,5 +1,7 @@
 package heuristics
 
+import "prywalk/internal/x86"
+
 // A JIT compiler's code has no bounds that are known, so that its analysis goes forwards only. Mostly the first
 // path to a return ends in the epilogue of a frame with a frame pointer, which proves the frame (see proven). Of the
 // instructions on such a path only those count that write rbp, or a register that is kept, or the words that
@@ -38,7 +40,7 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	p := proof{w: w, way: way{pc: pc}}
 	p.doubts.afterCall = caller
 	p.run(pc)
-	var i instX86
+	var i x86.Inst
 	for range maxProof {
 		if p.way.pc >= p.next {
 			if !p.pop() { // the path has come to where one was before
@@ -46,10 +48,10 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 			}
 			continue
 		}
-		if !decodeIntoX86(w.code(p.way.pc), &i) {
+		if !x86.DecodeInto(w.code(p.way.pc), &i) {
 			return f, false
 		}
-		p.way.pc += uint64(i.size)
+		p.way.pc += uint64(i.Size)
 		if p.doubt(&i); p.doubts.weak {
 			return f, false
 		}
@@ -138,38 +140,38 @@ func (p *proof) branch(to uint64) proofStep {
 }
 
 // doubt is state.doubt.
-func (p *proof) doubt(i *instX86) {
+func (p *proof) doubt(i *x86.Inst) {
 	if !p.doubts.afterCall {
 		return
 	}
 	f := flow{
-		pad:  i.opmap == mapOne && i.op == 0x90 && !i.rexBit() && i.pfx&pfxF3 == 0 || i.opmap == map0F && (i.op == 0x1f || i.op == 0x0d),
-		mark: i.opmap == map0F && i.op == 0x1e && i.pfx&pfxF3 != 0 && i.mod == 3 && i.rm == 2 && i.reg == 7,
+		pad:  i.Map == x86.MapOne && i.Op == 0x90 && !i.REXBit() && i.Prefix&x86.PrefixF3 == 0 || i.Map == x86.Map0F && (i.Op == 0x1f || i.Op == 0x0d),
+		mark: i.Map == x86.Map0F && i.Op == 0x1e && i.Prefix&x86.PrefixF3 != 0 && i.Mod == 3 && i.RM == 2 && i.Reg == 7,
 	}
-	if i.vex {
+	if i.VEX {
 		f = flow{}
 	}
 	// As in forwardPath, the address is still that of the instruction.
-	p.doubts.pc = p.way.pc - uint64(i.size)
+	p.doubts.pc = p.way.pc - uint64(i.Size)
 	p.doubts.doubt(&f)
 }
 
 // step takes in an instruction.
-func (p *proof) step(i *instX86) proofStep {
-	if i.hasRM && i.mod != 3 && i.base == hwBP && i.disp > -8 && i.disp < 16 && i.index == noReg && i.op != 0x8d {
+func (p *proof) step(i *x86.Inst) proofStep {
+	if i.HasRM && i.Mod != 3 && i.Base == hwBP && i.Disp > -8 && i.Disp < 16 && i.Index == noReg && i.Op != 0x8d {
 		return proofFails // the words of the frame itself
 	}
 	switch {
-	case i.vex && i.opmap == mapAPX:
+	case i.VEX && i.Map == x86.MapAPX:
 		return proofFails
-	case i.vex:
+	case i.VEX:
 		return goesOn(p.write(vexWrites(i)))
-	case i.opmap == mapOne:
+	case i.Map == x86.MapOne:
 		return p.one(i)
-	case i.opmap == map0F:
-		switch op := i.op; {
+	case i.Map == x86.Map0F:
+		switch op := i.Op; {
 		case op >= 0x80 && op < 0x90:
-			return p.branch(p.way.pc + uint64(i.imm))
+			return p.branch(p.way.pc + uint64(i.Imm))
 		case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35:
 			return proofEnds
 		}
@@ -191,29 +193,29 @@ func (p *proof) write(mask uint32) bool {
 }
 
 // one is step for the one-byte opcodes.
-func (p *proof) one(i *instX86) proofStep {
-	switch op := i.op; {
-	case op == 0x89 && i.mod == 3 && i.w && i.rm == hwSP && i.reg == hwBP, op == 0x8b && i.mod == 3 && i.w && i.reg == hwSP && i.rm == hwBP:
+func (p *proof) one(i *x86.Inst) proofStep {
+	switch op := i.Op; {
+	case op == 0x89 && i.Mod == 3 && i.W && i.RM == hwSP && i.Reg == hwBP, op == 0x8b && i.Mod == 3 && i.W && i.Reg == hwSP && i.RM == hwBP:
 		if !p.isPop() { // mov rsp, rbp; pop rbp
 			return proofFails
 		}
 		return proofReturns
-	case op == 0xc9 && i.pfx&pfx66 == 0:
+	case op == 0xc9 && i.Prefix&x86.Prefix66 == 0:
 		return proofReturns
 	case op == 0x89 || op == 0x8b || op == 0x8d || op == 0xc7 || op >= 0xb8 && op < 0xc0:
 		return goesOn(p.move(i))
 	case op >= 0x50 && op < 0x58:
 		p.way.stores = true
-		return goesOn(i.low() != hwBP)
+		return goesOn(i.Low() != hwBP)
 	case op >= 0x58 && op < 0x60:
-		return goesOn(p.write(bit(i.low())))
+		return goesOn(p.write(bit(i.Low())))
 	case op == 0x8f:
-		return goesOn(i.mod != 3 || p.write(bit(i.rm)))
+		return goesOn(i.Mod != 3 || p.write(bit(i.RM)))
 	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4:
-		return p.branch(p.way.pc + uint64(i.imm))
-	case op >= 0xe8 && op <= 0xeb, op == 0xff && i.reg&7 > 1:
+		return p.branch(p.way.pc + uint64(i.Imm))
+	case op >= 0xe8 && op <= 0xeb, op == 0xff && i.Reg&7 > 1:
 		return p.turn(i)
-	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.imm != -0x80:
+	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.Imm != -0x80:
 		return proofEnds
 	case op == 0xc2, op == 0xc3, op == 0xc8, op == 0xc9, op == 0xcd:
 		return proofFails
@@ -222,55 +224,55 @@ func (p *proof) one(i *instX86) proofStep {
 }
 
 // turn is step for calls and jumps.
-func (p *proof) turn(i *instX86) proofStep {
+func (p *proof) turn(i *x86.Inst) proofStep {
 	switch {
-	case i.op == 0xe8:
-		p.doubts.afterCall = i.imm != 0
+	case i.Op == 0xe8:
+		p.doubts.afterCall = i.Imm != 0
 		return proofGoesOn
-	case i.op == 0xe9 || i.op == 0xeb:
+	case i.Op == 0xe9 || i.Op == 0xeb:
 		if p.n == maxRuns {
 			return proofFails
 		}
-		if !p.run(p.way.pc + uint64(i.imm)) {
+		if !p.run(p.way.pc + uint64(i.Imm)) {
 			return proofEnds
 		}
 		return proofGoesOn
-	case i.op == 0xff && i.reg&7 == 2:
+	case i.Op == 0xff && i.Reg&7 == 2:
 		p.doubts.afterCall = true
 		return proofGoesOn
-	case i.op == 0xff && i.reg&7 == 6:
+	case i.Op == 0xff && i.Reg&7 == 6:
 		return proofGoesOn // push
 	}
 	return proofFails
 }
 
 // move is step for mov and lea.
-func (p *proof) move(i *instX86) bool {
-	switch op := i.op; {
+func (p *proof) move(i *x86.Inst) bool {
+	switch op := i.Op; {
 	case op == 0x8d:
 		// A store through a copy of rbp would be one into the frame.
-		return p.write(bit(i.reg)) && (i.base != hwBP || i.index != noReg || i.reg == hwSP)
+		return p.write(bit(i.Reg)) && (i.Base != hwBP || i.Index != noReg || i.Reg == hwSP)
 	case op >= 0xb8 && op < 0xc0:
-		return p.write(bit(i.low()))
-	case op == 0x8b && i.mod == 3, op == 0x89 && i.mod == 3, op == 0xc7 && i.mod == 3:
-		to, from := i.rm, i.reg
+		return p.write(bit(i.Low()))
+	case op == 0x8b && i.Mod == 3, op == 0x89 && i.Mod == 3, op == 0xc7 && i.Mod == 3:
+		to, from := i.RM, i.Reg
 		if op == 0x8b {
 			to, from = from, to
 		}
 		return p.write(bit(to)) && (op == 0xc7 || from != hwBP)
 	case op == 0x8b:
-		ok := p.write(bit(i.reg))
-		if i.w && i.base == hwBP && i.index == noReg && i.pfx&(pfxSeg|pfx67) == 0 && !p.way.stores {
-			p.loads[i.reg&15] = place{inMemory, hwBP, i.disp}
+		ok := p.write(bit(i.Reg))
+		if i.W && i.Base == hwBP && i.Index == noReg && i.Prefix&(x86.PrefixSeg|x86.Prefix67) == 0 && !p.way.stores {
+			p.loads[i.Reg&15] = place{inMemory, hwBP, i.Disp}
 		}
 		return ok
 	}
-	p.way.stores = p.way.stores || i.base == hwBP || i.base == hwSP
+	p.way.stores = p.way.stores || i.Base == hwBP || i.Base == hwSP
 	return op89(i) // a store of rbp itself makes forward take its word back
 }
 
 // op89 reports whether a store is not one of rbp.
-func op89(i *instX86) bool { return i.op != 0x89 || i.reg != hwBP }
+func op89(i *x86.Inst) bool { return i.Op != 0x89 || i.Reg != hwBP }
 
 // isPop reports whether the next instruction is pop rbp, and passes it.
 func (p *proof) isPop() bool {
@@ -288,29 +290,29 @@ const maxEpilogue = 8
 // epilogue goes on to the return. V8 compares there how many arguments to drop; or it pops the return address, drops
 // them and pushes it again.
 func (p *proof) epilogue() (f found, ok bool) {
-	var i instX86
+	var i x86.Inst
 	popped, pushed := uint8(noReg), false
 	for range maxEpilogue {
-		if p.way.pc >= p.next || !decodeIntoX86(p.w.code(p.way.pc), &i) || i.vex || i.opmap != mapOne {
+		if p.way.pc >= p.next || !x86.DecodeInto(p.w.code(p.way.pc), &i) || i.VEX || i.Map != x86.MapOne {
 			return f, false
 		}
-		p.way.pc += uint64(i.size)
+		p.way.pc += uint64(i.Size)
 		ok = false
-		switch op := i.op; {
+		switch op := i.Op; {
 		case op == 0xc2 || op == 0xc3:
 			return p.frame(), popped == noReg || pushed
 		case pushed:
-		case op >= 0x70 && op < 0x80, (op == 0x81 || op == 0x83) && i.reg&7 == 7 && i.mod == 3, op == 0x39 && i.mod == 3, op == 0x3b && i.mod == 3:
+		case op >= 0x70 && op < 0x80, (op == 0x81 || op == 0x83) && i.Reg&7 == 7 && i.Mod == 3, op == 0x39 && i.Mod == 3, op == 0x3b && i.Mod == 3:
 			ok = popped == noReg
 		case op >= 0x58 && op < 0x60:
-			ok = popped == noReg && i.pfx == 0 && p.write(bit(i.low())) && i.low() != hwSP
-			popped = i.low()
-		case op == 0x8d && i.reg == hwSP, (op == 0x81 || op == 0x83) && i.reg&7 == 0 && i.mod == 3 && i.rm == hwSP:
-			ok = popped != noReg && i.w && i.base != popped && i.index != popped
-		case op == 0x03 && i.mod == 3 && i.reg == hwSP:
-			ok = popped != noReg && i.w && i.rm != popped && i.rm != hwSP
+			ok = popped == noReg && i.Prefix == 0 && p.write(bit(i.Low())) && i.Low() != hwSP
+			popped = i.Low()
+		case op == 0x8d && i.Reg == hwSP, (op == 0x81 || op == 0x83) && i.Reg&7 == 0 && i.Mod == 3 && i.RM == hwSP:
+			ok = popped != noReg && i.W && i.Base != popped && i.Index != popped
+		case op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
+			ok = popped != noReg && i.W && i.RM != popped && i.RM != hwSP
 		case op >= 0x50 && op < 0x58:
-			pushed = popped != noReg && i.low() == popped && i.pfx == 0
+			pushed = popped != noReg && i.Low() == popped && i.Prefix == 0
 			ok = pushed
 		}
 		if !ok {

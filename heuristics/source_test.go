@@ -29,7 +29,7 @@ func (f oneFunc) FuncRange(pc uint64) (uint64, uint64, bool) {
 
 const base = 0x401000
 
-func x86(code ...byte) *Source {
+func intel(code ...byte) *Source {
 	return New(Options{Arch: frames.X86_64, Code: bytesCode{base, code}})
 }
 
@@ -57,7 +57,7 @@ func want(t *testing.T, s *Source, off uint64, reg uint8, cfa int32, m frames.Me
 
 func TestFramePointerIsProvenByLeave(t *testing.T) {
 	// push rbp; mov rbp,rsp; and rsp,-32; sub rsp,64; nop; leave; ret
-	s := x86(0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x83, 0xec, 0x40, 0x90, 0xc9, 0xc3)
+	s := intel(0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x83, 0xec, 0x40, 0x90, 0xc9, 0xc3)
 	want(t, s, 0, frames.X86RSP, 8, frames.MethodHeuristic)
 	want(t, s, 1, frames.X86RSP, 16, frames.MethodHeuristic)
 	r := want(t, s, 12, frames.X86RBP, 16, frames.MethodFP)
@@ -81,7 +81,7 @@ func TestPLTEntries(t *testing.T) {
 	// plt0: push [rip+x]; bnd jmp [rip+y]; nop (3)
 	// entry: endbr64; push 0; bnd jmp plt0; nop
 	// sec: endbr64; bnd jmp [rip+x]
-	s := x86(
+	s := intel(
 		0xff, 0x35, 0, 0, 0, 0, 0xf2, 0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x1f, 0,
 		0xf3, 0x0f, 0x1e, 0xfa, 0x68, 0, 0, 0, 0, 0xf2, 0xe9, 0xe1, 0xff, 0xff, 0xff, 0x90,
 		0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0, 0, 0, 0)
@@ -95,14 +95,14 @@ func TestPLTEntries(t *testing.T) {
 
 func TestChildOfCloneIsRoot(t *testing.T) {
 	// xor ebp,ebp; pop rax; pop rdi; call *rax; mov edi,eax; mov eax,60; syscall
-	s := x86(0x31, 0xed, 0x58, 0x5f, 0xff, 0xd0, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05)
+	s := intel(0x31, 0xed, 0x58, 0x5f, 0xff, 0xd0, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05)
 	for _, q := range []frames.Query{{PC: base}, {PC: base + 2}, {PC: base + 4}, {PC: base + 6, Caller: true}} {
 		if r, _, ok := s.Rule(q); !ok || r.Flags&frames.FlagRoot == 0 {
 			t.Errorf("%#x: %+v, %v; want the root", q.PC, r, ok)
 		}
 	}
 	// _exit is not a root: mov edi,1; mov eax,60; syscall
-	s = x86(0xbf, 1, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05)
+	s = intel(0xbf, 1, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05)
 	if r, _, ok := s.Rule(frames.Query{PC: base}); ok && r.Flags&frames.FlagRoot != 0 {
 		t.Error("a function that exits is taken for a thread's root")
 	}
@@ -148,7 +148,7 @@ func TestLongEntryPointIsRoot(t *testing.T) {
 
 func TestCodeWithoutReturnHasNoRule(t *testing.T) {
 	// add rbx,8; jmp *[rbx+rax*8]: an interpreter's dispatch
-	s := x86(0x48, 0x83, 0xc3, 0x08, 0xff, 0x24, 0xc3)
+	s := intel(0x48, 0x83, 0xc3, 0x08, 0xff, 0x24, 0xc3)
 	if r, _, ok := s.Rule(frames.Query{PC: base}); ok {
 		t.Errorf("%+v from code that shows nothing", r)
 	}
@@ -204,7 +204,7 @@ func TestCallBefore(t *testing.T) {
 		{"far call", []byte{0xff, 0x5b, 0x08}, false, 0},
 		{"mov", []byte{0x48, 0x89, 0xd8}, false, 0},
 	} {
-		call, ok := x86(c.code...).CallBefore(base + uint64(len(c.code)))
+		call, ok := intel(c.code...).CallBefore(base + uint64(len(c.code)))
 		if ok != c.ok || call.Direct != (c.direct != 0) || call.Target != c.direct {
 			t.Errorf("%s: %+v, %v", c.name, call, ok)
 		}
@@ -280,11 +280,11 @@ func TestLoadFromATableIsNoSavedRegister(t *testing.T) {
 	if !ok || r.CFAReg != frames.X86RSP || row == nil || row.CFAOff != 8 || row.Regs[frames.X86R12].Kind != frames.PlaceUndefined {
 		t.Errorf("%+v, %+v, %v", r, row, ok)
 	}
-	if r, _, ok := x86(code...).Rule(frames.Query{PC: base}); ok {
+	if r, _, ok := intel(code...).Rule(frames.Query{PC: base}); ok {
 		t.Errorf("%+v", r)
 	}
 	// mov rbx, [rsp]; mov r12, [rsp+8]; add rsp, 16; ret
-	saved := x86(0x48, 0x8b, 0x1c, 0x24, 0x4c, 0x8b, 0x64, 0x24, 8, 0x48, 0x83, 0xc4, 16, 0xc3)
+	saved := intel(0x48, 0x8b, 0x1c, 0x24, 0x4c, 0x8b, 0x64, 0x24, 8, 0x48, 0x83, 0xc4, 16, 0xc3)
 	want(t, saved, 0, frames.X86RSP, 24, frames.MethodHeuristic)
 }
 
@@ -315,7 +315,7 @@ func TestGeneratedCodeTellsWhereItMakesItsFrame(t *testing.T) {
 			t.Errorf("%+v: %+v, %+v", q, r, row)
 		}
 	}
-	if r, _, ok := x86(code...).Rule(frames.Query{PC: base}); ok {
+	if r, _, ok := intel(code...).Rule(frames.Query{PC: base}); ok {
 		t.Errorf("in other code: %+v", r)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 func TestSignalTrampolineIsKnownByItsInstructions(t *testing.T) {
 	// mov rax,15; syscall
-	s := x86(0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05)
+	s := intel(0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05)
 	for _, q := range []frames.Query{{PC: base}, {PC: base, Caller: true}, {PC: base + 7}} {
 		r, row, ok := s.Rule(q)
 		if !ok || r.Flags != frames.FlagSignal || row == nil || !row.CFADeref || row.RA.Off != 168 {
@@ -25,7 +25,7 @@ func TestSignalTrampolineIsKnownByItsInstructions(t *testing.T) {
 
 func TestCallThroughALinkageTableCanCallAnybody(t *testing.T) {
 	// call +2; nop; nop; endbr64; bnd jmp [rip+0]
-	s := x86(0xe8, 2, 0, 0, 0, 0x90, 0x90, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0, 0, 0, 0)
+	s := intel(0xe8, 2, 0, 0, 0, 0x90, 0x90, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0, 0, 0, 0)
 	if c, ok := s.CallBefore(base + 5); !ok || c.Direct {
 		t.Errorf("%+v, %v", c, ok)
 	}

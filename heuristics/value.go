@@ -1,6 +1,10 @@
 package heuristics
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"prywalk/internal/x86"
+)
 
 // valueKind says what is known of a value.
 type valueKind uint8
@@ -94,7 +98,7 @@ func (st *state) take(o *state) {
 }
 
 // noReg marks that there is no register.
-const noReg = 0xff
+const noReg = x86.NoReg
 
 // What the calls on a path say of the stack pointer at the start: at each call
 // the CFA is a multiple of 16 bytes above it (System V ABI §3.2.2).

@@ -1,86 +1,88 @@
 package heuristics
 
+import "prywalk/internal/x86"
+
 // bit gives the set of one register; the second register file of APX is not
 // tracked.
 func bit(reg uint8) uint32 { return 1 << (reg & 31) }
 
 // rmWritten gives the set of the operand in ModRM.rm, if it is a register.
-func (i *instX86) rmWritten() uint32 {
-	if i.mod != 3 {
+func rmWritten(i *x86.Inst) uint32 {
+	if i.Mod != 3 {
 		return 0
 	}
-	return bit(i.rm)
+	return bit(i.RM)
 }
 
 // byteReg gives the register that holds an 8-bit one: without REX, 4 to 7 are ah,
 // ch, dh and bh.
-func (i *instX86) byteReg(reg uint8) uint8 {
-	if !i.rex && reg >= 4 && reg < 8 {
+func byteReg(i *x86.Inst, reg uint8) uint8 {
+	if !i.REX && reg >= 4 && reg < 8 {
 		return reg - 4
 	}
 	return reg
 }
 
-func (i *instX86) byteRM() uint32 {
-	if i.mod != 3 {
+func byteRM(i *x86.Inst) uint32 {
+	if i.Mod != 3 {
 		return 0
 	}
-	return bit(i.byteReg(i.rm))
+	return bit(byteReg(i, i.RM))
 }
 
 // writesOne gives the set of general registers that a one-byte opcode changes.
-func writesOne(i *instX86) uint32 {
-	switch op := i.op; {
+func writesOne(i *x86.Inst) uint32 {
+	switch op := i.Op; {
 	case op < 0x40:
 		return writesALU(i)
 	case op == 0x63, op == 0x69, op == 0x6b:
-		return bit(i.reg)
+		return bit(i.Reg)
 	case op == 0x8a:
-		return bit(i.byteReg(i.reg))
+		return bit(byteReg(i, i.Reg))
 	case op == 0x86:
-		return i.byteRM() | bit(i.byteReg(i.reg))
+		return byteRM(i) | bit(byteReg(i, i.Reg))
 	case op == 0x87:
-		return i.rmWritten() | bit(i.reg)
+		return rmWritten(i) | bit(i.Reg)
 	case op == 0x88, op == 0xc6, op == 0xc0, op == 0xd0, op == 0xd2:
-		return i.byteRM()
+		return byteRM(i)
 	case op == 0x8c, op == 0xc1, op == 0xd1, op == 0xd3:
-		return i.rmWritten()
+		return rmWritten(i)
 	case op >= 0xb0 && op < 0xb8:
-		return bit(i.byteReg(i.low()))
+		return bit(byteReg(i, i.Low()))
 	}
 	return writesRest(i)
 }
 
 // writesALU: the eight operations of opcodes 00 to 3F; compare writes nothing.
-func writesALU(i *instX86) uint32 {
-	if i.op>>3 == 7 {
+func writesALU(i *x86.Inst) uint32 {
+	if i.Op>>3 == 7 {
 		return 0
 	}
-	switch i.op & 7 {
+	switch i.Op & 7 {
 	case 0:
-		return i.byteRM()
+		return byteRM(i)
 	case 1:
-		return i.rmWritten()
+		return rmWritten(i)
 	case 2:
-		return bit(i.byteReg(i.reg))
+		return bit(byteReg(i, i.Reg))
 	case 3:
-		return bit(i.reg)
+		return bit(i.Reg)
 	}
 	return 1 << hwAX
 }
 
-func writesRest(i *instX86) uint32 {
-	switch op := i.op; {
-	case op == 0x80 && i.reg&7 != 7:
-		return i.byteRM()
-	case (op == 0x81 || op == 0x83) && i.reg&7 != 7, op == 0xff:
-		return i.rmWritten()
+func writesRest(i *x86.Inst) uint32 {
+	switch op := i.Op; {
+	case op == 0x80 && i.Reg&7 != 7:
+		return byteRM(i)
+	case (op == 0x81 || op == 0x83) && i.Reg&7 != 7, op == 0xff:
+		return rmWritten(i)
 	case op == 0xfe:
-		return i.byteRM()
+		return byteRM(i)
 	case op == 0xf6, op == 0xf7:
 		return writesUnary(i)
 	case op >= 0x90 && op < 0x98:
-		return 1<<hwAX | bit(i.low())
+		return 1<<hwAX | bit(i.Low())
 	case op == 0x98, op >= 0xa0 && op <= 0xa1, op >= 0xe4 && op <= 0xe5, op >= 0xec && op <= 0xed, op == 0xd7, op == 0x9f:
 		return 1 << hwAX
 	case op == 0x99:
@@ -92,13 +94,13 @@ func writesRest(i *instX86) uint32 {
 }
 
 // writesUnary: not and neg change their operand, mul and div rax and rdx.
-func writesUnary(i *instX86) uint32 {
-	switch i.reg & 7 {
+func writesUnary(i *x86.Inst) uint32 {
+	switch i.Reg & 7 {
 	case 2, 3:
-		if i.op == 0xf6 {
-			return i.byteRM()
+		if i.Op == 0xf6 {
+			return byteRM(i)
 		}
-		return i.rmWritten()
+		return rmWritten(i)
 	case 0, 1:
 		return 0
 	}
@@ -107,53 +109,53 @@ func writesUnary(i *instX86) uint32 {
 
 // mapWrites gives the set of general registers that an opcode of the 0F maps
 // changes; most work on vector registers.
-func mapWrites(i *instX86) uint32 {
-	switch i.opmap {
-	case map0F:
+func mapWrites(i *x86.Inst) uint32 {
+	switch i.Map {
+	case x86.Map0F:
 		return writes0F(i)
-	case map38:
+	case x86.Map38:
 		switch {
-		case i.op == 0xf0, i.op == 0xf1 && i.pfx&pfxF2 != 0, i.op == 0xf6:
-			return bit(i.reg)
+		case i.Op == 0xf0, i.Op == 0xf1 && i.Prefix&x86.PrefixF2 != 0, i.Op == 0xf6:
+			return bit(i.Reg)
 		}
-	case map3A:
+	case x86.Map3A:
 		return writes3A(i)
 	}
 	return 0
 }
 
-func writes3A(i *instX86) uint32 {
+func writes3A(i *x86.Inst) uint32 {
 	switch {
-	case i.op >= 0x14 && i.op <= 0x17:
-		return i.rmWritten()
-	case i.op >= 0x60 && i.op <= 0x63:
+	case i.Op >= 0x14 && i.Op <= 0x17:
+		return rmWritten(i)
+	case i.Op >= 0x60 && i.Op <= 0x63:
 		return 1 << hwCX
 	}
 	return 0
 }
 
-func writes0F(i *instX86) uint32 {
-	switch op := i.op; {
+func writes0F(i *x86.Inst) uint32 {
+	switch op := i.Op; {
 	case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
 		op == 0x02, op == 0x03, op == 0x50, op == 0xd7, op == 0xc5, op == 0xb2, op == 0xb4, op == 0xb5:
-		return bit(i.reg)
-	case (op == 0x2c || op == 0x2d) && i.pfx&(pfxF2|pfxF3) != 0:
-		return bit(i.reg)
+		return bit(i.Reg)
+	case (op == 0x2c || op == 0x2d) && i.Prefix&(x86.PrefixF2|x86.PrefixF3) != 0:
+		return bit(i.Reg)
 	case op >= 0x90 && op < 0xa0:
-		return i.byteRM()
+		return byteRM(i)
 	case op == 0xb0:
-		return i.byteRM() | 1<<hwAX
+		return byteRM(i) | 1<<hwAX
 	case op == 0xa4, op == 0xa5, op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xbb,
-		op == 0xba && i.reg&7 > 4, op == 0x20, op == 0x21, op == 0x7e && i.pfx&pfxF3 == 0:
-		return i.rmWritten()
+		op == 0xba && i.Reg&7 > 4, op == 0x20, op == 0x21, op == 0x7e && i.Prefix&x86.PrefixF3 == 0:
+		return rmWritten(i)
 	case op == 0xb1:
-		return i.rmWritten() | 1<<hwAX
+		return rmWritten(i) | 1<<hwAX
 	case op == 0xc0:
-		return i.byteRM() | bit(i.byteReg(i.reg))
+		return byteRM(i) | bit(byteReg(i, i.Reg))
 	case op == 0xc1:
-		return i.rmWritten() | bit(i.reg)
+		return rmWritten(i) | bit(i.Reg)
 	case op >= 0xc8 && op < 0xd0:
-		return bit(i.low())
+		return bit(i.Low())
 	case op == 0xa2:
 		return 1<<hwAX | 1<<hwBX | 1<<hwCX | 1<<hwDX
 	case op == 0x05, op == 0x31, op == 0x32, op == 0x33, op == 0x01, op == 0xc7:
@@ -163,42 +165,42 @@ func writes0F(i *instX86) uint32 {
 }
 
 // writesRandom: rdrand, rdseed and rdpid write a register of choice.
-func writesRandom(i *instX86) uint32 {
-	if i.op == 0xc7 && i.reg&7 >= 6 {
-		return i.rmWritten()
+func writesRandom(i *x86.Inst) uint32 {
+	if i.Op == 0xc7 && i.Reg&7 >= 6 {
+		return rmWritten(i)
 	}
 	return 0
 }
 
 // vexWrites gives the set of general registers that a VEX or EVEX instruction
 // changes: the bit manipulation ones, and moves out of vector and mask registers.
-func vexWrites(i *instX86) uint32 {
-	switch op := i.op; i.opmap {
-	case map0F:
+func vexWrites(i *x86.Inst) uint32 {
+	switch op := i.Op; i.Map {
+	case x86.Map0F:
 		switch {
 		case op == 0x50, op == 0xd7, op == 0xc5, op == 0x93:
-			return bit(i.reg)
-		case (op == 0x2c || op == 0x2d || op == 0x78 || op == 0x79) && i.pfx&(pfxF2|pfxF3) != 0:
-			return bit(i.reg)
-		case op == 0x7e && i.pfx&pfx66 != 0:
-			return i.rmWritten()
+			return bit(i.Reg)
+		case (op == 0x2c || op == 0x2d || op == 0x78 || op == 0x79) && i.Prefix&(x86.PrefixF2|x86.PrefixF3) != 0:
+			return bit(i.Reg)
+		case op == 0x7e && i.Prefix&x86.Prefix66 != 0:
+			return rmWritten(i)
 		}
-	case map38:
+	case x86.Map38:
 		switch {
 		case op == 0xf3:
-			return bit(i.vvvv)
+			return bit(i.VVVV)
 		case op == 0xf6:
-			return bit(i.reg) | bit(i.vvvv)
+			return bit(i.Reg) | bit(i.VVVV)
 		case op >= 0xf2 && op <= 0xf7:
-			return bit(i.reg)
+			return bit(i.Reg)
 		}
-	case map3A:
+	case x86.Map3A:
 		if op == 0xf0 {
-			return bit(i.reg)
+			return bit(i.Reg)
 		}
 		return writes3A(i)
-	case mapAPX:
-		return writesOne(i) | bit(i.vvvv)
+	case x86.MapAPX:
+		return writesOne(i) | bit(i.VVVV)
 	}
 	return 0
 }

@@ -1,9 +1,11 @@
 package ptrace
 
 import (
-	"prywalk/internal/procmem"
+	"errors"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 // Look is one look at one thread, from Begin to Finish or Cancel. It belongs to
@@ -187,4 +189,73 @@ func (c *Controller) Cancel(l *Look) {
 		}
 		c.poll(l)
 	}
+}
+
+// Freeze is one look from begin to end: it waits for the thread until the
+// deadline (on the clock of procmem.Now) and gives it up then ([ErrTimeout]). Other
+// pending looks wait meanwhile. Errors: those of Begin and Finish.
+func (c *Controller) Freeze(tid int, deadline int64, req *Request, out *Stop) error {
+	l, err := c.Begin(tid)
+	if err != nil && !errors.Is(err, ErrPending) {
+		return err
+	}
+	sleep := int64(napMin)
+	for !c.Poll(l) {
+		now := procmem.Now()
+		if now >= deadline {
+			c.Cancel(l)
+			return ErrTimeout
+		}
+		if now >= c.wakeup {
+			c.nap(min(sleep, deadline-now))
+			sleep = min(sleep*2, napMax)
+		}
+		if now >= c.audit {
+			c.audit = now + auditEvery
+			c.checkOne(l)
+		}
+	}
+	err = c.Finish(l, req, out)
+	c.serveLost()
+	return err
+}
+
+// decode turns what was read into its final form, after the thread was let go.
+func (c *Controller) decode(_ *Look, req *Request, out *Stop) {
+	l := &c.last
+	c.decodeRegs(out)
+	out.StackAddr, out.StackLen, out.StackAsked = c.stackAt, c.stackN, c.stackAsked
+	out.Interrupt, out.Running, out.Stop, out.Detach = l.interruptNS, l.runningNS, l.stopNS, l.detachNS
+	if out.Short = c.allowed.short; out.Short { // what lacks is no end of a mapping
+		out.StackAsked = out.StackLen
+	}
+	out.Taken, out.Copied = l.takenNS, l.copiedNS
+	out.Kind, out.Signal = l.kind, int(l.signal)
+	out.Restarted, out.Broken, out.GaveUp, out.Told = l.restarted, l.broken, l.gaveUp, l.told
+	out.InSyscall, out.Nr = rawSyscall(&c.raw)
+	c.decodeSched(req, out)
+}
+
+// decodeRegs turns the registers into their final form.
+func (c *Controller) decodeRegs(out *Stop) {
+	out.Regs = decodeNative(&c.raw)
+	if c.tls != 0 {
+		out.Regs.TLS = c.tls
+	}
+	out.Regs.PACMask = c.pacMask
+}
+
+// decodeSched takes the clocks from what was read in the stop, or reads them now.
+func (c *Controller) decodeSched(req *Request, out *Stop) {
+	out.Sched, out.SchedOK = procmem.SchedStat{}, false
+	if req.Files == nil {
+		return
+	}
+	var err error
+	if c.schedN > 0 {
+		out.Sched, err = procmem.ParseSchedStat(c.schedBuf[:c.schedN])
+	} else {
+		out.Sched, err = req.Files.SchedStat()
+	}
+	out.SchedOK = err == nil
 }

@@ -64,7 +64,7 @@ func (ps *processes) each(pids []int, f func(*thread)) {
 				continue // it has ended already
 			}
 			t.JITFuncs = ps.names.JITFuncs(pid)
-			p = &process{Process: t, extra: look.GoStacks(t), threads: map[int]*thread{}}
+			p = &process{Process: t, extra: look.TaskStacks(t), threads: map[int]*thread{}}
 			ps.list[pid] = p
 		}
 		tids, err := p.Threads(nil)

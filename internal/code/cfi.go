@@ -4,7 +4,7 @@ import (
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/internal/elffile"
-	"prywalk/internal/gotables"
+	"prywalk/internal/runtimes/golang"
 )
 
 // addCFI takes a file's call frame information, if it has any.
@@ -48,7 +48,7 @@ const maxDebugFrame = 64 << 20
 type moreCFI struct {
 	elf    *elffile.File
 	from   *separate
-	goes   *gotables.Table
+	goes   *golang.Table
 	tried  bool
 	tables []*dwarfunwind.Table
 }

@@ -7,6 +7,7 @@ import (
 	"prywalk/heuristics"
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes"
+	"prywalk/internal/runtimes/golang"
 )
 
 // found is the run-time systems of a process that implement package managed.
@@ -158,6 +159,20 @@ func (p *Process) Namers() []managed.Namer {
 	return p.runtimes.Namers()
 }
 
+// Tasks says where the stacks of tasks are that threads have left, as of the last Refresh; nil if no run-time system knows
+// of any.
+func (p *Process) Tasks() *managed.Tasks {
+	if p.runtimes == nil {
+		return nil
+	}
+	for i := range p.runtimes.found.slots {
+		if t, ok := p.runtimes.found.slots[i].system.(managed.Tasker); ok {
+			return t.Tasks()
+		}
+	}
+	return nil
+}
+
 // Unknown gives why a run-time system that is there is not read, nil if there is none or all are.
 func (p *Process) Unknown() error { return p.runtimes.Unknown() }
 
@@ -180,6 +195,21 @@ func (h *host) Modules() []*frames.Module { return h.mods }
 
 // Flow implements managed.Host.
 func (h *host) Flow() *heuristics.Source { return h.flow }
+
+// GoTable implements golang.Host.
+func (h *host) GoTable(m *frames.Module) *golang.Table {
+	img := elfImage(m)
+	if img == nil || !img.hasGoTable() {
+		return nil
+	}
+	t := img.GoTable()
+	if t != nil {
+		img.mu.Lock()
+		defer img.mu.Unlock()
+		t.Chase() // kept: others can ask the same table, of another process that runs this file
+	}
+	return t
+}
 
 // Symbol implements managed.Host.
 func (h *host) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool) {

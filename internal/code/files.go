@@ -2,7 +2,10 @@ package code
 
 import (
 	"errors"
+	"path"
+	"strconv"
 
+	"prywalk/internal/elffile"
 	"prywalk/internal/process"
 	"prywalk/internal/stranger"
 )
@@ -57,3 +60,85 @@ func (f *Files) Debug(name string) (*stranger.File, error) {
 	}
 	return f.opener.Open(stranger.Request{Path: name, Trust: r.Trust})
 }
+
+// opener opens a file by its path as the process sees it.
+type opener func(path string) (*stranger.File, error)
+
+// separate are the files that tell more of an image than it does itself: its debug
+// file, found by build id or by .gnu_debuglink, and the small one that it embeds
+// (.gnu_debugdata). They are opened at the first question that the image has no
+// answer to, and never if there is none: most programs are walked without them.
+type separate struct {
+	elf   *elffile.File
+	path  string
+	open  opener // nil: no debug file is looked for
+	files *filePool
+	tried bool
+	found []*elffile.File
+}
+
+// all gives them, the debug file first.
+func (s *separate) all() []*elffile.File {
+	if s == nil || s.elf == nil || s.tried {
+		return s.list()
+	}
+	s.tried = true
+	if s.open != nil {
+		for _, p := range s.elf.DebugPaths(s.path) {
+			if f := s.try(p); f != nil {
+				s.found = append(s.found, f)
+				break
+			}
+		}
+	}
+	if mini, err := s.elf.MiniDebug(); err == nil {
+		s.found = append(s.found, mini)
+	}
+	return s.found
+}
+
+func (s *separate) list() []*elffile.File {
+	if s == nil {
+		return nil
+	}
+	return s.found
+}
+
+// try opens a debug file; nil if it is not there or belongs to another build.
+func (s *separate) try(path string) *elffile.File {
+	f, err := s.open(path)
+	if err != nil {
+		return nil
+	}
+	h := s.files.add(f)
+	debug, err := elffile.OpenIn(s.elf.Memory().Budget(), h, f.Size())
+	if err == nil {
+		debug.Memory().Rename(path)
+		err = s.elf.CheckDebug(debug, h, f.Size())
+	}
+	if err != nil {
+		debug.Release()
+		s.files.drop(h)
+		return nil
+	}
+	return debug
+}
+
+// PerfMap opens /tmp/perf-PID.map as the process sees it: below its root, by the number
+// that it has in its own pid namespace. A symbolic link is not followed.
+func (f *Files) PerfMap() (*stranger.File, error) {
+	inside := f.PID
+	if st, err := process.ReadStatus("/proc", f.PID); err == nil && len(st.NSPids) > 0 {
+		inside = st.NSPids[len(st.NSPids)-1]
+	}
+	r := f.inRoot(perfMapName(inside))
+	r.Trust, r.NoLink = f.trusted(), true
+	g, err := f.opener.Open(r)
+	if err == nil || errors.Is(err, stranger.ErrStuck) || errors.Is(err, stranger.ErrNotTrusted) {
+		return g, err
+	}
+	r.Root, r.Path = "", perfMapName(f.PID)
+	return f.opener.Open(r)
+}
+
+func perfMapName(pid int) string { return path.Join("/tmp", "perf-"+strconv.Itoa(pid)+".map") }

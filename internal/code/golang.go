@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"prywalk/internal/elffile"
-	"prywalk/internal/gotables"
+	"prywalk/internal/runtimes/golang"
 )
 
 // maxPclntab bounds the table that is read, in bytes; that of the largest Go
@@ -13,33 +13,48 @@ const maxPclntab = 512 << 20
 
 // GoTable gives the table of a Go program, nil if it is none. Like ELF it is for one
 // goroutine at a time.
-func (img *Image) GoTable() *gotables.Table { return img.prepared().goTable }
+func (img *Image) GoTable() *golang.Table { return img.prepared().goTable }
 
 // goTable reads the Go table of a file, nil if it has none. Whether it has costs a
 // look at the names of its sections.
-func goTable(f *elffile.File) *gotables.Table {
-	s := firstSection(f, ".gopclntab", ".data.rel.ro.gopclntab")
-	if s == nil || s.Size > maxPclntab {
+func goTable(f *elffile.File) *golang.Table {
+	s := goSection(f)
+	if s == nil {
 		return nil
 	}
 	tab, err := f.Data(s)
 	if err != nil {
 		return nil
 	}
-	im := gotables.Image{
+	im := golang.Image{
 		Arch: f.Arch(), Pclntab: tab, PclntabAddr: s.Addr,
 		Data: goData(f), Rela: relocations(f), Read: f.ReadAddr,
 	}
-	t, err := gotables.New(im)
-	if errors.Is(err, gotables.ErrNoText) {
+	t, err := golang.New(im)
+	if errors.Is(err, golang.ErrNoText) {
 		im.TextStart = symbolValue(f, "runtime.text")
-		t, err = gotables.New(im)
+		t, err = golang.New(im)
 	}
 	if err != nil {
 		f.Free(tab)
 		return nil
 	}
 	return t
+}
+
+// goSection gives the section with the Go table, nil if there is none.
+func goSection(f *elffile.File) *elffile.Section {
+	if s := firstSection(f, ".gopclntab", ".data.rel.ro.gopclntab"); s != nil && s.Size <= maxPclntab {
+		return s
+	}
+	return nil
+}
+
+// hasGoTable reports whether the file says that it has a Go table. Nothing is read for it.
+func (img *Image) hasGoTable() bool {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	return goSection(img.ELF) != nil
 }
 
 // firstSection gives the first of several sections that exists.
@@ -53,14 +68,14 @@ func firstSection(f *elffile.File, names ...string) *elffile.Section {
 }
 
 // goData lists where the linker may have put the moduledata.
-func goData(f *elffile.File) []gotables.Range {
+func goData(f *elffile.File) []golang.Range {
 	if s := f.Section(".go.module"); s != nil {
-		return []gotables.Range{{Addr: s.Addr, Size: s.Size}}
+		return []golang.Range{{Addr: s.Addr, Size: s.Size}}
 	}
-	var out []gotables.Range
+	var out []golang.Range
 	for _, name := range []string{".noptrdata", ".data", ".data.rel.ro"} {
 		if s := f.Section(name); s != nil {
-			out = append(out, gotables.Range{Addr: s.Addr, Size: s.Size})
+			out = append(out, golang.Range{Addr: s.Addr, Size: s.Size})
 		}
 	}
 	if len(out) > 0 {
@@ -69,7 +84,7 @@ func goData(f *elffile.File) []gotables.Range {
 	for i := range f.Segments {
 		s := &f.Segments[i]
 		if s.Type == elffile.SegLoad && s.Flags&elffile.SegWrite != 0 {
-			out = append(out, gotables.Range{Addr: s.VAddr, Size: s.FileSize})
+			out = append(out, golang.Range{Addr: s.VAddr, Size: s.FileSize})
 		}
 	}
 	return out

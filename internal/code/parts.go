@@ -4,13 +4,13 @@ import (
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/elffile"
-	"prywalk/internal/gotables"
+	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/runtimes/v8"
 )
 
 // parts are what an image's code is understood with.
 type parts struct {
-	goTable *gotables.Table
+	goTable *golang.Table
 	sources []frames.RuleSource // in falling trust
 	calls   frames.CallSites
 	code    *heuristics.Source     // the last of sources, and calls

@@ -243,7 +243,7 @@ func (l *lockLook) lookAt(lock *Lock, tid int) (holder int, d *Thread) {
 	if sl == nil || of == nil {
 		return 0, nil
 	}
-	extra := &beside{inner: look.GoStacks(of.target)}
+	extra := &beside{inner: look.TaskStacks(of.target)}
 	if of == k { // else the lock has another address there
 		extra.addr = sl.Near.Addr
 	}

@@ -230,7 +230,7 @@ func takeAll(t *code.Process, o Options) (*shots, error) {
 		return nil, err
 	}
 	got := &shots{taken: map[*look.Thread]*look.Shot{}, failed: map[string]int64{}}
-	extra, plans := look.GoStacks(t), &look.Plans{}
+	extra, plans := look.TaskStacks(t), &look.Plans{}
 	plans.Store(callstack.FirstPlan(t.Namers()))
 	add := func(tid int) *look.Thread {
 		th := look.NewThread(t.PID, tid, nil)

@@ -20,10 +20,10 @@ const module = "prywalk"
 // order has the product's packages from the lowest to the highest. A package imports only from lines
 // before its own; packages on one line never import each other.
 var order = [][]string{
-	{"frames", "internal/wire", "internal/printable", "internal/budget", "internal/namehints"},
+	{"frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints"},
 	{"internal/outfile", "internal/stranger", "internal/tabular"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
-	{"dwarfunwind", "heuristics", "internal/gotables", "internal/census", "internal/process", "internal/perfevents"},
+	{"dwarfunwind", "heuristics", "internal/census", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed"},
 	{"internal/runtimes"},
 	{"internal/code", "internal/callstack"},

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
 	"prywalk/internal/waits"
@@ -230,4 +231,27 @@ func (p *Pool) Put(s *Shot) {
 	default:
 		p.kept.Add(-room)
 	}
+}
+
+// Wait says what a thread that does not run waits for. That is the name of the system call that it sleeps in, or
+// "stopped", or the kernel's reason where it sleeps in none, as for a page. It is empty for a running one, and where
+// the kernel does not say.
+func (s *Shot) Wait() string {
+	switch s.State {
+	case Running:
+		return ""
+	case Stopped:
+		return "stopped"
+	}
+	return process.WaitLabel(s.Regs.Arch, s.State.Letter()[0], s.Call.Nr, s.wchan)
+}
+
+// Copied gives the bytes of stack that the look copied, further pieces such as the stack of a goroutine included. It
+// does not count what was read to find them.
+func (s *Shot) Copied() int64 {
+	n := len(s.Mem.Stack.Bytes)
+	for i := range s.Mem.Others {
+		n += len(s.Mem.Others[i].Bytes)
+	}
+	return int64(n)
 }

@@ -1,5 +1,12 @@
 package look
 
+import (
+	"errors"
+	"fmt"
+
+	"prywalk/ptrace"
+)
+
 // State is what a thread was doing when it was looked at.
 type State uint8
 
@@ -50,4 +57,80 @@ func stateOf(letter byte) State {
 		return Stopped
 	}
 	return Sleeping
+}
+
+// Rung says which ways of looking may be used. The zero value is the ladder; the
+// others are for measuring what one rung costs.
+type Rung uint8
+
+// The rungs that can be forced.
+const (
+	Ladder       Rung = iota // reuse, peek or freeze, whichever is the gentlest
+	OnlyPeek                 // running threads are not looked at
+	AlwaysPeek               // as the ladder, but nothing is reused
+	AlwaysFreeze             // every thread is frozen at every tick, asleep or not
+)
+
+var rungNames = [...]string{"ladder", "peek", "no-reuse", "freeze"}
+
+// String gives the name that the command line uses.
+func (r Rung) String() string { return rungNames[r] }
+
+// ParseRung is the inverse of String.
+func ParseRung(name string) (Rung, error) {
+	for i, n := range rungNames {
+		if n == name {
+			return Rung(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no way of looking: choose one of %v", name, rungNames)
+}
+
+// FailReason says why a look gave nothing.
+type FailReason uint8
+
+// The reasons.
+const (
+	ReasonOther FailReason = iota
+	ReasonExited
+	ReasonTraced
+	ReasonDenied
+	ReasonTimeout
+	ReasonKernelThread
+	ReasonZombie
+	Reason32Bit
+	ReasonMaxPause // the freeze was expected to be longer than the user allows
+	ReasonBusy     // too many looks were pending
+	ReasonRunning  // only peeks were allowed, and it was running
+	ReasonInCall   // it runs in a call that would give up its work
+	NumReasons
+)
+
+// errNotAsleep: the thread runs, and may not be frozen.
+var errNotAsleep = errors.New("the thread is running and only peeks are allowed")
+
+// failNames are the names that --stats uses; most are package ptrace's.
+var failNames = [NumReasons]string{"other", "exited", "traced", "denied", "timeout", "kernel-thread", "zombie",
+	"32-bit", "max-pause", "busy", "running", "in-call"}
+
+// String gives the name that --stats uses.
+func (r FailReason) String() string { return failNames[r%NumReasons] }
+
+// Reason classifies an error of a look.
+func Reason(err error) FailReason {
+	switch {
+	case errors.Is(err, errNotAsleep):
+		return ReasonRunning
+	case errors.Is(err, errMaxPause):
+		return ReasonMaxPause
+	case errors.Is(err, errInCall):
+		return ReasonInCall
+	}
+	word := ptrace.Reason(err)
+	for r, name := range failNames {
+		if name == word {
+			return FailReason(r)
+		}
+	}
+	return ReasonOther
 }

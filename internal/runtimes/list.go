@@ -6,6 +6,7 @@ import (
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes/cpython"
 	"prywalk/internal/runtimes/gdbjit"
+	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/runtimes/hosted"
 	"prywalk/internal/runtimes/hotspot"
 )
@@ -13,4 +14,4 @@ import (
 // List has the detectors in the order in which they are asked: those who know their code by name before those who take
 // what nobody has adopted. Of each kind at most one run-time system is found in a
 // process. It must not change once a process has been opened.
-var List = []managed.Detector{hotspot.Detect, cpython.Detect, gdbjit.Detect, hosted.Detect}
+var List = []managed.Detector{hotspot.Detect, cpython.Detect, gdbjit.Detect, hosted.Detect, golang.Detect}

@@ -69,7 +69,7 @@ func (p *processAccount) refresh(now int64) bool {
 		if p.target.Comm != "" { // else the name that it has been given since stays
 			p.comm = p.target.Comm
 		}
-		extra := look.GoStacks(p.target)
+		extra := look.TaskStacks(p.target)
 		p.extra.Store(&extra)
 		p.main = m
 	}

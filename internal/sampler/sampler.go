@@ -79,7 +79,7 @@ func (s *Sampler) addChild(t *code.Process, child bool, parent int) {
 	if s.opts.JITFuncs != nil {
 		t.JITFuncs = s.opts.JITFuncs(t.PID)
 	}
-	p := &process{target: t, child: child, extra: look.GoStacks(t), account: &processAccount{target: t, main: t.Main(), parent: parent}}
+	p := &process{target: t, child: child, extra: look.TaskStacks(t), account: &processAccount{target: t, main: t.Main(), parent: parent}}
 	p.account.plans.Store(callstack.FirstPlan(t.Namers()))
 	p.account.book.Selected = s.opts.Threads != nil
 	s.mu.Lock()

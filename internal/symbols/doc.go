@@ -6,8 +6,8 @@
 // A [Table] answers for one file and asks, in this order: Go's own table where
 // the file has one (it knows inlining and survives stripping); DWARF debug
 // information, the file's or that of its separate debug file (package
-// dwarfinfo); the ELF symbol table. Each is opened when it is first needed. A
-// [PerfMap] answers for code that a JIT compiler made.
+// dwarfinfo); the ELF symbol table. Each is opened when it is first needed. Package
+// perfmap (of internal/runtimes) answers for code that a JIT compiler made.
 //
 // Separate debug files are looked for as GDB does (GDB manual, "Debugging
 // Information in Separate Files"): by build id, then by .gnu_debuglink; a file is

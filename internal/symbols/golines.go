@@ -1,16 +1,16 @@
 package symbols
 
-import "prywalk/internal/gotables"
+import "prywalk/internal/runtimes/golang"
 
 // goLines gives Go's table the form of a [LineSource].
 type goLines struct {
-	table *gotables.Table
-	buf   []gotables.Line
+	table *golang.Table
+	buf   []golang.Line
 }
 
 // GoLines makes Go's table of functions and lines a [LineSource]. Names stay as
 // they are: they need no demangling.
-func GoLines(t *gotables.Table) LineSource { return &goLines{table: t} }
+func GoLines(t *golang.Table) LineSource { return &goLines{table: t} }
 
 // Lines implements [LineSource].
 func (g *goLines) Lines(pc uint64, out []Frame) []Frame {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"prywalk/internal/elffile"
-	"prywalk/internal/gotables"
+	"prywalk/internal/runtimes/golang"
 )
 
 const goSource = `package main
@@ -41,20 +41,20 @@ func main() {
 `
 
 // goTable reads Go's table of a file.
-func goTable(t *testing.T, f *elffile.File) *gotables.Table {
+func goTable(t *testing.T, f *elffile.File) *golang.Table {
 	t.Helper()
 	s := f.Section(".gopclntab")
 	data, err := f.Data(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	im := gotables.Image{Arch: f.Arch(), Pclntab: data, PclntabAddr: s.Addr, Read: f.ReadAddr}
+	im := golang.Image{Arch: f.Arch(), Pclntab: data, PclntabAddr: s.Addr, Read: f.ReadAddr}
 	for i := range f.Sections {
 		if s := &f.Sections[i]; s.Flags&elffile.SecWrite != 0 && s.Type == elffile.SecProgBits {
-			im.Data = append(im.Data, gotables.Range{Addr: s.Addr, Size: s.Size})
+			im.Data = append(im.Data, golang.Range{Addr: s.Addr, Size: s.Size})
 		}
 	}
-	g, err := gotables.New(im)
+	g, err := golang.New(im)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,14 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
+	"prywalk/internal/runtimes/perfmap"
+	"prywalk/internal/runtimes/v8"
 	"prywalk/internal/stranger"
 )
 
@@ -20,7 +21,7 @@ import (
 // where there is neither. It is for one goroutine at a time.
 type Namer struct {
 	tables map[*code.Image]*Table
-	maps   map[int]*jitMap
+	maps   map[int]*perfmap.Growing
 	files  map[int]*code.Files
 	open   func(string) (io.ReaderAt, int64, error) // nil: of live processes
 	// mapFile opens a process's perf map; nil if it has none.
@@ -34,7 +35,7 @@ type Namer struct {
 
 // NewNamer gives a namer that has read nothing yet.
 func NewNamer() *Namer {
-	n := &Namer{tables: map[*code.Image]*Table{}, maps: map[int]*jitMap{}, files: map[int]*code.Files{}}
+	n := &Namer{tables: map[*code.Image]*Table{}, maps: map[int]*perfmap.Growing{}, files: map[int]*code.Files{}}
 	n.mapFile = n.openPerfMap
 	return n
 }
@@ -73,7 +74,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	if pm := n.perfMap(pid, true); pm != nil {
 		if name, _, _, ok := pm.Lookup(addr + m.Bias); ok {
 			f := Frame{Name: name}
-			f.File, f.Line, _ = JSPosition(name)
+			f.File, f.Line, _ = v8.Position(name)
 			return append(out, f)
 		}
 	}
@@ -108,7 +109,7 @@ func (n *Namer) table(img *code.Image, pid int) *Table {
 // were read.
 func (n *Namer) Refresh() {
 	for _, j := range n.maps {
-		j.next = time.Time{}
+		j.Again()
 	}
 }
 
@@ -138,7 +139,7 @@ func (n *Namer) Warnings() []error {
 func (n *Namer) Close() error {
 	var errs []error
 	for _, j := range n.maps {
-		j.memory.Close()
+		j.Close()
 	}
 	for _, t := range n.tables {
 		errs = append(errs, t.Close())

@@ -1,0 +1,104 @@
+package heuristics
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/x86"
+)
+
+// V8's functions take their arguments off the stack as they return, and how many those are is known at run time
+// only: the epilogue pops the return address to a register, adds to rsp, pushes the address again and returns. In
+// between the address is in that register only:
+//
+//	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
+//
+// The same push and return also ends code that goes on to a function, with the address of that on top: so the push
+// counts only behind the instruction that takes off the arguments.
+
+// argDropX86 is what such an instruction adds to rsp: a register, scaled, and a number.
+type argDropX86 struct {
+	index uint8 // DWARF number
+	scale uint8
+	disp  int64
+}
+
+// Eval implements [frames.Expr]: the stack pointer behind the arguments, which is the CFA.
+func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
+	sp, ok := regs.Get(frames.X86RSP)
+	n, known := regs.Get(d.index)
+	return sp + n<<d.scale + uint64(d.disp), ok && known
+}
+
+// argumentDropX86 gives the row of an instruction between the pop and the push.
+func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
+	code := w.code(pc)
+	drop, size := decodeDropX86(code)
+	if size == 0 && !w.behindDropX86(pc) {
+		return nil, false
+	}
+	code = code[size:]
+	i, ok := x86.Decode(code)
+	if !ok || i.VEX || i.Map != x86.MapOne || i.Op&^7 != 0x50 || i.Prefix != 0 || i.Low() == hwSP || i.Low() == hwBP {
+		return nil, false
+	}
+	ra := dwarfX86(i.Low())
+	if code = code[i.Size:]; len(code) == 0 || code[0] != 0xc3 || size > 0 && drop.index == ra {
+		return nil, false
+	}
+	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.Place{Kind: frames.PlaceReg, Reg: ra}}
+	if size > 0 {
+		row.CFAExpr = drop
+	}
+	for _, reg := range w.src.abi.kept {
+		if reg != hwBP {
+			row.Regs[dwarfX86(reg)] = frames.Place{Kind: frames.PlaceUndefined}
+		}
+	}
+	return row, true
+}
+
+// behindDropX86 reports whether the instruction that ends at pc takes arguments off the stack.
+func (w *interpreter) behindDropX86(pc uint64) bool {
+	for size := uint64(3); size <= 5 && size <= pc; size++ {
+		if _, n := decodeDropX86(w.code(pc - size)); n == int(size) {
+			return true
+		}
+	}
+	return false
+}
+
+// decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r; the size is 0 for all else.
+func decodeDropX86(code []byte) (d argDropX86, size int) {
+	i, ok := x86.Decode(code)
+	if !ok || i.VEX || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W and no other prefix
+		return d, 0
+	}
+	switch {
+	case i.Op == 0x8d && i.Reg == hwSP && i.Mod != 3 && i.Base == hwSP && i.Index != noReg:
+		// The scale is in the upper bits of the SIB byte, behind prefix, opcode and ModRM.
+		return argDropX86{dwarfX86(i.Index), code[3] >> 6, int64(i.Disp)}, int(i.Size)
+	case i.Op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
+		return argDropX86{index: dwarfX86(i.RM)}, int(i.Size)
+	case i.Op == 0x01 && i.Mod == 3 && i.RM == hwSP:
+		return argDropX86{index: dwarfX86(i.Reg)}, int(i.Size)
+	}
+	return d, 0
+}
+
+// loadsTableX86 gives the register that an instruction loads from a table of addresses, mov r, [table+r*8], where
+// one of the registers points to the table that callees keep; noReg for all else. V8's handlers have it in r15.
+func loadsTableX86(code []byte) uint8 {
+	i, ok := x86.Decode(code)
+	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg || i.Prefix != 0 {
+		return noReg
+	}
+	if i.Base != hwBX && (i.Base < 12 || i.Base > 15) {
+		return noReg
+	}
+	return i.Reg
+}
+
+// jumpsByX86 reports whether an instruction jumps to where that register says.
+func jumpsByX86(code []byte, reg uint8) bool {
+	i, ok := x86.Decode(code)
+	return ok && !i.VEX && i.Map == x86.MapOne && i.Op == 0xff && i.Reg&7 == 4 && i.Mod == 3 && i.RM == reg
+}

@@ -1,0 +1,240 @@
+package heuristics
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
+
+// entrySize bounds the code at the ELF entry point where its end is not known: glibc's has 0x26 bytes, Free Pascal's
+// 0x49 and 0x51.
+const entrySize = 0x200
+
+// isRoot reports whether q lies in a function that has no caller: the program's
+// entry point, or the code that a new thread starts in.
+func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
+	at := q.Lookup(s.o.Arch)
+	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
+		return true
+	}
+	if s.abi.startsElsewhere != nil && s.abi.startsElsewhere(w, at) {
+		return true
+	}
+	return s.abi.isThreadRoot(w, q.PC)
+}
+
+// entryEnd gives the end of the code at the entry point: where its function ends, or its first instruction that does
+// not go on. Behind a call a landing place, or padding up to an aligned address, is taken for the start of another
+// function: the call does not return.
+func (w *interpreter) entryEnd() uint64 {
+	s := w.src
+	if s.entryEnd == 0 {
+		s.entryEnd = w.findEntryEnd(s.o.Entry)
+	}
+	return s.entryEnd
+}
+
+func (w *interpreter) findEntryEnd(entry uint64) uint64 {
+	limit := entry + entrySize
+	if start, end, ok := w.src.bounds(entry); ok && start == entry {
+		return end
+	}
+	st := &w.st
+	st.reset(w.src.abi, entry, 0, ^uint64(0))
+	for st.pc < limit {
+		f := w.src.abi.exec(st, w.code(st.pc))
+		if st.doubt(&f); st.weak {
+			break
+		}
+		if start, _, ok := w.src.bounds(st.pc); ok && start == st.pc {
+			break
+		}
+		st.pc += uint64(max(f.size, 1))
+		if f.kind != flowNext && f.kind != flowCall && f.kind != flowCond {
+			break
+		}
+		st.afterCall = st.afterCall || f.kind == flowCall
+	}
+	return st.pc
+}
+
+// maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump that goes there.
+const maxDeparture = 40
+
+// departure gives the rule of code that is about to go to another frame: longjmp, swapcontext, Go's gogo. It has loaded
+// that frame's stack pointer, or has lost its return address. Nobody is its caller any more. What it goes
+// on with is told by its own instructions up to the jump. That frame stands where the caller's would, at exactly that
+// instruction.
+//
+// Code is such if two things hold. A straight run of instructions from pc ends in a jump to an address that the run did
+// not find on the stack. And the stack pointer at pc was taken from elsewhere than this function's own frame. With
+// a link register it may also be the run that takes it from elsewhere, if the link register's value of the start is
+// lost.
+func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.Caller {
+		return frames.Rule{}, nil, false
+	}
+	lo, hi, known := s.bounds(q.PC)
+	if !known || lo == q.PC {
+		return frames.Rule{}, nil, false
+	}
+	ra, ok := w.runToJump(q.PC, lo, hi)
+	if !ok {
+		return frames.Rule{}, nil, false
+	}
+	end := w.st
+	sp := end.regs[s.abi.sp]
+	own := sp.kind == initial && sp.base == s.abi.sp
+	p := w.prologue(q.PC, false, false, span{lo, hi}, span{})
+	if !p.found || p.weak || own && !p.st.foreignSP() || !own && !p.lostReturn(s.abi) {
+		return frames.Rule{}, nil, false
+	}
+	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.whence(ra, noReg)}
+	if row.RA.Kind == frames.PlaceUndefined {
+		return frames.Rule{}, nil, false
+	}
+	for _, reg := range s.abi.kept {
+		row.Regs[s.abi.dwarf(reg)] = s.whence(end.regs[reg], reg)
+	}
+	if own {
+		row.CFAOff = int64(sp.off)
+	} else {
+		row.Regs[s.abi.sp] = s.whence(sp, noReg)
+	}
+	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal, Method: frames.MethodHeuristic}
+	return rule, row, true
+}
+
+// lostReturn reports whether the link register's value of the start is nowhere.
+func (p *prologue) lostReturn(a *abi) bool {
+	f, ok := p.express(a, false, false)
+	return a.ra != noReg && !(ok && f.ra.kind != lost)
+}
+
+// ChangesStack implements [frames.Switches].
+func (s *Source) ChangesStack(pc uint64, caller bool) bool {
+	q := frames.Query{PC: pc, Caller: caller}
+	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
+	if s.abi == nil || s.o.Code == nil || !ok {
+		return false
+	}
+	w := getInterpreter(s)
+	defer putInterpreter(w)
+	p := w.prologue(pc, caller, false, span{lo, hi}, span{})
+	return p.found && !p.weak && p.st.foreignSP()
+}
+
+// runToJump follows the instructions from pc to a jump by register or a return; it gives the address gone to if that
+// did not lie on the stack at pc. Of conditional branches those are followed that pass over some instructions.
+func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
+	a, st := w.src.abi, &w.st
+	st.reset(a, pc, lo, hi)
+	var before [len(st.regs)]value
+	join := uint64(0)
+	for range maxDeparture {
+		code := w.code(st.pc)
+		if len(code) == 0 || st.pc >= hi || join != 0 && st.pc > join {
+			return value{}, false
+		}
+		if st.pc == join {
+			st.meet(&before)
+			join = 0
+		}
+		if ra, ok := a.departs(st, code); ok && join == 0 {
+			onStack := ra.kind == loaded && (ra.base == a.sp || ra.base == a.fp)
+			return ra, ra.base < firstAnon && ra.kind != unknown && ra.kind != number && !onStack
+		}
+		f := a.exec(st, code)
+		st.pc += uint64(f.size)
+		switch {
+		case f.kind == flowCond && join == 0 && int64(f.target) > 0:
+			join, before = st.pc+f.target, st.regs
+		case f.kind != flowNext:
+			return value{}, false
+		}
+	}
+	return value{}, false
+}
+
+// meet forgets what differs between two paths that lead here, the other one with these registers.
+func (st *state) meet(other *[32]value) {
+	for i := range st.regs {
+		if st.regs[i] != other[i] {
+			st.regs[i] = value{}
+		}
+	}
+}
+
+// foreignSP reports whether the stack pointer was taken from a register or a word that this function did not derive
+// from its own stack pointer.
+func (st *state) foreignSP() bool {
+	sp := st.regs[st.sp]
+	switch {
+	case sp.base == st.sp || sp.base == st.fp:
+		return false
+	case sp.kind == initial:
+		return sp.base < firstAnon || sp.base == st.foreign
+	}
+	return sp.kind == loaded
+}
+
+// loadedSP notes that the stack pointer was just loaded, in contrast to one that was moved by an unknown amount.
+func (st *state) loadedSP(reg uint8) {
+	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == initial && sp.base >= firstAnon {
+		st.foreign = sp.base
+	}
+}
+
+// whence says where a value is, by the registers at the start; reg is the register that it is for.
+func (s *Source) whence(v value, reg uint8) frames.Place {
+	switch {
+	case v.isStart(reg):
+		return frames.Place{}
+	case v.base >= firstAnon || v.kind == loaded && v.add != 0:
+	case v.kind == loaded:
+		return frames.Place{Kind: frames.PlaceRegOffset, Reg: s.abi.dwarf(v.base), Off: int64(v.off)}
+	case v.kind == initial && v.off == 0:
+		return frames.Place{Kind: frames.PlaceReg, Reg: s.abi.dwarf(v.base)}
+	}
+	return frames.Place{Kind: frames.PlaceUndefined}
+}
+
+// sigreturn gives the row of the code that ends a signal's handler: its stack
+// pointer is at what the kernel has saved of the interrupted thread. It is known
+// by its instructions, the system call rt_sigreturn and nothing else; nil for any
+// other code. q may be at either instruction.
+func (s *Source) sigreturn(q frames.Query) *frames.Row {
+	code, second, row := sigreturnOf(s.o.Arch)
+	for _, c := range code {
+		for _, back := range [...]int{0, len(c) - second} {
+			if back > 0 && (q.Caller || q.PC < uint64(back)) {
+				continue
+			}
+			b := s.buf[:len(c)]
+			if s.o.Code.ReadCode(q.PC-uint64(back), b) == len(b) && bytes.Equal(b, c) {
+				return row
+			}
+		}
+	}
+	return nil
+}
+
+// sigreturnOf gives the forms that an architecture's code has, the length of their
+// second instruction, and the row.
+func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) {
+	if arch == frames.AArch64 {
+		return sigreturnCodeAArch64, 4, sigreturnAArch64
+	}
+	return sigreturnCodeX86, 2, sigreturnX86
+}
+
+// signalRow makes a row of the offsets from the stack pointer, by DWARF number.
+func signalRow(sp uint8, regs []int64, pc int64) *frames.Row {
+	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.Place{Kind: frames.PlaceRegOffset, Reg: sp, Off: pc}}
+	for reg, off := range regs {
+		if reg != int(sp) {
+			row.Regs[reg] = frames.Place{Kind: frames.PlaceRegOffset, Reg: sp, Off: off}
+		}
+	}
+	return row
+}

@@ -1,0 +1,150 @@
+package heuristics
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+	"prywalk/internal/x86"
+)
+
+// maxRootX86 bounds the instructions between a new thread's first one and its
+// exit system call.
+const maxRootX86 = 16
+
+// exitCalls are the numbers of exit and exit_group (arch/x86/entry/syscalls).
+const (
+	exitX86      = 60
+	exitGroupX86 = 231
+)
+
+// isThreadRootX86 recognises what clone and clone3 do in the new thread: call
+// its function by a register, and pass the result to the exit system call. pc
+// is at or before the call, or after it. Neither part has call frame
+// information in glibc's clone3, nor in musl's clone.
+func isThreadRootX86(w *interpreter, pc uint64) bool {
+	if !w.mayCall(pc) {
+		return false
+	}
+	st := &w.st
+	called := false
+	if c, ok := callBeforeX86(w.src, pc); ok && !c.Direct {
+		called = true
+	}
+	st.reset(w.src.abi, pc, 0, ^uint64(0))
+	for range maxRootX86 {
+		code := w.code(st.pc)
+		i, ok := x86.Decode(code)
+		if !ok {
+			return false
+		}
+		if i.Map == x86.Map0F && i.Op == 0x05 {
+			ax := st.regs[hwAX]
+			return called && ax.kind == number && (ax.off == exitX86 || ax.off == exitGroupX86)
+		}
+		f := execX86(st, code)
+		if f.kind == flowCall && i.Op == 0xe8 || f.kind != flowCall && f.kind != flowNext {
+			return false
+		}
+		called = called || f.kind == flowCall
+		movAL(st, &i)
+		st.pc += uint64(f.size)
+	}
+	return false
+}
+
+// mayCall reports whether one of the instructions that follow can be a system call. Almost none is, and
+// two bytes are found faster than instructions are read.
+func (w *interpreter) mayCall(pc uint64) bool {
+	b := w.code(pc)
+	return len(b) < maxRootX86*15 || bytes.Contains(b[:maxRootX86*15], []byte{0x0f, 0x05})
+}
+
+// movAL follows `xor eax, eax; mov al, 60` (musl).
+func movAL(st *state, i *x86.Inst) {
+	if i.Map != x86.MapOne {
+		return
+	}
+	switch {
+	case i.Op == 0xb0 && i.RM == 0:
+		st.regs[hwAX] = value{kind: number, off: int32(i.Imm & 0xff)}
+	}
+}
+
+// departsX86 reports whether the instruction is a jump by register, or a return, and gives the address that it goes
+// to. The stack pointer is then that of the place that it goes to.
+func departsX86(st *state, code []byte) (value, bool) {
+	i, ok := x86.Decode(code)
+	if !ok || i.VEX || i.Map != x86.MapOne {
+		return value{}, false
+	}
+	switch {
+	case i.Op == 0xff && i.Reg&7 == 4 && i.Mod == 3:
+		return st.regs[i.RM], true
+	case i.Op == 0xc3:
+		ra := st.load(st.regs[hwSP])
+		popX86(st, noReg)
+		return ra, true
+	}
+	return value{}, false
+}
+
+// startsElsewhereX86 recognises the first function of a stack by what it does first: it makes the frame pointer zero,
+// which marks the outermost frame (System V ABI §3.4.1), as a program's _start and Boost's or other people's fibers
+// do; or it takes the stack pointer from a register that a caller would expect back. So does glibc's
+// __start_context, to which the first function of a stack from makecontext returns. And it ends in hlt, which no
+// program may execute.
+func startsElsewhereX86(w *interpreter, pc uint64) bool {
+	lo, hi, ok := w.src.bounds(pc)
+	if !ok || hi-lo > 64 {
+		return false
+	}
+	st, first := &w.st, true
+	for st.reset(w.src.abi, lo, lo, hi); st.pc < hi; {
+		code := w.code(st.pc)
+		i, ok := x86.Decode(code)
+		if !ok {
+			return false
+		}
+		if marked := execX86(st, code).mark; first && !marked {
+			if !takesSPX86(&i) && !clearsBPX86(&i) {
+				return false
+			}
+			first = false
+		}
+		if i.Map == x86.MapOne && !i.VEX && i.Op == 0xf4 {
+			return true
+		}
+		st.pc += uint64(i.Size)
+	}
+	return false
+}
+
+// clearsBPX86: xor ebp, ebp.
+func clearsBPX86(i *x86.Inst) bool {
+	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
+}
+
+// takesSPX86: mov from a register that callees keep to rsp.
+func takesSPX86(i *x86.Inst) bool {
+	from, to := i.Reg, i.RM
+	if i.Op == 0x8b {
+		from, to = to, from
+	}
+	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x89 || i.Op == 0x8b) && i.Mod == 3 && i.W && to == hwSP &&
+		(from == hwBX || from >= 12 && from < 16)
+}
+
+// sigreturnCodeX86: mov $15, %rax (or %eax); syscall. The number is that of
+// rt_sigreturn (arch/x86/entry/syscalls/syscall_64.tbl).
+var sigreturnCodeX86 = [][]byte{
+	{0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05},
+	{0xb8, 15, 0, 0, 0, 0x0f, 0x05},
+}
+
+// sigreturnX86: rsp points to the ucontext, whose registers are at 40
+// (arch/x86/include/uapi/asm/sigcontext.h: r8–r15, rdi, rsi, rbp, rbx, rdx, rax,
+// rcx, rsp, rip).
+var sigreturnX86 = signalRow(frames.X86RSP, []int64{
+	144, 136, 152, 128, 112, 104, 120, 160, // rax rdx rcx rbx rsi rdi rbp rsp
+	40, 48, 56, 64, 72, 80, 88, 96,
+}, 168)

@@ -1,0 +1,51 @@
+package code
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// TestTasksOfGoProgramsAreFound: and of no other; after a Refresh they are what they were.
+func TestTasksOfGoProgramsAreFound(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "gostacks")
+	if out, err := exec.Command("go", "build", "-o", exe, "../sampler/testdata/gostacks/main.go").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.Command(exe)
+	testtargets.Ready(t, cmd)
+	p, err := Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	was := p.Tasks()
+	if was == nil || was.SavedSP == 0 || was.Current == 0 || was.TaskSize < int(was.SavedSP)+8 {
+		t.Fatalf("the program's tasks: %+v", was)
+	}
+	if _, err := p.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	if is := p.Tasks(); is == nil || *is != *was {
+		t.Errorf("after a Refresh: %+v, before: %+v", is, was)
+	}
+	other := exec.Command("cat")
+	in, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close(); _ = other.Wait() }()
+	q, err := Open(other.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if got := q.Tasks(); got != nil {
+		t.Errorf("cat has tasks: %+v", got)
+	}
+}

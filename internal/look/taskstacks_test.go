@@ -1,0 +1,58 @@
+package look
+
+import (
+	"encoding/binary"
+	"os"
+	"reflect"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// TestThreadThatRunsTheSameGoroutineIsReadInOneCall: and one that runs another is read
+// anew, whatever the hint says.
+func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
+	if hostArch() != frames.X86_64 {
+		t.Skip("here g is in a register")
+	}
+	mem, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(mem) }()
+	base := uint64(reflect.ValueOf(mem).Pointer())
+	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
+	const slot, one, two, m, other = 8, 256, 512, 1024, 2048
+	e := &taskStacks{of: managed.Tasks{Worker: 48, Scheduler: 0, Signals: 80, Current: 192}, slot: make([]byte, 8),
+		g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), stack: make([]byte, taskStackCopy)}
+	run := func(g, onM uint64) {
+		set(slot, g)
+		set(g+48, onM)
+		set(onM+192, g)
+	}
+	look := func(what string, g, onM uint64, calls int64) {
+		t.Helper()
+		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+		before := procmem.Calls()
+		n := e.Regions(&frames.Regs{Arch: frames.X86_64, TLS: base + slot}, &rd, out)
+		if got := procmem.Calls() - before; got > calls {
+			t.Errorf("%s: %d calls, more than %d", what, got, calls)
+		}
+		if n != 3 || out[0].Addr != base+slot || out[1].Addr != base+g || out[2].Addr != base+onM || word(out[0].Bytes, 0) != base+g {
+			t.Errorf("%s: %d regions: %#x", what, n, out[:n])
+		}
+	}
+	run(one, m)
+	look("first", one, m, 3)
+	look("same", one, m, 1)
+	run(two, m)
+	look("other goroutine", two, m, 4)
+	look("the same again", two, m, 1)
+	run(two, other)
+	look("other thread at this place", two, other, 4)
+}

@@ -1,0 +1,45 @@
+package golang
+
+import "prywalk/frames"
+
+// A new thread begins in runtime.clone behind the system call, as on x86-64, with 0 in x0. On
+// arm64 it has the registers of the one that made it, the link register too, on a stack on which
+// nobody is the caller. Behind the return of the one that made it are instructions of new threads only
+// (runtime/sys_linux_arm64.s).
+
+// svcARM64 is svc #0.
+const svcARM64 = 0xd4000001
+
+// bornARM64 gives the rule of clone behind the system call; false before.
+func (t *Table) bornARM64(f *fn, pc uint64) (r frames.Rule, row *frames.Row, ok, behind bool) {
+	at, end := f.entry, min(f.end, f.entry+maxFlowBytes)
+	for at < end && t.insnARM64(at) != svcARM64 {
+		at += 4
+	}
+	if at >= end || pc <= at {
+		return r, nil, false, false
+	}
+	for at < end && t.insnARM64(at) != retARM64 {
+		at += 4
+	}
+	if at < end && pc > at {
+		r, row, ok = root()
+		return r, row, ok, true
+	}
+	row = t.row(rowKey{kind: kindEnds}, func() *frames.Row {
+		return &frames.Row{CFAReg: frames.ARM64SP, RA: frames.Place{Kind: frames.PlaceValExpr, Expr: parentsLR{}}}
+	})
+	return frames.Rule{CFAReg: frames.ARM64SP, Method: frames.MethodCFI}, row, true, true
+}
+
+// parentsLR is the return address of the thread that has made another; 0, for the end of the
+// stack, in the new one.
+type parentsLR struct{}
+
+// Eval implements [frames.Expr].
+func (parentsLR) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
+	if made, ok := regs.Get(0); !ok || made == 0 {
+		return 0, ok
+	}
+	return regs.Get(frames.ARM64LR)
+}

@@ -1,0 +1,88 @@
+package golang
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// memARM64 decodes ldr/str of a 64-bit register with an unsigned offset.
+func memARM64(w uint32) (load bool, rt, rn uint8, off int64, ok bool) {
+	if op := w & 0xffc00000; op != 0xf9400000 && op != 0xf9000000 {
+		return false, 0, 0, 0, false
+	}
+	return w&0x00400000 != 0, uint8(w & 31), uint8(w >> 5 & 31), int64(w>>10&0xfff) * 8, true
+}
+
+// chaseARM64 decodes runtime.systemstack, which loads g.m, m.gsignal, m.g0 and
+// m.curg in this order, then g0.sched.sp; and runtime.mcall, which stores sp,
+// x29, the link register and 0 in g.sched.
+func (t *Table) chaseARM64() (Chase, bool) {
+	c := Chase{GReg: 28, GStackHi: 8}
+	_, code := t.asm("runtime.systemstack")
+	var m uint8
+	n := 0
+	for ; len(code) >= 4 && n < 5; code = code[4:] {
+		load, rt, rn, off, ok := memARM64(binary.LittleEndian.Uint32(code))
+		switch {
+		case !ok || !load:
+		case n == 0 && rn == 28:
+			m, c.GM = rt, off
+			n++
+		case n > 0 && n < 4 && rn == m:
+			*[...]*int64{&c.MGsignal, &c.MG0, &c.MCurg}[n-1] = off
+			n++
+		case n == 4 && rn == 28:
+			c.SchedSP = off
+			n++
+		}
+	}
+	sp := c.SchedSP
+	return c, n == 5 && c.mcallARM64(t) && c.SchedSP == sp
+}
+
+// mcallARM64 reads the offsets of g.sched from the stores of mcall.
+func (c *Chase) mcallARM64(t *Table) bool {
+	_, code := t.asm("runtime.mcall")
+	found := 0
+	for ; len(code) >= 4 && found != 15; code = code[4:] {
+		load, rt, rn, off, ok := memARM64(binary.LittleEndian.Uint32(code))
+		if !ok || load || rn != 28 {
+			continue
+		}
+		switch rt {
+		case 0:
+			c.SchedSP, found = off, found|1
+		case 29:
+			c.SchedBP, found = off, found|2
+		case 30:
+			c.SchedPC, found = off, found|4
+		case 31:
+			c.SchedLR, found = off, found|8
+		}
+	}
+	return found == 15
+}
+
+// morestackARM64 gives the rule of morestack on the scheduler's stack. The
+// function that called it has no frame yet; its link register is in g.sched.
+func (t *Table) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	c, ok := t.Chase()
+	if !ok {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: kindMorestack, pc: q.PC}, func() *frames.Row {
+		e := func(off int64) schedExpr { return schedExpr{t: t, pc: q.PC, c: c, off: off} }
+		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.Place{Kind: frames.PlaceValExpr, Expr: e(c.SchedPC)}}
+		row.Regs[frames.ARM64FP] = frames.Place{Kind: frames.PlaceValExpr, Expr: e(c.SchedBP)}
+		row.Regs[frames.ARM64LR] = frames.Place{Kind: frames.PlaceValExpr, Expr: e(c.SchedLR)}
+		return row
+	})
+	return frames.Rule{Flags: frames.FlagSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
+}
+
+// callBeforeARM64 gives the target of the bl that ends at ret.
+func (t *Table) callBeforeARM64(ret uint64) (uint64, bool) {
+	w := t.insnARM64(ret - 4)
+	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
+}

@@ -1,0 +1,359 @@
+package golang
+
+import (
+	"slices"
+
+	"prywalk/frames"
+)
+
+// What rbp holds.
+const (
+	bpSame  = iota // what the caller had in it
+	bpFrame        // the address CFA − bpOff
+	bpOther
+)
+
+// state is what is known before an instruction.
+type state struct {
+	spKnown bool
+	sp      int32 // CFA = rsp + sp
+	bp      uint8
+	bpOff   int32
+	// saved has, by machine register mapped to DWARF number, how far below the
+	// CFA the caller's value was stored; 0: not.
+	saved [16]int16
+	// entry: only prologue instructions so far, so that the other registers
+	// still hold what the caller had in them.
+	entry bool
+}
+
+// flow holds the states of one function.
+type flow struct {
+	offs   []uint32 // of the instructions, ascending
+	insns  []insn
+	states []state
+	known  []bool
+}
+
+// bounds of a function that is followed, and of how many are kept.
+const (
+	maxFlowBytes = 1 << 13
+	maxFlows     = 256
+)
+
+// dwarfX86 maps machine register numbers to DWARF numbers.
+var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// Machine numbers.
+const (
+	mSP = 4
+	mBP = 5
+)
+
+// flow gives the states of a function, computed once.
+func (t *Table) flow(f *fn) *flow {
+	if fl := t.flows[f.entry]; fl != nil {
+		return fl
+	}
+	fl := &flow{}
+	code := make([]byte, min(f.end-f.entry, maxFlowBytes))
+	if f.end-f.entry <= maxFlowBytes && t.img.read(f.entry, code) && fl.decode(code) {
+		fl.forward()
+		fl.backward()
+	}
+	if len(t.flows) >= maxFlows {
+		clear(t.flows)
+	}
+	t.flows[f.entry] = fl
+	return fl
+}
+
+// at gives the state before the instruction that holds offset off.
+func (fl *flow) at(off uint64) (state, bool) {
+	i, ok := slices.BinarySearch(fl.offs, uint32(off))
+	if !ok {
+		i--
+	}
+	if i < 0 || i >= len(fl.states) || !fl.known[i] || off >= uint64(fl.offs[i])+uint64(fl.insns[i].Size) {
+		return state{}, false
+	}
+	return fl.states[i], true
+}
+
+// decode splits the code into instructions.
+func (fl *flow) decode(code []byte) bool {
+	for off := 0; off < len(code); {
+		in, ok := decode(code[off:])
+		if !ok {
+			return false
+		}
+		fl.offs, fl.insns = append(fl.offs, uint32(off)), append(fl.insns, in)
+		off += int(in.Size)
+	}
+	fl.states, fl.known = make([]state, len(fl.offs)), make([]bool, len(fl.offs))
+	return len(fl.offs) > 0
+}
+
+// forward spreads the state at the entry along the control flow until nothing
+// changes. A state only ever loses knowledge, so that this ends.
+func (fl *flow) forward() {
+	fl.states[0], fl.known[0] = state{spKnown: true, sp: 8, entry: true}, true
+	work := []int{0}
+	for n := 0; len(work) > 0 && n < 1<<16; n++ {
+		i := work[len(work)-1]
+		work = work[:len(work)-1]
+		next := fl.states[i]
+		in := &fl.insns[i]
+		next.step(in)
+		through, target := in.flow()
+		if through && i+1 < len(fl.insns) && fl.merge(i+1, &next) {
+			work = append(work, i+1)
+		}
+		if target {
+			to := int64(fl.offs[i]) + int64(in.Size) + in.Imm
+			if j, ok := slices.BinarySearch(fl.offs, uint32(to)); ok && to >= 0 && fl.merge(j, &next) {
+				work = append(work, j)
+			}
+		}
+	}
+}
+
+// flow reports whether the next instruction follows and whether a jump to
+// imm bytes after the instruction does.
+func (in *insn) flow() (through, target bool) {
+	switch {
+	case in.Map == 0 && (in.Op == 0xc3 || in.Op == 0xc2 || in.Op == 0xcc || in.Op == 0xcd || in.Op == 0xf4):
+		return false, false
+	case in.Map == 1 && in.Op == 0x0b && !in.VEX:
+		return false, false
+	case in.Map == 0 && in.Op == 0xff && in.Reg&7 == 4:
+		return false, false
+	case in.Map == 0 && (in.Op == 0xe9 || in.Op == 0xeb):
+		return false, true
+	case in.Map == 0 && (in.Op >= 0x70 && in.Op < 0x80 || in.Op >= 0xe0 && in.Op < 0xe4),
+		in.Map == 1 && in.Op >= 0x80 && in.Op < 0x90 && !in.VEX:
+		return true, true
+	}
+	return true, false
+}
+
+// merge adds a way to reach instruction i and reports whether it changed what is
+// known there.
+func (fl *flow) merge(i int, s *state) bool {
+	if !fl.known[i] {
+		fl.states[i], fl.known[i] = *s, true
+		return true
+	}
+	old := fl.states[i]
+	st := &fl.states[i]
+	if !s.spKnown || s.sp != st.sp {
+		st.spKnown, st.sp = false, 0
+	}
+	if s.bp != st.bp || s.bpOff != st.bpOff {
+		st.bp, st.bpOff = bpOther, 0
+	}
+	for r := range st.saved {
+		if st.saved[r] != s.saved[r] {
+			st.saved[r] = 0
+		}
+	}
+	st.entry = st.entry && s.entry
+	return *st != old
+}
+
+// backward fills in the stack pointer between its last load and a return: there
+// it must be where the return address is. A call may not return, so that what
+// follows it proves nothing.
+func (fl *flow) backward() {
+	for end := range fl.insns {
+		if in := &fl.insns[end]; in.Map != 0 || in.Op != 0xc3 || !fl.known[end] || fl.states[end].spKnown {
+			continue
+		}
+		sp := int32(8)
+		for i := end; i >= 0 && fl.known[i] && !fl.states[i].spKnown; i-- {
+			if i < end {
+				d, ok := fl.insns[i].spDelta()
+				if !ok {
+					break
+				}
+				sp += d
+			}
+			st := &fl.states[i]
+			st.spKnown, st.sp = true, sp
+		}
+	}
+}
+
+// spDelta gives by how much an instruction raises rsp; false if it loads it or is
+// a call or a jump.
+func (in *insn) spDelta() (int32, bool) {
+	s := state{spKnown: true, sp: 1 << 20}
+	s.step(in)
+	through, target := in.flow()
+	call := in.Map == 0 && (in.Op == 0xe8 || in.Op == 0xff && in.Reg&7 >= 2 && in.Reg&7 < 6)
+	return 1<<20 - s.sp, s.spKnown && through && !target && !call
+}
+
+// step applies an instruction to a state.
+func (s *state) step(in *insn) {
+	if in.Map != 0 || in.VEX {
+		if r, ok := in.writesOther(); ok {
+			s.lose(r)
+		}
+		s.entry = false
+		return
+	}
+	switch {
+	case in.Op >= 0x50 && in.Op < 0x58: // push
+		s.sp += 8
+		s.store(in.opReg(), s.sp)
+	case in.Op == 0x68, in.Op == 0x6a, in.Op == 0x9c: // push imm, pushf
+		s.sp += 8
+	case in.Op >= 0x58 && in.Op < 0x60:
+		s.pop(in.opReg())
+	case in.Op == 0x9d:
+		s.sp -= 8
+	case in.Op == 0xfc: // cld
+	case in.HasRM:
+		s.stepRM(in)
+	case in.Op >= 0xb8 && in.Op < 0xc0:
+		s.lose(in.opReg())
+		s.entry = false
+	case in.Op > 0x90 && in.Op < 0x98:
+		s.lose(in.opReg())
+		s.entry = false
+	default:
+		s.entry = false
+	}
+	if !s.spKnown {
+		s.sp = 0
+	}
+}
+
+// stepRM applies a one-byte opcode with a ModRM byte.
+func (s *state) stepRM(in *insn) {
+	stack := in.Mod != 3 && in.Base == mSP && !in.indexed()
+	switch {
+	case in.Op == 0x89 && stack && in.W: // mov [rsp+disp], reg
+		s.store(in.Reg, s.sp-in.Disp)
+		return
+	case in.Op == 0x89 && in.Mod == 3 && in.RM == mBP && in.Reg == mSP, in.Op == 0x8b && in.Mod == 3 && in.Reg == mBP && in.RM == mSP:
+		s.setBP(s.sp) // mov rbp, rsp
+		return
+	case in.Op == 0x8d && stack && in.Reg == mBP:
+		s.setBP(s.sp - in.Disp)
+		return
+	case in.Op == 0x8d && stack && in.Reg == mSP:
+		s.sp -= in.Disp
+		return
+	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 5:
+		s.sp += int32(in.Imm)
+		return
+	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 0:
+		s.sp -= int32(in.Imm)
+		return
+	}
+	s.entry = false
+	switch {
+	case in.Op == 0x8d && in.Reg == mSP && in.Mod != 3 && in.Base == mBP && !in.indexed() && s.bp == bpFrame:
+		s.spKnown, s.sp = true, s.bpOff-in.Disp
+	case in.Op == 0x89 && in.Mod == 3 && in.RM == mSP && in.Reg == mBP && s.bp == bpFrame,
+		in.Op == 0x8b && in.Mod == 3 && in.Reg == mSP && in.RM == mBP && s.bp == bpFrame:
+		s.spKnown, s.sp = true, s.bpOff
+	case in.Op == 0x8b && stack && in.Reg == mBP && s.spKnown && int32(s.saved[frames.X86RBP]) == s.sp-in.Disp:
+		s.bp, s.bpOff = bpSame, 0
+	default:
+		s.writes(in)
+	}
+}
+
+// store notes that a register went to the stack at CFA − off.
+func (s *state) store(reg uint8, off int32) {
+	d := dwarfX86[reg&15]
+	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
+		return
+	}
+	if kept := frames.X86_64.Kept()&(1<<d) != 0; !kept || reg == mBP && s.bp != bpSame || reg != mBP && !s.entry {
+		return
+	}
+	s.saved[d] = int16(off)
+}
+
+// pop applies a pop.
+func (s *state) pop(reg uint8) {
+	d := dwarfX86[reg&15]
+	own := s.spKnown && s.saved[d] != 0 && int32(s.saved[d]) == s.sp
+	s.sp -= 8
+	switch {
+	case reg == mBP && own:
+		s.bp, s.bpOff = bpSame, 0
+	case reg == mBP && !s.spKnown:
+		s.bp, s.bpOff = bpOther, 0
+	default:
+		s.lose(reg)
+	}
+}
+
+func (s *state) setBP(off int32) {
+	s.bp, s.bpOff = bpFrame, off
+	if !s.spKnown {
+		s.bp, s.bpOff = bpOther, 0
+	}
+}
+
+// lose forgets what a register that was written held.
+func (s *state) lose(reg uint8) {
+	switch reg {
+	case mSP:
+		s.spKnown, s.sp = false, 0
+	case mBP:
+		s.bp, s.bpOff = bpOther, 0
+	}
+}
+
+// writes forgets the register that a one-byte opcode writes.
+func (s *state) writes(in *insn) {
+	op := in.Op
+	switch {
+	case op < 0x40 && op&7 >= 2 && op < 0x38, op == 0x63, op == 0x69, op == 0x6b, op == 0x8a, op == 0x8b, op == 0x8d:
+		s.lose(in.Reg)
+	case op >= 0x38 && op < 0x40, op == 0x84, op == 0x85, op >= 0xd8 && op < 0xe0,
+		(op == 0x81 || op == 0x83 || op == 0x80) && in.Reg&7 == 7, (op == 0xf6 || op == 0xf7) && in.Reg&7 < 2:
+	case op == 0xff && in.Reg&7 == 6: // push r/m
+		s.sp += 8
+	case op == 0xff && in.Reg&7 >= 2: // calls and jumps
+	case op == 0x8f: // pop r/m
+		s.sp -= 8
+		fallthrough
+	default:
+		if in.Mod == 3 {
+			s.lose(in.RM)
+		}
+		if op == 0x86 || op == 0x87 {
+			s.lose(in.Reg)
+		}
+	}
+}
+
+// writesOther gives the general register that an instruction of another opcode
+// map writes. Vector instructions are taken to write the register that their
+// operands name, unless they are known to write vectors only.
+func (in *insn) writesOther() (uint8, bool) {
+	switch {
+	case in.Map == 1 && !in.VEX:
+		switch op := in.Op; {
+		case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
+			op == 0x2c, op == 0x2d, op == 0x50, op == 0xd7, op == 0xc5:
+			return in.Reg, true
+		case op == 0x7e, op >= 0x90 && op < 0xa0, op == 0xb0, op == 0xb1, op == 0xc0, op == 0xc1, op == 0xa4, op == 0xa5,
+			op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xba, op == 0xbb:
+			return in.RM, in.Mod == 3
+		case op >= 0xc8 && op < 0xd0:
+			return in.opReg(), true
+		}
+		return 0, false
+	case in.VEX:
+		return 0, false
+	}
+	return in.Reg, in.Map == 2 && in.Op >= 0xf0
+}

@@ -1,0 +1,134 @@
+package golang
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// Flags of a function (internal/abi, FuncFlag), since Go 1.17.
+const (
+	flagTopFrame = 1 << iota
+	flagSPWrite
+	flagAsm
+)
+
+// fn is a decoded function record (runtime2.go, _func).
+type fn struct {
+	entry, end uint64
+	nameOff    uint32
+	pcsp       uint32
+	pcfile     uint32
+	pcln       uint32
+	npcdata    uint32
+	cuOff      uint32
+	startLine  uint32 // 0 before Go 1.20
+	flag       uint8
+	nfuncdata  uint8
+	tail       []byte // the pcdata offsets, then the funcdata offsets
+	at         uint32 // of tail within the functions, for alignment
+}
+
+// ftab gives entry i of the function table: address and offset of the record.
+// Entry nfunc holds the end of the text.
+func (t *Table) ftab(i uint64) (pc, off uint64, ok bool) {
+	size := t.h.entrySize()
+	if (i+1)*size > uint64(len(t.h.funcs)) {
+		// The last entry has no offset, and nothing need follow it.
+		if i*size+size/2 > uint64(len(t.h.funcs)) {
+			return 0, 0, false
+		}
+	}
+	b := t.h.funcs[i*size:]
+	if size == 16 {
+		pc = binary.LittleEndian.Uint64(b)
+		if len(b) >= 16 {
+			off = binary.LittleEndian.Uint64(b[8:])
+		}
+		return pc, off, true
+	}
+	pc = t.text + uint64(binary.LittleEndian.Uint32(b))
+	if len(b) >= 8 {
+		off = uint64(binary.LittleEndian.Uint32(b[4:]))
+	}
+	return pc, off, true
+}
+
+// find gives the function that pc lies in.
+func (t *Table) find(pc uint64) (fn, bool) {
+	lo, hi := uint64(0), t.h.nfunc // the last entry that starts at or before pc
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if start, _, ok := t.ftab(mid); !ok || start > pc {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	if lo == 0 {
+		return fn{}, false
+	}
+	return t.function(lo-1, pc)
+}
+
+// function decodes the function of entry i, if it holds pc.
+func (t *Table) function(i, pc uint64) (fn, bool) {
+	start, off, ok := t.ftab(i)
+	end, _, ok2 := t.ftab(i + 1)
+	if !ok || !ok2 || pc < start || pc >= end || off >= uint64(len(t.h.funcs)) {
+		return fn{}, false
+	}
+	f := fn{entry: start, end: end}
+	return f, t.record(&f, uint32(off))
+}
+
+// record fills in what the function's record says.
+func (t *Table) record(f *fn, off uint32) bool {
+	rec := t.h.funcs[off:]
+	entry := 4 // bytes of the entry field
+	if t.h.magic == magic116 {
+		entry = 8
+	}
+	size := entry + 8*4 + 4
+	if t.h.magic == magic120 {
+		size += 4 // startLine
+	}
+	if len(rec) < size {
+		return false
+	}
+	u := func(i int) uint32 { return binary.LittleEndian.Uint32(rec[entry+4*i:]) }
+	f.nameOff, f.pcsp, f.pcfile, f.pcln, f.npcdata, f.cuOff = u(0), u(3), u(4), u(5), u(6), u(7)
+	if t.h.magic == magic120 {
+		f.startLine = u(8)
+	}
+	last := rec[size-4 : size]
+	f.flag, f.nfuncdata = last[1], last[3]
+	f.tail, f.at = rec[size:], off+uint32(size)
+	return true
+}
+
+// FuncRange gives the first address of the function that pc lies in and the
+// first of the next one; false if pc is outside of the Go text. Functions of cgo
+// are not in the table.
+func (t *Table) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	f, ok := t.find(pc)
+	return f.entry, f.end, ok
+}
+
+// maxName bounds a name, so that a table without terminators costs little.
+const maxName = 1 << 14
+
+// cstring gives the bytes at off up to a NUL, nil if there is none.
+func cstring(b []byte, off uint64) []byte {
+	if off >= uint64(len(b)) {
+		return nil
+	}
+	b = b[off:]
+	n := bytes.IndexByte(b[:min(len(b), maxName)], 0)
+	if n < 0 {
+		return nil
+	}
+	return b[:n]
+}
+
+// name gives the function's name in the table.
+func (t *Table) name(f *fn) []byte { return cstring(t.h.names, uint64(f.nameOff)) }

@@ -1,0 +1,37 @@
+package golang
+
+import "prywalk/frames"
+
+// gogoX86 gives the rule of the few instructions of gogo after it has loaded the
+// stack pointer of the goroutine that it goes on with: that goroutine's pc and rbp
+// are still to be loaded from the gobuf at rbx.
+func (t *Table) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
+	fl := t.flow(f)
+	at := q.PC - f.entry
+	ra := frames.Place{Kind: frames.PlaceReg, Reg: frames.X86RBX}
+	var bp frames.Place
+	const rbx = 3
+	for i := range fl.insns {
+		in := &fl.insns[i]
+		if uint64(fl.offs[i]) < at || !in.load() || in.Base != rbx {
+			continue
+		}
+		p := frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RBX, Off: int64(in.Disp)}
+		switch in.Reg {
+		case rbx:
+			ra = p
+		case mBP:
+			bp = p
+		}
+	}
+	if q.Caller {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: kindGogo, pc: q.PC}, func() *frames.Row {
+		row := &frames.Row{CFAReg: frames.X86RSP, RA: ra}
+		row.Regs[frames.X86RBP] = bp
+		return row
+	})
+	// The pc of a new goroutine is its first instruction: exact.
+	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
+}

@@ -1,0 +1,94 @@
+package golang
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"prywalk/frames"
+)
+
+// The magic numbers of the header (internal/abi, PCLnTabMagic).
+const (
+	magic116 = 0xfffffffa
+	magic118 = 0xfffffff0
+	magic120 = 0xfffffff1
+)
+
+// header is the decoded pcHeader.
+type header struct {
+	magic     uint32
+	quantum   uint64 // smallest instruction size, the unit of pc deltas
+	nfunc     uint64
+	textStart uint64 // 0 where the header does not hold it (Go 1.26)
+
+	// Parts of the section. They overlap beyond their ends, which the header
+	// does not give; every access is checked against the slice.
+	names, cus, files, pctab, funcs []byte
+}
+
+// sizes of what follows the header's fixed part.
+const (
+	headerWords118 = 8 // nfunc … pclnOffset with textStart
+	headerWords116 = 7
+	minHeader      = 8 + 8*headerWords116
+)
+
+// parseHeader decodes the header at the start of tab.
+func parseHeader(tab []byte, arch frames.Arch) (header, error) {
+	var h header
+	if len(tab) < minHeader {
+		return h, fmt.Errorf("section of %d bytes: %w", len(tab), ErrNoTable)
+	}
+	h.magic = binary.LittleEndian.Uint32(tab)
+	if h.magic != magic116 && h.magic != magic118 && h.magic != magic120 {
+		return h, fmt.Errorf("magic %#x: %w", h.magic, ErrNoTable)
+	}
+	h.quantum = uint64(tab[6])
+	if tab[4] != 0 || tab[5] != 0 || tab[7] != 8 || h.quantum != quantum(arch) {
+		return h, fmt.Errorf("header % x for %v: %w", tab[:8], arch, ErrMalformed)
+	}
+	return h, h.parts(tab)
+}
+
+// parts slices the section by the header's offsets.
+func (h *header) parts(tab []byte) error {
+	w := func(i int) uint64 { return binary.LittleEndian.Uint64(tab[8+8*i:]) }
+	h.nfunc = w(0)
+	first := 2 // w(1) is nfiles
+	if h.magic != magic116 {
+		if len(tab) < 8+8*headerWords118 {
+			return fmt.Errorf("section of %d bytes: %w", len(tab), ErrMalformed)
+		}
+		h.textStart = w(2)
+		first = 3
+	}
+	for i, p := range []*[]byte{&h.names, &h.cus, &h.files, &h.pctab, &h.funcs} {
+		off := w(first + i)
+		if off >= uint64(len(tab)) {
+			return fmt.Errorf("offset %#x beyond section of %#x bytes: %w", off, len(tab), ErrMalformed)
+		}
+		*p = tab[off:]
+	}
+	if h.nfunc == 0 || h.nfunc > math.MaxInt32 || h.nfunc*h.entrySize() > uint64(len(h.funcs)) {
+		return fmt.Errorf("%d functions in %d bytes: %w", h.nfunc, len(h.funcs), ErrMalformed)
+	}
+	return nil
+}
+
+// entrySize gives the size of an entry of the function table: two addresses
+// until Go 1.17, two 32-bit offsets since.
+func (h *header) entrySize() uint64 {
+	if h.magic == magic116 {
+		return 16
+	}
+	return 8
+}
+
+// quantum gives the smallest instruction size of an architecture.
+func quantum(a frames.Arch) uint64 {
+	if a == frames.AArch64 {
+		return 4
+	}
+	return 1
+}

@@ -1,0 +1,235 @@
+package golang
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// busy is a program whose threads collect garbage, grow stacks, read the clock,
+// take signals and sleep.
+const busy = `package main
+
+import (
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+//go:noinline
+func deep(n int) int {
+	var a [40]int
+	if n > 0 {
+		a[n%40] = deep(n - 1)
+	}
+	return a[(n+1)%40] + n
+}
+
+var sink []byte
+
+func main() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGUSR1)
+	for range 2 {
+		go func() {
+			for {
+				done := make(chan int)
+				go func() { done <- deep(300) }()
+				<-done
+			}
+		}()
+	}
+	go func() {
+		for {
+			sink = make([]byte, 1<<16)
+			_ = time.Now()
+		}
+	}()
+	go func() {
+		for {
+			runtime.GC()
+			syscall.Kill(os.Getpid(), syscall.SIGUSR1)
+			<-c
+		}
+	}()
+	select {}
+}
+`
+
+// procMem is the memory of a stopped process.
+type procMem struct{ f *os.File }
+
+func (m procMem) Word(a uint64) (uint64, bool) {
+	var b [8]byte
+	if n, _ := m.f.ReadAt(b[:], int64(a)); n != 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(b[:]), true
+}
+
+func (procMem) Cut(uint64) bool { return false }
+
+// live is a running program and what is needed to walk its stacks.
+type live struct {
+	tab   *Table
+	space *frames.Space
+	mem   procMem
+	pid   int
+}
+
+// start runs a program until the test ends. The calling goroutine keeps its
+// thread, which alone may trace.
+func start(t *testing.T, path string, more ...frames.RuleSource) live {
+	t.Helper()
+	tab, f := open(t, path)
+	cmd := exec.Command(path)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	await(t, "the program has computed for a while", func() bool {
+		cpu, err := procmem.ProcessCPU(cmd.Process.Pid)
+		return err == nil && cpu > uint64(200*time.Millisecond)
+	})
+	runtime.LockOSThread()
+	t.Cleanup(runtime.UnlockOSThread)
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { mem.Close() })
+	text := f.Section(".text")
+	space := frames.NewSpace(frames.X86_64)
+	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: append([]frames.RuleSource{tab}, more...)}})
+	return live{tab, space, procMem{mem}, cmd.Process.Pid}
+}
+
+// await waits for what must come. How soon it comes is up to the machine.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("in vain: %s", what)
+		}
+	}
+}
+
+// threads lists the program's threads.
+func (l *live) threads() (tids []int) {
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", l.pid))
+	for _, e := range tasks {
+		tid, _ := strconv.Atoi(e.Name())
+		tids = append(tids, tid)
+	}
+	return tids
+}
+
+// walk gives the names of a stopped thread's frames, "?" for code that is not
+// Go's, and whether all of it was in the program's text.
+func (l *live) walk(regs *frames.Regs) (names []string, inText bool, why frames.StopReason) {
+	var w frames.Walker
+	w.Init(l.space, regs, l.mem)
+	inText = true
+	for w.Next() {
+		fr := w.Frame()
+		inText = inText && fr.Module != nil
+		name := "?"
+		if fn, ok := l.tab.find(fr.Lookup(frames.X86_64)); ok {
+			name = string(l.tab.name(&fn))
+		}
+		names = append(names, name)
+	}
+	return names, inText, w.StopReason()
+}
+
+// TestStacksOfALiveProgramReachTheirRoots stops the threads of a busy program
+// again and again and walks their stacks with rules from the table only.
+func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
+	l := start(t, build(t, busy, noCgo, "-ldflags=-s -w"))
+	outer, through := map[string]int{}, map[string]int{}
+	total, elsewhere, grown := 0, 0, 0
+	end := time.Now().Add(2 * time.Minute)
+	for n := 0; n < 150 || (total < 200 || grown == 0) && time.Now().Before(end); n++ {
+		for _, tid := range l.threads() {
+			regs, ok := stop(t, tid)
+			if !ok {
+				continue
+			}
+			names, inText, why := l.walk(regs)
+			syscall.PtraceDetach(tid)
+			if !inText { // in the vDSO
+				elsewhere++
+				continue
+			}
+			total++
+			last := names[len(names)-1]
+			outer[last]++
+			for _, n := range names {
+				through[n]++
+			}
+			if why != frames.StopRoot || !strings.HasPrefix(last, "runtime.") && last != "gogo" {
+				t.Errorf("%v: %s", why, strings.Join(names, " < "))
+			}
+			if i := slices.Index(names, "runtime.morestack"); i >= 0 && i < len(names)-1 {
+				grown++
+				if last != "runtime.goexit" {
+					t.Errorf("%v", names)
+				}
+			}
+		}
+		time.Sleep(3 * time.Millisecond)
+	}
+	t.Logf("%d stacks, %d in other code; outermost %v; systemstack %d, morestack %d, mcall %d, asyncPreempt %d, sigtramp %d", total, elsewhere,
+		outer, through["runtime.systemstack"], through["runtime.morestack"], through["runtime.mcall"], through["runtime.asyncPreempt"], through["runtime.sigtramp"])
+	if total < 200 || grown == 0 {
+		t.Errorf("%d stacks, %d of them growing", total, grown)
+	}
+}
+
+// stop attaches to a thread and reads its registers.
+func stop(t *testing.T, tid int) (*frames.Regs, bool) {
+	if err := syscall.PtraceAttach(tid); err != nil {
+		return nil, false
+	}
+	var ws syscall.WaitStatus
+	for {
+		if _, err := syscall.Wait4(tid, &ws, syscall.WALL, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !ws.Stopped() {
+			return nil, false
+		}
+		if ws.StopSignal() == syscall.SIGSTOP {
+			break
+		}
+		syscall.PtraceCont(tid, int(ws.StopSignal()))
+	}
+	return readRegs(tid)
+}
+
+// readRegs reads the registers of a stopped thread.
+func readRegs(tid int) (*frames.Regs, bool) {
+	var p syscall.PtraceRegs
+	if err := syscall.PtraceGetRegs(tid, &p); err != nil {
+		return nil, false
+	}
+	r := &frames.Regs{Arch: frames.X86_64, PC: p.Rip, TLS: p.Fs_base}
+	for reg, v := range [16]uint64{p.Rax, p.Rdx, p.Rcx, p.Rbx, p.Rsi, p.Rdi, p.Rbp, p.Rsp, p.R8, p.R9, p.R10, p.R11, p.R12, p.R13, p.R14, p.R15} {
+		r.Set(uint8(reg), v)
+	}
+	return r, true
+}

@@ -1,0 +1,272 @@
+package golang
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// source is the program that the tests build: generics, inlining, defer, large
+// frames, recursion, closures, and it prints its own stack in a loop of depths.
+const source = `package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sort"
+	"strings"
+	"time"
+)
+
+type num interface{ ~int | ~float64 }
+
+func sum[T num](xs []T) (s T) {
+	for _, x := range xs {
+		s += x
+	}
+	return s
+}
+
+//go:noinline
+func big(n int) int {
+	var a [5000]int
+	for i := range a {
+		a[i] = i * n
+	}
+	return sum(a[:]) + show(n)
+}
+
+//go:noinline
+func show(n int) int {
+	pcs := make([]uintptr, 64)
+	k := runtime.Callers(1, pcs)
+	fmt.Println("STACK")
+	for _, pc := range pcs[:k] {
+		fmt.Printf("PC %#x\n", pc-1)
+	}
+	fr := runtime.CallersFrames(pcs[:k])
+	for {
+		f, more := fr.Next()
+		fmt.Println("FRAME", f.Function, f.File, f.Line)
+		if !more {
+			return n
+		}
+	}
+}
+
+func inner(n int) int { return show(n) + 1 }
+func middle(n int) int { return inner(n) + 2 }
+
+//go:noinline
+func outer(n int) (r int) {
+	defer func() { r += strings.Count("aXbX", "X") }()
+	xs := []int{3, n, 1}
+	sort.Slice(xs, func(i, j int) bool { return xs[i] < xs[j] })
+	return middle(n) + big(n)
+}
+
+func main() {
+	fmt.Println(outer(5))
+	if len(os.Args) > 1 {
+		time.Sleep(time.Hour)
+	}
+}
+`
+
+const cgoSource = `package main
+
+/*
+extern int back(int);
+static int there(int n) { volatile int x = back(n); return x + 1; }
+*/
+import "C"
+import "fmt"
+
+//export back
+func back(n C.int) C.int { return n * 2 }
+
+func main() { fmt.Println(C.there(3)) }
+`
+
+var (
+	buildMu   sync.Mutex
+	buildDone = map[string]string{}
+	buildDir  string
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if buildDir != "" {
+		os.RemoveAll(buildDir)
+	}
+	os.Exit(code)
+}
+
+// build compiles src with the installed Go and gives the program's path. Equal
+// builds are made once in a run of the tests.
+func build(t testing.TB, src string, env []string, args ...string) string {
+	t.Helper()
+	buildMu.Lock()
+	defer buildMu.Unlock()
+	key := src + strings.Join(env, "\x00") + "\x01" + strings.Join(args, "\x00")
+	if p := buildDone[key]; p != "" {
+		return p
+	}
+	if buildDir == "" {
+		dir, err := os.MkdirTemp("", "gotables")
+		if err != nil {
+			t.Fatal(err)
+		}
+		buildDir = dir
+	}
+	dir, err := os.MkdirTemp(buildDir, "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("main.go", src)
+	write("go.mod", "module prog\n\ngo 1.22\n")
+	out := filepath.Join(dir, "prog")
+	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, args...), ".")...)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off"), env...)
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build %v: %v\n%s", args, err, msg)
+	}
+	buildDone[key] = out
+	return out
+}
+
+// image gives what New needs of a program, as a caller of the package would.
+func image(t testing.TB, path string) (Image, *elf.File) {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	im := Image{Arch: frames.X86_64, Read: reader(f)}
+	if f.Machine == elf.EM_AARCH64 {
+		im.Arch = frames.AArch64
+	}
+	for _, s := range f.Sections {
+		data := func() []byte {
+			b, err := s.Data()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		switch s.Name {
+		case ".gopclntab", ".data.rel.ro.gopclntab":
+			im.Pclntab, im.PclntabAddr = data(), s.Addr
+		case ".go.module", ".noptrdata", ".data", ".data.rel.ro":
+			im.Data = append(im.Data, Range{s.Addr, s.Size})
+		case ".rela", ".rela.dyn":
+			im.Rela = data()
+		}
+	}
+	return im, f
+}
+
+// reader reads the file contents of the loaded segments.
+func reader(f *elf.File) func(uint64, []byte) int {
+	type seg struct {
+		addr uint64
+		data []byte
+	}
+	var segs []seg
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD {
+			b := make([]byte, p.Filesz)
+			p.ReadAt(b, 0)
+			segs = append(segs, seg{p.Vaddr, b})
+		}
+	}
+	return func(addr uint64, buf []byte) int {
+		for _, s := range segs {
+			if off := addr - s.addr; off < uint64(len(s.data)) {
+				return copy(buf, s.data[off:])
+			}
+		}
+		return 0
+	}
+}
+
+// open gives the table of a program.
+func open(t testing.TB, path string) (*Table, *elf.File) {
+	t.Helper()
+	im, f := image(t, path)
+	tab, err := New(im)
+	if err != nil {
+		t.Fatalf("New(%s): %v", path, err)
+	}
+	return tab, f
+}
+
+// variant is a way to build a program.
+type variant struct {
+	name string
+	src  string
+	env  []string
+	args []string
+}
+
+var (
+	noCgo    = []string{"CGO_ENABLED=0"}
+	withCgo  = []string{"CGO_ENABLED=1"}
+	forARM   = []string{"GOARCH=arm64", "CGO_ENABLED=0"}
+	stripped = []string{"-ldflags=-s -w"}
+	pie      = []string{"-buildmode=pie"}
+)
+
+// variants lists the programs for this machine; with cgo if there is a C
+// compiler.
+func variants() []variant {
+	vs := []variant{
+		{"plain", source, noCgo, nil},
+		{"pie", source, noCgo, pie},
+		{"arm64", source, forARM, nil},
+		{"arm64-pie", source, forARM, pie},
+		{"unoptimised", source, noCgo, []string{"-gcflags=all=-N -l"}},
+	}
+	if _, err := exec.LookPath("gcc"); err == nil {
+		vs = append(vs, variant{"cgo", cgoSource, withCgo, nil}, variant{"cgo-pie", cgoSource, withCgo, pie},
+			variant{"cgo-static", cgoSource, withCgo, []string{"-ldflags=-linkmode=external -extldflags=-static"}})
+	}
+	return vs
+}
+
+// memberOffset reads the offset of a field from the DWARF.
+func memberOffset(t *testing.T, d *dwarf.Data, typ, field string) int64 {
+	t.Helper()
+	for r := d.Reader(); ; {
+		e, err := r.Next()
+		if err != nil || e == nil {
+			t.Fatalf("no %s.%s in the DWARF: %v", typ, field, err)
+		}
+		if e.Tag != dwarf.TagStructType || e.Val(dwarf.AttrName) != typ {
+			continue
+		}
+		for {
+			if e, err = r.Next(); err != nil || e == nil || e.Tag == 0 {
+				t.Fatalf("no %s.%s in the DWARF: %v", typ, field, err)
+			}
+			if e.Tag == dwarf.TagMember && e.Val(dwarf.AttrName) == field {
+				return e.Val(dwarf.AttrDataMemberLoc).(int64)
+			}
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package golang
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// ruleARM64 gives the rule on arm64. A frame keeps the link register at its lowest
+// word and the caller's x29 in the word below (runtime/traceback.go).
+func (t *Table) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (frames.Rule, *frames.Row, bool) {
+	pc := q.Lookup(t.img.Arch)
+	if k == kindEnds && !q.Caller && !q.SPOnly {
+		if r, row, ok, behind := t.bornARM64(f, pc); behind {
+			return r, row, ok
+		}
+	}
+	switch {
+	case k == kindFollow && !spWrite:
+		return t.followedARM64(q, f, delta)
+	case k == kindInjected:
+		return t.injectedARM64(q, f, delta)
+	case k == kindEnds && q.Caller:
+		return root()
+	case k == kindMorestack && (q.Caller || t.loadsG(f, pc)):
+		return t.morestackARM64(q)
+	case k == kindMorestack || string(t.name(f)) == "runtime.morestack_noctxt":
+		return t.enteredARM64(q)
+	case spWrite && !q.Caller && t.leavesARM64(pc):
+		return t.leavingARM64(q, delta)
+	case spWrite && (q.Caller || t.writesSP(f, pc)):
+		return t.switchedARM64(q, f, k, delta)
+	case delta == 0:
+		return t.leafARM64(q)
+	}
+	fr, ok := t.frameARM64(f, delta)
+	if !ok || pc < fr.lrFrom {
+		if q.Caller {
+			return t.refuse()
+		}
+		return frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}, nil, true
+	}
+	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
+	if k == kindTrampoline {
+		r.Flags |= frames.FlagSignal
+	}
+	return t.frameRule(r, delta, fr.fpFrom != 0 && pc >= fr.fpFrom)
+}
+
+// leafARM64 gives the rule where there is no frame: the return address is in the
+// link register, which a call would have overwritten.
+func (t *Table) leafARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.Caller {
+		return t.refuse()
+	}
+	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}, nil, true
+}
+
+// frameRule completes r by the places of x30 and x29 in a frame of delta bytes;
+// fp says whether x29 was saved.
+func (t *Table) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule, *frames.Row, bool) {
+	lr, ok := frames.SavedUnits(-int64(delta))
+	below, ok2 := frames.SavedUnits(-int64(delta) - 8)
+	if ok && ok2 {
+		r.Saved[1] = lr
+		if fp {
+			r.Saved[0] = below
+		}
+		return r, nil, true
+	}
+	key := rowKey{delta: delta, pc: uint64(r.CFAReg) | uint64(uint32(r.CFAOff))<<8}
+	if fp {
+		key.pc |= 1 << 63
+	}
+	row := t.row(key, func() *frames.Row {
+		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.Place{Kind: frames.PlaceOffset, Off: -int64(delta)}}
+		if fp {
+			row.Regs[frames.ARM64FP] = frames.Place{Kind: frames.PlaceOffset, Off: -int64(delta) - 8}
+		}
+		return row
+	})
+	return r, row, true
+}
+
+// frameARM64 tells from which pc on the frame holds x30 and x29 (0: never).
+type frameARM64 struct{ lrFrom, fpFrom uint64 }
+
+// Instructions of prologues, as the assembler writes them.
+const (
+	strLRPre  = 0xf8000ffe // str x30, [sp, #imm]!
+	sturFP    = 0xf81f83fd // stur x29, [sp, #-8]
+	movSP     = 0x9100001f // mov sp, xN
+	stpFPLR   = 0xa93ff81d // stp x29, x30, [xN, #-8]
+	sturLR    = 0xf80003fe // stur x30, [sp, #imm]
+	strLRBase = 0xf900001e // str x30, [xN]
+)
+
+// Instructions of epilogues.
+const (
+	ldurFP    = 0xf85f83fd // ldur x29, [sp, #-8]
+	ldrLRPost = 0xf84007fe // ldr x30, [sp], #imm
+	retARM64  = 0xd65f03c0
+)
+
+// leavesARM64 reports whether pc is behind the instruction of an epilogue that gives x29
+// back: the stack is then the one that the function was called on.
+func (t *Table) leavesARM64(pc uint64) bool {
+	before, now := t.insnARM64(pc-4), t.insnARM64(pc)
+	return before == ldurFP && now&0xffe00fff == ldrLRPost || before&0xffe00fff == ldrLRPost && now == retARM64
+}
+
+// leavingARM64 gives the rule there: x29 is the caller's, x30 too once the frame is gone.
+func (t *Table) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
+	if delta <= 0 {
+		return t.leafARM64(q)
+	}
+	return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, false)
+}
+
+// frameARM64 looks at the instructions around the one that makes the frame.
+func (t *Table) frameARM64(f *fn, delta int32) (frameARM64, bool) {
+	s := t.steps(f.pcsp, f.entry)
+	for s.next() && s.val <= 0 {
+	}
+	var w [4]uint32 // two before the frame exists, the one that makes it included; two after
+	if s.val <= 0 || s.start < f.entry+4 {
+		return frameARM64{}, false
+	}
+	for i := range w {
+		w[i] = t.insnARM64(s.start - 8 + 4*uint64(i))
+	}
+	fr := frameARM64{lrFrom: s.start}
+	switch made := w[1]; {
+	case made&0xffe00fff == strLRPre, w[0]&0xffe00fff == sturLR:
+		if w[2] == sturFP {
+			fr.fpFrom = s.start + 4
+		}
+		return fr, true
+	case made&0xfffffc1f == movSP:
+		if w[0]&0xfffffc1f == stpFPLR {
+			fr.fpFrom = s.start
+			return fr, true
+		}
+		if w[2] == sturFP {
+			fr.fpFrom = s.start + 4
+		}
+		return fr, w[0]&0xfffffc1f == strLRBase
+	}
+	return frameARM64{}, false
+}
+
+// insnARM64 reads an instruction, 0 if it cannot be read.
+func (t *Table) insnARM64(pc uint64) uint32 {
+	var b [4]byte
+	if !t.img.read(pc, b[:]) {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b[:])
+}
+
+// enteredARM64 gives the rule of morestack before it changes stacks. The function that
+// called it has no frame yet, and handed its own return address over in x3.
+func (t *Table) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.Caller {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: kindMorestack, delta: -1}, func() *frames.Row {
+		row := &frames.Row{CFAReg: frames.ARM64SP, RA: frames.Place{Kind: frames.PlaceReg, Reg: frames.ARM64LR}}
+		row.Regs[frames.ARM64LR] = frames.Place{Kind: frames.PlaceReg, Reg: 3}
+		return row
+	})
+	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
+}
+
+// loadsG reports whether an instruction before pc has loaded x28: g is the scheduler's
+// from there on, and all of the goroutine's registers are saved.
+func (t *Table) loadsG(f *fn, pc uint64) bool {
+	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
+		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
+			return true
+		}
+	}
+	return false
+}
+
+// writesSP reports whether an instruction before pc, or anything unreadable, has
+// loaded sp with a value.
+func (t *Table) writesSP(f *fn, pc uint64) bool {
+	if pc-f.entry > maxFlowBytes {
+		return true
+	}
+	code := make([]byte, (pc-f.entry)&^3)
+	if !t.img.read(f.entry, code) {
+		return true
+	}
+	for ; len(code) >= 4; code = code[4:] {
+		// mov sp, sp tells the linker something, and does nothing.
+		if w := binary.LittleEndian.Uint32(code); w&0xfffffc1f == movSP && w != movSP|31<<5 {
+			return true
+		}
+	}
+	return false
+}
+
+// switchedARM64 gives the rule of a function that has, or may have, changed to
+// another stack: x29 still points to the word below the frame.
+func (t *Table) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frames.Rule, *frames.Row, bool) {
+	if delta <= 0 {
+		if k == kindEnds {
+			return root()
+		}
+		return t.refuse()
+	}
+	if k == kindCgoCall {
+		return t.cgoCallARM64(q, f, delta)
+	}
+	if fr, ok := t.frameARM64(f, delta); !ok || fr.fpFrom == 0 || q.SPOnly || k == kindEnds {
+		return t.refuse()
+	}
+	r := frames.Rule{CFAReg: frames.ARM64FP, CFAOff: delta + 8, Flags: frames.FlagSwitch, Method: frames.MethodCFI}
+	return t.frameRule(r, delta, true)
+}
+
+// cgoCallARM64 gives the rule of asmcgocall while C code runs; see cgoCallX86.
+// Before it changes stacks it makes calls too: there the words are of its own
+// frame, and the pcsp table is true.
+func (t *Table) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+	pc := q.Lookup(t.img.Arch)
+	if !q.Caller {
+		return t.refuse()
+	}
+	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
+	if w := t.insnARM64(pc); w>>26 == 0x25 { // bl: of the helpers, C code is called by blr
+		if t.writesSP(f, pc) {
+			return t.refuse()
+		}
+		return t.frameRule(r, delta, true)
+	}
+	row := t.row(rowKey{kind: kindCgoCall, delta: delta}, func() *frames.Row {
+		row := &frames.Row{CFAExpr: cgoCFA{frame: delta, g: 0, depth: 8, sp: frames.ARM64SP, fp: frames.ARM64FP}}
+		row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -int64(delta)}
+		row.Regs[frames.ARM64FP] = frames.Place{Kind: frames.PlaceOffset, Off: -int64(delta) - 8}
+		return row
+	})
+	r.Flags |= frames.FlagSwitch
+	return r, row, true
+}
+
+// injectedARM64 gives the rule of a call that a signal handler made: it pushed
+// the interrupted function's link register in 16 bytes of its own. Before the frame
+// is made the return address is in the link register.
+func (t *Table) injectedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+	pc := q.Lookup(t.img.Arch)
+	fr, ok := t.frameARM64(f, delta)
+	leaf := delta == 0 || ok && pc < fr.lrFrom
+	if leaf && q.Caller || !leaf && !ok {
+		return t.refuse()
+	}
+	fp := !leaf && fr.fpFrom != 0 && pc >= fr.fpFrom
+	key := rowKey{kind: kindInjected, delta: delta}
+	if fp {
+		key.pc = 1
+	}
+	row := t.row(key, func() *frames.Row { return injectedRow(int64(delta), leaf, fp) })
+	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
+}
+
+func injectedRow(delta int64, leaf, fp bool) *frames.Row {
+	cfa := delta + 16
+	row := &frames.Row{CFAReg: frames.ARM64SP, CFAOff: cfa, RA: frames.Place{Kind: frames.PlaceOffset, Off: -cfa}}
+	if leaf {
+		row.RA = frames.Place{Kind: frames.PlaceReg, Reg: frames.ARM64LR}
+	}
+	row.Regs[frames.ARM64LR] = frames.Place{Kind: frames.PlaceOffset, Off: -16}
+	if fp {
+		row.Regs[frames.ARM64FP] = frames.Place{Kind: frames.PlaceOffset, Off: -cfa - 8}
+	}
+	return row
+}
+
+// followedARM64 gives the rule of assembly that stores registers with stp in the
+// frame that it made: crosscall2.
+func (t *Table) followedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+	if delta == 0 {
+		return t.leafARM64(q)
+	}
+	pc := q.Lookup(t.img.Arch)
+	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
+	row := &frames.Row{CFAReg: frames.ARM64SP, CFAOff: int64(delta), RA: frames.Place{Kind: frames.PlaceSame}}
+	for at := f.entry; at < pc && at < f.entry+256; at += 4 {
+		w := t.insnARM64(at)
+		if w>>26 == 0x25 {
+			break // a call: the prologue is over
+		}
+		if w&0xffc003e0 != 0xa90003e0 { // stp xA, xB, [sp, #imm]
+			continue
+		}
+		off := int64(int32(w<<10)>>25)*8 - int64(delta)
+		for i, reg := range [2]uint32{w & 31, w >> 10 & 31} {
+			if reg >= 19 && reg <= 30 {
+				row.Regs[reg] = frames.Place{Kind: frames.PlaceOffset, Off: off + 8*int64(i)}
+			}
+		}
+	}
+	row.RA = row.Regs[frames.ARM64LR]
+	row.Regs[frames.ARM64LR] = frames.Place{}
+	if q.Caller && row.RA.Kind == frames.PlaceSame {
+		if fr, ok := t.frameARM64(f, delta); ok {
+			return t.frameRule(r, delta, fr.fpFrom != 0)
+		}
+		return t.refuse()
+	}
+	return r, t.row(rowKey{kind: kindFollow, pc: pc}, func() *frames.Row { return row }), true
+}

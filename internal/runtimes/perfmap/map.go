@@ -1,0 +1,278 @@
+package perfmap
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"prywalk/internal/budget"
+)
+
+// DefaultLimit is how many bytes of a perf map are read by default; a map
+// of a million functions has about 100 MB.
+const DefaultLimit = 256 << 20
+
+// ErrTooBig reports that a perf map is longer than the limit. What was
+// read up to there is used.
+var ErrTooBig = errors.New("perf map is longer than the limit")
+
+// Map is the table of functions that a JIT compiler writes for profilers,
+// usually as /tmp/perf-PID.map (tools/perf/Documentation/jit-interface.txt in the
+// kernel): a line "START SIZE NAME" for each, numbers in hex without prefix.
+// It is for one goroutine at a time.
+type Map struct {
+	// names has the names, in chunks that none of them crosses.
+	names   [][]byte
+	entries []entry
+	segs    []segment
+	indexed int // entries that segs are of
+	skipped int
+	// line is the line that is being read, as far as it is kept; long: it goes on beyond that.
+	line []byte
+	long bool
+
+	memory *budget.Account
+	room   int64 // bytes of the account that are taken and not yet used
+	full   bool  // there was no memory for more
+}
+
+// entry is one line; its name is in the chunk of the upper bits, at the lower ones.
+type entry struct {
+	start, end uint64
+	name       uint32
+	nameLen    uint32
+}
+
+// segment says that from addr on, an entry holds; -1: none.
+type segment struct {
+	addr  uint64
+	entry int32
+}
+
+const (
+	// maxName is the length at which names are cut, in bytes.
+	maxName = 8 << 10
+	// maxLine is how much of a line is kept while it is read: two numbers and a name.
+	maxLine = maxName + 64
+	// maxEntries bounds the entries: 16 bytes a line at least.
+	maxEntries = 16 << 20
+	// maxSize is what no function is larger than; V8 writes one entry for
+	// all of its built-in functions in some versions.
+	maxSize = 1 << 32
+	// entryCost is what an entry takes, in bytes: itself, in a list that doubles as it grows, its place in the
+	// order by address, and two segments.
+	entryCost = 2*24 + 16 + 36
+	// nameBits and nameChunk are the size of the chunks of names.
+	nameBits  = 16
+	nameChunk = 1 << nameBits
+	// readPiece is how much of a map is in memory at a time, in bytes.
+	readPiece = 64 << 10
+)
+
+// Read reads a perf map to its end, but at most limit bytes (0 means
+// [DefaultLimit]). Lines that are not understood are passed over and
+// counted. A last line without a line feed is passed over too: the compiler is
+// still writing it, and half a name misleads. Where entries overlap the later one
+// holds, as compilers reuse addresses and append. Memory is taken of an account, which may
+// be nil, and when that is used up the rest of the map is left out. The error comes from r, or is
+// [ErrTooBig] or a *budget.Error; the map is usable with what was read until then.
+func Read(r io.Reader, limit int64, memory *budget.Account) (*Map, error) {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	m := &Map{memory: memory}
+	n, err := m.readFrom(io.LimitReader(r, limit+1), limit)
+	if err == nil && n == limit {
+		var more [1]byte
+		if k, _ := r.Read(more[:]); k > 0 {
+			err = ErrTooBig
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("reading the perf map: %w", err)
+	}
+	m.index()
+	return m, err
+}
+
+// readFrom reads up to limit bytes, of which no more than a piece is in memory at a time, and gives their number.
+func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
+	buf := make([]byte, min(readPiece, limit))
+	for n < limit && err == nil {
+		var k int
+		k, err = r.Read(buf[:min(int64(len(buf)), limit-n)])
+		n += int64(k)
+		if e := m.feed(buf[:k]); e != nil && err == nil {
+			err = e
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+// feed takes the next bytes of the map. The error is a *budget.Error.
+func (m *Map) feed(b []byte) error {
+	for len(b) > 0 && !m.full {
+		n := bytes.IndexByte(b, '\n')
+		part, whole := b, n >= 0
+		if whole {
+			part, b = b[:n], b[n+1:]
+		} else {
+			b = nil
+		}
+		if room := maxLine - len(m.line); len(part) > room {
+			part, m.long = part[:room], true
+		}
+		m.line = append(m.line, part...)
+		if !whole {
+			return nil
+		}
+		if err := m.endLine(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// feedZeros is feed for n zero bytes, which are of one line.
+func (m *Map) feedZeros(n int64) {
+	room := int64(maxLine - len(m.line))
+	m.line = append(m.line, make([]byte, min(n, room))...)
+	m.long = m.long || n > room
+}
+
+// endLine takes the line that was read.
+func (m *Map) endLine() error {
+	line := m.line
+	if !m.long {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	e, name, ok := parseLine(line)
+	empty := len(m.line) == 0
+	m.line, m.long = m.line[:0], false
+	switch {
+	case ok:
+		return m.add(e, name)
+	case !empty:
+		m.skipped++
+	}
+	return nil
+}
+
+// add keeps an entry.
+func (m *Map) add(e entry, name []byte) error {
+	last := len(m.names) - 1
+	need := int64(entryCost)
+	if last < 0 || len(m.names[last])+len(name) > nameChunk {
+		need += nameChunk
+	}
+	if m.room < need {
+		more := need + 1024*entryCost
+		if err := m.memory.Take(more, "functions"); err != nil {
+			m.full = true
+			return err
+		}
+		m.room += more
+	}
+	if len(m.entries) == maxEntries || len(m.names) > 1<<(32-nameBits)-1 {
+		m.full = true
+		return nil
+	}
+	m.room -= need
+	if need > entryCost {
+		m.names = append(m.names, make([]byte, 0, nameChunk))
+		last++
+	}
+	chunk := &m.names[last]
+	e.name, e.nameLen = uint32(last<<nameBits+len(*chunk)), uint32(len(name))
+	*chunk = append(*chunk, name...)
+	m.entries = append(m.entries, e)
+	return nil
+}
+
+// name gives an entry's name.
+func (m *Map) name(e *entry) string {
+	at := e.name & (nameChunk - 1)
+	return string(m.names[e.name>>nameBits][at : at+e.nameLen])
+}
+
+// parseLine reads a line, and gives its name, which is a part of it.
+func parseLine(line []byte) (e entry, name []byte, ok bool) {
+	start, n := parseHex(line)
+	size, n2 := parseHex(line[n:])
+	n += n2
+	name = bytes.TrimLeft(line[n:], " \t")
+	if n2 == 0 || len(name) == 0 || len(name) == len(line[n:]) || size == 0 || size > maxSize || start+size < start {
+		return e, nil, false
+	}
+	return entry{start: start, end: start + size}, name[:min(len(name), maxName)], true
+}
+
+// parseHex reads a hexadecimal number after blanks, with or without "0x", and
+// gives the bytes used, 0 if there is no number of at most 64 bits.
+func parseHex(b []byte) (v uint64, n int) {
+	i := 0
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
+		i++
+	}
+	if i+2 < len(b) && b[i] == '0' && b[i+1]|0x20 == 'x' {
+		i += 2
+	}
+	first := i
+	for ; i < len(b); i++ {
+		d := hexDigit(b[i])
+		if d > 15 {
+			break
+		}
+		if v>>60 != 0 {
+			return 0, 0
+		}
+		v = v<<4 | uint64(d)
+	}
+	if i == first {
+		return 0, 0
+	}
+	return v, i
+}
+
+// hexDigit gives the value of a digit, more than 15 if it is none.
+func hexDigit(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10
+	}
+	return 0xff
+}
+
+// Len gives the number of entries.
+func (m *Map) Len() int { return len(m.entries) }
+
+// Skipped gives the number of lines that were not understood, or are not whole.
+func (m *Map) Skipped() int {
+	if len(m.line) > 0 {
+		return m.skipped + 1
+	}
+	return m.skipped
+}
+
+// Lookup gives the function at a run-time address and the addresses that its
+// entry claims (end excluded).
+func (m *Map) Lookup(addr uint64) (name string, start, end uint64, ok bool) {
+	i, _ := slices.BinarySearchFunc(m.segs, addr, func(s segment, a uint64) int {
+		if s.addr <= a {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 || m.segs[i-1].entry < 0 {
+		return "", 0, 0, false
+	}
+	e := &m.entries[m.segs[i-1].entry]
+	return m.name(e), e.start, e.end, true
+}

@@ -1,0 +1,90 @@
+package perfmap
+
+import (
+	"cmp"
+	"slices"
+)
+
+// latest is a heap of entries that have begun, the latest line on top.
+type latest []int32
+
+func (h *latest) push(i int32) {
+	*h = append(*h, i)
+	for n := len(*h) - 1; n > 0 && (*h)[(n-1)/2] < (*h)[n]; n = (n - 1) / 2 {
+		(*h)[(n-1)/2], (*h)[n] = (*h)[n], (*h)[(n-1)/2]
+	}
+}
+
+func (h *latest) pop() {
+	last := len(*h) - 1
+	(*h)[0] = (*h)[last]
+	*h = (*h)[:last]
+	for n := 0; 2*n+1 < last; {
+		c := 2*n + 1
+		if c+1 < last && (*h)[c+1] > (*h)[c] {
+			c++
+		}
+		if (*h)[n] >= (*h)[c] {
+			return
+		}
+		(*h)[n], (*h)[c] = (*h)[c], (*h)[n]
+		n = c
+	}
+}
+
+// index turns the entries into segments in which one entry holds: a sweep over
+// the addresses, in which the latest entry that has begun and not ended is on top.
+func (m *Map) index() {
+	type begin struct {
+		addr  uint64
+		entry int32
+	}
+	if m.indexed == len(m.entries) {
+		return
+	}
+	m.indexed = len(m.entries)
+	order := make([]begin, len(m.entries))
+	for i := range order {
+		order[i] = begin{m.entries[i].start, int32(i)}
+	}
+	slices.SortFunc(order, func(a, b begin) int {
+		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.entry, b.entry))
+	})
+	m.segs = make([]segment, 0, len(order)+len(order)/8)
+	var open latest
+	for _, b := range order {
+		m.closeUpTo(&open, b.addr)
+		open.push(b.entry)
+		m.emit(b.addr, open[0])
+	}
+	m.closeUpTo(&open, ^uint64(0))
+}
+
+// closeUpTo takes the entries that end by addr off the top, and lets what is
+// below come up where it reaches further.
+func (m *Map) closeUpTo(open *latest, addr uint64) {
+	for len(*open) > 0 {
+		end := m.entries[(*open)[0]].end
+		if end > addr {
+			return
+		}
+		for len(*open) > 0 && m.entries[(*open)[0]].end <= end {
+			open.pop()
+		}
+		below := int32(-1)
+		if len(*open) > 0 {
+			below = (*open)[0]
+		}
+		m.emit(end, below)
+	}
+}
+
+func (m *Map) emit(addr uint64, entry int32) {
+	switch n := len(m.segs); {
+	case n > 0 && m.segs[n-1].addr == addr:
+		m.segs[n-1].entry = entry
+	case n > 0 && m.segs[n-1].entry == entry:
+	default:
+		m.segs = append(m.segs, segment{addr, entry})
+	}
+}

@@ -1,0 +1,200 @@
+package symbols
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"prywalk/internal/budget"
+	"prywalk/internal/runtimes/perfmap"
+)
+
+// allocated gives the bytes that f allocates.
+func allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// mapsOf gives a namer whose processes have these files as perf maps.
+func mapsOf(t *testing.T, mem *budget.Budget, files ...string) *Namer {
+	t.Helper()
+	n := NewNamer()
+	n.memory = mem
+	n.mapFile = func(pid int) (io.ReadCloser, int64) {
+		f, err := os.Open(files[pid])
+		if err != nil {
+			return nil, 0
+		}
+		st, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f, st.Size()
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil || mem.Used() != 0 {
+			t.Errorf("%v, %d bytes are still taken", err, mem.Used())
+		}
+	})
+	return n
+}
+
+func writeMap(t *testing.T, text string, size int64) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "perf.map")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if size > 0 {
+		if err := os.Truncate(file, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return file
+}
+
+func TestSparsePerfMapsTakeNoMemory(t *testing.T) {
+	var files []string
+	for range 6 {
+		files = append(files, writeMap(t, "1000 10 first\n", 255<<20))
+	}
+	n := mapsOf(t, budget.New(1<<20), files...)
+	got := allocated(func() {
+		for pid := range files {
+			if pm := n.perfMap(pid, true); pm.Len() != 1 || !n.maps[pid].Whole() || n.maps[pid].Bytes() != 255<<20 {
+				t.Errorf("map %d: %d entries, %d bytes read", pid, pm.Len(), n.maps[pid].Bytes())
+			}
+		}
+	})
+	t.Logf("%d bytes allocated", got)
+	if got > 6<<20 {
+		t.Errorf("%d bytes allocated for six lines", got)
+	}
+}
+
+// denseMap has as many functions as fit in a size.
+func denseMap(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "%x 8 f%d\n", 0x10000+8*i, i)
+	}
+	return b.String()
+}
+
+func TestPerfMapsOfAllProcessesShareABudget(t *testing.T) {
+	const limit = 8 << 20
+	text := denseMap(12 << 20)
+	files := []string{writeMap(t, text, 0), writeMap(t, text, 0), writeMap(t, text, 0)}
+	mem := budget.New(limit)
+	n := mapsOf(t, mem, files...)
+	got := allocated(func() {
+		for pid := range files {
+			if name, _, _, ok := n.perfMap(pid, true).Lookup(0x10009); pid == 0 && (!ok || name != "f1") {
+				t.Errorf("what was read is lost: %q", name)
+			}
+		}
+	})
+	t.Logf("%d bytes allocated, %d taken at most", got, mem.Peak())
+	if mem.Peak() > limit || got > 3*limit { // with the garbage of lists that grew
+		t.Errorf("%d bytes allocated, %d taken", got, mem.Peak())
+	}
+	if line := mem.LeftOut(); !strings.Contains(line, "functions of the perf map of process 0") {
+		t.Errorf("left out: %q", line)
+	}
+	if one, all := n.maps[0].Used(), int64(limit); one > all/4*3 {
+		t.Errorf("one map has %d of %d", one, all)
+	}
+}
+
+// TestLooksDoNotWaitForPerfMaps: who asks for the bounds of functions gets a step of the map read, whatever its size.
+func TestLooksDoNotWaitForPerfMaps(t *testing.T) {
+	text := denseMap(3 * perfmap.Step)
+	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
+	n.ReadInSteps()
+	bounds := n.JITFuncs(0)
+	for step := int64(1); step <= 3; step++ {
+		if _, _, ok := bounds(0x10001); !ok {
+			t.Errorf("step %d: the first function is not known", step)
+		}
+		if read := n.maps[0].Bytes(); read != step*perfmap.Step {
+			t.Errorf("step %d: %d bytes were read", step, read)
+		}
+		n.Refresh() // the time until the next step has passed
+	}
+	bounds(0x10001)
+	if !n.maps[0].Whole() || n.maps[0].Bytes() != int64(len(text)) {
+		t.Errorf("%d of %d bytes were read", n.maps[0].Bytes(), len(text))
+	}
+	if _, _, ok := bounds(0x10000 + 8*uint64(strings.Count(text, "\n")-1)); !ok {
+		t.Error("the last function is not known")
+	}
+}
+
+func TestNamesComeFromWholePerfMapsAndLetOthersWorkMeanwhile(t *testing.T) {
+	text := denseMap(3 * perfmap.Step)
+	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
+	n.ReadInSteps()
+	bounds, calls := n.JITFuncs(0), 0
+	n.SetBetween(func() {
+		calls++
+		bounds(0x10001) // the accountant walks a look
+	})
+	last := strings.Count(text, "\n") - 1
+	if name, _, _, _ := n.perfMap(0, true).Lookup(0x10000 + 8*uint64(last)); name != fmt.Sprint("f", last) || calls < 2 {
+		t.Errorf("the last function is %q after %d calls", name, calls)
+	}
+}
+
+func TestPerfMapThatGrowsIsReadOn(t *testing.T) {
+	file := writeMap(t, "1000 10 first\n2000 10 sec", 0)
+	n := mapsOf(t, budget.New(1<<20), file)
+	names := func(want ...string) {
+		t.Helper()
+		n.Refresh()
+		for i, w := range want {
+			if name, _, _, _ := n.perfMap(0, true).Lookup(uint64(0x1000 * (i + 1))); name != w {
+				t.Errorf("function %d is %q, not %q", i+1, name, w)
+			}
+		}
+	}
+	names("first", "")
+	appendTo(t, file, "ond\n1000 10 newer\n")
+	names("newer", "second")
+	read := n.maps[0].Bytes()
+	if err := os.WriteFile(file, []byte("3000 10 other\n"), 0o600); err != nil { // shorter: the compiler began anew
+		t.Fatal(err)
+	}
+	names("", "", "other")
+	if n.maps[0].Bytes() >= read {
+		t.Error("it was not read anew")
+	}
+	if err := os.Rename(writeMap(t, strings.Repeat("4000 10 moved\n", 20), 0), file); err != nil {
+		t.Fatal(err)
+	}
+	names("", "", "", "moved")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	names("", "", "", "moved") // the process has ended
+}
+
+func appendTo(t *testing.T, file, text string) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,388 @@
+package x86
+
+import "encoding/binary"
+
+// NoReg stands for a register that an operand has not got.
+const NoReg = 0xff
+
+// Prefixes of an x86-64 instruction, a bit each.
+const (
+	Prefix66 = 1 << iota
+	Prefix67
+	PrefixF2
+	PrefixF3
+	PrefixSeg // FS or GS: the address is relative to the base of that segment
+	PrefixFS
+)
+
+// The opcode maps: one byte, 0F, 0F 38, 0F 3A, and what VEX and EVEX select
+// beyond them.
+const (
+	MapOne = iota
+	Map0F
+	Map38
+	Map3A
+	MapAPX
+)
+
+// Inst is a decoded x86-64 instruction: all that following the stack needs.
+type Inst struct {
+	Size    uint8 // in bytes
+	Map     uint8 // one of the opcode maps
+	Op      byte
+	Prefix  uint8
+	W       bool // 64-bit operands (REX.W)
+	REX     bool // has a REX prefix: spl to dil in place of ah to bh
+	VEX     bool // VEX, EVEX or XOP
+	VVVV    uint8
+	HasRM   bool
+	Mod     uint8
+	Reg, RM uint8 // extended by REX; RM is a register if mod is 3
+	Base    uint8 // of the memory operand, NoReg if none or relative to rip
+	Index   uint8 // likewise
+	RIPRel  bool
+	Disp    int32
+	Imm     int64
+}
+
+// opsOne and ops0F tell for each opcode what follows it. M: ModRM; m, Z: ModRM
+// and an immediate of 8 or 16/32 bits; G: ModRM, immediate if reg is 0 or 1; b, w,
+// z, r, v, o, e: immediates of 8, 16, 16/32, 32, 16/32/64 bits, an address, and
+// enter's; p: a prefix or escape; x: invalid. (Intel SDM, tables .)
+const opsOne = "MMMMbzxxMMMMbzxp" + "MMMMbzxxMMMMbzxx" + "MMMMbzpxMMMMbzpx" + "MMMMbzpxMMMMbzpx" +
+	"pppppppppppppppp" + "................" + "xxpMppppzZbm...." + "bbbbbbbbbbbbbbbb" +
+	"mZxmMMMMMMMMMMMM" + "..........x....." + "oooo....bz......" + "bbbbbbbbvvvvvvvv" +
+	"mmw.ppmZe.w..bx." + "MMMMxpx.MMMMMMMM" + "bbbbbbbbrrxb...." + "p.pp..GG......MM"
+
+const ops0F = "MMMMx.....x.xM.m" + "MMMMMMMMMMMMMMMM" + "MMMMxxxxMMMMMMMM" + "........pxpxxxxx" +
+	"MMMMMMMMMMMMMMMM" + "MMMMMMMMMMMMMMMM" + "MMMMMMMMMMMMMMMM" + "mmmmMMM.MMMMMMMM" +
+	"rrrrrrrrrrrrrrrr" + "MMMMMMMMMMMMMMMM" + "...MmMxx...MmMMM" + "MMMMMMMMMMmMMMMM" +
+	"MMmMmmmM........" + "MMMMMMMMMMMMMMMM" + "MMMMMMMMMMMMMMMM" + "MMMMMMMMMMMMMMMM"
+
+// decoder reads one instruction. A read beyond the end sets bad.
+type decoder struct {
+	b    []byte
+	pos  int
+	bad  bool
+	rexR uint8 // 8 or 16 and 8, to be added to a register's number
+	rexX uint8
+	rexB uint8
+	i    Inst
+}
+
+// Decode decodes the instruction at the start of b; false if it is not valid,
+// or not whole.
+func Decode(b []byte) (i Inst, ok bool) {
+	ok = DecodeInto(b, &i)
+	return i, ok
+}
+
+// DecodeInto is Decode into i.
+func DecodeInto(b []byte, i *Inst) (ok bool) {
+	if len(b) < plainSize || !decodePlain((*[plainSize]byte)(b), i) {
+		*i, ok = decodeAny(b)
+		return ok
+	}
+	return true
+}
+
+// decodeAny is Decode for all instructions.
+func decodeAny(b []byte) (Inst, bool) {
+	d := decoder{b: b[:min(len(b), 15)]}
+	d.i.Base, d.i.Index = NoReg, NoReg
+	op := d.prefixes()
+	what := d.opcode(op)
+	d.operands(what)
+	d.i.Size = uint8(d.pos)
+	return d.i, !d.bad
+}
+
+func (d *decoder) byte() byte {
+	if d.pos >= len(d.b) {
+		d.bad = true
+		return 0
+	}
+	d.pos++
+	return d.b[d.pos-1]
+}
+
+// number reads a signed little-endian number of n bytes.
+func (d *decoder) number(n int) int64 {
+	if len(d.b)-d.pos < n {
+		d.bad = true
+		return 0
+	}
+	b := d.b[d.pos:]
+	d.pos += n
+	switch n {
+	case 1:
+		return int64(int8(b[0]))
+	case 2:
+		return int64(int16(binary.LittleEndian.Uint16(b)))
+	case 4:
+		return int64(int32(binary.LittleEndian.Uint32(b)))
+	}
+	return int64(binary.LittleEndian.Uint64(b))
+}
+
+// prefixes reads legacy prefixes and REX, and gives the byte after them.
+func (d *decoder) prefixes() byte {
+	for !d.bad {
+		op := d.byte()
+		switch op {
+		case 0x66:
+			d.i.Prefix |= Prefix66
+		case 0x67:
+			d.i.Prefix |= Prefix67
+		case 0xf2:
+			d.i.Prefix |= PrefixF2
+		case 0xf3:
+			d.i.Prefix |= PrefixF3
+		case 0x64:
+			d.i.Prefix |= PrefixSeg | PrefixFS
+		case 0x65:
+			d.i.Prefix |= PrefixSeg
+		case 0x26, 0x2e, 0x36, 0x3e, 0xf0:
+		default:
+			if op&0xf0 != 0x40 {
+				return op
+			}
+			next := d.byte()
+			if next&0xf0 == 0x40 || isLegacyPrefix(next) {
+				d.pos-- // a REX that is not last has no effect
+				continue
+			}
+			d.setREX(op)
+			return next
+		}
+	}
+	return 0
+}
+
+func isLegacyPrefix(b byte) bool {
+	switch b {
+	case 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3:
+		return true
+	}
+	return false
+}
+
+func (d *decoder) setREX(b byte) {
+	d.i.REX, d.i.W = true, b&8 != 0
+	d.rexR, d.rexX, d.rexB = b&4<<1, b&2<<2, b&1<<3
+}
+
+// opcode resolves escapes, sets map and opcode, and gives the letter that tells
+// what follows.
+func (d *decoder) opcode(op byte) byte {
+	switch op {
+	case 0x0f:
+		return d.escape0F()
+	case 0xc4, 0xc5:
+		return d.vex(op)
+	case 0x62:
+		return d.evex()
+	case 0xd5:
+		return d.rex2()
+	case 0x8f:
+		if d.pos < len(d.b) && d.b[d.pos]&0x1f >= 8 {
+			return d.xop()
+		}
+	}
+	d.i.Op = op
+	return opsOne[op]
+}
+
+func (d *decoder) escape0F() byte {
+	d.i.Map, d.i.Op = Map0F, d.byte()
+	switch d.i.Op {
+	case 0x38:
+		d.i.Map, d.i.Op = Map38, d.byte()
+		return 'M'
+	case 0x3a:
+		d.i.Map, d.i.Op = Map3A, d.byte()
+		return 'm'
+	}
+	return ops0F[d.i.Op]
+}
+
+// rex2 is the two-byte prefix of APX.
+func (d *decoder) rex2() byte {
+	p := d.byte()
+	d.setREX(p & 0xf)
+	d.rexR |= p & 0x40 >> 2
+	d.rexX |= p & 0x20 >> 1
+	d.rexB |= p & 0x10
+	d.i.Op = d.byte()
+	if p&0x80 != 0 {
+		d.i.Map = Map0F
+		return ops0F[d.i.Op]
+	}
+	if d.i.Op == 0xa1 { // jmpabs
+		d.bad = true
+	}
+	return opsOne[d.i.Op]
+}
+
+// vex reads the prefix of AVX (SDM volume 2, 2.3.5).
+func (d *decoder) vex(op byte) byte {
+	d.i.VEX = true
+	m := byte(Map0F)
+	p := d.byte()
+	d.rexR = ^p & 0x80 >> 4
+	if op == 0xc4 {
+		m = p & 0x1f
+		d.rexX, d.rexB = ^p&0x40>>3, ^p&0x20>>2
+		p = d.byte()
+		d.i.W = p&0x80 != 0
+	}
+	d.i.VVVV = ^p >> 3 & 0xf
+	d.pp(p)
+	return d.vexOp(m)
+}
+
+// pp sets the prefix that VEX and EVEX hold in two bits.
+func (d *decoder) pp(p byte) {
+	d.i.Prefix |= [4]uint8{0, Prefix66, PrefixF3, PrefixF2}[p&3]
+}
+
+func (d *decoder) vexOp(m byte) byte {
+	d.i.Op, d.i.Map = d.byte(), m
+	switch m {
+	case Map0F:
+		return ops0F[d.i.Op]
+	case Map38, 5, 6:
+		return 'M'
+	case Map3A:
+		return 'm'
+	case MapAPX:
+		return opsOne[d.i.Op]
+	case 7:
+		return 'Z'
+	}
+	return 'x'
+}
+
+// evex reads the prefix of AVX-512 and of APX (SDM volume 2, 2.7.1).
+func (d *decoder) evex() byte {
+	d.i.VEX = true
+	p0, p1 := d.byte(), d.byte()
+	d.byte()
+	d.rexR, d.rexX, d.rexB = ^p0&0x80>>4, ^p0&0x40>>3, ^p0&0x20>>2
+	d.i.W = p1&0x80 != 0
+	d.i.VVVV = ^p1 >> 3 & 0xf
+	d.pp(p1)
+	return d.vexOp(p0 & 7)
+}
+
+// xop reads AMD's prefix, which nothing but old AMD processors know.
+func (d *decoder) xop() byte {
+	d.i.VEX = true
+	m := d.byte() & 0x1f
+	d.byte()
+	d.i.Op, d.i.Map = d.byte(), m
+	switch m {
+	case 8:
+		return 'm'
+	case 9:
+		return 'M'
+	case 10:
+		return 'Z'
+	}
+	return 'x'
+}
+
+// operands reads what the letter says.
+func (d *decoder) operands(what byte) {
+	switch what {
+	case 'M', 'm', 'Z', 'G':
+		d.modRM()
+	case 'x', 'p':
+		d.bad = true
+	default:
+		d.i.RM = d.rexB // the opcode's low bits name a register
+	}
+	switch what {
+	case 'b', 'm':
+		d.i.Imm = d.number(1)
+	case 'w':
+		d.i.Imm = d.number(2)
+	case 'r':
+		d.i.Imm = d.number(4)
+	case 'z', 'Z':
+		d.i.Imm = d.number(d.immSize())
+	case 'v':
+		d.immV()
+	case 'e':
+		d.i.Imm = d.number(2)&0xffff | d.number(1)<<16
+	case 'o':
+		d.number(8 - 4*int(d.i.Prefix&Prefix67/Prefix67))
+	case 'G':
+		d.immGroup()
+	}
+}
+
+func (d *decoder) immSize() int {
+	if d.i.Prefix&Prefix66 != 0 && !d.i.W && !d.i.VEX {
+		return 2
+	}
+	return 4
+}
+
+func (d *decoder) immV() {
+	n := d.immSize()
+	if d.i.W {
+		n = 8
+	}
+	d.i.Imm = d.number(n)
+}
+
+// immGroup: of the group F6/F7 only test has an immediate.
+func (d *decoder) immGroup() {
+	if d.i.Reg&7 > 1 {
+		return
+	}
+	if d.i.Op&1 == 0 {
+		d.i.Imm = d.number(1)
+	} else {
+		d.i.Imm = d.number(d.immSize())
+	}
+}
+
+// modRM reads ModRM, SIB and displacement.
+func (d *decoder) modRM() {
+	b := d.byte()
+	i := &d.i
+	i.HasRM, i.Mod = true, b>>6
+	i.Reg, i.RM = b>>3&7|d.rexR, b&7|d.rexB
+	if i.Mod == 3 {
+		return
+	}
+	i.Base = i.RM
+	if b&7 == 4 {
+		d.sib()
+	} else if b&0xc7 == 5 {
+		i.RIPRel, i.Base = true, NoReg
+		i.Disp = int32(d.number(4))
+		return
+	}
+	switch i.Mod {
+	case 1:
+		i.Disp = int32(d.number(1))
+	case 2:
+		i.Disp = int32(d.number(4))
+	}
+}
+
+func (d *decoder) sib() {
+	b := d.byte()
+	i := &d.i
+	if x := b>>3&7 | d.rexX; x != 4 {
+		i.Index = x
+	}
+	i.Base = b&7 | d.rexB
+	if b&7 == 5 && i.Mod == 0 {
+		i.Base = NoReg
+		i.Disp = int32(d.number(4))
+	}
+}

@@ -1,0 +1,21 @@
+package x86
+
+// REXBit reports whether 0x90 is an exchange with r8.
+func (i *Inst) REXBit() bool { return i.RM != 0 }
+
+// Low gives the register in the low bits of the opcode. The decoder has put the
+// extension into rm.
+func (i *Inst) Low() uint8 { return i.Op&7 | i.RM&0x18 }
+
+// Jump gives where an instruction jumps to, on a condition or without one; next is the
+// address of the one after it. An indirect jump goes to 0.
+func (i *Inst) Jump(next uint64) (to uint64, ok bool) {
+	switch {
+	case i.Map == MapOne && (i.Op == 0xe9 || i.Op == 0xeb || i.Op>>4 == 7 || i.Op >= 0xe0 && i.Op <= 0xe3),
+		i.Map == Map0F && i.Op>>4 == 8 && !i.VEX:
+		return next + uint64(i.Imm), true
+	case i.Map == MapOne && i.Op == 0xff && (i.Reg&7 == 4 || i.Reg&7 == 5), i.Map == MapAPX:
+		return 0, true
+	}
+	return 0, false
+}

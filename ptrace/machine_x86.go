@@ -1,0 +1,178 @@
+package ptrace
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// RegsLenX86 is the size of the general registers of x86-64, in bytes.
+const RegsLenX86 = 27 * 8
+
+// Places in the kernel's struct user_regs_struct (arch/x86/include/asm/user_64.h),
+// in words.
+const (
+	x86R10     = 7
+	x86Rax     = 10
+	x86Rdx     = 12
+	x86Rsi     = 13
+	x86Rdi     = 14
+	x86OrigRax = 15
+	x86Rip     = 16
+	x86Cs      = 17
+	x86Rsp     = 19
+	x86FsBase  = 21
+)
+
+// x86Order gives the place of each DWARF register (rax, rdx, rcx, rbx, rsi, rdi,
+// rbp, rsp, r8–r15; System V ABI for x86-64, figure 3.36).
+var x86Order = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
+
+// DecodeRegsX86 reads the general registers of x86-64 as PTRACE_GETREGSET and the
+// NT_PRSTATUS notes of cores hold them (pr_reg), and gives the number of the system
+// call that the thread was in, negative if none. False if b is too short.
+func DecodeRegsX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
+	if len(b) < RegsLenX86 {
+		return -1, false
+	}
+	var w [27]uint64
+	for i := range w {
+		w[i] = binary.LittleEndian.Uint64(b[i*8:])
+	}
+	*out = regsX86(&w)
+	return int64(w[x86OrigRax]), true
+}
+
+func regsX86(w *[27]uint64) frames.Regs {
+	r := frames.Regs{Arch: frames.X86_64, PC: w[x86Rip], TLS: w[x86FsBase], Known: 1<<16 - 1}
+	for reg, place := range x86Order {
+		r.Val[reg] = w[place]
+	}
+	return r
+}
+
+// restartableX86 is [Restartable] by the numbers of arch/x86/entry/syscalls/syscall_64.tbl.
+//
+//go:nosplit
+func restartableX86(nr int64, flags uint64) bool {
+	switch nr {
+	case 232, 281, 441: // epoll_wait, epoll_pwait, epoll_pwait2
+		return true
+	case 65, 220: // semop, semtimedop
+		return true
+	case 128: // rt_sigtimedwait
+		return true
+	case 208, 333: // io_getevents, io_pgetevents
+		return true
+	case 23, 270, 271: // select, pselect6, ppoll: EINTR if what is left of the time-out could not be written
+		return true
+	case 426: // io_uring_enter: EINTR only if it has submitted nothing
+		return true
+	case 0, 19, 45, 47, 299: // read, readv, recvfrom, recvmsg, recvmmsg
+		return true
+	case 43, 288: // accept, accept4
+		return true
+	case 1, 20: // write, writev
+		return true
+	case 44, 46, 307: // sendto, sendmsg, sendmmsg
+		return flags&msgFastOpen == 0
+	}
+	return false
+}
+
+// onSockets reports whether a system call may begin again only if its first argument is a
+// socket: read, write, readv, writev. A socket with a time-out gives EINTR if nothing was
+// transferred (include/net/sock.h, sock_intr_errno). Of other files the kernel restarts the
+// call by itself where it knows that to be sound. An EINTR means that it does not: a server
+// of FUSE has answered so, or work was done (mm/memcontrol.c, memory_reclaim).
+//
+//go:nosplit
+func onSockets(nr int64) bool {
+	switch nr {
+	case 0, 1, 19, 20:
+		return true
+	}
+	return false
+}
+
+// sendFlagsX86 tells which argument of a system call holds the flags of a send:
+// 3 (rdx) or 4 (r10), 0 if none.
+//
+//go:nosplit
+func sendFlagsX86(nr int64) int {
+	switch nr {
+	case 46:
+		return 3
+	case 44, 307:
+		return 4
+	}
+	return 0
+}
+
+// amendsX86 says what is to be done about a call, by the numbers of arch/x86/entry/syscalls/syscall_64.tbl.
+//
+//go:nosplit
+func amendsX86(c *call) amends {
+	switch {
+	case c.result == resultEAGAIN:
+		// The verifier gives up (kernel/bpf/verifier.c, do_check); nothing is left of the program.
+		if c.nr == 321 && c.arg0 == bpfProgLoad {
+			return amendAnew
+		}
+		return amendNone
+	case c.result != resultEINTR:
+		if c.result <= resultErrSys && c.result >= resultErrMost && (looksUpX86(c) || changesNamesX86(c.nr)) {
+			return amendTold
+		}
+		return amendNone
+	}
+	switch {
+	case c.nr == 285 && c.arg1&^fallocKeep == 0: // fallocate; what is there by then is kept (fs/hugetlbfs/inode.c)
+		return amendGoOn
+	case c.nr == 168: // swapoff; what was read in stays (mm/swapfile.c, try_to_unuse)
+		return amendGoOn
+	case c.nr == 16 && c.arg1 == kvmRun: // the guest goes on (virt/kvm/kvm_main.c)
+		return amendGoOn
+	case looksUpX86(c): // a server of FUSE gave it up (fs/fuse/dev.c, request_wait_answer)
+		return amendAnew
+	}
+	return amendNothing
+}
+
+// looksUpX86 reports whether a call asks a file system for something and changes nothing, so that it can be made
+// twice.
+//
+//go:nosplit
+func looksUpX86(c *call) bool {
+	switch c.nr {
+	case 4, 5, 6, 262, 332: // stat, fstat, lstat, newfstatat, statx
+	case 21, 269, 439: // access, faccessat, faccessat2
+	case 89, 267: // readlink, readlinkat
+	case 78, 217: // getdents, getdents64
+	case 137, 138: // statfs, fstatfs
+	case 191, 192, 193, 194, 195, 196: // getxattr and listxattr, with l and f
+	case 2:
+		return c.arg1&openNotPlain == 0
+	case 257:
+		return c.arg2&openNotPlain == 0
+	default:
+		return false
+	}
+	return true
+}
+
+// changesNamesX86 reports whether a call changes a file system and waits for nothing in doing so. One that the kernel
+// begins again all the same is made by somebody in the thread's stead (kernel/seccomp.c, seccomp_do_user_notification).
+//
+//go:nosplit
+func changesNamesX86(nr int64) bool {
+	switch nr {
+	case 82, 83, 84, 85, 86, 87, 88: // rename, mkdir, rmdir, creat, link, unlink, symlink
+	case 90, 91, 92, 93, 94, 133: // chmod, fchmod, chown, fchown, lchown, mknod
+	case 258, 259, 260, 263, 264, 265, 266, 268, 316: // the same by descriptors
+	case 165, 166, 161, 188, 189, 190: // mount, umount2, chroot, setxattr, lsetxattr, fsetxattr
+	default:
+		return false
+	}
+	return true
+}
