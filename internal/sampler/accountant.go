@@ -154,9 +154,9 @@ func (a *accountant) claim(e *event) {
 func (a *accountant) claimOfChild(e *event) {
 	id, stop := a.unwind.unwindSample(e.proc.stranger(), e.ran, e.shot)
 	a.totals.stack(stop, e.shot.How)
-	name := e.ran.name
-	if e.ran.of != nil {
-		name = e.ran.of.comm
+	name := e.ran.Name
+	if e.ran.Of != nil {
+		name = e.ran.Of.comm
 	}
 	e.proc.book.ClaimOfChild(booking.Seen{Stack: id, State: booking.Running, Whole: stop.Complete(), Program: name},
 		e.shot.At, e.length)

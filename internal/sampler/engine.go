@@ -5,6 +5,7 @@ import (
 
 	"prywalk/internal/booking"
 	"prywalk/internal/look"
+	"prywalk/internal/offspring"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 )
@@ -74,7 +75,7 @@ func (c *tracer) observe(r *perfevents.Reader) {
 	c.samples = kernelSamples{reader: r, of: map[int]*process{}}
 	c.samples.take = c.takeSample
 	if c.opts.Children && c.opts.Threads == nil {
-		c.samples.unmet.known, c.samples.unmet.met = map[int]*unmet{}, map[int]*process{}
+		c.samples.unmet.table = offspring.New[*processAccount, unmetShot]()
 	}
 	r.Drain(func(*perfevents.Record) {}) // what came before
 }

@@ -143,7 +143,7 @@ func (c *tracer) endProcess(p *process) {
 	p.end.charged, p.end.before = p.clock.ran(), int64(p.clock.first)
 	c.ranGone += p.end.charged
 	delete(c.samples.of, p.target.PID)
-	delete(c.samples.unmet.met, p.target.PID)
+	c.forgetProcess(p)
 	p.list.tasks.Close()
 	c.claimStrays(p)
 	c.out.add(event{kind: processEnded, proc: p.account, at: c.now.at, used: &p.end})

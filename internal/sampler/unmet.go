@@ -1,67 +1,36 @@
 package sampler
 
 import (
-	"cmp"
-	"slices"
-
-	"golang.org/x/sys/unix"
-
+	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
+	"prywalk/internal/offspring"
 	"prywalk/internal/perfevents"
-	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
 )
 
 // # Processes that nobody meets
 //
 // Most commands of a script end before the search for children finds them. The kernel's samples show them all the same,
-// and its records say whose children they are, what they run, and where its code is mapped. So a sample of one is kept
-// until its process has ended, or is met. Then it has a claim on what the children of the nearest process that was met
-// have used ([booking.Process.ClaimOfChild]), or on what the process itself has.
+// and its records say what they run (package offspring). So a sample of one is kept until its process has ended, or is
+// met. Then it has a claim on what the children of the nearest process that was met have used
+// ([booking.Process.ClaimOfChild]), or on what the process itself has.
 
 const (
-	// mostUnmet bounds how many processes are known by records alone, mostUnmetShots how many of their samples wait, and
-	// mostMappings how many mappings each has.
-	mostUnmet      = 1 << 14
+	// mostUnmetShots bounds how many of their samples wait.
 	mostUnmetShots = 1024
-	mostMappings   = 1 << 12
 	// unmetFor is for how long a sample waits for its process to be met or to end, in nanoseconds.
 	unmetFor = 1e9
 )
 
+// ranProgram is what such a process runs.
+type ranProgram = offspring.Program[*processAccount]
+
 // unmetProcesses are the descendants of those sampled that nobody has met. They belong to the tracer.
 type unmetProcesses struct {
-	known   map[int]*unmet   // by process number; nil: children are not followed
-	met     map[int]*process // those that are sampled
-	waiting int              // samples
-	records []taskRecord     // of this tick
-	names   []byte           // theirs
-	swept   int64            // when those without an end were looked for, CLOCK_MONOTONIC ns
-}
-
-// unmet is one of them.
-type unmet struct {
-	payer *process // the nearest of its ancestors that was met
-	runs  *ranProgram
-	ran   []formerly // before
-	shots []unmetShot
-	ended bool
-}
-
-// ranProgram is what such a process runs. The accountant reads what it was handed.
-type ranProgram struct {
-	of     *processAccount // it was forked from this one, and runs its code; nil: see maps
-	name   string
-	maps   []code.Mapping
-	handed bool // it is not written any more
-
-	walked *listedProgram // the accountant's
-}
-
-// formerly is what a process ran until it called exec.
-type formerly struct {
-	program *ranProgram
-	until   int64 // CLOCK_MONOTONIC, ns
+	table   *offspring.Table[*processAccount, unmetShot] // nil: children are not followed
+	waiting int                                          // samples
+	swept   int64                                        // when those without an end were looked for, CLOCK_MONOTONIC ns
 }
 
 // unmetShot is a sample of such a process.
@@ -71,111 +40,24 @@ type unmetShot struct {
 	in   *ranProgram
 }
 
-// taskRecord is a record of a birth, an end, a name or a mapping, with its name in names.
-type taskRecord struct {
-	perfevents.Record
-	from, to int
-}
-
-// drain drains the kernel's records. What they say of births and programs is heard first.
+// drain drains the kernel's records.
 func (u *unmetProcesses) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
-	if u.known == nil {
+	if u.table == nil {
 		r.Drain(take)
 		return
 	}
-	u.records, u.names = u.records[:0], u.names[:0]
-	r.DrainTasksFirst(u.note, func(rec *perfevents.Record) {
-		if len(u.records) > 0 {
-			u.hearAll()
-		}
-		take(rec)
-	})
-	u.hearAll()
-}
-
-// note keeps a record until those of all processors are there: they are in order on each only.
-func (u *unmetProcesses) note(r *perfevents.Record) {
-	if r.Kind == perfevents.Forked && r.PID == r.PPID || r.Kind == perfevents.Exited && r.PID != r.TID {
-		return // a thread of a process
-	}
-	from := len(u.names)
-	u.names = append(u.names, r.Name...)
-	n := taskRecord{*r, from, len(u.names)}
-	n.Name, n.Stack = nil, nil
-	u.records = append(u.records, n)
-}
-
-// hearAll takes note of what the records say, in the order of time.
-func (u *unmetProcesses) hearAll() {
-	slices.SortStableFunc(u.records, func(a, b taskRecord) int { return cmp.Compare(a.Time, b.Time) })
-	for i := range u.records {
-		u.hear(&u.records[i])
-	}
-	u.records = u.records[:0]
-}
-
-func (u *unmetProcesses) hear(r *taskRecord) {
-	if r.Kind == perfevents.Forked {
-		u.born(r)
-		return
-	}
-	p := u.known[r.PID]
-	if p == nil {
-		return
-	}
-	name := u.names[r.from:r.to]
-	switch {
-	case r.Kind == perfevents.Exited:
-		p.ended = true
-	case r.Kind == perfevents.Named && r.Exec:
-		p.ran = append(p.ran, formerly{p.runs, r.Time})
-		p.runs = &ranProgram{name: string(name)}
-	case r.Kind == perfevents.Mapped && p.runs.of == nil && len(p.runs.maps) < mostMappings:
-		p.runs = p.runs.own()
-		p.runs.maps = append(p.runs.maps, code.Mapping{
-			Start: r.Addr, End: r.Addr + r.Len, Offset: r.Off, Dev: r.Dev, Inode: r.Inode, Path: string(name),
-			Perm: code.PermRead | code.PermExec,
-		})
-	}
-}
-
-// born takes note of a child of a process that was met, or of another one that was not.
-func (u *unmetProcesses) born(r *taskRecord) {
-	if u.met[r.PID] != nil || len(u.known) >= mostUnmet {
-		return
-	}
-	if p := u.met[r.PPID]; p != nil {
-		u.known[r.PID] = &unmet{payer: p, runs: &ranProgram{of: p.account}}
-	} else if p := u.known[r.PPID]; p != nil {
-		p.runs.handed = true // it has two owners
-		u.known[r.PID] = &unmet{payer: p.payer, runs: p.runs}
-	}
-}
-
-// own gives a program that can be written.
-func (g *ranProgram) own() *ranProgram {
-	if !g.handed {
-		return g
-	}
-	return &ranProgram{of: g.of, name: g.name, maps: slices.Clone(g.maps)}
-}
-
-// at gives what the process ran at a moment.
-func (p *unmet) at(t int64) *ranProgram {
-	for i := range p.ran {
-		if t < p.ran[i].until {
-			return p.ran[i].program
-		}
-	}
-	return p.runs
+	u.table.Drain(r, take)
 }
 
 // takeUnmet keeps a sample of a process that nobody has met, if it is one of those sampled.
 func (c *tracer) takeUnmet(r *perfevents.Record) {
 	k := &c.samples
-	p := k.unmet.known[r.PID]
+	if k.unmet.table == nil {
+		return
+	}
+	p := k.unmet.table.Find(r.PID)
 	switch {
-	case p == nil || k.unmet.met[r.PID] != nil:
+	case p == nil:
 	case !r.Usable() && !r.NoUser:
 		k.unusable++
 	case k.unmet.waiting >= mostUnmetShots || c.pool.Waiting() > maxBacklog:
@@ -183,39 +65,34 @@ func (c *tracer) takeUnmet(r *perfevents.Record) {
 	default:
 		k.taken++
 		k.unmet.waiting++
-		p.shots = append(p.shots, unmetShot{r.TID, c.looker.FromSample(r), p.at(r.Time)})
+		p.Kept = append(p.Kept, unmetShot{r.TID, c.looker.FromSample(r), p.At(r.Time)})
 	}
 }
 
 // handOverUnmet hands over the samples of processes that have ended, or that were not met for long.
 func (c *tracer) handOverUnmet(now int64) {
 	u := &c.samples.unmet
-	sweep := now-u.swept >= checkEvery
-	if sweep {
-		u.swept = now
+	if u.table == nil {
+		return
 	}
-	for pid, p := range u.known {
-		if sweep && !p.ended { // its end may have found no room
-			p.ended = unix.Kill(pid, 0) == unix.ESRCH
-		}
-		if p.ended || len(p.shots) > 0 && now-p.shots[0].shot.At > unmetFor {
-			for _, s := range p.shots {
-				c.claimInto(childSampled, p.payer.account, s)
+	if now-u.swept >= checkEvery {
+		u.swept = now
+		u.table.Sweep()
+	}
+	for p := range u.table.All() {
+		if p.Ended || len(p.Kept) > 0 && now-p.Kept[0].shot.At > unmetFor {
+			for _, s := range p.Kept {
+				c.claimInto(childSampled, p.Waiter, s)
 			}
-			u.waiting -= len(p.shots)
-			p.shots = p.shots[:0]
-		}
-		if p.ended {
-			delete(u.known, pid)
+			u.waiting -= len(p.Kept)
+			p.Kept = p.Kept[:0]
 		}
 	}
 }
 
 // claimInto hands over a sample that has a claim.
 func (c *tracer) claimInto(kind eventKind, to *processAccount, s unmetShot) {
-	if s.in != nil {
-		s.in.handed = true
-	}
+	s.in.Keep()
 	c.claim(event{kind: kind, proc: to, shot: s.shot, ran: s.in})
 }
 
@@ -223,19 +100,16 @@ func (c *tracer) claimInto(kind eventKind, to *processAccount, s unmetShot) {
 // are of no thread of it: they have a claim on what is unseen of it.
 func (c *tracer) meetProcess(p *process) {
 	u := &c.samples.unmet
-	if u.known == nil {
+	if u.table == nil {
 		return
 	}
-	pid := p.target.PID
-	u.met[pid] = p
-	before := u.known[pid]
+	before := u.table.Meet(p.target.PID, p.account)
 	if before == nil {
 		return
 	}
-	delete(u.known, pid)
-	u.waiting -= len(before.shots)
-	for _, s := range before.shots {
-		if s.in == before.runs && p.sampled && len(c.samples.strays) < mostStrays {
+	u.waiting -= len(before.Kept)
+	for _, s := range before.Kept {
+		if s.in == before.Last() && s.shot.Regs.Arch != frames.ArchUnknown && p.sampled && len(c.samples.strays) < mostStrays {
 			c.samples.strays = append(c.samples.strays, stray{p, s.tid, s.shot})
 		} else {
 			c.claimInto(sampledEnded, p.account, s)
@@ -243,14 +117,106 @@ func (c *tracer) meetProcess(p *process) {
 	}
 }
 
+// forgetProcess takes note that a process that was met has ended.
+func (c *tracer) forgetProcess(p *process) {
+	if t := c.samples.unmet.table; t != nil {
+		t.Forget(p.target.PID)
+	}
+}
+
 // forgetUnmet drops the samples that still wait when the recording ends: nobody waits for these processes any more.
 func (c *tracer) forgetUnmet() {
 	u := &c.samples.unmet
-	for _, p := range u.known {
-		for _, s := range p.shots {
+	if u.table == nil {
+		return
+	}
+	for p := range u.table.All() {
+		for _, s := range p.Kept {
 			c.looker.Drop(s.shot)
 		}
 	}
-	clear(u.known)
-	u.waiting, u.swept = 0, procmem.Now()
+	u.table.Clear()
+	u.waiting = 0
+}
+
+// listedProgram is the code of a process that was never opened, as far as the kernel's records tell.
+type listedProgram struct {
+	program *ranProgram
+	code    *code.Listed
+	modules map[*frames.Module]*profile.ModuleInfo
+}
+
+// unwindSample walks a sample of what a process ran: g, or nil for what the thread's process runs.
+func (u *unwinder) unwindSample(th *threadAccount, g *ranProgram, s *look.Shot) (profile.StackID, frames.StopReason) {
+	if g != nil && g.Of != nil {
+		th, g = g.Of.stranger(), nil
+	}
+	switch {
+	case s.Regs.Arch == frames.ArchUnknown: // it calls exec or exit: there is no user's stack
+		return u.unwindKernel(s, frames.StopRoot)
+	case g == nil && th.proc.closed:
+		return u.unwindKernel(s, frames.StopBadMemory)
+	case g == nil:
+		return u.unwind(th, s)
+	}
+	return u.unwindListed(th.proc, g, s)
+}
+
+// unwindListed walks a sample of a process of which only the mappings are known.
+func (u *unwinder) unwindListed(payer *processAccount, g *ranProgram, s *look.Shot) (profile.StackID, frames.StopReason) {
+	l := u.listed(payer, g)
+	u.stack = u.stack[:0]
+	u.kernelFrames(s)
+	w := &u.walker
+	for w.Init(l.code.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		u.methods[f.Method]++
+		loc := profile.Loc{Addr: f.Lookup(s.Regs.Arch)}
+		if f.Module != nil {
+			info := l.modules[f.Module]
+			if info == nil {
+				info = moduleInfo(payer.target.PID, f.Module)
+				l.modules[f.Module] = info
+			}
+			loc.Module = info
+		}
+		u.stack = append(u.stack, u.builder.Loc(&loc))
+	}
+	return u.end(w.StopReason())
+}
+
+// listed gives a program's code. Samples of one program come together, so only the last one's is kept.
+func (u *unwinder) listed(payer *processAccount, g *ranProgram) *listedProgram {
+	if u.last.program != g {
+		for _, info := range u.last.modules {
+			u.builder.Released(info)
+		}
+		u.last = listedProgram{
+			program: g,
+			code:    u.images.Listed(payer.target.Arch, g.Maps, payer.target.PID),
+			modules: map[*frames.Module]*profile.ModuleInfo{},
+		}
+	}
+	return &u.last
+}
+
+// inKernel is the stack of a sample of a process without a user's stack, where the kernel's frames are left out.
+const inKernel = "[exec or exit]"
+
+// unwindKernel gives the stack of a sample of which there are only the kernel's frames.
+func (u *unwinder) unwindKernel(s *look.Shot, stop frames.StopReason) (profile.StackID, frames.StopReason) {
+	u.stack = u.stack[:0]
+	u.kernelFrames(s)
+	if len(u.stack) == 0 {
+		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: inKernel}))
+	}
+	return u.end(stop)
+}
+
+// end marks a stack that does not reach its root, and gives its number.
+func (u *unwinder) end(stop frames.StopReason) (profile.StackID, frames.StopReason) {
+	if !stop.Complete() {
+		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"}))
+	}
+	return u.builder.InternLocs(u.stack), stop
 }

@@ -26,7 +26,7 @@ type unwinder struct {
 	numbers [1 << numberBits]numbered
 	kernel  map[uint64]profile.LocID // by the kernel's addresses
 	images  *code.ImageCache         // for processes that were never opened
-	last    *ranProgram              // the one of these that was walked last
+	last    listedProgram            // the one of these that was walked last
 	books   books
 	managed managedWalk
 	outline look.Outline                                       // the frames of this walk

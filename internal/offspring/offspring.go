@@ -1,0 +1,213 @@
+// Package offspring keeps account of the descendants of processes as the kernel's records tell of them: whose children
+// they are, what they run, and where its code is mapped. So what a process did can be known that nobody could open in
+// time. The records are those of births, ends, names and mappings of package perfevents.
+package offspring
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/code"
+	"prywalk/internal/perfevents"
+)
+
+const (
+	// mostUnmet bounds how many processes are known by records alone, mostMappings how many mappings each has.
+	mostUnmet    = 1 << 14
+	mostMappings = 1 << 12
+)
+
+// Table is the descendants of some processes that nobody has met, with what their samples S are kept for. O is what the
+// caller has of a process that was met, and not the zero value. A Table is for one goroutine.
+type Table[O comparable, S any] struct {
+	unmet   map[int]*Unmet[O, S]
+	met     map[int]O
+	records []record // of this drain
+	names   []byte   // theirs
+}
+
+// Unmet is a process that nobody has met.
+type Unmet[O comparable, S any] struct {
+	// Waiter is the nearest of its ancestors that was met.
+	Waiter O
+	// Kept is the caller's.
+	Kept []S
+	// Ended: it has ended.
+	Ended bool
+
+	runs *Program[O]
+	ran  []formerly[O] // before
+}
+
+// Program is what such a process runs. It may be handed to another goroutine after [Program.Keep].
+type Program[O comparable] struct {
+	// Of is the process that it was forked from and whose code it runs; zero: it runs a program of its own.
+	Of O
+	// Name is that program's, and Maps is where its code is.
+	Name string
+	Maps []code.Mapping
+
+	kept bool // it is not written any more
+}
+
+// Keep has it left as it is: what comes later is another one.
+func (g *Program[O]) Keep() { g.kept = true }
+
+// formerly is what a process ran until it called exec.
+type formerly[O comparable] struct {
+	program *Program[O]
+	until   int64 // CLOCK_MONOTONIC, ns
+}
+
+// record is a record with its name in names.
+type record struct {
+	perfevents.Record
+	from, to int
+}
+
+// New gives one without processes.
+func New[O comparable, S any]() *Table[O, S] {
+	return &Table[O, S]{unmet: map[int]*Unmet[O, S]{}, met: map[int]O{}}
+}
+
+// Drain drains the kernel's records. What they say of births and programs is heard first, so that take, which is told of
+// the others, can ask for it.
+func (u *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
+	u.records, u.names = u.records[:0], u.names[:0]
+	heard := false
+	r.DrainTasksFirst(u.note, func(rec *perfevents.Record) {
+		if !heard {
+			heard = true
+			u.hearAll()
+		}
+		take(rec)
+	})
+	u.hearAll()
+}
+
+// note keeps a record until those of all processors are there: they are in order on each only.
+func (u *Table[O, S]) note(r *perfevents.Record) {
+	if r.Kind == perfevents.Forked && r.PID == r.PPID || r.Kind == perfevents.Exited && r.PID != r.TID {
+		return // a thread of a process
+	}
+	from := len(u.names)
+	u.names = append(u.names, r.Name...)
+	n := record{*r, from, len(u.names)}
+	n.Name, n.Stack = nil, nil
+	u.records = append(u.records, n)
+}
+
+// hearAll takes note of what the records say, in the order of time.
+func (u *Table[O, S]) hearAll() {
+	slices.SortStableFunc(u.records, func(a, b record) int { return cmp.Compare(a.Time, b.Time) })
+	for i := range u.records {
+		u.hear(&u.records[i])
+	}
+	u.records = u.records[:0]
+}
+
+func (u *Table[O, S]) hear(r *record) {
+	if r.Kind == perfevents.Forked {
+		u.born(r)
+		return
+	}
+	p := u.unmet[r.PID]
+	if p == nil {
+		return
+	}
+	var none O
+	name := u.names[r.from:r.to]
+	switch {
+	case r.Kind == perfevents.Exited:
+		p.Ended = true
+	case r.Kind == perfevents.Named && r.Exec:
+		p.ran = append(p.ran, formerly[O]{p.runs, r.Time})
+		p.runs = &Program[O]{Name: string(name)}
+	case r.Kind == perfevents.Mapped && p.runs.Of == none && len(p.runs.Maps) < mostMappings:
+		p.runs = p.runs.own()
+		p.runs.Maps = append(p.runs.Maps, code.Mapping{
+			Start: r.Addr, End: r.Addr + r.Len, Offset: r.Off, Dev: r.Dev, Inode: r.Inode, Path: string(name),
+			Perm: code.PermRead | code.PermExec,
+		})
+	}
+}
+
+// born takes note of a child of a process that was met, or of another one that was not.
+func (u *Table[O, S]) born(r *record) {
+	if _, met := u.met[r.PID]; met || len(u.unmet) >= mostUnmet {
+		return
+	}
+	if p, ok := u.met[r.PPID]; ok {
+		u.unmet[r.PID] = &Unmet[O, S]{Waiter: p, runs: &Program[O]{Of: p}}
+	} else if p := u.unmet[r.PPID]; p != nil {
+		p.runs.Keep() // it has two owners
+		u.unmet[r.PID] = &Unmet[O, S]{Waiter: p.Waiter, runs: p.runs}
+	}
+}
+
+// own gives a program that can be written.
+func (g *Program[O]) own() *Program[O] {
+	if !g.kept {
+		return g
+	}
+	return &Program[O]{Of: g.Of, Name: g.Name, Maps: slices.Clone(g.Maps)}
+}
+
+// At gives what the process ran at a moment, CLOCK_MONOTONIC in nanoseconds.
+func (p *Unmet[O, S]) At(t int64) *Program[O] {
+	for i := range p.ran {
+		if t < p.ran[i].until {
+			return p.ran[i].program
+		}
+	}
+	return p.runs
+}
+
+// Find gives the process with a number, nil if it is none of these.
+func (u *Table[O, S]) Find(pid int) *Unmet[O, S] {
+	if _, met := u.met[pid]; met {
+		return nil
+	}
+	return u.unmet[pid]
+}
+
+// Meet takes note that a process was met, and gives what there was of it; nil for nothing.
+func (u *Table[O, S]) Meet(pid int, as O) *Unmet[O, S] {
+	before := u.unmet[pid]
+	delete(u.unmet, pid)
+	u.met[pid] = as
+	return before
+}
+
+// Forget takes note that a process that was met has ended.
+func (u *Table[O, S]) Forget(pid int) { delete(u.met, pid) }
+
+// Sweep notes the ends of processes of which there was no record: it may have found no room.
+func (u *Table[O, S]) Sweep() {
+	for pid, p := range u.unmet {
+		p.Ended = p.Ended || unix.Kill(pid, 0) == unix.ESRCH
+	}
+}
+
+// All gives the processes that nobody has met. Those that have ended are dropped.
+func (u *Table[O, S]) All() iter.Seq[*Unmet[O, S]] {
+	return func(yield func(*Unmet[O, S]) bool) {
+		for pid, p := range u.unmet {
+			if p.Ended {
+				delete(u.unmet, pid)
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// Clear forgets the processes that nobody has met.
+func (u *Table[O, S]) Clear() { clear(u.unmet) }
+
+// Last gives what the process runs now.
+func (p *Unmet[O, S]) Last() *Program[O] { return p.runs }
