@@ -164,6 +164,8 @@ func (u *unwinder) unwindSample(th *threadAccount, g *ranProgram, s *look.Shot) 
 
 // unwindListed walks a sample of a process of which only the mappings are known.
 func (u *unwinder) unwindListed(payer *processAccount, g *ranProgram, s *look.Shot) (profile.StackID, frames.StopReason) {
+	u.books.lend() // files are opened
+	defer u.books.back()
 	l := u.listed(payer, g)
 	u.stack = u.stack[:0]
 	u.kernelFrames(s)
