@@ -21,11 +21,14 @@ type Memory struct {
 	table              atomic.Pointer[[]Span] // sorted
 	stale              atomic.Bool
 	swapped            atomic.Bool
-	unanswered         atomic.Bool // the kernel does not answer single questions
+	unanswered         atomic.Bool   // the kernel does not answer single questions
+	told               atomic.Uint64 // how often its mappings were told
 
 	recent    [8]Span // the looks': answers that are not in the table
 	recentOf  *[]Span // the table at that time
 	recentEnd uint8
+
+	own ownPages
 }
 
 // Span is a mapping.
@@ -69,6 +72,7 @@ func OpenMemory(tid int) *Memory {
 // Reopen is to be called when the process runs another program ([Memory.Stale]). tid is any of its threads.
 func (m *Memory) Reopen(tid int) {
 	m.stale.Store(false)
+	m.told.Add(1)
 	if borrowed(tid) { // it is about to get an address space of its own
 		m.stale.Store(true)
 		return
@@ -92,8 +96,11 @@ func (m *Memory) Close() {
 // SetSpans tells the process's mappings, in rising order; the slice is kept.
 func (m *Memory) SetSpans(spans []Span) { m.table.Store(&spans) }
 
-// SetSwapped tells whether some of the process's pages lie in swap.
-func (m *Memory) SetSwapped(swapped bool) { m.swapped.Store(swapped) }
+// SetSwapped tells whether some of the process's pages lie in swap, each time that its mappings are read.
+func (m *Memory) SetSwapped(swapped bool) {
+	m.swapped.Store(swapped)
+	m.told.Add(1)
+}
 
 // Spans gives the mappings that were told last; they must not be changed.
 func (m *Memory) Spans() []Span {
@@ -173,10 +180,14 @@ func vmReadAll(tid int, addr uint64, buf []byte) int {
 const (
 	pagePresent = 1 << 63
 	pageSwapped = 1 << 62
+	pageOfFile  = 1 << 61 // or of shared memory
 )
 
 // there gives how many of n bytes at addr can be read without anybody's doing.
 func (m *Memory) there(addr uint64, n int, kind Kind) int {
+	if m.knows(addr, n, kind) {
+		return n
+	}
 	fd := m.pagemap.get()
 	if fd < 0 {
 		if kind == Anonymous {
@@ -195,6 +206,7 @@ func (m *Memory) there(addr uint64, n int, kind Kind) int {
 			if !isThere(le64(entries[i:]), kind) {
 				return int(max(at, addr) - addr)
 			}
+			m.note(at, le64(entries[i:]), kind)
 			at += pageSize
 		}
 	}

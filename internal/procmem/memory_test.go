@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -215,6 +216,58 @@ func TestOnlyPagesThatAreThereAreReadOfAFile(t *testing.T) {
 	}
 	if n, err := m.Read(os.Getpid(), address(b), buf); n != len(buf) || err != nil {
 		t.Errorf("whoever may wait reads %d bytes, %v", n, err)
+	}
+}
+
+// TestAPageOfItsOwnIsAskedForOnce: one that was written to in a private mapping, as long as the mappings are not read
+// anew; one that is the file's, or that others share, each time.
+func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(bytes.Repeat([]byte("x"), 4*page)); err != nil {
+		t.Fatal(err)
+	}
+	private, shared := mapped(t, int(f.Fd()), 4, unix.MAP_PRIVATE), mapped(t, int(f.Fd()), 4, unix.MAP_SHARED)
+	for i := range 2 {
+		private[i*page], shared[i*page] = 'y', 'y'
+	}
+	touched := private[3*page] // it is there, and the file's
+	runtime.KeepAlive(touched)
+	m := own(t, spanOf(private, OfFile), spanOf(shared, OfFile))
+	m.SetSwapped(false)
+	var buf [64]byte
+	for _, b := range [][]byte{private[2*page:], shared} { // where the mappings end
+		m.Copy(os.Getpid(), address(b), buf[:])
+	}
+	cost := func(b []byte) int64 {
+		before := Calls()
+		if n := m.Copy(os.Getpid(), address(b), buf[:]); n != len(buf) {
+			t.Errorf("%d bytes", n)
+		}
+		return Calls() - before
+	}
+	for _, c := range []struct {
+		what string
+		b    []byte
+		want int64
+	}{
+		{"at first", private[8:], 2}, {"again", private[16:], 1}, {"the next page, too", private[page-8:], 2}, {"both again", private[page-8:], 1},
+		{"the file's", private[3*page:], 2}, {"the file's again", private[3*page:], 2}, {"shared", shared, 2}, {"shared again", shared, 2},
+	} {
+		if got := cost(c.b); got != c.want {
+			t.Errorf("%s: %d calls, want %d", c.what, got, c.want)
+		}
+	}
+	m.SetSwapped(false)
+	if got := cost(private); got != 2 {
+		t.Errorf("after the mappings were read anew: %d calls", got)
+	}
+	m.SetSwapped(true)
+	if got := cost(private) + cost(private); got != 4 {
+		t.Errorf("twice while pages are in swap: %d calls", got)
 	}
 }
 
