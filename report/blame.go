@@ -25,9 +25,11 @@ import (
 // ErrNoLocks reports that a recording has no intervals in which threads wait for locks.
 var ErrNoLocks = errors.New("the recording has no thread that waited for a lock; record with this version, and look at report --by wait")
 
-// The entries that stand for blocked time whose cause is not known.
+// The entries that stand for blocked time that is nobody's: its cause is not known, or the lock was free, and who waited
+// for it had not yet come to take it.
 const (
 	ownerUnknown = "[owner not known]"
+	ownerNobody  = "[nobody held it]"
 	ownerUnseen  = "[owner not seen]"
 )
 
@@ -108,10 +110,8 @@ func newBlamer(p *profile.Profile, wall int) *blamer {
 			b.seen[id] = append(b.seen[id], i)
 		}
 	}
-	for _, lists := range []map[int64][]span{b.threads} {
-		for _, l := range lists {
-			sortSpans(l)
-		}
+	for _, l := range b.threads {
+		sortSpans(l)
 	}
 	for _, l := range b.seen {
 		sortSpans(l)
@@ -121,6 +121,14 @@ func newBlamer(p *profile.Profile, wall int) *blamer {
 
 func sortSpans(l []span) {
 	slices.SortStableFunc(l, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+}
+
+// noOwner is what time is booked to for which there is no owner.
+func noOwner(id lockID, owner int64) blameKey {
+	if owner == rec.Nobody {
+		return blameKey{id, nil, ownerNobody}
+	}
+	return blameKey{id, nil, ownerUnknown}
 }
 
 func lockOf(s *profile.Sample) lockID {
@@ -150,7 +158,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	case end == 0: // times were not kept
 		add(blameKey{id, nil, ownerUnseen}, 1)
 	case s.Value[b.wall] <= 2*b.period:
-		add(b.atTick(id, number(s, rec.LabelOwner), end), 1)
+		add(b.atTick(id, ownerOf(s), end), 1)
 	default:
 		b.parts(id, s, from, end, add)
 	}
@@ -176,8 +184,8 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 
 // atTick tells what the owner was seen to do at the tick of a moment.
 func (b *blamer) atTick(id lockID, owner, at int64) blameKey {
-	if owner == 0 {
-		return blameKey{id, nil, ownerUnknown}
+	if owner <= 0 {
+		return noOwner(id, owner)
 	}
 	l := b.threads[owner]
 	i := sort.Search(len(l), func(i int) bool { return l[i].to >= at })
@@ -195,14 +203,14 @@ func (b *blamer) atTick(id lockID, owner, at int64) blameKey {
 
 // parts divides an interval at the moments at which the lock's owner was seen.
 func (b *blamer) parts(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
-	owner, at := number(s, rec.LabelOwner), from
+	owner, at := ownerOf(s), from
 	seen := b.seen[id]
 	first := sort.Search(len(seen), func(i int) bool { return seen[i].from > from })
 	for _, o := range seen[first:min(len(seen), first+maxSightings)] {
 		if o.from >= end {
 			break
 		}
-		next := number(o.s, rec.LabelOwner)
+		next := ownerOf(o.s)
 		if next == owner {
 			continue
 		}
@@ -214,8 +222,10 @@ func (b *blamer) parts(id lockID, s *profile.Sample, from, end int64, add func(b
 
 // part gives a part to what its owner did meanwhile.
 func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int64)) {
-	if owner == 0 {
-		add(blameKey{id, nil, ownerUnknown}, end-from)
+	if owner <= 0 {
+		passing := min(end, from+b.period) // a lock is not free for long if somebody waits for it
+		add(noOwner(id, owner), passing-from)
+		add(blameKey{id, nil, ownerUnknown}, end-passing)
 		return
 	}
 	l := b.threads[owner]
@@ -251,7 +261,7 @@ func (b *blamer) profile(p *profile.Profile) *profile.Profile {
 	out.Sample = nil
 	out.Location, out.Function = slices.Clone(p.Location), slices.Clone(p.Function)
 	unknown := map[string]*profile.Location{}
-	for _, what := range []string{ownerUnknown, ownerUnseen} {
+	for _, what := range []string{ownerUnknown, ownerNobody, ownerUnseen} {
 		unknown[what] = synthetic(out, what)
 	}
 	for _, k := range b.order {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -39,7 +40,10 @@ func (c *contention) add(tid int64, function string, from, to int64, lock string
 	} else {
 		s.Label[rec.LabelState], s.Label[rec.LabelWait], s.Label[rec.LabelWaitsFor] = []string{"sleeping"}, []string{"futex"}, []string{lock}
 	}
-	if owner != 0 {
+	switch {
+	case owner == rec.Nobody:
+		s.Label[rec.LabelOwner] = []string{rec.OwnerNobody}
+	case owner != 0:
 		s.NumLabel[rec.LabelOwner] = []int64{owner}
 	}
 	c.p.Sample = append(c.p.Sample, s)
@@ -89,6 +93,28 @@ func TestBlameFollowsTheOwner(t *testing.T) {
 	}
 }
 
+// TestALockThatWasFreeIsNobodys: for a tick, and until another wait tells who has it.
+func TestALockThatWasFreeIsNobodys(t *testing.T) {
+	const ms = int64(1e6)
+	c := newContention()
+	c.add(10, "flush", 0, 1000*ms, "", 0)
+	c.add(11, "lock", 0, 15*ms, "mutex a", rec.Nobody)
+	c.add(12, "lock", 100*ms, 500*ms, "mutex b", rec.Nobody)
+	c.add(13, "lock", 105*ms, 125*ms, "mutex b", 10)
+	c.add(14, "lock", 100*ms, 500*ms, "mutex c", rec.Nobody)
+	out, err := Blame(c.p, &Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int64{
+		"mutex a " + ownerNobody: 15 * ms, "mutex b " + ownerNobody: 5 * ms, "mutex b flush": (395 + 20) * ms,
+		"mutex c " + ownerNobody: 10 * ms, "mutex c " + ownerUnknown: 390 * ms,
+	}
+	if got := blamed(out); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // TestBlameAddsUp: over random histories, for each lock, to the blocked time of its waiters.
 func TestBlameAddsUp(t *testing.T) {
 	for seed := range uint64(300) {
@@ -102,7 +128,7 @@ func TestBlameAddsUp(t *testing.T) {
 				from := at + rng.Int64N(2)*rng.Int64N(30e6)
 				at = from + 1 + rng.Int64N(200e6)
 				lock := locks[rng.IntN(len(locks))]
-				c.add(tid, []string{"f", "g", "h"}[rng.IntN(3)], from, at, lock, rng.Int64N(7))
+				c.add(tid, []string{"f", "g", "h"}[rng.IntN(3)], from, at, lock, rng.Int64N(8)-1)
 				if lock != "" {
 					want[lock] += at - from
 				}

@@ -50,6 +50,14 @@ func kindOf(s *profile.Sample) waits.Kind {
 	return waits.Kind(kind)
 }
 
+// ownerOf gives the thread that held the lock which a sample waits for: 0 is not known, rec.Nobody is nobody.
+func ownerOf(s *profile.Sample) int64 {
+	if label(s, rec.LabelOwner) == rec.OwnerNobody {
+		return rec.Nobody
+	}
+	return max(0, number(s, rec.LabelOwner))
+}
+
 // idle gives the rule by which a sample's wait is idleness, "" if it is none or the rules are off.
 func (d *data) idle(s *profile.Sample) string {
 	wait := label(s, rec.LabelWait)

@@ -1,43 +1,22 @@
 package dump
 
 import (
-	"encoding/binary"
-	"os"
-	"path/filepath"
-	"sort"
 	"testing"
 	"time"
 
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
-
-// holding is an entry of passing.c: a thread had the lock from got to gone at least, CLOCK_MONOTONIC in nanoseconds.
-type holding struct{ tid, got, gone int64 }
-
-// readHoldings reads what passing.c wrote down. Of the last one it is not known when it let go.
-func readHoldings(t *testing.T, file string) []holding {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := binary.LittleEndian.Uint64(data)
-	var out []holding
-	for i := range n {
-		e := data[16+24*i:]
-		out = append(out, holding{int64(binary.LittleEndian.Uint64(e)), int64(binary.LittleEndian.Uint64(e[8:])), int64(binary.LittleEndian.Uint64(e[16:]))})
-	}
-	return out[:max(0, len(out)-1)]
-}
 
 // sighting is an owner that was named between two moments; 0: none.
 type sighting struct {
 	from, to int64
 	owner    int
+	free     bool // nobody had it
 }
 
 // sightings peeks at threads that wait for a lock, again and again.
@@ -65,7 +44,7 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 						Stack: []waits.Name{{Function: "__lll_lock_wait"}, {Function: "pthread_mutex_lock"}}}
 					w := waits.Of(sl)
 					w.Resolve(members)
-					out = append(out, sighting{from, to, w.Owner})
+					out = append(out, sighting{from, to, w.Owner, w.Free})
 				}
 				pool.Put(s)
 				th.Close()
@@ -78,46 +57,45 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 // TestOwnersOfALockThatIsPassedOnAreTrue: the program writes down who has the lock. Whom a look names had it at that
 // moment; and of the looks during which one thread had it all the time, 99 % name it.
 func TestOwnersOfALockThatIsPassedOnAreTrue(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "holders")
-	p := startProgram(t, compile(t, "passing.c", "-g", "-O1", "-pthread"), nil, file, "8", "500")
-	c, err := code.Open(p.pid)
+	p := testtargets.StartPassing(t, t.TempDir(), 8, 500)
+	c, err := code.Open(p.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	seen := sightings(t, c, 3000)
-	holdings := readHoldings(t, file)
-	if len(holdings) < 100 {
-		t.Fatalf("the lock was taken %d times", len(holdings))
+	holdings, err := p.Holdings()
+	if err != nil || len(holdings) < 100 {
+		t.Fatalf("the lock was taken %d times: %v", len(holdings), err)
 	}
-	var held, named, right, wrong, judged int
+	var held, named, right, wrong, free, judged int
 	for _, s := range seen {
-		// Entries that can overlap: the first whose successor was written after the look began.
-		i := sort.Search(len(holdings), func(i int) bool { return i+1 < len(holdings) && holdings[i+1].got > s.from || i+1 == len(holdings) })
-		if i+2 >= len(holdings) {
-			continue // after the last entry that is whole
-		}
-		judged++
-		if h := holdings[i]; h.got <= s.from && s.to <= h.gone {
-			held++
-			if s.owner == int(h.tid) {
-				right++
-			}
-		}
-		if s.owner == 0 {
+		all, can, ok := holdings.During(s.from, s.to)
+		if !ok {
 			continue
 		}
-		named++
-		ok := false
-		for ; i < len(holdings) && (i == 0 || holdings[i-1].gone <= s.to); i++ {
-			ok = ok || int(holdings[i].tid) == s.owner
+		judged++
+		if all != 0 {
+			held++
+			if s.owner == all {
+				right++
+			}
+			if s.free {
+				wrong++
+			}
 		}
-		if !ok {
-			wrong++
+		if s.free {
+			free++
+		}
+		if s.owner != 0 {
+			named++
+			if !can(s.owner) {
+				wrong++
+			}
 		}
 	}
-	t.Logf("%d looks at waiters while the lock was passed on %d times: %d named an owner, %d of them a wrong one; "+
-		"in %d one thread had it all the time, and was named in %d", judged, len(holdings), named, wrong, held, right)
+	t.Logf("%d looks at waiters while the lock was passed on %d times: %d named an owner, %d found it free, %d of both wrongly; "+
+		"in %d one thread had it all the time, and was named in %d", judged, len(holdings), named, free, wrong, held, right)
 	if wrong > 0 || held < 200 || right < held*99/100 {
 		t.Error("see above")
 	}

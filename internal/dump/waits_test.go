@@ -1,7 +1,6 @@
 package dump
 
 import (
-	"bufio"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/core"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 )
 
@@ -27,24 +27,9 @@ func startProgram(t *testing.T, exe string, wrap []string, args ...string) *prog
 	t.Helper()
 	args = slices.Concat(wrap, []string{exe}, args)
 	cmd := exec.Command(args[0], args[1:]...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close()
-		_ = cmd.Process.Kill() // it may be in a deadlock; its children end with it
-		_ = cmd.Wait()
-	})
+	_, says := testtargets.Talk(t, cmd) // it may be in a deadlock; its children end with it
 	p := &program{pid: cmd.Process.Pid}
-	line, err := bufio.NewReader(out).ReadString('\n')
+	line, err := says.ReadString('\n')
 	if err != nil {
 		t.Fatalf("%v did not get ready: %v", args, err)
 	}
@@ -77,36 +62,54 @@ func locksOf(t *testing.T, pids ...int) *Locks {
 // patience is how long threads may take to reach where they are to sleep.
 const patience = time.Minute
 
-// row is what a thread of a program waits for: the words that its line has, and those that it has not.
-type row struct {
-	thread string
-	kind   waits.Kind
-	line   string
+// row is what a thread of a program waits for: the kind, and its line.
+type row struct{ thread, kind, line string }
+
+// rowsOf reads rows, one on a line: "thread = kind: line". HELD stands for ", held by thread N owner", and OWNER for
+// "N owner".
+func rowsOf(owner int, text string) (rows []row) {
+	text = strings.NewReplacer("HELD", ", held by thread OWNER", "\t", "").Replace(strings.TrimSpace(text))
+	text = strings.ReplaceAll(text, "OWNER", fmt.Sprintf("%d owner", owner))
+	for line := range strings.Lines(text) {
+		thread, rest, _ := strings.Cut(strings.TrimSpace(line), " = ")
+		kind, line, _ := strings.Cut(rest, ": ")
+		rows = append(rows, row{thread, kind, line})
+	}
+	return rows
 }
 
-// rowsOf are the rows of locks.c; owner is the thread that holds all.
-func rowsOf(owner int) []row {
-	held := fmt.Sprintf(", held by thread %d owner", owner)
-	return []row{
-		{"normal", waits.Mutex, "mutex mu_normal (normal)" + held},
-		{"recursive", waits.Mutex, "mutex mu_recursive (recursive)" + held},
-		{"errorcheck", waits.Mutex, "mutex mu_errorcheck (error-checking)" + held},
-		{"adaptive", waits.Mutex, "mutex mu_adaptive (adaptive)" + held},
-		{"robust", waits.Mutex, "mutex mu_robust (normal robust)" + held},
-		{"pi", waits.Mutex, "mutex mu_pi (normal PI)" + held},
-		{"shared", waits.Mutex, "mutex mu_shared (normal shared)" + held},
-		{"timed", waits.Mutex, "mutex mu_normal (normal)" + held + ", with a time-out"},
-		{"rdlock", waits.RWLock, "rwlock rw_written (read)" + held},
-		{"wrlock", waits.RWLock, "rwlock rw_written (write)" + held},
-		{"wrlock-read", waits.RWLock, "rwlock rw_read (write), held by 1 reader"},
-		{"cond", waits.Condition, "condition cond, which nobody holds"},
-		{"sem", waits.Semaphore, "semaphore sem, which keeps no owner"},
-		{"join", waits.Join, fmt.Sprintf("the end of thread %d owner", owner)},
-		{"once", waits.Once, "once once, which keeps no owner"},
-		{"sleep", waits.Sleep, "sleep for 1h0m0s"},
-		{"wait4", waits.Child, "child"},
-	}
-}
+// locksInC are the rows of locks.c.
+const locksInC = `
+	normal = mutex: mutex mu_normal (normal)HELD
+	recursive = mutex: mutex mu_recursive (recursive)HELD
+	errorcheck = mutex: mutex mu_errorcheck (error-checking)HELD
+	adaptive = mutex: mutex mu_adaptive (adaptive)HELD
+	robust = mutex: mutex mu_robust (normal robust)HELD
+	pi = mutex: mutex mu_pi (normal PI)HELD
+	shared = mutex: mutex mu_shared (normal shared)HELD
+	timed = mutex: mutex mu_normal (normal)HELD, with a time-out
+	rdlock = rwlock: rwlock rw_written (read)HELD
+	wrlock = rwlock: rwlock rw_written (write)HELD
+	wrlock-read = rwlock: rwlock rw_read (write), held by 1 reader
+	cond = condition: condition cond, which nobody holds
+	sem = semaphore: semaphore sem, which keeps no owner
+	join = join: the end of thread OWNER
+	once = once: once once, which keeps no owner
+	sleep = sleep: sleep for 1h0m0s
+	wait4 = child: child
+`
+
+// locksInCPlusPlus are those of locks.cc.
+const locksInCPlusPlus = `
+	mutex = mutex: mutex cxx_mutex (normal)HELD
+	recursive = mutex: mutex cxx_recursive (recursive)HELD
+	timed = mutex: mutex cxx_timed (normal)HELD, with a time-out
+	shared = rwlock: rwlock cxx_shared (read)HELD
+	exclusive = rwlock: rwlock cxx_shared (write)HELD
+	cond = condition: condition cxx_cond, which nobody holds
+	guard = static-guard: static-guard guard variable for guarded()::slow, which keeps no owner
+	atomic = atomic: atomic cxx_atomic, which keeps no owner
+`
 
 // check waits until each row's thread waits for what it is to wait for.
 func check(t *testing.T, look func() *Process, rows []row) {
@@ -134,7 +137,7 @@ func missing(p *Process, rows []row) (out []string) {
 				}
 			}
 		}
-		if got != string(r.kind)+": "+r.line {
+		if got != r.kind+": "+r.line {
 			out = append(out, fmt.Sprintf("%s: %s; want %s: %s", r.thread, got, r.kind, r.line))
 		}
 	}
@@ -160,7 +163,7 @@ func liveLook(t *testing.T, pid int) func() *Process {
 func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
 	owner, child := p.numbers[0], p.numbers[1]
-	check(t, liveLook(t, p.pid), rowsOf(owner))
+	check(t, liveLook(t, p.pid), rowsOf(owner, locksInC))
 	for _, th := range liveLook(t, p.pid)().Threads {
 		w := th.WaitsFor
 		if w == nil {
@@ -212,7 +215,7 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 // TestACoreSaysWhatThreadsWaitedFor: the same rows.
 func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
-	check(t, liveLook(t, p.pid), rowsOf(p.numbers[0]))
+	check(t, liveLook(t, p.pid), rowsOf(p.numbers[0], locksInC))
 	file := gcore(t, p.pid)
 	d := dumpOf(t, file)
 	live := liveLook(t, p.pid)()
@@ -222,7 +225,7 @@ func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 			th.Name = l.Name
 		}
 	}
-	rows := rowsOf(p.numbers[0])
+	rows := rowsOf(p.numbers[0], locksInC)
 	rows = slices.DeleteFunc(rows, func(r row) bool { return r.thread == "sleep" }) // gdb's stop left it the rest
 	for i := range rows {
 		rows[i].line = strings.ReplaceAll(rows[i].line, fmt.Sprintf("%d owner", p.numbers[0]), strconv.Itoa(p.numbers[0]))
@@ -238,17 +241,7 @@ func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 // TestLocksOfCPlusPlus: those of the standard library, and the initialisation of a static variable.
 func TestLocksOfCPlusPlus(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.cc", "-std=c++20", "-g", "-O1", "-pthread"), nil)
-	held := fmt.Sprintf(", held by thread %d owner", p.numbers[0])
-	check(t, liveLook(t, p.pid), []row{
-		{"mutex", waits.Mutex, "mutex cxx_mutex (normal)" + held},
-		{"recursive", waits.Mutex, "mutex cxx_recursive (recursive)" + held},
-		{"timed", waits.Mutex, "mutex cxx_timed (normal)" + held + ", with a time-out"},
-		{"shared", waits.RWLock, "rwlock cxx_shared (read)" + held},
-		{"exclusive", waits.RWLock, "rwlock cxx_shared (write)" + held},
-		{"cond", waits.Condition, "condition cxx_cond, which nobody holds"},
-		{"guard", waits.Guard, "static-guard guard variable for guarded()::slow, which keeps no owner"},
-		{"atomic", waits.Atomic, "atomic cxx_atomic, which keeps no owner"},
-	})
+	check(t, liveLook(t, p.pid), rowsOf(p.numbers[0], locksInCPlusPlus))
 }
 
 // TestOwnersInAPIDNamespace: the numbers in locks are those of the innermost namespace.
@@ -268,7 +261,7 @@ func TestOwnersInAPIDNamespace(t *testing.T) {
 	if owner == p.numbers[0] {
 		t.Fatal("the owner has the same number inside and outside")
 	}
-	check(t, liveLook(t, inside), rowsOf(owner))
+	check(t, liveLook(t, inside), rowsOf(owner, locksInC))
 }
 
 // children lists a process's children.

@@ -48,23 +48,9 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe, call, shape)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testtargets.Talk(t, cmd)
 	s := &sleeper{t: t, call: call, in: in, lines: bufio.NewScanner(out), names: symbols.NewNamer()}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		s.names.Close()
-	})
+	t.Cleanup(func() { s.names.Close() })
 	s.line("ready")
 	if s.proc, err = code.Open(cmd.Process.Pid); err != nil {
 		t.Fatal(err)

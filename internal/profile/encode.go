@@ -146,11 +146,18 @@ const (
 	// LabelState is the scheduling state, LabelWait what a sleeper waits in.
 	LabelState = "state"
 	LabelWait  = "wait"
-	// LabelWaitsFor is what it waits for, LabelOwner the number of the thread that held it when the sleep began.
+	// LabelWaitsFor is what it waits for, LabelOwner the number of the thread that held it when the sleep was first
+	// seen, or the word [OwnerNobody].
 	LabelWaitsFor = "waits_for"
 	LabelOwner    = "owner"
 	// LabelEnd is the end of the interval, nanoseconds of the Unix epoch.
 	LabelEnd = "end_timestamp_ns"
+)
+
+// Nobody is the owner of a lock that was free, and OwnerNobody the word for it.
+const (
+	Nobody      = -1
+	OwnerNobody = "nobody"
 )
 
 // labelSet encodes the labels that many samples share, once.
@@ -171,7 +178,10 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	e.label(&m, LabelState, l.state)
 	e.label(&m, LabelWait, l.wait)
 	e.label(&m, LabelWaitsFor, l.waitsFor)
-	if l.owner != 0 {
+	switch {
+	case l.owner == Nobody:
+		e.label(&m, LabelOwner, OwnerNobody)
+	case l.owner != 0:
 		e.numLabel(&m, LabelOwner, int64(l.owner), "")
 	}
 	return m.buf

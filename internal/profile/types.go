@@ -100,7 +100,7 @@ type Interval struct {
 	// WaitsFor is what a sleeper waits for, in a few words that are the same for all who wait for it ("mutex cache_mu");
 	// empty if no more is known than Wait.
 	WaitsFor string
-	// Owner is the thread that held it when this sleep began; 0: not known.
+	// Owner is the thread that held it when this sleep was first seen; 0: not known, [Nobody]: it was free.
 	Owner int
 	// End is when the interval ended, in nanoseconds of the Unix epoch; it
 	// began Wall earlier. Not kept when the Builder aggregates.

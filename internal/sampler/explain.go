@@ -95,7 +95,7 @@ func (w *waiting) Thread(inner int, _ bool) (int, bool) {
 	return tid, ok
 }
 
-// explain tells what the thread of a shot waits for, and who holds it; nothing for one that runs.
+// explain tells what the thread of a shot waits for, and who holds it ([profile.Interval]); nothing for one that runs.
 func (a *accountant) explain(th *threadAccount, s *look.Shot, id profile.StackID) (waitsFor string, owner int) {
 	if s.State == look.Running || s.Call.Nr < 0 {
 		return "", 0
@@ -112,8 +112,11 @@ func (a *accountant) explain(th *threadAccount, s *look.Shot, id profile.StackID
 	case w.Kind.IsLock() && w.Address != 0:
 		w.Resolve(p.waits)
 		w.Place(a.variable(p, w.Address))
-		if w.Kind == waits.Join { // the address says less
-			return w.Label(), w.Owner
+		if a.unwind.told != nil {
+			a.unwind.told(s, &w)
+		}
+		if w.Free {
+			return w.Label(), profile.Nobody
 		}
 		return w.Label(), w.Owner
 	}

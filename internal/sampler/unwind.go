@@ -5,6 +5,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
+	"prywalk/internal/waits"
 )
 
 // The list of a process's mappings is read anew when a stack does not reach its end. It is not read within
@@ -31,6 +32,7 @@ type unwinder struct {
 	managed managedWalk
 	outline look.Outline                                       // the frames of this walk
 	check   func(*processAccount, *look.Shot, profile.StackID) // told of each walk, for tests; nil
+	told    func(*look.Shot, *waits.For)                       // told of each wait that is explained, for tests; nil
 }
 
 // numbered is a location's number, with what it was given for.

@@ -54,7 +54,7 @@ func (w *For) glibcMutex(near *Copy) {
 	w.shared = kind&mutexShared != 0
 	switch {
 	case word&^mutexCeiling == 0 && kind&mutexPP != 0, word == 0:
-		w.Why = passedOn
+		w.Why, w.Free = passedOn, true
 	case kind&(mutexRobust|mutexPI) != 0:
 		w.held(word)
 	default:
@@ -71,8 +71,9 @@ const passedOn = "just being passed on"
 // held takes the holder from the word itself.
 func (w *For) held(word uint32) {
 	w.inner = int(word & futexTIDMask)
+	w.Free = w.inner == 0
 	switch {
-	case w.inner != 0:
+	case !w.Free:
 	case word&futexOwnerDied != 0:
 		w.Why = "its owner has ended without letting go"
 	default:

@@ -68,6 +68,8 @@ type For struct {
 	// OwnerGone is the number in the lock of a holder that is no live thread of the process: it has ended, or it was
 	// another process's from which this one was forked. The number is as the target sees it.
 	OwnerGone int `json:"owner_gone,omitempty"`
+	// Free: nobody held it at the moment of the look; it was just being passed on.
+	Free bool `json:"free,omitempty"`
 	// Readers is how many hold a rwlock to read.
 	Readers int `json:"readers,omitempty"`
 	// Why is why no owner is named, for locks.
