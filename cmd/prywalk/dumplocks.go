@@ -28,8 +28,9 @@ func (f *dumpFlags) checkLocks() error {
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	var targets []*code.Process
 	var first error
+	images := code.NewImageCache(0) // most of them run the same files
 	for _, pid := range f.pids {
-		t, err := open(pid)
+		t, err := open(images, pid)
 		if errors.Is(err, dump.ErrHung) {
 			return err
 		}
@@ -44,6 +45,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	}
 	l, err := dump.LookAtLocks(targets, f.options())
 	if !errors.Is(err, dump.ErrHung) { // else it may still be read
+		defer images.Close()
 		for _, t := range targets {
 			defer t.Close()
 		}
@@ -61,8 +63,8 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 }
 
 // open opens a process.
-func open(pid int) (t *code.Process, err error) {
-	if hung := look.Watched(func() { t, err = code.Open(pid) }); hung != nil {
+func open(images *code.ImageCache, pid int) (t *code.Process, err error) {
+	if hung := look.Watched(func() { t, err = images.Open(pid) }); hung != nil {
 		return nil, hung
 	}
 	return t, err

@@ -2,6 +2,7 @@ package dump
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -46,11 +47,18 @@ type Locks struct {
 }
 
 // LookAtLocks looks at all threads of some processes, and finds out about the locks that they wait for. What could not
-// be looked at is missing; the first error of a look is given besides.
-func LookAtLocks(targets []*code.Process, o Options) (*Locks, error) {
+// be looked at is missing; the first error of a look is given besides. After [ErrHung] nobody is looked at any more.
+func LookAtLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 	out := &Locks{Locks: []Lock{}, Deadlocks: [][]int{}}
-	l := &lockLook{out: out, o: o, names: symbols.NewNamer(), process: map[int]*locked{}, at: map[int]*locked{}}
-	defer l.names.Close()
+	if o.Names == nil {
+		o.Names = symbols.NewNamer()
+		defer func() {
+			if !errors.Is(err, ErrHung) { // else they may still be in use
+				_ = o.Names.Close()
+			}
+		}()
+	}
+	l := &lockLook{out: out, o: o, names: o.Names, process: map[int]*locked{}, at: map[int]*locked{}}
 	for _, t := range targets {
 		o.Others = append(o.Others, t.PID)
 	}
@@ -58,6 +66,13 @@ func LookAtLocks(targets []*code.Process, o Options) (*Locks, error) {
 	for _, t := range targets {
 		p, err := Look(t, o)
 		first = cmp.Or(first, err)
+		if errors.Is(err, ErrHung) {
+			if p != nil {
+				out.Processes = append(out.Processes, p)
+			}
+			out.collect()
+			return out, err
+		}
 		if p == nil {
 			continue
 		}
@@ -74,7 +89,10 @@ func LookAtLocks(targets []*code.Process, o Options) (*Locks, error) {
 		l.owners()
 		l.deadlocks()
 	})
-	return out, cmp.Or(first, hung)
+	if hung != nil {
+		return out, hung
+	}
+	return out, first
 }
 
 // LocksOfCore finds out about the locks of a core, which is of one moment.
@@ -133,7 +151,7 @@ func (l *Locks) collect() {
 				m.Idle = ""
 			}
 			if m.Owner == 0 && w.Owner != 0 {
-				m.Owner, m.Why = w.Owner, ""
+				m.Owner, m.Why, m.Free = w.Owner, "", false
 			}
 		}
 	}

@@ -30,6 +30,9 @@ type Options struct {
 	Native bool
 	// Others are the processes that are looked at, too: whose threads may hold locks in shared memory.
 	Others []int
+	// Names gives the names, for one look at a time, of processes whose images are of one cache; nil: each look reads
+	// its own. After [ErrHung] it may still be in use.
+	Names *symbols.Namer
 }
 
 // collectFor bounds how long running threads are waited for, in nanoseconds. Nobody is stopped meanwhile: on a
@@ -121,8 +124,11 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 	l.Lock()
 	l.name = t.Comm
 	l.Unlock()
-	names := symbols.NewNamer()
-	defer names.Close()
+	names := o.Names
+	if names == nil {
+		names = symbols.NewNamer()
+		defer names.Close()
+	}
 	t.JITFuncs = names.JITFuncs(t.PID)
 	w := &walk{pid: t.PID, names: names}
 	w.MaxDepth = o.MaxDepth

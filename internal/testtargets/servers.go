@@ -134,10 +134,13 @@ func startPostgres(t *Target) error { return startPostgresWith()(t) }
 
 // startPostgresWith is startPostgres with further options of the server.
 func startPostgresWith(options ...string) func(*Target) error {
-	return func(t *Target) error { return t.startPostgres(options) }
+	return func(t *Target) error {
+		return t.startPostgres(options, 4, "-j", "1", "-b", "select-only@9", "-b", "tpcb-like@1")
+	}
 }
 
-func (t *Target) startPostgres(options []string) error {
+// startPostgres runs it with options, and pgbench with some clients and further arguments.
+func (t *Target) startPostgres(options []string, clients int, load ...string) error {
 	as, err := t.postgresUser()
 	if err != nil {
 		return err
@@ -168,8 +171,8 @@ func (t *Target) startPostgres(options []string) error {
 			return err
 		}
 	}
-	clients := 4
-	_, err = t.spawn(as, append(bench, "-c", strconv.Itoa(clients), "-j", "1", "-n", "-T", t.seconds(), "-b", "select-only@9", "-b", "tpcb-like@1", "postgres")...)
+	bench = append(append(bench, "-c", strconv.Itoa(clients), "-n", "-T", t.seconds()), load...)
+	_, err = t.spawn(as, append(bench, "postgres")...)
 	if err != nil {
 		return err
 	}

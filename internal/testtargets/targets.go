@@ -57,6 +57,10 @@ var unlisted = []spec{
 		start: startJavaClass("Work", append([]string{"-XX:TieredStopAtLevel=1"}, keepWork...)...), stop: syscall.SIGTERM},
 	{name: "postgres-jit", expect: postgres, stop: syscall.SIGQUIT,
 		start: startPostgresWith("-c", "jit=on", "-c", "jit_above_cost=0", "-c", "jit_inline_above_cost=0", "-c", "jit_optimize_above_cost=0")},
+	{name: "redis-contended", expect: redis, start: startContendedRedis},
+	{name: "postgres-contended", expect: postgres, stop: syscall.SIGQUIT, start: startContendedPostgres},
+	{name: "mariadb-contended", start: startContendedMariaDB},
+	{name: "java-contended", program: javaClass("Contended"), start: startJavaClass("Contended"), stop: syscall.SIGTERM},
 }
 
 // keepWork keeps the chain of Work.java from being inlined, and its code from being thrown away.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"prywalk/internal/dump"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/waits"
+)
+
+// patience is how long it may take until enough waits were seen.
+const patience = 4 * time.Minute
+
+// TestContendedServersHaveNoDeadlock: locks are passed on between any two readings of them. Each is looked at until many
+// threads were seen to wait, so that it is known that there was something to find.
+func TestContendedServersHaveNoDeadlock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts four servers")
+	}
+	floors := map[string]func(*tally) bool{
+		"redis-contended":    func(l *tally) bool { return l.Waits[waits.Mutex] >= 50 && l.Owned >= 20 },
+		"postgres-contended": func(l *tally) bool { return l.Waits[waits.Semaphore] >= 20 },
+		"mariadb-contended":  func(l *tally) bool { return l.Waits[waits.Condition] >= 200 && l.Waits[waits.Futex] >= 5 },
+		"java-contended":     func(l *tally) bool { return l.Waits[waits.Mutex] >= 50 && l.Owned >= 20 },
+	}
+	for _, name := range programs {
+		t.Run(name, func(t *testing.T) {
+			target := testtargets.Run(t, name, testtargets.Options{Limit: patience + 5*time.Minute})
+			end := time.Now().Add(patience)
+			floor := floors[name]
+			got, err := watch(t.Context(), name, target.PIDs, func(l *tally) bool {
+				return l.Deadlocks > 0 || l.Looks >= 10 && floor(l) || time.Now().After(end)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d looks, %d waits (%s), %d with an owner, %d cycles in one look", got.Looks, got.all(), got.kinds(), got.Owned, got.Cycles)
+			if got.Deadlocks > 0 || !floor(got) {
+				t.Errorf("%d deadlocks, of which there are none, in %d looks", got.Deadlocks, got.Looks)
+			}
+		})
+	}
+}
+
+// TestTalliesAreCounted: what is idle does not count, and locks that no owner can be read of are told from the others.
+func TestTalliesAreCounted(t *testing.T) {
+	l := &tally{Waits: map[waits.Kind]int{}}
+	l.add(locks(
+		lock{kind: waits.Mutex, waiters: 3, owner: 7}, lock{kind: waits.RWLock, waiters: 2}, lock{kind: waits.Condition, waiters: 4},
+		lock{kind: waits.Condition, waiters: 5, idle: waits.IdlePool}, lock{kind: waits.Semaphore, waiters: 1},
+	))
+	if l.Looks != 1 || l.all() != 10 || l.Owned != 3 || l.Ownable != 5 || l.kinds() != "condition 4, mutex 3, rwlock 2, semaphore 1" {
+		t.Errorf("%+v: %s", l, l.kinds())
+	}
+}
+
+// lock is a lock of a made-up look.
+type lock struct {
+	kind    waits.Kind
+	idle    string
+	waiters int
+	owner   int
+}
+
+func locks(made ...lock) *dump.Locks {
+	l := &dump.Locks{}
+	for _, m := range made {
+		l.Locks = append(l.Locks, dump.Lock{For: waits.For{Kind: m.kind, Idle: m.idle, Owner: m.owner}, Waiters: make([]int, m.waiters)})
+	}
+	return l
+}

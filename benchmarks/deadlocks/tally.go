@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"prywalk/internal/code"
+	"prywalk/internal/dump"
+	"prywalk/internal/symbols"
+	"prywalk/internal/waits"
+)
+
+// tally counts what looks at the locks of a program found.
+type tally struct {
+	Program string
+	Looks   int
+	// Waits are waiters seen at locks, by the lock's kind; those that are idle by a rule are left out.
+	Waits map[waits.Kind]int
+	// Owned are those of them whose lock's owner was named, Ownable those at locks that can have one.
+	Owned, Ownable int
+	// Cycles were seen in one look, and Deadlocks stood in the two after it.
+	Cycles, Deadlocks int
+	// Seconds is how long it was looked at.
+	Seconds float64
+}
+
+// all is how many waits were seen.
+func (t *tally) all() (n int) {
+	for _, k := range t.Waits {
+		n += k
+	}
+	return n
+}
+
+// add counts what one look found.
+func (t *tally) add(l *dump.Locks) {
+	t.Looks++
+	for i := range l.Locks {
+		lock := &l.Locks[i]
+		if lock.Idle != "" {
+			continue
+		}
+		t.Waits[lock.Kind] += len(lock.Waiters)
+		if lock.Kind.HasOwner() {
+			t.Ownable += len(lock.Waiters)
+		}
+		if lock.Owner != 0 {
+			t.Owned += len(lock.Waiters)
+		}
+	}
+	t.Cycles += len(waits.Cycles(waitsFor(l)))
+	t.Deadlocks += len(l.Deadlocks)
+}
+
+// waitsFor tells for each thread which one it was seen to wait for, each in its own look.
+func waitsFor(l *dump.Locks) map[int]int {
+	g := map[int]int{}
+	for _, p := range l.Processes {
+		for i := range p.Threads {
+			if w := p.Threads[i].WaitsFor; w != nil && w.Owner != 0 && !w.Timed {
+				g[p.Threads[i].TID] = w.Owner
+			}
+		}
+	}
+	return g
+}
+
+// watch looks at the locks of a program until enough says so. pids lists its processes.
+func watch(ctx context.Context, name string, pids func() []int, enough func(*tally) bool) (*tally, error) {
+	t := &tally{Program: name, Waits: map[waits.Kind]int{}}
+	images, names := code.NewImageCache(0), symbols.NewNamer()
+	defer images.Close()
+	defer names.Close()
+	began := time.Now()
+	for !enough(t) && ctx.Err() == nil {
+		l, err := locksOf(images, names, pids())
+		if err != nil {
+			return t, fmt.Errorf("look %d at %s: %w", t.Looks, name, err)
+		}
+		t.add(l)
+		t.Seconds = time.Since(began).Seconds()
+	}
+	return t, ctx.Err()
+}
+
+// errGone reports that none of a program's processes is there any more.
+var errGone = errors.New("it has ended")
+
+// locksOf looks once at the locks of processes. Some may end meanwhile.
+func locksOf(images *code.ImageCache, names *symbols.Namer, pids []int) (*dump.Locks, error) {
+	var targets []*code.Process
+	for _, pid := range pids {
+		p, err := images.Open(pid)
+		if err != nil {
+			continue
+		}
+		defer p.Close()
+		targets = append(targets, p)
+	}
+	if len(targets) == 0 {
+		return nil, errGone
+	}
+	l, err := dump.LookAtLocks(targets, dump.Options{MaxDepth: -1, Names: names})
+	if len(l.Processes) > 0 && !errors.Is(err, dump.ErrHung) {
+		err = nil // a thread or process that ended is none of our business
+	}
+	return l, err
+}
+
+// write writes the tallies as a table.
+func write(w io.Writer, all []*tally) {
+	fmt.Fprint(w, "| program | looked at for | looks | waits seen | at locks that store an owner | owner named | cycles in one look | deadlocks |\n"+
+		"| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, t := range all {
+		fmt.Fprintf(w, "| %s | %.0f s | %d | %d (%s) | %d | %d | %d | %d |\n",
+			t.Program, t.Seconds, t.Looks, t.all(), t.kinds(), t.Ownable, t.Owned, t.Cycles, t.Deadlocks)
+	}
+}
