@@ -39,6 +39,12 @@
 //	go run ./benchmarks/atwork -docs
 //	go run ./benchmarks/atwork -quick -only vp9,luajit    a short trial
 //
+// deadlocks looks at the locks of contended servers, redis, PostgreSQL, MariaDB and a JVM, as dump --locks does, and
+// counts the waits that it sees, their owners, and the deadlocks, of which there are none.
+//
+//	go run ./benchmarks/deadlocks                ten minutes of each
+//	go run ./benchmarks/deadlocks -d 30s -only mariadb-contended    a short trial
+//
 // counts holds what looking costs in stops, system calls, bytes and allocations, by a test; unwind compares
 // unwinders. What a target loses by being sampled, beside other tools, prywalk bench itself measures.
 //

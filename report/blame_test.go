@@ -164,6 +164,50 @@ func TestBlameAddsUp(t *testing.T) {
 	}
 }
 
+// TestGroupsOfWaitsAddUp: over random histories, by wait and by lock, to the total of the header; and those of each lock
+// to what its owners are blamed for.
+func TestGroupsOfWaitsAddUp(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		c := newContention()
+		var total int64
+		for tid := int64(1); tid < 6; tid++ {
+			at := int64(0)
+			for range 1 + rng.IntN(30) {
+				from := at
+				at += 1 + rng.Int64N(200e6)
+				lock := []string{"", "mutex a", "rwlock b", "condition c", "pipe:[7]"}[rng.IntN(5)]
+				c.add(tid, "f", from, at, lock, rng.Int64N(8)-1)
+				if lock != "" {
+					total += at - from
+				}
+			}
+		}
+		blame := map[string]int64{}
+		if out, err := Blame(c.p, &Options{}); err == nil {
+			for _, s := range out.Sample {
+				blame[label(s, rec.LabelWaitsFor)] += s.Value[0]
+			}
+		}
+		for _, by := range []string{"wait", "lock"} {
+			d, err := prepare(c.p, Options{By: by, Value: typeBlocked})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sum int64
+			for _, g := range d.grouped() {
+				sum += g.value
+				if blamed, ok := blame[g.name]; by == "lock" && ok && blamed != g.value {
+					t.Errorf("seed %d: %s: %d of blocked, %d blamed", seed, g.name, g.value, blamed)
+				}
+			}
+			if all, _ := d.clocks(c.p.Sample); sum != total || all.blocked != total {
+				t.Errorf("seed %d, by %s: %d in groups, %d in the header, want %d", seed, by, sum, all.blocked, total)
+			}
+		}
+	}
+}
+
 // TestWaitsAreGroupedByWhatTheyAreFor: locks by name, idleness last and by its rule, the program's functions first, and
 // the total of blocked.
 func TestWaitsAreGroupedByWhatTheyAreFor(t *testing.T) {

@@ -33,6 +33,11 @@ aarch64-linux-gnu-g++               g++-aarch64-linux-gnu compiles the one in C+
 /usr/aarch64-linux-gnu/lib/libc.a   libc6-dev-arm64-cross links them; its libc.so.6 is test data too
 qemu-system-aarch64                 qemu-system-arm      the machine of make test-arm64
 qemu-aarch64                        qemu-user            test target: code made at run time that describes itself
+musl-gcc                            musl-tools           compiles test programs with another C library
+/usr/include/absl/synchronization/mutex.h libabsl-dev    test target: locks of C++ that store no owner
+/usr/share/cargo/registry/parking_lot-* librust-parking-lot-dev test target: locks of Rust that store no owner
+mariadbd                            mariadb-server       test target: threads that wait for one row
+mariadb-slap                        mariadb-client       load for MariaDB
 luajit                              luajit               test target: code made at run time that does not describe itself
 guile                               guile-3.0            another, with frames of its own
 sbcl                                sbcl                 a third, with frame pointers

@@ -19,8 +19,11 @@ type tally struct {
 	Looks   int
 	// Waits are waiters seen at locks, by the lock's kind; those that are idle by a rule are left out.
 	Waits map[waits.Kind]int
-	// Owned are those of them whose lock's owner was named, Ownable those at locks that can have one.
-	Owned, Ownable int
+	// Ownable are those of them at locks that can have an owner. Named are those whose own look names it, and Free those
+	// that found that nobody had the lock.
+	Ownable, Named, Free int
+	// Owned are those at locks whose owner was looked at while it had the lock.
+	Owned int
 	// Cycles were seen in one look, and Deadlocks stood in the two after it.
 	Cycles, Deadlocks int
 	// Seconds is how long it was looked at.
@@ -49,6 +52,18 @@ func (t *tally) add(l *dump.Locks) {
 		}
 		if lock.Owner != 0 {
 			t.Owned += len(lock.Waiters)
+		}
+	}
+	for _, p := range l.Processes {
+		for i := range p.Threads {
+			w := p.Threads[i].WaitsFor
+			switch {
+			case w == nil || w.Idle != "" || !w.Kind.HasOwner():
+			case w.Owner != 0:
+				t.Named++
+			case w.Free:
+				t.Free++
+			}
 		}
 	}
 	t.Cycles += len(waits.Cycles(waitsFor(l)))
@@ -112,10 +127,10 @@ func locksOf(images *code.ImageCache, names *symbols.Namer, pids []int) (*dump.L
 
 // write writes the tallies as a table.
 func write(w io.Writer, all []*tally) {
-	fmt.Fprint(w, "| program | looked at for | looks | waits seen | at locks that store an owner | owner named | cycles in one look | deadlocks |\n"+
-		"| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	fmt.Fprint(w, "| program | looked at for | looks | waits seen | at locks that store an owner | owner named | nobody had it | "+
+		"owner met with it | cycles in one look | deadlocks |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, t := range all {
-		fmt.Fprintf(w, "| %s | %.0f s | %d | %d (%s) | %d | %d | %d | %d |\n",
-			t.Program, t.Seconds, t.Looks, t.all(), t.kinds(), t.Ownable, t.Owned, t.Cycles, t.Deadlocks)
+		fmt.Fprintf(w, "| %s | %.0f s | %d | %d (%s) | %d | %d | %d | %d | %d | %d |\n",
+			t.Program, t.Seconds, t.Looks, t.all(), t.kinds(), t.Ownable, t.Named, t.Free, t.Owned, t.Cycles, t.Deadlocks)
 	}
 }

@@ -5,7 +5,19 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"prywalk/internal/testtargets"
 )
+
+// cycles gives the program whose threads wait for each other.
+func cycles(t *testing.T) string {
+	t.Helper()
+	exe, err := testtargets.Compile("cycles.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
+}
 
 // deadlocksOf waits until the program's threads wait as it says, and gives the deadlocks then.
 func deadlocksOf(t *testing.T, waiters int, pids ...int) *Locks {
@@ -22,17 +34,18 @@ func deadlocksOf(t *testing.T, waiters int, pids ...int) *Locks {
 	}
 }
 
-// TestDeadlocksAreCyclesThatStand: among many threads, by a join, and of one thread with itself; a wait that ends by
-// itself makes none.
+// TestDeadlocksAreCyclesThatStand: among many threads, by a join, by a rwlock and a mutex, also one with priority
+// inheritance, and of one thread with itself; a wait that ends by itself makes none.
 func TestDeadlocksAreCyclesThatStand(t *testing.T) {
-	exe := compile(t, "cycles.c", "-g", "-O1", "-pthread")
+	exe := cycles(t)
 	for _, c := range []struct {
 		how     string
 		crowd   int
 		members []int // of its numbers
 		waiters int
 	}{
-		{"cycle", 997, []int{0, 1, 2}, 3 + 498}, {"timed", 0, nil, 3}, {"join", 0, []int{0, 1}, 2}, {"twice", 0, []int{0}, 1},
+		{"cycle", 997, []int{0, 1, 2}, 3 + 498}, {"timed", 0, nil, 3}, {"join", 0, []int{0, 1}, 2},
+		{"rwlock", 0, []int{0, 1}, 2}, {"pi", 0, []int{0, 1}, 2}, {"twice", 0, []int{0}, 1},
 	} {
 		p := startProgram(t, exe, nil, c.how, strconv.Itoa(c.crowd))
 		l := deadlocksOf(t, c.waiters, p.pid)
@@ -59,7 +72,7 @@ func TestDeadlocksAreCyclesThatStand(t *testing.T) {
 
 // TestLocksOfTwoProcesses: what they share has an owner in either; what a fork copied has none.
 func TestLocksOfTwoProcesses(t *testing.T) {
-	exe := compile(t, "cycles.c", "-g", "-O1", "-pthread")
+	exe := cycles(t)
 	p := startProgram(t, exe, nil, "shared")
 	if l := deadlocksOf(t, 1, p.pid, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != p.pid || l.Locks[0].OwnerThread == nil {
 		t.Errorf("shared: %+v", l.Locks)

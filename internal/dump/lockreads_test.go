@@ -47,6 +47,7 @@ func TestALockCostsOneReadANewSleep(t *testing.T) {
 		})
 	}
 	plain := costs["pipe"]
+	t.Logf("a sleeper in read: %d calls, %d bytes; at a mutex: %d, %d", plain.calls, plain.bytes, costs["normal"].calls, costs["normal"].bytes)
 	for name, want := range map[string]uint64{"normal": 1, "robust": 1, "pi": 1, "join": 1, "rdlock": 1, "cond": 0, "sem": 0, "eventfd": 0, "sleep": 0} {
 		if got := costs[name]; got.calls != plain.calls+want {
 			t.Errorf("%s: %d calls, a sleeper in read %d; want %d more", name, got.calls, plain.calls, want)

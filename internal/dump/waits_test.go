@@ -71,7 +71,10 @@ func rowsOf(owner int, text string) (rows []row) {
 	text = strings.NewReplacer("HELD", ", held by thread OWNER", "\t", "").Replace(strings.TrimSpace(text))
 	text = strings.ReplaceAll(text, "OWNER", fmt.Sprintf("%d owner", owner))
 	for line := range strings.Lines(text) {
-		thread, rest, _ := strings.Cut(strings.TrimSpace(line), " = ")
+		thread, rest, ok := strings.Cut(strings.TrimSpace(line), " = ")
+		if !ok {
+			continue
+		}
 		kind, line, _ := strings.Cut(rest, ": ")
 		rows = append(rows, row{thread, kind, line})
 	}

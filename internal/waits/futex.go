@@ -59,8 +59,8 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 		w.ownerPI(near)
 		return w
 	}
-	if p.kind == Condition && op == futexWait && uint32(args[2]) == 2 {
-		p.kind = Mutex // it was woken up, and takes the mutex again
+	if p.kind == Condition && !p.musl && op == futexWait && uint32(args[2]) == 2 {
+		p.kind = Mutex // it was woken up, and takes the mutex again; musl waits for its conditions so
 	}
 	if p.kind == None {
 		p = w.byShape(op, uint32(args[2]), near)
@@ -73,6 +73,8 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 	switch {
 	case p.kind == Join && !p.foreign:
 		w.inner = int(uint32(args[2]) & futexTIDMask)
+	case p.kind == Join && p.musl:
+		w.muslJoin(uint32(args[2]), near)
 	case p.kind == Mutex && p.musl:
 		w.muslMutex(near)
 	case p.kind == RWLock && p.musl:

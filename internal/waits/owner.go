@@ -143,11 +143,31 @@ func (w *For) muslMutex(near *Copy) {
 	w.Address -= 4
 	w.shared = kind&128 != 0
 	w.Type = mutexTypes[kind&mutexType]
+	if kind&4 != 0 {
+		w.Type += " robust"
+	}
 	if kind&15 == 0 {
 		w.Why = "musl keeps no owner of a normal mutex"
 		return
 	}
 	w.held(word)
+}
+
+// muslJoinable is the state of a thread of musl that runs and can be joined, and muslTIDBefore how far before
+// the word of its state its number lies (src/internal/pthread_impl.h, struct pthread).
+const (
+	muslJoinable  = 2
+	muslTIDBefore = 8
+)
+
+// muslJoin fills in the thread whose end is waited for.
+func (w *For) muslJoin(value uint32, near *Copy) {
+	addr := uint64(w.Address)
+	state, ok1 := near.u32(addr)
+	tid, ok2 := near.u32(addr - muslTIDBefore)
+	if ok1 && ok2 && state == muslJoinable && value == muslJoinable {
+		w.inner = int(tid & futexTIDMask)
+	}
 }
 
 // Threads finds the live threads of the processes that are looked at.

@@ -19,20 +19,28 @@ type primitive struct {
 
 // why says why there is no owner.
 func (p *primitive) why() string {
+	why := ""
 	switch p.kind {
 	case Condition:
-		return "which nobody holds"
+		why = "which nobody holds"
 	case Semaphore, Barrier, Atomic, Once, Guard, Park, LibraryLock:
+		why = "which keeps no owner"
 		if p.maker != "" {
-			return p.maker + " keeps no owner"
+			why = p.maker + " keeps no owner"
 		}
-		return "which keeps no owner"
+	default:
+		if p.maker != "" {
+			why = p.maker + " keeps no owner of it"
+		}
 	}
-	if p.maker != "" {
-		return p.maker + " keeps no owner of it"
+	if alone[p.maker] {
+		why += ", and each waiter sleeps at a word of its own"
 	}
-	return ""
+	return why
 }
+
+// alone are those of whose locks each waiter sleeps at a word of its own: who waits for the same one is not known.
+var alone = map[string]bool{"parking_lot": true, "abseil": true}
 
 // functions are those of the C library and of C++ that sleep in futex, without underscores before their names.
 var functions = map[string]primitive{
@@ -91,11 +99,12 @@ var parkers = []struct{ part, maker string }{
 
 // passed are pieces of the names of functions that only pass a wait on, between the call and what says what it is for.
 var passed = []string{"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel", "std::sys",
-	"std::thread::park", "parking_lot", "absl::", "runtime.", "__atomic_wait", "__platform_wait", "__atomic_", "std::atomic", "_Atomic"}
+	"std::thread::park", "parking_lot", "absl::", "AbslInternal", "runtime.", "__atomic_wait", "__platform_wait", "__atomic_", "std::atomic", "_Atomic"}
 
 // recognise finds what a thread waits for by the innermost functions of its stack. The innermost that says it decides:
 // who takes a mutex again after waiting for a condition waits for the mutex. Only functions that pass waits on may lie
-// between it and the call: the lock of malloc is not the mutex under which malloc was called.
+// between it and the call: the lock of malloc is not the mutex under which malloc was called. In musl's own file the
+// inner functions have no names, or those of the exported function before them.
 func recognise(stack []Name) primitive {
 	p, _ := decide(stack)
 	return p
@@ -130,7 +139,8 @@ func decide(stack []Name) (p primitive, done bool) {
 		if p.kind == None {
 			p = weakly(name, plain)
 		}
-		if !passes(name) && (name != "" || n.Module != stack[0].Module) {
+		inside := n.Module == stack[0].Module && (name == "" || strings.Contains(n.Module, "musl"))
+		if !inside && !passes(name) {
 			return p, true
 		}
 	}

@@ -72,6 +72,14 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 			{"pthread_mutex_timedlock", "/lib/ld-musl-x86_64.so.1"}}, words(at, 0, 0, 0, 1, 0x80000007), Mutex, 107, 0, false},
 		{"musl, normal", 128, 0x80000010, []Name{{"__timedwait", "/lib/ld-musl-x86_64.so.1"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
 			words(at, 0, 0, 0, 0, 0x80000010), Mutex, 0, 0, false},
+		{"musl, the end of a thread", 128, 2, []Name{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
+			words(at, 0, 0, 8, 0, 2), Join, 108, 0, false},
+		{"musl, that of one that ends", 128, 1, []Name{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
+			words(at, 0, 0, 8, 0, 1), Join, 0, 0, false},
+		{"musl, a condition, at a word of the waiter's", 128, 2, []Name{{"memset", "/lib/ld-musl-x86_64.so.1"}, {"", "/lib/ld-musl-x86_64.so.1"},
+			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, words(at, 0, 0, 0, 1, 2), Condition, 0, 0, false},
+		{"musl, an exported function's name that a program has, too", 128, 2, []Name{{"memset", "/prog"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
+			words(at, 0, 0, 0, 1, 0x80000007), Futex, 0, 0, false},
 		{"musl, a condition", 128, 1, []Name{{"__timedwait_cp", "/lib/ld-musl-x86_64.so.1"}, {"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}},
 			words(at, 0, 0, 0, 1, 7), Condition, 0, 0, false},
 		{"a wake, which does not sleep", 1, 1, mutex, words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Other, 0, 0, false},
@@ -131,6 +139,9 @@ func TestIdleIsToldByNamedRules(t *testing.T) {
 		functions []string
 		want      string
 	}{
+		{"epoll_wait", Descriptor, []string{"epoll_wait", "WaitEventSetWait", "WaitLatch", "ProcSleep"}, ""},
+		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stopm"}, IdlePool},
+		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stoplockedm"}, ""},
 		{"epoll_wait", Descriptor, nil, IdleLoop}, {"accept4", Descriptor, nil, IdleAccept}, {"pause", Signal, nil, IdleSignal},
 		{"futex", Condition, []string{"pthread_cond_wait", "bioProcessBackgroundJobs"}, IdlePool},
 		{"futex", Condition, []string{"pthread_cond_wait", "flush"}, ""},

@@ -59,6 +59,21 @@ static void *joined(void *unused) {
   pthread_mutex_lock(&mu[0]);
   return unused;
 }
+static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+static void *writer(void *unused) { // has the rwlock to write, and wants the mutex
+  tids[0] = syscall(SYS_gettid);
+  pthread_rwlock_wrlock(&rw);
+  pthread_barrier_wait(&all_have_one);
+  pthread_mutex_lock(&mu[0]);
+  return unused;
+}
+static void *reader(void *unused) {
+  tids[1] = syscall(SYS_gettid);
+  pthread_mutex_lock(&mu[0]);
+  pthread_barrier_wait(&all_have_one);
+  pthread_rwlock_rdlock(&rw);
+  return unused;
+}
 static void *twice(void *unused) {
   tids[0] = syscall(SYS_gettid);
   pthread_mutex_lock(&mu[0]);
@@ -93,6 +108,16 @@ int main(int argc, char **argv) {
     pthread_barrier_init(&all_have_one, 0, 2);
     pthread_create(&first, &small, joined, 0);
     pthread_create(&t, &small, joiner, 0);
+  } else if (!strcmp(how, "rwlock") || !strcmp(how, "pi")) {
+    if (!strcmp(how, "pi")) {
+      pthread_mutexattr_t a;
+      pthread_mutexattr_init(&a);
+      pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT);
+      pthread_mutex_init(&mu[0], &a);
+    }
+    pthread_barrier_init(&all_have_one, 0, 2);
+    pthread_create(&t, &small, writer, 0);
+    pthread_create(&t, &small, reader, 0);
   } else if (!strcmp(how, "twice")) {
     pthread_create(&t, &small, twice, 0);
   } else if (!strcmp(how, "fork")) { // the child has a copy of a lock that its parent holds

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// TestADeadlockIsAnExitCode: 5 where threads wait for each other, 0 where they only wait.
+func TestADeadlockIsAnExitCode(t *testing.T) {
+	exe, err := testtargets.Compile("cycles.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, want := range map[string]struct {
+		code    int
+		waiters int
+		text    string
+	}{"cycle": {exitDeadlock, 3, "1 DEADLOCK"}, "timed": {0, 3, "no deadlock"}} {
+		cmd := exec.Command(exe, how)
+		_, says := testtargets.Talk(t, cmd)
+		if _, err := says.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		pid := strconv.Itoa(cmd.Process.Pid)
+		var p *started
+		code := 0
+		// It has said that they are about to wait.
+		testtargets.Eventually(t, how+": all wait", func() bool {
+			p = start(t, t.TempDir(), nil, "dump", "-p", pid, "--locks")
+			code = p.code(t)
+			return strings.Count(p.out.String(), "\n  waiting: ") == want.waiters
+		})
+		if code != want.code || !strings.Contains(p.out.String(), want.text) {
+			t.Errorf("%s: exit code %d, want %d:\n%s%s", how, code, want.code, p.out.String(), p.err.String())
+		}
+	}
+}
