@@ -121,8 +121,8 @@ func TestPageInABrowser(t *testing.T) {
 	}
 }
 
-// TestThePageBeginsWithWhatPeopleNeed: the rest of how it was recorded, some hundred characters, is folded.
-func TestThePageBeginsWithWhatPeopleNeed(t *testing.T) {
+// TestThePageBeginsWithWhatPeopleNeedInABrowser: the rest of how it was recorded, some hundred characters, is folded.
+func TestThePageBeginsWithWhatPeopleNeedInABrowser(t *testing.T) {
 	ctx := browser(t, wideFixture(t))
 	const brief, rest = "98.9 looks a second at each thread", "298 ticks"
 	shown := value[string](ctx, t, `byId("comments").innerText`)
@@ -132,7 +132,7 @@ func TestThePageBeginsWithWhatPeopleNeed(t *testing.T) {
 	if strings.Contains(shown, rest) {
 		t.Errorf("the head has all of the account: %q", shown)
 	}
-	run(ctx, t, chromedp.Click("#comments summary"))
+	run(ctx, t, chromedp.Click(chromedp.CSS("#comments summary")))
 	wants(t, "unfolded", value[string](ctx, t, `byId("comments").innerText`), rest)
 	if n := strings.Count(value[string](ctx, t, `byId("comments").textContent`), brief); n != 1 {
 		t.Errorf("the first part stands there %d times", n)
