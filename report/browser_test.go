@@ -121,6 +121,24 @@ func TestPageInABrowser(t *testing.T) {
 	}
 }
 
+// TestThePageBeginsWithWhatPeopleNeedInABrowser: the rest of how it was recorded, some hundred characters, is folded.
+func TestThePageBeginsWithWhatPeopleNeedInABrowser(t *testing.T) {
+	ctx := browser(t, wideFixture(t))
+	const brief, rest = "98.9 looks a second at each thread", "298 ticks"
+	shown := value[string](ctx, t, `byId("comments").innerText`)
+	wants(t, "head", shown, brief)
+	wants(t, "head", shown, "libjvm.so] (unnamed)")
+	wants(t, "facts", text(ctx, t, "#facts"), "time with a function")
+	if strings.Contains(shown, rest) {
+		t.Errorf("the head has all of the account: %q", shown)
+	}
+	run(ctx, t, chromedp.Click(chromedp.CSS("#comments summary")))
+	wants(t, "unfolded", value[string](ctx, t, `byId("comments").innerText`), rest)
+	if n := strings.Count(value[string](ctx, t, `byId("comments").textContent`), brief); n != 1 {
+		t.Errorf("the first part stands there %d times", n)
+	}
+}
+
 func TestLargePageInABrowser(t *testing.T) {
 	ctx := browser(t, large(t, 20_000, 3000))
 	if v := value[float64](ctx, t, "graph.tree.total[0]"); v != 20_000*1e7 {

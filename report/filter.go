@@ -43,6 +43,15 @@ func (d *data) filter() error {
 	return nil
 }
 
+// States are those that samples have.
+func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
+
+// sleepers reports whether only threads are asked for that use no processor.
+func (o *Options) sleepers() bool {
+	state, err := regexp.Compile(o.State)
+	return o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")
+}
+
 // keep keeps the samples for which the test is true. The caller's list stays as it is.
 func (d *data) keep(flag string, test func(*profile.Sample) bool) {
 	d.filters = append(d.filters, flag)

@@ -64,6 +64,18 @@ func (d *data) footnotes(out *writer, shown []row) {
 	}
 }
 
+// accounts divides a comment into lines: prywalk's own accounts into what each says, others not.
+func accounts(comment string) (lines []string) {
+	text, own := strings.CutPrefix(comment, "prywalk: ")
+	if !own {
+		return []string{comment}
+	}
+	for _, part := range strings.Split(text, accountEnds) {
+		lines = append(lines, strings.Split(part, "; ")...)
+	}
+	return lines
+}
+
 // Account writes how a recording was made: all that its comments say.
 func Account(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
@@ -74,15 +86,8 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 	s, c := d.summary(), d.coverage()
 	out.printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.parts(d.covered(&c))...)), tabular.Wrap(o.Width, " · ", d.totals(&s)...))
 	for _, comment := range s.Comments {
-		text, own := strings.CutPrefix(comment, "prywalk: ")
-		for _, part := range strings.Split(text, accountEnds) {
-			lines := []string{part}
-			if own {
-				lines = strings.Split(part, "; ")
-			}
-			for _, line := range lines {
-				out.printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
-			}
+		for _, line := range accounts(comment) {
+			out.printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 		}
 	}
 	if len(s.Comments) == 0 {

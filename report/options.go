@@ -26,7 +26,8 @@ var ErrExpr = errors.New("not a regular expression")
 type Options struct {
 	// Value names the type of values: "cpu", "wall", "runqueue", "samples", or
 	// whatever the file has; "blocked" is what wall has beyond cpu and runqueue.
-	// Empty: wall where groups are of waits or states, else the file's default, else its last.
+	// Empty: wall where groups are of waits or states, or only sleepers are asked for, else the file's default, else
+	// its last.
 	Value string
 	// N is the number of rows of the table; 0 means 30, or 5 for each group. A
 	// negative number means all.
@@ -111,7 +112,7 @@ func (d *data) choose() error {
 		d.addBlocked()
 	}
 	name := d.opts.Value
-	if _, ok := d.has(rec.TypeWall); ok && name == "" && d.opts.waits() {
+	if _, ok := d.has(rec.TypeWall); ok && name == "" && (d.opts.waits() || d.opts.sleepers()) {
 		name = rec.TypeWall
 	}
 	var err error
@@ -159,6 +160,9 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	}
 	if name == "" {
 		return len(p.SampleType) - 1, nil
+	}
+	if slices.Contains(have, rec.TypeCPU) && slices.Contains(have, rec.TypeRunQueue) && slices.Contains(have, rec.TypeWall) {
+		have = append(have, typeBlocked) // by [data.addBlocked]
 	}
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
 }

@@ -26,7 +26,7 @@ const (
 type page struct {
 	Title    string      `json:"title"`
 	Facts    [][2]string `json:"facts"`
-	Comments []string    `json:"comments"`
+	Comments []remark    `json:"comments"`
 	Types    [][2]string `json:"types"` // name, unit
 	Value    int         `json:"value"`
 	Strings  []string    `json:"strings"`
@@ -78,16 +78,41 @@ func (b *pageBuilder) head() {
 		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
 	}
 	for _, c := range s.Comments {
-		b.Comments = append(b.Comments, printable.String(c))
+		b.Comments = append(b.Comments, remarkOf(c))
 	}
-	b.Facts = s.facts()
-	if line := b.leftOut(); line != "" {
-		b.Comments = append(b.Comments, line)
+	c := b.coverage()
+	b.Facts = s.facts(&c)
+	for _, line := range append([]string{b.leftOut(), b.causes(&c, "")}, b.notes(b.data.rows(b.prof.Sample))...) {
+		if line != "" {
+			b.Comments = append(b.Comments, remark{Text: printable.String(line)})
+		}
 	}
 }
 
+// remark is a line in the page's head, and what is folded behind it.
+type remark struct {
+	Text string   `json:"text"`
+	More []string `json:"more,omitempty"`
+}
+
+// remarkOf is a comment of the recording as the page has it: what people need of prywalk's own accounts, and behind it
+// the rest.
+func remarkOf(comment string) remark {
+	short, whole := brief(comment), accounts(comment)
+	r := remark{Text: "how it was recorded"} // an earlier recording says nothing brief
+	if len(short) > 0 {
+		r.Text = printable.String(short[0])
+	}
+	for _, line := range whole {
+		if line = printable.String(line); line != r.Text {
+			r.More = append(r.More, line)
+		}
+	}
+	return r
+}
+
 // facts are the figures in the page's head.
-func (s *summary) facts() (f [][2]string) {
+func (s *summary) facts(c *coverage) (f [][2]string) {
 	add := func(k, v string) { f = append(f, [2]string{k, v}) }
 	if !s.Start.IsZero() {
 		add("recorded", s.Start.UTC().Format("2006-01-02 15:04:05 UTC"))
@@ -105,6 +130,9 @@ func (s *summary) facts() (f [][2]string) {
 		add("threads", tabular.Thousands(int64(s.Threads)))
 	}
 	add("samples", tabular.Thousands(s.Samples))
+	if c.share() >= 0 {
+		add("time with a function", percentComplete(c.share()))
+	}
 	if s.Complete >= 0 {
 		add("complete stacks", percentComplete(s.Complete))
 	}

@@ -76,12 +76,11 @@ function head() {
   byId("note").textContent = (data.note ? data.note + ". " : "") + "Click a box to zoom, / to search, Esc to go back, i to turn the graph over. Made by prywalk.";
 }
 
-// comment gives a comment of the recording, a long one folded behind its first clause.
-function comment(text) {
-  const end = text.indexOf(";");
-  if (text.length < 160 || end < 0 || end > 200) return element("div", text);
+// comment gives a remark: its first line, and the others folded behind that.
+function comment({ text, more }) {
+  if (!more) return element("div", text);
   const folded = document.createElement("details");
-  folded.append(element("summary", text.slice(0, end)), element("div", text.slice(end + 1).trim()));
+  folded.append(element("summary", text), ...more.map((line) => element("div", line)));
   return folded;
 }
 

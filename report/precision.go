@@ -12,10 +12,10 @@ func (d *data) precision() tabular.Precision {
 	if !ok || d.prof.SampleType[count].Unit != "count" || p.Total <= 0 {
 		return p
 	}
+	var e tabular.Effective
 	for _, s := range d.prof.Sample {
-		if s.Value[d.value] != 0 {
-			p.N += float64(s.Value[count])
-		}
+		e.Add(s.Value[d.value], s.Value[count])
 	}
+	p.N = e.N()
 	return p
 }

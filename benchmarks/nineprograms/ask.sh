@@ -57,6 +57,7 @@ awaits() {
 #   own      a whole name of one of its author's functions, or of the query's, as an extended regular expression
 #   sleeper  the same for what its sleepers are in, '' if it has none
 #   unnamed  what gives names, if it can have none as it runs; lacks: if its file turns out to be stripped
+#   exported what its file exports all the same, of which a function has to be in the first five rows then
 start_cpp() {
 	need g++ g++ || return
 	g++ -O1 -g -pthread -o "$work/own" "$here/programs/own.cpp" || return
@@ -130,7 +131,7 @@ start_python() {
 }
 start_ruby() {
 	need ruby ruby || return
-	own='(.*[#:. ])?invoice_total( .*)?'
+	own='(.*[#:. ])?invoice_total( .*)?' exported='(rb|ruby)_[a-z0-9_]*'
 	if ruby --yjit --yjit-perf -e '' >/dev/null 2>&1; then
 		begin ruby --yjit --yjit-perf "$here/programs/own.rb"
 	else
@@ -170,6 +171,11 @@ ask() {
 	elif [ -n "$unnamed$lacks" ] && ! grep -qxE "$own" "$work/all" && grep -q '(unnamed)' "$work/all"; then
 		echo "$program: no names: install ${unnamed:-$lacks}"
 		echo "  the report says: $(grep 'For names' "$work/report" | head -1)"
+		if [ -n "$exported" ]; then
+			known=$(printf '%s\n' "$rows" | functions | grep -xE "$exported" | paste -sd' ')
+			echo "  exported functions: ${known:-none}"
+			[ -n "$known" ] || failed=1
+		fi
 	else
 		echo "$program: no function of its own is in the first five rows:"
 		printf '%s\n' "$rows"
@@ -191,7 +197,7 @@ ask() {
 status=0
 cd "$work" || exit
 for program in $chosen; do
-	unnamed='' lacks='' children='' sleeper='' pid=''
+	unnamed='' lacks='' exported='' children='' sleeper='' pid=''
 	"start_$program"
 	case $? in
 	0) sleep 3; ask || status=1 ;;

@@ -106,7 +106,9 @@ func TestValuesAreCompleted(t *testing.T) {
 		want string
 	}{
 		{[]string{"report", "--by", ""}, "thread\nprocess\nstate\nwait\nlock\nmodule\n"},
-		{[]string{"report", "--value", ""}, "blocked"},
+		{[]string{"report", "--value", ""}, "blocked\nsamples\n"},
+		{[]string{"report", "--state", ""}, "running\nsleeping\ndisk\nstopped\n"},
+		{[]string{"top", "--value", ""}, "cpu\nrunqueue\nblocked\nwall\n:"}, // it has no samples
 		{[]string{"record", "-p", ""}, pid + "\tsh\n"},
 		{[]string{"record", "-n", ""}, "sh\n"},
 		{[]string{""}, "completion\t"},
@@ -119,7 +121,7 @@ func TestValuesAreCompleted(t *testing.T) {
 }
 
 func TestHelpIsAligned(t *testing.T) {
-	for _, c := range []string{"", "record", "report", "dump", "doctor", "bench"} {
+	for _, c := range []string{"", "record", "report", "dump", "doctor", "bench", "top"} {
 		p := start(t, t.TempDir(), nil, strings.Fields(c+" --help")...)
 		if code := p.code(t); code != 0 {
 			t.Fatalf("%s: exit code %d", c, code)

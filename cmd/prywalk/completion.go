@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/top"
 	"prywalk/report"
 )
 
@@ -12,11 +13,14 @@ import (
 func complete(root *cobra.Command) {
 	words := map[string][]string{
 		"by": report.Groupings(), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
-		"state": {"running", "sleeping", "disk", "stopped"}, "engine": {engineAuto, enginePtrace, enginePerf}, "census": {"proc", "bpf", "auto"},
+		"state": report.States(), "engine": {engineAuto, enginePtrace, enginePerf}, "census": {"proc", "bpf", "auto"},
 	}
 	for _, cmd := range root.Commands() {
 		for flag, values := range words {
 			if cmd.Flags().Lookup(flag) != nil {
+				if cmd.Name() == "top" && flag == "value" {
+					values = clockNames()
+				}
 				_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // it exists
 			}
 		}
@@ -27,6 +31,14 @@ func complete(root *cobra.Command) {
 			_ = cmd.RegisterFlagCompletionFunc("name", nameCompletions) // it exists
 		}
 	}
+}
+
+// clockNames are the values that top has.
+func clockNames() (names []string) {
+	for _, c := range top.Clocks() {
+		names = append(names, string(c))
+	}
+	return names
 }
 
 // pidCompletions lists the processes, the number first and the name as its description.

@@ -70,7 +70,7 @@ bears. On a terminal a long report is shown by $PAGER (less -FRX unless set).`,
 func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; -1: all)")
 	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings()))
-	fl.StringVar(&f.opts.Value, "value", "", "cpu, wall, runqueue, blocked or samples (the recording's own; wall by wait or state)")
+	fl.StringVar(&f.opts.Value, "value", "", "cpu, wall, runqueue, blocked or samples (the recording's own; wall by wait or state, and of sleepers)")
 	fl.BoolVar(&f.blame, "blame", false, "what the owners of locks did while others waited for them")
 	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: no rule says which waits are idle")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,6 +33,12 @@ func (f *reportFlags) check() error {
 	}
 	if f.opts.By != "" && !slices.Contains(report.Groupings(), f.opts.By) {
 		return usageError("--by %q: choose %s", f.opts.By, inWords(report.Groupings()))
+	}
+	if state, err := regexp.Compile(f.opts.State); err == nil && !state.MatchString("[no state]") && !slices.ContainsFunc(report.States(), state.MatchString) {
+		return usageError("--state %q: choose %s", f.opts.State, inWords(report.States()))
+	}
+	if f.opts.NoIdle && f.opts.By != "wait" {
+		return usageError("--no-idle has no effect without --by wait; leave it out, or add that")
 	}
 	if f.from > 0 && f.to > 0 && f.from >= f.to {
 		return usageError("--from %s is not before --to %s", &f.from, &f.to)

@@ -43,3 +43,13 @@ func TestLongFreezesAreToldByCause(t *testing.T) {
 		}
 	}
 }
+
+// TestWhereNothingWasLookedAtNoEngineIsNamed: a command that ended before its processes could be opened.
+func TestWhereNothingWasLookedAtNoEngineIsNamed(t *testing.T) {
+	if line := brief(&sampler.Stats{}); strings.Contains(line, "engine") {
+		t.Errorf("%q", line)
+	}
+	if line := brief(&sampler.Stats{Engine: "perf"}); !strings.Contains(line, "engine perf") {
+		t.Errorf("%q", line)
+	}
+}

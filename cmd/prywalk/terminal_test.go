@@ -131,8 +131,11 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		{"--callers=", "--callers has an empty value"},
 		{"--source-dir .", "--source-dir has no effect with the table"},
 		{"--from 3s --to 2s", "--from 3s is not before --to 2s"},
+		{"--no-idle", "--no-idle has no effect without --by wait"},
+		{"--no-idle --by thread", "--no-idle has no effect without --by wait"},
+		{"--state asleep", `--state "asleep": choose running, sleeping, disk or stopped`},
 		{"--by color", `--by "color": choose thread, process, state, wait, lock or module`},
-		{"--value beauty", `no values of type "beauty"`},
+		{"--value beauty", `no values of type "beauty"; it has samples, wall, runqueue, cpu, blocked`},
 		{"--thread (", "not a regular expression"},
 	} {
 		p := start(t, dir, nil, append([]string{"report"}, strings.Fields(c.args)...)...)

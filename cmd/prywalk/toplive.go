@@ -24,6 +24,7 @@ type live struct {
 	f     *topFlags
 	store *top.Store
 	table *top.Names
+	shown *top.Snapshot // as plain text
 
 	target    string
 	refreshed chan struct{} // there is something new to show; holds one
@@ -156,9 +157,10 @@ func (l *live) last() error {
 	return l.print(l.snapshot(0))
 }
 
-// snapshot gives a window as it is now.
+// snapshot gives a window as it is now. The one before is gone.
 func (l *live) snapshot(window time.Duration) *top.Snapshot {
-	return l.store.Snapshot(l.table, window, top.Clock(l.f.value))
+	l.shown = l.store.Snapshot(l.table, window, top.Clock(l.f.value), l.shown)
+	return l.shown
 }
 
 // state tells how the sampling goes.

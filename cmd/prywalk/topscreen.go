@@ -62,8 +62,8 @@ func (l *live) feed(ctx context.Context, p *tea.Program, over <-chan struct{}) {
 }
 
 // Snapshot implements top.Source.
-func (l *live) Snapshot(window time.Duration, c top.Clock) *top.Snapshot {
-	return l.store.Snapshot(l.table, window, c)
+func (l *live) Snapshot(window time.Duration, c top.Clock, used *top.Snapshot) *top.Snapshot {
+	return l.store.Snapshot(l.table, window, c, used)
 }
 
 // State implements top.Source.

@@ -13,6 +13,27 @@ type Precision struct {
 	Total float64 // of the values
 }
 
+// Effective counts the samples that values come from. Where all weigh the same it is their number. A sleeper that ran
+// for a moment has hundreds of samples and little time: they say little of where the time goes (Kish's effective sample
+// size). What no sample stands for, such as time that the kernel tells, has no such error.
+type Effective struct{ sum, squares float64 }
+
+// Add adds a value that comes from so many samples.
+func (e *Effective) Add(v, samples int64) {
+	if samples > 0 {
+		e.sum += float64(v)
+		e.squares += float64(v) * float64(v) / float64(samples)
+	}
+}
+
+// N is their number, at least 1: where there was hardly a sample, no share has two digits.
+func (e *Effective) N() float64 {
+	if e.squares == 0 {
+		return 1
+	}
+	return max(1, e.sum*e.sum/e.squares)
+}
+
 // Err is the standard error of a share, 0 if it is not known. It is never less than half a sample's share: also of
 // what was not met, or met always, there is an error.
 func (p Precision) Err(share float64) float64 {

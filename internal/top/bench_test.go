@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -9,46 +10,111 @@ import (
 )
 
 // crowd is a program of so many threads that sleep, each tenth of which has woken up since the last refresh.
-func crowd(b testing.TB, threads int) *fixture {
+func crowd(b testing.TB, threads int) (*fixture, profile.StackID) {
 	f := newFixture(b)
 	asleep := f.at("__futex_abstimed_wait_common64", "pthread_cond_wait", "worker", "tick", "serve", "main")
-	for range leastSlices + 40 {
+	for range leastSlices + 60 { // slices are forgotten by then
 		f.wakeSome(asleep, threads)
 	}
 	f.snapshot(10*time.Second, CPU)
-	return f
+	return f, asleep
 }
 
+// wakeSome is a second in which a tenth wakes up, and the others sleep on.
 func (f *fixture) wakeSome(asleep profile.StackID, threads int) {
+	slept := 1000 + f.now.Sub(f.begin).Milliseconds()
 	f.open = f.open[:0]
 	for tid := range threads {
+		since := slept
 		if tid%10 == 0 {
-			f.store.Add(f.slept(tid+100, asleep, "futex", 500))
-			f.store.Add(f.ran(tid+100, asleep, 1))
+			f.store.Add(f.named(tid, f.slept(tid+100, asleep, "futex", 500)))
+			f.store.Add(f.named(tid, f.ran(tid+100, asleep, 1)))
+			since = 500
 		}
-		f.open = append(f.open, f.slept(tid+100, asleep, "futex", 1000))
+		f.open = append(f.open, f.named(tid, f.slept(tid+100, asleep, "futex", since)))
 	}
 	f.refresh()
+}
+
+// named gives a thread's interval the name that it has had before, which takes no memory.
+func (f *fixture) named(tid int, iv profile.Interval) profile.Interval {
+	if tid < len(f.store.threads) {
+		iv.Thread = f.store.threads[tid].name
+	}
+	return iv
 }
 
 // BenchmarkRefresh is what a refresh takes in all: the store's, on the accountant's goroutine, and the display's.
 func BenchmarkRefresh(b *testing.B) {
 	for _, threads := range []int{10, 500, 5000} {
-		f := crowd(b, threads)
+		f, asleep := crowd(b, threads)
 		b.Run(fmt.Sprintf("store/%d", threads), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				f.refresh()
+				f.wakeSome(asleep, threads)
 			}
 		})
-		m := NewModel(&source{fixture: f, state: State{Target: "app (pid 7)", Complete: 1}}, Options{Window: 10 * time.Second})
-		b.Run(fmt.Sprintf("display/%d", threads), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				f.store.slices[len(f.store.slices)-1].shares = nil // a new slice has none
-				m.Update(Refreshed{})
-				m.Text()
-			}
-		})
+		for _, v := range []view{functionsView, threadsView} {
+			b.Run(fmt.Sprintf("%s/%d", viewNames[v], threads), func(b *testing.B) {
+				m := f.display(v)
+				b.ReportAllocs()
+				for b.Loop() {
+					f.displayed(m)
+				}
+			})
+		}
 	}
+}
+
+// display is the screen of a view.
+func (f *fixture) display(v view) *Model {
+	m := NewModel(&source{fixture: f, state: State{Target: "app (pid 7)", Complete: 1}}, Options{Window: 10 * time.Second})
+	m.view = v
+	return m
+}
+
+// displayed is a refresh of the display.
+func (f *fixture) displayed(m *Model) {
+	f.store.slices[len(f.store.slices)-1].shares = nil // a new slice has none
+	m.Update(Refreshed{})
+	m.Text()
+}
+
+// TestARefreshLeavesLittleGarbage: with thousands of threads it takes the memory of the one before. What is left to
+// be collected, and the pages that the kernel must give for it, were most of what the table cost.
+func TestARefreshLeavesLittleGarbage(t *testing.T) {
+	const few, many, most = 50, 5000, 32 << 10
+	for _, v := range []view{functionsView, threadsView, waitsView} {
+		var bytes [2]uint64
+		for i, threads := range []int{few, many} {
+			f, _ := crowd(t, threads)
+			m := f.display(v)
+			f.displayed(m)
+			f.displayed(m)
+			bytes[i] = allocated(func() { f.displayed(m) })
+		}
+		if bytes[1] > bytes[0]+most {
+			t.Errorf("%s: %d bytes with %d threads, %d with %d", viewNames[v], bytes[1], many, bytes[0], few)
+		}
+	}
+	f, asleep := crowd(t, many)
+	f.wakeSome(asleep, many)
+	f.wakeSome(asleep, many)
+	store := allocated(func() { f.store.Refresh(f.now.Add(time.Second).UnixNano(), f.goesOn()) })
+	if store > most {
+		t.Errorf("the store: %d bytes", store)
+	}
+}
+
+// allocated is how many bytes a function allocates, at least: others may run beside it.
+func allocated(f func()) uint64 {
+	least := ^uint64(0)
+	var before, after runtime.MemStats
+	for range 5 {
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	return least
 }

@@ -43,9 +43,8 @@ type shares struct {
 	total map[int32]int64
 }
 
-// shares gives those of the last slices. s.mu and n.mu are held.
-func (s *Store) shares(n *Names, clock Clock) []*shares {
-	var out []*shares
+// shares appends those of the last slices. s.mu and n.mu are held.
+func (s *Store) shares(out []*shares, n *Names, clock Clock) []*shares {
 	for i := max(0, len(s.slices)-leastSlices); i < len(s.slices); i++ {
 		sl := &s.slices[i]
 		if sl.shares == nil || sl.shares.clock != clock || sl.shares.names != n.modified {

@@ -27,8 +27,9 @@ func (s *Store) evict() {
 	for _, d := range s.open {
 		used[d.cell] = true
 	}
+	s.ownThreads()
 	cells, threads := s.cells, s.threads
-	s.cells, s.threads = nil, nil
+	s.cells, s.threads, s.lasts = nil, nil, nil
 	s.index, s.byTID = map[cellKey]int32{}, map[threadKey]int32{}
 	moved := make([]int32, len(cells))
 	for n, ok := range used {
@@ -63,12 +64,12 @@ func (s *Store) evict() {
 // take adds a cell from before.
 func (s *Store) take(c cell, threads []thread) int32 {
 	th := threads[c.key.thread]
-	th.last = lastCell{}
 	key := threadKey{th.pid, th.tid}
 	n, ok := s.byTID[key]
 	if !ok {
 		n = int32(len(s.threads))
 		s.threads = append(s.threads, th)
+		s.lasts = append(s.lasts, lastCell{})
 		s.byTID[key] = n
 	}
 	c.key.thread = n

@@ -104,9 +104,9 @@ func (f *fixture) goesOn() iter.Seq[profile.Interval] { return slices.Values(f.o
 
 // snapshot gives a window with all its names.
 func (f *fixture) snapshot(window time.Duration, c Clock) *Snapshot {
-	f.store.Snapshot(f.names, window, c)
+	f.store.Snapshot(f.names, window, c, nil)
 	f.names.Now(f)
-	return f.store.Snapshot(f.names, window, c)
+	return f.store.Snapshot(f.names, window, c, nil)
 }
 
 // busy is a program at work for so many seconds.

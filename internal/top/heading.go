@@ -26,13 +26,15 @@ type State struct {
 // precision tells how many digits the shares of a snapshot bear.
 func (o *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
 	var p tabular.Precision
+	var e tabular.Effective
 	for i := range o.Cells {
 		cell := &o.Cells[i]
 		if v := cell.v.Of(c); v != 0 && scope.has(cell) {
-			p.N += float64(max(0, cell.v.Samples))
+			e.Add(v, cell.v.Samples)
 			p.Total += float64(v)
 		}
 	}
+	p.N = e.N()
 	return p
 }
 

@@ -77,10 +77,23 @@ func (c Clock) word() string {
 	return string(c)
 }
 
+// width is how wide the names of functions and modules are.
+type width struct{ name, module int }
+
+// widthOf measures a table, so that its columns stand still while one scrolls.
+func widthOf(rows []FunctionRow) width {
+	w := width{len("function (blocked)"), 0}
+	for i := range rows {
+		w.name, w.module = max(w.name, tabular.Runes(rows[i].shown())), max(w.module, tabular.Runes(rows[i].Module))
+	}
+	return w
+}
+
 // functionLines writes rows of functions below their heads. Marks may be nil.
-func (s Screen) functionLines(rows []FunctionRow, changes []Change, c Clock, prec tabular.Precision) (head string, lines []string) {
+func (s Screen) functionLines(
+	rows []FunctionRow, changes []Change, c Clock, prec tabular.Precision, w width,
+) (head string, lines []string) {
 	var cells [4][]string
-	name, module := len("function (blocked)"), 0
 	for i := range rows {
 		r := &rows[i]
 		self, total := r.Self.Of(c), r.Total.Of(c)
@@ -88,7 +101,6 @@ func (s Screen) functionLines(rows []FunctionRow, changes []Change, c Clock, pre
 		cells[1] = append(cells[1], prec.Value(self, "nanoseconds"))
 		cells[2] = append(cells[2], prec.Share(total))
 		cells[3] = append(cells[3], prec.Value(total, "nanoseconds"))
-		name, module = max(name, tabular.Runes(r.shown())), max(module, tabular.Runes(r.Module))
 	}
 	for i, h := range []string{"self%", "self", "total%", "total"} {
 		least := valueWidth
@@ -104,7 +116,7 @@ func (s Screen) functionLines(rows []FunctionRow, changes []Change, c Clock, pre
 		return cells[0][i] + " " + cells[1][i] + "  " + cells[2][i] + " " + cells[3][i] + "  "
 	}
 	head = " " + figures(0)
-	wide := tabular.Fit(s.Width, tabular.Runes(head), name, max(module, len("module")))
+	wide := tabular.Fit(s.Width, tabular.Runes(head), w.name, max(w.module, len("module")))
 	title := "function (" + c.word() + ")"
 	if wide.Module > 0 {
 		title = tabular.Pad(title, wide.Name) + "  module"
@@ -140,7 +152,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 			cells[k+1] = append(cells[k+1], tabular.Nanos(ns))
 		}
 		cells[4] = append(cells[4], tabular.Thousands(int64(rows[i].Threads)))
-		name = max(name, tabular.Runes(rows[i].Name))
+		name = max(name, tabular.Runes(rows[i].Name()))
 	}
 	cells[0] = tabular.Aligned(cells[0])
 	for i, h := range heads {
@@ -170,8 +182,8 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	name = min(name, max(left/2, tabular.LeastColumn))
 	title := tabular.Pad(what, name) + "  in"
 	for i := range rows {
-		text := tabular.Pad(tabular.ShortModule(printable.String(rows[i].Name), name), name) + "  " +
-			tabular.Shorten(printable.String(rows[i].Where), max(tabular.LeastName, left-name-2))
+		text := tabular.Pad(tabular.ShortModule(printable.String(rows[i].Name()), name), name) + "  " +
+			tabular.Shorten(printable.String(rows[i].Where()), max(tabular.LeastName, left-name-2))
 		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
 	}
 	return s.cut(head + title), lines

@@ -24,8 +24,8 @@ var windows = []time.Duration{2 * time.Second, 10 * time.Second, keepFor, 0}
 
 // Source is where a display has its data from. Its methods are called by one goroutine at a time.
 type Source interface {
-	// Snapshot gives the last window of what was sampled.
-	Snapshot(window time.Duration, c Clock) *Snapshot
+	// Snapshot gives the last window of what was sampled, in the memory of one that is not needed any more, if any.
+	Snapshot(window time.Duration, c Clock, used *Snapshot) *Snapshot
 	// State tells how the sampling goes.
 	State() State
 	// Write writes a text to a new file, and gives its name.
@@ -110,13 +110,13 @@ func (m *Model) refresh() {
 	if m.paused && m.snap != nil {
 		return
 	}
-	m.snap = m.src.Snapshot(windows[m.window], m.clock)
+	m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
 }
 
 // again takes a new snapshot if the window or the clock is another; one that pauses keeps its moment.
 func (m *Model) again() {
 	if !m.paused {
-		m.snap = m.src.Snapshot(windows[m.window], m.clock)
+		m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
 	}
 }
 

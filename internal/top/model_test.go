@@ -26,9 +26,13 @@ type source struct {
 	full    bool // the disk is
 }
 
-func (s *source) Snapshot(window time.Duration, c Clock) *Snapshot { return s.snapshot(window, c) }
-func (s *source) State() State                                     { return s.state }
-func (s *source) Suspend()                                         {}
+func (s *source) Snapshot(window time.Duration, c Clock, used *Snapshot) *Snapshot {
+	used = s.store.Snapshot(s.names, window, c, used)
+	s.names.Now(s)
+	return s.store.Snapshot(s.names, window, c, used)
+}
+func (s *source) State() State { return s.state }
+func (s *source) Suspend()     {}
 func (s *source) Write(text string) (string, error) {
 	if s.full {
 		return "", errors.New("cannot write prywalk-top.txt: no space left on device")

@@ -54,6 +54,7 @@ type Names struct {
 
 	mu       sync.Mutex
 	frames   []Frame
+	support  []bool // of each of them: it is of the language or the system
 	index    map[Frame]int32
 	locs     map[profile.LocID]named
 	whole    map[profile.StackID][]int32 // of stacks all of whose names have come
@@ -237,6 +238,7 @@ func (n *Names) numbers(list []Frame) []int32 {
 		if !ok {
 			k = int32(len(n.frames))
 			n.frames = append(n.frames, f)
+			n.support = append(n.support, f.synthetic() || namehints.Support(f.Name, f.Module))
 			n.index[f] = k
 		}
 		out[i] = k

@@ -53,36 +53,36 @@ func (m *Model) helpLines() []string {
 
 func (m *Model) tableLines() []string {
 	s, o := m.screen, m.snap
-	head, rows := m.rows()
-	m.page.rows, m.page.room = len(rows), len(rows)
+	rows, draw := m.rows()
+	m.page.rows, m.page.room = rows, rows
 	if s.Height > 0 {
 		m.page.room = max(1, s.Height-around)
 	}
 	if at := slices.Index(m.page.ids, m.follow); at >= 0 && m.follow >= 0 {
 		m.cursor = at
 	}
-	m.cursor = max(0, min(m.cursor, len(rows)-1))
-	m.top = max(0, min(m.top, m.cursor, len(rows)-m.page.room))
+	m.cursor = max(0, min(m.cursor, rows-1))
+	m.top = max(0, min(m.top, m.cursor, rows-m.page.room))
 	m.top = max(m.top, m.cursor-m.page.room+1)
 
 	above := o.headLines(s, &m.state, m.scope)
 	lines := []string{s.paint(bold, above[0]), above[1]}
+	head, shown := draw(m.top, min(rows, m.top+m.page.room))
 	lines = append(lines, s.paint(dim, head))
-	shown := rows[m.top:min(len(rows), m.top+m.page.room)]
 	for i, r := range shown {
-		if m.top+i == m.cursor && len(rows) > 0 {
+		if m.top+i == m.cursor {
 			r = s.selected(r)
 		}
 		lines = append(lines, r)
 	}
-	if len(rows) == 0 {
+	if rows == 0 {
 		lines = append(lines, s.cut("  "+m.nothing()))
 		shown = append(shown, "")
 	}
 	for i := len(shown); s.Height > 0 && i < m.page.room; i++ {
 		lines = append(lines, "")
 	}
-	return append(lines, m.status(len(rows)), s.paint(dim, s.joined("  ", shortHelp...)))
+	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
 }
 
 // selected marks a row: also without colours.
@@ -124,14 +124,16 @@ func (m *Model) shownClock() Clock {
 	return m.clock
 }
 
-// rows gives the rows of the table that is shown.
-func (m *Model) rows() (head string, lines []string) {
+// rows adds up the table that is shown. There can be thousands of rows, so that draw writes only some of them.
+func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
 	o, s, clock := m.snap, m.screen, m.shownClock()
 	prec := o.precision(m.scope, clock)
 	m.page.ids = m.page.ids[:0]
 	if m.stacks {
-		lines = o.stackLines(s, o.StacksOf(m.scope, m.function, clock), m.function, clock, prec)
-		return s.cut("stacks with " + printable.String(o.frames[m.function].Name) + ", innermost first"), lines
+		lines := o.stackLines(s, o.StacksOf(m.scope, m.function, clock), m.function, clock, prec)
+		return len(lines), func(from, to int) (string, []string) {
+			return s.cut("stacks with " + printable.String(o.frames[m.function].Name) + ", innermost first"), lines[from:to]
+		}
 	}
 	if m.view == functionsView {
 		rows := matching(o.Functions(m.scope), m.filter, func(r *FunctionRow) string { return r.shown() + " " + r.Module })
@@ -144,17 +146,28 @@ func (m *Model) rows() (head string, lines []string) {
 		if m.scope == Everything && !m.paused && clock == m.clock {
 			changes = o.Changes(rows, m.order == ByTotal)
 		}
-		return s.functionLines(rows, changes, clock, prec)
+		wide := widthOf(rows)
+		return len(rows), func(from, to int) (string, []string) {
+			return s.functionLines(rows[from:to], part(changes, from, to), clock, prec, wide)
+		}
 	}
 	what, list := "thread", o.Threads(m.scope, clock)
 	if m.view == waitsView {
 		what, list = "wait", o.Waits(m.scope, clock)
 	}
-	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name + " " + r.Where })
+	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name() + " " + r.Where() })
 	for i := range list {
 		m.page.ids = append(m.page.ids, list[i].id)
 	}
-	return s.groupLines(list, what, clock, prec)
+	return len(list), func(from, to int) (string, []string) { return s.groupLines(list[from:to], what, clock, prec) }
+}
+
+// part gives some of the marks, if there are any.
+func part(changes []Change, from, to int) []Change {
+	if changes == nil {
+		return nil
+	}
+	return changes[from:to]
 }
 
 // deleteEmpty drops functions without any time by a clock.

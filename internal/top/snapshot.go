@@ -1,6 +1,7 @@
 package top
 
 import (
+	"slices"
 	"time"
 
 	"prywalk/internal/printable"
@@ -21,40 +22,49 @@ type Snapshot struct {
 	Length, Since time.Duration
 	Cells         []Cell
 	frames        []Frame
+	support       []bool // of each of frames: it is of the language or the system
 	threads       []thread
 	waits         []string
 	parts         []*shares // of the last slices, the oldest first, for changes
 	// Waiting is how many addresses have no name yet.
 	Waiting int
 	// Whole: the window is all that was sampled.
-	Whole bool
+	Whole   bool
+	scratch scratch
 }
 
 // Snapshot gives the last part of what was sampled: at least window, if there is as much. 0 is all. Changes can be told
-// of one clock.
-func (s *Store) Snapshot(n *Names, window time.Duration, clock Clock) *Snapshot {
+// of one clock. Of used, one that is not needed any more or nil, it takes the memory: with thousands of threads a
+// refresh would else leave megabytes to be collected.
+func (s *Store) Snapshot(n *Names, window time.Duration, clock Clock, used *Snapshot) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	out := &Snapshot{At: time.Now(), Whole: window == 0}
+	if used != nil {
+		out.Cells, out.parts, out.scratch = used.Cells[:0], used.parts[:0], used.scratch
+		*used = Snapshot{}
+	}
 	if k := len(s.slices); k > 0 {
 		out.At = time.Unix(0, s.slices[k-1].to)
 		out.Since = time.Duration(s.slices[k-1].to - s.begin)
 		n.ask(out.At)
 	}
 	out.waits = s.waits[:len(s.waits):len(s.waits)]
-	out.threads = append(out.threads, s.threads...)
+	out.threads, s.lent = s.threads[:len(s.threads):len(s.threads)], true
 	if window == 0 || window >= out.Since {
 		out.Whole, out.Length = true, out.Since
+		out.Cells = slices.Grow(out.Cells, len(s.cells))
 		for i := range s.cells {
 			out.put(n, s.cells[i].key, s.cells[i].all)
 		}
 	} else {
 		s.sum(out, n, window)
 	}
-	out.parts = s.shares(n, clock)
+	out.parts = s.shares(out.parts, n, clock)
 	out.frames = n.frames[:len(n.frames):len(n.frames)]
+	out.support = n.support[:len(n.support):len(n.support)]
 	out.Waiting = len(n.asked)
 	return out
 }
@@ -62,24 +72,23 @@ func (s *Store) Snapshot(n *Names, window time.Duration, clock Clock) *Snapshot 
 // sum adds up the slices of a window.
 func (s *Store) sum(out *Snapshot, n *Names, window time.Duration) {
 	last := s.slices[len(s.slices)-1].to
-	sums := map[int32]*Values{}
-	var order []int32
+	s.sums, s.summed = slices.Grow(s.sums[:0], len(s.cells))[:len(s.cells)], s.summed[:0]
 	from := last
 	for i := len(s.slices) - 1; i >= 0 && last-from < int64(window); i-- {
 		from = s.slices[i].from
 		for _, d := range s.slices[i].deltas {
-			v := sums[d.cell]
-			if v == nil {
-				v = &Values{}
-				sums[d.cell] = v
-				order = append(order, d.cell)
+			v := &s.sums[d.cell]
+			if *v == (Values{}) {
+				s.summed = append(s.summed, d.cell) // twice, if it came back to nothing in between
 			}
 			v.add(d.v)
 		}
 	}
 	out.Length = time.Duration(last - from)
-	for _, c := range order {
-		out.put(n, s.cells[c].key, *sums[c])
+	out.Cells = slices.Grow(out.Cells, len(s.summed))
+	for _, c := range s.summed {
+		out.put(n, s.cells[c].key, s.sums[c])
+		s.sums[c] = Values{}
 	}
 }
 

@@ -21,7 +21,6 @@ const (
 type thread struct {
 	pid, tid   int
 	comm, name string
-	last       lastCell
 }
 
 // lastCell is where a thread's last interval went: a sleeper's goes there again and again.
@@ -66,17 +65,22 @@ type Store struct {
 	mu      sync.Mutex
 	cells   []cell
 	index   map[cellKey]int32
-	threads []thread
+	threads []thread // those that snapshots have, too: see lent
+	lent    bool     // a snapshot has them, and they must not change
+	lasts   []lastCell
 	byTID   map[threadKey]int32
 	waits   []string
 	byWait  map[string]int32
 
 	touched []int32
-	open    []delta // what was going on at the last refresh
-	slices  []slice // the oldest first
-	begin   int64   // of the first slice
-	most    int     // so many cells are kept, or twice what had to be
-	kept    int     // so many were, when some were dropped last
+	open    []delta   // what was going on at the last refresh
+	slices  []slice   // the oldest first
+	spare   [][]delta // of slices that are forgotten
+	sums    []Values  // for each cell, in a snapshot's window
+	summed  []int32   // the cells that have such a sum
+	begin   int64     // of the first slice
+	most    int       // so many cells are kept, or twice what had to be
+	kept    int       // so many were, when some were dropped last
 
 	refreshed func() // called after each refresh; nil: nobody waits
 }
@@ -99,7 +103,7 @@ func (s *Store) Add(iv profile.Interval) {
 // add adds an interval to its cell, and gives that.
 func (s *Store) add(iv *profile.Interval) (int32, Values) {
 	k := s.thread(iv)
-	last := &s.threads[k].last
+	last := &s.lasts[k]
 	if !last.known || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State || last.waitsFor != iv.WaitsFor {
 		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cell(cellKey{iv.Stack, k, s.wait(iv)})}
 	}
@@ -134,12 +138,22 @@ func (s *Store) thread(iv *profile.Interval) int32 {
 	n, ok := s.byTID[k]
 	if !ok {
 		n = int32(len(s.threads))
-		s.threads = append(s.threads, thread{pid: iv.PID, tid: iv.TID})
+		s.threads = append(s.threads, thread{iv.PID, iv.TID, iv.Comm, iv.Thread})
+		s.lasts = append(s.lasts, lastCell{})
 		s.byTID[k] = n
 	}
-	th := &s.threads[n]
-	th.comm, th.name = iv.Comm, iv.Thread // programs name their threads after they started them
+	if th := &s.threads[n]; th.comm != iv.Comm || th.name != iv.Thread { // programs name threads after they started them
+		s.ownThreads()
+		s.threads[n].comm, s.threads[n].name = iv.Comm, iv.Thread
+	}
 	return n
+}
+
+// ownThreads gives the store threads that no snapshot has.
+func (s *Store) ownThreads() {
+	if s.lent {
+		s.threads, s.lent = slices.Clone(s.threads), false
+	}
 }
 
 // wait gives the number of what a thread waits in, or of its state, as report --by wait names it.
@@ -189,7 +203,7 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	if n := len(s.slices); n > 0 {
 		from = s.slices[n-1].to
 	}
-	sl := slice{from: from, to: max(at, from), deltas: make([]delta, 0, len(s.touched))}
+	sl := slice{from: from, to: max(at, from), deltas: s.room(len(s.touched))}
 	for _, n := range s.touched {
 		c := &s.cells[n]
 		if c.fresh != (Values{}) {
@@ -203,11 +217,24 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.forget()
 }
 
+// room gives an empty list for so many deltas, that of a forgotten slice if it is neither too small nor far too large.
+func (s *Store) room(n int) []delta {
+	for len(s.spare) > 0 {
+		list := s.spare[len(s.spare)-1]
+		s.spare = s.spare[:len(s.spare)-1]
+		if c := cap(list); c >= n && c <= 4*n+64 {
+			return list[:0]
+		}
+	}
+	return make([]delta, 0, n)
+}
+
 // forget drops the slices that no window reaches, and cells where there are too many.
 func (s *Store) forget() {
 	last := s.slices[len(s.slices)-1].to
 	old := 0
 	for len(s.slices)-old > leastSlices && s.slices[old].to < last-int64(keepFor) {
+		s.spare = append(s.spare, s.slices[old].deltas)
 		old++
 	}
 	s.slices = slices.Delete(s.slices, 0, old)

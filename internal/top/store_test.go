@@ -61,7 +61,7 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 		}
 		waits := map[string]jsonValues{}
 		for _, r := range o.Waits(Everything, Wall) {
-			waits[r.Name] = r.V.json()
+			waits[r.Name()] = r.V.json()
 		}
 		for _, g := range want.Groups {
 			if waits[g.Name] != g.Total {
@@ -85,7 +85,7 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 			t.Errorf("%d s: cpu %d", seconds, v.CPU)
 		}
 		for _, r := range o.Threads(Everything, Wall) {
-			if r.Name == "worker-115 (tid 115)" && r.V.Wall != seconds*1e9 {
+			if r.Name() == "worker-115 (tid 115)" && r.V.Wall != seconds*1e9 {
 				t.Errorf("%d s: a sleeper has %d ns", seconds, r.V.Wall)
 			}
 		}
@@ -167,7 +167,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	go f.names.Run(f, quit)
 	defer close(quit)
 	f.busy(1)
-	o := f.store.Snapshot(f.names, 0, CPU)
+	o := f.store.Snapshot(f.names, 0, CPU, nil)
 	rows := o.Functions(Everything)
 	SortFunctions(rows, CPU, BySelf)
 	if o.Waiting == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
@@ -176,7 +176,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	close(goOn)
 	for o.Waiting > 0 {
 		<-told
-		o = f.store.Snapshot(f.names, 0, CPU)
+		o = f.store.Snapshot(f.names, 0, CPU, nil)
 	}
 	rows = o.Functions(Everything)
 	SortFunctions(rows, CPU, BySelf)

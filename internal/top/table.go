@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-
-	"prywalk/internal/namehints"
-	"prywalk/internal/printable"
 )
 
 // Scope chooses cells of a snapshot.
@@ -27,14 +24,32 @@ type FunctionRow struct {
 	Frame
 	Self, Total Values
 	id          int32
+	support     bool    // it is of the language or the system
 	depth       float64 // how far in it stands, values times frames
+}
+
+// scratch is memory that tables need while they are added up, and that the next snapshot takes over.
+type scratch struct {
+	at, seen []int32 // of functions, or of groups
+	order    []int32 // cells by group
+	sums     []int64 // of functions
+	stamps   []int32 // of threads
+	touched  []int32 // functions that have a sum
+	rows     [2][]GroupRow
+}
+
+// zeroed gives so many zeros.
+func zeroed[T any](s []T, n int) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
+	return s
 }
 
 // Functions adds up a snapshot by function. A function counts once for each stack in Total.
 func (o *Snapshot) Functions(scope Scope) []FunctionRow {
 	rows := make([]FunctionRow, 0, 64)
-	at := make([]int32, len(o.frames)) // a function's row, plus one
-	seen := make([]int32, len(o.frames))
+	o.scratch.at, o.scratch.seen = zeroed(o.scratch.at, len(o.frames)), zeroed(o.scratch.seen, len(o.frames))
+	at, seen := o.scratch.at, o.scratch.seen // a function's row, plus one; the last cell that it was seen in, plus one
 	for i := range o.Cells {
 		c := &o.Cells[i]
 		if !scope.has(c) {
@@ -43,7 +58,7 @@ func (o *Snapshot) Functions(scope Scope) []FunctionRow {
 		for depth, f := range c.stack {
 			n := at[f]
 			if n == 0 {
-				rows = append(rows, FunctionRow{Frame: o.frames[f], id: f})
+				rows = append(rows, FunctionRow{Frame: o.frames[f], id: f, support: o.support[f]})
 				n = int32(len(rows))
 				at[f] = n
 			}
@@ -75,7 +90,7 @@ const (
 // language and the system, and the inner before the outer.
 func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 	support := func(r *FunctionRow) int {
-		if r.synthetic() || namehints.Support(r.Name, r.Module) {
+		if r.support {
 			return 1
 		}
 		return 0
@@ -95,90 +110,6 @@ func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 			return cmp.Or(self, total, rest)
 		}
 	})
-}
-
-// GroupRow is one thread, or one wait.
-type GroupRow struct {
-	Name string
-	V    Values
-	// Threads is how many have a part in it.
-	Threads int
-	// Where is the function of the program in which most of its time was.
-	Where string
-	id    int32
-}
-
-// Threads adds up a snapshot by thread.
-func (o *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
-	return o.groups(scope, c, len(o.threads), func(c *Cell) int32 { return c.thread }, o.threadName)
-}
-
-// Waits adds up a snapshot by what threads wait in.
-func (o *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
-	return o.groups(scope, c, len(o.waits), func(c *Cell) int32 { return c.wait }, func(n int32) string { return printable.String(o.waits[n]) })
-}
-
-// groups adds up by what key gives, and finds for each group where most of its time is.
-func (o *Snapshot) groups(scope Scope, clock Clock, n int, key func(*Cell) int32, name func(int32) string) []GroupRow {
-	sums := make([]GroupRow, n)
-	members := make([]map[int32]bool, n)
-	where := make([]map[int32]int64, n)
-	for i := range o.Cells {
-		c := &o.Cells[i]
-		if !scope.has(c) {
-			continue
-		}
-		k := key(c)
-		sums[k].V.add(c.v)
-		if members[k] == nil {
-			members[k], where[k] = map[int32]bool{}, map[int32]int64{}
-		}
-		members[k][c.thread] = true
-		if len(c.stack) > 0 {
-			v := c.v.Of(clock)
-			if v == 0 {
-				v = c.v.Wall / 1e3 // of little weight: better than nothing
-			}
-			where[k][o.own(c.stack)] += v
-		}
-	}
-	rows := make([]GroupRow, 0, n)
-	for k := range sums {
-		if sums[k].V == (Values{}) {
-			continue
-		}
-		r := sums[k]
-		r.id, r.Name, r.Threads = int32(k), name(int32(k)), len(members[k])
-		r.Where = o.heaviest(where[k])
-		rows = append(rows, r)
-	}
-	slices.SortFunc(rows, func(a, b GroupRow) int {
-		return cmp.Or(cmp.Compare(b.V.Of(clock), a.V.Of(clock)), cmp.Compare(b.V.Wall, a.V.Wall), cmp.Compare(a.Name, b.Name))
-	})
-	return rows
-}
-
-// own is the innermost function of a stack that the program's author has written, else the innermost.
-func (o *Snapshot) own(stack []int32) int32 {
-	for _, f := range stack {
-		if fr := &o.frames[f]; !fr.synthetic() && !fr.Nameless && !namehints.Support(fr.Name, fr.Module) {
-			return f
-		}
-	}
-	return stack[0]
-}
-
-func (o *Snapshot) heaviest(by map[int32]int64) string {
-	best, most := int32(-1), int64(-1)
-	for f, v := range by {
-		if v > most || v == most && o.frames[f].Name < o.frames[best].Name {
-			best, most = f, v
-		}
-	}
-	if best < 0 {
-		return ""
-	}
-	return o.frames[best].shown()
 }
 
 // StackRow is one stack that a function is on.

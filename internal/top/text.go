@@ -32,7 +32,7 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	rows := deleteEmpty(o.Functions(Everything), c)
 	SortFunctions(rows, c, BySelf)
 	rows = first(rows, functions)
-	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(Everything, c)))
+	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(Everything, c), widthOf(rows)))
 	waits := o.Waits(Everything, Wall)
 	table(s.groupLines(waits[:min(len(waits), groupRows)], "wait", Wall, o.precision(Everything, Wall)))
 	threads := o.Threads(Everything, c)
@@ -116,10 +116,10 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 	}
 	for _, r := range first(o.Threads(Everything, c), rowsOfEach) {
 		th := &o.threads[r.id]
-		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.Where, Total: r.V.json()})
+		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.Where(), Total: r.V.json()})
 	}
 	for _, r := range first(o.Waits(Everything, Wall), rowsOfEach) {
-		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name, Threads: r.Threads, In: r.Where, Total: r.V.json()})
+		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.Where(), Total: r.V.json()})
 	}
 	text, err := json.Marshal(t)
 	if err != nil {

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"sync/atomic"
+
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/internal/symbols"
+)
+
+// resolver gives the recording its names.
+type resolver struct {
+	*symbols.Namer
+	asked   atomic.Int64    // addresses, since begin
+	giveUp  <-chan struct{} // closed when names are not to be waited for; nil: they are
+	without int             // addresses that have no name for that reason
+	buf     []symbols.Frame
+	kernel  *symbols.KernelNames // nil: not read yet
+}
+
+func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
+
+// begin begins a write whose names are given up when that channel is closed.
+func (r *resolver) begin(giveUp <-chan struct{}) {
+	r.asked.Store(0)
+	r.giveUp, r.without = giveUp, 0
+}
+
+// Resolve implements profile.Resolver.
+func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+	r.asked.Add(1)
+	select {
+	case <-r.giveUp:
+		r.without++
+		return nil
+	default: // as long as it is nil, too
+	}
+	if _, ok := m.Data.(sampler.KernelRef); ok {
+		return r.ofKernel(addr)
+	}
+	mod, ok := m.Data.(sampler.ModuleRef)
+	if !ok {
+		return nil
+	}
+	r.buf = r.Frames(mod.Module, mod.PID, addr, r.buf[:0])
+	out := make([]profile.Frame, len(r.buf))
+	for i, f := range r.buf {
+		out[i] = profile.Frame(f)
+	}
+	return out
+}
+
+// ofKernel names an address in the kernel.
+func (r *resolver) ofKernel(addr uint64) []profile.Frame {
+	if r.kernel == nil {
+		names, err := symbols.ReadKernelNames()
+		if err != nil {
+			say("%v; the kernel's frames have no names", err)
+			names = &symbols.KernelNames{}
+		}
+		r.kernel = names
+	}
+	if name := r.kernel.Name(addr); name != "" {
+		return []profile.Frame{{Name: name}}
+	}
+	return nil
+}

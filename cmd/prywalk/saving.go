@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"prywalk/internal/look"
+	"prywalk/internal/outfile"
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+)
+
+// checkpoint writes what there is so far. A failure is told in the end.
+func (r *recording) checkpoint(between func()) {
+	if r.path == "" || !profile.Replaceable(r.path) {
+		return // it takes one recording only, or there is none
+	}
+	r.builder.SetComments("checkpoint: the recording was not finished")
+	r.builder.SetBetween(between)
+	r.names.SetBetween(between)
+	defer r.builder.SetBetween(nil)
+	defer r.names.SetBetween(nil)
+	if err := r.save(false); err != nil && r.saveErr == nil {
+		r.saveErr = err
+		say("%v", err)
+	}
+}
+
+// save writes the recording so far. What is at its place from an earlier run is kept under another name.
+func (r *recording) save(whole bool) error {
+	if r.keepOld && profile.Replaceable(r.path) {
+		if err := profile.KeepOld(r.path); err != nil {
+			say("%v", err)
+		}
+	}
+	r.keepOld = false
+	if err := r.builder.WriteFile(r.path, r.names); err != nil {
+		return err
+	}
+	r.disk.wrote(whole)
+	return nil
+}
+
+// write writes the recording and the statistics.
+func (r *recording) write() error {
+	r.writing.Store(true)
+	r.builder.SetComments(accounting(&r.stats))
+	r.names.Refresh()
+	release, err := awaitReader(r.path, r.giveUp)
+	if err != nil {
+		return err
+	}
+	err = r.saveWithNames()
+	release()
+	if err != nil {
+		return err
+	}
+	if r.flags.stats != "" {
+		release, err := awaitReader(r.flags.stats, r.giveUp)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return profile.WriteFileAtomic(r.flags.stats, func(w io.Writer) error { return writeStats(w, &r.stats) })
+	}
+	return nil
+}
+
+// saveWithNames writes the whole recording, and says how far it is where that takes long. A signal that ends the wait
+// for names has it written without those that are missing.
+func (r *recording) saveWithNames() error {
+	r.names.begin(r.giveUp)
+	whole := r.builder.Sizes().Locations
+	key := "Ctrl-C writes without the others"
+	if r.wished.Load() {
+		key = "Ctrl-C leaves at once"
+	}
+	p := startSlow(false, func() string {
+		return fmt.Sprintf("naming: %d of up to %d addresses (%s)", r.names.asked.Load(), whole, key)
+	})
+	err := r.save(true)
+	p.stop()
+	if n := r.names.without; n > 0 && err == nil {
+		say("%d addresses have no name, as it was asked to write at once", n)
+	}
+	return err
+}
+
+// writeWatched is write, and gives up when a read of a file that has names hangs.
+func (r *recording) writeWatched() error {
+	var err error
+	if hung := look.Watched(func() { err = r.write() }); hung != nil {
+		r.hung = true
+		return fmt.Errorf("cannot write %s: %w; the last checkpoint stands", r.path, hung)
+	}
+	return err
+}
+
+// hungWrite bounds how long the recording may take to be written when a read does not come back: what hangs may hold
+// something that the writing needs.
+const hungWrite = 10 * time.Second
+
+// writeHung writes what there is when a read does not come back. It gives the failure, in one line.
+func (r *recording) writeHung(failure error) error {
+	if errors.Is(failure, sampler.ErrNotBooked) {
+		return failure
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.write() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("%w; %w", failure, err)
+		}
+		return fmt.Errorf("%w; the recording ended early: %s", failure, closing(&r.stats, r.path))
+	case <-time.After(hungWrite):
+		return fmt.Errorf("%w; %w", failure, sampler.ErrNotBooked)
+	}
+}
+
+// setOutput finds the output path and checks that it can be written, before
+// anything is looked at.
+func (r *recording) setOutput(pid int) error {
+	r.setPath(pid)
+	if r.path == "-" {
+		return nil
+	}
+	for _, path := range []string{r.path, r.flags.stats} {
+		if path == "" {
+			continue
+		}
+		if err := outfile.Check(path); err != nil {
+			return fmt.Errorf("%w; give another place with -o", err)
+		}
+	}
+	return nil
+}
+
+// setPath finds the output path.
+func (r *recording) setPath(pid int) {
+	r.path = expand(r.flags.output, pid)
+	if isStdout(r.path) {
+		r.path = "-"
+	}
+	r.disk.goesTo(r.path)
+}
+
+// expand replaces %p by the pid and %t by the time.
+func expand(path string, pid int) string {
+	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", time.Now().Format("20060102-150405"), "%%", "%").Replace(path)
+}

@@ -1,0 +1,146 @@
+package top
+
+import (
+	"cmp"
+	"slices"
+
+	"prywalk/internal/printable"
+)
+
+// GroupRow is one thread, or one wait.
+type GroupRow struct {
+	V Values
+	// Threads is how many have a part in it.
+	Threads int
+	id      int32
+	in      int32 // the function of the program in which most of its time was; below 0: none
+	of      *Snapshot
+	waits   bool // it is a wait
+}
+
+// Name is the thread's, or the wait's. Of thousands of rows few are shown.
+func (r *GroupRow) Name() string {
+	if r.waits {
+		return printable.String(r.of.waits[r.id])
+	}
+	return r.of.threadName(r.id)
+}
+
+// Where names the function of the program in which most of its time was.
+func (r *GroupRow) Where() string {
+	if r.in < 0 {
+		return ""
+	}
+	return r.of.frames[r.in].shown()
+}
+
+// Threads adds up a snapshot by thread. The rows hold until it is asked again, or until a new snapshot takes this one's
+// memory.
+func (o *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
+	return o.groups(scope, c, false, len(o.threads), func(c *Cell) int32 { return c.thread }, func(a, b int32) int {
+		x, y := &o.threads[a], &o.threads[b]
+		return cmp.Or(cmp.Compare(x.pid, y.pid), cmp.Compare(x.tid, y.tid))
+	})
+}
+
+// Waits adds up a snapshot by what threads wait in. The rows hold as those of [Snapshot.Threads].
+func (o *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
+	return o.groups(scope, c, true, len(o.waits), func(c *Cell) int32 { return c.wait }, func(a, b int32) int {
+		return cmp.Compare(o.waits[a], o.waits[b])
+	})
+}
+
+// groups adds up by what key gives, and finds for each group where most of its time is. equal orders those that are equal.
+func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32, equal func(a, b int32) int) []GroupRow {
+	order, ends := o.byGroup(scope, n, key)
+	t := &o.scratch
+	t.sums, t.stamps = zeroed(t.sums, len(o.frames)), zeroed(t.stamps, len(o.threads))
+	kept := &t.rows[0]
+	if waits {
+		kept = &t.rows[1]
+	}
+	rows := (*kept)[:0]
+	from := int32(0)
+	for k, end := range ends {
+		r := GroupRow{id: int32(k), of: o, waits: waits}
+		t.touched = t.touched[:0]
+		for _, i := range order[from:end] {
+			c := &o.Cells[i]
+			r.V.add(c.v)
+			if t.stamps[c.thread] != int32(k+1) {
+				t.stamps[c.thread] = int32(k + 1)
+				r.Threads++
+			}
+			if len(c.stack) > 0 {
+				v := c.v.Of(clock)
+				if v == 0 {
+					v = c.v.Wall / 1e3 // of little weight: better than nothing
+				}
+				f := o.ownOf(c.stack)
+				t.touched = append(t.touched, f)
+				t.sums[f] += v
+			}
+		}
+		from = end
+		r.in = o.heaviest(t.touched, t.sums)
+		if r.V != (Values{}) {
+			rows = append(rows, r)
+		}
+	}
+	*kept = rows
+	slices.SortFunc(rows, func(a, b GroupRow) int {
+		return cmp.Or(cmp.Compare(b.V.Of(clock), a.V.Of(clock)), cmp.Compare(b.V.Wall, a.V.Wall), equal(a.id, b.id))
+	})
+	return rows
+}
+
+// byGroup sorts the cells of a scope by their groups: those of group k end where ends[k] says, and begin where those of
+// the one before end.
+func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, ends []int32) {
+	t := &o.scratch
+	t.at = zeroed(t.at, n)
+	ends, all := t.at, 0
+	for i := range o.Cells {
+		if c := &o.Cells[i]; scope.has(c) {
+			ends[key(c)]++
+			all++
+		}
+	}
+	at := int32(0) // where each group begins, and then how far it has come
+	for k := range ends {
+		at, ends[k] = at+ends[k], at
+	}
+	t.order = slices.Grow(t.order[:0], all)[:all]
+	for i := range o.Cells {
+		if c := &o.Cells[i]; scope.has(c) {
+			k := key(c)
+			t.order[ends[k]] = int32(i)
+			ends[k]++
+		}
+	}
+	return t.order, ends
+}
+
+// ownOf is the innermost function of a stack that the program's author has written, else the innermost.
+func (o *Snapshot) ownOf(stack []int32) int32 {
+	for _, f := range stack {
+		if !o.support[f] && !o.frames[f].Nameless {
+			return f
+		}
+	}
+	return stack[0]
+}
+
+// heaviest gives the function that has most, and makes the sums zero again.
+func (o *Snapshot) heaviest(touched []int32, sums []int64) (best int32) {
+	best, most := int32(-1), int64(-1)
+	for _, f := range touched {
+		if v := sums[f]; v > most || v == most && o.frames[f].Name < o.frames[best].Name {
+			best, most = f, v
+		}
+	}
+	for _, f := range touched {
+		sums[f] = 0
+	}
+	return best
+}
