@@ -78,7 +78,7 @@ samples; with a command, the command's own status.`,
 	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "ignored: stacks are always on")
 	fl.StringVar(&f.rung, "rung", "ladder", "force one way of looking, for measurements: ladder, peek, no-reuse, freeze")
 	fl.StringVar(&f.census, "census", "proc", "how the clocks of many threads are read: proc, bpf (all at once; needs root), auto")
-	fl.StringVar(&f.engine, "engine", engineAuto, "how running threads are seen: ptrace (stopped for a moment), perf (sampled by the kernel), auto")
+	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's frames out")
 	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")
 	for _, name := range []string{"rung", "control"} {
@@ -131,7 +131,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeCensus(o.Census)
-	if o.Events, err = f.open(&o); err != nil {
+	if err = f.open(&o); err != nil {
 		return err
 	}
 	defer closeEvents(o.Events)

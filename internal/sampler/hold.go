@@ -32,7 +32,7 @@ func (s *Sampler) hold(ctx context.Context, c *tracer, ctl *ptrace.Controller) {
 	}
 	c.out.handOver(c.now.at)
 	s.pub.set(c)
-	if r := c.samples.reader; r != nil {
+	if r := c.samples.reader; r != nil && !c.samples.paused {
 		r.Pause()
 		defer r.Resume()
 	}

@@ -101,10 +101,8 @@ func (c *tracer) tick(now, deadline int64) {
 		return
 	}
 	c.beginTick(now, deadline)
-	c.takeSamples(now)
-	for _, p := range c.procs {
-		c.lookAtNewborn(p, now)
-	}
+	c.choose()
+	c.lookAtAllNewborn(now)
 	for _, p := range c.procs {
 		c.takeCensus(p)
 		c.list(p, now)

@@ -67,9 +67,6 @@ func (c *tracer) admit(p *process) {
 	}
 	p.idle = idle.NewProcess(p.clock.now, p.findIdle)
 	c.procs = append(c.procs, p)
-	if p.sampled = c.samples.reader != nil; p.sampled {
-		c.samples.of[p.target.PID] = p
-	}
 	c.out.add(event{kind: processBegan, proc: p.account})
 	c.meetProcess(p)
 }
