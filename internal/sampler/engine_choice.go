@@ -75,15 +75,15 @@ func (p *processAccount) foresee(furtherStacks bool) {
 	p.lack.Store(uint32(l))
 }
 
-// judge takes note of the walk of a sample. A copy that was too short is not held against the process: the next is
-// longer, or a freeze.
+// judge takes note of the walk of a sample. A copy that was too short is not held against the process if the next can be
+// longer.
 func (p *processAccount) judge(s *look.Shot, stop frames.StopReason, away bool) {
 	if s.How != look.BySample {
 		return
 	}
 	n := &p.walked
 	n.all++
-	if stop.Complete() || stop == frames.StopDepth || stop == frames.StopStackCut && !away {
+	if stop.Complete() || stop == frames.StopDepth || stop == frames.StopStackCut && !away && !s.Longest() {
 		return
 	}
 	n.wanting++
