@@ -42,6 +42,8 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 		{"record", "--max-overhead", "much", "-p", "1"},
 		{"record", "--max-pause", "much", "-p", "1"},
 		{"record", "--engine", "steam", "-p", "1"},
+		{"record", "--engine", "perf", "--max-overhead", "2%", "-p", "1"},
+		{"record", "--engine", "perf", "--rung", "freeze", "-p", "1"},
 		{"record", "-o", "-", "--", "true"},
 		{"record", "--no-such-flag", "-p", "1"},
 		{"record", "-p", "1", "stray"},

@@ -48,7 +48,8 @@ func newRecord() *cobra.Command {
 
 Samples the stacks of all threads until the duration is over, Ctrl-C, or the end of
 the target, and writes a recording that prywalk report and go tool pprof open.
-Running threads are stopped for some tens of microseconds at each tick. Sleeping ones
+Running threads are sampled by the kernel where that is allowed (root) and shows whole
+stacks; else they are stopped for some tens of microseconds at each tick. Sleeping ones
 are read as they sleep; where a stack needs a register that this does not show, the
 thread is stopped once in a sleep, in calls that take no harm.
 

@@ -154,3 +154,10 @@ func TestBirthsAreToldBeforeSamplesOfAnyProcessor(t *testing.T) {
 		}
 	}, func(*Record) {})
 }
+
+func TestTryTellsThatSamplesCome(t *testing.T) {
+	open(t, Options{Freq: 97})
+	if err := Try(); err != nil {
+		t.Error(err)
+	}
+}
