@@ -105,7 +105,7 @@ func TestProcessIsJudgedAnew(t *testing.T) {
 			return now.Stacks >= since.Stacks+20
 		})
 	}, target.pid)
-	if r.Engine != "perf" || r.EngineNote != "" {
+	if r.Engine != "perf" || r.EngineNote != "by ptrace: 1 process with stacks that samples do not show whole" {
 		t.Errorf("engine %q (%s)", r.Engine, r.EngineNote)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
