@@ -80,7 +80,11 @@ func (f *engineFlags) tried(o *sampler.Options) (*perfevents.Reader, string) {
 }
 
 func (f *engineFlags) sample(o *sampler.Options) (*perfevents.Reader, error) {
-	return perfevents.Open(perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: f.noKernel || !symbols.KernelShown()})
+	r, err := perfevents.Open(perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: f.noKernel || !symbols.KernelShown()})
+	if err == nil {
+		r.Pause() // until the recording begins
+	}
+	return r, err
 }
 
 // closeEvents lets go of them.

@@ -50,6 +50,7 @@ type kernelSamples struct {
 
 	taken    int64              // samples that were given to a thread or process
 	heard    int64              // samples of the targets
+	since    int64              // what was sampled before counts as not observed, CLOCK_MONOTONIC ns
 	served   int64              // processes that were sampled at all
 	paused   bool               // nobody is sampled: all targets are ptrace's
 	left     [numLacks]int64    // processes that ptrace looks at all the same, by what samples lack of them
@@ -80,7 +81,7 @@ func (c *tracer) observe(r *perfevents.Reader) {
 	if c.opts.Children && c.opts.Threads == nil {
 		c.samples.unmet.table = offspring.New[*processAccount, unmetShot]()
 	}
-	r.Drain(func(*perfevents.Record) {}) // what came before
+	r.Resume()
 }
 
 // sampled is the state of one thread under that engine.
@@ -124,7 +125,9 @@ func (c *tracer) takeSample(r *perfevents.Record) {
 		c.takeUnmet(r) // or it is another program's
 		return
 	}
-	k.heard++
+	if k.heard++; r.Time < k.since {
+		return // the kernel went on while nobody read clocks; its buffers had room for a part only
+	}
 	if !r.Usable() {
 		k.unusable++
 		return
@@ -311,6 +314,32 @@ func (c *tracer) giveUpSamples(why string) {
 	k.gaveUp = why
 	k.last = k.reader
 	k.reader = nil
+}
+
+// seeSomebody has ptrace look once at threads that run, where a recording would end without any stack: it was shorter
+// than a sample's period. Nobody else would know what ran.
+func (c *tracer) seeSomebody(now int64) {
+	n := &c.counts
+	if c.takeSamples(now); n.sampled > n.claimed || n.frozen+n.peeked > 0 {
+		return
+	}
+	for _, p := range c.procs {
+		for _, th := range p.list.inOrder {
+			if len(th.sampled.waiting) > 0 {
+				return
+			}
+		}
+	}
+	for _, p := range c.procs {
+		c.stopSampling(p)
+	}
+}
+
+// end leaves everybody alone: names are looked up for long.
+func (k *kernelSamples) end() {
+	if k.reader != nil {
+		k.reader.Pause()
+	}
 }
 
 // stopSampling has ptrace look at a process's running threads from now on.

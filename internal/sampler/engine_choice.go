@@ -95,7 +95,7 @@ func (p *processAccount) judge(s *look.Shot, stop frames.StopReason, away bool) 
 // choose gives each process to an engine.
 func (c *tracer) choose() {
 	k := &c.samples
-	if k.reader == nil {
+	if k.reader == nil || c.ending { // see seeSomebody
 		return
 	}
 	for _, p := range c.procs {

@@ -47,7 +47,7 @@ type Options struct {
 	// call. It belongs to the Sampler while that runs.
 	Census *census.Census
 	// Events, if set, has the kernel sample running threads, which are not stopped then. It belongs to the Sampler while
-	// that runs. Its frequency should be Freq.
+	// that runs, and may be paused before. Its frequency should be Freq.
 	Events *perfevents.Reader
 	// Choose: a process whose samples lack something that a stop shows is looked at with ptrace, as if there were no
 	// Events. NoEvents says, for people, why there are none though they were wanted.

@@ -114,6 +114,7 @@ const lastWait = 100e6
 // last looks at every thread once more, so that all clocks are exact, gives up what
 // does not stop, and retires everything.
 func (c *tracer) last(now int64) {
+	c.seeSomebody(now)
 	c.ending = true
 	for _, p := range c.procs {
 		for _, th := range p.list.inOrder {
@@ -133,6 +134,7 @@ func (c *tracer) last(now int64) {
 		c.endProcess(p)
 	}
 	c.procs = nil
+	c.samples.end()
 	c.lastRead = procmem.Now()
 	if len(c.out.events) > 0 {
 		c.send(c.out.events)

@@ -333,6 +333,7 @@ func (c *tracer) noticeGap(now int64) { c.tellGap(c.gaps.Ended(now)) }
 
 func (c *tracer) tellGap(from, length int64) {
 	if length > 0 {
+		c.samples.since = from + length
 		c.out.add(event{kind: notObserved, at: from, length: length})
 	}
 }
