@@ -101,6 +101,9 @@ func (c *Clock) lookRunning(r Reading, s Seen, onCPU bool, cpu, runq, blocked in
 		c.close(emit)
 	} else {
 		c.carryBlocked += blocked
+		late := min(-c.blockedDebt, c.carryBlocked)
+		c.blockedDebt += late
+		c.carryBlocked -= late
 	}
 	if onCPU {
 		cpu += c.carryCPU

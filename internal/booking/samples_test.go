@@ -55,6 +55,24 @@ func TestTimeOfAThreadThatWasNeverSeenIsNotObserved(t *testing.T) {
 	}
 }
 
+// TestQueueTimeThatComesLateIsNotBookedTwice: a thread that never sleeps was sampled, and then queued when its clocks were
+// read. Between the readings it seemed to sleep for 4 ms; the next reading says that it was queued.
+func TestQueueTimeThatComesLateIsNotBookedTwice(t *testing.T) {
+	var c Clock
+	wall := int64(0)
+	book := func(s Span) {
+		if wall += s.Wall; s.State != Running {
+			t.Errorf("it never slept: %+v", s)
+		}
+	}
+	c.Begin(Reading{})
+	c.Look(Reading{Wall: 10e6, CPU: 6e6}, Seen{State: Running}, true, book)
+	c.Look(Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Seen{State: Running}, true, book)
+	if c.Finish(book); wall != 20e6 {
+		t.Errorf("%d ns of 20e6", wall)
+	}
+}
+
 func FuzzBetween(f *testing.F) {
 	f.Add(int64(1), int64(2), int64(3), int64(4), int64(5))
 	f.Fuzz(func(t *testing.T, wall, cpu, length, ran, at int64) {

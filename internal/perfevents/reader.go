@@ -217,6 +217,9 @@ func (r *Reader) openAll() ([]*ring, string, error) {
 	return rings, online, nil
 }
 
+// besideStack is what a record takes besides the stack, at most, in bytes.
+const besideStack = 2 << 10
+
 // ringRecords is how many samples a ring has room for, at least: as many as come in several ticks.
 const ringRecords = 32
 
@@ -228,14 +231,14 @@ const mostRings = 64 << 20
 func firstStack(processors int) int {
 	n := MostStack
 	for n > FirstStack && ringSize(n)*processors > mostRings {
-		n = max(n/2&^7, FirstStack)
+		n = max((n+besideStack)/2-besideStack, FirstStack)
 	}
 	return n
 }
 
 // ringSize gives the bytes of a ring, a power of two.
 func ringSize(stack int) int {
-	return 1 << bits.Len(uint((stack+2<<10)*ringRecords-1))
+	return 1 << bits.Len(uint((stack+besideStack)*ringRecords-1))
 }
 
 // attr describes the event. A clock of frequency is given as a period, which does not waver.

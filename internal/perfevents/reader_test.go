@@ -163,7 +163,7 @@ func TestTryTellsThatSamplesCome(t *testing.T) {
 }
 
 func TestFirstStacksTakeBoundedMemory(t *testing.T) {
-	for processors, want := range map[int]int{1: MostStack, 2: MostStack, 32: MostStack, 64: MostStack / 2, 8192: FirstStack} {
+	for processors, want := range map[int]int{1: MostStack, 2: MostStack, 32: MostStack, 64: 30 << 10, 8192: FirstStack} {
 		if n := firstStack(processors); n != want || n%8 != 0 {
 			t.Errorf("%d processors: %d bytes of stack", processors, n)
 		}
