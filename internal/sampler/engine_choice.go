@@ -99,19 +99,27 @@ func (c *tracer) choose() {
 		return
 	}
 	for _, p := range c.procs {
-		if lack(p.account.lack.Load()).takesStops(c.opts.Choose) {
-			c.leaveToPtrace(p)
-		} else {
-			c.sample(p)
-		}
+		c.chooseFor(p)
 	}
-	switch idle := len(k.of) == 0; {
+	// With children, what nobody meets is known by samples, too.
+	switch idle := len(k.of) == 0 && k.unmet.table == nil; {
 	case idle && !k.paused:
 		k.reader.Pause() // other programs need not be interrupted for nobody
 		k.paused = true
 	case !idle && k.paused:
 		k.reader.Resume()
 		k.paused, k.ran = false, 0
+	}
+}
+
+// chooseFor gives one process to an engine.
+func (c *tracer) chooseFor(p *process) {
+	switch {
+	case c.samples.reader == nil:
+	case lack(p.account.lack.Load()).takesStops(c.opts.Choose):
+		c.leaveToPtrace(p)
+	default:
+		c.sample(p)
 	}
 }
 
@@ -157,7 +165,7 @@ func (k *kernelSamples) conclude(r *Stats, n *counts) {
 	r.Engine, r.Sampled, r.Claimed = "ptrace", n.sampled, n.claimed
 	reader := k.reader
 	switch {
-	case k.reader != nil && k.served > 0:
+	case k.reader != nil && (k.served > 0 || n.sampled > 0):
 		r.Engine = "perf"
 	case k.last != nil:
 		r.Engine, r.EngineNote, reader = "perf, then ptrace", k.gaveUp, k.last

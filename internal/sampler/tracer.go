@@ -68,6 +68,7 @@ func (c *tracer) admit(p *process) {
 	p.idle = idle.NewProcess(p.clock.now, p.findIdle)
 	c.procs = append(c.procs, p)
 	c.out.add(event{kind: processBegan, proc: p.account})
+	c.chooseFor(p)
 	c.meetProcess(p)
 }
 
