@@ -32,10 +32,14 @@ func (w *Walker) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason {
 		}
 		at := cfa - 8*uint64(units)
 		v, ok := w.mem.Word(at)
-		if !ok {
+		switch {
+		case ok:
+			w.next.Set(info.compact[i], v)
+		case w.belowSP(at):
+			w.restorePopped(info.compact[i], at)
+		default:
 			return w.missing(at)
 		}
-		w.next.Set(info.compact[i], v)
 	}
 	return StopNone
 }
@@ -44,6 +48,12 @@ func (w *Walker) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason {
 func (w *Walker) returnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
 	if info.raOnStack {
 		v, ok := w.mem.Word(cfa - 8)
+		if !ok && w.belowSP(cfa-8) {
+			var reg uint8
+			if reg, ok = w.popped(cfa - 8); ok {
+				v, ok = w.regs.Get(reg)
+			}
+		}
 		if !ok {
 			return w.missing(cfa - 8)
 		}
@@ -79,6 +89,10 @@ func (w *Walker) applyRow(row *storedRow, flags Flags) StopReason {
 		reg := uint8(bits.TrailingZeros32(left)) % NumRegs
 		p := &row.Regs[reg]
 		v, ok, stop := w.place(p, cfa)
+		if stop == StopBadMemory && w.belowSP(w.lacking) {
+			w.restorePopped(reg, w.lacking)
+			continue
+		}
 		if stop != StopNone {
 			return stop
 		}

@@ -16,6 +16,7 @@ var abiX86 = abi{
 	jumpsBy:         jumpsByX86,
 	afterPush:       afterPushX86,
 	callBefore:      callBeforeX86,
+	popped:          poppedX86,
 	isThreadRoot:    isThreadRootX86,
 	startsElsewhere: startsElsewhereX86,
 	departs:         departsX86,

@@ -155,3 +155,75 @@ func (s *Source) keepsAll(st *state) bool {
 
 // passedOn gives the frame of code that passes a call on: nothing but the return address.
 func (s *Source) passedOn() found { return found{cfa: start(s.abi.sp).plus(s.abi.entry)} }
+
+// Popped implements [frames.Pops].
+func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
+	if s.abi == nil || s.abi.popped == nil || s.o.Code == nil || n < 1 {
+		return 0, false
+	}
+	return s.abi.popped(s, pc, n)
+}
+
+// maxPopX86 is the length of the longest pop of a register: REX and the opcode.
+const maxPopX86 = 2
+
+// poppedX86 reads backwards from pc: nothing but pops, or one "leave". The bytes before an instruction can be read in
+// more than one way. So what comes at pc must be the rest of a function's end, too: a further pop, or the return.
+func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
+	ahead := s.buf[:maxPopX86]
+	ahead = ahead[:max(0, min(s.o.Code.ReadCode(pc, ahead), len(ahead)))]
+	if !endsFunctionX86(ahead) {
+		return 0, false
+	}
+	returns := ahead[0] == 0xc3
+	size := n * maxPopX86
+	if size > len(s.buf) {
+		return 0, false
+	}
+	b := s.buf[:size]
+	for size > 0 && s.o.Code.ReadCode(pc-uint64(size), b[:size]) < size {
+		size-- // the code may begin less than that before pc
+	}
+	b = b[:size]
+	for k := 1; ; k++ {
+		if len(b) == 0 {
+			return 0, false
+		}
+		reg, size = popEndingX86(b)
+		if size == 0 {
+			return frames.X86RBP, k == 1 && n == 1 && b[len(b)-1] == 0xc9 && returns // leave, ret
+		}
+		if k == n {
+			return reg, true
+		}
+		b = b[:len(b)-size]
+	}
+}
+
+// popEndingX86 gives the register of the pop that ends b, and its length; 0 if there is none.
+func popEndingX86(b []byte) (reg uint8, size int) {
+	op := b[len(b)-1]
+	if op&^7 != 0x58 {
+		return 0, 0
+	}
+	if len(b) > 1 && b[len(b)-2] == 0x41 { // REX.B
+		return 8 + op&7, 2
+	}
+	return dwarfX86(op & 7), 1
+}
+
+// endsFunctionX86 reports whether an instruction is one of those by which functions end: a pop, a return, a jump.
+func endsFunctionX86(b []byte) bool {
+	if len(b) == 0 {
+		return false
+	}
+	switch op := b[0]; {
+	case op&^7 == 0x58, op == 0xc3, op == 0xc2, op == 0xe9, op == 0xeb:
+		return true
+	case op == 0x41:
+		return len(b) > 1 && b[1]&^7 == 0x58
+	case op == 0xf3 || op == 0xf2:
+		return len(b) > 1 && b[1] == 0xc3
+	}
+	return false
+}

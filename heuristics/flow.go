@@ -60,6 +60,8 @@ type abi struct {
 	// in the first entry of a PLT.
 	afterPush  func(w *interpreter, pc uint64) bool
 	callBefore func(s *Source, ret uint64) (frames.Call, bool)
+	// popped is [Source.Popped]; nil where functions do not pop.
+	popped func(s *Source, pc uint64, n int) (reg uint8, ok bool)
 	// isThreadRoot reports whether the code at pc is a thread's first function.
 	isThreadRoot func(w *interpreter, pc uint64) bool
 	// startsElsewhere reports whether the code at pc begins a stack that was prepared by hand.

@@ -65,6 +65,7 @@ var (
 	_ frames.CallSites  = (*Source)(nil)
 	_ frames.Jumps      = (*Source)(nil)
 	_ frames.Switches   = (*Source)(nil)
+	_ frames.Pops       = (*Source)(nil)
 )
 
 // New gives a source for a module. With an architecture that is not known it

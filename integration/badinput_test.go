@@ -42,6 +42,8 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 		{"record", "--max-overhead", "much", "-p", "1"},
 		{"record", "--max-pause", "much", "-p", "1"},
 		{"record", "--engine", "steam", "-p", "1"},
+		{"record", "--engine", "perf", "--max-overhead", "2%", "-p", "1"},
+		{"record", "--engine", "perf", "--rung", "freeze", "-p", "1"},
 		{"record", "-o", "-", "--", "true"},
 		{"record", "--no-such-flag", "-p", "1"},
 		{"record", "-p", "1", "stray"},
@@ -149,7 +151,7 @@ func trace(t *testing.T, tids []int) {
 func TestProcessTracedByAnother(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	trace(t, threadsOf(target.PID))
-	r := prywalk(t, "record", "-d", "1", "-p", strconv.Itoa(target.PID))
+	r := prywalk(t, "record", "--engine", "ptrace", "-d", "1", "-p", strconv.Itoa(target.PID))
 	// Its sleepers can be peeked at nevertheless.
 	if !slices.Contains([]int{0, 1, 3, 4}, r.code) {
 		t.Errorf("exit code %d", r.code)
@@ -163,7 +165,7 @@ func TestProcessTracedByAnother(t *testing.T) {
 func TestOneThreadTracedByAnother(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	trace(t, []int{target.PID}) // the busy one
-	r := record(t, "-d", "1", "-p", strconv.Itoa(target.PID))
+	r := record(t, "--engine", "ptrace", "-d", "1", "-p", strconv.Itoa(target.PID))
 	checkAccounting(t, r.stats)
 	if r.stats.Failed["traced"] == 0 {
 		t.Errorf("failed: %v", r.stats.Failed)

@@ -61,6 +61,51 @@ func TestNoKernelLeavesTheKernelsFramesOut(t *testing.T) {
 	}
 }
 
+// TestEngineAutoTakesPerfWhereItIsAllowedAndAsGood: for a program in C, not for one in Go, and not for an ordinary user
+// who may not sample all processors. The recording says which it was.
+func TestEngineAutoTakesPerfWhereItIsAllowedAndAsGood(t *testing.T) {
+	needsPerf(t)
+	for _, c := range []struct {
+		target, engine, note string
+		args                 []string
+	}{
+		{"c", "perf", "", nil},
+		{"go", "ptrace", "1 process with stacks in several places", nil},
+		{"c", "ptrace", "--max-overhead is about stops of running threads", []string{"--max-overhead", "50%"}},
+		{"c", "ptrace", "", []string{"--engine", "ptrace"}},
+	} {
+		target := testtargets.Run(t, c.target, testtargets.Options{})
+		r := recordUntilAs(t, nil, "100 samples", func(p *profile.Profile) bool { return computing(p) >= 100 },
+			append(c.args, "-F", "199", "-p", strconv.Itoa(target.PID))...)
+		if r.stats.Engine != c.engine || r.stats.EngineNote != c.note || (r.stats.Sampled > 0) != (c.engine == "perf") {
+			t.Errorf("%s %v: engine %q (%s), %d sampled", c.target, c.args, r.stats.Engine, r.stats.EngineNote, r.stats.Sampled)
+		}
+		if !strings.Contains(strings.Join(r.Comments, " "), "engine "+c.engine) {
+			t.Errorf("%s %v: the recording says %q", c.target, c.args, r.Comments)
+		}
+		checkAccounting(t, r.stats)
+	}
+}
+
+// TestEngineAutoWithoutTheRightIsPtrace, and says why there are no samples.
+func TestEngineAutoWithoutTheRightIsPtrace(t *testing.T) {
+	if b, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || strings.TrimSpace(string(b)) < "1" {
+		t.Skipf("anybody may sample all processors here: %s", b)
+	}
+	if yama() > 0 {
+		t.Skip("ordinary users may not look at each other's processes here")
+	}
+	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
+	r := recordUntilAs(t, ordinary(), "100 samples", func(p *profile.Profile) bool { return computing(p) >= 100 },
+		"-p", strconv.Itoa(target.PID))
+	if r.stats.Engine != "ptrace" || !strings.Contains(r.stats.EngineNote, "may not have the kernel sample") || r.stats.Sampled != 0 {
+		t.Errorf("engine %q (%s), %d sampled", r.stats.Engine, r.stats.EngineNote, r.stats.Sampled)
+	}
+	if strings.Contains(r.stderr, "engine") {
+		t.Errorf("the closing line speaks of what nobody asked for: %s", r.stderr)
+	}
+}
+
 // TestEnginePerfWithoutTheRight says in one line what gives it, and what works without.
 func TestEnginePerfWithoutTheRight(t *testing.T) {
 	if b, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || strings.TrimSpace(string(b)) < "1" {

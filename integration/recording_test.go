@@ -28,6 +28,7 @@ type statistics struct {
 	Peeked       int64            `json:"peeked"`
 	Reused       int64            `json:"reused"`
 	Engine       string           `json:"engine"`
+	EngineNote   string           `json:"engine_note"`
 	Sampled      int64            `json:"sampled"`
 	Failed       map[string]int64 `json:"failed"`
 	Incomplete   map[string]int64 `json:"incomplete"`

@@ -54,7 +54,7 @@ func TestPtraceForbiddenBySeccompIsNamed(t *testing.T) {
 	r := command{
 		exe:  self,
 		env:  []string{seccompVariable + "=" + binary},
-		args: []string{"record", "-d", "1", "-p", pidList(target.PIDs())},
+		args: []string{"record", "--engine", "ptrace", "-d", "1", "-p", pidList(target.PIDs())},
 	}.run(t)
 	// Sleepers can still be peeked at where /proc/PID/mem can be read; whoever runs cannot be seen.
 	if r.code != 3 && r.code != 0 {

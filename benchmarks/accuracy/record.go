@@ -50,7 +50,7 @@ func (b *bench) startRecord(ctx context.Context, pids []int, args ...string) (*r
 	}
 	f.Close()
 	c := &recorder{r: recording{file: f.Name()}, stats: f.Name() + ".json"}
-	args = append([]string{"record", "-p", list(pids), "-o", c.r.file, "--stats", c.stats}, args...)
+	args = append([]string{"record", "--engine", "ptrace", "-p", list(pids), "-o", c.r.file, "--stats", c.stats}, args...)
 	c.cmd = exec.CommandContext(ctx, b.binary, args...)
 	c.cmd.Cancel = func() error { return c.cmd.Process.Signal(syscall.SIGTERM) }
 	c.cmd.WaitDelay = 10 * time.Second

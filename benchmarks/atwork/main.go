@@ -35,6 +35,7 @@ type settings struct {
 	settle, longest time.Duration
 	gaps            time.Duration
 	binary, before  string
+	engine          string
 	json            string
 	docs            bool
 }
@@ -60,6 +61,7 @@ func parse(args []string) (*settings, error) {
 	fl.DurationVar(&s.settle, "settle", 5*time.Second, "how long a program warms up")
 	fl.DurationVar(&s.longest, "longest", 2*time.Minute, "no recording is longer")
 	fl.StringVar(&s.binary, "prywalk", "", "the program to measure (default: built from this checkout)")
+	fl.StringVar(&s.engine, "engine", "ptrace", "how running threads are seen: ptrace, perf, auto")
 	fl.StringVar(&s.before, "before", "", "another build, for the column \"before\"")
 	fl.StringVar(&s.json, "json", "", "write the figures to this file; those that it has of other programs are kept")
 	fl.DurationVar(&s.gaps, "gaps", 0, "measure nothing, but watch for so long how often the machine takes a processor away")

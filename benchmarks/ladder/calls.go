@@ -47,7 +47,7 @@ func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64
 func (b *bench) callsOfARun(ctx context.Context, s *subject, freq int) (kernel, own int64, err error) {
 	count, w := filepath.Join(b.dir, "count"), &watcher{stats: filepath.Join(b.dir, "stats.json")}
 	cmd := exec.CommandContext(ctx, "perf", "stat", "-x,", "-o", count, "-e", callsEvent, "--",
-		b.prywalk, "record", "-p", strconv.Itoa(s.pid), "-F", strconv.Itoa(freq), "-d", (b.Warmup + b.Window).String(),
+		b.prywalk, "record", "--engine", "ptrace", "-p", strconv.Itoa(s.pid), "-F", strconv.Itoa(freq), "-d", (b.Warmup + b.Window).String(),
 		"-o", filepath.Join(b.dir, "out.pb.gz"), "--stats", w.stats)
 	if err := output(cmd); err != nil {
 		return 0, 0, err

@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("the target did not start: %q %w", line, err)
 	}
 	file := filepath.Join(dir, "recording.pb.gz")
-	p, err := start(ctx, "record", "-p", strconv.Itoa(target.cmd.Process.Pid), "-F", strconv.Itoa(*freq), "-o", file, "--control")
+	p, err := start(ctx, "record", "--engine", "ptrace", "-p", strconv.Itoa(target.cmd.Process.Pid), "-F", strconv.Itoa(*freq), "-o", file, "--control")
 	if err != nil {
 		return err
 	}

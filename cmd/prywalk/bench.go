@@ -77,7 +77,7 @@ two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
 	fl.Float64Var(&f.precision, "precision", -1, "add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (0.01 unless given, 0 with --quick)")
 	fl.Lookup("precision").DefValue = "0" // which is not shown: it depends
 	fl.StringVar(&f.known, "known", "", "with --check: rows that this earlier --json was below the promise in fail only below its interval")
-	fl.StringVar(&f.engine, "engine", "", "how running threads are seen: ptrace, perf, auto")
+	fl.StringVar(&f.engine, "engine", enginePtrace, "how running threads are seen: ptrace, which costs more, perf or auto")
 	fl.StringVar(&f.census, "census", "", "how threads' clocks are read: proc, bpf, auto")
 	fl.StringSliceVar(&f.from, "from", nil, "measure nothing, but read these files that --json wrote")
 	fl.StringVar(&f.newKnown, "write-known", "", "write what a later --known is to read to this file")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/sampler"
 	"prywalk/internal/symbols"
@@ -15,6 +16,10 @@ type engineFlags struct {
 	noKernel bool
 }
 
+// engineUsage is the help of --engine.
+const engineUsage = "how running threads are seen: perf (sampled by the kernel), ptrace (stopped for a moment), " +
+	"auto (perf for each process where it is allowed and as good)"
+
 // Ways of observing running threads.
 const (
 	engineAuto   = "auto"
@@ -22,22 +27,64 @@ const (
 	enginePerf   = "perf"
 )
 
-// open prepares what --engine asks for: nil is ptrace.
-func (f *engineFlags) open(o *sampler.Options) (*perfevents.Reader, error) {
+// open prepares what --engine asks for: none but with ptrace alone. Precondition: all else in o is set.
+func (f *engineFlags) open(o *sampler.Options) error {
+	only := needsPtrace(o)
+	var err error
 	switch f.engine {
-	case engineAuto, enginePtrace:
-		return nil, nil
+	case enginePtrace:
+	case engineAuto:
+		if o.Choose = only == ""; o.Choose {
+			o.Events, o.NoEvents = f.tried(o)
+		} else {
+			o.NoEvents = only + " is about stops of running threads"
+		}
 	case enginePerf:
-		r, err := perfevents.Open(perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: f.noKernel || !symbols.KernelShown()})
-		if errors.Is(err, perfevents.ErrDenied) {
-			return nil, &exitError{exitDenied, fmt.Errorf("--engine perf: %w; %s, or leave --engine out", err, perfevents.Remedy)}
+		if only != "" {
+			return usageError("--engine perf and %s: running threads are not stopped then; leave one of the two out", only)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("--engine perf: %w; leave --engine out, and ptrace is used", err)
-		}
-		return r, nil
+		o.Events, err = f.sample(o)
+	default:
+		return usageError("--engine %q: choose auto, ptrace or perf", f.engine)
 	}
-	return nil, usageError("--engine %q: choose auto, ptrace or perf", f.engine)
+	switch {
+	case errors.Is(err, perfevents.ErrDenied):
+		return &exitError{exitDenied, fmt.Errorf("--engine perf: %w; %s, or leave --engine out", err, perfevents.Remedy)}
+	case err != nil:
+		return fmt.Errorf("--engine perf: %w; leave --engine out, and ptrace is used", err)
+	}
+	return nil
+}
+
+// needsPtrace names the flag that is about stops of running threads, "" if none was given.
+func needsPtrace(o *sampler.Options) string {
+	switch {
+	case o.Rung != look.Ladder:
+		return "--rung"
+	case o.MaxOverhead > 0:
+		return "--max-overhead"
+	}
+	return ""
+}
+
+// tried gives the kernel's samples if they are allowed, and come; else why not.
+func (f *engineFlags) tried(o *sampler.Options) (*perfevents.Reader, string) {
+	if err := perfevents.Try(); err != nil {
+		return nil, err.Error()
+	}
+	r, err := f.sample(o)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return r, ""
+}
+
+func (f *engineFlags) sample(o *sampler.Options) (*perfevents.Reader, error) {
+	r, err := perfevents.Open(perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: f.noKernel || !symbols.KernelShown()})
+	if err == nil {
+		r.Pause() // until the recording begins
+	}
+	return r, err
 }
 
 // closeEvents lets go of them.

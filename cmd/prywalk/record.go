@@ -48,7 +48,8 @@ func newRecord() *cobra.Command {
 
 Samples the stacks of all threads until the duration is over, Ctrl-C, or the end of
 the target, and writes a recording that prywalk report and go tool pprof open.
-Running threads are stopped for some tens of microseconds at each tick. Sleeping ones
+Running threads are sampled by the kernel where that is allowed (root) and shows whole
+stacks; else they are stopped for some tens of microseconds at each tick. Sleeping ones
 are read as they sleep; where a stack needs a register that this does not show, the
 thread is stopped once in a sleep, in calls that take no harm.
 
@@ -78,7 +79,7 @@ samples; with a command, the command's own status.`,
 	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "ignored: stacks are always on")
 	fl.StringVar(&f.rung, "rung", "ladder", "force one way of looking, for measurements: ladder, peek, no-reuse, freeze")
 	fl.StringVar(&f.census, "census", "proc", "how the clocks of many threads are read: proc, bpf (all at once; needs root), auto")
-	fl.StringVar(&f.engine, "engine", engineAuto, "how running threads are seen: ptrace (stopped for a moment), perf (sampled by the kernel), auto")
+	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's frames out")
 	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")
 	for _, name := range []string{"rung", "control"} {
@@ -131,7 +132,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeCensus(o.Census)
-	if o.Events, err = f.open(&o); err != nil {
+	if err = f.open(&o); err != nil {
 		return err
 	}
 	defer closeEvents(o.Events)

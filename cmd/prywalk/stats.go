@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -125,7 +126,7 @@ func writeStats(w io.Writer, s *sampler.Stats) error {
 	j := statsJSON{
 		Ticks: s.Ticks, MissedTicks: s.MissedTicks, Attempted: s.Attempted, Frozen: s.Frozen, Peeked: s.Peeked,
 		Reused: s.Reused, Inferred: s.Inferred, Unseen: s.Unseen, Failed: s.Failed, Incomplete: s.Incomplete, SyscallsRestarted: s.Restarted,
-		Engine: s.Engine, EngineNote: s.EngineNote, Sampled: s.Sampled, Claimed: s.Claimed, LostSamples: s.LostSamples,
+		Engine: s.Engine, EngineNote: cmp.Or(s.EngineNote, s.NoEvents), Sampled: s.Sampled, Claimed: s.Claimed, LostSamples: s.LostSamples,
 		ThrottledSamples: s.ThrottledSamples, SampleStackBytes: s.SampleStack,
 		SyscallsBroken: s.Broken, BrokenCalls: s.BrokenCalls, SyscallsToldTwice: s.Told, ToldCalls: s.ToldCalls,
 		CompleteByLook: map[string]int64{"frozen": s.FrozenWhole, "peeked": s.PeekedWhole},

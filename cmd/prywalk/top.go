@@ -72,8 +72,8 @@ prywalk record. Targets feel what they feel of prywalk record, and no more.`,
 	fl.IntVar(&f.rows, "rows", plainRows, "functions in plain text, and rows of each kind in JSON (-1: all)")
 	fl.StringVarP(&f.output, "output", "o", "", "keep the whole as a recording; %p the pid, %t the time")
 	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts")
-	fl.StringVar(&f.engine, "engine", engineAuto, "how running threads are seen: ptrace (stopped for a moment), perf (sampled by the kernel), auto")
-	fl.BoolVar(&f.noKernel, "no-kernel", false, "with --engine perf: leave the kernel's frames out")
+	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
+	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's frames out")
 	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share, such as 2%")
 	fl.Var(&f.maxPause, "max-pause", "begin no freeze that is expected to be longer, such as 100us")
 	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
@@ -119,8 +119,7 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.find(); err != nil {
 		return err
 	}
-	var err error
-	if o.Events, err = f.open(&o); err != nil {
+	if err := f.open(&o); err != nil {
 		return err
 	}
 	defer closeEvents(o.Events)

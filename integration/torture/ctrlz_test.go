@@ -68,7 +68,7 @@ func TestCommandsThatAreStoppedHoldNobody(t *testing.T) {
 	}
 	p := start(t, "mix", "8")
 	pid := strconv.Itoa(p.pid)
-	for _, args := range [][]string{{"dump"}, {"dump", "--atomic"}, {"record", "-d", "0.02"}} {
+	for _, args := range [][]string{{"dump"}, {"dump", "--atomic"}, {"record", "--engine", "ptrace", "-d", "0.02"}} {
 		for i := range runs {
 			r := &recorder{t: t, dir: t.TempDir(), ended: make(chan struct{})}
 			r.cmd = exec.Command(binary, append(args, "-p", pid)...)

@@ -34,6 +34,7 @@ type Clock struct {
 	carrySince          int64
 	carryBlocked        int64
 	blockedDebt         int64
+	met                 bool // a look was booked; one whose samples have not come yet runs unmet
 	lastRun             Seen
 	lastOn              Seen // at the last look that found it on a processor, at lastOnAt
 	lastOnAt            int64
@@ -55,6 +56,7 @@ func (c *Clock) Look(r Reading, s Seen, onCPU bool, emit func(Span)) {
 	if !c.started {
 		c.Begin(r)
 	}
+	c.met = true
 	from := c.last.Wall
 	cpu, runq, blocked := c.advance(r)
 	runq -= c.bookQueued(from, runq, emit)
@@ -99,6 +101,9 @@ func (c *Clock) lookRunning(r Reading, s Seen, onCPU bool, cpu, runq, blocked in
 		c.close(emit)
 	} else {
 		c.carryBlocked += blocked
+		late := min(-c.blockedDebt, c.carryBlocked)
+		c.blockedDebt += late
+		c.carryBlocked -= late
 	}
 	if onCPU {
 		cpu += c.carryCPU
@@ -121,7 +126,11 @@ func (c *Clock) bookQueued(from, runq int64, emit func(Span)) int64 {
 		return 0
 	}
 	q := min(runq, c.queuedFor)
-	emit(Span{Seen: c.lastRun, End: from + q, Samples: c.queuedTicks, Wall: q, RunQueue: q})
+	if c.met {
+		emit(Span{Seen: c.lastRun, End: from + q, Samples: c.queuedTicks, Wall: q, RunQueue: q})
+	} else if q > 0 {
+		emit(Span{Seen: Seen{State: Running}, Leaf: NotObserved, End: from + q, Wall: q, RunQueue: q})
+	}
 	c.queuedFor, c.queuedTicks = 0, 0
 	return q
 }
@@ -159,8 +168,8 @@ func (c *Clock) carryOver(r Reading, cpu, runq int64, emit func(Span)) {
 	}
 }
 
-// bookCarried books carried time as not observed, under the stack where the
-// thread sleeps, or where it was last seen running.
+// bookCarried books carried time under the stack where the thread sleeps, or where it was last seen running. Of a
+// thread that was never seen anywhere it is not observed.
 func (c *Clock) bookCarried(now int64, emit func(Span)) {
 	if c.carryCPU+c.carryRunq > 0 {
 		where := c.lastRun
@@ -168,16 +177,24 @@ func (c *Clock) bookCarried(now int64, emit func(Span)) {
 			where = c.open.Seen
 		}
 		where.State, where.Wait, where.WaitsFor, where.Owner = Running, "", "", 0
-		emit(Span{Seen: where, Leaf: RanBetweenTicks, End: now,
+		emit(Span{Seen: where, Leaf: c.between(RanBetweenTicks), End: now,
 			Wall: c.carryCPU + c.carryRunq, RunQueue: c.carryRunq, CPU: c.carryCPU})
 	}
 	c.carryCPU, c.carryRunq = 0, 0
 	if c.carryBlocked > 0 && !c.isOpen {
 		where := c.lastRun
 		where.State = Sleeping
-		emit(Span{Seen: where, Leaf: BlockedBetweenTicks, End: now, Wall: c.carryBlocked})
+		emit(Span{Seen: where, Leaf: c.between(BlockedBetweenTicks), End: now, Wall: c.carryBlocked})
 		c.carryBlocked = 0
 	}
+}
+
+// between gives the synthetic frame of carried time: there is no stack to put it inside of before the first look.
+func (c *Clock) between(leaf string) string {
+	if !c.met {
+		return NotObserved
+	}
+	return leaf
 }
 
 // Unchanged extends the open span to a moment at which the thread was found

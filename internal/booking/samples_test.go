@@ -29,6 +29,50 @@ func TestClocksBetweenTwoReadings(t *testing.T) {
 	}
 }
 
+// TestTimeOfAThreadThatWasNeverSeenIsNotObserved: it was found running, and then unchanged or queued, and no sample of
+// it came. It must not be booked under the stack of whoever was seen first.
+func TestTimeOfAThreadThatWasNeverSeenIsNotObserved(t *testing.T) {
+	for name, rest := range map[string]Reading{
+		"ran":    {Wall: 9e6, CPU: 8e6},
+		"queued": {Wall: 9e6, CPU: 2e6, RunQueue: 6e6},
+		"slept":  {Wall: 9e6, CPU: 1e6},
+	} {
+		p, th := &Process{}, &Thread{}
+		var cpu, runq, wall int64
+		book := func(s Span) {
+			if s.Leaf != NotObserved || s.Samples != 0 {
+				t.Errorf("%s: %+v", name, s)
+			}
+			cpu, runq, wall = cpu+s.CPU, runq+s.RunQueue, wall+s.Wall
+		}
+		th.BeginAt(Reading{})
+		th.Extend(Unchanged{Ticks: 2, Last: Reading{Wall: 1e6}})
+		p.EndThread(th, &End{Alive: true, Rest: rest, Patience: 1e9}, book)
+		p.FinishThread(th, Gaps{}, book)
+		if cpu != rest.CPU || runq != rest.RunQueue || wall < cpu+runq || wall > rest.Wall {
+			t.Errorf("%s: %d ns of cpu, %d queued, %d in all", name, cpu, runq, wall)
+		}
+	}
+}
+
+// TestQueueTimeThatComesLateIsNotBookedTwice: a thread that never sleeps was sampled, and then queued when its clocks were
+// read. Between the readings it seemed to sleep for 4 ms; the next reading says that it was queued.
+func TestQueueTimeThatComesLateIsNotBookedTwice(t *testing.T) {
+	var c Clock
+	wall := int64(0)
+	book := func(s Span) {
+		if wall += s.Wall; s.State != Running {
+			t.Errorf("it never slept: %+v", s)
+		}
+	}
+	c.Begin(Reading{})
+	c.Look(Reading{Wall: 10e6, CPU: 6e6}, Seen{State: Running}, true, book)
+	c.Look(Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Seen{State: Running}, true, book)
+	if c.Finish(book); wall != 20e6 {
+		t.Errorf("%d ns of 20e6", wall)
+	}
+}
+
 func FuzzBetween(f *testing.F) {
 	f.Add(int64(1), int64(2), int64(3), int64(4), int64(5))
 	f.Fuzz(func(t *testing.T, wall, cpu, length, ran, at int64) {

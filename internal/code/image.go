@@ -130,6 +130,18 @@ func (l lazyCalls) ChangesStack(pc frames.Addr, caller bool) bool {
 	return ok && s.ChangesStack(pc, caller)
 }
 
+// Popped implements [frames.Pops].
+func (l lazyCalls) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
+	p := l.img.prepared()
+	l.img.mu.Lock()
+	defer l.img.mu.Unlock()
+	s, ok := p.calls.(frames.Pops)
+	if !ok {
+		return 0, false
+	}
+	return s.Popped(pc, n)
+}
+
 // prepared gives the parts, made at the first call.
 func (img *Image) prepared() *parts {
 	img.once.Do(func() {

@@ -44,6 +44,9 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 	return s
 }
 
+// Longest reports whether the shot is a sample with as much stack as the kernel copies.
+func (s *Shot) Longest() bool { return s.How == BySample && len(s.buf) >= perfevents.MostStack }
+
 // TooShort reports whether a walk of this thread's samples, as known at its last look, has lacked stack since it was
 // asked before: then more is to be copied.
 func (t *Thread) TooShort() bool {

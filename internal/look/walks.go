@@ -63,7 +63,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 // the thread is to be frozen.
 func (k *Walks) lacksStack(s *Shot) {
 	k.needs.Short++
-	if len(s.buf) >= perfevents.MostStack {
+	if s.Longest() {
 		k.needs.Used = perfevents.MostStack + 1
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
+	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,7 @@ var (
 	ErrUnsupported = errors.New("the kernel gives no perf events")
 )
 
-// Bounds of what is copied of a stack with each sample, in bytes. The kernel takes multiples of eight that fit a
+// Bounds of what is copied at most of a stack with each sample, in bytes. The kernel takes multiples of eight that fit a
 // record of 16 bits of size, with all else (kernel/events/core.c, perf_sample_ustack_size).
 const (
 	FirstStack = 8 << 10
@@ -33,7 +34,7 @@ const Remedy = "run as root, or with CAP_PERFMON, or: sudo sysctl kernel.perf_ev
 type Options struct {
 	// Freq is the number of samples a second of each processor.
 	Freq float64
-	// Stack is how many bytes of stack are copied; 0 is FirstStack.
+	// Stack is how many bytes of stack are copied; 0: MostStack, or less where many processors would take much memory.
 	Stack int
 	// NoKernel: leave the kernel's frames out. Samples are taken in the kernel all the same.
 	NoKernel bool
@@ -57,7 +58,7 @@ type Reader struct {
 // Open begins to sample. The error is [ErrDenied] or [ErrUnsupported], with what is behind it.
 func Open(o Options) (*Reader, error) {
 	if o.Stack == 0 {
-		o.Stack = FirstStack
+		o.Stack = firstStack(runtime.NumCPU())
 	}
 	o.Stack = min(o.Stack, MostStack) &^ 7
 	r := &Reader{opts: o}
@@ -216,12 +217,28 @@ func (r *Reader) openAll() ([]*ring, string, error) {
 	return rings, online, nil
 }
 
+// besideStack is what a record takes besides the stack, at most, in bytes.
+const besideStack = 2 << 10
+
 // ringRecords is how many samples a ring has room for, at least: as many as come in several ticks.
 const ringRecords = 32
 
+// mostRings is how many bytes the rings of all processors take at first, at most.
+const mostRings = 64 << 20
+
+// firstStack gives how many bytes of stack are copied at first. A copy that is too short is an incomplete stack, and a
+// long one costs no more than the stack is deep; but its ring has room for all of it.
+func firstStack(processors int) int {
+	n := MostStack
+	for n > FirstStack && ringSize(n)*processors > mostRings {
+		n = max((n+besideStack)/2-besideStack, FirstStack)
+	}
+	return n
+}
+
 // ringSize gives the bytes of a ring, a power of two.
 func ringSize(stack int) int {
-	return 1 << bits.Len(uint((stack+2<<10)*ringRecords-1))
+	return 1 << bits.Len(uint((stack+besideStack)*ringRecords-1))
 }
 
 // attr describes the event. A clock of frequency is given as a period, which does not waver.

@@ -60,7 +60,7 @@ func TestWhoComputesIsSampledWithItsStack(t *testing.T) {
 }
 
 func TestStacksAreCopiedDeeperWhenAskedTo(t *testing.T) {
-	r := open(t, Options{Freq: 99})
+	r := open(t, Options{Freq: 99, Stack: FirstStack})
 	sizes := []int{r.Stack()}
 	for r.Deepen() {
 		sizes = append(sizes, r.Stack())
@@ -153,4 +153,19 @@ func TestBirthsAreToldBeforeSamplesOfAnyProcessor(t *testing.T) {
 			t.Errorf("told twice: %+v", rec)
 		}
 	}, func(*Record) {})
+}
+
+func TestTryTellsThatSamplesCome(t *testing.T) {
+	open(t, Options{Freq: 97})
+	if err := Try(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFirstStacksTakeBoundedMemory(t *testing.T) {
+	for processors, want := range map[int]int{1: MostStack, 2: MostStack, 32: MostStack, 64: 30 << 10, 8192: FirstStack} {
+		if n := firstStack(processors); n != want || n%8 != 0 {
+			t.Errorf("%d processors: %d bytes of stack", processors, n)
+		}
+	}
 }

@@ -36,8 +36,9 @@ type processAccount struct {
 	remapped bool
 	managed  managedNames
 
-	// needStops, for the tracer: the process has a run-time system whose frames cannot be named from the kernel's samples.
-	needStops atomic.Bool
+	// lack, for the tracer, is what the kernel's samples lack of the process (type lack). walked are those so far.
+	lack   atomic.Uint32
+	walked samplesWalked
 
 	// strangers is for samples of threads that nobody met.
 	strangers *threadAccount
@@ -71,6 +72,7 @@ func (p *processAccount) refresh(now int64) bool {
 		}
 		extra := look.TaskStacks(p.target)
 		p.extra.Store(&extra)
+		p.foresee(extra != nil)
 		p.main = m
 	}
 	return true

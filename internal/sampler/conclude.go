@@ -18,6 +18,7 @@ func (s *Sampler) conclude(c *tracer, a *accountant) {
 	r.Ticks, r.MissedTicks = n.ticks, c.ticks.Missed
 	r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Queued = n.attempted, n.frozen, n.peeked, n.reused, n.queued
 	c.samples.conclude(r, n)
+	r.NoEvents = s.opts.NoEvents
 	r.Inferred, r.Unseen, r.Backlog = n.inferred, n.unseen, n.backlog
 	r.Restarted, r.ThreadsMax = n.restarted, n.threadsMax
 	r.BrokenCalls, r.ToldCalls = byCall(&c.harm.broken, r.Broken), byCall(&c.harm.told, r.Told)

@@ -24,8 +24,8 @@ import (
 //
 // With perf, a thread that is found running has no shot of that tick: its state is the samples'. A sample of a thread
 // that ended before its clocks were read again is a claim on what is unseen of its process ([booking.Process.Claim]).
-// If samples stop coming, ptrace takes over, and the recording says so. It also looks at processes with a run-time system
-// whose frames need more than a stack to be named (an interpreter's, package managed, Planner).
+// If samples stop coming, ptrace takes over, and the recording says so. It also looks at processes of which the kernel's
+// samples do not show all (engine_choice.go).
 
 const (
 	// checkEvery is how often it is seen whether samples come, in nanoseconds.
@@ -49,12 +49,16 @@ type kernelSamples struct {
 	unmet  unmetProcesses
 
 	taken    int64              // samples that were given to a thread or process
-	stopped  int64              // processes that ptrace looks at all the same
+	heard    int64              // samples of the targets
+	since    int64              // what was sampled before counts as not observed, CLOCK_MONOTONIC ns
+	served   int64              // processes that were sampled at all
+	paused   bool               // nobody is sampled: all targets are ptrace's
+	left     [numLacks]int64    // processes that ptrace looks at all the same, by what samples lack of them
 	unusable int64              // samples without registers of the user's
 	dropped  int64              // samples that found no room here
 	deepen   bool               // a stack was deeper than what is copied
 	checked  int64              // when it was last seen whether samples come, CLOCK_MONOTONIC ns
-	heardOf  int64              // taken, as of the last sign of life
+	heardOf  int64              // heard, as of the last sign of life
 	ran      int64              // processor time of the targets then, ns
 	gaveUp   string             // why ptrace took over; "": it did not
 	last     *perfevents.Reader // the one that was given up
@@ -77,7 +81,7 @@ func (c *tracer) observe(r *perfevents.Reader) {
 	if c.opts.Children && c.opts.Threads == nil {
 		c.samples.unmet.table = offspring.New[*processAccount, unmetShot]()
 	}
-	r.Drain(func(*perfevents.Record) {}) // what came before
+	r.Resume()
 }
 
 // sampled is the state of one thread under that engine.
@@ -93,14 +97,11 @@ func (c *tracer) takeSamples(now int64) {
 	if k.reader == nil {
 		return
 	}
+	if k.paused {
+		return
+	}
 	k.unmet.drain(k.reader, k.take)
 	c.handOverUnmet(now)
-	for _, p := range c.procs {
-		if p.sampled && p.account.needStops.Load() {
-			k.stopped++
-			c.stopSampling(p)
-		}
-	}
 	if k.deepen {
 		k.deepen = false
 		if k.reader.Stack() < perfevents.MostStack && !k.reader.Deepen() {
@@ -124,10 +125,14 @@ func (c *tracer) takeSample(r *perfevents.Record) {
 		c.takeUnmet(r) // or it is another program's
 		return
 	}
+	if k.heard++; r.Time < k.since {
+		return // the kernel went on while nobody read clocks; its buffers had room for a part only
+	}
 	if !r.Usable() {
 		k.unusable++
 		return
 	}
+	p.heard++
 	th := p.list.byTID[r.TID]
 	switch {
 	case th == nil:
@@ -286,8 +291,11 @@ func (c *tracer) checkSamples(now int64) {
 		return
 	}
 	ran := c.ranSoFar(now)
-	if k.taken+k.unusable != k.heardOf || k.ran == 0 {
-		k.heardOf, k.ran = k.taken+k.unusable, max(ran, 1)
+	if k.heard != k.heardOf || k.ran == 0 {
+		k.heardOf, k.ran = k.heard, max(ran, 1)
+		for _, p := range c.procs {
+			c.checkSamplesOf(p)
+		}
 		return
 	}
 	if ran-k.ran >= silentPeriods*k.reader.Period() {
@@ -308,6 +316,32 @@ func (c *tracer) giveUpSamples(why string) {
 	k.reader = nil
 }
 
+// seeSomebody has ptrace look once at threads that run, where a recording would end without any stack: it was shorter
+// than a sample's period. Nobody else would know what ran.
+func (c *tracer) seeSomebody(now int64) {
+	n := &c.counts
+	if c.takeSamples(now); n.sampled > n.claimed || n.frozen+n.peeked > 0 {
+		return
+	}
+	for _, p := range c.procs {
+		for _, th := range p.list.inOrder {
+			if len(th.sampled.waiting) > 0 {
+				return
+			}
+		}
+	}
+	for _, p := range c.procs {
+		c.stopSampling(p)
+	}
+}
+
+// end leaves everybody alone: names are looked up for long.
+func (k *kernelSamples) end() {
+	if k.reader != nil {
+		k.reader.Pause()
+	}
+}
+
 // stopSampling has ptrace look at a process's running threads from now on.
 func (c *tracer) stopSampling(p *process) {
 	if !p.sampled {
@@ -324,26 +358,4 @@ func (c *tracer) stopSampling(p *process) {
 	}
 	p.sampled = false
 	delete(c.samples.of, p.target.PID)
-}
-
-// conclude says what the engine did.
-func (k *kernelSamples) conclude(r *Stats, n *counts) {
-	r.Engine, r.Sampled, r.Claimed = "ptrace", n.sampled, n.claimed
-	reader := k.reader
-	switch {
-	case k.reader != nil:
-		r.Engine = "perf"
-	case k.last != nil:
-		r.Engine, r.EngineNote, reader = "perf, then ptrace", k.gaveUp, k.last
-	}
-	if k.stopped > 0 {
-		if r.EngineNote != "" {
-			r.EngineNote += "; "
-		}
-		r.EngineNote += fmt.Sprintf("by ptrace where frames take a stop to be named: %d", k.stopped)
-	}
-	if reader != nil {
-		r.LostSamples, r.ThrottledSamples = reader.Lost()+k.dropped, reader.Throttled()
-		r.SampleStack = reader.Stack()
-	}
 }

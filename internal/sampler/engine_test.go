@@ -129,7 +129,7 @@ func TestProcessWhoseFramesTakeAStopIsLookedAtByPtrace(t *testing.T) {
 	o.prepare = func(u *unwinder) {
 		u.check = func(p *processAccount, _ *look.Shot, _ profile.StackID) {
 			if walks++; walks == 20 {
-				p.needStops.Store(true)
+				p.lacks(lacksFrames)
 			}
 		}
 	}

@@ -59,7 +59,7 @@ type managedPlace struct {
 func (u *unwinder) walkManaged(thr *threadAccount, s *look.Shot, namers []managed.Namer) frames.StopReason {
 	p, m, w := thr.proc, &u.managed, &u.walker
 	if callstack.Planned(namers) {
-		p.needStops.Store(true)
+		p.lacks(lacksFrames)
 	}
 	if p.managed.read == nil {
 		p.managed = newManagedNames(p)

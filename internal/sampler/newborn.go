@@ -57,6 +57,23 @@ const (
 	longMeeting = 4
 )
 
+// lookAtAllNewborn looks at the newborn threads of all processes, and takes the kernel's samples in between. Those that
+// ptrace looks at come first: what they do is soon over, and samples do not run away. Threads that are sampled come
+// after their samples: their clocks are read then, and what was sampled before must lie before that.
+func (c *tracer) lookAtAllNewborn(now int64) {
+	for _, p := range c.procs {
+		if !p.sampled {
+			c.lookAtNewborn(p, now)
+		}
+	}
+	c.takeSamples(now)
+	for _, p := range c.procs {
+		if p.sampled {
+			c.lookAtNewborn(p, now)
+		}
+	}
+}
+
 // lookAtNewborn looks at the threads that were born since the last tick, before anything else is done. What they do
 // first is soon over, and others are born meanwhile whom the list did not show. So nothing is listed but them, and the
 // tracer does not sleep in between. A look stands for a moment: where one comes too late, because its thread has

@@ -47,8 +47,12 @@ type Options struct {
 	// call. It belongs to the Sampler while that runs.
 	Census *census.Census
 	// Events, if set, has the kernel sample running threads, which are not stopped then. It belongs to the Sampler while
-	// that runs. Its frequency should be Freq.
+	// that runs, and may be paused before. Its frequency should be Freq.
 	Events *perfevents.Reader
+	// Choose: a process whose samples lack something that a stop shows is looked at with ptrace, as if there were no
+	// Events. NoEvents says, for people, why there are none though they were wanted.
+	Choose   bool
+	NoEvents string
 	// Checkpoint is called on the accountant's goroutine every so often and
 	// when asked for, with everything up to then booked. While it goes on for long, it is to call
 	// between every some milliseconds: that books what comes in meanwhile.

@@ -43,7 +43,7 @@ type event struct {
 	thread *threadAccount
 	proc   *processAccount
 	shot   *look.Shot
-	ran    *ranProgram          // what a sampled process ran, if it is not what the process runs that the event is of
+	ran    *ranProgram       // what a sampled process ran, if it is not what the process runs that the event is of
 	before booking.Unchanged // of the thread, before this
 	at     int64             // CLOCK_MONOTONIC, ns
 	now    booking.Reading   // for seenRunning

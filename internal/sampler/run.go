@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/idle"
 	"prywalk/internal/look"
+	"prywalk/internal/ownruntime"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
 	"prywalk/internal/skid"
@@ -114,6 +115,7 @@ const lastWait = 100e6
 // last looks at every thread once more, so that all clocks are exact, gives up what
 // does not stop, and retires everything.
 func (c *tracer) last(now int64) {
+	c.seeSomebody(now)
 	c.ending = true
 	for _, p := range c.procs {
 		for _, th := range p.list.inOrder {
@@ -133,9 +135,48 @@ func (c *tracer) last(now int64) {
 		c.endProcess(p)
 	}
 	c.procs = nil
+	c.samples.end()
 	c.lastRead = procmem.Now()
 	if len(c.out.events) > 0 {
 		c.send(c.out.events)
 		c.out.events = nil
 	}
+}
+
+// Hold makes the sampler leave its targets alone until [Sampler.Resume]. Ticks are neither done nor counted as
+// missed. Time goes on to be booked: as not observed, if it is long. It is for measurements of what the sampling
+// costs, without and with, in one run.
+func (s *Sampler) Hold() { s.held.Store(true) }
+
+// Resume ends what Hold began.
+func (s *Sampler) Resume() { s.held.Store(false) }
+
+// Held reports whether a Hold has taken effect: nobody is stopped or asked to stop, but for
+// threads that do not stop for seconds (in an uninterruptible sleep).
+func (s *Sampler) Held() bool { return s.still.Load() }
+
+// heldStep is how often a held sampler looks whether it is to go on, in nanoseconds.
+const heldStep = 20e6
+
+// hold finishes the looks that are pending, and does nothing until the sampler is
+// resumed, ctx ends, or this process is about to be stopped. The schedule then begins anew.
+func (s *Sampler) hold(ctx context.Context, c *tracer, ctl *ptrace.Controller) {
+	over := func() bool { return ctx.Err() != nil || ptrace.Leaving() }
+	for end := procmem.Now() + ownruntime.DrainFor; c.looker.Pending() > 0 && procmem.Now() < end && !over(); {
+		c.collect(procmem.Now() + heldStep)
+	}
+	c.out.handOver(c.now.at)
+	s.pub.set(c)
+	if r := c.samples.reader; r != nil && !c.samples.paused {
+		r.Pause()
+		defer r.Resume()
+	}
+	s.still.Store(true)
+	defer s.still.Store(false)
+	for s.held.Load() && !over() {
+		c.attend(procmem.Now() + heldStep)
+		sleepUntil(ctx, ctl, procmem.Now()+heldStep)
+	}
+	now := procmem.Now()
+	c.ticks.Restart(now, c.budget.Rate(now))
 }

@@ -81,6 +81,7 @@ func (s *Sampler) addChild(t *code.Process, child bool, parent int) {
 	}
 	p := &process{target: t, child: child, extra: look.TaskStacks(t), account: &processAccount{target: t, main: t.Main(), parent: parent}}
 	p.account.plans.Store(callstack.FirstPlan(t.Namers()))
+	p.account.foresee(p.extra != nil)
 	p.account.book.Selected = s.opts.Threads != nil
 	s.mu.Lock()
 	s.targets[t] = struct{}{}

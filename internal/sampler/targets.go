@@ -30,7 +30,13 @@ type process struct {
 	end     processEnd
 	// counted: what end.ended has is known. closed: so is what there is to know of its end.
 	counted, closed bool
-	sampled         bool // the kernel samples its running threads
+
+	// sampled: the kernel samples its running threads; served: it did at some time. left is what samples lack, as of
+	// when it was left to ptrace. heard counts its samples that can be walked, heardOf as of the last sign of life, when
+	// the process had run for ranUnheard ns.
+	sampled, served            bool
+	left                       uint32
+	heard, heardOf, ranUnheard int64
 }
 
 // processClock is a process's own clock.

@@ -101,10 +101,8 @@ func (c *tracer) tick(now, deadline int64) {
 		return
 	}
 	c.beginTick(now, deadline)
-	c.takeSamples(now)
-	for _, p := range c.procs {
-		c.lookAtNewborn(p, now)
-	}
+	c.choose()
+	c.lookAtAllNewborn(now)
 	for _, p := range c.procs {
 		c.takeCensus(p)
 		c.list(p, now)
@@ -335,6 +333,7 @@ func (c *tracer) noticeGap(now int64) { c.tellGap(c.gaps.Ended(now)) }
 
 func (c *tracer) tellGap(from, length int64) {
 	if length > 0 {
+		c.samples.since = from + length
 		c.out.add(event{kind: notObserved, at: from, length: length})
 	}
 }

@@ -67,10 +67,8 @@ func (c *tracer) admit(p *process) {
 	}
 	p.idle = idle.NewProcess(p.clock.now, p.findIdle)
 	c.procs = append(c.procs, p)
-	if p.sampled = c.samples.reader != nil; p.sampled {
-		c.samples.of[p.target.PID] = p
-	}
 	c.out.add(event{kind: processBegan, proc: p.account})
+	c.chooseFor(p)
 	c.meetProcess(p)
 }
 

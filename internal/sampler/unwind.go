@@ -75,6 +75,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, fr
 	}
 	stop := u.walkAgain(thr, s)
 	u.books.back()
+	p.judge(s, stop, u.walker.Away())
 	thr.walks.Walked(p.target, &u.walker, s, &u.outline)
 	id, _ := u.end(stop)
 	if u.check != nil {

@@ -1,0 +1,65 @@
+package frames
+
+import "testing"
+
+// fakePops tells which registers were popped.
+type fakePops struct {
+	fakeCalls
+	regs []uint8 // the last one first
+}
+
+func (p *fakePops) Popped(_ Addr, n int) (uint8, bool) {
+	if n < 1 || n > len(p.regs) {
+		return 0, false
+	}
+	return p.regs[n-1], true
+}
+
+// TestPoppedRegistersAreTakenWhereTheCopyBeginsAtTheStackPointer: the innermost function has popped rbx and rbp, its
+// call frame information still says where they were pushed, and its caller's frame is found by rbp.
+func TestPoppedRegistersAreTakenWhereTheCopyBeginsAtTheStackPointer(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI, Saved: [NumCompact]uint8{2, 3}}, // rbp, rbx
+		0x2010: {CFAReg: X86RBP, CFAOff: 16, Method: MethodCFI, Saved: [NumCompact]uint8{2}},
+		0x3010: {Flags: FlagRoot},
+	}}
+	pops := &fakePops{regs: []uint8{X86RBP, X86RBX}}
+	mem := stack(0x7000, 0x2010, 0, 0, 0x8000, 0x3010)
+	regs := x86Regs(0x1010, 0x7000, 0x7018)
+	var w Walker
+	wantPCs(t, walk(t, &w, space(src, pops), regs, mem), 0x1010, 0x2010, 0x3010)
+	if w.StopReason() != StopRoot {
+		t.Errorf("ends with %v", w.StopReason())
+	}
+	// Where the code does not show it, the registers are not known: the walk ends where one is needed, and not before.
+	pops.regs = nil
+	wantPCs(t, walk(t, &w, space(src, pops), regs, mem), 0x1010, 0x2010)
+	if w.StopReason() != StopUnproven {
+		t.Errorf("ends with %v", w.StopReason())
+	}
+	// Another register than that of the place is none.
+	pops.regs = []uint8{X86RBX, X86RBP}
+	wantPCs(t, walk(t, &w, space(src, pops), regs, mem), 0x1010, 0x2010)
+	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 0x18, Method: MethodCFI}
+	pops.regs = nil
+	wantPCs(t, walk(t, &w, space(src, pops), regs, stack(0x7000, 0x2010, 0, 0, 0x3010)), 0x1010, 0x2010, 0x3010)
+}
+
+// TestPoppedReturnAddressIsTakenFromItsRegister: the innermost function has popped it.
+func TestPoppedReturnAddressIsTakenFromItsRegister(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI},
+		0x2010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},
+		0x3010: {Flags: FlagRoot},
+	}}
+	pops := &fakePops{regs: []uint8{X86R12}}
+	regs := x86Regs(0x1010, 0x7000, 0)
+	regs.Set(X86R12, 0x2010)
+	var w Walker
+	wantPCs(t, walk(t, &w, space(src, pops), regs, stack(0x7000, 0x3010)), 0x1010, 0x2010, 0x3010)
+	pops.regs = nil
+	wantPCs(t, walk(t, &w, space(src, pops), regs, stack(0x7000, 0x3010)), 0x1010)
+	if w.StopReason() != StopBadMemory {
+		t.Errorf("ends with %v", w.StopReason())
+	}
+}

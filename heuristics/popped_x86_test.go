@@ -1,0 +1,33 @@
+package heuristics
+
+import (
+	"testing"
+
+	"prywalk/frames"
+)
+
+func TestPoppedTellsTheRegisterOfEachWordBelowTheStackPointer(t *testing.T) {
+	const none = 0xff
+	for name, c := range map[string]struct {
+		before, at []byte
+		want       []uint8 // by units below the stack pointer
+	}{
+		"behind all":     {[]byte{0x48, 0x83, 0xc4, 0x18, 0x5b, 0x5d, 0x41, 0x5c, 0x41, 0x5d}, []byte{0xc3}, []uint8{13, 12, frames.X86RBP, frames.X86RBX, none}},
+		"between":        {[]byte{0x48, 0x83, 0xc4, 0x18, 0x5b}, []byte{0x5d, 0xc3}, []uint8{frames.X86RBX, none}},
+		"leave":          {[]byte{0x89, 0xd8, 0xc9}, []byte{0xc3}, []uint8{frames.X86RBP, none}},
+		"a tail call":    {[]byte{0x89, 0xd8, 0x5d}, []byte{0xe9, 0, 0, 0, 0}, []uint8{frames.X86RBP, none}},
+		"into another":   {[]byte{0x41, 0x5c}, []byte{0xf3, 0xc3}, []uint8{12, none}},
+		"another's tail": {[]byte{0x31, 0xc9}, []byte{0x48, 0x89, 0xc8}, []uint8{none}}, // xor ecx, ecx
+		"no end follows": {[]byte{0x8b, 0x46, 0x5b}, []byte{0x48, 0x89, 0xc8}, []uint8{none}},
+		"no code":        {nil, []byte{0xc3}, []uint8{none}},
+	} {
+		code := bytesCode{base, append(append([]byte{}, c.before...), c.at...)}
+		s := New(Options{Arch: frames.X86_64, Code: code})
+		for i, want := range c.want {
+			reg, ok := s.Popped(base+uint64(len(c.before)), i+1)
+			if ok != (want != none) || ok && reg != want {
+				t.Errorf("%s: %d units below: register %d, %v", name, i+1, reg, ok)
+			}
+		}
+	}
+}
