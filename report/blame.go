@@ -55,7 +55,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	b := newBlamer(p, wall)
 	b.period = p.Period
 	for _, s := range p.Sample {
-		if blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]; blocked > 0 && isLock(s) && kindOf(s).HasOwner() {
+		if blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]; blocked > 0 && isLock(s) && (kindOf(s).HasOwner() || number(s, rec.LabelOwner) != 0) {
 			b.interval(s, blocked)
 		}
 	}

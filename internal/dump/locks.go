@@ -308,7 +308,33 @@ func (l *lockLook) deadlocks() {
 	if len(cycles) == 0 {
 		return
 	}
-	began := time.Now()
+	for n := 0; n < watches && len(cycles) > 0; n++ {
+		began := time.Now()
+		var still [][]int
+		still, cycles = l.watch(cycles)
+		if len(still) > 0 {
+			l.out.Deadlocks = append(l.out.Deadlocks, still...)
+			l.out.Watched = time.Since(began).Round(time.Millisecond)
+		}
+		cycles = slices.DeleteFunc(cycles, func(c []int) bool { return !l.wakes(c) })
+	}
+	slices.SortFunc(l.out.Deadlocks, func(a, b []int) int { return a[0] - b[0] })
+}
+
+// watches is how often a cycle is watched whose members may wake up and sleep on: in JDK 8 to 23 one waiter of each
+// monitor does so after 1, 8, 64, 512 ms, and then once a second (runtime/objectMonitor.cpp, EnterI).
+const watches = 20
+
+// wakes reports whether a member of a cycle may wake up, and sleep on for the same lock.
+func (l *lockLook) wakes(cycle []int) bool {
+	return slices.ContainsFunc(cycle, func(tid int) bool {
+		t, _ := l.out.find(tid)
+		return t != nil && t.WaitsFor != nil && t.WaitsFor.IsManaged()
+	})
+}
+
+// watch looks at the members of cycles twice, and gives those cycles of which none has moved, and the others.
+func (l *lockLook) watch(cycles [][]int) (still, moved [][]int) {
 	first := make([]map[int]uint64, len(cycles))
 	for i, c := range cycles {
 		first[i] = l.standing(c)
@@ -316,18 +342,17 @@ func (l *lockLook) deadlocks() {
 	time.Sleep(watchFor)
 	for i, c := range cycles {
 		second := l.standing(c)
-		if len(first[i]) != len(c) || len(second) != len(c) {
-			continue
-		}
-		same := true
+		same := len(first[i]) == len(c) && len(second) == len(c)
 		for _, tid := range c {
 			same = same && first[i][tid] == second[tid]
 		}
 		if same {
-			l.out.Deadlocks = append(l.out.Deadlocks, c)
+			still = append(still, c)
+		} else {
+			moved = append(moved, c)
 		}
 	}
-	l.out.Watched = time.Since(began).Round(time.Millisecond)
+	return still, moved
 }
 
 // standing gives the counts of those members of a cycle that sleep in the call that they were found in, for what the
@@ -341,7 +366,10 @@ func (l *lockLook) standing(cycle []int) map[int]uint64 {
 		}
 		sl := k.process.slept[tid]
 		s := l.shot(k, tid, nil, look.OnlyPeek)
-		if sl == nil || s == nil || s.State == look.Running || s.Call.Args != sl.Args || s.Wait() != sl.Wait {
+		if sl == nil || s == nil || s.State == look.Running || s.Wait() != sl.Wait {
+			continue
+		}
+		if s.Call.Args != sl.Args && sl.Managed == nil { // who woke up and sleeps on does so at another word
 			continue
 		}
 		if l.judge(sl, k, copyOf(s.Near())) == cycle[(i+1)%len(cycle)] {

@@ -203,6 +203,9 @@ var libraries = []string{"/libc.so", "/libc-", "/libpthread", "/libstdc++", "/li
 
 // own gives the innermost function that is the program's own; nil if there is none.
 func own(t *Thread) *Frame {
+	if f := ownManaged(t); f != nil {
+		return f
+	}
 	for i := range t.Frames {
 		f := &t.Frames[i]
 		library := slices.ContainsFunc(libraries, func(part string) bool { return strings.Contains(f.Module, part) })

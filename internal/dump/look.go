@@ -143,7 +143,7 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 			}
 		}
 		explain.explain(&d, s)
-		l.add(d, err)
+		l.add(l.lookAgain(t, w, explain, th, d, o), err)
 	}
 	l.rename(t)
 }

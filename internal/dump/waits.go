@@ -18,6 +18,9 @@ type explainer struct {
 	files   *waits.Files         // nil for a core
 	name    func(tid int) string // of a thread; nil for a core
 	threads waits.Threads
+	managed managedWaits
+	later   bool // of the last sleeper more may be told a little later
+	asked   int  // how often one was asked again
 	slept   map[int]*waits.Sleeper // by thread
 	symbols map[waits.Address]waits.Variable
 }
@@ -25,7 +28,8 @@ type explainer struct {
 // explainerOf is for a live process; threads are those of all processes that are looked at.
 func explainerOf(t *code.Process, names *symbols.Namer, threads waits.Threads) *explainer {
 	return &explainer{
-		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads, name: t.ThreadName,
+		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads, managed: managedOf(t),
+		name: func(tid int) string { return threadName(t, tid) },
 		read: func(addr uint64, buf []byte) int {
 			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
 			return n
@@ -36,12 +40,14 @@ func explainerOf(t *code.Process, names *symbols.Namer, threads waits.Threads) *
 
 // explain fills in what a thread waits for.
 func (x *explainer) explain(d *Thread, s *look.Shot) {
+	x.later = false
 	if s == nil || s.State == look.Running {
 		return
 	}
 	sl := &waits.Sleeper{
 		State: s.State.Letter()[0], Wait: s.Wait(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Near: copyOf(s.Near()),
 	}
+	sl.Managed = x.asks(d.TID, sl, s.Sched.Runs)
 	x.describe(d, sl)
 }
 
@@ -114,7 +120,7 @@ func explainerOfCore(c *core.Core, names *symbols.Namer) *explainer {
 	}
 	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
 	return &explainer{
-		pid: c.PID, names: names, space: c.Space, threads: threads, read: read,
+		pid: c.PID, names: names, space: c.Space, threads: threads, read: read, managed: managedOfCore(c),
 		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{},
 	}
 }
@@ -133,6 +139,7 @@ func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 		}
 		sl.Args[i] = v
 	}
+	sl.Managed = x.asks(th.TID, sl, 0)
 	if addr, ok := waits.Sleeps(&sl.Args); ok && d.Wait == "futex" && addr >= waits.Before {
 		var b [waits.Around]byte
 		from := addr - waits.Before

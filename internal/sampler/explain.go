@@ -4,8 +4,10 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/symbols"
@@ -105,8 +107,14 @@ func (a *accountant) explain(th *threadAccount, s *look.Shot, id profile.StackID
 	if sl.Wait == "futex" {
 		sl.Stack = a.innermost(p, s, id)
 	}
+	if word, ok := waits.Sleeps(&sl.Args); ok && sl.Wait == "futex" && len(p.target.Namers()) > 0 {
+		sl.Managed = func() (waits.For, bool) { return a.managed(th, s, word) }
+	}
 	w := waits.Of(&sl)
 	switch {
+	case w.IsManaged():
+		w.Resolve(p.waits)
+		return w.Label(), w.Owner
 	case w.FD != nil:
 		return a.file(th, w.FD.FD, s.At), 0
 	case w.Kind.IsLock() && w.Address != 0:
@@ -121,6 +129,14 @@ func (a *accountant) explain(th *threadAccount, s *look.Shot, id profile.StackID
 		return w.Label(), w.Owner
 	}
 	return "", 0
+}
+
+// managed asks the run-time systems of a process what a sleeper waits for.
+func (a *accountant) managed(th *threadAccount, s *look.Shot, word uint64) (waits.For, bool) {
+	p := th.proc
+	live := &callstack.Live{Mem: p.target.Read, PID: p.target.PID, TID: th.tid, Runs: s.Sched.Runs}
+	w, ok, _ := callstack.Waiting(p.target.Namers(), &managed.Sleeper{TID: th.innerTID(), Word: word, Live: live})
+	return w, ok
 }
 
 // innermost gives the names of the innermost functions of a stack, as far as they matter.

@@ -18,6 +18,9 @@ type Sleeper struct {
 	Near Copy
 	// Stack are its innermost functions ([MostNames] at most), inlined calls included, the innermost first.
 	Stack []Name
+	// Managed asks the run-time systems of its process about one that sleeps in futex(2); nil if there are none. What they
+	// say comes first; who owns a lock is as of the moment at which it is called.
+	Managed func() (For, bool)
 }
 
 // Of tells what a sleeper waits for: nothing for one that runs. What needs more than the sleeper itself, such as the
@@ -65,6 +68,11 @@ func call(s *Sleeper) For {
 	a := &s.Args
 	switch s.Wait {
 	case "futex":
+		if s.Managed != nil {
+			if w, ok := s.Managed(); ok {
+				return w
+			}
+		}
 		return futex(a, s.Stack, &s.Near)
 	case "flock", "fcntl":
 		return For{Kind: FileLock, FD: file(a[0])}

@@ -37,7 +37,7 @@ var pools = regexp.MustCompile(`(?i)(worker|thread_?pool|idle|background|getTask
 
 // pooled are the kinds that threads wait for work by.
 func pooled(k Kind) bool {
-	return k == Condition || k == Semaphore || k == Park || k == Futex || k == None
+	return k == Condition || k == Semaphore || k == Park || k == Futex || k == None || k == ObjectWait
 }
 
 // Idle gives the name of the rule by which a wait is idleness, "" if none says so. wait is the label of the wait, kind

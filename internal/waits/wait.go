@@ -86,17 +86,21 @@ type For struct {
 	// Idle is the rule by which the wait is idleness, not a hindrance; "" if it is none.
 	Idle string `json:"idle,omitempty"`
 
-	inner  int // the owner's number as the target sees it, until it is resolved
-	shared bool
+	inner   int // the owner's number as the target sees it, until it is resolved
+	shared  bool
+	managed bool // a run-time system has said it
 }
 
 // HasOwner reports whether things of this kind can say who holds them.
-func (k Kind) HasOwner() bool { return k == Mutex || k == RWLock || k == Join }
+func (k Kind) HasOwner() bool {
+	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
+}
 
 // IsLock reports whether the thing is one that threads hold and others wait for.
 func (k Kind) IsLock() bool {
 	switch k {
-	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex:
+	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex,
+		Monitor, ObjectWait, GIL:
 		return true
 	}
 	return false
@@ -126,8 +130,13 @@ func (w *For) Thing() string {
 // Label names what is waited for in the same words for all who wait for it, for labels of a recording. A join is told
 // from others by its thread.
 func (w *For) Label() string {
-	if w.Kind == Join {
+	switch {
+	case w.Kind == Join:
 		return fmt.Sprintf("%s thread %d", Join, w.Owner)
+	case w.Kind == GIL && w.OwnerName != "":
+		return fmt.Sprintf("%s held by %s", GIL, w.OwnerName)
+	case w.managed && w.Symbol == "": // an address that is another one in each run says nothing
+		return string(w.Kind)
 	}
 	return w.Thing()
 }
@@ -148,7 +157,7 @@ func (w *For) String() string {
 	text += w.holder()
 	if w.Until != "" {
 		text += " " + w.Until
-	} else if w.Timed {
+	} else if w.Timed && w.Kind != Sleep {
 		text += ", with a time-out"
 	}
 	if w.Idle != "" {
@@ -189,6 +198,9 @@ const conditionWords = 0x20 | 0x0c
 // Place takes the static variable that w.Address lies in. Conditions are waited on at words within them, which may be
 // several for one condition: of a static one the address is then known.
 func (w *For) Place(v Variable) {
+	if w.managed { // it lies in no variable, and has the name of its class
+		return
+	}
 	w.Symbol = v.Name
 	if v.Name == "" || v.Offset == 0 {
 		return

@@ -38,7 +38,7 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	if !m.bytes(list+l.off(data), b) {
 		return 0, false
 	}
-	each(b, t.n.l.least, func(f fieldInfo) bool {
+	each(b, t.n.l.least, t.n.l.major, func(f fieldInfo) bool {
 		if is(f.name, name) && is(f.typ, typ) {
 			found, at = uint64(f.offset), f.offset >= 8 && f.offset < maxInObject
 			return false
@@ -55,7 +55,7 @@ type fieldInfo struct{ name, typ, offset uint32 }
 // offset in two halves, whose lowest two bits say that it is one.
 const fieldTuple = 6
 
-func eachFieldTuple(b []byte, _ byte, f func(fieldInfo) bool) {
+func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
 	for ; len(b) >= 2*fieldTuple; b = b[2*fieldTuple:] {
 		u := func(i int) uint32 { return uint32(binary.LittleEndian.Uint16(b[2*i:])) }
 		if u(4)&3 != 1 {
@@ -67,16 +67,20 @@ func eachFieldTuple(b []byte, _ byte, f func(fieldInfo) bool) {
 	}
 }
 
-// Flags of a field from JDK 21 on (fieldInfo.hpp): each of these has one more number in the stream.
+// Flags of a field from JDK 21 on (fieldInfo.hpp): each of these has one more number in the stream. From JDK 28 on there
+// are three flags before them, of fields of value classes, which have further numbers.
 const (
 	fieldInitialized = 1 << 0
 	fieldGeneric     = 1 << 2
 	fieldContended   = 1 << 4
+
+	valueFlags     = 3
+	valueFlagsFrom = 28
 )
 
 // eachFieldInfo reads the stream of JDK 21 on: how many fields are the class's own, how many the machine's, and of each
-// name, type, offset, access and flags.
-func eachFieldInfo(b []byte, least byte, f func(fieldInfo) bool) {
+// name, type, offset, access and flags. It ends at a field of which it is not known how many numbers it has.
+func eachFieldInfo(b []byte, least byte, major int, f func(fieldInfo) bool) {
 	s := &stream{b: b, least: least}
 	own := s.number()
 	s.number()
@@ -84,12 +88,17 @@ func eachFieldInfo(b []byte, least byte, f func(fieldInfo) bool) {
 		info := fieldInfo{s.number(), s.number(), s.number()}
 		s.number()
 		flags := s.number()
+		unknown := false
+		if major >= valueFlagsFrom {
+			unknown = flags&(1<<valueFlags-1) != 0
+			flags >>= valueFlags
+		}
 		for _, more := range []uint32{fieldInitialized, fieldGeneric, fieldContended} {
 			if flags&more != 0 {
 				s.number()
 			}
 		}
-		if s.failed || !f(info) {
+		if s.failed || !f(info) || unknown {
 			return
 		}
 	}

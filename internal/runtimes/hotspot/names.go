@@ -25,6 +25,7 @@ type Names struct {
 	others  []call
 	place   int32 // where the next scope was found
 	threads threads
+	waiters waiters
 
 	scope       [16]byte
 	buf         [window]byte

@@ -58,7 +58,8 @@ func nameFields() []string {
 	for _, sets := range alternatives() {
 		out = append(out, slices.Concat(sets...)...)
 	}
-	return append(out, slices.Concat(wantThreads...)...)
+	out = append(out, slices.Concat(wantThreads...)...)
+	return append(out, slices.Concat(wantWaits...)...)
 }
 
 // nameLayout is what of the tables names need.

@@ -158,6 +158,14 @@ func (r *Runtime) ThreadName(tid int) (string, bool) {
 	return r.vm.Names().ThreadName(tid)
 }
 
+// Waiting implements [managed.Waiter].
+func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
+	if r.vm == nil {
+		return managed.Wait{}, false
+	}
+	return r.vm.Names().Waiting(s)
+}
+
 // Postponed implements [managed.Postponer].
 func (r *Runtime) Postponed() bool {
 	if r.vm == nil {

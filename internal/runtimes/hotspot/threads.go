@@ -116,22 +116,28 @@ type threadID struct {
 
 // ThreadName implements [managed.ThreadNamer].
 func (n *Names) ThreadName(tid int) (name string, ok bool) {
-	if n.l == nil {
+	if !n.threadsReady() {
 		return "", false
 	}
+	return n.threads.name(tid)
+}
+
+// threadsReady reports whether the tables have what threads need.
+func (n *Names) threadsReady() bool {
 	t := &n.threads
+	if n.l == nil || t.lacks {
+		return false
+	}
 	if t.l == nil {
-		if t.lacks {
-			return "", false
-		}
 		t.n = n
 		t.byTID, t.proven = map[int]uint64{}, map[int]proven{}
-		if t.l, ok = n.v.layout.threadLayout(); !ok {
+		l, ok := n.v.layout.threadLayout()
+		if t.l = l; !ok {
 			t.lacks = true
-			return "", false
+			return false
 		}
 	}
-	return t.name(tid)
+	return true
 }
 
 // name gives a thread's name. One that was proven stays while the thread is the same and the name cannot be read, as

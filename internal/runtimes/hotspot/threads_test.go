@@ -194,6 +194,30 @@ func TestNamesThatChangeWhileTheyAreReadDoNotCount(t *testing.T) {
 	}
 }
 
+// TestFieldsAreReadAsTheReleaseHasThem: the fields of AbstractOwnableSynchronizer, of which the first has a value.
+func TestFieldsAreReadAsTheReleaseHasThem(t *testing.T) {
+	flags := map[int][2]byte{27: {1, 8}, 28: {8, 64}}
+	for major, f := range flags {
+		b := number5(1, 2, 0, 15, 16, 120, 26, f[0], 18, 11, 12, 8, 130, f[1])
+		var got []fieldInfo
+		eachFieldInfo(b, 1, major, func(i fieldInfo) bool {
+			got = append(got, i)
+			return true
+		})
+		if len(got) != 2 || got[0] != (fieldInfo{15, 16, 120}) || got[1] != (fieldInfo{11, 12, 8}) {
+			t.Errorf("JDK %d: %v", major, got)
+		}
+	}
+	count := 0
+	eachFieldInfo(number5(1, 2, 0, 15, 16, 120, 26, 2, 18, 11, 12, 8, 130, 64), 1, 28, func(fieldInfo) bool {
+		count++
+		return true
+	})
+	if count != 1 {
+		t.Errorf("%d fields after one that is not known", count)
+	}
+}
+
 func FuzzHostileThreads(f *testing.F) {
 	f.Add(uint32(classesAt), []byte{1, 2, 3, 4, 5, 6, 7, 8}, true)
 	f.Add(uint32(collectedAt), []byte{255, 255, 255, 255, 255, 255, 255, 255}, false)
@@ -205,8 +229,9 @@ func FuzzHostileThreads(f *testing.F) {
 		if name, ok := m.n.ThreadName(fakeTID); ok && name == "" {
 			t.Error("an empty name")
 		}
-		eachFieldInfo(b, 1, func(fieldInfo) bool { return true })
-		eachFieldTuple(b, 0, func(fieldInfo) bool { return true })
+		eachFieldInfo(b, 1, 27, func(fieldInfo) bool { return true })
+		eachFieldInfo(b, 1, 28, func(fieldInfo) bool { return true })
+		eachFieldTuple(b, 0, 17, func(fieldInfo) bool { return true })
 		characters(b, late)
 	})
 }

@@ -1,0 +1,33 @@
+package callstack
+
+import (
+	"prywalk/internal/managed"
+	"prywalk/internal/waits"
+)
+
+// waitKinds are the kinds of waits by those of run-time systems.
+var waitKinds = map[managed.WaitKind]waits.Kind{
+	managed.WaitMonitor: waits.Monitor, managed.WaitObject: waits.ObjectWait, managed.WaitPark: waits.Park,
+	managed.WaitSleep: waits.Sleep, managed.WaitGIL: waits.GIL,
+}
+
+// Waiting tells what a thread that sleeps in futex(2) waits for, as far as a run-time system knows it; false if none
+// does. The owner is still to be resolved. later: more may be told a little later.
+func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.For, ok, later bool) {
+	for _, n := range namers {
+		t, is := n.(managed.Waiter)
+		if !is {
+			continue
+		}
+		said, ok := t.Waiting(s)
+		kind := waitKinds[said.Kind]
+		later = later || said.Later
+		if !ok || kind == "" {
+			continue
+		}
+		w := waits.Managed(kind, said.Class, said.Address, said.Owner, said.Timed)
+		w.OwnerName = said.OwnerName
+		return w, true, later
+	}
+	return w, false, later
+}

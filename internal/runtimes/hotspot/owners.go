@@ -1,0 +1,168 @@
+package hotspot
+
+import "prywalk/internal/managed"
+
+// ownerID is what a monitor may say of the thread that owns it.
+type ownerID struct {
+	id       threadID
+	number   uint64
+	from, to uint64 // its stack
+}
+
+// Numbers of owners that are no thread's: a monitor that was made for an object which a thread had locked without one
+// does not know the owner until that lets go (runtime/objectMonitor.hpp).
+const ownerAnonymous = 1
+
+// Bounds of the search for an owner.
+const (
+	maxOwners    = 1 << 12 // threads that are asked
+	maxLockStack = 8       // entries (runtime/lockStack.hpp, CAPACITY)
+)
+
+// classOwnable is the superclass of locks that keep the thread which has them.
+const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
+
+// ownerOf gives the number of the thread that has what is waited for; 0 if none has, or it is not known.
+func (t *waiters) ownerOf(w *waitState) int {
+	switch {
+	case w.kind == managed.WaitMonitor && t.owner != nil:
+		m := t.n.v.memory()
+		says := m.word(w.monitor + t.l.off("ObjectMonitor::_owner"))
+		switch {
+		case m.failed || says == 0:
+			return 0
+		case says == ownerAnonymous:
+			w.anonymous = true
+			return t.lockedBy(w.monitor, w.object)
+		}
+		return t.ownerBy(says)
+	case w.kind == managed.WaitPark && w.object != 0:
+		return t.exclusive(w.object)
+	}
+	return 0
+}
+
+// ownerBy finds the thread by what a monitor says of its owner. What was read before is believed only if it is so still.
+func (t *waiters) ownerBy(says uint64) int {
+	for range 2 {
+		for i := range t.owners {
+			if o := &t.owners[i]; t.is(o, says) {
+				if now, ok := t.readOwner(o.id.thread); ok && now == *o {
+					return o.id.tid
+				}
+			}
+		}
+		now := t.n.clock()
+		if t.asked != 0 && now-t.asked < listEvery {
+			break
+		}
+		t.asked = now
+		t.owners = t.owners[:0]
+		for _, thread := range t.byTID {
+			if o, ok := t.readOwner(thread); ok && len(t.owners) < maxOwners {
+				t.owners = append(t.owners, o)
+			}
+		}
+	}
+	return 0
+}
+
+// is reports whether a monitor's owner is that thread.
+func (t *waiters) is(o *ownerID, says uint64) bool {
+	if len(t.owner) == 1 {
+		return o.number == says
+	}
+	return o.id.thread == says || says >= o.from && says < o.to
+}
+
+// readOwner reads what monitors may say of a thread.
+func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
+	if o.id, ok = t.identify(thread); !ok || t.byTID[o.id.tid] != thread {
+		return o, false
+	}
+	m := t.n.v.memory()
+	if len(t.owner) == 1 {
+		o.number = m.word(thread + t.l.off(t.owner[0]))
+		return o, !m.failed && o.number > ownerAnonymous
+	}
+	o.to = m.word(thread + t.l.off(t.owner[0]))
+	o.from = o.to - m.word(thread+t.l.off(t.owner[1]))
+	return o, !m.failed && o.from < o.to
+}
+
+// lockedBy gives the thread that has locked an object without a monitor: the object is on its list of such locks. It is
+// the same object if it has the same address, or if its first word leads to the monitor.
+func (t *waiters) lockedBy(monitor, object uint64) int {
+	if !t.n.v.layout.has(wantLockStack) {
+		return 0
+	}
+	at, first := t.l.off(wantLockStack[0]), t.l.off(wantLockStack[0])+t.l.off(wantLockStack[2])
+	asked := 0
+	for tid, thread := range t.byTID {
+		if asked++; asked > maxOwners {
+			break
+		}
+		m := t.n.v.memory()
+		top := uint64(uint32(m.int32(thread + at + t.l.off(wantLockStack[1]))))
+		if m.failed || top <= first || top-first > 8*maxLockStack {
+			continue
+		}
+		var b [8 * maxLockStack]byte
+		m.bytes(thread+first, b[:top-first])
+		for i := uint64(0); i < top-first && !m.failed; i += 8 {
+			if at := wordAt(b[i:]); at != 0 && at%8 == 0 && (at == object || m.word(at) == monitor|markInflated) {
+				id, ok := t.identify(thread)
+				if ok && id.tid == tid {
+					return tid
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// exclusive gives the thread that has a lock of java.util.concurrent, if it is one that only one can have.
+func (t *waiters) exclusive(object uint64) int {
+	f := &t.fields
+	if !t.ownable(t.klassOf(object, t.oops.header)) {
+		return 0
+	}
+	owner, ok := t.reference(object + f.exclusive)
+	if !ok || owner == 0 || !t.isThread(owner) {
+		return 0
+	}
+	m := t.n.v.memory()
+	id, ok := t.identify(m.word(owner + f.thread))
+	if !ok || m.failed || t.byTID[id.tid] != id.thread {
+		return 0
+	}
+	if is, ok := t.threadObject(id); !ok || is != owner {
+		return 0
+	}
+	return id.tid
+}
+
+// ownable reports whether a class is below that of such locks.
+func (t *waiters) ownable(klass uint64) bool {
+	f := &t.fields
+	for range maxSupers {
+		if klass == 0 || klass%8 != 0 {
+			return false
+		}
+		if f.sync == 0 && t.className(klass) == classOwnable {
+			at, ok := t.field(klass, "exclusiveOwnerThread", "Ljava/lang/Thread;")
+			if !ok {
+				return false
+			}
+			f.sync, f.exclusive = klass, at
+		}
+		if klass == f.sync {
+			return true
+		}
+		m := t.n.v.memory()
+		if klass = m.word(klass + t.l.off("Klass::_super")); m.failed {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,118 @@
+package hotspot
+
+import "prywalk/internal/managed"
+
+// status gives a thread's object and what it says of the thread's state.
+func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
+	object, ok = t.threadObject(id)
+	if !ok || !t.know(object) {
+		return 0, 0, false
+	}
+	at := object + t.fields.status
+	if t.fields.holder != 0 {
+		holder, ok := t.reference(object + t.fields.holder)
+		if !ok || holder == 0 {
+			return 0, 0, false
+		}
+		at = holder + t.fields.status
+	}
+	m := t.n.v.memory()
+	status = uint32(m.int32(at))
+	return object, status, !m.failed
+}
+
+// byStatus tells whether a thread sleeps for a time or is parked, and what for.
+func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
+	object, status, ok := t.status(id)
+	if !ok {
+		return w, false
+	}
+	w.timed = status&statusTimed != 0
+	switch {
+	case status&statusSleeping != 0:
+		w.kind = managed.WaitSleep
+		return w, true
+	case status&statusParked == 0:
+		return w, false
+	}
+	w.kind = managed.WaitPark
+	if blocker, ok := t.reference(object + t.fields.blocker); ok && blocker != 0 {
+		w.object, w.class = blocker, t.classOf(blocker)
+	}
+	return w, true
+}
+
+// threadObject gives a thread's java.lang.Thread. One that runs a virtual thread has what that waits for elsewhere.
+func (t *waiters) threadObject(id threadID) (uint64, bool) {
+	ref := id.object
+	m := t.n.v.memory()
+	if t.l.fields["JavaThread::_threadObj"].handle {
+		ref = m.word(ref)
+	}
+	if t.l.has(wantVirtual) {
+		if at := m.word(id.thread + t.l.off(wantVirtual[0])); at != 0 && m.word(at) != ref {
+			return 0, false
+		}
+	}
+	object, ok := t.plain(ref)
+	return object, ok && !m.failed && t.isThread(object)
+}
+
+// know finds the fields of java.lang.Thread, once, by an object of it.
+func (t *waiters) know(object uint64) bool {
+	f := &t.fields
+	if f.done {
+		return f.status != 0
+	}
+	if !t.oops.known && !t.learn() {
+		return false
+	}
+	var ok1, ok2 bool
+	f.blocker, ok1 = t.field(t.oops.thread, "parkBlocker", "Ljava/lang/Object;")
+	f.thread, ok2 = t.field(t.oops.thread, "eetop", "J")
+	if f.done = true; !ok1 || !ok2 {
+		return false
+	}
+	if f.status, ok1 = t.field(t.oops.thread, "threadStatus", "I"); ok1 {
+		return true
+	}
+	if f.holder, ok1 = t.field(t.oops.thread, "holder", "Ljava/lang/Thread$FieldHolder;"); !ok1 {
+		return false
+	}
+	holder, ok := t.reference(object + f.holder)
+	klass := t.klassOf(holder, t.oops.header)
+	if !ok || t.className(klass) != "java/lang/Thread$FieldHolder" {
+		f.done = false // another thread's may be had
+		return false
+	}
+	f.status, ok = t.field(klass, "threadStatus", "I")
+	return ok
+}
+
+// reference reads a reference in an object: 0 if it is null; false if it may be stale.
+func (t *waiters) reference(at uint64) (uint64, bool) {
+	if !t.oops.known && !t.learn() {
+		return 0, false
+	}
+	m := t.n.v.memory()
+	if t.oops.wide {
+		ref := m.word(at)
+		if m.failed || ref == 0 {
+			return 0, !m.failed
+		}
+		to, ok := t.plain(ref)
+		if !ok {
+			var w way
+			w.bad, w.shift, ok = t.colours()
+			return 0, ok && ref>>w.shift == 0 // null has colours, too
+		}
+		return to, true
+	}
+	narrow := uint64(uint32(m.int32(at)))
+	if m.failed || narrow == 0 {
+		return 0, !m.failed
+	}
+	base, shift := m.word(t.l.static(t.l.oops[0])), m.int32(t.l.static(t.l.oops[1]))
+	to := base + narrow<<(shift&31)
+	return to, !m.failed && to%8 == 0
+}
