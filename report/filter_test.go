@@ -27,3 +27,18 @@ func TestSleepersAreShownByWallTime(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatPeopleNeedOfAnAccountComesFirst: as the page has the comments of recordings.
+func TestWhatPeopleNeedOfAnAccountComesFirst(t *testing.T) {
+	for _, c := range []struct {
+		comment, text, more string
+	}{
+		{"prywalk: 99 looks a second (a; b) | 298 ticks; cpu 1 s; fifo", "99 looks a second (a; b)", "298 ticks|cpu 1 s|fifo"},
+		{"prywalk: 298 ticks; fifo", "how it was recorded", "298 ticks|fifo"}, // as earlier ones had it
+		{"made by another; a | b", "made by another; a | b", ""},
+	} {
+		if r := remarkOf(c.comment); r.Text != c.text || strings.Join(r.More, "|") != c.more {
+			t.Errorf("%q: %q, %q", c.comment, r.Text, r.More)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -98,15 +99,18 @@ type remark struct {
 // remarkOf is a comment of the recording as the page has it: what people need of prywalk's own accounts, and behind it
 // the rest.
 func remarkOf(comment string) remark {
-	short, whole := brief(comment), accounts(comment)
 	r := remark{Text: "how it was recorded"} // an earlier recording says nothing brief
-	if len(short) > 0 {
+	rest := accounts(comment)
+	if short := brief(comment); len(short) > 0 {
 		r.Text = printable.String(short[0])
-	}
-	for _, line := range whole {
-		if line = printable.String(line); line != r.Text {
-			r.More = append(r.More, line)
+		_, own, _ := strings.Cut(comment, accountEnds)
+		rest = nil
+		if own != "" && short[0] != comment {
+			rest = strings.Split(own, "; ")
 		}
+	}
+	for _, line := range rest {
+		r.More = append(r.More, printable.String(line))
 	}
 	return r
 }
