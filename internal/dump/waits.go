@@ -19,8 +19,8 @@ type explainer struct {
 	name    func(tid int) string // of a thread; nil for a core
 	threads waits.Threads
 	managed managedWaits
-	later   bool // of the last sleeper more may be told a little later
-	asked   int  // how often one was asked again
+	later   bool                   // of the last sleeper more may be told a little later
+	asked   int                    // how often one was asked again
 	slept   map[int]*waits.Sleeper // by thread
 	symbols map[waits.Address]waits.Variable
 }

@@ -25,7 +25,7 @@ type planned struct {
 	plan   *managed.Plan
 	anchor frames.Addr
 	tid    uint64
-	asleep bool // the thread is peeked at
+	asleep bool   // the thread is peeked at
 	stack  []byte // the buffer that the stack is copied into
 
 	rd    *ptrace.Reader
