@@ -47,7 +47,7 @@ func (x *explainer) explain(d *Thread, s *look.Shot) {
 	sl := &waits.Sleeper{
 		State: s.State.Letter()[0], Wait: s.Wait(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Near: copyOf(s.Near()),
 	}
-	sl.Managed = x.asks(d.TID, sl, s.Sched.Runs)
+	sl.Managed = x.asks(d.TID, sl, s.Sched.Runs, &s.Mem)
 	x.describe(d, sl)
 }
 
@@ -139,7 +139,7 @@ func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 		}
 		sl.Args[i] = v
 	}
-	sl.Managed = x.asks(th.TID, sl, 0)
+	sl.Managed = x.asks(th.TID, sl, 0, c.Memory())
 	if addr, ok := waits.Sleeps(&sl.Args); ok && d.Wait == "futex" && addr >= waits.Before {
 		var b [waits.Around]byte
 		from := addr - waits.Before

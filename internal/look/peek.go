@@ -93,7 +93,9 @@ func (l *Looker) extra(t *Thread, s *Shot) {
 		l.reader.Allow(readsOf(extra))
 		l.reader.Copied(s.Mem.Stack.Addr, len(s.Mem.Stack.Bytes))
 	}
+	l.planned.asleep = true
 	n := extra.Regions(&s.Regs, &l.reader, l.regions[:])
+	l.planned.asleep = false
 	s.keepRegions(l.regions[:n])
 }
 

@@ -25,6 +25,7 @@ type planned struct {
 	plan   *managed.Plan
 	anchor frames.Addr
 	tid    uint64
+	asleep bool   // the thread is peeked at
 	stack  []byte // the buffer that the stack is copied into
 
 	rd    *ptrace.Reader
@@ -81,6 +82,9 @@ func (p *planned) carry(steps []managed.Step) {
 
 // step carries out one step; false if the plan ends there.
 func (p *planned) step(s *managed.Step) bool {
+	if s.Asleep && !p.asleep {
+		return true
+	}
 	at := p.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
 	switch s.Op {
 	case managed.Load:

@@ -24,7 +24,7 @@ type Plan struct {
 }
 
 // Step is one read. Slots hold addresses: slot 0 is the anchor, slot 1 the stack pointer, slot 2 the thread pointer, slot
-// 3 the thread's number; further ones are filled by Load.
+// 3 the thread's number; further ones are filled by Load, and are 0 until then.
 type Step struct {
 	Op Op
 	// Base is the slot that the address is taken from, plus Off.
@@ -40,6 +40,8 @@ type Step struct {
 	Next int32
 	// At is the offset of the word in a node that Seek compares.
 	At int32
+	// Asleep: the step is for threads that sleep only, and is left out in a stop.
+	Asleep bool
 }
 
 // Op is what a Step does.
@@ -61,6 +63,9 @@ const (
 	// there is none, the plan ends.
 	Seek
 )
+
+// SlotZero is a slot that no step fills: with it, Off is an address.
+const SlotZero = MaxSlots - 1
 
 // MaxSteps, MaxBytes, MaxNodes and MaxSlots bound a plan.
 const (

@@ -1,5 +1,7 @@
 package managed
 
+import "prywalk/frames"
+
 // Waiter is a Runtime that knows what its sleeping threads wait for, where the kernel shows a futex only.
 type Waiter interface {
 	// Waiting tells what a thread waits for. It reports false for a thread that the run-time system does not have, and
@@ -14,6 +16,8 @@ type Sleeper struct {
 	TID int
 	// Word is the address that it sleeps at.
 	Word uint64
+	// Mem is what the look has copied of its memory; nil if that is not there any more.
+	Mem frames.Memory
 	// Live reads the process's memory. Unchanged tells whether the thread still sleeps that sleep.
 	Live Live
 }

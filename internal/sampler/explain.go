@@ -135,7 +135,7 @@ func (a *accountant) explain(th *threadAccount, s *look.Shot, id profile.StackID
 func (a *accountant) managed(th *threadAccount, s *look.Shot, word uint64) (waits.For, bool) {
 	p := th.proc
 	live := &callstack.Live{Mem: p.target.Read, PID: p.target.PID, TID: th.tid, Runs: s.Sched.Runs}
-	w, ok, _ := callstack.Waiting(p.target.Namers(), &managed.Sleeper{TID: th.innerTID(), Word: word, Live: live})
+	w, ok, _ := callstack.Waiting(p.target.Namers(), &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem, Live: live})
 	return w, ok
 }
 

@@ -135,6 +135,8 @@ func (w *For) Label() string {
 		return fmt.Sprintf("%s thread %d", Join, w.Owner)
 	case w.Kind == GIL && w.OwnerName != "":
 		return fmt.Sprintf("%s held by %s", GIL, w.OwnerName)
+	case w.Kind == GIL && w.Owner != 0:
+		return fmt.Sprintf("%s held by thread %d", GIL, w.Owner)
 	case w.managed && w.Symbol == "": // an address that is another one in each run says nothing
 		return string(w.Kind)
 	}

@@ -35,13 +35,15 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		if !maybePython(m) {
 			continue
 		}
-		at, _, ok := h.Symbol(m, symRuntime)
+		at, size, ok := h.Symbol(m, symRuntime)
 		if !ok {
-			if at, _, ok = h.Section(m, secRuntime); !ok {
+			var content []byte
+			if at, content, ok = h.Section(m, secRuntime); !ok {
 				continue
 			}
+			size = uint64(len(content))
 		}
-		r, err := newRuntime(h, m, at)
+		r, err := newRuntime(h, m, span{at, at + size})
 		switch {
 		case errors.Is(err, errNotYet):
 			return nil, nil
@@ -62,8 +64,8 @@ func maybePython(m *frames.Module) bool {
 const proofs = 8
 
 // newRuntime finds the layout of an interpreter, and proves it.
-func newRuntime(h managed.Host, m *frames.Module, at uint64) (*Runtime, error) {
-	r := &Runtime{module: m, name: m.Name, at: at, host: h, folds: ownFile.MatchString(path.Base(m.Name))}
+func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
+	r := &Runtime{module: m, name: m.Name, at: own.start, size: own.end - own.start, host: h, folds: ownFile.MatchString(path.Base(m.Name))}
 	codeType, _, ok := h.Symbol(m, symCode)
 	if !ok {
 		return nil, errors.New("it has no symbol " + symCode)
@@ -90,7 +92,7 @@ func newRuntime(h managed.Host, m *frames.Module, at uint64) (*Runtime, error) {
 			return nil, errors.New("it has no symbol " + symLoop)
 		}
 	}
-	if r.read64(at+uint64(r.runtimeInterps)) == 0 {
+	if r.read64(r.at+uint64(r.runtimeInterps)) == 0 {
 		return nil, errNotYet
 	}
 	read := false
@@ -100,6 +102,7 @@ func newRuntime(h managed.Host, m *frames.Module, at uint64) (*Runtime, error) {
 	if !read {
 		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
 	}
+	r.findGIL()
 	r.makePlan()
 	r.findTypes(h)
 	return r, nil

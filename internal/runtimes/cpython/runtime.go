@@ -14,7 +14,8 @@ type Runtime struct {
 	module   *frames.Module
 	name     string // the module's
 	folds    bool   // all of its code is the interpreter's, not that of a program with an interpreter inside
-	at       uint64 // of _PyRuntime
+	at, size uint64 // of _PyRuntime
+	gil      uint64 // the lock of the main interpreter; 0: not known
 	codeType uint64
 	loop     []span // of releases before 3.11
 	slots    slots
@@ -85,6 +86,9 @@ func (r *Runtime) makePlan() {
 		return managed.Step{Op: managed.Chain, Base: base, Max: mostNodes, Size: uint32(r.frameSize), Next: int32(r.framePrev)}
 	}
 	steps := []managed.Step{{Op: managed.Copy, Max: uint32(r.threadSize)}}
+	if r.gil != 0 {
+		steps = append(steps, managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.gil), Max: gilHead, Asleep: true})
+	}
 	if r.threadChunk != 0 {
 		steps = append(steps, load(0, r.threadChunk, slotChunk), load(0, r.threadTop, slotTop),
 			managed.Step{Op: managed.Copy, Base: slotChunk, End: slotTop, Max: mostChunk})

@@ -32,8 +32,9 @@ func (t *waiters) ownerOf(w *waitState) int {
 		case m.failed || says == 0:
 			return 0
 		case says == ownerAnonymous:
-			w.anonymous = true
-			return t.lockedBy(w.monitor, w.object)
+			tid, led := t.lockedBy(w.monitor, w.object)
+			w.anonymous = !led
+			return tid
 		}
 		return t.ownerBy(says)
 	case w.kind == managed.WaitPark && w.object != 0:
@@ -91,10 +92,10 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 }
 
 // lockedBy gives the thread that has locked an object without a monitor: the object is on its list of such locks. It is
-// the same object if it has the same address, or if its first word leads to the monitor.
-func (t *waiters) lockedBy(monitor, object uint64) int {
+// the same object if its first word leads to the monitor (led), whatever moves it, or if it has the same address.
+func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
 	if !t.n.v.layout.has(wantLockStack) {
-		return 0
+		return 0, false
 	}
 	at, first := t.l.off(wantLockStack[0]), t.l.off(wantLockStack[0])+t.l.off(wantLockStack[2])
 	asked := 0
@@ -110,15 +111,18 @@ func (t *waiters) lockedBy(monitor, object uint64) int {
 		var b [8 * maxLockStack]byte
 		m.bytes(thread+first, b[:top-first])
 		for i := uint64(0); i < top-first && !m.failed; i += 8 {
-			if at := wordAt(b[i:]); at != 0 && at%8 == 0 && (at == object || m.word(at) == monitor|markInflated) {
-				id, ok := t.identify(thread)
-				if ok && id.tid == tid {
-					return tid
+			at := wordAt(b[i:])
+			if at == 0 || at%8 != 0 {
+				continue
+			}
+			if led = m.word(at) == monitor|markInflated; led || at == object {
+				if id, ok := t.identify(thread); ok && id.tid == tid {
+					return tid, led
 				}
 			}
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // exclusive gives the thread that has a lock of java.util.concurrent, if it is one that only one can have.

@@ -102,9 +102,8 @@ func (t *waiters) reference(at uint64) (uint64, bool) {
 		}
 		to, ok := t.plain(ref)
 		if !ok {
-			var w way
-			w.bad, w.shift, ok = t.colours()
-			return 0, ok && ref>>w.shift == 0 // null has colours, too
+			_, shift, ok := t.colours()
+			return 0, ok && ref>>shift == 0 // null has colours, too
 		}
 		return to, true
 	}

@@ -73,7 +73,7 @@ type waitState struct {
 	class   string
 	timed   bool
 	owner   int
-	// anonymous: the owner was found by objects.
+	// anonymous: the owner was found by the addresses of objects.
 	anonymous bool
 }
 

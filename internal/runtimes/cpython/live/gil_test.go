@@ -1,0 +1,50 @@
+package live_test
+
+import (
+	"testing"
+	"time"
+
+	"prywalk/internal/look"
+	"prywalk/internal/managed"
+	"prywalk/internal/waits"
+)
+
+// TestWhoWaitsForTheInterpreterIsToldWhoHasIt: the main thread keeps the lock in a call of C, and sleeps there; each
+// other thread waits for the lock, in all looks that find it asleep.
+func TestWhoWaitsForTheInterpreterIsToldWhoHasIt(t *testing.T) {
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, _ := launch(t, exe, "testdata/gil.py")
+			py := attach(t, cmd.Process.Pid)
+			waiter := py.names.(managed.Waiter)
+			told, unsure := map[int]int{}, 0
+			kept := false // the main thread is in its call
+			for n := 0; n < 2000 && len(told) < 3; n++ {
+				py.looks(t, 1, func(tid int, s *look.Shot, _ []frame, _ []uint64, _ managed.Health) {
+					word, ok := waits.Sleeps(&s.Call.Args)
+					if tid == py.pid {
+						kept = kept || s.Wait() == "clock_nanosleep" || s.Wait() == "nanosleep"
+					}
+					if tid == py.pid || s.State == look.Running || s.Wait() != "futex" || !ok {
+						return
+					}
+					w, ok := waiter.Waiting(&managed.Sleeper{TID: tid, Word: word, Mem: &s.Mem})
+					switch {
+					case kept && (!ok || w.Kind != managed.WaitGIL):
+						t.Errorf("thread %d waits at %#x for %+v", tid, word, w)
+					case !kept || w.Later || w.Owner == 0: // before its call, or before its address was known to the look
+						unsure++
+					case w.Owner != py.pid || w.OwnerName != "MainThread":
+						t.Errorf("thread %d: %+v", tid, w)
+					default:
+						told[tid]++
+					}
+				})
+				time.Sleep(time.Millisecond)
+			}
+			if len(told) != 3 {
+				t.Errorf("%d threads were told who has it; %d looks were not sure", len(told), unsure)
+			}
+		})
+	}
+}
