@@ -4,9 +4,9 @@ import "prywalk/frames"
 
 // chez knows the frame of Chez Scheme's code.
 //
-// Scheme has a stack of its own; its code leaves the machine's stack pointer where the entry has put it, but for the
-// few words that calls of C and of the runtime's own routines push. The entry is jumped to by S_generic_invoke, which the
-// kernel calls with setjmp's registers kept elsewhere: so the caller's registers are lost, and it needs none.
+// Scheme has a stack of its own. Its code leaves the machine's stack pointer where the entry has put it, but for the
+// few words that calls of C and of the runtime's own routines push. The entry is jumped to by S_generic_invoke, which
+// the kernel calls with setjmp's registers kept elsewhere: so the caller's registers are lost, and it needs none.
 //
 // Source: Chez Scheme's c/schsig.c and c/scheme.c (S_call_help, S_generic_invoke).
 type chez struct {
