@@ -16,7 +16,7 @@ import (
 //
 // Source: Erlang/OTP's erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
 type beam struct {
-	*process
+	oneFrame
 	main  uint64 // process_main
 	below uint64 // how far below rbx the C stack begins
 	size  uint64 // how far above that the return address is at least
@@ -38,7 +38,7 @@ const (
 )
 
 func newBeam(p *process) Runtime {
-	b := &beam{process: p, main: p.o.Entry}
+	b := &beam{oneFrame: oneFrame{p}, main: p.o.Entry}
 	if b.main == 0 {
 		return nil
 	}
@@ -47,12 +47,6 @@ func newBeam(p *process) Runtime {
 	b.frame.prove = b.prove
 	return b
 }
-
-// Owns implements [Runtime].
-func (b *beam) Owns(*frames.Module) bool { return true }
-
-// Update implements [Runtime].
-func (b *beam) Update(mods []*frames.Module) { b.o.Modules = mods }
 
 // learn looks for the code that is entered first. It is made somewhat later than the mapping that it lies in.
 func (b *beam) learn() bool {
@@ -96,12 +90,6 @@ func (b *beam) First() frames.RuleSource {
 		return r, row, true
 	})
 }
-
-// Last implements [Runtime].
-func (b *beam) Last() frames.RuleSource { return nil }
-
-// Own implements [Runtime].
-func (b *beam) Own() frames.RuleSource { return nil }
 
 // prove finds the one word behind the registers that follows a call of process_main.
 func (b *beam) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, lacking uint64, ok bool) {
