@@ -1,8 +1,8 @@
 // Package benchmarks is where prywalk is measured; the commands are in the directories below.
 //
 // accuracy makes the figures of benchmarks/results/completeness.md and shares.md: how many stacks are complete,
-// whether the shares of the most expensive functions agree with perf's, whether the processor time adds up to the kernel's, how
-// soon the first sample comes, and how long naming takes.
+// whether the shares of the most expensive functions agree with perf's, whether the processor time adds up to the
+// kernel's, how soon the first sample comes, and how long naming takes.
 //
 //	go run ./benchmarks/accuracy                               all programs, a table on standard output
 //	go run ./benchmarks/accuracy -only cpp,redis -d 3s -pairs 8    a short trial

@@ -22,7 +22,7 @@ import (
 )
 
 // pages are the documents, relative to the root of the module.
-var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/limits.md", "docs/glossary.md", "docs/waiting.md"}
+var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/looks.md", "docs/recording.md", "docs/limits.md", "docs/glossary.md", "docs/waiting.md"}
 
 // linked lists all pages, those of results and measurements too: their links are followed.
 func linked(t *testing.T) []string {

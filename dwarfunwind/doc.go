@@ -28,7 +28,6 @@
 //
 // # Input is hostile
 //
-// Every length is checked; an FDE and its program have a maximal size, and so
-// have the stack of remembered rows, the steps of an expression, the CIEs kept
-// and the index. A damaged entry gives no rule.
+// Every length is checked. An FDE and its program have a maximal size, and so have the stack of remembered rows, the
+// steps of an expression, the CIEs kept and the index. A damaged entry gives no rule.
 package dwarfunwind

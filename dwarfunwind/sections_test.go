@@ -206,8 +206,8 @@ func TestWithoutSectionsThereIsNoTable(t *testing.T) {
 	}
 }
 
-// LLVM's library of Rust 1.95, rewritten by BOLT, has entries without a length, mostly at the start of a function. Where
-// two entries start at one place, its search table has the empty one only.
+// LLVM's library of Rust 1.95, rewritten by BOLT, has entries without a length, mostly at the start of a function.
+// Where two entries start at one place, its search table has the empty one only.
 func TestEntriesWithoutALengthDoNotHideTheFunctionAroundThem(t *testing.T) {
 	const hdrAddr = 0x4000
 	full, none := [2]uint64{testStart, testLen}, [2]uint64{testStart, 0}

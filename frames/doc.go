@@ -2,12 +2,10 @@
 //
 // # Algorithm
 //
-// A walk starts at a register set and repeats one step: find the module that
-// the program counter is in, find the [Rule] that holds at that instruction,
-// apply it. Applying a rule computes the canonical frame address (CFA: the
-// caller's stack pointer at the call, DWARF 5 §6.4), the return address, and
-// those of the caller's registers that were saved; these are the register set
-// of the next step. The walk ends when a rule says that there is no caller
+// A walk starts at a register set and repeats one step: find the module that the program counter is in, find the
+// [Rule] that holds at that instruction, apply it. Applying a rule computes the canonical frame address (CFA: the
+// caller's stack pointer at the call, DWARF 5 §6.4), the return address, and those of the caller's registers that
+// were saved. These are the register set of the next step. The walk ends when a rule says that there is no caller
 // (complete), or when something cannot be known; [StopReason] says which.
 //
 // A rule for a program counter does not depend on the contents of the stack. So

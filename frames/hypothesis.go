@@ -207,10 +207,9 @@ func (w *Walker) linkOf(v, start Addr, known bool) link {
 	return linkOther
 }
 
-// chain walks from the current frame of w on with a candidate's register, and reports
-// whether it gets to the thread's first function with every return address proven; the
-// candidate's own was classified already. to, if not nil, is told where each return
-// address lies.
+// chain walks from the current frame of w on with a candidate's register, and reports whether it gets to the thread's
+// first function with every return address proven. The candidate's own was classified already. to, if not nil, is
+// told where each return address lies.
 func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) bool {
 	t := &s.trial
 	t.MaxDepth, t.trying = w.limit, true
@@ -281,9 +280,8 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	if best < 0 {
 		return candidate{}, false
 	}
-	// A return address further out follows from the one that is believed. It could only be
-	// this function's own if what was called there both calls it and jumps to it, or if it
-	// is called by pointer; not from a place that calls once.
+	// A return address further out follows from the one that is believed. It could only be this function's own if what
+	// was called there both calls it and jumps to it, or if it is called by pointer. Not from a place that calls once.
 	others := s.n - 1
 	s.chain(w, &found[best], reg, func(at Addr) {
 		for i := range found {

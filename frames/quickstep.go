@@ -10,11 +10,10 @@ import "encoding/binary"
 // after it has made sure that nothing can go wrong, and leaves all else to slow, with
 // nothing changed.
 //
-// How many registers a rule restores varies from frame to frame, so that branches
-// on it are predicted badly. Therefore three words are loaded in any case, or six where the
-// rule has more than three; what is loaded too much goes to the column of the return
-// address, and is that. All loads are from one window around the CFA, whose bounds are
-// checked once.
+// How many registers a rule restores varies from frame to frame, so that branches on it are predicted badly.
+// Therefore three words are loaded in any case, or six where the rule has more than three. What is loaded too much
+// goes to the column of the return address, and is that. All loads are from one window around the CFA, whose bounds
+// are checked once.
 //
 // The caller's rule is first looked for where it was found after this frame the last
 // time. If it was the return address that told where to look, all frames of a stack

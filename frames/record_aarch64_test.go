@@ -2,9 +2,8 @@ package frames
 
 import "testing"
 
-// recordWalk walks from a frame without a rule whose x29 leads to a record at
-// 0x7010; its caller 0x2010 has the rule, and a record at 0x7050, whose return
-// address is 0x3010.
+// recordWalk walks from a frame without a rule whose x29 leads to a record at 0x7010. Its caller 0x2010 has the rule,
+// and a record at 0x7050, whose return address is 0x3010.
 func recordWalk(t *testing.T, rule *Rule, row *Row, calls map[Addr]Call) ([]Addr, *Walker) {
 	t.Helper()
 	src := &fakeSource{rules: map[Addr]Rule{0x3010: {Flags: FlagRoot, Method: MethodCFI}}, rows: map[Addr]*Row{}}
@@ -84,7 +83,7 @@ func TestFramePointerRuleAppliesWithoutTheStackPointer(t *testing.T) {
 }
 
 // longjmp's call frame information has the place of everything but the stack pointer. A caller whose return address
-// follows a call is believed, and its stack pointer is not claimed; without one, as where longjmp's buffer holds it
+// follows a call is believed, and its stack pointer is not claimed. Without one, as where longjmp's buffer holds it
 // in disguise, the walk says that it knows no more.
 func TestFrameThatRegistersAreLoadedForIsBelievedIfItIsReturnedTo(t *testing.T) {
 	row := &Row{CFAReg: 0, RA: Place{Kind: PlaceOffset, Off: 88}}

@@ -168,9 +168,9 @@ const (
 	maxMemoRows = 256
 )
 
-// memo has what queries gave. The walker's cache of rules is dropped whenever the list of
-// modules changes, which under a JIT compiler is often; the code stays the same, and its
-// analysis takes a hundred times as long as a look-up of call frame information.
+// memo has what queries gave. The walker's cache of rules is dropped whenever the list of modules changes, which
+// under a JIT compiler is often. The code stays the same, and its analysis takes a hundred times as long as a look-up
+// of call frame information.
 type memo struct {
 	rules map[frames.Query]answer
 	rows  int

@@ -93,7 +93,7 @@ func (c caseFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
 	return c.parts.FuncRange(pc)
 }
 
-// assemble translates a case. Each line with an expectation gets a label; the function begins at the first
+// assemble translates a case. Each line with an expectation gets a label. The function begins at the first
 // instruction and ends with the last, but for what follows the label "part", which is a part that was split off, or
 // "stranger", which is another function.
 func assemble(t *testing.T, ca caseArch, text []byte) *assembled {

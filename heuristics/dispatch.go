@@ -163,3 +163,60 @@ func (w *interpreter) makesCallersFrame(pc uint64) bool {
 	}
 	return false
 }
+
+// maxManner bounds the instructions that are read to tell how code behaves.
+const maxManner = 400
+
+// manner is how code behaves if it is taken as a function that is never returned from.
+type manner struct {
+	odd        bool // it does what functions do not
+	begins     bool // it makes a frame at its very start
+	dispatches bool // it jumps to where a register says, with the stack as at its start as far as is known
+	switches   bool // it does so with a known other stack pointer, as in the midst of a function
+}
+
+// manner follows the code that begins at lo.
+func (w *interpreter) manner(lo, hi uint64) (m manner) {
+	w.begin(lo, lo, hi)
+	a := prologueAnalysis{interpreter: w}
+	for w.steps < maxManner {
+		a.followManner(&m, lo, hi)
+		if !w.pop() {
+			break
+		}
+	}
+	return m
+}
+
+// frameSteps is how many instructions it takes to make a frame.
+const frameSteps = 2
+
+// followManner follows w.st to its end.
+func (w *prologueAnalysis) followManner(m *manner, lo, hi uint64) {
+	st, a := &w.st, w.src.abi
+	for w.steps < maxManner && st.pc >= lo && st.pc < hi {
+		code := w.code(st.pc)
+		if len(code) == 0 || !w.mark(st.pc) {
+			return
+		}
+		w.steps++
+		f := &w.fl
+		a.step(st, code, f)
+		st.pc += uint64(f.size)
+		if f.kind == flowCall {
+			st.called()
+		}
+		if f.kind == flowIndirect && !st.left {
+			sp := st.regs[st.sp]
+			moved := sp.kind == initial && sp.base >= firstAnon && !st.foreignSP() // by an unknown amount, and back perhaps
+			m.dispatches = m.dispatches || moved || sp.isStart(st.sp)
+			m.switches = m.switches || !moved && !sp.isStart(st.sp)
+		}
+		fp := st.regs[a.fp]
+		m.begins = m.begins || w.steps <= frameSteps && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp)
+		m.odd = m.odd || !w.src.o.JIT && (st.readKept || !st.aligned(int32(a.entry)))
+		if !w.turn(f) {
+			return
+		}
+	}
+}

@@ -120,7 +120,8 @@ func TestFrameThatACalleeMakes(t *testing.T) {
 	}
 }
 
-// Without symbols a handler's bounds are not known. The jump to the next one is told by the table that its address comes from.
+// Without symbols a handler's bounds are not known. The jump to the next one is told by the table that its address
+// comes from.
 func TestHandlerWithoutBounds(t *testing.T) {
 	code := []byte{
 		0x48, 0x8b, 0xd5, // 0: mov rdx, rbp

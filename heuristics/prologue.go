@@ -132,9 +132,8 @@ func (st *state) spKey() uint32 {
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// arrive is mark, and where all paths are followed lets an instruction be visited a
-// second time if the stack pointer is another one there; it is unknown from then on. A
-// call whose other side was reached otherwise does not return.
+// arrive is mark, and where all paths are followed lets an instruction be visited a second time if the stack pointer
+// is another one there. It is unknown from then on. A call whose other side was reached otherwise does not return.
 func (w *prologueAnalysis) arrive() bool {
 	st := &w.st
 	w.moved = w.moved || st.regs[st.sp].base >= firstAnon

@@ -4,9 +4,8 @@ import "prywalk/frames"
 
 // Code reads a module's instructions.
 type Code interface {
-	// ReadCode fills buf with the bytes at addr, an address in the module's
-	// own terms, and returns how many there are; the number is smaller than
-	// len(buf) where the code ends, 0 where there is none.
+	// ReadCode fills buf with the bytes at addr, an address in the module's own terms, and returns how many there are.
+	// The number is smaller than len(buf) where the code ends, 0 where there is none.
 	ReadCode(addr uint64, buf []byte) int
 }
 

@@ -18,7 +18,8 @@ import (
 var levels = []struct {
 	name, runs string
 	args       []string
-	// incomplete is how many in a hundred stacks may be: helpers of LuaJIT's interpreter have wrong call frame information.
+	// incomplete is how many in a hundred stacks may be: helpers of LuaJIT's interpreter have wrong call frame
+	// information.
 	incomplete int
 	// compiled: a stack counts only if each call from C runs compiled code; a procedure is interpreted at first.
 	compiled bool

@@ -79,8 +79,8 @@ func javaChains(t *testing.T, target *testtargets.Target, enough int) (stacks, n
 // manyChains is how many stacks a chain of calls is looked at in: one that is incomplete is not one in a hundred then.
 const manyChains = 200
 
-// javaFrames gives the frames of code that the virtual machine has made, outermost first and without the stub that calls
-// Java; an incomplete stack is one name. Nil if the thread is not in Java by way of the launcher.
+// javaFrames gives the frames of code that the virtual machine has made, outermost first and without the stub that
+// calls Java; an incomplete stack is one name. Nil if the thread is not in Java by way of the launcher.
 func javaFrames(s *profile.Sample) []string {
 	names := stackOf(s)
 	if last := names[len(names)-1]; strings.HasPrefix(last, "[incomplete") {

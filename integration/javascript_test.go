@@ -62,7 +62,8 @@ var scriptFunction = regexp.MustCompile(`^JS:[*^~+-]?\s?c([1-9]) .*chain\.js`)
 // leafOf are the operators that one function uses: chain.js says which.
 var leafOf = map[string]byte{"Builtins_BitwiseXor": '8', "Builtins_ShiftLeft": '9', "Builtins_DivSmi": '6'}
 
-// scriptChain says which name of a stack, innermost first, is not in its place; leaf, whether the innermost tells its caller.
+// scriptChain says which name of a stack, innermost first, is not in its place; leaf, whether the innermost tells its
+// caller.
 func scriptChain(names []string) (leaf bool, wrong string) {
 	next := byte('1')
 	for i := len(names) - 1; i >= 0; i-- {

@@ -51,7 +51,8 @@ func TestStoppedProfilerChargesNobodyForThePause(t *testing.T) {
 	}
 }
 
-// checkPause holds that what passed in the pauses is shown as not observed, and that no thread has more time than there was.
+// checkPause holds that what passed in the pauses is shown as not observed, and that no thread has more time than
+// there was.
 func checkPause(t *testing.T, rec *recording, unseen int64) {
 	t.Helper()
 	if rec.stats.NotObservedS < pauses*pauseFor.Seconds()/2 || rec.stats.NotObservedS > rec.stats.DurationS {

@@ -64,7 +64,8 @@ func TestTopOnATerminal(t *testing.T) {
 	m.until("the shell", "ready:")
 }
 
-// TestTopLeavesTheTerminalAsItWas: after q, Ctrl-C, SIGTERM and SIGHUP, and while it is stopped. After SIGKILL nobody can.
+// TestTopLeavesTheTerminalAsItWas: after q, Ctrl-C, SIGTERM and SIGHUP, and while it is stopped. After SIGKILL nobody
+// can.
 func TestTopLeavesTheTerminalAsItWas(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	m := newTmux(t, 100, 24)

@@ -68,9 +68,8 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	return int(n)
 }
 
-// readParts is process_vm_readv of several ranges, of which those without bytes are not
-// asked for, at most maxParts of them; the bytes read, in their order, up to the first that
-// cannot be read.
+// readParts is process_vm_readv of several ranges, of which those without bytes are not asked for, at most maxParts
+// of them. The bytes read, in their order, up to the first that cannot be read.
 //
 //go:nosplit
 func readParts(tid int, parts []frames.Region, v *vectors) int {

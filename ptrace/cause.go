@@ -47,7 +47,8 @@ type tally struct {
 	sleeps, slept int64 // how often it slept because it wanted to, and how long, ns
 }
 
-// begin gives how things stand. It is called after an interrupt: the thread that was asked to stop takes longer for that.
+// begin gives how things stand. It is called after an interrupt: the thread that was asked to stop takes longer for
+// that.
 func (t *tally) begin() account {
 	procmem.CountWait() // both calls only pass the time until the first question makes sense
 	procmem.CountWait()

@@ -58,8 +58,8 @@ func (d doing) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
 // addressOf gives where some memory of this process lies.
 func addressOf(b []byte) uint64 { return uint64(reflect.ValueOf(b).Pointer()) }
 
-// provoke freezes a thread that spins until the cause is the one that was provoked. What else goes on in the machine can
-// come first, so it is tried a hundred times.
+// provoke freezes a thread that spins until the cause is the one that was provoked. What else goes on in the machine
+// can come first, so it is tried a hundred times.
 func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do func(rd *Reader)) {
 	t.Helper()
 	seen := map[Cause]int{}

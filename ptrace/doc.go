@@ -27,9 +27,8 @@
 // A seizure can wait for a thread that calls exec, which waits for this tracer:
 // another OS thread sees to it then (rescue.go).
 //
-// From the stop to the detach no Go code runs that can be pre-empted: these
-// functions are nosplit, and the compiler marks no safe point in such; their
-// system calls are raw, so that the processor is not given up. They do not
+// From the stop to the detach no Go code runs that can be pre-empted: these functions are nosplit, and the compiler
+// marks no safe point in such. Their system calls are raw, so that the processor is not given up. They do not
 // allocate. The garbage collector waits for them, not they for it.
 //
 // All methods of a [Controller] must be called on the OS thread that made it,

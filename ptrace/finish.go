@@ -12,18 +12,16 @@ import (
 // Request says what to read while the thread is stopped. The caller keeps one and
 // uses it again; nothing of it is kept by the controller.
 type Request struct {
-	// Stack takes the bytes from the stack pointer up (on x86-64 from 128 bytes
-	// below it, the red zone of System V ABI §3.2.2, on arm64 from 16); its length is what is asked
-	// for. Empty: none.
+	// Stack takes the bytes from the stack pointer up (on x86-64 from 128 bytes below it, the red zone of System V ABI
+	// §3.2.2, on arm64 from 16). Its length is what is asked for. Empty: none.
 	Stack []byte
 	// Top, if it lies above the stack pointer, is where the copy ends at the latest.
 	Top uint64
 	// Memory, if not nil, is the process's: all is read by it, and so nothing beyond the mapping that the stack
 	// pointer lies in, and nothing that somebody would have to provide first.
 	Memory *procmem.Memory
-	// Files, if not nil, are the thread's; its schedstat is read while the thread
-	// is stopped, and so is exact, if it is open (SchedStat was called before),
-	// else straight after.
+	// Files, if not nil, are the thread's. Its schedstat is read while the thread is stopped, and so is exact, if it is
+	// open (SchedStat was called before), else straight after.
 	Files *procmem.ThreadFiles
 	// Longest, if positive, is how long the stop may last, in nanoseconds: memory is read only as far as there is time
 	// ([Stop.Short]). A wait of the kernel for a lock cannot be foreseen.

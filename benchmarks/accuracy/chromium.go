@@ -40,8 +40,8 @@ requestAnimationFrame(draw);
 //go:embed page.html
 var work string
 
-// browserAtWork starts a browser whose page does many kinds of things: as root without its own sandbox, which it refuses to
-// root, or as an ordinary user with it. WebGL is drawn by the processor.
+// browserAtWork starts a browser whose page does many kinds of things: as root without its own sandbox, which it
+// refuses to root, or as an ordinary user with it. WebGL is drawn by the processor.
 func (b *bench) browserAtWork(ctx context.Context, sandboxed bool) (*chromium, error) {
 	flags := []string{"--use-angle=swiftshader", "--enable-unsafe-swiftshader"}
 	if !sandboxed {

@@ -1,4 +1,5 @@
-// Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md. See the package comment of benchmarks.
+// Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md. See the package comment of
+// benchmarks.
 //
 // It starts each test target, records it, and compares the recording with what others say of the same
 // processes: the kernel's clocks, perf, go tool pprof. Targets are measured one after the other; a failure

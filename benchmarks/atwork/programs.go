@@ -107,7 +107,8 @@ func generating() []program {
 	}
 }
 
-// javaRuntimes are the patterns of where Java runtimes lie: Debian's own, and what scripts/setup-jdks.sh puts beside them.
+// javaRuntimes are the patterns of where Java runtimes lie: Debian's own, and what scripts/setup-jdks.sh puts beside
+// them.
 var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java"}
 
 // javas are the programs of each Java runtime: the server compiler, the client compiler, the interpreter. The class is

@@ -6,12 +6,12 @@
 //
 // # When a count has risen
 //
-// testdata/baseline_GOARCH.json has twelve values of each count, measured one after the other. A new one is measured until it
-// is not above the limit, at most twelve times; if all twelve are above it, the count has risen. The limit is
-// the largest value of the baseline plus the distance between its largest and its smallest. Without that
-// addition, and if nothing has changed, all twelve new values would be above all twelve old ones with a
-// probability of 12!·12!/24! = 4·10⁻⁷, whatever the distribution is; the addition is for other loads
-// than that of the day of the baseline. For a count that is always the same it is 0: one call more fails.
+// testdata/baseline_GOARCH.json has twelve values of each count, measured one after the other. A new one is measured
+// until it is not above the limit, at most twelve times; if all twelve are above it, the count has risen. The limit
+// is the largest value of the baseline plus the distance between its largest and its smallest. Without that addition,
+// and if nothing has changed, all twelve new values would be above all twelve old ones with a probability of
+// 12!·12!/24! = 4·10⁻⁷, whatever the distribution is; the addition is for other loads than that of the day of the
+// baseline. For a count that is always the same it is 0: one call more fails.
 //
 // A change that is meant to cost more, or that costs less, writes a new baseline:
 //

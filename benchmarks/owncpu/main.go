@@ -4,10 +4,10 @@
 //	go run ./benchmarks/owncpu -docs benchmarks/results/own-cpu.md
 //	go run ./benchmarks/owncpu -rounds 2 -d 2s -threads 2 -freq 100    a short trial
 //
-// Everything counts, from a tool's start to its end: recording, unwinding, names (for perf, perf record and
-// perf script). The target is the C program of prywalk bench's workload c; each tool looks at it for the same time at the
-// same rate, one after the other, in random order, round by round. A round gives the ratio of prywalk's time
-// to each other tool's; told are the median of the rounds' ratios and its 95 % interval (bootstrap).
+// Everything counts, from a tool's start to its end: recording, unwinding, names (for perf, perf record and perf
+// script). The target is the C program of prywalk bench's workload c. Each tool looks at it for the same time at the
+// same rate, one after the other, in random order, round by round. A round gives the ratio of prywalk's time to each
+// other tool's; told are the median of the rounds' ratios and its 95 % interval (bootstrap).
 //
 // Equal samples are meant in two ways. All tools give as many stacks of the threads that run: so the ratio at the
 // same rate is one of equal samples of those. prywalk gives the threads that sleep as well: so there is also the ratio

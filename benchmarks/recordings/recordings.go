@@ -1,4 +1,5 @@
-// Package recordings reads what a profile of prywalk says about its stacks: which are complete, and where the others end.
+// Package recordings reads what a profile of prywalk says about its stacks: which are complete, and where the others
+// end.
 package recordings
 
 import (

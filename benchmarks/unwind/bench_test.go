@@ -61,8 +61,8 @@ func BenchmarkWalkCold(b *testing.B) {
 	walkAfter(b, func(r *recording) { r.process.Space().Forget() })
 }
 
-// BenchmarkWalkFirst drops, besides, what the analysis of instructions has found: each walk meets its code for the first
-// time.
+// BenchmarkWalkFirst drops, besides, what the analysis of instructions has found: each walk meets its code for the
+// first time.
 func BenchmarkWalkFirst(b *testing.B) {
 	walkAfter(b, func(r *recording) { r.process.Forget() })
 }

@@ -14,12 +14,13 @@
 // the unwinder itself gave. The table shows the median of the rounds and their range.
 //
 // prywalk walks by the modules of the live, stopped process, as it does in use; the others by the same files. That a
-// chain is right means that it equals the one that prywalk gave when the stack was recorded; where all stacks are in
-// code with call frame information, all unwinders agree. In generated code they end early, or give frames that are none.
+// chain is right means that it equals the one that prywalk gave when the stack was recorded. Where all stacks are in
+// code with call frame information, all unwinders agree. In generated code they end early, or give frames that are
+// none.
 //
 // # What the peers need
 //
-// Debian's libunwind-dev, libdw-dev and gcc; cargo, which gets framehop from crates.io. A peer whose parts are missing is
-// left out, and a line says so. Sources are in peers; elfutils keeps no rules, so that its cold figure is that of a first
-// pass with a new session.
+// Debian's libunwind-dev, libdw-dev and gcc; cargo, which gets framehop from crates.io. A peer whose parts are
+// missing is left out, and a line says so. Sources are in peers; elfutils keeps no rules, so that its cold figure is
+// that of a first pass with a new session.
 package main

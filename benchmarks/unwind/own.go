@@ -58,8 +58,8 @@ func (p *prepared) right(w *frames.Walker, space *frames.Space) bool {
 	return n == len(p.pcs) && w.StopReason().Complete()
 }
 
-// own measures prywalk: passes over all stacks with a warm cache, then coldPasses with nothing left from earlier walks,
-// neither rules nor what the analysis of instructions has found; to drop it does not count.
+// own measures prywalk: passes over all stacks with a warm cache, then coldPasses with nothing left from earlier
+// walks, neither rules nor what the analysis of instructions has found. To drop it does not count.
 func own(r *recording, passes, coldPasses int) result {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

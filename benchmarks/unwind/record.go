@@ -94,9 +94,9 @@ func signal(pids func() []int, sig syscall.Signal) {
 	}
 }
 
-// settle waits until the process stands still, and then lets it be read anew. While the stacks were taken, JIT compilers
-// have written code into pages that had been read before: without this, what is there would be analysed as zeros, up to
-// the bound of the analysis.
+// settle waits until the process stands still, and then lets it be read anew. While the stacks were taken, JIT
+// compilers have written code into pages that had been read before: without this, what is there would be analysed as
+// zeros, up to the bound of the analysis.
 func (r *recording) settle() error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		s, err := r.process.Status()
@@ -120,8 +120,8 @@ var errOverwritten = errors.New("its code was overwritten")
 // mostOverwritten is how many of the stacks may be dropped: one in so many.
 const mostOverwritten = 20
 
-// dropOverwritten drops the stacks that are not walked any more as they were when they were taken, because generated code
-// that they stand in has been moved or thrown away since. A stack without generated code always is.
+// dropOverwritten drops the stacks that are not walked any more as they were when they were taken, because generated
+// code that they stand in has been moved or thrown away since. A stack without generated code always is.
 func (r *recording) dropOverwritten() error {
 	var w frames.Walker
 	space, kept, dropped := r.process.Space(), r.file.Stacks[:0], 0
@@ -152,7 +152,8 @@ func (r *recording) modules() {
 	}
 }
 
-// take looks at all threads until there are n stacks. A thread that has not moved since its last look is not kept again.
+// take looks at all threads until there are n stacks. A thread that has not moved since its last look is not kept
+// again.
 func (r *recording) take(n int) error {
 	return ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
 		l := look.New(c, look.NewPool(0), look.AlwaysFreeze)

@@ -11,10 +11,10 @@
 // pushed with the interrupted instruction, a change to another stack keeps the chain of each stack for
 // itself. No table of the program is used for any of this.
 //
-// After each step the walker has to give exactly that chain, program counters and stack pointers, in
-// several ways at once: with everything that is known of the process, and with nothing but the analysis of
-// the instructions (heuristics), with and without the functions' bounds; each also with only the stack
-// pointer and the program counter known, as when a sleeping thread is peeked at.
+// After each step the walker has to give exactly that chain, program counters and stack pointers, in several ways at
+// once: with everything that is known of the process, and with nothing but the analysis of the instructions
+// (heuristics), with and without the functions' bounds. Each also with only the stack pointer and the program counter
+// known, as when a sleeping thread is peeked at.
 //
 // # What the truth is where it is a matter of definition
 //

@@ -142,10 +142,9 @@ func TestSetuidProgramsStayPrivileged(t *testing.T) {
 			s := r.stop()
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, failed %v, %v", s.Attempted, s.Frozen, s.Failed, c)
-			// Exec gives no rights to a program that an ordinary user traces at that moment: between the
-			// attachment and the stop of a look. Root does no harm. No look can do it to more than one
-			// program; how many do is a matter of luck, and of how soon prywalk, which has no raised
-			// priority then, gets from the one call to the next.
+			// Exec gives no rights to a program that an ordinary user traces at that moment: between the attachment and the
+			// stop of a look. Root does no harm. No look can do it to more than one program. How many do is a matter of luck,
+			// and of how soon prywalk, which has no raised priority then, gets from the one call to the next.
 			if c["wrong"] != 0 || name == "root" && c["lost"] != 0 || c["lost"] > s.Frozen+s.failures() {
 				t.Errorf("%v", c)
 			}

@@ -75,8 +75,8 @@ func inStack(s *pprof.Sample, function string) bool {
 }
 
 // TestCallsThatGiveUpSucceedUnderTheLadder: loading a program for the kernel's virtual machine, whose checking takes
-// far longer than it is from tick to tick, setting huge pages aside, running a virtual machine, and asking a file system
-// in user space that gives up what it is told to.
+// far longer than it is from tick to tick, setting huge pages aside, running a virtual machine, and asking a file
+// system in user space that gives up what it is told to.
 func TestCallsThatGiveUpSucceedUnderTheLadder(t *testing.T) {
 	for _, c := range []struct {
 		call  string
@@ -118,8 +118,8 @@ func TestCallsThatGiveUpSucceedUnderTheLadder(t *testing.T) {
 // for a tenth of a second, then for twice as long each time.
 func mostHarm(seconds float64) int64 { return int64(bits.Len64(uint64(seconds*10)+1)) + 1 }
 
-// TestHarmThatCannotBeHiddenIsRareAndTold: directories that a file system in user space gives up to make, and those that
-// a supervisor is asked twice to make. Before, there was harm at one in 20 freezes of the one.
+// TestHarmThatCannotBeHiddenIsRareAndTold: directories that a file system in user space gives up to make, and those
+// that a supervisor is asked twice to make. Before, there was harm at one in 20 freezes of the one.
 func TestHarmThatCannotBeHiddenIsRareAndTold(t *testing.T) {
 	for _, call := range []string{"fuse-mkdir", "notify"} {
 		for _, rung := range rungs {

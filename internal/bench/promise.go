@@ -56,11 +56,11 @@ func KnownOf(r *Result) (*Result, error) {
 	return out, nil
 }
 
-// Broken lists the rows of busy threads up to 1,000 Hz in which prywalk surely does
-// not reach what is promised: the whole interval is below it. known, if not nil, is an
-// earlier result of the same kind of machine: where it did not reach the promise either, the lower end
-// of its intervals takes the promise's place. Rows in which others took a good part of a processor say nothing
-// of prywalk, and all do where nothing is known of the kind of machine; they are in unjudged.
+// Broken lists the rows of busy threads up to 1,000 Hz in which prywalk surely does not reach what is promised: the
+// whole interval is below it. known, if not nil, is an earlier result of the same kind of machine: where it did not
+// reach the promise either, the lower end of its intervals takes the promise's place. Rows in which others took a
+// good part of a processor say nothing of prywalk, and all do where nothing is known of the kind of machine. They are
+// in unjudged.
 func Broken(r, known *Result) (broken, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]

@@ -18,8 +18,8 @@ type Entry struct {
 	Machinery bool
 }
 
-// Merger tells the native frames of a walk to the run-time systems of its process, and puts what they answer among them.
-// The zero value is ready. Its buffers are used again: what it gives is valid until the next Begin.
+// Merger tells the native frames of a walk to the run-time systems of its process, and puts what they answer among
+// them. The zero value is ready. Its buffers are used again: what it gives is valid until the next Begin.
 type Merger struct {
 	namers  []managed.Namer
 	natives []native

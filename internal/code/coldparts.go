@@ -39,9 +39,9 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	return c.parts[i].parent.start, c.parts[i].parent.end, true
 }
 
-// named is a function under the name that its part derives from. Compilation units are
-// numbered as they come in the symbol table; a local function belongs to the last one
-// that was named before it (gABI, STT_FILE), a global one to none.
+// named is a function under the name that its part derives from. Compilation units are numbered as they come in the
+// symbol table. A local function belongs to the last one that was named before it (gABI, STT_FILE), a global one to
+// none.
 type named struct {
 	funcRange
 	name string

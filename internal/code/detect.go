@@ -159,8 +159,8 @@ func (p *Process) Namers() []managed.Namer {
 	return p.runtimes.Namers()
 }
 
-// Tasks says where the stacks of tasks are that threads have left, as of the last Refresh; nil if no run-time system knows
-// of any.
+// Tasks says where the stacks of tasks are that threads have left, as of the last Refresh; nil if no run-time system
+// knows of any.
 func (p *Process) Tasks() *managed.Tasks {
 	if p.runtimes == nil {
 		return nil
@@ -179,7 +179,8 @@ func (p *Process) Unknown() error { return p.runtimes.Unknown() }
 // Namers gives the run-time systems that know managed frames.
 func (r *Runtimes) Namers() []managed.Namer { return r.found.namers }
 
-// host is a process, or a core, as run-time systems see it. It implements managed.Host: what reads is the address space's.
+// host is a process, or a core, as run-time systems see it. It implements managed.Host: what reads is the address
+// space's.
 type host struct {
 	AddressSpace
 	arch frames.Arch

@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// QEMU describes the buffer in which it puts the code that it makes: there is a rule for each address, with the fixed frame of
-// its prologue, and a name. Nothing else tells its frames.
+// QEMU describes the buffer in which it puts the code that it makes: there is a rule for each address, with the fixed
+// frame of its prologue, and a name. Nothing else tells its frames.
 func TestQEMUDescribesItsCode(t *testing.T) {
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, "nap.c"), filepath.Join(dir, "nap")

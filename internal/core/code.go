@@ -60,9 +60,8 @@ func (c *Core) addModules() {
 	c.space.SetModules(mods)
 }
 
-// hasCode reports whether a mapping is executable. Where the core does not say, its
-// file does; what has neither is taken for code, so that frames show its name, unless the core
-// holds the headers of ELF files.
+// hasCode reports whether a mapping is executable. Where the core does not say, its file does. What has neither is
+// taken for code, so that frames show its name, unless the core holds the headers of ELF files.
 func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
 		return m.Perm&code.PermExec != 0

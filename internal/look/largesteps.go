@@ -8,9 +8,9 @@ import (
 	"prywalk/ptrace"
 )
 
-// A function calls from many places, and its frame is as large at each, or nearly so where the stack pointer is aligned.
-// So where the size of a return address's frame is not known, those of large frames of return addresses near it are tried. The one is right behind which a known return address
-// lies.
+// A function calls from many places, and its frame is as large at each, or nearly so where the stack pointer is
+// aligned. So where the size of a return address's frame is not known, those of large frames of return addresses near
+// it are tried. The one is right behind which a known return address lies.
 const (
 	largeFrom = 16 << 10
 	mostLarge = 32

@@ -99,9 +99,9 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	return len(have.Others)
 }
 
-// bridge copies in one piece what follows from a place on: up to where the stack has ended, if that is not far; else up
-// to a frame that is where it was in an earlier walk, and from which the outermost can be reached; else as much as the
-// last walks needed.
+// bridge copies in one piece what follows from a place on: up to where the stack has ended, if that is not far. Else
+// up to a frame that is where it was in an earlier walk, and from which the outermost can be reached; else as much as
+// the last walks needed.
 func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) {
 	first, whole := len(have.Others), uint64(len(p.spare))
 	size := uint64(max(min(p.need, len(p.spare))-len(have.Stack.Bytes), 0))

@@ -252,8 +252,8 @@ func (l *Looker) carryOut(t *Thread, s *Shot, inner ptrace.Extra) ptrace.Extra {
 	return p
 }
 
-// Plan makes the next looks carry out a plan from an anchor on; nil: none any more. The last look lacked what a new plan
-// copies: it is not reused, and Plan reports true.
+// Plan makes the next looks carry out a plan from an anchor on; nil: none any more. The last look lacked what a new
+// plan copies: it is not reused, and Plan reports true.
 func (k *Walks) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
 	if k.needs.Plan == p && k.needs.Anchor == anchor {
 		return false

@@ -142,7 +142,8 @@ func (s *Shot) keepRegions(rs []frames.Region) {
 	}
 }
 
-// roomForRegions makes room for n bytes of further regions. Depths vary: the next ones are as large, or not much larger.
+// roomForRegions makes room for n bytes of further regions. Depths vary: the next ones are as large, or not much
+// larger.
 func (s *Shot) roomForRegions(n int) {
 	if cap(s.extra) < n {
 		s.extra = make([]byte, 1<<bits.Len(uint(n)))

@@ -7,8 +7,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// TestAFreezeIsCountedFromTheStop: what a thread did after the interrupt, and before it was last seen not stopped, is no
-// part of it, but for the interrupt's way into the stop.
+// TestAFreezeIsCountedFromTheStop: what a thread did after the interrupt, and before it was last seen not stopped, is
+// no part of it, but for the interrupt's way into the stop.
 func TestAFreezeIsCountedFromTheStop(t *testing.T) {
 	const us = 1000
 	stop := func(running, runs int64) *ptrace.Stop {

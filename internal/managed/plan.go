@@ -1,7 +1,7 @@
 package managed
 
-// Planner is a Namer that needs more than the stack. Plan and Anchor are for the goroutine that walks; what they give is
-// handed to the tracer as data. Nothing of the run-time system is called while a thread is stopped.
+// Planner is a Namer that needs more than the stack. Plan and Anchor are for the goroutine that walks; what they give
+// is handed to the tracer as data. Nothing of the run-time system is called while a thread is stopped.
 type Planner interface {
 	Namer
 	// Plan says what is copied besides the stack; nil: nothing. It does not change while the Runtime is there.
@@ -53,11 +53,11 @@ const (
 	Load Op = iota
 	// Copy copies from Base+Off to End, at most Max bytes, into a region of the sample.
 	Copy
-	// Chain copies nodes of Size bytes, from Base+Off on, each led to by the word at Next in the one before, until 0 or Max
-	// nodes. Nodes that lie in what was copied already are followed there.
+	// Chain copies nodes of Size bytes, from Base+Off on, each led to by the word at Next in the one before, until 0 or
+	// Max nodes. Nodes that lie in what was copied already are followed there.
 	Chain
-	// Each copies, for each node of the last Chain, Size bytes at Next beyond the address that the node has at Off, at most
-	// Max times. A second Each goes on from what that led to. What is in [Plan.Known] is left out.
+	// Each copies, for each node of the last Chain, Size bytes at Next beyond the address that the node has at Off, at
+	// most Max times. A second Each goes on from what that led to. What is in [Plan.Known] is left out.
 	Each
 	// Seek copies nodes as Chain does, up to the one whose word at At is what the slot End holds; To is its address. If
 	// there is none, the plan ends.

@@ -1,7 +1,7 @@
 package managed
 
-// Tasker is a Runtime whose threads run tasks on stacks of their own, as goroutines. A thread that is on the stack of its
-// scheduler, or of a signal's handler, has left that of its task, where the walk goes on.
+// Tasker is a Runtime whose threads run tasks on stacks of their own, as goroutines. A thread that is on the stack of
+// its scheduler, or of a signal's handler, has left that of its task, where the walk goes on.
 type Tasker interface {
 	Runtime
 	// Tasks says where the stacks are that a thread has left; nil: that is not known. It does not change while the

@@ -5,7 +5,7 @@ package managed
 type ThreadNamer interface {
 	// ThreadName gives the name of a thread, by the number that the process itself knows it by: its own pid namespace's.
 	// It reports false for a thread that the run-time system does not have, and for a name that does not prove itself:
-	// the kernel's stays. It is asked for each thread about once a second, by the goroutine that walks; a list of all
+	// the kernel's stays. It is asked for each thread about once a second, by the goroutine that walks. A list of all
 	// threads is to be read once for all who ask in that time.
 	ThreadName(tid int) (name string, ok bool)
 }

@@ -76,12 +76,17 @@ func (r *Reader) Period() int64 { return int64(1e9 / r.opts.Freq) }
 // Stack gives how many bytes of stack are copied with each sample.
 func (r *Reader) Stack() int { return r.opts.Stack }
 
-// Samples gives how many came, of anybody; Lost how many records found no room; Broken how often one made no sense;
-// Throttled how often the kernel sampled less than it was asked to.
-func (r *Reader) Samples() int64   { return r.samples }
-func (r *Reader) Lost() int64      { return r.lost }      //nolint:revive // told with Samples
-func (r *Reader) Broken() int64    { return r.broken }    //nolint:revive // told with Samples
-func (r *Reader) Throttled() int64 { return r.throttled } //nolint:revive // told with Samples
+// Samples gives how many samples came, of anybody.
+func (r *Reader) Samples() int64 { return r.samples }
+
+// Lost gives how many records found no room.
+func (r *Reader) Lost() int64 { return r.lost }
+
+// Broken gives how often a record made no sense.
+func (r *Reader) Broken() int64 { return r.broken }
+
+// Throttled gives how often the kernel sampled less than it was asked to.
+func (r *Reader) Throttled() int64 { return r.throttled }
 
 // Drain tells take of what came since the last call, each processor's records in their order. What a record points to
 // holds until take returns.

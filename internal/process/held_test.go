@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule: what is said is what is known, also when the other is gone.
+// TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule: what is said is what is known, also when the other is
+// gone.
 func TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
 	c := child(t, "sleep", "1000")
 	pids := []int{c.Process.Pid}

@@ -55,10 +55,9 @@ func (b *Budget) Left() int {
 	return int(max(b.left.Load(), 0))
 }
 
-// RaiseFileLimit raises the soft limit of open files to the hard limit, and gives
-// the limit in force. The Go runtime has mostly done so before main, and then
-// gives programs that are started the old limit; so where there is nothing to
-// raise the limit is not touched, which would end that courtesy.
+// RaiseFileLimit raises the soft limit of open files to the hard limit, and gives the limit in force. The Go runtime
+// has mostly done so before main, and then gives programs that are started the old limit. So where there is nothing
+// to raise the limit is not touched, which would end that courtesy.
 func RaiseFileLimit() (uint64, error) {
 	var lim syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err != nil {

@@ -7,11 +7,10 @@ type identity struct {
 	start uint64 // when the thread was started, in clock ticks after boot
 }
 
-// same reports whether the thread that an open file below /proc/PID/task/TID belongs to
-// is the one of the first call. The kernel numbers the inodes below /proc as it makes
-// them, and makes new ones for a new thread (fs/proc/base.c, pid_revalidate), but also
-// when it was short of memory; so another number is not proof, and only then is the
-// time of the thread's start looked at.
+// same reports whether the thread that an open file below /proc/PID/task/TID belongs to is the one of the first call.
+// The kernel numbers the inodes below /proc as it makes them, and makes new ones for a new thread (fs/proc/base.c,
+// pid_revalidate), but also when it was short of memory. So another number is not proof, and only then is the time of
+// the thread's start looked at.
 func (i *identity) same(fd, pid, tid int) bool {
 	st, e := fstat(fd)
 	if e != 0 {

@@ -229,8 +229,8 @@ func le64(b []byte) (v uint64) {
 }
 
 // Read reads memory at addr for whoever holds nobody stopped: it may wait for a file. It gives the bytes read, fewer
-// than asked for where the mapped memory ends. Errors: as [ReadVM]. Precondition: the goroutine is not pinned, as the Go
-// scheduler is told.
+// than asked for where the mapped memory ends. Errors: as [ReadVM]. Precondition: the goroutine is not pinned, as the
+// Go scheduler is told.
 func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	done := 0
 	for done < len(buf) {

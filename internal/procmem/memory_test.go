@@ -94,8 +94,8 @@ func TestAMappingThatHasGrownIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAnEndThatStaysIsNotAskedFor: the kernel is asked once if nothing follows, not at all before a guard or another mapping.
-// Reserved memory behind it can have become readable at any time.
+// TestAnEndThatStaysIsNotAskedFor: the kernel is asked once if nothing follows, not at all before a guard or another
+// mapping. Reserved memory behind it can have become readable at any time.
 func TestAnEndThatStaysIsNotAskedFor(t *testing.T) {
 	b := mapped(t, -1, 3+2*mostGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
 	protect(t, b[page:], unix.PROT_NONE)

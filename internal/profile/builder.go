@@ -109,8 +109,8 @@ func (b *Builder) SetComments(lines ...string) {
 	b.comments = append([]string(nil), lines...)
 }
 
-// SetBetween sets what a write calls again and again while it goes through the intervals, after some
-// milliseconds each time, on its own goroutine; nil for nothing. It may call the Builder's other methods: the write has what was
+// SetBetween sets what a write calls again and again while it goes through the intervals, after some milliseconds
+// each time, on its own goroutine; nil for nothing. It may call the Builder's other methods: the write has what was
 // there when it began.
 func (b *Builder) SetBetween(f func()) {
 	b.mu.Lock()

@@ -31,7 +31,8 @@ func (e *encoder) location(id uint64, l *location, r Resolver) {
 	e.out.message(fieldLocation, e.msg.buf)
 }
 
-// functionsOf gives the functions of a location: those that a run-time system told in the walk, else those that r knows.
+// functionsOf gives the functions of a location: those that a run-time system told in the walk, else those that r
+// knows.
 func (e *encoder) functionsOf(l *location, r Resolver) []Frame {
 	m := e.modules[l.module-1]
 	var fs []Frame

@@ -33,10 +33,9 @@ type DescriptionID uint32
 // has the type of its frame at the end of its system name, in brackets after a space: "fib [c2]". See [FrameType].
 const Machinery = "machinery"
 
-// ModuleInfo describes one mapping of executable code. Equal descriptions (all
-// fields but Data) are one module, whatever pointer they come by; so are those of
-// the same part of the same File at other addresses, which become those of the
-// one that came first. It must not change once it was used in a stack.
+// ModuleInfo describes one mapping of executable code. Equal descriptions (all fields but Data) are one module,
+// whatever pointer they come by. So are those of the same part of the same File at other addresses, which become
+// those of the one that came first. It must not change once it was used in a stack.
 type ModuleInfo struct {
 	// Start and End delimit the mapping at run time, End excluded.
 	Start, End uint64

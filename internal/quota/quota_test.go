@@ -100,8 +100,8 @@ func TestMeterReadsBothKinds(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidToBeLeftIsLeft simulates a group with a quota, whose use and whose readings come at random moments: what
-// the guard says is left never is more than what is.
+// TestWhatIsSaidToBeLeftIsLeft simulates a group with a quota, whose use and whose readings come at random moments:
+// what the guard says is left never is more than what is.
 func TestWhatIsSaidToBeLeftIsLeft(t *testing.T) {
 	const period, limit = 100e6, 5e6
 	rng := rand.New(rand.NewPCG(1, 2))

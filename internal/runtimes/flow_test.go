@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -92,15 +91,7 @@ func TestDumpsHaveManagedFrames(t *testing.T) {
 
 func TestCoresHaveManagedFrames(t *testing.T) {
 	pid := start(t)
-	gcore, err := exec.LookPath("gcore")
-	if err != nil {
-		t.Skip("gcore is not installed: run scripts/setup-tests.sh as root")
-	}
-	prefix := filepath.Join(t.TempDir(), "core")
-	if out, err := exec.Command(gcore, "-o", prefix, fmt.Sprint(pid)).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	f, err := os.Open(fmt.Sprintf("%s.%d", prefix, pid))
+	f, err := os.Open(testtargets.Core(t, pid))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,8 +49,8 @@ func (f *File) Stat() (os.FileInfo, error) {
 	return f.f.Stat()
 }
 
-// NextData gives the next place, from off on, that was ever written; the error is unix.ENXIO if there is none (lseek(2),
-// SEEK_DATA). A file that may wait for another program is not asked: all of it counts as written.
+// NextData gives the next place, from off on, that was ever written; the error is unix.ENXIO if there is none
+// (lseek(2), SEEK_DATA). A file that may wait for another program is not asked: all of it counts as written.
 func (f *File) NextData(off int64) (int64, error) {
 	if f.slow {
 		return off, nil

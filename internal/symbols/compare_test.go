@@ -129,10 +129,10 @@ func classify(addr uint64, got []Frame, want []refFrame, at map[string][]extent)
 	return "same"
 }
 
-// sameName compares names, except for the suffixes of copies, other names of the
-// same address, and the scopes and template arguments of functions without linkage
-// name, of which the tools leave out or write otherwise. (addr2line sometimes gives an inlined call the name of the function
-// around it, so that the caller looks at all frames of the address.)
+// sameName compares names, except for the suffixes of copies, other names of the same address, and the scopes and
+// template arguments of functions without linkage name, of which the tools leave out or write otherwise. (addr2line
+// sometimes gives an inlined call the name of the function around it, so that the caller looks at all frames of the
+// address.)
 func sameName(got Frame, want string, at map[string][]extent) bool {
 	base, _ := cutClones(want)
 	mine, _ := cutClones(got.System)

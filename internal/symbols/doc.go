@@ -3,15 +3,13 @@
 //
 // # Algorithm
 //
-// A [Table] answers for one file and asks, in this order: Go's own table where
-// the file has one (it knows inlining and survives stripping); DWARF debug
-// information, the file's or that of its separate debug file (package
-// dwarfinfo); the ELF symbol table. Each is opened when it is first needed. Package
-// perfmap (of internal/runtimes) answers for code that a JIT compiler made.
+// A [Table] answers for one file and asks, in this order: Go's own table where the file has one (it knows inlining
+// and survives stripping); DWARF debug information, the file's or that of its separate debug file (package
+// dwarfinfo). The ELF symbol table. Each is opened when it is first needed. Package perfmap (of internal/runtimes)
+// answers for code that a JIT compiler made.
 //
-// Separate debug files are looked for as GDB does (GDB manual, "Debugging
-// Information in Separate Files"): by build id, then by .gnu_debuglink; a file is
-// believed if its build id is the same, or else if its CRC-32 is the one in the
+// Separate debug files are looked for as GDB does (GDB manual, "Debugging Information in Separate Files"): by build
+// id, then by .gnu_debuglink. A file is believed if its build id is the same, or else if its CRC-32 is the one in the
 // link. What several debug files share is found through .gnu_debugaltlink.
 //
 // # Which name
@@ -27,11 +25,9 @@
 // function that has code is better by these rules, it is used instead, so that a
 // function has the same name on machines with and without debug information.
 //
-// A [Frame] has two names. System is the linkage name as it stands in the file.
-// Name is for people: C++ and Rust demangled, without parameters (they make
-// profiles unreadable) but with template arguments (they tell functions apart),
-// without Rust's hash. The suffixes of copies that a compiler makes of a function
-// (.part.0, .constprop.0, .isra.0, .lto_priv.0, .llvm.123) are dropped, as they
-// are the same source; .cold is kept where only the symbol is known, because such
-// code is a part of its own; with DWARF it belongs to the function.
+// A [Frame] has two names. System is the linkage name as it stands in the file. Name is for people: C++ and Rust
+// demangled, without parameters (they make profiles unreadable) but with template arguments (they tell functions
+// apart), without Rust's hash. The suffixes of copies that a compiler makes of a function (.part.0, .constprop.0,
+// .isra.0, .lto_priv.0, .llvm.123) are dropped, as they are the same source; .cold is kept where only the symbol is
+// known, because such code is a part of its own. With DWARF it belongs to the function.
 package symbols

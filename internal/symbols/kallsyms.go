@@ -23,7 +23,8 @@ type kernelFunc struct {
 	name string
 }
 
-// ReadKernelNames reads /proc/kallsyms. It takes some tens of milliseconds. Error: [ErrKernelHidden], or that of reading.
+// ReadKernelNames reads /proc/kallsyms. It takes some tens of milliseconds. Error: [ErrKernelHidden], or that of
+// reading.
 func ReadKernelNames() (*KernelNames, error) {
 	b, err := os.ReadFile("/proc/kallsyms")
 	if err != nil {

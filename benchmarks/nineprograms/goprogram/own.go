@@ -1,5 +1,5 @@
-// Command goprogram computes in one goroutine, while another one sleeps in a system call. A goroutine that is parked has
-// no thread, and is not seen.
+// Command goprogram computes in one goroutine, while another one sleeps in a system call. A goroutine that is parked
+// has no thread, and is not seen.
 package main
 
 import "syscall"

@@ -101,9 +101,9 @@ func (a *async) Finish() (Totals, error) {
 	return t, err
 }
 
-// asyncStacks counts the stacks in async-profiler's collapsed output, and those that reach the thread's first function. Of threads
-// that run Java it shows nothing outside of their first method; what it could not walk begins with a word in brackets,
-// or with the function that it came to.
+// asyncStacks counts the stacks in async-profiler's collapsed output, and those that reach the thread's first
+// function. Of threads that run Java it shows nothing outside of their first method. What it could not walk begins
+// with a word in brackets, or with the function that it came to.
 func asyncStacks(text []byte) (samples, complete int64) {
 	for stack, n := range folded(text) {
 		samples += n

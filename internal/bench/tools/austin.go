@@ -27,8 +27,8 @@ func austin() Tool {
 	}
 }
 
-// austinStacks counts the stacks in austin's output, and those that reach the first Python function of their thread: austin
-// shows the interpreter's frames only. A line is
+// austinStacks counts the stacks in austin's output, and those that reach the first Python function of their thread:
+// austin shows the interpreter's frames only. A line is
 //
 //	P<process>;T<interpreter>:<thread>;<file>:<function>:<line>;… <microseconds>
 //

@@ -48,12 +48,12 @@ func (i firefoxIndex) at(table []firefoxIndex) firefoxIndex {
 	return table[i]
 }
 
-// firstAt reports whether the code of a file at an offset from where the file is mapped is in a thread's first function;
-// caller: the offset is inside of a call, else at the very instruction that the thread is at.
+// firstAt reports whether the code of a file at an offset from where the file is mapped is in a thread's first
+// function; caller: the offset is inside of a call, else at the very instruction that the thread is at.
 type firstAt func(path string, offset uint64, caller bool) bool
 
-// firefoxStacks counts the stacks in a profile, and those whose outermost frame is in a thread's first function. What is no
-// profile has none; complete is −1 where the profile has its tables elsewhere, or without a way to tell.
+// firefoxStacks counts the stacks in a profile, and those whose outermost frame is in a thread's first function. What
+// is no profile has none; complete is −1 where the profile has its tables elsewhere, or without a way to tell.
 func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 	var p firefoxProfile
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -76,8 +76,8 @@ func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 	return samples, complete
 }
 
-// outermost gives for each stack the one that its outermost frame stands in. A stack refers to its caller's, which stands
-// before it: so none is its own caller.
+// outermost gives for each stack the one that its outermost frame stands in. A stack refers to its caller's, which
+// stands before it: so none is its own caller.
 func (t *firefoxThread) outermost() []firefoxIndex {
 	out := make([]firefoxIndex, 0, len(t.StackTable.Prefix))
 	for i, prefix := range t.StackTable.Prefix {

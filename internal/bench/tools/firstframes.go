@@ -7,7 +7,8 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// firstFrames knows which code of a process is of a thread's first function. It is for the tools that tell addresses only.
+// firstFrames knows which code of a process is of a thread's first function. It is for the tools that tell addresses
+// only.
 type firstFrames struct {
 	proc  *code.Process
 	namer *symbols.Namer
@@ -72,8 +73,8 @@ func lowest(file *elffile.File) uint64 {
 	return low
 }
 
-// first goes by the function's name. Where it has none, as the C library's clone3 without debug files, the rule decides by
-// which prywalk itself ends a walk.
+// first goes by the function's name. Where it has none, as the C library's clone3 without debug files, the rule
+// decides by which prywalk itself ends a walk.
 func (f *firstFrames) first(m *frames.Module, pc uint64, caller bool) bool {
 	if functions := f.namer.Frames(m, f.proc.PID, pc, nil); len(functions) > 0 {
 		return isRoot(functions[len(functions)-1].System)

@@ -9,7 +9,8 @@ import (
 // maxCount bounds the count of one stack: 14 years at 10,000 Hz. A larger one is no count.
 const maxCount = 1 << 32
 
-// folded gives the lines "OUTERMOST;…;INNERMOST COUNT" of a text: the stack and its count. What is not of that form is passed over.
+// folded gives the lines "OUTERMOST;…;INNERMOST COUNT" of a text: the stack and its count. What is not of that form
+// is passed over.
 func folded(text []byte) iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
 		for line := range bytes.Lines(text) {

@@ -23,7 +23,8 @@ type process struct {
 	cpu    float64 // in all, when it has ended
 }
 
-// launch starts a program, which setUp, if not nil, may change before. What it says on standard error is kept for the case of failure.
+// launch starts a program, which setUp, if not nil, may change before. What it says on standard error is kept for the
+// case of failure.
 func launch(ctx context.Context, setUp func(*exec.Cmd), program string, args ...string) (*process, error) {
 	p := &process{cmd: exec.CommandContext(ctx, program, args...), done: make(chan error, 1)}
 	p.cmd.Stderr = &p.stderr

@@ -126,8 +126,8 @@ func gdbComplete(text, _ []byte, _ int64) (n int64) {
 	return n
 }
 
-// euStackComplete counts the stacks that eu-stack, which gives no names here, does not complain about. What it says of a
-// place in no module is left aside: so it ends beyond the first function of Go's threads, too.
+// euStackComplete counts the stacks that eu-stack, which gives no names here, does not complain about. What it says
+// of a place in no module is left aside: so it ends beyond the first function of Go's threads, too.
 func euStackComplete(_, said []byte, stacks int64) int64 {
 	for line := range strings.Lines(string(said)) {
 		if strings.Contains(line, "dwfl_thread_getframes") && !strings.Contains(line, "<unknown>") {

@@ -183,8 +183,8 @@ func absolute(name string, start, size uint64, off byte) []byte {
 	})
 }
 
-// relocatable makes an image as LLVM does: addresses in the section headers, .eh_frame not relocated, and relocated where
-// it was loaded.
+// relocatable makes an image as LLVM does: addresses in the section headers, .eh_frame not relocated, and relocated
+// where it was loaded.
 func (f *fake) relocatable(name string, start, size uint64, off byte) []byte {
 	loaded := ehFrame(start, size, off)
 	copy(f.mem[loadAt:], loaded)

@@ -154,7 +154,8 @@ func (img *image) dropCFI() {
 	img.size = img.names
 }
 
-// section gives the contents of a section with call frame information, relocated; the zero Section if they cannot be had.
+// section gives the contents of a section with call frame information, relocated; the zero Section if they cannot be
+// had.
 func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 	s := f.Section(name)
 	if s == nil || s.Size == 0 || s.Size > maxImage || s.Flags&elffile.SecCompressed != 0 {

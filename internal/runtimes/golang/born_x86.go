@@ -2,10 +2,9 @@ package golang
 
 import "prywalk/frames"
 
-// A new thread begins in the middle of runtime.clone, behind the system call, with 0 in
-// rax and on a stack on which nobody is the caller; in the thread that made the call rax
-// has the other one's number. At the same instructions both are to be told apart
-// (runtime/sys_linux_amd64.s).
+// A new thread begins in the middle of runtime.clone, behind the system call, with 0 in rax and on a stack on which
+// nobody is the caller. In the thread that made the call rax has the other one's number. At the same instructions
+// both are to be told apart (runtime/sys_linux_amd64.s).
 
 // behindCall reports whether pc is behind the first system call of a function.
 func (t *Table) behindCall(f *fn, pc uint64) bool {

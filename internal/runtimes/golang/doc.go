@@ -18,15 +18,12 @@
 //   - arm64: CFA = sp + delta, the return address at 0(sp) and the caller's x29
 //     at −8(sp) once a frame exists, in the link register before.
 //
-// Functions that load the stack pointer with a value (flag SPWRITE) have no true
-// delta. There, a small data flow over the instructions of that function follows
-// the stack and the frame pointer from the entry on; most of these functions keep
-// rbp (x29), which still points into the frame on the stack that they left. So
-// systemstack, the calls into the vDSO, cgocallback and asmcgocall lead back
-// to the goroutine that they came from. mcall and mstart end a stack; morestack
-// continues where g.sched says. Injected calls (sigpanic, asyncPreempt) and
-// signal trampolines lead to an exact pc. Where none of this proves anything,
-// the rule refuses, rather than let a guess take over.
+// Functions that load the stack pointer with a value (flag SPWRITE) have no true delta. There, a small data flow over
+// the instructions of that function follows the stack and the frame pointer from the entry on. Most of these
+// functions keep rbp (x29), which still points into the frame on the stack that they left. So systemstack, the calls
+// into the vDSO, cgocallback and asmcgocall lead back to the goroutine that they came from. mcall and mstart end a
+// stack; morestack continues where g.sched says. Injected calls (sigpanic, asyncPreempt) and signal trampolines lead
+// to an exact pc. Where none of this proves anything, the rule refuses, rather than let a guess take over.
 //
 // Names of inlined calls come from the inline tree, which is found relative to
 // the symbol go:func.*; stripped programs still hold its address in their

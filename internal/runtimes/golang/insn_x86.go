@@ -5,8 +5,8 @@ import "prywalk/internal/x86"
 // insn is an x86-64 instruction.
 type insn x86.Inst
 
-// decode decodes the instruction at the start of b; false where it is cut short or of a form that Go's assembler does not
-// write.
+// decode decodes the instruction at the start of b; false where it is cut short or of a form that Go's assembler does
+// not write.
 func decode(b []byte) (in insn, ok bool) {
 	i, ok := x86.Decode(b)
 	return insn(i), ok && i.Map <= x86.Map3A && i.Reg|i.RM < 16

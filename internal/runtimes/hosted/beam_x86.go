@@ -9,14 +9,14 @@ import (
 
 // beam knows the frame of the code that Erlang's virtual machine makes (since OTP 24).
 //
-// Erlang code has the stack pointer in the heap of an Erlang process; rbx leads to the scheduler's registers, which lie on
-// the scheduler's C stack, where the code that is entered first has put them. That code is jumped to by process_main,
-// which a scheduler's thread calls once in its life. It keeps no register of the caller, as it never returns.
-// What is found is the scheduler: calls of Erlang functions by others are not told.
+// Erlang code has the stack pointer in the heap of an Erlang process; rbx leads to the scheduler's registers, which
+// lie on the scheduler's C stack, where the code that is entered first has put them. That code is jumped to by
+// process_main, which a scheduler's thread calls once in its life. It keeps no register of the caller, as it never
+// returns. What is found is the scheduler: calls of Erlang functions by others are not told.
 //
 // Source: Erlang/OTP's erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
 type beam struct {
-	*process
+	oneFrame
 	main  uint64 // process_main
 	below uint64 // how far below rbx the C stack begins
 	size  uint64 // how far above that the return address is at least
@@ -38,7 +38,7 @@ const (
 )
 
 func newBeam(p *process) Runtime {
-	b := &beam{process: p, main: p.o.Entry}
+	b := &beam{oneFrame: oneFrame{p}, main: p.o.Entry}
 	if b.main == 0 {
 		return nil
 	}
@@ -47,12 +47,6 @@ func newBeam(p *process) Runtime {
 	b.frame.prove = b.prove
 	return b
 }
-
-// Owns implements [Runtime].
-func (b *beam) Owns(*frames.Module) bool { return true }
-
-// Update implements [Runtime].
-func (b *beam) Update(mods []*frames.Module) { b.o.Modules = mods }
 
 // learn looks for the code that is entered first. It is made somewhat later than the mapping that it lies in.
 func (b *beam) learn() bool {
@@ -96,12 +90,6 @@ func (b *beam) First() frames.RuleSource {
 		return r, row, true
 	})
 }
-
-// Last implements [Runtime].
-func (b *beam) Last() frames.RuleSource { return nil }
-
-// Own implements [Runtime].
-func (b *beam) Own() frames.RuleSource { return nil }
 
 // prove finds the one word behind the registers that follows a call of process_main.
 func (b *beam) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, lacking uint64, ok bool) {

@@ -4,13 +4,13 @@ import "prywalk/frames"
 
 // chez knows the frame of Chez Scheme's code.
 //
-// Scheme has a stack of its own; its code leaves the machine's stack pointer where the entry has put it, but for the
-// few words that calls of C and of the runtime's own routines push. The entry is jumped to by S_generic_invoke, which the
-// kernel calls with setjmp's registers kept elsewhere: so the caller's registers are lost, and it needs none.
+// Scheme has a stack of its own. Its code leaves the machine's stack pointer where the entry has put it, but for the
+// few words that calls of C and of the runtime's own routines push. The entry is jumped to by S_generic_invoke, which
+// the kernel calls with setjmp's registers kept elsewhere: so the caller's registers are lost, and it needs none.
 //
 // Source: Chez Scheme's c/schsig.c and c/scheme.c (S_call_help, S_generic_invoke).
 type chez struct {
-	*process
+	oneFrame
 	invoke uint64 // S_generic_invoke
 	frame  *proof
 }
@@ -19,7 +19,7 @@ type chez struct {
 const chezWords = 32
 
 func newChez(p *process) Runtime {
-	c := &chez{process: p, invoke: p.o.Entry}
+	c := &chez{oneFrame: oneFrame{p}, invoke: p.o.Entry}
 	if c.invoke == 0 {
 		return nil
 	}
@@ -29,22 +29,10 @@ func newChez(p *process) Runtime {
 	return c
 }
 
-// Owns implements [Runtime].
-func (c *chez) Owns(*frames.Module) bool { return true }
-
-// Update implements [Runtime].
-func (c *chez) Update(mods []*frames.Module) { c.o.Modules = mods }
-
 // First implements [Runtime].
 func (c *chez) First() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return c.frame.rule() })
 }
-
-// Last implements [Runtime].
-func (c *chez) Last() frames.RuleSource { return nil }
-
-// Own implements [Runtime].
-func (c *chez) Own() frames.RuleSource { return nil }
 
 // prove finds the one word that follows a call of the entry.
 func (c *chez) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, lacking uint64, ok bool) {

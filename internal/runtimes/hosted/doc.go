@@ -4,8 +4,9 @@
 // # Algorithm
 //
 // Compilers of such code give a function no frame of its own. The machine's stack pointer stays where an entry, in
-// the runtime's library or made at run time, has put it; what the program calls its stack lies elsewhere. So the caller of
-// all of that code is who called the entry, at a distance from the stack pointer that the entry's instructions tell:
+// the runtime's library or made at run time, has put it; what the program calls its stack lies elsewhere. So the
+// caller of all of that code is who called the entry, at a distance from the stack pointer that the entry's
+// instructions tell:
 //
 //   - LuaJIT: a trace runs in the C frame of the interpreter, below two words that the interpreter saves and the trace's
 //     own spilled values, whose size is in the description of the trace.
@@ -18,6 +19,6 @@
 //
 // # Input is hostile
 //
-// All that is read is a process's own: tables have maximal sizes, chains a maximal length, and nothing is allocated for a
-// size that is merely claimed.
+// All that is read is a process's own: tables have maximal sizes, chains a maximal length, and nothing is allocated
+// for a size that is merely claimed.
 package hosted

@@ -8,8 +8,9 @@ import (
 
 // guile knows the frames of Guile's compiled procedures (since 3.0).
 //
-// The library calls a trampoline by a pointer in its data; the trampoline saves the registers that compiled code uses and
-// jumps there. What Scheme calls its stack lies elsewhere. So there is one frame in all, and its caller is the library.
+// The library calls a trampoline by a pointer in its data; the trampoline saves the registers that compiled code uses
+// and jumps there. What Scheme calls its stack lies elsewhere. So there is one frame in all, and its caller is the
+// library.
 //
 // Source: Guile's libguile/jit.c (emit_entry_trampoline, scm_jit_enter_mcode).
 type guile struct {

@@ -7,8 +7,8 @@ import (
 	"prywalk/frames"
 )
 
-// luaExits are the places in the interpreter's own code that traces jump to when they end. The call frame information is
-// the interpreter's, and does not hold there: the stack pointer is still the trace's, or below.
+// luaExits are the places in the interpreter's own code that traces jump to when they end. The call frame information
+// is the interpreter's, and does not hold there: the stack pointer is still the trace's, or below.
 //
 // Source: vm_x64.dasc, vm_exit_handler and vm_exit_interp.
 type luaExits struct {
@@ -88,7 +88,7 @@ func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
 	return r
 }
 
-// proveExit finds the C frame from within the handler's call. Which trace has ended only LuaJIT's memory tells; but
+// proveExit finds the C frame from within the handler's call. Which trace has ended only LuaJIT's memory tells. But
 // there is one frame of this Lua thread, whose address the handler keeps in rbp, at a distance that a trace can have.
 func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, lacking uint64, ok bool) {
 	sp, ok1 := regs.Get(frames.X86RSP)

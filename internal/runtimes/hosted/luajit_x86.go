@@ -11,9 +11,9 @@ import (
 
 // luaJIT knows the frames of LuaJIT's traces (64-bit references, the rule on x86-64 since 2.1).
 //
-// A trace is entered by a jump from the interpreter, which has saved two more registers before (bytecode JLOOP), and runs
-// below that, less the room for its spilled values. Where descriptions of traces are follows from the register that
-// interpreter and traces keep the dispatch table in, and from the interpreter's own instructions.
+// A trace is entered by a jump from the interpreter, which has saved two more registers before (bytecode JLOOP), and
+// runs below that, less the room for its spilled values. Where descriptions of traces are follows from the register
+// that interpreter and traces keep the dispatch table in, and from the interpreter's own instructions.
 //
 // Sources: LuaJIT's vm_x64.dasc (the frame: "rsp entering interpreter", SAVE_CFRAME, SAVE_L; JLOOP), lj_jit.h
 // (GCtrace, jit_State), lj_frame.h (CFRAME_RAWMASK).

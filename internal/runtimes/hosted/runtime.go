@@ -88,3 +88,19 @@ func (s *System) Changed() bool { return false }
 
 // Forget implements [managed.Runtime].
 func (s *System) Forget() {}
+
+// oneFrame is what a run-time system has whose made code is all its own, and runs in one frame of the machine's stack:
+// that frame is all that there is to know.
+type oneFrame struct{ *process }
+
+// Owns implements [Runtime].
+func (oneFrame) Owns(*frames.Module) bool { return true }
+
+// Update implements [Runtime].
+func (f oneFrame) Update(mods []*frames.Module) { f.o.Modules = mods }
+
+// Last implements [Runtime].
+func (oneFrame) Last() frames.RuleSource { return nil }
+
+// Own implements [Runtime].
+func (oneFrame) Own() frames.RuleSource { return nil }

@@ -8,9 +8,10 @@ import (
 
 // sbcl knows the frames of SBCL's code, which have a frame pointer.
 //
-// It is the caller who makes the callee's frame: it stores its own frame pointer there, sets rbp, and calls; the callee
-// takes the return address off the stack and stores it in the frame. So from the setting of rbp to that store the frame
-// that rbp shows is another one's, or has no return address yet. Routines of the runtime are called without a frame.
+// It is the caller who makes the callee's frame: it stores its own frame pointer there, sets rbp, and calls. The
+// callee takes the return address off the stack and stores it in the frame. So from the setting of rbp to that store
+// the frame that rbp shows is another one's, or has no return address yet. Routines of the runtime are called without
+// a frame.
 //
 // Source: SBCL's src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
 type sbcl struct {
@@ -60,8 +61,8 @@ func (s *sbcl) First() frames.RuleSource {
 // Last implements [Runtime].
 func (s *sbcl) Last() frames.RuleSource { return nil }
 
-// Own implements [Runtime]. Where C has called Lisp, call frame information says what holds while the frame pointer is the
-// callee's. But a frame of Lisp gives its caller's back.
+// Own implements [Runtime]. Where C has called Lisp, call frame information says what holds while the frame pointer
+// is the callee's. But a frame of Lisp gives its caller's back.
 func (s *sbcl) Own() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		if !q.Caller || s.entered == 0 || q.PC+s.lib.Bias != s.entered {

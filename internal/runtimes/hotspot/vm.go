@@ -55,6 +55,7 @@ type VM struct {
 // UnknownError says why a virtual machine's code is not read.
 type UnknownError struct{ Reason string }
 
+// Error implements error.
 func (e *UnknownError) Error() string {
 	return "the Java virtual machine's code is not known: " + e.Reason + "; its frames are found by their instructions alone"
 }

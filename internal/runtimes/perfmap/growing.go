@@ -39,8 +39,8 @@ const (
 // NewGrowing prepares for reading a perf map, with memory of an account.
 func NewGrowing(memory *budget.Account) *Growing { return &Growing{memory: memory} }
 
-// Map gives the perf map, read on where that is due; nil if there is none. open opens the file and gives its size. whole
-// says that all of it is needed; between, which may be nil, is then called between steps.
+// Map gives the perf map, read on where that is due; nil if there is none. open opens the file and gives its size.
+// whole says that all of it is needed; between, which may be nil, is then called between steps.
 func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
 	began := time.Now()
 	due := began.After(j.next)

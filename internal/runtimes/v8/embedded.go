@@ -1,5 +1,5 @@
-// Package v8 knows where the code is that V8's own compiler has made when a program was built. How its frames look is in
-// package heuristics (v8.go), which finds them by their instructions.
+// Package v8 knows where the code is that V8's own compiler has made when a program was built. How its frames look is
+// in package heuristics (v8.go), which finds them by their instructions.
 package v8
 
 import (
@@ -10,9 +10,9 @@ import (
 )
 
 // Builtins is the code that V8's own compiler has made when a program was built: its builtins, which lie in the
-// program's file. Like the code that V8 makes at run time they keep no register but the frame pointer. The file has symbols for
-// where they begin and for the word with their size (EmbeddedFileWriter in V8's src/snapshot/embedded). They are
-// looked for when code is first met that nothing describes.
+// program's file. Like the code that V8 makes at run time they keep no register but the frame pointer. The file has
+// symbols for where they begin and for the word with their size (EmbeddedFileWriter in V8's src/snapshot/embedded).
+// They are looked for when code is first met that nothing describes.
 type Builtins struct {
 	elf    *elffile.File
 	tables Tables

@@ -3,11 +3,10 @@
 //
 // # Algorithm
 //
-// Nothing is read before the first question. Then the unit headers of
-// .debug_info (DWARF 5 §7.5.1) are chained through, and of each unit only the
-// first entry is decoded, which holds the unit's address ranges; where it holds
-// none, .debug_aranges is asked (§6.1.2). The ranges, sorted, lead from an
-// address to its unit. A unit is read when an address first falls into it, once:
+// Nothing is read before the first question. Then the unit headers of .debug_info (DWARF 5 §7.5.1) are chained
+// through, and of each unit only the first entry is decoded, which holds the unit's address ranges. Where it holds
+// none, .debug_aranges is asked (§6.1.2). The ranges, sorted, lead from an address to its unit. A unit is read when
+// an address first falls into it, once:
 //
 //   - its entries, of which only subprograms and inlined calls with code are
 //     kept (§3.3). Their nested ranges are flattened into one sorted list of

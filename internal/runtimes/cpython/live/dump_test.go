@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"prywalk/internal/code"
@@ -13,6 +12,7 @@ import (
 	"prywalk/internal/dump"
 	"prywalk/internal/managed"
 	"prywalk/internal/process"
+	"prywalk/internal/testtargets"
 )
 
 // mostTakes is how often a moment is taken again at which a thread was met where its frames are not shown. That is so for
@@ -54,10 +54,6 @@ func checkDump(t *testing.T, what string, k known, p *dump.Process, last bool) (
 }
 
 func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
-	gcore, err := exec.LookPath("gcore")
-	if err != nil {
-		t.Fatal("gcore is not installed: run scripts/setup-tests.sh as root")
-	}
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, line := launch(t, exe, "testdata/chain.py", "sleep", "2")
@@ -83,20 +79,16 @@ func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
 					}
 				}
 			}
-			for take := 1; checkCore(t, gcore, pid, k, take == mostTakes) && take < mostTakes; take++ {
+			for take := 1; checkCore(t, pid, k, take == mostTakes) && take < mostTakes; take++ {
 			}
 		})
 	}
 }
 
 // checkCore is checkDump for a core that gcore makes of the process.
-func checkCore(t *testing.T, gcore string, pid int, k known, last bool) (again bool) {
+func checkCore(t *testing.T, pid int, k known, last bool) (again bool) {
 	t.Helper()
-	prefix := filepath.Join(t.TempDir(), "core")
-	if out, err := exec.Command(gcore, "-o", prefix, fmt.Sprint(pid)).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	f, err := os.Open(fmt.Sprintf("%s.%d", prefix, pid))
+	f, err := os.Open(testtargets.Core(t, pid))
 	if err != nil {
 		t.Fatal(err)
 	}

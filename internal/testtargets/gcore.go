@@ -1,0 +1,22 @@
+package testtargets
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// Core has gcore write a core of a process, and gives its path. The test fails if gcore is missing.
+func Core(t testing.TB, pid int) string {
+	t.Helper()
+	gcore, err := exec.LookPath("gcore")
+	if err != nil {
+		t.Fatal("gcore is not installed: run scripts/setup-tests.sh as root")
+	}
+	prefix := filepath.Join(t.TempDir(), "core")
+	if out, err := exec.Command(gcore, "-o", prefix, strconv.Itoa(pid)).CombinedOutput(); err != nil {
+		t.Fatalf("gcore of process %d: %v: %s", pid, err, out)
+	}
+	return prefix + "." + strconv.Itoa(pid)
+}
