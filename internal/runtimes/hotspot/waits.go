@@ -126,7 +126,7 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 		return w, !calm, false
 	}
 	w = first
-	w.owner = t.ownerOf(&first)
+	w.owner = t.ownerOf(&w)
 	again, ok := t.state(id, calm)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
