@@ -192,9 +192,9 @@ func (k *kernelSamples) leftTo(engine string) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	if text := strings.Join(parts, ", "); engine == "ptrace" {
+	text := strings.Join(parts, ", ")
+	if engine == "ptrace" {
 		return text
-	} else {
-		return "by ptrace: " + text
 	}
+	return "by ptrace: " + text
 }
