@@ -20,8 +20,8 @@ const (
 	mostWords = 30
 	// mostColumns is how long a line of code or of a comment is at most; tabs count as one.
 	mostColumns = 120
-	// longSentences and wideLines are how many of both there may be: what was there when the tests came (360 and 964), and a few for
-	// work that was under way. Lower them when some are mended, and never raise them.
+	// longSentences and wideLines are how many of both there may be: what was there when the tests came (360 and 964), and
+	// a few for work that was under way. Lower them when some are mended, and never raise them.
 	longSentences = 375
 	wideLines     = 990
 )
