@@ -160,10 +160,10 @@ func unobservedCPU(s *sampler.Stats) float64 {
 
 // accounting is the line that the recording keeps: what heads a report, and after a bar the rest.
 func accounting(s *sampler.Stats) string {
-	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d sampled + %d failed%s; "+
+	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d failed%s, and %d samples; "+
 		"%s of %d samples with complete stacks%s; longest freeze %s (p50 %s%s); looks by thread %s%s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; %s",
-		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, s.Sampled, sum(s.Failed), reasons(s.Failed),
+		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed), s.Sampled,
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
 		threeDigits(s.FreezeMax), threeDigits(s.FreezeP50), lengths(s)+longCauses(s), rates(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, unobservedCPU(s), underQuota(s, "; ")+unobserved(s, "; ")+harm(s), s.Scheduling+engine(s))

@@ -202,7 +202,6 @@ func (c *tracer) claimStrays(of *process) {
 
 // claim hands over a sample of a thread that has ended.
 func (c *tracer) claim(e event) {
-	c.counts.attempted++
 	c.counts.sampled++
 	c.counts.claimed++
 	c.now.copies += e.shot.Waits()
@@ -253,7 +252,6 @@ func (c *tracer) handOverSample(th *thread, s *look.Shot, at booking.Reading) {
 	s.At = at.Wall
 	s.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
 	th.sampled.begun = true
-	c.counts.attempted++
 	c.counts.sampled++
 	c.now.copies += s.Waits()
 	c.out.add(event{kind: looked, thread: th.account, shot: s, before: th.idle.TakeUnchanged(), length: c.samples.reader.Period()})

@@ -106,7 +106,7 @@ type Stats struct {
 	// Engine is how running threads were observed: "ptrace", "perf", or "perf, then ptrace". EngineNote says why, and which
 	// processes were ptrace's though perf was there. NoEvents is [Options.NoEvents].
 	Engine, EngineNote, NoEvents string
-	// Sampled are the kernel's samples of running threads. LostSamples found no room in the kernel's buffers or here;
+	// Sampled are the kernel's samples of running threads; they are not Attempted. LostSamples found no room in the kernel's buffers or here;
 	// they may have been other programs'. Claimed are those of threads that ended before their clocks were read again:
 	// they are no samples of the profile, but have a claim on unseen time. ThrottledSamples is how often the kernel sampled less than asked for. SampleStack is
 	// how many bytes of stack came with each.

@@ -251,8 +251,8 @@ func written(t testing.TB, b *profile.Builder, n names) *pprof.Profile {
 // check holds what is so of every recording.
 func (r *recorded) check(t testing.TB) {
 	t.Helper()
-	if got := r.Frozen + r.Peeked + r.Reused + r.Sampled + sum(r.Failed); got != r.Attempted {
-		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %d sampled + %v", r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Sampled, r.Failed)
+	if got := r.Frozen + r.Peeked + r.Reused + sum(r.Failed); got != r.Attempted {
+		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %v", r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Failed)
 	}
 	if err := r.CheckValid(); err != nil {
 		t.Error(err)

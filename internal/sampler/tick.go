@@ -217,7 +217,7 @@ func (c *tracer) begin(th *thread) {
 		c.counts.reused++
 		c.counts.inferred += c.idle.Unchanged(&th.idle)
 	case outcome == look.Runs:
-		c.counts.attempted-- // the samples count
+		c.counts.attempted-- // its samples tell
 		c.changed(th)
 		c.runs(th)
 	case outcome == look.Done:
