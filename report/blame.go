@@ -54,8 +54,14 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	}
 	b := newBlamer(p, wall)
 	b.period = p.Period
+	owned := map[lockID]bool{} // where one wait has an owner, the others have one that is not known
 	for _, s := range p.Sample {
-		if blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]; blocked > 0 && isLock(s) && (kindOf(s).HasOwner() || number(s, rec.LabelOwner) != 0) {
+		if number(s, rec.LabelOwner) != 0 {
+			owned[lockOf(s)] = true
+		}
+	}
+	for _, s := range p.Sample {
+		if blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]; blocked > 0 && isLock(s) && (kindOf(s).HasOwner() || owned[lockOf(s)]) {
 			b.interval(s, blocked)
 		}
 	}

@@ -201,7 +201,7 @@ func TestACommandLineIsRefusedForWhatItDoesNotMean(t *testing.T) {
 // TestAProgramIsMeasured: with the shell that the whole suite needs anyway.
 func TestAProgramIsMeasured(t *testing.T) {
 	p := &program{name: "shell", group: interpreters, run: []string{"sh", "-c", "until false; do :; done"}, debian: "dash"}
-	s := &settings{programs: []program{*p}, stacks: 20, freq: 199, longest: time.Minute, json: filepath.Join(t.TempDir(), "f.json")}
+	s := &settings{programs: []program{*p}, stacks: 20, freq: 199, engine: "ptrace", longest: time.Minute, json: filepath.Join(t.TempDir(), "f.json")}
 	var out bytes.Buffer
 	if err := s.run(t.Context(), &out); err != nil {
 		t.Fatal(err)

@@ -2,10 +2,12 @@ package procmem
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +35,7 @@ func own(t *testing.T, spans ...Span) *Memory {
 	t.Helper()
 	m := OpenMemory(os.Getpid())
 	t.Cleanup(m.Close)
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
 	m.SetSpans(spans)
 	return m
 }

@@ -75,14 +75,16 @@ func TestStacksOfCProgramsAreTheKnownChains(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := start(t, c.name)
 			oneDump(t, p.pid, c.methods)
-			for seconds := 2; ; seconds *= 4 { // an emulated machine on a busy one makes few looks
-				prof := recorded(t, "-F", "49", "-d", strconv.Itoa(seconds), "-p", strconv.Itoa(p.pid))
-				if judgeAll(t, prof) >= 100 {
-					break
-				}
-				if seconds > 30 {
-					t.Errorf("less than 100 samples in %d s", seconds)
-					break
+			for _, engine := range [][]string{{"--engine", "ptrace"}, {"--engine", "perf", "--no-kernel"}} {
+				for seconds := 2; ; seconds *= 4 { // an emulated machine on a busy one makes few looks
+					args := append([]string{"-F", "49", "-d", strconv.Itoa(seconds), "-p", strconv.Itoa(p.pid)}, engine...)
+					if judgeAll(t, recorded(t, args...)) >= 100 {
+						break
+					}
+					if seconds > 30 {
+						t.Errorf("%v: less than 100 samples in %d s", engine, seconds)
+						break
+					}
 				}
 			}
 		})
