@@ -18,6 +18,7 @@ type measurement struct {
 	ratios  []float64
 	waits   []*pairWaits
 	others  others
+	stolen  stolen
 }
 
 // leastPairs is how many pairs a row has at least: fewer have no median to speak of.
@@ -125,7 +126,10 @@ func (m *measurement) sampled(waits *load.Histogram) (float64, error) {
 	}
 	var work float64
 	if err == nil {
+		m.stolen.begin()
+		began := time.Now()
 		work, err = m.window(waits)
+		m.stolen.end(time.Since(began).Seconds())
 	}
 	if held := m.session.Hold(); err == nil {
 		err = held
@@ -177,7 +181,7 @@ func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 	if r.Pairs > 0 {
 		r.Low, r.High = interval(m.ratios)
 		r.Ratio = median(m.ratios) // and sorts them
-		r.Wide, r.Ratios, r.Others = m.wide(), m.ratios, m.others.share()
+		r.Wide, r.Ratios, r.Others, r.Stolen = m.wide(), m.ratios, m.others.share(), m.stolen.share()
 	}
 	r.count(t)
 	r.Latency = m.latency()

@@ -43,7 +43,7 @@ func (r *Row) aim(processors int) string {
 func KnownOf(r *Result) (*Result, error) {
 	out := &Result{Machine: r.Machine, Rows: []Row{}}
 	for i := range r.Rows {
-		if row := &r.Rows[i]; row.promised() && (row.Others == nil || *row.Others <= disturbed) {
+		if row := &r.Rows[i]; row.promised() && row.disturbed() == "" {
 			out.Rows = append(out.Rows, Row{
 				Threads: row.Threads, Running: row.Running, Freq: row.Freq, Pairs: row.Pairs,
 				Ratio: row.Ratio, Low: row.Low, High: row.High, Others: row.Others, SamplesPerS: row.SamplesPerS, AskedPerS: row.AskedPerS,
@@ -58,9 +58,9 @@ func KnownOf(r *Result) (*Result, error) {
 
 // Broken lists the rows of busy threads up to 1,000 Hz in which prywalk surely does not reach what is promised: the
 // whole interval is below it. known, if not nil, is an earlier result of the same kind of machine: where it did not
-// reach the promise either, the lower end of its intervals takes the promise's place. Rows in which others took a
-// good part of a processor say nothing of prywalk, and all do where nothing is known of the kind of machine. They are
-// in unjudged.
+// reach the promise either, the lower end of its intervals takes the promise's place. Rows in which others or the
+// hypervisor took a good part of a processor say nothing of prywalk, and none does where nothing is known of the kind
+// of machine. They are in unjudged.
 func Broken(r, known *Result) (broken, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -77,13 +77,24 @@ func Broken(r, known *Result) (broken, unjudged []string) {
 		case row.High >= least:
 		case known != nil && !known.Machine.like(&r.Machine):
 			unjudged = append(unjudged, what+"; what is known is of another kind of machine")
-		case row.Others != nil && *row.Others > disturbed:
-			unjudged = append(unjudged, fmt.Sprintf("%s; others took %.0f %% of a processor", what, 100**row.Others))
+		case row.disturbed() != "":
+			unjudged = append(unjudged, what+"; "+row.disturbed())
 		default:
 			broken = append(broken, what)
 		}
 	}
 	return broken, unjudged
+}
+
+// disturbed says what took so much of the processors that a row says nothing of the tool, "" if nothing did.
+func (r *Row) disturbed() string {
+	switch {
+	case r.Others != nil && *r.Others > disturbed:
+		return fmt.Sprintf("others took %.0f %% of a processor", 100**r.Others)
+	case r.Stolen != nil && *r.Stolen > robbed:
+		return fmt.Sprintf("the hypervisor took %.0f %% of a processor while it was sampled", 100**r.Stolen)
+	}
+	return ""
 }
 
 // like reports whether two machines are of one kind: what a stop costs depends on the processor, and on

@@ -42,6 +42,8 @@ type Row struct {
 	// Others is what other programs and the hypervisor took in the windows without the
 	// tool, as a share of one processor.
 	Others *float64 `json:"others,omitempty"`
+	// Stolen is what the hypervisor took in the windows with the tool, as a share of one processor.
+	Stolen *float64 `json:"stolen,omitempty"`
 
 	StopsPerS       *float64 `json:"stops_per_s,omitempty"`
 	SyscallsPerTick *float64 `json:"syscalls_per_tick,omitempty"`

@@ -274,25 +274,27 @@ func TestResultsOfOneKindOfMachineArePutTogether(t *testing.T) {
 	}
 }
 
-// TestAKnownGapFailsOnlyWhenItWidens: and a row that others disturbed is not judged, nor one of another
-// kind of machine.
+// TestAKnownGapFailsOnlyWhenItWidens: and a row that others or the hypervisor disturbed is not judged, nor
+// one of another kind of machine.
 func TestAKnownGapFailsOnlyWhenItWidens(t *testing.T) {
 	known := &Result{Machine: Machine{Processors: 8}, Rows: []Row{
 		{Threads: 2, Running: 1, Freq: 100, Low: 0.95, High: 0.96}, {Threads: 9, Running: 1, Freq: 100, Low: 0.97, High: 0.98},
 	}}
-	much := 0.5
+	much, some, little := 0.5, 0.05, 0.02
 	r := &Result{Machine: Machine{Processors: 8}, Rows: []Row{
 		{Threads: 2, Running: 7, Freq: 100, Low: 0.94, High: 0.951},
 		{Threads: 2, Running: 7, Freq: 100, Low: 0.94, High: 0.949},
 		{Threads: 2, Running: 7, Freq: 100, Low: 0.94, High: 0.949, Others: &much},
+		{Threads: 2, Running: 7, Freq: 100, Low: 0.94, High: 0.949, Stolen: &some},
+		{Threads: 2, Running: 7, Freq: 100, Low: 0.94, High: 0.949, Others: &some, Stolen: &little},
 		{Threads: 9, Running: 7, Freq: 100, Low: 0.94, High: 0.96},
 		{Threads: 2, Running: 8, Freq: 100, Low: 0.94, High: 0.96},
 	}}
-	if got, unjudged := Broken(r, known); len(got) != 2 || len(unjudged) != 1 {
+	if got, unjudged := Broken(r, known); len(got) != 3 || len(unjudged) != 2 {
 		t.Errorf("%q, %q", got, unjudged)
 	}
 	known.Machine.Processors = 2
-	if got, unjudged := Broken(r, known); len(got) != 0 || len(unjudged) != 3 {
+	if got, unjudged := Broken(r, known); len(got) != 0 || len(unjudged) != 5 {
 		t.Errorf("of another machine: %q, %q", got, unjudged)
 	}
 }
