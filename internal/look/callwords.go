@@ -49,7 +49,7 @@ func futexCall(arch frames.Arch) int64 {
 
 // copyNear copies what lies around the word that a sleeper waits at, once in a sleep. Between the two readings of the
 // thread's count it is of a moment at which it slept. What is on the copied stack is not read again.
-func (s *Shot) copyNear(t *Thread, call *procmem.SyscallInfo) {
+func (l *Looker) copyNear(t *Thread, s *Shot, call *procmem.SyscallInfo) {
 	s.nearLen = 0
 	addr, ok := uint64(0), false
 	if call.Nr == futexCall(s.Regs.Arch) {
@@ -68,6 +68,10 @@ func (s *Shot) copyNear(t *Thread, call *procmem.SyscallInfo) {
 		if start := t.Memory.Start(addr); start > s.nearAt && start <= addr {
 			s.nearAt = start
 		}
+	}
+	if t.Memory != nil && l.ctl.Pending() == 0 {
+		s.nearLen = t.Memory.Peek(t.TID, s.nearAt, s.near[:])
+		return
 	}
 	s.nearLen, _ = t.copy(s.nearAt, s.near[:]) // without it no owner is named
 }

@@ -30,7 +30,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		}
 		s.recalled, s.refused = t.recall(s, &call), false
 		l.extra(t, s)
-		s.copyNear(t, &call)
+		l.copyNear(t, s, &call)
 		after, err := t.files.SchedStat()
 		if err != nil {
 			return false, err

@@ -15,7 +15,8 @@ import (
 // handle_userfault). So anonymous memory is read by that file. Of other mappings, and where the process has been
 // swapped out, only the pages are read that are there (proc_pid_pagemap(5)).
 //
-// The methods that look ([Memory.Copy], [Memory.Start]) belong to one goroutine, all others may be called by any.
+// The methods that look ([Memory.Copy], [Memory.Peek], [Memory.Start]) belong to one goroutine, all others may be
+// called by any.
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted
@@ -129,6 +130,16 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	return m.readAnonymous(tid, addr, buf)
 }
 
+// Peek is [Memory.Copy] for whoever holds nobody stopped, nor is about to, and reads the same places again and again:
+// about pages that are known to be the process's own the kernel is not asked. Should the process have given one up
+// since (madvise(2), MADV_DONTNEED), the read may wait for its file.
+func (m *Memory) Peek(tid int, addr uint64, buf []byte) int {
+	if m.knows(addr, len(buf)) {
+		return vmReadAll(tid, addr, buf)
+	}
+	return m.Copy(tid, addr, buf)
+}
+
 // Start gives where the mapping begins that addr lies in, 0 if none is known.
 //
 //go:nosplit
@@ -185,9 +196,6 @@ const (
 
 // there gives how many of n bytes at addr can be read without anybody's doing.
 func (m *Memory) there(addr uint64, n int, kind Kind) int {
-	if m.knows(addr, n, kind) {
-		return n
-	}
 	fd := m.pagemap.get()
 	if fd < 0 {
 		if kind == Anonymous {

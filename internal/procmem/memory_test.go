@@ -223,7 +223,7 @@ func TestOnlyPagesThatAreThereAreReadOfAFile(t *testing.T) {
 }
 
 // TestAPageOfItsOwnIsAskedForOnce: one that was written to in a private mapping, as long as the mappings are not read
-// anew; one that is the file's, or that others share, each time.
+// anew; one that is the file's, or that others share, each time. In a stop nothing is taken for granted.
 func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
@@ -243,11 +243,11 @@ func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
 	m.SetSwapped(false)
 	var buf [64]byte
 	for _, b := range [][]byte{private[2*page:], shared} { // where the mappings end
-		m.Copy(os.Getpid(), address(b), buf[:])
+		m.Peek(os.Getpid(), address(b), buf[:])
 	}
 	cost := func(b []byte) int64 {
 		before := Calls()
-		if n := m.Copy(os.Getpid(), address(b), buf[:]); n != len(buf) {
+		if n := m.Peek(os.Getpid(), address(b), buf[:]); n != len(buf) {
 			t.Errorf("%d bytes", n)
 		}
 		return Calls() - before
@@ -263,6 +263,12 @@ func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
 		if got := cost(c.b); got != c.want {
 			t.Errorf("%s: %d calls, want %d", c.what, got, c.want)
 		}
+	}
+	if err := unix.Madvise(private[page:2*page], unix.MADV_DONTNEED); err != nil {
+		t.Fatal(err)
+	}
+	if n := m.Copy(os.Getpid(), address(private[page:]), buf[:]); n != 0 {
+		t.Errorf("in a stop: %d bytes of a page that was given up", n)
 	}
 	m.SetSwapped(false)
 	if got := cost(private); got != 2 {

@@ -115,8 +115,8 @@ func (m *Memory) keep(s *Span) {
 // A static variable lies in a file's mapping. Once it is written to, its page is the process's own copy, and as safe to
 // read as anonymous memory: until the process gives it up, or it is swapped out. Locks are such variables, and each is
 // read again and again. So the kernel is asked about such a page only once between two readings of the mappings, which
-// tell of swap, too. Pages that are still the file's can be evicted, and those of shared memory be taken away by
-// another process: about these it is asked each time.
+// tell of swap, too; in a stop each time. Pages that are still the file's can be evicted, and those of shared memory be
+// taken away by another process: about these it is always asked.
 
 // ownPages remembers some of these pages. It belongs to whoever looks.
 type ownPages struct {
@@ -126,8 +126,8 @@ type ownPages struct {
 }
 
 // knows reports whether a short range lies in pages that are known to be the process's own.
-func (m *Memory) knows(addr uint64, n int, kind Kind) bool {
-	if kind != OfFile || uint64(n) > pageSize || m.swapped.Load() || m.own.told != m.told.Load() {
+func (m *Memory) knows(addr uint64, n int) bool {
+	if uint64(n) > pageSize || m.swapped.Load() || m.own.told != m.told.Load() {
 		return false
 	}
 	for page := addr &^ (pageSize - 1); page < addr+uint64(n); page += pageSize {
@@ -155,6 +155,9 @@ func (m *Memory) note(page, entry uint64, kind Kind) {
 	}
 	if told := m.told.Load(); m.own.told != told {
 		m.own = ownPages{told: told}
+	}
+	if m.own.has(page) {
+		return
 	}
 	m.own.pages[m.own.end%uint8(len(m.own.pages))] = page
 	m.own.end++
