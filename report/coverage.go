@@ -14,11 +14,15 @@ import (
 // wellCovered is the share of CPU time with a function above which nothing is to be said of the rest.
 const wellCovered = 0.95
 
+// fewTicks is from how many ticks' CPU time on a poor share is worth a warning: what hardly runs is hardly met.
+const fewTicks = 5
+
 // coverage says how much of the CPU time is of a function that has a name, and what the rest is.
 type coverage struct {
 	value        int // index of the type of values: cpu, or the chosen one of another tool's profile
 	named, total int64
 	missing      []missing // the most first
+	slight       bool      // a few ticks' worth of CPU time is all that there is
 }
 
 // missing is time without a function, by what the table shows for it.
@@ -57,6 +61,9 @@ func (d *data) coverage() coverage {
 	slices.SortFunc(c.missing, func(a, b missing) int {
 		return cmp.Or(cmp.Compare(b.v, a.v), cmp.Compare(a.frame.name, b.frame.name))
 	})
+	if t := d.prof.PeriodType; t != nil && t.Unit == "nanoseconds" && d.prof.SampleType[c.value].Type == rec.TypeCPU {
+		c.slight = c.total/fewTicks < d.prof.Period // any period may be claimed
+	}
 	return c
 }
 
@@ -76,26 +83,35 @@ func (c *coverage) share() float64 {
 	return float64(c.named) / float64(c.total)
 }
 
+// poor reports whether much has no function.
+func (c *coverage) poor() bool { return c.total > 0 && c.share() < wellCovered }
+
+// idle reports whether a poor share is one of next to nothing.
+func (c *coverage) idle() bool { return c.poor() && c.slight }
+
 // covered is the part of the first line that tells the share, "" if there is none.
 func (d *data) covered(c *coverage) string {
-	if c.share() < 0 {
+	switch {
+	case c.share() < 0:
 		return ""
+	case c.idle():
+		return "hardly any CPU time"
 	}
 	what := "the CPU time"
 	if name := d.prof.SampleType[c.value].Type; name != rec.TypeCPU {
 		what = name
 	}
 	only := ""
-	if c.share() < wellCovered {
+	if c.poor() {
 		only = "only "
 	}
 	return fmt.Sprintf("%s%s of %s has a function", only, percentComplete(c.share()), what)
 }
 
-// causes says what the time without a function is, and what to do. "" where enough of it has one. Below says where
-// more of code without names is told.
+// causes says what the time without a function is, and what to do. "" where enough of it has one, or there is
+// hardly any. Below says where more of code without names is told.
 func (d *data) causes(c *coverage, below string) string {
-	if s := c.share(); s < 0 || s >= wellCovered {
+	if !c.poor() || c.idle() {
 		return ""
 	}
 	var parts []string

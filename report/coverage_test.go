@@ -28,3 +28,34 @@ func TestNamesThatAreThereAreNotAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestOfHardlyAnyTimeNoShareIsTold: a thread that sleeps uses a tick's worth of CPU time, and no look meets that. A share
+// of 5 ticks and more is told, and one that is good of less.
+func TestOfHardlyAnyTimeNoShareIsTold(t *testing.T) {
+	const tick = 10_000_000
+	for _, c := range []struct {
+		named, unseen int64
+		want          string
+		causes        bool
+	}{
+		{tick / 4, tick, "hardly any CPU time", false},
+		{0, 5*tick - 5, "hardly any CPU time", false},
+		{0, 5 * tick, "only 0.0 % of the CPU time has a function", true},
+		{tick, 99 * tick, "only 1.0 % of the CPU time has a function", true},
+		{tick, 0, " · 100.0 % of the CPU time has a function", false},
+	} {
+		b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: tick, Main: app})
+		sleeper := rec.Interval{PID: 7, TID: 7, Comm: "kvd", State: "sleeping", Samples: 200, Wall: 2e9 - c.unseen, CPU: c.named}
+		sleeper.End, sleeper.Stack = 1_700_000_002e9, b.Intern(at(app, 0x10))
+		b.Add(sleeper)
+		unseen := []rec.Loc{{Synthetic: "[ran between ticks]"}}
+		b.Add(rec.Interval{PID: 7, TID: 7, Comm: "kvd", State: "running", Wall: c.unseen, CPU: c.unseen, End: 1_700_000_002e9, Stack: b.Intern(unseen)})
+		got := render(t, Table, parsed(t, b, fixtureNames), Options{})
+		if first, _, _ := strings.Cut(got, "\n"); !strings.Contains(first, c.want) {
+			t.Errorf("%d of %d: the first line lacks %q: %s", c.named, c.unseen, c.want, first)
+		}
+		if strings.Contains(got, "The rest:") != c.causes {
+			t.Errorf("%d of %d: causes are told, want %v:\n%s", c.named, c.unseen, c.causes, got)
+		}
+	}
+}

@@ -134,7 +134,7 @@ func (s *summary) facts(c *coverage) (f [][2]string) {
 		add("threads", tabular.Thousands(int64(s.Threads)))
 	}
 	add("samples", tabular.Thousands(s.Samples))
-	if c.share() >= 0 {
+	if c.share() >= 0 && !c.idle() {
 		add("time with a function", percentComplete(c.share()))
 	}
 	if s.Complete >= 0 {
