@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -22,12 +23,22 @@ const patience = 5 * time.Minute
 // any error that its script raises.
 func browser(t *testing.T, p *profile.Profile) context.Context {
 	t.Helper()
+	return openPage(t, func(b *bytes.Buffer) error { return HTML(b, p, Options{}) })
+}
+
+// openPage opens what a function writes.
+func openPage(t *testing.T, write func(*bytes.Buffer) error) context.Context {
+	t.Helper()
 	bin, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("chromium is not installed (CI installs it)")
 	}
 	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, []byte(render(t, HTML, p, Options{})), 0o600); err != nil {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(bin), chromedp.NoSandbox, chromedp.WindowSize(1400, 900),

@@ -26,7 +26,11 @@ func HTML(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
-	page := d.page()
+	return writePage(w, d.page())
+}
+
+// writePage writes the page of its data.
+func writePage(w io.Writer, page *page) error {
 	// Marshal writes <, > and & as escapes, so that no name can end the script
 	// element that the data are in.
 	raw, err := json.Marshal(page)

@@ -38,6 +38,7 @@ type page struct {
 	Rows     []int64     `json:"rows"`     // node, context, a value for each type
 	Merged   int         `json:"merged"`   // call paths that were merged
 	Note     string      `json:"note"`
+	Diff     *pageDiff   `json:"diff,omitempty"`
 }
 
 // pageBuilder fills a page.

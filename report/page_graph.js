@@ -25,6 +25,20 @@ function colour(f) {
   return dark ? `hsl(${hue} 34% ${30 + shade}%)` : `hsl(${hue} 62% ${72 + shade}%)`;
 }
 
+// changeOf gives what a box is in the earlier and the later recording.
+function changeOf(n) {
+  const { tree } = graph, shown = tree.total[n], other = tree.base[n];
+  return choice.value === model.type("old") ? { was: shown, is: other } : { was: other, is: shown };
+}
+
+// heat is the colour of a change: red is slower, blue is faster, grey what chance explains.
+function heat(n) {
+  const dark = darkQuery.matches, { was, is } = changeOf(n), by = is - was;
+  if (Math.abs(by) <= 2 * noise(is, was)) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
+  const part = Math.min(1, Math.sqrt(Math.abs(by) / Math.max(is, was)));
+  return `hsl(${by > 0 ? 8 : 212} ${40 + 45 * part}% ${dark ? 30 + 16 * part : 88 - 26 * part}%)`;
+}
+
 // depthBelow gives the number of levels that can be seen below a node: those wide
 // enough for a pixel.
 function depthBelow(root) {
@@ -111,7 +125,7 @@ function box(pen, n, x, w, depth, faint) {
   const { ctx } = pen, f = graph.tree.info(n), hit = graph.test && graph.tree.frame[n] >= 0 && graph.test(f);
   graph.rects.push({ n, x, y, w });
   ctx.globalAlpha = faint || (graph.test && !hit) ? 0.42 : 1;
-  ctx.fillStyle = hit ? pen.mark : colour(f);
+  ctx.fillStyle = hit ? pen.mark : model.diff && n ? heat(n) : colour(f);
   const gap = w > 3 ? 1 : 0;
   ctx.fillRect(x, y, w - gap, rowHeight - 1);
   ctx.globalAlpha = faint ? 0.6 : 1;

@@ -14,7 +14,7 @@ const model = (() => {
   }
   const text = (i) => data.strings[i];
   return {
-    count, parent, frame, types,
+    count, parent, frame, types, diff: data.diff || null,
     frames: Array.from({ length: list(frames, 5) }, (_, i) => ({
       name: text(frames[5 * i]), module: text(frames[5 * i + 1]), file: text(frames[5 * i + 2]),
       line: frames[5 * i + 3], synthetic: frames[5 * i + 4] === 1,
@@ -65,10 +65,10 @@ function chosen(c) {
 }
 
 // selfValues adds the chosen rows up, by group and node.
-function selfValues() {
+function selfValues(type = choice.value) {
   const groups = new Map();
   for (const row of model.rows) {
-    const v = model.value(row, choice.value), c = model.contexts[row.context];
+    const v = model.value(row, type), c = model.contexts[row.context];
     if (v === 0 || !chosen(c)) continue;
     const name = groupName(c);
     let self = groups.get(name);
@@ -84,6 +84,7 @@ class Tree {
   constructor() {
     this.parent = [-1]; this.frame = [-1]; this.total = [0]; this.self = [0];
     this.groups = []; this.children = []; this.index = new Map();
+    this.base = [0]; this.baseSelf = [0]; // of two recordings: the other's values
   }
   child(parent, frame) {
     const key = parent * 4194304 + (frame + 1048576);
@@ -92,17 +93,21 @@ class Tree {
       n = this.parent.length;
       this.index.set(key, n);
       this.parent.push(parent); this.frame.push(frame); this.total.push(0); this.self.push(0);
+      this.base.push(0); this.baseSelf.push(0);
     }
     return n;
   }
   group(name) {
-    this.groups.push(name);
-    return this.child(0, -1 - this.groups.length);
+    if (!this.groups.includes(name)) this.groups.push(name);
+    return this.child(0, -2 - this.groups.indexOf(name));
   }
   // finish adds the values up from the leaves and sorts children by value.
   finish() {
     const n = this.parent.length;
-    for (let i = n - 1; i > 0; i--) this.total[this.parent[i]] += this.total[i];
+    for (let i = n - 1; i > 0; i--) {
+      this.total[this.parent[i]] += this.total[i];
+      this.base[this.parent[i]] += this.base[i];
+    }
     this.children = Array.from({ length: n }, () => []);
     for (let i = 1; i < n; i++) this.children[this.parent[i]].push(i);
     for (const c of this.children) c.sort((a, b) => this.total[b] - this.total[a]);
@@ -116,20 +121,25 @@ class Tree {
   }
 }
 
-// buildTree makes the tree that is drawn: from the outermost frames, or inverted.
-function buildTree(groups) {
+// buildTree makes the tree that is drawn: from the outermost frames, or inverted. Of two recordings it has the values of
+// the other, too.
+function buildTree(groups, others) {
   const tree = new Tree();
-  for (const [name, self] of groups) {
-    const root = name === null ? 0 : tree.group(name);
-    if (choice.inverted) addCallers(tree, root, self);
-    else addCalls(tree, root, self);
-  }
+  const grow = (from, total, self) => {
+    for (const [name, values] of from) {
+      const root = name === null ? 0 : tree.group(name);
+      if (choice.inverted) addCallers(tree, root, values, total, self);
+      else addCalls(tree, root, values, total, self);
+    }
+  };
+  grow(groups, tree.total, tree.self);
+  if (others) grow(others, tree.base, tree.baseSelf);
   return tree.finish();
 }
 
-function addCalls(tree, root, self) {
+function addCalls(tree, root, values, total, self) {
   const memo = new Map([[0, root]]);
-  for (const [node, v] of self) {
+  for (const [node, v] of values) {
     const path = [];
     let n = node;
     while (!memo.has(n)) { path.push(n); n = model.parent[n]; }
@@ -139,19 +149,19 @@ function addCalls(tree, root, self) {
       at = tree.child(at, model.frame[n]);
       memo.set(n, at);
     }
-    tree.total[at] += v; tree.self[at] += v;
+    total[at] += v; self[at] += v;
   }
 }
 
 // addCallers puts the innermost frame at the root; "self" stays with it.
-function addCallers(tree, root, self) {
-  for (const [node, v] of self) {
+function addCallers(tree, root, values, total, self) {
+  for (const [node, v] of values) {
     let at = root;
     for (let n = node; n !== 0; n = model.parent[n]) {
       at = tree.child(at, model.frame[n]);
-      if (n === node) tree.self[at] += v;
+      if (n === node) self[at] += v;
     }
-    tree.total[at] += v;
+    total[at] += v;
   }
 }
 
@@ -169,6 +179,26 @@ function functionTable(groups) {
     if (!recursive[i]) r.total += total[i];
   }
   return { rows: result.filter((r) => r.used), total: total[0] };
+}
+
+// compared puts what each function took in the other recording beside it. The figures are old, new and what changed,
+// whichever of the two is drawn.
+function compared(now, other) {
+  const was = new Map(other.rows.map((r) => [r.frame, r])), none = { self: 0, total: 0 };
+  const swap = choice.value === model.type("old");
+  const add = (r, o) => {
+    const [a, b] = swap ? [r, o] : [o, r];
+    return { ...r, self: r.self, selfOld: a.self, selfNew: b.self, change: b.self - a.self, totalChange: b.total - a.total };
+  };
+  const rows = now.rows.map((r) => add(r, was.get(r.frame) || none)), here = new Set(now.rows.map((r) => r.frame));
+  for (const o of other.rows) if (!here.has(o.frame)) rows.push(add({ ...o, self: 0, total: 0 }, o));
+  return { rows, total: now.total };
+}
+
+// noise is the standard error of a change between two recordings, by the samples that the values come from.
+function noise(a, b) {
+  const [u, w] = model.diff.worth;
+  return u && w ? Math.sqrt((a / u + b / w) * u * w) : 0;
 }
 
 // recursive marks nodes whose frame is on the path to them already.

@@ -9,13 +9,14 @@ function element(tag, text, attributes = {}) {
 }
 
 let table = { rows: [], total: 0 };
-const sorting = { key: "self", down: true, limit: 200 };
+const sorting = { key: model.diff ? "change" : "self", down: true, limit: 200 };
 
 // refresh computes everything anew after a choice other than zoom or search.
 function refresh() {
-  const groups = selfValues();
-  graph.tree = buildTree(groups);
+  const groups = selfValues(), others = model.diff && selfValues(1 - choice.value);
+  graph.tree = buildTree(groups, others);
   table = functionTable(groups);
+  if (others) table = compared(table, functionTable(others));
   choice.zoom = 0;
   graph.hover = -1;
   graph.view.scrollTop = 0;
@@ -63,6 +64,7 @@ function buttons(id, options, get, set) {
 
 const valueHints = {
   cpu: "time on a processor", wall: "all time, asleep or not", runqueue: "time queued for a processor", samples: "ticks at which the stack was seen",
+  new: "boxes as wide as in the later recording", old: "boxes as wide as in the earlier recording",
 };
 
 function head() {
@@ -73,7 +75,7 @@ function head() {
     byId("facts").append(d);
   }
   for (const c of data.comments || []) byId("comments").append(comment(c));
-  byId("note").textContent = (data.note ? data.note + ". " : "") + "Click a box to zoom, / to search, Esc to go back, i to turn the graph over. Made by prywalk.";
+  byId("note").textContent = (data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is within twice the samples' error. " : "") + "Click a box to zoom, / to search, Esc to go back, i to turn the graph over. Made by prywalk.";
 }
 
 // comment gives a remark: its first line, and the others folded behind that.
@@ -139,13 +141,27 @@ function tip(event) {
   lines.push(element("div", `${choice.inverted ? "value" : "total"} ${show(tree.total[n])} · ${share(tree.total[n], tree.total[0])} of all`));
   if (choice.zoom) lines.push(element("div", `${share(tree.total[n], tree.total[choice.zoom])} of what is zoomed to`));
   if (!choice.inverted) lines.push(element("div", `self ${show(tree.self[n])} · ${share(tree.self[n], tree.total[0])}`));
+  if (model.diff) lines.push(element("div", changeText(n)));
   box.replaceChildren(...lines);
   const w = box.offsetWidth, h = box.offsetHeight;
   box.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - w - 8)) + "px";
   box.style.top = Math.max(4, event.clientY + 18 + h > innerHeight ? event.clientY - h - 10 : event.clientY + 18) + "px";
 }
 
-const columns = [
+// signed writes a change.
+const signed = (v) => (v > 0 ? "+" : v < 0 ? "−" : "") + show(Math.abs(v));
+
+// changeText says what became of a box.
+function changeText(n) {
+  const { was, is } = changeOf(n), margin = 1.96 * noise(is, was);
+  return `old ${show(was)}, new ${show(is)}: ${signed(is - was)}${margin ? ` ± ${show(margin)}` : ""}`;
+}
+
+const columns = model.diff ? [
+  ["selfOld", "self old", (r) => show(r.selfOld)], ["selfNew", "self new", (r) => show(r.selfNew)],
+  ["change", "change", (r) => signed(r.change)], ["totalChange", "total change", (r) => signed(r.totalChange)],
+  ["name", "function", (r) => r.info.name, "text name"], ["module", "module", (r) => r.info.module, "text soft"],
+] : [
   ["self", "self %", (r) => share(r.self, table.total), "share"], ["self", "self", (r) => show(r.self)],
   ["total", "total %", (r) => share(r.total, table.total), "share"], ["total", "total", (r) => show(r.total)],
   ["name", "function", (r) => r.info.name, "text name"], ["module", "module", (r) => r.info.module, "text soft"],

@@ -121,7 +121,7 @@ func TestValuesAreCompleted(t *testing.T) {
 }
 
 func TestHelpIsAligned(t *testing.T) {
-	for _, c := range []string{"", "record", "report", "dump", "doctor", "bench", "top"} {
+	for _, c := range []string{"", "record", "report", "dump", "doctor", "bench", "top", "diff"} {
 		p := start(t, t.TempDir(), nil, strings.Fields(c+" --help")...)
 		if code := p.code(t); code != 0 {
 			t.Fatalf("%s: exit code %d", c, code)

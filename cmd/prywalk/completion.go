@@ -14,6 +14,7 @@ func complete(root *cobra.Command) {
 	words := map[string][]string{
 		"by": report.Groupings(), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
 		"state": report.States(), "engine": {engineAuto, enginePtrace, enginePerf}, "census": {"proc", "bpf", "auto"},
+		"per": report.Pers(),
 	}
 	for _, cmd := range root.Commands() {
 		for flag, values := range words {

@@ -26,6 +26,7 @@ const (
 	exitDenied     = 3
 	exitNoSamples  = 4
 	exitDeadlock   = 5   // of dump --locks
+	exitSlower     = 6   // of diff --fail-above
 	exitOwnFailure = 125 // of record -- COMMAND, when prywalk itself failed
 )
 
@@ -86,7 +87,7 @@ func exitCode(err error) int {
 		return e.code
 	case errors.As(err, &exec):
 		return exec.ExitCode()
-	case errors.Is(err, report.ErrValue), errors.Is(err, report.ErrExpr):
+	case errors.Is(err, report.ErrValue), errors.Is(err, report.ErrExpr), errors.Is(err, report.ErrPer):
 		return exitUsage
 	case errors.Is(err, process.ErrDenied), errors.Is(err, ptrace.ErrDenied), errors.Is(err, os.ErrPermission):
 		return exitDenied
@@ -142,7 +143,7 @@ needs that.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%v%s; see %s --help", err, meantFlag(cmd, err), cmd.CommandPath())
 	})
-	root.AddCommand(newRecord(), newReport(), newDump(), newTop(), newDoctor(), newDemo(), newWorkload(),
+	root.AddCommand(newRecord(), newReport(), newDiff(), newDump(), newTop(), newDoctor(), newDemo(), newWorkload(),
 		newBench(), newBenchWorkload(), newVersion(), newCopyFile())
 	root.SetUsageFunc(usage)
 	complete(root)

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/profile"
+)
+
+// recorded writes a recording in which one place was met n times and another one m times, and gives its path.
+func recorded(t *testing.T, name string, n, m int64) string {
+	t.Helper()
+	mod := &profile.ModuleInfo{Start: 0x1000, End: 0x2000, Path: "/usr/bin/kvd"}
+	b := profile.NewBuilder(profile.Meta{Start: time.Unix(1e9, 0), Period: 10 * time.Millisecond, Main: mod})
+	for addr, ticks := range map[uint64]int64{0x1010: n, 0x1020: m} {
+		i := profile.Interval{PID: 7, TID: 7, State: "running", Samples: ticks, Wall: ticks * 1e7, CPU: ticks * 1e7, End: 1_000_000_010e9}
+		i.Stack = b.Intern([]profile.Loc{{Module: mod, Addr: addr}})
+		b.Add(i)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := b.WriteFile(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDiffTellsByItsStatusWhatGrew(t *testing.T) {
+	old, same, slower := recorded(t, "old", 500, 500), recorded(t, "same", 500, 500), recorded(t, "slower", 500, 1500)
+	page := filepath.Join(t.TempDir(), "page.html")
+	for _, c := range []struct {
+		args     string
+		code     int
+		out, err string
+	}{
+		{old + " " + same, 0, "No function changed", ""},
+		{old + " " + slower + " --lines", 0, "slower", ""},
+		{"--fail-above 5% " + old + " " + same, 0, "", ""},
+		{"--fail-above 5% " + old + " " + slower, exitSlower, "slower", "grew by 100.0 % of the old whole, more than the 5% of --fail-above"},
+		{"--fail-above 5 --per share --lines " + old + " " + slower, exitSlower, "", "itself grew by 25.0 %"},
+		{"--fail-above 0.3 --per share --lines " + old + " " + slower, 0, "", ""},
+		{"--fail-above lots " + old + " " + slower, exitUsage, "", "is no growth"},
+		{"--json --fail-above 10% " + old + " " + slower, exitSlower, `"sure":true`, "grew by"},
+		{"--html " + page + " " + old + " " + slower, 0, "", ""},
+		{"--folded " + old + " " + slower, 0, "[kvd] 10000000000 20000000000", ""},
+		{"--folded --json " + old + " " + slower, exitUsage, "", "exclude each other"},
+		{"--all --json " + old + " " + slower, exitUsage, "", "no effect"},
+		{"-n 3 --folded " + old + " " + slower, exitUsage, "", "no effect"},
+		{"--html= " + old + " " + slower, exitUsage, "", "name of a file"},
+		{"--per minute " + old + " " + slower, exitUsage, "", "run, second or share"},
+		{"--value bytes " + old + " " + slower, exitUsage, "", "the earlier recording"},
+		{old, exitUsage, "", "takes two files"},
+		{"- -", exitUsage, "", "only one of the two"},
+		{old + " /no/such/file", exitFailed, "", "no such file"},
+	} {
+		p := start(t, t.TempDir(), nil, append([]string{"diff"}, strings.Fields(c.args)...)...)
+		if code := p.code(t); code != c.code || !strings.Contains(p.out.String(), c.out) || !strings.Contains(p.err.String(), c.err) {
+			t.Errorf("diff %s: exit code %d, %q, %q", c.args, code, &p.out, &p.err)
+		}
+		if c.code == exitUsage && p.out.String() != "" {
+			t.Errorf("diff %s: writes %q", c.args, &p.out)
+		}
+	}
+	if s, err := os.Stat(page); err != nil || s.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", s, err)
+	}
+}

@@ -1,0 +1,289 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/tabular"
+)
+
+// ErrPer reports that [DiffOptions].Per is none of [Pers].
+var ErrPer = errors.New("not a way to compare")
+
+// Pers are the ways in which two recordings can be compared: by what a function used in the whole recording, in a
+// second of it, or as a share of the whole.
+func Pers() []string { return []string{"run", "second", "share"} }
+
+// DiffOptions choose what of two profiles is compared, and how.
+type DiffOptions struct {
+	Options
+	// Per is one of [Pers]; empty: run.
+	Per string
+	// All shows every function, also those whose change the samples' error explains.
+	All bool
+}
+
+// Change is what became of one function.
+type Change struct {
+	Name, Module string
+	File         string // only where lines are told apart
+	Line         int
+	Self, Total  Figure
+}
+
+// Figure is a value in two profiles, in the profile's unit (per second of the recording, or as a share of 1, where that
+// was asked for).
+type Figure struct {
+	Old, New float64
+	// Error is the standard error of the change that comes from sampling, 0 if a profile does not tell its samples.
+	Error float64
+	// Sure: sampling alone would hardly have made it, see [Diff].
+	Sure bool
+}
+
+// Delta is the change.
+func (f Figure) Delta() float64 { return f.New - f.Old }
+
+// Difference is what two profiles differ in.
+type Difference struct {
+	// Changes has every function of either profile: those that became slower first, the most first.
+	Changes []Change
+	// Whole is that of all functions together. The kernel counts it, so it has no error of sampling, unless only some
+	// samples were chosen.
+	Whole Figure
+
+	old, new *data
+	opts     DiffOptions
+	scale    [2]float64           // what a value of the profile counts
+	prec     [2]tabular.Precision // of the whole recordings
+}
+
+// falsely is the probability that a comparison of two recordings of the same load calls any change sure.
+const falsely = 0.05
+
+// Diff compares two profiles, function by function. Functions are the same if their names and modules are; where a
+// name is in one module only in each, as after a library's new version, the module does not matter.
+//
+// The kernel counts the whole of a recording; a function has a share of it, of which sampling makes the standard error
+// that [tabular.Precision] gives. A change is sure where it is beyond the quantile of the normal distribution for 5 %
+// in all functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it: two
+// recordings cannot tell.
+func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
+	per := or(o.Per, "run")
+	if !slices.Contains(Pers(), per) {
+		return nil, fmt.Errorf("%w: --per is run, second or share, not %q", ErrPer, per)
+	}
+	o.Per = per
+	x := &Difference{opts: o}
+	var err error
+	if x.old, err = prepare(older, o.Options); err != nil {
+		return nil, fmt.Errorf("the earlier recording: %w", err)
+	}
+	if x.new, err = prepare(newer, o.Options); err != nil {
+		return nil, fmt.Errorf("the later recording: %w", err)
+	}
+	a, b := x.old.prof.SampleType[x.old.value], x.new.prof.SampleType[x.new.value]
+	if a.Type != b.Type || a.Unit != b.Unit {
+		return nil, fmt.Errorf("one recording has %s in %s, the other %s in %s; --value chooses what both have",
+			a.Type, a.Unit, b.Type, b.Unit)
+	}
+	if err := x.setScale(); err != nil {
+		return nil, err
+	}
+	for i, p := range []*profile.Profile{older, newer} {
+		if x.prec[i], err = precisionOf(p, o.Options); err != nil {
+			return nil, err
+		}
+	}
+	x.Whole = x.figure(float64(x.old.total(x.old.value)), float64(x.new.total(x.new.value)))
+	x.pair()
+	x.judge()
+	x.sort()
+	return x, nil
+}
+
+// setScale finds what the values of each profile are to be multiplied by.
+func (x *Difference) setScale() error {
+	for i, d := range []*data{x.old, x.new} {
+		x.scale[i] = 1
+		switch x.opts.Per {
+		case "second":
+			if d.prof.DurationNanos <= 0 {
+				return fmt.Errorf("--per second: the %s recording does not tell how long it was", [2]string{"earlier", "later"}[i])
+			}
+			x.scale[i] = 1e9 / float64(d.prof.DurationNanos)
+		case "share":
+			x.scale[i] = 1 / max(1, float64(d.total(d.value)))
+		}
+	}
+	return nil
+}
+
+// precisionOf is that of a profile from which no sample is left out.
+func precisionOf(p *profile.Profile, o Options) (tabular.Precision, error) {
+	all := Options{Value: o.Value}
+	d := &data{opts: all, prof: shallow(p)}
+	if err := d.choose(); err != nil {
+		return tabular.Precision{}, err
+	}
+	return d.precision(), nil
+}
+
+// pair finds the functions that are the same in both.
+func (x *Difference) pair() {
+	old := x.old.rows(x.old.prof.Sample)
+	at, byName := map[frame]int{}, map[frame][]int{}
+	for i, r := range old {
+		f := x.old.frames[r.frame]
+		at[f] = i
+		byName[f.anywhere()] = append(byName[f.anywhere()], i)
+	}
+	rows := x.new.rows(x.new.prof.Sample)
+	names := map[frame]int{}
+	for _, r := range rows {
+		names[x.new.frames[r.frame].anywhere()]++
+	}
+	used := make([]bool, len(old))
+	for _, r := range rows {
+		f := x.new.frames[r.frame]
+		i, ok := at[f]
+		if same := byName[f.anywhere()]; !ok && !f.nameless && !f.synthetic() && len(same) == 1 && names[f.anywhere()] == 1 {
+			i, ok = same[0], true
+		}
+		was := row{}
+		if ok {
+			was, used[i] = old[i], true
+		}
+		x.add(&f, was, r)
+	}
+	for i, r := range old {
+		if !used[i] {
+			f := x.old.frames[r.frame]
+			x.add(&f, r, row{})
+		}
+	}
+}
+
+// anywhere is the frame without its module.
+func (f *frame) anywhere() frame {
+	g := *f
+	g.module = ""
+	return g
+}
+
+func (x *Difference) add(f *frame, before, after row) {
+	x.Changes = append(x.Changes, Change{
+		Name: f.name, Module: f.module, File: f.file, Line: f.line,
+		Self:  x.figure(float64(before.self), float64(after.self)),
+		Total: x.figure(float64(before.total), float64(after.total)),
+	})
+}
+
+// figure scales two values of the profiles, and estimates the error of their difference.
+func (x *Difference) figure(before, after float64) Figure {
+	var square float64
+	for i, v := range []float64{before, after} {
+		p := &x.prec[i]
+		if p.N <= 0 || p.Total <= 0 {
+			square = 0
+			break
+		}
+		if v < p.Total { // all of it is what the kernel counted
+			e := p.Err(v/p.Total) * p.Total * x.scale[i]
+			square += e * e
+		}
+	}
+	return Figure{Old: before * x.scale[0], New: after * x.scale[1], Error: math.Sqrt(square)}
+}
+
+// judge says which changes are sure. Self and total of each function are looked at.
+func (x *Difference) judge() {
+	tests := max(1, 2*len(x.Changes))
+	beyond := math.Sqrt2 * math.Erfinv(1-falsely/float64(tests))
+	for i := range x.Changes {
+		for _, f := range []*Figure{&x.Changes[i].Self, &x.Changes[i].Total} {
+			f.Sure = f.Delta() != 0 && math.Abs(f.Delta()) > beyond*f.Error
+		}
+	}
+	x.Whole.Sure = x.Whole.Delta() != 0 && math.Abs(x.Whole.Delta()) > 1.96*x.Whole.Error
+}
+
+// sort puts what became slower first, the most first, and what became faster last, the most last.
+func (x *Difference) sort() {
+	slices.SortStableFunc(x.Changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(b.Self.Delta(), a.Self.Delta()), cmp.Compare(b.Total.Delta(), a.Total.Delta()),
+			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Module, b.Module), cmp.Compare(a.Line, b.Line))
+	})
+}
+
+// Worst gives by how much of the earlier whole the chosen values grew at most: all together, or one function with what
+// it calls, or by itself. name says which. Only sure changes count; 0 if nothing grew.
+func (x *Difference) Worst() (share float64, name string) {
+	whole := x.Whole.Old
+	if x.opts.Per == "share" {
+		whole = 1
+	}
+	take := func(f Figure, of string) {
+		s := math.Inf(1)
+		if whole > 0 {
+			s = f.Delta() / whole
+		}
+		if f.Sure && f.Delta() > 0 && s > share {
+			share, name = s, of
+		}
+	}
+	take(x.Whole, "all together")
+	for i := range x.Changes {
+		c := &x.Changes[i]
+		take(c.Self, c.Name+" itself")
+		take(c.Total, c.Name+" with what it calls")
+	}
+	return share, name
+}
+
+// format writes a value as its unit and Per have it.
+func (x *Difference) format(v float64) string {
+	unit := x.new.unit
+	switch x.opts.Per {
+	case "share":
+		return fmt.Sprintf("%.1f%%", 100*v)
+	case "second":
+		if per, ok := tabular.NanosPer[unit]; ok { // time a second: of one processor, for cpu
+			return tabular.Nanos(int64(math.Round(v*per))) + "/s"
+		}
+		return tabular.Format(int64(math.Round(v)), unit) + "/s"
+	}
+	return tabular.Format(int64(math.Round(v)), unit)
+}
+
+// signed is format with its sign.
+func (x *Difference) signed(v float64) string {
+	switch {
+	case v < 0:
+		return "-" + x.format(-v)
+	case v > 0:
+		return "+" + x.format(v)
+	}
+	return x.format(0)
+}
+
+// valueName is the type of the compared values.
+func (x *Difference) valueName() string { return x.new.prof.SampleType[x.new.value].Type }
+
+// unlike says what makes the two recordings hard to compare, "" if nothing does.
+func (x *Difference) unlike() string {
+	a, b := float64(x.old.prof.DurationNanos), float64(x.new.prof.DurationNanos)
+	if x.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {
+		return "The recordings differ in length: with --per second they are compared by what a second used, " +
+			"with --per share by shares."
+	}
+	if x.prec[0].N <= 0 || x.prec[1].N <= 0 {
+		return "The profiles do not tell their samples: no change is known to be more than chance."
+	}
+	return ""
+}

@@ -1,0 +1,199 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
+)
+
+// Table writes what became slower and what became faster, and by how much. Without [DiffOptions].All only what sampling
+// alone would hardly have made.
+func (x *Difference) Table(w io.Writer) error {
+	out := &writer{w: w}
+	x.heading(out)
+	slower, faster, around := x.parts()
+	x.section(out, "slower", slower, false)
+	x.section(out, "faster", faster, false)
+	x.section(out, "by what they call", around, true)
+	if len(slower)+len(faster)+len(around) == 0 {
+		out.printf("No function changed by more than the samples' error explains; --all shows all.\n")
+	}
+	return out.err
+}
+
+// heading tells the two recordings apart and compares them as wholes.
+func (x *Difference) heading(out *writer) {
+	width := x.opts.Width
+	for i, d := range []*data{x.old, x.new} {
+		s, c := d.summary(), d.coverage()
+		parts := append([]string{[2]string{"old", "new"}[i] + ": " + s.Target}, s.parts(d.covered(&c))[1:]...)
+		out.printf("%s\n", tabular.Wrap(width, " · ", append(parts, tabular.Plural(s.Samples, "sample"))...))
+	}
+	whole := fmt.Sprintf("%s %s → %s", x.valueName(), x.format(x.Whole.Old), x.format(x.Whole.New))
+	if x.opts.Per == "share" {
+		whole = "shares of all " + x.valueName()
+	} else if x.Whole.Old > 0 {
+		whole += fmt.Sprintf(" (%+.1f %%)", 100*x.Whole.Delta()/x.Whole.Old)
+	}
+	sure := 0
+	for i := range x.Changes {
+		if x.Changes[i].Self.Sure || x.Changes[i].Total.Sure {
+			sure++
+		}
+	}
+	changed := fmt.Sprintf("%s of %s changed by more than the samples' error", tabular.Thousands(int64(sure)),
+		tabular.Plural(int64(len(x.Changes)), "function"))
+	out.printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
+	for _, line := range []string{x.old.leftOut(), x.unlike()} {
+		if line != "" {
+			out.printf("%s\n", tabular.Paragraph(width, "  ", line))
+		}
+	}
+	out.printf("\n")
+}
+
+// parts divides the changes to show: functions that became slower themselves, faster, and those whose callees did.
+func (x *Difference) parts() (slower, faster, around []*Change) {
+	for i := range x.Changes {
+		c := &x.Changes[i]
+		switch {
+		case (c.Self.Sure || x.opts.All) && c.Self.Delta() > 0:
+			slower = append(slower, c)
+		case (c.Self.Sure || x.opts.All) && c.Self.Delta() < 0:
+			faster = append(faster, c)
+		case (c.Total.Sure || x.opts.All) && c.Total.Delta() != 0:
+			around = append(around, c)
+		}
+	}
+	slices.Reverse(faster)
+	slices.SortStableFunc(around, func(a, b *Change) int {
+		return int(math.Copysign(1, math.Abs(b.Total.Delta())-math.Abs(a.Total.Delta())))
+	})
+	return slower, faster, around
+}
+
+// section writes a table, if it has rows. total: it is about the total values.
+func (x *Difference) section(out *writer, title string, list []*Change, total bool) {
+	if len(list) == 0 {
+		return
+	}
+	shown := list[:min(len(list), x.new.limit(20))]
+	out.printf("%s\n", x.new.color(bold, title))
+	heads := []string{"self old", "new", "change", "total old", "new", "change", "±"}
+	cells := make([][]string, len(heads))
+	for i, h := range heads {
+		cells[i] = []string{h}
+	}
+	name, module := len(x.nameHead()), 0
+	for _, c := range shown {
+		for i, s := range x.cells(c, total) {
+			cells[i] = append(cells[i], s)
+		}
+		name, module = max(name, tabular.Runes(c.shown())), max(module, tabular.Runes(c.Module))
+	}
+	for i := range cells {
+		cells[i] = tabular.Right(cells[i], len("change"))
+	}
+	line := func(n int) string {
+		var parts []string
+		for i := range cells {
+			parts = append(parts, cells[i][n])
+		}
+		return strings.Join(parts, " ") + "  "
+	}
+	wide := tabular.Fit(x.opts.Width, tabular.Runes(line(0)), name, max(module, len("module")))
+	head := line(0) + x.nameHead()
+	if wide.Module > 0 {
+		head = line(0) + tabular.Pad(x.nameHead(), wide.Name) + "  module"
+	}
+	out.printf("%s\n", x.new.color(dim, head))
+	for i, c := range shown {
+		name := tabular.Shorten(printable.String(c.shown()), wide.Name)
+		if c.Module != "" && wide.Module > 0 {
+			name = tabular.Pad(name, wide.Name) + "  " + tabular.ShortModule(printable.String(c.Module), wide.Module)
+		}
+		out.printf("%s%s\n", line(i+1), name)
+	}
+	if rest := len(list) - len(shown); rest > 0 {
+		out.printf("%s\n", x.new.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
+	}
+	out.printf("\n")
+}
+
+// cells are the figures of a row. The last is half the width of the 95 % interval of what the table is about.
+func (x *Difference) cells(c *Change, total bool) []string {
+	of, margin := c.Self, ""
+	if total {
+		of = c.Total
+	}
+	if of.Error > 0 {
+		margin = x.format(1.96 * of.Error)
+	}
+	return []string{
+		x.format(c.Self.Old), x.format(c.Self.New), x.signed(c.Self.Delta()),
+		x.format(c.Total.Old), x.format(c.Total.New), x.signed(c.Total.Delta()), margin,
+	}
+}
+
+func (x *Difference) nameHead() string {
+	return fmt.Sprintf("function (%s)", printable.String(x.valueName()))
+}
+
+// shown is the function as a table has it.
+func (c *Change) shown() string {
+	f := frame{name: c.Name, module: c.Module, file: c.File, line: c.Line}
+	f.nameless = c.Module != "" && c.Name == bracketed(c.Module)
+	return f.shown()
+}
+
+// jsonFigure is a value before and after; ErrorOfChange is the standard error of new less old.
+type jsonFigure struct {
+	Old           float64 `json:"old"`
+	New           float64 `json:"new"`
+	ErrorOfChange float64 `json:"error"`
+	Sure          bool    `json:"sure"`
+}
+
+// jsonChange is a function's.
+type jsonChange struct {
+	Name   string     `json:"name"`
+	Module string     `json:"module"`
+	File   string     `json:"file,omitempty"`
+	Line   int        `json:"line,omitempty"`
+	Self   jsonFigure `json:"self"`
+	Total  jsonFigure `json:"total"`
+}
+
+// JSON writes the difference as one line: every function, or as many as [Options].N says. Times are in nanoseconds, or
+// nanoseconds a second; shares are of 1.
+func (x *Difference) JSON(w io.Writer) error {
+	f := x.toNanos()
+	changes := make([]jsonChange, 0, len(x.Changes))
+	for i := range x.Changes[:min(len(x.Changes), x.new.limit(len(x.Changes)))] {
+		c := &x.Changes[i]
+		changes = append(changes, jsonChange{c.Name, c.Module, c.File, c.Line, f(c.Self), f(c.Total)})
+	}
+	text, err := json.Marshal(map[string]any{
+		"value": x.valueName(), "per": x.opts.Per, "total": f(x.Whole), "functions": changes,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(printable.JSON(text), '\n'))
+	return err
+}
+
+// toNanos gives what turns figures into those of the JSON form.
+func (x *Difference) toNanos() func(Figure) jsonFigure {
+	per, ok := tabular.NanosPer[x.new.unit]
+	if !ok || x.opts.Per == "share" {
+		per = 1
+	}
+	return func(f Figure) jsonFigure { return jsonFigure{f.Old * per, f.New * per, f.Error * per, f.Sure} }
+}

@@ -1,0 +1,205 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// ticked is a recording of one thread in which the ticks met each function as often as ms says, at 10 ms each.
+func ticked(t *testing.T, seconds int64, ticks map[uint64]int64) *profile.Profile {
+	t.Helper()
+	start := time.Unix(1_700_000_000, 0)
+	b := rec.NewBuilder(rec.Meta{Start: start, Period: 10_000_000, Main: app})
+	for addr, n := range ticks {
+		i := rec.Interval{PID: 7, TID: 7, Comm: "kvd", State: "running", Samples: n, Wall: n * 10e6, CPU: n * 10e6}
+		i.End, i.Stack = start.UnixNano()+seconds*1e9, b.Intern(at(app, addr, 0x10))
+		b.Add(i)
+	}
+	p := parsed(t, b, fixtureNames)
+	p.DurationNanos = seconds * 1e9
+	return p
+}
+
+// compared compares two recordings.
+func compared(t *testing.T, a, b *profile.Profile, o DiffOptions) *Difference {
+	t.Helper()
+	d, err := Diff(a, b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (x *Difference) of(name string) *Change {
+	for i := range x.Changes {
+		if x.Changes[i].Name == name {
+			return &x.Changes[i]
+		}
+	}
+	return &Change{}
+}
+
+func TestWhatBecameSlowerIsFirst(t *testing.T) {
+	old := ticked(t, 10, map[uint64]int64{0x20: 400, 0x40: 400, 0x60: 200})
+	later := ticked(t, 10, map[uint64]int64{0x20: 700, 0x40: 100, 0x60: 205, 0x70: 300})
+	d := compared(t, old, later, DiffOptions{})
+	var b bytes.Buffer
+	if err := d.Table(&b); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	for _, want := range []string{"cpu 10.0s → 13.1s (+30.5 %)", "+3.00s", "-3.00s", "by what they call"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("lacks %q:\n%s", want, got)
+		}
+	}
+	serve, visit, compress := strings.Index(got, "serve"), strings.Index(got, "visit"), strings.Index(got, "compress")
+	slower, faster := strings.Index(got, "slower"), strings.Index(got, "faster")
+	if slower > serve || serve > faster || visit > faster || compress < faster {
+		t.Errorf("slower at %d, serve %d, visit %d, faster %d, compress %d:\n%s", slower, serve, visit, faster, compress, got)
+	}
+	if strings.Contains(got, "walk") { // 5 of 200 ticks more are nothing
+		t.Errorf("what the error explains is shown:\n%s", got)
+	}
+	if share, name := d.Worst(); share < 0.304 || share > 0.306 || name != "all together" {
+		t.Errorf("worst %v, %q", share, name)
+	}
+	d.opts.All = true
+	b.Reset()
+	if err := d.Table(&b); err != nil || !strings.Contains(b.String(), "walk") {
+		t.Errorf("%v: --all lacks walk:\n%s", err, b.String())
+	}
+}
+
+func TestRecordingsOfDifferentLengthAreComparedBySecondOrShare(t *testing.T) {
+	old := ticked(t, 10, map[uint64]int64{0x20: 400, 0x40: 400})
+	later := ticked(t, 20, map[uint64]int64{0x20: 800, 0x40: 800})
+	if d := compared(t, old, later, DiffOptions{}); !d.of("serve").Self.Sure || !strings.Contains(d.unlike(), "--per") {
+		t.Errorf("per run: %+v, %q", d.of("serve"), d.unlike())
+	}
+	for _, per := range []string{"second", "share"} {
+		d := compared(t, old, later, DiffOptions{Per: per})
+		if share, name := d.Worst(); share != 0 || d.of("serve").Self.Delta() != 0 || d.unlike() != "" {
+			t.Errorf("per %s: worst %v %s, %+v", per, share, name, d.of("serve"))
+		}
+	}
+	if _, err := Diff(old, later, DiffOptions{Per: "minute"}); !errors.Is(err, ErrPer) {
+		t.Errorf("per minute: %v", err)
+	}
+	old.DurationNanos = 0
+	if _, err := Diff(old, later, DiffOptions{Per: "second"}); err == nil || !strings.Contains(err.Error(), "earlier") {
+		t.Errorf("of unknown length: %v", err)
+	}
+}
+
+// TestOneLoadTwiceHardlyDiffers: of 400 pairs of recordings of one load with 6 functions, at most 5 % are to have a
+// change that is called sure. The share that is allowed, 8.5 %, is 3.2 standard errors above: one seed in a thousand
+// would fail, and the seed is fixed.
+func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	addrs := []uint64{0x20, 0x30, 0x40, 0x50, 0x60, 0x70}
+	draw := func() *profile.Profile {
+		ticks := map[uint64]int64{}
+		for range 300 {
+			i := 0
+			for i < len(addrs)-1 && rng.IntN(2) > 0 {
+				i++
+			}
+			ticks[addrs[i]]++
+		}
+		return ticked(t, 10, ticks)
+	}
+	const pairs = 400
+	false1 := 0
+	for range pairs {
+		d := compared(t, draw(), draw(), DiffOptions{})
+		if share, _ := d.Worst(); share > 0 {
+			false1++
+			continue
+		}
+		for _, c := range d.Changes {
+			if c.Self.Sure || c.Total.Sure {
+				false1++
+				break
+			}
+		}
+	}
+	if share := float64(false1) / pairs; share > 0.085 {
+		t.Errorf("%.1f %% of pairs of equal recordings are said to differ", 100*share)
+	}
+}
+
+// TestAMovedLibraryIsTheSame: a function of a library whose file has another name, as after an update.
+func TestAMovedLibraryIsTheSame(t *testing.T) {
+	old, later := ticked(t, 10, map[uint64]int64{0x20: 400}), ticked(t, 10, map[uint64]int64{0x20: 400})
+	for _, m := range later.Mapping {
+		m.File = strings.Replace(m.File, "kvd", "storage", 1)
+	}
+	d := compared(t, old, later, DiffOptions{})
+	if c := d.of("serve"); len(d.Changes) != 2 || c.Self.Old == 0 || c.Self.New == 0 || c.Module != "storage" {
+		t.Errorf("%+v", d.Changes)
+	}
+}
+
+func TestTheOtherFormsOfADifference(t *testing.T) {
+	old := ticked(t, 10, map[uint64]int64{0x20: 400, 0x40: 400})
+	later := ticked(t, 10, map[uint64]int64{0x20: 700, 0x60: 100})
+	d := compared(t, old, later, DiffOptions{})
+	var b bytes.Buffer
+	if err := d.Folded(&b); err != nil || !strings.Contains(b.String(), "kvd;main;serve 4000000000 7000000000\n") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	b.Reset()
+	var got struct {
+		Total     jsonFigure
+		Functions []jsonChange
+	}
+	if err := d.JSON(&b); err != nil || json.Unmarshal(b.Bytes(), &got) != nil {
+		t.Fatalf("%v: %s", err, b.String())
+	}
+	if len(got.Functions) != 4 || got.Total.Old != 8e9 || got.Functions[0].Name != "serve" ||
+		got.Functions[0].Self.New != 7e9 {
+		t.Errorf("%+v", got)
+	}
+	ctx := openPage(t, func(b *bytes.Buffer) error { return d.HTML(b) })
+	const row = "#functions tbody tr"
+	if s := text(ctx, t, row+":first-child"); !strings.Contains(s, "serve") || !strings.Contains(s, "+3.00 s") {
+		t.Errorf("first row: %q", s)
+	}
+	if s := text(ctx, t, row+":last-child"); !strings.Contains(s, "compress") || !strings.Contains(s, "−4.00 s") {
+		t.Errorf("last row: %q", s)
+	}
+	hue := `["serve","compress"].map((n) => {
+		for (let i = 1; i < graph.tree.total.length; i++)
+			if (graph.tree.info(i).name === n) return heat(i).slice(4).split(" ")[0];
+	})`
+	if colours := value[[]string](ctx, t, hue); colours[0] != "8" || colours[1] != "212" {
+		t.Errorf("colours %q", colours)
+	}
+}
+
+// TestProfilesThatCannotBeCompared say why.
+func TestProfilesThatCannotBeCompared(t *testing.T) {
+	a := ticked(t, 10, map[uint64]int64{0x20: 400})
+	b := &profile.Profile{SampleType: []*profile.ValueType{{Type: "alloc", Unit: "bytes"}}}
+	if _, err := Diff(a, b, DiffOptions{}); err == nil || !strings.Contains(err.Error(), "--value") {
+		t.Error(err)
+	}
+	_, err := Diff(a, b, DiffOptions{Options: Options{Value: "cpu"}})
+	if !errors.Is(err, ErrValue) || !strings.Contains(err.Error(), "later") {
+		t.Error(err)
+	}
+	empty := &profile.Profile{SampleType: a.SampleType}
+	if d, err := Diff(empty, a, DiffOptions{}); err != nil || len(d.Changes) != 2 {
+		t.Errorf("%+v %v", d, err)
+	}
+}
