@@ -13,10 +13,10 @@ import (
 )
 
 // delveKinds are delve's words for a register's rule.
-var delveKinds = map[frame.Rule]frames.PlaceKind{
-	frame.RuleUndefined: frames.PlaceUndefined, frame.RuleSameVal: frames.PlaceSame,
-	frame.RuleOffset: frames.PlaceOffset, frame.RuleValOffset: frames.PlaceValOffset, frame.RuleRegister: frames.PlaceReg,
-	frame.RuleExpression: frames.PlaceExpr, frame.RuleValExpression: frames.PlaceValExpr,
+var delveKinds = map[frame.Rule]frames.RegRuleKind{
+	frame.RuleUndefined: frames.RuleUndefined, frame.RuleSameVal: frames.RuleSame,
+	frame.RuleOffset: frames.RuleOffset, frame.RuleValOffset: frames.RuleValOffset, frame.RuleRegister: frames.RuleReg,
+	frame.RuleExpression: frames.RuleExpr, frame.RuleValExpression: frames.RuleValExpr,
 }
 
 // delveFrames gives delve's entries of a file's .eh_frame or .debug_frame, by their start.
@@ -59,17 +59,17 @@ func (m *machine) cfaAgrees(w *frame.DWRule) bool {
 func (m *machine) ruleAgrees(slot int, w *frame.DWRule, returns bool) bool {
 	r := m.regs[slot]
 	if w.Rule == frame.RuleUndefined && !returns {
-		return r.kind == frames.PlaceUndefined || r == m.cie.init.regs[slot]
+		return r.kind == frames.RuleUndefined || r == m.cie.init.regs[slot]
 	}
 	if delveKinds[w.Rule] != r.kind {
 		return false
 	}
 	switch r.kind {
-	case frames.PlaceOffset:
+	case frames.RuleOffset:
 		return r.off == w.Offset
-	case frames.PlaceReg:
+	case frames.RuleReg:
 		return uint64(r.reg) == w.Reg
-	case frames.PlaceExpr, frames.PlaceValExpr:
+	case frames.RuleExpr, frames.RuleValExpr:
 		return bytes.Equal(w.Expression, m.exprs[r.off])
 	}
 	return true

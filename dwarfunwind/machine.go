@@ -62,7 +62,7 @@ func (m *machine) step(p *cursor) bool {
 		m.advance(low)
 		return true
 	case cfaOffset:
-		m.set(m.cie.slot(low), regRule{kind: frames.PlaceOffset, off: int64(p.ULEB()) * m.cie.dataAlign})
+		m.set(m.cie.slot(low), regRule{kind: frames.RuleOffset, off: int64(p.ULEB()) * m.cie.dataAlign})
 		return true
 	case cfaRestore:
 		m.restore(low)

@@ -29,19 +29,19 @@ func (m *machine) registerRule(op uint8, p *cursor) bool {
 func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
 	switch op {
 	case cfaOffsetExtended:
-		return regRule{kind: frames.PlaceOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
+		return regRule{kind: frames.RuleOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
 	case cfaOffsetExtendedSF:
-		return regRule{kind: frames.PlaceOffset, off: p.SLEB() * m.cie.dataAlign}, true
+		return regRule{kind: frames.RuleOffset, off: p.SLEB() * m.cie.dataAlign}, true
 	case cfaGNUNegativeOffset:
-		return regRule{kind: frames.PlaceOffset, off: -int64(p.ULEB()) * m.cie.dataAlign}, true
+		return regRule{kind: frames.RuleOffset, off: -int64(p.ULEB()) * m.cie.dataAlign}, true
 	case cfaValOffset:
-		return regRule{kind: frames.PlaceValOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
+		return regRule{kind: frames.RuleValOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
 	case cfaValOffsetSF:
-		return regRule{kind: frames.PlaceValOffset, off: p.SLEB() * m.cie.dataAlign}, true
+		return regRule{kind: frames.RuleValOffset, off: p.SLEB() * m.cie.dataAlign}, true
 	case cfaUndefined:
-		return regRule{kind: frames.PlaceUndefined}, true
+		return regRule{kind: frames.RuleUndefined}, true
 	case cfaSameValue:
-		return regRule{kind: frames.PlaceSame}, true
+		return regRule{kind: frames.RuleSame}, true
 	case cfaRestoreExtended:
 		if slot := m.cie.slot(reg); slot >= 0 {
 			r = m.cie.init.regs[slot]
@@ -50,9 +50,9 @@ func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) 
 	case cfaRegister:
 		return inRegister(p.ULEB()), true
 	case cfaExpression, cfaValExpression:
-		r.kind = frames.PlaceExpr
+		r.kind = frames.RuleExpr
 		if op == cfaValExpression {
-			r.kind = frames.PlaceValExpr
+			r.kind = frames.RuleValExpr
 		}
 		r.off, ok = m.expr(p)
 		return r, ok
@@ -64,7 +64,7 @@ func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) 
 // register sets do not have is lost.
 func inRegister(reg uint64) regRule {
 	if reg >= frames.NumRegs {
-		return regRule{kind: frames.PlaceUndefined}
+		return regRule{kind: frames.RuleUndefined}
 	}
-	return regRule{kind: frames.PlaceReg, reg: uint8(reg)}
+	return regRule{kind: frames.RuleReg, reg: uint8(reg)}
 }

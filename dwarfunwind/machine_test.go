@@ -10,7 +10,7 @@ import (
 // place is what a case expects of one register.
 type place struct {
 	reg  uint8
-	want frames.Place
+	want frames.RegRule
 }
 
 var programs = []struct {
@@ -32,50 +32,50 @@ var programs = []struct {
 	{"def_cfa_sf is factored", []byte{cfaDefCFASF, 6, 0x7e}, 0, 6, 16, nil},
 	{"def_cfa_offset_sf is factored", []byte{cfaDefCFAOffsetSF, 0x7d}, 0, 7, 24, nil},
 	{"offset_extended", []byte{cfaOffsetExtended, 6, 2}, 0, 7, 8,
-		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: -16}}}},
+		[]place{{6, frames.RegRule{Kind: frames.RuleOffset, Off: -16}}}},
 	{"offset_extended_sf", []byte{cfaOffsetExtendedSF, 6, 0x7e}, 0, 7, 8,
-		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: 16}}}},
+		[]place{{6, frames.RegRule{Kind: frames.RuleOffset, Off: 16}}}},
 	{"GNU_negative_offset_extended", []byte{cfaGNUNegativeOffset, 6, 2}, 0, 7, 8,
-		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: 16}}}},
+		[]place{{6, frames.RegRule{Kind: frames.RuleOffset, Off: 16}}}},
 	{"val_offset", []byte{cfaValOffset, 3, 2}, 0, 7, 8,
-		[]place{{3, frames.Place{Kind: frames.PlaceValOffset, Off: -16}}}},
+		[]place{{3, frames.RegRule{Kind: frames.RuleValOffset, Off: -16}}}},
 	{"val_offset_sf", []byte{cfaValOffsetSF, 3, 0x7e}, 0, 7, 8,
-		[]place{{3, frames.Place{Kind: frames.PlaceValOffset, Off: 16}}}},
+		[]place{{3, frames.RegRule{Kind: frames.RuleValOffset, Off: 16}}}},
 	{"register", []byte{cfaRegister, 3, 12}, 0, 7, 8,
-		[]place{{3, frames.Place{Kind: frames.PlaceReg, Reg: 12}}}},
+		[]place{{3, frames.RegRule{Kind: frames.RuleReg, Reg: 12}}}},
 	{"a value in a register that sets lack is lost", []byte{cfaRegister, 3, 40}, 0, 7, 8,
-		[]place{{3, frames.Place{Kind: frames.PlaceUndefined}}}},
+		[]place{{3, frames.RegRule{Kind: frames.RuleUndefined}}}},
 	{"undefined, then same_value", []byte{cfaUndefined, 3, cfaUndefined, 6, cfaSameValue, 6}, 0, 7, 8,
-		[]place{{3, frames.Place{Kind: frames.PlaceUndefined}}, {6, frames.Place{}}}},
+		[]place{{3, frames.RegRule{Kind: frames.RuleUndefined}}, {6, frames.RegRule{}}}},
 	{"GNU_args_size changes nothing", []byte{cfaGNUArgsSize, 0x90, 1, cfaDefCFAOffset, 16}, 0, 7, 16, nil},
 	{"remember and restore keep CFA and registers",
 		[]byte{cfaDefCFAOffset, 16, cfaOffset | 6, 2, cfaRememberState, cfaDefCFAOffset, 32, cfaOffset | 6, 4,
 			cfaAdvanceLoc | 1, cfaRestoreState}, 1, 7, 16,
-		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: -16}}}},
+		[]place{{6, frames.RegRule{Kind: frames.RuleOffset, Off: -16}}}},
 	{"remembered rows nest",
 		[]byte{cfaDefCFAOffset, 16, cfaRememberState, cfaDefCFA, 6, 24, cfaOffset | 6, 3, cfaRememberState, cfaDefCFAOffset, 40, cfaUndefined, 6,
 			cfaAdvanceLoc | 1, cfaRestoreState, cfaAdvanceLoc | 1, cfaRestoreState}, 1, 6, 24,
-		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: -24}}}},
+		[]place{{6, frames.RegRule{Kind: frames.RuleOffset, Off: -24}}}},
 	{"and give back the outer one last",
 		[]byte{cfaDefCFAOffset, 16, cfaRememberState, cfaDefCFA, 6, 24, cfaOffset | 6, 3, cfaRememberState, cfaDefCFAOffset, 40, cfaUndefined, 6,
 			cfaAdvanceLoc | 1, cfaRestoreState, cfaAdvanceLoc | 1, cfaRestoreState}, 2, 7, 16,
-		[]place{{6, frames.Place{}}}},
+		[]place{{6, frames.RegRule{}}}},
 	{"GNU_window_save changes nothing", []byte{cfaAArch64NegateRA, cfaDefCFAOffset, 16}, 0, 7, 16, nil},
 	{"restore gives what the CIE left", []byte{cfaOffset | 6, 2, cfaOffset | 16, 5, cfaRestore | 6, cfaRestore | 16}, 0, 7, 8,
-		[]place{{6, frames.Place{}}}},
-	{"restore_extended", []byte{cfaOffset | 6, 2, cfaRestoreExtended, 6}, 0, 7, 8, []place{{6, frames.Place{}}}},
+		[]place{{6, frames.RegRule{}}}},
+	{"restore_extended", []byte{cfaOffset | 6, 2, cfaRestoreExtended, 6}, 0, 7, 8, []place{{6, frames.RegRule{}}}},
 	{"vector registers are not followed", []byte{cfaOffset | 17, 5, cfaOffset | 6, 2}, 0, 7, 8,
-		[]place{{17, frames.Place{}}, {6, frames.Place{Kind: frames.PlaceOffset, Off: -16}}}},
+		[]place{{17, frames.RegRule{}}, {6, frames.RegRule{Kind: frames.RuleOffset, Off: -16}}}},
 	{"an expression on the CFA is a place relative to it", []byte{cfaExpression, 6, 2, opPlusUconst, 24}, 0, 7, 8,
-		[]place{{6, frames.Place{Kind: frames.PlaceOffset, Off: 24}}}},
+		[]place{{6, frames.RegRule{Kind: frames.RuleOffset, Off: 24}}}},
 	{"a value expression on the CFA", []byte{cfaValExpression, 6, 2, opPlusUconst, 24}, 0, 7, 8,
-		[]place{{6, frames.Place{Kind: frames.PlaceValOffset, Off: 24}}}},
+		[]place{{6, frames.RegRule{Kind: frames.RuleValOffset, Off: 24}}}},
 	{"a value expression that reads memory", []byte{cfaValExpression, 6, 3, opBreg0 + 7, 40, opDeref}, 0, 7, 8,
-		[]place{{6, frames.Place{Kind: frames.PlaceRegOffset, Reg: 7, Off: 40}}}},
+		[]place{{6, frames.RegRule{Kind: frames.RuleRegOffset, Reg: 7, Off: 40}}}},
 	{"an expression on a register", []byte{cfaExpression, 6, 2, opBreg0 + 7, 40}, 0, 7, 8,
-		[]place{{6, frames.Place{Kind: frames.PlaceRegOffset, Reg: 7, Off: 40}}}},
+		[]place{{6, frames.RegRule{Kind: frames.RuleRegOffset, Reg: 7, Off: 40}}}},
 	{"a value expression that is a register", []byte{cfaValExpression, 6, 2, opBreg0 + 12, 0}, 0, 7, 8,
-		[]place{{6, frames.Place{Kind: frames.PlaceReg, Reg: 12}}}},
+		[]place{{6, frames.RegRule{Kind: frames.RuleReg, Reg: 12}}}},
 	{"a CFA expression that is a register plus an offset", []byte{cfaDefCFAExpression, 2, opBreg0 + 6, 16}, 0, 6, 16, nil},
 }
 
@@ -89,7 +89,7 @@ func TestProgramsGiveTheirRow(t *testing.T) {
 			if row.CFAReg != c.cfaReg || row.CFAOff != c.cfaOff || row.CFAExpr != nil || row.CFADeref {
 				t.Errorf("%s: CFA is r%d%+d, want r%d%+d", c.name, row.CFAReg, row.CFAOff, c.cfaReg, c.cfaOff)
 			}
-			if row.RA != (frames.Place{Kind: frames.PlaceOffset, Off: -8}) {
+			if row.RA != (frames.RegRule{Kind: frames.RuleOffset, Off: -8}) {
 				t.Errorf("%s: return address at %+v", c.name, row.RA)
 			}
 			for _, p := range c.places {

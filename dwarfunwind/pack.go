@@ -14,7 +14,7 @@ func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if f.cie.signal {
 		flags |= frames.FlagSignal
 	}
-	if t.returnRule(f.cie).kind == frames.PlaceUndefined {
+	if t.returnRule(f.cie).kind == frames.RuleUndefined {
 		return frames.Rule{Flags: flags | frames.FlagRoot, Method: frames.MethodCFI}, nil, true
 	}
 	if !t.build(f.cie, pc) {
@@ -32,7 +32,7 @@ func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 // the row says otherwise, and as compact rules imply.
 func (t *Table) spIsCFA() bool {
 	p := &t.row.Regs[t.arch.SP()]
-	return p.Kind == frames.PlaceSame || p.Kind == frames.PlaceValOffset && p.Off == 0
+	return p.Kind == frames.RuleSame || p.Kind == frames.RuleValOffset && p.Off == 0
 }
 
 // returnRule gives the rule of the return address.
@@ -47,17 +47,17 @@ func (t *Table) returnRule(c *cie) regRule {
 func (t *Table) build(c *cie, pc uint64) bool {
 	row := &t.row
 	for d := t.dirty; d != 0; d &= d - 1 {
-		row.Regs[bits.TrailingZeros64(d)] = frames.Place{}
+		row.Regs[bits.TrailingZeros64(d)] = frames.RegRule{}
 	}
 	t.dirty = 0
 	if !t.buildCFA(pc) {
 		return false
 	}
-	row.RA = t.place(t.returnRule(c), pc)
+	row.RA = t.frameRule(t.returnRule(c), pc)
 	for u := t.m.used & (1<<c.limit - 1); u != 0; u &= u - 1 {
 		reg := bits.TrailingZeros64(u)
-		if r := t.m.regs[reg]; r.kind != frames.PlaceSame && !t.isPC(uint8(reg)) {
-			row.Regs[reg] = t.place(r, pc)
+		if r := t.m.regs[reg]; r.kind != frames.RuleSame && !t.isPC(uint8(reg)) {
+			row.Regs[reg] = t.frameRule(r, pc)
 			t.dirty |= 1 << reg
 		}
 	}
@@ -86,34 +86,34 @@ func (t *Table) buildCFA(pc uint64) bool {
 	return true
 }
 
-// place converts a register's rule.
-func (t *Table) place(r regRule, pc uint64) frames.Place {
+// frameRule converts a register's rule.
+func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	switch r.kind {
-	case frames.PlaceExpr, frames.PlaceValExpr:
-		return t.exprPlace(r, pc)
+	case frames.RuleExpr, frames.RuleValExpr:
+		return t.exprRule(r, pc)
 	}
-	return frames.Place{Kind: r.kind, Off: r.off, Reg: r.reg}
+	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
 }
 
-// exprPlace finds a plain place for what an expression computes.
-func (t *Table) exprPlace(r regRule, pc uint64) frames.Place {
+// exprRule finds a plain place for what an expression computes.
+func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	code := t.m.exprs[r.off]
 	v, ok := t.recognise(code, pc, true)
 	// An expression for the address of a register's value has the same effect as
 	// one for the value that reads memory last.
-	inMemory := v.deref != (r.kind == frames.PlaceExpr)
+	inMemory := v.deref != (r.kind == frames.RuleExpr)
 	switch {
-	case !ok || v.deref && r.kind == frames.PlaceExpr:
+	case !ok || v.deref && r.kind == frames.RuleExpr:
 	case v.kind == symCFA && inMemory:
-		return frames.Place{Kind: frames.PlaceOffset, Off: v.off}
+		return frames.RegRule{Kind: frames.RuleOffset, Off: v.off}
 	case v.kind == symCFA:
-		return frames.Place{Kind: frames.PlaceValOffset, Off: v.off}
+		return frames.RegRule{Kind: frames.RuleValOffset, Off: v.off}
 	case v.kind == symReg && inMemory:
-		return frames.Place{Kind: frames.PlaceRegOffset, Reg: v.reg, Off: v.off}
+		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: v.reg, Off: v.off}
 	case v.kind == symReg && v.off == 0:
-		return frames.Place{Kind: frames.PlaceReg, Reg: v.reg}
+		return frames.RegRule{Kind: frames.RuleReg, Reg: v.reg}
 	}
-	return frames.Place{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
+	return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
 }
 
 // newExpr keeps an expression; the bytes are copied, because views can hold on

@@ -76,8 +76,8 @@ func (t *Table) plain(c *cie, s *frameSection) bool {
 	c.row = plainState{cfaOff: int32(c.init.cfaOff), cfaReg: c.init.cfaReg}
 	for reg := range c.limit {
 		r, units := c.init.regs[reg], uint64(0)
-		ok := r.kind == frames.PlaceSame
-		if r.kind == frames.PlaceOffset {
+		ok := r.kind == frames.RuleSame
+		if r.kind == frames.RuleOffset {
 			units, ok = uint64(-r.off/8), r.off < 0 && r.off%8 == 0 && -r.off/8 <= maxPlainSaved
 		}
 		if ok && units != 0 {

@@ -10,18 +10,18 @@ func (t *Table) aboveCFA() {
 	if t.arch != frames.AArch64 {
 		return
 	}
-	if sp := &t.row.Regs[t.arch.SP()]; t.row.CFAReg <= lastScratchA64 && sp.Kind == frames.PlaceSame && t.row.CFAExpr == nil {
-		*sp = frames.Place{Kind: frames.PlaceUndefined}
+	if sp := &t.row.Regs[t.arch.SP()]; t.row.CFAReg <= lastScratchA64 && sp.Kind == frames.RuleSame && t.row.CFAExpr == nil {
+		*sp = frames.RegRule{Kind: frames.RuleUndefined}
 		t.dirty |= 1 << t.arch.SP()
 		return
 	}
 	above := t.pushed
-	if ra := &t.row.RA; ra.Kind == frames.PlaceOffset && ra.Off >= 0 {
+	if ra := &t.row.RA; ra.Kind == frames.RuleOffset && ra.Off >= 0 {
 		above = roomAbove(ra.Off)
 	}
 	if above > 0 {
 		sp := t.arch.SP()
-		t.row.Regs[sp] = frames.Place{Kind: frames.PlaceValOffset, Off: above}
+		t.row.Regs[sp] = frames.RegRule{Kind: frames.RuleValOffset, Off: above}
 		t.dirty |= 1 << sp
 	}
 }
@@ -52,7 +52,7 @@ func (m *machine) pushedBefore(f *fde) int64 {
 	ra := m.regs[frames.ARM64LR]
 	cfa := m.cfaReg == frames.ARM64SP && m.cfaOff == 0
 	m.state, m.loc = first, loc
-	if !ok || f.prog.Bad || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.kind != frames.PlaceOffset || ra.off < 0 {
+	if !ok || f.prog.Bad || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.kind != frames.RuleOffset || ra.off < 0 {
 		return 0
 	}
 	return roomAbove(ra.off)

@@ -16,16 +16,16 @@ func TestWordsThatWerePushedBeforeAFunctionAreTheCallersNot(t *testing.T) {
 		cfaAdvanceLoc|4, cfaDefCFAOffset, 0xd0, 1)
 	b.addFDE(testStart+testLen, testLen, cfaAdvanceLoc|4, cfaDefCFAOffset, 32, cfaOffset|29, 4, cfaOffset|30, 3)
 	table := b.table(t, frames.AArch64)
-	sp := frames.Place{Kind: frames.PlaceValOffset, Off: 16}
-	for at, ra := range map[uint64]frames.Place{
-		0: {}, 4: {Kind: frames.PlaceOffset, Off: 8}, 8: {Kind: frames.PlaceOffset, Off: 8},
+	sp := frames.RegRule{Kind: frames.RuleValOffset, Off: 16}
+	for at, ra := range map[uint64]frames.RegRule{
+		0: {}, 4: {Kind: frames.RuleOffset, Off: 8}, 8: {Kind: frames.RuleOffset, Off: 8},
 	} {
 		if _, row := rowAt(t, table, testStart+at); row.Regs[frames.ARM64SP] != sp || row.RA != ra {
 			t.Errorf("at %d sp is %+v, the return address %+v", at, row.Regs[frames.ARM64SP], row.RA)
 		}
 	}
 	for _, at := range []uint64{testLen, testLen + 4} { // an ordinary function
-		if _, row := rowAt(t, table, testStart+at); row.Regs[frames.ARM64SP].Kind != frames.PlaceSame {
+		if _, row := rowAt(t, table, testStart+at); row.Regs[frames.ARM64SP].Kind != frames.RuleSame {
 			t.Errorf("at %d sp is %+v", at, row.Regs[frames.ARM64SP])
 		}
 	}

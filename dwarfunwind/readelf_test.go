@@ -159,17 +159,17 @@ func (m *machine) cfaText(names []string) string {
 // ruleText writes a register's rule as readelf does.
 func ruleText(r regRule, names []string) string {
 	switch r.kind {
-	case frames.PlaceUndefined:
+	case frames.RuleUndefined:
 		return "u"
-	case frames.PlaceOffset:
+	case frames.RuleOffset:
 		return fmt.Sprintf("c%+d", r.off)
-	case frames.PlaceValOffset:
+	case frames.RuleValOffset:
 		return fmt.Sprintf("v%+d", r.off)
-	case frames.PlaceReg:
+	case frames.RuleReg:
 		return fmt.Sprintf("r%d", r.reg)
-	case frames.PlaceExpr:
+	case frames.RuleExpr:
 		return "exp"
-	case frames.PlaceValExpr:
+	case frames.RuleValExpr:
 		return "vexp"
 	}
 	return "s"

@@ -65,7 +65,7 @@ func TestRealSignalFrameNeedsNoEvaluator(t *testing.T) {
 			t.Errorf("CFA %+v", row)
 		}
 		for _, p := range append(row.Regs[:16:16], row.RA) {
-			if p.Kind != frames.PlaceRegOffset || p.Reg != frames.X86RSP || p.Off < 40 || p.Off > 168 {
+			if p.Kind != frames.RuleRegOffset || p.Reg != frames.X86RSP || p.Off < 40 || p.Off > 168 {
 				t.Errorf("place %+v", p)
 			}
 		}

@@ -14,7 +14,7 @@ const (
 // expression, off is its index in the machine's list.
 type regRule struct {
 	off  int64
-	kind frames.PlaceKind
+	kind frames.RegRuleKind
 	reg  uint8
 }
 

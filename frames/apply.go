@@ -88,9 +88,9 @@ func (w *Walker) applyRow(row *storedRow, flags Flags) StopReason {
 	for left := row.changes; left != 0; left &= left - 1 {
 		reg := uint8(bits.TrailingZeros32(left)) % NumRegs
 		p := &row.Regs[reg]
-		v, ok, stop := w.place(p, cfa)
-		if stop == StopBadMemory && w.belowSP(w.lacking) {
-			w.restorePopped(reg, w.lacking)
+		v, ok, stop := w.callerReg(p, cfa)
+		if stop == StopBadMemory && w.belowSP(w.unreadAddr) {
+			w.restorePopped(reg, w.unreadAddr)
 			continue
 		}
 		if stop != StopNone {
@@ -146,14 +146,14 @@ func (w *Walker) exprFailure() StopReason {
 
 // rowRA computes the return address of a row.
 func (w *Walker) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
-	if row.RA.Kind == PlaceUndefined {
+	if row.RA.Kind == RuleUndefined {
 		return StopRoot
 	}
 	p := row.RA
-	if p.Kind == PlaceSame {
-		p = Place{Kind: PlaceReg, Reg: info.ra}
+	if p.Kind == RuleSame {
+		p = RegRule{Kind: RuleReg, Reg: info.ra}
 	}
-	v, ok, stop := w.place(&p, cfa)
+	v, ok, stop := w.callerReg(&p, cfa)
 	if stop != StopNone {
 		return stop
 	}
@@ -172,8 +172,8 @@ func (w *Walker) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReas
 // handed gives a caller's return address that it has left in a register which its callee may change, as it does in none
 // but the innermost frame's: Go's functions on arm64 call morestack so. Like the stack pointer of [Walker.untouched]
 // it is a hypothesis, and believed only if it follows a call of this very function.
-func (w *Walker) handed(p *Place) (uint64, bool) {
-	if p.Kind != PlaceReg || !w.caller || w.given>>(p.Reg%NumRegs)&1 == 0 {
+func (w *Walker) handed(p *RegRule) (uint64, bool) {
+	if p.Kind != RuleReg || !w.caller || w.given>>(p.Reg%NumRegs)&1 == 0 {
 		return 0, false
 	}
 	v := w.regs.Val[p.Reg%NumRegs] &^ w.regs.PACMask
@@ -181,27 +181,27 @@ func (w *Walker) handed(p *Place) (uint64, bool) {
 	return v, known && w.calls(v, start, known)
 }
 
-// place computes a value from where a row says that it is. The second result is
+// callerReg computes a value from where a row says that it is. The second result is
 // false for a value that cannot be recovered, which is no failure of the walk.
-func (w *Walker) place(p *Place, cfa Addr) (uint64, bool, StopReason) {
+func (w *Walker) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	var at Addr
 	switch p.Kind {
-	case PlaceOffset:
+	case RuleOffset:
 		at = cfa + uint64(p.Off)
-	case PlaceValOffset:
+	case RuleValOffset:
 		return cfa + uint64(p.Off), true, StopNone
-	case PlaceReg:
+	case RuleReg:
 		v, ok := w.regs.Get(p.Reg)
 		return v, ok, StopNone
-	case PlaceRegOffset:
+	case RuleRegOffset:
 		base, ok := w.regs.Get(p.Reg)
 		if !ok {
 			return 0, false, StopNone
 		}
 		at = base + uint64(p.Off)
-	case PlaceExpr, PlaceValExpr:
+	case RuleExpr, RuleValExpr:
 		v, ok := p.Expr.Eval(&w.regs, w.mem, cfa)
-		if !ok || p.Kind == PlaceValExpr {
+		if !ok || p.Kind == RuleValExpr {
 			return v, ok, StopNone
 		}
 		at = v

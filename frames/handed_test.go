@@ -4,7 +4,7 @@ import "testing"
 
 // Go's functions on arm64 leave their return address in x3 when they call morestack.
 func TestReturnAddressThatACallerHasLeftInARegisterNeedsProof(t *testing.T) {
-	row := &Row{CFAReg: ARM64SP, RA: Place{Kind: PlaceReg, Reg: 3}}
+	row := &Row{CFAReg: ARM64SP, RA: RegRule{Kind: RuleReg, Reg: 3}}
 	src := &fakeSource{
 		rules: map[Addr]Rule{
 			0x1000: {CFAReg: ARM64SP, Flags: FlagLeafRA, Method: MethodHeuristic},

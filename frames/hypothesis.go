@@ -108,7 +108,7 @@ func (w *Walker) prove(r *Rule) StopReason {
 	s.n, s.steps, s.cut = 0, 0, 0
 	ok = w.collect(reg, off, deref, start)
 	if s.cut != 0 {
-		w.lacking = s.cut
+		w.unreadAddr = s.cut
 		return StopStackCut
 	}
 	if !ok {
@@ -131,7 +131,7 @@ func (w *Walker) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 		return int64(r.CFAOff), r.CFAReg % NumRegs, false, true
 	}
 	row := w.space.rows[r.row()]
-	if row.CFAExpr != nil || row.CFAReg >= NumRegs || row.RA.Kind != PlaceOffset || row.RA.Off != -8 {
+	if row.CFAExpr != nil || row.CFAReg >= NumRegs || row.RA.Kind != RuleOffset || row.RA.Off != -8 {
 		return 0, 0, false, false
 	}
 	return row.CFAOff, row.CFAReg, row.CFADeref, true
@@ -249,7 +249,7 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 	rest := t.depth - 3
 	c.once = rest <= 1 || rest == 2 && mods[0] != mods[1]
 	if c.link == linkDirect && t.StopReason() == StopStackCut {
-		s.cut = t.Lacking()
+		s.cut = t.UnreadAddr()
 	}
 	return t.StopReason() == StopRoot && rest >= 0 && t.atRoot()
 }
@@ -258,7 +258,7 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 // caller. A return address of 0 ends a walk too, but memory that was cleared has many.
 func (w *Walker) atRoot() bool {
 	r := &w.space.lookup(w.regs.PC, w.caller, false).rule
-	return r.Flags&FlagRoot != 0 || r.Flags&FlagRow != 0 && w.space.rows[r.row()].RA.Kind == PlaceUndefined
+	return r.Flags&FlagRoot != 0 || r.Flags&FlagRow != 0 && w.space.rows[r.row()].RA.Kind == RuleUndefined
 }
 
 // best gives the candidate that is proven; false if there is none, or another may be the

@@ -46,11 +46,11 @@ func (c *town) Rule(q Query) (Rule, *Row, bool) {
 	case q.SPOnly:
 		return Rule{}, nil, false
 	}
-	row := &Row{CFAReg: X86RBP, CFAOff: 16, RA: Place{Kind: PlaceOffset, Off: -8}}
-	row.Regs[X86RBP] = Place{Kind: PlaceOffset, Off: -16}
+	row := &Row{CFAReg: X86RBP, CFAOff: 16, RA: RegRule{Kind: RuleOffset, Off: -8}}
+	row.Regs[X86RBP] = RegRule{Kind: RuleOffset, Off: -16}
 	if c.deref && q.PC == inInner {
 		row.CFADeref, row.CFAOff = true, -8
-		row.Regs[X86RBP] = Place{Kind: PlaceRegOffset, Reg: X86RBP}
+		row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP}
 	}
 	r, more := row.Rule(X86_64, MethodCFI, 0)
 	if !more {
@@ -164,8 +164,8 @@ func TestCopyTooShortForTheProofIsSaidToBe(t *testing.T) {
 	r.Set(X86RSP, 0x7000)
 	var w Walker
 	walk(t, &w, space(c, c), r, mem)
-	if w.StopReason() != StopStackCut || w.Lacking() != 0x7018 {
-		t.Errorf("%v at %#x", w.StopReason(), w.Lacking())
+	if w.StopReason() != StopStackCut || w.UnreadAddr() != 0x7018 {
+		t.Errorf("%v at %#x", w.StopReason(), w.UnreadAddr())
 	}
 }
 

@@ -13,7 +13,7 @@ func TestReturnAddressWhereNoCodeIsIsNoFrame(t *testing.T) {
 			0x4010: {CFAReg: X86RBP, Method: MethodCFI},
 		},
 		rows: map[Addr]*Row{
-			0x3010: {CFAReg: X86RSP, CFAOff: 16, RA: Place{Kind: PlaceOffset, Off: -8}},
+			0x3010: {CFAReg: X86RSP, CFAOff: 16, RA: RegRule{Kind: RuleOffset, Off: -8}},
 			0x4010: keepingRow(),
 		},
 	}

@@ -5,9 +5,9 @@ package frames
 // believed only if the stack shows such a frame there.
 type Prover interface {
 	Expr
-	// Prove gives the CFA; ok is false if nothing is proven. lacking is then the address of the word that
+	// Prove gives the CFA; ok is false if nothing is proven. unread is then the address of the word that
 	// could not be read, 0 if none. pc tells the instruction that the frame is at, at its run-time address.
-	Prove(regs *Regs, mem Memory, pc Addr) (cfa, lacking Addr, ok bool)
+	Prove(regs *Regs, mem Memory, pc Addr) (cfa, unread Addr, ok bool)
 }
 
 // proved gives the CFA by a Prover. StopNoRule says that it does not hold.
@@ -16,12 +16,12 @@ func (w *Walker) proved(p Prover) (Addr, StopReason) {
 	if w.caller {
 		pc -= w.regs.Arch.CallLen()
 	}
-	cfa, lacking, ok := p.Prove(&w.regs, w.mem, pc)
+	cfa, unread, ok := p.Prove(&w.regs, w.mem, pc)
 	switch {
 	case ok:
 		return cfa, StopNone
-	case lacking != 0:
-		return 0, w.missing(lacking)
+	case unread != 0:
+		return 0, w.missing(unread)
 	}
 	return 0, StopNoRule
 }

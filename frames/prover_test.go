@@ -4,16 +4,16 @@ import "testing"
 
 // claim is a Prover with one answer.
 type claim struct {
-	cfa, lacking Addr
-	ok           bool
-	pc           *Addr
+	cfa, unread Addr
+	ok          bool
+	pc          *Addr
 }
 
 func (claim) Eval(*Regs, Memory, uint64) (uint64, bool) { return 0, false }
 
-func (c claim) Prove(_ *Regs, _ Memory, pc Addr) (cfa, lacking Addr, ok bool) {
+func (c claim) Prove(_ *Regs, _ Memory, pc Addr) (cfa, unread Addr, ok bool) {
 	*c.pc = pc
-	return c.cfa, c.lacking, c.ok
+	return c.cfa, c.unread, c.ok
 }
 
 // ruleOf is a source that has one row.
@@ -29,12 +29,12 @@ func TestProverSaysWhereAFrameEndsOrWhatItLacks(t *testing.T) {
 	}{
 		"proven":     {claim{cfa: 0x7010, ok: true}, StopRoot, 1},
 		"not proven": {claim{}, StopNoRule, 1},
-		"lacks":      {claim{lacking: 0x9000}, StopBadMemory, 1},
+		"lacks":      {claim{unread: 0x9000}, StopBadMemory, 1},
 	} {
 		var asked Addr
 		c.claim.pc = &asked
 		s := NewSpace(X86_64)
-		row := &Row{CFAExpr: c.claim, RA: Place{Kind: PlaceOffset, Off: -8}}
+		row := &Row{CFAExpr: c.claim, RA: RegRule{Kind: RuleOffset, Off: -8}}
 		s.SetModules([]*Module{{Start: 0x1000, End: 0x2000, Generated: true, Sources: []RuleSource{ruleOf{row}}}})
 		regs := Regs{Arch: X86_64, PC: 0x1100, Known: ^uint64(0)}
 		regs.Set(X86RSP, 0x7000)
@@ -47,8 +47,8 @@ func TestProverSaysWhereAFrameEndsOrWhatItLacks(t *testing.T) {
 		if w.StopReason() != c.want || n != c.depth || asked != 0x1100 {
 			t.Errorf("%s: %v after %d frames, asked at %#x", what, w.StopReason(), n, asked)
 		}
-		if c.claim.lacking != 0 && w.Lacking() != c.claim.lacking {
-			t.Errorf("%s: lacks %#x", what, w.Lacking())
+		if c.claim.unread != 0 && w.UnreadAddr() != c.claim.unread {
+			t.Errorf("%s: lacks %#x", what, w.UnreadAddr())
 		}
 	}
 }

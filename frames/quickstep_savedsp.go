@@ -6,9 +6,9 @@ import "encoding/binary"
 // points to. The return address and the caller's frame pointer are in others near there. No [Rule] can say that, so
 // that a [Row] does. In a JVM a third of all frames are such. Without this step its stacks take three times as long.
 
-// keptPlaces tells where the frame has these words: how far above where the frame pointer shows to, in units of 8
+// savedOffsets tells where the frame has these words: how far above where the frame pointer shows to, in units of 8
 // bytes.
-type keptPlaces struct{ sp, pc, fp int8 }
+type savedOffsets struct{ sp, pc, fp int8 }
 
 // maxKept bounds the distances, and keptBytes is the size of the window around the frame pointer that has them all.
 const (
@@ -28,22 +28,22 @@ func (s *Space) prepareRow(e *entry) {
 	}
 	e.known = 1<<info.sp | 1<<info.fp
 	for reg := range uint8(NumRegs) {
-		if info.kept>>reg&1 != 0 && row.Regs[reg].Kind == PlaceSame {
+		if info.kept>>reg&1 != 0 && row.Regs[reg].Kind == RuleSame {
 			e.keeps |= 1 << reg
 		}
 	}
 }
 
 // kept reports whether a row describes a frame of that kind, and where the frame has what it keeps.
-func (row *Row) kept(info *archInfo) (at keptPlaces, ok bool) {
+func (row *Row) kept(info *archInfo) (at savedOffsets, ok bool) {
 	if row.CFAExpr != nil || !row.CFADeref || row.CFAReg != info.fp {
 		return at, false
 	}
 	for reg := range uint8(NumRegs) {
 		switch row.Regs[reg].Kind {
-		case PlaceSame:
+		case RuleSame:
 			ok = reg != info.fp
-		case PlaceUndefined:
+		case RuleUndefined:
 			ok = info.kept>>reg&1 != 0
 		default:
 			ok = reg == info.fp
@@ -53,16 +53,16 @@ func (row *Row) kept(info *archInfo) (at keptPlaces, ok bool) {
 		}
 	}
 	var spOK, pcOK, fpOK bool
-	at.sp, spOK = keptPlace(&Place{Kind: PlaceRegOffset, Reg: info.fp, Off: row.CFAOff}, info)
-	at.pc, pcOK = keptPlace(&row.RA, info)
-	at.fp, fpOK = keptPlace(&row.Regs[info.fp], info)
+	at.sp, spOK = savedOffset(&RegRule{Kind: RuleRegOffset, Reg: info.fp, Off: row.CFAOff}, info)
+	at.pc, pcOK = savedOffset(&row.RA, info)
+	at.fp, fpOK = savedOffset(&row.Regs[info.fp], info)
 	return at, spOK && pcOK && fpOK
 }
 
-// keptPlace gives one of the keptPlaces.
-func keptPlace(p *Place, info *archInfo) (int8, bool) {
+// savedOffset gives one of the savedOffsets.
+func savedOffset(p *RegRule, info *archInfo) (int8, bool) {
 	at := p.Off / 8
-	return int8(at), p.Kind == PlaceRegOffset && p.Reg == info.fp && p.Off%8 == 0 && at >= -maxKept && at <= maxKept
+	return int8(at), p.Kind == RuleRegOffset && p.Reg == info.fp && p.Off%8 == 0 && at >= -maxKept && at <= maxKept
 }
 
 // stepByRow makes the step from such a frame, if all that it reads lies in the copied stack, it leads further out,

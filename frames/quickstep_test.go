@@ -71,13 +71,13 @@ func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 // lossy gives a row in which registers are lost, as in the code of JIT compilers.
 func lossy(rng *rand.Rand, r *Rule) *Row {
 	r.Method = MethodHeuristic
-	row := &Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: Place{Kind: PlaceOffset, Off: -8}}
+	row := &Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: RegRule{Kind: RuleOffset, Off: -8}}
 	for _, reg := range []uint8{X86RBP, X86RBX, X86R12, X86R13, X86R14, X86R15, X86RAX} {
 		switch rng.IntN(3) {
 		case 0:
-			row.Regs[reg].Kind = PlaceUndefined
+			row.Regs[reg].Kind = RuleUndefined
 		case 1:
-			row.Regs[reg] = Place{Kind: PlaceOffset, Off: -8 * int64(1+rng.IntN(7))}
+			row.Regs[reg] = RegRule{Kind: RuleOffset, Off: -8 * int64(1+rng.IntN(7))}
 		}
 	}
 	return row
@@ -95,22 +95,22 @@ func keeping(rng *rand.Rand, r *Rule) *Row {
 		return 8 * mid
 	}
 	*r = Rule{CFAReg: X86RBP, Method: MethodCFI}
-	row := &Row{CFAReg: X86RBP, CFADeref: true, CFAOff: near(-1), RA: Place{Kind: PlaceRegOffset, Reg: X86RBP, Off: near(1)}}
-	row.Regs[X86RBP] = Place{Kind: PlaceRegOffset, Reg: X86RBP, Off: near(0)}
+	row := &Row{CFAReg: X86RBP, CFADeref: true, CFAOff: near(-1), RA: RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: near(1)}}
+	row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: near(0)}
 	for _, reg := range []uint8{X86RBX, X86R12, X86R13, X86R14, X86R15} {
 		if rng.IntN(2) == 0 {
-			row.Regs[reg].Kind = PlaceUndefined
+			row.Regs[reg].Kind = RuleUndefined
 		}
 	}
 	switch rng.IntN(30) {
 	case 0:
-		row.Regs[X86RBP] = Place{}
+		row.Regs[X86RBP] = RegRule{}
 	case 1:
-		row.Regs[X86RBX] = Place{Kind: PlaceRegOffset, Reg: X86RBP, Off: -16}
+		row.Regs[X86RBX] = RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: -16}
 	case 2:
-		row.Regs[X86RAX].Kind = PlaceUndefined
+		row.Regs[X86RAX].Kind = RuleUndefined
 	case 3:
-		row.RA = Place{Kind: PlaceOffset, Off: -8}
+		row.RA = RegRule{Kind: RuleOffset, Off: -8}
 	case 4:
 		r.Method = MethodHeuristic
 	case 5:
@@ -123,9 +123,9 @@ func keeping(rng *rand.Rand, r *Rule) *Row {
 
 // keepingRow gives the row of a function that keeps its caller's stack pointer, as HotSpot's interpreter does.
 func keepingRow() *Row {
-	row := &Row{CFAReg: X86RBP, CFAOff: -8, CFADeref: true, RA: Place{Kind: PlaceRegOffset, Reg: X86RBP, Off: 8}}
-	row.Regs[X86RBP] = Place{Kind: PlaceRegOffset, Reg: X86RBP}
-	row.Regs[X86R13], row.Regs[X86R14] = Place{Kind: PlaceUndefined}, Place{Kind: PlaceUndefined}
+	row := &Row{CFAReg: X86RBP, CFAOff: -8, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: 8}}
+	row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP}
+	row.Regs[X86R13], row.Regs[X86R14] = RegRule{Kind: RuleUndefined}, RegRule{Kind: RuleUndefined}
 	return row
 }
 
@@ -208,9 +208,9 @@ func TestFramesThatKeepTheStackPointerTakeTheQuickStep(t *testing.T) {
 
 // TestRowsThatLoseRegistersNeedNoTable: JIT compilers' code would fill the table of rows, and take the full step.
 func TestRowsThatLoseRegistersNeedNoTable(t *testing.T) {
-	row := &Row{CFAReg: X86RBP, CFAOff: 16, RA: Place{Kind: PlaceOffset, Off: -8}}
-	row.Regs[X86RBP] = Place{Kind: PlaceOffset, Off: -16}
-	row.Regs[X86RBX].Kind = PlaceUndefined
+	row := &Row{CFAReg: X86RBP, CFAOff: 16, RA: RegRule{Kind: RuleOffset, Off: -8}}
+	row.Regs[X86RBP] = RegRule{Kind: RuleOffset, Off: -16}
+	row.Regs[X86RBX].Kind = RuleUndefined
 	src := &fakeSource{rules: map[Addr]Rule{0x1010: {Method: MethodFP}}, rows: map[Addr]*Row{0x1010: row}}
 	s := space(src, nil)
 	e := s.lookup(0x1010, false, false)
@@ -218,7 +218,7 @@ func TestRowsThatLoseRegistersNeedNoTable(t *testing.T) {
 		t.Fatalf("%+v, %d rows", e, len(s.rows))
 	}
 	restored := *row
-	restored.Regs[X86RAX] = Place{Kind: PlaceOffset, Off: -24}
+	restored.Regs[X86RAX] = RegRule{Kind: RuleOffset, Off: -24}
 	src.rows[0x1020], src.rules[0x1020] = &restored, Rule{Method: MethodFP}
 	if e := s.lookup(0x1020, false, false); e.rule.Flags != FlagRow {
 		t.Fatalf("a row that restores a scratch register became %+v", e.rule)

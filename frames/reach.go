@@ -29,14 +29,14 @@ func (r *reach) stepped(from, to, near Addr) {
 	r.away = to-r.end > near
 }
 
-// lacks notes that a step could not be made because of the word at w.lacking: it may be the first one on another stack.
+// lacks notes that a step could not be made because of the word at w.unreadAddr: it may be the first one on another stack.
 func (w *Walker) lacks(r *Rule) {
 	sp := w.regs.SP()
 	switch {
 	case r.Flags&FlagSwitch != 0:
-		w.reach.stepped(sp, w.lacking, nearBy)
-	case w.lacking-sp > largeStep && w.wasLed():
-		w.reach.stepped(sp, w.lacking, 0)
+		w.reach.stepped(sp, w.unreadAddr, nearBy)
+	case w.unreadAddr-sp > largeStep && w.wasLed():
+		w.reach.stepped(sp, w.unreadAddr, 0)
 	}
 }
 
@@ -58,7 +58,7 @@ func (w *Walker) Reach() Addr {
 	return w.regs.SP()
 }
 
-// Away reports whether the current frame, or the word that the walk lacks ([Walker.Lacking]), is on another stack than
+// Away reports whether the current frame, or the word that the walk lacks ([Walker.UnreadAddr]), is on another stack than
 // the first one.
 func (w *Walker) Away() bool { return w.reach.away }
 

@@ -47,8 +47,8 @@ func TestWordThatIsLackedOfAnotherStackIsNoneOfThisOne(t *testing.T) {
 	mem.Others = nil
 	var w Walker
 	walk(t, &w, s, regs, mem)
-	if w.StopReason() != StopStackCut || w.Lacking() != to+8 || !w.Away() || w.Reach() != from+64 {
-		t.Errorf("%v at %#x, away %v, reach %#x", w.StopReason(), w.Lacking(), w.Away(), w.Reach())
+	if w.StopReason() != StopStackCut || w.UnreadAddr() != to+8 || !w.Away() || w.Reach() != from+64 {
+		t.Errorf("%v at %#x, away %v, reach %#x", w.StopReason(), w.UnreadAddr(), w.Away(), w.Reach())
 	}
 }
 

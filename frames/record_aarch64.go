@@ -48,6 +48,6 @@ func (w *Walker) recordPlace(r *Rule) (above, cfaOff uint64, ok bool) {
 	}
 	row := w.space.rows[r.row()]
 	x29 := &row.Regs[fp]
-	plain := row.CFAExpr == nil && !row.CFADeref && x29.Kind == PlaceOffset && row.RA.Kind == PlaceOffset
+	plain := row.CFAExpr == nil && !row.CFADeref && x29.Kind == RuleOffset && row.RA.Kind == RuleOffset
 	return uint64(-x29.Off), uint64(row.CFAOff), plain && x29.Off <= -16 && row.RA.Off == x29.Off+8
 }

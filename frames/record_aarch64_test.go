@@ -53,8 +53,8 @@ func TestFrameRecordThatProvesNothingEndsTheWalk(t *testing.T) {
 
 // The function's own rule tells how far its record is from its stack pointer.
 func TestStackPointerIsFoundByThePlaceOfTheFrameRecord(t *testing.T) {
-	row := &Row{CFAReg: ARM64SP, CFAOff: 0x50, RA: Place{Kind: PlaceOffset, Off: -24}}
-	row.Regs[ARM64FP] = Place{Kind: PlaceOffset, Off: -32}
+	row := &Row{CFAReg: ARM64SP, CFAOff: 0x50, RA: RegRule{Kind: RuleOffset, Off: -24}}
+	row.Regs[ARM64FP] = RegRule{Kind: RuleOffset, Off: -32}
 	for name, c := range map[string]struct {
 		rule Rule
 		row  *Row
@@ -86,8 +86,8 @@ func TestFramePointerRuleAppliesWithoutTheStackPointer(t *testing.T) {
 // follows a call is believed, and its stack pointer is not claimed. Without one, as where longjmp's buffer holds it
 // in disguise, the walk says that it knows no more.
 func TestFrameThatRegistersAreLoadedForIsBelievedIfItIsReturnedTo(t *testing.T) {
-	row := &Row{CFAReg: 0, RA: Place{Kind: PlaceOffset, Off: 88}}
-	row.Regs[ARM64SP] = Place{Kind: PlaceUndefined}
+	row := &Row{CFAReg: 0, RA: RegRule{Kind: RuleOffset, Off: 88}}
+	row.Regs[ARM64SP] = RegRule{Kind: RuleUndefined}
 	src := &fakeSource{
 		rules: map[Addr]Rule{0x1010: {Method: MethodCFI}, 0x3010: {Flags: FlagRoot, Method: MethodCFI}},
 		rows:  map[Addr]*Row{0x1010: row},

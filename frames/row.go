@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// PlaceKind says where a caller's register is to be found (DWARF 5 §6.4.1).
-type PlaceKind uint8
+// RegRuleKind says where a caller's register is to be found (DWARF 5 §6.4.1).
+type RegRuleKind uint8
 
-// The kinds of [Place].
+// The kinds of [RegRule].
 const (
-	PlaceSame      PlaceKind = iota // still in the register
-	PlaceUndefined                  // cannot be recovered
-	PlaceOffset                     // in memory at CFA + Off
-	PlaceValOffset                  // the value CFA + Off itself
-	PlaceReg                        // in the register Reg
-	PlaceExpr                       // in memory at the address that Expr gives
-	PlaceValExpr                    // the value that Expr gives
-	PlaceRegOffset                  // in memory at the register Reg + Off
+	RuleSame      RegRuleKind = iota // still in the register
+	RuleUndefined                    // cannot be recovered
+	RuleOffset                       // in memory at CFA + Off
+	RuleValOffset                    // the value CFA + Off itself
+	RuleReg                          // in the register Reg
+	RuleExpr                         // in memory at the address that Expr gives
+	RuleValExpr                      // the value that Expr gives
+	RuleRegOffset                    // in memory at the register Reg + Off
 )
 
-// Place tells where one of the caller's registers is.
-type Place struct {
+// RegRule tells where one of the caller's registers is.
+type RegRule struct {
 	Expr Expr
 	Off  int64
-	Kind PlaceKind
+	Kind RegRuleKind
 	Reg  uint8
 }
 
@@ -39,9 +39,9 @@ type Row struct {
 	CFADeref bool
 	CFAReg   uint8
 	// RA is where the return address is.
-	RA Place
+	RA RegRule
 	// Regs are the places of the registers by DWARF number.
-	Regs [NumRegs]Place
+	Regs [NumRegs]RegRule
 }
 
 // storedRow is a Row in the table of a Space, with the registers that it changes.
@@ -53,7 +53,7 @@ type storedRow struct {
 // changed gives the set of registers that are not left as they are.
 func (row *Row) changed() (set uint32) {
 	for reg := range row.Regs {
-		if row.Regs[reg].Kind != PlaceSame {
+		if row.Regs[reg].Kind != RuleSame {
 			set |= 1 << reg
 		}
 	}
@@ -91,15 +91,15 @@ func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	}
 	rest, lost := *row, uint8(0)
 	for reg := range uint8(NumRegs) {
-		if rest.Regs[reg].Kind == PlaceUndefined && reg != info.sp && reg != info.ra {
-			rest.Regs[reg] = Place{}
+		if rest.Regs[reg].Kind == RuleUndefined && reg != info.sp && reg != info.ra {
+			rest.Regs[reg] = RegRule{}
 			if i := slices.Index(info.compact[:], reg); i >= 0 {
 				lost |= 1 << i
 			} else if info.kept>>reg&1 != 0 {
 				return false
 			}
 		}
-		if p := &rest.Regs[reg]; p.Kind != PlaceSame && info.kept>>reg&1 == 0 && reg != info.ra {
+		if p := &rest.Regs[reg]; p.Kind != RuleSame && info.kept>>reg&1 == 0 && reg != info.ra {
 			return false // a Row restores it
 		}
 	}
@@ -133,8 +133,8 @@ func (row *Row) fits(arch Arch, r *Rule) bool {
 			continue // raFits placed it
 		}
 		switch p := row.Regs[reg]; p.Kind {
-		case PlaceSame:
-		case PlaceOffset:
+		case RuleSame:
+		case RuleOffset:
 			u, ok := SavedUnits(p.Off)
 			if !ok {
 				return false
@@ -145,7 +145,7 @@ func (row *Row) fits(arch Arch, r *Rule) bool {
 		}
 	}
 	for ; left != 0; left &= left - 1 {
-		if row.Regs[bits.TrailingZeros64(left)%NumRegs].Kind != PlaceSame {
+		if row.Regs[bits.TrailingZeros64(left)%NumRegs].Kind != RuleSame {
 			return false
 		}
 	}
@@ -155,13 +155,13 @@ func (row *Row) fits(arch Arch, r *Rule) bool {
 // raFits places the return address in r; false if only a Row can hold it.
 func (row *Row) raFits(info *archInfo, r *Rule) bool {
 	if info.raOnStack {
-		return row.RA.Kind == PlaceOffset && row.RA.Off == -8
+		return row.RA.Kind == RuleOffset && row.RA.Off == -8
 	}
 	switch row.RA.Kind {
-	case PlaceSame:
+	case RuleSame:
 		r.Flags |= FlagLeafRA
 		return true
-	case PlaceOffset:
+	case RuleOffset:
 		for i, reg := range info.compact {
 			if reg == info.ra {
 				u, ok := SavedUnits(row.RA.Off)

@@ -31,7 +31,7 @@ type entry struct {
 	keeps uint16  // registers that stay known
 	known uint16  // registers that become known: those restored, and the stack pointer
 	byRow bool    // stepByRow can apply the rule
-	kept  keptPlaces
+	kept  savedOffsets
 	// changes is asked for large frames only.
 	changes changes
 	_       [9]byte

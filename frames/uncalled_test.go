@@ -31,7 +31,7 @@ func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 
 // A signal's handler returns to a stub that nobody calls.
 func TestSignalTrampolineNeedsNoCallBeforeIt(t *testing.T) {
-	row := &Row{CFAReg: X86RSP, CFAOff: 8, CFADeref: true, RA: Place{Kind: PlaceRegOffset, Reg: X86RSP, Off: 0}}
+	row := &Row{CFAReg: X86RSP, CFAOff: 8, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RSP, Off: 0}}
 	src := &fakeSource{
 		rules: map[Addr]Rule{
 			0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic},

@@ -25,25 +25,25 @@ type Walker struct {
 	// negative number no limit.
 	MaxDepth int
 
-	space    *Space
-	snap     *Snapshot // mem, if it is one
-	stack    []byte    // its stack
-	low      Addr      // address of the window that begins where stack does, see Next
-	cur      *entry    // a slot of the cache: valid while its key is w.key
-	key      uint64    // 0 before the first frame and after the last
-	depth    int
-	limit    int
-	mod      int32 // what cur.mod was
-	exact    bool  // what cur.exact was
-	caller   bool  // regs.PC is a return address
-	method   Method
-	stop     StopReason
-	regs     Regs
-	next     Regs // the caller's registers, while they are computed
-	mem      Memory
-	lacking  Addr
-	switches int
-	given    uint64 // the registers that were known at the start
+	space      *Space
+	snap       *Snapshot // mem, if it is one
+	stack      []byte    // its stack
+	low        Addr      // address of the window that begins where stack does, see Next
+	cur        *entry    // a slot of the cache: valid while its key is w.key
+	key        uint64    // 0 before the first frame and after the last
+	depth      int
+	limit      int
+	mod        int32 // what cur.mod was
+	exact      bool  // what cur.exact was
+	caller     bool  // regs.PC is a return address
+	method     Method
+	stop       StopReason
+	regs       Regs
+	next       Regs // the caller's registers, while they are computed
+	mem        Memory
+	unreadAddr Addr
+	switches   int
+	given      uint64 // the registers that were known at the start
 	hypotheses
 	reach reach
 }
@@ -116,9 +116,9 @@ func (w *Walker) module() *Module { return w.space.module(w.mod) }
 // with the next call of Next.
 func (w *Walker) Regs() *Regs { return &w.regs }
 
-// Lacking gives the address that the walk could not read, after it has stopped with
+// UnreadAddr gives the address that the walk could not read, after it has stopped with
 // StopStackCut or StopBadMemory.
-func (w *Walker) Lacking() Addr { return w.lacking }
+func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 
 // StopReason says why the walk ended, StopNone while it has not.
 func (w *Walker) StopReason() StopReason { return w.stop }
@@ -297,7 +297,7 @@ func (w *Walker) leaf(r *Rule) bool {
 
 // missing classifies a place that cannot be read.
 func (w *Walker) missing(addr Addr) StopReason {
-	w.lacking = addr
+	w.unreadAddr = addr
 	if w.mem.Cut(addr) {
 		return StopStackCut
 	}

@@ -101,19 +101,19 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 // them, where the two analyses agree on the CFA.
 func (p *prologue) merge(a *abi, f, g *found) {
 	for i := range a.kept {
-		p.mergePlace(a, f.kept[i], g, &g.kept[i])
+		p.mergeSaved(a, f.kept[i], g, &g.kept[i])
 	}
 	if a.ra != noReg {
 		if g.ra.kind == lost {
 			g.ra = f.ra
 		}
-		p.mergePlace(a, f.ra, g, &g.ra)
+		p.mergeSaved(a, f.ra, g, &g.ra)
 	}
 }
 
-// mergePlace replaces a place unless it is in memory already, converting it to
+// mergeSaved replaces a place unless it is in memory already, converting it to
 // the register that g is given by.
-func (p *prologue) mergePlace(a *abi, from place, g *found, to *place) {
+func (p *prologue) mergeSaved(a *abi, from savedReg, g *found, to *savedReg) {
 	if from.kind != inMemory || to.kind == inMemory || from.base >= firstAnon {
 		return
 	}
@@ -123,7 +123,7 @@ func (p *prologue) mergePlace(a *abi, from place, g *found, to *place) {
 	}
 	b, by := p.st.regs[from.base], p.st.regs[g.cfa.base]
 	if b.kind == initial && by.kind == initial && b.base == by.base {
-		*to = place{inMemory, g.cfa.base, from.off + b.off - by.off}
+		*to = savedReg{inMemory, g.cfa.base, from.off + b.off - by.off}
 	}
 }
 

@@ -16,7 +16,7 @@ type CFA struct {
 	Reg      uint8
 	Saved    bool
 	Off, Add int64
-	FP       frames.Place // of the caller's frame pointer, undefined if the way does not restore it
+	FP       frames.RegRule // of the caller's frame pointer, undefined if the way does not restore it
 	// Straight: no call is on the way, and no jump back. So it is one that the thread will take, but for branches.
 	Straight bool
 }
@@ -38,7 +38,7 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 				return cfa, false
 			}
 			cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.add)}
-			cfa.FP, cfa.Straight = s.abi.placeOfFP(&w.st), !w.st.weak
+			cfa.FP, cfa.Straight = s.abi.fpRule(&w.st), !w.st.weak
 			return cfa, true
 		}
 		if w.steps >= maxBalance || !w.pop() {
@@ -47,15 +47,15 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	}
 }
 
-// placeOfFP gives where the frame pointer that a path ends with was at its start.
-func (a *abi) placeOfFP(st *state) frames.Place {
+// fpRule gives where the frame pointer that a path ends with was at its start.
+func (a *abi) fpRule(st *state) frames.RegRule {
 	switch v := st.regs[a.fp]; {
 	case v.isStart(a.fp):
-		return frames.Place{}
+		return frames.RegRule{}
 	case v.kind == loaded && v.add == 0 && v.base < firstAnon:
-		return frames.Place{Kind: frames.PlaceRegOffset, Reg: a.dwarf(v.base), Off: int64(v.off)}
+		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(v.base), Off: int64(v.off)}
 	}
-	return frames.Place{Kind: frames.PlaceUndefined}
+	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
 // returnPath follows a path to its end, and gives the CFA that a return there shows; an unknown value if it is none.

@@ -56,7 +56,7 @@ func TestWayToTheReturnGivesTheCFA(t *testing.T) {
 		{"saved", realigns, 8, CFA{Reg: rsp, Saved: true, Add: 16}},
 	} {
 		got, ok := jitCode(c.code).ReturnCFA(base+c.at, base, base+uint64(len(c.code)))
-		got.FP, c.want.Straight = frames.Place{}, c.name != "before a call"
+		got.FP, c.want.Straight = frames.RegRule{}, c.name != "before a call"
 		if !ok || got != c.want {
 			t.Errorf("%s: %+v, %v, want %+v", c.name, got, ok, c.want)
 		}

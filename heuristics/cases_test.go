@@ -222,9 +222,9 @@ func (a *assembled) cfaText(r frames.Rule, row *frames.Row, ok bool) string {
 		return fmt.Sprintf("[%s]%+d", plus(e.reg, e.off), e.add)
 	}
 	switch row.RA.Kind {
-	case frames.PlaceReg:
+	case frames.RuleReg:
 		return cfa + " to " + a.names[row.RA.Reg]
-	case frames.PlaceRegOffset:
+	case frames.RuleRegOffset:
 		return cfa + " to [" + plus(row.RA.Reg, row.RA.Off) + "]"
 	}
 	return cfa

@@ -139,7 +139,7 @@ func (w *interpreter) calleeMakesFrame(pc uint64) (f found, ok bool) {
 		f.cfa = start(a.sp).plus(a.entry)
 		for i, reg := range a.kept {
 			if reg != a.fp {
-				f.kept[i] = place{kind: lost}
+				f.kept[i] = savedReg{kind: lost}
 			}
 		}
 		return f, true

@@ -42,11 +42,11 @@ func TestReturnAddressIsInARegisterWhileArgumentsAreTakenOff(t *testing.T) {
 		s := intel(c.code...)
 		for _, at := range []uint64{c.drop, c.push} {
 			_, row, ok := s.Rule(frames.Query{PC: base + at})
-			if !ok || row == nil || row.RA != (frames.Place{Kind: frames.PlaceReg, Reg: c.ra}) || row.CFAReg != frames.X86RSP || row.CFAOff != 0 {
+			if !ok || row == nil || row.RA != (frames.RegRule{Kind: frames.RuleReg, Reg: c.ra}) || row.CFAReg != frames.X86RSP || row.CFAOff != 0 {
 				t.Errorf("%s: +%d: %+v, %v", c.name, at, row, ok)
 				continue
 			}
-			if row.Regs[frames.X86RBP].Kind != frames.PlaceSame || row.Regs[frames.X86RBX].Kind != frames.PlaceUndefined {
+			if row.Regs[frames.X86RBP].Kind != frames.RuleSame || row.Regs[frames.X86RBX].Kind != frames.RuleUndefined {
 				t.Errorf("%s: +%d: %+v", c.name, at, row.Regs)
 			}
 			switch {
@@ -61,7 +61,7 @@ func TestReturnAddressIsInARegisterWhileArgumentsAreTakenOff(t *testing.T) {
 				}
 			}
 		}
-		if _, row, _ := s.Rule(frames.Query{PC: base + c.drop, Caller: true}); row != nil && row.RA.Kind == frames.PlaceReg {
+		if _, row, _ := s.Rule(frames.Query{PC: base + c.drop, Caller: true}); row != nil && row.RA.Kind == frames.RuleReg {
 			t.Errorf("%s: as a caller's: %+v", c.name, row)
 		}
 	}
@@ -72,7 +72,7 @@ func TestPushAndReturnAloneIsAJump(t *testing.T) {
 	// mov rcx, [rcx+0x27]; push rcx; ret
 	s := intel(0x48, 0x8b, 0x49, 0x27, 0x51, 0xc3)
 	for _, at := range []uint64{0, 4} {
-		if _, row, ok := s.Rule(frames.Query{PC: base + at}); ok && row != nil && row.RA.Kind == frames.PlaceReg {
+		if _, row, ok := s.Rule(frames.Query{PC: base + at}); ok && row != nil && row.RA.Kind == frames.RuleReg {
 			t.Errorf("+%d: %+v", at, row)
 		}
 	}
@@ -104,7 +104,7 @@ func TestFrameThatACalleeMakes(t *testing.T) {
 	for _, s := range []*Source{s, bounds} {
 		for _, at := range []uint64{0, 5, 15} {
 			_, row, ok := s.Rule(frames.Query{PC: base + at})
-			if !ok || row == nil || row.CFAReg != frames.X86RSP || row.CFAOff != 8 || row.Regs[frames.X86RBP].Kind != frames.PlaceSame {
+			if !ok || row == nil || row.CFAReg != frames.X86RSP || row.CFAOff != 8 || row.Regs[frames.X86RBP].Kind != frames.RuleSame {
 				t.Errorf("+%d: %+v, %v", at, row, ok)
 			}
 		}

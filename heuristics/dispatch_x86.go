@@ -44,13 +44,13 @@ func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 	if code = code[i.Size:]; len(code) == 0 || code[0] != 0xc3 || size > 0 && drop.index == ra {
 		return nil, false
 	}
-	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.Place{Kind: frames.PlaceReg, Reg: ra}}
+	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: ra}}
 	if size > 0 {
 		row.CFAExpr = drop
 	}
 	for _, reg := range w.src.abi.kept {
 		if reg != hwBP {
-			row.Regs[dwarfX86(reg)] = frames.Place{Kind: frames.PlaceUndefined}
+			row.Regs[dwarfX86(reg)] = frames.RegRule{Kind: frames.RuleUndefined}
 		}
 	}
 	return row, true

@@ -90,7 +90,7 @@ func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames
 		return frames.Rule{}, nil, false
 	}
 	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.whence(ra, noReg)}
-	if row.RA.Kind == frames.PlaceUndefined {
+	if row.RA.Kind == frames.RuleUndefined {
 		return frames.Rule{}, nil, false
 	}
 	for _, reg := range s.abi.kept {
@@ -186,17 +186,17 @@ func (st *state) loadedSP(reg uint8) {
 }
 
 // whence says where a value is, by the registers at the start; reg is the register that it is for.
-func (s *Source) whence(v value, reg uint8) frames.Place {
+func (s *Source) whence(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStart(reg):
-		return frames.Place{}
+		return frames.RegRule{}
 	case v.base >= firstAnon || v.kind == loaded && v.add != 0:
 	case v.kind == loaded:
-		return frames.Place{Kind: frames.PlaceRegOffset, Reg: s.abi.dwarf(v.base), Off: int64(v.off)}
+		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: s.abi.dwarf(v.base), Off: int64(v.off)}
 	case v.kind == initial && v.off == 0:
-		return frames.Place{Kind: frames.PlaceReg, Reg: s.abi.dwarf(v.base)}
+		return frames.RegRule{Kind: frames.RuleReg, Reg: s.abi.dwarf(v.base)}
 	}
-	return frames.Place{Kind: frames.PlaceUndefined}
+	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
 // sigreturn gives the row of the code that ends a signal's handler: its stack
@@ -230,10 +230,10 @@ func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) 
 
 // signalRow makes a row of the offsets from the stack pointer, by DWARF number.
 func signalRow(sp uint8, regs []int64, pc int64) *frames.Row {
-	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.Place{Kind: frames.PlaceRegOffset, Reg: sp, Off: pc}}
+	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: sp, Off: pc}}
 	for reg, off := range regs {
 		if reg != int(sp) {
-			row.Regs[reg] = frames.Place{Kind: frames.PlaceRegOffset, Reg: sp, Off: off}
+			row.Regs[reg] = frames.RegRule{Kind: frames.RuleRegOffset, Reg: sp, Off: off}
 		}
 	}
 	return row

@@ -103,7 +103,7 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 // prove reports whether a path has shown a whole frame as a frame pointer makes it: the return address above the
 // caller's frame pointer, which it points to. Nothing else looks like that, so that one such path is enough.
 func (v *votes) prove(a *abi) bool {
-	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == place{inMemory, a.fp, 0}
+	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == savedReg{inMemory, a.fp, 0}
 }
 
 // followPath follows w.st to its end.

@@ -5,20 +5,20 @@ import "prywalk/frames"
 // maxKept is the largest number of registers that an ABI keeps (x19 to x29).
 const maxKept = 11
 
-// placeKind says where a kept register of the caller is.
-type placeKind uint8
+// savedKind says where a kept register of the caller is.
+type savedKind uint8
 
 const (
-	inRegister placeKind = iota
+	inRegister savedKind = iota
 	inMemory             // at (register base) + off
 	inFrame              // at CFA + off
 	inOther              // in the register base
 	lost
 )
 
-// place is where one of the caller's registers is, by the registers at pc.
-type place struct {
-	kind placeKind
+// savedReg is where one of the caller's registers is, by the registers at pc.
+type savedReg struct {
+	kind savedKind
 	base uint8
 	off  int32
 }
@@ -28,8 +28,8 @@ type place struct {
 // abi.kept and of the link register.
 type found struct {
 	cfa  value
-	ra   place
-	kept [maxKept]place
+	ra   savedReg
+	kept [maxKept]savedReg
 }
 
 // fill writes the finding into a row; false if a row cannot say it.
@@ -41,40 +41,40 @@ func (f *found) fill(a *abi, row *frames.Row) bool {
 		CFAReg:   a.dwarf(f.cfa.base),
 		CFAOff:   int64(f.cfa.off),
 		CFADeref: f.cfa.kind == loaded,
-		RA:       frames.Place{Kind: frames.PlaceOffset, Off: -8},
+		RA:       frames.RegRule{Kind: frames.RuleOffset, Off: -8},
 	}
 	if f.cfa.kind == loaded && f.cfa.add != 0 {
 		row.CFADeref, row.CFAOff = false, 0
 		row.CFAExpr = savedSP{reg: row.CFAReg, off: int64(f.cfa.off), add: int64(f.cfa.add)}
 	}
 	for i, reg := range a.kept {
-		row.Regs[a.dwarf(reg)] = f.place(a, f.kept[i])
+		row.Regs[a.dwarf(reg)] = f.regRule(a, f.kept[i])
 	}
 	if a.ra != noReg {
 		if f.ra.kind == lost {
 			return false // the walker would take it for the root
 		}
-		row.RA = f.place(a, f.ra)
+		row.RA = f.regRule(a, f.ra)
 		row.Regs[a.ra] = row.RA
 	}
 	return true
 }
 
-// place converts a place into the walker's terms.
-func (f *found) place(a *abi, p place) frames.Place {
+// regRule converts a place into the walker's terms.
+func (f *found) regRule(a *abi, p savedReg) frames.RegRule {
 	switch {
 	case p.kind == inRegister:
-		return frames.Place{}
+		return frames.RegRule{}
 	case p.kind == inOther:
-		return frames.Place{Kind: frames.PlaceReg, Reg: a.dwarf(p.base)}
+		return frames.RegRule{Kind: frames.RuleReg, Reg: a.dwarf(p.base)}
 	case p.kind == inFrame:
-		return frames.Place{Kind: frames.PlaceOffset, Off: int64(p.off)}
+		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.off)}
 	case p.kind == lost || p.base >= firstAnon:
-		return frames.Place{Kind: frames.PlaceUndefined}
+		return frames.RegRule{Kind: frames.RuleUndefined}
 	case p.base == f.cfa.base && f.cfa.kind == initial:
-		return frames.Place{Kind: frames.PlaceOffset, Off: int64(p.off) - int64(f.cfa.off)}
+		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.off) - int64(f.cfa.off)}
 	}
-	return frames.Place{Kind: frames.PlaceRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
+	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
 }
 
 // atReturn reads the finding off the state at a function's return; false if the
@@ -91,17 +91,17 @@ func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 	if fl.ret.kind == initial && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
 		return f, false
 	}
-	if a.ra != noReg && !s.keptPlace(fl.ra, a.ra, &f.ra) && !s.handedPlace(fl.ra, &f.ra) {
+	if a.ra != noReg && !s.savedAt(fl.ra, a.ra, &f.ra) && !s.handedIn(fl.ra, &f.ra) {
 		return f, false
 	}
 	for i, reg := range a.kept {
-		if v := st.regs[reg]; s.onStack(v, fl.ret.base) && s.keptPlace(v, reg, &f.kept[i]) {
+		if v := st.regs[reg]; s.onStack(v, fl.ret.base) && s.savedAt(v, reg, &f.kept[i]) {
 			continue
 		}
 		if !s.o.JIT && !own || reg == a.fp {
 			return f, false
 		}
-		f.kept[i] = place{kind: lost}
+		f.kept[i] = savedReg{kind: lost}
 	}
 	return f, true
 }
@@ -113,28 +113,28 @@ func (s *Source) onStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// keptPlace tells where a register's value at a return came from; false if it is
+// savedOffset tells where a register's value at a return came from; false if it is
 // not the caller's.
-func (s *Source) keptPlace(v value, reg uint8, p *place) bool {
+func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStart(reg):
-		*p = place{}
+		*p = savedReg{}
 	case v.kind == loaded && v.add == 0:
-		*p = place{inMemory, v.base, v.off}
+		*p = savedReg{inMemory, v.base, v.off}
 	default:
 		return false
 	}
 	return true
 }
 
-// handedPlace tells where a return address is that the path took from a register which callees may change: the end of
+// handedIn tells where a return address is that the path took from a register which callees may change: the end of
 // swapcontext of arm64, to which setcontext goes with the address in x1. A register that callees keep is none: code
 // that has put something there for itself (or for nobody, after a call that does not return) looks the same.
-func (s *Source) handedPlace(v value, p *place) bool {
+func (s *Source) handedIn(v value, p *savedReg) bool {
 	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
 		return false
 	}
-	*p = place{kind: inOther, base: v.base}
+	*p = savedReg{kind: inOther, base: v.base}
 	return true
 }
 
@@ -170,13 +170,13 @@ func (w *forwardAnalysis) makesFrame() bool {
 	}
 	f := found{cfa: fp.plus(16)}
 	for i := range f.kept {
-		f.kept[i] = place{kind: lost}
+		f.kept[i] = savedReg{kind: lost}
 	}
 	switch {
 	case st.load(fp).isStart(a.fp):
-		f.kept[0] = place{} // not yet pushed
+		f.kept[0] = savedReg{} // not yet pushed
 	case w.steps == 1 && w.pushed(st.pc):
-		f.kept[0] = place{inMemory, a.sp, fp.off}
+		f.kept[0] = savedReg{inMemory, a.sp, fp.off}
 	default:
 		return false
 	}

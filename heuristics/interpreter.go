@@ -166,15 +166,15 @@ func (s *visitedSet) clear() {
 	}
 }
 
-// place gives where to look for an instruction. Those of the same 64 bytes lie together, so that a hundred instructions
+// slot gives where to look for an instruction. Those of the same 64 bytes lie together, so that a hundred instructions
 // in a row touch few cache lines.
-func (s *visitedSet) place(pc uint64) uint64 {
+func (s *visitedSet) slot(pc uint64) uint64 {
 	return pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
 }
 
 // add puts an instruction into the set; false if it is there already.
 func (s *visitedSet) add(pc uint64) bool {
-	i := s.place(pc)
+	i := s.slot(pc)
 	for {
 		v := &s.entries[i]
 		if v.gen != s.gen {
@@ -190,7 +190,7 @@ func (s *visitedSet) add(pc uint64) bool {
 
 // find gives an instruction's entry, nil if it is not there.
 func (s *visitedSet) find(pc uint64) *visit {
-	i := s.place(pc)
+	i := s.slot(pc)
 	for s.entries[i].gen == s.gen {
 		if s.entries[i].pc == pc {
 			return &s.entries[i]

@@ -228,23 +228,23 @@ func (c *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth 
 // samePlace: a place that readelf does not name holds the register itself. What
 // was popped already, and what was saved but not changed yet, can be said both
 // ways.
-func samePlace(p frames.Place, truth *cfiRow, name string) bool {
+func samePlace(p frames.RegRule, truth *cfiRow, name string) bool {
 	s := truth.places[name]
 	if !strings.HasPrefix(s, "c") {
-		return p.Kind == frames.PlaceSame || p.Kind == frames.PlaceOffset || s != "" && s != "s" && s != "u"
+		return p.Kind == frames.RuleSame || p.Kind == frames.RuleOffset || s != "" && s != "s" && s != "u"
 	}
 	off, _ := strconv.ParseInt(s[1:], 10, 64)
-	if p.Kind == frames.PlaceSame {
+	if p.Kind == frames.RuleSame {
 		return truth.reg != "rsp" && truth.reg != "sp" || -off > truth.off
 	}
-	return p.Kind == frames.PlaceOffset && p.Off == off
+	return p.Kind == frames.RuleOffset && p.Off == off
 }
 
 func expand(arch frames.Arch, r frames.Rule) *frames.Row {
 	row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff)}
 	for i, reg := range arch.CompactRegs() {
 		if reg < frames.NumRegs && r.Saved[i] != 0 {
-			row.Regs[reg] = frames.Place{Kind: frames.PlaceOffset, Off: -8 * int64(r.Saved[i])}
+			row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(r.Saved[i])}
 		}
 	}
 	return row

@@ -70,7 +70,7 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	if best == math.MaxInt32 {
 		return false
 	}
-	p.placesAbove(a, f)
+	p.savedAbove(a, f)
 	return true
 }
 
@@ -85,25 +85,25 @@ func (p *prologue) untouched(a *abi, f *found) bool {
 		if v.kind == initial && v.base == a.sp && uint8(r) != a.sp {
 			f.cfa = value{kind: initial, base: uint8(r), off: int32(a.entry) - v.off}
 			for i := range f.kept {
-				f.kept[i] = place{}
+				f.kept[i] = savedReg{}
 			}
-			p.placesAbove(a, f)
+			p.savedAbove(a, f)
 			return true
 		}
 	}
 	return false
 }
 
-// placesAbove finds the kept registers that were saved before the stack pointer was
+// savedAbove finds the kept registers that were saved before the stack pointer was
 // aligned: their distance to the CFA is known.
-func (p *prologue) placesAbove(a *abi, f *found) {
+func (p *prologue) savedAbove(a *abi, f *found) {
 	for i, r := range a.kept {
 		if f.kept[i].kind == inMemory {
 			continue
 		}
 		for _, s := range p.st.slots[:p.st.nslots] {
 			if s.base == a.sp && s.val.isStart(r) {
-				f.kept[i] = place{kind: inFrame, off: s.off - int32(a.entry)}
+				f.kept[i] = savedReg{kind: inFrame, off: s.off - int32(a.entry)}
 			}
 		}
 	}
@@ -112,10 +112,10 @@ func (p *prologue) placesAbove(a *abi, f *found) {
 // places tells where the kept registers are, by a register of known value.
 func (p *prologue) places(a *abi, f *found, reg uint8) {
 	for i, r := range a.kept {
-		f.kept[i] = p.place(a, r, reg)
+		f.kept[i] = p.saved(a, r, reg)
 	}
 	if a.ra != noReg {
-		if f.ra = p.place(a, a.ra, reg); f.ra.kind == lost {
+		if f.ra = p.saved(a, a.ra, reg); f.ra.kind == lost {
 			f.ra = p.elsewhere(a, a.ra)
 		}
 	}
@@ -123,28 +123,28 @@ func (p *prologue) places(a *abi, f *found, reg uint8) {
 
 // elsewhere looks for a register's value of the start in memory that is not the function's own: swapcontext of arm64
 // has its return address in the context only, which a register points to.
-func (p *prologue) elsewhere(a *abi, r uint8) place {
+func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
 	if p.caller { // the call may have changed all registers: the walker asks for proof
 		for reg, v := range p.before {
 			if v.isStart(r) && !p.weak && a.scratch>>reg&1 != 0 && uint8(reg) != r {
-				return place{kind: inOther, base: uint8(reg)}
+				return savedReg{kind: inOther, base: uint8(reg)}
 			}
 		}
-		return place{kind: lost}
+		return savedReg{kind: lost}
 	}
 	for _, s := range p.st.slots[:p.st.nslots] {
 		for reg := range uint8(len(p.st.regs)) {
 			if v := p.st.regs[reg]; s.val.isStart(r) && s.base < firstAnon && v.kind == initial && v.base == s.base {
-				return place{inMemory, reg, s.off - v.off}
+				return savedReg{inMemory, reg, s.off - v.off}
 			}
 		}
 	}
-	return place{kind: lost}
+	return savedReg{kind: lost}
 }
 
-// place prefers a slot to the register that still holds the value: the slot can
+// saved prefers a slot to the register that still holds the value: the slot can
 // be read when the registers are not known.
-func (p *prologue) place(a *abi, r, reg uint8) place {
+func (p *prologue) saved(a *abi, r, reg uint8) savedReg {
 	st := &p.st
 	by, sp := st.regs[reg], st.regs[a.sp]
 	for _, s := range st.slots[:st.nslots] {
@@ -154,10 +154,10 @@ func (p *prologue) place(a *abi, r, reg uint8) place {
 		if sp.kind == initial && sp.base == s.base && s.off < sp.off && st.regs[r].isStart(r) {
 			continue
 		}
-		return place{inMemory, reg, s.off - by.off}
+		return savedReg{inMemory, reg, s.off - by.off}
 	}
 	if st.regs[r].isStart(r) {
-		return place{}
+		return savedReg{}
 	}
-	return place{kind: lost}
+	return savedReg{kind: lost}
 }

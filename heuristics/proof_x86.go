@@ -19,7 +19,7 @@ const (
 type proof struct {
 	w       *interpreter
 	way     way
-	loads   [16]place // where kept registers that were loaded from the frame came from
+	loads   [16]savedReg // where kept registers that were loaded from the frame came from
 	runs    [maxRuns]span
 	n       int
 	next    uint64 // the lowest start of a run that lies ahead
@@ -120,7 +120,7 @@ func (p *proof) pop() bool {
 		p.way.changed, p.way.stores = to.changed, to.stores
 		if p.run(to.pc) {
 			for reg := range p.loads {
-				p.loads[reg] = place{kind: lost}
+				p.loads[reg] = savedReg{kind: lost}
 			}
 			return true
 		}
@@ -185,7 +185,7 @@ func (p *proof) write(mask uint32) bool {
 	if mask&(1<<hwBX|0xf<<12) != 0 {
 		for _, reg := range p.w.src.abi.kept {
 			if mask&(1<<reg) != 0 {
-				p.loads[reg] = place{kind: lost}
+				p.loads[reg] = savedReg{kind: lost}
 			}
 		}
 	}
@@ -263,7 +263,7 @@ func (p *proof) move(i *x86.Inst) bool {
 	case op == 0x8b:
 		ok := p.write(bit(i.Reg))
 		if i.W && i.Base == hwBP && i.Index == noReg && i.Prefix&(x86.PrefixSeg|x86.Prefix67) == 0 && !p.way.stores {
-			p.loads[i.Reg&15] = place{inMemory, hwBP, i.Disp}
+			p.loads[i.Reg&15] = savedReg{inMemory, hwBP, i.Disp}
 		}
 		return ok
 	}
@@ -328,7 +328,7 @@ func (p *proof) frame() found {
 	for i, reg := range p.w.src.abi.kept {
 		switch {
 		case reg == hwBP:
-			f.kept[i] = place{inMemory, hwBP, 0}
+			f.kept[i] = savedReg{inMemory, hwBP, 0}
 		case p.way.changed&(1<<reg) != 0:
 			f.kept[i] = p.loads[reg]
 		}

@@ -153,7 +153,7 @@ func (s *Source) bounds(pc uint64) (start, end uint64, ok bool) {
 // rule turns a finding into a rule.
 func (s *Source) rule(f *found, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	m := frames.MethodHeuristic
-	if f.cfa.base == s.abi.fp && f.kept[0] == (place{inMemory, s.abi.fp, 0}) {
+	if f.cfa.base == s.abi.fp && f.kept[0] == (savedReg{inMemory, s.abi.fp, 0}) {
 		m = frames.MethodFP
 	}
 	if q.SPOnly && f.cfa.base != s.abi.sp || !f.fill(s.abi, &s.row) {

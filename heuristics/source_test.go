@@ -264,7 +264,7 @@ func TestPairThatIsSavedBeforeTheStackPointerMovesOnArm64(t *testing.T) {
 	s := arm(true, 0xd10403f4, 0xa93ffa9d, 0x9100029f, 0xd10023fd, 0xd503201f, 0xa97ffbfd, 0x910403ff, 0xd65f03c0)
 	for off, cfa := range map[uint64]frames.Rule{0: {CFAReg: frames.ARM64SP}, 4: {CFAReg: 20, CFAOff: 256}} {
 		r, row, ok := s.Rule(frames.Query{PC: base + off})
-		if !ok || r.CFAReg != cfa.CFAReg || r.CFAOff != cfa.CFAOff || row != nil && row.RA.Kind != frames.PlaceSame ||
+		if !ok || r.CFAReg != cfa.CFAReg || r.CFAOff != cfa.CFAOff || row != nil && row.RA.Kind != frames.RuleSame ||
 			row == nil && r.Flags&frames.FlagLeafRA == 0 {
 			t.Errorf("+%d: %+v, %+v, %v; want the link register", off, r, row, ok)
 		}
@@ -277,7 +277,7 @@ func TestLoadFromATableIsNoSavedRegister(t *testing.T) {
 	code := []byte{0x4d, 0x8b, 0x65, 0x50, 0x90, 0xc3} // mov r12, [r13+0x50]; nop; ret
 	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, code}})
 	r, row, ok := s.Rule(frames.Query{PC: base})
-	if !ok || r.CFAReg != frames.X86RSP || row == nil || row.CFAOff != 8 || row.Regs[frames.X86R12].Kind != frames.PlaceUndefined {
+	if !ok || r.CFAReg != frames.X86RSP || row == nil || row.CFAOff != 8 || row.Regs[frames.X86R12].Kind != frames.RuleUndefined {
 		t.Errorf("%+v, %+v, %v", r, row, ok)
 	}
 	if r, _, ok := intel(code...).Rule(frames.Query{PC: base}); ok {
@@ -302,9 +302,9 @@ func TestGeneratedCodeTellsWhereItMakesItsFrame(t *testing.T) {
 			t.Errorf("+%d: %+v, %+v, %v", off, r, row, ok)
 			continue
 		}
-		want := frames.Place{}
+		want := frames.RegRule{}
 		if off == 11 {
-			want = frames.Place{Kind: frames.PlaceOffset, Off: -16}
+			want = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
 		}
 		if row.Regs[frames.X86RBP] != want {
 			t.Errorf("+%d: rbp is %+v", off, row.Regs[frames.X86RBP])

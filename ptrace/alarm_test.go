@@ -27,7 +27,7 @@ func withAlarm(t *testing.T, body func(c *Controller)) {
 		}
 	})
 	if missing {
-		t.Skip("no real-time priority here (CAP_SYS_NICE): waits sleep in naps")
+		t.Skip("no real-time priority here (CAP_SYS_NICE): waits sleep in short pieces")
 	}
 }
 

@@ -157,8 +157,8 @@ func getSigInfo(tid int, info *sigInfo) syscall.Errno {
 	return e
 }
 
-// nap sleeps for ns nanoseconds, without a word to the Go scheduler.
-func nap(ns int64) {
+// nanosleep sleeps for ns nanoseconds, without a word to the Go scheduler.
+func nanosleep(ns int64) {
 	ts := unix.NsecToTimespec(ns)
 	procmem.CountCall()
 	procmem.CountWait()

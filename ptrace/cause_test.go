@@ -102,7 +102,7 @@ func TestCausesAreToldApart(t *testing.T) {
 			readVM(unix.Getpid(), addressOf(untouched), buf)
 		})
 		provoke(t, c, p.tid, CauseCopy, int64(len(buf)), func(*Reader) { readVM(unix.Getpid(), addressOf(buf), copied) })
-		provoke(t, c, p.tid, CauseLock, 0, func(*Reader) { nap(2e6) }) // as one who waits for a lock
+		provoke(t, c, p.tid, CauseLock, 0, func(*Reader) { nanosleep(2e6) }) // as one who waits for a lock
 		provoke(t, c, p.tid, CauseOther, 0, func(*Reader) {
 			for end := procmem.Now() + 1e6; procmem.Now() < end; {
 			}

@@ -21,7 +21,7 @@ func TestThirtyTwoBitCodeIsRefusedAndGoesOn(t *testing.T) {
 				t.Errorf("%v", err)
 				return
 			default:
-				nap(20_000) // it is not there yet, and may need this processor for that
+				nanosleep(20_000) // it is not there yet, and may need this processor for that
 			}
 		}
 		if !refusedOnce {

@@ -62,7 +62,7 @@ type Controller struct {
 	seized bool // a thread was attached to: no filter of this process refuses that
 	alarm  alarm
 	wakeup int64 // until then waits spin
-	woken  int64 // when the last nap ended
+	woken  int64 // when its last sleep ended
 	idle   int64 // when a wait last found no pending look stopped
 	audit  int64 // when the pending looks are next checked one by one
 

@@ -16,18 +16,18 @@ type Extra interface {
 	Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int
 }
 
-// Foreseer is an Extra that knows beforehand what it is going to read.
-type Foreseer interface {
-	// Foresee gives places, at most [MaxForeseen], that Regions is going to read, each with as many Bytes to
-	// fill: they are read together with the stack. If that works, [Reader.Foreseen] is true. It is called while the
+// Prefetcher is an Extra that knows beforehand what it is going to read.
+type Prefetcher interface {
+	// Prefetch gives places, at most [MaxPrefetch], that Regions is going to read, each with as many Bytes to
+	// fill: they are read together with the stack. If that works, [Reader.Prefetched] is true. It is called while the
 	// thread is stopped.
-	Foresee(regs *frames.Regs) []frames.Region
+	Prefetch(regs *frames.Regs) []frames.Region
 }
 
-// StackEnder is a Foreseer that can tell from what was read as foreseen where the thread's stack ends.
+// StackEnder is a Prefetcher that can tell from what was read by a prefetch where the thread's stack ends.
 type StackEnder interface {
 	// StackEnd gives the address at which the copy of the stack ends at the latest, 0 if it is not known. It is called
-	// while the thread is stopped, after Foresee.
+	// while the thread is stopped, after Prefetch.
 	StackEnd(regs *frames.Regs) uint64
 }
 
@@ -54,21 +54,21 @@ func readsOf(e Extra) int {
 // Reader reads memory of the stopped thread's process. It is valid only during
 // the call that it is passed to.
 type Reader struct {
-	tid      int
-	memory   *procmem.Memory
-	left     int
-	foreseen bool
-	stackAt  uint64
-	stackN   int
-	vectors  *vectors
-	allowed  *allowance // nil: no limit
+	tid        int
+	memory     *procmem.Memory
+	left       int
+	prefetched bool
+	stackAt    uint64
+	stackN     int
+	vectors    *vectors
+	allowed    *allowance // nil: no limit
 }
 
 // Stack gives what has been copied of the stack: from which address, and how many bytes.
 func (r *Reader) Stack() (addr uint64, n int) { return r.stackAt, r.stackN }
 
-// Foreseen reports whether the places of [Foreseer] have been read.
-func (r *Reader) Foreseen() bool { return r.foreseen }
+// Prefetched reports whether the places of [Prefetcher] have been read.
+func (r *Reader) Prefetched() bool { return r.prefetched }
 
 // Left gives how many reads may still be made.
 func (r *Reader) Left() int { return r.left }
@@ -102,8 +102,8 @@ func (r *Reader) Start(addr uint64) uint64 {
 // maxParts is how many places ReadAll reads at once: 64 pieces of some hundred bytes take about as long as two reads.
 const maxParts = 64
 
-// MaxForeseen is how many places a [Foreseer] may give.
-const MaxForeseen = maxParts - 1
+// MaxPrefetch is how many places a [Prefetcher] may give.
+const MaxPrefetch = maxParts - 1
 
 // ReadAll reads several places at once: as many bytes at each Addr
 // as its Bytes are long. It gives the number of bytes in all, counted in the order of parts
@@ -160,7 +160,7 @@ func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 	}()
 	c.decodeRegs(out)
 	c.reader = Reader{tid: l.tid, memory: req.Memory, left: readsOf(req.Extra), vectors: &c.vectors, allowed: &c.allowed}
-	if !c.stackAndForeseen(l.tid, req, out) {
+	if !c.stackAndPrefetch(l.tid, req, out) {
 		c.copyStack(l.tid, req)
 	}
 	c.reader.stackAt, c.reader.stackN = c.stackAt, c.stackN
@@ -170,14 +170,14 @@ func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 	return min(max(n, 0), len(req.Regions))
 }
 
-// stackAndForeseen reads what Extra is going to need and the stack, in this order, as the stack may end
-// earlier; false if there is nothing to foresee, or not all of it can be read.
-func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
-	f, ok := req.Extra.(Foreseer)
+// stackAndPrefetch reads what Extra is going to need and the stack, in this order, as the stack may end
+// earlier; false if there is nothing to prefetch, or not all of it can be read.
+func (c *Controller) stackAndPrefetch(tid int, req *Request, out *Stop) bool {
+	f, ok := req.Extra.(Prefetcher)
 	if !ok {
 		return false
 	}
-	places := f.Foresee(&out.Regs)
+	places := f.Prefetch(&out.Regs)
 	if len(places) == 0 || len(places) >= maxParts {
 		return false
 	}
@@ -188,7 +188,7 @@ func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
 	}
 	c.askStack(req)
 	if req.Memory != nil {
-		return c.foreseenThenStack(tid, f, req, &out.Regs, n, want)
+		return c.prefetchThenStack(tid, f, req, &out.Regs, n, want)
 	}
 	c.parts[n] = frames.Region{Addr: c.stackAt, Bytes: req.Stack[:c.stackAsked]}
 	got := readParts(tid, c.parts[:n+1], &c.vectors)
@@ -196,12 +196,12 @@ func (c *Controller) stackAndForeseen(tid int, req *Request, out *Stop) bool {
 	if got <= want {
 		return false
 	}
-	c.reader.foreseen, c.stackN = true, got-want
+	c.reader.prefetched, c.stackN = true, got-want
 	return true
 }
 
-// foreseenThenStack reads the n places, want bytes in all, and then of the stack as much as they tell.
-func (c *Controller) foreseenThenStack(tid int, f Foreseer, req *Request, regs *frames.Regs, n, want int) bool {
+// prefetchThenStack reads the n places, want bytes in all, and then of the stack as much as they tell.
+func (c *Controller) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
 	if copyParts(req.Memory, tid, c.parts[:n], &c.allowed) != want {
 		return false
 	}
@@ -211,7 +211,7 @@ func (c *Controller) foreseenThenStack(tid int, f Foreseer, req *Request, regs *
 	if len(req.Stack) > 0 {
 		c.stackN = c.allowed.copy(req.Memory, tid, c.stackAt, req.Stack[:c.stackAsked])
 	}
-	c.reader.foreseen = true
+	c.reader.prefetched = true
 	return true
 }
 

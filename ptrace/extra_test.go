@@ -7,25 +7,25 @@ import (
 	"prywalk/frames"
 )
 
-// foreseer foresees places and notes what it was given.
-type foreseer struct {
-	places   []frames.Region
-	foreseen bool
+// prefetcher asks for places and notes what it was given.
+type prefetcher struct {
+	places     []frames.Region
+	prefetched bool
 }
 
-func (f *foreseer) Foresee(regs *frames.Regs) []frames.Region {
+func (f *prefetcher) Prefetch(regs *frames.Regs) []frames.Region {
 	if f.places[0].Addr == 0 {
 		f.places[0].Addr = regs.PC
 	}
 	return f.places
 }
 
-func (f *foreseer) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
-	f.foreseen = rd.Foreseen()
+func (f *prefetcher) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
+	f.prefetched = rd.Prefetched()
 	return 0
 }
 
-func TestForeseenPlacesAreReadTogetherWithTheStack(t *testing.T) {
+func TestPrefetchedPlacesAreReadTogetherWithTheStack(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		plain, stack := make([]byte, 256), make([]byte, 256)
@@ -35,7 +35,7 @@ func TestForeseenPlacesAreReadTogetherWithTheStack(t *testing.T) {
 			return
 		}
 		code := make([]byte, 16)
-		f := &foreseer{places: []frames.Region{{Addr: p.lo, Bytes: code}, {Addr: a.Regs.SP(), Bytes: make([]byte, 8)}}}
+		f := &prefetcher{places: []frames.Region{{Addr: p.lo, Bytes: code}, {Addr: a.Regs.SP(), Bytes: make([]byte, 8)}}}
 		if err := c.Freeze(p.tid, soon(), &Request{Stack: stack, Extra: f}, &b); err != nil {
 			t.Error(err)
 			return
@@ -44,8 +44,8 @@ func TestForeseenPlacesAreReadTogetherWithTheStack(t *testing.T) {
 		r := ReaderOf(p.tid, nil)
 		r.Read(p.lo, want[:])
 		switch {
-		case !f.foreseen || !bytes.Equal(code, want[:]):
-			t.Errorf("foreseen %v: % x, want % x", f.foreseen, code, want)
+		case !f.prefetched || !bytes.Equal(code, want[:]):
+			t.Errorf("prefetched %v: % x, want % x", f.prefetched, code, want)
 		case a.StackAddr != b.StackAddr || a.StackLen != b.StackLen || b.StackAsked != len(stack):
 			t.Errorf("stack at %#x, %d of %d bytes, without at %#x, %d", b.StackAddr, b.StackLen, b.StackAsked, a.StackAddr, a.StackLen)
 		case !bytes.Equal(plain[redZone:], stack[redZone:]): // a leaf function changes its red zone
@@ -54,16 +54,16 @@ func TestForeseenPlacesAreReadTogetherWithTheStack(t *testing.T) {
 	})
 }
 
-func TestStackIsReadAloneWhereAForeseenPlaceIsNotThere(t *testing.T) {
+func TestStackIsReadAloneWhereAPrefetchedPlaceIsNotThere(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		for _, at := range []int{0, 1} {
-			f := &foreseer{places: []frames.Region{{Addr: p.lo, Bytes: make([]byte, 8)}, {Addr: p.lo, Bytes: make([]byte, 8)}}}
+			f := &prefetcher{places: []frames.Region{{Addr: p.lo, Bytes: make([]byte, 8)}, {Addr: p.lo, Bytes: make([]byte, 8)}}}
 			f.places[at].Addr = 8
 			var s Stop
 			stack := make([]byte, 256)
-			if err := c.Freeze(p.tid, soon(), &Request{Stack: stack, Extra: f}, &s); err != nil || f.foreseen || s.StackLen != len(stack) {
-				t.Errorf("place %d: %v, foreseen %v, %d bytes", at, err, f.foreseen, s.StackLen)
+			if err := c.Freeze(p.tid, soon(), &Request{Stack: stack, Extra: f}, &s); err != nil || f.prefetched || s.StackLen != len(stack) {
+				t.Errorf("place %d: %v, prefetched %v, %d bytes", at, err, f.prefetched, s.StackLen)
 			}
 		}
 	})

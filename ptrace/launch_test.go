@@ -164,7 +164,7 @@ func TestExitStatusOfACommandThatEndsDuringLooks(t *testing.T) {
 						t.Errorf("%v", err)
 					}
 				}
-				nap(20_000) // the one to end may need this processor
+				nanosleep(20_000) // the one to end may need this processor
 			}
 		})
 	}

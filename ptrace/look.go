@@ -15,7 +15,7 @@ type Look struct {
 	Tag uint64
 
 	tid       int
-	place     int // in Controller.looks
+	index     int // in Controller.looks
 	state     lookState
 	abandoned bool
 	sleeping  bool                // call and runs are known from before the stop
@@ -110,13 +110,13 @@ func (c *Controller) BeginWith(tid int, files *procmem.ThreadFiles) (*Look, erro
 	if err := c.seize(tid); err != nil {
 		return nil, err
 	}
-	*l = Look{tid: tid, place: l.place, state: lookPending}
+	*l = Look{tid: tid, index: l.index, state: lookPending}
 	if files != nil {
 		sched, err := files.SchedStat()
 		l.before, l.beforeOK = sched, err == nil
 	}
 	l.interruptNS = procmem.Now()
-	c.rescue.tids[l.place].Store(int32(tid))
+	c.rescue.tids[l.index].Store(int32(tid))
 	c.live++
 	c.stats.Begun++
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
@@ -129,7 +129,7 @@ func (c *Controller) BeginWith(tid int, files *procmem.ThreadFiles) (*Look, erro
 }
 
 // Queued tells that the thread cannot stop while this thread runs, because it waits for this
-// thread's processor: waits do not spin for it. Where they sleep in naps, the next one is as short
+// thread's processor: waits do not spin for it. Where they sleep in between, the next one is as short
 // as that thread is thought to take.
 func (l *Look) Queued() { l.queued = true }
 
@@ -156,7 +156,7 @@ func (c *Controller) slot() *Look {
 	for i := range c.looks {
 		if l := &c.looks[i]; l.state == lookFree {
 			c.used = max(c.used, i+1)
-			l.place = i
+			l.index = i
 			return l
 		}
 	}
@@ -165,7 +165,7 @@ func (c *Controller) slot() *Look {
 
 // free gives a look back.
 func (c *Controller) free(l *Look) {
-	c.rescue.tids[l.place].Store(0)
+	c.rescue.tids[l.index].Store(0)
 	*l = Look{}
 	c.live--
 	for c.used > 0 && c.looks[c.used-1].state == lookFree {
@@ -199,7 +199,7 @@ func (c *Controller) Freeze(tid int, deadline int64, req *Request, out *Stop) er
 	if err != nil && !errors.Is(err, ErrPending) {
 		return err
 	}
-	sleep := int64(napMin)
+	sleep := int64(sleepMin)
 	for !c.Poll(l) {
 		now := procmem.Now()
 		if now >= deadline {
@@ -207,8 +207,8 @@ func (c *Controller) Freeze(tid int, deadline int64, req *Request, out *Stop) er
 			return ErrTimeout
 		}
 		if now >= c.wakeup {
-			c.nap(min(sleep, deadline-now))
-			sleep = min(sleep*2, napMax)
+			c.nanosleep(min(sleep, deadline-now))
+			sleep = min(sleep*2, sleepMax)
 		}
 		if now >= c.audit {
 			c.audit = now + auditEvery

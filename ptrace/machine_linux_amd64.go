@@ -90,15 +90,15 @@ func (c *Controller) restart(l *Look) bool {
 	return ptrace(unix.PTRACE_POKEUSR, l.tid, x86Rax*8, uintptr(res)) == 0
 }
 
-// amends says what is to be done about the call that the thread comes from, if it has given up.
+// neededRepair says what is to be done about the call that the thread comes from, if it has given up.
 //
 //go:nosplit
-func (c *Controller) amends(int) amends {
+func (c *Controller) neededRepair(int) repairKind {
 	w := &c.raw
 	if int64(w[x86OrigRax]) < 0 || w[x86Rax] < resultLowest {
-		return amendNone
+		return repairNone
 	}
-	return amendsX86(&call{
+	return repairKindX86(&call{
 		nr: int64(w[x86OrigRax]), arg0: w[x86Rdi], arg1: w[x86Rsi], arg2: w[x86Rdx], result: w[x86Rax],
 	})
 }

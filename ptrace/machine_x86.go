@@ -109,34 +109,34 @@ func sendFlagsX86(nr int64) int {
 	return 0
 }
 
-// amendsX86 says what is to be done about a call, by the numbers of arch/x86/entry/syscalls/syscall_64.tbl.
+// repairKindX86 says what is to be done about a call, by the numbers of arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
-func amendsX86(c *call) amends {
+func repairKindX86(c *call) repairKind {
 	switch {
 	case c.result == resultEAGAIN:
 		// The verifier gives up (kernel/bpf/verifier.c, do_check); nothing is left of the program.
 		if c.nr == 321 && c.arg0 == bpfProgLoad {
-			return amendAnew
+			return repairAnew
 		}
-		return amendNone
+		return repairNone
 	case c.result != resultEINTR:
 		if c.result <= resultErrSys && c.result >= resultErrMost && (looksUpX86(c) || changesNamesX86(c.nr)) {
-			return amendTold
+			return repairTold
 		}
-		return amendNone
+		return repairNone
 	}
 	switch {
 	case c.nr == 285 && c.arg1&^fallocKeep == 0: // fallocate; what is there by then is kept (fs/hugetlbfs/inode.c)
-		return amendGoOn
+		return repairGoOn
 	case c.nr == 168: // swapoff; what was read in stays (mm/swapfile.c, try_to_unuse)
-		return amendGoOn
+		return repairGoOn
 	case c.nr == 16 && c.arg1 == kvmRun: // the guest goes on (virt/kvm/kvm_main.c)
-		return amendGoOn
+		return repairGoOn
 	case looksUpX86(c): // a server of FUSE gave it up (fs/fuse/dev.c, request_wait_answer)
-		return amendAnew
+		return repairAnew
 	}
-	return amendNothing
+	return repairNever
 }
 
 // looksUpX86 reports whether a call asks a file system for something and changes nothing, so that it can be made

@@ -190,7 +190,7 @@ func TestThreadsThatEndDuringLooks(t *testing.T) {
 					return
 				}
 			}
-			nap(20_000) // they may need this processor to be born
+			nanosleep(20_000) // they may need this processor to be born
 		}
 	})
 	before := p.counts(t).wakeups

@@ -55,7 +55,7 @@ func (c *Controller) repair(l *Look) {
 	switch {
 	case broken(&c.raw) && !c.opts.ReadOnly && c.restart(l):
 		l.restarted = true
-	case c.amend(l):
+	case c.repairGivenUp(l):
 	case broken(&c.raw):
 		l.broken = l.kind != KindSignal || c.ignores(l.tid, l.signal) // else the signal did it
 	}
@@ -77,15 +77,15 @@ func stops(sig int32) bool {
 // first did. But what was done is mostly lost, and a call that takes longer than it is from tick to tick would never
 // end: whoever looks must leave the thread alone until the call is over ([Stop.GaveUp]).
 
-// amends says what is to be done about a call that gave up.
-type amends uint8
+// repairKind says what is to be done about a call that gave up.
+type repairKind uint8
 
 const (
-	amendNone    amends = iota // nothing: it has not given up, or was only waiting
-	amendGoOn                  // begin it again: it goes on where it was
-	amendAnew                  // begin it again: it does all its work again
-	amendNothing               // it gives the error to the program, which may try again
-	amendTold                  // the kernel begins it again by itself, and somebody is told of it twice
+	repairNone  repairKind = iota // nothing: it has not given up, or was only waiting
+	repairGoOn                    // begin it again: it goes on where it was
+	repairAnew                    // begin it again: it does all its work again
+	repairNever                   // it gives the error to the program, which may try again
+	repairTold                    // the kernel begins it again by itself, and somebody is told of it twice
 )
 
 // call is what registers tell of a system call that is about to return.
@@ -107,9 +107,9 @@ const (
 	resultLowest  = ^uint64(4095 - 1) // −MAX_ERRNO, include/linux/err.h
 )
 
-// Amends reports whether a system call that gave EINTR or EAGAIN at a stop, because it gave up what it was doing,
+// Repairs reports whether a system call that gave EINTR or EAGAIN at a stop, because it gave up what it was doing,
 // may be made to begin again unseen, and whether it goes on then where it was. It is for tests and for tables.
-func Amends(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, goesOn bool) {
+func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, goesOn bool) {
 	c := call{nr: nr, arg0: args[0], arg1: args[1], arg2: args[2], result: resultEINTR}
 	if eagain {
 		c.result = resultEAGAIN
@@ -117,23 +117,23 @@ func Amends(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, goe
 	if arch != frames.X86_64 {
 		return false, false // what is needed to begin it again is lost there
 	}
-	a := amendsX86(&c)
-	return a == amendGoOn || a == amendAnew, a == amendGoOn
+	a := repairKindX86(&c)
+	return a == repairGoOn || a == repairAnew, a == repairGoOn
 }
 
-// amend deals with a call that gave up: it begins again, or what happened is noted. False if there is none.
+// repairGivenUp deals with a call that gave up: it begins again, or what happened is noted. False if there is none.
 //
 //go:nosplit
-func (c *Controller) amend(l *Look) bool {
-	a := c.amends(l.tid)
-	if a == amendNone || l.kind == KindSignal && !c.ignores(l.tid, l.signal) {
+func (c *Controller) repairGivenUp(l *Look) bool {
+	a := c.neededRepair(l.tid)
+	if a == repairNone || l.kind == KindSignal && !c.ignores(l.tid, l.signal) {
 		return false // without the look, that signal would have ended it too
 	}
-	l.gaveUp = a != amendGoOn
+	l.gaveUp = a != repairGoOn
 	switch {
-	case a == amendTold:
+	case a == repairTold:
 		l.told = true
-	case a == amendNothing || c.opts.ReadOnly || !c.beginAgain(l):
+	case a == repairNever || c.opts.ReadOnly || !c.beginAgain(l):
 		l.broken, l.gaveUp = true, true
 	default:
 		l.restarted = true

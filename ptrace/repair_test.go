@@ -289,7 +289,7 @@ func TestNoSignalOfAStormIsLost(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			nap(50_000)
+			nanosleep(50_000)
 		}
 	})
 	eventually(t, "all handled", func() bool { return p.counts(t).handled >= storm })
@@ -390,11 +390,11 @@ func TestCallsThatGaveUpBeginAgainOnlyWhereNothingIsDoneTwice(t *testing.T) {
 		{"mkdir", 83, [3]uint64{}, false, false, false},
 		{"connect", 42, [3]uint64{}, false, false, false},
 	} {
-		again, goesOn := Amends(frames.X86_64, c.nr, c.args, c.eagain)
+		again, goesOn := Repairs(frames.X86_64, c.nr, c.args, c.eagain)
 		if again != c.again || goesOn != c.goesOn {
 			t.Errorf("%s: begins again %v, goes on %v", c.name, again, goesOn)
 		}
-		if again, _ := Amends(frames.AArch64, c.nr, c.args, c.eagain); again {
+		if again, _ := Repairs(frames.AArch64, c.nr, c.args, c.eagain); again {
 			t.Errorf("%s begins again on arm64", c.name)
 		}
 	}
@@ -402,13 +402,13 @@ func TestCallsThatGaveUpBeginAgainOnlyWhereNothingIsDoneTwice(t *testing.T) {
 
 func TestCallsThatTheKernelBeginsAgainAreToldTwice(t *testing.T) {
 	for result := resultErrSys; result >= resultErrMost; result-- {
-		for nr, want := range map[int64]amends{83: amendTold, 258: amendTold, 4: amendTold, 0: amendNone, 202: amendNone} {
-			if got := amendsX86(&call{nr: nr, result: result}); got != want {
+		for nr, want := range map[int64]repairKind{83: repairTold, 258: repairTold, 4: repairTold, 0: repairNone, 202: repairNone} {
+			if got := repairKindX86(&call{nr: nr, result: result}); got != want {
 				t.Errorf("call %d, result %d: %d", nr, int64(result), got)
 			}
 		}
 	}
-	if got := amendsX86(&call{nr: 83, result: 0}); got != amendNone {
+	if got := repairKindX86(&call{nr: 83, result: 0}); got != repairNone {
 		t.Errorf("a call that succeeded: %d", got)
 	}
 }

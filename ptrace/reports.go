@@ -56,26 +56,26 @@ func standingOf(l *Look) standing {
 	return standOther
 }
 
-// deeds are what is done at a report, a bit each, in this order.
-type deeds uint16
+// actions are what is done at a report, a bit each, in this order.
+type actions uint16
 
 const (
-	doSeek    deeds = 1 << iota // its stop under another number is to be looked for
-	doReap                      // its life is ended
-	doReapOwn                   // the same, if this thread traces it
-	doTake                      // the report is consumed, so that it does not hide the others
-	doHold                      // its look has a stop
-	doEnd                       // its look has an end
-	doLetGo                     // it is let go
-	doFree                      // its look is free for another thread
-	doTell                      // the caller gets the look
+	doSeek    actions = 1 << iota // its stop under another number is to be looked for
+	doReap                        // its life is ended
+	doReapOwn                     // the same, if this thread traces it
+	doConsume                     // the report is consumed, so that it does not hide the others
+	doHold                        // its look has a stop
+	doEnd                         // its look has an end
+	doLetGo                       // it is let go
+	doFree                        // its look is free for another thread
+	doTell                        // the caller gets the look
 )
 
 // transitions say what is done at each report.
-var transitions = [numStandings][numReports]deeds{
+var transitions = [numStandings][numReports]actions{
 	standPending: {reportStop: doHold | doTell, reportExit: doReap | doEnd | doTell, reportNone: doSeek | doEnd | doTell},
 	standGivenUp: {reportStop: doHold | doLetGo, reportExit: doReap | doFree, reportNone: doSeek | doFree},
-	standHeld:    {reportStop: doTake, reportExit: doTake},
+	standHeld:    {reportStop: doConsume, reportExit: doConsume},
 	// A tracee that nobody looks at has changed its number by calling exec. Others are children of this thread, and
 	// somebody else's to wait for.
 	standUnknown: {reportStop: doLetGo, reportExit: doReapOwn},
@@ -99,7 +99,7 @@ func (c *Controller) transit(l *Look, tid int, r waitReport, status int32) *Look
 	if do&doReap != 0 || do&doReapOwn != 0 && c.traces(tid) {
 		c.reap(tid)
 	}
-	if do&doTake != 0 {
+	if do&doConsume != 0 {
 		c.consume(tid)
 	}
 	if do&doHold != 0 {

@@ -145,7 +145,7 @@ func soon() int64 { return procmem.Now() + int64(patience) }
 // meanwhile: it can be the thread's only processor.
 func (c *Controller) await(l *Look) {
 	for !c.Poll(l) {
-		nap(20_000)
+		nanosleep(20_000)
 	}
 }
 

@@ -15,15 +15,15 @@ const (
 	// wait_task_stopped); without it those of other children are not.
 	watch = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	askEvery   = 1_000      // ns, between two questions of a wait that spins: each takes a lock that a thread takes to stop
-	napQueued  = 8_000      // ns, first sleep of a wait for a thread that waits for this processor
-	napMin     = 20_000     // ns, first sleep of any other wait
-	napMax     = 200_000    // ns, longest sleep of a wait
-	lostFor    = 1_000_000  // ns, see serveLost
-	auditEvery = 2_000_000  // ns, between checks of all pending looks one by one, at least
-	blockMax   = 20_000_000 // ns, longest sleep of a wait that a stop ends
-	wakeTakes  = 20_000     // ns, how long a stop takes to wake this thread up, at most, where it has a real-time priority
-	auditShare = 16         // the part of the time that these checks may take: where hundreds are pending, they take long
+	askEvery    = 1_000      // ns, between two questions of a wait that spins: each takes a lock that a thread takes to stop
+	sleepQueued = 8_000      // ns, first sleep of a wait for a thread that waits for this processor
+	sleepMin    = 20_000     // ns, first sleep of any other wait
+	sleepMax    = 200_000    // ns, longest sleep of a wait
+	lostFor     = 1_000_000  // ns, see serveLost
+	auditEvery  = 2_000_000  // ns, between checks of all pending looks one by one, at least
+	blockMax    = 20_000_000 // ns, longest sleep of a wait that a stop ends
+	wakeTakes   = 20_000     // ns, how long a stop takes to wake this thread up, at most, where it has a real-time priority
+	auditShare  = 16         // the part of the time that these checks may take: where hundreds are pending, they take long
 )
 
 // WaitAny gives a look whose thread has stopped, or has ended ([Look.Ended]): call
@@ -31,11 +31,11 @@ const (
 // procmem.Now; 0 only asks), or at once if nothing is pending, or early for [Leaving]. What Poll or an
 // earlier call has given is not given again. It spins for at
 // most Options.SpinFor after the last interrupt, then sleeps: until a thread stops if this thread has a
-// real-time priority and Options.NoCollector is set, else in short naps. It also serves abandoned looks.
+// real-time priority and Options.NoCollector is set, else sleeping in between. It also serves abandoned looks.
 func (c *Controller) WaitAny(deadline int64) *Look {
-	sleep, spin := int64(napQueued), c.spinFor()
+	sleep, spin := int64(sleepQueued), c.spinFor()
 	if spin > 0 {
-		sleep = napMin
+		sleep = sleepMin
 	}
 	for until := int64(0); c.live > 0 || c.lost; {
 		l, now := c.ask()
@@ -55,8 +55,8 @@ func (c *Controller) WaitAny(deadline int64) *Look {
 		if l, ok := c.block(until); l != nil {
 			return l
 		} else if !ok {
-			c.nap(min(sleep, deadline-now))
-			sleep = min(sleep*2, napMax)
+			c.nanosleep(min(sleep, deadline-now))
+			sleep = min(sleep*2, sleepMax)
 		}
 	}
 	return nil
@@ -76,10 +76,10 @@ func (c *Controller) SpinAny(deadline int64) *Look {
 	return nil
 }
 
-// nap sleeps in a wait.
-func (c *Controller) nap(ns int64) {
+// nanosleep sleeps in a wait.
+func (c *Controller) nanosleep(ns int64) {
 	began := procmem.Now()
-	nap(ns)
+	nanosleep(ns)
 	c.woken = procmem.Now()
 	c.own.sleptSince(began, c.woken)
 }
@@ -116,7 +116,7 @@ func (c *Controller) ask() (l *Look, now int64) {
 }
 
 // block sleeps until a thread stops or the moment comes; false if this has to be done by
-// naps, because it is not possible or what is reported is nobody's of the pending ones.
+// short sleeps, because it is not possible or what is reported is nobody's of the pending ones.
 func (c *Controller) block(until int64) (*Look, bool) {
 	began := procmem.Now()
 	e, ok := c.alarm.wait(until, &c.info)
@@ -238,7 +238,7 @@ func (c *Controller) checkOne(l *Look) *Look {
 // serveLost waits a little for a tracee that has changed its number, and lets it
 // go when it stops.
 func (c *Controller) serveLost() {
-	for end := procmem.Now() + lostFor; c.lost && procmem.Now() < end; nap(napMin) {
+	for end := procmem.Now() + lostFor; c.lost && procmem.Now() < end; nanosleep(sleepMin) {
 		switch e := waitid(unix.P_ALL, 0, watch, &c.info); {
 		case e == unix.ECHILD:
 			c.lost = false

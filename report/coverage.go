@@ -37,7 +37,7 @@ func (d *data) coverage() coverage {
 	if i, ok := d.has(rec.TypeCPU); ok {
 		c.value = i
 	}
-	lacking := map[string]*missing{}
+	unread := map[string]*missing{}
 	for _, s := range d.prof.Sample {
 		v := s.Value[c.value]
 		if v <= 0 {
@@ -50,12 +50,12 @@ func (d *data) coverage() coverage {
 			continue
 		}
 		key := f.kind()
-		if lacking[key] == nil {
-			lacking[key] = &missing{frame: *f}
+		if unread[key] == nil {
+			unread[key] = &missing{frame: *f}
 		}
-		lacking[key].v += v
+		unread[key].v += v
 	}
-	for _, m := range lacking {
+	for _, m := range unread {
 		c.missing = append(c.missing, *m)
 	}
 	slices.SortFunc(c.missing, func(a, b missing) int {

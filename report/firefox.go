@@ -71,7 +71,7 @@ func (w *writer) json(v any) {
 // firefoxBuilder makes the parts of a processed profile.
 type firefoxBuilder struct {
 	*data
-	places map[int32]place
+	places map[int32]funcPos
 	start  int64 // nanoseconds of the Unix epoch
 	cpu    int   // index of the processor time, -1 if there is none
 }

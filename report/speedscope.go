@@ -99,15 +99,15 @@ func byTime(samples []*profile.Sample) {
 	})
 }
 
-// place is where a function is in the source.
-type place struct {
+// funcPos is where a function is in the source.
+type funcPos struct {
 	file string
 	line int
 }
 
 // files gives each frame's source file and the line where its function begins.
-func (d *data) files() map[int32]place {
-	at := map[int32]place{}
+func (d *data) files() map[int32]funcPos {
+	at := map[int32]funcPos{}
 	for _, l := range d.prof.Location {
 		fs, ok := d.byLoc[l]
 		if !ok {
@@ -119,7 +119,7 @@ func (d *data) files() map[int32]place {
 				continue
 			}
 			if at[fs[i]].file == "" {
-				at[fs[i]] = place{ln.Function.Filename, int(cmp.Or(ln.Function.StartLine, ln.Line))}
+				at[fs[i]] = funcPos{ln.Function.Filename, int(cmp.Or(ln.Function.StartLine, ln.Line))}
 			}
 			i++
 		}

@@ -81,7 +81,7 @@ func (r *recording) standing(n int, pids func() []int) error {
 		return err
 	}
 	signal(pids, syscall.SIGSTOP)
-	if err := r.settle(); err != nil {
+	if err := r.waitUntilStill(); err != nil {
 		return err
 	}
 	return r.dropOverwritten()
@@ -94,10 +94,10 @@ func signal(pids func() []int, sig syscall.Signal) {
 	}
 }
 
-// settle waits until the process stands still, and then lets it be read anew. While the stacks were taken, JIT
+// waitUntilStill waits until the process stands still, and then lets it be read anew. While the stacks were taken, JIT
 // compilers have written code into pages that had been read before: without this, what is there would be analysed as
 // zeros, up to the bound of the analysis.
-func (r *recording) settle() error {
+func (r *recording) waitUntilStill() error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		s, err := r.process.Status()
 		if err != nil {

@@ -26,19 +26,19 @@ type recording struct {
 	flags *recordFlags
 	pids  []int
 
-	path    string
-	images  *code.ImageCache
-	builder *profile.Builder
-	names   *resolver
-	sampler *sampler.Sampler
-	now     atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
-	running atomic.Pointer[ptrace.Launched] // the command, for the same
-	early   atomic.Int32                    // a signal that the command is still to get; 0: none
-	stats   sampler.Stats
-	saveErr error
-	quiet   bool
-	live    bool   // the terminal shows a table: no line of progress
-	leave   func() // called before prywalk leaves at once; nil: nothing is to be done
+	path          string
+	images        *code.ImageCache
+	builder       *profile.Builder
+	names         *resolver
+	sampler       *sampler.Sampler
+	now           atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
+	running       atomic.Pointer[ptrace.Launched] // the command, for the same
+	pendingSignal atomic.Int32                    // a signal that the command is still to get; 0: none
+	stats         sampler.Stats
+	saveErr       error
+	quiet         bool
+	live          bool   // the terminal shows a table: no line of progress
+	leave         func() // called before prywalk leaves at once; nil: nothing is to be done
 
 	keepOld bool          // what is at path is to be kept as path.old; false once that is done
 	disk    onDisk        // what was written

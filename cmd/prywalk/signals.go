@@ -35,7 +35,7 @@ func (r *recording) signals() (context.Context, func()) {
 				r.checkpointNow()
 				continue
 			}
-			first, again, leave := w.take(sig, time.Now())
+			first, again, leave := w.decide(sig, time.Now())
 			if !again {
 				r.forward(sig)
 			}
@@ -66,9 +66,9 @@ type wish struct {
 	kind map[syscall.Signal]bool
 }
 
-// take tells what a signal means: the first of all; one that is as good as another a moment ago; one to leave at
+// decide tells what a signal means: the first of all; one that is as good as another a moment ago; one to leave at
 // once by.
-func (w *wish) take(sig syscall.Signal, now time.Time) (first, again, leave bool) {
+func (w *wish) decide(sig syscall.Signal, now time.Time) (first, again, leave bool) {
 	if first = w.at.IsZero(); first {
 		w.at, w.kind = now, map[syscall.Signal]bool{}
 	}
@@ -93,7 +93,7 @@ const interruptWait = 300 * time.Millisecond
 // gets it if it still runs a moment later.
 func (r *recording) forward(sig syscall.Signal) {
 	pass := func() {
-		r.early.Store(int32(sig))
+		r.pendingSignal.Store(int32(sig))
 		r.passOn()
 	}
 	switch {
@@ -114,7 +114,7 @@ func (r *recording) passOn() {
 	if l == nil {
 		return
 	}
-	if sig := r.early.Swap(0); sig != 0 {
+	if sig := r.pendingSignal.Swap(0); sig != 0 {
 		_ = l.Signal(syscall.Signal(sig)) // it may have ended
 	}
 }

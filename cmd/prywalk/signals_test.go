@@ -40,7 +40,7 @@ func TestSignalsWithinASecondAreOne(t *testing.T) {
 	var w wish
 	at := func(sig syscall.Signal, after time.Duration, first, again, leave bool) {
 		t.Helper()
-		f, a, l := w.take(sig, time.Unix(100, 0).Add(after))
+		f, a, l := w.decide(sig, time.Unix(100, 0).Add(after))
 		if f != first || a != again || l != leave {
 			t.Errorf("%v after %v: first %v, again %v, leave %v", sig, after, f, a, l)
 		}

@@ -107,7 +107,7 @@ func (l *live) Add(iv profile.Interval) { l.store.Add(iv) }
 
 // Refresh implements profile.Watcher.
 func (l *live) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	l.table.NameLacking(l.names)
+	l.table.NameGenerated(l.names)
 	l.store.Refresh(at, open)
 }
 

@@ -50,7 +50,7 @@ func (r *onTheWay) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 }
 
 // twin gives a module whose tables are this goroutine's. What tells its own names belongs to the accountant
-// ([top.Names.NameLacking]).
+// ([top.Names.NameGenerated]).
 func (r *onTheWay) twin(m *profile.ModuleInfo) *profile.ModuleInfo {
 	ref, ok := m.Data.(sampler.ModuleRef)
 	if !ok {

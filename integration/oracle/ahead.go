@@ -29,9 +29,9 @@ func (o *run) awaits(j *judge, r *outcome) bool {
 	return true
 }
 
-// settleAhead judges the answers set aside: after a jump that left frames behind, by where it led; at a call
+// popAhead judges the answers set aside: after a jump that left frames behind, by where it led; at a call
 // they were wrong.
-func (o *run) settleAhead(jumped bool) {
+func (o *run) popAhead(jumped bool) {
 	for _, a := range o.pending {
 		unclaimed := a.out.got.SP == 0 && o.regs.Arch == frames.AArch64
 		arrived := jumped && a.out.got.PC == o.regs.PC && (a.out.got.SP == o.regs.SP() || unclaimed)

@@ -33,7 +33,7 @@ func (o *run) excused(r *outcome) bool {
 	if !loading && (i+1 < len(o.chain) && o.entryFits(i) || !o.saysNothing(pc)) {
 		return false
 	}
-	m, f, _ := o.place(pc)
+	m, f, _ := o.locate(pc)
 	o.tally.init()
 	o.tally.silent[m+" "+f]++
 	return true
@@ -133,7 +133,7 @@ func (o *run) overwritten(r *outcome) bool {
 			if !changed && (i == r.at || a.fp == 0 || !o.pushed(o.chain[i-1].pc, a)) {
 				continue
 			}
-			m, f, _ := o.place(o.chain[i-1].pc)
+			m, f, _ := o.locate(o.chain[i-1].pc)
 			o.tally.init()
 			o.tally.gone[m+" "+f]++
 			return true

@@ -59,8 +59,8 @@ func sortSpans(s []span) {
 	})
 }
 
-// place gives a program counter's module and function.
-func (o *run) place(pc uint64) (module, function string, addr uint64) {
+// locate gives a program counter's module and function.
+func (o *run) locate(pc uint64) (module, function string, addr uint64) {
 	m := o.proc.Space().Find(pc)
 	if m == nil {
 		return "?", "?", pc
@@ -86,7 +86,7 @@ func (o *run) place(pc uint64) (module, function string, addr uint64) {
 }
 
 func (o *run) funcName(pc uint64) string {
-	_, f, _ := o.place(pc)
+	_, f, _ := o.locate(pc)
 	return f
 }
 
@@ -98,7 +98,7 @@ func (o *run) chainText(c []want) string {
 			fmt.Fprintf(&b, " … %d more", len(c)-i)
 			break
 		}
-		m, f, addr := o.place(w.pc)
+		m, f, addr := o.locate(w.pc)
 		fmt.Fprintf(&b, "\n      %#x sp %#x %s %s %#x", w.pc, w.sp, m, f, addr)
 	}
 	return b.String()

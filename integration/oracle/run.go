@@ -203,7 +203,7 @@ func (o *run) section(budget int) error {
 	if err := o.begin(); err != nil {
 		return err
 	}
-	defer func() { o.settleAhead(false) }()
+	defer func() { o.popAhead(false) }()
 	for i := 0; i < budget || len(o.pending) > 0 && i < budget+maxAhead; i++ {
 		if i%64 == 0 && o.late() {
 			return nil

@@ -24,9 +24,9 @@ type shadow struct {
 // push adds a caller.
 func (s *shadow) push(a activation) { s.calls = append(s.calls, a) }
 
-// settle removes the callers whose frames are gone now that the stack pointer is sp and the program
+// popReturned removes the callers whose frames are gone now that the stack pointer is sp and the program
 // counter pc.
-func (s *shadow) settle(pc, sp uint64, returned bool, onStack bool) {
+func (s *shadow) popReturned(pc, sp uint64, returned bool, onStack bool) {
 	for n := len(s.calls); n > 0; n-- {
 		a := &s.calls[n-1]
 		gone := sp > a.slot

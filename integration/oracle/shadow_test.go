@@ -45,15 +45,15 @@ func TestShadowStackPopsWhatIsLeft(t *testing.T) {
 		at := 0x7000 - 16*i
 		s.push(activation{pc: 0x1000 + i, slot: at, sp: at + 8})
 	}
-	s.settle(0x1003, 0x6fd8, true, true) // the innermost returns
+	s.popReturned(0x1003, 0x6fd8, true, true) // the innermost returns
 	if len(s.calls) != 3 {
 		t.Fatalf("%d callers after a return", len(s.calls))
 	}
-	s.settle(0x1002, 0x6fe0, false, true) // a push and pop inside of the frame
+	s.popReturned(0x1002, 0x6fe0, false, true) // a push and pop inside of the frame
 	if len(s.calls) != 3 {
 		t.Fatalf("%d callers after a pop", len(s.calls))
 	}
-	s.settle(0x5000, 0x7000, false, true) // longjmp to the outermost's callee
+	s.popReturned(0x5000, 0x7000, false, true) // longjmp to the outermost's callee
 	if len(s.calls) != 1 || s.base != 1 {
 		t.Fatalf("%d callers after longjmp, base %d", len(s.calls), s.base)
 	}

@@ -55,7 +55,7 @@ func (o *run) follow(k kind) error {
 	}
 	onStack := o.regs.Arch == frames.X86_64
 	if k == call {
-		o.settleAhead(false)
+		o.popAhead(false)
 		o.called(onStack)
 		return nil
 	}
@@ -64,12 +64,12 @@ func (o *run) follow(k kind) error {
 		return nil
 	}
 	before := len(o.cur.calls)
-	o.cur.settle(pc, sp, k == ret, onStack)
+	o.cur.popReturned(pc, sp, k == ret, onStack)
 	if k == jumpTo {
 		o.landed()
 	}
 	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc) && !o.sameFunction(o.prev.PC, pc)) {
-		o.settleAhead(len(o.cur.calls) <= before)
+		o.popAhead(len(o.cur.calls) <= before)
 	}
 	return nil
 }
@@ -227,8 +227,8 @@ func (s *shadow) shift(by uint64) {
 // function's entry, with its return address prepared.
 func (o *run) arrived(onStack bool) {
 	o.moving = false
-	o.settleAhead(true)
-	o.cur.settle(o.regs.PC, o.regs.SP(), true, onStack)
+	o.popAhead(true)
+	o.cur.popReturned(o.regs.PC, o.regs.SP(), true, onStack)
 	if !onStack {
 		o.landed()
 	}

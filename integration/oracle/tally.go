@@ -112,7 +112,7 @@ func (n *Count) add(o *Count) {
 // the one that is gone to. glibc's swapcontext is one: its table still says that the return address is on
 // top of the stack when it has loaded the other stack's pointer, but has not pushed the address yet.
 func (t *Tally) between(o *run, pc uint64) {
-	m, f, _ := o.place(pc)
+	m, f, _ := o.locate(pc)
 	t.betweens[m+" "+f]++
 }
 
@@ -156,7 +156,7 @@ func (t *Tally) count(o *run, j *judge, r *outcome) {
 	if i > 0 {
 		pc -= o.regs.Arch.CallLen()
 	}
-	m, f, addr := o.place(pc)
+	m, f, addr := o.locate(pc)
 	c := Class{Judge: j.kind, Module: m, Function: f, Caller: i > 0, Wrong: r.verdict == wrong, Stop: r.stop, Method: r.got.Method}
 	n := t.Classes[c]
 	if n == nil {

@@ -16,28 +16,28 @@ const childrensError = 2
 // ClaimOfChild takes note of a sample of a child that nobody met. It stands for one period.
 func (p *Process) ClaimOfChild(where Seen, at, period int64) { p.kids.add(where, at, period) }
 
-// EntrustChildren gives what [Process.Children] would book to the process that waited for this one.
-func (p *Process) EntrustChildren(to *Process, ns int64) {
+// PassChildrenTo gives what [Process.Children] would book to the process that waited for this one.
+func (p *Process) PassChildrenTo(to *Process, ns int64) {
 	for k, ns := range p.kids.ns {
 		to.kids.add(k.where, k.second*1e9, ns)
 	}
 	to.kids.n += p.kids.n - int64(len(p.kids.ns))
-	to.entrusted += p.entrusted + ns
-	p.kids, p.entrusted = claims{}, 0
+	to.passedOn += p.passedOn + ns
+	p.kids, p.passedOn = claims{}, 0
 }
 
 // shortProcess is from how many periods of processor time on a process's own samples say where its time went.
 const shortProcess = 16
 
-// Entrust gives what is unseen of a child that was met, with what has a claim on it, to the process that waited for it:
+// PassTo gives what is unseen of a child that was met, with what has a claim on it, to the process that waited for it:
 // unseen nanoseconds of the process's clock ([Process.Unseen]). One child of a few milliseconds has a sample or none, but
 // all of them together have many. It is not done, and false, if the child has used so much that its own samples say enough:
 // a period is the time that each stands for.
-func (p *Process) Entrust(to *Process, unseen, period int64, program string) bool {
+func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool {
 	if p.used+unseen >= shortProcess*period {
 		return false
 	}
-	p.claims.settle()
+	p.claims.deduct()
 	for k, ns := range p.claims.ns {
 		if k.where.Program == "" {
 			k.where.Program = program
@@ -45,7 +45,7 @@ func (p *Process) Entrust(to *Process, unseen, period int64, program string) boo
 		to.kids.add(k.where, k.second*1e9, ns)
 	}
 	to.kids.n += p.claims.n - int64(len(p.claims.ns))
-	to.entrusted += unseen + p.givenBack
+	to.passedOn += unseen + p.givenBack
 	p.claims, p.givenBack = claims{}, 0
 	return true
 }
@@ -53,7 +53,7 @@ func (p *Process) Entrust(to *Process, unseen, period int64, program string) boo
 // Children books processor time of the process's children that nobody met: under what was sampled of them, and the rest
 // under [ShortLivedChildren].
 func (p *Process) Children(ns, now int64, emit func(Span)) {
-	ns += p.entrusted
+	ns += p.passedOn
 	more := int64(0)
 	if n := p.kids.n; n > 0 {
 		// The number of samples is a Poisson variable: its standard error is its root.
@@ -62,6 +62,6 @@ func (p *Process) Children(ns, now int64, emit func(Span)) {
 	rest := p.kids.payUpTo(ns, more, func(k claim, ns int64) {
 		p.ofEnded(Span{Seen: k.where, End: min((k.second+1)*1e9, now)}, ns, emit)
 	})
-	p.kids, p.entrusted = claims{}, 0
+	p.kids, p.passedOn = claims{}, 0
 	p.ofEnded(Span{Seen: Seen{State: Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
 }

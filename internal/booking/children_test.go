@@ -93,12 +93,12 @@ func TestShortChildrenArePooled(t *testing.T) {
 			if sampled {
 				kid.ClaimOfChild(seen, 1e9, period)
 			}
-			kid.EntrustChildren(shell, life)
+			kid.PassChildrenTo(shell, life)
 		case i < n/2:
 			if sampled {
 				kid.Claim(Seen{Stack: seen.Stack, State: Running}, 1e9, period)
 			}
-			if !kid.Entrust(shell, life, period, "ls") {
+			if !kid.PassTo(shell, life, period, "ls") {
 				t.Fatal("a short child keeps its time")
 			}
 		default:
@@ -125,7 +125,7 @@ func TestShortChildrenArePooled(t *testing.T) {
 func TestChildWithSamplesEnoughKeepsItsTime(t *testing.T) {
 	kid, shell := &Process{used: 100}, &Process{}
 	kid.Claim(ranIn(1), 1e9, 10)
-	if kid.Entrust(shell, 60, 10, "cc1") || kid.claims.total != 10 || shell.kids.total != 0 || shell.entrusted != 0 {
+	if kid.PassTo(shell, 60, 10, "cc1") || kid.claims.total != 10 || shell.kids.total != 0 || shell.passedOn != 0 {
 		t.Errorf("%+v, %+v", kid, shell)
 	}
 }

@@ -22,13 +22,13 @@ import (
 // and to a parent that had ended before.
 
 const (
-	// kinEvery is how often the processes' cutime is read at most, and kinPause the time that one more process adds to
+	// cutimeEvery is how often the processes' cutime is read at most, and cutimePause the time that one more process adds to
 	// that, in nanoseconds: reading takes some 10 µs.
-	kinEvery = 100e6
-	kinPause = 2e6
-	// settleAfter is for how long a process that has ended waits until its growth is booked: its children's ends may be
+	cutimeEvery = 100e6
+	cutimePause = 2e6
+	// closeAfter is for how long a process that has ended waits until its growth is booked: its children's ends may be
 	// told later than its own, in nanoseconds. A child whose end is told later by more than that is an orphan.
-	settleAfter = 200e6
+	closeAfter = 200e6
 	// mostAncestors bounds the search for the process that gets a child's time.
 	mostAncestors = 64
 	// sigChild is the bit of SIGCHLD in a set of signals.
@@ -41,7 +41,7 @@ type Member struct {
 	start  uint64  // when it was started, in clock ticks after boot
 	ppid   int     // whose child it is
 	parent *Member // that, or the nearest of its ancestors that is a member
-	kids   int     // whose parent it is and which are not settled
+	kids   int     // whose parent it is and which are not closed
 
 	first int64 // cutime and cstime when its account began, ns
 	last  int64 // and as they were last read
@@ -164,31 +164,31 @@ func (f *Family) Leave(m *Member, own, now int64) {
 	f.leaving = append(f.leaving, m)
 }
 
-// Tick reads what has grown, from time to time, and settles who has ended a while ago.
+// Tick reads what has grown, from time to time, and closes those that have ended a while ago.
 func (f *Family) Tick(now int64) {
 	if now < f.next {
 		return
 	}
-	f.next = now + kinEvery + kinPause*int64(len(f.living))
+	f.next = now + cutimeEvery + cutimePause*int64(len(f.living))
 	for _, m := range f.living {
 		f.read(m)
 	}
-	f.settle(func(m *Member) bool { return now-m.left >= settleAfter && m.kids == 0 && !f.there(m) })
+	f.closeEnded(func(m *Member) bool { return now-m.left >= closeAfter && m.kids == 0 && !f.there(m) })
 }
 
-// Close settles all members. Precondition: all have left.
+// Close closes all members. Precondition: all have left.
 func (f *Family) Close() {
 	for len(f.leaving) > 0 {
 		n := len(f.leaving)
-		f.settle(func(m *Member) bool { return m.kids == 0 })
+		f.closeEnded(func(m *Member) bool { return m.kids == 0 })
 		if len(f.leaving) == n { // it cannot be: a circle of parents
 			return
 		}
 	}
 }
 
-// settle settles the members that are ready: children before their parents.
-func (f *Family) settle(ready func(*Member) bool) {
+// closeEnded closes the members that are ready: children before their parents.
+func (f *Family) closeEnded(ready func(*Member) bool) {
 	for again := true; again; {
 		again = false
 		left := f.leaving[:0]
@@ -197,7 +197,7 @@ func (f *Family) settle(ready func(*Member) bool) {
 				left = append(left, m)
 				continue
 			}
-			f.settleOne(m)
+			f.closeMember(m)
 			again = true
 		}
 		clear(f.leaving[len(left):])
@@ -211,8 +211,8 @@ func (f *Family) there(m *Member) bool {
 	return f.stat(m.pid, &s) == nil && s.StartTime == m.start
 }
 
-// settleOne books what a member has got that nobody was seen to use, and passes its time on to who has waited for it.
-func (f *Family) settleOne(m *Member) {
+// closeMember books what a member has got that nobody was seen to use, and passes its time on to who has waited for it.
+func (f *Family) closeMember(m *Member) {
 	f.read(m)
 	total := max(m.last, m.first+m.met)
 	m.book(max(total-m.first-m.met, 0), m.left)
@@ -220,7 +220,7 @@ func (f *Family) settleOne(m *Member) {
 		delete(f.living, m.pid)
 	}
 	if p := m.parent; p != nil {
-		orphan := p.left != 0 && m.left > p.left+settleAfter
+		orphan := p.left != 0 && m.left > p.left+closeAfter
 		if !orphan && !f.there(m) && !(p.left == 0 && f.ignores(p.pid)) {
 			p.met += m.own + total
 		}

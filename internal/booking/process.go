@@ -13,7 +13,7 @@ type Process struct {
 	claims    claims // of threads that lived shortly, on what is unseen
 	kids      claims // of samples of its children that nobody met, on what they have used
 	givenBack int64  // what their clocks had carried when they ended, ns
-	entrusted int64  // what is unseen of children that were met, ns
+	passedOn  int64  // what is unseen of children that were met, ns
 }
 
 // End is what there is to know of the end of a thread's account. Readings are zero where there is none.

@@ -61,8 +61,8 @@ func (c *claims) net(where Seen, at, ns int64) {
 	}
 }
 
-// settle takes from the claims of each stack what looks at it have had more than they stand for.
-func (c *claims) settle() {
+// deduct takes from the claims of each stack what looks at it have had more than they stand for.
+func (c *claims) deduct() {
 	if len(c.over) == 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func (c *claims) pay(pool int64, emit func(claim, int64)) (left int64) {
 
 // payUpTo is pay of at most more than what is claimed.
 func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64) {
-	c.settle()
+	c.deduct()
 	if pool <= 0 || c.total <= 0 {
 		return pool
 	}

@@ -74,7 +74,7 @@ func TestV8sEmbeddedBuiltinsNeedNotKeepRegisters(t *testing.T) {
 		}
 	}
 	r, row, ok := p.code.Rule(frames.Query{PC: at["in"], Caller: true})
-	if !ok || r.CFAReg != frames.X86RBP || r.Method != frames.MethodFP || row == nil || row.CFAOff != 16 || row.Regs[frames.X86RBX].Kind != frames.PlaceUndefined {
+	if !ok || r.CFAReg != frames.X86RBP || r.Method != frames.MethodFP || row == nil || row.CFAOff != 16 || row.Regs[frames.X86RBX].Kind != frames.RuleUndefined {
 		t.Errorf("in the builtin: %+v, %+v, %v", r, row, ok)
 	}
 	if p, _ := embeddedParts(t, "-s"); p.KeepsFPOnly(at["in"]) {

@@ -32,7 +32,7 @@ type Image struct {
 	parts parts
 	more  separate
 	// Where symbols are that run-time systems have asked for.
-	places map[string]symbolPlace
+	places map[string]symbolRange
 	owned  map[string][]managed.Symbol
 }
 

@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// symbolPlace is where a symbol is, in the file's terms.
-type symbolPlace struct {
+// symbolRange is where a symbol is, in the file's terms.
+type symbolRange struct {
 	addr, size uint64
 	ok         bool
 }
@@ -20,13 +20,13 @@ type symbolPlace struct {
 const maxNames = 1 << 10
 
 // symbol finds a symbol by its name: in the file, and then in its debug file. The answer is remembered.
-func (img *Image) symbol(name string) symbolPlace {
+func (img *Image) symbol(name string) symbolRange {
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	if s, ok := img.places[name]; ok {
 		return s
 	}
-	var found symbolPlace
+	var found symbolRange
 	for _, kind := range []elffile.SymbolKind{elffile.DynSym, elffile.SymTab} {
 		if found = findSymbol(img.ELF, kind, name); found.ok {
 			break
@@ -40,24 +40,24 @@ func (img *Image) symbol(name string) symbolPlace {
 		}
 	}
 	if img.places == nil || len(img.places) >= maxNames {
-		img.places = map[string]symbolPlace{}
+		img.places = map[string]symbolRange{}
 	}
 	img.places[name] = found
 	return found
 }
 
 // findSymbol finds a symbol in a table.
-func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) symbolPlace {
+func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) symbolRange {
 	syms, _ := f.Symbols(kind) // what can be read of a damaged table
 	defer f.FreeSymbols(syms)
 	want := []byte(name)
 	for i := range syms {
 		s := &syms[i]
 		if s.Section != elffile.SectionUndef && bytes.Equal(f.PeekName(kind, s), want) {
-			return symbolPlace{s.Value, s.Size, true}
+			return symbolRange{s.Value, s.Size, true}
 		}
 	}
-	return symbolPlace{}
+	return symbolRange{}
 }
 
 // own gives the symbols of these names in the file's own tables, in the file's terms. The answer is remembered.

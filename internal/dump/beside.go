@@ -28,10 +28,10 @@ func (b *beside) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	return n + 1
 }
 
-// Foresee implements [ptrace.Foreseer].
-func (b *beside) Foresee(regs *frames.Regs) []frames.Region {
-	if f, ok := b.inner.(ptrace.Foreseer); ok {
-		return f.Foresee(regs)
+// Prefetch implements [ptrace.Prefetcher].
+func (b *beside) Prefetch(regs *frames.Regs) []frames.Region {
+	if f, ok := b.inner.(ptrace.Prefetcher); ok {
+		return f.Prefetch(regs)
 	}
 	return nil
 }

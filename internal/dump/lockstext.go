@@ -109,7 +109,7 @@ func (l *Locks) deadlock(b *strings.Builder, cycle []int) {
 		}
 		printable.Fprintf(b, "  %s\n      %s\n", l.name(tid), t.waitsLine())
 		if f := own(t); f != nil {
-			printable.Fprintf(b, "      in %s\n", f.place())
+			printable.Fprintf(b, "      in %s\n", f.location())
 		}
 	}
 }
@@ -216,8 +216,8 @@ func own(t *Thread) *Frame {
 	return nil
 }
 
-// place is a function, and the line if it is known.
-func (f *Frame) place() string {
+// location is a function, and the line if it is known.
+func (f *Frame) location() string {
 	text := f.Function
 	if f.File != "" {
 		text += " at " + f.File[strings.LastIndexByte(f.File, '/')+1:]

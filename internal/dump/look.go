@@ -178,7 +178,7 @@ func askForMore(t *code.Process, w *walk, th *look.Thread, s *look.Shot, n int) 
 	switch w.StopReason() {
 	case frames.StopStackCut:
 		size := uint64(moreCopy) << (2 * n)
-		sp, at := s.Regs.SP(), w.Lacking()
+		sp, at := s.Regs.SP(), w.UnreadAddr()
 		end := t.StackEnd(at)
 		if w.Away() || end != t.StackEnd(sp) { // it is the other stack that is deep
 			th.Walks().CopyOtherDeep(at, min(end-at+1<<16, size))
@@ -191,10 +191,10 @@ func askForMore(t *code.Process, w *walk, th *look.Thread, s *look.Shot, n int) 
 	case frames.StopUnproven:
 		th.Walks().Unproven(s)
 	case frames.StopBadMemory:
-		if t.StackEnd(w.Lacking()) == 0 {
+		if t.StackEnd(w.UnreadAddr()) == 0 {
 			return planned // nothing is there
 		}
-		th.Walks().CopyOther(w.Lacking())
+		th.Walks().CopyOther(w.UnreadAddr())
 	default:
 		return planned
 	}
@@ -274,7 +274,7 @@ func (g *shots) together(t *code.Process, o Options, n int, add func(int) *look.
 		}
 		return fresh
 	}
-	return onController(o, n, func(c *ptrace.Controller, pool *look.Pool) { g.pause = look.Together(c, pool, more, g.done) })
+	return onController(o, n, func(c *ptrace.Controller, pool *look.Pool) { g.pause = look.FreezeAll(c, pool, more, g.done) })
 }
 
 // takeEach looks at each thread. If this process is stopped meanwhile, it goes on with the others afterwards, on

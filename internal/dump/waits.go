@@ -73,7 +73,7 @@ func (x *explainer) describe(d *Thread, sl *waits.Sleeper) {
 	if x.files != nil {
 		x.files.Describe(&w)
 	}
-	w.Place(x.variable(w.Address))
+	w.SetVariable(x.variable(w.Address))
 	w.Idle = waits.Idle(sl.Wait, w.Kind, func(i int) string {
 		if i < len(d.Frames) {
 			return d.Frames[i].Function

@@ -27,7 +27,7 @@ var order = [][]string{
 	{"internal/waits", "internal/managed"},
 	{"internal/runtimes"},
 	{"internal/code", "internal/callstack"},
-	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/offspring"},
+	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants"},
 	{"internal/look"},
 	{"internal/profile", "internal/schedule", "internal/ownruntime"},
 	{"internal/booking"},

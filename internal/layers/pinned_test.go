@@ -14,7 +14,7 @@ import (
 var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/look"}
 
 // unpinned are the files, and functions, of these packages that never run so.
-var unpinned = []string{"bpf_unsafe.go", "launch.go", "priority.go", "together.go", "stall.go",
+var unpinned = []string{"bpf_unsafe.go", "launch.go", "priority.go", "freezeall.go", "stall.go",
 	"ptraceMayWait", "vmReadMayWait"}
 
 // tellsScheduler are calls that can tell the scheduler.

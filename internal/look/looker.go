@@ -46,7 +46,7 @@ type Looker struct {
 	pieces   pieces
 	planned  planned
 	regions  [maxRegions]frames.Region // of the look that is being finished
-	unproven unprovenPlaces
+	unproven unprovenSites
 }
 
 // hostArch is the architecture of the threads that this machine can run.

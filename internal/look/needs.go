@@ -30,7 +30,7 @@ type Needs struct {
 	// Root is the stack pointer of the thread's outermost frame, as of a complete walk; 0: it is not known.
 	Root frames.Addr
 	// Others are the places on other stacks to be copied.
-	Others [mostOthers]Place
+	Others [mostOthers]StackRef
 	// Unproven is where the last walk lacked a register that a freeze of the sleeper would show, as [placeOf] numbers
 	// places; 0: it lacked none.
 	Unproven uint64
@@ -44,9 +44,9 @@ type Needs struct {
 	outline *outline // what freezes copy by; nil: all in one piece
 }
 
-// needsBox hands the newest Needs from one goroutine to another. Neither waits for the other, and nothing is
+// tripleBuffer hands the newest Needs from one goroutine to another. Neither waits for the other, and nothing is
 // allocated: each has a slot of its own, and the third changes hands. Init makes the box usable.
-type needsBox struct {
+type tripleBuffer struct {
 	slots  [3]Needs
 	middle atomic.Uint32 // the third slot, with isNew if the reader has not seen it
 	writer uint32
@@ -55,20 +55,20 @@ type needsBox struct {
 
 const isNew = 4
 
-func (b *needsBox) init(n Needs) {
+func (b *tripleBuffer) init(n Needs) {
 	b.slots[0], b.reader, b.writer = n, 0, 1
 	b.middle.Store(2)
 }
 
 // put makes n the newest. For the goroutine that walks.
-func (b *needsBox) put(n *Needs) {
+func (b *tripleBuffer) put(n *Needs) {
 	b.slots[b.writer] = *n
 	b.writer = b.middle.Swap(b.writer|isNew) &^ isNew
 }
 
 // take makes the newest the one that get gives, and reports whether it is another one than before. For the
 // goroutine of the looks.
-func (b *needsBox) take() bool {
+func (b *tripleBuffer) take() bool {
 	if b.middle.Load()&isNew == 0 {
 		return false
 	}
@@ -77,7 +77,7 @@ func (b *needsBox) take() bool {
 }
 
 // get gives what was taken last.
-func (b *needsBox) get() *Needs { return &b.slots[b.reader] }
+func (b *tripleBuffer) get() *Needs { return &b.slots[b.reader] }
 
 // takeNeeds takes what walks have asked for since the last look at a thread. again: that one lacked something.
 func (l *Looker) takeNeeds(t *Thread) (again bool) {

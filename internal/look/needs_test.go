@@ -8,7 +8,7 @@ import (
 // TestNeedsArriveWholeAndTheNewestLast: while one goroutine hands them over and another takes them.
 func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
 	const n = 200_000
-	var box needsBox
+	var box tripleBuffer
 	box.init(Needs{})
 	var writing sync.WaitGroup
 	writing.Go(func() {

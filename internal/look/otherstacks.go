@@ -13,14 +13,14 @@ const (
 	mostOthers = 4
 )
 
-// Place is a place on another stack that a walk was led to.
-type Place struct {
+// StackRef is a place on another stack that a walk was led to.
+type StackRef struct {
 	At   frames.Addr // 0: none
 	Deep int         // how many bytes are copied there, if more than usual
 }
 
 // bytes gives the bytes that are to be copied around a place.
-func (p *Place) bytes() int { return max(otherBytes, p.Deep) }
+func (p *StackRef) bytes() int { return max(otherBytes, p.Deep) }
 
 // addOther notes a place, unless it is there, with the bytes to copy; it reports whether there was room for it.
 func (k *Walks) addOther(addr, deep uint64) bool {
@@ -31,12 +31,12 @@ func (k *Walks) addOther(addr, deep uint64) bool {
 			p.Deep = int(deep)
 			return false
 		case p.At == 0:
-			*p = Place{addr, int(deep)}
+			*p = StackRef{addr, int(deep)}
 			return true
 		}
 	}
 	k.next = (k.next + 1) % mostOthers
-	list[k.next] = Place{addr, int(deep)}
+	list[k.next] = StackRef{addr, int(deep)}
 	return false
 }
 
@@ -90,10 +90,10 @@ func (l *Looker) extraOf(t *Thread, s *Shot) ptrace.Extra {
 	return &l.others
 }
 
-// Foresee implements [ptrace.Foreseer].
-func (a *otherStacks) Foresee(regs *frames.Regs) []frames.Region {
-	if f, ok := a.inner.(ptrace.Foreseer); ok {
-		return f.Foresee(regs)
+// Prefetch implements [ptrace.Prefetcher].
+func (a *otherStacks) Prefetch(regs *frames.Regs) []frames.Region {
+	if f, ok := a.inner.(ptrace.Prefetcher); ok {
+		return f.Prefetch(regs)
 	}
 	return nil
 }

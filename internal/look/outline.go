@@ -168,7 +168,7 @@ func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 	}
 	reach := w.Reach()
 	if cut && !w.Away() {
-		reach = max(reach, w.Lacking())
+		reach = max(reach, w.UnreadAddr())
 	}
 	if reach-s.Mem.Stack.Addr > outlineFrom {
 		r.large = r.walks
@@ -206,7 +206,7 @@ func (r *remembered) give() *outline {
 // lacked learns from a walk whose copy ended inside of a frame: what it lacked is the return address at the frame's
 // outer end.
 func (r *remembered) lacked(w *frames.Walker) {
-	if r.steps.large.learn(w.Regs().PC, w.Lacking()+8-w.Reach()) {
+	if r.steps.large.learn(w.Regs().PC, w.UnreadAddr()+8-w.Reach()) {
 		r.given = nil
 	}
 }

@@ -125,7 +125,7 @@ func (s *Shot) copyStack(t *Thread, sp, below frames.Addr) error {
 }
 
 // copy copies memory of a thread's process. The other threads run, but must not notice it either, and may be held
-// all together ([Together]).
+// all together ([FreezeAll]).
 func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	if t.Memory == nil {
 		return procmem.ReadVM(t.TID, from, buf)

@@ -14,7 +14,7 @@ type pieces struct {
 	need  int         // how much of the stack is copied where the outline does not help
 	root  frames.Addr // where it has ended; 0: not known
 
-	places [ptrace.MaxForeseen]frames.Region
+	places [ptrace.MaxPrefetch]frames.Region
 	first  int // of places, those before are inner's
 	n      int
 	top    []byte      // the copy of the top
@@ -41,11 +41,11 @@ func (p *pieces) reserve(need int) {
 	}
 }
 
-// Foresee implements [ptrace.Foreseer].
-func (p *pieces) Foresee(regs *frames.Regs) []frames.Region {
+// Prefetch implements [ptrace.Prefetcher].
+func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 	p.first, p.n = 0, 0
-	if f, ok := p.inner.(ptrace.Foreseer); ok {
-		p.first = copy(p.places[:], f.Foresee(regs))
+	if f, ok := p.inner.(ptrace.Prefetcher); ok {
+		p.first = copy(p.places[:], f.Prefetch(regs))
 	}
 	p.n = p.first
 	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
@@ -86,7 +86,7 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 		n = p.inner.Regions(regs, rd, out)
 	}
 	from, copied := rd.Stack()
-	if rd.Foreseen() {
+	if rd.Prefetched() {
 		n += copy(out[n:], p.places[p.first:p.n])
 	}
 	if p.pc = regs.PC; copied < len(p.top) {

@@ -43,10 +43,10 @@ type planned struct {
 // Reads implements [ptrace.ManyReads].
 func (*planned) Reads() int { return planReads }
 
-// Foresee implements [ptrace.Foreseer].
-func (p *planned) Foresee(regs *frames.Regs) []frames.Region {
-	if f, ok := p.inner.(ptrace.Foreseer); ok {
-		return f.Foresee(regs)
+// Prefetch implements [ptrace.Prefetcher].
+func (p *planned) Prefetch(regs *frames.Regs) []frames.Region {
+	if f, ok := p.inner.(ptrace.Prefetcher); ok {
+		return f.Prefetch(regs)
 	}
 	return nil
 }

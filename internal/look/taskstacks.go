@@ -61,8 +61,8 @@ func TaskStacks(p *code.Process) ptrace.Extra {
 	return e
 }
 
-// Foresee implements [ptrace.Foreseer]: what the thread ran at its last look.
-func (e *taskStacks) Foresee(regs *frames.Regs) []frames.Region {
+// Prefetch implements [ptrace.Prefetcher]: what the thread ran at its last look.
+func (e *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
 	slot := regs.TLS + uint64(e.of.TLS)
 	h := e.hint(slot)
 	if e.of.InRegister || h.slot != slot {
@@ -205,7 +205,7 @@ func (e *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, 
 
 // asHinted reads what a thread ran at its last look, and reports whether it still does.
 func (e *taskStacks) asHinted(h *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
-	read := rd.Foreseen() || rd.ReadAll(e.Foresee(regs)) == len(e.slot)+len(e.m)+len(e.g)
+	read := rd.Prefetched() || rd.ReadAll(e.Prefetch(regs)) == len(e.slot)+len(e.m)+len(e.g)
 	return read && e.hinted(h)
 }
 

@@ -34,7 +34,7 @@ type Thread struct {
 	copied   int          // bytes of stack that the last freeze copied
 	regions  int          // bytes of further regions
 	walks    *Walks
-	needs    needsBox            // what the walks ask for
+	needs    tripleBuffer        // what the walks ask for
 	retried  uint32              // of Needs.Retries, as of the last look
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
@@ -42,7 +42,7 @@ type Thread struct {
 	sampled  bool // the kernel samples it where it runs
 	// shortSeen is of Needs.Short, as of the last time that it was asked for.
 	shortSeen uint32
-	alone     *alone // nil: no look has made it give up a call
+	alone     *leftAlone // nil: no look has made it give up a call
 	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames
 	// only.
 	awaitsRoot bool

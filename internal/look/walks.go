@@ -10,7 +10,7 @@ import (
 // method hands the looks what they need by now.
 type Walks struct {
 	needs      Needs
-	box        *needsBox
+	box        *tripleBuffer
 	thread     *Thread // of which only the numbers are used
 	topless    bool    // what Top said was wrong once
 	next       int     // of Others: the one that is given up for a further one
@@ -28,8 +28,8 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	cut := stop == frames.StopStackCut
 	if s.How == BySample && w.Away() {
 		cut = false // the kernel copies one stack only
-	} else if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.Lacking()) != 0 {
-		k.lacksOther(w.Lacking())
+	} else if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.UnreadAddr()) != 0 {
+		k.lacksOther(w.UnreadAddr())
 		cut = false
 	}
 	reach := w.Reach()
@@ -41,7 +41,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	}
 	if used := reach - from; used <= s.Mem.StackEnd-from {
 		if cut && s.pieced {
-			used, cut = max(used, w.Lacking()-from), false // what lacks is between the pieces, or a little beyond
+			used, cut = max(used, w.UnreadAddr()-from), false // what lacks is between the pieces, or a little beyond
 			k.needs.Retries++
 		}
 		k.used(int(used)+16, len(s.buf), cut && s.How != BySample)

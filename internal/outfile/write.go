@@ -53,7 +53,7 @@ func Check(path string) error {
 }
 
 // refused says why nothing is written into what is there and is no regular file; nil if it may be.
-func (p *place) refused() error {
+func (p *destination) refused() error {
 	if p.magic {
 		return nil // an open file of some process: the kernel decides
 	}
@@ -89,7 +89,7 @@ func Write(path string, write func(io.Writer) error) error {
 }
 
 // into writes into something that is not a regular file.
-func (p *place) into(path string, write func(io.Writer) error) error {
+func (p *destination) into(path string, write func(io.Writer) error) error {
 	if err := p.refused(); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (p *place) into(path string, write func(io.Writer) error) error {
 }
 
 // replace writes a new file into the directory and gives it the name in the end.
-func (p *place) replace(path string, write func(io.Writer) error) error {
+func (p *destination) replace(path string, write func(io.Writer) error) error {
 	f, name, err := create(p.dir, path)
 	if err != nil {
 		return err

@@ -11,14 +11,14 @@ import (
 // longer after it has found nothing to do for a millisecond. Each tick of a sampler begins that anew. That makes some
 // thousand wake-ups a second: 2 to 3 % of a processor, more than the looks themselves. What it is for (taking the
 // runtime's processors back from long system calls, pre-empting goroutines that have run for 10 ms) can wait a
-// little. The kernel is told so by the thread's timer slack: its naps may last that much longer (prctl(2),
+// little. The kernel is told so by the thread's timer slack: its sleeps may last that much longer (prctl(2),
 // PR_SET_TIMERSLACK; proc_pid_timerslack_ns(5), since Linux 4.6). For a thread other than the caller that takes
 // CAP_SYS_NICE; without, nothing is changed.
 
-// monitorSlack is by how much the monitor's naps may be longer while sampling goes on, in nanoseconds.
+// monitorSlack is by how much the monitor's sleeps may be longer while sampling goes on, in nanoseconds.
 const monitorSlack = 40e6
 
-// RelaxMonitor lets the runtime's monitor nap for longer, and gives what undoes that.
+// RelaxMonitor lets the runtime's monitor sleep for longer, and gives what undoes that.
 func RelaxMonitor() (undo func()) {
 	undo = func() {}
 	tid := monitorThread()

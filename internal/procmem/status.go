@@ -90,7 +90,7 @@ func (s *Status) line(key []byte, c *cursor) {
 			s.UID[i] = uint32(c.uint())
 		}
 	case "NSpid":
-		s.nested(c)
+		s.parseNSpid(c)
 	case "CapEff":
 		s.CapEff = c.number(c.word(), 16)
 	case "VmSwap":
@@ -122,8 +122,8 @@ func (s *Status) signals(key []byte, c *cursor) {
 	}
 }
 
-// nested takes over the numbers of the NSpid line.
-func (s *Status) nested(c *cursor) {
+// parseNSpid takes over the numbers of the NSpid line.
+func (s *Status) parseNSpid(c *cursor) {
 	for s.NSpidN < maxNesting {
 		w := c.word()
 		if len(w) == 0 {

@@ -28,7 +28,7 @@ type processAccount struct {
 	parent int // of a child: whose it was when it was found
 	// fromStart: all its time lies within the recording. It is not written later.
 	fromStart bool
-	kin       *booking.Member // nil: what its children used is not booked
+	member    *booking.Member // nil: what its children used is not booked
 	// waiter books what is unseen of it and of its children; nil: it does so itself.
 	waiter *processAccount
 	// modules are the recording's descriptions of the modules that were walked; remapped: some may have gone.
@@ -72,7 +72,7 @@ func (p *processAccount) refresh(now int64) bool {
 		}
 		extra := look.TaskStacks(p.target)
 		p.extra.Store(&extra)
-		p.foresee(extra != nil)
+		p.foreseeLack(extra != nil)
 		p.main = m
 	}
 	return true

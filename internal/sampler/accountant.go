@@ -34,7 +34,7 @@ type accountant struct {
 	asked bool            // everything is booked for a checkpoint that is to be written
 
 	family    *booking.Family                     // nil: what children used is not booked
-	kin       map[*booking.Member]*processAccount // of those that are not settled
+	byMember  map[*booking.Member]*processAccount // of those that are not settled
 	period    int64                               // the time that each of the kernel's samples stands for, ns; 0: it takes none
 	launched  bool                                // the first process was launched for the recording: it had no children before
 	lockNames *symbols.Namer                      // nil until a lock is waited for
@@ -98,8 +98,8 @@ func (a *accountant) beginProcess(p *processAccount) {
 	p.nsPID = procmem.InnerID(p.target.PID)
 	if a.family != nil {
 		fromStart := p.fromStart || a.launched && p.parent == 0
-		p.kin = a.family.Join(p.target.PID, p.target.StartTime, p.parent, fromStart, func(ns, at int64) { a.bookChildren(p, ns, at) })
-		a.kin[p.kin] = p
+		p.member = a.family.Join(p.target.PID, p.target.StartTime, p.parent, fromStart, func(ns, at int64) { a.bookChildren(p, ns, at) })
+		a.byMember[p.member] = p
 	}
 }
 
@@ -246,13 +246,13 @@ func (a *accountant) endProcess(p *processAccount, end *processEnd, now int64) {
 	} else {
 		unseen := p.book.Unseen(end.ended)
 		a.totals.target += p.book.Used() + unseen
-		if to := a.waiterOf(p); to != nil && p.book.Entrust(&to.book, unseen, a.period, p.comm) {
+		if to := a.waiterOf(p); to != nil && p.book.PassTo(&to.book, unseen, a.period, p.comm) {
 			p.waiter = to
 		} else {
 			a.bookExited(p, unseen, now)
 		}
-		if p.kin != nil {
-			a.family.Leave(p.kin, end.before+p.book.Used()+unseen, now)
+		if p.member != nil {
+			a.family.Leave(p.member, end.before+p.book.Used()+unseen, now)
 		}
 	}
 	a.unwind.forgetModules(p, nil)
@@ -262,10 +262,10 @@ func (a *accountant) endProcess(p *processAccount, end *processEnd, now int64) {
 // waiterOf gives the process that gets the time of a child, if the kernel samples what runs: samples of children that
 // nobody met have a claim on it. nil: its time stays its own.
 func (a *accountant) waiterOf(p *processAccount) *processAccount {
-	if a.period == 0 || p.kin == nil || !p.fromStart {
+	if a.period == 0 || p.member == nil || !p.fromStart {
 		return nil
 	}
-	return a.kin[p.kin.Parent()]
+	return a.byMember[p.member.Parent()]
 }
 
 // bookExited books the processor time of a process that belongs to no look.
@@ -280,10 +280,10 @@ func (a *accountant) bookExited(p *processAccount, unseen, now int64) {
 
 // bookChildren books what children of a process used that nobody met.
 func (a *accountant) bookChildren(p *processAccount, ns, now int64) {
-	delete(a.kin, p.kin)
+	delete(a.byMember, p.member)
 	a.totals.target += ns
 	if p.waiter != nil {
-		p.book.EntrustChildren(&p.waiter.book, ns)
+		p.book.PassChildrenTo(&p.waiter.book, ns)
 		return
 	}
 	p.book.Children(ns, now, func(s booking.Span) {

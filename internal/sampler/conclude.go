@@ -21,7 +21,7 @@ func (s *Sampler) conclude(c *tracer, a *accountant) {
 	r.NoEvents = s.opts.NoEvents
 	r.Inferred, r.Unseen, r.Backlog = n.inferred, n.unseen, n.backlog
 	r.Restarted, r.ThreadsMax = n.restarted, n.threadsMax
-	r.BrokenCalls, r.ToldCalls = byCall(&c.harm.broken, r.Broken), byCall(&c.harm.told, r.Told)
+	r.BrokenCalls, r.ToldCalls = byCall(&c.callEffects.broken, r.Broken), byCall(&c.callEffects.told, r.Told)
 	r.Failed = named(n.failed[:], func(i int) string { return look.FailReason(i).String() })
 	stops := s.totals.stops
 	r.Stacks = s.totals.stacks

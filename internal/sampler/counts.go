@@ -9,14 +9,14 @@ import (
 // mostCalls bounds the numbers of system calls of which it is counted how often looks broke them.
 const mostCalls = 512
 
-// harm counts what looks did to calls that could not be hidden, by the number of the call; the last place is that of
+// callEffects counts what looks did to calls that could not be hidden, by the number of the call; the last place is that of
 // others.
-type harm struct {
+type callEffects struct {
 	broken, told [mostCalls + 1]int64
 }
 
 // add counts what a look did.
-func (h *harm) add(s *look.Shot) {
+func (h *callEffects) add(s *look.Shot) {
 	at := mostCalls
 	if s.BrokenCall >= 0 && s.BrokenCall < mostCalls {
 		at = int(s.BrokenCall)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"prywalk/internal/booking"
+	"prywalk/internal/descendants"
 	"prywalk/internal/look"
-	"prywalk/internal/offspring"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 )
@@ -42,11 +42,11 @@ const (
 
 // kernelSamples is what the tracer knows of the kernel's samples. It belongs to the tracer.
 type kernelSamples struct {
-	reader *perfevents.Reader // nil: there are none, and ptrace looks
-	take   func(*perfevents.Record)
-	of     map[int]*process // by process number
-	strays []stray
-	unmet  unmetProcesses
+	reader    *perfevents.Reader // nil: there are none, and ptrace looks
+	take      func(*perfevents.Record)
+	of        map[int]*process // by process number
+	strays    []stray
+	untracked untrackedProcesses
 
 	taken    int64              // samples that were given to a thread or process
 	heard    int64              // samples of the targets
@@ -79,7 +79,7 @@ func (c *tracer) observe(r *perfevents.Reader) {
 	c.samples = kernelSamples{reader: r, of: map[int]*process{}}
 	c.samples.take = c.takeSample
 	if c.opts.Children && c.opts.Threads == nil {
-		c.samples.unmet.table = offspring.New[*processAccount, unmetShot]()
+		c.samples.untracked.table = descendants.New[*processAccount, untrackedShot]()
 	}
 	r.Resume()
 }
@@ -100,8 +100,8 @@ func (c *tracer) takeSamples(now int64) {
 	if k.paused {
 		return
 	}
-	k.unmet.drain(k.reader, k.take)
-	c.handOverUnmet(now)
+	k.untracked.drain(k.reader, k.take)
+	c.handOverUntracked(now)
 	if k.deepen {
 		k.deepen = false
 		if k.reader.Stack() < perfevents.MostStack && !k.reader.Deepen() {
@@ -122,7 +122,7 @@ func (c *tracer) takeSample(r *perfevents.Record) {
 		return
 	}
 	if p == nil || p.gone {
-		c.takeUnmet(r) // or it is another program's
+		c.keepUntracked(r) // or it is another program's
 		return
 	}
 	if k.heard++; r.Time < k.since {
@@ -307,7 +307,7 @@ func (c *tracer) giveUpSamples(why string) {
 	for _, p := range c.procs {
 		c.stopSampling(p)
 	}
-	c.forgetUnmet()
+	c.forgetUntracked()
 	k.reader.Pause()
 	k.gaveUp = why
 	k.last = k.reader

@@ -62,8 +62,8 @@ func (p *processAccount) lacks(l lack) {
 	}
 }
 
-// foresee says what samples will lack of the process, by its code. It forgets what was found of another program.
-func (p *processAccount) foresee(furtherStacks bool) {
+// foreseeLack says what samples will lack of the process, by its code. It forgets what was found of another program.
+func (p *processAccount) foreseeLack(furtherStacks bool) {
 	l := lacksNothing
 	switch {
 	case callstack.Planned(p.target.Namers()):
@@ -102,7 +102,7 @@ func (c *tracer) choose() {
 		c.chooseFor(p)
 	}
 	// With children, what nobody meets is known by samples, too.
-	switch idle := len(k.of) == 0 && k.unmet.table == nil; {
+	switch idle := len(k.of) == 0 && k.untracked.table == nil; {
 	case idle && !k.paused:
 		k.reader.Pause() // other programs need not be interrupted for nobody
 		k.paused = true

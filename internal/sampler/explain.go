@@ -21,8 +21,8 @@ import (
 // from /proc, and kept for a second.
 
 const (
-	// mostPlaces bounds what is remembered of stacks and of addresses.
-	mostPlaces = 1 << 14
+	// mostLocations bounds what is remembered of stacks and of addresses.
+	mostLocations = 1 << 14
 	// fileEvery is how old the name of a descriptor may get, in nanoseconds.
 	fileEvery = 1e9
 	// innermostFrames is how many frames are walked for names.
@@ -119,7 +119,7 @@ func (a *accountant) explain(th *threadAccount, s *look.Shot, id profile.StackID
 		return a.file(th, w.FD.FD, s.At), 0
 	case w.Kind.IsLock() && w.Address != 0:
 		w.Resolve(p.waits)
-		w.Place(a.variable(p, w.Address))
+		w.SetVariable(a.variable(p, w.Address))
 		if a.unwind.told != nil {
 			a.unwind.told(s, &w)
 		}
@@ -150,7 +150,7 @@ func (a *accountant) innermost(p *processAccount, s *look.Shot, id profile.Stack
 		f := w.walker.Frame()
 		names = append(names, a.name(p, &f, s.Regs.Arch))
 	}
-	if len(w.names) >= mostPlaces {
+	if len(w.names) >= mostLocations {
 		clear(w.names)
 	}
 	w.names[id] = names
@@ -188,7 +188,7 @@ func (a *accountant) variable(p *processAccount, addr waits.Address) waits.Varia
 			v = waits.Variable{Name: name, Offset: offset}
 		}
 	}
-	if len(p.waits.things) >= mostPlaces {
+	if len(p.waits.things) >= mostLocations {
 		clear(p.waits.things)
 	}
 	p.waits.things[addr] = v

@@ -3,7 +3,7 @@ package sampler
 import "testing"
 
 func TestHarmIsCountedByCall(t *testing.T) {
-	var h harm
+	var h callEffects
 	h.broken[0], h.broken[mostCalls] = 2, 1
 	got := byCall(&h.broken, 5)
 	if len(got) != 2 || got["other"] != 3 {

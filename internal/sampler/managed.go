@@ -32,7 +32,7 @@ type managedWalk struct {
 type managedNames struct {
 	read    func(addr uint64, b []byte) int
 	said    map[managedRef]profile.DescriptionID
-	locs    map[managedPlace]profile.LocID
+	locs    map[managedFrame]profile.LocID
 	modules map[managedCode]*profile.ModuleInfo
 }
 
@@ -48,8 +48,8 @@ type managedCode struct {
 	module *frames.Module
 }
 
-// managedPlace is a managed frame with the place in compiled code that it runs at, if it does.
-type managedPlace struct {
+// managedFrame is a managed frame with the place in compiled code that it runs at, if it does.
+type managedFrame struct {
 	managedRef
 	module *frames.Module
 	addr   frames.Addr
@@ -88,7 +88,7 @@ func newManagedNames(p *processAccount) managedNames {
 	return managedNames{
 		read:    p.target.Read,
 		said:    map[managedRef]profile.DescriptionID{},
-		locs:    map[managedPlace]profile.LocID{},
+		locs:    map[managedFrame]profile.LocID{},
 		modules: map[managedCode]*profile.ModuleInfo{},
 	}
 }
@@ -98,7 +98,7 @@ func (u *unwinder) entry(p *processAccount, e *callstack.Entry, arch frames.Arch
 	if e.Namer == nil {
 		return u.location(p, e.Frame.Module, e.Frame.Lookup(arch), e.Machinery)
 	}
-	at := managedPlace{managedRef: managedRef{e.Namer, e.Ref}}
+	at := managedFrame{managedRef: managedRef{e.Namer, e.Ref}}
 	if e.Compiled {
 		at.module, at.addr = e.Frame.Module, e.Frame.Lookup(arch)
 	}

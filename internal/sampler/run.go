@@ -20,12 +20,12 @@ import (
 func (s *Sampler) newTracer() *tracer {
 	c := &tracer{
 		opts: &s.opts, pool: s.pool, files: procmem.NewBudget(fileReserve),
-		out:     outbox{ring: s.ring, events: s.ring.get()},
-		ticks:   schedule.NewTicks(s.start, s.opts.Freq),
-		budget:  schedule.NewBudget(s.opts.Freq, s.opts.MaxOverhead, runtime.NumCPU()),
-		idle:    idle.New(s.opts.Census, uint64(s.start)),
-		seat:    &skid.Seat{},
-		garbage: s.garbage, start: s.start, boot: s.boot,
+		out:        outbox{ring: s.ring, events: s.ring.get()},
+		ticks:      schedule.NewTicks(s.start, s.opts.Freq),
+		budget:     schedule.NewBudget(s.opts.Freq, s.opts.MaxOverhead, runtime.NumCPU()),
+		idle:       idle.New(s.opts.Census, uint64(s.start)),
+		cpuChooser: &skid.CPUChooser{},
+		garbage:    s.garbage, start: s.start, boot: s.boot,
 	}
 	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
 	c.done = c.collected
@@ -58,7 +58,7 @@ func (s *Sampler) traceHere(ctx context.Context, c *tracer) (again bool) {
 	defer c.looker.Close()
 	c.quota = newUnderQuota("/", ctl.Scheduling())
 	defer c.quota.close()
-	c.seat = skid.NewSeat(ctl.Moved) // within the processors that are left
+	c.cpuChooser = skid.NewCPUChooser(ctl.Moved) // within the processors that are left
 	c.looker.LimitPause(s.opts.MaxPause)
 	s.result.Scheduling = ctl.Scheduling()
 	s.begin(c)
@@ -125,7 +125,7 @@ func (c *tracer) last(now int64) {
 		p.list.at = 0 // those that have just been born are looked at too
 	}
 	c.tick(now, now+lastWait)
-	c.forgetUnmet()
+	c.forgetUntracked()
 	c.looker.Abort(c.done)
 	for _, p := range c.procs {
 		c.closeCount(p, procmem.Now())

@@ -81,7 +81,7 @@ func (s *Sampler) addChild(t *code.Process, child bool, parent int) {
 	}
 	p := &process{target: t, child: child, extra: look.TaskStacks(t), account: &processAccount{target: t, main: t.Main(), parent: parent}}
 	p.account.plans.Store(callstack.FirstPlan(t.Namers()))
-	p.account.foresee(p.extra != nil)
+	p.account.foreseeLack(p.extra != nil)
 	p.account.book.Selected = s.opts.Threads != nil
 	s.mu.Lock()
 	s.targets[t] = struct{}{}
@@ -185,7 +185,7 @@ func (s *Sampler) newAccountant() *accountant {
 	a.emitOne = a.emit
 	if s.opts.Children && s.opts.Threads == nil {
 		a.family, a.launched = booking.NewFamily(), s.opts.Launched != 0
-		a.kin = map[*booking.Member]*processAccount{}
+		a.byMember = map[*booking.Member]*processAccount{}
 		if s.opts.Events != nil {
 			a.period = s.opts.Events.Period()
 		}

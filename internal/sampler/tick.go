@@ -121,7 +121,7 @@ func (c *tracer) tick(now, deadline int64) {
 	defer ptrace.Unpin()
 	c.collect(deadline)
 	cpu, inTheWay := c.looker.InTheWay()
-	c.seat.Ticked(now, inTheWay, cpu)
+	c.cpuChooser.Ticked(now, inTheWay, cpu)
 	if c.out.due(now) {
 		c.out.handOver(now)
 	}
@@ -275,7 +275,7 @@ func (c *tracer) finish(th *thread, s *look.Shot) {
 		}
 		c.counts.froze(s)
 		c.budget.Froze(s.Stopped)
-		c.harm.add(s)
+		c.callEffects.add(s)
 	} else {
 		c.counts.peeked++
 	}
@@ -294,7 +294,7 @@ func (c *tracer) follow(th *thread, s *look.Shot) {
 	}
 	hides := th.hidden.Hides(int64(s.Sched.CPU), s.OnCPU, s.State == look.Running, c.ticks.Period())
 	if hides || s.How == look.ByFreeze && th.look.ManyCalls() {
-		c.seat.Follow(c.looker.Processor(th.look))
+		c.cpuChooser.Follow(c.looker.Processor(th.look))
 	}
 }
 

@@ -23,24 +23,24 @@ type tracer struct {
 	out    outbox
 
 	// When and whom.
-	ticks   *schedule.Ticks
-	budget  schedule.Budget
-	quota   *underQuota // nil: there is none, or the tracer's priority is above it
-	gaps    schedule.GapDetector
-	idle    *idle.Policy
-	seat    *skid.Seat
-	garbage *ownruntime.Collector
-	samples kernelSamples
+	ticks      *schedule.Ticks
+	budget     schedule.Budget
+	quota      *underQuota // nil: there is none, or the tracer's priority is above it
+	gaps       schedule.GapDetector
+	idle       *idle.Policy
+	cpuChooser *skid.CPUChooser
+	garbage    *ownruntime.Collector
+	samples    kernelSamples
 
-	now        tickState
-	counts     counts
-	harm       harm
-	ended      endedCount
-	births     births
-	lastTick   int64 // the moment of the last one at which threads were looked at, CLOCK_MONOTONIC ns
-	checkpoint int64 // when the last one was asked for, CLOCK_MONOTONIC ns
-	told       int64 // when the watcher was told last, CLOCK_MONOTONIC ns
-	ranGone    int64 // processor time of the processes that have ended, ns
+	now         tickState
+	counts      counts
+	callEffects callEffects
+	ended       endedCount
+	births      births
+	lastTick    int64 // the moment of the last one at which threads were looked at, CLOCK_MONOTONIC ns
+	checkpoint  int64 // when the last one was asked for, CLOCK_MONOTONIC ns
+	told        int64 // when the watcher was told last, CLOCK_MONOTONIC ns
+	ranGone     int64 // processor time of the processes that have ended, ns
 
 	start    int64  // when sampling began, CLOCK_MONOTONIC ns
 	boot     uint64 // the same in clock ticks after boot

@@ -13,6 +13,6 @@
 //     Those are looks at a thread that the tracer preempted, or that is off its processor. The time of others is
 //     carried to the next exact look.
 //   - [Tracer]: which thread did the tracer's wake-up preempt?
-//   - [Seat]: on which processor does the tracer sleep, so that it preempts such a thread?
+//   - [CPUChooser]: on which processor does the tracer sleep, so that it preempts such a thread?
 //   - [Decide]: the first looks at a thread wait until it is known whether it makes many system calls.
 package skid

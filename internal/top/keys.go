@@ -149,7 +149,7 @@ func (m *Model) enter() {
 	if m.stacks || m.cursor >= len(m.page.ids) {
 		return
 	}
-	m.back = append(m.back, placeAt{m.view, m.scope, m.within, m.cursor, m.top, m.stacks, m.function})
+	m.back = append(m.back, position{m.view, m.scope, m.within, m.cursor, m.top, m.stacks, m.function})
 	id := m.page.ids[m.cursor]
 	switch m.view {
 	case threadsView:

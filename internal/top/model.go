@@ -66,16 +66,16 @@ type Model struct {
 	message string
 	help    bool
 
-	cursor, top int       // the selected row, and the first one shown
-	follow      int32     // what that row stands for, which may get another place; below 0: the row stays
-	stacks      bool      // the stacks of a function are shown
-	function    int32     // that function
-	back        []placeAt // where Esc leads to
-	page        page      // what was shown last
+	cursor, top int        // the selected row, and the first one shown
+	follow      int32      // what that row stands for, which may get another place; below 0: the row stays
+	stacks      bool       // the stacks of a function are shown
+	function    int32      // that function
+	back        []position // where Esc leads to
+	page        page       // what was shown last
 }
 
-// placeAt is where the user was.
-type placeAt struct {
+// position is where the user was.
+type position struct {
 	view        view
 	scope       Scope
 	within      string

@@ -60,7 +60,7 @@ type Names struct {
 	whole    map[profile.StackID][]int32 // of stacks all of whose names have come
 	queue    []profile.LocID
 	asked    map[profile.LocID]bool // they are in the queue, or being named
-	lacking  []profile.LocID        // made at run time, and without names
+	nameless []profile.LocID        // made at run time, and without names
 	again    time.Time              // when these are asked for again
 	comm     string                 // the process's name, if there is one process
 	wake     chan struct{}
@@ -154,8 +154,8 @@ func (n *Names) resolve(r profile.Resolver, id profile.LocID) {
 	if len(found) == 0 {
 		found = []Frame{n.unnamed(&l)}
 	}
-	if m := l.Module; found[0].Nameless && m != nil && m.File == nil && len(n.lacking) < mostAgain {
-		n.lacking = append(n.lacking, id)
+	if m := l.Module; found[0].Nameless && m != nil && m.File == nil && len(n.nameless) < mostAgain {
+		n.nameless = append(n.nameless, id)
 	}
 	fs := n.numbers(found)
 	if before := n.locs[id]; !slices.Equal(fs, before.frames) {
@@ -182,15 +182,15 @@ func (n *Names) framesOf(m *profile.ModuleInfo, list []profile.Frame) (out []Fra
 	return out
 }
 
-// lackingAtATime bounds the addresses that NameLacking asks for.
-const lackingAtATime = 256
+// unnamedAtATime bounds the addresses that NameGenerated asks for.
+const unnamedAtATime = 256
 
-// NameLacking names code that was made at run time and tells its own names, for callers on whose goroutine those may be
+// NameGenerated names code that was made at run time and tells its own names, for callers on whose goroutine those may be
 // asked for. It is brief.
-func (n *Names) NameLacking(r profile.Resolver) {
+func (n *Names) NameGenerated(r profile.Resolver) {
 	n.mu.Lock()
-	list := slices.Clone(n.lacking[:min(len(n.lacking), lackingAtATime)])
-	n.lacking = slices.Delete(n.lacking, 0, len(list))
+	list := slices.Clone(n.nameless[:min(len(n.nameless), unnamedAtATime)])
+	n.nameless = slices.Delete(n.nameless, 0, len(list))
 	n.mu.Unlock()
 	for _, id := range list {
 		n.resolve(r, id)
@@ -248,17 +248,17 @@ func (n *Names) numbers(list []Frame) []int32 {
 
 // ask asks again for the names of code that was made at run time, now and then.
 func (n *Names) ask(now time.Time) {
-	if len(n.lacking) == 0 || now.Before(n.again) {
+	if len(n.nameless) == 0 || now.Before(n.again) {
 		return
 	}
 	n.again = now.Add(askAgain)
-	for _, id := range n.lacking {
+	for _, id := range n.nameless {
 		if !n.asked[id] {
 			n.asked[id] = true
 			n.queue = append(n.queue, id)
 		}
 	}
-	n.lacking = n.lacking[:0]
+	n.nameless = n.nameless[:0]
 	n.rouse()
 }
 

@@ -202,7 +202,7 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	known = true
-	f.names.NameLacking(f)
+	f.names.NameGenerated(f)
 	if r := f.snapshot(0, CPU).Functions(Everything); r[0].Name != "compiled" {
 		t.Errorf("%+v: not by who knows its own names", r)
 	}

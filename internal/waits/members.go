@@ -9,17 +9,17 @@ import (
 
 // Members finds threads of live processes by the numbers that their locks have. It reads /proc.
 type Members struct {
-	pid    int
-	others []int       // processes that are looked at, too
-	inner  map[int]int // nil until asked for
-	nested bool
+	pid            int
+	others         []int       // processes that are looked at, too
+	inner          map[int]int // nil until asked for
+	inPIDNamespace bool
 }
 
 // NewMembers is for the locks of a process; others are the processes that are looked at besides.
 func NewMembers(pid int, others []int) *Members {
 	m := &Members{pid: pid}
 	var s procmem.Status
-	m.nested = procmem.ReadStatus(pid, &s) == nil && s.NSpidN > 1
+	m.inPIDNamespace = procmem.ReadStatus(pid, &s) == nil && s.NSpidN > 1
 	own := namespace(pid)
 	for _, p := range others {
 		if p != pid && namespace(p) == own && own != "" {
@@ -37,7 +37,7 @@ func namespace(pid int) string {
 
 // Thread implements [Threads].
 func (m *Members) Thread(inner int, shared bool) (int, bool) {
-	if m.nested {
+	if m.inPIDNamespace {
 		return m.nestedThread(inner, shared)
 	}
 	if alive(m.pid, inner) {

@@ -197,9 +197,9 @@ type Variable struct {
 // (sysdeps/nptl/bits/thread-shared-types.h; another order since glibc 2.41).
 const conditionWords = 0x20 | 0x0c
 
-// Place takes the static variable that w.Address lies in. Conditions are waited on at words within them, which may be
+// SetVariable takes the static variable that w.Address lies in. Conditions are waited on at words within them, which may be
 // several for one condition: of a static one the address is then known.
-func (w *For) Place(v Variable) {
+func (w *For) SetVariable(v Variable) {
 	if w.managed { // it lies in no variable, and has the name of its class
 		return
 	}

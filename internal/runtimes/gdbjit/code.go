@@ -51,7 +51,7 @@ func (c *Code) Follow(descriptors []uint64) {
 	n := len(c.lists)
 	c.lists = slices.DeleteFunc(c.lists, func(l *list) bool { return !slices.Contains(descriptors, l.at) })
 	if len(c.lists) < n {
-		c.settle()
+		c.reorder()
 	}
 	for _, at := range descriptors {
 		known := slices.ContainsFunc(c.lists, func(l *list) bool { return l.at == at })
@@ -73,7 +73,7 @@ func (c *Code) Refresh() bool {
 		changed = c.refresh(l) || changed
 	}
 	if changed {
-		c.settle()
+		c.reorder()
 	}
 	return changed
 }
@@ -93,8 +93,8 @@ func (c *Code) load(e *entry) bool {
 	return true
 }
 
-// settle sets aside the images that no list has any more, and orders the code of the others.
-func (c *Code) settle() {
+// reorder sets aside the images that no list has any more, and orders the code of the others.
+func (c *Code) reorder() {
 	live := map[entry]bool{}
 	c.spans = c.spans[:0]
 	for _, l := range c.lists {

@@ -27,7 +27,7 @@ func (t *Table) bornARM64(f *fn, pc uint64) (r frames.Rule, row *frames.Row, ok,
 		return r, row, ok, true
 	}
 	row = t.row(rowKey{kind: kindEnds}, func() *frames.Row {
-		return &frames.Row{CFAReg: frames.ARM64SP, RA: frames.Place{Kind: frames.PlaceValExpr, Expr: parentsLR{}}}
+		return &frames.Row{CFAReg: frames.ARM64SP, RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: parentsLR{}}}
 	})
 	return frames.Rule{CFAReg: frames.ARM64SP, Method: frames.MethodCFI}, row, true, true
 }

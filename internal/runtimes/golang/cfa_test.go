@@ -147,7 +147,7 @@ func TestCFAOfEveryAddressAgreesWithDebugFrame(t *testing.T) {
 						continue
 					}
 					switch {
-					case r.Flags&frames.FlagRoot != 0, row != nil && row.RA.Kind == frames.PlaceReg,
+					case r.Flags&frames.FlagRoot != 0, row != nil && row.RA.Kind == frames.RuleReg,
 						r.Flags&(frames.FlagSwitch|frames.FlagSignal) != 0 && row != nil:
 						special++
 						continue

@@ -73,9 +73,9 @@ func (t *Table) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) 
 	}
 	row := t.row(rowKey{kind: kindMorestack, pc: q.PC}, func() *frames.Row {
 		e := func(off int64) schedExpr { return schedExpr{t: t, pc: q.PC, c: c, off: off} }
-		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.Place{Kind: frames.PlaceValExpr, Expr: e(c.SchedPC)}}
-		row.Regs[frames.ARM64FP] = frames.Place{Kind: frames.PlaceValExpr, Expr: e(c.SchedBP)}
-		row.Regs[frames.ARM64LR] = frames.Place{Kind: frames.PlaceValExpr, Expr: e(c.SchedLR)}
+		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
+		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
+		row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedLR)}
 		return row
 	})
 	return frames.Rule{Flags: frames.FlagSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true

@@ -144,8 +144,8 @@ func (t *Table) cgoCallX86(st *state) (frames.Rule, *frames.Row, bool) {
 	}
 	row := t.row(rowKey{kind: kindCgoCall, delta: off}, func() *frames.Row {
 		row := &frames.Row{CFAExpr: cgoCFA{frame: off, g: 8, depth: 0, sp: frames.X86RSP, fp: frames.X86RBP, fpOff: off}}
-		row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
-		row.Regs[frames.X86RBP] = frames.Place{Kind: frames.PlaceOffset, Off: -int64(st.saved[frames.X86RBP])}
+		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(st.saved[frames.X86RBP])}
 		return row
 	})
 	if st.saved[frames.X86RBP] == 0 {
@@ -162,8 +162,8 @@ func (t *Table) morestackX86(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	}
 	row := t.row(rowKey{kind: kindMorestack, pc: q.PC}, func() *frames.Row {
 		e := func(off int64) schedExpr { return schedExpr{t: t, pc: q.PC, c: c, off: off} }
-		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.Place{Kind: frames.PlaceValExpr, Expr: e(c.SchedPC)}}
-		row.Regs[frames.X86RBP] = frames.Place{Kind: frames.PlaceValExpr, Expr: e(c.SchedBP)}
+		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
+		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
 		return row
 	})
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true

@@ -8,15 +8,15 @@ import "prywalk/frames"
 func (t *Table) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
 	fl := t.flow(f)
 	at := q.PC - f.entry
-	ra := frames.Place{Kind: frames.PlaceReg, Reg: frames.X86RBX}
-	var bp frames.Place
+	ra := frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86RBX}
+	var bp frames.RegRule
 	const rbx = 3
 	for i := range fl.insns {
 		in := &fl.insns[i]
 		if uint64(fl.offs[i]) < at || !in.load() || in.Base != rbx {
 			continue
 		}
-		p := frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RBX, Off: int64(in.Disp)}
+		p := frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBX, Off: int64(in.Disp)}
 		switch in.Reg {
 		case rbx:
 			ra = p

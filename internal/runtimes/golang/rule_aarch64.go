@@ -73,9 +73,9 @@ func (t *Table) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule, *fr
 		key.pc |= 1 << 63
 	}
 	row := t.row(key, func() *frames.Row {
-		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.Place{Kind: frames.PlaceOffset, Off: -int64(delta)}}
+		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}}
 		if fp {
-			row.Regs[frames.ARM64FP] = frames.Place{Kind: frames.PlaceOffset, Off: -int64(delta) - 8}
+			row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 		}
 		return row
 	})
@@ -165,8 +165,8 @@ func (t *Table) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: kindMorestack, delta: -1}, func() *frames.Row {
-		row := &frames.Row{CFAReg: frames.ARM64SP, RA: frames.Place{Kind: frames.PlaceReg, Reg: frames.ARM64LR}}
-		row.Regs[frames.ARM64LR] = frames.Place{Kind: frames.PlaceReg, Reg: 3}
+		row := &frames.Row{CFAReg: frames.ARM64SP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.ARM64LR}}
+		row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleReg, Reg: 3}
 		return row
 	})
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
@@ -238,8 +238,8 @@ func (t *Table) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *
 	}
 	row := t.row(rowKey{kind: kindCgoCall, delta: delta}, func() *frames.Row {
 		row := &frames.Row{CFAExpr: cgoCFA{frame: delta, g: 0, depth: 8, sp: frames.ARM64SP, fp: frames.ARM64FP}}
-		row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -int64(delta)}
-		row.Regs[frames.ARM64FP] = frames.Place{Kind: frames.PlaceOffset, Off: -int64(delta) - 8}
+		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}
+		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 		return row
 	})
 	r.Flags |= frames.FlagSwitch
@@ -267,13 +267,13 @@ func (t *Table) injectedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, 
 
 func injectedRow(delta int64, leaf, fp bool) *frames.Row {
 	cfa := delta + 16
-	row := &frames.Row{CFAReg: frames.ARM64SP, CFAOff: cfa, RA: frames.Place{Kind: frames.PlaceOffset, Off: -cfa}}
+	row := &frames.Row{CFAReg: frames.ARM64SP, CFAOff: cfa, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -cfa}}
 	if leaf {
-		row.RA = frames.Place{Kind: frames.PlaceReg, Reg: frames.ARM64LR}
+		row.RA = frames.RegRule{Kind: frames.RuleReg, Reg: frames.ARM64LR}
 	}
-	row.Regs[frames.ARM64LR] = frames.Place{Kind: frames.PlaceOffset, Off: -16}
+	row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
 	if fp {
-		row.Regs[frames.ARM64FP] = frames.Place{Kind: frames.PlaceOffset, Off: -cfa - 8}
+		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -cfa - 8}
 	}
 	return row
 }
@@ -286,7 +286,7 @@ func (t *Table) followedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, 
 	}
 	pc := q.Lookup(t.img.Arch)
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
-	row := &frames.Row{CFAReg: frames.ARM64SP, CFAOff: int64(delta), RA: frames.Place{Kind: frames.PlaceSame}}
+	row := &frames.Row{CFAReg: frames.ARM64SP, CFAOff: int64(delta), RA: frames.RegRule{Kind: frames.RuleSame}}
 	for at := f.entry; at < pc && at < f.entry+256; at += 4 {
 		w := t.insnARM64(at)
 		if w>>26 == 0x25 {
@@ -298,13 +298,13 @@ func (t *Table) followedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, 
 		off := int64(int32(w<<10)>>25)*8 - int64(delta)
 		for i, reg := range [2]uint32{w & 31, w >> 10 & 31} {
 			if reg >= 19 && reg <= 30 {
-				row.Regs[reg] = frames.Place{Kind: frames.PlaceOffset, Off: off + 8*int64(i)}
+				row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: off + 8*int64(i)}
 			}
 		}
 	}
 	row.RA = row.Regs[frames.ARM64LR]
-	row.Regs[frames.ARM64LR] = frames.Place{}
-	if q.Caller && row.RA.Kind == frames.PlaceSame {
+	row.Regs[frames.ARM64LR] = frames.RegRule{}
+	if q.Caller && row.RA.Kind == frames.RuleSame {
 		if fr, ok := t.frameARM64(f, delta); ok {
 			return t.frameRule(r, delta, fr.fpFrom != 0)
 		}

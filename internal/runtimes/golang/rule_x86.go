@@ -56,7 +56,7 @@ func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frame
 	default:
 		return t.refuse()
 	}
-	st.place(&r)
+	st.fillRule(&r)
 	if r.Saved[0] == 0 && st.bp != bpSame {
 		return t.withoutBP(r)
 	}
@@ -66,15 +66,15 @@ func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frame
 // withoutBP turns r into a rule that says that the caller's rbp is lost.
 func (t *Table) withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	row := t.row(rowKey{kind: kindFollow, delta: r.CFAOff, pc: uint64(r.CFAReg)}, func() *frames.Row {
-		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.Place{Kind: frames.PlaceOffset, Off: -8}}
-		row.Regs[frames.X86RBP].Kind = frames.PlaceUndefined
+		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+		row.Regs[frames.X86RBP].Kind = frames.RuleUndefined
 		return row
 	})
 	return frames.Rule{CFAReg: r.CFAReg, Flags: r.Flags, Method: r.Method}, row, true
 }
 
-// place tells where the registers that the state knows to be saved are.
-func (s *state) place(r *frames.Rule) {
+// fillRule tells where the registers that the state knows to be saved are.
+func (s *state) fillRule(r *frames.Rule) {
 	for i, reg := range [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
 		if off := s.saved[reg]; off > 0 {
 			if u, ok := frames.SavedUnits(-int64(off)); ok {
@@ -96,7 +96,7 @@ func (t *Table) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: kindPlain, delta: -8}, func() *frames.Row {
-		return &frames.Row{CFAReg: frames.X86RSP, RA: frames.Place{Kind: frames.PlaceReg, Reg: frames.X86R12}}
+		return &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86R12}}
 	})
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
@@ -158,11 +158,11 @@ func (t *Table) sigreturnX86() (frames.Rule, *frames.Row) {
 	row := t.row(rowKey{kind: kindSigreturn}, func() *frames.Row {
 		row := &frames.Row{
 			CFAReg: frames.X86RSP, CFAOff: uctxX86[frames.X86RSP], CFADeref: true,
-			RA: frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RSP, Off: uctxX86[frames.X86RA]},
+			RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: uctxX86[frames.X86RA]},
 		}
 		for reg := range uint8(16) {
 			if reg != frames.X86RSP {
-				row.Regs[reg] = frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RSP, Off: uctxX86[reg]}
+				row.Regs[reg] = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: uctxX86[reg]}
 			}
 		}
 		return row

@@ -92,7 +92,7 @@ func (b *beam) First() frames.RuleSource {
 }
 
 // prove finds the one word behind the registers that follows a call of process_main.
-func (b *beam) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, lacking uint64, ok bool) {
+func (b *beam) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	rbx, known := regs.Get(frames.X86RBX)
 	if !known || rbx%8 != 0 || b.size == 0 && !b.learn() || rbx < b.below {
 		return 0, 0, false

@@ -35,7 +35,7 @@ func (c *chez) First() frames.RuleSource {
 }
 
 // prove finds the one word that follows a call of the entry.
-func (c *chez) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, lacking uint64, ok bool) {
+func (c *chez) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, known := regs.Get(frames.X86RSP)
 	if !known {
 		return 0, 0, false

@@ -127,7 +127,7 @@ func (p *process) called(ret uint64) bool {
 
 // oneCall gives the CFA if, of so many words from an address on, one is a return address of a direct call of the
 // function at target, and no other.
-func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint64) (cfa, lacking uint64, ok bool) {
+func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(words) {
 		at := from + 8*i
 		ret, readable := mem.Word(at)
@@ -183,7 +183,7 @@ func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64,
 
 // proof is a rule by which a frame is looked for and proven.
 type proof struct {
-	prove func(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, lacking uint64, ok bool)
+	prove func(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool)
 	row   frames.Row
 }
 
@@ -191,7 +191,7 @@ type proof struct {
 func newProof(saved map[uint8]int64) *proof {
 	p := &proof{}
 	p.row.CFAExpr = p
-	p.row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+	p.row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	p.keeps(saved)
 	return p
 }
@@ -199,14 +199,14 @@ func newProof(saved map[uint8]int64) *proof {
 // keeps says where the frame keeps registers.
 func (p *proof) keeps(saved map[uint8]int64) {
 	for reg, below := range saved {
-		p.row.Regs[reg] = frames.Place{Kind: frames.PlaceOffset, Off: -below}
+		p.row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
 	}
 }
 
 // loses says that the frame keeps no register of its caller's.
 func (p *proof) loses() {
 	for _, reg := range compactX86 {
-		p.row.Regs[reg] = frames.Place{Kind: frames.PlaceUndefined}
+		p.row.Regs[reg] = frames.RegRule{Kind: frames.RuleUndefined}
 	}
 }
 
@@ -222,7 +222,7 @@ func (p *proof) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 }
 
 // Prove implements [frames.Prover].
-func (p *proof) Prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, lacking uint64, ok bool) {
+func (p *proof) Prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	return p.prove(regs, mem, pc)
 }
 

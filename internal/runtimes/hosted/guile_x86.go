@@ -57,7 +57,7 @@ func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 // prove gives the frame if its return address follows a call of the trampoline.
-func (g *guile) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, lacking uint64, ok bool) {
+func (g *guile) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, known := regs.Get(frames.X86RSP)
 	if !known || g.entry == nil && !g.learn(sp, mem) {
 		return 0, 0, false

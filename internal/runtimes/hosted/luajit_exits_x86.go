@@ -81,7 +81,7 @@ func (l *luaJIT) ownRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: reg, CFAOff: int32(l.size + off)}
 	for i, reg := range compactX86 {
-		if p := l.frame.row.Regs[reg]; p.Kind == frames.PlaceOffset {
+		if p := l.frame.row.Regs[reg]; p.Kind == frames.RuleOffset {
 			r.Saved[i], _ = frames.SavedUnits(p.Off)
 		}
 	}
@@ -90,7 +90,7 @@ func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
 
 // proveExit finds the C frame from within the handler's call. Which trace has ended only LuaJIT's memory tells. But
 // there is one frame of this Lua thread, whose address the handler keeps in rbp, at a distance that a trace can have.
-func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, lacking uint64, ok bool) {
+func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, ok1 := regs.Get(frames.X86RSP)
 	state, ok2 := regs.Get(frames.X86RBP)
 	if !ok1 || !ok2 {
@@ -147,7 +147,7 @@ func (l *luaJIT) partial(pc uint64) (frames.Rule, bool) {
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: frames.X86RSP, CFAOff: int32(8 * words)}
 	for i, reg := range compactX86 {
 		p := l.frame.row.Regs[reg]
-		if units, _ := frames.SavedUnits(p.Off); p.Kind == frames.PlaceOffset && int(units) <= words {
+		if units, _ := frames.SavedUnits(p.Off); p.Kind == frames.RuleOffset && int(units) <= words {
 			r.Saved[i] = units
 		}
 	}

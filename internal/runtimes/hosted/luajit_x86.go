@@ -164,13 +164,13 @@ func (l *luaJIT) Last() frames.RuleSource {
 
 // prove finds the C frame of the interpreter that a trace runs in. Where the trace is not known, or its frame not where
 // its description says, the descriptions are read anew.
-func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, lacking uint64, ok bool) {
+func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	sp, ok := regs.Get(frames.X86RSP)
 	if !ok {
 		return 0, 0, false
 	}
-	if cfa, lacking, ok = l.frameOf(sp, mem, pc); ok || lacking != 0 {
-		return cfa, lacking, ok
+	if cfa, unread, ok = l.frameOf(sp, mem, pc); ok || unread != 0 {
+		return cfa, unread, ok
 	}
 	if dispatch, known := regs.Get(frames.X86R14); !known || !l.learn(dispatch) {
 		return 0, 0, false
@@ -179,7 +179,7 @@ func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, la
 }
 
 // frameOf is prove with the descriptions that are known.
-func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, lacking uint64, ok bool) {
+func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	t, ok := l.trace(pc)
 	if !ok {
 		return 0, 0, false

@@ -62,7 +62,7 @@ func TestTraceRunsInTheFrameOfTheInterpreter(t *testing.T) {
 		t.Fatalf("the CFA is %#x, %v, want %#x", cfa, ok, want)
 	}
 	for reg, off := range map[uint8]int64{frames.X86RBP: -16, frames.X86RBX: -24, frames.X86R15: -32, frames.X86R14: -40, frames.X86R12: -80, frames.X86R13: -88} {
-		if p := row.Regs[reg]; p.Kind != frames.PlaceOffset || p.Off != off {
+		if p := row.Regs[reg]; p.Kind != frames.RuleOffset || p.Off != off {
 			t.Errorf("register %d is at %+v, want CFA%d", reg, p, off)
 		}
 	}

@@ -34,7 +34,7 @@ func TestCompiledProcedureRunsInTheFrameOfItsTrampoline(t *testing.T) {
 		t.Fatalf("the CFA is %#x, %v", cfa, ok)
 	}
 	for reg, off := range map[uint8]int64{frames.X86RBX: -32, frames.X86R12: -24, frames.X86R13: -16} {
-		if p := row.Regs[reg]; p.Kind != frames.PlaceOffset || p.Off != off {
+		if p := row.Regs[reg]; p.Kind != frames.RuleOffset || p.Off != off {
 			t.Errorf("register %d is at %+v, want CFA%d", reg, p, off)
 		}
 	}
@@ -87,7 +87,7 @@ func TestSchemesCodeReturnsToTheCallOfItsEntry(t *testing.T) {
 		if ok != (c.cfa != 0) || ok && cfa != c.cfa {
 			t.Errorf("%s: the CFA is %#x, %v, want %#x", what, cfa, ok, c.cfa)
 		}
-		if row.Regs[frames.X86RBX].Kind != frames.PlaceUndefined {
+		if row.Regs[frames.X86RBX].Kind != frames.RuleUndefined {
 			t.Error("registers of the caller are believed")
 		}
 	}
@@ -124,8 +124,8 @@ func TestErlangsCodeLeadsToTheSchedulersStack(t *testing.T) {
 	}
 	_, row, _ := r.First().Rule(frames.Query{PC: madeAt})
 	regs.Set(frames.X86RBX, heapAt)
-	if _, lacking, _ := row.CFAExpr.(frames.Prover).Prove(regs, s, madeAt); lacking != heapAt-16+64 {
-		t.Errorf("a stack that was not copied: %#x is said to lack", lacking)
+	if _, unread, _ := row.CFAExpr.(frames.Prover).Prove(regs, s, madeAt); unread != heapAt-16+64 {
+		t.Errorf("a stack that was not copied: %#x is said to lack", unread)
 	}
 }
 

@@ -43,7 +43,7 @@ func newSBCL(p *process) Runtime {
 	s.frame.loses()
 	s.frame.prove = s.prove
 	p.eachText(p.lib, lispEntryLen, s.findEntry)
-	s.frame.row.Regs[frames.X86RBP] = frames.Place{Kind: frames.PlaceValExpr, Expr: lispFP{s}}
+	s.frame.row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: lispFP{s}}
 	return s
 }
 
@@ -89,18 +89,18 @@ func (s *sbcl) findEntry(addr uint64, code []byte) bool {
 	return true
 }
 
-// lispPlace says how a frame's caller is found.
-type lispPlace uint8
+// callerKind says how a frame's caller is found.
+type callerKind uint8
 
 const (
-	lispByFP    lispPlace = iota // the frame is whole: rbp shows it
-	lispNext                     // rbp shows the frame of who is about to be called
-	lispEntered                  // that was called, and its return address is on the stack
-	lispTop                      // the frame is given up, or there is none: the return address is on the stack
+	lispByFP    callerKind = iota // the frame is whole: rbp shows it
+	lispNext                      // rbp shows the frame of who is about to be called
+	lispEntered                   // that was called, and its return address is on the stack
+	lispTop                       // the frame is given up, or there is none: the return address is on the stack
 )
 
-// place tells where pc is. regs.PC is a return address where it is not pc.
-func (s *sbcl) place(regs *frames.Regs, mem frames.Memory, pc uint64) lispPlace {
+// callerOf tells where pc is. regs.PC is a return address where it is not pc.
+func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerKind {
 	if pc != regs.PC {
 		return lispByFP
 	}
@@ -146,13 +146,13 @@ func (s *sbcl) inRoutine(mem frames.Memory, sp, pc uint64) bool {
 }
 
 // prove gives the CFA; the return address below it must follow a call.
-func (s *sbcl) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, lacking uint64, ok bool) {
+func (s *sbcl) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	fp, ok1 := regs.Get(frames.X86RBP)
 	sp, ok2 := regs.Get(frames.X86RSP)
 	if !ok1 || !ok2 {
 		return 0, 0, false
 	}
-	switch s.place(regs, mem, pc) {
+	switch s.callerOf(regs, mem, pc) {
 	case lispByFP:
 		cfa = fp + 16
 	case lispNext:
@@ -197,7 +197,7 @@ func (f lispFP) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, 
 	if cfa != sp+8 {
 		return mem.Word(cfa - 16)
 	}
-	if f.s.place(regs, mem, regs.PC) == lispEntered {
+	if f.s.callerOf(regs, mem, regs.PC) == lispEntered {
 		return mem.Word(fp)
 	}
 	return fp, true

@@ -40,15 +40,15 @@ func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row
 	if cfa.Saved {
 		row.CFAExpr = savedSP(cfa)
 	}
-	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
-	row.Regs[frames.X86RBP] = frames.Place{Kind: frames.PlaceOffset, Off: -16}
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+	row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodCFI}, row, true
 }
 
 // leavingFrame gives the rule where nothing but the return is left to do, and what restores rbp.
 func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	row := byCaller(frames.X86RSP, int32(cfa.Off))
-	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	row.Regs[frames.X86RBP] = cfa.FP
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(cfa.Off), Method: frames.MethodCFI}, row, true
 }
@@ -72,7 +72,7 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if cfa.Saved {
 		row.CFAExpr = savedSP(cfa)
 	}
-	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	row.Regs[frames.X86RBP] = cfa.FP
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodHeuristic}, row, true
 }

@@ -31,28 +31,28 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	case at == 0:
 		return called(frames.X86RSP, 8, frames.MethodCFI)
 	case at == 5:
-		return below(16, frames.Place{})
+		return below(16, frames.RegRule{})
 	case at == 6:
-		return below(24, frames.Place{Kind: frames.PlaceOffset, Off: -24})
+		return below(24, frames.RegRule{Kind: frames.RuleOffset, Off: -24})
 	case ends < 0 || at > ends+5 || at < len(barrierBegins):
 		return frames.Rule{}, nil, false
 	case at == ends+1:
-		return below(16, frames.Place{})
+		return below(16, frames.RegRule{})
 	case at == ends+5:
 		return called(frames.X86RSP, 8, frames.MethodCFI)
 	case q.SPOnly:
 		return frames.Rule{}, nil, false
 	}
 	row := byCaller(frames.X86RBP, 24)
-	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
-	row.Regs[frames.X86RBP] = frames.Place{Kind: frames.PlaceOffset, Off: -24}
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+	row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -24}
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
 // below is the rule where the return address is right below the CFA, which is so far above sp.
-func below(size int32, fp frames.Place) (frames.Rule, *frames.Row, bool) {
+func below(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	row := byCaller(frames.X86RSP, size)
-	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	row.Regs[frames.X86RBP] = fp
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
 }
@@ -76,7 +76,7 @@ func (v *VM) inFixup(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) 
 		return frames.Rule{}, nil, false
 	}
 	row := byCaller(frames.X86R13, 8)
-	row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	return frames.Rule{CFAReg: frames.X86R13, CFAOff: 8, Method: frames.MethodCFI}, row, true
 }
 
@@ -87,7 +87,7 @@ func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bo
 	if ok && c.entry && !bytes.Contains(v.code(c.begin, c.end-c.begin), entered) {
 		row := byCaller(frames.X86RSP, 8)
 		row.CFAExpr = fromInterpreter{b.begin, b.end}
-		row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 		return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 	}
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true

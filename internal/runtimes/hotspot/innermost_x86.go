@@ -14,7 +14,7 @@ func called(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bo
 		return r, nil, true
 	}
 	row := byCaller(cfa, off)
-	row.RA = frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RSP}
+	row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP}
 	return r, row, true
 }
 
@@ -22,7 +22,7 @@ func called(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bo
 func byCaller(cfa uint8, off int32) *frames.Row {
 	row := &frames.Row{CFAReg: cfa, CFAOff: int64(off)}
 	for _, r := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
-		row.Regs[r].Kind = frames.PlaceUndefined
+		row.Regs[r].Kind = frames.RuleUndefined
 	}
 	return row
 }
@@ -30,7 +30,7 @@ func byCaller(cfa uint8, off int32) *frames.Row {
 // inReg is the rule while the return address is in a register.
 func inReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
 	row := byCaller(cfa, off)
-	row.RA = frames.Place{Kind: frames.PlaceReg, Reg: reg}
+	row.RA = frames.RegRule{Kind: frames.RuleReg, Reg: reg}
 	return frames.Rule{CFAReg: cfa, CFAOff: off, Method: frames.MethodCFI}, row, true
 }
 
@@ -139,7 +139,7 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 		return called(frames.X86RSP, 8, frames.MethodCFI)
 	case at < len(exceptionBegins):
 		row := byCaller(frames.X86RSP, 16)
-		row.RA = frames.Place{Kind: frames.PlaceOffset, Off: -8}
+		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 		return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 16, Method: frames.MethodCFI}, row, true
 	}
 	return framed(8 * b.frame), nil, true
@@ -184,7 +184,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 		return called(frames.X86R13, 0, frames.MethodCFI)
 	case pushes == 2:
 		row := byCaller(frames.X86R13, 0)
-		row.RA = frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RSP, Off: 8}
+		row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: 8}
 		return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodCFI}, row, true
 	case pushes <= len(entered)-1: // rbp is set, r13 not yet stored
 		row := byCaller(frames.X86R13, 0)

@@ -19,8 +19,8 @@ type Names struct {
 	moments
 	methods map[uint64]*method
 	code    map[uint64]*compiled // by their code's start
-	places  map[site]*whatIs
-	near    [1 << nearBits]nearPlace
+	sites   map[site]*codeInfo
+	near    [1 << nearBits]recentSite
 	calls   []call
 	others  []call
 	place   int32 // where the next scope was found
@@ -37,7 +37,7 @@ type Names struct {
 // Names gives what names the frames of the machine's code.
 func (v *VM) Names() *Names {
 	if v.names == nil {
-		v.names = &Names{v: v, methods: map[uint64]*method{}, code: map[uint64]*compiled{}, places: map[site]*whatIs{}}
+		v.names = &Names{v: v, methods: map[uint64]*method{}, code: map[uint64]*compiled{}, sites: map[site]*codeInfo{}}
 	}
 	return v.names
 }
@@ -87,8 +87,8 @@ type site struct {
 	caller bool
 }
 
-// whatIs is what such an address stands for.
-type whatIs struct {
+// codeInfo is what such an address stands for.
+type codeInfo struct {
 	ref    managed.Ref
 	code   *compiled // nil in stubs
 	interp interp
@@ -105,8 +105,8 @@ const (
 	interpEnter        // it is being made: rbx may have the method
 )
 
-// maxPlaces bounds what is remembered.
-const maxPlaces = 1 << 16
+// maxSites bounds what is remembered.
+const maxSites = 1 << 16
 
 // Begin implements [managed.Namer].
 func (n *Names) Begin(s *managed.Sample) {
@@ -121,7 +121,7 @@ func (n *Names) End() managed.Health { return managed.Matched }
 func (n *Names) Forget() {
 	clear(n.methods)
 	clear(n.code)
-	clear(n.places)
+	clear(n.sites)
 	clear(n.near[:])
 }
 
@@ -130,7 +130,7 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 	if f.Module == nil || !f.Module.Generated || !n.ready(f.PC) {
 		return out, false
 	}
-	p := n.placeAt(f.PC, f.Caller)
+	p := n.infoAt(f.PC, f.Caller)
 	if p == nil {
 		return out, false
 	}
@@ -150,43 +150,43 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 	return append(out, ref), true
 }
 
-// nearPlace is a place that was asked for lately: looking there first is a third of a map's cost.
-type nearPlace struct {
+// recentSite is a place that was asked for lately: looking there first is a third of a map's cost.
+type recentSite struct {
 	site
-	is *whatIs
+	is *codeInfo
 }
 
 // nearBits says how many of those there are.
 const nearBits = 10
 
-// placeAt gives what is at an address, nil if it is not known. What is remembered of compiled code is compared with the
+// infoAt gives what is at an address, nil if it is not known. What is remembered of compiled code is compared with the
 // process's memory if it was read before the copy.
-func (n *Names) placeAt(pc uint64, caller bool) *whatIs {
+func (n *Names) infoAt(pc uint64, caller bool) *codeInfo {
 	near := &n.near[pc*0x9e3779b97f4a7c15>>(64-nearBits)] // Fibonacci hashing
 	key := site{pc, caller}
 	p := near.is
 	if p == nil || near.site != key {
-		p = n.places[key]
+		p = n.sites[key]
 	}
 	if p == nil || p.code != nil && p.code.checked < n.at && !n.same(p.code) {
-		is, ok := n.placeOf(pc, caller)
+		is, ok := n.readInfo(pc, caller)
 		if !ok {
-			delete(n.places, key)
+			delete(n.sites, key)
 			near.is = nil
 			return nil
 		}
-		if len(n.places) >= maxPlaces {
-			clear(n.places)
+		if len(n.sites) >= maxSites {
+			clear(n.sites)
 		}
 		p = &is
-		n.places[key] = p
+		n.sites[key] = p
 	}
-	*near = nearPlace{key, p}
+	*near = recentSite{key, p}
 	return p
 }
 
-// placeOf finds out what is at an address.
-func (n *Names) placeOf(pc uint64, caller bool) (p whatIs, ok bool) {
+// readInfo finds out what is at an address.
+func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 	b, ok := n.v.find(pc)
 	if !ok && caller {
 		b, ok = n.v.find(pc - 1)
@@ -202,10 +202,10 @@ func (n *Names) placeOf(pc uint64, caller bool) (p whatIs, ok bool) {
 		if c == nil {
 			return p, false
 		}
-		return whatIs{ref: n.compiledRef(c, pc, caller), code: c}, true
+		return codeInfo{ref: n.compiledRef(c, pc, caller), code: c}, true
 	}
 	name := n.v.Describe(b.begin)
-	return whatIs{
+	return codeInfo{
 		ref:      managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub},
 		replaces: strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap"),
 	}, true
@@ -289,8 +289,8 @@ func (n *Names) deoptimized(f *frames.Frame, c *compiled, r managed.Ref) managed
 }
 
 // inInterpreter tells how the interpreter's frame looks at one of its addresses.
-func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) whatIs {
-	p := whatIs{ref: managed.Ref{Object: b.begin, Kind: refStub}, interp: interpWhole}
+func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
+	p := codeInfo{ref: managed.Ref{Object: b.begin, Kind: refStub}, interp: interpWhole}
 	c, ok := n.v.codeletAt(b, pc)
 	if !ok {
 		p.interp = interpNone

@@ -320,13 +320,13 @@ func framed(size int32) frames.Rule {
 // address, below it the caller's stack pointer as it was without arguments.
 var interpreted = frames.Row{
 	CFAReg: frames.X86RBP, CFAOff: -8, CFADeref: true,
-	RA: frames.Place{Kind: frames.PlaceRegOffset, Reg: frames.X86RBP, Off: 8},
-	Regs: [frames.NumRegs]frames.Place{
-		frames.X86RBP: {Kind: frames.PlaceRegOffset, Reg: frames.X86RBP},
-		frames.X86RBX: {Kind: frames.PlaceUndefined},
-		frames.X86R12: {Kind: frames.PlaceUndefined},
-		frames.X86R13: {Kind: frames.PlaceUndefined},
-		frames.X86R14: {Kind: frames.PlaceUndefined},
-		frames.X86R15: {Kind: frames.PlaceUndefined},
+	RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBP, Off: 8},
+	Regs: [frames.NumRegs]frames.RegRule{
+		frames.X86RBP: {Kind: frames.RuleRegOffset, Reg: frames.X86RBP},
+		frames.X86RBX: {Kind: frames.RuleUndefined},
+		frames.X86R12: {Kind: frames.RuleUndefined},
+		frames.X86R13: {Kind: frames.RuleUndefined},
+		frames.X86R14: {Kind: frames.RuleUndefined},
+		frames.X86R15: {Kind: frames.RuleUndefined},
 	},
 }

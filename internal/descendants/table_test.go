@@ -1,4 +1,4 @@
-package offspring
+package descendants
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // table gives one in which process 10 was met.
 func table(shell *int) *Table[*int, int] {
 	u := New[*int, int]()
-	u.Meet(10, shell)
+	u.Track(10, shell)
 	return u
 }
 
@@ -39,10 +39,10 @@ func TestProgramOfAnUnmetProcessIsThatOfTheSamplesTime(t *testing.T) {
 	later.Addr, later.Len, later.Inode, later.Name = 0x9000, 0x1000, 8, []byte("/lib/c")
 	u.tell(later, mapped, execed, task(perfevents.Forked, 300, 30, 20), task(perfevents.Forked, 100, 20, 10),
 		task(perfevents.Forked, 100, 99, 98)) // the last one is somebody else's
-	if len(u.unmet) != 2 || u.unmet[20] == nil || u.unmet[30] == nil {
-		t.Fatalf("%v", u.unmet)
+	if len(u.untracked) != 2 || u.untracked[20] == nil || u.untracked[30] == nil {
+		t.Fatalf("%v", u.untracked)
 	}
-	p, kid := u.unmet[20], u.unmet[30]
+	p, kid := u.untracked[20], u.untracked[30]
 	if before := p.At(150); before.Of != shell || len(before.Maps) != 0 {
 		t.Errorf("before it called exec: %+v", before)
 	}
@@ -65,30 +65,30 @@ func TestProgramThatWasHandedOverIsNotWritten(t *testing.T) {
 	execed := task(perfevents.Named, 200, 20, 0)
 	execed.Exec, execed.Name = true, []byte("ls")
 	u.tell(task(perfevents.Forked, 100, 20, 10), execed)
-	handed := u.unmet[20].At(300)
+	handed := u.untracked[20].At(300)
 	handed.Keep()
 	mapped := task(perfevents.Mapped, 400, 20, 0)
 	mapped.Addr, mapped.Len = 0x1000, 0x1000
 	u.tell(mapped)
-	if len(handed.Maps) != 0 || len(u.unmet[20].At(500).Maps) != 1 {
-		t.Errorf("%v, %v", handed.Maps, u.unmet[20].At(500).Maps)
+	if len(handed.Maps) != 0 || len(u.untracked[20].At(500).Maps) != 1 {
+		t.Errorf("%v, %v", handed.Maps, u.untracked[20].At(500).Maps)
 	}
 }
 
 func TestUnmetProcessesAreBounded(t *testing.T) {
 	u := table(new(int))
-	for i := range 3 * mostUnmet {
+	for i := range 3 * mostUntracked {
 		u.tell(task(perfevents.Forked, int64(i), 1000+i, 10))
 	}
-	if len(u.unmet) != mostUnmet {
-		t.Errorf("%d processes", len(u.unmet))
+	if len(u.untracked) != mostUntracked {
+		t.Errorf("%d processes", len(u.untracked))
 	}
 	for i := range 3 * mostMappings {
 		m := task(perfevents.Mapped, int64(i), 1000, 0)
 		m.Addr, m.Len = uint64(i)<<12, 1<<12
 		u.tell(m)
 	}
-	if n := len(u.unmet[1000].runs.Maps); n > mostMappings {
+	if n := len(u.untracked[1000].runs.Maps); n > mostMappings {
 		t.Errorf("%d mappings", n)
 	}
 }
@@ -98,7 +98,7 @@ func TestProcessThatIsMetIsNoneOfThese(t *testing.T) {
 	u, me := table(new(int)), new(int)
 	u.tell(task(perfevents.Forked, 100, 20, 10))
 	u.Find(20).Kept = append(u.Find(20).Kept, 7)
-	if before := u.Meet(20, me); before == nil || len(before.Kept) != 1 || u.Find(20) != nil || u.Meet(20, me) != nil {
+	if before := u.Track(20, me); before == nil || len(before.Kept) != 1 || u.Find(20) != nil || u.Track(20, me) != nil {
 		t.Error("it is not met")
 	}
 	u.tell(task(perfevents.Forked, 200, 30, 20))

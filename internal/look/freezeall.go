@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// togetherFor bounds how long the first threads may stay stopped until the
+	// freezeAllFor bounds how long the first threads may stay stopped until the
 	// last one has stopped, in nanoseconds.
-	togetherFor = 1e9
-	// togetherRounds bounds how often those that woke up are looked at again.
-	togetherRounds = 16
+	freezeAllFor = 1e9
+	// freezeAllRounds bounds how often those that woke up are looked at again.
+	freezeAllRounds = 16
 )
 
-// Together looks at threads at one moment: it stops them all, copies all, and lets them go together. Those that have
+// FreezeAll looks at threads at one moment: it stops them all, copies all, and lets them go together. Those that have
 // come since it was last called are what more gives: a thread that has not stopped yet can start another. Threads
 // that sleep in a call which an interrupt would harm ([interruptible]) are peeked at while all others are stopped.
 // That goes on until none of them has run since its peek: then all stacks are those of that moment. A thread that
@@ -23,8 +23,8 @@ const (
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room
 // for all threads.
-func Together(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *Shot, error)) int64 {
-	g := &together{ctl: ctl, peeker: New(ctl, pool, OnlyPeek), done: done, end: procmem.Now() + togetherFor}
+func FreezeAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *Shot, error)) int64 {
+	g := &freezeAll{ctl: ctl, peeker: New(ctl, pool, OnlyPeek), done: done, end: procmem.Now() + freezeAllFor}
 	defer g.letGo() // also after a panic
 	ctl.Leave()     // whoever wants to stop this process can wait for a look of a second
 	for ts := more(); len(ts) > 0; ts = more() {
@@ -33,7 +33,7 @@ func Together(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done fu
 		}
 		g.wait()
 	}
-	for round := 0; round < togetherRounds && g.peekAll() && procmem.Now() < g.end; round++ {
+	for round := 0; round < freezeAllRounds && g.peekAll() && procmem.Now() < g.end; round++ {
 		g.wait()
 	}
 	for _, h := range g.all {
@@ -47,8 +47,8 @@ func Together(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done fu
 	return max(g.last-g.first, 0)
 }
 
-// together is the state of one such look.
-type together struct {
+// freezeAll is the state of one such look.
+type freezeAll struct {
 	ctl         *ptrace.Controller
 	peeker      *Looker
 	done        func(*Thread, *Shot, error)
@@ -80,7 +80,7 @@ type held struct {
 }
 
 // add begins with a thread.
-func (g *together) add(t *Thread) {
+func (g *freezeAll) add(t *Thread) {
 	h := &held{t: t}
 	g.peeker.takeNeeds(t)
 	g.all = append(g.all, h)
@@ -99,7 +99,7 @@ func (g *together) add(t *Thread) {
 
 // freeze asks a thread to stop. runs is its count of arrivals on a processor from
 // before h.call was read.
-func (g *together) freeze(h *held, tag int, runs uint64) {
+func (g *freezeAll) freeze(h *held, tag int, runs uint64) {
 	h.shot = g.peeker.pool.Get()
 	h.shot.room(h.t.needs.get().Bytes)
 	look, err := g.ctl.Begin(h.t.TID)
@@ -117,7 +117,7 @@ func (g *together) freeze(h *held, tag int, runs uint64) {
 
 // wait waits until all that were asked to stop have stopped. Those that do not in
 // time are left alone.
-func (g *together) wait() {
+func (g *freezeAll) wait() {
 	for g.pending > 0 {
 		look := g.ctl.WaitAny(g.end)
 		if look == nil {
@@ -141,7 +141,7 @@ func (g *together) wait() {
 
 // peekAll looks at those that are not stopped, and reports whether any has changed
 // since it did so before.
-func (g *together) peekAll() (changed bool) {
+func (g *freezeAll) peekAll() (changed bool) {
 	for i, h := range g.all {
 		if h.state != heldAsleep {
 			continue
@@ -165,7 +165,7 @@ func (g *together) peekAll() (changed bool) {
 }
 
 // copyStack copies the stack of a stopped thread.
-func (g *together) copyStack(h *held) {
+func (g *freezeAll) copyStack(h *held) {
 	call, err := h.t.files.Syscall()
 	if err != nil || call.Running || call.SP == 0 {
 		return // finish does it
@@ -174,7 +174,7 @@ func (g *together) copyStack(h *held) {
 }
 
 // finish lets a thread go and passes on what was copied.
-func (g *together) finish(h *held) {
+func (g *freezeAll) finish(h *held) {
 	switch h.state {
 	case heldAsleep:
 		if h.shot == nil {
@@ -199,7 +199,7 @@ func (g *together) finish(h *held) {
 }
 
 // fill completes the shot of a thread that was stopped.
-func (g *together) fill(h *held) {
+func (g *freezeAll) fill(h *held) {
 	s, stop := h.shot, &g.stop
 	if g.first == 0 || stop.Running < g.first {
 		g.first = stop.Running
@@ -222,13 +222,13 @@ func (g *together) fill(h *held) {
 }
 
 // over ends the look at a thread.
-func (g *together) over(h *held, s *Shot, err error) {
+func (g *freezeAll) over(h *held, s *Shot, err error) {
 	h.state = heldOver
 	g.done(h.t, s, err)
 }
 
 // letGo lets go of whoever is still held.
-func (g *together) letGo() {
+func (g *freezeAll) letGo() {
 	for _, h := range g.all {
 		if h.state == heldPending || h.state == heldStopped {
 			h.state = heldOver

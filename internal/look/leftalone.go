@@ -43,8 +43,8 @@ const (
 // errInCall: the thread may be in a call that would give up if it were stopped.
 var errInCall = errors.New("the thread is in a system call that would give up its work if the thread were stopped")
 
-// alone is what is known of a call that a look made give up.
-type alone struct {
+// leftAlone is what is known of a call that a look made give up.
+type leftAlone struct {
 	inCall bool // it goes on, as far as can be told
 	sp     frames.Addr
 	nr     int64
@@ -73,7 +73,7 @@ type Left struct {
 // gaveUp takes note of a stop that made a call give up, whose stack was copied.
 func (t *Thread) gaveUp(s *Shot, stop *ptrace.Stop) {
 	if t.alone == nil {
-		t.alone = new(alone)
+		t.alone = new(leftAlone)
 	}
 	a := t.alone
 	sp := stop.Regs.SP()

@@ -1,7 +1,7 @@
-// Package offspring keeps account of the descendants of processes as the kernel's records tell of them: whose children
+// Package descendants keeps account of the descendants of processes as the kernel's records tell of them: whose children
 // they are, what they run, and where its code is mapped. So what a process did can be known that nobody could open in
 // time. The records are those of births, ends, names and mappings of package perfevents.
-package offspring
+package descendants
 
 import (
 	"cmp"
@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// mostUnmet bounds how many processes are known by records alone, mostMappings how many mappings each has.
-	mostUnmet    = 1 << 14
-	mostMappings = 1 << 12
+	// mostUntracked bounds how many processes are known by records alone, mostMappings how many mappings each has.
+	mostUntracked = 1 << 14
+	mostMappings  = 1 << 12
 )
 
 // Table is the descendants of some processes that nobody has met, with what their samples S are kept for. O is what the
 // caller has of a process that was met, and not the zero value. A Table is for one goroutine.
 type Table[O comparable, S any] struct {
-	unmet   map[int]*Unmet[O, S]
-	met     map[int]O
-	records []record // of this drain
-	names   []byte   // theirs
+	untracked map[int]*Untracked[O, S]
+	tracked   map[int]O
+	records   []record // of this drain
+	names     []byte   // theirs
 }
 
-// Unmet is a process that nobody has met.
-type Unmet[O comparable, S any] struct {
+// Untracked is a process that nobody has met.
+type Untracked[O comparable, S any] struct {
 	// Waiter is the nearest of its ancestors that was met.
 	Waiter O
 	// Kept is the caller's.
@@ -70,7 +70,7 @@ type record struct {
 
 // New gives one without processes.
 func New[O comparable, S any]() *Table[O, S] {
-	return &Table[O, S]{unmet: map[int]*Unmet[O, S]{}, met: map[int]O{}}
+	return &Table[O, S]{untracked: map[int]*Untracked[O, S]{}, tracked: map[int]O{}}
 }
 
 // Drain drains the kernel's records. What they say of births and programs is heard first, so that take, which is told of
@@ -114,7 +114,7 @@ func (u *Table[O, S]) hear(r *record) {
 		u.born(r)
 		return
 	}
-	p := u.unmet[r.PID]
+	p := u.untracked[r.PID]
 	if p == nil {
 		return
 	}
@@ -137,14 +137,14 @@ func (u *Table[O, S]) hear(r *record) {
 
 // born takes note of a child of a process that was met, or of another one that was not.
 func (u *Table[O, S]) born(r *record) {
-	if _, met := u.met[r.PID]; met || len(u.unmet) >= mostUnmet {
+	if _, met := u.tracked[r.PID]; met || len(u.untracked) >= mostUntracked {
 		return
 	}
-	if p, ok := u.met[r.PPID]; ok {
-		u.unmet[r.PID] = &Unmet[O, S]{Waiter: p, runs: &Program[O]{Of: p}}
-	} else if p := u.unmet[r.PPID]; p != nil {
+	if p, ok := u.tracked[r.PPID]; ok {
+		u.untracked[r.PID] = &Untracked[O, S]{Waiter: p, runs: &Program[O]{Of: p}}
+	} else if p := u.untracked[r.PPID]; p != nil {
 		p.runs.Keep() // it has two owners
-		u.unmet[r.PID] = &Unmet[O, S]{Waiter: p.Waiter, runs: p.runs}
+		u.untracked[r.PID] = &Untracked[O, S]{Waiter: p.Waiter, runs: p.runs}
 	}
 }
 
@@ -157,7 +157,7 @@ func (g *Program[O]) own() *Program[O] {
 }
 
 // At gives what the process ran at a moment, CLOCK_MONOTONIC in nanoseconds.
-func (p *Unmet[O, S]) At(t int64) *Program[O] {
+func (p *Untracked[O, S]) At(t int64) *Program[O] {
 	for i := range p.ran {
 		if t < p.ran[i].until {
 			return p.ran[i].program
@@ -167,37 +167,37 @@ func (p *Unmet[O, S]) At(t int64) *Program[O] {
 }
 
 // Find gives the process with a number, nil if it is none of these.
-func (u *Table[O, S]) Find(pid int) *Unmet[O, S] {
-	if _, met := u.met[pid]; met {
+func (u *Table[O, S]) Find(pid int) *Untracked[O, S] {
+	if _, met := u.tracked[pid]; met {
 		return nil
 	}
-	return u.unmet[pid]
+	return u.untracked[pid]
 }
 
-// Meet takes note that a process was met, and gives what there was of it; nil for nothing.
-func (u *Table[O, S]) Meet(pid int, as O) *Unmet[O, S] {
-	before := u.unmet[pid]
-	delete(u.unmet, pid)
-	u.met[pid] = as
+// Track takes note that a process was met, and gives what there was of it; nil for nothing.
+func (u *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
+	before := u.untracked[pid]
+	delete(u.untracked, pid)
+	u.tracked[pid] = as
 	return before
 }
 
 // Forget takes note that a process that was met has ended.
-func (u *Table[O, S]) Forget(pid int) { delete(u.met, pid) }
+func (u *Table[O, S]) Forget(pid int) { delete(u.tracked, pid) }
 
 // Sweep notes the ends of processes of which there was no record: it may have found no room.
 func (u *Table[O, S]) Sweep() {
-	for pid, p := range u.unmet {
+	for pid, p := range u.untracked {
 		p.Ended = p.Ended || unix.Kill(pid, 0) == unix.ESRCH
 	}
 }
 
 // All gives the processes that nobody has met. Those that have ended are dropped.
-func (u *Table[O, S]) All() iter.Seq[*Unmet[O, S]] {
-	return func(yield func(*Unmet[O, S]) bool) {
-		for pid, p := range u.unmet {
+func (u *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
+	return func(yield func(*Untracked[O, S]) bool) {
+		for pid, p := range u.untracked {
 			if p.Ended {
-				delete(u.unmet, pid)
+				delete(u.untracked, pid)
 			}
 			if !yield(p) {
 				return
@@ -207,7 +207,7 @@ func (u *Table[O, S]) All() iter.Seq[*Unmet[O, S]] {
 }
 
 // Clear forgets the processes that nobody has met.
-func (u *Table[O, S]) Clear() { clear(u.unmet) }
+func (u *Table[O, S]) Clear() { clear(u.untracked) }
 
 // Last gives what the process runs now.
-func (p *Unmet[O, S]) Last() *Program[O] { return p.runs }
+func (p *Untracked[O, S]) Last() *Program[O] { return p.runs }

@@ -15,7 +15,7 @@ func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
 	cpus.Set(1)
 	cpus.Set(2)
 	var got []unix.CPUSet
-	p := &Seat{allowed: cpus, known: true, at: -1, stay: leastStay, move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
+	p := &CPUChooser{allowed: cpus, known: true, at: -1, stay: leastStay, move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
 	p.Ticked(1, false, 0)
 	if len(got) != 0 {
 		t.Fatal("moved though it is in nobody's way")
@@ -43,7 +43,7 @@ func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
 
 func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
 	n := 0
-	p := &Seat{known: true, at: -1, stay: leastStay, move: func(*unix.CPUSet) error { n++; return errors.New("no") }}
+	p := &CPUChooser{known: true, at: -1, stay: leastStay, move: func(*unix.CPUSet) error { n++; return errors.New("no") }}
 	p.Ticked(1, true, 0)
 	p.Ticked(9e9, true, 0)
 	if n != 2 { // one, and one back
@@ -57,7 +57,7 @@ func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
 		cpus.Set(c)
 	}
 	at := -1
-	p := &Seat{allowed: cpus, known: true, at: -1, stay: leastStay, rng: rand.New(rand.NewPCG(1, 2)), move: func(s *unix.CPUSet) error {
+	p := &CPUChooser{allowed: cpus, known: true, at: -1, stay: leastStay, rng: rand.New(rand.NewPCG(1, 2)), move: func(s *unix.CPUSet) error {
 		for at = 0; s.Count() == 1 && !s.IsSet(at); at++ {
 		}
 		if s.Count() > 1 {
@@ -114,7 +114,7 @@ func TestAlarmIsSetAnewWhereTheTracerIsMoved(t *testing.T) {
 		defer close(done)
 		runtime.LockOSThread() // never unlocked: it is moved
 		moved := 0
-		p := NewSeat(func() { moved++ })
+		p := NewCPUChooser(func() { moved++ })
 		if !p.known {
 			return // there is one processor only
 		}

@@ -3,8 +3,8 @@ package sampler
 import (
 	"prywalk/frames"
 	"prywalk/internal/code"
+	"prywalk/internal/descendants"
 	"prywalk/internal/look"
-	"prywalk/internal/offspring"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/profile"
 )
@@ -12,36 +12,36 @@ import (
 // # Processes that nobody meets
 //
 // Most commands of a script end before the search for children finds them. The kernel's samples show them all the same,
-// and its records say what they run (package offspring). So a sample of one is kept until its process has ended, or is
+// and its records say what they run (package descendants). So a sample of one is kept until its process has ended, or is
 // met. Then it has a claim on what the children of the nearest process that was met have used
 // ([booking.Process.ClaimOfChild]), or on what the process itself has.
 
 const (
-	// mostUnmetShots bounds how many of their samples wait.
-	mostUnmetShots = 1024
-	// unmetFor is for how long a sample waits for its process to be met or to end, in nanoseconds.
-	unmetFor = 1e9
+	// mostUntrackedShots bounds how many of their samples wait.
+	mostUntrackedShots = 1024
+	// untrackedFor is for how long a sample waits for its process to be met or to end, in nanoseconds.
+	untrackedFor = 1e9
 )
 
 // ranProgram is what such a process runs.
-type ranProgram = offspring.Program[*processAccount]
+type ranProgram = descendants.Program[*processAccount]
 
-// unmetProcesses are the descendants of those sampled that nobody has met. They belong to the tracer.
-type unmetProcesses struct {
-	table   *offspring.Table[*processAccount, unmetShot] // nil: children are not followed
-	waiting int                                          // samples
-	swept   int64                                        // when those without an end were looked for, CLOCK_MONOTONIC ns
+// untrackedProcesses are the descendants of those sampled that nobody has met. They belong to the tracer.
+type untrackedProcesses struct {
+	table   *descendants.Table[*processAccount, untrackedShot] // nil: children are not followed
+	waiting int                                                // samples
+	swept   int64                                              // when those without an end were looked for, CLOCK_MONOTONIC ns
 }
 
-// unmetShot is a sample of such a process.
-type unmetShot struct {
+// untrackedShot is a sample of such a process.
+type untrackedShot struct {
 	tid  int
 	shot *look.Shot
 	in   *ranProgram
 }
 
 // drain drains the kernel's records.
-func (u *unmetProcesses) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
+func (u *untrackedProcesses) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	if u.table == nil {
 		r.Drain(take)
 		return
@@ -49,29 +49,29 @@ func (u *unmetProcesses) drain(r *perfevents.Reader, take func(*perfevents.Recor
 	u.table.Drain(r, take)
 }
 
-// takeUnmet keeps a sample of a process that nobody has met, if it is one of those sampled.
-func (c *tracer) takeUnmet(r *perfevents.Record) {
+// keepUntracked keeps a sample of a process that nobody has met, if it is one of those sampled.
+func (c *tracer) keepUntracked(r *perfevents.Record) {
 	k := &c.samples
-	if k.unmet.table == nil {
+	if k.untracked.table == nil {
 		return
 	}
-	p := k.unmet.table.Find(r.PID)
+	p := k.untracked.table.Find(r.PID)
 	switch {
 	case p == nil:
 	case !r.Usable() && !r.NoUser:
 		k.unusable++
-	case k.unmet.waiting >= mostUnmetShots || c.pool.Waiting() > maxBacklog:
+	case k.untracked.waiting >= mostUntrackedShots || c.pool.Waiting() > maxBacklog:
 		k.dropped++
 	default:
 		k.taken++
-		k.unmet.waiting++
-		p.Kept = append(p.Kept, unmetShot{r.TID, c.looker.FromSample(r), p.At(r.Time)})
+		k.untracked.waiting++
+		p.Kept = append(p.Kept, untrackedShot{r.TID, c.looker.FromSample(r), p.At(r.Time)})
 	}
 }
 
-// handOverUnmet hands over the samples of processes that have ended, or that were not met for long.
-func (c *tracer) handOverUnmet(now int64) {
-	u := &c.samples.unmet
+// handOverUntracked hands over the samples of processes that have ended, or that were not met for long.
+func (c *tracer) handOverUntracked(now int64) {
+	u := &c.samples.untracked
 	if u.table == nil {
 		return
 	}
@@ -80,7 +80,7 @@ func (c *tracer) handOverUnmet(now int64) {
 		u.table.Sweep()
 	}
 	for p := range u.table.All() {
-		if p.Ended || len(p.Kept) > 0 && now-p.Kept[0].shot.At > unmetFor {
+		if p.Ended || len(p.Kept) > 0 && now-p.Kept[0].shot.At > untrackedFor {
 			for _, s := range p.Kept {
 				c.claimInto(childSampled, p.Waiter, s)
 			}
@@ -91,7 +91,7 @@ func (c *tracer) handOverUnmet(now int64) {
 }
 
 // claimInto hands over a sample that has a claim.
-func (c *tracer) claimInto(kind eventKind, to *processAccount, s unmetShot) {
+func (c *tracer) claimInto(kind eventKind, to *processAccount, s untrackedShot) {
 	s.in.Keep()
 	c.claim(event{kind: kind, proc: to, shot: s.shot, ran: s.in})
 }
@@ -99,11 +99,11 @@ func (c *tracer) claimInto(kind eventKind, to *processAccount, s unmetShot) {
 // meetProcess gives a process that was just met the samples that came before. Those of what it ran before it called exec
 // are of no thread of it: they have a claim on what is unseen of it.
 func (c *tracer) meetProcess(p *process) {
-	u := &c.samples.unmet
+	u := &c.samples.untracked
 	if u.table == nil {
 		return
 	}
-	before := u.table.Meet(p.target.PID, p.account)
+	before := u.table.Track(p.target.PID, p.account)
 	if before == nil {
 		return
 	}
@@ -119,14 +119,14 @@ func (c *tracer) meetProcess(p *process) {
 
 // forgetProcess takes note that a process that was met has ended.
 func (c *tracer) forgetProcess(p *process) {
-	if t := c.samples.unmet.table; t != nil {
+	if t := c.samples.untracked.table; t != nil {
 		t.Forget(p.target.PID)
 	}
 }
 
-// forgetUnmet drops the samples that still wait when the recording ends: nobody waits for these processes any more.
-func (c *tracer) forgetUnmet() {
-	u := &c.samples.unmet
+// forgetUntracked drops the samples that still wait when the recording ends: nobody waits for these processes any more.
+func (c *tracer) forgetUntracked() {
+	u := &c.samples.untracked
 	if u.table == nil {
 		return
 	}

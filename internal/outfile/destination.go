@@ -23,9 +23,9 @@ var (
 // maxLinks is how many links are followed, as in the kernel (MAXSYMLINKS, include/linux/namei.h).
 const maxLinks = 40
 
-// place is where an output goes: a name in an open directory. What the name led to was looked at through
+// destination is where an output goes: a name in an open directory. What the name led to was looked at through
 // that directory, so that nobody can put another one in its place.
-type place struct {
+type destination struct {
 	dir    int // O_PATH
 	name   string
 	st     unix.Stat_t // of what has the name, if exists
@@ -34,17 +34,17 @@ type place struct {
 	magic bool
 }
 
-func (p *place) close() { unix.Close(p.dir) }
+func (p *destination) close() { unix.Close(p.dir) }
 
 // regular reports whether the output is, or will be, a regular file.
-func (p *place) regular() bool {
+func (p *destination) regular() bool {
 	return !p.magic && (!p.exists || p.st.Mode&unix.S_IFMT == unix.S_IFREG)
 }
 
 // find follows path to its place. The last part's links are followed here, by the kernel's rule for
 // directories that are sticky and writable for all (may_follow_link in fs/namei.c), which is in force
 // whatever fs.protected_symlinks says. The caller closes the place.
-func find(path string) (*place, error) {
+func find(path string) (*destination, error) {
 	at := unix.AT_FDCWD
 	for range maxLinks {
 		p, err := enter(at, path)
@@ -68,7 +68,7 @@ func find(path string) (*place, error) {
 }
 
 // enter opens the directory of path, and looks at what has its last part's name.
-func enter(at int, path string) (*place, error) {
+func enter(at int, path string) (*destination, error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
 		dir = "."
@@ -80,7 +80,7 @@ func enter(at int, path string) (*place, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: filepath.Clean(dir), Err: err}
 	}
-	p := &place{dir: fd, name: name}
+	p := &destination{dir: fd, name: name}
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err == nil {
 		p.magic = fs.Type == unix.PROC_SUPER_MAGIC
@@ -97,7 +97,7 @@ func enter(at int, path string) (*place, error) {
 }
 
 // follow reads the link, which is held open meanwhile: the one whose owner was checked is the one read.
-func (p *place) follow() (string, error) {
+func (p *destination) follow() (string, error) {
 	fd, err := unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
@@ -123,7 +123,7 @@ func (p *place) follow() (string, error) {
 
 // foreign reports whether something in the place's directory was put there by a user who has no say here:
 // neither who runs prywalk nor the owner of the directory, which is sticky and writable for all.
-func (p *place) foreign(st *unix.Stat_t) (bool, error) {
+func (p *destination) foreign(st *unix.Stat_t) (bool, error) {
 	var dir unix.Stat_t
 	if err := unix.Fstat(p.dir, &dir); err != nil {
 		return false, err

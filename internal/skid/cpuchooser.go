@@ -33,8 +33,8 @@ const (
 	hiddenShare = 2
 )
 
-// Seat chooses the tracer's processor. Its methods run on the tracer's OS thread.
-type Seat struct {
+// CPUChooser chooses the tracer's processor. Its methods run on the tracer's OS thread.
+type CPUChooser struct {
 	allowed unix.CPUSet
 	known   bool // allowed is
 	stay    int64
@@ -49,9 +49,9 @@ type Seat struct {
 	rng      *rand.Rand
 }
 
-// NewSeat makes one for the calling thread; moved is called when it has been moved.
-func NewSeat(moved func()) *Seat {
-	p := &Seat{stay: leastStay, at: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
+// NewCPUChooser makes one for the calling thread; moved is called when it has been moved.
+func NewCPUChooser(moved func()) *CPUChooser {
+	p := &CPUChooser{stay: leastStay, at: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
 	p.move = func(set *unix.CPUSet) error {
 		defer moved()
 		return unix.SchedSetaffinity(0, set)
@@ -61,7 +61,7 @@ func NewSeat(moved func()) *Seat {
 }
 
 // Follow takes note of the processor of a thread that makes many system calls.
-func (p *Seat) Follow(cpu int) {
+func (p *CPUChooser) Follow(cpu int) {
 	if !p.known || cpu < 0 || !p.allowed.IsSet(cpu) {
 		return
 	}
@@ -72,7 +72,7 @@ func (p *Seat) Follow(cpu int) {
 
 // Ticked takes note of the end of a tick at which the tracer, on this processor, was in a
 // thread's way, or was not, and moves it if need be.
-func (p *Seat) Ticked(now int64, inTheWay bool, cpu int) {
+func (p *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !p.known:
 	case p.seen > 0:
@@ -94,7 +94,7 @@ func (p *Seat) Ticked(now int64, inTheWay bool, cpu int) {
 }
 
 // makeRoom leaves a processor on which the tracer is in the way.
-func (p *Seat) makeRoom(now int64, inTheWay bool, cpu int) {
+func (p *CPUChooser) makeRoom(now int64, inTheWay bool, cpu int) {
 	if !inTheWay {
 		if p.calm++; p.calm >= calmTicks {
 			p.stay = leastStay
@@ -114,7 +114,7 @@ func (p *Seat) makeRoom(now int64, inTheWay bool, cpu int) {
 
 // moveTo lets the tracer run on these processors only. If that is refused, what is allowed
 // has changed: it is left where the kernel puts it.
-func (p *Seat) moveTo(set *unix.CPUSet) {
+func (p *CPUChooser) moveTo(set *unix.CPUSet) {
 	if p.move(set) != nil {
 		p.known = false
 		_ = p.move(&p.allowed) // or stays where it is
