@@ -140,7 +140,7 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 	if s.State == Running { // it has just been woken, and has not run yet
 		s.State = Sleeping
 	}
-	if t.sampled { // where its time goes, samples tell
+	if t.sampled != 0 { // where its time goes, samples tell
 		return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
 	}
 	// A thread of which nothing is known yet has no time to book.

@@ -16,14 +16,15 @@ import (
 // mostKernel is how many of the kernel's frames a shot has room for.
 const mostKernel = 64
 
-// SetSampled says that the kernel samples the thread: it is not frozen where it runs.
-func (t *Thread) SetSampled(on bool) { t.sampled = on }
+// SetSampled says that the kernel samples the thread, with so many bytes of its stack: it is not frozen where it runs.
+// 0: the kernel does not.
+func (t *Thread) SetSampled(stack int) { t.sampled = stack }
 
 // Sampled reports whether samples of the thread are to be taken: they are asked for, and deep enough.
-func (t *Thread) Sampled() bool { return t.sampled && !t.deep() }
+func (t *Thread) Sampled() bool { return t.sampled != 0 && !t.deep() }
 
 // deep reports whether the stack is deeper than the kernel copies.
-func (t *Thread) deep() bool { return t.needs.get().Used > perfevents.MostStack }
+func (t *Thread) deep() bool { return t.needs.get().Used > t.sampled }
 
 // FromSample makes a shot of what the kernel has sampled. Precondition: the sample is usable. The shot's clocks are to
 // be filled in by the caller: a sample has none.
@@ -45,16 +46,7 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 }
 
 // Longest reports whether the shot is a sample with as much stack as the kernel copies.
-func (s *Shot) Longest() bool { return s.How == BySample && len(s.buf) >= perfevents.MostStack }
-
-// TooShort reports whether a walk of this thread's samples, as known at its last look, has lacked stack since it was
-// asked before: then more is to be copied.
-func (t *Thread) TooShort() bool {
-	n := t.needs.get().Short
-	short := n != t.shortSeen
-	t.shortSeen = n
-	return short
-}
+func (s *Shot) Longest() bool { return s.How == BySample && len(s.buf) > 0 }
 
 // Drop gives a shot back that nobody wants.
 func (l *Looker) Drop(s *Shot) { l.pool.Put(s) }

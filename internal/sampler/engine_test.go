@@ -103,6 +103,26 @@ func TestStacksDeeperThanTheKernelCopiesAreFrozen(t *testing.T) {
 	}
 }
 
+// TestStacksDeeperThanASmallCopyAreFrozen: where many processors leave room for 6 KiB of stack only, whoever needs more is
+// frozen, and the kernel's samples go on.
+func TestStacksDeeperThanASmallCopyAreFrozen(t *testing.T) {
+	target := start(t, "deep", "400")
+	o := sampling(t, 199)
+	o.Events.Close()
+	var err error
+	if o.Events, err = perfevents.Open(perfevents.Options{Freq: 199, Stack: perfevents.LeastStack}); err != nil {
+		t.Fatal(err)
+	}
+	defer o.Events.Close()
+	r := record(t, o, time.Second, func(s *Sampler) { frozen(t, s, 20) }, target.pid)
+	if r.Engine != "perf" || r.SampleStack != perfevents.LeastStack || r.Sampled == 0 {
+		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.EngineNote, r.SampleStack, r.Sampled)
+	}
+	if whole := r.FrozenWhole; whole < r.Frozen/2 {
+		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Frozen)
+	}
+}
+
 func TestHeldSamplerTakesNoSamples(t *testing.T) {
 	target := start(t, "burners", "1")
 	o := sampling(t, 199)

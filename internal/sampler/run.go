@@ -125,7 +125,7 @@ func (c *tracer) last(now int64) {
 		p.list.at = 0 // those that have just been born are looked at too
 	}
 	c.tick(now, now+lastWait)
-	c.forgetUntracked()
+	c.forgetUntracked(false)
 	c.looker.Abort(c.done)
 	for _, p := range c.procs {
 		c.closeCount(p, procmem.Now())
