@@ -152,11 +152,11 @@ func (d *data) figures(rows []row) (heads string, figures [][2]string) {
 		}
 		cells = tabular.Right(cells, len("100%"))
 		for i := range rows {
-			where := 1
 			if heads == "" {
-				where = 0
+				figures[i] = [2]string{cells[i+1], space} // the first stands alone: it may be marked
+			} else {
+				figures[i][1] += cells[i+1] + space
 			}
-			figures[i][where] += cells[i+1] + space
 		}
 		heads += cells[0] + space
 	}

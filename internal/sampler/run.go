@@ -27,6 +27,8 @@ func (s *Sampler) newTracer() *tracer {
 		cpuChooser: &skid.CPUChooser{},
 		garbage:    s.garbage, start: s.start, boot: s.boot,
 	}
+	c.subset = schedule.NewSubset(s.opts.Subset, uint64(s.start))
+	c.budget.UseParts()
 	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
 	c.done = c.collected
 	s.garbage.Await = c.await
