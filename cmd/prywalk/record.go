@@ -115,7 +115,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	o := sampler.Options{
 		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,
-		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), Subset: f.subset,
+		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), Subset: f.subset, KernelStacks: !f.noKernel,
 		Children: f.children || launch && !cmd.Flags().Changed("children"),
 	}
 	if f.threads != "" {

@@ -1,6 +1,8 @@
 package look
 
 import (
+	"errors"
+
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
@@ -38,7 +40,7 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 	s.OnCPU, s.Basis, s.Stopped, s.Why = true, skid.Exact, 0, 0
 	s.Restarted, s.Broken, s.Told, s.BrokenCall = false, false, false, -1
 	s.recalled, s.refused, s.short, s.pieced, s.by = false, false, false, false, nil
-	s.Kernel = s.Kernel[:0]
+	s.Kernel, s.KernelText = s.Kernel[:0], s.KernelText[:0]
 	for i := range min(r.Kernel(), mostKernel) {
 		s.Kernel = append(s.Kernel, r.KernelFrame(i))
 	}
@@ -50,3 +52,38 @@ func (s *Shot) Longest() bool { return s.How == BySample && len(s.buf) > 0 }
 
 // Drop gives a shot back that nobody wants.
 func (l *Looker) Drop(s *Shot) { l.pool.Put(s) }
+
+// kernelStacks reads which of the kernel's functions sleepers are in: once in a sleep, with the peek. It takes one call,
+// and CAP_SYS_ADMIN. Whoever has no such right pays for the first tries only.
+type kernelStacks struct {
+	wanted bool
+	failed int // tries in a row since the last one that succeeded
+}
+
+const (
+	// mostKernelText is how many bytes of names are read: some tens of functions. What is cut are the outermost.
+	mostKernelText = 2 << 10
+	// kernelTries is after how many failures nobody is asked any more: threads end, but not so many in a row.
+	kernelTries = 64
+)
+
+// SeeKernelStacks has the shots of sleepers tell the kernel's functions that they are in, where this user may know.
+func (l *Looker) SeeKernelStacks() { l.kernel.wanted = true }
+
+// read reads a sleeper's into its shot.
+func (k *kernelStacks) read(t *Thread, s *Shot) {
+	s.KernelText = s.KernelText[:0]
+	if !k.wanted {
+		return
+	}
+	if cap(s.KernelText) == 0 {
+		s.KernelText = make([]byte, 0, mostKernelText)
+	}
+	text, err := t.files.KernelStack(s.KernelText[:mostKernelText])
+	if err == nil {
+		s.KernelText, k.failed = text, 0
+		return
+	}
+	k.failed++
+	k.wanted = !errors.Is(err, procmem.ErrDenied) && k.failed < kernelTries
+}

@@ -56,6 +56,9 @@ type Options struct {
 	// Events. NoEvents says, for people, why there are none though they were wanted.
 	Choose   bool
 	NoEvents string
+	// KernelStacks: stacks of sleepers have the kernel's functions above the system call, where this user may know them
+	// (CAP_SYS_ADMIN).
+	KernelStacks bool
 	// Checkpoint is called on the accountant's goroutine every so often and
 	// when asked for, with everything up to then booked. While it goes on for long, it is to call
 	// between every some milliseconds: that books what comes in meanwhile.

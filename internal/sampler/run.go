@@ -62,6 +62,9 @@ func (s *Sampler) traceHere(ctx context.Context, c *tracer) (again bool) {
 	defer c.quota.close()
 	c.cpuChooser = skid.NewCPUChooser(ctl.Moved) // within the processors that are left
 	c.looker.LimitPause(s.opts.MaxPause)
+	if s.opts.KernelStacks {
+		c.looker.SeeKernelStacks()
+	}
 	s.result.Scheduling = ctl.Scheduling()
 	s.begin(c)
 	defer func() {
