@@ -23,6 +23,14 @@ type jsonFunction struct {
 	Line   int        `json:"line,omitempty"`
 	Self   jsonValues `json:"self"`
 	Total  jsonValues `json:"total"`
+	// Within is how far the shares of the chosen value may be from the true ones.
+	Within *jsonMargins `json:"within,omitempty"`
+}
+
+// jsonMargins are margins of 95 % confidence, of shares of 0 to 1.
+type jsonMargins struct {
+	Self  float64 `json:"self"`
+	Total float64 `json:"total"`
 }
 
 // jsonGroup is a group of samples.
@@ -158,6 +166,9 @@ func (d *data) functions(samples []*profile.Sample) []jsonFunction {
 	out := make([]jsonFunction, len(rows))
 	for i, r := range rows {
 		out[i] = d.jsonFunction(r.frame, all[r.frame].self, all[r.frame].total)
+		if d.opts.Intervals {
+			out[i].Within = &jsonMargins{d.prec.Margin(float64(r.self) / d.prec.Total), d.prec.Margin(float64(r.total) / d.prec.Total)}
+		}
 	}
 	return out
 }

@@ -21,6 +21,9 @@ var ErrValue = errors.New("the profile has no values of type")
 // ErrExpr reports that one of the regular expressions of [Options] is none.
 var ErrExpr = errors.New("not a regular expression")
 
+// ErrIntervals reports that a profile does not tell how many samples its values come from.
+var ErrIntervals = errors.New("no intervals: the profile does not tell how many samples its values come from")
+
 // Options choose what of a profile is shown, and how. The zero value shows the
 // profile's default type of values.
 type Options struct {
@@ -44,6 +47,8 @@ type Options struct {
 	Thread, Process, State, Wait string
 	// From and To keep what happened in this part of the recording, counted from its beginning; To 0 is its end.
 	From, To time.Duration
+	// Intervals has the table and the JSON tell the 95 % interval of each share, by the error of sampling.
+	Intervals bool
 	// Lines tells lines of a function apart, and addresses without one.
 	Lines bool
 	// Native shows the native frames that run managed ones, such as an interpreter's loop.
@@ -92,7 +97,9 @@ func prepare(p *profile.Profile, o Options) (*data, error) {
 	if err := d.filter(); err != nil {
 		return nil, err
 	}
-	d.prec = d.precision()
+	if d.prec = d.precision(); o.Intervals && d.prec.N == 0 {
+		return nil, ErrIntervals
+	}
 	return d, nil
 }
 

@@ -139,25 +139,38 @@ func (d *data) table(out *writer, samples []*profile.Sample, limit int, indent s
 	return shown
 }
 
-// figures gives the heads of the four columns of figures, and each row's: its own share, and the others.
+// figures gives the heads of the columns of figures, and each row's: its own share, and the others.
 func (d *data) figures(rows []row) (heads string, figures [][2]string) {
-	var cells [4][]string
-	for _, r := range rows {
-		cells[0] = append(cells[0], d.prec.Share(r.self))
-		cells[1] = append(cells[1], d.prec.Value(r.self, d.unit))
-		cells[2] = append(cells[2], d.prec.Share(r.total))
-		cells[3] = append(cells[3], d.prec.Value(r.total, d.unit))
-	}
-	for i, head := range []string{"self%", "self", "total%", "total"} {
-		if i%2 == 0 {
-			cells[i] = tabular.Aligned(cells[i])
+	figures = make([][2]string, len(rows))
+	column := func(head, space string, value func(int64) string, of func(row) int64) {
+		cells := []string{head}
+		for _, r := range rows {
+			cells = append(cells, value(of(r)))
 		}
-		cells[i] = tabular.Right(append([]string{head}, cells[i]...), len("100%"))
+		if strings.HasSuffix(head, "%") {
+			cells = append(cells[:1], tabular.Aligned(cells[1:])...)
+		}
+		cells = tabular.Right(cells, len("100%"))
+		for i := range rows {
+			if heads == "" {
+				figures[i] = [2]string{cells[i+1], space} // the first stands alone: it may be marked
+			} else {
+				figures[i][1] += cells[i+1] + space
+			}
+		}
+		heads += cells[0] + space
 	}
-	for i := range rows {
-		figures = append(figures, [2]string{cells[0][i+1], " " + cells[1][i+1] + "  " + cells[2][i+1] + " " + cells[3][i+1] + "  "})
+	for _, c := range []struct {
+		name string
+		of   func(row) int64
+	}{{"self", func(r row) int64 { return r.self }}, {"total", func(r row) int64 { return r.total }}} {
+		column(c.name+"%", " ", d.prec.Share, c.of)
+		if d.opts.Intervals {
+			column("±", " ", d.prec.Within, c.of)
+		}
+		column(c.name, "  ", func(v int64) string { return d.prec.Value(v, d.unit) }, c.of)
 	}
-	return strings.Join([]string{cells[0][0], " ", cells[1][0], "  ", cells[2][0], " ", cells[3][0], "  "}, ""), figures
+	return heads, figures
 }
 
 // columnName heads the column of names, and says what the figures are of.

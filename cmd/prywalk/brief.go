@@ -124,7 +124,7 @@ func rates(s *sampler.Stats) string {
 	return fmt.Sprintf("slowest %.1f/s, half of them %.1f/s, fastest %.1f/s", s.SlowestThread, all[len(all)/2], all[len(all)-1])
 }
 
-// withheld says what was done for --max-overhead and --max-pause.
+// withheld says what was done for --max-overhead, --max-pause and --subset.
 func withheld(s *sampler.Stats) string {
 	var b strings.Builder
 	if s.MaxOverhead > 0 {
@@ -132,6 +132,12 @@ func withheld(s *sampler.Stats) string {
 	}
 	if s.MaxPause > 0 {
 		fmt.Fprintf(&b, "; pauses of at most %s: %d freezes left out", s.MaxPause, s.Failed["max-pause"])
+	}
+	if s.Subset > 0 {
+		fmt.Fprintf(&b, "; at most %d threads a tick", s.Subset)
+	}
+	if s.NotDrawn > 0 {
+		fmt.Fprintf(&b, "; %d looks left out at random", s.NotDrawn)
 	}
 	return b.String()
 }

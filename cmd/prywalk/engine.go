@@ -63,6 +63,8 @@ func needsPtrace(o *sampler.Options) string {
 		return "--rung"
 	case o.MaxOverhead > 0:
 		return "--max-overhead"
+	case o.Subset > 0:
+		return "--subset"
 	}
 	return ""
 }

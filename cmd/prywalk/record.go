@@ -25,6 +25,7 @@ type recordFlags struct {
 	children    bool
 	maxOverhead share
 	maxPause    seconds
+	subset      int
 	readOnly    bool
 	threads     string
 	maxDepth    int
@@ -71,6 +72,7 @@ samples; with a command, the command's own status.`,
 	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts (on for a command)")
 	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share, such as 2%")
 	fl.Var(&f.maxPause, "max-pause", "begin no freeze that is expected to be longer, such as 100us")
+	fl.IntVar(&f.subset, "subset", 0, "look at no more threads than this in a tick, drawn at random each time")
 	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
 	fl.StringVar(&f.threads, "threads", "", "only threads whose name matches this regular expression")
 	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack")
@@ -108,10 +110,12 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return usageError("-o - would write a binary file to the terminal; give a file, or a pipe")
 	case f.maxDepth < 1:
 		return usageError("--max-depth %d: give at least 1", f.maxDepth)
+	case cmd.Flags().Changed("subset") && f.subset < 1:
+		return usageError("--subset %d: give at least 1", f.subset)
 	}
 	o := sampler.Options{
 		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,
-		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead),
+		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), Subset: f.subset, KernelStacks: !f.noKernel,
 		Children: f.children || launch && !cmd.Flags().Changed("children"),
 	}
 	if f.threads != "" {

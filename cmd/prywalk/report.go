@@ -73,6 +73,7 @@ func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.StringVar(&f.opts.Value, "value", "", "cpu, wall, runqueue, blocked or samples (the recording's own; wall by wait or state, and of sleepers)")
 	fl.BoolVar(&f.blame, "blame", false, "what the owners of locks did while others waited for them")
 	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: no rule says which waits are idle")
+	fl.BoolVar(&f.opts.Intervals, "ci", false, "shares with their 95 % interval, by the error of sampling: 25.0% ±1.6")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")
 	fl.BoolVar(&f.opts.Native, "native", false, "show the native frames that run managed ones, such as an interpreter's loop")
 	fl.Var(&f.from, "from", "leave out what was before this time of the recording, such as 2s")

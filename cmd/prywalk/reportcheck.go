@@ -19,6 +19,7 @@ var formFlags = map[string][]string{
 	"rows":       {"", "json"},
 	"by":         {"", "json"},
 	"value":      {"", "json", "tree", "folded", "callers", "callees", "source", "html", "speedscope", "firefox"},
+	"ci":         {"", "json", "callers", "callees"},
 	"lines":      {"", "json", "tree", "folded", "callers", "callees", "html", "speedscope", "firefox"},
 	"source-dir": {"source", "http"},
 }
@@ -47,7 +48,7 @@ func (f *reportFlags) check() error {
 	if err != nil {
 		return err
 	}
-	for _, flag := range []string{"rows", "by", "value", "lines", "source-dir"} {
+	for _, flag := range []string{"rows", "by", "value", "ci", "lines", "source-dir"} {
 		if !f.changed(flag) {
 			continue
 		}

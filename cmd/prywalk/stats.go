@@ -50,6 +50,8 @@ type statsJSON struct {
 	FrequencyAsked    float64             `json:"frequency_asked"`
 	MaxOverhead       float64             `json:"max_overhead,omitempty"`
 	MaxPauseUS        float64             `json:"max_pause_us,omitempty"`
+	Subset            int                 `json:"subset,omitempty"`
+	NotDrawn          int64               `json:"not_drawn,omitempty"`
 	SlowestThreadRate float64             `json:"slowest_thread_rate,omitempty"`
 	ThreadRates       []rateJSON          `json:"thread_rates,omitempty"`
 	CPUSelfS          float64             `json:"cpu_self_s"`
@@ -112,6 +114,7 @@ func (j *statsJSON) budget(s *sampler.Stats) {
 	j.Queued, j.TicksWithheld, j.LostS = s.Queued, s.Withheld, s.Lost
 	j.CPUQuota, j.QuotaWithheld, j.ThrottledS = s.Quota, s.QuotaWithheld, s.Throttled
 	j.FrequencyAsked, j.MaxOverhead, j.MaxPauseUS = s.FreqAsked, s.MaxOverhead, micros(int64(s.MaxPause))
+	j.Subset, j.NotDrawn = s.Subset, s.NotDrawn
 	for _, b := range s.Freezes {
 		j.Freezes = append(j.Freezes, bucketJSON{micros(b.Below), b.N})
 	}

@@ -14,7 +14,7 @@ const phases = 4
 
 // simulated are threads that compute from birth to death, one after the other, with pauses in between, and are looked
 // at by ticks that know nothing of them. It gives the time booked to each phase, and what is left unseen, ns.
-func simulated(rng *rand.Rand, life, period int64, looks int) (booked [phases]int64, used, unseen int64) {
+func simulated(rng *rand.Rand, life, period int64, looks int, part float64) (booked [phases]int64, used, unseen int64) {
 	p := &Process{}
 	book := func(s Span) { booked[s.Stack] += s.CPU }
 	born := 1 + rng.Int64N(period)
@@ -29,11 +29,11 @@ func simulated(rng *rand.Rand, life, period int64, looks int) (booked [phases]in
 			born += life + rng.Int64N(period)
 			th = &Thread{BornAt: born}
 		}
-		if age := now - born; age >= 0 {
+		if age := now - born; age >= 0 && (part == 1 || rng.Float64() < part) {
 			b := Look{
 				At:    Reading{Wall: now, CPU: age},
 				Seen:  Seen{Stack: profile.StackID(age * phases / life), State: Running, Whole: true},
-				OnCPU: true, Apart: now - last,
+				OnCPU: true, Apart: int64(float64(now-last) / part),
 			}
 			if !th.clock.started {
 				th.clock.Begin(th.birth(b.At))
@@ -135,7 +135,7 @@ func TestSharesOfShortLivesAreTrue(t *testing.T) {
 		t.Run(fmt.Sprint(ticks), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, uint64(ticks*10)))
 			life := int64(ticks*period) + 1
-			booked, used, unseen := simulated(rng, life, period, looks)
+			booked, used, unseen := simulated(rng, life, period, looks, 1)
 			total := unseen
 			for _, ns := range booked {
 				total += ns
@@ -210,6 +210,37 @@ func TestWhatAShortLifeCarriedGoesBack(t *testing.T) {
 		th.clock.Look(Reading{Wall: 10e6, CPU: 5e6}, Seen{State: Sleeping}, false, func(Span) {})
 		if p.ended(th); p.givenBack != c.back {
 			t.Errorf("%d looks: %d given back, want %d", c.looks, p.givenBack, c.back)
+		}
+	}
+}
+
+// TestSubsetsSharesOfShortLivesAreTrue: as above, but a tick draws half of the threads that there are, or a tenth. A look
+// stands for two ticks, or ten. The error rate is that of the test above, and the seeds are fixed.
+func TestSubsetsSharesOfShortLivesAreTrue(t *testing.T) {
+	const period, looks = 10_000_000, 100_000
+	for _, part := range []float64{0.5, 0.1} {
+		for _, ticks := range []float64{0.1, 0.5, 1, 1.5, 5, 30, 100} {
+			t.Run(fmt.Sprint(ticks, " ticks, a part of ", part), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(3, uint64(ticks*10)))
+				booked, used, unseen := simulated(rng, int64(ticks*period)+1, period, looks, part)
+				total := unseen
+				for _, ns := range booked {
+					total += ns
+				}
+				if total != used {
+					t.Errorf("%d ns in all, want %d", total, used)
+				}
+				met := float64(used) / period * part
+				limit := 6 * math.Sqrt(0.25*0.75/met)
+				for i, ns := range booked {
+					if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
+						t.Errorf("phase %d has %.4f, want 0.25 within %.4f", i, share, limit)
+					}
+				}
+				if share := float64(unseen) / float64(total); share > 6/math.Sqrt(met) {
+					t.Errorf("%.4f unseen", share)
+				}
+			})
 		}
 	}
 }

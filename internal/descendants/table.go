@@ -18,6 +18,8 @@ const (
 	// mostUntracked bounds how many processes are known by records alone, mostMappings how many mappings each has.
 	mostUntracked = 1 << 14
 	mostMappings  = 1 << 12
+	// mostFormer bounds how many programs are known that each ran before the present one.
+	mostFormer = 16
 )
 
 // Table is the descendants of some processes that nobody has met, with what their samples S are kept for. O is what the
@@ -25,8 +27,9 @@ const (
 type Table[O comparable, S any] struct {
 	untracked map[int]*Untracked[O, S]
 	tracked   map[int]O
-	records   []record // of this drain
-	names     []byte   // theirs
+	ended     []*Untracked[O, S] // whose numbers are others' by now
+	records   []record           // of this drain
+	names     []byte             // theirs
 }
 
 // Untracked is a process that nobody has met.
@@ -124,7 +127,9 @@ func (u *Table[O, S]) hear(r *record) {
 	case r.Kind == perfevents.Exited:
 		p.Ended = true
 	case r.Kind == perfevents.Named && r.Exec:
-		p.ran = append(p.ran, formerly[O]{p.runs, r.Time})
+		if p.ran = append(p.ran, formerly[O]{p.runs, r.Time}); len(p.ran) > mostFormer {
+			p.ran = slices.Delete(p.ran, 0, 1)
+		}
 		p.runs = &Program[O]{Name: string(name)}
 	case r.Kind == perfevents.Mapped && p.runs.Of == none && len(p.runs.Maps) < mostMappings:
 		p.runs = p.runs.own()
@@ -135,8 +140,14 @@ func (u *Table[O, S]) hear(r *record) {
 	}
 }
 
-// born takes note of a child of a process that was met, or of another one that was not.
+// born takes note of a child of a process that was met, or of another one that was not. Who had its number before has
+// ended: that record may have found no room.
 func (u *Table[O, S]) born(r *record) {
+	if before := u.untracked[r.PID]; before != nil {
+		before.Ended = true
+		u.ended = append(u.ended, before)
+		delete(u.untracked, r.PID)
+	}
 	if _, met := u.tracked[r.PID]; met || len(u.untracked) >= mostUntracked {
 		return
 	}
@@ -182,8 +193,12 @@ func (u *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
 	return before
 }
 
-// Forget takes note that a process that was met has ended.
-func (u *Table[O, S]) Forget(pid int) { delete(u.tracked, pid) }
+// Forget takes note that a process that was met has ended. Its number may be another's by now.
+func (u *Table[O, S]) Forget(pid int, as O) {
+	if u.tracked[pid] == as {
+		delete(u.tracked, pid)
+	}
+}
 
 // Sweep notes the ends of processes of which there was no record: it may have found no room.
 func (u *Table[O, S]) Sweep() {
@@ -195,6 +210,12 @@ func (u *Table[O, S]) Sweep() {
 // All gives the processes that nobody has met. Those that have ended are dropped.
 func (u *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	return func(yield func(*Untracked[O, S]) bool) {
+		for n := len(u.ended); n > 0; n = len(u.ended) {
+			p := u.ended[n-1]
+			if u.ended = u.ended[:n-1]; !yield(p) {
+				return
+			}
+		}
 		for pid, p := range u.untracked {
 			if p.Ended {
 				delete(u.untracked, pid)
@@ -205,9 +226,6 @@ func (u *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 		}
 	}
 }
-
-// Clear forgets the processes that nobody has met.
-func (u *Table[O, S]) Clear() { clear(u.untracked) }
 
 // Last gives what the process runs now.
 func (p *Untracked[O, S]) Last() *Program[O] { return p.runs }

@@ -105,7 +105,11 @@ func TestProcessThatIsMetIsNoneOfThese(t *testing.T) {
 	if kid := u.Find(30); kid == nil || kid.Waiter != me {
 		t.Errorf("its child: %+v", kid)
 	}
-	u.Forget(20)
+	u.Forget(20, new(int)) // who had this number before
+	if u.Find(20) != nil || u.tracked[20] != me {
+		t.Error("it is forgotten with another one of its number")
+	}
+	u.Forget(20, me)
 	u.tell(task(perfevents.Exited, 300, 30, 20), task(perfevents.Forked, 400, 40, 20))
 	n := 0
 	for p := range u.All() {
@@ -115,5 +119,49 @@ func TestProcessThatIsMetIsNoneOfThese(t *testing.T) {
 	}
 	if n != 1 || u.Find(30) != nil || u.Find(40) != nil {
 		t.Errorf("%d processes", n)
+	}
+}
+
+// TestNumberThatIsUsedAnewIsAnotherProcess: the record of the first one's end was lost, and that number is a stranger's
+// by now. What was kept of the first is given back all the same.
+func TestNumberThatIsUsedAnewIsAnotherProcess(t *testing.T) {
+	u := table(new(int))
+	u.tell(task(perfevents.Forked, 100, 20, 10))
+	u.Find(20).Kept = append(u.Find(20).Kept, 7)
+	u.tell(task(perfevents.Forked, 200, 20, 99))
+	if u.Find(20) != nil {
+		t.Error("a stranger's child is taken for one of these")
+	}
+	u.tell(task(perfevents.Forked, 300, 30, 10))
+	u.Find(30).Kept = append(u.Find(30).Kept, 8)
+	u.tell(task(perfevents.Forked, 400, 30, 10))
+	if p := u.Find(30); p == nil || len(p.Kept) != 0 {
+		t.Errorf("%+v", p)
+	}
+	sum, ended := 0, 0
+	for p := range u.All() {
+		if p.Ended {
+			ended++
+		}
+		for _, k := range p.Kept {
+			sum += k
+		}
+	}
+	if sum != 15 || ended != 2 || len(u.ended) != 0 || len(u.untracked) != 1 {
+		t.Errorf("%d of what was kept, %d ended, %d there", sum, ended, len(u.untracked))
+	}
+}
+
+func TestProgramsThatAProcessRanAreBounded(t *testing.T) {
+	u := table(new(int))
+	u.tell(task(perfevents.Forked, 100, 20, 10))
+	for i := range 3 * mostFormer {
+		execed := task(perfevents.Named, int64(200+i), 20, 0)
+		execed.Exec, execed.Name = true, []byte{'a' + byte(i)%26}
+		u.tell(execed)
+	}
+	p := u.Find(20)
+	if len(p.ran) != mostFormer || p.Last() != p.At(1000) || p.At(200+3*mostFormer-2).Name == p.Last().Name {
+		t.Errorf("%d programs", len(p.ran))
 	}
 }

@@ -47,6 +47,7 @@ type Looker struct {
 	planned  planned
 	regions  [maxRegions]frames.Region // of the look that is being finished
 	unproven unprovenSites
+	kernel   kernelStacks
 }
 
 // hostArch is the architecture of the threads that this machine can run.
@@ -140,7 +141,7 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 	if s.State == Running { // it has just been woken, and has not run yet
 		s.State = Sleeping
 	}
-	if t.sampled { // where its time goes, samples tell
+	if t.sampled != 0 { // where its time goes, samples tell
 		return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
 	}
 	// A thread of which nothing is known yet has no time to book.
@@ -351,7 +352,9 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 		s.State = Stopped
 		t.base.state, t.base.returns = Stopped, 1
 	}
-	t.stillAsleep(s, stop)
+	if t.stillAsleep(s, stop); s.State != Sleeping {
+		s.KernelText = s.KernelText[:0]
+	}
 	s.keepNear(t, stop)
 	s.Left, s.Broken, s.Told, s.BrokenCall = t.TakeLeft(), stop.Broken, stop.Told, stop.Nr
 	if t.leftCall(); stop.GaveUp {

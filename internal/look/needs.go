@@ -23,8 +23,6 @@ type Needs struct {
 	Bytes int
 	// Used is how much of it the walks used lately; Bytes is never small.
 	Used int
-	// Short counts the kernel's samples whose stack was too short.
-	Short uint32
 	// Top: no copy goes beyond; 0: it is not known.
 	Top frames.Addr
 	// Root is the stack pointer of the thread's outermost frame, as of a complete walk; 0: it is not known.

@@ -31,6 +31,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		s.recalled, s.refused = t.recall(s, &call), false
 		l.extra(t, s)
 		l.copyNear(t, s, &call)
+		l.kernel.read(t, s)
 		after, err := t.files.SchedStat()
 		if err != nil {
 			return false, err

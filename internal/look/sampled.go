@@ -1,6 +1,8 @@
 package look
 
 import (
+	"errors"
+
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
@@ -16,14 +18,15 @@ import (
 // mostKernel is how many of the kernel's frames a shot has room for.
 const mostKernel = 64
 
-// SetSampled says that the kernel samples the thread: it is not frozen where it runs.
-func (t *Thread) SetSampled(on bool) { t.sampled = on }
+// SetSampled says that the kernel samples the thread, with so many bytes of its stack: it is not frozen where it runs.
+// 0: the kernel does not.
+func (t *Thread) SetSampled(stack int) { t.sampled = stack }
 
 // Sampled reports whether samples of the thread are to be taken: they are asked for, and deep enough.
-func (t *Thread) Sampled() bool { return t.sampled && !t.deep() }
+func (t *Thread) Sampled() bool { return t.sampled != 0 && !t.deep() }
 
 // deep reports whether the stack is deeper than the kernel copies.
-func (t *Thread) deep() bool { return t.needs.get().Used > perfevents.MostStack }
+func (t *Thread) deep() bool { return t.needs.get().Used > t.sampled }
 
 // FromSample makes a shot of what the kernel has sampled. Precondition: the sample is usable. The shot's clocks are to
 // be filled in by the caller: a sample has none.
@@ -37,7 +40,7 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 	s.OnCPU, s.Basis, s.Stopped, s.Why = true, skid.Exact, 0, 0
 	s.Restarted, s.Broken, s.Told, s.BrokenCall = false, false, false, -1
 	s.recalled, s.refused, s.short, s.pieced, s.by = false, false, false, false, nil
-	s.Kernel = s.Kernel[:0]
+	s.Kernel, s.KernelText = s.Kernel[:0], s.KernelText[:0]
 	for i := range min(r.Kernel(), mostKernel) {
 		s.Kernel = append(s.Kernel, r.KernelFrame(i))
 	}
@@ -45,16 +48,42 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 }
 
 // Longest reports whether the shot is a sample with as much stack as the kernel copies.
-func (s *Shot) Longest() bool { return s.How == BySample && len(s.buf) >= perfevents.MostStack }
-
-// TooShort reports whether a walk of this thread's samples, as known at its last look, has lacked stack since it was
-// asked before: then more is to be copied.
-func (t *Thread) TooShort() bool {
-	n := t.needs.get().Short
-	short := n != t.shortSeen
-	t.shortSeen = n
-	return short
-}
+func (s *Shot) Longest() bool { return s.How == BySample && len(s.buf) > 0 }
 
 // Drop gives a shot back that nobody wants.
 func (l *Looker) Drop(s *Shot) { l.pool.Put(s) }
+
+// kernelStacks reads which of the kernel's functions sleepers are in: once in a sleep, with the peek. It takes one call,
+// and CAP_SYS_ADMIN. Whoever has no such right pays for the first tries only.
+type kernelStacks struct {
+	wanted bool
+	failed int // tries in a row since the last one that succeeded
+}
+
+const (
+	// mostKernelText is how many bytes of names are read: some tens of functions. What is cut are the outermost.
+	mostKernelText = 2 << 10
+	// kernelTries is after how many failures nobody is asked any more: threads end, but not so many in a row.
+	kernelTries = 64
+)
+
+// SeeKernelStacks has the shots of sleepers tell the kernel's functions that they are in, where this user may know.
+func (l *Looker) SeeKernelStacks() { l.kernel.wanted = true }
+
+// read reads a sleeper's into its shot.
+func (k *kernelStacks) read(t *Thread, s *Shot) {
+	s.KernelText = s.KernelText[:0]
+	if !k.wanted {
+		return
+	}
+	if cap(s.KernelText) == 0 {
+		s.KernelText = make([]byte, 0, mostKernelText)
+	}
+	text, err := t.files.KernelStack(s.KernelText[:mostKernelText])
+	if err == nil {
+		s.KernelText, k.failed = text, 0
+		return
+	}
+	k.failed++
+	k.wanted = !errors.Is(err, procmem.ErrDenied) && k.failed < kernelTries
+}

@@ -79,6 +79,8 @@ type Shot struct {
 	Left Left
 	// Kernel are the kernel's frames above the system call or interrupt, the innermost first, where they are known.
 	Kernel []uint64
+	// KernelText has the kernel's functions that a sleeper is in, for [procmem.NextKernelFrame]; empty: not known.
+	KernelText []byte
 
 	recalled bool // the registers are those of the last freeze, in the same place
 	refused  bool // it lacks a register, and a freeze was not allowed

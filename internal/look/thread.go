@@ -39,10 +39,8 @@ type Thread struct {
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
 	skid     skid.Thread
-	sampled  bool // the kernel samples it where it runs
-	// shortSeen is of Needs.Short, as of the last time that it was asked for.
-	shortSeen uint32
-	alone     *leftAlone // nil: no look has made it give up a call
+	sampled  int        // the kernel samples it where it runs, with so many bytes of its stack; 0: it does not
+	alone    *leftAlone // nil: no look has made it give up a call
 	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames
 	// only.
 	awaitsRoot bool

@@ -3,7 +3,6 @@ package look
 import (
 	"prywalk/frames"
 	"prywalk/internal/code"
-	"prywalk/internal/perfevents"
 )
 
 // Walks is what the walks of a thread's shots have found so far. It belongs to the goroutine that walks, and each
@@ -59,12 +58,10 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	k.handOver()
 }
 
-// lacksStack takes note of a sample of the kernel's whose stack was too short. If it was as much as the kernel copies,
-// the thread is to be frozen.
+// lacksStack takes note of a sample of the kernel's whose stack was too short: the thread is to be frozen.
 func (k *Walks) lacksStack(s *Shot) {
-	k.needs.Short++
 	if s.Longest() {
-		k.needs.Used = perfevents.MostStack + 1
+		k.needs.Used = len(s.buf) + 1
 	}
 }
 

@@ -18,13 +18,16 @@ var (
 	ErrDenied = errors.New("this user may not have the kernel sample all processors")
 	// ErrUnsupported reports a kernel without perf events, or a filter that hides them.
 	ErrUnsupported = errors.New("the kernel gives no perf events")
+	// errNoRoom reports a ring that is larger than this user may have.
+	errNoRoom = errors.New("no room for samples")
 )
 
-// Bounds of what is copied at most of a stack with each sample, in bytes. The kernel takes multiples of eight that fit a
-// record of 16 bits of size, with all else (kernel/events/core.c, perf_sample_ustack_size).
+// Bounds of what is copied of a stack with each sample, in bytes. The kernel takes multiples of eight that fit a
+// record of 16 bits of size, with all else (kernel/events/core.c, perf_sample_ustack_size). With [besideStack] and
+// [ringRecords] either makes a ring of a power of two.
 const (
-	FirstStack = 8 << 10
-	MostStack  = 1<<16 - 2<<10
+	LeastStack = 8<<10 - besideStack
+	MostStack  = 1<<16 - besideStack
 )
 
 // Remedy is what gives a user the right, for people.
@@ -34,7 +37,7 @@ const Remedy = "run as root, or with CAP_PERFMON, or: sudo sysctl kernel.perf_ev
 type Options struct {
 	// Freq is the number of samples a second of each processor.
 	Freq float64
-	// Stack is how many bytes of stack are copied; 0: MostStack, or less where many processors would take much memory.
+	// Stack is how many bytes of stack are copied; 0: MostStack, or less where that would take too much memory.
 	Stack int
 	// NoKernel: leave the kernel's frames out. Samples are taken in the kernel all the same.
 	NoKernel bool
@@ -57,17 +60,21 @@ type Reader struct {
 
 // Open begins to sample. The error is [ErrDenied] or [ErrUnsupported], with what is behind it.
 func Open(o Options) (*Reader, error) {
-	if o.Stack == 0 {
-		o.Stack = firstStack(runtime.NumCPU())
-	}
-	o.Stack = min(o.Stack, MostStack) &^ 7
 	r := &Reader{opts: o}
-	rings, online, err := r.openAll()
-	if err != nil {
-		return nil, err
+	if o.Stack != 0 {
+		r.opts.Stack = min(o.Stack, MostStack) &^ 7
+		return r, r.openAll()
 	}
-	r.rings, r.online = rings, online
-	return r, nil
+	for memory := mostRings; ; memory /= 2 {
+		r.opts.Stack = stackWithin(runtime.NumCPU(), memory)
+		err := r.openAll()
+		if err == nil {
+			return r, nil
+		}
+		if !errors.Is(err, errNoRoom) || r.opts.Stack == LeastStack {
+			return nil, err
+		}
+	}
 }
 
 // Period gives the time on a processor that each sample stands for, in nanoseconds.
@@ -138,38 +145,15 @@ func (r *Reader) count(rec *Record, take func(*Record)) {
 	take(rec)
 }
 
-// Deepen has more of each stack copied from now on: twice as much, at most MostStack; false if it was as much already,
-// or the kernel refuses. What waits in the rings must have been drained.
-func (r *Reader) Deepen() bool {
-	if r.opts.Stack >= MostStack {
-		return false
-	}
-	before := r.opts.Stack
-	r.opts.Stack = min(2*before, MostStack) &^ 7
-	rings, online, err := r.openAll()
-	if err != nil {
-		r.opts.Stack = before
-		return false
-	}
-	r.Close()
-	r.rings, r.online = rings, online
-	return true
-}
-
 // Check opens events on processors that have come since, and reports whether all processors are sampled. It is to be
-// called now and then.
+// called now and then. What waits in the rings must have been drained.
 func (r *Reader) Check() bool {
 	online, err := onlineCPUs()
 	if err != nil || online == r.online {
 		return err == nil
 	}
-	rings, online, err := r.openAll()
-	if err != nil {
-		return false
-	}
-	r.Close()
-	r.rings, r.online = rings, online
-	return true
+	r.Close() // first: both would take twice the memory that may be locked
+	return r.openAll() == nil
 }
 
 // Pause leaves everybody unsampled until Resume.
@@ -195,13 +179,12 @@ func (r *Reader) Close() {
 	r.rings = nil
 }
 
-// openAll opens an event for each processor.
-func (r *Reader) openAll() ([]*ring, string, error) {
+// openAll opens an event for each processor, or none.
+func (r *Reader) openAll() error {
 	online, err := onlineCPUs()
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: %w", ErrUnsupported, err)
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
-	var rings []*ring
 	attr := r.opts.attr()
 	for _, cpu := range parseCPUs(online) {
 		g, err := openRing(&attr, cpu, ringSize(r.opts.Stack))
@@ -209,17 +192,16 @@ func (r *Reader) openAll() ([]*ring, string, error) {
 			continue // it has just gone
 		}
 		if err != nil {
-			for _, g := range rings {
-				g.close()
-			}
-			return nil, "", refusal(err)
+			r.Close()
+			return refusal(err)
 		}
-		rings = append(rings, g)
+		r.rings = append(r.rings, g)
 	}
-	if len(rings) == 0 {
-		return nil, "", fmt.Errorf("%w: no processor is online in %q", ErrUnsupported, online)
+	if len(r.rings) == 0 {
+		return fmt.Errorf("%w: no processor is online in %q", ErrUnsupported, online)
 	}
-	return rings, online, nil
+	r.online = online
+	return nil
 }
 
 // besideStack is what a record takes besides the stack, at most, in bytes.
@@ -228,15 +210,16 @@ const besideStack = 2 << 10
 // ringRecords is how many samples a ring has room for, at least: as many as come in several ticks.
 const ringRecords = 32
 
-// mostRings is how many bytes the rings of all processors take at first, at most.
-const mostRings = 64 << 20
+// mostRings is how many bytes the rings of all processors take at most: 64 of them with the longest stacks. The kernel
+// never swaps them out. With more than 512 processors it is 256 KiB each.
+const mostRings = 128 << 20
 
-// firstStack gives how many bytes of stack are copied at first. A copy that is too short is an incomplete stack, and a
-// long one costs no more than the stack is deep; but its ring has room for all of it.
-func firstStack(processors int) int {
+// stackWithin gives how many bytes of stack can be copied, so that all rings take no more than some memory. A long copy
+// takes no more time than the stack is deep; but its ring has room for all of it.
+func stackWithin(processors, memory int) int {
 	n := MostStack
-	for n > FirstStack && ringSize(n)*processors > mostRings {
-		n = max((n+besideStack)/2-besideStack, FirstStack)
+	for n > LeastStack && ringSize(n)*processors > memory {
+		n = (n+besideStack)/2 - besideStack
 	}
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,17 +57,6 @@ func TestWhoComputesIsSampledWithItsStack(t *testing.T) {
 	// A sample for each millisecond that it has a processor: 200, less what came while the machine was held up.
 	if n < 100 {
 		t.Errorf("%d samples of 200 ms at 997 Hz; %d of anybody, %d lost", n, r.Samples(), r.Lost())
-	}
-}
-
-func TestStacksAreCopiedDeeperWhenAskedTo(t *testing.T) {
-	r := open(t, Options{Freq: 99, Stack: FirstStack})
-	sizes := []int{r.Stack()}
-	for r.Deepen() {
-		sizes = append(sizes, r.Stack())
-	}
-	if r.Stack() != MostStack || !slices.IsSorted(sizes) || len(sizes) < 3 {
-		t.Errorf("%v", sizes)
 	}
 }
 
@@ -162,10 +152,68 @@ func TestTryTellsThatSamplesCome(t *testing.T) {
 	}
 }
 
-func TestFirstStacksTakeBoundedMemory(t *testing.T) {
-	for processors, want := range map[int]int{1: MostStack, 2: MostStack, 32: MostStack, 64: 30 << 10, 8192: FirstStack} {
-		if n := firstStack(processors); n != want || n%8 != 0 {
+// TestRingsTakeBoundedMemory: 128 MiB, and 256 KiB each where there are more than 512 processors.
+func TestRingsTakeBoundedMemory(t *testing.T) {
+	for processors, want := range map[int]int{
+		1: MostStack, 2: MostStack, 64: MostStack, 65: 30 << 10, 128: 30 << 10, 256: 14 << 10, 512: LeastStack, 8192: LeastStack,
+	} {
+		n := stackWithin(processors, mostRings)
+		if n != want || n%8 != 0 {
 			t.Errorf("%d processors: %d bytes of stack", processors, n)
 		}
+		if all := ringSize(n) * processors; all > mostRings && n > LeastStack || ringSize(n) > 2<<20 {
+			t.Errorf("%d processors: %d bytes of rings", processors, all)
+		}
 	}
+}
+
+// inPrison has a test run itself as a user who may sample all processors, but lock no more memory than any user.
+const inPrison = "PRYWALK_TEST_LOCKS_LITTLE"
+
+// TestUserWhoMayLockLittleMemoryHasSmallerRings: with CAP_PERFMON alone a ring has room for 516 KB a processor
+// (kernel.perf_event_mlock_kb). Rings of 2 MiB were refused, and so was perf.
+func TestUserWhoMayLockLittleMemoryHasSmallerRings(t *testing.T) {
+	if os.Getenv(inPrison) == "" {
+		open(t, Options{Freq: 99}).Close()
+		if os.Getuid() != 0 {
+			t.Skip("only root can make such a user")
+		}
+		cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
+		cmd.Env = append(os.Environ(), inPrison+"=1")
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Credential: &syscall.Credential{Uid: 61077, Gid: 61077}, AmbientCaps: []uintptr{unix.CAP_PERFMON},
+		}
+		out, err := cmd.CombinedOutput()
+		t.Logf("%s", out)
+		if err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(Options{Freq: 997})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if n := r.Stack(); n < LeastStack || n >= MostStack {
+		t.Errorf("%d bytes of stack", n)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	mine := 0
+	for range 100 {
+		spin(5 * time.Millisecond)
+		r.Drain(func(rec *Record) {
+			if rec.Kind == Sampled && rec.TID == unix.Gettid() && rec.Usable() {
+				mine++
+			}
+		})
+		if mine > 0 {
+			return
+		}
+	}
+	t.Error("nobody is sampled")
 }

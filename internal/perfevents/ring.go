@@ -36,7 +36,7 @@ func openRing(attr *unix.PerfEventAttr, cpu, size int) (*ring, error) {
 	mem, err := unix.Mmap(fd, 0, page+size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		_ = unix.Close(fd) // nothing was written
-		return nil, fmt.Errorf("%d KiB for the samples of processor %d: %w", size>>10, cpu, err)
+		return nil, fmt.Errorf("%w: %d KiB for processor %d: %w", errNoRoom, size>>10, cpu, err)
 	}
 	return &ring{fd: fd, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
 }

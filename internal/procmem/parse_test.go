@@ -1,6 +1,8 @@
 package procmem
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -91,7 +93,8 @@ func TestTaskEntriesThatAreMalformedEndTheList(t *testing.T) {
 func FuzzParsers(f *testing.F) {
 	for _, seed := range []string{"running", "-1 0x1 0x2", "1 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8", "1 2 3\n",
 		"42 (a) b) S 1 1 1 0 -1 4194304 100 0 2 0 11 22 0 0 20 0 3 0 98765 4096", statusText,
-		"99999999999999999999 1 1", "(((", ")))", "NSpid:" + strings.Repeat(" 1", 99)} {
+		"99999999999999999999 1 1", "(((", ")))", "NSpid:" + strings.Repeat(" 1", 99),
+		"[<0>] do_wait+0x53/0x120\n[<0>] 0x0\n[<0>] read+0x1/0x2 [fuse]\n[<0>] cut+0x"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -110,5 +113,21 @@ func FuzzParsers(f *testing.F) {
 			t.Errorf("status %+v", s)
 		}
 		appendTasks(nil, b)
+		for name, rest := NextKernelFrame(b); len(name) > 0; name, rest = NextKernelFrame(rest) {
+			if len(rest) >= len(b) || bytes.ContainsAny(name, "\n+") {
+				t.Errorf("kernel frame %q, %d of %d bytes left", name, len(rest), len(b))
+			}
+		}
 	})
+}
+
+func TestKernelFramesAreRead(t *testing.T) {
+	var got []string
+	text := []byte("[<0>] do_wait+0x53/0x120\n[<0>] 0xffffffff\n\n[<0>] fuse_read+0x1/0x2 [fuse]\n[<0>] cut+0x")
+	for name, rest := NextKernelFrame(text); len(name) > 0; name, rest = NextKernelFrame(rest) {
+		got = append(got, string(name))
+	}
+	if !slices.Equal(got, []string{"do_wait", "fuse_read"}) {
+		t.Errorf("%q", got)
+	}
 }

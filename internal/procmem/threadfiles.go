@@ -1,6 +1,9 @@
 package procmem
 
-import "syscall"
+import (
+	"bytes"
+	"syscall"
+)
 
 // file is one of the files of a thread that may be kept open.
 type file uint8
@@ -13,11 +16,12 @@ const (
 	fileComm
 	fileWchan
 	fileSched
+	fileStack
 	numFiles
 )
 
 // fileNames are their names under /proc/PID/task/TID/.
-var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched"}
+var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
 // ThreadFiles are the files of one thread under /proc/PID/task/TID, opened when
 // first asked for and kept open as far as the budget goes. Not safe for
@@ -232,4 +236,26 @@ func readOnce(path, buf []byte) ([]byte, error) {
 	n, e := pread(fd, buf, 0)
 	closeFD(fd)
 	return ended(buf[:n], e)
+}
+
+// KernelStack reads the kernel's functions that the thread sleeps in, into buf, and gives the part used: for
+// [NextKernelFrame]. It takes CAP_SYS_ADMIN ([ErrDenied]), as kernel/fs/proc/base.c, proc_pid_stack, has it.
+func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) { return f.read(fileStack, buf) }
+
+// NextKernelFrame gives the name of the first function in what [ThreadFiles.KernelStack] has read, the innermost one,
+// and the rest of the text. A line such as "[<0>] do_wait+0x53/0x120 [module]" has one; others are passed over. The name
+// is empty at the end. A line without its end was cut.
+func NextKernelFrame(text []byte) (name, rest []byte) {
+	for {
+		line, after, whole := bytes.Cut(text, []byte{'\n'})
+		if !whole {
+			return nil, nil
+		}
+		text = after
+		if _, at, ok := bytes.Cut(line, []byte("] ")); ok {
+			if name, _, ok = bytes.Cut(at, []byte{'+'}); ok && len(name) > 0 {
+				return name, text
+			}
+		}
+	}
 }

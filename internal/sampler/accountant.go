@@ -1,6 +1,8 @@
 package sampler
 
 import (
+	"cmp"
+
 	"prywalk/frames"
 	"prywalk/internal/booking"
 	"prywalk/internal/code"
@@ -158,11 +160,16 @@ func (a *accountant) claimOfChild(e *event) {
 	if e.ran.Of != nil {
 		name = e.ran.Of.comm
 	}
-	e.proc.book.ClaimOfChild(booking.Seen{Stack: id, State: booking.Running, Whole: stop.Complete(), Program: name},
+	e.proc.book.ClaimOfChild(booking.Seen{Stack: id, State: booking.Running, Whole: stop.Complete(), Program: orUnknown(name)},
 		e.shot.At, e.length)
 	a.pool.Put(e.shot)
 	e.shot = nil
 }
+
+// unknownProgram stands for the name of a program that has none.
+const unknownProgram = "?"
+
+func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 
 // seenRunning begins the account of a thread of which no stack is known yet.
 func (a *accountant) seenRunning(e *event) {
@@ -246,7 +253,7 @@ func (a *accountant) endProcess(p *processAccount, end *processEnd, now int64) {
 	} else {
 		unseen := p.book.Unseen(end.ended)
 		a.totals.target += p.book.Used() + unseen
-		if to := a.waiterOf(p); to != nil && p.book.PassTo(&to.book, unseen, a.period, p.comm) {
+		if to := a.waiterOf(p); to != nil && p.book.PassTo(&to.book, unseen, a.period, orUnknown(p.comm)) {
 			p.waiter = to
 		} else {
 			a.bookExited(p, unseen, now)
@@ -278,12 +285,21 @@ func (a *accountant) bookExited(p *processAccount, unseen, now int64) {
 	})
 }
 
+// passedTo gives the process that books what children of another one used, nil if that one does so itself. It may have
+// become another's child since, and the account of the one before is closed: what came there now would be lost.
+func (a *accountant) passedTo(p *processAccount) *processAccount {
+	if to := p.waiter; to != nil && a.byMember[to.member] == to {
+		return to
+	}
+	return nil
+}
+
 // bookChildren books what children of a process used that nobody met.
 func (a *accountant) bookChildren(p *processAccount, ns, now int64) {
 	delete(a.byMember, p.member)
 	a.totals.target += ns
-	if p.waiter != nil {
-		p.book.PassChildrenTo(&p.waiter.book, ns)
+	if to := a.passedTo(p); to != nil {
+		p.book.PassChildrenTo(&to.book, ns)
 		return
 	}
 	p.book.Children(ns, now, func(s booking.Span) {

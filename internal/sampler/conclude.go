@@ -45,6 +45,7 @@ func (s *Sampler) conclude(c *tracer, a *accountant) {
 	w := &c.gaps
 	r.Gaps, r.NotObserved, r.LongestGap = w.Gaps, seconds(w.Total), seconds(w.Longest)
 	r.Suspended = seconds(w.Suspended)
+	r.Subset, r.NotDrawn = s.opts.Subset, c.subset.NotDrawn
 	r.FreqAsked, r.MaxOverhead, r.MaxPause = s.opts.Freq, s.opts.MaxOverhead, s.opts.MaxPause
 	r.Samples, r.Complete = s.totals.samples, s.totals.complete
 	r.SlowestThread, r.SlowestTID = a.rates.slowest, a.rates.slowestTID

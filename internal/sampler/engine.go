@@ -56,7 +56,6 @@ type kernelSamples struct {
 	left     [numLacks]int64    // processes that ptrace looks at all the same, by what samples lack of them
 	unusable int64              // samples without registers of the user's
 	dropped  int64              // samples that found no room here
-	deepen   bool               // a stack was deeper than what is copied
 	checked  int64              // when it was last seen whether samples come, CLOCK_MONOTONIC ns
 	heardOf  int64              // heard, as of the last sign of life
 	ran      int64              // processor time of the targets then, ns
@@ -102,12 +101,6 @@ func (c *tracer) takeSamples(now int64) {
 	}
 	k.untracked.drain(k.reader, k.take)
 	c.handOverUntracked(now)
-	if k.deepen {
-		k.deepen = false
-		if k.reader.Stack() < perfevents.MostStack && !k.reader.Deepen() {
-			c.giveUpSamples("the kernel refuses longer copies of stacks")
-		}
-	}
 	if now-k.checked >= checkEvery {
 		k.checked = now
 		c.checkSamples(now)
@@ -168,7 +161,7 @@ func (c *tracer) adoptStrays(th *thread) {
 	if !th.proc.sampled {
 		return
 	}
-	th.look.SetSampled(true)
+	th.look.SetSampled(k.reader.Stack())
 	kept := k.strays[:0]
 	for _, s := range k.strays {
 		if s.tid != th.look.TID || s.proc != th.proc {
@@ -219,9 +212,6 @@ func (c *tracer) found(th *thread, now booking.Reading) {
 	s.read = now
 	if len(s.waiting) == 0 {
 		return
-	}
-	if th.look.TooShort() {
-		c.samples.deepen = true
 	}
 	for i := range s.waiting { // those of one processor are in order; it may have changed its processor
 		for j := i; j > 0 && s.waiting[j].At < s.waiting[j-1].At; j-- {
@@ -307,7 +297,7 @@ func (c *tracer) giveUpSamples(why string) {
 	for _, p := range c.procs {
 		c.stopSampling(p)
 	}
-	c.forgetUntracked()
+	c.forgetUntracked(true)
 	k.reader.Pause()
 	k.gaveUp = why
 	k.last = k.reader
@@ -352,8 +342,15 @@ func (c *tracer) stopSampling(p *process) {
 			th.sampled.waiting[i] = nil
 		}
 		th.sampled.waiting = nil
-		th.look.SetSampled(false)
+		th.look.SetSampled(0)
 	}
 	p.sampled = false
-	delete(c.samples.of, p.target.PID)
+	c.samples.forget(p)
+}
+
+// forget takes note that a process's samples are not wanted any more. Its number may be another's by now.
+func (k *kernelSamples) forget(p *process) {
+	if k.of[p.target.PID] == p {
+		delete(k.of, p.target.PID)
+	}
 }

@@ -55,10 +55,14 @@ const (
 // samplesWalked counts the walks of a process's samples. It belongs to the accountant.
 type samplesWalked struct{ all, wanting int64 }
 
-// lacks notes what samples lack of the process. What it lacks most stays.
+// lacks notes what samples lack of the process. What it lacks most stays, also where the tracer and the accountant
+// note something at once.
 func (p *processAccount) lacks(l lack) {
-	if uint32(l) > p.lack.Load() {
-		p.lack.Store(uint32(l))
+	for {
+		before := p.lack.Load()
+		if uint32(l) <= before || p.lack.CompareAndSwap(before, uint32(l)) {
+			return
+		}
 	}
 }
 
@@ -135,7 +139,7 @@ func (c *tracer) sample(p *process) {
 	c.samples.of[p.target.PID] = p
 	p.ranUnheard = p.clock.ran()
 	for _, th := range p.list.inOrder {
-		th.look.SetSampled(true)
+		th.look.SetSampled(c.samples.reader.Stack())
 	}
 }
 

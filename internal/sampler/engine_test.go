@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"slices"
 	"testing"
@@ -103,6 +104,26 @@ func TestStacksDeeperThanTheKernelCopiesAreFrozen(t *testing.T) {
 	}
 }
 
+// TestStacksDeeperThanASmallCopyAreFrozen: where many processors leave room for 6 KiB of stack only, whoever needs more is
+// frozen, and the kernel's samples go on.
+func TestStacksDeeperThanASmallCopyAreFrozen(t *testing.T) {
+	target := start(t, "deep", "400")
+	o := sampling(t, 199)
+	o.Events.Close()
+	var err error
+	if o.Events, err = perfevents.Open(perfevents.Options{Freq: 199, Stack: perfevents.LeastStack}); err != nil {
+		t.Fatal(err)
+	}
+	defer o.Events.Close()
+	r := record(t, o, time.Second, func(s *Sampler) { frozen(t, s, 20) }, target.pid)
+	if r.Engine != "perf" || r.SampleStack != perfevents.LeastStack || r.Sampled == 0 {
+		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.EngineNote, r.SampleStack, r.Sampled)
+	}
+	if whole := r.FrozenWhole; whole < r.Frozen/2 {
+		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Frozen)
+	}
+}
+
 func TestHeldSamplerTakesNoSamples(t *testing.T) {
 	target := start(t, "burners", "1")
 	o := sampling(t, 199)
@@ -139,5 +160,44 @@ func TestProcessWhoseFramesTakeAStopIsLookedAtByPtrace(t *testing.T) {
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+}
+
+// TestSleepersHaveTheKernelsFrames: once in a sleep they are read, innermost of the stack, in a module of their own.
+func TestSleepersHaveTheKernelsFrames(t *testing.T) {
+	if _, err := os.ReadFile("/proc/self/stack"); err != nil {
+		t.Skip(err)
+	}
+	target := start(t, "sleepers", "4")
+	for _, wanted := range []bool{true, false} {
+		r := record(t, Options{Freq: 99, KernelStacks: wanted}, time.Second, nil, target.pid)
+		kernel, user := int64(0), int64(0)
+		r.sumOf(1, func(p *pprof.Sample) bool {
+			if label(p, "state") != "sleeping" || p.Location[0].Mapping == nil {
+				return false
+			}
+			outer := false
+			for _, l := range p.Location {
+				ofKernel := l.Mapping != nil && l.Mapping.File == "[kernel]"
+				if outer = outer || !ofKernel; outer && ofKernel {
+					t.Errorf("a function of the kernel is outside of %s", l.Line[0].Function.Name)
+				}
+			}
+			if l := p.Location[0]; l.Mapping.File == "[kernel]" {
+				kernel += p.Value[0]
+				if len(l.Line) == 0 || l.Line[0].Function.Name == "" || !outer {
+					t.Errorf("%+v", l)
+				}
+			} else {
+				user += p.Value[0]
+			}
+			return false
+		})
+		if wanted && kernel <= 9*user || !wanted && kernel != 0 || kernel+user == 0 {
+			t.Errorf("wanted: %v, but %d samples begin in the kernel and %d do not", wanted, kernel, user)
+		}
+		if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
+			t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+		}
 	}
 }

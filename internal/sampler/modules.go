@@ -6,6 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
+	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 )
 
@@ -92,6 +93,23 @@ func (u *unwinder) kernelFrames(s *look.Shot) {
 			u.stack = append(u.stack, u.kernelLocation(addr))
 		}
 	}
+	for name, rest := procmem.NextKernelFrame(s.KernelText); len(name) > 0; name, rest = procmem.NextKernelFrame(rest) {
+		u.stack = append(u.stack, u.kernelFunction(name))
+	}
+}
+
+// kernelFunction gives the number of a function of the kernel of which only the name is known.
+func (u *unwinder) kernelFunction(name []byte) profile.LocID {
+	id, ok := u.functions[string(name)]
+	if !ok {
+		if u.functions == nil || len(u.functions) >= maxKernel {
+			u.functions = map[string]profile.LocID{}
+		}
+		told := u.builder.Describe([]profile.Frame{{Name: string(name), System: string(name)}})
+		id = u.builder.Loc(&profile.Loc{Module: kernelModule, Described: told})
+		u.functions[string(name)] = id
+	}
+	return id
 }
 
 // kernelLocation gives the number of an address in the kernel.

@@ -57,6 +57,21 @@ const (
 	longMeeting = 4
 )
 
+// meetAllNewborn meets the threads that were born since the last tick. They are looked at at once, or drawn with the
+// others.
+func (c *tracer) meetAllNewborn(now int64) {
+	if !c.drawing() {
+		c.lookAtAllNewborn(now)
+		return
+	}
+	for _, p := range c.procs {
+		if p.list.begun {
+			c.meetNewborn(p, now)
+		}
+	}
+	c.takeSamples(now)
+}
+
 // lookAtAllNewborn looks at the newborn threads of all processes, and takes the kernel's samples in between. Those that
 // ptrace looks at come first: what they do is soon over, and samples do not run away. Threads that are sampled come
 // after their samples: their clocks are read then, and what was sampled before must lie before that.

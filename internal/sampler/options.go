@@ -40,6 +40,9 @@ type Options struct {
 	// MaxOverhead, if positive, is the share of their time that running threads
 	// may lose; the rate is lowered to keep to it.
 	MaxOverhead float64
+	// Subset, if positive, is at how many threads a tick looks at most, but for the last tick. They are drawn anew each
+	// time. It is for ptrace: there should be no Events.
+	Subset int
 	// JITFuncs, if set, gives for a process what knows the bounds of functions
 	// that were compiled at run time. It is used on the accountant's goroutine.
 	JITFuncs func(pid int) func(pc uint64) (start, end uint64, ok bool)
@@ -53,6 +56,9 @@ type Options struct {
 	// Events. NoEvents says, for people, why there are none though they were wanted.
 	Choose   bool
 	NoEvents string
+	// KernelStacks: stacks of sleepers have the kernel's functions above the system call, where this user may know them
+	// (CAP_SYS_ADMIN).
+	KernelStacks bool
 	// Checkpoint is called on the accountant's goroutine every so often and
 	// when asked for, with everything up to then booked. While it goes on for long, it is to call
 	// between every some milliseconds: that books what comes in meanwhile.

@@ -27,6 +27,8 @@ func (s *Sampler) newTracer() *tracer {
 		cpuChooser: &skid.CPUChooser{},
 		garbage:    s.garbage, start: s.start, boot: s.boot,
 	}
+	c.subset = schedule.NewSubset(s.opts.Subset, uint64(s.start))
+	c.budget.UseParts()
 	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
 	c.done = c.collected
 	s.garbage.Await = c.await
@@ -60,6 +62,9 @@ func (s *Sampler) traceHere(ctx context.Context, c *tracer) (again bool) {
 	defer c.quota.close()
 	c.cpuChooser = skid.NewCPUChooser(ctl.Moved) // within the processors that are left
 	c.looker.LimitPause(s.opts.MaxPause)
+	if s.opts.KernelStacks {
+		c.looker.SeeKernelStacks()
+	}
 	s.result.Scheduling = ctl.Scheduling()
 	s.begin(c)
 	defer func() {
@@ -125,7 +130,7 @@ func (c *tracer) last(now int64) {
 		p.list.at = 0 // those that have just been born are looked at too
 	}
 	c.tick(now, now+lastWait)
-	c.forgetUntracked()
+	c.forgetUntracked(false)
 	c.looker.Abort(c.done)
 	for _, p := range c.procs {
 		c.closeCount(p, procmem.Now())

@@ -150,6 +150,9 @@ type Stats struct {
 	// Withheld are the ticks that came while targets had lost more than
 	// Options.MaxOverhead allows: nobody was looked at.
 	Withheld int64
+	// Subset is Options.Subset; NotDrawn are the looks that were due and left out at random, for it or for MaxOverhead.
+	Subset   int
+	NotDrawn int64
 	// Rates are the looks that threads got which were there for a second or more, at
 	// most the first 10,000 of them.
 	Rates []ThreadRate

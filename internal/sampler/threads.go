@@ -142,7 +142,7 @@ func (c *tracer) endProcess(p *process) {
 	c.closeCount(p, c.now.at)
 	p.end.charged, p.end.before = p.clock.ran(), int64(p.clock.first)
 	c.ranGone += p.end.charged
-	delete(c.samples.of, p.target.PID)
+	c.samples.forget(p)
 	c.forgetProcess(p)
 	p.list.tasks.Close()
 	c.claimStrays(p)

@@ -102,16 +102,21 @@ func (c *tracer) tick(now, deadline int64) {
 	}
 	c.beginTick(now, deadline)
 	c.choose()
-	c.lookAtAllNewborn(now)
+	c.meetAllNewborn(now)
 	for _, p := range c.procs {
 		c.takeCensus(p)
 		c.list(p, now)
 		c.now.threads += len(p.list.byTID)
 	}
 	c.idle.WakeDue(c.now.threads)
+	all := c.draw()
 	for _, p := range c.procs {
-		c.lookAt(p.idle.Awake)
-		c.lookAtAllIfSomeoneRan(p)
+		if all {
+			c.lookAt(p.idle.Awake)
+			c.lookAtAllIfSomeoneRan(p)
+		} else {
+			c.lookAtDrawn(p.idle.Awake)
+		}
 		c.idle.LeaveAlone(p.idle)
 	}
 	c.dropGone()
@@ -130,7 +135,7 @@ func (c *tracer) tick(now, deadline int64) {
 // tickState is what belongs to the present tick alone.
 type tickState struct {
 	at      int64 // its moment, CLOCK_MONOTONIC ns
-	apart   int64 // for how long a look of it stands: the time since the tick before, ns
+	apart   int64 // for how long a look of it stands: the time since the tick before, or more in a subset, ns
 	threads int   // how many there are
 	first   int   // with which of a process's threads it begins: with another one each time
 	spins   int   // how often it may still wait for a stop
@@ -189,6 +194,37 @@ func (c *tracer) lookAt(list []*idle.Thread) {
 			return
 		}
 		if th := list[(i+c.now.first)%len(list)].Owner.(*thread); !th.dead && (th.metAt == 0 || th.metAt != c.counts.ticks) {
+			c.makeWay()
+			c.begin(th)
+		}
+	}
+}
+
+// drawing reports whether this tick may look at fewer threads than are due.
+func (c *tracer) drawing() bool { return !c.ending && c.subset.Bounded(c.budget.Part()) }
+
+// draw begins to draw who is looked at; true if all are.
+func (c *tracer) draw() (all bool) {
+	if !c.drawing() {
+		return true
+	}
+	due := 0
+	for _, p := range c.procs {
+		due += len(p.idle.Awake)
+	}
+	weight := c.subset.Begin(due, c.budget.Part())
+	c.now.apart = int64(float64(c.now.apart) * weight)
+	return weight == 1
+}
+
+// lookAtDrawn begins a look at each of those threads that are drawn, the youngest first: what they do is soon over.
+// Nobody can tell whether one of those that are left alone has run, while others that run are not looked at.
+func (c *tracer) lookAtDrawn(list []*idle.Thread) {
+	for _, t := range slices.Backward(list) {
+		if ptrace.Leaving() {
+			return
+		}
+		if th := t.Owner.(*thread); c.subset.Draw() && !th.dead {
 			c.makeWay()
 			c.begin(th)
 		}
@@ -292,7 +328,7 @@ func (c *tracer) follow(th *thread, s *look.Shot) {
 	if th.look.Sampled() {
 		return
 	}
-	hides := th.hidden.Hides(int64(s.Sched.CPU), s.OnCPU, s.State == look.Running, c.ticks.Period())
+	hides := th.hidden.Hides(int64(s.Sched.CPU), s.OnCPU, s.State == look.Running, max(c.ticks.Period(), c.now.apart))
 	if hides || s.How == look.ByFreeze && th.look.ManyCalls() {
 		c.cpuChooser.Follow(c.looker.Processor(th.look))
 	}

@@ -25,6 +25,7 @@ type tracer struct {
 	// When and whom.
 	ticks      *schedule.Ticks
 	budget     schedule.Budget
+	subset     schedule.Subset
 	quota      *underQuota // nil: there is none, or the tracer's priority is above it
 	gaps       schedule.GapDetector
 	idle       *idle.Policy

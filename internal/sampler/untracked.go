@@ -120,23 +120,27 @@ func (c *tracer) meetProcess(p *process) {
 // forgetProcess takes note that a process that was met has ended.
 func (c *tracer) forgetProcess(p *process) {
 	if t := c.samples.untracked.table; t != nil {
-		t.Forget(p.target.PID)
+		t.Forget(p.target.PID, p.account)
 	}
 }
 
-// forgetUntracked drops the samples that still wait when the recording ends: nobody waits for these processes any more.
-func (c *tracer) forgetUntracked() {
+// forgetUntracked ends the account of processes that nobody has met. If the recording goes on, somebody may still wait for
+// them, and their samples are handed over. Else they have a claim on nothing.
+func (c *tracer) forgetUntracked(goesOn bool) {
 	u := &c.samples.untracked
 	if u.table == nil {
 		return
 	}
 	for p := range u.table.All() {
 		for _, s := range p.Kept {
-			c.looker.Drop(s.shot)
+			if goesOn {
+				c.claimInto(childSampled, p.Waiter, s)
+			} else {
+				c.looker.Drop(s.shot)
+			}
 		}
 	}
-	u.table.Clear()
-	u.waiting = 0
+	*u = untrackedProcesses{}
 }
 
 // listedProgram is the code of a process that was never opened, as far as the kernel's records tell.

@@ -26,13 +26,15 @@ type unwinder struct {
 	methods [frames.NumMethods]int64
 	numbers [1 << numberBits]numbered
 	kernel  map[uint64]profile.LocID // by the kernel's addresses
-	images  *code.ImageCache         // for processes that were never opened
-	last    listedProgram            // the one of these that was walked last
-	books   books
-	managed managedWalk
-	outline look.Outline                                       // the frames of this walk
-	check   func(*processAccount, *look.Shot, profile.StackID) // told of each walk, for tests; nil
-	told    func(*look.Shot, *waits.For)                       // told of each wait that is explained, for tests; nil
+	// functions are those of the kernel that sleepers are in, by their names.
+	functions map[string]profile.LocID
+	images    *code.ImageCache // for processes that were never opened
+	last      listedProgram    // the one of these that was walked last
+	books     books
+	managed   managedWalk
+	outline   look.Outline                                       // the frames of this walk
+	check     func(*processAccount, *look.Shot, profile.StackID) // told of each walk, for tests; nil
+	told      func(*look.Shot, *waits.For)                       // told of each wait that is explained, for tests; nil
 }
 
 // numbered is a location's number, with what it was given for.

@@ -13,6 +13,9 @@ package schedule
 //   - What prywalk takes of the processors, which targets lose when all are busy. It is
 //     kept below the share of all processors, as far as the rate has an influence on it.
 //
+// Where the rate would be below evenRate, ticks look at a part of the threads instead ([Subset]): many small ticks show
+// more of what happens, and hold fewer at once, than few large ones.
+//
 // Sleepers lose nothing, so a process that sleeps is not looked at less often.
 
 // StopCost is what a stop costs a running thread besides the time that it is
@@ -23,6 +26,9 @@ const (
 	// leastRate is the lowest rate that a budget leads to, in ticks a second. More of
 	// these ticks may then be withheld.
 	leastRate = 1
+	// evenRate is the rate below which a tick looks at a part of the threads instead, leastPart at least.
+	evenRate  = 10
+	leastPart = 1. / 64
 	// leastChecks is how often an overdrawn account is checked, in times a second at least.
 	leastChecks = 20
 	// selfStart is the number of ticks whose processor time says nothing of those to
@@ -46,6 +52,18 @@ type Budget struct {
 	self     float64 // prywalk's own processor time for a tick lately, ns
 	selfLast int64
 	ticks    int64
+	part     float64 // of the threads that a tick looks at; 0: of all, always
+}
+
+// UseParts has ticks look at a part of the threads where the rate would be low.
+func (p *Budget) UseParts() { p.part = 1 }
+
+// Part gives the part of the threads that a tick is to look at, as of the last [Budget.Rate].
+func (p *Budget) Part() float64 {
+	if p.part == 0 {
+		return 1
+	}
+	return p.part
 }
 
 // NewBudget makes an account. freq is the rate asked for, in ticks a second. maxOverhead is the share of their time
@@ -74,7 +92,7 @@ func (p *Budget) Froze(ns int64) {
 
 // Ticked takes note of a tick, after which prywalk has used so much processor time.
 func (p *Budget) Ticked(self int64) {
-	took := float64(self - p.selfLast)
+	took := float64(self-p.selfLast) / p.Part() // as if it had looked at all
 	p.selfLast = self
 	if p.ticks++; p.ticks <= selfStart {
 		return
@@ -109,6 +127,10 @@ func (p *Budget) Rate(now int64) float64 {
 	}
 	if p.self > 0 {
 		r = min(r, p.maxOverhead*p.processors*1e9/p.self)
+	}
+	if p.part > 0 {
+		p.part = min(max(r/min(evenRate, p.freq), leastPart), 1)
+		r /= p.part
 	}
 	if debt := p.Overdrawn(); debt > 0 {
 		share := p.ran / float64(max(now-p.since, 1)) // of one processor

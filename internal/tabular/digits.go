@@ -43,6 +43,41 @@ func (p Precision) Err(share float64) float64 {
 	return math.Sqrt(max(share*(1-share), 0.25/p.N) / p.N)
 }
 
+// z95 is how many standard errors are on either side of a 95 % interval.
+const z95 = 1.959964
+
+// Margin gives how far the true share may be from the one that was found, either way, with 95 % confidence: the longer
+// side of Wilson's interval, which goes by the standard error at the interval's ends. 0 if it is not known.
+func (p Precision) Margin(share float64) float64 {
+	if p.N == 0 {
+		return 0
+	}
+	share = min(max(share, 0), 1)
+	n, z2 := p.N, z95*z95
+	middle := (share + z2/(2*n)) / (1 + z2/n)
+	half := z95 / (1 + z2/n) * math.Sqrt(share*(1-share)/n+z2/(4*n*n))
+	return math.Abs(share-middle) + half
+}
+
+// Within writes the margin of v as a part of all, in per cent, rounded up at the last digit that [Precision.Share] shows.
+func (p Precision) Within(v int64) string {
+	if p.N == 0 || p.Total == 0 {
+		return ""
+	}
+	share := float64(v) / p.Total
+	digits := p.digits(share)
+	step := math.Pow10(-digits)
+	return fmt.Sprintf("±%.*f", digits, math.Ceil(100*p.Margin(share)/step-1e-9)*step)
+}
+
+// digits gives how many a share in per cent has behind its point.
+func (p Precision) digits(share float64) int {
+	if e := p.Err(share); e > 0 {
+		return min(max(-decade(100*e), 0), 2)
+	}
+	return 2
+}
+
 // decade gives the power of ten that the first digit of an error stands for.
 func decade(err float64) int { return int(math.Floor(math.Log10(err) + 1e-9)) }
 
@@ -51,12 +86,10 @@ func (p Precision) Share(v int64) string {
 	if p.Total == 0 || v == 0 {
 		return "0%"
 	}
-	share, digits := float64(v)/p.Total, 2
-	switch e := p.Err(share); {
-	case v == int64(p.Total):
+	share := float64(v) / p.Total
+	digits := p.digits(share)
+	if v == int64(p.Total) {
 		digits = 0
-	case e > 0:
-		digits = min(max(-decade(100*e), 0), 2)
 	}
 	return fmt.Sprintf("%.*f%%", digits, 100*share)
 }

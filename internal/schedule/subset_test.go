@@ -1,0 +1,77 @@
+package schedule
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestEachHasTheSameChanceToBeDrawn: 20,000 ticks with 37 that are due, of whom 5 are drawn. The number of times that one
+// is drawn has a standard error of 48; six of them are exceeded by chance in one of 10^7 runs. The seed is fixed.
+func TestEachHasTheSameChanceToBeDrawn(t *testing.T) {
+	const ticks, due, most = 20_000, 37, 5
+	s := NewSubset(most, 1)
+	var drawn [due]int
+	for range ticks {
+		if w := s.Begin(due, 1); w != 37.0/5 {
+			t.Fatalf("each stands for %v", w)
+		}
+		n := 0
+		for i := range drawn {
+			if s.Draw() {
+				drawn[i]++
+				n++
+			}
+		}
+		if n != most {
+			t.Fatalf("%d drawn", n)
+		}
+	}
+	p := float64(most) / due
+	for i, n := range drawn {
+		if math.Abs(float64(n)-ticks*p) > 6*math.Sqrt(ticks*p*(1-p)) {
+			t.Errorf("the %d. was drawn %d times, want %.0f", i+1, n, ticks*p)
+		}
+	}
+	if s.NotDrawn != ticks*(due-most) {
+		t.Errorf("%d not drawn", s.NotDrawn)
+	}
+}
+
+func TestAsManyAreDrawnAsMayBe(t *testing.T) {
+	for _, c := range []struct {
+		most, due int
+		part      float64
+		want      int
+	}{{0, 7, 1, 7}, {10, 7, 1, 7}, {3, 7, 1, 3}, {0, 100, 0.25, 25}, {3, 100, 0.25, 3}, {0, 100, 0.001, 1}, {5, 0, 0.5, 0}} {
+		s, n := NewSubset(c.most, 2), 0
+		w := s.Begin(c.due, c.part)
+		for range c.due {
+			if s.Draw() {
+				n++
+			}
+		}
+		if n != c.want || n > 0 && w != float64(c.due)/float64(n) {
+			t.Errorf("%+v: %d drawn, each stands for %v", c, n, w)
+		}
+	}
+}
+
+// TestBudgetLooksAtAPartWhereTheRateWouldBeLow: a tick costs a fixed time, and more for each thread. The budget is kept by
+// rate and part together, and used.
+func TestBudgetLooksAtAPartWhereTheRateWouldBeLow(t *testing.T) {
+	const share, fixed, full = 0.01, 0.1e6, 40e6 // two processors: 20 ms a second
+	p := NewBudget(1000, share, 2)
+	p.UseParts()
+	self, rng := int64(0), rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		p.Rate(1e9)
+		self += int64((fixed + p.Part()*full) * (0.9 + 0.2*rng.Float64()))
+		p.Ticked(self)
+	}
+	rate := p.Rate(1e9)
+	costs := rate * (fixed + p.Part()*full)
+	if p.Part() >= 1 || rate < evenRate/2 || costs < 0.9*20e6 || costs > 1.1*20e6 {
+		t.Errorf("%.3f of the threads %.1f times a second: %.1f ms of 20", p.Part(), rate, costs/1e6)
+	}
+}
