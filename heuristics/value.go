@@ -83,6 +83,7 @@ type path struct {
 	raised    bool  // the last instruction gave back stack
 	readKept  bool  // used what a kept register held at the start
 	left      bool  // calls were made: what lies below the stack pointer is theirs
+	taken     bool  // the word at the start's stack pointer was popped, if that is asked for
 	foreign   uint8 // the base that the stack pointer has had since it was loaded, see foreignSP
 	table     uint8 // the register that was loaded from a table last, if that is asked for
 	sp, fp    uint8
@@ -110,7 +111,7 @@ const (
 // reset makes every register hold its own initial value.
 func (st *state) reset(a *abi, pc, lo, hi uint64) {
 	st.nslots, st.anon, st.align, st.foreign = 0, 0, 0, 0
-	st.sp, st.fp, st.readKept, st.left = a.sp, a.fp, false, false
+	st.sp, st.fp, st.readKept, st.left, st.taken = a.sp, a.fp, false, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
 	st.cmpReg, st.table = noReg, noReg
 	st.afterCall, st.padded, st.weak, st.pushedMem, st.raised = false, false, false, false, false

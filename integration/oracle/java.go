@@ -182,7 +182,7 @@ func (o *javaRun) begin() error {
 	for try := 0; ; try++ {
 		o.read()
 		o.calls = o.calls[:0]
-		if o.walk(func(f *frames.Frame) { o.calls = append(o.calls, javaCall{pc: f.PC, slot: f.SP - 8}) }) == frames.StopRoot {
+		if o.callers() == frames.StopRoot {
 			break
 		}
 		if try == maxBegin {
@@ -219,6 +219,26 @@ func (o *javaRun) begin() error {
 	}
 	o.base = len(o.calls)
 	return nil
+}
+
+// callers takes the chain from a walk, the innermost frame first.
+func (o *javaRun) callers() frames.StopReason {
+	fp, interpreted := uint64(0), false // of the frame before
+	return o.walk(func(f *frames.Frame) {
+		o.calls = append(o.calls, javaCall{pc: f.PC, slot: returnSlot(f, fp, interpreted, o.word)})
+		fp, _ = o.w.Regs().Get(frames.X86RBP)
+		interpreted = o.kind(f.PC) == interpreterName
+	})
+}
+
+// returnSlot gives where a call stored the return address to a frame: right below the stack pointer that the caller had.
+// An adapter for method handles has moved it up into the place of an argument, which it has taken from below; the
+// interpreter's frame, if there is one already, has it above its frame pointer.
+func returnSlot(f *frames.Frame, fp uint64, interpreted bool, word func(uint64) uint64) uint64 {
+	if interpreted && fp+8 == f.SP && word(fp+8) == f.PC {
+		return f.SP
+	}
+	return f.SP - 8
 }
 
 // maxBegin is how many instructions are tried for a beginning.

@@ -2,14 +2,11 @@ package oracle
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
-
-	"prywalk/internal/testtargets"
 )
 
 // javaRuntimes are where Java runtimes lie: Debian's own, and what scripts/setup-jdks.sh puts beside them.
@@ -51,24 +48,35 @@ func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	source, err := testtargets.Source("Work.java")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "Work.java")
-	if err := os.WriteFile(file, source, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("javac", "--release", "8", "-d", dir, file).CombinedOutput(); err != nil {
-		t.Fatalf("javac: %v: %s", err, out)
-	}
+	compileJavaInto(t, dir, "Work")
 	var all JavaTally
 	each := limit / time.Duration(len(list)*len(javaModes))
 	for _, java := range list {
 		name := filepath.Base(filepath.Dir(filepath.Dir(java)))
 		for _, mode := range javaModes {
-			t.Run(name+"/"+mode.name, func(t *testing.T) { stepJava(t, name+" "+mode.name, java, dir, mode.options, each, &all) })
+			t.Run(name+"/"+mode.name, func(t *testing.T) { stepJava(t, name+" "+mode.name, java, dir, "Work", mode.options, each, &all) })
 		}
+	}
+	var b strings.Builder
+	all.Write(&b)
+	t.Log("\n" + b.String())
+}
+
+// linkedTime is for how long a runtime is stepped in Linked.java.
+const linkedTime = time.Second
+
+// TestJavaWalksFromLinkedMethodsAreExact steps Linked.java in the interpreter: its methods are called by adapters that
+// move the return address, and most stretches begin in one of them.
+func TestJavaWalksFromLinkedMethodsAreExact(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("Java's code is known on amd64 only")
+	}
+	dir := t.TempDir()
+	compileJavaInto(t, dir, "Linked")
+	var all JavaTally
+	for _, java := range javas(t) {
+		name := filepath.Base(filepath.Dir(filepath.Dir(java)))
+		t.Run(name, func(t *testing.T) { stepJava(t, name, java, dir, "Linked", []string{"-Xint"}, linkedTime, &all) })
 	}
 	var b strings.Builder
 	all.Write(&b)
@@ -101,9 +109,9 @@ func javas(t *testing.T) (list []string) {
 var javaOptions = []string{"-Xmx256m", "-XX:CompileThresholdScaling=0.01", "-XX:-MethodFlushing",
 	"-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=0", "-XX:+IgnoreUnrecognizedVMOptions"}
 
-func stepJava(t *testing.T, mode, java, dir string, options []string, d time.Duration, all *JavaTally) {
+func stepJava(t *testing.T, mode, java, dir, class string, options []string, d time.Duration, all *JavaTally) {
 	warm := min(8*time.Second, d/3)
-	argv := append(append(append([]string{java}, javaOptions...), options...), "-cp", dir, "Work", "36000")
+	argv := append(append(append([]string{java}, javaOptions...), options...), "-cp", dir, class, "36000")
 	opt := JavaOptions{Warm: warm, Steps: 1 << 40, Until: time.Now().Add(d), Stretch: 1500, Seed: uint64(len(mode)), Log: t.Logf, Show: 2}
 	if err := RunJava(mode, argv, opt, all); err != nil {
 		t.Fatal(err)

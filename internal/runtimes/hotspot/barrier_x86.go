@@ -57,45 +57,31 @@ func below(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
 }
 
-// movSPR13 gives back the stack pointer that movR13SP has kept.
-var movSPR13 = []byte{0x49, 0x8b, 0xe5}
-
-// inFixup gives the rule in the part of an adapter that has the caller mended, at an instruction or at a return address:
-// mov r13, rsp; ...; call; ...; mov rsp, r13 (gen_c2i_adapter, patch_callers_callsite). What is called keeps r13.
-func (v *VM) inFixup(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
-	code := v.code(b.begin, b.end-b.begin)
-	first := bytes.Index(code, jumpR11)
-	pops := bytes.LastIndex(code, toInterpreter)
-	if first < 0 || pops < first {
-		return frames.Rule{}, nil, false
-	}
-	kept := bytes.Index(code[first:pops], movR13SP)
-	given := bytes.LastIndex(code[first:pops], movSPR13)
-	at := int(q.PC-b.begin) - first
-	if kept < 0 || given < kept || at < kept+len(movR13SP) || at > given || q.SPOnly {
-		return frames.Rule{}, nil, false
-	}
-	row := byCaller(frames.X86R13, 8)
-	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	return frames.Rule{CFAReg: frames.X86R13, CFAOff: 8, Method: frames.MethodCFI}, row, true
-}
-
 // interpreterCalls gives the rule at a return address in the interpreter. A method that it knows itself (Math.sin) has no
-// frame: its return address is at sp.
+// frame: its return address is at sp, or above a word by which that was aligned for the call.
 func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
-	if ok && c.entry && !bytes.Contains(v.code(c.begin, c.end-c.begin), entered) {
-		row := byCaller(frames.X86RSP, 8)
-		row.CFAExpr = fromInterpreter{b.begin, b.end}
-		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-		return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
+	if !ok || !c.entry || bytes.Contains(v.code(c.begin, c.end-c.begin), entered) {
+		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 	}
-	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+	e := fromInterpreter{begin: b.begin, end: b.end}
+	if v.o.Flow != nil {
+		r, ok := v.o.Flow.ReturnAddress(ret, c.begin, c.end)
+		if !ok || r.RA.Kind != frames.RuleRegOffset || r.RA.Reg != frames.X86RSP || r.RA.Off < 0 {
+			return frames.Rule{}, nil, false
+		}
+		e.above = uint64(r.RA.Off)
+	}
+	row := byCaller(frames.X86RSP, int32(8+e.above))
+	row.CFAExpr = e
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 }
 
 // fromInterpreter computes the CFA of a method without a frame that the interpreter has called, whose code it holds the
-// bounds of: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is in r13 only.
-type fromInterpreter struct{ begin, end uint64 }
+// bounds of: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is in r13 only. The
+// return address is so many bytes above the stack pointer.
+type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].
 func (e fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
@@ -103,6 +89,6 @@ func (e fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (u
 	if !ok {
 		return 0, false
 	}
-	ret, ok := mem.Word(sp)
-	return sp + 8, ok && ret > e.begin && ret < e.end
+	ret, ok := mem.Word(sp + e.above)
+	return sp + e.above + 8, ok && ret > e.begin && ret < e.end
 }

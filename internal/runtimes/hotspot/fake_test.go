@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/heuristics"
 )
 
 // Where things lie in the virtual machine of these tests.
@@ -208,7 +209,7 @@ func (f *fake) interpreter() {
 	for _, c := range []struct {
 		text string
 		code []byte
-	}{{entryText + " (kind = zerolocals)", entryCode}, {"iadd", returnCode}} {
+	}{{entryText + " (kind = zerolocals)", entryCode}, {"iadd", returnCode}, {entryText + " (kind = java_util_zip_CRC32_updateBytes)", knownCode}} {
 		head := make([]byte, 32)
 		binary.LittleEndian.PutUint32(head, uint32(32+len(c.code)))
 		binary.LittleEndian.PutUint64(head[8:], f.text(c.text))
@@ -236,15 +237,44 @@ var (
 	pushCode = []byte{0x50, 0x41, 0x53, opCall, 1, 2, 3, 4, 0x41, 0x5b, 0x58, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}
 	// how it begins; nop; how it ends; jmp
 	exceptionCode = append(append(append(bytes.Clone(exceptionBegins), 0x90), exceptionEnds...), 0xff, 0xe0)
-	// the adapter into compiled code, jmp r11; nop (a check); pop rax; mov r13, rsp; sub rsp, 16; push rax; nop
-	adapterCode = append(append(bytes.Clone(toCompiled), jumpR11...), 0x90, 0x58, 0x4c, 0x8b, 0xec, 0x48, 0x83, 0xec, 16, 0x50, 0x90)
+	// mov rax, [rsp]; mov r11, rsp; sub rsp, 32; and rsp, -16; push rax; mov rax, r11; jmp r11
+	toCompiled = []byte{0x48, 0x8b, 0x04, 0x24, 0x4c, 0x8b, 0xdc, 0x48, 0x83, 0xec, 0x20, 0x48, 0x83, 0xe4, 0xf0, 0x50, 0x49, 0x8b, 0xc3, 0x41, 0xff, 0xe3}
+	// mov r11, rsp; pop rax; sub rsp, 8; and rsp, -16; push rax; mov rax, r11; mov r11, [rbx+64]; jmp r11
+	toCompiled21 = []byte{0x4c, 0x8b, 0xdc, 0x58, 0x48, 0x83, 0xec, 8, 0x48, 0x83, 0xe4, 0xf0, 0x50, 0x49, 0x8b, 0xc3, 0x4c, 0x8b, 0x5b, 0x40, 0x41, 0xff, 0xe3}
+	// cmp ebx, [rax+8]; je +5; jmp elsewhere
+	unverified = []byte{0x3b, 0x58, 8, 0x74, 5, 0xe9, 0, 0x10, 0, 0}
+	// test rbx, rbx; je +21; sub rsp, 208; mov [rsp], rax; call; add rsp, 208 (a collector's barrier)
+	barrierCode = []byte{0x48, 0x85, 0xdb, 0x74, 23, 0x48, 0x81, 0xec, 0xd0, 0, 0, 0, 0x48, 0x89, 0x04, 0x24, opCall, 0, 0x10, 0, 0, 0x48, 0x81, 0xc4, 0xd0, 0, 0, 0}
+	// cmp qword [rbx+72], 0; je +20; mov r13, rsp; mov rax, [rsp]; and rsp, -16; pushf; call; popf; mov rsp, r13
+	fixupCode = []byte{0x48, 0x83, 0x7b, 0x48, 0, 0x74, 21, 0x4c, 0x8b, 0xec, 0x48, 0x8b, 0x04, 0x24, 0x48, 0x83, 0xe4, 0xf0, 0x9c, opCall, 0, 0x10, 0, 0, 0x9d, 0x49, 0x8b, 0xe5}
+	// pop rax; mov r13, rsp; sub rsp, 16; mov [rsp], rax; jmp rcx
+	toInterpreter = []byte{0x58, 0x4c, 0x8b, 0xec, 0x48, 0x83, 0xec, 16, 0x48, 0x89, 0x04, 0x24, 0xff, 0xe1}
+	// lea r13, [rsp+8]; pop rax; sub rsp, 16; push rax; mov rax, [rsp+32]; jmp rcx
+	toInterpreter21 = []byte{0x4c, 0x8d, 0x6c, 0x24, 8, 0x58, 0x48, 0x83, 0xec, 16, 0x50, 0x48, 0x8b, 0x44, 0x24, 32, 0xff, 0xe1}
+	adapterCode     = slices.Concat(toCompiled, unverified, fixupCode, toInterpreter)
+	adapterCode21   = slices.Concat(toCompiled21, unverified, barrierCode, fixupCode, toInterpreter21)
+	// add [rax], al (padding); test spl, 15; je +14; sub rsp, 8; call; add rsp, 8; jmp +5; call; pop rdi; mov rsp, r13; jmp rdi
+	knownCode = []byte{0, 0, 0x40, 0xf6, 0xc4, 15, 0x74, 15, 0x48, 0x83, 0xec, 8, opCall, 0, 0x10, 0, 0, 0x48, 0x83, 0xc4, 8, 0xeb, 5, opCall, 0, 0x10, 0, 0, 0x5f, 0x49, 0x8b, 0xe5, 0xff, 0xe7}
 )
 
-func (f *fake) open(t testing.TB) *VM {
+func (f *fake) open(t testing.TB) *VM { return f.openWith(t, nil) }
+
+// openWith opens it with what follows instructions, or nothing.
+func (f *fake) openWith(t testing.TB, flow Flow) *VM {
 	t.Helper()
-	v, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read})
+	v, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read, Flow: flow})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
+
+// flow follows the fake's instructions.
+func (f *fake) flow() Flow {
+	return heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: codeOf{f}, JIT: true})
+}
+
+// codeOf gives the fake's memory as instructions.
+type codeOf struct{ f *fake }
+
+func (c codeOf) ReadCode(addr uint64, b []byte) int { return c.f.read(addr, b) }

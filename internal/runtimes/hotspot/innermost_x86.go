@@ -30,8 +30,29 @@ func byCaller(cfa uint8, off int32) *frames.Row {
 // inReg is the rule while the return address is in a register.
 func inReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
 	row := byCaller(cfa, off)
+	if cfa != frames.X86RSP {
+		row.CFAExpr = sendersSP{cfa, off}
+	}
 	row.RA = frames.RegRule{Kind: frames.RuleReg, Reg: reg}
 	return frames.Rule{CFAReg: cfa, CFAOff: off, Method: frames.MethodCFI}, row, true
+}
+
+// sendersSP computes the CFA from the stack pointer that a caller had, where the return address has just been popped. An
+// adapter for method handles has taken an argument from below the return address, and has put that in its place: then
+// the stack pointer is a word higher than the caller had it. That caller is the interpreter, which does not need it.
+type sendersSP struct {
+	reg uint8
+	off int32
+}
+
+// Eval implements [frames.Expr].
+func (e sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
+	sender, ok := regs.Get(e.reg)
+	sp, known := regs.Get(frames.X86RSP)
+	if sender += uint64(int64(e.off)); sp-sender == 8 {
+		sender = sp
+	}
+	return sender, ok && known
 }
 
 // inMethod gives the rule of a method that a thread is at pc of. The start, where the frame is made, is
@@ -145,7 +166,8 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return framed(8 * b.frame), nil, true
 }
 
-// inEntry gives the rule in the code that interpreted methods begin with:
+// inEntry gives the rule in the code that interpreted methods begin with, some of which the interpreter knows itself and
+// ends at once (a getter, in JDK 8):
 //
 //	...                  the return address is at sp, the caller's sp in r13
 //	pop rax              it is in rax, and local variables are pushed
@@ -157,22 +179,19 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 //	push r13             the frame is there
 func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(c.begin, c.end-c.begin)
+	switch rest := code[min(pc-c.begin, uint64(len(code))):]; {
+	case knownEnd(rest):
+		return inReg(dwarfNumbers[rest[4]&7], frames.X86R13, 0)
+	case len(rest) > 1 && pc-c.begin >= 3 && knownEnd(code[pc-c.begin-3:]):
+		return inReg(dwarfNumbers[rest[1]&7], frames.X86RSP, 0)
+	}
 	made := bytes.Index(code, entered)
 	pops := -1
 	if made > 0 {
 		pops = bytes.LastIndex(code[:made], popThenLocals)
 	}
-	if pops < 0 { // a method that the interpreter knows: there is no frame
-		if rest := code[pc-c.begin:]; knownEnd(rest) {
-			return inReg(dwarfNumbers[rest[4]&7], frames.X86R13, 0)
-		}
-		if at := pc - c.begin; at >= 3 && knownEnd(code[at-3:]) {
-			return inReg(dwarfNumbers[code[at+1]&7], frames.X86RSP, 0)
-		}
-		if rest := code[pc-c.begin:]; bytes.Contains(code[:pc-c.begin], subSP8) && !(len(rest) > 0 && rest[0]&^7 == opPop && knownEnd(rest[1:])) {
-			return frames.Rule{}, nil, false // JDK 8 computes on the stack
-		}
-		return called(frames.X86R13, 0, frames.MethodHeuristic)
+	if pops < 0 {
+		return v.inKnown(c, pc)
 	}
 	pushes := int(pc-c.begin) - (made - 1) // bytes behind the push of rax
 	switch at := int(pc - c.begin); {
@@ -194,62 +213,45 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// inAdapter gives the rule in an adapter. From the interpreter to compiled code:
-//
-//	mov rax, [rsp]; mov r11, rsp; and rsp, -16; push rax; ...; jmp r11
-//	mov r11, rsp; pop rax; and rsp, -16; push rax; ...; jmp r11                  since JDK 25
-//
-// From compiled code to the interpreter, behind a check and, now and then, a call that mends the caller:
-//
-//	pop rax; mov r13, rsp; sub rsp, ...; push rax or mov [rsp], rax; ...; jmp
-func (v *VM) inAdapter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
-	code := v.code(b.begin, b.end-b.begin)
-	at := int(pc - b.begin)
-	first := bytes.Index(code, jumpR11)
-	old := bytes.HasPrefix(code, toCompiled)
-	if first < 0 || !old && !bytes.HasPrefix(code, toCompiled25) {
+// inKnown gives the rule in a method that the interpreter knows itself: there is no frame, but a word by which the stack
+// is aligned for a call, or what JDK 8 computes with. The caller's sp stays in r13.
+func (v *VM) inKnown(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if v.o.Flow == nil {
 		return frames.Rule{}, nil, false
 	}
-	switch {
-	case old && at == len(toCompiled)-1, !old && (at == len(toCompiled25)-1 || at == 4): // popped, or sp was aligned
-		return inReg(frames.X86RAX, regR11, 8)
-	case at <= first:
-		return called(frames.X86RSP, 8, frames.MethodCFI)
-	}
-	checked := bytes.Index(code[first:], movR13SP)
-	pops := bytes.LastIndex(code, toInterpreter)
-	if checked < 0 || pops < first {
+	r, ok := v.o.Flow.ReturnAddress(pc, c.begin, c.end)
+	if !ok || r.RA.Kind == frames.RuleReg {
 		return frames.Rule{}, nil, false
 	}
-	stores, known := storesRAX(code, pops+len(toInterpreter))
-	switch {
-	case at <= first+checked-1:
-		return called(frames.X86RSP, 8, frames.MethodHeuristic)
-	case at < pops && at >= first+bytes.LastIndex(code[first:pops], movSPR13)+len(movSPR13) && bytes.Contains(code[first:pops], movSPR13):
-		return called(frames.X86RSP, 8, frames.MethodHeuristic) // the caller is mended
-	case at < pops || !known:
-		return frames.Rule{}, nil, false
-	case at == pops:
-		return called(frames.X86RSP, 8, frames.MethodCFI)
-	case at == pops+1:
-		return inReg(frames.X86RAX, frames.X86RSP, 0)
-	case at <= stores:
-		return inReg(frames.X86RAX, frames.X86R13, 0)
-	}
-	return called(frames.X86R13, 0, frames.MethodCFI)
+	row := byCaller(frames.X86R13, 0)
+	row.RA = r.RA
+	return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodHeuristic}, row, true
 }
 
-// storesRAX gives the place of the instruction that puts the return address back, if it is the one at that place or
-// the one behind a sub rsp.
-func storesRAX(code []byte, at int) (int, bool) {
-	switch {
-	case bytes.HasPrefix(code[at:], subSP8):
-		at += len(subSP8) + 1
-	case bytes.HasPrefix(code[at:], subSP32):
-		at += len(subSP32) + 4
+// inAdapter gives the rule in an adapter, at an instruction or at a return address. From the interpreter to compiled code
+// (sharedRuntime_x86_64.cpp, gen_i2c_adapter):
+//
+//	mov rax, [rsp]; mov r11, rsp; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11
+//	mov r11, rsp; pop rax; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11            since JDK 21
+//
+// From compiled code to the interpreter, behind checks, calls for the collector and, now and then, a call that mends the
+// caller (gen_c2i_adapter):
+//
+//	pop rax; mov r13, rsp; sub rsp, ...; push rax or mov [rsp], rax; ...; jmp
+//	lea r13, [rsp + 8]; pop rax; sub rsp, ...; push rax; ...; jmp                        since JDK 21
+//
+// Where the return address is shows on the way from where each is entered.
+func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+	if v.o.Flow == nil {
+		return frames.Rule{}, nil, false
 	}
-	rest := code[min(at, len(code)):]
-	return at, bytes.HasPrefix(rest, movTopRAX) || len(rest) > 0 && rest[0] == opPushRAX
+	r, ok := v.o.Flow.ReturnAddress(q.PC, b.begin, b.end)
+	if !ok || q.SPOnly && (r.Reg != frames.X86RSP || r.RA.Kind == frames.RuleRegOffset && r.RA.Reg != frames.X86RSP) {
+		return frames.Rule{}, nil, false
+	}
+	row := byCaller(r.Reg, int32(r.Off))
+	row.RA = r.RA
+	return frames.Rule{CFAReg: r.Reg, CFAOff: int32(r.Off), Method: frames.MethodCFI}, row, true
 }
 
 // regR11 is r11 by its DWARF number (System V ABI, figure 3.36).

@@ -106,18 +106,29 @@ func recordAt(off uint64) map[uint64]uint64 {
 var interpreterFrame = words(fpHere, callersFP, fpHere+8, callers, fpHere-8, r13Here)
 
 func everyPlace(t *testing.T, f *fake) {
-	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), barrierPlaces(f), stubPlaces(f), pushPlaces(f), exceptionPlaces(f), adapterPlaces(f), methodEntryPlaces(), bytecodePlaces())
-	v := f.open(t)
+	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), barrierPlaces(f), stubPlaces(f), pushPlaces(f), exceptionPlaces(f), methodEntryPlaces(), bytecodePlaces())
+	followed := slices.Concat(adapterPlaces(f), knownPlaces())
+	bare, v := f.open(t), f.openWith(t, f.flow())
 	for _, p := range places {
+		t.Run(p.name, func(t *testing.T) { p.check(t, v) })
+		t.Run(p.name+", not followed", func(t *testing.T) { p.check(t, bare) })
+	}
+	for _, p := range followed {
 		t.Run(p.name, func(t *testing.T) { p.check(t, v) })
 	}
 }
 
 // check walks one step from the place.
 func (p *place) check(t *testing.T, v *VM) {
+	t.Helper()
+	p.checkWith(t, v, r13Here, rbxHere)
+}
+
+func (p *place) checkWith(t *testing.T, v *VM, r13, rbx uint64) {
+	t.Helper()
 	regs := map[uint8]uint64{
-		frames.X86RSP: spHere, frames.X86RBP: fpHere, frames.X86R13: r13Here, frames.X86RBX: rbxHere, regR11: spHere,
-		frames.X86RAX: callers, frames.X86RSI: callers, frames.X86RDX: callers,
+		frames.X86RSP: spHere, frames.X86RBP: fpHere, frames.X86R13: r13, frames.X86RBX: rbx, regR11: spHere,
+		frames.X86RAX: callers, frames.X86RSI: callers, frames.X86RDI: callers, frames.X86RDX: callers,
 	}
 	got, ok := step(t, v, frames.Query{PC: p.pc, Caller: p.caller}, regs, p.stack)
 	if p.sp == 0 {
@@ -191,15 +202,44 @@ func exceptionPlaces(f *fake) []place {
 	}
 }
 
+// adapterPlaces are those of adapters. A compiled caller's stack pointer shows by the one of now.
 func adapterPlaces(f *fake) []place {
-	adapter := f.blob("I2C/C2I adapters", 0, 0, adapterCode)
+	old := f.blob("I2C/C2I adapters", 0, 0, adapterCode)
+	into := old + uint64(len(toCompiled)+len(unverified)+len(fixupCode))
+	now := f.blob("I2C/C2I adapters", 0, 0, adapterCode21)
+	barrier := now + uint64(len(toCompiled21)+len(unverified))
+	fix := barrier + uint64(len(barrierCode))
+	into21 := fix + uint64(len(fixupCode))
+	kept := words(r13Here, callers)
 	return []place{
-		{"into compiled code", adapter + 4, false, returnAt(0), spHere + 8, fpHere},
-		{"on the way", adapter + 12, false, returnAt(0), spHere + 8, fpHere},
-		{"into the interpreter", adapter + 16, false, returnAt(0), spHere + 8, fpHere},
-		{"with the address taken", adapter + 17, false, nil, spHere, fpHere},
-		{"with sp kept", adapter + 20, false, nil, r13Here, fpHere},
-		{"with it put back", adapter + 25, false, returnAt(0), r13Here, fpHere},
+		{"into compiled code", old + 7, false, returnAt(0), spHere + 8, fpHere},
+		{"with room for arguments", old + 11, false, returnAt(32), spHere + 40, fpHere},
+		{"aligned", old + 15, false, words(spHere, callers), spHere + 8, fpHere}, // r11 is spHere in these tests
+		{"on the way", old + 16, false, returnAt(0), spHere + 8, fpHere},
+		{"into compiled code, JDK 21", now + 3, false, returnAt(0), spHere + 8, fpHere},
+		{"JDK 21, with the address taken", now + 4, false, nil, spHere, fpHere},
+		{"JDK 21, with room for arguments", now + 8, false, nil, spHere + 8, fpHere},
+		{"JDK 21, aligned", now + 12, false, nil, spHere + 8, fpHere},
+		{"JDK 21, on the way", now + 13, false, returnAt(0), spHere + 8, fpHere},
+		{"JDK 21, at the jump", now + 20, false, returnAt(0), spHere + 8, fpHere},
+		{"of an unverified call", now + uint64(len(toCompiled21)), false, returnAt(0), spHere + 8, fpHere},
+		{"a collector's barrier", barrier + 12, false, returnAt(208), spHere + 216, fpHere},
+		{"that barrier's call", barrier + 21, true, returnAt(208), spHere + 216, fpHere},
+		{"behind the barrier", fix, false, returnAt(0), spHere + 8, fpHere},
+		{"a caller that is mended, aligned", fix + 18, false, kept, r13Here + 8, fpHere},
+		{"the call for that", fix + 24, true, kept, r13Here + 8, fpHere},
+		{"a caller was mended", into21, false, returnAt(0), spHere + 8, fpHere},
+		{"into the interpreter", into, false, returnAt(0), spHere + 8, fpHere},
+		{"with the address taken", into + 1, false, nil, spHere, fpHere},
+		{"with sp kept", into + 4, false, nil, spHere, fpHere},
+		{"with room", into + 8, false, nil, spHere + 16, fpHere},
+		{"with it put back", into + 12, false, returnAt(0), spHere + 16, fpHere},
+		{"JDK 21, sp kept", into21 + 5, false, returnAt(0), spHere + 8, fpHere},
+		{"JDK 21, taken", into21 + 6, false, nil, spHere, fpHere},
+		{"JDK 21, room", into21 + 10, false, nil, spHere + 16, fpHere},
+		{"JDK 21, put back", into21 + 11, false, returnAt(0), spHere + 24, fpHere},
+		{"JDK 21, on to the interpreter", into21 + 16, false, returnAt(0), spHere + 24, fpHere},
+		{"within an instruction", now + 1, false, returnAt(0), 0, 0},
 	}
 }
 
@@ -218,15 +258,12 @@ func onwardPlaces(f *fake) []place {
 	}
 }
 
-// barrierPlaces are those of the routine that methods call as they begin, and of the part of an adapter that has a caller
-// mended.
+// barrierPlaces are those of the routine that methods call as they begin.
 func barrierPlaces(f *fake) []place {
 	code := slices.Concat([]byte{0x90}, barrierBegins, []byte{0x90, opCall, 0, 0, 0, 0, 0x90}, barrierEnds, make([]byte, 8))
 	barrier := f.blob("StubRoutines (final stubs)", 0, 0, code) + 1
 	ends := barrier + uint64(len(barrierBegins)) + 7
 	framed := words(fpHere, callersFP, fpHere+16, callers)
-	fix := f.blob("I2C/C2I adapters", 0, 0, slices.Concat(toCompiled, jumpR11, movR13SP, []byte{0x90, opCall, 0, 0, 0, 0}, movSPR13, []byte{0x90}, toInterpreter, movTopRAX))
-	kept := fix + uint64(len(toCompiled)+len(jumpR11)+len(movR13SP))
 	return []place{
 		{"a barrier", barrier, false, returnAt(0), spHere + 8, fpHere},
 		{"a barrier with its mark", barrier + 5, false, returnAt(8), spHere + 16, fpHere},
@@ -235,8 +272,6 @@ func barrierPlaces(f *fake) []place {
 		{"a barrier's call", barrier + 15, true, framed, fpHere + 24, callersFP},
 		{"a barrier's frame, gone", ends + 1, false, returnAt(8), spHere + 16, fpHere},
 		{"a barrier's return", ends + 5, false, returnAt(0), spHere + 8, fpHere},
-		{"a caller that is mended", kept, false, words(r13Here, callers), r13Here + 8, fpHere},
-		{"the call for that", kept + 6, true, words(r13Here, callers), r13Here + 8, fpHere},
 	}
 }
 
@@ -255,6 +290,53 @@ const (
 	codeletHead = 32
 	entryAt     = codeAt + 96 + codeletHead
 )
+
+// TestLinkedMethodsLeadToTheirCaller: an adapter for method handles takes an argument from below the return address. The
+// caller's stack pointer, as r13 and rbx have it, is then a word below the one of now when the return address is popped.
+func TestLinkedMethodsLeadToTheirCaller(t *testing.T) {
+	f := newFake()
+	handles := f.blob("MethodHandles adapters", 0, 0, []byte{0x90, 0x90, opPopRAX, 0x5b, opPushRAX, 0x90, 0x90})
+	v := f.openWith(t, f.flow())
+	template := entryAt + uint64(len(entryCode)) + codeletHead
+	known := template + uint64(len(returnCode)) + codeletHead
+	for _, p := range []place{
+		{"the argument is taken", handles + 4, false, nil, spHere, fpHere},
+		{"a method begins, the return address in rax", entryAt + 10, false, nil, spHere, fpHere},
+		{"a method's frame is gone, the return address taken", template + 12, false, nil, spHere, fpHere},
+		{"a known method ends", known + 29, false, nil, spHere, fpHere},
+	} {
+		t.Run(p.name, func(t *testing.T) { p.checkWith(t, v, spHere-8, spHere-8) })
+		p.sp = 0
+		t.Run(p.name+", no such stack pointer", func(t *testing.T) { p.checkWith(t, v, spHere-16, spHere-16) })
+	}
+}
+
+// knownPlaces are those of a method that the interpreter knows itself.
+func knownPlaces() []place {
+	known := entryAt + uint64(len(entryCode)+codeletHead+len(returnCode)+codeletHead)
+	return []place{
+		{"a method that is known", known + 2, false, returnAt(0), r13Here, fpHere},
+		{"with sp aligned", known + 12, false, returnAt(8), r13Here, fpHere},
+		{"behind that", known + 21, false, returnAt(0), r13Here, fpHere},
+		{"its call, a compiled caller", known + 28, true, words(spHere, callers), 0, 0},
+		{"its end", known + 28, false, returnAt(0), r13Here, fpHere},
+	}
+}
+
+// TestCallOfAKnownMethodLeadsToTheInterpreter: the frame of its caller does not depend on the stack pointer.
+func TestCallOfAKnownMethodLeadsToTheInterpreter(t *testing.T) {
+	f := newFake()
+	v := f.openWith(t, f.flow())
+	known := entryAt + uint64(len(entryCode)+codeletHead+len(returnCode)+codeletHead)
+	regs := map[uint8]uint64{frames.X86RSP: spHere, frames.X86RBP: fpHere}
+	const inside = entryAt + 3
+	for ret, above := range map[uint64]uint64{known + 17: 8, known + 28: 0} {
+		got, ok := step(t, v, frames.Query{PC: ret, Caller: true}, regs, words(spHere, inside+1, spHere+above, inside))
+		if !ok || got.PC != inside || got.SP() != spHere+above+8 {
+			t.Errorf("%#x: %v, pc %#x sp %#x", ret-known, ok, got.PC, got.SP())
+		}
+	}
+}
 
 func methodEntryPlaces() []place {
 	return []place{

@@ -27,6 +27,9 @@ type Flow interface {
 	// ReturnCFA gives the CFA at pc by the way from there to a return, which stays between lo and hi; false if there is
 	// none.
 	ReturnCFA(pc, lo, hi uint64) (heuristics.CFA, bool)
+	// ReturnAddress gives where the return address is at pc in code between lo and hi that has no frame, by the way from
+	// its entry; false if there is none.
+	ReturnAddress(pc, lo, hi uint64) (heuristics.Return, bool)
 	// LevelAfter reports whether the stack pointer stays as it is behind pc, up to the next jump.
 	LevelAfter(pc uint64) bool
 }
@@ -248,10 +251,7 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	case kindRoutines:
 		return v.inBarrier(&b, &q)
 	case kindAdapter:
-		if r, row, ok := v.inFixup(&b, &q); ok {
-			return r, row, ok
-		}
-		return v.inAdapter(&b, q.PC)
+		return v.inAdapter(&b, &q)
 	case kindException:
 		return v.inException(&b, q.PC)
 	case kindHandles:
@@ -279,7 +279,7 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 		}
 		return v.inBarrier(b, q)
 	case b.kind == kindAdapter:
-		return v.inFixup(b, q)
+		return v.inAdapter(b, q)
 	case b.kind == kindDeopt && !q.SPOnly:
 		// It calls with sp aligned anew, and with rbp as in any frame of C's (generate_deopt_blob).
 		r := frames.Rule{CFAReg: frames.X86RBP, CFAOff: 16, Method: frames.MethodCFI}
