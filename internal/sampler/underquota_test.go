@@ -58,7 +58,7 @@ type simulation struct {
 const (
 	simStep   = 50e3
 	lookTakes = 50e3
-	bookTakes = 400e3
+	bookTakes = 1500e3
 )
 
 func newSimulation(turns bool) *simulation {
