@@ -24,6 +24,7 @@ node                                nodejs               test target: JavaScript
 javac                               default-jdk-headless test target: a JVM; jcmd writes its perf map
 rustc                               rustc                test target: Rust names and inlining
 gdb                                 gdb                  reference for stacks; a tracer that is there already
+strace                              strace               a tracer that stays
 eu-stack                            elfutils             second reference for stacks
 perf                                linux-perf           reference for the distribution of samples
 timeout                             coreutils            bounds every test program

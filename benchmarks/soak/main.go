@@ -3,7 +3,7 @@
 // have. What grows without end shows. The program is internal/testtargets/src/churn.c: processes, threads, libraries,
 // code made at run time, names.
 //
-//	go run ./benchmarks/soak --for 10m --births 80
+//	go run ./benchmarks/soak --for 10m --births 80 --engine perf
 package main
 
 import (
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"prywalk/internal/code"
+	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
@@ -30,15 +31,16 @@ func main() {
 	every := flag.Duration("every", time.Minute, "how often a row is printed")
 	births := flag.Int("births", 80, "rounds a second: each a process, a thread and a piece of code; a library in 16")
 	freq := flag.Float64("freq", 99, "ticks a second")
+	engine := flag.String("engine", "ptrace", "how running threads are seen: ptrace or perf")
 	flag.Parse()
-	if err := soak(*length, *every, *births, *freq); err != nil {
+	if err := soak(*length, *every, *births, *freq, *engine); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
 }
 
 // soak runs the program and records it, as record does with --children.
-func soak(length, every time.Duration, births int, freq float64) error {
+func soak(length, every time.Duration, births int, freq float64, engine string) error {
 	dir, err := os.MkdirTemp("", "prywalk-soak-")
 	if err != nil {
 		return err
@@ -60,7 +62,7 @@ func soak(length, every time.Duration, births int, freq float64) error {
 	if line, err := bufio.NewReader(says).ReadString('\n'); err != nil {
 		return fmt.Errorf("the program says %q: %w", line, err)
 	}
-	r, err := newRun(cmd.Process.Pid, freq, dir)
+	r, err := newRun(cmd.Process.Pid, freq, dir, engine)
 	if err != nil {
 		return err
 	}
@@ -80,10 +82,11 @@ type run struct {
 	builder *profile.Builder
 	namer   *symbols.Namer
 	sampler *sampler.Sampler
+	events  *perfevents.Reader // nil with ptrace
 	file    string
 }
 
-func newRun(pid int, freq float64, dir string) (*run, error) {
+func newRun(pid int, freq float64, dir, engine string) (*run, error) {
 	_, _ = procmem.RaiseFileLimit() // without it files are opened anew
 	r := &run{images: code.NewImageCache(0), namer: symbols.NewNamer(), file: dir + "/soak.pb.gz"}
 	p, err := r.images.Open(pid)
@@ -95,6 +98,17 @@ func newRun(pid int, freq float64, dir string) (*run, error) {
 	o := sampler.Options{
 		Freq: freq, Children: true, JITFuncs: r.namer.JITFuncs, Checkpoint: r.checkpoint, CheckpointEvery: 10 * time.Second,
 	}
+	switch engine {
+	case "ptrace":
+	case "perf":
+		if r.events, err = perfevents.Open(perfevents.Options{Freq: freq, Programs: true}); err != nil {
+			return nil, err
+		}
+		r.events.Pause()
+		o.Events = r.events
+	default:
+		return nil, fmt.Errorf("--engine %q: choose ptrace or perf", engine)
+	}
 	r.sampler = sampler.New(o, r.builder, r.images, []*code.Process{p})
 	return r, nil
 }
@@ -102,6 +116,9 @@ func newRun(pid int, freq float64, dir string) (*run, error) {
 // close lets go of everything; the process ends.
 func (r *run) close() {
 	_ = r.sampler.Close()
+	if r.events != nil {
+		r.events.Close()
+	}
 	_ = r.namer.Close()
 	_ = r.images.Close()
 }

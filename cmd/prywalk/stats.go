@@ -71,6 +71,7 @@ type statsJSON struct {
 	CPUQuota          float64             `json:"cpu_quota,omitempty"`
 	QuotaWithheld     int64               `json:"ticks_withheld_quota"`
 	ThrottledS        float64             `json:"throttled_s"`
+	FreezesThrottled  int64               `json:"freezes_throttled"`
 	// Syscalls are those that prywalk itself knows of, the Go runtime's not among them.
 	Syscalls int64 `json:"syscalls"`
 }
@@ -112,7 +113,7 @@ type rateJSON struct {
 // budget adds what --max-overhead and --max-pause have to do with.
 func (j *statsJSON) budget(s *sampler.Stats) {
 	j.Queued, j.TicksWithheld, j.LostS = s.Queued, s.Withheld, s.Lost
-	j.CPUQuota, j.QuotaWithheld, j.ThrottledS = s.Quota, s.QuotaWithheld, s.Throttled
+	j.CPUQuota, j.QuotaWithheld, j.ThrottledS, j.FreezesThrottled = s.Quota, s.QuotaWithheld, s.Throttled, s.FreezesThrottled
 	j.FrequencyAsked, j.MaxOverhead, j.MaxPauseUS = s.FreqAsked, s.MaxOverhead, micros(int64(s.MaxPause))
 	j.Subset, j.NotDrawn = s.Subset, s.NotDrawn
 	for _, b := range s.Freezes {

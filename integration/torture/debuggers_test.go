@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -172,5 +173,54 @@ func TestThreadThatAsksToBeTracedAgainAndAgain(t *testing.T) {
 	t.Logf("%d looks, %d restarted; %v", most, restarted, c)
 	if c["wrong"] != 0 || c["refused"] > most || restarted == 0 && runtime.GOARCH == "amd64" && !one {
 		t.Errorf("of %d looks %d began the call again; %v", most, restarted, c)
+	}
+}
+
+// TestSeveralProfilersOnOneProcess: each says of the looks that it could not make that another tracer held the thread,
+// and none names another cause.
+func TestSeveralProfilersOnOneProcess(t *testing.T) {
+	p := start(t, "mix", "4")
+	var all []*recorder
+	for range 3 {
+		all = append(all, record(t, p.pid, "-F", "499"))
+	}
+	for _, r := range all {
+		r.until("everybody is looked at", everybody(threads(p.pid)))
+	}
+	for i, r := range all {
+		s := r.stop()
+		t.Logf("%d: %d frozen, failed %v", i, s.Frozen, s.Failed)
+		if s.Failed["denied"] != 0 || strings.Contains(r.stderr.String(), "security module") {
+			t.Errorf("%d: failed %v: %s", i, s.Failed, r.stderr.String())
+		}
+	}
+	unharmed(t, p.pid)
+	p.verdict()
+}
+
+// TestStraceBesideARecording: who is traced all the time is held by another tracer, and by nothing else.
+func TestStraceBesideARecording(t *testing.T) {
+	exe, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is not installed; CI installs it (scripts/setup-tests.sh)")
+	}
+	p := start(t, "mix", "4")
+	tracer := exec.Command(exe, "-f", "-q", "-e", "trace=none", "-p", strconv.Itoa(p.pid))
+	if err := tracer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = tracer.Process.Kill()
+		_ = tracer.Wait()
+	}()
+	await(t, "strace is attached to all threads", func() bool {
+		return !slices.ContainsFunc(threads(p.pid), func(tid int) bool { return status(tid, "TracerPid") == "0" })
+	})
+	r := record(t, p.pid, "-d", "1")
+	if code := r.wait(); code != 0 && code != 4 {
+		t.Errorf("with strace attached prywalk ended with %d: %s", code, r.stderr.String())
+	}
+	if said := r.stderr.String(); !strings.Contains(said, "tracer") || strings.Contains(said, "security module") {
+		t.Errorf("the cause is not told: %s", said)
 	}
 }

@@ -79,12 +79,17 @@ func recordTold(t *testing.T, cmd *exec.Cmd) (want float64, r *recorded) {
 }
 
 func recordToldWith(t *testing.T, cmd *exec.Cmd, o Options) (want float64, r *recorded) {
+	return recordToldOf(t, cmd, o, func() int { return cmd.Process.Pid })
+}
+
+// recordToldOf records the process that of gives when the program is ready.
+func recordToldOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (want float64, r *recorded) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	says := testtargets.Ready(t, cmd)
-	s := &running{pid: cmd.Process.Pid, lines: bufio.NewScanner(says)}
+	s := &running{pid: of(), lines: bufio.NewScanner(says)}
 	var before, after procmem.Stat
 	if err := procmem.ReadStat(s.pid, &before); err != nil {
 		t.Fatal(err)

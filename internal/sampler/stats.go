@@ -187,9 +187,11 @@ type Stats struct {
 	Scheduling string
 	// Quota is the tightest CPU quota that prywalk ran under, as a share of one processor; 0 if there was none, or it had
 	// a real-time priority. QuotaWithheld are the ticks at which nobody was looked at because too little was left of it.
-	// Throttled is for how long its group stood still, in seconds, summed over the processors.
+	// Throttled is for how long its group stood still, in seconds, summed over the processors; FreezesThrottled counts the
+	// freezes of more than a millisecond in which it did.
 	Quota, Throttled float64
 	QuotaWithheld    int64
+	FreezesThrottled int64
 	// What was asked for: Options.Freq, MaxOverhead and MaxPause.
 	FreqAsked, MaxOverhead float64
 	MaxPause               time.Duration
