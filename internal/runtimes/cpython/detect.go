@@ -110,7 +110,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 
 // findLayout fills in the layout, and gives the version as far as it is known.
 func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
-	var b [debugSize13]byte
+	var b [mostDebug]byte
 	if at, _, ok := h.Symbol(m, symVersion); ok {
 		if r.host.Read(at, b[:4]) != 4 {
 			return "", errors.New("its version cannot be read")
@@ -124,7 +124,7 @@ func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, 
 			l, known = described(b[:n])
 		}
 		if hex>>24 != 3 || !known {
-			return "", fmt.Errorf("CPython %s is not known (3.8 to 3.13 are, without the free-threaded build)", version)
+			return "", fmt.Errorf("CPython %s is not known (3.8 to 3.15 are, without the free-threaded build)", version)
 		}
 		r.layout = l
 		return version, nil
