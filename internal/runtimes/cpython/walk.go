@@ -13,6 +13,7 @@ type walk struct {
 	used   bool // it was
 	pages  *livePages
 	state  uint64 // the thread state
+	shared bool   // the thread has others: its outer frames can be theirs
 
 	chain []pyFrame
 	runs  []run
@@ -83,6 +84,7 @@ func (r *Runtime) chainFrom(cframe uint64) {
 func (r *Runtime) findState() bool {
 	w, s := &r.walk, r.sample
 	if th := r.find(s.TID, s.Regs.TLS, 0); th != nil && r.isState(th.at) {
+		w.shared = th.shared
 		return true
 	}
 	at := w.word(r.threads.head)
