@@ -1,6 +1,7 @@
 package code
 
 import (
+	"errors"
 	"slices"
 
 	"prywalk/frames"
@@ -96,6 +97,13 @@ func (f *found) again(h *host) (changed bool) {
 	return changed
 }
 
+// starting reports whether one is there that has not begun, and is asked again.
+func (f *found) starting() bool {
+	return slices.ContainsFunc(f.slots, func(s slot) bool {
+		return s.system == nil && errors.Is(s.why, managed.ErrNotYet) && s.tries < maxDetections
+	})
+}
+
 // list makes the list of those that name frames.
 func (f *found) list() {
 	f.namers = nil
@@ -129,7 +137,7 @@ func (f *found) forget() {
 func (f *found) unknown() error {
 	for i := range f.slots {
 		s := &f.slots[i]
-		if s.system == nil && s.why != nil {
+		if s.system == nil && s.why != nil && !errors.Is(s.why, managed.ErrNotYet) {
 			return s.why
 		}
 		if u, ok := s.system.(interface{ Unknown() error }); ok && u.Unknown() != nil {
@@ -150,6 +158,9 @@ func (f *found) funcRange(pc uint64) (start, end uint64, ok bool) {
 	}
 	return 0, 0, false
 }
+
+// Starting reports whether a run-time system is there that has not begun: it is worth a [Process.Refresh] soon.
+func (p *Process) Starting() bool { return p.runtimes != nil && p.runtimes.found.starting() }
 
 // Namers gives the run-time systems that know the managed frames of a process's threads, as of the last Refresh.
 func (p *Process) Namers() []managed.Namer {

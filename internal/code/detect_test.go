@@ -67,6 +67,22 @@ func TestWhoCannotBeReadYetIsAskedAgainLessAndLessOften(t *testing.T) {
 	}
 }
 
+// TestWhoHasNotBegunIsAskedAgainAndNotTold: until it was asked so often, a refresh soon is worth it.
+func TestWhoHasNotBegunIsAskedAgainAndNotTold(t *testing.T) {
+	f, asked := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, managed.ErrNotYet })
+	h := &host{}
+	f.adopt(h)
+	for range 1 << maxDetections {
+		if left := *asked < maxDetections; f.starting() != left || f.unknown() != nil {
+			t.Fatalf("asked %d times: starting %v; %v", *asked, f.starting(), f.unknown())
+		}
+		f.again(h)
+	}
+	if *asked != maxDetections {
+		t.Errorf("asked %d times", *asked)
+	}
+}
+
 func TestARunTimeSystemIsFoundLateAndLetGo(t *testing.T) {
 	s, ready := &fakeSystem{here: true}, false
 	f, _ := detecting(t, func(managed.Host) (managed.Runtime, error) {

@@ -1,6 +1,8 @@
 package managed
 
 import (
+	"errors"
+
 	"prywalk/frames"
 	"prywalk/heuristics"
 )
@@ -48,8 +50,12 @@ func Unowned(h Host) (made []*frames.Module) {
 	return made
 }
 
+// ErrNotYet is what a [Detector] gives for a run-time system whose code is there, and which has not begun. It is asked
+// again soon, and nobody is told.
+var ErrNotYet = errors.New("it has not begun")
+
 // Detector looks for a run-time system of its kind. It gives nil if there is none. An error says in one line why one
-// that is there is not read; its native frames stay.
+// that is there is not read, or is [ErrNotYet]; its native frames stay.
 type Detector func(h Host) (Runtime, error)
 
 // Runtime is a run-time system that was found in a process. Its methods are for one goroutine, that of the walks.

@@ -10,11 +10,13 @@ import (
 
 // The list of a process's mappings is read anew when a stack does not reach its end. It is not read within
 // refreshAfter ns, nor so often that it takes more than one part in refreshShare of a processor. It is read every
-// refreshEvery ns in any case: memory that was unmapped and mapped anew does not show in any stack.
+// refreshEvery ns in any case: memory that was unmapped and mapped anew does not show in any stack. While a run-time
+// system is known to be starting, it is read every refreshStart ns: what it runs has no names before.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20
 	refreshEvery = 2e9
+	refreshStart = 5e6
 )
 
 // unwinder turns shots into stacks of the recording. It belongs to one goroutine.
@@ -69,7 +71,7 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, frames.StopReason) {
 	p := thr.proc
 	u.books.lend()
-	if s.At-p.refreshed > refreshEvery {
+	if age := s.At - p.refreshed; age > refreshEvery || age > max(refreshStart, refreshShare*p.refreshCost) && p.target.Starting() {
 		p.refresh(s.At)
 	}
 	if end := p.target.StackEnd(s.Mem.Stack.Addr); end != 0 {

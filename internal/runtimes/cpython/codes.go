@@ -171,9 +171,12 @@ const mostRefs = 1<<32 - 1
 
 // alive reports whether an object has references. What has been freed stays as it was until it is overwritten, but for
 // its first word: that is 0 as soon as what the object leads to may be freed, and then the address of another free
-// block (Objects/obmalloc.c), which lies above 4 GiB.
+// block (Objects/obmalloc.c), which lies above 4 GiB. From 3.14 on the two highest bytes are flags (Include/object.h).
 func (r *Runtime) alive(addr uint64) bool {
 	refs, ok := r.now(addr)
+	if r.minor >= 14 {
+		refs &= 1<<48 - 1
+	}
 	return ok && refs > 0 && refs <= mostRefs
 }
 

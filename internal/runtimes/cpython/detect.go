@@ -24,8 +24,6 @@ const (
 	secRuntime = ".PyRuntime"
 )
 
-var errNotYet = errors.New("its interpreter has not started")
-
 // Detect implements [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
@@ -45,8 +43,8 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		}
 		r, err := newRuntime(h, m, span{at, at + size})
 		switch {
-		case errors.Is(err, errNotYet):
-			return nil, nil
+		case errors.Is(err, managed.ErrNotYet):
+			return nil, err
 		case err != nil:
 			return nil, fmt.Errorf("the functions of Python in %s have no names: %w", path.Base(m.Name), err)
 		}
@@ -73,7 +71,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 	r.codeType = codeType
 	size := r.read64(codeType + typeSize)
 	if size == 0 {
-		return nil, errNotYet
+		return nil, managed.ErrNotYet
 	}
 	version, err := r.findLayout(h, m)
 	if err != nil {
@@ -93,24 +91,43 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 		}
 	}
 	if r.read64(r.at+uint64(r.runtimeInterps)) == 0 {
-		return nil, errNotYet
+		return nil, managed.ErrNotYet
 	}
 	read := false
 	for n := 0; n < proofs && !read; n++ { // a thread that ends meanwhile can break the list
 		read = r.readThreads()
 	}
+	if len(r.threads.list) == 0 && !r.hasThreads() {
+		return nil, managed.ErrNotYet
+	}
 	if !read {
 		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
 	}
-	r.findGIL()
+	if !r.findGIL() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
+		return nil, managed.ErrNotYet // its lock has not been made
+	}
 	r.makePlan()
 	r.findTypes(h)
 	return r, nil
 }
 
+// hasThreads reports whether the main interpreter's list of threads has one.
+func (r *Runtime) hasThreads() bool {
+	return r.threads.head != 0 && r.read64(r.threads.head) != 0
+}
+
+// runsPython reports whether a thread, by its state, runs Python code now, or has been called by some.
+func (r *Runtime) runsPython(state uint64) bool {
+	frame := r.read64(state + uint64(r.threadFrame))
+	if r.cframe && frame != 0 {
+		frame = r.read64(frame + uint64(r.cframeCurrent))
+	}
+	return frame != 0
+}
+
 // findLayout fills in the layout, and gives the version as far as it is known.
 func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
-	var b [debugSize13]byte
+	var b [mostDebug]byte
 	if at, _, ok := h.Symbol(m, symVersion); ok {
 		if r.host.Read(at, b[:4]) != 4 {
 			return "", errors.New("its version cannot be read")
@@ -124,7 +141,7 @@ func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, 
 			l, known = described(b[:n])
 		}
 		if hex>>24 != 3 || !known {
-			return "", fmt.Errorf("CPython %s is not known (3.8 to 3.13 are, without the free-threaded build)", version)
+			return "", fmt.Errorf("CPython %s is not known (3.8 to 3.15 are, without the free-threaded build)", version)
 		}
 		r.layout = l
 		return version, nil

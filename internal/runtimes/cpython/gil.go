@@ -53,8 +53,8 @@ func isGIL(b []byte, states map[uint64]bool) bool {
 const usualInterval = 5000
 
 // findGIL looks for the lock. The list of threads must have been read. Of several places the one with the usual interval
-// is it; where that does not tell, none is.
-func (r *Runtime) findGIL() {
+// is it; where that does not tell, none is. It reports whether there is any such place.
+func (r *Runtime) findGIL() (any bool) {
 	states := map[uint64]bool{}
 	for i := range r.threads.list {
 		states[r.threads.list[i].at] = true
@@ -80,6 +80,7 @@ func (r *Runtime) findGIL() {
 	case len(usual) == 0 && len(others) == 1:
 		r.gil = others[0]
 	}
+	return len(usual)+len(others) > 0
 }
 
 // Waiting implements [managed.Waiter]: it knows who waits for the interpreter's lock.

@@ -23,8 +23,9 @@ type layout struct {
 	cframeCurrent, cframePrev int64
 
 	frameCode, framePrev, frameInstr int64
-	frameOwner                       int64 // byte: who owns the frame; 0: none
-	frameEntry                       int64 // byte of 3.11: entered from C
+	frameOwner                       int64  // byte: who owns the frame; 0: none
+	frameMask                        uint64 // the bits of a pointer to code that belong to it; the lowest are tags from 3.14 on
+	frameEntry                       int64  // byte of 3.11: entered from C
 	frameSize                        int64
 
 	codeFile, codeName, codeQual, codeFirst int64
@@ -42,7 +43,7 @@ const (
 	ownedByThread    = 0
 	ownedByGenerator = 1
 	ownedByObject    = 2
-	ownedByCStack    = 3
+	ownedByCStack    = 3 // or, from 3.14 on, more
 )
 
 // Offsets that are the same in all versions: of any object its type, of a bytes object its size and content, of a
@@ -68,7 +69,7 @@ var layouts = map[int]layout{
 		cframe: true, cframeCurrent: 8, cframePrev: 16,
 		frameCode: 32, framePrev: 48, frameInstr: 56, frameEntry: 68, frameOwner: 69, frameSize: 80,
 		codeFile: 112, codeName: 120, codeQual: 128, codeFirst: 72, codeTable: 136, codeInstr: 184,
-		codeTypeSize: 184, codeHead: 144, textASCII: 48, textCompact: 72,
+		codeTypeSize: 184, codeHead: 144, textASCII: 48, textCompact: 72, frameMask: all,
 	},
 	12: {
 		minor: 12, runtimeInterps: 40, runtimeMain: 64, interpThreads: 72, interpModules: 944, typeKeys: 880,
@@ -77,7 +78,7 @@ var layouts = map[int]layout{
 		cframe: true, cframePrev: 8,
 		framePrev: 8, frameInstr: 56, frameOwner: 70, frameSize: 80,
 		codeFile: 112, codeName: 120, codeQual: 128, codeFirst: 68, codeTable: 136, codeInstr: 192, codeVersion: 92,
-		codeTypeSize: 192, codeHead: 144, textASCII: 40, textCompact: 56,
+		codeTypeSize: 192, codeHead: 144, textASCII: 40, textCompact: 56, frameMask: all,
 	},
 }
 
@@ -89,7 +90,7 @@ func upTo310(lasti, modules int64) layout {
 		threadNext: 8, threadInterp: 16, threadID: 176, threadSize: 264, threadFrame: 24,
 		frameCode: 32, framePrev: 24, frameInstr: lasti, frameSize: 112,
 		codeFile: 104, codeName: 112, codeFirst: 40, codeTable: 120,
-		codeTypeSize: 176, codeHead: 128, textASCII: 48, textCompact: 72,
+		codeTypeSize: 176, codeHead: 128, textASCII: 48, textCompact: 72, frameMask: all,
 	}
 	if lasti == 96 {
 		l.minor = 10
@@ -97,31 +98,63 @@ func upTo310(lasti, modules int64) layout {
 	return l
 }
 
-// Offsets in _Py_DebugOffsets of 3.13, with which _PyRuntime begins (Include/internal/pycore_runtime.h).
+// all is the mask of pointers without tags.
+const all = ^uint64(0)
+
+// Offsets in _Py_DebugOffsets, with which _PyRuntime begins (3.13: Include/internal/pycore_runtime.h, from 3.14 on
+// pycore_debug_offsets.h).
 const (
 	debugCookie       = "xdebugpy"
 	debugVersion      = 8
 	debugFreeThreaded = 16
-	debugSize13       = 584
 )
 
-// described gives the layout that a runtime of 3.13 describes itself; false if it is another one.
+// description says where the parts of _Py_DebugOffsets are in a release. What a part begins with is the same in all.
+type description struct {
+	size                      int
+	modules                   int // imports_modules
+	thread, frame, code, text int
+	typeKeys                  uint64
+	frameMask                 uint64
+	ids                       int  // of the thread: thread_id and what follows it
+	base                      bool // the outermost frame of a thread is kept behind its state
+}
+
+// descriptions are those of the releases that describe themselves.
+var descriptions = map[int]description{
+	13: {size: 584, modules: 88, thread: 152, ids: 192, frame: 224, code: 272, text: 536, typeKeys: 880, frameMask: all},
+	14: {size: 760, modules: 96, thread: 176, ids: 216, frame: 248, code: 312, text: 616, typeKeys: 880, frameMask: ^uint64(7)},
+	15: {size: 888, modules: 96, thread: 176, ids: 240, frame: 312, code: 376, text: 712, typeKeys: 888, frameMask: ^uint64(7), base: true},
+}
+
+// mostDebug is the size of the largest of them.
+const mostDebug = 888
+
+// described gives the layout that a runtime of 3.13 on describes itself; false if it is another one.
 func described(b []byte) (l layout, ok bool) {
-	if len(b) < debugSize13 || string(b[:8]) != debugCookie {
+	if len(b) < debugFreeThreaded+8 || string(b[:8]) != debugCookie {
 		return l, false
 	}
 	at := func(off int) int64 { return int64(binary.LittleEndian.Uint64(b[off:])) }
-	if v := at(debugVersion) >> 16; v != 0x030d || at(debugFreeThreaded) != 0 {
+	minor := int(at(debugVersion) >> 16 & 0xff)
+	d, known := descriptions[minor]
+	if at(debugVersion)>>24 != 3 || !known || len(b) < d.size || at(debugFreeThreaded) != 0 {
 		return l, false
 	}
 	l = layout{
-		minor: 13, runtimeInterps: at(40),
-		interpNext: at(64), interpThreads: at(72), interpModules: at(88), typeKeys: 880,
-		threadNext: at(168), threadInterp: at(176), threadFrame: at(184), threadID: at(192), threadNative: at(200),
-		threadChunk: at(208), threadTop: at(208) + 8, threadSize: at(208) + 24,
-		framePrev: at(232), frameCode: at(240), frameInstr: at(248), frameOwner: at(264), frameSize: 80,
-		codeFile: at(280), codeName: at(288), codeQual: at(296), codeTable: at(304), codeFirst: at(312), codeInstr: at(344),
-		codeVersion: 92, codeTypeSize: at(344), codeHead: 144, textASCII: at(560), textCompact: at(560) + 16,
+		minor: minor, runtimeInterps: at(40),
+		interpNext: at(64), interpThreads: at(72), interpModules: at(d.modules), typeKeys: d.typeKeys,
+		threadNext: at(d.thread + 16), threadInterp: at(d.thread + 24), threadFrame: at(d.thread + 32),
+		threadID: at(d.ids), threadNative: at(d.ids + 8), threadChunk: at(d.ids + 16),
+		threadTop: at(d.ids+16) + 8, threadSize: at(d.ids+16) + 24,
+		framePrev: at(d.frame + 8), frameCode: at(d.frame + 16), frameInstr: at(d.frame + 24),
+		frameOwner: at(d.frame + 40), frameSize: 80, frameMask: d.frameMask,
+		codeFile: at(d.code + 8), codeName: at(d.code + 16), codeQual: at(d.code + 24), codeTable: at(d.code + 32),
+		codeFirst: at(d.code + 40), codeInstr: at(d.code + 72), codeVersion: 92, codeTypeSize: at(d.code + 72), codeHead: 144,
+		textASCII: at(d.text + 24), textCompact: at(d.text+24) + 16,
+	}
+	if d.base { // directly behind it (_PyThreadStateImpl, Include/internal/pycore_tstate.h)
+		l.threadSize = at(d.thread) + l.frameSize
 	}
 	return l, l.sane()
 }
@@ -147,5 +180,6 @@ func (l *layout) sane() bool {
 			return false
 		}
 	}
-	return l.frameOwner > 0 && l.frameOwner < l.frameSize && l.threadSize <= 1024 && l.textASCII >= 40 && l.textASCII <= 64
+	return l.frameOwner > 0 && l.frameOwner < l.frameSize && l.threadSize > 0 && l.threadSize <= 1024 &&
+		l.textASCII >= 40 && l.textASCII <= 64
 }

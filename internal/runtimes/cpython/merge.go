@@ -61,7 +61,7 @@ func (r *Runtime) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.R
 	}
 	w.loops = append(w.loops, loopFrame{f.SP, cfa})
 	if w.next == len(w.runs) {
-		w.broken = !first && !w.wasCut
+		w.broken = !first && !w.wasCut && !w.shared
 		return out, false
 	}
 	run := &w.runs[w.next]
@@ -152,7 +152,7 @@ func (r *Runtime) appendRun(run *run, out []managed.Ref) []managed.Ref {
 // End implements [managed.Namer].
 func (r *Runtime) End() managed.Health {
 	w := &r.walk
-	if w.loops != nil && !w.unfinished && !w.wasCut {
+	if w.loops != nil && !w.unfinished && !w.wasCut && !w.shared {
 		r.slots.learn(w.loops, w.runs, w.sample.Mem.Word)
 	}
 	switch {

@@ -20,6 +20,8 @@ type thread struct {
 	at     uint64
 	id     uint64 // pthread_self
 	native uint64 // the kernel's number, 0 if it is not known
+	idle   bool   // it had no frames: of a thread with several states, each of another interpreter, another one runs
+	shared bool   // the thread has several
 }
 
 // Bounds of what is read of the lists.
@@ -43,8 +45,24 @@ func (r *Runtime) readThreads() bool {
 		}
 		t.head = interp + uint64(r.interpThreads) // the main interpreter is the oldest, the last of the list
 		interp = r.read64(interp + uint64(r.interpNext))
+		if interp == 0 && n > 0 {
+			t.share()
+		}
 	}
 	return len(t.list) > 0
+}
+
+// share marks the states of threads that have several.
+func (t *threads) share() {
+	first := make(map[uint64]int, len(t.list))
+	for i := range t.list {
+		th := &t.list[i]
+		if j, known := first[th.id]; known {
+			th.shared, t.list[j].shared = true, true
+		} else {
+			first[th.id] = i
+		}
+	}
 }
 
 // readInterp adds the thread states of an interpreter.
@@ -55,7 +73,7 @@ func (r *Runtime) readInterp(interp uint64) bool {
 		if len(t.list) == mostThreads || r.host.Read(at, b) != len(b) || word(r.threadInterp) != interp {
 			return false
 		}
-		th := thread{at: at, id: word(r.threadID)}
+		th := thread{at: at, id: word(r.threadID), idle: r.isIdle(at, word(r.threadFrame))}
 		if r.threadNative != 0 {
 			th.native = word(r.threadNative)
 		} else if r.host.Arch() == frames.X86_64 {
@@ -66,16 +84,22 @@ func (r *Runtime) readInterp(interp uint64) bool {
 	return true
 }
 
+// isIdle reports whether a thread state has no frames. first is what it has for the innermost one.
+func (r *Runtime) isIdle(state, first uint64) bool {
+	return first == 0 || first-state < uint64(r.threadSize) // of 3.11 and 3.12 its own _PyCFrame, of 3.15 its sentinel
+}
+
 // pthreadTID is where glibc keeps a thread's number in struct pthread, on x86-64 (nptl/descr.h). Before 3.11 the
 // interpreter does not know that number. Where it is another libc, a thread is not found by it.
 const pthreadTID = 720
 
 // Anchor implements [managed.Planner]: the thread's state.
 func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
-	if th := r.find(tid, pthread, 0); th != nil {
+	old := procmem.Now()-r.threads.read >= readAgain
+	if th := r.find(tid, pthread, 0); th != nil && !(th.shared && old) {
 		return th.at, true
 	}
-	if procmem.Now()-r.threads.read < readAgain {
+	if !old {
 		return 0, false
 	}
 	r.readThreads() // what was read of a list that changed meanwhile is good enough: the state is checked in each walk
@@ -86,22 +110,28 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 }
 
 // find gives the state of a thread: by the kernel's number of it, by pthread_self, or, where neither is known, by its
-// stack, above which pthread_self lies. That is only a guess, which the merge proves.
+// stack, above which pthread_self lies. That is only a guess, which the merge proves. Of several the first one that had
+// frames is it: the newest interpreter's, the innermost. Which one has frames changes: their list is read again.
 func (r *Runtime) find(tid int, pthread, sp uint64) *thread {
-	var near *thread
+	var near, idle *thread
 	for i := range r.threads.list {
 		th := &r.threads.list[i]
 		switch {
-		case th.native == uint64(tid) && (pthread == 0 || th.id == pthread):
-			return th
-		case r.threadNative != 0:
-		case pthread != 0:
-			if th.id == pthread {
+		case th.native == uint64(tid) && (pthread == 0 || th.id == pthread),
+			r.threadNative == 0 && pthread != 0 && th.id == pthread:
+			if !th.idle || !th.shared {
 				return th
 			}
+			if idle == nil {
+				idle = th
+			}
+		case r.threadNative != 0, pthread != 0:
 		case th.id > sp && sp != 0 && th.id-sp < mostStack && (near == nil || th.id < near.id):
 			near = th
 		}
+	}
+	if idle != nil {
+		return idle
 	}
 	for i := range r.threads.list {
 		// Above the main thread's stack there is none.

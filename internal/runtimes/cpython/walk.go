@@ -13,6 +13,7 @@ type walk struct {
 	used   bool // it was
 	pages  *livePages
 	state  uint64 // the thread state
+	shared bool   // the thread has others: its outer frames can be theirs
 
 	chain []pyFrame
 	runs  []run
@@ -83,6 +84,7 @@ func (r *Runtime) chainFrom(cframe uint64) {
 func (r *Runtime) findState() bool {
 	w, s := &r.walk, r.sample
 	if th := r.find(s.TID, s.Regs.TLS, 0); th != nil && r.isState(th.at) {
+		w.shared = th.shared
 		return true
 	}
 	at := w.word(r.threads.head)
@@ -129,7 +131,8 @@ func (w *walk) cut() {
 	w.chain = w.chain[:to]
 }
 
-// chainByOwner reads a chain in which frames that the C stack owns stand between the runs (3.12, 3.13).
+// chainByOwner reads a chain in which frames that the C stack owns stand between the runs (from 3.12 on). In 3.15 it
+// ends with one that lies behind the thread's state.
 func (r *Runtime) chainByOwner(at uint64) {
 	w, from := &r.walk, 0
 	for n := 0; at != 0; n++ {
@@ -140,7 +143,9 @@ func (r *Runtime) chainByOwner(at uint64) {
 			w.cut()
 			return
 		}
-		if w.byte(at+uint64(r.frameOwner)) == ownedByCStack {
+		if owner := w.byte(at + uint64(r.frameOwner)); owner >= ownedByCStack && at-w.state < uint64(r.threadSize) {
+			break
+		} else if owner == ownedByCStack || owner == ownedByCStack+1 && r.minor >= 14 {
 			w.runs = append(w.runs, run{record: at, from: from, to: len(w.chain)})
 			from = len(w.chain)
 		} else if !w.add(r.frame(at, code, instr)) {
@@ -156,6 +161,7 @@ func (r *Runtime) chainByOwner(at uint64) {
 
 // frame describes a frame of 3.11 on by its words.
 func (r *Runtime) frame(at, code, instr uint64) pyFrame {
+	code &= r.frameMask
 	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(r.codeInstr)))}
 }
 

@@ -88,10 +88,20 @@ type frame struct {
 	truth managed.Truth
 }
 
-// pythons gives the interpreters of this machine, by their versions.
+// release begins the names of the interpreters that scripts/setup-pythons.sh has fetched.
+const release = "release "
+
+// pythons gives the interpreters of this machine, by their versions. PYTHON_RELEASES is a directory that
+// scripts/setup-pythons.sh was given.
 func pythons(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
+	for _, dir := range []string{"/usr/local/lib/python-releases", os.Getenv("PYTHON_RELEASES")} {
+		more, _ := filepath.Glob(filepath.Join(dir, "3.*/bin/python3"))
+		for _, exe := range more {
+			all[release+filepath.Base(filepath.Dir(filepath.Dir(exe)))] = exe
+		}
+	}
 	home, _ := os.UserHomeDir()
 	found, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
 	for _, exe := range found {

@@ -1,0 +1,138 @@
+package cpython
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"prywalk/internal/managed"
+)
+
+// Places in the memory of these tests.
+const (
+	gilBase  = 1 << 32 // _PyRuntime
+	gilState = 7 << 32 // of the thread that has the lock
+	gilOther = 8 << 32 // of another one
+)
+
+// gilWords is the lock as it is in memory.
+func gilWords(interval, holder, locked, count uint64) (b []byte) {
+	for _, v := range []uint64{interval, holder, locked, count} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return b
+}
+
+// withGIL gives an interpreter of two threads whose _PyRuntime has bytes at offsets.
+func withGIL(size int, parts map[int][]byte) (*Runtime, *image) {
+	m := &image{gilBase, make([]byte, size)}
+	for at, b := range parts {
+		copy(m.bytes[at:], b)
+	}
+	r := &Runtime{layout: layouts[12], at: gilBase, size: uint64(size), host: m}
+	r.threads.list = []thread{{at: gilState, id: 1, native: 41}, {at: gilOther, id: 2, native: 42}}
+	r.threads.read = 1 << 62 // it is new
+	r.named, r.names = 1<<62, map[uint64]string{41: "MainThread"}
+	return r, m
+}
+
+func TestTheLockIsFoundByItsContents(t *testing.T) {
+	lock := gilWords(usualInterval, gilState, 1, 9)
+	for _, c := range []struct {
+		what  string
+		parts map[int][]byte
+		want  uint64
+		any   bool
+	}{
+		{"nothing", nil, 0, false},
+		{"taken", map[int][]byte{512: lock}, gilBase + 512, true},
+		{"free", map[int][]byte{512: gilWords(usualInterval, gilOther, 0, 9)}, gilBase + 512, true},
+		{"not made yet", map[int][]byte{512: gilWords(usualInterval, gilState, 1<<32-1, 9)}, 0, false},
+		{"never taken", map[int][]byte{512: gilWords(usualInterval, gilState, 1, 0)}, 0, false},
+		{"of a stranger", map[int][]byte{512: gilWords(usualInterval, 9<<32, 1, 9)}, 0, false},
+		{"without an interval", map[int][]byte{512: gilWords(0, gilState, 1, 9)}, 0, false},
+		{"another interval", map[int][]byte{512: gilWords(100, gilState, 1, 9)}, gilBase + 512, true},
+		{"beside one alike", map[int][]byte{512: lock, 1024: gilWords(100, gilState, 1, 9)}, gilBase + 512, true},
+		{"twice", map[int][]byte{512: lock, 1024: lock}, 0, true},
+		{"twice, another interval", map[int][]byte{512: gilWords(1, gilState, 1, 9), 1024: gilWords(2, gilState, 1, 9)}, 0, true},
+		{"over the edge of a piece", map[int][]byte{gilPiece - 16: lock}, gilBase + gilPiece - 16, true},
+		{"at the edge of a piece", map[int][]byte{gilPiece - gilHead: lock}, gilBase + gilPiece - gilHead, true},
+		{"at the end", map[int][]byte{3*gilPiece - gilHead: lock}, gilBase + 3*gilPiece - gilHead, true},
+		{"beyond the end", map[int][]byte{3*gilPiece - 16: lock}, 0, false},
+	} {
+		r, _ := withGIL(3*gilPiece, c.parts)
+		if found := r.findGIL(); r.gil != c.want || found != c.any {
+			t.Errorf("%s: %#x, %v, want %#x, %v", c.what, r.gil, found, c.want, c.any)
+		}
+	}
+}
+
+// sleepLive is a live view of a process whose thread sleeps on, or has run.
+type sleepLive struct {
+	*image
+	same bool
+}
+
+func (l sleepLive) Unchanged() bool { return l.same }
+
+func TestWhoWaitsIsToldTheHolderThatWasCopied(t *testing.T) {
+	const lock = gilBase + 512
+	told := managed.Wait{Kind: managed.WaitGIL, Address: lock, Owner: 41, OwnerName: "MainThread"}
+	none := managed.Wait{Kind: managed.WaitGIL, Address: lock}
+	later := managed.Wait{Kind: managed.WaitGIL, Address: lock, Later: true}
+	taken := gilWords(usualInterval, gilState, 1, 9)
+	other := gilWords(usualInterval, gilOther, 1, 10)
+	for _, c := range []struct {
+		what        string
+		word        uint64
+		copied, now []byte // nil: the look has not got it
+		same        bool
+		want        managed.Wait
+		ok          bool
+	}{
+		{"copied", lock + gilCond, taken, other, false, told, true},
+		{"the last word of the condition variable", lock + gilCondEnd - 4, taken, other, false, told, true},
+		{"before it", lock + gilCond - 4, taken, other, false, managed.Wait{}, false},
+		{"behind it", lock + gilCondEnd, taken, other, false, managed.Wait{}, false},
+		{"free", lock + gilCond, gilWords(usualInterval, gilState, 0, 9), taken, false, none, true},
+		{"the holder has ended", lock + gilCond, gilWords(usualInterval, 9<<32, 1, 9), taken, false, none, true},
+		{"read now, asleep still", lock + gilCond, nil, taken, true, told, true},
+		{"read now, it has run", lock + gilCond, nil, taken, false, later, true},
+		{"not to be read", lock + gilCond, nil, nil, true, later, true},
+	} {
+		r, m := withGIL(4096, map[int][]byte{512: c.now})
+		r.gil = lock
+		if c.now == nil {
+			m.bytes = nil
+		}
+		s := &managed.Sleeper{TID: 42, Word: c.word, Live: sleepLive{m, c.same}}
+		if c.copied != nil {
+			s.Mem = &image{lock, c.copied}
+		}
+		if w, ok := r.Waiting(s); w != c.want || ok != c.ok {
+			t.Errorf("%s: %+v, %v, want %+v, %v", c.what, w, ok, c.want, c.ok)
+		}
+	}
+	r, _ := withGIL(4096, nil)
+	if w, ok := r.Waiting(&managed.Sleeper{Word: gilCond}); ok {
+		t.Errorf("no lock is known: %+v", w)
+	}
+}
+
+// FuzzGIL: whatever lies where the lock is looked for, an owner that is told is a thread of the list.
+func FuzzGIL(f *testing.F) {
+	f.Add(append(make([]byte, 64), gilWords(usualInterval, gilState, 1, 9)...), uint64(64+gilCond), true)
+	f.Add(append(make([]byte, 64), gilWords(usualInterval, gilOther, 0, 9)...), uint64(64+gilCond), false)
+	f.Add([]byte{1, 2, 3}, uint64(0), true)
+	f.Fuzz(func(t *testing.T, b []byte, word uint64, copied bool) {
+		r, m := withGIL(len(b), map[int][]byte{0: b})
+		r.findGIL()
+		s := &managed.Sleeper{TID: 42, Word: gilBase + word, Live: m}
+		if copied {
+			s.Mem = m
+		}
+		w, ok := r.Waiting(s)
+		if !ok && w != (managed.Wait{}) || w.Owner != 0 && w.Owner != 41 && w.Owner != 42 || w.Owner != 0 && r.gil == 0 {
+			t.Errorf("%+v, %v", w, ok)
+		}
+	})
+}

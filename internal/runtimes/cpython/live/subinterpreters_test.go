@@ -1,0 +1,47 @@
+package live_test
+
+import (
+	"slices"
+	"testing"
+
+	"prywalk/internal/look"
+	"prywalk/internal/managed"
+)
+
+// TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns: the main thread's are not those of the sub-interpreter that
+// it has made, and the other thread's begin in the sub-interpreter.
+func TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns(t *testing.T) {
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, line := launch(t, exe, "testdata/subinterpreters.py")
+			if line == "none" {
+				t.Skip("this interpreter has no sub-interpreters")
+			}
+			pid := cmd.Process.Pid
+			py := attach(t, pid)
+			const enough = 5
+			main, inside, broken := 0, 0, 0
+			for n := 0; n < 3000 && (main < enough || inside < enough); n++ {
+				py.looks(t, 1, func(tid int, _ *look.Shot, stack []frame, _ []uint64, h managed.Health) {
+					if h == managed.Broken {
+						broken++
+						return
+					}
+					has := names(stack)
+					inMain, inSub := slices.Contains(has, "main_leaf"), slices.Contains(has, "inside_leaf")
+					switch {
+					case inMain && tid == pid:
+						main++
+					case inSub && tid != pid:
+						inside++
+					case inMain || inSub:
+						t.Errorf("thread %d of %d: %q", tid, pid, has)
+					}
+				})
+			}
+			if main < enough || inside < enough {
+				t.Errorf("%d looks at the main thread's function, %d at the one inside, %d broken", main, inside, broken)
+			}
+		})
+	}
+}
