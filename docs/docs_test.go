@@ -22,7 +22,8 @@ import (
 )
 
 // pages are the documents, relative to the root of the module.
-var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/looks.md", "docs/recording.md", "docs/limits.md", "docs/glossary.md", "docs/waiting.md"}
+var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/looks.md", "docs/recording.md", "docs/limits.md",
+	"docs/noticed.md", "docs/calls-that-give-up.md", "docs/stopping-prywalk.md", "docs/bad-input.md", "docs/glossary.md", "docs/waiting.md"}
 
 // linked lists all pages, those of results and measurements too: their links are followed.
 func linked(t *testing.T) []string {
@@ -273,7 +274,7 @@ func TestMessagesAreThoseOfTheTable(t *testing.T) {
 	if out, code := s.run(t, "prywalk record -d 1 -p "+examplePID); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
-	rows := messageRow.FindAllStringSubmatch(read(t, "docs/limits.md"), -1)
+	rows := messageRow.FindAllStringSubmatch(read(t, "docs/bad-input.md"), -1)
 	ran := 0
 	for _, row := range rows {
 		if row[2] != "" {

@@ -48,7 +48,7 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// residue gives how many EINTR the kills can have left: docs/limits.md states what is lost with prywalk itself. A
+// residue gives how many EINTR the kills can have left: docs/stopping-prywalk.md states what is lost with prywalk itself. A
 // kill does it only if a look is between its interrupt and its repair, and would have had to repair. Four threads of
 // the target are frozen at all, so that there are four such looks at a time at the most. The part of the looks that
 // repair is measured by a recording that is not killed. The sum of rare events is more than five times its root above
