@@ -22,8 +22,10 @@ import (
 )
 
 // pages are the documents, relative to the root of the module.
-var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/looks.md", "docs/recording.md", "docs/limits.md",
-	"docs/noticed.md", "docs/calls-that-give-up.md", "docs/stopping-prywalk.md", "docs/bad-input.md", "docs/glossary.md", "docs/waiting.md"}
+var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/looks.md", "docs/recording.md",
+	"docs/limits.md",
+	"docs/noticed.md", "docs/calls-that-give-up.md", "docs/stopping-prywalk.md", "docs/bad-input.md", "docs/glossary.md",
+	"docs/waiting.md"}
 
 // linked lists all pages, those of results and measurements too: their links are followed.
 func linked(t *testing.T) []string {
@@ -133,7 +135,8 @@ func newShell(t *testing.T) *shell {
 // live puts the live process in place of the example's, and makes long recordings short.
 func (s *shell) live(text string) string {
 	duration := "-d " + strconv.Itoa(max(s.seconds, 1))
-	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, shownDuration, duration, "prywalk demo", "prywalk demo -d 1s").
+	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, shownDuration, duration, "prywalk demo",
+		"prywalk demo -d 1s").
 		Replace(text)
 }
 
@@ -143,7 +146,8 @@ func (s *shell) try(t *testing.T, text string) (out string, code int) {
 	t.Helper()
 	for s.seconds = 1; ; s.seconds *= 4 {
 		out, code = s.run(t, text)
-		if code != 0 || !strings.Contains(text, shownDuration) || s.seconds >= longestDuration || s.computed(t) >= leastComputed {
+		if code != 0 || !strings.Contains(text, shownDuration) || s.seconds >= longestDuration ||
+			s.computed(t) >= leastComputed {
 			return out, code
 		}
 	}

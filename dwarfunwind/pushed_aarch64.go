@@ -10,7 +10,8 @@ func (t *Table) aboveCFA() {
 	if t.arch != frames.AArch64 {
 		return
 	}
-	if sp := &t.row.Regs[t.arch.SP()]; t.row.CFAReg <= lastScratchA64 && sp.Kind == frames.RuleSame && t.row.CFAExpr == nil {
+	if sp := &t.row.Regs[t.arch.SP()]; t.row.CFAReg <= lastScratchA64 && sp.Kind == frames.RuleSame &&
+		t.row.CFAExpr == nil {
 		*sp = frames.RegRule{Kind: frames.RuleUndefined}
 		t.dirty |= 1 << t.arch.SP()
 		return

@@ -29,7 +29,8 @@ func (r *reach) stepped(from, to, near Addr) {
 	r.away = to-r.end > near
 }
 
-// lacks notes that a step could not be made because of the word at w.unreadAddr: it may be the first one on another stack.
+// lacks notes that a step could not be made because of the word at w.unreadAddr: it may be the first one on another
+// stack.
 func (w *Walker) lacks(r *Rule) {
 	sp := w.regs.SP()
 	switch {
@@ -58,8 +59,8 @@ func (w *Walker) Reach() Addr {
 	return w.regs.SP()
 }
 
-// Away reports whether the current frame, or the word that the walk lacks ([Walker.UnreadAddr]), is on another stack than
-// the first one.
+// Away reports whether the current frame, or the word that the walk lacks ([Walker.UnreadAddr]), is on another stack
+// than the first one.
 func (w *Walker) Away() bool { return w.reach.away }
 
 // wasLed is changedStack, asked once for each entry of the cache: large frames need not be looked into in each walk.

@@ -88,7 +88,8 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 // one of the registers points to the table that callees keep; noReg for all else. V8's handlers have it in r15.
 func loadsTableX86(code []byte) uint8 {
 	i, ok := x86.Decode(code)
-	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg || i.Prefix != 0 {
+	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg ||
+		i.Prefix != 0 {
 		return noReg
 	}
 	if i.Base != hwBX && (i.Base < 12 || i.Base > 15) {

@@ -138,7 +138,8 @@ func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
 			t.Errorf("thread %s: no chain %v in %q", want.Thread, want.Chain, stack)
 		}
 		if label(s, "state") != "sleeping" || !slices.Contains(want.Waits, label(s, "wait")) {
-			t.Errorf("thread %s: state %q, wait %q, want one of %v", want.Thread, label(s, "state"), label(s, "wait"), want.Waits)
+			t.Errorf("thread %s: state %q, wait %q, want one of %v", want.Thread, label(s, "state"), label(s, "wait"),
+				want.Waits)
 		}
 		if s.Value[cpuColumn] != 0 {
 			t.Errorf("thread %s: %d ns of CPU time asleep", want.Thread, s.Value[cpuColumn])
@@ -169,7 +170,8 @@ func checkTotals(t *testing.T, r *recording, m *meter) {
 	least, most := m.window(time.Unix(0, r.TimeNanos), time.Duration(r.DurationNanos))
 	profiled := time.Duration(total(r.Profile, cpuColumn))
 	allowed := most/100 + time.Duration(max(r.stats.ThreadsMax, 1))*10*time.Millisecond
-	t.Logf("CPU: the profile %v, the kernel %v to %v; not observed %.2f %%", profiled, least, most, 100*notObserved(r.Profile))
+	t.Logf("CPU: the profile %v, the kernel %v to %v; not observed %.2f %%", profiled, least, most,
+		100*notObserved(r.Profile))
 	if profiled < least-allowed || profiled > most+allowed {
 		t.Errorf("the profile has %v of CPU time, the kernel %v to %v, allowed %v besides", profiled, least, most, allowed)
 	}

@@ -402,7 +402,8 @@ func TestCallsThatGaveUpBeginAgainOnlyWhereNothingIsDoneTwice(t *testing.T) {
 
 func TestCallsThatTheKernelBeginsAgainAreToldTwice(t *testing.T) {
 	for result := resultErrSys; result >= resultErrMost; result-- {
-		for nr, want := range map[int64]repairKind{83: repairTold, 258: repairTold, 4: repairTold, 0: repairNone, 202: repairNone} {
+		for nr, want := range map[int64]repairKind{83: repairTold, 258: repairTold, 4: repairTold, 0: repairNone,
+			202: repairNone} {
 			if got := repairKindX86(&call{nr: nr, result: result}); got != want {
 				t.Errorf("call %d, result %d: %d", nr, int64(result), got)
 			}

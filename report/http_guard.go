@@ -96,7 +96,8 @@ func same(got, want string) bool { return subtle.ConstantTimeCompare([]byte(got)
 
 // known reports whether the browser has been admitted.
 func (g *guard) known(r *http.Request) bool {
-	return slices.ContainsFunc(r.CookiesNamed(g.cookieName()), func(c *http.Cookie) bool { return same(c.Value, g.cookie) })
+	return slices.ContainsFunc(r.CookiesNamed(g.cookieName()),
+		func(c *http.Cookie) bool { return same(c.Value, g.cookie) })
 }
 
 // admit takes the token out of the address, so that it does not stay in the history.

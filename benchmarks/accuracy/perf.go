@@ -149,7 +149,8 @@ func (p *perf) closeFiles() {
 // still be there: names of generated code are read from files that go with it.
 func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.Sample)) error {
 	var errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, "perf", "script", "-i", p.data, "--no-inline", "--show-lost-events", "-F", perfscript.Fields)
+	cmd := exec.CommandContext(ctx, "perf", "script", "-i", p.data, "--no-inline", "--show-lost-events", "-F",
+		perfscript.Fields)
 	cmd.Args = append(cmd.Args, p.filter...)
 	cmd.Stderr = &errs
 	cmd.WaitDelay = time.Second

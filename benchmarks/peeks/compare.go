@@ -35,7 +35,8 @@ func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := look.NewPool(8)
-		p := &pair{same: c, ps: ps, peeker: look.New(ctl, pool, look.OnlyPeek), freezer: look.New(ctl, pool, look.AlwaysFreeze), pool: pool}
+		p := &pair{same: c, ps: ps, peeker: look.New(ctl, pool, look.OnlyPeek),
+			freezer: look.New(ctl, pool, look.AlwaysFreeze), pool: pool}
 		for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; {
 			next := procmem.Now() + int64(period)
 			ps.each(r.pids(), p.compare)
@@ -148,7 +149,8 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 			short = true
 			p.where[p.ps.describe(th.proc, c)]++
 		default:
-			p.differ = append(p.differ, fmt.Sprintf("peek: %s; freeze: %s", p.ps.describe(th.proc, c), p.ps.describe(th.proc, frozen)))
+			p.differ = append(p.differ, fmt.Sprintf("peek: %s; freeze: %s", p.ps.describe(th.proc, c),
+				p.ps.describe(th.proc, frozen)))
 			return
 		}
 	}

@@ -11,7 +11,8 @@ import (
 // unknownCommand refuses a first argument that is no command, before its flags are taken for those of prywalk itself.
 // nil where there is nothing to refuse.
 func unknownCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") ||
+		strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		return nil
 	}
 	root.InitDefaultHelpCmd()

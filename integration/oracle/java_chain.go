@@ -45,7 +45,8 @@ func (o *javaRun) follow(code []byte) error {
 		if o.back(pc, sp) || o.landed(pc, sp) {
 			return nil
 		}
-		if back := o.word(sp); form == jumpEntry && !o.handedOn(sp, back) && o.kind(o.prev.PC) == interpreterName && o.kind(back) == interpreterName {
+		if back := o.word(sp); form == jumpEntry && !o.handedOn(sp, back) && o.kind(o.prev.PC) == interpreterName &&
+			o.kind(back) == interpreterName {
 			o.calls = append(o.calls, javaCall{pc: back, slot: sp, kept: sp})
 		}
 	}
@@ -53,7 +54,8 @@ func (o *javaRun) follow(code []byte) error {
 	if n := len(o.calls); n > 0 && sp == o.calls[n-1].kept+8 && o.prev.SP() < sp {
 		o.calls[n-1].held = true
 	}
-	if k := strings.ToLower(o.kind(pc)); strings.Contains(k, "deopt") || strings.Contains(k, "uncommon") || strings.Contains(k, "exception") {
+	if k := strings.ToLower(o.kind(pc)); strings.Contains(k, "deopt") || strings.Contains(k, "uncommon") ||
+		strings.Contains(k, "exception") {
 		o.tally.lost(o, "a frame is being replaced, or ended by an exception")
 		return errLost
 	}

@@ -239,7 +239,8 @@ func (o *run) check() {
 	for _, j := range o.judges {
 		whole := j.kind <= WithCFISP
 		r := j.compare(&o.regs, snap, o.chain, whole, need)
-		if r.verdict != exact && (r.stop == frames.StopStackCut || r.stop == frames.StopBadMemory || o.cur.below != nil && j.kind <= WithCFISP) {
+		if r.verdict != exact && (r.stop == frames.StopStackCut || r.stop == frames.StopBadMemory ||
+			o.cur.below != nil && j.kind <= WithCFISP) {
 			r = j.compare(&o.regs, liveMemory(o.pid), o.chain, whole, need)
 		}
 		if r.verdict != exact && o.overwritten(&r) {

@@ -83,7 +83,8 @@ func Run(name string, argv []string, opt Options, t *Tally) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*code.Image]*namer{}, tables: map[*code.Image]*dwarfunwind.Table{}, silent: map[uint64]bool{}}
+	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*code.Image]*namer{},
+		tables: map[*code.Image]*dwarfunwind.Table{}, silent: map[uint64]bool{}}
 	if o.opt.Section == 0 {
 		o.opt.Section = max(1000, opt.Steps/40)
 	}

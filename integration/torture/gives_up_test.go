@@ -162,7 +162,8 @@ func TestReadOnlyLooksLetCallsThatGiveUpSucceedWhenTheyAreTriedAgain(t *testing.
 	s := r.stop()
 	saw := p.verdict()
 	t.Logf("the target saw %v; %+v", saw, s)
-	if saw["other"] != 0 || saw["eagain"] == 0 || saw["eagain"] > s.Broken || s.Broken > saw["calls"]+1+mostHarm(s.Seconds) {
+	if saw["other"] != 0 || saw["eagain"] == 0 || saw["eagain"] > s.Broken ||
+		s.Broken > saw["calls"]+1+mostHarm(s.Seconds) {
 		t.Errorf("the target saw %v, counted were %d broken calls", saw, s.Broken)
 	}
 	if want := fmt.Sprintf("%d system call", s.Broken); !strings.Contains(r.stderr.String(), want) {

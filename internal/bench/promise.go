@@ -46,12 +46,15 @@ func KnownOf(r *Result) (*Result, error) {
 		if row := &r.Rows[i]; row.promised() && row.disturbed() == "" {
 			out.Rows = append(out.Rows, Row{
 				Threads: row.Threads, Running: row.Running, Freq: row.Freq, Pairs: row.Pairs,
-				Ratio: row.Ratio, Low: row.Low, High: row.High, Others: row.Others, SamplesPerS: row.SamplesPerS, AskedPerS: row.AskedPerS,
+				Ratio: row.Ratio, Low: row.Low, High: row.High, Others: row.Others, SamplesPerS: row.SamplesPerS,
+				AskedPerS: row.AskedPerS,
 			})
 		}
 	}
 	if len(out.Rows) == 0 {
-		return nil, errors.New("there is no row of prywalk on the workload busy, undisturbed by others, to keep; measure on a quiet machine")
+		return nil,
+			errors.New("there is no row of prywalk on the workload busy, undisturbed by others, to keep; measure on a quiet " +
+				"machine")
 	}
 	return out, nil
 }

@@ -22,8 +22,8 @@ import (
 // and to a parent that had ended before.
 
 const (
-	// cutimeEvery is how often the processes' cutime is read at most, and cutimePause the time that one more process adds to
-	// that, in nanoseconds: reading takes some 10 µs.
+	// cutimeEvery is how often the processes' cutime is read at most, and cutimePause the time that one more process adds
+	// to that, in nanoseconds: reading takes some 10 µs.
 	cutimeEvery = 100e6
 	cutimePause = 2e6
 	// closeAfter is for how long a process that has ended waits until its growth is booked: its children's ends may be

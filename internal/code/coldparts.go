@@ -32,7 +32,10 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 		c.built = true
 		c.build()
 	}
-	i, ok := slices.BinarySearchFunc(c.parts, start, func(p coldPart, start uint64) int { return cmp.Compare(p.start, start) })
+	i, ok := slices.BinarySearchFunc(c.parts, start, func(p coldPart, start uint64) int {
+		return cmp.Compare(p.start,
+			start)
+	})
 	if !ok {
 		return 0, 0, false
 	}
@@ -92,7 +95,8 @@ func collect(f *elffile.File, syms []elffile.Symbol, take func([]byte) []byte) [
 			continue
 		}
 		end := s.Value + s.Size
-		if s.Type() != elffile.SymFunc && s.Type() != elffile.SymNoType || s.Section == elffile.SectionUndef || end <= s.Value {
+		if s.Type() != elffile.SymFunc && s.Type() != elffile.SymNoType || s.Section == elffile.SectionUndef ||
+			end <= s.Value {
 			continue
 		}
 		name := take(f.PeekName(elffile.SymTab, s))

@@ -74,7 +74,8 @@ func TestDeadlocksAreCyclesThatStand(t *testing.T) {
 func TestLocksOfTwoProcesses(t *testing.T) {
 	exe := cycles(t)
 	p := startProgram(t, exe, nil, "shared")
-	if l := deadlocksOf(t, 1, p.pid, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != p.pid || l.Locks[0].OwnerThread == nil {
+	if l := deadlocksOf(t, 1, p.pid, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != p.pid ||
+		l.Locks[0].OwnerThread == nil {
 		t.Errorf("shared: %+v", l.Locks)
 	}
 	if l := deadlocksOf(t, 1, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != 0 {

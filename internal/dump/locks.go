@@ -156,7 +156,8 @@ func (l *Locks) collect() {
 		}
 	}
 	slices.SortStableFunc(l.Locks, func(a, b Lock) int {
-		return cmp.Or(cmp.Compare(len(a.Idle), len(b.Idle)), cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(a.Address, b.Address))
+		return cmp.Or(cmp.Compare(len(a.Idle), len(b.Idle)), cmp.Compare(len(b.Waiters), len(a.Waiters)),
+			cmp.Compare(a.Address, b.Address))
 	})
 }
 

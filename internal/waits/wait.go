@@ -197,8 +197,8 @@ type Variable struct {
 // (sysdeps/nptl/bits/thread-shared-types.h; another order since glibc 2.41).
 const conditionWords = 0x20 | 0x0c
 
-// SetVariable takes the static variable that w.Address lies in. Conditions are waited on at words within them, which may be
-// several for one condition: of a static one the address is then known.
+// SetVariable takes the static variable that w.Address lies in. Conditions are waited on at words within them, which
+// may be several for one condition: of a static one the address is then known.
 func (w *For) SetVariable(v Variable) {
 	if w.managed { // it lies in no variable, and has the name of its class
 		return

@@ -66,7 +66,8 @@ func prepare() error {
 	os.Chmod("/tmp", 0o1777)
 	os.Symlink("/proc/self/fd", "/dev/fd")
 	os.WriteFile("/proc/sys/kernel/printk", []byte("1"), 0)
-	for k, v := range map[string]string{"PATH": "/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "PRYWALK_PROGRAMS": "/programs"} {
+	for k, v := range map[string]string{"PATH": "/bin", "HOME": "/tmp", "TMPDIR": "/tmp",
+		"PRYWALK_PROGRAMS": "/programs"} {
 		os.Setenv(k, v)
 	}
 	if out, err := exec.Command("/bin/busybox", "--install", "-s", "/bin").CombinedOutput(); err != nil {

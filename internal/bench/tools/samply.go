@@ -14,7 +14,8 @@ func samply() Tool {
 		start: func(ctx context.Context, j *Job) (Session, error) {
 			return restarted{
 				command: func(file string) []string {
-					return samplyCommand("record", "--save-only", "--rate", strconv.FormatFloat(j.Freq, 'g', -1, 64), "--pid", strconv.Itoa(j.PID), "--output", file)
+					return samplyCommand("record", "--save-only", "--rate", strconv.FormatFloat(j.Freq, 'g', -1, 64), "--pid",
+						strconv.Itoa(j.PID), "--output", file)
 				},
 				sampling: func(said []byte, _ string) bool { return bytes.Contains(said, []byte("Recording")) },
 				count:    func(text []byte) (samples, complete int64) { return samplyStacks(text, j.PID) },
@@ -30,7 +31,8 @@ func samplyCommand(args ...string) []string {
 	if os.Geteuid() != 0 {
 		return append([]string{"samply"}, args...)
 	}
-	const script = `f=$(mktemp) && echo 1 >"$f" && mount --bind "$f" /proc/sys/kernel/perf_event_paranoid && rm "$f"; exec samply "$@"`
+	const script = `f=$(mktemp) && echo 1 >"$f" && mount --bind "$f" /proc/sys/kernel/perf_event_paranoid && rm "$f"; ` +
+		`exec samply "$@"`
 	return append([]string{"unshare", "--mount", "sh", "-c", script, "sh"}, args...)
 }
 

@@ -142,7 +142,8 @@ func (h *house) add(path, rel string) error {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			h.functions = append(h.functions, sized{pkg + " " + n.Name.Name, set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1})
+			h.functions = append(h.functions, sized{pkg + " " + n.Name.Name,
+				set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1})
 		case *ast.TypeSpec:
 			if s, ok := n.Type.(*ast.StructType); ok {
 				h.types = append(h.types, sized{pkg + " " + n.Name.Name, s.Fields.NumFields()})

@@ -43,7 +43,8 @@ func (t *waiters) ownerOf(w *waitState) int {
 	return 0
 }
 
-// ownerBy finds the thread by what a monitor says of its owner. What was read before is believed only if it is so still.
+// ownerBy finds the thread by what a monitor says of its owner. What was read before is believed only if it is so
+// still.
 func (t *waiters) ownerBy(says uint64) int {
 	for range 2 {
 		for i := range t.owners {
