@@ -1,5 +1,5 @@
-// Package docs_test keeps the pages true: it runs the commands that they show, on a live process, and checks
-// what they say of messages, tests, links and the order of the packages.
+// Package docs_test keeps the pages true. It runs the commands that they show, on a live process, and checks what
+// they say of messages, tests, links and the order of the packages.
 package docs_test
 
 import (
@@ -140,8 +140,8 @@ func (s *shell) live(text string) string {
 		Replace(text)
 }
 
-// try is run, but a recording is repeated for longer if the process got too little of a busy machine while
-// it was made: the pages show what there is of one that computes.
+// try is run, but a recording is repeated for longer if the process got too little of a busy machine while it was
+// made. The pages show what there is of one that computes.
 func (s *shell) try(t *testing.T, text string) (out string, code int) {
 	t.Helper()
 	for s.seconds = 1; ; s.seconds *= 4 {

@@ -315,7 +315,7 @@ func BenchmarkWalkSynthetic(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/depth, "ns/frame")
 }
 
-// OCaml's caml_c_call pops its return address and jumps: its call frame information then has the CFA at the stack
+// OCaml's caml_c_call pops its return address and jumps. Its call frame information then has the CFA at the stack
 // pointer, and the return address in the word below, which was just popped.
 func TestReturnAddressThatWasJustPopped(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{

@@ -6,12 +6,12 @@ import (
 )
 
 // V8's functions take their arguments off the stack as they return, and how many those are is known at run time
-// only: the epilogue pops the return address to a register, adds to rsp, pushes the address again and returns. In
+// only. The epilogue pops the return address to a register, adds to rsp, pushes the address again and returns. In
 // between the address is in that register only:
 //
 //	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
 //
-// The same push and return also ends code that goes on to a function, with the address of that on top: so the push
+// The same push and return also ends code that goes on to a function, with the address of that on top. So the push
 // counts only behind the instruction that takes off the arguments.
 
 // argDropX86 is what such an instruction adds to rsp: a register, scaled, and a number.

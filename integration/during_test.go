@@ -114,9 +114,9 @@ func TestTargetThatExits(t *testing.T) {
 	}, testtargets.Expect{Hot: []string{"main.burn60"}})
 }
 
-// enoughOfABusyMachine checks what a recording of a program shows that ends after so many seconds, however
-// little of the processors it gets meanwhile: as long as something has not been seen, or there are too few looks to
-// judge shares by, it is given longer.
+// enoughOfABusyMachine checks what a recording of a program shows that ends after so many seconds, however little
+// of the processors it gets meanwhile. As long as something has not been seen, or there are too few looks to judge
+// shares by, it is given longer.
 func enoughOfABusyMachine(t *testing.T, record func(seconds string) *profile.Profile,
 	e testtargets.Expect) *profile.Profile {
 	t.Helper()

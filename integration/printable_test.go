@@ -18,8 +18,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// evil is what strangers may call things: it sets a terminal's title, turns the writing direction, feeds a line, has
-// a control character of two bytes and one of one, and is no UTF-8.
+// evil is what strangers may call things. It sets a terminal's title, turns the writing direction, feeds a line,
+// has a control character of two bytes and one of one, and is no UTF-8.
 const evil = "\x1b]0;o\a\u202e\n\u009b\xff"
 
 // showsNothingEvil fails for each character in a text for people that a terminal obeys, but the line feed.

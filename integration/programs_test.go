@@ -106,8 +106,8 @@ func checkShares(t *testing.T, p *profile.Profile, shares map[string]float64) {
 }
 
 // timesOf gives the time of each of some functions and of all, and how many samples that is. Samples that stand for
-// much time, because prywalk or the program waited for a processor, weigh more than others: all err as much as
-// (sum of the weights)² / sum of their squares of one weight would (Kish's effective size).
+// much time, because prywalk or the program waited for a processor, weigh more than others. All err as much as (sum
+// of the weights)² / sum of their squares of one weight would (Kish's effective size).
 func timesOf(p *profile.Profile, shares map[string]float64) (cpu map[string]int64, all int64, count float64) {
 	cpu = map[string]int64{}
 	squares := 0.0
@@ -150,9 +150,9 @@ func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
 	}
 }
 
-// checkCPU is checkTotals for a steady program: what was not observed is under 2 %, or, if the program waited
-// longer for processors than it was on them, so many times as much. Who gets a processor for less than one look
-// in some seconds is not met on it.
+// checkCPU is checkTotals for a steady program. What was not observed is under 2 %, or, if the program waited
+// longer for processors than it was on them, so many times as much. Who gets a processor for less than one look in
+// some seconds is not met on it.
 func checkCPU(t *testing.T, r *recording, m *meter) {
 	t.Helper()
 	checkTotals(t, r, m)

@@ -155,9 +155,8 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 	}
 }
 
-// On arm64 the call can be begun again only if the thread is shown to be in the same sleep:
-// one that is pre-empted again and again on its way to the stop is not, and the EINTR is
-// left, and counted.
+// On arm64 the call can be begun again only if the thread is shown to be in the same sleep. One that is pre-empted
+// again and again on its way to the stop is not, and the EINTR is left, and counted.
 func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 	p := start(t, "epoll", "-1")
 	left := uint64(0)

@@ -13,11 +13,11 @@ import (
 
 // # Blame
 //
-// Each interval in which a thread waited for a lock is given to what the lock's owner did meanwhile. The recording says
-// who the owner was when the sleep began. Other threads that begin to wait for the same lock tell who it is later: at
-// each of these moments the interval is divided. Each part goes to the stacks of the owner of that time, by how long
-// these overlap; what is not covered, and what falls on a time at which that thread itself waits for this lock, has no
-// known owner. The parts of an interval add up to its blocked time.
+// Each interval in which a thread waited for a lock is given to what the lock's owner did meanwhile. The recording
+// says who the owner was when the sleep began. Other threads that begin to wait for the same lock tell who it is
+// later: at each of these moments the interval is divided. Each part goes to the stacks of the owner of that time,
+// by how long these overlap. What is not covered, and what falls on a time at which that thread itself waits for
+// this lock, has no known owner. The parts of an interval add up to its blocked time.
 //
 // A short wait was seen at one tick only, at its end, for that is where its time is booked. It goes as a whole to what
 // the owner was seen to do at that tick.
@@ -26,7 +26,7 @@ import (
 var ErrNoLocks = errors.New("the recording has no thread that waited for a lock; record with this version, and look " +
 	"at report --by wait")
 
-// The entries that stand for blocked time that is nobody's: its cause is not known, or the lock was free, and who
+// The entries that stand for blocked time that is nobody's. Its cause is not known, or the lock was free, and who
 // waited for it had not yet come to take it.
 const (
 	ownerUnknown = "[owner not known]"

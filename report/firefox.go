@@ -18,9 +18,9 @@ import (
 // brings older versions up to its own.
 const firefoxVersion = 54
 
-// Firefox writes the profile for profiler.firefox.com, in its "processed" form: one
-// track for each thread, in order of time, weighted by the chosen value; where
-// the recording holds processor time, the tracks' activity graphs show it.
+// Firefox writes the profile for profiler.firefox.com, in its "processed" form: one track for each thread, in order
+// of time, weighted by the chosen value. Where the recording holds processor time, the tracks' activity graphs show
+// it.
 func Firefox(w io.Writer, p *profile.Profile, o Options) error {
 	o.Lines = false
 	d, err := prepare(p, o)

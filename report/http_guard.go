@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// guard lets only those see the pages who have the token. Other users of the machine can connect to the
-// port, and a page from elsewhere can make a browser connect to it, under a name that leads here
-// (DNS rebinding): such requests carry that name in their Host header.
+// guard lets only those see the pages who have the token. Other users of the machine can connect to the port, and a
+// page from elsewhere can make a browser connect to it, under a name that leads here (DNS rebinding). Such requests
+// carry that name in their Host header.
 type guard struct {
 	host, port string
 	token      string // in the address, once

@@ -102,9 +102,9 @@ func (p *pair) freezeAfter(th *thread, s *look.Shot, peeked *chain) {
 	p.judge(th, peeked, &frozen, again)
 }
 
-// stayed reports whether a thread was frozen in the sleep in which it was peeked at: it
-// arrived on a processor once in between, to stop, and is where it was. The kernel may have
-// set it back onto the instruction that makes the system call.
+// stayed reports whether a thread was frozen in the sleep in which it was peeked at. It arrived on a processor once
+// in between, to stop, and is where it was. The kernel may have set it back onto the instruction that makes the
+// system call.
 func stayed(s, f *look.Shot) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }

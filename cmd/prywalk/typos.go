@@ -57,8 +57,8 @@ func meantFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// nearest gives the word that a mistyped one is most like, "" if it is like none: at most a third of its letters may
-// be wrong, or it is the beginning of just one.
+// nearest gives the word that a mistyped one is most like, "" if it is like none. At most a third of its letters
+// may be wrong, or it is the beginning of just one.
 func nearest(typed string, words []string) string {
 	best, least, begun := "", len(typed)/3+2, 0
 	for _, w := range words {

@@ -131,9 +131,9 @@ func (p *waitsRun) one(tid int) (w saidWait, ok bool) {
 	return w, true
 }
 
-// Each thread is asked until it had so many answers, at most so often. An answer in part lacks the class or the owner:
-// where objects are just being moved, and with ZGC, whose references are stale most of the time, also that of a parked
-// thread.
+// Each thread is asked until it had so many answers, at most so often. An answer in part lacks the class or the
+// owner. That happens where objects are just being moved, and with ZGC, whose references are stale most of the
+// time, also that of a parked thread.
 const answersEach, mostAsked = 20, 10000
 
 // ask compares the answers with what the program says: what is told must be right, and all must be told. It gives how

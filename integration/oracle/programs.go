@@ -30,7 +30,7 @@ var Programs = []Program{
 	{"go", 0.15, []string{"go", "build", "-C", "SRC/goprog", "-trimpath", "-buildvcs=false", "-o", "OUT", "."}},
 }
 
-// Split is a program of functions with .cold parts and without call frame information: with everything that is
+// Split is a program of functions with .cold parts and without call frame information. With everything that is
 // known of the process, its own code is walked by its instructions and symbols.
 var Split = Program{"split", 1, []string{"cc", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables",
 	"-fno-unwind-tables",

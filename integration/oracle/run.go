@@ -301,8 +301,8 @@ func (o *run) learnGo(img *code.Image) {
 	}
 }
 
-// oneProcessor keeps this thread and the programs that it starts on one processor: a step is a change from
-// one to the other and back, which takes ten times as long between two processors. The result undoes it.
+// oneProcessor keeps this thread and the programs that it starts on one processor. A step is a change from one to
+// the other and back, which takes ten times as long between two processors. The result undoes it.
 func oneProcessor() func() {
 	var old, one unix.CPUSet
 	if unix.SchedGetaffinity(0, &old) != nil {

@@ -34,8 +34,8 @@ func besides(rows []Row) (out []Beside) {
 	return out
 }
 
-// beforeIt finds prywalk's row that a peer's is to be compared with: the last one of that target before it, which is
-// of the same run also where results of several were put together. Else the first one after it.
+// beforeIt finds prywalk's row that a peer's is to be compared with. It is the last one of that target before it,
+// which is of the same run also where results of several were put together. Else the first one after it.
 func beforeIt(rows []Row, i int) *Row {
 	match := func(r *Row) bool {
 		p := &rows[i]

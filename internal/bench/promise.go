@@ -60,10 +60,10 @@ func KnownOf(r *Result) (*Result, error) {
 }
 
 // Broken lists the rows of busy threads up to 1,000 Hz in which prywalk surely does not reach what is promised: the
-// whole interval is below it. known, if not nil, is an earlier result of the same kind of machine: where it did not
+// whole interval is below it. known, if not nil, is an earlier result of the same kind of machine. Where it did not
 // reach the promise either, the lower end of its intervals takes the promise's place. Rows in which others or the
-// hypervisor took a good part of a processor say nothing of prywalk, and none does where nothing is known of the kind
-// of machine. They are in unjudged.
+// hypervisor took a good part of a processor say nothing of prywalk, and none does where nothing is known of the
+// kind of machine. They are in unjudged.
 func Broken(r, known *Result) (broken, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]

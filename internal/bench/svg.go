@@ -27,9 +27,8 @@ type panel struct {
 	depth bool    // the horizontal axis is the depth of the stack
 }
 
-// SVG draws throughput with / without against the number of threads, with the 95 %
-// intervals: a panel for each workload, frequency and number of running threads, in
-// it a line for each tool.
+// SVG draws throughput with / without against the number of threads, with the 95 % intervals. A panel for each
+// workload, frequency and number of running threads, in it a line for each tool.
 func SVG(w io.Writer, r *Result) error {
 	var b strings.Builder
 	panels, tools := panelsOf(r.Rows), toolsOf(r.Rows)

@@ -45,7 +45,7 @@ func (b *Budget) SetTotal(bytes int64) {
 	b.asked.Store(true)
 }
 
-// AtLeast gives a budget for what is in proportion to a file of the user's own: of n bytes, where that is more than
+// AtLeast gives a budget for what is in proportion to a file of the user's own. Of n bytes, where that is more than
 // this one and nobody has asked for a limit.
 func (b *Budget) AtLeast(n int64) *Budget {
 	if n <= b.Limit() || b.asked.Load() {

@@ -9,10 +9,9 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// coldParts knows which functions the parts were split off that compilers move away
-// from the code that runs often: GCC and LLVM call such a part like its function,
-// with .cold appended, older GCCs and BOLT with .cold.N. It is made when a part is first
-// asked for, from all symbol names.
+// coldParts knows which functions the parts were split off that compilers move away from the code that runs often.
+// GCC and LLVM call such a part like its function, with .cold appended, older GCCs and BOLT with .cold.N. It is
+// made when a part is first asked for, from all symbol names.
 type coldParts struct {
 	elf   *elffile.File
 	from  *separate

@@ -35,7 +35,7 @@ func deadlocksOf(t *testing.T, waiters int, pids ...int) *Locks {
 }
 
 // TestDeadlocksAreCyclesThatStand: among many threads, by a join, by a rwlock and a mutex, also one with priority
-// inheritance, and of one thread with itself; a wait that ends by itself makes none.
+// inheritance, and of one thread with itself. A wait that ends by itself makes none.
 func TestDeadlocksAreCyclesThatStand(t *testing.T) {
 	exe := cycles(t)
 	for _, c := range []struct {

@@ -171,9 +171,9 @@ const moreLooks = 6
 // mapping says little of where the stack ends: those of goroutines lie in mappings of 64 MB.
 const moreCopy = 1 << 20
 
-// askForMore makes the next look at a thread, the one after n others, see what the last walk of it lacked: more of the
-// stack, a register, or another stack, which a signal's handler or a function with a split stack returns to. False if
-// it lacked nothing that can be had. A run-time system may need more than the stack, too.
+// askForMore makes the next look at a thread, the one after n others, see what the last walk of it lacked. That is
+// more of the stack, a register, or another stack, which a signal's handler or a function with a split stack
+// returns to. False if it lacked nothing that can be had. A run-time system may need more than the stack, too.
 func askForMore(t *code.Process, w *walk, th *look.Thread, s *look.Shot, n int) bool {
 	planned := th.Walks().Plan(callstack.Plan(t.Namers(), innerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {

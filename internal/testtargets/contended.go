@@ -10,8 +10,8 @@ import (
 //
 // In these, threads and processes wait for each other all the time: what a search for deadlocks must not be misled by.
 
-// startContendedRedis runs redis with threads that read and write for it. It holds a lock for each as long as it has
-// no work for it: for three clients it has none, and with a crowd that comes and goes it has.
+// startContendedRedis runs redis with threads that read and write for it. It holds a lock for each as long as it
+// has no work for it. For three clients it has none, and with a crowd that comes and goes it has.
 func startContendedRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// freePort gives a TCP port of loopback that nobody listens on: one below those that the kernel gives to
+// freePort gives a TCP port of loopback that nobody listens on. It is one below those that the kernel gives to
 // clients (ip_local_port_range begins at 32768), or the next connection on this machine could take it.
 func freePort() (string, error) {
 	var err error

@@ -65,7 +65,7 @@ type For struct {
 	Owner int `json:"owner,omitempty"`
 	// OwnerName is its name, for people.
 	OwnerName string `json:"owner_name,omitempty"`
-	// OwnerGone is the number in the lock of a holder that is no live thread of the process: it has ended, or it was
+	// OwnerGone is the number in the lock of a holder that is no live thread of the process. It has ended, or it was
 	// another process's from which this one was forked. The number is as the target sees it.
 	OwnerGone int `json:"owner_gone,omitempty"`
 	// Free: nobody held it at the moment of the look; it was just being passed on.

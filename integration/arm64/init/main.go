@@ -1,5 +1,5 @@
-// Init is the first and only program of the emulated machine: it mounts what tests need, runs the
-// jobs that it finds in /jobs one after the other, and switches the machine off.
+// Init is the first and only program of the emulated machine. It mounts what tests need, runs the jobs that it
+// finds in /jobs one after the other, and switches the machine off.
 //
 // It tells its progress on the console, in lines that begin with "@@": "@@ up", "@@ job NAME",
 // "@@ end NAME STATUS SECONDS", "@@ down". Between them stands what the job wrote.

@@ -21,7 +21,7 @@ func isRoot(name string) bool {
 	return false
 }
 
-// pythonRoot reports whether a name is that of a Python thread's first function: of the main thread the program
+// pythonRoot reports whether a name is that of a Python thread's first function. Of the main thread the program
 // itself (python -m: what runs it), of others what package threading begins them in. Versions before 3.11 have no
 // class in the name.
 func pythonRoot(name string, mainThread bool) bool {

@@ -24,9 +24,10 @@ func samply() Tool {
 	}
 }
 
-// samplyCommand runs samply so that it works in a virtual machine whose processor counts no cycles. Its way to
-// the clock of the kernel is barred there, also for root, who may use it, where perf_event_paranoid is above 1: it
-// takes the failure for a lack of permission. So root's samply sees 1 in that file, in a mount namespace of its own.
+// samplyCommand runs samply so that it works in a virtual machine whose processor counts no cycles. Its way to the
+// clock of the kernel is barred there, also for root, who may use it, where perf_event_paranoid is above 1. It
+// takes the failure for a lack of permission. So root's samply sees 1 in that file, in a mount namespace of its
+// own.
 func samplyCommand(args ...string) []string {
 	if os.Geteuid() != 0 {
 		return append([]string{"samply"}, args...)

@@ -1,5 +1,6 @@
-// Command house prints what a stranger meets in a checkout, as a table in Markdown: how many files and lines, the
-// longest functions, the largest packages and types, references between files, and the words of each page.
+// Command house prints what a stranger meets in a checkout, as a table in Markdown. It tells how many files and
+// lines, the longest functions, the largest packages and types, references between files, and the words of each
+// page.
 //
 //	go run ./internal/layers/house NAME=DIRECTORY...
 //

@@ -62,8 +62,8 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 		names = append(names, fmt.Sprintf("%s+%#x", tab.name(&fn), fr.PC-fn.entry))
 		through[string(tab.name(&fn))]++
 	}
-	// While a handler makes the interrupted code call asyncPreempt, the context's stack pointer is that of the
-	// call already, and its program counter is not (runtime/signal_amd64.go, pushCall): nobody is the caller.
+	// While a handler makes the interrupted code call asyncPreempt, the context's stack pointer is that of the call
+	// already, and its program counter is not (runtime/signal_amd64.go, pushCall). Nobody is the caller.
 	pushing := len(names) > 0 && strings.HasPrefix(names[0], "runtime.doSigPreempt+") &&
 		w.StopReason() == frames.StopNoRule
 	if w.StopReason() != frames.StopRoot && !pushing {
