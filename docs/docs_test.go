@@ -1,5 +1,5 @@
-// Package docs_test keeps the pages true: it runs the commands that they show, on a live process, and checks
-// what they say of messages, tests, links and the order of the packages.
+// Package docs_test keeps the pages true. It runs the commands that they show, on a live process, and checks what
+// they say of messages, tests, links and the order of the packages.
 package docs_test
 
 import (
@@ -22,7 +22,10 @@ import (
 )
 
 // pages are the documents, relative to the root of the module.
-var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/looks.md", "docs/recording.md", "docs/limits.md", "docs/glossary.md", "docs/waiting.md"}
+var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/looks.md", "docs/recording.md",
+	"docs/limits.md",
+	"docs/noticed.md", "docs/calls-that-give-up.md", "docs/stopping-prywalk.md", "docs/bad-input.md", "docs/glossary.md",
+	"docs/waiting.md"}
 
 // linked lists all pages, those of results and measurements too: their links are followed.
 func linked(t *testing.T) []string {
@@ -132,17 +135,19 @@ func newShell(t *testing.T) *shell {
 // live puts the live process in place of the example's, and makes long recordings short.
 func (s *shell) live(text string) string {
 	duration := "-d " + strconv.Itoa(max(s.seconds, 1))
-	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, shownDuration, duration, "prywalk demo", "prywalk demo -d 1s").
+	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, shownDuration, duration, "prywalk demo",
+		"prywalk demo -d 1s").
 		Replace(text)
 }
 
-// try is run, but a recording is repeated for longer if the process got too little of a busy machine while
-// it was made: the pages show what there is of one that computes.
+// try is run, but a recording is repeated for longer if the process got too little of a busy machine while it was
+// made. The pages show what there is of one that computes.
 func (s *shell) try(t *testing.T, text string) (out string, code int) {
 	t.Helper()
 	for s.seconds = 1; ; s.seconds *= 4 {
 		out, code = s.run(t, text)
-		if code != 0 || !strings.Contains(text, shownDuration) || s.seconds >= longestDuration || s.computed(t) >= leastComputed {
+		if code != 0 || !strings.Contains(text, shownDuration) || s.seconds >= longestDuration ||
+			s.computed(t) >= leastComputed {
 			return out, code
 		}
 	}
@@ -273,7 +278,7 @@ func TestMessagesAreThoseOfTheTable(t *testing.T) {
 	if out, code := s.run(t, "prywalk record -d 1 -p "+examplePID); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
-	rows := messageRow.FindAllStringSubmatch(read(t, "docs/limits.md"), -1)
+	rows := messageRow.FindAllStringSubmatch(read(t, "docs/bad-input.md"), -1)
 	ran := 0
 	for _, row := range rows {
 		if row[2] != "" {

@@ -97,7 +97,8 @@ func compareDelve(t *testing.T, table *Table, loc uint64, d *frame.FrameDescript
 }
 
 func TestRowsEqualDelves(t *testing.T) {
-	for path, section := range map[string]string{libcPath: ".eh_frame", cxxPath: ".eh_frame", "/usr/bin/readelf": ".eh_frame",
+	for path, section := range map[string]string{libcPath: ".eh_frame", cxxPath: ".eh_frame",
+		"/usr/bin/readelf":     ".eh_frame",
 		buildHello(t, "amd64"): ".debug_frame", buildHello(t, "arm64"): ".debug_frame"} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			entries := delveFrames(t, path, section)

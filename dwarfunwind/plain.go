@@ -6,16 +6,15 @@ import (
 	"prywalk/frames"
 )
 
-// Almost all functions are described in the same few words: an entry in .eh_frame whose address
-// is encoded as linkers write it, and a program of advances, changes of the CFA and registers saved
-// below it. Their state fits into three words. Such a program is run here, without a [machine] and
-// without a row; what is anything else is left to them, before anything was concluded. Without this a cold walk
-// takes more than twice as long.
+// Almost all functions are described in the same few words. There is an entry in .eh_frame whose address is encoded
+// as linkers write it, and a program of advances, changes of the CFA and registers saved below it. Their state fits
+// into three words. Such a program is run here, without a [machine] and without a row; what is anything else is
+// left to them, before anything was concluded. Without this a cold walk takes more than twice as long.
 
 // plainState is a row of a plain program.
 type plainState struct {
-	// saved has a byte for each compact register: its place below the CFA in words, 0 if it is
-	// not saved; and one for the return address, on x86-64 in place plainRA.
+	// saved has a byte for each compact register. That is its place below the CFA in words, 0 if it is not saved; and
+	// one for the return address, on x86-64 in place plainRA.
 	saved  uint64
 	cfaOff int32
 	cfaReg uint8

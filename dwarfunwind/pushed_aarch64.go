@@ -10,7 +10,8 @@ func (t *Table) aboveCFA() {
 	if t.arch != frames.AArch64 {
 		return
 	}
-	if sp := &t.row.Regs[t.arch.SP()]; t.row.CFAReg <= lastScratchA64 && sp.Kind == frames.RuleSame && t.row.CFAExpr == nil {
+	if sp := &t.row.Regs[t.arch.SP()]; t.row.CFAReg <= lastScratchA64 && sp.Kind == frames.RuleSame &&
+		t.row.CFAExpr == nil {
 		*sp = frames.RegRule{Kind: frames.RuleUndefined}
 		t.dirty |= 1 << t.arch.SP()
 		return
@@ -35,10 +36,9 @@ const lastScratchA64 = 18
 // CFA: the stack pointer is a multiple of 16 (AAPCS64 §6.4.5.1).
 func roomAbove(off int64) int64 { return (off + 8 + 15) &^ 15 }
 
-// pushedBefore tells how much was pushed before a function began, in bytes, from the row
-// of its second instruction. glibc's resolver says where the return address is only
-// behind its first one, a landing place ("bti c", or a nop in its place): at the first
-// the row is that of any function, which would leave what was pushed on the caller's
+// pushedBefore tells how much was pushed before a function began, in bytes, from the row of its second instruction.
+// glibc's resolver says where the return address is only behind its first one, a landing place ("bti c", or a nop
+// in its place). At the first the row is that of any function, which would leave what was pushed on the caller's
 // stack. The machine has run to the end of the first instruction's row, and goes on.
 func (m *machine) pushedBefore(f *fde) int64 {
 	if m.cfaReg != frames.ARM64SP || m.cfaOff != 0 || m.loc != f.start+4 {

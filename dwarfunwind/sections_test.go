@@ -18,8 +18,11 @@ func TestSectionVariantsAreUnderstood(t *testing.T) {
 		".debug_frame in 64-bit DWARF": func(b *builder) { b.debug, b.wide = true, true },
 		"key B signs pointers":         func(b *builder) { b.aug = "zB" },
 		"a tagged stack":               func(b *builder) { b.aug = "zG" },
-		"a personality and an LSDA":    func(b *builder) { b.aug, b.augData = "zPLR", []byte{peUData4, 1, 2, 3, 4, peUData4, peAbsptr} },
-		"unknown augmentation data":    func(b *builder) { b.aug, b.augData = "zx", []byte{1, 2, 3} },
+		"a personality and an LSDA": func(b *builder) {
+			b.aug, b.augData = "zPLR", []byte{peUData4, 1, 2, 3, 4, peUData4,
+				peAbsptr}
+		},
+		"unknown augmentation data": func(b *builder) { b.aug, b.augData = "zx", []byte{1, 2, 3} },
 	} {
 		b := newBuilder()
 		change(b)
@@ -49,12 +52,14 @@ func TestEncodedAddresses(t *testing.T) {
 		code []byte
 		want bool
 	}{
-		"absptr":            {peAbsptr, append(le(8, testStart), le(8, testLen)...), true},
-		"pcrel sdata4":      {pePCRel | peSData4, append(le(4, testStart-at), le(4, testLen)...), true},
-		"pcrel sdata8":      {pePCRel | peSData8, append(le(8, testStart-at), le(8, testLen)...), true},
-		"pcrel sdata2":      {pePCRel | peSData2, append(le(2, testStart-at), le(2, testLen)...), true},
-		"textrel sdata4":    {peTextRel | peSData4, append(le(4, (1<<32+testStart-0x20000)&0xffffffff), le(4, testLen)...), true},
-		"datarel sdata4":    {peDataRel | peSData4, append(le(4, (1<<32+testStart-0x30000)&0xffffffff), le(4, testLen)...), true},
+		"absptr":       {peAbsptr, append(le(8, testStart), le(8, testLen)...), true},
+		"pcrel sdata4": {pePCRel | peSData4, append(le(4, testStart-at), le(4, testLen)...), true},
+		"pcrel sdata8": {pePCRel | peSData8, append(le(8, testStart-at), le(8, testLen)...), true},
+		"pcrel sdata2": {pePCRel | peSData2, append(le(2, testStart-at), le(2, testLen)...), true},
+		"textrel sdata4": {peTextRel | peSData4, append(le(4, (1<<32+testStart-0x20000)&0xffffffff), le(4, testLen)...),
+			true},
+		"datarel sdata4": {peDataRel | peSData4, append(le(4, (1<<32+testStart-0x30000)&0xffffffff), le(4, testLen)...),
+			true},
 		"udata2":            {peUData2, append(le(2, testStart), le(2, testLen)...), true},
 		"udata4":            {peUData4, append(le(4, testStart), le(4, testLen)...), true},
 		"uleb":              {peULEB, []byte{0x80, 0x20, 0x80, 0x02}, true},

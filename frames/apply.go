@@ -169,9 +169,9 @@ func (w *Walker) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReas
 	return StopNone
 }
 
-// handed gives a caller's return address that it has left in a register which its callee may change, as it does in none
-// but the innermost frame's: Go's functions on arm64 call morestack so. Like the stack pointer of [Walker.untouched]
-// it is a hypothesis, and believed only if it follows a call of this very function.
+// handed gives a caller's return address that it has left in a register which its callee may change, as it does in
+// none but the innermost frame's. Go's functions on arm64 call morestack so. Like the stack pointer of
+// [Walker.untouched] it is a hypothesis, and believed only if it follows a call of this very function.
 func (w *Walker) handed(p *RegRule) (uint64, bool) {
 	if p.Kind != RuleReg || !w.caller || w.given>>(p.Reg%NumRegs)&1 == 0 {
 		return 0, false

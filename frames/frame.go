@@ -32,14 +32,15 @@ type StopReason uint8
 
 // The stop reasons.
 const (
-	StopNone      StopReason = iota // the walk goes on
-	StopRoot                        // the thread's first function: complete
-	StopNoRule                      // no source knows the code, and the scan found nothing; or the return address is in no code
-	StopBadMemory                   // a place where a rule points to is not mapped
-	StopStackCut                    // the copy of the stack ends there
-	StopDepth                       // the depth limit
-	StopLoop                        // the next frame would not be further out
-	StopUnproven                    // a register is needed that the look could not see
+	StopNone StopReason = iota // the walk goes on
+	StopRoot                   // the thread's first function: complete
+	// no source knows the code, and the scan found nothing; or the return address is in no code
+	StopNoRule
+	StopBadMemory // a place where a rule points to is not mapped
+	StopStackCut  // the copy of the stack ends there
+	StopDepth     // the depth limit
+	StopLoop      // the next frame would not be further out
+	StopUnproven  // a register is needed that the look could not see
 	NumStopReasons
 )
 

@@ -2,12 +2,11 @@ package frames
 
 // # Hypotheses
 //
-// A look that did not stop its thread knows the stack pointer and the program counter. A
-// function with an array of variable length has its frame at a distance from the stack
-// pointer that is nowhere in the code: its rule is relative to the frame pointer, and a
-// peek cannot see that unless an inner frame saved it. But the return address lies right
-// below the CFA, so that every word on the stack that follows a call is a candidate, and
-// gives the register.
+// A look that did not stop its thread knows the stack pointer and the program counter. A function with an array of
+// variable length has its frame at a distance from the stack pointer that is nowhere in the code. Its rule is
+// relative to the frame pointer, and a peek cannot see that unless an inner frame saved it. But the return address
+// lies right below the CFA, so that every word on the stack that follows a call is a candidate, and gives the
+// register.
 //
 // A candidate is believed if it proves itself, and nothing else can be the truth:
 //

@@ -108,7 +108,8 @@ func TestFramesThatEndedDoNotProve(t *testing.T) {
 		"the old chain joins at a call of another function": {
 			[]uint64{0x7010, innerCalled, 0x7040, 0x7040, innerCalled, 7, 8, 0x7060, otherCalled, 5}, nil, nil},
 		"the live chain, at whose calls the old one would join": {
-			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 1, 0x7038, innerCalled, 0x7050, outerCalled, 5}, []Addr{inInner, innerCalled, outerCalled}, nil},
+			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 1, 0x7038, innerCalled, 0x7050, outerCalled, 5},
+			[]Addr{inInner, innerCalled, outerCalled}, nil},
 		"an old chain in memory that was cleared in part": {
 			[]uint64{0x7010, innerCalled, 0, 0, 0, 0, 5}, nil, nil},
 		"an old frame of the same functions, with its own way out": {
@@ -119,7 +120,8 @@ func TestFramesThatEndedDoNotProve(t *testing.T) {
 			[]uint64{0x7010, otherCalled, 0x7018, innerCalled, 1, 0x7038, innerCalled, 0x7060, outerCalled, 5}, nil,
 			map[Addr]bool{0x1400: true}},
 		"directly, and a chain further out with a jump in it": {
-			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 5}, []Addr{inInner, innerCalled, otherCalled}, map[Addr]bool{0x1400: true}},
+			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 5}, []Addr{inInner, innerCalled, otherCalled},
+			map[Addr]bool{0x1400: true}},
 		"directly, and a chain further out that cannot be": {
 			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 5}, nil, nil},
 		"called by pointer from a place that calls more than once": {
@@ -212,7 +214,8 @@ func TestSearchOfAHostileStackEnds(t *testing.T) {
 func FuzzSearchBelievesOnlyWhatIsLinked(f *testing.F) {
 	f.Add([]byte{3, 40, 10, 41, 12, 5})
 	f.Add([]byte{1, 42, 10, 44, 12, 1, 48, 11, 2, 60, 14})
-	places := []uint64{0, 1, innerCalled, outerCalled, byPointer, byFirst, recursive, otherCalled, loopCalled, farCalled, inInner}
+	places := []uint64{0, 1, innerCalled, outerCalled, byPointer, byFirst, recursive, otherCalled, loopCalled, farCalled,
+		inInner}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 256 {
 			return

@@ -8,9 +8,8 @@ type Memory interface {
 	// Word reads the 8 bytes at addr as a little-endian number; false if they
 	// cannot be had.
 	Word(addr Addr) (uint64, bool)
-	// Cut reports whether addr lies where the process has memory of which this
-	// Memory holds no copy: the difference between a copy that is too short
-	// and an address that is wrong.
+	// Cut reports whether addr lies where the process has memory of which this Memory holds no copy. That is the
+	// difference between a copy that is too short and an address that is wrong.
 	Cut(addr Addr) bool
 }
 

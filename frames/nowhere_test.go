@@ -40,7 +40,8 @@ func TestReturnAddressWhereNoCodeIsIsNoFrame(t *testing.T) {
 		}
 	}
 	// A last instruction that calls what does not return: the address behind it is outside.
-	s := space(&fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI}, 0x9000: {Flags: FlagRoot}}}, nil)
+	s := space(&fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
+		0x9000: {Flags: FlagRoot}}}, nil)
 	var w Walker
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 0, 0x9000)), 0x1010, 0x9000)
 }
@@ -52,7 +53,8 @@ func TestRefusedReturnAddressIsAFrameOnceItsCodeIsKnown(t *testing.T) {
 	mem := stack(0x7000, 0, 0x20010, 0)
 	var w Walker
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010)
-	fresh := &Module{Start: 0x20000, End: 0x21000, Sources: []RuleSource{&fakeSource{rules: map[Addr]Rule{0x20010: {Flags: FlagRoot}}}}}
+	fresh := &Module{Start: 0x20000, End: 0x21000,
+		Sources: []RuleSource{&fakeSource{rules: map[Addr]Rule{0x20010: {Flags: FlagRoot}}}}}
 	s.SetModules(append([]*Module{fresh}, s.Modules()...))
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x20010)
 	if !w.StopReason().Complete() {

@@ -95,7 +95,8 @@ func keeping(rng *rand.Rand, r *Rule) *Row {
 		return 8 * mid
 	}
 	*r = Rule{CFAReg: X86RBP, Method: MethodCFI}
-	row := &Row{CFAReg: X86RBP, CFADeref: true, CFAOff: near(-1), RA: RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: near(1)}}
+	row := &Row{CFAReg: X86RBP, CFADeref: true, CFAOff: near(-1), RA: RegRule{Kind: RuleRegOffset, Reg: X86RBP,
+		Off: near(1)}}
 	row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: near(0)}
 	for _, reg := range []uint8{X86RBX, X86R12, X86R13, X86R14, X86R15} {
 		if rng.IntN(2) == 0 {
@@ -163,7 +164,8 @@ func compareSteps(t *testing.T, seed uint64, s *Space, regs *Regs, mem *Snapshot
 	for n := 0; ; n++ {
 		more := a.Next()
 		if more != b.Next() || a.Frame() != b.Frame() || a.StopReason() != b.StopReason() {
-			t.Fatalf("seed %d frame %d: quick %+v %v, full %+v %v", seed, n, a.Frame(), a.StopReason(), b.Frame(), b.StopReason())
+			t.Fatalf("seed %d frame %d: quick %+v %v, full %+v %v", seed, n, a.Frame(), a.StopReason(), b.Frame(),
+				b.StopReason())
 		}
 		if !more {
 			return n

@@ -7,8 +7,8 @@ package frames
 // anywhere, mostly in the same mapping, some megabytes away, so that addresses alone do not tell.
 // It can also come back: Go calls C on another stack, and C calls Go back where the goroutine had left off.
 
-// nearBy is how far apart two stack pointers lie at most for a step to another stack to have stayed on the one, or to
-// have come back to it: the frame of a call back from C to Go lies between (runtime.cgocallback).
+// nearBy is how far apart two stack pointers lie at most for a step to another stack to have stayed on the one, or
+// to have come back to it. The frame of a call back from C to Go lies between (runtime.cgocallback).
 const nearBy = 4 << 10
 
 // largeStep is how far a step must lead for it to be asked whether the code has changed stacks: few frames are so
@@ -29,7 +29,8 @@ func (r *reach) stepped(from, to, near Addr) {
 	r.away = to-r.end > near
 }
 
-// lacks notes that a step could not be made because of the word at w.unreadAddr: it may be the first one on another stack.
+// lacks notes that a step could not be made because of the word at w.unreadAddr: it may be the first one on another
+// stack.
 func (w *Walker) lacks(r *Rule) {
 	sp := w.regs.SP()
 	switch {
@@ -48,9 +49,9 @@ func (w *Walker) near(r *Rule) Addr {
 	return nearBy
 }
 
-// Reach gives how far out the walk has come on the stack that it began on: the highest stack pointer there, which is
-// that of the current frame unless the walk has gone on to another stack. It may be that of a
-// stack that follows directly, by the largest frame of a signal (16 KiB on x86-64, 128 KiB on arm64) at most.
+// Reach gives how far out the walk has come on the stack that it began on. That is the highest stack pointer there,
+// which is that of the current frame unless the walk has gone on to another stack. It may be that of a stack that
+// follows directly, by the largest frame of a signal (16 KiB on x86-64, 128 KiB on arm64) at most.
 func (w *Walker) Reach() Addr {
 	if w.reach.away {
 		return w.reach.end
@@ -58,8 +59,8 @@ func (w *Walker) Reach() Addr {
 	return w.regs.SP()
 }
 
-// Away reports whether the current frame, or the word that the walk lacks ([Walker.UnreadAddr]), is on another stack than
-// the first one.
+// Away reports whether the current frame, or the word that the walk lacks ([Walker.UnreadAddr]), is on another stack
+// than the first one.
 func (w *Walker) Away() bool { return w.reach.away }
 
 // wasLed is changedStack, asked once for each entry of the cache: large frames need not be looked into in each walk.

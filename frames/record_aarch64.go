@@ -35,9 +35,9 @@ func (w *Walker) settleSP() {
 	}
 }
 
-// recordPlace gives how far the CFA is above the frame record and above the stack
-// pointer, by a rule that is relative to the stack pointer; false for other rules and
-// where x29 and the link register are not saved side by side.
+// recordPlace gives how far the CFA is above the frame record and above the stack pointer, by a rule that is
+// relative to the stack pointer. It is false for other rules and where x29 and the link register are not saved side
+// by side.
 func (w *Walker) recordPlace(r *Rule) (above, cfaOff uint64, ok bool) {
 	sp, fp := w.regs.Arch.SP(), w.regs.Arch.FP()
 	switch {

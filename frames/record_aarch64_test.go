@@ -16,7 +16,8 @@ func recordWalk(t *testing.T, rule *Rule, row *Row, calls map[Addr]Call) ([]Addr
 	s := space(src, &fakeCalls{start: 0x1000, calls: calls})
 	s.Arch = AArch64
 	//  sp       local variables of both frames   x29: the record
-	mem := stack(0x7000, 1, 2, 0x7050, 0x2010|9<<48, 0x1111, 0x3010, 0x3010, 0x3010, 0x3010, 0x3010, 0x7100, 0x3010|9<<48, 5, 6, 7, 8)
+	mem := stack(0x7000, 1, 2, 0x7050, 0x2010|9<<48, 0x1111, 0x3010, 0x3010, 0x3010, 0x3010, 0x3010, 0x7100, 0x3010|9<<48,
+		5, 6, 7, 8)
 	regs := &Regs{Arch: AArch64, PC: 0x1010, PACMask: 0x7f << 48}
 	regs.Set(ARM64SP, 0x7000)
 	regs.Set(ARM64FP, 0x7010)

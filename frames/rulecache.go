@@ -20,9 +20,8 @@ type entry struct {
 	// goes on with the caller's rule while it still waits for the return address
 	// and for its hash.
 	next uint16
-	// exact: nobody calls what begins there, so that even a return address is
-	// the address of an instruction: a signal trampoline, or the start of a
-	// stack that was prepared by hand.
+	// exact: nobody calls what begins there, so that even a return address is the address of an instruction. That is a
+	// signal trampoline, or the start of a stack that was prepared by hand.
 	exact bool
 	needs trust   // what the caller's address must have; 0: the quick step is not for this rule
 	has   trust   // what this address has, as far as it was asked

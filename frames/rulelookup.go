@@ -22,10 +22,9 @@ func (s *Space) fill(e *entry, k uint64, pc Addr, caller, spOnly bool) {
 	}
 }
 
-// atEntry is for a return address that no table knows and that follows no call. If
-// it is a function's first instruction, then the stack was prepared by hand, as by
-// makecontext, and its outermost frame is what its first function returns to: whatever
-// is above has not called it (glibc's call frame information for __start_context says
+// atEntry is for a return address that no table knows and that follows no call. If it is a function's first
+// instruction, then the stack was prepared by hand, as by makecontext, and its outermost frame is what its first
+// function returns to. Whatever is above has not called it (glibc's call frame information for __start_context says
 // otherwise). A signal trampoline can be such a place, too.
 func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
 	i := s.find(pc)

@@ -3,9 +3,8 @@ package frames
 // scanWords bounds the scan: a frame larger than this (8 KiB) is not guessed at.
 const scanWords = 1024
 
-// scan finds a caller where no source has a rule: by the frame pointer if the
-// words that it points to hold together, else by the first word on the stack
-// that follows a call of this function.
+// scan finds a caller where no source has a rule. It does so by the frame pointer if the words that it points to
+// hold together, else by the first word on the stack that follows a call of this function.
 func (w *Walker) scan() StopReason {
 	m := w.module()
 	if m == nil && w.depth > 2 {
@@ -59,7 +58,7 @@ func (w *Walker) scanStack(words uint64, start Addr, known bool) StopReason {
 	return w.noRule()
 }
 
-// copied reports whether the word at at is a function's own copy of its return address, which lies above it: the
+// copied reports whether the word at at is a function's own copy of its return address, which lies above it. The
 // outer one of two equal words is the one that a call has pushed where calls are aligned (System V ABI for x86-64,
 // §3.2.2: the CFA is a multiple of 16). Free Pascal's main pushes such a copy.
 func (w *Walker) copied(at, v Addr) bool {

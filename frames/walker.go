@@ -177,8 +177,8 @@ func (w *Walker) step() StopReason {
 	return stop
 }
 
-// without gives a rule for a frame whose own rule needs a register that is not known: one
-// that needs the stack pointer only, else the same if the register can be proven.
+// without gives a rule for a frame whose own rule needs a register that is not known. It is one that needs the
+// stack pointer only, else the same if the register can be proven.
 func (w *Walker) without(r *Rule) (Rule, StopReason) {
 	if e := w.space.lookup(w.regs.PC, w.caller, true); e.rule.Flags&FlagNone == 0 {
 		return e.rule, StopNone

@@ -127,7 +127,8 @@ func TestWalkSaysWhyItStopped(t *testing.T) {
 		{"no rule", map[Addr]Rule{}, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 1, 2), 0, StopNoRule},
 		{"copy too short", map[Addr]Rule{0x1010: rule}, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 1), 0x8000, StopStackCut},
 		{"not mapped", map[Addr]Rule{0x1010: byFP}, x86Regs(0x1010, 0x7000, 0x10), stack(0x7000, 1), 0, StopBadMemory},
-		{"not further out", map[Addr]Rule{0x1010: byFP}, x86Regs(0x1010, 0x7008, 0x6ff0), stack(0x6ff0, 1, 0x2010, 3, 4), 0, StopLoop},
+		{"not further out", map[Addr]Rule{0x1010: byFP}, x86Regs(0x1010, 0x7008, 0x6ff0), stack(0x6ff0, 1, 0x2010, 3, 4), 0,
+			StopLoop},
 		{"return address zero", map[Addr]Rule{0x1010: rule}, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 1, 0), 0, StopRoot},
 	}
 	for _, c := range cases {
@@ -314,7 +315,7 @@ func BenchmarkWalkSynthetic(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/depth, "ns/frame")
 }
 
-// OCaml's caml_c_call pops its return address and jumps: its call frame information then has the CFA at the stack
+// OCaml's caml_c_call pops its return address and jumps. Its call frame information then has the CFA at the stack
 // pointer, and the return address in the word below, which was just popped.
 func TestReturnAddressThatWasJustPopped(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{

@@ -46,9 +46,8 @@ const pushA64 = 0xa9bf7bf0
 // and add x16, as masks and bits.
 var pltHeadA64 = [...][2]uint32{{0x9f00001f, 0x90000010}, {0xffc003ff, 0xf9400211}, {0xff8003ff, 0x91000210}}
 
-// pltJumpA64 is what the jump at the end of that entry proves: it goes to the dynamic
-// linker's resolver, which takes off what was pushed, and then to the function that
-// was called.
+// pltJumpA64 is what the jump at the end of that entry proves. It goes to the dynamic linker's resolver, which
+// takes off what was pushed, and then to the function that was called.
 func pltJumpA64(st *state) flow {
 	f := tailA64(st)
 	f.ret = f.ret.plus(16)

@@ -41,7 +41,8 @@ func TestRulesAgreeWithTheCompilersFrames(t *testing.T) {
 		t.Skip("needs gcc, which the test set-up installs")
 	}
 	for _, flags := range []string{
-		"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O1 -fno-omit-frame-pointer", "-O0 -fomit-frame-pointer",
+		"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O1 -fno-omit-frame-pointer",
+		"-O0 -fomit-frame-pointer",
 		"-O2 -fstack-clash-protection", "-O2 -fstack-protector-all", "-O2 -fcf-protection", "-O2 -mavx512f",
 	} {
 		t.Run(strings.ReplaceAll(flags, " ", ""), func(t *testing.T) {

@@ -145,10 +145,9 @@ func (s *Source) agree(p *prologue, f, g *found) bool {
 		int64(v.off)+int64(f.cfa.off) == s.abi.entry
 }
 
-// isEntry reports whether a function begins at the start of the code around q,
-// rather than a part of one that the compiler split off: its returns fit, or,
-// if it has none, its calls are aligned as a function's and it reads no register
-// that only its caller can have set.
+// isEntry reports whether a function begins at the start of the code around q, rather than a part of one that the
+// compiler split off. Its returns fit, or, if it has none, its calls are aligned as a function's and it reads no
+// register that only its caller can have set.
 func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
 	if !ok {

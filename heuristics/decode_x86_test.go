@@ -47,7 +47,8 @@ func TestDecoderAgreesOnLengthsWithX86asm(t *testing.T) {
 				alone++
 			case ref.Len != int(in.Size):
 				if differ++; differ < 5 {
-					t.Logf("%#x: % x: length %d, x86asm %d (%v)", f.lo+uint64(off), buf[off:min(off+15, len(buf))], in.Size, ref.Len, ref)
+					t.Logf("%#x: % x: length %d, x86asm %d (%v)", f.lo+uint64(off), buf[off:min(off+15, len(buf))], in.Size, ref.Len,
+						ref)
 				}
 			default:
 				known++

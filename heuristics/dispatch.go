@@ -8,17 +8,16 @@ import "prywalk/frames"
 // handlers of byte codes are never returned from, baseline code lets a builtin make its frame, and functions take their
 // arguments off the stack as they return (argumentDropX86).
 
-// An interpreter of byte code may have a piece of machine code for each instruction, with a
-// symbol like a function's: V8's handlers. Such a handler takes registers from the one
-// before it that the ABI gives to callers only, and is never returned from: it ends in a jump
-// by a register to the next one, with stack and frame pointer as they were at its start.
-// The word on top of the stack then is the return address into the interpreter's entry. The
-// frame pointer is that of the frame which the entry has made, for the function that is
-// interpreted. To believe the frame pointer there would leave that function out.
+// An interpreter of byte code may have a piece of machine code for each instruction, with a symbol like a
+// function's: V8's handlers. Such a handler takes registers from the one before it that the ABI gives to callers
+// only, and is never returned from. It ends in a jump by a register to the next one, with stack and frame pointer
+// as they were at its start. The word on top of the stack then is the return address into the interpreter's entry.
+// The frame pointer is that of the frame which the entry has made, for the function that is interpreted. To believe
+// the frame pointer there would leave that function out.
 
-// handler is for code that reads registers of its caller and never returns, with what the
-// paths to q say in p and g, nil if that is nothing: a handler's frame if it is one, else the code is a
-// part that was split off a function of which nothing is known.
+// handler is for code that reads registers of its caller and never returns, with what the paths to q say in p and
+// g, nil if that is nothing. That is a handler's frame if it is one, else the code is a part that was split off a
+// function of which nothing is known.
 func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *found) (found, bool) {
 	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
 	if !ok {

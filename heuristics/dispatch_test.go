@@ -34,15 +34,18 @@ func TestReturnAddressIsInARegisterWhileArgumentsAreTakenOff(t *testing.T) {
 	}{
 		{"leave; pop rcx; add rsp, rbx; push rcx; ret", []byte{0xc9, 0x59, 0x48, 0x03, 0xe3, 0x51, 0xc3}, 2, 5, frames.X86RCX,
 			map[uint8]uint64{frames.X86RSP: 0x1000, frames.X86RBX: 24}, 0x1018},
-		{"pop rbp; pop r10; lea rsp, [rsp+rcx*8]; push r10; ret", []byte{0x5d, 0x41, 0x5a, 0x48, 0x8d, 0x24, 0xcc, 0x41, 0x52, 0xc3}, 3, 7, 10,
+		{"pop rbp; pop r10; lea rsp, [rsp+rcx*8]; push r10; ret", []byte{0x5d, 0x41, 0x5a, 0x48, 0x8d, 0x24, 0xcc, 0x41, 0x52,
+			0xc3}, 3, 7, 10,
 			map[uint8]uint64{frames.X86RSP: 0x1000, frames.X86RCX: 3}, 0x1018},
-		{"pop rbp; pop r8; lea rsp, [rsp+rbx*8+8]; push r8; ret", []byte{0x5d, 0x41, 0x58, 0x48, 0x8d, 0x64, 0xdc, 8, 0x41, 0x50, 0xc3}, 3, 8, 8,
+		{"pop rbp; pop r8; lea rsp, [rsp+rbx*8+8]; push r8; ret", []byte{0x5d, 0x41, 0x58, 0x48, 0x8d, 0x64, 0xdc, 8, 0x41,
+			0x50, 0xc3}, 3, 8, 8,
 			map[uint8]uint64{frames.X86RSP: 0x1000, frames.X86RBX: 2}, 0x1018},
 	} {
 		s := intel(c.code...)
 		for _, at := range []uint64{c.drop, c.push} {
 			_, row, ok := s.Rule(frames.Query{PC: base + at})
-			if !ok || row == nil || row.RA != (frames.RegRule{Kind: frames.RuleReg, Reg: c.ra}) || row.CFAReg != frames.X86RSP || row.CFAOff != 0 {
+			if !ok || row == nil || row.RA != (frames.RegRule{Kind: frames.RuleReg, Reg: c.ra}) || row.CFAReg != frames.X86RSP ||
+				row.CFAOff != 0 {
 				t.Errorf("%s: +%d: %+v, %v", c.name, at, row, ok)
 				continue
 			}
@@ -104,7 +107,8 @@ func TestFrameThatACalleeMakes(t *testing.T) {
 	for _, s := range []*Source{s, bounds} {
 		for _, at := range []uint64{0, 5, 15} {
 			_, row, ok := s.Rule(frames.Query{PC: base + at})
-			if !ok || row == nil || row.CFAReg != frames.X86RSP || row.CFAOff != 8 || row.Regs[frames.X86RBP].Kind != frames.RuleSame {
+			if !ok || row == nil || row.CFAReg != frames.X86RSP || row.CFAOff != 8 ||
+				row.Regs[frames.X86RBP].Kind != frames.RuleSame {
 				t.Errorf("+%d: %+v, %v", at, row, ok)
 			}
 		}
@@ -115,7 +119,8 @@ func TestFrameThatACalleeMakes(t *testing.T) {
 	// A callee that keeps its own return address makes its own frame.
 	own := append([]byte(nil), code...)
 	own[33], own[34] = 0x90, 0x90
-	if r, _, _ := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, own}}).Rule(frames.Query{PC: base}); r.CFAReg != frames.X86RBP {
+	if r, _, _ := New(Options{Arch: frames.X86_64, JIT: true,
+		Code: bytesCode{base, own}}).Rule(frames.Query{PC: base}); r.CFAReg != frames.X86RBP {
 		t.Errorf("with a callee like others: %+v", r)
 	}
 }

@@ -6,12 +6,12 @@ import (
 )
 
 // V8's functions take their arguments off the stack as they return, and how many those are is known at run time
-// only: the epilogue pops the return address to a register, adds to rsp, pushes the address again and returns. In
+// only. The epilogue pops the return address to a register, adds to rsp, pushes the address again and returns. In
 // between the address is in that register only:
 //
 //	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
 //
-// The same push and return also ends code that goes on to a function, with the address of that on top: so the push
+// The same push and return also ends code that goes on to a function, with the address of that on top. So the push
 // counts only behind the instruction that takes off the arguments.
 
 // argDropX86 is what such an instruction adds to rsp: a register, scaled, and a number.
@@ -88,7 +88,8 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 // one of the registers points to the table that callees keep; noReg for all else. V8's handlers have it in r15.
 func loadsTableX86(code []byte) uint8 {
 	i, ok := x86.Decode(code)
-	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg || i.Prefix != 0 {
+	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg ||
+		i.Prefix != 0 {
 		return noReg
 	}
 	if i.Base != hwBX && (i.Base < 12 || i.Base > 15) {

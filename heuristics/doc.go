@@ -22,7 +22,7 @@
 // JIT code has no bounds. There a short way comes first (proof): it looks for nothing but the
 // end of a frame with a frame pointer.
 //
-// Where both have an answer they confirm each other. Where they differ, the code at the start decides: if its own
+// Where both have an answer they confirm each other. Where they differ, the code at the start decides. If its own
 // forward analysis shows that it is no function entry (a part split off by the compiler), forwards wins, else the
 // prologue.
 //

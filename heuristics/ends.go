@@ -101,7 +101,8 @@ func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames
 	} else {
 		row.Regs[s.abi.sp] = s.whence(sp, noReg)
 	}
-	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal, Method: frames.MethodHeuristic}
+	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal,
+		Method: frames.MethodHeuristic}
 	return rule, row, true
 }
 
@@ -230,7 +231,8 @@ func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) 
 
 // signalRow makes a row of the offsets from the stack pointer, by DWARF number.
 func signalRow(sp uint8, regs []int64, pc int64) *frames.Row {
-	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: sp, Off: pc}}
+	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset,
+		Reg: sp, Off: pc}}
 	for reg, off := range regs {
 		if reg != int(sp) {
 			row.Regs[reg] = frames.RegRule{Kind: frames.RuleRegOffset, Reg: sp, Off: off}

@@ -194,10 +194,10 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// indirectX86: a jump through a fixed word is a tail call (a PLT entry, with two more words pushed in the PLT's first
-// entry). One to a popped return address is a return, and so is one through r11 after an instruction that gave back
-// stack: the dynamic linker goes to the function that it has found in this way, as no other register is free. All
-// others may be jump tables.
+// indirectX86: a jump through a fixed word is a tail call (a PLT entry, with two more words pushed in the PLT's
+// first entry). One to a popped return address is a return, and so is one through r11 after an instruction that
+// gave back stack. The dynamic linker goes to the function that it has found in this way, as no other register is
+// free. All others may be jump tables.
 func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]

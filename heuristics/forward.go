@@ -181,9 +181,8 @@ func (w *forwardAnalysis) branch(target uint64) {
 	w.postpone(target, lo, hi)
 }
 
-// jump goes on at the target. Outside of the function that may be a tail call
-// or a part that the compiler split off: both are read on, as neither changes
-// the depth of the stack at the return.
+// jump goes on at the target. Outside of the function that may be a tail call or a part that the compiler split
+// off. Both are read on, as neither changes the depth of the stack at the return.
 func (w *forwardAnalysis) jump(target uint64) bool {
 	st := &w.st
 	if target >= st.lo && target < st.hi {
@@ -230,9 +229,8 @@ func (w *forwardAnalysis) voteTail() {
 	}
 }
 
-// misaligned reports whether calls on the path could not be made with the CFA
-// that its return shows: the path ran past a call that does not return, or the
-// code does not follow the ABI.
+// misaligned reports whether calls on the path could not be made with the CFA that its return shows. The path ran
+// past a call that does not return, or the code does not follow the ABI.
 func (w *forwardAnalysis) misaligned(f *found) bool {
 	return !w.src.o.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.aligned(f.cfa.off)
 }

@@ -23,9 +23,8 @@ type savedReg struct {
 	off  int32
 }
 
-// found is what the analysis of one pc gives: the CFA as (register cfa.base +
-// cfa.off), or as the word loaded from there; and the places of the registers of
-// abi.kept and of the link register.
+// found is what the analysis of one pc gives. That is the CFA as (register cfa.base + cfa.off), or as the word
+// loaded from there; and the places of the registers of abi.kept and of the link register.
 type found struct {
 	cfa  value
 	ra   savedReg
@@ -106,9 +105,9 @@ func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 	return f, true
 }
 
-// onStack reports whether a value can be one that the function has saved: it is read by
-// the stack or frame pointer, or by the register that the CFA is found by. V8's code loads registers that the ABI
-// says must be kept from the tables of its own.
+// onStack reports whether a value can be one that the function has saved. It is read by the stack or frame pointer,
+// or by the register that the CFA is found by. V8's code loads registers that the ABI says must be kept from the
+// tables of its own.
 func (s *Source) onStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
@@ -127,9 +126,10 @@ func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	return true
 }
 
-// handedIn tells where a return address is that the path took from a register which callees may change: the end of
-// swapcontext of arm64, to which setcontext goes with the address in x1. A register that callees keep is none: code
-// that has put something there for itself (or for nobody, after a call that does not return) looks the same.
+// handedIn tells where a return address is that the path took from a register which callees may change. That is the
+// end of swapcontext of arm64, to which setcontext goes with the address in x1. A register that callees keep is
+// none: code that has put something there for itself (or for nobody, after a call that does not return) looks the
+// same.
 func (s *Source) handedIn(v value, p *savedReg) bool {
 	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
 		return false

@@ -43,7 +43,8 @@ func TestJumpsOutOfAFunctionAreSeen(t *testing.T) {
 func FuzzJumpsOutOfAnyCode(f *testing.F) {
 	f.Add([]byte{0x90, 0xeb, 0x00, 0xff, 0xe0})
 	f.Fuzz(func(_ *testing.T, code []byte) {
-		s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, code}, Funcs: oneFunc{base, base + uint64(len(code)) + 3}})
+		s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, code},
+			Funcs: oneFunc{base, base + uint64(len(code)) + 3}})
 		s.LeavesByJump(base)
 	})
 }

@@ -5,10 +5,9 @@ import "prywalk/internal/x86"
 // leavesBytes bounds the functions that are read for jumps, in bytes.
 const leavesBytes = 64 << 10
 
-// LeavesByJump implements [frames.Jumps]. It reads the function's instructions from the
-// first to the last, and is true where it cannot tell: for a function of unknown or great
-// length, one with an indirect jump (it may be a switch) or with something that is no
-// instruction.
+// LeavesByJump implements [frames.Jumps]. It reads the function's instructions from the first to the last, and is
+// true where it cannot tell. It is so for a function of unknown or great length, one with an indirect jump (it may
+// be a switch) or with something that is no instruction.
 func (s *Source) LeavesByJump(start uint64) bool {
 	lo, hi, ok := s.bounds(start)
 	if s.abi == nil || s.o.Code == nil || !ok || lo != start || hi-lo > leavesBytes {

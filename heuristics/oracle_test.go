@@ -174,11 +174,13 @@ func (c tally) total() int { return c.right + c.none + c.wrong + c.lost + c.othe
 func (c tally) share(n int) float64 { return 100 * float64(n) / float64(max(c.total(), 1)) }
 
 func (c tally) String() string {
-	return fmt.Sprintf("%8d pcs: right %6.2f %%, no answer %5.2f %% (split parts %5.2f %%), CFA wrong %5.3f %%, register wrong %5.3f %%, other base %5.2f %%",
+	return fmt.Sprintf("%8d pcs: right %6.2f %%, no answer %5.2f %% (split parts %5.2f %%), CFA wrong %5.3f %%, "+
+		"register wrong %5.3f %%, other base %5.2f %%",
 		c.total(), c.share(c.right), c.share(c.none), c.share(c.split), c.share(c.wrong), c.share(c.lost), c.share(c.other))
 }
 
-var x86Names = map[string]uint8{"rbx": 3, "rbp": 6, "rsp": 7, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "r10": 10, "r11": 11,
+var x86Names = map[string]uint8{"rbx": 3, "rbp": 6, "rsp": 7, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "r10": 10,
+	"r11": 11,
 	"rax": 0, "rdx": 1, "rcx": 2, "rsi": 4, "rdi": 5, "r8": 8, "r9": 9}
 
 // regNumber gives the DWARF number of a register that readelf names.
@@ -252,7 +254,8 @@ func expand(arch frames.Arch, r frames.Rule) *frames.Row {
 
 // judge compares every n-th instruction of a file with its call frame
 // information; of callers, every n-th call. It logs the first few that differ.
-func judge(t testing.TB, path string, funcs []cfiFunc, code *elfCode, bounds bool, every int, caller bool, show int) tally {
+func judge(t testing.TB, path string, funcs []cfiFunc, code *elfCode, bounds bool, every int, caller bool,
+	show int) tally {
 	o := Options{Arch: code.arch, Code: code, Entry: code.entry}
 	if bounds {
 		o.Funcs = fdeFuncs(funcs)

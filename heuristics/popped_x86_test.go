@@ -12,7 +12,8 @@ func TestPoppedTellsTheRegisterOfEachWordBelowTheStackPointer(t *testing.T) {
 		before, at []byte
 		want       []uint8 // by units below the stack pointer
 	}{
-		"behind all":     {[]byte{0x48, 0x83, 0xc4, 0x18, 0x5b, 0x5d, 0x41, 0x5c, 0x41, 0x5d}, []byte{0xc3}, []uint8{13, 12, frames.X86RBP, frames.X86RBX, none}},
+		"behind all": {[]byte{0x48, 0x83, 0xc4, 0x18, 0x5b, 0x5d, 0x41, 0x5c, 0x41, 0x5d}, []byte{0xc3},
+			[]uint8{13, 12, frames.X86RBP, frames.X86RBX, none}},
 		"between":        {[]byte{0x48, 0x83, 0xc4, 0x18, 0x5b}, []byte{0x5d, 0xc3}, []uint8{frames.X86RBX, none}},
 		"leave":          {[]byte{0x89, 0xd8, 0xc9}, []byte{0xc3}, []uint8{frames.X86RBP, none}},
 		"a tail call":    {[]byte{0x89, 0xd8, 0x5d}, []byte{0xe9, 0, 0, 0, 0}, []uint8{frames.X86RBP, none}},

@@ -42,10 +42,9 @@ func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	return 0, false
 }
 
-// aligned finds the CFA in a slot of a frame that was aligned anew: gcc saves its
-// dynamically realigned argument pointer there, OpenSSL's assembly the stack pointer
-// of before, no lower than the registers that it has saved. Lower addresses are those of
-// variables, pushed as arguments: the function that gets them may write there.
+// aligned finds the CFA in a slot of a frame that was aligned anew. gcc saves its dynamically realigned argument
+// pointer there, OpenSSL's assembly the stack pointer of before, no lower than the registers that it has saved.
+// Lower addresses are those of variables, pushed as arguments: the function that gets them may write there.
 func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
 	for i := range p.st.nslots {

@@ -145,7 +145,8 @@ func (p *proof) doubt(i *x86.Inst) {
 		return
 	}
 	f := flow{
-		pad:  i.Map == x86.MapOne && i.Op == 0x90 && !i.REXBit() && i.Prefix&x86.PrefixF3 == 0 || i.Map == x86.Map0F && (i.Op == 0x1f || i.Op == 0x0d),
+		pad: i.Map == x86.MapOne && i.Op == 0x90 && !i.REXBit() && i.Prefix&x86.PrefixF3 == 0 ||
+			i.Map == x86.Map0F && (i.Op == 0x1f || i.Op == 0x0d),
 		mark: i.Map == x86.Map0F && i.Op == 0x1e && i.Prefix&x86.PrefixF3 != 0 && i.Mod == 3 && i.RM == 2 && i.Reg == 7,
 	}
 	if i.VEX {
@@ -195,7 +196,8 @@ func (p *proof) write(mask uint32) bool {
 // one is step for the one-byte opcodes.
 func (p *proof) one(i *x86.Inst) proofStep {
 	switch op := i.Op; {
-	case op == 0x89 && i.Mod == 3 && i.W && i.RM == hwSP && i.Reg == hwBP, op == 0x8b && i.Mod == 3 && i.W && i.Reg == hwSP && i.RM == hwBP:
+	case op == 0x89 && i.Mod == 3 && i.W && i.RM == hwSP && i.Reg == hwBP, op == 0x8b && i.Mod == 3 && i.W &&
+		i.Reg == hwSP && i.RM == hwBP:
 		if !p.isPop() { // mov rsp, rbp; pop rbp
 			return proofFails
 		}
@@ -302,7 +304,8 @@ func (p *proof) epilogue() (f found, ok bool) {
 		case op == 0xc2 || op == 0xc3:
 			return p.frame(), popped == noReg || pushed
 		case pushed:
-		case op >= 0x70 && op < 0x80, (op == 0x81 || op == 0x83) && i.Reg&7 == 7 && i.Mod == 3, op == 0x39 && i.Mod == 3, op == 0x3b && i.Mod == 3:
+		case op >= 0x70 && op < 0x80, (op == 0x81 || op == 0x83) && i.Reg&7 == 7 && i.Mod == 3, op == 0x39 && i.Mod == 3,
+			op == 0x3b && i.Mod == 3:
 			ok = popped == noReg
 		case op >= 0x58 && op < 0x60:
 			ok = popped == noReg && i.Prefix == 0 && p.write(bit(i.Low())) && i.Low() != hwSP

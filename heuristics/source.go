@@ -25,8 +25,9 @@ type Parts interface {
 	Parent(start uint64) (lo, hi uint64, ok bool)
 }
 
-// Conventions is what a [Functions] implements that knows code which keeps none of the ABI's registers but the frame
-// pointer, although it was not made at run time: the builtins of V8, which its own compiler has made.
+// Conventions is what a [Functions] implements that knows code which keeps none of the ABI's registers but the
+// frame pointer, although it was not made at run time. V8 has such builtins, which its own compiler has
+// made.
 type Conventions interface {
 	// KeepsFPOnly reports whether the code at pc is such.
 	KeepsFPOnly(pc uint64) bool

@@ -277,7 +277,8 @@ func TestLoadFromATableIsNoSavedRegister(t *testing.T) {
 	code := []byte{0x4d, 0x8b, 0x65, 0x50, 0x90, 0xc3} // mov r12, [r13+0x50]; nop; ret
 	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, code}})
 	r, row, ok := s.Rule(frames.Query{PC: base})
-	if !ok || r.CFAReg != frames.X86RSP || row == nil || row.CFAOff != 8 || row.Regs[frames.X86R12].Kind != frames.RuleUndefined {
+	if !ok || r.CFAReg != frames.X86RSP || row == nil || row.CFAOff != 8 ||
+		row.Regs[frames.X86R12].Kind != frames.RuleUndefined {
 		t.Errorf("%+v, %+v, %v", r, row, ok)
 	}
 	if r, _, ok := intel(code...).Rule(frames.Query{PC: base}); ok {

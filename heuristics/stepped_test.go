@@ -18,7 +18,8 @@ func TestSignalTrampolineIsKnownByItsInstructions(t *testing.T) {
 		}
 	}
 	// mov x8,#139; svc #0
-	if r, row, ok := arm(false, 0xd2801168, 0xd4000001).Rule(frames.Query{PC: base, Caller: true}); !ok || r.Flags != frames.FlagSignal || row.RA.Off != 568 {
+	if r, row, ok := arm(false, 0xd2801168, 0xd4000001).Rule(frames.Query{PC: base, Caller: true}); !ok ||
+		r.Flags != frames.FlagSignal || row.RA.Off != 568 {
 		t.Errorf("arm64: %+v %+v %v", r, row, ok)
 	}
 }
@@ -55,7 +56,8 @@ func TestCallThatDoesNotReturnBeforeAnotherBlock(t *testing.T) {
 		0xe8, 0x11, 0, 0, 0, // more: call
 		0xeb, 0xe3, // jmp start
 	}
-	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, code}, Funcs: oneFunc{base, base + uint64(len(code))}})
+	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, code},
+		Funcs: oneFunc{base, base + uint64(len(code))}})
 	want(t, s, 22, frames.X86RSP, 8, frames.MethodHeuristic)
 }
 

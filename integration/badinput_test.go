@@ -221,7 +221,8 @@ func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
 	if err := os.Rename(target.Exe+".new", target.Exe); err != nil {
 		t.Fatal(err)
 	}
-	r := recordUntil(t, "enough is seen", func(p *profile.Profile) bool { return computing(p) >= fewLooks }, "-p", strconv.Itoa(target.PID))
+	r := recordUntil(t, "enough is seen", func(p *profile.Profile) bool { return computing(p) >= fewLooks }, "-p",
+		strconv.Itoa(target.PID))
 	checkCompleteness(t, r, target.Expect.CompleteFloor)
 }
 

@@ -103,8 +103,10 @@ func TestDumpShowsEveryThread(t *testing.T) {
 					continue
 				}
 				th := d.Threads[i]
-				if !th.Complete || th.State != "S" || !slices.Contains(s.Waits, th.Wait) || !testtargets.HasChain(th.stack(), s.Chain) {
-					t.Errorf("thread %s: state %s, wait %s, %s, %q; want %v", s.Thread, th.State, th.Wait, th.StopReason, th.stack(), s.Chain)
+				if !th.Complete || th.State != "S" || !slices.Contains(s.Waits, th.Wait) ||
+					!testtargets.HasChain(th.stack(), s.Chain) {
+					t.Errorf("thread %s: state %s, wait %s, %s, %q; want %v", s.Thread, th.State, th.Wait, th.StopReason, th.stack(),
+						s.Chain)
 				}
 			}
 		})

@@ -114,10 +114,11 @@ func TestTargetThatExits(t *testing.T) {
 	}, testtargets.Expect{Hot: []string{"main.burn60"}})
 }
 
-// enoughOfABusyMachine checks what a recording of a program shows that ends after so many seconds, however
-// little of the processors it gets meanwhile: as long as something has not been seen, or there are too few looks to
-// judge shares by, it is given longer.
-func enoughOfABusyMachine(t *testing.T, record func(seconds string) *profile.Profile, e testtargets.Expect) *profile.Profile {
+// enoughOfABusyMachine checks what a recording of a program shows that ends after so many seconds, however little
+// of the processors it gets meanwhile. As long as something has not been seen, or there are too few looks to judge
+// shares by, it is given longer.
+func enoughOfABusyMachine(t *testing.T, record func(seconds string) *profile.Profile,
+	e testtargets.Expect) *profile.Profile {
 	t.Helper()
 	for seconds := 3; ; seconds *= 4 {
 		p := record(strconv.Itoa(seconds))
@@ -178,5 +179,6 @@ func TestThreadsBornAndGone(t *testing.T) {
 
 func TestSeveralProcessesAtOnce(t *testing.T) {
 	one, two := testtargets.Run(t, "c", testtargets.Options{}), testtargets.Run(t, "go", testtargets.Options{})
-	recordUntil(t, "both are seen", hot("burn_60", "main.burn60"), "-p", strconv.Itoa(one.PID), "-p", strconv.Itoa(two.PID))
+	recordUntil(t, "both are seen", hot("burn_60", "main.burn60"), "-p", strconv.Itoa(one.PID), "-p",
+		strconv.Itoa(two.PID))
 }

@@ -25,7 +25,10 @@ func needsPerf(t *testing.T) {
 
 // inKernel reports whether a sample has a frame of the kernel.
 func inKernel(s *profile.Sample) bool {
-	return slices.ContainsFunc(s.Location, func(l *profile.Location) bool { return l.Mapping != nil && l.Mapping.File == "[kernel]" })
+	return slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
+		return l.Mapping != nil &&
+			l.Mapping.File == "[kernel]"
+	})
 }
 
 // TestEnginePerfSeesWhatRuns: with the kernel's samples instead of stops, the shares are those that the program has.
@@ -98,7 +101,8 @@ func TestEngineAutoWithoutTheRightIsPtrace(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
 	r := recordUntilAs(t, ordinary(), "100 samples", func(p *profile.Profile) bool { return computing(p) >= 100 },
 		"-p", strconv.Itoa(target.PID))
-	if r.stats.Engine != "ptrace" || !strings.Contains(r.stats.EngineNote, "may not have the kernel sample") || r.stats.Sampled != 0 {
+	if r.stats.Engine != "ptrace" || !strings.Contains(r.stats.EngineNote, "may not have the kernel sample") ||
+		r.stats.Sampled != 0 {
 		t.Errorf("engine %q (%s), %d sampled", r.stats.Engine, r.stats.EngineNote, r.stats.Sampled)
 	}
 	if strings.Contains(r.stderr, "engine") {

@@ -11,9 +11,9 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Each method of this program has one caller, and none is inlined: in a stack of its first thread, main comes from the
-// code with which the virtual machine calls Java, then c1, c2, and so on. All have names, without any help of the
-// program's. So a frame that is left out or made up shows in the names of all that lie further in.
+// Each method of this program has one caller, and none is inlined. In a stack of its first thread, main comes from
+// the code with which the virtual machine calls Java, then c1, c2, and so on. All have names, without any help of
+// the program's. So a frame that is left out or made up shows in the names of all that lie further in.
 func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
 	realPrograms(t)
 	for _, c := range []struct {

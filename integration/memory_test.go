@@ -37,7 +37,8 @@ func within(t *testing.T, args ...string) (result, int64) {
 func compileC(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	exe := filepath.Join(scratch(t, nil), "prog")
-	if out, err := exec.Command("gcc", append(flags, "-O1", "-o", exe, "testdata/"+source)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", append(flags, "-O1", "-o", exe,
+		"testdata/"+source)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return exe
@@ -144,7 +145,8 @@ func TestCompressedDebugInformationIsBounded(t *testing.T) {
 	head := enc.LittleEndian.AppendUint64(enc.LittleEndian.AppendUint64(nil, 1), size) // ELFCOMPRESS_ZLIB
 	head = enc.LittleEndian.AppendUint64(head, 1)
 	withSections(t, exe, append(head, packed(t, size)...), ".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
-		".debug_line_str", ".debug_str_offsets", ".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_aranges", ".debug_frame")
+		".debug_line_str", ".debug_str_offsets", ".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_aranges",
+		".debug_frame")
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	pid := strconv.Itoa(cmd.Process.Pid)
@@ -153,7 +155,8 @@ func TestCompressedDebugInformationIsBounded(t *testing.T) {
 		if args[0] != "doctor" {
 			r.must(t, 0)
 		}
-		if args[0] == "dump" && (!strings.Contains(r.stdout, exe) || strings.Count(r.stderr, "--max-memory 1G allows more") != 1) {
+		if args[0] == "dump" && (!strings.Contains(r.stdout, exe) ||
+			strings.Count(r.stderr, "--max-memory 1G allows more") != 1) {
 			t.Errorf("%v says %s\n%s", args, r.stderr, clip(r.stdout))
 		}
 	}
@@ -161,7 +164,8 @@ func TestCompressedDebugInformationIsBounded(t *testing.T) {
 
 // TestSmallProfilesThatBecomeLargeAreRefused: some kilobytes that decode to gigabytes.
 func TestSmallProfilesThatBecomeLargeAreRefused(t *testing.T) {
-	for name, entry := range map[string][]byte{"samples": {0x12, 0}, "locations": {0x22, 0}, "strings": {0x32, 0}, "labels": {0x12, 2, 0x1a, 0}} {
+	for name, entry := range map[string][]byte{"samples": {0x12, 0}, "locations": {0x22, 0}, "strings": {0x32, 0},
+		"labels": {0x12, 2, 0x1a, 0}} {
 		var out bytes.Buffer
 		z := gzip.NewWriter(&out)
 		if _, err := z.Write([]byte{0x32, 0, 0x0a, 0}); err != nil {

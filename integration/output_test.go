@@ -156,7 +156,8 @@ func TestWallTimeIsItsThreeParts(t *testing.T) {
 	// Until the first look at it a thread has none, however long prywalk waits for a processor. Between the last one
 	// and the end prywalk can wait for one too: that must be little beside the whole.
 	r := recordUntil(t, "everybody's wall time", func(p *profile.Profile) bool {
-		return p.DurationNanos > 8e9 && !slices.ContainsFunc(target.Expect.Sleepers, func(s testtargets.Sleeper) bool { return lived(p, s.Thread) < 0.95 })
+		return p.DurationNanos > 8e9 && !slices.ContainsFunc(target.Expect.Sleepers,
+			func(s testtargets.Sleeper) bool { return lived(p, s.Thread) < 0.95 })
 	}, "-p", strconv.Itoa(target.PID))
 	for _, s := range r.Sample {
 		if v := s.Value; v[cpuColumn]+v[queueColumn] > v[wallColumn]+int64(20e6) {

@@ -18,8 +18,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// evil is what strangers may call things: it sets a terminal's title, turns the writing direction, feeds a line, has
-// a control character of two bytes and one of one, and is no UTF-8.
+// evil is what strangers may call things. It sets a terminal's title, turns the writing direction, feeds a line,
+// has a control character of two bytes and one of one, and is no UTF-8.
 const evil = "\x1b]0;o\a\u202e\n\u009b\xff"
 
 // showsNothingEvil fails for each character in a text for people that a terminal obeys, but the line feed.
@@ -79,7 +79,8 @@ func threadOf(t *testing.T, pid int) string {
 
 // textForms are the ways to print a recording.
 func textForms(file string) [][]string {
-	forms := [][]string{{"report", file}, {"report", "--tree", file}, {"report", "--lines", file}, {"report", "--folded", file},
+	forms := [][]string{{"report", file}, {"report", "--tree", file}, {"report", "--lines", file},
+		{"report", "--folded", file},
 		{"report", "--tree", "--lines", file}, {"report", "--focus", evil, file}, {"report", "--focus", "(" + evil, file},
 		{"report", "--value", evil, file}, {"report", "--by", evil, file}}
 	for _, by := range []string{"thread", "process", "state", "wait", "module"} {
@@ -119,7 +120,8 @@ func TestNoCommandsTextHasControlCharacters(t *testing.T) {
 			keepsTrueNames(t, r.stdout)
 		}
 	}
-	for _, name := range []string{`w\x1b]0;o\a\u202e\nr`, `w\x1b]0;o\a\u202e\ni`, `[31m\n\xfe\u2066g`, `ho\x1b\n\xffie.c`} {
+	for _, name := range []string{`w\x1b]0;o\a\u202e\nr`, `w\x1b]0;o\a\u202e\ni`, `[31m\n\xfe\u2066g`,
+		`ho\x1b\n\xffie.c`} {
 		if !strings.Contains(all, name) {
 			t.Errorf("no text shows %s", name)
 		}
@@ -180,7 +182,8 @@ func validRecording(t *testing.T, file string) {
 // foreignProfile writes a profile of another tool with hostile strings wherever it can have some.
 func foreignProfile(t *testing.T) string {
 	t.Helper()
-	m := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x9000, File: "/lib/" + evil, BuildID: evil, KernelRelocationSymbol: evil}
+	m := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x9000, File: "/lib/" + evil, BuildID: evil,
+		KernelRelocationSymbol: evil}
 	fn := &profile.Function{ID: 1, Name: "f" + evil, SystemName: "s" + evil, Filename: "d/" + evil, StartLine: 3}
 	named := &profile.Location{ID: 1, Mapping: m, Address: 0x1234, Line: []profile.Line{{Function: fn, Line: 4}}}
 	bare := &profile.Location{ID: 2, Mapping: m, Address: 0x2345}
@@ -192,7 +195,8 @@ func foreignProfile(t *testing.T) string {
 	}
 	for _, key := range []string{"comm", "thread", "state", "wait", evil} {
 		p.Sample = append(p.Sample, &profile.Sample{Value: []int64{3, 4}, Location: []*profile.Location{named, bare},
-			Label: map[string][]string{key: {"l" + evil}}, NumLabel: map[string][]int64{"pid": {1}, evil: {2}}, NumUnit: map[string][]string{evil: {evil}}})
+			Label: map[string][]string{key: {"l" + evil}}, NumLabel: map[string][]int64{"pid": {1}, evil: {2}},
+			NumUnit: map[string][]string{evil: {evil}}})
 	}
 	p.DropFrames = ""
 	file := filepath.Join(scratch(t, nil), "foreign.pb.gz")

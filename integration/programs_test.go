@@ -106,8 +106,8 @@ func checkShares(t *testing.T, p *profile.Profile, shares map[string]float64) {
 }
 
 // timesOf gives the time of each of some functions and of all, and how many samples that is. Samples that stand for
-// much time, because prywalk or the program waited for a processor, weigh more than others: all err as much as
-// (sum of the weights)² / sum of their squares of one weight would (Kish's effective size).
+// much time, because prywalk or the program waited for a processor, weigh more than others. All err as much as (sum
+// of the weights)² / sum of their squares of one weight would (Kish's effective size).
 func timesOf(p *profile.Profile, shares map[string]float64) (cpu map[string]int64, all int64, count float64) {
 	cpu = map[string]int64{}
 	squares := 0.0
@@ -138,7 +138,8 @@ func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
 			t.Errorf("thread %s: no chain %v in %q", want.Thread, want.Chain, stack)
 		}
 		if label(s, "state") != "sleeping" || !slices.Contains(want.Waits, label(s, "wait")) {
-			t.Errorf("thread %s: state %q, wait %q, want one of %v", want.Thread, label(s, "state"), label(s, "wait"), want.Waits)
+			t.Errorf("thread %s: state %q, wait %q, want one of %v", want.Thread, label(s, "state"), label(s, "wait"),
+				want.Waits)
 		}
 		if s.Value[cpuColumn] != 0 {
 			t.Errorf("thread %s: %d ns of CPU time asleep", want.Thread, s.Value[cpuColumn])
@@ -149,9 +150,9 @@ func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
 	}
 }
 
-// checkCPU is checkTotals for a steady program: what was not observed is under 2 %, or, if the program waited
-// longer for processors than it was on them, so many times as much. Who gets a processor for less than one look
-// in some seconds is not met on it.
+// checkCPU is checkTotals for a steady program. What was not observed is under 2 %, or, if the program waited
+// longer for processors than it was on them, so many times as much. Who gets a processor for less than one look in
+// some seconds is not met on it.
 func checkCPU(t *testing.T, r *recording, m *meter) {
 	t.Helper()
 	checkTotals(t, r, m)
@@ -169,7 +170,8 @@ func checkTotals(t *testing.T, r *recording, m *meter) {
 	least, most := m.window(time.Unix(0, r.TimeNanos), time.Duration(r.DurationNanos))
 	profiled := time.Duration(total(r.Profile, cpuColumn))
 	allowed := most/100 + time.Duration(max(r.stats.ThreadsMax, 1))*10*time.Millisecond
-	t.Logf("CPU: the profile %v, the kernel %v to %v; not observed %.2f %%", profiled, least, most, 100*notObserved(r.Profile))
+	t.Logf("CPU: the profile %v, the kernel %v to %v; not observed %.2f %%", profiled, least, most,
+		100*notObserved(r.Profile))
 	if profiled < least-allowed || profiled > most+allowed {
 		t.Errorf("the profile has %v of CPU time, the kernel %v to %v, allowed %v besides", profiled, least, most, allowed)
 	}

@@ -78,7 +78,8 @@ func recordUntil(t *testing.T, what string, holds func(*profile.Profile) bool, a
 	return recordUntilAs(t, nil, what, holds, args...)
 }
 
-func recordUntilAs(t *testing.T, u *testtargets.User, what string, holds func(*profile.Profile) bool, args ...string) *recording {
+func recordUntilAs(t *testing.T, u *testtargets.User, what string, holds func(*profile.Profile) bool,
+	args ...string) *recording {
 	t.Helper()
 	r := startRecording(t, u, args...)
 	r.until(what, func(p *profile.Profile) bool { return p.DurationNanos > 3e9 && holds(p) })

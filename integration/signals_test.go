@@ -71,7 +71,10 @@ func TestUSR1WritesACheckpointAndGoesOn(t *testing.T) {
 	if len(early.Sample) == 0 {
 		t.Error("the checkpoint is empty")
 	}
-	r.until("a later checkpoint holds more", func(p *profile.Profile) bool { return total(p, cpuColumn) > total(early, cpuColumn) })
+	r.until("a later checkpoint holds more", func(p *profile.Profile) bool {
+		return total(p, cpuColumn) > total(early,
+			cpuColumn)
+	})
 	r.signal(syscall.SIGINT)
 	r.wait().must(t, 0)
 	if late := readProfile(t, file); total(late, cpuColumn) <= total(early, cpuColumn) {

@@ -29,7 +29,8 @@ func TestThreadsOfPythonHaveOneName(t *testing.T) {
 		list, err := os.ReadDir(tasks)
 		return err == nil && len(list) == 2
 	})
-	r := recordUntil(t, "both threads are seen", func(p *profile.Profile) bool { return countOf(p, "spin") >= 200 }, "-p", strconv.Itoa(pid))
+	r := recordUntil(t, "both threads are seen", func(p *profile.Profile) bool { return countOf(p, "spin") >= 200 }, "-p",
+		strconv.Itoa(pid))
 	names := map[string]int64{}
 	for _, s := range r.Sample {
 		names[label(s, "thread")] += s.Value[0]

@@ -72,7 +72,8 @@ func TestTopLeavesTheTerminalAsItWas(t *testing.T) {
 	was := m.settings("before")
 	pidFile := filepath.Join(m.dir, "pid")
 	for _, end := range []string{"q", "C-c", "TERM", "HUP"} {
-		m.types("clear; sh -c 'echo $$ > " + pidFile + "; exec " + binary + " top -p " + strconv.Itoa(target.PID) + " -o all.pb.gz --interval 0.3'")
+		m.types("clear; sh -c 'echo $$ > " + pidFile + "; exec " + binary + " top -p " + strconv.Itoa(target.PID) +
+			" -o all.pb.gz --interval 0.3'")
 		m.until("the table", "burn_60", "q quit")
 		if sig := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}[end]; sig != 0 {
 			if err := syscall.Kill(readPID(t, pidFile), sig); err != nil {
@@ -153,7 +154,8 @@ type topTable struct {
 func TestTopsLastTableIsItsRecordings(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
-	r := command{dir: dir, args: []string{"top", "-p", strconv.Itoa(target.PID), "-d", "3", "--interval", "0.5", "--json", "--rows", "-1", "-o", "all.pb.gz"}}.run(t).must(t, 0)
+	r := command{dir: dir, args: []string{"top", "-p", strconv.Itoa(target.PID), "-d", "3", "--interval", "0.5", "--json",
+		"--rows", "-1", "-o", "all.pb.gz"}}.run(t).must(t, 0)
 	var last topTable
 	lines := 0
 	for line := range strings.Lines(r.stdout) {
@@ -188,7 +190,8 @@ func TestTopsLastTableIsItsRecordings(t *testing.T) {
 				t.Fatalf("no %s", w.Name)
 			}
 			if f := last.Functions[i]; f.Self[clock] != w.Self[clock] || f.Total[clock] != w.Total[clock] {
-				t.Errorf("%s of %s: %d and %d, report has %d and %d", clock, w.Name, f.Self[clock], f.Total[clock], w.Self[clock], w.Total[clock])
+				t.Errorf("%s of %s: %d and %d, report has %d and %d", clock, w.Name, f.Self[clock], f.Total[clock], w.Self[clock],
+					w.Total[clock])
 			}
 		}
 	}
@@ -208,7 +211,8 @@ func TestTopOnce(t *testing.T) {
 		t.Errorf("stdout %q\nstderr %q", r.stdout, r.stderr)
 	}
 	dir := scratch(t, nil)
-	out, err := exec.Command("sh", "-c", "{ "+binary+" top -p "+pid+" --interval 0.3 -o "+dir+"/all.pb.gz; echo code $? >&2; } | head -1 >/dev/null").CombinedOutput()
+	out, err := exec.Command("sh", "-c", "{ "+binary+" top -p "+pid+" --interval 0.3 -o "+dir+
+		"/all.pb.gz; echo code $? >&2; } | head -1 >/dev/null").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "code 0") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -227,6 +231,7 @@ func TestTopSaysWhyItCannotLook(t *testing.T) {
 	prywalk(t, "top", "-p", "1", "-o", "-").must(t, 2).oneLine(t, "-o -")
 	if os.Geteuid() == 0 {
 		target := testtargets.Run(t, "c", testtargets.Options{})
-		command{user: testtargets.Nobody, args: []string{"top", "-p", strconv.Itoa(target.PID), "--once"}}.run(t).must(t, 3).oneLine(t, strconv.Itoa(target.PID))
+		command{user: testtargets.Nobody, args: []string{"top", "-p", strconv.Itoa(target.PID), "--once"}}.run(t).must(t,
+			3).oneLine(t, strconv.Itoa(target.PID))
 	}
 }

@@ -9,16 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm ends the sleeps of the tracer's thread: a timer of the kernel that sends that thread a
-// signal (timer_create(2), SIGEV_THREAD_ID). With it the thread can sleep in a wait for stops, which
-// the kernel ends when a thread stops, and needs no short sleeps, each of which programs the processor's timer
-// (some microseconds in a virtual machine) and is too long or too short. The same timer
-// ends the sleep until the next tick: it is set once a tick, and not between a thread's interrupt and its stop,
-// which takes no longer than that.
+// alarm ends the sleeps of the tracer's thread: a timer of the kernel that sends that thread a signal
+// (timer_create(2), SIGEV_THREAD_ID). With it the thread can sleep in a wait for stops, which the kernel ends when
+// a thread stops, and needs no short sleeps, each of which programs the processor's timer (some microseconds in a
+// virtual machine) and is too long or too short. The same timer ends the sleep until the next tick. It is set once
+// a tick, and not between a thread's interrupt and its stop, which takes no longer than that.
 //
-// The signal is blocked but for the time of such a wait. It can come between the last look at the
-// clock and the beginning of the wait, which then does not end by it: a goroutine that looks now and then
-// sends it once more ([rescue]).
+// The signal is blocked but for the time of such a wait. It can come between the last look at the clock and the
+// beginning of the wait, which then does not end by it. A goroutine that looks now and then sends it once more
+// ([rescue]).
 type alarm struct {
 	ok  bool // there is one
 	id  int32
@@ -39,8 +38,8 @@ const saRestart = 0x10000000
 // overslept is by how much a sleep may last longer before it is ended in the other way, in nanoseconds.
 const overslept = 10e6
 
-// open makes it for the calling thread, and lets that thread block the runtime's
-// requests to make room for another goroutine, which would end its sleeps: it belongs to the tracer alone.
+// open makes it for the calling thread, and lets that thread block the runtime's requests to make room for another
+// goroutine, which would end its sleeps. It belongs to the tracer alone.
 func (a *alarm) open(tid int) {
 	sa, e := actionOf(alarmSignal)
 	if e != 0 || sa.handler <= 1 { // SIG_DFL would kill, SIG_IGN would not wake

@@ -189,14 +189,16 @@ type sigAction struct {
 // actionOf reads what this process does about a signal.
 func actionOf(sig syscall.Signal) (sa sigAction, e syscall.Errno) {
 	procmem.CountCall()
-	_, _, e = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(&sa)), unsafe.Sizeof(sa.mask), 0, 0)
+	_, _, e = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(&sa)),
+		unsafe.Sizeof(sa.mask), 0, 0)
 	return sa, e
 }
 
 // setAction changes it.
 func setAction(sig syscall.Signal, sa *sigAction) syscall.Errno {
 	procmem.CountCall()
-	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(sa)), 0, unsafe.Sizeof(sa.mask), 0, 0)
+	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(sa)), 0,
+		unsafe.Sizeof(sa.mask), 0, 0)
 	return e
 }
 
@@ -263,7 +265,8 @@ func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
 	const sigevThreadID = 4
 	ev := sigEvent{signo: int32(sig), notify: sigevThreadID, tid: int32(tid)}
 	procmem.CountCall()
-	_, _, e = syscall.RawSyscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&ev)), uintptr(unsafe.Pointer(&id)))
+	_, _, e = syscall.RawSyscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&ev)),
+		uintptr(unsafe.Pointer(&id)))
 	return id, e
 }
 
@@ -273,7 +276,8 @@ func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
 func timerSet(id int32, at int64) syscall.Errno {
 	spec := unix.ItimerSpec{Value: unix.Timespec{Sec: at / 1e9, Nsec: at % 1e9}}
 	procmem.CountCall()
-	_, _, e := syscall.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(id), unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
+	_, _, e := syscall.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(id), unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&spec)),
+		0, 0, 0)
 	return e
 }
 

@@ -113,11 +113,13 @@ func sigMask(tid int) (mask uint64, ok bool) {
 //go:nosplit
 func (c *Controller) procText(tid int, name string) []byte {
 	procPath(tid, name, &c.procPath)
-	fd, _, e := syscall.RawSyscall6(unix.SYS_OPENAT, 0, uintptr(unsafe.Pointer(&c.procPath)), unix.O_RDONLY|unix.O_CLOEXEC, 0, 0, 0)
+	fd, _, e := syscall.RawSyscall6(unix.SYS_OPENAT, 0, uintptr(unsafe.Pointer(&c.procPath)), unix.O_RDONLY|unix.O_CLOEXEC,
+		0, 0, 0)
 	if e != 0 {
 		return nil
 	}
-	n, _, e := syscall.RawSyscall6(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&c.procBuf)), uintptr(len(c.procBuf)), 0, 0, 0)
+	n, _, e := syscall.RawSyscall6(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&c.procBuf)), uintptr(len(c.procBuf)), 0, 0,
+		0)
 	syscall.RawSyscall6(unix.SYS_CLOSE, fd, 0, 0, 0, 0, 0)
 	if e != 0 || n > uintptr(len(c.procBuf)) {
 		return nil

@@ -113,8 +113,8 @@ func (e *evidence) cause() Cause {
 	return CauseOther
 }
 
-// faulted reports whether it was the pages that had to be provided that made the copy long: they take most of its time,
-// or were most of its pages, whatever one takes on this machine.
+// faulted reports whether it was the pages that had to be provided that made the copy long. They take most of its
+// time, or were most of its pages, whatever one takes on this machine.
 func (e *evidence) faulted() bool {
 	return e.faults*perFault >= e.copying/mostWaiting || e.faults > 0 && e.faults*pageSize >= e.bytes/mostWaiting
 }

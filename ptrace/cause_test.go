@@ -21,18 +21,19 @@ func TestTheCauseIsWhatTookMostOfTheTime(t *testing.T) {
 		change func(e *evidence)
 		want   Cause
 	}{
-		"much was copied":                    {func(*evidence) {}, CauseCopy},
-		"little was":                         {func(e *evidence) { e.bytes = 4096 }, CauseOther},
-		"each page had to be made":           {func(e *evidence) { e.faults = 4096 }, CauseFault},
-		"most had to be made":                {func(e *evidence) { e.faults = (e.bytes / pageSize) * 3 / 4 }, CauseFault},
-		"some had to":                        {func(e *evidence) { e.faults = 3 }, CauseCopy},
-		"one came from a disk":               {func(e *evidence) { e.fromDisk, e.waited, e.off = 1, 1, 800*us }, CauseFault},
-		"it waited":                          {func(e *evidence) { e.waited, e.off = 1, 800*us }, CauseLock},
-		"it waited, but not for long":        {func(e *evidence) { e.waited, e.off = 1, 100*us }, CauseCopy},
-		"another thread ran":                 {func(e *evidence) { e.preempted, e.off = 1, 800*us }, CausePreempted},
-		"nobody ran":                         {func(e *evidence) { e.off = 800 * us }, CauseStolen},
-		"others were served":                 {func(e *evidence) { e.unseen = 1000 * us }, CauseTurn},
-		"others were served, which waited":   {func(e *evidence) { e.unseen, e.off, e.waited = 1000*us, 1000*us, 2 }, CauseLock},
+		"much was copied":             {func(*evidence) {}, CauseCopy},
+		"little was":                  {func(e *evidence) { e.bytes = 4096 }, CauseOther},
+		"each page had to be made":    {func(e *evidence) { e.faults = 4096 }, CauseFault},
+		"most had to be made":         {func(e *evidence) { e.faults = (e.bytes / pageSize) * 3 / 4 }, CauseFault},
+		"some had to":                 {func(e *evidence) { e.faults = 3 }, CauseCopy},
+		"one came from a disk":        {func(e *evidence) { e.fromDisk, e.waited, e.off = 1, 1, 800*us }, CauseFault},
+		"it waited":                   {func(e *evidence) { e.waited, e.off = 1, 800*us }, CauseLock},
+		"it waited, but not for long": {func(e *evidence) { e.waited, e.off = 1, 100*us }, CauseCopy},
+		"another thread ran":          {func(e *evidence) { e.preempted, e.off = 1, 800*us }, CausePreempted},
+		"nobody ran":                  {func(e *evidence) { e.off = 800 * us }, CauseStolen},
+		"others were served":          {func(e *evidence) { e.unseen = 1000 * us }, CauseTurn},
+		"others were served, which waited": {func(e *evidence) { e.unseen, e.off, e.waited = 1000*us, 1000*us, 2 },
+			CauseLock},
 		"it was not the copy that took long": {func(e *evidence) { e.copying = 10 * us }, CauseOther},
 	} {
 		e := copied

@@ -1,6 +1,5 @@
-// Package ptrace looks at running threads of other processes: it stops one for
-// tens of microseconds, takes its registers, a copy of its stack and its clocks,
-// and lets it go.
+// Package ptrace looks at running threads of other processes. It stops one for tens of microseconds, takes its
+// registers, a copy of its stack and its clocks, and lets it go.
 //
 // # Algorithm
 //

@@ -30,7 +30,8 @@ func TestPrefetchedPlacesAreReadTogetherWithTheStack(t *testing.T) {
 	with(t, Options{}, func(c *Controller) {
 		plain, stack := make([]byte, 256), make([]byte, 256)
 		var a, b Stop
-		if err := c.Freeze(p.tid, soon(), &Request{Stack: plain, Extra: textReader{}, Regions: []frames.Region{{}}}, &a); err != nil {
+		if err := c.Freeze(p.tid, soon(), &Request{Stack: plain, Extra: textReader{}, Regions: []frames.Region{{}}},
+			&a); err != nil {
 			t.Error(err)
 			return
 		}
@@ -47,7 +48,8 @@ func TestPrefetchedPlacesAreReadTogetherWithTheStack(t *testing.T) {
 		case !f.prefetched || !bytes.Equal(code, want[:]):
 			t.Errorf("prefetched %v: % x, want % x", f.prefetched, code, want)
 		case a.StackAddr != b.StackAddr || a.StackLen != b.StackLen || b.StackAsked != len(stack):
-			t.Errorf("stack at %#x, %d of %d bytes, without at %#x, %d", b.StackAddr, b.StackLen, b.StackAsked, a.StackAddr, a.StackLen)
+			t.Errorf("stack at %#x, %d of %d bytes, without at %#x, %d", b.StackAddr, b.StackLen, b.StackAsked, a.StackAddr,
+				a.StackLen)
 		case !bytes.Equal(plain[redZone:], stack[redZone:]): // a leaf function changes its red zone
 			t.Errorf("stack % x\nwithout % x", stack, plain)
 		}
@@ -62,7 +64,8 @@ func TestStackIsReadAloneWhereAPrefetchedPlaceIsNotThere(t *testing.T) {
 			f.places[at].Addr = 8
 			var s Stop
 			stack := make([]byte, 256)
-			if err := c.Freeze(p.tid, soon(), &Request{Stack: stack, Extra: f}, &s); err != nil || f.prefetched || s.StackLen != len(stack) {
+			if err := c.Freeze(p.tid, soon(), &Request{Stack: stack, Extra: f}, &s); err != nil || f.prefetched ||
+				s.StackLen != len(stack) {
 				t.Errorf("place %d: %v, prefetched %v, %d bytes", at, err, f.prefetched, s.StackLen)
 			}
 		}

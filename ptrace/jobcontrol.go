@@ -120,11 +120,11 @@ func Ignored(sig syscall.Signal) bool {
 	return e == 0 && sa.handler == sigIgn
 }
 
-// StopAs does what a stop signal that was caught would have done, when nobody is held any more: this process
-// is stopped, its parent sees that signal, and StopAs returns when it goes on. As with the signal itself, a SIGCONT
-// that comes first takes it back, and nothing happens in an orphaned process group. settled is called just before it
-// is stopped, when further stop signals are not caught any more. It gives false if it did not stop
-// because somebody could not be let go of in time.
+// StopAs does what a stop signal that was caught would have done, when nobody is held any more. This process is
+// stopped, its parent sees that signal, and StopAs returns when it goes on. As with the signal itself, a SIGCONT
+// that comes first takes it back, and nothing happens in an orphaned process group. settled is called just before
+// it is stopped, when further stop signals are not caught any more. It gives false if it did not stop because
+// somebody could not be let go of in time.
 func StopAs(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

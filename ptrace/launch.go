@@ -165,10 +165,9 @@ func (l *Launched) Signal(sig syscall.Signal) error {
 	return syscall.Kill(l.PID, sig)
 }
 
-// Wait waits until the command has ended and gives its status. It can be called
-// from any goroutine, more than once, and while threads of the command are looked
-// at: a wait in the kernel would also take their stops, whichever flags it has, so
-// it polls a pidfd, and waits only when the process has ended.
+// Wait waits until the command has ended and gives its status. It can be called from any goroutine, more than once,
+// and while threads of the command are looked at. A wait in the kernel would also take their stops, whichever flags
+// it has, so it polls a pidfd, and waits only when the process has ended.
 func (l *Launched) Wait() (unix.WaitStatus, error) {
 	l.wait.Do(l.reap)
 	return l.state, l.err

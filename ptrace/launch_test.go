@@ -48,7 +48,8 @@ func TestCommandThatCannotRunGivesTheShellsCode(t *testing.T) {
 	os.WriteFile(text, []byte("no program"), 0o644)
 	odd := filepath.Join(dir, "odd")
 	os.WriteFile(odd, []byte("\x7fELF no program"), 0o755)
-	for path, want := range map[string]int{"no-such-program-here": 127, dir + "/none": 127, text: 126, odd: 126, dir: 126} {
+	for path, want := range map[string]int{"no-such-program-here": 127, dir + "/none": 127, text: 126, odd: 126,
+		dir: 126} {
 		l, err := Launch(Command{Args: []string{path}})
 		if err == nil {
 			err = l.Release()
@@ -86,7 +87,8 @@ func TestAbandonedCommandNeverRuns(t *testing.T) {
 // TestLaunchedCommandStartsAsIfByAShell compares what a command inherits with what
 // os/exec gives it: signals, limits, priority, descriptors.
 func TestLaunchedCommandStartsAsIfByAShell(t *testing.T) {
-	script := "grep -E '^(Sig(Blk|Ign|Cgt)|ShdPnd|TracerPid)' /proc/self/status; ulimit -n; ulimit -Hn; ls /proc/self/fd | wc -l;" +
+	script := "grep -E '^(Sig(Blk|Ign|Cgt)|ShdPnd|TracerPid)' /proc/self/status; ulimit -n; ulimit -Hn; ls " +
+		"/proc/self/fd | wc -l;" +
 		" set -- $(cut -d')' -f2 /proc/self/stat); shift 15; echo prio $1 $2; shift 22; echo rt $1 $2"
 	want, err := exec.Command("sh", "-c", script).Output()
 	if err != nil {

@@ -54,8 +54,8 @@ func (c *Controller) moreRegisters(tid int) {
 	}
 }
 
-// neededRepair: what a call needs to be begun again is mostly lost, as the result lies where its first argument was. So a
-// call that gave up is known by its number and result, and gives the error to the program.
+// neededRepair: what a call needs to be begun again is mostly lost, as the result lies where its first argument was.
+// So a call that gave up is known by its number and result, and gives the error to the program.
 //
 //go:nosplit
 func (c *Controller) neededRepair(tid int) repairKind {

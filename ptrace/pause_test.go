@@ -56,7 +56,8 @@ func TestAStopWhoseTimeIsOverReadsNoMemory(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if whole := longest != 1; s.Short == whole || (s.StackLen == len(stack)) != whole || s.Regs.PC == 0 || s.StackAsked != s.StackLen {
+				if whole := longest != 1; s.Short == whole || (s.StackLen == len(stack)) != whole || s.Regs.PC == 0 ||
+					s.StackAsked != s.StackLen {
 					t.Errorf("limit %d: short %v, %d of %d bytes, pc %#x", longest, s.Short, s.StackLen, s.StackAsked, s.Regs.PC)
 				}
 			}

@@ -17,11 +17,10 @@ func runtimePin() int
 //go:linkname runtimeUnpin runtime.procUnpin
 func runtimeUnpin()
 
-// Pin keeps the calling goroutine running until [Unpin]; pairs nest. In between it may
-// allocate and make raw system calls, but neither wait for another goroutine nor make
-// system calls that tell the Go scheduler: the runtime would abort the program. A
-// collection that begins meanwhile waits for Unpin: pin for milliseconds at most, but
-// for sleeps of a program that does not collect then.
+// Pin keeps the calling goroutine running until [Unpin]; pairs nest. In between it may allocate and make raw system
+// calls, but neither wait for another goroutine nor make system calls that tell the Go scheduler. The runtime would
+// abort the program. A collection that begins meanwhile waits for Unpin: pin for milliseconds at most, but for
+// sleeps of a program that does not collect then.
 func Pin() { _ = runtimePin() }
 
 // Unpin ends what [Pin] began.

@@ -9,9 +9,11 @@ import (
 
 func TestX86RegistersGoToTheirDWARFNumbers(t *testing.T) {
 	// pr_reg in the kernel's order; each value tells its register.
-	names := []string{"r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi", "rdi",
+	names := []string{"r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi",
+		"rdi",
 		"orig_rax", "rip", "cs", "eflags", "rsp", "ss", "fs_base", "gs_base", "ds", "es", "fs", "gs"}
-	dwarf := []string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}
+	dwarf := []string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
+		"r14", "r15"}
 	value := map[string]uint64{}
 	b := make([]byte, RegsLenX86)
 	for i, n := range names {
@@ -20,7 +22,8 @@ func TestX86RegistersGoToTheirDWARFNumbers(t *testing.T) {
 	}
 	var r frames.Regs
 	nr, ok := DecodeRegsX86(b, &r)
-	if !ok || nr != int64(value["orig_rax"]) || r.PC != value["rip"] || r.SP() != value["rsp"] || r.TLS != value["fs_base"] || r.Arch != frames.X86_64 {
+	if !ok || nr != int64(value["orig_rax"]) || r.PC != value["rip"] || r.SP() != value["rsp"] ||
+		r.TLS != value["fs_base"] || r.Arch != frames.X86_64 {
 		t.Errorf("%v %d %+v", ok, nr, r)
 	}
 	for i, n := range dwarf {

@@ -15,13 +15,12 @@ const (
 	resultAgain   = ^uint64(513 - 1) // −ERESTARTNOINTR
 )
 
-// Restartable reports whether a system call that gave EINTR at a stop may be made
-// to begin again unseen: it has then done nothing yet, and beginning again does
-// the same. That is so for calls that wait for events, and for sending and
-// receiving, which give a count instead once something was transferred. It is not
-// so for connect (it goes on in the background) or close. Flags is the argument
-// that holds the flags of sendto, sendmsg and sendmmsg; with MSG_FASTOPEN they
-// connect. Of reads and writes only those of sockets are restarted, which the number does not tell.
+// Restartable reports whether a system call that gave EINTR at a stop may be made to begin again unseen. It has
+// then done nothing yet, and beginning again does the same. That is so for calls that wait for events, and for
+// sending and receiving, which give a count instead once something was transferred. It is not so for connect (it
+// goes on in the background) or close. Flags is the argument that holds the flags of sendto, sendmsg and sendmmsg;
+// with MSG_FASTOPEN they connect. Of reads and writes only those of sockets are restarted, which the number does
+// not tell.
 func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 	switch arch {
 	case frames.X86_64:
@@ -37,11 +36,10 @@ const msgFastOpen = 0x20000000
 
 // repair makes the kernel restart a system call that this stop has broken.
 //
-// With the result ERESTARTNOHAND the kernel begins the call again, unless a
-// signal's handler is to run before the return: then the program gets EINTR, as
-// it would have without the look. A signal that is ignored does not count, though
-// for a tracee it ends the wait (kernel/signal.c, sig_ignored). Stop signals do:
-// a call of these that SIGSTOP broke gives EINTR after SIGCONT (signal(7)).
+// With the result ERESTARTNOHAND the kernel begins the call again, unless a signal's handler is to run before the
+// return. Then the program gets EINTR, as it would have without the look. A signal that is ignored does not count,
+// though for a tracee it ends the wait (kernel/signal.c, sig_ignored). Stop signals do: a call of these that
+// SIGSTOP broke gives EINTR after SIGCONT (signal(7)).
 //
 //go:nosplit
 func (c *Controller) repair(l *Look) {
@@ -72,10 +70,10 @@ func stops(sig int32) bool {
 // # Calls that work, and give up
 //
 // Most calls that a stop ends were waiting for something. Some work in the kernel for long and look now and then
-// whether a signal is pending, as it is for a thread that is to stop: they give up what they were doing. To begin
+// whether a signal is pending, as it is for a thread that is to stop. They give up what they were doing. To begin
 // such a call again unseen is sound where that leaves nothing behind that the second beginning does not find as the
-// first did. But what was done is mostly lost, and a call that takes longer than it is from tick to tick would never
-// end: whoever looks must leave the thread alone until the call is over ([Stop.GaveUp]).
+// first did. But what was done is mostly lost, and a call that takes longer than it is from tick to tick would
+// never end. Whoever looks must leave the thread alone until the call is over ([Stop.GaveUp]).
 
 // repairKind says what is to be done about a call that gave up.
 type repairKind uint8

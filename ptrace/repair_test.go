@@ -155,9 +155,8 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 	}
 }
 
-// On arm64 the call can be begun again only if the thread is shown to be in the same sleep:
-// one that is pre-empted again and again on its way to the stop is not, and the EINTR is
-// left, and counted.
+// On arm64 the call can be begun again only if the thread is shown to be in the same sleep. One that is pre-empted
+// again and again on its way to the stop is not, and the EINTR is left, and counted.
 func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 	p := start(t, "epoll", "-1")
 	left := uint64(0)
@@ -402,7 +401,8 @@ func TestCallsThatGaveUpBeginAgainOnlyWhereNothingIsDoneTwice(t *testing.T) {
 
 func TestCallsThatTheKernelBeginsAgainAreToldTwice(t *testing.T) {
 	for result := resultErrSys; result >= resultErrMost; result-- {
-		for nr, want := range map[int64]repairKind{83: repairTold, 258: repairTold, 4: repairTold, 0: repairNone, 202: repairNone} {
+		for nr, want := range map[int64]repairKind{83: repairTold, 258: repairTold, 4: repairTold, 0: repairNone,
+			202: repairNone} {
 			if got := repairKindX86(&call{nr: nr, result: result}); got != want {
 				t.Errorf("call %d, result %d: %d", nr, int64(result), got)
 			}

@@ -25,12 +25,12 @@ func (c *Controller) traceMe(*Look) bool { return false }
 // restart sets the thread back onto its svc instruction, with the first argument
 // in x0 again, where the kernel has put the result.
 //
-// The kernel does its own part of restarting before it stops for a tracer (arch/arm64/kernel/signal.c, do_signal), so
-// it would not give EINTR any more if a signal's handler ran before the return. Then nothing is changed. Nor does it
-// tell whether the thread was in the call at all: it may have come back from a signal's handler to the very
-// instruction after a call that the signal had broken. To begin that call again is the same to the program as if the
-// signal had come just before the call, unless the call has a signal mask of its own; and the first argument, which
-// the kernel then has from another call, must fit this one.
+// The kernel does its own part of restarting before it stops for a tracer (arch/arm64/kernel/signal.c, do_signal),
+// so it would not give EINTR any more if a signal's handler ran before the return. Then nothing is changed. Nor
+// does it tell whether the thread was in the call at all. It may have come back from a signal's handler to the very
+// instruction after a call that the signal had broken. To begin that call again is the same to the program as if
+// the signal had come just before the call, unless the call has a signal mask of its own; and the first argument,
+// which the kernel then has from another call, must fit this one.
 //
 //go:nosplit
 func (c *Controller) restart(l *Look) bool {

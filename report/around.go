@@ -120,7 +120,8 @@ func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) er
 	s := &sources{profile: d.prof, dir: dir}
 	funcs := s.functions(want, d.value)
 	if len(funcs) == 0 {
-		return fmt.Errorf("no function with lines matches %q; lines need the program's debug information (prywalk doctor -p PID)", function)
+		return fmt.Errorf("no function with lines matches %q; lines need the program's debug information (prywalk doctor "+
+			"-p PID)", function)
 	}
 	out := &writer{w: w}
 	d.heading(out, "")
@@ -148,7 +149,8 @@ func (d *data) sourceLines(out *writer, s *sources, f *sourceFunc) {
 	for _, l := range lines {
 		rows = append(rows, row{self: l.self, total: l.all})
 	}
-	out.printf("%s\n", d.paint(bold, tabular.Wrap(d.opts.Width, "  ", tabular.Shorten(printable.String(f.Name), d.opts.Width), f.File)))
+	out.printf("%s\n", d.paint(bold, tabular.Wrap(d.opts.Width, "  ", tabular.Shorten(printable.String(f.Name),
+		d.opts.Width), f.File)))
 	heads, figures := d.figures(rows)
 	out.printf("%s\n", d.color(dim, heads+"  line"))
 	for i, l := range lines {

@@ -13,20 +13,21 @@ import (
 
 // # Blame
 //
-// Each interval in which a thread waited for a lock is given to what the lock's owner did meanwhile. The recording says
-// who the owner was when the sleep began. Other threads that begin to wait for the same lock tell who it is later: at
-// each of these moments the interval is divided. Each part goes to the stacks of the owner of that time, by how long
-// these overlap; what is not covered, and what falls on a time at which that thread itself waits for this lock, has no
-// known owner. The parts of an interval add up to its blocked time.
+// Each interval in which a thread waited for a lock is given to what the lock's owner did meanwhile. The recording
+// says who the owner was when the sleep began. Other threads that begin to wait for the same lock tell who it is
+// later: at each of these moments the interval is divided. Each part goes to the stacks of the owner of that time,
+// by how long these overlap. What is not covered, and what falls on a time at which that thread itself waits for
+// this lock, has no known owner. The parts of an interval add up to its blocked time.
 //
 // A short wait was seen at one tick only, at its end, for that is where its time is booked. It goes as a whole to what
 // the owner was seen to do at that tick.
 
 // ErrNoLocks reports that a recording has no intervals in which threads wait for locks.
-var ErrNoLocks = errors.New("the recording has no thread that waited for a lock; record with this version, and look at report --by wait")
+var ErrNoLocks = errors.New("the recording has no thread that waited for a lock; record with this version, and look " +
+	"at report --by wait")
 
-// The entries that stand for blocked time that is nobody's: its cause is not known, or the lock was free, and who waited
-// for it had not yet come to take it.
+// The entries that stand for blocked time that is nobody's. Its cause is not known, or the lock was free, and who
+// waited for it had not yet come to take it.
 const (
 	ownerUnknown = "[owner not known]"
 	ownerNobody  = "[nobody held it]"
@@ -61,7 +62,8 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 		}
 	}
 	for _, s := range p.Sample {
-		if blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]; blocked > 0 && isLock(s) && (kindOf(s).HasOwner() || owned[lockOf(s)]) {
+		if blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]; blocked > 0 && isLock(s) && (kindOf(s).HasOwner() ||
+			owned[lockOf(s)]) {
 			b.interval(s, blocked)
 		}
 	}
@@ -102,7 +104,8 @@ type blamer struct {
 }
 
 func newBlamer(p *profile.Profile, wall int) *blamer {
-	b := &blamer{threads: map[int64][]span{}, seen: map[lockID][]span{}, wall: wall, out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{}}
+	b := &blamer{threads: map[int64][]span{}, seen: map[lockID][]span{}, wall: wall, out: map[blameKey]int64{},
+		waiter: map[lockID]*profile.Sample{}}
 	for _, s := range p.Sample {
 		end := number(s, rec.LabelEnd)
 		if end == 0 {
@@ -237,7 +240,8 @@ func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int6
 	l := b.threads[owner]
 	at := from
 	k := blameKey{id, nil, ownerUnseen}
-	for i := max(0, sort.Search(len(l), func(i int) bool { return l[i].from > from })-1); i < len(l) && l[i].from < end; i++ {
+	for i := max(0, sort.Search(len(l), func(i int) bool { return l[i].from > from })-1); i < len(l) &&
+		l[i].from < end; i++ {
 		lo, hi := max(at, l[i].from), min(end, l[i].to)
 		if hi <= lo {
 			continue
@@ -273,7 +277,8 @@ func (b *blamer) profile(p *profile.Profile) *profile.Profile {
 	for _, k := range b.order {
 		w := b.waiter[k.lock]
 		s := &profile.Sample{
-			Value: []int64{b.out[k]}, Label: map[string][]string{rec.LabelWaitsFor: {k.lock.what}, rec.LabelComm: w.Label[rec.LabelComm]},
+			Value: []int64{b.out[k]}, Label: map[string][]string{rec.LabelWaitsFor: {k.lock.what},
+				rec.LabelComm: w.Label[rec.LabelComm]},
 			NumLabel: map[string][]int64{rec.LabelPID: {k.lock.pid}}, NumUnit: map[string][]string{},
 		}
 		if k.owner == nil {

@@ -19,9 +19,11 @@ type contention struct {
 }
 
 func newContention() *contention {
-	p := &profile.Profile{Period: 10e6, PeriodType: &profile.ValueType{Type: rec.TypeCPU, Unit: "nanoseconds"}, TimeNanos: 1, DurationNanos: 10e9}
+	p := &profile.Profile{Period: 10e6, PeriodType: &profile.ValueType{Type: rec.TypeCPU, Unit: "nanoseconds"},
+		TimeNanos: 1, DurationNanos: 10e9}
 	for _, t := range []string{rec.TypeSamples, rec.TypeWall, rec.TypeRunQueue, rec.TypeCPU} {
-		p.SampleType = append(p.SampleType, &profile.ValueType{Type: t, Unit: map[bool]string{true: "count", false: "nanoseconds"}[t == rec.TypeSamples]})
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: t, Unit: map[bool]string{true: "count",
+			false: "nanoseconds"}[t == rec.TypeSamples]})
 	}
 	return &contention{p, map[string]*profile.Location{}}
 }
@@ -32,13 +34,15 @@ func (c *contention) add(tid int64, function string, from, to int64, lock string
 		l = synthetic(c.p, function)
 		c.funcs[function] = l
 	}
-	s := &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1, to - from, 0, 0}, Label: map[string][]string{rec.LabelComm: {"prog"}},
+	s := &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1, to - from, 0, 0},
+		Label:    map[string][]string{rec.LabelComm: {"prog"}},
 		NumLabel: map[string][]int64{rec.LabelPID: {1}, rec.LabelTID: {tid}, rec.LabelEnd: {1e15 + to}}}
 	if lock == "" {
 		s.Value[3] = to - from
 		s.Label[rec.LabelState] = []string{"running"}
 	} else {
-		s.Label[rec.LabelState], s.Label[rec.LabelWait], s.Label[rec.LabelWaitsFor] = []string{"sleeping"}, []string{"futex"}, []string{lock}
+		s.Label[rec.LabelState], s.Label[rec.LabelWait], s.Label[rec.LabelWaitsFor] = []string{"sleeping"}, []string{"futex"},
+			[]string{lock}
 	}
 	switch {
 	case owner == rec.Nobody:
@@ -76,7 +80,8 @@ func TestBlameFollowsTheOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int64{
-		"mutex cache_mu flush": 500 * ms, "mutex cache_mu write": 400 * ms, "mutex cache_mu compact": 600 * ms, "mutex log_mu " + ownerUnknown: 10 * ms,
+		"mutex cache_mu flush": 500 * ms, "mutex cache_mu write": 400 * ms, "mutex cache_mu compact": 600 * ms,
+		"mutex log_mu " + ownerUnknown: 10 * ms,
 	}
 	got := blamed(out)
 	for k, v := range want {
@@ -164,8 +169,8 @@ func TestBlameAddsUp(t *testing.T) {
 	}
 }
 
-// TestGroupsOfWaitsAddUp: over random histories, by wait and by lock, to the total of the header; and those of each lock
-// to what its owners are blamed for.
+// TestGroupsOfWaitsAddUp: over random histories, by wait and by lock, to the total of the header; and those of each
+// lock to what its owners are blamed for.
 func TestGroupsOfWaitsAddUp(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -220,7 +225,8 @@ func TestWaitsAreGroupedByWhatTheyAreFor(t *testing.T) {
 	}
 	text := render(t, Table, c.p, Options{By: "wait"})
 	last := -1
-	for _, want := range []string{"blocked 9.0", "idle by the rules event-loop: 5.0", "read: socket", "futex: mutex cache_mu", "epoll_wait: eventpoll [idle: event-loop]"} {
+	for _, want := range []string{"blocked 9.0", "idle by the rules event-loop: 5.0", "read: socket",
+		"futex: mutex cache_mu", "epoll_wait: eventpoll [idle: event-loop]"} {
 		at := strings.Index(text, want)
 		if at <= last {
 			t.Errorf("%q is missing, or not in its place, in\n%s", want, text)

@@ -41,7 +41,8 @@ func openPage(t *testing.T, write func(*bytes.Buffer) error) context.Context {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(bin), chromedp.NoSandbox, chromedp.WindowSize(1400, 900),
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(bin), chromedp.NoSandbox,
+		chromedp.WindowSize(1400, 900),
 		chromedp.WSURLReadTimeout(patience))
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), opts...)
 	t.Cleanup(stop)
@@ -115,7 +116,8 @@ func TestPageInABrowser(t *testing.T) {
 		t.Errorf("search is %q after Esc", s)
 	}
 
-	run(ctx, t, chromedp.MouseClickXY(100, value[float64](ctx, t, "graph.canvas.getBoundingClientRect().top + 2.5 * rowHeight")))
+	run(ctx, t, chromedp.MouseClickXY(100, value[float64](ctx, t,
+		"graph.canvas.getBoundingClientRect().top + 2.5 * rowHeight")))
 	wants(t, "zoom", text(ctx, t, "#crumbs"), "⤒ allclone3worker")
 	run(ctx, t, chromedp.KeyEvent("\x1b"))
 	wants(t, "zoomed out", text(ctx, t, "#crumbs"), "all stacks")
@@ -126,7 +128,8 @@ func TestPageInABrowser(t *testing.T) {
 	if s := value[string](ctx, t, "graph.tree.info(graph.tree.children[0][0]).name"); s != "epoll_wait" {
 		t.Errorf("the first of the callers' view is %q", s)
 	}
-	run(ctx, t, chromedp.SetValue(chromedp.CSS("#group"), "thread"), chromedp.Evaluate[chromedp.Void](`byId("group").dispatchEvent(new Event("change"))`))
+	run(ctx, t, chromedp.SetValue(chromedp.CSS("#group"), "thread"),
+		chromedp.Evaluate[chromedp.Void](`byId("group").dispatchEvent(new Event("change"))`))
 	if s := value[string](ctx, t, "graph.tree.info(graph.tree.children[0][0]).name"); s != "kvd (100)" {
 		t.Errorf("the first thread is %q", s)
 	}

@@ -24,7 +24,8 @@ type selfTotal struct{ self, total int64 }
 // pprofTop runs `go tool pprof -top` in nanoseconds for a type of values.
 func pprofTop(t *testing.T, path, value string, more ...string) map[string]selfTotal {
 	t.Helper()
-	args := append([]string{"tool", "pprof", "-top", "-symbolize=none", "-sample_index=" + value, "-unit=ns", "-nodecount=1000000", "-nodefraction=0"}, more...)
+	args := append([]string{"tool", "pprof", "-top", "-symbolize=none", "-sample_index=" + value, "-unit=ns",
+		"-nodecount=1000000", "-nodefraction=0"}, more...)
 	cmd := exec.Command("go", append(args, path)...)
 	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir(), "PPROF_BINARY_PATH="+t.TempDir())
 	out, err := cmd.Output()
@@ -92,7 +93,8 @@ func TestValuesEqualPprofs(t *testing.T) {
 	for _, v := range []string{"cpu", "wall", "runqueue"} {
 		compareWithPprof(t, fixture(t), Options{Value: v})
 	}
-	compareWithPprof(t, fixture(t), Options{Value: "cpu", Focus: "worker", Ignore: "walk|libblob"}, "-focus=worker", "-ignore=walk|libblob")
+	compareWithPprof(t, fixture(t), Options{Value: "cpu", Focus: "worker", Ignore: "walk|libblob"}, "-focus=worker",
+		"-ignore=walk|libblob")
 	compareWithPprof(t, fixture(t), Options{Value: "wall", Focus: "libblob|tree.c"}, "-focus=libblob|tree.c")
 	compareWithPprof(t, large(t, 2000, 10), Options{Value: "cpu"})
 }

@@ -171,11 +171,13 @@ func (d *data) notes(shown []row) (notes []string) {
 	case made:
 		notes = append(notes, fmt.Sprintf("[anon]: %s, without names. For names: %s.", hint.Code, hint.Remedy(d.mainPID())))
 	case interpreted && known && !told:
-		notes = append(notes, fmt.Sprintf("%s: %s, have no names here. For names: %s.", hint.Runtime, hint.Code, hint.Remedy(d.mainPID())))
+		notes = append(notes, fmt.Sprintf("%s: %s, have no names here. For names: %s.", hint.Runtime, hint.Code,
+			hint.Remedy(d.mainPID())))
 	}
 	if len(libraries) > 0 {
-		notes = append(notes, fmt.Sprintf("%s (unnamed): all functions of that file that have no name, together. For names: %s.",
-			"["+strings.Join(libraries, "], [")+"]", namehints.LibraryRemedy))
+		notes = append(notes,
+			fmt.Sprintf("%s (unnamed): all functions of that file that have no name, together. For names: %s.",
+				"["+strings.Join(libraries, "], [")+"]", namehints.LibraryRemedy))
 	}
 	return notes
 }

@@ -12,7 +12,8 @@ import (
 func TestNamesThatAreThereAreNotAskedFor(t *testing.T) {
 	php := &rec.ModuleInfo{Start: 0x400000, End: 0x500000, Bias: 0x400000, Path: "/usr/bin/php8.2"}
 	made := &rec.ModuleInfo{Start: 0x600000, End: 0x700000, Bias: 0x600000, Path: "[anon]"}
-	names := nameTable{php.Path: {0x10: fn("execute_ex", "", 0), 0x20: fn("main", "", 0)}, made.Path: {0x10: fn("TRACE-1$invoice_total$5", "", 0)}}
+	names := nameTable{php.Path: {0x10: fn("execute_ex", "", 0), 0x20: fn("main", "", 0)},
+		made.Path: {0x10: fn("TRACE-1$invoice_total$5", "", 0)}}
 	for _, mapped := range []bool{true, false} {
 		b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: php})
 		leaf := at(made, 0x10)
@@ -20,7 +21,8 @@ func TestNamesThatAreThereAreNotAskedFor(t *testing.T) {
 			leaf = at(php, 0x30) // has no name
 		}
 		stack := b.Intern(join(leaf, at(php, 0x10, 0x20)))
-		b.Add(rec.Interval{PID: 7, TID: 7, Comm: "php", State: "running", Samples: 100, Wall: 1e9, CPU: 1e9, End: 1_700_000_001e9, Stack: stack})
+		b.Add(rec.Interval{PID: 7, TID: 7, Comm: "php", State: "running", Samples: 100, Wall: 1e9, CPU: 1e9,
+			End: 1_700_000_001e9, Stack: stack})
 		b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_001, 0))
 		got := render(t, Table, parsed(t, b, names), Options{})
 		if !strings.Contains(got, "execute_ex") || strings.Contains(got, "opcache.jit_debug=0x10") == mapped {
@@ -29,8 +31,8 @@ func TestNamesThatAreThereAreNotAskedFor(t *testing.T) {
 	}
 }
 
-// TestOfHardlyAnyTimeNoShareIsTold: a thread that sleeps uses a tick's worth of CPU time, and no look meets that. A share
-// of 5 ticks and more is told, and one that is good of less.
+// TestOfHardlyAnyTimeNoShareIsTold: a thread that sleeps uses a tick's worth of CPU time, and no look meets that. A
+// share of 5 ticks and more is told, and one that is good of less.
 func TestOfHardlyAnyTimeNoShareIsTold(t *testing.T) {
 	const tick = 10_000_000
 	for _, c := range []struct {
@@ -45,11 +47,13 @@ func TestOfHardlyAnyTimeNoShareIsTold(t *testing.T) {
 		{tick, 0, " · 100.0 % of the CPU time has a function", false},
 	} {
 		b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: tick, Main: app})
-		sleeper := rec.Interval{PID: 7, TID: 7, Comm: "kvd", State: "sleeping", Samples: 200, Wall: 2e9 - c.unseen, CPU: c.named}
+		sleeper := rec.Interval{PID: 7, TID: 7, Comm: "kvd", State: "sleeping", Samples: 200, Wall: 2e9 - c.unseen,
+			CPU: c.named}
 		sleeper.End, sleeper.Stack = 1_700_000_002e9, b.Intern(at(app, 0x10))
 		b.Add(sleeper)
 		unseen := []rec.Loc{{Synthetic: "[ran between ticks]"}}
-		b.Add(rec.Interval{PID: 7, TID: 7, Comm: "kvd", State: "running", Wall: c.unseen, CPU: c.unseen, End: 1_700_000_002e9, Stack: b.Intern(unseen)})
+		b.Add(rec.Interval{PID: 7, TID: 7, Comm: "kvd", State: "running", Wall: c.unseen, CPU: c.unseen, End: 1_700_000_002e9,
+			Stack: b.Intern(unseen)})
 		got := render(t, Table, parsed(t, b, fixtureNames), Options{})
 		if first, _, _ := strings.Cut(got, "\n"); !strings.Contains(first, c.want) {
 			t.Errorf("%d of %d: the first line lacks %q: %s", c.named, c.unseen, c.want, first)

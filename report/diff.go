@@ -66,13 +66,13 @@ type Difference struct {
 // falsely is the probability that a comparison of two recordings of the same load calls any change sure.
 const falsely = 0.05
 
-// Diff compares two profiles, function by function. Functions are the same if their names and modules are; where a
+// Diff compares two profiles, function by function. Functions are the same if their names and modules are. Where a
 // name is in one module only in each, as after a library's new version, the module does not matter.
 //
 // The kernel counts the whole of a recording; a function has a share of it, of which sampling makes the standard error
 // that [tabular.Precision] gives. A change is sure where it is beyond the quantile of the normal distribution for 5 %
-// in all functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it: two
-// recordings cannot tell.
+// in all functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it:
+// two recordings cannot tell.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	per := or(o.Per, "run")
 	if !slices.Contains(Pers(), per) {

@@ -17,9 +17,9 @@ type pageDiff struct {
 	Worth [2]float64 `json:"worth"`
 }
 
-// HTML writes one page that needs nothing else: a flame graph as wide as the later recording, or the earlier, in which
-// boxes that became slower are red and faster ones blue, and a table of functions. The earlier recording's values are
-// scaled as [DiffOptions].Per says.
+// HTML writes one page that needs nothing else. It shows a flame graph as wide as the later recording, or the
+// earlier, in which boxes that became slower are red and faster ones blue, and a table of functions. The earlier
+// recording's values are scaled as [DiffOptions].Per says.
 func (x *Difference) HTML(w io.Writer) error {
 	page := x.joined().page()
 	page.Title = fmt.Sprintf("%s: old and new", x.new.opts.title(x.new))

@@ -1,15 +1,13 @@
-// Package report turns a profile into what people look at: a table of functions, a
-// call tree, folded stacks, a page with a flame graph, and the files that other
-// viewers read. It takes any pprof profile, prywalk's or another tool's.
+// Package report turns a profile into what people look at. Those are a table of functions, a call tree, folded
+// stacks, a page with a flame graph, and the files that other viewers read. It takes any pprof profile, prywalk's
+// or another tool's.
 //
 // # Algorithm
 //
-// Each location of the profile becomes a list of frames, the innermost inlined call
-// first; frames are numbered by function, module and, where asked for, line.
-// Every form is then one pass over the samples: a function's self value is the
-// sum over the samples in which it is innermost, its total the sum over those in
-// which it occurs, once however often it recurs. The tree and the page insert each
-// stack into a trie from its outermost frame.
+// Each location of the profile becomes a list of frames, the innermost inlined call first; frames are numbered by
+// function, module and, where asked for, line. Every form is then one pass over the samples. A function's self
+// value is the sum over the samples in which it is innermost, its total the sum over those in which it occurs, once
+// however often it recurs. The tree and the page insert each stack into a trie from its outermost frame.
 //
 // A location without a function is shown as its module in square brackets, as
 // pprof shows it; with lines, by its offset in the file.

@@ -24,7 +24,8 @@ func (d *data) filter() error {
 	}
 	for _, by := range []struct {
 		flag, expr, group string
-	}{{"thread", d.opts.Thread, "thread"}, {"process", d.opts.Process, "process"}, {"state", d.opts.State, "state"}, {"wait", d.opts.Wait, "wait"}} {
+	}{{"thread", d.opts.Thread, "thread"}, {"process", d.opts.Process, "process"}, {"state", d.opts.State, "state"},
+		{"wait", d.opts.Wait, "wait"}} {
 		re, err := compile(by.flag, by.expr)
 		if err != nil {
 			return err
@@ -104,7 +105,8 @@ func (d *data) window() error {
 		return nil
 	}
 	wall, ok := d.has(rec.TypeWall)
-	if !ok || d.prof.TimeNanos == 0 || !slices.ContainsFunc(d.prof.Sample, func(s *profile.Sample) bool { return number(s, rec.LabelEnd) != 0 }) {
+	if !ok || d.prof.TimeNanos == 0 || !slices.ContainsFunc(d.prof.Sample,
+		func(s *profile.Sample) bool { return number(s, rec.LabelEnd) != 0 }) {
 		return fmt.Errorf("%w; --from and --to need a recording of prywalk without --aggregate", ErrNoTime)
 	}
 	begin := d.prof.TimeNanos + int64(d.opts.From)
@@ -113,7 +115,8 @@ func (d *data) window() error {
 		end = to
 	}
 	if begin >= end {
-		return fmt.Errorf("nothing is left: the recording has %s, and --from is %s", tabular.Nanos(d.prof.DurationNanos), d.opts.From)
+		return fmt.Errorf("nothing is left: the recording has %s, and --from is %s", tabular.Nanos(d.prof.DurationNanos),
+			d.opts.From)
 	}
 	d.filters = append(d.filters, "--from and --to")
 	var kept []*profile.Sample

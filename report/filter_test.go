@@ -33,7 +33,8 @@ func TestWhatPeopleNeedOfAnAccountComesFirst(t *testing.T) {
 	for _, c := range []struct {
 		comment, text, more string
 	}{
-		{"prywalk: 99 looks a second (a; b) | 298 ticks; cpu 1 s; fifo", "99 looks a second (a; b)", "298 ticks|cpu 1 s|fifo"},
+		{"prywalk: 99 looks a second (a; b) | 298 ticks; cpu 1 s; fifo", "99 looks a second (a; b)",
+			"298 ticks|cpu 1 s|fifo"},
 		{"prywalk: 298 ticks; fifo", "how it was recorded", "298 ticks|fifo"}, // as earlier ones had it
 		{"made by another; a | b", "made by another; a | b", ""},
 	} {

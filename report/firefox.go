@@ -18,9 +18,9 @@ import (
 // brings older versions up to its own.
 const firefoxVersion = 54
 
-// Firefox writes the profile for profiler.firefox.com, in its "processed" form: one
-// track for each thread, in order of time, weighted by the chosen value; where
-// the recording holds processor time, the tracks' activity graphs show it.
+// Firefox writes the profile for profiler.firefox.com, in its "processed" form: one track for each thread, in order
+// of time, weighted by the chosen value. Where the recording holds processor time, the tracks' activity graphs show
+// it.
 func Firefox(w io.Writer, p *profile.Profile, o Options) error {
 	o.Lines = false
 	d, err := prepare(p, o)
@@ -122,7 +122,8 @@ func (ff *firefoxBuilder) thread(g *groupOf) obj {
 		"processName": label(s, rec.LabelComm), "pid": strconv.FormatInt(pid, 10), "tid": strconv.FormatInt(tid, 10),
 		"processStartupTime": 0, "processShutdownTime": nil, "registerTime": 0, "unregisterTime": nil,
 		"pausedRanges": list{}, "showMarkersInTimeline": false,
-		"markers":       obj{"length": 0, "category": list{}, "data": list{}, "endTime": list{}, "name": list{}, "phase": list{}, "startTime": list{}},
+		"markers": obj{"length": 0, "category": list{}, "data": list{}, "endTime": list{}, "name": list{},
+			"phase": list{}, "startTime": list{}},
 		"nativeSymbols": obj{"length": 0, "address": list{}, "functionSize": list{}, "libIndex": list{}, "name": list{}},
 		"resourceTable": t.resourceTable(), "frameTable": t.frameTable(), "funcTable": functions,
 		"stackTable":  obj{"length": len(t.stackFrame), "prefix": t.prefix, "frame": t.stackFrame},

@@ -26,8 +26,9 @@ type firefoxThread struct {
 }
 
 func newFirefoxThread(ff *firefoxBuilder) *firefoxThread {
-	return &firefoxThread{ff: ff, strings: []string{}, stringAt: map[string]int{}, funcAt: map[int32]int{}, resourceAt: map[string]int{},
-		prefix: []any{}, stackFrame: []int{}, stackAt: map[edge]int32{}}
+	return &firefoxThread{ff: ff, strings: []string{}, stringAt: map[string]int{}, funcAt: map[int32]int{},
+		resourceAt: map[string]int{},
+		prefix:     []any{}, stackFrame: []int{}, stackAt: map[edge]int32{}}
 }
 
 // sample appends a sample.

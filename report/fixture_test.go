@@ -15,8 +15,10 @@ import (
 // The fixture is a small server: names by address of the binary and of libc.
 var (
 	app  = &rec.ModuleInfo{Start: 0x400000, End: 0x500000, Bias: 0x400000, Path: "/usr/bin/kvd", BuildID: "aa11"}
-	libc = &rec.ModuleInfo{Start: 0x7f0000000000, End: 0x7f0000200000, FileOffset: 0x26000, Bias: 0x7f0000000000 - 0x26000, Path: "/usr/lib/libc.so.6", BuildID: "bb22"}
-	blob = &rec.ModuleInfo{Start: 0x7f1000000000, End: 0x7f1000001000, FileOffset: 0x2000, Bias: 0x7f1000000000, Path: "/opt/libblob.so", BuildID: "cc33"}
+	libc = &rec.ModuleInfo{Start: 0x7f0000000000, End: 0x7f0000200000, FileOffset: 0x26000, Bias: 0x7f0000000000 - 0x26000,
+		Path: "/usr/lib/libc.so.6", BuildID: "bb22"}
+	blob = &rec.ModuleInfo{Start: 0x7f1000000000, End: 0x7f1000001000, FileOffset: 0x2000, Bias: 0x7f1000000000,
+		Path: "/opt/libblob.so", BuildID: "cc33"}
 )
 
 type nameTable map[string]map[uint64][]rec.Frame
@@ -34,13 +36,15 @@ func fn(name, file string, line int) []rec.Frame {
 var fixtureNames = nameTable{
 	app.Path: {
 		0x10: fn("main", "/src/kvd.c", 10), 0x20: fn("serve", "/src/net.c", 20),
-		0x30: {{Name: "hash(std::string_view)", File: "/src/hash.hpp", Line: 5, StartLine: 2, Inlined: true}, {Name: "lookup", File: "/src/table.cc", Line: 77, StartLine: 60}},
+		0x30: {{Name: "hash(std::string_view)", File: "/src/hash.hpp", Line: 5, StartLine: 2, Inlined: true},
+			{Name: "lookup", File: "/src/table.cc", Line: 77, StartLine: 60}},
 		0x40: fn("compress", "/src/pack.c", 40), 0x50: fn("worker", "/src/pool.c", 50),
 		0x60: fn("walk", "/src/tree.c", 60), 0x70: fn("visit", "/src/tree.c", 90),
 		0x80: fn(`evil</script><b onclick="x">&;name`, "/src/evil.c", 1),
 	},
 	libc.Path: {
-		0x26010: fn("epoll_wait", "", 0), 0x26020: fn("pthread_cond_wait", "", 0), 0x26030: fn("clone3", "", 0), 0x26040: fn("__libc_start_main", "", 0),
+		0x26010: fn("epoll_wait", "", 0), 0x26020: fn("pthread_cond_wait", "", 0), 0x26030: fn("clone3", "", 0),
+		0x26040: fn("__libc_start_main", "", 0),
 	},
 }
 
@@ -79,7 +83,8 @@ func fixtureStacks() []fixtureStack {
 		{join(at(libc, 0x20), worker), "worker-1", 101, "sleeping", "futex", 48, 480, 0, 0},
 		{join(at(app, 0x70, 0x60, 0x60, 0x60), worker), "worker-2", 102, "running", "", 15, 150, 5, 145},
 		{join(at(app, 0x60, 0x60), worker), "worker-2", 102, "running", "", 2, 20, 0, 20},
-		{join(at(blob, 0x123), at(app, 0x50), []rec.Loc{{Synthetic: "[incomplete: no-rule]"}}), "worker-2", 102, "running", "", 2, 25, 5, 20},
+		{join(at(blob, 0x123), at(app, 0x50), []rec.Loc{{Synthetic: "[incomplete: no-rule]"}}), "worker-2", 102, "running",
+			"", 2, 25, 5, 20},
 		{join(at(app, 0x80), worker), "worker-2", 102, "running", "", 1, 10, 0, 10},
 		{[]rec.Loc{{Synthetic: "[exited unseen]"}}, "", 0, "running", "", 0, 0, 0, 5},
 	}
@@ -88,8 +93,10 @@ func fixtureStacks() []fixtureStack {
 func fixtureBuilder() *rec.Builder {
 	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 10 * time.Millisecond, Main: app})
 	for i, f := range fixtureStacks() {
-		b.Add(rec.Interval{Stack: b.Intern(f.stack), PID: 100, TID: f.tid, Comm: "kvd", Thread: f.thread, State: f.state, Wait: f.wait,
-			End: 1_700_000_000e9 + int64(i)*1e9, Samples: f.samples, Wall: f.wall * 1e6, RunQueue: f.queue * 1e6, CPU: f.ms * 1e6})
+		b.Add(rec.Interval{Stack: b.Intern(f.stack), PID: 100, TID: f.tid, Comm: "kvd", Thread: f.thread, State: f.state,
+			Wait: f.wait,
+			End:  1_700_000_000e9 + int64(i)*1e9, Samples: f.samples, Wall: f.wall * 1e6, RunQueue: f.queue * 1e6,
+			CPU: f.ms * 1e6})
 	}
 	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_001, 0))
 	b.SetComments("attempted 217 = frozen 100 + peeked 17 + reused 100")
@@ -115,7 +122,8 @@ func fixture(tb testing.TB) *profile.Profile { return parsed(tb, fixtureBuilder(
 type manyNames struct{}
 
 func (n manyNames) Resolve(m *rec.ModuleInfo, addr uint64) []rec.Frame {
-	return []rec.Frame{{Name: fmt.Sprintf("ns::Engine::step_%d(Context&, int)", addr>>4), File: "/src/engine.cc", Line: int(addr & 15), StartLine: 1}}
+	return []rec.Frame{{Name: fmt.Sprintf("ns::Engine::step_%d(Context&, int)", addr>>4), File: "/src/engine.cc",
+		Line: int(addr & 15), StartLine: 1}}
 }
 
 // large is a profile of a program with many call paths and threads.
@@ -130,8 +138,9 @@ func large(tb testing.TB, stacks, threads int) *profile.Profile {
 			st[depth-1-d] = rec.Loc{Module: app, Addr: app.Start + uint64(d*64+fanout)<<4}
 		}
 		tid := 100 + i%threads
-		b.Add(rec.Interval{Stack: b.Intern(st), PID: 100, TID: tid, Comm: "engine", Thread: fmt.Sprintf("pool-%d", tid%17), State: "running",
-			End: int64(i), Samples: 1, Wall: 1.1e7, RunQueue: 1e6, CPU: 1e7})
+		b.Add(rec.Interval{Stack: b.Intern(st), PID: 100, TID: tid, Comm: "engine", Thread: fmt.Sprintf("pool-%d", tid%17),
+			State: "running",
+			End:   int64(i), Samples: 1, Wall: 1.1e7, RunQueue: 1e6, CPU: 1e7})
 	}
 	return parsed(tb, b, manyNames{})
 }

@@ -132,7 +132,7 @@ func moduleName(file string) string {
 	return filepath.Base(file)
 }
 
-// moduleOf is the name that people know a file by: the program's own file may have another than what it was started
+// moduleOf is the name that people know a file by. The program's own file may have another than what it was started
 // by, as Debian's redis-server is a link to redis-check-rdb.
 func (d *data) moduleOf(m *profile.Mapping) string {
 	if d.startedAs != "" && m == d.prof.Mapping[0] {

@@ -15,7 +15,8 @@ import (
 func (d *data) heading(out *writer, below string) {
 	s, c := d.summary(), d.coverage()
 	width := d.opts.Width
-	out.printf("%s\n%s\n", d.paint(bold, tabular.Wrap(width, " · ", s.parts(d.covered(&c))...)), tabular.Wrap(width, " · ", d.totals(&s)...))
+	out.printf("%s\n%s\n", d.paint(bold, tabular.Wrap(width, " · ", s.parts(d.covered(&c))...)),
+		tabular.Wrap(width, " · ", d.totals(&s)...))
 	for _, line := range s.Comments {
 		for _, part := range brief(line) {
 			out.printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", part)))
@@ -53,7 +54,8 @@ func (d *data) leftOut() string {
 	if d.dropped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s left out by %s", tabular.Thousands(int64(d.dropped)), tabular.Plural(int64(d.dropped+len(d.prof.Sample)), "stack"),
+	return fmt.Sprintf("%s of %s left out by %s", tabular.Thousands(int64(d.dropped)),
+		tabular.Plural(int64(d.dropped+len(d.prof.Sample)), "stack"),
 		strings.Join(d.filters, " and "))
 }
 
@@ -84,7 +86,8 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 	}
 	out := &writer{w: w}
 	s, c := d.summary(), d.coverage()
-	out.printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.parts(d.covered(&c))...)), tabular.Wrap(o.Width, " · ", d.totals(&s)...))
+	out.printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.parts(d.covered(&c))...)),
+		tabular.Wrap(o.Width, " · ", d.totals(&s)...))
 	for _, comment := range s.Comments {
 		for _, line := range accounts(comment) {
 			out.printf("%s\n", tabular.Paragraph(o.Width, "  ", line))

@@ -64,8 +64,9 @@ func serveHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
 func pages(addr string, p *profile.Profile, o HTTPOptions) (map[string]http.Handler, error) {
 	var all map[string]http.Handler
 	err := driver.PProf(&driver.Options{
-		Fetch:         handOver{p},
-		Flagset:       &pprofFlags{set: map[string]string{"http": addr, "symbolize": "none", "no_browser": "true"}, out: o.Log},
+		Fetch: handOver{p},
+		Flagset: &pprofFlags{set: map[string]string{"http": addr, "symbolize": "none", "no_browser": "true"},
+			out: o.Log},
 		UI:            &pprofUI{o.Log},
 		Obj:           noTool{},
 		Sym:           noSymbols{},
@@ -79,7 +80,8 @@ func pages(addr string, p *profile.Profile, o HTTPOptions) (map[string]http.Hand
 		return nil, err
 	}
 	all["/disasm"] = refusal("There is no disassembly here: it would run a program on a file that the profile names.")
-	all["/source"] = refusal("No source files are shown unless their directory is given: prywalk report --http ADDR --source-dir DIR")
+	all["/source"] = refusal("No source files are shown unless their directory is given: prywalk report --http ADDR " +
+		"--source-dir DIR")
 	if o.Source != "" {
 		all["/source"] = &sources{profile: p, dir: o.Source}
 	}

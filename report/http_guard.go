@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// guard lets only those see the pages who have the token. Other users of the machine can connect to the
-// port, and a page from elsewhere can make a browser connect to it, under a name that leads here
-// (DNS rebinding): such requests carry that name in their Host header.
+// guard lets only those see the pages who have the token. Other users of the machine can connect to the port, and a
+// page from elsewhere can make a browser connect to it, under a name that leads here (DNS rebinding). Such requests
+// carry that name in their Host header.
 type guard struct {
 	host, port string
 	token      string // in the address, once
@@ -96,7 +96,8 @@ func same(got, want string) bool { return subtle.ConstantTimeCompare([]byte(got)
 
 // known reports whether the browser has been admitted.
 func (g *guard) known(r *http.Request) bool {
-	return slices.ContainsFunc(r.CookiesNamed(g.cookieName()), func(c *http.Cookie) bool { return same(c.Value, g.cookie) })
+	return slices.ContainsFunc(r.CookiesNamed(g.cookieName()),
+		func(c *http.Cookie) bool { return same(c.Value, g.cookie) })
 }
 
 // admit takes the token out of the address, so that it does not stay in the history.

@@ -77,7 +77,8 @@ func TestHTTPServesPprofPagesToWhoHasTheToken(t *testing.T) {
 	u := served(t, fixture(t), "")
 	jar := admitted(t, u)
 	for path, want := range map[string]string{
-		"/ui/top": "compress", "/ui/flamegraph": "compress", "/ui/peek": "compress", "/ui/download": "\x1f\x8b", "/": "compress",
+		"/ui/top": "compress", "/ui/flamegraph": "compress", "/ui/peek": "compress", "/ui/download": "\x1f\x8b",
+		"/": "compress",
 	} {
 		code, body := ask(t, jar, pageOf(u, path, ""), "")
 		if code != http.StatusOK || !strings.Contains(body, want) {
@@ -93,8 +94,10 @@ func TestHTTPTellsNothingWithoutTheToken(t *testing.T) {
 	u := served(t, fixture(t), "")
 	admitted(t, u) // somebody else's
 	port := u.Port()
-	for _, path := range []string{"/", "/ui/", "/ui/top", "/ui/download", "/ui/source", "/ui/disasm", "/ui/saveconfig", "/ui/deleteconfig", "/nonsense"} {
-		for _, query := range []string{"", "token=", "token=x", "token=" + strings.Repeat("A", 32), "token=" + u.Query().Get("token") + "x"} {
+	for _, path := range []string{"/", "/ui/", "/ui/top", "/ui/download", "/ui/source", "/ui/disasm", "/ui/saveconfig",
+		"/ui/deleteconfig", "/nonsense"} {
+		for _, query := range []string{"", "token=", "token=x", "token=" + strings.Repeat("A", 32),
+			"token=" + u.Query().Get("token") + "x"} {
 			if code, body := ask(t, nil, pageOf(u, path, query), ""); code != http.StatusForbidden || body != noToken+"\n" {
 				t.Errorf("%s?%s: status %d, %.200s", path, query, code, body)
 			}
@@ -104,7 +107,8 @@ func TestHTTPTellsNothingWithoutTheToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jar.SetCookies(u, []*http.Cookie{{Name: "prywalk-" + port, Value: "", Path: "/"}, {Name: "prywalk-" + port, Value: u.Query().Get("token"), Path: "/ui/"}})
+	jar.SetCookies(u, []*http.Cookie{{Name: "prywalk-" + port, Value: "", Path: "/"},
+		{Name: "prywalk-" + port, Value: u.Query().Get("token"), Path: "/ui/"}})
 	if code, _ := ask(t, jar, pageOf(u, "/ui/top", ""), ""); code != http.StatusForbidden {
 		t.Errorf("status %d for a cookie that it never gave", code)
 	}
@@ -130,7 +134,8 @@ func TestHTTPAnswersUnderItsOwnNamesOnly(t *testing.T) {
 		t.Errorf("status %d, %.200s", code, body)
 	}
 	everywhere := newGuard("0.0.0.0", "80")
-	for host, want := range map[string]bool{"192.0.2.7": true, "192.0.2.7:80": true, "[2001:db8::1]:80": true, "evil.example": false} {
+	for host, want := range map[string]bool{"192.0.2.7": true, "192.0.2.7:80": true, "[2001:db8::1]:80": true,
+		"evil.example": false} {
 		if got := everywhere.named(host); got != want {
 			t.Errorf("listening everywhere, Host %s: %v", host, got)
 		}
@@ -157,7 +162,8 @@ func TestHTTPReadsNoFileThatTheProfileNames(t *testing.T) {
 	u := served(t, withPath(t, secret), "")
 	jar := admitted(t, u)
 	for _, path := range []string{"/ui/source", "/ui/disasm", "/ui/weblist", "/ui/list", "/ui/peek", "/ui/top"} {
-		for _, query := range []string{"f=.", "f=.&source_path=/&trim_path=", "f=.&g=lines", "f=.&source_path=" + filepath.Dir(secret)} {
+		for _, query := range []string{"f=.", "f=.&source_path=/&trim_path=", "f=.&g=lines", "f=.&source_path=" +
+			filepath.Dir(secret)} {
 			code, body := ask(t, jar, pageOf(u, path, query), "")
 			if strings.Contains(body, "the key") {
 				t.Errorf("%s?%s gives the file away", path, query)
@@ -180,14 +186,17 @@ func TestHTTPShowsSourcesBelowTheDirectoryOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"out.c": "../key.c", "abs.c": filepath.Join(root, "key.c"), "in.c": "app/main.c"} {
+	for link, to := range map[string]string{"out.c": "../key.c", "abs.c": filepath.Join(root, "key.c"),
+		"in.c": "app/main.c"} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, shown := range map[string]bool{
-		filepath.Join(dir, "app/main.c"): true, "/build/4711/src/app/main.c": true, "app/main.c": true, "./app/../app/main.c": true, "in.c": true,
-		"../key.c": false, filepath.Join(root, "key.c"): false, "/x/out.c": false, "abs.c": false, "app/../../key.c": false, "/proc/self/environ": false,
+		filepath.Join(dir, "app/main.c"): true, "/build/4711/src/app/main.c": true, "app/main.c": true,
+		"./app/../app/main.c": true, "in.c": true,
+		"../key.c": false, filepath.Join(root, "key.c"): false, "/x/out.c": false, "abs.c": false, "app/../../key.c": false,
+		"/proc/self/environ": false,
 	} {
 		u := served(t, withPath(t, name), dir)
 		code, body := ask(t, admitted(t, u), pageOf(u, "/ui/source", "f=."), "")
@@ -197,7 +206,8 @@ func TestHTTPShowsSourcesBelowTheDirectoryOnly(t *testing.T) {
 	}
 	u := served(t, withPath(t, "app/main.c"), dir)
 	jar := admitted(t, u)
-	if code, body := ask(t, jar, pageOf(u, "/ui/source", "f=^compress$&si=wall"), ""); code != 200 || strings.Count(body, "<h3>") != 1 {
+	if code, body := ask(t, jar, pageOf(u, "/ui/source", "f=^compress$&si=wall"), ""); code != 200 ||
+		strings.Count(body, "<h3>") != 1 {
 		t.Errorf("status %d, %.300s", code, body)
 	}
 	if code, _ := ask(t, jar, pageOf(u, "/ui/source", "f=("), ""); code != http.StatusBadRequest {

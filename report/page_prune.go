@@ -35,7 +35,8 @@ func (b *pageBuilder) prune() []int32 {
 		to[i] = s
 	}
 	if b.Merged > 0 {
-		b.Note = fmt.Sprintf("%s with less than %g %% of all are drawn as one, with only their innermost functions below it: self values are exact, totals lack these calls", tabular.Plural(int64(b.Merged), "call path"), 100*pageShare)
+		b.Note = fmt.Sprintf("%s with less than %g %% of all are drawn as one, with only their innermost functions below "+
+			"it: self values are exact, totals lack these calls", tabular.Plural(int64(b.Merged), "call path"), 100*pageShare)
 	}
 	b.leaves(to, isSmall)
 	return to

@@ -41,7 +41,9 @@ func pgoProfile(p *profile.Profile, o Options) (*profile.Profile, error) {
 		}
 	}
 	if len(q.Sample) == 0 {
-		return nil, fmt.Errorf("no processor time for optimisation: no stack with as much as one period of it; record for longer, or at a higher rate")
+		return nil,
+			fmt.Errorf("no processor time for optimisation: no stack with as much as one period of it; record for longer, or " +
+				"at a higher rate")
 	}
 	return q.Compact(), nil
 }
@@ -50,7 +52,10 @@ func pgoProfile(p *profile.Profile, o Options) (*profile.Profile, error) {
 func (d *data) pgoStacks() (list []*profile.Sample) {
 	sums := map[string]*profile.Sample{}
 	for _, s := range d.prof.Sample {
-		locs := slices.DeleteFunc(slices.Clone(s.Location), func(l *profile.Location) bool { return l.Mapping == nil && l.Address == 0 })
+		locs := slices.DeleteFunc(slices.Clone(s.Location), func(l *profile.Location) bool {
+			return l.Mapping == nil &&
+				l.Address == 0
+		})
 		if s.Value[d.value] <= 0 || len(locs) == 0 {
 			continue
 		}

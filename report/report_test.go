@@ -226,9 +226,12 @@ func TestFormatsHaveThreeDigits(t *testing.T) {
 		unit string
 		want string
 	}{
-		{0, "nanoseconds", "0s"}, {999, "nanoseconds", "999ns"}, {1234567, "nanoseconds", "1.23ms"}, {45_600_000, "nanoseconds", "45.6ms"},
-		{999_999_999, "nanoseconds", "1.00s"}, {119e9, "nanoseconds", "119s"}, {600e9, "nanoseconds", "10.0min"}, {7200e9, "nanoseconds", "2.00h"},
-		{5, "seconds", "5.00s"}, {1234567, "count", "1,234,567"}, {-1234, "count", "-1,234"}, {1536, "bytes", "1.50KiB"}, {3, "widgets", "3 widgets"},
+		{0, "nanoseconds", "0s"}, {999, "nanoseconds", "999ns"}, {1234567, "nanoseconds", "1.23ms"},
+		{45_600_000, "nanoseconds", "45.6ms"},
+		{999_999_999, "nanoseconds", "1.00s"}, {119e9, "nanoseconds", "119s"}, {600e9, "nanoseconds", "10.0min"},
+		{7200e9, "nanoseconds", "2.00h"},
+		{5, "seconds", "5.00s"}, {1234567, "count", "1,234,567"}, {-1234, "count", "-1,234"}, {1536, "bytes", "1.50KiB"},
+		{3, "widgets", "3 widgets"},
 	} {
 		if got := tabular.Format(c.v, c.unit); got != c.want {
 			t.Errorf("%d %s: %s, want %s", c.v, c.unit, got, c.want)
@@ -248,9 +251,11 @@ func BenchmarkHTML20kStacks(b *testing.B) {
 func TestThreadsThatExitedUnseenAreAGroupOfTheirOwn(t *testing.T) {
 	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7})
 	unseen := b.Intern([]rec.Loc{{Synthetic: "[exited unseen]"}})
-	b.Add(rec.Interval{Stack: unseen, PID: 100, Comm: "kvd", Thread: "[exited]", State: "running", End: 2e9, Wall: 3e9, CPU: 3e9})
-	b.Add(rec.Interval{Stack: b.Intern([]rec.Loc{{Synthetic: "[not observed]"}}), PID: 100, TID: 100, Comm: "kvd", Thread: "kvd",
-		State: "running", End: 1e9, Wall: 1e9, CPU: 1e9})
+	b.Add(rec.Interval{Stack: unseen, PID: 100, Comm: "kvd", Thread: "[exited]", State: "running", End: 2e9, Wall: 3e9,
+		CPU: 3e9})
+	b.Add(rec.Interval{Stack: b.Intern([]rec.Loc{{Synthetic: "[not observed]"}}), PID: 100, TID: 100, Comm: "kvd",
+		Thread: "kvd",
+		State:  "running", End: 1e9, Wall: 1e9, CPU: 1e9})
 	p := parsed(t, b, nil)
 	if n := len(p.Sample[0].NumLabel["tid"]); n != 0 {
 		t.Errorf("%d numbers of a thread", n)

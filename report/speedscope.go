@@ -63,7 +63,8 @@ func Speedscope(w io.Writer, p *profile.Profile, o Options) error {
 	files := d.files()
 	file.Shared.Frames = make([]speedscopeFrame, len(d.frames))
 	for i, f := range d.frames {
-		file.Shared.Frames[i] = speedscopeFrame{Name: f.name, File: or(files[int32(i)].file, f.module), Line: files[int32(i)].line}
+		file.Shared.Frames[i] = speedscopeFrame{Name: f.name, File: or(files[int32(i)].file, f.module),
+			Line: files[int32(i)].line}
 	}
 	buf := bufio.NewWriter(w)
 	if err := json.NewEncoder(buf).Encode(&file); err != nil {

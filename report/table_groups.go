@@ -53,7 +53,8 @@ func (d *data) groups(out *writer) {
 		if i > 0 {
 			out.printf("\n")
 		}
-		line := tabular.Wrap(d.opts.Width, "  ", append([]string{d.prec.Share(g.value), d.prec.Value(g.value, d.unit), g.name},
+		line := tabular.Wrap(d.opts.Width, "  ", append([]string{d.prec.Share(g.value), d.prec.Value(g.value, d.unit),
+			g.name},
 			d.clockLine(g.samples)...)...)
 		out.printf("%s\n", d.paint(bold, line))
 		if g.value != 0 {
@@ -76,5 +77,6 @@ func (d *data) clockLine(samples []*profile.Sample) []string {
 	if !ok {
 		return nil
 	}
-	return []string{fmt.Sprintf("(cpu %s, queued %s, blocked %s)", tabular.Nanos(c.cpu), tabular.Nanos(c.runqueue), tabular.Nanos(c.blocked))}
+	return []string{fmt.Sprintf("(cpu %s, queued %s, blocked %s)", tabular.Nanos(c.cpu), tabular.Nanos(c.runqueue),
+		tabular.Nanos(c.blocked))}
 }

@@ -24,7 +24,8 @@ var longNames = map[uint64]string{
 	3: "void jdk.internal.net.http.Http2Connection.processFrame(jdk.internal.net.http.frame.Http2Frame)",
 	4: "std::unordered_map<std::string, std::shared_ptr<db::Table> >::operator[](std::string const&)",
 	5: "main", 6: "serve_one_request_with_a_name_that_nobody_would_like_to_type",
-	7: "__futex_abstimed_wait_common64", 8: "pthread_mutex_lock", 9: "std::mutex::lock()", 10: "update_cache", 11: "start_thread", 12: "clone3",
+	7: "__futex_abstimed_wait_common64", 8: "pthread_mutex_lock", 9: "std::mutex::lock()", 10: "update_cache",
+	11: "start_thread", 12: "clone3",
 }
 
 type longTable struct{}
@@ -43,7 +44,8 @@ func (longTable) Resolve(_ *rec.ModuleInfo, addr uint64) []rec.Frame {
 func wideFixture(tb testing.TB) *profile.Profile {
 	exe := &rec.ModuleInfo{Start: 0x400000, End: 0x500000, Path: "/usr/bin/dbserver-check", BuildID: "aa"}
 	lib := &rec.ModuleInfo{Start: 0x7f0000000000, End: 0x7f0000200000, Path: "/usr/lib/libc.so.6", BuildID: "bb"}
-	jvm := &rec.ModuleInfo{Start: 0x7f1000000000, End: 0x7f1000200000, Path: "/usr/lib/jvm/lib/server/libjvm.so", BuildID: "cc"}
+	jvm := &rec.ModuleInfo{Start: 0x7f1000000000, End: 0x7f1000200000, Path: "/usr/lib/jvm/lib/server/libjvm.so",
+		BuildID: "cc"}
 	jit := &rec.ModuleInfo{Start: 0x7f2000000000, End: 0x7f2000200000, Path: "[anon]"}
 	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 10 * time.Millisecond, Main: exe})
 	deep := at(exe, 1)
@@ -65,11 +67,13 @@ func wideFixture(tb testing.TB) *profile.Profile {
 		{[]rec.Loc{{Synthetic: "[exited unseen]"}}, "running", "", 0, 0, 600},
 		{join(at(lib, 7, 8), at(exe, 9, 10, 6), threads), "sleeping", "futex", 4000, 40_000, 0},
 	} {
-		b.Add(rec.Interval{Stack: b.Intern(s.stack), PID: 4711, TID: 4712, Comm: "dbserver", Thread: "worker-with-name", State: s.state, Wait: s.wait,
+		b.Add(rec.Interval{Stack: b.Intern(s.stack), PID: 4711, TID: 4712, Comm: "dbserver", Thread: "worker-with-name",
+			State: s.state, Wait: s.wait,
 			End: 1_700_000_000e9 + int64(i+1)*1e9, Samples: s.samples, Wall: s.wall * 1e6, CPU: s.cpu * 1e6})
 	}
 	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_010, 0))
-	b.SetComments("prywalk: 98.9 looks a second at each thread, longest freeze 299µs (of worker-1; 99 % below 131µs), prywalk itself used 0.13 s of CPU" +
+	b.SetComments("prywalk: 98.9 looks a second at each thread, longest freeze 299µs (of worker-1; 99 % below 131µs), " +
+		"prywalk itself used 0.13 s of CPU" +
 		" | 298 ticks (0 missed, 98.8/s), 2859 looks = 1353 frozen + 870 peeked")
 	return parsed(tb, b, longTable{})
 }
@@ -146,7 +150,8 @@ func TestLinesEndBeforeTheTerminalDoes(t *testing.T) {
 func TestWithoutATerminalNothingIsCut(t *testing.T) {
 	for name, form := range terminalForms {
 		got := render(t, form, wideFixture(t), Options{})
-		if name != "account" && name != "wait" && name != "source" && name != "callers" && !strings.Contains(got, longNames[1]) {
+		if name != "account" && name != "wait" && name != "source" && name != "callers" &&
+			!strings.Contains(got, longNames[1]) {
 			t.Errorf("%s: a name was cut:\n%s", name, got)
 		}
 		if strings.Contains(got, "\x1b") {
@@ -195,7 +200,8 @@ func TestWaitsShowTheProgramsFunctionFirst(t *testing.T) {
 	got := render(t, Table, wideFixture(t), Options{By: "wait"})
 	_, futex, _ := strings.Cut(got, "futex  (cpu")
 	lines := strings.Split(futex, "\n")
-	if len(lines) < 4 || !strings.Contains(lines[2], "update_cache") || strings.Contains(lines[3], "__futex_abstimed_wait_common64") {
+	if len(lines) < 4 || !strings.Contains(lines[2], "update_cache") ||
+		strings.Contains(lines[3], "__futex_abstimed_wait_common64") {
 		t.Errorf("got:\n%s", got)
 	}
 	if !strings.Contains(got, "(wall)") {
@@ -254,7 +260,8 @@ func TestPartsOfTheTimeAddUp(t *testing.T) {
 	for _, s := range p.Sample {
 		whole += s.Value[1]
 	}
-	for _, o := range []Options{{To: 3500 * time.Millisecond}, {From: 3500 * time.Millisecond, To: 5 * time.Second}, {From: 5 * time.Second}} {
+	for _, o := range []Options{{To: 3500 * time.Millisecond}, {From: 3500 * time.Millisecond, To: 5 * time.Second},
+		{From: 5 * time.Second}} {
 		q, err := Filter(p, o)
 		if err != nil {
 			t.Fatal(err)
@@ -274,7 +281,8 @@ func TestPartsOfTheTimeAddUp(t *testing.T) {
 	if sum != whole-before {
 		t.Errorf("the parts have %d ns, the whole %d", sum, whole-before)
 	}
-	if _, err := Filter(foreign(), Options{From: time.Second}); err == nil || !strings.Contains(err.Error(), "does not keep time") {
+	if _, err := Filter(foreign(), Options{From: time.Second}); err == nil ||
+		!strings.Contains(err.Error(), "does not keep time") {
 		t.Errorf("a profile without time: %v", err)
 	}
 	if _, err := Filter(p, Options{From: time.Minute}); err == nil || !strings.Contains(err.Error(), "nothing is left") {
@@ -288,7 +296,8 @@ func TestFiltersKeepWhatMatches(t *testing.T) {
 		opts    Options
 		samples int
 	}{
-		{Options{Thread: "worker-1"}, 2}, {Options{Thread: "101"}, 2}, {Options{Process: "^kvd"}, len(p.Sample)}, {Options{Process: "pid 100"}, len(p.Sample)},
+		{Options{Thread: "worker-1"}, 2}, {Options{Thread: "101"}, 2}, {Options{Process: "^kvd"}, len(p.Sample)},
+		{Options{Process: "pid 100"}, len(p.Sample)},
 		{Options{State: "sleeping"}, 2}, {Options{Wait: "futex"}, 1}, {Options{Thread: "worker", State: "running"}, 5},
 	} {
 		q, err := Filter(p, c.opts)
@@ -319,7 +328,8 @@ func TestCallersAndCalleesOfARecursion(t *testing.T) {
 		}
 	}
 	got := &strings.Builder{}
-	if err := Callers(got, fixture(t), "compress", Options{}); err != nil || !strings.Contains(got.String(), "└ compress") ||
+	if err := Callers(got, fixture(t), "compress", Options{}); err != nil ||
+		!strings.Contains(got.String(), "└ compress") ||
 		strings.Index(got.String(), "worker") > strings.Index(got.String(), "clone3") {
 		t.Errorf("callers, the nearest first: %v\n%s", err, got)
 	}
@@ -337,7 +347,8 @@ func TestJSONHasAllClocks(t *testing.T) {
 	if r.Total["cpu"] != 1000e6 || r.Total["blocked"] != 1170e6 || r.Total["samples"] != 217 || r.Value != "cpu" {
 		t.Errorf("total %v", r.Total)
 	}
-	if f := r.Functions[0]; f.Name != "compress" || f.Module != "kvd" || f.Self["cpu"] != 500e6 || f.Total["wall"] != 520e6 {
+	if f := r.Functions[0]; f.Name != "compress" || f.Module != "kvd" || f.Self["cpu"] != 500e6 ||
+		f.Total["wall"] != 520e6 {
 		t.Errorf("first function %+v", f)
 	}
 	var self int64
@@ -358,14 +369,16 @@ func TestJSONHasAllClocks(t *testing.T) {
 		t.Errorf("cpu of groups %d, of the tree %d", groups, roots)
 	}
 	b.Reset()
-	if err := JSON(&b, foreign(), false, Options{}); err != nil || strings.Contains(b.String(), "blocked") || strings.Contains(b.String(), `"tree"`) {
+	if err := JSON(&b, foreign(), false, Options{}); err != nil || strings.Contains(b.String(), "blocked") ||
+		strings.Contains(b.String(), `"tree"`) {
 		t.Errorf("%v %s", err, &b)
 	}
 }
 
 func TestSourceShowsTheTextBelowTheDirectoryOnly(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "pack.c"), []byte(strings.Repeat("\n", 42)+"\tsqueeze(it);\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "pack.c"), []byte(strings.Repeat("\n", 42)+"\tsqueeze(it);\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -387,10 +400,12 @@ func TestSourceShowsTheTextBelowTheDirectoryOnly(t *testing.T) {
 
 func TestTheAccountIsShownWholeWhenAskedFor(t *testing.T) {
 	p := wideFixture(t)
-	if got := render(t, Table, p, Options{}); strings.Contains(got, "298 ticks") || !strings.Contains(got, "0.13 s of CPU") {
+	if got := render(t, Table, p, Options{}); strings.Contains(got, "298 ticks") ||
+		!strings.Contains(got, "0.13 s of CPU") {
 		t.Errorf("the head of a report:\n%s", got)
 	}
-	if got := render(t, Account, p, Options{}); !strings.Contains(got, "298 ticks") || !strings.Contains(got, "0.13 s of CPU") {
+	if got := render(t, Account, p, Options{}); !strings.Contains(got, "298 ticks") ||
+		!strings.Contains(got, "0.13 s of CPU") {
 		t.Errorf("the account:\n%s", got)
 	}
 }

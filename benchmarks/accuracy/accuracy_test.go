@@ -33,9 +33,12 @@ func stack(names ...string) []*profile.Location {
 func made() *recording {
 	running := map[string][]string{"state": {"running"}}
 	return &recording{Profile: &profile.Profile{Sample: []*profile.Sample{
-		{Value: []int64{1, 50, 10, 40}, Label: running, Location: stack("f", "main"), NumLabel: map[string][]int64{"end_timestamp_ns": {1000}}},
-		{Value: []int64{2, 60, 0, 60}, Label: running, Location: stack("g", "[incomplete: no-rule]"), NumLabel: map[string][]int64{"end_timestamp_ns": {900}}},
-		{Value: []int64{7, 100, 0, 0}, Label: map[string][]string{"state": {"sleeping"}}, Location: stack("poll", "main"), NumLabel: map[string][]int64{"end_timestamp_ns": {2000}}},
+		{Value: []int64{1, 50, 10, 40}, Label: running, Location: stack("f", "main"),
+			NumLabel: map[string][]int64{"end_timestamp_ns": {1000}}},
+		{Value: []int64{2, 60, 0, 60}, Label: running, Location: stack("g", "[incomplete: no-rule]"),
+			NumLabel: map[string][]int64{"end_timestamp_ns": {900}}},
+		{Value: []int64{7, 100, 0, 0}, Label: map[string][]string{"state": {"sleeping"}}, Location: stack("poll", "main"),
+			NumLabel: map[string][]int64{"end_timestamp_ns": {2000}}},
 		{Value: []int64{0, 5, 0, 5}, Label: running, Location: stack("[ran between ticks]", "poll", "main")},
 	}}}
 }
@@ -77,7 +80,8 @@ func TestStacksOfAnEarlierRunAreKept(t *testing.T) {
 		}
 	}
 	page, _ := os.ReadFile(s.Page)
-	if head, ok := strings.CutSuffix(string(page), markdown.Empty(sectionName)); !ok || !strings.Contains(head, "- c: line one line two") {
+	if head, ok := strings.CutSuffix(string(page), markdown.Empty(sectionName)); !ok ||
+		!strings.Contains(head, "- c: line one line two") {
 		t.Errorf("%s", page)
 	}
 }
@@ -94,7 +98,8 @@ func TestMeterTellsTheTimeBetweenReadings(t *testing.T) {
 		times:    []time.Time{at, at.Add(10 * time.Millisecond)},
 		accounts: []account{{clock: time.Second}, {clock: time.Second + 8*time.Millisecond}},
 	}
-	for offset, want := range map[time.Duration]time.Duration{-time.Second: 0, 0: 0, 5 * time.Millisecond: 4 * time.Millisecond, time.Second: 8 * time.Millisecond} {
+	for offset, want := range map[time.Duration]time.Duration{-time.Second: 0, 0: 0,
+		5 * time.Millisecond: 4 * time.Millisecond, time.Second: 8 * time.Millisecond} {
 		if got := m.at(at.Add(offset)).clock - time.Second; got != want {
 			t.Errorf("after %v: %v, want %v", offset, got, want)
 		}
@@ -118,9 +123,11 @@ func TestMeterReadsTheKernelsThreeClocks(t *testing.T) {
 }
 
 func TestRawTotalSumsAColumn(t *testing.T) {
-	text := "PeriodType: cpu nanoseconds\nSamples:\nsamples/count wall/nanoseconds runqueue/nanoseconds cpu/nanoseconds[dflt]\n" +
+	text := "PeriodType: cpu nanoseconds\nSamples:\nsamples/count wall/nanoseconds runqueue/nanoseconds " +
+		"cpu/nanoseconds[dflt]\n" +
 		"          1          4          2          7: 1 2 \n                comm:[a] state:[running]\n" +
-		"          1          4          2         35: 1 2 \n                end_timestamp_ns:[99 nanoseconds] pid:[20181]\nLocations\n     1: 0x1 2 3 4: \n"
+		"          1          4          2         35: 1 2 \n                end_timestamp_ns:[99 nanoseconds] " +
+		"pid:[20181]\nLocations\n     1: 0x1 2 3 4: \n"
 	if got := rawTotal(text, recordings.CPUColumn); got != 42 {
 		t.Error(got)
 	}
@@ -147,7 +154,8 @@ func TestBothToolsAddressesLeadToTheSamePlace(t *testing.T) {
 	p := newPlaces(&testtargets.Target{})
 	ours := &profile.Sample{Location: stack("JS:*burn /x.js:1:2")}
 	theirs := &perfscript.Sample{Frames: []perfscript.Frame{
-		{Addr: 1 << 63, Name: "schedule", File: "[kernel.kallsyms]"}, {Addr: 0x1000, Name: "JS:^burn /x.js:1:2", File: "/tmp/perf-9.map"},
+		{Addr: 1 << 63, Name: "schedule", File: "[kernel.kallsyms]"}, {Addr: 0x1000, Name: "JS:^burn /x.js:1:2",
+			File: "/tmp/perf-9.map"},
 	}}
 	if a, b := p.ofRecording(ours), p.ofPerf(theirs); a != b || a != "JS:burn /x.js:1:2" {
 		t.Errorf("%q and %q", a, b)
@@ -200,7 +208,8 @@ func TestFiguresOfAnEarlierRunAreKept(t *testing.T) {
 	}
 	r := made()
 	for _, name := range []string{"redis", "c"} {
-		f.add(result{program: &program{Name: name, Complete: completeness(r), CPU: &cpuSum{ProfileS: 1, ClockS: 1, Threads: 1}, Viewers: &viewers{}}})
+		f.add(result{program: &program{Name: name, Complete: completeness(r), CPU: &cpuSum{ProfileS: 1, ClockS: 1,
+			Threads: 1}, Viewers: &viewers{}}})
 	}
 	if err := f.write(s); err != nil {
 		t.Fatal(err)

@@ -103,7 +103,8 @@ func launchChromium(ctx context.Context, dir, text string, user *testtargets.Use
 
 // browser gives the program itself, not the script that distributions put before it.
 func browser() (string, error) {
-	for _, path := range []string{"/usr/lib/chromium/chromium", "/usr/lib64/chromium-browser/chromium-browser", "/opt/google/chrome/chrome"} {
+	for _, path := range []string{"/usr/lib/chromium/chromium", "/usr/lib64/chromium-browser/chromium-browser",
+		"/opt/google/chrome/chrome"} {
 		if _, err := os.Stat(path); err == nil {
 			return path, nil
 		}

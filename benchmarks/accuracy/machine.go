@@ -19,7 +19,8 @@ type setting struct {
 
 func thisSetting() setting {
 	return setting{
-		CPU: machine.CPUModel(), Processors: runtime.NumCPU(), Kernel: "Linux " + machine.Kernel(), Arch: runtime.GOARCH, Go: runtime.Version(),
+		CPU: machine.CPUModel(), Processors: runtime.NumCPU(), Kernel: "Linux " + machine.Kernel(), Arch: runtime.GOARCH,
+		Go:   runtime.Version(),
 		Perf: machine.FirstLine("perf", "--version"), Prywalk: machine.Revision(),
 	}
 }

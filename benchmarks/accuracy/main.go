@@ -59,7 +59,8 @@ func main() {
 func parse(args []string) (*settings, error) {
 	s := &settings{}
 	fl := flag.NewFlagSet("accuracy", flag.ContinueOnError)
-	only := fl.String("only", "", "what to measure, separated by commas: targets, "+startupName+", "+namingName+" (default: all)")
+	only := fl.String("only", "", "what to measure, separated by commas: targets, "+startupName+", "+namingName+
+		" (default: all)")
 	fl.DurationVar(&s.Duration, "d", 10*time.Second, "length of the recording of each target")
 	fl.IntVar(&s.Pairs, "pairs", 20, "pairs of slices for the comparison with perf, 0 for none")
 	slice := fl.Duration("slice", 500*time.Millisecond, "length of a slice")
@@ -69,7 +70,8 @@ func parse(args []string) (*settings, error) {
 	fl.StringVar(&s.Binary, "prywalk", "", "the program to measure (default: built from this checkout)")
 	fl.StringVar(&s.JSON, "json", "", "write the figures to this file; those that it has already are kept")
 	fl.StringVar(&s.Page, "markdown", "", "put the tables between the markers of this page, which is made if missing")
-	fl.BoolVar(&s.Completeness, "completeness", false, "count complete stacks only, of these and more programs, as the table on complete stacks has them")
+	fl.BoolVar(&s.Completeness, "completeness", false,
+		"count complete stacks only, of these and more programs, as the table on complete stacks has them")
 	if err := fl.Parse(args); err != nil {
 		return nil, err
 	}

@@ -69,14 +69,16 @@ func (f *figures) agreementText() string {
 	if v == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d shares compared; %d differ at a family-wise error rate of %g %% (Holm). The greatest |t| is %.2f "+
+	return fmt.Sprintf("%d shares compared; %d differ at a family-wise error rate of %g %% (Holm). The greatest |t| is "+
+		"%.2f "+
 		"(%.2f would be needed, %d degrees of freedom), the greatest difference %.2f points; %d functions are "+
 		"called by names that do not mean the same.\n\n",
 		v.Tests, v.Differ, 100*v.ErrorRate, v.Largest, v.Needed, v.DF, 100*v.MaxDifference, v.Names)
 }
 
 func (f *figures) agreementTable() string {
-	t := markdown.NewTable("program", "samples: prywalk, perf", "function", "prywalk", "perf", "t", "differs", "other names")
+	t := markdown.NewTable("program", "samples: prywalk, perf", "function", "prywalk", "perf", "t", "differs",
+		"other names")
 	for _, p := range f.measured() {
 		if p.Agreement == nil {
 			continue
@@ -94,7 +96,8 @@ func (f *figures) agreementTable() string {
 			if x.Differs {
 				differs = "**yes**"
 			}
-			t.Row(name, n, code(x.Place), share(x.Share, x.SE), share(x.PerfShare, x.PerfSE), fmt.Sprintf("%+.2f", x.T), differs, names)
+			t.Row(name, n, code(x.Place), share(x.Share, x.SE), share(x.PerfShare, x.PerfSE), fmt.Sprintf("%+.2f", x.T), differs,
+				names)
 			name, n = "", ""
 		}
 	}
@@ -102,7 +105,8 @@ func (f *figures) agreementTable() string {
 }
 
 func (f *figures) cpuTable() string {
-	t := markdown.NewTable("program", "profile", "process clocks", "utime + stime", "schedstat", "profile to clocks", "allowed", "within", "not observed")
+	t := markdown.NewTable("program", "profile", "process clocks", "utime + stime", "schedstat", "profile to clocks",
+		"allowed", "within", "not observed")
 	for _, p := range f.measured() {
 		c := p.CPU
 		t.Row(p.Name, secs(c.ProfileS), secs(c.ClockS), secs(c.TicksS), secs(c.SchedS), fmt.Sprintf("%+.3f %%", c.Off()),
@@ -112,7 +116,8 @@ func (f *figures) cpuTable() string {
 }
 
 func (f *figures) viewersTable() string {
-	t := markdown.NewTable("program", "recording (ns)", "`prywalk report`", "`go tool pprof -raw`", "`go tool pprof -top`", "equal")
+	t := markdown.NewTable("program", "recording (ns)", "`prywalk report`", "`go tool pprof -raw`", "`go tool pprof -top`",
+		"equal")
 	for _, p := range f.measured() {
 		if v := p.Viewers; v != nil {
 			t.Row(p.Name, fmt.Sprint(v.Profile), fmt.Sprint(v.Report), fmt.Sprint(v.Raw), fmt.Sprint(v.Top), yes(v.OK()))

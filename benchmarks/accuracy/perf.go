@@ -74,10 +74,9 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 	return p, nil
 }
 
-// target chooses what perf samples. Its timer for a process is set anew whenever a
-// thread is put on a processor, and then goes off in the switch itself: of a redis
-// that sleeps 20,000 times a second it booked 18 % to finish_task_switch, ten times
-// what a timer that runs on all processors' time sees (n = 1,435 and 2,174 samples).
+// target chooses what perf samples. Its timer for a process is set anew whenever a thread is put on a processor,
+// and then goes off in the switch itself. Of a redis that sleeps 20,000 times a second it booked 18 % to
+// finish_task_switch, ten times what a timer that runs on all processors' time sees (n = 1,435 and 2,174 samples).
 // So as root all processors are sampled, and the target's samples chosen afterwards.
 func (p *perf) target(pids []int) []string {
 	if os.Geteuid() != 0 {
@@ -149,7 +148,8 @@ func (p *perf) closeFiles() {
 // still be there: names of generated code are read from files that go with it.
 func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.Sample)) error {
 	var errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, "perf", "script", "-i", p.data, "--no-inline", "--show-lost-events", "-F", perfscript.Fields)
+	cmd := exec.CommandContext(ctx, "perf", "script", "-i", p.data, "--no-inline", "--show-lost-events", "-F",
+		perfscript.Fields)
 	cmd.Args = append(cmd.Args, p.filter...)
 	cmd.Stderr = &errs
 	cmd.WaitDelay = time.Second

@@ -27,8 +27,11 @@ func (f *figures) stacksMarkdown() string {
 			low = r.Load
 		}
 	}
-	fmt.Fprintf(&b, "\nCounted on %s, %s, %d processors, %s, %s, prywalk %s: recordings of %g s at 99 ticks a second, one after the other. "+
-		"The machine's load average was %.1f to %.1f.\n", f.Date, m.CPU, m.Processors, m.Kernel, m.Arch, m.Prywalk, f.Settings.Seconds, low, high)
+	fmt.Fprintf(&b,
+		"\nCounted on %s, %s, %d processors, %s, %s, prywalk %s: recordings of %g s at 99 ticks a second, one after the "+
+			"other. "+
+			"The machine's load average was %.1f to %.1f.\n", f.Date, m.CPU, m.Processors, m.Kernel, m.Arch, m.Prywalk,
+		f.Settings.Seconds, low, high)
 	for _, part := range []struct{ title, text string }{
 		{"Complete stacks", f.wholeTable()},
 		{"How the frames were found", f.methodTable()},
@@ -52,7 +55,8 @@ func portion(whole, all int64) string {
 }
 
 func (f *figures) wholeTable() string {
-	t := markdown.NewTable("program", "threads", "samples", "complete", "frozen", "peeked", "reused", "samples of running threads", "of CPU time")
+	t := markdown.NewTable("program", "threads", "samples", "complete", "frozen", "peeked", "reused",
+		"samples of running threads", "of CPU time")
 	for _, r := range f.counted() {
 		c := r.Complete
 		t.Row(r.Name, fmt.Sprint(c.Threads), fmt.Sprint(c.Samples), portion(c.Whole, c.Samples),

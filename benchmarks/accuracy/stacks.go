@@ -83,7 +83,10 @@ func (f *figures) addStacks(row stackRow) {
 	f.Stacks = slices.DeleteFunc(f.Stacks, func(old stackRow) bool { return old.Name == row.Name })
 	f.Stacks = append(f.Stacks, row)
 	names := stackNames()
-	slices.SortStableFunc(f.Stacks, func(a, b stackRow) int { return slices.Index(names, a.Name) - slices.Index(names, b.Name) })
+	slices.SortStableFunc(f.Stacks, func(a, b stackRow) int {
+		return slices.Index(names, a.Name) - slices.Index(names,
+			b.Name)
+	})
 }
 
 // brief is one line on what was just counted.
@@ -92,5 +95,6 @@ func (r *stackRow) brief() string {
 		return "failed: " + strings.SplitN(r.Error, "\n", 2)[0]
 	}
 	c := r.Complete
-	return fmt.Sprintf("%s complete, of running threads %s, of %d samples", percent(c.Share(), 3), percent(stats.Ratio(c.RunningWhole, c.Running), 3), c.Samples)
+	return fmt.Sprintf("%s complete, of running threads %s, of %d samples", percent(c.Share(), 3),
+		percent(stats.Ratio(c.RunningWhole, c.Running), 3), c.Samples)
 }

@@ -122,15 +122,18 @@ func TestOnlyStacksOfRunningThreadsCount(t *testing.T) {
 	if f.Running != 9 || f.Whole != 7 {
 		t.Errorf("%+v", f)
 	}
-	if want := []recordings.Class{{Reason: "no-rule", Place: "prog: f, innermost", Samples: 2}}; !slices.Equal(f.Classes, want) {
+	if want := []recordings.Class{{Reason: "no-rule", Place: "prog: f, innermost", Samples: 2}}; !slices.Equal(f.Classes,
+		want) {
 		t.Errorf("%+v", f.Classes)
 	}
 }
 
 // made is a row with figures.
 func made(name, group string, whole, running int64) row {
-	st := runStats{Frozen: 200, FramesByMethod: map[string]int64{"context": 100, "cfi": 90, "scan": 10}, FreezeUS: &spread{20, 50, 400},
-		CopiedBytes: &spread{4096, 65536, 70000}, LongFreezes: map[string]longFreezesOf{"copy": {N: 1}, "late": {N: 2}}, CPUSelfS: 0.01, CPUTargetS: 4, CPUUnobservedS: 0.1}
+	st := runStats{Frozen: 200, FramesByMethod: map[string]int64{"context": 100, "cfi": 90, "scan": 10},
+		FreezeUS:    &spread{20, 50, 400},
+		CopiedBytes: &spread{4096, 65536, 70000}, LongFreezes: map[string]longFreezesOf{"copy": {N: 1}, "late": {N: 2}},
+		CPUSelfS: 0.01, CPUTargetS: 4, CPUUnobservedS: 0.1}
 	st.Freezes = append(st.Freezes, struct {
 		BelowUS float64 `json:"below_us"`
 		N       int64   `json:"n"`
@@ -138,19 +141,23 @@ func made(name, group string, whole, running int64) row {
 		BelowUS float64 `json:"below_us"`
 		N       int64   `json:"n"`
 	}{524.288, 3})
-	f := figures{Running: running, Whole: whole, Stats: st, Classes: []recordings.Class{{Reason: "no-rule", Place: "prog: f", Samples: running - whole}}}
+	f := figures{Running: running, Whole: whole, Stats: st,
+		Classes: []recordings.Class{{Reason: "no-rule", Place: "prog: f", Samples: running - whole}}}
 	old := f
 	old.Whole, old.Stats = whole/2, runStats{Frozen: 200, CPUSelfS: 0.02}
 	return row{Name: name, Group: group, Now: &f, Before: &old}
 }
 
 func TestTablesSayWhatWasMeasured(t *testing.T) {
-	all := []row{made("one", compiled, 1000, 1000), made("two", compiled, 900, 1000), made("luajit", generators, 300, 1000), {Name: "gone", Group: generators, Error: "not here\nat all"}}
+	all := []row{made("one", compiled, 1000, 1000), made("two", compiled, 900, 1000),
+		made("luajit", generators, 300, 1000), {Name: "gone", Group: generators, Error: "not here\nat all"}}
 	text := table(all) + reasons(all) + summary(all)
 	for _, want := range []string{
-		"| one | 1000 | 100.00 (99.62 to 100.00) | 50.00 (1000) | 90.0, 0.0, 0.0, 10.0 | 4.1, 65.5 | 20, 50, 400 | 1.50 late 2 copy 1 | 50 (100) | 2.5 |",
+		"| one | 1000 | 100.00 (99.62 to 100.00) | 50.00 (1000) | 90.0, 0.0, 0.0, 10.0 | 4.1, 65.5 | 20, 50, 400 | 1.50 " +
+			"late 2 copy 1 | 50 (100) | 2.5 |",
 		"| gone | - | not here |", "| luajit | 700 | 70.00 | no-rule | prog: f |",
-		"| compiled (2) | 2000 | 95.00 | two 90.00 | 47.50 |", "| other code made at run time (1) | 1000 | 30.00 | luajit 30.00 | 15.00 |",
+		"| compiled (2) | 2000 | 95.00 | two 90.00 | 47.50 |",
+		"| other code made at run time (1) | 1000 | 30.00 | luajit 30.00 | 15.00 |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
@@ -176,7 +183,8 @@ func TestRowsOfOtherProgramsAreKept(t *testing.T) {
 	anew := made("luajit", generators, 2, 2)
 	anew.Before = nil
 	all = with(with(all, anew), made("gcc", compiled, 2, 2))
-	if len(all) != 3 || all[2].Before == nil || all[0].Name != "gcc" || all[2].Name != "luajit" || all[2].Now.Whole != 2 || all[1].Before.Running != 2 {
+	if len(all) != 3 || all[2].Before == nil || all[0].Name != "gcc" || all[2].Name != "luajit" || all[2].Now.Whole != 2 ||
+		all[1].Before.Running != 2 {
 		t.Errorf("%+v", all)
 	}
 	if err := os.WriteFile(path, []byte("no JSON"), 0o600); err != nil {
@@ -201,7 +209,8 @@ func TestACommandLineIsRefusedForWhatItDoesNotMean(t *testing.T) {
 // TestAProgramIsMeasured: with the shell that the whole suite needs anyway.
 func TestAProgramIsMeasured(t *testing.T) {
 	p := &program{name: "shell", group: interpreters, run: []string{"sh", "-c", "until false; do :; done"}, debian: "dash"}
-	s := &settings{programs: []program{*p}, stacks: 20, freq: 199, engine: "ptrace", longest: time.Minute, json: filepath.Join(t.TempDir(), "f.json")}
+	s := &settings{programs: []program{*p}, stacks: 20, freq: 199, engine: "ptrace", longest: time.Minute,
+		json: filepath.Join(t.TempDir(), "f.json")}
 	var out bytes.Buffer
 	if err := s.run(t.Context(), &out); err != nil {
 		t.Fatal(err)
@@ -211,7 +220,8 @@ func TestAProgramIsMeasured(t *testing.T) {
 		t.Fatalf("%+v %v\n%s", all, err, &out)
 	}
 	f := all[0].Now
-	if f.Running < 20 || f.Whole == 0 || f.Stats.CopiedBytes == nil || f.Stats.CopiedBytes.Max <= 0 || f.Stats.FreezeUS == nil {
+	if f.Running < 20 || f.Whole == 0 || f.Stats.CopiedBytes == nil || f.Stats.CopiedBytes.Max <= 0 ||
+		f.Stats.FreezeUS == nil {
 		t.Errorf("%+v\n%s", f, &out)
 	}
 }

@@ -53,9 +53,11 @@ func (g *gaps) String() string {
 	}
 	rate := float64(len(g.lengths)) / (float64(g.watched) / 1e9)
 	const freeze, threads = 70e-6, 2 // s; the tracer's processor and the target's
-	return fmt.Sprintf("A thread of real-time priority that only reads its clock stands still for over %.0f µs %.1f times a second (%.2f %% of "+
+	return fmt.Sprintf("A thread of real-time priority that only reads its clock stands still for over %.0f µs %.1f "+
+		"times a second (%.2f %% of "+
 		"its time, %.1f ms at most; %.0f s watched): a freeze of 70 µs on two such processors meets that with %.2f %%.",
-		longUS, rate, 100*float64(sum)/float64(g.watched), float64(longest)/1e6, float64(g.watched)/1e9, 100*rate*freeze*threads)
+		longUS, rate, 100*float64(sum)/float64(g.watched), float64(longest)/1e6, float64(g.watched)/1e9,
+		100*rate*freeze*threads)
 }
 
 // watchGaps watches all processors, each half of the time.
@@ -68,7 +70,8 @@ func watchGaps(d time.Duration) *gaps {
 			runtime.LockOSThread() // and the OS thread ends with it, as its priority is its own
 			var set unix.CPUSet
 			set.Set(cpu)
-			fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: gapPriority}
+			fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
+				Priority: gapPriority}
 			if unix.SchedSetaffinity(0, &set) != nil || unix.SchedSetAttr(0, &fifo, 0) != nil {
 				return
 			}
@@ -95,7 +98,8 @@ func lateStops(all []row) string {
 	var names []string
 	for i := range all {
 		if f := all[i].Now; f != nil && all[i].Error == "" && f.Stats.LateStops.N > 0 {
-			names = append(names, fmt.Sprintf("%s %d (%.1f ms at most)", all[i].Name, f.Stats.LateStops.N, f.Stats.LateStops.MaxUS/1e3))
+			names = append(names, fmt.Sprintf("%s %d (%.1f ms at most)", all[i].Name, f.Stats.LateStops.N,
+				f.Stats.LateStops.MaxUS/1e3))
 		}
 	}
 	if len(names) == 0 {

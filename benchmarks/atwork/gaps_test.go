@@ -18,7 +18,8 @@ func TestGapsAreWhatIsLong(t *testing.T) {
 	b.see(0, 2e9-a.watched)
 	b.lengths = nil // it was not watched
 	a.add(&b)
-	want := "over 262 µs 1.0 times a second (0.16 % of its time, 3.0 ms at most; 2 s watched): a freeze of 70 µs on two such processors meets that with 0.01 %."
+	want := "over 262 µs 1.0 times a second (0.16 % of its time, 3.0 ms at most; 2 s watched): a freeze of 70 µs on " +
+		"two such processors meets that with 0.01 %."
 	if len(a.lengths) != 2 || !strings.Contains(a.String(), want) {
 		t.Errorf("%v: %s", a.lengths, &a)
 	}

@@ -64,7 +64,8 @@ func parse(args []string) (*settings, error) {
 	fl.StringVar(&s.engine, "engine", "ptrace", "how running threads are seen: ptrace, perf, auto")
 	fl.StringVar(&s.before, "before", "", "another build, for the column \"before\"")
 	fl.StringVar(&s.json, "json", "", "write the figures to this file; those that it has of other programs are kept")
-	fl.DurationVar(&s.gaps, "gaps", 0, "measure nothing, but watch for so long how often the machine takes a processor away")
+	fl.DurationVar(&s.gaps, "gaps", 0,
+		"measure nothing, but watch for so long how often the machine takes a processor away")
 	fl.BoolVar(&s.docs, "docs", false, "put the tables into "+page+" and "+summaryPage)
 	if err := fl.Parse(args); err != nil {
 		return nil, err

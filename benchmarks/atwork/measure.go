@@ -98,7 +98,8 @@ func (s *settings) record(ctx context.Context, binary string, pid int, d time.Du
 	}
 	defer os.RemoveAll(dir)
 	file, stats := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "stats.json")
-	cmd := exec.CommandContext(ctx, binary, "record", "--engine", s.engine, "-p", strconv.Itoa(pid), "--children", "-F", strconv.Itoa(s.freq),
+	cmd := exec.CommandContext(ctx, binary, "record", "--engine", s.engine, "-p", strconv.Itoa(pid), "--children", "-F",
+		strconv.Itoa(s.freq),
 		"-d", d.String(), "-o", file, "--stats", stats)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second

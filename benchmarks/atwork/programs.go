@@ -39,39 +39,53 @@ func loop(command string) []string {
 
 // encode has ffmpeg encode a moving test picture.
 func encode(options string) []string {
-	return strings.Fields("ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=size=1280x720:rate=30 " + options + " -f null -")
+	return strings.Fields("ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=size=1280x720:rate=30 " + options +
+		" -f null -")
 }
 
 // hexFile makes 24 MB of text that can be made smaller, but not by much.
 var hexFile = []string{"sh", "-c", "head -c 8000000 /dev/urandom | od -An -v -tx1 >data"}
 
 // goBuild builds a small module with all that it imports, and keeps nothing.
-const goBuild = `rm -rf cache && mkdir cache && GO111MODULE=off GOFLAGS= CGO_ENABLED=0 GOCACHE="$PWD/cache" go build -o built main.go`
+const goBuild = `rm -rf cache && mkdir cache && GO111MODULE=off GOFLAGS= CGO_ENABLED=0 GOCACHE="$PWD/cache" go ` +
+	`build -o built main.go`
 
 // redis is a server and those that ask it, without a port.
-const redis = `redis-server --port 0 --unixsocket "$PWD/s" --save "" >/dev/null & sleep 1; redis-benchmark -s "$PWD/s" -l -q -t get,set,lpush,lrange_300 >/dev/null`
+const redis = `redis-server --port 0 --unixsocket "$PWD/s" --save "" >/dev/null & sleep 1; redis-benchmark -s ` +
+	`"$PWD/s" -l -q -t get,set,lpush,lrange_300 >/dev/null`
 
 // programs are all of them; of Java those of each JDK that is here.
 func programs() []program {
 	list := []program{
 		{"gcc", compiled, []string{bigSource}, nil, loop("gcc -O2 -c -o out.o " + bigSource), "gcc"},
 		{"xz", compiled, nil, [][]string{hexFile}, loop("xz -6 -T1 -c data >/dev/null"), "xz-utils"},
-		{"openssl", compiled, nil, nil, loop("openssl speed -seconds 1 sha256 aes-256-cbc rsa2048 ecdsap256 camellia-128-cbc md5 >/dev/null 2>&1"), "openssl"},
+		{"openssl", compiled, nil, nil,
+			loop("openssl speed -seconds 1 sha256 aes-256-cbc rsa2048 ecdsap256 camellia-128-cbc md5 >/dev/null 2>&1"),
+			"openssl"},
 		{"gawk", compiled, []string{"work.awk"}, nil, []string{"gawk", "-f", "work.awk"}, "gawk"},
 		{"sqlite", compiled, []string{"work.sql"}, nil, loop("sqlite3 :memory: <work.sql >/dev/null"), "sqlite3"},
-		{"redis", compiled, nil, [][]string{{"redis-server", "--version"}, {"redis-benchmark", "--version"}}, []string{"sh", "-c", redis}, "redis-server redis-tools"},
+		{"redis", compiled, nil, [][]string{{"redis-server", "--version"}, {"redis-benchmark", "--version"}},
+			[]string{"sh", "-c", redis}, "redis-server redis-tools"},
 		{"g++", compiled, []string{"templates.cc"}, nil, loop("g++ -std=c++17 -O2 -c -o out.o templates.cc"), "g++"},
-		{"c++", compiled, []string{"work.cc"}, [][]string{{"g++", "-std=c++17", "-O2", "-o", "work", "work.cc"}}, []string{"./work"}, "g++"},
-		{"rust", compiled, []string{"work.rs"}, [][]string{{"rustc", "--edition", "2021", "-O", "-o", "work", "work.rs"}}, []string{"./work"}, "rustc"},
+		{"c++", compiled, []string{"work.cc"}, [][]string{{"g++", "-std=c++17", "-O2", "-o", "work", "work.cc"}},
+			[]string{"./work"}, "g++"},
+		{"rust", compiled, []string{"work.rs"}, [][]string{{"rustc", "--edition", "2021", "-O", "-o", "work", "work.rs"}},
+			[]string{"./work"}, "rustc"},
 		{"go-build", compiled, []string{"gowork/main.go"}, [][]string{{"go", "version"}}, loop(goBuild), "golang"},
-		{"go", compiled, []string{"gowork/main.go"}, [][]string{{"env", "GO111MODULE=off", "GOFLAGS=", "go", "build", "-o", "work", "main.go"}}, []string{"./work"}, "golang"},
+		{"go", compiled, []string{"gowork/main.go"}, [][]string{{"env", "GO111MODULE=off", "GOFLAGS=", "go", "build", "-o",
+			"work", "main.go"}}, []string{"./work"}, "golang"},
 		{"x264", compiled, nil, nil, encode("-c:v libx264 -threads 2"), "ffmpeg"},
 		{"vp9", compiled, nil, nil, encode("-c:v libvpx-vp9 -deadline good -cpu-used 2 -threads 1"), "ffmpeg"},
-		{"fortran", compiled, []string{"work.f90"}, [][]string{{"gfortran", "-O2", "-o", "work", "work.f90"}}, []string{"./work"}, "gfortran"},
-		{"ada", compiled, []string{"work.adb"}, [][]string{{"gnatmake", "-q", "-O2", "work.adb"}}, []string{"./work"}, "gnat"},
-		{"pascal", compiled, []string{"work.pas"}, [][]string{{"fpc", "-v0", "-O2", "work.pas"}}, []string{"./work"}, "fp-compiler"},
-		{"ocaml", compiled, []string{"work.ml"}, [][]string{{"ocamlopt", "-O3", "-o", "work", "work.ml"}}, []string{"./work"}, "ocaml-nox"},
-		{"openblas", compiled, []string{"blas.py"}, [][]string{{"/usr/bin/python3", "-c", "import numpy"}}, []string{"/usr/bin/python3", "blas.py"}, "python3-numpy libopenblas0-pthread"},
+		{"fortran", compiled, []string{"work.f90"}, [][]string{{"gfortran", "-O2", "-o", "work", "work.f90"}},
+			[]string{"./work"}, "gfortran"},
+		{"ada", compiled, []string{"work.adb"}, [][]string{{"gnatmake", "-q", "-O2", "work.adb"}}, []string{"./work"},
+			"gnat"},
+		{"pascal", compiled, []string{"work.pas"}, [][]string{{"fpc", "-v0", "-O2", "work.pas"}}, []string{"./work"},
+			"fp-compiler"},
+		{"ocaml", compiled, []string{"work.ml"}, [][]string{{"ocamlopt", "-O3", "-o", "work", "work.ml"}}, []string{"./work"},
+			"ocaml-nox"},
+		{"openblas", compiled, []string{"blas.py"}, [][]string{{"/usr/bin/python3", "-c", "import numpy"}},
+			[]string{"/usr/bin/python3", "blas.py"}, "python3-numpy libopenblas0-pthread"},
 	}
 	list = append(list, javas()...)
 	return append(append(list, interpreted()...), generating()...)
@@ -84,7 +98,8 @@ func interpreted() []program {
 		{"cpython", interpreters, []string{"work.py"}, nil, []string{"python3", "work.py"}, "python3"},
 		{"ruby", interpreters, []string{"work.rb"}, nil, []string{"ruby", "work.rb"}, "ruby"},
 		{"php", interpreters, []string{"work.php"}, nil, php("-d", "opcache.enable_cli=0"), "php-cli"},
-		{"php-jit", interpreters, []string{"work.php"}, nil, php("-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=64M", "-d", "opcache.jit=tracing"), "php-cli"},
+		{"php-jit", interpreters, []string{"work.php"}, nil, php("-d", "opcache.enable_cli=1", "-d",
+			"opcache.jit_buffer_size=64M", "-d", "opcache.jit=tracing"), "php-cli"},
 		{"perl", interpreters, []string{"work.pl"}, nil, []string{"perl", "work.pl"}, "perl"},
 		{"r", interpreters, []string{"work.R"}, nil, []string{"Rscript", "--vanilla", "work.R"}, "r-base-core"},
 		{"node", interpreters, []string{"work.js"}, nil, []string{"node", "work.js"}, "nodejs"},
@@ -98,12 +113,15 @@ func generating() []program {
 	emulator := "qemu-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	return []program{
 		{"luajit", generators, []string{"work.lua"}, nil, []string{"luajit", "work.lua"}, "luajit"},
-		{"qemu", generators, []string{"emulated.c"}, [][]string{{"gcc", "-O2", "-static", "-o", "work", "emulated.c"}}, []string{emulator, "./work"}, "qemu-user gcc"},
-		{"mono", generators, []string{"work.cs"}, [][]string{{"mcs", "-optimize", "-out:work.exe", "work.cs"}}, []string{"mono", "work.exe"}, "mono-runtime mono-mcs"},
+		{"qemu", generators, []string{"emulated.c"}, [][]string{{"gcc", "-O2", "-static", "-o", "work", "emulated.c"}},
+			[]string{emulator, "./work"}, "qemu-user gcc"},
+		{"mono", generators, []string{"work.cs"}, [][]string{{"mcs", "-optimize", "-out:work.exe", "work.cs"}},
+			[]string{"mono", "work.exe"}, "mono-runtime mono-mcs"},
 		{"guile", generators, []string{"work.scm"}, nil, []string{"guile", "--no-auto-compile", "work.scm"}, "guile-3.0"},
 		{"sbcl", generators, []string{"work.lisp"}, nil, []string{"sbcl", "--script", "work.lisp"}, "sbcl"},
 		{"chez", generators, []string{"work.scm"}, nil, []string{"chezscheme", "--script", "work.scm"}, "chezscheme"},
-		{"erlang", generators, []string{"work.erl"}, [][]string{{"erlc", "work.erl"}}, []string{"erl", "-noshell", "-run", "work", "main"}, "erlang-base"},
+		{"erlang", generators, []string{"work.erl"}, [][]string{{"erlc", "work.erl"}}, []string{"erl", "-noshell", "-run",
+			"work", "main"}, "erlang-base"},
 	}
 }
 
@@ -124,9 +142,12 @@ func javas() []program {
 				continue
 			}
 			seen[file] = true
-			name := strings.TrimSuffix(filepath.Base(strings.TrimSuffix(filepath.Dir(filepath.Dir(file)), "/jre")), "-"+runtime.GOARCH)
-			for _, mode := range []struct{ name, option string }{{"", "-XX:+TieredCompilation"}, {"-c1", "-XX:TieredStopAtLevel=1"}, {"-int", "-Xint"}} {
-				list = append(list, program{name + mode.name, javaVM, []string{javaSource}, [][]string{{"javac", "--release", "8", javaSource}},
+			name := strings.TrimSuffix(filepath.Base(strings.TrimSuffix(filepath.Dir(filepath.Dir(file)), "/jre")),
+				"-"+runtime.GOARCH)
+			for _, mode := range []struct{ name, option string }{{"", "-XX:+TieredCompilation"},
+				{"-c1", "-XX:TieredStopAtLevel=1"}, {"-int", "-Xint"}} {
+				list = append(list, program{name + mode.name, javaVM, []string{javaSource},
+					[][]string{{"javac", "--release", "8", javaSource}},
 					[]string{file, "-Xmx256m", mode.option, "-cp", ".", "Work", "36000"}, "default-jdk-headless"})
 			}
 		}

@@ -35,13 +35,15 @@ func (s *settings) text(all []row) string {
 		}
 		least, most = min(least, all[i].Load), max(most, all[i].Load)
 	}
-	return fmt.Sprintf("%s, %d processors, Linux %s, prywalk %s; load average %.1f to %.1f. %d Hz.\n\n%s\n%s%s", machine.CPUModel(), runtime.NumCPU(),
+	return fmt.Sprintf("%s, %d processors, Linux %s, prywalk %s; load average %.1f to %.1f. %d Hz.\n\n%s\n%s%s",
+		machine.CPUModel(), runtime.NumCPU(),
 		machine.Kernel(), machine.Revision(), least, most, s.freq, table(all), lateStops(all), reasons(all))
 }
 
 // table has a line for each program.
 func table(all []row) string {
-	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "before (n)", "frames: cfi, fp, heuristic, scan, %", "copied, KB: median, p99",
+	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "before (n)",
+		"frames: cfi, fp, heuristic, scan, %", "copied, KB: median, p99",
 		"freeze, µs: p50, p99, longest", "over 256 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU")
 	for i := range all {
 		r := &all[i]
@@ -51,8 +53,10 @@ func table(all []row) string {
 		}
 		f, st := r.Now, &r.Now.Stats
 		share, low, high := f.share()
-		t.Row(r.Name, fmt.Sprint(f.Running), fmt.Sprintf("%s (%s to %s)", percent(share), percent(low), percent(high)), r.before(),
-			methods(st.FramesByMethod), copied(st.CopiedBytes), lengths(st.FreezeUS), longFreezes(st), ownCPU(r), fmt.Sprintf("%.1f", per(st.CPUUnobservedS, st.CPUTargetS)))
+		t.Row(r.Name, fmt.Sprint(f.Running), fmt.Sprintf("%s (%s to %s)", percent(share), percent(low), percent(high)),
+			r.before(),
+			methods(st.FramesByMethod), copied(st.CopiedBytes), lengths(st.FreezeUS), longFreezes(st), ownCPU(r),
+			fmt.Sprintf("%.1f", per(st.CPUUnobservedS, st.CPUTargetS)))
 	}
 	return t.String()
 }
@@ -159,7 +163,8 @@ func reasons(all []row) string {
 			continue
 		}
 		for _, c := range r.Now.Classes {
-			t.Row(r.Name, fmt.Sprint(c.Samples), fmt.Sprintf("%.2f", per(float64(c.Samples), float64(r.Now.Running))), c.Reason, c.Place)
+			t.Row(r.Name, fmt.Sprint(c.Samples), fmt.Sprintf("%.2f", per(float64(c.Samples), float64(r.Now.Running))), c.Reason,
+				c.Place)
 		}
 	}
 	return t.String()
@@ -214,5 +219,6 @@ func (r *row) brief() string {
 		return fmt.Sprintf("%-20s failed: %s", r.Name, strings.SplitN(r.Error, "\n", 2)[0])
 	}
 	share, _, _ := r.Now.share()
-	return fmt.Sprintf("%-20s %s %% of %d complete, before %s, load %.1f", r.Name, percent(share), r.Now.Running, r.before(), r.Load)
+	return fmt.Sprintf("%-20s %s %% of %d complete, before %s, load %.1f", r.Name, percent(share), r.Now.Running,
+		r.before(), r.Load)
 }

@@ -89,5 +89,6 @@ func (c *crowd) sort(burners, sleepers int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%d threads run and %d sleep after %v; want %d and %d", len(c.burners), len(c.sleepers), settling, burners, sleepers)
+	return fmt.Errorf("%d threads run and %d sleep after %v; want %d and %d", len(c.burners), len(c.sleepers), settling,
+		burners, sleepers)
 }

@@ -12,8 +12,8 @@ import (
 // patience is how long it may take until enough waits were seen.
 const patience = 4 * time.Minute
 
-// TestContendedServersHaveNoDeadlock: locks are passed on between any two readings of them. Each is looked at until many
-// threads were seen to wait, so that it is known that there was something to find.
+// TestContendedServersHaveNoDeadlock: locks are passed on between any two readings of them. Each is looked at until
+// many threads were seen to wait, so that it is known that there was something to find.
 func TestContendedServersHaveNoDeadlock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts four servers")
@@ -35,7 +35,8 @@ func TestContendedServersHaveNoDeadlock(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%d looks, %d waits (%s), %d with an owner, %d cycles in one look", got.Looks, got.all(), got.kinds(), got.Owned, got.Cycles)
+			t.Logf("%d looks, %d waits (%s), %d with an owner, %d cycles in one look", got.Looks, got.all(), got.kinds(),
+				got.Owned, got.Cycles)
 			if got.Deadlocks > 0 || !floor(got) {
 				t.Errorf("%d deadlocks, of which there are none, in %d looks", got.Deadlocks, got.Looks)
 			}
@@ -47,10 +48,12 @@ func TestContendedServersHaveNoDeadlock(t *testing.T) {
 func TestTalliesAreCounted(t *testing.T) {
 	l := &tally{Waits: map[waits.Kind]int{}}
 	l.add(locks(
-		lock{kind: waits.Mutex, waiters: 3, owner: 7}, lock{kind: waits.RWLock, waiters: 2}, lock{kind: waits.Condition, waiters: 4},
+		lock{kind: waits.Mutex, waiters: 3, owner: 7}, lock{kind: waits.RWLock, waiters: 2},
+		lock{kind: waits.Condition, waiters: 4},
 		lock{kind: waits.Condition, waiters: 5, idle: waits.IdlePool}, lock{kind: waits.Semaphore, waiters: 1},
 	))
-	if l.Looks != 1 || l.all() != 10 || l.Owned != 3 || l.Ownable != 5 || l.kinds() != "condition 4, mutex 3, rwlock 2, semaphore 1" {
+	if l.Looks != 1 || l.all() != 10 || l.Owned != 3 || l.Ownable != 5 ||
+		l.kinds() != "condition 4, mutex 3, rwlock 2, semaphore 1" {
 		t.Errorf("%+v: %s", l, l.kinds())
 	}
 }
@@ -66,7 +69,8 @@ type lock struct {
 func locks(made ...lock) *dump.Locks {
 	l := &dump.Locks{}
 	for _, m := range made {
-		l.Locks = append(l.Locks, dump.Lock{For: waits.For{Kind: m.kind, Idle: m.idle, Owner: m.owner}, Waiters: make([]int, m.waiters)})
+		l.Locks = append(l.Locks, dump.Lock{For: waits.For{Kind: m.kind, Idle: m.idle, Owner: m.owner},
+			Waiters: make([]int, m.waiters)})
 	}
 	return l
 }

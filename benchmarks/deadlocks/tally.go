@@ -127,8 +127,10 @@ func locksOf(images *code.ImageCache, names *symbols.Namer, pids []int) (*dump.L
 
 // write writes the tallies as a table.
 func write(w io.Writer, all []*tally) {
-	fmt.Fprint(w, "| program | looked at for | looks | waits seen | at locks that store an owner | owner named | nobody had it | "+
-		"owner met with it | cycles in one look | deadlocks |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	fmt.Fprint(w,
+		"| program | looked at for | looks | waits seen | at locks that store an owner | owner named | nobody had it | "+
+			"owner met with it | cycles in one look | deadlocks |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | "+
+			"--- |\n")
 	for _, t := range all {
 		fmt.Fprintf(w, "| %s | %.0f s | %d | %d (%s) | %d | %d | %d | %d | %d | %d |\n",
 			t.Program, t.Seconds, t.Looks, t.all(), t.kinds(), t.Ownable, t.Named, t.Free, t.Owned, t.Cycles, t.Deadlocks)

@@ -62,7 +62,8 @@ func Open(path, names string) (*Table, error) {
 // before orders by place; of several names of one place the most public comes first.
 func before(a, b Func) int {
 	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End),
-		cmp.Compare(underscores(a.Name), underscores(b.Name)), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+		cmp.Compare(underscores(a.Name), underscores(b.Name)), cmp.Compare(len(a.Name), len(b.Name)),
+		cmp.Compare(a.Name, b.Name))
 }
 
 func underscores(s string) int { return len(s) - len(strings.TrimLeft(s, "_")) }
@@ -73,7 +74,8 @@ func (t *Table) add(f *elf.File) {
 	dynamic, _ := f.DynamicSymbols()
 	for _, s := range append(static, dynamic...) {
 		kind := elf.ST_TYPE(s.Info)
-		if (kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC) && s.Size > 0 && s.Section != elf.SHN_UNDEF && s.Value+s.Size > s.Value {
+		if (kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC) && s.Size > 0 && s.Section != elf.SHN_UNDEF &&
+			s.Value+s.Size > s.Value {
 			t.symbols = append(t.symbols, Func{s.Value, s.Value + s.Size, s.Name})
 		}
 	}

@@ -16,7 +16,8 @@ func realFiles(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	files := []string{command}
-	for _, libc := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"} {
+	for _, libc := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6",
+		"/lib/aarch64-linux-gnu/libc.so.6"} {
 		if _, err := os.Stat(libc); err == nil {
 			files = append(files, libc)
 		}

@@ -147,11 +147,13 @@ func leaf(s *profile.Sample) string {
 
 func (j *job) perf() (run, error) {
 	data := filepath.Join(j.dir, "perf.data")
-	cmd := exec.Command("perf", "record", "-q", "-a", "-g", "-e", "cpu-clock", "-F", strconv.Itoa(j.freq), "-o", data, "--", "sleep", strconv.Itoa(j.seconds))
+	cmd := exec.Command("perf", "record", "-q", "-a", "-g", "-e", "cpu-clock", "-F", strconv.Itoa(j.freq), "-o", data,
+		"--", "sleep", strconv.Itoa(j.seconds))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return run{}, fmt.Errorf("%w: %s", err, out)
 	}
-	out, err := exec.Command("perf", "script", "-i", data, "--no-inline", "-F", perfscript.Fields, "--pid", strconv.Itoa(j.pid)).Output()
+	out, err := exec.Command("perf", "script", "-i", data, "--no-inline", "-F", perfscript.Fields, "--pid",
+		strconv.Itoa(j.pid)).Output()
 	if err != nil {
 		return run{}, err
 	}

@@ -34,7 +34,8 @@ var counting struct {
 // stopped.
 func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64, error) {
 	seconds := fmt.Sprintf("%.3f", window.Seconds())
-	out, err := exec.CommandContext(ctx, "perf", "stat", "-x,", "-e", callsEvent, "-p", strconv.Itoa(pid), "--", "sleep", seconds).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "perf", "stat", "-x,", "-e", callsEvent, "-p", strconv.Itoa(pid), "--", "sleep",
+		seconds).CombinedOutput()
 	if err != nil {
 		return 0, fmt.Errorf("perf stat: %w: %s", err, out)
 	}
@@ -47,7 +48,8 @@ func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64
 func (b *bench) callsOfARun(ctx context.Context, s *subject, freq int) (kernel, own int64, err error) {
 	count, w := filepath.Join(b.dir, "count"), &watcher{stats: filepath.Join(b.dir, "stats.json")}
 	cmd := exec.CommandContext(ctx, "perf", "stat", "-x,", "-o", count, "-e", callsEvent, "--",
-		b.prywalk, "record", "--engine", "ptrace", "-p", strconv.Itoa(s.pid), "-F", strconv.Itoa(freq), "-d", (b.Warmup + b.Window).String(),
+		b.prywalk, "record", "--engine", "ptrace", "-p", strconv.Itoa(s.pid), "-F", strconv.Itoa(freq), "-d",
+		(b.Warmup + b.Window).String(),
 		"-o", filepath.Join(b.dir, "out.pb.gz"), "--stats", w.stats)
 	if err := output(cmd); err != nil {
 		return 0, 0, err

@@ -93,7 +93,8 @@ func (b *bench) steady(ctx context.Context, w *watcher, began time.Time, counted
 // costPart is the table of prywalk's own cost.
 func (b *bench) costPart(ctx context.Context) (string, error) {
 	began, was := time.Now(), machine.Load()
-	t := markdown.NewTable("sleepers", "Hz", "of one processor, %", "of it the tracing thread, %", "system calls a tick", "of a whole run by the kernel, by prywalk", "ticks/s got",
+	t := markdown.NewTable("sleepers", "Hz", "of one processor, %", "of it the tracing thread, %", "system calls a tick",
+		"of a whole run by the kernel, by prywalk", "ticks/s got",
 		"start, s of processor time", "end, s", "end took, s")
 	for _, freq := range costFreqs {
 		for _, n := range b.Sleepers {
@@ -106,9 +107,12 @@ func (b *bench) costPart(ctx context.Context) (string, error) {
 				spread(percents(row.each(func(r *costRound) float64 { return r.share })), "%.2f"), calls.tick)
 		}
 	}
-	how := fmt.Sprintf("`prywalk record -p`, a process of its own; %d running thread besides the sleepers; windows of %v after %v of warm-up, "+
-		"n = %d runs; median, least and most in brackets. Processor time is that of the whole process, by the kernel's clock of it. System "+
-		"calls are those that the kernel saw of the whole process in the window of one further run (`perf stat -e raw_syscalls:sys_enter`), and in "+
+	how := fmt.Sprintf("`prywalk record -p`, a process of its own; %d running thread besides the sleepers; windows of "+
+		"%v after %v of warm-up, "+
+		"n = %d runs; median, least and most in brackets. Processor time is that of the whole process, by the kernel's "+
+		"clock of it. System "+
+		"calls are those that the kernel saw of the whole process in the window of one further run (`perf stat -e "+
+		"raw_syscalls:sys_enter`), and in "+
 		"another run from start to end, beside prywalk's own count, in which the Go runtime's are missing. Start: the "+
 		"processor time up to the window, less as much as the steady share of it; end: that after the signal to end.",
 		costRunning, b.Window, b.Warmup, b.Rounds)

@@ -34,7 +34,8 @@ func TestOnlyRunningThreadsAreStoppedAndOnceATickAtMost(t *testing.T) {
 		t.Errorf("prywalk tells of %d stops in %d ticks with %d running threads", r.did.Frozen, r.did.Ticks, running)
 	}
 	if most := 1.05*running*freq*r.whole.seconds + 3*running; float64(r.whole.runners.Voluntary) > most {
-		t.Errorf("the kernel counted %d stops in %.2f s, which is more than %.0f", r.whole.runners.Voluntary, r.whole.seconds, most)
+		t.Errorf("the kernel counted %d stops in %.2f s, which is more than %.0f", r.whole.runners.Voluntary, r.whole.seconds,
+			most)
 	}
 	if r.did.Ticks > int64(freq*r.whole.seconds)+3 {
 		t.Errorf("%d ticks in %.2f s at %d Hz", r.did.Ticks, r.whole.seconds, freq)
@@ -48,11 +49,13 @@ func TestOnlyRunningThreadsAreStoppedAndOnceATickAtMost(t *testing.T) {
 }
 
 func TestContextSwitchesAreReadFromStatus(t *testing.T) {
-	text := "Name:\tvoluntary_ctxt_switches: 9\nState:\tS (sleeping)\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n"
+	text := "Name:\tvoluntary_ctxt_switches: 9\nState:\tS " +
+		"(sleeping)\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n"
 	if s, err := parseSwitches(text); err != nil || s != (switches{150, 545}) {
 		t.Errorf("got %+v, %v", s, err)
 	}
-	for _, bad := range []string{"", "voluntary_ctxt_switches:\t1\n", "voluntary_ctxt_switches:\tx\nnonvoluntary_ctxt_switches:\t2\n"} {
+	for _, bad := range []string{"", "voluntary_ctxt_switches:\t1\n",
+		"voluntary_ctxt_switches:\tx\nnonvoluntary_ctxt_switches:\t2\n"} {
 		if s, err := parseSwitches(bad); err == nil {
 			t.Errorf("%q gave %+v", bad, s)
 		}
@@ -64,7 +67,8 @@ func TestSystemCallsAreReadFromPerf(t *testing.T) {
 	if n, err := parseCount(text); n != 4711 || err != nil {
 		t.Errorf("got %d, %v", n, err)
 	}
-	for _, bad := range []string{"", "<not supported>,,raw_syscalls:sys_enter,0,100.00,,\n", "event syntax error: 'raw_syscalls:sys_enter'\n"} {
+	for _, bad := range []string{"", "<not supported>,,raw_syscalls:sys_enter,0,100.00,,\n",
+		"event syntax error: 'raw_syscalls:sys_enter'\n"} {
 		if n, err := parseCount(bad); err == nil {
 			t.Errorf("%q gave %d", bad, n)
 		}
@@ -111,9 +115,11 @@ func TestFiguresAreMediansWithTheirSpread(t *testing.T) {
 	if got := ratios([]float64{6, 4, 1, 0}, []float64{3, 0, 2, 5}); !slices.Equal(got, []float64{2, 0.5}) {
 		t.Error(got)
 	}
-	r := stopsRound{bare: span{seconds: 2, runners: switches{4, 10}}, steady: span{seconds: 4, runners: switches{808, 100}},
-		whole: span{runners: switches{1000, 0}, sleepers: switches{1, 2}}, did: &outcome{Frozen: 990, DurationS: 5}}
-	if r.stoppedPerS() != 200 || r.preemptedPerS() != 20 || r.frozenPerS() != 198 || r.uncounted() != 10 || r.sleepersSwitched() != 3 {
+	r := stopsRound{bare: span{seconds: 2, runners: switches{4, 10}},
+		steady: span{seconds: 4, runners: switches{808, 100}},
+		whole:  span{runners: switches{1000, 0}, sleepers: switches{1, 2}}, did: &outcome{Frozen: 990, DurationS: 5}}
+	if r.stoppedPerS() != 200 || r.preemptedPerS() != 20 || r.frozenPerS() != 198 || r.uncounted() != 10 ||
+		r.sleepersSwitched() != 3 {
 		t.Error(r.stoppedPerS(), r.preemptedPerS(), r.frozenPerS(), r.uncounted(), r.sleepersSwitched())
 	}
 }
@@ -149,7 +155,8 @@ func TestAPartReplacesItsOwnTextOnly(t *testing.T) {
 
 func TestTheCommandLineIsChecked(t *testing.T) {
 	s, err := parse([]string{"-only", "stops,freeze", "-threads", "2,30", "-rounds", "3"})
-	if err != nil || !slices.Equal(s.Parts, []string{"stops", "freeze"}) || !slices.Equal(s.Threads, []int{2, 30}) || s.Rounds != 3 {
+	if err != nil || !slices.Equal(s.Parts, []string{"stops", "freeze"}) || !slices.Equal(s.Threads, []int{2, 30}) ||
+		s.Rounds != 3 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, bad := range []string{"-only=none", "-threads=x", "-rounds=0", "-window=-1s", "more"} {

@@ -14,6 +14,8 @@ func head(began time.Time, loadBefore float64, how string) string {
 	if prywalk != "" {
 		prywalk = ", prywalk " + prywalk
 	}
-	return fmt.Sprintf("Measured on %s in %.0f s, %s, %d processors, Linux %s%s, load average %.2f before and %.2f after. %s\n\n",
-		began.UTC().Format(time.DateOnly), time.Since(began).Seconds(), machine.CPUModel(), runtime.NumCPU(), machine.Kernel(), prywalk, loadBefore, machine.Load(), how)
+	return fmt.Sprintf("Measured on %s in %.0f s, %s, %d processors, Linux %s%s, load average %.2f before and %.2f "+
+		"after. %s\n\n",
+		began.UTC().Format(time.DateOnly), time.Since(began).Seconds(), machine.CPUModel(), runtime.NumCPU(),
+		machine.Kernel(), prywalk, loadBefore, machine.Load(), how)
 }

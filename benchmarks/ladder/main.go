@@ -83,7 +83,8 @@ func parse(args []string) (*settings, error) {
 	fl.DurationVar(&s.Window, "window", 2*time.Second, "length of a window")
 	fl.DurationVar(&s.Warmup, "warmup", 3*time.Second, "for how long a sampler runs before a window begins")
 	fl.StringVar(&s.Binary, "prywalk", "", "the program to measure (default: built from this checkout)")
-	fl.StringVar(&s.Docs, "docs", "", "put the tables between the markers of this page; those of parts that are not measured stay")
+	fl.StringVar(&s.Docs, "docs", "",
+		"put the tables between the markers of this page; those of parts that are not measured stay")
 	if err := fl.Parse(args); err != nil {
 		return nil, err
 	}

@@ -119,7 +119,8 @@ func (r *stopsRound) sleepersSwitched() int64 { return r.whole.sleepers.sum() }
 // stopsPart is the table of stops.
 func (b *bench) stopsPart(ctx context.Context) (string, error) {
 	began, was := time.Now(), machine.Load()
-	t := markdown.NewTable("threads", "stops/s of running threads, by prywalk", "by the kernel", "most allowed", "pre-emptions/s more",
+	t := markdown.NewTable("threads", "stops/s of running threads, by prywalk", "by the kernel", "most allowed",
+		"pre-emptions/s more",
 		"stops that only the kernel counted", "looks at sleepers", "switches of sleepers")
 	for _, n := range b.Threads {
 		row, err := b.stops(ctx, n, stopsRunning, stopsFreq, b.Rounds)
@@ -129,9 +130,12 @@ func (b *bench) stopsPart(ctx context.Context) (string, error) {
 		t.Row(row.cells()...)
 		say("stops: %d threads: %s/s", n, spread(row.each((*stopsRound).stoppedPerS), "%.1f"))
 	}
-	how := fmt.Sprintf("%d Hz, %d running threads among those of the first column; n = %d pairs of windows of %v with and without "+
-		"sampling, in random order, after %v of warm-up; median, least and most in brackets. The last three columns are sums over "+
-		"whole runs of prywalk, start and end included. A running thread of this target never blocks: each voluntary context switch is "+
+	how := fmt.Sprintf("%d Hz, %d running threads among those of the first column; n = %d pairs of windows of %v with "+
+		"and without "+
+		"sampling, in random order, after %v of warm-up; median, least and most in brackets. The last three columns are "+
+		"sums over "+
+		"whole runs of prywalk, start and end included. A running thread of this target never blocks: each voluntary "+
+		"context switch is "+
 		"a stop; the others are pre-emptions, here by a sampler that needs a processor where all are busy.",
 		stopsFreq, stopsRunning, b.Rounds, b.Window, b.Warmup)
 	return head(began, was, how) + t.String(), nil
@@ -146,7 +150,8 @@ func (r *stopsRow) cells() []string {
 		looks += x.did.Peeked + x.did.Reused
 	}
 	return []string{
-		fmt.Sprint(r.threads), spread(r.each((*stopsRound).frozenPerS), "%.1f"), spread(r.each((*stopsRound).stoppedPerS), "%.1f"),
+		fmt.Sprint(r.threads), spread(r.each((*stopsRound).frozenPerS), "%.1f"), spread(r.each((*stopsRound).stoppedPerS),
+			"%.1f"),
 		fmt.Sprintf("%.0f", 1.05*stopsFreq*float64(r.running)), spread(r.each((*stopsRound).preemptedPerS), "%.1f"),
 		fmt.Sprintf("%+d", only), fmt.Sprint(looks), fmt.Sprint(switched),
 	}

@@ -55,7 +55,8 @@ func aim(busy bool, freq int) float64 {
 
 // throughput measures one line: in each round a window without sampling and one with each tool, in random order. It
 // gives the ratios for each tool, and the ticks a second that it got.
-func (b *bench) throughput(ctx context.Context, row throughputRow, tools []tool) (all [][]float64, got [][]float64, err error) {
+func (b *bench) throughput(ctx context.Context, row throughputRow, tools []tool) (all [][]float64, got [][]float64,
+	err error) {
 	s, err := b.startTarget(ctx, row.running, row.threads-row.running)
 	if err != nil {
 		return nil, nil, err
@@ -109,19 +110,23 @@ func (b *bench) sampledRate(ctx context.Context, s *subject, freq int, t tool) (
 // throughputPart is the table of throughput.
 func (b *bench) throughputPart(ctx context.Context) (string, error) {
 	began, was := time.Now(), machine.Load()
-	t := markdown.NewTable("threads", "running", "Hz", "prywalk: with / without", "aim", "ticks/s got", "C walker: with / without", "ticks/s got")
+	t := markdown.NewTable("threads", "running", "Hz", "prywalk: with / without", "aim", "ticks/s got",
+		"C walker: with / without", "ticks/s got")
 	tools := []tool{b.prywalkTool(), b.walkerTool(walkerBytes, true)}
 	for _, row := range throughputRows() {
 		all, got, err := b.throughput(ctx, row, tools)
 		if err != nil {
 			return "", err
 		}
-		t.Row(fmt.Sprint(row.threads), fmt.Sprint(row.running), fmt.Sprint(row.freq), interval(all[0], "%.4f"), fmt.Sprint(row.least),
+		t.Row(fmt.Sprint(row.threads), fmt.Sprint(row.running), fmt.Sprint(row.freq), interval(all[0], "%.4f"),
+			fmt.Sprint(row.least),
 			fmt.Sprintf("%.1f", stats.Median(got[0])), interval(all[1], "%.4f"), fmt.Sprintf("%.1f", stats.Median(got[1])))
 		say("throughput: %+v: prywalk %s, C walker %s", row, interval(all[0], "%.4f"), interval(all[1], "%.4f"))
 	}
-	how := fmt.Sprintf("n = %d rounds of neighbouring windows of %v, one without sampling and one with each tool, in random order; a tool is "+
-		"a process of its own, started for its window, which begins after %v of warm-up. Median of the rounds' ratios, 95 %% interval in "+
+	how := fmt.Sprintf("n = %d rounds of neighbouring windows of %v, one without sampling and one with each tool, in "+
+		"random order; a tool is "+
+		"a process of its own, started for its window, which begins after %v of warm-up. Median of the rounds' ratios, 95 "+
+		"%% interval in "+
 		"brackets (bootstrap). The C walker stops all threads one by one and copies %d KB of each.",
 		b.Rounds, b.Window, b.Warmup, walkerBytes>>10)
 	return head(began, was, how) + t.String(), nil

@@ -52,7 +52,8 @@ func (b *bench) prywalkTool(before ...string) tool {
 	return tool{"prywalk", func(ctx context.Context, s *subject, freq int) (*watcher, error) {
 		w := &watcher{stats: filepath.Join(b.dir, "stats.json")}
 		_ = os.Remove(w.stats)
-		args := append(slices.Clone(before), b.prywalk, "record", "--engine", "ptrace", "-p", strconv.Itoa(s.pid), "-F", strconv.Itoa(freq),
+		args := append(slices.Clone(before), b.prywalk, "record", "--engine", "ptrace", "-p", strconv.Itoa(s.pid), "-F",
+			strconv.Itoa(freq),
 			"-o", filepath.Join(b.dir, "out.pb.gz"), "--stats", w.stats)
 		return w, w.start(ctx, args)
 	}}

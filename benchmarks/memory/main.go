@@ -62,7 +62,8 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	target, err := start(ctx, "bench-workload", "--kind", load.Busy, "--running", strconv.Itoa(*running), "--sleeping", strconv.Itoa(*threads-*running))
+	target, err := start(ctx, "bench-workload", "--kind", load.Busy, "--running", strconv.Itoa(*running), "--sleeping",
+		strconv.Itoa(*threads-*running))
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,8 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("the target did not start: %q %w", line, err)
 	}
 	file := filepath.Join(dir, "recording.pb.gz")
-	p, err := start(ctx, "record", "--engine", "ptrace", "-p", strconv.Itoa(target.cmd.Process.Pid), "-F", strconv.Itoa(*freq), "-o", file, "--control")
+	p, err := start(ctx, "record", "--engine", "ptrace", "-p", strconv.Itoa(target.cmd.Process.Pid), "-F",
+		strconv.Itoa(*freq), "-o", file, "--control")
 	if err != nil {
 		return err
 	}
@@ -86,14 +88,16 @@ func report(ctx context.Context, p *program, file string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%d threads, %d running, %d ticks, up to %d a second. %s, Linux %s, load average %.1f before.\n\n", *threads, *running, *ticks, *freq,
+	text := fmt.Sprintf("%d threads, %d running, %d ticks, up to %d a second. %s, Linux %s, load average %.1f before.\n\n",
+		*threads, *running, *ticks, *freq,
 		machine.CPUModel(), machine.Kernel(), load)
 	table := markdown.NewTable("ticks", "s", "looks that stopped a thread", "resident, MB")
 	for _, s := range sizes {
 		table.Row(fmt.Sprint(s.ticks), fmt.Sprintf("%.0f", s.seconds), fmt.Sprint(s.frozen), fmt.Sprintf("%.1f", s.resident))
 	}
 	half, end := sizes[len(sizes)/2-1].resident, sizes[len(sizes)-1].resident
-	text += fmt.Sprintf("%s\nFrom half of the ticks to all of them %+.1f MB; largest %.1f MB.", table, end-half, p.status("VmHWM:"))
+	text += fmt.Sprintf("%s\nFrom half of the ticks to all of them %+.1f MB; largest %.1f MB.", table, end-half,
+		p.status("VmHWM:"))
 	p.end()
 	st, err := os.Stat(file)
 	if err != nil {

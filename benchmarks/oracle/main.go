@@ -53,16 +53,18 @@ func run(steps, section int, only, part string, show, classes int) error {
 		if err != nil {
 			return err
 		}
-		opt := oracle.Options{Steps: int(float64(steps) * share), Section: section, Only: part, Show: show, Log: func(f string, a ...any) {
-			fmt.Printf(f+"\n", a...)
-		}}
+		opt := oracle.Options{Steps: int(float64(steps) * share), Section: section, Only: part, Show: show,
+			Log: func(f string, a ...any) {
+				fmt.Printf(f+"\n", a...)
+			}}
 		if err := oracle.Run(p.Name, []string{file}, opt, &t); err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 	}
 	t.Write(os.Stdout, classes)
 	took := time.Since(start)
-	fmt.Printf("%d steps in %.1f s, %.1f µs a step\n", t.Steps(), took.Seconds(), took.Seconds()*1e6/float64(max(t.Steps(), 1)))
+	fmt.Printf("%d steps in %.1f s, %.1f µs a step\n", t.Steps(), took.Seconds(),
+		took.Seconds()*1e6/float64(max(t.Steps(), 1)))
 	if n, right, _ := t.Checked(oracle.WithCFI); right != n {
 		return fmt.Errorf("with call frame information %d of %d chains are not exact", n-right, n)
 	}

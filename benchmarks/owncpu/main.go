@@ -60,7 +60,8 @@ func parse(args []string) (*settings, error) {
 	threads := fl.String("threads", "2,100", "threads of the target in all, separated by commas")
 	running := fl.String("running", "1,2", "how many of them compute")
 	freqs := fl.String("freq", "100,1000", "looks a second")
-	peers := fl.String("peers", "perf-dwarf,perf-dwarf64,samply", "tools besides prywalk: of those of prywalk bench --peers")
+	peers := fl.String("peers", "perf-dwarf,perf-dwarf64,samply",
+		"tools besides prywalk: of those of prywalk bench --peers")
 	fl.IntVar(&s.rounds, "rounds", 5, "how often each tool is measured")
 	fl.DurationVar(&s.length, "d", 10*time.Second, "for how long a tool looks")
 	fl.StringVar(&s.binary, "prywalk", "", "the program to measure (default: built from this checkout)")
@@ -102,7 +103,8 @@ func run(ctx context.Context, s *settings) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s, Linux %s, load average %.1f before. Each tool for %v, n = %d rounds.\n\n%s%s", machine.CPUModel(), machine.Kernel(), load,
+	text := fmt.Sprintf("%s, Linux %s, load average %.1f before. Each tool for %v, n = %d rounds.\n\n%s%s",
+		machine.CPUModel(), machine.Kernel(), load,
 		s.length, s.rounds, table(cells), notes)
 	if s.docs != "" {
 		err = markdown.Replace(s.docs, "owncpu", func(string) string { return text })

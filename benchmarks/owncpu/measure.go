@@ -53,7 +53,8 @@ func compile(ctx context.Context, binary string) error {
 	if err := os.WriteFile(binary+".c", tools.CLoad, 0o600); err != nil {
 		return err
 	}
-	if out, err := exec.CommandContext(ctx, "cc", "-O2", "-pthread", "-o", binary, binary+".c").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "cc", "-O2", "-pthread", "-o", binary,
+		binary+".c").CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot compile the target (Debian: gcc): %w: %s", err, out)
 	}
 	return nil
@@ -110,7 +111,8 @@ func startTarget(ctx context.Context, binary string, running, sleeping int) (pid
 
 // once has a tool look for the time that was asked for.
 func (s *settings) once(ctx context.Context, dir string, pid int, c *cell, t tools.Tool) (got tools.Totals, err error) {
-	j := &tools.Job{PID: pid, Threads: c.threads + 1, Freq: float64(c.freq), Self: s.binary, Dir: filepath.Join(dir, "job")}
+	j := &tools.Job{PID: pid, Threads: c.threads + 1, Freq: float64(c.freq), Self: s.binary,
+		Dir: filepath.Join(dir, "job")}
 	if err := os.Mkdir(j.Dir, 0o700); err != nil {
 		return got, err
 	}

@@ -21,7 +21,9 @@ func TestTimesAreComparedAtTheSameRateAndForEachStack(t *testing.T) {
 	}}
 	text := table([]cell{c})
 	for _, want := range []string{
-		"| prywalk | 50.0 (40.0 to 60.0) | 25.0 | 900 | 100.0 % | 56 |  |", "| perf | 20.0 (20.0 to 20.0) | 10.0 | 100 | 100.0 % | 200 | 2.50 (2.00 to 3.00) | more | 0.28 (0.22 to 0.33) | less |",
+		"| prywalk | 50.0 (40.0 to 60.0) | 25.0 | 900 | 100.0 % | 56 |  |",
+		"| perf | 20.0 (20.0 to 20.0) | 10.0 | 100 | 100.0 % | 200 | 2.50 (2.00 to 3.00) | more | 0.28 (0.22 to 0.33) | " +
+			"less |",
 		"| mute | 0.0 (0.0 to 0.0) | 0.0 | 0 | - | 0 | - | - | - | - |",
 	} {
 		if !strings.Contains(text, want) {
@@ -37,7 +39,8 @@ func TestAToolsWholeTimeIsMeasured(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", binary, "prywalk/cmd/prywalk").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	s := &settings{threads: []int{3}, running: []int{1}, freqs: []int{100}, rounds: 1, length: 200 * time.Millisecond, binary: binary}
+	s := &settings{threads: []int{3}, running: []int{1}, freqs: []int{100}, rounds: 1, length: 200 * time.Millisecond,
+		binary: binary}
 	var got []tools.Totals
 	for {
 		cells, notes, err := s.measure(t.Context(), dir)

@@ -10,7 +10,8 @@ import (
 
 // table shows all cells.
 func table(cells []cell) string {
-	t := markdown.NewTable("threads", "running", "Hz", "tool", "processor time a second, ms (least to most)", "of it while it looks", "stacks/s", "complete", "µs a stack",
+	t := markdown.NewTable("threads", "running", "Hz", "tool", "processor time a second, ms (least to most)",
+		"of it while it looks", "stacks/s", "complete", "µs a stack",
 		"prywalk's time to its, same rate", "prywalk takes", "to its, for each stack", "prywalk takes")
 	for i := range cells {
 		c := &cells[i]
@@ -24,7 +25,8 @@ func table(cells []cell) string {
 // row is the line of one tool.
 func (c *cell) row(name string) []string {
 	runs := c.runs[name]
-	cpu, stacks, each, steady := make([]float64, len(runs)), make([]float64, len(runs)), make([]float64, len(runs)), make([]float64, len(runs))
+	cpu, stacks, each, steady := make([]float64, len(runs)), make([]float64, len(runs)), make([]float64, len(runs)),
+		make([]float64, len(runs))
 	var complete, all int64
 	for i := range runs {
 		cpu[i], stacks[i], each[i] = figures(&runs[i])
@@ -34,7 +36,8 @@ func (c *cell) row(name string) []string {
 	low, high := span(cpu)
 	out := []string{
 		fmt.Sprint(c.threads), fmt.Sprint(c.running), fmt.Sprint(c.freq), nameOf(name),
-		fmt.Sprintf("%.1f (%.1f to %.1f)", stats.Median(cpu), low, high), fmt.Sprintf("%.1f", stats.Median(steady)), fmt.Sprintf("%.0f", stats.Median(stacks)), share(complete, all),
+		fmt.Sprintf("%.1f (%.1f to %.1f)", stats.Median(cpu), low, high), fmt.Sprintf("%.1f", stats.Median(steady)),
+		fmt.Sprintf("%.0f", stats.Median(stacks)), share(complete, all),
 		fmt.Sprintf("%.0f", stats.Median(each)),
 	}
 	if name == "" {

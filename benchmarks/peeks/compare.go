@@ -35,7 +35,8 @@ func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := look.NewPool(8)
-		p := &pair{same: c, ps: ps, peeker: look.New(ctl, pool, look.OnlyPeek), freezer: look.New(ctl, pool, look.AlwaysFreeze), pool: pool}
+		p := &pair{same: c, ps: ps, peeker: look.New(ctl, pool, look.OnlyPeek),
+			freezer: look.New(ctl, pool, look.AlwaysFreeze), pool: pool}
 		for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; {
 			next := procmem.Now() + int64(period)
 			ps.each(r.pids(), p.compare)
@@ -101,9 +102,9 @@ func (p *pair) freezeAfter(th *thread, s *look.Shot, peeked *chain) {
 	p.judge(th, peeked, &frozen, again)
 }
 
-// stayed reports whether a thread was frozen in the sleep in which it was peeked at: it
-// arrived on a processor once in between, to stop, and is where it was. The kernel may have
-// set it back onto the instruction that makes the system call.
+// stayed reports whether a thread was frozen in the sleep in which it was peeked at. It arrived on a processor once
+// in between, to stop, and is where it was. The kernel may have set it back onto the instruction that makes the
+// system call.
 func stayed(s, f *look.Shot) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
@@ -148,7 +149,8 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 			short = true
 			p.where[p.ps.describe(th.proc, c)]++
 		default:
-			p.differ = append(p.differ, fmt.Sprintf("peek: %s; freeze: %s", p.ps.describe(th.proc, c), p.ps.describe(th.proc, frozen)))
+			p.differ = append(p.differ, fmt.Sprintf("peek: %s; freeze: %s", p.ps.describe(th.proc, c),
+				p.ps.describe(th.proc, frozen)))
 			return
 		}
 	}

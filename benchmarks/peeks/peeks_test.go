@@ -60,7 +60,8 @@ func TestPeekedStacksBelowVariableArraysAreThoseOfAFreeze(t *testing.T) {
 }
 
 func TestTablesCountWhatWasPeekedAt(t *testing.T) {
-	r := result{name: "x", asleep: &asleep{peeks: 4, whole: 3, reasons: map[string]int64{"unproven": 1}}, same: &same{sleeps: 2, equal: 2}}
+	r := result{name: "x", asleep: &asleep{peeks: 4, whole: 3, reasons: map[string]int64{"unproven": 1}},
+		same: &same{sleeps: 2, equal: 2}}
 	text := tables([]result{r}, time.Second)
 	if !strings.Contains(text, "3 = 75.00 %") || !strings.Contains(text, "unproven 1") {
 		t.Errorf("%s", text)

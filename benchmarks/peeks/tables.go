@@ -45,8 +45,10 @@ func (r *result) brief() string {
 // tables gives both tables in Markdown.
 func tables(all []result, d time.Duration) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nCounted on %s, Linux %s, %s, %d processors, %s; each program watched twice for %v at %d ticks a second.\n",
-		time.Now().UTC().Format(time.DateOnly), machine.Kernel(), runtime.GOARCH, runtime.NumCPU(), runtime.Version(), d, time.Second/period)
+	fmt.Fprintf(&b,
+		"\nCounted on %s, Linux %s, %s, %d processors, %s; each program watched twice for %v at %d ticks a second.\n",
+		time.Now().UTC().Format(time.DateOnly), machine.Kernel(), runtime.GOARCH, runtime.NumCPU(), runtime.Version(), d,
+		time.Second/period)
 	fmt.Fprintf(&b, "\n%s\n%s", wholeTable(all), sameTable(all))
 	for _, r := range all {
 		if r.err != nil {
@@ -63,13 +65,16 @@ func percent(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
 
 // wholeTable says how many peeks gave a complete stack.
 func wholeTable(all []result) *markdown.Table {
-	t := markdown.NewTable("program", "threads", "peeks", "complete", "95 % interval", "of these by a proven register, a recalled one",
+	t := markdown.NewTable("program", "threads", "peeks", "complete", "95 % interval",
+		"of these by a proven register, a recalled one",
 		"frozen in their sleep, complete", "reused", "not complete")
 	for _, r := range all {
 		if a := r.asleep; a != nil {
 			low, high := stats.Wilson(a.whole, a.peeks, 1.96)
-			t.Row(r.name, fmt.Sprint(len(a.threads)), fmt.Sprint(a.peeks), fmt.Sprintf("%d = %s", a.whole, percent(stats.Ratio(a.whole, a.peeks))),
-				percent(low)+" to "+percent(high), fmt.Sprintf("%d, %d", a.proven, a.recalled), fmt.Sprintf("%d, %d", a.frozen, a.wholeFrozen),
+			t.Row(r.name, fmt.Sprint(len(a.threads)), fmt.Sprint(a.peeks),
+				fmt.Sprintf("%d = %s", a.whole, percent(stats.Ratio(a.whole, a.peeks))),
+				percent(low)+" to "+percent(high), fmt.Sprintf("%d, %d", a.proven, a.recalled),
+				fmt.Sprintf("%d, %d", a.frozen, a.wholeFrozen),
 				fmt.Sprint(a.reused), counts(a.reasons))
 		}
 	}
@@ -78,11 +83,13 @@ func wholeTable(all []result) *markdown.Table {
 
 // sameTable says whether the stacks of one sleep were equal.
 func sameTable(all []result) *markdown.Table {
-	t := markdown.NewTable("program", "sleeps", "equal", "peek shorter", "different", "seen a third time", "calls", "ran meanwhile",
+	t := markdown.NewTable("program", "sleeps", "equal", "peek shorter", "different", "seen a third time", "calls",
+		"ran meanwhile",
 		"calls that a stop would harm")
 	for _, r := range all {
 		if s := r.same; s != nil {
-			t.Row(r.name, fmt.Sprint(s.sleeps), fmt.Sprint(s.equal), fmt.Sprint(s.short), fmt.Sprint(len(s.differ)), fmt.Sprint(s.again),
+			t.Row(r.name, fmt.Sprint(s.sleeps), fmt.Sprint(s.equal), fmt.Sprint(s.short), fmt.Sprint(len(s.differ)),
+				fmt.Sprint(s.again),
 				counts(s.calls), fmt.Sprint(s.moved), fmt.Sprint(s.unsafe))
 		}
 	}

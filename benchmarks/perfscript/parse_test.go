@@ -63,7 +63,8 @@ func TestSamplesAreReadWithTheirFrames(t *testing.T) {
 }
 
 func TestOtherTextIsRefused(t *testing.T) {
-	for _, text := range []string{"hello\n", "1/2\n", "1/2 3.4\n", "1/x 3.4:\n", "1/2 3.4:\n\tzz f (g)\n", "1/2 -3:\n", "1/2 3.1234567890:\n"} {
+	for _, text := range []string{"hello\n", "1/2\n", "1/2 3.4\n", "1/x 3.4:\n", "1/2 3.4:\n\tzz f (g)\n", "1/2 -3:\n",
+		"1/2 3.1234567890:\n"} {
 		if _, err := Parse(strings.NewReader(text), func(*Sample) error { return nil }); !errors.Is(err, ErrSyntax) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -72,7 +73,8 @@ func TestOtherTextIsRefused(t *testing.T) {
 
 func TestAnErrorOfTheCallerEndsIt(t *testing.T) {
 	stop := errors.New("enough")
-	if _, err := Parse(strings.NewReader("1/2 3.4:\n\n1/2 3.5:\n"), func(*Sample) error { return stop }); !errors.Is(err, stop) {
+	if _, err := Parse(strings.NewReader("1/2 3.4:\n\n1/2 3.5:\n"), func(*Sample) error { return stop }); !errors.Is(err,
+		stop) {
 		t.Error(err)
 	}
 }

@@ -87,8 +87,10 @@ func generatedCode(m *profile.Mapping) bool {
 // whose are the libraries and programs that make code, by how their files' names begin. Where a process has several of
 // them, the last in this list is named.
 var whose = []struct{ file, maker string }{
-	{"libffi", "libffi"}, {"node", "V8"}, {"chrom", "V8"}, {"php", "PHP"}, {"luajit", "LuaJIT"}, {"libluajit", "LuaJIT"}, {"qemu-", "QEMU"},
-	{"mono", "Mono"}, {"libguile", "Guile"}, {"sbcl", "SBCL"}, {"chezscheme", "Chez"}, {"scheme", "Chez"}, {"beam", "BEAM"}, {"libjvm.so", "HotSpot"},
+	{"libffi", "libffi"}, {"node", "V8"}, {"chrom", "V8"}, {"php", "PHP"}, {"luajit", "LuaJIT"}, {"libluajit", "LuaJIT"},
+	{"qemu-", "QEMU"},
+	{"mono", "Mono"}, {"libguile", "Guile"}, {"sbcl", "SBCL"}, {"chezscheme", "Chez"}, {"scheme", "Chez"},
+	{"beam", "BEAM"}, {"libjvm.so", "HotSpot"},
 	{"libLLVM", "LLVM"}, {"libvk_swiftshader", "SwiftShader"},
 }
 
@@ -118,5 +120,10 @@ func makersOf(p *profile.Profile) map[int64]string {
 
 // placeOf gives the place of a module in whose, -1 if it makes no code.
 func placeOf(m *profile.Mapping) int {
-	return slices.IndexFunc(whose, func(w struct{ file, maker string }) bool { return strings.HasPrefix(filepath.Base(m.File), w.file) })
+	return slices.IndexFunc(whose, func(w struct {
+		file,
+		maker string
+	}) bool {
+		return strings.HasPrefix(filepath.Base(m.File), w.file)
+	})
 }

@@ -41,7 +41,8 @@ func Synthetic(l *profile.Location) bool {
 // Unobserved reports whether a sample holds CPU time that no look observed.
 func Unobserved(s *profile.Sample) bool {
 	name := Outermost(s.Location[0])
-	return Synthetic(s.Location[0]) && (name == ranBetweenTicks || name == exitedUnseen || name == shortLived || name == notObserved)
+	return Synthetic(s.Location[0]) && (name == ranBetweenTicks || name == exitedUnseen || name == shortLived ||
+		name == notObserved)
 }
 
 // StopReason gives why a stack is not complete, "" if it is.

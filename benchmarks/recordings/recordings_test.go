@@ -43,7 +43,8 @@ func TestIncompleteStacksAreClassifiedByReasonAndPlace(t *testing.T) {
 	}
 	for i := range MaxClasses + 3 {
 		reason := "[incomplete: " + strings.Repeat("x", i+1) + "]"
-		r.Sample = append(r.Sample, &profile.Sample{Value: []int64{1, 0, 0, 0}, Location: append([]*profile.Location{call}, stack(reason)...)})
+		r.Sample = append(r.Sample, &profile.Sample{Value: []int64{1, 0, 0, 0}, Location: append([]*profile.Location{call},
+			stack(reason)...)})
 	}
 	if got := Classify(r); len(got) != MaxClasses+1 || got[MaxClasses] != (Class{"others", "", 6}) {
 		t.Errorf("%+v", got)

@@ -107,7 +107,8 @@ func TestComparingTheSameFindsNoDifference(t *testing.T) {
 		}
 		// Three standard deviations above 5 % of the runs.
 		if limit := 0.05*runs + 3*math.Sqrt(0.05*0.95*runs); float64(wrong) > limit {
-			t.Errorf("%s: %d of %d comparisons of the same are called different, at most %.0f may be", c.name, wrong, runs, limit)
+			t.Errorf("%s: %d of %d comparisons of the same are called different, at most %.0f may be", c.name, wrong, runs,
+				limit)
 		}
 	}
 }

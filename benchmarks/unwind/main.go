@@ -23,7 +23,8 @@ type settings struct {
 
 func main() {
 	var s settings
-	programs := flag.String("programs", "redis,nginx,postgres,python,node,java,cpp,rust", "test targets whose stacks are walked")
+	programs := flag.String("programs", "redis,nginx,postgres,python,node,java,cpp,rust",
+		"test targets whose stacks are walked")
 	flag.IntVar(&s.stacks, "n", 200, "stacks of each program")
 	flag.IntVar(&s.rounds, "rounds", 7, "rounds, in each of which every unwinder has its turn")
 	flag.Parse()

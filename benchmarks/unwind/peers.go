@@ -38,7 +38,8 @@ func buildPeers(dir string) ([]peer, error) {
 		}
 		out = append(out, p)
 	}
-	try(peer{"framehop", filepath.Join(src, "framehop/target/release/framehop-peer"), 100, 5}, filepath.Join(src, "framehop"),
+	try(peer{"framehop", filepath.Join(src, "framehop/target/release/framehop-peer"), 100, 5},
+		filepath.Join(src, "framehop"),
 		"cargo", "build", "--release", "--locked", "--quiet")
 	try(peer{"libunwind", filepath.Join(src, "libunwind"), 4, 2}, src,
 		"gcc", "-O2", "-o", "libunwind", "libunwind.c", "-lunwind-x86_64", "-lunwind")

@@ -94,9 +94,9 @@ func signal(pids func() []int, sig syscall.Signal) {
 	}
 }
 
-// waitUntilStill waits until the process stands still, and then lets it be read anew. While the stacks were taken, JIT
-// compilers have written code into pages that had been read before: without this, what is there would be analysed as
-// zeros, up to the bound of the analysis.
+// waitUntilStill waits until the process stands still, and then lets it be read anew. While the stacks were taken,
+// JIT compilers have written code into pages that had been read before. Without this, what is there would be
+// analysed as zeros, up to the bound of the analysis.
 func (r *recording) waitUntilStill() error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		s, err := r.process.Status()

@@ -66,7 +66,8 @@ two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
 	fl.BoolVar(&f.check, "check", false, "fail where the whole interval is below what is promised for busy threads")
 	fl.StringVar(&f.json, "json", "", "write the result to this file")
 	fl.StringVar(&f.svg, "svg", "", "write a chart to this file")
-	fl.StringSliceVar(&f.workloads, "workload", []string{load.Busy}, "kinds of work: all, or some of "+strings.Join(bench.Loads(), ", "))
+	fl.StringSliceVar(&f.workloads, "workload", []string{load.Busy}, "kinds of work: all, or some of "+
+		strings.Join(bench.Loads(), ", "))
 	fl.IntSliceVar(&f.threads, "threads", nil, "numbers of threads")
 	fl.Float64SliceVar(&f.freqs, "freq", nil, "ticks a second")
 	fl.IntSliceVar(&f.running, "running", nil, "how many of the threads work")
@@ -74,9 +75,12 @@ two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
 	fl.IntVar(&f.pairs, "pairs", 0, "pairs for each row; with --precision the least")
 	fl.Var(&f.window, "window", "length of a window; a pair has two")
 	fl.Var(&f.limit, "limit", "make fewer pairs, but 3, so that it ends after about this time")
-	fl.Float64Var(&f.precision, "precision", -1, "add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (0.01 unless given, 0 with --quick)")
+	fl.Float64Var(&f.precision, "precision", -1,
+		"add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (0.01 unless given, 0 with "+
+			"--quick)")
 	fl.Lookup("precision").DefValue = "0" // which is not shown: it depends
-	fl.StringVar(&f.known, "known", "", "with --check: rows that this earlier --json was below the promise in fail only below its interval")
+	fl.StringVar(&f.known, "known", "",
+		"with --check: rows that this earlier --json was below the promise in fail only below its interval")
 	fl.StringVar(&f.engine, "engine", enginePtrace, "how running threads are seen: ptrace, which costs more, perf or auto")
 	fl.StringVar(&f.census, "census", "", "how threads' clocks are read: proc, bpf, auto")
 	fl.StringSliceVar(&f.from, "from", nil, "measure nothing, but read these files that --json wrote")

@@ -25,7 +25,8 @@ func TestTyposAreUnderstood(t *testing.T) {
 		{"record --zzz", "unknown flag: --zzz; see prywalk record --help"},
 	} {
 		p := start(t, t.TempDir(), nil, strings.Fields(c.args)...)
-		if code := p.code(t); code != exitUsage || strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), c.want) {
+		if code := p.code(t); code != exitUsage || strings.Count(p.err.String(), "\n") != 1 ||
+			!strings.Contains(p.err.String(), c.want) {
 			t.Errorf("%s: exit code %d, %s", c.args, code, &p.err)
 		}
 	}
@@ -61,8 +62,10 @@ func TestTheVersionIsThatOfTheBuild(t *testing.T) {
 		want string
 	}{
 		{debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, "v1.2.3"},
-		{debug.BuildInfo{Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}}}, "0123456789ab"},
-		{debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}}, "0123456789ab-dirty"},
+		{debug.BuildInfo{Main: debug.Module{Version: "(devel)"},
+			Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}}}, "0123456789ab"},
+		{debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"},
+			{Key: "vcs.modified", Value: "true"}}}, "0123456789ab-dirty"},
 	} {
 		if got := stamped(&c.info); got != c.want {
 			t.Errorf("%+v: %s", c.info, got)
@@ -78,7 +81,8 @@ func TestACommandThatEndsAtOnceIsARecording(t *testing.T) {
 	}{{"exit 0", 0}, {"exit 7", 7}} {
 		dir := t.TempDir()
 		p := start(t, dir, nil, "record", "--", "sh", "-c", c.command)
-		if code := p.code(t); code != c.code || strings.Contains(p.err.String(), "--threads") || strings.Contains(p.err.String(), "no samples") ||
+		if code := p.code(t); code != c.code || strings.Contains(p.err.String(), "--threads") ||
+			strings.Contains(p.err.String(), "no samples") ||
 			strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), "samples") {
 			t.Errorf("%s: exit code %d, %s", c.command, code, &p.err)
 		}
@@ -146,7 +150,8 @@ func TestHelpIsAligned(t *testing.T) {
 				t.Errorf("%s: the text begins in column %d, not %d: %s", c, begin, at, line)
 			}
 		}
-		if strings.Contains(flags, "(default -1)") || strings.Count(flags, "precision") > 1 && strings.Count(flags, "(default 0.01") > 0 {
+		if strings.Contains(flags, "(default -1)") || strings.Count(flags, "precision") > 1 && strings.Count(flags,
+			"(default 0.01") > 0 {
 			t.Errorf("%s: two defaults:\n%s", c, flags)
 		}
 	}
@@ -190,13 +195,15 @@ func TestProcessesAreFoundByName(t *testing.T) {
 		t.Errorf("none: exit code %d, %s", code, &p.err)
 	}
 	pid := running(t, asName(t, name))
-	for _, args := range [][]string{{"dump", "-n", name}, {"record", "-d", "0.2", "-n", name}, {"record", "-d", "0.2", name}, {"record", "-d", "0.2", "--wait", "-n", name}} {
+	for _, args := range [][]string{{"dump", "-n", name}, {"record", "-d", "0.2", "-n", name},
+		{"record", "-d", "0.2", name}, {"record", "-d", "0.2", "--wait", "-n", name}} {
 		if p := start(t, t.TempDir(), nil, args...); p.code(t) != 0 {
 			t.Errorf("%v: %s", args, &p.err)
 		}
 	}
 	other := running(t, asName(t, name))
-	for _, args := range [][]string{{"dump", "-n", name}, {"record", "-n", name}, {"record", name}, {"doctor", "-n", name}} {
+	for _, args := range [][]string{{"dump", "-n", name}, {"record", "-n", name}, {"record", name},
+		{"doctor", "-n", name}} {
 		p := start(t, t.TempDir(), nil, args...)
 		if code := p.code(t); code != exitUsage || !strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", pid)) ||
 			!strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", other)) {

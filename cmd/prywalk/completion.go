@@ -22,7 +22,8 @@ func complete(root *cobra.Command) {
 				if cmd.Name() == "top" && flag == "value" {
 					values = clockNames()
 				}
-				_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // it exists
+				// it exists
+				_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 			}
 		}
 		if cmd.Flags().Lookup("pid") != nil {

@@ -76,10 +76,12 @@ all together, or a function, grew by more than so much of the old whole.`,
 func (f *diffFlags) define(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of each table (20; -1: all)")
 	fl.StringVar(&f.opts.Value, "value", "", "cpu, wall, runqueue, blocked or samples (the recordings' own)")
-	fl.StringVar(&f.opts.Per, "per", "run", "compare what the whole run used, a second of it, or shares: run, second or share")
+	fl.StringVar(&f.opts.Per, "per", "run",
+		"compare what the whole run used, a second of it, or shares: run, second or share")
 	fl.BoolVar(&f.opts.All, "all", false, "show also what the samples' error explains")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")
-	fl.BoolVar(&f.opts.Native, "native", false, "show the native frames that run managed ones, such as an interpreter's loop")
+	fl.BoolVar(&f.opts.Native, "native", false,
+		"show the native frames that run managed ones, such as an interpreter's loop")
 	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches this expression")
 	fl.StringVar(&f.opts.Ignore, "ignore", "", "without the stacks that match")
 	fl.StringVar(&f.opts.Thread, "thread", "", "only threads whose name or number matches")

@@ -16,7 +16,8 @@ func recorded(t *testing.T, name string, n, m int64) string {
 	mod := &profile.ModuleInfo{Start: 0x1000, End: 0x2000, Path: "/usr/bin/kvd"}
 	b := profile.NewBuilder(profile.Meta{Start: time.Unix(1e9, 0), Period: 10 * time.Millisecond, Main: mod})
 	for addr, ticks := range map[uint64]int64{0x1010: n, 0x1020: m} {
-		i := profile.Interval{PID: 7, TID: 7, State: "running", Samples: ticks, Wall: ticks * 1e7, CPU: ticks * 1e7, End: 1_000_000_010e9}
+		i := profile.Interval{PID: 7, TID: 7, State: "running", Samples: ticks, Wall: ticks * 1e7, CPU: ticks * 1e7,
+			End: 1_000_000_010e9}
 		i.Stack = b.Intern([]profile.Loc{{Module: mod, Addr: addr}})
 		b.Add(i)
 	}
@@ -38,7 +39,8 @@ func TestDiffTellsByItsStatusWhatGrew(t *testing.T) {
 		{old + " " + same, 0, "No function changed", ""},
 		{old + " " + slower + " --lines", 0, "slower", ""},
 		{"--fail-above 5% " + old + " " + same, 0, "", ""},
-		{"--fail-above 5% " + old + " " + slower, exitSlower, "slower", "grew by 100.0 % of the old whole, more than the 5% of --fail-above"},
+		{"--fail-above 5% " + old + " " + slower, exitSlower, "slower",
+			"grew by 100.0 % of the old whole, more than the 5% of --fail-above"},
 		{"--fail-above 5 --per share --lines " + old + " " + slower, exitSlower, "", "itself grew by 25.0 %"},
 		{"--fail-above 0.3 --per share --lines " + old + " " + slower, 0, "", ""},
 		{"--fail-above lots " + old + " " + slower, exitUsage, "", "is no growth"},
@@ -56,7 +58,8 @@ func TestDiffTellsByItsStatusWhatGrew(t *testing.T) {
 		{old + " /no/such/file", exitFailed, "", "no such file"},
 	} {
 		p := start(t, t.TempDir(), nil, append([]string{"diff"}, strings.Fields(c.args)...)...)
-		if code := p.code(t); code != c.code || !strings.Contains(p.out.String(), c.out) || !strings.Contains(p.err.String(), c.err) {
+		if code := p.code(t); code != c.code || !strings.Contains(p.out.String(), c.out) ||
+			!strings.Contains(p.err.String(), c.err) {
 			t.Errorf("diff %s: exit code %d, %q, %q", c.args, code, &p.out, &p.err)
 		}
 		if c.code == exitUsage && p.out.String() != "" {

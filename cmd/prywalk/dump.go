@@ -144,8 +144,10 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 		say("process %d was stopped for %s", pid, p.Pause.Round(time.Microsecond))
 	}
 	if len(p.Threads) == 0 {
-		return nil, &exitError{exitNoSamples, fmt.Errorf("process %d: no thread could be looked at%s; prywalk doctor -p %d names the cause",
-			pid, reasons(p.Failed), pid)}
+		return nil,
+			&exitError{exitNoSamples,
+				fmt.Errorf("process %d: no thread could be looked at%s; prywalk doctor -p %d names the cause",
+					pid, reasons(p.Failed), pid)}
 	}
 	if n := sum(p.Failed); n > 0 {
 		say("process %d: %d threads could not be looked at%s; prywalk doctor -p %d names the cause",

@@ -67,7 +67,8 @@ func (f *dumpFlags) checkSysroot() error {
 		return nil
 	}
 	if st, err := os.Stat(f.sysroot); err != nil || !st.IsDir() {
-		return usageError("--sysroot %s: not a directory; give the one that holds usr and lib of the machine that wrote the core", f.sysroot)
+		return usageError("--sysroot %s: not a directory; give the one that holds usr and lib of the machine that wrote "+
+			"the core", f.sysroot)
 	}
 	return nil
 }

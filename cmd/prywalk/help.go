@@ -57,9 +57,12 @@ func useLine(cmd *cobra.Command) string {
 
 // values say what texts are the values of flags.
 var values = map[string]string{
-	"output": "FILE", "stats": "FILE", "html": "FILE", "speedscope": "FILE", "firefox": "FILE", "pgo": "FILE", "core": "FILE", "svg": "FILE",
-	"sysroot": "DIR", "source-dir": "DIR", "http": "ADDR", "name": "NAME", "callers": "FUNC", "callees": "FUNC", "source": "FUNC",
-	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP", "wait": "REGEXP",
+	"output": "FILE", "stats": "FILE", "html": "FILE", "speedscope": "FILE", "firefox": "FILE", "pgo": "FILE",
+	"core": "FILE", "svg": "FILE",
+	"sysroot": "DIR", "source-dir": "DIR", "http": "ADDR", "name": "NAME", "callers": "FUNC", "callees": "FUNC",
+	"source":  "FUNC",
+	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP",
+	"wait": "REGEXP",
 	"json": "FILE", "known": "FILE", "by": "WHAT", "value": "CLOCK", "census": "HOW", "engine": "HOW",
 }
 

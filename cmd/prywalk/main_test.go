@@ -168,7 +168,8 @@ func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 	dir := t.TempDir()
 	// It takes a moment to end, in which a second signal would be told, too.
 	p := start(t, dir, nil, "record", "--", "sh", "-c",
-		"n=0; trap 'echo int; n=1' INT; echo ready; while [ $n = 0 ]; do :; done; while [ $n -lt 20000 ]; do n=$((n+1)); done; exit 9")
+		"n=0; trap 'echo int; n=1' INT; echo ready; while [ $n = 0 ]; do :; done; while [ $n -lt 20000 ]; do n=$((n+1)); "+
+			"done; exit 9")
 	says(t, &p.out, "ready")
 	began := time.Now()
 	if err := unix.Kill(-p.Process.Pid, unix.SIGINT); err != nil { // as a terminal does
@@ -189,7 +190,8 @@ func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	p := start(t, dir, in, "record", "-d", "0.3", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; read line; echo \"got $line\"; exit 5")
+	p := start(t, dir, in, "record", "-d", "0.3", "--", "sh", "-c",
+		"i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; read line; echo \"got $line\"; exit 5")
 	says(t, &p.err, "waiting for sh")
 	shows(t, filepath.Join(dir, "prywalk.pb.gz")) // written before the command ends
 	fmt.Fprintln(w, "through stdin")
@@ -201,7 +203,8 @@ func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
 
 // TestWhatTheCommandLeavesBehindIsNotWaitedFor: the recording ends with the command.
 func TestWhatTheCommandLeavesBehindIsNotWaitedFor(t *testing.T) {
-	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "sleep 600 >/dev/null 2>&1 & i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4")
+	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c",
+		"sleep 600 >/dev/null 2>&1 & i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4")
 	if code := p.code(t); code != 4 { // one that waits for it is killed long before that ends
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
@@ -268,11 +271,13 @@ func checkpoint(t *testing.T, p *started, file string) {
 func TestOneBadPidOfSeveral(t *testing.T) {
 	pid := burner(t)
 	p := start(t, t.TempDir(), nil, "record", "-d", "0.2", "-p", pid+",999999999")
-	if code := p.code(t); code != exitFailed || strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), "999999999") {
+	if code := p.code(t); code != exitFailed || strings.Count(p.err.String(), "\n") != 1 ||
+		!strings.Contains(p.err.String(), "999999999") {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 	p = start(t, t.TempDir(), nil, "dump", "--json", "-p", "999999999,"+pid+",999999998")
-	if code := p.code(t); code != exitFailed || strings.Count(p.out.String(), "\n") != 1 || strings.Count(p.err.String(), "no such process") != 2 {
+	if code := p.code(t); code != exitFailed || strings.Count(p.out.String(), "\n") != 1 ||
+		strings.Count(p.err.String(), "no such process") != 2 {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
 	for line := range strings.Lines(p.err.String()) {
@@ -284,7 +289,8 @@ func TestOneBadPidOfSeveral(t *testing.T) {
 
 func TestAtomicDumpTellsThePause(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "dump", "--atomic", "--json", "-p", burner(t))
-	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "was stopped for") || !strings.HasPrefix(p.out.String(), `{"pid":`) {
+	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "was stopped for") ||
+		!strings.HasPrefix(p.out.String(), `{"pid":`) {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
 }
@@ -306,7 +312,8 @@ func TestHelpBeginsWithAnExampleAndHasNoColours(t *testing.T) {
 			continue
 		}
 		p := start(t, t.TempDir(), nil, c.Name(), "--help")
-		if code := p.code(t); code != 0 || !strings.HasPrefix(p.out.String(), "  prywalk "+c.Name()) || strings.Contains(p.out.String(), "\x1b") {
+		if code := p.code(t); code != 0 || !strings.HasPrefix(p.out.String(), "  prywalk "+c.Name()) ||
+			strings.Contains(p.out.String(), "\x1b") {
 			t.Errorf("%s --help: %d, %.80q", c.Name(), code, p.out.String())
 		}
 	}

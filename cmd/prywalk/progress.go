@@ -42,7 +42,8 @@ func (p *progress) run(s *sampler.Sampler) {
 		case <-tick.C:
 			g, took := s.Progress(), time.Since(start).Seconds()
 			fmt.Fprintf(os.Stderr, "\r\x1b[K%.1f s  %.0f/s  %s  %s  %s complete  %d failed  (Ctrl-C ends)",
-				took, float64(g.Ticks)/took, plural(g.Looks, "sample"), plural(int64(g.Threads), "thread"), percent(g.Complete, g.Stacks), g.Failed)
+				took, float64(g.Ticks)/took, plural(g.Looks, "sample"), plural(int64(g.Threads), "thread"),
+				percent(g.Complete, g.Stacks), g.Failed)
 		}
 	}
 }

@@ -198,5 +198,6 @@ func printRemarks() {
 // refusal says why looks were refused, nil if none was.
 func (r *recording) refusal() error {
 	failed := r.stats.Failed
-	return process.ExplainLooks(r.pids, process.Refused{Denied: failed["denied"], Traced: failed["traced"], Frozen: r.stats.Frozen})
+	return process.ExplainLooks(r.pids, process.Refused{Denied: failed["denied"], Traced: failed["traced"],
+		Frozen: r.stats.Frozen})
 }

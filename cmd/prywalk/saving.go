@@ -151,5 +151,6 @@ func (r *recording) setPath(pid int) {
 
 // expand replaces %p by the pid and %t by the time.
 func expand(path string, pid int) string {
-	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", time.Now().Format("20060102-150405"), "%%", "%").Replace(path)
+	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", time.Now().Format("20060102-150405"), "%%",
+		"%").Replace(path)
 }

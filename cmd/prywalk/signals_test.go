@@ -81,7 +81,8 @@ func TestLeavingAtOnceSaysWhatStandsOnDisk(t *testing.T) {
 	says(t, &p.err, "waiting for sh")
 	time.Sleep(oneWish) // a second wish
 	send(t, p, unix.SIGINT)
-	if code := p.code(t); code != 128+int(unix.SIGINT) || !strings.Contains(p.err.String(), "left at once: the whole recording is in prywalk.pb.gz\n") {
+	if code := p.code(t); code != 128+int(unix.SIGINT) ||
+		!strings.Contains(p.err.String(), "left at once: the whole recording is in prywalk.pb.gz\n") {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 	path := filepath.Join(t.TempDir(), "r")
@@ -253,7 +254,8 @@ func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 
 func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
 	for path, want := range map[string]bool{
-		filepath.Join(t.TempDir(), "new"): true, fifo(t): false, "/dev/null": false, "-": false, "/dev/stdout": false, "/dev/stderr": false,
+		filepath.Join(t.TempDir(), "new"): true, fifo(t): false, "/dev/null": false, "-": false, "/dev/stdout": false,
+		"/dev/stderr": false,
 	} {
 		r := &recording{flags: &recordFlags{output: path}}
 		r.setPath(1)

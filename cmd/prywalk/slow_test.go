@@ -30,7 +30,8 @@ func written(t *testing.T, begin func(context.Context), between func(r *recordin
 	defer stop()
 	m := &profile.ModuleInfo{Start: 0x1000, End: 0x9000, Path: "/usr/bin/kvd"}
 	for i := range uint64(2) {
-		r.builder.Add(profile.Interval{PID: 1, TID: 1, State: "running", Samples: 1, Wall: 1e9, CPU: 1e9, End: int64(i+1) * 1e9,
+		r.builder.Add(profile.Interval{PID: 1, TID: 1, State: "running", Samples: 1, Wall: 1e9, CPU: 1e9,
+			End:   int64(i+1) * 1e9,
 			Stack: r.builder.Intern([]profile.Loc{{Module: m, Addr: 0x1000 + i}, {Module: m, Addr: 0x1010}})})
 	}
 	begin(ctx)
@@ -72,7 +73,8 @@ func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 		interrupt(t)
 		<-r.giveUp
 	})
-	if text := tty.text(); !strings.HasSuffix(text, "\r\x1b[Kprywalk: 3 addresses have no name, as it was asked to write at once\n") {
+	if text := tty.text(); !strings.HasSuffix(text,
+		"\r\x1b[Kprywalk: 3 addresses have no name, as it was asked to write at once\n") {
 		t.Errorf("%q", text)
 	}
 	if r.names.asked.Load() != 3 || !strings.HasPrefix(r.disk.String(), "the whole recording is in") {

@@ -9,7 +9,8 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// TestLongFreezesAreToldByCause: in the JSON object, which is there without any, and in the line that a recording keeps.
+// TestLongFreezesAreToldByCause: in the JSON object, which is there without any, and in the line that a recording
+// keeps.
 func TestLongFreezesAreToldByCause(t *testing.T) {
 	for _, c := range []struct {
 		long       map[string]sampler.LongFreezes

@@ -91,7 +91,8 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	clocks := top.Clocks()
 	switch {
 	case len(args) > 0:
-		return usageError("top looks at processes that run, as a command would write over the table: start it elsewhere, and give -n NAME --wait here")
+		return usageError("top looks at processes that run, as a command would write over the table: start it elsewhere, " +
+			"and give -n NAME --wait here")
 	case len(f.pids) == 0 && f.name == "" && !f.wait:
 		return usageError("nothing to look at: give -p PID or -n NAME")
 	case f.maxDepth < 1:

@@ -175,7 +175,8 @@ func (l *live) state() top.State {
 	if refused := g.Denied + g.Traced; refused > l.asked { // finding out why reads files
 		l.asked = refused
 		l.trouble = ""
-		if err := process.ExplainLooks(l.pids, process.Refused{Denied: g.Denied, Traced: g.Traced, Frozen: g.Frozen}); err != nil {
+		if err := process.ExplainLooks(l.pids, process.Refused{Denied: g.Denied, Traced: g.Traced,
+			Frozen: g.Frozen}); err != nil {
 			l.trouble = "some looks are refused: " + err.Error()
 			if g.Frozen == 0 {
 				l.trouble = "running threads are not looked at: " + err.Error()

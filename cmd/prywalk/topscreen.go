@@ -27,7 +27,8 @@ const framesPerSecond = 20
 func (l *live) onScreen(ctx context.Context) error {
 	messages.hold()
 	defer messages.tell()
-	m := top.NewModel(l, top.Options{Color: useColor(os.Stdout), Window: time.Duration(l.f.window), Clock: top.Clock(l.f.value)})
+	m := top.NewModel(l, top.Options{Color: useColor(os.Stdout), Window: time.Duration(l.f.window),
+		Clock: top.Clock(l.f.value)})
 	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithOutput(os.Stdout))
 	screen.Store(p)
 	defer screen.Store(nil)

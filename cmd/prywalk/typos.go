@@ -11,7 +11,8 @@ import (
 // unknownCommand refuses a first argument that is no command, before its flags are taken for those of prywalk itself.
 // nil where there is nothing to refuse.
 func unknownCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") ||
+		strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		return nil
 	}
 	root.InitDefaultHelpCmd()
@@ -56,8 +57,8 @@ func meantFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// nearest gives the word that a mistyped one is most like, "" if it is like none: at most a third of its letters may
-// be wrong, or it is the beginning of just one.
+// nearest gives the word that a mistyped one is most like, "" if it is like none. At most a third of its letters
+// may be wrong, or it is the beginning of just one.
 func nearest(typed string, words []string) string {
 	best, least, begun := "", len(typed)/3+2, 0
 	for _, w := range words {

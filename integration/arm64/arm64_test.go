@@ -49,7 +49,8 @@ var tests = []struct {
 	{pkg: "./internal/procmem", run: "-test.run=Test", limit: jobTime},
 	{pkg: "./benchmarks/counts", run: "-test.run=Risen/looks" + updates(), limit: jobTime},
 	{pkg: "./integration/oracle", run: "-test.run=Exact|ColdParts",
-		env: oracleSteps + "=" + steps() + " ORACLE_TIME=" + oracleTime().String() + " ORACLE_SECTIONS=" + os.Getenv("ORACLE_SECTIONS"), limit: oracleTime() + jobTime},
+		env: oracleSteps + "=" + steps() + " ORACLE_TIME=" + oracleTime().String() + " ORACLE_SECTIONS=" +
+			os.Getenv("ORACLE_SECTIONS"), limit: oracleTime() + jobTime},
 }
 
 // updates makes the counts' job write a new baseline if that is wanted.
@@ -178,7 +179,8 @@ func programs(b *builder) {
 	b.cc("programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
 	oracle := filepath.Join(root, "integration/oracle/testdata")
 	b.cc("programs/libc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", oracle+"/libc.c", "-lm")
-	b.cc("programs/split", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-freorder-blocks-and-partition", oracle+"/split.c")
+	b.cc("programs/split", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+		"-freorder-blocks-and-partition", oracle+"/split.c")
 	b.cc("programs/libs", "-w", "-O2", "-Wl,-z,lazy", oracle+"/libs.c", "-ldl")
 	b.cxx("programs/cpp", "-w", "-std=c++17", "-O2", "-Wl,-z,lazy", oracle+"/cpp.cc")
 	b.goBuild("programs/goprog", root, "build", "./integration/oracle/testdata/goprog")

@@ -98,7 +98,8 @@ func (s *stop) judge(t *testing.T, coreFile []byte, sysroot string) {
 		names = append(names, f.Function)
 	}
 	if !th.Complete || !s.fits(names) {
-		t.Fatalf("%s: %s, want %s and then %s\n%+v", strings.Join(names, " < "), th.StopReason, strings.Join(s.chain, " < "), strings.Join(outer, " or "), th.Frames)
+		t.Fatalf("%s: %s, want %s and then %s\n%+v", strings.Join(names, " < "), th.StopReason, strings.Join(s.chain, " < "),
+			strings.Join(outer, " or "), th.Frames)
 	}
 	t.Logf("%s", strings.Join(names, " < "))
 	if dir := os.Getenv(recordTo); dir != "" {

@@ -30,7 +30,8 @@ func (c *console) keepBaseline(t *testing.T) {
 	if r == nil {
 		t.Fatal("the counts' job did not begin")
 	}
-	text := regexp.MustCompile(`(?s)` + regexp.QuoteMeta(baseline) + `\n(\{\n.*?\n\}\n)`).FindStringSubmatch(strings.Join(r.output, "\n") + "\n")
+	text := regexp.MustCompile(`(?s)` + regexp.QuoteMeta(baseline) +
+		`\n(\{\n.*?\n\}\n)`).FindStringSubmatch(strings.Join(r.output, "\n") + "\n")
 	if text == nil {
 		t.Fatal("the machine has not told its counts")
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // cpio is an archive in the form that the kernel unpacks an initrd from (its documentation,
-// driver-api/early-userspace/buffer-format): each file is a header of hexadecimal numbers, its name and
-// its bytes, all padded to four bytes.
+// driver-api/early-userspace/buffer-format). Each file is a header of hexadecimal numbers, its name and its bytes,
+// all padded to four bytes.
 type cpio struct {
 	out bytes.Buffer
 	ino int

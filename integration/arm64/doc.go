@@ -1,6 +1,6 @@
-// Package arm64 runs tests on arm64 where there is no such machine: it boots a kernel under
-// qemu-system-aarch64, with an initrd that holds cross-compiled test binaries, prywalk itself and
-// programs to look at, and judges what the machine writes to its console.
+// Package arm64 runs tests on arm64 where there is no such machine. It boots a kernel under qemu-system-aarch64,
+// with an initrd that holds cross-compiled test binaries, prywalk itself and programs to look at, and judges what
+// the machine writes to its console.
 //
 // "make test-arm64" and CI run it; "make test" leaves it out, as an emulated instruction takes some twenty
 // times as long as a real one. The kernel, a static busybox and some libraries come from

@@ -33,25 +33,36 @@ var (
 
 // stops are the recorded cases.
 var stops = []stop{
-	{"leaf", "a leaf function without a frame", "cases", func(i *image) uint64 { return i.fn("leaf") + 4 }, []string{"leaf", "framed", "main"}},
+	{"leaf", "a leaf function without a frame", "cases", func(i *image) uint64 { return i.fn("leaf") + 4 },
+		[]string{"leaf", "framed", "main"}},
 	{"prologue", "in the middle of a prologue: x29 and x30 are saved, x29 is not set up", "cases",
 		func(i *image) uint64 { return i.find("framed", pushPair) + 4 }, []string{"framed", "main"}},
-	{"epilogue", "at the return, with the frame given back", "cases", func(i *image) uint64 { return i.find("framed", ret) }, []string{"framed", "main"}},
+	{"epilogue", "at the return, with the frame given back", "cases",
+		func(i *image) uint64 { return i.find("framed", ret) }, []string{"framed", "main"}},
 	{"signal", "the handler of a signal that came when a system call returned", "cases",
-		func(i *image) uint64 { return i.fn("handler") + 4 }, []string{"handler", "__kernel_rt_sigreturn", "kill", "interrupted", "main"}},
-	{"pac", "callers with signed return addresses", "cases-pac", func(i *image) uint64 { return i.fn("leaf") }, []string{"leaf", "framed", "main"}},
-	{"retaa", "at retaa, the signed return address in x30", "cases-pac", func(i *image) uint64 { return i.find("framed", retaa) }, []string{"framed", "main"}},
-	{"go", "Go: a crash's handler on the signal stack, above a goroutine", "gocase", func(i *image) uint64 { return i.fn("main.leaf") },
+		func(i *image) uint64 { return i.fn("handler") + 4 }, []string{"handler", "__kernel_rt_sigreturn", "kill",
+			"interrupted", "main"}},
+	{"pac", "callers with signed return addresses", "cases-pac", func(i *image) uint64 { return i.fn("leaf") },
+		[]string{"leaf", "framed", "main"}},
+	{"retaa", "at retaa, the signed return address in x30", "cases-pac",
+		func(i *image) uint64 { return i.find("framed", retaa) }, []string{"framed", "main"}},
+	{"go", "Go: a crash's handler on the signal stack, above a goroutine", "gocase",
+		func(i *image) uint64 { return i.fn("main.leaf") },
 		[]string{"*", "main.leaf", "main.middle", "main.outer", "main.main", "runtime.main", "runtime.goexit"}},
-	{"cold", "a caller in the part that the compiler split off", "cases", func(i *image) uint64 { return i.fn("rare") }, []string{"rare", "split", "main"}},
+	{"cold", "a caller in the part that the compiler split off", "cases", func(i *image) uint64 { return i.fn("rare") },
+		[]string{"rare", "split", "main"}},
 	{"alloca", "a caller whose stack pointer is known only at run time", "cases",
 		func(i *image) uint64 { return i.fn("inner") + 4 }, []string{"inner", "dynamic", "main"}},
-	{"plt", "a stub of the linkage table", "cases-plt", func(i *image) uint64 { return i.target(i.find("stub", callInsn)) + 4 }, []string{"strlen@plt", "stub", "main"}},
-	{"plt0", "the linkage table's first entry, which calls the resolver", "cases-plt", func(i *image) uint64 { return i.plt() + 16 }, []string{"*", "_start"}},
-	{"noreturn", "a caller that ends in a call which does not return", "cases", func(i *image) uint64 { return i.fn("done") + 4 }, []string{"done", "last", "main"}},
+	{"plt", "a stub of the linkage table", "cases-plt",
+		func(i *image) uint64 { return i.target(i.find("stub", callInsn)) + 4 }, []string{"strlen@plt", "stub", "main"}},
+	{"plt0", "the linkage table's first entry, which calls the resolver", "cases-plt",
+		func(i *image) uint64 { return i.plt() + 16 }, []string{"*", "_start"}},
+	{"noreturn", "a caller that ends in a call which does not return", "cases",
+		func(i *image) uint64 { return i.fn("done") + 4 }, []string{"done", "last", "main"}},
 	{"nocfi", "code without call frame information, in the middle of a prologue", "cases-nocfi",
 		func(i *image) uint64 { return i.fn("framed") + 8 }, []string{"framed", "main"}},
-	{"nocfi-alloca", "a caller without call frame information whose stack pointer is known only at run time", "cases-nocfi",
+	{"nocfi-alloca", "a caller without call frame information whose stack pointer is known only at run time",
+		"cases-nocfi",
 		func(i *image) uint64 { return i.fn("inner") + 4 }, []string{"inner", "dynamic", "main"}},
 }
 
@@ -79,12 +90,14 @@ func (s *stop) fits(names []string) bool {
 // record writes the case with as little of its files as the walk needs.
 func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot, dir string) {
 	t.Helper()
-	rec := &recorded.Case{About: s.about, Stop: th.StopReason, Files: []recorded.File{{Name: recorded.CoreName, Data: coreFile}}}
+	rec := &recorded.Case{About: s.about, Stop: th.StopReason,
+		Files: []recorded.File{{Name: recorded.CoreName, Data: coreFile}}}
 	for _, f := range th.Frames {
 		if f.Inlined {
 			continue // no frame of its own
 		}
-		rec.Frames = append(rec.Frames, recorded.Frame{PC: uint64(f.PC), SP: uint64(f.SP), Method: f.Method, Function: f.Function})
+		rec.Frames = append(rec.Frames, recorded.Frame{PC: uint64(f.PC), SP: uint64(f.SP), Method: f.Method,
+			Function: f.Function})
 	}
 	for _, m := range c.Space().Modules() {
 		known := slices.ContainsFunc(rec.Files, func(f recorded.File) bool { return f.Name == m.Name })
@@ -111,8 +124,8 @@ func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thre
 // wholeCode bounds what is kept of a function, in bytes.
 const wholeCode = 256
 
-// keeps lists what a case keeps although this walk did not need it, so that it stays a case of what it is
-// about when other bytes are looked at: the stack, the code of each function up to where it is, and the header
+// keeps lists what a case keeps although this walk did not need it, so that it stays a case of what it is about
+// when other bytes are looked at. They are the stack, the code of each function up to where it is, and the header
 // of the search table, without which the entries would be looked for in another way.
 func keeps(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot string) (out []recorded.Range) {
 	t.Helper()

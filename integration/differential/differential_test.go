@@ -61,7 +61,8 @@ func compare(t *testing.T, pid int, count *tally) {
 	for i := range first.Threads {
 		th := &first.Threads[i]
 		if !slices.Equal(pcs(th), pcs(&last.Threads[i])) {
-			t.Errorf("%d %s: the process did not stand still, or prywalk does not:\n%s", th.TID, th.Name, table(th, pcs(&last.Threads[i]), nil))
+			t.Errorf("%d %s: the process did not stand still, or prywalk does not:\n%s", th.TID, th.Name,
+				table(th, pcs(&last.Threads[i]), nil))
 		}
 		if !th.Complete || th.State != "T" {
 			t.Errorf("%d %s: state %s, %s:\n%s", th.TID, th.Name, th.State, th.StopReason, table(th, gdb[th.TID], eu[th.TID]))

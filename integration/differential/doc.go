@@ -2,11 +2,11 @@
 // processes that are stopped meanwhile. It holds tests only.
 //
 // A target of internal/testtargets is stopped with SIGSTOP in the middle of its load, so that all three tools see
-// one and the same state: two dumps by prywalk, the first and the last look, must be equal. What is compared is the
+// one and the same state. Two dumps by prywalk, the first and the last look, must be equal. What is compared is the
 // chain of program counters, without inlined calls.
 //
 // Agreement with another tool proves nothing where both use the same wrong tables, and disagreement is no fault
-// where they do. So a stack on which prywalk stands alone must fall into a class: a rule, in classes_test.go, that
-// recognises the frame at which the other tools leave the stack, and says what is true there and why.
-// benchmarks/results/other-unwinders.md tells of these classes.
+// where they do. So a stack on which prywalk stands alone must fall into a class. That is a rule, in
+// classes_test.go, that recognises the frame at which the other tools leave the stack, and says what is true there
+// and why. benchmarks/results/other-unwinders.md tells of these classes.
 package differential

@@ -22,7 +22,8 @@ const maxAhead = 40
 
 // awaits sets an answer aside until it is seen where the code goes; false if there is nothing to wait for.
 func (o *run) awaits(j *judge, r *outcome) bool {
-	if r.verdict != wrong || r.at != 1 || r.got.Method != frames.MethodCFI && r.got.Method != frames.MethodHeuristic || len(o.pending) >= maxAhead*int(NumJudges) {
+	if r.verdict != wrong || r.at != 1 || r.got.Method != frames.MethodCFI && r.got.Method != frames.MethodHeuristic ||
+		len(o.pending) >= maxAhead*int(NumJudges) {
 		return false
 	}
 	o.pending = append(o.pending, ahead{j, o.tally.cur, *r, append([]want(nil), o.chain...), o.regs, o.moving})

@@ -11,10 +11,10 @@
 // pushed with the interrupted instruction, a change to another stack keeps the chain of each stack for
 // itself. No table of the program is used for any of this.
 //
-// After each step the walker has to give exactly that chain, program counters and stack pointers, in several ways at
-// once: with everything that is known of the process, and with nothing but the analysis of the instructions
-// (heuristics), with and without the functions' bounds. Each also with only the stack pointer and the program counter
-// known, as when a sleeping thread is peeked at.
+// After each step the walker has to give exactly that chain, program counters and stack pointers, in several ways
+// at once. It has to do so with everything that is known of the process, and with nothing but the analysis of the
+// instructions (heuristics), with and without the functions' bounds. Each also with only the stack pointer and the
+// program counter known, as when a sleeping thread is peeked at.
 //
 // # What the truth is where it is a matter of definition
 //
@@ -32,10 +32,11 @@
 //
 // # Java
 //
-// A Java virtual machine ([RunJava]) has many threads, and its code has no marks. Its main thread is seized while it
-// works, stepped for a stretch, and let go for a moment, again and again. The chain is kept as above, by calls and
-// returns; besides, the reference knows that the interpreter calls by a push and a jump through a method's entry, and
-// returns by a jump. The callers of before a stretch are those that the first walk gives; what the stretch returns to
-// shows whether they are right. Calls of native code run freely up to a breakpoint of the processor at their return.
-// A stretch ends early when the machine replaces a frame, or a signal comes: the true chain is not known then.
+// A Java virtual machine ([RunJava]) has many threads, and its code has no marks. Its main thread is seized while
+// it works, stepped for a stretch, and let go for a moment, again and again. The chain is kept as above, by calls
+// and returns. Besides, the reference knows that the interpreter calls by a push and a jump through a method's
+// entry, and returns by a jump. The callers of before a stretch are those that the first walk gives; what the
+// stretch returns to shows whether they are right. Calls of native code run freely up to a breakpoint of the
+// processor at their return. A stretch ends early when the machine replaces a frame, or a signal comes: the true
+// chain is not known then.
 package oracle

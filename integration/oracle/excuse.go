@@ -8,13 +8,12 @@ import (
 	"prywalk/internal/code"
 )
 
-// excused reports whether the call frame information itself is proven wrong at the frame whose caller was
-// not found: it is that of a whole function without a single instruction, CFA = rsp+8 from its first to its
-// last byte, while the stack pointer was observed to be somewhere else. Hand-written assembly has such
-// entries: in glibc 2.36 two multiplications of long numbers that push rbx and rbp, and __start_context, which
-// nobody calls; readelf shows nothing but DW_CFA_nop there, too. They are left out of the shares and counted by
-// function: a function that is new in that list has to be looked at, since what is asked here is this project's
-// own reader.
+// excused reports whether the call frame information itself is proven wrong at the frame whose caller was not
+// found. It is that of a whole function without a single instruction, CFA = rsp+8 from its first to its last byte,
+// while the stack pointer was observed to be somewhere else. Hand-written assembly has such entries: in glibc 2.36
+// two multiplications of long numbers that push rbx and rbp, and __start_context, which nobody calls; readelf shows
+// nothing but DW_CFA_nop there, too. They are left out of the shares and counted by function. A function that is
+// new in that list has to be looked at, since what is asked here is this project's own reader.
 //
 // On arm64 such an entry says that the return address is in the link register throughout. That is proven
 // wrong where the link register holds another one, and in a caller, whose link register was written by the
@@ -114,11 +113,11 @@ func rows(t *dwarfunwind.Table, addr uint64) int {
 }
 
 // overwritten reports whether the chain is not in memory any more up to the frame that was not found: a return
-// address on the way is no longer where the call has stored it, or the caller's frame pointer is no longer where the
-// function's first instruction has pushed it. The functions have written there themselves. libgcc's
-// uw_install_context does so when an exception has found its handler: it puts the registers of the frame that it goes
-// to into the places where its own callers have saved theirs, and never returns. Counted by function, for all ways of
-// walking.
+// address on the way is no longer where the call has stored it, or the caller's frame pointer is no longer where
+// the function's first instruction has pushed it. The functions have written there themselves. libgcc's
+// uw_install_context does so when an exception has found its handler. It puts the registers of the frame that it
+// goes to into the places where its own callers have saved theirs, and never returns. Counted by function, for all
+// ways of walking.
 func (o *run) overwritten(r *outcome) bool {
 	if o.regs.Arch != frames.X86_64 {
 		return false

@@ -7,7 +7,8 @@ import (
 )
 
 // The interpreter calls by a push of the return address and a jump through a method's entry, and returns by a jump
-// (InterpreterMacroAssembler::jump_from_interpreted, TemplateTable::_return): the reference knows these two of HotSpot.
+// (InterpreterMacroAssembler::jump_from_interpreted, TemplateTable::_return). The reference knows these two of
+// HotSpot.
 const interpreterName = "Interpreter"
 
 // follow draws the conclusions from one instruction.
@@ -45,7 +46,8 @@ func (o *javaRun) follow(code []byte) error {
 		if o.back(pc, sp) || o.landed(pc, sp) {
 			return nil
 		}
-		if back := o.word(sp); form == jumpEntry && !o.handedOn(sp, back) && o.kind(o.prev.PC) == interpreterName && o.kind(back) == interpreterName {
+		if back := o.word(sp); form == jumpEntry && !o.handedOn(sp, back) && o.kind(o.prev.PC) == interpreterName &&
+			o.kind(back) == interpreterName {
 			o.calls = append(o.calls, javaCall{pc: back, slot: sp, kept: sp})
 		}
 	}
@@ -53,15 +55,16 @@ func (o *javaRun) follow(code []byte) error {
 	if n := len(o.calls); n > 0 && sp == o.calls[n-1].kept+8 && o.prev.SP() < sp {
 		o.calls[n-1].held = true
 	}
-	if k := strings.ToLower(o.kind(pc)); strings.Contains(k, "deopt") || strings.Contains(k, "uncommon") || strings.Contains(k, "exception") {
+	if k := strings.ToLower(o.kind(pc)); strings.Contains(k, "deopt") || strings.Contains(k, "uncommon") ||
+		strings.Contains(k, "exception") {
 		o.tally.lost(o, "a frame is being replaced, or ended by an exception")
 		return errLost
 	}
 	return nil
 }
 
-// sure reports whether the return addresses of the innermost callers, so many, are still on the stack where they are
-// said to be: a frame that an exception has ended, or that the machine has taken apart, leaves no other trace.
+// sure reports whether the return addresses of the innermost callers, so many, are still on the stack where they
+// are said to be. A frame that an exception has ended, or that the machine has taken apart, leaves no other trace.
 func (o *javaRun) sure(n int) bool {
 	for i := 1; i <= min(n, len(o.calls)); i++ {
 		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.held && o.word(c.kept) != c.pc {
@@ -71,9 +74,9 @@ func (o *javaRun) sure(n int) bool {
 	return true
 }
 
-// handedOn reports whether the return address at sp is that of the frame that is being left for another piece of code:
-// it is where that frame's was, or right below, where the stack is aligned for the compiled code of a loop. A frame of
-// the interpreter's is larger.
+// handedOn reports whether the return address at sp is that of the frame that is being left for another piece of
+// code. It is where that frame's was, or right below, where the stack is aligned for the compiled code of a loop. A
+// frame of the interpreter's is larger.
 func (o *javaRun) handedOn(sp, back uint64) bool {
 	n := len(o.calls)
 	if n == 0 {
@@ -97,8 +100,8 @@ func (o *javaRun) drop(sp uint64) {
 	}
 }
 
-// alignment is by how much the stack pointer may be lower after a return than before the call: an adapter into compiled
-// code aligns it, below the arguments that it has moved there.
+// alignment is by how much the stack pointer may be lower after a return than before the call. An adapter into
+// compiled code aligns it, below the arguments that it has moved there.
 const alignment = 256
 
 // back removes the innermost caller if control is back there.
@@ -115,8 +118,8 @@ func (o *javaRun) back(pc, sp uint64) bool {
 	return true
 }
 
-// landed removes the innermost caller if control is in that caller's handler for exceptions: a stub has taken its own
-// return address from the stack, and has jumped into the piece of code that it would have returned to
+// landed removes the innermost caller if control is in that caller's handler for exceptions. A stub has taken its
+// own return address from the stack, and has jumped into the piece of code that it would have returned to
 // (OptoRuntime::rethrow_stub, StubGenerator::generate_forward_exception).
 func (o *javaRun) landed(pc, sp uint64) bool {
 	n := len(o.calls)
@@ -207,8 +210,8 @@ func (o *javaRun) check() error {
 	return nil
 }
 
-// patched reports whether the machine has put the entry for replacing a frame in the place of a return address: another
-// one in the same piece of code, and it is where the call stored its own (frame::patch_pc).
+// patched reports whether the machine has put the entry for replacing a frame in the place of a return address. It
+// is another one in the same piece of code, and it is where the call stored its own (frame::patch_pc).
 func (o *javaRun) patched(i int, pc uint64) bool {
 	if i == 0 || i > len(o.calls) {
 		return false

@@ -25,8 +25,9 @@ func TestAnExceptionLandsInItsCaller(t *testing.T) {
 			kinds:  map[uint64]string{stub: "_rethrow_stub", c.to: "nmethod", method + 0x40: "nmethod", other: "nmethod", 0: ""},
 			pieces: map[uint64]uint64{method + 0x40: method, method + 0x90: method, other: other, 0x4040: 0x4000},
 			tally:  &JavaTally{},
-			calls:  []javaCall{{pc: 0x4040, slot: sp + 0x40, kept: sp + 0x40}, {pc: method + 0x40, slot: sp, kept: sp, held: c.held}},
-			base:   2,
+			calls: []javaCall{{pc: 0x4040, slot: sp + 0x40, kept: sp + 0x40}, {pc: method + 0x40, slot: sp, kept: sp,
+				held: c.held}},
+			base: 2,
 		}
 		o.tally.init()
 		o.prev.Set(frames.X86RSP, sp+8)

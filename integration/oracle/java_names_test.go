@@ -34,7 +34,8 @@ func compileJavaInto(t testing.TB, dir, class string) (source []byte) {
 	if err := os.WriteFile(file, source, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("javac", "--release", "8", "-Xlint:-options", "-d", dir, file).CombinedOutput(); err != nil {
+	if out, err := exec.Command("javac", "--release", "8", "-Xlint:-options", "-d", dir,
+		file).CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
 	}
 	return source
@@ -44,7 +45,8 @@ func compileJavaInto(t testing.TB, dir, class string) (source []byte) {
 var knownCallers = map[string]string{
 	"forever": "main", "top": "forever", "locked": "top", "whole": "locked", "recursive": "whole recursive",
 	"viaLambda": "recursive", "apply": "viaLambda", "lambda": "apply", "afterLambda": "lambda", "viaHandle": "afterLambda",
-	"viaReflection": "viaHandle", "viaVirtual": "viaReflection", "viaOther": "viaReflection", "area": "viaVirtual viaOther",
+	"viaReflection": "viaHandle", "viaVirtual": "viaReflection", "viaOther": "viaReflection",
+	"area":         "viaVirtual viaOther",
 	"viaException": "area", "thrower": "viaException", "caught": "viaException", "<init>": "thrower caught <init>",
 	"compare": "caught compare", "last": "compare", "work": "*", "<clinit>": "main",
 }
@@ -58,7 +60,8 @@ func methodLines(source []byte) map[string][2]int {
 	head := regexp.MustCompile(`^\s+(?:public |static |synchronized )*[\w<>\[\]]+ (\w+)\(.*\{`)
 	name, depth, from := "", 0, 0
 	for i, line := range strings.Split(string(source), "\n") {
-		if m := head.FindStringSubmatch(line); m != nil && (name == "" || m[1] == "compare") && !strings.Contains(line, " new ") {
+		if m := head.FindStringSubmatch(line); m != nil && (name == "" || m[1] == "compare") &&
+			!strings.Contains(line, " new ") {
 			name, depth, from = m[1], 0, i+1
 		}
 		depth += strings.Count(line, "{") - strings.Count(line, "}")
@@ -135,11 +138,13 @@ var javaVariants = []struct {
 	options []string
 	arg     string
 }{
-	{"reflection by native calls", []string{"-Dsun.reflect.inflationThreshold=1000000000", "-Djdk.reflect.useNativeAccessorOnly=true"}, ""},
+	{"reflection by native calls", []string{"-Dsun.reflect.inflationThreshold=1000000000",
+		"-Djdk.reflect.useNativeAccessorOnly=true"}, ""},
 	{"places everywhere", []string{"-XX:+DebugNonSafepoints"}, ""},
 	{"virtual threads", nil, virtual},
 	{"not tiered", []string{"-XX:-TieredCompilation"}, ""},
-	{"much deoptimized", []string{"-XX:+DeoptimizeALot", "-XX:PerMethodTrapLimit=100000", "-XX:PerBytecodeTrapLimit=100000"}, ""},
+	{"much deoptimized", []string{"-XX:+DeoptimizeALot", "-XX:PerMethodTrapLimit=100000",
+		"-XX:PerBytecodeTrapLimit=100000"}, ""},
 	{"g1", []string{"-XX:-UseSerialGC", "-XX:+UseG1GC"}, ""},
 	{"parallel", []string{"-XX:-UseSerialGC", "-XX:+UseParallelGC"}, ""},
 	{"z", []string{"-XX:-UseSerialGC", "-XX:+UseZGC"}, ""},
@@ -179,7 +184,8 @@ func TestJavaChainsAreRightByName(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+v.name, func(t *testing.T) {
-				checkKnown(t, slices.Concat(argv, v.options, append([]string{"-cp", dir, "Known"}, strings.Fields(v.arg)...)), samples, lines)
+				checkKnown(t, slices.Concat(argv, v.options, append([]string{"-cp", dir, "Known"}, strings.Fields(v.arg)...)),
+					samples, lines)
 			})
 		}
 	}

@@ -93,19 +93,25 @@ func (o *javaRun) explain(what string, at int, stop frames.StopReason) {
 			got += fmt.Sprintf(" %#x %v", f.PC, f.Method)
 		}
 	})
-	o.opt.Log("%s: %s at frame %d, %v, sp %#x; true chain:%s; got:%s; code: % x | % x", o.mode, what, at, stop, o.regs.SP(), b.String(), got, code[:min(n, 16)], code[min(n, 16):n])
+	o.opt.Log("%s: %s at frame %d, %v, sp %#x; true chain:%s; got:%s; code: % x | % x", o.mode, what, at, stop,
+		o.regs.SP(), b.String(), got, code[:min(n, 16)], code[min(n, 16):n])
 }
 
 // Write prints the table.
 func (t *JavaTally) Write(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "mode\tcode\tplaces\tsteps\tright, %\tended honestly\twrong\t")
-	keys := slices.SortedFunc(maps.Keys(t.rows), func(a, b javaKey) int { return strings.Compare(a.mode+" "+a.kind, b.mode+" "+b.kind) })
+	keys := slices.SortedFunc(maps.Keys(t.rows), func(a, b javaKey) int {
+		return strings.Compare(a.mode+" "+a.kind,
+			b.mode+" "+b.kind)
+	})
 	for _, k := range keys {
 		r := t.rows[k]
 		all := r.by[exact] + r.by[short] + r.by[wrong]
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%.3f\t%d\t%d\t\n", k.mode, k.kind, len(r.places), all, 100*float64(r.by[exact])/float64(all), r.by[short], r.by[wrong])
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%.3f\t%d\t%d\t\n", k.mode, k.kind, len(r.places), all,
+			100*float64(r.by[exact])/float64(all), r.by[short], r.by[wrong])
 	}
 	_ = tw.Flush()
-	fmt.Fprintf(w, "%d callers of before a stretch were returned to; stretches that ended early: %v\n", t.confirmed, t.losts)
+	fmt.Fprintf(w, "%d callers of before a stretch were returned to; stretches that ended early: %v\n", t.confirmed,
+		t.losts)
 }

@@ -38,7 +38,8 @@ func TestJavaThreadsAreCalledAsTheProgramDoes(t *testing.T) {
 	for _, java := range list {
 		for _, o := range threadOptions {
 			t.Run(filepath.Base(filepath.Dir(filepath.Dir(java)))+"/"+o.name, func(t *testing.T) {
-				options := append([]string{"-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockExperimentalVMOptions"}, o.options...)
+				options := append([]string{"-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockExperimentalVMOptions"},
+					o.options...)
 				askThreads(t, append(append([]string{java}, options...), "-cp", dir, "Threads"))
 			})
 		}

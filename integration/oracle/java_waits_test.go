@@ -20,7 +20,8 @@ import (
 	"prywalk/internal/waits"
 )
 
-// waitThreads is how many threads of Waits.java tell what they wait for, ringThreads how many of them are in a deadlock.
+// waitThreads is how many threads of Waits.java tell what they wait for, ringThreads how many of them are in a
+// deadlock.
 const waitThreads, ringThreads = 16, 3
 
 // TestJavaThreadsWaitForWhatTheProgramSays asks what threads wait for while objects are moved, and compares with what
@@ -32,7 +33,8 @@ func TestJavaThreadsWaitForWhatTheProgramSays(t *testing.T) {
 	for i, java := range list {
 		for _, o := range append(threadOptions[(i+1)%len(threadOptions):][:1:1], threadOptions[0]) {
 			t.Run(filepath.Base(filepath.Dir(filepath.Dir(java)))+"/"+o.name, func(t *testing.T) {
-				options := append([]string{"-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockExperimentalVMOptions"}, o.options...)
+				options := append([]string{"-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockExperimentalVMOptions"},
+					o.options...)
 				p := startWaits(t, append(append([]string{java}, options...), "-cp", dir, "Waits", "deadlock"))
 				whole := p.ask(t)
 				p.dump(t)
@@ -129,9 +131,9 @@ func (p *waitsRun) one(tid int) (w saidWait, ok bool) {
 	return w, true
 }
 
-// Each thread is asked until it had so many answers, at most so often. An answer in part lacks the class or the owner:
-// where objects are just being moved, and with ZGC, whose references are stale most of the time, also that of a parked
-// thread.
+// Each thread is asked until it had so many answers, at most so often. An answer in part lacks the class or the
+// owner. That happens where objects are just being moved, and with ZGC, whose references are stale most of the
+// time, also that of a parked thread.
 const answersEach, mostAsked = 20, 10000
 
 // ask compares the answers with what the program says: what is told must be right, and all must be told. It gives how
@@ -150,7 +152,8 @@ func (p *waitsRun) ask(t *testing.T) map[string]int {
 				whole[want.name]++
 				told[tid]++
 			case !ok, told[tid] == 0 && got.kind != want.kind: // it has told what it is going to wait for
-			case got.kind == want.kind && (got.class == "-" || got.class == want.class) && (got.owner == "-" || got.owner == want.owner):
+			case got.kind == want.kind && (got.class == "-" || got.class == want.class) && (got.owner == "-" ||
+				got.owner == want.owner):
 				part++
 				told[tid]++
 			default:
@@ -190,7 +193,8 @@ func (p *waitsRun) dump(t *testing.T) {
 		want := map[string]string{
 			"monitor": "- waiting to lock <", "wait": "- waiting on <", "park": "(parking)", "sleep": "(sleeping)",
 		}[w.kind]
-		if w.class != "-" && !strings.Contains(block, "(a "+w.class+")") && !strings.Contains(block, "<no object reference available>") {
+		if w.class != "-" && !strings.Contains(block, "(a "+w.class+")") &&
+			!strings.Contains(block, "<no object reference available>") {
 			ok = false
 		}
 		if !ok || !strings.Contains(block, want) {

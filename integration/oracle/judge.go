@@ -229,8 +229,8 @@ func (o *run) check() {
 	if o.left() {
 		o.chain = o.chain[:len(o.cur.calls)+1]
 	}
-	// That code changes stacks is not to be seen in its instructions: without tables the frames of this
-	// stack have to do, and those of a signal's stack, whose return says where it came from.
+	// That code changes stacks is not to be seen in its instructions. Without tables the frames of this stack have to
+	// do, and those of a signal's stack, whose return says where it came from.
 	need := len(o.chain) - o.baseLen() + 1
 	if o.cur.entered {
 		need = len(o.cur.calls) + 1
@@ -239,7 +239,8 @@ func (o *run) check() {
 	for _, j := range o.judges {
 		whole := j.kind <= WithCFISP
 		r := j.compare(&o.regs, snap, o.chain, whole, need)
-		if r.verdict != exact && (r.stop == frames.StopStackCut || r.stop == frames.StopBadMemory || o.cur.below != nil && j.kind <= WithCFISP) {
+		if r.verdict != exact && (r.stop == frames.StopStackCut || r.stop == frames.StopBadMemory ||
+			o.cur.below != nil && j.kind <= WithCFISP) {
 			r = j.compare(&o.regs, liveMemory(o.pid), o.chain, whole, need)
 		}
 		if r.verdict != exact && o.overwritten(&r) {

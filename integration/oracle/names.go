@@ -21,7 +21,8 @@ func symbolSpans(f *elffile.File) []span {
 		syms, _ := f.Symbols(kind) // what can be read
 		for i := range syms {
 			s := &syms[i]
-			if t := s.Type(); (t == elffile.SymFunc || t == elffile.SymIFunc) && s.Section != elffile.SectionUndef && s.Size > 0 {
+			if t := s.Type(); (t == elffile.SymFunc || t == elffile.SymIFunc) && s.Section != elffile.SectionUndef &&
+				s.Size > 0 {
 				out = append(out, span{s.Value, s.Value + s.Size, f.SymbolName(kind, s)})
 			}
 		}

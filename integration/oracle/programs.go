@@ -22,16 +22,18 @@ type Program struct {
 
 // Programs are the ones that the oracle knows.
 var Programs = []Program{
-	{"libc", 0.35, []string{"cc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", "-o", "OUT", "SRC/libc.c", "-lm"}},
+	{"libc", 0.35, []string{"cc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", "-o", "OUT", "SRC/libc.c",
+		"-lm"}},
 	{"libs", 0.25, []string{"cc", "-w", "-O2", "-Wl,-z,lazy", "-o", "OUT", "SRC/libs.c", "-ldl"}},
 	{"cpp", 0.15, []string{"c++", "-w", "-std=c++17", "-O2", "-Wl,-z,lazy", "-o", "OUT", "SRC/cpp.cc"}},
 	{"rust", 0.1, []string{"rustc", "--edition", "2021", "-O", "-o", "OUT", "SRC/rust.rs"}},
 	{"go", 0.15, []string{"go", "build", "-C", "SRC/goprog", "-trimpath", "-buildvcs=false", "-o", "OUT", "."}},
 }
 
-// Split is a program of functions with .cold parts and without call frame information: with everything that is
+// Split is a program of functions with .cold parts and without call frame information. With everything that is
 // known of the process, its own code is walked by its instructions and symbols.
-var Split = Program{"split", 1, []string{"cc", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+var Split = Program{"split", 1, []string{"cc", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables",
+	"-fno-unwind-tables",
 	"-freorder-blocks-and-partition", "-o", "OUT", "SRC/split.c"}}
 
 // Build compiles a program below dir, and gives its file. The error shows what the compiler said.

@@ -83,7 +83,8 @@ func Run(name string, argv []string, opt Options, t *Tally) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*code.Image]*namer{}, tables: map[*code.Image]*dwarfunwind.Table{}, silent: map[uint64]bool{}}
+	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*code.Image]*namer{},
+		tables: map[*code.Image]*dwarfunwind.Table{}, silent: map[uint64]bool{}}
 	if o.opt.Section == 0 {
 		o.opt.Section = max(1000, opt.Steps/40)
 	}
@@ -300,8 +301,8 @@ func (o *run) learnGo(img *code.Image) {
 	}
 }
 
-// oneProcessor keeps this thread and the programs that it starts on one processor: a step is a change from
-// one to the other and back, which takes ten times as long between two processors. The result undoes it.
+// oneProcessor keeps this thread and the programs that it starts on one processor. A step is a change from one to
+// the other and back, which takes ten times as long between two processors. The result undoes it.
 func oneProcessor() func() {
 	var old, one unix.CPUSet
 	if unix.SchedGetaffinity(0, &old) != nil {

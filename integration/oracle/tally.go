@@ -157,7 +157,8 @@ func (t *Tally) count(o *run, j *judge, r *outcome) {
 		pc -= o.regs.Arch.CallLen()
 	}
 	m, f, addr := o.locate(pc)
-	c := Class{Judge: j.kind, Module: m, Function: f, Caller: i > 0, Wrong: r.verdict == wrong, Stop: r.stop, Method: r.got.Method}
+	c := Class{Judge: j.kind, Module: m, Function: f, Caller: i > 0, Wrong: r.verdict == wrong, Stop: r.stop,
+		Method: r.got.Method}
 	n := t.Classes[c]
 	if n == nil {
 		n = &Count{Addrs: map[uint64]int{}, Programs: map[string]bool{}}
@@ -169,7 +170,8 @@ func (t *Tally) count(o *run, j *judge, r *outcome) {
 	if o.opt.Log != nil && n.Addrs[addr] == 1 && t.shown[j.kind] < o.opt.Show {
 		t.shown[j.kind]++
 		o.opt.Log("%v: %v at frame %d: %s %s %#x, got %#x sp %#x %v, stop %v, step %d%s", j.kind,
-			[]string{"exact", "short", "wrong"}[r.verdict], r.at, m, f, addr, r.got.PC, r.got.SP, r.got.Method, r.stop, t.steps, o.chainText(o.chain))
+			[]string{"exact", "short", "wrong"}[r.verdict], r.at, m, f, addr, r.got.PC, r.got.SP, r.got.Method, r.stop, t.steps,
+			o.chainText(o.chain))
 	}
 }
 
@@ -189,8 +191,11 @@ func (t *Tally) Write(w io.Writer, classes int) {
 	}
 	total.write(tw, "all", "")
 	_ = tw.Flush()
-	fmt.Fprintf(w, "%d steps between two stacks could not be compared: %v; at %d the call frame information rightly describes where a jump leads\n", t.moving, t.betweens, t.ahead)
-	fmt.Fprintf(w, "walks through functions whose call frame information is empty and was seen to be wrong: %v\n", t.silent)
+	fmt.Fprintf(w,
+		"%d steps between two stacks could not be compared: %v; at %d the call frame information rightly describes where "+
+			"a jump leads\n", t.moving, t.betweens, t.ahead)
+	fmt.Fprintf(w, "walks through functions whose call frame information is empty and was seen to be wrong: %v\n",
+		t.silent)
 	fmt.Fprintf(w, "walks through functions that had overwritten their return address: %v\n", t.gone)
 	t.writeClasses(w, classes)
 }
@@ -225,7 +230,8 @@ func (t *Tally) writeClasses(w io.Writer, limit int) {
 			}
 		}
 		slices.SortFunc(cs, func(a, b Class) int {
-			return cmp.Or(cmp.Compare(t.Classes[b].Steps, t.Classes[a].Steps), cmp.Compare(a.Module+a.Function, b.Module+b.Function))
+			return cmp.Or(cmp.Compare(t.Classes[b].Steps, t.Classes[a].Steps),
+				cmp.Compare(a.Module+a.Function, b.Module+b.Function))
 		})
 		if len(cs) > 0 {
 			fmt.Fprintf(w, "%v: %d classes\n", j, len(cs))

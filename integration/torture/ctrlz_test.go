@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// stoppedAs sends a stop signal to prywalk, which may be about to end, waits until it is stopped, and checks that it
-// holds nobody then: who is traced by a stopped tracer may stand still as long as that is stopped.
+// stoppedAs sends a stop signal to prywalk, which may be about to end, waits until it is stopped, and checks that
+// it holds nobody then. Who is traced by a stopped tracer may stand still as long as that is stopped.
 func stoppedAs(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig syscall.Signal, target int) (stopped bool) {
 	t.Helper()
 	_ = cmd.Process.Signal(sig) // it may have ended

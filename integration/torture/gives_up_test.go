@@ -114,8 +114,8 @@ func TestCallsThatGiveUpSucceedUnderTheLadder(t *testing.T) {
 	}
 }
 
-// mostHarm is how often a look can harm a thread in a recording of some length: after each time it is left alone, first
-// for a tenth of a second, then for twice as long each time.
+// mostHarm is how often a look can harm a thread in a recording of some length. After each time it is left alone,
+// first for a tenth of a second, then for twice as long each time.
 func mostHarm(seconds float64) int64 { return int64(bits.Len64(uint64(seconds*10)+1)) + 1 }
 
 // TestHarmThatCannotBeHiddenIsRareAndTold: directories that a file system in user space gives up to make, and those
@@ -162,7 +162,8 @@ func TestReadOnlyLooksLetCallsThatGiveUpSucceedWhenTheyAreTriedAgain(t *testing.
 	s := r.stop()
 	saw := p.verdict()
 	t.Logf("the target saw %v; %+v", saw, s)
-	if saw["other"] != 0 || saw["eagain"] == 0 || saw["eagain"] > s.Broken || s.Broken > saw["calls"]+1+mostHarm(s.Seconds) {
+	if saw["other"] != 0 || saw["eagain"] == 0 || saw["eagain"] > s.Broken ||
+		s.Broken > saw["calls"]+1+mostHarm(s.Seconds) {
 		t.Errorf("the target saw %v, counted were %d broken calls", saw, s.Broken)
 	}
 	if want := fmt.Sprintf("%d system call", s.Broken); !strings.Contains(r.stderr.String(), want) {

@@ -42,17 +42,18 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 	s := r.stop()
 	c := p.verdict()
 	most := residue(kills, s)
-	t.Logf("%d kills: %v; of %d freezes %d broke a call that began again: at most %d EINTR", kills, c, s.Frozen, s.Restarted, most)
+	t.Logf("%d kills: %v; of %d freezes %d broke a call that began again: at most %d EINTR", kills, c, s.Frozen,
+		s.Restarted, most)
 	if c["eintr"] > most || c["woken"] != 0 || c["other"] != 0 {
 		t.Errorf("the target saw %v", c)
 	}
 }
 
-// residue gives how many EINTR the kills can have left: docs/limits.md states what is lost with prywalk itself. A
-// kill does it only if a look is between its interrupt and its repair, and would have had to repair. Four threads of
-// the target are frozen at all, so that there are four such looks at a time at the most. The part of the looks that
-// repair is measured by a recording that is not killed. The sum of rare events is more than five times its root above
-// its mean once in a million tries.
+// residue gives how many EINTR the kills can have left: docs/stopping-prywalk.md states what is lost with prywalk
+// itself. A kill does it only if a look is between its interrupt and its repair, and would have had to repair. Four
+// threads of the target are frozen at all, so that there are four such looks at a time at the most. The part of the
+// looks that repair is measured by a recording that is not killed. The sum of rare events is more than five times its
+// root above its mean once in a million tries.
 func residue(kills int, s stats) int64 {
 	mean := float64(kills) * 4 * float64(s.Restarted+1) / float64(s.Frozen+1)
 	return int64(mean + 5*math.Sqrt(mean) + 1)

@@ -102,7 +102,8 @@ func prepare(t *testing.T, attr *syscall.SysProcAttr, args ...string) *recorder 
 	}
 	r := &recorder{t: t, dir: dir, file: filepath.Join(dir, "r.pb.gz"), ended: make(chan struct{})}
 	// These tests are about what stops do to a program: with perf they would pass for want of stops.
-	all := append([]string{"record", "--engine", "ptrace", "-F", "1000", "-o", r.file, "--stats", filepath.Join(dir, "stats.json")}, args...)
+	all := append([]string{"record", "--engine", "ptrace", "-F", "1000", "-o", r.file, "--stats",
+		filepath.Join(dir, "stats.json")}, args...)
 	r.cmd = exec.Command(binary, all...)
 	r.cmd.Stderr, r.cmd.SysProcAttr = &r.stderr, attr
 	r.cmd.Env = append(os.Environ(), "NO_COLOR=1", "HOME="+dir)

@@ -94,7 +94,8 @@ func TestJobControlIsSeenByTheParentAsWithoutALook(t *testing.T) {
 			r.signal(2)
 			r.wait()
 			n := c["rounds"]
-			if c["stops"] != n || c["conts"] != n || c["surplus"] != 0 || c["moved"] != 0 || c["woken"] != n || c["sigchld"] != 2*n {
+			if c["stops"] != n || c["conts"] != n || c["surplus"] != 0 || c["moved"] != 0 || c["woken"] != n ||
+				c["sigchld"] != 2*n {
 				t.Errorf("%v", c)
 			}
 		})

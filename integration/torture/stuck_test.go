@@ -41,9 +41,9 @@ func (p *target) named() map[string]int {
 	return all
 }
 
-// rate gives how often a rung may look at targets whose calls are to time out after 5 ms: each freeze begins
-// an epoll_wait's time-out anew (docs/blocking-calls.md), so that one that falls due every millisecond keeps
-// it from ever ending, unless five are missed in a row.
+// rate gives how often a rung may look at targets whose calls are to time out after 5 ms. Each freeze begins an
+// epoll_wait's time-out anew (docs/blocking-calls.md), so that one that falls due every millisecond keeps it from
+// ever ending, unless five are missed in a row.
 func rate(rung string) string {
 	if rung == "freeze" {
 		return "100"

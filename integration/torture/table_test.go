@@ -205,8 +205,8 @@ func (s *seen) ended(counts map[string]int64) int64 {
 	return counts[s.name+".expired"] + counts[s.name+".changed"]
 }
 
-// unclear reports whether a time-out has ended more often than there were gaps for, but hardly: one that begins anew,
-// with rounding errors, or one that is kept, of a thread that waited for a processor each time.
+// unclear reports whether a time-out has ended more often than there were gaps for, but hardly. One that begins
+// anew, with rounding errors, or one that is kept, of a thread that waited for a processor each time.
 func (s *seen) unclear(counts map[string]int64) bool {
 	n := s.ended(counts) - int64(s.gaps)
 	return n > 0 && n <= roundingErrors

@@ -34,12 +34,13 @@ func besides(rows []Row) (out []Beside) {
 	return out
 }
 
-// beforeIt finds prywalk's row that a peer's is to be compared with: the last one of that target before it, which is
-// of the same run also where results of several were put together. Else the first one after it.
+// beforeIt finds prywalk's row that a peer's is to be compared with. It is the last one of that target before it,
+// which is of the same run also where results of several were put together. Else the first one after it.
 func beforeIt(rows []Row, i int) *Row {
 	match := func(r *Row) bool {
 		p := &rows[i]
-		return r.Peer == "" && len(r.Ratios) > 0 && r.workload() == p.workload() && r.Threads == p.Threads && r.Running == p.Running &&
+		return r.Peer == "" && len(r.Ratios) > 0 && r.workload() == p.workload() && r.Threads == p.Threads &&
+			r.Running == p.Running &&
 			r.Depth == p.Depth && r.Freq == p.Freq
 	}
 	for j := i - 1; j >= 0; j-- {
@@ -118,10 +119,13 @@ func (r *Row) cpu() *float64 {
 
 // beside writes the table of comparisons, if there are any.
 func beside(b *strings.Builder, rows []Row) {
-	head := "\n| peer | threads | running | Hz | prywalk's ratio less the peer's | 95 % interval | prywalk is | loss for 1,000 stacks a second: the peer's less prywalk's | 95 % interval | prywalk is " +
-		"| samples/s: prywalk, peer | complete: prywalk, peer | prywalk has | CPU in all: prywalk, peer |\n|" + strings.Repeat(" --- |", 14) + "\n"
+	head := "\n| peer | threads | running | Hz | prywalk's ratio less the peer's | 95 % interval | prywalk is | loss " +
+		"for 1,000 stacks a second: the peer's less prywalk's | 95 % interval | prywalk is " +
+		"| samples/s: prywalk, peer | complete: prywalk, peer | prywalk has | CPU in all: prywalk, peer |\n|" +
+		strings.Repeat(" --- |", 14) + "\n"
 	for _, c := range besides(rows) {
-		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %s | %s | %.0f, %.0f | %s, %s | %s | %s, %s |\n", head, c.Peer.Peer, c.Own.target(),
+		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %s | %s | %.0f, %.0f | %s, %s | %s | %s, %s |\n", head, c.Peer.Peer,
+			c.Own.target(),
 			c.Own.Running, c.Own.Freq, c.Rate.cells(), c.Equal.cells(), c.Own.SamplesPerS, c.Peer.SamplesPerS,
 			known(c.Own.Complete, 100, "%.1f %%"), known(c.Peer.Complete, 100, "%.1f %%"), c.completer(),
 			known(c.Own.cpu(), 100, "%.2f %%"), known(c.Peer.cpu(), 100, "%.2f %%"))

@@ -10,9 +10,11 @@ func TestAPeerIsComparedOnTheSameTargetAtTheSameRate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	own, after := 0.02, 0.01
 	row := func(peer string, freq, middle float64) Row {
-		return Row{Threads: 20, Running: 1, Freq: freq, Peer: peer, Ratio: middle, Ratios: noisy(rng, middle, 40), CPUSelf: &own, CPUAfter: &after}
+		return Row{Threads: 20, Running: 1, Freq: freq, Peer: peer, Ratio: middle, Ratios: noisy(rng, middle, 40),
+			CPUSelf: &own, CPUAfter: &after}
 	}
-	rows := []Row{row("", 100, 0.99), row("", 1000, 0.95), row("gdb", 100, 0.4), row("perf", 1000, 0.99), row("same", 100, 0.99), row("other", 50, 0.9)}
+	rows := []Row{row("", 100, 0.99), row("", 1000, 0.95), row("gdb", 100, 0.4), row("perf", 1000, 0.99),
+		row("same", 100, 0.99), row("other", 50, 0.9)}
 	got := besides(rows)
 	if len(got) != 3 {
 		t.Fatalf("%d comparisons", len(got))
@@ -35,10 +37,12 @@ func TestAPeerThatGivesFewStacksIsJudgedByWhatEachCosts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	whole, most := 1.0, 0.9
 	own := Row{Threads: 20, Running: 1, Freq: 100, Ratios: noisy(rng, 0.99, 100), SamplesPerS: 2000, Complete: &whole}
-	perf := Row{Threads: 20, Running: 1, Freq: 100, Peer: "perf", Ratios: noisy(rng, 0.995, 100), SamplesPerS: 100, Complete: &most}
+	perf := Row{Threads: 20, Running: 1, Freq: 100, Peer: "perf", Ratios: noisy(rng, 0.995, 100), SamplesPerS: 100,
+		Complete: &most}
 	none := Row{Threads: 20, Running: 1, Freq: 100, Peer: "none", Ratios: noisy(rng, 0.995, 100)}
 	got := besides([]Row{own, perf, none})
-	if len(got) != 2 || got[0].Rate.verdict() != "behind" || got[0].Equal.verdict() != "ahead" || got[0].completer() != "more" {
+	if len(got) != 2 || got[0].Rate.verdict() != "behind" || got[0].Equal.verdict() != "ahead" ||
+		got[0].completer() != "more" {
 		t.Fatalf("%+v", got)
 	}
 	if want := 0.005/0.1 - 0.01/2; got[0].Equal.Low > want || got[0].Equal.High < want {

@@ -69,9 +69,11 @@ func (f *Flatness) verdict() string {
 
 // flat writes the table of comparisons, if there are any.
 func flat(b *strings.Builder, rows []Row) {
-	head := "\n| running | Hz | threads | ratio | threads | ratio | difference | 95 % interval | many threads are … few |\n|" + strings.Repeat(" --- |", 9) + "\n"
+	head := "\n| running | Hz | threads | ratio | threads | ratio | difference | 95 % interval | many threads are … " +
+		"few |\n|" + strings.Repeat(" --- |", 9) + "\n"
 	for _, f := range flatness(rows) {
-		fmt.Fprintf(b, "%s| %d | %.0f | %d | %.4f | %d | %.4f | %+.4f | %+.4f to %+.4f | %s |\n", head, f.Few.Running, f.Few.Freq,
+		fmt.Fprintf(b, "%s| %d | %.0f | %d | %.4f | %d | %.4f | %+.4f | %+.4f to %+.4f | %s |\n", head, f.Few.Running,
+			f.Few.Freq,
 			f.Few.Threads, f.Few.Ratio, f.Most.Threads, f.Most.Ratio, f.Middle, f.Low, f.High, f.verdict())
 		head = ""
 	}

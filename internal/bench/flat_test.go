@@ -25,7 +25,8 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 	row := func(threads int, middle float64) Row {
 		return Row{Threads: threads, Running: 1, Freq: 100, Ratio: middle, Ratios: noisy(rng, middle, 60)}
 	}
-	got := flatness([]Row{row(1, 0.5), row(5000, 0.95), row(2, 0.99), row(100, 0.2), {Threads: 9000, Running: 1, Freq: 100, Peer: "gdb", Ratios: []float64{1}}})
+	got := flatness([]Row{row(1, 0.5), row(5000, 0.95), row(2, 0.99), row(100, 0.2), {Threads: 9000, Running: 1, Freq: 100,
+		Peer: "gdb", Ratios: []float64{1}}})
 	if len(got) != 1 || got[0].Few.Threads != 2 || got[0].Most.Threads != 5000 {
 		t.Fatalf("%+v", got)
 	}
@@ -36,7 +37,8 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 		t.Errorf("%s: %+v", v, got[0].Difference)
 	}
 	for want, d := range map[string]Difference{
-		"not worse than": {Low: -0.01, High: 0.02}, "not told from": {Low: -0.1, High: 0.2}, "better than": {Low: 0.1, High: 0.2},
+		"not worse than": {Low: -0.01, High: 0.02}, "not told from": {Low: -0.1, High: 0.2},
+		"better than": {Low: 0.1, High: 0.2},
 	} {
 		if v := (&Flatness{Difference: d}).verdict(); v != want {
 			t.Errorf("%+v: %s, not %s", d, v, want)

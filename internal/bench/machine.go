@@ -8,5 +8,6 @@ import (
 
 // thisMachine describes this one.
 func thisMachine(version string) Machine {
-	return Machine{Processors: runtime.NumCPU(), Prywalk: version, Model: machine.CPUModel(), Kernel: machine.Kernel(), Load: machine.Load()}
+	return Machine{Processors: runtime.NumCPU(), Prywalk: version, Model: machine.CPUModel(), Kernel: machine.Kernel(),
+		Load: machine.Load()}
 }

@@ -74,8 +74,8 @@ func (s *stolen) share() *float64 {
 	return &x
 }
 
-// busySeconds gives the time that all processors have been busy, also for other guests of
-// the same machine: all fields but idle and iowait (the guest fields are in user and nice already).
+// busySeconds gives the time that all processors have been busy, also for other guests of the same machine. They
+// are all fields but idle and iowait (the guest fields are in user and nice already).
 func busySeconds() float64 {
 	sum := 0.0
 	for i, x := range processorSeconds() {

@@ -29,7 +29,8 @@ func Read(paths []string) (*Result, error) {
 		case all == nil:
 			all = r
 		case !all.Machine.like(&r.Machine):
-			return nil, fmt.Errorf("%s is of another kind of machine (%s, %d processors) than %s; make a page of each", path, r.Machine.Model, r.Machine.Processors, paths[0])
+			return nil, fmt.Errorf("%s is of another kind of machine (%s, %d processors) than %s; make a page of each", path,
+				r.Machine.Model, r.Machine.Processors, paths[0])
 		default:
 			all.add(r)
 		}
@@ -123,7 +124,9 @@ func (r *Result) byWorkload() (names []string, byName map[string][]Row) {
 
 // throughput writes the table of ratios and counts.
 func throughput(b *strings.Builder, rows []Row, processors int) {
-	b.WriteString("| tool | threads | running | Hz | pairs | throughput with / without | 95 % interval | aim | others | stops/s | calls a tick | KB a tick | own CPU | CPU after | memory | recording a minute | samples/s of asked | complete | freeze p50, p99, max µs |\n")
+	b.WriteString("| tool | threads | running | Hz | pairs | throughput with / without | 95 % interval | aim | others " +
+		"| stops/s | calls a tick | KB a tick | own CPU | CPU after | memory | recording a minute | samples/s of asked | " +
+		"complete | freeze p50, p99, max µs |\n")
 	b.WriteString("|" + strings.Repeat(" --- |", 19) + "\n")
 	for _, peers := range []bool{false, true} {
 		for i := range rows {
@@ -144,10 +147,14 @@ func (r *Row) markdown(processors int) string {
 	if r.Wide {
 		wide = " (wider than asked for)"
 	}
-	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %.4f | %.4f to %.4f%s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %.0f of %.0f | %s | %s |\n",
-		r.tool(), r.target(), r.Running, r.Freq, r.Pairs, r.Ratio, r.Low, r.High, wide, r.aim(processors), known(r.Others, 100, "%.0f %%"), known(r.StopsPerS, 1, "%.1f"),
-		known(r.SyscallsPerTick, 1, "%.1f"), known(r.BytesPerTick, 1e-3, "%.1f"), known(r.CPUSelf, 100, "%.2f %%"), known(r.CPUAfter, 100, "%.2f %%"),
-		known(r.MemoryMB, 1, "%.0f MB"), known(r.RecordingMB, 1, "%.2f MB"), r.SamplesPerS, r.AskedPerS, known(r.Complete, 100, "%.2f %%"), freeze)
+	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %.4f | %.4f to %.4f%s | %s | %s | %s | %s | %s | %s | %s | %s | "+
+		"%s | %.0f of %.0f | %s | %s |\n",
+		r.tool(), r.target(), r.Running, r.Freq, r.Pairs, r.Ratio, r.Low, r.High, wide, r.aim(processors),
+		known(r.Others, 100, "%.0f %%"), known(r.StopsPerS, 1, "%.1f"),
+		known(r.SyscallsPerTick, 1, "%.1f"), known(r.BytesPerTick, 1e-3, "%.1f"), known(r.CPUSelf, 100, "%.2f %%"),
+		known(r.CPUAfter, 100, "%.2f %%"),
+		known(r.MemoryMB, 1, "%.0f MB"), known(r.RecordingMB, 1, "%.2f MB"), r.SamplesPerS, r.AskedPerS,
+		known(r.Complete, 100, "%.2f %%"), freeze)
 }
 
 // target says how many threads the target has, and how deep its stacks are where that matters.
@@ -160,7 +167,8 @@ func (r *Row) target() string {
 
 // waits writes the table of waits, if there are any.
 func waits(b *strings.Builder, rows []Row) {
-	head := "\n| tool | threads | running | Hz | waits | p50 without, with µs | p99 | p99.9 | p99.9 with / without | 95 % interval | p99.9 is |\n|" + strings.Repeat(" --- |", 11) + "\n"
+	head := "\n| tool | threads | running | Hz | waits | p50 without, with µs | p99 | p99.9 | p99.9 with / without | " +
+		"95 % interval | p99.9 is |\n|" + strings.Repeat(" --- |", 11) + "\n"
 	for _, r := range rows {
 		l := r.Latency
 		if l == nil {
@@ -170,7 +178,8 @@ func waits(b *strings.Builder, rows []Row) {
 		if c := l.P999; c != nil {
 			changed = fmt.Sprintf("%.3f | %.3f to %.3f | %s |", c.Ratio, c.Low, c.High, c.verdict())
 		}
-		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %d, %d | %.1f, %.1f | %.1f, %.1f | %.1f, %.1f | %s\n", head, r.tool(), r.target(), r.Running, r.Freq,
+		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %d, %d | %.1f, %.1f | %.1f, %.1f | %.1f, %.1f | %s\n", head, r.tool(),
+			r.target(), r.Running, r.Freq,
 			l.Without.N, l.With.N, l.Without.P50, l.With.P50, l.Without.P99, l.With.P99, l.Without.P999, l.With.P999, changed)
 		head = ""
 	}

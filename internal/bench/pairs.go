@@ -47,8 +47,8 @@ func (m *measurement) pairs(ch choice) error {
 // checkPairs is after how many further pairs it is seen whether the interval is narrow.
 const checkPairs = 10
 
-// narrow reports whether there are enough pairs: as many as were asked for, and more until
-// the interval is as narrow as was asked for, or the row's time is over.
+// narrow reports whether there are enough pairs. That is as many as were asked for, and more until the interval is
+// as narrow as was asked for, or the row's time is over.
 func (m *measurement) narrow(enough time.Time) bool {
 	n := len(m.ratios)
 	switch {

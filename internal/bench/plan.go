@@ -45,7 +45,8 @@ type Plan struct {
 // Quick is a plan that takes less than 50 s.
 func Quick() Plan {
 	return Plan{
-		Loads: []string{load.Busy}, Threads: []int{2, 100, 1000}, Running: []int{spare()}, Depths: []int{1000}, Freqs: []float64{100, 1000},
+		Loads: []string{load.Busy}, Threads: []int{2, 100, 1000}, Running: []int{spare()}, Depths: []int{1000},
+		Freqs: []float64{100, 1000},
 		Pairs: 7, Window: 300 * time.Millisecond, Settle: 100 * time.Millisecond, Warm: 300 * time.Millisecond,
 		PeerPairs: 3, PeerThreads: []int{100}, Limit: 36 * time.Second,
 	}

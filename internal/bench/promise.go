@@ -46,21 +46,24 @@ func KnownOf(r *Result) (*Result, error) {
 		if row := &r.Rows[i]; row.promised() && row.disturbed() == "" {
 			out.Rows = append(out.Rows, Row{
 				Threads: row.Threads, Running: row.Running, Freq: row.Freq, Pairs: row.Pairs,
-				Ratio: row.Ratio, Low: row.Low, High: row.High, Others: row.Others, SamplesPerS: row.SamplesPerS, AskedPerS: row.AskedPerS,
+				Ratio: row.Ratio, Low: row.Low, High: row.High, Others: row.Others, SamplesPerS: row.SamplesPerS,
+				AskedPerS: row.AskedPerS,
 			})
 		}
 	}
 	if len(out.Rows) == 0 {
-		return nil, errors.New("there is no row of prywalk on the workload busy, undisturbed by others, to keep; measure on a quiet machine")
+		return nil,
+			errors.New("there is no row of prywalk on the workload busy, undisturbed by others, to keep; measure on a quiet " +
+				"machine")
 	}
 	return out, nil
 }
 
 // Broken lists the rows of busy threads up to 1,000 Hz in which prywalk surely does not reach what is promised: the
-// whole interval is below it. known, if not nil, is an earlier result of the same kind of machine: where it did not
+// whole interval is below it. known, if not nil, is an earlier result of the same kind of machine. Where it did not
 // reach the promise either, the lower end of its intervals takes the promise's place. Rows in which others or the
-// hypervisor took a good part of a processor say nothing of prywalk, and none does where nothing is known of the kind
-// of machine. They are in unjudged.
+// hypervisor took a good part of a processor say nothing of prywalk, and none does where nothing is known of the
+// kind of machine. They are in unjudged.
 func Broken(r, known *Result) (broken, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]

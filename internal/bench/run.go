@@ -121,8 +121,9 @@ func (r *run) skip(line string) {
 func (r *run) row(s *subject, ch choice) (Row, error) {
 	r.jobs++
 	j := &tools.Job{
-		PID: s.pids[0], Others: s.pids[1:], Threads: s.tasks(), Freq: ch.freq, Self: r.Self, Census: r.Census, Engine: r.Engine,
-		Dir: filepath.Join(r.dir, strconv.Itoa(r.jobs)),
+		PID: s.pids[0], Others: s.pids[1:], Threads: s.tasks(), Freq: ch.freq, Self: r.Self, Census: r.Census,
+		Engine: r.Engine,
+		Dir:    filepath.Join(r.dir, strconv.Itoa(r.jobs)),
 	}
 	if s.depth > 0 {
 		j.MaxDepth = s.depth + 100

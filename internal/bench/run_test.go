@@ -66,7 +66,10 @@ func TestARunMeasuresPrywalkAndItsPeers(t *testing.T) {
 		t.Errorf("%d rows of prywalk", own)
 	}
 	p.Peers, p.Loads = false, []string{load.Requests}
-	waiting := ticked(t, p, func(p Plan) (*Result, error) { return Run(t.Context(), p, "test", Report{Row: func(Row) {}}) })
+	waiting := ticked(t, p, func(p Plan) (*Result, error) {
+		return Run(t.Context(), p, "test",
+			Report{Row: func(Row) {}})
+	})
 	if len(waiting.Rows) != 1 {
 		t.Fatalf("%+v", waiting)
 	}
@@ -198,7 +201,8 @@ func TestTheContractsFieldsAreInTheJSON(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"threads", "running", "freq", "pairs", "ratio", "ratio_low", "ratio_high", "stops_per_s", "syscalls_per_tick", "cpu_self",
+		"threads", "running", "freq", "pairs", "ratio", "ratio_low", "ratio_high", "stops_per_s", "syscalls_per_tick",
+		"cpu_self",
 		"samples_per_s", "complete", "freeze_us", "peer", "memory_mb", "latency_us",
 	} {
 		if _, ok := r.Rows[0][name]; !ok {
@@ -227,7 +231,8 @@ func TestWhatIsKnownIsMadeOfResults(t *testing.T) {
 	little, much := 0.05, 0.5
 	r := &Result{Machine: Machine{Processors: 2}, Rows: []Row{
 		{Threads: 2, Running: 1, Freq: 100, Low: 0.95, High: 0.96, Ratios: []float64{0.95}, Others: &little},
-		{Threads: 2, Running: 1, Freq: 100, Low: 0.5, High: 0.6, Others: &much}, {Running: 1, Freq: 100, Peer: "gdb"}, {Running: 1, Freq: 100, Workload: "c"},
+		{Threads: 2, Running: 1, Freq: 100, Low: 0.5, High: 0.6, Others: &much}, {Running: 1, Freq: 100, Peer: "gdb"},
+		{Running: 1, Freq: 100, Workload: "c"},
 	}}
 	known, err := KnownOf(r)
 	if err != nil || len(known.Rows) != 1 || known.Rows[0].Low != 0.95 || known.Rows[0].Ratios != nil {
@@ -243,7 +248,8 @@ func TestWhatIsKnownIsMadeOfResults(t *testing.T) {
 
 func TestAnAimIsReachedOrMissedByTheWholeInterval(t *testing.T) {
 	for want, r := range map[string]Row{
-		"0.99: reached": {Running: 1, Freq: 100, Low: 0.99, High: 1}, "0.97: open": {Running: 1, Freq: 1000, Low: 0.96, High: 0.98},
+		"0.99: reached": {Running: 1, Freq: 100, Low: 0.99, High: 1}, "0.97: open": {Running: 1, Freq: 1000, Low: 0.96,
+			High: 0.98},
 		"0.93: missed": {Running: 2, Freq: 1000, Low: 0.9, High: 0.92}, "": {Running: 2, Freq: 1000, Peer: "gdb"},
 	} {
 		if got := r.aim(2); got != want {
@@ -263,10 +269,12 @@ func TestResultsOfOneKindOfMachineArePutTogether(t *testing.T) {
 		return path
 	}
 	a := file("a", `{"machine":{"processors":2,"prywalk":"1","load":1},"rows":[{"threads":1}],"skipped":["x"]}`)
-	b := file("b", `{"machine":{"processors":2,"prywalk":"2","load":3,"scheduling":"fifo"},"rows":[{"threads":2}],"skipped":["x","y"]}`)
+	b := file("b",
+		`{"machine":{"processors":2,"prywalk":"2","load":3,"scheduling":"fifo"},"rows":[{"threads":2}],"skipped":["x","y"]}`)
 	c := file("c", `{"machine":{"processors":4},"rows":[]}`)
 	r, err := Read([]string{a, b, b})
-	if err != nil || len(r.Rows) != 3 || r.Rows[1].Threads != 2 || len(r.Skipped) != 2 || r.Machine.Prywalk != "1; 2" || r.Machine.Load != 3 || r.Machine.Scheduling != "fifo" {
+	if err != nil || len(r.Rows) != 3 || r.Rows[1].Threads != 2 || len(r.Skipped) != 2 || r.Machine.Prywalk != "1; 2" ||
+		r.Machine.Load != 3 || r.Machine.Scheduling != "fifo" {
 		t.Errorf("%+v %v", r, err)
 	}
 	if r, err := Read([]string{a, c}); err == nil {
@@ -278,7 +286,8 @@ func TestResultsOfOneKindOfMachineArePutTogether(t *testing.T) {
 // one of another kind of machine.
 func TestAKnownGapFailsOnlyWhenItWidens(t *testing.T) {
 	known := &Result{Machine: Machine{Processors: 8}, Rows: []Row{
-		{Threads: 2, Running: 1, Freq: 100, Low: 0.95, High: 0.96}, {Threads: 9, Running: 1, Freq: 100, Low: 0.97, High: 0.98},
+		{Threads: 2, Running: 1, Freq: 100, Low: 0.95, High: 0.96}, {Threads: 9, Running: 1, Freq: 100, Low: 0.97,
+			High: 0.98},
 	}}
 	much, some, little := 0.5, 0.05, 0.02
 	r := &Result{Machine: Machine{Processors: 8}, Rows: []Row{

@@ -114,7 +114,8 @@ func (c *cell) command(ctx context.Context, self, dir string) (*exec.Cmd, error)
 }
 
 // interpreted makes the command that runs a load of package tools.
-func interpreted(ctx context.Context, dir, name string, source []byte, running, sleeping, program string, flags ...string) (*exec.Cmd, error) {
+func interpreted(ctx context.Context, dir, name string, source []byte, running, sleeping, program string,
+	flags ...string) (*exec.Cmd, error) {
 	if _, err := exec.LookPath(program); err != nil {
 		return nil, fmt.Errorf("%s: %w", program, errAbsent)
 	}

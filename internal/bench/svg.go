@@ -27,16 +27,18 @@ type panel struct {
 	depth bool    // the horizontal axis is the depth of the stack
 }
 
-// SVG draws throughput with / without against the number of threads, with the 95 %
-// intervals: a panel for each workload, frequency and number of running threads, in
-// it a line for each tool.
+// SVG draws throughput with / without against the number of threads, with the 95 % intervals. A panel for each
+// workload, frequency and number of running threads, in it a line for each tool.
 func SVG(w io.Writer, r *Result) error {
 	var b strings.Builder
 	panels, tools := panelsOf(r.Rows), toolsOf(r.Rows)
 	height := headH + panelH*((len(panels)+columns-1)/columns)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", columns*panelW, height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+
+		"\n", columns*panelW, height)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", columns*panelW, height)
-	fmt.Fprintf(&b, `<text x="%d" y="20" font-size="14">Throughput while sampled / not sampled, with 95 %% intervals (%s, %d processors, Linux %s)</text>`+"\n",
+	fmt.Fprintf(&b,
+		`<text x="%d" y="20" font-size="14">Throughput while sampled / not sampled, with 95 %% intervals (%s, %d `+
+			`processors, Linux %s)</text>`+"\n",
 		padL, html.EscapeString(r.Machine.Model), r.Machine.Processors, html.EscapeString(r.Machine.Kernel))
 	legend(&b, tools)
 	for i := range panels {
@@ -94,7 +96,8 @@ func toolsOf(rows []Row) []string {
 }
 
 // colors tell tools apart; the palette is Okabe and Ito's, for colour-blind readers, and greys.
-var colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#b5a642", "#7f3c8d"}
+var colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#b5a642",
+	"#7f3c8d"}
 
 func colorOf(tools []string, tool string) string {
 	return colors[slices.Index(tools, tool)%len(colors)]
@@ -141,7 +144,8 @@ func (p *panel) draw(b *strings.Builder, tools []string) {
 
 func (p *panel) axes(b *strings.Builder) {
 	for n := 1; n <= 10000; n *= 10 {
-		fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n",
+		fmt.Fprintf(b,
+			`<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n",
 			place(n), place(n), padT, panelH-padB, place(n), panelH-padB+16, n)
 	}
 	step := 0.01
@@ -149,7 +153,8 @@ func (p *panel) axes(b *strings.Builder) {
 		step *= 2
 	}
 	for v := 1.0; v >= p.lo-1e-9; v -= step {
-		fmt.Fprintf(b, `<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%.2f</text>`+"\n",
+		fmt.Fprintf(b,
+			`<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%.2f</text>`+"\n",
 			padL, panelW-padR, p.y(v), p.y(v), padL-6, p.y(v)+4, v)
 	}
 	what := "threads in all"
@@ -171,7 +176,9 @@ func (p *panel) line(b *strings.Builder, tool, color string) {
 	for _, x := range slices.Sorted(maps.Keys(at)) {
 		r := at[x]
 		points = append(points, fmt.Sprintf("%.1f,%.1f", x, p.y(r.Ratio)))
-		fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-opacity="0.5"/><circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n",
+		fmt.Fprintf(b,
+			`<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-opacity="0.5"/><circle cx="%.1f" cy="%.1f" `+
+				`r="3" fill="%s"/>`+"\n",
 			x, x, p.y(r.Low), p.y(r.High), color, x, p.y(r.Ratio), color)
 	}
 	if len(points) > 1 {

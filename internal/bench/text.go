@@ -10,7 +10,8 @@ import (
 // Header writes the heads of the table's columns.
 func Header(w io.Writer) {
 	printable.Fprintf(w, "%8s %8s %6s %6s  %-23s %8s %10s %8s %9s %8s %8s  %s\n", "threads", "running", "Hz", "pairs",
-		"throughput with/without", "stops/s", "calls/tick", "own cpu", "samples/s", "complete", "memory", "freeze µs p50 p99 max")
+		"throughput with/without", "stops/s", "calls/tick", "own cpu", "samples/s", "complete", "memory",
+		"freeze µs p50 p99 max")
 }
 
 // Line writes one row of the table.
@@ -19,8 +20,10 @@ func Line(w io.Writer, r Row) {
 	if r.Freeze != nil {
 		freeze = fmt.Sprintf("%.0f %.0f %.0f", r.Freeze.P50, r.Freeze.P99, r.Freeze.Max)
 	}
-	printable.Fprintf(w, "%8d %8d %6.0f %6d  %.4f [%.4f, %.4f] %8s %10s %8s %9.0f %8s %8s  %s", r.Threads, r.Running, r.Freq,
-		r.Pairs, r.Ratio, r.Low, r.High, known(r.StopsPerS, 1, "%.1f"), known(r.SyscallsPerTick, 1, "%.1f"), known(r.CPUSelf, 100, "%.2f%%"),
+	printable.Fprintf(w, "%8d %8d %6.0f %6d  %.4f [%.4f, %.4f] %8s %10s %8s %9.0f %8s %8s  %s", r.Threads, r.Running,
+		r.Freq,
+		r.Pairs, r.Ratio, r.Low, r.High, known(r.StopsPerS, 1, "%.1f"), known(r.SyscallsPerTick, 1, "%.1f"),
+		known(r.CPUSelf, 100, "%.2f%%"),
 		r.SamplesPerS, known(r.Complete, 100, "%.2f%%"), known(r.MemoryMB, 1, "%.0f MB"), freeze)
 	if r.Workload != "" {
 		printable.Fprintf(w, "  %s", r.Workload)
@@ -43,12 +46,16 @@ func Summary(w io.Writer, r *Result) {
 	names, byName := r.byWorkload()
 	for _, name := range names {
 		for _, f := range flatness(byName[name]) {
-			printable.Fprintf(w, "%s, %d running, %.0f Hz: %d threads are %s %d: %s\n", name, f.Few.Running, f.Few.Freq, f.Most.Threads,
+			printable.Fprintf(w, "%s, %d running, %.0f Hz: %d threads are %s %d: %s\n", name, f.Few.Running, f.Few.Freq,
+				f.Most.Threads,
 				f.verdict(), f.Few.Threads, f.text())
 		}
 		for _, b := range besides(byName[name]) {
-			printable.Fprintf(w, "%s, %s threads, %d running, %.0f Hz: prywalk and %s: %s, %s; loss for 1,000 stacks a second %s, %s; complete stacks: %s\n", name, b.Own.target(),
-				b.Own.Running, b.Own.Freq, b.Peer.Peer, b.Rate.verdict(), b.Rate.text(), b.Equal.verdict(), b.Equal.text(), b.completer())
+			printable.Fprintf(w,
+				"%s, %s threads, %d running, %.0f Hz: prywalk and %s: %s, %s; loss for 1,000 stacks a second %s, %s; complete "+
+					"stacks: %s\n", name, b.Own.target(),
+				b.Own.Running, b.Own.Freq, b.Peer.Peer, b.Rate.verdict(), b.Rate.text(), b.Equal.verdict(), b.Equal.text(),
+				b.completer())
 		}
 	}
 }

@@ -5,9 +5,9 @@ import "math"
 // # Samples of children that nobody met
 //
 // With the kernel's samples it is known what children did that ended before anyone could look at them: each sample
-// stands for one period. What they used in all is known when their parent has waited for them ([Family]). That is shared
-// out among the samples. All of the children's time is sampled alike, so what is more than the samples stand for is left
-// as [ShortLivedChildren] only as far as it is more than the error of sampling.
+// stands for one period. What they used in all is known when their parent has waited for them ([Family]). That is
+// shared out among the samples. All of the children's time is sampled alike, so what is more than the samples stand
+// for is left as [ShortLivedChildren] only as far as it is more than the error of sampling.
 
 // childrensError is how many standard errors of the samples' number a difference may have that is taken for chance. One
 // in 40 recordings has a larger one by chance.
@@ -30,9 +30,9 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 const shortProcess = 16
 
 // PassTo gives what is unseen of a child that was met, with what has a claim on it, to the process that waited for it:
-// unseen nanoseconds of the process's clock ([Process.Unseen]). One child of a few milliseconds has a sample or none, but
-// all of them together have many. It is not done, and false, if the child has used so much that its own samples say enough:
-// a period is the time that each stands for.
+// unseen nanoseconds of the process's clock ([Process.Unseen]). One child of a few milliseconds has a sample or none,
+// but all of them together have many. It is not done, and false, if the child has used so much that its own samples
+// say enough: a period is the time that each stands for.
 func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool {
 	if p.used+unseen >= shortProcess*period {
 		return false

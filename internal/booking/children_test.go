@@ -73,9 +73,9 @@ func TestTimeOfChildrenIsSharedOutAmongTheirSamples(t *testing.T) {
 }
 
 // TestShortChildrenArePooled: 1,000 children of 1 ms with three functions of 0.5, 0.3 and 0.2 ms. A tenth of them has a
-// sample, which stands for 10 ms: their own clocks bear a tenth of it. Together they have it all. The first half is met,
-// the others not, and each tenth is a process of its own with children. A share of 100 samples has a standard error of
-// at most 5 points; the bound is two of them. The random numbers are the same in each run.
+// sample, which stands for 10 ms: their own clocks bear a tenth of it. Together they have it all. The first half is
+// met, the others not, and each tenth is a process of its own with children. A share of 100 samples has a standard
+// error of at most 5 points; the bound is two of them. The random numbers are the same in each run.
 func TestShortChildrenArePooled(t *testing.T) {
 	const period, life, n = 10e6, 1e6, 1000
 	random := rand.New(rand.NewPCG(7, 11))

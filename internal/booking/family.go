@@ -14,16 +14,17 @@ import (
 // grown by, less what flowed there from children that were met, is of children that nobody met, and of the last moments
 // of those that were. It is booked under [ShortLivedChildren], of the process that waited.
 //
-// What flows from a child that was met is its own time, as it was booked, its time before the recording, and what it
-// has got itself: as much as was last read, or as has flowed to it from children that were met, if that is more. The
-// rest of it is in the parent's growth, and is booked there. So the sums are the kernel's, and nothing counts twice.
+// What flows from a child that was met is its own time, as it was booked, its time before the recording, and what
+// it has got itself. As much as was last read, or as has flowed to it from children that were met, if that is more.
+// The rest of it is in the parent's growth, and is booked there. So the sums are the kernel's, and nothing counts
+// twice.
 //
 // No time flows from a child that its parent has not waited for: from a zombie, from one whose parent ignores SIGCHLD,
 // and to a parent that had ended before.
 
 const (
-	// cutimeEvery is how often the processes' cutime is read at most, and cutimePause the time that one more process adds to
-	// that, in nanoseconds: reading takes some 10 µs.
+	// cutimeEvery is how often the processes' cutime is read at most, and cutimePause the time that one more process adds
+	// to that, in nanoseconds: reading takes some 10 µs.
 	cutimeEvery = 100e6
 	cutimePause = 2e6
 	// closeAfter is for how long a process that has ended waits until its growth is booked: its children's ends may be
@@ -72,9 +73,9 @@ func ignoresChildren(pid int) bool {
 	return procmem.ReadStatus(pid, &s) == nil && s.SigIgn&sigChild != 0
 }
 
-// childrensTime gives what a process that has ended has got from its children, in nanoseconds, if it is this process's
-// own child: a wait that leaves it a zombie tells its and its children's time to the microsecond, /proc to hundredths
-// of a second. 0 if it is not.
+// childrensTime gives what a process that has ended has got from its children, in nanoseconds, if it is this
+// process's own child. A wait that leaves it a zombie tells its and its children's time to the microsecond, /proc
+// to hundredths of a second. 0 if it is not.
 func childrensTime(pid int) int64 {
 	var both unix.Rusage
 	if unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, &both) != nil {

@@ -37,7 +37,8 @@ func newVillage() *village {
 
 // is sets a process: its parent and its cutime.
 func (v *village) is(pid, parent int, cutime uint64) {
-	v.procs[pid] = procmem.Stat{PID: pid, PPID: parent, StartTime: 1, ChildUTime: cutime / 2, ChildSTime: cutime - cutime/2}
+	v.procs[pid] = procmem.Stat{PID: pid, PPID: parent, StartTime: 1, ChildUTime: cutime / 2,
+		ChildSTime: cutime - cutime/2}
 }
 
 func (v *village) join(pid int, fromStart bool) {

@@ -38,14 +38,16 @@ func TestFirstLooksCountOnceItIsKnownThatTheyShowWhereTimeGoes(t *testing.T) {
 func TestFirstLooksOfAThreadThatMakesManyCallsSayNothing(t *testing.T) {
 	inCall := at(5, skid.ManyCalls)
 	inCall.OnCPU = false // package skid does not believe it
-	got := bookFirst(at(1, skid.Undecided), at(2, skid.Undecided), at(3, skid.Exact), at(4, skid.Undecided), inCall, at(6, skid.Exact))
+	got := bookFirst(at(1, skid.Undecided), at(2, skid.Undecided), at(3, skid.Exact), at(4, skid.Undecided), inCall,
+		at(6, skid.Exact))
 	if got[1]+got[2]+got[4]+got[5] != 0 || got[3] != 20e6 || got[6] != 30e6 {
 		t.Errorf("%v", got)
 	}
 }
 
 func TestFirstLooksOfAThreadThatEndsEarlyCount(t *testing.T) {
-	if got := bookFirst(at(1, skid.Undecided), at(2, skid.Undecided), at(3, skid.Undecided)); got[2] != 10e6 || got[3] != 10e6 {
+	if got := bookFirst(at(1, skid.Undecided), at(2, skid.Undecided), at(3, skid.Undecided)); got[2] != 10e6 ||
+		got[3] != 10e6 {
 		t.Errorf("%v", got)
 	}
 }

@@ -55,8 +55,8 @@ func TestTimeOfAThreadThatWasNeverSeenIsNotObserved(t *testing.T) {
 	}
 }
 
-// TestQueueTimeThatComesLateIsNotBookedTwice: a thread that never sleeps was sampled, and then queued when its clocks were
-// read. Between the readings it seemed to sleep for 4 ms; the next reading says that it was queued.
+// TestQueueTimeThatComesLateIsNotBookedTwice: a thread that never sleeps was sampled, and then queued when its clocks
+// were read. Between the readings it seemed to sleep for 4 ms; the next reading says that it was queued.
 func TestQueueTimeThatComesLateIsNotBookedTwice(t *testing.T) {
 	var c Clock
 	wall := int64(0)
@@ -86,8 +86,8 @@ func FuzzBetween(f *testing.F) {
 	})
 }
 
-// sampledLives are threads one after the other, sampled at fixed moments that know nothing of them, and with clocks that
-// are read at ticks. It gives the time booked to each phase, what they used, and what is left unseen, ns.
+// sampledLives are threads one after the other, sampled at fixed moments that know nothing of them, and with clocks
+// that are read at ticks. It gives the time booked to each phase, what they used, and what is left unseen, ns.
 func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phases]int64, used, unseen int64) {
 	p := &Process{}
 	book := func(s Span) { booked[s.Stack] += s.CPU }

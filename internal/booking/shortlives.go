@@ -12,9 +12,9 @@ import (
 // thread has used so far. To book x alone favours what threads do late. What is missing, T − x, is time of threads
 // that have ended: what they did after their last look, and what those did that no tick met. In expectation it is
 // exactly that much, and at each place of the program as much as was spent there, if ticks know nothing of births
-// (docs/short-lives.md). So each such look has a claim of T − x on the unseen time of its process, and so have the later
-// ones, where x is what the thread has used since the one before: it may have waited for a processor. The claims are
-// paid when the process's account is closed: in proportion, if there is less. What is left stays unseen.
+// (docs/short-lives.md). So each such look has a claim of T − x on the unseen time of its process, and so have the
+// later ones, where x is what the thread has used since the one before: it may have waited for a processor. The claims
+// are paid when the process's account is closed: in proportion, if there is less. What is left stays unseen.
 //
 // Only threads that were born and have ended while their process was sampled make claims. What others did after their
 // last look, or before their first, is not in the pool.

@@ -45,7 +45,7 @@ func (b *Budget) SetTotal(bytes int64) {
 	b.asked.Store(true)
 }
 
-// AtLeast gives a budget for what is in proportion to a file of the user's own: of n bytes, where that is more than
+// AtLeast gives a budget for what is in proportion to a file of the user's own. Of n bytes, where that is more than
 // this one and nobody has asked for a limit.
 func (b *Budget) AtLeast(n int64) *Budget {
 	if n <= b.Limit() || b.asked.Load() {
@@ -107,7 +107,8 @@ func (b *Budget) LeftOut() string {
 	if b.more > 0 {
 		list += fmt.Sprintf(" and %d more", b.more)
 	}
-	return fmt.Sprintf("left out, to keep within %s of memory: %s; --max-memory %s allows more", Size(b.Total()), list, Size(2*b.Total()))
+	return fmt.Sprintf("left out, to keep within %s of memory: %s; --max-memory %s allows more", Size(b.Total()), list,
+		Size(2*b.Total()))
 }
 
 // Error reports that something was left out because it would take more memory than there is for it.
@@ -122,7 +123,8 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s would take %s or more, and prywalk is to keep within %s; --max-memory allows more", e.What, Size(e.Need), Size(e.Total))
+	return fmt.Sprintf("%s would take %s or more, and prywalk is to keep within %s; --max-memory allows more", e.What,
+		Size(e.Need), Size(e.Total))
 }
 
 // Size writes a number of bytes for people, in the form that --max-memory takes.

@@ -81,7 +81,8 @@ func TestNoAccountRefusesNothing(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	for n, want := range map[int64]string{512 << 20: "512M", 1 << 30: "1G", 3 << 29: "1536M", 700: "700", 11<<30 + 5: "11G"} {
+	for n, want := range map[int64]string{512 << 20: "512M", 1 << 30: "1G", 3 << 29: "1536M", 700: "700",
+		11<<30 + 5: "11G"} {
 		if got := Size(n); got != want {
 			t.Errorf("%d: %s, not %s", n, got, want)
 		}

@@ -83,7 +83,8 @@ func TestManagedFramesStandInsideOfTheNativeOnesThatRunThem(t *testing.T) {
 			&fake{name: "a", knows: map[frames.Addr]int{3: 1}}, &fake{name: "b", knows: map[frames.Addr]int{1: 1, 3: 1}},
 		}, "b1.0 1 2 a3.0 3"},
 		{"one of two broken", []managed.Namer{
-			&fake{name: "a", knows: map[frames.Addr]int{3: 1}, health: managed.Broken}, &fake{name: "b", knows: map[frames.Addr]int{1: 1}},
+			&fake{name: "a", knows: map[frames.Addr]int{3: 1}, health: managed.Broken},
+			&fake{name: "b", knows: map[frames.Addr]int{1: 1}},
 		}, "b1.0 1 2 3"},
 	} {
 		if got := merged(true, tt.namers...); got != tt.want {

@@ -18,7 +18,8 @@ func (n naming) ThreadName(tid int) (string, bool) {
 }
 
 func TestThreadsHaveTheNameOfTheFirstWhoKnowsOne(t *testing.T) {
-	namers := []managed.Namer{struct{ managed.Namer }{}, naming{names: map[int]string{1: "", 2: "two"}}, naming{names: map[int]string{1: "one", 2: "zwei"}}}
+	namers := []managed.Namer{struct{ managed.Namer }{}, naming{names: map[int]string{1: "", 2: "two"}},
+		naming{names: map[int]string{1: "one", 2: "zwei"}}}
 	for tid, want := range map[int]string{1: "one", 2: "two", 3: ""} {
 		if got, ok := ThreadName(namers, tid); got != want || ok != (want != "") {
 			t.Errorf("%d: %q, %v", tid, got, ok)

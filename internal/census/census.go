@@ -43,7 +43,8 @@ type Census struct {
 // read. The error is [ErrUnsupported] or [ErrDenied], with what is behind it.
 func New() (*Census, error) {
 	if link, err := os.Readlink("/proc/self/ns/pid"); err != nil || link != initPIDNamespace {
-		return nil, fmt.Errorf("%w: process numbers are those of a container, and the kernel would take them for its own", ErrUnsupported)
+		return nil, fmt.Errorf("%w: process numbers are those of a container, and the kernel would take them for its own",
+			ErrUnsupported)
 	}
 	types, err := btf.LoadKernelSpec()
 	if err != nil {

@@ -86,7 +86,8 @@ func (a *assembler) call(name string) asm.Instruction {
 	if err != nil {
 		a.fail(fmt.Errorf("the kernel has no %s (it has since Linux 6.7)", name))
 	}
-	return asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call), Src: asm.PseudoKfuncCall, Constant: int64(id)}
+	return asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call), Src: asm.PseudoKfuncCall,
+		Constant: int64(id)}
 }
 
 func (a *assembler) fail(err error) {

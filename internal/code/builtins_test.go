@@ -68,13 +68,15 @@ func embeddedParts(t *testing.T, flags ...string) (*parts, map[string]uint64) {
 
 func TestV8sEmbeddedBuiltinsNeedNotKeepRegisters(t *testing.T) {
 	p, at := embeddedParts(t)
-	for name, want := range map[string]bool{"Builtins_Inside": true, "in": true, "blob_end": false, "out": false, "main": false} {
+	for name, want := range map[string]bool{"Builtins_Inside": true, "in": true, "blob_end": false, "out": false,
+		"main": false} {
 		if got := p.KeepsFPOnly(at[name]); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 	r, row, ok := p.code.Rule(frames.Query{PC: at["in"], Caller: true})
-	if !ok || r.CFAReg != frames.X86RBP || r.Method != frames.MethodFP || row == nil || row.CFAOff != 16 || row.Regs[frames.X86RBX].Kind != frames.RuleUndefined {
+	if !ok || r.CFAReg != frames.X86RBP || r.Method != frames.MethodFP || row == nil || row.CFAOff != 16 ||
+		row.Regs[frames.X86RBX].Kind != frames.RuleUndefined {
 		t.Errorf("in the builtin: %+v, %+v, %v", r, row, ok)
 	}
 	if p, _ := embeddedParts(t, "-s"); p.KeepsFPOnly(at["in"]) {

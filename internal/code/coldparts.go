@@ -9,10 +9,9 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// coldParts knows which functions the parts were split off that compilers move away
-// from the code that runs often: GCC and LLVM call such a part like its function,
-// with .cold appended, older GCCs and BOLT with .cold.N. It is made when a part is first
-// asked for, from all symbol names.
+// coldParts knows which functions the parts were split off that compilers move away from the code that runs often.
+// GCC and LLVM call such a part like its function, with .cold appended, older GCCs and BOLT with .cold.N. It is
+// made when a part is first asked for, from all symbol names.
 type coldParts struct {
 	elf   *elffile.File
 	from  *separate
@@ -32,7 +31,10 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 		c.built = true
 		c.build()
 	}
-	i, ok := slices.BinarySearchFunc(c.parts, start, func(p coldPart, start uint64) int { return cmp.Compare(p.start, start) })
+	i, ok := slices.BinarySearchFunc(c.parts, start, func(p coldPart, start uint64) int {
+		return cmp.Compare(p.start,
+			start)
+	})
 	if !ok {
 		return 0, 0, false
 	}
@@ -92,7 +94,8 @@ func collect(f *elffile.File, syms []elffile.Symbol, take func([]byte) []byte) [
 			continue
 		}
 		end := s.Value + s.Size
-		if s.Type() != elffile.SymFunc && s.Type() != elffile.SymNoType || s.Section == elffile.SectionUndef || end <= s.Value {
+		if s.Type() != elffile.SymFunc && s.Type() != elffile.SymNoType || s.Section == elffile.SectionUndef ||
+			end <= s.Value {
 			continue
 		}
 		name := take(f.PeekName(elffile.SymTab, s))

@@ -29,7 +29,9 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "unit.c")
 	rest := filepath.Join(dir, "main.c")
-	for file, text := range map[string]string{src: halved, rest: "void rare(long n) {}\nlong often(long n) { return n; }\nlong a(long), b(long), c(long);\nint main(void) { return a(1) + b(2) + c(3); }"} {
+	for file, text := range map[string]string{src: halved,
+		rest: "void rare(long n) {}\nlong often(long n) { return n; }\nlong a(long), b(long), c(long);\nint main(void) { " +
+			"return a(1) + b(2) + c(3); }"} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +45,8 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 		own := filepath.Join(dir, unit+".c") // the unit's name in the symbol table
 		tool(t, "cp", src, own)
 		objects = append(objects, filepath.Join(dir, unit+".o"))
-		tool(t, "gcc", "-O2", "-c", "-DLINKAGE="+linkage, "-DNAME="+name, "-DCALLER="+unit, "-o", objects[len(objects)-1], own)
+		tool(t, "gcc", "-O2", "-c", "-DLINKAGE="+linkage, "-DNAME="+name, "-DCALLER="+unit, "-o", objects[len(objects)-1],
+			own)
 	}
 	exe := filepath.Join(dir, "prog")
 	tool(t, append([]string{"gcc", "-O2", "-o", exe, rest}, objects...)...)

@@ -28,7 +28,8 @@ PART static int outer(int n) { char b[4000]; memset(b, n, sizeof b); return midd
 int main(void) { puts("ready"); fflush(stdout); return outer(1) + 1; }`
 
 // noCFI are the flags for code that only .debug_frame describes.
-var noCFI = []string{"-O2", "-g", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls"}
+var noCFI = []string{"-O2", "-g", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables",
+	"-fno-optimize-sibling-calls"}
 
 // tool runs a program of the tool chain.
 func tool(t *testing.T, args ...string) {

@@ -5,9 +5,9 @@ import "prywalk/internal/elffile"
 // codePages is how many pages of code are kept for each file that is analysed: 256 KiB.
 const codePages = 64
 
-// fileCode reads a file's instructions. Its segments without the right to execute
-// are no code. The pages that were read last are kept: to read anew what the analysis of one
-// function after the other looks at took an eighth of a walk through V8's builtins.
+// fileCode reads a file's instructions. Its segments without the right to execute are no code. The pages that were
+// read last are kept. To read anew what the analysis of one function after the other looks at took an eighth of a
+// walk through V8's builtins.
 type fileCode struct {
 	f     *elffile.File
 	pages [codePages]codePage

@@ -64,10 +64,9 @@ func (f *Files) Debug(name string) (*stranger.File, error) {
 // opener opens a file by its path as the process sees it.
 type opener func(path string) (*stranger.File, error)
 
-// separate are the files that tell more of an image than it does itself: its debug
-// file, found by build id or by .gnu_debuglink, and the small one that it embeds
-// (.gnu_debugdata). They are opened at the first question that the image has no
-// answer to, and never if there is none: most programs are walked without them.
+// separate are the files that tell more of an image than it does itself. They are its debug file, found by build id
+// or by .gnu_debuglink, and the small one that it embeds (.gnu_debugdata). They are opened at the first question
+// that the image has no answer to, and never if there is none: most programs are walked without them.
 type separate struct {
 	elf   *elffile.File
 	path  string

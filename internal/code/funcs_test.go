@@ -83,7 +83,8 @@ func TestEachStubIsAFunction(t *testing.T) {
 }
 
 func TestAFileWithoutAnythingHasNoRules(t *testing.T) {
-	f := compiled(t, "int main(void){return 0;}", "-s", "-nostartfiles", "-Wl,-e,main", "-static", "-fno-asynchronous-unwind-tables")
+	f := compiled(t, "int main(void){return 0;}", "-s", "-nostartfiles", "-Wl,-e,main", "-static",
+		"-fno-asynchronous-unwind-tables")
 	var p parts
 	p.prepare(f, nil)
 	if _, _, ok := p.FuncRange(f.Entry); ok {

@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestListedMappingsGiveTheModulesOfTheProcess: a process is opened as usual, and made of its list of mappings alone: the
-// same code at the same addresses, but for what only its memory has.
+// TestListedMappingsGiveTheModulesOfTheProcess: a process is opened as usual, and made of its list of mappings alone:
+// the same code at the same addresses, but for what only its memory has.
 func TestListedMappingsGiveTheModulesOfTheProcess(t *testing.T) {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {
@@ -40,11 +40,13 @@ func TestListedMappingsGiveTheModulesOfTheProcess(t *testing.T) {
 			maps = append(maps, m)
 		}
 	}
-	stale := Mapping{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"} // something lay there before
+	// something lay there before
+	stale := Mapping{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
 	l := cache.Listed(p.Arch, append([]Mapping{stale}, maps...), os.Getpid())
 	for _, m := range maps {
 		was, is := p.Space().Find(m.Start), l.Space().Find(m.Start)
-		if was == nil || is == nil || was.Bias != is.Bias || was.Name != is.Name || was.BuildID != is.BuildID || len(was.Sources) != len(is.Sources) {
+		if was == nil || is == nil || was.Bias != is.Bias || was.Name != is.Name || was.BuildID != is.BuildID ||
+			len(was.Sources) != len(is.Sources) {
 			t.Errorf("%s: %+v and %+v", m.Path, was, is)
 		}
 	}

@@ -12,10 +12,9 @@ type piece struct {
 	addr      uint64
 }
 
-// MemFile gives a file's contents as far as a process has them mapped: the way to
-// read a file that was deleted or replaced, or that lies where prywalk may not
-// look. Its loaded segments hold the call frame information, not the symbols. It is
-// no longer readable when the process has ended.
+// MemFile gives a file's contents as far as a process has them mapped. That is the way to read a file that was
+// deleted or replaced, or that lies where prywalk may not look. Its loaded segments hold the call frame
+// information, not the symbols. It is no longer readable when the process has ended.
 type MemFile struct {
 	of     AddressSpace
 	pieces []piece

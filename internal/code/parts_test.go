@@ -16,7 +16,8 @@ import (
 func FuzzParts(f *testing.F) {
 	for _, flags := range [][]string{{"-O2", "-g"}, {"-O2", "-g", "-fno-asynchronous-unwind-tables", "-gz"}} {
 		obj := filepath.Join(f.TempDir(), "seed.o")
-		cmd := exec.Command("gcc", append(flags, "-c", "-DLINKAGE=static", "-DNAME=same", "-DCALLER=a", "-xc", "-o", obj, "-")...)
+		cmd := exec.Command("gcc", append(flags, "-c", "-DLINKAGE=static", "-DNAME=same", "-DCALLER=a", "-xc", "-o", obj,
+			"-")...)
 		cmd.Stdin = bytes.NewReader([]byte(halved))
 		if cmd.Run() != nil {
 			continue // no compiler: fuzzing starts from nothing

@@ -210,9 +210,9 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 	return 0
 }
 
-// Forget drops the rules and whatever the analysis of instructions has found, also of the
-// files that other processes share: the next walk begins as the first one did, but for
-// the files' headers, and where a Java machine has its interpreter and its stubs. It is there for measurements.
+// Forget drops the rules and whatever the analysis of instructions has found, also of the files that other
+// processes share. The next walk begins as the first one did, but for the files' headers, and where a Java machine
+// has its interpreter and its stubs. It is there for measurements.
 func (p *Process) Forget() {
 	p.space.Forget()
 	p.runtimes.forget()

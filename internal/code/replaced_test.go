@@ -72,7 +72,8 @@ func TestAReplacedLibraryIsReadFromMemory(t *testing.T) {
 	}
 	ways(t, func(t *testing.T, open func(int) *Process) {
 		build("int f(int x) { return x + 1; }")
-		c := exec.Command(py, "-c", "import ctypes,sys,time; ctypes.CDLL(sys.argv[1]); print('ready', flush=True); time.sleep(1000)", lib)
+		c := exec.Command(py, "-c",
+			"import ctypes,sys,time; ctypes.CDLL(sys.argv[1]); print('ready', flush=True); time.sleep(1000)", lib)
 		testtargets.Ready(t, c)
 		id := moduleOf(open(c.Process.Pid), "libx.so").BuildID
 		if err := os.Remove(lib); err != nil {

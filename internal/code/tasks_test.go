@@ -11,7 +11,8 @@ import (
 // TestTasksOfGoProgramsAreFound: and of no other; after a Refresh they are what they were.
 func TestTasksOfGoProgramsAreFound(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "gostacks")
-	if out, err := exec.Command("go", "build", "-o", exe, "../sampler/testdata/gostacks/main.go").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", exe,
+		"../sampler/testdata/gostacks/main.go").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(exe)

@@ -46,9 +46,12 @@ func TestSleepersAreWalkedThroughTheirModules(t *testing.T) {
 		threads int // at least
 		args    []string
 	}{
-		"sleep":   {1, []string{"1000"}},
-		"python3": {5, []string{"-c", "import threading,time\nfor i in range(4): threading.Thread(target=time.sleep, args=(1000,)).start()\ntime.sleep(1000)"}},
-		"node":    {5, []string{"-e", "setInterval(()=>{}, 1000000)"}},
+		"sleep": {1, []string{"1000"}},
+		"python3": {5,
+			[]string{"-c",
+				"import threading,time\nfor i in range(4): threading.Thread(target=time.sleep, " +
+					"args=(1000,)).start()\ntime.sleep(1000)"}},
+		"node": {5, []string{"-e", "setInterval(()=>{}, 1000000)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			threads := c.threads
@@ -144,7 +147,9 @@ func TestJVMOpensWithCompiledCodeAsModules(t *testing.T) {
 	}
 	dir := t.TempDir()
 	src := filepath.Join(dir, "Nap.java")
-	if err := os.WriteFile(src, []byte("class Nap { public static void main(String[] a) throws Exception { System.out.println(\"ready\"); Thread.sleep(1000000); } }"), 0o644); err != nil {
+	if err := os.WriteFile(src,
+		[]byte("class Nap { public static void main(String[] a) throws Exception { System.out.println(\"ready\"); "+
+			"Thread.sleep(1000000); } }"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c := exec.Command(java, "-Xmx64m", src)

@@ -33,7 +33,8 @@ func buildArm(t testing.TB, dir string) *armProgram {
 		t.Skip("aarch64-linux-gnu-gcc is not installed: run scripts/setup-tests.sh as root")
 	}
 	p := &armProgram{file: filepath.Join(dir, "chain"), symbols: map[string]uint64{}}
-	out, err := exec.Command(cc, "-nostdlib", "-static", "-Wl,--build-id", "-o", p.file, "testdata/chain_aarch64.s").CombinedOutput()
+	out, err := exec.Command(cc, "-nostdlib", "-static", "-Wl,--build-id", "-o", p.file,
+		"testdata/chain_aarch64.s").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

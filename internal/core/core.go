@@ -64,7 +64,8 @@ func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 		return nil, notCore(head[:n], err)
 	}
 	if f.Type != elffile.TypeCore {
-		return nil, &Error{"it is a program or library, not a core file", "give a core that the kernel or gcore has written", nil}
+		return nil, &Error{"it is a program or library, not a core file", "give a core that the kernel or gcore has written",
+			nil}
 	}
 	c := &Core{Arch: f.Arch(), opt: o, size: size, notes: readNotes(f), cache: code.NewImageCache(0)}
 	if len(c.notes.threads) == 0 {
@@ -112,7 +113,8 @@ func (c *Core) Memory() frames.Memory { return c.mem }
 func (c *Core) Warnings() []string {
 	out := slices.Clone(c.warnings)
 	if len(c.missing) > 0 {
-		out = append(out, "not found: "+some(c.missing)+"; give --sysroot DIR with the files of the machine that wrote the core")
+		out = append(out, "not found: "+some(c.missing)+
+			"; give --sysroot DIR with the files of the machine that wrote the core")
 	}
 	if len(c.doubtful) > 0 {
 		out = append(out, "the core holds nothing to check these files by: "+some(c.doubtful)+

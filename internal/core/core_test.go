@@ -58,7 +58,8 @@ func TestFilesThatAreNoCoresSayCauseAndNextStep(t *testing.T) {
 	} {
 		_, err := Open(bytes.NewReader(c.data), int64(len(c.data)), Options{})
 		var ce *Error
-		if !errors.As(err, &ce) || ce.Next == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if !errors.As(err, &ce) || ce.Next == "" || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if c.is != nil && !errors.Is(err, c.is) {
@@ -86,8 +87,10 @@ func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
 		at      int // in ramp
 	}{
 		{0x10000, true, false, 0}, {0x10ffc, true, false, 0xffc}, {0x11ff8, true, false, 0x1ff8},
-		{0x11ffc, false, false, 0}, {0x12000, false, false, 0}, {0xfffc, false, false, 0}, {0, false, false, 0}, {^uint64(0), false, false, 0},
-		{0x20800, true, false, 0}, {0x208f8, true, false, 0xf8}, {0x208f9, false, false, 0}, {0x207ff, false, false, 0}, {0x20803, true, false, 3},
+		{0x11ffc, false, false, 0}, {0x12000, false, false, 0}, {0xfffc, false, false, 0}, {0, false, false, 0},
+		{^uint64(0), false, false, 0},
+		{0x20800, true, false, 0}, {0x208f8, true, false, 0xf8}, {0x208f9, false, false, 0}, {0x207ff, false, false, 0},
+		{0x20803, true, false, 3},
 		{0x307fc, true, false, 0x7fc}, {0x307fd, false, true, 0}, {0x31ff8, false, true, 0},
 	} {
 		for range 2 { // from the file, from the cache

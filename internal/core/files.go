@@ -96,9 +96,11 @@ func (c *Core) complain(m *code.Mapping, mem, other *code.Image) {
 		c.missing = append(c.missing, m.Path)
 	case other == nil: // no ELF file
 	case mem != nil && mem.BuildID != "":
-		c.warn("%s is not the file that ran: its build id is %s, the core has %s%s", m.Path, cmp.Or(other.BuildID, "missing"), mem.BuildID, rest)
+		c.warn("%s is not the file that ran: its build id is %s, the core has %s%s", m.Path, cmp.Or(other.BuildID, "missing"),
+			mem.BuildID, rest)
 	default:
-		c.warn("%s is not the file that ran (build id %s): its headers differ from those in the core%s", m.Path, cmp.Or(other.BuildID, "missing"), rest)
+		c.warn("%s is not the file that ran (build id %s): its headers differ from those in the core%s", m.Path,
+			cmp.Or(other.BuildID, "missing"), rest)
 	}
 }
 

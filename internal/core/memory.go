@@ -53,7 +53,8 @@ func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
 		if s.Type != elffile.SegLoad || s.VAddr+s.MemSize < s.VAddr || s.MemSize == 0 && s.FileSize == 0 {
 			continue
 		}
-		c := segment{start: s.VAddr, end: s.VAddr + max(s.MemSize, s.FileSize), off: s.Off, dumped: s.FileSize, flags: s.Flags}
+		c := segment{start: s.VAddr, end: s.VAddr + max(s.MemSize, s.FileSize), off: s.Off, dumped: s.FileSize,
+			flags: s.Flags}
 		if c.end < c.start || s.Off > 1<<62 || s.FileSize > 1<<62 {
 			continue
 		}

@@ -27,9 +27,8 @@ type item struct {
 	Count int
 }
 
-// Run serves requests until ctx ends: two workers that are busy most of the time,
-// one that wakes up now and then, and a crowd that waits for work that never
-// comes.
+// Run serves requests until ctx ends. There are two workers that are busy most of the time, one that wakes up now
+// and then, and a crowd that waits for work that never comes.
 func Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	requests := make(chan int)

@@ -25,10 +25,12 @@ func (c *checkup) code(p *code.Process) {
 		return
 	}
 	if c.hasPerfMap() {
-		c.add(Finding{"target: code", OK, fmt.Sprintf("%s: it has /tmp/perf-PID.map, which names its code", hint.Runtime), ""})
+		c.add(Finding{"target: code", OK, fmt.Sprintf("%s: it has /tmp/perf-PID.map, which names its code", hint.Runtime),
+			""})
 		return
 	}
-	c.add(Finding{"target: code", OK, fmt.Sprintf("%s: %s, have no names", hint.Runtime, hint.Code), "for names: " + hint.Remedy(c.PID)})
+	c.add(Finding{"target: code", OK, fmt.Sprintf("%s: %s, have no names", hint.Runtime, hint.Code), "for names: " +
+		hint.Remedy(c.PID)})
 }
 
 // namedByTables tells whether the run-time system is one whose functions are named by its own tables; false: it is not.

@@ -83,7 +83,8 @@ func TestMissingThingsHaveARemedy(t *testing.T) {
 		{"kernel", "proc/sys/kernel/osrelease", "4.19.0", Warn, "4.19", "5.3"},
 		{"/proc/PID/syscall", "proc/self/syscall", "", Warn, "sleeping", "TRACEHOOK"},
 		{"/proc/PID/schedstat", "proc/self/schedstat", "0 0 0\n", Warn, "run queue", "SCHED_INFO"},
-		{"hidepid", "proc/self/mountinfo", "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n", Warn, "hidepid=invisible", "remount"},
+		{"hidepid", "proc/self/mountinfo", "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n", Warn,
+			"hidepid=invisible", "remount"},
 		{"yama", "proc/sys/kernel/yama/ptrace_scope", "1\n", Warn, "is 1", "sudo sysctl"},
 		{"yama", "proc/sys/kernel/yama/ptrace_scope", "2\n", Fail, "is 2", "setcap cap_sys_ptrace"},
 		{"yama", "proc/sys/kernel/yama/ptrace_scope", "3\n", Fail, "is 3", "reboot"},
@@ -97,7 +98,8 @@ func TestMissingThingsHaveARemedy(t *testing.T) {
 	} {
 		root := fakeRoot(t, ordinary(map[string]string{c.file: c.text}))
 		f := find(t, Options{Root: root}.Check(), c.name)
-		if f.Level != c.level || !strings.Contains(f.Detail, c.detail) || !strings.Contains(f.Remedy, c.remedy) || c.remedy == "" && f.Remedy != "" {
+		if f.Level != c.level || !strings.Contains(f.Detail, c.detail) || !strings.Contains(f.Remedy, c.remedy) ||
+			c.remedy == "" && f.Remedy != "" {
 			t.Errorf("%s %q: %+v", c.name, c.text, f)
 		}
 	}
@@ -307,11 +309,13 @@ func TestWriteAlignsColumns(t *testing.T) {
 func TestCodeWithoutNames(t *testing.T) {
 	python := testtargets.Run(t, "python", testtargets.Options{})
 	f := find(t, Check(python.PID), "target: code")
-	if f.Level != OK || f.Remedy != "" || !strings.HasPrefix(f.Detail, "CPython ") || !strings.Contains(f.Detail, "have names") {
+	if f.Level != OK || f.Remedy != "" || !strings.HasPrefix(f.Detail, "CPython ") ||
+		!strings.Contains(f.Detail, "have names") {
 		t.Errorf("%+v", f)
 	}
 	node := testtargets.Run(t, "node", testtargets.Options{}) // with --perf-basic-prof
-	if f := find(t, Check(node.PID), "target: code"); f.Remedy != "" || !strings.Contains(f.Detail, "Node.js: it has /tmp/perf-PID.map") {
+	if f := find(t, Check(node.PID), "target: code"); f.Remedy != "" ||
+		!strings.Contains(f.Detail, "Node.js: it has /tmp/perf-PID.map") {
 		t.Errorf("%+v", f)
 	}
 	java := testtargets.Run(t, "java-chain", testtargets.Options{})
@@ -327,7 +331,8 @@ func TestCodeWithoutNames(t *testing.T) {
 }
 
 func TestFindingsFitTheTerminal(t *testing.T) {
-	fs := []Finding{{"target: a gate", Fail, strings.Repeat("word ", 30), strings.Repeat("remedy ", 20)}, {"kernel", OK, "6.1", ""}}
+	fs := []Finding{{"target: a gate", Fail, strings.Repeat("word ", 30), strings.Repeat("remedy ", 20)},
+		{"kernel", OK, "6.1", ""}}
 	for _, columns := range []int{60, 80, 200} {
 		var b strings.Builder
 		if err := Write(&b, fs, false, columns); err != nil {

@@ -24,7 +24,8 @@ func (c *checkup) priority() Finding {
 	case "nice":
 		return Finding{"priority", OK, "nice -20 is possible, SCHED_FIFO is not", ""}
 	}
-	return Finding{"priority", Warn, "cannot be raised: pauses of the target can take milliseconds when all processors are busy",
+	return Finding{"priority", Warn,
+		"cannot be raised: pauses of the target can take milliseconds when all processors are busy",
 		c.priorityRemedy()}
 }
 
@@ -37,7 +38,8 @@ func (c *checkup) priorityRemedy() string {
 
 // raise gives what this thread can get.
 func raise() string {
-	attr := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}
+	attr := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
+		Priority: 1}
 	if unix.SchedSetAttr(0, attr, 0) == nil {
 		return "fifo"
 	}
@@ -83,7 +85,8 @@ func (c *checkup) quota() Finding {
 	if l.Share() >= enoughQuota {
 		return Finding{"cpu quota", OK, detail, ""}
 	}
-	return Finding{"cpu quota", Warn, detail + ": the rate is lowered to what half of it pays for, unless the priority is SCHED_FIFO",
+	return Finding{"cpu quota", Warn,
+		detail + ": the rate is lowered to what half of it pays for, unless the priority is SCHED_FIFO",
 		"give it more (cpu.max, cpu.cfs_quota_us; a container's CPU limit), or run prywalk outside of that group"}
 }
 

@@ -18,12 +18,14 @@ func (c *checkup) perf() Finding {
 	err := perfevents.Try()
 	switch {
 	case errors.Is(err, perfevents.ErrDenied):
-		return Finding{name, OK, "not allowed (kernel.perf_event_paranoid is " + paranoid + "): running threads are stopped for their looks; " +
+		return Finding{name, OK, "not allowed (kernel.perf_event_paranoid is " + paranoid +
+			"): running threads are stopped for their looks; " +
 			"to have them sampled " + perfevents.Remedy, ""}
 	case errors.Is(err, perfevents.ErrSilent):
 		return Finding{name, OK, "allowed, but no samples came: running threads are stopped for their looks", ""}
 	case err != nil:
 		return Finding{name, OK, "not to be had, running threads are stopped for their looks (" + err.Error() + ")", ""}
 	}
-	return Finding{name, OK, "work: no running thread is stopped, but of processes whose stacks samples do not show whole", ""}
+	return Finding{name, OK, "work: no running thread is stopped, but of processes whose stacks samples do not show whole",
+		""}
 }

@@ -91,7 +91,8 @@ func (c *checkup) yama() Finding {
 	detail := fmt.Sprintf("kernel.yama.ptrace_scope is %d", scope)
 	switch {
 	case scope >= 3:
-		return Finding{"yama", Fail, detail + ": nobody can trace", "set it to 1 in /etc/sysctl.d and reboot; it cannot be lowered before"}
+		return Finding{"yama", Fail, detail + ": nobody can trace",
+			"set it to 1 in /etc/sysctl.d and reboot; it cannot be lowered before"}
 	case scope <= 0 || c.self.Has(unix.CAP_SYS_PTRACE):
 		return Finding{"yama", OK, detail, ""}
 	case scope == 1:

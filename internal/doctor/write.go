@@ -29,7 +29,8 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 		indent := len("fail  ") + width + len("  ")
 		printable.Fprintf(b, "%s  %-*s  %s\n", word, width, f.Name, wrapped(f.Detail, indent, columns))
 		if f.Remedy != "" {
-			printable.Fprintf(b, "      %-*s  → %s\n", width, "", wrapped(f.Remedy, indent+utf8.RuneCountInString("→ "), columns))
+			printable.Fprintf(b, "      %-*s  → %s\n", width, "", wrapped(f.Remedy, indent+utf8.RuneCountInString("→ "),
+				columns))
 		}
 	}
 	return b.Flush()

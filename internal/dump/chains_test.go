@@ -19,7 +19,8 @@ func asleepIn(t *testing.T, exe string) int {
 	t.Helper()
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
-	for end := time.Now().Add(4 * time.Minute); pausing(lookAt(t, cmd.Process.Pid)) == nil; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); pausing(lookAt(t,
+		cmd.Process.Pid)) == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no thread sleeps in pause")
 		}
@@ -89,7 +90,8 @@ func TestHandlerOnAStackOfItsOwnLeadsToTheDeepOneThatWasInterrupted(t *testing.T
 func TestCoroutinesWithAndWithoutAStackOfTheirOwn(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"with call frame information": nil,
-		"without":                     {"-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions", "-fomit-frame-pointer"},
+		"without": {"-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions",
+			"-fomit-frame-pointer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			exe := compile(t, "coroutine.cc", append([]string{"-std=c++20", "-O1"}, flags...)...)
@@ -117,8 +119,10 @@ func cgoChain(c func(string) string) string {
 	enters := func(f string) string {
 		return c(`\S*_Cfunc_`+f) + ` (racecall )?runtime.asmcgocall runtime.cgocall main._Cfunc_` + f
 	}
-	return `\S*pause\S* ` + c("c_waits") + " " + c("c_calls") + " " + enters("c_calls") + ` (main.deep ){41}main.goBack _cgoexp\S* ` +
-		`runtime.cgocallbackg1 (runtime.cgocallbackg ){1,2}runtime.cgocallback crosscall2 ` + c("goBack") + " " + c("c_back") + " " +
+	return `\S*pause\S* ` + c("c_waits") + " " + c("c_calls") + " " + enters("c_calls") +
+		` (main.deep ){41}main.goBack _cgoexp\S* ` +
+		`runtime.cgocallbackg1 (runtime.cgocallbackg ){1,2}runtime.cgocallback crosscall2 ` + c("goBack") + " " +
+		c("c_back") + " " +
 		c("c_first") + " " + enters("c_first") + ` main.goFirst main.main runtime.main runtime.goexit`
 }
 
@@ -136,11 +140,13 @@ func TestCOfAGoProgramIsDescribedByDebugFrame(t *testing.T) {
 		name    func(string) string
 		methods string // of the frames between pause and Go
 	}{
-		"in .eh_frame":           {"-O2 -g", nil, nil, itself, "context cfi cfi cfi cfi"},
-		"in .debug_frame":        {withoutTables, nil, nil, itself, "context cfi cfi cfi cfi"},
-		"position-independent":   {withoutTables, []string{"-buildmode=pie"}, nil, itself, "context cfi cfi cfi cfi"},
-		"compressed by zstd":     {withoutTables, nil, []string{"objcopy", "--compress-debug-sections=zstd"}, itself, "context cfi cfi cfi cfi"},
-		"not compressed":         {withoutTables, nil, []string{"objcopy", "--decompress-debug-sections"}, itself, "context cfi cfi cfi cfi"},
+		"in .eh_frame":         {"-O2 -g", nil, nil, itself, "context cfi cfi cfi cfi"},
+		"in .debug_frame":      {withoutTables, nil, nil, itself, "context cfi cfi cfi cfi"},
+		"position-independent": {withoutTables, []string{"-buildmode=pie"}, nil, itself, "context cfi cfi cfi cfi"},
+		"compressed by zstd": {withoutTables, nil, []string{"objcopy", "--compress-debug-sections=zstd"}, itself,
+			"context cfi cfi cfi cfi"},
+		"not compressed": {withoutTables, nil, []string{"objcopy", "--decompress-debug-sections"}, itself,
+			"context cfi cfi cfi cfi"},
 		"stripped, in .eh_frame": {"-O2 -g", nil, []string{"strip"}, maybe, "context cfi cfi cfi cfi"},
 		"stripped":               {withoutTables, nil, []string{"strip"}, maybe, "context cfi heuristic heuristic heuristic"},
 	} {

@@ -82,7 +82,8 @@ func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
 	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER"))
 	c := openCore(t, coreFile, core.Options{})
 	warned := c.Warnings()
-	if len(warned) != 1 || !strings.Contains(warned[0], old) || !strings.Contains(warned[0], buildID(t, exe)) || !strings.Contains(warned[0], exe) {
+	if len(warned) != 1 || !strings.Contains(warned[0], old) || !strings.Contains(warned[0], buildID(t, exe)) ||
+		!strings.Contains(warned[0], exe) {
 		t.Errorf("warnings %q", warned)
 	}
 	th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]
@@ -151,7 +152,8 @@ func TestCoreFromAnotherMachineIsWalkedByItsSysroot(t *testing.T) {
 }
 
 func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
-	exe, coreFile := sleeperCore(t, "-Wl,--build-id", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer", "-fno-builtin")
+	exe, coreFile := sleeperCore(t, "-Wl,--build-id", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer",
+		"-fno-builtin")
 	root := t.TempDir()
 	debug := filepath.Join("/usr/lib/debug/.build-id", buildID(t, exe)[:2], buildID(t, exe)[2:]+".debug")
 	run(t, "objcopy", "--only-keep-debug", "--compress-debug-sections=zlib", exe, exe+".debug")
@@ -163,7 +165,10 @@ func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
 		}
 		c := openCore(t, coreFile, core.Options{Sysroot: root})
 		th := &Core(c, Options{MaxDepth: -1}, true).Threads[0]
-		byCFI := !slices.ContainsFunc(th.Frames, func(f Frame) bool { return f.Method != "cfi" && f.Method != "context" && f.Function != "_start" })
+		byCFI := !slices.ContainsFunc(th.Frames, func(f Frame) bool {
+			return f.Method != "cfi" && f.Method != "context" &&
+				f.Function != "_start"
+		})
 		if !th.Complete || byCFI != with || with && !strings.Contains(names(th), chain) {
 			t.Errorf("debug file %v: %s, %+v", with, th.StopReason, th.Frames)
 		}
@@ -174,7 +179,8 @@ func TestCoreWithoutHeadersSaysThatNothingCouldBeChecked(t *testing.T) {
 	exe := compile(t, "crash.c", "-g", "-O1", "-fno-optimize-sibling-calls")
 	coreFile := kernelCore(t, "/bin/sh", "-c", "echo 0x23 >/proc/self/coredump_filter; exec "+exe)
 	c := openCore(t, coreFile, core.Options{})
-	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "nothing to check") || !strings.Contains(warned[0], exe) {
+	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "nothing to check") ||
+		!strings.Contains(warned[0], exe) {
 		t.Errorf("warnings %q", warned)
 	}
 	if th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]; !th.Complete {

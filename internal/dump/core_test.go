@@ -29,7 +29,8 @@ func agree(t *testing.T, tool string, p *Process, theirs map[int][]uint64) (same
 func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 	// Neither tool follows Go's changes of stacks and generated code.
 	alone := []string{"go", "go-stripped", "node", "java"}
-	for _, name := range []string{"c", "cpp", "python", "redis", "nginx", "postgres", "node", "java", "go", "go-stripped", "rust", "c-stripped"} {
+	for _, name := range []string{"c", "cpp", "python", "redis", "nginx", "postgres", "node", "java", "go", "go-stripped",
+		"rust", "c-stripped"} {
 		t.Run(name, func(t *testing.T) {
 			tt := testtargets.Run(t, name, testtargets.Options{})
 			all := tt.PIDs()
@@ -74,12 +75,14 @@ func lookAt(t *testing.T, pid int) *Process {
 func sameStacks(t *testing.T, live, dead *Process) {
 	t.Helper()
 	if live.PID != dead.PID || len(live.Threads) != len(dead.Threads) || len(dead.Threads) == 0 {
-		t.Fatalf("process %d with %d threads, the core's %d with %d", live.PID, len(live.Threads), dead.PID, len(dead.Threads))
+		t.Fatalf("process %d with %d threads, the core's %d with %d", live.PID, len(live.Threads), dead.PID,
+			len(dead.Threads))
 	}
 	for i := range live.Threads {
 		a, b := &live.Threads[i], &dead.Threads[i]
 		if a.TID != b.TID || a.StopReason != b.StopReason || !slices.Equal(a.Frames, b.Frames) {
-			t.Errorf("thread %d: live %s %s\n%+v\ncore %d %s %s\n%+v", a.TID, a.StopReason, names(a), a.Frames, b.TID, b.StopReason, names(b), b.Frames)
+			t.Errorf("thread %d: live %s %s\n%+v\ncore %d %s %s\n%+v", a.TID, a.StopReason, names(a), a.Frames, b.TID,
+				b.StopReason, names(b), b.Frames)
 		}
 		if b.How != "core" || b.State != "" {
 			t.Errorf("thread %d: how %q, state %q", b.TID, b.How, b.State)
@@ -115,7 +118,8 @@ func TestKernelsCoreOfAnUncaughtException(t *testing.T) {
 	if other.Wait != "pause" || p.Threads[0].Wait != "futex" {
 		t.Errorf("waits: %q, %q", p.Threads[0].Wait, other.Wait)
 	}
-	if gdb, eu := agree(t, "gdb", p, gdbStacks(t, exe, core)), agree(t, "eu-stack", p, euStacks(t, exe, core)); gdb < 3 || eu < 3 {
+	if gdb, eu := agree(t, "gdb", p, gdbStacks(t, exe, core)), agree(t, "eu-stack", p, euStacks(t, exe, core)); gdb < 3 ||
+		eu < 3 {
 		t.Errorf("of 3 threads gdb agrees on %d, eu-stack on %d", gdb, eu)
 	}
 }

@@ -35,7 +35,7 @@ func deadlocksOf(t *testing.T, waiters int, pids ...int) *Locks {
 }
 
 // TestDeadlocksAreCyclesThatStand: among many threads, by a join, by a rwlock and a mutex, also one with priority
-// inheritance, and of one thread with itself; a wait that ends by itself makes none.
+// inheritance, and of one thread with itself. A wait that ends by itself makes none.
 func TestDeadlocksAreCyclesThatStand(t *testing.T) {
 	exe := cycles(t)
 	for _, c := range []struct {
@@ -74,7 +74,8 @@ func TestDeadlocksAreCyclesThatStand(t *testing.T) {
 func TestLocksOfTwoProcesses(t *testing.T) {
 	exe := cycles(t)
 	p := startProgram(t, exe, nil, "shared")
-	if l := deadlocksOf(t, 1, p.pid, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != p.pid || l.Locks[0].OwnerThread == nil {
+	if l := deadlocksOf(t, 1, p.pid, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != p.pid ||
+		l.Locks[0].OwnerThread == nil {
 		t.Errorf("shared: %+v", l.Locks)
 	}
 	if l := deadlocksOf(t, 1, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != 0 {

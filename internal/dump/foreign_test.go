@@ -43,7 +43,8 @@ func TestLocksOfOtherCLibraries(t *testing.T) {
 		args []string
 		rows string
 	}{
-		{"glibc", []string{"cc"}, glibcRows}, {"musl", []string{"musl-gcc"}, muslRows}, {"musl, static", []string{"musl-gcc", "-static"}, muslRows},
+		{"glibc", []string{"cc"}, glibcRows}, {"musl", []string{"musl-gcc"}, muslRows},
+		{"musl, static", []string{"musl-gcc", "-static"}, muslRows},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			exe := build(t, slices.Concat(c.args, []string{"-g", "-O1", "-pthread", "-o", "OUT", "testdata/basic.c"})...)
@@ -166,7 +167,8 @@ func TestLocksOfParkingLot(t *testing.T) {
 func parkingLot(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, crate := range []string{"cfg_if", "scopeguard", "smallvec", "libc", "lock_api", "parking_lot_core", "parking_lot"} {
+	for _, crate := range []string{"cfg_if", "scopeguard", "smallvec", "libc", "lock_api", "parking_lot_core",
+		"parking_lot"} {
 		var found []string
 		for _, name := range []string{crate, strings.ReplaceAll(crate, "_", "-")} {
 			more, _ := filepath.Glob("/usr/share/cargo/registry/" + name + "-[0-9]*/src/lib.rs")
@@ -175,11 +177,13 @@ func parkingLot(t *testing.T) string {
 		if len(found) == 0 {
 			t.Fatalf("the source of %s is not installed: run scripts/setup-tests.sh as root", crate)
 		}
-		args := []string{"--edition", "2018", "-O", "--cap-lints", "allow", "--crate-type", "rlib", "--crate-name", crate, "-L", dir, "--out-dir", dir}
+		args := []string{"--edition", "2018", "-O", "--cap-lints", "allow", "--crate-type", "rlib", "--crate-name", crate,
+			"-L", dir, "--out-dir", dir}
 		switch crate {
 		case "libc": // what its build script would find
 			args = append(args, "--cfg", `feature="std"`)
-			for _, has := range []string{"align", "core_cvoid", "packedN", "priv_mod_use", "union", "const_size_of", "int128", "cfg_target_vendor",
+			for _, has := range []string{"align", "core_cvoid", "packedN", "priv_mod_use", "union", "const_size_of", "int128",
+				"cfg_target_vendor",
 				"non_exhaustive", "ptr_addr_of", "underscore_const_names", "const_extern_fn"} {
 				args = append(args, "--cfg", "libc_"+has)
 			}
@@ -195,16 +199,19 @@ func parkingLot(t *testing.T) string {
 		}
 		build(t, append(append([]string{"rustc"}, args...), found[len(found)-1])...)
 	}
-	return build(t, "rustc", "--edition", "2021", "-O", "-g", "-L", dir, "--extern", "parking_lot="+filepath.Join(dir, "libparking_lot.rlib"),
+	return build(t, "rustc", "--edition", "2021", "-O", "-g", "-L", dir, "--extern", "parking_lot="+
+		filepath.Join(dir, "libparking_lot.rlib"),
 		"-o", "OUT", "testdata/parkinglot.rs")
 }
 
 // TestLocksOfAbseil: those of its condition variables are known for no more than a wait.
 func TestLocksOfAbseil(t *testing.T) {
-	p := startProgram(t, build(t, "c++", "-std=c++17", "-g", "-O1", "-pthread", "-o", "OUT", "testdata/absl.cc", "-labsl_synchronization"), nil)
+	p := startProgram(t, build(t, "c++", "-std=c++17", "-g", "-O1", "-pthread", "-o", "OUT", "testdata/absl.cc",
+		"-labsl_synchronization"), nil)
 	const why = "abseil keeps no owner of it" + apart
 	checkForeign(t, p.pid, map[string]wait{
-		"mutex": {waits.Mutex, why, 1}, "read": {waits.Mutex, why, 1}, "cond": {waits.Park, "abseil keeps no owner" + apart, 1},
+		"mutex": {waits.Mutex, why, 1}, "read": {waits.Mutex, why, 1}, "cond": {waits.Park, "abseil keeps no owner" + apart,
+			1},
 	})
 }
 

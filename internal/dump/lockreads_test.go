@@ -9,8 +9,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// TestALockCostsOneReadANewSleep: none for a condition, for other calls, and while it sleeps on. Static variables lie in
-// a file's mapping: in the first sleep on such a page the kernel is asked, too, whether it is the process's own.
+// TestALockCostsOneReadANewSleep: none for a condition, for other calls, and while it sleeps on. Static variables lie
+// in a file's mapping: in the first sleep on such a page the kernel is asked, too, whether it is the process's own.
 func TestALockCostsOneReadANewSleep(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
 	check(t, liveLook(t, p.pid), rowsOf(p.numbers[0], locksInC))
@@ -47,8 +47,10 @@ func TestALockCostsOneReadANewSleep(t *testing.T) {
 		})
 	}
 	plain := costs["pipe"]
-	t.Logf("a sleeper in read: %d calls, %d bytes; at a mutex: %d, %d", plain.calls, plain.bytes, costs["normal"].calls, costs["normal"].bytes)
-	for name, want := range map[string]uint64{"normal": 1, "robust": 1, "pi": 1, "join": 1, "rdlock": 1, "cond": 0, "sem": 0, "eventfd": 0, "sleep": 0} {
+	t.Logf("a sleeper in read: %d calls, %d bytes; at a mutex: %d, %d", plain.calls, plain.bytes, costs["normal"].calls,
+		costs["normal"].bytes)
+	for name, want := range map[string]uint64{"normal": 1, "robust": 1, "pi": 1, "join": 1, "rdlock": 1, "cond": 0,
+		"sem": 0, "eventfd": 0, "sleep": 0} {
 		if got := costs[name]; got.calls != plain.calls+want {
 			t.Errorf("%s: %d calls, a sleeper in read %d; want %d more", name, got.calls, plain.calls, want)
 		}

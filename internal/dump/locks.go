@@ -15,10 +15,10 @@ import (
 
 // # Locks
 //
-// All threads are looked at first, each for itself. Then, for each lock with an owner, the owner is looked at again,
-// and the lock's memory is copied in the same look: while the owner is stopped, or between two equal readings of its
-// count. So the stack that is shown is of a moment at which that thread held the lock. Who has passed it on by then is
-// followed, some times.
+// All threads are looked at first, each for itself. Then, for each lock with an owner, the owner is looked at
+// again, and the lock's memory is copied in the same look. That is done while the owner is stopped, or between two
+// equal readings of its count. So the stack that is shown is of a moment at which that thread held the lock. Who
+// has passed it on by then is followed, some times.
 //
 // A cycle of threads that wait for each other is called a deadlock only if two further looks, some time apart, find
 // every member asleep in the same call, with the same owner in the lock, and with a count of arrivals on a processor
@@ -156,7 +156,8 @@ func (l *Locks) collect() {
 		}
 	}
 	slices.SortStableFunc(l.Locks, func(a, b Lock) int {
-		return cmp.Or(cmp.Compare(len(a.Idle), len(b.Idle)), cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(a.Address, b.Address))
+		return cmp.Or(cmp.Compare(len(a.Idle), len(b.Idle)), cmp.Compare(len(b.Waiters), len(a.Waiters)),
+			cmp.Compare(a.Address, b.Address))
 	})
 }
 
@@ -321,7 +322,7 @@ func (l *lockLook) deadlocks() {
 	slices.SortFunc(l.out.Deadlocks, func(a, b []int) int { return a[0] - b[0] })
 }
 
-// watches is how often a cycle is watched whose members may wake up and sleep on: in JDK 8 to 23 one waiter of each
+// watches is how often a cycle is watched whose members may wake up and sleep on. In JDK 8 to 23 one waiter of each
 // monitor does so after 1, 8, 64, 512 ms, and then once a second (runtime/objectMonitor.cpp, EnterI).
 const watches = 20
 

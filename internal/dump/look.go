@@ -69,7 +69,8 @@ func Look(t *code.Process, o Options) (*Process, error) {
 	if err != nil && !errors.Is(err, ErrHung) {
 		return nil, err
 	}
-	p := &Process{PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed, Pause: time.Duration(got.pause), Native: o.Native}
+	p := &Process{PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed, Pause: time.Duration(got.pause),
+		Native: o.Native}
 	list := &list{name: t.Comm, err: err}
 	hung := look.Watched(func() { list.describe(t, o, got) })
 	p.Threads, p.Name, err = list.taken(hung)
@@ -78,8 +79,8 @@ func Look(t *code.Process, o Options) (*Process, error) {
 	return p, err
 }
 
-// ErrHung is part of the error of [Look] when a read does not come back; what there is comes with it. Some of the threads
-// may stand still until this process ends, as it then must.
+// ErrHung is part of the error of [Look] when a read does not come back; what there is comes with it. Some of the
+// threads may stand still until this process ends, as it then must.
 var ErrHung = look.ErrHung
 
 // list is what has been described so far.
@@ -170,9 +171,9 @@ const moreLooks = 6
 // mapping says little of where the stack ends: those of goroutines lie in mappings of 64 MB.
 const moreCopy = 1 << 20
 
-// askForMore makes the next look at a thread, the one after n others, see what the last walk of it lacked: more of the
-// stack, a register, or another stack, which a signal's handler or a function with a split stack returns to. False if
-// it lacked nothing that can be had. A run-time system may need more than the stack, too.
+// askForMore makes the next look at a thread, the one after n others, see what the last walk of it lacked. That is
+// more of the stack, a register, or another stack, which a signal's handler or a function with a split stack
+// returns to. False if it lacked nothing that can be had. A run-time system may need more than the stack, too.
 func askForMore(t *code.Process, w *walk, th *look.Thread, s *look.Shot, n int) bool {
 	planned := th.Walks().Plan(callstack.Plan(t.Namers(), innerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
@@ -274,7 +275,10 @@ func (g *shots) together(t *code.Process, o Options, n int, add func(int) *look.
 		}
 		return fresh
 	}
-	return onController(o, n, func(c *ptrace.Controller, pool *look.Pool) { g.pause = look.FreezeAll(c, pool, more, g.done) })
+	return onController(o, n, func(c *ptrace.Controller, pool *look.Pool) {
+		g.pause = look.FreezeAll(c, pool, more,
+			g.done)
+	})
 }
 
 // takeEach looks at each thread. If this process is stopped meanwhile, it goes on with the others afterwards, on
@@ -282,7 +286,10 @@ func (g *shots) together(t *code.Process, o Options, n int, add func(int) *look.
 func (g *shots) takeEach(o Options, rung look.Rung) error {
 	for todo := g.threads; len(todo) > 0; {
 		left := make(chan []*look.Thread, 1)
-		err := onController(o, len(todo), func(c *ptrace.Controller, pool *look.Pool) { left <- g.take(look.New(c, pool, rung), todo) })
+		err := onController(o, len(todo), func(c *ptrace.Controller,
+			pool *look.Pool) {
+			left <- g.take(look.New(c, pool, rung), todo)
+		})
 		if err != nil {
 			return err
 		}

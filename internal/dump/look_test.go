@@ -18,7 +18,8 @@ import (
 func threads(t *testing.T, args ...string) int {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "threads")
-	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", exe, "../sampler/testdata/threads.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", exe,
+		"../sampler/testdata/threads.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(exe, args...)
@@ -65,8 +66,8 @@ func taken(t *testing.T, pid int, o Options) *Process {
 	return d
 }
 
-// together looks at all threads of a process at one moment. Nobody is kept stopped for more than a second until the last
-// one gets a processor: then it looks again, when ready says so.
+// together looks at all threads of a process at one moment. Nobody is kept stopped for more than a second until the
+// last one gets a processor: then it looks again, when ready says so.
 func together(t *testing.T, pid int, ready func()) *Process {
 	t.Helper()
 	for end := time.Now().Add(4 * time.Minute); ; {

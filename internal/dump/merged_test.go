@@ -9,7 +9,8 @@ import (
 func TestThreadsThatDoTheSameInTheSamePlaceAreShownOnce(t *testing.T) {
 	idle := []Frame{{PC: 1, Function: "pause", Method: "context"}, {PC: 2, Function: "idle", Method: "cfi"}}
 	p := &Process{PID: 7, Name: "srv", Threads: []Thread{
-		{TID: 7, Name: "main", State: "S", Wait: "futex", How: "peek", Complete: true, StopReason: "root", Frames: []Frame{{PC: 9, Function: "wait", Method: "context"}}},
+		{TID: 7, Name: "main", State: "S", Wait: "futex", How: "peek", Complete: true, StopReason: "root",
+			Frames: []Frame{{PC: 9, Function: "wait", Method: "context"}}},
 		{TID: 8, Name: "a", State: "S", Wait: "pause", How: "peek", Complete: true, StopReason: "root", Frames: idle},
 		{TID: 9, Name: "b", State: "S", Wait: "pause", How: "peek", Complete: true, StopReason: "root", Frames: idle},
 		{TID: 10, Name: "a", State: "S", Wait: "pause", How: "freeze", Complete: true, StopReason: "root", Frames: idle},
@@ -48,7 +49,8 @@ func TestManyThreadsTakeFewLines(t *testing.T) {
 		if pc != 1 {
 			frames = []Frame{{PC: pc, Function: "other", Method: "context"}}
 		}
-		p.Threads = append(p.Threads, Thread{TID: 100 + len(p.Threads), Name: name, State: "S", How: "peek", Complete: true, StopReason: "root", Frames: frames})
+		p.Threads = append(p.Threads, Thread{TID: 100 + len(p.Threads), Name: name, State: "S", How: "peek", Complete: true,
+			StopReason: "root", Frames: frames})
 	}
 	for i := range 480 {
 		add(fmt.Sprintf("worker-%d", i+1), 1)
@@ -79,7 +81,8 @@ thread 587 odd: sleeping (peek)
 		t.Errorf("got:\n%s\nwant:\n%s", &b, want)
 	}
 	b.Reset()
-	if err := Text(&b, &Process{PID: 1, Threads: []Thread{{TID: 3, State: "R", How: "freeze", Complete: true}}}); err != nil || !strings.Contains(b.String(), "thread 3 (no name): running") {
+	if err := Text(&b, &Process{PID: 1, Threads: []Thread{{TID: 3, State: "R", How: "freeze",
+		Complete: true}}}); err != nil || !strings.Contains(b.String(), "thread 3 (no name): running") {
 		t.Errorf("%v, %s", err, &b)
 	}
 }

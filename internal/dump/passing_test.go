@@ -94,7 +94,8 @@ func TestOwnersOfALockThatIsPassedOnAreTrue(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d looks at waiters while the lock was passed on %d times: %d named an owner, %d found it free, %d of both wrongly; "+
+	t.Logf("%d looks at waiters while the lock was passed on %d times: %d named an owner, %d found it free, %d of both "+
+		"wrongly; "+
 		"in %d one thread had it all the time, and was named in %d", judged, len(holdings), named, free, wrong, held, right)
 	if wrong > 0 || held < 200 || right < held*99/100 {
 		t.Error("see above")

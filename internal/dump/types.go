@@ -25,7 +25,7 @@ type Process struct {
 	slept map[int]*waits.Sleeper // by thread, for a further look at what they wait for
 }
 
-// sort puts the first thread first, whose number is the process's, and the others in the order of their numbers: of
+// sort puts the first thread first, whose number is the process's, and the others in the order of their numbers. Of
 // those that were started after the numbers began anew it is the lowest.
 func (p *Process) sort() {
 	slices.SortStableFunc(p.Threads, func(a, b Thread) int {

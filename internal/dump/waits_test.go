@@ -178,7 +178,8 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 				t.Errorf("a lock of a thread that has ended: %v", w)
 			}
 		case "pipe":
-			if f.Type != "pipe" || len(f.Peers) != 2 || f.Peers[0].PID != p.pid && f.Peers[1].PID != p.pid || f.Peers[0].PID != child && f.Peers[1].PID != child {
+			if f.Type != "pipe" || len(f.Peers) != 2 || f.Peers[0].PID != p.pid && f.Peers[1].PID != p.pid ||
+				f.Peers[0].PID != child && f.Peers[1].PID != child {
 				t.Errorf("pipe: %+v", f)
 			}
 		case "eventfd", "timerfd", "signalfd", "inotify":
@@ -236,7 +237,8 @@ func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 	for _, m := range missing(d, rows) {
 		t.Error(m)
 	}
-	if l := LocksOfCore(openCore(t, file, core.Options{}), Options{MaxDepth: -1}, false); len(l.Deadlocks) > 0 || len(l.Locks) == 0 {
+	if l := LocksOfCore(openCore(t, file, core.Options{}), Options{MaxDepth: -1}, false); len(l.Deadlocks) > 0 ||
+		len(l.Locks) == 0 {
 		t.Errorf("%d locks, deadlocks %v", len(l.Locks), l.Deadlocks)
 	}
 }

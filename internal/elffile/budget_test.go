@@ -118,7 +118,8 @@ func TestBombsAreNotUnpacked(t *testing.T) {
 func TestMiniDebugIsWithinTheBudget(t *testing.T) {
 	const limit = 16 << 20
 	m := newImage()
-	m.add(Section{Name: ".gnu_debugdata", Type: SecProgBits}, xzOf(t, make([]byte, 24<<20), xz.WriterConfig{DictCap: 1 << 16}))
+	m.add(Section{Name: ".gnu_debugdata", Type: SecProgBits},
+		xzOf(t, make([]byte, 24<<20), xz.WriterConfig{DictCap: 1 << 16}))
 	mem := budget.New(limit)
 	f := openWith(t, mem, m.bytes())
 	got := allocated(func() {

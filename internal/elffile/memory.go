@@ -48,11 +48,10 @@ func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 // pageSizes are the units in which kernels map files, smallest first.
 var pageSizes = [...]uint64{4 << 10, 16 << 10, 64 << 10}
 
-// Bias gives the load bias of a file of which a mapping is known: what to
-// subtract from an address in memory to get the address that the file speaks of. The
-// mapping starts at start and shows the file from off on; exec says whether it
-// is executable, which decides between two segments that share a page of the file.
-// False if no loaded segment is at off. The result wraps around.
+// Bias gives the load bias of a file of which a mapping is known. It is what to subtract from an address in memory
+// to get the address that the file speaks of. The mapping starts at start and shows the file from off on; exec says
+// whether it is executable, which decides between two segments that share a page of the file. False if no loaded
+// segment is at off. The result wraps around.
 func (f *File) Bias(start, off uint64, exec bool) (uint64, bool) {
 	for _, sameRights := range [...]bool{true, false} {
 		for _, page := range pageSizes {

@@ -54,9 +54,9 @@ func (f *File) DebugPaths(file string) []string {
 // ErrOtherBuild reports a debug file of another build.
 var ErrOtherBuild = errors.New("it belongs to another build of the file; install the one that fits")
 
-// CheckDebug reports whether debug, the size bytes in r, is the separate debug file of
-// f: both have the same build id, or, where one has none, debug has the checksum that
-// f's .gnu_debuglink wants. The error is ErrOtherBuild, or comes from reading r.
+// CheckDebug reports whether debug, the size bytes in r, is the separate debug file of f. Both have the same build
+// id, or, where one has none, debug has the checksum that f's .gnu_debuglink wants. The error is ErrOtherBuild, or
+// comes from reading r.
 func (f *File) CheckDebug(debug *File, r io.ReaderAt, size int64) error {
 	if id, other := f.BuildID(), debug.BuildID(); id != "" && other != "" {
 		if id != other {

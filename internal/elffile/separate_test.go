@@ -20,7 +20,8 @@ func linked(t *testing.T, name string, crc uint32) *File {
 
 func TestDebugFilesAreLookedForWhereGDBDoes(t *testing.T) {
 	f := linked(t, "prog.debug", 1)
-	want := []string{"/usr/bin/prog.debug", "/usr/bin/.debug/prog.debug", "/usr/lib/debug/usr/bin/prog.debug", "/usr/lib/debug/bin/prog.debug"}
+	want := []string{"/usr/bin/prog.debug", "/usr/bin/.debug/prog.debug", "/usr/lib/debug/usr/bin/prog.debug",
+		"/usr/lib/debug/bin/prog.debug"}
 	if got := f.DebugPaths("/usr/bin/prog"); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
@@ -32,7 +33,8 @@ func TestDebugFilesAreLookedForWhereGDBDoes(t *testing.T) {
 			t.Errorf("%q: %q", relative, got)
 		}
 	}
-	for id, want := range map[string]string{"": "", "ab": "", "abcd": "", "abcdef": "/usr/lib/debug/.build-id/ab/cdef.debug"} {
+	for id, want := range map[string]string{"": "", "ab": "", "abcd": "",
+		"abcdef": "/usr/lib/debug/.build-id/ab/cdef.debug"} {
 		if got := BuildIDPath(id); got != want {
 			t.Errorf("build id %q: %q", id, got)
 		}

@@ -128,8 +128,8 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 // read whole). Errors as for Data.
 func (f *File) Window(s *Section) (*Window, error) { return f.WindowUpTo(s, MaxData) }
 
-// WindowUpTo is Window for a section of which at most limit bytes are worth having: a
-// compressed one that is larger, or says that it is, gives ErrTooBig before it is read.
+// WindowUpTo is Window for a section of which at most limit bytes are worth having. A compressed one that is
+// larger, or says that it is, gives ErrTooBig before it is read.
 func (f *File) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection

@@ -179,8 +179,10 @@ func TestBackingOffKeepsEveryonesTime(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			few, many := c.life.sampled(50, 1), c.life.sampled(2000, 1)
-			t.Logf("50 threads: %.3f of the observed first, %.3f not observed, %d looks", few.first(), float64(few.unseen)/float64(few.truth), few.looks)
-			t.Logf("2000 threads: %.3f of the observed first, %.3f not observed, %d looks", many.first(), float64(many.unseen)/float64(many.truth), many.looks)
+			t.Logf("50 threads: %.3f of the observed first, %.3f not observed, %d looks", few.first(),
+				float64(few.unseen)/float64(few.truth), few.looks)
+			t.Logf("2000 threads: %.3f of the observed first, %.3f not observed, %d looks", many.first(),
+				float64(many.unseen)/float64(many.truth), many.looks)
 			for _, o := range []outcome{few, many} {
 				if got := o.booked[stackFirst] + o.booked[stackLast] + o.unseen; got != o.truth || o.booked[stackSleep] != 0 {
 					t.Errorf("%d of %d ns", got, o.truth)

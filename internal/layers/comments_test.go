@@ -22,8 +22,8 @@ const (
 	mostColumns = 120
 	// longSentences and wideLines are how many of both there may be: what was there when the tests came (360 and 964), and
 	// a few for work that was under way. Lower them when some are mended, and never raise them.
-	longSentences = 375
-	wideLines     = 990
+	longSentences = 225
+	wideLines     = 160
 )
 
 // eachGoFile gives all Go files of the module, tests and those of every architecture included.

@@ -13,12 +13,13 @@ var opens = regexp.MustCompile(`^(os\.(Open|OpenFile|OpenInRoot|OpenRoot|ReadFil
 
 // mayOpen are the functions of the product that open files otherwise, and why that is sound.
 var mayOpen = map[string]string{
-	"internal/doctor/check.go read":            "the kernel's files below /proc and /sys",
-	"internal/machine/machine.go":              "/proc/cpuinfo",
-	"internal/markdown/markdown.go":            "pages of this repository",
-	"internal/quota":                           "the kernel's files below /proc and of control groups",
-	"internal/profile/read.go ReadFile":        "the recording that the user names, for a command of the user's",
-	"internal/profile/keepold.go":              "the recording that the user names and its second name, in one directory; no link is followed",
+	"internal/doctor/check.go read":     "the kernel's files below /proc and /sys",
+	"internal/machine/machine.go":       "/proc/cpuinfo",
+	"internal/markdown/markdown.go":     "pages of this repository",
+	"internal/quota":                    "the kernel's files below /proc and of control groups",
+	"internal/profile/read.go ReadFile": "the recording that the user names, for a command of the user's",
+	"internal/profile/keepold.go": "the recording that the user names and its second name, in one " +
+		"directory; no link is followed",
 	"cmd/prywalk/pipe.go awaitReader":          "a pipe that the user names is opened, and nothing is written to it",
 	"internal/ownruntime/monitor.go":           "prywalk's own entries below /proc",
 	"internal/perfevents/reader.go onlineCPUs": "/sys/devices/system/cpu/online",
@@ -72,7 +73,8 @@ func TestFilesAreOpenedInOneWay(t *testing.T) {
 				}
 				i := slices.IndexFunc(places, func(p string) bool { return mayOpen[p] != "" })
 				if i < 0 {
-					t.Errorf("%s: %s calls %s.%s: use internal/stranger to read and internal/outfile to write", s.path, f.Name.Name, x.Name, sel.Sel.Name)
+					t.Errorf("%s: %s calls %s.%s: use internal/stranger to read and internal/outfile to write", s.path, f.Name.Name,
+						x.Name, sel.Sel.Name)
 					return true
 				}
 				used[places[i]] = true

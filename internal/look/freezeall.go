@@ -184,7 +184,8 @@ func (g *freezeAll) finish(h *held) {
 		}
 	case heldStopped:
 		s := h.shot
-		g.req = ptrace.Request{Stack: s.buf, Memory: h.t.Memory, Files: h.t.files, Extra: g.peeker.extraOf(h.t, s), Regions: g.peeker.regions[:]}
+		g.req = ptrace.Request{Stack: s.buf, Memory: h.t.Memory, Files: h.t.files, Extra: g.peeker.extraOf(h.t, s),
+			Regions: g.peeker.regions[:]}
 		if h.copied {
 			g.req.Stack = nil
 		}

@@ -57,7 +57,8 @@ func TestKeptRegistersHoldInTheSamePlaceOnly(t *testing.T) {
 	if !k.back(&sleep, 11) || k.back(&sleep, 12) || !k.back(&restart, 12) || k.back(&otherArgs, 11) {
 		t.Error("a thread that went back to sleep is told wrongly from one that ran")
 	}
-	if empty := (kept{}); empty.back(&procmem.SyscallInfo{}, 1) || empty.recall(shotAt(sleep, 1), &procmem.SyscallInfo{}, 0) {
+	if empty := (kept{}); empty.back(&procmem.SyscallInfo{}, 1) ||
+		empty.recall(shotAt(sleep, 1), &procmem.SyscallInfo{}, 0) {
 		t.Error("nothing is kept, and recalled")
 	}
 }

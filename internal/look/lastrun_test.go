@@ -18,7 +18,8 @@ func TestThreadRanUpToTheMomentIfItsClockSaysSo(t *testing.T) {
 	}{
 		{"all the time", was, procmem.SchedStat{CPU: 500 + woken - letGo - 5000, Runs: 8}, true},
 		{"until just before", was, procmem.SchedStat{CPU: 500 + woken - letGo - justNow, Runs: 8}, true},
-		{"its clock stands still, or it was taken off sooner", was, procmem.SchedStat{CPU: 500 + woken - letGo - justNow - 1, Runs: 8}, false},
+		{"its clock stands still, or it was taken off sooner", was, procmem.SchedStat{CPU: 500 + woken - letGo - justNow - 1,
+			Runs: 8}, false},
 		{"it was taken off in between", was, procmem.SchedStat{CPU: 500 + woken - letGo, Runs: 9}, false},
 		{"it has not run", was, procmem.SchedStat{CPU: 500, Runs: 7}, false},
 		{"it was not stopped", baseline{runs: 7, valid: true, cpu: 500}, procmem.SchedStat{CPU: 500 + woken, Runs: 8}, false},

@@ -18,7 +18,8 @@ func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
 		err  error
 		want string
 	}{
-		{ptrace.ErrGone, "exited"}, {ptrace.ErrTraced, "traced"}, {ptrace.ErrDenied, "denied"}, {ptrace.ErrTimeout, "timeout"},
+		{ptrace.ErrGone, "exited"}, {ptrace.ErrTraced, "traced"}, {ptrace.ErrDenied, "denied"},
+		{ptrace.ErrTimeout, "timeout"},
 		{ptrace.ErrKernelThread, "kernel-thread"}, {ptrace.ErrZombie, "zombie"}, {ptrace.Err32Bit, "32-bit"},
 		{ptrace.ErrBusy, "busy"}, {errMaxPause, "max-pause"}, {errNotAsleep, "running"}, {errors.New("x"), "other"},
 	} {

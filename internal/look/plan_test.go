@@ -115,7 +115,8 @@ func TestDeepChainsAreCopiedInFewReads(t *testing.T) {
 	}
 	a.put(first-(n-1)*distance, 0)
 	p, out := newPlanned()
-	got := p.run(&managed.Plan{Steps: []managed.Step{{Op: managed.Chain, Size: 80, Max: managed.MaxNodes}}}, a.at+uint64(first), out)
+	got := p.run(&managed.Plan{Steps: []managed.Step{{Op: managed.Chain, Size: 80, Max: managed.MaxNodes}}},
+		a.at+uint64(first), out)
 	if p.count != n || len(got) > 12 {
 		t.Errorf("%d of %d nodes in %d reads", p.count, n, len(got))
 	}

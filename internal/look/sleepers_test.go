@@ -60,7 +60,8 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	if err != nil || len(tids) != 2 {
 		t.Fatalf("threads %v, %v", tids, err)
 	}
-	other := slices.IndexFunc(tids, func(tid int) bool { return tid != s.proc.PID }) // where numbers begin anew, it may be the lower one
+	// where numbers begin anew, it may be the lower one
+	other := slices.IndexFunc(tids, func(tid int) bool { return tid != s.proc.PID })
 	s.thread = NewThread(s.proc.PID, tids[other], nil)
 	t.Cleanup(s.thread.Close)
 	s.untilAsleep(0)

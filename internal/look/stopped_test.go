@@ -12,7 +12,8 @@ import (
 func TestAFreezeIsCountedFromTheStop(t *testing.T) {
 	const us = 1000
 	stop := func(running, runs int64) *ptrace.Stop {
-		return &ptrace.Stop{Interrupt: 1000 * us, Running: running * us, Stop: (running + 5) * us, Detach: (running + 40) * us,
+		return &ptrace.Stop{Interrupt: 1000 * us, Running: running * us, Stop: (running + 5) * us,
+			Detach:  (running + 40) * us,
 			SchedOK: true, Sched: procmem.SchedStat{Runs: uint64(runs)}}
 	}
 	for name, c := range map[string]struct {

@@ -9,10 +9,10 @@ import (
 	"prywalk/ptrace"
 )
 
-// taskStacks copies the stack of a task (a goroutine) while its thread runs on the stack of the scheduler or of signal
-// handlers. It carries out what the run-time system says as data, for all threads of a process, one at a time. g, m,
-// curg and g0 are copies of descriptions, by the names that they have in Go: of the running task, of its worker, of the
-// task that the worker has, and of its scheduler.
+// taskStacks copies the stack of a task (a goroutine) while its thread runs on the stack of the scheduler or of
+// signal handlers. It carries out what the run-time system says as data, for all threads of a process, one at a
+// time. g, m, curg and g0 are copies of descriptions, by the names that they have in Go. They are those of the
+// running task, of its worker, of the task that the worker has, and of its scheduler.
 type taskStacks struct {
 	of managed.Tasks
 
@@ -123,8 +123,8 @@ func (e *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return n + 1
 }
 
-// deep copies what the copy of the stack has not got of the goroutine's: how large that is is known here, and what the
-// next looks need only when this one was walked.
+// deep copies what the copy of the stack has not got of the goroutine's. How large that is is known here, and what
+// the next looks need only when this one was walked.
 func (e *taskStacks) deep(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, copied := rd.Stack()
 	from, hi := at+uint64(copied), word(e.g, e.of.StackHi)

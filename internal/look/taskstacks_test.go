@@ -43,7 +43,8 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 		if got := procmem.Calls() - before; got > calls {
 			t.Errorf("%s: %d calls, more than %d", what, got, calls)
 		}
-		if n != 3 || out[0].Addr != base+slot || out[1].Addr != base+g || out[2].Addr != base+onM || word(out[0].Bytes, 0) != base+g {
+		if n != 3 || out[0].Addr != base+slot || out[1].Addr != base+g || out[2].Addr != base+onM ||
+			word(out[0].Bytes, 0) != base+g {
 			t.Errorf("%s: %d regions: %#x", what, n, out[:n])
 		}
 	}

@@ -3,7 +3,8 @@ package managed
 import "strings"
 
 // kinds are the languages' names in dumps, by the first word of a run-time system's name.
-var kinds = map[string]string{"HotSpot": "jvm", "CPython": "cpython", "V8": "v8js", "Ruby": "ruby", "PHP": "php", "Go": "go"}
+var kinds = map[string]string{"HotSpot": "jvm", "CPython": "cpython", "V8": "v8js", "Ruby": "ruby", "PHP": "php",
+	"Go": "go"}
 
 // Kind gives the kind of frames that a run-time system has, by its [Runtime.Name]: "cpython" of "CPython 3.12.1".
 func Kind(name string) string {

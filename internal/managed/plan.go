@@ -23,8 +23,8 @@ type Plan struct {
 	Known *Known
 }
 
-// Step is one read. Slots hold addresses: slot 0 is the anchor, slot 1 the stack pointer, slot 2 the thread pointer, slot
-// 3 the thread's number; further ones are filled by Load, and are 0 until then.
+// Step is one read. Slots hold addresses: slot 0 is the anchor, slot 1 the stack pointer, slot 2 the thread pointer,
+// slot 3 the thread's number; further ones are filled by Load, and are 0 until then.
 type Step struct {
 	Op Op
 	// Base is the slot that the address is taken from, plus Off.

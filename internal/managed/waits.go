@@ -48,14 +48,14 @@ type Wait struct {
 	Class string
 	// Address tells the object from others at that moment.
 	Address uint64
-	// Owner is the thread that has it, by its number in the process's own pid namespace, as of the moment of asking; it may
-	// be another one at the next.
+	// Owner is the thread that has it, by its number in the process's own pid namespace, as of the moment of asking; it
+	// may be another one at the next.
 	Owner int
 	// OwnerName is its name, if the run-time system has one.
 	OwnerName string
 	// Timed: the wait ends by itself at some time.
 	Timed bool
-	// Later: not all that could be told was, as while objects are moved, or as the thread has just woken. It may be a little
-	// later. It counts also if nothing was told.
+	// Later: not all that could be told was, as while objects are moved, or as the thread has just woken. It may be a
+	// little later. It counts also if nothing was told.
 	Later bool
 }

@@ -26,7 +26,8 @@ func TestOnlyTheSectionOfThatNameIsReplaced(t *testing.T) {
 		}
 	}
 	got, err := os.ReadFile(path)
-	if want := "above\n" + Empty("one") + "between\n<!-- two: begin -->\nxx\n<!-- two: end -->\nbelow\n"; string(got) != want || err != nil {
+	if want := "above\n" + Empty("one") +
+		"between\n<!-- two: begin -->\nxx\n<!-- two: end -->\nbelow\n"; string(got) != want || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 	if err := Replace(path, "three", strings.TrimSpace); err == nil || !strings.Contains(err.Error(), "three: begin") {

@@ -24,8 +24,9 @@ type Hint struct {
 var hints = []Hint{
 	{
 		Runtime: "HotSpot", Code: "Java code, compiled or interpreted by the Java VM while it ran", managed: "[HotSpot",
-		remedy: "run jcmd PID Compiler.perfmap (JDK 17 and later) before the recording ends: it names what is compiled by then",
-		files:  regexp.MustCompile(`^libjvm\.so`),
+		remedy: "run jcmd PID Compiler.perfmap (JDK 17 and later) before the recording ends: it names what is compiled by " +
+			"then",
+		files: regexp.MustCompile(`^libjvm\.so`),
 	},
 	{
 		Runtime: "Node.js", Code: "JavaScript, compiled or interpreted by V8 while it ran", managed: "[V8",

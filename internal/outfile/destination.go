@@ -121,8 +121,8 @@ func (p *destination) follow() (string, error) {
 	return string(buf[:n]), nil
 }
 
-// foreign reports whether something in the place's directory was put there by a user who has no say here:
-// neither who runs prywalk nor the owner of the directory, which is sticky and writable for all.
+// foreign reports whether something in the place's directory was put there by a user who has no say here. Neither
+// who runs prywalk nor the owner of the directory, which is sticky and writable for all.
 func (p *destination) foreign(st *unix.Stat_t) (bool, error) {
 	var dir unix.Stat_t
 	if err := unix.Fstat(p.dir, &dir); err != nil {

@@ -183,7 +183,8 @@ func TestStandardOutputIsNotReplaced(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)
 	path := fmt.Sprint("/proc/self/fd/", w.Fd())
-	if Replaceable(path) || Replaceable("-") || Replaceable("/dev/null") || !Replaceable(filepath.Join(t.TempDir(), "new")) {
+	if Replaceable(path) || Replaceable("-") || Replaceable("/dev/null") ||
+		!Replaceable(filepath.Join(t.TempDir(), "new")) {
 		t.Error("wrong")
 	}
 	must(t, Write(path, text("through the pipe")))

@@ -70,9 +70,9 @@ func (p *destination) refused() error {
 	return err
 }
 
-// Write makes the file at path hold what write writes. A regular file is replaced in one step, with mode
-// 0600: at any moment the old or the new one is there as a whole, also when the disk is full or the machine
-// stops. "-" is the standard output. A pipe or a character device is written to.
+// Write makes the file at path hold what write writes. A regular file is replaced in one step, with mode 0600. At
+// any moment the old or the new one is there as a whole, also when the disk is full or the machine stops. "-" is
+// the standard output. A pipe or a character device is written to.
 func Write(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(os.Stdout)

@@ -62,7 +62,8 @@ func TestRuntimeCollectsByItselfAgainAfterTheLastRun(t *testing.T) {
 
 func TestGarbageIsCollectedSoonerWhereMemoryIsScarce(t *testing.T) {
 	const mb = 1 << 20
-	for _, c := range [][3]int64{{1, 512, 32}, {100, 512, 200}, {180, 512, 360}, {300, 512, 384}, {500, 512, 532}, {300, 0, 600}} {
+	for _, c := range [][3]int64{{1, 512, 32}, {100, 512, 200}, {180, 512, 360}, {300, 512, 384}, {500, 512, 532},
+		{300, 0, 600}} {
 		if got := nextAt(c[0]*mb, c[1]*mb); got != c[2]*mb {
 			t.Errorf("%d MB left of %d: next at %d, not %d", c[0], c[1], got/mb, c[2])
 		}

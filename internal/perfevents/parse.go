@@ -39,8 +39,8 @@ type Record struct {
 	// Name is the thread's, or the file's that was mapped. Exec: the process runs another program from now on.
 	Name []byte
 	Exec bool
-	// Addr, Len and Off say what was mapped, in bytes. Dev and Inode are the file's, as in proc_pid_maps(5): the major number
-	// in the upper, the minor in the lower 32 bits.
+	// Addr, Len and Off say what was mapped, in bytes. Dev and Inode are the file's, as in proc_pid_maps(5): the major
+	// number in the upper, the minor in the lower 32 bits.
 	Addr, Len, Off, Dev, Inode uint64
 
 	// Regs are the user's registers, if Whole. Else the sample has none: a kernel thread, 32-bit code.
@@ -160,8 +160,8 @@ func parseComm(misc uint16, body []byte, r *Record) bool {
 	return true
 }
 
-// parseMmap2 reads what was mapped: pid, tid, address, length, offset, device, inode, its generation, protection, flags,
-// name.
+// parseMmap2 reads what was mapped: pid, tid, address, length, offset, device, inode, its generation, protection,
+// flags, name.
 func parseMmap2(misc uint16, body []byte, r *Record) bool {
 	const fixed = 64
 	if len(body) < fixed {

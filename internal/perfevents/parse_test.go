@@ -97,8 +97,10 @@ func TestOtherRecordsAreRead(t *testing.T) {
 	}{
 		{typeLost, 0, words(5, 12), Record{Kind: Lost, PID: 7, TID: 8, Time: 1000, CPU: 3, Lost: 12}},
 		{typeLostSamples, 0, words(13), Record{Kind: Lost, PID: 7, TID: 8, Time: 1000, CPU: 3, Lost: 13}},
-		{typeFork, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Forked, PID: 7, PPID: 6, TID: 9, PTID: 5, Time: 999, CPU: 3}},
-		{typeExit, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Exited, PID: 7, PPID: 6, TID: 9, PTID: 5, Time: 999, CPU: 3}},
+		{typeFork, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Forked, PID: 7, PPID: 6, TID: 9, PTID: 5, Time: 999,
+			CPU: 3}},
+		{typeExit, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Exited, PID: 7, PPID: 6, TID: 9, PTID: 5, Time: 999,
+			CPU: 3}},
 		{typeThrottle, 0, words(1, 2, 3), Record{Kind: Throttled, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeSwitch, 0, nil, Record{Kind: SwitchedIn, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeSwitch, miscSwitchOut, nil, Record{Kind: SwitchedOut, PID: 7, TID: 8, Time: 1000, CPU: 3}},
@@ -108,7 +110,8 @@ func TestOtherRecordsAreRead(t *testing.T) {
 			Record{Kind: Mapped, PID: 7, TID: 9, Time: 1000, CPU: 3, Name: []byte("/bin/ls"), Addr: 0x1000, Len: 0x2000,
 				Off: 0x3000, Dev: 8<<32 | 1, Inode: 77}},
 		{typeMmap2, miscBuildID, append(words(7|9<<32, 0x1000, 0x2000, 0x3000, 20, 77, 1, 5), "/bin/ls\x00"...),
-			Record{Kind: Mapped, PID: 7, TID: 9, Time: 1000, CPU: 3, Name: []byte("/bin/ls"), Addr: 0x1000, Len: 0x2000, Off: 0x3000}},
+			Record{Kind: Mapped, PID: 7, TID: 9, Time: 1000, CPU: 3, Name: []byte("/bin/ls"), Addr: 0x1000, Len: 0x2000,
+				Off: 0x3000}},
 		{99, 0, nil, Record{PID: 7, TID: 8, Time: 1000, CPU: 3}},
 	} {
 		var r Record
@@ -120,7 +123,8 @@ func TestOtherRecordsAreRead(t *testing.T) {
 			r.Off != c.want.Off || r.Dev != c.want.Dev || r.Inode != c.want.Inode {
 			t.Errorf("type %d: %+v", c.typ, r)
 		}
-		if r.Kind != c.want.Kind || r.PID != c.want.PID || r.TID != c.want.TID || r.Time != c.want.Time || r.Lost != c.want.Lost ||
+		if r.Kind != c.want.Kind || r.PID != c.want.PID || r.TID != c.want.TID || r.Time != c.want.Time ||
+			r.Lost != c.want.Lost ||
 			r.PPID != c.want.PPID || r.PTID != c.want.PTID {
 			t.Errorf("type %d: %+v", c.typ, r)
 		}
@@ -190,7 +194,8 @@ func TestRingThatMakesNoSenseEndsThere(t *testing.T) {
 	var r Record
 	none := func(*Record) { t.Error("a record") }
 	data, _ := ringWith(1024, 0)
-	for name, c := range map[string][2]uint64{"size 0": {64, 0}, "more than there is": {4096, 0}, "odd": {13, 0}, "backwards": {0, 64}} {
+	for name, c := range map[string][2]uint64{"size 0": {64, 0}, "more than there is": {4096, 0}, "odd": {13, 0},
+		"backwards": {0, 64}} {
 		if end, ok := walkRing(data, wrap, c[0], c[1], allTypes, &r, none); ok || end != c[0] {
 			t.Errorf("%s: %v, goes on at %d", name, ok, end)
 		}
@@ -198,11 +203,15 @@ func TestRingThatMakesNoSenseEndsThere(t *testing.T) {
 }
 
 func TestReadingARingAllocatesNothing(t *testing.T) {
-	data, head := ringWith(4096, 3072, record(typeSample, 2, sampleOf([]uint64{1, 2}, make([]byte, 512), 1024)), record(typeLost, 0, words(1, 2, 3, 4, 5)))
+	data, head := ringWith(4096, 3072, record(typeSample, 2, sampleOf([]uint64{1, 2}, make([]byte, 512), 1024)),
+		record(typeLost, 0, words(1, 2, 3, 4, 5)))
 	wrap := make([]byte, largest)
 	var r Record
 	n := 0
-	if got := testing.AllocsPerRun(100, func() { walkRing(data, wrap, head, 3072, allTypes, &r, func(*Record) { n++ }) }); got != 0 {
+	if got := testing.AllocsPerRun(100, func() {
+		walkRing(data, wrap, head, 3072, allTypes, &r,
+			func(*Record) { n++ })
+	}); got != 0 {
 		t.Errorf("%v allocations", got)
 	}
 	if n == 0 {

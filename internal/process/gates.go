@@ -254,5 +254,6 @@ func (g *gatekeeper) seccomp() Gate {
 	if g.self.Seccomp == 0 {
 		return Gate{Name: "seccomp", OK: true, Detail: "no filter on prywalk"}
 	}
-	return Gate{Name: "seccomp", OK: true, Detail: "prywalk runs under a filter, which may refuse ptrace or process_vm_readv"}
+	return Gate{Name: "seccomp", OK: true,
+		Detail: "prywalk runs under a filter, which may refuse ptrace or process_vm_readv"}
 }

@@ -40,7 +40,8 @@ func (p proc) explainLooks(pids []int, n Refused) error {
 	if n.Frozen == 0 {
 		return nil // all have ended: nobody can tell any more
 	}
-	return &Error{PID: pids[0], Kind: KindDenied, Cause: fmt.Sprintf("the kernel refused %d looks and allowed %d others", n.Denied, n.Frozen),
+	return &Error{PID: pids[0], Kind: KindDenied, Cause: fmt.Sprintf("the kernel refused %d looks and allowed %d others",
+		n.Denied, n.Frozen),
 		Next: "if its children run as another user, run prywalk as root"}
 }
 

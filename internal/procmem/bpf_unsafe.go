@@ -38,7 +38,8 @@ func (r *BPFRun) Run(arg uint64) error {
 	// The kernel follows this address; r lives on the heap, where nothing moves.
 	r.attr.ctxIn, r.attr.ctxInSize = uintptr(unsafe.Pointer(&r.arg)), uint32(len(r.arg))
 	CountCall()
-	_, _, e := syscall.Syscall(unix.SYS_BPF, unix.BPF_PROG_TEST_RUN, uintptr(unsafe.Pointer(&r.attr)), unsafe.Sizeof(r.attr))
+	_, _, e := syscall.Syscall(unix.SYS_BPF, unix.BPF_PROG_TEST_RUN, uintptr(unsafe.Pointer(&r.attr)),
+		unsafe.Sizeof(r.attr))
 	runtime.KeepAlive(r)
 	return classify(e)
 }

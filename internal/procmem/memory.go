@@ -9,11 +9,11 @@ import (
 // never reads beyond the one that it is asked for.
 //
 // A read that finds a page missing waits for whoever provides it. That can be another thread of the target
-// (userfaultfd(2)), which may be stopped, or a file system. process_vm_readv(2) waits for both. /proc/PID/mem does not
-// wait for a userfault: the kernel reads it without allowing a fault to be retried (mm/memory.c, __access_remote_vm;
-// mm/gup.c, faultin_page), and such a fault fails at once and is told to nobody (fs/userfaultfd.c,
-// handle_userfault). So anonymous memory is read by that file. Of other mappings, and where the process has been
-// swapped out, only the pages are read that are there (proc_pid_pagemap(5)).
+// (userfaultfd(2)), which may be stopped, or a file system. process_vm_readv(2) waits for both. /proc/PID/mem does
+// not wait for a userfault. The kernel reads it without allowing a fault to be retried (mm/memory.c,
+// __access_remote_vm; mm/gup.c, faultin_page), and such a fault fails at once and is told to nobody
+// (fs/userfaultfd.c, handle_userfault). So anonymous memory is read by that file. Of other mappings, and where the
+// process has been swapped out, only the pages are read that are there (proc_pid_pagemap(5)).
 //
 // The methods that look ([Memory.Copy], [Memory.Peek], [Memory.Start]) belong to one goroutine, all others may be
 // called by any.
@@ -111,9 +111,9 @@ func (m *Memory) Spans() []Span {
 	return nil
 }
 
-// Copy copies memory at addr, for whoever holds threads stopped, or must not be noticed: as much as can be read without
-// waiting for anybody, and not beyond the end of the mapping. It gives the number of bytes. tid is any thread of the
-// process.
+// Copy copies memory at addr, for whoever holds threads stopped, or must not be noticed. It reads as much as can be
+// read without waiting for anybody, and not beyond the end of the mapping. It gives the number of bytes. tid is any
+// thread of the process.
 //
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {

@@ -90,7 +90,8 @@ func TestAMappingThatHasGrownIsReadToItsEnd(t *testing.T) {
 	for _, pages := range []int{2, 3, 5} {
 		protect(t, b[:pages*page], unix.PROT_READ|unix.PROT_WRITE)
 		for _, from := range []int{8, (pages - 1) * page} {
-			if n := m.Copy(os.Getpid(), at+uint64(from), buf); n != pages*page-from || !bytes.Equal(buf[:n], b[from:pages*page]) {
+			if n := m.Copy(os.Getpid(), at+uint64(from), buf); n != pages*page-from ||
+				!bytes.Equal(buf[:n], b[from:pages*page]) {
 				t.Errorf("%d bytes of %d pages, from %d", n, pages, from)
 			}
 		}
@@ -257,8 +258,10 @@ func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
 		b    []byte
 		want int64
 	}{
-		{"at first", private[8:], 2}, {"again", private[16:], 1}, {"the next page, too", private[page-8:], 2}, {"both again", private[page-8:], 1},
-		{"the file's", private[3*page:], 2}, {"the file's again", private[3*page:], 2}, {"shared", shared, 2}, {"shared again", shared, 2},
+		{"at first", private[8:], 2}, {"again", private[16:], 1}, {"the next page, too", private[page-8:], 2},
+		{"both again", private[page-8:], 1},
+		{"the file's", private[3*page:], 2}, {"the file's again", private[3*page:], 2}, {"shared", shared, 2},
+		{"shared again", shared, 2},
 	} {
 		if got := cost(c.b); got != c.want {
 			t.Errorf("%s: %d calls, want %d", c.what, got, c.want)

@@ -37,7 +37,8 @@ func TestReadsUpToTheEndOfTheMapping(t *testing.T) {
 	readable := len(m) / 3 * 2
 	for name, read := range map[string]func(int, uint64, []byte) (int, error){"process_vm_readv": ReadVM, "mem": readMem} {
 		buf := make([]byte, len(m))
-		if n, err := read(os.Getpid(), address(m)+100, buf); err != nil || n != readable-100 || !bytes.Equal(buf[:n], m[100:readable]) {
+		if n, err := read(os.Getpid(), address(m)+100, buf); err != nil || n != readable-100 ||
+			!bytes.Equal(buf[:n], m[100:readable]) {
 			t.Errorf("%s: %d %v", name, n, err)
 		}
 		if n, err := read(os.Getpid(), address(m)+uint64(readable), buf); n != 0 || err != ErrFault {

@@ -27,9 +27,10 @@ func (m *Memory) find(addr uint64, out *Span) bool {
 // mostGuard is the largest guard below a stack: its mapping is as unreadable as reserved memory, but stays so.
 const mostGuard = 64 << 10
 
-// look is find for whoever wants so many bytes, and asks the kernel where what is known does not do: of a mapping that
-// is not known, is not readable, or ends before and can have grown. What is known can be two seconds old, and reserved
-// memory becomes readable piece by piece (Go's arenas, those of malloc): next to it an answer is soon too old as well.
+// look is find for whoever wants so many bytes, and asks the kernel where what is known does not do. It asks so of
+// a mapping that is not known, is not readable, or ends before and can have grown. What is known can be two seconds
+// old, and reserved memory becomes readable piece by piece (Go's arenas, those of malloc): next to it an answer is
+// soon too old as well.
 //
 //go:nosplit
 func (m *Memory) look(addr, want uint64, out *Span) bool {
@@ -112,11 +113,11 @@ func (m *Memory) keep(s *Span) {
 
 // # Pages of its own
 //
-// A static variable lies in a file's mapping. Once it is written to, its page is the process's own copy, and as safe to
-// read as anonymous memory: until the process gives it up, or it is swapped out. Locks are such variables, and each is
-// read again and again. So the kernel is asked about such a page only once between two readings of the mappings, which
-// tell of swap, too; in a stop each time. Pages that are still the file's can be evicted, and those of shared memory be
-// taken away by another process: about these it is always asked.
+// A static variable lies in a file's mapping. Once it is written to, its page is the process's own copy, and as
+// safe to read as anonymous memory. That holds until the process gives it up, or it is swapped out. Locks are such
+// variables, and each is read again and again. So the kernel is asked about such a page only once between two
+// readings of the mappings, which tell of swap, too; in a stop each time. Pages that are still the file's can be
+// evicted, and those of shared memory be taken away by another process: about these it is always asked.
 
 // ownPages remembers some of these pages. It belongs to whoever looks.
 type ownPages struct {

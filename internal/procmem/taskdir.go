@@ -46,8 +46,8 @@ func (d *TaskDir) Close() {
 // still lists its first thread).
 func (d *TaskDir) List(tids []int) ([]int, error) { return d.ListFrom(0, tids) }
 
-// ListFrom is List without the first n threads, which the kernel passes over without printing them: the order is that
-// of the threads' births, so that the youngest come last (kernel fs/proc/base.c, first_tid).
+// ListFrom is List without the first n threads, which the kernel passes over without printing them. The order is
+// that of the threads' births, so that the youngest come last (kernel fs/proc/base.c, first_tid).
 func (d *TaskDir) ListFrom(n int, tids []int) ([]int, error) {
 	const dots = 2 // . and .. come before the first
 	to := int64(n) + dots

@@ -49,11 +49,13 @@ func TestFilesOfASleepingThread(t *testing.T) {
 			t.Errorf("%+v %v", s, err)
 		}
 		var st Stat
-		if err := f.Stat(&st); err != nil || st.PID != pid || st.PPID != os.Getpid() || st.State != 'S' || st.Comm.String() != "sleep" {
+		if err := f.Stat(&st); err != nil || st.PID != pid || st.PPID != os.Getpid() || st.State != 'S' ||
+			st.Comm.String() != "sleep" {
 			t.Errorf("%+v %v", st, err)
 		}
 		var status Status
-		if err := f.Status(&status); err != nil || status.Tgid != pid || status.State != 'S' || status.Threads != 1 || status.NSpidN == 0 {
+		if err := f.Status(&status); err != nil || status.Tgid != pid || status.State != 'S' || status.Threads != 1 ||
+			status.NSpidN == 0 {
 			t.Errorf("%+v %v", status, err)
 		}
 		var wchan [64]byte

@@ -29,8 +29,10 @@ func same(t *testing.T, got, want *profile.Profile, err error) {
 		if len(s.Location) == 0 && len(w.Location) == 0 {
 			s.Location = w.Location
 		}
-		if !reflect.DeepEqual(s.Label, w.Label) || !reflect.DeepEqual(s.NumLabel, w.NumLabel) || !reflect.DeepEqual(s.NumUnit, w.NumUnit) {
-			t.Errorf("sample %d: labels %v %v %v, the library's %v %v %v", i, s.Label, s.NumLabel, s.NumUnit, w.Label, w.NumLabel, w.NumUnit)
+		if !reflect.DeepEqual(s.Label, w.Label) || !reflect.DeepEqual(s.NumLabel, w.NumLabel) ||
+			!reflect.DeepEqual(s.NumUnit, w.NumUnit) {
+			t.Errorf("sample %d: labels %v %v %v, the library's %v %v %v", i, s.Label, s.NumLabel, s.NumUnit, w.Label,
+				w.NumLabel, w.NumUnit)
 		}
 	}
 	if got.String() != want.String() {
@@ -227,7 +229,8 @@ func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestEndlessInputIsRefused(t *testing.T) {
 	mem := budget.New(8 << 20)
-	if _, err := readAll(endless{}, mem.Whole("it")); !errors.Is(err, ErrTooLarge) || mem.Peak() > 8<<20 || mem.Used() != 0 {
+	if _, err := readAll(endless{}, mem.Whole("it")); !errors.Is(err, ErrTooLarge) || mem.Peak() > 8<<20 ||
+		mem.Used() != 0 {
 		t.Errorf("%v, %d taken, %d left", err, mem.Peak(), mem.Used())
 	}
 	if b, err := readAll(bytes.NewReader(make([]byte, 100_000)), mem.Whole("it")); err != nil || len(b) != 100_000 {

@@ -25,7 +25,8 @@ func TestFunctionsHaveTheTypesOfTheirFrames(t *testing.T) {
 
 func TestDescribedLocationsNeedNoResolver(t *testing.T) {
 	b := NewBuilder(Meta{})
-	told := []Frame{{Name: "in", System: Typed("in", "c2"), File: "a.toy", Line: 3, Inlined: true}, {Name: "out", Line: 7, StartLine: 5}}
+	told := []Frame{{Name: "in", System: Typed("in", "c2"), File: "a.toy", Line: 3, Inlined: true},
+		{Name: "out", Line: 7, StartLine: 5}}
 	id := b.Describe(told)
 	if again := b.Describe(told); again != id {
 		t.Errorf("equal lists are %d and %d", id, again)
@@ -51,7 +52,8 @@ func TestDescribedLocationsNeedNoResolver(t *testing.T) {
 		t.Fatal(err)
 	}
 	locs := p.Sample[0].Location
-	if len(locs) != 3 || len(locs[0].Line) != 2 || locs[0].Mapping.File != "[Toy 1.0]" || !locs[0].Mapping.HasInlineFrames {
+	if len(locs) != 3 || len(locs[0].Line) != 2 || locs[0].Mapping.File != "[Toy 1.0]" ||
+		!locs[0].Mapping.HasInlineFrames {
 		t.Fatalf("%v", p)
 	}
 	in, out := locs[0].Line[0], locs[0].Line[1]

@@ -47,7 +47,8 @@ func explain(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		hint = " (make the directory first, or choose another place with -o)"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EISDIR),
-		errors.Is(err, outfile.ErrForeignLink), errors.Is(err, outfile.ErrForeignFile), errors.Is(err, outfile.ErrBlockDevice):
+		errors.Is(err, outfile.ErrForeignLink), errors.Is(err, outfile.ErrForeignFile),
+		errors.Is(err, outfile.ErrBlockDevice):
 		hint = " (choose another place with -o)"
 	}
 	return fmt.Errorf("cannot write %s: %w%s", path, err, hint)

@@ -23,8 +23,10 @@ func TestLongRecordingStaysSmallAndCanBeRead(t *testing.T) {
 			stack[d] = Loc{Module: testMain, Addr: 0x400000 + uint64(d*1000+n>>(d/8))}
 		}
 		wall := int64(10e6) + rng.Int64N(1e6)
-		b.Add(Interval{Stack: b.Intern(stack), PID: 4711, TID: 4711 + i%4, Comm: "server", Thread: threads[i%4], State: "running",
-			End: 1_700_000_000e9 + int64(i/4)*1e9/99 + rng.Int64N(1e6), Samples: 1, Wall: wall, RunQueue: rng.Int64N(1e5), CPU: wall - rng.Int64N(2e5)})
+		b.Add(Interval{Stack: b.Intern(stack), PID: 4711, TID: 4711 + i%4, Comm: "server", Thread: threads[i%4],
+			State: "running",
+			End:   1_700_000_000e9 + int64(i/4)*1e9/99 + rng.Int64N(1e6), Samples: 1, Wall: wall, RunQueue: rng.Int64N(1e5),
+			CPU: wall - rng.Int64N(2e5)})
 	}
 	var file bytes.Buffer
 	if err := b.Write(&file, names); err != nil {

@@ -19,7 +19,8 @@ import (
 
 var (
 	testMain = &ModuleInfo{Start: 0x400000, End: 0x500000, Bias: 0x300000, Path: "/usr/bin/app", BuildID: "abcd"}
-	testLib  = &ModuleInfo{Start: 0x7f0000000000, End: 0x7f0000100000, FileOffset: 0x1000, Bias: 0x7f0000000000, Path: "/lib/libfoo.so", BuildID: "1234"}
+	testLib  = &ModuleInfo{Start: 0x7f0000000000, End: 0x7f0000100000, FileOffset: 0x1000, Bias: 0x7f0000000000,
+		Path: "/lib/libfoo.so", BuildID: "1234"}
 )
 
 // testNames names by address; what is not in it is unknown.
@@ -39,11 +40,14 @@ func testBuilder(aggregate bool) *Builder {
 	b := NewBuilder(Meta{Start: time.Unix(1000, 0), Period: 10 * time.Millisecond, Aggregate: aggregate})
 	lib := *testLib // described anew: must be the same module
 	busy := b.Intern([]Loc{{Module: testMain, Addr: 0x400020}, {Module: testMain, Addr: 0x400010}})
-	idle := b.Intern([]Loc{{Module: testLib, Addr: 0x7f0000000500}, {Module: &lib, Addr: 0x7f0000000600}, {Synthetic: "[incomplete: no-rule]"}})
+	idle := b.Intern([]Loc{{Module: testLib, Addr: 0x7f0000000500}, {Module: &lib, Addr: 0x7f0000000600},
+		{Synthetic: "[incomplete: no-rule]"}})
 	for i := range 10 {
 		end := time.Unix(1000, int64(i+1)*1e7).UnixNano()
-		b.Add(Interval{Stack: busy, PID: 7, TID: 8, Comm: "app", Thread: "worker", State: "running", End: end, Samples: 1, Wall: 1e7, RunQueue: 1e6, CPU: 9e6})
-		b.Add(Interval{Stack: idle, PID: 7, TID: 7, Comm: "app", Thread: "app", State: "sleeping", Wait: "futex", End: end, Samples: 1, Wall: 1e7})
+		b.Add(Interval{Stack: busy, PID: 7, TID: 8, Comm: "app", Thread: "worker", State: "running", End: end, Samples: 1,
+			Wall: 1e7, RunQueue: 1e6, CPU: 9e6})
+		b.Add(Interval{Stack: idle, PID: 7, TID: 7, Comm: "app", Thread: "app", State: "sleeping", Wait: "futex", End: end,
+			Samples: 1, Wall: 1e7})
 	}
 	b.SetMain(testMain)
 	b.SetWindow(time.Unix(1000, 0), time.Unix(1002, 0))
@@ -95,7 +99,8 @@ func TestRecordingHoldsWhatTheContractSays(t *testing.T) {
 	equal(t, "unknown function", len(idle.Location[0].Line), 0)
 	equal(t, "mapping of unknown", idle.Location[0].Mapping.File, "/lib/libfoo.so")
 	last := idle.Location[2]
-	equal(t, "synthetic", fmt.Sprint(last.Line[0].Function.Name, last.Address, last.Mapping == nil), "[incomplete: no-rule]0 true")
+	equal(t, "synthetic", fmt.Sprint(last.Line[0].Function.Name, last.Address, last.Mapping == nil),
+		"[incomplete: no-rule]0 true")
 	equal(t, "wait", idle.Label["wait"][0], "futex")
 }
 
@@ -148,7 +153,8 @@ func TestWritesWhileRecordingAreConsistent(t *testing.T) {
 		wg.Go(func() {
 			for i := range 20000 {
 				id := b.Intern([]Loc{{Module: testMain, Addr: 0x400000 + uint64(i%3000)}, {Module: testMain, Addr: 0x400010}})
-				b.Add(Interval{Stack: id, PID: 1, TID: i % 50, State: "running", End: int64(i), Samples: 1, Wall: 10, RunQueue: 4, CPU: 6})
+				b.Add(Interval{Stack: id, PID: 1, TID: i % 50, State: "running", End: int64(i), Samples: 1, Wall: 10, RunQueue: 4,
+					CPU: 6})
 			}
 		})
 		for range 5 {
@@ -167,12 +173,14 @@ func TestGoToolPprofOpensARecording(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := pprofTool(t, "-raw", path)
-	for _, want := range []string{"samples/count wall/nanoseconds runqueue/nanoseconds cpu/nanoseconds", "inner(int)", "[incomplete: no-rule]", "/usr/bin/app abcd"} {
+	for _, want := range []string{"samples/count wall/nanoseconds runqueue/nanoseconds cpu/nanoseconds", "inner(int)",
+		"[incomplete: no-rule]", "/usr/bin/app abcd"} {
 		if !strings.Contains(raw, want) {
 			t.Errorf("pprof -raw lacks %q:\n%s", want, raw)
 		}
 	}
-	if top := pprofTool(t, "-top", "-symbolize=none", path); !strings.Contains(top, "90ms   100%") || !strings.Contains(top, "inner(int)") {
+	if top := pprofTool(t, "-top", "-symbolize=none", path); !strings.Contains(top, "90ms   100%") ||
+		!strings.Contains(top, "inner(int)") {
 		t.Errorf("pprof -top:\n%s", top)
 	}
 }

@@ -71,8 +71,8 @@ func wrapRead(path string, err error) error {
 }
 
 // memoryPerByte is how much memory the reader of a recording may take for each byte of its file, where that is more
-// than the budget and nobody asked for less: a recording of hours is read as one of minutes is. Recordings take about
-// 22.
+// than the budget and nobody asked for less. A recording of hours is read as one of minutes is. Recordings take
+// about 22.
 const memoryPerByte = 32
 
 // memoryFor gives the account for a profile whose file has so many bytes on the disk.

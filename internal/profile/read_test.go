@@ -103,7 +103,8 @@ func FuzzRead(f *testing.F) {
 		if err == nil && p.CheckValid() != nil {
 			t.Error("an invalid profile was accepted")
 		}
-		if other, e := profile.ParseUncompressed(data); e == nil && other.CheckValid() == nil && len(other.SampleType) > 0 && len(data) > 0 {
+		if other, e := profile.ParseUncompressed(data); e == nil && other.CheckValid() == nil && len(other.SampleType) > 0 &&
+			len(data) > 0 {
 			same(t, p, other, err)
 		}
 	})
@@ -144,6 +145,7 @@ func BenchmarkInternAndAdd(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		p.Add(Interval{Stack: p.Intern(stack), PID: 1, TID: i % 200, State: "running", End: int64(i) * 1e5, Samples: 1, Wall: 1e7, CPU: 1e7})
+		p.Add(Interval{Stack: p.Intern(stack), PID: 1, TID: i % 200, State: "running", End: int64(i) * 1e5, Samples: 1,
+			Wall: 1e7, CPU: 1e7})
 	}
 }

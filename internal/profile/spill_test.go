@@ -12,8 +12,9 @@ import (
 func addLong(b *Builder, n int) {
 	stack := b.Intern([]Loc{{Module: testMain, Addr: 0x401000}})
 	for i := range n {
-		b.Add(Interval{Stack: stack, PID: 1, TID: 1 + i%3, State: "running", End: 1_700_000_000e9 + int64(i)*3_333_333, Samples: 1,
-			Wall: 10e6 + int64(i%1000)*997, CPU: 9e6 + int64(i%777)*991})
+		b.Add(Interval{Stack: stack, PID: 1, TID: 1 + i%3, State: "running", End: 1_700_000_000e9 + int64(i)*3_333_333,
+			Samples: 1,
+			Wall:    10e6 + int64(i%1000)*997, CPU: 9e6 + int64(i%777)*991})
 	}
 }
 

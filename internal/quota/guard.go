@@ -3,11 +3,11 @@ package quota
 // Guard tells whether so much is left of a quota that this process does not come to stand still soon. It belongs to one
 // goroutine.
 //
-// What is left is bounded from below: the quota, less all that was used since a moment that is surely not later than
-// the period's beginning. That moment is the last at which the kernel counted one period fewer. The kernel hands a
-// group's quota to its processors in slices of 5 ms (sched_cfs_bandwidth_slice_us), and a processor on which nobody
-// runs any more keeps 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime): so much may be left on others, where this
-// process has none of it.
+// What is left is bounded from below: the quota, less all that was used since a moment that is surely not later
+// than the period's beginning. That moment is the last at which the kernel counted one period fewer. The kernel
+// hands a group's quota to its processors in slices of 5 ms (sched_cfs_bandwidth_slice_us), and a processor on
+// which nobody runs any more keeps 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime). So much may be left on others,
+// where this process has none of it.
 type Guard struct {
 	limit Limit
 	// Elsewhere is what other processors may hold of the quota, ns.
@@ -46,8 +46,9 @@ func (g *Guard) Told(s Sample, used int64) {
 // below zero if nothing is sure.
 func (g *Guard) Left(used int64) int64 { return g.limit.Quota - g.elsewhere - (used - g.before) }
 
-// Needs gives how much must be left before a tick begins that takes about cost: two such ticks, and a millisecond for
-// what else this process does, but no more than a part of the quota, so that there are ticks at all.
+// Needs gives how much must be left before a tick begins that takes about cost. They are two such ticks, and a
+// millisecond for what else this process does, but no more than a part of the quota, so that there are ticks at
+// all.
 func (g *Guard) Needs(cost int64) int64 { return min(2*cost+1e6, g.limit.Quota/2-g.elsewhere/2) }
 
 // Asks reports whether it is worth asking the kernel for a sample: much of what was left has gone since.

@@ -45,8 +45,9 @@ func TestQuotasOfTheGroupAndThoseAboveIt(t *testing.T) {
 			"sys/fs/cgroup/cpu.max": "5000 100000\n",
 		}, []string{"/sys/fs/cgroup 5 100 true"}},
 		{"v1, cpu and cpuacct in one", map[string]string{
-			"proc/self/cgroup":                               "4:cpu,cpuacct:/docker/abc\n1:name=systemd:/\n",
-			"proc/self/mountinfo":                            "33 31 0:30 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n",
+			"proc/self/cgroup": "4:cpu,cpuacct:/docker/abc\n1:name=systemd:/\n",
+			"proc/self/mountinfo": "33 31 0:30 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw - cgroup " +
+				"cgroup rw,cpu,cpuacct\n",
 			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":     "30000\n",
 			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us":    "100000\n",
 			"sys/fs/cgroup/cpu,cpuacct/cpuacct.usage":        "77\n",
@@ -67,7 +68,8 @@ func TestQuotasOfTheGroupAndThoseAboveIt(t *testing.T) {
 			root := tree(t, c.files)
 			var got []string
 			for _, l := range root.Limits() {
-				got = append(got, fmt.Sprint(strings.TrimPrefix(l.Dir, string(root)), " ", l.Quota/1e6, " ", l.Period/1e6, " ", l.Own))
+				got = append(got, fmt.Sprint(strings.TrimPrefix(l.Dir, string(root)), " ", l.Quota/1e6, " ", l.Period/1e6, " ",
+					l.Own))
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
@@ -139,7 +141,8 @@ func TestWhatIsSaidToBeLeftIsLeft(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("0::/a\n1:cpu,cpuacct:/b", "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "nr_periods 3\nusage_usec 9223372036854775807\n")
+	f.Add("0::/a\n1:cpu,cpuacct:/b", "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+		"nr_periods 3\nusage_usec 9223372036854775807\n")
 	f.Add("", `1 2 3 \04 \040 - cgroup x cpu`, "usage_usec -1")
 	f.Fuzz(func(t *testing.T, groups, mounts, stat string) {
 		g := parseGroups(groups)

@@ -53,7 +53,8 @@ func start(t *testing.T) int {
 // The frames of the toy's threads as they are said to be, innermost first, up to where the thread begins. A name in
 // braces is machinery.
 var want = map[string][]string{
-	"sleeper": {"sleep_here", "leaf leaf.toy:100 inlined interpreted", "inner inner.toy:32 interpreted", "{toy_run}", "callback",
+	"sleeper": {"sleep_here", "leaf leaf.toy:100 inlined interpreted", "inner inner.toy:32 interpreted", "{toy_run}",
+		"callback",
 		"middle main.toy:22 interpreted", "main main.toy:12 interpreted", "{toy_run}", "begin"},
 	"compiled": {"sleep_here", "hot hot.toy:50 compiled", "main main.toy:42 interpreted", "{toy_run}", "begin"},
 	"ghost":    {"sleep_here", "disappear", "[freed] :0 ", "main main.toy:72 interpreted", "{toy_run}", "begin"},

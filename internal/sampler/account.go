@@ -103,8 +103,8 @@ func (p *processAccount) stranger() *threadAccount {
 }
 
 // rename reads the thread's name anew from time to time: the program's own, where a run-time system knows it, else the
-// kernel's. A thread leaves a run-time system's list before it ends, so that the name stays for one question more. Of one
-// that was just met the program's own is asked for until it is told: else it would have two names in the recording.
+// kernel's. A thread leaves a run-time system's list before it ends, so that the name stays for one question more. Of
+// one that was just met the program's own is asked for until it is told: else it would have two names in the recording.
 func (th *threadAccount) rename(now int64) {
 	namers := th.proc.target.Namers()
 	due := now-th.named >= nameEvery

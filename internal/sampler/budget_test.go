@@ -12,7 +12,10 @@ import (
 func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 	const share = 0.002
 	target := start(t, "burners", "4")
-	r := recordUntil(t, Options{Freq: 1000, MaxOverhead: share}, func(r *recorded) bool { return r.Seconds > 2 && r.Frozen > 20 }, target.pid)
+	r := recordUntil(t, Options{Freq: 1000, MaxOverhead: share}, func(r *recorded) bool {
+		return r.Seconds > 2 &&
+			r.Frozen > 20
+	}, target.pid)
 	// The first account is drawn up at the second tick, and the last looks are made
 	// without one: twice the looks of one tick can be too many.
 	surplus := 2 * 4 * (seconds(r.FreezeMax) + schedule.StopCost/1e9)

@@ -33,7 +33,8 @@ func contain(t *testing.T) int {
 			t.Skip(err)
 		}
 	}
-	if out, err := exec.Command("unshare", "--mount", "--pid", "--fork", "--user", "--map-root-user", "true").CombinedOutput(); err != nil {
+	if out, err := exec.Command("unshare", "--mount", "--pid", "--fork", "--user", "--map-root-user",
+		"true").CombinedOutput(); err != nil {
 		t.Skipf("no namespaces can be made here: %s %v", out, err)
 	}
 	dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 // mostCalls bounds the numbers of system calls of which it is counted how often looks broke them.
 const mostCalls = 512
 
-// callEffects counts what looks did to calls that could not be hidden, by the number of the call; the last place is that of
-// others.
+// callEffects counts what looks did to calls that could not be hidden, by the number of the call; the last place is
+// that of others.
 type callEffects struct {
 	broken, told [mostCalls + 1]int64
 }

@@ -49,7 +49,10 @@ func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
 		t.Error("nobody was backed off")
 	}
 	burnt := r.sumOf(3, in("burn_here"))
-	unseen := r.sumOf(3, func(s *pprof.Sample) bool { return in(booking.RanBetweenTicks)(s) || in(booking.ExitedUnseen)(s) })
+	unseen := r.sumOf(3, func(s *pprof.Sample) bool {
+		return in(booking.RanBetweenTicks)(s) ||
+			in(booking.ExitedUnseen)(s)
+	})
 	if burnt == 0 || float64(burnt+unseen)/1e9 < 0.9*r.ProfiledCPU {
 		t.Errorf("%d ns in burn_here and %d unseen of %v s", burnt, unseen, r.ProfiledCPU)
 	}
@@ -91,7 +94,8 @@ func TestCensusTakesThePlaceOfLooks(t *testing.T) {
 // TestCensusLosesNobodysTime: with threads that run, wake, come and go, and in several
 // processes.
 func TestCensusLosesNobodysTime(t *testing.T) {
-	for _, args := range [][]string{{"bursts", "100"}, {"mixed", "20"}, {"wakers", "20"}, {"churn"}, {"forks", "60"}, {"ends"}} {
+	for _, args := range [][]string{{"bursts", "100"}, {"mixed", "20"}, {"wakers", "20"}, {"churn"}, {"forks", "60"},
+		{"ends"}} {
 		t.Run(args[0], func(t *testing.T) {
 			c := openCensus(t)
 			target := start(t, args...)
@@ -131,7 +135,8 @@ func TestCrowdThatRunsCostsABoundedNumberOfCalls(t *testing.T) {
 	calls := procmem.Calls()
 	r := record(t, Options{}, 3*time.Second, nil, target.pid)
 	calls = procmem.Calls() - calls
-	t.Logf("%d calls, %d ticks, %d threads, %d attempted, %d queued, %d frozen", calls, r.Ticks, r.ThreadsMax, r.Attempted, r.Queued, r.Frozen)
+	t.Logf("%d calls, %d ticks, %d threads, %d attempted, %d queued, %d frozen", calls, r.Ticks, r.ThreadsMax, r.Attempted,
+		r.Queued, r.Frozen)
 	if got := r.Attempted + r.Queued + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
 		t.Errorf("%d looks and ticks waited for of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
 	}

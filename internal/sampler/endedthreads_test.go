@@ -44,15 +44,21 @@ func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 	before, _ := procmem.ProcessCPU(target.pid)
 	r := record(t, Options{}, 1500*time.Millisecond, nil, target.pid)
 	after, _ := procmem.ProcessCPU(target.pid)
-	sum, claimed := r.sumOf(3, exited), r.sumOf(3, func(s *pprof.Sample) bool { return label(s, "thread") == booking.Exited && !exited(s) })
-	if claimed == 0 || float64(claimed)/1e9 > r.EstimatedCPU+1e-6 || float64(sum)/1e9 > r.ExitedUnseenCPU+1e-6 || r.ProfiledCPU > float64(after-before)/1e9 {
-		t.Errorf("%d ns exited unseen, %v s by the accounts, %v s in all of %v", sum, r.ExitedUnseenCPU, r.ProfiledCPU, float64(after-before)/1e9)
+	sum, claimed := r.sumOf(3, exited), r.sumOf(3, func(s *pprof.Sample) bool {
+		return label(s,
+			"thread") == booking.Exited && !exited(s)
+	})
+	if claimed == 0 || float64(claimed)/1e9 > r.EstimatedCPU+1e-6 || float64(sum)/1e9 > r.ExitedUnseenCPU+1e-6 ||
+		r.ProfiledCPU > float64(after-before)/1e9 {
+		t.Errorf("%d ns exited unseen, %v s by the accounts, %v s in all of %v", sum, r.ExitedUnseenCPU, r.ProfiledCPU,
+			float64(after-before)/1e9)
 	}
 	for _, s := range r.Sample {
 		if label(s, "thread") == "" || exited(s) && label(s, "thread") != booking.Exited {
 			t.Errorf("%v", s.Label)
 		}
-		if label(s, "thread") == booking.Exited && (len(s.NumLabel["tid"]) != 0 || s.NumLabel["pid"][0] != int64(target.pid)) {
+		if label(s, "thread") == booking.Exited && (len(s.NumLabel["tid"]) != 0 ||
+			s.NumLabel["pid"][0] != int64(target.pid)) {
 			t.Errorf("%v %v", s.Label, s.NumLabel)
 		}
 	}

@@ -44,7 +44,8 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 				breakIt = func(s *Sampler) { frozen(t, s, 5); s.CheckpointNow() }
 			}
 			r := record(t, o, patience, breakIt, target.pid)
-			if r.err == nil || strings.Contains(r.err.Error(), "\n") || !strings.Contains(r.err.Error(), "_test.go:") && !strings.Contains(r.err.Error(), "tracer.go:") {
+			if r.err == nil || strings.Contains(r.err.Error(), "\n") ||
+				!strings.Contains(r.err.Error(), "_test.go:") && !strings.Contains(r.err.Error(), "tracer.go:") {
 				t.Errorf("error %v", r.err)
 			}
 			if r.sumOf(0, every) == 0 || r.sumOf(3, in("burn_here")) == 0 {

@@ -53,7 +53,8 @@ func (a *accountant) met(th *threadAccount) {
 	if p.waits == nil {
 		p.waits = &waiting{
 			byInner: map[int]*threadAccount{}, names: map[profile.StackID][]waits.Name{},
-			things: map[waits.Address]waits.Variable{}, files: waits.NewFiles(p.target.PID), others: waits.NewMembers(p.target.PID, nil),
+			things: map[waits.Address]waits.Variable{}, files: waits.NewFiles(p.target.PID),
+			others: waits.NewMembers(p.target.PID, nil),
 		}
 		p.waits.walker.MaxDepth = innermostFrames
 	}
@@ -135,7 +136,8 @@ func (a *accountant) explain(th *threadAccount, s *look.Shot, id profile.StackID
 func (a *accountant) managed(th *threadAccount, s *look.Shot, word uint64) (waits.For, bool) {
 	p := th.proc
 	live := &callstack.Live{Mem: p.target.Read, PID: p.target.PID, TID: th.tid, Runs: s.Sched.Runs}
-	w, ok, _ := callstack.Waiting(p.target.Namers(), &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem, Live: live})
+	w, ok, _ := callstack.Waiting(p.target.Namers(), &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
+		Live: live})
 	return w, ok
 }
 

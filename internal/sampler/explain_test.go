@@ -38,7 +38,8 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 		t.Error("see above")
 	}
 	for _, s := range r.Sample {
-		if word := label(s, profile.LabelOwner); word != "" && (word != profile.OwnerNobody || len(s.NumLabel[profile.LabelOwner]) > 0) {
+		if word := label(s, profile.LabelOwner); word != "" && (word != profile.OwnerNobody ||
+			len(s.NumLabel[profile.LabelOwner]) > 0) {
 			t.Errorf("owner %q, %v", word, s.NumLabel)
 		}
 	}
@@ -48,7 +49,8 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 // and what the waiters were blocked is booked to that thread's stack, to the nanosecond.
 func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "locked")
-	if out, err := exec.Command("cc", "-g", "-O1", "-pthread", "-o", exe, "testdata/locked.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-g", "-O1", "-pthread", "-o", exe,
+		"testdata/locked.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(exe)
@@ -79,7 +81,8 @@ func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 		}
 	}
 	if blocked == 0 || named != blocked || owned < blocked*8/10 {
-		t.Errorf("of %v blocked, %v name the lock, and %v its holder", time.Duration(blocked), time.Duration(named), time.Duration(owned))
+		t.Errorf("of %v blocked, %v name the lock, and %v its holder", time.Duration(blocked), time.Duration(named),
+			time.Duration(owned))
 	}
 	blame, err := report.Blame(r.Profile, &report.Options{})
 	if err != nil {
@@ -93,6 +96,7 @@ func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 		}
 	}
 	if all != blocked || flush < all*8/10 {
-		t.Errorf("%v is blamed, %v of it on flush_here; %v were blocked", time.Duration(all), time.Duration(flush), time.Duration(blocked))
+		t.Errorf("%v is blamed, %v of it on flush_here; %v were blocked", time.Duration(all), time.Duration(flush),
+			time.Duration(blocked))
 	}
 }

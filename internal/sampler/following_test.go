@@ -106,7 +106,8 @@ func TestNameThatChangesDuringTheRecording(t *testing.T) {
 	told := false
 	r := recordUntil(t, Options{}, func(r *recorded) bool {
 		all := true
-		for _, c := range []struct{ label, before, after string }{{"thread", "first-0", "second-0"}, {"thread", "threads", "other"}, {"comm", "threads", "other"}} {
+		for _, c := range []struct{ label, before, after string }{{"thread", "first-0", "second-0"},
+			{"thread", "threads", "other"}, {"comm", "threads", "other"}} {
 			under := func(name string, there bool) int64 {
 				return r.sumOf(3, func(s *pprof.Sample) bool {
 					return label(s, c.label) == name && in("burn_here")(s) && in("burn_there")(s) == there

@@ -35,7 +35,8 @@ func TestProcessThatEndsBeforeItIsTakenOnLeavesNothingOpen(t *testing.T) {
 		a.handle(&c.out.events[i])
 	}
 	if len(s.targets) != 0 || p.PidFD() >= 0 || len(a.procs) != 0 || len(c.procs) != 0 {
-		t.Errorf("%d processes are open, pidfd %d; accounts of %d; %d are looked at", len(s.targets), p.PidFD(), len(a.procs), len(c.procs))
+		t.Errorf("%d processes are open, pidfd %d; accounts of %d; %d are looked at", len(s.targets), p.PidFD(), len(a.procs),
+			len(c.procs))
 	}
 }
 

@@ -43,7 +43,8 @@ func TestAHeldSamplerLeavesItsTargetsAlone(t *testing.T) {
 		until("held", s.Held)
 		before := s.Progress()
 		time.Sleep(20 * time.Millisecond)
-		if after := s.Progress(); after.Ticks != before.Ticks || after.Frozen != before.Frozen || after.Missed != before.Missed {
+		if after := s.Progress(); after.Ticks != before.Ticks || after.Frozen != before.Frozen ||
+			after.Missed != before.Missed {
 			t.Errorf("held, it went from %+v to %+v", before, after)
 		}
 		nobodyIsTraced(t, p.pid)

@@ -57,7 +57,8 @@ func TestSleepersArePeekedOnceThenReusedAndNeverFrozen(t *testing.T) {
 	if r.Peeked < 31 || r.Peeked > 2*31 || r.Reused < r.Peeked {
 		t.Errorf("%d peeked, %d reused", r.Peeked, r.Reused)
 	}
-	if n := r.sumOf(0, in("sleep_here")); n != r.sumOf(0, func(s *pprof.Sample) bool { return strings.HasPrefix(label(s, "thread"), "sleeper-") }) || n == 0 {
+	if n := r.sumOf(0, in("sleep_here")); n != r.sumOf(0,
+		func(s *pprof.Sample) bool { return strings.HasPrefix(label(s, "thread"), "sleeper-") }) || n == 0 {
 		t.Errorf("%d samples in sleep_here", n)
 	}
 	for _, s := range r.Sample {
@@ -146,7 +147,8 @@ func TestThreadsThatComeAndGoLoseNoTimeAndNoFiles(t *testing.T) {
 	if r.ExitedUnseenCPU+r.EstimatedCPU == 0 {
 		t.Error("threads that lived for a millisecond have all been seen")
 	}
-	if unseen := float64(r.sumOf(3, in(booking.ExitedUnseen))) / 1e9; unseen < r.ExitedUnseenCPU-1e-6 || unseen > r.ExitedUnseenCPU+1e-6 {
+	if unseen := float64(r.sumOf(3, in(booking.ExitedUnseen))) / 1e9; unseen < r.ExitedUnseenCPU-1e-6 ||
+		unseen > r.ExitedUnseenCPU+1e-6 {
 		t.Errorf("%v s are not seen, %v of them in the profile", r.ExitedUnseenCPU, unseen)
 	}
 	if now := openFiles(t); now > files+3 {

@@ -47,7 +47,8 @@ func interpreted(t *testing.T) (f *interpreter, p *processAccount, walk func()) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = target.Close() })
-	target.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m", Sources: []frames.RuleSource{calls{}}}})
+	target.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m",
+		Sources: []frames.RuleSource{calls{}}}})
 	p = &processAccount{target: target, refreshed: math.MaxInt64}
 	thr := &threadAccount{proc: p, walks: look.NewThread(1, 1, nil).Walks()}
 	u, s, f := newUnwinder(profile.NewBuilder(profile.Meta{}), 0), deepShot(10), &interpreter{}

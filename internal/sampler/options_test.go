@@ -125,7 +125,8 @@ func TestPauseLimitBelowAnyFreezeFreezesNothing(t *testing.T) {
 
 func TestPauseLimitAboveAnyFreezeKeepsNone(t *testing.T) {
 	target := start(t, "mixed", "5")
-	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Frozen == 0 || r.Failed["max-pause"] != 0 {
+	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Frozen == 0 ||
+		r.Failed["max-pause"] != 0 {
 		t.Errorf("%d frozen, %v", r.Frozen, r.Failed)
 	}
 }

@@ -79,7 +79,8 @@ func (s *Sampler) addChild(t *code.Process, child bool, parent int) {
 	if s.opts.JITFuncs != nil {
 		t.JITFuncs = s.opts.JITFuncs(t.PID)
 	}
-	p := &process{target: t, child: child, extra: look.TaskStacks(t), account: &processAccount{target: t, main: t.Main(), parent: parent}}
+	p := &process{target: t, child: child, extra: look.TaskStacks(t), account: &processAccount{target: t, main: t.Main(),
+		parent: parent}}
 	p.account.plans.Store(callstack.FirstPlan(t.Namers()))
 	p.account.foreseeLack(p.extra != nil)
 	p.account.book.Selected = s.opts.Threads != nil
@@ -178,7 +179,8 @@ func (s *Sampler) newAccountant() *accountant {
 		s.opts.prepare(s.unwind)
 	}
 	a := &accountant{
-		builder: s.builder, unwind: s.unwind, totals: &s.totals, pool: s.pool, pub: &s.pub, save: s.opts.Checkpoint, watch: s.opts.Watch,
+		builder: s.builder, unwind: s.unwind, totals: &s.totals, pool: s.pool, pub: &s.pub, save: s.opts.Checkpoint,
+		watch:    s.opts.Watch,
 		selected: s.opts.Threads != nil, threads: map[*threadAccount]struct{}{}, procs: map[*processAccount]struct{}{},
 		close: s.drop, unix: booking.NewUnixTime(procmem.Now), garbage: s.garbage,
 	}

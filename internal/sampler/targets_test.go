@@ -264,7 +264,8 @@ func (r *recorded) check(t testing.TB) {
 		r.checkSample(t, s)
 	}
 	if samples != r.Samples || samples != r.Frozen+r.Peeked+r.Reused+r.Inferred+r.Sampled-r.Claimed {
-		t.Errorf("%d samples in the profile, %d counted, of %d frozen + %d peeked + %d reused + %d inferred + %d sampled - %d claimed",
+		t.Errorf("%d samples in the profile, %d counted, of %d frozen + %d peeked + %d reused + %d inferred + %d sampled "+
+			"- %d claimed",
 			samples, r.Samples, r.Frozen, r.Peeked, r.Reused, r.Inferred, r.Sampled, r.Claimed)
 	}
 	if got := float64(cpu) / 1e9; got < r.ProfiledCPU-1e-6 || got > r.ProfiledCPU+1e-6 {

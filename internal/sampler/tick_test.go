@@ -22,7 +22,8 @@ func onTicks(t testing.TB, rung look.Rung, f func(tick func(), c *tracer), args 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Options{Freq: 99, Rung: rung}, profile.NewBuilder(profile.Meta{Start: time.Now()}), images, []*code.Process{p})
+	s := New(Options{Freq: 99, Rung: rung}, profile.NewBuilder(profile.Meta{Start: time.Now()}), images,
+		[]*code.Process{p})
 	defer s.Close()
 	look.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})

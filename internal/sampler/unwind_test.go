@@ -21,7 +21,8 @@ type calls struct{}
 
 // Rule implements [frames.RuleSource].
 func (calls) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
-	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 64, Method: frames.MethodCFI, Saved: [frames.NumCompact]uint8{2, 3}}, nil, true
+	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 64, Method: frames.MethodCFI, Saved: [frames.NumCompact]uint8{2, 3}},
+		nil, true
 }
 
 // deepShot gives a stack of that many frames, of 50 functions.
@@ -45,7 +46,8 @@ func BenchmarkUnwind(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer t.Close()
-	t.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m", Sources: []frames.RuleSource{calls{}}}})
+	t.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m",
+		Sources: []frames.RuleSource{calls{}}}})
 	for _, depth := range []int{8, 32, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
 			runtime.LockOSThread()
@@ -76,12 +78,13 @@ func BenchmarkUnwind(b *testing.B) {
 	}
 }
 
-// TestLocationsKeepTheirNumbers: the numbers that are kept by address are those that the recording gives, also where two
-// modules have code at one address, and where addresses push each other out.
+// TestLocationsKeepTheirNumbers: the numbers that are kept by address are those that the recording gives, also where
+// two modules have code at one address, and where addresses push each other out.
 func TestLocationsKeepTheirNumbers(t *testing.T) {
 	b := profile.NewBuilder(profile.Meta{})
 	u := newUnwinder(b, 0)
-	one, two := &frames.Module{Start: 0x1000, End: 1 << 20, Name: "a"}, &frames.Module{Start: 0x1000, End: 1 << 20, Name: "b"}
+	one, two := &frames.Module{Start: 0x1000, End: 1 << 20, Name: "a"}, &frames.Module{Start: 0x1000, End: 1 << 20,
+		Name: "b"}
 	p := &processAccount{target: &code.Process{Process: &procs.Process{PID: 1}}}
 	for range 2 {
 		for addr := frames.Addr(0x1000); addr < 0x1000+3<<numberBits; addr++ {

@@ -22,7 +22,8 @@ func budgetRun(t *testing.T, share, freq float64, seed uint64) (p Budget, ticks 
 		last = now
 		p.RanTo(int64(ran))
 		if p.Overdrawn() > tickLoss {
-			t.Fatalf("at %v targets have lost %v more than they may, in the last tick %v", time.Duration(now), p.Overdrawn(), tickLoss)
+			t.Fatalf("at %v targets have lost %v more than they may, in the last tick %v", time.Duration(now), p.Overdrawn(),
+				tickLoss)
 		}
 		if p.Overdrawn() == 0 {
 			ticks++

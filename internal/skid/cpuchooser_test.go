@@ -15,7 +15,8 @@ func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
 	cpus.Set(1)
 	cpus.Set(2)
 	var got []unix.CPUSet
-	p := &CPUChooser{allowed: cpus, known: true, at: -1, stay: leastStay, move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
+	p := &CPUChooser{allowed: cpus, known: true, at: -1, stay: leastStay,
+		move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
 	p.Ticked(1, false, 0)
 	if len(got) != 0 {
 		t.Fatal("moved though it is in nobody's way")
@@ -57,14 +58,15 @@ func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
 		cpus.Set(c)
 	}
 	at := -1
-	p := &CPUChooser{allowed: cpus, known: true, at: -1, stay: leastStay, rng: rand.New(rand.NewPCG(1, 2)), move: func(s *unix.CPUSet) error {
-		for at = 0; s.Count() == 1 && !s.IsSet(at); at++ {
-		}
-		if s.Count() > 1 {
-			at = -1
-		}
-		return nil
-	}}
+	p := &CPUChooser{allowed: cpus, known: true, at: -1, stay: leastStay, rng: rand.New(rand.NewPCG(1, 2)),
+		move: func(s *unix.CPUSet) error {
+			for at = 0; s.Count() == 1 && !s.IsSet(at); at++ {
+			}
+			if s.Count() > 1 {
+				at = -1
+			}
+			return nil
+		}}
 	n := [4]int{}
 	for tick := range int64(4000) {
 		p.Follow(1)

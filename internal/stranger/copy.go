@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Copier is the command that runs [Copy]. With it, another process reads files on FUSE file systems: who
-// waits for a FUSE server cannot be killed once the server has taken the request (request_wait_answer in
-// fs/fuse/dev.c), so that prywalk itself could not even end. Set it before the first file is opened.
+// Copier is the command that runs [Copy]. With it, another process reads files on FUSE file systems. Who waits for
+// a FUSE server cannot be killed once the server has taken the request (request_wait_answer in fs/fuse/dev.c), so
+// that prywalk itself could not even end. Set it before the first file is opened.
 var Copier []string
 
 const (

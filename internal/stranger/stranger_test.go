@@ -38,7 +38,8 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	pipe := filepath.Join(dir, "pipe")
 	must(t, syscall.Mkfifo(pipe, 0o600))
 	must(t, os.Symlink(pipe, filepath.Join(dir, "link")))
-	for _, name := range []string{pipe, filepath.Join(dir, "link"), "/dev/null", "/", "/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled", "/nonexistent", dir} {
+	for _, name := range []string{pipe, filepath.Join(dir, "link"), "/dev/null", "/", "/proc/version",
+		"/sys/kernel/mm/transparent_hugepage/enabled", "/nonexistent", dir} {
 		for _, r := range []Request{{Path: name}, {Path: name, Kernel: true}, {Root: dir, Path: "pipe"}} {
 			if _, err := contents(r); err == nil {
 				t.Errorf("%+v was opened", r)
@@ -126,7 +127,8 @@ func tree(t testing.TB) string {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{"file": "root", "a/file": "a", "a/b/c/file": "c", "usr/lib/file": "lib", "../file": "outside"} {
+	for name, text := range map[string]string{"file": "root", "a/file": "a", "a/b/c/file": "c", "usr/lib/file": "lib",
+		"../file": "outside"} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +149,8 @@ func TestNoPathLeadsOutOfItsRoot(t *testing.T) {
 	root := tree(t)
 	for name, want := range map[string]string{
 		"/file": "root", "../file": "root", "/../../a/../../file": "root", "/lib/file": "lib", "/abs/file": "lib",
-		"/out": "root", "/far": "root", "/a/up/file": "root", "/a/b/abs": "a", "/a/b/c/chain": "lib", "/loop": "", "/dangling": "",
+		"/out": "root", "/far": "root", "/a/up/file": "root", "/a/b/abs": "a", "/a/b/c/chain": "lib", "/loop": "",
+		"/dangling": "",
 	} {
 		got, err := contents(Request{Root: root, Path: name})
 		if got != want || (err == nil) != (want != "") {
@@ -173,7 +176,8 @@ func TestNoPathLeadsOutOfItsRoot(t *testing.T) {
 
 // FuzzWalk compares the walk by hand with openat2.
 func FuzzWalk(f *testing.F) {
-	for _, s := range []string{"/file", "a/up/a/b/../file", "loop", "abs/../../x", "a/b/c/chain", "../../lib//./file", "magic/proc", "slash/b", "file/x", ""} {
+	for _, s := range []string{"/file", "a/up/a/b/../file", "loop", "abs/../../x", "a/b/c/chain", "../../lib//./file",
+		"magic/proc", "slash/b", "file/x", ""} {
 		f.Add(s, false, false)
 		f.Add(s, true, true)
 	}
@@ -183,7 +187,8 @@ func FuzzWalk(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, name string, beneath, noLink bool) {
-		if strings.ContainsRune(name, 0) || len(name) > 200 || name == "" || strings.HasSuffix(name, "/") || strings.HasSuffix(name, ".") {
+		if strings.ContainsRune(name, 0) || len(name) > 200 || name == "" || strings.HasSuffix(name, "/") ||
+			strings.HasSuffix(name, ".") {
 			t.Skip("a name of a file")
 		}
 		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
@@ -260,7 +265,8 @@ func TestWaitsAreBounded(t *testing.T) {
 func TestAnswersThatComeTooLateAreDiscarded(t *testing.T) {
 	var a account
 	gone, late := make(chan int, 1), make(chan struct{})
-	if _, err := wait(&a, func() (int, error) { <-late; return 5, nil }, func(v int) { gone <- v }); !errors.Is(err, ErrStuck) {
+	if _, err := wait(&a, func() (int, error) { <-late; return 5, nil }, func(v int) { gone <- v }); !errors.Is(err,
+		ErrStuck) {
 		t.Fatal(err)
 	}
 	close(late)
@@ -272,7 +278,8 @@ func TestAnswersThatComeTooLateAreDiscarded(t *testing.T) {
 func TestRemarksNameTheFirst(t *testing.T) {
 	remark("/mnt/a\x1b]0;x", ErrStuck)
 	remark("/tmp/perf-1.map", ErrNotTrusted)
-	if got := strings.Join(Remarks(), "\n"); !strings.Contains(got, "did not answer") || !strings.Contains(got, "other users") || strings.ContainsRune(got, 0x1b) {
+	if got := strings.Join(Remarks(), "\n"); !strings.Contains(got, "did not answer") ||
+		!strings.Contains(got, "other users") || strings.ContainsRune(got, 0x1b) {
 		t.Errorf("%q", got)
 	}
 }

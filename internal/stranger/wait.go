@@ -121,10 +121,13 @@ func Remarks() []string {
 	defer remarks.Unlock()
 	var out []string
 	if n := remarks.stuck; n > 0 {
-		out = append(out, fmt.Sprintf("names may be missing: file systems did not answer in time, %d times, first for %q", n, remarks.firstStuck))
+		out = append(out, fmt.Sprintf("names may be missing: file systems did not answer in time, %d times, first for %q", n,
+			remarks.firstStuck))
 	}
 	if n := remarks.foreign; n > 0 {
-		out = append(out, fmt.Sprintf("names may be missing: files that other users may have written were left alone, %d times, first %q", n, remarks.firstForeign))
+		out = append(out,
+			fmt.Sprintf("names may be missing: files that other users may have written were left alone, %d times, first %q", n,
+				remarks.firstForeign))
 	}
 	return out
 }

@@ -9,7 +9,8 @@ import (
 // bigFiles are programs with large symbol tables that may be on a machine.
 func bigFiles() []string {
 	var out []string
-	for _, pattern := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/jvm/*/lib/server/libjvm.so", "/usr/bin/node"} {
+	for _, pattern := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/jvm/*/lib/server/libjvm.so",
+		"/usr/bin/node"} {
 		m, _ := filepath.Glob(pattern)
 		for _, p := range m {
 			if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() {

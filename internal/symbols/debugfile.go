@@ -42,7 +42,10 @@ func (t *Table) debugFile() *elffile.File {
 		return nil
 	}
 	for _, p := range f.DebugPaths(t.opt.Path) {
-		if d := t.openELF(p, func(d *elffile.File, r io.ReaderAt, size int64) error { return f.CheckDebug(d, r, size) }); d != nil {
+		if d := t.openELF(p, func(d *elffile.File, r io.ReaderAt, size int64) error {
+			return f.CheckDebug(d, r,
+				size)
+		}); d != nil {
 			t.debug.file, t.debug.path = d, p
 			return d
 		}
@@ -157,6 +160,7 @@ func (t *Table) supplement(f *elffile.File, where string) *dwarfinfo.Data {
 			return dwarfinfo.New(s, nil)
 		}
 	}
-	t.warn(fmt.Errorf("debug information of %s: the shared part %s is missing; names that it holds are not shown", where, link))
+	t.warn(fmt.Errorf("debug information of %s: the shared part %s is missing; names that it holds are not shown", where,
+		link))
 	return nil
 }

@@ -50,7 +50,8 @@ func TestSymbolsAgreeWithNm(t *testing.T) {
 				continue
 			}
 			got := cutVersion(table.syms.name(s.name))
-			if s.addr != e.lo || !strings.Contains(" "+strings.Join(names, " ")+" ", " "+got+" ") && !sameStart(want, e.lo, got) {
+			if s.addr != e.lo || !strings.Contains(" "+strings.Join(names, " ")+" ", " "+got+" ") && !sameStart(want, e.lo,
+				got) {
 				t.Errorf("%s: at %#x got %s at %#x, nm has %v", file, e.lo, got, s.addr, names)
 			}
 		}
@@ -98,7 +99,8 @@ var pltLine = regexp.MustCompile(`^([0-9a-f]+) <(.+)@plt>:$`)
 
 func TestPLTEntriesAgreeWithObjdump(t *testing.T) {
 	gcc, objdump := need(t, "gcc"), need(t, "objdump")
-	for _, flags := range [][]string{{"-O1"}, {"-O1", "-fcf-protection=full", "-Wl,-z,ibtplt"}, {"-O1", "-Wl,-z,now"}, {"-O1", "-no-pie"}, {"-O1", "-Wl,-z,lazy"}} {
+	for _, flags := range [][]string{{"-O1"}, {"-O1", "-fcf-protection=full", "-Wl,-z,ibtplt"}, {"-O1", "-Wl,-z,now"},
+		{"-O1", "-no-pie"}, {"-O1", "-Wl,-z,lazy"}} {
 		dir := t.TempDir()
 		exe := filepath.Join(dir, "a.out")
 		run(t, dir, append([]string{gcc, "-o", exe, write(t, dir, "a.c", cSource)}, flags...)...)

@@ -17,7 +17,8 @@ func (g *goLines) Lines(pc uint64, out []Frame) []Frame {
 	g.buf = g.table.Lines(pc, g.buf[:0])
 	for i := range g.buf {
 		l := &g.buf[i]
-		out = append(out, Frame{Name: l.Func, System: l.Func, File: l.File, Line: l.Line, StartLine: l.StartLine, Inlined: l.Inlined})
+		out = append(out, Frame{Name: l.Func, System: l.Func, File: l.File, Line: l.Line, StartLine: l.StartLine,
+			Inlined: l.Inlined})
 	}
 	return out
 }

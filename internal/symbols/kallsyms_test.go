@@ -6,7 +6,8 @@ import (
 )
 
 func TestKernelFunctionsAreNamed(t *testing.T) {
-	k, err := ParseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T second\t[module]\n" +
+	k, err := ParseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T " +
+		"second\t[module]\n" +
 		"ffffffff81000100 d data\nno line\nffffffff81000300 W third\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -16,9 +16,9 @@ import (
 	"prywalk/internal/stranger"
 )
 
-// Namer gives names to addresses in the modules of live processes: by the tables
-// of their files, by the perf maps of JIT compilers, and by the name of the mapping
-// where there is neither. It is for one goroutine at a time.
+// Namer gives names to addresses in the modules of live processes. It does so by the tables of their files, by the
+// perf maps of JIT compilers, and by the name of the mapping where there is neither. It is for one goroutine at a
+// time.
 type Namer struct {
 	tables map[*code.Image]*Table
 	maps   map[int]*perfmap.Growing

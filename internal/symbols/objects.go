@@ -87,7 +87,10 @@ func objectsOf(f *elffile.File, kind elffile.SymbolKind) *objects {
 			o.list = append(o.list, object{s.Value, s.Size, s.NameOff})
 		}
 	}
-	slices.SortStableFunc(o.list, func(a, b object) int { return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.size, b.size)) })
+	slices.SortStableFunc(o.list, func(a, b object) int {
+		return cmp.Or(cmp.Compare(a.addr, b.addr),
+			cmp.Compare(a.size, b.size))
+	})
 	return o
 }
 

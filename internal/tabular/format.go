@@ -21,7 +21,8 @@ var NanosPer = map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "millis
 
 var (
 	timeScales = []scale{{3600e9, 3600e9, "h"}, {60e9, 120e9, "min"}, {1e9, 1e9, "s"}, {1e6, 1e6, "ms"}, {1e3, 1e3, "µs"}}
-	byteScales = []scale{{1 << 40, 1 << 40, "TiB"}, {1 << 30, 1 << 30, "GiB"}, {1 << 20, 1 << 20, "MiB"}, {1 << 10, 1 << 10, "KiB"}}
+	byteScales = []scale{{1 << 40, 1 << 40, "TiB"}, {1 << 30, 1 << 30, "GiB"}, {1 << 20, 1 << 20, "MiB"},
+		{1 << 10, 1 << 10, "KiB"}}
 )
 
 // Format writes a value in its unit with three significant digits.

@@ -12,11 +12,13 @@ func TestShortNamesKeepTheMethod(t *testing.T) {
 		want  string
 	}{
 		{"compress", 24, "compress"},
-		{"void jdk.internal.net.http.Http2Connection.processFrame(jdk.internal.net.http.frame.Http2Frame)", 32, "…Http2Connection.processFrame(…)"},
+		{"void jdk.internal.net.http.Http2Connection.processFrame(jdk.internal.net.http.frame.Http2Frame)", 32,
+			"…Http2Connection.processFrame(…)"},
 		{"boolean java.util.concurrent.ThreadPoolExecutor.addWorker(java.lang.Runnable, boolean)", 24, "…addWorker(…)"},
 		{"std::map<std::string, std::vector<int> >::operator[](std::string const&) const", 40, "…operator[](…)"},
 		{"int db::Engine<db::Row, db::Key>::step(Context&, int) const", 24, "db::Engine<…>::step(…)"},
-		{"v8::internal::FactoryBase<v8::internal::Factory>::InternalizeStringWithKey<v8::internal::Key>", 40, "…InternalizeStringWithKey<…>"},
+		{"v8::internal::FactoryBase<v8::internal::Factory>::InternalizeStringWithKey<v8::internal::Key>", 40,
+			"…InternalizeStringWithKey<…>"},
 		{"crypto/internal/fips140/sha256.(*Digest).checkSum", 24, "…(*Digest).checkSum"},
 		{"crypto/internal/fips140/sha256.blockSHANI", 24, "…sha256.blockSHANI"},
 		{"(anonymous namespace)::Parser::parse_statement(Token)", 24, "…parse_statement(…)"},

@@ -10,17 +10,19 @@ import (
 //
 // In these, threads and processes wait for each other all the time: what a search for deadlocks must not be misled by.
 
-// startContendedRedis runs redis with threads that read and write for it. It holds a lock for each as long as it has
-// no work for it: for three clients it has none, and with a crowd that comes and goes it has.
+// startContendedRedis runs redis with threads that read and write for it. It holds a lock for each as long as it
+// has no work for it. For three clients it has none, and with a crowd that comes and goes it has.
 func startContendedRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
-		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", t.Dir,
+		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
+			t.Dir,
 			"--io-threads", "4", "--io-threads-do-reads", "yes"}
 	})
 	if err != nil {
 		return err
 	}
-	if _, err = t.spawn(t.user, "redis-benchmark", "-p", port, "-c", "3", "-l", "-q", "-n", "100000000", "-t", "lrange_100"); err != nil {
+	if _, err = t.spawn(t.user, "redis-benchmark", "-p", port, "-c", "3", "-l", "-q", "-n", "100000000", "-t",
+		"lrange_100"); err != nil {
 		return err
 	}
 	crowd := "while redis-benchmark -p " + port + " -c 20 -q -n 100 -t ping_mbulk; do sleep 0.3; done"
@@ -60,10 +62,12 @@ func startContendedMariaDB(t *Target) error {
 		}
 	}
 	data, socket := filepath.Join(t.Dir, "data"), filepath.Join(t.Dir, "s")
-	if err := t.finish(as, "mariadb-install-db", "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db"); err != nil {
+	if err := t.finish(as, "mariadb-install-db", "--no-defaults", "--datadir="+data,
+		"--auth-root-authentication-method=normal", "--skip-test-db"); err != nil {
 		return err
 	}
-	server := []string{serverPath("mariadbd"), "--no-defaults", "--datadir=" + data, "--socket=" + socket, "--skip-networking",
+	server := []string{serverPath("mariadbd"), "--no-defaults", "--datadir=" + data, "--socket=" + socket,
+		"--skip-networking",
 		"--innodb-buffer-pool-size=16M", "--pid-file=" + filepath.Join(t.Dir, "pid")}
 	if err := t.serve(as, "unix", socket, server...); err != nil {
 		return err

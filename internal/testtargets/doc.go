@@ -6,10 +6,10 @@
 // have known call chains and known shares of processor time; [Expect] tells what a profile of a target
 // must hold.
 //
-// Every process runs on loopback and in a temporary directory, and is bounded three times: it ends when
-// [Target.Stop] is called, when the process that started it ends in whatever way, and after
-// Options.Limit. The last two are kept by timeout(1), which is the parent of each and ends its whole
-// process group: the kernel sends it SIGTERM when the starter is gone (PR_SET_PDEATHSIG).
+// Every process runs on loopback and in a temporary directory, and is bounded three times. It ends when
+// [Target.Stop] is called, when the process that started it ends in whatever way, and after Options.Limit. The last
+// two are kept by timeout(1), which is the parent of each and ends its whole process group: the kernel sends it
+// SIGTERM when the starter is gone (PR_SET_PDEATHSIG).
 //
 // What is needed beyond Go and a C compiler is installed by scripts/setup-tests.sh; a target whose
 // programs are missing fails and names them.

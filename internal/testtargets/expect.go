@@ -127,8 +127,9 @@ var redis = Expect{
 }
 
 var nginx = Expect{
-	Hot:           []string{"ngx_process_events_and_timers", "ngx_http_core_run_phases", "deflate"},
-	Chains:        [][]string{{"ngx_http_core_run_phases", "ngx_process_events_and_timers", "ngx_master_process_cycle", "main"}},
+	Hot: []string{"ngx_process_events_and_timers", "ngx_http_core_run_phases", "deflate"},
+	Chains: [][]string{{"ngx_http_core_run_phases", "ngx_process_events_and_timers", "ngx_master_process_cycle",
+		"main"}},
 	CompleteFloor: 0.995,
 	Tree:          true,
 }

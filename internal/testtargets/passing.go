@@ -53,8 +53,8 @@ func (p *Passing) Holdings() (out Holdings, err error) {
 	return out[:max(0, len(out)-1)], nil
 }
 
-// During tells who had the lock between two moments: the one thread that had it all the time, 0 if there is none, and
-// whether a thread can have had it at any time in between. ok: all this is written down.
+// During tells who had the lock between two moments. That is the one thread that had it all the time, 0 if there is
+// none, and whether a thread can have had it at any time in between. ok: all this is written down.
 func (h Holdings) During(from, to int64) (all int, can func(tid int) bool, ok bool) {
 	// Entries that can overlap: the first whose successor was written after the beginning.
 	i := sort.Search(len(h), func(i int) bool { return i+1 >= len(h) || h[i+1].Got > from })

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// freePort gives a TCP port of loopback that nobody listens on: one below those that the kernel gives to
+// freePort gives a TCP port of loopback that nobody listens on. It is one below those that the kernel gives to
 // clients (ip_local_port_range begins at 32768), or the next connection on this machine could take it.
 func freePort() (string, error) {
 	var err error
@@ -63,7 +63,8 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 // the same at any moment, and 16 at a time, so that redis has more to do than to read and write.
 func startRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
-		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", t.Dir}
+		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
+			t.Dir}
 	})
 	if err != nil {
 		return err
@@ -150,12 +151,14 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 		return err
 	}
 	data := filepath.Join(t.Dir, "data")
-	if err := t.finish(as, filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"); err != nil {
+	if err := t.finish(as, filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8",
+		"--locale=C"); err != nil {
 		return err
 	}
 	socket := filepath.Join(t.Dir, ".s.PGSQL.5432")
 	args := append([]string{filepath.Join(bin, "postgres"), "-D", data, "-k", t.Dir,
-		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB", "-c", "max_connections=20", "-c", "autovacuum=off"}, options...)
+		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB", "-c", "max_connections=20", "-c",
+		"autovacuum=off"}, options...)
 	err = t.serve(as, "unix", socket, args...)
 	if err != nil {
 		return err

@@ -171,8 +171,8 @@ func bounds(h []float64) (low, high float64) {
 }
 
 // quantile is how many standard errors Student's t with so many degrees of freedom is away from 0, on either side, with
-// a probability of alpha. It is expanded from the normal distribution (Abramowitz and Stegun, 26.7.5), which is exact to
-// some per cent from 8 degrees on.
+// a probability of alpha. It is expanded from the normal distribution (Abramowitz and Stegun, 26.7.5), which is exact
+// to some per cent from 8 degrees on.
 func quantile(alpha, dof float64) float64 {
 	x := math.Sqrt2 * math.Erfinv(1-alpha)
 	q := x * x

@@ -64,7 +64,8 @@ func rowsOf(n int) []FunctionRow {
 // TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty: 600 tables of loads that do not change, with and without phases.
 // The numbers are those of fixed seeds, so that the test cannot fail by chance; the bound is the promise itself.
 func TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty(t *testing.T) {
-	shares := []float64{0.3, 0.2, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01}
+	shares := []float64{0.3, 0.2, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01,
+		0.01}
 	for _, c := range []struct {
 		what   string
 		ticks  int

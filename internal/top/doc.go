@@ -3,9 +3,9 @@
 // # How it works
 //
 // A [Store] takes the intervals of a recording as they become final, and is told from time to time what goes on
-// (profile.Watcher). It adds them up in cells: one for each stack, thread and wait. What a refresh brings is a slice,
-// a list of what has been added to which cell. What was going on at the refresh before is taken off again, so that
-// slices add up: a window is the sum of the last ones, and all of them are what the recording has.
+// (profile.Watcher). It adds them up in cells: one for each stack, thread and wait. What a refresh brings is a
+// slice, a list of what has been added to which cell. What was going on at the refresh before is taken off again,
+// so that slices add up. A window is the sum of the last ones, and all of them are what the recording has.
 //
 // Names come later, on a goroutine of their own ([Names]), since a file's table can take seconds to read. Until then
 // a function is shown by its module.

@@ -85,12 +85,14 @@ func (f *fixture) add(iv profile.Interval) {
 
 // ran and slept are intervals of a thread, in milliseconds.
 func (f *fixture) ran(tid int, stack profile.StackID, ms int64) profile.Interval {
-	return profile.Interval{Stack: stack, PID: 7, TID: tid, Comm: "app", Thread: fmt.Sprintf("worker-%d", tid), State: "running",
+	return profile.Interval{Stack: stack, PID: 7, TID: tid, Comm: "app", Thread: fmt.Sprintf("worker-%d", tid),
+		State:   "running",
 		Samples: max(1, ms/10), CPU: ms * 1e6, RunQueue: ms * 1e5, Wall: ms*1e6 + ms*1e5}
 }
 
 func (f *fixture) slept(tid int, stack profile.StackID, wait string, ms int64) profile.Interval {
-	return profile.Interval{Stack: stack, PID: 7, TID: tid, Comm: "app", Thread: fmt.Sprintf("worker-%d", tid), State: "sleeping", Wait: wait,
+	return profile.Interval{Stack: stack, PID: 7, TID: tid, Comm: "app", Thread: fmt.Sprintf("worker-%d", tid),
+		State: "sleeping", Wait: wait,
 		Samples: max(1, ms/10), Wall: ms * 1e6}
 }
 
@@ -117,7 +119,8 @@ func (f *fixture) busy(seconds int) {
 		f.add(f.ran(101, f.at("compress", "serve", "main"), 310))
 		f.add(f.ran(101, f.at("checksum", "compress", "serve", "main"), 240))
 		f.add(f.ran(102, f.at("parse_request", "serve", "main"), 105))
-		f.add(f.ran(102, f.at("std::map<std::string, std::vector<int> >::operator[](std::string const&)", "parse_request", "serve", "main"), 95))
+		f.add(f.ran(102, f.at("std::map<std::string, std::vector<int> >::operator[](std::string const&)", "parse_request",
+			"serve", "main"), 95))
 		f.add(f.ran(103, f.at("void org::example::db::Engine<Row, Key>::step(Context&, int) const", "worker", "main"), 35))
 		f.add(f.ran(103, f.at("[ran between ticks]", "tick", "main"), 3))
 		f.add(f.slept(102, polls, "epoll_wait", 780))

@@ -50,8 +50,10 @@ func (o *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
 	})
 }
 
-// groups adds up by what key gives, and finds for each group where most of its time is. equal orders those that are equal.
-func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32, equal func(a, b int32) int) []GroupRow {
+// groups adds up by what key gives, and finds for each group where most of its time is. equal orders those that are
+// equal.
+func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
+	equal func(a, b int32) int) []GroupRow {
 	order, ends := o.byGroup(scope, n, key)
 	t := &o.scratch
 	t.sums, t.stamps = zeroed(t.sums, len(o.frames)), zeroed(t.stamps, len(o.threads))

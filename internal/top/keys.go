@@ -10,13 +10,15 @@ import (
 // keyHelp is what keys do, the most useful first: a narrow terminal shows the first ones.
 var keyHelp = [][2]string{
 	{"q", "quit"}, {"↑↓", "select"}, {"enter", "look into"}, {"esc", "back"}, {"tab", "functions, threads, waits"},
-	{"c", "clock: cpu, queued, blocked, wall"}, {"space", "pause; the sampling goes on"}, {"/", "filter by a regular expression"},
+	{"c", "clock: cpu, queued, blocked, wall"}, {"space", "pause; the sampling goes on"},
+	{"/", "filter by a regular expression"},
 	{"[ ]", "shorter or longer window"}, {"s", "sort by self, total, name"}, {"w", "write what is shown to a file"},
 	{"?", "this help"},
 }
 
 // shortHelp is the last line.
-var shortHelp = []string{"q quit", "tab view", "enter look into", "esc back", "c clock", "space pause", "/ filter", "[ ] window", "s sort", "w write", "? help"}
+var shortHelp = []string{"q quit", "tab view", "enter look into", "esc back", "c clock", "space pause", "/ filter",
+	"[ ] window", "s sort", "w write", "? help"}
 
 // key does what a key stands for.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
@@ -173,7 +175,8 @@ func (m *Model) leave() {
 	}
 	p := m.back[n-1]
 	m.back = m.back[:n-1]
-	m.view, m.scope, m.within, m.cursor, m.top, m.stacks, m.function = p.view, p.scope, p.within, p.cursor, p.top, p.stacks, p.function
+	m.view, m.scope, m.within, m.cursor, m.top, m.stacks, m.function = p.view, p.scope, p.within, p.cursor, p.top,
+		p.stacks, p.function
 	m.follow = -1
 }
 

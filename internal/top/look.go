@@ -141,7 +141,8 @@ func (s Screen) names(f *Frame, wide tabular.Columns) string {
 }
 
 // groupLines writes rows of threads, or of waits: the share of the clock, the three clocks, the name, and where.
-func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string, lines []string) {
+func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string,
+	lines []string) {
 	var cells [5][]string
 	heads := []string{c.word() + "%", "cpu", "queued", "blocked", "threads"}
 	name := len(what)
@@ -190,7 +191,8 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 }
 
 // stackLines writes stacks, the innermost frame first.
-func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock, prec tabular.Precision) (lines []string) {
+func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock,
+	prec tabular.Precision) (lines []string) {
 	for i := range rows {
 		r := &rows[i]
 		if i > 0 {
@@ -199,7 +201,8 @@ func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock
 		v := r.V
 		head := prec.Share(v.Of(c)) + " " + prec.Value(v.Of(c), "nanoseconds") + " " + c.word()
 		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, tabular.Plural(int64(r.Threads), "thread"),
-			"cpu " + tabular.Nanos(v.CPU), "queued " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.Blocked())}, " · "), " ")))
+			"cpu " + tabular.Nanos(v.CPU), "queued " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.Blocked())},
+			" · "), " ")))
 		wide := 0
 		for _, f := range r.Frames {
 			wide = max(wide, tabular.Runes(o.frames[f].shown()))

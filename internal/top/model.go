@@ -86,7 +86,8 @@ type position struct {
 
 // NewModel gives a display.
 func NewModel(src Source, o Options) *Model {
-	m := &Model{src: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf, scope: Everything, function: -1, follow: -1}
+	m := &Model{src: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
+		scope: Everything, function: -1, follow: -1}
 	if m.clock == "" {
 		m.clock = CPU
 	}

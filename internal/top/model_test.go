@@ -54,7 +54,8 @@ func display(t *testing.T, width, height int) (*Model, *source) {
 
 // press presses keys, by their names, one after the other.
 func press(m *Model, keys ...string) (cmd tea.Cmd) {
-	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "down": tea.KeyDown, "up": tea.KeyUp,
+	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "down": tea.KeyDown,
+		"up":     tea.KeyUp,
 		"pgdown": tea.KeyPgDown, "end": tea.KeyEnd, "home": tea.KeyHome, "backspace": tea.KeyBackspace}
 	for _, k := range keys {
 		msg := tea.KeyPressMsg{Text: k}
@@ -170,7 +171,8 @@ func TestHostileNamesAreMadePrintable(t *testing.T) {
 	}
 }
 
-// TestAPauseStopsTheDisplayAndNotTheSampling: what is shown stays, can be sorted and looked into, and all is there afterwards.
+// TestAPauseStopsTheDisplayAndNotTheSampling: what is shown stays, can be sorted and looked into, and all is there
+// afterwards.
 func TestAPauseStopsTheDisplayAndNotTheSampling(t *testing.T) {
 	m, s := display(t, 80, 24)
 	press(m, "]", "]", "space") // all
@@ -272,7 +274,8 @@ func TestTextAndJSON(t *testing.T) {
 	if err := json.Unmarshal(line.Bytes(), &v); err != nil || strings.Count(line.String(), "\n") != 1 {
 		t.Errorf("%v in %s", err, line.String())
 	}
-	for _, field := range []string{"target", "time", "seconds", "since", "threads", "complete", "total", "functions", "by_thread", "by_wait"} {
+	for _, field := range []string{"target", "time", "seconds", "since", "threads", "complete", "total", "functions",
+		"by_thread", "by_wait"} {
 		if v[field] == nil {
 			t.Errorf("no %s in %s", field, line.String())
 		}

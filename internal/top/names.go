@@ -185,8 +185,8 @@ func (n *Names) framesOf(m *profile.ModuleInfo, list []profile.Frame) (out []Fra
 // unnamedAtATime bounds the addresses that NameGenerated asks for.
 const unnamedAtATime = 256
 
-// NameGenerated names code that was made at run time and tells its own names, for callers on whose goroutine those may be
-// asked for. It is brief.
+// NameGenerated names code that was made at run time and tells its own names, for callers on whose goroutine those may
+// be asked for. It is brief.
 func (n *Names) NameGenerated(r profile.Resolver) {
 	n.mu.Lock()
 	list := slices.Clone(n.nameless[:min(len(n.nameless), unnamedAtATime)])

@@ -114,7 +114,7 @@ func (m *Model) nothing() string {
 	return "no " + m.clock.word() + " time in this window; c shows another clock"
 }
 
-// shownClock is the clock of the table that is shown: who waits uses no processor, so that waits, and what has used
+// shownClock is the clock of the table that is shown. Who waits uses no processor, so that waits, and what has used
 // none, are shown by wall time unless another clock is asked for.
 func (m *Model) shownClock() Clock {
 	waits := m.view == waitsView || m.scope.Wait >= 0

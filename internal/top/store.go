@@ -104,7 +104,8 @@ func (s *Store) Add(iv profile.Interval) {
 func (s *Store) add(iv *profile.Interval) (int32, Values) {
 	k := s.thread(iv)
 	last := &s.lasts[k]
-	if !last.known || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State || last.waitsFor != iv.WaitsFor {
+	if !last.known || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State ||
+		last.waitsFor != iv.WaitsFor {
 		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cell(cellKey{iv.Stack, k, s.wait(iv)})}
 	}
 	n := last.cell

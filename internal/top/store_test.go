@@ -225,7 +225,8 @@ func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 	vm := &profile.ModuleInfo{Path: "[Toy 1.0]"}
 	told := f.builder.Describe([]profile.Frame{{Name: "inner"}, {Name: "outer"}})
 	loop := profile.Loc{Module: f.app, Addr: f.app.Start, Machinery: true}
-	f.add(f.ran(101, f.builder.Intern([]profile.Loc{loop, {Module: vm, Described: told}, loop, {Module: f.app, Addr: f.app.Start + 0x10}}), 100))
+	f.add(f.ran(101, f.builder.Intern([]profile.Loc{loop, {Module: vm, Described: told}, loop,
+		{Module: f.app, Addr: f.app.Start + 0x10}}), 100))
 	f.add(f.ran(102, f.builder.Intern([]profile.Loc{loop}), 50))
 	f.refresh()
 	f.store.Finish(f.now)

@@ -56,7 +56,8 @@ func Of(s *Sleeper) For {
 // onDescriptor are the calls whose first argument is a descriptor that they wait for.
 var onDescriptor = map[string]bool{
 	"read": true, "write": true, "pread64": true, "pwrite64": true, "readv": true, "writev": true, "preadv": true,
-	"pwritev": true, "preadv2": true, "pwritev2": true, "recvfrom": true, "recvmsg": true, "recvmmsg": true, "sendto": true,
+	"pwritev": true, "preadv2": true, "pwritev2": true, "recvfrom": true, "recvmsg": true, "recvmmsg": true,
+	"sendto":  true,
 	"sendmsg": true, "sendmmsg": true, "accept": true, "accept4": true, "connect": true, "epoll_wait": true,
 	"epoll_pwait": true, "epoll_pwait2": true, "ioctl": true, "fsync": true, "fdatasync": true, "sync_file_range": true,
 	"ftruncate": true, "fallocate": true, "splice": true, "sendfile": true, "tee": true, "vmsplice": true,

@@ -89,8 +89,9 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 	return w
 }
 
-// byShape recognises objects whose words alone say enough, where the C library has no names for its inner functions:
-// the robust mutex, which holds the same number at two places and its kind, and the end of a thread.
+// byShape recognises objects whose words alone say enough, where the C library has no names for its inner
+// functions. They are the robust mutex, which holds the same number at two places and its kind, and the end of a
+// thread.
 func (w *For) byShape(op uint64, value uint32, near *Copy) primitive {
 	addr := uint64(w.Address)
 	word, ok := near.u32(addr)

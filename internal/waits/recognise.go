@@ -48,10 +48,12 @@ var functions = map[string]primitive{
 	"pthread_mutex_timedlock": {kind: Mutex}, "pthread_mutex_clocklock": {kind: Mutex},
 	"pthread_mutex_clocklock_common": {kind: Mutex}, "pthread_mutex_cond_lock": {kind: Mutex},
 	"pthread_mutex_cond_lock_full": {kind: Mutex},
-	"pthread_rwlock_rdlock":        {kind: RWLock, mode: "read"}, "pthread_rwlock_timedrdlock": {kind: RWLock, mode: "read"},
+	"pthread_rwlock_rdlock":        {kind: RWLock, mode: "read"}, "pthread_rwlock_timedrdlock": {kind: RWLock,
+		mode: "read"},
 	"pthread_rwlock_clockrdlock": {kind: RWLock, mode: "read"}, "pthread_rwlock_rdlock_full": {kind: RWLock, mode: "read"},
 	"pthread_rwlock_wrlock": {kind: RWLock, mode: "write"}, "pthread_rwlock_timedwrlock": {kind: RWLock, mode: "write"},
-	"pthread_rwlock_clockwrlock": {kind: RWLock, mode: "write"}, "pthread_rwlock_wrlock_full": {kind: RWLock, mode: "write"},
+	"pthread_rwlock_clockwrlock": {kind: RWLock, mode: "write"}, "pthread_rwlock_wrlock_full": {kind: RWLock,
+		mode: "write"},
 	"pthread_cond_wait": {kind: Condition}, "pthread_cond_timedwait": {kind: Condition},
 	"pthread_cond_clockwait": {kind: Condition}, "pthread_cond_wait_common": {kind: Condition},
 	"pthread_join": {kind: Join}, "pthread_clockjoin_ex": {kind: Join}, "pthread_timedjoin_np": {kind: Join},
@@ -98,8 +100,10 @@ var parkers = []struct{ part, maker string }{
 }
 
 // passed are pieces of the names of functions that only pass a wait on, between the call and what says what it is for.
-var passed = []string{"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel", "std::sys",
-	"std::thread::park", "parking_lot", "absl::", "AbslInternal", "runtime.", "__atomic_wait", "__platform_wait", "__atomic_", "std::atomic", "_Atomic"}
+var passed = []string{"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel",
+	"std::sys",
+	"std::thread::park", "parking_lot", "absl::", "AbslInternal", "runtime.", "__atomic_wait", "__platform_wait",
+	"__atomic_", "std::atomic", "_Atomic"}
 
 // recognise finds what a thread waits for by the innermost functions of its stack. The innermost that says it decides:
 // who takes a mutex again after waiting for a condition waits for the mutex. Only functions that pass waits on may lie

@@ -65,7 +65,7 @@ type For struct {
 	Owner int `json:"owner,omitempty"`
 	// OwnerName is its name, for people.
 	OwnerName string `json:"owner_name,omitempty"`
-	// OwnerGone is the number in the lock of a holder that is no live thread of the process: it has ended, or it was
+	// OwnerGone is the number in the lock of a holder that is no live thread of the process. It has ended, or it was
 	// another process's from which this one was forked. The number is as the target sees it.
 	OwnerGone int `json:"owner_gone,omitempty"`
 	// Free: nobody held it at the moment of the look; it was just being passed on.
@@ -197,8 +197,8 @@ type Variable struct {
 // (sysdeps/nptl/bits/thread-shared-types.h; another order since glibc 2.41).
 const conditionWords = 0x20 | 0x0c
 
-// SetVariable takes the static variable that w.Address lies in. Conditions are waited on at words within them, which may be
-// several for one condition: of a static one the address is then known.
+// SetVariable takes the static variable that w.Address lies in. Conditions are waited on at words within them, which
+// may be several for one condition: of a static one the address is then known.
 func (w *For) SetVariable(v Variable) {
 	if w.managed { // it lies in no variable, and has the name of its class
 		return

@@ -55,36 +55,50 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 		{"no kind of glibc", 128, 2, mutex, words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0x8000), Mutex, 0, 0, false},
 		{"not read", 128, 2, mutex, Copy{}, Mutex, 0, 0, false},
 		{"cut", 128, 2, mutex, Copy{at, []byte{2, 0, 0, 0, 0, 0, 0, 0, 7, 0}}, Mutex, 0, 0, false},
-		{"robust", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(at, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16), Mutex, 107, 0, false},
-		{"robust, without names", 0, 0x80000007, stack(""), words(at, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16), Mutex, 107, 0, false},
-		{"robust, owner died", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(at, 0, 0, 0, 0, 0x40000000, 0, 7, 1, 128+16), Mutex, 0, 0, true},
+		{"robust", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(at, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16),
+			Mutex, 107, 0, false},
+		{"robust, without names", 0, 0x80000007, stack(""), words(at, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16), Mutex, 107, 0,
+			false},
+		{"robust, owner died", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(at, 0, 0, 0, 0, 0x40000000, 0, 7, 1,
+			128+16), Mutex, 0, 0, true},
 		{"PI, whatever it is", 6 + 128, 0, nil, words(at, 0, 0, 0, 0, 0x80000008), Mutex, 108, 0, false},
-		{"condition", 128 + 9, 0, stack("__futex_abstimed_wait_common", "pthread_cond_wait"), words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Condition, 0, 0, false},
-		{"mutex after a condition", 128, 2, stack("__lll_lock_wait", "", "pthread_cond_wait"), words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 107, 0, false},
-		{"malloc's lock, called under a mutex's function", 128, 2, stack("__lll_lock_wait_private", "malloc", "pthread_mutex_lock"),
+		{"condition", 128 + 9, 0, stack("__futex_abstimed_wait_common", "pthread_cond_wait"),
+			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Condition, 0, 0, false},
+		{"mutex after a condition", 128, 2, stack("__lll_lock_wait", "", "pthread_cond_wait"),
+			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 107, 0, false},
+		{"malloc's lock, called under a mutex's function", 128, 2, stack("__lll_lock_wait_private", "malloc",
+			"pthread_mutex_lock"),
 			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), LibraryLock, 0, 0, false},
-		{"the program's own futex", 128, 2, []Name{{"syscall", "libc.so.6"}, {"wait_for_it", "prog"}, {"pthread_mutex_lock", "prog"}},
+		{"the program's own futex", 128, 2, []Name{{"syscall", "libc.so.6"}, {"wait_for_it", "prog"},
+			{"pthread_mutex_lock", "prog"}},
 			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Futex, 0, 0, false},
 		{"Rust", 128, 2, []Name{{"syscall", "libc.so.6"}, {"std::sys::sync::mutex::futex::Mutex::lock_contended", "prog"}},
 			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 0, 0, false},
-		{"join", 9 + 256, 8, stack("__futex_abstimed_wait_common", "__pthread_clockjoin_ex"), words(at, 0, 0, 0, 0, 8), Join, 108, 0, false},
-		{"musl, recursive", 128, 0x80000007, []Name{{"__syscall_cp_c", "/lib/ld-musl-x86_64.so.1"}, {"__timedwait", "/lib/ld-musl-x86_64.so.1"},
+		{"join", 9 + 256, 8, stack("__futex_abstimed_wait_common", "__pthread_clockjoin_ex"), words(at, 0, 0, 0, 0, 8), Join,
+			108, 0, false},
+		{"musl, recursive", 128, 0x80000007, []Name{{"__syscall_cp_c", "/lib/ld-musl-x86_64.so.1"},
+			{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_mutex_timedlock", "/lib/ld-musl-x86_64.so.1"}}, words(at, 0, 0, 0, 1, 0x80000007), Mutex, 107, 0, false},
-		{"musl, normal", 128, 0x80000010, []Name{{"__timedwait", "/lib/ld-musl-x86_64.so.1"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
+		{"musl, normal", 128, 0x80000010, []Name{{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
+			{"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
 			words(at, 0, 0, 0, 0, 0x80000010), Mutex, 0, 0, false},
 		{"musl, the end of a thread", 128, 2, []Name{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
 			words(at, 0, 0, 8, 0, 2), Join, 108, 0, false},
 		{"musl, that of one that ends", 128, 1, []Name{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
 			words(at, 0, 0, 8, 0, 1), Join, 0, 0, false},
-		{"musl, a condition, at a word of the waiter's", 128, 2, []Name{{"memset", "/lib/ld-musl-x86_64.so.1"}, {"", "/lib/ld-musl-x86_64.so.1"},
+		{"musl, a condition, at a word of the waiter's", 128, 2, []Name{{"memset", "/lib/ld-musl-x86_64.so.1"},
+			{"", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, words(at, 0, 0, 0, 1, 2), Condition, 0, 0, false},
-		{"musl, an exported function's name that a program has, too", 128, 2, []Name{{"memset", "/prog"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
+		{"musl, an exported function's name that a program has, too", 128, 2,
+			[]Name{{"memset", "/prog"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
 			words(at, 0, 0, 0, 1, 0x80000007), Futex, 0, 0, false},
-		{"musl, a condition", 128, 1, []Name{{"__timedwait_cp", "/lib/ld-musl-x86_64.so.1"}, {"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}},
+		{"musl, a condition", 128, 1, []Name{{"__timedwait_cp", "/lib/ld-musl-x86_64.so.1"},
+			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}},
 			words(at, 0, 0, 0, 1, 7), Condition, 0, 0, false},
 		{"a wake, which does not sleep", 1, 1, mutex, words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Other, 0, 0, false},
 	} {
-		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack, Near: c.near, Args: [6]uint64{at, c.op, c.value}}
+		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack, Near: c.near,
+			Args: [6]uint64{at, c.op, c.value}}
 		w := Of(s)
 		w.Resolve(threads)
 		if w.Kind != c.kind || w.Owner != c.owner || w.OwnerGone != c.gone || w.Free != c.free {
@@ -104,13 +118,15 @@ func TestRWLocksAreFoundByEitherOfTheirWords(t *testing.T) {
 		owner   int
 		counted int
 	}{
-		{8, "rdlock", 3, 7, 107, 0}, {12, "wrlock", 3, 7, 107, 0}, {8, "wrlock", 2 | 2<<3, 0, 0, 2}, {12, "wrlock", 3, 0, 0, 0},
+		{8, "rdlock", 3, 7, 107, 0}, {12, "wrlock", 3, 7, 107, 0}, {8, "wrlock", 2 | 2<<3, 0, 0, 2},
+		{12, "wrlock", 3, 0, 0, 0},
 	} {
 		c0 := Copy{Addr: lock + c.word - Before, Bytes: make([]byte, Around)}
 		put := func(at uint64, v uint32) { binary.LittleEndian.PutUint32(c0.Bytes[at-c0.Addr:], v) }
 		put(lock, c.readers)
 		put(lock+24, c.writer)
-		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack("__futex_abstimed_wait_common", "pthread_rwlock_"+c.mode),
+		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack("__futex_abstimed_wait_common", "pthread_rwlock_"+
+			c.mode),
 			Near: c0, Args: [6]uint64{lock + c.word, 128 + 9 + 256, 3}}
 		w := Of(s)
 		w.Resolve(live{7: 107})
@@ -142,7 +158,8 @@ func TestIdleIsToldByNamedRules(t *testing.T) {
 		{"epoll_wait", Descriptor, []string{"epoll_wait", "WaitEventSetWait", "WaitLatch", "ProcSleep"}, ""},
 		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stopm"}, IdlePool},
 		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stoplockedm"}, ""},
-		{"epoll_wait", Descriptor, nil, IdleLoop}, {"accept4", Descriptor, nil, IdleAccept}, {"pause", Signal, nil, IdleSignal},
+		{"epoll_wait", Descriptor, nil, IdleLoop}, {"accept4", Descriptor, nil, IdleAccept},
+		{"pause", Signal, nil, IdleSignal},
 		{"futex", Condition, []string{"pthread_cond_wait", "bioProcessBackgroundJobs"}, IdlePool},
 		{"futex", Condition, []string{"pthread_cond_wait", "flush"}, ""},
 		{"futex", Mutex, []string{"pthread_mutex_lock", "worker_main"}, ""},
@@ -166,7 +183,8 @@ func TestSocketsOfTheKernelsTables(t *testing.T) {
 	parseInet("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"+
 		"   0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100\n"+
 		"   1: 0100007F:1538 0200007F:D431 01 00000000:00000000 00:00000000 00000000     0        0 4712 1 0 100\n"+
-		"   2: 00000000000000000000000001000000:0050 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 4713 1\n", true, got)
+		"   2: 00000000000000000000000001000000:0050 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 4713 1\n", true,
+		got)
 	parseUnix("Num       RefCount Protocol Flags    Type St Inode Path\n"+
 		"0000000000000000: 00000002 00000000 00010000 0001 01 4714 /run/a socket\n", got)
 	want := map[string]socket{
@@ -186,7 +204,8 @@ func FuzzOf(f *testing.F) {
 	f.Add("select", uint64(1<<63), uint64(3), uint64(2), "", []byte{255})
 	f.Add("clock_nanosleep", uint64(0), uint64(1), uint64(8), "", make([]byte, 64))
 	f.Fuzz(func(_ *testing.T, wait string, a, b, c uint64, function string, memory []byte) {
-		s := &Sleeper{State: 'S', Wait: wait, InCall: true, Args: [6]uint64{a, b, c, a, b, c}, Near: Copy{a - Before, memory}, Stack: stack(function, "")}
+		s := &Sleeper{State: 'S', Wait: wait, InCall: true, Args: [6]uint64{a, b, c, a, b, c}, Near: Copy{a - Before, memory},
+			Stack: stack(function, "")}
 		w := Of(s)
 		w.Resolve(live{7: 107})
 		w.ReadMore(s, func(_ uint64, buf []byte) int { return copy(buf, memory) })

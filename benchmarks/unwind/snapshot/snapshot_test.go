@@ -16,7 +16,8 @@ func sample() *File {
 	}
 	return &File{
 		Modules: []Module{{0x400000, 0x500000, 0, "/bin/a"}, {0x7f0000000000, 0x7f0000100000, 0x7f0000000000, "/lib/b c"}},
-		Stacks:  []Stack{{regs, 0x7ffc0000, []byte("0123456789abcdef"), []uint64{0x401000, 0x402000}}, {regs, 0x10, []byte{}, nil}},
+		Stacks: []Stack{{regs, 0x7ffc0000, []byte("0123456789abcdef"), []uint64{0x401000, 0x402000}},
+			{regs, 0x10, []byte{}, nil}},
 	}
 }
 

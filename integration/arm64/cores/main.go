@@ -1,5 +1,5 @@
-// Cores makes core files in the emulated machine and writes them to the console, where the test outside
-// picks them up: each as lines "@@ file NAME DATA", DATA in base64 of what gzip made.
+// Cores makes core files in the emulated machine and writes them to the console, where the test outside picks them
+// up. Each stands as as lines "@@ file NAME DATA", DATA in base64 of what gzip made.
 //
 //	cores stop NAME ADDRESS PROGRAM    the program's core when it comes to the address for the first time
 //	cores live NAME PROGRAM            what prywalk dumps of a stopped process, and the core of it
@@ -178,7 +178,7 @@ func live(name, program string) error {
 	return send(name, corePath)
 }
 
-// killHeld kills a stopped process by SIGABRT in such a way that none of its threads goes on: each is held by this
+// killHeld kills a stopped process by SIGABRT in such a way that none of its threads goes on. Each is held by this
 // tracer when SIGCONT comes, and only the first is let go, to take the signal.
 func killHeld(pid int) error {
 	runtime.LockOSThread() // tracees belong to a thread
@@ -210,7 +210,7 @@ func killHeld(pid int) error {
 	return reap(pid)
 }
 
-// reap lets the first thread of a process take its signals, and waits until no thread is left: all of them are
+// reap lets the first thread of a process take its signals, and waits until no thread is left. All of them are
 // tracees, of which each has to be waited for.
 func reap(pid int) error {
 	for {

@@ -1,5 +1,5 @@
-// Init is the first and only program of the emulated machine: it mounts what tests need, runs the
-// jobs that it finds in /jobs one after the other, and switches the machine off.
+// Init is the first and only program of the emulated machine. It mounts what tests need, runs the jobs that it
+// finds in /jobs one after the other, and switches the machine off.
 //
 // It tells its progress on the console, in lines that begin with "@@": "@@ up", "@@ job NAME",
 // "@@ end NAME STATUS SECONDS", "@@ down". Between them stands what the job wrote.
@@ -66,7 +66,8 @@ func prepare() error {
 	os.Chmod("/tmp", 0o1777)
 	os.Symlink("/proc/self/fd", "/dev/fd")
 	os.WriteFile("/proc/sys/kernel/printk", []byte("1"), 0)
-	for k, v := range map[string]string{"PATH": "/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "PRYWALK_PROGRAMS": "/programs"} {
+	for k, v := range map[string]string{"PATH": "/bin", "HOME": "/tmp", "TMPDIR": "/tmp",
+		"PRYWALK_PROGRAMS": "/programs"} {
 		os.Setenv(k, v)
 	}
 	if out, err := exec.Command("/bin/busybox", "--install", "-s", "/bin").CombinedOutput(); err != nil {

@@ -27,12 +27,14 @@ var chains = []struct {
 var firstChain = []string{"step", "spin", "g", "f", "main"}
 
 // outer are the functions beyond main and beyond a thread's body.
-var outer = []string{"__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start", "start_thread", "thread_start", "clone", "__clone", "__clone3",
+var outer = []string{"__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start", "start_thread",
+	"thread_start", "clone", "__clone", "__clone3",
 	""} // the dynamic library has names for what it exports only
 
 // seenStack gives a recorded stack without what stands for time between looks; nothing if it is no stack.
 func seenStack(names []string) []string {
-	for len(names) > 0 && (names[0] == "[ran between ticks]" || names[0] == "[blocked between ticks]" || names[0] == "[exited unseen]" || names[0] == "[not observed]") {
+	for len(names) > 0 && (names[0] == "[ran between ticks]" || names[0] == "[blocked between ticks]" ||
+		names[0] == "[exited unseen]" || names[0] == "[not observed]") {
 		names = names[1:]
 	}
 	return names

@@ -54,8 +54,10 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 			through[f] += n
 		}
 	}
-	t.Logf("%d of %d incomplete; outermost %v; deep %d, systemstack %d, mcall %d, morestack %d, sigtramp %d, burn %d", incomplete, total, roots,
-		through["main.deep"], through["runtime.systemstack"], through["runtime.mcall"], through["runtime.morestack"], through["runtime.sigtramp"], through["main.burn"])
+	t.Logf("%d of %d incomplete; outermost %v; deep %d, systemstack %d, mcall %d, morestack %d, sigtramp %d, burn %d",
+		incomplete, total, roots,
+		through["main.deep"], through["runtime.systemstack"], through["runtime.mcall"], through["runtime.morestack"],
+		through["runtime.sigtramp"], through["main.burn"])
 	if through["main.burn"] == 0 || through["main.deep"] == 0 || through["runtime.systemstack"] == 0 {
 		t.Error("not all was seen")
 	}
@@ -71,7 +73,8 @@ func judgeGo(names []string) string {
 	if !slices.Contains(goRoots, names[len(names)-1]) {
 		return "not from a root"
 	}
-	if i := slices.Index(names, "main.runLoad"); i >= 0 && !slices.Equal(names[i:], []string{"main.runLoad", "runtime.goexit"}) {
+	if i := slices.Index(names, "main.runLoad"); i >= 0 &&
+		!slices.Equal(names[i:], []string{"main.runLoad", "runtime.goexit"}) {
 		return "beyond runLoad"
 	}
 	if i := slices.Index(names, "main.mix"); i >= 0 && (i+1 == len(names) || names[i+1] != "main.burn") {

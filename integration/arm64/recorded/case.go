@@ -60,7 +60,8 @@ func (c *Case) Write(w io.Writer) error {
 		f := &c.Files[i]
 		fmt.Fprintf(b, "file %d %s\n", len(f.Data), f.Name)
 		for at := 0; at < len(f.Data); at += lineBytes {
-			if line := f.Data[at:min(at+lineBytes, len(f.Data))]; slices.ContainsFunc(line, func(c byte) bool { return c != 0 }) {
+			if line := f.Data[at:min(at+lineBytes, len(f.Data))]; slices.ContainsFunc(line,
+				func(c byte) bool { return c != 0 }) {
 				from, to := trimmed(line)
 				fmt.Fprintf(b, "%x %x\n", at+from, line[from:to])
 			}

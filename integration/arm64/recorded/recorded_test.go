@@ -69,7 +69,8 @@ func TestCaseIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestWhatIsNoCaseIsRefused(t *testing.T) {
-	for _, text := range []string{"file x core", "file -1 core", "0 00", "file 2 core\n1 0000", "file 4 core\n0 0g", "frame x", "what"} {
+	for _, text := range []string{"file x core", "file -1 core", "0 00", "file 2 core\n1 0000", "file 4 core\n0 0g",
+		"frame x", "what"} {
 		if c, err := Read(strings.NewReader(text)); err == nil {
 			t.Errorf("%q: %+v", text, c)
 		}

@@ -47,7 +47,8 @@ func startPostgres() (*server, error) {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
-	cmd := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
+	cmd := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c",
+		"fsync=off")
 	cmd.SysProcAttr, cmd.Dir = as, dir
 	s, err := launch(cmd, dir, syscall.SIGQUIT, func() bool {
 		c, err := dialPostgres(dir)
@@ -138,7 +139,8 @@ func dialPostgres(dir string) (client, error) {
 // ask is one transaction.
 func (c *postgresClient) ask(n uint64) error {
 	id := n % postgresRows
-	return c.query(fmt.Sprintf("BEGIN; UPDATE accounts SET balance = balance + 1 WHERE id = %d; SELECT balance FROM accounts WHERE id = %d; END;", id, id))
+	return c.query(fmt.Sprintf("BEGIN; UPDATE accounts SET balance = balance + 1 WHERE id = %d; SELECT balance FROM "+
+		"accounts WHERE id = %d; END;", id, id))
 }
 
 // query is message Query, and all answers to it.

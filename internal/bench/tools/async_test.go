@@ -13,7 +13,8 @@ func TestStacksOfAsyncProfilerAreCompleteWhereTheyReachTheFirstFunction(t *testi
 }
 
 func TestFoldedStacksHaveACountInTheEnd(t *testing.T) {
-	text := "main (a.py:1);work (a.py:2) 12\n\nmain 3\nno count\n5\nbelow -4\nnone 0\nlast " + strconv.Itoa(math.MaxInt64) + "\nmain 2"
+	text := "main (a.py:1);work (a.py:2) 12\n\nmain 3\nno count\n5\nbelow -4\nnone 0\nlast " +
+		strconv.Itoa(math.MaxInt64) + "\nmain 2"
 	var sum int64
 	for stack, n := range folded([]byte(text)) {
 		sum += n

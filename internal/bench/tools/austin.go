@@ -15,7 +15,8 @@ func austin() Tool {
 		start: func(ctx context.Context, j *Job) (Session, error) {
 			return restarted{
 				command: func(file string) []string {
-					return []string{"austin", "--interval", strconv.Itoa(int(1e6 / j.Freq)), "--pid", strconv.Itoa(j.PID), "--output", file}
+					return []string{"austin", "--interval", strconv.Itoa(int(1e6 / j.Freq)), "--pid", strconv.Itoa(j.PID), "--output",
+						file}
 				},
 				sampling: func(_ []byte, file string) bool {
 					_, err := os.Stat(file)

@@ -49,7 +49,7 @@ func (i firefoxIndex) at(table []firefoxIndex) firefoxIndex {
 }
 
 // firstAt reports whether the code of a file at an offset from where the file is mapped is in a thread's first
-// function; caller: the offset is inside of a call, else at the very instruction that the thread is at.
+// function; caller. The offset is inside of a call, else at the very instruction that the thread is at.
 type firstAt func(path string, offset uint64, caller bool) bool
 
 // firefoxStacks counts the stacks in a profile, and those whose outermost frame is in a thread's first function. What

@@ -52,7 +52,8 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 	freq := strconv.Itoa(int(math.Round(j.Freq)))
 	var err error
 	files := strconv.Itoa(2*runtime.NumCPU()*j.Threads + 1024)
-	p.process, err = launch(ctx, nil, "sh", "-c", manyFiles, files, "record", "-q", "-N", "-o", p.data, "-e", "cpu-clock", "--call-graph", stacks,
+	p.process, err = launch(ctx, nil, "sh", "-c", manyFiles, files, "record", "-q", "-N", "-o", p.data, "-e", "cpu-clock",
+		"--call-graph", stacks,
 		"-F", freq, "-D", "-1", "--control", "fifo:"+ctl+","+ack, "-p", j.pids())
 	if err != nil {
 		p.closeFiles()

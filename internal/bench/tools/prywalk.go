@@ -112,7 +112,8 @@ func (p *prywalk) Hold() error {
 // Finish implements Session.
 func (p *prywalk) Finish() (t Totals, err error) {
 	defer p.close()
-	t = Totals{Seconds: p.spent.seconds, CPU: p.spent.cpu, Ticks: p.sum.Ticks, Stops: p.sum.Frozen, Calls: p.sum.Calls, Copied: p.sum.Copied}
+	t = Totals{Seconds: p.spent.seconds, CPU: p.spent.cpu, Ticks: p.sum.Ticks, Stops: p.sum.Frozen, Calls: p.sum.Calls,
+		Copied: p.sum.Copied}
 	before := processCPU(p.pid())
 	t.MemoryMB = peakMB(p.pid())
 	if err := p.end(syscall.SIGINT); err != nil {

@@ -21,7 +21,7 @@ func isRoot(name string) bool {
 	return false
 }
 
-// pythonRoot reports whether a name is that of a Python thread's first function: of the main thread the program
+// pythonRoot reports whether a name is that of a Python thread's first function. Of the main thread the program
 // itself (python -m: what runs it), of others what package threading begins them in. Versions before 3.11 have no
 // class in the name.
 func pythonRoot(name string, mainThread bool) bool {
@@ -35,11 +35,13 @@ func pythonRoot(name string, mainThread bool) bool {
 // launcher.
 var javaRoots = []string{
 	"java/lang/Thread.run", "java/lang/ref/Reference$ReferenceHandler.run", "java/lang/ref/Finalizer$FinalizerThread.run",
-	"jdk/internal/misc/InnocuousThread.run", "java/util/concurrent/ForkJoinWorkerThread.run", "sun/launcher/LauncherHelper.checkAndLoadMain",
+	"jdk/internal/misc/InnocuousThread.run", "java/util/concurrent/ForkJoinWorkerThread.run",
+	"sun/launcher/LauncherHelper.checkAndLoadMain",
 }
 
 // jvmRoot reports whether a name is that of the first function of a thread of a JVM: a method of javaRoots, the
 // program's main, or a native function.
 func jvmRoot(name string) bool {
-	return slices.Contains(javaRoots, name) || strings.HasSuffix(name, ".main") || name == "thread_native_entry" || isRoot(name)
+	return slices.Contains(javaRoots, name) || strings.HasSuffix(name, ".main") || name == "thread_native_entry" ||
+		isRoot(name)
 }

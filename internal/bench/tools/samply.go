@@ -14,7 +14,8 @@ func samply() Tool {
 		start: func(ctx context.Context, j *Job) (Session, error) {
 			return restarted{
 				command: func(file string) []string {
-					return samplyCommand("record", "--save-only", "--rate", strconv.FormatFloat(j.Freq, 'g', -1, 64), "--pid", strconv.Itoa(j.PID), "--output", file)
+					return samplyCommand("record", "--save-only", "--rate", strconv.FormatFloat(j.Freq, 'g', -1, 64), "--pid",
+						strconv.Itoa(j.PID), "--output", file)
 				},
 				sampling: func(said []byte, _ string) bool { return bytes.Contains(said, []byte("Recording")) },
 				count:    func(text []byte) (samples, complete int64) { return samplyStacks(text, j.PID) },
@@ -23,14 +24,16 @@ func samply() Tool {
 	}
 }
 
-// samplyCommand runs samply so that it works in a virtual machine whose processor counts no cycles. Its way to
-// the clock of the kernel is barred there, also for root, who may use it, where perf_event_paranoid is above 1: it
-// takes the failure for a lack of permission. So root's samply sees 1 in that file, in a mount namespace of its own.
+// samplyCommand runs samply so that it works in a virtual machine whose processor counts no cycles. Its way to the
+// clock of the kernel is barred there, also for root, who may use it, where perf_event_paranoid is above 1. It
+// takes the failure for a lack of permission. So root's samply sees 1 in that file, in a mount namespace of its
+// own.
 func samplyCommand(args ...string) []string {
 	if os.Geteuid() != 0 {
 		return append([]string{"samply"}, args...)
 	}
-	const script = `f=$(mktemp) && echo 1 >"$f" && mount --bind "$f" /proc/sys/kernel/perf_event_paranoid && rm "$f"; exec samply "$@"`
+	const script = `f=$(mktemp) && echo 1 >"$f" && mount --bind "$f" /proc/sys/kernel/perf_event_paranoid && rm "$f"; ` +
+		`exec samply "$@"`
 	return append([]string{"unshare", "--mount", "sh", "-c", script, "sh"}, args...)
 }
 

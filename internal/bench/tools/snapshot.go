@@ -32,7 +32,8 @@ type snapshots struct {
 
 func gdbArgs(j *Job) []string {
 	return []string{
-		"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load no", "-iex", "set backtrace past-main on", "-p", strconv.Itoa(j.PID),
+		"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load no", "-iex",
+		"set backtrace past-main on", "-p", strconv.Itoa(j.PID),
 		"-ex", "thread apply all bt",
 	}
 }
@@ -40,7 +41,8 @@ func gdbArgs(j *Job) []string {
 func euStackArgs(j *Job) []string { return []string{"-q", "-n", "0", "-p", strconv.Itoa(j.PID)} }
 
 // snapshotTool is a program that prints all stacks once. Each begins with a line that begins with perStack.
-func snapshotTool(program string, args func(*Job) []string, perStack string, complete func(text, said []byte, stacks int64) int64) Tool {
+func snapshotTool(program string, args func(*Job) []string, perStack string,
+	complete func(text, said []byte, stacks int64) int64) Tool {
 	remedy := map[string]string{"eu-stack": "Debian: elfutils"}[program]
 	if remedy == "" {
 		remedy = "Debian: " + program

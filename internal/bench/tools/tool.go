@@ -115,7 +115,8 @@ func Prywalk() Tool {
 func Peers() []Tool {
 	return []Tool{
 		perfTool("perf-fp", "fp"), perfTool("perf-dwarf", "dwarf,8192"), perfTool("perf-dwarf64", "dwarf,65528"), samply(),
-		walkerTool("naive-walker", "-DWITH_LIBUNWIND", "-lunwind-ptrace", "-lunwind-generic", "-lunwind"), walkerTool("plain-walker"),
+		walkerTool("naive-walker", "-DWITH_LIBUNWIND", "-lunwind-ptrace", "-lunwind-generic", "-lunwind"),
+		walkerTool("plain-walker"),
 		snapshotTool("gdb", gdbArgs, "Thread ", gdbComplete), snapshotTool("eu-stack", euStackArgs, "TID ", euStackComplete),
 		pySpy(), austin(), asyncProfiler(),
 	}

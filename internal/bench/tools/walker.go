@@ -87,7 +87,8 @@ func (w *walker) Finish() (t Totals, err error) {
 		return t, err
 	}
 	t = Totals{
-		Seconds: w.spent.seconds, CPU: w.spent.cpu, Samples: c.Stacks, Complete: c.Complete, Stops: c.Stops, Ticks: c.Ticks, Calls: -1, Copied: -1,
+		Seconds: w.spent.seconds, CPU: w.spent.cpu, Samples: c.Stacks, Complete: c.Complete, Stops: c.Stops, Ticks: c.Ticks,
+		Calls: -1, Copied: -1,
 		MemoryMB: peakMB(w.pid()),
 	}
 	err = w.end(syscall.SIGTERM)

@@ -1,5 +1,6 @@
-// Command house prints what a stranger meets in a checkout, as a table in Markdown: how many files and lines, the
-// longest functions, the largest packages and types, references between files, and the words of each page.
+// Command house prints what a stranger meets in a checkout, as a table in Markdown. It tells how many files and
+// lines, the longest functions, the largest packages and types, references between files, and the words of each
+// page.
 //
 //	go run ./internal/layers/house NAME=DIRECTORY...
 //
@@ -142,7 +143,8 @@ func (h *house) add(path, rel string) error {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			h.functions = append(h.functions, sized{pkg + " " + n.Name.Name, set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1})
+			h.functions = append(h.functions, sized{pkg + " " + n.Name.Name,
+				set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1})
 		case *ast.TypeSpec:
 			if s, ok := n.Type.(*ast.StructType); ok {
 				h.types = append(h.types, sized{pkg + " " + n.Name.Name, s.Fields.NumFields()})

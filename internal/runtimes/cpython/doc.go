@@ -1,9 +1,9 @@
 // Package cpython names the frames of Python code: CPython 3.8 to 3.13, behind the seam [prywalk/internal/managed].
 //
 // A Python call is not a function of a file. The interpreter keeps a chain of its own frames for each thread, the
-// innermost first, which its thread state leads to. A plan has what lies outside of the native stack copied in the same
-// stop as that stack: the thread state, the data stack, frames in generators, and the heads of code objects that are
-// not known.
+// innermost first, which its thread state leads to. A plan has what lies outside of the native stack copied in the
+// same stop as that stack. The thread state, the data stack, frames in generators, and the heads of code objects
+// that are not known.
 //
 // The chain is merged with the native frames by address. From 3.11 on each entry from C into the interpreter keeps a
 // record in the native frame of its loop: a _PyCFrame (3.11), a frame that is owned by the C stack (3.12, 3.13). The

@@ -37,7 +37,8 @@ func (others) Rule(frames.Query) (frames.Rule, *frames.Row, bool) { return frame
 func TestStacksOfGreenletsEndAtTheirFirstFunction(t *testing.T) {
 	for _, name := range greenletFirst {
 		const file = "/lib/greenlet/_greenlet.cpython-311-x86_64-linux-gnu.so"
-		first := []managed.Symbol{{Name: name, Addr: 0x1000, Size: 0x100, Function: true}, {Name: "other", Addr: 0x1100, Size: 8, Function: true}}
+		first := []managed.Symbol{{Name: name, Addr: 0x1000, Size: 0x100, Function: true},
+			{Name: "other", Addr: 0x1100, Size: 8, Function: true}}
 		h := &files{
 			modules: []*frames.Module{
 				{Name: file, Bias: 0x7000, Sources: []frames.RuleSource{others{}}},

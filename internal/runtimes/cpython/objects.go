@@ -138,7 +138,8 @@ func (o *objects) isText(at uint64, text string) bool {
 		return false
 	}
 	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	return word(objectType) == o.r.textType && word(textLength) == uint64(len(text)) && string(b[from:from+len(text)]) == text
+	return word(objectType) == o.r.textType && word(textLength) == uint64(len(text)) &&
+		string(b[from:from+len(text)]) == text
 }
 
 // attribute gives what an object has by a name: in its dict, or among the values of the object itself.

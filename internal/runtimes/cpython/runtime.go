@@ -83,11 +83,13 @@ func (r *Runtime) makePlan() {
 		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
 	}
 	chain := func(base uint8) managed.Step {
-		return managed.Step{Op: managed.Chain, Base: base, Max: mostNodes, Size: uint32(r.frameSize), Next: int32(r.framePrev)}
+		return managed.Step{Op: managed.Chain, Base: base, Max: mostNodes, Size: uint32(r.frameSize),
+			Next: int32(r.framePrev)}
 	}
 	steps := []managed.Step{{Op: managed.Copy, Max: uint32(r.threadSize)}}
 	if r.gil != 0 {
-		steps = append(steps, managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.gil), Max: gilHead, Asleep: true})
+		steps = append(steps, managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.gil), Max: gilHead,
+			Asleep: true})
 	}
 	if r.threadChunk != 0 {
 		steps = append(steps, load(0, r.threadChunk, slotChunk), load(0, r.threadTop, slotTop),
@@ -122,7 +124,8 @@ func (r *Runtime) findSteps() []managed.Step {
 	}
 	return []managed.Step{
 		{Op: managed.Load, Off: int64(r.threads.head), To: slotChunk},
-		{Op: managed.Seek, Base: slotChunk, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id), End: want, Max: mostSought},
+		{Op: managed.Seek, Base: slotChunk, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id), End: want,
+			Max: mostSought},
 	}
 }
 

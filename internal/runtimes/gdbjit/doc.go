@@ -7,9 +7,9 @@
 // information and symbols at run-time addresses. QEMU's user mode describes its whole code buffer so, LLVM each object
 // that it links (PostgreSQL's JIT where it is asked to), PHP each function.
 //
-//   - The list is read when the descriptor is not what it was, and once in a while all the same: an entry's memory may have
-//     been used again for another one. What is kept of an image are its call frame information, where its code
-//     lies, and its functions' names.
+//   - The list is read when the descriptor is not what it was, and once in a while all the same. An entry's memory
+//     may have been used again for another one. What is kept of an image are its call frame information, where its
+//     code lies, and its functions' names.
 //   - A process changes the list while it is read. So the list is read again after the images were, and an
 //     image counts only if its entry was in both readings.
 //   - In a relocatable image (LLVM's) each section's header has the address of the loaded copy. The image's own call

@@ -21,7 +21,8 @@ func (t *Table) behindCall(f *fn, pc uint64) bool {
 // thread there is none.
 func (t *Table) bornX86(cfa int32) (frames.Rule, *frames.Row, bool) {
 	row := t.row(rowKey{kind: kindEnds, delta: cfa}, func() *frames.Row {
-		return &frames.Row{CFAReg: frames.X86RSP, CFAOff: int64(cfa), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: parentOnly{}}}
+		return &frames.Row{CFAReg: frames.X86RSP, CFAOff: int64(cfa), RA: frames.RegRule{Kind: frames.RuleValExpr,
+			Expr: parentOnly{}}}
 	})
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: cfa, Method: frames.MethodCFI}, row, true
 }

@@ -68,8 +68,10 @@ func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
 	}
 	path := build(t, callbacks, append([]string{"CGO_CFLAGS=-O0 -fno-omit-frame-pointer"}, withCgo...), "-ldflags=-s -w")
 	l := start(t, path, byFramePointer{})
-	want := []string{"main.spin", "main.back", "_cgoexp", "runtime.cgocallbackg1", "runtime.cgocallbackg", "runtime.cgocallback", "crosscall2", "?",
-		"runtime.asmcgocall", "runtime.cgocall", "main._Cfunc_there", "main.enter", "main.main", "runtime.main", "runtime.goexit"}
+	want := []string{"main.spin", "main.back", "_cgoexp", "runtime.cgocallbackg1", "runtime.cgocallbackg",
+		"runtime.cgocallback", "crosscall2", "?",
+		"runtime.asmcgocall", "runtime.cgocall", "main._Cfunc_there", "main.enter", "main.main", "runtime.main",
+		"runtime.goexit"}
 	found := 0
 	look := func(tid int) {
 		regs, ok := stop(t, tid)

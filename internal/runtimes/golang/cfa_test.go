@@ -287,7 +287,8 @@ func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
 			if !ok || r.CFAReg != frames.ARM64SP || r.CFAOff != size || int32(r.Saved[1])*8 != size || r.Saved[0] != 0 {
 				t.Errorf("%s before the frame goes: %+v, %v", name, r, ok)
 			}
-			if r, _, ok = tab.Rule(frames.Query{PC: pc + 4}); !ok || r.CFAReg != frames.ARM64SP || r.CFAOff != 0 || r.Flags != frames.FlagLeafRA {
+			if r, _, ok = tab.Rule(frames.Query{PC: pc + 4}); !ok || r.CFAReg != frames.ARM64SP || r.CFAOff != 0 ||
+				r.Flags != frames.FlagLeafRA {
 				t.Errorf("%s at its return: %+v, %v", name, r, ok)
 			}
 		}

@@ -2,11 +2,10 @@ package golang
 
 import "prywalk/frames"
 
-// Chase tells how to get from a stopped thread of a Go program to the other
-// stacks that its walk may need: g, then g.m, then m.curg, then curg.sched. What
-// to copy, while the thread is stopped, besides its own stack: the first words of
-// g, m and curg (up to the highest offset here), and the stack of curg from
-// sched.sp up to stack.hi.
+// Chase tells how to get from a stopped thread of a Go program to the other stacks that its walk may need: g, then
+// g.m, then m.curg, then curg.sched. What to copy, while the thread is stopped, besides its own stack. These are
+// the first words of g, m and curg (up to the highest offset here), and the stack of curg from sched.sp up to
+// stack.hi.
 type Chase struct {
 	// TLS is the distance from the thread pointer to the word that holds g
 	// (amd64: usually −8). Valid if HasTLS.

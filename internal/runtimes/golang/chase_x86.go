@@ -132,11 +132,9 @@ func (c *Chase) saves(pc uint64, code []byte) bool {
 	return found == 7
 }
 
-// cgoCallX86 gives the rule of asmcgocall while C code runs: on the stack that it
-// changed to lie the depth of the goroutine's stack and g, or, where it was on
-// such a stack already, that stack's pointer and 0. The depth is right even
-// when a call back into Go has moved the goroutine's stack, which rbp, saved by C
-// code, is not.
+// cgoCallX86 gives the rule of asmcgocall while C code runs. On the stack that it changed to lie the depth of the
+// goroutine's stack and g, or, where it was on such a stack already, that stack's pointer and 0. The depth is right
+// even when a call back into Go has moved the goroutine's stack, which rbp, saved by C code, is not.
 func (t *Table) cgoCallX86(st *state) (frames.Rule, *frames.Row, bool) {
 	off := st.bpOff
 	if st.bp != bpFrame {

@@ -237,7 +237,8 @@ func (s *state) stepRM(in *insn) {
 	case in.Op == 0x89 && stack && in.W: // mov [rsp+disp], reg
 		s.store(in.Reg, s.sp-in.Disp)
 		return
-	case in.Op == 0x89 && in.Mod == 3 && in.RM == mBP && in.Reg == mSP, in.Op == 0x8b && in.Mod == 3 && in.Reg == mBP && in.RM == mSP:
+	case in.Op == 0x89 && in.Mod == 3 && in.RM == mBP && in.Reg == mSP, in.Op == 0x8b && in.Mod == 3 && in.Reg == mBP &&
+		in.RM == mSP:
 		s.setBP(s.sp) // mov rbp, rsp
 		return
 	case in.Op == 0x8d && stack && in.Reg == mBP:

@@ -2,9 +2,8 @@ package golang
 
 import "prywalk/frames"
 
-// gogoX86 gives the rule of the few instructions of gogo after it has loaded the
-// stack pointer of the goroutine that it goes on with: that goroutine's pc and rbp
-// are still to be loaded from the gobuf at rbx.
+// gogoX86 gives the rule of the few instructions of gogo after it has loaded the stack pointer of the goroutine
+// that it goes on with. That goroutine's pc and rbp are still to be loaded from the gobuf at rbx.
 func (t *Table) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
 	fl := t.flow(f)
 	at := q.PC - f.entry

@@ -88,7 +88,8 @@ func FuzzTable(f *testing.F) {
 		if arm {
 			im.Arch = frames.AArch64
 		}
-		if err := probe(im, text); err != nil && !errors.Is(err, ErrNoTable) && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrNoText) {
+		if err := probe(im, text); err != nil && !errors.Is(err, ErrNoTable) && !errors.Is(err, ErrMalformed) &&
+			!errors.Is(err, ErrNoText) {
 			t.Errorf("untyped error %v", err)
 		}
 	})

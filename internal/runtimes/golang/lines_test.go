@@ -163,7 +163,8 @@ func inlineChains(t *testing.T, d *dwarf.Data) map[uint64][]string {
 			if in {
 				chain = append([]string{name}, chain...)
 			}
-			if rs, _ := d.Ranges(e); pass == 1 && len(rs) > 0 && e.Tag == dwarf.TagInlinedSubroutine && len(chain) > len(want[rs[0][0]]) {
+			if rs, _ := d.Ranges(e); pass == 1 && len(rs) > 0 && e.Tag == dwarf.TagInlinedSubroutine &&
+				len(chain) > len(want[rs[0][0]]) {
 				want[rs[0][0]] = chain
 			}
 			if e.Children {

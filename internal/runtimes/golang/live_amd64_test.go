@@ -114,7 +114,8 @@ func start(t *testing.T, path string, more ...frames.RuleSource) live {
 	t.Cleanup(func() { mem.Close() })
 	text := f.Section(".text")
 	space := frames.NewSpace(frames.X86_64)
-	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size, Sources: append([]frames.RuleSource{tab}, more...)}})
+	space.SetModules([]*frames.Module{{Start: text.Addr, End: text.Addr + text.Size,
+		Sources: append([]frames.RuleSource{tab}, more...)}})
 	return live{tab, space, procMem{mem}, cmd.Process.Pid}
 }
 
@@ -193,8 +194,10 @@ func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 		}
 		time.Sleep(3 * time.Millisecond)
 	}
-	t.Logf("%d stacks, %d in other code; outermost %v; systemstack %d, morestack %d, mcall %d, asyncPreempt %d, sigtramp %d", total, elsewhere,
-		outer, through["runtime.systemstack"], through["runtime.morestack"], through["runtime.mcall"], through["runtime.asyncPreempt"], through["runtime.sigtramp"])
+	t.Logf("%d stacks, %d in other code; outermost %v; systemstack %d, morestack %d, mcall %d, asyncPreempt %d, "+
+		"sigtramp %d", total, elsewhere,
+		outer, through["runtime.systemstack"], through["runtime.morestack"], through["runtime.mcall"],
+		through["runtime.asyncPreempt"], through["runtime.sigtramp"])
 	if total < 200 || grown == 0 {
 		t.Errorf("%d stacks, %d of them growing", total, grown)
 	}
@@ -228,7 +231,8 @@ func readRegs(tid int) (*frames.Regs, bool) {
 		return nil, false
 	}
 	r := &frames.Regs{Arch: frames.X86_64, PC: p.Rip, TLS: p.Fs_base}
-	for reg, v := range [16]uint64{p.Rax, p.Rdx, p.Rcx, p.Rbx, p.Rsi, p.Rdi, p.Rbp, p.Rsp, p.R8, p.R9, p.R10, p.R11, p.R12, p.R13, p.R14, p.R15} {
+	for reg, v := range [16]uint64{p.Rax, p.Rdx, p.Rcx, p.Rbx, p.Rsi, p.Rdi, p.Rbp, p.Rsp, p.R8, p.R9, p.R10, p.R11, p.R12,
+		p.R13, p.R14, p.R15} {
 		r.Set(uint8(reg), v)
 	}
 	return r, true

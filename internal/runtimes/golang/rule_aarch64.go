@@ -38,7 +38,8 @@ func (t *Table) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int
 		if q.Caller {
 			return t.refuse()
 		}
-		return frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}, nil, true
+		return frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}, nil,
+			true
 	}
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
 	if k == kindTrampoline {
@@ -73,7 +74,8 @@ func (t *Table) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule, *fr
 		key.pc |= 1 << 63
 	}
 	row := t.row(key, func() *frames.Row {
-		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}}
+		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset,
+			Off: -int64(delta)}}
 		if fp {
 			row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 		}

@@ -75,7 +75,8 @@ func (t *Table) withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
 
 // fillRule tells where the registers that the state knows to be saved are.
 func (s *state) fillRule(r *frames.Rule) {
-	for i, reg := range [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
+	for i, reg := range [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14,
+		frames.X86R15} {
 		if off := s.saved[reg]; off > 0 {
 			if u, ok := frames.SavedUnits(-int64(off)); ok {
 				r.Saved[i] = u

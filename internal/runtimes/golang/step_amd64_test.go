@@ -29,8 +29,10 @@ func TestEveryStepReachesTheRoot(t *testing.T) {
 		}
 		release(l.pid, tid, ok)
 	}
-	t.Logf("%d steps; systemstack %d, morestack %d, mcall %d, gogo %d, sigtramp %d, sigreturn %d, direct calls %d", steps, through["runtime.systemstack"],
-		through["runtime.morestack"], through["runtime.mcall"], through["gogo"], through["runtime.sigtramp"], through["runtime.sigreturn__sigaction"], through["(direct call)"])
+	t.Logf("%d steps; systemstack %d, morestack %d, mcall %d, gogo %d, sigtramp %d, sigreturn %d, direct calls %d", steps,
+		through["runtime.systemstack"],
+		through["runtime.morestack"], through["runtime.mcall"], through["gogo"], through["runtime.sigtramp"],
+		through["runtime.sigreturn__sigaction"], through["(direct call)"])
 	for s, n := range bad {
 		t.Errorf("%d times %s", n, s)
 	}
@@ -60,9 +62,10 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 		names = append(names, fmt.Sprintf("%s+%#x", tab.name(&fn), fr.PC-fn.entry))
 		through[string(tab.name(&fn))]++
 	}
-	// While a handler makes the interrupted code call asyncPreempt, the context's stack pointer is that of the
-	// call already, and its program counter is not (runtime/signal_amd64.go, pushCall): nobody is the caller.
-	pushing := len(names) > 0 && strings.HasPrefix(names[0], "runtime.doSigPreempt+") && w.StopReason() == frames.StopNoRule
+	// While a handler makes the interrupted code call asyncPreempt, the context's stack pointer is that of the call
+	// already, and its program counter is not (runtime/signal_amd64.go, pushCall). Nobody is the caller.
+	pushing := len(names) > 0 && strings.HasPrefix(names[0], "runtime.doSigPreempt+") &&
+		w.StopReason() == frames.StopNoRule
 	if w.StopReason() != frames.StopRoot && !pushing {
 		bad[w.StopReason().String()+": "+strings.Join(names, " < ")]++
 	}

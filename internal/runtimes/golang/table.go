@@ -40,7 +40,8 @@ func New(im Image) (*Table, error) {
 		t.text = h.textStart // in a PIE 0 in the file, and relocated
 	}
 	if t.text == 0 && h.magic != magic116 {
-		return nil, fmt.Errorf("table at %#x: %w; pass the data sections or the symbol runtime.text", im.PclntabAddr, ErrNoText)
+		return nil, fmt.Errorf("table at %#x: %w; pass the data sections or the symbol runtime.text", im.PclntabAddr,
+			ErrNoText)
 	}
 	return t, nil
 }

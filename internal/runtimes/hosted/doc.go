@@ -14,7 +14,7 @@
 //   - Chez Scheme: the library calls code by a register, which pushes and goes on to Scheme code.
 //   - BEAM (Erlang): the entry puts the schedulers' registers on the C stack and says there where that stack is.
 //
-// A frame is given only if the stack shows that it is one: its return address follows a call of the entry, and the
+// A frame is given only if the stack shows that it is one. Its return address follows a call of the entry, and the
 // words that the runtime keeps in it are such words. Else the walk ends, as it would without this package.
 //
 // # Input is hostile

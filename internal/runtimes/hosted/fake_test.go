@@ -76,7 +76,8 @@ func at(word int, more map[uint8]uint64) *frames.Regs {
 }
 
 // prove asks for the frame at pc.
-func prove(src frames.RuleSource, regs *frames.Regs, mem frames.Memory, pc uint64) (cfa uint64, row *frames.Row, ok bool) {
+func prove(src frames.RuleSource, regs *frames.Regs, mem frames.Memory, pc uint64) (cfa uint64, row *frames.Row,
+	ok bool) {
 	_, row, ok = src.Rule(frames.Query{PC: pc})
 	if !ok {
 		return 0, nil, false

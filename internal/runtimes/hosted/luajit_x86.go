@@ -192,8 +192,8 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 	return cfa, 0, l.isFrame(mem, frame)
 }
 
-// isFrame reports whether a C frame of the interpreter may lie there: it was called, has a Lua thread, and what was the
-// innermost C frame before is none or further out.
+// isFrame reports whether a C frame of the interpreter may lie there. It was called, has a Lua thread, and what was
+// the innermost C frame before is none or further out.
 func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	end := frame + uint64(l.size)
 	ret, ok := mem.Word(end - 8)
@@ -266,8 +266,8 @@ func (l *luaJIT) read(vm *luaVM) bool {
 	return true
 }
 
-// describe reads the description of the trace with that number (GCtrace): the code's size, its address, where its loop
-// begins, how many side traces there are, the room for spilled values, the trace's number.
+// describe reads the description of the trace with that number (GCtrace). Those are the code's size, its address,
+// where its loop begins, how many side traces there are, the room for spilled values, the trace's number.
 func (l *luaJIT) describe(at, number uint64) (luaTrace, bool) {
 	var b [22]byte
 	if l.o.Read(at+uint64(l.mcode)-4, b[:]) < len(b) {

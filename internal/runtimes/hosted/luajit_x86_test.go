@@ -16,7 +16,8 @@ const (
 )
 
 // luaRule is what the call frame information says of the interpreter.
-var luaRule = fixed{Method: frames.MethodCFI, CFAReg: frames.X86RSP, CFAOff: 80, Saved: [frames.NumCompact]uint8{2, 3, 0, 0, 5, 4}}
+var luaRule = fixed{Method: frames.MethodCFI, CFAReg: frames.X86RSP, CFAOff: 80, Saved: [frames.NumCompact]uint8{2, 3,
+	0, 0, 5, 4}}
 
 // newLua makes a process with one trace of 0x100 bytes that has room for 32 bytes of spilled values.
 func newLua(t *testing.T) (*fake, Runtime) {
@@ -61,7 +62,8 @@ func TestTraceRunsInTheFrameOfTheInterpreter(t *testing.T) {
 	if want := uint64(stackAt + 8*16); !ok || cfa != want {
 		t.Fatalf("the CFA is %#x, %v, want %#x", cfa, ok, want)
 	}
-	for reg, off := range map[uint8]int64{frames.X86RBP: -16, frames.X86RBX: -24, frames.X86R15: -32, frames.X86R14: -40, frames.X86R12: -80, frames.X86R13: -88} {
+	for reg, off := range map[uint8]int64{frames.X86RBP: -16, frames.X86RBX: -24, frames.X86R15: -32, frames.X86R14: -40,
+		frames.X86R12: -80, frames.X86R13: -88} {
 		if p := row.Regs[reg]; p.Kind != frames.RuleOffset || p.Off != off {
 			t.Errorf("register %d is at %+v, want CFA%d", reg, p, off)
 		}
@@ -88,7 +90,11 @@ func TestTracesThatAreNotProven(t *testing.T) {
 			return known
 		},
 		"code that nobody made": func(f *fake, _ stack) map[uint8]uint64 { f.describe(1, libAt, 0x100, 32); return known },
-		"a table without end":   func(f *fake, _ stack) map[uint8]uint64 { f.put(luaDispatch+luaTable+8, 1<<62); return known },
+		"a table without end": func(f *fake, _ stack) map[uint8]uint64 {
+			f.put(luaDispatch+luaTable+8,
+				1<<62)
+			return known
+		},
 		"a stack that is cut": func(*fake, stack) map[uint8]uint64 {
 			return map[uint8]uint64{frames.X86R14: luaDispatch, frames.X86RSP: stackAt + 8*8}
 		},
@@ -141,7 +147,8 @@ func TestTraceThatEnds(t *testing.T) {
 	f.code(libAt+0x1000, luaEnters...)
 	f.code(libAt+0x1100, slices.Concat(luaArray, []byte{luaTable, 0, 0, 0}, luaEntry, []byte{0x58}, luaGoes)...)
 	const handler = libAt + 0x2000
-	code := slices.Concat(luaPushes, luaFloats, []byte{0xe8, 0, 0, 0, 0, 0x48, 0x8b, 0x4d, 0x50}, luaCFrame, []byte{0xeb, 5})
+	code := slices.Concat(luaPushes, luaFloats, []byte{0xe8, 0, 0, 0, 0, 0x48, 0x8b, 0x4d, 0x50}, luaCFrame,
+		[]byte{0xeb, 5})
 	f.code(handler, code...)
 	f.code(handler+uint64(len(code)), luaInterp...)
 	f.describe(1, luaCode, 0x100, 32)
@@ -153,9 +160,11 @@ func TestTraceThatEnds(t *testing.T) {
 	back := uint64(handler + len(luaPushes) + len(luaFloats) + 5)
 	interp := uint64(handler + len(code))
 	for pc, want := range map[uint64]frames.Rule{
-		interp: {CFAReg: frames.X86RSP, CFAOff: 96}, interp + 5: {CFAReg: frames.X86RCX, CFAOff: 80}, interp + 12: {CFAReg: frames.X86RCX, CFAOff: 80},
+		interp: {CFAReg: frames.X86RSP, CFAOff: 96}, interp + 5: {CFAReg: frames.X86RCX, CFAOff: 80},
+		interp + 12: {CFAReg: frames.X86RCX, CFAOff: 80},
 	} {
-		if rule, _, ok := r.Own().Rule(frames.Query{PC: pc}); !ok || rule.CFAReg != want.CFAReg || rule.CFAOff != want.CFAOff {
+		if rule, _, ok := r.Own().Rule(frames.Query{PC: pc}); !ok || rule.CFAReg != want.CFAReg ||
+			rule.CFAOff != want.CFAOff {
 			t.Errorf("at %#x: %+v, %v", pc-interp, rule, ok)
 		}
 	}

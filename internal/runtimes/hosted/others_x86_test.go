@@ -96,7 +96,8 @@ func TestSchemesCodeReturnsToTheCallOfItsEntry(t *testing.T) {
 func TestErlangsCodeLeadsToTheSchedulersStack(t *testing.T) {
 	f := newFake()
 	// sub rsp, 64; and rsp, −64; mov [rdi], rsp; lea rbx, [rsp + 16].
-	f.code(madeAt+0x20, 0x48, 0x81, 0xec, 64, 0, 0, 0, 0x48, 0x83, 0xe4, 0xc0, 0x48, 0x89, 0x27, 0x48, 0x8d, 0x9c, 0x24, 16, 0, 0, 0)
+	f.code(madeAt+0x20, 0x48, 0x81, 0xec, 64, 0, 0, 0, 0x48, 0x83, 0xe4, 0xc0, 0x48, 0x89, 0x27, 0x48, 0x8d, 0x9c, 0x24,
+		16, 0, 0, 0)
 	o := f.process(calls{entryRet: entry})
 	o.Entry = entry
 	r := New(BEAM, o.Modules[0], o)
@@ -174,7 +175,8 @@ func TestCallFromCToLisp(t *testing.T) {
 	own := New(SBCL, o.Modules[0], o).Own()
 	ret := uint64(libAt + 0x400 + len(lispEntry) + 3 + len(lispCall))
 	r, _, ok := own.Rule(frames.Query{PC: ret, Caller: true})
-	if !ok || r.CFAReg != frames.X86RBP || r.CFAOff != 16 || r.Flags != frames.FlagSwitch || r.Saved[0] != 2 || r.Saved[1] != 3 {
+	if !ok || r.CFAReg != frames.X86RBP || r.CFAOff != 16 || r.Flags != frames.FlagSwitch || r.Saved[0] != 2 ||
+		r.Saved[1] != 3 {
 		t.Errorf("%+v, %v", r, ok)
 	}
 	if _, _, ok := own.Rule(frames.Query{PC: ret}); ok {
@@ -183,7 +185,8 @@ func TestCallFromCToLisp(t *testing.T) {
 }
 
 func TestMarkersAndArchitectures(t *testing.T) {
-	for symbol, kind := range map[string]Kind{"luaJIT_setmode": LuaJIT, "scm_with_guile": Guile, "S_generic_invoke": Chez, "erts_dirty_process_main": BEAM, "call_into_lisp": SBCL, "main": None} {
+	for symbol, kind := range map[string]Kind{"luaJIT_setmode": LuaJIT, "scm_with_guile": Guile, "S_generic_invoke": Chez,
+		"erts_dirty_process_main": BEAM, "call_into_lisp": SBCL, "main": None} {
 		if got := Marked(symbol); got != kind {
 			t.Errorf("%s marks %d, want %d", symbol, got, kind)
 		}
@@ -199,7 +202,8 @@ func TestMarkersAndArchitectures(t *testing.T) {
 func FuzzRuntimes(f *testing.F) {
 	seed, _ := newGuileProcess()
 	f.Add(seed.mem[libAt:libAt+0x400], uint16(0x20), uint64(entryRet))
-	f.Add(slices.Concat(luaEnters, luaArray, []byte{0x40, 0, 0, 0}, luaEntry, []byte{0x58}, luaGoes), uint16(3), uint64(luaRet))
+	f.Add(slices.Concat(luaEnters, luaArray, []byte{0x40, 0, 0, 0}, luaEntry, []byte{0x58}, luaGoes), uint16(3),
+		uint64(luaRet))
 	f.Fuzz(func(t *testing.T, mem []byte, pc uint16, word uint64) {
 		p := newFake()
 		for _, at := range []int{libAt, madeAt, heapAt} {

@@ -89,8 +89,8 @@ func (s *System) Changed() bool { return false }
 // Forget implements [managed.Runtime].
 func (s *System) Forget() {}
 
-// oneFrame is what a run-time system has whose made code is all its own, and runs in one frame of the machine's stack:
-// that frame is all that there is to know.
+// oneFrame is what a run-time system has whose made code is all its own, and runs in one frame of the machine's
+// stack. That frame is all that there is to know.
 type oneFrame struct{ *process }
 
 // Owns implements [Runtime].

@@ -14,7 +14,8 @@ import (
 const maxPushed = 4096
 
 // balanced gives the rule of a method at pc, whose CFA is usual bytes above the stack pointer where nothing shows more.
-// Where the way to the return is not known, the size of the frame holds only as long as nothing moves the stack pointer.
+// Where the way to the return is not known, the size of the frame holds only as long as nothing moves the stack
+// pointer.
 func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return framed(usual), nil, true

@@ -67,8 +67,8 @@ func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
 	}
 }
 
-// Flags of a field from JDK 21 on (fieldInfo.hpp): each of these has one more number in the stream. From JDK 28 on there
-// are three flags before them, of fields of value classes, which have further numbers.
+// Flags of a field from JDK 21 on (fieldInfo.hpp): each of these has one more number in the stream. From JDK 28 on
+// there are three flags before them, of fields of value classes, which have further numbers.
 const (
 	fieldInitialized = 1 << 0
 	fieldGeneric     = 1 << 2

@@ -76,7 +76,8 @@ func FuzzHostileMachine(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, q := range []frames.Query{{PC: pc}, {PC: pc, Caller: true}, {PC: codeAt + pc%0x800}, {PC: codeAt + pc%0x800, Caller: true, SPOnly: true}} {
+		for _, q := range []frames.Query{{PC: pc}, {PC: pc, Caller: true}, {PC: codeAt + pc%0x800},
+			{PC: codeAt + pc%0x800, Caller: true, SPOnly: true}} {
 			v.Rule(q)
 			v.FuncRange(q.PC)
 		}

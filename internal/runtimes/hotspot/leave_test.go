@@ -22,13 +22,17 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 	}{
 		{"before JDK 21", frames.X86RBX, [][]byte{{pop}, senders[0].mov, {0xff, ends}}, 0, true},
 		{"a native method's end", regR11, [][]byte{{pop}, senders[1].mov, {0xff, ends}}, 0, true},
-		{"JDK 21", frames.X86RBX, [][]byte{{rexB, 0x5d}, senders[0].mov, poll[:7], poll[7:9], poll[9:], {rexB, 0xff, 0xe5}}, 0, true},
-		{"JDK 25", frames.X86RBX, [][]byte{clears, {pop}, senders[0].mov, poll[:7], poll[7:9], poll[9:], {0xff, ends}}, 1, true},
-		{"into a loop's code", frames.X86RDX, [][]byte{clears, {pop}, senders[2].mov, alignsSP, {0x56}, {0xff, 0xa3, 0x90, 0, 0, 0}}, 1, false},
+		{"JDK 21", frames.X86RBX, [][]byte{{rexB, 0x5d}, senders[0].mov, poll[:7], poll[7:9], poll[9:], {rexB, 0xff, 0xe5}},
+			0, true},
+		{"JDK 25", frames.X86RBX, [][]byte{clears, {pop}, senders[0].mov, poll[:7], poll[7:9], poll[9:], {0xff, ends}}, 1,
+			true},
+		{"into a loop's code", frames.X86RDX, [][]byte{clears, {pop}, senders[2].mov, alignsSP, {0x56},
+			{0xff, 0xa3, 0x90, 0, 0, 0}}, 1, false},
 	} {
 		whole := slices.Concat(c.code...)
 		for i, at := 0, 0; i < len(c.code); i++ {
-			code := slices.Concat(bytes.Repeat([]byte{0x90}, leftBytes-1-at), []byte{opLeave}, whole, bytes.Repeat([]byte{0x90}, leftBytes))
+			code := slices.Concat(bytes.Repeat([]byte{0x90}, leftBytes-1-at), []byte{opLeave}, whole,
+				bytes.Repeat([]byte{0x90}, leftBytes))
 			l := left(code[:2*leftBytes])
 			if before := at <= l.pops; !l.found || !l.whole || l.since != at || l.sender != c.sender || before != (i <= c.pops) {
 				t.Errorf("%s, instruction %d: %+v", c.name, i, l)

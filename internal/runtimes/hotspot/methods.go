@@ -241,8 +241,8 @@ func (n *Names) lineAt(m *method, bci int32) int {
 	return int(max(line, 0))
 }
 
-// eachLine calls f for the entries of a table of lines: a byte with the differences to the one before, 5 bits of the
-// bytecode index and 3 of the line; or 0xff and both as numbers; 0 at the end.
+// eachLine calls f for the entries of a table of lines. Each is a byte with the differences to the one before, 5
+// bits of the bytecode index and 3 of the line; or 0xff and both as numbers; 0 at the end.
 func eachLine(s *stream, f func(bci, line int32) bool) {
 	bci, line := int32(0), int32(0)
 	for {

@@ -92,7 +92,8 @@ type codeInfo struct {
 	ref    managed.Ref
 	code   *compiled // nil in stubs
 	interp interp
-	// replaces: the machine puts interpreted frames in the place of a compiled one. replaced: such a frame, if that is going on.
+	// replaces: the machine puts interpreted frames in the place of a compiled one. replaced: such a frame, if that is
+	// going on.
 	replaces, replaced bool
 }
 
@@ -447,8 +448,8 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	return out, true
 }
 
-// callsAt fills in the methods of a place: those that the scopes on both sides have in common. At least the one that was
-// compiled is known.
+// callsAt fills in the methods of a place: those that the scopes on both sides have in common. At least the one that
+// was compiled is known.
 func (n *Names) callsAt(c *compiled, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
 	var ok bool

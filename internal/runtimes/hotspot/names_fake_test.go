@@ -41,7 +41,8 @@ var nameTypes = map[string]struct {
 	typ string
 }{
 	"nmethod::_method": {40, "Method*"}, "CompiledMethod::_method": {40, "Method*"},
-	"nmethod::_compile_id": {48, "int"}, "nmethod::_comp_level": {52, "CompLevel"}, "nmethod::_orig_pc_offset": {56, "int"},
+	"nmethod::_compile_id": {48, "int"}, "nmethod::_comp_level": {52, "CompLevel"},
+	"nmethod::_orig_pc_offset":    {56, "int"},
 	"nmethod::_scopes_pcs_offset": {60, "int"}, "nmethod::_scopes_data_offset": {64, "int"},
 	"nmethod::_dependencies_offset": {68, "int"}, "nmethod::_immutable_data": {72, "address"},
 	"nmethod::_immutable_data_size": {80, "int"}, "CompiledMethod::_scopes_data_begin": {72, "address"},
@@ -54,8 +55,10 @@ var nameTypes = map[string]struct {
 	"PcDesc::_pc_offset":             {0, "int"}, "PcDesc::_scope_decode_offset": {4, "int"},
 	"Method::_constMethod": {8, "ConstMethod*"}, "Method::_i2i_entry": {16, "address"},
 	"ConstMethod::_constants": {8, "ConstantPool*"}, "ConstMethod::_constMethod_size": {16, "int"},
-	"ConstMethod::_code_size": {20, "u2"}, "ConstMethod::_name_index": {22, "u2"}, "ConstMethod::_method_idnum": {24, "u2"},
-	"ConstMethod::_flags": {26, "u2"}, "ConstantPool::_tags": {0, "Array<u1>*"}, "ConstantPool::_cache": {8, "ConstantPoolCache*"},
+	"ConstMethod::_code_size": {20, "u2"}, "ConstMethod::_name_index": {22, "u2"},
+	"ConstMethod::_method_idnum": {24, "u2"},
+	"ConstMethod::_flags":        {26, "u2"}, "ConstantPool::_tags": {0, "Array<u1>*"},
+	"ConstantPool::_cache":       {8, "ConstantPoolCache*"},
 	"ConstantPool::_pool_holder": {16, "InstanceKlass*"}, "ConstantPool::_length": {24, "int"},
 	"ConstantPool::_source_file_name_index": {28, "u2"}, "Klass::_name": {24, "Symbol*"},
 	"Symbol::_length": {4, "u2"}, "Symbol::_body": {6, ""}, "Array<int>::_length": {0, "int"}, "Array<u1>::_data": {4, ""},
@@ -170,7 +173,8 @@ func (f *named) newMethod(c class, index int, name string, size int, lines ...by
 type desc struct{ pc, scope int32 }
 
 // newCompiled makes a compiled method. Of the scopes' data the first byte is not used.
-func (f *named) newCompiled(r namedRelease, id int32, level byte, scopes []byte, pcs []desc, methods ...uint64) (code uint64) {
+func (f *named) newCompiled(r namedRelease, id int32, level byte, scopes []byte, pcs []desc,
+	methods ...uint64) (code uint64) {
 	code = f.blob("nmethod", 6, 5, make([]byte, 256))
 	f.mem[code-f.header-32+8] = 1
 	h := code - f.header

@@ -191,7 +191,8 @@ func TestClassesAreWrittenAsPeopleDo(t *testing.T) {
 		"com/example/Cart": "com.example.Cart", "Cart$Item": "Cart$Item", "a/B$$Lambda$14+0x00007f12ab": "a.B$$Lambda",
 		"a/B$$Lambda+0x00007f12ab": "a.B$$Lambda", "a/B$$Lambda$1/1234": "a.B$$Lambda", "a/B$$Lambda$1/0x08": "a.B$$Lambda",
 		"java/lang/invoke/LambdaForm$MH+0x01": "java.lang.invoke.LambdaForm$MH", "a/B$1": "a.B$1", "a/1": "a", "+": "+",
-		"$Proxy1": "$Proxy1", "a/0x": "a.0x", "B$$Lambda": "B$$Lambda", "B$$LambdaX": "B$$LambdaX", "jdk/proxy2/$Proxy7": "jdk.proxy2.$Proxy7",
+		"$Proxy1": "$Proxy1", "a/0x": "a.0x", "B$$Lambda": "B$$Lambda", "B$$LambdaX": "B$$LambdaX",
+		"jdk/proxy2/$Proxy7": "jdk.proxy2.$Proxy7",
 	} {
 		if got := readable(class); got != want {
 			t.Errorf("%s: %s, want %s", class, got, want)

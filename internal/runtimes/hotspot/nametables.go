@@ -12,7 +12,8 @@ var wantNames = []string{
 	"ConstMethod::_method_idnum",
 	"ConstantPool::_tags", "ConstantPool::_cache", "ConstantPool::_pool_holder", "ConstantPool::_length",
 	"Klass::_name", "Symbol::_body", "Array<int>::_length", "Array<u1>::_data",
-	"StubRoutines::_call_stub_return_address", "Abstract_VM_Version::_vm_major_version", "Abstract_VM_Version::_s_vm_release",
+	"StubRoutines::_call_stub_return_address", "Abstract_VM_Version::_vm_major_version",
+	"Abstract_VM_Version::_s_vm_release",
 	"Universe::_collectedHeap", "CollectedHeap::_total_collections", "ClassLoaderDataGraph::_head",
 }
 
@@ -166,7 +167,8 @@ func (l *layout) value(b []byte, name string) uint64 {
 // sizeOf gives the bytes of a number by the name of its type; 8 for a pointer and for what is not known.
 func sizeOf(typ string) uint8 {
 	switch typ {
-	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState", "const uint":
+	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",
+		"const uint":
 		return 4
 	case "u2", "int16_t", "unsigned short", "short":
 		return 2

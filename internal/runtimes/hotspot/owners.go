@@ -9,8 +9,8 @@ type ownerID struct {
 	from, to uint64 // its stack
 }
 
-// Numbers of owners that are no thread's: a monitor that was made for an object which a thread had locked without one
-// does not know the owner until that lets go (runtime/objectMonitor.hpp).
+// Numbers of owners that are no thread's. A monitor that was made for an object which a thread had locked without
+// one does not know the owner until that lets go (runtime/objectMonitor.hpp).
 const ownerAnonymous = 1
 
 // Bounds of the search for an owner.
@@ -43,7 +43,8 @@ func (t *waiters) ownerOf(w *waitState) int {
 	return 0
 }
 
-// ownerBy finds the thread by what a monitor says of its owner. What was read before is believed only if it is so still.
+// ownerBy finds the thread by what a monitor says of its owner. What was read before is believed only if it is so
+// still.
 func (t *waiters) ownerBy(says uint64) int {
 	for range 2 {
 		for i := range t.owners {

@@ -8,7 +8,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime is the Java virtual machine of a process: a [managed.Namer]. It knows the frames of its code, and their names.
+// Runtime is the Java virtual machine of a process: a [managed.Namer]. It knows the frames of its code, and their
+// names.
 type Runtime struct {
 	lib   *frames.Module
 	vm    *VM // nil if it does not describe itself, or not yet

@@ -12,8 +12,8 @@ const maxInlined = 256
 // invocation is what bytecode indices are written from (InvocationEntryBci).
 const invocation = -1
 
-// chain appends the methods of a place, the innermost inlined one first (ScopeDesc::decode_body: the sender's place, the
-// method's place in the list, the bytecode's index). The outermost one must be the method that was compiled: that
+// chain appends the methods of a place, the innermost inlined one first (ScopeDesc::decode_body: the sender's place,
+// the method's place in the list, the bytecode's index). The outermost one must be the method that was compiled: that
 // proves that the data is what it is taken for.
 func (n *Names) chain(c *compiled, scope uint32, out []call) ([]call, bool) {
 	if c.scopes.size() > maxScopes || c.metas.size() > maxScopes {

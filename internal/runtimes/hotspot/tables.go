@@ -155,11 +155,13 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 		needed[name] = true
 	}
 	typeOf, nameOf := at("StructEntryTypeNameOffset"), at("StructEntryFieldNameOffset")
-	offsetOf, addressOf, kindOf := at("StructEntryOffsetOffset"), at("StructEntryAddressOffset"), at("StructEntryTypeStringOffset")
+	offsetOf, addressOf, kindOf := at("StructEntryOffsetOffset"), at("StructEntryAddressOffset"),
+		at("StructEntryTypeStringOffset")
 	m.eachEntry(at("Structs"), at("StructEntryArrayStride"), typeOf, func(entry uint64, typ string) {
 		if name := typ + "::" + m.name(m.word(entry+nameOf)); needed[name] {
 			kind := m.name(m.word(entry + kindOf))
-			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), kind == "int16_t" || kind == "u2", sizeOf(kind), kind == "OopHandle"}
+			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), kind == "int16_t" ||
+				kind == "u2", sizeOf(kind), kind == "OopHandle"}
 		}
 	})
 	sizeOf := at("TypeEntrySizeOffset")

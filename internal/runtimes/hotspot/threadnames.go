@@ -282,7 +282,8 @@ func (t *threads) isText(object uint64) bool {
 	m := t.n.v.memory()
 	helper := uint32(m.int32(k + t.l.off("Klass::_layout_helper")))
 	content := uint64(helper >> 16 & 0xff)
-	if m.failed || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit || content < o.lengthAt()+4 {
+	if m.failed || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit ||
+		content < o.lengthAt()+4 {
 		return false
 	}
 	o.array, o.content, o.unit = k, content, unit

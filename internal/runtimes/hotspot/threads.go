@@ -9,7 +9,8 @@ import "slices"
 
 // What the names of threads need, as far as it is the same in all releases. Without it threads have the kernel's names.
 var wantThread = []string{
-	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper", "InstanceKlass::_constants",
+	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
+	"InstanceKlass::_constants",
 	"Array<u2>::_data",
 }
 
@@ -42,13 +43,15 @@ var (
 // wantColours are ZGC's variables, of which those count that are not 0: which bits make a reference one that may be
 // stale, and by how much references are shifted. Other collectors have none of them.
 var wantColours = [][]string{
-	{"ZGlobalsForVMStructs::_instance_p", "ZGlobalsForVMStructs::_ZPointerLoadBadMask", "ZGlobalsForVMStructs::_ZPointerLoadShift"},
+	{"ZGlobalsForVMStructs::_instance_p", "ZGlobalsForVMStructs::_ZPointerLoadBadMask",
+		"ZGlobalsForVMStructs::_ZPointerLoadShift"},
 	{"ZGlobalsForVMStructs::_instance_p", "ZGlobalsForVMStructs::_ZAddressBadMask"},
 	{"XGlobalsForVMStructs::_instance_p", "XGlobalsForVMStructs::_XAddressBadMask"},
 }
 
 // threadAlternatives are all of those lists of which one set is needed.
-var threadAlternatives = [][][]string{wantThreadList, wantKlassAt, wantOSThread, wantFieldInfo, wantActive, wantOops, wantKlasses}
+var threadAlternatives = [][][]string{wantThreadList, wantKlassAt, wantOSThread, wantFieldInfo, wantActive, wantOops,
+	wantKlasses}
 
 // wantThreads are all fields that threads may need.
 var wantThreads = append([][]string{wantThread}, slices.Concat(append(threadAlternatives, wantColours)...)...)
@@ -65,7 +68,8 @@ const maxThreadOffset = 1 << 15
 
 // threadLayout chooses among the alternatives; false if something is lacking.
 func (l *layout) threadLayout() (*threadLayout, bool) {
-	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives, func(sets [][]string) bool { return l.first(sets) == nil }) {
+	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives,
+		func(sets [][]string) bool { return l.first(sets) == nil }) {
 		return nil, false
 	}
 	t := &threadLayout{

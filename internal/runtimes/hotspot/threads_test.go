@@ -19,8 +19,10 @@ const fakeTID = 77
 var threadOffsets = map[string]uint64{
 	"OSThread::_thread_id": 24, "JavaThread::_threadObj": 16, "JavaThread::_osthread": 8, "Klass::_super": 40,
 	"Klass::_layout_helper": 48, "InstanceKlass::_constants": 32, "InstanceKlass::_fields": 56,
-	"InstanceKlass::_fieldinfo_stream": 56, "InstanceKlass::_java_fields_count": 16, "oopDesc::_metadata._compressed_klass": 8,
-	"Array<u2>::_data": 4, "ThreadsList::_length": 4, "ThreadsList::_threads": 8, "CollectedHeap::_is_gc_active": 16,
+	"InstanceKlass::_fieldinfo_stream": 56, "InstanceKlass::_java_fields_count": 16,
+	"oopDesc::_metadata._compressed_klass": 8,
+	"Array<u2>::_data":                     4, "ThreadsList::_length": 4, "ThreadsList::_threads": 8,
+	"CollectedHeap::_is_gc_active":           16,
 	"ZGlobalsForVMStructs::_ZAddressBadMask": 8,
 }
 
@@ -35,7 +37,8 @@ func newThreaded(t testing.TB, release string) *threaded {
 			v.layout.fields[name] = field{offset: off, size: 8, handle: name == "JavaThread::_threadObj"}
 		}
 	}
-	for _, name := range []string{"ThreadsSMRSupport::_java_thread_list", "CompressedOops::_base", "CompressedOops::_shift",
+	for _, name := range []string{"ThreadsSMRSupport::_java_thread_list", "CompressedOops::_base",
+		"CompressedOops::_shift",
 		"CompressedKlassPointers::_base", "CompressedKlassPointers::_shift", "ZGlobalsForVMStructs::_instance_p"} {
 		v.layout.fields[name] = field{address: m.take(8), size: 8}
 	}

@@ -8,10 +8,11 @@ import (
 
 // # What threads wait for
 //
-// A JavaThread has the monitor that it waits to enter, or in which it waits for a notification; its java.lang.Thread has
-// a status, and the object that it was parked for. The thread itself writes all of these, and it sleeps: so they hold if
-// it has not run until they were read. Where objects are, a collector may change meanwhile: the way is gone twice, as
-// for names (threadnames.go). Who owns a monitor changes at any time, and is as of the moment of the reading.
+// A JavaThread has the monitor that it waits to enter, or in which it waits for a notification. Its
+// java.lang.Thread has a status, and the object that it was parked for. The thread itself writes all of these, and
+// it sleeps: so they hold if it has not run until they were read. Where objects are, a collector may change
+// meanwhile: the way is gone twice, as for names (threadnames.go). Who owns a monitor changes at any time, and is
+// as of the moment of the reading.
 //
 // A thread that has been woken, and stands for a safepoint before it goes on, still says what it waited for, as it does
 // to the machine's own tools.
@@ -111,7 +112,8 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if !ok {
 		return managed.Wait{Later: later}, false
 	}
-	w = managed.Wait{Kind: got.kind, Class: got.class, Address: got.monitor, Owner: got.owner, Timed: got.timed, Later: later}
+	w = managed.Wait{Kind: got.kind, Class: got.class, Address: got.monitor, Owner: got.owner, Timed: got.timed,
+		Later: later}
 	if w.Address == 0 {
 		w.Address = got.object
 	}
@@ -171,9 +173,9 @@ func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 	return t.byStatus(id)
 }
 
-// monitorObject gives the object of a monitor and its class; 0 if it does not prove itself. Where a reference is stale,
-// as with ZGC most of the time, what it leads to may be an old copy: the object's first word leads back to the monitor
-// in both, and both are of one class.
+// monitorObject gives the object of a monitor and its class; 0 if it does not prove itself. Where a reference is
+// stale, as with ZGC most of the time, what it leads to may be an old copy. The object's first word leads back to
+// the monitor in both, and both are of one class.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	m := t.n.v.memory()
 	ref := m.word(monitor + t.l.off("ObjectMonitor::_object"))

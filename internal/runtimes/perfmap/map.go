@@ -18,10 +18,9 @@ const DefaultLimit = 256 << 20
 // read up to there is used.
 var ErrTooBig = errors.New("perf map is longer than the limit")
 
-// Map is the table of functions that a JIT compiler writes for profilers,
-// usually as /tmp/perf-PID.map (tools/perf/Documentation/jit-interface.txt in the
-// kernel): a line "START SIZE NAME" for each, numbers in hex without prefix.
-// It is for one goroutine at a time.
+// Map is the table of functions that a JIT compiler writes for profilers, usually as /tmp/perf-PID.map
+// (tools/perf/Documentation/jit-interface.txt in the kernel). It has a line "START SIZE NAME" for each, numbers in
+// hex without prefix. It is for one goroutine at a time.
 type Map struct {
 	// names has the names, in chunks that none of them crosses.
 	names   [][]byte

@@ -137,7 +137,8 @@ func FuzzPerfMap(f *testing.F) {
 func BenchmarkReadPerfMapMillion(b *testing.B) {
 	var text strings.Builder
 	for i := range 1_000_000 {
-		fmt.Fprintf(&text, "%x %x JS:*function%d /srv/app/lib/module.js:%d:7\n", 0x7f0000000000+(i*7919%1000000)*64, 60+i%16, i, i)
+		fmt.Fprintf(&text, "%x %x JS:*function%d /srv/app/lib/module.js:%d:7\n", 0x7f0000000000+(i*7919%1000000)*64, 60+i%16,
+			i, i)
 	}
 	s := text.String()
 	b.ReportAllocs()

@@ -75,7 +75,8 @@ const stepsFloor = 1 << 18
 // New gives the debug information in s; alt is that of the supplementary file
 // (.gnu_debugaltlink, DWARF 5 §7.3.6), nil if there is none. Nothing is read yet.
 func New(s Sections, alt *Data) *Data {
-	d := &Data{s: s, alt: alt, abbrevs: make(map[abbrevKey]*abbrevTable), lines: make(map[uint64]*lineTable), names: make(map[uint64]*Func)}
+	d := &Data{s: s, alt: alt, abbrevs: make(map[abbrevKey]*abbrevTable), lines: make(map[uint64]*lineTable),
+		names: make(map[uint64]*Func)}
 	total := min(size(s.Info)+size(s.Line)+size(s.Str), 1<<50)
 	for _, b := range [][]byte{s.Abbrev, s.Aranges, s.StrOffsets, s.Addr, s.Ranges, s.Rnglists} {
 		total += uint64(len(b))

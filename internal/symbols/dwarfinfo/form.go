@@ -81,7 +81,8 @@ func (u *unit) skipForm(c *wire.Cursor, form uint16) {
 	switch form {
 	case formString:
 		c.CString()
-	case formSdata, formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
+	case formSdata, formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex,
+		formGNUStrIndex:
 		c.ULEB()
 	case formBlock, formExprloc:
 		c.Skip(c.ULEB())

@@ -78,7 +78,8 @@ func TestDamagedSectionsNeitherPanicNorLoop(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for range 3000 {
 			s := good
-			s.Info, s.Line, s.Str = Bytes(damage(r, s.Info.(Bytes))), Bytes(damage(r, s.Line.(Bytes))), Bytes(damage(r, s.Str.(Bytes)))
+			s.Info, s.Line, s.Str = Bytes(damage(r, s.Info.(Bytes))), Bytes(damage(r, s.Line.(Bytes))),
+				Bytes(damage(r, s.Str.(Bytes)))
 			for _, b := range []*[]byte{&s.Abbrev, &s.Aranges, &s.LineStr, &s.Ranges, &s.Rnglists} {
 				*b = damage(r, *b)
 			}
@@ -127,7 +128,8 @@ func TestInlinedCallsComeInnermostFirst(t *testing.T) {
 }
 
 func TestAnEmptyOrForeignInputAnswersNothing(t *testing.T) {
-	for _, s := range []Sections{{}, {Info: Bytes{1}}, {Info: Bytes(bytes.Repeat([]byte{0xff}, 100))}, {Info: make(Bytes, 100)}} {
+	for _, s := range []Sections{{}, {Info: Bytes{1}}, {Info: Bytes(bytes.Repeat([]byte{0xff}, 100))},
+		{Info: make(Bytes, 100)}} {
 		if got := New(s, nil).Calls(0x1000, nil); len(got) != 0 {
 			t.Errorf("got %v", got)
 		}
@@ -176,10 +178,12 @@ func TestOverlappingTablesAreBounded(t *testing.T) {
 func FuzzCalls(f *testing.F) {
 	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}} {
 		s, lo, hi := compile(f, flags...)
-		f.Add([]byte(s.Info.(Bytes)), s.Abbrev, []byte(s.Line.(Bytes)), []byte(s.Str.(Bytes)), s.LineStr, s.Ranges, s.Rnglists, (lo+hi)/2)
+		f.Add([]byte(s.Info.(Bytes)), s.Abbrev, []byte(s.Line.(Bytes)), []byte(s.Str.(Bytes)), s.LineStr, s.Ranges,
+			s.Rnglists, (lo+hi)/2)
 	}
 	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, ranges, rnglists []byte, addr uint64) {
-		s := Sections{Info: Bytes(info), Abbrev: abbrev, Line: Bytes(line), Str: Bytes(str), LineStr: lineStr, Ranges: ranges, Rnglists: rnglists}
+		s := Sections{Info: Bytes(info), Abbrev: abbrev, Line: Bytes(line), Str: Bytes(str), LineStr: lineStr, Ranges: ranges,
+			Rnglists: rnglists}
 		d := New(s, New(s, nil))
 		ask(t, d, addr, addr+50)
 		for _, r := range d.index[:min(len(d.index), 16)] {

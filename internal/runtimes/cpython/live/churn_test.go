@@ -13,9 +13,9 @@ import (
 
 var numbered = regexp.MustCompile(`^(?:outer_|inner_|<)(\d+)>?$`)
 
-// TestFreedFunctionsHaveNoOtherOnesNames: the program makes and frees functions faster than they can be named. The names
-// are read some milliseconds after the look, as in a recording. Then a name is that of the function which ran at the
-// look, by the program's own counter, or there is none.
+// TestFreedFunctionsHaveNoOtherOnesNames: the program makes and frees functions faster than they can be named. The
+// names are read some milliseconds after the look, as in a recording. Then a name is that of the function which ran at
+// the look, by the program's own counter, or there is none.
 func TestFreedFunctionsHaveNoOtherOnesNames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
@@ -59,7 +59,8 @@ func TestFreedFunctionsHaveNoOtherOnesNames(t *testing.T) {
 					}
 				}
 			})
-			t.Logf("%s: %d looks, %d functions with a number, %d freed, %d wrong, %d unmatched", py.names.Name(), looks, named, freed, wrong, unmatched)
+			t.Logf("%s: %d looks, %d functions with a number, %d freed, %d wrong, %d unmatched", py.names.Name(), looks, named,
+				freed, wrong, unmatched)
 		})
 	}
 }

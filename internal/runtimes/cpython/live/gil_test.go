@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/waits"
 )
 
-// TestWhoWaitsForTheInterpreterIsToldWhoHasIt: the main thread keeps the lock in a call of C, and sleeps there; each
-// other thread waits for the lock, and for nothing else, in all looks that find it asleep.
+// TestWhoWaitsForTheInterpreterIsToldWhoHasIt: the main thread keeps the lock in a call of C, and sleeps there.
+// Each other thread waits for the lock, and for nothing else, in all looks that find it asleep.
 func TestWhoWaitsForTheInterpreterIsToldWhoHasIt(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
