@@ -9,7 +9,7 @@ import (
 
 // # The lock of the interpreter
 //
-// struct _gil_runtime_state (Include/internal/pycore_gil.h) begins, in 3.8 to 3.13, with
+// struct _gil_runtime_state (Include/internal/pycore_gil.h) begins, in 3.8 to 3.15, with
 //
 //	0   interval: how long a thread waits until it asks the holder to let go, in microseconds
 //	8   last_holder: the state of the thread that has the lock, or had it last
@@ -54,7 +54,7 @@ const usualInterval = 5000
 
 // findGIL looks for the lock. The list of threads must have been read. Of several places the one with the usual interval
 // is it; where that does not tell, none is. It reports whether there is any such place.
-func (r *Runtime) findGIL() (any bool) {
+func (r *Runtime) findGIL() (found bool) {
 	states := map[uint64]bool{}
 	for i := range r.threads.list {
 		states[r.threads.list[i].at] = true

@@ -1,8 +1,10 @@
-"""A thread runs Python code in a sub-interpreter that the main thread has made, while the main thread runs its own.
+"""The main thread makes a sub-interpreter, and runs code of its own.
 
-Up to 3.11 the main thread keeps a state in the sub-interpreter, which runs nothing; the other thread has one in each.
-Writes "ready", or "none" where there are no sub-interpreters.
+Up to 3.12 it keeps a state there, and whoever runs code there borrows that one. Before 3.12 that one is not asked to
+let go of the lock. So "alone" is written, and nobody does. Else another thread runs code in the sub-interpreter, and
+"borrowed" is written, or, from 3.13 on, "both". Where there are no sub-interpreters it is "none".
 """
+import sys
 import threading
 
 try:
@@ -45,6 +47,7 @@ if interpreters is None:
     print("none", flush=True)
 else:
     number = interpreters.create()
-    threading.Thread(target=outside, daemon=True).start()
-    print("ready", flush=True)
+    if sys.version_info >= (3, 12):
+        threading.Thread(target=outside, daemon=True).start()
+    print("both" if sys.version_info >= (3, 13) else "borrowed" if sys.version_info >= (3, 12) else "alone", flush=True)
     main()
