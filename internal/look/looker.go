@@ -79,6 +79,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	t.skid.BeginLook()
 	again := l.takeNeeds(t) && l.mayFreezeSleepers()
 	if l.rung < AlwaysPeek && !again && (t.unchanged(sched) || t.backInStop(sched)) {
+		t.restless = false
 		return Reused, nil, nil
 	}
 	s := l.pool.Get()

@@ -38,6 +38,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		}
 		if after.Runs == before.Runs {
 			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPeek, call
+			t.restless = true // until it is found asleep once more
 			s.Stopped, s.Restarted, s.Broken, s.Told = 0, false, false, false
 			s.wchan, s.Kernel = s.wchan[:0], s.Kernel[:0]
 			if call.Nr < 0 {

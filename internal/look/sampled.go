@@ -15,6 +15,9 @@ import (
 // it sleeps, its clocks and its end come from there. Where the kernel's copy of its stack is too short, it is frozen
 // as if nobody sampled it, until the stack is shallow again.
 
+// sampleRoom is what the room for a sample's stack is a multiple of, in bytes: shots are used again, and grow seldom.
+const sampleRoom = 4 << 10
+
 // mostKernel is how many of the kernel's frames a shot has room for.
 const mostKernel = 64
 
@@ -32,10 +35,11 @@ func (t *Thread) deep() bool { return t.needs.get().Used > t.sampled }
 // be filled in by the caller: a sample has none.
 func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 	s := l.pool.Get()
-	s.room(r.Asked)
-	n := copy(s.buf, r.Stack)
+	s.room((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are as deep as the copies may be
+	n, asked := copy(s.buf, r.Stack), r.Asked
+	s.asked = asked
 	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, Running
-	s.setStack(r.Regs.SP(), n, len(s.buf))
+	s.setStack(r.Regs.SP(), n, asked)
 	s.Call, s.wchan, s.Left = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], Left{}
 	s.OnCPU, s.Basis, s.Stopped, s.Why = true, skid.Exact, 0, 0
 	s.Restarted, s.Broken, s.Told, s.BrokenCall = false, false, false, -1
@@ -48,13 +52,14 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 }
 
 // Longest reports whether the shot is a sample with as much stack as the kernel copies.
-func (s *Shot) Longest() bool { return s.How == BySample && len(s.buf) > 0 }
+func (s *Shot) Longest() bool { return s.How == BySample && s.asked > 0 }
 
 // Drop gives a shot back that nobody wants.
 func (l *Looker) Drop(s *Shot) { l.pool.Put(s) }
 
-// kernelStacks reads which of the kernel's functions sleepers are in: once in a sleep, with the peek. It takes one call,
-// and CAP_SYS_ADMIN. Whoever has no such right pays for the first tries only.
+// kernelStacks reads which of the kernel's functions sleepers are in: once in a sleep, with the peek. It takes three calls,
+// some 6 µs, and CAP_SYS_ADMIN. Who wakes at every tick is not asked: only a thread that is looked at for the first
+// time, or whose last sleep was as long as two looks. Whoever has no such right pays for the first tries only.
 type kernelStacks struct {
 	wanted bool
 	failed int // tries in a row since the last one that succeeded
@@ -73,7 +78,7 @@ func (l *Looker) SeeKernelStacks() { l.kernel.wanted = true }
 // read reads a sleeper's into its shot.
 func (k *kernelStacks) read(t *Thread, s *Shot) {
 	s.KernelText = s.KernelText[:0]
-	if !k.wanted {
+	if !k.wanted || t.restless {
 		return
 	}
 	if cap(s.KernelText) == 0 {

@@ -87,6 +87,7 @@ type Shot struct {
 	short    bool // less was copied than is needed, for the limit of a pause
 	pieced   bool // it was copied by an outline
 	by       *outline
+	asked    int // how many bytes of stack the kernel was asked for with a sample
 	buf      []byte
 	touched  int // so many bytes of buf the kernel has provided
 	extra    []byte

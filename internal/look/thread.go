@@ -41,6 +41,8 @@ type Thread struct {
 	skid     skid.Thread
 	sampled  int        // the kernel samples it where it runs, with so many bytes of its stack; 0: it does not
 	alone    *leftAlone // nil: no look has made it give up a call
+	// restless: it has not been found unchanged since it was peeked at.
+	restless bool
 	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames
 	// only.
 	awaitsRoot bool

@@ -61,7 +61,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 // lacksStack takes note of a sample of the kernel's whose stack was too short: the thread is to be frozen.
 func (k *Walks) lacksStack(s *Shot) {
 	if s.Longest() {
-		k.needs.Used = len(s.buf) + 1
+		k.needs.Used = s.asked + 1
 	}
 }
 

@@ -16,12 +16,11 @@ const (
 	fileComm
 	fileWchan
 	fileSched
-	fileStack
 	numFiles
 )
 
 // fileNames are their names under /proc/PID/task/TID/.
-var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
+var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched"}
 
 // ThreadFiles are the files of one thread under /proc/PID/task/TID, opened when
 // first asked for and kept open as far as the budget goes. Not safe for
@@ -239,8 +238,18 @@ func readOnce(path, buf []byte) ([]byte, error) {
 }
 
 // KernelStack reads the kernel's functions that the thread sleeps in, into buf, and gives the part used: for
-// [NextKernelFrame]. It takes CAP_SYS_ADMIN ([ErrDenied]), as kernel/fs/proc/base.c, proc_pid_stack, has it.
-func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) { return f.read(fileStack, buf) }
+// [NextKernelFrame]. The file is not kept open: it is rarely read. It takes CAP_SYS_ADMIN ([ErrDenied]; the kernel's
+// fs/proc/base.c, proc_pid_stack).
+func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
+	var p pathBuf
+	fd, e := open(p.thread(f.pid, f.tid, "stack"), 0)
+	if e != 0 {
+		return nil, classify(e)
+	}
+	n, e := pread(fd, buf, 0)
+	closeFD(fd)
+	return ended(buf[:n], e)
+}
 
 // NextKernelFrame gives the name of the first function in what [ThreadFiles.KernelStack] has read, the innermost one,
 // and the rest of the text. A line such as "[<0>] do_wait+0x53/0x120 [module]" has one; others are passed over. The name

@@ -130,8 +130,8 @@ func (c *tracer) takeSample(r *perfevents.Record) {
 	switch {
 	case th == nil:
 		c.takeStray(p, r)
-	case th.dead || !th.look.Sampled() || c.pool.Waiting() > maxBacklog:
-	case len(th.sampled.waiting) >= mostSamples:
+	case th.dead || !th.look.Sampled():
+	case len(th.sampled.waiting) >= mostSamples || c.pool.Waiting() > maxBacklog:
 		k.dropped++
 	default:
 		k.taken++
