@@ -223,19 +223,26 @@ func (o *javaRun) begin() error {
 
 // callers takes the chain from a walk, the innermost frame first.
 func (o *javaRun) callers() frames.StopReason {
-	fp, interpreted := uint64(0), false // of the frame before
+	callee := javaCallee{sp: o.regs.SP()}
 	return o.walk(func(f *frames.Frame) {
-		o.calls = append(o.calls, javaCall{pc: f.PC, slot: returnSlot(f, fp, interpreted, o.word)})
-		fp, _ = o.w.Regs().Get(frames.X86RBP)
-		interpreted = o.kind(f.PC) == interpreterName
+		o.calls = append(o.calls, javaCall{pc: f.PC, slot: callee.returnSlot(f, o.word)})
+		callee.fp, _ = o.w.Regs().Get(frames.X86RBP)
+		callee.innermost, callee.interpreted = len(o.calls) == 1, o.kind(f.PC) == interpreterName
 	})
 }
 
+// javaCallee is the frame before one.
+type javaCallee struct {
+	sp, fp                 uint64
+	innermost, interpreted bool
+}
+
 // returnSlot gives where a call stored the return address to a frame: right below the stack pointer that the caller had.
-// An adapter for method handles has moved it up into the place of an argument, which it has taken from below; the
-// interpreter's frame, if there is one already, has it above its frame pointer.
-func returnSlot(f *frames.Frame, fp uint64, interpreted bool, word func(uint64) uint64) uint64 {
-	if interpreted && fp+8 == f.SP && word(fp+8) == f.PC {
+// An adapter for method handles has moved it up into the place of an argument, which it has taken from below. There it
+// is at the innermost frame's stack pointer, or the interpreter has it above its frame pointer.
+func (c *javaCallee) returnSlot(f *frames.Frame, word func(uint64) uint64) uint64 {
+	moved := c.innermost && (c.sp == f.SP || c.sp == f.SP-8) || c.interpreted && c.fp+8 == f.SP
+	if moved && word(f.SP) == f.PC {
 		return f.SP
 	}
 	return f.SP - 8
