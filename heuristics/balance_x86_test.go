@@ -106,8 +106,8 @@ func FuzzReturnCFA(f *testing.F) {
 	})
 }
 
-// Pieces of code without a frame, as HotSpot's adapters: the first moves its return address below an aligned address, the
-// others are entered from outside.
+// Pieces of code without a frame, as HotSpot's adapters: the first moves its return address below an aligned address,
+// the others are entered from outside.
 var adapts = []byte{
 	0x4c, 0x8b, 0xdc, // 0: mov r11, rsp
 	0x58,                // 3: pop rax
@@ -161,7 +161,8 @@ func TestReturnAddressIsFollowedFromTheEntry(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", c.name, got, ok, c.want)
 		}
 	}
-	for name, at := range map[string]uint64{"rbp is gone": 49, "within an instruction": 1, "behind the end": uint64(len(code))} {
+	end := uint64(len(code))
+	for name, at := range map[string]uint64{"rbp is gone": 49, "within an instruction": 1, "behind the end": end} {
 		if got, ok := jitCode(code).ReturnAddress(base+at, base, base+uint64(len(code))); ok {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -237,9 +237,9 @@ type javaCallee struct {
 	innermost, interpreted bool
 }
 
-// returnSlot gives where a call stored the return address to a frame: right below the stack pointer that the caller had.
-// An adapter for method handles has moved it up into the place of an argument, which it has taken from below. There it
-// is at the innermost frame's stack pointer, or the interpreter has it above its frame pointer.
+// returnSlot gives where a call stored the return address to a frame: right below the stack pointer that the caller
+// had. An adapter for method handles has moved it up into the place of an argument, which it has taken from below.
+// There it is at the innermost frame's stack pointer, or the interpreter has it above its frame pointer.
 func (c *javaCallee) returnSlot(f *frames.Frame, word func(uint64) uint64) uint64 {
 	moved := c.innermost && (c.sp == f.SP || c.sp == f.SP-8) || c.interpreted && c.fp+8 == f.SP
 	if moved && word(f.SP) == f.PC {

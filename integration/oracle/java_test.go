@@ -54,7 +54,9 @@ func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 	for _, java := range list {
 		name := filepath.Base(filepath.Dir(filepath.Dir(java)))
 		for _, mode := range javaModes {
-			t.Run(name+"/"+mode.name, func(t *testing.T) { stepJava(t, name+" "+mode.name, java, dir, "Work", mode.options, each, &all) })
+			t.Run(name+"/"+mode.name, func(t *testing.T) {
+				stepJava(t, name+" "+mode.name, java, dir, "Work", mode.options, each, &all)
+			})
 		}
 	}
 	var b strings.Builder

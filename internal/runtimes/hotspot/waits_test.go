@@ -114,7 +114,8 @@ func TestWaitsAreWhatTheMachineSays(t *testing.T) {
 				func(w *waiting) uint64 { return w.monitor }},
 			"a notification": {(*waiting).notified, managed.Wait{Kind: managed.WaitObject, Class: "com.example.Cart"},
 				func(w *waiting) uint64 { return w.monitor }},
-			"a time": {(*waiting).sleeps, managed.Wait{Kind: managed.WaitSleep, Timed: true}, func(*waiting) uint64 { return 0 }},
+			"a time": {(*waiting).sleeps, managed.Wait{Kind: managed.WaitSleep, Timed: true},
+				func(*waiting) uint64 { return 0 }},
 			"a lock": {(*waiting).parks, managed.Wait{Kind: managed.WaitPark, Class: sync, Owner: ownerTID},
 				func(w *waiting) uint64 { return w.blocker }},
 		} {
@@ -140,19 +141,32 @@ func TestWhatDoesNotProveItselfIsNoWait(t *testing.T) {
 		class     bool
 		owner     bool
 	}{
-		"a monitor that is no address":     {(*waiting).enters, func(w *waiting) { w.put(w.thread+w.pending, w.monitor+4) }, false, false, false},
-		"an object without a monitor":      {(*waiting).enters, func(w *waiting) { w.put(w.owned, 1) }, true, false, true},
-		"an object that is none":           {(*waiting).enters, func(w *waiting) { w.put(w.word(w.monitor+8), 0x1001) }, true, false, true},
-		"a collection":                     {(*waiting).enters, func(w *waiting) { w.mem[collectedHeapOf(w.threaded)+16] = 1 }, true, false, true},
-		"no owner":                         {(*waiting).enters, func(w *waiting) { w.put(w.monitor+16, 0) }, true, true, false},
-		"an owner that is no thread's":     {(*waiting).enters, func(w *waiting) { w.put(w.monitor+16, 0x5555555) }, true, true, false},
-		"an owner's memory that is gone":   {(*waiting).enters, func(w *waiting) { w.put(w.owner+8, 0) }, true, true, false},
-		"a lock that is none":              {(*waiting).parks, func(w *waiting) { w.put32(w.object+w.park, 0x1004) }, true, false, false},
-		"a lock whose owner is no thread":  {(*waiting).parks, func(w *waiting) { w.put32(w.blocker+12, int32(w.str)) }, true, true, false},
-		"a lock that nobody has":           {(*waiting).parks, func(w *waiting) { w.put32(w.blocker+12, 0) }, true, true, false},
-		"parked while memory is collected": {(*waiting).parks, func(w *waiting) { w.mem[collectedHeapOf(w.threaded)+16] = 1 }, false, false, false},
-		"a thread of another number":       {(*waiting).enters, func(w *waiting) { w.put32(w.osThread+24, 78) }, false, false, false},
-		"a thread without an object":       {(*waiting).parks, func(w *waiting) { w.put(w.handle, 0) }, false, false, false},
+		"a monitor that is no address": {(*waiting).enters,
+			func(w *waiting) { w.put(w.thread+w.pending, w.monitor+4) }, false, false, false},
+		"an object without a monitor": {(*waiting).enters,
+			func(w *waiting) { w.put(w.owned, 1) }, true, false, true},
+		"an object that is none": {(*waiting).enters,
+			func(w *waiting) { w.put(w.word(w.monitor+8), 0x1001) }, true, false, true},
+		"a collection": {(*waiting).enters,
+			func(w *waiting) { w.mem[collectedHeapOf(w.threaded)+16] = 1 }, true, false, true},
+		"no owner": {(*waiting).enters,
+			func(w *waiting) { w.put(w.monitor+16, 0) }, true, true, false},
+		"an owner that is no thread's": {(*waiting).enters,
+			func(w *waiting) { w.put(w.monitor+16, 0x5555555) }, true, true, false},
+		"an owner's memory that is gone": {(*waiting).enters,
+			func(w *waiting) { w.put(w.owner+8, 0) }, true, true, false},
+		"a lock that is none": {(*waiting).parks,
+			func(w *waiting) { w.put32(w.object+w.park, 0x1004) }, true, false, false},
+		"a lock whose owner is no thread": {(*waiting).parks,
+			func(w *waiting) { w.put32(w.blocker+12, int32(w.str)) }, true, true, false},
+		"a lock that nobody has": {(*waiting).parks,
+			func(w *waiting) { w.put32(w.blocker+12, 0) }, true, true, false},
+		"parked while memory is collected": {(*waiting).parks,
+			func(w *waiting) { w.mem[collectedHeapOf(w.threaded)+16] = 1 }, false, false, false},
+		"a thread of another number": {(*waiting).enters,
+			func(w *waiting) { w.put32(w.osThread+24, 78) }, false, false, false},
+		"a thread without an object": {(*waiting).parks,
+			func(w *waiting) { w.put(w.handle, 0) }, false, false, false},
 	} {
 		w := newWaiting(t, "JDK 17")
 		c.do(w)
@@ -205,7 +219,9 @@ func FuzzHostileWaits(f *testing.F) {
 
 // BenchmarkJavaWait is one question on memory that is at hand, and tells how often memory is read for it.
 func BenchmarkJavaWait(b *testing.B) {
-	for name, do := range map[string]func(*waiting){"monitor": (*waiting).enters, "lock": (*waiting).parks, "sleep": (*waiting).sleeps} {
+	for name, do := range map[string]func(*waiting){
+		"monitor": (*waiting).enters, "lock": (*waiting).parks, "sleep": (*waiting).sleeps,
+	} {
 		b.Run(name, func(b *testing.B) {
 			w := newWaiting(b, "JDK 17")
 			do(w)
