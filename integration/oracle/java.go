@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -20,6 +22,8 @@ import (
 type JavaOptions struct {
 	// Warm is how long it runs before.
 	Warm time.Duration
+	// Ran is how long its main thread must have been on a processor before: a machine that starts is not known yet.
+	Ran time.Duration
 	// Steps bounds the checked instructions, Until the time.
 	Steps int
 	Until time.Time
@@ -85,6 +89,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 		_ = cmd.Wait()
 	}()
 	time.Sleep(opt.Warm)
+	opt.Until = opt.Until.Add(awaitRun(cmd.Process.Pid, opt.Ran))
 	proc, err := code.Open(cmd.Process.Pid)
 	if err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
@@ -114,6 +119,27 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	}
 	return nil
 }
+
+// awaitRun waits until one of a process's threads was on a processor for so long, and gives how long that took.
+func awaitRun(pid int, ran time.Duration) time.Duration {
+	begun := time.Now()
+	for time.Since(begun) < maxAwaitRun {
+		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		if err != nil {
+			break
+		}
+		for _, task := range tasks {
+			if tid, err := strconv.Atoi(task.Name()); err == nil && ranFor(pid, tid) >= uint64(ran) {
+				return time.Since(begun)
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return time.Since(begun)
+}
+
+// maxAwaitRun is for how long that is waited for.
+const maxAwaitRun = time.Minute
 
 // leastStretches is how many are tried at least, if the time is over and nothing was checked.
 const leastStretches = 200
