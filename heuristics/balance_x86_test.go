@@ -105,3 +105,77 @@ func FuzzReturnCFA(f *testing.F) {
 		}
 	})
 }
+
+// Pieces of code without a frame, as HotSpot's adapters: the first moves its return address below an aligned address,
+// the others are entered from outside.
+var adapts = []byte{
+	0x4c, 0x8b, 0xdc, // 0: mov r11, rsp
+	0x58,                // 3: pop rax
+	0x48, 0x83, 0xec, 8, // 4: sub rsp, 8
+	0x48, 0x83, 0xe4, 0xf0, // 8: and rsp, -16
+	0x50,             // 12: push rax
+	0x49, 0x8b, 0xc3, // 13: mov rax, r11
+	0x41, 0xff, 0xe3, // 16: jmp r11
+	0x74, 15, // 19: je 36
+	0x4c, 0x8b, 0xec, // 21: mov r13, rsp
+	0x48, 0x83, 0xe4, 0xf0, // 24: and rsp, -16
+	0xe8, 0, 0, 0, 1, // 28: call
+	0x49, 0x8b, 0xe5, // 33: mov rsp, r13
+	0x58,                 // 36: pop rax
+	0x48, 0x83, 0xec, 16, // 37: sub rsp, 16
+	0x48, 0x89, 0x04, 0x24, // 41: mov [rsp], rax
+	0xff, 0xe1, // 45: jmp rcx
+	0x58,       // 47: pop rax
+	0x5d,       // 48: pop rbp
+	0xff, 0xe1, // 49: jmp rcx
+	0x90, // 51: nop
+}
+
+func TestReturnAddressIsFollowedFromTheEntry(t *testing.T) {
+	const rsp, rax, r11, r13 = frames.X86RSP, frames.X86RAX, 11, frames.X86R13
+	code := adapts
+	at := func(reg uint8, off int64) frames.RegRule {
+		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: reg, Off: off}
+	}
+	in := frames.RegRule{Kind: frames.RuleReg, Reg: rax}
+	for _, c := range []struct {
+		name string
+		at   uint64
+		want Return
+	}{
+		{"at its entry", 0, Return{RA: at(rsp, 0), Reg: rsp, Off: 8}},
+		{"taken", 4, Return{RA: in, Reg: rsp}},
+		{"aligned", 12, Return{RA: in, Reg: r11, Off: 8}},
+		{"put back", 13, Return{RA: at(rsp, 0), Reg: rsp, Off: 8}},
+		{"entered from outside", 19, Return{RA: at(rsp, 0), Reg: rsp, Off: 8, Entry: 19}},
+		{"kept", 28, Return{RA: at(r13, 0), Reg: r13, Off: 8, Entry: 19}},
+		{"behind a call", 33, Return{RA: at(r13, 0), Reg: r13, Off: 8, Entry: 19}},
+		{"both ways", 36, Return{RA: at(rsp, 0), Reg: rsp, Off: 8, Entry: 19}},
+		{"taken, the other way", 41, Return{RA: in, Reg: rsp, Off: 16, Entry: 19}},
+		{"moved down", 45, Return{RA: at(rsp, 0), Reg: rsp, Off: 16, Entry: 19}},
+		{"a third entry", 48, Return{RA: in, Reg: rsp, Entry: 47}},
+	} {
+		got, ok := jitCode(code).ReturnAddress(base+c.at, base, base+uint64(len(code)))
+		c.want.Entry += base
+		if !ok || got != c.want {
+			t.Errorf("%s: %+v, %v, want %+v", c.name, got, ok, c.want)
+		}
+	}
+	end := uint64(len(code))
+	for name, at := range map[string]uint64{"rbp is gone": 49, "within an instruction": 1, "behind the end": end} {
+		if got, ok := jitCode(code).ReturnAddress(base+at, base, base+uint64(len(code))); ok {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func FuzzReturnAddress(f *testing.F) {
+	f.Add(adapts, uint16(13))
+	f.Add([]byte{0xeb, 0xfe, 0x74, 0xfe, 0xe9, 0, 0, 0, 0}, uint16(4))
+	f.Fuzz(func(t *testing.T, code []byte, at uint16) {
+		r, ok := jitCode(code).ReturnAddress(base+uint64(at), base, base+uint64(len(code)))
+		if ok && (int(at) >= len(code) || r.RA.Kind != frames.RuleReg && r.RA.Kind != frames.RuleRegOffset) {
+			t.Errorf("% x at %d: %+v", code, at, r)
+		}
+	})
+}

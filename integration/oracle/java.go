@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -20,6 +22,8 @@ import (
 type JavaOptions struct {
 	// Warm is how long it runs before.
 	Warm time.Duration
+	// Ran is how long its main thread must have been on a processor before: a machine that starts is not known yet.
+	Ran time.Duration
 	// Steps bounds the checked instructions, Until the time.
 	Steps int
 	Until time.Time
@@ -85,6 +89,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 		_ = cmd.Wait()
 	}()
 	time.Sleep(opt.Warm)
+	opt.Until = opt.Until.Add(awaitRun(cmd.Process.Pid, opt.Ran))
 	proc, err := code.Open(cmd.Process.Pid)
 	if err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
@@ -114,6 +119,27 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	}
 	return nil
 }
+
+// awaitRun waits until one of a process's threads was on a processor for so long, and gives how long that took.
+func awaitRun(pid int, ran time.Duration) time.Duration {
+	begun := time.Now()
+	for time.Since(begun) < maxAwaitRun {
+		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		if err != nil {
+			break
+		}
+		for _, task := range tasks {
+			if tid, err := strconv.Atoi(task.Name()); err == nil && ranFor(pid, tid) >= uint64(ran) {
+				return time.Since(begun)
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return time.Since(begun)
+}
+
+// maxAwaitRun is for how long that is waited for.
+const maxAwaitRun = time.Minute
 
 // leastStretches is how many are tried at least, if the time is over and nothing was checked.
 const leastStretches = 200
@@ -223,19 +249,26 @@ func (o *javaRun) begin() error {
 
 // callers takes the chain from a walk, the innermost frame first.
 func (o *javaRun) callers() frames.StopReason {
-	fp, interpreted := uint64(0), false // of the frame before
+	callee := javaCallee{sp: o.regs.SP()}
 	return o.walk(func(f *frames.Frame) {
-		o.calls = append(o.calls, javaCall{pc: f.PC, slot: returnSlot(f, fp, interpreted, o.word)})
-		fp, _ = o.w.Regs().Get(frames.X86RBP)
-		interpreted = o.kind(f.PC) == interpreterName
+		o.calls = append(o.calls, javaCall{pc: f.PC, slot: callee.returnSlot(f, o.word)})
+		callee.fp, _ = o.w.Regs().Get(frames.X86RBP)
+		callee.innermost, callee.interpreted = len(o.calls) == 1, o.kind(f.PC) == interpreterName
 	})
 }
 
-// returnSlot gives where a call stored the return address to a frame: right below the stack pointer that the caller had.
-// An adapter for method handles has moved it up into the place of an argument, which it has taken from below; the
-// interpreter's frame, if there is one already, has it above its frame pointer.
-func returnSlot(f *frames.Frame, fp uint64, interpreted bool, word func(uint64) uint64) uint64 {
-	if interpreted && fp+8 == f.SP && word(fp+8) == f.PC {
+// javaCallee is the frame before one.
+type javaCallee struct {
+	sp, fp                 uint64
+	innermost, interpreted bool
+}
+
+// returnSlot gives where a call stored the return address to a frame: right below the stack pointer that the caller
+// had. An adapter for method handles has moved it up into the place of an argument, which it has taken from below.
+// There it is at the innermost frame's stack pointer, or the interpreter has it above its frame pointer.
+func (c *javaCallee) returnSlot(f *frames.Frame, word func(uint64) uint64) uint64 {
+	moved := c.innermost && (c.sp == f.SP || c.sp == f.SP-8) || c.interpreted && c.fp+8 == f.SP
+	if moved && word(f.SP) == f.PC {
 		return f.SP
 	}
 	return f.SP - 8

@@ -54,13 +54,18 @@ func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 	for _, java := range list {
 		name := filepath.Base(filepath.Dir(filepath.Dir(java)))
 		for _, mode := range javaModes {
-			t.Run(name+"/"+mode.name, func(t *testing.T) { stepJava(t, name+" "+mode.name, java, dir, "Work", mode.options, each, &all) })
+			t.Run(name+"/"+mode.name, func(t *testing.T) {
+				stepJava(t, name+" "+mode.name, java, dir, "Work", mode.options, each, &all)
+			})
 		}
 	}
 	var b strings.Builder
 	all.Write(&b)
 	t.Log("\n" + b.String())
 }
+
+// ranBefore is how long a program's thread was on a processor before it is stepped, whatever else runs.
+const ranBefore = time.Second
 
 // linkedTime is for how long a runtime is stepped in Linked.java.
 const linkedTime = time.Second
@@ -112,7 +117,7 @@ var javaOptions = []string{"-Xmx256m", "-XX:CompileThresholdScaling=0.01", "-XX:
 func stepJava(t *testing.T, mode, java, dir, class string, options []string, d time.Duration, all *JavaTally) {
 	warm := min(8*time.Second, d/3)
 	argv := append(append(append([]string{java}, javaOptions...), options...), "-cp", dir, class, "36000")
-	opt := JavaOptions{Warm: warm, Steps: 1 << 40, Until: time.Now().Add(d), Stretch: 1500, Seed: uint64(len(mode)), Log: t.Logf, Show: 2}
+	opt := JavaOptions{Warm: warm, Ran: ranBefore, Steps: 1 << 40, Until: time.Now().Add(d), Stretch: 1500, Seed: uint64(len(mode)), Log: t.Logf, Show: 2}
 	if err := RunJava(mode, argv, opt, all); err != nil {
 		t.Fatal(err)
 	}

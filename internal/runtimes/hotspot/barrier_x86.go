@@ -79,8 +79,8 @@ func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bo
 }
 
 // fromInterpreter computes the CFA of a method without a frame that the interpreter has called, whose code it holds the
-// bounds of: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is in r13 only. The
-// return address is so many bytes above the stack pointer.
+// bounds of: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is in r13 only.
+// The return address is so many bytes above the stack pointer.
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].

@@ -37,9 +37,10 @@ func inReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa, CFAOff: off, Method: frames.MethodCFI}, row, true
 }
 
-// sendersSP computes the CFA from the stack pointer that a caller had, where the return address has just been popped. An
-// adapter for method handles has taken an argument from below the return address, and has put that in its place: then
-// the stack pointer is a word higher than the caller had it. That caller is the interpreter, which does not need it.
+// sendersSP computes the CFA from the stack pointer that a caller had, where the return address has just been popped.
+// An adapter for method handles has taken an argument from below the return address, and has put that in its place:
+// then the stack pointer is a word higher than the caller had it. That caller is the interpreter, which does not need
+// it.
 type sendersSP struct {
 	reg uint8
 	off int32
@@ -166,8 +167,8 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return framed(8 * b.frame), nil, true
 }
 
-// inEntry gives the rule in the code that interpreted methods begin with, some of which the interpreter knows itself and
-// ends at once (a getter, in JDK 8):
+// inEntry gives the rule in the code that interpreted methods begin with, some of which the interpreter knows itself
+// and ends at once (a getter, in JDK 8):
 //
 //	...                  the return address is at sp, the caller's sp in r13
 //	pop rax              it is in rax, and local variables are pushed
@@ -213,8 +214,8 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// inKnown gives the rule in a method that the interpreter knows itself: there is no frame, but a word by which the stack
-// is aligned for a call, or what JDK 8 computes with. The caller's sp stays in r13.
+// inKnown gives the rule in a method that the interpreter knows itself: there is no frame, but a word by which the
+// stack is aligned for a call, or what JDK 8 computes with. The caller's sp stays in r13.
 func (v *VM) inKnown(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return frames.Rule{}, nil, false
@@ -228,14 +229,14 @@ func (v *VM) inKnown(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodHeuristic}, row, true
 }
 
-// inAdapter gives the rule in an adapter, at an instruction or at a return address. From the interpreter to compiled code
-// (sharedRuntime_x86_64.cpp, gen_i2c_adapter):
+// inAdapter gives the rule in an adapter, at an instruction or at a return address. From the interpreter to compiled
+// code (sharedRuntime_x86_64.cpp, gen_i2c_adapter):
 //
 //	mov rax, [rsp]; mov r11, rsp; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11
 //	mov r11, rsp; pop rax; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11            since JDK 21
 //
-// From compiled code to the interpreter, behind checks, calls for the collector and, now and then, a call that mends the
-// caller (gen_c2i_adapter):
+// From compiled code to the interpreter, behind checks, calls for the collector and, now and then, a call that mends
+// the caller (gen_c2i_adapter):
 //
 //	pop rax; mov r13, rsp; sub rsp, ...; push rax or mov [rsp], rax; ...; jmp
 //	lea r13, [rsp + 8]; pop rax; sub rsp, ...; push rax; ...; jmp                        since JDK 21

@@ -142,9 +142,13 @@ func (n *Names) isName(id *methodIdentity, index uint16) bool {
 	if tags == 0 || index == 0 || uint64(index) >= count || count > maxConstants {
 		return false
 	}
+	length, at := l.off("Array<int>::_length"), l.off("Array<u1>::_data")+uint64(index)
+	if b := n.tags[:]; max(length+4, at+1) <= uint64(len(b)) { // mostly: both in one read
+		b = b[:max(length+4, at+1)]
+		return m.bytes(tags, b) && uint64(uint32(int32At(b[length:]))) == count && b[at] == constUTF8
+	}
 	var tag [1]byte
-	return uint64(uint32(m.int32(tags+l.off("Array<int>::_length")))) == count &&
-		m.bytes(tags+l.off("Array<u1>::_data")+uint64(index), tag[:]) && tag[0] == constUTF8
+	return uint64(uint32(m.int32(tags+length))) == count && m.bytes(tags+at, tag[:]) && tag[0] == constUTF8
 }
 
 // sourceFile gives the file that the class says it was compiled from, "" if it does not.

@@ -32,6 +32,7 @@ type Names struct {
 	symbol      [64 + maxSymbol]byte
 	constMethod [maxConst + 8]byte
 	pool        [maxPool + 8]byte
+	tags        [512]byte // of a pool's first constants
 }
 
 // Names gives what names the frames of the machine's code.

@@ -130,7 +130,7 @@ func (f *named) newSymbol(s string) uint64 {
 // class is a class with constants: its file's name is the first, those of its methods follow.
 type class struct{ klass, constants, tags uint64 }
 
-const maxFakeConstants = 8
+const maxFakeConstants = 12
 
 // newClass makes a class of a file.
 func (f *named) newClass(name, file string) class {

@@ -106,7 +106,8 @@ func recordAt(off uint64) map[uint64]uint64 {
 var interpreterFrame = words(fpHere, callersFP, fpHere+8, callers, fpHere-8, r13Here)
 
 func everyPlace(t *testing.T, f *fake) {
-	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), barrierPlaces(f), stubPlaces(f), pushPlaces(f), exceptionPlaces(f), methodEntryPlaces(), bytecodePlaces())
+	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), barrierPlaces(f), stubPlaces(f),
+		pushPlaces(f), exceptionPlaces(f), methodEntryPlaces(), bytecodePlaces())
 	followed := slices.Concat(adapterPlaces(f), knownPlaces())
 	bare, v := f.open(t), f.openWith(t, f.flow())
 	for _, p := range places {
@@ -291,8 +292,9 @@ const (
 	entryAt     = codeAt + 96 + codeletHead
 )
 
-// TestLinkedMethodsLeadToTheirCaller: an adapter for method handles takes an argument from below the return address. The
-// caller's stack pointer, as r13 and rbx have it, is then a word below the one of now when the return address is popped.
+// TestLinkedMethodsLeadToTheirCaller: an adapter for method handles takes an argument from below the return address.
+// The caller's stack pointer, as r13 and rbx have it, is then a word below the one of now when the return address is
+// popped.
 func TestLinkedMethodsLeadToTheirCaller(t *testing.T) {
 	f := newFake()
 	handles := f.blob("MethodHandles adapters", 0, 0, []byte{0x90, 0x90, opPopRAX, 0x5b, opPushRAX, 0x90, 0x90})

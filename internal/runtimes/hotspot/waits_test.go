@@ -1,0 +1,243 @@
+package hotspot
+
+import (
+	"testing"
+
+	"prywalk/internal/managed"
+)
+
+// waiting is a fake machine with a thread that waits for something which another one has, number 88.
+type waiting struct {
+	*threaded
+	monitor, owned   uint64 // the monitor, and the object that it belongs to
+	owner            uint64 // the other thread
+	blocker          uint64 // a lock of java.util.concurrent
+	status, park     uint64 // offsets in a java.lang.Thread
+	pending, waiting uint64 // offsets in a JavaThread
+}
+
+const ownerTID = 88
+
+var waitOffsets = map[string]uint64{
+	"ObjectMonitor::_object": 8, "ObjectMonitor::_owner": 16, "JavaThread::_current_pending_monitor": 40,
+	"JavaThread::_current_waiting_monitor": 48, "JavaThread::_stack_base": 56, "JavaThread::_stack_size": 64,
+	"JavaThread::_monitor_owner_id": 72,
+}
+
+// newWaiting makes it. Of JDK 17 a monitor's owner is a place on its stack, of JDK 25 a number.
+func newWaiting(t testing.TB, release string) *waiting {
+	w := &waiting{threaded: newThreaded(t, release), status: 40, park: 32, pending: 40, waiting: 48}
+	r := namedReleases[release]
+	fields := w.n.v.layout.fields
+	for name, off := range waitOffsets {
+		if late := name == "JavaThread::_monitor_owner_id"; !late || r.major >= 24 {
+			fields[name] = field{offset: off, size: 8}
+		}
+	}
+	klass := w.word(w.class + 40)
+	of := class{klass, w.word(klass + 32), w.word(w.word(klass + 32))}
+	w.fieldsOf(r, of, "name", "Ljava/lang/String;", 24, "parkBlocker", "Ljava/lang/Object;", int(w.park),
+		"threadStatus", "I", int(w.status), "eetop", "J", 48)
+	list := w.word(w.word(w.list) + 8)
+	waits := w.take(128)
+	copy(w.mem[waits:], w.mem[w.thread:w.thread+24])
+	w.thread, w.owner = waits, w.newOwner(klass)
+	w.put(list, w.owner)
+	w.put(list+8, w.thread)
+	cart := w.newClass("com/example/Cart", "Cart.java")
+	w.owned, w.monitor = w.newObject(cart.klass), w.take(64)
+	handle := w.take(8)
+	w.put(handle, w.owned)
+	w.put(w.monitor+8, handle)
+	w.put(w.owned, w.monitor|markInflated)
+	if w.put(w.monitor+16, 0x7777010); r.major >= 24 {
+		w.put(w.monitor+16, 4711)
+	}
+	ownable := w.newClass(classOwnable, "AbstractOwnableSynchronizer.java")
+	w.fieldsOf(r, ownable, "exclusiveOwnerThread", "Ljava/lang/Thread;", 12)
+	lock := w.newClass("java/util/concurrent/locks/ReentrantLock$Sync", "ReentrantLock.java")
+	w.put(lock.klass+40, ownable.klass)
+	w.blocker = w.newObject(lock.klass)
+	w.put32(w.blocker+12, int32(w.word(w.word(w.owner+16))))
+	return w
+}
+
+// newOwner makes a second thread, with an object of a class.
+func (w *waiting) newOwner(klass uint64) uint64 {
+	thread, osThread, handle, object := w.take(128), w.take(32), w.take(8), w.newObject(klass)
+	w.put(thread+8, osThread)
+	w.put32(osThread+24, ownerTID)
+	w.put(thread+16, handle)
+	w.put(handle, object)
+	w.put32(object+24, int32(w.str))
+	w.put(object+48, thread)
+	w.put(thread+56, 0x7778000)
+	w.put(thread+64, 0x1000)
+	w.put(thread+72, 4711)
+	return thread
+}
+
+// sleepingIn is a thread that has not run, or has.
+type sleepingIn struct {
+	w         *waiting
+	unchanged bool
+}
+
+func (a sleepingIn) Read(addr uint64, b []byte) int { return a.w.read(addr, b) }
+
+func (a sleepingIn) Unchanged() bool { return a.unchanged }
+
+func (w *waiting) ask() (managed.Wait, bool) {
+	return w.n.Waiting(&managed.Sleeper{TID: fakeTID, Live: sleepingIn{w, true}})
+}
+
+// Ways in which a thread may wait.
+func (w *waiting) enters()   { w.put(w.thread+w.pending, w.monitor) }
+func (w *waiting) notified() { w.put(w.thread+w.waiting, w.monitor) }
+
+func (w *waiting) sleeps() { w.put32(w.object+w.status, statusSleeping|statusTimed) }
+
+func (w *waiting) parks() {
+	w.put32(w.object+w.status, statusParked)
+	w.put32(w.object+w.park, int32(w.blocker))
+}
+
+func TestWaitsAreWhatTheMachineSays(t *testing.T) {
+	const sync = "java.util.concurrent.locks.ReentrantLock$Sync"
+	for _, release := range []string{"JDK 17", "JDK 25"} {
+		for name, c := range map[string]struct {
+			do   func(*waiting)
+			want managed.Wait
+			at   func(*waiting) uint64
+		}{
+			"a monitor": {(*waiting).enters, managed.Wait{Kind: managed.WaitMonitor, Class: "com.example.Cart", Owner: ownerTID},
+				func(w *waiting) uint64 { return w.monitor }},
+			"a notification": {(*waiting).notified, managed.Wait{Kind: managed.WaitObject, Class: "com.example.Cart"},
+				func(w *waiting) uint64 { return w.monitor }},
+			"a time": {(*waiting).sleeps, managed.Wait{Kind: managed.WaitSleep, Timed: true},
+				func(*waiting) uint64 { return 0 }},
+			"a lock": {(*waiting).parks, managed.Wait{Kind: managed.WaitPark, Class: sync, Owner: ownerTID},
+				func(w *waiting) uint64 { return w.blocker }},
+		} {
+			w := newWaiting(t, release)
+			c.do(w)
+			c.want.Address = c.at(w)
+			if got, ok := w.ask(); !ok || got != c.want {
+				t.Errorf("%s, %s: %+v, %v, want %+v", release, name, got, ok, c.want)
+			}
+		}
+		w := newWaiting(t, release)
+		if got, ok := w.ask(); ok {
+			t.Errorf("%s: a thread that waits for nothing: %+v", release, got)
+		}
+	}
+}
+
+// TestWhatDoesNotProveItselfIsNoWait: neither a class nor an owner is told that may be another one's.
+func TestWhatDoesNotProveItselfIsNoWait(t *testing.T) {
+	for what, c := range map[string]struct {
+		do, spoil func(*waiting)
+		ok        bool
+		class     bool
+		owner     bool
+	}{
+		"a monitor that is no address": {(*waiting).enters,
+			func(w *waiting) { w.put(w.thread+w.pending, w.monitor+4) }, false, false, false},
+		"an object without a monitor": {(*waiting).enters,
+			func(w *waiting) { w.put(w.owned, 1) }, true, false, true},
+		"an object that is none": {(*waiting).enters,
+			func(w *waiting) { w.put(w.word(w.monitor+8), 0x1001) }, true, false, true},
+		"a collection": {(*waiting).enters,
+			func(w *waiting) { w.mem[collectedHeapOf(w.threaded)+16] = 1 }, true, false, true},
+		"no owner": {(*waiting).enters,
+			func(w *waiting) { w.put(w.monitor+16, 0) }, true, true, false},
+		"an owner that is no thread's": {(*waiting).enters,
+			func(w *waiting) { w.put(w.monitor+16, 0x5555555) }, true, true, false},
+		"an owner's memory that is gone": {(*waiting).enters,
+			func(w *waiting) { w.put(w.owner+8, 0) }, true, true, false},
+		"a lock that is none": {(*waiting).parks,
+			func(w *waiting) { w.put32(w.object+w.park, 0x1004) }, true, false, false},
+		"a lock whose owner is no thread": {(*waiting).parks,
+			func(w *waiting) { w.put32(w.blocker+12, int32(w.str)) }, true, true, false},
+		"a lock that nobody has": {(*waiting).parks,
+			func(w *waiting) { w.put32(w.blocker+12, 0) }, true, true, false},
+		"parked while memory is collected": {(*waiting).parks,
+			func(w *waiting) { w.mem[collectedHeapOf(w.threaded)+16] = 1 }, false, false, false},
+		"a thread of another number": {(*waiting).enters,
+			func(w *waiting) { w.put32(w.osThread+24, 78) }, false, false, false},
+		"a thread without an object": {(*waiting).parks,
+			func(w *waiting) { w.put(w.handle, 0) }, false, false, false},
+	} {
+		w := newWaiting(t, "JDK 17")
+		c.do(w)
+		c.spoil(w)
+		got, ok := w.ask()
+		if ok != c.ok || (got.Class != "") != c.class || (got.Owner != 0) != c.owner {
+			t.Errorf("%s: %+v, %v", what, got, ok)
+		}
+	}
+	w := newWaiting(t, "JDK 17")
+	w.enters()
+	if got, ok := w.n.Waiting(&managed.Sleeper{TID: fakeTID, Live: sleepingIn{w, false}}); ok || !got.Later {
+		t.Errorf("a thread that has run meanwhile: %+v, %v", got, ok)
+	}
+}
+
+// TestWaitThatChangesWhileItIsReadDoesNotCount: the way is gone twice.
+func TestWaitThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
+	w := newWaiting(t, "JDK 17")
+	w.enters()
+	w.ask()
+	read, reads := w.n.v.o.Read, 0
+	w.n.v.o.Read = func(addr uint64, b []byte) int {
+		if addr == w.thread+w.pending {
+			if reads++; reads == 2 {
+				w.put(w.thread+w.pending, 0)
+			}
+		}
+		return read(addr, b)
+	}
+	if got, ok := w.ask(); ok || reads != 2 {
+		t.Errorf("%+v after %d reads", got, reads)
+	}
+}
+
+func FuzzHostileWaits(f *testing.F) {
+	f.Add(uint32(classesAt), []byte{1, 2, 3, 4, 5, 6, 7, 8}, uint8(0))
+	f.Add(uint32(collectedAt), []byte{255, 255, 255, 255, 255, 255, 255, 255}, uint8(7))
+	f.Fuzz(func(t *testing.T, at uint32, b []byte, how uint8) {
+		w := newWaiting(t, map[bool]string{true: "JDK 25", false: "JDK 17"}[how&4 != 0])
+		[]func(*waiting){(*waiting).enters, (*waiting).notified, (*waiting).sleeps, (*waiting).parks}[how&3](w)
+		if uint64(at) < uint64(len(w.mem)) && uint64(at) >= collectedAt {
+			copy(w.mem[at:], b)
+		}
+		if got, ok := w.ask(); ok && got.Kind == managed.WaitNone {
+			t.Errorf("a wait of no kind: %+v", got)
+		}
+	})
+}
+
+// BenchmarkJavaWait is one question on memory that is at hand, and tells how often memory is read for it.
+func BenchmarkJavaWait(b *testing.B) {
+	for name, do := range map[string]func(*waiting){
+		"monitor": (*waiting).enters, "lock": (*waiting).parks, "sleep": (*waiting).sleeps,
+	} {
+		b.Run(name, func(b *testing.B) {
+			w := newWaiting(b, "JDK 17")
+			do(w)
+			w.ask()
+			read, reads := w.n.v.o.Read, 0
+			w.n.v.o.Read = func(addr uint64, b []byte) int {
+				reads++
+				return read(addr, b)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, ok := w.ask(); !ok {
+					b.Fatal("no answer")
+				}
+			}
+			b.ReportMetric(float64(reads)/float64(b.N), "reads/op")
+		})
+	}
+}
