@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The flood is scaled down: 100,000 threads and 2,000 processes were tried by hand.
+// The flood is scaled down from 2,000 processes and 100,000 threads.
 const (
 	floodProcesses = 500
 	floodThreads   = 10000
@@ -21,8 +21,8 @@ const (
 func flooded(t *testing.T, want float64, r *recorded) {
 	t.Helper()
 	own := r.sumOf(3, func(s *pprof.Sample) bool { return label(s, "comm") == "flood" })
-	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children, %.3f s exited unseen; "+
-		"%d ticks, %d missed, failed %v", want, r.ProfiledCPU, r.ShortLivedCPU, r.ExitedUnseenCPU, r.Ticks, r.MissedTicks, r.Failed)
+	t.Logf("the kernel says %.2f s; in the profile %.3f s, of short-lived children %.3f s, exited unseen %.3f s; failed %v",
+		want, r.ProfiledCPU, r.ShortLivedCPU, r.ExitedUnseenCPU, r.Failed)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}

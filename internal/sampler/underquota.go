@@ -57,10 +57,11 @@ type meter interface {
 
 // turns are the tracer's and the accountant's.
 type turns struct {
-	clock func() int64 // CLOCK_MONOTONIC, ns
-	busy  func() bool  // the accountant has something to do
-	under func() int   // how many looks are under way
-	since int64        // the beginning of the tracer's turn, CLOCK_MONOTONIC ns; 0: it has not begun
+	clock func() int64         // CLOCK_MONOTONIC, ns
+	busy  func() bool          // the accountant has something to do
+	under func() int           // how many looks are under way
+	due   func(now int64) bool // there is something for the accountant
+	since int64                // the beginning of the tracer's turn, CLOCK_MONOTONIC ns; 0: it has not begun
 }
 
 const (
@@ -80,14 +81,20 @@ func (t *turns) mayBegin() bool {
 		return false
 	}
 	now := t.clock()
-	if t.since == 0 || t.under() == 0 {
+	if over := now-t.since >= turnFor; t.since == 0 || over && t.under() == 0 && !t.due(now) {
 		t.since = now
 	}
 	return now-t.since < turnFor
 }
 
 // hold reports whether the accountant is to get nothing yet.
-func (t *turns) hold() bool { return t.under() > 0 && t.since != 0 && t.clock()-t.since < turnMost }
+func (t *turns) hold() bool {
+	if t.under() > 0 && t.since != 0 && t.clock()-t.since < turnMost {
+		return true
+	}
+	t.since = 0 // the tracer's turn is over
+	return false
+}
 
 // take makes tracer and accountant take turns. Looks that were given up are none that are under way.
 func (u *underQuota) take(c *tracer, pub *published) {
@@ -97,7 +104,7 @@ func (u *underQuota) take(c *tracer, pub *published) {
 	}
 	u.turns.clock = procmem.Now
 	u.turns.busy = func() bool { return c.out.ring.waits() || pub.saving.Load() || pub.telling.Load() }
-	u.turns.under = c.looker.Waiting
+	u.turns.under, u.turns.due = c.looker.Waiting, c.out.due
 	c.out.hold = u.turns.hold
 }
 

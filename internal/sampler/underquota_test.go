@@ -75,6 +75,7 @@ func (s *simulation) turns() turns {
 		clock: func() int64 { return s.g.now },
 		busy:  func() bool { return s.backlog > 0 },
 		under: func() int { return len(s.asked) },
+		due:   func(int64) bool { return s.made > 0 },
 	}
 }
 
