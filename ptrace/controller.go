@@ -28,10 +28,6 @@ type Options struct {
 	NoCollector bool
 	// KeepPriority: do not raise the scheduling priority.
 	KeepPriority bool
-	// Lost, if set, gives for how long in all, in nanoseconds, this thread was ready to run but had no processor. Waits
-	// then sleep until a thread stops, also without a real-time priority, and need no short sleeps in between. How long ago the thread has
-	// stopped is known by it.
-	Lost func() int64
 }
 
 // Stats counts what a controller did.
@@ -108,10 +104,7 @@ func NewController(opts Options) *Controller {
 		c.raise()
 	}
 	quietChildStops()
-	if c.sched == "fifo" {
-		c.opts.Lost = nil
-	}
-	if (c.sched == "fifo" || opts.Lost != nil) && opts.NoCollector {
+	if c.sched == "fifo" && opts.NoCollector {
 		c.alarm.open(c.tid)
 	}
 	go c.rescue.run(&c.alarm)
@@ -136,14 +129,6 @@ func Run(opts Options, body func(*Controller) error) error {
 func runBody(c *Controller, body func(*Controller) error) error {
 	defer c.Close()
 	return body(c)
-}
-
-// waited gives for how long this thread was ready to run but had no processor, as far as it is asked for.
-func (c *Controller) waited() int64 {
-	if c.opts.Lost == nil {
-		return 0
-	}
-	return c.opts.Lost()
 }
 
 // Scheduling gives the priority that the controller got: "fifo" (real-time),

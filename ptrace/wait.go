@@ -22,7 +22,7 @@ const (
 	lostFor     = 1_000_000  // ns, see serveLost
 	auditEvery  = 2_000_000  // ns, between checks of all pending looks one by one, at least
 	blockMax    = 20_000_000 // ns, longest sleep of a wait that a stop ends
-	wakeTakes   = 20_000     // ns, how long a stop takes to wake this thread up, at most, if it gets its processor at once
+	wakeTakes   = 20_000     // ns, how long a stop takes to wake this thread up, at most, where it has a real-time priority
 	auditShare  = 16         // the part of the time that these checks may take: where hundreds are pending, they take long
 )
 
@@ -31,7 +31,7 @@ const (
 // procmem.Now; 0 only asks), or at once if nothing is pending, or early for [Leaving]. What Poll or an
 // earlier call has given is not given again. It spins for at
 // most Options.SpinFor after the last interrupt, then sleeps: until a thread stops if this thread has a
-// real-time priority or Options.Lost is set, and Options.NoCollector, else sleeping in between. It also serves abandoned looks.
+// real-time priority and Options.NoCollector is set, else sleeping in between. It also serves abandoned looks.
 func (c *Controller) WaitAny(deadline int64) *Look {
 	sleep, spin := int64(sleepQueued), c.spinFor()
 	if spin > 0 {
@@ -118,16 +118,14 @@ func (c *Controller) ask() (l *Look, now int64) {
 // block sleeps until a thread stops or the moment comes; false if this has to be done by
 // short sleeps, because it is not possible or what is reported is nobody's of the pending ones.
 func (c *Controller) block(until int64) (*Look, bool) {
-	began, lost := procmem.Now(), c.waited()
+	began := procmem.Now()
 	e, ok := c.alarm.wait(until, &c.info)
 	if !ok {
 		return nil, false
 	}
-	lost = c.waited() - lost
 	c.woken = procmem.Now()
-	asleep := max(c.woken-lost, began) // until then, at least
-	c.own.sleptSince(began, asleep)
-	c.idle = max(c.idle, asleep-wakeTakes)
+	c.own.sleptSince(began, c.woken)
+	c.idle = max(c.idle, c.woken-wakeTakes)
 	if e == unix.EINTR {
 		return nil, true
 	}

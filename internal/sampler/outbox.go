@@ -1,8 +1,6 @@
 package sampler
 
 import (
-	"sync/atomic"
-
 	"prywalk/internal/booking"
 	"prywalk/internal/look"
 	"prywalk/ptrace"
@@ -77,8 +75,6 @@ type batch []event
 type batchRing struct {
 	full chan batch
 	free chan batch
-	sent int64        // the tracer's
-	done atomic.Int64 // the accountant's
 }
 
 func newBatchRing(n int) *batchRing {
@@ -100,16 +96,11 @@ func (r *batchRing) room() bool { return len(r.full) < cap(r.full) }
 
 // send hands a batch over. It waits when there is no room.
 func (r *batchRing) send(b batch) {
-	r.sent++
 	r.full <- b
 }
 
-// waits reports whether anything that was sent is not yet done with. Only the sender may ask.
-func (r *batchRing) waits() bool { return r.sent != r.done.Load() }
-
 // put gives a batch back.
 func (r *batchRing) put(b batch) {
-	r.done.Add(1)
 	clear(b)
 	select {
 	case r.free <- b:
@@ -129,8 +120,7 @@ const (
 type outbox struct {
 	ring   *batchRing
 	events batch
-	last   int64       // the tick after which events were last handed over
-	hold   func() bool // nil, or reports whether nothing is to be handed over yet
+	last   int64 // the tick after which events were last handed over
 }
 
 // add appends an event.
@@ -151,7 +141,7 @@ func (o *outbox) due(now int64) bool {
 // handOver hands the events so far to the accountant, unless that is far behind. The tracer must not wait while a
 // thread can be stopped. tick is the moment of the present tick.
 func (o *outbox) handOver(tick int64) {
-	if len(o.events) > 0 && o.ring.room() && (o.hold == nil || !o.hold()) {
+	if len(o.events) > 0 && o.ring.room() {
 		ptrace.Pin()
 		defer ptrace.Unpin()
 		o.ring.send(o.events)

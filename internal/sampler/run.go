@@ -2,7 +2,6 @@ package sampler
 
 import (
 	"context"
-	"os"
 	"runtime"
 
 	"golang.org/x/sys/unix"
@@ -11,7 +10,6 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/ownruntime"
 	"prywalk/internal/procmem"
-	"prywalk/internal/quota"
 	"prywalk/internal/schedule"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
@@ -56,19 +54,12 @@ func (s *Sampler) trace(ctx context.Context, c *tracer) {
 // traceHere runs the ticks; again is true if it had to leave before the end. Precondition: the goroutine is locked
 // to its OS thread.
 func (s *Sampler) traceHere(ctx context.Context, c *tracer) (again bool) {
-	o := ptrace.Options{ReadOnly: s.opts.ReadOnly, NoCollector: true}
-	if limits := quota.Root("/").Limits(); len(limits) > 0 {
-		own := procmem.OpenThread(os.Getpid(), unix.Gettid(), c.files)
-		defer own.Close()
-		o.Lost = c.lostUnderQuota(own)
-	}
-	ctl := ptrace.NewController(o)
+	ctl := ptrace.NewController(ptrace.Options{ReadOnly: s.opts.ReadOnly, NoCollector: true})
 	defer ctl.Close() // also after a panic: nobody stays stopped
 	c.looker = look.New(ctl, s.pool, s.opts.Rung)
 	defer c.looker.Close()
 	c.quota = newUnderQuota("/", ctl.Scheduling())
 	defer c.quota.close()
-	c.quota.take(c, &s.pub)
 	c.cpuChooser = skid.NewCPUChooser(ctl.Moved) // within the processors that are left
 	c.looker.LimitPause(s.opts.MaxPause)
 	if s.opts.KernelStacks {

@@ -17,12 +17,7 @@ import (
 // stands still with it. So nobody is looked at while what is left of the period is not surely enough (package quota),
 // and the rate is lowered to what half of the quota pays for. Where prywalk is alone in the group, all of its threads
 // are put on one processor: the kernel hands the quota to processors in slices, and one that has none stands still
-// though another has some left. A real-time
-// priority is above quotas.
-//
-// A thread that waits for a processor stops when it is scheduled, which can take longer than a period. What was left
-// when it was asked to says little then. So tracer and accountant take turns: nobody is looked at while the accountant
-// works, and it gets nothing to do while a look is under way.
+// though another has some left. A real-time priority is above quotas.
 
 // throttledFrom is from which length on, in nanoseconds, it is asked whether a freeze fell into a time in which the
 // group stood still.
@@ -34,7 +29,7 @@ const leastQuotaRate = 1
 // underQuota keeps the tracer within a quota. Nil is none; its methods allow everything then.
 type underQuota struct {
 	guard *quota.Guard
-	meter meter
+	meter *quota.Meter
 	alone bool // what prywalk uses is what the group uses
 	all   unix.CPUSet
 	last  quota.Sample
@@ -46,66 +41,6 @@ type underQuota struct {
 	withheld int64
 	// throttled counts freezes of more than throttledFrom in which the group stood still.
 	throttled int64
-	turns     turns
-}
-
-// meter says what the kernel tells of the group.
-type meter interface {
-	Read() (quota.Sample, error)
-	Close()
-}
-
-// turns are the tracer's and the accountant's.
-type turns struct {
-	clock func() int64         // CLOCK_MONOTONIC, ns
-	busy  func() bool          // the accountant has something to do
-	under func() int           // how many looks are under way
-	due   func(now int64) bool // there is something for the accountant
-	since int64                // the beginning of the tracer's turn, CLOCK_MONOTONIC ns; 0: it has not begun
-}
-
-const (
-	// turnFor is for how long looks are begun in a turn, in nanoseconds; then those under way are waited for.
-	turnFor = 25e6
-	// turnMost is how long a turn is at most. Who has not stopped by then may not for long, and the accountant goes on.
-	turnMost = 250e6
-)
-
-// mayBegin reports whether one more look may begin.
-func (t *turns) mayBegin() bool {
-	if t.busy == nil {
-		return true
-	}
-	if t.busy() {
-		t.since = 0
-		return false
-	}
-	now := t.clock()
-	if over := now-t.since >= turnFor; t.since == 0 || over && t.under() == 0 && !t.due(now) {
-		t.since = now
-	}
-	return now-t.since < turnFor
-}
-
-// hold reports whether the accountant is to get nothing yet.
-func (t *turns) hold() bool {
-	if t.under() > 0 && t.since != 0 && t.clock()-t.since < turnMost {
-		return true
-	}
-	t.since = 0 // the tracer's turn is over
-	return false
-}
-
-// take makes tracer and accountant take turns. Looks that were given up are none that are under way.
-func (u *underQuota) take(c *tracer, pub *published) {
-	if u == nil {
-		c.out.hold = nil
-		return
-	}
-	u.turns.clock = procmem.Now
-	u.turns.busy = func() bool { return c.out.ring.waits() || pub.saving.Load() || pub.telling.Load() }
-	u.turns.under, u.turns.due = c.looker.Waiting, c.out.due
-	c.out.hold = u.turns.hold
 }
 
 // newUnderQuota finds the tightest quota that can be measured; nil if there is none, or it does not matter.
@@ -153,30 +88,6 @@ func (u *underQuota) usedNow(s quota.Sample) int64 {
 	return u.used
 }
 
-// lostUnderQuota gives the function that tells for how long this thread was ready to run but had no processor: because
-// others had it, or because the group stood still. If a kernel counts the second among the first, it is too much.
-func (c *tracer) lostUnderQuota(own *procmem.ThreadFiles) func() int64 {
-	return func() int64 {
-		s, err := own.SchedStat()
-		if err != nil {
-			return 0
-		}
-		return int64(s.RunQueue) + c.quota.stoodStill()
-	}
-}
-
-// stoodStill gives for how long the group has stood still, in nanoseconds.
-func (u *underQuota) stoodStill() int64 {
-	if u == nil {
-		return 0
-	}
-	s, err := u.meter.Read()
-	if err != nil {
-		return 0
-	}
-	return s.ThrottledFor
-}
-
 // ask brings what is known up to date. Where prywalk is alone, mostly its own clock is enough.
 func (u *underQuota) ask() {
 	if u.alone && !u.guard.Asks(u.usedNow(u.last)) {
@@ -197,7 +108,7 @@ func (u *underQuota) enough() bool {
 	cost := float64(u.used - u.since)
 	u.since = u.used
 	u.cost += (cost - u.cost) / 16
-	if u.guard.Left(u.used) >= u.guard.Needs(int64(u.cost)) && u.turns.mayBegin() {
+	if u.guard.Left(u.used) >= u.guard.Needs(int64(u.cost)) {
 		return true
 	}
 	u.withheld++
@@ -214,7 +125,7 @@ func (u *underQuota) goesOn() bool {
 	} else {
 		u.ask()
 	}
-	return u.guard.Left(u.used) >= u.guard.Needs(0)/2 && u.turns.mayBegin()
+	return u.guard.Left(u.used) >= u.guard.Needs(0)/2
 }
 
 // rate lowers a rate to what the quota pays for.
