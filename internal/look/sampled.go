@@ -57,9 +57,9 @@ func (s *Shot) Longest() bool { return s.How == BySample && s.asked > 0 }
 // Drop gives a shot back that nobody wants.
 func (l *Looker) Drop(s *Shot) { l.pool.Put(s) }
 
-// kernelStacks reads which of the kernel's functions sleepers are in: once in a sleep, with the peek. It takes three calls,
-// some 6 µs, and CAP_SYS_ADMIN. Who wakes at every tick is not asked: only a thread that is looked at for the first
-// time, or whose last sleep was as long as two looks. Whoever has no such right pays for the first tries only.
+// kernelStacks reads which of the kernel's functions sleepers are in: once in a sleep, with the peek. It takes three
+// calls, some 6 µs, and CAP_SYS_ADMIN. Who wakes at every tick is not asked: only a thread that is looked at for the
+// first time, or whose last sleep was as long as two looks. Whoever has no such right pays for the first tries only.
 type kernelStacks struct {
 	wanted bool
 	failed int // tries in a row since the last one that succeeded

@@ -103,8 +103,8 @@ func TestListOfProcessorsIsRead(t *testing.T) {
 }
 
 // TestBirthsAreToldBeforeSamplesOfAnyProcessor: a program that is started while this thread spins. Its birth, its name
-// and its code are told before any sample, whatever processor they were on. Samples are so rare that the rings have room
-// for all.
+// and its code are told before any sample, whatever processor they were on. Samples are so rare that the rings have
+// room for all.
 func TestBirthsAreToldBeforeSamplesOfAnyProcessor(t *testing.T) {
 	r := open(t, Options{Freq: 20, Programs: true})
 	r.Drain(func(*Record) {})

@@ -252,8 +252,8 @@ func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 }
 
 // NextKernelFrame gives the name of the first function in what [ThreadFiles.KernelStack] has read, the innermost one,
-// and the rest of the text. A line such as "[<0>] do_wait+0x53/0x120 [module]" has one; others are passed over. The name
-// is empty at the end. A line without its end was cut.
+// and the rest of the text. A line such as "[<0>] do_wait+0x53/0x120 [module]" has one; others are passed over. The
+// name is empty at the end. A line without its end was cut.
 func NextKernelFrame(text []byte) (name, rest []byte) {
 	for {
 		line, after, whole := bytes.Cut(text, []byte{'\n'})

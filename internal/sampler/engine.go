@@ -24,14 +24,14 @@ import (
 //
 // With perf, a thread that is found running has no shot of that tick: its state is the samples'. A sample of a thread
 // that ended before its clocks were read again is a claim on what is unseen of its process ([booking.Process.Claim]).
-// If samples stop coming, ptrace takes over, and the recording says so. It also looks at processes of which the kernel's
-// samples do not show all (engine_choice.go).
+// If samples stop coming, ptrace takes over, and the recording says so. It also looks at processes of which the
+// kernel's samples do not show all (engine_choice.go).
 
 const (
 	// checkEvery is how often it is seen whether samples come, in nanoseconds.
 	checkEvery = 1e9
-	// silentPeriods: if the targets have run for so many periods since they were last sampled, no more samples come. The chance
-	// that there are none by accident is below e^-50.
+	// silentPeriods: if the targets have run for so many periods since they were last sampled, no more samples come.
+	// The chance that there are none by accident is below e^-50.
 	silentPeriods = 50
 	// strayFor is how long a sample waits for its thread to be listed, in nanoseconds. By then it has ended.
 	strayFor = 2 * listEvery
@@ -225,7 +225,8 @@ func (c *tracer) found(th *thread, now booking.Reading) {
 	s.waiting = s.waiting[:0]
 }
 
-// firstReading gives the clocks of a thread before those that are read first: of one whose birth was seen, at its birth.
+// firstReading gives the clocks of a thread before those that are read first: of one whose birth was seen, at its
+// birth.
 func (th *thread) firstReading(now booking.Reading) booking.Reading {
 	if !th.born {
 		return now

@@ -43,8 +43,8 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 	}
 }
 
-// TestChildrenOfAParentThatIgnoresSIGCHLD: the kernel adds their time to nobody's, so nothing of those that nobody met is
-// known, and what those had that were met is not taken from what others used.
+// TestChildrenOfAParentThatIgnoresSIGCHLD: the kernel adds their time to nobody's, so nothing of those that nobody
+// met is known, and what those had that were met is not taken from what others used.
 func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
 	exe, err := exec.LookPath("perl")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // # Processes that nobody meets
 //
 // Most commands of a script end before the search for children finds them. The kernel's samples show them all the same,
-// and its records say what they run (package descendants). So a sample of one is kept until its process has ended, or is
-// met. Then it has a claim on what the children of the nearest process that was met have used
+// and its records say what they run (package descendants). So a sample of one is kept until its process has ended, or
+// is met. Then it has a claim on what the children of the nearest process that was met have used
 // ([booking.Process.ClaimOfChild]), or on what the process itself has.
 
 const (
@@ -96,8 +96,8 @@ func (c *tracer) claimInto(kind eventKind, to *processAccount, s untrackedShot) 
 	c.claim(event{kind: kind, proc: to, shot: s.shot, ran: s.in})
 }
 
-// meetProcess gives a process that was just met the samples that came before. Those of what it ran before it called exec
-// are of no thread of it: they have a claim on what is unseen of it.
+// meetProcess gives a process that was just met the samples that came before. Those of what it ran before it called
+// exec are of no thread of it: they have a claim on what is unseen of it.
 func (c *tracer) meetProcess(p *process) {
 	u := &c.samples.untracked
 	if u.table == nil {
@@ -124,8 +124,8 @@ func (c *tracer) forgetProcess(p *process) {
 	}
 }
 
-// forgetUntracked ends the account of processes that nobody has met. If the recording goes on, somebody may still wait for
-// them, and their samples are handed over. Else they have a claim on nothing.
+// forgetUntracked ends the account of processes that nobody has met. If the recording goes on, somebody may still
+// wait for them, and their samples are handed over. Else they have a claim on nothing.
 func (c *tracer) forgetUntracked(goesOn bool) {
 	u := &c.samples.untracked
 	if u.table == nil {

@@ -38,7 +38,8 @@ func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	// Who is met late, or reads while the machine has no time, leaves some: a quarter is a bound for a machine that is busy.
+	// Who is met late, or reads while the machine has no time, leaves some: a quarter is a bound for a machine that
+	// is busy.
 	if without := r.ShortLivedCPU + r.ExitedUnseenCPU; without > r.ProfiledCPU/4 {
 		t.Errorf("%.3f s of %.3f s have no function", without, r.ProfiledCPU)
 	}
