@@ -25,6 +25,8 @@ type Needs struct {
 	Used int
 	// Top: no copy goes beyond; 0: it is not known.
 	Top frames.Addr
+	// Changing: Top was another stack's. The thread changes stacks.
+	Changing bool
 	// Root is the stack pointer of the thread's outermost frame, as of a complete walk; 0: it is not known.
 	Root frames.Addr
 	// Others are the places on other stacks to be copied.

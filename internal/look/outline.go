@@ -22,12 +22,13 @@ const (
 	wholeCopy    = 256 << 10 // where nothing better is known, a stack that is no deeper is copied as a whole
 	pieceBelow   = 256       // below the outer end: the return address, the registers saved there, what alignment takes
 	pieceAbove   = 8
+	savedBelow   = 64  // of these, what nearly all functions use
 	pieceJoins   = 512 // pieces that lie no further apart are one
 	maxMarks     = 120
 	maxPieces    = 32
 	pieceBytes   = 24 << 10 // of all pieces together
 	markAge      = 256      // walks for which the end of a frame is remembered
-	smallFor     = 1000     // walks that read little, after which there is no outline any more
+	smallFor     = 1 << 15  // walks that read little, after which there is no outline any more
 	stepBits     = 11
 	maxSteps     = 1 << stepBits / 2
 	maxStarts    = 24 // return addresses that are tried as the first one, and lead to another known one

@@ -49,6 +49,9 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 	}
 	p.n = p.first
 	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
+	if left, known := p.left(beyond); known && left == 0 {
+		return p.places[:p.n]
+	}
 	for i := range p.by.marks {
 		at := p.by.marks[i].at
 		if at <= beyond {
@@ -92,11 +95,29 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	if p.pc = regs.PC; copied < len(p.top) {
 		return n // the stack ends
 	}
+	left, known := p.left(from + uint64(copied))
 	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
+	if known && left <= outlineFrom-topCopy {
+		p.spare = p.gap
+		p.bridge(rd, &have, out, from+uint64(copied))
+		return len(have.Others)
+	}
 	if reached, ok := p.follow(rd, &have, out); !ok {
 		p.bridge(rd, &have, out, reached)
 	}
 	return len(have.Others)
+}
+
+// left gives how much of the stack lies beyond an address, if that is known and not more than is copied as a whole.
+func (p *pieces) left(from frames.Addr) (uint64, bool) {
+	switch end := p.root + copyMargin; {
+	case p.root == 0 || p.root < from-topCopy:
+		return 0, false
+	case end <= from:
+		return 0, true
+	default:
+		return end - from, end-from <= wholeCopy
+	}
 }
 
 // bridge copies in one piece what follows from a place on: up to where the stack has ended, if that is not far. Else
@@ -109,7 +130,7 @@ func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.R
 		size = min(size, wholeCopy) // some large frames are already passed
 	}
 	tries := maxJoins
-	if left := p.root + copyMargin - from; p.root > from && left <= wholeCopy {
+	if left, known := p.left(from); known {
 		size, tries = left, 0
 	}
 	p.rest = p.spare
@@ -221,6 +242,9 @@ func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Re
 		}
 		sp += size
 		v, ok := have.Word(sp - 8)
+		if ok {
+			_, ok = have.Word(sp - savedBelow)
+		}
 		if n := len(have.Others); !ok {
 			if n == len(out) || len(p.rest) < pieceBelow+pieceAbove || rd.Left() <= readsKept {
 				return false
