@@ -14,6 +14,8 @@ type Walks struct {
 	topless    bool    // what Top said was wrong once
 	next       int     // of Others: the one that is given up for a further one
 	remembered remembered
+	deepFor    int // how many looks Needs.Deep lasted the last time
+	deepLeft   int // how many are left
 }
 
 // Walked tells what a walk of a shot has read and what it lacked, so that the next look copies that. It copies the
@@ -25,6 +27,9 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		return // that was for want of time, and says nothing of what is needed
 	}
 	cut := stop == frames.StopStackCut
+	if s.How == ByFreeze {
+		k.frozenDeep()
+	}
 	if s.How == BySample && w.Away() {
 		cut = false // the kernel copies one stack only
 	} else if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.UnreadAddr()) != 0 {
@@ -65,6 +70,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 func (k *Walks) lacksStack(s *Shot) {
 	if s.Longest() {
 		k.needs.Used = len(s.buf) + 1
+		k.deepAgain()
 	}
 }
 
