@@ -28,7 +28,7 @@ const (
 	maxPieces    = 32
 	pieceBytes   = 24 << 10 // of all pieces together
 	markAge      = 256      // walks for which the end of a frame is remembered
-	smallFor     = 1 << 15  // walks that read little, after which there is no outline any more
+	smallFor     = 1000     // walks that read little, after which there is no outline any more
 	stepBits     = 11
 	maxSteps     = 1 << stepBits / 2
 	maxStarts    = 24 // return addresses that are tried as the first one, and lead to another known one

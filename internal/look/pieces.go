@@ -49,9 +49,6 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 	}
 	p.n = p.first
 	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
-	if left, known := p.left(beyond); known && left == 0 {
-		return p.places[:p.n]
-	}
 	for i := range p.by.marks {
 		at := p.by.marks[i].at
 		if at <= beyond {
@@ -95,29 +92,11 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	if p.pc = regs.PC; copied < len(p.top) {
 		return n // the stack ends
 	}
-	left, known := p.left(from + uint64(copied))
 	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
-	if known && left <= outlineFrom-topCopy {
-		p.spare = p.gap
-		p.bridge(rd, &have, out, from+uint64(copied))
-		return len(have.Others)
-	}
 	if reached, ok := p.follow(rd, &have, out); !ok {
 		p.bridge(rd, &have, out, reached)
 	}
 	return len(have.Others)
-}
-
-// left gives how much of the stack lies beyond an address, if that is known and not more than is copied as a whole.
-func (p *pieces) left(from frames.Addr) (uint64, bool) {
-	switch end := p.root + copyMargin; {
-	case p.root == 0 || p.root < from-topCopy:
-		return 0, false
-	case end <= from:
-		return 0, true
-	default:
-		return end - from, end-from <= wholeCopy
-	}
 }
 
 // bridge copies in one piece what follows from a place on: up to where the stack has ended, if that is not far. Else
@@ -130,7 +109,7 @@ func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.R
 		size = min(size, wholeCopy) // some large frames are already passed
 	}
 	tries := maxJoins
-	if left, known := p.left(from); known {
+	if left := p.root + copyMargin - from; p.root > from && left <= wholeCopy {
 		size, tries = left, 0
 	}
 	p.rest = p.spare
