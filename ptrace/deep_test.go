@@ -20,7 +20,8 @@ func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
 			return
 		}
 		from := s.StackAddr
-		memory.SetSpans([]procmem.Span{{Start: from &^ 0xfff, End: from&^0xfff + 8<<10, Kind: procmem.Anonymous, Writable: true}})
+		page := from &^ 0xfff
+		memory.SetSpans([]procmem.Span{{Start: page, End: page + 8<<10, Kind: procmem.Anonymous, Writable: true}})
 		for _, m := range []*procmem.Memory{nil, memory} {
 			for _, e := range []struct {
 				top  uint64

@@ -203,8 +203,8 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	l.pieces.reserve(n.Bytes)
 }
 
-// deepRoom gives what takes a deep stack: its depth is known in the stop only. A thread that changes stacks has none, as
-// the end that is known is mostly another one's.
+// deepRoom gives what takes a deep stack: its depth is known in the stop only. A thread that changes stacks has none,
+// as the end that is known is mostly another one's.
 func (l *Looker) deepRoom(t *Thread, s *Shot) []byte {
 	if s.pieced || t.needs.get().Changing {
 		return nil
@@ -329,7 +329,8 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	s := t.pending
 	t.pending = nil
 	l.req = ptrace.Request{
-		Stack: s.buf, Deep: l.deepRoom(t, s), Top: t.needs.get().Top, Memory: t.Memory, Files: t.files, Extra: l.extras(t, s),
+		Stack: s.buf, Deep: l.deepRoom(t, s), Top: t.needs.get().Top,
+		Memory: t.Memory, Files: t.files, Extra: l.extras(t, s),
 		Regions: l.regions[:], Longest: l.pause.limit,
 	}
 	err := l.ctl.Finish(look, &l.req, &l.stop)

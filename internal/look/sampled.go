@@ -31,8 +31,8 @@ func (t *Thread) deep() bool {
 	return n.Deep || n.Used > t.sampled
 }
 
-// A stack whose depth goes up and down around what the kernel copies would be cut each time that it goes up. So a thread
-// is frozen for so many looks after that. If it is cut again soon, it is twice as many.
+// A stack whose depth goes up and down around what the kernel copies would be cut each time that it goes up. So a
+// thread is frozen for so many looks after that. If it is cut again, it is twice as many.
 const (
 	deepLeast = 512
 	deepMost  = 1 << 16
