@@ -76,7 +76,8 @@ type Controller struct {
 	stackAt    uint64
 	stackN     int
 	stackAsked int
-	scratch    // what is read of /proc
+	deep       bool // the stack goes to Request.Deep
+	scratch         // what is read of /proc
 	schedN     int
 	info       sigInfo
 	last       Look // the look that was finished last

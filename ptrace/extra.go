@@ -59,13 +59,16 @@ type Reader struct {
 	left       int
 	prefetched bool
 	stackAt    uint64
-	stackN     int
+	stack      []byte
 	vectors    *vectors
 	allowed    *allowance // nil: no limit
 }
 
 // Stack gives what has been copied of the stack: from which address, and how many bytes.
-func (r *Reader) Stack() (addr uint64, n int) { return r.stackAt, r.stackN }
+func (r *Reader) Stack() (addr uint64, n int) { return r.stackAt, len(r.stack) }
+
+// StackBytes gives these bytes.
+func (r *Reader) StackBytes() []byte { return r.stack }
 
 // Prefetched reports whether the places of [Prefetcher] have been read.
 func (r *Reader) Prefetched() bool { return r.prefetched }
@@ -163,9 +166,9 @@ func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 	if !c.stackAndPrefetch(l.tid, req, out) {
 		c.copyStack(l.tid, req)
 	}
-	c.reader.stackAt, c.reader.stackN = c.stackAt, c.stackN
+	c.reader.stackAt, c.reader.stack = c.stackAt, c.stackTo(req)[:c.stackN]
 	n := req.Extra.Regions(&out.Regs, &c.reader, req.Regions)
-	c.reader.left = 0
+	c.reader.left, c.reader.stack = 0, nil
 	ok = true
 	return min(max(n, 0), len(req.Regions))
 }
@@ -190,7 +193,7 @@ func (c *Controller) stackAndPrefetch(tid int, req *Request, out *Stop) bool {
 	if req.Memory != nil {
 		return c.prefetchThenStack(tid, f, req, &out.Regs, n, want)
 	}
-	c.parts[n] = frames.Region{Addr: c.stackAt, Bytes: req.Stack[:c.stackAsked]}
+	c.parts[n] = frames.Region{Addr: c.stackAt, Bytes: c.stackTo(req)[:c.stackAsked]}
 	got := readParts(tid, c.parts[:n+1], &c.vectors)
 	c.parts[n].Bytes = nil // it is the caller's
 	if got <= want {
@@ -209,7 +212,7 @@ func (c *Controller) prefetchThenStack(tid int, f Prefetcher, req *Request, regs
 		c.stackAsked = upTo(e.StackEnd(regs), c.stackAt, c.stackAsked)
 	}
 	if len(req.Stack) > 0 {
-		c.stackN = c.allowed.copy(req.Memory, tid, c.stackAt, req.Stack[:c.stackAsked])
+		c.stackN = c.allowed.copy(req.Memory, tid, c.stackAt, c.stackTo(req)[:c.stackAsked])
 	}
 	c.reader.prefetched = true
 	return true
@@ -235,4 +238,4 @@ func (r *Reader) ReadFrom(tid int, memory *procmem.Memory) {
 func (r *Reader) Allow(n int) { r.left = min(max(n, r.left), MostReads) }
 
 // Copied tells a Reader of [Reader.ReadFrom] what has been copied of the stack ([Reader.Stack]).
-func (r *Reader) Copied(addr uint64, n int) { r.stackAt, r.stackN = addr, n }
+func (r *Reader) Copied(addr uint64, b []byte) { r.stackAt, r.stack = addr, b }

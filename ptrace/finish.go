@@ -15,6 +15,9 @@ type Request struct {
 	// Stack takes the bytes from the stack pointer up (on x86-64 from 128 bytes below it, the red zone of System V ABI
 	// §3.2.2, on arm64 from 16). Its length is what is asked for. Empty: none.
 	Stack []byte
+	// Deep, if it is longer than Stack, takes the bytes in its stead where Top says that the stack is larger than Stack
+	// and no larger than Deep ([Stop.Deep]).
+	Deep []byte
 	// Top, if it lies above the stack pointer, is where the copy ends at the latest.
 	Top uint64
 	// Memory, if not nil, is the process's: all is read by it, and so nothing beyond the mapping that the stack
@@ -40,6 +43,8 @@ type Stop struct {
 	// Request.Stack, fewer than the StackAsked that were asked for where the mapping ends.
 	StackAddr            uint64
 	StackLen, StackAsked int
+	// Deep: they are in Request.Deep.
+	Deep bool
 	// Regions is the number of Request.Regions that Extra filled.
 	Regions int
 	// Sched has the thread's clocks, valid if SchedOK.
@@ -144,7 +149,7 @@ func (c *Controller) capture(l *Look, req *Request) syscall.Errno {
 //
 //go:nosplit
 func (c *Controller) captureState(l *Look, req *Request) syscall.Errno {
-	c.schedN, c.stackN = -1, 0
+	c.schedN, c.stackN, c.deep = -1, 0, false
 	if e := c.registers(l.tid); e != 0 || c.rawLen != rawRegsLen {
 		return e
 	}
@@ -162,18 +167,18 @@ func (c *Controller) copyStack(tid int, req *Request) {
 	c.askStack(req)
 	if req.Memory != nil {
 		if len(req.Stack) > 0 {
-			c.stackN = c.allowed.copy(req.Memory, tid, c.stackAt, req.Stack[:c.stackAsked])
+			c.stackN = c.allowed.copy(req.Memory, tid, c.stackAt, c.stackTo(req)[:c.stackAsked])
 		}
 		return
 	}
-	c.stackN = c.allowed.readVM(tid, c.stackAt, req.Stack[:c.stackAsked])
+	c.stackN = c.allowed.readVM(tid, c.stackAt, c.stackTo(req)[:c.stackAsked])
 	if c.stackN == 0 { // nothing is mapped below the stack pointer
 		c.stackAt += redZone
-		c.stackN = c.allowed.readVM(tid, c.stackAt, req.Stack[:c.stackAsked])
+		c.stackN = c.allowed.readVM(tid, c.stackAt, c.stackTo(req)[:c.stackAsked])
 	}
 }
 
-// askStack says what to read of the stack.
+// askStack says what to read of the stack, and where to put it.
 //
 //go:nosplit
 func (c *Controller) askStack(req *Request) {
@@ -182,7 +187,19 @@ func (c *Controller) askStack(req *Request) {
 	if req.Memory != nil && len(req.Stack) > 0 && c.stackAt&^0xfff != sp&^0xfff && req.Memory.Start(sp) > c.stackAt {
 		c.stackAt = sp // what lies below is another mapping
 	}
-	c.stackAsked = upTo(req.Top, c.stackAt, len(req.Stack))
+	size := req.Top - c.stackAt
+	c.deep = req.Top > c.stackAt && size > uint64(len(req.Stack)) && size <= uint64(len(req.Deep))
+	c.stackAsked = upTo(req.Top, c.stackAt, len(c.stackTo(req)))
+}
+
+// stackTo is what takes the stack.
+//
+//go:nosplit
+func (c *Controller) stackTo(req *Request) []byte {
+	if c.deep {
+		return req.Deep
+	}
+	return req.Stack
 }
 
 // upTo gives how many bytes to read from an address, n at most.

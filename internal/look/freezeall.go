@@ -184,7 +184,7 @@ func (g *freezeAll) finish(h *held) {
 		}
 	case heldStopped:
 		s := h.shot
-		g.req = ptrace.Request{Stack: s.buf, Memory: h.t.Memory, Files: h.t.files, Extra: g.peeker.extraOf(h.t, s),
+		g.req = ptrace.Request{Stack: s.buf, Memory: h.t.Memory, Files: h.t.files, Extra: g.peeker.extraOf(h.t),
 			Regions: g.peeker.regions[:]}
 		if h.copied {
 			g.req.Stack = nil
@@ -209,6 +209,7 @@ func (g *freezeAll) fill(h *held) {
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
 	if !h.copied {
 		s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
+		s.toTop, s.deep = false, false
 	}
 	s.keepRegions(g.peeker.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]

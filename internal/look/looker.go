@@ -44,6 +44,7 @@ type Looker struct {
 	reader   ptrace.Reader
 	others   otherStacks
 	pieces   pieces
+	deep     []byte // takes stacks that are deeper than the last walks were
 	planned  planned
 	regions  [maxRegions]frames.Region // of the look that is being finished
 	unproven unprovenSites
@@ -191,6 +192,10 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	if s.pieced = n.outline != nil; !s.pieced {
 		s.room(n.Bytes)
 		s.touch(t.copied)
+		if l.deep == nil {
+			l.deep = make([]byte, wholeCopy)
+			touch(l.deep)
+		}
 		return
 	}
 	s.by = n.outline
@@ -199,9 +204,18 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	l.pieces.reserve(n.Bytes)
 }
 
+// deepRoom gives what takes a deep stack: its depth is known in the stop only. A thread that changes stacks has none,
+// as the end that is known is mostly another one's.
+func (l *Looker) deepRoom(t *Thread, s *Shot) []byte {
+	if s.pieced || t.needs.get().Changing {
+		return nil
+	}
+	return l.deep
+}
+
 // extras gives what a freeze copies besides the stack, or the top of it.
 func (l *Looker) extras(t *Thread, s *Shot) ptrace.Extra {
-	inner := l.extraOf(t, s)
+	inner := l.extraOf(t)
 	if !s.pieced {
 		return inner
 	}
@@ -316,7 +330,8 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	s := t.pending
 	t.pending = nil
 	l.req = ptrace.Request{
-		Stack: s.buf, Top: t.needs.get().Top, Memory: t.Memory, Files: t.files, Extra: l.extras(t, s),
+		Stack: s.buf, Deep: l.deepRoom(t, s), Top: t.needs.get().Top,
+		Memory: t.Memory, Files: t.files, Extra: l.extras(t, s),
 		Regions: l.regions[:], Longest: l.pause.limit,
 	}
 	err := l.ctl.Finish(look, &l.req, &l.stop)
@@ -337,7 +352,12 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
 	t.tls = stop.Regs.TLS
 	s.short = stop.Short
+	if s.deep = stop.Deep; s.deep {
+		s.room(stop.StackLen)
+		s.touched = max(s.touched, copy(s.buf, l.deep))
+	}
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
+	s.toTop = l.req.Top != 0 && stop.StackAddr+uint64(stop.StackAsked) == l.req.Top
 	s.keepRegions(l.regions[:stop.Regions])
 	t.copied, t.regions = stop.StackLen, len(s.extra)
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false

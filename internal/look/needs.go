@@ -23,8 +23,12 @@ type Needs struct {
 	Bytes int
 	// Used is how much of it the walks used lately; Bytes is never small.
 	Used int
+	// Deep: the stack is deeper now and then than the kernel's samples copy.
+	Deep bool
 	// Top: no copy goes beyond; 0: it is not known.
 	Top frames.Addr
+	// Changing: Top was another stack's. The thread changes stacks.
+	Changing bool
 	// Root is the stack pointer of the thread's outermost frame, as of a complete walk; 0: it is not known.
 	Root frames.Addr
 	// Others are the places on other stacks to be copied.

@@ -69,8 +69,8 @@ type otherStacks struct {
 }
 
 // extraOf gives what is to be copied of a thread besides its stack, nil if nothing.
-func (l *Looker) extraOf(t *Thread, s *Shot) ptrace.Extra {
-	places, inner := &t.needs.get().Others, l.carryOut(t, s, t.Extra)
+func (l *Looker) extraOf(t *Thread) ptrace.Extra {
+	places, inner := &t.needs.get().Others, l.carryOut(t, t.Extra)
 	if places[0].At == 0 {
 		return inner
 	}

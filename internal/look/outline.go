@@ -22,6 +22,7 @@ const (
 	wholeCopy    = 256 << 10 // where nothing better is known, a stack that is no deeper is copied as a whole
 	pieceBelow   = 256       // below the outer end: the return address, the registers saved there, what alignment takes
 	pieceAbove   = 8
+	savedBelow   = 64  // of these, what nearly all functions use
 	pieceJoins   = 512 // pieces that lie no further apart are one
 	maxMarks     = 120
 	maxPieces    = 32

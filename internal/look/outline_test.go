@@ -208,3 +208,28 @@ func TestOutlineForgetsTheOldest(t *testing.T) {
 		}
 	}
 }
+
+// TestSavedRegistersAreCopiedWithTheReturnAddress: an earlier walk's piece has the one and not the others.
+func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
+	const inner, root, size = 0x401010, 0x403010, 1 << 20
+	const end = 100 << 10 // of the large frame
+	mem, base := stackOf(t, size)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(inner, end-8192)
+	by.steps.learn(root, sizeRoot)
+	binary.LittleEndian.PutUint64(mem[8192-8:], inner)
+	binary.LittleEndian.PutUint64(mem[end-8:], root)
+	p := &pieces{by: by, need: 64 << 10, top: mem[:topCopy]}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	out[0] = frames.Region{Addr: base + end - 16, Bytes: mem[end-16 : end+64]}
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:1]}
+	if _, ok := p.follow(&rd, have, out); !ok {
+		t.Fatal("it did not get to the outermost frame")
+	}
+	for at := uint64(end - savedBelow); at < end; at += 8 {
+		if _, ok := have.Word(base + at); !ok {
+			t.Errorf("the word %d below the frame's end was not copied", end-at)
+		}
+	}
+}

@@ -85,7 +85,7 @@ const signatureBits = 0x7f << 48
 // extra copies what a freeze would copy besides the stack. The thread pointer does
 // not change in a thread's life: it is known if the thread was ever frozen.
 func (l *Looker) extra(t *Thread, s *Shot) {
-	extra := l.extraOf(t, s)
+	extra := l.extraOf(t)
 	if extra == nil {
 		return
 	}
@@ -93,7 +93,7 @@ func (l *Looker) extra(t *Thread, s *Shot) {
 	l.reader.ReadFrom(t.TID, t.Memory)
 	if t.needs.get().Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
 		l.reader.Allow(readsOf(extra))
-		l.reader.Copied(s.Mem.Stack.Addr, len(s.Mem.Stack.Bytes))
+		l.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
 	l.planned.asleep = true
 	n := extra.Regions(&s.Regs, &l.reader, l.regions[:])
@@ -109,13 +109,14 @@ const redZone = 128
 // a process whose first thread has ended has no memory by that one's number.
 func (s *Shot) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.room(t.needs.get().Bytes)
-	s.pieced, s.short = false, false
+	s.pieced, s.deep, s.short = false, false, false
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
 		from = sp // what lies below is another mapping
 	}
 	asked := len(s.buf)
-	if top := t.needs.get().Top; top > from && top-from < uint64(asked) {
+	top := t.needs.get().Top
+	if s.toTop = top > from && top-from < uint64(asked); s.toTop {
 		asked = int(top - from)
 	}
 	n, err := t.copy(from, s.buf[:asked])

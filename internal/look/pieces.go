@@ -221,6 +221,9 @@ func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Re
 		}
 		sp += size
 		v, ok := have.Word(sp - 8)
+		if ok {
+			_, ok = have.Word(sp - savedBelow)
+		}
 		if n := len(have.Others); !ok {
 			if n == len(out) || len(p.rest) < pieceBelow+pieceAbove || rd.Left() <= readsKept {
 				return false

@@ -25,8 +25,7 @@ type planned struct {
 	plan   *managed.Plan
 	anchor frames.Addr
 	tid    uint64
-	asleep bool   // the thread is peeked at
-	stack  []byte // the buffer that the stack is copied into
+	asleep bool // the thread is peeked at
 
 	rd    *ptrace.Reader
 	out   []frames.Region
@@ -189,8 +188,8 @@ func (p *planned) have(addr, size uint64) []byte {
 			return b
 		}
 	}
-	at, n := p.rd.Stack()
-	return piece(at, p.stack[:min(n, len(p.stack))], addr, size)
+	from, _ := p.rd.Stack()
+	return piece(from, p.rd.StackBytes(), addr, size)
 }
 
 // piece gives a part of a copy, nil if it has not got all of it.
@@ -235,7 +234,7 @@ func (p *planned) read(addr frames.Addr, n uint64) bool {
 }
 
 // carryOut gives what copies by the thread's plan besides inner; inner if it has none.
-func (l *Looker) carryOut(t *Thread, s *Shot, inner ptrace.Extra) ptrace.Extra {
+func (l *Looker) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	n := t.needs.get()
 	plan, anchor := n.Plan, n.Anchor
 	if plan == nil && t.Plans != nil {
@@ -248,7 +247,7 @@ func (l *Looker) carryOut(t *Thread, s *Shot, inner ptrace.Extra) ptrace.Extra {
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
-	p.inner, p.plan, p.anchor, p.stack, p.tid = inner, plan, anchor, s.buf, uint64(t.TID)
+	p.inner, p.plan, p.anchor, p.tid = inner, plan, anchor, uint64(t.TID)
 	return p
 }
 

@@ -28,8 +28,34 @@ func (t *Thread) SetSampled(stack int) { t.sampled = stack }
 // Sampled reports whether samples of the thread are to be taken: they are asked for, and deep enough.
 func (t *Thread) Sampled() bool { return t.sampled != 0 && !t.deep() }
 
-// deep reports whether the stack is deeper than the kernel copies.
-func (t *Thread) deep() bool { return t.needs.get().Used > t.sampled }
+// deep reports whether the stack is deeper than the kernel copies, or was a while ago.
+func (t *Thread) deep() bool {
+	n := t.needs.get()
+	return n.Deep || n.Used > t.sampled
+}
+
+// A stack whose depth goes up and down around what the kernel copies would be cut each time that it goes up. So a
+// thread is frozen for so many looks after that. If it is cut again, it is twice as many.
+const (
+	deepLeast = 512
+	deepMost  = 1 << 16
+)
+
+// deepAgain takes note of a sample that was cut.
+func (k *Walks) deepAgain() {
+	if !k.needs.Deep { // of those that were taken meanwhile only the first one counts
+		k.deepFor = min(max(2*k.deepFor, deepLeast), deepMost)
+	}
+	k.needs.Deep, k.deepLeft = true, k.deepFor
+}
+
+// frozenDeep takes note of a freeze.
+func (k *Walks) frozenDeep() {
+	if k.deepLeft > 0 {
+		k.deepLeft--
+		k.needs.Deep = k.deepLeft > 0
+	}
+}
 
 // FromSample makes a shot of what the kernel has sampled. Precondition: the sample is usable. The shot's clocks are to
 // be filled in by the caller: a sample has none.
@@ -45,6 +71,7 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 	s.Restarted, s.Broken, s.Told, s.BrokenCall = false, false, false, -1
 	s.recalled, s.refused, s.short, s.pieced, s.by = false, false, false, false, nil
 	s.Kernel, s.KernelText = s.Kernel[:0], s.KernelText[:0]
+	s.deep, s.toTop = false, false
 	for i := range min(r.Kernel(), mostKernel) {
 		s.Kernel = append(s.Kernel, r.KernelFrame(i))
 	}

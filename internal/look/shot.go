@@ -86,6 +86,8 @@ type Shot struct {
 	refused  bool // it lacks a register, and a freeze was not allowed
 	short    bool // less was copied than is needed, for the limit of a pause
 	pieced   bool // it was copied by an outline
+	deep     bool // it was deeper than what was made room for
+	toTop    bool // it was to be copied up to Needs.Top
 	by       *outline
 	asked    int // how many bytes of stack the kernel was asked for with a sample
 	buf      []byte

@@ -14,6 +14,8 @@ type Walks struct {
 	topless    bool    // what Top said was wrong once
 	next       int     // of Others: the one that is given up for a further one
 	remembered remembered
+	deepFor    int // how many looks Needs.Deep lasted the last time
+	deepLeft   int // how many are left
 }
 
 // Walked tells what a walk of a shot has read and what it lacked, so that the next look copies that. It copies the
@@ -25,6 +27,9 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		return // that was for want of time, and says nothing of what is needed
 	}
 	cut := stop == frames.StopStackCut
+	if s.How == ByFreeze {
+		k.frozenDeep()
+	}
 	if s.How == BySample && w.Away() {
 		cut = false // the kernel copies one stack only
 	} else if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.UnreadAddr()) != 0 {
@@ -43,7 +48,10 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 			used, cut = max(used, w.UnreadAddr()-from), false // what lacks is between the pieces, or a little beyond
 			k.needs.Retries++
 		}
-		k.used(int(used)+16, len(s.buf), cut && s.How != BySample)
+		k.used(int(used)+16, len(s.buf), cut && s.How != BySample, s.toTop)
+	}
+	if s.deep && stop.Complete() && reach-from < leastCopy {
+		k.needs.Changing = true // the end that was known is that of another stack
 	}
 	if cut && s.How == BySample {
 		k.lacksStack(s)
@@ -62,19 +70,20 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 func (k *Walks) lacksStack(s *Shot) {
 	if s.Longest() {
 		k.needs.Used = s.asked + 1
+		k.deepAgain()
 	}
 }
 
 func (k *Walks) handOver() { k.box.put(&k.needs) }
 
 // used takes note of how many bytes of stack a walk used, how many its look would have copied, and whether the copy was
-// too short for it. So the next look copies as much as is needed and not more. Where several looks that were too short
-// are walked together, all of them ask for the same.
-func (k *Walks) used(used, had int, cut bool) {
+// too short for it; toTop: it went up to Top. So the next look copies as much as is needed and not more. Where several
+// looks that were too short are walked together, all of them ask for the same.
+func (k *Walks) used(used, had int, cut, toTop bool) {
 	old := k.needs.Bytes
 	want := used + copyMargin
 	switch {
-	case cut && k.needs.Top != 0:
+	case cut && toTop && k.needs.Top != 0:
 		k.needs.Top, k.topless = 0, true
 		want = max(old, want) // that was what cut it, not this
 	case cut:
