@@ -86,6 +86,9 @@ func FuzzWalk(f *testing.F) {
 	}
 	f.Add(self, uint64(1<<32), uint8(10))
 	f.Add(self, uint64(1<<32), uint8(11))
+	for _, minor := range []string{"13", "14", "15"} {
+		f.Add(append(description3(f, minor), self...), uint64(1<<32), uint8(13))
+	}
 	f.Fuzz(func(_ *testing.T, b []byte, at uint64, minor uint8) {
 		m := &image{at, b}
 		if rt, err := Detect(m); err == nil && rt != nil {
@@ -107,7 +110,7 @@ func FuzzWalk(f *testing.F) {
 func FuzzLines(f *testing.F) {
 	f.Add([]byte{0x80, 0, 0xf8, 1, 0xff}, 1, 2)
 	f.Fuzz(func(_ *testing.T, table []byte, first, offset int) {
-		for minor := 8; minor <= 13; minor++ {
+		for minor := 8; minor <= 15; minor++ {
 			lineOf(minor, table, first, offset)
 		}
 	})

@@ -1,0 +1,70 @@
+package cpython
+
+import (
+	"encoding/binary"
+	"os"
+	"testing"
+)
+
+// description3 gives the first bytes of _PyRuntime of Debian's interpreter of release 3.minor.
+func description3(t testing.TB, minor string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/debugoffsets-3." + minor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestInterpretersDescribeThemselves: the offsets are those that the releases' own headers give to a C compiler.
+func TestInterpretersDescribeThemselves(t *testing.T) {
+	for minor, want := range map[string]layout{
+		"13": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160, threadChunk: 232,
+			threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 200},
+		"14": {minor: 14, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160, threadChunk: 232,
+			threadTop: 240, threadSize: 256, frameOwner: 74, codeInstr: 208, interpThreads: 7344, interpModules: 7688},
+		"15": {minor: 15, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 176, threadNative: 184, threadChunk: 256,
+			threadTop: 264, threadSize: 968, frameOwner: 74, codeInstr: 208, interpThreads: 7336, interpModules: 7592},
+	} {
+		l, ok := described(description3(t, minor))
+		if !ok {
+			t.Errorf("3.%s is not known", minor)
+			continue
+		}
+		got := layout{minor: l.minor, threadNext: l.threadNext, threadInterp: l.threadInterp, threadFrame: l.threadFrame,
+			threadID: l.threadID, threadNative: l.threadNative, threadChunk: l.threadChunk, threadTop: l.threadTop,
+			threadSize: l.threadSize, frameOwner: l.frameOwner, codeInstr: l.codeInstr}
+		if want.interpThreads != 0 {
+			got.interpThreads, got.interpModules = l.interpThreads, l.interpModules
+		}
+		if got != want {
+			t.Errorf("3.%s: %+v\nwant %+v", minor, got, want)
+		}
+	}
+}
+
+// TestAnInterpreterThatIsNotKnownIsRefused: of another release, without the lock, cut off, or with offsets that cannot be.
+func TestAnInterpreterThatIsNotKnownIsRefused(t *testing.T) {
+	for _, minor := range []string{"13", "14", "15"} {
+		b := description3(t, minor)
+		change := func(off int, v uint64) []byte {
+			c := append([]byte(nil), b...)
+			binary.LittleEndian.PutUint64(c[off:], v)
+			return c
+		}
+		for what, c := range map[string][]byte{
+			"of the future":      change(debugVersion, 0x03100000),
+			"of Python 4":        change(debugVersion, 0x040e0000),
+			"free-threaded":      change(debugFreeThreaded, 1),
+			"without the cookie": change(0, 0),
+			"cut":                b[:len(b)-1],
+			"empty":              nil,
+			"huge":               change(72, 1<<40), // the list of threads
+			"negative":           change(72, 1<<63),
+		} {
+			if _, ok := described(c); ok {
+				t.Errorf("3.%s %s is taken for one that is known", minor, what)
+			}
+		}
+	}
+}
