@@ -1,4 +1,4 @@
-// Package cpython names the frames of Python code: CPython 3.8 to 3.13, behind the seam [prywalk/internal/managed].
+// Package cpython names the frames of Python code: CPython 3.8 to 3.15, behind the seam [prywalk/internal/managed].
 //
 // A Python call is not a function of a file. The interpreter keeps a chain of its own frames for each thread, the
 // innermost first, which its thread state leads to. A plan has what lies outside of the native stack copied in the
@@ -6,7 +6,7 @@
 // that are not known.
 //
 // The chain is merged with the native frames by address. From 3.11 on each entry from C into the interpreter keeps a
-// record in the native frame of its loop: a _PyCFrame (3.11), a frame that is owned by the C stack (3.12, 3.13). The
+// record in the native frame of its loop: a _PyCFrame (3.11), a frame that is owned by the C stack (3.12 on). The
 // native frame in whose memory the record lies runs the Python frames inside of it. Before 3.11 each Python frame has a
 // native frame of the loop, which keeps the frame object's address. What fits nowhere makes the walk's Python frames
 // invalid as a whole.

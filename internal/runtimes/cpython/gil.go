@@ -9,7 +9,7 @@ import (
 
 // # The lock of the interpreter
 //
-// struct _gil_runtime_state (Include/internal/pycore_gil.h) begins, in 3.8 to 3.13, with
+// struct _gil_runtime_state (Include/internal/pycore_gil.h) begins, in 3.8 to 3.15, with
 //
 //	0   interval: how long a thread waits until it asks the holder to let go, in microseconds
 //	8   last_holder: the state of the thread that has the lock, or had it last
