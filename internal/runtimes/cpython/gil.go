@@ -54,7 +54,7 @@ const usualInterval = 5000
 
 // findGIL looks for the lock. The list of threads must have been read. Of several places the one with the usual interval
 // is it; where that does not tell, none is. It reports whether there is any such place.
-func (r *Runtime) findGIL() (any bool) {
+func (r *Runtime) findGIL() (found bool) {
 	states := map[uint64]bool{}
 	for i := range r.threads.list {
 		states[r.threads.list[i].at] = true

@@ -36,12 +36,12 @@ func withGIL(size int, parts map[int][]byte) (*Runtime, *image) {
 }
 
 func TestTheLockIsFoundByItsContents(t *testing.T) {
-	lock := gilWords(usualInterval, gilState, 1, 9)
+	lock, one, two := gilWords(usualInterval, gilState, 1, 9), gilWords(1, gilState, 1, 9), gilWords(2, gilState, 1, 9)
 	for _, c := range []struct {
 		what  string
 		parts map[int][]byte
 		want  uint64
-		any   bool
+		found bool
 	}{
 		{"nothing", nil, 0, false},
 		{"taken", map[int][]byte{512: lock}, gilBase + 512, true},
@@ -53,15 +53,15 @@ func TestTheLockIsFoundByItsContents(t *testing.T) {
 		{"another interval", map[int][]byte{512: gilWords(100, gilState, 1, 9)}, gilBase + 512, true},
 		{"beside one alike", map[int][]byte{512: lock, 1024: gilWords(100, gilState, 1, 9)}, gilBase + 512, true},
 		{"twice", map[int][]byte{512: lock, 1024: lock}, 0, true},
-		{"twice, another interval", map[int][]byte{512: gilWords(1, gilState, 1, 9), 1024: gilWords(2, gilState, 1, 9)}, 0, true},
+		{"twice, of other intervals", map[int][]byte{512: one, 1024: two}, 0, true},
 		{"over the edge of a piece", map[int][]byte{gilPiece - 16: lock}, gilBase + gilPiece - 16, true},
 		{"at the edge of a piece", map[int][]byte{gilPiece - gilHead: lock}, gilBase + gilPiece - gilHead, true},
 		{"at the end", map[int][]byte{3*gilPiece - gilHead: lock}, gilBase + 3*gilPiece - gilHead, true},
 		{"beyond the end", map[int][]byte{3*gilPiece - 16: lock}, 0, false},
 	} {
 		r, _ := withGIL(3*gilPiece, c.parts)
-		if found := r.findGIL(); r.gil != c.want || found != c.any {
-			t.Errorf("%s: %#x, %v, want %#x, %v", c.what, r.gil, found, c.want, c.any)
+		if found := r.findGIL(); r.gil != c.want || found != c.found {
+			t.Errorf("%s: %#x, %v, want %#x, %v", c.what, r.gil, found, c.want, c.found)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type layout struct {
 
 	frameCode, framePrev, frameInstr int64
 	frameOwner                       int64  // byte: who owns the frame; 0: none
-	frameMask                        uint64 // the bits of a pointer to code that belong to it; the lowest are tags from 3.14 on
+	frameMask                        uint64 // bits of pointers to code that are no tags, which they have from 3.14 on
 	frameEntry                       int64  // byte of 3.11: entered from C
 	frameSize                        int64
 
@@ -98,8 +98,11 @@ func upTo310(lasti, modules int64) layout {
 	return l
 }
 
-// all is the mask of pointers without tags.
-const all = ^uint64(0)
+// Masks of pointers: without tags, and with them in the lowest bits (_PyStackRef).
+const (
+	all   = ^uint64(0)
+	untag = ^uint64(7)
+)
 
 // Offsets in _Py_DebugOffsets, with which _PyRuntime begins (3.13: Include/internal/pycore_runtime.h, from 3.14 on
 // pycore_debug_offsets.h).
@@ -123,8 +126,11 @@ type description struct {
 // descriptions are those of the releases that describe themselves.
 var descriptions = map[int]description{
 	13: {size: 584, modules: 88, thread: 152, ids: 192, frame: 224, code: 272, text: 536, typeKeys: 880, frameMask: all},
-	14: {size: 760, modules: 96, thread: 176, ids: 216, frame: 248, code: 312, text: 616, typeKeys: 880, frameMask: ^uint64(7)},
-	15: {size: 888, modules: 96, thread: 176, ids: 240, frame: 312, code: 376, text: 712, typeKeys: 888, frameMask: ^uint64(7), base: true},
+	14: {size: 760, modules: 96, thread: 176, ids: 216, frame: 248, code: 312, text: 616, typeKeys: 880, frameMask: untag},
+	15: {
+		size: 888, modules: 96, thread: 176, ids: 240, frame: 312, code: 376, text: 712, typeKeys: 888, frameMask: untag,
+		base: true,
+	},
 }
 
 // mostDebug is the size of the largest of them.
