@@ -1,8 +1,10 @@
-"""A thread runs Python code in a sub-interpreter that the main thread has made, while the main thread runs its own.
+"""The main thread makes a sub-interpreter, and runs code of its own.
 
-Up to 3.11 the main thread keeps a state in the sub-interpreter, which runs nothing; the other thread has one in each.
-Writes "ready", or "none" where there are no sub-interpreters.
+Up to 3.11 it keeps a state there that runs nothing, and whoever runs code there borrows that state. So "alone" is
+written. From 3.12 on another thread runs code in the sub-interpreter, with a state in each, and "both" is written.
+Where there are no sub-interpreters it is "none".
 """
+import sys
 import threading
 
 try:
@@ -45,6 +47,8 @@ if interpreters is None:
     print("none", flush=True)
 else:
     number = interpreters.create()
-    threading.Thread(target=outside, daemon=True).start()
-    print("ready", flush=True)
+    both = sys.version_info >= (3, 12)
+    if both:
+        threading.Thread(target=outside, daemon=True).start()
+    print("both" if both else "alone", flush=True)
     main()
