@@ -22,6 +22,7 @@ type thread struct {
 	native uint64 // the kernel's number, 0 if it is not known
 	idle   bool   // it had no frames: of a thread with several states, each of another interpreter, another one runs
 	shared bool   // the thread has several
+	first  uint64 // its innermost _PyCFrame, which lies on the stack of the thread that runs it (3.11, 3.12)
 }
 
 // Bounds of what is read of the lists.
@@ -47,6 +48,7 @@ func (r *Runtime) readThreads() bool {
 		interp = r.read64(interp + uint64(r.interpNext))
 		if interp == 0 && n > 0 {
 			t.share()
+			t.lend()
 		}
 	}
 	return len(t.list) > 0
@@ -65,6 +67,24 @@ func (t *threads) share() {
 	}
 }
 
+// lend marks states as idle that another thread runs with: that one has borrowed it to run code of a sub-interpreter. It
+// is the one whose stack has the state's innermost _PyCFrame: pthread_self lies above the stack, but for the main thread.
+func (t *threads) lend() {
+	for i := range t.list {
+		th := &t.list[i]
+		if !th.shared || th.idle || th.first == 0 {
+			continue
+		}
+		owner := t.main
+		for j, above := 0, uint64(1<<64-1); j < len(t.list); j++ {
+			if id := t.list[j].id; id > th.first && id < above {
+				owner, above = id, id
+			}
+		}
+		th.idle = owner != th.id
+	}
+}
+
 // readInterp adds the thread states of an interpreter.
 func (r *Runtime) readInterp(interp uint64) bool {
 	t, b := &r.threads, make([]byte, r.threadSize)
@@ -74,6 +94,9 @@ func (r *Runtime) readInterp(interp uint64) bool {
 			return false
 		}
 		th := thread{at: at, id: word(r.threadID), idle: r.isIdle(at, word(r.threadFrame))}
+		if r.cframe {
+			th.first = word(r.threadFrame)
+		}
 		if r.threadNative != 0 {
 			th.native = word(r.threadNative)
 		} else if r.host.Arch() == frames.X86_64 {

@@ -1,8 +1,8 @@
 """The main thread makes a sub-interpreter, and runs code of its own.
 
-Up to 3.11 it keeps a state there that runs nothing, and whoever runs code there borrows that state. So "alone" is
-written. From 3.12 on another thread runs code in the sub-interpreter, with a state in each, and "both" is written.
-Where there are no sub-interpreters it is "none".
+Up to 3.12 it keeps a state there, and whoever runs code there borrows that one. Before 3.12 that one is not asked to
+let go of the lock. So "alone" is written, and nobody does. Else another thread runs code in the sub-interpreter, and
+"borrowed" is written, or, from 3.13 on, "both". Where there are no sub-interpreters it is "none".
 """
 import sys
 import threading
@@ -47,8 +47,7 @@ if interpreters is None:
     print("none", flush=True)
 else:
     number = interpreters.create()
-    both = sys.version_info >= (3, 12)
-    if both:
+    if sys.version_info >= (3, 12):
         threading.Thread(target=outside, daemon=True).start()
-    print("both" if both else "alone", flush=True)
+    print("both" if sys.version_info >= (3, 13) else "borrowed" if sys.version_info >= (3, 12) else "alone", flush=True)
     main()
