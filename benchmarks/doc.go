@@ -1,18 +1,18 @@
 // Package benchmarks is where prywalk is measured; the commands are in the directories below.
 //
-// accuracy makes the figures of benchmarks/results/completeness.md and shares.md: how many stacks are complete,
-// whether the shares of the most expensive functions agree with perf's, whether the processor time adds up to the
-// kernel's, how soon the first sample comes, and how long naming takes.
+// accuracy makes the figures of benchmarks/results/completeness.md and shares.md. They are how many stacks are
+// complete, and whether the shares of the most expensive functions agree with perf's. They are also whether the
+// processor time adds up to the kernel's, how soon the first sample comes, and how long naming takes.
 //
 //	go run ./benchmarks/accuracy                               all programs, a table on standard output
 //	go run ./benchmarks/accuracy -only cpp,redis -d 3s -pairs 8    a short trial
 //	go run ./benchmarks/accuracy -json figures.json -markdown benchmarks/results/shares.md
 //
-// With -json, figures that the file holds already are kept for the programs that are not measured
-// again, so that a run that was cut short is taken up with -only.
+// With -json, figures that the file holds already are kept for the programs that are not measured again. So a run
+// that was cut short is taken up with -only.
 //
-// ladder makes those of benchmarks/results/ladder.md: stops a second of running and sleeping
-// threads, prywalk's own cost, the length of a freeze, and what a target loses, against the number of threads.
+// ladder makes those of benchmarks/results/ladder.md. They are stops a second of running and sleeping threads,
+// prywalk's own cost, the length of a freeze, and what a target loses, against the number of threads.
 //
 //	go run ./benchmarks/ladder -docs benchmarks/results/ladder.md
 //	go run ./benchmarks/ladder -only stops -rounds 2 -window 1s -warmup 1s    a short trial
@@ -28,8 +28,8 @@
 //	go run ./benchmarks/memory
 //	go run ./benchmarks/memory -threads 5000 -ticks 36000
 //
-// owncpu measures what prywalk takes of the processors for itself, from start to end, beside perf record with perf
-// script and other tools, on the same target at the same rate.
+// owncpu measures what prywalk takes of the processors for itself, from start to end. It does so beside perf record
+// with perf script and other tools, on the same target at the same rate.
 //
 //	go run ./benchmarks/owncpu
 //
@@ -39,7 +39,7 @@
 //	go run ./benchmarks/atwork -docs
 //	go run ./benchmarks/atwork -quick -only vp9,luajit    a short trial
 //
-// deadlocks looks at the locks of contended servers, redis, PostgreSQL, MariaDB and a JVM, as dump --locks does, and
+// deadlocks looks at the locks of contended servers, redis, PostgreSQL, MariaDB and a JVM, as dump --locks does. It
 // counts the waits that it sees, their owners, and the deadlocks, of which there are none.
 //
 //	go run ./benchmarks/deadlocks                ten minutes of each
@@ -48,8 +48,8 @@
 // counts holds what looking costs in stops, system calls, bytes and allocations, by a test; unwind compares
 // unwinders. What a target loses by being sampled, beside other tools, prywalk bench itself measures.
 //
-// Below are the parts that they are made of: stats (intervals and tests), perfscript (the output of
-// perf script), recordings (what a profile says of its stacks), elfnames (a plain reading of symbol tables, by which
+// Below are the parts that they are made of: stats (intervals and tests), perfscript (the output of perf script),
+// recordings (what a profile says of its stacks). Another is elfnames (a plain reading of symbol tables, by which
 // two tools' addresses are compared).
 //
 // A figure is a count, or a ratio of two things measured side by side in one run. Nothing here is part of

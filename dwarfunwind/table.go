@@ -118,7 +118,7 @@ func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
 // maxEmpty bounds the entries that describe nothing and are passed over in a lookup.
 const maxEmpty = 8
 
-// findEh gives the FDE in .eh_frame for an address. The one whose code starts last before it may describe nothing:
+// findEh gives the FDE in .eh_frame for an address. The one whose code starts last before it may describe nothing.
 // BOLT, which rewrites binaries, leaves entries without a length, at the start of a function or in the middle of
 // one. Then another entry may be the right one. It is that after it in the section, which the search table leaves
 // out if both start at one place, or that before it in the table.

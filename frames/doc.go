@@ -8,13 +8,11 @@
 // were saved. These are the register set of the next step. The walk ends when a rule says that there is no caller
 // (complete), or when something cannot be known; [StopReason] says which.
 //
-// A rule for a program counter does not depend on the contents of the stack. So
-// it is computed once, and kept in the [Space]'s cache across threads, snapshots
-// and ticks. Rules come from the module's sources, in falling trust:
-// call frame information or Go's tables, then the analysis of the instructions,
-// then a frame pointer that the function's own instructions prove. Only where no
-// source has an answer the walker looks through the stack for a word that follows
-// a call instruction (the scan). The frame says so.
+// A rule for a program counter does not depend on the contents of the stack. So it is computed once, and kept in
+// the [Space]'s cache across threads, snapshots and ticks. Rules come from the module's sources, in falling trust.
+// They are call frame information or Go's tables, then the analysis of the instructions, then a frame pointer that
+// the function's own instructions prove. Only where no source has an answer the walker looks through the stack for
+// a word that follows a call instruction (the scan). The frame says so.
 //
 // A rule is applied in one of two ways. Almost all are plain, and take the quick
 // step ([Walker.Next]); what is not, and what may go wrong, takes the full one.

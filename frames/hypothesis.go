@@ -55,9 +55,8 @@ type candidate struct {
 	at   Addr
 	reg  uint64 // the value that the register has then
 	link link
-	// once: the call is made once in a thread's life, by the C library: from the
-	// outermost frame or the one next to it, or, where a program's entry point
-	// lies in another module, from the one before.
+	// once: the call is made once in a thread's life, by the C library. That is from the outermost frame or the one
+	// next to it, or, where a program's entry point lies in another module, from the one before.
 	once bool
 }
 
@@ -82,9 +81,8 @@ type hypotheses struct {
 // and proven.
 func (w *Walker) Hypotheses() int { return w.proven }
 
-// prove finds the value of the register that a rule's CFA is relative to, and makes it
-// known; StopUnproven if none is proven, StopStackCut if the copy of the stack may be too
-// short for the proof.
+// prove finds the value of the register that a rule's CFA is relative to, and makes it known. It gives StopUnproven
+// if none is proven, StopStackCut if the copy of the stack may be too short for the proof.
 func (w *Walker) prove(r *Rule) StopReason {
 	info := w.regs.Arch.info()
 	if w.trying || w.snap == nil || w.searches >= maxSearches {

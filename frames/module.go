@@ -61,7 +61,7 @@ type Jumps interface {
 // Switches is what a [CallSites] implements that can tell code that runs on another stack than its caller's.
 type Switches interface {
 	// ChangesStack reports whether the function that pc is in, a module's own address, has loaded the stack pointer
-	// from elsewhere by the time that it is at pc; caller says that pc is a return address.
+	// from elsewhere by the time that it is at pc. caller says that pc is a return address.
 	ChangesStack(pc Addr, caller bool) bool
 }
 

@@ -3,10 +3,10 @@ package frames
 // # Words that were popped
 //
 // The kernel's copy of a running thread's stack begins at its stack pointer. Call frame information mostly goes on
-// to say, after a function has popped a register, that its caller's value lies where it was pushed: below the stack
-// pointer by then, where signal handlers may write, and where that copy has nothing. The value is in the register
-// itself. Where the instructions before the program counter show that, it is taken. Else the register is not known,
-// and the walk goes on for as long as no frame needs it.
+// to say, after a function has popped a register, that its caller's value lies where it was pushed. By then that is
+// below the stack pointer, where signal handlers may write, and where that copy has nothing. The value is in the
+// register itself. Where the instructions before the program counter show that, it is taken. Else the register is
+// not known, and the walk goes on for as long as no frame needs it.
 
 // Pops is what a [CallSites] implements that can tell which registers were just popped.
 type Pops interface {

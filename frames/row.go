@@ -81,9 +81,9 @@ func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 	return r, false
 }
 
-// compactLoss makes r a rule that needs no row if all that keeps it from being one is that the
-// values of registers are lost: JIT compilers keep none but the frame pointer. Such a rule
-// can be applied by the quick step, and takes no place in the table of rows.
+// compactLoss makes r a rule that needs no row if all that keeps it from being one is that the values of registers
+// are lost. JIT compilers keep none but the frame pointer. Such a rule can be applied by the quick step, and takes
+// no place in the table of rows.
 func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&^FlagSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {

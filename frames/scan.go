@@ -4,7 +4,7 @@ package frames
 const scanWords = 1024
 
 // scan finds a caller where no source has a rule. It does so by the frame pointer if the words that it points to
-// hold together, else by the first word on the stack that follows a call of this function.
+// hold together. Else it does so by the first word on the stack that follows a call of this function.
 func (w *Walker) scan() StopReason {
 	m := w.module()
 	if m == nil && w.depth > 2 {

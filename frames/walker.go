@@ -200,10 +200,9 @@ func (w *Walker) canApply(r *Rule) bool {
 	return r.Flags&FlagRoot != 0 || w.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
-// untouched tries a caller's rule whose CFA is relative to a register that a callee
-// may change: OpenSSL's assembly keeps the stack pointer in rax or r11 and calls helpers
-// that leave those alone. The register then has the value of the innermost frame. This
-// is a hypothesis, and taken only if it proves itself: the frame lies further out, and
+// untouched tries a caller's rule whose CFA is relative to a register that a callee may change. OpenSSL's assembly
+// keeps the stack pointer in rax or r11 and calls helpers that leave those alone. The register then has the value
+// of the innermost frame. This is a hypothesis, and taken only if it proves itself: the frame lies further out, and
 // its return address follows a call of this very function.
 func (w *Walker) untouched(r *Rule) bool {
 	bit := uint64(1) << (r.CFAReg % NumRegs)
@@ -234,8 +233,8 @@ func (w *Walker) plausible() bool {
 	return ok
 }
 
-// nowhere reports whether the computed return address lies in no executable mapping: call frame information then did
-// not hold, or the code has gone, or it is newer than the list of modules.
+// nowhere reports whether the computed return address lies in no executable mapping. Call frame information then
+// did not hold, or the code has gone, or it is newer than the list of modules.
 func (w *Walker) nowhere() bool {
 	pc := w.next.PC
 	if pc == 0 || w.space.find(pc-w.regs.Arch.CallLen()) >= 0 {
@@ -275,8 +274,8 @@ func (w *Walker) commit(r *Rule) StopReason {
 	return StopNone
 }
 
-// changedStack reports whether this frame's function has loaded another stack's pointer, so that its caller's stack may
-// lie anywhere: gcc's __morestack, and functions that call others on a stack of their own.
+// changedStack reports whether this frame's function has loaded another stack's pointer, so that its caller's stack
+// may lie anywhere. gcc's __morestack does so, and functions that call others on a stack of their own.
 func (w *Walker) changedStack() bool {
 	m := w.module()
 	if m == nil {
@@ -286,10 +285,10 @@ func (w *Walker) changedStack() bool {
 	return ok && s.ChangesStack(w.regs.PC-m.Bias, w.caller)
 }
 
-// leaf reports whether the caller's return address is in a register, so that its
-// stack pointer may be this frame's: always possible on arm64, and on x86-64 where
-// a function has taken it off the stack. Either a register has it (vfork), or it is the word below the stack pointer
-// that was just popped (OCaml's caml_c_call), which can be so in the innermost frame only.
+// leaf reports whether the caller's return address is in a register, so that its stack pointer may be this frame's.
+// That is always possible on arm64, and on x86-64 where a function has taken it off the stack. Either a register
+// has it (vfork), or it is the word below the stack pointer that was just popped (OCaml's caml_c_call), which can
+// be so in the innermost frame only.
 func (w *Walker) leaf(r *Rule) bool {
 	popped := !w.caller && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
 	return w.next.PC != w.regs.PC && (w.regs.Arch != X86_64 || r.Flags&FlagRow != 0 || popped)

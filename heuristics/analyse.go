@@ -34,7 +34,8 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
 }
 
 // keepsFPOnly reports whether q is in code that keeps no register but the frame pointer, and whose first path to a
-// return is to be tried before all others: that of JIT compilers if its bounds are not known, and V8's builtins.
+// return is to be tried before all others. Such is code of JIT compilers if its bounds are not known, and V8's
+// builtins.
 func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 	if s.o.JIT {
 		return !known

@@ -78,11 +78,11 @@ func indirectCallX86(b []byte) bool {
 
 // # Code that passes a call on
 //
-// Runtimes make small pieces of code that look something up and jump to where that leads: for calls of interfaces, of
-// delegates, of methods that may not be compiled yet (Mono's IMT thunks and delegate trampolines). They end in a jump
-// by register or memory, where the analysis of paths to a return ends without an answer. But they touch neither the
-// stack pointer nor the stack, from their first instruction on: so the return address is still where the call has put
-// it.
+// Runtimes make small pieces of code that look something up and jump to where that leads. They do so for calls of
+// interfaces, of delegates, of methods that may not be compiled yet (Mono's IMT thunks and delegate trampolines).
+// They end in a jump by register or memory, where the analysis of paths to a return ends without an answer. But
+// they touch neither the stack pointer nor the stack, from their first instruction on: so the return address is
+// still where the call has put it.
 //
 // The first instruction is known by what stands before it: the piece is aligned, and behind padding.
 

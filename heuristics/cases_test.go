@@ -36,10 +36,10 @@ var caseArches = map[string]caseArch{
 		0: "x0", 1: "x1", 2: "x2", 3: "x3", 16: "x16", frames.ARM64FP: "x29", frames.ARM64LR: "x30", frames.ARM64SP: "sp"}},
 }
 
-// TestCasesFoundBySteppingRealPrograms assembles each case of testdata, the shape of a function in which the
-// walk once went wrong, and asks for its rules. A comment at the end of a line says what must come out for the
-// instruction of that line: "# = rsp+8" with all registers known, "# sp = rsp+8" with only the stack pointer,
-// "# caller = rsp+8" for the call on that line as a caller's; "none" where nothing may be claimed, and
+// TestCasesFoundBySteppingRealPrograms assembles each case of testdata, the shape of a function in which the walk
+// once went wrong, and asks for its rules. A comment at the end of a line says what must come out for the
+// instruction of that line. It is "# = rsp+8" with all registers known, "# sp = rsp+8" with only the stack pointer,
+// "# caller = rsp+8" for the call on that line as a caller's. It is "none" where nothing may be claimed, and
 // "[rsp-8]+8" for a CFA that is in memory, "root" where there is no caller, "rsp+0 to rdx" where the code goes to
 // another frame. "stays" and "changes" say whether the function runs on its caller's stack there.
 func TestCasesFoundBySteppingRealPrograms(t *testing.T) {
@@ -95,8 +95,8 @@ func (c caseFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
 }
 
 // assemble translates a case. Each line with an expectation gets a label. The function begins at the first
-// instruction and ends with the last, but for what follows the label "part", which is a part that was split off, or
-// "stranger", which is another function.
+// instruction and ends with the last. What follows the label "part" is a part that was split off; what follows
+// "stranger" is another function.
 func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	t.Helper()
 	as, err := exec.LookPath(ca.as[0])

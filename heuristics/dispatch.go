@@ -4,9 +4,9 @@ import "prywalk/frames"
 
 // # Code of V8
 //
-// V8 is the JavaScript engine of Node and Chromium. Its code differs from that of other compilers in three ways:
-// handlers of byte codes are never returned from, baseline code lets a builtin make its frame, and functions take their
-// arguments off the stack as they return (argumentDropX86).
+// V8 is the JavaScript engine of Node and Chromium. Its code differs from that of other compilers in three ways.
+// Handlers of byte codes are never returned from, baseline code lets a builtin make its frame, and functions take
+// their arguments off the stack as they return (argumentDropX86).
 
 // An interpreter of byte code may have a piece of machine code for each instruction, with a symbol like a
 // function's: V8's handlers. Such a handler takes registers from the one before it that the ABI gives to callers
@@ -116,9 +116,9 @@ const (
 	maxCallee     = 24
 )
 
-// calleeMakesFrame recognises the start of code that calls for its frame to be made: V8's baseline code begins with a
-// call of a builtin that pops its own return address, and makes its caller's frame. Up to that call nothing
-// lies on the stack but the return address; the frame pointer is still that of the caller.
+// calleeMakesFrame recognises the start of code that calls for its frame to be made. V8's baseline code begins with
+// a call of a builtin that pops its own return address, and makes its caller's frame. Up to that call nothing lies
+// on the stack but the return address; the frame pointer is still that of the caller.
 func (w *interpreter) calleeMakesFrame(pc uint64) (f found, ok bool) {
 	a, st := w.src.abi, &w.st
 	if a.ra != noReg {

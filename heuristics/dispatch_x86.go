@@ -85,7 +85,8 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 }
 
 // loadsTableX86 gives the register that an instruction loads from a table of addresses, mov r, [table+r*8], where
-// one of the registers points to the table that callees keep; noReg for all else. V8's handlers have it in r15.
+// one of the registers points to the table that callees keep. It gives noReg for all else. V8's handlers have it in
+// r15.
 func loadsTableX86(code []byte) uint8 {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg ||

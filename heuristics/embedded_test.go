@@ -27,8 +27,8 @@ func v8Builtins(t *testing.T, path string) (out []span) {
 	return out
 }
 
-// TestProofsInV8sBuiltinsAgreeWithTheirStarts: what the way from a call to a return shows of a frame is what the way
-// from the function's start shows, and what the engine finds where registers need not be kept.
+// TestProofsInV8sBuiltinsAgreeWithTheirStarts: what the way from a call to a return shows of a frame is what the
+// way from the function's start shows. It is also what the engine finds where registers need not be kept.
 func TestProofsInV8sBuiltinsAgreeWithTheirStarts(t *testing.T) {
 	const path = "/usr/bin/node"
 	if _, err := os.Stat(path); err != nil {

@@ -88,9 +88,9 @@ func departsX86(st *state, code []byte) (value, bool) {
 	return value{}, false
 }
 
-// startsElsewhereX86 recognises the first function of a stack by what it does first: it makes the frame pointer zero,
-// which marks the outermost frame (System V ABI §3.4.1), as a program's _start and Boost's or other people's fibers
-// do; or it takes the stack pointer from a register that a caller would expect back. So does glibc's
+// startsElsewhereX86 recognises the first function of a stack by what it does first. It makes the frame pointer
+// zero, which marks the outermost frame (System V ABI §3.4.1), as a program's _start and Boost's or other people's
+// fibers do. Or it takes the stack pointer from a register that a caller would expect back. So does glibc's
 // __start_context, to which the first function of a stack from makecontext returns. And it ends in hlt, which no
 // program may execute.
 func startsElsewhereX86(w *interpreter, pc uint64) bool {

@@ -230,8 +230,8 @@ func (w *prologueAnalysis) turn(f *flow) bool {
 	return true
 }
 
-// indirect notes the state at a jump to an unknown place: a jump table, unless
-// the stack is as at the function's start, when it may as well be a tail call.
+// indirect notes the state at a jump to an unknown place. That is a jump table, unless the stack is as at the
+// function's start, when it may as well be a tail call.
 func (p *prologue) indirect(st *state) {
 	if st.regs[st.sp].isStart(st.sp) {
 		p.calls.add(st)

@@ -73,9 +73,9 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	return true
 }
 
-// untouched gives the CFA by a register that the call may have changed, if nothing else
-// has it: OpenSSL's assembly keeps the stack pointer in rax while it calls helpers that
-// leave that alone. The walker believes it only with proof.
+// untouched gives the CFA by a register that the call may have changed, if nothing else has it. OpenSSL's assembly
+// keeps the stack pointer in rax while it calls helpers that leave that alone. The walker believes it only with
+// proof.
 func (p *prologue) untouched(a *abi, f *found) bool {
 	if p.weak || a.ra != noReg { // with a link register that is needed, too
 		return false
@@ -120,8 +120,8 @@ func (p *prologue) places(a *abi, f *found, reg uint8) {
 	}
 }
 
-// elsewhere looks for a register's value of the start in memory that is not the function's own: swapcontext of arm64
-// has its return address in the context only, which a register points to.
+// elsewhere looks for a register's value of the start in memory that is not the function's own. swapcontext of
+// arm64 has its return address in the context only, which a register points to.
 func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
 	if p.caller { // the call may have changed all registers: the walker asks for proof
 		for reg, v := range p.before {

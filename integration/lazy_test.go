@@ -15,7 +15,7 @@ import (
 )
 
 // lazy is a program whose memory behind a stack, or with a stack in it, is provided by a thread of its own
-// (userfaultfd(2)), which counts what it is asked for.
+// (userfaultfd(2)). That counts what it is asked for.
 type lazy struct {
 	pid  int
 	in   io.Writer

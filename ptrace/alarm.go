@@ -11,7 +11,7 @@ import (
 
 // alarm ends the sleeps of the tracer's thread: a timer of the kernel that sends that thread a signal
 // (timer_create(2), SIGEV_THREAD_ID). With it the thread can sleep in a wait for stops, which the kernel ends when
-// a thread stops, and needs no short sleeps, each of which programs the processor's timer (some microseconds in a
+// a thread stops. It needs no short sleeps, each of which programs the processor's timer (some microseconds in a
 // virtual machine) and is too long or too short. The same timer ends the sleep until the next tick. It is set once
 // a tick, and not between a thread's interrupt and its stop, which takes no longer than that.
 //

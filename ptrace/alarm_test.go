@@ -13,9 +13,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// withAlarm runs a test's looks with an alarm, for which the thread needs a real-time priority. A
-// collection, which would wait for sleeps that the Go scheduler does not know of, is not begun, and the
-// runtime has a processor for other goroutines, also on a machine with one.
+// withAlarm runs a test's looks with an alarm, for which the thread needs a real-time priority. A collection, which
+// would wait for sleeps that the Go scheduler does not know of, is not begun. And the runtime has a processor for
+// other goroutines, also on a machine with one.
 func withAlarm(t *testing.T, body func(c *Controller)) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

@@ -43,9 +43,9 @@ const (
 	codeSeccompStop = int32(unix.SIGTRAP) | unix.PTRACE_EVENT_SECCOMP<<8
 )
 
-// seccompInfo has the kernel tell the system call of a thread that PTRACE_INTERRUPT stopped
-// as if a seccomp filter had, which it does only of such a stop: meanwhile the stop's siginfo,
-// which nothing else reads, says that it is one. False if the kernel does not.
+// seccompInfo has the kernel tell the system call of a thread that PTRACE_INTERRUPT stopped as if a seccomp filter
+// had, which it does only of such a stop. Meanwhile the stop's siginfo, which nothing else reads, says that it is
+// one. False if the kernel does not.
 //
 //go:nosplit
 func seccompInfo(tid int, info *sigInfo, call *syscallInfo) bool {

@@ -19,9 +19,8 @@
 //   - A thread stopped by SIGSTOP shows a group stop; detaching leaves it stopped.
 //   - A few system calls give EINTR after any stop. Where the stop shows that, the
 //     result is rewritten so that the kernel restarts the call, see [Restartable].
-//   - Stops are seen with WNOWAIT and never consumed, so that a signal in flight
-//     is delivered even if this process is killed during the look, and the exit of
-//     a child of this process is left for whoever waits for it.
+//   - Stops are seen with WNOWAIT and never consumed, so that a signal in flight is delivered even if this process
+//     is killed during the look. The exit of a child of this process is left for whoever waits for it.
 //
 // A seizure can wait for a thread that calls exec, which waits for this tracer:
 // another OS thread sees to it then (rescue.go).

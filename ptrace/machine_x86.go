@@ -28,9 +28,9 @@ const (
 // rbp, rsp, r8–r15; System V ABI for x86-64, figure 3.36).
 var x86Order = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
-// DecodeRegsX86 reads the general registers of x86-64 as PTRACE_GETREGSET and the
-// NT_PRSTATUS notes of cores hold them (pr_reg), and gives the number of the system
-// call that the thread was in, negative if none. False if b is too short.
+// DecodeRegsX86 reads the general registers of x86-64 as PTRACE_GETREGSET and the NT_PRSTATUS notes of cores hold
+// them (pr_reg). It gives the number of the system call that the thread was in, negative if none. False if b is too
+// short.
 func DecodeRegsX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
 	if len(b) < RegsLenX86 {
 		return -1, false

@@ -2,10 +2,9 @@ package ptrace
 
 import _ "unsafe" // for go:linkname
 
-// The Go runtime asks a goroutine that has run for 10 ms to make room, and a garbage
-// collection asks all. One that is locked to its OS thread then waits until another
-// thread of the process, of ordinary priority, has handed its turn back: on a busy
-// machine for a long time, while a thread that was interrupted stands still. A pinned
+// The Go runtime asks a goroutine that has run for 10 ms to make room, and a garbage collection asks all. One that
+// is locked to its OS thread then waits until another thread of the process, of ordinary priority, has handed its
+// turn back. On a busy machine that is a long time, while a thread that was interrupted stands still. A pinned
 // goroutine lets such requests pass. They are not made good afterwards.
 //
 // These two functions are what package sync pins its pools with; the runtime keeps them

@@ -106,7 +106,8 @@ const (
 )
 
 // Repairs reports whether a system call that gave EINTR or EAGAIN at a stop, because it gave up what it was doing,
-// may be made to begin again unseen, and whether it goes on then where it was. It is for tests and for tables.
+// may be made to begin again unseen. goesOn tells whether it goes on then where it was. It is for tests and for
+// tables.
 func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, goesOn bool) {
 	c := call{nr: nr, arg0: args[0], arg1: args[1], arg2: args[2], result: resultEINTR}
 	if eagain {

@@ -25,11 +25,11 @@ func (c *Controller) traceMe(*Look) bool { return false }
 // restart sets the thread back onto its svc instruction, with the first argument
 // in x0 again, where the kernel has put the result.
 //
-// The kernel does its own part of restarting before it stops for a tracer (arch/arm64/kernel/signal.c, do_signal),
-// so it would not give EINTR any more if a signal's handler ran before the return. Then nothing is changed. Nor
+// The kernel does its own part of restarting before it stops for a tracer (arch/arm64/kernel/signal.c, do_signal).
+// So it would not give EINTR any more if a signal's handler ran before the return. Then nothing is changed. Nor
 // does it tell whether the thread was in the call at all. It may have come back from a signal's handler to the very
 // instruction after a call that the signal had broken. To begin that call again is the same to the program as if
-// the signal had come just before the call, unless the call has a signal mask of its own; and the first argument,
+// the signal had come just before the call, unless the call has a signal mask of its own. And the first argument,
 // which the kernel then has from another call, must fit this one.
 //
 //go:nosplit
@@ -64,12 +64,10 @@ func (c *Controller) restart(l *Look) bool {
 	return setRegSet(l.tid, &c.raw, rawRegsLen) == 0
 }
 
-// sameSleep reports whether the call of epoll that the thread comes from is the one
-// that it was seen sleeping in: it has run at most twice since, once to get to this
-// stop and once more if it was pre-empted on the way, and is in the same place with the
-// same arguments but the first. That one could still differ if an event woke
-// the thread in the moment between: so this serves only where beginning again with
-// a wrong one takes nothing from anybody.
+// sameSleep reports whether the call of epoll that the thread comes from is the one that it was seen sleeping in.
+// It has run at most twice since, once to get to this stop and once more if it was pre-empted on the way. It is in
+// the same place with the same arguments but the first. That one could still differ if an event woke the thread in
+// the moment between: so this serves only where beginning again with a wrong one takes nothing from anybody.
 //
 //go:nosplit
 func (c *Controller) sameSleep(l *Look, nr int64) bool {
@@ -86,12 +84,11 @@ func (c *Controller) sameSleep(l *Look, nr int64) bool {
 	return n == l.runs+1 || n == l.runs+2
 }
 
-// firstArgument asks the kernel what x0 was before the call. It keeps the value
-// (orig_x0) for as long as the thread makes no other call, and shows it among the
-// arguments of a call at the stop of a seccomp filter (arch/arm64/include/asm/syscall.h,
-// syscall_get_arguments); seccompInfo makes this stop look like one. A stop for a signal
-// is left alone, as its siginfo is the signal's. inCall: the thread is known to be in the
-// call; else the value is taken only if it is a descriptor of the kind that the call takes.
+// firstArgument asks the kernel what x0 was before the call. It keeps the value (orig_x0) for as long as the thread
+// makes no other call, and shows it among the arguments of a call at the stop of a seccomp filter
+// (arch/arm64/include/asm/syscall.h, syscall_get_arguments). seccompInfo makes this stop look like one. A stop for
+// a signal is left alone, as its siginfo is the signal's. inCall: the thread is known to be in the call; else the
+// value is taken only if it is a descriptor of the kind that the call takes.
 //
 //go:nosplit
 func (c *Controller) firstArgument(l *Look, nr int64, inCall bool) (uint64, bool) {
@@ -113,9 +110,9 @@ const (
 	maskOther                  // it may have one
 )
 
-// masked tells whether a call has a signal mask for its time. While a thread is in such a
-// call, the mask that PTRACE_GETSIGMASK gives, which is the one that will be restored
-// (kernel/ptrace.c), is another than the one that blocks (SigBlk in /proc/TID/status).
+// masked tells whether a call has a signal mask for its time. While a thread is in such a call, PTRACE_GETSIGMASK
+// gives another mask than the one that blocks (SigBlk in /proc/TID/status). It is the one that will be restored
+// (kernel/ptrace.c).
 //
 //go:nosplit
 func (c *Controller) masked(tid int, nr int64) callMask {

@@ -40,8 +40,8 @@ func (d *data) chosen(flag, function string) (func(frame int32) bool, error) {
 	return nil, fmt.Errorf("no function has the name %q or matches it; prywalk report -n -1 lists all", function)
 }
 
-// Callers writes who called a function, as a tree from it outwards: total is the time in the function and in what it
-// called, on the way from that caller; self is the part of it in the function itself.
+// Callers writes who called a function, as a tree from it outwards. total is the time in the function and in what
+// it called, on the way from that caller. self is the part of it in the function itself.
 func Callers(w io.Writer, p *profile.Profile, function string, o Options) error {
 	return around(w, p, function, o, "callers")
 }

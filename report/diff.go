@@ -15,8 +15,8 @@ import (
 // ErrPer reports that [DiffOptions].Per is none of [Pers].
 var ErrPer = errors.New("not a way to compare")
 
-// Pers are the ways in which two recordings can be compared: by what a function used in the whole recording, in a
-// second of it, or as a share of the whole.
+// Pers are the ways in which two recordings can be compared. It is by what a function used in the whole recording,
+// in a second of it, or as a share of the whole.
 func Pers() []string { return []string{"run", "second", "share"} }
 
 // DiffOptions choose what of two profiles is compared, and how.

@@ -18,8 +18,8 @@ type pageDiff struct {
 }
 
 // HTML writes one page that needs nothing else. It shows a flame graph as wide as the later recording, or the
-// earlier, in which boxes that became slower are red and faster ones blue, and a table of functions. The earlier
-// recording's values are scaled as [DiffOptions].Per says.
+// earlier. Boxes in it that became slower are red, and faster ones blue. A table of functions is there, too. The
+// earlier recording's values are scaled as [DiffOptions].Per says.
 func (x *Difference) HTML(w io.Writer) error {
 	page := x.joined().page()
 	page.Title = fmt.Sprintf("%s: old and new", x.new.opts.title(x.new))

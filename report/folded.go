@@ -12,9 +12,9 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// Folded writes a line for each distinct stack: process, thread, frames from the
-// outermost to the innermost, separated by semicolons, then a space and the
-// value in the profile's own unit. A process or thread without a name is left out.
+// Folded writes a line for each distinct stack. It is process, thread, frames from the outermost to the innermost,
+// separated by semicolons, then a space and the value in the profile's own unit. A process or thread without a name
+// is left out.
 func Folded(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {

@@ -127,7 +127,7 @@ func run(ctx context.Context, s *settings, out io.Writer) error {
 }
 
 // each measures one after the other until the time limit, tells of each what measure says in brief, and writes the
-// figures after each, so that nothing is lost by an end midway.
+// figures after each. So nothing is lost by an end midway.
 func (s *settings) each(ctx context.Context, fig *figures, measure func(name string) (brief string)) error {
 	end := time.Now().Add(s.Limit)
 	for _, name := range s.Only {

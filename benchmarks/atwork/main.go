@@ -1,4 +1,4 @@
-// Command atwork records programs in the middle of their work, and tells for each how many stacks are complete, how
+// Command atwork records programs in the middle of their work. It tells for each how many stacks are complete, how
 // much is copied, how long it is stopped, and what prywalk takes itself:
 //
 //	scripts/setup-atwork.sh                     installs the programs (as root, Debian)

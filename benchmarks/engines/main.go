@@ -1,4 +1,4 @@
-// Engines records a running process alternately with prywalk's two engines and with perf record, and prints whose
+// Engines records a running process alternately with prywalk's two engines and with perf record. It prints whose
 // functions have which share of the processor time, by the innermost function outside of the kernel.
 //
 //	go run ./benchmarks/engines -prywalk bin/prywalk -p PID -F 499 -d 5 -n 3

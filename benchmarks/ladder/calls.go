@@ -43,8 +43,8 @@ func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64
 	return float64(n) / window.Seconds(), err
 }
 
-// callsOfARun counts the system calls of a whole run of prywalk, by the kernel and by prywalk itself, which knows only
-// of those that it makes to look, and not of the Go runtime's.
+// callsOfARun counts the system calls of a whole run of prywalk, by the kernel and by prywalk itself. That knows
+// only of those that it makes to look, and not of the Go runtime's.
 func (b *bench) callsOfARun(ctx context.Context, s *subject, freq int) (kernel, own int64, err error) {
 	count, w := filepath.Join(b.dir, "count"), &watcher{stats: filepath.Join(b.dir, "stats.json")}
 	cmd := exec.CommandContext(ctx, "perf", "stat", "-x,", "-o", count, "-e", callsEvent, "--",

@@ -3,13 +3,13 @@
 //
 // What is measured, each part by itself:
 //
-//   - stops: stops a second of running and of sleeping threads, counted by prywalk and by the kernel. A
-//     running thread of the target (c/target.c) never blocks, so that each of its voluntary context switches
-//     is a stop (kernel/signal.c, ptrace_stop, gives the processor up), and each other one a pre-emption.
+//   - stops: stops a second of running and of sleeping threads, counted by prywalk and by the kernel. A running
+//     thread of the target (c/target.c) never blocks. So each of its voluntary context switches is a stop
+//     (kernel/signal.c, ptrace_stop, gives the processor up), and each other one a pre-emption.
 //   - cost: system calls and processor time of prywalk record, as a process of its own that has run for some
 //     seconds, against the number of sleepers.
-//   - freeze: how long a freeze is, as the target sees it in a loop that reads the clock, and as prywalk
-//     sees it; beside a C program that does the same five calls (c/walker.c).
+//   - freeze: how long a freeze is, as the target sees it in a loop that reads the clock, and as prywalk sees it.
+//     Beside it stands a C program that does the same five calls (c/walker.c).
 //   - throughput: work done with and without sampling, in windows that are neighbours, in random order;
 //     beside that C program, stopping all threads one by one.
 //

@@ -4,11 +4,10 @@
 //	go run ./benchmarks/memory -threads 5000 -ticks 36000
 //	go run ./benchmarks/memory -docs benchmarks/results/memory.md    the table goes into the page's section memory-20 (its threads)
 //
-// The ticks are real ones, only sooner: prywalk record runs at 2,000 Hz (-freq) on a workload of
-// prywalk bench. At each tenth of the ticks its resident size is read (VmRSS, and in the end
-// VmHWM, of proc_pid_status(5)), and the table says how often the running threads were seen until then,
-// which is how many intervals the recording holds at least. Flat is told from the second half: start-up, and the
-// first collections of garbage, are over by then.
+// The ticks are real ones, only sooner: prywalk record runs at 2,000 Hz (-freq) on a workload of prywalk bench. At
+// each tenth of the ticks its resident size is read (VmRSS, and in the end VmHWM, of proc_pid_status(5)). The table
+// says how often the running threads were seen until then, which is how many intervals the recording holds at
+// least. Flat is told from the second half: start-up, and the first collections of garbage, are over by then.
 package main
 
 import (

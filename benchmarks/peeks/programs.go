@@ -17,8 +17,8 @@ type running struct {
 	stop func()
 }
 
-// arrays are the programs whose sleepers have their frames at a distance from the stack
-// pointer that is nowhere in the code: their names in the tables, and how they are compiled.
+// arrays are the programs whose sleepers have their frames at a distance from the stack pointer that is nowhere in
+// the code. They have their names in the tables, and how they are compiled.
 var arrays = []struct {
 	name  string
 	flags []string

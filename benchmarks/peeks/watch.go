@@ -16,8 +16,8 @@ const period = time.Second / 99
 // asleep counts the looks at sleepers that were not reuses.
 type asleep struct {
 	threads map[int]bool
-	// peeks gave the stack without a stop; whole of them were complete, proven of those by
-	// a register that was found on the stack, recalled by one that an earlier freeze saw.
+	// peeks gave the stack without a stop. whole of them were complete, proven of those by a register that was found
+	// on the stack, recalled by one that an earlier freeze saw.
 	peeks, whole, proven, recalled int64
 	// frozen in their sleep, after a peek that lacked a register; wholeFrozen complete.
 	frozen, wholeFrozen int64

@@ -120,8 +120,9 @@ var errOverwritten = errors.New("its code was overwritten")
 // mostOverwritten is how many of the stacks may be dropped: one in so many.
 const mostOverwritten = 20
 
-// dropOverwritten drops the stacks that are not walked any more as they were when they were taken, because generated
-// code that they stand in has been moved or thrown away since. A stack without generated code always is.
+// dropOverwritten drops the stacks that are not walked any more as they were when they were taken. The reason is
+// that generated code that they stand in has been moved or thrown away since. A stack without generated code always
+// is.
 func (r *recording) dropOverwritten() error {
 	var w frames.Walker
 	space, kept, dropped := r.process.Space(), r.file.Stacks[:0], 0

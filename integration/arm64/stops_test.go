@@ -126,7 +126,7 @@ const wholeCode = 256
 
 // keeps lists what a case keeps although this walk did not need it, so that it stays a case of what it is about
 // when other bytes are looked at. They are the stack, the code of each function up to where it is, and the header
-// of the search table, without which the entries would be looked for in another way.
+// of the search table. Without that the entries would be looked for in another way.
 func keeps(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot string) (out []recorded.Range) {
 	t.Helper()
 	for i, f := range th.Frames {

@@ -4,12 +4,12 @@
 // # Method
 //
 // A program is started under PTRACE_TRACEME and stepped with PTRACE_SINGLESTEP. The tracer looks at each
-// instruction before it is executed, and at the registers after it, and keeps a shadow stack of what was
-// seen: a call instruction that was executed pushes the address after it, with the place where the
-// processor stored it; whatever moves the stack pointer beyond that place (a return, longjmp, the landing
-// of an exception) pops it. Jumps leave the chain as it is, tail calls among them. A signal handler is
-// pushed with the interrupted instruction, a change to another stack keeps the chain of each stack for
-// itself. No table of the program is used for any of this.
+// instruction before it is executed, and at the registers after it. It keeps a shadow stack of what was seen. A
+// call instruction that was executed pushes the address after it, with the place where the processor stored it.
+// Whatever moves the stack pointer beyond that place (a return, longjmp, the landing of an exception) pops it.
+// Jumps leave the chain as it is, tail calls among them. A signal handler is pushed with the interrupted
+// instruction, a change to another stack keeps the chain of each stack for itself. No table of the program is used
+// for any of this.
 //
 // After each step the walker has to give exactly that chain, program counters and stack pointers, in several ways
 // at once. It has to do so with everything that is known of the process, and with nothing but the analysis of the

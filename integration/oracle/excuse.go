@@ -112,7 +112,7 @@ func rows(t *dwarfunwind.Table, addr uint64) int {
 	return 0
 }
 
-// overwritten reports whether the chain is not in memory any more up to the frame that was not found: a return
+// overwritten reports whether the chain is not in memory any more up to the frame that was not found. A return
 // address on the way is no longer where the call has stored it, or the caller's frame pointer is no longer where
 // the function's first instruction has pushed it. The functions have written there themselves. libgcc's
 // uw_install_context does so when an exception has found its handler. It puts the registers of the frame that it
@@ -141,7 +141,7 @@ func (o *run) overwritten(r *outcome) bool {
 	return false
 }
 
-// pushed reports whether the function at pc begins with a push of the frame pointer, so that the caller's is known to
+// pushed reports whether the function at pc begins with a push of the frame pointer. Then the caller's is known to
 // be just below the return address, and what is there is another value.
 func (o *run) pushed(pc uint64, a *activation) bool {
 	m := o.proc.Space().Find(pc)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Calls of other libraries go by stubs of several kinds: bound at the first call or at the start, and with landing
-// places for indirect jumps (IBT), where each has a part in .plt and one in .plt.sec.
+// Calls of other libraries go by stubs of several kinds. They are bound at the first call or at the start, and some
+// have landing places for indirect jumps (IBT), where each has a part in .plt and one in .plt.sec.
 func TestStubsOfEveryKindAreWalkedExactly(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("IBT is of amd64; on arm64 TestWalksAreExactAtEveryInstruction and recorded cases have its stubs")

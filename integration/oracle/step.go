@@ -74,10 +74,10 @@ func (o *run) follow(k kind) error {
 	return nil
 }
 
-// landed removes the callers whose frames a jump has left without moving the stack pointer beyond the place
-// of their call, which on arm64 is the stack pointer at that call: longjmp and the landing of an exception
-// end in the caller's own frame. The jump then leads into the middle of the function that made the call. That
-// of a linkage table's stub leads to a function's first instruction.
+// landed removes the callers whose frames a jump has left without moving the stack pointer beyond the place of
+// their call. On arm64 that is the stack pointer at that call. longjmp and the landing of an exception end in the
+// caller's own frame. The jump then leads into the middle of the function that made the call. That of a linkage
+// table's stub leads to a function's first instruction.
 func (o *run) landed() {
 	for n := len(o.cur.calls); n > 0; n-- {
 		a := &o.cur.calls[n-1]

@@ -108,9 +108,9 @@ func (n *Count) add(o *Count) {
 	maps.Copy(n.Programs, o.Programs)
 }
 
-// between counts a step between two stacks at which the call frame information names another frame than
-// the one that is gone to. glibc's swapcontext is one: its table still says that the return address is on
-// top of the stack when it has loaded the other stack's pointer, but has not pushed the address yet.
+// between counts a step between two stacks at which the call frame information names another frame than the one
+// that is gone to. glibc's swapcontext is one. Its table still says that the return address is on top of the stack
+// when it has loaded the other stack's pointer but has not pushed the address yet.
 func (t *Tally) between(o *run, pc uint64) {
 	m, f, _ := o.locate(pc)
 	t.betweens[m+" "+f]++

@@ -70,9 +70,9 @@ func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 	}
 }
 
-// A call that works for long inside the kernel, or waits between two parts of its work, and that is
-// interrupted then, gives a short count, and nothing can take that back: docs/blocking-calls.md. Here is
-// only what can be promised: without a freeze there is none, and never more than freezes.
+// A call that works for long inside the kernel, or waits between two parts of its work, and that is interrupted
+// then, gives a short count. Nothing can take that back: docs/blocking-calls.md. Here is only what can be promised:
+// without a freeze there is none, and never more than freezes.
 func TestShortCountsComeFromFreezesOnly(t *testing.T) {
 	for _, group := range []string{"partial", "run"} {
 		for _, rung := range []string{"peek", "ladder"} {

@@ -74,9 +74,9 @@ func inStack(s *pprof.Sample, function string) bool {
 	return false
 }
 
-// TestCallsThatGiveUpSucceedUnderTheLadder: loading a program for the kernel's virtual machine, whose checking takes
-// far longer than it is from tick to tick, setting huge pages aside, running a virtual machine, and asking a file
-// system in user space that gives up what it is told to.
+// TestCallsThatGiveUpSucceedUnderTheLadder: one is loading a program for the kernel's virtual machine, whose
+// checking takes far longer than it is from tick to tick. Others are setting huge pages aside, running a virtual
+// machine, and asking a file system in user space that gives up what it is told to.
 func TestCallsThatGiveUpSucceedUnderTheLadder(t *testing.T) {
 	for _, c := range []struct {
 		call  string

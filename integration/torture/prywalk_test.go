@@ -46,8 +46,8 @@ func (s *stats) failures() (n int64) {
 	return n
 }
 
-// queuedOnly tells that the looks that gave nothing, but for those with a given reason, are of threads that
-// did not get a processor in time: within two seconds, or before the recording ended.
+// queuedOnly tells that the looks that gave nothing, but for those with a given reason, are of threads that did not
+// get a processor in time. That is within two seconds, or before the recording ended.
 func (s *stats) queuedOnly(but string) bool {
 	n := s.failures() - s.Failed["timeout"]
 	return but == "" && n == 0 || but != "" && n == s.Failed[but]

@@ -13,9 +13,8 @@ const waitSamples = 1000
 // pairWaits are the waits of the two windows of one pair.
 type pairWaits struct{ without, with load.Histogram }
 
-// change gives how many times as long the q-quantile of the waits is with sampling, and the
-// 95 % interval of that by the bootstrap over the pairs: waits within a window depend on each
-// other, windows hardly do.
+// change gives how many times as long the q-quantile of the waits is with sampling, and the 95 % interval of that
+// by the bootstrap over the pairs. Waits within a window depend on each other, windows hardly do.
 func change(pairs []*pairWaits, q float64) *Change {
 	all := func(pick func() *pairWaits) (float64, bool) {
 		var without, with load.Histogram

@@ -19,8 +19,8 @@ type Plan struct {
 	Depths []int
 	Freqs  []float64
 	Pairs  int
-	// Precision, if positive, is how far the ends of the 95 % interval may be from its middle:
-	// pairs are added to prywalk's rows until it is as narrow, for RowLimit at most.
+	// Precision, if positive, is how far the ends of the 95 % interval may be from its middle. Pairs are added to
+	// prywalk's rows until it is as narrow, for RowLimit at most.
 	Precision float64
 	RowLimit  time.Duration
 	// Window is the length of one window; a pair has two.

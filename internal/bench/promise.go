@@ -106,9 +106,9 @@ func (m *Machine) like(other *Machine) bool {
 	return m.Model == other.Model && m.Processors == other.Processors
 }
 
-// least gives the lowest end of the intervals of rows that are like one of another result: at
-// the same frequency, both with a processor to spare or both without; 1 if there is none. The
-// number of threads does not matter: that is the promise.
+// least gives the lowest end of the intervals of rows that are like one of another result. Both have the same
+// frequency, and a processor to spare or none. It is 1 if there is none. The number of threads does not matter:
+// that is the promise.
 func (r *Result) least(like *Row, processors int) float64 {
 	least := 1.0
 	for i := range r.Rows {

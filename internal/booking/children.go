@@ -6,7 +6,7 @@ import "math"
 //
 // With the kernel's samples it is known what children did that ended before anyone could look at them: each sample
 // stands for one period. What they used in all is known when their parent has waited for them ([Family]). That is
-// shared out among the samples. All of the children's time is sampled alike, so what is more than the samples stand
+// shared out among the samples. All of the children's time is sampled alike. So what is more than the samples stand
 // for is left as [ShortLivedChildren] only as far as it is more than the error of sampling.
 
 // childrensError is how many standard errors of the samples' number a difference may have that is taken for chance. One
@@ -29,10 +29,10 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 // shortProcess is from how many periods of processor time on a process's own samples say where its time went.
 const shortProcess = 16
 
-// PassTo gives what is unseen of a child that was met, with what has a claim on it, to the process that waited for it:
-// unseen nanoseconds of the process's clock ([Process.Unseen]). One child of a few milliseconds has a sample or none,
-// but all of them together have many. It is not done, and false, if the child has used so much that its own samples
-// say enough: a period is the time that each stands for.
+// PassTo gives what is unseen of a child that was met, with what has a claim on it, to the process that waited for
+// it. It is unseen nanoseconds of the process's clock ([Process.Unseen]). One child of a few milliseconds has a
+// sample or none, but all of them together have many. It is not done, and false, if the child has used so much that
+// its own samples say enough: a period is the time that each stands for.
 func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool {
 	if p.used+unseen >= shortProcess*period {
 		return false

@@ -8,11 +8,12 @@ import (
 
 // # Children that nobody met
 //
-// Most children of a shell script end before the next search for children. What they used is known all the same. When a
-// parent waits for a child, the kernel adds the child's time to the parent's cutime and cstime, with what the child has
-// got from its own children (kernel/exit.c, wait_task_zombie; fields 16 and 17 of /proc/PID/stat). So what these have
-// grown by, less what flowed there from children that were met, is of children that nobody met, and of the last moments
-// of those that were. It is booked under [ShortLivedChildren], of the process that waited.
+// Most children of a shell script end before the next search for children. What they used is known all the same.
+// When a parent waits for a child, the kernel adds the child's time to the parent's cutime and cstime. With it goes
+// what the child has got from its own children (kernel/exit.c, wait_task_zombie; fields 16 and 17 of
+// /proc/PID/stat). So what these have grown by, less what flowed there from children that were met, is of children
+// that nobody met, and of the last moments of those that were. It is booked under [ShortLivedChildren], of the
+// process that waited.
 //
 // What flows from a child that was met is its own time, as it was booked, its time before the recording, and what
 // it has got itself. As much as was last read, or as has flowed to it from children that were met, if that is more.

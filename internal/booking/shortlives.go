@@ -8,13 +8,14 @@ import (
 // # Threads that live shortly
 //
 // A look at a random moment stands for the whole time between two ticks, T, whatever the age of the thread that it
-// meets. The interval that ends with a newborn thread's first look on a processor has less: only the time x that the
-// thread has used so far. To book x alone favours what threads do late. What is missing, T − x, is time of threads
-// that have ended: what they did after their last look, and what those did that no tick met. In expectation it is
-// exactly that much, and at each place of the program as much as was spent there, if ticks know nothing of births
-// (docs/short-lives.md). So each such look has a claim of T − x on the unseen time of its process, and so have the
-// later ones, where x is what the thread has used since the one before: it may have waited for a processor. The claims
-// are paid when the process's account is closed: in proportion, if there is less. What is left stays unseen.
+// meets. The interval that ends with a newborn thread's first look on a processor has less: only the time x that
+// the thread has used so far. To book x alone favours what threads do late. What is missing, T − x, is time of
+// threads that have ended: what they did after their last look, and what those did that no tick met. In expectation
+// it is exactly that much, and at each place of the program as much as was spent there, if ticks know nothing of
+// births (docs/short-lives.md). So each such look has a claim of T − x on the unseen time of its process, and so
+// have the later ones, where x is what the thread has used since the one before. It may have waited for a
+// processor. The claims are paid when the process's account is closed: in proportion, if there is less. What is
+// left stays unseen.
 //
 // Only threads that were born and have ended while their process was sampled make claims. What others did after their
 // last look, or before their first, is not in the pool.
@@ -118,9 +119,9 @@ func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64)
 // waiting for a processor. What it used since it was last met on one goes there, instead of to the pool.
 const longLife = 16
 
-// metAt notes the claim of a look at which a thread was met on a processor: what the thread has computed since it was
-// last met so is less than a tick if it is the first look, or if the thread has waited for a processor. It is more if
-// looks in between met it waiting.
+// metAt notes the claim of a look at which a thread was met on a processor. What the thread has computed since it
+// was last met so is less than a tick if it is the first look, or if the thread has waited for a processor. It is
+// more if looks in between met it waiting.
 func (t *Thread) metAt(l *Look) {
 	if !l.OnCPU && l.Seen.State == Running {
 		t.waited++

@@ -41,8 +41,9 @@ func (f *fake) Describe(managed.Ref, managed.Live, []managed.Frame) ([]managed.F
 	return nil, managed.Proven
 }
 
-// merged gives the stack of three frames, of which the second is in generated code: native frames by their pc, in
-// braces if they are machinery, managed ones by who knows them, with a plus sign if they are compiled code.
+// merged gives the stack of three frames, of which the second is in generated code. Native frames are given by
+// their pc, in braces if they are machinery, managed ones by who knows them, with a plus sign if they are compiled
+// code.
 func merged(complete bool, namers ...managed.Namer) string {
 	var m Merger
 	m.Begin(namers, &managed.Sample{})

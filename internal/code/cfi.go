@@ -41,10 +41,9 @@ func section(w *elffile.Window) dwarfunwind.Section {
 // four times what a large browser's would be.
 const maxDebugFrame = 64 << 20
 
-// moreCFI is call frame information that is not loaded with the code: .debug_frame of
-// the separate debug file and of .gnu_debugdata (Android writes it there), and in a Go
-// program, whose own code its table describes, that of the C code linked into it.
-// It is opened when code is met that nothing else describes.
+// moreCFI is call frame information that is not loaded with the code. It is .debug_frame of the separate debug file
+// and of .gnu_debugdata (Android writes it there). In a Go program, whose own code its table describes, it is that
+// of the C code linked into it. It is opened when code is met that nothing else describes.
 type moreCFI struct {
 	elf    *elffile.File
 	from   *separate

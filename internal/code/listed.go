@@ -123,8 +123,8 @@ func (l *Listed) Image(m *Mapping) *Image {
 	return nil
 }
 
-// Blind is the last source of a module whose instructions are not known. It ends the walk (bad-memory): to look for a
-// caller on the stack, as is done where the analysis of the instructions found nothing, would pass over all frames of
+// Blind is the last source of a module whose instructions are not known. It ends the walk (bad-memory). A search
+// for a caller on the stack, as where the analysis of the instructions found nothing, would pass over all frames of
 // the module unseen.
 type Blind struct{}
 

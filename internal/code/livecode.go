@@ -12,9 +12,8 @@ const (
 	maxLivePages = 1024
 )
 
-// liveCode reads code that a process itself writes (JIT compilers), and keeps the
-// pages that were looked at, so that a Refresh can tell whether what was concluded
-// from them still holds.
+// liveCode reads code that a process itself writes (JIT compilers), and keeps the pages that were looked at. So a
+// Refresh can tell whether what was concluded from them still holds.
 type liveCode struct {
 	tid    int
 	memory *procmem.Memory

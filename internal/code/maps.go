@@ -32,10 +32,8 @@ type Mapping struct {
 	Path string
 	// Deleted: the kernel says that the file has no name any more.
 	Deleted bool
-	// Image is the ELF file that the mapping's code comes from, in the
-	// Mapping that is the Data of a [frames.Module]; nil for code without one
-	// (JIT compilers), and where neither the file nor its memory could be
-	// read.
+	// Image is the ELF file that the mapping's code comes from, in the Mapping that is the Data of a [frames.Module].
+	// It is nil for code without one (JIT compilers), and where neither the file nor its memory could be read.
 	Image *Image
 	// Withheld: the file system of its file did not answer. Its memory is not read
 	// then, as far as it is known to be the file's.

@@ -52,9 +52,9 @@ func moduleName(m *Mapping) string {
 	return m.Path
 }
 
-// FindCopies finds, among new code without a file, copies of a file's text at the
-// file's own addresses: Node copies its text to huge pages and moves the copy over
-// the original. What lies before it then still is a mapping of the file.
+// FindCopies finds, among new code without a file, copies of a file's text at the file's own addresses. Node copies
+// its text to huge pages and moves the copy over the original. What lies before it then still is a mapping of the
+// file.
 func FindCopies(o AddressSpace, bare []*frames.Module) {
 	if len(bare) == 0 {
 		return

@@ -115,8 +115,9 @@ func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
 	return s.Addr, slices.Clone(data), true
 }
 
-// ImageAt gives the image whose data or code an address of a process lies in, and the address in the image's own terms;
-// nil if it lies in none that runs code. Memory that was mapped anew over a file's is taken for the file's.
+// ImageAt gives the image whose data or code an address of a process lies in, and the address in the image's own
+// terms. It is nil if it lies in none that runs code. Memory that was mapped anew over a file's is taken for the
+// file's.
 func ImageAt(space *frames.Space, addr uint64) (*Image, uint64) {
 	for _, m := range space.Modules() {
 		at, ok := m.Data.(*Mapping)

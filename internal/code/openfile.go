@@ -14,9 +14,9 @@ import (
 	"prywalk/internal/stranger"
 )
 
-// openMapped opens the file that a mapping shows, by the ways that the kernel offers: the mapping's own link, which
-// gives the very file even if it has lost its name. The link to the program; the path in the process's root
-// directory; the path in ours. The last two can meanwhile lead to another file, which is checked.
+// openMapped opens the file that a mapping shows, by the ways that the kernel offers. First comes the mapping's own
+// link, which gives the very file even if it has lost its name. The link to the program; the path in the process's
+// root directory; the path in ours. The last two can meanwhile lead to another file, which is checked.
 func (p *Process) openMapped(m *Mapping) (*stranger.File, error) {
 	f, err := p.openLink(m)
 	if err == nil || errors.Is(err, stranger.ErrStuck) {

@@ -42,9 +42,9 @@ const (
 // debugFiles is where distributions keep debug files.
 const debugFiles = "/usr/lib/debug"
 
-// Image implements code.AddressSpace: it gives the image of the file that m shows. A file is used
-// if its build id is the one in the core's own copy of its headers, or, where there is
-// no build id, if it equals that copy. Else what the core holds of the file is used.
+// Image implements code.AddressSpace: it gives the image of the file that m shows. A file is used if its build id
+// is the one in the core's own copy of its headers. Or, where there is no build id, if it equals that copy. Else
+// what the core holds of the file is used.
 func (c *Core) Image(m *code.Mapping) *code.Image {
 	f := &c.files[m.Inode-1]
 	if f.tried {

@@ -97,10 +97,9 @@ func permOf(f elffile.SegmentFlags) code.Perm {
 	return p
 }
 
-// showsCode reports whether a mapping shows a file's code, by the file's own program
-// headers: it begins where a segment with the right to execute does, or continues a
-// mapping that does, and has more of that than of any other segment; or it lies within
-// such a segment, as the second mapping of its builtins that V8 makes near its heap.
+// showsCode reports whether a mapping shows a file's code, by the file's own program headers. It begins where a
+// segment with the right to execute does, or continues a mapping that does, and has more of that than of any other
+// segment. Or it lies within such a segment, as the second mapping of its builtins that V8 makes near its heap.
 func showsCode(f *elffile.File, m *code.Mapping, continues bool) bool {
 	best, code := uint64(0), false
 	for i := range f.Segments {

@@ -178,9 +178,8 @@ var (
 	euFrame   = regexp.MustCompile(`^#\d+ +(0x[0-9a-f]+)`)
 )
 
-// gdbStacks asks gdb for all stacks of a core. Inlined calls have the stack pointer of
-// the frame that they are in, and callers that gdb infers from tail calls, which are not
-// on the stack any more, that of the frame further out.
+// gdbStacks asks gdb for all stacks of a core. Inlined calls have the stack pointer of the frame that they are in.
+// Callers that gdb infers from tail calls, which are not on the stack any more, have that of the frame further out.
 func gdbStacks(t *testing.T, exe, coreFile string) map[int][]uint64 {
 	t.Helper()
 	text := output(t, "gdb", "-nx", "-batch", "-ex", "set backtrace past-main on", "-ex", "set backtrace past-entry on",

@@ -21,8 +21,8 @@ import (
 // has passed it on by then is followed, some times.
 //
 // A cycle of threads that wait for each other is called a deadlock only if two further looks, some time apart, find
-// every member asleep in the same call, with the same owner in the lock, and with a count of arrivals on a processor
-// that has not moved in between.
+// every member asleep in the same call, with the same owner in the lock. Each also has to have a count of arrivals
+// on a processor that has not moved in between.
 
 // Lock is something that threads wait for, and who holds it.
 type Lock struct {

@@ -9,12 +9,11 @@
 //
 // # How it stays safe
 //
-// The file is never mapped into memory: a mapped file that somebody truncates
-// raises SIGBUS in the reader. Every offset and size is checked against the size
-// of the file before it is used, every count has a limit, decompression stops at a
-// limit, and nothing is allocated for a size that the file merely claims.
-// Section headers are what hostile and stripped files get wrong, so damage there
-// does not stop Open: the program headers suffice for most uses.
+// The file is never mapped into memory: a mapped file that somebody truncates raises SIGBUS in the reader. Every
+// offset and size is checked against the size of the file before it is used. Every count has a limit, decompression
+// stops at a limit, and nothing is allocated for a size that the file merely claims. Section headers are what
+// hostile and stripped files get wrong, so damage there does not stop Open: the program headers suffice for most
+// uses.
 //
 // # How it stays lazy
 //

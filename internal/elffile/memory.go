@@ -1,10 +1,9 @@
 package elffile
 
-// ReadAddr reads into buf what the file's loaded segments have at vaddr, an
-// address before the load bias, and gives the number of bytes read: fewer than
-// len(buf) where the segment's file contents end and no other goes on there. In a
-// file with debug information only, the segments' contents are not those that the
-// headers speak of: do not read it this way.
+// ReadAddr reads into buf what the file's loaded segments have at vaddr, an address before the load bias, and gives
+// the number of bytes read. They are fewer than len(buf) where the segment's file contents end and no other goes on
+// there. In a file with debug information only, the segments' contents are not those that the headers speak of: do
+// not read it this way.
 func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {

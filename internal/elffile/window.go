@@ -83,8 +83,8 @@ func (w *Window) block(num uint64) *block {
 	return b
 }
 
-// Around gives the n bytes at off and what lies around them in the same block, and the offset of the
-// first byte; nil if they cannot be had without a copy.
+// Around gives the n bytes at off and what lies around them in the same block, and the offset of the first byte. It
+// gives nil if they cannot be had without a copy.
 func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
 	in := off & (blockSize - 1)
 	if n < 0 || in+uint64(n) > blockSize+overlap {

@@ -45,8 +45,8 @@ const (
 	taskTouched   = 32 << 10 // of the first: most stacks that go on there are no deeper
 )
 
-// TaskStacks gives what a freeze of a thread of this process must copy besides the thread's stack, so that a walk can
-// go on on that of the task which the thread has left; nil if no run-time system knows of such stacks.
+// TaskStacks gives what a freeze of a thread of this process must copy besides the thread's stack, so that a walk
+// can go on on that of the task which the thread has left. It is nil if no run-time system knows of such stacks.
 func TaskStacks(p *code.Process) ptrace.Extra {
 	t := p.Tasks()
 	if t == nil {
@@ -164,9 +164,8 @@ func (e *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) in
 	return n + 1
 }
 
-// current reads the g that the thread runs, and its m, and gives the number of regions
-// that were needed to find them: g is in thread-local storage, on arm64 in a register that C
-// code may use for something else.
+// current reads the g that the thread runs, and its m, and gives the number of regions that were needed to find
+// them. g is in thread-local storage, on arm64 in a register that C code may use for something else.
 func (e *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
 	if e.of.InRegister {
 		g, _ = regs.Get(e.of.Register)

@@ -1,5 +1,6 @@
-// Package perfevents has the kernel sample what runs: registers, the top of the user's stack and the kernel's frames,
-// at a fixed rate on each processor, without stopping anybody (perf_event_open(2), a software clock).
+// Package perfevents has the kernel sample what runs. A sample has registers, the top of the user's stack and the
+// kernel's frames, at a fixed rate on each processor, without stopping anybody (perf_event_open(2), a software
+// clock).
 //
 // An event for each *processor* knows no threads. So a thread is sampled from its first instruction on, however
 // shortly it lives, and shares have no bias by age. (An inherited event of a thread begins with a whole period: what
@@ -13,5 +14,5 @@
 // that makes no sense ends a ring's reading and is counted ([Reader.Broken]), and nothing of it is believed.
 //
 // Switches between threads are not asked for. The kernel's own clocks of each thread (schedstat) have the times on
-// and off a processor, for nothing, where a record of each switch would cost programs that switch a lot.
+// and off a processor, for nothing. There a record of each switch would cost programs that switch a lot.
 package perfevents

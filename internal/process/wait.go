@@ -7,10 +7,10 @@ import (
 )
 
 // WaitLabel says in a word what a thread that is off the processor waits for. state is its letter from
-// /proc/PID/stat, nr the number of the system call that it is in (procmem.SyscallInfo; −1 for none or not known),
-// wchan the text of its wchan file (empty when it cannot be read). A sleeper in a system call is labelled with the
-// call's name. One that sleeps elsewhere, in a page fault for example, with the kernel function that it sleeps in; a
-// stopped one with "stopped". The label is empty when nothing is known, and for a thread that runs.
+// /proc/PID/stat, nr the number of the system call that it is in (procmem.SyscallInfo; −1 for none or not known).
+// wchan is the text of its wchan file (empty when it cannot be read). A sleeper in a system call is labelled with
+// the call's name. One that sleeps elsewhere, in a page fault for example, with the kernel function that it sleeps
+// in; a stopped one with "stopped". The label is empty when nothing is known, and for a thread that runs.
 func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	switch state {
 	case 'T':

@@ -130,9 +130,9 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	return m.readAnonymous(tid, addr, buf)
 }
 
-// Peek is [Memory.Copy] for whoever holds nobody stopped, nor is about to, and reads the same places again and again:
-// about pages that are known to be the process's own the kernel is not asked. Should the process have given one up
-// since (madvise(2), MADV_DONTNEED), the read may wait for its file.
+// Peek is [Memory.Copy] for whoever holds nobody stopped, nor is about to, and reads the same places again and
+// again. About pages that are known to be the process's own the kernel is not asked. Should the process have given
+// one up since (madvise(2), MADV_DONTNEED), the read may wait for its file.
 func (m *Memory) Peek(tid int, addr uint64, buf []byte) int {
 	if m.knows(addr, len(buf)) {
 		return vmReadAll(tid, addr, buf)

@@ -4,11 +4,10 @@ import (
 	"syscall"
 )
 
-// ReadVM copies memory of a process at addr into buf, and gives the number of
-// bytes read: less than asked for where the mapped memory ends, which is no
-// error as long as something was read. Errors: [ErrGone], [ErrDenied],
-// [ErrFault]. Nothing is stopped: a running owner may write meanwhile. It waits for
-// pages that somebody has to provide first; [Memory] does not.
+// ReadVM copies memory of a process at addr into buf, and gives the number of bytes read. That is less than asked
+// for where the mapped memory ends, which is no error as long as something was read. Errors: [ErrGone],
+// [ErrDenied], [ErrFault]. Nothing is stopped: a running owner may write meanwhile. It waits for pages that
+// somebody has to provide first; [Memory] does not.
 //
 // Where process_vm_readv is filtered or missing, it reads /proc/PID/mem.
 func ReadVM(pid int, addr uint64, buf []byte) (int, error) {

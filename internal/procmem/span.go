@@ -29,7 +29,7 @@ const mostGuard = 64 << 10
 
 // look is find for whoever wants so many bytes, and asks the kernel where what is known does not do. It asks so of
 // a mapping that is not known, is not readable, or ends before and can have grown. What is known can be two seconds
-// old, and reserved memory becomes readable piece by piece (Go's arenas, those of malloc): next to it an answer is
+// old, and reserved memory becomes readable piece by piece (Go's arenas, those of malloc). Next to it an answer is
 // soon too old as well.
 //
 //go:nosplit

@@ -38,10 +38,9 @@ type Status struct {
 	State byte
 }
 
-// ParseStatus reads a status file into s. Lines that it does not know, and their
-// order, do not matter. Error: [ErrFormat] if a line that it knows is malformed
-// or the file has no State; [ErrGone] if Tgid is missing or zero, as the kernel
-// shows it of a thread that was waited for just now. s is then zero.
+// ParseStatus reads a status file into s. Lines that it does not know, and their order, do not matter. Error:
+// [ErrFormat] if a line that it knows is malformed or the file has no State. It is [ErrGone] if Tgid is missing or
+// zero, as the kernel shows it of a thread that was waited for just now. s is then zero.
 func ParseStatus(b []byte, s *Status) error {
 	*s = Status{}
 	bad := false

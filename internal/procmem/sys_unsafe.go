@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls below go past the wrappers of package syscall, which allocate for
-// path names and build slices, and past the Go scheduler, so that a goroutine which
-// makes them does not lose its processor: files under /proc do not block for long.
-// Pointers are converted in the argument list of the call itself, as rule 4 of package
+// The calls below go past the wrappers of package syscall, which allocate for path names and build slices. They go
+// past the Go scheduler, too, so that a goroutine which makes them does not lose its processor. Files under /proc
+// do not block for long. Pointers are converted in the argument list of the call itself, as rule 4 of package
 // unsafe asks.
 
 // open opens a path that ends in NUL.

@@ -198,7 +198,7 @@ func TestBombsAreRefusedBeforeTheyGrow(t *testing.T) {
 }
 
 // TestMemoryIsInProportionToTheFile: a recording with all its own labels and stacks takes less than is allowed for
-// each byte of its file, and a file that only claims to be large is allowed nothing for it.
+// each byte of its file. A file that only claims to be large is allowed nothing for it.
 func TestMemoryIsInProportionToTheFile(t *testing.T) {
 	var file bytes.Buffer
 	if err := bigBuilder().Write(&file, names); err != nil {

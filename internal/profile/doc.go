@@ -22,6 +22,6 @@
 // # Source
 //
 // The format is profile.proto of github.com/google/pprof. Its rules that matter here: string 0 is empty, the
-// innermost location and the innermost inlined line come first, the first mapping is the main binary, a location of a
-// caller holds an address inside of the call instruction.
+// innermost location and the innermost inlined line come first. The first mapping is the main binary, a location of
+// a caller holds an address inside of the call instruction.
 package profile

@@ -15,9 +15,9 @@ import (
 // checkpoints for those.
 func Replaceable(path string) bool { return outfile.Replaceable(path) }
 
-// WriteFile writes the profile to path: "-" is the standard output; a pipe or device is written to. A regular file is
-// replaced in one step, with mode 0600, so that at any moment the old or the new profile is there as a whole, also
-// when the disk is full or the machine stops.
+// WriteFile writes the profile to path: "-" is the standard output; a pipe or device is written to. A regular file
+// is replaced in one step, with mode 0600. At any moment the old or the new profile is there as a whole, also when
+// the disk is full or the machine stops.
 func (b *Builder) WriteFile(path string, r Resolver) error {
 	return writeFile(path, func(w io.Writer) error { return b.Write(w, r) })
 }

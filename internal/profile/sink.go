@@ -12,8 +12,8 @@ type Sink interface {
 type Watcher interface {
 	Sink
 	// Refresh tells that all that was seen until a moment, in nanoseconds of the Unix epoch, has been added, but for
-	// what goes on: open gives that as far as it has come. It is added later, and is longer then.
-	// It is called on the goroutine that calls Add, which it holds up.
+	// what goes on. open gives that as far as it has come. It is added later, and is longer then. It is called on the
+	// goroutine that calls Add, which it holds up.
 	Refresh(at int64, open iter.Seq[Interval])
 }
 

@@ -96,8 +96,8 @@ type Interval struct {
 	// State is "running", "sleeping", "disk" or "stopped"; Wait is what a
 	// sleeper waits in, empty if it does not sleep.
 	State, Wait string
-	// WaitsFor is what a sleeper waits for, in a few words that are the same for all who wait for it ("mutex cache_mu");
-	// empty if no more is known than Wait.
+	// WaitsFor is what a sleeper waits for, in a few words that are the same for all who wait for it ("mutex
+	// cache_mu"). It is empty if no more is known than Wait.
 	WaitsFor string
 	// Owner is the thread that held it when this sleep was first seen; 0: not known, [Nobody]: it was free.
 	Owner int
@@ -125,7 +125,7 @@ type Meta struct {
 	Aggregate bool
 	// Discard keeps no intervals: another Sink takes them.
 	Discard bool
-	// SpillTo is the directory for what does not stay in memory of a long recording, a
-	// file without a name; "" keeps all in memory, and so does a directory that is full.
+	// SpillTo is the directory for what does not stay in memory of a long recording, a file without a name. "" keeps
+	// all in memory, and so does a directory that is full.
 	SpillTo string
 }

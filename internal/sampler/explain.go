@@ -17,8 +17,8 @@ import (
 // # What sleepers wait for
 //
 // The accountant labels each new sleep. What a lock is follows from the names of the innermost functions, which are
-// asked for once for each stack; who holds it from the bytes that the look has copied. Names of descriptors are read
-// from /proc, and kept for a second.
+// asked for once for each stack. Who holds it follows from the bytes that the look has copied. Names of descriptors
+// are read from /proc, and kept for a second.
 
 const (
 	// mostLocations bounds what is remembered of stacks and of addresses.

@@ -45,8 +45,8 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 	}
 }
 
-// TestWaitsForALockNameItAndItsOwner: each wait has the lock, nobody but the thread that holds it is called its owner,
-// and what the waiters were blocked is booked to that thread's stack, to the nanosecond.
+// TestWaitsForALockNameItAndItsOwner: each wait has the lock, nobody but the thread that holds it is called its
+// owner. What the waiters were blocked is booked to that thread's stack, to the nanosecond.
 func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "locked")
 	if out, err := exec.Command("cc", "-g", "-O1", "-pthread", "-o", exe,

@@ -130,7 +130,7 @@ func classify(addr uint64, got []Frame, want []refFrame, at map[string][]extent)
 }
 
 // sameName compares names, except for the suffixes of copies, other names of the same address, and the scopes and
-// template arguments of functions without linkage name, of which the tools leave out or write otherwise. (addr2line
+// template arguments of functions without linkage name. Of those the tools leave out or write otherwise. (addr2line
 // sometimes gives an inlined call the name of the function around it, so that the caller looks at all frames of the
 // address.)
 func sameName(got Frame, want string, at map[string][]extent) bool {

@@ -160,9 +160,8 @@ func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	return n
 }
 
-// preferSymbol takes the names of the ELF symbol around addr where they are
-// better than those of debug information: copies that GCC makes of a C++ function
-// have no linkage name, but their symbol is mangled; and libraries define
+// preferSymbol takes the names of the ELF symbol around addr where they are better than those of debug information.
+// Copies that GCC makes of a C++ function have no linkage name, but their symbol is mangled. And libraries define
 // functions under names that nobody calls them by (__libc_malloc).
 func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	s := t.symbols().find(addr)

@@ -9,8 +9,8 @@ import "math"
 // work in phases, so that it is larger than that of counts. Where the slices differ less than counts must, the error
 // of counts holds. A share that the slices before had once is no change.
 //
-// Many rows are tested at each refresh. So that a steady load shows a mark in at most one refresh of twenty, each row
-// has its part of that error rate (Bonferroni), and only rows with a share of leastShare are tested.
+// Many rows are tested at each refresh. So that a steady load shows a mark in at most one refresh of twenty, each
+// row has its part of that error rate (Bonferroni). Only rows with a share of leastShare are tested.
 
 const (
 	recentSlices = 3

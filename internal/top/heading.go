@@ -11,7 +11,7 @@ import (
 // State is how the sampling goes.
 type State struct {
 	Target string // as "redis-server (pid 4711)"
-	// Rate is ticks a second; Threads how many there are; Frozen and Failed count looks, Complete is the share of
+	// Rate is ticks a second, and Threads how many there are. Frozen and Failed count looks, Complete is the share of
 	// stacks that reach the thread's first function, below 0 if not known.
 	Rate           float64
 	Threads        int

@@ -1,6 +1,7 @@
-// Package waits tells what a sleeping thread waits for, as structure: which lock and who holds it, which descriptor,
-// which child. It decides by what the kernel shows of the thread's system call, by the innermost functions of its
-// stack, and by a copy of 64 bytes around the word that it sleeps at. It copies nothing itself.
+// Package waits tells what a sleeping thread waits for, as structure: which lock and who holds it, which
+// descriptor, which child. It decides by what the kernel shows of the thread's system call, and by the innermost
+// functions of its stack. It also needs a copy of 64 bytes around the word that it sleeps at. It copies nothing
+// itself.
 //
 // # Owners
 //
@@ -14,9 +15,9 @@
 //	glibc join                 the thread's TID  the value that is waited on
 //	musl mutex, not normal     +4                the word's low 30 bits; kind at +0
 //
-// All else has no holder that could be read, and gets none: condition variables by nature, semaphores, what Go, Rust,
-// parking_lot and abseil make. A holder is named only where the word says that it is held, the kind is one that exists,
-// and the number is that of a live thread of the process.
+// All else has no holder that could be read, and gets none: condition variables by nature, semaphores, what Go,
+// Rust, parking_lot and abseil make. A holder is named only where the word says that it is held. Also, the kind is
+// one that exists, and the number is that of a live thread of the process.
 //
 // # Moments
 //

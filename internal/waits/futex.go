@@ -13,8 +13,8 @@ const (
 	futexOwnerDied     = 0x40000000
 )
 
-// Around is how many bytes around the word of a sleeper are copied, and Before how many of them lie before it: enough
-// for the fields that say who holds a lock of each kind.
+// Around is how many bytes around the word of a sleeper are copied, and Before how many of them lie before it. That
+// is enough for the fields that say who holds a lock of each kind.
 const (
 	Around = 64
 	Before = 16

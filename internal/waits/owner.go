@@ -153,8 +153,8 @@ func (w *For) muslMutex(near *Copy) {
 	w.held(word)
 }
 
-// muslJoinable is the state of a thread of musl that runs and can be joined, and muslTIDBefore how far before
-// the word of its state its number lies (src/internal/pthread_impl.h, struct pthread).
+// muslJoinable is the state of a thread of musl that runs and can be joined. muslTIDBefore is how far before the
+// word of its state its number lies (src/internal/pthread_impl.h, struct pthread).
 const (
 	muslJoinable  = 2
 	muslTIDBefore = 8

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// patience bounds the wait for one answer or one end of a tool: reading the symbols of large programs, or
-// writing what was recorded, takes a while on a busy machine.
+// patience bounds the wait for one answer or one end of a tool. Reading the symbols of large programs, or writing
+// what was recorded, takes a while on a busy machine.
 const patience = 120 * time.Second
 
 // process is a tool's program that runs.

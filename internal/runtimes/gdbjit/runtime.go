@@ -6,9 +6,9 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime is the code of a process that describes itself to debuggers. It implements [managed.Runtime].
-// The bounds of its functions are not for the analysis of instructions: PostgreSQL makes new code at old addresses
-// many times a second, and the bounds of old code break the analysis of the new one (0.6 % of its stacks).
+// Runtime is the code of a process that describes itself to debuggers. It implements [managed.Runtime]. The bounds
+// of its functions are not for the analysis of instructions. PostgreSQL makes new code at old addresses many times
+// a second, and the bounds of old code break the analysis of the new one (0.6 % of its stacks).
 type Runtime struct {
 	code *Code
 	flow *heuristics.Source

@@ -265,8 +265,8 @@ func TestPrologueStoresRBPWhereTheRuleSaysSo(t *testing.T) {
 	}
 }
 
-// TestEpilogueAfterASwitchOfStacksOnArm64: what calls the vDSO changes to the scheduler's stack and back; behind the
-// instruction that gives x29 back, x29 is the caller's and does not tell where the frame is.
+// TestEpilogueAfterASwitchOfStacksOnArm64: what calls the vDSO changes to the scheduler's stack and back. Behind
+// the instruction that gives x29 back, x29 is the caller's and does not tell where the frame is.
 func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
 	tab, file := open(t, build(t, source, forARM))
 	text := file.Section(".text")

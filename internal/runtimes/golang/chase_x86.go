@@ -84,9 +84,8 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 	return true
 }
 
-// findG recognises mov g, fs:[offset] in its forms: the offset in the
-// instruction, or in a register that was loaded with it or from a word that the
-// dynamic loader fills in.
+// findG recognises mov g, fs:[offset] in its forms. The offset is in the instruction, or in a register that was
+// loaded with it or from a word that the dynamic loader fills in.
 func (d *systemstackX86) findG(in *insn, next uint64) {
 	fs := in.Prefix&x86.PrefixFS != 0
 	switch {

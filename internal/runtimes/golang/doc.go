@@ -25,9 +25,8 @@
 // stack; morestack continues where g.sched says. Injected calls (sigpanic, asyncPreempt) and signal trampolines lead
 // to an exact pc. Where none of this proves anything, the rule refuses, rather than let a guess take over.
 //
-// Names of inlined calls come from the inline tree, which is found relative to
-// the symbol go:func.*; stripped programs still hold its address in their
-// moduledata, which is found by its first word, a pointer to the header.
+// Names of inlined calls come from the inline tree, which is found relative to the symbol go:func.*. Stripped
+// programs still hold its address in their moduledata, which is found by its first word, a pointer to the header.
 //
 // # Sources
 //

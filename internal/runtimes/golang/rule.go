@@ -13,9 +13,9 @@ type rowKey struct {
 // maxRows bounds the rows kept.
 const maxRows = 512
 
-// Rule implements [frames.RuleSource] with exact rules. A rule whose Row cannot
-// be applied is given where the stack pointer cannot be known, so that no other
-// source guesses; false means that pc lies in no function of the table.
+// Rule implements [frames.RuleSource] with exact rules. A rule whose Row cannot be applied is given where the stack
+// pointer cannot be known, so that no other source guesses. A result of false means that pc lies in no function of
+// the table.
 func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	f, ok := t.find(pc)

@@ -85,9 +85,8 @@ func (s *state) fillRule(r *frames.Rule) {
 	}
 }
 
-// poppedX86 gives the rule where a function keeps its return address in r12:
-// vfork's caller must not leave it on a stack that the child writes to
-// (syscall.rawVforkSyscall pops it before the call).
+// poppedX86 gives the rule where a function keeps its return address in r12. vfork's caller must not leave it on a
+// stack that the child writes to (syscall.rawVforkSyscall pops it before the call).
 func (t *Table) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val >= 0 {

@@ -9,7 +9,7 @@ import (
 
 // beam knows the frame of the code that Erlang's virtual machine makes (since OTP 24).
 //
-// Erlang code has the stack pointer in the heap of an Erlang process; rbx leads to the scheduler's registers, which
+// Erlang code has the stack pointer in the heap of an Erlang process. rbx leads to the scheduler's registers, which
 // lie on the scheduler's C stack, where the code that is entered first has put them. That code is jumped to by
 // process_main, which a scheduler's thread calls once in its life. It keeps no register of the caller, as it never
 // returns. What is found is the scheduler: calls of Erlang functions by others are not told.

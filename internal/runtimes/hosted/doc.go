@@ -1,5 +1,5 @@
-// Package hosted finds the frames of code that was made at run time and does not describe itself, where it runs in a
-// frame whose layout the runtime has fixed once and for all.
+// Package hosted finds the frames of code that was made at run time and does not describe itself. It can where that
+// runs in a frame whose layout the runtime has fixed once and for all.
 //
 // # Algorithm
 //
@@ -8,8 +8,8 @@
 // caller of all of that code is who called the entry, at a distance from the stack pointer that the entry's
 // instructions tell:
 //
-//   - LuaJIT: a trace runs in the C frame of the interpreter, below two words that the interpreter saves and the trace's
-//     own spilled values, whose size is in the description of the trace.
+//   - LuaJIT: a trace runs in the C frame of the interpreter. It is below two words that the interpreter saves and
+//     the trace's own spilled values, whose size is in the description of the trace.
 //   - Guile: the library calls a trampoline by a pointer that it keeps; the trampoline's instructions make the frame.
 //   - Chez Scheme: the library calls code by a register, which pushes and goes on to Scheme code.
 //   - BEAM (Erlang): the entry puts the schedulers' registers on the C stack and says there where that stack is.

@@ -3,12 +3,11 @@
 //
 // # Algorithm
 //
-// HotSpot's compilers use rbp like any other register, so that a frame pointer proves nothing in their code, and
-// their methods end in jumps to common stubs, so that following the instructions to a return often leads nowhere.
-// But the machine walks its own stacks. Each piece of code (a code blob: a compiled method, a stub, the
-// interpreter) has a header, which says how large its frames are. libjvm.so describes its own data structures for
-// debuggers (the serviceability agent): gHotSpotVMStructs lists fields with their offsets, gHotSpotVMTypes the
-// sizes of types.
+// HotSpot's compilers use rbp like any other register, so that a frame pointer proves nothing in their code. Their
+// methods end in jumps to common stubs, so that following the instructions to a return often leads nowhere. But the
+// machine walks its own stacks. Each piece of code (a code blob: a compiled method, a stub, the interpreter) has a
+// header, which says how large its frames are. libjvm.so describes its own data structures for debuggers (the
+// serviceability agent): gHotSpotVMStructs lists fields with their offsets, gHotSpotVMTypes the sizes of types.
 //
 //   - What differs between releases is in a table of alternatives (tables.go). It holds only if the place of the
 //     interpreter, by its own variable, is also found by the heaps and headers ([VM.Unknown]).

@@ -51,8 +51,8 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 // fieldInfo is what a class says of one of its fields: indexes of constants, and the offset in its objects.
 type fieldInfo struct{ name, typ, offset uint32 }
 
-// fieldTuple is how many numbers of 16 bits a field has until JDK 20 (fieldInfo.hpp): flags, name, type, value, and the
-// offset in two halves, whose lowest two bits say that it is one.
+// fieldTuple is how many numbers of 16 bits a field has until JDK 20 (fieldInfo.hpp). They are flags, name, type,
+// value, and the offset in two halves, whose lowest two bits say that it is one.
 const fieldTuple = 6
 
 func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {

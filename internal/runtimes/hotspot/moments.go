@@ -10,10 +10,10 @@ import (
 // Names are read some time after the copy of the stack. Until then a class may have been unloaded, and its memory
 // used for another one. What is the same before the copy and after it was the same in it. For what is met for the
 // first time, there is no before. Then it counts that memory of classes is used again only for classes of a new
-// loader, and only after a collection: both are counted by the machine, in two words that are read once for all
-// looks of a batch, and once more when something that was met for the first time has been read. The word for
-// loaders is the address of the newest one's data, which can be that of one that was freed. While loaders come and
-// go, a collection alone is doubt.
+// loader, and only after a collection. Both are counted by the machine, in two words that are read once for all
+// looks of a batch. They are read once more when something that was met for the first time has been read. The word
+// for loaders is the address of the newest one's data, which can be that of one that was freed. While loaders come
+// and go, a collection alone is doubt.
 
 // moments knows how far the machine's memory can have been used again since a copy.
 type moments struct {

@@ -109,10 +109,10 @@ const (
 	window    = 4096
 )
 
-// scopesAt gives the scopes of the places around an offset in the code, as offsets in the scopes' data: next is that of
-// the first place behind it for which there is one, prev that of the last one up to it; 0: there is none. An
-// instruction lies between places, and which methods it belongs to is told for places only: those that both have in
-// common.
+// scopesAt gives the scopes of the places around an offset in the code, as offsets in the scopes' data. next is
+// that of the first place behind it for which there is one, prev that of the last one up to it; 0: there is none.
+// An instruction lies between places, and which methods it belongs to is told for places only: those that both have
+// in common.
 func (n *Names) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
 	n.place = -1
 	size := n.l.sizes["PcDesc"]

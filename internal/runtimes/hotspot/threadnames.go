@@ -11,9 +11,10 @@ import (
 // # When a thread's name is proven
 //
 // A collector moves objects. So the way from the JavaThread to the text of its name is gone twice, and all that was
-// met must be the same; meanwhile no collection was going on that stops all threads, and none has begun. A reference of
-// ZGC counts only if its colour says that the object is where it points to. An object that says in its first word that
-// it was moved does not count. Each object must be of the class that belongs there, by the name of the class.
+// met must be the same. Meanwhile no collection was going on that stops all threads, and none has begun. A
+// reference of ZGC counts only if its colour says that the object is where it points to. An object that says in its
+// first word that it was moved does not count. Each object must be of the class that belongs there, by the name of
+// the class.
 
 // oops knows how the machine's references and objects look. Each was found by trying, and proven by the class that it
 // led to.

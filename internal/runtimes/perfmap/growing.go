@@ -23,8 +23,8 @@ type Growing struct {
 	next   time.Time   // when it is to be looked at again
 }
 
-// A perf map that has grown is read on, but no more often than mapEvery, and so that
-// reading takes at most one part in mapShare of the time, in stepShare while a first reading is not done.
+// A perf map that has grown is read on, but no more often than mapEvery. Reading takes at most one part in mapShare
+// of the time, in stepShare while a first reading is not done.
 const (
 	mapEvery  = time.Second
 	mapShare  = 20

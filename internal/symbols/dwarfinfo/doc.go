@@ -8,9 +8,8 @@
 // none, .debug_aranges is asked (§6.1.2). The ranges, sorted, lead from an address to its unit. A unit is read when
 // an address first falls into it, once:
 //
-//   - its entries, of which only subprograms and inlined calls with code are
-//     kept (§3.3). Their nested ranges are flattened into one sorted list of
-//     "from this address on, this is the innermost call", so that a lookup is a
+//   - its entries, of which only subprograms and inlined calls with code are kept (§3.3). Their nested ranges are
+//     flattened into one sorted list of "from this address on, this is the innermost call". A lookup then is a
 //     bisection and a climb to the parents;
 //   - its line number program (§6.2), run into rows, sorted by address.
 //
@@ -24,11 +23,10 @@
 //
 // # Hostile input
 //
-// All reading goes through a cursor that cannot leave its section; references
-// are followed a bounded number of times; and every step is paid for from a
-// budget in proportion to the size of the sections, so that overlapping tables
-// cost neither time nor memory without end. When the budget is spent, the data
-// answers no further questions than those that it has parsed.
+// All reading goes through a cursor that cannot leave its section, and references are followed a bounded number of
+// times. Every step is paid for from a budget in proportion to the size of the sections, so that overlapping tables
+// cost neither time nor memory without end. When the budget is spent, the data answers no further questions than
+// those that it has parsed.
 //
 // The standard library's debug/dwarf was not used because it decodes all
 // abbreviation tables up front and allocates for each entry.
