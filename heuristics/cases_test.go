@@ -39,7 +39,7 @@ var caseArches = map[string]caseArch{
 // TestCasesFoundBySteppingRealPrograms assembles each case of testdata, the shape of a function in which the walk
 // once went wrong, and asks for its rules. A comment at the end of a line says what must come out for the
 // instruction of that line. It is "# = rsp+8" with all registers known, "# sp = rsp+8" with only the stack pointer,
-// "# caller = rsp+8" for the call on that line as a caller's. It is "none" where nothing may be claimed, and
+// "# caller = rsp+8" for the call on that line as a caller's. It is "none" where nothing may be claimed. It is
 // "[rsp-8]+8" for a CFA that is in memory, "root" where there is no caller, "rsp+0 to rdx" where the code goes to
 // another frame. "stays" and "changes" say whether the function runs on its caller's stack there.
 func TestCasesFoundBySteppingRealPrograms(t *testing.T) {

@@ -48,8 +48,8 @@ func TestRecordingsOfRealProgramsAreRight(t *testing.T) {
 
 // muchCPU is the processor time, in nanoseconds, of which 2 % are sixteen looks' time. Threads that hardly run use
 // one look's time each, on average, before a look meets them on a processor. Two of them use more than sixteen,
-// which [checkCPU] would take for a fault, in two of a million recordings, and more than the six of three seconds
-// in one of sixty.
+// which [checkCPU] would take for a fault, in two of a million recordings. They use more than the six of three
+// seconds in one of sixty.
 const muchCPU = 8.1e9
 
 // checkCompleteness holds the floor, and that the closing figures say the same as the stacks.

@@ -29,8 +29,8 @@ func (c *Controller) traceMe(*Look) bool { return false }
 // So it would not give EINTR any more if a signal's handler ran before the return. Then nothing is changed. Nor
 // does it tell whether the thread was in the call at all. It may have come back from a signal's handler to the very
 // instruction after a call that the signal had broken. To begin that call again is the same to the program as if
-// the signal had come just before the call, unless the call has a signal mask of its own. And the first argument,
-// which the kernel then has from another call, must fit this one.
+// the signal had come just before the call. That does not hold if the call has a signal mask of its own. And the
+// first argument, which the kernel then has from another call, must fit this one.
 //
 //go:nosplit
 func (c *Controller) restart(l *Look) bool {
@@ -85,7 +85,7 @@ func (c *Controller) sameSleep(l *Look, nr int64) bool {
 }
 
 // firstArgument asks the kernel what x0 was before the call. It keeps the value (orig_x0) for as long as the thread
-// makes no other call, and shows it among the arguments of a call at the stop of a seccomp filter
+// makes no other call. It shows it among the arguments of a call at the stop of a seccomp filter
 // (arch/arm64/include/asm/syscall.h, syscall_get_arguments). seccompInfo makes this stop look like one. A stop for
 // a signal is left alone, as its siginfo is the signal's. inCall: the thread is known to be in the call; else the
 // value is taken only if it is a descriptor of the kind that the call takes.

@@ -53,7 +53,7 @@ func sample(c *crowd) (*session, error) {
 }
 
 // ticks measures one window. A tick here is a 1/freq of its time. Some of what is done is bound to time and not to
-// ticks, and the ticks that a busy machine misses would make it more for each of those that are left.
+// ticks. The ticks that a busy machine misses would make it more for each of those that are left.
 func (s *session) ticks() values {
 	began, before, p := time.Now(), read(), s.sampler.Progress()
 	time.Sleep(window)

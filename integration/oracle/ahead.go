@@ -3,7 +3,7 @@ package oracle
 import "prywalk/frames"
 
 // ahead is an answer that differs from the observed callers. The call frame information describes the frame that
-// the code is about to jump to, with its registers loaded already (longjmp, setcontext: glibc's __longjmp has CFA
+// the code is about to jump to. Its registers are loaded already (longjmp, setcontext: glibc's __longjmp has CFA
 // rdi, return address in rdx). It is right if the thread does arrive there, before it makes another call.
 type ahead struct {
 	j   *judge

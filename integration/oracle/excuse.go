@@ -113,7 +113,7 @@ func rows(t *dwarfunwind.Table, addr uint64) int {
 }
 
 // overwritten reports whether the chain is not in memory any more up to the frame that was not found. A return
-// address on the way is no longer where the call has stored it, or the caller's frame pointer is no longer where
+// address on the way is no longer where the call has stored it. Or the caller's frame pointer is no longer where
 // the function's first instruction has pushed it. The functions have written there themselves. libgcc's
 // uw_install_context does so when an exception has found its handler. It puts the registers of the frame that it
 // goes to into the places where its own callers have saved theirs, and never returns. Counted by function, for all

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Calls of other libraries go by stubs of several kinds. They are bound at the first call or at the start, and some
+// Calls of other libraries go by stubs of several kinds. They are bound at the first call or at the start. Some
 // have landing places for indirect jumps (IBT), where each has a part in .plt and one in .plt.sec.
 func TestStubsOfEveryKindAreWalkedExactly(t *testing.T) {
 	if runtime.GOARCH != "amd64" {

@@ -13,8 +13,8 @@ type Beside struct {
 	// Rate has the difference of the ratios as they were measured, prywalk's less the peer's: at the same rate.
 	Rate Difference
 	// Equal is the same at equal delivered stacks. It is what the peer loses for a thousand stacks a second less what
-	// prywalk does, as a fraction of the throughput without a tool, if each lost as much for each stack at any rate.
-	// Beyond 1 the peer cannot deliver as many.
+	// prywalk does. It is a fraction of the throughput without a tool, if each lost as much for each stack at any
+	// rate. Beyond 1 the peer cannot deliver as many.
 	Equal Difference
 }
 

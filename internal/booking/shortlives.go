@@ -13,9 +13,9 @@ import (
 // threads that have ended: what they did after their last look, and what those did that no tick met. In expectation
 // it is exactly that much, and at each place of the program as much as was spent there, if ticks know nothing of
 // births (docs/short-lives.md). So each such look has a claim of T − x on the unseen time of its process, and so
-// have the later ones, where x is what the thread has used since the one before. It may have waited for a
-// processor. The claims are paid when the process's account is closed: in proportion, if there is less. What is
-// left stays unseen.
+// have the later ones. Here x is what the thread has used since the one before. It may have waited for a processor.
+// The claims are paid when the process's account is closed: in proportion, if there is less. What is left stays
+// unseen.
 //
 // Only threads that were born and have ended while their process was sampled make claims. What others did after their
 // last look, or before their first, is not in the pool.
@@ -120,8 +120,8 @@ func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64)
 const longLife = 16
 
 // metAt notes the claim of a look at which a thread was met on a processor. What the thread has computed since it
-// was last met so is less than a tick if it is the first look, or if the thread has waited for a processor. It is
-// more if looks in between met it waiting.
+// was last met so is less than a tick if it is the first look. So it is if the thread has waited for a processor.
+// It is more if looks in between met it waiting.
 func (t *Thread) metAt(l *Look) {
 	if !l.OnCPU && l.Seen.State == Running {
 		t.waited++

@@ -45,8 +45,8 @@ const (
 	taskTouched   = 32 << 10 // of the first: most stacks that go on there are no deeper
 )
 
-// TaskStacks gives what a freeze of a thread of this process must copy besides the thread's stack, so that a walk
-// can go on on that of the task which the thread has left. It is nil if no run-time system knows of such stacks.
+// TaskStacks gives what a freeze of a thread of this process must copy besides the thread's stack. A walk can then
+// go on on that of the task which the thread has left. It is nil if no run-time system knows of such stacks.
 func TaskStacks(p *code.Process) ptrace.Extra {
 	t := p.Tasks()
 	if t == nil {

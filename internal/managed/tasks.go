@@ -10,8 +10,9 @@ type Tasker interface {
 }
 
 // Tasks is, as data, how to get from a stopped thread to the stack of its task. The tracer carries it out. It goes
-// from the description of the task that runs to that of its worker (what runs tasks on this thread), to the task
-// that the worker has, and to the saved stack pointer of that one. In Go a task is a g, a worker an m.
+// from the description of the task that runs to that of its worker (what runs tasks on this thread). From there it
+// goes to the task that the worker has, and to the saved stack pointer of that one. In Go a task is a g, a worker
+// an m.
 type Tasks struct {
 	// InRegister: the address of the description of the running task is in a register, by its DWARF number; other code
 	// may use it for something else. If not, it is in the word at the thread pointer plus TLS.

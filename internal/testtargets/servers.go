@@ -60,7 +60,7 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 }
 
 // startRedis runs redis-server under redis-benchmark. It gets one command all the time, so that the load is the
-// same at any moment, and 16 at a time, so that redis has more to do than to read and write.
+// same at any moment. It gets 16 at a time, so that redis has more to do than to read and write.
 func startRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",

@@ -5,8 +5,8 @@ import "slices"
 // slots learns where in its native frame the loop keeps the address of its frame object (before 3.11). Whoever
 // calls the loop keeps that address for when the loop returns, in a register that the loop has to save. So it lies
 // at the same distance from the CFA for each place of call. What was learned decides who runs which frame in the
-// few instructions at which that is open: the loop has been entered and its frame is not the innermost yet, or not
-// any more.
+// few instructions at which that is open. There the loop has been entered, and its frame is not the innermost yet,
+// or not any more.
 type slots map[uint64]*slot // by the return address of the loop's frame
 
 // slot is what is known of one place of call.
