@@ -15,7 +15,8 @@ const (
 	// wait_task_stopped); without it those of other children are not.
 	watch = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	askEvery    = 1_000      // ns, between two questions of a wait that spins: each takes a lock that a thread takes to stop
+	// ns, between two questions of a wait that spins: each takes a lock that a thread takes to stop
+	askEvery    = 1_000
 	sleepQueued = 8_000      // ns, first sleep of a wait for a thread that waits for this processor
 	sleepMin    = 20_000     // ns, first sleep of any other wait
 	sleepMax    = 200_000    // ns, longest sleep of a wait
@@ -31,7 +32,8 @@ const (
 // procmem.Now; 0 only asks), or at once if nothing is pending, or early for [Leaving]. What Poll or an
 // earlier call has given is not given again. It spins for at
 // most Options.SpinFor after the last interrupt, then sleeps: until a thread stops if this thread has a
-// real-time priority or Options.Lost is set, and Options.NoCollector, else sleeping in between. It also serves abandoned looks.
+// real-time priority or Options.Lost is set, and Options.NoCollector, else sleeping in between. It also serves
+// abandoned looks.
 func (c *Controller) WaitAny(deadline int64) *Look {
 	sleep, spin := int64(sleepQueued), c.spinFor()
 	if spin > 0 {

@@ -48,8 +48,8 @@ func simulated(rng *rand.Rand, life, period int64, looks int, part float64) (boo
 	return booked, used, unseen
 }
 
-// queued are simulated threads as on a machine where others compute, too: each runs for some milliseconds, waits for the
-// processor for some, and so on. A look may find it either way.
+// queued are simulated threads as on a machine where others compute, too: each runs for some milliseconds, waits for
+// the processor for some, and so on. A look may find it either way.
 func queued(rng *rand.Rand, life, period int64, looks int) (booked [phases]int64, used, unseen int64) {
 	p := &Process{}
 	book := func(s Span) { booked[s.Stack] += s.CPU }
@@ -214,8 +214,8 @@ func TestWhatAShortLifeCarriedGoesBack(t *testing.T) {
 	}
 }
 
-// TestSubsetsSharesOfShortLivesAreTrue: as above, but a tick draws half of the threads that there are, or a tenth. A look
-// stands for two ticks, or ten. The error rate is that of the test above, and the seeds are fixed.
+// TestSubsetsSharesOfShortLivesAreTrue: as above, but a tick draws half of the threads that there are, or a tenth. A
+// look stands for two ticks, or ten. The error rate is that of the test above, and the seeds are fixed.
 func TestSubsetsSharesOfShortLivesAreTrue(t *testing.T) {
 	const period, looks = 10_000_000, 100_000
 	for _, part := range []float64{0.5, 0.1} {

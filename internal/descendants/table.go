@@ -1,6 +1,6 @@
-// Package descendants keeps account of the descendants of processes as the kernel's records tell of them: whose children
-// they are, what they run, and where its code is mapped. So what a process did can be known that nobody could open in
-// time. The records are those of births, ends, names and mappings of package perfevents.
+// Package descendants keeps account of the descendants of processes as the kernel's records tell of them: whose
+// children they are, what they run, and where its code is mapped. So what a process did can be known that nobody could
+// open in time. The records are those of births, ends, names and mappings of package perfevents.
 package descendants
 
 import (
@@ -76,8 +76,8 @@ func New[O comparable, S any]() *Table[O, S] {
 	return &Table[O, S]{untracked: map[int]*Untracked[O, S]{}, tracked: map[int]O{}}
 }
 
-// Drain drains the kernel's records. What they say of births and programs is heard first, so that take, which is told of
-// the others, can ask for it.
+// Drain drains the kernel's records. What they say of births and programs is heard first, so that take, which is told
+// of the others, can ask for it.
 func (u *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	u.records, u.names = u.records[:0], u.names[:0]
 	heard := false

@@ -105,8 +105,8 @@ func (r *Reader) Drain(take func(*Record)) {
 	}
 }
 
-// DrainTasksFirst is Drain, but tasks is told first of the births, ends, names and mappings of all processors. Then take
-// is told of the rest. So a process's samples come after its birth, whatever processor it was born on.
+// DrainTasksFirst is Drain, but tasks is told first of the births, ends, names and mappings of all processors. Then
+// take is told of the rest. So a process's samples come after its birth, whatever processor it was born on.
 func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	heads := r.heads[:0]
 	for _, g := range r.rings {

@@ -52,8 +52,8 @@ func (g *ring) close() {
 // head gives up to where there are records now.
 func (g *ring) head() uint64 { return procmem.LoadShared(g.mem, offHead) }
 
-// drain reads what is there up to head, and gives the bytes back to the kernel; ok is false if a record made no sense: the
-// rest is passed over.
+// drain reads what is there up to head, and gives the bytes back to the kernel; ok is false if a record made no sense:
+// the rest is passed over.
 func (g *ring) drain(r *Record, head uint64, take func(*Record)) (ok bool) {
 	tail := procmem.LoadShared(g.mem, offTail)
 	tail, ok = walkRing(g.data, g.wrap, head, tail, allTypes, r, take)

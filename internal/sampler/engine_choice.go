@@ -11,8 +11,8 @@ import (
 
 // # Which engine for which process
 //
-// A sample of the kernel's has registers and one piece of one stack. A stop can copy more. So each process says what its
-// samples lack, and the choice is made by that, never by a program's name:
+// A sample of the kernel's has registers and one piece of one stack. A stop can copy more. So each process says what
+// its samples lack, and the choice is made by that, never by a program's name:
 //
 //   - frames that lie elsewhere than on the stack (a run-time system's plan, package managed): ptrace looks, always;
 //   - further stacks that a walk goes on to, as the code image tells beforehand ([look.TaskStacks]): ptrace looks, if the
@@ -79,8 +79,8 @@ func (p *processAccount) foreseeLack(furtherStacks bool) {
 	p.lack.Store(uint32(l))
 }
 
-// judge takes note of the walk of a sample. A copy that was too short is not held against the process if the next can be
-// longer.
+// judge takes note of the walk of a sample. A copy that was too short is not held against the process if the next can
+// be longer.
 func (p *processAccount) judge(s *look.Shot, stop frames.StopReason, away bool) {
 	if s.How != look.BySample {
 		return

@@ -104,8 +104,8 @@ func TestStacksDeeperThanTheKernelCopiesAreFrozen(t *testing.T) {
 	}
 }
 
-// TestStacksDeeperThanASmallCopyAreFrozen: where many processors leave room for 6 KiB of stack only, whoever needs more is
-// frozen, and the kernel's samples go on.
+// TestStacksDeeperThanASmallCopyAreFrozen: where many processors leave room for 6 KiB of stack only, whoever needs
+// more is frozen, and the kernel's samples go on.
 func TestStacksDeeperThanASmallCopyAreFrozen(t *testing.T) {
 	target := start(t, "deep", "400")
 	o := sampling(t, 199)

@@ -103,13 +103,13 @@ func (l *LongFreezes) add(ns int64) {
 type Stats struct {
 	Ticks, MissedTicks                        int64
 	Attempted, Frozen, Peeked, Reused, Queued int64
-	// Engine is how running threads were observed: "ptrace", "perf", or "perf, then ptrace". EngineNote says why, and which
-	// processes were ptrace's though perf was there. NoEvents is [Options.NoEvents].
+	// Engine is how running threads were observed: "ptrace", "perf", or "perf, then ptrace". EngineNote says why, and
+	// which processes were ptrace's though perf was there. NoEvents is [Options.NoEvents].
 	Engine, EngineNote, NoEvents string
-	// Sampled are the kernel's samples of running threads; they are not Attempted. LostSamples found no room in the kernel's buffers or here;
-	// they may have been other programs'. Claimed are those of threads that ended before their clocks were read again:
-	// they are no samples of the profile, but have a claim on unseen time. ThrottledSamples is how often the kernel sampled less than asked for. SampleStack is
-	// how many bytes of stack came with each.
+	// Sampled are the kernel's samples of running threads; they are not Attempted. LostSamples found no room in the
+	// kernel's buffers or here; they may have been other programs'. Claimed are those of threads that ended before their
+	// clocks were read again: they are no samples of the profile, but have a claim on unseen time. ThrottledSamples is
+	// how often the kernel sampled less than asked for. SampleStack is how many bytes of stack came with each.
 	Sampled, Claimed, LostSamples, ThrottledSamples int64
 	SampleStack                                     int
 	// Queued are the ticks at which a thread fell due whose last look was still pending: it had not been scheduled,

@@ -144,7 +144,8 @@ type tickState struct {
 	paused  int64 // for how long it has let the accountant catch up, ns
 }
 
-// mostWeight is for how many periods a look stands at most: after a pause, what was not observed is not the next look's.
+// mostWeight is for how many periods a look stands at most: after a pause, what was not observed is not the next
+// look's.
 const mostWeight = 4
 
 // beginTick begins with a tick at which threads are looked at.

@@ -12,8 +12,8 @@ import (
 // # Processes that nobody meets
 //
 // Most commands of a script end before the search for children finds them. The kernel's samples show them all the same,
-// and its records say what they run (package descendants). So a sample of one is kept until its process has ended, or is
-// met. Then it has a claim on what the children of the nearest process that was met have used
+// and its records say what they run (package descendants). So a sample of one is kept until its process has ended, or
+// is met. Then it has a claim on what the children of the nearest process that was met have used
 // ([booking.Process.ClaimOfChild]), or on what the process itself has.
 
 const (
@@ -30,7 +30,8 @@ type ranProgram = descendants.Program[*processAccount]
 type untrackedProcesses struct {
 	table   *descendants.Table[*processAccount, untrackedShot] // nil: children are not followed
 	waiting int                                                // samples
-	swept   int64                                              // when those without an end were looked for, CLOCK_MONOTONIC ns
+	// when those without an end were looked for, CLOCK_MONOTONIC ns
+	swept int64
 }
 
 // untrackedShot is a sample of such a process.
@@ -96,8 +97,8 @@ func (c *tracer) claimInto(kind eventKind, to *processAccount, s untrackedShot) 
 	c.claim(event{kind: kind, proc: to, shot: s.shot, ran: s.in})
 }
 
-// meetProcess gives a process that was just met the samples that came before. Those of what it ran before it called exec
-// are of no thread of it: they have a claim on what is unseen of it.
+// meetProcess gives a process that was just met the samples that came before. Those of what it ran before it called
+// exec are of no thread of it: they have a claim on what is unseen of it.
 func (c *tracer) meetProcess(p *process) {
 	u := &c.samples.untracked
 	if u.table == nil {
@@ -109,7 +110,8 @@ func (c *tracer) meetProcess(p *process) {
 	}
 	u.waiting -= len(before.Kept)
 	for _, s := range before.Kept {
-		if s.in == before.Last() && s.shot.Regs.Arch != frames.ArchUnknown && p.sampled && len(c.samples.strays) < mostStrays {
+		if s.in == before.Last() && s.shot.Regs.Arch != frames.ArchUnknown && p.sampled &&
+			len(c.samples.strays) < mostStrays {
 			c.samples.strays = append(c.samples.strays, stray{p, s.tid, s.shot})
 		} else {
 			c.claimInto(sampledEnded, p.account, s)
@@ -124,8 +126,8 @@ func (c *tracer) forgetProcess(p *process) {
 	}
 }
 
-// forgetUntracked ends the account of processes that nobody has met. If the recording goes on, somebody may still wait for
-// them, and their samples are handed over. Else they have a claim on nothing.
+// forgetUntracked ends the account of processes that nobody has met. If the recording goes on, somebody may still wait
+// for them, and their samples are handed over. Else they have a claim on nothing.
 func (c *tracer) forgetUntracked(goesOn bool) {
 	u := &c.samples.untracked
 	if u.table == nil {
@@ -167,7 +169,8 @@ func (u *unwinder) unwindSample(th *threadAccount, g *ranProgram, s *look.Shot) 
 }
 
 // unwindListed walks a sample of a process of which only the mappings are known.
-func (u *unwinder) unwindListed(payer *processAccount, g *ranProgram, s *look.Shot) (profile.StackID, frames.StopReason) {
+func (u *unwinder) unwindListed(payer *processAccount, g *ranProgram, s *look.Shot) (profile.StackID,
+	frames.StopReason) {
 	u.books.lend() // files are opened
 	defer u.books.back()
 	l := u.listed(payer, g)

@@ -7,10 +7,11 @@ import (
 
 // # A random subset
 //
-// A tick that looks at everybody who is due takes the longer the more there are. A user may say at how many a tick looks
-// at most (--subset), and the budget may ([Budget.Part]). Then they are drawn anew at each tick, all with the same
-// chance, whatever they do and however often they were drawn before. So a look stands for as many times as much time as
-// there were due for each that was drawn. What a thread has used in all is its own clock's to tell, drawn or not.
+// A tick that looks at everybody who is due takes the longer the more there are. A user may say at how many a tick
+// looks at most (--subset), and the budget may ([Budget.Part]). Then they are drawn anew at each tick, all with the
+// same chance, whatever they do and however often they were drawn before. So a look stands for as many times as much
+// time as there were due for each that was drawn. What a thread has used in all is its own clock's to tell, drawn or
+// not.
 
 // Subset draws who is looked at in a tick. The zero value draws everybody.
 type Subset struct {
@@ -27,8 +28,8 @@ func NewSubset(most int, seed uint64) Subset {
 	return Subset{most: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }
 
-// Begin begins a tick in which so many are due, of whom the budget allows a part, 0 to 1. It gives for how many of these
-// each stands that is drawn: 1 if all are. It is at least one who is drawn.
+// Begin begins a tick in which so many are due, of whom the budget allows a part, 0 to 1. It gives for how many of
+// these each stands that is drawn: 1 if all are. It is at least one who is drawn.
 func (s *Subset) Begin(due int, part float64) (weight float64) {
 	s.due, s.need = due, due
 	if part < 1 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEachHasTheSameChanceToBeDrawn: 20,000 ticks with 37 that are due, of whom 5 are drawn. The number of times that one
-// is drawn has a standard error of 48; six of them are exceeded by chance in one of 10^7 runs. The seed is fixed.
+// TestEachHasTheSameChanceToBeDrawn: 20,000 ticks with 37 that are due, of whom 5 are drawn. The number of times that
+// one is drawn has a standard error of 48; six of them are exceeded by chance in one of 10^7 runs. The seed is fixed.
 func TestEachHasTheSameChanceToBeDrawn(t *testing.T) {
 	const ticks, due, most = 20_000, 37, 5
 	s := NewSubset(most, 1)
@@ -43,7 +43,8 @@ func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 		most, due int
 		part      float64
 		want      int
-	}{{0, 7, 1, 7}, {10, 7, 1, 7}, {3, 7, 1, 3}, {0, 100, 0.25, 25}, {3, 100, 0.25, 3}, {0, 100, 0.001, 1}, {5, 0, 0.5, 0}} {
+	}{{0, 7, 1, 7}, {10, 7, 1, 7}, {3, 7, 1, 3}, {0, 100, 0.25, 25}, {3, 100, 0.25, 3}, {0, 100, 0.001, 1},
+		{5, 0, 0.5, 0}} {
 		s, n := NewSubset(c.most, 2), 0
 		w := s.Begin(c.due, c.part)
 		for range c.due {
@@ -57,8 +58,8 @@ func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 	}
 }
 
-// TestBudgetLooksAtAPartWhereTheRateWouldBeLow: a tick costs a fixed time, and more for each thread. The budget is kept by
-// rate and part together, and used.
+// TestBudgetLooksAtAPartWhereTheRateWouldBeLow: a tick costs a fixed time, and more for each thread. The budget is
+// kept by rate and part together, and used.
 func TestBudgetLooksAtAPartWhereTheRateWouldBeLow(t *testing.T) {
 	const share, fixed, full = 0.01, 0.1e6, 40e6 // two processors: 20 ms a second
 	p := NewBudget(1000, share, 2)

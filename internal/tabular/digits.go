@@ -59,7 +59,8 @@ func (p Precision) Margin(share float64) float64 {
 	return math.Abs(share-middle) + half
 }
 
-// Within writes the margin of v as a part of all, in per cent, rounded up at the last digit that [Precision.Share] shows.
+// Within writes the margin of v as a part of all, in per cent, rounded up at the last digit that [Precision.Share]
+// shows.
 func (p Precision) Within(v int64) string {
 	if p.N == 0 || p.Total == 0 {
 		return ""

@@ -38,9 +38,9 @@ func TestDigitsAreThoseThatTheSamplesBear(t *testing.T) {
 	}
 }
 
-// TestMarginsHoldTheTrueShare: in at least 95 of 100 recordings, also of functions that are hardly met, and of those that
-// nearly always are. 2,000 recordings of each; a right margin falls short of 93.5 % by chance in one of 900 cases of
-// the least favourable kind. The seed is fixed: it passes or fails for good.
+// TestMarginsHoldTheTrueShare: in at least 95 of 100 recordings, also of functions that are hardly met, and of those
+// that nearly always are. 2,000 recordings of each; a right margin falls short of 93.5 % by chance in one of 900 cases
+// of the least favourable kind. The seed is fixed: it passes or fails for good.
 func TestMarginsHoldTheTrueShare(t *testing.T) {
 	const recordings = 2000
 	rng := rand.New(rand.NewPCG(1, 2))

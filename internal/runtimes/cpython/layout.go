@@ -23,17 +23,19 @@ type layout struct {
 	cframeCurrent, cframePrev int64
 
 	frameCode, framePrev, frameInstr int64
-	frameOwner                       int64  // byte: who owns the frame; 0: none
-	frameMask                        uint64 // the bits of a pointer to code that belong to it; the lowest are tags from 3.14 on
-	frameEntry                       int64  // byte of 3.11: entered from C
-	frameSize                        int64
+	frameOwner                       int64 // byte: who owns the frame; 0: none
+	// the bits of a pointer to code that belong to it; the lowest are tags from 3.14 on
+	frameMask  uint64
+	frameEntry int64 // byte of 3.11: entered from C
+	frameSize  int64
 
 	codeFile, codeName, codeQual, codeFirst int64
 	codeTable                               int64
 	codeInstr                               int64 // 3.11 on: where the instructions begin in the object itself
 	codeVersion                             int64 // 3.12 on: 32 bits that no other code object of the process has; 0: none
-	codeTypeSize                            int64 // tp_basicsize of the type of code objects; from 3.11 on without the instructions
-	codeHead                                int64 // as much of a code object as tells its identity
+	// tp_basicsize of the type of code objects; from 3.11 on without the instructions
+	codeTypeSize int64
+	codeHead     int64 // as much of a code object as tells its identity
 
 	textASCII, textCompact int64 // sizes of the heads of strings
 }
@@ -123,8 +125,10 @@ type description struct {
 // descriptions are those of the releases that describe themselves.
 var descriptions = map[int]description{
 	13: {size: 584, modules: 88, thread: 152, ids: 192, frame: 224, code: 272, text: 536, typeKeys: 880, frameMask: all},
-	14: {size: 760, modules: 96, thread: 176, ids: 216, frame: 248, code: 312, text: 616, typeKeys: 880, frameMask: ^uint64(7)},
-	15: {size: 888, modules: 96, thread: 176, ids: 240, frame: 312, code: 376, text: 712, typeKeys: 888, frameMask: ^uint64(7), base: true},
+	14: {size: 760, modules: 96, thread: 176, ids: 216, frame: 248, code: 312, text: 616, typeKeys: 880,
+		frameMask: ^uint64(7)},
+	15: {size: 888, modules: 96, thread: 176, ids: 240, frame: 312, code: 376, text: 712, typeKeys: 888,
+		frameMask: ^uint64(7), base: true},
 }
 
 // mostDebug is the size of the largest of them.
@@ -163,7 +167,8 @@ func described(b []byte) (l layout, ok bool) {
 func (l *layout) sane() bool {
 	const most = 1 << 20
 	for _, off := range []int64{
-		l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadNext, l.threadInterp, l.threadFrame, l.threadID,
+		l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadNext, l.threadInterp, l.threadFrame,
+		l.threadID,
 		l.threadNative, l.threadChunk, l.codeTypeSize, l.codeInstr,
 	} {
 		if off < 0 || off > most {
