@@ -60,8 +60,8 @@ type jsonReport struct {
 	Tree      *jsonNode      `json:"tree,omitempty"`
 }
 
-// JSON writes the table as one line of JSON, with groups where the options have them, and the whole call tree if asked for.
-// Functions are in the order of the table; Options.N bounds them, and 0 is all.
+// JSON writes the table as one line of JSON, with groups where the options have them, and the whole call tree if asked
+// for. Functions are in the order of the table; Options.N bounds them, and 0 is all.
 func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	if o.Value != typeBlocked { // it comes as one more type, if there is what it follows from
 		p = withBlocked(p)
@@ -167,7 +167,8 @@ func (d *data) functions(samples []*profile.Sample) []jsonFunction {
 	for i, r := range rows {
 		out[i] = d.jsonFunction(r.frame, all[r.frame].self, all[r.frame].total)
 		if d.opts.Intervals {
-			out[i].Within = &jsonMargins{d.prec.Margin(float64(r.self) / d.prec.Total), d.prec.Margin(float64(r.total) / d.prec.Total)}
+			out[i].Within = &jsonMargins{d.prec.Margin(float64(r.self) / d.prec.Total),
+				d.prec.Margin(float64(r.total) / d.prec.Total)}
 		}
 	}
 	return out
@@ -175,7 +176,8 @@ func (d *data) functions(samples []*profile.Sample) []jsonFunction {
 
 func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 	f := &d.frames[n]
-	return jsonFunction{Name: f.name, Module: f.module, File: f.file, Line: f.line, Self: d.values(self), Total: d.values(total)}
+	return jsonFunction{Name: f.name, Module: f.module, File: f.file, Line: f.line, Self: d.values(self),
+		Total: d.values(total)}
 }
 
 // jsonTree is the call tree with all types of values, the children of a node in the order of the chosen one.

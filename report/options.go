@@ -142,7 +142,8 @@ func (d *data) addBlocked() {
 	if !ok1 || !ok2 || !ok3 {
 		return
 	}
-	d.prof.SampleType = append(slices.Clone(d.prof.SampleType), &profile.ValueType{Type: typeBlocked, Unit: d.prof.SampleType[wall].Unit})
+	d.prof.SampleType = append(slices.Clone(d.prof.SampleType), &profile.ValueType{Type: typeBlocked,
+		Unit: d.prof.SampleType[wall].Unit})
 	samples := make([]*profile.Sample, len(d.prof.Sample))
 	for i, s := range d.prof.Sample {
 		c := *s
@@ -168,7 +169,8 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	if name == "" {
 		return len(p.SampleType) - 1, nil
 	}
-	if slices.Contains(have, rec.TypeCPU) && slices.Contains(have, rec.TypeRunQueue) && slices.Contains(have, rec.TypeWall) {
+	if slices.Contains(have, rec.TypeCPU) && slices.Contains(have, rec.TypeRunQueue) &&
+		slices.Contains(have, rec.TypeWall) {
 		have = append(have, typeBlocked) // by [data.addBlocked]
 	}
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))

@@ -74,7 +74,8 @@ func (d *data) sort(rows []row, asleep bool) {
 			}
 		}
 		return cmp.Or(cmp.Compare(b.self, a.self), cmp.Compare(b.total, a.total), cmp.Compare(x.support(), y.support()),
-			cmp.Compare(far(a), far(b)), cmp.Compare(x.name, y.name), cmp.Compare(x.module, y.module), cmp.Compare(x.line, y.line))
+			cmp.Compare(far(a), far(b)), cmp.Compare(x.name, y.name), cmp.Compare(x.module, y.module),
+			cmp.Compare(x.line, y.line))
 	})
 }
 

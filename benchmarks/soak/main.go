@@ -148,7 +148,8 @@ func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) (out []profile.Frame) 
 
 // print prints a row each time.
 func (r *run) print(ctx context.Context, every time.Duration) {
-	fmt.Println("| after | descriptors | memory (MB) | ticks kept | missed | own CPU a tick (µs) | modules | locations | stacks | labels |")
+	fmt.Println("| after | descriptors | memory (MB) | ticks kept | missed | own CPU a tick (µs) | modules | locations " +
+		"| stacks | labels |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	began := time.Now()
 	var last sampler.Progress
@@ -163,7 +164,8 @@ func (r *run) print(ctx context.Context, every time.Duration) {
 		cpu, _ := procmem.ProcessCPU(os.Getpid())
 		ticks, missed := now.Ticks-last.Ticks, now.Missed-last.Missed
 		s := r.builder.Sizes()
-		fmt.Printf("| %s | %d | %.0f | %.1f %% | %d | %.0f | %d | %d | %d | %d |\n", time.Since(began).Round(time.Second), descriptors(),
+		fmt.Printf("| %s | %d | %.0f | %.1f %% | %d | %.0f | %d | %d | %d | %d |\n", time.Since(began).Round(time.Second),
+			descriptors(),
 			memory(), 100*float64(ticks)/float64(max(ticks+missed, 1)), missed, float64(cpu-lastCPU)/1e3/float64(max(ticks, 1)),
 			s.Modules, s.Locations, s.Stacks, s.Labels)
 		last, lastCPU = now, cpu

@@ -13,7 +13,8 @@ import (
 // brief is what a user needs of it in each report.
 func brief(s *sampler.Stats) string {
 	return fmt.Sprintf("%.1f looks a second%s, %s%s%s%s, prywalk's own CPU %.2f s",
-		s.Freq, slowest(s), longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", ")+harm(s), perfEngine(s), s.SelfCPU)
+		s.Freq, slowest(s), longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", ")+harm(s), perfEngine(s),
+		s.SelfCPU)
 }
 
 // slowest tells the rate of the thread that was looked at least, where that is less than the ticks.
@@ -121,14 +122,16 @@ func rates(s *sampler.Stats) string {
 		all[i] = s.Rates[i].Rate()
 	}
 	slices.Sort(all)
-	return fmt.Sprintf("slowest %.1f/s, half of them %.1f/s, fastest %.1f/s", s.SlowestThread, all[len(all)/2], all[len(all)-1])
+	return fmt.Sprintf("slowest %.1f/s, half of them %.1f/s, fastest %.1f/s", s.SlowestThread, all[len(all)/2],
+		all[len(all)-1])
 }
 
 // withheld says what was done for --max-overhead, --max-pause and --subset.
 func withheld(s *sampler.Stats) string {
 	var b strings.Builder
 	if s.MaxOverhead > 0 {
-		fmt.Fprintf(&b, "; at most %s lost: %d ticks withheld, %.3f ms lost of %.3f s", percentage(s.MaxOverhead), s.Withheld, s.Lost*1e3, s.TargetCPU)
+		fmt.Fprintf(&b, "; at most %s lost: %d ticks withheld, %.3f ms lost of %.3f s", percentage(s.MaxOverhead), s.Withheld,
+			s.Lost*1e3, s.TargetCPU)
 	}
 	if s.MaxPause > 0 {
 		fmt.Fprintf(&b, "; pauses of at most %s: %d freezes left out", s.MaxPause, s.Failed["max-pause"])
@@ -151,7 +154,8 @@ func percentage(v float64) string {
 // closing is the line that record ends with.
 func closing(s *sampler.Stats, path string) string {
 	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s%s, prywalk's own CPU %.2f s → %s",
-		plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s), percent(s.Complete, s.Samples),
+		plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s),
+		percent(s.Complete, s.Samples),
 		longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", "), harm(s), perfEngine(s), s.SelfCPU, path)
 }
 

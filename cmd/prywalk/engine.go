@@ -82,7 +82,8 @@ func (f *engineFlags) tried(o *sampler.Options) (*perfevents.Reader, string) {
 }
 
 func (f *engineFlags) sample(o *sampler.Options) (*perfevents.Reader, error) {
-	r, err := perfevents.Open(perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: f.noKernel || !symbols.KernelShown()})
+	r, err := perfevents.Open(perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: f.noKernel ||
+		!symbols.KernelShown()})
 	if err == nil {
 		r.Pause() // until the recording begins
 	}

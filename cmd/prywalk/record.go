@@ -80,7 +80,8 @@ samples; with a command, the command's own status.`,
 	fl.StringVar(&f.stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "ignored: stacks are always on")
 	fl.StringVar(&f.rung, "rung", "ladder", "force one way of looking, for measurements: ladder, peek, no-reuse, freeze")
-	fl.StringVar(&f.census, "census", "proc", "how the clocks of many threads are read: proc, bpf (all at once; needs root), auto")
+	fl.StringVar(&f.census, "census", "proc",
+		"how the clocks of many threads are read: proc, bpf (all at once; needs root), auto")
 	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's frames out")
 	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")

@@ -70,12 +70,14 @@ bears. On a terminal a long report is shown by $PAGER (less -FRX unless set).`,
 func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; -1: all)")
 	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings()))
-	fl.StringVar(&f.opts.Value, "value", "", "cpu, wall, runqueue, blocked or samples (the recording's own; wall by wait or state, and of sleepers)")
+	fl.StringVar(&f.opts.Value, "value", "",
+		"cpu, wall, runqueue, blocked or samples (the recording's own; wall by wait or state, and of sleepers)")
 	fl.BoolVar(&f.blame, "blame", false, "what the owners of locks did while others waited for them")
 	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: no rule says which waits are idle")
 	fl.BoolVar(&f.opts.Intervals, "ci", false, "shares with their 95 % interval, by the error of sampling: 25.0% ±1.6")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")
-	fl.BoolVar(&f.opts.Native, "native", false, "show the native frames that run managed ones, such as an interpreter's loop")
+	fl.BoolVar(&f.opts.Native, "native", false,
+		"show the native frames that run managed ones, such as an interpreter's loop")
 	fl.Var(&f.from, "from", "leave out what was before this time of the recording, such as 2s")
 	fl.Var(&f.to, "to", "leave out what was after it")
 	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches this expression")

@@ -26,7 +26,8 @@ var formFlags = map[string][]string{
 
 // check refuses values that no profile can serve, and flags that would have no effect.
 func (f *reportFlags) check() error {
-	for _, flag := range append(append([]string{"http", "by", "value", "focus", "ignore", "thread", "process", "state", "wait", "source-dir"},
+	for _, flag := range append(append([]string{"http", "by", "value", "focus", "ignore", "thread", "process", "state",
+		"wait", "source-dir"},
 		textForms...), fileForms...) {
 		if f.changed(flag) && f.empty(flag) {
 			return usageError("--%s has an empty value; leave it out, or give one", flag)
@@ -35,7 +36,8 @@ func (f *reportFlags) check() error {
 	if f.opts.By != "" && !slices.Contains(report.Groupings(), f.opts.By) {
 		return usageError("--by %q: choose %s", f.opts.By, inWords(report.Groupings()))
 	}
-	if state, err := regexp.Compile(f.opts.State); err == nil && !state.MatchString("[no state]") && !slices.ContainsFunc(report.States(), state.MatchString) {
+	if state, err := regexp.Compile(f.opts.State); err == nil && !state.MatchString("[no state]") &&
+		!slices.ContainsFunc(report.States(), state.MatchString) {
 		return usageError("--state %q: choose %s", f.opts.State, inWords(report.States()))
 	}
 	if f.opts.NoIdle && f.opts.By != "wait" {
@@ -72,8 +74,10 @@ func or(text string, instead bool, other string) string {
 // empty reports whether a flag with a text has none.
 func (f *reportFlags) empty(flag string) bool {
 	text := map[string]string{
-		"http": f.http, "by": f.opts.By, "value": f.opts.Value, "focus": f.opts.Focus, "ignore": f.opts.Ignore, "thread": f.opts.Thread,
-		"process": f.opts.Process, "state": f.opts.State, "wait": f.opts.Wait, "callers": f.callers, "callees": f.callees, "source": f.source,
+		"http": f.http, "by": f.opts.By, "value": f.opts.Value, "focus": f.opts.Focus, "ignore": f.opts.Ignore,
+		"thread":  f.opts.Thread,
+		"process": f.opts.Process, "state": f.opts.State, "wait": f.opts.Wait, "callers": f.callers, "callees": f.callees,
+		"source":     f.source,
 		"source-dir": f.sourceDir, "html": f.html, "speedscope": f.speedscope, "firefox": f.firefox, "pgo": f.pgo,
 	}
 	v, ok := text[flag]

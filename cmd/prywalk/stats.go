@@ -113,7 +113,8 @@ type rateJSON struct {
 // budget adds what --max-overhead and --max-pause have to do with.
 func (j *statsJSON) budget(s *sampler.Stats) {
 	j.Queued, j.TicksWithheld, j.LostS = s.Queued, s.Withheld, s.Lost
-	j.CPUQuota, j.QuotaWithheld, j.ThrottledS, j.FreezesThrottled = s.Quota, s.QuotaWithheld, s.Throttled, s.FreezesThrottled
+	j.CPUQuota, j.QuotaWithheld, j.ThrottledS, j.FreezesThrottled = s.Quota, s.QuotaWithheld, s.Throttled,
+		s.FreezesThrottled
 	j.FrequencyAsked, j.MaxOverhead, j.MaxPauseUS = s.FreqAsked, s.MaxOverhead, micros(int64(s.MaxPause))
 	j.Subset, j.NotDrawn = s.Subset, s.NotDrawn
 	for _, b := range s.Freezes {
@@ -129,8 +130,10 @@ func (j *statsJSON) budget(s *sampler.Stats) {
 func writeStats(w io.Writer, s *sampler.Stats) error {
 	j := statsJSON{
 		Ticks: s.Ticks, MissedTicks: s.MissedTicks, Attempted: s.Attempted, Frozen: s.Frozen, Peeked: s.Peeked,
-		Reused: s.Reused, Inferred: s.Inferred, Unseen: s.Unseen, Failed: s.Failed, Incomplete: s.Incomplete, SyscallsRestarted: s.Restarted,
-		Engine: s.Engine, EngineNote: cmp.Or(s.EngineNote, s.NoEvents), Sampled: s.Sampled, Claimed: s.Claimed, LostSamples: s.LostSamples,
+		Reused: s.Reused, Inferred: s.Inferred, Unseen: s.Unseen, Failed: s.Failed, Incomplete: s.Incomplete,
+		SyscallsRestarted: s.Restarted,
+		Engine:            s.Engine, EngineNote: cmp.Or(s.EngineNote, s.NoEvents), Sampled: s.Sampled, Claimed: s.Claimed,
+		LostSamples:      s.LostSamples,
 		ThrottledSamples: s.ThrottledSamples, SampleStackBytes: s.SampleStack,
 		SyscallsBroken: s.Broken, BrokenCalls: s.BrokenCalls, SyscallsToldTwice: s.Told, ToldCalls: s.ToldCalls,
 		CompleteByLook: map[string]int64{"frozen": s.FrozenWhole, "peeked": s.PeekedWhole},
@@ -164,10 +167,12 @@ func unobservedCPU(s *sampler.Stats) float64 {
 
 // accounting is the line that the recording keeps: what heads a report, and after a bar the rest.
 func accounting(s *sampler.Stats) string {
-	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d failed%s, and %d samples; "+
+	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d "+
+		"failed%s, and %d samples; "+
 		"%s of %d samples with complete stacks%s; longest freeze %s (p50 %s%s); looks by thread %s%s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; %s",
-		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed), s.Sampled,
+		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
+		s.Sampled,
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
 		threeDigits(s.FreezeMax), threeDigits(s.FreezeP50), lengths(s)+longCauses(s), rates(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, unobservedCPU(s), underQuota(s, "; ")+unobserved(s, "; ")+harm(s), s.Scheduling+engine(s))

@@ -84,7 +84,8 @@ func smallRecording(t *testing.T) (dir string) {
 	m := &profile.ModuleInfo{Start: 0x1000, End: 0x9000, Path: "/usr/bin/kvd"}
 	b := profile.NewBuilder(profile.Meta{Start: time.Unix(1_700_000_000, 0), Period: 10 * time.Millisecond, Main: m})
 	for i, name := range []string{"running", "sleeping"} {
-		iv := profile.Interval{PID: 4711, TID: 4711, Comm: "kvd", Thread: "kvd", State: name, Samples: 100, Wall: 1e9, End: 1_700_000_000e9 + 1e9,
+		iv := profile.Interval{PID: 4711, TID: 4711, Comm: "kvd", Thread: "kvd", State: name, Samples: 100, Wall: 1e9,
+			End:   1_700_000_000e9 + 1e9,
 			Stack: b.Intern([]profile.Loc{{Module: m, Addr: 0x1000 + uint64(i)}, {Module: m, Addr: 0x1010}})}
 		if i == 0 {
 			iv.CPU = 1e9
@@ -144,7 +145,8 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		{"--thread (", "not a regular expression"},
 	} {
 		p := start(t, dir, nil, append([]string{"report"}, strings.Fields(c.args)...)...)
-		if code := p.code(t); code != exitUsage || p.out.String() != "" || strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), c.want) {
+		if code := p.code(t); code != exitUsage || p.out.String() != "" || strings.Count(p.err.String(), "\n") != 1 ||
+			!strings.Contains(p.err.String(), c.want) {
 			t.Errorf("%s: exit code %d, %q, %s", c.args, code, &p.out, &p.err)
 		}
 	}
@@ -176,7 +178,8 @@ func TestFormsOfAReport(t *testing.T) {
 		{"--folded --to 0.5s", "main;compress 500000000"},
 	} {
 		p := start(t, dir, nil, append([]string{"report"}, strings.Fields(c.args)...)...)
-		if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), c.want) || strings.Contains(p.out.String(), "\x1b") || p.err.String() != "" {
+		if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), c.want) ||
+			strings.Contains(p.out.String(), "\x1b") || p.err.String() != "" {
 			t.Errorf("report %s: exit code %d, %s%s", c.args, code, &p.out, &p.err)
 		}
 	}
@@ -186,7 +189,8 @@ func TestThePagerIsTheTerminals(t *testing.T) {
 	dir := smallRecording(t)
 	plain := []string{"TERM=xterm", "NO_COLOR=1"}
 	marked := append([]string{"PAGER=sed 's/^/paged:/'"}, plain...)
-	if text, stderr, code := onTerminal(t, dir, 80, marked, "report"); code != 0 || !strings.HasPrefix(text, "paged:kvd (pid 4711)") || stderr != "" {
+	if text, stderr, code := onTerminal(t, dir, 80, marked, "report"); code != 0 ||
+		!strings.HasPrefix(text, "paged:kvd (pid 4711)") || stderr != "" {
 		t.Errorf("on a terminal: exit code %d, %s%s", code, text, stderr)
 	}
 	for _, args := range [][]string{{"report", "--folded"}, {"report", "--json"}} {
@@ -214,7 +218,8 @@ func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
 		env     []string
 		colours bool
 	}{
-		{[]string{"TERM=xterm", "PAGER=cat", "NO_COLOR="}, true}, {[]string{"TERM=xterm", "PAGER=cat", "NO_COLOR=1"}, false}, {[]string{"TERM=dumb", "NO_COLOR="}, false},
+		{[]string{"TERM=xterm", "PAGER=cat", "NO_COLOR="}, true}, {[]string{"TERM=xterm", "PAGER=cat", "NO_COLOR=1"}, false},
+		{[]string{"TERM=dumb", "NO_COLOR="}, false},
 	} {
 		if text, _, _ := onTerminal(t, dir, 60, c.env, "report"); strings.Contains(text, "\x1b[") != c.colours {
 			t.Errorf("%v: %q", c.env, text)
@@ -256,7 +261,8 @@ func TestACommandHasTheTerminalForItself(t *testing.T) {
 		if code := p.code(t); code != 0 {
 			t.Errorf("%v: exit code %d", c.args, code)
 		}
-		if text := tty.text(); strings.Contains(text, "Ctrl-C ends") != c.progress || !strings.Contains(text, "prywalk.pb.gz") {
+		if text := tty.text(); strings.Contains(text, "Ctrl-C ends") != c.progress ||
+			!strings.Contains(text, "prywalk.pb.gz") {
 			t.Errorf("%v: %q", c.args, text)
 		}
 	}

@@ -92,7 +92,8 @@ func TestRingThatOverflowsSaysHowMuchWasLost(t *testing.T) {
 }
 
 func TestListOfProcessorsIsRead(t *testing.T) {
-	for list, want := range map[string][]int{"0": {0}, "0-3": {0, 1, 2, 3}, "0-1,4,6-7": {0, 1, 4, 6, 7}, "": nil, "x,2": {2}, "3-1": nil} {
+	for list, want := range map[string][]int{"0": {0}, "0-3": {0, 1, 2, 3}, "0-1,4,6-7": {0, 1, 4, 6, 7}, "": nil,
+		"x,2": {2}, "3-1": nil} {
 		if got := parseCPUs(list); !slices.Equal(got, want) {
 			t.Errorf("%q: %v", list, got)
 		}
@@ -136,7 +137,8 @@ func TestBirthsAreToldBeforeSamplesOfAnyProcessor(t *testing.T) {
 		}
 	})
 	if !born || !named || !code || !ended || early {
-		t.Errorf("born %v, named %v, code %v, ended %v; a sample came first: %v; %d lost", born, named, code, ended, early, r.Lost())
+		t.Errorf("born %v, named %v, code %v, ended %v; a sample came first: %v; %d lost", born, named, code, ended, early,
+			r.Lost())
 	}
 	r.DrainTasksFirst(func(rec *Record) {
 		if rec.PID == child {
@@ -155,7 +157,8 @@ func TestTryTellsThatSamplesCome(t *testing.T) {
 // TestRingsTakeBoundedMemory: 128 MiB, and 256 KiB each where there are more than 512 processors.
 func TestRingsTakeBoundedMemory(t *testing.T) {
 	for processors, want := range map[int]int{
-		1: MostStack, 2: MostStack, 64: MostStack, 65: 30 << 10, 128: 30 << 10, 256: 14 << 10, 512: LeastStack, 8192: LeastStack,
+		1: MostStack, 2: MostStack, 64: MostStack, 65: 30 << 10, 128: 30 << 10, 256: 14 << 10, 512: LeastStack,
+		8192: LeastStack,
 	} {
 		n := stackWithin(processors, mostRings)
 		if n != want || n%8 != 0 {

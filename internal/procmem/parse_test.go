@@ -18,7 +18,8 @@ func TestSyscallForms(t *testing.T) {
 			t.Errorf("%q: %+v %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "run", "runningx", "-1", "-1 0x1", "1 0x1 0x2", "x", "232 4 1 1 1 1 1 1 1", "0 0x10000000000000000 0x1 0x1 0x1 0x1 0x1 0x1 0x1"} {
+	for _, text := range []string{"", "run", "runningx", "-1", "-1 0x1", "1 0x1 0x2", "x", "232 4 1 1 1 1 1 1 1",
+		"0 0x10000000000000000 0x1 0x1 0x1 0x1 0x1 0x1 0x1"} {
 		if got, err := ParseSyscall([]byte(text)); err != ErrFormat {
 			t.Errorf("%q: %+v %v", text, got, err)
 		}
@@ -30,7 +31,8 @@ func TestNamesInStatMayHoldAnything(t *testing.T) {
 	for _, name := range []string{"sh", "a) R 1 (b", ") S", "", "\n \xff", strings.Repeat("k", 63)} {
 		var s Stat
 		if err := ParseStat([]byte("42 ("+name+")"+rest), &s); err != nil || s.Comm.String() != name || s.PID != 42 ||
-			s.State != 'S' || s.PPID != 1 || s.UTime != 11 || s.STime != 22 || s.Threads != 3 || s.StartTime != 98765 || s.KernelThread() {
+			s.State != 'S' || s.PPID != 1 || s.UTime != 11 || s.STime != 22 || s.Threads != 3 || s.StartTime != 98765 ||
+			s.KernelThread() {
 			t.Errorf("%q: %+v %v", name, s, err)
 		}
 	}

@@ -35,11 +35,12 @@ type accountant struct {
 	watch profile.Watcher // nil: nobody watches
 	asked bool            // everything is booked for a checkpoint that is to be written
 
-	family    *booking.Family                     // nil: what children used is not booked
-	byMember  map[*booking.Member]*processAccount // of those that are not settled
-	period    int64                               // the time that each of the kernel's samples stands for, ns; 0: it takes none
-	launched  bool                                // the first process was launched for the recording: it had no children before
-	lockNames *symbols.Namer                      // nil until a lock is waited for
+	family   *booking.Family                     // nil: what children used is not booked
+	byMember map[*booking.Member]*processAccount // of those that are not settled
+	// the time that each of the kernel's samples stands for, ns; 0: it takes none
+	period    int64
+	launched  bool           // the first process was launched for the recording: it had no children before
+	lockNames *symbols.Namer // nil until a lock is waited for
 
 	cur     *threadAccount // whose spans emit books
 	emitOne func(booking.Span)
@@ -100,7 +101,8 @@ func (a *accountant) beginProcess(p *processAccount) {
 	p.nsPID = procmem.InnerID(p.target.PID)
 	if a.family != nil {
 		fromStart := p.fromStart || a.launched && p.parent == 0
-		p.member = a.family.Join(p.target.PID, p.target.StartTime, p.parent, fromStart, func(ns, at int64) { a.bookChildren(p, ns, at) })
+		p.member = a.family.Join(p.target.PID, p.target.StartTime, p.parent, fromStart,
+			func(ns, at int64) { a.bookChildren(p, ns, at) })
 		a.byMember[p.member] = p
 	}
 }
@@ -125,7 +127,8 @@ func (a *accountant) look(e *event) {
 	emit := a.emitter(th)
 	th.book.LeftAlone(&s.Left, a.gaps, emit)
 	th.book.Add(&booking.Look{
-		At: at, Seen: booking.Seen{Stack: id, State: s.State, Wait: s.Wait(), Whole: stop.Complete(), WaitsFor: waitsFor, Owner: owner},
+		At: at, Seen: booking.Seen{Stack: id, State: s.State, Wait: s.Wait(), Whole: stop.Complete(), WaitsFor: waitsFor,
+			Owner: owner},
 		OnCPU: s.OnCPU, Basis: s.Basis, Before: e.before, Apart: e.length,
 	}, a.gaps, emit)
 	a.pool.Put(s)
@@ -160,7 +163,8 @@ func (a *accountant) claimOfChild(e *event) {
 	if e.ran.Of != nil {
 		name = e.ran.Of.comm
 	}
-	e.proc.book.ClaimOfChild(booking.Seen{Stack: id, State: booking.Running, Whole: stop.Complete(), Program: orUnknown(name)},
+	e.proc.book.ClaimOfChild(booking.Seen{Stack: id, State: booking.Running, Whole: stop.Complete(),
+		Program: orUnknown(name)},
 		e.shot.At, e.length)
 	a.pool.Put(e.shot)
 	e.shot = nil

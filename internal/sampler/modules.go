@@ -12,9 +12,9 @@ import (
 
 // # What stays of a module
 //
-// A recording needs a module's addresses, names and file until it is written. It must not keep what walks need: the rule
-// sources lead to the process, to its rule cache and to copies of its code. So it gets a copy without them, and the
-// shortcut from the module that is walked to that copy lasts as long as the mapping.
+// A recording needs a module's addresses, names and file until it is written. It must not keep what walks need: the
+// rule sources lead to the process, to its rule cache and to copies of its code. So it gets a copy without them, and
+// the shortcut from the module that is walked to that copy lasts as long as the mapping.
 
 // module gives the recording's description of a module.
 func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleInfo {

@@ -43,7 +43,8 @@ func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 		most, due int
 		part      float64
 		want      int
-	}{{0, 7, 1, 7}, {10, 7, 1, 7}, {3, 7, 1, 3}, {0, 100, 0.25, 25}, {3, 100, 0.25, 3}, {0, 100, 0.001, 1}, {5, 0, 0.5, 0}} {
+	}{{0, 7, 1, 7}, {10, 7, 1, 7}, {3, 7, 1, 3}, {0, 100, 0.25, 25}, {3, 100, 0.25, 3}, {0, 100, 0.001, 1},
+		{5, 0, 0.5, 0}} {
 		s, n := NewSubset(c.most, 2), 0
 		w := s.Begin(c.due, c.part)
 		for range c.due {

@@ -86,8 +86,8 @@ func handsOn(before, code []byte, left uint64) bool {
 	return to < 0 || to >= int64(left)
 }
 
-// A stub that C2 makes hands an exception on like this, with the return address in rdx for whoever it jumps to (x86_64.ad,
-// tailjmpInd): pop rbp; pop rdx; jmp reg.
+// A stub that C2 makes hands an exception on like this, with the return address in rdx for whoever it jumps to
+// (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
 const opPopRDX = 0x5a
 
 // handedOn finds where in these instructions a thread is, behind the bytes before. taken: the return address is in rdx.
@@ -119,7 +119,8 @@ const maxMethod = 1 << 20
 // mov rbp, rsp; push r13. The last one stores the caller's stack pointer.
 var entered = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
 
-// popThenLocals is what comes some way before (generate_normal_entry, generate_native_entry): pop rax; lea r14, [rsp + …].
+// popThenLocals is what comes some way before (generate_normal_entry, generate_native_entry): pop rax; lea r14, [rsp +
+// …].
 var popThenLocals = []byte{0x58, 0x4c, 0x8d, 0x74}
 
 const (
@@ -236,7 +237,8 @@ func leave(code []byte, since int) (l leaving, popped bool) {
 		return l, true
 	}
 	if bytes.HasPrefix(code[at:], pollLong) {
-		if !next(7) || !bytes.HasPrefix(code[at:], shortBelow) || !next(2) || !bytes.HasPrefix(code[at:], clearsWord) || !next(11) {
+		if !next(7) || !bytes.HasPrefix(code[at:], shortBelow) || !next(2) || !bytes.HasPrefix(code[at:], clearsWord) ||
+			!next(11) {
 			return l, true
 		}
 	}
@@ -261,8 +263,8 @@ var (
 	exceptionEnds   = []byte{0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 8, 0x5a}
 )
 
-// restoresAll is how the code behind a call begins that gives all registers back (MacroAssembler::popa): mov r15, [rsp],
-// and so on down to mov rax, [rsp + 0x78]; add rsp, 0x80.
+// restoresAll is how the code behind a call begins that gives all registers back (MacroAssembler::popa): mov r15,
+// [rsp], and so on down to mov rax, [rsp + 0x78]; add rsp, 0x80.
 var (
 	restoresAll = []byte{0x4c, 0x8b, 0x3c, 0x24, 0x4c, 0x8b, 0x74, 0x24, 8}
 	restoredAll = []byte{0x48, 0x8b, 0x44, 0x24, 0x78, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0}

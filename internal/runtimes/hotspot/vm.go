@@ -60,7 +60,8 @@ type UnknownError struct{ Reason string }
 
 // Error implements error.
 func (e *UnknownError) Error() string {
-	return "the Java virtual machine's code is not known: " + e.Reason + "; its frames are found by their instructions alone"
+	return "the Java virtual machine's code is not known: " + e.Reason +
+		"; its frames are found by their instructions alone"
 }
 
 // New reads the tables that libjvm.so describes itself with. JDK 8, 11, 17, 21 and 25 to 28 have what is needed. The
@@ -166,7 +167,8 @@ func (v *VM) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// maxSeen bounds what is remembered; beyond that, Changed says so. maxWhole bounds the blobs that last: a JVM has some five.
+// maxSeen bounds what is remembered; beyond that, Changed says so. maxWhole bounds the blobs that last: a JVM has some
+// five.
 const (
 	maxSeen  = 1 << 14
 	maxWhole = 16

@@ -166,7 +166,8 @@ func attach(t *testing.T, pid int) *python {
 }
 
 // looks looks n times at each thread, and tells each stack: outermost frame first.
-func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, stack []frame, natives []uint64, h managed.Health)) {
+func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, stack []frame, natives []uint64,
+	h managed.Health)) {
 	t.Helper()
 	tids, err := py.p.Threads(nil)
 	if err != nil {
@@ -240,7 +241,8 @@ func (py *python) walk(th *look.Thread, s *look.Shot) (stack []frame, natives []
 		return err == nil && now.Runs == s.Sched.Runs
 	}}
 	var refs []managed.Ref
-	py.names.Begin(&managed.Sample{TID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek, Live: l})
+	py.names.Begin(&managed.Sample{TID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
+		Live: l})
 	w := &py.walker
 	var last frames.Frame
 	for w.Init(py.p.Space(), &s.Regs, &s.Mem); w.Next(); {
