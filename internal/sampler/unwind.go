@@ -71,7 +71,8 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, frames.StopReason) {
 	p := thr.proc
 	u.books.lend()
-	if age := s.At - p.refreshed; age > refreshEvery || age > max(refreshStart, refreshShare*p.refreshCost) && p.target.Starting() {
+	soon := max(refreshStart, refreshShare*p.refreshCost)
+	if age := s.At - p.refreshed; age > refreshEvery || age > soon && p.target.Starting() {
 		p.refresh(s.At)
 	}
 	if end := p.target.StackEnd(s.Mem.Stack.Addr); end != 0 {

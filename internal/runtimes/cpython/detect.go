@@ -63,7 +63,8 @@ const proofs = 8
 
 // newRuntime finds the layout of an interpreter, and proves it.
 func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
-	r := &Runtime{module: m, name: m.Name, at: own.start, size: own.end - own.start, host: h, folds: ownFile.MatchString(path.Base(m.Name))}
+	r := &Runtime{module: m, name: m.Name, at: own.start, size: own.end - own.start, host: h}
+	r.folds = ownFile.MatchString(path.Base(m.Name))
 	codeType, _, ok := h.Symbol(m, symCode)
 	if !ok {
 		return nil, errors.New("it has no symbol " + symCode)

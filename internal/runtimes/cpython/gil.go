@@ -18,11 +18,11 @@ import (
 //	32  the condition variable that threads wait for it in, 48 bytes with glibc and musl
 //
 // Where it lies in _PyRuntime differs between builds. It is found by its contents: the one place with an interval, the
-// state of a thread, a lock that is taken or free, and a count. A sub-interpreter with a lock of its own (3.12 on) has it
-// elsewhere: of its threads nothing is told.
+// state of a thread, a lock that is taken or free, and a count. A sub-interpreter with a lock of its own (3.12 on) has
+// it elsewhere: of its threads nothing is told.
 //
-// Who waits for it sleeps at a word of that condition variable. Who has it is copied in the same look, so that it is true
-// of that moment: threads pass it on each few milliseconds.
+// Who waits for it sleeps at a word of that condition variable. Who has it is copied in the same look, so that it is
+// true of that moment: threads pass it on each few milliseconds.
 
 // Places in it, in bytes.
 const (
@@ -52,8 +52,8 @@ func isGIL(b []byte, states map[uint64]bool) bool {
 // usualInterval is what most programs leave it at, in microseconds.
 const usualInterval = 5000
 
-// findGIL looks for the lock. The list of threads must have been read. Of several places the one with the usual interval
-// is it; where that does not tell, none is. It reports whether there is any such place.
+// findGIL looks for the lock. The list of threads must have been read. Of several places the one with the usual
+// interval is it; where that does not tell, none is. It reports whether there is any such place.
 func (r *Runtime) findGIL() (found bool) {
 	states := map[uint64]bool{}
 	for i := range r.threads.list {

@@ -19,12 +19,12 @@ func description3(t testing.TB, minor string) []byte {
 // TestInterpretersDescribeThemselves: the offsets are those that the releases' own headers give to a C compiler.
 func TestInterpretersDescribeThemselves(t *testing.T) {
 	for minor, want := range map[string]layout{
-		"13": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160, threadChunk: 232,
-			threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 200},
-		"14": {minor: 14, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160, threadChunk: 232,
-			threadTop: 240, threadSize: 256, frameOwner: 74, codeInstr: 208, interpThreads: 7344, interpModules: 7688},
-		"15": {minor: 15, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 176, threadNative: 184, threadChunk: 256,
-			threadTop: 264, threadSize: 968, frameOwner: 74, codeInstr: 208, interpThreads: 7336, interpModules: 7592},
+		"13": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
+			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 200},
+		"14": {minor: 14, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
+			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 74, codeInstr: 208, interpThreads: 7344, interpModules: 7688},
+		"15": {minor: 15, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 176, threadNative: 184,
+			threadChunk: 256, threadTop: 264, threadSize: 968, frameOwner: 74, codeInstr: 208, interpThreads: 7336, interpModules: 7592},
 	} {
 		l, ok := described(description3(t, minor))
 		if !ok {
@@ -43,7 +43,8 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 	}
 }
 
-// TestAnInterpreterThatIsNotKnownIsRefused: of another release, without the lock, cut off, or with offsets that cannot be.
+// TestAnInterpreterThatIsNotKnownIsRefused: of another release, without the lock, cut off, or with offsets that cannot
+// be.
 func TestAnInterpreterThatIsNotKnownIsRefused(t *testing.T) {
 	for _, minor := range []string{"13", "14", "15"} {
 		b := description3(t, minor)

@@ -67,8 +67,9 @@ func (t *threads) share() {
 	}
 }
 
-// lend marks states as idle that another thread runs with: that one has borrowed it to run code of a sub-interpreter. It
-// is the one whose stack has the state's innermost _PyCFrame: pthread_self lies above the stack, but for the main thread.
+// lend marks states as idle that another thread runs with: that one has borrowed it to run code of a sub-interpreter.
+// It is the one whose stack has the state's innermost _PyCFrame: pthread_self lies above the stack, but for the main
+// thread.
 func (t *threads) lend() {
 	for i := range t.list {
 		th := &t.list[i]

@@ -16,13 +16,13 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// mostTakes is how often a moment is taken again at which a thread was met where its frames are not shown. That is so for
-// less than 1 in 50 looks at a thread (docs/python.md), so that a moment with three threads fails by accident less often
-// than once in a million.
+// mostTakes is how often a moment is taken again at which a thread was met where its frames are not shown. That is so
+// for less than 1 in 50 looks at a thread (docs/python.md), so that a moment with three threads fails by accident less
+// often than once in a million.
 const mostTakes = 5
 
-// checkDump wants a Python chain in each thread of a dump, and all functions up to the last in at least one. A wrong chain
-// fails at once; again reports that one is missing, for which there is another try.
+// checkDump wants a Python chain in each thread of a dump, and all functions up to the last in at least one. A wrong
+// chain fails at once; again reports that one is missing, for which there is another try.
 func checkDump(t *testing.T, what string, k known, p *dump.Process, last bool) (again bool) {
 	t.Helper()
 	whole := false

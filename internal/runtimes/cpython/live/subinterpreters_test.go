@@ -8,8 +8,9 @@ import (
 	"prywalk/internal/managed"
 )
 
-// TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns: the main thread's are not those of the sub-interpreter that
-// it has made, also while another thread has borrowed its state there; the other thread's begin in the sub-interpreter.
+// TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns: the main thread's are not those of the sub-interpreter
+// that it has made, also while another thread has borrowed its state there; the other thread's begin in the
+// sub-interpreter.
 func TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

@@ -26,6 +26,8 @@ def tell():
         code = f.f_code
         chain.append([getattr(code, "co_qualname", code.co_name), f.f_lineno])
         f = f.f_back
+    for n in range(threads):  # when the list is written, all of them have begun
+        threading.Thread(target=forever, daemon=True, name="worker-%d" % n).start()
     print(json.dumps(chain[::-1]), flush=True)
 
 
@@ -199,12 +201,8 @@ def first():
 
 
 def forever():
-    global threads
     while True:
         first()
-        while threads:
-            threads -= 1
-            threading.Thread(target=forever, daemon=True, name="worker-%d" % threads).start()
 
 
 forever()
