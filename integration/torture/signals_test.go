@@ -20,13 +20,17 @@ func TestRealSignalsInterruptCallsAsWithoutALook(t *testing.T) {
 			c := p.verdict()
 			t.Logf("%d looks, %d frozen, %d restarted, %v", s.Attempted, s.Frozen, s.Restarted, c)
 			// The call that a freeze has broken begins again from user space: a signal in that very
-			// moment runs its handler before the call and not in it. The ladder freezes no sleeper.
+			// moment runs its handler before the call and not in it. The ladder freezes no sleeper,
+			// so that this is rare.
 			lost := c["handled"] - c["eintr"]
 			// Each that was lost was sent again, and each took a restart.
 			if lost < 0 || lost > c["resent"] || lost > s.Restarted {
 				t.Errorf("%d of %d signals gave no EINTR, %d sent again", lost, c["handled"], c["resent"])
 			}
-			if rung == "ladder" && lost != 0 {
+			// It may freeze a thread that is on its way into the call, and who is held there looks asleep in it. The
+			// longer the machine lets it stand, the likelier is a signal just then: one of 1,537 where the hypervisor
+			// took half of a processor, none of 67,692 in six runs on an idle machine.
+			if rung == "ladder" && lost > max(1, c["sent"]/1000) {
 				t.Errorf("%v", c)
 			}
 		})
