@@ -2,8 +2,8 @@
 
 Each function has one caller and one place of call, so that the functions on the stack of a thread are always the first
 ones of one list. Many calls go through C. Arguments: how a thread spends its time at the end of the chain (spin or
-sleep), and the number of threads besides the main one. At the end of the first chain the program writes the list, as
-the interpreter itself gives it: for each function its name and the line of its call.
+sleep), and the number of threads besides the main one. After the first chain the program writes the list, as the
+interpreter itself gives it: for each function its name and the line of its call.
 """
 import ctypes
 import functools
@@ -16,10 +16,12 @@ import time
 how = sys.argv[1]
 threads = int(sys.argv[2])
 told = False
+main = threading.get_ident()
+text = ""  # of the list, until it is written
 
 
 def tell():
-    global told
+    global told, text
     told = True
     chain, f = [], sys._getframe(1)
     while f is not None:
@@ -28,7 +30,7 @@ def tell():
         f = f.f_back
     for n in range(threads):  # when the list is written, all of them have begun
         threading.Thread(target=forever, daemon=True, name="worker-%d" % n).start()
-    print(json.dumps(chain[::-1]), flush=True)
+    text = json.dumps(chain[::-1])
 
 
 def leaf():
@@ -201,8 +203,13 @@ def first():
 
 
 def forever():
+    global text
     while True:
         first()
+        if text and threading.get_ident() == main:
+            # Here, and not where it was made: whoever reads it may look at once, and this is a place of the chain.
+            print(text, flush=True)
+            text = ""
 
 
 forever()
