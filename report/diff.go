@@ -40,10 +40,13 @@ type Change struct {
 // was asked for).
 type Figure struct {
 	Old, New float64
-	// Error is the standard error of the change that comes from sampling, 0 if a profile does not tell its samples.
-	Error float64
+	// Within is how far sampling may have put the change off, either way, with 95 % confidence. 0 if it did not, or if a
+	// profile does not tell its samples.
+	Within float64
 	// Sure: sampling alone would hardly have made it, see [Diff].
 	Sure bool
+
+	chance float64 // the standard error that the change would have if there were none
 }
 
 // Delta is the change.
@@ -69,9 +72,10 @@ const falsely = 0.05
 // Diff compares two profiles, function by function. Functions are the same if their names and modules are. Where a
 // name is in one module only in each, as after a library's new version, the module does not matter.
 //
-// The kernel counts the whole of a recording; a function has a share of it, of which sampling makes the standard error
-// that [tabular.Precision] gives. A change is sure where it is beyond the quantile of the normal distribution for 5 %
-// in all functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it:
+// The kernel counts the whole of a recording; a function has a share of it, with the standard error that
+// [tabular.Precision] gives. A change is sure where it is larger than both recordings' errors explain if their values
+// were the same, estimated of both (the score test): beyond the quantile of the normal distribution for 5 % in all
+// functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it:
 // two recordings cannot tell.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	per := or(o.Per, "run")
@@ -184,33 +188,51 @@ func (x *Difference) add(f *frame, before, after row) {
 	})
 }
 
-// figure scales two values of the profiles, and estimates the error of their difference.
+// figure scales two values of the profiles, and estimates how far sampling may have put their difference off.
 func (x *Difference) figure(before, after float64) Figure {
-	var square float64
-	for i, v := range []float64{before, after} {
-		p := &x.prec[i]
-		if p.N <= 0 || p.Total <= 0 {
-			square = 0
-			break
-		}
-		if v < p.Total { // all of it is what the kernel counted
-			e := p.Err(v/p.Total) * p.Total * x.scale[i]
-			square += e * e
-		}
+	f := Figure{Old: before * x.scale[0], New: after * x.scale[1]}
+	if x.untold() || before == x.prec[0].Total && after == x.prec[1].Total { // all of it is what the kernel counted
+		return f
 	}
-	return Figure{Old: before * x.scale[0], New: after * x.scale[1], Error: math.Sqrt(square)}
+	value := [2]float64{f.Old, f.New}
+	same := x.ifTheSame(value)
+	for i := range x.prec {
+		whole := x.prec[i].Total * x.scale[i]
+		within, chance := whole*x.prec[i].Margin(value[i]/whole), whole*x.prec[i].Err(min(1, same/whole))
+		f.Within, f.chance = math.Hypot(f.Within, within), math.Hypot(f.chance, chance)
+	}
+	return f
+}
+
+// untold reports whether a profile does not tell its samples, or has none.
+func (x *Difference) untold() bool {
+	return slices.ContainsFunc(x.prec[:], func(p tabular.Precision) bool { return p.N <= 0 || p.Total <= 0 })
+}
+
+// ifTheSame estimates what both values are if nothing has changed: their mean, weighed by the samples of each.
+func (x *Difference) ifTheSame(value [2]float64) float64 {
+	var sum, weight float64
+	for i, p := range x.prec {
+		n := p.N / (p.Total * x.scale[i]) // samples for each unit of the value
+		sum, weight = sum+n*value[i], weight+n
+	}
+	return sum / weight
 }
 
 // judge says which changes are sure. Self and total of each function are looked at.
 func (x *Difference) judge() {
-	tests := max(1, 2*len(x.Changes))
-	beyond := math.Sqrt2 * math.Erfinv(1-falsely/float64(tests))
+	tests := 2 * len(x.Changes)
 	for i := range x.Changes {
-		for _, f := range []*Figure{&x.Changes[i].Self, &x.Changes[i].Total} {
-			f.Sure = f.Delta() != 0 && math.Abs(f.Delta()) > beyond*f.Error
-		}
+		x.Changes[i].Self.judge(tests)
+		x.Changes[i].Total.judge(tests)
 	}
-	x.Whole.Sure = x.Whole.Delta() != 0 && math.Abs(x.Whole.Delta()) > 1.96*x.Whole.Error
+	x.Whole.judge(1)
+}
+
+// judge says whether a change, one of so many that are looked at, is sure.
+func (f *Figure) judge(tests int) {
+	beyond := math.Sqrt2 * math.Erfinv(1-falsely/float64(tests))
+	f.Sure = f.Delta() != 0 && math.Abs(f.Delta()) > beyond*f.chance
 }
 
 // sort puts what became slower first, the most first, and what became faster last, the most last.
@@ -282,7 +304,7 @@ func (x *Difference) unlike() string {
 		return "The recordings differ in length: with --per second they are compared by what a second used, " +
 			"with --per share by shares."
 	}
-	if x.prec[0].N <= 0 || x.prec[1].N <= 0 {
+	if x.untold() {
 		return "The profiles do not tell their samples: no change is known to be more than chance."
 	}
 	return ""

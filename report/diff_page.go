@@ -74,11 +74,11 @@ func (x *Difference) joined() *data {
 	d.frames, d.index, d.byLoc = slices.Clone(d.frames), maps.Clone(d.index), maps.Clone(d.byLoc)
 	p.Sample = nil
 	for _, s := range x.new.prof.Sample {
-		p.Sample = append(p.Sample, nameless(s, s.Value[x.new.value], 0))
+		p.Sample = append(p.Sample, withoutNumbers(s, s.Value[x.new.value], 0))
 	}
 	factor := x.factor()
 	for _, s := range x.old.prof.Sample {
-		p.Sample = append(p.Sample, nameless(s, 0, int64(float64(s.Value[x.old.value])*factor)))
+		p.Sample = append(p.Sample, withoutNumbers(s, 0, int64(float64(s.Value[x.old.value])*factor)))
 		for _, l := range s.Location {
 			if _, ok := d.byLoc[l]; ok {
 				continue
@@ -93,8 +93,8 @@ func (x *Difference) joined() *data {
 	return &d
 }
 
-// nameless is a sample without the numbers of its thread and process.
-func nameless(s *profile.Sample, now, was int64) *profile.Sample {
+// withoutNumbers is a sample without the numbers of its thread and process.
+func withoutNumbers(s *profile.Sample, now, was int64) *profile.Sample {
 	return &profile.Sample{Location: s.Location, Label: s.Label, Value: []int64{now, was}}
 }
 

@@ -47,8 +47,11 @@ func (x *Difference) heading(out *writer) {
 			sure++
 		}
 	}
-	changed := fmt.Sprintf("%s of %s changed by more than the samples' error", tabular.Thousands(int64(sure)),
+	changed := fmt.Sprintf("%s of %s changed", tabular.Thousands(int64(sure)),
 		tabular.Plural(int64(len(x.Changes)), "function"))
+	if !x.untold() {
+		changed += " by more than the samples' error"
+	}
 	out.printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
 	for _, line := range []string{x.old.leftOut(), x.unlike()} {
 		if line != "" {
@@ -132,8 +135,8 @@ func (x *Difference) cells(c *Change, total bool) []string {
 	if total {
 		of = c.Total
 	}
-	if of.Error > 0 {
-		margin = x.format(1.96 * of.Error)
+	if of.Within > 0 {
+		margin = x.format(of.Within)
 	}
 	return []string{
 		x.format(c.Self.Old), x.format(c.Self.New), x.signed(c.Self.Delta()),
@@ -152,12 +155,12 @@ func (c *Change) shown() string {
 	return f.shown()
 }
 
-// jsonFigure is a value before and after; ErrorOfChange is the standard error of new less old.
+// jsonFigure is a [Figure].
 type jsonFigure struct {
-	Old           float64 `json:"old"`
-	New           float64 `json:"new"`
-	ErrorOfChange float64 `json:"error"`
-	Sure          bool    `json:"sure"`
+	Old    float64 `json:"old"`
+	New    float64 `json:"new"`
+	Within float64 `json:"within"`
+	Sure   bool    `json:"sure"`
 }
 
 // jsonChange is a function's.
@@ -195,5 +198,5 @@ func (x *Difference) toNanos() func(Figure) jsonFigure {
 	if !ok || x.opts.Per == "share" {
 		per = 1
 	}
-	return func(f Figure) jsonFigure { return jsonFigure{f.Old * per, f.New * per, f.Error * per, f.Sure} }
+	return func(f Figure) jsonFigure { return jsonFigure{f.Old * per, f.New * per, f.Within * per, f.Sure} }
 }
