@@ -53,7 +53,7 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 // ofKernel names an address in the kernel.
 func (r *resolver) ofKernel(addr uint64) []profile.Frame {
 	if r.kernel == nil {
-		names, err := symbols.ReadKernelNames()
+		names, err := symbols.OfKernel()
 		if err != nil {
 			say("%v; the kernel's frames have no names", err)
 			names = &symbols.KernelNames{}

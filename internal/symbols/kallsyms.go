@@ -5,23 +5,30 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // ErrKernelHidden reports that the kernel shows this user no addresses of its functions (kernel.kptr_restrict).
 var ErrKernelHidden = errors.New("the kernel hides the addresses of its functions from this user")
 
-// KernelNames are the kernel's functions by address.
+// KernelNames are the kernel's functions by address. There are some 100,000: their names lie in one piece of memory.
 type KernelNames struct {
 	funcs []kernelFunc // by address
+	text  []byte       // names, one behind the other
 }
 
 type kernelFunc struct {
-	addr uint64
-	name string
+	addr     uint64
+	from, to uint32 // of its name, in text
 }
+
+// OfKernel gives the names that [ReadKernelNames] read when they were first asked for, and its error. The kernel takes
+// some 0.1 s to write them: those who name things in one process share them. Modules that were loaded since have none.
+var OfKernel = sync.OnceValues(ReadKernelNames)
 
 // ReadKernelNames reads /proc/kallsyms. It takes some tens of milliseconds. Error: [ErrKernelHidden], or that of
 // reading.
@@ -38,14 +45,21 @@ func ReadKernelNames() (*KernelNames, error) {
 func ParseKernelNames(b []byte) (*KernelNames, error) {
 	k := &KernelNames{}
 	for line := range bytes.Lines(b) {
-		f := bytes.Fields(line)
-		if len(f) < 3 || len(f[1]) != 1 || !bytes.ContainsAny(f[1], "tTwW") {
+		addr, rest, _ := bytes.Cut(line, []byte(" "))
+		kind, name, _ := bytes.Cut(rest, []byte(" "))
+		if i := bytes.IndexAny(name, " \t\n"); i >= 0 {
+			name = name[:i] // a module follows
+		}
+		if len(kind) != 1 || !bytes.ContainsAny(kind, "tTwW") || len(name) == 0 {
 			continue
 		}
-		addr, err := strconv.ParseUint(string(f[0]), 16, 64)
-		if err == nil && addr != 0 {
-			k.funcs = append(k.funcs, kernelFunc{addr, string(f[2])})
+		at, err := strconv.ParseUint(string(addr), 16, 64)
+		if err != nil || at == 0 || len(k.text)+len(name) > math.MaxUint32 {
+			continue
 		}
+		from := uint32(len(k.text))
+		k.text = append(k.text, name...)
+		k.funcs = append(k.funcs, kernelFunc{at, from, from + uint32(len(name))})
 	}
 	if len(k.funcs) == 0 {
 		return nil, ErrKernelHidden
@@ -66,7 +80,8 @@ func (k *KernelNames) Name(addr uint64) string {
 	if i == 0 {
 		return ""
 	}
-	return k.funcs[i-1].name
+	f := k.funcs[i-1]
+	return string(k.text[f.from:f.to])
 }
 
 // KernelShown reports whether this user is shown the addresses of the kernel's functions. It reads one line only.

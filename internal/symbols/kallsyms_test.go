@@ -22,6 +22,15 @@ func TestKernelFunctionsAreNamed(t *testing.T) {
 	}
 }
 
+// The display of top and the recording beside it name things in one process.
+func TestKernelNamesAreReadOnce(t *testing.T) {
+	a, errA := OfKernel()
+	b, errB := OfKernel()
+	if a != b || errA != errB {
+		t.Errorf("%p and %p, %v and %v", a, b, errA, errB)
+	}
+}
+
 func TestHiddenKernelIsAnError(t *testing.T) {
 	for _, text := range []string{"", "0000000000000000 T _text\n0000000000000000 T f\n", "x y z\n"} {
 		if _, err := ParseKernelNames([]byte(text)); !errors.Is(err, ErrKernelHidden) {
