@@ -23,9 +23,8 @@ import (
 
 // pages are the documents, relative to the root of the module.
 var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/looks.md", "docs/recording.md",
-	"docs/limits.md",
-	"docs/noticed.md", "docs/calls-that-give-up.md", "docs/stopping-prywalk.md", "docs/bad-input.md", "docs/glossary.md",
-	"docs/waiting.md"}
+	"docs/report.md", "docs/diff.md", "docs/top.md", "docs/limits.md", "docs/noticed.md", "docs/calls-that-give-up.md",
+	"docs/stopping-prywalk.md", "docs/bad-input.md", "docs/glossary.md", "docs/waiting.md"}
 
 // linked lists all pages, those of results and measurements too: their links are followed.
 func linked(t *testing.T) []string {
@@ -318,7 +317,7 @@ func TestTheTestsThatThePagesNameExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range pages {
+	for _, page := range linked(t) {
 		for _, m := range mention.FindAllStringSubmatch(read(t, page), -1) {
 			if !known[m[1]] {
 				t.Errorf("%s names %s, which does not exist", page, m[1])

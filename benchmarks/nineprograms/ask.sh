@@ -1,5 +1,5 @@
 #!/bin/sh
-# Asks ten programs "where does the CPU go, and what do the sleepers wait for?", and checks that a function of the
+# Asks eleven programs "where does the CPU go, and what do the sleepers wait for?", and checks that a function of the
 # program's own author stands in the first five lines of the default answer.
 #
 #   sh benchmarks/nineprograms/ask.sh [PRYWALK [PROGRAM…]]
@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 prywalk=$(command -v "${1:-prywalk}") || { echo "there is no ${1:-prywalk}" >&2; exit 2; }
 prywalk=$(realpath "$prywalk")
 [ $# -gt 0 ] && shift
-chosen=${*:-cpp memcached mariadb postgres go java node python ruby php}
+chosen=${*:-cpp memcached memcached_symbols mariadb postgres go java node python ruby php}
 seconds=${SECONDS_EACH:-5}
 work=$(mktemp -d)
 pids='' quit=''
@@ -26,12 +26,29 @@ end() {
 trap 'end; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-# need COMMAND PACKAGE: whether it is there, installed if that can be. Status 2: it is not.
-need() {
-	command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] && return 0
+# install WHAT PACKAGE: gets the package that has it, if that can be. Status 2: it is not there.
+install() {
 	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
 		DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y --no-install-recommends "$2" >"$work/apt" 2>&1 && return 0
 	echo "$program: left out: there is no $1 (install $2)"
+	return 2
+}
+
+# need COMMAND PACKAGE, need_file FILE PACKAGE: whether it is there, installed if that can be. Status 2: it is not.
+need() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || install "$1" "$2"; }
+need_file() { [ -e "$1" ] || install "$1" "$2"; }
+
+# fetch_source PACKAGE: its source, unpacked below $work, from where apt has the machine's own packages. Apt's lists are
+# left as they are. Status 2: it cannot be had.
+fetch_source() {
+	mkdir -p "$work/lists/partial"
+	apt-get indextargets --format 'deb-src $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
+		sort -u >"$work/sources.list"
+	set -- "$1" -o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$work/lists"
+	name=$1
+	shift
+	(cd "$work" && apt-get "$@" update >apt 2>&1 && apt-get "$@" source "$name" >apt 2>&1) && return 0
+	echo "$program: left out: no source of $name: $(tail -1 "$work/apt" 2>/dev/null)"
 	return 2
 }
 
@@ -64,14 +81,28 @@ start_cpp() {
 	own='shop::Invoice::total(\(.*)?' sleeper='shop::wait_for_cache(\(.*)?'
 	begin "$work/own"
 }
+memcached_own='drive_machine|event_handler|(process|proxy)_[a-z_]*|try_read_[a-z_]*|conn_[a-z_]*|transmit|resp_[a-z_]*|complete_[a-z_]*|(do_)?item_[a-z_]*|assoc_[a-z_]*|(do_)?store_item|tokenize_command'
+memcached_sleeper='worker_libevent|assoc_maintenance_thread|lru_maintainer_thread|item_crawler_thread|slab_rebalance_thread|logger_thread'
 start_memcached() {
 	need memcached memcached || return
 	need python3 python3 || return
-	own='drive_machine|event_handler|(process|proxy)_[a-z_]*|try_read_[a-z_]*|conn_[a-z_]*|transmit|resp_[a-z_]*|complete_[a-z_]*|(do_)?item_[a-z_]*|assoc_[a-z_]*|(do_)?store_item|tokenize_command'
-	sleeper='worker_libevent|assoc_maintenance_thread|lru_maintainer_thread|item_crawler_thread|slab_rebalance_thread|logger_thread'
+	own=$memcached_own sleeper=$memcached_sleeper
 	lacks=memcached-dbgsym
-	memcached -V >/dev/null || return
-	begin memcached -u nobody -l 127.0.0.1 -p 17811
+	serve_memcached memcached
+}
+# The same, from the same source, as its makefile leaves it: Debian's has no name that could be found.
+start_memcached_symbols() {
+	need gcc gcc && need make make && need python3 python3 && need dpkg-source dpkg-dev || return
+	need_file /usr/include/event2/event.h libevent-dev || return
+	fetch_source memcached || return
+	(cd "$work"/memcached-* && ./configure --disable-docs >"$work/out" 2>&1 && make memcached >"$work/out" 2>&1) || return
+	own=$memcached_own sleeper=$memcached_sleeper
+	serve_memcached "$work"/memcached-*/memcached
+}
+# serve_memcached BINARY: starts it, and clients that load it.
+serve_memcached() {
+	"$1" -V >/dev/null || return
+	begin "$1" -u nobody -l 127.0.0.1 -p 17811
 	server=$pid
 	begin python3 "$here/programs/memload.py" 17811
 	pid=$server
@@ -150,8 +181,8 @@ start_php() {
 	fi
 }
 
-# functions gives the column "function" of a table's rows.
-functions() { sed -E 's/^ *([^ ]+ +){4}//; s/  .*$//'; }
+# functions gives the column "function" of a table's rows; the kernel's (process_backlog) are nobody's own: empty.
+functions() { sed -E 's/.* \[kernel\]$//; s/^ *([^ ]+ +){4}//; s/  .*$//'; }
 
 # ask records the program, and checks the answers. Status 1: one is missing.
 ask() {

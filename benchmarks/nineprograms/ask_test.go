@@ -55,6 +55,7 @@ func TestAnAnswerThatLacksTheFunctionFails(t *testing.T) {
 		{head + row("a") + own, waits, 0, 0, "cpp: row 2: "},
 		{head + row("a shop::Invoice::total") + row("shop::Invoice::totals"), waits, 0, 1, "cpp: no function of its own"},
 		{head + strings.Repeat(row("a"), 5) + own, waits, 0, 1, "cpp: no function of its own"},
+		{head + " 20%  1.0s     20%  1.0s  shop::Invoice::total(int)  [kernel]\n", waits, 0, 1, "cpp: no function of its own"},
 		{head + row("[own] (unnamed)"), waits, 0, 1, "cpp: no function of its own"},
 		{head + own, "", 0, 1, "sleepers: no function of its own"},
 		{"", "", 1, 1, "cpp: not recorded"},
