@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"prywalk/internal/accountant"
 	"prywalk/internal/code"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
@@ -136,7 +137,7 @@ func (r *run) checkpoint(between func()) {
 
 // Resolve implements profile.Resolver.
 func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) (out []profile.Frame) {
-	ref, ok := m.Data.(sampler.ModuleRef)
+	ref, ok := m.Data.(accountant.ModuleRef)
 	if !ok {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"prywalk/internal/accountant"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/process"
@@ -115,7 +116,7 @@ func (r *recording) prepare(procs []*code.Process) {
 	r.now.Store(r.sampler)
 	if len(procs) > 0 {
 		if m := procs[0].Main(); m != nil {
-			r.builder.SetMain(r.sampler.ModuleInfo(procs[0], m))
+			r.builder.SetMain(accountant.ModuleInfo(procs[0].PID, m))
 		}
 	}
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"sync/atomic"
 
+	"prywalk/internal/accountant"
 	"prywalk/internal/profile"
-	"prywalk/internal/sampler"
 	"prywalk/internal/symbols"
 )
 
@@ -35,10 +35,10 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 		return nil
 	default: // as long as it is nil, too
 	}
-	if _, ok := m.Data.(sampler.KernelRef); ok {
+	if _, ok := m.Data.(accountant.KernelRef); ok {
 		return r.ofKernel(addr)
 	}
-	mod, ok := m.Data.(sampler.ModuleRef)
+	mod, ok := m.Data.(accountant.ModuleRef)
 	if !ok {
 		return nil
 	}

@@ -7,20 +7,22 @@ import (
 	"testing"
 
 	"prywalk/internal/sampler"
+	"prywalk/internal/tracer"
 )
 
 // TestLongFreezesAreToldByCause: in the JSON object, which is there without any, and in the line that a recording
 // keeps.
 func TestLongFreezesAreToldByCause(t *testing.T) {
 	for _, c := range []struct {
-		long       map[string]sampler.LongFreezes
+		long       map[string]tracer.LongFreezes
 		json, line string
 	}{
-		{map[string]sampler.LongFreezes{"copy": {N: 3, Max: 412_500}, "lock": {N: 5, Max: 2_000_000}},
+		{map[string]tracer.LongFreezes{"copy": {N: 3, Max: 412_500}, "lock": {N: 5, Max: 2_000_000}},
 			`{"copy":{"n":3,"max_us":412.5},"lock":{"n":5,"max_us":2000}}`, ", long ones by cause (lock 5, copy 3))"},
 		{nil, `{}`, ""},
 	} {
-		s := &sampler.Stats{Frozen: 10, Long: c.long, Late: sampler.LongFreezes{N: 4, Max: 300_500}}
+		s := &sampler.Stats{}
+		s.Frozen, s.Long, s.Late = 10, c.long, tracer.LongFreezes{N: 4, Max: 300_500}
 		var out bytes.Buffer
 		if err := writeStats(&out, s); err != nil {
 			t.Fatal(err)
@@ -50,7 +52,9 @@ func TestWhereNothingWasLookedAtNoEngineIsNamed(t *testing.T) {
 	if line := brief(&sampler.Stats{}); strings.Contains(line, "engine") {
 		t.Errorf("%q", line)
 	}
-	if line := brief(&sampler.Stats{Engine: "perf"}); !strings.Contains(line, "engine perf") {
+	perf := sampler.Stats{}
+	perf.Engine = "perf"
+	if line := brief(&perf); !strings.Contains(line, "engine perf") {
 		t.Errorf("%q", line)
 	}
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"prywalk/internal/accountant"
 	"prywalk/internal/code"
 	"prywalk/internal/profile"
-	"prywalk/internal/sampler"
 )
 
 // onTheWay gives names while the sampling goes on, on a goroutine of its own: reading the tables of a large file takes
@@ -52,7 +52,7 @@ func (r *onTheWay) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 // twin gives a module whose tables are this goroutine's. What tells its own names belongs to the accountant
 // ([top.Names.NameGenerated]).
 func (r *onTheWay) twin(m *profile.ModuleInfo) *profile.ModuleInfo {
-	ref, ok := m.Data.(sampler.ModuleRef)
+	ref, ok := m.Data.(accountant.ModuleRef)
 	if !ok {
 		return m
 	}
@@ -72,6 +72,6 @@ func (r *onTheWay) twin(m *profile.ModuleInfo) *profile.ModuleInfo {
 	}
 	module.Data = &mapping
 	own := *m
-	own.Data = sampler.ModuleRef{Module: &module, PID: ref.PID}
+	own.Data = accountant.ModuleRef{Module: &module, PID: ref.PID}
 	return &own
 }

@@ -14,22 +14,16 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// threads starts the program of that name of package sampler's tests.
+// threads starts the program of that name.
 func threads(t *testing.T, args ...string) int {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), "threads")
-	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", exe,
-		"../sampler/testdata/threads.c").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	cmd := exec.Command(exe, args...)
-	testtargets.Ready(t, cmd)
+	pid, _ := testtargets.Threads(t, args...)
 	if args[0] == "mixed" {
-		for !settled(cmd.Process.Pid) {
+		for !settled(pid) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	return cmd.Process.Pid
+	return pid
 }
 
 // settled reports whether all threads of a process are where they stay: in read (0),

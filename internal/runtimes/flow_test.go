@@ -15,6 +15,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/accountant"
 	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
@@ -186,7 +187,7 @@ type namer struct{ *symbols.Namer }
 
 // Resolve implements profile.Resolver.
 func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) (out []profile.Frame) {
-	ref, ok := m.Data.(sampler.ModuleRef)
+	ref, ok := m.Data.(accountant.ModuleRef)
 	if !ok {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/handover"
 )
 
 func TestProcessThatEndsEndsTheRun(t *testing.T) {
@@ -37,7 +39,7 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 			o := Options{}
 			breakIt := func(s *Sampler) {
 				frozen(t, s, 5)
-				s.arrive <- &process{} // without a target
+				s.control.Admit(&handover.Process{}) // without a target
 			}
 			if part == "accountant" {
 				o.Checkpoint = func(func()) { panic("as the test wants it") }

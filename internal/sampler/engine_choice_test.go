@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
@@ -37,14 +38,12 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 	c, g := start(t, "burners", "1"), goProgram(t)
 	o := choosing(t, 199)
 	frozenC, sampledGo := 0, 0
-	o.prepare = func(u *unwinder) {
-		u.check = func(p *processAccount, s *look.Shot, _ profile.StackID) {
-			switch {
-			case p.target.PID == c.pid && s.How == look.ByFreeze:
-				frozenC++
-			case p.target.PID == g && s.How == look.BySample:
-				sampledGo++
-			}
+	o.walked = func(p *handover.Process, s *look.Shot, _ profile.StackID, _ *frames.Walker) {
+		switch {
+		case p.Target.PID == c.pid && s.How == look.ByFreeze:
+			frozenC++
+		case p.Target.PID == g && s.How == look.BySample:
+			sampledGo++
 		}
 	}
 	r := record(t, o, time.Second, func(s *Sampler) {
@@ -81,21 +80,19 @@ func TestPtraceAloneIsToldWhereNoProcessIsSampled(t *testing.T) {
 func TestProcessIsJudgedAnew(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := choosing(t, 199)
-	account := make(chan *processAccount, 1)
-	o.prepare = func(u *unwinder) {
-		u.check = func(p *processAccount, _ *look.Shot, _ profile.StackID) {
-			select {
-			case account <- p:
-			default:
-			}
+	walked := make(chan *handover.Process, 1)
+	o.walked = func(p *handover.Process, _ *look.Shot, _ profile.StackID, _ *frames.Walker) {
+		select {
+		case walked <- p:
+		default:
 		}
 	}
 	r := record(t, o, time.Second, func(s *Sampler) {
-		p := <-account
+		p := <-walked
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
-		p.lacks(lacksRoots)
+		p.Lacks(handover.LacksRoots)
 		frozen(t, s, 20)
-		p.lack.Store(uint32(lacksNothing))
+		p.ForgetLack()
 		since := s.Progress()
 		await(t, "they are sampled again", func() bool {
 			now := s.Progress()
@@ -110,57 +107,5 @@ func TestProcessIsJudgedAnew(t *testing.T) {
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
-	}
-}
-
-func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
-	sample, stopped := &look.Shot{How: look.BySample}, &look.Shot{How: look.ByFreeze}
-	judged := func(whole, wanting int) lack {
-		p := &processAccount{}
-		for range whole {
-			p.judge(sample, frames.StopRoot, false)
-		}
-		for range wanting {
-			p.judge(sample, frames.StopBadMemory, false)
-			p.judge(sample, frames.StopStackCut, false) // the next copy is longer
-			p.judge(stopped, frames.StopNoRule, false)
-		}
-		return lack(p.lack.Load())
-	}
-	for _, c := range []struct {
-		whole, wanting int
-		want           lack
-	}{{0, 7, lacksNothing}, {0, 8, lacksRoots}, {100, 8, lacksRoots}, {800, 8, lacksNothing}, {2000, 15, lacksNothing}} {
-		if got := judged(c.whole, c.wanting); got != c.want {
-			t.Errorf("%d of %d: %v, want %v", c.wanting, c.whole+c.wanting, got, c.want)
-		}
-	}
-	p := &processAccount{}
-	for range 8 {
-		p.judge(sample, frames.StopStackCut, true) // on another stack than the kernel copies
-	}
-	if lack(p.lack.Load()) != lacksRoots {
-		t.Error("stacks in several places are not told")
-	}
-}
-
-// TestProcessThatRunsUnsampledIsPtraces: others have samples.
-func TestProcessThatRunsUnsampledIsPtraces(t *testing.T) {
-	o := choosing(t, 100)
-	c := &tracer{opts: &o}
-	c.observe(o.Events)
-	defer c.samples.reader.Pause()
-	p := &process{account: &processAccount{}, sampled: true}
-	for ran, want := range map[uint64]lack{100e6: lacksNothing, 499e6: lacksNothing, 500e6: lacksSamples} {
-		p.account.lack.Store(0)
-		p.clock.now = ran
-		if c.checkSamplesOf(p); lack(p.account.lack.Load()) != want {
-			t.Errorf("after %d ms: %v", ran/1e6, lack(p.account.lack.Load()))
-		}
-	}
-	p.account.lack.Store(0)
-	p.heard++
-	if c.checkSamplesOf(p); p.account.lack.Load() != 0 || p.ranUnheard != p.clock.ran() {
-		t.Error("a sample is a sign of life")
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"prywalk/frames"
+	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/profile"
@@ -147,11 +149,9 @@ func TestProcessWhoseFramesTakeAStopIsLookedAtByPtrace(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := sampling(t, 199)
 	walks := 0
-	o.prepare = func(u *unwinder) {
-		u.check = func(p *processAccount, _ *look.Shot, _ profile.StackID) {
-			if walks++; walks == 20 {
-				p.lacks(lacksFrames)
-			}
+	o.walked = func(p *handover.Process, _ *look.Shot, _ profile.StackID, _ *frames.Walker) {
+		if walks++; walks == 20 {
+			p.Lacks(handover.LacksFrames)
 		}
 	}
 	r := record(t, o, time.Second, func(s *Sampler) { frozen(t, s, 50) }, target.pid)

@@ -31,8 +31,7 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 			free.Add(1)
 		}
 	}
-	prepare := func(u *unwinder) { u.told = count }
-	r := run(t, Options{Freq: 99, prepare: prepare}, func(*Sampler) bool { return all.Load() >= want }, nil, p.PID)
+	r := run(t, Options{Freq: 99, explained: count}, func(*Sampler) bool { return all.Load() >= want }, nil, p.PID)
 	t.Logf("of %d waits %d name an owner, in %d nobody had the lock", all.Load(), owned.Load(), free.Load())
 	if all.Load() < want || owned.Load()+free.Load() < all.Load()*99/100 {
 		t.Error("see above")

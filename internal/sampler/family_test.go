@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/booking"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/tracer"
 )
 
 // TestScriptOfShortCommandsIsAccounted: what the kernel says that the script and all its commands have used is in the
@@ -107,7 +108,7 @@ func recordToldOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (want f
 	}, s.pid)
 	s.signal(t, unix.SIGKILL)
 	used := func(s *procmem.Stat) float64 {
-		return float64(s.UTime+s.STime+s.ChildUTime+s.ChildSTime) / ticksPerSecond
+		return float64(s.UTime+s.STime+s.ChildUTime+s.ChildSTime) / tracer.TicksPerSecond
 	}
 	return used(&after) - used(&before), r
 }

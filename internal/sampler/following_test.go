@@ -3,6 +3,7 @@ package sampler
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/booking"
-	"prywalk/internal/code"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/tracer"
 )
 
 func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
@@ -137,36 +139,6 @@ func TestNameThatChangesDuringTheRecording(t *testing.T) {
 	}
 }
 
-// TestNewNameStaysWhenTheMappingsAreReadAnew: that is done every two seconds, and they do not change with the name.
-func TestNewNameStaysWhenTheMappingsAreReadAnew(t *testing.T) {
-	target := start(t, "renames")
-	a, p := accountOf(t, target.pid)
-	leader := &threadAccount{proc: p, tid: target.pid}
-	old := p.comm
-	target.signal(t, unix.SIGUSR1)
-	await(t, "the new names", func() bool { return slices.Contains(procNames(t, target.pid), "other") })
-	a.exec(&event{kind: renamed, thread: leader, proc: p, at: procmem.Now()})
-	for range 2 {
-		if p.comm != "other" || old != "threads" {
-			t.Fatalf("%q, and %q before", p.comm, old)
-		}
-		p.refresh(procmem.Now())
-	}
-}
-
-// accountOf gives an accountant that knows a process.
-func accountOf(t *testing.T, pid int) (*accountant, *processAccount) {
-	t.Helper()
-	images := code.NewImageCache(0)
-	t.Cleanup(func() { _ = images.Close() })
-	p := &processAccount{target: opened(t, images, []int{pid})[0]}
-	t.Cleanup(func() { _ = p.target.Close() })
-	p.main = p.target.Main()
-	a := &accountant{unwind: &unwinder{}, procs: map[*processAccount]struct{}{}}
-	a.beginProcess(p)
-	return a, p
-}
-
 // procNames gives the names of a process's threads.
 func procNames(t *testing.T, pid int) (names []string) {
 	t.Helper()
@@ -226,10 +198,10 @@ func lowerFileLimit(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
 	}
-	if n := openFiles(t); n > fileReserve/2 {
+	if n := openFiles(t); n > tracer.FileReserve/2 {
 		t.Fatalf("%d descriptors are open before", n)
 	}
-	low := unix.Rlimit{Cur: min(old.Cur, fileReserve), Max: old.Max}
+	low := unix.Rlimit{Cur: min(old.Cur, tracer.FileReserve), Max: old.Max}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
 		t.Fatal(err)
 	}
@@ -237,15 +209,14 @@ func lowerFileLimit(t *testing.T) {
 }
 
 func TestNewProgramAfterExecIsSeenUnderItsOwnName(t *testing.T) {
-	exe, err := program()
+	exe, err := testtargets.Compile("threads.c", "-O1", "-g0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := exe + "-after"
-	if err := os.Link(exe, other); err != nil {
+	other := filepath.Join(t.TempDir(), "threads-after")
+	if err := os.Symlink(exe, other); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.Remove(other) })
 	target := start(t, "exec", other)
 	// The old one burns in its first thread, the new one in a second.
 	before := func(s *pprof.Sample) bool { return in("burn_here")(s) && label(s, "comm") == "threads" }

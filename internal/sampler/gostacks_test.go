@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prywalk/frames"
+	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
@@ -24,20 +26,18 @@ func TestLooksAtGoProgramsCopyNoMegabytes(t *testing.T) {
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	far, most := 0, 0
-	watch := func(u *unwinder) {
-		u.check = func(_ *processAccount, s *look.Shot, _ profile.StackID) {
-			copied := len(s.Mem.Stack.Bytes)
-			for _, r := range s.Mem.Others {
-				copied += len(r.Bytes)
-			}
-			most = max(most, copied)
-			if d := u.walker.Regs().SP() - s.Mem.Stack.Addr; u.walker.StopReason().Complete() && d > 1<<20 && d < 1<<30 {
-				far++
-			}
+	watch := func(_ *handover.Process, s *look.Shot, _ profile.StackID, w *frames.Walker) {
+		copied := len(s.Mem.Stack.Bytes)
+		for _, r := range s.Mem.Others {
+			copied += len(r.Bytes)
+		}
+		most = max(most, copied)
+		if d := w.Regs().SP() - s.Mem.Stack.Addr; w.StopReason().Complete() && d > 1<<20 && d < 1<<30 {
+			far++
 		}
 	}
 	enough := func(s *Sampler) bool { return s.Progress().Frozen >= 2000 }
-	run(t, Options{Freq: 997, prepare: watch}, enough, nil, cmd.Process.Pid)
+	run(t, Options{Freq: 997, walked: watch}, enough, nil, cmd.Process.Pid)
 	if far == 0 {
 		t.Error("no walk has ended on a stack megabytes away, in the same mapping")
 	}

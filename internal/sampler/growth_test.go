@@ -25,18 +25,15 @@ func TestProcessThatEndsBeforeItIsTakenOnLeavesNothingOpen(t *testing.T) {
 	sleeper, images := start(t, "sleepers", "1"), imagesOf(t)
 	p := opened(t, images, []int{sleeper.pid})[0]
 	s := New(Options{Freq: 99}, profile.NewBuilder(profile.Meta{}), images, []*code.Process{p})
-	c, a := s.newTracer(), s.newAccountant()
 	sleeper.signal(t, unix.SIGKILL)
 	if _, err := unix.Wait4(sleeper.pid, nil, 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.admit(<-s.arrive)
-	for i := range c.out.events {
-		a.handle(&c.out.events[i])
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Error(err)
 	}
-	if len(s.targets) != 0 || p.PidFD() >= 0 || len(a.procs) != 0 || len(c.procs) != 0 {
-		t.Errorf("%d processes are open, pidfd %d; accounts of %d; %d are looked at", len(s.targets), p.PidFD(), len(a.procs),
-			len(c.procs))
+	if len(s.targets) != 0 || p.PidFD() >= 0 {
+		t.Errorf("%d processes are open, pidfd %d", len(s.targets), p.PidFD())
 	}
 }
 
@@ -44,18 +41,6 @@ func imagesOf(t *testing.T) *code.ImageCache {
 	images := code.NewImageCache(0)
 	t.Cleanup(func() { _ = images.Close() })
 	return images
-}
-
-// TestUnwantedThreadsThatEndedAreForgotten: of what --threads leaves out only who lives is remembered.
-func TestUnwantedThreadsThatEndedAreForgotten(t *testing.T) {
-	var p threadList
-	for tid := range 100 {
-		p.refuse(tid, 1)
-	}
-	p.forgetUnwanted([]int{99, 7, 1000})
-	if len(p.unwanted) != 2 || p.unwanted[7].since != 1 || p.unwanted[99].since != 1 {
-		t.Errorf("%d are remembered: %v", len(p.unwanted), p.unwanted)
-	}
 }
 
 // TestBirthsAndDeathsLeaveNothing: processes, threads, libraries, code made at run time and names come and go. What is
@@ -131,22 +116,4 @@ func descriptors(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(list)
-}
-
-// TestModulesThatAreGoneAreForgotten: only what is mapped has a shortcut, and it leads to nothing that walks need.
-func TestModulesThatAreGoneAreForgotten(t *testing.T) {
-	p := &processAccount{target: opened(t, imagesOf(t), []int{start(t, "sleepers", "1").pid})[0]}
-	defer p.target.Close()
-	u := newUnwinder(profile.NewBuilder(profile.Meta{}), 0)
-	gone := &frames.Module{Start: 1, End: 2, Name: "gone", Sources: make([]frames.RuleSource, 1)}
-	ref := u.module(p, gone).Data.(ModuleRef)
-	if ref.Module.Name != "gone" || ref.Module.Sources != nil || ref.Module.Calls != nil {
-		t.Errorf("%+v", ref.Module)
-	}
-	p.remapped = true
-	here := p.target.Space().Modules()[0]
-	u.module(p, here)
-	if len(p.modules) != 1 || p.modules[here] == nil {
-		t.Errorf("%d modules are remembered", len(p.modules))
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"prywalk/frames"
+	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
@@ -18,19 +20,17 @@ type copies struct {
 	cut   int
 }
 
-func (c *copies) watch(u *unwinder) {
-	u.check = func(_ *processAccount, s *look.Shot, _ profile.StackID) {
-		if s.How != look.ByFreeze {
-			return
-		}
-		n := len(s.Mem.Stack.Bytes)
-		for _, r := range s.Mem.Others {
-			n += len(r.Bytes)
-		}
-		c.sizes = append(c.sizes, n)
-		if !u.walker.StopReason().Complete() {
-			c.cut++
-		}
+func (c *copies) watch(_ *handover.Process, s *look.Shot, _ profile.StackID, w *frames.Walker) {
+	if s.How != look.ByFreeze {
+		return
+	}
+	n := len(s.Mem.Stack.Bytes)
+	for _, r := range s.Mem.Others {
+		n += len(r.Bytes)
+	}
+	c.sizes = append(c.sizes, n)
+	if !w.StopReason().Complete() {
+		c.cut++
 	}
 }
 
@@ -55,7 +55,7 @@ func TestLargeFramesAreCopiedInPieces(t *testing.T) {
 	testtargets.Ready(t, cmd)
 	var c copies
 	enough := func(s *Sampler) bool { return s.Progress().Frozen >= 4000 }
-	run(t, Options{Freq: 997, prepare: c.watch}, enough, nil, cmd.Process.Pid)
+	run(t, Options{Freq: 997, walked: c.watch}, enough, nil, cmd.Process.Pid)
 	if part := float64(c.cut) / float64(len(c.sizes)); part > 0.02 || c.at(0.5) > 64<<10 || c.at(0.95) > 64<<10 {
 		t.Errorf("%d of %d walks lacked something; copies of %d bytes, p95 %d, p99 %d, at most %d",
 			c.cut, len(c.sizes), c.at(0.5), c.at(0.95), c.at(0.99), c.at(1))

@@ -4,10 +4,15 @@ import (
 	"regexp"
 	"time"
 
+	"prywalk/frames"
+	"prywalk/internal/accountant"
 	"prywalk/internal/census"
+	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/profile"
+	"prywalk/internal/tracer"
+	"prywalk/internal/waits"
 )
 
 // Limits of the sampling frequency, in ticks a second.
@@ -72,5 +77,32 @@ type Options struct {
 	Watch      profile.Watcher
 	WatchEvery time.Duration
 
-	prepare func(*unwinder) // for tests
+	// walked and explained are [accountant.Options]' Walked and Explained, for tests.
+	walked    func(*handover.Process, *look.Shot, profile.StackID, *frames.Walker)
+	explained func(*look.Shot, *waits.For)
+}
+
+// looking is what of it the tracer needs to know.
+func (o *Options) looking() tracer.Options {
+	t := tracer.Options{
+		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Rung: o.Rung, MaxPause: o.MaxPause,
+		MaxOverhead: o.MaxOverhead, Subset: o.Subset, Census: o.Census, Events: o.Events, Choose: o.Choose,
+		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
+	}
+	if o.Watch != nil {
+		t.WatchEvery = o.WatchEvery
+	}
+	return t
+}
+
+// booking is what of it the accountant needs to know.
+func (o *Options) booking() accountant.Options {
+	a := accountant.Options{
+		MaxDepth: o.MaxDepth, Selected: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
+		Save: o.Checkpoint, Watch: o.Watch, Walked: o.walked, Explained: o.explained,
+	}
+	if o.Events != nil {
+		a.Period = o.Events.Period()
+	}
+	return a
 }

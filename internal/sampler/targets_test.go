@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,33 +14,12 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/accountant"
 	"prywalk/internal/code"
 	"prywalk/internal/profile"
 	"prywalk/internal/symbols"
 	"prywalk/internal/testtargets"
 )
-
-// program compiles testdata/threads.c once.
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "prywalk-sampler-")
-	if err != nil {
-		return "", err
-	}
-	exe := filepath.Join(dir, "threads")
-	out, err := exec.Command("cc", "-O1", "-pthread", "-o", exe, "testdata/threads.c").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return exe, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if exe, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(exe))
-	}
-	os.Exit(code)
-}
 
 // running is a target.
 type running struct {
@@ -53,13 +30,8 @@ type running struct {
 // start starts the program and waits until it is ready.
 func start(t testing.TB, args ...string) *running {
 	t.Helper()
-	exe, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe, args...)
-	says := testtargets.Ready(t, cmd)
-	return &running{pid: cmd.Process.Pid, lines: bufio.NewScanner(says)}
+	pid, says := testtargets.Threads(t, args...)
+	return &running{pid: pid, lines: bufio.NewScanner(says)}
 }
 
 // expect waits for a line of the target.
@@ -99,7 +71,7 @@ type recorded struct {
 type names struct{ *symbols.Namer }
 
 func (n names) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	ref, ok := m.Data.(ModuleRef)
+	ref, ok := m.Data.(accountant.ModuleRef)
 	if !ok {
 		return nil
 	}
@@ -345,3 +317,5 @@ func in(function string) func(*pprof.Sample) bool {
 		return false
 	}
 }
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

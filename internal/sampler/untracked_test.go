@@ -7,11 +7,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/booking"
-	"prywalk/internal/code"
 	"prywalk/internal/perfevents"
-	procs "prywalk/internal/process"
-	"prywalk/internal/profile"
 )
 
 // TestCommandsOfAScriptHaveFunctions: 400 commands that live for some milliseconds each. No search for children finds
@@ -56,46 +52,5 @@ func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 		return strings.HasPrefix(label(p, "thread"), "[children: ls") && in("__libc_start_main_impl")(p)
 	}); n == 0 {
 		t.Error("no stack of ls reaches the C library's start")
-	}
-}
-
-// TestTimeIsPassedToOpenAccountsOnly: the waiter's was settled, because this process was made another's child.
-func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
-	to := &processAccount{member: &booking.Member{}}
-	p := &processAccount{member: &booking.Member{}, waiter: to}
-	a := &accountant{byMember: map[*booking.Member]*processAccount{to.member: to, p.member: p}}
-	if a.passedTo(p) != to {
-		t.Error("an open account gets nothing")
-	}
-	delete(a.byMember, to.member)
-	if a.passedTo(p) != nil {
-		t.Error("a closed account gets time that nobody books")
-	}
-}
-
-// TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber: the second was taken on before the end of the first was noticed.
-func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
-	target := &code.Process{Process: &procs.Process{PID: 4711}}
-	first, second := &process{target: target, sampled: true}, &process{target: target, sampled: true}
-	c := &tracer{samples: kernelSamples{of: map[int]*process{4711: second}}}
-	c.stopSampling(first)
-	if c.samples.of[4711] != second {
-		t.Error("the second process is not sampled any more")
-	}
-	c.stopSampling(second)
-	if len(c.samples.of) != 0 {
-		t.Error("it is sampled still")
-	}
-}
-
-// TestProgramWithoutANameHasALabel: else its time would be of threads of the process that waited for it.
-func TestProgramWithoutANameHasALabel(t *testing.T) {
-	a := &accountant{builder: profile.NewBuilder(profile.Meta{}), totals: &totals{}}
-	p := &processAccount{target: &code.Process{Process: &procs.Process{PID: 4711}}}
-	for name, want := range map[string]string{"": "[children: ?]", "ls": "[children: ls]"} {
-		s := booking.Span{Seen: booking.Seen{Program: orUnknown(name), State: booking.Running}, Leaf: booking.ExitedUnseen}
-		if got := a.interval(p, nil, &s).Thread; got != want {
-			t.Errorf("%q: %q", name, got)
-		}
 	}
 }

@@ -76,21 +76,3 @@ func TestSleepersAreWatchedWhileTheySleep(t *testing.T) {
 		t.Errorf("the watcher got %d and %d ns, the recording %d and %d", w.wall, w.cpu, wall, cpu)
 	}
 }
-
-// TestTheWatcherIsToldMoreRarelyWhereThatTakesLong: it may take a part of the accountant's time only.
-func TestTheWatcherIsToldMoreRarelyWhereThatTakesLong(t *testing.T) {
-	const ms = int64(time.Millisecond)
-	c := &tracer{opts: &Options{Watch: &watched{}, WatchEvery: time.Second}}
-	var p published
-	if c.refreshDue(5000*ms, &p) || c.refreshDue(5999*ms, &p) || !c.refreshDue(6000*ms, &p) {
-		t.Error("not after a second")
-	}
-	p.tellTook.Store(10 * ms)
-	if c.refreshDue(6999*ms, &p) || !c.refreshDue(7000*ms, &p) {
-		t.Error("not after two seconds where it takes 10 ms")
-	}
-	p.telling.Store(true)
-	if c.refreshDue(9000*ms, &p) {
-		t.Error("while it is still to be told")
-	}
-}

@@ -4,11 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"prywalk/internal/look"
@@ -33,29 +28,6 @@ var ErrNotBooked = errors.New("the recording so far could not be taken over; the
 // watchEvery is how often it is looked whether anything hangs.
 const watchEvery = 500 * time.Millisecond
 
-// Whose the recording is: the accountant gives it out of its hands while it reads the target.
-const (
-	ownBooks  int32 = iota // it books
-	lentBooks              // it reads
-	lostBooks              // somebody else has taken the books over
-)
-
-// books tells whose they are.
-type books struct{ state atomic.Int32 }
-
-// lend is called by the accountant before it reads memory or files of the target.
-func (b *books) lend() { b.state.Store(lentBooks) }
-
-// back is called when it has: it does not return if the books are somebody else's by now.
-func (b *books) back() {
-	if !b.state.CompareAndSwap(lentBooks, ownBooks) {
-		select {}
-	}
-}
-
-// seize takes the books from an accountant that reads.
-func (b *books) seize() bool { return b.state.CompareAndSwap(lentBooks, lostBooks) }
-
 // waitFor waits until the tracer and the accountant have ended; the error says what hangs of them.
 func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) error {
 	var stalls look.Stalls
@@ -68,7 +40,7 @@ func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) 
 			return nil
 		case <-tick.C:
 		}
-		tracer := int(s.tracer.Load())
+		tracer := s.control.Thread()
 		if what := stalls.Tracer(tracer); what != "" && !closed(traced) {
 			return s.hangs(what, accounted)
 		}
@@ -109,71 +81,9 @@ func (s *Sampler) takeBooks(accounted chan struct{}) error {
 		return nil
 	case <-time.After(takeOver):
 	}
-	if !s.unwind.books.seize() {
+	if !s.acc.Seize() {
 		return ErrNotBooked
 	}
-	s.acc.closeAccounts(procmem.Now())
+	s.acc.CloseAccounts(procmem.Now())
 	return nil
-}
-
-// orphan books what the tracer has handed over, and what is open, when it does not come back.
-func (s *Sampler) orphan(a *accountant) {
-	for {
-		select {
-		case b, ok := <-s.ring.full:
-			if !ok {
-				return
-			}
-			s.book(a, b)
-		default:
-			return
-		}
-	}
-}
-
-// failure keeps the first panic of the sampler's goroutines, as an error. Any
-// goroutine may use it.
-type failure struct {
-	mu  sync.Mutex
-	err error
-}
-
-// guard, deferred, ends a panic of the calling goroutine: it keeps it as an error
-// and calls stop, if that is not nil.
-func (f *failure) guard(stop func()) {
-	r := recover()
-	if r == nil {
-		return
-	}
-	f.mu.Lock()
-	if f.err == nil {
-		f.err = fmt.Errorf("internal error: %v%s; what was seen until then is in the recording; please report this line",
-			r, origin())
-	}
-	f.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
-}
-
-// get gives the error.
-func (f *failure) get() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
-}
-
-// origin tells where the panic that is being recovered from began: the innermost
-// place in this program, in one line.
-func origin() string {
-	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
-	for more := true; more; {
-		var f runtime.Frame
-		f, more = frames.Next()
-		if strings.HasPrefix(f.Function, "prywalk") {
-			return fmt.Sprintf(" at %s:%d", filepath.Base(f.File), f.Line)
-		}
-	}
-	return ""
 }

@@ -16,6 +16,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
+	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -60,10 +61,10 @@ func TestHelperThatHangs(t *testing.T) {
 	h := &hanging{addr: addr}
 	images := code.NewImageCache(0)
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond})
-	s := New(Options{Freq: 99, MaxDepth: 100, Rung: look.AlwaysFreeze}, b, images, opened(t, images, []int{h.pid()}))
-	p := <-s.arrive
-	p.extra = h
-	s.arrive <- p
+	s := New(Options{Freq: 99, MaxDepth: 100, Rung: look.AlwaysFreeze}, b, images, nil)
+	p := handover.NewProcess(opened(t, images, []int{h.pid()})[0], false, 0)
+	p.CopyAlso(h)
+	s.control.Admit(p)
 	stats, err := s.Run(t.Context())
 	fmt.Println("error:", err, errors.Is(err, ErrHung), errors.Is(err, ErrNotBooked))
 	var out bytes.Buffer
@@ -141,27 +142,5 @@ func isLetGo(t *testing.T, pid int) {
 		if time.Now().After(end) {
 			t.Fatalf("%d threads are still held", held)
 		}
-	}
-}
-
-func TestBooksAreTakenOnlyFromWhoReads(t *testing.T) {
-	var b books
-	if b.seize() {
-		t.Error("taken while it books")
-	}
-	b.lend()
-	b.back()
-	if b.lend(); !b.seize() || b.seize() {
-		t.Error("not taken while it reads, or twice")
-	}
-	came := make(chan struct{})
-	go func() {
-		b.back()
-		close(came)
-	}()
-	select {
-	case <-came:
-		t.Error("it books on")
-	case <-time.After(50 * time.Millisecond):
 	}
 }

@@ -1,0 +1,140 @@
+package accountant
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/booking"
+	"prywalk/internal/callstack"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
+	"prywalk/internal/ownruntime"
+	"prywalk/internal/profile"
+)
+
+// processAccount is what the accountant knows of one process.
+type processAccount struct {
+	*handover.Process
+	book   booking.Process
+	comm   string
+	nsPID  int // its number in its own pid namespace, 0 if it is the same
+	main   *frames.Module
+	closed bool
+	member *booking.Member // nil: what its children used is not booked
+	// waiter books what is unseen of it and of its children; nil: it does so itself.
+	waiter *processAccount
+	// modules are the recording's descriptions of the modules that were walked; remapped: some may have gone.
+	modules  map[*frames.Module]*profile.ModuleInfo
+	remapped bool
+	managed  managedNames
+	walked   samplesWalked
+
+	// strangers is for samples of threads that nobody met.
+	strangers *threadAccount
+
+	refreshed   int64 // when the mappings were read, CLOCK_MONOTONIC ns
+	refreshCost int64 // how much processor time that took, ns
+
+	waits *waiting // nil until its first thread's account begins
+}
+
+// process gives the account of a process, and makes it for the first event of one.
+func (a *Accountant) process(p *handover.Process) *processAccount {
+	if known, ok := p.Account.(*processAccount); ok {
+		return known
+	}
+	made := &processAccount{Process: p, main: p.Target.Main()}
+	made.book.Selected, made.book.Since = a.Selected, p.Since
+	p.Account = made
+	return made
+}
+
+// refresh reads the mappings anew, and the code that was made at run time; true if either
+// changed. When the program is another, what is copied with its stacks is found anew.
+func (p *processAccount) refresh(now int64) bool {
+	p.refreshed = now
+	var changed bool
+	var err error
+	p.refreshCost = int64(ownruntime.CPUOf(func() { changed, err = p.Target.Refresh() }))
+	if err != nil || !changed {
+		return false
+	}
+	p.remapped = true
+	p.NewMappings()
+	if m := p.Target.Main(); m != p.main {
+		if p.Target.Comm != "" { // else the name that it has been given since stays
+			p.comm = p.Target.Comm
+		}
+		p.NewProgram()
+		p.walked = samplesWalked{}
+		p.main = m
+	}
+	return true
+}
+
+// threadAccount is what the accountant knows of one thread.
+type threadAccount struct {
+	*handover.Thread
+	proc *processAccount
+	book booking.Thread
+
+	name  string
+	nsTID int   // its number in its own pid namespace, 0 if it is the same
+	named int64 // when the name was read
+	given bool  // by a run-time system, when it was asked last
+
+	file lastFile // that it was last seen to wait for
+}
+
+// thread gives the account of a thread, and makes it for the first event of one.
+func (a *Accountant) thread(th *handover.Thread) *threadAccount {
+	if known, ok := th.Account.(*threadAccount); ok {
+		return known
+	}
+	made := &threadAccount{Thread: th, proc: a.process(th.Proc), name: th.Name, named: th.Met}
+	made.book.BornAt = th.BornAt
+	th.Account = made
+	return made
+}
+
+// stranger gives the account that stands for threads of the process which nobody met.
+func (p *processAccount) stranger() *threadAccount {
+	if p.strangers == nil {
+		p.strangers = &threadAccount{
+			Thread: &handover.Thread{
+				Proc: p.Process, TID: p.Target.PID, Walks: look.NewThread(p.Target.PID, p.Target.PID, nil).Walks(),
+			},
+			proc: p,
+		}
+	}
+	return p.strangers
+}
+
+// rename reads the thread's name anew from time to time: the program's own, where a run-time system knows it, else the
+// kernel's. A thread leaves a run-time system's list before it ends, so that the name stays for one question more. Of
+// one that was just met the program's own is asked for until it is told: else it would have two names in the recording.
+func (th *threadAccount) rename(now int64) {
+	namers := th.proc.Target.Namers()
+	due := now-th.named >= handover.NameEvery
+	if !due && (th.given || len(namers) == 0 || now-th.Met >= handover.NameEvery) {
+		return
+	}
+	name, ok := callstack.ThreadName(namers, th.innerTID())
+	if !due && !ok {
+		return
+	}
+	th.named = now
+	switch {
+	case ok:
+		th.name, th.given = name, true
+	case th.given:
+		th.given = false
+	default:
+		th.renameByKernel()
+	}
+}
+
+// renameByKernel reads the name that the kernel has for the thread.
+func (th *threadAccount) renameByKernel() {
+	if name := th.proc.Target.ThreadName(th.TID); name != "" {
+		th.name = name
+	}
+}

@@ -1,0 +1,141 @@
+package accountant
+
+import (
+	"prywalk/internal/booking"
+	"prywalk/internal/handover"
+)
+
+// endThread ends a thread's account.
+func (a *Accountant) endThread(e *handover.Event) {
+	th := a.thread(e.Thread)
+	emit := a.emitter(th)
+	a.extend(e)
+	th.book.LeftAlone(&e.End.Left, a.gaps, emit)
+	if e.End.Alive && !th.book.Begun() { // it could never be looked at
+		a.open(th)
+	}
+	th.proc.book.EndThread(&th.book, &e.End.End, emit)
+	a.finish(th)
+	delete(a.threads, th)
+	th.proc.waits.forget(th)
+}
+
+// finish books what is left of a thread.
+func (a *Accountant) finish(th *threadAccount) {
+	if !th.book.Begun() {
+		return
+	}
+	if !th.given { // nothing that can hang is read any more
+		th.renameByKernel()
+	}
+	th.proc.book.FinishThread(&th.book, a.gaps, a.emitter(th))
+	a.rates.add(ThreadRate{
+		PID: th.proc.Target.PID, TID: th.TID, Name: th.name, Looks: th.book.Looks, Seconds: seconds(th.book.Observed()),
+	})
+}
+
+// exec deals with a process whose first thread has changed its name: what was seen
+// before is booked under the old one, and the mappings are read anew.
+func (a *Accountant) exec(e *handover.Event) {
+	th, p := a.thread(e.Thread), a.process(e.Proc)
+	if th.book.Begun() {
+		th.book.Cut(a.gaps, a.emitter(th))
+	}
+	th.named, th.given = 0, false
+	th.renameByKernel()
+	a.unwind.books.lend()
+	p.refresh(e.At)
+	a.unwind.books.back()
+	p.comm = th.name
+	p.waits.execed()
+}
+
+// endProcess ends a process's account: it books the processor time that belongs to no
+// look, and lets go of the process.
+func (a *Accountant) endProcess(p *processAccount, end *handover.ProcessEnd, now int64) {
+	if p.closed {
+		return
+	}
+	p.closed = true
+	delete(a.procs, p)
+	if a.Selected {
+		// The last looks at its threads may be later than the last reading of its clock.
+		a.totals.target += max(end.Charged, p.book.Used())
+	} else {
+		unseen := p.book.Unseen(end.Ended)
+		a.totals.target += p.book.Used() + unseen
+		if to := a.waiterOf(p); to != nil && p.book.PassTo(&to.book, unseen, a.Period, orUnknown(p.comm)) {
+			p.waiter = to
+		} else {
+			a.bookExited(p, unseen, now)
+		}
+		if p.member != nil {
+			a.family.Leave(p.member, end.Before+p.book.Used()+unseen, now)
+		}
+	}
+	a.unwind.forgetModules(p, nil)
+	a.Close(p.Target)
+}
+
+// waiterOf gives the process that gets the time of a child, if the kernel samples what runs: samples of children that
+// nobody met have a claim on it. nil: its time stays its own.
+func (a *Accountant) waiterOf(p *processAccount) *processAccount {
+	if a.Period == 0 || p.member == nil || !p.FromStart {
+		return nil
+	}
+	return a.byMember[p.member.Parent()]
+}
+
+// bookExited books the processor time of a process that belongs to no look.
+func (a *Accountant) bookExited(p *processAccount, unseen, now int64) {
+	p.book.Exited(unseen, now, func(s booking.Span) {
+		if s.Leaf == "" { // under the stacks of looks at others like them
+			a.totals.estimated += s.CPU
+		}
+		a.add(p, nil, &s)
+	})
+}
+
+// passedTo gives the process that books what children of another one used, nil if that one does so itself. It may have
+// become another's child since, and the account of the one before is closed: what came there now would be lost.
+func (a *Accountant) passedTo(p *processAccount) *processAccount {
+	if to := p.waiter; to != nil && a.byMember[to.member] == to {
+		return to
+	}
+	return nil
+}
+
+// bookChildren books what children of a process used that nobody met.
+func (a *Accountant) bookChildren(p *processAccount, ns, now int64) {
+	delete(a.byMember, p.member)
+	a.totals.target += ns
+	if to := a.passedTo(p); to != nil {
+		p.book.PassChildrenTo(&to.book, ns)
+		return
+	}
+	p.book.Children(ns, now, func(s booking.Span) {
+		if s.Leaf == "" { // under the stacks of samples of them
+			a.totals.estimated += s.CPU
+		}
+		a.add(p, nil, &s)
+	})
+}
+
+// CloseAccounts books all that is open when the tracer has sent its last
+// event: nothing, unless it broke down.
+func (a *Accountant) CloseAccounts(now int64) {
+	for th := range a.threads {
+		a.finish(th)
+	}
+	if a.lockNames != nil {
+		_ = a.lockNames.Close()
+		a.lockNames = nil
+	}
+	clear(a.threads)
+	for p := range a.procs {
+		a.endProcess(p, &handover.ProcessEnd{}, now)
+	}
+	if a.family != nil {
+		a.family.Close()
+	}
+}

@@ -1,0 +1,34 @@
+package accountant
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
+)
+
+const (
+	// A process goes to ptrace if at least leastWanting of its samples, and one in wantingShare, had no complete stack.
+	// Below eight the share would be known to no better than a third.
+	leastWanting = 8
+	wantingShare = 100
+)
+
+// samplesWalked counts the walks of a process's samples. It belongs to the accountant.
+type samplesWalked struct{ all, wanting int64 }
+
+// judge takes note of the walk of a sample. A copy that was too short is not held against the process if the next can
+// be longer.
+func (p *processAccount) judge(s *look.Shot, stop frames.StopReason, away bool) {
+	if s.How != look.BySample {
+		return
+	}
+	n := &p.walked
+	n.all++
+	if stop.Complete() || stop == frames.StopDepth || stop == frames.StopStackCut && !away && !s.Longest() {
+		return
+	}
+	n.wanting++
+	if n.wanting >= leastWanting && n.wanting*wantingShare >= n.all {
+		p.Lacks(handover.LacksRoots)
+	}
+}

@@ -1,0 +1,90 @@
+package accountant
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
+	"prywalk/internal/profile"
+)
+
+// listedProgram is the code of a process that was never opened, as far as the kernel's records tell.
+type listedProgram struct {
+	program *handover.Program
+	code    *code.Listed
+	modules map[*frames.Module]*profile.ModuleInfo
+}
+
+// unwindSample walks a sample of what a process ran: g, or nil for what the thread's process runs.
+func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *look.Shot) (profile.StackID, frames.StopReason) {
+	switch {
+	case s.Regs.Arch == frames.ArchUnknown: // it calls exec or exit: there is no user's stack
+		return u.unwindKernel(s, frames.StopRoot)
+	case g == nil && th.proc.closed:
+		return u.unwindKernel(s, frames.StopBadMemory)
+	case g == nil:
+		return u.unwind(th, s)
+	}
+	return u.unwindListed(th.proc.Process, g, s)
+}
+
+// unwindListed walks a sample of a process of which only the mappings are known.
+func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s *look.Shot) (profile.StackID, frames.StopReason) {
+	u.books.lend() // files are opened
+	defer u.books.back()
+	l := u.listed(payer, g)
+	u.stack = u.stack[:0]
+	u.kernelFrames(s)
+	w := &u.walker
+	for w.Init(l.code.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		u.methods[f.Method]++
+		loc := profile.Loc{Addr: f.Lookup(s.Regs.Arch)}
+		if f.Module != nil {
+			info := l.modules[f.Module]
+			if info == nil {
+				info = ModuleInfo(payer.Target.PID, f.Module)
+				l.modules[f.Module] = info
+			}
+			loc.Module = info
+		}
+		u.stack = append(u.stack, u.builder.Loc(&loc))
+	}
+	return u.end(w.StopReason())
+}
+
+// listed gives a program's code. Samples of one program come together, so only the last one's is kept.
+func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedProgram {
+	if u.last.program != g {
+		for _, info := range u.last.modules {
+			u.builder.Released(info)
+		}
+		u.last = listedProgram{
+			program: g,
+			code:    u.images.Listed(payer.Target.Arch, g.Maps, payer.Target.PID),
+			modules: map[*frames.Module]*profile.ModuleInfo{},
+		}
+	}
+	return &u.last
+}
+
+// inKernel is the stack of a sample of a process without a user's stack, where the kernel's frames are left out.
+const inKernel = "[exec or exit]"
+
+// unwindKernel gives the stack of a sample of which there are only the kernel's frames.
+func (u *unwinder) unwindKernel(s *look.Shot, stop frames.StopReason) (profile.StackID, frames.StopReason) {
+	u.stack = u.stack[:0]
+	u.kernelFrames(s)
+	if len(u.stack) == 0 {
+		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: inKernel}))
+	}
+	return u.end(stop)
+}
+
+// end marks a stack that does not reach its root, and gives its number.
+func (u *unwinder) end(stop frames.StopReason) (profile.StackID, frames.StopReason) {
+	if !stop.Complete() {
+		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"}))
+	}
+	return u.builder.InternLocs(u.stack), stop
+}

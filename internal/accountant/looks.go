@@ -1,0 +1,127 @@
+package accountant
+
+import (
+	"cmp"
+
+	"prywalk/frames"
+	"prywalk/internal/booking"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+)
+
+// beginProcess begins a process's account.
+func (a *Accountant) beginProcess(p *processAccount) {
+	a.procs[p] = struct{}{}
+	p.comm = p.Target.Comm
+	p.nsPID = procmem.InnerID(p.Target.PID)
+	if a.family != nil {
+		fromStart := p.FromStart || a.Launched && p.Parent == 0
+		p.member = a.family.Join(p.Target.PID, p.Target.StartTime, p.Parent, fromStart,
+			func(ns, at int64) { a.bookChildren(p, ns, at) })
+		a.byMember[p.member] = p
+	}
+}
+
+// look unwinds a shot and books the interval that it ends.
+func (a *Accountant) look(e *handover.Event) {
+	th, s := a.thread(e.Thread), e.Shot
+	at := booking.ReadAt(s.Sched, s.At)
+	if !th.book.Begun() {
+		a.open(th)
+		th.book.Begin(at)
+	}
+	id, stop := a.unwind.unwind(th, s)
+	a.totals.stack(stop, s.How)
+	a.published.stacks.Store(a.totals.stacks)
+	a.published.whole.Store(a.totals.stops[frames.StopRoot])
+	if s.State != look.Running && s.At-th.Met < handover.NameEvery {
+		th.named = 0 // it may have named itself, and sleep for good now
+	}
+	a.rename(th, s.At)
+	waitsFor, owner := a.explain(th, s, id)
+	emit := a.emitter(th)
+	th.book.LeftAlone(&s.Left, a.gaps, emit)
+	th.book.Add(&booking.Look{
+		At: at, Seen: booking.Seen{Stack: id, State: s.State, Wait: s.Wait(), Whole: stop.Complete(), WaitsFor: waitsFor,
+			Owner: owner},
+		OnCPU: s.OnCPU, Basis: s.Basis, Before: e.Before, Apart: e.Length,
+	}, a.gaps, emit)
+	a.Pool.Put(s)
+	e.Shot = nil
+}
+
+// rename reads a thread's name, if it is time to. A run-time system reads memory for it.
+func (a *Accountant) rename(th *threadAccount, now int64) {
+	a.unwind.books.lend()
+	th.rename(now)
+	a.unwind.books.back()
+}
+
+// claim unwinds a sample of a thread that has ended, and notes its claim.
+func (a *Accountant) claim(e *handover.Event) {
+	p := a.process(e.Proc)
+	th := p.stranger()
+	if e.Thread != nil {
+		th = a.thread(e.Thread)
+	}
+	id, stop := a.unwindSample(th, e.Ran, e.Shot)
+	p.book.Claim(booking.Seen{Stack: id, State: booking.Running, Whole: stop.Complete()}, e.Shot.At, e.Length)
+	a.Pool.Put(e.Shot)
+	e.Shot = nil
+}
+
+// claimOfChild unwinds a sample of a child that nobody met, and notes its claim.
+func (a *Accountant) claimOfChild(e *handover.Event) {
+	p, name := a.process(e.Proc), e.Ran.Name
+	id, stop := a.unwindSample(p.stranger(), e.Ran, e.Shot)
+	if e.Ran.Of != nil {
+		name = a.process(e.Ran.Of).comm
+	}
+	p.book.ClaimOfChild(booking.Seen{
+		Stack: id, State: booking.Running, Whole: stop.Complete(), Program: orUnknown(name),
+	}, e.Shot.At, e.Length)
+	a.Pool.Put(e.Shot)
+	e.Shot = nil
+}
+
+// unwindSample walks a sample of a thread, or of what a process ran that nobody met: g, if it is not nil.
+func (a *Accountant) unwindSample(th *threadAccount, g *handover.Program, s *look.Shot) (profile.StackID,
+	frames.StopReason) {
+	if g != nil && g.Of != nil {
+		th, g = a.process(g.Of).stranger(), nil
+	}
+	id, stop := a.unwind.unwindSample(th, g, s)
+	a.totals.stack(stop, s.How)
+	return id, stop
+}
+
+// unknownProgram stands for the name of a program that has none.
+const unknownProgram = "?"
+
+func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
+
+// seenRunning begins the account of a thread of which no stack is known yet.
+func (a *Accountant) seenRunning(e *handover.Event) {
+	if th := a.thread(e.Thread); !th.book.Begun() {
+		a.open(th)
+		th.book.BeginAt(e.Now)
+	}
+}
+
+// open begins a thread's account.
+func (a *Accountant) open(th *threadAccount) {
+	a.threads[th] = struct{}{}
+	defer a.met(th)
+	if th.proc.nsPID != 0 {
+		th.nsTID = procmem.InnerID(th.TID)
+	}
+}
+
+// extend books the time up to the last tick at which a thread was unchanged.
+func (a *Accountant) extend(e *handover.Event) {
+	th := a.thread(e.Thread)
+	th.book.Decide(a.gaps, a.emitter(th))
+	th.book.Extend(e.Before)
+}

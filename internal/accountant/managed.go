@@ -1,0 +1,172 @@
+package accountant
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/callstack"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
+	"prywalk/internal/managed"
+	"prywalk/internal/profile"
+)
+
+// # Managed frames
+//
+// Run-time systems name their frames in the walk: later the memory that says the names is gone. Each is asked once for
+// each frame that it was not asked for before; what it has said is kept by the frame's identity.
+
+// maxManaged bounds what is kept of a process; it is asked anew then.
+const maxManaged = 1 << 14
+
+// freed is the name of a managed frame whose function is not there any more.
+const freed = "[freed]"
+
+// managedWalk is what an unwinder needs for walks with managed frames.
+type managedWalk struct {
+	merger callstack.Merger
+	sample managed.Sample
+	live   callstack.Live
+	told   []managed.Frame
+	frames []profile.Frame
+}
+
+// managedNames is what is known of a process's managed frames.
+type managedNames struct {
+	read    func(addr uint64, b []byte) int
+	said    map[managedRef]profile.DescriptionID
+	locs    map[managedFrame]profile.LocID
+	modules map[managedCode]*profile.ModuleInfo
+}
+
+// managedRef is a managed frame of a process.
+type managedRef struct {
+	namer managed.Namer
+	ref   managed.Ref
+}
+
+// managedCode is compiled code of a run-time system in a module, or, with no module, frames that have no code.
+type managedCode struct {
+	namer  managed.Namer
+	module *frames.Module
+}
+
+// managedFrame is a managed frame with the place in compiled code that it runs at, if it does.
+type managedFrame struct {
+	managedRef
+	module *frames.Module
+	addr   frames.Addr
+}
+
+// walkManaged fills u.stack with the frames of a shot, in a process with run-time systems that know managed frames.
+func (u *unwinder) walkManaged(thr *threadAccount, s *look.Shot, namers []managed.Namer) frames.StopReason {
+	p, m, w := thr.proc, &u.managed, &u.walker
+	if callstack.Planned(namers) {
+		p.Lacks(handover.LacksFrames)
+	}
+	if p.managed.read == nil {
+		p.managed = newManagedNames(p)
+	}
+	m.live = callstack.Live{Mem: p.managed.read, PID: p.Target.PID, TID: thr.TID, Runs: s.Sched.Runs}
+	m.sample = managed.Sample{
+		TID: thr.innerTID(), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek, Live: &m.live,
+	}
+	m.merger.Begin(namers, &m.sample)
+	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		u.methods[f.Method]++
+		u.outline.Add(&f)
+		m.merger.Add(&f)
+	}
+	stop := w.StopReason()
+	thr.Walks.Plan(callstack.Plan(namers, thr.innerTID(), s.Regs.TLS))
+	entries := m.merger.End(stop.Complete())
+	for i := range entries {
+		u.stack = append(u.stack, u.entry(p, &entries[i], s.Regs.Arch))
+	}
+	return stop
+}
+
+func newManagedNames(p *processAccount) managedNames {
+	return managedNames{
+		read:    p.Target.Read,
+		said:    map[managedRef]profile.DescriptionID{},
+		locs:    map[managedFrame]profile.LocID{},
+		modules: map[managedCode]*profile.ModuleInfo{},
+	}
+}
+
+// entry gives the number of an entry's location.
+func (u *unwinder) entry(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
+	if e.Namer == nil {
+		return u.location(p, e.Frame.Module, e.Frame.Lookup(arch), e.Machinery)
+	}
+	at := managedFrame{managedRef: managedRef{e.Namer, e.Ref}}
+	if e.Compiled {
+		at.module, at.addr = e.Frame.Module, e.Frame.Lookup(arch)
+	}
+	if id, ok := p.managed.locs[at]; ok {
+		return id
+	}
+	said, keep := u.describe(p, at.managedRef)
+	id := u.builder.Loc(&profile.Loc{Module: u.managedModule(p, at.namer, at.module), Addr: at.addr, Described: said})
+	if keep {
+		if len(p.managed.locs) >= maxManaged {
+			clear(p.managed.locs)
+		}
+		p.managed.locs[at] = id
+	}
+	return id
+}
+
+// describe gives the functions of a managed frame. A function that has been freed is not remembered.
+func (u *unwinder) describe(p *processAccount, r managedRef) (said profile.DescriptionID, keep bool) {
+	if said, ok := p.managed.said[r]; ok {
+		return said, true
+	}
+	m := &u.managed
+	var truth managed.Truth
+	m.told, truth = r.namer.Describe(r.ref, &m.live, m.told[:0])
+	if truth == managed.Freed {
+		m.told = append(m.told[:0], managed.Frame{Function: freed})
+	}
+	m.frames = m.frames[:0]
+	for _, f := range m.told {
+		m.frames = append(m.frames, profile.Frame{
+			Name: f.Function, System: profile.Typed(f.Function, f.Type), File: f.File, Line: f.Line, StartLine: f.StartLine,
+			Inlined: f.Inlined,
+		})
+	}
+	said = u.builder.Describe(m.frames)
+	if truth == managed.Freed {
+		return said, false
+	}
+	if len(p.managed.said) >= maxManaged {
+		clear(p.managed.said)
+	}
+	p.managed.said[r] = said
+	return said, true
+}
+
+// managedModule gives the recording's description of what managed frames belong to: it has the run-time system's name,
+// and of compiled code the addresses.
+func (u *unwinder) managedModule(p *processAccount, namer managed.Namer, m *frames.Module) *profile.ModuleInfo {
+	k := managedCode{namer, m}
+	info := p.managed.modules[k]
+	if info == nil {
+		info = &profile.ModuleInfo{Path: "[" + namer.Name() + "]"}
+		if m != nil {
+			info.Start, info.End, info.Bias, info.Owner = m.Start, m.End, m.Bias, p.Target.PID
+		}
+		p.managed.modules[k] = info
+	}
+	return info
+}
+
+// forgetManaged drops what is kept of a process's managed frames: its modules or run-time systems may be others now.
+func (u *unwinder) forgetManaged(p *processAccount) {
+	for _, info := range p.managed.modules {
+		u.builder.Released(info)
+	}
+	clear(p.managed.modules)
+	clear(p.managed.locs)
+	clear(p.managed.said)
+}

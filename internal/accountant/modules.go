@@ -1,0 +1,129 @@
+package accountant
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+)
+
+// # What stays of a module
+//
+// A recording needs a module's addresses, names and file until it is written. It must not keep what walks need: the
+// rule sources lead to the process, to its rule cache and to copies of its code. So it gets a copy without them, and
+// the shortcut from the module that is walked to that copy lasts as long as the mapping.
+
+// module gives the recording's description of a module.
+func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleInfo {
+	if m == nil {
+		return nil
+	}
+	info := p.modules[m]
+	if info == nil {
+		if p.remapped {
+			u.forgetModules(p, p.Target.Space().Modules())
+		}
+		if p.modules == nil {
+			p.modules = map[*frames.Module]*profile.ModuleInfo{}
+		}
+		info = ModuleInfo(p.Target.PID, m)
+		p.modules[m] = info
+	}
+	return info
+}
+
+// forgetModules drops the shortcuts of a process but those to some modules.
+func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
+	p.remapped = false
+	before := len(p.modules)
+	for m, info := range p.modules {
+		if !slices.Contains(but, m) {
+			delete(p.modules, m)
+			u.builder.Released(info)
+		}
+	}
+	if len(p.modules) < before {
+		clear(u.numbers[:]) // it holds on to modules
+	}
+	u.forgetManaged(p)
+}
+
+// ModuleInfo describes a module of a process as the recording does.
+func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
+	named := *m
+	named.Sources, named.Calls = nil, nil
+	info := &profile.ModuleInfo{
+		Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID, Data: ModuleRef{&named, pid},
+	}
+	if at, ok := m.Data.(*code.Mapping); ok {
+		info.FileOffset = at.Offset
+		if at.Image != nil {
+			info.File = at.Image
+		}
+		if at.JIT {
+			info.Owner = pid
+		}
+	}
+	return info
+}
+
+// ModuleRef is the Data of the recording's modules: the module as it was walked, without what walks need of it, and a
+// process in which it was seen.
+type ModuleRef struct {
+	Module *frames.Module
+	PID    int
+}
+
+// KernelRef is the Data of the module that the kernel's frames belong to.
+type KernelRef struct{}
+
+// kernelModule is the kernel as a module of the recording: the upper half of all addresses.
+var kernelModule = &profile.ModuleInfo{Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Data: KernelRef{}}
+
+// kernelFrames puts the kernel's frames of a shot inside of the user's.
+func (u *unwinder) kernelFrames(s *look.Shot) {
+	for i, addr := range s.Kernel {
+		if i > 0 {
+			addr-- // a return address: its call may be the function's last instruction
+		}
+		if addr >= kernelModule.Start {
+			u.stack = append(u.stack, u.kernelLocation(addr))
+		}
+	}
+	for name, rest := procmem.NextKernelFrame(s.KernelText); len(name) > 0; name, rest = procmem.NextKernelFrame(rest) {
+		u.stack = append(u.stack, u.kernelFunction(name))
+	}
+}
+
+// kernelFunction gives the number of a function of the kernel of which only the name is known.
+func (u *unwinder) kernelFunction(name []byte) profile.LocID {
+	id, ok := u.functions[string(name)]
+	if !ok {
+		if u.functions == nil || len(u.functions) >= maxKernel {
+			u.functions = map[string]profile.LocID{}
+		}
+		told := u.builder.Describe([]profile.Frame{{Name: string(name), System: string(name)}})
+		id = u.builder.Loc(&profile.Loc{Module: kernelModule, Described: told})
+		u.functions[string(name)] = id
+	}
+	return id
+}
+
+// kernelLocation gives the number of an address in the kernel.
+func (u *unwinder) kernelLocation(addr uint64) profile.LocID {
+	id, ok := u.kernel[addr]
+	if !ok {
+		if u.kernel == nil || len(u.kernel) >= maxKernel {
+			u.kernel = map[uint64]profile.LocID{}
+		}
+		id = u.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr})
+		u.kernel[addr] = id
+	}
+	return id
+}
+
+// maxKernel bounds how many of the kernel's addresses are remembered.
+const maxKernel = 1 << 14

@@ -1,0 +1,21 @@
+package accountant
+
+import (
+	"testing"
+
+	"prywalk/internal/booking"
+	"prywalk/internal/handover"
+	"prywalk/internal/profile"
+)
+
+// TestProgramWithoutANameHasALabel: else its time would be of threads of the process that waited for it.
+func TestProgramWithoutANameHasALabel(t *testing.T) {
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, handover.NewCommon())
+	p := ofPID(4711)
+	for name, want := range map[string]string{"": "[children: ?]", "ls": "[children: ls]"} {
+		s := booking.Span{Seen: booking.Seen{Program: orUnknown(name), State: booking.Running}, Leaf: booking.ExitedUnseen}
+		if got := a.interval(p, nil, &s).Thread; got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}

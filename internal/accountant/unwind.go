@@ -1,0 +1,148 @@
+package accountant
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
+	"prywalk/internal/profile"
+)
+
+// The list of a process's mappings is read anew when a stack does not reach its end. It is not read within
+// refreshAfter ns, nor so often that it takes more than one part in refreshShare of a processor. It is read every
+// refreshEvery ns in any case: memory that was unmapped and mapped anew does not show in any stack. While a run-time
+// system is known to be starting, it is read every refreshStart ns: what it runs has no names before.
+const (
+	refreshAfter = 1e6
+	refreshShare = 20
+	refreshEvery = 2e9
+	refreshStart = 5e6
+)
+
+// unwinder turns shots into stacks of the recording. It belongs to one goroutine.
+type unwinder struct {
+	builder *profile.Builder
+	walker  frames.Walker
+	stack   []profile.LocID
+	leaves  map[leafKey]profile.StackID
+	methods [frames.NumMethods]int64
+	numbers [1 << numberBits]numbered
+	kernel  map[uint64]profile.LocID // by the kernel's addresses
+	// functions are those of the kernel that sleepers are in, by their names.
+	functions map[string]profile.LocID
+	images    *code.ImageCache // for processes that were never opened
+	last      listedProgram    // the one of these that was walked last
+	books     books
+	managed   managedWalk
+	outline   look.Outline // the frames of this walk
+	// walked is told of each walk, for tests; nil.
+	walked func(*handover.Process, *look.Shot, profile.StackID, *frames.Walker)
+}
+
+// numbered is a location's number, with what it was given for.
+type numbered struct {
+	module *frames.Module
+	addr   frames.Addr
+	runs   bool // it runs managed frames
+	loc    profile.LocID
+}
+
+// numberBits sizes the table of these.
+const numberBits = 12
+
+// maxLeaves bounds what is remembered of stacks with a leaf; the recording knows them all the same.
+const maxLeaves = 1 << 14
+
+type leafKey struct {
+	stack profile.StackID
+	leaf  string
+}
+
+func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
+	u := &unwinder{
+		builder: b,
+		leaves:  map[leafKey]profile.StackID{},
+	}
+	u.walker.MaxDepth = maxDepth
+	return u
+}
+
+// unwind walks a shot and gives its stack, and why the walk ended.
+func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, frames.StopReason) {
+	p := thr.proc
+	u.books.lend()
+	soon := max(refreshStart, refreshShare*p.refreshCost)
+	if age := s.At - p.refreshed; age > refreshEvery || age > soon && p.Target.Starting() {
+		p.refresh(s.At)
+	}
+	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
+		s.Mem.StackEnd = end
+	}
+	stop := u.walkAgain(thr, s)
+	u.books.back()
+	p.judge(s, stop, u.walker.Away())
+	thr.Walks.Walked(p.Target, &u.walker, s, &u.outline)
+	id, _ := u.end(stop)
+	if u.walked != nil {
+		u.walked(p.Process, s, id, &u.walker)
+	}
+	return id, stop
+}
+
+// walkAgain walks a shot. It does so again if that does not reach the end and the mappings turn out to have changed,
+// or a JIT compiler has written code meanwhile.
+func (u *unwinder) walkAgain(thr *threadAccount, s *look.Shot) frames.StopReason {
+	p, methods := thr.proc, u.methods
+	stop := u.walk(thr, s)
+	if stop.Complete() || s.At-p.refreshed <= max(refreshAfter, refreshShare*p.refreshCost) || !p.refresh(s.At) {
+		return stop
+	}
+	u.methods = methods
+	return u.walk(thr, s)
+}
+
+// walk fills u.stack with the frames of a shot.
+func (u *unwinder) walk(thr *threadAccount, s *look.Shot) frames.StopReason {
+	u.stack = u.stack[:0]
+	u.kernelFrames(s)
+	u.outline.Reset()
+	p, w := thr.proc, &u.walker
+	if namers := p.Target.Namers(); len(namers) > 0 {
+		return u.walkManaged(thr, s, namers)
+	}
+	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		u.methods[f.Method]++
+		u.stack = append(u.stack, u.location(p, f.Module, f.Lookup(s.Regs.Arch), false))
+		u.outline.Add(&f)
+	}
+	return w.StopReason()
+}
+
+// location gives the number of an address in a module. Most were met before: their numbers are kept by address, so that
+// neither module nor location is looked up again. machinery: it runs managed frames.
+func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
+	n := &u.numbers[addr*0x9e3779b97f4a7c15>>(64-numberBits)] // Fibonacci hashing
+	if m == nil || n.module != m || n.addr != addr || n.runs != machinery {
+		loc := u.builder.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr, Machinery: machinery})
+		*n = numbered{m, addr, machinery, loc}
+	}
+	return n.loc
+}
+
+// withLeaf gives a stack with a synthetic frame inside of it.
+func (u *unwinder) withLeaf(id profile.StackID, leaf string) profile.StackID {
+	if leaf == "" {
+		return id
+	}
+	k := leafKey{id, leaf}
+	if with, ok := u.leaves[k]; ok {
+		return with
+	}
+	with := u.builder.InternLeaf(id, leaf)
+	if len(u.leaves) >= maxLeaves {
+		clear(u.leaves)
+	}
+	u.leaves[k] = with
+	return with
+}

@@ -1,0 +1,23 @@
+package handover
+
+import (
+	"prywalk/internal/look"
+	"prywalk/internal/ownruntime"
+)
+
+// Common is what the tracer and the accountant both work with.
+type Common struct {
+	Ring     *Ring
+	Requests *Requests
+	Pool     *look.Pool // of the shots that events carry
+	Garbage  *ownruntime.Collector
+	Failure  *ownruntime.Failure
+}
+
+// NewCommon makes it for one run.
+func NewCommon() *Common {
+	return &Common{
+		Ring: NewRing(), Requests: &Requests{}, Pool: look.NewPool(ringSize), Garbage: ownruntime.NewCollector(),
+		Failure: &ownruntime.Failure{},
+	}
+}

@@ -1,0 +1,58 @@
+package handover
+
+import "prywalk/internal/callstack"
+
+// Lack says what the kernel's samples lack of a process. A sample has registers and one piece of one stack, where a stop
+// can copy more. So each process says what its samples lack, and the engine is chosen by that, never by a program's
+// name. A process that runs another program is judged anew.
+type Lack uint32
+
+// What samples can lack, the worst last.
+const (
+	LacksNothing Lack = iota
+	LacksStacks       // further stacks that a walk goes on to, as the code image tells beforehand ([look.TaskStacks])
+	LacksRoots        // the outer ends of stacks, for whatever reason
+	LacksSamples      // all: it runs, and none come that can be walked (32-bit code)
+	LacksFrames       // frames that lie elsewhere than on the stack (a run-time system's plan, package managed)
+	NumLacks
+)
+
+// String says it for people, after a number of processes.
+func (l Lack) String() string {
+	return [...]string{
+		"", "with stacks in several places", "with stacks that samples do not show whole", "of which no samples came",
+		"with frames elsewhere than on the stack",
+	}[l]
+}
+
+// TakesStops reports whether ptrace is to look at such a process. choose: the choice is the sampler's.
+func (l Lack) TakesStops(choose bool) bool { return l >= LacksSamples || choose && l != LacksNothing }
+
+// Lack gives what samples lack of the process, as far as is known.
+func (p *Process) Lack() Lack { return Lack(p.lack.Load()) }
+
+// Lacks notes what samples lack of the process. What it lacks most stays, also where the tracer and the accountant
+// note something at once.
+func (p *Process) Lacks(l Lack) {
+	for {
+		before := p.lack.Load()
+		if uint32(l) <= before || p.lack.CompareAndSwap(before, uint32(l)) {
+			return
+		}
+	}
+}
+
+// ForgetLack has the process judged anew.
+func (p *Process) ForgetLack() { p.lack.Store(uint32(LacksNothing)) }
+
+// foreseeLack says what samples will lack of the process, by its code.
+func (p *Process) foreseeLack(furtherStacks bool) {
+	l := LacksNothing
+	switch {
+	case callstack.Planned(p.Target.Namers()):
+		l = LacksFrames
+	case furtherStacks:
+		l = LacksStacks
+	}
+	p.lack.Store(uint32(l))
+}

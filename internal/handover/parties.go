@@ -1,0 +1,83 @@
+package handover
+
+import (
+	"sync/atomic"
+
+	"prywalk/internal/callstack"
+	"prywalk/internal/code"
+	"prywalk/internal/descendants"
+	"prywalk/internal/look"
+	"prywalk/ptrace"
+)
+
+// Process says which process an event is about, and has what comes back about it.
+type Process struct {
+	Target *code.Process
+	// Child: one that is sampled has started it, so that it counts from its start. Parent is whose it was when it was
+	// found, 0 if that is not known.
+	Child  bool
+	Parent int
+
+	// FromStart: all its time lies within the recording. Since is from when on it counts, CLOCK_MONOTONIC ns. Both are
+	// the tracer's to write, before the first event.
+	FromStart bool
+	Since     int64
+
+	// Plans are what the tracer copies of threads that were not walked yet.
+	Plans look.Plans
+	extra atomic.Pointer[ptrace.Extra]
+	lack  atomic.Uint32
+
+	// Account is what the accountant knows of it. It belongs to the accountant, which makes it.
+	Account any
+}
+
+// NewProcess begins with a process. What is copied of it is known, and what samples will lack of it.
+func NewProcess(t *code.Process, child bool, parent int) *Process {
+	p := &Process{Target: t, Child: child, Parent: parent}
+	p.NewMappings()
+	p.NewProgram()
+	return p
+}
+
+// NewMappings finds anew what is copied first of a thread, as the process's mappings are others.
+func (p *Process) NewMappings() { p.Plans.Store(callstack.FirstPlan(p.Target.Namers())) }
+
+// NewProgram finds anew what is copied besides stacks, and what samples will lack, as the process runs another program.
+// It forgets what was found of the one before.
+func (p *Process) NewProgram() {
+	extra := look.TaskStacks(p.Target)
+	p.CopyAlso(extra)
+	p.foreseeLack(extra != nil)
+}
+
+// CopyAlso says what is to be copied besides stacks from now on; nil for nothing.
+func (p *Process) CopyAlso(extra ptrace.Extra) { p.extra.Store(&extra) }
+
+// TakeExtra gives what is to be copied besides stacks from now on; false if that is as it was.
+func (p *Process) TakeExtra() (ptrace.Extra, bool) {
+	next := p.extra.Swap(nil)
+	if next == nil {
+		return nil, false
+	}
+	return *next, true
+}
+
+// Thread says which thread an event is about. The tracer writes it, before the first event.
+type Thread struct {
+	Proc   *Process
+	TID    int
+	Walks  *look.Walks
+	Name   string
+	Met    int64 // when it was first listed, CLOCK_MONOTONIC ns
+	BornAt int64 // 0: before the recording
+
+	// Account is what the accountant knows of it. It belongs to the accountant, which makes it.
+	Account any
+}
+
+// NameEvery is how old a thread's name may get, in nanoseconds: programs name their threads after they started them.
+const NameEvery = 1e9
+
+// Program is what a process ran that nobody has met (package descendants).
+type Program = descendants.Program[*Process]

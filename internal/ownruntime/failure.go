@@ -1,0 +1,54 @@
+package ownruntime
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// Failure keeps the first panic of some goroutines, as an error. Any goroutine may use it.
+type Failure struct {
+	mu  sync.Mutex
+	err error
+}
+
+// Guard, deferred, ends a panic of the calling goroutine: it keeps it as an error and calls stop, if that is not nil.
+func (f *Failure) Guard(stop func()) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	f.mu.Lock()
+	if f.err == nil {
+		f.err = fmt.Errorf("internal error: %v%s; what was seen until then is in the recording; please report this line",
+			r, origin())
+	}
+	f.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// Get gives the error.
+func (f *Failure) Get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// origin tells where the panic that is being recovered from began: the innermost
+// place in this program, in one line.
+func origin() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if strings.HasPrefix(f.Function, "prywalk") {
+			return fmt.Sprintf(" at %s:%d", filepath.Base(f.File), f.Line)
+		}
+	}
+	return ""
+}

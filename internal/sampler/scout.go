@@ -1,0 +1,106 @@
+package sampler
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/ownruntime"
+	procs "prywalk/internal/process"
+	"prywalk/internal/procmem"
+)
+
+// scoutEvery is how often new processes are looked for, at most; scoutShare bounds
+// the share of a processor that the search may take. A process that lives shorter
+// may be missed.
+const (
+	scoutEvery = 20 * time.Millisecond
+	scoutShare = 50
+)
+
+// scout finds the processes that those sampled start, until ctx ends. It only
+// looks at /proc: the accountant opens what it finds, because it owns the images.
+func (s *Sampler) scout(ctx context.Context) {
+	known := map[int]uint64{}
+	s.mu.Lock()
+	for t := range s.targets {
+		known[t.PID] = t.StartTime
+	}
+	s.mu.Unlock()
+	var took time.Duration
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(max(scoutEvery, scoutShare*took)):
+		}
+		took = ownruntime.CPUOf(func() { s.find(ctx, known) })
+	}
+}
+
+// find reports the children of known processes, their children included, and
+// forgets those that have ended: their numbers may be used anew.
+func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
+	seen := map[int]bool{}
+	todo := make([]int, 0, len(known))
+	for pid := range known {
+		todo = append(todo, pid)
+	}
+	for len(todo) > 0 {
+		pid := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[pid] {
+			continue
+		}
+		seen[pid] = true
+		for _, kid := range procs.Children(pid) {
+			todo = append(todo, kid)
+			start := startTime(kid)
+			if start == 0 || known[kid] == start {
+				continue
+			}
+			known[kid] = start
+			select {
+			case s.found <- found{kid, pid, start}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+	for pid := range known {
+		if unix.Kill(pid, 0) == unix.ESRCH {
+			delete(known, pid)
+		}
+	}
+}
+
+// found is a process that the scout has found: its number, its parent then, and when it was started, in
+// clock ticks after boot. A number that is used anew is another process.
+type found struct {
+	pid    int
+	parent int
+	start  uint64
+}
+
+// startTime gives when a process was started, 0 if there is none.
+func startTime(pid int) uint64 {
+	var st procmem.Stat
+	if procmem.ReadStat(pid, &st) != nil {
+		return 0
+	}
+	return st.StartTime
+}
+
+// adopt opens a process that the scout has found. It is not an error if that is
+// not possible: it may be gone, or have other rights.
+func (s *Sampler) adopt(f found) {
+	t, err := s.images.Open(f.pid)
+	switch {
+	case err != nil:
+	case t.StartTime != f.start: // it has ended, and somebody else got its number
+		_ = t.Close() // of descriptors that were only read
+	default:
+		s.add(t, true, f.parent)
+	}
+}

@@ -1,0 +1,94 @@
+package tracer
+
+import (
+	"prywalk/internal/look"
+	"prywalk/ptrace"
+)
+
+// counts are what the tracer counts. The progress line reads a copy of some (Control).
+type counts struct {
+	ticks, attempted, frozen, peeked, reused, restarted int64
+	sampled, claimed                                    int64
+	queued, threadsMax                                  int64
+	inferred, unseen                                    int64
+	backlog                                             int64 // the most bytes of copies that waited to be unwound
+	failed                                              [look.NumReasons]int64
+	freezes                                             histogram
+	longest                                             Freeze
+	copies                                              histogram // bytes of stack that a freeze copied
+	long                                                [ptrace.NumCauses]LongFreezes
+	late                                                LongFreezes // see Stats.Late
+}
+
+// froze counts a look by a freeze.
+func (c *counts) froze(s *look.Shot) {
+	c.frozen++
+	c.freezes.add(s.Stopped)
+	c.copies.add(s.Copied())
+	if s.Restarted {
+		c.restarted++
+	}
+	if s.Stopped > look.LongFreeze {
+		c.long[s.Why].add(s.Stopped)
+	}
+	if s.Late > look.LongFreeze {
+		c.late.add(s.Late)
+	}
+}
+
+func (c *counts) fail(r look.FailReason) { c.failed[r]++ }
+
+// LongFreezes counts freezes that were long for one cause.
+type LongFreezes struct {
+	N   int64
+	Max int64 // the longest, ns
+}
+
+func (l *LongFreezes) add(ns int64) {
+	l.N++
+	l.Max = max(l.Max, ns)
+}
+
+// mostCalls bounds the numbers of system calls of which it is counted how often looks broke them.
+const mostCalls = 512
+
+// callEffects counts what looks did to calls that could not be hidden, by the number of the call; the last place is
+// that of others.
+type callEffects struct {
+	broken, told [mostCalls + 1]int64
+}
+
+// add counts what a look did.
+func (h *callEffects) add(s *look.Shot) {
+	at := mostCalls
+	if s.BrokenCall >= 0 && s.BrokenCall < mostCalls {
+		at = int(s.BrokenCall)
+	}
+	if s.Broken {
+		h.broken[at]++
+	}
+	if s.Told {
+		h.told[at]++
+	}
+}
+
+// byCall makes a map of the counts that are not zero, by the name of the call. What is missing up to all, as it was
+// done by looks that were given up, is "other".
+func byCall(counts *[mostCalls + 1]int64, all int64) map[string]int64 {
+	m := map[string]int64{}
+	for nr, n := range counts {
+		if n == 0 {
+			continue
+		}
+		name := "other"
+		if nr < mostCalls {
+			name = look.CallName(int64(nr))
+		}
+		m[name] += n
+		all -= n
+	}
+	if all > 0 {
+		m["other"] += all
+	}
+	return m
+}

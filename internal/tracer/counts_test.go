@@ -1,0 +1,15 @@
+package tracer
+
+import "testing"
+
+func TestHarmIsCountedByCall(t *testing.T) {
+	var h callEffects
+	h.broken[0], h.broken[mostCalls] = 2, 1
+	got := byCall(&h.broken, 5)
+	if len(got) != 2 || got["other"] != 3 {
+		t.Errorf("%v", got)
+	}
+	if got := byCall(&h.told, 0); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,37 @@
+package tracer
+
+import (
+	"errors"
+	"testing"
+
+	"prywalk/internal/handover"
+	"prywalk/internal/perfevents"
+)
+
+// TestProcessThatRunsUnsampledIsPtraces: others have samples.
+func TestProcessThatRunsUnsampledIsPtraces(t *testing.T) {
+	r, err := perfevents.Open(perfevents.Options{Freq: 100})
+	if errors.Is(err, perfevents.ErrDenied) || errors.Is(err, perfevents.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	c := &Tracer{opts: Options{Choose: true, Events: r}}
+	c.observe(r)
+	defer r.Pause()
+	p := &process{shared: &handover.Process{}, sampled: true}
+	for ran, want := range map[uint64]handover.Lack{100e6: handover.LacksNothing, 499e6: handover.LacksNothing, 500e6: handover.LacksSamples} {
+		p.shared.ForgetLack()
+		p.clock.now = ran
+		if c.checkSamplesOf(p); p.shared.Lack() != want {
+			t.Errorf("after %d ms: %v", ran/1e6, p.shared.Lack())
+		}
+	}
+	p.shared.ForgetLack()
+	p.heard++
+	if c.checkSamplesOf(p); p.shared.Lack() != handover.LacksNothing || p.ranUnheard != p.clock.ran() {
+		t.Error("a sample is a sign of life")
+	}
+}

@@ -1,0 +1,28 @@
+package tracer
+
+import (
+	"maps"
+	"testing"
+
+	"prywalk/internal/look"
+	"prywalk/ptrace"
+)
+
+// TestLongFreezesAreCountedByCause: none that is short, whatever its cause was.
+func TestLongFreezesAreCountedByCause(t *testing.T) {
+	var c counts
+	for _, s := range []look.Shot{
+		{Stopped: look.LongFreeze, Why: ptrace.CauseLock}, {Stopped: look.LongFreeze + 1, Why: ptrace.CauseLock},
+		{Stopped: 9e6, Why: ptrace.CauseCopy}, {Stopped: 5e6, Why: ptrace.CauseCopy},
+		{Stopped: 20e3, Late: look.LongFreeze}, {Stopped: 20e3, Late: look.LongFreeze + 5}, {Stopped: 20e3, Late: 3e6},
+	} {
+		c.froze(&s)
+	}
+	want := map[string]LongFreezes{"lock": {1, look.LongFreeze + 1}, "copy": {2, 9e6}}
+	if got := c.longFreezes(); !maps.Equal(got, want) || c.freezes.n != 7 {
+		t.Errorf("%v of %d, want %v", got, c.freezes.n, want)
+	}
+	if want := (LongFreezes{2, 3e6}); c.late != want {
+		t.Errorf("late: %v, want %v", c.late, want)
+	}
+}

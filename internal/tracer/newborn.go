@@ -1,0 +1,167 @@
+package tracer
+
+import (
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+)
+
+// # Newborn threads
+//
+// A thread that is born between two ticks must be met at the next one: what it does first would else be missing from
+// the shares. Its process's threads need not be listed for that. Whether any task was born the kernel says in one
+// read, for the whole machine, and the youngest threads stand at the list's end.
+const (
+	// The kernel passes over a thread in up to skipCost ns; passing over all of a process may take one part in
+	// skipShare of the time.
+	skipCost  = 20
+	skipShare = 64
+	// firstTail is how many of the last threads are listed first. If none of them is known, more are.
+	firstTail = 8
+	// A process whose clock has stood still for stillFor ns starts no thread: more than a scheduler's tick, by which
+	// the clock can lag.
+	stillFor = 20e6
+)
+
+// births counts the moments at which tasks had been born since it was asked before. It is asked once a tick at most,
+// and only on behalf of processes that could have started one.
+type births struct {
+	file  *procmem.Births // nil: not known, and each tick may have some
+	count int64
+	tick  int64 // at which it was asked last
+	tids  []int // of the youngest threads
+}
+
+func (b *births) close() {
+	if b.file != nil {
+		b.file.Close()
+	}
+}
+
+// again has the count taken anew, within one tick.
+func (b *births) again() { b.tick = -1 }
+
+// at gives the count as of a tick.
+func (b *births) at(tick int64) int64 {
+	if tick != b.tick {
+		if b.tick = tick; b.file == nil || b.file.Any() {
+			b.count++
+		}
+	}
+	return b.count
+}
+
+const (
+	// mostTurns bounds how often a process's newborn threads are asked for in one tick.
+	mostTurns = 3
+	// longMeeting is after which part of a period the tracer makes way for others while it meets newborn threads.
+	longMeeting = 4
+)
+
+// meetAllNewborn meets the threads that were born since the last tick. They are looked at at once, or drawn with the
+// others.
+func (c *Tracer) meetAllNewborn(now int64) {
+	if !c.drawing() {
+		c.lookAtAllNewborn(now)
+		return
+	}
+	for _, p := range c.procs {
+		if p.list.begun {
+			c.meetNewborn(p, now)
+		}
+	}
+	c.takeSamples(now)
+}
+
+// lookAtAllNewborn looks at the newborn threads of all processes, and takes the kernel's samples in between. Those that
+// ptrace looks at come first: what they do is soon over, and samples do not run away. Threads that are sampled come
+// after their samples: their clocks are read then, and what was sampled before must lie before that.
+func (c *Tracer) lookAtAllNewborn(now int64) {
+	for _, p := range c.procs {
+		if !p.sampled {
+			c.lookAtNewborn(p, now)
+		}
+	}
+	c.takeSamples(now)
+	for _, p := range c.procs {
+		if p.sampled {
+			c.lookAtNewborn(p, now)
+		}
+	}
+}
+
+// lookAtNewborn looks at the threads that were born since the last tick, before anything else is done. What they do
+// first is soon over, and others are born meanwhile whom the list did not show. So nothing is listed but them, and the
+// tracer does not sleep in between. A look stands for a moment: where one comes too late, because its thread has
+// ended, whoever is there by now is looked at instead.
+func (c *Tracer) lookAtNewborn(p *process, now int64) {
+	if !p.list.begun {
+		return
+	}
+	for range mostTurns {
+		before, gone := len(p.idle.Awake), c.counts.failed[look.ReasonExited]
+		c.meetNewborn(p, now)
+		newborn := p.idle.Awake[before:]
+		if len(newborn) == 0 {
+			return
+		}
+		for _, n := range newborn {
+			th := n.Owner.(*thread)
+			th.metAt = c.counts.ticks
+			if procmem.Now()-c.now.at > c.ticks.Period()/longMeeting {
+				c.makeWay() // there are so many that none is met in time
+			}
+			c.begin(th)
+		}
+		if c.counts.failed[look.ReasonExited] == gone {
+			return
+		}
+		c.births.again()
+		p.list.youngest = 0
+	}
+}
+
+// meetNewborn takes the threads on that were born since the end of a process's list was last looked at.
+func (c *Tracer) meetNewborn(p *process, now int64) {
+	l := &p.list
+	births := c.births.at(c.counts.ticks)
+	if births == l.births || now-l.youngest < int64(len(l.tids))*skipCost*skipShare {
+		return
+	}
+	there, err := l.tasks.Count()
+	if p.clockDue(now) {
+		p.readClockAt(now, err == nil && there > 0)
+	}
+	if err != nil || p.clock.valid && now-p.clock.moved > stillFor {
+		return
+	}
+	l.births, l.youngest = births, now
+	for back := firstTail; ; back *= 8 {
+		from := max(there-back, 0)
+		tids, err := l.tasks.ListFrom(from, c.births.tids[:0])
+		c.births.tids = tids
+		if err != nil {
+			return
+		}
+		if from == 0 || len(tids) > 0 && l.knows(tids[0]) {
+			break
+		}
+	}
+	for _, tid := range c.births.tids {
+		if l.knows(tid) {
+			continue
+		}
+		if th := c.meet(p, tid, now); th != nil {
+			th.listing = l.n
+			l.tids = append(l.tids, tid)
+		}
+	}
+}
+
+// knows reports whether a thread was taken on or refused.
+func (l *threadList) knows(tid int) bool {
+	if l.byTID[tid] != nil {
+		return true
+	}
+	_, refused := l.unwanted[tid]
+	return refused
+}

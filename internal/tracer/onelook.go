@@ -1,0 +1,128 @@
+package tracer
+
+import (
+	"prywalk/internal/booking"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/skid"
+	"prywalk/ptrace"
+)
+
+// # One look
+
+// begin begins a look at a thread, unless one is still pending, or the accountant is far behind.
+func (c *Tracer) begin(th *thread) {
+	if !c.ending && !c.quota.goesOn() || !c.roomForCopy() || th.look.Pending() {
+		if !th.idle.LeftAlone() { // else its next look tells what it did at this tick, too
+			c.counts.queued++
+		}
+		return
+	}
+	c.counts.attempted++
+	c.someoneLooks(procmem.Now())
+	ptrace.Pin() // from the interrupt on nothing may come in between
+	defer ptrace.Unpin()
+	outcome, shot, err := c.looker.Begin(th.look)
+	switch {
+	case err != nil:
+		c.fail(th, err)
+	case outcome == look.Reused:
+		c.found(th, booking.ReadAt(th.look.LastSched(), c.now.at))
+		th.tick = c.counts.ticks
+		c.counts.reused++
+		c.counts.inferred += c.idle.Unchanged(&th.idle)
+	case outcome == look.Runs:
+		c.counts.attempted-- // its samples tell
+		c.changed(th)
+		c.runs(th)
+	case outcome == look.Done:
+		c.changed(th)
+		c.finish(th, shot)
+	default:
+		c.changed(th)
+	}
+	c.serve(err == nil && outcome == look.Pending && !th.look.Queued())
+}
+
+// A thread that runs stops within spinFor ns of its interrupt, one that is queued
+// when it is scheduled. At most maxSpins waits in vain are made in a tick, and an
+// eighth of it is spent on them.
+const (
+	spinFor  = 40e3
+	maxSpins = 8
+)
+
+func spinsIn(period int64) int { return int(min(max(period/8/spinFor, 1), maxSpins)) }
+
+// serve finishes the looks whose threads have stopped, before the next thread is
+// looked at: they must not stay stopped for that long. fresh: one was just asked to
+// stop.
+func (c *Tracer) serve(fresh bool) {
+	until := int64(0)
+	if fresh && c.now.spins > 0 {
+		until = procmem.Now() + spinFor
+	}
+	if n := c.looker.Serve(until, c.done); n == 0 && until > 0 {
+		c.now.spins--
+	}
+}
+
+// collected takes a look that was pending.
+func (c *Tracer) collected(t *look.Thread, s *look.Shot, err error) {
+	th := t.Owner.(*thread)
+	if err != nil {
+		c.fail(th, err)
+		return
+	}
+	c.finish(th, s)
+}
+
+// finish counts a look and passes it on.
+func (c *Tracer) finish(th *thread, s *look.Shot) {
+	c.found(th, booking.ReadAt(s.Sched, s.At))
+	if th.sampled.begun = true; th.look.Sampled() {
+		s.OnCPU, s.Basis = false, skid.Exact
+	}
+	if s.How == look.ByFreeze {
+		s.Stopped = c.quota.ownPart(s.Stopped)
+		if s.Stopped > c.counts.freezes.max {
+			c.counts.longest = Freeze{th.proc.target.PID, th.look.TID, s.Copied()}
+		}
+		c.counts.froze(s)
+		c.budget.Froze(s.Stopped)
+		c.callEffects.add(s)
+	} else {
+		c.counts.peeked++
+	}
+	c.follow(th, s)
+	c.noticeGap(s.At)
+	th.tick = c.counts.ticks
+	c.idle.Looked(&th.idle, s.State != look.Running, th.born, s.Sched)
+	c.now.copies += s.Waits()
+	c.out.add(handover.Event{Kind: handover.Looked, Thread: th.shared, Shot: s, Before: th.idle.TakeUnchanged(), Length: c.now.apart})
+}
+
+// follow takes note of a look at a thread, if the tracer should be on its processor.
+func (c *Tracer) follow(th *thread, s *look.Shot) {
+	if th.look.Sampled() {
+		return
+	}
+	hides := th.hidden.Hides(int64(s.Sched.CPU), s.OnCPU, s.State == look.Running, max(c.ticks.Period(), c.now.apart))
+	if hides || s.How == look.ByFreeze && th.look.ManyCalls() {
+		c.cpuChooser.Follow(c.looker.Processor(th.look))
+	}
+}
+
+// fail counts a look that gave nothing.
+func (c *Tracer) fail(th *thread, err error) {
+	reason := look.Reason(err)
+	c.counts.fail(reason)
+	c.changed(th)
+	if reason == look.ReasonExited {
+		c.endThread(th)
+	}
+}
+
+// changed takes note of a thread that has run since its last look, or could not be looked at.
+func (c *Tracer) changed(th *thread) { c.counts.unseen += c.idle.Changed(&th.idle) }

@@ -1,0 +1,36 @@
+package tracer
+
+import (
+	"testing"
+
+	"prywalk/internal/handover"
+)
+
+func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
+	known := &handover.Thread{Met: 1}
+	const now = 10e9
+	look := handover.Event{Kind: handover.Looked, Thread: known}
+	for _, c := range []struct {
+		what   string
+		passed int64
+		events handover.Batch
+		due    bool
+	}{
+		{"one look just after the last", now - 10e6, handover.Batch{look}, false},
+		{"one look that waits for long", now - handOverAfter, handover.Batch{look}, true},
+		{"many looks", now - 10e6, make(handover.Batch, handOverShots), true},
+		{"a new thread", now - 10e6, handover.Batch{look, {Kind: handover.Looked, Thread: &handover.Thread{Met: now - 5e6}}}, true},
+		{"a thread that ended", now - 10e6, handover.Batch{{Kind: handover.ThreadEnded, Thread: known}}, true},
+		{"a new process", now - 10e6, handover.Batch{{Kind: handover.ProcessBegan}}, true},
+	} {
+		for i := range c.events {
+			if c.events[i].Thread == nil && c.events[i].Kind == handover.Looked {
+				c.events[i].Thread = known
+			}
+		}
+		o := outbox{events: c.events, last: c.passed}
+		if got := o.due(now); got != c.due {
+			t.Errorf("%s: due %v", c.what, got)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package tracer
+
+import (
+	"testing"
+
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// newTracer makes a tracer that begins now.
+func newTracer(o Options) *Tracer {
+	return New(o, NewControl(1), handover.NewCommon(), procmem.Now(), BootTicks())
+}
+
+// opened opens a process until the test's end.
+func opened(t testing.TB, pid int) *handover.Process {
+	t.Helper()
+	p, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return handover.NewProcess(p, false, 0)
+}
+
+// onTicks calls f on a tracer's thread with a function that makes a tick over a
+// target and throws away what it gives.
+func onTicks(t testing.TB, rung look.Rung, f func(tick func(), c *Tracer), args ...string) {
+	t.Helper()
+	pid, _ := testtargets.Threads(t, args...)
+	p := opened(t, pid)
+	look.OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		c := newTracer(Options{Freq: 99, Rung: rung})
+		c.looker = look.New(ctl, c.Pool, rung)
+		defer c.looker.Close()
+		c.admit(p)
+		defer func() { c.last(procmem.Now()) }() // no files stay open
+		f(func() {
+			now := procmem.Now()
+			c.tick(now, now+5e6)
+			for len(c.Ring.Batches()) > 0 {
+				b := <-c.Ring.Batches()
+				for i := range b {
+					c.Pool.Put(b[i].Shot)
+				}
+				c.Ring.Put(b)
+			}
+		}, c)
+	})
+}
+
+// TestTicksAllocateNothing: reuse, peeks and freezes, once threads and buffers are
+// there.
+func TestTicksAllocateNothing(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		rung look.Rung
+		args []string
+	}{
+		{"reuse", look.Ladder, []string{"sleepers", "50"}},
+		{"peek", look.AlwaysPeek, []string{"sleepers", "50"}},
+		{"freeze", look.Ladder, []string{"burners", "1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got float64
+			onTicks(t, c.rung, func(tick func(), _ *Tracer) {
+				for range 20 {
+					tick()
+				}
+				got = testing.AllocsPerRun(50, tick)
+			}, c.args...)
+			if got != 0 {
+				t.Errorf("%v allocations a tick", got)
+			}
+		})
+	}
+}
+
+func benchmarkTick(b *testing.B, rung look.Rung, args ...string) {
+	onTicks(b, rung, func(tick func(), c *Tracer) {
+		for range 20 {
+			tick()
+		}
+		before := c.counts.attempted
+		b.ReportAllocs()
+		b.ResetTimer()
+		for range b.N {
+			tick()
+		}
+		b.StopTimer()
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(c.counts.attempted-before, 1)), "ns/look")
+	}, args...)
+}
+
+func BenchmarkTickReuse(b *testing.B)  { benchmarkTick(b, look.Ladder, "sleepers", "100") }
+func BenchmarkTickPeek(b *testing.B)   { benchmarkTick(b, look.AlwaysPeek, "sleepers", "100") }
+func BenchmarkTickFreeze(b *testing.B) { benchmarkTick(b, look.Ladder, "burners", "1") }

@@ -1,0 +1,116 @@
+package tracer
+
+import (
+	"runtime"
+
+	"prywalk/internal/handover"
+	"prywalk/internal/idle"
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/schedule"
+	"prywalk/internal/skid"
+)
+
+// Tracer decides at each tick whom to look at, and looks. It runs on an OS thread of
+// its own, and belongs to it.
+type Tracer struct {
+	opts    Options
+	control *Control
+	*handover.Common
+	looker *look.Looker
+	files  *procmem.Budget                       // of those that are kept open
+	done   func(*look.Thread, *look.Shot, error) // collected, made once
+	procs  []*process
+	out    outbox
+	stop   func() // ends the run
+
+	// When and whom.
+	ticks      *schedule.Ticks
+	budget     schedule.Budget
+	subset     schedule.Subset
+	quota      *underQuota // nil: there is none, or the tracer's priority is above it
+	gaps       schedule.GapDetector
+	idle       *idle.Policy
+	cpuChooser *skid.CPUChooser
+	samples    kernelSamples
+
+	now          tickState
+	counts       counts
+	callEffects  callEffects
+	broken, told int64  // all calls that looks broke, and told of twice
+	scheduling   string // of its OS thread
+	ended        endedCount
+	births       births
+	lastTick     int64 // the moment of the last one at which threads were looked at, CLOCK_MONOTONIC ns
+	checkpoint   int64 // when the last one was asked for, CLOCK_MONOTONIC ns
+	toldWatcher  int64 // when the watcher was told last, CLOCK_MONOTONIC ns
+	ranGone      int64 // processor time of the processes that have ended, ns
+
+	start    int64  // when sampling began, CLOCK_MONOTONIC ns
+	boot     uint64 // the same in clock ticks after boot
+	lastRead int64  // when the targets' clocks were read last, CLOCK_MONOTONIC ns; 0: they were not yet
+	ran      int64  // from the first tick to the last reading, ns
+	began    bool   // the first tick has been
+	ending   bool   // this is the last tick
+}
+
+// New makes a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns, which is boot in clock ticks after
+// boot; children that were started since count from their start.
+func New(o Options, k *Control, with *handover.Common, start int64, boot uint64) *Tracer {
+	c := &Tracer{
+		opts: o, control: k, Common: with, files: procmem.NewBudget(FileReserve),
+		out:        outbox{ring: with.Ring, events: with.Ring.Get()},
+		ticks:      schedule.NewTicks(start, o.Freq),
+		budget:     schedule.NewBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
+		idle:       idle.New(o.Census, uint64(start)),
+		cpuChooser: &skid.CPUChooser{},
+		start:      start, boot: boot,
+	}
+	c.subset = schedule.NewSubset(o.Subset, uint64(start))
+	c.budget.UseParts()
+	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
+	c.done = c.collected
+	c.Garbage.Await = c.await
+	c.observe(o.Events)
+	return c
+}
+
+// FileReserve is the number of descriptors left for everything but kept-open /proc files.
+const FileReserve = 512
+
+// admit takes a process on. One that has ended already goes on to the accountant, which lets go of it.
+func (c *Tracer) admit(shared *handover.Process) {
+	p := &process{target: shared.Target, shared: shared}
+	tasks, err := procmem.OpenTasks(p.target.PID, c.files)
+	if err != nil {
+		p.gone = true
+		c.out.add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), Used: &p.end})
+		return
+	}
+	p.extra, _ = shared.TakeExtra()
+	p.list.tasks, p.list.byTID = tasks, map[int]*thread{}
+	p.clock.now, _ = procmem.ProcessCPU(p.target.PID)
+	if shared.Child && p.target.StartTime >= c.boot {
+		p.list.begun, p.counted, shared.FromStart = true, true, true // all its time lies within the recording
+		shared.Since = max(startOf(p.target.StartTime), c.start)
+	} else {
+		p.clock.first, shared.Since = p.clock.now, procmem.Now()
+	}
+	p.idle = idle.NewProcess(p.clock.now, p.findIdle)
+	c.procs = append(c.procs, p)
+	c.out.add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
+	c.chooseFor(p)
+	c.meetProcess(p)
+}
+
+// admitAll takes on the processes that have arrived.
+func (c *Tracer) admitAll() {
+	for {
+		select {
+		case p := <-c.control.arrive:
+			c.admit(p)
+		default:
+			return
+		}
+	}
+}

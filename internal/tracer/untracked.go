@@ -1,0 +1,140 @@
+package tracer
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/descendants"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
+	"prywalk/internal/perfevents"
+)
+
+// # Processes that nobody meets
+//
+// Most commands of a script end before the search for children finds them. The kernel's samples show them all the same,
+// and its records say what they run (package descendants). So a sample of one is kept until its process has ended, or
+// is met. Then it has a claim on what the children of the nearest process that was met have used
+// ([booking.Process.ClaimOfChild]), or on what the process itself has.
+
+const (
+	// mostUntrackedShots bounds how many of their samples wait.
+	mostUntrackedShots = 1024
+	// untrackedFor is for how long a sample waits for its process to be met or to end, in nanoseconds.
+	untrackedFor = 1e9
+)
+
+// untrackedProcesses are the descendants of those sampled that nobody has met. They belong to the tracer.
+type untrackedProcesses struct {
+	table   *descendants.Table[*handover.Process, untrackedShot] // nil: children are not followed
+	waiting int                                                  // samples
+	swept   int64                                                // when those without an end were looked for, CLOCK_MONOTONIC ns
+}
+
+// untrackedShot is a sample of such a process.
+type untrackedShot struct {
+	tid  int
+	shot *look.Shot
+	in   *handover.Program
+}
+
+// drain drains the kernel's records.
+func (u *untrackedProcesses) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
+	if u.table == nil {
+		r.Drain(take)
+		return
+	}
+	u.table.Drain(r, take)
+}
+
+// keepUntracked keeps a sample of a process that nobody has met, if it is one of those sampled.
+func (c *Tracer) keepUntracked(r *perfevents.Record) {
+	k := &c.samples
+	if k.untracked.table == nil {
+		return
+	}
+	p := k.untracked.table.Find(r.PID)
+	switch {
+	case p == nil:
+	case !r.Usable() && !r.NoUser:
+		k.unusable++
+	case k.untracked.waiting >= mostUntrackedShots || c.Pool.Waiting() > MaxBacklog:
+		k.dropped++
+	default:
+		k.taken++
+		k.untracked.waiting++
+		p.Kept = append(p.Kept, untrackedShot{r.TID, c.looker.FromSample(r), p.At(r.Time)})
+	}
+}
+
+// handOverUntracked hands over the samples of processes that have ended, or that were not met for long.
+func (c *Tracer) handOverUntracked(now int64) {
+	u := &c.samples.untracked
+	if u.table == nil {
+		return
+	}
+	if now-u.swept >= checkEvery {
+		u.swept = now
+		u.table.Sweep()
+	}
+	for p := range u.table.All() {
+		if p.Ended || len(p.Kept) > 0 && now-p.Kept[0].shot.At > untrackedFor {
+			for _, s := range p.Kept {
+				c.claimInto(handover.ChildSampled, p.Waiter, s)
+			}
+			u.waiting -= len(p.Kept)
+			p.Kept = p.Kept[:0]
+		}
+	}
+}
+
+// claimInto hands over a sample that has a claim.
+func (c *Tracer) claimInto(kind handover.Kind, to *handover.Process, s untrackedShot) {
+	s.in.Keep()
+	c.claim(handover.Event{Kind: kind, Proc: to, Shot: s.shot, Ran: s.in})
+}
+
+// meetProcess gives a process that was just met the samples that came before. Those of what it ran before it called
+// exec are of no thread of it: they have a claim on what is unseen of it.
+func (c *Tracer) meetProcess(p *process) {
+	u := &c.samples.untracked
+	if u.table == nil {
+		return
+	}
+	before := u.table.Track(p.target.PID, p.shared)
+	if before == nil {
+		return
+	}
+	u.waiting -= len(before.Kept)
+	for _, s := range before.Kept {
+		if s.in == before.Last() && s.shot.Regs.Arch != frames.ArchUnknown && p.sampled && len(c.samples.strays) < mostStrays {
+			c.samples.strays = append(c.samples.strays, stray{p, s.tid, s.shot})
+		} else {
+			c.claimInto(handover.SampledEnded, p.shared, s)
+		}
+	}
+}
+
+// forgetProcess takes note that a process that was met has ended.
+func (c *Tracer) forgetProcess(p *process) {
+	if t := c.samples.untracked.table; t != nil {
+		t.Forget(p.target.PID, p.shared)
+	}
+}
+
+// forgetUntracked ends the account of processes that nobody has met. If the recording goes on, somebody may still
+// wait for them, and their samples are handed over. Else they have a claim on nothing.
+func (c *Tracer) forgetUntracked(goesOn bool) {
+	u := &c.samples.untracked
+	if u.table == nil {
+		return
+	}
+	for p := range u.table.All() {
+		for _, s := range p.Kept {
+			if goesOn {
+				c.claimInto(handover.ChildSampled, p.Waiter, s)
+			} else {
+				c.looker.Drop(s.shot)
+			}
+		}
+	}
+	*u = untrackedProcesses{}
+}
