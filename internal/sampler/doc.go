@@ -1,15 +1,11 @@
-// Package sampler makes all looks at all threads of the targets, and books the time in between.
+// Package sampler makes one recording of some processes: of all looks at all their threads, and of the time in between.
 //
-// Three goroutines share the work.
+// Three goroutines share the work, and [Sampler.Run] starts them.
 //
-//   - The tracer, on an OS thread of its own with a raised priority, looks at threads at each tick (tick.go,
-//     package look). It copies what it must and hands the copies over. It allocates nothing in a steady state, and
-//     never waits for anything but the targets. When it looks is decided in package schedule, whom it leaves alone
-//     in package idle, and where it sleeps in package skid.
-//   - The accountant unwinds the copies (unwind.go), and divides the threads' clocks among the stacks (package
-//     booking). All that it books goes to the recording in one place (accountant.add).
-//   - The scout, if children are followed, watches for new processes.
+//   - The tracer (package tracer) looks at threads at each tick, and copies what it must.
+//   - The accountant (package accountant) unwinds the copies, and divides the threads' clocks among the stacks.
+//   - The scout (scout.go), if children are followed, watches for new processes.
 //
-// Messages go one way, from the tracer to the accountant (outbox.go). Each process and each thread has two halves:
-// one that the tracer owns (targets.go), and an account that it makes and hands over (account.go).
+// Messages go one way, from the tracer to the accountant (package handover). A fourth looks whether one of them hangs
+// (watchdog.go).
 package sampler
