@@ -25,7 +25,10 @@ func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
 	for _, c := range []struct {
 		whole, wanting int
 		want           handover.Lack
-	}{{0, 7, handover.LacksNothing}, {0, 8, handover.LacksRoots}, {100, 8, handover.LacksRoots}, {800, 8, handover.LacksNothing}, {2000, 15, handover.LacksNothing}} {
+	}{
+		{0, 7, handover.LacksNothing}, {0, 8, handover.LacksRoots}, {100, 8, handover.LacksRoots},
+		{800, 8, handover.LacksNothing}, {2000, 15, handover.LacksNothing},
+	} {
 		if got := judged(c.whole, c.wanting); got != c.want {
 			t.Errorf("%d of %d: %v, want %v", c.wanting, c.whole+c.wanting, got, c.want)
 		}

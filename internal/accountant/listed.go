@@ -16,7 +16,9 @@ type listedProgram struct {
 }
 
 // unwindSample walks a sample of what a process ran: g, or nil for what the thread's process runs.
-func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *look.Shot) (profile.StackID, frames.StopReason) {
+func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *look.Shot) (
+	profile.StackID, frames.StopReason,
+) {
 	switch {
 	case s.Regs.Arch == frames.ArchUnknown: // it calls exec or exit: there is no user's stack
 		return u.unwindKernel(s, frames.StopRoot)
@@ -29,7 +31,9 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *look.
 }
 
 // unwindListed walks a sample of a process of which only the mappings are known.
-func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s *look.Shot) (profile.StackID, frames.StopReason) {
+func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s *look.Shot) (
+	profile.StackID, frames.StopReason,
+) {
 	u.books.lend() // files are opened
 	defer u.books.back()
 	l := u.listed(payer, g)

@@ -2,8 +2,8 @@
 // comes back.
 //
 // Messages go one way, as events in batches ([Event], [Ring]); nobody waits for an answer. What an event points to
-// belongs to the accountant from then on, but for [Process] and [Thread]: they say who it is about, and what they have
-// is written before the first event about them.
+// belongs to the accountant from then on, but for [Process] and [Thread]. They say who it is about. What they have is
+// written before the first event about them.
 //
 // What comes back is one value each, that may be read at any time:
 //   - what the next looks at a thread are to copy ([look.Needs]),

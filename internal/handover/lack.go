@@ -2,9 +2,9 @@ package handover
 
 import "prywalk/internal/callstack"
 
-// Lack says what the kernel's samples lack of a process. A sample has registers and one piece of one stack, where a stop
-// can copy more. So each process says what its samples lack, and the engine is chosen by that, never by a program's
-// name. A process that runs another program is judged anew.
+// Lack says what the kernel's samples lack of a process. A sample has registers and one piece of one stack, where a
+// stop can copy more. So each process says what its samples lack, and the engine is chosen by that, never by a
+// program's name. A process that runs another program is judged anew.
 type Lack uint32
 
 // What samples can lack, the worst last.

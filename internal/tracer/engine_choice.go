@@ -13,8 +13,8 @@ import (
 // its samples lack, and the choice is made by that, never by a program's name:
 //
 //   - frames that lie elsewhere than on the stack (a run-time system's plan, package managed): ptrace looks, always;
-//   - further stacks that a walk goes on to, as the code image tells beforehand ([look.TaskStacks]): ptrace looks, if the
-//     choice is the sampler's ([Options.Choose]);
+//   - further stacks that a walk goes on to, as the code image tells beforehand ([look.TaskStacks]): ptrace looks, if
+//     the choice is the sampler's ([Options.Choose]);
 //   - anything else that shows in incomplete stacks: the same, once a hundredth of the process's samples has shown it;
 //   - samples: it runs, and none come that can be walked (32-bit code): ptrace looks, if only to say why.
 //

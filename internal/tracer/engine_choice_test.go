@@ -22,7 +22,9 @@ func TestProcessThatRunsUnsampledIsPtraces(t *testing.T) {
 	c.observe(r)
 	defer r.Pause()
 	p := &process{shared: &handover.Process{}, sampled: true}
-	for ran, want := range map[uint64]handover.Lack{100e6: handover.LacksNothing, 499e6: handover.LacksNothing, 500e6: handover.LacksSamples} {
+	for ran, want := range map[uint64]handover.Lack{
+		100e6: handover.LacksNothing, 499e6: handover.LacksNothing, 500e6: handover.LacksSamples,
+	} {
 		p.shared.ForgetLack()
 		p.clock.now = ran
 		if c.checkSamplesOf(p); p.shared.Lack() != want {

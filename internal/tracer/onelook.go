@@ -100,7 +100,9 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 	th.tick = c.counts.ticks
 	c.idle.Looked(&th.idle, s.State != look.Running, th.born, s.Sched)
 	c.now.copies += s.Waits()
-	c.out.add(handover.Event{Kind: handover.Looked, Thread: th.shared, Shot: s, Before: th.idle.TakeUnchanged(), Length: c.now.apart})
+	c.out.add(handover.Event{
+		Kind: handover.Looked, Thread: th.shared, Shot: s, Before: th.idle.TakeUnchanged(), Length: c.now.apart,
+	})
 }
 
 // follow takes note of a look at a thread, if the tracer should be on its processor.

@@ -10,6 +10,7 @@ func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 	known := &handover.Thread{Met: 1}
 	const now = 10e9
 	look := handover.Event{Kind: handover.Looked, Thread: known}
+	ofNew := handover.Event{Kind: handover.Looked, Thread: &handover.Thread{Met: now - 5e6}}
 	for _, c := range []struct {
 		what   string
 		passed int64
@@ -19,7 +20,7 @@ func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 		{"one look just after the last", now - 10e6, handover.Batch{look}, false},
 		{"one look that waits for long", now - handOverAfter, handover.Batch{look}, true},
 		{"many looks", now - 10e6, make(handover.Batch, handOverShots), true},
-		{"a new thread", now - 10e6, handover.Batch{look, {Kind: handover.Looked, Thread: &handover.Thread{Met: now - 5e6}}}, true},
+		{"a new thread", now - 10e6, handover.Batch{look, ofNew}, true},
 		{"a thread that ended", now - 10e6, handover.Batch{{Kind: handover.ThreadEnded, Thread: known}}, true},
 		{"a new process", now - 10e6, handover.Batch{{Kind: handover.ProcessBegan}}, true},
 	} {

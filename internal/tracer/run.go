@@ -14,8 +14,8 @@ import (
 
 // # The tracer's run, from its first tick to its last
 
-// Run makes the ticks until ctx ends or the last process has ended, on one OS thread after the other: each ends when this process is stopped, so that
-// nobody stays attached to it. A tracer that breaks down calls stop.
+// Run makes the ticks until ctx ends or the last process has ended, on one OS thread after the other. Each ends when
+// this process is stopped, so that nobody stays attached to it. A tracer that breaks down calls stop.
 func (c *Tracer) Run(ctx context.Context, stop func()) {
 	c.stop = stop
 	defer c.Ring.Close()

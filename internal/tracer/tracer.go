@@ -54,8 +54,8 @@ type Tracer struct {
 	ending   bool   // this is the last tick
 }
 
-// New makes a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns, which is boot in clock ticks after
-// boot; children that were started since count from their start.
+// New makes a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns, which is boot in clock ticks
+// after boot. Children that were started since count from their start.
 func New(o Options, k *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	c := &Tracer{
 		opts: o, control: k, Common: with, files: procmem.NewBudget(FileReserve),

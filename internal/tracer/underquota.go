@@ -14,9 +14,9 @@ import (
 // # CPU quotas
 //
 // In a control group with a CPU quota prywalk stands still when that is used up, and a thread that it has just stopped
-// stands still with it. So nobody is looked at while what is left of the period is not surely enough (package quota),
-// and the rate is lowered to what half of the quota pays for. Where prywalk is alone in the group, all of its threads
-// are put on one processor: the kernel hands the quota to processors in slices, and one that has none stands still
+// stands still with it. So nobody is looked at while what is left of the period is not surely enough (package quota).
+// And the rate is lowered to what half of the quota pays for. Where prywalk is alone in the group, all of its threads
+// are put on one processor. The kernel hands the quota to processors in slices, and one that has none stands still
 // though another has some left. A real-time priority is above quotas.
 
 // throttledFrom is from which length on, in nanoseconds, it is asked whether a freeze fell into a time in which the

@@ -24,9 +24,10 @@ const (
 
 // untrackedProcesses are the descendants of those sampled that nobody has met. They belong to the tracer.
 type untrackedProcesses struct {
-	table   *descendants.Table[*handover.Process, untrackedShot] // nil: children are not followed
-	waiting int                                                  // samples
-	swept   int64                                                // when those without an end were looked for, CLOCK_MONOTONIC ns
+	// table has them; nil: children are not followed.
+	table   *descendants.Table[*handover.Process, untrackedShot]
+	waiting int   // samples
+	swept   int64 // when those without an end were looked for, CLOCK_MONOTONIC ns
 }
 
 // untrackedShot is a sample of such a process.
@@ -105,7 +106,8 @@ func (c *Tracer) meetProcess(p *process) {
 	}
 	u.waiting -= len(before.Kept)
 	for _, s := range before.Kept {
-		if s.in == before.Last() && s.shot.Regs.Arch != frames.ArchUnknown && p.sampled && len(c.samples.strays) < mostStrays {
+		last := s.in == before.Last() && s.shot.Regs.Arch != frames.ArchUnknown
+		if last && p.sampled && len(c.samples.strays) < mostStrays {
 			c.samples.strays = append(c.samples.strays, stray{p, s.tid, s.shot})
 		} else {
 			c.claimInto(handover.SampledEnded, p.shared, s)
