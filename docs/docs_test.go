@@ -21,23 +21,27 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// pages are the documents, relative to the root of the module.
-var pages = []string{"README.md", "SECURITY.md", "docs/design.md", "docs/looks.md", "docs/recording.md",
-	"docs/report.md", "docs/diff.md", "docs/top.md", "docs/limits.md", "docs/noticed.md", "docs/calls-that-give-up.md",
-	"docs/stopping-prywalk.md", "docs/bad-input.md", "docs/glossary.md", "docs/waiting.md"}
+// pages lists the documents, relative to the root of the module.
+func pages(t *testing.T) []string {
+	t.Helper()
+	return append([]string{"README.md", "SECURITY.md"}, in(t, "docs")...)
+}
 
-// linked lists all pages, those of results and measurements too: their links are followed.
+// linked lists the pages of results and measurements, too: their links are followed.
 func linked(t *testing.T) []string {
 	t.Helper()
-	all := []string{"README.md", "SECURITY.md"}
-	for _, dir := range []string{"docs", "benchmarks/results"} {
-		found, err := filepath.Glob(filepath.Join("..", dir, "*.md"))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("no pages in %s (%v)", dir, err)
-		}
-		for _, page := range found {
-			all = append(all, filepath.ToSlash(filepath.Join(dir, filepath.Base(page))))
-		}
+	return append(pages(t), in(t, "benchmarks/results")...)
+}
+
+// in lists the pages of a directory.
+func in(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join("..", dir, "*.md"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no pages in %s (%v)", dir, err)
+	}
+	for _, page := range found {
+		all = append(all, filepath.ToSlash(filepath.Join(dir, filepath.Base(page))))
 	}
 	return all
 }
@@ -191,7 +195,7 @@ func (s *shell) run(t *testing.T, text string) (out string, code int) {
 func TestCommandsOfThePagesRun(t *testing.T) {
 	s := newShell(t)
 	seen := map[string]bool{}
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		for _, c := range consoleCommands(t, page) {
 			if _, skip := notRun[c.text]; skip {
 				seen[c.text] = true
