@@ -54,11 +54,11 @@ func newDiff() *cobra.Command {
   prywalk diff --html page.html old.pb.gz new.pb.gz
   prywalk diff --per share --fail-above 2% base.pb.gz branch.pb.gz
 
-Compares two recordings, or other pprof files, function by function. Shown is what
-changed by more than the samples' error explains; what differs from run to run for
-other reasons, two recordings cannot tell. Of recordings of different length compare
-what a second used, or shares (--per). With --fail-above the exit code is 6 where
-all together, or a function, grew by more than so much of the old whole.`,
+Compares two recordings, or other pprof files, function by function, and shows what
+changed by more than the error of sampling. What differs from run to run for other
+reasons, two recordings cannot tell. If they are of different length, compare what a
+second used (--per second), or shares (--per share). With --fail-above the exit code is
+6 where the whole, or a function, surely grew by more than that share of the old whole.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usageError("diff takes two files, OLD and NEW, not %d", len(args))
@@ -75,13 +75,12 @@ all together, or a function, grew by more than so much of the old whole.`,
 
 func (f *diffFlags) define(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of each table (20; -1: all)")
-	fl.StringVar(&f.opts.Value, "value", "", "cpu, wall, runqueue, blocked or samples (the recordings' own)")
+	fl.StringVar(&f.opts.Value, "value", "", "the clock: cpu, wall, runqueue, blocked or samples (by default the recordings' own)")
 	fl.StringVar(&f.opts.Per, "per", "run",
 		"compare what the whole run used, a second of it, or shares: run, second or share")
-	fl.BoolVar(&f.opts.All, "all", false, "show also what the samples' error explains")
+	fl.BoolVar(&f.opts.All, "all", false, "show also what the error of sampling explains")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")
-	fl.BoolVar(&f.opts.Native, "native", false,
-		"show the native frames that run managed ones, such as an interpreter's loop")
+	fl.BoolVar(&f.opts.Native, "native", false, nativeUsage)
 	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches this expression")
 	fl.StringVar(&f.opts.Ignore, "ignore", "", "without the stacks that match")
 	fl.StringVar(&f.opts.Thread, "thread", "", "only threads whose name or number matches")

@@ -39,23 +39,24 @@ func newDump() *cobra.Command {
   prywalk dump -p 4711 --json | jq '.threads[].wait'
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
-Looks at every thread once and prints the stacks: a running thread is stopped for some
-tens of microseconds, a sleeping one is read as it sleeps (and stopped only where its call
-takes no harm and its stack needs that), a stopped one stays stopped.
-With --atomic all are stopped together, so that the stacks are those of one moment;
-who sleeps in a call that this would harm is looked at meanwhile, and has not run.`,
+Looks at every thread once and prints the stacks. A running thread is stopped for some
+tens of microseconds. A sleeping one is read as it sleeps, and stopped only where its
+call takes no harm and its stack needs that. A stopped one stays stopped.
+
+With --atomic all threads are stopped together, so that the stacks are those of one
+moment. Who sleeps in a call that this would harm is not stopped, but has not run either.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
 	fl := cmd.Flags()
 	f.choice.add(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
-	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the odd ones first")
+	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
 	fl.BoolVar(&f.locks, "locks", false, "the locks: who waits, who holds them and where, deadlocks (exit code 5)")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
-	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
+	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
-	fl.BoolVar(&f.native, "native", false, "show the native frames that run managed ones, too")
+	fl.BoolVar(&f.native, "native", false, nativeUsage)
 	f.coreFlags.add(fl)
 	fl.SortFlags = false
 	return cmd
@@ -79,7 +80,7 @@ func (f *dumpFlags) run() error {
 		return err
 	}
 	if len(f.pids) == 0 {
-		return usageError("nothing to look at: give -p PID or --core FILE")
+		return usageError("nothing to look at: give -p PID, -n NAME or --core FILE")
 	}
 	defer printRemarks()
 	if f.locks {

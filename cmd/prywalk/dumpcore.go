@@ -28,7 +28,7 @@ func (f *dumpFlags) checkCore() error {
 	case f.core == "":
 		return usageError("--sysroot is for cores: give --core FILE")
 	case len(f.pids) > 0 || f.name != "":
-		return usageError("-p PID and --core FILE exclude each other")
+		return usageError("give either -p PID or --core FILE, not both")
 	}
 	return f.checkSysroot()
 }

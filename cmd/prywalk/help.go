@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +17,11 @@ import (
 // helpWidth is how wide help is where there is no terminal.
 const helpWidth = 100
 
+// shorts say what the commands do that come with the library.
+var shorts = map[string]string{
+	"help": "help for a command, as COMMAND --help", "completion": "complete commands and flags in your shell",
+}
+
 // usage writes what follows a command's text: its form, its commands, and its flags in aligned columns.
 func usage(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
@@ -26,13 +33,7 @@ func usage(cmd *cobra.Command) error {
 	printable.Fprintf(&b, "Usage:\n  %s\n", strings.TrimSpace(useLine(cmd)))
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\nCommands:\n")
-		var rows [][2]string
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() || c.Name() == "help" {
-				rows = append(rows, [2]string{c.Name(), c.Short})
-			}
-		}
-		aligned(&b, rows, width)
+		aligned(&b, commandRows(cmd), width)
 	}
 	for _, set := range []struct {
 		title string
@@ -45,6 +46,26 @@ func usage(cmd *cobra.Command) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// firstCommands are listed before the others: those that are used most.
+var firstCommands = []string{"record", "report", "top", "dump", "diff", "doctor", "demo"}
+
+// commandRows gives each command's name, and what it does.
+func commandRows(cmd *cobra.Command) (rows [][2]string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			rows = append(rows, [2]string{c.Name(), cmp.Or(shorts[c.Name()], c.Short)})
+		}
+	}
+	place := func(name string) int {
+		if i := slices.Index(firstCommands, name); i >= 0 {
+			return i
+		}
+		return len(firstCommands)
+	}
+	slices.SortStableFunc(rows, func(a, b [2]string) int { return cmp.Compare(place(a[0]), place(b[0])) })
+	return rows
 }
 
 // useLine is the form of a command line.
@@ -63,7 +84,13 @@ var values = map[string]string{
 	"source":  "FUNC",
 	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP",
 	"wait": "REGEXP",
-	"json": "FILE", "known": "FILE", "by": "WHAT", "value": "CLOCK", "census": "HOW", "engine": "HOW",
+	"json": "FILE", "known": "FILE", "by": "WHAT", "value": "CLOCK", "census": "HOW", "engine": "HOW", "per": "WHAT",
+	"pid": "PID",
+}
+
+// kinds say the same by the type of a flag.
+var kinds = map[string]string{
+	"int": "N", "ints": "N,…", "float": "X", "float64Slice": "HZ,…", "strings": "NAME,…",
 }
 
 // flagRows gives each flag's names with its value, and what it does.
@@ -73,8 +100,11 @@ func flagRows(set *pflag.FlagSet) (rows [][2]string) {
 			return
 		}
 		kind, text := pflag.UnquoteUsage(f)
-		if word := values[f.Name]; word != "" && kind == "string" {
+		switch word := values[f.Name]; {
+		case word != "" && kind == "string", kind == "int" && f.Name == "pid":
 			kind = word
+		default:
+			kind = cmp.Or(kinds[kind], kind)
 		}
 		left := "    --" + f.Name
 		if f.Shorthand != "" {
@@ -94,7 +124,7 @@ func flagRows(set *pflag.FlagSet) (rows [][2]string) {
 // standard reports whether a flag has a default worth a word.
 func standard(f *pflag.Flag) bool {
 	switch f.DefValue {
-	case "", "0", "false", "[]", "<nil>":
+	case "", "0", "0%", "false", "[]", "<nil>":
 		return false
 	}
 	return !strings.Contains(f.Usage, "default")

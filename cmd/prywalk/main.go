@@ -112,12 +112,16 @@ func newRoot() *cobra.Command {
 		Short: "sampling profiler and stack walker that looks at processes from outside",
 		Long: `  prywalk record -p 4711 -d 10s && prywalk report
   prywalk dump -p 4711
+  prywalk demo
 
 prywalk reads the call stacks of every thread of a process, running or waiting,
 from outside: nothing is loaded into it, it needs no restart, no agent and no frame
-pointers. A running thread is stopped for some tens of microseconds; a sleeping one
-is read as it sleeps, and stopped only where its call takes no harm and its stack
-needs that.`,
+pointers. A running thread is stopped for some tens of microseconds, or sampled by the
+kernel. A sleeping one is read as it sleeps, and stopped only where its call takes no
+harm and its stack needs that.
+
+Begin with record and report: where does the time go? With dump: where does it hang?
+If prywalk may not look at a process, prywalk doctor -p PID says why, and the remedy.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
@@ -143,8 +147,8 @@ needs that.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%v%s; see %s --help", err, meantFlag(cmd, err), cmd.CommandPath())
 	})
-	root.AddCommand(newRecord(), newReport(), newDiff(), newDump(), newTop(), newDoctor(), newDemo(), newWorkload(),
-		newBench(), newBenchWorkload(), newVersion(), newCopyFile())
+	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newBench(),
+		newVersion(), newWorkload(), newBenchWorkload(), newCopyFile())
 	root.SetUsageFunc(usage)
 	complete(root)
 	return root

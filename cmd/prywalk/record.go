@@ -38,6 +38,9 @@ type recordFlags struct {
 	engineFlags
 }
 
+// readOnlyUsage is the text of --read-only.
+const readOnlyUsage = "never write a register of the target; a system call that a stop interrupts may then give EINTR"
+
 func newRecord() *cobra.Command {
 	f := &recordFlags{freq: sampler.DefaultFreq}
 	cmd := &cobra.Command{
@@ -47,17 +50,20 @@ func newRecord() *cobra.Command {
   prywalk record -n redis-server -d 10s
   prywalk record -F 199 -o build.pb.gz -- make -j4
 
-Samples the stacks of all threads until the duration is over, Ctrl-C, or the end of
-the target, and writes a recording that prywalk report and go tool pprof open.
-Running threads are sampled by the kernel where that is allowed (root) and shows whole
-stacks; else they are stopped for some tens of microseconds at each tick. Sleeping ones
-are read as they sleep; where a stack needs a register that this does not show, the
-thread is stopped once in a sleep, in calls that take no harm.
+Samples the stacks of all threads until the duration is over, you press Ctrl-C, or the
+target ends. Writes a recording that prywalk report and go tool pprof open.
+
+Threads that run are sampled by the kernel where that is allowed (root) and shows whole
+stacks. Elsewhere each is stopped for some tens of microseconds at a tick. Threads that
+sleep are read as they sleep. Where that does not show a register that the stack needs,
+the thread is stopped once in a sleep, if its system call takes no harm.
 
 Ctrl-C stops and writes; another one, more than a second later, leaves at once. Ctrl-Z
 lets go of everyone and stops prywalk. SIGUSR1 writes what there is so far. A recording
-that is there already is kept as NAME.old. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no
-samples; with a command, the command's own status.`,
+that is there already is kept as NAME.old.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no samples; with a
+command, the command's own status.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args)
 		},
@@ -65,25 +71,25 @@ samples; with a command, the command's own status.`,
 	fl := cmd.Flags()
 	f.add(fl)
 	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until there is such a process")
-	fl.VarP(&f.freq, "freq", "F", "ticks a second")
+	fl.VarP(&f.freq, "freq", "F", "ticks a second: how often each thread is looked at")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
 	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
 	fl.StringVarP(&f.output, "output", "o", "prywalk.pb.gz", "the recording; - is stdout; %p the pid, %t the time")
 	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts (on for a command)")
-	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share, such as 2%")
-	fl.Var(&f.maxPause, "max-pause", "begin no freeze that is expected to be longer, such as 100us")
+	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share of their time, such as 2%")
+	fl.Var(&f.maxPause, "max-pause", "stop no thread if that is expected to take longer, such as 100us")
 	fl.IntVar(&f.subset, "subset", 0, "look at no more threads than this in a tick, drawn at random each time")
-	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
+	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
 	fl.StringVar(&f.threads, "threads", "", "only threads whose name matches this regular expression")
-	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack")
-	fl.BoolVar(&f.aggregate, "aggregate", false, "do not keep time: a smaller recording")
+	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack at most")
+	fl.BoolVar(&f.aggregate, "aggregate", false, "keep sums and not when things happened: a smaller recording")
 	fl.StringVar(&f.stats, "stats", "", "write what the run did to this file, as JSON")
-	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "ignored: stacks are always on")
+	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "accepted and ignored: stacks are always on")
 	fl.StringVar(&f.rung, "rung", "ladder", "force one way of looking, for measurements: ladder, peek, no-reuse, freeze")
 	fl.StringVar(&f.census, "census", "proc",
 		"how the clocks of many threads are read: proc, bpf (all at once; needs root), auto")
 	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
-	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's frames out")
+	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
 	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")
 	for _, name := range []string{"rung", "control"} {
 		_ = fl.MarkHidden(name) // it exists
@@ -104,7 +110,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	case f.name != "" && launch:
 		return usageError("give either -n or a command, not both")
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait:
-		return usageError("nothing to record: give -p PID, or a command after --")
+		return usageError("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launch && f.output == "-":
 		return usageError("-o - cannot be used with a command, whose own output goes to stdout; give a file")
 	case isStdout(f.output) && isTerminal(os.Stdout):

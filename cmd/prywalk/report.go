@@ -31,6 +31,9 @@ type reportFlags struct {
 	slow                        *slow
 }
 
+// nativeUsage is the text of --native.
+const nativeUsage = "show the run-time system's own frames, too, such as the loop of Python's interpreter"
+
 func newReport() *cobra.Command {
 	f := &reportFlags{}
 	cmd := &cobra.Command{
@@ -45,8 +48,8 @@ func newReport() *cobra.Command {
 
 Shows where the time goes: for each function, what it used itself and with all that
 it called. FILE is prywalk.pb.gz unless given; any pprof file will do, and - reads
-standard input. Percentages and times have the digits that the number of samples
-bears. On a terminal a long report is shown by $PAGER (less -FRX unless set).`,
+standard input. Figures have no more digits than the number of samples can tell. On a
+terminal a long report is shown by $PAGER (less -FRX unless set).`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError("report takes one file, not %d", len(args))
@@ -71,13 +74,13 @@ func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; -1: all)")
 	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings()))
 	fl.StringVar(&f.opts.Value, "value", "",
-		"cpu, wall, runqueue, blocked or samples (the recording's own; wall by wait or state, and of sleepers)")
+		"the clock: cpu, wall, runqueue, blocked or samples (by default the recording's own, mostly cpu; where it is "+
+			"about waits, wall)")
 	fl.BoolVar(&f.blame, "blame", false, "what the owners of locks did while others waited for them")
-	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: no rule says which waits are idle")
+	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: do not put waits for work last")
 	fl.BoolVar(&f.opts.Intervals, "ci", false, "shares with their 95 % interval, by the error of sampling: 25.0% ±1.6")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")
-	fl.BoolVar(&f.opts.Native, "native", false,
-		"show the native frames that run managed ones, such as an interpreter's loop")
+	fl.BoolVar(&f.opts.Native, "native", false, nativeUsage)
 	fl.Var(&f.from, "from", "leave out what was before this time of the recording, such as 2s")
 	fl.Var(&f.to, "to", "leave out what was after it")
 	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches this expression")

@@ -61,7 +61,7 @@ prywalk record. Targets feel what they feel of prywalk record, and no more.`,
 	fl := cmd.Flags()
 	f.add(fl)
 	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until there is such a process")
-	fl.VarP(&f.freq, "freq", "F", "ticks a second")
+	fl.VarP(&f.freq, "freq", "F", "ticks a second: how often each thread is looked at")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
 	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m); until q otherwise")
 	fl.Var(&f.interval, "interval", "time between two refreshes")
@@ -73,12 +73,12 @@ prywalk record. Targets feel what they feel of prywalk record, and no more.`,
 	fl.StringVarP(&f.output, "output", "o", "", "keep the whole as a recording; %p the pid, %t the time")
 	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts")
 	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
-	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's frames out")
-	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share, such as 2%")
-	fl.Var(&f.maxPause, "max-pause", "begin no freeze that is expected to be longer, such as 100us")
-	fl.BoolVar(&f.readOnly, "read-only", false, "never write a register of the target")
+	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
+	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share of their time, such as 2%")
+	fl.Var(&f.maxPause, "max-pause", "stop no thread if that is expected to take longer, such as 100us")
+	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
 	fl.StringVar(&f.threads, "threads", "", "only threads whose name matches this regular expression")
-	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack")
+	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack at most")
 	fl.SortFlags = false
 	return cmd
 }

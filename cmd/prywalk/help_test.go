@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// helpOf gives what --help of a command prints.
+func helpOf(t *testing.T, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRoot()
+	root.SetOut(&out)
+	root.SetArgs(append(args, "--help"))
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// goType is a value named by its type in Go.
+var goType = regexp.MustCompile(`--[a-z-]+ (?:u?ints?(?:64)?|float\w*|strings?|stringArray)\s`)
+
+func TestHelpNamesValuesByWhatTheyAre(t *testing.T) {
+	for _, c := range newRoot().Commands() {
+		if c.Hidden || c.Name() == "completion" {
+			continue
+		}
+		if m := goType.FindString(helpOf(t, c.Name())); m != "" {
+			t.Errorf("help %s: %q: say what the value is, in values or kinds", c.Name(), m)
+		}
+	}
+}
+
+func TestHelpListsTheMostUsedCommandsFirst(t *testing.T) {
+	_, list, _ := strings.Cut(helpOf(t), "\nCommands:\n")
+	for i, line := range strings.Split(list, "\n")[:len(firstCommands)] {
+		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name != firstCommands[i] {
+			t.Errorf("command %d of the list is %q, want %q", i, name, firstCommands[i])
+		}
+	}
+}
+
+// longestLine is what fits on a terminal beside another one. The texts of commands are not wrapped.
+const longestLine = 90
+
+func TestTextsOfCommandsFitOnATerminal(t *testing.T) {
+	for _, c := range newRoot().Commands() {
+		for line := range strings.Lines(c.Long) {
+			if n := len([]rune(line)); !c.Hidden && c.Name() != "completion" && n > longestLine {
+				t.Errorf("help %s: a line of %d characters: %s", c.Name(), n, line)
+			}
+		}
+	}
+}
