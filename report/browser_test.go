@@ -99,7 +99,7 @@ func wants(t *testing.T, what, got, want string) {
 func TestPageInABrowser(t *testing.T) {
 	ctx := browser(t, fixture(t))
 	wants(t, "head", text(ctx, t, "header"), "kvd (pid 100)")
-	wants(t, "first function", text(ctx, t, "#functions tbody tr"), "50.00 % 500 ms 50.00 % 500 ms compress kvd")
+	wants(t, "first function", text(ctx, t, "#functions tbody tr"), "50 % 500 ms 50 % 500 ms compress kvd")
 	wants(t, "hostile name", text(ctx, t, "#functions tbody"), `evil</script><b onclick="x">&;name`)
 	wants(t, "threads", text(ctx, t, "#tlist"), "worker-1 (101)")
 
@@ -110,7 +110,7 @@ func TestPageInABrowser(t *testing.T) {
 	// The protocol sends the character apart from its key, so that the page cannot
 	// keep it out of the field as it does with a real keyboard.
 	run(ctx, t, chromedp.Evaluate[chromedp.Void](`byId("search").value = ""`), chromedp.KeyEvent("walk|serve"))
-	wants(t, "found", text(ctx, t, "#found"), "46.50 % (465 ms)")
+	wants(t, "found", text(ctx, t, "#found"), "47 % (470 ms)")
 	run(ctx, t, chromedp.KeyEvent("\x1b"))
 	if s := value[string](ctx, t, "choice.search"); s != "" {
 		t.Errorf("search is %q after Esc", s)
@@ -123,7 +123,7 @@ func TestPageInABrowser(t *testing.T) {
 	wants(t, "zoomed out", text(ctx, t, "#crumbs"), "all stacks")
 
 	run(ctx, t, chromedp.Click("//button[text()='wall']"), chromedp.Click("//button[text()='sleeping']"))
-	wants(t, "sleepers", text(ctx, t, "#functions tbody tr"), "58.97 % 690 ms 58.97 % 690 ms epoll_wait")
+	wants(t, "sleepers", text(ctx, t, "#functions tbody tr"), "59 % 690 ms 59 % 690 ms epoll_wait")
 	run(ctx, t, chromedp.Click("//button[text()='callers']"))
 	if s := value[string](ctx, t, "graph.tree.info(graph.tree.children[0][0]).name"); s != "epoll_wait" {
 		t.Errorf("the first of the callers' view is %q", s)
@@ -171,4 +171,54 @@ func TestLargePageInABrowser(t *testing.T) {
 func TestPageOfAnEmptyProfileInABrowser(t *testing.T) {
 	ctx := browser(t, &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
 	wants(t, "head", text(ctx, t, "header"), "samples 0")
+}
+
+// TestThePageHasTheTablesDigitsInABrowser: a share and a time have the digits there that they have in the terminal.
+func TestThePageHasTheTablesDigitsInABrowser(t *testing.T) {
+	p := fixture(t)
+	d, err := prepare(p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := browser(t, p)
+	shown := value[map[string][]string](ctx, t, `Object.fromEntries(table.rows.map((r) =>
+		[r.info.name, [share(r.self, table.total), part(r.self, table.total), share(r.total, table.total),
+			part(r.total, table.total)]]))`)
+	rows := d.rows(d.prof.Sample)
+	if len(rows) == 0 || len(rows) != len(shown) {
+		t.Fatalf("%d functions in the table, %d on the page", len(rows), len(shown))
+	}
+	for _, r := range rows {
+		name := d.frames[r.frame].shown()
+		want := []string{d.prec.Share(r.self), d.prec.Value(r.self, d.unit), d.prec.Share(r.total), d.prec.Value(r.total, d.unit)}
+		for i, got := range shown[name] {
+			if strings.ReplaceAll(got, " ", "") != want[i] {
+				t.Errorf("%s: the page shows %q, the table %q", name, shown[name], want)
+				break
+			}
+		}
+	}
+}
+
+// TestThePageOfADifferenceIsAsSureAsTheTableInABrowser: what is grey there is what the table leaves out.
+func TestThePageOfADifferenceIsAsSureAsTheTableInABrowser(t *testing.T) {
+	old := ticked(t, 10, map[uint64]int64{0x10: 100, 0x20: 500, 0x40: 300, 0x60: 20, 0x70: 1})
+	now := ticked(t, 10, map[uint64]int64{0x10: 210, 0x20: 480, 0x40: 320, 0x60: 45, 0x80: 1})
+	x := compared(t, old, now, DiffOptions{})
+	ctx := openPage(t, func(b *bytes.Buffer) error { return x.HTML(b) })
+	shown := value[map[string][]bool](ctx, t, `Object.fromEntries(table.rows.map((r) =>
+		[r.info.name, [!unless(r.selfNew, r.selfOld), !unless(r.totalNew, r.totalOld)]]))`)
+	sure := 0
+	for i := range x.Changes {
+		c := &x.Changes[i]
+		if got := shown[c.Name]; len(got) != 2 || got[0] != c.Self.Sure || got[1] != c.Total.Sure {
+			t.Errorf("%s: sure on the page %v, in the table %v, %v", c.Name, got, c.Self.Sure, c.Total.Sure)
+		}
+		if c.Self.Sure || c.Total.Sure {
+			sure++
+		}
+	}
+	if sure == 0 || sure == len(x.Changes) {
+		t.Errorf("%d of %d functions changed: the recordings show nothing", sure, len(x.Changes))
+	}
 }

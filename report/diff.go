@@ -231,9 +231,12 @@ func (x *Difference) judge() {
 
 // judge says whether a change, one of so many that are looked at, is sure.
 func (f *Figure) judge(tests int) {
-	beyond := math.Sqrt2 * math.Erfinv(1-falsely/float64(tests))
-	f.Sure = f.Delta() != 0 && math.Abs(f.Delta()) > beyond*f.chance
+	f.Sure = f.Delta() != 0 && math.Abs(f.Delta()) > beyondChance(tests)*f.chance
 }
+
+// beyondChance is how many standard errors a change has to be, for none of so many that are looked at to be called sure
+// by chance (but for one comparison of twenty).
+func beyondChance(tests int) float64 { return math.Sqrt2 * math.Erfinv(1-falsely/float64(max(tests, 1))) }
 
 // sort puts what became slower first, the most first, and what became faster last, the most last.
 func (x *Difference) sort() {

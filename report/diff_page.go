@@ -13,8 +13,13 @@ import (
 
 // pageDiff tells the page that its two types of values are of two recordings, new and old.
 type pageDiff struct {
-	// Worth is what a sample of each stands for, 0 if that is not known.
-	Worth [2]float64 `json:"worth"`
+	// Whole is all of each recording, in the later one's unit, and Samples what it comes from, 0 if that is not known.
+	Whole   [2]float64 `json:"whole"`
+	Samples [2]float64 `json:"samples"`
+	// Beyond is how many standard errors a change has to be, for none of so many boxes to be called sure by chance.
+	Beyond float64 `json:"beyond"`
+	// BeyondFunctions is the same for the table of functions.
+	BeyondFunctions float64 `json:"beyond_functions"`
 }
 
 // HTML writes one page that needs nothing else. It shows a flame graph as wide as the later recording, or the
@@ -28,7 +33,13 @@ func (x *Difference) HTML(w io.Writer) error {
 	if line := x.unlike(); line != "" {
 		page.Comments = []remark{{Text: line}}
 	}
-	page.Diff = &pageDiff{[2]float64{x.sampleWorth(1), x.sampleWorth(0) * x.factor()}}
+	page.Effective = []float64{x.prec[1].N, x.prec[0].N}
+	page.Diff = &pageDiff{
+		Whole:           [2]float64{x.prec[1].Total, x.prec[0].Total * x.factor()},
+		Samples:         [2]float64{x.prec[1].N, x.prec[0].N},
+		Beyond:          beyondChance(len(page.Nodes) / 2),
+		BeyondFunctions: beyondChance(2 * len(x.Changes)),
+	}
 	return writePage(w, page)
 }
 
@@ -36,14 +47,6 @@ func (x *Difference) HTML(w io.Writer) error {
 func (o *Options) title(d *data) string {
 	s := d.summary()
 	return or(o.Title, s.Target)
-}
-
-// sampleWorth is what one sample of a profile stands for, 0 if it does not tell its samples.
-func (x *Difference) sampleWorth(i int) float64 {
-	if x.prec[i].N <= 0 {
-		return 0
-	}
-	return x.prec[i].Total / x.prec[i].N
 }
 
 // factor is what the earlier values are multiplied by to compare with the later ones.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-//go:embed page.html page.css page_model.js page_graph.js page_ui.js
+//go:embed page.html page.css page_model.js page_precision.js page_graph.js page_ui.js
 var pageFiles embed.FS
 
 // pageTemplate is parsed once; its text is fixed at build time.
@@ -57,7 +57,7 @@ func pageSources() (style, script string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	for _, name := range []string{"page_model.js", "page_graph.js", "page_ui.js"} {
+	for _, name := range []string{"page_model.js", "page_precision.js", "page_graph.js", "page_ui.js"} {
 		js, err := pageFiles.ReadFile(name)
 		if err != nil {
 			return "", "", err

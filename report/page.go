@@ -30,15 +30,17 @@ type page struct {
 	Comments []remark    `json:"comments"`
 	Types    [][2]string `json:"types"` // name, unit
 	Value    int         `json:"value"`
-	Strings  []string    `json:"strings"`
-	Frames   []int       `json:"frames"`   // name, module, file, line, synthetic (0 or 1)
-	Nodes    []int32     `json:"nodes"`    // parent, frame; the root is not listed, the first is node 1
-	Threads  []int       `json:"threads"`  // name, comm, tid, pid
-	Contexts []int       `json:"contexts"` // thread, state, wait
-	Rows     []int64     `json:"rows"`     // node, context, a value for each type
-	Merged   int         `json:"merged"`   // call paths that were merged
-	Note     string      `json:"note"`
-	Diff     *pageDiff   `json:"diff,omitempty"`
+	// Effective is for each type the number of samples that its values come from, 0 if the profile does not tell.
+	Effective []float64 `json:"effective"`
+	Strings   []string  `json:"strings"`
+	Frames    []int     `json:"frames"`   // name, module, file, line, synthetic (0 or 1)
+	Nodes     []int32   `json:"nodes"`    // parent, frame; the root is not listed, the first is node 1
+	Threads   []int     `json:"threads"`  // name, comm, tid, pid
+	Contexts  []int     `json:"contexts"` // thread, state, wait
+	Rows      []int64   `json:"rows"`     // node, context, a value for each type
+	Merged    int       `json:"merged"`   // call paths that were merged
+	Note      string    `json:"note"`
+	Diff      *pageDiff `json:"diff,omitempty"`
 }
 
 // pageBuilder fills a page.
@@ -76,8 +78,9 @@ func (b *pageBuilder) head() {
 	b.merge = s.Threads > pageThreads
 	b.Title = printable.String(or(b.opts.Title, s.Target))
 	b.Value = b.value
-	for _, t := range b.prof.SampleType {
+	for i, t := range b.prof.SampleType {
 		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
+		b.Effective = append(b.Effective, b.precisionOf(i).N)
 	}
 	for _, c := range s.Comments {
 		b.Comments = append(b.Comments, remarkOf(c))

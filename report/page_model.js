@@ -188,17 +188,11 @@ function compared(now, other) {
   const swap = choice.value === model.type("old");
   const add = (r, o) => {
     const [a, b] = swap ? [r, o] : [o, r];
-    return { ...r, self: r.self, selfOld: a.self, selfNew: b.self, change: b.self - a.self, totalChange: b.total - a.total };
+    return { ...r, self: r.self, selfOld: a.self, selfNew: b.self, change: b.self - a.self, totalOld: a.total, totalNew: b.total, totalChange: b.total - a.total };
   };
   const rows = now.rows.map((r) => add(r, was.get(r.frame) || none)), here = new Set(now.rows.map((r) => r.frame));
   for (const o of other.rows) if (!here.has(o.frame)) rows.push(add({ ...o, self: 0, total: 0 }, o));
   return { rows, total: now.total };
-}
-
-// noise is the standard error of a change between two recordings, by the samples that the values come from.
-function noise(a, b) {
-  const [u, w] = model.diff.worth;
-  return u && w ? Math.sqrt((a / u + b / w) * u * w) : 0;
 }
 
 // recursive marks nodes whose frame is on the path to them already.
@@ -225,9 +219,10 @@ function matcher(text) {
   return (f) => re.test(f.name) || re.test(f.module);
 }
 
-function threeDigits(v) {
+// decimals writes three digits, or fewer where fewer decimals are borne.
+function decimals(v, most) {
   const a = Math.abs(v);
-  return v.toFixed(a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2);
+  return v.toFixed(Math.min(most, a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2));
 }
 
 const unitScales = {
@@ -235,16 +230,34 @@ const unitScales = {
   bytes: [[2 ** 40, 2 ** 40, "TiB"], [2 ** 30, 2 ** 30, "GiB"], [2 ** 20, 2 ** 20, "MiB"], [1024, 1024, "KiB"]],
 };
 
-// show writes a value in its unit.
-function show(v, type = choice.value) {
+// show writes a value in its unit. Where it is a part of so much that samples stand for, it has the digits that these
+// bear.
+function show(v, type = choice.value, of = 0) {
   let unit = data.types[type][1];
-  const per = { microseconds: 1e3, milliseconds: 1e6, seconds: 1e9 }[unit];
-  if (per) { v *= per; unit = "nanoseconds"; }
-  for (const [from, div, name] of unitScales[unit] || []) if (Math.abs(v) >= from * 0.9995) return threeDigits(v / div) + " " + name;
+  const per = { microseconds: 1e3, milliseconds: 1e6, seconds: 1e9 }[unit] || 1;
+  if (per > 1) unit = "nanoseconds";
+  const step = unit === "nanoseconds" ? precision.step(v, of) * per : 0;
+  v *= per;
+  if (step) v = Math.round(v / step) * step;
+  const digits = (scale) => (step ? Math.max(-precision.decade(step / scale), 0) : 2);
+  for (const [from, scale, name] of unitScales[unit] || []) {
+    if (Math.abs(v) >= from * 0.9995) return decimals(v / scale, digits(scale)) + " " + name;
+  }
   const n = Math.round(v).toLocaleString("en-US");
   return unit === "nanoseconds" ? (v ? n + " ns" : "0 s") : unit === "bytes" ? n + " B" : unit === "count" || !unit ? n : n + " " + unit;
 }
 
+// part writes a value that is a part of another.
+const part = (v, of) => show(v, choice.value, of);
+
+// halfToEven rounds as the terminal's tables do.
+function halfToEven(v, digits) {
+  const at = v * 10 ** digits, low = Math.floor(at);
+  return (at - low === 0.5 && low % 2 === 0 ? low / 10 ** digits : v).toFixed(digits);
+}
+
 function share(v, of) {
-  return of ? (100 * v / of).toFixed(2) + " %" : "–";
+  if (!of) return "–";
+  const digits = v === 0 || v === of ? 0 : precision.digits(v / of, of);
+  return halfToEven(100 * v / of, digits) + " %";
 }

@@ -108,6 +108,6 @@ func (b *pageBuilder) writeFrames() {
 			synthetic = 1
 		}
 		p := places[int32(i)]
-		b.Frames = append(b.Frames, b.str(f.label()), b.str(f.module), b.str(p.file), p.line, synthetic)
+		b.Frames = append(b.Frames, b.str(f.shown()), b.str(f.module), b.str(p.file), p.line, synthetic)
 	}
 }

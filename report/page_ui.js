@@ -41,7 +41,7 @@ function search() {
   found.textContent = "";
   if (graph.test) {
     const v = foundValue();
-    found.textContent = `${share(v, graph.tree.total[0])} (${show(v)}) on matching stacks`;
+    found.textContent = `${share(v, graph.tree.total[0])} (${part(v, graph.tree.total[0])}) on matching stacks`;
   }
   layout();
   functions();
@@ -75,7 +75,7 @@ function head() {
     byId("facts").append(d);
   }
   for (const c of data.comments || []) byId("comments").append(comment(c));
-  byId("note").textContent = (data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is within twice the samples' error. " : "") + "Click a box to zoom, / to search, Esc to go back, i to turn the graph over. Made by prywalk.";
+  byId("note").textContent = (data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is what the samples' error explains. " : "") + "Click a box to zoom, / to search, Esc to go back, i to turn the graph over. Made by prywalk.";
 }
 
 // comment gives a remark: its first line, and the others folded behind that.
@@ -138,9 +138,9 @@ function tip(event) {
   if (n < 0) return;
   const f = tree.info(n), lines = [element("b", f.name)];
   if (f.module) lines.push(element("div", f.file ? `${f.module} · ${f.file}${f.line ? ":" + f.line : ""}` : f.module));
-  lines.push(element("div", `${choice.inverted ? "value" : "total"} ${show(tree.total[n])} · ${share(tree.total[n], tree.total[0])} of all`));
+  lines.push(element("div", `${choice.inverted ? "value" : "total"} ${part(tree.total[n], tree.total[0])} · ${share(tree.total[n], tree.total[0])} of all`));
   if (choice.zoom) lines.push(element("div", `${share(tree.total[n], tree.total[choice.zoom])} of what is zoomed to`));
-  if (!choice.inverted) lines.push(element("div", `self ${show(tree.self[n])} · ${share(tree.self[n], tree.total[0])}`));
+  if (!choice.inverted) lines.push(element("div", `self ${part(tree.self[n], tree.total[0])} · ${share(tree.self[n], tree.total[0])}`));
   if (model.diff) lines.push(element("div", changeText(n)));
   box.replaceChildren(...lines);
   const w = box.offsetWidth, h = box.offsetHeight;
@@ -153,31 +153,37 @@ const signed = (v) => (v > 0 ? "+" : v < 0 ? "−" : "") + show(Math.abs(v));
 
 // changeText says what became of a box.
 function changeText(n) {
-  const { was, is } = changeOf(n), margin = 1.96 * noise(is, was);
+  const { was, is } = changeOf(n), margin = changes.margin(is, was);
   return `old ${show(was)}, new ${show(is)}: ${signed(is - was)}${margin ? ` ± ${show(margin)}` : ""}`;
 }
 
+// unless greys a change that the samples' error explains.
+const unless = (is, was) => (changes.sure(is, was, model.diff.beyond_functions) ? "" : "soft");
+
 const columns = model.diff ? [
   ["selfOld", "self old", (r) => show(r.selfOld)], ["selfNew", "self new", (r) => show(r.selfNew)],
-  ["change", "change", (r) => signed(r.change)], ["totalChange", "total change", (r) => signed(r.totalChange)],
+  ["change", "change", (r) => signed(r.change), (r) => unless(r.selfNew, r.selfOld)],
+  ["totalChange", "total change", (r) => signed(r.totalChange), (r) => unless(r.totalNew, r.totalOld)],
   ["name", "function", (r) => r.info.name, "text name"], ["module", "module", (r) => r.info.module, "text soft"],
 ] : [
-  ["self", "self %", (r) => share(r.self, table.total), "share"], ["self", "self", (r) => show(r.self)],
-  ["total", "total %", (r) => share(r.total, table.total), "share"], ["total", "total", (r) => show(r.total)],
+  ["self", "self %", (r) => share(r.self, table.total), "share"], ["self", "self", (r) => part(r.self, table.total)],
+  ["total", "total %", (r) => share(r.total, table.total), "share"], ["total", "total", (r) => part(r.total, table.total)],
   ["name", "function", (r) => r.info.name, "text name"], ["module", "module", (r) => r.info.module, "text soft"],
 ];
 
+// sortRows sorts as the reader has chosen; changes that are more than chance come first.
 function sortRows(rows) {
   const { key, down } = sorting, get = (r) => (key === "name" || key === "module" ? r.info[key] : r[key]);
   const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
-  return rows.sort((a, b) => (down ? -1 : 1) * compare(get(a), get(b)) || b.total - a.total);
+  const sure = (r) => (key.endsWith("hange") && !(unless(r.selfNew, r.selfOld) && unless(r.totalNew, r.totalOld)) ? 1 : 0);
+  return rows.sort((a, b) => sure(b) - sure(a) || (down ? -1 : 1) * compare(get(a), get(b)) || b.total - a.total);
 }
 
 function tableHead() {
   const row = element("tr");
   for (const [key, title, , kind] of columns) {
     const th = element("th", title + (sorting.key === key && !(title === "self" || title === "total") ? (sorting.down ? " ▾" : " ▴") : ""), { tabindex: "0" });
-    if (kind && kind.startsWith("text")) th.className = "text";
+    if (typeof kind === "string" && kind.startsWith("text")) th.className = "text";
     const sort = () => {
       sorting.down = sorting.key === key ? !sorting.down : key !== "name" && key !== "module";
       sorting.key = key;
@@ -202,7 +208,7 @@ function tableRow(r) {
   const tr = element("tr");
   columns.forEach(([key, , get, kind]) => {
     const td = element("td", get(r));
-    if (kind) td.className = kind;
+    if (kind) td.className = typeof kind === "function" ? kind(r) : kind;
     if (kind === "share") td.style.setProperty("--share", (table.total ? Math.min(100, 100 * r[key] / table.total) : 0) + "%");
     if (key === "name" && r.info.file) td.title = r.info.file + (r.info.line ? ":" + r.info.line : "");
     tr.append(td);

@@ -165,6 +165,7 @@ start_ruby() {
 	own='(.*[#:. ])?invoice_total( .*)?' exported='(rb|ruby)_[a-z0-9_]*'
 	if ruby --yjit --yjit-perf -e '' >/dev/null 2>&1; then
 		begin ruby --yjit --yjit-perf "$here/programs/own.rb"
+		for _ in $(seq 60); do grep -q invoice_total "/tmp/perf-$pid.map" 2>/dev/null && break; sleep 0.5; done # compiled at call 30
 	else
 		unnamed="Ruby 3.3 or later with YJIT, and start it with --yjit --yjit-perf (this is $(ruby -e 'print RUBY_VERSION'))"
 		begin ruby "$here/programs/own.rb"

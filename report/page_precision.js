@@ -1,0 +1,52 @@
+"use strict";
+// How many digits a figure bears, and which changes are more than chance: as the tables in the terminal have it
+// (internal/tabular, Precision).
+const precision = (() => {
+  const decade = (err) => Math.floor(Math.log10(err) + 1e-9); // of an error's first digit
+  // error is the standard error of a share of n samples, 0 if it is not known.
+  const error = (share, n) => (n ? Math.sqrt(Math.max(share * (1 - share), 0.25 / n) / n) : 0);
+  // margin is half of the 95 % interval (Wilson's, its longer side).
+  const margin = (share, n) => {
+    if (!n) return 0;
+    const z = 1.959964, s = Math.min(Math.max(share, 0), 1);
+    const middle = (s + z * z / (2 * n)) / (1 + z * z / n);
+    return Math.abs(s - middle) + z / (1 + z * z / n) * Math.sqrt(s * (1 - s) / n + z * z / (4 * n * n));
+  };
+  const wholes = data.types.map((_, i) => model.rows.reduce((sum, row) => sum + Math.abs(model.value(row, i)), 0));
+  // samples is the number that a part of a type of values comes from.
+  const samples = (part, type) => (data.effective && wholes[type] ? Math.max(1, data.effective[type] * part / wholes[type]) : 0);
+  const known = (type) => data.effective && data.effective[type] > 0;
+  return {
+    decade, error, margin,
+    // digits is how many a share in per cent of so much has behind its point.
+    digits(share, of) {
+      const e = known(choice.value) ? error(share, samples(of, choice.value)) : 0;
+      return e > 0 ? Math.min(Math.max(-decade(100 * e), 0), 2) : 2;
+    },
+    // step is what the last digit of a value that is a part of so much stands for, 0 if it is not known.
+    step(v, of) {
+      const e = known(choice.value) && of > 0 ? error(Math.min(1, Math.abs(v) / of), samples(of, choice.value)) * of : 0;
+      if (!e || !v) return 0;
+      let step = 10 ** decade(e);
+      while (step > Math.abs(v)) step /= 10; // one digit is always shown
+      return step;
+    },
+  };
+})();
+
+// changes says what of a change between two recordings the samples explain.
+const changes = (() => {
+  const { whole, samples } = model.diff || { whole: [0, 0], samples: [0, 0] };
+  const told = samples.every((n) => n > 0) && whole.every((v) => v > 0);
+  const join = (values, error) => Math.hypot(...values.map((v, i) => whole[i] * error(v / whole[i], samples[i])));
+  return {
+    // margin is half of the 95 % interval of a change.
+    margin: (is, was) => (told ? join([is, was], precision.margin) : 0),
+    // sure: beyond what the samples explain if nothing has changed.
+    sure(is, was, beyond) {
+      if (!told || is === was) return is !== was;
+      const n = samples.map((k, i) => k / whole[i]), same = (n[0] * is + n[1] * was) / (n[0] + n[1]);
+      return Math.abs(is - was) > beyond * join([same, same], (s, k) => precision.error(Math.min(1, s), k));
+    },
+  };
+})();
