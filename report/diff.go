@@ -236,7 +236,9 @@ func (f *Figure) judge(tests int) {
 
 // beyondChance is how many standard errors a change has to be, for none of so many that are looked at to be called sure
 // by chance (but for one comparison of twenty).
-func beyondChance(tests int) float64 { return math.Sqrt2 * math.Erfinv(1-falsely/float64(max(tests, 1))) }
+func beyondChance(tests int) float64 {
+	return math.Sqrt2 * math.Erfinv(1-falsely/float64(max(tests, 1)))
+}
 
 // sort puts what became slower first, the most first, and what became faster last, the most last.
 func (x *Difference) sort() {
