@@ -20,6 +20,8 @@ redis-benchmark                             redis-tools
 rustc                                       rustc
 go                                          golang-go
 ffmpeg                                      ffmpeg
+cmake                                       cmake
+ninja                                       ninja-build
 gfortran                                    gfortran
 gnatmake                                    gnat
 fpc                                         fp-compiler

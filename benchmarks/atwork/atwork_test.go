@@ -195,6 +195,30 @@ func TestRowsOfOtherProgramsAreKept(t *testing.T) {
 	}
 }
 
+// TestATableIsMadeInPieces: programs that have figures are not measured again, and each figure's commit is told.
+func TestATableIsMadeInPieces(t *testing.T) {
+	one, two, failed := made("xz", compiled, 1, 2), made("gcc", compiled, 1, 2), row{Name: "vp9", Error: "not installed"}
+	one.Revision, two.Revision = "1111111", "2222222"
+	all := []row{one, two, one, failed}
+	if got, want := revisions(all), "1111111, 2222222"; got != want {
+		t.Errorf("commits %q, want %q", got, want)
+	}
+	if !has(all, "gcc") || has(all, "vp9") || has(all, "r") {
+		t.Error("a program that failed has figures, or one that was measured has none")
+	}
+	s := &settings{programs: []program{{name: "xz"}, {name: "gcc"}}, missing: true, json: filepath.Join(t.TempDir(), "f")}
+	if err := save(s.json, all); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := s.run(t.Context(), &out); err != nil || !strings.Contains(out.String(), "prywalk 1111111, 2222222;") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	if now, err := load(s.json); err != nil || len(now) != len(all) || now[1].Revision != two.Revision {
+		t.Errorf("%+v %v", now, err)
+	}
+}
+
 func TestACommandLineIsRefusedForWhatItDoesNotMean(t *testing.T) {
 	for _, args := range [][]string{{"-only", "nobody"}, {"-stacks", "0"}, {"-longest", "0s"}, {"more"}} {
 		if _, err := parse(args); err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 )
 
 // load reads the rows of earlier runs, none if there is no file.
@@ -49,4 +50,20 @@ func with(all []row, r row) []row {
 	order := names(programs())
 	slices.SortStableFunc(all, func(a, b row) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
 	return all
+}
+
+// has reports whether there are figures of a program.
+func has(all []row, name string) bool {
+	return slices.ContainsFunc(all, func(r row) bool { return r.Name == name && r.Error == "" })
+}
+
+// revisions lists the commits that were measured, in the order of the rows.
+func revisions(all []row) string {
+	var list []string
+	for i := range all {
+		if r := all[i].Revision; r != "" && !slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	return strings.Join(list, ", ")
 }

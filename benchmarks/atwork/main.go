@@ -4,12 +4,14 @@
 //	scripts/setup-atwork.sh                     installs the programs (as root, Debian)
 //	go run ./benchmarks/atwork -docs            all of them, tables into the pages (an hour)
 //	go run ./benchmarks/atwork -quick           a tenth of the stacks
+//	go run ./benchmarks/atwork -docs -json rows.json -missing    goes on where such a run was ended
 //	go run ./benchmarks/atwork -gaps 10s        how often the machine itself takes a processor away
 //	go run ./benchmarks/atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
 //
 // Each program is started, recorded until so many stacks of running threads were seen as are asked for, and stopped.
 // With -before another build of prywalk records the same process for as long. One that is not installed has a row
-// that says so. With -json the figures of programs that are not measured again are kept.
+// that says so. With -json the figures of programs that are not measured again are kept, each with the commit that was
+// measured: a table can be made in pieces, a program at a time.
 package main
 
 import (
@@ -37,7 +39,7 @@ type settings struct {
 	binary, before  string
 	engine          string
 	json            string
-	docs            bool
+	docs, missing   bool
 }
 
 func main() {
@@ -64,6 +66,7 @@ func parse(args []string) (*settings, error) {
 	fl.StringVar(&s.engine, "engine", "ptrace", "how running threads are seen: ptrace, perf, auto")
 	fl.StringVar(&s.before, "before", "", "another build, for the column \"before\"")
 	fl.StringVar(&s.json, "json", "", "write the figures to this file; those that it has of other programs are kept")
+	fl.BoolVar(&s.missing, "missing", false, "leave out the programs that the file of -json has figures of")
 	fl.DurationVar(&s.gaps, "gaps", 0,
 		"measure nothing, but watch for so long how often the machine takes a processor away")
 	fl.BoolVar(&s.docs, "docs", false, "put the tables into "+page+" and "+summaryPage)
@@ -99,20 +102,19 @@ func (s *settings) run(ctx context.Context, out io.Writer) error {
 		_, err := fmt.Fprintln(out, watchGaps(s.gaps))
 		return err
 	}
-	if s.binary == "" {
-		dir, err := os.MkdirTemp("", "prywalk-atwork-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		s.binary = filepath.Join(dir, "prywalk")
-		if err := testtargets.BuildPrywalk(s.binary); err != nil {
-			return err
-		}
-	}
 	all, err := load(s.json)
 	if err != nil {
 		return err
+	}
+	if s.missing {
+		s.programs = slices.DeleteFunc(s.programs, func(p program) bool { return has(all, p.name) })
+	}
+	if s.binary == "" && len(s.programs) > 0 {
+		remove, err := s.build()
+		if err != nil {
+			return err
+		}
+		defer remove()
 	}
 	for i := range s.programs {
 		if ctx.Err() != nil {
@@ -132,4 +134,18 @@ func (s *settings) run(ctx context.Context, out io.Writer) error {
 	}
 	_, err = io.WriteString(out, s.text(all))
 	return err
+}
+
+// build makes prywalk from this checkout; remove deletes it.
+func (s *settings) build() (remove func(), err error) {
+	dir, err := os.MkdirTemp("", "prywalk-atwork-")
+	if err != nil {
+		return nil, err
+	}
+	s.binary = filepath.Join(dir, "prywalk")
+	if err := testtargets.BuildPrywalk(s.binary); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	return func() { _ = os.RemoveAll(dir) }, nil
 }

@@ -25,6 +25,8 @@ type row struct {
 	Group string  `json:"group"`
 	Error string  `json:"error,omitempty"`
 	Load  float64 `json:"load"` // the machine's load average behind it
+	// Revision is the commit that was measured.
+	Revision string `json:"revision,omitempty"`
 	// Now is what this build did, Before what the build of -before did with the same process.
 	Now    *figures `json:"now,omitempty"`
 	Before *figures `json:"before,omitempty"`
@@ -40,7 +42,7 @@ const (
 
 // measure starts a program, records it, and stops it.
 func (s *settings) measure(ctx context.Context, p *program) row {
-	r := row{Name: p.name, Group: p.group}
+	r := row{Name: p.name, Group: p.group, Revision: machine.Revision()}
 	ctx, cancel := context.WithTimeout(ctx, programTime)
 	defer cancel()
 	if err := s.both(ctx, p, &r); err != nil {

@@ -37,7 +37,7 @@ func (s *settings) text(all []row) string {
 	}
 	return fmt.Sprintf("%s, %d processors, Linux %s, prywalk %s; load average %.1f to %.1f. %d Hz.\n\n%s\n%s%s",
 		machine.CPUModel(), runtime.NumCPU(),
-		machine.Kernel(), machine.Revision(), least, most, s.freq, table(all), lateStops(all), reasons(all))
+		machine.Kernel(), revisions(all), least, most, s.freq, table(all), lateStops(all), reasons(all))
 }
 
 // table has a line for each program.
