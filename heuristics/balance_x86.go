@@ -2,10 +2,10 @@ package heuristics
 
 import "prywalk/frames"
 
-// A compiler that knows the size of its frames still pushes a word here and there: HotSpot's C2 inside of loops that
-// compare strings, C1 for the arguments of a helper, both around calls of a collector's barrier. There the stack
-// pointer is lower than the frame's size says. How much lower shows on the way to the return, where it
-// has to point to the return address again. That way is followed here, and nothing is asked of the registers.
+// A compiler that knows the size of its frames still pushes a word here and there. HotSpot's C2 does inside of loops
+// that compare strings, C1 for the arguments of a helper, both around calls of a collector's barrier. There the stack
+// pointer is lower than the frame's size says. How much lower shows on the way to the return, where it has to point to
+// the return address again. That way is followed here, and nothing is asked of the registers.
 
 // maxBalance bounds the instructions that are read: HotSpot's SHA-512 has 5,000.
 const maxBalance = 12000
@@ -21,10 +21,10 @@ type CFA struct {
 	Straight bool
 }
 
-// ReturnCFA gives the CFA of the code at pc: it follows the instructions from there, inside of lo and hi, to the first
-// return that they lead to, or to a jump elsewhere behind the pop of rbp, with which a frame is left for another
-// function, whose address may be in a register. Calls are taken to leave the stack pointer as it is. False if no way
-// leads to a return at which the stack pointer is known, and on arm64.
+// ReturnCFA gives the CFA of the code at pc. It follows the instructions from there, inside of lo and hi, to the first
+// return that they lead to. A jump elsewhere behind the pop of rbp ends the way, too: with it a frame is left for
+// another function, whose address may be in a register. Calls are taken to leave the stack pointer as it is. False if
+// no way leads to a return at which the stack pointer is known, and on arm64.
 func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
 		return cfa, false

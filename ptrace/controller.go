@@ -22,9 +22,9 @@ type Options struct {
 	// ReadOnly: never write a register. Calls that a look breaks then give
 	// EINTR to the program ([Stats.Broken]).
 	ReadOnly bool
-	// NoCollector: the caller sees to it that no garbage collection begins while a look
-	// is under way, and that GOMAXPROCS is two or more, as a goroutine of the controller must
-	// run while this one waits. A thread is then seized without a word to the Go scheduler.
+	// NoCollector: the caller sees to it that no garbage collection begins while a look is under way. It also sees to it
+	// that GOMAXPROCS is two or more, as a goroutine of the controller must run while this one waits. A thread is then
+	// seized without a word to the Go scheduler.
 	NoCollector bool
 	// KeepPriority: do not raise the scheduling priority.
 	KeepPriority bool

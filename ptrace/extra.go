@@ -173,8 +173,8 @@ func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 	return min(max(n, 0), len(req.Regions))
 }
 
-// stackAndPrefetch reads what Extra is going to need and the stack, in this order, as the stack may end
-// earlier; false if there is nothing to prefetch, or not all of it can be read.
+// stackAndPrefetch reads what Extra is going to need and the stack, in this order, as the stack may end earlier. It
+// gives false if there is nothing to prefetch, or not all of it can be read.
 func (c *Controller) stackAndPrefetch(tid int, req *Request, out *Stop) bool {
 	f, ok := req.Extra.(Prefetcher)
 	if !ok {

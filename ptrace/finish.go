@@ -20,7 +20,7 @@ type Request struct {
 	Deep []byte
 	// Top, if it lies above the stack pointer, is where the copy ends at the latest.
 	Top uint64
-	// Memory, if not nil, is the process's: all is read by it, and so nothing beyond the mapping that the stack
+	// Memory, if not nil, is the process's, and all is read by it. So nothing is read beyond the mapping that the stack
 	// pointer lies in, and nothing that somebody would have to provide first.
 	Memory *procmem.Memory
 	// Files, if not nil, are the thread's. Its schedstat is read while the thread is stopped, and so is exact, if it is
@@ -71,8 +71,8 @@ type Stop struct {
 	// Broken: it gives EINTR or EAGAIN to the program, because a restart is not sound, not
 	// possible, or not allowed (Options.ReadOnly).
 	Broken bool
-	// GaveUp: the call was at work in the kernel, or somebody else was for it, and has given that up: what begins
-	// again, by the look or by the program, does it all over. A thread that is stopped in it at each tick never ends it.
+	// GaveUp: the call was at work in the kernel, or somebody else was for it, and has given that up. What begins again,
+	// by the look or by the program, does it all over. A thread that is stopped in it at each tick never ends it.
 	GaveUp bool
 	// Told: somebody who makes the call in the thread's stead is told of it once more (seccomp user notification).
 	Told bool

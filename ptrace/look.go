@@ -91,9 +91,9 @@ func (l *Look) Sleeping(call *procmem.SyscallInfo, runs uint64) {
 // taken up again.
 func (c *Controller) Begin(tid int) (*Look, error) { return c.BeginWith(tid, nil) }
 
-// BeginWith is Begin, and reads the clocks of the thread, whose files these are,
-// between the attachment and the interrupt ([Look.Before]): whoever wants to know
-// whether it was on a processor when it was interrupted must not have asked earlier.
+// BeginWith is Begin, and reads the clocks of the thread, whose files these are, between the attachment and the
+// interrupt ([Look.Before]). Whoever wants to know whether it was on a processor when it was interrupted must not have
+// asked earlier.
 func (c *Controller) BeginWith(tid int, files *procmem.ThreadFiles) (*Look, error) {
 	l := c.find(tid)
 	if l != nil {

@@ -15,23 +15,22 @@ const (
 	// wait_task_stopped); without it those of other children are not.
 	watch = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	askEvery    = 1_000      // ns, between two questions of a wait that spins: each takes a lock that a thread takes to stop
+	askEvery    = 1_000      // ns, between two questions of a wait that spins: each takes a lock that a stop takes
 	sleepQueued = 8_000      // ns, first sleep of a wait for a thread that waits for this processor
 	sleepMin    = 20_000     // ns, first sleep of any other wait
 	sleepMax    = 200_000    // ns, longest sleep of a wait
 	lostFor     = 1_000_000  // ns, see serveLost
 	auditEvery  = 2_000_000  // ns, between checks of all pending looks one by one, at least
 	blockMax    = 20_000_000 // ns, longest sleep of a wait that a stop ends
-	wakeTakes   = 20_000     // ns, how long a stop takes to wake this thread up, at most, where it has a real-time priority
-	auditShare  = 16         // the part of the time that these checks may take: where hundreds are pending, they take long
+	wakeTakes   = 20_000     // ns, how long a stop takes to wake this thread up, at most, with a real-time priority
+	auditShare  = 16         // the part of the time that these checks may take: with hundreds pending, they take long
 )
 
-// WaitAny gives a look whose thread has stopped, or has ended ([Look.Ended]): call
-// Finish or Cancel for it. It gives nil at the deadline (on the clock of
-// procmem.Now; 0 only asks), or at once if nothing is pending, or early for [Leaving]. What Poll or an
-// earlier call has given is not given again. It spins for at
-// most Options.SpinFor after the last interrupt, then sleeps: until a thread stops if this thread has a
-// real-time priority and Options.NoCollector is set, else sleeping in between. It also serves abandoned looks.
+// WaitAny gives a look whose thread has stopped, or has ended ([Look.Ended]): call Finish or Cancel for it. It gives
+// nil at the deadline (on the clock of procmem.Now; 0 only asks), or at once if nothing is pending, or early for
+// [Leaving]. What Poll or an earlier call has given is not given again. It spins for at most Options.SpinFor after the
+// last interrupt, then sleeps. That is until a thread stops, if this thread has a real-time priority and
+// Options.NoCollector is set. Else it wakes up now and then. It also serves abandoned looks.
 func (c *Controller) WaitAny(deadline int64) *Look {
 	sleep, spin := int64(sleepQueued), c.spinFor()
 	if spin > 0 {
@@ -115,8 +114,8 @@ func (c *Controller) ask() (l *Look, now int64) {
 	return l, now
 }
 
-// block sleeps until a thread stops or the moment comes; false if this has to be done by
-// short sleeps, because it is not possible or what is reported is nobody's of the pending ones.
+// block sleeps until a thread stops or the moment comes. False if this has to be done by short sleeps: it is not
+// possible, or what is reported is nobody's of the pending ones.
 func (c *Controller) block(until int64) (*Look, bool) {
 	began := procmem.Now()
 	e, ok := c.alarm.wait(until, &c.info)
@@ -133,9 +132,9 @@ func (c *Controller) block(until int64) (*Look, bool) {
 	return l, l != nil
 }
 
-// Moved tells that this thread has been moved to another processor. The alarm is set anew there: the timer's interrupt
-// is served where it was set, and whoever runs where this thread sleeps would otherwise be
-// interrupted from afar, too late if it leaves a system call meanwhile (kernel/entry/common.c).
+// Moved tells that this thread has been moved to another processor. The alarm is set anew there, as the timer's
+// interrupt is served where it was set. Whoever runs where this thread sleeps would otherwise be interrupted from afar,
+// too late if it leaves a system call meanwhile (kernel/entry/common.c).
 func (c *Controller) Moved() { c.alarm.at = 0 }
 
 // SleepUntil sleeps until a moment on the clock of procmem.Now, or until a signal comes. The
@@ -216,9 +215,8 @@ func (c *Controller) checkAll() *Look {
 	return nil
 }
 
-// checkOne finds out whether a look's end or stop is not reported: the tracee has a
-// new number, or a wait of another thread of this process has taken the report
-// of its stop.
+// checkOne finds out whether a look's end or stop is not reported. Either the tracee has a new number, or a wait of
+// another thread of this process has taken the report of its stop.
 func (c *Controller) checkOne(l *Look) *Look {
 	if got := c.poll(l); got != nil || l.state != lookPending {
 		return got

@@ -52,7 +52,8 @@ type sourceFunc struct {
 }
 
 var sourcePage = template.Must(template.New("").Parse(`<!DOCTYPE html><meta charset="utf-8"><title>source</title>
-<style>body{font-family:sans-serif}pre{margin:0}td{padding:0 1em 0 0;text-align:right}td:last-child{text-align:left}</style>
+<style>body{font-family:sans-serif}pre{margin:0}td{padding:0 1em 0 0;text-align:right}
+td:last-child{text-align:left}</style>
 {{range .}}<h3>{{.Name}}</h3><p>{{.File}} {{.Problem}}</p>
 <table><tr><td>line</td><td>self</td><td>total</td><td></td></tr>
 {{range .Lines}}<tr><td>{{.N}}</td><td>{{.Self}}</td><td>{{.All}}</td><td><pre>{{.Text}}</pre></td></tr>

@@ -204,8 +204,8 @@ func (b *bench) freezePart(ctx context.Context) (string, error) {
 		"it was stopped (it tells "+
 		"by its count of voluntary context switches) are freezes; where it was pre-empted as well, its wait for a "+
 		"processor is part of the gap. The C walker does the same five calls with the same priority, jitter and "+
-		"spinning, and asks for as many bytes (%d KB, or what is mapped). %d rounds of each tool in random order, windows of "+
-		"%v after %v of warm-up, n freezes in all; the tools tell of whole runs (median of the rounds' p50 and p99, "+
+		"spinning, and asks for as many bytes (%d KB, or what is mapped). %d rounds of each tool in random order, windows "+
+		"of %v after %v of warm-up, n freezes in all; the tools tell of whole runs (median of the rounds' p50 and p99, "+
 		"greatest max; prywalk leaves out "+
 		"the time queued, the walker does not, and prywalk's classes are 1/16 wide). Ratios: median of the rounds, 95 %% "+
 		"interval in brackets (bootstrap). Placed freely: by the scheduler; apart: target and tool "+

@@ -2,7 +2,9 @@
 //
 //	go run ./benchmarks/memory                        an hour's worth of ticks at 100 Hz, 360,000 (3 minutes)
 //	go run ./benchmarks/memory -threads 5000 -ticks 36000
-//	go run ./benchmarks/memory -docs benchmarks/results/memory.md    the table goes into the page's section memory-20 (its threads)
+//	go run ./benchmarks/memory -docs benchmarks/results/memory.md
+//
+// The last puts the table into the page's section memory-20 (its threads).
 //
 // The ticks are real ones, only sooner: prywalk record runs at 2,000 Hz (-freq) on a workload of prywalk bench. At
 // each tenth of the ticks its resident size is read (VmRSS, and in the end VmHWM, of proc_pid_status(5)). The table

@@ -1,7 +1,7 @@
-// Command soak records a program in which everything is born and dies all the time, and prints each minute what
-// prywalk holds: descriptors, memory, ticks kept, processor time a tick, and how many entries the recording's tables
-// have. What grows without end shows. The program is internal/testtargets/src/churn.c: processes, threads, libraries,
-// code made at run time, names.
+// Command soak records a program in which everything is born and dies all the time. It prints each minute what prywalk
+// holds: descriptors, memory, ticks kept, processor time a tick, and the entries of the recording's tables. What grows
+// without end shows. The program is internal/testtargets/src/churn.c: processes, threads, libraries, code made at run
+// time, names.
 //
 //	go run ./benchmarks/soak --for 10m --births 80 --engine perf
 package main

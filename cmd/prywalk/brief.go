@@ -153,7 +153,8 @@ func percentage(v float64) string {
 
 // closing is the line that record ends with.
 func closing(s *sampler.Stats, path string) string {
-	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s%s, prywalk's own CPU %.2f s → %s",
+	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s%s, "+
+		"prywalk's own CPU %.2f s → %s",
 		plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s),
 		percent(s.Complete, s.Samples),
 		longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", "), harm(s), perfEngine(s), s.SelfCPU, path)

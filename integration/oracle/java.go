@@ -95,7 +95,9 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 		return fmt.Errorf("%s: %w", mode, err)
 	}
 	defer proc.Close()
-	o := &javaRun{opt: opt, pid: cmd.Process.Pid, proc: proc, tally: t, mode: mode, rand: rand.New(rand.NewPCG(opt.Seed, 1))}
+	o := &javaRun{
+		opt: opt, pid: cmd.Process.Pid, proc: proc, tally: t, mode: mode, rand: rand.New(rand.NewPCG(opt.Seed, 1)),
+	}
 	if o.tid, err = mainJavaThread(proc); err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
 	}

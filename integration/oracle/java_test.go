@@ -32,9 +32,9 @@ const (
 	manySteps  = 20_000
 )
 
-// TestJavaWalksAreExactAtEveryInstruction steps Work.java in every Java runtime that is here: in the code that the
-// compilers make, in the interpreter, and in the routines written in assembly, no walk may give another chain than the
-// true one. ORACLE_JAVA_ONLY names a runtime's directory, or a part of it.
+// TestJavaWalksAreExactAtEveryInstruction steps Work.java in every Java runtime that is here. No walk may give another
+// chain than the true one: in the code that the compilers make, in the interpreter, and in the routines written in
+// assembly. ORACLE_JAVA_ONLY names a runtime's directory, or a part of it.
 func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("Java's code is known on amd64 only")
@@ -97,7 +97,8 @@ func javas(t *testing.T) (list []string) {
 			t.Fatal(err)
 		}
 		for _, java := range found {
-			if file, err := filepath.EvalSymlinks(java); err == nil && !seen[file] && strings.Contains(java, os.Getenv("ORACLE_JAVA_ONLY")) {
+			file, err := filepath.EvalSymlinks(java)
+			if err == nil && !seen[file] && strings.Contains(java, os.Getenv("ORACLE_JAVA_ONLY")) {
 				seen[file] = true
 				list = append(list, java)
 			}
@@ -117,7 +118,10 @@ var javaOptions = []string{"-Xmx256m", "-XX:CompileThresholdScaling=0.01", "-XX:
 func stepJava(t *testing.T, mode, java, dir, class string, options []string, d time.Duration, all *JavaTally) {
 	warm := min(8*time.Second, d/3)
 	argv := append(append(append([]string{java}, javaOptions...), options...), "-cp", dir, class, "36000")
-	opt := JavaOptions{Warm: warm, Ran: ranBefore, Steps: 1 << 40, Until: time.Now().Add(d), Stretch: 1500, Seed: uint64(len(mode)), Log: t.Logf, Show: 2}
+	opt := JavaOptions{
+		Warm: warm, Ran: ranBefore, Steps: 1 << 40, Until: time.Now().Add(d), Stretch: 1500, Seed: uint64(len(mode)),
+		Log: t.Logf, Show: 2,
+	}
 	if err := RunJava(mode, argv, opt, all); err != nil {
 		t.Fatal(err)
 	}

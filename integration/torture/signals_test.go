@@ -27,9 +27,9 @@ func TestRealSignalsInterruptCallsAsWithoutALook(t *testing.T) {
 			if lost < 0 || lost > c["resent"] || lost > s.Restarted {
 				t.Errorf("%d of %d signals gave no EINTR, %d sent again", lost, c["handled"], c["resent"])
 			}
-			// It may freeze a thread that is on its way into the call, and who is held there looks asleep in it. The
-			// longer the machine lets it stand, the likelier is a signal just then: one of 1,537 where the hypervisor
-			// took half of a processor, none of 67,692 in six runs on an idle machine.
+			// It may freeze a thread that is on its way into the call, and who is held there looks asleep in it. The longer the
+			// machine lets it stand, the likelier is a signal just then. It was one of 1,537 where the hypervisor took half of a
+			// processor, and none of 67,692 in six runs on an idle machine.
 			if rung == "ladder" && lost > max(1, c["sent"]/1000) {
 				t.Errorf("%v", c)
 			}

@@ -95,7 +95,8 @@ func (c *Census) load(types *btf.Spec) error {
 // refusal classifies what the kernel said.
 func refusal(err error) error {
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, unix.EPERM) {
-		return fmt.Errorf("%w (%v)", ErrDenied, err) //nolint:errorlint // callers tell it from a process that may not be looked at
+		//nolint:errorlint // callers tell it from a process that may not be looked at
+		return fmt.Errorf("%w (%v)", ErrDenied, err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnsupported, err)
 }

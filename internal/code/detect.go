@@ -28,9 +28,9 @@ type slot struct {
 	wait   int             // so many refreshes until it is asked again
 }
 
-// A run-time system that is there and cannot be read, because it is still loaded, is asked again at the next refresh,
-// and then after 2, 4, 8 refreshes, until it was asked so often. New files begin this anew, and so does the first code
-// that was made at run time and that nobody has adopted.
+// A run-time system that is there and still loaded cannot be read. It is asked again at the next refresh, and then
+// after 2, 4, 8 refreshes, until it was asked so often. New files begin this anew, and so does the first code that was
+// made at run time and that nobody has adopted.
 const maxDetections = 8
 
 // adopt tells the modules, which have changed.

@@ -167,7 +167,8 @@ int main(void) {
 	unsigned long a, b; char perm[8];
 	FILE *f = fopen("/proc/self/maps", "r");
 	while (fgets(line, sizeof line, f))
-		if (sscanf(line, "%lx-%lx %7s", &a, &b, perm) == 3 && perm[2] == 'x' && a <= (unsigned long)main && (unsigned long)main < b)
+		if (sscanf(line, "%lx-%lx %7s", &a, &b, perm) == 3 && perm[2] == 'x' && a <= (unsigned long)main &&
+			(unsigned long)main < b)
 			break;
 	char *copy = mmap(0, b - a, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memcpy(copy, (void *)a, b - a);

@@ -78,7 +78,8 @@ func (c *checkup) mapFiles() Finding {
 		return Finding{"map_files", OK, "deleted and replaced files can be read", ""}
 	}
 	return Finding{"map_files", Warn,
-		"libraries that were deleted or replaced are read from the target's memory: stacks are complete, names may be missing",
+		"libraries that were deleted or replaced are read from the target's memory: " +
+			"stacks are complete, names may be missing",
 		c.grant("checkpoint_restore")}
 }
 

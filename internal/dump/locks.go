@@ -20,8 +20,8 @@ import (
 // equal readings of its count. So the stack that is shown is of a moment at which that thread held the lock. Who
 // has passed it on by then is followed, some times.
 //
-// A cycle of threads that wait for each other is called a deadlock only if two further looks find every member
-// asleep in the same call, with the same owner in the lock. Each also has to have a count of arrivals on a
+// A cycle of threads that wait for each other is called a deadlock only if two further looks find the same. Every
+// member is asleep in the same call, with the same owner in the lock. Each also has to have a count of arrivals on a
 // processor that has not moved in between.
 
 // Lock is something that threads wait for, and who holds it.

@@ -9,7 +9,9 @@ import (
 
 // opens are calls that open a file by a name, or change what a name leads to. Strangers name files
 // (internal/stranger opens those), and strangers put links where files are written (internal/outfile).
-var opens = regexp.MustCompile(`^(os\.(Open|OpenFile|OpenInRoot|OpenRoot|ReadFile|WriteFile|Create|CreateTemp|Rename|DirFS)|unix\.(Open|Openat|Openat2|Creat|Renameat2?|Rename)|syscall\.(Open|Openat)|elf\.Open|ioutil\..*)$`)
+var opens = regexp.MustCompile(`^(` +
+	`os\.(Open|OpenFile|OpenInRoot|OpenRoot|ReadFile|WriteFile|Create|CreateTemp|Rename|DirFS)|` +
+	`unix\.(Open|Openat|Openat2|Creat|Renameat2?|Rename)|syscall\.(Open|Openat)|elf\.Open|ioutil\..*)$`)
 
 // mayOpen are the functions of the product that open files otherwise, and why that is sound.
 var mayOpen = map[string]string{

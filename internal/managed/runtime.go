@@ -76,10 +76,10 @@ type Namer interface {
 	Runtime
 	// Begin tells that a walk begins. What it learns of the sample is valid until the next Begin.
 	Begin(s *Sample)
-	// Native is told each native frame of the walk, from the innermost on, with its CFA: the stack pointer of its caller,
-	// 0 for the outermost frame of a walk that is not complete, and [Outermost] for that of a complete one. It appends
-	// the managed frames that this native frame runs, innermost first. instead: they stand in the place of the native
-	// frame, which is machinery (the interpreter's loop) or whose address says less than they do (compiled code).
+	// Native is told each native frame of the walk, from the innermost on, with its CFA, the stack pointer of its caller.
+	// That is 0 for the outermost frame of a walk that is not complete, and [Outermost] for that of a complete one. It
+	// appends the managed frames that this native frame runs, innermost first. instead: they stand in the place of the
+	// native frame, which is machinery (the interpreter's loop) or whose address says less than they do (compiled code).
 	// Machinery that is a file's code stays in the recording, and is shown on request. Of generated code the managed
 	// frames keep the address.
 	Native(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, instead bool)

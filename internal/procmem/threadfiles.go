@@ -105,10 +105,9 @@ func (f *ThreadFiles) SchedStat() (SchedStat, error) {
 	return ParseSchedStat(b)
 }
 
-// RawSchedStat reads the schedstat file into buf without entering the Go
-// scheduler, for a caller that holds a thread stopped, and gives the number of
-// bytes, negative if it failed or the file is not open; [ParseSchedStat] reads
-// them. The file is opened by an earlier call of [ThreadFiles.SchedStat].
+// RawSchedStat reads the schedstat file into buf without entering the Go scheduler, for a caller that holds a thread
+// stopped. It gives the number of bytes, negative if it failed or the file is not open. [ParseSchedStat] reads them.
+// The file is opened by an earlier call of [ThreadFiles.SchedStat].
 //
 //go:nosplit
 func (f *ThreadFiles) RawSchedStat(buf []byte) int {
@@ -171,9 +170,8 @@ func trimLine(b []byte) []byte {
 	return b
 }
 
-// Wchan reads the name of the kernel function that the thread sleeps in, into
-// buf (64 bytes suffice), and gives the part used; empty if it does not sleep, or
-// the kernel does not say.
+// Wchan reads the name of the kernel function that the thread sleeps in, into buf (64 bytes suffice). It gives the part
+// used: empty if the thread does not sleep, or the kernel does not say.
 func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {
 	b, err := f.read(fileWchan, buf)
 	if err != nil {
@@ -185,13 +183,12 @@ func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {
 	return b, nil
 }
 
-// LastRun reads when the scheduler last charged the thread for running, in
-// nanoseconds of the scheduler's own clock for that processor; false where the kernel
-// does not tell (it has no sched file before 6.15 without CONFIG_SCHED_DEBUG). For a
-// thread that is off its processor it is the moment at which it was taken off, and
-// for one that has just been put on it, that very same moment: two threads with the
-// same value have replaced one another (kernel/sched/core.c, __schedule, which reads
-// the clock once).
+// LastRun reads when the scheduler last charged the thread for running, in nanoseconds of the scheduler's own clock for
+// that processor. False where the kernel does not tell: it has no sched file before 6.15 without CONFIG_SCHED_DEBUG.
+//
+// For a thread that is off its processor it is the moment at which it was taken off. For one that has just been put on
+// it, it is that very same moment. So two threads with the same value have replaced one another (kernel/sched/core.c,
+// __schedule, which reads the clock once).
 func (f *ThreadFiles) LastRun() (int64, bool) {
 	var buf [256]byte
 	b, err := f.read(fileSched, buf[:])

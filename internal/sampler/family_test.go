@@ -26,8 +26,8 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 	const script = `echo ready; read go; for i in $(seq 150); do /bin/ls /usr/bin >/dev/null; done; ` +
 		`(for i in $(seq 50); do /bin/ls /usr/bin >/dev/null; done); echo done; read end`
 	want, r := recordScript(t, exe, script)
-	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children", want, r.ProfiledCPU,
-		r.ShortLivedCPU)
+	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children", want,
+		r.ProfiledCPU, r.ShortLivedCPU)
 	// The clocks of /proc count hundredths of a second, four of them here.
 	if d := r.ProfiledCPU - want; d < -0.02*want-0.04 || d > 0.02*want+0.04 {
 		t.Errorf("%.3f s of %.2f s are in the profile", r.ProfiledCPU, want)
@@ -44,8 +44,8 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 	}
 }
 
-// TestChildrenOfAParentThatIgnoresSIGCHLD: the kernel adds their time to nobody's, so nothing of those that nobody
-// met is known, and what those had that were met is not taken from what others used.
+// TestChildrenOfAParentThatIgnoresSIGCHLD: the kernel adds their time to nobody's. So nothing is known of those that
+// nobody met. What those had that were met is not taken from what others used.
 func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
 	exe, err := exec.LookPath("perl")
 	if err != nil {
@@ -58,8 +58,8 @@ func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
 	cmd := exec.Command(exe, "-e", script)
 	want, r := recordTold(t, cmd)
 	burnt := r.sumOf(3, func(p *pprof.Sample) bool { return !in(booking.ShortLivedChildren)(p) })
-	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children", want, r.ProfiledCPU,
-		r.ShortLivedCPU)
+	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children", want,
+		r.ProfiledCPU, r.ShortLivedCPU)
 	if r.ProfiledCPU < want-0.04 || float64(burnt)/1e9 < 0.3 {
 		t.Errorf("%.3f s of more than %.2f s are in the profile, %d ns of them of who was met", r.ProfiledCPU, want, burnt)
 	}

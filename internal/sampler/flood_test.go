@@ -21,8 +21,8 @@ const (
 func flooded(t *testing.T, want float64, r *recorded) {
 	t.Helper()
 	own := r.sumOf(3, func(s *pprof.Sample) bool { return label(s, "comm") == "flood" })
-	t.Logf("the kernel says %.2f s; in the profile %.3f s, of short-lived children %.3f s, exited unseen %.3f s; failed %v",
-		want, r.ProfiledCPU, r.ShortLivedCPU, r.ExitedUnseenCPU, r.Failed)
+	t.Logf("the kernel says %.2f s; in the profile %.3f s, of short-lived children %.3f s, exited unseen %.3f s; "+
+		"failed %v", want, r.ProfiledCPU, r.ShortLivedCPU, r.ExitedUnseenCPU, r.Failed)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}

@@ -24,10 +24,11 @@ func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 	}
 	defer o.Events.Close()
 	o.Children = true
-	const script = `echo ready; read go; for i in $(seq 200); do /bin/ls /usr/bin | sort >/dev/null; done; echo done; read end`
+	const script = `echo ready; read go; for i in $(seq 200); do /bin/ls /usr/bin | sort >/dev/null; done; ` +
+		`echo done; read end`
 	want, r := recordToldWith(t, exec.Command(exe, "-c", script), o)
-	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of short-lived children without a function, %.3f s unseen, "+
-		"%d samples", want, r.ProfiledCPU, r.ShortLivedCPU, r.ExitedUnseenCPU, r.Sampled)
+	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of short-lived children without a function, "+
+		"%.3f s unseen, %d samples", want, r.ProfiledCPU, r.ShortLivedCPU, r.ExitedUnseenCPU, r.Sampled)
 	if d := r.ProfiledCPU - want; d < -0.02*want-0.04 || d > 0.02*want+0.04 {
 		t.Errorf("%.3f s of %.2f s are in the profile", r.ProfiledCPU, want)
 	}

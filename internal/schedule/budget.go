@@ -13,7 +13,7 @@ package schedule
 //   - What prywalk takes of the processors, which targets lose when all are busy. It is
 //     kept below the share of all processors, as far as the rate has an influence on it.
 //
-// Where the rate would be below evenRate, ticks look at a part of the threads instead ([Subset]): many small ticks show
+// Where the rate would be below evenRate, ticks look at a part of the threads instead ([Subset]). Many small ticks show
 // more of what happens, and hold fewer at once, than few large ones.
 //
 // Sleepers lose nothing, so a process that sleeps is not looked at less often.

@@ -25,10 +25,11 @@ func TestNamesForPeople(t *testing.T) {
 		"_Z3addii@plt":                      "add@plt",
 		"_ZN3foo3barIiEEvT_":                "foo::bar<int>",
 		"_ZNSt6vectorIiSaIiEE9push_backEOi": "std::vector<int, std::allocator<int> >::push_back",
-		"_ZN4core3ptr13drop_in_place17h0123456789abcdefE":                              "core::ptr::drop_in_place",
-		"_ZN4core3ptr13drop_in_place17h0123456789abcdefE.llvm.12345":                   "core::ptr::drop_in_place",
-		"_RNvNtCsgEmfK2I1SDS_4core10intrinsics8unlikely":                               "core::intrinsics::unlikely",
-		"_ZN9hashbrown3raw21RawTable$LT$T$C$A$GT$14reserve_rehash17h725f7eb85f5e545dE": "hashbrown::raw::RawTable<T,A>::reserve_rehash",
+		"_ZN4core3ptr13drop_in_place17h0123456789abcdefE":            "core::ptr::drop_in_place",
+		"_ZN4core3ptr13drop_in_place17h0123456789abcdefE.llvm.12345": "core::ptr::drop_in_place",
+		"_RNvNtCsgEmfK2I1SDS_4core10intrinsics8unlikely":             "core::intrinsics::unlikely",
+		"_ZN9hashbrown3raw21RawTable$LT$T$C$A$GT$14reserve_rehash17h725f7eb85f5e545dE": "" +
+			"hashbrown::raw::RawTable<T,A>::reserve_rehash",
 		"_Znot mangled": "_Znot mangled",
 	} {
 		if got, _ := display(system); got != want {

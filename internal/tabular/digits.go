@@ -46,8 +46,8 @@ func (p Precision) Err(share float64) float64 {
 // z95 is how many standard errors are on either side of a 95 % interval.
 const z95 = 1.959964
 
-// Margin gives how far the true share may be from the one that was found, either way, with 95 % confidence: the longer
-// side of Wilson's interval, which goes by the standard error at the interval's ends. 0 if it is not known.
+// Margin gives how far the true share may be from the one that was found, either way, with 95 % confidence. It is the
+// longer side of Wilson's interval, which goes by the standard error at the interval's ends. 0 if it is not known.
 func (p Precision) Margin(share float64) float64 {
 	if p.N == 0 {
 		return 0

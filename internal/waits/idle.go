@@ -32,8 +32,9 @@ var loops = map[string]string{
 }
 
 // pools matches names of functions in which threads wait for work.
-var pools = regexp.MustCompile(`(?i)(worker|thread_?pool|idle|background|getTask|take_?task|next_?task|wait_?for_?(work|task|job)|` +
-	`job_?queue|work_?queue|task_?queue|dequeue|runtime\.(stopm|findRunnable|templateThread)|consumer_?loop)`)
+var pools = regexp.MustCompile(`(?i)(worker|thread_?pool|idle|background|getTask|take_?task|next_?task|` +
+	`wait_?for_?(work|task|job)|job_?queue|work_?queue|task_?queue|dequeue|` +
+	`runtime\.(stopm|findRunnable|templateThread)|consumer_?loop)`)
 
 // pooled are the kinds that threads wait for work by.
 func pooled(k Kind) bool {

@@ -45,10 +45,11 @@ type Inst struct {
 	Imm     int64
 }
 
-// opsOne and ops0F tell for each opcode what follows it. M: ModRM; m, Z: ModRM
-// and an immediate of 8 or 16/32 bits; G: ModRM, immediate if reg is 0 or 1; b, w,
-// z, r, v, o, e: immediates of 8, 16, 16/32, 32, 16/32/64 bits, an address, and
-// enter's; p: a prefix or escape; x: invalid. (Intel SDM, tables .)
+// opsOne and ops0F tell for each opcode what follows it (Intel SDM, tables ):
+//
+//   - M: ModRM; m, Z: ModRM and an immediate of 8 or 16/32 bits; G: ModRM, immediate if reg is 0 or 1
+//   - b, w, z, r, v: immediates of 8, 16, 16/32, 32, 16/32/64 bits; o: an address; e: enter's
+//   - p: a prefix or escape; x: invalid
 const opsOne = "MMMMbzxxMMMMbzxp" + "MMMMbzxxMMMMbzxx" + "MMMMbzpxMMMMbzpx" + "MMMMbzpxMMMMbzpx" +
 	"pppppppppppppppp" + "................" + "xxpMppppzZbm...." + "bbbbbbbbbbbbbbbb" +
 	"mZxmMMMMMMMMMMMM" + "..........x....." + "oooo....bz......" + "bbbbbbbbvvvvvvvv" +

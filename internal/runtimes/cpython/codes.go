@@ -170,7 +170,7 @@ type head struct {
 const mostRefs = 1<<32 - 1
 
 // alive reports whether an object has references. What has been freed stays as it was until it is overwritten, but for
-// its first word: that is 0 as soon as what the object leads to may be freed, and then the address of another free
+// its first word. That is 0 as soon as what the object leads to may be freed. Then it is the address of another free
 // block (Objects/obmalloc.c), which lies above 4 GiB. From 3.14 on the two highest bytes are flags (Include/object.h).
 func (r *Runtime) alive(addr uint64) bool {
 	refs, ok := r.now(addr)

@@ -6,7 +6,7 @@
 // that are not known.
 //
 // The chain is merged with the native frames by address. From 3.11 on each entry from C into the interpreter keeps a
-// record in the native frame of its loop: a _PyCFrame (3.11), a frame that is owned by the C stack (3.12 on). The
+// record in the native frame of its loop. In 3.11 it is a _PyCFrame, later a frame that is owned by the C stack. The
 // native frame in whose memory the record lies runs the Python frames inside of it. Before 3.11 each Python frame has a
 // native frame of the loop, which keeps the frame object's address. What fits nowhere makes the walk's Python frames
 // invalid as a whole.

@@ -28,10 +28,12 @@ func (m *image) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
+var libpython = []*frames.Module{{Name: "/lib/libpython3.9.so"}}
+
 func (m *image) Cut(uint64) bool                                       { return false }
 func (m *image) Unchanged() bool                                       { return len(m.bytes)%2 == 0 }
 func (m *image) Arch() frames.Arch                                     { return frames.X86_64 }
-func (m *image) Modules() []*frames.Module                             { return []*frames.Module{{Name: "/lib/libpython3.9.so"}} }
+func (m *image) Modules() []*frames.Module                             { return libpython }
 func (m *image) ReadCode(addr uint64, b []byte) int                    { return m.Read(addr, b) }
 func (m *image) Flow() *heuristics.Source                              { return nil }
 func (m *image) Member(*frames.Module, string, string) (int64, bool)   { return 0, false }

@@ -32,7 +32,7 @@ type layout struct {
 	codeTable                               int64
 	codeInstr                               int64 // 3.11 on: where the instructions begin in the object itself
 	codeVersion                             int64 // 3.12 on: 32 bits that no other code object of the process has; 0: none
-	codeTypeSize                            int64 // tp_basicsize of the type of code objects; from 3.11 on without the instructions
+	codeTypeSize                            int64 // tp_basicsize of the type of code objects; from 3.11 on without them
 	codeHead                                int64 // as much of a code object as tells its identity
 
 	textASCII, textCompact int64 // sizes of the heads of strings
@@ -46,8 +46,8 @@ const (
 	ownedByCStack    = 3 // or, from 3.14 on, more
 )
 
-// Offsets that are the same in all versions: of any object its type, of a bytes object its size and content, of a
-// string its length, hash and state, of a type its size and members.
+// Offsets that are the same in all versions. Any object has its type, a bytes object its size and content. A string has
+// its length, hash and state, a type its size and members.
 const (
 	objectType   = 8
 	bytesSize    = 16
@@ -169,8 +169,8 @@ func described(b []byte) (l layout, ok bool) {
 func (l *layout) sane() bool {
 	const most = 1 << 20
 	for _, off := range []int64{
-		l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadNext, l.threadInterp, l.threadFrame, l.threadID,
-		l.threadNative, l.threadChunk, l.codeTypeSize, l.codeInstr,
+		l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadNext, l.threadInterp, l.threadFrame,
+		l.threadID, l.threadNative, l.threadChunk, l.codeTypeSize, l.codeInstr,
 	} {
 		if off < 0 || off > most {
 			return false

@@ -22,9 +22,11 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 		"13": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
 			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 200},
 		"14": {minor: 14, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
-			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 74, codeInstr: 208, interpThreads: 7344, interpModules: 7688},
+			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 74, codeInstr: 208,
+			interpThreads: 7344, interpModules: 7688},
 		"15": {minor: 15, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 176, threadNative: 184,
-			threadChunk: 256, threadTop: 264, threadSize: 968, frameOwner: 74, codeInstr: 208, interpThreads: 7336, interpModules: 7592},
+			threadChunk: 256, threadTop: 264, threadSize: 968, frameOwner: 74, codeInstr: 208,
+			interpThreads: 7336, interpModules: 7592},
 	} {
 		l, ok := described(description3(t, minor))
 		if !ok {

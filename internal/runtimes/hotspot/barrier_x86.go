@@ -6,9 +6,9 @@ import (
 	"prywalk/frames"
 )
 
-// The routine that compiled methods call as they begin, to have the collector or the machine see to them first
-// (StubGenerator::generate_method_entry_barrier): push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret. What
-// follows puts the method itself aside, and is left out here.
+// Compiled methods call this routine as they begin, to have the collector or the machine see to them first
+// (StubGenerator::generate_method_entry_barrier). It is push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret.
+// What follows puts the method itself aside, and is left out here.
 var (
 	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}
 	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
@@ -57,8 +57,8 @@ func below(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
 }
 
-// interpreterCalls gives the rule at a return address in the interpreter. A method that it knows itself (Math.sin) has no
-// frame: its return address is at sp, or above a word by which that was aligned for the call.
+// interpreterCalls gives the rule at a return address in the interpreter. A method that it knows itself (Math.sin) has
+// no frame: its return address is at sp, or above a word by which that was aligned for the call.
 func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
 	if !ok || !c.entry || bytes.Contains(v.code(c.begin, c.end-c.begin), entered) {
@@ -78,9 +78,9 @@ func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bo
 	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 }
 
-// fromInterpreter computes the CFA of a method without a frame that the interpreter has called, whose code it holds the
-// bounds of: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is in r13 only.
-// The return address is so many bytes above the stack pointer.
+// fromInterpreter computes the CFA of a method without a frame that the interpreter has called. It holds the bounds of
+// the interpreter's code: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is in
+// r13 only. The return address is so many bytes above the stack pointer.
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].

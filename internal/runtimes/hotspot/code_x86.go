@@ -270,8 +270,8 @@ var (
 	restoredAll = []byte{0x48, 0x8b, 0x44, 0x24, 0x78, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0}
 )
 
-// How the stub ends that hands an exception on to a caller (StubGenerator::generate_forward_exception), behind its
-// call, which was made with sp aligned or not: add rsp, 8; jmp; call; ...; pop rdx; jmp rbx. It has no frame.
+// How the stub ends that hands an exception on to a caller (StubGenerator::generate_forward_exception). Behind its
+// call, which was made with sp aligned or not, come add rsp, 8; jmp; call; ...; pop rdx; jmp rbx. It has no frame.
 var (
 	forwardsAligned = []byte{0x48, 0x83, 0xc4, 8, opJump, 5, 0, 0, 0, opCall}
 	forwards        = []byte{0x48, 0x8b, 0xd8} // mov rbx, rax
@@ -284,7 +284,7 @@ const (
 )
 
 // pushed counts the words that compiled code has pushed for a call of a stub (LIR_Assembler::emit_typecheck_helper), by
-// those that it pops behind it: code is what follows the call, or push, call and the pops.
+// those that it pops behind it. code is what follows the call, or push, call and the pops.
 func pushed(code []byte) (words int32) {
 	pop := func(op byte) int {
 		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {

@@ -6,8 +6,8 @@ import (
 	"prywalk/frames"
 )
 
-// called is the rule where the return address is the word at sp, and the CFA is given by a register: the stack pointer
-// that a method's caller had, which r13 holds when the interpreter or an adapter begins.
+// called is the rule where the return address is the word at sp, and the CFA is given by a register. It has the stack
+// pointer of a method's caller: r13 does when the interpreter or an adapter begins.
 func called(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: cfa, CFAOff: off, Method: m}
 	if cfa == frames.X86RSP && off == 8 {
@@ -38,8 +38,8 @@ func inReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
 }
 
 // sendersSP computes the CFA from the stack pointer that a caller had, where the return address has just been popped.
-// An adapter for method handles has taken an argument from below the return address, and has put that in its place:
-// then the stack pointer is a word higher than the caller had it. That caller is the interpreter, which does not need
+// An adapter for method handles has taken an argument from below the return address, and has put that in its place.
+// Then the stack pointer is a word higher than the caller had it. That caller is the interpreter, which does not need
 // it.
 type sendersSP struct {
 	reg uint8
@@ -214,7 +214,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// inKnown gives the rule in a method that the interpreter knows itself: there is no frame, but a word by which the
+// inKnown gives the rule in a method that the interpreter knows itself. There is no frame, but a word by which the
 // stack is aligned for a call, or what JDK 8 computes with. The caller's sp stays in r13.
 func (v *VM) inKnown(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {

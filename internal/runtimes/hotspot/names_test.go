@@ -119,9 +119,10 @@ func TestInterpretedFramesAreNamedByMethodAndBytecode(t *testing.T) {
 				want string
 			}{
 				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack, Caller: true}, at8},
-				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack}, at0},                                // by the register
-				{frames.Frame{PC: entry + 2, FP: fp, SP: namedStack + 200}, at0},                             // it is just called
-				{frames.Frame{PC: bytecode + 10, FP: fp + 8, SP: namedStack}, "Interpreter (iadd)(:0) stub"}, // it has given up its frame
+				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack}, at0},    // by the register
+				{frames.Frame{PC: entry + 2, FP: fp, SP: namedStack + 200}, at0}, // it is just called
+				// It has given up its frame.
+				{frames.Frame{PC: bytecode + 10, FP: fp + 8, SP: namedStack}, "Interpreter (iadd)(:0) stub"},
 				{frames.Frame{PC: bytecode + 1, FP: fp + 8, SP: namedStack, Caller: true}, "Interpreter (iadd)(:0) stub"},
 			} {
 				c.f.PC -= 0

@@ -17,7 +17,9 @@ const (
 // step applies the rule at pc to registers and memory, and gives what it finds.
 func step(t *testing.T, v *VM, q frames.Query, regs map[uint8]uint64, stack map[uint64]uint64) (frames.Regs, bool) {
 	t.Helper()
-	m := &frames.Module{Start: codeAt, End: codeEnd, Generated: true, NoFP: true, Sources: []frames.RuleSource{v}, Calls: anyCall{}}
+	m := &frames.Module{
+		Start: codeAt, End: codeEnd, Generated: true, NoFP: true, Sources: []frames.RuleSource{v}, Calls: anyCall{},
+	}
 	inner := &frames.Module{Start: 0x100, End: 0x200, Sources: []frames.RuleSource{innerSource{}}, Calls: anyCall{}}
 	s := frames.NewSpace(frames.X86_64)
 	s.SetModules([]*frames.Module{inner, m})
@@ -139,7 +141,8 @@ func (p *place) checkWith(t *testing.T, v *VM, r13, rbx uint64) {
 		return
 	}
 	if gotFP, _ := got.Get(frames.X86RBP); !ok || got.PC != callers || got.SP() != p.sp || gotFP != p.fp {
-		t.Errorf("%#x: %v pc %#x sp %#x fp %#x, want %#x, %#x, %#x", p.pc, ok, got.PC, got.SP(), gotFP, uint64(callers), p.sp, p.fp)
+		t.Errorf("%#x: %v pc %#x sp %#x fp %#x, want %#x, %#x, %#x", p.pc, ok, got.PC, got.SP(), gotFP, uint64(callers),
+			p.sp, p.fp)
 	}
 }
 
@@ -180,10 +183,11 @@ func stubPlaces(f *fake) []place {
 	stub := f.blob("vtable chunks", 0, 0, []byte{0x90, 0x90})
 	deopt := f.blob("DeoptimizationBlob", 80, 0, []byte{0x90, 0x90, 0x90, 0x90})
 	stubs := f.blob("unwind_exception Runtime1 stub", -1, 0, forwardCode)
+	replaced := words(fpHere+8, callers, fpHere, callersFP)
 	return []place{
 		{"a virtual call's stub", stub + 1, false, returnAt(0), spHere + 8, fpHere},
-		{"a frame that is being replaced", deopt + 2, true, words(fpHere+8, callers, fpHere, callersFP), fpHere + 16, callersFP},
-		{"before it is", deopt + 2, false, words(fpHere+8, callers, fpHere, callersFP), 0, 0},
+		{"a frame that is being replaced", deopt + 2, true, replaced, fpHere + 16, callersFP},
+		{"before it is", deopt + 2, false, replaced, 0, 0},
 		{"an exception handed on, aligned", stubs + 1, true, returnAt(8), spHere + 16, fpHere},
 		{"an exception handed on", stubs + 15, true, returnAt(0), spHere + 8, fpHere},
 		{"another stub's call", stubs + 24, true, returnAt(0), 0, 0},
@@ -248,7 +252,8 @@ func adapterPlaces(f *fake) []place {
 func onwardPlaces(f *fake) []place {
 	buffer := f.blob("InlineCacheBuffer", 0, 0, []byte{0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, opJump, 0, 1, 0, 0})
 	// ret; mov rbx, imm64; jmp elsewhere; nops
-	method := f.blob("nmethod", 6, 0, slices.Concat([]byte{opRet, 0x48, 0xbb, 0, 0, 0, 0, 0, 0, 0, 0, opJump, 0, 0x10, 0, 0}, make([]byte, 20)))
+	onward := []byte{opRet, 0x48, 0xbb, 0, 0, 0, 0, 0, 0, 0, 0, opJump, 0, 0x10, 0, 0}
+	method := f.blob("nmethod", 6, 0, slices.Concat(onward, make([]byte, 20)))
 	stub := f.blob("resolve_static_call", 6, 0, slices.Concat([]byte{opPopRBP, 0xff, 0xe0}, make([]byte, 20)))
 	return []place{
 		{"a call's target with something in rax", buffer, false, returnAt(0), spHere + 8, fpHere},
@@ -261,14 +266,16 @@ func onwardPlaces(f *fake) []place {
 
 // barrierPlaces are those of the routine that methods call as they begin.
 func barrierPlaces(f *fake) []place {
-	code := slices.Concat([]byte{0x90}, barrierBegins, []byte{0x90, opCall, 0, 0, 0, 0, 0x90}, barrierEnds, make([]byte, 8))
+	call := []byte{0x90, opCall, 0, 0, 0, 0, 0x90}
+	code := slices.Concat([]byte{0x90}, barrierBegins, call, barrierEnds, make([]byte, 8))
 	barrier := f.blob("StubRoutines (final stubs)", 0, 0, code) + 1
 	ends := barrier + uint64(len(barrierBegins)) + 7
 	framed := words(fpHere, callersFP, fpHere+16, callers)
+	pushed := words(spHere, callersFP, spHere+16, callers)
 	return []place{
 		{"a barrier", barrier, false, returnAt(0), spHere + 8, fpHere},
 		{"a barrier with its mark", barrier + 5, false, returnAt(8), spHere + 16, fpHere},
-		{"a barrier with rbp pushed", barrier + 6, false, words(spHere, callersFP, spHere+16, callers), spHere + 24, callersFP},
+		{"a barrier with rbp pushed", barrier + 6, false, pushed, spHere + 24, callersFP},
 		{"a barrier's frame", barrier + 9, false, framed, fpHere + 24, callersFP},
 		{"a barrier's call", barrier + 15, true, framed, fpHere + 24, callersFP},
 		{"a barrier's frame, gone", ends + 1, false, returnAt(8), spHere + 16, fpHere},

@@ -103,9 +103,10 @@ func (v *VM) Unknown() error {
 	return &UnknownError{"the place of its interpreter and the headers of its code do not agree"}
 }
 
-// proven reports whether two ways to the interpreter's code lead to the same place: the variable that says where it
-// is; and the heaps, the map of segments, and the header of the piece of code there, with its name and its bounds. They
-// have no field in common, so that offsets that are wrong in either do not agree. Until then, no address is known.
+// proven reports whether two ways to the interpreter's code lead to the same place. One is the variable that says where
+// it is. The other leads over the heaps, the map of segments, and the header of the piece of code there, with its name
+// and its bounds. They have no field in common, so that offsets that are wrong in either do not agree. Until then, no
+// address is known.
 func (v *VM) proven() bool {
 	if v.proof != proofOpen {
 		return v.proof == proofHolds
@@ -293,9 +294,8 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// Behind gives, for a return address in a stub that has saved all registers for the call, the place behind where
-// it has them back: what follows there shows how the stub's own frame looks, in which rbp is as it was
-// during the call.
+// Behind is for a return address in a stub that has saved all registers for the call. It gives the place behind where
+// it has them back. What follows there shows how the stub's own frame looks, in which rbp is as it was during the call.
 func (v *VM) Behind(q frames.Query) (pc uint64, ok bool) {
 	if !q.Caller {
 		return 0, false
