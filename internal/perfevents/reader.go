@@ -3,9 +3,11 @@ package perfevents
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -56,12 +58,19 @@ type Reader struct {
 	samples, lost, broken int64
 	throttled             int64
 	online                string
+
+	tasks map[int][]int // of [OpenOwn]: the events of each thread; else nil
+	still bool          // paused
 }
 
 // Open begins to sample. The error is [ErrDenied] or [ErrUnsupported], with what is behind it.
 func Open(o Options) (*Reader, error) {
-	r := &Reader{opts: o}
-	if o.Stack != 0 {
+	return openWithin(&Reader{opts: o})
+}
+
+// openWithin opens the rings with as much stack as there is memory for.
+func openWithin(r *Reader) (*Reader, error) {
+	if o := &r.opts; o.Stack != 0 {
 		r.opts.Stack = min(o.Stack, MostStack) &^ 7
 		return r, r.openAll()
 	}
@@ -152,8 +161,17 @@ func (r *Reader) Check() bool {
 	if err != nil || online == r.online {
 		return err == nil
 	}
+	tids := slices.Collect(maps.Keys(r.tasks))
 	r.Close() // first: both would take twice the memory that may be locked
-	return r.openAll() == nil
+	if r.openAll() != nil {
+		return false
+	}
+	for _, tid := range tids {
+		if err := r.Follow(tid); err != nil && !errors.Is(err, unix.ESRCH) {
+			return false
+		}
+	}
+	return true
 }
 
 // Pause leaves everybody unsampled until Resume.
@@ -166,13 +184,22 @@ func (r *Reader) Resume() {
 }
 
 func (r *Reader) control(request uint) {
+	r.still = request == unix.PERF_EVENT_IOC_DISABLE
 	for _, g := range r.rings {
 		_ = unix.IoctlSetInt(g.fd, request, 0) // the event is this process's
+	}
+	for _, fds := range r.tasks {
+		for _, fd := range fds {
+			_ = unix.IoctlSetInt(fd, request, 0)
+		}
 	}
 }
 
 // Close ends the sampling.
 func (r *Reader) Close() {
+	for tid := range r.tasks {
+		r.Unfollow(tid)
+	}
 	for _, g := range r.rings {
 		g.close()
 	}
@@ -185,9 +212,12 @@ func (r *Reader) openAll() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
-	attr := r.opts.attr()
+	attr, pid := r.opts.attr(), -1
+	if r.Own() {
+		attr, pid = r.opts.holder(), os.Getpid()
+	}
 	for _, cpu := range parseCPUs(online) {
-		g, err := openRing(&attr, cpu, ringSize(r.opts.Stack))
+		g, err := openRing(&attr, pid, cpu, ringSize(r.opts.Stack))
 		if errors.Is(err, unix.ENODEV) {
 			continue // it has just gone
 		}

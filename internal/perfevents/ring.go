@@ -26,9 +26,9 @@ type ring struct {
 	wrap []byte // for a record that goes on at the beginning
 }
 
-// openRing opens an event on a processor, with room for size bytes, a power of two.
-func openRing(attr *unix.PerfEventAttr, cpu, size int) (*ring, error) {
-	fd, err := unix.PerfEventOpen(attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+// openRing opens an event on a processor, of one thread or of all (-1), with room for size bytes, a power of two.
+func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
+	fd, err := unix.PerfEventOpen(attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}

@@ -25,9 +25,28 @@ func Try() error {
 	if err != nil {
 		return err
 	}
+	return try(r)
+}
+
+// TryOwn is [Try] for what [OpenOwn] gives.
+func TryOwn() error {
+	r, err := OpenOwn(Options{Freq: tryFreq})
+	if err != nil {
+		return err
+	}
+	return try(r)
+}
+
+// try has this thread sampled, and closes the reader.
+func try(r *Reader) error {
 	defer r.Close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if r.Own() {
+		if err := r.Follow(unix.Gettid()); err != nil {
+			return refusal(err)
+		}
+	}
 	self, got := os.Getpid(), false
 	for end := threadCPU() + tryFor; !got && threadCPU() < end; {
 		r.Drain(func(rec *Record) { got = got || rec.Kind == Sampled && rec.PID == self && rec.Usable() })
