@@ -110,12 +110,48 @@ func TestEngineAutoWithoutTheRightIsPtrace(t *testing.T) {
 	}
 }
 
+// TestEnginePerfOfAnOrdinaryUserSeesUserSpace: where the kernel lets him sample his own threads. What the functions of
+// the program take is known.
+func TestEnginePerfOfAnOrdinaryUserSeesUserSpace(t *testing.T) {
+	b, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+	if level := strings.TrimSpace(string(b)); err != nil || level != "1" && level != "2" {
+		t.Skipf("ordinary users may sample all processors here, or nothing: kernel.perf_event_paranoid is %s", level)
+	}
+	if ordinary() == nil {
+		t.Skip("not root: there is no other user to be")
+	}
+	if err := perfevents.TryOwn(); err != nil {
+		t.Skip(err)
+	}
+	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
+	r := recordUntilAs(t, ordinary(), "400 looks at burn_60", func(p *profile.Profile) bool {
+		return countOf(p, "burn_60") >= 400
+	}, "--engine", "perf", "-F", "499", "-p", strconv.Itoa(target.PID))
+	if r.stats.Engine != "perf" || r.stats.Sampled == 0 || !strings.Contains(r.stats.EngineNote, "user space only") {
+		t.Errorf("engine %q (%s), %d sampled", r.stats.Engine, r.stats.EngineNote, r.stats.Sampled)
+	}
+	sum := func(name string) float64 { return float64(totalOf(r.Profile, name, cpuColumn)) }
+	all := sum("burn_60") + sum("burn_30") + sum("burn_10")
+	for name, want := range map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1} {
+		// As above: five standard errors.
+		if got := sum(name) / all; got < want-0.1 || got > want+0.1 {
+			t.Errorf("%s has %.3f", name, got)
+		}
+	}
+	checkAccounting(t, r.stats)
+}
+
 // TestEnginePerfWithoutTheRight says in one line what gives it, and what works without.
 func TestEnginePerfWithoutTheRight(t *testing.T) {
-	if b, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || strings.TrimSpace(string(b)) < "1" {
-		t.Skipf("anybody may sample all processors here: %s", b)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
-	r := command{args: []string{"record", "--engine", "perf", "-d", "1", "--", "sleep", "1"}, user: ordinary()}.run(t)
+	r := command{
+		exe:  self,
+		env:  []string{seccompVariable + "=" + binary, withoutPerfVariable + "=1"},
+		args: []string{"record", "--engine", "perf", "-d", "1", "--", "sleep", "1"},
+	}.run(t)
 	r.must(t, 3).oneLine(t, "--engine perf", "CAP_PERFMON", "leave --engine out")
 }
 

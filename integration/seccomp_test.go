@@ -18,9 +18,16 @@ import (
 // forbidden itself to trace.
 const seccompVariable = "PRYWALK_TEST_WITHOUT_PTRACE"
 
+// withoutPerfVariable, if set besides, has perf events forbidden instead.
+const withoutPerfVariable = "PRYWALK_TEST_WITHOUT_PERF"
+
 // execWithoutPtrace becomes prywalk under a seccomp filter as container engines have one: ptrace and
-// process_vm_readv fail with EPERM.
+// process_vm_readv fail with EPERM, or perf_event_open does.
 func execWithoutPtrace() {
+	forbidden := [2]uint32{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV}
+	if os.Getenv(withoutPerfVariable) != "" {
+		forbidden = [2]uint32{unix.SYS_PERF_EVENT_OPEN, unix.SYS_PERF_EVENT_OPEN}
+	}
 	runtime.LockOSThread() // the filter is the thread's, and exec keeps it
 	fail := func(what string, err error) {
 		fmt.Fprintln(os.Stderr, what, err)
@@ -31,8 +38,8 @@ func execWithoutPtrace() {
 	}
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the call's number (struct seccomp_data, offset 0)
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PTRACE, Jt: 1},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PROCESS_VM_READV, Jf: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: forbidden[0], Jt: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: forbidden[1], Jf: 1},
 		{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
 		{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW},
 	}

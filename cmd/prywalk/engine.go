@@ -43,7 +43,9 @@ func (f *engineFlags) open(o *sampler.Options) error {
 		if only != "" {
 			return usageError("--engine perf and %s: running threads are not stopped then; leave one of the two out", only)
 		}
-		o.Events, err = f.sample(o)
+		if o.Events, err = f.sample(o); errors.Is(err, perfevents.ErrDenied) {
+			o.Events, err = f.sampleOwn(o, err)
+		}
 	default:
 		return usageError("--engine %q: choose auto, ptrace or perf", f.engine)
 	}
@@ -88,6 +90,19 @@ func (f *engineFlags) sample(o *sampler.Options) (*perfevents.Reader, error) {
 		r.Pause() // until the recording begins
 	}
 	return r, err
+}
+
+// sampleOwn has threads sampled that this user may have sampled, in user space, where more is denied.
+func (f *engineFlags) sampleOwn(o *sampler.Options, denied error) (*perfevents.Reader, error) {
+	if perfevents.TryOwn() != nil {
+		return nil, denied
+	}
+	r, err := perfevents.OpenOwn(perfevents.Options{Freq: o.Freq})
+	if err != nil {
+		return nil, denied
+	}
+	r.Pause() // until the recording begins
+	return r, nil
 }
 
 // closeEvents lets go of them.

@@ -17,6 +17,10 @@ func (c *checkup) perf() Finding {
 	paranoid := strings.TrimSpace(c.read("sys/kernel/perf_event_paranoid"))
 	err := perfevents.Try()
 	switch {
+	case errors.Is(err, perfevents.ErrDenied) && perfevents.TryOwn() == nil:
+		return Finding{name, OK, "allowed in user space alone (kernel.perf_event_paranoid is " + paranoid +
+			"): running threads are stopped for their looks, but few with --engine perf; to have all sampled " +
+			perfevents.Remedy, ""}
 	case errors.Is(err, perfevents.ErrDenied):
 		return Finding{name, OK, "not allowed (kernel.perf_event_paranoid is " + paranoid +
 			"): running threads are stopped for their looks; " +

@@ -101,7 +101,7 @@ func (o *Options) booking() accountant.Options {
 		MaxDepth: o.MaxDepth, Selected: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
 		Save: o.Checkpoint, Watch: o.Watch, Walked: o.walked, Explained: o.explained,
 	}
-	if o.Events != nil {
+	if o.Events != nil && !o.Events.Own() {
 		a.Period = o.Events.Period()
 	}
 	return a

@@ -81,6 +81,7 @@ func (c *Tracer) breathe(until int64) (now int64) {
 		procmem.SleepUntil(until)
 		ptrace.Unpin()
 	}
+	c.drainInTime()
 	now = procmem.Now()
 	c.looker.Woken(now) // it may have taken another thread's processor
 	return now
@@ -121,7 +122,7 @@ func (c *Tracer) await(done <-chan struct{}) {
 		default:
 		}
 	}
-	<-done
+	c.awaitAndDrain(done)
 }
 
 // send hands a batch over, and waits for room.

@@ -35,7 +35,9 @@ const (
 	strayFor = 2 * listEvery
 	// mostStrays and mostSamples bound how many samples wait, in all and for one thread.
 	mostStrays  = 256
-	mostSamples = 64
+	mostSamples = 1024
+	// crowdedBy is with how many samples of one thread its clocks are read in the middle of a tick.
+	crowdedBy = 32
 )
 
 // kernelSamples is what the tracer knows of the kernel's samples. It belongs to the tracer.
@@ -45,6 +47,9 @@ type kernelSamples struct {
 	of        map[int]*process // by process number
 	strays    []stray
 	untracked untrackedProcesses
+
+	drained int64     // when the kernel's buffers were read last, CLOCK_MONOTONIC ns
+	crowded []*thread // whose samples soon find no more room
 
 	taken    int64                    // samples that were given to a thread or process
 	heard    int64                    // samples of the targets
@@ -59,6 +64,8 @@ type kernelSamples struct {
 	ran      int64                    // processor time of the targets then, ns
 	gaveUp   string                   // why ptrace took over; "": it did not
 	last     *perfevents.Reader       // the one that was given up
+
+	unheard, unfollowed int64 // threads that are ptrace's: samples of them were missing, or are refused
 }
 
 // observe has the kernel sample running threads from now on, if it may.
@@ -68,7 +75,7 @@ func (c *Tracer) observe(r *perfevents.Reader) {
 	}
 	c.samples = kernelSamples{reader: r, of: map[int]*process{}}
 	c.samples.take = c.takeSample
-	if c.opts.Children && c.opts.Threads == nil {
+	if c.opts.Children && c.opts.Threads == nil && !r.Own() {
 		c.samples.untracked.table = descendants.New[*handover.Process, untrackedShot]()
 	}
 	r.Resume()
@@ -80,6 +87,9 @@ func (c *Tracer) checkSamples(now int64) {
 	if !k.reader.Check() {
 		c.giveUpSamples("a processor came, and the kernel refuses samples of it")
 		return
+	}
+	if k.reader.Own() {
+		return // each thread is judged on its own
 	}
 	ran := c.ranSoFar(now)
 	if k.heard != k.heardOf || k.ran == 0 {
@@ -145,6 +155,7 @@ func (c *Tracer) stopSampling(p *process) {
 			th.sampled.waiting[i] = nil
 		}
 		th.sampled.waiting = nil
+		c.unfollow(th)
 		th.look.SetSampled(0)
 	}
 	p.sampled = false

@@ -62,6 +62,9 @@ func (c *Tracer) sample(p *process) {
 	}
 	c.samples.of[p.target.PID] = p
 	p.ranUnheard = p.clock.ran()
+	if c.samples.reader.Own() {
+		return // each thread once it is met running
+	}
 	for _, th := range p.list.inOrder {
 		th.look.SetSampled(c.samples.reader.Stack())
 	}
@@ -99,6 +102,9 @@ func (k *kernelSamples) stats(n *counts) EngineStats {
 		s.Engine, s.EngineNote, reader = "perf, then ptrace", k.gaveUp, k.last
 	}
 	if note := k.leftTo(s.Engine); note != "" {
+		s.EngineNote = strings.TrimPrefix(s.EngineNote+"; "+note, "; ")
+	}
+	if note := k.leftThreads(); note != "" {
 		s.EngineNote = strings.TrimPrefix(s.EngineNote+"; "+note, "; ")
 	}
 	if reader != nil {

@@ -13,6 +13,8 @@ import (
 
 // begin begins a look at a thread, unless one is still pending, or the accountant is far behind.
 func (c *Tracer) begin(th *thread) {
+	c.drainInTime()
+	c.judgeFollowed(th)
 	if !c.ending && !c.quota.goesOn() || !c.roomForCopy() || th.look.Pending() {
 		if !th.idle.LeftAlone() { // else its next look tells what it did at this tick, too
 			c.counts.queued++
@@ -103,6 +105,7 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 	c.out.add(handover.Event{
 		Kind: handover.Looked, Thread: th.shared, Shot: s, Before: th.idle.TakeUnchanged(), Length: c.now.apart,
 	})
+	c.followIfItRan(th, s)
 }
 
 // follow takes note of a look at a thread, if the tracer should be on its processor.

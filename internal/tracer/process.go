@@ -82,19 +82,20 @@ func (p *process) alive() bool {
 
 // thread is what the tracer knows of one thread.
 type thread struct {
-	shared  *handover.Thread // what the accountant sees of it
-	proc    *process
-	look    *look.Thread
-	idle    idle.Thread
-	hidden  skid.Hidden
-	sampled sampled
-	end     handover.ThreadEnd
-	listing int64 // the last one that showed it
-	tick    int64 // the last one at which it was looked at
-	metAt   int64 // the one at which it was met, if its birth was seen
-	turn    int64 // of reading the threads' clocks, in which its own were read last ([endedCount])
-	born    bool  // its birth was seen: its clocks count from zero
-	dead    bool
+	shared   *handover.Thread // what the accountant sees of it
+	proc     *process
+	look     *look.Thread
+	idle     idle.Thread
+	hidden   skid.Hidden
+	sampled  sampled
+	followed followed
+	end      handover.ThreadEnd
+	listing  int64 // the last one that showed it
+	tick     int64 // the last one at which it was looked at
+	metAt    int64 // the one at which it was met, if its birth was seen
+	turn     int64 // of reading the threads' clocks, in which its own were read last ([endedCount])
+	born     bool  // its birth was seen: its clocks count from zero
+	dead     bool
 }
 
 // findIdle gives a thread by its number to the idle policy, nil if it is not known.

@@ -30,6 +30,7 @@ func (c *Tracer) takeSamples(now int64) {
 	if k.reader == nil || k.paused {
 		return
 	}
+	k.drained = now
 	k.untracked.drain(k.reader, k.take)
 	c.handOverUntracked(now)
 	if now-k.checked >= checkEvery {
@@ -49,6 +50,10 @@ func (c *Tracer) takeSample(r *perfevents.Record) {
 		c.keepUntracked(r) // or it is another program's
 		return
 	}
+	th := p.list.byTID[r.TID]
+	if th != nil {
+		th.followed.heard++
+	}
 	if k.heard++; r.Time < k.since {
 		return // the kernel went on while nobody read clocks; its buffers had room for a part only
 	}
@@ -57,7 +62,6 @@ func (c *Tracer) takeSample(r *perfevents.Record) {
 		return
 	}
 	p.heard++
-	th := p.list.byTID[r.TID]
 	switch {
 	case th == nil:
 		c.takeStray(p, r)
@@ -67,6 +71,9 @@ func (c *Tracer) takeSample(r *perfevents.Record) {
 	default:
 		k.taken++
 		th.sampled.waiting = append(th.sampled.waiting, c.looker.FromSample(r))
+		if len(th.sampled.waiting) == crowdedBy {
+			k.crowded = append(k.crowded, th)
+		}
 		c.idle.Wake(&th.idle)
 	}
 }
@@ -89,7 +96,7 @@ func (c *Tracer) takeStray(p *process, r *perfevents.Record) {
 // adoptStrays gives a thread that was just met the samples that came before.
 func (c *Tracer) adoptStrays(th *thread) {
 	k := &c.samples
-	if !th.proc.sampled {
+	if !th.proc.sampled || k.reader.Own() {
 		return
 	}
 	th.look.SetSampled(k.reader.Stack())
@@ -140,6 +147,7 @@ func (c *Tracer) found(th *thread, now booking.Reading) {
 	if before.Wall == 0 {
 		before = th.firstReading(now)
 	}
+	now.Wall = max(now.Wall, before.Wall) // its samples may have been taken since the tick began
 	s.read = now
 	if len(s.waiting) == 0 {
 		return

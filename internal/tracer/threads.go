@@ -32,6 +32,7 @@ func (c *Tracer) list(p *process, now int64) {
 	for _, tid := range tids {
 		th := l.byTID[tid]
 		if th == nil {
+			c.drainInTime()
 			if th = c.meet(p, tid, now); th == nil {
 				continue
 			}
@@ -110,6 +111,7 @@ func (c *Tracer) endThread(th *thread) {
 	c.counts.unseen += c.idle.Forget(&th.idle)
 	e := &th.end
 	c.endSamples(th)
+	c.unfollow(th)
 	e.Left, e.Patience = th.look.TakeLeft(), c.gaps.Patience()
 	if !e.Alive || th.tick == c.counts.ticks { // its last look is of the recording's end
 		e.Rest = booking.Reading{}

@@ -75,6 +75,7 @@ func (c *Tracer) withhold(now, deadline int64) {
 		c.list(p, now) // one that has ended must be noticed
 	}
 	c.dropGone()
+	c.drainInTime()
 	c.looker.Collect(deadline, c.done)
 	c.out.handOver(c.now.at)
 }
@@ -85,6 +86,7 @@ func (c *Tracer) tick(now, deadline int64) {
 	c.now.at = now
 	if !c.ending && c.mustWait(now) {
 		c.ticks.Missed++ // who was asked to stop must not wait for the accountant
+		c.drainInTime()
 		c.collect(deadline)
 		c.out.handOver(now)
 		return

@@ -31,13 +31,19 @@ func opened(t testing.TB, pid int) *handover.Process {
 // target and throws away what it gives.
 func onTicks(t testing.TB, rung look.Rung, f func(tick func(), c *Tracer), args ...string) {
 	t.Helper()
+	onTicksOf(t, Options{Freq: 99, Rung: rung}, f, args...)
+}
+
+// onTicksOf is onTicks with any options.
+func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...string) {
+	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
 	p := opened(t, pid)
 	look.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		c := newTracer(Options{Freq: 99, Rung: rung})
-		c.looker = look.New(ctl, c.Pool, rung)
+		c := newTracer(o)
+		c.looker = look.New(ctl, c.Pool, o.Rung)
 		defer c.looker.Close()
 		c.admit(p)
 		defer func() { c.last(procmem.Now()) }() // no files stay open

@@ -1,0 +1,85 @@
+package tracer
+
+import (
+	"testing"
+
+	"prywalk/internal/booking"
+	"prywalk/internal/perfevents"
+)
+
+// samplingOwn is sampling, thread by thread and in user space, as ordinary users may have it.
+func samplingOwn(t *testing.T, freq float64) Options {
+	t.Helper()
+	if err := perfevents.TryOwn(); err != nil {
+		t.Skip(err)
+	}
+	r, err := perfevents.OpenOwn(perfevents.Options{Freq: freq})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return Options{Freq: freq, Events: r}
+}
+
+// TestAThreadThatAStopMetRunningIsFollowed, and no sleeper is; in the end all descriptors are there again.
+func TestAThreadThatAStopMetRunningIsFollowed(t *testing.T) {
+	var c *Tracer
+	onTicksOf(t, samplingOwn(t, 499), func(tick func(), tracer *Tracer) {
+		c = tracer
+		for c.counts.sampled < 20 {
+			tick()
+		}
+		for _, th := range c.procs[0].list.inOrder {
+			if n := th.followed.events; n != 0 && n != c.samples.reader.Events() || n == 0 && !th.followed.refused &&
+				th.look.Sampled() {
+				t.Errorf("thread %d has %d events, sampled: %v", th.look.TID, n, th.look.Sampled())
+			}
+		}
+		if c.counts.freezes.n == 0 {
+			t.Error("samples came of a thread that no stop had met")
+		}
+	}, "burners", "1")
+	if n := c.samples.reader.Followed(); n != 0 {
+		t.Errorf("%d threads are still followed", n)
+	}
+}
+
+// TestSleepersAreNotFollowed: they would take descriptors for nothing. Only a stop has a thread followed.
+func TestSleepersAreNotFollowed(t *testing.T) {
+	onTicksOf(t, samplingOwn(t, 499), func(tick func(), c *Tracer) {
+		for range 5 {
+			tick()
+		}
+		if n := c.samples.reader.Followed(); int64(n) > c.counts.frozen { // one may not have slept yet
+			t.Errorf("%d are followed, %d were stopped", n, c.counts.frozen)
+		}
+	}, "sleepers", "3")
+}
+
+// TestThreadsOfWhichSamplesAreMissingArePtraces: a twentieth may be missing, of 200 periods or more.
+func TestThreadsOfWhichSamplesAreMissingArePtraces(t *testing.T) {
+	o := samplingOwn(t, 100)
+	for _, v := range []struct {
+		periods, heard int64
+		followed, anew bool
+	}{
+		{judgedAfter - 1, 0, true, false},
+		{judgedAfter, 190, true, true},
+		{judgedAfter, 189, false, false},
+		{judgedAfter, 230, true, true}, // the clock goes on while another system has the processor
+		{10 * judgedAfter, 1899, false, false},
+	} {
+		onTicksOf(t, o, func(tick func(), c *Tracer) {
+			tick()
+			th := c.procs[0].list.inOrder[0]
+			c.files.Take(1)
+			th.followed = followed{events: 1, heard: v.heard}
+			th.sampled.read = booking.Reading{CPU: v.periods * c.samples.reader.Period()}
+			c.judgeFollowed(th)
+			if f := th.followed; (f.events == 1) != v.followed || f.refused == v.followed || (f.from > 0) != v.anew {
+				t.Errorf("%d samples of %d periods: %+v", v.heard, v.periods, f)
+			}
+			th.sampled.read = booking.Reading{}
+		}, "sleepers", "1")
+	}
+}
