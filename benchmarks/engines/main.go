@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -33,6 +34,7 @@ type job struct {
 	seconds int
 	dir     string
 	rows    int
+	beside  bool
 }
 
 // run is one recording: shares by function.
@@ -44,6 +46,9 @@ type run struct {
 
 var tools = []string{"perf", "ptrace", "perf record"}
 
+// besideOf gives the name of what perf record sees while a tool records.
+func besideOf(tool string) string { return "perf record beside " + tool }
+
 func main() {
 	j := &job{}
 	n := 0
@@ -53,7 +58,12 @@ func main() {
 	flag.IntVar(&j.seconds, "d", 5, "seconds of a recording")
 	flag.IntVar(&n, "n", 3, "recordings of each")
 	flag.IntVar(&j.rows, "rows", 10, "functions")
+	flag.BoolVar(&j.beside, "beside", false, "have perf record look during prywalk's recordings, too: does the program "+
+		"itself do something else then?")
 	flag.Parse()
+	if j.beside {
+		tools = []string{"perf", besideOf("perf"), "ptrace", besideOf("ptrace"), "perf record"}
+	}
 	if err := j.main(n); err != nil {
 		fmt.Fprintln(os.Stderr, "engines:", err)
 		os.Exit(1)
@@ -70,15 +80,34 @@ func (j *job) main(n int) error {
 	runs := map[string][]run{}
 	for range n {
 		for _, tool := range tools {
-			r, err := j.record(tool)
-			if err != nil {
+			if strings.HasPrefix(tool, besideOf("")) {
+				continue // it comes with that tool
+			}
+			if err := j.add(runs, tool); err != nil {
 				return fmt.Errorf("%s: %w", tool, err)
 			}
-			runs[tool] = append(runs[tool], r)
 		}
 	}
 	j.print(runs)
 	return nil
+}
+
+// add adds a recording of a tool, and of perf record at the same time, if that is asked for.
+func (j *job) add(runs map[string][]run, tool string) error {
+	beside := make(chan error, 1)
+	if with := besideOf(tool); slices.Contains(tools, with) {
+		go func() {
+			r, err := j.perf()
+			runs[with] = append(runs[with], r)
+			beside <- err
+		}()
+	} else {
+		beside <- nil
+	}
+	r, err := j.record(tool)
+	err = errors.Join(err, <-beside)
+	runs[tool] = append(runs[tool], r)
+	return err
 }
 
 func (j *job) record(tool string) (run, error) {
