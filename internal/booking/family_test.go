@@ -3,6 +3,7 @@ package booking
 import (
 	"maps"
 	"os"
+	"slices"
 	"testing"
 
 	"prywalk/internal/procmem"
@@ -62,138 +63,152 @@ func (v *village) ends(pid int, own, at int64, gone bool) {
 	v.Leave(v.members[pid], own*1e7, at)
 }
 
+// plot is what happens in a village, and what is booked in the end, by process.
+type plot struct {
+	name string
+	of   func(*village)
+	want map[int]int64
+}
+
+// parentAndChild are plots of a process and the children that it has started.
+var parentAndChild = []plot{
+	{"nobody was met", func(v *village) {
+		v.is(10, 1, 550)
+	}, map[int]int64{10: 50}},
+	{"one was met, and used more after its last look", func(v *village) {
+		v.is(20, 10, 0)
+		v.join(20, true)
+		v.ends(20, 30, 50, true) // booked 30 of 32
+		v.is(10, 1, 532)
+		v.Tick(1e9)
+	}, map[int]int64{10: 2}},
+	{"a zombie is nobody's yet", func(v *village) {
+		v.is(20, 10, 0)
+		v.join(20, true)
+		v.ends(20, 30, 50, false)
+		v.is(10, 1, 507)
+		v.Tick(1e9)
+	}, map[int]int64{10: 7}},
+	{"it has ended, and was waited for, before its account begins", func(v *village) {
+		v.members[20] = v.Join(20, 1, 10, true, v.books(20))
+		v.ends(20, 30, 50, true)
+		v.is(10, 1, 530)
+		v.Tick(1e9)
+	}, map[int]int64{}},
+	{"a child lived before the recording", func(v *village) {
+		v.is(20, 10, 70)
+		v.join(20, false)
+		v.is(20, 10, 75)
+		v.Tick(1e8)
+		v.ends(20, 200+30, 1e9, true) // 2 s before, and 0.3 s
+		v.is(10, 1, 500+230+75)
+		v.Tick(2e9)
+	}, map[int]int64{20: 5}},
+}
+
+// threeGenerations are plots where children have children.
+var threeGenerations = []plot{
+	{"a child's children, and the child's own end was not seen", func(v *village) {
+		v.is(20, 10, 0)
+		v.join(20, true)
+		v.is(20, 10, 40) // of children that nobody met
+		v.Tick(1e9)
+		v.ends(20, 30, 2e9, true)
+		v.is(10, 1, 500+30+45)
+		v.Tick(3e9)
+	}, map[int]int64{20: 40, 10: 5}},
+	{"a child's child was met, after the child was last read", func(v *village) {
+		v.is(20, 10, 0)
+		v.join(20, true)
+		v.is(30, 20, 0)
+		v.join(30, true)
+		v.ends(30, 25, 1e9, true)
+		v.ends(20, 5, 1e9, true) // its cutime was read as 0
+		v.is(10, 1, 500+25+5+3)
+		v.Tick(3e9)
+	}, map[int]int64{10: 3}},
+	{"parent and child end at one tick, the parent first", func(v *village) {
+		v.is(20, 10, 0)
+		v.join(20, true)
+		v.is(30, 20, 0)
+		v.join(30, true)
+		v.is(20, 10, 12)
+		v.Tick(1e8)
+		v.ends(20, 5, 1e9, true)
+		v.ends(30, 12, 1e9, true)
+		v.is(10, 1, 500+5+12)
+		v.Tick(3e9)
+	}, map[int]int64{}},
+	{"the middle one was not met", func(v *village) {
+		v.is(30, 10, 0)
+		v.is(20, 30, 0)
+		v.join(20, true)
+		v.ends(20, 30, 100, true)
+		v.Tick(1e9)
+		delete(v.procs, 30)
+		v.is(10, 1, 500+30+8)
+		v.Tick(2e9)
+	}, map[int]int64{10: 8}},
+	{"an orphan's time is not its grandparent's", func(v *village) {
+		v.is(20, 10, 0)
+		v.join(20, true)
+		v.is(30, 20, 0)
+		v.join(30, true)
+		v.ends(20, 1, 1e9, true)
+		v.is(30, 1, 0) // init's by now
+		v.Tick(2e9)
+		v.is(10, 1, 500+1+9)
+		v.ends(30, 50, 3e9, true)
+		v.Tick(4e9)
+	}, map[int]int64{10: 9}},
+	{"SIGCHLD is ignored: nothing is added, here and further up", func(v *village) {
+		v.is(20, 10, 0)
+		v.join(20, true)
+		v.ignoring[20] = true
+		v.is(30, 20, 0)
+		v.join(30, true)
+		v.ends(30, 30, 1e8, true)
+		v.Tick(1e9)
+		v.ends(20, 1, 2e9, true)
+		v.is(10, 1, 500+1+6)
+		v.Tick(3e9)
+	}, map[int]int64{10: 6}},
+}
+
+// numbersUsedAnew are plots where a process has the number of one that has ended.
+var numbersUsedAnew = []plot{
+	{"the number comes round", func(v *village) {
+		v.is(20, 10, 0)
+		v.join(20, true)
+		v.ends(20, 30, 100, true)
+		v.procs[20] = procmem.Stat{PID: 20, PPID: 1, StartTime: 2, ChildUTime: 900}
+		v.is(10, 1, 530)
+		v.Tick(1e9)
+	}, map[int]int64{}},
+	{"it comes round while its first bearer is not settled", func(v *village) {
+		v.is(20, 10, 0)
+		v.join(20, true)
+		first := v.members[20]
+		v.procs[20] = procmem.Stat{PID: 20, PPID: 10, StartTime: 2}
+		v.members[20] = v.Join(20, 2, 0, true, v.books(-20))
+		v.Leave(first, 30e7, 100)
+		v.is(10, 1, 530)
+		v.Tick(1e9)
+		v.ends(20, 4, 2e9, true)
+		v.is(10, 1, 534)
+		v.Tick(3e9)
+	}, map[int]int64{}},
+}
+
 func TestTimeOfChildrenIsBookedOnce(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		plot func(*village)
-		want map[int]int64
-	}{
-		{"nobody was met", func(v *village) {
-			v.is(10, 1, 550)
-		}, map[int]int64{10: 50}},
-		{"one was met, and used more after its last look", func(v *village) {
-			v.is(20, 10, 0)
-			v.join(20, true)
-			v.ends(20, 30, 50, true) // booked 30 of 32
-			v.is(10, 1, 532)
-			v.Tick(1e9)
-		}, map[int]int64{10: 2}},
-		{"a child's children, and the child's own end was not seen", func(v *village) {
-			v.is(20, 10, 0)
-			v.join(20, true)
-			v.is(20, 10, 40) // of children that nobody met
-			v.Tick(1e9)
-			v.ends(20, 30, 2e9, true)
-			v.is(10, 1, 500+30+45)
-			v.Tick(3e9)
-		}, map[int]int64{20: 40, 10: 5}},
-		{"a child's child was met, after the child was last read", func(v *village) {
-			v.is(20, 10, 0)
-			v.join(20, true)
-			v.is(30, 20, 0)
-			v.join(30, true)
-			v.ends(30, 25, 1e9, true)
-			v.ends(20, 5, 1e9, true) // its cutime was read as 0
-			v.is(10, 1, 500+25+5+3)
-			v.Tick(3e9)
-		}, map[int]int64{10: 3}},
-		{"a zombie is nobody's yet", func(v *village) {
-			v.is(20, 10, 0)
-			v.join(20, true)
-			v.ends(20, 30, 50, false)
-			v.is(10, 1, 507)
-			v.Tick(1e9)
-		}, map[int]int64{10: 7}},
-		{"parent and child end at one tick, the parent first", func(v *village) {
-			v.is(20, 10, 0)
-			v.join(20, true)
-			v.is(30, 20, 0)
-			v.join(30, true)
-			v.is(20, 10, 12)
-			v.Tick(1e8)
-			v.ends(20, 5, 1e9, true)
-			v.ends(30, 12, 1e9, true)
-			v.is(10, 1, 500+5+12)
-			v.Tick(3e9)
-		}, map[int]int64{}},
-		{"the middle one was not met", func(v *village) {
-			v.is(30, 10, 0)
-			v.is(20, 30, 0)
-			v.join(20, true)
-			v.ends(20, 30, 100, true)
-			v.Tick(1e9)
-			delete(v.procs, 30)
-			v.is(10, 1, 500+30+8)
-			v.Tick(2e9)
-		}, map[int]int64{10: 8}},
-		{"an orphan's time is not its grandparent's", func(v *village) {
-			v.is(20, 10, 0)
-			v.join(20, true)
-			v.is(30, 20, 0)
-			v.join(30, true)
-			v.ends(20, 1, 1e9, true)
-			v.is(30, 1, 0) // init's by now
-			v.Tick(2e9)
-			v.is(10, 1, 500+1+9)
-			v.ends(30, 50, 3e9, true)
-			v.Tick(4e9)
-		}, map[int]int64{10: 9}},
-		{"it has ended, and was waited for, before its account begins", func(v *village) {
-			v.members[20] = v.Join(20, 1, 10, true, v.books(20))
-			v.ends(20, 30, 50, true)
-			v.is(10, 1, 530)
-			v.Tick(1e9)
-		}, map[int]int64{}},
-		{"SIGCHLD is ignored: nothing is added, here and further up", func(v *village) {
-			v.is(20, 10, 0)
-			v.join(20, true)
-			v.ignoring[20] = true
-			v.is(30, 20, 0)
-			v.join(30, true)
-			v.ends(30, 30, 1e8, true)
-			v.Tick(1e9)
-			v.ends(20, 1, 2e9, true)
-			v.is(10, 1, 500+1+6)
-			v.Tick(3e9)
-		}, map[int]int64{10: 6}},
-		{"a child lived before the recording", func(v *village) {
-			v.is(20, 10, 70)
-			v.join(20, false)
-			v.is(20, 10, 75)
-			v.Tick(1e8)
-			v.ends(20, 200+30, 1e9, true) // 2 s before, and 0.3 s
-			v.is(10, 1, 500+230+75)
-			v.Tick(2e9)
-		}, map[int]int64{20: 5}},
-		{"the number comes round", func(v *village) {
-			v.is(20, 10, 0)
-			v.join(20, true)
-			v.ends(20, 30, 100, true)
-			v.procs[20] = procmem.Stat{PID: 20, PPID: 1, StartTime: 2, ChildUTime: 900}
-			v.is(10, 1, 530)
-			v.Tick(1e9)
-		}, map[int]int64{}},
-		{"it comes round while its first bearer is not settled", func(v *village) {
-			v.is(20, 10, 0)
-			v.join(20, true)
-			first := v.members[20]
-			v.procs[20] = procmem.Stat{PID: 20, PPID: 10, StartTime: 2}
-			v.members[20] = v.Join(20, 2, 0, true, v.books(-20))
-			v.Leave(first, 30e7, 100)
-			v.is(10, 1, 530)
-			v.Tick(1e9)
-			v.ends(20, 4, 2e9, true)
-			v.is(10, 1, 534)
-			v.Tick(3e9)
-		}, map[int]int64{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	for _, p := range slices.Concat(parentAndChild, threeGenerations, numbersUsedAnew) {
+		t.Run(p.name, func(t *testing.T) {
 			v := newVillage()
-			c.plot(v)
+			p.of(v)
 			v.Leave(v.members[10], 5e7, 9e9)
 			v.Close()
-			if !maps.Equal(v.booked, c.want) {
-				t.Errorf("booked %v, want %v", v.booked, c.want)
+			if !maps.Equal(v.booked, p.want) {
+				t.Errorf("booked %v, want %v", v.booked, p.want)
 			}
 			if len(v.living)+len(v.leaving) != 0 {
 				t.Errorf("%d living, %d leaving", len(v.living), len(v.leaving))
