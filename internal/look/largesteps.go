@@ -62,8 +62,8 @@ func (l *largeSteps) near(pc frames.Addr) bool {
 	return false
 }
 
-// guess gives the size of the frame of an unknown return address, behind which sp is: the one that leads to a known
-// one, else the one that a walk had there when its copy ended. 0: there is neither.
+// guess gives the size of the frame of an unknown return address, behind which sp is. It is the one that leads to a
+// known one, else the one that a walk had there when its copy ended. 0: there is neither.
 func (p *pieces) guess(rd *ptrace.Reader, have *frames.Snapshot, pc, sp frames.Addr) (had frames.Addr) {
 	l := &p.by.steps.large
 	if !l.near(pc) {

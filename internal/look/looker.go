@@ -9,11 +9,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// pendingLimit is how long a look may stay pending before it is given up, in
-// nanoseconds. A thread that is queued behind many others takes its time; one that
-// has not run for this long cannot be looked at.
-const pendingLimit = 2e9
-
 // LongFreeze is from which length on it is told why a freeze was long, in nanoseconds.
 const LongFreeze = 1 << 18
 
@@ -219,7 +214,8 @@ func (l *Looker) extras(t *Thread, s *Shot) ptrace.Extra {
 	if !s.pieced {
 		return inner
 	}
-	l.pieces.inner, l.pieces.by, l.pieces.top, l.pieces.need = inner, s.by, s.buf, min(t.needs.get().Bytes, len(l.pieces.gap))
+	l.pieces.inner, l.pieces.by, l.pieces.top = inner, s.by, s.buf
+	l.pieces.need = min(t.needs.get().Bytes, len(l.pieces.gap))
 	l.pieces.root = t.needs.get().Root
 	return &l.pieces
 }
@@ -243,86 +239,6 @@ func (l *Looker) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bo
 		runs = after.Runs
 	}
 	return call, 0, false
-}
-
-// Pending gives the number of looks that are under way, those that were given up and
-// whose threads have not stopped yet included.
-func (l *Looker) Pending() int { return l.ctl.Pending() }
-
-// Waiting is Pending without those that were given up.
-func (l *Looker) Waiting() (n int) {
-	for _, t := range l.pending {
-		if t != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// slot keeps a thread by a number that is not zero.
-func (l *Looker) slot(t *Thread) uint64 {
-	for i, p := range l.pending {
-		if p == nil {
-			l.pending[i] = t
-			return uint64(i) + 1
-		}
-	}
-	l.pending = append(l.pending, t)
-	return uint64(len(l.pending))
-}
-
-// Collect finishes the looks whose threads stop before the deadline
-// (CLOCK_MONOTONIC, ns) and tells done of each: a shot, or an error. It returns when
-// none is pending, else at the deadline.
-func (l *Looker) Collect(deadline int64, done func(*Thread, *Shot, error)) {
-	l.serve(0, false, done)
-	l.judgeAll()
-	l.serve(deadline, false, done)
-	l.giveUp(procmem.Now()-pendingLimit, done)
-}
-
-// Serve is Collect for between two calls of Begin, so that no thread stays stopped
-// while others are looked at; it gives the number of looks that it finished. It waits
-// for one at most until the deadline, and for the others not at all; with the
-// deadline 0 for none.
-func (l *Looker) Serve(deadline int64, done func(*Thread, *Shot, error)) int {
-	return l.serve(deadline, true, done)
-}
-
-// serve finishes looks until the deadline, or, without sleeping, the first that it waits for.
-func (l *Looker) serve(deadline int64, one bool, done func(*Thread, *Shot, error)) (n int) {
-	wait := l.ctl.WaitAny
-	if one {
-		wait = l.ctl.SpinAny
-	}
-	for look := wait(deadline); look != nil; look = wait(deadline) {
-		if one {
-			deadline = 0
-		}
-		t := l.byTag(look.Tag)
-		if t == nil {
-			l.ctl.Cancel(look)
-			continue
-		}
-		s, err := l.finish(t, look)
-		if err != nil {
-			l.pool.Put(s)
-			s = nil
-		}
-		done(t, s, err)
-		n++
-	}
-	return n
-}
-
-// byTag gives the thread that a tag stands for, and frees the tag.
-func (l *Looker) byTag(tag uint64) *Thread {
-	if tag == 0 || tag > uint64(len(l.pending)) {
-		return nil
-	}
-	t := l.pending[tag-1]
-	l.pending[tag-1] = nil
-	return t
 }
 
 // finish copies what the look is for and lets the thread go.
@@ -383,61 +299,18 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	}
 }
 
-// wayIntoStop is how much of the time before a thread is seen stopped counts as the interrupt's, in nanoseconds: the
+// wayIntoStop is how much of the time before a thread is seen stopped counts as the interrupt's, in nanoseconds. The
 // way from the interrupt into the stop is that long, at most, for a thread that goes straight there.
 const wayIntoStop = 20e3
 
 // stopped gives how long the thread was stopped, at most, and how long it went on after the interrupt. If it has not
-// arrived on a processor since before the interrupt, it was on one. The interrupt's way into the stop counts, too,
-// but not what the thread did before: it was at work in the kernel, which it leaves before it stops, or the hypervisor
-// had taken its processor. If it has arrived on one, it was queued or blocked first.
+// arrived on a processor since before the interrupt, it was on one. The interrupt's way into the stop counts, too, but
+// not what the thread did before. It was at work in the kernel, which it leaves before it stops, or the hypervisor had
+// taken its processor. If it has arrived on one, it was queued or blocked first.
 func (t *Thread) stopped(stop *ptrace.Stop) (stopped, late int64) {
 	if stop.SchedOK && stop.Sched.Runs == t.before.Runs {
 		from := max(stop.Interrupt, stop.Running-wayIntoStop)
 		return stop.Detach - from, from - stop.Interrupt
 	}
 	return stop.Detach - stop.Running, 0
-}
-
-// giveUp ends the looks that were begun before a moment.
-func (l *Looker) giveUp(before int64, done func(*Thread, *Shot, error)) {
-	for i, t := range l.pending {
-		if t == nil || t.begun > before {
-			continue
-		}
-		l.pending[i] = nil
-		l.pool.Put(t.pending)
-		t.pending = nil
-		l.ctl.Cancel(t.freezing)
-		done(t, nil, ptrace.ErrTimeout)
-	}
-}
-
-// Queued reports whether a pending look is at a thread that waits for the processor
-// which this thread runs on: it does not stop before this thread sleeps.
-func (t *Thread) Queued() bool { return t.pending != nil && t.queued }
-
-// leaveFor is how long the looks under way may take when this process is about to be stopped, in nanoseconds. A
-// thread that is queued behind many others takes some tens of milliseconds. What does not stop by then is let go of
-// by the end of the controller's OS thread.
-const (
-	leaveFor  = 500e6
-	leaveStep = 5e6
-)
-
-// Leave finishes the looks under way, and gives up those whose threads do not stop soon, because this process
-// is about to be stopped ([ptrace.Leaving]). The controller is to be closed then.
-func (l *Looker) Leave(done func(*Thread, *Shot, error)) {
-	l.ctl.Leave()
-	l.serve(0, false, done)
-	l.judgeAll()
-	for end := procmem.Now() + leaveFor; l.Waiting() > 0 && procmem.Now() < end; {
-		l.serve(procmem.Now()+leaveStep, false, done)
-	}
-	l.Abort(done)
-}
-
-// Abort gives up all pending looks, at the end of sampling.
-func (l *Looker) Abort(done func(*Thread, *Shot, error)) {
-	l.giveUp(procmem.Now()+pendingLimit, done)
 }

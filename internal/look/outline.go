@@ -9,11 +9,11 @@ import (
 
 // Where frames are large, a walk needs few words of many bytes: those near each frame's outer end. The outline of a
 // thread's stack tells where these ends have been in its last walks, and how large the frame is that each return
-// address belongs to. A freeze then copies the top of the stack and, in the same call of the kernel, a piece at each
-// of those ends. While the thread is still stopped it goes from the first return address that is known to the next
-// one, by the sizes of the frames. It copies the ends that are at new places. Where that does not lead to a frame
-// that was the outermost, it copies as much as lies below a frame that is where it was and from which the outermost
-// can be reached. Without such a one it copies as much as without an outline.
+// address belongs to. A freeze then copies the top of the stack and, in the same call of the kernel, a piece at each of
+// those ends. While the thread is still stopped it goes from the first return address that is known to the next one, by
+// the sizes of the frames. It copies the ends that are at new places. Where that does not lead to a frame that was the
+// outermost, it looks for a frame that is where it was and from which the outermost can be reached. It copies as much
+// as lies below that one. Without such a one it copies as much as without an outline.
 //
 // All this is only a guess of what to copy: the walk finds out what the frames are, and says so if a word is lacking.
 const (

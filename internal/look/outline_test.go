@@ -177,11 +177,13 @@ func TestAThreadInALargeFrameIsFollowedFromThere(t *testing.T) {
 func TestFewSizesOfALargeFrameAreKept(t *testing.T) {
 	var l largeSteps
 	for i := range uint64(100) {
-		if got, want := l.learn(0x401010, largeFrom+64*i), i < mostSizes; got != want || l.learn(0x401010, largeFrom+64*i) {
+		got, want := l.learn(0x401010, largeFrom+64*i), i < mostSizes
+		if got != want || l.learn(0x401010, largeFrom+64*i) {
 			t.Errorf("size %d: %v", i, got)
 		}
 	}
-	if !l.learn(0x402010, largeFrom) || l.learn(0x402010, largeFrom-8) || l.learn(0x402010, mostCopy) || l.n != mostSizes+1 {
+	if !l.learn(0x402010, largeFrom) || l.learn(0x402010, largeFrom-8) || l.learn(0x402010, mostCopy) ||
+		l.n != mostSizes+1 {
 		t.Errorf("%d sizes", l.n)
 	}
 }
@@ -194,7 +196,8 @@ func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 			t.Fatalf("%d steps, size %d", s.n, s.find(pc+1).size)
 		}
 	}
-	if s.learn(3*maxSteps, 64) || !s.learn(3*maxSteps, 128) || s.learn(3*maxSteps, 64) || s.find(3*maxSteps).size != sizeVaries {
+	if s.learn(3*maxSteps, 64) || !s.learn(3*maxSteps, 128) || s.learn(3*maxSteps, 64) ||
+		s.find(3*maxSteps).size != sizeVaries {
 		t.Error("a frame has the size that it had last")
 	}
 }

@@ -120,7 +120,8 @@ func (s *Shot) copyStack(t *Thread, sp, below frames.Addr) error {
 		asked = int(top - from)
 	}
 	n, err := t.copy(from, s.buf[:asked])
-	if n == 0 && err != nil && !errors.Is(err, procmem.ErrFault) { // a stack that is not there is no stack, but known where
+	// A stack that is not there is no stack, but it is known where.
+	if n == 0 && err != nil && !errors.Is(err, procmem.ErrFault) {
 		return err
 	}
 	s.setStack(from, n, asked)

@@ -11,9 +11,9 @@ import (
 // # Threads that the kernel samples
 //
 // A thread that runs can be seen in two ways: it is stopped for a look, or the kernel samples it (package perfevents).
-// A sampled thread is looked at with this ladder all the same, as far as nobody is stopped for it: what it does while
-// it sleeps, its clocks and its end come from there. Where the kernel's copy of its stack is too short, it is frozen
-// as if nobody sampled it, until the stack is shallow again.
+// A sampled thread is looked at with this ladder all the same, as far as nobody is stopped for it. What it does while
+// it sleeps, its clocks and its end come from there. Where the kernel's copy of its stack is too short, it is frozen as
+// if nobody sampled it, until the stack is shallow again.
 
 // sampleRoom is what the room for a sample's stack is a multiple of, in bytes: shots are used again, and grow seldom.
 const sampleRoom = 4 << 10

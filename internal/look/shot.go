@@ -56,8 +56,8 @@ type Shot struct {
 	// Call is the system call that a sleeper is in; meaningless for a running
 	// thread.
 	Call procmem.SyscallInfo
-	// Stopped is how long a freeze took from the interrupt to the detach, less the time that the thread was queued,
-	// blocked, or at work in the kernel before it stopped. It is in nanoseconds, and an upper bound.
+	// Stopped is how long a freeze took from the interrupt to the detach. The time is left out for which the thread was
+	// queued, blocked, or at work in the kernel before it stopped. It is in nanoseconds, and an upper bound.
 	Stopped int64
 	// Late is how long the thread went on after the interrupt, though it was on a processor, in nanoseconds.
 	Late int64

@@ -76,8 +76,8 @@ func (k *Walks) lacksStack(s *Shot) {
 
 func (k *Walks) handOver() { k.box.put(&k.needs) }
 
-// used takes note of how many bytes of stack a walk used, how many its look would have copied, and whether the copy was
-// too short for it; toTop: it went up to Top. So the next look copies as much as is needed and not more. Where several
+// used takes note of how many bytes of stack a walk used, and how many its look would have copied. cut: the copy was
+// too short for it. toTop: it went up to Top. So the next look copies as much as is needed and not more. Where several
 // looks that were too short are walked together, all of them ask for the same.
 func (k *Walks) used(used, had int, cut, toTop bool) {
 	old := k.needs.Bytes
