@@ -21,7 +21,7 @@ type ruleOf struct{ row *Row }
 
 func (r ruleOf) Rule(Query) (Rule, *Row, bool) { return Rule{Method: MethodHeuristic}, r.row, true }
 
-func TestProverSaysWhereAFrameEndsOrWhatItLacks(t *testing.T) {
+func TestProverGivesTheCFAOrTheStopReason(t *testing.T) {
 	for what, c := range map[string]struct {
 		claim claim
 		want  StopReason

@@ -40,8 +40,8 @@ func TestReachIsOnTheStackThatTheWalkBeganOn(t *testing.T) {
 	}
 }
 
-// TestWordThatIsLackedOfAnotherStackIsNoneOfThisOne: of where the copy ended the mapping tells nothing.
-func TestWordThatIsLackedOfAnotherStackIsNoneOfThisOne(t *testing.T) {
+// TestUncopiedWordOfAnotherStackIsNoneOfThisOne: of where the copy ended the mapping tells nothing.
+func TestUncopiedWordOfAnotherStackIsNoneOfThisOne(t *testing.T) {
 	const from, to = 0xc000100000, 0xc000100000 + 4<<20
 	s, regs, mem := twoStacks(from, to, FlagSwitch)
 	mem.Others = nil

@@ -53,7 +53,7 @@ func TestFrameRecordThatProvesNothingEndsTheWalk(t *testing.T) {
 }
 
 // The function's own rule tells how far its record is from its stack pointer.
-func TestStackPointerIsFoundByThePlaceOfTheFrameRecord(t *testing.T) {
+func TestStackPointerIsFoundByTheAddressOfTheFrameRecord(t *testing.T) {
 	row := &Row{CFAReg: ARM64SP, CFAOff: 0x50, RA: RegRule{Kind: RuleOffset, Off: -24}}
 	row.Regs[ARM64FP] = RegRule{Kind: RuleOffset, Off: -32}
 	for name, c := range map[string]struct {

@@ -75,7 +75,7 @@ func TestNoSuchProcess(t *testing.T) {
 	prywalk(t, "dump", "-p", pid).must(t, 1).oneLine(t, pid, "no such process")
 }
 
-func TestThreadInPlaceOfProcess(t *testing.T) {
+func TestThreadNumberGivenAsProcessNumber(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	tids := threadsOf(target.PID)
 	// Numbers are listed by their digits, and wrap around: the first thread can be any of them.

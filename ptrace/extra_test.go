@@ -25,7 +25,7 @@ func (f *prefetcher) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int 
 	return 0
 }
 
-func TestPrefetchedPlacesAreReadTogetherWithTheStack(t *testing.T) {
+func TestPrefetchedRegionsAreReadWithTheStack(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		plain, stack := make([]byte, 256), make([]byte, 256)
@@ -56,7 +56,7 @@ func TestPrefetchedPlacesAreReadTogetherWithTheStack(t *testing.T) {
 	})
 }
 
-func TestStackIsReadAloneWhereAPrefetchedPlaceIsNotThere(t *testing.T) {
+func TestStackIsReadAloneWhereAPrefetchedRegionIsUnmapped(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		for _, at := range []int{0, 1} {

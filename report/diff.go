@@ -74,7 +74,7 @@ const falsely = 0.05
 //
 // The kernel counts the whole of a recording; a function has a share of it, with the standard error that
 // [tabular.Precision] gives. A change is sure where it is larger than both recordings' errors explain if their values
-// were the same, estimated of both (the score test). The bound is the quantile of the normal distribution for 5 % in all
+// were the same, estimated of both (the score test). The bound is the normal distribution's quantile for 5 % in all
 // functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it:
 // two recordings cannot tell.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {

@@ -150,7 +150,7 @@ func TestNamesThatMeanTheSame(t *testing.T) {
 	}
 }
 
-func TestBothToolsAddressesLeadToTheSamePlace(t *testing.T) {
+func TestBothToolsAddressesLeadToTheSameFunction(t *testing.T) {
 	p := newPlaces(&testtargets.Target{})
 	ours := &profile.Sample{Location: stack("JS:*burn /x.js:1:2")}
 	theirs := &perfscript.Sample{Frames: []perfscript.Frame{

@@ -25,7 +25,7 @@ func realFiles(t *testing.T) []string {
 	return files
 }
 
-func TestEveryFunctionOfAFileIsFoundAtItsPlace(t *testing.T) {
+func TestEveryFunctionOfAFileIsFoundAtItsAddress(t *testing.T) {
 	for _, path := range realFiles(t) {
 		table, err := Open(path, "")
 		if err != nil {

@@ -39,9 +39,9 @@ func TestThePlainProgramsAreAnswered(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatLacksTheFunctionFails: told by a prywalk that always says the same. What only looks like the function
+// TestAnAnswerWithoutTheFunctionFails: told by a prywalk that always says the same. What only looks like the function
 // is not it, nor is what stands below the first five rows; a program that is there has to be recorded.
-func TestAnAnswerThatLacksTheFunctionFails(t *testing.T) {
+func TestAnAnswerWithoutTheFunctionFails(t *testing.T) {
 	const waits = "100% 1s  futex\n    self% self  total% total  function  module\n      0%   0s    100%    1s  " +
 		"shop::wait_for_cache  own\n"
 	const head = "self%  self  total% total  function (cpu)  module\n"

@@ -21,7 +21,7 @@ func stack(names ...string) []*profile.Location {
 	return locs
 }
 
-func TestIncompleteStacksAreClassifiedByReasonAndPlace(t *testing.T) {
+func TestIncompleteStacksAreClassifiedByStopReasonAndModule(t *testing.T) {
 	pid := map[string][]int64{"pid": {7}}
 	lib := &profile.Mapping{Start: 1, File: "/lib/libjvm.so"}
 	call := &profile.Location{Address: 9, Mapping: lib, Line: []profile.Line{{Function: &profile.Function{Name: "call"}}}}

@@ -118,9 +118,9 @@ func TestCallsThatGiveUpSucceedUnderTheLadder(t *testing.T) {
 // first for a tenth of a second, then for twice as long each time.
 func mostHarm(seconds float64) int64 { return int64(bits.Len64(uint64(seconds*10)+1)) + 1 }
 
-// TestHarmThatCannotBeHiddenIsRareAndTold: directories that a file system in user space gives up to make, and those
-// that a supervisor is asked twice to make. Before, there was harm at one in 20 freezes of the one.
-func TestHarmThatCannotBeHiddenIsRareAndTold(t *testing.T) {
+// TestBrokenCallsThatCannotBeRepairedAreRareAndCounted: directories that a file system in user space gives up to make,
+// and those that a supervisor is asked twice to make. Before, there was harm at one in 20 freezes of the one.
+func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 	for _, call := range []string{"fuse-mkdir", "notify"} {
 		for _, rung := range rungs {
 			t.Run(call+"/"+rung, func(t *testing.T) {

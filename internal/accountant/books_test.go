@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestBooksAreTakenOnlyFromWhoReads(t *testing.T) {
+func TestAccountantIsReplacedOnlyWhileItReads(t *testing.T) {
 	var b books
 	if b.seize() {
 		t.Error("taken while it books")

@@ -26,7 +26,7 @@ func (b *book) notObserved() (wall, runq, cpu int64) {
 	return wall, runq, cpu
 }
 
-func TestAPauseIsNotChargedToWhoIsMetAfterIt(t *testing.T) {
+func TestAGapIsNotChargedToThreadsBornAfterIt(t *testing.T) {
 	var b book
 	b.look(0, 0, 0, 1, Running)
 	b.look(9, 1, 0, 1, Running)
@@ -57,8 +57,8 @@ func TestASleeperThatDidNotRunWasObservedAllTheSame(t *testing.T) {
 	}
 }
 
-// TestASleeperThatRanInAPauseIsNotTakenForOne: where it slept is not known.
-func TestASleeperThatRanInAPauseIsNotTakenForOne(t *testing.T) {
+// TestASleeperThatRanInAGapIsNotTakenForOne: where it slept is not known.
+func TestASleeperThatRanInAGapIsNotTakenForOne(t *testing.T) {
 	for _, after := range []State{Sleeping, Running} {
 		var b book
 		b.look(0, 0, 0, 1, Sleeping)

@@ -126,7 +126,7 @@ func TestCoreOfArm64IsWalkedOnAnyMachine(t *testing.T) {
 	}
 }
 
-func TestStackThatTheCoreLacksIsCutNotGuessed(t *testing.T) {
+func TestStackMissingFromACoreIsCutNotGuessed(t *testing.T) {
 	root := t.TempDir()
 	p := buildArm(t, root)
 	w := p.core("/chain")

@@ -26,9 +26,9 @@ func (u *Table[O, S]) tell(list ...perfevents.Record) {
 	u.hearAll()
 }
 
-// TestProgramOfAnUnmetProcessIsThatOfTheSamplesTime: whatever the order in which the processors' records come, and also
-// for a child of a child.
-func TestProgramOfAnUnmetProcessIsThatOfTheSamplesTime(t *testing.T) {
+// TestProgramOfAnUntrackedProcessIsThatOfTheSamplesTime: whatever the order in which the processors' records come, and
+// also for a child of a child.
+func TestProgramOfAnUntrackedProcessIsThatOfTheSamplesTime(t *testing.T) {
 	shell := new(int)
 	u := table(shell)
 	execed := task(perfevents.Named, 200, 20, 0)
@@ -75,7 +75,7 @@ func TestProgramThatWasHandedOverIsNotWritten(t *testing.T) {
 	}
 }
 
-func TestUnmetProcessesAreBounded(t *testing.T) {
+func TestUntrackedProcessesAreBounded(t *testing.T) {
 	u := table(new(int))
 	for i := range 3 * mostUntracked {
 		u.tell(task(perfevents.Forked, int64(i), 1000+i, 10))
@@ -93,8 +93,8 @@ func TestUnmetProcessesAreBounded(t *testing.T) {
 	}
 }
 
-// TestProcessThatIsMetIsNoneOfThese: what was kept of it is given back, once.
-func TestProcessThatIsMetIsNoneOfThese(t *testing.T) {
+// TestOpenedProcessIsNotUntracked: what was kept of it is given back, once.
+func TestOpenedProcessIsNotUntracked(t *testing.T) {
 	u, me := table(new(int)), new(int)
 	u.tell(task(perfevents.Forked, 100, 20, 10))
 	u.Find(20).Kept = append(u.Find(20).Kept, 7)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestThreadsThatDoTheSameInTheSamePlaceAreShownOnce(t *testing.T) {
+func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
 	idle := []Frame{{PC: 1, Function: "pause", Method: "context"}, {PC: 2, Function: "idle", Method: "cfi"}}
 	p := &Process{PID: 7, Name: "srv", Threads: []Thread{
 		{TID: 7, Name: "main", State: "S", Wait: "futex", How: "peek", Complete: true, StopReason: "root",

@@ -161,7 +161,7 @@ func TestPackagesImportOnlyFromBelow(t *testing.T) {
 	}
 }
 
-func TestEveryPackageHasItsPlace(t *testing.T) {
+func TestEveryPackageIsInTheOrder(t *testing.T) {
 	for _, s := range sources(t) {
 		if level(s.pkg) < 0 && !under(s.pkg, tools) {
 			t.Errorf("%s: package %s stands neither in order nor in tools", s.path, s.pkg)

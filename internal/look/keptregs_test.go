@@ -16,7 +16,7 @@ func shotAt(call procmem.SyscallInfo, stack ...byte) *Shot {
 	return s
 }
 
-func TestKeptRegistersHoldInTheSamePlaceOnly(t *testing.T) {
+func TestKeptRegistersHoldInTheSameCallOnly(t *testing.T) {
 	sleep := procmem.SyscallInfo{Nr: 35, Args: [6]uint64{1, 2}, SP: 0x7000, PC: 0x1000}
 	frozen := shotAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8)
 	frozen.Regs.Set(frames.X86RBP, 0x7777)

@@ -47,8 +47,8 @@ func TestNeedsAreHandedOverWithoutAllocation(t *testing.T) {
 	}
 }
 
-// TestAShotThatLackedSomethingIsNotReusedOnce: also where several walks asked before the next look.
-func TestAShotThatLackedSomethingIsNotReusedOnce(t *testing.T) {
+// TestIncompleteStackIsNotReusedOnce: also where several walks asked before the next look.
+func TestIncompleteStackIsNotReusedOnce(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	var l Looker
 	if l.takeNeeds(th) {

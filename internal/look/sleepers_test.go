@@ -318,7 +318,7 @@ func TestNoSleeperIsFrozenWhereThatIsNotAllowed(t *testing.T) {
 	}
 }
 
-func TestRegistersOfAFreezeAreRecalledInTheSamePlace(t *testing.T) {
+func TestRegistersOfAFreezeAreRecalledInTheSameCall(t *testing.T) {
 	s := startSleeper(t, "O0", "futex", "recursive")
 	got := s.looks(3, Ladder, ptrace.Options{})
 	// A thread that is let go before it has left the processor sleeps on without having run.

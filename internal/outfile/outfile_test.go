@@ -167,8 +167,8 @@ func TestUnfinishedFileHasNoNameThatCouldBeKnown(t *testing.T) {
 	}
 }
 
-// TestWhatIsPutInPlaceMeanwhileIsReplacedAndNotFollowed: the name becomes a link while the file is written.
-func TestWhatIsPutInPlaceMeanwhileIsReplacedAndNotFollowed(t *testing.T) {
+// TestWhatIsCreatedMeanwhileIsReplacedAndNotFollowed: the name becomes a link while the file is written.
+func TestWhatIsCreatedMeanwhileIsReplacedAndNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	secret, path := filepath.Join(dir, "secret"), filepath.Join(dir, "r")
 	must(t, os.WriteFile(secret, []byte("root's"), 0o600))

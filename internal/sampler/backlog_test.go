@@ -11,12 +11,12 @@ import (
 	"prywalk/internal/tracer"
 )
 
-// TestCopiesOfACrowdDoNotPileUp: in the first tick the stack of each thread is copied,
+// TestCopiesOfManyThreadsDoNotPileUp: in the first tick the stack of each thread is copied,
 // 64 KB of it. The tick waits for the unwinding, so that memory does not grow with the
 // number of threads, and leaves nobody out. Each walk is made to take longer than many copies.
 // An accountant that is held up for longer than a tick waits finds no more either, and the ticks
 // after that one do not add to it.
-func TestCopiesOfACrowdDoNotPileUp(t *testing.T) {
+func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 	for name, heldUp := range map[string]time.Duration{"slow": 0, "held up": tracer.CatchUpFor * 3 / 2} {
 		t.Run(name, func(t *testing.T) {
 			target := start(t, "sleepers", "1500")

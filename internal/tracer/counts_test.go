@@ -2,7 +2,7 @@ package tracer
 
 import "testing"
 
-func TestHarmIsCountedByCall(t *testing.T) {
+func TestBrokenCallsAreCountedByName(t *testing.T) {
 	var h callEffects
 	h.broken[0], h.broken[mostCalls] = 2, 1
 	got := byCall(&h.broken, 5)

@@ -28,8 +28,8 @@ func interpreterAt(f *fake) (entry, bytecode uint64) {
 
 func (f *fake) word(addr uint64) uint64 { return wordAt(f.mem[addr:]) }
 
-// TestPlacesInTheInterpreterAreMetWithoutReadingItAgain: stacks of a JVM that interprets have many of them.
-func TestPlacesInTheInterpreterAreMetWithoutReadingItAgain(t *testing.T) {
+// TestPCsInTheInterpreterAreFoundWithoutReadingItAgain: stacks of a JVM that interprets have many of them.
+func TestPCsInTheInterpreterAreFoundWithoutReadingItAgain(t *testing.T) {
 	f := newFake()
 	f.interpreter()
 	routines := f.blob("StubRoutines (1)", 0, 0, forwardCode)

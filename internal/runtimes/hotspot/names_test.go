@@ -167,7 +167,7 @@ func TestMethodsAtAddressesThatAreUsedAgain(t *testing.T) {
 	}
 }
 
-func TestTablesThatLackAFieldGiveNoNames(t *testing.T) {
+func TestTablesWithoutAFieldGiveNoNames(t *testing.T) {
 	r := namedReleases["JDK 17"]
 	f := newNamed(r)
 	code, _, _ := cart(f, r)

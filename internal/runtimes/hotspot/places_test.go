@@ -63,7 +63,7 @@ func (innerSource) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 8, Method: frames.MethodCFI}, nil, true
 }
 
-func TestEveryPlaceOfCodeLeadsToItsCaller(t *testing.T) {
+func TestEveryKindOfCodeUnwindsToItsCaller(t *testing.T) {
 	for name, r := range releases {
 		t.Run(name, func(t *testing.T) { everyPlace(t, makeFake(r)) })
 	}

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestSleeperThatLacksARegisterIsFrozenOnceInARecording(t *testing.T) {
+func TestSleeperWithAnUnprovenRegisterIsFrozenOnceInARecording(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("what a peek lacks is another thing there: integration/arm64")
 	}

@@ -13,9 +13,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// TestCrowdOfSleepersIsBackedOffAndLosesNoTick: who sleeps all the time is counted at
+// TestManySleepersAreBackedOffAndLoseNoTick: who sleeps all the time is counted at
 // every tick, though it is looked at at few of them.
-func TestCrowdOfSleepersIsBackedOffAndLosesNoTick(t *testing.T) {
+func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
 	target := start(t, "sleepers", "300")
 	allAsleep(t, target.pid)
 	least := int64(0)
@@ -72,7 +72,7 @@ func openCensus(t *testing.T) *census.Census {
 	return c
 }
 
-func TestCensusTakesThePlaceOfLooks(t *testing.T) {
+func TestCensusReplacesLooks(t *testing.T) {
 	c := openCensus(t)
 	target := start(t, "sleepers", "300")
 	allAsleep(t, target.pid)
@@ -128,9 +128,9 @@ func TestCheckpointHasTheSleepersOfACensus(t *testing.T) {
 	}, target.pid)
 }
 
-// TestCrowdThatRunsCostsABoundedNumberOfCalls: 200 threads run on the few processors
+// TestManyRunningThreadsCostABoundedNumberOfCalls: 200 threads run on the few processors
 // that there are, so that most looks are pending all the time.
-func TestCrowdThatRunsCostsABoundedNumberOfCalls(t *testing.T) {
+func TestManyRunningThreadsCostABoundedNumberOfCalls(t *testing.T) {
 	target := start(t, "burners", "200")
 	calls := procmem.Calls()
 	r := record(t, Options{}, 3*time.Second, nil, target.pid)
