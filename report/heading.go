@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 )
 
@@ -57,6 +58,19 @@ func (d *data) leftOut() string {
 	return fmt.Sprintf("%s of %s left out by %s", tabular.Thousands(int64(d.dropped)),
 		tabular.Plural(int64(d.dropped+len(d.prof.Sample)), "stack"),
 		strings.Join(d.filters, " and "))
+}
+
+// waited tells who asks where the time went of threads that hardly ran where to look, "" of others.
+func (d *data) waited() string {
+	wall, ok := d.has(rec.TypeWall)
+	if !ok || d.opts.Value != "" || d.prof.SampleType[d.value].Type != rec.TypeCPU {
+		return ""
+	}
+	c := d.coverage()
+	if total := d.total(wall); total == 0 || c.total > 0 && !c.slight || c.total > total/20 {
+		return ""
+	}
+	return "Hardly any CPU time: the threads waited. prywalk report --by wait shows what for."
 }
 
 // footnotes writes what is to be said of the rows above.

@@ -272,3 +272,27 @@ func TestThreadsThatExitedUnseenAreAGroupOfTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// TestAReportOfThreadsThatWaitedSaysWhereToLook: a table of CPU time is empty then.
+func TestAReportOfThreadsThatWaitedSaysWhereToLook(t *testing.T) {
+	idle := fixture(t)
+	for _, s := range idle.Sample {
+		s.Value[len(s.Value)-1] = 0 // of cpu, the last type
+	}
+	for _, c := range []struct {
+		what string
+		p    *profile.Profile
+		o    Options
+		told bool
+	}{
+		{"some ran", fixture(t), Options{}, false},
+		{"nobody ran", idle, Options{}, true},
+		{"wall time is shown of sleepers", idle, Options{State: "sleeping"}, false},
+		{"CPU time was asked for", idle, Options{Value: "cpu"}, false},
+		{"the waits are shown", idle, Options{By: "wait"}, false},
+	} {
+		if got := render(t, Table, c.p, c.o); strings.Contains(got, "--by wait shows") != c.told {
+			t.Errorf("%s:\n%s", c.what, got)
+		}
+	}
+}
