@@ -190,7 +190,8 @@ func TestThePageHasTheTablesDigitsInABrowser(t *testing.T) {
 	}
 	for _, r := range rows {
 		name := d.frames[r.frame].shown()
-		want := []string{d.prec.Share(r.self), d.prec.Value(r.self, d.unit), d.prec.Share(r.total), d.prec.Value(r.total, d.unit)}
+		want := []string{d.prec.Share(r.self), d.prec.Value(r.self, d.unit), d.prec.Share(r.total),
+			d.prec.Value(r.total, d.unit)}
 		for i, got := range shown[name] {
 			if strings.ReplaceAll(got, " ", "") != want[i] {
 				t.Errorf("%s: the page shows %q, the table %q", name, shown[name], want)

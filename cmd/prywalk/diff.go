@@ -75,7 +75,8 @@ second used (--per second), or shares (--per share). With --fail-above the exit 
 
 func (f *diffFlags) define(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of each table (20; -1: all)")
-	fl.StringVar(&f.opts.Value, "value", "", "the clock: cpu, wall, runqueue, blocked or samples (by default the recordings' own)")
+	fl.StringVar(&f.opts.Value, "value", "",
+		"the clock: cpu, wall, runqueue, blocked or samples (by default the recordings' own)")
 	fl.StringVar(&f.opts.Per, "per", "run",
 		"compare what the whole run used, a second of it, or shares: run, second or share")
 	fl.BoolVar(&f.opts.All, "all", false, "show also what the error of sampling explains")

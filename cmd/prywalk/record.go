@@ -76,7 +76,8 @@ command, the command's own status.`,
 	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
 	fl.StringVarP(&f.output, "output", "o", "prywalk.pb.gz", "the recording; - is stdout; %p the pid, %t the time")
 	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts (on for a command)")
-	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share of their time, such as 2%")
+	fl.Var(&f.maxOverhead, "max-overhead",
+		"lower the rate so that targets lose at most this share of their time, such as 2%")
 	fl.Var(&f.maxPause, "max-pause", "stop no thread if that is expected to take longer, such as 100us")
 	fl.IntVar(&f.subset, "subset", 0, "look at no more threads than this in a tick, drawn at random each time")
 	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)

@@ -74,7 +74,8 @@ prywalk record. Targets feel what they feel of prywalk record, and no more.`,
 	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts")
 	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
-	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share of their time, such as 2%")
+	fl.Var(&f.maxOverhead, "max-overhead",
+		"lower the rate so that targets lose at most this share of their time, such as 2%")
 	fl.Var(&f.maxPause, "max-pause", "stop no thread if that is expected to take longer, such as 100us")
 	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
 	fl.StringVar(&f.threads, "threads", "", "only threads whose name matches this regular expression")

@@ -32,7 +32,8 @@ func (r *Reader) Events() int { return len(r.rings) }
 // Followed gives how many threads are sampled one by one.
 func (r *Reader) Followed() int { return len(r.tasks) }
 
-// Follow has a thread sampled from now on. The error wraps ESRCH if there is no such thread any more. Precondition: Own.
+// Follow has a thread sampled from now on. The error wraps ESRCH if there is no such thread any more. Precondition:
+// Own.
 func (r *Reader) Follow(tid int) error {
 	if _, followed := r.tasks[tid]; followed {
 		return nil

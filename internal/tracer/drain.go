@@ -12,7 +12,8 @@ import (
 //
 // The kernel's buffers have room for 32 samples at least: 32 ms at 1,000 Hz. The first tick meets every thread, which
 // takes 0.3 s with 5,000 of them. Then the accountant walks all those stacks, and ticks look at nobody until it has
-// caught up; and prywalk's own garbage is collected, for as long. So whatever the tracer does meanwhile, it reads the buffers now and then.
+// caught up; and prywalk's own garbage is collected, for as long. So whatever the tracer does meanwhile,
+// it reads the buffers now and then.
 
 // drainAfter is after how many periods the buffers are read in the middle of something.
 const drainAfter = 8
