@@ -234,8 +234,8 @@ func (f *Figure) judge(tests int) {
 	f.Sure = f.Delta() != 0 && math.Abs(f.Delta()) > beyondChance(tests)*f.chance
 }
 
-// beyondChance is how many standard errors a change has to be, for none of so many that are looked at to be called sure
-// by chance (but for one comparison of twenty).
+// beyondChance is how many standard errors a change has to be to be called sure, if so many are looked at. In one
+// comparison of twenty chance alone makes one of them so large.
 func beyondChance(tests int) float64 {
 	return math.Sqrt2 * math.Erfinv(1-falsely/float64(max(tests, 1)))
 }

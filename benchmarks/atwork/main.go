@@ -11,7 +11,7 @@
 // Each program is started, recorded until so many stacks of running threads were seen as are asked for, and stopped.
 // With -before another build of prywalk records the same process for as long. One that is not installed has a row
 // that says so. With -json the figures of programs that are not measured again are kept, each with the commit that was
-// measured: a table can be made in pieces, a program at a time.
+// measured. So a table can be made in pieces.
 package main
 
 import (
