@@ -53,17 +53,23 @@ const (
 	tellPart       = 200
 )
 
+// asks is when the accountant was asked last, CLOCK_MONOTONIC ns.
+type asks struct {
+	checkpoint int64 // for a checkpoint
+	refresh    int64 // to tell the watcher what goes on
+}
+
 // askWhatIsDue asks for a checkpoint and for the watcher to be told, if it is time to.
 func (c *Tracer) askWhatIsDue(now int64) {
 	if r := &c.Requests.Checkpoint; c.control.asked.Swap(false) || c.checkpointDue(now) {
 		r.Ask()
 		c.ask(handover.Event{Kind: handover.CheckpointAsked})
-		c.checkpoint = now
+		c.asks.checkpoint = now
 	}
 	if r := &c.Requests.Refresh; c.refreshDue(now) {
 		r.Ask()
 		c.ask(handover.Event{Kind: handover.RefreshAsked, At: now})
-		c.toldWatcher = now
+		c.asks.refresh = now
 	}
 }
 
@@ -77,10 +83,10 @@ func (c *Tracer) ask(e handover.Event) {
 // checkpointDue reports whether it is time for a checkpoint.
 func (c *Tracer) checkpointDue(now int64) bool {
 	every, r := int64(c.opts.CheckpointEvery), &c.Requests.Checkpoint
-	if c.checkpoint == 0 {
-		c.checkpoint = now
+	if c.asks.checkpoint == 0 {
+		c.asks.checkpoint = now
 	}
-	return every > 0 && !r.Open() && now-c.checkpoint > max(every, checkpointPart*r.Took())
+	return every > 0 && !r.Open() && now-c.asks.checkpoint > max(every, checkpointPart*r.Took())
 }
 
 // refreshDue reports whether the watcher is to be told what goes on.
@@ -89,8 +95,8 @@ func (c *Tracer) refreshDue(now int64) bool {
 	if every <= 0 || r.Open() {
 		return false
 	}
-	if c.toldWatcher == 0 {
-		c.toldWatcher = now
+	if c.asks.refresh == 0 {
+		c.asks.refresh = now
 	}
-	return now-c.toldWatcher >= max(every, tellPart*r.Took())
+	return now-c.asks.refresh >= max(every, tellPart*r.Took())
 }

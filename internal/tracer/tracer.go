@@ -24,34 +24,46 @@ type Tracer struct {
 	out    outbox
 	stop   func() // ends the run
 
-	// When and whom.
-	ticks      *schedule.Ticks
-	budget     schedule.Budget
-	subset     schedule.Subset
-	quota      *underQuota // nil: there is none, or the tracer's priority is above it
-	gaps       schedule.GapDetector
+	timing
+	whole
 	idle       *idle.Policy
 	cpuChooser *skid.CPUChooser
 	samples    kernelSamples
+	ended      endedCount
+	births     births
 
-	now          tickState
+	now  tickState
+	asks asks
+	tally
+}
+
+// timing says when to look.
+type timing struct {
+	ticks  *schedule.Ticks
+	budget schedule.Budget
+	subset schedule.Subset
+	quota  *underQuota // nil: there is none, or the tracer's priority is above it
+	gaps   schedule.GapDetector
+}
+
+// whole is what is known of the run as a whole.
+type whole struct {
+	start    int64  // when sampling began, CLOCK_MONOTONIC ns
+	boot     uint64 // the same in clock ticks after boot
+	began    bool   // the first tick has been
+	lastTick int64  // the moment of the last one at which threads were looked at, CLOCK_MONOTONIC ns
+	ending   bool   // this is the last tick
+	lastRead int64  // when the targets' clocks were read last, CLOCK_MONOTONIC ns; 0: they were not yet
+	ran      int64  // from the first tick to the last reading, ns
+	ranGone  int64  // processor time of the processes that have ended, ns
+}
+
+// tally is what the statistics are made of.
+type tally struct {
 	counts       counts
 	callEffects  callEffects
 	broken, told int64  // all calls that looks broke, and told of twice
-	scheduling   string // of its OS thread
-	ended        endedCount
-	births       births
-	lastTick     int64 // the moment of the last one at which threads were looked at, CLOCK_MONOTONIC ns
-	checkpoint   int64 // when the last one was asked for, CLOCK_MONOTONIC ns
-	toldWatcher  int64 // when the watcher was told last, CLOCK_MONOTONIC ns
-	ranGone      int64 // processor time of the processes that have ended, ns
-
-	start    int64  // when sampling began, CLOCK_MONOTONIC ns
-	boot     uint64 // the same in clock ticks after boot
-	lastRead int64  // when the targets' clocks were read last, CLOCK_MONOTONIC ns; 0: they were not yet
-	ran      int64  // from the first tick to the last reading, ns
-	began    bool   // the first tick has been
-	ending   bool   // this is the last tick
+	scheduling   string // of the tracer's OS thread
 }
 
 // New makes a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns, which is boot in clock ticks
@@ -59,14 +71,15 @@ type Tracer struct {
 func New(o Options, k *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	c := &Tracer{
 		opts: o, control: k, Common: with, files: procmem.NewBudget(FileReserve),
-		out:        outbox{ring: with.Ring, events: with.Ring.Get()},
-		ticks:      schedule.NewTicks(start, o.Freq),
-		budget:     schedule.NewBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
+		out: outbox{ring: with.Ring, events: with.Ring.Get()},
+		timing: timing{
+			ticks: schedule.NewTicks(start, o.Freq), budget: schedule.NewBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
+			subset: schedule.NewSubset(o.Subset, uint64(start)),
+		},
+		whole:      whole{start: start, boot: boot},
 		idle:       idle.New(o.Census, uint64(start)),
 		cpuChooser: &skid.CPUChooser{},
-		start:      start, boot: boot,
 	}
-	c.subset = schedule.NewSubset(o.Subset, uint64(start))
 	c.budget.UseParts()
 	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
 	c.done = c.collected
