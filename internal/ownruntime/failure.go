@@ -14,7 +14,8 @@ type Failure struct {
 	err error
 }
 
-// Guard, deferred, ends a panic of the calling goroutine: it keeps it as an error and calls stop, if that is not nil.
+// Guard ends a panic of the calling goroutine, which defers it. It keeps the panic as an error, and calls stop, if that
+// is not nil.
 func (f *Failure) Guard(stop func()) {
 	r := recover()
 	if r == nil {

@@ -139,12 +139,12 @@ func (c *Tracer) callStats() CallStats {
 	}
 }
 
-func (n *counts) freezeStats() FreezeStats {
-	s := FreezeStats{Late: n.late}
-	if n.freezes.n > 0 {
-		s.FreezeP50, s.FreezeP99, s.FreezeMax = n.freezes.quantile(0.5), n.freezes.quantile(0.99), n.freezes.max
-		s.Freezes, s.Long, s.LongestFreeze = n.freezes.buckets(), n.longFreezes(), n.longest
-		s.CopiedP50, s.CopiedP99, s.CopiedMax = n.copies.quantile(0.5), n.copies.quantile(0.99), n.copies.max
+func (c *counts) freezeStats() FreezeStats {
+	s := FreezeStats{Late: c.late}
+	if c.freezes.n > 0 {
+		s.FreezeP50, s.FreezeP99, s.FreezeMax = c.freezes.quantile(0.5), c.freezes.quantile(0.99), c.freezes.max
+		s.Freezes, s.Long, s.LongestFreeze = c.freezes.buckets(), c.longFreezes(), c.longest
+		s.CopiedP50, s.CopiedP99, s.CopiedMax = c.copies.quantile(0.5), c.copies.quantile(0.99), c.copies.max
 	}
 	return s
 }

@@ -1,0 +1,71 @@
+package handover
+
+import "testing"
+
+// TestWhatAProcessLacksMostStays: until it is judged anew.
+func TestWhatAProcessLacksMostStays(t *testing.T) {
+	var p Process
+	for _, c := range []struct{ told, want Lack }{
+		{LacksRoots, LacksRoots}, {LacksStacks, LacksRoots}, {LacksFrames, LacksFrames}, {LacksSamples, LacksFrames},
+	} {
+		if p.Lacks(c.told); p.Lack() != c.want {
+			t.Errorf("told %d: %d, want %d", c.told, p.Lack(), c.want)
+		}
+	}
+	if p.ForgetLack(); p.Lack() != LacksNothing {
+		t.Errorf("judged anew: %d", p.Lack())
+	}
+}
+
+// TestOnlyWhatAStopShowsTakesOne: the choice is the sampler's, but for what no sample can show.
+func TestOnlyWhatAStopShowsTakesOne(t *testing.T) {
+	for l := range NumLacks {
+		if got, want := l.TakesStops(false), l >= LacksSamples; got != want {
+			t.Errorf("%d without a choice: %v", l, got)
+		}
+		if got, want := l.TakesStops(true), l > LacksNothing; got != want {
+			t.Errorf("%d with a choice: %v", l, got)
+		}
+		if (l.String() == "") != (l == LacksNothing) {
+			t.Errorf("%d: %q", l, l)
+		}
+	}
+}
+
+// TestBatchesAreUsedAgain: nothing is allocated in a steady state, and no event is kept.
+func TestBatchesAreUsedAgain(t *testing.T) {
+	r := NewRing()
+	n := testing.AllocsPerRun(100, func() {
+		b := append(r.Get(), Event{Thread: &Thread{}})
+		r.Send(b)
+		got := <-r.Batches()
+		r.Put(got)
+		if got[0].Thread != nil {
+			t.Error("an event is kept")
+		}
+	})
+	if n > 1 { // the thread
+		t.Errorf("%v allocations for a batch", n)
+	}
+	for r.Room() {
+		r.Send(nil)
+	}
+	if len(r.Batches()) != ringSize {
+		t.Errorf("%d batches fit", len(r.Batches()))
+	}
+}
+
+// TestRequestIsOpenUntilItIsDone: unless it was made anew meanwhile.
+func TestRequestIsOpenUntilItIsDone(t *testing.T) {
+	var r Request
+	r.Ask()
+	if !r.Open() {
+		t.Error("not open")
+	}
+	if r.Done(5, true); !r.Open() || r.Took() != 5 {
+		t.Errorf("made anew: open %v, took %d", r.Open(), r.Took())
+	}
+	if r.Done(7, false); r.Open() || r.Took() != 7 {
+		t.Errorf("done: open %v, took %d", r.Open(), r.Took())
+	}
+}
