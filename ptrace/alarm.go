@@ -22,7 +22,7 @@ type alarm struct {
 	ok  bool // there is one
 	id  int32
 	tid int
-	at  int64     // when it rings, on the clock of procmem.Now; 0: it is not set
+	at  int64     // when it rings, on the clock of [Now]; 0: it is not set
 	was signalSet // what the thread blocked before
 	// until is the end of the sleep that is under way, 0 if none is.
 	until atomic.Int64

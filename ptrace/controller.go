@@ -147,7 +147,7 @@ func (c *Controller) Stats() Stats { return c.stats }
 func (c *Controller) Pending() int { return c.live }
 
 // Woken gives the time at which this OS thread last woke up from a wait, on the
-// clock of procmem.Now; 0 if it has not waited yet. Whoever ran on its processor then
+// clock of [Now]; 0 if it has not waited yet. Whoever ran on its processor then
 // was put off it.
 func (c *Controller) Woken() int64 { return c.woken }
 

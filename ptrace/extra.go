@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
-	"prywalk/internal/procmem"
 )
 
 // Extra reads further memory while a thread is stopped, such as the stack of a
@@ -55,7 +54,7 @@ func readsOf(e Extra) int {
 // the call that it is passed to.
 type Reader struct {
 	tid        int
-	memory     *procmem.Memory
+	memory     *Memory
 	left       int
 	prefetched bool
 	stackAt    uint64
@@ -129,7 +128,7 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 
 // copyParts reads several places, up to the first that cannot be read as a whole. One call for all would be
 // process_vm_readv, which waits for pages that are missing.
-func copyParts(m *procmem.Memory, tid int, parts []frames.Region, a *allowance) (n int) {
+func copyParts(m *Memory, tid int, parts []frames.Region, a *allowance) (n int) {
 	for i := range parts {
 		var got int
 		if a == nil {
@@ -220,14 +219,14 @@ func (c *Controller) prefetchThenStack(tid int, f Prefetcher, req *Request, regs
 
 // ReaderOf gives a reader of a process that is not stopped, for a look that proves
 // in another way that what it reads stands still. tid is any of its threads, memory its memory or nil.
-func ReaderOf(tid int, memory *procmem.Memory) Reader {
+func ReaderOf(tid int, memory *Memory) Reader {
 	var r Reader
 	r.ReadFrom(tid, memory)
 	return r
 }
 
 // ReadFrom makes it what [ReaderOf] gives; a Reader that is used again allocates nothing.
-func (r *Reader) ReadFrom(tid int, memory *procmem.Memory) {
+func (r *Reader) ReadFrom(tid int, memory *Memory) {
 	if r.vectors == nil {
 		r.vectors = &vectors{}
 	}

@@ -22,10 +22,10 @@ type Request struct {
 	Top uint64
 	// Memory, if not nil, is the process's, and all is read by it. So nothing is read beyond the mapping that the stack
 	// pointer lies in, and nothing that somebody would have to provide first.
-	Memory *procmem.Memory
+	Memory *Memory
 	// Files, if not nil, are the thread's. Its schedstat is read while the thread is stopped, and so is exact, if it is
 	// open (SchedStat was called before), else straight after.
-	Files *procmem.ThreadFiles
+	Files *ThreadFiles
 	// Longest, if positive, is how long the stop may last, in nanoseconds: memory is read only as far as there is time
 	// ([Stop.Short]). A wait of the kernel for a lock cannot be foreseen.
 	Longest int64
@@ -34,7 +34,7 @@ type Request struct {
 	Regions []frames.Region
 }
 
-// Stop is what a look found. Times are on the clock of procmem.Now, in
+// Stop is what a look found. Times are on the clock of [Now], in
 // nanoseconds.
 type Stop struct {
 	// Regs is the register set; all general registers are known.
@@ -48,7 +48,7 @@ type Stop struct {
 	// Regions is the number of Request.Regions that Extra filled.
 	Regions int
 	// Sched has the thread's clocks, valid if SchedOK.
-	Sched   procmem.SchedStat
+	Sched   SchedStat
 	SchedOK bool
 	// Interrupt, Stop and Detach are the times of the interrupt, of when the stop
 	// was seen, and of the detach. Running is when the thread was last seen not

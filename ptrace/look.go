@@ -18,18 +18,18 @@ type Look struct {
 	index     int // in Controller.looks
 	state     lookState
 	abandoned bool
-	sleeping  bool                // call and runs are known from before the stop
-	queued    bool                // see Queued
-	broken    bool                // EINTR was seen and left
-	restarted bool                // EINTR was hidden
-	gaveUp    bool                // see Stop
-	told      bool                // see Stop
-	kind      Kind                // once stopped
-	signal    int32               // to pass on at the detach
-	call      procmem.SyscallInfo // see Sleeping
-	runs      uint64              // see Sleeping
+	sleeping  bool        // call and runs are known from before the stop
+	queued    bool        // see Queued
+	broken    bool        // EINTR was seen and left
+	restarted bool        // EINTR was hidden
+	gaveUp    bool        // see Stop
+	told      bool        // see Stop
+	kind      Kind        // once stopped
+	signal    int32       // to pass on at the detach
+	call      SyscallInfo // see Sleeping
+	runs      uint64      // see Sleeping
 
-	before   procmem.SchedStat // see Before
+	before   SchedStat // see Before
 	beforeOK bool
 	began    account // after the interrupt
 
@@ -64,11 +64,11 @@ const (
 // TID gives the thread.
 func (l *Look) TID() int { return l.tid }
 
-// Interrupted gives the time of the interrupt, on the clock of procmem.Now.
+// Interrupted gives the time of the interrupt, on the clock of [Now].
 func (l *Look) Interrupted() int64 { return l.interruptNS }
 
 // Before gives the clocks that were read just before the interrupt, if they were.
-func (l *Look) Before() (procmem.SchedStat, bool) { return l.before, l.beforeOK }
+func (l *Look) Before() (SchedStat, bool) { return l.before, l.beforeOK }
 
 // Ended reports whether the thread ended before it stopped; Finish then gives
 // [ErrGone].
@@ -79,7 +79,7 @@ func (l *Look) Ended() bool { return l.state == lookGone }
 // Call it before the look is finished. On arm64 some calls that the look breaks can
 // be restarted only with it, because the kernel overwrites the first argument with
 // the result.
-func (l *Look) Sleeping(call *procmem.SyscallInfo, runs uint64) {
+func (l *Look) Sleeping(call *SyscallInfo, runs uint64) {
 	l.sleeping, l.call, l.runs = true, *call, runs
 }
 
@@ -94,7 +94,7 @@ func (c *Controller) Begin(tid int) (*Look, error) { return c.BeginWith(tid, nil
 // BeginWith is Begin, and reads the clocks of the thread, whose files these are, between the attachment and the
 // interrupt ([Look.Before]). Whoever wants to know whether it was on a processor when it was interrupted must not have
 // asked earlier.
-func (c *Controller) BeginWith(tid int, files *procmem.ThreadFiles) (*Look, error) {
+func (c *Controller) BeginWith(tid int, files *ThreadFiles) (*Look, error) {
 	l := c.find(tid)
 	if l != nil {
 		if !l.abandoned {
@@ -192,7 +192,7 @@ func (c *Controller) Cancel(l *Look) {
 }
 
 // Freeze is one look from begin to end: it waits for the thread until the
-// deadline (on the clock of procmem.Now) and gives it up then ([ErrTimeout]). Other
+// deadline (on the clock of [Now]) and gives it up then ([ErrTimeout]). Other
 // pending looks wait meanwhile. Errors: those of Begin and Finish.
 func (c *Controller) Freeze(tid int, deadline int64, req *Request, out *Stop) error {
 	l, err := c.Begin(tid)
@@ -248,7 +248,7 @@ func (c *Controller) decodeRegs(out *Stop) {
 
 // decodeSched takes the clocks from what was read in the stop, or reads them now.
 func (c *Controller) decodeSched(req *Request, out *Stop) {
-	out.Sched, out.SchedOK = procmem.SchedStat{}, false
+	out.Sched, out.SchedOK = SchedStat{}, false
 	if req.Files == nil {
 		return
 	}

@@ -5,7 +5,7 @@ import "prywalk/internal/procmem"
 // allowance is how long a stop may still last. Where there is a limit, memory is read in pieces, and none is begun that
 // would not end in time by what the pieces before it took.
 type allowance struct {
-	until int64 // on the clock of procmem.Now; 0: there is no limit
+	until int64 // on the clock of [Now]; 0: there is no limit
 	took  int64 // that a piece takes, ns: a mean in which the latest counts most
 	short bool  // something was not read because of the limit
 }
@@ -32,7 +32,7 @@ func (a *allowance) begin(at, longest int64) {
 // copy reads memory of a process by what is known of it, as far as it is allowed.
 //
 //go:nosplit
-func (a *allowance) copy(m *procmem.Memory, tid int, addr uint64, buf []byte) (done int) {
+func (a *allowance) copy(m *Memory, tid int, addr uint64, buf []byte) (done int) {
 	for done < len(buf) {
 		n, began := a.step(len(buf) - done)
 		if n == 0 {

@@ -27,7 +27,7 @@ const (
 )
 
 // WaitAny gives a look whose thread has stopped, or has ended ([Look.Ended]): call Finish or Cancel for it. It gives
-// nil at the deadline (on the clock of procmem.Now; 0 only asks), or at once if nothing is pending, or early for
+// nil at the deadline (on the clock of [Now]; 0 only asks), or at once if nothing is pending, or early for
 // [Leaving]. What Poll or an earlier call has given is not given again. It spins for at most Options.SpinFor after the
 // last interrupt, then sleeps. That is until a thread stops, if this thread has a real-time priority and
 // Options.NoCollector is set. Else it wakes up now and then. It also serves abandoned looks.
@@ -137,7 +137,7 @@ func (c *Controller) block(until int64) (*Look, bool) {
 // too late if it leaves a system call meanwhile (kernel/entry/common.c).
 func (c *Controller) Moved() { c.alarm.at = 0 }
 
-// SleepUntil sleeps until a moment on the clock of procmem.Now, or until a signal comes. The
+// SleepUntil sleeps until a moment on the clock of [Now], or until a signal comes. The
 // Go scheduler is not told.
 func (c *Controller) SleepUntil(at int64) {
 	began := procmem.Now()

@@ -1,0 +1,24 @@
+package ptrace
+
+import "prywalk/internal/procmem"
+
+// Looks are given and give what package procmem reads. Other modules cannot import that: so it has names here.
+type (
+	// SchedStat is what the scheduler counts for a thread (/proc/PID/schedstat).
+	SchedStat = procmem.SchedStat
+	// SyscallInfo is the system call that a thread is in, as /proc/PID/syscall shows it.
+	SyscallInfo = procmem.SyscallInfo
+	// ThreadFiles are the files of one thread below /proc.
+	ThreadFiles = procmem.ThreadFiles
+	// Memory is the memory of one process, with what is known of its mappings.
+	Memory = procmem.Memory
+)
+
+// OpenMemory opens the memory of the process that has a thread of this number. The caller closes it.
+func OpenMemory(tid int) *Memory { return procmem.OpenMemory(tid) }
+
+// OpenThread gives the files of a thread. Nothing is kept open; a thread that does not exist shows at the first read.
+func OpenThread(pid, tid int) *ThreadFiles { return procmem.OpenThread(pid, tid, nil) }
+
+// Now gives the time on the clock of all looks: CLOCK_MONOTONIC, in nanoseconds.
+func Now() int64 { return procmem.Now() }
