@@ -28,9 +28,9 @@ import (
 
 	"prywalk/benchmarks/command"
 	"prywalk/internal/bench/load"
-	"prywalk/internal/bench/tools"
 	"prywalk/internal/machine"
 	"prywalk/internal/markdown"
+	"prywalk/internal/sampler"
 	"prywalk/internal/testtargets"
 )
 
@@ -161,7 +161,7 @@ func start(ctx context.Context, args ...string) (*program, error) {
 }
 
 // tell asks a recording how far it has come.
-func (p *program) tell() (got tools.Progress, err error) {
+func (p *program) tell() (got sampler.Answer, err error) {
 	if _, err = io.WriteString(p.in, "tell\n"); err != nil {
 		return got, err
 	}

@@ -6,8 +6,6 @@ import (
 	"io"
 	"time"
 
-	"prywalk/internal/bench/tools"
-	"prywalk/internal/procmem"
 	"prywalk/internal/sampler"
 )
 
@@ -27,10 +25,7 @@ func control(s *sampler.Sampler, in io.Reader, out io.Writer) {
 			s.Resume()
 			await(s, false)
 		}
-		p := s.Progress()
-		_ = answers.Encode(tools.Progress{ // who asks sees the end of the pipe
-			Ticks: p.Ticks, Missed: p.Missed, Frozen: p.Frozen, Calls: procmem.Calls(), Copied: procmem.Copied(),
-		})
+		_ = answers.Encode(s.Answer()) // who asks sees the end of the pipe
 	}
 }
 

@@ -193,6 +193,19 @@ func TestUnsafeAndRawSystemCallsStayInTheirPackages(t *testing.T) {
 	}
 }
 
+// TestOnlyTheCommandBenchImportsTheBenchmark: what records must not depend on what measures it.
+func TestOnlyTheCommandBenchImportsTheBenchmark(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, path := range s.imports() {
+			path = strings.TrimPrefix(path, module+"/")
+			mine := level(s.pkg) < 0 || under(s.pkg, []string{"internal/bench"}) || filepath.Base(s.path) == "bench.go"
+			if under(path, []string{"internal/bench"}) && !mine {
+				t.Errorf("%s imports %s", s.path, path)
+			}
+		}
+	}
+}
+
 // TestPublicPackagesShowNoInternalTypes: other modules could not name them. An alias is a name.
 func TestPublicPackagesShowNoInternalTypes(t *testing.T) {
 	found := 0

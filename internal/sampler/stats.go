@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/accountant"
+	"prywalk/internal/procmem"
 	"prywalk/internal/tracer"
 )
 
@@ -45,4 +46,22 @@ func (s *Sampler) Progress() Progress {
 	p := Progress{Progress: s.control.Progress()}
 	p.Stacks, p.Complete = s.acc.Stacks()
 	return p
+}
+
+// Answer is what a run has counted since it began, as prywalk record answers to an order of who measures it.
+type Answer struct {
+	Ticks  int64 `json:"ticks"`
+	Missed int64 `json:"missed_ticks"`
+	Frozen int64 `json:"frozen"`
+	// Calls are system calls of this process, Copied bytes that it has read of others' memory.
+	Calls  int64 `json:"calls"`
+	Copied int64 `json:"copied"`
+}
+
+// Answer gives it. Any goroutine may call it.
+func (s *Sampler) Answer() Answer {
+	p := s.control.Progress()
+	return Answer{
+		Ticks: p.Ticks, Missed: p.Missed, Frozen: p.Frozen, Calls: procmem.Calls(), Copied: procmem.Copied(),
+	}
 }

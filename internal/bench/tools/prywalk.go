@@ -9,28 +9,20 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-)
 
-// Progress is what prywalk record answers to an order: counts since it began.
-type Progress struct {
-	Ticks  int64 `json:"ticks"`
-	Missed int64 `json:"missed_ticks"`
-	Frozen int64 `json:"frozen"`
-	// Calls are system calls, Copied bytes of the target's memory.
-	Calls  int64 `json:"calls"`
-	Copied int64 `json:"copied"`
-}
+	"prywalk/internal/sampler"
+)
 
 // prywalk is a prywalk record that runs, as a user runs it.
 type prywalk struct {
 	*orders
 	spent stretch
 	stats string
-	file  string        // the recording
-	on    time.Time     // when it was last switched on
-	whole time.Duration // for how long it was on in all
-	base  Progress      // at the last begin
-	sum   Progress
+	file  string         // the recording
+	on    time.Time      // when it was last switched on
+	whole time.Duration  // for how long it was on in all
+	base  sampler.Answer // at the last begin
+	sum   sampler.Answer
 }
 
 func startPrywalk(ctx context.Context, j *Job) (Session, error) {
@@ -66,11 +58,11 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 		p.Kill()
 		return nil, err
 	}
-	p.sum, p.spent.seconds, p.spent.cpu = Progress{}, 0, 0
+	p.sum, p.spent.seconds, p.spent.cpu = sampler.Answer{}, 0, 0
 	return p, nil
 }
 
-func (p *prywalk) ask(order string) (got Progress, err error) {
+func (p *prywalk) ask(order string) (got sampler.Answer, err error) {
 	line, err := p.say(order)
 	if err == nil {
 		err = json.Unmarshal(line, &got)
