@@ -43,8 +43,8 @@ func TestWhoComputesIsSampledWithItsStack(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	n := 0
-	for range 20 { // a ring has room for some tens of samples
-		spin(10 * time.Millisecond)
+	for range 200 { // a ring has room for some tens of samples, of whoever runs meanwhile
+		spin(time.Millisecond)
 		r.Drain(func(rec *Record) {
 			if rec.Kind != Sampled || rec.TID != unix.Gettid() {
 				return
@@ -219,4 +219,50 @@ func TestUserWhoMayLockLittleMemoryHasSmallerRings(t *testing.T) {
 		}
 	}
 	t.Error("nobody is sampled")
+}
+
+// TestAnOwnThreadIsSampledInUserSpaceAlone: as an ordinary user may have it. Time in the kernel gives no sample.
+func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
+	if err := TryOwn(); err != nil {
+		t.Skip(err)
+	}
+	r, err := OpenOwn(Options{Freq: 997})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	self, n := unix.Gettid(), 0
+	take := func(rec *Record) {
+		if rec.Kind != Sampled {
+			return
+		}
+		if n++; !rec.Usable() || len(rec.Stack) == 0 || rec.TID != self || rec.Kernel() != 0 {
+			t.Errorf("%+v", rec)
+		}
+	}
+	spin(20 * time.Millisecond)
+	if r.Drain(take); n != 0 || r.Followed() != 0 {
+		t.Errorf("%d samples of nobody", n)
+	}
+	if err := r.Follow(self); err != nil || r.Followed() != 1 {
+		t.Fatal(err)
+	}
+	for i := 0; i < 1000 && n < 10; i++ {
+		spin(time.Millisecond)
+		r.Drain(take)
+	}
+	if n < 10 {
+		t.Errorf("%d samples in a second of processor time", n)
+	}
+	r.Unfollow(self)
+	r.Drain(func(*Record) {})
+	spin(20 * time.Millisecond)
+	if r.Drain(func(rec *Record) { t.Errorf("%+v", rec) }); r.Followed() != 0 {
+		t.Errorf("%d are followed", r.Followed())
+	}
+	if err := r.Follow(1 << 30); !errors.Is(err, unix.ESRCH) {
+		t.Errorf("a thread that is not there: %v", err)
+	}
 }
