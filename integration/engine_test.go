@@ -133,8 +133,8 @@ func TestEnginePerfOfAnOrdinaryUserSeesUserSpace(t *testing.T) {
 	sum := func(name string) float64 { return float64(totalOf(r.Profile, name, cpuColumn)) }
 	all := sum("burn_60") + sum("burn_30") + sum("burn_10")
 	for name, want := range map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1} {
-		// As above: five standard errors.
-		if got := sum(name) / all; got < want-0.1 || got > want+0.1 {
+		// Stops and samples stand for different times. As of 200 samples a standard error has 3.5 points.
+		if got := sum(name) / all; got < want-0.15 || got > want+0.15 {
 			t.Errorf("%s has %.3f", name, got)
 		}
 	}

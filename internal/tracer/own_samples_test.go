@@ -27,7 +27,10 @@ func TestAThreadThatAStopMetRunningIsFollowed(t *testing.T) {
 	onTicksOf(t, samplingOwn(t, 499), func(tick func(), tracer *Tracer) {
 		c = tracer
 		for c.counts.sampled < 20 {
-			tick()
+			if tick(); c.samples.unfollowed > 0 {
+				t.Error("the kernel refuses samples of a thread that it gave before")
+				return
+			}
 		}
 		for _, th := range c.procs[0].list.inOrder {
 			if n := th.followed.events; n != 0 && n != c.samples.reader.Events() || n == 0 && !th.followed.refused &&
