@@ -35,6 +35,7 @@ type Event struct {
 	Before booking.Unchanged // of the thread, before this
 	At     int64             // CLOCK_MONOTONIC, ns
 	Now    booking.Reading   // for SeenRunning
+	Soon   bool              // for Looked: the next look wants what the walk of this one finds
 	Length int64             // for NotObserved and Resumed, ns; for Looked: since the tick before
 	End    *ThreadEnd        // for ThreadEnded
 	Used   *ProcessEnd       // for ProcessEnded

@@ -220,6 +220,11 @@ func (l *Looker) extras(t *Thread, s *Shot) ptrace.Extra {
 	return &l.pieces
 }
 
+// expected takes note of whether what was known of the stack fitted.
+func (l *Looker) expected(t *Thread, s *Shot) {
+	s.lost = t.needs.get().misled || s.pieced && l.pieces.lost
+}
+
 // asleep gives the system call that a thread sleeps in which is to be frozen all the
 // same, and its count of arrivals. On arm64 the call cannot be restarted without.
 func (l *Looker) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
@@ -268,6 +273,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
 	t.tls = stop.Regs.TLS
 	s.short = stop.Short
+	l.expected(t, s)
 	if s.deep = stop.Deep; s.deep {
 		s.room(stop.StackLen)
 		s.touched = max(s.touched, copy(s.buf, l.deep))

@@ -44,6 +44,7 @@ type Needs struct {
 	Anchor frames.Addr
 
 	outline *outline // what freezes copy by; nil: all in one piece
+	misled  bool     // there was one, and the walk was cut
 }
 
 // tripleBuffer hands the newest Needs from one goroutine to another. Neither waits for the other, and nothing is

@@ -9,17 +9,19 @@ import (
 
 // Where frames are large, a walk needs few words of many bytes: those near each frame's outer end. The outline of a
 // thread's stack tells where these ends have been in its last walks, and how large the frame is that each return
-// address belongs to. A freeze then copies the top of the stack and, in the same call of the kernel, a piece at each of
-// those ends. While the thread is still stopped it goes from the first return address that is known to the next one, by
-// the sizes of the frames. It copies the ends that are at new places. Where that does not lead to a frame that was the
-// outermost, it looks for a frame that is where it was and from which the outermost can be reached. It copies as much
-// as lies below that one. Without such a one it copies as much as without an outline.
+// address belongs to. A freeze then copies the top of the stack and, in the same call of the kernel, a piece at each
+// of those ends. While the thread is still stopped it goes from the first return address that is known to the next
+// one, by the sizes of the frames. It copies the ends that are at new places. Where that does not lead to a frame
+// that was the outermost, it copies on in small steps, until a return address in what is new leads there. That ends
+// where the stack has ended, or at a frame that is where it was. The walk of such a look is not to wait for others,
+// as the next looks would come to the same unknown frame.
 //
 // All this is only a guess of what to copy: the walk finds out what the frames are, and says so if a word is lacking.
 const (
 	outlineFrom  = 64 << 10 // stacks of which walks read no more are copied in one piece
 	topCopy      = 32 << 10
 	wholeCopy    = 256 << 10 // where nothing better is known, a stack that is no deeper is copied as a whole
+	mostBridge   = 5 << 18   // up to here, if a frame that is known comes no earlier
 	pieceBelow   = 256       // below the outer end: the return address, the registers saved there, what alignment takes
 	pieceAbove   = 8
 	savedBelow   = 64  // of these, what nearly all functions use
@@ -34,8 +36,11 @@ const (
 	maxStarts    = 24 // return addresses that are tried as the first one, and lead to another known one
 	maxTries     = 400
 	maxJoins     = 4  // frames of earlier walks that are tried
+	pieceReads   = 64 // at most
 	readsKept    = 2  // reads that are left to what is copied in one piece
 	maxSteppedTo = 20 // ends at new places
+	endBytes     = maxSteppedTo * (pieceBelow + pieceAbove)
+	firstGrowth  = 4 << 10 // of what is copied where frames are unknown
 )
 
 // mark is the outer end of a frame, and the return address below it.
@@ -161,7 +166,7 @@ func (r *remembered) learn(walk []mark, complete bool) (changed bool) {
 func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 	r, known, cut := &k.remembered, k.needs.outline != nil, w.StopReason() == frames.StopStackCut
 	if cut && known {
-		k.needs.outline = nil
+		k.needs.outline, k.needs.misled = nil, true
 		k.needs.Bytes = max(k.needs.Bytes, wholeCopy)
 	}
 	if !cut && !w.StopReason().Complete() || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxMarks {
@@ -180,7 +185,7 @@ func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 	}
 	if r.walks-r.large > smallFor {
 		*r = remembered{}
-		k.needs.outline = nil
+		k.needs.outline, k.needs.misled = nil, false
 		return
 	}
 	changed := r.learn(o.marks, !cut)
@@ -191,7 +196,7 @@ func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 		changed = r.given == nil && !known // with frames of other sizes, not only at other places
 	}
 	if changed || !cut && !known {
-		k.needs.outline = r.give()
+		k.needs.outline, k.needs.misled = r.give(), false
 	}
 }
 

@@ -95,10 +95,14 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 		}
 		return n
 	}
-	if n := copied(); n != 100<<10-topCopy+pieceBelow+pieceAbove {
+	if n := copied(); n > 100<<10-topCopy+pieceBelow+pieceAbove {
 		t.Errorf("%d bytes", n)
 	}
 	put(100<<10, 0x998) // that frame has gone
+	if n := copied(); n < 700<<10-topCopy || n == size-topCopy {
+		t.Errorf("%d bytes where the outermost frame only is known", n)
+	}
+	put(700<<10, 0x997)
 	if n := copied(); n != size-topCopy {
 		t.Errorf("%d bytes where no frame is known, want all", n)
 	}
@@ -149,6 +153,65 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	}
 	if copied > 16<<10 {
 		t.Errorf("%d bytes copied", copied)
+	}
+}
+
+// TestUnknownFramesAreCopiedUpToTheNextKnownOne: it lies at a new place, behind a frame that no walk has seen, in a
+// stack whose end is known. What is left of a frame that has ended does not lead to the outermost.
+func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
+	const inner, outer, root, size = 0x401010, 0x402010, 0x403010, 1 << 20
+	mem, base := stackOf(t, size)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(inner, 10<<10)
+	by.steps.learn(outer, 200<<10)
+	by.steps.learn(root, sizeRoot)
+	for at, pc := range map[int]uint64{8192: inner, 18 << 10: 0x999, 36 << 10: inner, 44 << 10: outer, 244 << 10: root} {
+		binary.LittleEndian.PutUint64(mem[at-8:], pc)
+	}
+	p := &pieces{by: by, need: 64 << 10, top: mem[:topCopy], root: base + 244<<10}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+	reached, ok := p.follow(&rd, have, out)
+	if ok {
+		t.Fatal("the unknown function was known")
+	}
+	p.bridge(&rd, have, out, reached)
+	copied := 0
+	for _, r := range have.Others {
+		copied += len(r.Bytes)
+	}
+	for _, at := range []uint64{36<<10 - 8, 44<<10 - 8, 244<<10 - 8} {
+		if _, ok := have.Word(base + at); !ok {
+			t.Errorf("the word at %d was not copied", at)
+		}
+	}
+	if copied > 24<<10 {
+		t.Errorf("%d bytes copied", copied)
+	}
+}
+
+// TestAStackIsCopiedFromWhereItsTopEnds: also when all reads were spent on return addresses that led nowhere.
+func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
+	const inner, size = 0x401010, 1 << 20
+	mem, base := stackOf(t, size)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(inner, 40<<10)
+	for at := 1024; at < topCopy; at += 1024 {
+		binary.LittleEndian.PutUint64(mem[at-8:], inner)
+		binary.LittleEndian.PutUint64(mem[at+40<<10-8:], inner)
+	}
+	p := &pieces{by: by, need: 128 << 10, top: mem[:topCopy], root: base + 128<<10}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+	reached, ok := p.follow(&rd, have, out)
+	if ok || reached < base+topCopy {
+		t.Fatalf("%v, it came to %d", ok, int64(reached-base))
+	}
+	p.bridge(&rd, have, out, reached)
+	if _, ok := have.Word(base + 128<<10 - 8); !ok {
+		t.Errorf("the outermost frame was not copied; it came to %d", reached-base)
 	}
 }
 

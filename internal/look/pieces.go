@@ -26,7 +26,11 @@ type pieces struct {
 	rest   []byte // of that the part that the present try does not use
 	// reached is how far a chain came.
 	reached frames.Addr
-	passed  [topCopy / 8 / 64]uint64 // a bit for each word of the top
+	// furthest is how far chains came that led to no outermost frame.
+	furthest frames.Addr
+	// lost: no chain led to the outermost frame.
+	lost   bool
+	passed [topCopy / 8 / 64]uint64 // a bit for each word of the top
 }
 
 // reserve makes room for the next look, before anybody is stopped.
@@ -35,7 +39,7 @@ func (p *pieces) reserve(need int) {
 		p.buf = make([]byte, pieceBytes)
 		touch(p.buf)
 	}
-	if need = max(need, wholeCopy); len(p.gap) < need {
+	if need = max(need, mostBridge) + endBytes; len(p.gap) < need {
 		p.gap = make([]byte, need)
 		touch(p.gap)
 	}
@@ -77,7 +81,7 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 func (p *pieces) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, regs) }
 
 // Reads implements [ptrace.ManyReads].
-func (p *pieces) Reads() int { return readsOf(p.inner) }
+func (p *pieces) Reads() int { return max(readsOf(p.inner), pieceReads) }
 
 // Regions implements [ptrace.Extra].
 func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
@@ -89,49 +93,73 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	if rd.Prefetched() {
 		n += copy(out[n:], p.places[p.first:p.n])
 	}
+	p.lost = false
 	if p.pc = regs.PC; copied < len(p.top) {
 		return n // the stack ends
 	}
 	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
 	if reached, ok := p.follow(rd, &have, out); !ok {
+		p.lost = true
 		p.bridge(rd, &have, out, reached)
 	}
 	return len(have.Others)
 }
 
-// bridge copies in one piece what follows from a place on: up to where the stack has ended, if that is not far. Else
-// up to a frame that is where it was in an earlier walk, and from which the outermost can be reached; else as much as
-// the last walks needed.
+// bridge copies what follows from a place on, until a return address there leads to the outermost frame. That is at most
+// up to where the stack has ended, if that is not far, or up to a frame that is where it was in an earlier walk, and
+// from which the outermost can be reached; else as much as the last walks needed.
 func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) {
-	first, whole := len(have.Others), uint64(len(p.spare))
-	size := uint64(max(min(p.need, len(p.spare))-len(have.Stack.Bytes), 0))
+	whole := max(len(p.spare)-endBytes, 0)
+	size := max(min(p.need, whole)-len(have.Stack.Bytes), 0)
 	if from > have.Stack.Addr+uint64(len(have.Stack.Bytes)) {
 		size = min(size, wholeCopy) // some large frames are already passed
 	}
-	tries := maxJoins
-	if left := p.root + copyMargin - from; p.root > from && left <= wholeCopy {
-		size, tries = left, 0
+	if left := p.root + copyMargin - from; p.root > from && left <= mostBridge {
+		size = min(int(left), whole)
+	} else if joint := p.joins(rd, have, out, from); joint != 0 {
+		size = min(whole, int(joint-from))
 	}
-	p.rest = p.spare
+	if n := len(have.Others); size > 0 && n < len(out) {
+		p.spare, p.rest = p.spare[:size], p.spare[size:]
+		p.grow(rd, have, out, from)
+	}
+}
+
+// joins gives the end of a frame further out that is where it was in an earlier walk, and from which the outermost can
+// be reached, and has copied what leads there; 0: there is none.
+func (p *pieces) joins(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) frames.Addr {
+	first, tries := len(have.Others), maxJoins
 	for i := 0; i < len(p.by.marks) && tries > 0; i++ {
 		m := &p.by.marks[i]
 		if v, ok := have.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
 			continue
 		}
-		have.Others = out[:first]
 		if tries--; p.chain(rd, have, out, m.pc, m.at) {
-			size = min(whole, m.at-from)
-			break
+			p.spare = p.rest
+			return m.at
 		}
-		have.Others, p.rest = out[:first], p.spare
+		have.Others = out[:first]
 	}
-	n := len(have.Others)
-	if size = min(size, uint64(len(p.rest))); size == 0 || n == len(out) {
-		return
-	}
-	got := rd.Read(from, p.rest[:size])
-	out[n] = frames.Region{Addr: from, Bytes: p.rest[:got]}
+	return 0
+}
+
+// grow copies into all of p.spare, in steps that become larger, until a return address in what is new leads to the
+// outermost frame. What lies at the ends of these frames goes to p.rest.
+func (p *pieces) grow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) {
+	n, to, done := len(have.Others), p.spare, 0
 	have.Others = out[:n+1]
+	p.spare = p.rest
+	for step, found := firstGrowth, false; done < len(to) && !found; step += step / 2 {
+		if step = min(step, len(to)-done); rd.Left() <= readsKept {
+			step = len(to) - done
+		}
+		got := rd.Read(from+uint64(done), to[done:done+step])
+		out[n] = frames.Region{Addr: from, Bytes: to[:done+got]}
+		found = p.scan(rd, have, out, from+uint64(done), to[done:done+got])
+		if done += got; got < step {
+			return
+		}
+	}
 }
 
 // start is where a chain begins: a return address, and the stack pointer behind it.
@@ -139,46 +167,56 @@ type start struct{ pc, sp frames.Addr }
 
 // follow goes from frame to frame, and copies what of their outer ends was not copied; false if that does not lead to
 // an outermost frame. Then it gives how far it came beyond large frames, and has copied what lies before.
-//
-// What is left of frames that have ended can lead to the outermost, too, past live ones that have taken their place. So
-// all return addresses in the top begin a chain that are in none yet.
 func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region) (reached frames.Addr, ok bool) {
-	n, top := len(have.Others), have.Stack.Addr+uint64(len(have.Stack.Bytes))
-	var best start
-	p.spare = p.gap
+	top := have.Stack.Addr + uint64(len(have.Stack.Bytes))
+	p.spare, p.furthest = p.gap, top+largeFrom
 	clear(p.passed[:])
-	try := func(s start) {
-		have.Others = out[:n]
-		if p.chain(rd, have, out, s.pc, s.sp) {
-			n, p.spare, ok = len(have.Others), p.rest, true
-			p.pass(have, s)
-		} else if p.reached > max(reached, top+largeFrom) && (p.root == 0 || p.reached <= p.root) {
-			best, reached = s, p.reached
-		}
-	}
 	if p.by.steps.large.near(p.pc) {
-		try(start{p.pc, have.Stack.Addr + redZone})
+		ok = p.try(rd, have, out, start{p.pc, have.Stack.Addr + redZone})
 	}
-	words := have.Stack.Bytes // read here, as most are of no interest
-	for i, starts, tries := redZone, 0, 0; i+8 <= len(words) && starts < maxStarts && tries < maxTries; i += 8 {
-		v, at := binary.LittleEndian.Uint64(words[i:]), have.Stack.Addr+uint64(i)
-		if !p.by.steps.maybe(v) || p.isPassed(have, at+8) || p.by.steps.find(v).pc == 0 && !p.by.steps.large.near(v) {
+	ok = p.scan(rd, have, out, have.Stack.Addr+redZone, have.Stack.Bytes[redZone:]) || ok
+	if p.furthest == top+largeFrom {
+		return top, ok
+	}
+	return p.furthest, ok
+}
+
+// try goes along the chain that begins at a place, and keeps what it has copied if that leads to the outermost frame,
+// or further than others did; true if it is the outermost.
+func (p *pieces) try(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, s start) bool {
+	n := len(have.Others)
+	ok := p.chain(rd, have, out, s.pc, s.sp)
+	switch {
+	case ok:
+		p.pass(have, s)
+	case p.reached > p.furthest && (p.root == 0 || p.reached <= p.root):
+		p.furthest = p.reached
+	default:
+		have.Others = out[:n]
+		return false
+	}
+	p.spare = p.rest
+	return ok
+}
+
+// scan tries the return addresses among words at an address; true if one of them leads to the outermost frame.
+//
+// What is left of frames that have ended can lead there, too, past live ones that have taken their place. So all begin
+// a chain that are in none yet.
+func (p *pieces) scan(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, at frames.Addr, b []byte) (ok bool) {
+	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries; {
+		v := binary.LittleEndian.Uint64(b)
+		b, at = b[8:], at+8
+		if !p.by.steps.maybe(v) || p.isPassed(have, at) || p.by.steps.find(v).pc == 0 && !p.by.steps.large.near(v) {
 			continue
 		}
 		tries++
-		if try(start{v, at + 8}); p.reached != 0 {
+		ok = p.try(rd, have, out, start{v, at}) || ok
+		if p.reached != 0 {
 			starts++
 		}
 	}
-	if have.Others = out[:n]; ok {
-		return 0, true
-	}
-	if reached == 0 {
-		return top, false
-	}
-	p.chain(rd, have, out, best.pc, best.sp)
-	p.spare = p.rest
-	return p.reached, false
+	return ok
 }
 
 // pass marks the frames in the top that a chain has passed.

@@ -86,6 +86,7 @@ type Shot struct {
 	refused  bool // it lacks a register, and a freeze was not allowed
 	short    bool // less was copied than is needed, for the limit of a pause
 	pieced   bool // it was copied by an outline
+	lost     bool // which did not lead to the outermost frame
 	deep     bool // it was deeper than what was made room for
 	toTop    bool // it was to be copied up to Needs.Top
 	by       *outline
@@ -106,6 +107,9 @@ type Shot struct {
 // Recalled reports whether the registers of a peek are those that a freeze has seen in
 // the same place.
 func (s *Shot) Recalled() bool { return s.recalled }
+
+// Surprising reports whether what was known of the stack did not fit: the next looks should know of this one's walk.
+func (s *Shot) Surprising() bool { return s.lost }
 
 // maxRegions is the number of further pieces of memory that a freeze can copy: of other stacks, and of this one.
 const maxRegions = 7 + maxPieces + maxSteppedTo + planRegions

@@ -44,6 +44,9 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		k.endedAt(reach)
 	}
 	if used := reach - from; used <= s.Mem.StackEnd-from {
+		if cut && s.How != BySample {
+			used = max(used, k.toEnd(s))
+		}
 		if cut && s.pieced {
 			used, cut = max(used, w.UnreadAddr()-from), false // what lacks is between the pieces, or a little beyond
 			k.needs.Retries++
@@ -64,6 +67,19 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		k.lacksRegister(s)
 	}
 	k.handOver()
+}
+
+// toEnd gives how much a copy would have that reaches the end of the stack, as far as that is known and not far: where
+// one large frame was not foreseen, others may follow. 0: it is not known, or far.
+func (k *Walks) toEnd(s *Shot) uint64 {
+	from, end := s.Mem.Stack.Addr, k.needs.Root
+	if end <= from || k.needs.Changing {
+		end = s.Mem.StackEnd
+	}
+	if n := end - from; end > from && n <= mostBridge {
+		return n
+	}
+	return 0
 }
 
 // lacksStack takes note of a sample of the kernel's whose stack was too short: the thread is to be frozen.

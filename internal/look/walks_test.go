@@ -1,6 +1,10 @@
 package look
 
-import "testing"
+import (
+	"testing"
+
+	"prywalk/frames"
+)
 
 // TestTopThatWasWrongOnceIsNotBelievedAgain: the next look copies all that there may be.
 func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
@@ -47,5 +51,51 @@ func TestTopIsBelievedWhereTheCopyDidNotGoUpToIt(t *testing.T) {
 	k.used(2000, leastCopy, true, false)
 	if n := k.needs; n.Top != 1<<20+copyMargin || n.Bytes != 4*leastCopy {
 		t.Errorf("%+v", n)
+	}
+}
+
+// TestACopyAfterOneThatWasTooShortGoesToTheEnd: behind one large frame others may follow.
+func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
+	const from, root, end = 1 << 30, 1<<30 + 700<<10, 1<<30 + 710<<10
+	s := &Shot{Mem: frames.Snapshot{Stack: frames.Region{Addr: from}, StackEnd: end}}
+	k := NewThread(1, 1, nil).Walks()
+	if got := k.toEnd(s); got != end-from {
+		t.Errorf("%d bytes to the end of the mapping", got)
+	}
+	if k.needs.Root = root; k.toEnd(s) != root-from {
+		t.Errorf("%d bytes to where the stack has ended", k.toEnd(s))
+	}
+	if k.needs.Changing = true; k.toEnd(s) != end-from {
+		t.Errorf("%d bytes where that was another stack", k.toEnd(s))
+	}
+	k.needs.Root, s.Mem.StackEnd = 0, from+mostCopy
+	if got := k.toEnd(s); got != 0 {
+		t.Errorf("%d bytes to an end that is far", got)
+	}
+}
+
+// TestLooksAfterAnOutlineThatMisledAreToBeWalkedSoon: until a walk has given another one.
+func TestLooksAfterAnOutlineThatMisledAreToBeWalkedSoon(t *testing.T) {
+	l, th := New(nil, NewPool(1), AlwaysFreeze), NewThread(1, 1, nil)
+	k := th.Walks()
+	look := func() bool {
+		l.takeNeeds(th)
+		s := &Shot{}
+		l.makeRoom(th, s)
+		l.pieces.lost = false
+		l.expected(th, s)
+		return s.Surprising()
+	}
+	k.needs.outline = &outline{steps: &steps{}}
+	if k.handOver(); look() {
+		t.Error("an outline that was not followed yet has misled")
+	}
+	k.needs.outline, k.needs.misled = nil, true
+	if k.handOver(); !look() {
+		t.Error("looks without an outline wait")
+	}
+	k.needs.outline, k.needs.misled = &outline{steps: &steps{}}, false
+	if k.handOver(); look() {
+		t.Error("a new one has misled")
 	}
 }

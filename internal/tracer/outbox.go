@@ -7,7 +7,8 @@ import (
 
 // Waking the accountant up for the few looks of one tick costs more than their unwinding. So looks are handed over
 // together: at most handOverShots of them, and none later than handOverAfter ns, unless a thread or process has
-// come or gone. What is read of the memory and files of such a one must be read soon.
+// come or gone. What is read of the memory and files of such a one must be read soon. Nor does one wait
+// whose stack was not as expected ([look.Shot.Surprising]): the next ones would not be either.
 const (
 	handOverAfter = 100e6
 	handOverShots = 32
@@ -27,7 +28,7 @@ func (o *outbox) add(e handover.Event) { o.events = append(o.events, e) }
 func (o *outbox) due(now int64) bool {
 	shots := 0
 	for i := range o.events {
-		if e := &o.events[i]; e.Kind != handover.Looked || now-e.Thread.Met < handover.NameEvery {
+		if e := &o.events[i]; e.Kind != handover.Looked || now-e.Thread.Met < handover.NameEvery || e.Soon {
 			return true
 		}
 		shots++

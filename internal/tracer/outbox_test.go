@@ -11,6 +11,7 @@ func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 	const now = 10e9
 	look := handover.Event{Kind: handover.Looked, Thread: known}
 	ofNew := handover.Event{Kind: handover.Looked, Thread: &handover.Thread{Met: now - 5e6}}
+	surprising := handover.Event{Kind: handover.Looked, Thread: known, Soon: true}
 	for _, c := range []struct {
 		what   string
 		passed int64
@@ -21,6 +22,7 @@ func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 		{"one look that waits for long", now - handOverAfter, handover.Batch{look}, true},
 		{"many looks", now - 10e6, make(handover.Batch, handOverShots), true},
 		{"a new thread", now - 10e6, handover.Batch{look, ofNew}, true},
+		{"a stack that was not as expected", now - 10e6, handover.Batch{look, surprising}, true},
 		{"a thread that ended", now - 10e6, handover.Batch{{Kind: handover.ThreadEnded, Thread: known}}, true},
 		{"a new process", now - 10e6, handover.Batch{{Kind: handover.ProcessBegan}}, true},
 	} {
