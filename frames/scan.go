@@ -91,7 +91,11 @@ func (w *Walker) calls(v, start Addr, known bool) bool {
 	if !ok {
 		return false
 	}
-	return !known || !call.Direct || call.Target == start
+	if !known && call.Direct {
+		// A function of known bounds that is not left by a jump cannot have led to where no bounds are known.
+		return w.space.leaves(call.Target)
+	}
+	return !call.Direct || call.Target == start
 }
 
 // tryFramePointer believes the frame pointer where it points into the stack. The

@@ -30,6 +30,38 @@ func TestFramePointerIsBelievedThroughATailCall(t *testing.T) {
 	}
 }
 
+// Hand-written code of which no bounds are known has no frame pointer of its own: the register is that of a function
+// further out. Its return address follows the call of a function that is not left by a jump, and that this code is
+// not part of. Taking it would leave a frame out.
+func TestFramePointerOfAFrameFurtherOutIsNotBelieved(t *testing.T) {
+	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
+	calls := &jumping{fakeCalls{calls: map[Addr]Call{0x2010: {Target: 0x5000, Direct: true}, 0x3010: {}, 0x4010: {}}}, true}
+	//                  sp      the caller  fp: outer, RA            outer: its rbp, RA
+	mem := stack(0x7000, 0, 0, 0x3010, 0, 0x7030, 0x2010, 0x7050, 0x4010, 0, 0, 0, 0x4010, 0, 0)
+	var w Walker
+	caller := func() Frame {
+		w.Init(space(&fakeSource{rules: root}, calls), x86Regs(0x1010, 0x7000, 0x7020), mem)
+		w.Next()
+		w.Next()
+		return w.Frame()
+	}
+	if f := caller(); f.PC != 0x2010 || f.Method != MethodFP {
+		t.Fatalf("the function may have jumped here: %+v (%v)", f, w.StopReason())
+	}
+	calls.leaves = false
+	if f := caller(); f.PC != 0x3010 {
+		t.Fatalf("%+v (%v)", f, w.StopReason())
+	}
+}
+
+// jumping tells whether functions are left by jumps.
+type jumping struct {
+	fakeCalls
+	leaves bool
+}
+
+func (j *jumping) LeavesByJump(Addr) bool { return j.leaves }
+
 // What is known of code that a process writes itself may be older than the code. A frame pointer that leads there
 // is then not believed, and a scan would pass over the frames of that code without a word.
 func TestScanDoesNotPassOverGeneratedCode(t *testing.T) {

@@ -18,6 +18,9 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
 	if !known {
 		v := w.forward(q.PC, q.Caller, 0, ^uint64(0))
 		if v.n == 0 {
+			if w.helped(&v) {
+				return s.forwardOnly(&v.odd, q)
+			}
 			return s.boundless(w, q)
 		}
 		f, _ := v.winner()

@@ -20,6 +20,9 @@ type votes struct {
 	// stack for a function of the same unit that they know.
 	odd    found
 	hasOdd bool
+	// oddDiffers: there were several. helpers are what the calls of all paths lead to.
+	oddDiffers bool
+	helpers    helpers
 }
 
 // add counts an outcome.
@@ -88,6 +91,9 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	}
 	a := forwardAnalysis{interpreter: w, inner: !caller, dispatch: d}
 	v := &a.votes
+	if caller {
+		v.helpers.add(w.src.calledBefore(pc))
+	}
 	for {
 		a.followPath()
 		if v.exact >= enoughVotes || v.prove(w.src.abi) || w.steps >= maxForward {
@@ -158,6 +164,10 @@ func (w *forwardAnalysis) turn(f *flow) bool {
 	case flowCall:
 		st.afterCall = true
 		st.called()
+		if f.target == 0 {
+			target = 0
+		}
+		w.votes.helpers.add(target)
 	case flowCond:
 		w.branch(target)
 	case flowJump:
@@ -212,8 +222,9 @@ func (w *forwardAnalysis) vote(fl *flow) {
 		return
 	}
 	if w.misaligned(&f) {
-		if !w.st.weak {
-			w.votes.odd, w.votes.hasOdd = f, true
+		if v := &w.votes; !w.st.weak {
+			v.oddDiffers = v.oddDiffers || v.hasOdd && v.odd != f
+			v.odd, v.hasOdd = f, true
 		}
 		return
 	}
