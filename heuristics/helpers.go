@@ -1,7 +1,5 @@
 package heuristics
 
-import "prywalk/frames"
-
 // # Assembly that calls its own helpers
 //
 // Hand-written code of which no bounds are known, as that of video encoders, calls parts of itself without aligning
@@ -56,7 +54,7 @@ func (w *interpreter) helped(v *votes) bool {
 
 // calledBefore is the target of the call that ends at pc, 0 if it is not known.
 func (s *Source) calledBefore(pc uint64) uint64 {
-	if c, ok := s.CallBefore(frames.Addr(pc)); ok && c.Direct {
+	if c, ok := s.CallBefore(pc); ok && c.Direct {
 		return c.Target
 	}
 	return 0
