@@ -66,6 +66,20 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 	w.cframe0 = first
 	r.chainFrom(first)
+	if r.minor == 12 && len(w.runs) > 0 && !r.entered(first) {
+		r.chainFrom(w.word(first + uint64(r.cframePrev)))
+	}
+}
+
+// entered reports whether the record of the first run is that of the call that has this _PyCFrame: 3.12 fills in both
+// some instructions after it has told the thread's state of the new one. Until then they say what an earlier call has
+// left there on the stack. A record that is filled in leads to the frame that the _PyCFrame before has.
+func (r *Runtime) entered(cframe uint64) bool {
+	w := &r.walk
+	prev, ok := w.get(cframe + uint64(r.cframePrev))
+	outer, ok2 := w.get(prev + uint64(r.cframeCurrent))
+	led, ok3 := w.get(w.runs[0].record + uint64(r.framePrev))
+	return !ok || !ok2 || !ok3 || led == outer
 }
 
 // chainFrom reads the chain that a _PyCFrame leads to.
