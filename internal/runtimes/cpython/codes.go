@@ -67,7 +67,7 @@ func (r *Runtime) identify(addr uint64, get words) (identity, found) {
 		v, ok := get(addr + uint64(off&^7))
 		return v >> (off & 7 * 8), ok
 	}
-	typ, ok := word(objectType)
+	typ, ok := word(objectType + int64(r.wider))
 	switch {
 	case !ok:
 		return identity{}, isFreed
@@ -90,7 +90,7 @@ func (r *Runtime) identify(addr uint64, get words) (identity, found) {
 	if name == 0 {
 		return id, isKnown
 	}
-	id.hash, ok = get(name + textHash)
+	id.hash, ok = get(name + textHash + r.wider)
 	return id, when(ok)
 }
 
@@ -173,11 +173,22 @@ const mostRefs = 1<<32 - 1
 // its first word. That is 0 as soon as what the object leads to may be freed. Then it is the address of another free
 // block (Objects/obmalloc.c), which lies above 4 GiB. From 3.14 on the two highest bytes are flags (Include/object.h).
 func (r *Runtime) alive(addr uint64) bool {
+	if r.wider != 0 {
+		return r.aliveFree(addr)
+	}
 	refs, ok := r.now(addr)
 	if r.minor >= 14 {
 		refs &= 1<<48 - 1
 	}
 	return ok && refs > 0 && refs <= mostRefs
+}
+
+// aliveFree is alive for the free-threaded build. An object has a count of the thread that has made it, 32 bits, and
+// one of all others, above two bits of another meaning. Both are 0 when it is freed.
+func (r *Runtime) aliveFree(addr uint64) bool {
+	own, ok1 := r.now(addr + 8)
+	others, ok2 := r.now(addr + 16)
+	return ok1 && ok2 && (own>>32 != 0 || int64(others)>>2 > 0)
 }
 
 // now gives a word of the process as it is now.
@@ -244,7 +255,7 @@ func (r *Runtime) textOf(mem interface{ Read(uint64, []byte) int }, addr uint64)
 	if addr == 0 || mem.Read(addr, head) != len(head) {
 		return "", false
 	}
-	n, state := binary.LittleEndian.Uint64(head[textLength:]), head[textState]
+	n, state := binary.LittleEndian.Uint64(head[textLength+r.wider:]), head[textState+r.wider]
 	kind, compact, ascii := uint64(state>>2&7), state&(1<<5) != 0, state&(1<<6) != 0
 	if n > mostText || !compact || kind != 1 && kind != 2 && kind != 4 {
 		return "", false
@@ -278,14 +289,14 @@ func decodeText(b []byte, kind int) string {
 
 // readBytes reads the content of a bytes object.
 func (r *Runtime) readBytes(addr uint64) ([]byte, bool) {
-	var head [bytesContent]byte
-	if addr == 0 || r.sample.Live.Read(addr, head[:]) != len(head) {
+	var head [8]byte
+	if addr == 0 || r.sample.Live.Read(addr+bytesSize+r.wider, head[:]) != len(head) {
 		return nil, false
 	}
-	n := binary.LittleEndian.Uint64(head[bytesSize:])
+	n := binary.LittleEndian.Uint64(head[:])
 	if n > mostTable {
 		return nil, false
 	}
 	b := make([]byte, n)
-	return b, n == 0 || r.sample.Live.Read(addr+bytesContent, b) == len(b)
+	return b, n == 0 || r.sample.Live.Read(addr+bytesContent+r.wider, b) == len(b)
 }

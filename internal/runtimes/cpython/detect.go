@@ -70,8 +70,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 		return nil, errors.New("it has no symbol " + symCode)
 	}
 	r.codeType = codeType
-	size := r.read64(codeType + typeSize)
-	if size == 0 {
+	if r.read64(codeType+typeSize) == 0 && r.read64(codeType+typeSize+widerFree) == 0 {
 		return nil, managed.ErrNotYet
 	}
 	version, err := r.findLayout(h, m)
@@ -79,6 +78,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 		return nil, err
 	}
 	r.version = version
+	size := r.read64(codeType + typeSize + r.wider)
 	if int64(size) != r.codeTypeSize {
 		return nil, fmt.Errorf("code objects of %d bytes, of CPython %s are expected %d", size, version, r.codeTypeSize)
 	}
@@ -104,7 +104,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 	if !read {
 		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
 	}
-	if !r.findGIL() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
+	if r.wider == 0 && !r.findGIL() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
 		return nil, managed.ErrNotYet // its lock has not been made
 	}
 	r.makePlan()
@@ -141,8 +141,11 @@ func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, 
 			n := r.host.Read(r.at, b[:])
 			l, known = described(b[:n])
 		}
-		if hex>>24 != 3 || !known {
-			return "", fmt.Errorf("CPython %s is not known (3.8 to 3.15 are, without the free-threaded build)", version)
+		switch {
+		case hex>>24 != 3 || !known && !isFree(b[:]):
+			return "", fmt.Errorf("CPython %s is not known (3.8 to 3.15 are)", version)
+		case !known:
+			return "", fmt.Errorf("the free-threaded build of CPython %s is not known (that of 3.13 is)", version)
 		}
 		r.layout = l
 		return version, nil
@@ -185,7 +188,7 @@ const maxMembers = 40
 func (r *Runtime) members() map[string]int64 {
 	const size, typ = 40, 8
 	all := map[string]int64{}
-	at := r.read64(r.codeType + typeMembers)
+	at := r.read64(r.codeType + typeMembers + r.wider)
 	for range maxMembers {
 		var def [size]byte
 		if at == 0 || r.host.Read(at, def[:]) != size {

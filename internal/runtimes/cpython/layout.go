@@ -36,7 +36,13 @@ type layout struct {
 	codeHead                                int64 // as much of a code object as tells its identity
 
 	textASCII, textCompact int64 // sizes of the heads of strings
+
+	wider      uint64 // how much longer the head of an object is than the usual 16 bytes: in free-threaded builds
+	dictBefore uint64 // how far in front of an object the pointer to its dict lies, from 3.11 on
 }
+
+// Of free-threaded builds: how much longer the heads of their objects are (struct _object, Include/object.h).
+const widerFree = 16
 
 // Owners of frames ([layout.frameOwner]).
 const (
@@ -69,7 +75,7 @@ var layouts = map[int]layout{
 		cframe: true, cframeCurrent: 8, cframePrev: 16,
 		frameCode: 32, framePrev: 48, frameInstr: 56, frameEntry: 68, frameOwner: 69, frameSize: 80,
 		codeFile: 112, codeName: 120, codeQual: 128, codeFirst: 72, codeTable: 136, codeInstr: 184,
-		codeTypeSize: 184, codeHead: 144, textASCII: 48, textCompact: 72, frameMask: all,
+		codeTypeSize: 184, codeHead: 144, textASCII: 48, textCompact: 72, frameMask: all, dictBefore: 24,
 	},
 	12: {
 		minor: 12, runtimeInterps: 40, runtimeMain: 64, interpThreads: 72, interpModules: 944, typeKeys: 880,
@@ -78,7 +84,7 @@ var layouts = map[int]layout{
 		cframe: true, cframePrev: 8,
 		framePrev: 8, frameInstr: 56, frameOwner: 70, frameSize: 80,
 		codeFile: 112, codeName: 120, codeQual: 128, codeFirst: 68, codeTable: 136, codeInstr: 192, codeVersion: 92,
-		codeTypeSize: 192, codeHead: 144, textASCII: 40, textCompact: 56, frameMask: all,
+		codeTypeSize: 192, codeHead: 144, textASCII: 40, textCompact: 56, frameMask: all, dictBefore: 24,
 	},
 }
 
@@ -144,7 +150,7 @@ func described(b []byte) (l layout, ok bool) {
 	at := func(off int) int64 { return int64(binary.LittleEndian.Uint64(b[off:])) }
 	minor := int(at(debugVersion) >> 16 & 0xff)
 	d, known := descriptions[minor]
-	if at(debugVersion)>>24 != 3 || !known || len(b) < d.size || at(debugFreeThreaded) != 0 {
+	if at(debugVersion)>>24 != 3 || !known || len(b) < d.size || isFree(b) && minor != 13 {
 		return l, false
 	}
 	l = layout{
@@ -157,12 +163,23 @@ func described(b []byte) (l layout, ok bool) {
 		frameOwner: at(d.frame + 40), frameSize: 80, frameMask: d.frameMask,
 		codeFile: at(d.code + 8), codeName: at(d.code + 16), codeQual: at(d.code + 24), codeTable: at(d.code + 32),
 		codeFirst: at(d.code + 40), codeInstr: at(d.code + 72), codeVersion: 92, codeTypeSize: at(d.code + 72), codeHead: 144,
-		textASCII: at(d.text + 24), textCompact: at(d.text+24) + 16,
+		textASCII: at(d.text + 24), textCompact: at(d.text+24) + 16, dictBefore: 24,
+	}
+	if isFree(b) {
+		l.wider, l.dictBefore = widerFree, 8
+		l.typeKeys += widerFree
+		l.codeVersion += widerFree
+		l.codeHead += widerFree
 	}
 	if d.base { // directly behind it (_PyThreadStateImpl, Include/internal/pycore_tstate.h)
 		l.threadSize = at(d.thread) + l.frameSize
 	}
 	return l, l.sane()
+}
+
+// isFree reports whether what a runtime describes is a free-threaded build.
+func isFree(b []byte) bool {
+	return string(b[:8]) == debugCookie && binary.LittleEndian.Uint64(b[debugFreeThreaded:]) != 0
 }
 
 // sane reports whether all offsets can be those of a layout: a process may say what it likes.

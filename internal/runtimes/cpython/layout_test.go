@@ -3,6 +3,7 @@ package cpython
 import (
 	"encoding/binary"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -20,13 +21,15 @@ func description3(t testing.TB, minor string) []byte {
 func TestInterpretersDescribeThemselves(t *testing.T) {
 	for minor, want := range map[string]layout{
 		"13": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
-			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 200},
+			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 200, dictBefore: 24},
+		"13t": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
+			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 216, wider: 16, dictBefore: 8},
 		"14": {minor: 14, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
 			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 74, codeInstr: 208,
-			interpThreads: 7344, interpModules: 7688},
+			interpThreads: 7344, interpModules: 7688, dictBefore: 24},
 		"15": {minor: 15, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 176, threadNative: 184,
 			threadChunk: 256, threadTop: 264, threadSize: 968, frameOwner: 74, codeInstr: 208,
-			interpThreads: 7336, interpModules: 7592},
+			interpThreads: 7336, interpModules: 7592, dictBefore: 24},
 	} {
 		l, ok := described(description3(t, minor))
 		if !ok {
@@ -35,7 +38,8 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 		}
 		got := layout{minor: l.minor, threadNext: l.threadNext, threadInterp: l.threadInterp, threadFrame: l.threadFrame,
 			threadID: l.threadID, threadNative: l.threadNative, threadChunk: l.threadChunk, threadTop: l.threadTop,
-			threadSize: l.threadSize, frameOwner: l.frameOwner, codeInstr: l.codeInstr}
+			threadSize: l.threadSize, frameOwner: l.frameOwner, codeInstr: l.codeInstr,
+			wider: l.wider, dictBefore: l.dictBefore}
 		if want.interpThreads != 0 {
 			got.interpThreads, got.interpModules = l.interpThreads, l.interpModules
 		}
@@ -65,9 +69,21 @@ func TestAnInterpreterThatIsNotKnownIsRefused(t *testing.T) {
 			"huge":               change(72, 1<<40), // the list of threads
 			"negative":           change(72, 1<<63),
 		} {
-			if _, ok := described(c); ok {
+			if _, ok := described(c); ok && (what != "free-threaded" || minor != "13") {
 				t.Errorf("3.%s %s is taken for one that is known", minor, what)
 			}
+		}
+	}
+}
+
+// TestAFreeThreadedBuildThatIsNotKnownIsNamed: its native frames stay, and people are told why.
+func TestAFreeThreadedBuildThatIsNotKnownIsNamed(t *testing.T) {
+	for _, minor := range []string{"14", "15"} {
+		b := append(description3(t, minor), make([]byte, 4096)...)
+		binary.LittleEndian.PutUint64(b[debugFreeThreaded:], 1)
+		r, err := Detect(&image{at: 1 << 32, bytes: b[:len(b)/3*3]})
+		if r != nil || err == nil || !strings.Contains(err.Error(), "the free-threaded build of CPython 3."+minor+".") {
+			t.Errorf("3.%s: %v, %v", minor, r, err)
 		}
 	}
 }

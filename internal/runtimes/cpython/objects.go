@@ -33,7 +33,7 @@ type objects struct {
 
 // is reports whether an object is of a type. A subtype's is not.
 func (o *objects) is(at, typ uint64) bool {
-	return at != 0 && typ != 0 && o.r.read64(at+objectType) == typ
+	return at != 0 && typ != 0 && o.r.read64(at+objectType+o.r.wider) == typ
 }
 
 // table gives the entries of a dict's keys.
@@ -93,8 +93,8 @@ func (o *objects) entries(dict uint64) []entry {
 	if !o.is(dict, o.r.dictType) {
 		return nil
 	}
-	list := o.table(o.r.read64(dict+dictKeys), mostEntries)
-	if values := o.r.read64(dict + dictValues); values != 0 {
+	list := o.table(o.r.read64(dict+dictKeys+o.r.wider), mostEntries)
+	if values := o.r.read64(dict + dictValues + o.r.wider); values != 0 {
 		o.fill(list, values+o.r.valuesHead())
 	}
 	return list
@@ -138,20 +138,20 @@ func (o *objects) isText(at uint64, text string) bool {
 		return false
 	}
 	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	return word(objectType) == o.r.textType && word(textLength) == uint64(len(text)) &&
+	return word(objectType+int(o.r.wider)) == o.r.textType && word(textLength+int(o.r.wider)) == uint64(len(text)) &&
 		string(b[from:from+len(text)]) == text
 }
 
 // attribute gives what an object has by a name: in its dict, or among the values of the object itself.
 func (o *objects) attribute(at uint64, name string) uint64 {
-	typ := o.r.read64(at + objectType)
+	typ := o.r.read64(at + objectType + o.r.wider)
 	if typ == 0 {
 		return 0
 	}
-	flags, r := o.r.read64(typ+typeFlags), o.r
+	flags, r := o.r.read64(typ+typeFlags+o.r.wider), o.r
 	switch {
 	case r.minor <= 10 || flags&flagDict == 0:
-		off := r.read64(typ + typeDict)
+		off := r.read64(typ + typeDict + o.r.wider)
 		if off == 0 || off > 1<<16 {
 			return 0
 		}
@@ -165,12 +165,12 @@ func (o *objects) attribute(at uint64, name string) uint64 {
 			return o.ofType(typ, p+1, name)
 		}
 	case flags&flagInline != 0:
-		values := at + r.read64(typ+typeSize)
+		values := at + r.read64(typ+typeSize+o.r.wider)
 		if r.read64(values)>>24&0xff == 1 { // PyDictValues.valid
 			return o.ofType(typ, values+r.valuesHead(), name)
 		}
 	}
-	return o.get(o.entries(r.read64(at-24)), name)
+	return o.get(o.entries(r.read64(at-r.dictBefore)), name)
 }
 
 // ofType is attribute for values in the order of the keys that the type has.
