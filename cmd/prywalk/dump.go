@@ -44,7 +44,9 @@ tens of microseconds. A sleeping one is read as it sleeps, and stopped only wher
 call takes no harm and its stack needs that. A stopped one stays stopped.
 
 With --atomic all threads are stopped together, so that the stacks are those of one
-moment. Who sleeps in a call that this would harm is not stopped, but has not run either.`,
+moment. Who sleeps in a call that this would harm is not stopped, but has not run either.
+
+Tasks of Python's asyncio that wait, which no thread has, stand behind the threads.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}

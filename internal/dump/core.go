@@ -36,6 +36,10 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 		left = max(0, left-len(t.Frames))
 		p.Threads = append(p.Threads, t)
 	}
+	p.setTasks(callstack.Tasks(c.Namers(), callstack.Dead{}), o.MaxDepth)
+	for i := range p.Tasks {
+		p.Tasks[i].How = look.FromCore.String()
+	}
 	p.sort()
 	return p
 }

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
@@ -74,6 +75,7 @@ func Look(t *code.Process, o Options) (*Process, error) {
 	list := &list{name: t.Comm, err: err}
 	hung := look.Watched(func() { list.describe(t, o, got) })
 	p.Threads, p.Name, err = list.taken(hung)
+	p.setTasks(list.takenTasks(), o.MaxDepth)
 	p.slept = list.sleepers()
 	p.sort()
 	return p, err
@@ -90,6 +92,14 @@ type list struct {
 	threads []Thread
 	err     error // no more looks are to be made
 	slept   map[int]*waits.Sleeper
+	tasks   managed.TaskList
+}
+
+// takenTasks gives the tasks, none while they are still read.
+func (l *list) takenTasks() managed.TaskList {
+	l.Lock()
+	defer l.Unlock()
+	return l.tasks
 }
 
 // taken gives the list, which is over.
@@ -147,6 +157,10 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 		l.add(l.lookAgain(t, w, explain, th, d, o), err)
 	}
 	l.rename(t)
+	tasks := tasksOf(t) // it may hang
+	l.Lock()
+	l.tasks = tasks
+	l.Unlock()
 }
 
 // keep keeps how the sleepers slept.

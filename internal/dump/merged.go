@@ -30,6 +30,7 @@ func MergedText(w io.Writer, p *Process) error {
 		g.sayWaits(&b)
 		stack(&b, first, p.Native)
 	}
+	tasksText(&b, p)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

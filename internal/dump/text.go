@@ -20,6 +20,7 @@ func Text(w io.Writer, p *Process) error {
 	for i := range p.Threads {
 		thread(&b, &p.Threads[i], p.Native)
 	}
+	tasksText(&b, p)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

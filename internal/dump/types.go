@@ -15,6 +15,11 @@ type Process struct {
 	PID     int      `json:"pid"`
 	Name    string   `json:"-"`
 	Threads []Thread `json:"threads"`
+	// Tasks have no thread but while they run. TasksChanged counts those that were another one each time that they were
+	// read, TasksMore those that were too many.
+	Tasks        []Task `json:"tasks,omitempty"`
+	TasksChanged int    `json:"tasks_changed,omitempty"`
+	TasksMore    int    `json:"tasks_more,omitempty"`
 	// Failed counts the threads that could not be looked at, by reason.
 	Failed map[string]int64 `json:"-"`
 	// Pause is how long the threads were stopped by a look that stops all.

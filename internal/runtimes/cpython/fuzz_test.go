@@ -50,12 +50,18 @@ func (m *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 		return m.at + 8, 4, len(m.bytes)%3 == 0
 	case symLoop:
 		return m.at + 1<<20, 1 << 12, true
-	case "PyDict_Type", "PyModule_Type", "PyUnicode_Type":
+	case "PyDict_Type", "PyModule_Type", "PyUnicode_Type", "PyCoro_Type", "PyLong_Type":
 		v, _ := m.Word(m.at + 72)
 		return v, 408, true
 	}
 	return 0, 0, false
 }
+
+// still is a watch over threads that sleep. It implements [managed.Watch].
+type still struct{}
+
+func (still) Mark([]int) bool { return true }
+func (still) Slept() bool     { return true }
 
 // walkAll walks a stack of a few native frames over an image, with the interpreter where the image says.
 func walkAll(r *Runtime, m *image) {
@@ -74,6 +80,7 @@ func walkAll(r *Runtime, m *image) {
 	r.Anchor(7, 0)
 	r.Anchor(7, m.at)
 	r.ThreadName(7)
+	r.Tasks(still{})
 	o := objects{r, map[uint64][]entry{}}
 	o.get(o.entries(m.at), "threading")
 	o.attribute(m.at+64, "_name")

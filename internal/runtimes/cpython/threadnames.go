@@ -11,7 +11,9 @@ type threadNames struct {
 	named  int64             // when that was, CLOCK_MONOTONIC in nanoseconds
 	active uint64            // threading._active: the dict of threads by pthread_self
 
-	dictType, textType, moduleType uint64
+	dictType, textType, moduleType, numberType uint64
+
+	coTypes [3]uint64 // of coroutines, generators, asynchronous generators
 }
 
 var _ managed.ThreadNamer = (*Runtime)(nil)
@@ -25,6 +27,10 @@ func (r *Runtime) findTypes(h managed.Host) {
 	r.dictType, _, _ = h.Symbol(r.module, "PyDict_Type")
 	r.textType, _, _ = h.Symbol(r.module, "PyUnicode_Type")
 	r.moduleType, _, _ = h.Symbol(r.module, "PyModule_Type")
+	r.numberType, _, _ = h.Symbol(r.module, "PyLong_Type")
+	for i, name := range []string{"PyCoro_Type", "PyGen_Type", "PyAsyncGen_Type"} {
+		r.coTypes[i], _, _ = h.Symbol(r.module, name)
+	}
 }
 
 // forgetNames drops what is remembered of names.
@@ -86,15 +92,11 @@ func (r *Runtime) namesByID() map[uint64]string {
 
 // findActive finds the dict of threads: sys.modules["threading"]._active of the main interpreter; 0 if there is none.
 func (r *Runtime) findActive(o *objects) uint64 {
-	if r.interpModules == 0 || r.threads.head == 0 {
-		return 0
-	}
-	interp := r.threads.head - uint64(r.interpThreads)
-	threading := o.get(o.entries(r.read64(interp+uint64(r.interpModules))), "threading")
+	threading := o.get(o.entries(r.modules()), "threading")
 	if !o.is(threading, r.moduleType) {
 		return 0
 	}
-	active := o.get(o.entries(r.read64(threading+moduleDict)), "_active")
+	active := o.get(o.entries(r.read64(threading+moduleDict+r.wider)), "_active")
 	if !o.is(active, r.dictType) {
 		return 0
 	}

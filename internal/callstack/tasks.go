@@ -1,0 +1,28 @@
+package callstack
+
+import "prywalk/internal/managed"
+
+// Tasks gives the tasks that the run-time systems of a process have.
+func Tasks(namers []managed.Namer, w managed.Watch) (all managed.TaskList) {
+	for _, n := range namers {
+		if l, is := n.(managed.Lister); is {
+			list := l.Tasks(w)
+			for i := range list.Tasks {
+				list.Tasks[i].Runtime = n.Name()
+			}
+			all.Tasks = append(all.Tasks, list.Tasks...)
+			all.Changed += list.Changed
+			all.More += list.More
+		}
+	}
+	return all
+}
+
+// Dead is the watch of a core, in which nothing runs. It implements [managed.Watch].
+type Dead struct{}
+
+// Mark implements [managed.Watch].
+func (Dead) Mark([]int) bool { return true }
+
+// Slept implements [managed.Watch].
+func (Dead) Slept() bool { return true }

@@ -1,0 +1,230 @@
+package cpython
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"prywalk/internal/managed"
+)
+
+// # Coroutines that wait
+//
+// A coroutine that waits has its frame in itself, or, before 3.11, in an object that it leads to. What it awaits is the
+// innermost value of that frame's stack: another coroutine or generator, an object that stands for one, or what the
+// loop knows (a future's iterator). So the chain is followed from the task's coroutine inwards (_PyGen_yf,
+// Objects/genobject.c).
+//
+// That value is what is awaited only if the coroutine was left by await, not by yield. From 3.13 on its state says so,
+// before the instruction after the one that it was left at: RESUME with an argument of 2 or 3, or YIELD_FROM.
+
+// Offsets in coroutines and generators, and of what is needed of their frames, in bytes.
+const (
+	genFrame     = 72 // of the frame in the object, from 3.12 on
+	genFrame311  = 80
+	genFrame310  = 16 // of its address
+	typeName     = 24 // of a type
+	genStateLess = 5  // how far the state lies in front of the frame in the object
+	wrapped      = 16 // of the object that a wrapper stands for
+
+	frameStack    = 64 // the stack: its depth to 3.13, then its end
+	frameLocals   = 72 // 3.11 to 3.13: what the depth counts from
+	frameBottom   = 64 // before 3.11: f_valuestack
+	frameTop      = 72 // 3.8, 3.9: f_stacktop, 0 while it runs
+	frameDepth310 = 80 // f_stackdepth, negative while it runs
+	code310       = 48 // co_code
+)
+
+// States of a coroutine, by what matters here.
+type coState uint8
+
+const (
+	coUnknown coState = iota
+	coBegun           // or left by yield: it awaits nothing
+	coAwaits
+	coRuns
+	coOver
+)
+
+// stateOf reads the state that a release keeps in the object (Include/internal/pycore_frame.h).
+func stateOf(minor int, b byte) coState {
+	s := int8(b)
+	if minor >= 15 {
+		switch s {
+		case 0, 1:
+			return coBegun
+		case 2:
+			return coAwaits
+		case 4:
+			return coRuns
+		case 5:
+			return coOver
+		}
+		return coUnknown
+	}
+	switch {
+	case s == -1:
+		return coAwaits
+	case s == -2, s == -3:
+		return coBegun
+	case s == 0:
+		return coRuns
+	case s == 1, s == 4:
+		return coOver
+	}
+	return coUnknown
+}
+
+// Bounds of what is followed.
+const (
+	mostAwaits = 1 << 12
+	yieldFrom  = 72 // the instruction, to 3.10
+	mostName   = 64 // bytes of the name of a type
+)
+
+// coFrame is the frame of a coroutine.
+type coFrame struct {
+	state  coState
+	code   uint64
+	offset int
+	awaits uint64 // what it awaits
+}
+
+// coroutineOf gives the coroutine or generator that an object is or stands for, 0 if it is none.
+func (r *Runtime) coroutineOf(at uint64) uint64 {
+	for range 3 {
+		if at == 0 {
+			return 0
+		}
+		typ := r.read64(at + objectType + r.wider)
+		for _, t := range r.coTypes {
+			if t == typ {
+				return at
+			}
+		}
+		if typ-r.at+mostData >= 2*mostData { // no type of the interpreter's own
+			return 0
+		}
+		switch r.typeName(typ) {
+		case "coroutine_wrapper", "async_generator_asend", "async_generator_athrow", "anext_awaitable":
+			at = r.read64(at + wrapped + r.wider)
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// typeName gives the name of a type without its module, "" if it is none.
+func (r *Runtime) typeName(typ uint64) string {
+	var b [mostName]byte
+	n := r.host.Read(r.read64(typ+typeName+r.wider), b[:])
+	name, _, ok := strings.Cut(string(b[:n]), "\x00")
+	if !ok {
+		return ""
+	}
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// frameOf reads the frame of a coroutine.
+func (r *Runtime) frameOf(co uint64) (f coFrame) {
+	if r.minor <= 10 {
+		return r.frameOf310(co)
+	}
+	at := co + genFrame + r.wider
+	if r.minor == 11 {
+		at = co + genFrame311
+	}
+	var b [genFrame311 + 104]byte
+	head := b[:at-co+frameLocals+8]
+	if r.host.Read(co, head) != len(head) {
+		return f
+	}
+	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[int64(at-co)+off:]) }
+	f.state = stateOf(r.minor, b[at-co-genStateLess])
+	if f.state == coOver || b[int64(at-co)+r.frameOwner] != ownedByGenerator {
+		return f
+	}
+	instr := word(r.frameInstr)
+	p := r.frame(at, word(r.frameCode), instr)
+	f.code, f.offset = p.code, p.offset
+	if f.state != coAwaits || r.minor <= 12 && !r.resumesAwait(instr+2) {
+		return f
+	}
+	top := word(frameStack)
+	if r.minor <= 13 {
+		depth := int64(int32(top))
+		if depth <= 0 || depth > 1<<16 {
+			return f
+		}
+		top = at + frameLocals + 8*uint64(depth)
+	}
+	if r.minor >= 15 { // above it lies where an iterator is at (SEND, Python/bytecodes.c)
+		top -= 8
+	}
+	f.awaits = r.read64(top-8) & r.frameMask
+	return f
+}
+
+// resumesAwait reports whether an instruction of 3.11 or 3.12, which goes on after a yield, does so after an await.
+func (r *Runtime) resumesAwait(instr uint64) bool {
+	var b [2]byte
+	return r.host.Read(instr, b[:]) == len(b) && b[1]&3 >= 2
+}
+
+// frameOf310 is frameOf for releases whose frames are objects.
+func (r *Runtime) frameOf310(co uint64) (f coFrame) {
+	at := r.read64(co + genFrame310)
+	if at == 0 {
+		f.state = coOver
+		return f
+	}
+	f.code = r.read64(at + uint64(r.frameCode))
+	lasti := int(int32(r.read64(at + uint64(r.frameInstr))))
+	top := r.read64(at + frameTop)
+	runs := top == 0
+	if r.minor == 10 {
+		depth := int64(int32(r.read64(at + frameDepth310)))
+		top, runs = r.read64(at+frameBottom)+8*uint64(depth), depth < 0
+		if lasti > 0 {
+			lasti *= 2
+		}
+	}
+	f.offset, f.state = lasti, coBegun
+	var next [1]byte
+	switch {
+	case runs:
+		f.state = coRuns
+	case lasti >= 0 && r.host.Read(r.read64(f.code+code310)+bytesContent+uint64(lasti)+2, next[:]) == 1 && next[0] == yieldFrom:
+		f.state, f.awaits = coAwaits, r.read64(top-8)
+	}
+	return f
+}
+
+// awaiting gives the frames of a coroutine and of those that it awaits, the innermost first, and the state of the
+// outermost; false if one of them is not what it should be, as when it changes meanwhile.
+func (r *Runtime) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
+	for n := 0; n < mostAwaits; n++ {
+		f := r.frameOf(co)
+		if n == 0 {
+			state = f.state
+		}
+		switch {
+		case f.state == coUnknown, n > 0 && (f.state == coRuns || f.state == coOver):
+			return nil, coUnknown, false
+		case f.state == coOver:
+			return nil, coOver, true
+		}
+		c, what := r.resolve(f.code)
+		if what != isKnown {
+			return nil, coUnknown, false
+		}
+		line := lineOf(r.minor, c.table, c.id.first, f.offset)
+		list = append(list, managed.Frame{Function: c.name, File: c.file, StartLine: c.id.first, Line: line})
+		if co = r.coroutineOf(f.awaits); co == 0 {
+			slices.Reverse(list)
+			return list, state, true
+		}
+	}
+	return nil, coUnknown, false
+}

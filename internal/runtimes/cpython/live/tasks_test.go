@@ -1,0 +1,205 @@
+package live_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/dump"
+	"prywalk/internal/testtargets"
+)
+
+// task is a task as the program knows it.
+type task struct {
+	awaits string
+	names  []string
+	frames []string // function:line
+}
+
+func (k *task) UnmarshalJSON(b []byte) error {
+	var frames [][2]any
+	list := []any{&k.awaits, &k.names, &frames}
+	if err := json.Unmarshal(b, &list); err != nil {
+		return err
+	}
+	for _, f := range frames {
+		k.frames = append(k.frames, fmt.Sprintf("%s:%v", f[0], f[1]))
+	}
+	slices.Sort(k.names)
+	return nil
+}
+
+// differs says in what a task of a dump differs, "" if in nothing.
+func (k *task) differs(got *dump.Task) string {
+	var fs []string
+	for i := range got.Frames {
+		fs = append(fs, fmt.Sprintf("%s:%d", got.Frames[i].Function, got.Frames[i].Line))
+	}
+	names := slices.Clone(got.AwaitsTasks)
+	slices.Sort(names)
+	if got.Awaits != k.awaits || !slices.Equal(names, k.names) || !slices.Equal(fs, k.frames) {
+		return fmt.Sprintf("awaits %s %v, frames %v, want %s %v, %v", got.Awaits, names, fs, k.awaits, k.names, k.frames)
+	}
+	return ""
+}
+
+// checkTasks compares the tasks of a dump with what the program has written. Its main task is not in that.
+func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p *dump.Process) {
+	t.Helper()
+	left := len(truth)
+	for i := range p.Tasks {
+		d := &p.Tasks[i]
+		k := truth[d.Name]
+		switch {
+		case d.How != how || d.Family != "asyncio":
+			t.Errorf("%s: %s of %s, read as %s, want %s", what, d.Name, d.Family, d.How, how)
+		case d.Name == "ready":
+			if d.State != "ready" || len(d.Frames) != 1 || d.Frames[0].Function != "leaf" {
+				t.Errorf("%s: %+v", what, d)
+			}
+			left--
+		case k != nil:
+			if msg := k.differs(d); msg != "" || d.State != "waiting" {
+				t.Errorf("%s: %s task %s: %s", what, d.State, d.Name, msg)
+			}
+			left--
+		case d.Name != "Task-1" || d.State != main || len(d.Frames) != 1 || d.Frames[0].Function != "main":
+			t.Errorf("%s: %+v", what, d)
+		}
+	}
+	if left != 0 || len(p.Tasks) != len(truth)+1 || p.TasksChanged+p.TasksMore != 0 {
+		t.Errorf("%s: %d tasks, %d that changed, %d more, want %d and the main one", what, len(p.Tasks), p.TasksChanged,
+			p.TasksMore, len(truth))
+	}
+}
+
+// launchTasks starts the program, and gives what it says of its tasks.
+func launchTasks(t *testing.T, exe string, args ...string) (pid int, truth map[string]*task) {
+	t.Helper()
+	cmd, line := launch(t, exe, append([]string{"testdata/tasks.py"}, args...)...)
+	if err := json.Unmarshal([]byte(line), &truth); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid, truth
+}
+
+// lookNow dumps a process.
+func lookNow(t *testing.T, pid int) *dump.Process {
+	t.Helper()
+	p, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	d, err := dump.Look(p, dump.Options{MaxDepth: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestWaitingTasksAreThoseThatTheInterpreterKnows: in a live process whose loop sleeps, in one whose loop is busy, and
+// in a core.
+func TestWaitingTasksAreThoseThatTheInterpreterKnows(t *testing.T) {
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			pid, truth := launchTasks(t, exe)
+			testtargets.Asleep(t, pid)
+			checkTasks(t, "asleep", "peek", "waiting", truth, lookNow(t, pid))
+			f, err := os.Open(testtargets.Core(t, pid))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			st, err := f.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := core.Open(f, st.Size(), core.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			checkTasks(t, "core", "core", "waiting", truth, dump.Core(c, dump.Options{MaxDepth: -1}, false))
+			pid, truth = launchTasks(t, exe, "spin")
+			checkTasks(t, "busy", "twice", "running", truth, lookNow(t, pid))
+		})
+	}
+}
+
+// TestTasksInText: those that do the same stand together, and each says what it waits for.
+func TestTasksInText(t *testing.T) {
+	for version, exe := range pythons(t) {
+		pid, _ := launchTasks(t, exe)
+		testtargets.Asleep(t, pid)
+		d := lookNow(t, pid)
+		for _, write := range []func(*strings.Builder) error{
+			func(b *strings.Builder) error { return dump.Text(b, d) },
+			func(b *strings.Builder) error { return dump.MergedText(b, d) },
+		} {
+			var b strings.Builder
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{
+				"\nwaiting task joins (asyncio, peek): awaits task leaf-ü世0\n  #0                     joins at tasks.py:",
+				"waiting tasks (asyncio, peek): awaits Future\n", "\nwaiting task own (asyncio, peek): awaits Future\n",
+			} {
+				if !strings.Contains(b.String(), want) {
+					t.Errorf("%s: no %q in\n%s", version, want, b.String())
+				}
+			}
+		}
+		return // one is enough: the text is the same for all
+	}
+}
+
+// TestTasksOfALoopThatIsBusyAreTornNowhere: hundreds of tasks that end and begin all the time, each with functions
+// that have its number. No task has a function of another one.
+func TestTasksOfALoopThatIsBusyAreTornNowhere(t *testing.T) {
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, _ := launch(t, exe, "testdata/tasks_churn.py")
+			p, err := code.Open(cmd.Process.Pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			n, proven, changed, wrong := 0, 0, 0, 0
+			for end := time.Now().Add(10 * time.Second); n < 200 && time.Now().Before(end); {
+				d, err := dump.Look(p, dump.Options{MaxDepth: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				changed += d.TasksChanged
+				for i := range d.Tasks {
+					task := &d.Tasks[i]
+					if !strings.HasPrefix(task.Name, "n") {
+						continue
+					}
+					n++
+					if task.How == "peek" {
+						proven++
+					}
+					for j := range task.Frames {
+						if f := task.Frames[j].Function; !strings.HasSuffix(f, "_"+task.Name) && f != "sleep" && f != "__sleep0" {
+							if wrong++; wrong < 5 {
+								t.Errorf("task %s has %v", task.Name, task.Frames)
+							}
+						}
+					}
+				}
+			}
+			t.Logf("%d tasks, %d proven, %d wrong, %d changed each time", n, proven, wrong, changed)
+			if n == 0 {
+				t.Error("no task was ever read")
+			}
+		})
+	}
+}
