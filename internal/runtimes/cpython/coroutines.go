@@ -195,7 +195,8 @@ func (r *Runtime) frameOf310(co uint64) (f coFrame) {
 	switch {
 	case runs:
 		f.state = coRuns
-	case lasti >= 0 && r.host.Read(r.read64(f.code+code310)+bytesContent+uint64(lasti)+2, next[:]) == 1 && next[0] == yieldFrom:
+	case lasti < 0:
+	case r.host.Read(r.read64(f.code+code310)+bytesContent+uint64(lasti)+2, next[:]) == 1 && next[0] == yieldFrom:
 		f.state, f.awaits = coAwaits, r.read64(top-8)
 	}
 	return f

@@ -49,7 +49,8 @@ func (k *task) differs(got *dump.Task) string {
 	return ""
 }
 
-// checkTasks compares the tasks of a dump with what the program has written. Its main task is not in that.
+// checkTasks compares the tasks of a dump with what the program has written. Its main task is not in that. how is how
+// all must have been read; "": in either way, as of a loop that is busy, but may wait for a page now and then.
 func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p *dump.Process) {
 	t.Helper()
 	left := len(truth)
@@ -57,7 +58,7 @@ func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p 
 		d := &p.Tasks[i]
 		k := truth[d.Name]
 		switch {
-		case d.How != how || d.Family != "asyncio":
+		case how != "" && d.How != how || d.Family != "asyncio":
 			t.Errorf("%s: %s of %s, read as %s, want %s", what, d.Name, d.Family, d.How, how)
 		case d.Name == "ready":
 			if d.State != "ready" || len(d.Frames) != 1 || d.Frames[0].Function != "leaf" {
@@ -128,7 +129,7 @@ func TestWaitingTasksAreThoseThatTheInterpreterKnows(t *testing.T) {
 			defer c.Close()
 			checkTasks(t, "core", "core", "waiting", truth, dump.Core(c, dump.Options{MaxDepth: -1}, false))
 			pid, truth = launchTasks(t, exe, "spin")
-			checkTasks(t, "busy", "twice", "running", truth, lookNow(t, pid))
+			checkTasks(t, "busy", "", "running", truth, lookNow(t, pid))
 		})
 	}
 }
@@ -172,7 +173,7 @@ func TestTasksOfALoopThatIsBusyAreTornNowhere(t *testing.T) {
 			}
 			defer p.Close()
 			n, proven, changed, wrong := 0, 0, 0, 0
-			for end := time.Now().Add(10 * time.Second); n < 200 && time.Now().Before(end); {
+			for end := time.Now().Add(time.Minute); n < 200 && time.Now().Before(end); {
 				d, err := dump.Look(p, dump.Options{MaxDepth: -1})
 				if err != nil {
 					t.Fatal(err)

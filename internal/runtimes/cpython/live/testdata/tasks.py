@@ -1,6 +1,6 @@
 """Tasks of asyncio that wait in many ways. It writes what the interpreter itself knows of them, a line of JSON:
-name: [class of what it awaits, names of tasks in that, [function, line] from the innermost on]. Then its loop sleeps, or
-with "spin" runs in the main task without end."""
+name: [class of what it awaits, names of tasks in that, [function, line] from the innermost on]. Then its loop sleeps,
+or with "spin" runs in the main task without end."""
 import asyncio
 import gc
 import json
@@ -143,7 +143,8 @@ async def main():
             elif hasattr(waits, "_children"):
                 names = [child.get_name() for child in waits._children]
             else:  # 3.14: those of a TaskGroup know who awaits them
-                names = [t.get_name() for t in asyncio.all_tasks() if one in (getattr(t, "_asyncio_awaited_by", None) or ())]
+                others = asyncio.all_tasks()
+                names = [t.get_name() for t in others if one in (getattr(t, "_asyncio_awaited_by", None) or ())]
             truth[one.get_name()] = [type(waits).__name__, names, chain(one)]
     print(json.dumps(truth), flush=True)
     if sys.argv[1:] == ["spin"]:
@@ -152,7 +153,8 @@ async def main():
     await future
 
 
-stands_for = (type(numbers(None).__anext__()), type(numbers(None).athrow(ValueError)), type(asyncio.sleep(0).__await__()))
+generator = numbers(None)
+stands_for = (type(generator.__anext__()), type(generator.athrow(ValueError)), type(asyncio.sleep(0).__await__()))
 coroutines = (types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType)
 kept = []
 asyncio.run(main())

@@ -1,0 +1,82 @@
+package cpython
+
+import "encoding/binary"
+
+// all gives the addresses of what may be a task.
+func (t *taskReader) all() (list []uint64) {
+	if t.node == 0 {
+		return t.ofSets()
+	}
+	r := t.r
+	for i := range r.threads.list {
+		list = t.ofList(list, r.threads.list[i].at+t.thread)
+	}
+	interp := r.read64(r.at + uint64(r.runtimeInterps))
+	for n := 0; interp != 0 && n < mostInterps; n++ {
+		list = t.ofList(list, interp+t.main)
+		interp = r.read64(interp + uint64(r.interpNext))
+	}
+	return list
+}
+
+// ofList adds the tasks of a list, which is a circle of nodes through its head.
+func (t *taskReader) ofList(list []uint64, head uint64) []uint64 {
+	for at := t.r.read64(head); at != 0 && at != head && len(list) < mostListed; at = t.r.read64(at) {
+		task := at - t.node
+		if !t.isTask(task) { // it has been changed meanwhile
+			break
+		}
+		list = append(list, task)
+	}
+	return list
+}
+
+// ofSets gives the tasks of the sets before 3.14.
+func (t *taskReader) ofSets() (list []uint64) {
+	module := t.o.get(t.o.entries(t.r.modules()), "asyncio.tasks")
+	if !t.o.is(module, t.r.moduleType) {
+		return nil
+	}
+	names := t.o.entries(t.r.read64(module + moduleDict + t.r.wider))
+	for _, name := range []string{"_all_tasks", "_scheduled_tasks"} {
+		if set := t.o.get(names, name); set != 0 {
+			for _, ref := range t.members(t.o.attribute(set, "data")) {
+				if task := t.r.read64(ref + refObject + t.r.wider); t.isTask(task) {
+					list = append(list, task)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// members gives the members of a set. Some can be none any more.
+func (t *taskReader) members(set uint64) (list []uint64) {
+	mask := t.r.read64(set + setMask + t.r.wider)
+	if set == 0 || mask >= mostSet {
+		return nil
+	}
+	b := make([]byte, 16*(mask+1))
+	n := t.r.host.Read(t.r.read64(set+setTable+t.r.wider), b)
+	for b = b[:n]; len(b) >= 16; b = b[16:] {
+		if key := binary.LittleEndian.Uint64(b); key != 0 && len(list) < mostListed {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// isTask reports whether an object is a task, of the type or of one that is derived from it.
+func (t *taskReader) isTask(at uint64) bool {
+	if at == 0 {
+		return false
+	}
+	typ := t.r.read64(at + objectType + t.r.wider)
+	for n := 0; typ != 0 && n < mostBases; n++ {
+		if typ == t.taskType {
+			return true
+		}
+		typ = t.r.read64(typ + typeBase + t.r.wider)
+	}
+	return false
+}
