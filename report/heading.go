@@ -75,8 +75,10 @@ func (d *data) waited() string {
 
 // footnotes writes what is to be said of the rows above.
 func (d *data) footnotes(out *writer, shown []row) {
-	for _, n := range d.notes(shown) {
-		out.printf("\n%s\n", tabular.Paragraph(d.opts.Width, "  ", n))
+	for _, n := range append(d.notes(shown), d.waited()) {
+		if n != "" {
+			out.printf("\n%s\n", tabular.Paragraph(d.opts.Width, "  ", n))
+		}
 	}
 }
 

@@ -291,8 +291,10 @@ func TestAReportOfThreadsThatWaitedSaysWhereToLook(t *testing.T) {
 		{"CPU time was asked for", idle, Options{Value: "cpu"}, false},
 		{"the waits are shown", idle, Options{By: "wait"}, false},
 	} {
-		if got := render(t, Table, c.p, c.o); strings.Contains(got, "--by wait shows") != c.told {
-			t.Errorf("%s:\n%s", c.what, got)
+		for name, form := range map[string]form{"table": Table, "tree": Tree} {
+			if got := render(t, form, c.p, c.o); strings.Contains(got, "--by wait shows") != c.told {
+				t.Errorf("%s, %s:\n%s", name, c.what, got)
+			}
 		}
 	}
 }

@@ -93,9 +93,6 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 	d.heading(out, seeBelow)
 	if o.By == "" {
 		d.footnotes(out, d.table(out, d.prof.Sample, d.limit(30), ""))
-		if line := d.waited(); line != "" {
-			out.printf("\n%s\n", tabular.Paragraph(o.Width, "  ", line))
-		}
 	} else {
 		d.groups(out)
 	}

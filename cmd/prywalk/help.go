@@ -18,8 +18,28 @@ import (
 const helpWidth = 100
 
 // shorts say what the commands do that come with the library.
-var shorts = map[string]string{
-	"help": "help for a command, as COMMAND --help", "completion": "complete commands and flags in your shell",
+var shorts = map[string]string{"completion": "complete commands and flags in your shell"}
+
+// newHelp replaces the library's: an unknown command is an error here, too.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "help for a command, as COMMAND --help",
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return names(cmd.Root()), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			if err := unknownCommand(root, args); err != nil {
+				return err
+			}
+			about, _, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			return about.Help()
+		},
+	}
 }
 
 // usage writes what follows a command's text: its form, its commands, and its flags in aligned columns.

@@ -43,6 +43,15 @@ func TestHelpListsTheMostUsedCommandsFirst(t *testing.T) {
 	}
 }
 
+func TestHelpForAnUnknownCommandIsWrongUsage(t *testing.T) {
+	root := newRoot()
+	root.SetArgs([]string{"help", "recrod"})
+	err := root.Execute()
+	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "do you mean prywalk record?") {
+		t.Errorf("help recrod: %v", err)
+	}
+}
+
 // longestLine is what fits on a terminal beside another one. The texts of commands are not wrapped.
 const longestLine = 90
 

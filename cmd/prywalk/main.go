@@ -150,6 +150,7 @@ If prywalk may not look at a process, prywalk doctor -p PID says why, and the re
 	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newBench(),
 		newVersion(), newWorkload(), newBenchWorkload(), newCopyFile())
 	root.SetUsageFunc(usage)
+	root.SetHelpCommand(newHelp())
 	complete(root)
 	return root
 }

@@ -129,12 +129,12 @@ func (r *recording) setOutput(pid int) error {
 	if r.path == "-" {
 		return nil
 	}
-	for _, path := range []string{r.path, r.flags.stats} {
-		if path == "" {
+	for _, file := range []struct{ path, flag string }{{r.path, "-o"}, {r.flags.stats, "--stats"}} {
+		if file.path == "" {
 			continue
 		}
-		if err := outfile.Check(path); err != nil {
-			return fmt.Errorf("%w; give another place with -o", err)
+		if err := outfile.Check(file.path); err != nil {
+			return fmt.Errorf("%w; give another place with %s", err, file.flag)
 		}
 	}
 	return nil

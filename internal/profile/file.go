@@ -19,37 +19,38 @@ func Replaceable(path string) bool { return outfile.Replaceable(path) }
 // is replaced in one step, with mode 0600. At any moment the old or the new profile is there as a whole, also when
 // the disk is full or the machine stops.
 func (b *Builder) WriteFile(path string, r Resolver) error {
-	return writeFile(path, func(w io.Writer) error { return b.Write(w, r) })
+	return writeFile(path, " with -o", func(w io.Writer) error { return b.Write(w, r) })
 }
 
 // WriteFileAtomic is what WriteFile does, for other contents.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
-	return writeFile(path, write)
+	return writeFile(path, "", write)
 }
 
-func writeFile(path string, write func(io.Writer) error) error {
+// writeFile writes a file whose place is chosen by a flag, in the words " with -o", or by another one, "".
+func writeFile(path, flag string, write func(io.Writer) error) error {
 	err := outfile.Write(path, write)
 	if path == "-" {
 		path = "the standard output"
 	}
-	return explain(path, err)
+	return explain(path, flag, err)
 }
 
 // explain adds the next step to an error of a write.
-func explain(path string, err error) error {
+func explain(path, flag string, err error) error {
 	if err == nil {
 		return nil
 	}
 	hint := ""
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		hint = " (a file that was there is unchanged; free some space, or choose another place with -o)"
+		hint = " (a file that was there is unchanged; free some space, or choose another place" + flag + ")"
 	case errors.Is(err, fs.ErrNotExist):
-		hint = " (make the directory first, or choose another place with -o)"
+		hint = " (make the directory first, or choose another place" + flag + ")"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EISDIR),
 		errors.Is(err, outfile.ErrForeignLink), errors.Is(err, outfile.ErrForeignFile),
 		errors.Is(err, outfile.ErrBlockDevice):
-		hint = " (choose another place with -o)"
+		hint = " (choose another place" + flag + ")"
 	}
 	return fmt.Errorf("cannot write %s: %w%s", path, err, hint)
 }
