@@ -45,10 +45,10 @@ func TestHelpListsTheMostUsedCommandsFirst(t *testing.T) {
 
 func TestHelpForAnUnknownCommandIsWrongUsage(t *testing.T) {
 	root := newRoot()
-	root.SetArgs([]string{"help", "recrod"})
+	root.SetArgs([]string{"help", "recordd"})
 	err := root.Execute()
 	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "do you mean prywalk record?") {
-		t.Errorf("help recrod: %v", err)
+		t.Errorf("help recordd: %v", err)
 	}
 }
 
