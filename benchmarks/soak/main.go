@@ -13,6 +13,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -33,15 +36,19 @@ func main() {
 	births := flag.Int("births", 80, "rounds a second: each a process, a thread and a piece of code; a library in 16")
 	freq := flag.Float64("freq", 99, "ticks a second")
 	engine := flag.String("engine", "ptrace", "how running threads are seen: ptrace or perf")
+	heaps := flag.String("heaps", "", "a directory for a heap profile and a list of descriptors with each row")
 	flag.Parse()
-	if err := soak(*length, *every, *births, *freq, *engine); err != nil {
+	if *heaps != "" {
+		runtime.MemProfileRate = 1 << 12 // small things that are many show too
+	}
+	if err := soak(*length, *every, *births, *freq, *engine, *heaps); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
 }
 
 // soak runs the program and records it, as record does with --children.
-func soak(length, every time.Duration, births int, freq float64, engine string) error {
+func soak(length, every time.Duration, births int, freq float64, engine, heaps string) error {
 	dir, err := os.MkdirTemp("", "prywalk-soak-")
 	if err != nil {
 		return err
@@ -70,7 +77,7 @@ func soak(length, every time.Duration, births int, freq float64, engine string) 
 	defer r.close()
 	ctx, cancel := context.WithTimeout(context.Background(), length)
 	defer cancel()
-	go r.print(ctx, every)
+	go r.print(ctx, every, heaps)
 	stats, err := r.sampler.Run(ctx)
 	fmt.Printf("\n%d ticks, %d missed; %.2f s of the target, %.2f s in the profile; own %.2f s\n",
 		stats.Ticks, stats.MissedTicks, stats.TargetCPU, stats.ProfiledCPU, stats.SelfCPU)
@@ -133,6 +140,13 @@ func (r *run) checkpoint(between func()) {
 	if err := r.builder.WriteFile(r.file, r); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 	}
+	r.namer.Rest()
+}
+
+// Settled implements profile.Settler.
+func (r *run) Settled(m *profile.ModuleInfo) bool {
+	ref, ok := m.Data.(sampler.ModuleRef)
+	return ok && r.namer.Settled(ref.Module)
 }
 
 // Resolve implements profile.Resolver.
@@ -148,7 +162,7 @@ func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) (out []profile.Frame) 
 }
 
 // print prints a row each time.
-func (r *run) print(ctx context.Context, every time.Duration) {
+func (r *run) print(ctx context.Context, every time.Duration, heaps string) {
 	fmt.Println("| after | descriptors | memory (MB) | ticks kept | missed | own CPU a tick (µs) | modules | locations " +
 		"| stacks | labels |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -169,6 +183,11 @@ func (r *run) print(ctx context.Context, every time.Duration) {
 			descriptors(),
 			memory(), 100*float64(ticks)/float64(max(ticks+missed, 1)), missed, float64(cpu-lastCPU)/1e3/float64(max(ticks, 1)),
 			s.Modules, s.Locations, s.Stacks, s.Labels)
+		if heaps != "" {
+			if err := writeHeld(heaps, time.Since(began).Round(time.Second)); err != nil {
+				fmt.Fprintln(os.Stderr, "soak:", err)
+			}
+		}
 		last, lastCPU = now, cpu
 	}
 }
@@ -189,4 +208,24 @@ func memory() float64 {
 		}
 	}
 	return 0
+}
+
+// writeHeld writes what is held at a moment: a heap profile, and what each descriptor leads to.
+func writeHeld(dir string, at time.Duration) error {
+	runtime.GC() // the profile is of the last collection
+	heap, err := os.Create(filepath.Join(dir, at.String()+".heap"))
+	if err != nil {
+		return err
+	}
+	defer heap.Close()
+	if err := pprof.WriteHeapProfile(heap); err != nil {
+		return err
+	}
+	list, _ := os.ReadDir("/proc/self/fd") // it exists
+	var text strings.Builder
+	for _, e := range list {
+		to, _ := os.Readlink("/proc/self/fd/" + e.Name()) // "" for the list's own
+		fmt.Fprintln(&text, to)
+	}
+	return os.WriteFile(filepath.Join(dir, at.String()+".files"), []byte(text.String()), 0o644)
 }

@@ -26,7 +26,7 @@ func (r *resolver) begin(giveUp <-chan struct{}) {
 	r.giveUp, r.without = giveUp, 0
 }
 
-// Resolve implements profile.Resolver.
+// Resolve implements [profile.Resolver].
 func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	r.asked.Add(1)
 	select {
@@ -48,6 +48,12 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 		out[i] = profile.Frame(f)
 	}
 	return out
+}
+
+// Settled implements profile.Settler.
+func (r *resolver) Settled(m *profile.ModuleInfo) bool {
+	mod, ok := m.Data.(sampler.ModuleRef)
+	return ok && r.without == 0 && r.Namer.Settled(mod.Module)
 }
 
 // ofKernel names an address in the kernel.

@@ -28,6 +28,7 @@ func (r *recording) checkpoint(between func()) {
 		r.saveErr = err
 		say("%v", err)
 	}
+	r.names.Rest()
 }
 
 // save writes the recording so far. What is at its place from an earlier run is kept under another name.

@@ -134,9 +134,20 @@ func (a *Accountant) SaveIfAsked(between func()) {
 		if a.Save != nil {
 			began := procmem.Now()
 			a.Save(between)
+			a.rest()
 			took = procmem.Now() - began
 		}
 		r.Done(took, a.asked)
+	}
+}
+
+// rest lets go of what was read of files that nobody runs any more: the recording has their names.
+func (a *Accountant) rest() {
+	if a.lockNames != nil {
+		a.lockNames.Rest()
+	}
+	if a.unwind.images != nil {
+		a.unwind.images.Rest()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +25,9 @@ type filePool struct {
 type pooledFile struct {
 	pool   *filePool
 	f      *stranger.File
-	closed bool // f is only there to be opened again
+	path   string // another name of the file, as this process sees it; "" for none
+	closed bool   // f is only there to be opened again
+	gone   bool   // its name leads to no file, or to another one
 	used   uint64
 }
 
@@ -84,6 +87,22 @@ func (p *filePool) drop(h *pooledFile) {
 	}
 }
 
+// rest closes a file that nobody reads now; it is opened again when it is needed. It reports whether its name still
+// leads to it: else that will fail.
+func (h *pooledFile) rest() (named bool) {
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
+	if h.closed {
+		return !h.gone
+	}
+	f, err := h.again()
+	if h.gone = err != nil; !h.gone {
+		_ = f.Close() // it was not even read
+	}
+	h.close()
+	return !h.gone
+}
+
 // closeAll closes all files for good.
 func (p *filePool) closeAll() {
 	p.mu.Lock()
@@ -115,13 +134,28 @@ func (h *pooledFile) reopen() error {
 	if h.pool.limit == 0 {
 		return os.ErrClosed
 	}
-	f, err := h.f.Again()
+	f, err := h.again()
 	if err != nil {
 		return err
 	}
-	if f.ID() != h.f.ID() {
-		return errors.Join(fmt.Errorf("%s: %w", f.Name(), errFileGone), f.Close())
-	}
 	h.pool.keep(h, f)
 	return nil
+}
+
+// again opens the same file by the name that it was opened by, else by its path: what was opened as a mapping of a
+// process has no other name when that has ended.
+func (h *pooledFile) again() (*stranger.File, error) {
+	f, err := h.same(h.f.Again())
+	if err != nil && strings.HasPrefix(h.path, "/") {
+		f, err = h.same(h.f.AgainAt(h.path))
+	}
+	return f, err
+}
+
+// same gives a file that was opened, if it is this one as it was.
+func (h *pooledFile) same(f *stranger.File, err error) (*stranger.File, error) {
+	if err == nil && f.ID() != h.f.ID() {
+		return nil, errors.Join(fmt.Errorf("%s: %w", f.Name(), errFileGone), f.Close())
+	}
+	return f, err
 }

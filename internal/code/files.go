@@ -74,6 +74,8 @@ type separate struct {
 	files *filePool
 	tried bool
 	found []*elffile.File
+	// opened are those of them that are files of their own.
+	opened []*pooledFile
 }
 
 // all gives them, the debug file first.
@@ -94,6 +96,19 @@ func (s *separate) all() []*elffile.File {
 		s.found = append(s.found, mini)
 	}
 	return s.found
+}
+
+// rest closes them. They are looked for anew when they are needed.
+func (s *separate) rest() {
+	for _, f := range s.found {
+		if f.Memory() != s.elf.Memory() { // one that is embedded shares the file's
+			f.Release()
+		}
+	}
+	for _, h := range s.opened {
+		s.files.drop(h)
+	}
+	s.tried, s.found, s.opened = false, nil, nil
 }
 
 func (s *separate) list() []*elffile.File {
@@ -120,6 +135,7 @@ func (s *separate) try(path string) *elffile.File {
 		s.files.drop(h)
 		return nil
 	}
+	s.opened = append(s.opened, h)
 	return debug
 }
 

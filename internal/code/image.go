@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
@@ -27,9 +28,10 @@ type Image struct {
 	// Deleted: the kernel said that the file had no name any more.
 	Deleted bool
 
-	once  sync.Once
+	use   use
+	file  *pooledFile // nil: it is not in a pool
 	mu    sync.Mutex
-	parts parts
+	parts atomic.Pointer[parts] // nil: not prepared yet, or at rest
 	more  separate
 	// Where symbols are that run-time systems have asked for.
 	places map[string]symbolRange
@@ -144,12 +146,18 @@ func (l lazyCalls) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 
 // prepared gives the parts, made at the first call.
 func (img *Image) prepared() *parts {
-	img.once.Do(func() {
-		img.mu.Lock()
-		defer img.mu.Unlock()
-		img.parts.prepare(img.ELF, &img.more)
-	})
-	return &img.parts
+	if p := img.parts.Load(); p != nil {
+		return p
+	}
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	p := img.parts.Load()
+	if p == nil {
+		p = &parts{}
+		p.prepare(img.ELF, &img.more)
+		img.parts.Store(p)
+	}
+	return p
 }
 
 // forget drops what the analysis of the file's instructions has found.
@@ -195,7 +203,7 @@ type fileKey struct {
 
 // ImageCache holds the images of the files that processes run, one for each file.
 // They stay until Close, so that names can be looked up when the processes have
-// ended. It is for one goroutine at a time.
+// ended; what nobody runs holds nothing but its headers ([ImageCache.Rest]). It is for one goroutine at a time.
 type ImageCache struct {
 	files  *filePool
 	byName map[fileKey]*Image // nil: not an ELF file, or not readable
@@ -260,10 +268,13 @@ func (c *ImageCache) Load(f *stranger.File, m *Mapping) (*Image, error) {
 		return img, f.Close()
 	}
 	h := c.files.add(f)
+	h.path = m.Path
 	img, err := newImage(h, id.Size, m)
 	if err != nil {
 		img = nil
 		c.files.drop(h)
+	} else {
+		img.file = h
 	}
 	c.byFile[id] = img
 	return img, nil

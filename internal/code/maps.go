@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync/atomic"
 )
 
 // Perm is a set of access rights of a mapping.
@@ -43,7 +44,12 @@ type Mapping struct {
 	JIT bool
 	// Names gives the functions of such code where it describes itself; nil where it does not.
 	Names Names
+	// over is set when the process is let go of; nil where nobody tells.
+	over *atomic.Bool
 }
+
+// Over reports whether the mapping's process has been let go of: nobody walks its code any more.
+func (m *Mapping) Over() bool { return m.over != nil && m.over.Load() }
 
 // Names is what knows the names of functions that were made at run time.
 type Names interface {

@@ -38,6 +38,7 @@ func bind(mod *frames.Module, m *Mapping, img *Image) {
 		return
 	}
 	m.Image = img
+	img.use.met.Add(1)
 	mod.Bias = bias
 	mod.BuildID = img.BuildID
 	mod.Sources, mod.Calls = img.lazy()
@@ -87,6 +88,7 @@ func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
 		return
 	}
 	at.JIT, at.Image = false, img
+	img.use.met.Add(1)
 	mod.Name, mod.BuildID, mod.Bias = file.Path, img.BuildID, bias
 	mod.Sources, mod.Calls = img.lazy()
 }

@@ -3,6 +3,7 @@ package code
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +31,7 @@ type Process struct {
 	files    *Files
 	runtimes *Runtimes
 	noLinks  bool // map_files may not be followed
+	over     *atomic.Bool
 }
 
 // mapped is an executable mapping and the module made for it.
@@ -78,7 +80,7 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Process: of, cache: c, files: &Files{PID: pid, tid: of.MemoryTID()}}
+	p := &Process{Process: of, cache: c, files: &Files{PID: pid, tid: of.MemoryTID()}, over: new(atomic.Bool)}
 	if err := p.start(); err != nil {
 		p.Close()
 		return nil, err
@@ -127,6 +129,8 @@ func (p *Process) Close() error {
 // process that it has seen, for their names, and a rule cache alone takes some hundred kilobytes. What names need
 // stays: the images, and the lists of code that describes itself.
 func (p *Process) release() {
+	count(p.code, -1)
+	p.over.Store(true)
 	p.space, p.runtimes, p.JITFuncs, p.jit = nil, nil, nil, nil
 	p.text, p.code, p.spans = nil, nil, nil
 }

@@ -118,6 +118,7 @@ func (p *Process) scan() ([]mapped, error) {
 		}
 		at := m.Mapping
 		at.Path, at.Deleted = m.name()
+		at.over = p.over
 		next = append(next, mapped{at: &at})
 	})
 	p.tellSpans()
@@ -165,7 +166,12 @@ func (m *Mapping) same(r *RawMapping) bool {
 
 // adopt makes modules of the new mappings and gives all to the Space.
 func (p *Process) adopt(next []mapped) {
+	before := p.code
 	p.code = next
+	defer func() {
+		count(p.code, 1)
+		count(before, -1)
+	}()
 	var bare []*frames.Module // new ones without a file
 	for i := range next {
 		c := &next[i]

@@ -127,7 +127,7 @@ func TestFirstRuleMakesTheSources(t *testing.T) {
 	p := open(t, c.Process.Pid)
 	m := moduleOf(p, "sleep")
 	img := imageOf(m)
-	if img.parts.sources != nil {
+	if img.parts.Load() != nil {
 		t.Fatal("made by Open")
 	}
 	for pc := m.Start; pc < m.End; pc += 64 {
@@ -135,8 +135,8 @@ func TestFirstRuleMakesTheSources(t *testing.T) {
 			s.Rule(frames.Query{PC: pc - m.Bias})
 		}
 	}
-	if len(img.parts.sources) != 3 {
-		t.Errorf("%d sources, want call frame information, more of it, and instructions", len(img.parts.sources))
+	if len(img.prepared().sources) != 3 {
+		t.Errorf("%d sources, want call frame information, more of it, and instructions", len(img.prepared().sources))
 	}
 }
 

@@ -47,6 +47,7 @@ type File struct {
 	r       io.ReaderAt
 	size    uint64
 	memory  *budget.Account
+	headers int64 // what they have taken of it
 	arch    frames.Arch
 	symbols [2]symbolSource
 }
@@ -86,6 +87,7 @@ func (f *File) open() error {
 		return err
 	}
 	f.nameSections(h)
+	f.headers = f.memory.Used()
 	return nil
 }
 
@@ -100,6 +102,13 @@ func (f *File) Release() {
 	if f != nil {
 		f.memory.Close()
 	}
+}
+
+// Rest drops all that was read but the headers, and gives back its memory. No table that was made of the file may be
+// used afterwards. What the file itself holds is read anew.
+func (f *File) Rest() {
+	f.symbols = [len(f.symbols)]symbolSource{}
+	f.memory.Give(f.memory.Used() - f.headers)
 }
 
 // Arch gives the processor architecture that the file is for.

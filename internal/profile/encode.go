@@ -39,13 +39,15 @@ type encoder struct {
 	mappings  []mappingFlags
 	labelMsgs [][]byte
 	used      []bool // the locations that a sample uses
+	final     []settled
 	msg, sub  message
 }
 
 // mappingFlags say what is known about the locations of a mapping.
 type mappingFlags struct{ used, functions, files, lines, inlined bool }
 
-func (v *view) encode(w io.Writer, r Resolver) error {
+// encode writes a view. It gives what the resolver has said for good.
+func (v *view) encode(w io.Writer, r Resolver) ([]settled, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
 		view: v, out: stream{w: buf}, strings: newStringTable(),
@@ -63,9 +65,9 @@ func (v *view) encode(w io.Writer, r Resolver) error {
 		e.out.message(fieldString, []byte(s))
 	}
 	if e.out.err != nil {
-		return e.out.err
+		return nil, e.out.err
 	}
-	return buf.Flush()
+	return e.final, buf.Flush()
 }
 
 // header writes all that is not a list of things.

@@ -1,6 +1,9 @@
 package profile
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // locations writes the locations that samples use, asking r for their names.
 func (e *encoder) locations(r Resolver) {
@@ -24,7 +27,7 @@ func (e *encoder) location(id uint64, l *location, r Resolver) {
 	e.msg.uint(3, l.addr)
 	if l.module != 0 {
 		e.mappings[l.module-1].used = true
-		for _, f := range e.functionsOf(l, r) {
+		for _, f := range e.functionsOf(int(id)-1, r) {
 			e.lineOf(l, f)
 		}
 	}
@@ -33,14 +36,20 @@ func (e *encoder) location(id uint64, l *location, r Resolver) {
 
 // functionsOf gives the functions of a location: those that a run-time system told in the walk, else those that r
 // knows.
-func (e *encoder) functionsOf(l *location, r Resolver) []Frame {
+func (e *encoder) functionsOf(loc int, r Resolver) []Frame {
+	l := &e.locs[loc]
 	m := e.modules[l.module-1]
 	var fs []Frame
 	switch {
 	case l.described != 0:
 		return e.told[l.described-1]
+	case loc < len(e.settled) && e.settled[loc] != 0:
+		fs = slices.Clip(e.told[e.settled[loc]-1])
 	case r != nil:
 		fs = r.Resolve(m, l.addr-m.Bias)
+		if s, ok := r.(Settler); ok && s.Settled(m) {
+			e.final = append(e.final, settled{loc, slices.Clone(fs)})
+		}
 	}
 	if l.machinery && len(fs) == 0 { // its type needs a function
 		fs = append(fs, Frame{Name: nameless(m.Path)})

@@ -53,7 +53,8 @@ type tables struct {
 	locs    []location
 	stacks  []string // location numbers, locSize bytes each, innermost first
 	labels  []labelSet
-	told    [][]Frame // by DescriptionID, less one
+	told    [][]Frame       // by DescriptionID, less one
+	settled []DescriptionID // what a Settler has said of locations; it may be shorter than locs
 
 	byTold    map[string]DescriptionID
 	byPointer map[*ModuleInfo]uint32

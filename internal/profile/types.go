@@ -82,6 +82,14 @@ type Resolver interface {
 	Resolve(m *ModuleInfo, addr uint64) []Frame
 }
 
+// Settler is a Resolver that knows when its answers are final. What it says of a module is kept then, and it is not
+// asked for those locations again: it can let go of what they were found with.
+type Settler interface {
+	Resolver
+	// Settled reports whether the answers for a module are final. It is asked after each of them.
+	Settled(m *ModuleInfo) bool
+}
+
 // Interval is the time between two looks at one thread, booked to one stack.
 type Interval struct {
 	// Stack is where the thread was; from Intern of the same Builder.

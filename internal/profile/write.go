@@ -18,6 +18,7 @@ type view struct {
 	names    []string
 	locs     []location
 	told     [][]Frame
+	settled  []DescriptionID
 	stacks   []string
 	labels   []labelSet
 	chunks   []chunk
@@ -34,7 +35,8 @@ func (b *Builder) view() *view {
 	v := &view{
 		meta: b.meta, end: b.end, comments: b.comments,
 		modules: b.tables.modules, names: b.tables.names, locs: b.tables.locs, told: b.tables.told,
-		stacks: b.tables.stacks, labels: b.tables.labels,
+		settled: slices.Clone(b.tables.settled),
+		stacks:  b.tables.stacks, labels: b.tables.labels,
 		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
 		main: -1, between: b.between,
 	}
@@ -56,9 +58,11 @@ func (b *Builder) Write(w io.Writer, r Resolver) error {
 	if err != nil {
 		return err
 	}
-	if err := b.view().encode(zip, r); err != nil {
+	final, err := b.view().encode(zip, r)
+	if err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}
+	b.settle(final)
 	if err := zip.Close(); err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}

@@ -61,6 +61,9 @@ func (f *File) NextData(off int64) (int64, error) {
 // Again opens the file that has the same name now.
 func (f *File) Again() (*File, error) { return f.by.Open(f.req) }
 
+// AgainAt opens the file at another path, from this process's root directory on.
+func (f *File) AgainAt(path string) (*File, error) { return f.by.Open(Request{Path: path}) }
+
 // ReadAt implements io.ReaderAt. The error is ErrStuck if the file does not answer.
 func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	if !f.slow {

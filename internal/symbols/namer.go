@@ -23,6 +23,7 @@ type Namer struct {
 	tables map[*code.Image]*Table
 	maps   map[int]*perfmap.Growing
 	files  map[int]*code.Files
+	over   map[int]bool                             // processes that had ended at the last [Namer.Rest]
 	open   func(string) (io.ReaderAt, int64, error) // nil: of live processes
 	// mapFile opens a process's perf map; nil if it has none.
 	mapFile func(pid int) (io.ReadCloser, int64)

@@ -1,0 +1,61 @@
+package symbols
+
+import (
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+)
+
+// Settled reports whether the names of a module's functions are final: nobody runs its file any more, or the process
+// that has made the code has ended.
+func (n *Namer) Settled(m *frames.Module) bool {
+	at, ok := m.Data.(*code.Mapping)
+	if !ok {
+		return true
+	}
+	if at.Image != nil {
+		return at.Image.Unused()
+	}
+	return at.Over()
+}
+
+// Rest lets go of what settled names were found with: the tables of files that nobody runs, and the perf maps of
+// processes that had ended at the last call already. Should they be asked for again, they are read anew.
+func (n *Namer) Rest() {
+	for img, t := range n.tables {
+		if img.Unused() {
+			_ = t.Close() // of files that were only read
+			delete(n.tables, img)
+		}
+	}
+	over := map[int]bool{}
+	for _, pid := range n.processes() {
+		switch {
+		case unix.Kill(pid, 0) != unix.ESRCH:
+		case !n.over[pid]:
+			over[pid] = true
+		default:
+			if j := n.maps[pid]; j != nil {
+				j.Close()
+			}
+			delete(n.maps, pid)
+			delete(n.files, pid)
+		}
+	}
+	n.over = over
+}
+
+// processes gives those of which something is held.
+func (n *Namer) processes() []int {
+	var list []int
+	for pid := range n.files {
+		list = append(list, pid)
+	}
+	for pid := range n.maps {
+		if n.files[pid] == nil {
+			list = append(list, pid)
+		}
+	}
+	return list
+}

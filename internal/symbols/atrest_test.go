@@ -1,0 +1,169 @@
+package symbols
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/profile"
+	"prywalk/internal/testtargets"
+)
+
+// recorder names a recording as record does.
+type recorder struct {
+	*Namer
+	images *code.ImageCache
+	*profile.Builder
+	t *testing.T
+}
+
+// seen is the Data of the recording's modules.
+type seen struct {
+	module *frames.Module
+	pid    int
+}
+
+func (r *recorder) Resolve(m *profile.ModuleInfo, addr uint64) (out []profile.Frame) {
+	s := m.Data.(seen)
+	for _, f := range r.Frames(s.module, s.pid, addr, nil) {
+		out = append(out, profile.Frame(f))
+	}
+	return out
+}
+
+func (r *recorder) Settled(m *profile.ModuleInfo) bool { return r.Namer.Settled(m.Data.(seen).module) }
+
+// write writes the recording, and lets go of what is not needed for the next time.
+func (r *recorder) write() []byte {
+	r.t.Helper()
+	var out bytes.Buffer
+	if err := r.Write(&out, r); err != nil {
+		r.t.Fatal(err)
+	}
+	r.Rest()
+	r.images.Rest()
+	return out.Bytes()
+}
+
+// met starts a program, and records its entry point, and a place in code without a file.
+func (r *recorder) met(exe string) (*code.Process, *exec.Cmd) {
+	r.t.Helper()
+	cmd := testtargets.Child(r.t, exec.Command(exe))
+	testtargets.Asleep(r.t, cmd.Process.Pid)
+	p, err := r.images.Open(cmd.Process.Pid)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var stack []profile.Loc
+	for _, m := range p.Space().Modules() {
+		addr := m.Start
+		at := m.Data.(*code.Mapping)
+		switch {
+		case m.Name == exe:
+			addr = m.Bias + at.Image.ELF.Entry
+		case at.Image != nil || m.Name != "[anon]":
+			continue
+		}
+		walked := *m
+		walked.Sources, walked.Calls = nil, nil
+		info := &profile.ModuleInfo{Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, Data: seen{&walked, p.PID}}
+		if at.Image == nil {
+			info.Owner = p.PID
+			r.JITFuncs(p.PID)(addr) // as a walk does
+		} else {
+			info.File = at.Image
+		}
+		stack = append(stack, profile.Loc{Module: info, Addr: addr})
+	}
+	if len(stack) != 2 {
+		r.t.Fatalf("%d places are known, want the program's and that of code without a file", len(stack))
+	}
+	r.Add(profile.Interval{Stack: r.Intern(stack), PID: p.PID, TID: p.PID, CPU: 1})
+	return p, cmd
+}
+
+const withoutFile = `
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void) { return mmap(0, 1 << 16, 5, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED || pause(); }`
+
+// TestWhatNamedEndedProcessesIsLetGo: programs that are files of their own, with debug files, come and go. Nothing is
+// left of them but what the recording says, and that stays whole.
+func TestWhatNamedEndedProcessesIsLetGo(t *testing.T) {
+	const programs = 24
+	dir := t.TempDir()
+	run(t, dir, need(t, "gcc"), "-g", "-Wl,--build-id=none", "-o", "whole", write(t, dir, "a.c", withoutFile))
+	run(t, dir, need(t, "objcopy"), "--only-keep-debug", "whole", "a.debug")
+	run(t, dir, "objcopy", "--strip-all", "--add-gnu-debuglink=a.debug", "whole", "bare")
+	r := &recorder{NewNamer(), code.NewImageCache(0), profile.NewBuilder(profile.Meta{}), t}
+	defer r.images.Close()
+	defer r.Close()
+	var first int
+	for i := range programs {
+		exe := filepath.Join(dir, fmt.Sprintf("program%d", i))
+		run(t, dir, "cp", "bare", exe)
+		p, cmd := r.met(exe)
+		r.write()
+		testtargets.Kill(cmd)
+		_ = cmd.Wait() // it was killed
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(exe); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = openIn(t, dir)
+		}
+	}
+	if first == 0 {
+		t.Error("no debug file was opened: nothing is tested")
+	}
+	var text []byte
+	for range 4 {
+		text = r.write()
+	}
+	if n := openIn(t, dir); n != 0 || len(r.tables)+len(r.maps)+len(r.files) != 0 {
+		t.Errorf("%d files are open; %d tables, %d maps, files of %d processes are kept", n, len(r.tables), len(r.maps),
+			len(r.files))
+	}
+	p, err := pprof.Parse(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]int{}
+	for _, s := range p.Sample {
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				named[line.Function.Name]++
+			}
+		}
+	}
+	if named["_start"] != programs || named["[anon]"] != programs {
+		t.Errorf("%v, want %d times each _start and [anon]", named, programs)
+	}
+}
+
+// openIn counts this process's descriptors of files below a directory.
+func openIn(t *testing.T, dir string) (n int) {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		to, _ := os.Readlink("/proc/self/fd/" + e.Name()) // "" for the list's own
+		if strings.HasPrefix(to, dir) {
+			n++
+		}
+	}
+	return n
+}
