@@ -58,3 +58,29 @@ func TestWhereNothingWasLookedAtNoEngineIsNamed(t *testing.T) {
 		t.Errorf("%q", line)
 	}
 }
+
+// TestWhatWasNotMetIsToldOnce: in the line that record ends with and in the one that the recording keeps, with the
+// number, and not where it is little.
+func TestWhatWasNotMetIsToldOnce(t *testing.T) {
+	const told = "of CPU time have no function"
+	for _, c := range []struct {
+		children, threads, all float64
+		want                   string
+	}{
+		{0.9, 0.03, 1.5, "0.93 s of 1.50 s of CPU time have no function (0.90 s of short-lived children, 0.03 s of threads that " +
+			"ended unseen)"},
+		{0, 0.5, 1, "0.50 s of 1.00 s of CPU time have no function (0.00 s of short-lived children, 0.50 s of threads that ended " +
+			"unseen)"},
+		{0.02, 0.02, 0.1, ""}, // less than anybody wants to know
+		{0.1, 0, 10, ""},
+		{0, 0, 0, ""},
+	} {
+		s := &sampler.Stats{Samples: 10, ProfiledCPU: c.all, ShortLivedCPU: c.children, ExitedUnseenCPU: c.threads}
+		for _, line := range []string{closing(s, "p.pb.gz"), accounting(s)} {
+			n := min(1, len(c.want))
+			if strings.Count(line, told) != n || !strings.Contains(line, c.want) || strings.Contains(line, "\n") {
+				t.Errorf("%q does not say %q %d times", line, c.want, n)
+			}
+		}
+	}
+}

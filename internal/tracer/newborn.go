@@ -27,8 +27,16 @@ const (
 type births struct {
 	file  *procmem.Births // nil: not known, and each tick may have some
 	count int64
-	tick  int64 // at which it was asked last
-	tids  []int // of the youngest threads
+	tick  int64  // at which it was asked last
+	tids  []int  // of the youngest threads
+	slow  func() // stands for a /proc that is slow, in tests: called before and after a list is read
+}
+
+// wait is where a read of /proc may take long.
+func (b *births) wait() {
+	if b.slow != nil {
+		b.slow()
+	}
 }
 
 func (b *births) close() {
@@ -137,7 +145,9 @@ func (c *Tracer) meetNewborn(p *process, now int64) {
 	l.births, l.youngest = births, now
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
+		c.births.wait()
 		tids, err := l.tasks.ListFrom(from, c.births.tids[:0])
+		c.births.wait()
 		c.births.tids = tids
 		if err != nil {
 			return
