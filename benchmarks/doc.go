@@ -33,6 +33,11 @@
 //
 //	go run ./benchmarks/owncpu
 //
+// shortlives makes the table of benchmarks/results/short-lives.md: the share of the processor time of short commands,
+// threads and forks that prywalk, perf record, samply and py-spy name.
+//
+//	go run ./benchmarks/shortlives
+//
 // atwork records some 40 programs in their hot loops: complete stacks, bytes copied, lengths of freezes, own time.
 // scripts/setup-atwork.sh installs them.
 //

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// tool is a profiler.
+type tool struct {
+	name    string
+	program string // "": it is not installed
+	only    string // the language that it is for; "" for all
+	stop    bool   // it goes on when the program has ended
+	args    func(pid int, out string) []string
+	// read gives the processor time that a recording has with a function, in seconds.
+	read func(out string, pid int) (float64, error)
+}
+
+func (b *bench) tools() []tool {
+	perf := []string{"record", "-q", "-e", "cpu-clock", "-F", itoa(rate), "-o"}
+	return []tool{
+		{"prywalk `--engine ptrace`", b.prywalk, "", false, b.record("ptrace"), readPprof},
+		{"prywalk", b.prywalk, "", false, b.record("auto"), readPprof},
+		{"perf record -p", installed("perf"), "", false, func(pid int, out string) []string {
+			return append(perf[:len(perf):len(perf)], out, "-p", itoa(pid))
+		}, readPerf},
+		{"perf record -a", installed("perf"), "", true, func(_ int, out string) []string {
+			return append(perf[:len(perf):len(perf)], out, "-a")
+		}, readPerf},
+		{"samply", installed(b.samply), "", false, func(pid int, out string) []string {
+			return []string{"record", "--save-only", "-r", itoa(rate), "-o", out, "-p", itoa(pid)}
+		}, readSamply},
+		{"py-spy", installed(b.pyspy), "python", false, func(pid int, out string) []string {
+			return []string{"record", "--subprocesses", "-r", itoa(rate), "-f", "raw", "-d", "600", "-o", out, "-p", itoa(pid)}
+		}, readFolded},
+	}
+}
+
+// installed gives a program's path, "" if it is not there.
+func installed(name string) string {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// record gives how prywalk is asked.
+func (b *bench) record(engine string) func(int, string) []string {
+	return func(pid int, out string) []string {
+		return []string{"record", "--children", "--engine", engine, "-F", itoa(rate), "-o", out, "-p", itoa(pid)}
+	}
+}
+
+// readPprof sums up the samples whose innermost entry is a function.
+func readPprof(out string, _ int) (sum float64, err error) {
+	text, err := os.ReadFile(out)
+	if err != nil {
+		return 0, err
+	}
+	p, err := profile.Parse(bytes.NewReader(text))
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range p.Sample {
+		for _, line := range s.Location[0].Line[:min(1, len(s.Location[0].Line))] {
+			if !strings.HasPrefix(line.Function.Name, "[") {
+				sum += float64(s.Value[3]) / 1e9
+			}
+		}
+	}
+	return sum, nil
+}
+
+// fork is one of perf's records of births.
+var fork = regexp.MustCompile(`PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)`)
+
+// readPerf sums up the samples of a process and its descendants that have a symbol.
+func readPerf(out string, pid int) (sum float64, err error) {
+	text, err := exec.Command("perf", "script", "-i", out, "-F", "pid,period,ip,sym", "--show-task-events").Output()
+	if err != nil {
+		return 0, err
+	}
+	family := map[string]bool{itoa(pid): true}
+	for line := range strings.Lines(string(text)) {
+		if m := fork.FindStringSubmatch(line); m != nil {
+			family[m[1]] = family[m[1]] || family[m[2]]
+			continue
+		}
+		f := strings.Fields(line)
+		if len(f) < 4 || !family[f[0]] || f[3] == "[unknown]" {
+			continue
+		}
+		period, err := strconv.ParseFloat(f[1], 64)
+		if err != nil {
+			continue // another record
+		}
+		sum += period / 1e9
+	}
+	return sum, nil
+}
+
+// readFolded counts samples of folded stacks.
+func readFolded(out string, _ int) (float64, error) {
+	text, err := os.ReadFile(out)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		_, last, _ := cutLast(strings.TrimSpace(line), " ")
+		if count, err := strconv.Atoi(last); err == nil { // else a part of a command line, which is a frame
+			n += count
+		}
+	}
+	return float64(n) / rate, nil
+}
+
+// cutLast is strings.Cut at the last separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return "", s, false
+}
+
+// readSamply counts samples with a stack: their functions are looked up only when the recording is shown.
+func readSamply(out string, _ int) (float64, error) {
+	text, err := os.ReadFile(out)
+	if err != nil {
+		return 0, err
+	}
+	var p struct {
+		Threads []struct {
+			Samples struct {
+				Stack  []*int `json:"stack"`
+				Weight []int  `json:"weight"`
+			} `json:"samples"`
+		} `json:"threads"`
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return 0, errors.Join(errors.New("samply's recording"), err)
+	}
+	n := 0
+	for _, t := range p.Threads {
+		for i, stack := range t.Samples.Stack {
+			if stack != nil && i < len(t.Samples.Weight) {
+				n += t.Samples.Weight[i]
+			}
+		}
+	}
+	return float64(n) / rate, nil
+}
