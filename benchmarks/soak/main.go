@@ -145,7 +145,7 @@ func (r *run) checkpoint(between func()) {
 
 // Settled implements profile.Settler.
 func (r *run) Settled(m *profile.ModuleInfo) bool {
-	ref, ok := m.Data.(sampler.ModuleRef)
+	ref, ok := m.Data.(accountant.ModuleRef)
 	return ok && r.namer.Settled(ref.Module)
 }
 

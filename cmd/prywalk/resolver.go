@@ -52,7 +52,7 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 
 // Settled implements profile.Settler.
 func (r *resolver) Settled(m *profile.ModuleInfo) bool {
-	mod, ok := m.Data.(sampler.ModuleRef)
+	mod, ok := m.Data.(accountant.ModuleRef)
 	return ok && r.without == 0 && r.Namer.Settled(mod.Module)
 }
 

@@ -75,7 +75,8 @@ func TestWhatWasNotMetIsToldOnce(t *testing.T) {
 		{0.1, 0, 10, ""},
 		{0, 0, 0, ""},
 	} {
-		s := &sampler.Stats{Samples: 10, ProfiledCPU: c.all, ShortLivedCPU: c.children, ExitedUnseenCPU: c.threads}
+		s := &sampler.Stats{}
+		s.Samples, s.ProfiledCPU, s.ShortLivedCPU, s.ExitedUnseenCPU = 10, c.all, c.children, c.threads
 		for _, line := range []string{closing(s, "p.pb.gz"), accounting(s)} {
 			n := min(1, len(c.want))
 			if strings.Count(line, told) != n || !strings.Contains(line, c.want) || strings.Contains(line, "\n") {

@@ -1,4 +1,4 @@
-package sampler
+package tracer
 
 import (
 	"fmt"
@@ -7,9 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/procmem"
-	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 )
 
@@ -40,16 +38,12 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 			t.Errorf("%q: %v", line, err)
 		}
 	}
-	images := imagesOf(t)
-	s := New(Options{Freq: 99}, profile.NewBuilder(profile.Meta{}), images, []*code.Process{opened(t, images,
-		[]int{cmd.Process.Pid})[0]})
-	defer s.Close()
-	c := s.newTracer()
+	c := newTracer(Options{Freq: 99})
 	defer c.births.close()
-	if c.births.file, err = procmem.OpenBirths(); err != nil {
-		t.Fatal(err)
+	if c.births.file == nil {
+		t.Fatal("/proc/loadavg cannot be read")
 	}
-	c.admit(<-s.arrive)
+	c.admit(opened(t, cmd.Process.Pid))
 	p := c.procs[0]
 	now := procmem.Now()
 	c.list(p, now)
@@ -85,7 +79,7 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 	}
 	for _, th := range p.list.inOrder[1:] {
 		if !th.born {
-			t.Errorf("thread %d counts as there from the start", th.account.tid)
+			t.Errorf("thread %d counts as there from the start", th.look.TID)
 		}
 	}
 	_ = orders.(io.Closer).Close()
