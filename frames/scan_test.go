@@ -35,7 +35,9 @@ func TestFramePointerIsBelievedThroughATailCall(t *testing.T) {
 // not part of. Taking it would leave a frame out.
 func TestFramePointerOfAFrameFurtherOutIsNotBelieved(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
-	calls := &jumping{fakeCalls{calls: map[Addr]Call{0x2010: {Target: 0x5000, Direct: true}, 0x3010: {}, 0x4010: {}}}, true}
+	calls := &jumping{fakeCalls{
+		calls: map[Addr]Call{0x2010: {Target: 0x5000, Direct: true}, 0x3010: {}, 0x4010: {}},
+	}, true}
 	//                  sp      the caller  fp: outer, RA            outer: its rbp, RA
 	mem := stack(0x7000, 0, 0, 0x3010, 0, 0x7030, 0x2010, 0x7050, 0x4010, 0, 0, 0, 0x4010, 0, 0)
 	var w Walker

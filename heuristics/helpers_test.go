@@ -34,7 +34,7 @@ func TestAssemblyThatCallsItsHelpers(t *testing.T) {
 	}
 	for what, change := range map[string]func(b []byte){
 		"the helper does not return":       func(b []byte) { copy(b[helper+8:], []byte{0x0f, 0x0b}) },
-		"the helper's frame is another":    func(b []byte) { b[helper+4], b[helper+5], b[helper+6], b[helper+7] = 0x50, 0x90, 0x90, 0x90 },
+		"the helper's frame is another":    func(b []byte) { copy(b[helper+4:], []byte{0x50, 0x90, 0x90, 0x90}) },
 		"the call goes through a register": func(b []byte) { copy(b[outer+4:], []byte{0xff, 0xd0, 0x90, 0x90, 0x90}) },
 		"the helper calls somebody": func(b []byte) {
 			copy(b[helper+4:], []byte{0xe8, 0x57, 0, 0, 0, 0xc3})

@@ -157,7 +157,8 @@ func closing(s *sampler.Stats, path string) string {
 		"prywalk's own CPU %.2f s → %s",
 		plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s),
 		percent(s.Complete, s.Samples),
-		longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", ")+unmet(s, ", "), harm(s), perfEngine(s), s.SelfCPU, path)
+		longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", ")+unmet(s, ", "), harm(s), perfEngine(s), s.SelfCPU,
+		path)
 }
 
 // leastUnmet is the least share of the processor time, of those that nobody met, that people are told of.
@@ -170,8 +171,8 @@ func unmet(s *sampler.Stats, before string) string {
 	if lost < leastToTell || lost < leastUnmet*s.ProfiledCPU {
 		return ""
 	}
-	return fmt.Sprintf("%s%.2f s of %.2f s of CPU time have no function (%.2f s of short-lived children, %.2f s of threads that "+
-		"ended unseen)", before, lost, s.ProfiledCPU, s.ShortLivedCPU, s.ExitedUnseenCPU)
+	return fmt.Sprintf("%s%.2f s of %.2f s of CPU time have no function (%.2f s of short-lived children, %.2f s of "+
+		"threads that ended unseen)", before, lost, s.ProfiledCPU, s.ShortLivedCPU, s.ExitedUnseenCPU)
 }
 
 // tooShort is the closing line of a command that ended before it was looked at.

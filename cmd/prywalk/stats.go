@@ -175,7 +175,8 @@ func accounting(s *sampler.Stats) string {
 		s.Sampled,
 		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
 		threeDigits(s.FreezeMax), threeDigits(s.FreezeP50), lengths(s)+longCauses(s), rates(s), withheld(s),
-		s.TargetCPU, s.ProfiledCPU, unobservedCPU(s), underQuota(s, "; ")+unobserved(s, "; ")+unmet(s, "; ")+harm(s), s.Scheduling+engine(s))
+		s.TargetCPU, s.ProfiledCPU, unobservedCPU(s),
+		underQuota(s, "; ")+unobserved(s, "; ")+unmet(s, "; ")+harm(s), s.Scheduling+engine(s))
 }
 
 // perfEngine says what people need to know where the kernel samples running threads, "" if it does not.

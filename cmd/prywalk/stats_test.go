@@ -67,10 +67,10 @@ func TestWhatWasNotMetIsToldOnce(t *testing.T) {
 		children, threads, all float64
 		want                   string
 	}{
-		{0.9, 0.03, 1.5, "0.93 s of 1.50 s of CPU time have no function (0.90 s of short-lived children, 0.03 s of threads that " +
-			"ended unseen)"},
-		{0, 0.5, 1, "0.50 s of 1.00 s of CPU time have no function (0.00 s of short-lived children, 0.50 s of threads that ended " +
-			"unseen)"},
+		{0.9, 0.03, 1.5, "0.93 s of 1.50 s of CPU time have no function (0.90 s of short-lived children, " +
+			"0.03 s of threads that ended unseen)"},
+		{0, 0.5, 1, "0.50 s of 1.00 s of CPU time have no function (0.00 s of short-lived children, " +
+			"0.50 s of threads that ended unseen)"},
 		{0.02, 0.02, 0.1, ""}, // less than anybody wants to know
 		{0.1, 0, 10, ""},
 		{0, 0, 0, ""},

@@ -90,7 +90,8 @@ func TestFilesThatNobodyRunsAreLetGo(t *testing.T) {
 		t.Errorf("%d bytes are taken, %d before", now, taken)
 	}
 	// One that has a name is read anew.
-	if got := len(images[1].prepared().sources); got == 0 || images[1].ReadAddr(images[1].ELF.Entry, make([]byte, 8)) != 8 {
+	got := len(images[1].prepared().sources)
+	if got == 0 || images[1].ReadAddr(images[1].ELF.Entry, make([]byte, 8)) != 8 {
 		t.Errorf("%d sources of a file that runs again", got)
 	}
 }

@@ -142,7 +142,7 @@ func (h *pooledFile) reopen() error {
 	return nil
 }
 
-// again opens the same file by the name that it was opened by, else by its path: what was opened as a mapping of a
+// again opens the same file by the name that it was opened by, else by its path. What was opened as a mapping of a
 // process has no other name when that has ended.
 func (h *pooledFile) again() (*stranger.File, error) {
 	f, err := h.same(h.f.Again())

@@ -105,9 +105,9 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	return len(have.Others)
 }
 
-// bridge copies what follows from a place on, until a return address there leads to the outermost frame. That is at most
-// up to where the stack has ended, if that is not far, or up to a frame that is where it was in an earlier walk, and
-// from which the outermost can be reached; else as much as the last walks needed.
+// bridge copies what follows from a place on, until a return address there leads to the outermost frame. It copies at
+// most up to where the stack has ended, if that is not far. Else it does so up to a frame that is where it was in an
+// earlier walk, and from which the outermost can be reached. Else it copies as much as the last walks needed.
 func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) {
 	whole := max(len(p.spare)-endBytes, 0)
 	size := max(min(p.need, whole)-len(have.Stack.Bytes), 0)
@@ -125,8 +125,8 @@ func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.R
 	}
 }
 
-// joins gives the end of a frame further out that is where it was in an earlier walk, and from which the outermost can
-// be reached, and has copied what leads there; 0: there is none.
+// joins gives the end of a frame further out that is where it was in an earlier walk, 0 if there is none. The outermost
+// can be reached from there, and what leads there has been copied.
 func (p *pieces) joins(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) frames.Addr {
 	first, tries := len(have.Others), maxJoins
 	for i := 0; i < len(p.by.marks) && tries > 0; i++ {
@@ -181,8 +181,8 @@ func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.R
 	return p.furthest, ok
 }
 
-// try goes along the chain that begins at a place, and keeps what it has copied if that leads to the outermost frame,
-// or further than others did; true if it is the outermost.
+// try goes along the chain that begins at a place, and reports whether that leads to the outermost frame. It keeps what
+// it has copied then, and if it got further than others did.
 func (p *pieces) try(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, s start) bool {
 	n := len(have.Others)
 	ok := p.chain(rd, have, out, s.pc, s.sp)
@@ -203,7 +203,9 @@ func (p *pieces) try(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Regi
 //
 // What is left of frames that have ended can lead there, too, past live ones that have taken their place. So all begin
 // a chain that are in none yet.
-func (p *pieces) scan(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, at frames.Addr, b []byte) (ok bool) {
+func (p *pieces) scan(
+	rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, at frames.Addr, b []byte,
+) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries; {
 		v := binary.LittleEndian.Uint64(b)
 		b, at = b[8:], at+8

@@ -69,8 +69,8 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	k.handOver()
 }
 
-// toEnd gives how much a copy would have that reaches the end of the stack, as far as that is known and not far: where
-// one large frame was not foreseen, others may follow. 0: it is not known, or far.
+// toEnd gives how much a copy would have that reaches the end of the stack, 0 if that is not known or far. Where one
+// large frame was not foreseen, others may follow.
 func (k *Walks) toEnd(s *Shot) uint64 {
 	from, end := s.Mem.Stack.Addr, k.needs.Root
 	if end <= from || k.needs.Changing {

@@ -20,8 +20,8 @@ func (n *Namer) Settled(m *frames.Module) bool {
 	return at.Over()
 }
 
-// Rest lets go of what settled names were found with: the tables of files that nobody runs, and the perf maps of
-// processes that had ended at the last call already. Should they be asked for again, they are read anew.
+// Rest lets go of what settled names were found with. That is the tables of files that nobody runs, and the perf maps
+// of processes that had ended at the last call already. Should they be asked for again, they are read anew.
 func (n *Namer) Rest() {
 	for img, t := range n.tables {
 		if img.Unused() {

@@ -69,7 +69,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 }
 
-// entered reports whether the record of the first run is that of the call that has this _PyCFrame: 3.12 fills in both
+// entered reports whether the record of the first run is that of the call that has this _PyCFrame. 3.12 fills in both
 // some instructions after it has told the thread's state of the new one. Until then they say what an earlier call has
 // left there on the stack. A record that is filled in leads to the frame that the _PyCFrame before has.
 func (r *Runtime) entered(cframe uint64) bool {
