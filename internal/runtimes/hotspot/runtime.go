@@ -2,6 +2,7 @@ package hotspot
 
 import (
 	"path/filepath"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/heuristics"
@@ -12,10 +13,14 @@ import (
 // names.
 type Runtime struct {
 	lib   *frames.Module
+	host  managed.Host
 	vm    *VM // nil if it does not describe itself, or not yet
 	code  *heuristics.Source
 	tries int   // how often it was asked: while it is loaded, it cannot answer yet
 	why   error // why it is not known
+	gates []*gate
+	// refused: a walk has ended since the machine was only starting. Its rules will be others.
+	refused bool
 }
 
 // maxTries bounds the questions to one that does not describe what is needed.
@@ -43,41 +48,33 @@ func findJVM(mods []*frames.Module) *frames.Module {
 }
 
 // Adopt implements [managed.Runtime]. It is asked first of the code that it has made, in which the frame pointer proves
-// nothing.
+// nothing. Whether other code is the machine's shows when a walk meets it: see [gate].
 func (r *Runtime) Adopt(h managed.Host) bool {
 	mods := h.Modules()
 	if lib := findJVM(mods); lib != r.lib {
 		return false
 	}
-	if r.vm == nil && r.tries < maxTries {
-		r.tries++
-		r.vm, r.why = r.open(h)
-	}
-	if r.vm == nil {
-		if r.tries == maxTries {
-			doubtFP(mods)
-		}
-		return true
-	}
-	if r.vm.Unknown() != nil {
-		doubtFP(mods)
-		return true
-	}
+	r.host = h
+	r.gates = slices.DeleteFunc(r.gates, func(g *gate) bool { return !slices.Contains(mods, g.m) || !g.closed() })
+	r.ask()
 	for _, m := range mods {
-		if m.Generated && !m.NoFP && r.vm.Contains(m.Start) {
-			m.NoFP = true
-			m.Sources = []frames.RuleSource{r, r.code, routineSource{r}}
-			r.vm.Names().begun(m.Start)
+		if m.Generated && !m.NoFP && !r.gated(m) {
+			g := &gate{r: r, m: m, rest: m.Sources}
+			m.Sources = []frames.RuleSource{g}
+			r.gates = append(r.gates, g)
 		}
+	}
+	for _, g := range r.gates {
+		g.settle()
 	}
 	return true
 }
 
-// doubtFP keeps the frame pointer from being believed in all generated code: it cannot be told which of it the machine
-// has made.
-func doubtFP(mods []*frames.Module) {
-	for _, m := range mods {
-		m.NoFP = m.NoFP || m.Generated
+// ask reads how the machine describes itself, if that is not known.
+func (r *Runtime) ask() {
+	if r.vm == nil && r.tries < maxTries {
+		r.tries++
+		r.vm, r.why = r.open(r.host)
 	}
 }
 
@@ -115,7 +112,12 @@ func (r *Runtime) Unknown() error {
 }
 
 // Changed implements [managed.Runtime].
-func (r *Runtime) Changed() bool { return r.vm != nil && r.vm.Changed() }
+func (r *Runtime) Changed() bool {
+	if r.began() {
+		return true
+	}
+	return r.vm != nil && r.vm.Changed()
+}
 
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {

@@ -142,10 +142,11 @@ func byPages(read func(uint64, []byte) int) func(uint64, []byte) int {
 func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool)) (*layout, error) {
 	m := &memory{read: byPages(read)}
 	l := &layout{fields: map[string]field{}, sizes: map[string]uint64{}}
+	missing := false
 	at := func(name string) uint64 {
 		addr, ok := symbol("gHotSpotVM" + name)
 		if !ok {
-			m.failed = true
+			m.failed, missing = true, true
 			return 0
 		}
 		return m.word(addr)
@@ -174,10 +175,10 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 	})
 	l.bounds, l.heaps = l.first(wantBounds), l.first(wantHeaps)
 	if m.failed {
-		return nil, &UnknownError{"its tables (gHotSpotVMStructs) cannot be read"}
+		return nil, &UnknownError{Reason: "its tables (gHotSpotVMStructs) cannot be read", NotYet: !missing}
 	}
 	if lacks := l.lacks(); lacks != "" {
-		return nil, &UnknownError{"its tables do not have " + lacks}
+		return nil, &UnknownError{Reason: "its tables do not have " + lacks}
 	}
 	return l, nil
 }
@@ -228,9 +229,9 @@ func (l *layout) number(b []byte, name string) int32 {
 	return int32At(b[f.offset:])
 }
 
-// eachEntry calls f for the entries of a table, which ends with one without a name.
+// eachEntry calls f for the entries of a table, which ends with one without a name. A table at 0 is not there yet.
 func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, name string)) {
-	if stride == 0 || stride > maxStride {
+	if table == 0 || stride == 0 || stride > maxStride {
 		m.failed = true
 	}
 	for i := uint64(0); i < maxEntries && !m.failed; i++ {

@@ -56,7 +56,11 @@ type VM struct {
 }
 
 // UnknownError says why a virtual machine's code is not read.
-type UnknownError struct{ Reason string }
+type UnknownError struct {
+	Reason string
+	// NotYet: what it is read from has no contents. So it is while the file is being loaded.
+	NotYet bool
+}
 
 // Error implements error.
 func (e *UnknownError) Error() string {
@@ -68,7 +72,7 @@ func (e *UnknownError) Error() string {
 // error is an [*UnknownError].
 func New(o Options) (*VM, error) {
 	if o.Arch != frames.X86_64 {
-		return nil, &UnknownError{"it is not one for x86-64"}
+		return nil, &UnknownError{Reason: "it is not one for x86-64"}
 	}
 	v := &VM{o: o, kinds: map[uint64]kind{}, seen: map[uint64]blob{}, known: map[uint64]blob{}}
 	l, err := readLayout(o.Read, o.Symbol)
@@ -78,7 +82,7 @@ func New(o Options) (*VM, error) {
 	v.layout = l
 	var ok bool
 	if v.header, ok = l.headerSize(); !ok {
-		return nil, &UnknownError{"the header of a piece of code is larger than any known"}
+		return nil, &UnknownError{Reason: "the header of a piece of code is larger than any known"}
 	}
 	return v, nil
 }
@@ -100,7 +104,7 @@ func (v *VM) Unknown() error {
 	if v.proof != proofFails {
 		return nil
 	}
-	return &UnknownError{"the place of its interpreter and the headers of its code do not agree"}
+	return &UnknownError{Reason: "the place of its interpreter and the headers of its code do not agree"}
 }
 
 // proven reports whether two ways to the interpreter's code lead to the same place. One is the variable that says where
@@ -129,6 +133,17 @@ func (v *VM) proven() bool {
 		v.proof = proofFails
 	}
 	return false
+}
+
+// starting reports whether the proof is open: the machine has not made its interpreter.
+func (v *VM) starting() bool { return v.proof == proofOpen && !v.proven() }
+
+// Reserved reports whether an address is in the code cache, whether or not its tables are proven yet.
+func (v *VM) Reserved(addr uint64) bool {
+	if v.inHeaps(addr) == nil {
+		v.heaps = v.readHeaps()
+	}
+	return v.inHeaps(addr) != nil
 }
 
 // memory gives the process's memory, without the error of the last who read.
