@@ -202,6 +202,14 @@ type host struct {
 // Arch implements managed.Host.
 func (h *host) Arch() frames.Arch { return h.arch }
 
+// ReadParts implements managed.Gatherer.
+func (h *host) ReadParts(parts []frames.Region) int {
+	if g, ok := h.AddressSpace.(managed.Gatherer); ok {
+		return g.ReadParts(parts)
+	}
+	return 0
+}
+
 // Modules implements managed.Host.
 func (h *host) Modules() []*frames.Module { return h.mods }
 

@@ -31,6 +31,13 @@ type Host interface {
 	Flow() *heuristics.Source
 }
 
+// Gatherer is a [Host] that may read several places at once.
+type Gatherer interface {
+	// ReadParts reads as many bytes at each Addr as its Bytes are long, in the order of parts. It gives how many of them
+	// were read whole, up to the first that was not. Others may be readable one by one, by [Host.Read].
+	ReadParts(parts []frames.Region) int
+}
+
 // Symbol is a symbol of a file.
 type Symbol struct {
 	Name string

@@ -46,9 +46,10 @@ type methodIdentity struct {
 	name, class                    string // addresses of names are used again, too
 }
 
-// identify reads the identity of what is at the address of a method, and what names need of it besides.
+// identify reads the identity of what is at the address of a method, and what names need of it besides. What one step
+// leads to is read at once.
 func (n *Names) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
-	l, m := n.l, n.v.memory()
+	l, m, near := n.l, n.v.memory(), n.v.near
 	if at == 0 || at%8 != 0 {
 		return id, nil, false
 	}
@@ -61,6 +62,7 @@ func (n *Names) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
 	id.nameIndex = uint16(l.value(cm, "ConstMethod::_name_index"))
 	id.id = uint16(l.value(cm, "ConstMethod::_method_idnum"))
 	pool := n.pool[:l.sizes["ConstantPool"]]
+	near.fetch(extent{id.constants, uint64(len(pool))}, extent{n.constantAt(&id, id.nameIndex), 8})
 	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
 		return id, nil, false
 	}
@@ -68,10 +70,15 @@ func (n *Names) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
 	if uint64(id.nameIndex) >= l.value(n.pool[:], "ConstantPool::_length") {
 		return id, nil, false
 	}
-	name, class := m.word(n.constantAt(&id, id.nameIndex)), m.word(id.holder+l.off("Klass::_name"))
+	slot := n.constantAt(&id, id.nameIndex)
+	near.fetch(extent{m.word(slot) &^ 1, shortSymbol}, extent{id.holder + l.off("Klass::_name"), 8}, n.tagOf(id.nameIndex),
+		n.sourceAt(&id))
+	name, class := m.word(slot), m.word(id.holder+l.off("Klass::_name"))
 	if m.failed || id.holder == 0 {
 		return id, nil, false
 	}
+	file := n.sourceIndex(&id)
+	near.fetch(extent{class &^ 1, shortSymbol}, n.tagOf(file), extent{n.constantAt(&id, file), 8})
 	var ok2 bool
 	id.name, ok = n.text(name)
 	id.class, ok2 = n.text(class)
@@ -89,7 +96,8 @@ func (n *Names) methodAt(at uint64) *method {
 	if known != nil && known.checked >= n.at {
 		return known
 	}
-	now := n.clock()
+	now := n.v.near.use(n.at)
+	defer n.v.near.done()
 	id, cm, ok := n.identify(at)
 	if !ok {
 		delete(n.methods, at)
@@ -153,21 +161,39 @@ func (n *Names) isName(id *methodIdentity, index uint16) bool {
 
 // sourceFile gives the file that the class says it was compiled from, "" if it does not.
 func (n *Names) sourceFile(id *methodIdentity) string {
-	l := n.l
-	var index uint16
-	if name := l.source[0]; isOf(name, "ConstantPool") {
-		index = uint16(l.value(n.pool[:], name))
-	} else {
-		m := n.v.memory()
-		var b [2]byte
-		m.bytes(id.holder+l.off(name), b[:])
-		index = binary.LittleEndian.Uint16(b[:])
-	}
+	index := n.sourceIndex(id)
 	if !n.isName(id, index) {
 		return ""
 	}
 	file, _ := n.text(n.v.memory().word(n.constantAt(id, index)))
 	return file
+}
+
+// sourceIndex gives which constant that file is. n.pool holds the header of the constants.
+func (n *Names) sourceIndex(id *methodIdentity) uint16 {
+	if name := n.l.source[0]; isOf(name, "ConstantPool") {
+		return uint16(n.l.value(n.pool[:], name))
+	}
+	var b [2]byte
+	n.v.memory().bytes(n.sourceAt(id).addr, b[:])
+	return binary.LittleEndian.Uint16(b[:])
+}
+
+// sourceAt gives where a class says which constant that is, in releases in which its constants do not.
+func (n *Names) sourceAt(id *methodIdentity) extent {
+	if name := n.l.source[0]; !isOf(name, "ConstantPool") {
+		return extent{id.holder + n.l.off(name), 2}
+	}
+	return extent{}
+}
+
+// tagOf gives where the tag of a constant is, with what precedes it.
+func (n *Names) tagOf(index uint16) extent {
+	at := extent{n.l.value(n.pool[:], "ConstantPool::_tags"), n.l.off("Array<u1>::_data") + uint64(index) + 1}
+	if at.size > uint64(len(n.tags)) {
+		at.addr, at.size = at.addr+at.size-1, 1
+	}
+	return at
 }
 
 // text gives what a Symbol holds: modified UTF-8, of which nothing but text is taken.
@@ -180,7 +206,7 @@ func (n *Names) text(symbol uint64) (string, bool) {
 	}
 	// Most names are short: header and text in one read, as far as memory goes.
 	b := n.symbol[:body+shortSymbol]
-	got := max(n.v.o.Read(symbol, b), 0)
+	got := max(m.read(symbol, b), 0)
 	if uint64(got) < body+1 {
 		return "", false
 	}

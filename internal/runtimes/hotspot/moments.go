@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
@@ -21,6 +22,9 @@ type moments struct {
 	before, after moment
 	doubt         bool  // memory may have been used again since the copy of this walk
 	churns        int64 // until then loaders are taken to come and go, CLOCK_MONOTONIC ns
+	heap          uint64
+	counts        [3]frames.Region
+	words         [3][8]byte
 }
 
 // churnFor is how long after a new class loader was seen more are expected, in nanoseconds.
@@ -39,6 +43,7 @@ func (n *Names) clock() int64 { return procmem.Now() }
 // walk begins a walk.
 func (n *Names) walk(s *managed.Sample) {
 	n.at, n.doubt = s.At, false
+	n.v.near.drop() // it was read before this copy, or for another one
 	if n.l != nil && s.At > n.after.at {
 		n.before, n.after = n.after, n.moment()
 		n.churn(n.after)
@@ -54,11 +59,25 @@ func (n *Names) churn(now moment) {
 
 // moment reads the counts.
 func (n *Names) moment() moment {
-	m, l := n.v.memory(), n.v.layout
-	out := moment{at: n.clock()}
-	heap := m.word(l.static("Universe::_collectedHeap"))
-	out.collections = uint32(m.int32(heap + l.off("CollectedHeap::_total_collections")))
-	out.loaders = m.word(l.static("ClassLoaderDataGraph::_head"))
+	l, out := n.v.layout, moment{at: n.clock()}
+	static, total := l.static("Universe::_collectedHeap"), l.off("CollectedHeap::_total_collections")
+	n.words = [3][8]byte{}
+	heap, head, count := n.words[0][:], n.words[1][:], n.words[2][:4]
+	n.counts = [3]frames.Region{{Addr: static, Bytes: heap}, {Addr: l.static("ClassLoaderDataGraph::_head"), Bytes: head},
+		{Addr: n.heap + total, Bytes: count}}
+	read := 0
+	if gather := n.v.o.Gather; gather != nil && n.heap != 0 {
+		read = gather(n.counts[:])
+	}
+	if read < len(n.counts) || wordAt(heap) != n.heap { // the first time, and in a core
+		m := &n.v.mem
+		m.read, m.failed = n.v.o.Read, false
+		m.bytes(static, heap)
+		m.bytes(n.counts[1].Addr, head)
+		n.heap = wordAt(heap)
+		m.bytes(n.heap+total, count)
+	}
+	out.collections, out.loaders = uint32(int32At(count)), wordAt(head)
 	return out
 }
 

@@ -60,8 +60,8 @@ func (t *waiters) ownerBy(says uint64) int {
 		}
 		t.asked = now
 		t.owners = t.owners[:0]
-		for _, thread := range t.byTID {
-			if o, ok := t.readOwner(thread); ok && len(t.owners) < maxOwners {
+		for _, id := range t.byTID {
+			if o, ok := t.readOwner(id.thread); ok && len(t.owners) < maxOwners {
 				t.owners = append(t.owners, o)
 			}
 		}
@@ -79,7 +79,7 @@ func (t *waiters) is(o *ownerID, says uint64) bool {
 
 // readOwner reads what monitors may say of a thread.
 func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
-	if o.id, ok = t.identify(thread); !ok || t.byTID[o.id.tid] != thread {
+	if o.id, ok = t.identify(thread); !ok || t.byTID[o.id.tid].thread != thread {
 		return o, false
 	}
 	m := t.n.v.memory()
@@ -100,7 +100,8 @@ func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
 	}
 	at, first := t.l.off(wantLockStack[0]), t.l.off(wantLockStack[0])+t.l.off(wantLockStack[2])
 	asked := 0
-	for tid, thread := range t.byTID {
+	for tid, known := range t.byTID {
+		thread := known.thread
 		if asked++; asked > maxOwners {
 			break
 		}
@@ -138,7 +139,7 @@ func (t *waiters) exclusive(object uint64) int {
 	}
 	m := t.n.v.memory()
 	id, ok := t.identify(m.word(owner + f.thread))
-	if !ok || m.failed || t.byTID[id.tid] != id.thread {
+	if !ok || m.failed || t.byTID[id.tid].thread != id.thread {
 		return 0
 	}
 	if is, ok := t.threadObject(id); !ok || is != owner {

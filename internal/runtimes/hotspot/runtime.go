@@ -80,8 +80,13 @@ func (r *Runtime) ask() {
 
 // open reads how the machine describes itself.
 func (r *Runtime) open(h managed.Host) (*VM, error) {
+	var gather func([]frames.Region) int
+	if g, ok := h.(managed.Gatherer); ok {
+		gather = g.ReadParts
+	}
 	return New(Options{
-		Arch: h.Arch(),
+		Gather: gather,
+		Arch:   h.Arch(),
 		Symbol: func(name string) (uint64, bool) {
 			addr, _, ok := h.Symbol(r.lib, name)
 			return addr, ok

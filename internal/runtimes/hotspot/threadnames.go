@@ -70,20 +70,26 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	if !ok || first.id != id {
 		return "", false
 	}
+	t.n.v.near.again()
 	if again, ok := t.walk(id.thread); !ok || again != first {
 		return "", false
 	}
+	t.n.v.near.drop()
 	after, calm := t.collections()
 	return first.name, calm && after == count
 }
 
 // collections gives how many collections have begun, and whether none stops the threads now.
 func (t *threads) collections() (n int32, calm bool) {
-	m, l := t.n.v.memory(), t.l
-	heap := m.word(l.static("Universe::_collectedHeap"))
-	n = m.int32(heap + l.off("CollectedHeap::_total_collections"))
+	l := t.l
+	static, total, stops := l.static("Universe::_collectedHeap"), l.off("CollectedHeap::_total_collections"), l.off(l.active)
+	t.n.v.near.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
+	m := t.n.v.memory()
+	heap := m.word(static)
+	n = m.int32(heap + total)
 	var active [1]byte
-	m.bytes(heap+l.off(l.active), active[:])
+	m.bytes(heap+stops, active[:])
+	t.heap = heap
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 

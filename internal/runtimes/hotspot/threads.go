@@ -93,14 +93,17 @@ const (
 
 // threads knows the threads of a machine.
 type threads struct {
-	n      *Names
-	l      *threadLayout
-	lacks  bool // the tables have not what is needed
-	list   uint64
-	read   int64          // when the list was read
-	byTID  map[int]uint64 // the JavaThread
-	proven map[int]proven // the name that was proven last
-	oops   oops
+	n        *Names
+	l        *threadLayout
+	lacks    bool // the tables have not what is needed
+	list     uint64
+	read     int64 // when the list was read
+	byTID    map[int]threadID
+	proven   map[int]proven // the name that was proven last
+	oops     oops
+	heap     uint64   // where the machine describes its heap
+	also     []string // fields of a JavaThread that tell what it waits for
+	foreseen []extent
 	// postponed: a thread of the machine was asked for, and its name did not prove itself.
 	postponed bool
 	buf       [8 * 128]byte
@@ -134,7 +137,7 @@ func (n *Names) threadsReady() bool {
 	}
 	if t.l == nil {
 		t.n = n
-		t.byTID, t.proven = map[int]uint64{}, map[int]proven{}
+		t.byTID, t.proven = map[int]threadID{}, map[int]proven{}
 		l, ok := n.v.layout.threadLayout()
 		if t.l = l; !ok {
 			t.lacks = true
@@ -147,13 +150,13 @@ func (n *Names) threadsReady() bool {
 // name gives a thread's name. One that was proven stays while the thread is the same and the name cannot be read, as
 // while memory is collected.
 func (t *threads) name(tid int) (string, bool) {
-	t.update()
-	thread := t.byTID[tid]
-	if thread == 0 {
+	known, ok := t.begin(tid)
+	defer t.n.v.near.done()
+	if !ok {
 		delete(t.proven, tid)
 		return "", false
 	}
-	id, ok := t.identify(thread)
+	id, ok := t.identify(known.thread)
 	if !ok || id.tid != tid {
 		delete(t.proven, tid)
 		return "", false
@@ -166,8 +169,38 @@ func (t *threads) name(tid int) (string, bool) {
 		return name, true
 	}
 	t.postponed = true
-	known := t.proven[tid]
-	return known.name, known.id == id
+	was := t.proven[tid]
+	return was.name, was.id == id
+}
+
+// begin begins a question for a thread: false if there is none of that number. What is needed in any case is read at
+// once: how many collections have begun comes first.
+func (t *threads) begin(tid int) (id threadID, ok bool) {
+	k := t.n.v.near
+	k.done()
+	t.update()
+	k.drop()
+	k.use(0)
+	if id, ok = t.byTID[tid]; !ok {
+		return id, false
+	}
+	l := t.l
+	at := func(name string) extent { return extent{l.static(name), 8} }
+	of := func(thread uint64, name string) extent { return extent{thread + l.off(name), 8} }
+	t.foreseen = append(t.foreseen[:0], at("Universe::_collectedHeap"),
+		of(t.heap, "CollectedHeap::_total_collections"), of(t.heap, l.active), extent{id.object, 8},
+		of(id.osThread, "OSThread::_thread_id"), of(id.thread, l.osThread), of(id.thread, "JavaThread::_threadObj"),
+		at(l.oops[0]), at(l.oops[1]), at(l.klasses[0]), at(l.klasses[1]))
+	for _, set := range wantColours {
+		if l.has(set) {
+			t.foreseen = append(t.foreseen, at(set[0]))
+		}
+	}
+	for _, name := range t.also {
+		t.foreseen = append(t.foreseen, of(id.thread, name))
+	}
+	k.fetch(t.foreseen...)
+	return id, true
 }
 
 // update reads the list again if it is another one.
@@ -219,7 +252,7 @@ func (t *threads) readList(list uint64) {
 // add takes note of a thread.
 func (t *threads) add(thread uint64) {
 	if id, ok := t.identify(thread); ok {
-		t.byTID[id.tid] = thread
+		t.byTID[id.tid] = id
 	}
 }
 

@@ -186,9 +186,9 @@ func TestNamesThatChangeWhileTheyAreReadDoNotCount(t *testing.T) {
 	m.n.ThreadName(fakeTID)
 	read, reads := m.n.v.o.Read, 0
 	m.n.v.o.Read = func(addr uint64, b []byte) int {
-		if addr == m.text+16 {
+		if text := m.text + 16; addr <= text && text < addr+uint64(len(b)) {
 			reads++
-			m.mem[addr] = byte('a' + reads)
+			m.mem[text] = byte('a' + reads)
 		}
 		return read(addr, b)
 	}

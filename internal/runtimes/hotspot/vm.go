@@ -18,6 +18,8 @@ type Options struct {
 	// ReadCode reads instructions likewise, and remembers what of them was read, so that its
 	// owner learns when they change.
 	ReadCode func(addr uint64, b []byte) int
+	// Gather reads several places in one call, as [managed.Gatherer] says; nil: they are read one by one.
+	Gather func(parts []frames.Region) int
 	// Flow may be nil: then words that compiled code has pushed are not seen in most places.
 	Flow Flow
 }
@@ -53,6 +55,7 @@ type VM struct {
 	doubts  int // how often the proof has failed
 	names   *Names
 	version string
+	near    *near
 }
 
 // UnknownError says why a virtual machine's code is not read.
@@ -79,7 +82,7 @@ func New(o Options) (*VM, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.layout = l
+	v.layout, v.near = l, newNear(v)
 	var ok bool
 	if v.header, ok = l.headerSize(); !ok {
 		return nil, &UnknownError{Reason: "the header of a piece of code is larger than any known"}
@@ -148,7 +151,9 @@ func (v *VM) Reserved(addr uint64) bool {
 
 // memory gives the process's memory, without the error of the last who read.
 func (v *VM) memory() *memory {
-	v.mem.read, v.mem.failed = v.o.Read, false
+	if v.mem.read, v.mem.failed = v.o.Read, false; v.near.on {
+		v.mem.read = v.near.through
+	}
 	return &v.mem
 }
 

@@ -91,6 +91,10 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 			t.pending = nil
 		}
 		t.owner = l.first(wantOwner)
+		t.also = slices.Concat(t.pending, t.owner)
+		if l.has(wantVirtual) {
+			t.also = append(t.also, wantVirtual...)
+		}
 		for _, name := range slices.Concat(wantWaits...) {
 			if l.off(name) > maxThreadOffset {
 				t.pending = nil
@@ -100,8 +104,12 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if t.pending == nil {
 		return w, false
 	}
-	t.update()
-	id, ok := t.identify(t.byTID[s.TID])
+	known, ok := t.begin(s.TID)
+	defer n.v.near.done()
+	if !ok {
+		return w, false
+	}
+	id, ok := t.identify(known.thread)
 	if !ok || id.tid != s.TID {
 		return w, false
 	}
@@ -129,10 +137,12 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
+	t.n.v.near.again()
 	again, ok := t.state(id, calm)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
+	t.n.v.near.drop()
 	after, still := t.collections()
 	if later = !calm || !still || after != count || again != first; !later {
 		return w, false, true
@@ -223,8 +233,8 @@ func (t *waiters) classOf(object uint64) string {
 
 // learn finds out how objects look, by the threads that there are.
 func (t *waiters) learn() bool {
-	for _, thread := range t.byTID {
-		if _, ok := t.walk(thread); ok {
+	for _, id := range t.byTID {
+		if _, ok := t.walk(id.thread); ok {
 			return true
 		}
 	}

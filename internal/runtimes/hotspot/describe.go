@@ -1,0 +1,123 @@
+package hotspot
+
+import (
+	"strings"
+
+	"prywalk/internal/managed"
+)
+
+// Describe implements [managed.Namer].
+func (n *Names) Describe(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+	if n.l == nil {
+		return out, managed.Freed
+	}
+	var ok bool
+	switch r.Kind {
+	case refCompiled:
+		out, ok = n.describeCompiled(r, out)
+	case refInterpreted:
+		out, ok = n.describeInterpreted(r, out)
+	case refStub:
+		out, ok = append(out, managed.Frame{Function: n.stubName(r), Type: "stub"}), true
+	}
+	switch {
+	case !ok:
+		return out, managed.Freed
+	case l != nil && l.Unchanged():
+		return out, managed.Proven
+	}
+	return out, managed.Checked
+}
+
+// describeInterpreted names an interpreted method.
+func (n *Names) describeInterpreted(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
+	m := n.methodAt(r.Object)
+	if m == nil || m.cookie != r.Cookie {
+		return out, false
+	}
+	f := n.frameOf(m, int32(min(r.Position, noBytecode-1)), "interpreted")
+	if r.Position == noBytecode {
+		f.Line = f.StartLine
+	}
+	if m.size == 0 {
+		f.Type = "native"
+	}
+	return append(out, f), true
+}
+
+// describeCompiled names the methods of a place in compiled code.
+func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
+	c := n.code[r.Object]
+	if c == nil || c.cookie() != r.Cookie {
+		return out, false
+	}
+	kind := "c2"
+	switch {
+	case c.native:
+		kind = "native"
+	case c.level < 4:
+		kind = "c1"
+	}
+	n.v.near.use(n.at)
+	n.callsAt(c, r.Position)
+	n.v.near.done()
+	for i, at := range n.calls {
+		m := n.methodAt(at.method)
+		if m == nil {
+			return out, false
+		}
+		f := n.frameOf(m, at.bci, kind)
+		f.Inlined = i < len(n.calls)-1
+		out = append(out, f)
+	}
+	return out, true
+}
+
+// callsAt fills in the methods of a place: those that the scopes on both sides have in common. At least the one that
+// was compiled is known.
+func (n *Names) callsAt(c *compiled, position uint64) {
+	next, prev := uint32(position>>32), uint32(position)
+	var ok bool
+	if n.calls, ok = n.chain(c, next, n.calls[:0]); !ok {
+		n.calls = append(n.calls[:0], call{c.method, invocation})
+		return
+	}
+	if prev == next {
+		return
+	}
+	common := 1
+	if n.others, ok = n.chain(c, prev, n.others[:0]); ok {
+		common = commonCalls(n.calls, n.others)
+	}
+	n.calls = n.calls[len(n.calls)-common:]
+}
+
+// commonCalls counts the outer methods that two places have in common, with what they call at the same bytecode.
+func commonCalls(a, b []call) int {
+	i := 1
+	for i < min(len(a), len(b)) && a[len(a)-i] == b[len(b)-i] && a[len(a)-i-1].method == b[len(b)-i-1].method {
+		i++
+	}
+	return i
+}
+
+// frameOf is the frame of a method.
+func (n *Names) frameOf(m *method, bci int32, kind string) managed.Frame {
+	f := managed.Frame{Function: m.name, File: m.file, Type: kind, StartLine: n.lineAt(m, 0)}
+	if f.Line = f.StartLine; bci > 0 {
+		f.Line = n.lineAt(m, bci)
+	}
+	return f
+}
+
+// stubName gives the name of code that is no method's, as the machine calls it.
+func (n *Names) stubName(r managed.Ref) string {
+	if r.Position == 1 {
+		return "call_stub"
+	}
+	m := n.v.memory()
+	if r.Position > 1 {
+		return "Interpreter (" + strings.TrimSpace(m.name(r.Object)) + ")"
+	}
+	return n.v.Describe(r.Object)
+}
