@@ -11,7 +11,7 @@ import (
 )
 
 // groupings are the ways to group samples.
-var groupings = []string{"thread", "process", "state", "wait", "lock", "module"}
+var groupings = []string{"thread", "process", "role", "state", "wait", "lock", "module"}
 
 // Groupings lists the ways to group samples, for [Options].By.
 func Groupings() []string { return slices.Clone(groupings) }
@@ -46,6 +46,8 @@ func (d *data) group(s *profile.Sample, by string) string {
 		return d.threadName(s)
 	case "process":
 		return named(label(s, rec.LabelComm), "pid", number(s, rec.LabelPID))
+	case "role":
+		return d.role(s)
 	case "state":
 		return or(label(s, rec.LabelState), "[no state]")
 	case "wait":

@@ -35,7 +35,7 @@ type Options struct {
 	// N is the number of rows of the table; 0 means 30, or 5 for each group. A
 	// negative number means all.
 	N int
-	// By groups the table: "thread", "process", "state", "wait", "lock" or "module".
+	// By groups the table: "thread", "process", "role" (threads of a Java machine), "state", "wait", "lock" or "module".
 	By string
 	// NoIdle switches off the rules by which waits are called idle.
 	NoIdle bool
@@ -80,6 +80,7 @@ type data struct {
 	prec    tabular.Precision
 	// startedAs is the name of the program's own file, if people know it by another than the file's.
 	startedAs string
+	jvms      map[int64]bool // by their numbers
 }
 
 // prepare applies the options that all forms share.
@@ -93,6 +94,9 @@ func prepare(p *profile.Profile, o Options) (*data, error) {
 		return nil, err
 	}
 	d.findStart()
+	if o.By == "role" {
+		d.findJVMs()
+	}
 	d.foldMachinery()
 	if err := d.filter(); err != nil {
 		return nil, err

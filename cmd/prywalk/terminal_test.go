@@ -140,7 +140,7 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		{"--no-idle", "--no-idle has no effect without --by wait"},
 		{"--no-idle --by thread", "--no-idle has no effect without --by wait"},
 		{"--state asleep", `--state "asleep": choose running, sleeping, disk or stopped`},
-		{"--by color", `--by "color": choose thread, process, state, wait, lock or module`},
+		{"--by color", `--by "color": choose thread, process, role, state, wait, lock or module`},
 		{"--value beauty", `no values of type "beauty"; it has samples, wall, runqueue, cpu, blocked`},
 		{"--thread (", "not a regular expression"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
 )
 
 // BenchmarkJavaNames names the frames of one stopped stack of Known.java: all met before, or none.
@@ -51,11 +52,12 @@ func BenchmarkJavaNames(b *testing.B) {
 			b.ReportMetric(float64(usedCPU()-from)/float64(b.N*max(named, 1)), "cpu-ns/frame")
 		})
 		b.Run(mode.name+"/first", func(b *testing.B) {
-			from := usedCPU()
+			from, calls := usedCPU(), procmem.Calls()
 			for b.Loop() {
 				n.Forget()
 				walk(true)
 			}
+			b.ReportMetric(float64(procmem.Calls()-calls)/float64(b.N*max(named, 1)), "reads/frame")
 			b.ReportMetric(float64(usedCPU()-from)/float64(b.N*max(named, 1)), "cpu-ns/frame")
 		})
 		s.Close()

@@ -1,0 +1,59 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// TestThreadsOfAJavaMachineAreToldFromThePrograms: by the names that it gives them, whole or as the kernel cuts them.
+func TestThreadsOfAJavaMachineAreToldFromThePrograms(t *testing.T) {
+	for name, want := range map[string]string{
+		"GC Thread#11": roleGC, "G1 Conc#0": roleGC, "G1 Main Marker": roleGC, "G1 Service": roleGC, "ZWorkerYoung#1": roleGC,
+		"ZDriverMajor": roleGC, "Shenandoah GC T": roleGC, "Shenandoah Cont": roleGC, "Concurrent Mark": roleGC,
+		"C2 CompilerThre": roleCompiler, "C1 CompilerThread0": roleCompiler,
+		"VM Thread": roleMachine, "VM Periodic Tas": roleMachine, "Signal Dispatch": roleMachine,
+		"Signal Dispatcher": roleMachine, "Monitor Deflati": roleMachine, "Finalizer": roleMachine, "JFR Recorder Th": roleMachine,
+		"main": roleApplication, "http-nio-8080-exec-1": roleApplication, "VM": roleApplication, "": roleApplication,
+		"GC Thread": roleApplication, "G1": roleApplication, "Finalizer-2": roleApplication, "C2": roleApplication,
+	} {
+		if got := roleOfJVM(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestReportByRoleIsOfJavaMachinesOnly: another program may call its threads as it likes, whatever a filter leaves.
+func TestReportByRoleIsOfJavaMachinesOnly(t *testing.T) {
+	const ms = int64(1e6)
+	c := newContention()
+	jvm := &profile.Mapping{ID: 1, File: "/usr/lib/jvm/lib/server/libjvm.so"}
+	c.p.Mapping = append(c.p.Mapping, jvm)
+	for i, name := range []string{"main", "GC Thread#0", "C1 CompilerThre", "VM Thread", "GC Thread#0"} {
+		c.add(int64(10+i), name+" works", 0, int64(i+1)*100*ms, "", 0)
+		s := c.p.Sample[i]
+		s.Label[rec.LabelThread] = []string{name}
+		if i == 4 {
+			s.NumLabel[rec.LabelPID] = []int64{2}
+		}
+	}
+	c.p.Sample[0].Location[0].Mapping = jvm
+	text := render(t, Table, c.p, Options{By: "role"})
+	for _, want := range []string{"garbage collector", "compiler", "virtual machine", "application"} {
+		if n := strings.Count(text, want); n != 1 {
+			t.Errorf("%d of %q in\n%s", n, want, text)
+		}
+	}
+	for _, l := range strings.Split(text, "\n") {
+		if strings.Contains(l, roleGC) && !strings.HasPrefix(l, "13%") || strings.Contains(l, roleApplication) &&
+			!strings.HasPrefix(l, "40%") {
+			t.Errorf("%q", l)
+		}
+	}
+	if text := render(t, Table, c.p, Options{By: "role", Focus: "GC Thread"}); !strings.Contains(text, roleGC) {
+		t.Errorf("a filter makes threads of a machine the program's:\n%s", text)
+	}
+}
