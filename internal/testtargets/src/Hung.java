@@ -29,13 +29,17 @@ public class Hung {
             sink += spin(10);
         }
         synchronized (LOCK) {
-            new Thread(Hung::enter, "waiter").start();
-            Thread.sleep(500);
-            new Thread(Hung::forever, "spinner").start();
-            Thread.sleep(500);
+            Thread waiter = new Thread(Hung::enter, "waiter");
+            waiter.start();
+            while (waiter.getState() != Thread.State.BLOCKED) {
+                Thread.sleep(10);
+            }
             System.out.println("ready");
             System.out.flush();
-            System.gc();
+            new Thread(Hung::forever, "spinner").start();
+            for (;;) {
+                System.gc();
+            }
         }
     }
 }
