@@ -80,8 +80,8 @@ func startHung(t *testing.T) (pid string) {
 	if out, err := exec.Command("javac", "-d", dir, file).CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
 	}
-	java := exec.Command("java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:-UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=0",
-		"-XX:-BackgroundCompilation", "-cp", dir, "Hung")
+	java := exec.Command("java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:-UseCountedLoopSafepoints",
+		"-XX:LoopStripMiningIter=0", "-XX:-BackgroundCompilation", "-cp", dir, "Hung")
 	stdout, err := java.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,8 @@ func startHung(t *testing.T) (pid string) {
 // blockOf gives what a dump says of the thread of a name.
 func blockOf(dump, name string) string {
 	for _, block := range strings.Split(dump, "\n\n") {
-		if head, _, _ := strings.Cut(block, "\n"); strings.HasPrefix(head, "thread ") && strings.Contains(head, " "+name+":") {
+		head, _, _ := strings.Cut(block, "\n")
+		if strings.HasPrefix(head, "thread ") && strings.Contains(head, " "+name+":") {
 			return block
 		}
 	}

@@ -25,14 +25,14 @@ const (
 // kernelName is how many bytes of a thread's name the kernel keeps (include/linux/sched.h, TASK_COMM_LEN).
 const kernelName = 15
 
-// jvmThreads are the names of a Java virtual machine's threads, JDK 9 to 28. Those that end in "*" go on with a number or
-// a word. Serial's collector and JDK 8's collectors are not among them: the one runs in "VM Thread", and JDK 8 gives the
-// kernel no names.
+// jvmThreads are the names of a Java virtual machine's threads, JDK 9 to 28. Those that end in "*" go on with a number
+// or a word. Serial's collector and JDK 8's collectors are not among them: the one runs in "VM Thread", and JDK 8 gives
+// the kernel no names.
 var jvmThreads = map[string][]string{
 	roleGC: {
-		"GC Thread#*", "G1 *", "ParGC Thread#*", "ZDirector", "ZDriver*", "ZStat", "ZWorker*", "ZUnmapper", "ZUncommitter*",
-		"ZRuntimeWorker*", "XDirector", "XDriver*", "XStat", "XWorker*", "XUnmapper", "XUncommitter*", "Shenandoah *",
-		"Shenandoah GC T*", "Concurrent Mark-Sweep GC Thread", "Epsilon*",
+		"GC Thread#*", "G1 *", "ParGC Thread#*", "ZDirector", "ZDriver*", "ZStat", "ZWorker*", "ZUnmapper",
+		"ZUncommitter*", "ZRuntimeWorker*", "XDirector", "XDriver*", "XStat", "XWorker*", "XUnmapper",
+		"XUncommitter*", "Shenandoah *", "Concurrent Mark-Sweep GC Thread", "Epsilon*",
 	},
 	roleCompiler: {"C1 CompilerThre*", "C2 CompilerThre*", "JVMCI CompilerT*", "Libgraal Compil*"},
 	roleMachine: {

@@ -16,8 +16,9 @@ func TestThreadsOfAJavaMachineAreToldFromThePrograms(t *testing.T) {
 		"ZDriverMajor": roleGC, "Shenandoah GC T": roleGC, "Shenandoah Cont": roleGC, "Concurrent Mark": roleGC,
 		"C2 CompilerThre": roleCompiler, "C1 CompilerThread0": roleCompiler,
 		"VM Thread": roleMachine, "VM Periodic Tas": roleMachine, "Signal Dispatch": roleMachine,
-		"Signal Dispatcher": roleMachine, "Monitor Deflati": roleMachine, "Finalizer": roleMachine, "JFR Recorder Th": roleMachine,
-		"main": roleApplication, "http-nio-8080-exec-1": roleApplication, "VM": roleApplication, "": roleApplication,
+		"Signal Dispatcher": roleMachine, "Monitor Deflati": roleMachine, "Finalizer": roleMachine,
+		"JFR Recorder Th": roleMachine,
+		"main":            roleApplication, "http-nio-8080-exec-1": roleApplication, "VM": roleApplication, "": roleApplication,
 		"GC Thread": roleApplication, "G1": roleApplication, "Finalizer-2": roleApplication, "C2": roleApplication,
 	} {
 		if got := roleOfJVM(name); got != want {

@@ -109,7 +109,7 @@ func TestValuesAreCompleted(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"report", "--by", ""}, "thread\nprocess\nstate\nwait\nlock\nmodule\n"},
+		{[]string{"report", "--by", ""}, "thread\nprocess\nrole\nstate\nwait\nlock\nmodule\n"},
 		{[]string{"report", "--value", ""}, "blocked\nsamples\n"},
 		{[]string{"report", "--state", ""}, "running\nsleeping\ndisk\nstopped\n"},
 		{[]string{"top", "--value", ""}, "cpu\nrunqueue\nblocked\nwall\n:"}, // it has no samples

@@ -43,7 +43,9 @@ func (p *Process) Read(addr uint64, b []byte) int {
 
 // ReadParts reads several places at once, in their order, and gives how many were read whole. It is 0 where that cannot
 // be had, and ends before what can be read alone only: see [procmem.Memory.ReadParts].
-func (p *Process) ReadParts(parts []frames.Region) int { return p.Memory().ReadParts(p.MemoryTID(), parts) }
+func (p *Process) ReadParts(parts []frames.Region) int {
+	return p.Memory().ReadParts(p.MemoryTID(), parts)
+}
 
 // ReadMapped implements AddressSpace. The bytes are copied once more: what comes too late must
 // not be written to b.

@@ -15,7 +15,7 @@ var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/look"}
 
 // unpinned are the files, and functions, of these packages that never run so.
 var unpinned = []string{"bpf_unsafe.go", "launch.go", "priority.go", "freezeall.go", "stall.go",
-	"ptraceMayWait", "vmReadMayWait"}
+	"ptraceMayWait", "vmReadMayWait", "vmReadPartsMayWait"}
 
 // tellsScheduler are calls that can tell the scheduler.
 var tellsScheduler = regexp.MustCompile(`^(syscall\.Syscall6?|` +

@@ -2,6 +2,8 @@ package procmem
 
 import (
 	"syscall"
+
+	"prywalk/frames"
 )
 
 // ReadVM copies memory of a process at addr into buf, and gives the number of bytes read. That is less than asked
@@ -53,4 +55,29 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 		total += n
 	}
 	return total, nil
+}
+
+// MaxParts is how many places [Memory.ReadParts] reads.
+const MaxParts = 32
+
+// ReadParts reads several places in one system call, in their order: as many bytes at each Addr as its Bytes are long.
+// It gives how many of them were read whole, up to the first that was not. It may wait for a file, as [Memory.Read] does.
+// It ends before a place that is not known to be memory, and behind [MaxParts] of them; 0 where the call is refused.
+func (m *Memory) ReadParts(tid int, parts []frames.Region) (whole int) {
+	k := 0
+	for k < min(len(parts), MaxParts) {
+		addr, n := parts[k].Addr, uint64(len(parts[k].Bytes))
+		var s Span
+		if n == 0 || !m.find(addr, &s) || s.Kind == NotMemory || s.End-addr < n {
+			break
+		}
+		k++
+	}
+	if k == 0 {
+		return 0
+	}
+	for n := vmReadPartsMayWait(tid, parts[:k]); whole < k && n >= len(parts[whole].Bytes); whole++ {
+		n -= len(parts[whole].Bytes)
+	}
+	return whole
 }

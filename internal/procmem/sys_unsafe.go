@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
 )
 
 // The calls below go past the wrappers of package syscall, which allocate for path names and build slices. They go
@@ -155,6 +157,24 @@ func vmReadMayWait(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 	CountCopied(count(n, e))
 	return count(n, e), e
+}
+
+// vmReadPartsMayWait is vmReadMayWait of several places, at most [MaxParts], none of them empty. It gives the bytes
+// that were read.
+func vmReadPartsMayWait(pid int, parts []frames.Region) int {
+	var local [MaxParts]unix.Iovec
+	var remote [MaxParts]unix.RemoteIovec
+	for i := range parts {
+		b := parts[i].Bytes
+		local[i] = unix.Iovec{Base: unsafe.SliceData(b), Len: uint64(len(b))}
+		remote[i] = unix.RemoteIovec{Base: uintptr(parts[i].Addr), Len: len(b)}
+	}
+	k := uintptr(len(parts))
+	CountCall()
+	n, _, e := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
+		uintptr(unsafe.Pointer(&local)), k, uintptr(unsafe.Pointer(&remote)), k, 0)
+	CountCopied(count(n, e))
+	return count(n, e)
 }
 
 // vmRead is process_vm_readv with one range on either side. buf is not empty.

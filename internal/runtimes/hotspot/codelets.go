@@ -3,6 +3,9 @@ package hotspot
 import (
 	"sort"
 	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
 )
 
 // codelet is a piece of the interpreter.
@@ -74,3 +77,97 @@ func (v *VM) readCodelets() (list []codelet) {
 	}
 	return list
 }
+
+// inInterpreter tells how the interpreter's frame looks at one of its addresses.
+func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
+	p := codeInfo{ref: managed.Ref{Object: b.begin, Kind: refStub}, interp: interpWhole}
+	c, ok := n.v.codeletAt(b, pc)
+	if !ok {
+		p.interp = interpNone
+		return p
+	}
+	p.ref.Object, p.ref.Position = c.text, c.begin
+	p.replaced = caller && strings.Contains(n.v.memory().name(c.text), "deoptimization")
+	q := frames.Query{PC: pc, Caller: caller}
+	if _, row, ok := n.v.Rule(q); !ok || row != &interpreted {
+		p.interp = interpNone
+		if c.entry && !caller {
+			p.interp = interpEnter
+		}
+	}
+	return p
+}
+
+// The interpreter's frame, by its distances from rbp (frame_x86.hpp): the method, the class's constants, the bytecode.
+const (
+	atMethod    = 24
+	atConstants = 48
+	atBytecode  = 64
+	before9     = 8 // both of the latter are a word nearer in JDK 8
+)
+
+// interpreted gives the place of an interpreted frame: false if what it says is no method.
+func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
+	if how == interpEnter || f.FP == 0 || !f.Caller && f.SP > f.FP-atMethod {
+		return n.entered(f)
+	}
+	less := uint64(0)
+	if n.l.major < 9 {
+		less = before9
+	}
+	at, ok := n.word(f.FP - atMethod)
+	m := n.methodAt(at)
+	if !ok || m == nil {
+		return n.entered(f)
+	}
+	bcp := uint64(0)
+	if f.Caller || f.SP <= f.FP-atBytecode+less {
+		bcp, _ = n.word(f.FP - atBytecode + less)
+		if pool, ok := n.word(f.FP - atConstants + less); !ok || pool != m.cache {
+			return managed.Ref{Object: at, Kind: refInterpreted}, true // [freed]: another method is there by now
+		}
+	}
+	if now, known := n.sample.Regs.Get(frames.X86R13); known && !f.Caller && now-m.code < m.size {
+		bcp = now
+	}
+	r := managed.Ref{Object: at, Position: bcp - m.code, Cookie: n.cookieOf(m), Kind: refInterpreted}
+	if r.Position >= m.size {
+		r.Position = noBytecode
+	}
+	return r, true
+}
+
+// cookieOf gives what tells a method from others, 0 if at the time of the copy another one may have been there.
+func (n *Names) cookieOf(m *method) uint64 {
+	if m.since >= n.at && n.doubted() {
+		return 0
+	}
+	return m.cookie
+}
+
+// noBytecode is the position of a method whose bytecode is not known, or that has none.
+const noBytecode = 1 << 32
+
+// entered gives the method that is just being called, which rbx has until its frame is made. That it is one is proven
+// by its entry: that of the very piece of the interpreter that the thread is in.
+func (n *Names) entered(f *frames.Frame) (managed.Ref, bool) {
+	at, ok := n.sample.Regs.Get(frames.X86RBX)
+	if !ok || f.Caller {
+		return managed.Ref{}, false
+	}
+	b, ok := n.v.find(f.PC)
+	if !ok {
+		return managed.Ref{}, false
+	}
+	c, ok := n.v.codeletAt(&b, f.PC)
+	m := n.methodAt(at)
+	if !ok || m == nil {
+		return managed.Ref{}, false
+	}
+	if entry := n.v.memory().word(at + n.l.off("Method::_i2i_entry")); entry < c.begin || entry >= c.end {
+		return managed.Ref{}, false
+	}
+	return managed.Ref{Object: at, Position: noBytecode, Cookie: n.cookieOf(m), Kind: refInterpreted}, true
+}
+
+func (n *Names) word(addr uint64) (uint64, bool) { return n.sample.Mem.Word(addr) }

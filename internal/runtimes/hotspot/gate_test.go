@@ -70,8 +70,8 @@ func framePointers(h *fakeHost, pc uint64) (stop frames.StopReason, got int, byF
 // nops is code from which no instruction leads to a return.
 var nops = make([]byte, 64)
 
-// TestAMachineThatStartsIsNotWalkedByGuess: from the loading of its file on, up to its interpreter, walks end in its code
-// as those without a rule. As soon as it is ready they go on, without the list of mappings having been read.
+// TestAMachineThatStartsIsNotWalkedByGuess: from the loading of its file on, up to its interpreter, walks end in its
+// code as those without a rule. As soon as it is ready they go on, without the list of mappings having been read.
 func TestAMachineThatStartsIsNotWalkedByGuess(t *testing.T) {
 	f := newFake()
 	stub := f.blob("RuntimeStub - new", 2, 0, nops)

@@ -6,8 +6,8 @@ import (
 	"prywalk/frames"
 )
 
-// scattered counts how often memory is read. Units are so small that structures of a fake do not share them, as those of
-// a machine do not.
+// scattered counts how often memory is read. Units are so small that structures of a fake do not share them, as those
+// of a machine do not.
 func scattered(v *VM, calls *int) {
 	read := v.o.Read
 	v.near.unit = 128

@@ -82,7 +82,8 @@ func (t *threads) proveName(id threadID) (string, bool) {
 // collections gives how many collections have begun, and whether none stops the threads now.
 func (t *threads) collections() (n int32, calm bool) {
 	l := t.l
-	static, total, stops := l.static("Universe::_collectedHeap"), l.off("CollectedHeap::_total_collections"), l.off(l.active)
+	static, total := l.static("Universe::_collectedHeap"), l.off("CollectedHeap::_total_collections")
+	stops := l.off(l.active)
 	t.n.v.near.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
 	m := t.n.v.memory()
 	heap := m.word(static)
