@@ -150,15 +150,12 @@ func (r *run) Settled(m *profile.ModuleInfo) bool {
 }
 
 // Resolve implements profile.Resolver.
-func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) (out []profile.Frame) {
+func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	ref, ok := m.Data.(accountant.ModuleRef)
 	if !ok {
 		return nil
 	}
-	for _, f := range r.namer.Frames(ref.Module, ref.PID, addr, nil) {
-		out = append(out, profile.Frame(f))
-	}
-	return out
+	return r.namer.Frames(ref.Module, ref.PID, addr, nil)
 }
 
 // print prints a row each time.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"prywalk/internal/accountant"
@@ -43,11 +44,7 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 		return nil
 	}
 	r.buf = r.Frames(mod.Module, mod.PID, addr, r.buf[:0])
-	out := make([]profile.Frame, len(r.buf))
-	for i, f := range r.buf {
-		out[i] = profile.Frame(f)
-	}
-	return out
+	return slices.Clone(r.buf)
 }
 
 // Settled implements profile.Settler.

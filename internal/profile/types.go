@@ -1,6 +1,10 @@
 package profile
 
-import "time"
+import (
+	"time"
+
+	"prywalk/internal/named"
+)
 
 // StackID names a stack that [Builder.Intern] has seen.
 type StackID uint32
@@ -58,20 +62,7 @@ type ModuleInfo struct {
 }
 
 // Frame is one function at an address; several when calls are inlined there.
-type Frame struct {
-	// Name is what people read, demangled.
-	Name string
-	// System is the name in the symbol table; empty if the same as Name.
-	System string
-	// File and Line are the place in the source; empty and 0 if not known.
-	File string
-	Line int
-	// StartLine is the line where the function begins, 0 if not known. Go's
-	// profile-guided optimisation needs it.
-	StartLine int
-	// Inlined: the function's code is part of the next frame's.
-	Inlined bool
-}
+type Frame = named.Frame
 
 // Resolver gives names to addresses. It is asked by one goroutine at a time, once
 // in each Write for each distinct address.

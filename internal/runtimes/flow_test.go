@@ -186,15 +186,12 @@ func ofDump(f *dump.Frame) string {
 type namer struct{ *symbols.Namer }
 
 // Resolve implements profile.Resolver.
-func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) (out []profile.Frame) {
+func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	ref, ok := m.Data.(accountant.ModuleRef)
 	if !ok {
 		return nil
 	}
-	for _, f := range n.Frames(ref.Module, ref.PID, addr, nil) {
-		out = append(out, profile.Frame(f))
-	}
-	return out
+	return n.Frames(ref.Module, ref.PID, addr, nil)
 }
 
 // record samples a process until each of the toy's threads was seen, and writes the recording when it has ended.

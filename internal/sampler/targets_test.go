@@ -75,11 +75,7 @@ func (n names) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	if !ok {
 		return nil
 	}
-	var out []profile.Frame
-	for _, f := range n.Frames(ref.Module, ref.PID, addr, nil) {
-		out = append(out, profile.Frame(f))
-	}
-	return out
+	return n.Frames(ref.Module, ref.PID, addr, nil)
 }
 
 // patience is how long tests wait for what must come. How soon it comes is up to the machine.
