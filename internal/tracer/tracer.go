@@ -25,7 +25,7 @@ type Tracer struct {
 	stop   func() // ends the run
 
 	timing
-	whole
+	runSpan
 	idle       *idle.Policy
 	cpuChooser *skid.CPUChooser
 	samples    kernelSamples
@@ -46,8 +46,8 @@ type timing struct {
 	gaps   schedule.GapDetector
 }
 
-// whole is what is known of the run as a whole.
-type whole struct {
+// runSpan is what is known of the run as a whole.
+type runSpan struct {
 	start    int64  // when sampling began, CLOCK_MONOTONIC ns
 	boot     uint64 // the same in clock ticks after boot
 	began    bool   // the first tick has been
@@ -76,7 +76,7 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 			ticks: schedule.NewTicks(start, o.Freq), budget: schedule.NewBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
 			subset: schedule.NewSubset(o.Subset, uint64(start)),
 		},
-		whole:      whole{start: start, boot: boot},
+		runSpan:    runSpan{start: start, boot: boot},
 		idle:       idle.New(o.Census, uint64(start)),
 		cpuChooser: &skid.CPUChooser{},
 	}
