@@ -7,6 +7,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -117,7 +118,7 @@ func spread(format string, values []float64) string {
 	return low + " to " + high
 }
 
-// settle is how long a program has until it waits for its line, and a tool until it has attached.
+// settle is how long a tool has to attach before the program begins.
 const settle = 2 * time.Second
 
 // once runs a program under a tool. It gives the processor time of the program and of all that it has waited for, and
@@ -125,7 +126,7 @@ const settle = 2 * time.Second
 func (b *bench) once(ctx context.Context, p *program, t *tool) (used, named float64, err error) {
 	args := p.args(b.dir)
 	if !p.waits {
-		args = append([]string{"sh", "-c", `read go; exec "$@"`, "shortlives"}, args...)
+		args = append([]string{"sh", "-c", `echo ready; read go; exec "$@"`, "shortlives"}, args...)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = b.dir
@@ -135,11 +136,17 @@ func (b *bench) once(ctx context.Context, p *program, t *tool) (used, named floa
 	if err != nil {
 		return 0, 0, err
 	}
+	says, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, 0, err
+	}
 	if err := cmd.Start(); err != nil {
 		return 0, 0, err
 	}
 	defer cmd.Process.Kill()
-	time.Sleep(settle)
+	if line, err := bufio.NewReader(says).ReadString('\n'); err != nil {
+		return 0, 0, fmt.Errorf("it says %q instead of ready: %w", line, err)
+	}
 	out := filepath.Join(b.dir, "recording")
 	_ = os.Remove(out) // of the run before
 	watch := exec.CommandContext(ctx, t.program, t.args(cmd.Process.Pid, out)...)

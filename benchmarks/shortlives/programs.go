@@ -3,7 +3,7 @@ package main
 // program is something whose processes or threads live shortly.
 type program struct {
 	name, what, language string
-	waits                bool // for a line on its standard input
+	waits                bool // it says that it is ready and waits for a line, as others do below a shell
 	// args is the command; dir is a directory of its own.
 	args func(dir string) []string
 }
@@ -38,6 +38,7 @@ for i in range(200):
 
 const pythonWork = `
 import os, threading, time
+print("ready", flush=True)
 input()
 def request():
     end = time.thread_time() + 0.005
