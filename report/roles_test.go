@@ -18,7 +18,8 @@ func TestThreadsOfAJavaMachineAreToldFromThePrograms(t *testing.T) {
 		"VM Thread": roleMachine, "VM Periodic Tas": roleMachine, "Signal Dispatch": roleMachine,
 		"Signal Dispatcher": roleMachine, "Monitor Deflati": roleMachine, "Finalizer": roleMachine,
 		"JFR Recorder Th": roleMachine,
-		"main":            roleApplication, "http-nio-8080-exec-1": roleApplication, "VM": roleApplication, "": roleApplication,
+		"main":            roleApplication, "http-nio-8080-exec-1": roleApplication,
+		"VM": roleApplication, "": roleApplication,
 		"GC Thread": roleApplication, "G1": roleApplication, "Finalizer-2": roleApplication, "C2": roleApplication,
 	} {
 		if got := roleOfJVM(name); got != want {
