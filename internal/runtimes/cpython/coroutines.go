@@ -203,7 +203,7 @@ func (r *Runtime) frameOf310(co uint64) (f coFrame) {
 }
 
 // awaiting gives the frames of a coroutine and of those that it awaits, the innermost first, and the state of the
-// outermost. ok is false if one of them is not what it should be, as when it changes meanwhile.
+// outermost. It reports false if one of them is not what it should be, as when it changes meanwhile.
 func (r *Runtime) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
 	for n := 0; n < mostAwaits; n++ {
 		f := r.frameOf(co)
