@@ -62,14 +62,14 @@ func stateOf(minor int, b byte) coState {
 		}
 		return coUnknown
 	}
-	switch {
-	case s == -1:
+	switch s {
+	case -1:
 		return coAwaits
-	case s == -2, s == -3:
+	case -2, -3:
 		return coBegun
-	case s == 0:
+	case 0:
 		return coRuns
-	case s == 1, s == 4:
+	case 1, 4:
 		return coOver
 	}
 	return coUnknown

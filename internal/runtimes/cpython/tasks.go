@@ -141,8 +141,11 @@ func (r *Runtime) Tasks(w managed.Watch) (list managed.TaskList) {
 // nothing is a memory of which nothing was copied.
 type nothing struct{}
 
+// Word implements [frames.Memory].
 func (nothing) Word(uint64) (uint64, bool) { return 0, false }
-func (nothing) Cut(uint64) bool            { return false }
+
+// Cut implements [frames.Memory].
+func (nothing) Cut(uint64) bool { return false }
 
 // taskReader reads the tasks of a process. It implements [managed.Live] for the reading of names.
 type taskReader struct {
