@@ -61,9 +61,9 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 const MaxParts = 32
 
 // ReadParts reads several places in one system call, in their order: as many bytes at each Addr as its Bytes are long.
-// It gives how many of them were read whole, up to the first that was not. It may wait
-// for a file, as [Memory.Read] does.
-// It ends before a place that is not known to be memory, and behind [MaxParts] of them; 0 where the call is refused.
+// It gives how many of them were read whole, up to the first that was not. It may wait for a file, as [Memory.Read]
+// does. It ends before a place that is not known to be memory, and behind [MaxParts] of them; 0 where the
+// call is refused.
 func (m *Memory) ReadParts(tid int, parts []frames.Region) (whole int) {
 	k := 0
 	for k < min(len(parts), MaxParts) {
