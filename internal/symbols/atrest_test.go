@@ -31,12 +31,9 @@ type seen struct {
 	pid    int
 }
 
-func (r *recorder) Resolve(m *profile.ModuleInfo, addr uint64) (out []profile.Frame) {
+func (r *recorder) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	s := m.Data.(seen)
-	for _, f := range r.Frames(s.module, s.pid, addr, nil) {
-		out = append(out, profile.Frame(f))
-	}
-	return out
+	return r.Frames(s.module, s.pid, addr, nil)
 }
 
 func (r *recorder) Settled(m *profile.ModuleInfo) bool { return r.Namer.Settled(m.Data.(seen).module) }
