@@ -309,6 +309,11 @@ func (x *Difference) unlike() string {
 		return "The recordings differ in length: with --per second they are compared by what a second used, " +
 			"with --per share by shares."
 	}
+	for i, name := range []string{"earlier", "later"} {
+		if x.prec[i].Total == 0 {
+			return fmt.Sprintf("The %s recording has no %s time: no change is known to be more than chance.", name, x.valueName())
+		}
+	}
 	if x.untold() {
 		return "The profiles do not tell their samples: no change is known to be more than chance."
 	}

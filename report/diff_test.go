@@ -184,6 +184,17 @@ func TestTheOtherFormsOfADifference(t *testing.T) {
 	}
 }
 
+// TestARecordingWithoutSuchTimeIsNamed: that is why no change is sure, and not that it does not tell its samples.
+func TestARecordingWithoutSuchTimeIsNamed(t *testing.T) {
+	p := ticked(t, 10, map[uint64]int64{0x20: 10})
+	for value, want := range map[string]string{"runqueue": "The earlier recording has no runqueue time", "cpu": ""} {
+		x := compared(t, p, p, DiffOptions{Options: Options{Value: value}})
+		if got := x.unlike(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q", value, got)
+		}
+	}
+}
+
 // TestProfilesThatCannotBeCompared say why.
 func TestProfilesThatCannotBeCompared(t *testing.T) {
 	a := ticked(t, 10, map[uint64]int64{0x20: 400})

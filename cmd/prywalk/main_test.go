@@ -297,7 +297,7 @@ func TestAtomicDumpTellsThePause(t *testing.T) {
 
 func TestMergedDumpIsText(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "dump", "--merge", "-p", burner(t))
-	if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), " stacks\n") {
+	if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), "1 stack\n") {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
 	p = start(t, t.TempDir(), nil, "dump", "--merge", "--json", "-p", "1")

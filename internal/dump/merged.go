@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
 )
 
 // group is the threads of one stack, in the order of the dump.
@@ -19,7 +20,8 @@ type group struct{ threads []*Thread }
 func MergedText(w io.Writer, p *Process) error {
 	var b strings.Builder
 	groups := merge(p.Threads)
-	printable.Fprintf(&b, "process %d %s, %d threads, %d stacks\n", p.PID, p.Name, len(p.Threads), len(groups))
+	printable.Fprintf(&b, "process %d %s, %s, %s\n", p.PID, p.Name, tabular.Plural(int64(len(p.Threads)), "thread"),
+		tabular.Plural(int64(len(groups)), "stack"))
 	for _, g := range groups {
 		first := g.threads[0]
 		if len(g.threads) == 1 {
