@@ -311,7 +311,8 @@ func (x *Difference) unlike() string {
 	}
 	for i, name := range []string{"earlier", "later"} {
 		if x.prec[i].Total == 0 {
-			return fmt.Sprintf("The %s recording has no %s time: no change is known to be more than chance.", name, x.valueName())
+			return fmt.Sprintf("The %s recording has no %s time: no change is known to be more than chance.", name,
+				x.valueName())
 		}
 	}
 	if x.untold() {
