@@ -37,6 +37,7 @@ func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool
 	if p.used+unseen >= shortProcess*period {
 		return false
 	}
+	p.claims.join(&p.unproven)
 	p.claims.deduct()
 	for k, ns := range p.claims.ns {
 		if k.where.Program == "" {
@@ -46,7 +47,7 @@ func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool
 	}
 	to.kids.n += p.claims.n - int64(len(p.claims.ns))
 	to.passedOn += unseen + p.givenBack
-	p.claims, p.givenBack = claims{}, 0
+	p.claims, p.skidded, p.givenBack = claims{}, skidded{}, 0
 	return true
 }
 

@@ -11,6 +11,8 @@ type Process struct {
 	used      int64  // CPU time of its threads from the first look at each to the last, ns
 	endedSeen int64  // what the clocks of those that have ended showed at the last looks at them, ns
 	claims    claims // of threads that lived shortly, on what is unseen
+	unproven  claims // the same, of looks of which it was never known whether they skid
+	skidded   skidded
 	kids      claims // of samples of its children that nobody met, on what they have used
 	givenBack int64  // what their clocks had carried when they ended, ns
 	passedOn  int64  // what is unseen of children that were met, ns

@@ -3,6 +3,8 @@ package booking
 import (
 	"cmp"
 	"slices"
+
+	"prywalk/internal/skid"
 )
 
 // # Threads that live shortly
@@ -19,6 +21,12 @@ import (
 //
 // Only threads that were born and have ended while their process was sampled make claims. What others did after their
 // last look, or before their first, is not in the pool.
+//
+// A look at a thread that makes many system calls does not tell where it was, unless it came from its own processor
+// (package skid). Threads that live shortly have one look or two, so that few tell. What the others would claim is
+// shared out among the claims of those that do. A first look outside of a call is no proof that a thread makes few: the
+// thread ends before that is known. To believe these looks alone would leave the calls out. So where many looks of the
+// process skid, theirs is shared out, too.
 
 // claims are what looks at threads that have ended have a claim to, of one process.
 type claims struct {
@@ -126,18 +134,36 @@ func (t *Thread) metAt(l *Look) {
 	if !l.OnCPU && l.Seen.State == Running {
 		t.waited++
 	}
-	if t.BornAt == 0 || !l.OnCPU || len(t.claims) >= longLife {
+	if t.BornAt == 0 || len(t.claims) >= longLife {
 		return
 	}
-	c := claimed{l.Seen, l.At.Wall, l.Apart - (l.At.CPU - t.metCPU)}
+	if l.Basis == skid.Skids && l.Seen.State == Running {
+		if t.skidded.n == 0 && len(t.claims) == 0 {
+			t.skidded.first = l.Apart - l.At.CPU
+		}
+		t.skidded.n++
+		t.skidded.ns += l.Apart // what it has used goes to the next look that tells where, or back
+	}
+	if !l.OnCPU {
+		return
+	}
+	c := claimed{l.Seen, l.At.Wall, l.Apart - (l.At.CPU - t.metCPU), l.Basis == skid.Undecided}
 	c.where.State, c.where.Wait = Running, ""
 	t.claims, t.metCPU = append(t.claims, c), l.At.CPU
 }
 
+// skidded is what looks at threads on a processor have a claim on that do not tell where it was.
+type skidded struct {
+	n     int64 // how many they were
+	ns    int64
+	first int64 // the claim of a thread's first look, if it is one of them, ns
+}
+
 // claimed is the claim of one look, until its thread ends.
 type claimed struct {
-	where  Seen
-	at, ns int64
+	where    Seen
+	at, ns   int64
+	unproven bool // whether the look skids was not known when its thread ended
 }
 
 // ended takes note of the claims of a thread that has ended. It takes back what the thread's clock would book where the
@@ -149,11 +175,23 @@ func (p *Process) ended(t *Thread) {
 	}
 	short := t.Looks-t.waited < longLife
 	for i, c := range t.claims {
-		if i == 0 || short {
+		switch {
+		case !short && (i > 0 || t.skidded.first != 0): // the first look alone has one
+		case c.unproven:
+			p.unproven.net(c.where, c.at, c.ns)
+		default:
 			p.claims.net(c.where, c.at, c.ns)
 		}
 	}
-	t.claims = nil
+	switch {
+	case short:
+		p.skidded.n += t.skidded.n
+		p.skidded.ns += t.skidded.ns
+	case t.skidded.first > 0:
+		p.skidded.n++
+		p.skidded.ns += t.skidded.first
+	}
+	t.claims, t.skidded = nil, skidded{}
 	if short {
 		p.givenBack += t.clock.giveBack()
 	}
@@ -170,10 +208,40 @@ func (c *Clock) giveBack() int64 {
 // claimed it goes under the stacks of the looks that have a claim, the rest under [ExitedUnseen]. It is of no thread in
 // particular.
 func (p *Process) Exited(unseen, now int64, emit func(Span)) {
-	rest := p.claims.pay(unseen+p.givenBack, func(k claim, ns int64) {
+	rest := p.payClaims(unseen+p.givenBack, func(k claim, ns int64) {
 		p.ofEnded(Span{Seen: k.where, End: min((k.second+1)*1e9, now)}, ns, emit)
 	})
 	p.ofEnded(Span{Seen: Seen{State: Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
+}
+
+const (
+	// manySkid: if one look in so many skids, a process's threads make many system calls.
+	manySkid = 5
+	// leastProven is how many looks that are known not to skid are taken for a measure of where time goes.
+	leastProven = 16
+)
+
+// payClaims pays what looks at short lives claim. What looks claim that do not tell where is paid to the others.
+func (p *Process) payClaims(pool int64, emit func(claim, int64)) (left int64) {
+	proven, unproven, skidded := &p.claims, &p.unproven, p.skidded
+	if skidded.n*manySkid < unproven.n+skidded.n || proven.n < leastProven {
+		proven.join(unproven)
+		return proven.payUpTo(pool, skidded.ns, emit)
+	}
+	unproven.deduct()
+	return proven.payUpTo(pool, skidded.ns+unproven.total, emit)
+}
+
+// join takes the claims of another over.
+func (c *claims) join(from *claims) {
+	for k, ns := range from.ns {
+		c.add(k.where, k.second*1e9, ns)
+	}
+	c.n += from.n - int64(len(from.ns)) // add has counted each stack once
+	for where, ns := range from.over {
+		c.net(where, 0, -ns)
+	}
+	*from = claims{}
 }
 
 // mostSpans bounds the number of spans for a process's unseen time.

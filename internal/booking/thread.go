@@ -36,6 +36,7 @@ type Thread struct {
 	begun   bool
 	claims  []claimed // of the looks that met it on a processor, on what is unseen of its process
 	metCPU  int64     // its processor time at the last of them, ns
+	skidded skidded   // what the others of them have a claim on, that do not tell where
 	waited  int64     // how many looks met it waiting for a processor
 	firstAt int64
 	lastAt  int64
@@ -87,7 +88,9 @@ func (t *Thread) bookWaiting(manyCalls bool, gaps Gaps, emit func(Span)) {
 	t.waiting = nil
 	for i := range waiting {
 		l := &waiting[i]
-		l.OnCPU = l.OnCPU && (!manyCalls || l.Basis == skid.Exact)
+		if l.OnCPU && manyCalls && l.Basis != skid.Exact {
+			l.OnCPU, l.Basis = false, skid.Skids
+		}
 		t.book(l, gaps, emit)
 	}
 }

@@ -29,6 +29,8 @@ const (
 	// FewCalls and ManyCalls: that is known by now.
 	FewCalls
 	ManyCalls
+	// Skids: it makes many, and was on a processor, but the look does not tell where.
+	Skids
 )
 
 // Calls is what is known of how often a thread stops at the end of a system call.

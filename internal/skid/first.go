@@ -22,5 +22,6 @@ func Decide(waiting int, since int64, next Basis) (now, manyCalls bool) {
 	case waiting >= mostWaiting || since > waitFor:
 		return true, false
 	}
-	return next == FewCalls || next == ManyCalls, next == ManyCalls
+	many := next == ManyCalls || next == Skids
+	return many || next == FewCalls, many
 }

@@ -38,5 +38,8 @@ func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis Ba
 		t.exactAt = at
 		return true, Exact
 	}
-	return !t.skids(at), t.Basis()
+	if t.skids(at) {
+		return false, Skids
+	}
+	return true, t.Basis()
 }
