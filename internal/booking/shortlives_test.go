@@ -247,7 +247,8 @@ func TestSubsetsSharesOfShortLivesAreTrue(t *testing.T) {
 }
 
 // calling are simulated threads that make system calls in every other phase of their lives. One look in three comes
-// from their own processor, and is exact. Of the others those in a call do not tell where, and those outside of one seem to.
+// from their own processor, and is exact. Of the others those in a call do not tell where, and those outside of one
+// seem to.
 func calling(rng *rand.Rand, life, period int64, looks int) (booked [phases]int64, used, unseen int64) {
 	p := &Process{}
 	book := func(s Span) { booked[s.Stack] += s.CPU }
@@ -290,8 +291,8 @@ func calling(rng *rand.Rand, life, period int64, looks int) (booked [phases]int6
 }
 
 // TestSharesOfShortLivesWithManyCallsAreTrue: those of lives shorter than a tick. When looks that skid claimed
-// nothing, the phases with calls had 8 % each, and 33 % was unseen. What a look outside of a call books of a thread's own time is
-// believed all the same. That favours these phases by up to 4 points, so the bound is 6. The seed is fixed.
+// nothing, the phases with calls had 8 % each, and 33 % was unseen. What a look outside of a call books of a thread's
+// own time is believed all the same. That favours these phases by up to 4 points, so the bound is 6. The seed is fixed.
 func TestSharesOfShortLivesWithManyCallsAreTrue(t *testing.T) {
 	const period, looks = 10_000_000, 20_000
 	for _, life := range []int64{1e6, 2e6, 5e6, 8e6} {
