@@ -91,9 +91,11 @@ func (c *Tracer) checkSamples(now int64) {
 	if k.reader.Own() {
 		return // each thread is judged on its own
 	}
-	ran := c.ranSoFar(now)
-	if k.heard != k.heardOf || k.ran == 0 {
-		k.heardOf, k.ran = k.heard, max(ran, 1)
+	ran, all := c.ranSoFar(now), c.allSampled()
+	if k.heard != k.heardOf || k.ran == 0 || !all {
+		if k.heardOf, k.ran = k.heard, max(ran, 1); !all {
+			k.ran = 0 // no samples come of those that ptrace looks at, and their time is in the sum
+		}
 		for _, p := range c.procs {
 			c.checkSamplesOf(p)
 		}

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"errors"
+	"prywalk/internal/procmem"
 	"testing"
 
 	"prywalk/internal/handover"
@@ -35,5 +36,31 @@ func TestProcessThatRunsUnsampledIsPtraces(t *testing.T) {
 	p.heard++
 	if c.checkSamplesOf(p); p.shared.Lack() != handover.LacksNothing || p.ranUnheard != p.clock.ran() {
 		t.Error("a sample is a sign of life")
+	}
+}
+
+// TestSamplesAreGivenUpOnlyWhereAllAreSampled: of a process that ptrace looks at no samples come, however much it runs.
+func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
+	for _, sampled := range []bool{true, false} {
+		onTicksOf(t, sampling(t, 99), func(tick func(), c *Tracer) {
+			tick()
+			k, p := &c.samples, c.procs[0]
+			if !p.sampled {
+				t.Fatal("its samples lack something")
+			}
+			if !sampled {
+				c.stopSampling(p)
+			}
+			for range 3 { // the first one begins to count
+				k.heardOf = k.heard
+				c.ranGone += 1e12
+				if k.reader != nil {
+					c.checkSamples(procmem.Now())
+				}
+			}
+			if gaveUp := k.reader == nil; gaveUp != sampled {
+				t.Errorf("sampled: %v; given up: %v (%s)", sampled, gaveUp, k.gaveUp)
+			}
+		}, "sleepers", "1")
 	}
 }
