@@ -100,6 +100,12 @@ func launchAlone(t *testing.T, exe string) (pid int) {
 // checkCore is checkDump for a core that gcore makes of the process.
 func checkCore(t *testing.T, pid int, k known, last bool) (again bool) {
 	t.Helper()
+	return checkDump(t, "core", k, lookAtCore(t, pid), last)
+}
+
+// lookAtCore dumps a core that gcore makes of a process.
+func lookAtCore(t *testing.T, pid int) *dump.Process {
+	t.Helper()
 	f, err := os.Open(testtargets.Core(t, pid))
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +120,7 @@ func checkCore(t *testing.T, pid int, k known, last bool) (again bool) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	return checkDump(t, "core", k, dump.Core(c, dump.Options{MaxDepth: -1}, false), last)
+	return dump.Core(c, dump.Options{MaxDepth: -1}, false)
 }
 
 // TestPythonInItsOwnPIDNamespaceHasItsFrames: the interpreter knows its threads by their numbers inside.

@@ -3,14 +3,12 @@ package live_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"prywalk/internal/code"
-	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/testtargets"
 )
@@ -125,21 +123,7 @@ func TestWaitingTasksAreThoseThatTheInterpreterKnows(t *testing.T) {
 			pid, truth := launchTasks(t, exe)
 			testtargets.Asleep(t, pid)
 			checkTasks(t, "asleep", "peek", "waiting", truth, lookNow(t, pid))
-			f, err := os.Open(testtargets.Core(t, pid))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			st, err := f.Stat()
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := core.Open(f, st.Size(), core.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			checkTasks(t, "core", "core", "waiting", truth, dump.Core(c, dump.Options{MaxDepth: -1}, false))
+			checkTasks(t, "core", "core", "waiting", truth, lookAtCore(t, pid))
 			pid, truth = launchTasks(t, exe, "spin")
 			checkTasks(t, "busy", "", "running", truth, lookUntilRead(t, pid))
 		})
