@@ -18,12 +18,9 @@ func (p *Process) ClaimOfChild(where Seen, at, period int64) { p.kids.add(where,
 
 // PassChildrenTo gives what [Process.Children] would book to the process that waited for this one.
 func (p *Process) PassChildrenTo(to *Process, ns int64) {
-	for k, ns := range p.kids.ns {
-		to.kids.add(k.where, k.second*1e9, ns)
-	}
-	to.kids.n += p.kids.n - int64(len(p.kids.ns))
+	to.kids.join(&p.kids)
 	to.passedOn += p.passedOn + ns
-	p.kids, p.passedOn = claims{}, 0
+	p.passedOn = 0
 }
 
 // shortProcess is from how many periods of processor time on a process's own samples say where its time went.
