@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
 )
 
 // mostTold is how many names of tasks are told in one line.
@@ -75,9 +76,9 @@ func tasksText(b *strings.Builder, p *Process) {
 		}
 	}
 	if p.TasksChanged > 0 {
-		printable.Fprintf(b, "\n%d more tasks changed each time that they were read\n", p.TasksChanged)
+		printable.Fprintf(b, "\nchanged each time that they were read: %s\n", tabular.Plural(int64(p.TasksChanged), "task"))
 	}
 	if p.TasksMore > 0 {
-		printable.Fprintf(b, "\n%d more tasks are not shown\n", p.TasksMore)
+		printable.Fprintf(b, "\nnot shown: %s\n", tabular.Plural(int64(p.TasksMore), "task"))
 	}
 }
