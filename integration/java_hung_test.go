@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"prywalk/internal/testtargets"
 )
@@ -21,6 +22,9 @@ var hungFrames = map[string][]string{
 	"waiter":  {"waits for monitor java.lang.Object, held by thread MAIN main", "Hung.enter at Hung.java:23"},
 	"spinner": {"Hung.spin at Hung.java", "Hung.forever at Hung.java:18"},
 }
+
+// machinesTime is how long the machine itself may take to answer. One that does not hang takes a second.
+const machinesTime = 5 * time.Second
 
 // TestDumpOfAJavaMachineThatAnswersNobody: a thread never reaches a safepoint, and another waits for one. The machine's
 // own thread dump does not come any more. prywalk's has all threads by name, their Java frames and who has the monitor.
@@ -58,8 +62,9 @@ func TestDumpOfAJavaMachineThatAnswersNobody(t *testing.T) {
 			rest = after
 		}
 	}
-	_ = ask.Process.Kill()
+	giveUp := time.AfterFunc(machinesTime, func() { _ = ask.Process.Kill() })
 	_ = ask.Wait()
+	giveUp.Stop()
 	if strings.Contains(machines.String(), "Full thread dump") {
 		t.Error("the machine has answered: it does not hang")
 	}
@@ -82,6 +87,7 @@ func startHung(t *testing.T) (pid string) {
 	}
 	java := exec.Command("java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:-UseCountedLoopSafepoints",
 		"-XX:LoopStripMiningIter=0", "-XX:-BackgroundCompilation", "-cp", dir, "Hung")
+	java.Dir = dir // jcmd leaves a file there of a machine that does not answer
 	stdout, err := java.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
