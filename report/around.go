@@ -10,20 +10,22 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/sourcelines"
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // chosen tells which frames a user means by a function's name: those that have just this name, else those that match
 // it as a regular expression.
 func (d *data) chosen(flag, function string) (func(frame int32) bool, error) {
-	re, err := compile(flag, function)
+	re, err := view.Compile(flag, function)
 	if err != nil {
 		return nil, err
 	}
 	exact, some := map[int32]bool{}, map[int32]bool{}
-	for _, s := range d.prof.Sample {
-		for _, f := range d.stack(s) {
-			switch name := d.frames[f].name; {
+	for _, s := range d.Profile.Sample {
+		for _, f := range d.Stack(s) {
+			switch name := d.Frames[f].Name; {
 			case name == function:
 				exact[f] = true
 			case re != nil && re.MatchString(name):
@@ -60,23 +62,23 @@ func around(w io.Writer, p *profile.Profile, function string, o Options, what st
 	if err != nil {
 		return err
 	}
-	t := newTrie()
-	for _, s := range d.prof.Sample {
-		if v := s.Value[d.value]; v != 0 {
-			t.around(d.stack(s), v, is, what == "callers")
+	t := view.NewTrie()
+	for _, s := range d.Profile.Sample {
+		if v := s.Value[d.Value]; v != 0 {
+			addAround(t, d.Stack(s), v, is, what == "callers")
 		}
 	}
-	t.sortChildren(d)
-	out := &writer{w: w}
+	t.SortChildren(d.Data)
+	out := printable.NewWriter(w)
 	d.heading(out, "")
 	title := map[bool]string{true: "callers, the nearest first", false: "callees"}[what == "callers"]
-	d.writeTree(out, t, title, "all of "+function, o.leastShare())
-	return out.err
+	d.writeTree(out, t, title, "all of "+function, leastShare(&o))
+	return out.Err()
 }
 
-// around adds the part of a stack from a function outwards or inwards. Of a recursion's calls it is the innermost one
-// whose callers are shown, and the outermost one whose callees are, so that no time counts twice.
-func (t *trie) around(stack []int32, v int64, is func(int32) bool, outwards bool) {
+// addAround adds the part of a stack from a function outwards or inwards. Of a recursion's calls it is the innermost
+// one whose callers are shown, and the outermost one whose callees are, so that no time counts twice.
+func addAround(t *view.Trie, stack []int32, v int64, is func(int32) bool, outwards bool) {
 	at := slices.IndexFunc(stack, is)
 	if at < 0 {
 		return
@@ -90,19 +92,19 @@ func (t *trie) around(stack []int32, v int64, is func(int32) bool, outwards bool
 		slices.Reverse(path)
 	}
 	n := int32(0)
-	t.nodes[0].total += v
+	t.Nodes[0].Total += v
 	for _, f := range path {
-		n = t.child(n, f)
-		t.nodes[n].total += v
+		n = t.Child(n, f)
+		t.Nodes[n].Total += v
 		if outwards && own {
-			t.nodes[n].self += v
+			t.Nodes[n].Self += v
 		}
 	}
 	if !outwards {
-		t.nodes[n].self += v
+		t.Nodes[n].Self += v
 	}
 	if own {
-		t.nodes[0].self += v
+		t.Nodes[0].Self += v
 	}
 }
 
@@ -117,52 +119,52 @@ func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) er
 	if err != nil {
 		return fmt.Errorf("%w: --source: %w", ErrExpr, err)
 	}
-	s := &sources{profile: d.prof, dir: dir}
-	funcs := s.functions(want, d.value)
+	files := &sourcelines.Files{Dir: dir}
+	funcs := sourcelines.Functions(d.Profile, want, d.Value)
 	if len(funcs) == 0 {
 		return fmt.Errorf("no function with lines matches %q; lines need the program's debug information (prywalk doctor "+
 			"-p PID)", function)
 	}
-	out := &writer{w: w}
+	out := printable.NewWriter(w)
 	d.heading(out, "")
 	for i, f := range funcs {
 		if i > 0 {
-			out.printf("\n")
+			out.Printf("\n")
 		}
-		d.sourceLines(out, s, f)
+		d.sourceLines(out, files, f)
 	}
-	return out.err
+	return out.Err()
 }
 
 // sourceLines writes one function.
-func (d *data) sourceLines(out *writer, s *sources, f *sourceFunc) {
+func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *sourcelines.Function) {
 	var text []string
-	if s.dir != "" {
-		text, _ = s.read(f.File) // without it there are the lines' numbers
+	if files.Dir != "" {
+		text, _ = files.Read(f.File) // without it there are the lines' numbers
 	}
-	var lines []*sourceLine
-	var rows []row
-	for _, l := range f.byLine {
+	var lines []*sourcelines.Line
+	var rows []view.Row
+	for _, l := range f.ByLine {
 		lines = append(lines, l)
 	}
-	slices.SortFunc(lines, func(a, b *sourceLine) int { return int(a.N - b.N) })
+	slices.SortFunc(lines, func(a, b *sourcelines.Line) int { return int(a.N - b.N) })
 	for _, l := range lines {
-		rows = append(rows, row{self: l.self, total: l.all})
+		rows = append(rows, view.Row{Self: l.Self, Total: l.Total})
 	}
-	out.printf("%s\n", d.paint(bold, tabular.Wrap(d.opts.Width, "  ", tabular.Shorten(printable.String(f.Name),
-		d.opts.Width), f.File)))
+	out.Printf("%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, "  ", tabular.Shorten(printable.String(f.Name),
+		d.Options.Width), f.File)))
 	heads, figures := d.figures(rows)
-	out.printf("%s\n", d.color(dim, heads+"  line"))
+	out.Printf("%s\n", d.color(dim, heads+"  line"))
 	for i, l := range lines {
 		code := ""
 		if n := int(l.N) - 1; n >= 0 && n < len(text) {
 			code = "  " + detab(text[n])
 		}
 		line := fmt.Sprintf("%6d%s", l.N, code)
-		if d.opts.Width > 0 {
-			line = tabular.ShortModule(line, max(tabular.LeastColumn, d.opts.Width-tabular.Runes(heads)))
+		if d.Options.Width > 0 {
+			line = tabular.ShortModule(line, max(tabular.LeastColumn, d.Options.Width-tabular.Runes(heads)))
 		}
-		out.printf("%s%s%s\n", d.heat(figures[i][0], rows[i].self), figures[i][1], line)
+		out.Printf("%s%s%s\n", d.heat(figures[i][0], rows[i].Self), figures[i][1], line)
 	}
 }
 

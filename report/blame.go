@@ -9,6 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/view"
 )
 
 // # Blame
@@ -46,10 +47,9 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 		return nil, err
 	}
 	o.From, o.To = 0, 0
-	d := &data{prof: p}
-	wall, ok1 := d.has(rec.TypeWall)
-	cpu, ok2 := d.has(rec.TypeCPU)
-	queue, ok3 := d.has(rec.TypeRunQueue)
+	wall, ok1 := view.TypeIndex(p, rec.TypeWall)
+	cpu, ok2 := view.TypeIndex(p, rec.TypeCPU)
+	queue, ok3 := view.TypeIndex(p, rec.TypeRunQueue)
 	if !ok1 || !ok2 || !ok3 {
 		return nil, ErrNoLocks
 	}
@@ -57,13 +57,13 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	b.period = p.Period
 	owned := map[lockID]bool{} // where one wait has an owner, the others have one that is not known
 	for _, s := range p.Sample {
-		if number(s, rec.LabelOwner) != 0 {
+		if view.Number(s, rec.LabelOwner) != 0 {
 			owned[lockOf(s)] = true
 		}
 	}
 	for _, s := range p.Sample {
-		if blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]; blocked > 0 && isLock(s) && (kindOf(s).HasOwner() ||
-			owned[lockOf(s)]) {
+		blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]
+		if blocked > 0 && view.IsLock(s) && (view.KindOf(s).HasOwner() || owned[lockOf(s)]) {
 			b.interval(s, blocked)
 		}
 	}
@@ -107,14 +107,14 @@ func newBlamer(p *profile.Profile, wall int) *blamer {
 	b := &blamer{threads: map[int64][]span{}, seen: map[lockID][]span{}, wall: wall, out: map[blameKey]int64{},
 		waiter: map[lockID]*profile.Sample{}}
 	for _, s := range p.Sample {
-		end := number(s, rec.LabelEnd)
+		end := view.Number(s, rec.LabelEnd)
 		if end == 0 {
 			continue
 		}
 		i := span{end - s.Value[wall], end, s}
-		tid := number(s, rec.LabelTID)
+		tid := view.Number(s, rec.LabelTID)
 		b.threads[tid] = append(b.threads[tid], i)
-		if isLock(s) {
+		if view.IsLock(s) {
 			id := lockOf(s)
 			b.seen[id] = append(b.seen[id], i)
 		}
@@ -141,7 +141,7 @@ func noOwner(id lockID, owner int64) blameKey {
 }
 
 func lockOf(s *profile.Sample) lockID {
-	return lockID{number(s, rec.LabelPID), label(s, rec.LabelWaitsFor)}
+	return lockID{view.Number(s, rec.LabelPID), view.Label(s, rec.LabelWaitsFor)}
 }
 
 // interval divides the blocked time of one interval.
@@ -150,7 +150,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	if b.waiter[id] == nil {
 		b.waiter[id] = s
 	}
-	end := number(s, rec.LabelEnd)
+	end := view.Number(s, rec.LabelEnd)
 	from := end - s.Value[b.wall]
 	shares := map[blameKey]int64{}
 	var keys []blameKey
@@ -167,7 +167,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	case end == 0: // times were not kept
 		add(blameKey{id, nil, ownerUnseen}, 1)
 	case s.Value[b.wall] <= 2*b.period:
-		add(b.atTick(id, ownerOf(s), end), 1)
+		add(b.atTick(id, view.OwnerOf(s), end), 1)
 	default:
 		b.parts(id, s, from, end, add)
 	}
@@ -204,7 +204,7 @@ func (b *blamer) atTick(id lockID, owner, at int64) blameKey {
 	switch {
 	case i == len(l) || l[i].from > at+b.period:
 		return blameKey{id, nil, ownerUnseen}
-	case isLock(l[i].s) && lockOf(l[i].s) == id: // it had let go when it was looked at itself
+	case view.IsLock(l[i].s) && lockOf(l[i].s) == id: // it had let go when it was looked at itself
 		return blameKey{id, nil, ownerUnknown}
 	}
 	return blameKey{id, l[i].s, ""}
@@ -212,14 +212,14 @@ func (b *blamer) atTick(id lockID, owner, at int64) blameKey {
 
 // parts divides an interval at the moments at which the lock's owner was seen.
 func (b *blamer) parts(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
-	owner, at := ownerOf(s), from
+	owner, at := view.OwnerOf(s), from
 	seen := b.seen[id]
 	first := sort.Search(len(seen), func(i int) bool { return seen[i].from > from })
 	for _, o := range seen[first:min(len(seen), first+maxSightings)] {
 		if o.from >= end {
 			break
 		}
-		next := ownerOf(o.s)
+		next := view.OwnerOf(o.s)
 		if next == owner {
 			continue
 		}
@@ -251,7 +251,7 @@ func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int6
 			at = lo
 		}
 		k = blameKey{id, l[i].s, ""}
-		if isLock(l[i].s) && lockOf(l[i].s) == id { // it has let go, and waits itself
+		if view.IsLock(l[i].s) && lockOf(l[i].s) == id { // it has let go, and waits itself
 			k = blameKey{id, nil, ownerUnknown}
 		}
 		add(k, hi-at) // what little lies between two looks is the later one's
@@ -265,9 +265,9 @@ func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int6
 
 // profile makes the profile of what was added up.
 func (b *blamer) profile(p *profile.Profile) *profile.Profile {
-	out := shallow(p)
-	out.SampleType = []*profile.ValueType{{Type: typeBlocked, Unit: "nanoseconds"}}
-	out.DefaultSampleType = typeBlocked
+	out := view.Shallow(p)
+	out.SampleType = []*profile.ValueType{{Type: view.TypeBlocked, Unit: "nanoseconds"}}
+	out.DefaultSampleType = view.TypeBlocked
 	out.Sample = nil
 	out.Location, out.Function = slices.Clone(p.Location), slices.Clone(p.Function)
 	unknown := map[string]*profile.Location{}
@@ -290,7 +290,7 @@ func (b *blamer) profile(p *profile.Profile) *profile.Profile {
 					s.Label[l] = v
 				}
 			}
-			s.NumLabel[rec.LabelTID] = []int64{number(k.owner, rec.LabelTID)}
+			s.NumLabel[rec.LabelTID] = []int64{view.Number(k.owner, rec.LabelTID)}
 		}
 		out.Sample = append(out.Sample, s)
 	}
@@ -309,9 +309,4 @@ func synthetic(p *profile.Profile, name string) *profile.Location {
 	}
 	p.Function, p.Location = append(p.Function, f), append(p.Location, l)
 	return l
-}
-
-// blames reports whether a profile is one that [Blame] has made.
-func (d *data) blames() bool {
-	return len(d.prof.SampleType) == 1 && d.prof.SampleType[0].Type == typeBlocked
 }

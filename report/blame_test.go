@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/view"
 )
 
 // contention makes a recording in which threads pass a lock on. add adds an interval of a thread in a function.
@@ -57,7 +58,7 @@ func (c *contention) add(tid int64, function string, from, to int64, lock string
 func blamed(p *profile.Profile) map[string]int64 {
 	out := map[string]int64{}
 	for _, s := range p.Sample {
-		out[label(s, rec.LabelWaitsFor)+" "+s.Location[0].Line[0].Function.Name] += s.Value[0]
+		out[view.Label(s, rec.LabelWaitsFor)+" "+s.Location[0].Line[0].Function.Name] += s.Value[0]
 	}
 	return out
 }
@@ -159,7 +160,7 @@ func TestBlameAddsUp(t *testing.T) {
 			if s.Value[0] < 0 {
 				t.Fatalf("seed %d: %v", seed, s.Value)
 			}
-			got[label(s, rec.LabelWaitsFor)] += s.Value[0]
+			got[view.Label(s, rec.LabelWaitsFor)] += s.Value[0]
 		}
 		for lock, v := range want {
 			if got[lock] != v {
@@ -191,23 +192,23 @@ func TestGroupsOfWaitsAddUp(t *testing.T) {
 		blame := map[string]int64{}
 		if out, err := Blame(c.p, &Options{}); err == nil {
 			for _, s := range out.Sample {
-				blame[label(s, rec.LabelWaitsFor)] += s.Value[0]
+				blame[view.Label(s, rec.LabelWaitsFor)] += s.Value[0]
 			}
 		}
 		for _, by := range []string{"wait", "lock"} {
-			d, err := prepare(c.p, Options{By: by, Value: typeBlocked})
+			d, err := prepare(c.p, Options{By: by, Value: view.TypeBlocked})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var sum int64
-			for _, g := range d.grouped() {
-				sum += g.value
-				if blamed, ok := blame[g.name]; by == "lock" && ok && blamed != g.value {
-					t.Errorf("seed %d: %s: %d of blocked, %d blamed", seed, g.name, g.value, blamed)
+			for _, g := range d.Grouped(d.Options.By) {
+				sum += g.Value
+				if blamed, ok := blame[g.Name]; by == "lock" && ok && blamed != g.Value {
+					t.Errorf("seed %d: %s: %d of blocked, %d blamed", seed, g.Name, g.Value, blamed)
 				}
 			}
-			if all, _ := d.clocks(c.p.Sample); sum != total || all.blocked != total {
-				t.Errorf("seed %d, by %s: %d in groups, %d in the header, want %d", seed, by, sum, all.blocked, total)
+			if all, _ := d.Clocks(c.p.Sample); sum != total || all.Blocked != total {
+				t.Errorf("seed %d, by %s: %d in groups, %d in the header, want %d", seed, by, sum, all.Blocked, total)
 			}
 		}
 	}

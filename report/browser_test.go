@@ -184,14 +184,14 @@ func TestThePageHasTheTablesDigitsInABrowser(t *testing.T) {
 	shown := value[map[string][]string](ctx, t, `Object.fromEntries(table.rows.map((r) =>
 		[r.info.name, [share(r.self, table.total), part(r.self, table.total), share(r.total, table.total),
 			part(r.total, table.total)]]))`)
-	rows := d.rows(d.prof.Sample)
+	rows := d.Rows(d.Profile.Sample)
 	if len(rows) == 0 || len(rows) != len(shown) {
 		t.Fatalf("%d functions in the table, %d on the page", len(rows), len(shown))
 	}
 	for _, r := range rows {
-		name := d.frames[r.frame].shown()
-		want := []string{d.prec.Share(r.self), d.prec.Value(r.self, d.unit), d.prec.Share(r.total),
-			d.prec.Value(r.total, d.unit)}
+		name := d.Frames[r.Frame].Shown()
+		want := []string{d.Precision.Share(r.Self), d.Precision.Value(r.Self, d.Unit), d.Precision.Share(r.Total),
+			d.Precision.Value(r.Total, d.Unit)}
 		for i, got := range shown[name] {
 			if strings.ReplaceAll(got, " ", "") != want[i] {
 				t.Errorf("%s: the page shows %q, the table %q", name, shown[name], want)

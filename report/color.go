@@ -17,7 +17,7 @@ func (d *data) color(code, s string) printable.Raw {
 
 // paint gives a text that is printable with a colour.
 func (d *data) paint(code string, s printable.Raw) printable.Raw {
-	if d.opts.Color {
+	if d.Options.Color {
 		s = printable.Raw(code) + s + plain
 	}
 	return s

@@ -71,10 +71,10 @@ func compareWithPprof(t *testing.T, p *profile.Profile, o Options, more ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := d.rows(d.prof.Sample)
+	rows := d.Rows(d.Profile.Sample)
 	for _, r := range rows {
-		name := d.frames[r.frame].name
-		if got := (selfTotal{r.self, r.total}); got != theirs[name] {
+		name := d.Frames[r.Frame].Name
+		if got := (selfTotal{r.Self, r.Total}); got != theirs[name] {
 			t.Errorf("%s %s: %v, pprof has %v", o.Value, name, got, theirs[name])
 		}
 		delete(theirs, name)

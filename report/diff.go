@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // ErrPer reports that [DiffOptions].Per is none of [Pers].
@@ -78,7 +79,7 @@ const falsely = 0.05
 // functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it:
 // two recordings cannot tell.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
-	per := or(o.Per, "run")
+	per := cmp.Or(o.Per, "run")
 	if !slices.Contains(Pers(), per) {
 		return nil, fmt.Errorf("%w: --per is run, second or share, not %q", ErrPer, per)
 	}
@@ -91,7 +92,7 @@ func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	if x.new, err = prepare(newer, o.Options); err != nil {
 		return nil, fmt.Errorf("the later recording: %w", err)
 	}
-	a, b := x.old.prof.SampleType[x.old.value], x.new.prof.SampleType[x.new.value]
+	a, b := x.old.Profile.SampleType[x.old.Value], x.new.Profile.SampleType[x.new.Value]
 	if a.Type != b.Type || a.Unit != b.Unit {
 		return nil, fmt.Errorf("one recording has %s in %s, the other %s in %s; --value chooses what both have",
 			a.Type, a.Unit, b.Type, b.Unit)
@@ -100,11 +101,11 @@ func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 		return nil, err
 	}
 	for i, p := range []*profile.Profile{older, newer} {
-		if x.prec[i], err = precisionOf(p, o.Options); err != nil {
+		if x.prec[i], err = view.WholePrecision(p, o.Value); err != nil {
 			return nil, err
 		}
 	}
-	x.Whole = x.figure(float64(x.old.total(x.old.value)), float64(x.new.total(x.new.value)))
+	x.Whole = x.figure(float64(x.old.Total(x.old.Value)), float64(x.new.Total(x.new.Value)))
 	x.pair()
 	x.judge()
 	x.sort()
@@ -117,49 +118,39 @@ func (x *Difference) setScale() error {
 		x.scale[i] = 1
 		switch x.opts.Per {
 		case "second":
-			if d.prof.DurationNanos <= 0 {
+			if d.Profile.DurationNanos <= 0 {
 				return fmt.Errorf("--per second: the %s recording does not tell how long it was", [2]string{"earlier", "later"}[i])
 			}
-			x.scale[i] = 1e9 / float64(d.prof.DurationNanos)
+			x.scale[i] = 1e9 / float64(d.Profile.DurationNanos)
 		case "share":
-			x.scale[i] = 1 / max(1, float64(d.total(d.value)))
+			x.scale[i] = 1 / max(1, float64(d.Total(d.Value)))
 		}
 	}
 	return nil
 }
 
-// precisionOf is that of a profile from which no sample is left out.
-func precisionOf(p *profile.Profile, o Options) (tabular.Precision, error) {
-	all := Options{Value: o.Value}
-	d := &data{opts: all, prof: shallow(p)}
-	if err := d.choose(); err != nil {
-		return tabular.Precision{}, err
-	}
-	return d.precision(), nil
-}
-
 // pair finds the functions that are the same in both.
 func (x *Difference) pair() {
-	old := x.old.rows(x.old.prof.Sample)
-	at, byName := map[frame]int{}, map[frame][]int{}
+	old := x.old.Rows(x.old.Profile.Sample)
+	at, byName := map[view.Frame]int{}, map[view.Frame][]int{}
 	for i, r := range old {
-		f := x.old.frames[r.frame]
+		f := x.old.Frames[r.Frame]
 		at[f] = i
-		byName[f.anywhere()] = append(byName[f.anywhere()], i)
+		byName[f.Anywhere()] = append(byName[f.Anywhere()], i)
 	}
-	rows := x.new.rows(x.new.prof.Sample)
-	names := map[frame]int{}
+	rows := x.new.Rows(x.new.Profile.Sample)
+	names := map[view.Frame]int{}
 	for _, r := range rows {
-		names[x.new.frames[r.frame].anywhere()]++
+		names[x.new.Frames[r.Frame].Anywhere()]++
 	}
 	used := make([]bool, len(old))
 	for _, r := range rows {
-		f := x.new.frames[r.frame]
+		f := x.new.Frames[r.Frame]
 		i, ok := at[f]
-		if same := byName[f.anywhere()]; !ok && !f.nameless && !f.synthetic() && len(same) == 1 && names[f.anywhere()] == 1 {
+		if same := byName[f.Anywhere()]; !ok && !f.Nameless && !f.Synthetic() && len(same) == 1 && names[f.Anywhere()] == 1 {
 			i, ok = same[0], true
 		}
-		was := row{}
+		was := view.Row{}
 		if ok {
 			was, used[i] = old[i], true
 		}
@@ -167,24 +158,17 @@ func (x *Difference) pair() {
 	}
 	for i, r := range old {
 		if !used[i] {
-			f := x.old.frames[r.frame]
-			x.add(&f, r, row{})
+			f := x.old.Frames[r.Frame]
+			x.add(&f, r, view.Row{})
 		}
 	}
 }
 
-// anywhere is the frame without its module.
-func (f *frame) anywhere() frame {
-	g := *f
-	g.module = ""
-	return g
-}
-
-func (x *Difference) add(f *frame, before, after row) {
+func (x *Difference) add(f *view.Frame, before, after view.Row) {
 	x.Changes = append(x.Changes, Change{
-		Name: f.name, Module: f.module, File: f.file, Line: f.line,
-		Self:  x.figure(float64(before.self), float64(after.self)),
-		Total: x.figure(float64(before.total), float64(after.total)),
+		Name: f.Name, Module: f.Module, File: f.File, Line: f.Line,
+		Self:  x.figure(float64(before.Self), float64(after.Self)),
+		Total: x.figure(float64(before.Total), float64(after.Total)),
 	})
 }
 
@@ -275,7 +259,7 @@ func (x *Difference) Worst() (share float64, name string) {
 
 // format writes a value as its unit and Per have it.
 func (x *Difference) format(v float64) string {
-	unit := x.new.unit
+	unit := x.new.Unit
 	switch x.opts.Per {
 	case "share":
 		return fmt.Sprintf("%.1f%%", 100*v)
@@ -300,11 +284,11 @@ func (x *Difference) signed(v float64) string {
 }
 
 // valueName is the type of the compared values.
-func (x *Difference) valueName() string { return x.new.prof.SampleType[x.new.value].Type }
+func (x *Difference) valueName() string { return x.new.Profile.SampleType[x.new.Value].Type }
 
 // unlike says what makes the two recordings hard to compare, "" if nothing does.
 func (x *Difference) unlike() string {
-	a, b := float64(x.old.prof.DurationNanos), float64(x.new.prof.DurationNanos)
+	a, b := float64(x.old.Profile.DurationNanos), float64(x.new.Profile.DurationNanos)
 	if x.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {
 		return "The recordings differ in length: with --per second they are compared by what a second used, " +
 			"with --per share by shares."

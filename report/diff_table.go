@@ -10,30 +10,31 @@ import (
 
 	"prywalk/internal/printable"
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // Table writes what became slower and what became faster, and by how much. Without [DiffOptions].All only what sampling
 // alone would hardly have made.
 func (x *Difference) Table(w io.Writer) error {
-	out := &writer{w: w}
+	out := printable.NewWriter(w)
 	x.heading(out)
 	slower, faster, around := x.parts()
 	x.section(out, "slower", slower, false)
 	x.section(out, "faster", faster, false)
 	x.section(out, "by what they call", around, true)
 	if len(slower)+len(faster)+len(around) == 0 {
-		out.printf("No function changed by more than the samples' error explains; --all shows all.\n")
+		out.Printf("No function changed by more than the samples' error explains; --all shows all.\n")
 	}
-	return out.err
+	return out.Err()
 }
 
 // heading tells the two recordings apart and compares them as wholes.
-func (x *Difference) heading(out *writer) {
+func (x *Difference) heading(out *printable.Writer) {
 	width := x.opts.Width
 	for i, d := range []*data{x.old, x.new} {
-		s, c := d.summary(), d.coverage()
-		parts := append([]string{[2]string{"old", "new"}[i] + ": " + s.Target}, s.parts(d.covered(&c))[1:]...)
-		out.printf("%s\n", tabular.Wrap(width, " · ", append(parts, tabular.Plural(s.Samples, "sample"))...))
+		s, c := d.Summary(), d.Coverage()
+		parts := append([]string{[2]string{"old", "new"}[i] + ": " + s.Target}, s.Parts(d.Covered(&c))[1:]...)
+		out.Printf("%s\n", tabular.Wrap(width, " · ", append(parts, tabular.Plural(s.Samples, "sample"))...))
 	}
 	whole := fmt.Sprintf("%s %s → %s", x.valueName(), x.format(x.Whole.Old), x.format(x.Whole.New))
 	if x.opts.Per == "share" {
@@ -52,13 +53,13 @@ func (x *Difference) heading(out *writer) {
 	if !x.untold() {
 		changed += " by more than the samples' error"
 	}
-	out.printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
+	out.Printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
 	for _, line := range []string{x.old.leftOut(), x.unlike()} {
 		if line != "" {
-			out.printf("%s\n", tabular.Paragraph(width, "  ", line))
+			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
 	}
-	out.printf("\n")
+	out.Printf("\n")
 }
 
 // parts divides the changes to show: functions that became slower themselves, faster, and those whose callees did.
@@ -82,12 +83,12 @@ func (x *Difference) parts() (slower, faster, around []*Change) {
 }
 
 // section writes a table, if it has rows. total: it is about the total values.
-func (x *Difference) section(out *writer, title string, list []*Change, total bool) {
+func (x *Difference) section(out *printable.Writer, title string, list []*Change, total bool) {
 	if len(list) == 0 {
 		return
 	}
-	shown := list[:min(len(list), x.new.limit(20))]
-	out.printf("%s\n", x.new.color(bold, title))
+	shown := list[:min(len(list), x.new.Limit(20))]
+	out.Printf("%s\n", x.new.color(bold, title))
 	heads := []string{"self old", "new", "change", "total old", "new", "change", "±"}
 	cells := make([][]string, len(heads))
 	for i, h := range heads {
@@ -115,18 +116,18 @@ func (x *Difference) section(out *writer, title string, list []*Change, total bo
 	if wide.Module > 0 {
 		head = line(0) + tabular.Pad(x.nameHead(), wide.Name) + "  module"
 	}
-	out.printf("%s\n", x.new.color(dim, head))
+	out.Printf("%s\n", x.new.color(dim, head))
 	for i, c := range shown {
 		name := tabular.Shorten(printable.String(c.shown()), wide.Name)
 		if c.Module != "" && wide.Module > 0 {
 			name = tabular.Pad(name, wide.Name) + "  " + tabular.ShortModule(printable.String(c.Module), wide.Module)
 		}
-		out.printf("%s%s\n", line(i+1), name)
+		out.Printf("%s%s\n", line(i+1), name)
 	}
 	if rest := len(list) - len(shown); rest > 0 {
-		out.printf("%s\n", x.new.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
+		out.Printf("%s\n", x.new.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
 	}
-	out.printf("\n")
+	out.Printf("\n")
 }
 
 // cells are the figures of a row. The last is half the width of the 95 % interval of what the table is about.
@@ -150,9 +151,9 @@ func (x *Difference) nameHead() string {
 
 // shown is the function as a table has it.
 func (c *Change) shown() string {
-	f := frame{name: c.Name, module: c.Module, file: c.File, line: c.Line}
-	f.nameless = c.Module != "" && c.Name == bracketed(c.Module)
-	return f.shown()
+	f := view.Frame{Name: c.Name, Module: c.Module, File: c.File, Line: c.Line}
+	f.Nameless = c.Module != "" && c.Name == view.Bracketed(c.Module)
+	return f.Shown()
 }
 
 // jsonFigure is a [Figure].
@@ -178,7 +179,7 @@ type jsonChange struct {
 func (x *Difference) JSON(w io.Writer) error {
 	f := x.toNanos()
 	changes := make([]jsonChange, 0, len(x.Changes))
-	for i := range x.Changes[:min(len(x.Changes), x.new.limit(len(x.Changes)))] {
+	for i := range x.Changes[:min(len(x.Changes), x.new.Limit(len(x.Changes)))] {
 		c := &x.Changes[i]
 		changes = append(changes, jsonChange{c.Name, c.Module, c.File, c.Line, f(c.Self), f(c.Total)})
 	}
@@ -194,7 +195,7 @@ func (x *Difference) JSON(w io.Writer) error {
 
 // toNanos gives what turns figures into those of the JSON form.
 func (x *Difference) toNanos() func(Figure) jsonFigure {
-	per, ok := tabular.NanosPer[x.new.unit]
+	per, ok := tabular.NanosPer[x.new.Unit]
 	if !ok || x.opts.Per == "share" {
 		per = 1
 	}

@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/view"
 )
 
 // Folded writes a line for each distinct stack. It is process, thread, frames from the outermost to the innermost,
@@ -22,27 +23,27 @@ func Folded(w io.Writer, p *profile.Profile, o Options) error {
 	}
 	sums := map[string]int64{}
 	var line []byte
-	for _, s := range d.prof.Sample {
-		if v := s.Value[d.value]; v != 0 {
+	for _, s := range d.Profile.Sample {
+		if v := s.Value[d.Value]; v != 0 {
 			line = d.fold(line[:0], s)
 			sums[string(line)] += v
 		}
 	}
-	out := &writer{w: w}
+	out := printable.NewWriter(w)
 	for _, l := range slices.Sorted(maps.Keys(sums)) {
-		out.printf("%s %d\n", l, sums[l])
+		out.Printf("%s %d\n", l, sums[l])
 	}
-	return out.err
+	return out.Err()
 }
 
 func (d *data) fold(line []byte, s *profile.Sample) []byte {
 	for _, key := range []string{rec.LabelComm, rec.LabelThread} {
-		if name := label(s, key); name != "" {
+		if name := view.Label(s, key); name != "" {
 			line = append(append(line, foldName(name)...), ';')
 		}
 	}
-	for _, f := range slices.Backward(d.stack(s)) {
-		line = append(append(line, foldName(d.frames[f].label())...), ';')
+	for _, f := range slices.Backward(d.Stack(s)) {
+		line = append(append(line, foldName(d.Frames[f].Label())...), ';')
 	}
 	return line[:len(line)-1]
 }

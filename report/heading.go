@@ -7,28 +7,30 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // heading writes what the profile is: the target and how much of its time has a function; the sums; how it was
 // recorded. What is missing follows; below says where more of it is told.
-func (d *data) heading(out *writer, below string) {
-	s, c := d.summary(), d.coverage()
-	width := d.opts.Width
-	out.printf("%s\n%s\n", d.paint(bold, tabular.Wrap(width, " · ", s.parts(d.covered(&c))...)),
-		tabular.Wrap(width, " · ", d.totals(&s)...))
+func (d *data) heading(out *printable.Writer, below string) {
+	s, c := d.Summary(), d.Coverage()
+	width := d.Options.Width
+	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(width, " · ", s.Parts(d.Covered(&c))...)),
+		tabular.Wrap(width, " · ", d.Totals(&s)...))
 	for _, line := range s.Comments {
 		for _, part := range brief(line) {
-			out.printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", part)))
+			out.Printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", part)))
 		}
 	}
-	for _, line := range []string{d.leftOut(), d.causes(&c, below)} {
+	for _, line := range []string{d.leftOut(), d.Causes(&c, below)} {
 		if line != "" {
-			out.printf("%s\n", tabular.Paragraph(width, "  ", line))
+			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
 	}
-	out.printf("\n")
+	out.Printf("\n")
 }
 
 // seeBelow: the notes stand at the end.
@@ -52,32 +54,32 @@ func brief(comment string) []string {
 
 // leftOut tells what the filters have removed, "" if nothing.
 func (d *data) leftOut() string {
-	if d.dropped == 0 {
+	if d.Dropped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s left out by %s", tabular.Thousands(int64(d.dropped)),
-		tabular.Plural(int64(d.dropped+len(d.prof.Sample)), "stack"),
-		strings.Join(d.filters, " and "))
+	return fmt.Sprintf("%s of %s left out by %s", tabular.Thousands(int64(d.Dropped)),
+		tabular.Plural(int64(d.Dropped+len(d.Profile.Sample)), "stack"),
+		strings.Join(d.Filters, " and "))
 }
 
 // waited tells who asks where the time went of threads that hardly ran where to look, "" of others.
 func (d *data) waited() string {
-	wall, ok := d.has(rec.TypeWall)
-	if !ok || d.opts.Value != "" || d.prof.SampleType[d.value].Type != rec.TypeCPU {
+	wall, ok := d.Has(rec.TypeWall)
+	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.Value].Type != rec.TypeCPU {
 		return ""
 	}
-	c := d.coverage()
-	if total := d.total(wall); total == 0 || c.total > 0 && !c.slight || c.total > total/20 {
+	c := d.Coverage()
+	if total := d.Total(wall); total == 0 || c.Total > 0 && !c.Slight || c.Total > total/20 {
 		return ""
 	}
 	return "Hardly any CPU time: the threads waited. prywalk report --by wait shows what for."
 }
 
 // footnotes writes what is to be said of the rows above.
-func (d *data) footnotes(out *writer, shown []row) {
-	for _, n := range append(d.notes(shown), d.waited()) {
+func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
+	for _, n := range append(d.Notes(shown), d.waited()) {
 		if n != "" {
-			out.printf("\n%s\n", tabular.Paragraph(d.opts.Width, "  ", n))
+			out.Printf("\n%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
 		}
 	}
 }
@@ -100,17 +102,17 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
-	out := &writer{w: w}
-	s, c := d.summary(), d.coverage()
-	out.printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.parts(d.covered(&c))...)),
-		tabular.Wrap(o.Width, " · ", d.totals(&s)...))
+	out := printable.NewWriter(w)
+	s, c := d.Summary(), d.Coverage()
+	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.Parts(d.Covered(&c))...)),
+		tabular.Wrap(o.Width, " · ", d.Totals(&s)...))
 	for _, comment := range s.Comments {
 		for _, line := range accounts(comment) {
-			out.printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
+			out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 		}
 	}
 	if len(s.Comments) == 0 {
-		out.printf("the profile says nothing of how it was made\n")
+		out.Printf("the profile says nothing of how it was made\n")
 	}
-	return out.err
+	return out.Err()
 }

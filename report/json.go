@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/printable"
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // jsonValues has a value for each type of the profile, by its name: times in nanoseconds. Prywalk's own also have
@@ -63,27 +64,27 @@ type jsonReport struct {
 // JSON writes the table as one line of JSON, with groups where the options have them, and the whole call tree if asked
 // for. Functions are in the order of the table; Options.N bounds them, and 0 is all.
 func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
-	if o.Value != typeBlocked { // it comes as one more type, if there is what it follows from
-		p = withBlocked(p)
+	if o.Value != view.TypeBlocked { // it comes as one more type, if there is what it follows from
+		p = view.WithBlocked(p)
 	}
 	d, err := prepare(p, o)
 	if err != nil {
 		return err
 	}
-	s, c := d.summary(), d.coverage()
+	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
-		Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.prof.SampleType[d.value].Type,
-		Total: d.values(d.sums(d.prof.Sample)), Functions: d.functions(d.prof.Sample),
+		Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.Profile.SampleType[d.Value].Type,
+		Total: d.values(d.sums(d.Profile.Sample)), Functions: d.functions(d.Profile.Sample),
 	}
-	if share := c.share(); share >= 0 {
+	if share := c.Share(); share >= 0 {
 		r.Named = &share
 	}
 	if s.Complete >= 0 {
 		r.Complete = &s.Complete
 	}
 	if o.By != "" {
-		for _, g := range d.grouped() {
-			r.Groups = append(r.Groups, jsonGroup{g.name, d.values(d.sums(g.samples)), d.functions(g.samples)})
+		for _, g := range d.Grouped(o.By) {
+			r.Groups = append(r.Groups, jsonGroup{g.Name, d.values(d.sums(g.Samples)), d.functions(g.Samples)})
 		}
 	}
 	if tree {
@@ -97,19 +98,10 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	return err
 }
 
-// withBlocked gives a profile with that type of values, if it can have it. The caller's stays as it is.
-func withBlocked(p *profile.Profile) *profile.Profile {
-	d := &data{prof: shallow(p)}
-	if _, ok := d.has(typeBlocked); !ok {
-		d.addBlocked()
-	}
-	return d.prof
-}
-
 // values names the values of a list; times are in nanoseconds.
 func (d *data) values(list []int64) jsonValues {
 	out := jsonValues{}
-	for i, t := range d.prof.SampleType {
+	for i, t := range d.Profile.SampleType {
 		v := list[i]
 		if per, ok := tabular.NanosPer[t.Unit]; ok && per != 1 {
 			v = int64(float64(v) * per)
@@ -121,7 +113,7 @@ func (d *data) values(list []int64) jsonValues {
 
 // sums adds up all types of values.
 func (d *data) sums(samples []*profile.Sample) []int64 {
-	sum := make([]int64, len(d.prof.SampleType))
+	sum := make([]int64, len(d.Profile.SampleType))
 	for _, s := range samples {
 		add(sum, s.Value)
 	}
@@ -140,17 +132,17 @@ func (d *data) functions(samples []*profile.Sample) []jsonFunction {
 	type sums struct{ self, total []int64 }
 	all := map[int32]*sums{}
 	seen := map[int32]int{}
-	rows := d.rows(samples)
+	rows := d.Rows(samples)
 	have := map[int32]bool{}
 	for _, r := range rows {
-		have[r.frame] = true
+		have[r.Frame] = true
 	}
 	for i, s := range samples {
-		for depth, f := range d.stack(s) {
+		for depth, f := range d.Stack(s) {
 			if all[f] == nil {
 				all[f] = &sums{make([]int64, len(s.Value)), make([]int64, len(s.Value))}
 				if !have[f] {
-					rows = append(rows, row{frame: f})
+					rows = append(rows, view.Row{Frame: f})
 				}
 			}
 			if depth == 0 {
@@ -162,50 +154,50 @@ func (d *data) functions(samples []*profile.Sample) []jsonFunction {
 			}
 		}
 	}
-	rows = rows[:min(len(rows), d.limit(len(rows)))]
+	rows = rows[:min(len(rows), d.Limit(len(rows)))]
 	out := make([]jsonFunction, len(rows))
 	for i, r := range rows {
-		out[i] = d.jsonFunction(r.frame, all[r.frame].self, all[r.frame].total)
-		if d.opts.Intervals {
-			out[i].Within = &jsonMargins{d.prec.Margin(float64(r.self) / d.prec.Total),
-				d.prec.Margin(float64(r.total) / d.prec.Total)}
+		out[i] = d.jsonFunction(r.Frame, all[r.Frame].self, all[r.Frame].total)
+		if d.Options.Intervals {
+			out[i].Within = &jsonMargins{d.Precision.Margin(float64(r.Self) / d.Precision.Total),
+				d.Precision.Margin(float64(r.Total) / d.Precision.Total)}
 		}
 	}
 	return out
 }
 
 func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
-	f := &d.frames[n]
-	return jsonFunction{Name: f.name, Module: f.module, File: f.file, Line: f.line, Self: d.values(self),
+	f := &d.Frames[n]
+	return jsonFunction{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line, Self: d.values(self),
 		Total: d.values(total)}
 }
 
 // jsonTree is the call tree with all types of values, the children of a node in the order of the chosen one.
 func (d *data) jsonTree() *jsonNode {
-	t := newTrie()
-	self, total := [][]int64{make([]int64, len(d.prof.SampleType))}, [][]int64{d.sums(d.prof.Sample)}
-	for _, s := range d.prof.Sample {
+	t := view.NewTrie()
+	self, total := [][]int64{make([]int64, len(d.Profile.SampleType))}, [][]int64{d.sums(d.Profile.Sample)}
+	for _, s := range d.Profile.Sample {
 		n := int32(0)
-		for _, f := range slices.Backward(d.stack(s)) {
-			n = t.child(n, f)
+		for _, f := range slices.Backward(d.Stack(s)) {
+			n = t.Child(n, f)
 			if int(n) == len(self) {
 				self, total = append(self, make([]int64, len(s.Value))), append(total, make([]int64, len(s.Value)))
 			}
 			add(total[n], s.Value)
-			t.nodes[n].total += s.Value[d.value]
+			t.Nodes[n].Total += s.Value[d.Value]
 		}
 		add(self[n], s.Value)
 	}
-	t.sortChildren(d)
-	nodes := make([]*jsonNode, len(t.nodes))
-	for i := range t.nodes { // a parent has a lower number than its children
+	t.SortChildren(d.Data)
+	nodes := make([]*jsonNode, len(t.Nodes))
+	for i := range t.Nodes { // a parent has a lower number than its children
 		nodes[i] = &jsonNode{jsonFunction: jsonFunction{Name: "all", Self: d.values(self[i]), Total: d.values(total[i])}}
-		if f := t.nodes[i].frame; f >= 0 {
+		if f := t.Nodes[i].Frame; f >= 0 {
 			nodes[i].jsonFunction = d.jsonFunction(f, self[i], total[i])
 		}
 	}
-	for i := range t.nodes {
-		for _, c := range t.nodes[i].children {
+	for i := range t.Nodes {
+		for _, c := range t.Nodes[i].Children {
 			nodes[i].Children = append(nodes[i].Children, nodes[c])
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // Limits of the page.
@@ -47,7 +49,7 @@ type page struct {
 type pageBuilder struct {
 	*data
 	page
-	trie     *trie
+	trie     *view.Trie
 	weights  []int64 // for each node and type, the sum of absolute values
 	strings  map[string]int
 	threads  map[[4]any]int
@@ -58,11 +60,11 @@ type pageBuilder struct {
 }
 
 func (d *data) page() *page {
-	b := &pageBuilder{data: d, trie: &trie{nodes: []node{{frame: -1, parent: -1}}, index: map[edge]int32{}},
+	b := &pageBuilder{data: d, trie: &view.Trie{Nodes: []view.Node{{Frame: -1, Parent: -1}}, Index: map[view.Edge]int32{}},
 		strings: map[string]int{}, threads: map[[4]any]int{}, contexts: map[[3]int]int{}, rows: map[[2]int32][]int64{}}
 	b.head()
-	b.weights = make([]int64, len(d.prof.SampleType))
-	for _, s := range d.prof.Sample {
+	b.weights = make([]int64, len(d.Profile.SampleType))
+	for _, s := range d.Profile.Sample {
 		b.sample(s)
 	}
 	kept := b.prune()
@@ -74,20 +76,20 @@ func (d *data) page() *page {
 
 // head fills in what describes the profile.
 func (b *pageBuilder) head() {
-	s := b.summary()
+	s := b.Summary()
 	b.merge = s.Threads > pageThreads
-	b.Title = printable.String(or(b.opts.Title, s.Target))
-	b.Value = b.value
-	for i, t := range b.prof.SampleType {
+	b.Title = printable.String(cmp.Or(b.Options.Title, s.Target))
+	b.page.Value = b.data.Value
+	for i, t := range b.Profile.SampleType {
 		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
-		b.Effective = append(b.Effective, b.precisionOf(i).N)
+		b.Effective = append(b.Effective, b.PrecisionOf(i).N)
 	}
 	for _, c := range s.Comments {
 		b.Comments = append(b.Comments, remarkOf(c))
 	}
-	c := b.coverage()
-	b.Facts = s.facts(&c)
-	for _, line := range append([]string{b.leftOut(), b.causes(&c, "")}, b.notes(b.data.rows(b.prof.Sample))...) {
+	c := b.Coverage()
+	b.Facts = facts(&s, &c)
+	for _, line := range append([]string{b.leftOut(), b.Causes(&c, "")}, b.Notes(b.data.Rows(b.Profile.Sample))...) {
 		if line != "" {
 			b.Comments = append(b.Comments, remark{Text: printable.String(line)})
 		}
@@ -120,7 +122,7 @@ func remarkOf(comment string) remark {
 }
 
 // facts are the figures in the page's head.
-func (s *summary) facts(c *coverage) (f [][2]string) {
+func facts(s *view.Summary, c *view.Coverage) (f [][2]string) {
 	add := func(k, v string) { f = append(f, [2]string{k, v}) }
 	if !s.Start.IsZero() {
 		add("recorded", s.Start.UTC().Format("2006-01-02 15:04:05 UTC"))
@@ -138,11 +140,11 @@ func (s *summary) facts(c *coverage) (f [][2]string) {
 		add("threads", tabular.Thousands(int64(s.Threads)))
 	}
 	add("samples", tabular.Thousands(s.Samples))
-	if c.share() >= 0 && !c.idle() {
-		add("time with a function", percentComplete(c.share()))
+	if c.Share() >= 0 && !c.Idle() {
+		add("time with a function", view.PercentComplete(c.Share()))
 	}
 	if s.Complete >= 0 {
-		add("complete stacks", percentComplete(s.Complete))
+		add("complete stacks", view.PercentComplete(s.Complete))
 	}
 	return f
 }
@@ -154,8 +156,8 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 	}
 	at := int32(0)
 	b.weigh(at, s)
-	for _, f := range slices.Backward(b.stack(s)) {
-		at = b.trie.child(at, f)
+	for _, f := range slices.Backward(b.Stack(s)) {
+		at = b.trie.Child(at, f)
 		b.weigh(at, s)
 	}
 	k := [2]int32{at, int32(b.context(s))}
@@ -182,7 +184,7 @@ func (b *pageBuilder) weigh(n int32, s *profile.Sample) {
 
 // context numbers a sample's thread, state and wait reason.
 func (b *pageBuilder) context(s *profile.Sample) int {
-	k := [3]int{b.thread(s), b.str(label(s, rec.LabelState)), b.str(label(s, rec.LabelWait))}
+	k := [3]int{b.thread(s), b.str(view.Label(s, rec.LabelState)), b.str(view.Label(s, rec.LabelWait))}
 	i, ok := b.contexts[k]
 	if !ok {
 		i = len(b.contexts)
@@ -194,11 +196,11 @@ func (b *pageBuilder) context(s *profile.Sample) int {
 
 // thread numbers a sample's thread.
 func (b *pageBuilder) thread(s *profile.Sample) int {
-	tid, pid := number(s, rec.LabelTID), number(s, rec.LabelPID)
+	tid, pid := view.Number(s, rec.LabelTID), view.Number(s, rec.LabelPID)
 	if b.merge {
 		tid = 0
 	}
-	name, comm := label(s, rec.LabelThread), label(s, rec.LabelComm)
+	name, comm := view.Label(s, rec.LabelThread), view.Label(s, rec.LabelComm)
 	k := [4]any{name, comm, tid, pid}
 	i, ok := b.threads[k]
 	if !ok {
@@ -210,4 +212,4 @@ func (b *pageBuilder) thread(s *profile.Sample) int {
 }
 
 // str numbers a text.
-func (b *pageBuilder) str(s string) int { return numbered(&b.Strings, b.strings, s) }
+func (b *pageBuilder) str(s string) int { return view.Numbered(&b.Strings, b.strings, s) }

@@ -5,21 +5,22 @@ import (
 	"slices"
 
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // prune lists the nodes to draw, and gives for each node of the trie the number of
 // the one that stands for it. Parents come before their children in both.
 func (b *pageBuilder) prune() []int32 {
-	all := len(b.trie.nodes) <= pageNodes
-	small := b.number(frame{name: fmt.Sprintf("[calls under %g %%]", 100*pageShare)})
-	to := make([]int32, len(b.trie.nodes))
+	all := len(b.trie.Nodes) <= pageNodes
+	small := b.Number(view.Frame{Name: fmt.Sprintf("[calls under %g %%]", 100*pageShare)})
+	to := make([]int32, len(b.trie.Nodes))
 	smallOf := map[int32]int32{} // the stand-in below a node
 	isSmall := map[int32]bool{}
 	for i := 1; i < len(to); i++ {
-		n := &b.trie.nodes[i]
-		parent := to[n.parent]
+		n := &b.trie.Nodes[i]
+		parent := to[n.Parent]
 		if all || b.large(i) {
-			to[i] = b.emit(parent, n.frame)
+			to[i] = b.emit(parent, n.Frame)
 			continue
 		}
 		b.Merged++
@@ -45,16 +46,16 @@ func (b *pageBuilder) prune() []int32 {
 // leaves gives the rows of merged nodes a node of their innermost frame, so that
 // what a function took itself stays right.
 func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
-	leaf := map[edge]int32{}
+	leaf := map[view.Edge]int32{}
 	for _, k := range b.order {
 		old := k[0]
 		if !isSmall[to[old]] {
 			continue
 		}
-		e := edge{to[old], b.trie.nodes[old].frame}
+		e := view.Edge{Parent: to[old], Frame: b.trie.Nodes[old].Frame}
 		n, ok := leaf[e]
 		if !ok {
-			n = b.emit(e.parent, e.frame)
+			n = b.emit(e.Parent, e.Frame)
 			leaf[e] = n
 		}
 		to[old] = n
@@ -69,7 +70,7 @@ func (b *pageBuilder) emit(parent, frame int32) int32 {
 
 // large reports whether a node holds enough of any type of values.
 func (b *pageBuilder) large(n int) bool {
-	types := len(b.prof.SampleType)
+	types := len(b.Profile.SampleType)
 	for i := range types {
 		if all := b.weights[i]; all > 0 && float64(b.weights[n*types+i]) >= pageShare*float64(all) {
 			return true
@@ -80,7 +81,7 @@ func (b *pageBuilder) large(n int) bool {
 
 // writeRows adds up the rows of nodes that became one.
 func (b *pageBuilder) writeRows(to []int32) {
-	types := len(b.prof.SampleType)
+	types := len(b.Profile.SampleType)
 	sums := map[[2]int32]int{}
 	for _, k := range b.order {
 		row := b.rows[k]
@@ -101,13 +102,13 @@ func (b *pageBuilder) writeRows(to []int32) {
 
 // writeFrames lists the frames with their place in the source.
 func (b *pageBuilder) writeFrames() {
-	places := b.files()
-	for i, f := range b.frames {
+	places := b.Places()
+	for i, f := range b.data.Frames {
 		synthetic := 0
-		if f.synthetic() {
+		if f.Synthetic() {
 			synthetic = 1
 		}
 		p := places[int32(i)]
-		b.Frames = append(b.Frames, b.str(f.shown()), b.str(f.module), b.str(p.file), p.line, synthetic)
+		b.page.Frames = append(b.page.Frames, b.str(f.Shown()), b.str(f.Module), b.str(p.File), p.Line, synthetic)
 	}
 }

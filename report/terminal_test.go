@@ -15,6 +15,7 @@ import (
 
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // longNames name addresses as programs in C++ and Java do. What has no entry has no name.
@@ -276,7 +277,7 @@ func TestPartsOfTheTimeAddUp(t *testing.T) {
 	// Of intervals that began before the recording, that part is in none.
 	var before int64
 	for _, s := range p.Sample {
-		before += max(0, p.TimeNanos-(number(s, rec.LabelEnd)-s.Value[1]))
+		before += max(0, p.TimeNanos-(view.Number(s, rec.LabelEnd)-s.Value[1]))
 	}
 	if sum != whole-before {
 		t.Errorf("the parts have %d ns, the whole %d", sum, whole-before)

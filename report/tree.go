@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/printable"
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // Tree writes the call tree from the threads' first functions inwards, without the
@@ -21,17 +22,17 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
-	t := d.trie()
-	t.sortChildren(d)
-	out := &writer{w: w}
+	t := d.Trie()
+	t.SortChildren(d.Data)
+	out := printable.NewWriter(w)
 	d.heading(out, seeBelow)
-	d.writeTree(out, t, "call tree", "all", o.leastShare())
-	d.footnotes(out, d.rows(d.prof.Sample))
-	return out.err
+	d.writeTree(out, t, "call tree", "all", leastShare(&o))
+	d.footnotes(out, d.Rows(d.Profile.Sample))
+	return out.Err()
 }
 
 // leastShare is that below which branches are left out.
-func (o *Options) leastShare() float64 {
+func leastShare(o *Options) float64 {
 	if o.MinShare == 0 {
 		return 0.01
 	}
@@ -39,17 +40,17 @@ func (o *Options) leastShare() float64 {
 }
 
 // writeTree writes a trie with a line for the sum of all.
-func (d *data) writeTree(out *writer, t *trie, what, all string, least float64) {
-	tw := &treeWriter{data: d, trie: t, least: int64(max(0, least) * float64(t.nodes[0].total))}
-	tw.add(t.nodes[0].total, t.nodes[0].self, &pending{}, printable.Raw(printable.String(all)))
+func (d *data) writeTree(out *printable.Writer, t *view.Trie, what, all string, least float64) {
+	tw := &treeWriter{data: d, Trie: t, least: int64(max(0, least) * float64(t.Nodes[0].Total))}
+	tw.add(t.Nodes[0].Total, t.Nodes[0].Self, &pending{}, printable.Raw(printable.String(all)))
 	tw.walk()
-	tw.flush(out, fmt.Sprintf("%s (%s)", what, d.prof.SampleType[d.value].Type))
+	tw.flush(out, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.Value].Type))
 }
 
 // treeWriter writes a trie with an explicit stack: its depth is the input's.
 type treeWriter struct {
 	*data
-	*trie
+	*view.Trie
 	least int64
 	lines []treeLine
 }
@@ -89,8 +90,8 @@ func (tw *treeWriter) walk() {
 func (tw *treeWriter) below(n int32, depth int, prefix string) []pending {
 	var list []pending
 	rest := pending{node: -1, depth: depth, prefix: prefix}
-	for _, c := range tw.nodes[n].children {
-		if total := tw.nodes[c].total; total < tw.least {
+	for _, c := range tw.Nodes[n].Children {
+		if total := tw.Nodes[c].Total; total < tw.least {
 			rest.sum += total
 			rest.count++
 			continue
@@ -109,15 +110,15 @@ func (tw *treeWriter) below(n int32, depth int, prefix string) []pending {
 
 func (tw *treeWriter) line(p *pending) {
 	if p.node < 0 {
-		text := fmt.Sprintf("… %s below %s", tabular.Plural(int64(p.count), "smaller call"), tw.prec.Share(tw.least))
+		text := fmt.Sprintf("… %s below %s", tabular.Plural(int64(p.count), "smaller call"), tw.Precision.Share(tw.least))
 		tw.add(p.sum, 0, p, printable.Raw(text))
 		return
 	}
-	n := &tw.nodes[p.node]
-	f := &tw.frames[n.frame]
-	l := tw.add(n.total, n.self, p, printable.Raw(printable.String(f.shown())))
-	if f.module != "" && !strings.Contains(string(l.name), f.module) {
-		l.module = printable.String(f.module)
+	n := &tw.Nodes[p.node]
+	f := &tw.Frames[n.Frame]
+	l := tw.add(n.Total, n.Self, p, printable.Raw(printable.String(f.Shown())))
+	if f.Module != "" && !strings.Contains(string(l.name), f.Module) {
+		l.module = printable.String(f.Module)
 	}
 }
 
@@ -133,9 +134,9 @@ func (tw *treeWriter) add(total, self int64, p *pending, name printable.Raw) *tr
 
 // indent is what stands before a branch. Where it takes a third of a terminal, its beginning gives way to its depth.
 func (tw *treeWriter) indent(p *pending) string {
-	limit := tw.opts.Width / 3
+	limit := tw.Options.Width / 3
 	n := utf8.RuneCountInString(p.prefix)
-	if tw.opts.Width == 0 || n <= limit {
+	if tw.Options.Width == 0 || n <= limit {
 		return p.prefix
 	}
 	head := fmt.Sprintf("%d… ", p.depth)
@@ -144,25 +145,25 @@ func (tw *treeWriter) indent(p *pending) string {
 }
 
 // flush writes the lines with their columns aligned.
-func (tw *treeWriter) flush(out *writer, head string) {
+func (tw *treeWriter) flush(out *printable.Writer, head string) {
 	cells := [3][]string{{"total%"}, {"total"}, {"self%"}}
 	var shares, selfs []string
 	for i := range tw.lines {
 		l := &tw.lines[i]
-		shares = append(shares, tw.prec.Share(l.total))
-		cells[1] = append(cells[1], tw.prec.Value(l.total, tw.unit))
-		selfs = append(selfs, map[bool]string{false: tw.prec.Share(l.self), true: ""}[l.leftOut])
+		shares = append(shares, tw.Precision.Share(l.total))
+		cells[1] = append(cells[1], tw.Precision.Value(l.total, tw.Unit))
+		selfs = append(selfs, map[bool]string{false: tw.Precision.Share(l.self), true: ""}[l.leftOut])
 	}
 	cells[0], cells[2] = append(cells[0], tabular.Aligned(shares)...), append(cells[2], tabular.Aligned(selfs)...)
 	for i := range cells {
 		cells[i] = tabular.Right(cells[i], len("100%"))
 	}
 	at := len([]rune(cells[0][0]+cells[1][0]+cells[2][0])) + len("   ") + 1
-	out.printf("%s\n", tw.color(dim, fmt.Sprintf("%s %s %s  %s", cells[0][0], cells[1][0], cells[2][0], head)))
+	out.Printf("%s\n", tw.color(dim, fmt.Sprintf("%s %s %s  %s", cells[0][0], cells[1][0], cells[2][0], head)))
 	for i := range tw.lines {
 		l := &tw.lines[i]
-		name, module := tw.room(l, tw.opts.Width-at-utf8.RuneCountInString(l.branch))
-		out.printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.heat(cells[2][i+1], l.self), l.branch, name, module)
+		name, module := tw.room(l, tw.Options.Width-at-utf8.RuneCountInString(l.branch))
+		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.heat(cells[2][i+1], l.self), l.branch, name, module)
 	}
 }
 
@@ -173,12 +174,12 @@ func (tw *treeWriter) room(l *treeLine, width int) (name, module printable.Raw) 
 	}
 	if l.leftOut {
 		text := string(l.name)
-		if short, _, _ := strings.Cut(text, " below "); tw.opts.Width > 0 && !tabular.Fits(text, width) {
+		if short, _, _ := strings.Cut(text, " below "); tw.Options.Width > 0 && !tabular.Fits(text, width) {
 			text = tabular.ShortModule(short, max(width, tabular.LeastName))
 		}
 		return tw.paint(dim, printable.Raw(text)), ""
 	}
-	if tw.opts.Width == 0 {
+	if tw.Options.Width == 0 {
 		return l.name, module
 	}
 	name = printable.Raw(tabular.Shorten(string(l.name), max(width, tabular.LeastColumn)))

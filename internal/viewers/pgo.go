@@ -1,4 +1,4 @@
-package report
+package viewers
 
 import (
 	"fmt"
@@ -8,13 +8,14 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/view"
 )
 
 // PGO writes the profile's processor time in the form that `go build -pgo` takes:
 // samples/count and cpu/nanoseconds, without labels, stacks that did not run
 // and synthetic frames left out. The count is the time in periods, because Go
 // weighs by the first type. Of the options those that choose samples count.
-func PGO(w io.Writer, p *profile.Profile, o Options) error {
+func PGO(w io.Writer, p *profile.Profile, o view.Options) error {
 	q, err := pgoProfile(p, o)
 	if err != nil {
 		return err
@@ -22,19 +23,19 @@ func PGO(w io.Writer, p *profile.Profile, o Options) error {
 	return q.Write(w)
 }
 
-func pgoProfile(p *profile.Profile, o Options) (*profile.Profile, error) {
+func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	o.Value = rec.TypeCPU
-	d, err := prepare(p, o)
+	d, err := view.New(p, o)
 	if err != nil {
 		return nil, fmt.Errorf("no processor time for optimisation: %w", err)
 	}
 	period := max(p.Period, 1)
-	q := shallow(d.prof)
-	q.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: rec.TypeCPU, Unit: d.unit}}
+	q := view.Shallow(d.Profile)
+	q.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: rec.TypeCPU, Unit: d.Unit}}
 	q.DefaultSampleType = ""
 	q.Comments = nil
 	q.Sample = nil
-	for _, s := range d.pgoStacks() {
+	for _, s := range pgoStacks(d) {
 		if n := (s.Value[1] + period/2) / period; n > 0 {
 			s.Value[0] = n
 			q.Sample = append(q.Sample, s)
@@ -49,14 +50,14 @@ func pgoProfile(p *profile.Profile, o Options) (*profile.Profile, error) {
 }
 
 // pgoStacks adds up the time of equal stacks, in their first order.
-func (d *data) pgoStacks() (list []*profile.Sample) {
+func pgoStacks(d *view.Data) (list []*profile.Sample) {
 	sums := map[string]*profile.Sample{}
-	for _, s := range d.prof.Sample {
+	for _, s := range d.Profile.Sample {
 		locs := slices.DeleteFunc(slices.Clone(s.Location), func(l *profile.Location) bool {
 			return l.Mapping == nil &&
 				l.Address == 0
 		})
-		if s.Value[d.value] <= 0 || len(locs) == 0 {
+		if s.Value[d.Value] <= 0 || len(locs) == 0 {
 			continue
 		}
 		key := make([]byte, 0, 4*len(locs))
@@ -69,7 +70,7 @@ func (d *data) pgoStacks() (list []*profile.Sample) {
 			sums[string(key)] = sum
 			list = append(list, sum)
 		}
-		sum.Value[1] += s.Value[d.value]
+		sum.Value[1] += s.Value[d.Value]
 	}
 	return list
 }

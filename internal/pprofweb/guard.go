@@ -1,4 +1,4 @@
-package report
+package pprofweb
 
 import (
 	"crypto/rand"

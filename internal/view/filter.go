@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"errors"
@@ -17,16 +17,16 @@ import (
 var ErrNoTime = errors.New("the profile does not keep time")
 
 // filter drops what the options do not leave.
-func (d *data) filter() error {
-	before := len(d.prof.Sample)
+func (d *Data) filter() error {
+	before := len(d.Profile.Sample)
 	if err := d.window(); err != nil {
 		return err
 	}
 	for _, by := range []struct {
 		flag, expr, group string
-	}{{"thread", d.opts.Thread, "thread"}, {"process", d.opts.Process, "process"}, {"state", d.opts.State, "state"},
-		{"wait", d.opts.Wait, "wait"}} {
-		re, err := compile(by.flag, by.expr)
+	}{{"thread", d.Options.Thread, "thread"}, {"process", d.Options.Process, "process"},
+		{"state", d.Options.State, "state"}, {"wait", d.Options.Wait, "wait"}} {
+		re, err := Compile(by.flag, by.expr)
 		if err != nil {
 			return err
 		}
@@ -37,8 +37,8 @@ func (d *data) filter() error {
 	if err := d.byName(); err != nil {
 		return err
 	}
-	d.dropped = before - len(d.prof.Sample)
-	if before > 0 && len(d.prof.Sample) == 0 {
+	d.Dropped = before - len(d.Profile.Sample)
+	if before > 0 && len(d.Profile.Sample) == 0 {
 		return d.nothingLeft()
 	}
 	return nil
@@ -54,40 +54,41 @@ func (o *Options) sleepers() bool {
 }
 
 // keep keeps the samples for which the test is true. The caller's list stays as it is.
-func (d *data) keep(flag string, test func(*profile.Sample) bool) {
-	d.filters = append(d.filters, flag)
-	d.prof.Sample = slices.DeleteFunc(slices.Clone(d.prof.Sample), func(s *profile.Sample) bool { return !test(s) })
+func (d *Data) keep(flag string, test func(*profile.Sample) bool) {
+	d.Filters = append(d.Filters, flag)
+	d.Profile.Sample = slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool { return !test(s) })
 }
 
 // byName keeps and drops by the names of functions, files and modules.
-func (d *data) byName() error {
-	focus, err := compile("focus", d.opts.Focus)
+func (d *Data) byName() error {
+	focus, err := Compile("focus", d.Options.Focus)
 	if err != nil {
 		return err
 	}
-	ignore, err := compile("ignore", d.opts.Ignore)
+	ignore, err := Compile("ignore", d.Options.Ignore)
 	if err != nil {
 		return err
 	}
 	if focus != nil {
-		d.filters = append(d.filters, "--focus")
+		d.Filters = append(d.Filters, "--focus")
 	}
 	if ignore != nil {
-		d.filters = append(d.filters, "--ignore")
+		d.Filters = append(d.Filters, "--ignore")
 	}
-	d.prof.FilterSamplesByName(focus, ignore, nil, nil)
+	d.Profile.FilterSamplesByName(focus, ignore, nil, nil)
 	return nil
 }
 
 // nothingLeft says which filters left nothing.
-func (d *data) nothingLeft() error {
-	if len(d.filters) == 2 && d.opts.Focus != "" && d.opts.Ignore != "" {
-		return fmt.Errorf("nothing is left: no stack matches --focus %q without --ignore %q", d.opts.Focus, d.opts.Ignore)
+func (d *Data) nothingLeft() error {
+	if len(d.Filters) == 2 && d.Options.Focus != "" && d.Options.Ignore != "" {
+		return fmt.Errorf("nothing is left: no stack matches --focus %q without --ignore %q", d.Options.Focus,
+			d.Options.Ignore)
 	}
-	return fmt.Errorf("nothing is left by %s; report without them shows what there is", strings.Join(d.filters, " and "))
+	return fmt.Errorf("nothing is left by %s; report without them shows what there is", strings.Join(d.Filters, " and "))
 }
 
-func compile(what, expr string) (*regexp.Regexp, error) {
+func Compile(what, expr string) (*regexp.Regexp, error) {
 	if expr == "" {
 		return nil, nil
 	}
@@ -100,40 +101,40 @@ func compile(what, expr string) (*regexp.Regexp, error) {
 
 // window keeps the part of the recording that From and To bound. An interval that is partly in it counts in
 // proportion: what it used is taken as spread evenly over it.
-func (d *data) window() error {
-	if d.opts.From <= 0 && d.opts.To <= 0 {
+func (d *Data) window() error {
+	if d.Options.From <= 0 && d.Options.To <= 0 {
 		return nil
 	}
-	wall, ok := d.has(rec.TypeWall)
-	if !ok || d.prof.TimeNanos == 0 || !slices.ContainsFunc(d.prof.Sample,
-		func(s *profile.Sample) bool { return number(s, rec.LabelEnd) != 0 }) {
+	wall, ok := d.Has(rec.TypeWall)
+	if !ok || d.Profile.TimeNanos == 0 || !slices.ContainsFunc(d.Profile.Sample,
+		func(s *profile.Sample) bool { return Number(s, rec.LabelEnd) != 0 }) {
 		return fmt.Errorf("%w; --from and --to need a recording of prywalk without --aggregate", ErrNoTime)
 	}
-	begin := d.prof.TimeNanos + int64(d.opts.From)
-	end := d.prof.TimeNanos + d.prof.DurationNanos
-	if to := d.prof.TimeNanos + int64(d.opts.To); d.opts.To > 0 && to < end {
+	begin := d.Profile.TimeNanos + int64(d.Options.From)
+	end := d.Profile.TimeNanos + d.Profile.DurationNanos
+	if to := d.Profile.TimeNanos + int64(d.Options.To); d.Options.To > 0 && to < end {
 		end = to
 	}
 	if begin >= end {
-		return fmt.Errorf("nothing is left: the recording has %s, and --from is %s", tabular.Nanos(d.prof.DurationNanos),
-			d.opts.From)
+		return fmt.Errorf("nothing is left: the recording has %s, and --from is %s", tabular.Nanos(d.Profile.DurationNanos),
+			d.Options.From)
 	}
-	d.filters = append(d.filters, "--from and --to")
+	d.Filters = append(d.Filters, "--from and --to")
 	var kept []*profile.Sample
-	for _, s := range d.prof.Sample {
+	for _, s := range d.Profile.Sample {
 		if c := clip(s, s.Value[wall], begin, end); c != nil {
 			kept = append(kept, c)
 		}
 	}
-	d.prof.Sample = kept
-	d.prof.TimeNanos, d.prof.DurationNanos = begin, end-begin
+	d.Profile.Sample = kept
+	d.Profile.TimeNanos, d.Profile.DurationNanos = begin, end-begin
 	return nil
 }
 
 // clip gives what of a sample lies between two moments, nil if nothing. Its parts before, between and after them add
 // up to the whole.
 func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
-	last := number(s, rec.LabelEnd)
+	last := Number(s, rec.LabelEnd)
 	first := last - wall
 	if wall == 0 { // a moment belongs to the window that it ends
 		if last > begin && last <= end {
@@ -176,9 +177,9 @@ func portion(v, part, whole int64) int64 {
 
 // Filter gives the samples that the options leave, as a profile for other viewers. The caller's profile stays as it is.
 func Filter(p *profile.Profile, o Options) (*profile.Profile, error) {
-	d, err := prepare(p, o)
+	d, err := New(p, o)
 	if err != nil {
 		return nil, err
 	}
-	return d.prof, nil
+	return d.Profile, nil
 }

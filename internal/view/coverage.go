@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"cmp"
@@ -17,35 +17,35 @@ const wellCovered = 0.95
 // fewTicks is from how many ticks' CPU time on a poor share is worth a warning: what hardly runs is hardly met.
 const fewTicks = 5
 
-// coverage says how much of the CPU time is of a function that has a name, and what the rest is.
-type coverage struct {
+// Coverage says how much of the CPU time is of a function that has a name, and what the rest is.
+type Coverage struct {
 	value        int // index of the type of values: cpu, or the chosen one of another tool's profile
-	named, total int64
+	named, Total int64
 	missing      []missing // the most first
-	slight       bool      // a few ticks' worth of CPU time is all that there is
+	Slight       bool      // a few ticks' worth of CPU time is all that there is
 }
 
 // missing is time without a function, by what the table shows for it.
 type missing struct {
-	frame frame
+	frame Frame
 	v     int64
 }
 
-// coverage divides the time by the innermost frames.
-func (d *data) coverage() coverage {
-	c := coverage{value: d.value}
-	if i, ok := d.has(rec.TypeCPU); ok {
+// Coverage divides the time by the innermost frames.
+func (d *Data) Coverage() Coverage {
+	c := Coverage{value: d.Value}
+	if i, ok := d.Has(rec.TypeCPU); ok {
 		c.value = i
 	}
 	unread := map[string]*missing{}
-	for _, s := range d.prof.Sample {
+	for _, s := range d.Profile.Sample {
 		v := s.Value[c.value]
 		if v <= 0 {
 			continue
 		}
-		c.total += v
-		f := &d.frames[d.stack(s)[0]]
-		if !f.synthetic() && !f.nameless {
+		c.Total += v
+		f := &d.Frames[d.Stack(s)[0]]
+		if !f.Synthetic() && !f.Nameless {
 			c.named += v
 			continue
 		}
@@ -59,86 +59,87 @@ func (d *data) coverage() coverage {
 		c.missing = append(c.missing, *m)
 	}
 	slices.SortFunc(c.missing, func(a, b missing) int {
-		return cmp.Or(cmp.Compare(b.v, a.v), cmp.Compare(a.frame.name, b.frame.name))
+		return cmp.Or(cmp.Compare(b.v, a.v), cmp.Compare(a.frame.Name, b.frame.Name))
 	})
-	if t := d.prof.PeriodType; t != nil && t.Unit == "nanoseconds" && d.prof.SampleType[c.value].Type == rec.TypeCPU {
-		c.slight = c.total/fewTicks < d.prof.Period // any period may be claimed
+	cpu := d.Profile.SampleType[c.value].Type == rec.TypeCPU
+	if t := d.Profile.PeriodType; t != nil && t.Unit == "nanoseconds" && cpu {
+		c.Slight = c.Total/fewTicks < d.Profile.Period // any period may be claimed
 	}
 	return c
 }
 
 // kind is the name of a frame without an address.
-func (f *frame) kind() string {
-	if f.nameless {
-		return bracketed(f.module)
+func (f *Frame) kind() string {
+	if f.Nameless {
+		return Bracketed(f.Module)
 	}
-	return f.name
+	return f.Name
 }
 
-// share is the part that has a function, negative where there is no time.
-func (c *coverage) share() float64 {
-	if c.total <= 0 {
+// Share is the part that has a function, negative where there is no time.
+func (c *Coverage) Share() float64 {
+	if c.Total <= 0 {
 		return -1
 	}
-	return float64(c.named) / float64(c.total)
+	return float64(c.named) / float64(c.Total)
 }
 
 // poor reports whether much has no function.
-func (c *coverage) poor() bool { return c.total > 0 && c.share() < wellCovered }
+func (c *Coverage) poor() bool { return c.Total > 0 && c.Share() < wellCovered }
 
-// idle reports whether a poor share is one of next to nothing.
-func (c *coverage) idle() bool { return c.poor() && c.slight }
+// Idle reports whether a poor share is one of next to nothing.
+func (c *Coverage) Idle() bool { return c.poor() && c.Slight }
 
-// covered is the part of the first line that tells the share, "" if there is none.
-func (d *data) covered(c *coverage) string {
+// Covered is the part of the first line that tells the share, "" if there is none.
+func (d *Data) Covered(c *Coverage) string {
 	switch {
-	case c.share() < 0:
+	case c.Share() < 0:
 		return ""
-	case c.idle():
+	case c.Idle():
 		return "hardly any CPU time"
 	}
 	what := "the CPU time"
-	if name := d.prof.SampleType[c.value].Type; name != rec.TypeCPU {
+	if name := d.Profile.SampleType[c.value].Type; name != rec.TypeCPU {
 		what = name
 	}
 	only := ""
 	if c.poor() {
 		only = "only "
 	}
-	return fmt.Sprintf("%s%s of %s has a function", only, percentComplete(c.share()), what)
+	return fmt.Sprintf("%s%s of %s has a function", only, PercentComplete(c.Share()), what)
 }
 
-// causes says what the time without a function is, and what to do. "" where enough of it has one, or there is
+// Causes says what the time without a function is, and what to do. "" where enough of it has one, or there is
 // hardly any. Below says where more of code without names is told.
-func (d *data) causes(c *coverage, below string) string {
-	if !c.poor() || c.idle() {
+func (d *Data) Causes(c *Coverage, below string) string {
+	if !c.poor() || c.Idle() {
 		return ""
 	}
 	var parts []string
 	for _, m := range c.missing {
-		if 100*m.v < c.total {
+		if 100*m.v < c.Total {
 			break
 		}
-		p := tabular.Precision{N: d.prec.N, Total: float64(c.total)}
+		p := tabular.Precision{N: d.Precision.N, Total: float64(c.Total)}
 		parts = append(parts, p.Share(m.v)+" "+m.frame.kind()+cause(&m.frame, below))
 	}
 	return "The rest: " + strings.Join(parts, "; ")
 }
 
 // cause says of time without a function why, and what to do.
-func cause(f *frame, below string) string {
+func cause(f *Frame, below string) string {
 	switch {
-	case f.nameless && strings.HasPrefix(f.module, "["):
+	case f.Nameless && strings.HasPrefix(f.Module, "["):
 		return ", code without names" + below
-	case f.nameless:
+	case f.Nameless:
 		return ", functions without names" + below
-	case f.name == "[exited unseen]":
+	case f.Name == "[exited unseen]":
 		return ", threads that came and went between two looks (a higher -F sees more of them)"
-	case f.name == "[short-lived children]":
+	case f.Name == "[short-lived children]":
 		return ", processes that came and went before they were found"
-	case f.name == "[ran between ticks]":
+	case f.Name == "[ran between ticks]":
 		return ", short runs between two looks (a higher -F sees more of them)"
-	case f.name == "[not observed]":
+	case f.Name == "[not observed]":
 		return ", while prywalk was stopped or had to wait"
 	case f.incomplete():
 		return ", stacks that could not be read"
@@ -146,23 +147,23 @@ func cause(f *frame, below string) string {
 	return ""
 }
 
-// notes say what the functions without names are, and what gives names: once, below the table.
-func (d *data) notes(shown []row) (notes []string) {
+// Notes say what the functions without names are, and what gives names: once, below the table.
+func (d *Data) Notes(shown []Row) (notes []string) {
 	files, mappings := d.mapped()
 	hint, known := namehints.Of(files)
 	made, interpreted, told := false, false, false
 	var libraries []string
 	for _, r := range shown {
-		f := &d.frames[r.frame]
-		large := 20*r.total >= int64(d.prec.Total)
+		f := &d.Frames[r.Frame]
+		large := 20*r.Total >= int64(d.Precision.Total)
 		switch {
-		case f.nameless && (f.module == "" || f.module == "[anon]" || strings.HasPrefix(f.module, "[heap")):
+		case f.Nameless && (f.Module == "" || f.Module == "[anon]" || strings.HasPrefix(f.Module, "[heap")):
 			made = made || large
-		case f.nameless && !strings.HasPrefix(f.module, "[") && large && !slices.Contains(libraries, f.module):
-			libraries = append(libraries, f.module)
-		case f.module == "[anon]": // a perf map named it
+		case f.Nameless && !strings.HasPrefix(f.Module, "[") && large && !slices.Contains(libraries, f.Module):
+			libraries = append(libraries, f.Module)
+		case f.Module == "[anon]": // a perf map named it
 			told = told || large
-		case hint.Interprets(f.name):
+		case hint.Interprets(f.Name):
 			interpreted = interpreted || large
 		}
 	}
@@ -183,8 +184,8 @@ func (d *data) notes(shown []row) (notes []string) {
 }
 
 // mapped lists the paths of the files in the profile, and the names of all mappings.
-func (d *data) mapped() (files, mappings []string) {
-	for _, m := range d.prof.Mapping {
+func (d *Data) mapped() (files, mappings []string) {
+	for _, m := range d.Profile.Mapping {
 		mappings = append(mappings, m.File)
 		if !strings.HasPrefix(m.File, "[") {
 			files = append(files, m.File)
@@ -194,13 +195,13 @@ func (d *data) mapped() (files, mappings []string) {
 }
 
 // mainPID is the number of the process that has nearly all of the time, 0 if there is none.
-func (d *data) mainPID() int {
+func (d *Data) mainPID() int {
 	times := map[int64]int64{}
-	for _, s := range d.prof.Sample {
-		times[number(s, rec.LabelPID)] += s.Value[d.value]
+	for _, s := range d.Profile.Sample {
+		times[Number(s, rec.LabelPID)] += s.Value[d.Value]
 	}
 	for pid, v := range times {
-		if 10*v > 9*int64(d.prec.Total) {
+		if 10*v > 9*int64(d.Precision.Total) {
 			return int(pid)
 		}
 	}

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// summary is what heads a report.
-type summary struct {
+// Summary is what heads a report.
+type Summary struct {
 	Target    string
 	Duration  time.Duration
 	Rate      float64 // ticks a second, 0 if not known
@@ -27,10 +27,10 @@ type summary struct {
 	Start     time.Time
 }
 
-// summary describes the samples that are left after filtering.
-func (d *data) summary() summary {
-	p := d.prof
-	s := summary{Duration: time.Duration(p.DurationNanos), Comments: p.Comments, Complete: -1}
+// Summary describes the samples that are left after filtering.
+func (d *Data) Summary() Summary {
+	p := d.Profile
+	s := Summary{Duration: time.Duration(p.DurationNanos), Comments: p.Comments, Complete: -1}
 	if p.TimeNanos > 0 {
 		s.Start = time.Unix(0, p.TimeNanos)
 	}
@@ -39,9 +39,9 @@ func (d *data) summary() summary {
 	}
 	procs, threads := map[int64]string{}, map[[2]int64]bool{}
 	for _, x := range p.Sample {
-		pid, tid := number(x, rec.LabelPID), number(x, rec.LabelTID)
+		pid, tid := Number(x, rec.LabelPID), Number(x, rec.LabelTID)
 		if pid != 0 {
-			procs[pid] = label(x, rec.LabelComm)
+			procs[pid] = Label(x, rec.LabelComm)
 		}
 		if tid != 0 {
 			threads[[2]int64{pid, tid}] = true
@@ -81,17 +81,17 @@ func target(p *profile.Profile, procs map[int64]string) string {
 
 // completeness counts the samples, and the share of those whose stack reaches the
 // thread's first function. Only prywalk's recordings say so.
-func (d *data) completeness() (n int64, share float64) {
-	count, ok := d.has(rec.TypeSamples)
-	_, own := d.has(rec.TypeRunQueue)
+func (d *Data) completeness() (n int64, share float64) {
+	count, ok := d.Has(rec.TypeSamples)
+	_, own := d.Has(rec.TypeRunQueue)
 	var bad int64
-	for _, s := range d.prof.Sample {
+	for _, s := range d.Profile.Sample {
 		v := int64(1)
 		if ok {
 			v = s.Value[count]
 		}
 		n += v
-		if st := d.stack(s); d.frames[st[len(st)-1]].incomplete() {
+		if st := d.Stack(s); d.Frames[st[len(st)-1]].incomplete() {
 			bad += v
 		}
 	}
@@ -101,8 +101,8 @@ func (d *data) completeness() (n int64, share float64) {
 	return n, 1 - float64(bad)/float64(n)
 }
 
-// parts are the first line for people; covered says how much of the time has a function.
-func (s *summary) parts(covered string) []string {
+// Parts are the first line for people; covered says how much of the time has a function.
+func (s *Summary) Parts(covered string) []string {
 	parts := []string{s.Target}
 	if s.Duration > 0 {
 		d := tabular.Nanos(s.Duration.Nanoseconds())
@@ -120,21 +120,21 @@ func (s *summary) parts(covered string) []string {
 	return parts
 }
 
-// percentComplete never rounds up to 100 %.
-func percentComplete(share float64) string {
+// PercentComplete never rounds up to 100 %.
+func PercentComplete(share float64) string {
 	return fmt.Sprintf("%.1f %%", math.Floor(share*1000)/10)
 }
 
-// totals counts the samples, and lists the sum of each type of values.
-func (d *data) totals(s *summary) []string {
+// Totals counts the samples, and lists the sum of each type of values.
+func (d *Data) Totals(s *Summary) []string {
 	n := tabular.Plural(s.Samples, "sample")
 	if s.Complete >= 0 {
-		n += ", " + percentComplete(s.Complete) + " with complete stacks"
+		n += ", " + PercentComplete(s.Complete) + " with complete stacks"
 	}
 	parts := []string{n}
-	for i, t := range d.prof.SampleType {
+	for i, t := range d.Profile.SampleType {
 		if t.Type != rec.TypeSamples {
-			parts = append(parts, t.Type+" "+tabular.Format(d.total(i), t.Unit))
+			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit))
 		}
 	}
 	return append(parts, d.blockedTotals()...)

@@ -1,7 +1,9 @@
-package report
+// Package viewers writes a profile for other programs: the Firefox Profiler, Speedscope, and Go's compiler.
+package viewers
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,8 +12,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // firefoxVersion is the version of the processed profile that is written; the viewer
@@ -21,57 +25,47 @@ const firefoxVersion = 54
 // Firefox writes the profile for profiler.firefox.com, in its "processed" form: one track for each thread, in order
 // of time, weighted by the chosen value. Where the recording holds processor time, the tracks' activity graphs show
 // it.
-func Firefox(w io.Writer, p *profile.Profile, o Options) error {
+func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
-	d, err := prepare(p, o)
+	d, err := view.New(p, o)
 	if err != nil {
 		return err
 	}
-	d.opts.By = "thread"
-	groups := d.grouped()
-	for _, s := range d.prof.Sample { // number the frames before asking for their files
-		d.stack(s)
+	groups := d.Grouped("thread")
+	for _, s := range d.Profile.Sample { // number the frames before asking for their files
+		d.Stack(s)
 	}
-	ff := &firefoxBuilder{data: d, places: d.files(), start: d.prof.TimeNanos, cpu: -1}
-	if i, ok := d.has(rec.TypeCPU); ok {
+	ff := &firefoxBuilder{Data: d, places: d.Places(), start: d.Profile.TimeNanos, cpu: -1}
+	if i, ok := d.Has(rec.TypeCPU); ok {
 		ff.cpu = i
 	}
 	buf := bufio.NewWriter(w)
-	out := &writer{w: buf}
-	out.printf(`{"meta":`)
-	out.json(ff.meta())
-	out.printf(`,"libs":[],"pages":[],"profilerOverhead":[],"counters":[],"threads":[`)
+	out := printable.NewWriter(buf)
+	out.Printf(`{"meta":`)
+	writeJSON(out, ff.meta())
+	out.Printf(`,"libs":[],"pages":[],"profilerOverhead":[],"counters":[],"threads":[`)
 	first := true
 	for _, g := range groups {
-		if len(g.samples) == 0 {
+		if len(g.Samples) == 0 {
 			continue
 		}
 		if !first {
-			out.printf(",")
+			out.Printf(",")
 		}
 		first = false
-		out.json(ff.thread(g))
+		writeJSON(out, ff.thread(g))
 	}
-	out.printf("]}\n")
-	if out.err != nil {
-		return out.err
+	out.Printf("]}\n")
+	if out.Err() != nil {
+		return out.Err()
 	}
 	return buf.Flush()
 }
 
-// json writes a value.
-func (w *writer) json(v any) {
-	b, err := json.Marshal(v)
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("encode: %w", err)
-	}
-	w.write(b)
-}
-
 // firefoxBuilder makes the parts of a processed profile.
 type firefoxBuilder struct {
-	*data
-	places map[int32]funcPos
+	*view.Data
+	places map[int32]view.Place
 	start  int64 // nanoseconds of the Unix epoch
 	cpu    int   // index of the processor time, -1 if there is none
 }
@@ -83,7 +77,7 @@ type (
 )
 
 func (ff *firefoxBuilder) meta() obj {
-	s := ff.summary()
+	s := ff.Summary()
 	interval := 10.0
 	if s.Rate > 0 {
 		interval = 1000 / s.Rate
@@ -93,7 +87,7 @@ func (ff *firefoxBuilder) meta() obj {
 	}
 	return obj{
 		"version": 24, "preprocessedProfileVersion": firefoxVersion, "processType": 0, "debug": false, "symbolicated": true,
-		"product": or(ff.opts.Title, s.Target), "interval": interval, "startTime": float64(ff.start) / 1e6,
+		"product": cmp.Or(ff.Options.Title, s.Target), "interval": interval, "startTime": float64(ff.start) / 1e6,
 		"categories":   list{category("Other", "grey"), category("Code", "blue"), category("Note", "yellow")},
 		"extensions":   obj{"baseURL": list{}, "id": list{}, "name": list{}, "length": 0},
 		"sampleUnits":  obj{"time": "ms", "eventDelay": "ms", "threadCPUDelta": "µs"},
@@ -102,12 +96,12 @@ func (ff *firefoxBuilder) meta() obj {
 }
 
 // thread makes one track.
-func (ff *firefoxBuilder) thread(g *groupOf) obj {
-	byTime(g.samples)
+func (ff *firefoxBuilder) thread(g *view.Group) obj {
+	view.ByTime(g.Samples)
 	t := newFirefoxThread(ff)
 	now := 0.0
-	for _, s := range g.samples {
-		if end := number(s, rec.LabelEnd); end > 0 && ff.start > 0 {
+	for _, s := range g.Samples {
+		if end := view.Number(s, rec.LabelEnd); end > 0 && ff.start > 0 {
 			now = max(now, float64(end-ff.start)/1e6)
 		} else {
 			now += ff.millis(s)
@@ -115,11 +109,11 @@ func (ff *firefoxBuilder) thread(g *groupOf) obj {
 		t.sample(s, now)
 	}
 	functions := t.funcTable() // names the resources: first
-	s := g.samples[0]
-	pid, tid := number(s, rec.LabelPID), number(s, rec.LabelTID)
+	s := g.Samples[0]
+	pid, tid := view.Number(s, rec.LabelPID), view.Number(s, rec.LabelTID)
 	return obj{
-		"name": g.name, "isMainThread": pid == tid, "processType": "default",
-		"processName": label(s, rec.LabelComm), "pid": strconv.FormatInt(pid, 10), "tid": strconv.FormatInt(tid, 10),
+		"name": g.Name, "isMainThread": pid == tid, "processType": "default",
+		"processName": view.Label(s, rec.LabelComm), "pid": strconv.FormatInt(pid, 10), "tid": strconv.FormatInt(tid, 10),
 		"processStartupTime": 0, "processShutdownTime": nil, "registerTime": 0, "unregisterTime": nil,
 		"pausedRanges": list{}, "showMarkersInTimeline": false,
 		"markers": obj{"length": 0, "category": list{}, "data": list{}, "endTime": list{}, "name": list{},
@@ -134,25 +128,25 @@ func (ff *firefoxBuilder) thread(g *groupOf) obj {
 
 // millis gives a sample's value as milliseconds; others than times count as one each.
 func (ff *firefoxBuilder) millis(s *profile.Sample) float64 {
-	if per, ok := tabular.NanosPer[ff.unit]; ok {
-		return math.Max(0, float64(s.Value[ff.value])*per/1e6)
+	if per, ok := tabular.NanosPer[ff.Unit]; ok {
+		return math.Max(0, float64(s.Value[ff.Value])*per/1e6)
 	}
 	return 1
 }
 
 // weight gives a sample's weight; weightType says in what.
 func (ff *firefoxBuilder) weight(s *profile.Sample) any {
-	if _, ok := tabular.NanosPer[ff.unit]; ok {
+	if _, ok := tabular.NanosPer[ff.Unit]; ok {
 		return ff.millis(s)
 	}
-	return s.Value[ff.value]
+	return s.Value[ff.Value]
 }
 
 func (ff *firefoxBuilder) weightType() string {
-	switch _, ok := tabular.NanosPer[ff.unit]; {
+	switch _, ok := tabular.NanosPer[ff.Unit]; {
 	case ok:
 		return "tracing-ms"
-	case ff.unit == "bytes":
+	case ff.Unit == "bytes":
 		return "bytes"
 	}
 	return "samples"
@@ -164,4 +158,13 @@ func nullable(n int) any {
 		return nil
 	}
 	return n
+}
+
+// writeJSON writes a value.
+func writeJSON(out *printable.Writer, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		out.Fail(fmt.Errorf("encode: %w", err))
+	}
+	out.Bytes(b)
 }

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"path/filepath"
@@ -57,14 +57,14 @@ func roleOfJVM(thread string) string {
 }
 
 // findJVMs notes which processes have a Java virtual machine, by the files and the code that their stacks lead through.
-func (d *data) findJVMs() {
+func (d *Data) findJVMs() {
 	d.jvms = map[int64]bool{}
 	is := map[*profile.Mapping]bool{}
-	for _, m := range d.prof.Mapping {
+	for _, m := range d.Profile.Mapping {
 		is[m] = filepath.Base(m.File) == "libjvm.so" || strings.HasPrefix(m.File, "[HotSpot ")
 	}
-	for _, s := range d.prof.Sample {
-		pid := number(s, rec.LabelPID)
+	for _, s := range d.Profile.Sample {
+		pid := Number(s, rec.LabelPID)
 		for _, l := range s.Location {
 			if is[l.Mapping] {
 				d.jvms[pid] = true
@@ -74,9 +74,9 @@ func (d *data) findJVMs() {
 }
 
 // role gives the role of a sample's thread.
-func (d *data) role(s *profile.Sample) string {
-	if !d.jvms[number(s, rec.LabelPID)] {
+func (d *Data) role(s *profile.Sample) string {
+	if !d.jvms[Number(s, rec.LabelPID)] {
 		return roleApplication
 	}
-	return roleOfJVM(label(s, rec.LabelThread))
+	return roleOfJVM(Label(s, rec.LabelThread))
 }

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"slices"
@@ -10,12 +10,12 @@ import (
 
 // foldMachinery takes the native frames that only run managed ones off the stacks, unless they are asked for. Who has
 // nothing else keeps them.
-func (d *data) foldMachinery() {
-	if d.opts.Native {
+func (d *Data) foldMachinery() {
+	if d.Options.Native {
 		return
 	}
 	machinery := map[*profile.Location]bool{}
-	for _, l := range d.prof.Location {
+	for _, l := range d.Profile.Location {
 		if isMachinery(l) {
 			machinery[l] = true
 		}
@@ -23,9 +23,9 @@ func (d *data) foldMachinery() {
 	if len(machinery) == 0 {
 		return
 	}
-	samples := make([]*profile.Sample, len(d.prof.Sample))
+	samples := make([]*profile.Sample, len(d.Profile.Sample))
 	folded := map[**profile.Location][]*profile.Location{} // samples share stacks: profile.Read made them so
-	for i, s := range d.prof.Sample {
+	for i, s := range d.Profile.Sample {
 		samples[i] = s
 		if len(s.Location) == 0 {
 			continue
@@ -41,7 +41,7 @@ func (d *data) foldMachinery() {
 			samples[i] = &c
 		}
 	}
-	d.prof.Sample = samples
+	d.Profile.Sample = samples
 }
 
 // without gives a stack without some locations: itself if it has none of them, or nothing else.

@@ -1,4 +1,6 @@
-package report
+// Package pprofweb serves pprof's own web pages for a profile, to nobody but who has the token that is in the address.
+// It reads no file of this machine but below a directory that the user has named.
+package pprofweb
 
 import (
 	"errors"
@@ -13,28 +15,29 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/sourcelines"
 )
 
-// HTTPOptions say how a profile is served.
-type HTTPOptions struct {
+// Options say how a profile is served.
+type Options struct {
 	// Source is the directory whose files the source view shows; "": no file is read.
 	Source string
 	// Log takes messages, the address with its token among them.
 	Log io.Writer
 }
 
-// ServeHTTP serves pprof's own web pages for a profile at addr ("localhost:8080"; an empty host means
+// Serve serves pprof's own web pages for a profile at addr ("localhost:8080"; an empty host means
 // localhost, an empty port one that is free). It returns when serving fails. Who asks must show the token
 // that is in the address printed, and name this host. The names are those in the profile. No file of this
 // machine is read, and no disassembler run: paths and addresses in a profile are up to whoever wrote it.
-func ServeHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
-	if err := serveHTTP(addr, p, o); err != nil {
+func Serve(addr string, p *profile.Profile, o Options) error {
+	if err := serve(addr, p, o); err != nil {
 		return fmt.Errorf("serve %s: %w", addr, err)
 	}
 	return nil
 }
 
-func serveHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
+func serve(addr string, p *profile.Profile, o Options) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
@@ -61,7 +64,7 @@ func serveHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
 }
 
 // pages gives pprof's pages by their paths.
-func pages(addr string, p *profile.Profile, o HTTPOptions) (map[string]http.Handler, error) {
+func pages(addr string, p *profile.Profile, o Options) (map[string]http.Handler, error) {
 	var all map[string]http.Handler
 	err := driver.PProf(&driver.Options{
 		Fetch: handOver{p},
@@ -83,7 +86,7 @@ func pages(addr string, p *profile.Profile, o HTTPOptions) (map[string]http.Hand
 	all["/source"] = refusal("No source files are shown unless their directory is given: prywalk report --http ADDR " +
 		"--source-dir DIR")
 	if o.Source != "" {
-		all["/source"] = &sources{profile: p, dir: o.Source}
+		all["/source"] = &sources{profile: p, files: sourcelines.Files{Dir: o.Source}}
 	}
 	return all, nil
 }

@@ -1,7 +1,9 @@
-package report
+package viewers
 
 import (
 	"slices"
+
+	"prywalk/internal/view"
 
 	"github.com/google/pprof/profile"
 )
@@ -18,7 +20,7 @@ type firefoxThread struct {
 	resourceAt map[string]int
 	prefix     []any // of each stack; nil for outermost frames
 	stackFrame []int
-	stackAt    map[edge]int32
+	stackAt    map[view.Edge]int32
 	stacks     []int32
 	times      []float64
 	weights    []any
@@ -28,13 +30,13 @@ type firefoxThread struct {
 func newFirefoxThread(ff *firefoxBuilder) *firefoxThread {
 	return &firefoxThread{ff: ff, strings: []string{}, stringAt: map[string]int{}, funcAt: map[int32]int{},
 		resourceAt: map[string]int{},
-		prefix:     []any{}, stackFrame: []int{}, stackAt: map[edge]int32{}}
+		prefix:     []any{}, stackFrame: []int{}, stackAt: map[view.Edge]int32{}}
 }
 
 // sample appends a sample.
 func (t *firefoxThread) sample(s *profile.Sample, now float64) {
 	at := int32(-1)
-	for _, f := range slices.Backward(t.ff.stack(s)) {
+	for _, f := range slices.Backward(t.ff.Stack(s)) {
 		at = t.stack(at, f)
 	}
 	t.stacks = append(t.stacks, at)
@@ -49,7 +51,7 @@ func (t *firefoxThread) sample(s *profile.Sample, now float64) {
 
 // stack numbers a frame called from a stack, -1 being none.
 func (t *firefoxThread) stack(prefix, frame int32) int32 {
-	e := edge{prefix, frame}
+	e := view.Edge{Parent: prefix, Frame: frame}
 	n, ok := t.stackAt[e]
 	if !ok {
 		n = int32(len(t.stackFrame))
@@ -64,16 +66,16 @@ func (t *firefoxThread) stack(prefix, frame int32) int32 {
 	return n
 }
 
-func (t *firefoxThread) function(frame int32) int { return numbered(&t.funcs, t.funcAt, frame) }
+func (t *firefoxThread) function(frame int32) int { return view.Numbered(&t.funcs, t.funcAt, frame) }
 
-func (t *firefoxThread) str(s string) int { return numbered(&t.strings, t.stringAt, s) }
+func (t *firefoxThread) str(s string) int { return view.Numbered(&t.strings, t.stringAt, s) }
 
 // resource numbers a module, -1 for none.
 func (t *firefoxThread) resource(module string) int {
 	if module == "" {
 		return -1
 	}
-	return numbered(&t.resources, t.resourceAt, module)
+	return view.Numbered(&t.resources, t.resourceAt, module)
 }
 
 // column makes a column of n equal values.
@@ -95,10 +97,10 @@ func (t *firefoxThread) funcTable() obj {
 	n := len(t.funcs)
 	name, resource, file, line := make([]int, n), make([]int, n), make([]any, n), make([]any, n)
 	for i, f := range t.funcs {
-		fr := &t.ff.frames[f]
-		name[i], resource[i] = t.str(fr.name), t.resource(fr.module)
-		if p := t.ff.places[f]; p.file != "" {
-			file[i], line[i] = t.str(p.file), nullable(p.line)
+		fr := &t.ff.Frames[f]
+		name[i], resource[i] = t.str(fr.Name), t.resource(fr.Module)
+		if p := t.ff.places[f]; p.File != "" {
+			file[i], line[i] = t.str(p.File), nullable(p.Line)
 		}
 	}
 	no := column(n, false)
@@ -111,7 +113,7 @@ func (t *firefoxThread) frameTable() obj {
 	fn, category := make([]int, n), make([]int, n)
 	for i, f := range t.funcs {
 		fn[i], category[i] = i, 1
-		if t.ff.frames[f].synthetic() {
+		if t.ff.Frames[f].Synthetic() {
 			category[i] = 2
 		}
 	}

@@ -1,16 +1,17 @@
-package report
+// Package view makes a profile what its reader asks to see: one type of values, of the samples that filters leave, with
+// each stack as a list of numbered frames. From these come the rows, groups and trees that the forms of a report show.
+package view
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 )
@@ -65,28 +66,28 @@ type Options struct {
 	Title string
 }
 
-// data is a profile prepared for a report.
-type data struct {
-	prof    *profile.Profile
-	opts    Options
-	value   int // index of the type of values
-	unit    string
-	frames  []frame
-	index   map[frame]int32
-	byLoc   map[*profile.Location][]int32
-	buf     []int32
-	dropped int // samples that a filter removed
-	filters []string
-	prec    tabular.Precision
+// Data is a profile prepared for a report.
+type Data struct {
+	Profile   *profile.Profile
+	Options   Options
+	Value     int // index of the type of values
+	Unit      string
+	Frames    []Frame
+	index     map[Frame]int32
+	byLoc     map[*profile.Location][]int32
+	buf       []int32
+	Dropped   int // samples that a filter removed
+	Filters   []string
+	Precision tabular.Precision
 	// startedAs is the name of the program's own file, if people know it by another than the file's.
 	startedAs string
 	jvms      map[int64]bool // by their numbers
 }
 
-// prepare applies the options that all forms share.
-func prepare(p *profile.Profile, o Options) (*data, error) {
-	d := &data{opts: o, index: map[frame]int32{}, byLoc: map[*profile.Location][]int32{}}
-	d.prof = shallow(p)
+// New applies the options that all forms share.
+func New(p *profile.Profile, o Options) (*Data, error) {
+	d := &Data{Options: o, index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}}
+	d.Profile = Shallow(p)
 	if err := checkBy(o.By); err != nil {
 		return nil, err
 	}
@@ -101,15 +102,15 @@ func prepare(p *profile.Profile, o Options) (*data, error) {
 	if err := d.filter(); err != nil {
 		return nil, err
 	}
-	if d.prec = d.precision(); o.Intervals && d.prec.N == 0 {
+	if d.Precision = d.precision(); o.Intervals && d.Precision.N == 0 {
 		return nil, ErrIntervals
 	}
 	return d, nil
 }
 
-// shallow copies the head of a profile: a filter replaces the list of samples, and
+// Shallow copies the head of a profile: a filter replaces the list of samples, and
 // nothing else, and the caller's profile stays as it is.
-func shallow(p *profile.Profile) *profile.Profile {
+func Shallow(p *profile.Profile) *profile.Profile {
 	return &profile.Profile{
 		SampleType: p.SampleType, DefaultSampleType: p.DefaultSampleType, Sample: p.Sample,
 		Mapping: p.Mapping, Location: p.Location, Function: p.Function, Comments: p.Comments,
@@ -118,43 +119,43 @@ func shallow(p *profile.Profile) *profile.Profile {
 }
 
 // choose finds the type of values.
-func (d *data) choose() error {
-	if _, ok := d.has(typeBlocked); !ok && d.opts.Value == typeBlocked {
+func (d *Data) choose() error {
+	if _, ok := d.Has(TypeBlocked); !ok && d.Options.Value == TypeBlocked {
 		d.addBlocked()
 	}
-	name := d.opts.Value
-	if _, ok := d.has(rec.TypeWall); ok && name == "" && (d.opts.waits() || d.opts.sleepers()) {
+	name := d.Options.Value
+	if _, ok := d.Has(rec.TypeWall); ok && name == "" && (d.Options.waits() || d.Options.sleepers()) {
 		name = rec.TypeWall
 	}
 	var err error
-	if d.value, err = valueIndex(d.prof, name); err != nil {
+	if d.Value, err = valueIndex(d.Profile, name); err != nil {
 		return err
 	}
-	d.unit = d.prof.SampleType[d.value].Unit
+	d.Unit = d.Profile.SampleType[d.Value].Unit
 	return nil
 }
 
-// typeBlocked is the time that a thread neither ran nor was ready to; a recording does not keep it, as it follows
+// TypeBlocked is the time that a thread neither ran nor was ready to; a recording does not keep it, as it follows
 // from the others.
-const typeBlocked = "blocked"
+const TypeBlocked = "blocked"
 
 // addBlocked adds that type of values, where there are those that it follows from.
-func (d *data) addBlocked() {
-	cpu, ok1 := d.has(rec.TypeCPU)
-	queue, ok2 := d.has(rec.TypeRunQueue)
-	wall, ok3 := d.has(rec.TypeWall)
+func (d *Data) addBlocked() {
+	cpu, ok1 := d.Has(rec.TypeCPU)
+	queue, ok2 := d.Has(rec.TypeRunQueue)
+	wall, ok3 := d.Has(rec.TypeWall)
 	if !ok1 || !ok2 || !ok3 {
 		return
 	}
-	d.prof.SampleType = append(slices.Clone(d.prof.SampleType), &profile.ValueType{Type: typeBlocked,
-		Unit: d.prof.SampleType[wall].Unit})
-	samples := make([]*profile.Sample, len(d.prof.Sample))
-	for i, s := range d.prof.Sample {
+	d.Profile.SampleType = append(slices.Clone(d.Profile.SampleType), &profile.ValueType{Type: TypeBlocked,
+		Unit: d.Profile.SampleType[wall].Unit})
+	samples := make([]*profile.Sample, len(d.Profile.Sample))
+	for i, s := range d.Profile.Sample {
 		c := *s
 		c.Value = append(slices.Clone(s.Value), max(0, s.Value[wall]-s.Value[cpu]-s.Value[queue]))
 		samples[i] = &c
 	}
-	d.prof.Sample = samples
+	d.Profile.Sample = samples
 }
 
 // valueIndex finds a type of values by its name.
@@ -162,7 +163,7 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	if len(p.SampleType) == 0 {
 		return 0, fmt.Errorf("the profile has no values")
 	}
-	want := or(name, p.DefaultSampleType)
+	want := cmp.Or(name, p.DefaultSampleType)
 	var have []string
 	for i, t := range p.SampleType {
 		if t.Type == want {
@@ -175,14 +176,17 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	}
 	if slices.Contains(have, rec.TypeCPU) && slices.Contains(have, rec.TypeRunQueue) &&
 		slices.Contains(have, rec.TypeWall) {
-		have = append(have, typeBlocked) // by [data.addBlocked]
+		have = append(have, TypeBlocked) // by [Data.addBlocked]
 	}
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
 }
 
-// has reports whether the profile has a type of values, and its index.
-func (d *data) has(name string) (int, bool) {
-	for i, t := range d.prof.SampleType {
+// Has reports whether the profile has a type of values, and its index.
+func (d *Data) Has(name string) (int, bool) { return TypeIndex(d.Profile, name) }
+
+// TypeIndex reports whether a profile has a type of values, and its index.
+func TypeIndex(p *profile.Profile, name string) (int, bool) {
+	for i, t := range p.SampleType {
 		if t.Type == name {
 			return i, true
 		}
@@ -190,29 +194,19 @@ func (d *data) has(name string) (int, bool) {
 	return 0, false
 }
 
-// total adds up one type of values.
-func (d *data) total(value int) (n int64) {
-	for _, s := range d.prof.Sample {
+// Total adds up one type of values.
+func (d *Data) Total(value int) (n int64) {
+	for _, s := range d.Profile.Sample {
 		n += s.Value[value]
 	}
 	return n
 }
 
-// writer is an io.Writer with a sticky error.
-type writer struct {
-	w   io.Writer
-	err error
-}
-
-// printf formats, with strings among args made printable.
-func (w *writer) printf(format string, args ...any) {
-	if w.err == nil {
-		_, w.err = io.WriteString(w.w, printable.Sprintf(format, args...))
+// WithBlocked gives a profile with that type of values, if it can have it. The caller's stays as it is.
+func WithBlocked(p *profile.Profile) *profile.Profile {
+	d := &Data{Profile: Shallow(p)}
+	if _, ok := d.Has(TypeBlocked); !ok {
+		d.addBlocked()
 	}
-}
-
-func (w *writer) write(b []byte) {
-	if w.err == nil {
-		_, w.err = w.w.Write(b)
-	}
+	return d.Profile
 }

@@ -1,4 +1,4 @@
-package report
+package view
 
 import "prywalk/internal/namehints"
 
@@ -6,8 +6,8 @@ import "prywalk/internal/namehints"
 const ofKernel = "[kernel]"
 
 // support tells functions of the language and the system (1) from those of the program (0).
-func (f *frame) support() int {
-	if f.synthetic() || f.module == ofKernel || namehints.Support(f.name, f.module) {
+func (f *Frame) support() int {
+	if f.Synthetic() || f.Module == ofKernel || namehints.Support(f.Name, f.Module) {
 		return 1
 	}
 	return 0

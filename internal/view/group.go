@@ -1,6 +1,7 @@
-package report
+package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,16 +24,16 @@ func checkBy(by string) error {
 	return fmt.Errorf("cannot group by %q; choose one of %s", by, strings.Join(groupings, ", "))
 }
 
-// label gives a sample's first label of that name, empty if none.
-func label(s *profile.Sample, key string) string {
+// Label gives a sample's first label of that name, empty if none.
+func Label(s *profile.Sample, key string) string {
 	if v := s.Label[key]; len(v) > 0 {
 		return v[0]
 	}
 	return ""
 }
 
-// number gives a sample's first numeric label of that name, 0 if none.
-func number(s *profile.Sample, key string) int64 {
+// Number gives a sample's first numeric label of that name, 0 if none.
+func Number(s *profile.Sample, key string) int64 {
 	if v := s.NumLabel[key]; len(v) > 0 {
 		return v[0]
 	}
@@ -40,33 +41,33 @@ func number(s *profile.Sample, key string) int64 {
 }
 
 // group names the group that a sample belongs to.
-func (d *data) group(s *profile.Sample, by string) string {
+func (d *Data) group(s *profile.Sample, by string) string {
 	switch by {
 	case "thread":
 		return d.threadName(s)
 	case "process":
-		return named(label(s, rec.LabelComm), "pid", number(s, rec.LabelPID))
+		return named(Label(s, rec.LabelComm), "pid", Number(s, rec.LabelPID))
 	case "role":
 		return d.role(s)
 	case "state":
-		return or(label(s, rec.LabelState), "[no state]")
+		return cmp.Or(Label(s, rec.LabelState), "[no state]")
 	case "wait":
 		return d.waitGroup(s)
 	case "lock":
 		return d.lockGroup(s)
 	case "module":
-		f := d.frames[d.stack(s)[0]]
-		return or(f.module, "[none]")
+		f := d.Frames[d.Stack(s)[0]]
+		return cmp.Or(f.Module, "[none]")
 	}
 	return ""
 }
 
-func (d *data) threadName(s *profile.Sample) string {
-	tid := number(s, rec.LabelTID)
-	if pid := number(s, rec.LabelPID); tid == 0 && pid != 0 { // of the process as a whole
-		return or(label(s, rec.LabelThread), "[no thread]") + " " + named(label(s, rec.LabelComm), "pid", pid)
+func (d *Data) threadName(s *profile.Sample) string {
+	tid := Number(s, rec.LabelTID)
+	if pid := Number(s, rec.LabelPID); tid == 0 && pid != 0 { // of the process as a whole
+		return cmp.Or(Label(s, rec.LabelThread), "[no thread]") + " " + named(Label(s, rec.LabelComm), "pid", pid)
 	}
-	return named(or(label(s, rec.LabelThread), label(s, rec.LabelComm)), "tid", tid)
+	return named(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)
 }
 
 // named is "worker (tid 12)", with what of it is known.
@@ -82,29 +83,22 @@ func named(name, kind string, id int64) string {
 	return fmt.Sprintf("%s (%s %d)", name, kind, id)
 }
 
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
 // clocks are the kernel's three for a set of samples, in nanoseconds.
-type clocks struct{ cpu, runqueue, blocked int64 }
+type clocks struct{ CPU, RunQueue, Blocked int64 }
 
-// clocks adds up those of samples; false where the profile is not prywalk's.
-func (d *data) clocks(samples []*profile.Sample) (c clocks, ok bool) {
-	cpu, ok1 := d.has(rec.TypeCPU)
-	queue, ok2 := d.has(rec.TypeRunQueue)
-	wall, ok3 := d.has(rec.TypeWall)
+// Clocks adds up those of samples; false where the profile is not prywalk's.
+func (d *Data) Clocks(samples []*profile.Sample) (c clocks, ok bool) {
+	cpu, ok1 := d.Has(rec.TypeCPU)
+	queue, ok2 := d.Has(rec.TypeRunQueue)
+	wall, ok3 := d.Has(rec.TypeWall)
 	if !ok1 || !ok2 || !ok3 {
 		return c, false
 	}
 	for _, s := range samples {
-		c.cpu += s.Value[cpu]
-		c.runqueue += s.Value[queue]
-		c.blocked += s.Value[wall] - s.Value[cpu] - s.Value[queue]
+		c.CPU += s.Value[cpu]
+		c.RunQueue += s.Value[queue]
+		c.Blocked += s.Value[wall] - s.Value[cpu] - s.Value[queue]
 	}
-	c.blocked = max(0, c.blocked)
+	c.Blocked = max(0, c.Blocked)
 	return c, true
 }

@@ -1,0 +1,90 @@
+package pprofweb
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"regexp"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/sourcelines"
+	"prywalk/internal/tabular"
+)
+
+// aroundLines is how many lines are shown before and after those of a function.
+const aroundLines = 8
+
+// sources is the page with the lines of functions.
+type sources struct {
+	profile *profile.Profile
+	files   sourcelines.Files
+}
+
+// sourceLine is a line with its values: what it used itself, and with all that it called.
+type sourceLine struct {
+	N         int64
+	Self, All string
+	Text      string
+}
+
+// sourceFunc is a function on the page.
+type sourceFunc struct {
+	Name, File, Problem string
+	Lines               []sourceLine
+}
+
+var sourcePage = template.Must(template.New("").Parse(`<!DOCTYPE html><meta charset="utf-8"><title>source</title>
+<style>body{font-family:sans-serif}pre{margin:0}td{padding:0 1em 0 0;text-align:right}
+td:last-child{text-align:left}</style>
+{{range .}}<h3>{{.Name}}</h3><p>{{.File}} {{.Problem}}</p>
+<table><tr><td>line</td><td>self</td><td>total</td><td></td></tr>
+{{range .Lines}}<tr><td>{{.N}}</td><td>{{.Self}}</td><td>{{.All}}</td><td><pre>{{.Text}}</pre></td></tr>
+{{end}}</table>{{else}}<p>No function with lines has such a name.</p>{{end}}`))
+
+// ServeHTTP implements http.Handler; f is a regular expression for function names.
+func (s *sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	want, err := regexp.Compile(r.URL.Query().Get("f"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	column, err := s.profile.SampleIndexByName(r.URL.Query().Get("si"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	unit := s.profile.SampleType[column].Unit
+	var funcs []sourceFunc
+	for _, f := range sourcelines.Functions(s.profile, want, column) {
+		funcs = append(funcs, s.list(f, unit))
+	}
+	var page bytes.Buffer
+	if err := sourcePage.Execute(&page, funcs); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = page.WriteTo(w) // the browser may have gone
+}
+
+// list gives the lines to show, with their text if the file is there.
+func (s *sources) list(f *sourcelines.Function, unit string) (shown sourceFunc) {
+	shown.Name, shown.File = f.Name, f.File
+	first, last := int64(1<<62), int64(0)
+	for n := range f.ByLine {
+		first, last = min(first, n), max(last, n)
+	}
+	text, err := s.files.Read(f.File)
+	if err != nil {
+		shown.Problem = "is not below the directory that --source-dir names"
+	}
+	for n := max(first-aroundLines, 1); err == nil && n <= last+aroundLines && n <= int64(len(text)); n++ {
+		line := sourceLine{N: n, Text: text[n-1]}
+		if l := f.ByLine[n]; l != nil {
+			line.Self, line.All = tabular.Format(l.Self, unit), tabular.Format(l.Total, unit)
+		}
+		shown.Lines = append(shown.Lines, line)
+	}
+	return shown
+}

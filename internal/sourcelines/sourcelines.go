@@ -1,0 +1,113 @@
+// Package sourcelines adds up a profile's values by the lines of functions, and reads the lines' text. The paths are
+// the profile's: they are looked for below one directory, which the user has named, and never lead out of it.
+package sourcelines
+
+import (
+	"cmp"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/stranger"
+)
+
+const (
+	// mostBytes is the size above which a file is no source.
+	mostBytes = 16 << 20
+	// mostFunctions bounds those that [Functions] gives.
+	mostFunctions = 50
+	// mostParts bounds the parts of a path, for each of which a file is looked for.
+	mostParts = 64
+)
+
+// Line is a line's own value, and that with all that it called.
+type Line struct {
+	N           int64
+	Self, Total int64
+}
+
+// Function is a function with the lines that have values, by their numbers.
+type Function struct {
+	Name, File string
+	ByLine     map[int64]*Line
+	Total      int64
+}
+
+// Functions adds up the lines of the functions that match, the most expensive first.
+func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function {
+	all := map[*profile.Function]*Function{}
+	for _, sample := range p.Sample {
+		v, leaf := sample.Value[column], true
+		seenLine, seenFunc := map[*Line]bool{}, map[*Function]bool{} // once in recursion
+		for _, loc := range sample.Location {
+			for _, l := range loc.Line {
+				if l.Function == nil || l.Function.Filename == "" || !want.MatchString(l.Function.Name) {
+					leaf = false
+					continue
+				}
+				f := all[l.Function]
+				if f == nil {
+					f = &Function{Name: l.Function.Name, File: l.Function.Filename, ByLine: map[int64]*Line{}}
+					all[l.Function] = f
+				}
+				line := f.ByLine[l.Line]
+				if line == nil {
+					line = &Line{N: l.Line}
+					f.ByLine[l.Line] = line
+				}
+				if !seenLine[line] {
+					seenLine[line] = true
+					line.Total += v
+				}
+				if !seenFunc[f] {
+					seenFunc[f] = true
+					f.Total += v
+				}
+				if leaf {
+					line.Self += v
+				}
+				leaf = false
+			}
+		}
+	}
+	var out []*Function
+	for _, f := range all {
+		out = append(out, f)
+	}
+	slices.SortFunc(out, func(a, b *Function) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), strings.Compare(a.Name, b.Name), strings.Compare(a.File, b.File))
+	})
+	return out[:min(len(out), mostFunctions)]
+}
+
+// Files finds source files.
+type Files struct {
+	// Dir is the directory below which they are.
+	Dir string
+
+	opener stranger.Opener
+}
+
+// Read gives the lines of a source file: of the longest end of its path that is there below the directory.
+// A path that begins with the directory is such an end too.
+func (f *Files) Read(name string) ([]string, error) {
+	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
+	var failed error
+	for i := max(0, len(parts)-mostParts); i < len(parts); i++ {
+		file, err := f.opener.Open(stranger.Request{
+			Root: f.Dir, Path: strings.Join(parts[i:], "/"), Beneath: true, MaxSize: mostBytes,
+		})
+		if err != nil {
+			failed = err
+			continue
+		}
+		b, err := io.ReadAll(file.Reader())
+		_ = file.Close() // it was only read
+		return strings.Split(string(b), "\n"), err
+	}
+	return nil, failed
+}

@@ -1,0 +1,171 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/namehints"
+	rec "prywalk/internal/profile"
+)
+
+// Frame is what the reports tell apart on a stack.
+type Frame struct {
+	Name   string
+	Module string // base name of the file, empty if synthetic or unknown
+	File   string // only where lines are told apart
+	Line   int
+	// Nameless: code that no function is known of; name says where it is.
+	Nameless bool
+}
+
+// Synthetic reports whether the frame is not code but says something.
+func (f *Frame) Synthetic() bool {
+	return f.Module == "" && strings.HasPrefix(f.Name, "[")
+}
+
+// incomplete reports whether the frame ends a stack that could not be followed.
+func (f *Frame) incomplete() bool {
+	return f.Module == "" && strings.HasPrefix(f.Name, "[incomplete")
+}
+
+// Label is the frame as text, with its line where lines are told apart.
+func (f *Frame) Label() string {
+	if f.Line == 0 || f.File == "" {
+		return f.Name
+	}
+	return fmt.Sprintf("%s %s:%d", f.Name, filepath.Base(f.File), f.Line)
+}
+
+// Shown is the label in tables and trees: the functions of a file that have no names are one row there.
+func (f *Frame) Shown() string {
+	if f.Nameless && f.Module != "" && !strings.HasPrefix(f.Module, "[") {
+		return f.Label() + " (unnamed)"
+	}
+	return f.Label()
+}
+
+// Stack gives the frames of a sample, innermost first. The slice is good until the
+// next call.
+func (d *Data) Stack(s *profile.Sample) []int32 {
+	d.buf = d.buf[:0]
+	for _, l := range s.Location {
+		fs, ok := d.byLoc[l]
+		if !ok {
+			fs = d.location(l)
+			d.byLoc[l] = fs
+		}
+		d.buf = append(d.buf, fs...)
+	}
+	if len(d.buf) == 0 {
+		d.buf = append(d.buf, d.Number(Frame{Name: "[no stack]"}))
+	}
+	return d.buf
+}
+
+// location gives the frames of a location, the innermost inlined call first.
+func (d *Data) location(l *profile.Location) []int32 {
+	module := ""
+	if l.Mapping != nil {
+		module = d.moduleOf(l.Mapping)
+	}
+	var fs []int32
+	for _, ln := range l.Line {
+		f := Frame{Name: functionName(&ln), Module: module}
+		if f.Name == "" {
+			continue
+		}
+		f.Nameless = module != "" && f.Name == Bracketed(module) // the recording names a mapping without a file so
+		if d.Options.Lines {
+			f.File, f.Line = ln.Function.Filename, int(ln.Line)
+		}
+		fs = append(fs, d.Number(f))
+	}
+	if len(fs) == 0 {
+		fs = append(fs, d.Number(d.nameless(l, module)))
+	}
+	return fs
+}
+
+// functionName is the name to show for a line's function, "" for one that has none: no frame is made of it.
+func functionName(ln *profile.Line) string {
+	if ln.Function == nil {
+		return ""
+	}
+	return cmp.Or(ln.Function.Name, ln.Function.SystemName)
+}
+
+// nameless is the frame of a location that has no function.
+func (d *Data) nameless(l *profile.Location, module string) Frame {
+	f := Frame{Name: Bracketed(module), Module: module, Nameless: true}
+	if d.Options.Lines {
+		f.Name = fmt.Sprintf("%#x %s", offset(l), f.Name)
+	}
+	return f
+}
+
+// offset is the place in its file that an address lies at, else the address.
+func offset(l *profile.Location) uint64 {
+	if m := l.Mapping; m != nil && m.File != "" && l.Address >= m.Start && l.Address < m.Limit {
+		return l.Address - m.Start + m.Offset
+	}
+	return l.Address
+}
+
+func Bracketed(module string) string {
+	switch {
+	case module == "":
+		return "[unknown]"
+	case strings.HasPrefix(module, "["):
+		return module
+	}
+	return "[" + module + "]"
+}
+
+// moduleName is the last part of a file's path; names in brackets stay whole.
+func moduleName(file string) string {
+	if file == "" || file[0] == '[' {
+		return file
+	}
+	return filepath.Base(file)
+}
+
+// moduleOf is the name that people know a file by. The program's own file may have another than what it was started
+// by, as Debian's redis-server is a link to redis-check-rdb.
+func (d *Data) moduleOf(m *profile.Mapping) string {
+	if d.startedAs != "" && m == d.Profile.Mapping[0] {
+		return d.startedAs
+	}
+	return moduleName(m.File)
+}
+
+// findStart finds the name that the program was started by. It is believed if there is one process, whose name begins
+// with the same word as its file's.
+func (d *Data) findStart() {
+	if len(d.Profile.Mapping) == 0 {
+		return
+	}
+	comm := ""
+	for _, s := range d.Profile.Sample {
+		c := Label(s, rec.LabelComm)
+		if c == "" || comm != "" && c != comm {
+			return
+		}
+		comm = c
+	}
+	if namehints.StartedAs(moduleName(d.Profile.Mapping[0].File), comm) {
+		d.startedAs = comm
+	}
+}
+
+func (d *Data) Number(f Frame) int32 { return Numbered(&d.Frames, d.index, f) }
+
+// Anywhere is the frame without its module.
+func (f *Frame) Anywhere() Frame {
+	g := *f
+	g.Module = ""
+	return g
+}

@@ -1,0 +1,49 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	rec "prywalk/internal/profile"
+
+	"github.com/google/pprof/profile"
+)
+
+// Group is a group with its samples.
+type Group struct {
+	Name    string
+	Value   int64
+	idle    int // 1: by a rule; these come last
+	Samples []*profile.Sample
+}
+
+// Grouped sorts the samples into groups by one of [Groupings], the most expensive first.
+func (d *Data) Grouped(by string) []*Group {
+	known := map[string]*Group{}
+	var list []*Group
+	for _, s := range d.Profile.Sample {
+		name := d.group(s, by)
+		g := known[name]
+		if g == nil {
+			g = &Group{Name: name}
+			if by == "wait" && d.idle(s) != "" {
+				g.idle = 1
+			}
+			known[name] = g
+			list = append(list, g)
+		}
+		g.Value += s.Value[d.Value]
+		g.Samples = append(g.Samples, s)
+	}
+	slices.SortFunc(list, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(a.idle, b.idle), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// ByTime sorts samples by the end of their intervals; those without keep their order.
+func ByTime(samples []*profile.Sample) {
+	slices.SortStableFunc(samples, func(a, b *profile.Sample) int {
+		return cmp.Compare(Number(a, rec.LabelEnd), Number(b, rec.LabelEnd))
+	})
+}

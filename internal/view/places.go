@@ -1,0 +1,33 @@
+package view
+
+import (
+	"cmp"
+)
+
+// Place is where a function is in the source.
+type Place struct {
+	File string
+	Line int
+}
+
+// Places gives each frame's source file and the line where its function begins.
+func (d *Data) Places() map[int32]Place {
+	at := map[int32]Place{}
+	for _, l := range d.Profile.Location {
+		fs, ok := d.byLoc[l]
+		if !ok {
+			continue
+		}
+		i := 0
+		for _, ln := range l.Line {
+			if functionName(&ln) == "" {
+				continue
+			}
+			if at[fs[i]].File == "" {
+				at[fs[i]] = Place{ln.Function.Filename, int(cmp.Or(ln.Function.StartLine, ln.Line))}
+			}
+			i++
+		}
+	}
+	return at
+}

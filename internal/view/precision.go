@@ -1,0 +1,35 @@
+package view
+
+import (
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
+)
+
+// precision is that of the chosen values.
+func (d *Data) precision() tabular.Precision { return d.PrecisionOf(d.Value) }
+
+// PrecisionOf is that of one of the profile's types of values.
+func (d *Data) PrecisionOf(value int) tabular.Precision {
+	p := tabular.Precision{Total: float64(d.Total(value))}
+	count, ok := d.Has(rec.TypeSamples)
+	if !ok || d.Profile.SampleType[count].Unit != "count" || p.Total <= 0 {
+		return p
+	}
+	var e tabular.Effective
+	for _, s := range d.Profile.Sample {
+		e.Add(s.Value[value], s.Value[count])
+	}
+	p.N = e.N()
+	return p
+}
+
+// WholePrecision is that of a profile from which no sample is left out, for a type of values.
+func WholePrecision(p *profile.Profile, value string) (tabular.Precision, error) {
+	d := &Data{Options: Options{Value: value}, Profile: Shallow(p)}
+	if err := d.choose(); err != nil {
+		return tabular.Precision{}, err
+	}
+	return d.precision(), nil
+}

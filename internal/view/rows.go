@@ -1,0 +1,94 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// Row is one function's values.
+type Row struct {
+	Frame       int32
+	Self, Total int64
+	depth       float64 // how far in the function stands, values times frames; 0 is innermost
+}
+
+// Rows adds up the samples by frame. A frame counts once for each sample in total.
+func (d *Data) Rows(samples []*profile.Sample) []Row {
+	var rows []Row
+	at := map[int32]int{}
+	seen := map[int32]int{} // the last sample in which a frame was met
+	for i, s := range samples {
+		v := s.Value[d.Value]
+		if v == 0 {
+			continue
+		}
+		for depth, f := range d.Stack(s) {
+			n, ok := at[f]
+			if !ok {
+				n = len(rows)
+				at[f] = n
+				rows = append(rows, Row{Frame: f})
+			}
+			if depth == 0 {
+				rows[n].Self += v
+			}
+			if seen[f] != i+1 {
+				seen[f] = i + 1
+				rows[n].Total += v
+				rows[n].depth += float64(v) * float64(depth)
+			}
+		}
+	}
+	d.sort(rows, d.Options.waits() && len(samples) > 0 && (d.blames() || Label(samples[0], rec.LabelWait) != ""))
+	return rows
+}
+
+// sort puts the most expensive first. Of callers with nothing of their own those of the program come before those of
+// the language and the system, and of equal ones the inner before the outer.
+//
+// asleep: all are of threads that wait. Who waits is seen in the program's functions, which have nothing of their own
+// then, and come before all others.
+func (d *Data) sort(rows []Row, asleep bool) {
+	var all int64
+	for i := range rows {
+		all += rows[i].Self
+	}
+	far := func(r Row) float64 { return r.depth / max(1, float64(r.Total)) }
+	minor := func(r Row, f *Frame) int { // of little weight: no reason to come first
+		return map[bool]int{true: 1, false: f.support()}[10*r.Total < all]
+	}
+	slices.SortFunc(rows, func(a, b Row) int {
+		x, y := &d.Frames[a.Frame], &d.Frames[b.Frame]
+		if asleep || d.Options.waits() && a.Self == 0 && b.Self == 0 {
+			if c := cmp.Compare(minor(a, x), minor(b, y)); c != 0 {
+				return c
+			}
+		}
+		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(x.support(), y.support()),
+			cmp.Compare(far(a), far(b)), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Module, y.Module),
+			cmp.Compare(x.Line, y.Line))
+	})
+}
+
+// waits reports whether the groups are of what threads wait in.
+func (o *Options) waits() bool { return o.By == "wait" || o.By == "state" || o.By == "lock" }
+
+// Limit is the number of rows to show.
+func (d *Data) Limit(standard int) int {
+	switch {
+	case d.Options.N == 0:
+		return standard
+	case d.Options.N < 0:
+		return int(^uint(0) >> 1)
+	}
+	return d.Options.N
+}
+
+// blames reports whether a profile is one that [Blame] has made.
+func (d *Data) blames() bool {
+	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
+}

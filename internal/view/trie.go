@@ -1,0 +1,67 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Node is one call path from the outermost frame.
+type Node struct {
+	Frame       int32
+	Parent      int32
+	Self, Total int64
+	Children    []int32
+}
+
+// Edge finds a node's child.
+type Edge struct{ Parent, Frame int32 }
+
+// Trie is the call tree of the chosen values; node 0 is its root.
+type Trie struct {
+	Nodes []Node
+	Index map[Edge]int32
+}
+
+func NewTrie() *Trie { return &Trie{Nodes: []Node{{Frame: -1, Parent: -1}}, Index: map[Edge]int32{}} }
+
+func (d *Data) Trie() *Trie {
+	t := NewTrie()
+	for _, s := range d.Profile.Sample {
+		v := s.Value[d.Value]
+		if v == 0 {
+			continue
+		}
+		at := int32(0)
+		t.Nodes[0].Total += v
+		for _, f := range slices.Backward(d.Stack(s)) {
+			at = t.Child(at, f)
+			t.Nodes[at].Total += v
+		}
+		t.Nodes[at].Self += v
+	}
+	return t
+}
+
+// Child gives the child for a frame, made if need be.
+func (t *Trie) Child(parent, frame int32) int32 {
+	e := Edge{parent, frame}
+	n, ok := t.Index[e]
+	if !ok {
+		n = int32(len(t.Nodes))
+		t.Nodes = append(t.Nodes, Node{Frame: frame, Parent: parent})
+		t.Nodes[parent].Children = append(t.Nodes[parent].Children, n)
+		t.Index[e] = n
+	}
+	return n
+}
+
+// SortChildren puts the most expensive children first.
+func (t *Trie) SortChildren(d *Data) {
+	for i := range t.Nodes {
+		slices.SortFunc(t.Nodes[i].Children, func(a, b int32) int {
+			x, y := &t.Nodes[a], &t.Nodes[b]
+			return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(d.Frames[x.Frame].Label(), d.Frames[y.Frame].Label()),
+				cmp.Compare(d.Frames[x.Frame].Module, d.Frames[y.Frame].Module))
+		})
+	}
+}
