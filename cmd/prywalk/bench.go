@@ -17,6 +17,9 @@ import (
 
 	"prywalk/internal/bench"
 	"prywalk/internal/bench/load"
+	"prywalk/internal/commandline"
+	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/profile"
 )
 
@@ -33,8 +36,8 @@ type benchFlags struct {
 	running      []int
 	depths       []int
 	pairs        int
-	window       seconds
-	limit        seconds
+	window       commandline.Seconds
+	limit        commandline.Seconds
 	precision    float64
 	known        string
 	newKnown     string
@@ -137,7 +140,7 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 func checkPlan(p bench.Plan) error {
 	for _, kind := range p.Loads {
 		if !slices.Contains(bench.Loads(), kind) {
-			return usageError("--workload %q: give all, or some of %s", kind, strings.Join(bench.Loads(), ", "))
+			return exit.Usage("--workload %q: give all, or some of %s", kind, strings.Join(bench.Loads(), ", "))
 		}
 	}
 	for _, numbers := range []struct {
@@ -147,17 +150,17 @@ func checkPlan(p bench.Plan) error {
 	}{{"threads", p.Threads, 100_000}, {"running", p.Running, 10_000}, {"depth", p.Depths, 100_000}} {
 		for _, n := range numbers.values {
 			if n < 1 || n > numbers.most {
-				return usageError("--%s %d: give 1 to %d", numbers.flag, n, numbers.most)
+				return exit.Usage("--%s %d: give 1 to %d", numbers.flag, n, numbers.most)
 			}
 		}
 	}
 	for _, hz := range p.Freqs {
 		if !(hz >= minFreq && hz <= maxFreq) {
-			return usageError("--freq %v: give %d to %d", hz, minFreq, maxFreq)
+			return exit.Usage("--freq %v: give %d to %d", hz, minFreq, maxFreq)
 		}
 	}
 	if p.Pairs < 3 {
-		return usageError("--pairs %d: give at least 3", p.Pairs)
+		return exit.Usage("--pairs %d: give at least 3", p.Pairs)
 	}
 	return nil
 }
@@ -189,7 +192,7 @@ func (f *benchFlags) judge(res *bench.Result) error {
 	}
 	broken, unjudged := bench.Broken(res, known)
 	for _, line := range unjudged {
-		say("not judged: %s", line)
+		console.Say("not judged: %s", line)
 	}
 	if len(broken) > 0 {
 		return fmt.Errorf("sampling costs more than is promised: %s", strings.Join(broken, "; "))
@@ -252,7 +255,7 @@ func (f *benchFlags) result() (*bench.Result, error) {
 	bench.Header(os.Stdout)
 	res, err := bench.Run(ctx, plan, version(), bench.Report{
 		Row:  func(r bench.Row) { bench.Line(os.Stdout, r) },
-		Skip: func(line string) { say("%s", line) },
+		Skip: func(line string) { console.Say("%s", line) },
 	})
 	if err != nil {
 		return res, fmt.Errorf("the benchmark did not finish: %w", err)

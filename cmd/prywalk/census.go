@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"prywalk/internal/census"
+	"prywalk/internal/exit"
 )
 
 // openCensus prepares to count threads as --census says: nil is the plain way. With
@@ -24,7 +25,7 @@ func openCensus(way string) (*census.Census, error) {
 		}
 		return c, nil
 	}
-	return nil, usageError("--census %q: choose proc, bpf or auto", way)
+	return nil, exit.Usage("--census %q: choose proc, bpf or auto", way)
 }
 
 // closeCensus lets go of it.

@@ -10,6 +10,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"prywalk/internal/commandline"
+	"prywalk/internal/exit"
+	"prywalk/internal/testtargets"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -25,7 +29,7 @@ func TestTyposAreUnderstood(t *testing.T) {
 		{"record --zzz", "unknown flag: --zzz; see prywalk record --help"},
 	} {
 		p := start(t, t.TempDir(), nil, strings.Fields(c.args)...)
-		if code := p.code(t); code != exitUsage || strings.Count(p.err.String(), "\n") != 1 ||
+		if code := p.code(t); code != exit.WrongUsage || strings.Count(p.err.String(), "\n") != 1 ||
 			!strings.Contains(p.err.String(), c.want) {
 			t.Errorf("%s: exit code %d, %s", c.args, code, &p.err)
 		}
@@ -34,7 +38,7 @@ func TestTyposAreUnderstood(t *testing.T) {
 		a, b string
 		n    int
 	}{{"", "abc", 3}, {"record", "rceord", 1}, {"top", "pot", 2}, {"dump", "dump", 0}, {"kitten", "sitting", 3}} {
-		if n := distance(c.a, c.b); n != c.n {
+		if n := commandline.Distance(c.a, c.b); n != c.n {
 			t.Errorf("%s, %s: %d, want %d", c.a, c.b, n, c.n)
 		}
 	}
@@ -46,7 +50,8 @@ func FuzzDistanceIsOne(f *testing.F) {
 		if len(a) > 100 || len(b) > 100 {
 			t.Skip("flags are short")
 		}
-		if n := distance(a, b); n != distance(b, a) || (n == 0) != (a == b) || n > max(len(a), len(b)) {
+		n := commandline.Distance(a, b)
+		if n != commandline.Distance(b, a) || (n == 0) != (a == b) || n > max(len(a), len(b)) {
 			t.Errorf("%q, %q: %d", a, b, n)
 		}
 	})
@@ -86,10 +91,10 @@ func TestACommandThatEndsAtOnceIsARecording(t *testing.T) {
 			strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), "samples") {
 			t.Errorf("%s: exit code %d, %s", c.command, code, &p.err)
 		}
-		shows(t, filepath.Join(dir, "prywalk.pb.gz"))
+		testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 	}
 	p := start(t, t.TempDir(), nil, "record", "--threads", "nobody", "-d", "0.3", "-p", burner(t))
-	if code := p.code(t); code != exitNoSamples || !strings.Contains(p.err.String(), "check --threads") {
+	if code := p.code(t); code != exit.NoSamples || !strings.Contains(p.err.String(), "check --threads") {
 		t.Errorf("exit code %d, %s", code, &p.err)
 	}
 }
@@ -97,7 +102,7 @@ func TestACommandThatEndsAtOnceIsARecording(t *testing.T) {
 func TestARecordingIsNotWrittenToATerminal(t *testing.T) {
 	for _, output := range []string{"-", "/dev/stdout"} {
 		text, stderr, code := onTerminal(t, t.TempDir(), 80, nil, "record", "-d", "0.2", "-o", output, "-p", burner(t))
-		if code != exitUsage || text != "" || !strings.Contains(stderr, "to the terminal") {
+		if code != exit.WrongUsage || text != "" || !strings.Contains(stderr, "to the terminal") {
 			t.Errorf("exit code %d, %q, %s", code, text, stderr)
 		}
 	}
@@ -134,7 +139,7 @@ func TestHelpIsAligned(t *testing.T) {
 		flags, _, _ = strings.Cut(flags, "\n\n")
 		at := -1
 		for line := range strings.Lines(flags) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > commandline.HelpWidth {
 				t.Errorf("%s: %d columns: %s", c, n, line)
 			}
 			text := strings.TrimLeft(line, " ")
@@ -191,7 +196,7 @@ func running(t *testing.T, cmd *exec.Cmd) int {
 func TestProcessesAreFoundByName(t *testing.T) {
 	name := fmt.Sprintf("pw%d", os.Getpid())
 	p := start(t, t.TempDir(), nil, "dump", "-n", name)
-	if code := p.code(t); code != exitFailed || !strings.Contains(p.err.String(), "no process has the name") {
+	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), "no process has the name") {
 		t.Errorf("none: exit code %d, %s", code, &p.err)
 	}
 	pid := running(t, asName(t, name))
@@ -205,14 +210,14 @@ func TestProcessesAreFoundByName(t *testing.T) {
 	for _, args := range [][]string{{"dump", "-n", name}, {"record", "-n", name}, {"record", name},
 		{"doctor", "-n", name}} {
 		p := start(t, t.TempDir(), nil, args...)
-		if code := p.code(t); code != exitUsage || !strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", pid)) ||
+		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", pid)) ||
 			!strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", other)) {
 			t.Errorf("%v, two of them: exit code %d, %s", args, code, &p.err)
 		}
 	}
 	for _, args := range []string{"record -p 1 -n x", "record -n x -- true", "record --wait", "record --wait -p 1"} {
 		p := start(t, t.TempDir(), nil, strings.Fields(args)...)
-		if code := p.code(t); code != exitUsage {
+		if code := p.code(t); code != exit.WrongUsage {
 			t.Errorf("%s: exit code %d, %s", args, code, &p.err)
 		}
 	}
@@ -222,16 +227,16 @@ func TestAProcessIsWaitedFor(t *testing.T) {
 	name := fmt.Sprintf("later%d", os.Getpid())
 	dir := t.TempDir()
 	p := start(t, dir, nil, "record", "-d", "0.2", "-n", name, "--wait")
-	says(t, &p.err, "waiting for a process named "+name)
+	testtargets.Says(t, &p.err, "waiting for a process named "+name)
 	running(t, asName(t, name))
 	if code := p.code(t); code != 0 {
 		t.Errorf("exit code %d, %s", code, &p.err)
 	}
-	shows(t, filepath.Join(dir, "prywalk.pb.gz"))
+	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 	q := start(t, dir, nil, "record", "-n", "never"+name, "--wait")
-	says(t, &q.err, "waiting for a process")
+	testtargets.Says(t, &q.err, "waiting for a process")
 	_ = q.Process.Signal(unix.SIGINT)
-	if code := q.code(t); code != exitNoSamples {
+	if code := q.code(t); code != exit.NoSamples {
 		t.Errorf("interrupted: exit code %d, %s", code, &q.err)
 	}
 }
@@ -242,6 +247,6 @@ func FuzzNearest(f *testing.F) {
 		if len(typed) > 200 {
 			t.Skip("arguments are short")
 		}
-		_ = nearest(typed, []string{"record", "report", "dump", "duration"})
+		_ = commandline.Nearest(typed, []string{"record", "report", "dump", "duration"})
 	})
 }

@@ -13,8 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/commandline"
+	"prywalk/internal/console"
 	"prywalk/internal/demo"
 	"prywalk/internal/profile"
+	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
 	"prywalk/ptrace"
 	"prywalk/report"
@@ -23,11 +26,11 @@ import (
 // demoFlags are what the command line of demo says.
 type demoFlags struct {
 	dir      string
-	duration seconds
+	duration commandline.Seconds
 }
 
 func newDemo() *cobra.Command {
-	f := &demoFlags{duration: seconds(3 * time.Second)}
+	f := &demoFlags{duration: commandline.Seconds(3 * time.Second)}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "record a built-in workload and show its report",
@@ -67,7 +70,7 @@ func (f *demoFlags) run() error {
 		return fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
 	}
 	path := filepath.Join(f.dir, "prywalk-demo.pb.gz")
-	say("recording a built-in service with 12 threads for %s", time.Duration(f.duration))
+	console.Say("recording a built-in service with 12 threads for %s", time.Duration(f.duration))
 	if err := f.record(self, path); err != nil {
 		return err
 	}
@@ -76,11 +79,10 @@ func (f *demoFlags) run() error {
 
 // record launches the workload and records it.
 func (f *demoFlags) record(self, path string) error {
-	r := &recording{
-		opts:  sampler.Options{Freq: 199},
-		flags: &recordFlags{output: path, duration: f.duration},
+	o := recording.Options{
+		Sampler: sampler.Options{Freq: 199}, Output: path, Duration: time.Duration(f.duration), Overwrite: true,
 	}
-	if err := r.setOutput(0); err != nil {
+	if err := recording.CheckOutput(o); err != nil {
 		return err
 	}
 	l, err := ptrace.Launch(ptrace.Command{Args: []string{self, "demo-workload"}})
@@ -94,8 +96,8 @@ func (f *demoFlags) record(self, path string) error {
 		_ = l.Signal(unix.SIGKILL) // it may have ended
 		_, _ = l.Wait()
 	}()
-	r.pids = []int{l.PID}
-	return r.attach()
+	o.PIDs = []int{l.PID}
+	return recording.Attach(o)
 }
 
 // show prints the report and writes the page.
@@ -105,7 +107,7 @@ func (f *demoFlags) show(path string) error {
 		return err
 	}
 	out := bufio.NewWriter(os.Stdout)
-	o := report.Options{N: 15, Color: useColor(os.Stdout), Width: terminalWidth(os.Stdout)}
+	o := report.Options{N: 15, Color: console.UseColor(os.Stdout), Width: console.Width(os.Stdout)}
 	if err := report.Table(out, p, o); err != nil {
 		return err
 	}
@@ -117,6 +119,6 @@ func (f *demoFlags) show(path string) error {
 	if err != nil {
 		return err
 	}
-	say("flame graph in %s, recording in %s", page, path)
+	console.Say("flame graph in %s, recording in %s", page, path)
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -10,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/profile"
 	"prywalk/report"
 )
@@ -36,7 +37,7 @@ func (g *growth) Set(text string) error {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v < 1e6) {
-		return usageError("%q is no growth: give a percentage such as 5%%", text)
+		return exit.Usage("%q is no growth: give a percentage such as 5%%", text)
 	}
 	*g = growth(v)
 	return nil
@@ -61,7 +62,7 @@ second used (--per second), or shares (--per share). With --fail-above the exit 
 6 where the whole, or a function, surely grew by more than that share of the old whole.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usageError("diff takes two files, OLD and NEW, not %d", len(args))
+				return exit.Usage("diff takes two files, OLD and NEW, not %d", len(args))
 			}
 			return nil
 		},
@@ -106,13 +107,13 @@ func (f *diffFlags) check(changed func(string) bool) error {
 	}
 	switch {
 	case len(forms) > 1:
-		return usageError("%s exclude each other; leave one of them out", strings.Join(forms, " and "))
+		return exit.Usage("%s exclude each other; leave one of them out", strings.Join(forms, " and "))
 	case changed("html") && f.html == "":
-		return usageError("--html needs the name of a file to write")
+		return exit.Usage("--html needs the name of a file to write")
 	case f.opts.All && len(forms) > 0:
-		return usageError("--all has no effect with %s, which has all; leave one of them out", forms[0])
+		return exit.Usage("--all has no effect with %s, which has all; leave one of them out", forms[0])
 	case changed("rows") && len(forms) > 0 && !f.json:
-		return usageError("--rows has no effect with %s; leave one of them out", forms[0])
+		return exit.Usage("--rows has no effect with %s; leave one of them out", forms[0])
 	}
 	return nil
 }
@@ -122,10 +123,10 @@ func (f *diffFlags) run(older, newer string, changed func(string) bool) error {
 		return err
 	}
 	if older == "-" && newer == "-" {
-		return usageError("only one of the two recordings can come from standard input")
+		return exit.Usage("only one of the two recordings can come from standard input")
 	}
-	slow := startSlow(false, func() string { return "comparing " + older + " and " + newer + " (Ctrl-C ends)" })
-	defer slow.stop()
+	slow := console.StartSlow(false, func() string { return "comparing " + older + " and " + newer + " (Ctrl-C ends)" })
+	defer slow.Stop()
 	a, err := readProfile(older)
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (f *diffFlags) run(older, newer string, changed func(string) bool) error {
 	if err != nil {
 		return err
 	}
-	f.opts.Color, f.opts.Width = useColor(os.Stdout), terminalWidth(os.Stdout)
+	f.opts.Color, f.opts.Width = console.UseColor(os.Stdout), console.Width(os.Stdout)
 	d, err := report.Diff(a, b, f.opts)
 	if err != nil {
 		return err
@@ -143,19 +144,19 @@ func (f *diffFlags) run(older, newer string, changed func(string) bool) error {
 		return err
 	}
 	if worst, what := d.Worst(); changed("fail-above") && worst > float64(f.failAbove) {
-		return &exitError{exitSlower, fmt.Errorf("%s grew by %.1f %% of the old whole, more than the %s of --fail-above",
-			what, 100*worst, f.failAbove.String())}
+		return exit.With(exit.Slower, "%s grew by %.1f %% of the old whole, more than the %s of --fail-above",
+			what, 100*worst, f.failAbove.String())
 	}
 	return nil
 }
 
 // write writes the form that is asked for.
-func (f *diffFlags) write(d *report.Difference, slow *slow) error {
+func (f *diffFlags) write(d *report.Difference, slow *console.Slow) error {
 	if f.html != "" {
 		return profile.WriteFileAtomic(f.html, d.HTML)
 	}
-	return paged(f.json || f.folded, func(w io.Writer) error {
-		w = &firstWrite{w, slow.stop}
+	return console.Paged(f.json || f.folded, func(w io.Writer) error {
+		w = console.BeforeFirst(w, slow.Stop)
 		switch {
 		case f.json:
 			return d.JSON(w)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/exit"
 	"prywalk/internal/profile"
 )
 
@@ -39,30 +40,30 @@ func TestDiffTellsByItsStatusWhatGrew(t *testing.T) {
 		{old + " " + same, 0, "No function changed", ""},
 		{old + " " + slower + " --lines", 0, "slower", ""},
 		{"--fail-above 5% " + old + " " + same, 0, "", ""},
-		{"--fail-above 5% " + old + " " + slower, exitSlower, "slower",
+		{"--fail-above 5% " + old + " " + slower, exit.Slower, "slower",
 			"grew by 100.0 % of the old whole, more than the 5% of --fail-above"},
-		{"--fail-above 5 --per share --lines " + old + " " + slower, exitSlower, "", "itself grew by 25.0 %"},
+		{"--fail-above 5 --per share --lines " + old + " " + slower, exit.Slower, "", "itself grew by 25.0 %"},
 		{"--fail-above 0.3 --per share --lines " + old + " " + slower, 0, "", ""},
-		{"--fail-above lots " + old + " " + slower, exitUsage, "", "is no growth"},
-		{"--json --fail-above 10% " + old + " " + slower, exitSlower, `"sure":true`, "grew by"},
+		{"--fail-above lots " + old + " " + slower, exit.WrongUsage, "", "is no growth"},
+		{"--json --fail-above 10% " + old + " " + slower, exit.Slower, `"sure":true`, "grew by"},
 		{"--html " + page + " " + old + " " + slower, 0, "", ""},
 		{"--folded " + old + " " + slower, 0, "[kvd] 10000000000 20000000000", ""},
-		{"--folded --json " + old + " " + slower, exitUsage, "", "exclude each other"},
-		{"--all --json " + old + " " + slower, exitUsage, "", "no effect"},
-		{"-n 3 --folded " + old + " " + slower, exitUsage, "", "no effect"},
-		{"--html= " + old + " " + slower, exitUsage, "", "name of a file"},
-		{"--per minute " + old + " " + slower, exitUsage, "", "run, second or share"},
-		{"--value bytes " + old + " " + slower, exitUsage, "", "the earlier recording"},
-		{old, exitUsage, "", "takes two files"},
-		{"- -", exitUsage, "", "only one of the two"},
-		{old + " /no/such/file", exitFailed, "", "no such file"},
+		{"--folded --json " + old + " " + slower, exit.WrongUsage, "", "exclude each other"},
+		{"--all --json " + old + " " + slower, exit.WrongUsage, "", "no effect"},
+		{"-n 3 --folded " + old + " " + slower, exit.WrongUsage, "", "no effect"},
+		{"--html= " + old + " " + slower, exit.WrongUsage, "", "name of a file"},
+		{"--per minute " + old + " " + slower, exit.WrongUsage, "", "run, second or share"},
+		{"--value bytes " + old + " " + slower, exit.WrongUsage, "", "the earlier recording"},
+		{old, exit.WrongUsage, "", "takes two files"},
+		{"- -", exit.WrongUsage, "", "only one of the two"},
+		{old + " /no/such/file", exit.Failed, "", "no such file"},
 	} {
 		p := start(t, t.TempDir(), nil, append([]string{"diff"}, strings.Fields(c.args)...)...)
 		if code := p.code(t); code != c.code || !strings.Contains(p.out.String(), c.out) ||
 			!strings.Contains(p.err.String(), c.err) {
 			t.Errorf("diff %s: exit code %d, %q, %q", c.args, code, &p.out, &p.err)
 		}
-		if c.code == exitUsage && p.out.String() != "" {
+		if c.code == exit.WrongUsage && p.out.String() != "" {
 			t.Errorf("diff %s: writes %q", c.args, &p.out)
 		}
 	}

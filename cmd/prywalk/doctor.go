@@ -1,12 +1,13 @@
 package main
 
 import (
-	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/console"
 	"prywalk/internal/doctor"
+	"prywalk/internal/exit"
 )
 
 func newDoctor() *cobra.Command {
@@ -23,10 +24,10 @@ names for each thing that is missing the smallest remedy.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("pid") && pid <= 0 {
-				return usageError("-p %d: give a process number", pid)
+				return exit.Usage("-p %d: give a process number", pid)
 			}
 			if c.name != "" && pid != 0 {
-				return usageError("give either -p or -n, not both")
+				return exit.Usage("give either -p or -n, not both")
 			}
 			if err := c.find(); err != nil {
 				return err
@@ -35,12 +36,12 @@ names for each thing that is missing the smallest remedy.`,
 				pid = c.pids[0]
 			}
 			found := doctor.Check(pid)
-			if err := doctor.Write(os.Stdout, found, useColor(os.Stdout), terminalWidth(os.Stdout)); err != nil {
+			if err := doctor.Write(os.Stdout, found, console.UseColor(os.Stdout), console.Width(os.Stdout)); err != nil {
 				return err
 			}
-			sayLeftOut()
+			console.SayLeftOut()
 			if doctor.Worst(found) == doctor.Fail {
-				return &exitError{exitFailed, errors.New("something that is needed is missing; see the remedies above")}
+				return exit.With(exit.Failed, "something that is needed is missing; see the remedies above")
 			}
 			return nil
 		},

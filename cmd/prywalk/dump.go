@@ -9,8 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/account"
 	"prywalk/internal/code"
+	"prywalk/internal/console"
 	"prywalk/internal/dump"
+	"prywalk/internal/exit"
 	"prywalk/internal/look"
 	"prywalk/internal/printable"
 )
@@ -68,27 +71,27 @@ Tasks of Python's asyncio that wait, which no thread has, stand behind the threa
 func (f *dumpFlags) run() error {
 	switch {
 	case f.merge && f.json:
-		return usageError("--merge is for the text: leave out --json or --merge")
+		return exit.Usage("--merge is for the text: leave out --json or --merge")
 	case f.maxDepth < 0:
-		return usageError("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
+		return exit.Usage("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
 	if err := f.checkLocks(); err != nil {
 		return err
 	}
 	if f.core != "" || f.sysroot != "" {
-		return paged(f.json, f.dumpCore)
+		return console.Paged(f.json, f.dumpCore)
 	}
 	if err := f.find(); err != nil {
 		return err
 	}
 	if len(f.pids) == 0 {
-		return usageError("nothing to look at: give -p PID, -n NAME or --core FILE")
+		return exit.Usage("nothing to look at: give -p PID, -n NAME or --core FILE")
 	}
-	defer printRemarks()
+	defer console.SayRemarks()
 	if f.locks {
-		return paged(f.json, f.dumpLocks)
+		return console.Paged(f.json, f.dumpLocks)
 	}
-	return paged(f.json, f.dumpAll)
+	return console.Paged(f.json, f.dumpAll)
 }
 
 // dumpAll dumps each process; the first failure decides the exit code, and the others are still dumped.
@@ -108,7 +111,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 			continue
 		}
 		if first != nil {
-			say("%v", err)
+			console.Say("%v", err)
 			continue
 		}
 		first = err
@@ -144,24 +147,23 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 		return nil, err
 	}
 	if f.atomic {
-		say("process %d was stopped for %s", pid, p.Pause.Round(time.Microsecond))
+		console.Say("process %d was stopped for %s", pid, p.Pause.Round(time.Microsecond))
 	}
 	if len(p.Threads) == 0 {
 		return nil,
-			&exitError{exitNoSamples,
-				fmt.Errorf("process %d: no thread could be looked at%s; prywalk doctor -p %d names the cause",
-					pid, reasons(p.Failed), pid)}
+			exit.With(exit.NoSamples, "process %d: no thread could be looked at%s; prywalk doctor -p %d names the cause",
+				pid, account.Reasons(p.Failed), pid)
 	}
-	if n := sum(p.Failed); n > 0 {
-		say("process %d: %d threads could not be looked at%s; prywalk doctor -p %d names the cause",
-			pid, n, reasons(p.Failed), pid)
+	if n := account.Sum(p.Failed); n > 0 {
+		console.Say("process %d: %d threads could not be looked at%s; prywalk doctor -p %d names the cause",
+			pid, n, account.Reasons(p.Failed), pid)
 	}
 	return p, nil
 }
 
 // write writes the stacks of a process or core.
 func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
-	defer sayLeftOut()
+	defer console.SayLeftOut()
 	switch {
 	case f.json:
 		text, err := json.Marshal(p)

@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"prywalk/internal/console"
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
+	"prywalk/internal/exit"
 	"prywalk/internal/printable"
 )
 
@@ -26,9 +28,9 @@ func (f *coreFlags) add(fl *pflag.FlagSet) {
 func (f *dumpFlags) checkCore() error {
 	switch {
 	case f.core == "":
-		return usageError("--sysroot is for cores: give --core FILE")
+		return exit.Usage("--sysroot is for cores: give --core FILE")
 	case len(f.pids) > 0 || f.name != "":
-		return usageError("give either -p PID or --core FILE, not both")
+		return exit.Usage("give either -p PID or --core FILE, not both")
 	}
 	return f.checkSysroot()
 }
@@ -53,7 +55,7 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	for _, w := range c.Warnings() {
-		say("%s: %s", f.core, printable.Line(w))
+		console.Say("%s: %s", f.core, printable.Line(w))
 	}
 	if f.locks {
 		return f.dumpCoreLocks(w, c)
@@ -67,7 +69,7 @@ func (f *dumpFlags) checkSysroot() error {
 		return nil
 	}
 	if st, err := os.Stat(f.sysroot); err != nil || !st.IsDir() {
-		return usageError("--sysroot %s: not a directory; give the one that holds usr and lib of the machine that wrote "+
+		return exit.Usage("--sysroot %s: not a directory; give the one that holds usr and lib of the machine that wrote "+
 			"the core", f.sysroot)
 	}
 	return nil

@@ -3,12 +3,13 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 
 	"prywalk/internal/code"
+	"prywalk/internal/console"
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
+	"prywalk/internal/exit"
 	"prywalk/internal/look"
 	"prywalk/internal/printable"
 )
@@ -19,7 +20,7 @@ var errDeadlock = errors.New("deadlock")
 // checkLocks refuses what does not go together with --locks.
 func (f *dumpFlags) checkLocks() error {
 	if f.locks && (f.merge || f.atomic) {
-		return usageError("--locks looks in its own way: leave out --merge and --atomic")
+		return exit.Usage("--locks looks in its own way: leave out --merge and --atomic")
 	}
 	return nil
 }
@@ -81,7 +82,7 @@ func (f *dumpFlags) dumpCoreLocks(w io.Writer, c *core.Core) error {
 
 // writeLocks writes them for people, or as JSON.
 func (f *dumpFlags) writeLocks(w io.Writer, l *dump.Locks) error {
-	defer sayLeftOut()
+	defer console.SayLeftOut()
 	if !f.json {
 		return dump.LocksText(w, l)
 	}
@@ -101,5 +102,5 @@ func deadlocked(l *dump.Locks) error {
 	for _, c := range l.Deadlocks {
 		threads += len(c)
 	}
-	return &exitError{exitDeadlock, fmt.Errorf("%w: %d threads will wait for ever", errDeadlock, threads)}
+	return exit.With(exit.Deadlock, "%w: %d threads will wait for ever", errDeadlock, threads)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"prywalk/internal/exit"
 	"prywalk/internal/testtargets"
 )
 
@@ -19,7 +20,7 @@ func TestADeadlockIsAnExitCode(t *testing.T) {
 		code    int
 		waiters int
 		text    string
-	}{"cycle": {exitDeadlock, 3, "1 DEADLOCK"}, "timed": {0, 3, "no deadlock"}} {
+	}{"cycle": {exit.Deadlock, 3, "1 DEADLOCK"}, "timed": {0, 3, "no deadlock"}} {
 		cmd := exec.Command(exe, how)
 		_, says := testtargets.Talk(t, cmd)
 		if _, err := says.ReadString('\n'); err != nil {

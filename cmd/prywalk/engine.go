@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"prywalk/internal/exit"
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/sampler"
@@ -41,17 +42,17 @@ func (f *engineFlags) open(o *sampler.Options) error {
 		}
 	case enginePerf:
 		if only != "" {
-			return usageError("--engine perf and %s: running threads are not stopped then; leave one of the two out", only)
+			return exit.Usage("--engine perf and %s: running threads are not stopped then; leave one of the two out", only)
 		}
 		if o.Events, err = f.sample(o); errors.Is(err, perfevents.ErrDenied) {
 			o.Events, err = f.sampleOwn(o, err)
 		}
 	default:
-		return usageError("--engine %q: choose auto, ptrace or perf", f.engine)
+		return exit.Usage("--engine %q: choose auto, ptrace or perf", f.engine)
 	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied):
-		return &exitError{exitDenied, fmt.Errorf("--engine perf: %w; %s, or leave --engine out", err, perfevents.Remedy)}
+		return exit.With(exit.Denied, "--engine perf: %w; %s, or leave --engine out", err, perfevents.Remedy)
 	case err != nil:
 		return fmt.Errorf("--engine perf: %w; leave --engine out, and ptrace is used", err)
 	}

@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"prywalk/internal/commandline"
+	"prywalk/internal/exit"
 )
 
 // helpOf gives what --help of a command prints.
@@ -36,9 +39,9 @@ func TestHelpNamesValuesByWhatTheyAre(t *testing.T) {
 
 func TestHelpListsTheMostUsedCommandsFirst(t *testing.T) {
 	_, list, _ := strings.Cut(helpOf(t), "\nCommands:\n")
-	for i, line := range strings.Split(list, "\n")[:len(firstCommands)] {
-		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name != firstCommands[i] {
-			t.Errorf("command %d of the list is %q, want %q", i, name, firstCommands[i])
+	for i, line := range strings.Split(list, "\n")[:len(commandline.FirstCommands)] {
+		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name != commandline.FirstCommands[i] {
+			t.Errorf("command %d of the list is %q, want %q", i, name, commandline.FirstCommands[i])
 		}
 	}
 }
@@ -47,7 +50,7 @@ func TestHelpForAnUnknownCommandIsWrongUsage(t *testing.T) {
 	root := newRoot()
 	root.SetArgs([]string{"help", "recordd"})
 	err := root.Execute()
-	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "do you mean prywalk record?") {
+	if exitCode(err) != exit.WrongUsage || !strings.Contains(err.Error(), "do you mean prywalk record?") {
 		t.Errorf("help recordd: %v", err)
 	}
 }

@@ -4,55 +4,25 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"prywalk/internal/budget"
+	"prywalk/internal/commandline"
+	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
+	"prywalk/internal/recording"
 	"prywalk/internal/stranger"
 	"prywalk/ptrace"
 	"prywalk/report"
 )
 
-// Exit codes. A launched command's own status comes before them.
-const (
-	exitOK         = 0
-	exitFailed     = 1
-	exitUsage      = 2
-	exitDenied     = 3
-	exitNoSamples  = 4
-	exitDeadlock   = 5   // of dump --locks
-	exitSlower     = 6   // of diff --fail-above
-	exitOwnFailure = 125 // of record -- COMMAND, when prywalk itself failed
-)
-
-// exitError is an error that decides the exit code. With a nil err nothing is
-// printed.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-// usageError makes an error that exits with 2.
-func usageError(format string, args ...any) error {
-	return &exitError{exitUsage, fmt.Errorf(format, args...)}
-}
-
 func main() {
-	obeyStops()
+	recording.ObeyStops()
 	stranger.Copier = []string{"/proc/self/exe", "copy-file"}
 	os.Exit(run(os.Args[1:]))
 }
@@ -60,50 +30,40 @@ func main() {
 // run executes a command line and gives the exit code.
 func run(args []string) int {
 	root := newRoot()
-	err := unknownCommand(root, args)
+	err := commandline.UnknownCommand(root, args)
 	if err == nil {
 		root.SetArgs(args)
 		err = root.Execute()
 	}
 	if err == nil {
-		return exitOK
+		return exit.OK
 	}
 	var several listing
 	switch {
 	case errors.As(err, &several):
-		say("%s", printable.Raw(several))
+		console.Say("%s", printable.Raw(several))
 	case err.Error() != "":
-		say("%v", err)
+		console.Say("%v", err)
 	}
 	return exitCode(err)
 }
 
 // exitCode gives the code that an error stands for.
 func exitCode(err error) int {
-	var e *exitError
+	var e *exit.Error
 	var exec *ptrace.ExecError
 	switch {
 	case errors.As(err, &e):
-		return e.code
+		return e.Code
 	case errors.As(err, &exec):
 		return exec.ExitCode()
 	case errors.Is(err, report.ErrValue), errors.Is(err, report.ErrExpr), errors.Is(err, report.ErrPer):
-		return exitUsage
+		return exit.WrongUsage
 	case errors.Is(err, process.ErrDenied), errors.Is(err, ptrace.ErrDenied), errors.Is(err, os.ErrPermission):
-		return exitDenied
+		return exit.Denied
 	}
-	return exitFailed
+	return exit.Failed
 }
-
-// sayLeftOut says what was left out for lack of memory, if anything was.
-func sayLeftOut() {
-	if line := budget.Process().LeftOut(); line != "" {
-		say("%s", line)
-	}
-}
-
-// say writes a line to stderr. What strings and errors among args have from the target is made printable.
-func say(format string, args ...any) { printable.Fprintf(&messages, "prywalk: "+format+"\n", args...) }
 
 // newRoot builds the command tree.
 func newRoot() *cobra.Command {
@@ -129,10 +89,10 @@ If prywalk may not look at a process, prywalk doctor -p PID says why, and the re
 			if err := cmd.Help(); err != nil {
 				return err
 			}
-			return &exitError{code: exitUsage}
+			return &exit.Error{Code: exit.WrongUsage}
 		},
 	}
-	limit := memory(budget.Process().Total())
+	limit := commandline.Memory(budget.Process().Total())
 	root.PersistentFlags().Var(&limit, "max-memory", "keep within about this much memory, whatever files claim to be")
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if cmd.Flags().Changed("max-memory") {
@@ -145,12 +105,12 @@ If prywalk may not look at a process, prywalk doctor -p PID says why, and the re
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError("%v%s; see %s --help", err, meantFlag(cmd, err), cmd.CommandPath())
+		return exit.Usage("%v%s; see %s --help", err, commandline.MeantFlag(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newBench(),
 		newVersion(), newWorkload(), newBenchWorkload(), newCopyFile())
-	root.SetUsageFunc(usage)
-	root.SetHelpCommand(newHelp())
+	root.SetUsageFunc(commandline.Usage)
+	root.SetHelpCommand(commandline.NewHelp())
 	complete(root)
 	return root
 }

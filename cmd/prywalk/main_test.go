@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,12 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	pprof "github.com/google/pprof/profile"
+	"prywalk/internal/exit"
+	"prywalk/internal/testtargets"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -29,31 +29,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
-const patience = 2 * time.Minute
+// What internal/recording goes by: signals within oneWish are one, and a command that an interrupt has reached is given
+// interruptWait to end.
+const (
+	oneWish       = time.Second
+	interruptWait = 300 * time.Millisecond
+)
 
 // started is a prywalk that was started, in a process group of its own.
 type started struct {
 	*exec.Cmd
-	out, err lines
-}
-
-// lines is what was written so far; safe for concurrent use.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	out, err testtargets.Lines
 }
 
 // start starts prywalk in a directory.
@@ -91,7 +77,7 @@ func (p *started) begin(t *testing.T) {
 // code waits for the end and gives the exit status, 128+N for a signal.
 func (p *started) code(t *testing.T) int {
 	t.Helper()
-	guard := time.AfterFunc(2*patience, func() { _ = p.Process.Kill() })
+	guard := time.AfterFunc(2*testtargets.Patience, func() { _ = p.Process.Kill() })
 	defer guard.Stop()
 	var exit *exec.ExitError
 	if err := p.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
@@ -102,31 +88,6 @@ func (p *started) code(t *testing.T) int {
 		return 128 + int(st.Signal())
 	}
 	return st.ExitStatus()
-}
-
-// says waits until a text was written to a stream.
-func says(t *testing.T, l *lines, text string) {
-	t.Helper()
-	for end := time.Now().Add(patience); !strings.Contains(l.String(), text); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %q; there is %q", text, l.String())
-		}
-	}
-}
-
-// shows waits until a recording is there and reads it.
-func shows(t *testing.T, file string) *pprof.Profile {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	p, err := pprof.Parse(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 // burner is a shell that is busy until the test ends.
@@ -154,14 +115,14 @@ func burner(t *testing.T) string {
 func TestTermIsPassedOnToTheCommandAndItsStatusComesBack(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir, nil, "record", "--", "sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do :; done")
-	says(t, &p.out, "ready")
+	testtargets.Says(t, &p.out, "ready")
 	if err := p.Process.Signal(unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if code := p.code(t); code != 7 {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
-	shows(t, filepath.Join(dir, "prywalk.pb.gz"))
+	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 }
 
 func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
@@ -170,7 +131,7 @@ func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 	p := start(t, dir, nil, "record", "--", "sh", "-c",
 		"n=0; trap 'echo int; n=1' INT; echo ready; while [ $n = 0 ]; do :; done; while [ $n -lt 20000 ]; do n=$((n+1)); "+
 			"done; exit 9")
-	says(t, &p.out, "ready")
+	testtargets.Says(t, &p.out, "ready")
 	began := time.Now()
 	if err := unix.Kill(-p.Process.Pid, unix.SIGINT); err != nil { // as a terminal does
 		t.Fatal(err)
@@ -180,7 +141,7 @@ func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 	if late := time.Since(began) > interruptWait; code != 9 || n != 1 && !(late && n == 2) {
 		t.Errorf("exit code %d, %q: %s", code, &p.out, &p.err)
 	}
-	shows(t, filepath.Join(dir, "prywalk.pb.gz"))
+	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 }
 
 func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
@@ -192,8 +153,8 @@ func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
 	defer in.Close()
 	p := start(t, dir, in, "record", "-d", "0.3", "--", "sh", "-c",
 		"i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; read line; echo \"got $line\"; exit 5")
-	says(t, &p.err, "waiting for sh")
-	shows(t, filepath.Join(dir, "prywalk.pb.gz")) // written before the command ends
+	testtargets.Says(t, &p.err, "waiting for sh")
+	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz")) // written before the command ends
 	fmt.Fprintln(w, "through stdin")
 	w.Close()
 	if code := p.code(t); code != 5 || p.out.String() != "got through stdin\n" {
@@ -213,12 +174,12 @@ func TestWhatTheCommandLeavesBehindIsNotWaitedFor(t *testing.T) {
 func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	// The command ignores the first, so that prywalk waits for it.
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
-	says(t, &p.out, "ready")
+	testtargets.Says(t, &p.out, "ready")
 	for _, wait := range []string{"waiting for sh", ""} {
 		if err := p.Process.Signal(unix.SIGINT); err != nil {
 			t.Fatal(err)
 		}
-		says(t, &p.err, wait)
+		testtargets.Says(t, &p.err, wait)
 		time.Sleep(oneWish) // within it they are one
 	}
 	if code := p.code(t); code != 128+int(unix.SIGINT) {
@@ -254,12 +215,12 @@ func TestHangUpThatIsIgnoredStaysIgnored(t *testing.T) {
 // drops the signal.
 func checkpoint(t *testing.T, p *started, file string) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(10 * time.Millisecond) {
 		if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.Process.Pid)); string(comm) != "sh\n" {
 			_ = p.Process.Signal(unix.SIGUSR1)
 		}
 		if _, err := os.Stat(file); err == nil {
-			shows(t, file)
+			testtargets.ReadRecording(t, file)
 			return
 		}
 		if time.Now().After(end) {
@@ -271,12 +232,12 @@ func checkpoint(t *testing.T, p *started, file string) {
 func TestOneBadPidOfSeveral(t *testing.T) {
 	pid := burner(t)
 	p := start(t, t.TempDir(), nil, "record", "-d", "0.2", "-p", pid+",999999999")
-	if code := p.code(t); code != exitFailed || strings.Count(p.err.String(), "\n") != 1 ||
+	if code := p.code(t); code != exit.Failed || strings.Count(p.err.String(), "\n") != 1 ||
 		!strings.Contains(p.err.String(), "999999999") {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 	p = start(t, t.TempDir(), nil, "dump", "--json", "-p", "999999999,"+pid+",999999998")
-	if code := p.code(t); code != exitFailed || strings.Count(p.out.String(), "\n") != 1 ||
+	if code := p.code(t); code != exit.Failed || strings.Count(p.out.String(), "\n") != 1 ||
 		strings.Count(p.err.String(), "no such process") != 2 {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
@@ -324,10 +285,10 @@ func TestExitCodesOfErrors(t *testing.T) {
 		err  error
 		code int
 	}{
-		{usageError("x"), 2},
+		{exit.Usage("x"), 2},
 		{fmt.Errorf("a: %w", os.ErrPermission), 3},
-		{&exitError{exitNoSamples, errors.New("x")}, 4},
-		{&exitError{code: 143}, 143},
+		{exit.With(exit.NoSamples, "x"), 4},
+		{&exit.Error{Code: 143}, 143},
 		{errors.New("x"), 1},
 	} {
 		if got := exitCode(c.err); got != c.code {

@@ -14,6 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"prywalk/internal/commandline"
+	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/printable"
 )
 
@@ -66,7 +69,7 @@ func readProcess(pid int) (p processName, ok bool) {
 
 // choice is how the command line names processes: by number, or by name.
 type choice struct {
-	pids pidList
+	pids commandline.PIDs
 	name string
 	wait bool
 }
@@ -81,11 +84,11 @@ func (c *choice) add(fl *pflag.FlagSet) {
 func (c *choice) find() error {
 	switch {
 	case c.wait && c.name == "":
-		return usageError("--wait is for -n NAME: it waits until there is such a process")
+		return exit.Usage("--wait is for -n NAME: it waits until there is such a process")
 	case c.name == "":
 		return nil
 	case len(c.pids) > 0:
-		return usageError("give either -p or -n, not both")
+		return exit.Usage("give either -p or -n, not both")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -93,7 +96,7 @@ func (c *choice) find() error {
 	if err != nil {
 		return err
 	}
-	c.pids = pidList{pid}
+	c.pids = commandline.PIDs{pid}
 	return nil
 }
 
@@ -114,11 +117,11 @@ func byName(ctx context.Context, name string, wait bool) (int, error) {
 			return 0, fmt.Errorf("no process has the name %q; --wait waits for one, and ps -e lists what there is", name)
 		case !told:
 			told = true
-			say("waiting for a process named %s; Ctrl-C gives up", name)
+			console.Say("waiting for a process named %s; Ctrl-C gives up", name)
 		}
 		select {
 		case <-ctx.Done():
-			return 0, &exitError{exitNoSamples, fmt.Errorf("no process named %q has come", name)}
+			return 0, exit.With(exit.NoSamples, "no process named %q has come", name)
 		case <-time.After(namePoll):
 		}
 	}
@@ -154,7 +157,7 @@ func ambiguous(name string, found []processName) error {
 		}
 		printable.Fprintf(&b, "\n  -p %d  %s", p.pid, string(command))
 	}
-	return &exitError{exitUsage, listing(b.String())}
+	return &exit.Error{Code: exit.WrongUsage, Err: listing(b.String())}
 }
 
 // listing is an error of several lines, each of them printable.

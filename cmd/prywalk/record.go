@@ -7,7 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/commandline"
+	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/look"
+	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
 )
 
@@ -19,12 +23,12 @@ const (
 // recordFlags are what the command line of record says.
 type recordFlags struct {
 	choice
-	freq        frequency
-	duration    seconds
+	freq        commandline.Frequency
+	duration    commandline.Seconds
 	output      string
 	children    bool
-	maxOverhead share
-	maxPause    seconds
+	maxOverhead commandline.Share
+	maxPause    commandline.Seconds
 	subset      int
 	readOnly    bool
 	threads     string
@@ -107,19 +111,19 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	launch := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
 	switch {
 	case len(f.pids) > 0 && launch:
-		return usageError("give either -p or a command, not both")
+		return exit.Usage("give either -p or a command, not both")
 	case f.name != "" && launch:
-		return usageError("give either -n or a command, not both")
+		return exit.Usage("give either -n or a command, not both")
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait:
-		return usageError("nothing to record: give -p PID or -n NAME, or a command after --")
+		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launch && f.output == "-":
-		return usageError("-o - cannot be used with a command, whose own output goes to stdout; give a file")
-	case isStdout(f.output) && isTerminal(os.Stdout):
-		return usageError("-o - would write a binary file to the terminal; give a file, or a pipe")
+		return exit.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
+	case console.IsStdout(f.output) && console.IsTerminal(os.Stdout):
+		return exit.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
 	case f.maxDepth < 1:
-		return usageError("--max-depth %d: give at least 1", f.maxDepth)
+		return exit.Usage("--max-depth %d: give at least 1", f.maxDepth)
 	case cmd.Flags().Changed("subset") && f.subset < 1:
-		return usageError("--subset %d: give at least 1", f.subset)
+		return exit.Usage("--subset %d: give at least 1", f.subset)
 	}
 	o := sampler.Options{
 		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,
@@ -129,7 +133,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if f.threads != "" {
 		re, err := regexp.Compile(f.threads)
 		if err != nil {
-			return usageError("--threads: %v", err)
+			return exit.Usage("--threads: %v", err)
 		}
 		o.Threads = re
 	}
@@ -138,7 +142,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if o.Rung, err = look.ParseRung(f.rung); err != nil {
-		return usageError("--rung: %v", err)
+		return exit.Usage("--rung: %v", err)
 	}
 	if o.Census, err = openCensus(f.census); err != nil {
 		return err
@@ -148,9 +152,12 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeEvents(o.Events)
-	r := &recording{opts: o, flags: f, pids: f.pids, keepOld: true}
-	if launch {
-		return r.command(args)
+	asked := recording.Options{
+		Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Aggregate: f.aggregate,
+		Stats: f.stats, Threads: f.threads, Control: f.control,
 	}
-	return r.attach()
+	if launch {
+		return recording.Command(asked, args)
+	}
+	return recording.Attach(asked)
 }

@@ -11,8 +11,10 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
+	"prywalk/internal/commandline"
+	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/profile"
 	"prywalk/report"
 )
@@ -20,7 +22,7 @@ import (
 // reportFlags are what the command line of report says.
 type reportFlags struct {
 	opts                        report.Options
-	from, to                    seconds
+	from, to                    commandline.Seconds
 	tree, folded, json, account bool
 	blame                       bool
 	html, speedscope, firefox   string
@@ -28,7 +30,7 @@ type reportFlags struct {
 	callers, callees            string
 	source, sourceDir           string
 	changed                     func(flag string) bool
-	slow                        *slow
+	slow                        *console.Slow
 }
 
 // nativeUsage is the text of --native.
@@ -52,7 +54,7 @@ standard input. Figures have no more digits than the number of samples can tell.
 terminal a long report is shown by $PAGER (less -FRX unless set).`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usageError("report takes one file, not %d", len(args))
+				return exit.Usage("report takes one file, not %d", len(args))
 			}
 			return nil
 		},
@@ -111,8 +113,8 @@ func (f *reportFlags) run(path string) error {
 		return err
 	}
 	f.opts.From, f.opts.To = time.Duration(f.from), time.Duration(f.to)
-	f.slow = startSlow(false, func() string { return "reading " + path + " (Ctrl-C ends)" })
-	defer f.slow.stop()
+	f.slow = console.StartSlow(false, func() string { return "reading " + path + " (Ctrl-C ends)" })
+	defer f.slow.Stop()
 	p, err := readProfile(path)
 	if err != nil {
 		return err
@@ -130,7 +132,7 @@ func (f *reportFlags) run(path string) error {
 		if p, err = report.Filter(p, f.opts); err != nil {
 			return err
 		}
-		f.slow.stop()
+		f.slow.Stop()
 		return report.ServeHTTP(f.http, p, report.HTTPOptions{Source: cmp.Or(f.sourceDir, f.source), Log: os.Stderr})
 	case f.writesFiles():
 		return f.files(p)
@@ -160,10 +162,10 @@ func (f *reportFlags) files(p *pprof.Profile) error {
 
 // text writes one of the forms for people to standard output.
 func (f *reportFlags) text(p *pprof.Profile) error {
-	f.opts.Color = useColor(os.Stdout)
-	f.opts.Width = terminalWidth(os.Stdout)
-	return paged(f.json || f.folded, func(w io.Writer) error {
-		w = &firstWrite{w, f.slow.stop}
+	f.opts.Color = console.UseColor(os.Stdout)
+	f.opts.Width = console.Width(os.Stdout)
+	return console.Paged(f.json || f.folded, func(w io.Writer) error {
+		w = console.BeforeFirst(w, f.slow.Stop)
 		switch {
 		case f.json:
 			return report.JSON(w, p, f.tree, f.opts)
@@ -191,13 +193,4 @@ func readProfile(path string) (*pprof.Profile, error) {
 		return nil, fmt.Errorf("%w; make a recording with prywalk record, or name its file", err)
 	}
 	return p, err
-}
-
-// terminalWidth gives the columns of a terminal, 0 for anything else.
-func terminalWidth(f *os.File) int {
-	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return 0
-	}
-	return int(ws.Col)
 }

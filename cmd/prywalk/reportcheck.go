@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/exit"
 	"prywalk/report"
 )
 
@@ -30,21 +31,21 @@ func (f *reportFlags) check() error {
 		"wait", "source-dir"},
 		textForms...), fileForms...) {
 		if f.changed(flag) && f.empty(flag) {
-			return usageError("--%s has an empty value; leave it out, or give one", flag)
+			return exit.Usage("--%s has an empty value; leave it out, or give one", flag)
 		}
 	}
 	if f.opts.By != "" && !slices.Contains(report.Groupings(), f.opts.By) {
-		return usageError("--by %q: choose %s", f.opts.By, inWords(report.Groupings()))
+		return exit.Usage("--by %q: choose %s", f.opts.By, inWords(report.Groupings()))
 	}
 	if state, err := regexp.Compile(f.opts.State); err == nil && !state.MatchString("[no state]") &&
 		!slices.ContainsFunc(report.States(), state.MatchString) {
-		return usageError("--state %q: choose %s", f.opts.State, inWords(report.States()))
+		return exit.Usage("--state %q: choose %s", f.opts.State, inWords(report.States()))
 	}
 	if f.opts.NoIdle && f.opts.By != "wait" {
-		return usageError("--no-idle has no effect without --by wait; leave it out, or add that")
+		return exit.Usage("--no-idle has no effect without --by wait; leave it out, or add that")
 	}
 	if f.from > 0 && f.to > 0 && f.from >= f.to {
-		return usageError("--from %s is not before --to %s", &f.from, &f.to)
+		return exit.Usage("--from %s is not before --to %s", &f.from, &f.to)
 	}
 	forms, err := f.forms()
 	if err != nil {
@@ -56,7 +57,7 @@ func (f *reportFlags) check() error {
 		}
 		for _, form := range forms {
 			if !slices.Contains(formFlags[flag], form) {
-				return usageError("--%s has no effect with %s; leave one of them out", flag, or("--"+form, form == "", "the table"))
+				return exit.Usage("--%s has no effect with %s; leave one of them out", flag, or("--"+form, form == "", "the table"))
 			}
 		}
 	}
@@ -99,15 +100,15 @@ func (f *reportFlags) forms() ([]string, error) {
 	if f.changed("http") {
 		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // there it names the directory
 		if others := slices.Concat(texts, files); len(others) > 0 {
-			return nil, usageError("--http and --%s: choose one", others[0])
+			return nil, exit.Usage("--http and --%s: choose one", others[0])
 		}
 		return []string{"http"}, nil
 	}
 	switch {
 	case len(texts) > 0 && len(files) > 0:
-		return nil, usageError("--%s goes to stdout and --%s to a file: choose one", texts[0], files[0])
+		return nil, exit.Usage("--%s goes to stdout and --%s to a file: choose one", texts[0], files[0])
 	case len(texts) > 1 && !(len(texts) == 2 && f.json && f.tree):
-		return nil, usageError("choose one of --%s", strings.Join(texts, " and --"))
+		return nil, exit.Usage("choose one of --%s", strings.Join(texts, " and --"))
 	case len(texts) == 2:
 		return []string{"json"}, nil
 	case len(texts)+len(files) == 0:

@@ -14,6 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/console"
+	"prywalk/internal/exit"
+	"prywalk/internal/testtargets"
+
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 )
@@ -36,22 +40,6 @@ func send(t *testing.T, p *started, sig syscall.Signal) {
 	}
 }
 
-func TestSignalsWithinASecondAreOne(t *testing.T) {
-	var w wish
-	at := func(sig syscall.Signal, after time.Duration, first, again, leave bool) {
-		t.Helper()
-		f, a, l := w.decide(sig, time.Unix(100, 0).Add(after))
-		if f != first || a != again || l != leave {
-			t.Errorf("%v after %v: first %v, again %v, leave %v", sig, after, f, a, l)
-		}
-	}
-	at(unix.SIGHUP, 0, true, false, false)
-	at(unix.SIGHUP, 20*time.Millisecond, false, true, false)
-	at(unix.SIGTERM, 30*time.Millisecond, false, false, false) // a command is told of it
-	at(unix.SIGINT, oneWish-1, false, false, false)
-	at(unix.SIGINT, oneWish, false, false, true)
-}
-
 // TestABurstOfSignalsLosesNothing: the recording is whole however many signals come together. Before, the
 // second ended prywalk at once.
 func TestABurstOfSignalsLosesNothing(t *testing.T) {
@@ -65,10 +53,10 @@ func TestABurstOfSignalsLosesNothing(t *testing.T) {
 			send(t, p, sig)
 		}
 		send(t, p, unix.SIGCONT)
-		if code := p.code(t); code != exitOK {
+		if code := p.code(t); code != exit.OK {
 			t.Errorf("%v: exit code %d: %s", burst, code, &p.err)
 		}
-		if c := shows(t, file).Comments; len(c) != 1 || strings.Contains(c[0], "checkpoint") {
+		if c := testtargets.ReadRecording(t, file).Comments; len(c) != 1 || strings.Contains(c[0], "checkpoint") {
 			t.Errorf("%v: the recording is not whole: %q", burst, c)
 		}
 	}
@@ -76,35 +64,15 @@ func TestABurstOfSignalsLosesNothing(t *testing.T) {
 
 func TestLeavingAtOnceSaysWhatStandsOnDisk(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
-	says(t, &p.out, "ready")
+	testtargets.Says(t, &p.out, "ready")
 	send(t, p, unix.SIGINT)
-	says(t, &p.err, "waiting for sh")
+	testtargets.Says(t, &p.err, "waiting for sh")
 	time.Sleep(oneWish) // a second wish
 	send(t, p, unix.SIGINT)
 	if code := p.code(t); code != 128+int(unix.SIGINT) ||
 		!strings.Contains(p.err.String(), "left at once: the whole recording is in prywalk.pb.gz\n") {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
-	path := filepath.Join(t.TempDir(), "r")
-	var d onDisk
-	says := func(text string) {
-		t.Helper()
-		if s := d.String(); !strings.Contains(s, text) {
-			t.Errorf("%q; %q is wanted", s, text)
-		}
-	}
-	d.goesTo(path)
-	says("nothing was written")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	says("is an older file")
-	d.wrote(false)
-	says("the rest is lost")
-	d.wrote(true)
-	says("the whole recording is in " + path)
-	d.goesTo("-")
-	says("standard output")
 }
 
 // TestTheLastRecordingIsKeptAsOld: once in a run, not at each of its checkpoints.
@@ -122,7 +90,7 @@ func TestTheLastRecordingIsKeptAsOld(t *testing.T) {
 			awaitNew(t, p, file)
 		}
 		send(t, p, unix.SIGINT)
-		if code := p.code(t); code != exitOK {
+		if code := p.code(t); code != exit.OK {
 			t.Fatalf("exit code %d: %s", code, &p.err)
 		}
 		if old, err := os.ReadFile(file + ".old"); string(old) != string(last) || err != nil && last != nil {
@@ -139,7 +107,7 @@ func TestTheLastRecordingIsKeptAsOld(t *testing.T) {
 func awaitNew(t *testing.T, p *started, file string) {
 	t.Helper()
 	before, _ := os.Stat(file) // there may be none
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(10 * time.Millisecond) {
 		now, err := os.Stat(file)
 		if err == nil && (before == nil || !os.SameFile(before, now)) {
 			return
@@ -178,21 +146,11 @@ func awaitLooks(t *testing.T, p *started) {
 			return strings.HasPrefix(to, "/proc/") && !strings.HasPrefix(to, dir)
 		})
 	}
-	for end := time.Now().Add(patience); !looks(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testtargets.Patience); !looks(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it does not look: %s", &p.err)
 		}
 	}
-}
-
-// fifo makes a named pipe.
-func fifo(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "fifo")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // one checks that a stream holds one profile and no more, and that it was written in the end.
@@ -223,7 +181,8 @@ func one(t *testing.T, r io.Reader) {
 // TestPipesGetOneRecordingAndNoCheckpoints: before, the first checkpoint waited for ever for a reader, and
 // each was written into the pipe.
 func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
-	for _, path := range []string{fifo(t), "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1"} {
+	for _, path := range []string{testtargets.Fifo(t), "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1",
+		"/proc/thread-self/fd/1"} {
 		stats := filepath.Join(t.TempDir(), "stats")
 		args := []string{"record", "-p", burner(t), "-o", path, "--stats", stats}
 		r, w, err := os.Pipe()
@@ -246,32 +205,17 @@ func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 		}
 		one(t, r)
 		r.Close()
-		if code := p.code(t); code != exitOK {
+		if code := p.code(t); code != exit.OK {
 			t.Errorf("%s: exit code %d: %s", path, code, &p.err)
 		}
 	}
 }
 
-func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
-	for path, want := range map[string]bool{
-		filepath.Join(t.TempDir(), "new"): true, fifo(t): false, "/dev/null": false, "-": false, "/dev/stdout": false,
-		"/dev/stderr": false,
-	} {
-		r := &recording{flags: &recordFlags{output: path}}
-		r.setPath(1)
-		r.prepare(nil)
-		if got := r.opts.CheckpointEvery > 0; got != want {
-			t.Errorf("%s: checkpoints: %v", path, got)
-		}
-		r.checkpoint(nil) // would wait for ever for a reader
-	}
-}
-
 func TestPipeWithoutAReaderIsGivenUpByCtrlC(t *testing.T) {
-	p := start(t, t.TempDir(), nil, "record", "-d", "0.1", "-p", burner(t), "-o", fifo(t))
-	says(t, &p.err, "waiting for somebody to read")
+	p := start(t, t.TempDir(), nil, "record", "-d", "0.1", "-p", burner(t), "-o", testtargets.Fifo(t))
+	testtargets.Says(t, &p.err, "waiting for somebody to read")
 	send(t, p, unix.SIGINT)
-	if code := p.code(t); code != exitFailed || !strings.Contains(p.err.String(), errNoReader.Error()) {
+	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), console.ErrNoReader.Error()) {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 }
@@ -288,7 +232,7 @@ func stateOf(pid int) string {
 func become(t *testing.T, stopped bool, pids ...int) {
 	t.Helper()
 	other := func(pid int) bool { return (stateOf(pid) == "T") != stopped }
-	for end := time.Now().Add(patience); slices.ContainsFunc(pids, other); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testtargets.Patience); slices.ContainsFunc(pids, other); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("states %q and %q; stopped: %v is wanted", stateOf(pids[0]), stateOf(pids[len(pids)-1]), stopped)
 		}
@@ -298,7 +242,7 @@ func become(t *testing.T, stopped bool, pids ...int) {
 // awaitCatching waits until a process catches a signal, as SigCgt of /proc/PID/status has it.
 func awaitCatching(t *testing.T, pid int, sig syscall.Signal) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(time.Millisecond) {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		_, after, _ := strings.Cut(string(text), "SigCgt:")
 		var mask uint64
@@ -314,7 +258,7 @@ func awaitCatching(t *testing.T, pid int, sig syscall.Signal) {
 // TestCtrlZStopsTheCommandToo: whether it comes to the whole group, as from a terminal, or to prywalk alone.
 func TestCtrlZStopsTheCommandToo(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "echo $$; while :; do :; done")
-	says(t, &p.out, "\n")
+	testtargets.Says(t, &p.out, "\n")
 	awaitLooks(t, p)
 	self, command := p.Process.Pid, 0
 	if _, err := fmt.Sscan(p.out.String(), &command); err != nil {
@@ -338,5 +282,5 @@ func TestCtrlZStopsTheCommandToo(t *testing.T) {
 	if code := p.code(t); code != 128+int(unix.SIGTERM) {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
-	shows(t, filepath.Join(p.Dir, "prywalk.pb.gz"))
+	testtargets.ReadRecording(t, filepath.Join(p.Dir, "prywalk.pb.gz"))
 }

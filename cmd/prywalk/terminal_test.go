@@ -1,80 +1,27 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"prywalk/internal/exit"
 	"prywalk/internal/profile"
+	"prywalk/internal/testtargets"
 )
-
-// terminal is a pseudo-terminal: what prywalk writes to it is kept in out.
-type terminal struct {
-	slave *os.File
-	out   lines
-	done  chan struct{}
-}
-
-// newTerminal opens one of so many columns (pty(7)).
-func newTerminal(t *testing.T, columns int) *terminal {
-	t.Helper()
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals: %v", err)
-	}
-	master := os.NewFile(uintptr(fd), "/dev/ptmx")
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}); err != nil {
-		t.Fatal(err)
-	}
-	tty := &terminal{slave: slave, done: make(chan struct{})}
-	go func() {
-		defer close(tty.done)
-		buf := make([]byte, 1<<16)
-		for {
-			n, err := master.Read(buf)
-			_, _ = tty.out.Write(buf[:n])
-			if err != nil {
-				return
-			}
-		}
-	}()
-	t.Cleanup(func() { _ = master.Close() })
-	return tty
-}
-
-// text gives what was written, once nobody has the terminal open any more.
-func (tty *terminal) text() string {
-	_ = tty.slave.Close()
-	<-tty.done
-	return strings.ReplaceAll(tty.out.String(), "\r\n", "\n")
-}
 
 // onTerminal runs prywalk with stdout on a terminal.
 func onTerminal(t *testing.T, dir string, columns int, env []string, args ...string) (text, stderr string, code int) {
 	t.Helper()
-	tty := newTerminal(t, columns)
+	tty := testtargets.NewTerminal(t, columns)
 	p := prepared(t, dir, nil, args...)
-	p.Stdout = tty.slave
+	p.Stdout = tty.Slave
 	p.Env = append(p.Env, env...)
 	p.begin(t)
 	code = p.code(t)
-	return tty.text(), p.err.String(), code
+	return tty.Text(), p.err.String(), code
 }
 
 // smallRecording writes a recording with a function of each kind.
@@ -145,7 +92,7 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		{"--thread (", "not a regular expression"},
 	} {
 		p := start(t, dir, nil, append([]string{"report"}, strings.Fields(c.args)...)...)
-		if code := p.code(t); code != exitUsage || p.out.String() != "" || strings.Count(p.err.String(), "\n") != 1 ||
+		if code := p.code(t); code != exit.WrongUsage || p.out.String() != "" || strings.Count(p.err.String(), "\n") != 1 ||
 			!strings.Contains(p.err.String(), c.want) {
 			t.Errorf("%s: exit code %d, %q, %s", c.args, code, &p.out, &p.err)
 		}
@@ -235,8 +182,8 @@ func TestADumpIsPagedToo(t *testing.T) {
 		paged int
 		code  int
 	}{
-		{[]string{"dump", "-p", pid}, 1, 0}, {[]string{"dump", "--merge", "-p", pid + ",999999999"}, 1, exitFailed},
-		{[]string{"dump", "--json", "-p", pid}, 0, 0}, {[]string{"dump", "-p", "999999999"}, 0, exitFailed},
+		{[]string{"dump", "-p", pid}, 1, 0}, {[]string{"dump", "--merge", "-p", pid + ",999999999"}, 1, exit.Failed},
+		{[]string{"dump", "--json", "-p", pid}, 0, 0}, {[]string{"dump", "-p", "999999999"}, 0, exit.Failed},
 	} {
 		text, stderr, code := onTerminal(t, t.TempDir(), 80, env, c.args...)
 		if code != c.code || strings.Count(text, "paged:process ") != c.paged {
@@ -254,14 +201,14 @@ func TestACommandHasTheTerminalForItself(t *testing.T) {
 		{[]string{"record", "-d", "1.2", "-p", burner(t)}, true},
 		{[]string{"record", "--", "sh", "-c", "sleep 1.2"}, false},
 	} {
-		tty := newTerminal(t, 80)
+		tty := testtargets.NewTerminal(t, 80)
 		p := prepared(t, t.TempDir(), nil, c.args...)
-		p.Stderr = tty.slave
+		p.Stderr = tty.Slave
 		p.begin(t)
 		if code := p.code(t); code != 0 {
 			t.Errorf("%v: exit code %d", c.args, code)
 		}
-		if text := tty.text(); strings.Contains(text, "Ctrl-C ends") != c.progress ||
+		if text := tty.Text(); strings.Contains(text, "Ctrl-C ends") != c.progress ||
 			!strings.Contains(text, "prywalk.pb.gz") {
 			t.Errorf("%v: %q", c.args, text)
 		}

@@ -1,13 +1,16 @@
 package main
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/commandline"
+	"prywalk/internal/console"
+	"prywalk/internal/exit"
+	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
 	"prywalk/internal/top"
 )
@@ -15,8 +18,8 @@ import (
 // topFlags are what the command line of top says: much of it as for record.
 type topFlags struct {
 	recordFlags
-	interval seconds
-	window   seconds
+	interval commandline.Seconds
+	window   commandline.Seconds
 	value    string
 	rows     int
 	once     bool
@@ -36,7 +39,7 @@ const (
 
 func newTop() *cobra.Command {
 	f := &topFlags{recordFlags: recordFlags{freq: sampler.DefaultFreq, rung: "ladder", census: "proc"},
-		interval: seconds(refreshEvery), window: seconds(firstWindow)}
+		interval: commandline.Seconds(refreshEvery), window: commandline.Seconds(firstWindow)}
 	cmd := &cobra.Command{
 		Use:   "top {-p PID | -n NAME}",
 		Short: "live table of functions, threads and waits in the terminal",
@@ -92,20 +95,20 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	clocks := top.Clocks()
 	switch {
 	case len(args) > 0:
-		return usageError("top looks at processes that run, as a command would write over the table: start it elsewhere, " +
+		return exit.Usage("top looks at processes that run, as a command would write over the table: start it elsewhere, " +
 			"and give -n NAME --wait here")
 	case len(f.pids) == 0 && f.name == "" && !f.wait:
-		return usageError("nothing to look at: give -p PID or -n NAME")
+		return exit.Usage("nothing to look at: give -p PID or -n NAME")
 	case f.maxDepth < 1:
-		return usageError("--max-depth %d: give at least 1", f.maxDepth)
+		return exit.Usage("--max-depth %d: give at least 1", f.maxDepth)
 	case time.Duration(f.interval) < leastRefresh:
-		return usageError("--interval %s: give at least %s", &f.interval, leastRefresh)
+		return exit.Usage("--interval %s: give at least %s", &f.interval, leastRefresh)
 	case !slices.Contains(clocks, top.Clock(f.value)):
-		return usageError("--value %q: choose cpu, runqueue, blocked or wall", f.value)
-	case isStdout(f.output):
-		return usageError("-o - would mix the recording with the table; give a file")
+		return exit.Usage("--value %q: choose cpu, runqueue, blocked or wall", f.value)
+	case console.IsStdout(f.output):
+		return exit.Usage("-o - would mix the recording with the table; give a file")
 	case f.rows == 0 || f.rows < -1:
-		return usageError("--rows %d: give at least 1, or -1 for all", f.rows)
+		return exit.Usage("--rows %d: give at least 1, or -1 for all", f.rows)
 	}
 	o := sampler.Options{
 		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly, Children: f.children,
@@ -114,7 +117,7 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	if f.threads != "" {
 		re, err := regexp.Compile(f.threads)
 		if err != nil {
-			return usageError("--threads: %v", err)
+			return exit.Usage("--threads: %v", err)
 		}
 		o.Threads = re
 	}
@@ -125,11 +128,11 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeEvents(o.Events)
-	return newLive(f, o).run()
-}
-
-// onScreen reports whether the table is for a terminal that can show one in place.
-func (f *topFlags) onScreen() bool {
-	term := os.Getenv("TERM")
-	return !f.once && !f.json && isTerminal(os.Stdout) && term != "dumb" && term != ""
+	return recording.Live(
+		recording.Options{
+			Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Threads: f.threads,
+		},
+		recording.LiveOptions{
+			Clock: top.Clock(f.value), Window: time.Duration(f.window), Rows: f.rows, Once: f.once, JSON: f.json,
+		})
 }

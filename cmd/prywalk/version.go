@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"prywalk/internal/exit"
+
 	"github.com/spf13/cobra"
 )
 
@@ -57,7 +59,7 @@ func stamped(info *debug.BuildInfo) string {
 // noArgs refuses arguments with the usage exit code.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError("%s takes no argument %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
+		return exit.Usage("%s takes no argument %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ var mayOpen = map[string]string{
 	"internal/profile/read.go ReadFile": "the recording that the user names, for a command of the user's",
 	"internal/profile/keepold.go": "the recording that the user names and its second name, in one " +
 		"directory; no link is followed",
-	"cmd/prywalk/pipe.go awaitReader":          "a pipe that the user names is opened, and nothing is written to it",
+	"internal/console/pipe.go AwaitReader":     "a pipe that the user names is opened, and nothing is written to it",
 	"internal/ownruntime/monitor.go":           "prywalk's own entries below /proc",
 	"internal/perfevents/reader.go onlineCPUs": "/sys/devices/system/cpu/online",
 	"internal/symbols/kallsyms.go":             "/proc/kallsyms",
@@ -36,7 +36,7 @@ var mayOpen = map[string]string{
 	"internal/process/threads.go":              "/proc/PID/task/TID/comm",
 	"internal/process/tree.go":                 "/proc/PID/task/TID/children and stat",
 	"cmd/prywalk/dumpcore.go openCore":         "the core that the user names",
-	"cmd/prywalk/signals.go":                   "/dev/tty",
+	"internal/recording/signals.go":            "/dev/tty",
 	"cmd/prywalk/processes.go readProcess":     "/proc/PID/comm and cmdline",
 	"internal/stranger/mounts.go read":         "/proc/PID/mountinfo",
 	"internal/bench/others.go":                 "/proc/stat",

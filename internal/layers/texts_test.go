@@ -11,12 +11,14 @@ import (
 
 // texts are the packages and files that write for people. What they print comes in part from the target: it goes
 // through prywalk/internal/printable, and never straight through fmt.
-var texts = []string{"cmd/prywalk", "report", "internal/dump", "internal/doctor", "internal/bench/text.go"}
+var texts = []string{"cmd/prywalk", "report", "internal/dump", "internal/doctor", "internal/bench/text.go",
+	"internal/account", "internal/commandline", "internal/console", "internal/pprofweb", "internal/recording",
+	"internal/view", "internal/viewers"}
 
 // own are the files among them that print what is prywalk's own, with the reason.
 var own = map[string]string{
-	"cmd/prywalk/progress.go": "numbers, and escape sequences that clear the line",
-	"cmd/prywalk/version.go":  "what the binary was built from",
+	"internal/recording/progress.go": "numbers, and escape sequences that clear the line",
+	"cmd/prywalk/version.go":         "what the binary was built from",
 }
 
 func TestTextsForPeopleArePrintable(t *testing.T) {

@@ -1,4 +1,4 @@
-package main
+package account
 
 import (
 	"cmp"
@@ -126,8 +126,8 @@ func (j *statsJSON) budget(s *sampler.Stats) {
 	}
 }
 
-// writeStats writes what a run did as JSON.
-func writeStats(w io.Writer, s *sampler.Stats) error {
+// WriteJSON writes what a run did as JSON.
+func WriteJSON(w io.Writer, s *sampler.Stats) error {
 	j := statsJSON{
 		Ticks: s.Ticks, MissedTicks: s.MissedTicks, Attempted: s.Attempted, Frozen: s.Frozen, Peeked: s.Peeked,
 		Reused: s.Reused, Inferred: s.Inferred, Unseen: s.Unseen, Failed: s.Failed, Incomplete: s.Incomplete,
@@ -165,15 +165,15 @@ func unobservedCPU(s *sampler.Stats) float64 {
 	return s.UnobservedCPU + s.ExitedUnseenCPU + s.ShortLivedCPU
 }
 
-// accounting is the line that the recording keeps: what heads a report, and after a bar the rest.
-func accounting(s *sampler.Stats) string {
+// Full is the line that the recording keeps: what heads a report, and after a bar the rest.
+func Full(s *sampler.Stats) string {
 	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d "+
 		"failed%s, and %d samples; "+
 		"%s of %d samples with complete stacks%s; longest freeze %s (p50 %s%s); looks by thread %s%s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; %s",
-		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, sum(s.Failed), reasons(s.Failed),
+		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, Sum(s.Failed), Reasons(s.Failed),
 		s.Sampled,
-		percent(s.Complete, s.Samples), s.Samples, reasons(s.Incomplete),
+		Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
 		threeDigits(s.FreezeMax), threeDigits(s.FreezeP50), lengths(s)+longCauses(s), rates(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, unobservedCPU(s),
 		underQuota(s, "; ")+unobserved(s, "; ")+unmet(s, "; ")+harm(s), s.Scheduling+engine(s))
@@ -189,7 +189,7 @@ func perfEngine(s *sampler.Stats) string {
 		text = ", engine " + s.Engine
 	}
 	if s.LostSamples > 0 {
-		text += fmt.Sprintf(", %s lost", plural(s.LostSamples, "sample"))
+		text += fmt.Sprintf(", %s lost", Plural(s.LostSamples, "sample"))
 	}
 	return text
 }
@@ -201,7 +201,7 @@ func engine(s *sampler.Stats) string {
 		text += " (" + s.EngineNote + ")"
 	}
 	if s.LostSamples > 0 {
-		text += fmt.Sprintf(", %s lost", plural(s.LostSamples, "sample"))
+		text += fmt.Sprintf(", %s lost", Plural(s.LostSamples, "sample"))
 	}
 	return text
 }

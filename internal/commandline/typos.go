@@ -1,16 +1,18 @@
-package main
+package commandline
 
 import (
 	"errors"
 	"strings"
 
+	"prywalk/internal/exit"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// unknownCommand refuses a first argument that is no command, before its flags are taken for those of prywalk itself.
+// UnknownCommand refuses a first argument that is no command, before its flags are taken for those of prywalk itself.
 // nil where there is nothing to refuse.
-func unknownCommand(root *cobra.Command, args []string) error {
+func UnknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") ||
 		strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		return nil
@@ -22,11 +24,11 @@ func unknownCommand(root *cobra.Command, args []string) error {
 			return nil
 		}
 	}
-	meant := nearest(args[0], names(root))
+	meant := Nearest(args[0], names(root))
 	if meant == "" {
-		return usageError("unknown command %q; prywalk --help lists the commands", args[0])
+		return exit.Usage("unknown command %q; prywalk --help lists the commands", args[0])
 	}
-	return usageError("unknown command %q (do you mean prywalk %s?); prywalk --help lists the commands", args[0], meant)
+	return exit.Usage("unknown command %q (do you mean prywalk %s?); prywalk --help lists the commands", args[0], meant)
 }
 
 // names lists the commands for people.
@@ -39,8 +41,8 @@ func names(root *cobra.Command) (list []string) {
 	return list
 }
 
-// meantFlag says which flag was probably meant by one that does not exist, "" if none is like it.
-func meantFlag(cmd *cobra.Command, err error) string {
+// MeantFlag says which flag was probably meant by one that does not exist, "" if none is like it.
+func MeantFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
 		return ""
@@ -51,18 +53,18 @@ func meantFlag(cmd *cobra.Command, err error) string {
 			flags = append(flags, f.Name)
 		}
 	})
-	if meant := nearest(unknown.GetSpecifiedName(), flags); meant != "" {
+	if meant := Nearest(unknown.GetSpecifiedName(), flags); meant != "" {
 		return " (do you mean --" + meant + "?)"
 	}
 	return ""
 }
 
-// nearest gives the word that a mistyped one is most like, "" if it is like none. At most a third of its letters
+// Nearest gives the word that a mistyped one is most like, "" if it is like none. At most a third of its letters
 // may be wrong, or it is the beginning of just one.
-func nearest(typed string, words []string) string {
+func Nearest(typed string, words []string) string {
 	best, least, begun := "", len(typed)/3+2, 0
 	for _, w := range words {
-		n := distance(strings.ToLower(typed), w)
+		n := Distance(strings.ToLower(typed), w)
 		if len(typed) > 1 && strings.HasPrefix(w, typed) {
 			begun++
 			n = 0
@@ -77,9 +79,9 @@ func nearest(typed string, words []string) string {
 	return best
 }
 
-// distance counts the letters to change, add, leave out, or exchange with their neighbours (the restricted
+// Distance counts the letters to change, add, leave out, or exchange with their neighbours (the restricted
 // Damerau-Levenshtein distance).
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

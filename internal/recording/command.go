@@ -1,4 +1,4 @@
-package main
+package recording
 
 import (
 	"context"
@@ -7,6 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/account"
+	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sampler"
@@ -42,7 +45,7 @@ func (r *recording) command(args []string) error {
 		return r.own(err)
 	}
 	if alive(l.PID) {
-		say("recording done; waiting for %s (process %d) to end, Ctrl-C twice leaves", args[0], l.PID)
+		console.Say("recording done; waiting for %s (process %d) to end, Ctrl-C twice leaves", args[0], l.PID)
 	}
 	return r.wait(l)
 }
@@ -54,13 +57,13 @@ func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 	if err != nil {
 		ended := errors.Is(err, process.ErrNotFound) || errors.Is(err, process.ErrZombie)
 		if !ended {
-			say("%v", err)
+			console.Say("%v", err)
 		}
 		r.prepare(nil)
 		if err := r.write(); err != nil || !ended {
 			return err
 		}
-		say("%s", tooShort(&r.stats, r.path))
+		console.Say("%s", account.TooShort(&r.stats, r.path))
 		return nil
 	}
 	r.prepare(procs)
@@ -75,7 +78,7 @@ func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 		return err
 	}
 	if err := r.verdict(); err != nil {
-		say("%v", err)
+		console.Say("%v", err)
 	}
 	return nil
 }
@@ -120,12 +123,12 @@ func alive(pid int) bool {
 // own marks a failure of prywalk itself where a command's status is expected. Wrong
 // usage, and a command that cannot be run, have codes of their own.
 func (r *recording) own(err error) error {
-	var e *exitError
+	var e *exit.Error
 	var exec *ptrace.ExecError
-	if errors.As(err, &e) && e.code == exitUsage || errors.As(err, &exec) {
+	if errors.As(err, &e) && e.Code == exit.WrongUsage || errors.As(err, &exec) {
 		return err
 	}
-	return &exitError{exitOwnFailure, err}
+	return &exit.Error{Code: exit.OwnFailure, Err: err}
 }
 
 // wait waits for the command and gives its status as an error.
@@ -139,7 +142,7 @@ func (r *recording) wait(l *ptrace.Launched) error {
 		code = 128 + int(st.Signal())
 	}
 	if code != 0 {
-		return &exitError{code: code}
+		return &exit.Error{Code: code}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"errors"
@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errNoReader: nobody reads from the pipe that is to be written to.
-var errNoReader = errors.New("nobody has opened the pipe for reading")
+// ErrNoReader: nobody reads from the pipe that is to be written to.
+var ErrNoReader = errors.New("nobody has opened the pipe for reading")
 
 const (
 	pipePoll    = 20 * time.Millisecond
 	pipeWarning = time.Second // after this wait it is told
 )
 
-// awaitReader waits until somebody reads from path, if that is a named pipe: opening one blocks until then. What
+// AwaitReader waits until somebody reads from path, if that is a named pipe: opening one blocks until then. What
 // it gives keeps the pipe open until the caller has written. It gives up when the channel is closed.
-func awaitReader(path string, giveUp <-chan struct{}) (release func(), err error) {
+func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error) {
 	release = func() {}
 	began, told := time.Now(), false
 	for {
@@ -37,19 +37,19 @@ func awaitReader(path string, giveUp <-chan struct{}) (release func(), err error
 		}
 		if !told && time.Since(began) > pipeWarning {
 			told = true
-			say("waiting for somebody to read from %s; Ctrl-C gives up", path)
+			Say("waiting for somebody to read from %s; Ctrl-C gives up", path)
 		}
 		select {
 		case <-giveUp:
-			return release, fmt.Errorf("cannot write %s: %w", path, errNoReader)
+			return release, fmt.Errorf("cannot write %s: %w", path, ErrNoReader)
 		case <-time.After(pipePoll):
 		}
 	}
 }
 
-// isStdout reports whether path is a name of the standard output. Opened by it, a socket would fail, and a file
+// IsStdout reports whether path is a name of the standard output. Opened by it, a socket would fail, and a file
 // that is appended to would be written from its beginning.
-func isStdout(path string) bool {
+func IsStdout(path string) bool {
 	switch filepath.Clean(path) {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
 		return true

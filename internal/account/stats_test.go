@@ -1,4 +1,4 @@
-package main
+package account
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func TestLongFreezesAreToldByCause(t *testing.T) {
 		s := &sampler.Stats{}
 		s.Frozen, s.Long, s.Late = 10, c.long, tracer.LongFreezes{N: 4, Max: 300_500}
 		var out bytes.Buffer
-		if err := writeStats(&out, s); err != nil {
+		if err := WriteJSON(&out, s); err != nil {
 			t.Fatal(err)
 		}
 		var got struct {
@@ -41,7 +41,7 @@ func TestLongFreezesAreToldByCause(t *testing.T) {
 		if err := json.Compact(&flat, got.Long); err != nil || flat.String() != c.json {
 			t.Errorf("%s, want %s (%v)", &flat, c.json, err)
 		}
-		if line := accounting(s); !strings.Contains(line, c.line) || strings.Contains(line, "by cause") != (c.line != "") {
+		if line := Full(s); !strings.Contains(line, c.line) || strings.Contains(line, "by cause") != (c.line != "") {
 			t.Errorf("%q is not in %q", c.line, line)
 		}
 	}
@@ -77,7 +77,7 @@ func TestWhatWasNotMetIsToldOnce(t *testing.T) {
 	} {
 		s := &sampler.Stats{}
 		s.Samples, s.ProfiledCPU, s.ShortLivedCPU, s.ExitedUnseenCPU = 10, c.all, c.children, c.threads
-		for _, line := range []string{closing(s, "p.pb.gz"), accounting(s)} {
+		for _, line := range []string{Closing(s, "p.pb.gz"), Full(s)} {
 			n := min(1, len(c.want))
 			if strings.Count(line, told) != n || !strings.Contains(line, c.want) || strings.Contains(line, "\n") {
 				t.Errorf("%q does not say %q %d times", line, c.want, n)

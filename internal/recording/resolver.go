@@ -1,10 +1,11 @@
-package main
+package recording
 
 import (
 	"slices"
 	"sync/atomic"
 
 	"prywalk/internal/accountant"
+	"prywalk/internal/console"
 	"prywalk/internal/profile"
 	"prywalk/internal/symbols"
 )
@@ -58,7 +59,7 @@ func (r *resolver) ofKernel(addr uint64) []profile.Frame {
 	if r.kernel == nil {
 		names, err := symbols.OfKernel()
 		if err != nil {
-			say("%v; the kernel's frames have no names", err)
+			console.Say("%v; the kernel's frames have no names", err)
 			names = &symbols.KernelNames{}
 		}
 		r.kernel = names

@@ -1,4 +1,4 @@
-package main
+package recording
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/account"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/process"
 	"prywalk/internal/profile"
-	"prywalk/internal/sampler"
 	"prywalk/internal/top"
 )
 
 // live is one run of top: a recording that is watched.
 type live struct {
-	recording
-	f     *topFlags
+	*recording
+	shows LiveOptions
 	store *top.Store
 	table *top.Names
 	shown *top.Snapshot // as plain text
@@ -32,20 +32,22 @@ type live struct {
 	ended     atomic.Bool
 	failure   error
 	trouble   string
-	asked     int64 // refused looks when trouble was found out
+	refused   int64 // refused looks when trouble was found out
 	begun     time.Time
 }
 
-func newLive(f *topFlags, o sampler.Options) *live {
-	return &live{
-		recording: recording{opts: o, flags: &f.recordFlags, pids: f.pids, keepOld: true, live: true},
-		f:         f, refreshed: make(chan struct{}, 1), done: make(chan struct{}),
-	}
+// Live shows what threads do while they are recorded.
+func Live(o Options, shows LiveOptions) error { return newLive(o, shows).run() }
+
+func newLive(o Options, shows LiveOptions) *live {
+	l := &live{recording: newRecording(o), shows: shows, refreshed: make(chan struct{}, 1), done: make(chan struct{})}
+	l.live = true
+	return l
 }
 
 // run samples, shows, and writes the recording if there is to be one.
 func (l *live) run() error {
-	if l.flags.output != "" {
+	if l.asked.Output != "" {
 		if err := l.setOutput(l.pids[0]); err != nil {
 			return err
 		}
@@ -90,7 +92,7 @@ func (l *live) run() error {
 func (l *live) describe(procs []*code.Process) {
 	l.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
 	if n := len(procs); n > 1 {
-		l.target = fmt.Sprintf("%s and %s", l.target, plural(int64(n-1), "other"))
+		l.target = fmt.Sprintf("%s and %s", l.target, account.Plural(int64(n-1), "other"))
 	}
 }
 
@@ -113,7 +115,7 @@ func (l *live) Refresh(at int64, open iter.Seq[profile.Interval]) {
 
 // show shows the table until the user, or the target, ends that.
 func (l *live) show(ctx context.Context, cancel func()) error {
-	if l.f.onScreen() {
+	if l.onTerminal() {
 		return l.onScreen(ctx)
 	}
 	return l.asText(ctx, cancel)
@@ -124,7 +126,7 @@ func (l *live) finish(shown error) error {
 	if l.hung {
 		return l.writeHung(l.failure)
 	}
-	if !l.f.onScreen() && !l.f.once && shown == nil {
+	if !l.onTerminal() && !l.shows.Once && shown == nil {
 		if shown = l.last(); errors.Is(shown, unix.EPIPE) { // head has seen enough
 			shown = nil
 		}
@@ -142,7 +144,7 @@ func (l *live) finish(shown error) error {
 			return refused
 		}
 		if l.stats.Samples == 0 {
-			return noSamples(&l.stats, l.flags.threads)
+			return account.NoSamples(&l.stats, l.asked.Threads)
 		}
 		return nil
 	}
@@ -159,7 +161,7 @@ func (l *live) last() error {
 
 // snapshot gives a window as it is now. The one before is gone.
 func (l *live) snapshot(window time.Duration) *top.Snapshot {
-	l.shown = l.store.Snapshot(l.table, window, top.Clock(l.f.value), l.shown)
+	l.shown = l.store.Snapshot(l.table, window, l.shows.Clock, l.shown)
 	return l.shown
 }
 
@@ -172,8 +174,8 @@ func (l *live) state() top.State {
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)
 	}
-	if refused := g.Denied + g.Traced; refused > l.asked { // finding out why reads files
-		l.asked = refused
+	if refused := g.Denied + g.Traced; refused > l.refused { // finding out why reads files
+		l.refused = refused
 		l.trouble = ""
 		if err := process.ExplainLooks(l.pids, process.Refused{Denied: g.Denied, Traced: g.Traced,
 			Frozen: g.Frozen}); err != nil {

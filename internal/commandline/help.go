@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"cmp"
@@ -11,17 +11,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prywalk/internal/console"
 	"prywalk/internal/printable"
 )
 
-// helpWidth is how wide help is where there is no terminal.
-const helpWidth = 100
+// HelpWidth is how wide help is where there is no terminal.
+const HelpWidth = 100
 
 // shorts say what the commands do that come with the library.
 var shorts = map[string]string{"completion": "complete commands and flags in your shell"}
 
-// newHelp replaces the library's: an unknown command is an error here, too.
-func newHelp() *cobra.Command {
+// NewHelp replaces the library's: an unknown command is an error here, too.
+func NewHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "help for a command, as COMMAND --help",
@@ -30,7 +31,7 @@ func newHelp() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
-			if err := unknownCommand(root, args); err != nil {
+			if err := UnknownCommand(root, args); err != nil {
 				return err
 			}
 			about, _, err := root.Find(args)
@@ -42,12 +43,12 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// usage writes what follows a command's text: its form, its commands, and its flags in aligned columns.
-func usage(cmd *cobra.Command) error {
+// Usage writes what follows a command's text: its form, its commands, and its flags in aligned columns.
+func Usage(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
-	width := terminalWidth(os.Stdout)
+	width := console.Width(os.Stdout)
 	if width == 0 {
-		width = helpWidth
+		width = HelpWidth
 	}
 	var b strings.Builder
 	printable.Fprintf(&b, "Usage:\n  %s\n", strings.TrimSpace(useLine(cmd)))
@@ -68,8 +69,8 @@ func usage(cmd *cobra.Command) error {
 	return err
 }
 
-// firstCommands are listed before the others: those that are used most.
-var firstCommands = []string{"record", "report", "top", "dump", "diff", "doctor", "demo"}
+// FirstCommands are listed before the others: those that are used most.
+var FirstCommands = []string{"record", "report", "top", "dump", "diff", "doctor", "demo"}
 
 // commandRows gives each command's name, and what it does.
 func commandRows(cmd *cobra.Command) (rows [][2]string) {
@@ -79,10 +80,10 @@ func commandRows(cmd *cobra.Command) (rows [][2]string) {
 		}
 	}
 	place := func(name string) int {
-		if i := slices.Index(firstCommands, name); i >= 0 {
+		if i := slices.Index(FirstCommands, name); i >= 0 {
 			return i
 		}
-		return len(firstCommands)
+		return len(FirstCommands)
 	}
 	slices.SortStableFunc(rows, func(a, b [2]string) int { return cmp.Compare(place(a[0]), place(b[0])) })
 	return rows

@@ -1,4 +1,6 @@
-package main
+// Package recording is one run of prywalk record or top, from the processes to the file. It starts or opens them,
+// samples, obeys signals, and shows how it goes. What was seen is written at checkpoints and in the end.
+package recording
 
 import (
 	"context"
@@ -7,14 +9,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"prywalk/internal/account"
 	"prywalk/internal/accountant"
 	"prywalk/internal/code"
+	"prywalk/internal/console"
 	"prywalk/internal/look"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
-	"prywalk/internal/stranger"
 	"prywalk/ptrace"
 )
 
@@ -24,7 +27,7 @@ const checkpointEvery = 10 * time.Second
 // recording is one run of record, from the processes to the file.
 type recording struct {
 	opts  sampler.Options
-	flags *recordFlags
+	asked Options
 	pids  []int
 
 	path          string
@@ -102,7 +105,7 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 // prepare sets up the parts for a run.
 func (r *recording) prepare(procs []*code.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
-		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.flags.aggregate,
+		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.asked.Aggregate,
 		SpillTo: os.TempDir(), Discard: r.live && r.path == "",
 	})
 	r.names = newResolver()
@@ -134,12 +137,12 @@ func (r *recording) close() {
 // sample runs the sampler for as long as is asked for. The error is one of prywalk
 // itself; what was seen until then is to be written all the same.
 func (r *recording) sample(ctx context.Context) error {
-	if d := time.Duration(r.flags.duration); d > 0 {
+	if d := r.asked.Duration; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	if r.flags.control {
+	if r.asked.Control {
 		go control(r.sampler, os.Stdin, os.Stdout)
 	}
 	p := startProgress(r.sampler, r.live || r.running.Load() != nil)
@@ -162,23 +165,23 @@ func (r *recording) verdict() error {
 			return refused
 		}
 		if r.ended() {
-			say("%s", tooShort(&r.stats, r.path))
+			console.Say("%s", account.TooShort(&r.stats, r.path))
 			return nil
 		}
-		return noSamples(&r.stats, r.flags.threads)
+		return account.NoSamples(&r.stats, r.asked.Threads)
 	}
-	sayLeftOut()
+	console.SayLeftOut()
 	switch {
 	case refused == nil:
 	case r.stats.Frozen > 0:
-		say("some looks at running threads are missing: %v", refused)
+		console.Say("some looks at running threads are missing: %v", refused)
 	default:
-		say("running threads were not looked at: %v", refused)
+		console.Say("running threads were not looked at: %v", refused)
 	}
 	if !r.quiet {
-		say("%s", closing(&r.stats, r.path))
+		console.Say("%s", account.Closing(&r.stats, r.path))
 	}
-	printRemarks()
+	console.SayRemarks()
 	return nil
 }
 
@@ -186,14 +189,7 @@ func (r *recording) verdict() error {
 func (r *recording) ended() bool {
 	s := &r.stats
 	blame := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
-	return r.running.Load() != nil && blame == 0 && r.flags.threads == ""
-}
-
-// printRemarks says which files were not used, and why.
-func printRemarks() {
-	for _, line := range stranger.Remarks() {
-		say("%s", line)
-	}
+	return r.running.Load() != nil && blame == 0 && r.asked.Threads == ""
 }
 
 // refusal says why looks were refused, nil if none was.

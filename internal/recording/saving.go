@@ -1,4 +1,4 @@
-package main
+package recording
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"prywalk/internal/account"
+	"prywalk/internal/console"
 	"prywalk/internal/look"
 	"prywalk/internal/outfile"
 	"prywalk/internal/profile"
@@ -26,7 +28,7 @@ func (r *recording) checkpoint(between func()) {
 	defer r.names.SetBetween(nil)
 	if err := r.save(false); err != nil && r.saveErr == nil {
 		r.saveErr = err
-		say("%v", err)
+		console.Say("%v", err)
 	}
 	r.names.Rest()
 }
@@ -35,7 +37,7 @@ func (r *recording) checkpoint(between func()) {
 func (r *recording) save(whole bool) error {
 	if r.keepOld && profile.Replaceable(r.path) {
 		if err := profile.KeepOld(r.path); err != nil {
-			say("%v", err)
+			console.Say("%v", err)
 		}
 	}
 	r.keepOld = false
@@ -49,9 +51,9 @@ func (r *recording) save(whole bool) error {
 // write writes the recording and the statistics.
 func (r *recording) write() error {
 	r.writing.Store(true)
-	r.builder.SetComments(accounting(&r.stats))
+	r.builder.SetComments(account.Full(&r.stats))
 	r.names.Refresh()
-	release, err := awaitReader(r.path, r.giveUp)
+	release, err := console.AwaitReader(r.path, r.giveUp)
 	if err != nil {
 		return err
 	}
@@ -60,13 +62,13 @@ func (r *recording) write() error {
 	if err != nil {
 		return err
 	}
-	if r.flags.stats != "" {
-		release, err := awaitReader(r.flags.stats, r.giveUp)
+	if r.asked.Stats != "" {
+		release, err := console.AwaitReader(r.asked.Stats, r.giveUp)
 		if err != nil {
 			return err
 		}
 		defer release()
-		return profile.WriteFileAtomic(r.flags.stats, func(w io.Writer) error { return writeStats(w, &r.stats) })
+		return profile.WriteFileAtomic(r.asked.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
 	}
 	return nil
 }
@@ -80,13 +82,13 @@ func (r *recording) saveWithNames() error {
 	if r.wished.Load() {
 		key = "Ctrl-C leaves at once"
 	}
-	p := startSlow(false, func() string {
+	p := console.StartSlow(false, func() string {
 		return fmt.Sprintf("naming: %d of up to %d addresses (%s)", r.names.asked.Load(), whole, key)
 	})
 	err := r.save(true)
-	p.stop()
+	p.Stop()
 	if n := r.names.without; n > 0 && err == nil {
-		say("%d addresses have no name, as it was asked to write at once", n)
+		console.Say("%d addresses have no name, as it was asked to write at once", n)
 	}
 	return err
 }
@@ -117,7 +119,7 @@ func (r *recording) writeHung(failure error) error {
 		if err != nil {
 			return fmt.Errorf("%w; %w", failure, err)
 		}
-		return fmt.Errorf("%w; the recording ended early: %s", failure, closing(&r.stats, r.path))
+		return fmt.Errorf("%w; the recording ended early: %s", failure, account.Closing(&r.stats, r.path))
 	case <-time.After(hungWrite):
 		return fmt.Errorf("%w; %w", failure, sampler.ErrNotBooked)
 	}
@@ -130,7 +132,7 @@ func (r *recording) setOutput(pid int) error {
 	if r.path == "-" {
 		return nil
 	}
-	for _, file := range []struct{ path, flag string }{{r.path, "-o"}, {r.flags.stats, "--stats"}} {
+	for _, file := range []struct{ path, flag string }{{r.path, "-o"}, {r.asked.Stats, "--stats"}} {
 		if file.path == "" {
 			continue
 		}
@@ -143,8 +145,8 @@ func (r *recording) setOutput(pid int) error {
 
 // setPath finds the output path.
 func (r *recording) setPath(pid int) {
-	r.path = expand(r.flags.output, pid)
-	if isStdout(r.path) {
+	r.path = expand(r.asked.Output, pid)
+	if console.IsStdout(r.path) {
 		r.path = "-"
 	}
 	r.disk.goesTo(r.path)

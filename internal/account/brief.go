@@ -1,12 +1,16 @@
-package main
+// Package account tells what a run of the sampler did: in a line for people, in the line that a recording keeps, and as
+// the object of --stats.
+package account
 
 import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"prywalk/internal/exit"
 	"prywalk/internal/sampler"
 )
 
@@ -61,7 +65,7 @@ func failures(s *sampler.Stats) string {
 	if len(failed) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s failed%s", plural(sum(failed), "look"), reasons(failed))
+	return fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "look"), Reasons(failed))
 }
 
 // unobserved says for how long nobody was looked at, "" if there was no such time worth a word.
@@ -69,7 +73,7 @@ func unobserved(s *sampler.Stats, before string) string {
 	var b strings.Builder
 	if s.NotObserved >= leastToTell {
 		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or had to wait: %s, the longest %.1f s)",
-			before, s.NotObserved, plural(s.Gaps, "gap"), s.LongestGap)
+			before, s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap)
 	}
 	if s.Suspended >= leastToTell {
 		fmt.Fprintf(&b, "%s%.1f s not observed (the machine was suspended)", before, s.Suspended)
@@ -83,7 +87,7 @@ func underQuota(s *sampler.Stats, before string) string {
 		return ""
 	}
 	return fmt.Sprintf("%srate lowered (prywalk's control group may use %s of a processor: %s withheld)",
-		before, percentage(s.Quota), plural(s.QuotaWithheld, "tick"))
+		before, percentage(s.Quota), Plural(s.QuotaWithheld, "tick"))
 }
 
 // leastToTell is the least time without looks that people are told of, in seconds.
@@ -109,7 +113,7 @@ func longCauses(s *sampler.Stats) string {
 	if len(counts) == 0 {
 		return ""
 	}
-	return ", long ones by cause" + reasons(counts)
+	return ", long ones by cause" + Reasons(counts)
 }
 
 // rates says how often threads were looked at that were there for a second.
@@ -145,18 +149,12 @@ func withheld(s *sampler.Stats) string {
 	return b.String()
 }
 
-// percentage writes a share as the flag takes it.
-func percentage(v float64) string {
-	f := share(v)
-	return f.String()
-}
-
-// closing is the line that record ends with.
-func closing(s *sampler.Stats, path string) string {
+// Closing is the line that record ends with.
+func Closing(s *sampler.Stats, path string) string {
 	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s%s, "+
 		"prywalk's own CPU %.2f s → %s",
-		plural(s.Samples, "sample"), plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s),
-		percent(s.Complete, s.Samples),
+		Plural(s.Samples, "sample"), Plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s),
+		Percent(s.Complete, s.Samples),
 		longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", ")+unmet(s, ", "), harm(s), perfEngine(s), s.SelfCPU,
 		path)
 }
@@ -175,8 +173,8 @@ func unmet(s *sampler.Stats, before string) string {
 		"threads that ended unseen)", before, lost, s.ProfiledCPU, s.ShortLivedCPU, s.ExitedUnseenCPU)
 }
 
-// tooShort is the closing line of a command that ended before it was looked at.
-func tooShort(s *sampler.Stats, path string) string {
+// TooShort is the closing line of a command that ended before it was looked at.
+func TooShort(s *sampler.Stats, path string) string {
 	seen := "nothing was seen of it"
 	if s.ProfiledCPU > 0 {
 		seen = fmt.Sprintf("the %s of CPU time that it used are [exited unseen]", threeDigits(int64(s.ProfiledCPU*1e9)))
@@ -188,10 +186,10 @@ func tooShort(s *sampler.Stats, path string) string {
 func harm(s *sampler.Stats) string {
 	var b strings.Builder
 	if s.Broken > 0 {
-		fmt.Fprintf(&b, ", %s broken%s", plural(s.Broken, "system call"), reasons(s.BrokenCalls))
+		fmt.Fprintf(&b, ", %s broken%s", Plural(s.Broken, "system call"), Reasons(s.BrokenCalls))
 	}
 	if s.Told > 0 {
-		fmt.Fprintf(&b, ", %s told twice%s", plural(s.Told, "system call"), reasons(s.ToldCalls))
+		fmt.Fprintf(&b, ", %s told twice%s", Plural(s.Told, "system call"), Reasons(s.ToldCalls))
 	}
 	return b.String()
 }
@@ -205,23 +203,23 @@ func remarkable(failed map[string]int64) map[string]int64 {
 	return out
 }
 
-// plural counts things.
-func plural(n int64, what string) string {
+// Plural counts things.
+func Plural(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func sum(m map[string]int64) (n int64) {
+func Sum(m map[string]int64) (n int64) {
 	for _, v := range m {
 		n += v
 	}
 	return n
 }
 
-// reasons lists counts by name, most first, in brackets.
-func reasons(m map[string]int64) string {
+// Reasons lists counts by name, most first, in brackets.
+func Reasons(m map[string]int64) string {
 	if len(m) == 0 {
 		return ""
 	}
@@ -232,8 +230,8 @@ func reasons(m map[string]int64) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// noSamples explains an empty recording of the threads that a regular expression chose, "" for all.
-func noSamples(s *sampler.Stats, threads string) error {
+// NoSamples explains an empty recording of the threads that a regular expression chose, "" for all.
+func NoSamples(s *sampler.Stats, threads string) error {
 	why := "nothing was seen before it ended"
 	next := "record a process that lives longer"
 	switch {
@@ -248,5 +246,19 @@ func noSamples(s *sampler.Stats, threads string) error {
 	case s.Failed["timeout"] > 0:
 		why, next = "no thread could be stopped", "is it in uninterruptible sleep or in a frozen cgroup?"
 	}
-	return &exitError{exitNoSamples, fmt.Errorf("no samples: %s%s; %s", why, reasons(s.Failed), next)}
+	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
+
+// Percent gives a share of the whole. It never rounds up to all of it.
+func Percent(part, whole int64) string {
+	if whole == 0 {
+		return "0%"
+	}
+	if part == whole {
+		return "100%"
+	}
+	return fmt.Sprintf("%.1f%%", float64(part*1000/whole)/10)
+}
+
+// percentage writes a share as the flag takes it.
+func percentage(v float64) string { return strconv.FormatFloat(100*v, 'g', -1, 64) + "%" }

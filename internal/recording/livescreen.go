@@ -1,4 +1,4 @@
-package main
+package recording
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/console"
 	"prywalk/internal/profile"
 	"prywalk/internal/top"
 )
@@ -25,10 +26,10 @@ const framesPerSecond = 20
 // onScreen shows the table on the terminal until the user ends it, the time is over, or a signal comes. The terminal
 // is then as it was.
 func (l *live) onScreen(ctx context.Context) error {
-	messages.hold()
-	defer messages.tell()
-	m := top.NewModel(l, top.Options{Color: useColor(os.Stdout), Window: time.Duration(l.f.window),
-		Clock: top.Clock(l.f.value)})
+	console.Messages.Hold()
+	defer console.Messages.Tell()
+	m := top.NewModel(l, top.Options{Color: console.UseColor(os.Stdout), Window: l.shows.Window,
+		Clock: l.shows.Clock})
 	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithOutput(os.Stdout))
 	screen.Store(p)
 	defer screen.Store(nil)
@@ -53,7 +54,7 @@ func (l *live) feed(ctx context.Context, p *tea.Program, over <-chan struct{}) {
 			p.Quit()
 			return
 		case <-l.refreshed:
-			if l.ended.Load() && l.flags.duration > 0 && time.Since(l.begun) >= time.Duration(l.flags.duration) {
+			if l.ended.Load() && l.asked.Duration > 0 && time.Since(l.begun) >= l.asked.Duration {
 				p.Quit()
 				return
 			}

@@ -1,4 +1,4 @@
-package main
+package recording
 
 import (
 	"os"
@@ -8,15 +8,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/console"
 	"prywalk/ptrace"
 )
 
 // launched is the command that record has started, nil if there is none.
 var launched atomic.Pointer[ptrace.Launched]
 
-// obeyStops makes Ctrl-Z and its kin stop prywalk when it has let go of everyone (ptrace.StopAs). A
+// ObeyStops makes Ctrl-Z and its kin stop prywalk when it has let go of everyone (ptrace.StopAs). A
 // signal that is ignored stays so.
-func obeyStops() {
+func ObeyStops() {
 	ch := make(chan os.Signal, 8)
 	for _, sig := range ptrace.StopSignals {
 		if !ptrace.Ignored(sig) {
@@ -40,7 +41,7 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	}
 	aside(func() {
 		if !ptrace.StopAs(sig, func() { forget(sig, ch) }) {
-			say("not stopped: it could not let go of a thread in time; try again, or end it with Ctrl-C")
+			console.Say("not stopped: it could not let go of a thread in time; try again, or end it with Ctrl-C")
 		}
 	})
 	if pass {

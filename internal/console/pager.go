@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bufio"
@@ -20,11 +20,11 @@ const (
 	lessOptions  = "FRX"
 )
 
-// paged writes a text to standard output: by the user's pager if that is a terminal and the text is for people. Who
+// Paged writes a text to standard output: by the user's pager if that is a terminal and the text is for people. Who
 // reads no further is no error.
-func paged(forPrograms bool, write func(io.Writer) error) error {
+func Paged(forPrograms bool, write func(io.Writer) error) error {
 	command := pagerCommand()
-	if forPrograms || command == "" || !isTerminal(os.Stdout) {
+	if forPrograms || command == "" || !IsTerminal(os.Stdout) {
 		return printed(os.Stdout, write)
 	}
 	p := &pager{command: command}

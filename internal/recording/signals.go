@@ -1,4 +1,4 @@
-package main
+package recording
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/console"
 	"prywalk/internal/profile"
 )
 
@@ -45,7 +46,7 @@ func (r *recording) signals() (context.Context, func()) {
 				if r.leave != nil {
 					r.leave()
 				}
-				say("left at once: %s", &r.disk)
+				console.Say("left at once: %s", &r.disk)
 				os.Exit(128 + int(sig))
 			case first && r.writing.Load():
 				close(r.giveUp)

@@ -1,4 +1,4 @@
-package main
+package recording
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/account"
+	"prywalk/internal/console"
 	"prywalk/internal/top"
 )
 
@@ -22,32 +24,32 @@ const (
 // asText prints a table at each refresh, or one in all.
 func (l *live) asText(ctx context.Context, cancel func()) error {
 	signal.Ignore(unix.SIGPIPE) // who reads no further must not end what looks at threads
-	p := startSlow(false, func() string { return l.waitsFor() })
-	defer p.stop()
-	window := time.Duration(l.f.window)
+	p := console.StartSlow(false, func() string { return l.waitsFor() })
+	defer p.Stop()
+	window := l.shows.Window
 	var printed time.Time
 	for {
 		select {
 		case <-l.done:
-			if l.f.once {
+			if l.shows.Once {
 				return l.last()
 			}
 			return nil // the last table is printed when the books are whole
 		case <-l.refreshed:
 		}
 		o := l.snapshot(window)
-		if o.Since == 0 || !o.At.After(printed) || l.f.once && o.Since < window {
+		if o.Since == 0 || !o.At.After(printed) || l.shows.Once && o.Since < window {
 			continue
 		}
 		wait := nameWait
-		if l.f.once {
+		if l.shows.Once {
 			wait = onceWait
 		}
 		o = l.named(ctx, o, window, wait)
-		p.pause()
+		p.Pause()
 		printed = o.At
 		err := l.print(o)
-		if l.f.once || err != nil {
+		if l.shows.Once || err != nil {
 			cancel()
 			if errors.Is(err, unix.EPIPE) { // head has seen enough
 				return nil
@@ -61,9 +63,9 @@ func (l *live) asText(ctx context.Context, cancel func()) error {
 func (l *live) waitsFor() string {
 	switch n := l.table.Waiting(); {
 	case n > 0:
-		return fmt.Sprintf("%s to come (Ctrl-C does without)", plural(int64(n), "name"))
-	case l.f.once:
-		return fmt.Sprintf("%.0f of %.0f s (Ctrl-C ends)", time.Since(l.begun).Seconds(), time.Duration(l.f.window).Seconds())
+		return fmt.Sprintf("%s to come (Ctrl-C does without)", account.Plural(int64(n), "name"))
+	case l.shows.Once:
+		return fmt.Sprintf("%.0f of %.0f s (Ctrl-C ends)", time.Since(l.begun).Seconds(), l.shows.Window.Seconds())
 	}
 	return ""
 }
@@ -88,13 +90,13 @@ func (l *live) named(ctx context.Context, o *top.Snapshot, window, wait time.Dur
 
 // print writes a table to standard output.
 func (l *live) print(o *top.Snapshot) error {
-	rows := max(l.f.rows, 0)
-	if l.f.json {
-		return top.WriteJSON(os.Stdout, o, l.state(), top.Clock(l.f.value), rows)
+	rows := max(l.shows.Rows, 0)
+	if l.shows.JSON {
+		return top.WriteJSON(os.Stdout, o, l.state(), l.shows.Clock, rows)
 	}
-	s := top.Screen{Width: terminalWidth(os.Stdout), Color: useColor(os.Stdout)}
-	if !l.f.once {
+	s := top.Screen{Width: console.Width(os.Stdout), Color: console.UseColor(os.Stdout)}
+	if !l.shows.Once {
 		defer func() { _, _ = os.Stdout.WriteString("\n") }()
 	}
-	return top.WriteText(os.Stdout, o, l.state(), s, top.Clock(l.f.value), rows)
+	return top.WriteText(os.Stdout, o, l.state(), s, l.shows.Clock, rows)
 }

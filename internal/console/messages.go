@@ -1,0 +1,68 @@
+package console
+
+import (
+	"bytes"
+	"os"
+	"sync"
+
+	"prywalk/internal/budget"
+	"prywalk/internal/printable"
+	"prywalk/internal/stranger"
+)
+
+// Messages is where say writes to: stderr, or a buffer while the terminal shows a table.
+var Messages messageWriter
+
+// mostHeld is how much of them is kept, in bytes.
+const mostHeld = 16 << 10
+
+type messageWriter struct {
+	mu      sync.Mutex
+	holding bool
+	held    bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (m *messageWriter) Write(b []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.holding {
+		return os.Stderr.Write(b)
+	}
+	if m.held.Len()+len(b) <= mostHeld {
+		m.held.Write(b)
+	}
+	return len(b), nil
+}
+
+// Hold keeps what is said from now on.
+func (m *messageWriter) Hold() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.holding = true
+}
+
+// Tell writes what was held, and what is said from now on.
+func (m *messageWriter) Tell() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.holding = false
+	_, _ = m.held.WriteTo(os.Stderr) // there is nobody to tell that this failed
+}
+
+// SayLeftOut says what was left out for lack of memory, if anything was.
+func SayLeftOut() {
+	if line := budget.Process().LeftOut(); line != "" {
+		Say("%s", line)
+	}
+}
+
+// Say writes a line to stderr. What strings and errors among args have from the target is made printable.
+func Say(format string, args ...any) { printable.Fprintf(&Messages, "prywalk: "+format+"\n", args...) }
+
+// SayRemarks says which files were not used, and why.
+func SayRemarks() {
+	for _, line := range stranger.Remarks() {
+		Say("%s", line)
+	}
+}

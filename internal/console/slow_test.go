@@ -1,0 +1,32 @@
+package console
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+// TestWhatIsQuickIsNotTold: a line takes a second, and a text to say.
+func TestWhatIsQuickIsNotTold(t *testing.T) {
+	tty := testtargets.NewTerminal(t, 80)
+	testtargets.StderrIs(t, tty.Slave)
+	asked := make(chan struct{})
+	var once sync.Once
+	begun := time.Now()
+	p := StartSlow(false, func() string {
+		once.Do(func() { close(asked) })
+		return ""
+	})
+	<-asked
+	if took := time.Since(begun); took < SlowAfter {
+		t.Errorf("it is told after %v", took)
+	}
+	p.Stop()
+	p.Stop() // it may be called again
+	StartSlow(true, func() string { t.Error("it is told, though it was to be quiet"); return "" }).Stop()
+	if text := tty.Text(); text != "" {
+		t.Errorf("%q", text)
+	}
+}

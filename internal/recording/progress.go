@@ -1,0 +1,51 @@
+package recording
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"prywalk/internal/account"
+	"prywalk/internal/console"
+	"prywalk/internal/sampler"
+)
+
+// progress prints how a recording goes, in one line, if stderr is a terminal.
+type progress struct {
+	quit, done chan struct{}
+}
+
+// startProgress begins to print, unless a command that was launched shares the terminal.
+func startProgress(s *sampler.Sampler, shared bool) *progress {
+	p := &progress{quit: make(chan struct{}), done: make(chan struct{})}
+	if shared || !console.IsTerminal(os.Stderr) {
+		close(p.done)
+		return p
+	}
+	go p.run(s)
+	return p
+}
+
+func (p *progress) run(s *sampler.Sampler) {
+	defer close(p.done)
+	start := time.Now()
+	tick := time.NewTicker(console.ProgressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.quit:
+			fmt.Fprint(os.Stderr, "\r\x1b[K")
+			return
+		case <-tick.C:
+			g, took := s.Progress(), time.Since(start).Seconds()
+			fmt.Fprintf(os.Stderr, "\r\x1b[K%.1f s  %.0f/s  %s  %s  %s complete  %d failed  (Ctrl-C ends)",
+				took, float64(g.Ticks)/took, account.Plural(g.Looks, "sample"), account.Plural(int64(g.Threads), "thread"),
+				account.Percent(g.Complete, g.Stacks), g.Failed)
+		}
+	}
+}
+
+func (p *progress) stop() {
+	close(p.quit)
+	<-p.done
+}

@@ -1,0 +1,146 @@
+package recording
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/code"
+	"prywalk/internal/profile"
+	"prywalk/internal/testtargets"
+)
+
+// written gives a recording with two samples that is written to a file, while signals are obeyed as record does.
+// between is called in the write, before the names are looked up.
+func written(t *testing.T, begin func(context.Context), between func(r *recording)) (file string, r *recording) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "prywalk.pb.gz")
+	r = newRecording(Options{Output: file, Overwrite: true})
+	r.setPath(1)
+	r.images = code.NewImageCache(0)
+	r.prepare(nil)
+	t.Cleanup(r.close)
+	ctx, stop := r.signals()
+	defer stop()
+	m := &profile.ModuleInfo{Start: 0x1000, End: 0x9000, Path: "/usr/bin/kvd"}
+	for i := range uint64(2) {
+		r.builder.Add(profile.Interval{PID: 1, TID: 1, State: "running", Samples: 1, Wall: 1e9, CPU: 1e9,
+			End:   int64(i+1) * 1e9,
+			Stack: r.builder.Intern([]profile.Loc{{Module: m, Addr: 0x1000 + i}, {Module: m, Addr: 0x1010}})})
+	}
+	begin(ctx)
+	called := false
+	r.builder.SetBetween(func() {
+		if !called {
+			called = true
+			between(r)
+		}
+	})
+	if err := r.write(); err != nil || !called {
+		t.Fatalf("%v; it was interrupted: %v", err, called)
+	}
+	return file, r
+}
+
+// interrupt sends this process SIGINT.
+func interrupt(t *testing.T) {
+	t.Helper()
+	if err := unix.Kill(os.Getpid(), unix.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCtrlCWhileNamesAreLookedUpKeepsAllSamples: the first one writes without the names that are missing.
+func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
+	tty := testtargets.NewTerminal(t, 80)
+	testtargets.StderrIs(t, tty.Slave)
+	file, r := written(t, func(context.Context) {}, func(r *recording) {
+		testtargets.Says(t, &tty.Out, "naming: 0 of up to 3 addresses (Ctrl-C writes without the others)")
+		interrupt(t)
+		<-r.giveUp
+	})
+	if text := tty.Text(); !strings.HasSuffix(text,
+		"\r\x1b[Kprywalk: 3 addresses have no name, as it was asked to write at once\n") {
+		t.Errorf("%q", text)
+	}
+	if r.names.asked.Load() != 3 || !strings.HasPrefix(r.disk.String(), "the whole recording is in") {
+		t.Errorf("%d addresses were asked for; %s", r.names.asked.Load(), &r.disk)
+	}
+	if p := testtargets.ReadRecording(t, file); len(p.Sample) != 2 || len(p.Location) != 3 || len(p.Function) != 0 {
+		t.Errorf("%d samples, %d locations, %d functions", len(p.Sample), len(p.Location), len(p.Function))
+	}
+}
+
+// TestNamingAfterCtrlCSaysThatAnotherOneLeaves: a second one leaves at once, whatever is being done.
+func TestNamingAfterCtrlCSaysThatAnotherOneLeaves(t *testing.T) {
+	tty := testtargets.NewTerminal(t, 80)
+	testtargets.StderrIs(t, tty.Slave)
+	begin := func(ctx context.Context) {
+		interrupt(t)
+		<-ctx.Done()
+	}
+	written(t, begin, func(*recording) {
+		testtargets.Says(t, &tty.Out, "naming: 0 of up to 3 addresses (Ctrl-C leaves at once)")
+	})
+}
+
+func TestSignalsWithinASecondAreOne(t *testing.T) {
+	var w wish
+	at := func(sig syscall.Signal, after time.Duration, first, again, leave bool) {
+		t.Helper()
+		f, a, l := w.decide(sig, time.Unix(100, 0).Add(after))
+		if f != first || a != again || l != leave {
+			t.Errorf("%v after %v: first %v, again %v, leave %v", sig, after, f, a, l)
+		}
+	}
+	at(unix.SIGHUP, 0, true, false, false)
+	at(unix.SIGHUP, 20*time.Millisecond, false, true, false)
+	at(unix.SIGTERM, 30*time.Millisecond, false, false, false) // a command is told of it
+	at(unix.SIGINT, oneWish-1, false, false, false)
+	at(unix.SIGINT, oneWish, false, false, true)
+}
+
+func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
+	for path, want := range map[string]bool{
+		filepath.Join(t.TempDir(), "new"): true, testtargets.Fifo(t): false, "/dev/null": false, "-": false,
+		"/dev/stdout": false, "/dev/stderr": false,
+	} {
+		r := newRecording(Options{Output: path, Overwrite: true})
+		r.setPath(1)
+		r.prepare(nil)
+		if got := r.opts.CheckpointEvery > 0; got != want {
+			t.Errorf("%s: checkpoints: %v", path, got)
+		}
+		r.checkpoint(nil) // would wait for ever for a reader
+	}
+}
+
+// TestWhatStandsOnDiskIsTold: in one line, whenever prywalk has to leave.
+func TestWhatStandsOnDiskIsTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r")
+	var d onDisk
+	says := func(text string) {
+		t.Helper()
+		if s := d.String(); !strings.Contains(s, text) {
+			t.Errorf("%q; %q is wanted", s, text)
+		}
+	}
+	d.goesTo(path)
+	says("nothing was written")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says("is an older file")
+	d.wrote(false)
+	says("the rest is lost")
+	d.wrote(true)
+	says("the whole recording is in " + path)
+	d.goesTo("-")
+	says("standard output")
+}

@@ -1,0 +1,131 @@
+package testtargets
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+)
+
+// Patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
+const Patience = 2 * time.Minute
+
+// terminal is a pseudo-terminal: what prywalk writes to it is kept in out.
+type terminal struct {
+	Slave *os.File
+	Out   Lines
+	done  chan struct{}
+}
+
+// NewTerminal opens one of so many columns (pty(7)).
+func NewTerminal(t *testing.T, columns int) *terminal {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminals: %v", err)
+	}
+	master := os.NewFile(uintptr(fd), "/dev/ptmx")
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}); err != nil {
+		t.Fatal(err)
+	}
+	tty := &terminal{Slave: slave, done: make(chan struct{})}
+	go func() {
+		defer close(tty.done)
+		buf := make([]byte, 1<<16)
+		for {
+			n, err := master.Read(buf)
+			_, _ = tty.Out.Write(buf[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = master.Close() })
+	return tty
+}
+
+// Text gives what was written, once nobody has the terminal open any more.
+func (tty *terminal) Text() string {
+	_ = tty.Slave.Close()
+	<-tty.done
+	return strings.ReplaceAll(tty.Out.String(), "\r\n", "\n")
+}
+
+// Lines is what was written so far; safe for concurrent use.
+type Lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *Lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *Lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// Says waits until a text was written to a stream.
+func Says(t *testing.T, l *Lines, text string) {
+	t.Helper()
+	for end := time.Now().Add(Patience); !strings.Contains(l.String(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %q; there is %q", text, l.String())
+		}
+	}
+}
+
+// ReadRecording waits until a recording is there and reads it.
+func ReadRecording(t *testing.T, file string) *pprof.Profile {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := pprof.Parse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Fifo makes a named pipe.
+func Fifo(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// StderrIs makes a file the standard error until the test ends.
+func StderrIs(t *testing.T, f *os.File) {
+	t.Helper()
+	old := os.Stderr
+	os.Stderr = f
+	t.Cleanup(func() { os.Stderr = old })
+}
