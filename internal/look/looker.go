@@ -73,10 +73,16 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	}
 	t.before, t.asleepIn.Nr = sched, -1
 	t.skid.BeginLook()
+	t.renew()
 	again := l.takeNeeds(t) && l.mayFreezeSleepers()
-	if l.rung < AlwaysPeek && !again && (t.unchanged(sched) || t.backInStop(sched)) {
-		t.restless = false
-		return Reused, nil, nil
+	if l.rung < AlwaysPeek && !again {
+		switch {
+		case !t.unchanged(sched) && !t.backInStop(sched):
+			t.doubts = doubts{}
+		case !t.doubts.again(t.needs.get().Incomplete):
+			t.restless = false
+			return Reused, nil, nil
+		}
 	}
 	s := l.pool.Get()
 	asleep := false

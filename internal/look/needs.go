@@ -39,6 +39,9 @@ type Needs struct {
 	// Retries counts the shots that lacked something. If one more did than at the last look, the last shot is not to
 	// be reused. Else a thread that sleeps would show it for as long as it sleeps.
 	Retries uint32
+	// Incomplete: the last walk ended before its root, and not for want of a register: for want of memory, or of a
+	// rule. Either may be there by now, as after an exec, while a library was loaded, or a run-time system started.
+	Incomplete bool
 	// Plan is what is copied besides for a run-time system, Anchor where it begins; nil, 0: nothing.
 	Plan   *managed.Plan
 	Anchor frames.Addr

@@ -28,6 +28,11 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		if err := l.copyAt(t, s, call); err != nil {
 			return false, err
 		}
+		if len(s.Mem.Stack.Bytes) == 0 && t.renew() {
+			if err := l.copyAt(t, s, call); err != nil {
+				return false, err
+			}
+		}
 		s.recalled, s.refused = t.recall(s, &call), false
 		l.extra(t, s)
 		l.copyNear(t, s, &call)
@@ -50,6 +55,9 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 	}
 	return false, nil
 }
+
+// renew has the process's memory opened anew if it runs another program, and reports whether that was so.
+func (t *Thread) renew() bool { return t.Memory != nil && t.Memory.Renew(t.TID) }
 
 // copyAt fills in the two registers that are known and copies the stack. What
 // lies at the stack pointer of a sleeping thread is all there is: it is inside of

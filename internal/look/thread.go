@@ -1,6 +1,7 @@
 package look
 
 import (
+	"math"
 	"sync/atomic"
 
 	"prywalk/internal/managed"
@@ -34,8 +35,9 @@ type Thread struct {
 	copied   int          // bytes of stack that the last freeze copied
 	regions  int          // bytes of further regions
 	walks    *Walks
-	needs    tripleBuffer        // what the walks ask for
-	retried  uint32              // of Needs.Retries, as of the last look
+	needs    tripleBuffer // what the walks ask for
+	retried  uint32       // of Needs.Retries, as of the last look
+	doubts   doubts
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
 	skid     skid.Thread
@@ -94,6 +96,34 @@ func (t *Thread) Walks() *Walks { return t.walks }
 // Asleep reports whether the thread was off the processor at its last look, and not
 // only stopped by it: then it does not run again before something wakes it.
 func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != Running }
+
+// doubts decides when a sleeper whose stack is incomplete is looked at again: at the 2nd look that would show the same,
+// at the 8th, the 32nd and so on. So a stack that was met too early does not stand for all of a long sleep, and one
+// that stays as it is costs little.
+type doubts struct{ shown, next uint32 }
+
+const (
+	firstDoubt  = 2
+	doubtFactor = 4
+)
+
+// again takes note that a look would show the last shot once more, and reports whether to make a new one.
+func (d *doubts) again(incomplete bool) bool {
+	if !incomplete {
+		*d = doubts{}
+		return false
+	}
+	if d.next == 0 {
+		d.next = firstDoubt
+	}
+	if d.shown++; d.shown < d.next {
+		return false
+	}
+	if d.next <= math.MaxUint32/doubtFactor {
+		d.next *= doubtFactor
+	}
+	return true
+}
 
 // unchanged reports whether the thread has not run since its baseline.
 func (t *Thread) unchanged(s procmem.SchedStat) bool {

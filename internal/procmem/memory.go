@@ -21,6 +21,8 @@ type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted
 	stale              atomic.Bool
+	gone               atomic.Bool  // a read found the address space gone
+	renewed            atomic.Int64 // when Renew last did something, CLOCK_MONOTONIC, ns
 	swapped            atomic.Bool
 	unanswered         atomic.Bool   // the kernel does not answer single questions
 	told               atomic.Uint64 // how often its mappings were told
@@ -73,6 +75,7 @@ func OpenMemory(tid int) *Memory {
 // Reopen is to be called when the process runs another program ([Memory.Stale]). tid is any of its threads.
 func (m *Memory) Reopen(tid int) {
 	m.stale.Store(false)
+	m.gone.Store(false)
 	m.told.Add(1)
 	if borrowed(tid) { // it is about to get an address space of its own
 		m.stale.Store(true)
@@ -82,6 +85,26 @@ func (m *Memory) Reopen(tid int) {
 	m.mem.open(tid, "mem")
 	m.maps.open(tid, "maps")
 	m.pagemap.open(tid, "pagemap")
+}
+
+// renewEvery is how often [Memory.Renew] opens files at most, in nanoseconds: those of a process that ends are gone,
+// too, and stay so.
+const renewEvery = 2e6
+
+// Renew opens the address space anew if a read has found the one that was open gone: the process runs another
+// program. It reports whether it did. It is for whoever looks, with nobody stopped, so that not all stacks are missing
+// until the mappings are read, which can take the new program's files some 100 ms.
+func (m *Memory) Renew(tid int) bool {
+	if !m.gone.Load() {
+		return false
+	}
+	now := Now()
+	if now-m.renewed.Load() < renewEvery {
+		return false
+	}
+	m.renewed.Store(now)
+	m.Reopen(tid)
+	return true
 }
 
 // Stale reports whether the address space that was opened is not the process's any more, or seems not to be.
@@ -162,6 +185,7 @@ func (m *Memory) readAnonymous(tid int, addr uint64, buf []byte) int {
 	n := preadMem(fd, buf, addr)
 	if n == 0 && len(buf) > 0 { // the address space has gone
 		m.stale.Store(true)
+		m.gone.Store(true)
 	}
 	return max(n, 0)
 }

@@ -41,6 +41,9 @@ func (m *Memory) ask(addr uint64, out *Span) bool {
 	if e == syscall.ENOTTY || e == syscall.EPERM {
 		m.unanswered.Store(true)
 	}
+	if e == syscall.ESRCH { // the address space has gone (fs/proc/task_mmu.c, do_procmap_query)
+		m.gone.Store(true)
+	}
 	if e != 0 {
 		return false
 	}
