@@ -34,6 +34,11 @@ var hints = []Hint{
 		files:  regexp.MustCompile(`^(node(js)?(-?\d[\d.]*)?|libnode\.so.*)$`),
 	},
 	{
+		Runtime: "Chromium", Code: "JavaScript, compiled or interpreted by V8 while it ran", managed: "[V8",
+		remedy: "start it, for a test, with --no-sandbox --js-flags=--perf-basic-prof",
+		files:  regexp.MustCompile(`^(chrom(e|ium)(-browser)?|headless_shell|chrome-headless-shell|electron)$`),
+	},
+	{
 		Runtime: ".NET", Code: "methods compiled by .NET while it ran", managed: "[.NET",
 		remedy: "start it with DOTNET_PerfMapEnabled=1 in the environment",
 		files:  regexp.MustCompile(`^libcoreclr\.so`),

@@ -151,14 +151,16 @@ func cause(f *Frame, below string) string {
 func (d *Data) Notes(shown []Row) (notes []string) {
 	files, mappings := d.mapped()
 	hint, known := namehints.Of(files)
-	made, interpreted, told := false, false, false
-	var libraries []string
+	interpreted, told := false, false
+	var made, libraries []string
 	for _, r := range shown {
 		f := &d.Frames[r.Frame]
 		large := 20*r.Total >= int64(d.Precision.Total)
 		switch {
 		case f.Nameless && (f.Module == "" || f.Module == "[anon]" || strings.HasPrefix(f.Module, "[heap")):
-			made = made || large
+			if name := Bracketed(f.Module); large && !slices.Contains(made, name) {
+				made = append(made, name)
+			}
 		case f.Nameless && !strings.HasPrefix(f.Module, "[") && large && !slices.Contains(libraries, f.Module):
 			libraries = append(libraries, f.Module)
 		case f.Module == "[anon]": // a perf map named it
@@ -169,8 +171,9 @@ func (d *Data) Notes(shown []Row) (notes []string) {
 	}
 	switch {
 	case hint.Named(mappings):
-	case made:
-		notes = append(notes, fmt.Sprintf("[anon]: %s, without names. For names: %s.", hint.Code, hint.Remedy(d.mainPID())))
+	case len(made) > 0:
+		notes = append(notes, fmt.Sprintf("%s: %s, without names. For names: %s.", strings.Join(made, ", "), hint.Code,
+			hint.Remedy(d.mainPID())))
 	case interpreted && known && !told:
 		notes = append(notes, fmt.Sprintf("%s: %s, have no names here. For names: %s.", hint.Runtime, hint.Code,
 			hint.Remedy(d.mainPID())))
