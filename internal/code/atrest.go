@@ -12,16 +12,15 @@ import "sync/atomic"
 type use struct {
 	// users are the mappings of live processes. met counts the modules ever made of it, as does seen as of the last
 	// sweep: who starts a program again and again has no user at many moments.
-	users, met atomic.Int64
-	seen       int64
-	idle       bool // at the last sweep it had no user, and was not met since the one before
+	users, met, seen atomic.Int64
+	idle             atomic.Bool // at the last sweep it had no user, and was not met since the one before
 }
 
 // Unused reports whether nobody has run the file for some time. What is known of its functions is final then, unless
-// somebody runs it again.
+// somebody runs it again. Any goroutine may ask.
 func (img *Image) Unused() bool {
 	u := &img.use
-	return u.users.Load() == 0 && (img.FromMemory || u.idle && u.met.Load() == u.seen)
+	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.met.Load() == u.seen.Load())
 }
 
 // Rest is to be called now and then. It lets go of what was read of files that nobody runs since the last call but
@@ -36,8 +35,8 @@ func (c *ImageCache) Rest() {
 			c.forget(img)
 		}
 		met := img.use.met.Load()
-		img.use.idle = img.use.users.Load() == 0 && met == img.use.seen
-		img.use.seen = met
+		img.use.idle.Store(img.use.users.Load() == 0 && met == img.use.seen.Load())
+		img.use.seen.Store(met)
 	}
 }
 

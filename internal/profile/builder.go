@@ -59,7 +59,7 @@ func (b *Builder) Released(m *ModuleInfo) {
 	delete(b.tables.byPointer, m)
 }
 
-// Sizes are the numbers of entries in a recording's tables: what it must remember.
+// Sizes are the numbers of entries in a recording's tables: what it must remember. Labels are those in memory.
 type Sizes struct{ Modules, Locations, Stacks, Labels int }
 
 // Sizes gives them.
@@ -67,7 +67,7 @@ func (b *Builder) Sizes() Sizes {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := &b.tables
-	return Sizes{len(t.modules), len(t.locs), len(t.stacks), len(t.labels)}
+	return Sizes{len(t.modules), len(t.locs), len(t.stacks), len(t.labels) + b.journal.eras.size()}
 }
 
 // Add appends an interval.
@@ -77,12 +77,11 @@ func (b *Builder) Add(iv Interval) {
 	if b.meta.Discard {
 		return
 	}
-	labels := b.tables.labelSet(&iv)
 	if b.meta.Aggregate {
-		b.sums.add(iv.Stack, labels, &iv)
+		b.sums.add(iv.Stack, b.tables.labelSet(&iv), &iv)
 		return
 	}
-	b.journal.append(iv.Stack, labels, &iv)
+	b.journal.append(iv.Stack, &iv)
 }
 
 // SetMain says which module is the main binary, when that is known only later.

@@ -37,8 +37,9 @@ type encoder struct {
 	functions map[functionKey]uint64
 	funcList  []functionKey
 	mappings  []mappingFlags
-	labelMsgs [][]byte
-	used      []bool // the locations that a sample uses
+	labelMsgs [][]byte // of labels
+	era       int      // that labels are of
+	used      []bool   // the locations that a sample uses
 	final     []settled
 	msg, sub  message
 }
@@ -53,7 +54,6 @@ func (v *view) encode(w io.Writer, r Resolver) ([]settled, error) {
 		view: v, out: stream{w: buf}, strings: newStringTable(),
 		functions: map[functionKey]uint64{},
 		mappings:  make([]mappingFlags, len(v.modules)),
-		labelMsgs: make([][]byte, len(v.labels)),
 		used:      make([]bool, len(v.locs)),
 	}
 	e.header()
@@ -96,16 +96,28 @@ func (e *encoder) valueType(name, unit string) []byte {
 
 // samples writes the intervals, and notes the locations that they use.
 func (e *encoder) samples() {
+	e.labelMsgs = make([][]byte, len(e.labels))
 	for i := range e.sums {
 		e.sample(&e.sums[i], false)
 	}
-	err := each(e.chunks, e.between, func(r *record) error {
+	e.era = -1
+	err := each(e.chunks, e.between, e.beginEra, func(r *record) error {
 		e.sample(r, true)
 		return e.out.err
 	})
 	if e.out.err == nil {
 		e.out.err = err
 	}
+}
+
+// beginEra takes the labels of an era of the journal.
+func (e *encoder) beginEra(n int) (err error) {
+	if n != e.era {
+		e.era = n
+		e.labels, err = e.eras[n].labels()
+		e.labelMsgs = make([][]byte, len(e.labels))
+	}
+	return err
 }
 
 // sample is message Sample: location_id 1, value 2, label 3.

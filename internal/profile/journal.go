@@ -20,15 +20,17 @@ type record struct {
 type journal struct {
 	chunks  []chunk
 	last    int64 // the end of the chunk's last record
+	eras    eras
 	spill   spill
 	spilled int // so many chunks are in the file, the first ones
 }
 
-func (j *journal) append(stack StackID, labels uint32, iv *Interval) {
+func (j *journal) append(stack StackID, iv *Interval) {
+	labels, began := j.eras.number(iv, &j.spill)
 	n := len(j.chunks)
-	if n == 0 || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
+	if n == 0 || began || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
 		j.ease()
-		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize)})
+		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize), era: len(j.eras.all) - 1})
 		j.last = 0
 		n++
 	}
@@ -54,14 +56,20 @@ func (j *journal) ease() {
 	}
 }
 
-// each calls f for every record of chunks until f reports an error, and between after each chunk, if that is not nil.
-func each(chunks []chunk, between func(), f func(*record) error) error {
+// each calls f for every record of chunks until f reports an error. It calls begin before each chunk, with the number of
+// its era, and between after it, if these are not nil.
+func each(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
 	for i := range chunks {
 		c, err := chunks[i].load(&buf)
 		if err != nil {
 			return err
+		}
+		if begin != nil {
+			if err := begin(chunks[i].era); err != nil {
+				return err
+			}
 		}
 		r.end = 0
 		for len(c) > 0 {

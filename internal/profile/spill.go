@@ -25,6 +25,7 @@ type chunk struct {
 	file  *os.File
 	at    int64
 	n     int
+	era   int // of the journal: whose labels its records have
 }
 
 // put moves a chunk that is full to the file.
@@ -37,7 +38,7 @@ func (s *spill) put(c *chunk) {
 		s.dir = "" // what is there stays readable
 		return
 	}
-	*c = chunk{file: s.file, at: s.size, n: n}
+	*c = chunk{file: s.file, at: s.size, n: n, era: c.era}
 	s.size += int64(n)
 }
 
@@ -61,7 +62,7 @@ func (c *chunk) load(buf *[]byte) ([]byte, error) {
 		return c.bytes, nil
 	}
 	if cap(*buf) < c.n {
-		*buf = make([]byte, chunkSize)
+		*buf = make([]byte, max(c.n, chunkSize))
 	}
 	b := (*buf)[:c.n]
 	if _, err := c.file.ReadAt(b, c.at); err != nil {

@@ -24,7 +24,7 @@ func memory(b *Builder) int {
 	for _, s := range b.tables.stacks {
 		n += len(s) + 64
 	}
-	return n + len(b.tables.locs)*64 + len(b.tables.labels)*160
+	return n + len(b.tables.locs)*64 + b.Sizes().Labels*320
 }
 
 // TestMemoryIsFlatOverALongRecording: a third of an hour takes as much as the hour, and
@@ -60,7 +60,7 @@ func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 		t.Errorf("%d bytes, not the %d of a recording that stayed in memory", got.Len(), want.Len())
 	}
 	n := 0
-	if err := each(view.chunks, nil, func(*record) error { n++; return nil }); err != nil || n < hour/3 {
+	if err := each(view.chunks, nil, nil, func(*record) error { n++; return nil }); err != nil || n < hour/3 {
 		t.Errorf("%d of %d in the early view: %v", n, hour/3, err)
 	}
 }
@@ -80,7 +80,7 @@ func TestWhatCannotBeSpilledStaysInMemory(t *testing.T) {
 	c.journal.spill.file = full
 	addLong(c, 300_000)
 	n := 0
-	err = each(c.journal.chunks, nil, func(*record) error { n++; return nil })
+	err = each(c.journal.chunks, nil, nil, func(*record) error { n++; return nil })
 	if c.journal.spilled != 0 || n != 300_000 || err != nil {
 		t.Errorf("%d chunks spilled to a full disk; %d intervals are left, %v", c.journal.spilled, n, err)
 	}

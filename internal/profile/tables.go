@@ -51,8 +51,8 @@ type tables struct {
 	modules []*ModuleInfo
 	names   []string
 	locs    []location
-	stacks  []string // location numbers, locSize bytes each, innermost first
-	labels  []labelSet
+	stacks  []string        // location numbers, locSize bytes each, innermost first
+	labels  []labelSet      // of intervals that are added up; the journal has its own
 	told    [][]Frame       // by DescriptionID, less one
 	settled []DescriptionID // what a Settler has said of locations; it may be shorter than locs
 
@@ -177,9 +177,14 @@ func (t *tables) known() StackID {
 	return id
 }
 
+// labelsOf gives an interval's labels.
+func labelsOf(iv *Interval) labelSet {
+	return labelSet{iv.PID, iv.TID, iv.NSPID, iv.NSTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Owner}
+}
+
 // labelSet gives the number of an interval's labels.
 func (t *tables) labelSet(iv *Interval) uint32 {
-	k := labelSet{iv.PID, iv.TID, iv.NSPID, iv.NSTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Owner}
+	k := labelsOf(iv)
 	i, ok := t.byLabels[k]
 	if !ok {
 		i = uint32(len(t.labels))

@@ -20,7 +20,8 @@ type view struct {
 	told     [][]Frame
 	settled  []DescriptionID
 	stacks   []string
-	labels   []labelSet
+	labels   []labelSet // of the sums
+	eras     []era
 	chunks   []chunk
 	sums     []record
 	main     int // index of the main binary's module, -1 if none
@@ -36,7 +37,7 @@ func (b *Builder) view() *view {
 		meta: b.meta, end: b.end, comments: b.comments,
 		modules: b.tables.modules, names: b.tables.names, locs: b.tables.locs, told: b.tables.told,
 		settled: slices.Clone(b.tables.settled),
-		stacks:  b.tables.stacks, labels: b.tables.labels,
+		stacks:  b.tables.stacks, labels: b.tables.labels, eras: slices.Clone(b.journal.eras.all),
 		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
 		main: -1, between: b.between,
 	}

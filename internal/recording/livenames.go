@@ -39,6 +39,22 @@ func (r *onTheWay) close() {
 	}
 }
 
+// Rest lets go of what names of files that nobody runs any more were found with.
+func (r *onTheWay) Rest() {
+	for img, t := range r.twins {
+		if !img.Unused() {
+			continue
+		}
+		if t != nil {
+			r.Forget(t)
+			t.Close()
+		}
+		delete(r.twins, img)
+	}
+	clear(r.modules) // some have a twin that is gone, and they are soon made
+	r.Namer.Rest()
+}
+
 // Resolve implements profile.Resolver.
 func (r *onTheWay) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	own := r.modules[m]

@@ -112,7 +112,7 @@ func (r *recording) prepare(procs []*code.Process) {
 	r.names.ReadInSteps()
 	r.opts.Checkpoint = r.checkpoint
 	r.opts.JITFuncs = r.names.JITFuncs
-	if r.path != "" && profile.Replaceable(r.path) {
+	if r.path == "" || profile.Replaceable(r.path) {
 		r.opts.CheckpointEvery = checkpointEvery
 	}
 	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)

@@ -18,8 +18,12 @@ import (
 
 // checkpoint writes what there is so far. A failure is told in the end.
 func (r *recording) checkpoint(between func()) {
-	if r.path == "" || !profile.Replaceable(r.path) {
-		return // it takes one recording only, or there is none
+	if r.path == "" { // there is no recording: tables show what is now
+		r.names.Rest()
+		return
+	}
+	if !profile.Replaceable(r.path) {
+		return // it takes one recording only
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
 	r.builder.SetBetween(between)

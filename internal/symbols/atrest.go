@@ -23,10 +23,9 @@ func (n *Namer) Settled(m *frames.Module) bool {
 // Rest lets go of what settled names were found with. That is the tables of files that nobody runs, and the perf maps
 // of processes that had ended at the last call already. Should they be asked for again, they are read anew.
 func (n *Namer) Rest() {
-	for img, t := range n.tables {
+	for img := range n.tables {
 		if img.Unused() {
-			_ = t.Close() // of files that were only read
-			delete(n.tables, img)
+			n.Forget(img)
 		}
 	}
 	over := map[int]bool{}
@@ -44,6 +43,14 @@ func (n *Namer) Rest() {
 		}
 	}
 	n.over = over
+}
+
+// Forget lets go of what names of a file were found with.
+func (n *Namer) Forget(img *code.Image) {
+	if t := n.tables[img]; t != nil {
+		_ = t.Close() // of files that were only read
+		delete(n.tables, img)
+	}
 }
 
 // processes gives those of which something is held.

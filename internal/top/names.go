@@ -87,12 +87,24 @@ func NewNames(stacks Stacks, tell func()) *Names {
 // StartedAs tells the name of the one process that is looked at, by which people may know its program.
 func (n *Names) StartedAs(comm string) { n.comm = comm }
 
-// Run names what is asked for until quit is closed.
+// restEvery is how often who gives names is asked to let go of what files that nobody runs any more were read for.
+const restEvery = 10 * time.Second
+
+// Run names what is asked for until quit is closed. If r can let go of what it does not need any more (Rest), it does
+// so now and then.
 func (n *Names) Run(r profile.Resolver, quit <-chan struct{}) {
+	rest, ok := r.(interface{ Rest() })
+	if !ok {
+		rest = noRest{}
+	}
+	every := time.NewTicker(restEvery)
+	defer every.Stop()
 	for {
 		select {
 		case <-quit:
 			return
+		case <-every.C:
+			rest.Rest()
 		case <-n.wake:
 			for n.some(r, quit) {
 				n.tell()
@@ -100,6 +112,11 @@ func (n *Names) Run(r profile.Resolver, quit <-chan struct{}) {
 		}
 	}
 }
+
+// noRest is for who has nothing to let go of.
+type noRest struct{}
+
+func (noRest) Rest() {}
 
 // Waiting is how many addresses have no name yet.
 func (n *Names) Waiting() int {

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"prywalk/internal/accountant"
+	"prywalk/internal/code"
+	"prywalk/internal/profile"
+	"prywalk/internal/testtargets"
+)
+
+// TestWhatTopNamedEndedProgramsWithIsLetGo: of 12 programs, each a file of its own, that of the one that still runs is
+// kept, and its names are had as before.
+func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
+	const programs = 12
+	from, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip(err)
+	}
+	images := code.NewImageCache(0)
+	defer images.Close()
+	r := &onTheWay{newResolver(), map[*code.Image]*code.Image{}, map[*profile.ModuleInfo]*profile.ModuleInfo{}}
+	defer r.close()
+	dir := t.TempDir()
+	var last *profile.ModuleInfo
+	name := func() string {
+		return fmt.Sprint(r.Resolve(last, last.Data.(accountant.ModuleRef).Module.Start-last.Bias+64))
+	}
+	for i := range programs {
+		exe := filepath.Join(dir, fmt.Sprint("sleep", i))
+		if out, err := exec.Command("cp", from, exe).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		cmd := testtargets.Child(t, exec.Command(exe, "1000"))
+		testtargets.Asleep(t, cmd.Process.Pid)
+		p, err := images.Open(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = accountant.ModuleInfo(p.PID, p.Main())
+		name()
+		if i < programs-1 {
+			testtargets.Kill(cmd)
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		defer p.Close()
+	}
+	if len(r.twins) != programs || len(r.modules) != programs {
+		t.Fatalf("%d files and %d modules: the test shows nothing", len(r.twins), len(r.modules))
+	}
+	before, files := name(), descriptors(t)
+	for range 3 {
+		images.Rest()
+		r.Rest()
+	}
+	if len(r.twins) != 1 || len(r.modules) != 0 {
+		t.Errorf("%d files and %d modules are kept", len(r.twins), len(r.modules))
+	}
+	if now := descriptors(t); now > files-(programs-1) {
+		t.Errorf("%d descriptors, %d before", now, files)
+	}
+	if after := name(); after != before {
+		t.Errorf("%s, not %s", after, before)
+	}
+}
+
+// descriptors counts those of this process.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}

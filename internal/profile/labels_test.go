@@ -1,0 +1,95 @@
+package profile
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// addThreads adds an interval of each of some threads that live shortly, and of one that lives on.
+func addThreads(b *Builder, from, to int) {
+	stack := b.Intern([]Loc{{Module: testMain, Addr: 0x401000}})
+	for i := from; i < to; i++ {
+		iv := Interval{Stack: stack, PID: 7, TID: 100 + i, Comm: "app", Thread: fmt.Sprint("request-", i), State: "sleeping",
+			Wait: "futex", WaitsFor: "a lock", Owner: i % 3, End: 1_700_000_000e9 + int64(i)*1e6, Samples: 1, Wall: int64(i) + 1}
+		b.Add(iv)
+		iv.TID, iv.Thread, iv.Owner = 7, "app", Nobody
+		b.Add(iv)
+	}
+}
+
+// TestLabelsOfThreadsThatComeAndGoAreNotHeld: those of the threads that have ended lie in the file, and a write has them
+// all, as has one that began before.
+func TestLabelsOfThreadsThatComeAndGoAreNotHeld(t *testing.T) {
+	const threads = 5 * mostLabels / 2
+	for _, dir := range []string{"", t.TempDir()} {
+		b := NewBuilder(Meta{Start: time.Unix(1_700_000_000, 0), Period: time.Second / 100, SpillTo: dir})
+		addThreads(b, 0, threads/2)
+		early := b.view()
+		addThreads(b, threads/2, threads)
+		if n := b.Sizes().Labels; n > mostLabels {
+			t.Errorf("%d labels are held", n)
+		}
+		for i := range b.journal.eras.all[:2] {
+			if e := &b.journal.eras.all[i]; e.list != nil || (e.packed.bytes == nil) != (dir != "") {
+				t.Errorf("spilled to %q, era %d has %d labels and %d bytes in memory", dir, i, len(e.list), len(e.packed.bytes))
+			}
+		}
+		var late, before bytes.Buffer
+		if err := b.Write(&late, names); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := early.encode(&before, names); err != nil {
+			t.Fatal(err)
+		}
+		checkThreads(t, late.Bytes(), threads)
+		checkThreads(t, zipped(before.Bytes()), threads/2)
+	}
+}
+
+// checkThreads checks that a recording has each thread's intervals by its name.
+func checkThreads(t *testing.T, text []byte, threads int) {
+	t.Helper()
+	p, err := Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int64{}
+	for _, s := range p.Sample {
+		found[fmt.Sprint(s.NumLabel[LabelTID], s.Label[LabelThread], s.NumLabel[LabelOwner], s.Label[LabelOwner])] += s.Value[1]
+	}
+	if len(found) != threads+1 {
+		t.Errorf("%d threads, not %d", len(found), threads+1)
+	}
+	for i := range threads {
+		owner := fmt.Sprintf("[%d]", i%3)
+		if i%3 == 0 {
+			owner = "[]"
+		}
+		if got := found[fmt.Sprintf("[%d] [request-%d] %s []", 100+i, i, owner)]; got != int64(i)+1 {
+			t.Fatalf("thread %d: %d", i, got)
+		}
+	}
+	if got, want := found["[7] [app] [] [nobody]"], int64(threads)*int64(threads+1)/2; got != want {
+		t.Errorf("the one that lives on: %d, not %d", got, want)
+	}
+}
+
+func TestPackedLabelsComeBack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	list := make([]labelSet, 500)
+	for i := range list {
+		for _, n := range list[i].numbers() {
+			*n = int(rng.Int64()>>rng.IntN(63)) * (rng.IntN(3) - 1)
+		}
+		for _, s := range list[i].texts() {
+			*s = fmt.Sprint("\x00ä", rng.IntN(9))[:rng.IntN(4)]
+		}
+	}
+	if got := unpack(pack(list)); !reflect.DeepEqual(got, list) {
+		t.Error("other labels")
+	}
+}
