@@ -9,6 +9,9 @@ import (
 func (a *Accountant) endThread(e *handover.Event) {
 	th := a.thread(e.Thread)
 	emit := a.emitter(th)
+	if !e.End.Alive {
+		th.proc.book.Decide(&th.book, a.gaps, emit)
+	}
 	a.extend(e)
 	th.book.LeftAlone(&e.End.Left, a.gaps, emit)
 	if e.End.Alive && !th.book.Begun() { // it could never be looked at

@@ -36,13 +36,8 @@ func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool
 	}
 	p.claims.join(&p.unproven)
 	p.claims.deduct()
-	for k, ns := range p.claims.ns {
-		if k.where.Program == "" {
-			k.where.Program = program
-		}
-		to.kids.add(k.where, k.second*1e9, ns)
-	}
-	to.kids.n += p.claims.n - int64(len(p.claims.ns))
+	kids := p.claims.of(program)
+	to.kids.join(&kids)
 	to.passedOn += unseen + p.givenBack
 	p.claims, p.skidded, p.givenBack = claims{}, skidded{}, 0
 	return true

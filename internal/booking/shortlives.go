@@ -31,8 +31,9 @@ import (
 // claims are what looks at threads that have ended have a claim to, of one process.
 type claims struct {
 	ns    map[claim]int64
+	met   map[claim]int64 // how many looks there were, those without a claim included
 	total int64
-	n     int64 // how many were made
+	n     int64 // of all of them
 
 	over map[Seen]int64 // what looks at a stack have had more than they stand for, ns
 }
@@ -49,25 +50,43 @@ func (c *claims) add(where Seen, at, ns int64) {
 		return
 	}
 	if c.ns == nil {
-		c.ns = map[claim]int64{}
+		c.ns, c.met = map[claim]int64{}, map[claim]int64{}
 	}
-	c.ns[claim{where, at / 1e9}] += ns
+	k := claim{where, at / 1e9}
+	c.ns[k] += ns
+	c.met[k]++
 	c.total += ns
 	c.n++
+}
+
+// spread adds to the claims what others have that do not tell where: each look that does stands for as many of them.
+func (c *claims) spread(more int64) {
+	if c.n == 0 || more <= 0 {
+		return
+	}
+	for k, n := range c.met {
+		share := portion(more, n, c.n)
+		c.ns[k] += share
+		c.total += share
+	}
 }
 
 // net is add for a claim that is below zero if the look has had more than it stands for. That is set against the claims
 // of the looks that met the same stack.
 func (c *claims) net(where Seen, at, ns int64) {
-	switch {
-	case ns > 0:
+	if ns > 0 {
 		c.add(where, at, ns)
-	case ns < 0:
-		if c.over == nil {
-			c.over = map[Seen]int64{}
-		}
-		c.over[where] -= ns
+		return
 	}
+	if c.over == nil {
+		c.over = map[Seen]int64{}
+	}
+	if c.ns == nil {
+		c.ns, c.met = map[claim]int64{}, map[claim]int64{}
+	}
+	c.over[where] -= ns
+	c.met[claim{where, at / 1e9}]++
+	c.n++
 }
 
 // deduct takes from the claims of each stack what looks at it have had more than they stand for.
@@ -95,14 +114,15 @@ func (c *claims) pay(pool int64, emit func(claim, int64)) (left int64) {
 	return c.payUpTo(pool, 0, emit)
 }
 
-// payUpTo is pay of at most more than what is claimed.
+// payUpTo is pay of what is claimed and of more, which is shared out among the looks.
 func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64) {
+	c.spread(more)
 	c.deduct()
 	if pool <= 0 || c.total <= 0 {
 		return pool
 	}
-	if most := c.total + more; pool >= most {
-		left, pool = pool-most, most
+	if pool >= c.total {
+		left, pool = pool-c.total, c.total
 	}
 	order := make([]claim, 0, len(c.ns))
 	for k := range c.ns {
@@ -221,10 +241,21 @@ const (
 	leastProven = 16
 )
 
+// manySkid reports whether looks of which it is not known whether they skid are not believed.
+func (p *Process) manySkid() bool {
+	return p.skidded.n*manySkid >= p.unproven.n+p.skidded.n && p.claims.n >= leastProven
+}
+
+// Decide books the looks at a thread that has ended which have waited. As a rule they are those of a thread that makes
+// few system calls. Where many looks skid, they do not tell: what they would book of the thread's own time is unseen.
+func (p *Process) Decide(t *Thread, gaps Gaps, emit func(Span)) {
+	t.bookWaiting(t.BornAt != 0 && t.Looks < longLife && p.manySkid(), gaps, emit)
+}
+
 // payClaims pays what looks at short lives claim. What looks claim that do not tell where is paid to the others.
 func (p *Process) payClaims(pool int64, emit func(claim, int64)) (left int64) {
 	proven, unproven, skidded := &p.claims, &p.unproven, p.skidded
-	if skidded.n*manySkid < unproven.n+skidded.n || proven.n < leastProven {
+	if !p.manySkid() {
 		proven.join(unproven)
 		return proven.payUpTo(pool, skidded.ns, emit)
 	}
@@ -234,14 +265,40 @@ func (p *Process) payClaims(pool int64, emit func(claim, int64)) (left int64) {
 
 // join takes the claims of another over.
 func (c *claims) join(from *claims) {
+	if c.ns == nil {
+		*c, *from = *from, claims{}
+		return
+	}
 	for k, ns := range from.ns {
-		c.add(k.where, k.second*1e9, ns)
+		c.ns[k] += ns
 	}
-	c.n += from.n - int64(len(from.ns)) // add has counted each stack once
+	for k, n := range from.met {
+		c.met[k] += n
+	}
 	for where, ns := range from.over {
-		c.net(where, 0, -ns)
+		if c.over == nil {
+			c.over = map[Seen]int64{}
+		}
+		c.over[where] += ns
 	}
+	c.n, c.total = c.n+from.n, c.total+from.total
 	*from = claims{}
+}
+
+// of gives the claims as those of a program, where they are of none yet.
+func (c *claims) of(program string) claims {
+	out := claims{ns: map[claim]int64{}, met: map[claim]int64{}, total: c.total, n: c.n}
+	named := func(k claim) claim {
+		k.where.Program = cmp.Or(k.where.Program, program)
+		return k
+	}
+	for k, ns := range c.ns {
+		out.ns[named(k)] += ns
+	}
+	for k, n := range c.met {
+		out.met[named(k)] += n
+	}
+	return out
 }
 
 // mostSpans bounds the number of spans for a process's unseen time.

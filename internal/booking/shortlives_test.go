@@ -258,7 +258,7 @@ func calling(rng *rand.Rand, life, period int64, looks int) (booked [phases]int6
 	for n := range looks {
 		now := int64(n+1)*period + rng.Int64N(period/4)
 		for born+life <= now {
-			th.Decide(Gaps{}, book)
+			p.Decide(th, Gaps{}, book)
 			pool += life - th.clock.last.CPU
 			p.ended(th)
 			used += life
@@ -290,20 +290,21 @@ func calling(rng *rand.Rand, life, period int64, looks int) (booked [phases]int6
 	return booked, used, unseen
 }
 
-// TestSharesOfShortLivesWithManyCallsAreTrue: those of lives shorter than a tick. When looks that skid claimed
-// nothing, the phases with calls had 8 % each, and 33 % was unseen. What a look outside of a call books of a thread's
-// own time is believed all the same. That takes 5.9 points from a phase with calls in lives of 8 ms, and 4 in those of
-// 5 ms: the bound is what is reached, with a fixed seed.
+// TestSharesOfShortLivesWithManyCallsAreTrue: whatever is not exact is shared out among the looks that are, one each, so
+// that shares are as true as those of that many looks. Before, claims were shared out among claims, and what a look
+// outside of a call books of a thread's own time was believed: in lives of 15 to 30 ms phases had 10 to 32 %. With the
+// bound of six standard errors the test fails in one of 10 million runs of true shares; the seed is fixed.
 func TestSharesOfShortLivesWithManyCallsAreTrue(t *testing.T) {
 	const period, looks = 10_000_000, 20_000
-	for _, life := range []int64{1e6, 2e6, 5e6, 8e6} {
+	for _, life := range []int64{1e6, 2e6, 5e6, 8e6, 15e6, 20e6, 30e6, 50e6, 80e6, 150e6} {
 		rng := rand.New(rand.NewPCG(7, uint64(life)))
 		booked, used, unseen := calling(rng, life, period, looks)
 		total := unseen
+		limit := 6 * math.Sqrt(0.25*0.75/(float64(used)/period/3))
 		for i, ns := range booked {
 			total += ns
-			if share := float64(ns) / float64(used); math.Abs(share-0.25) > 0.06 {
-				t.Errorf("lives of %d ns: phase %d has %.3f", life, i, share)
+			if share := float64(ns) / float64(used); math.Abs(share-0.25) > limit {
+				t.Errorf("lives of %d ns: phase %d has %.3f, want 0.25 within %.3f", life, i, share, limit)
 			}
 		}
 		if total != used {
@@ -322,7 +323,7 @@ func TestWhatSkidsIsPaidToTheLooksThatTell(t *testing.T) {
 		pool             int64
 		first, other, of int64 // what the stacks of a proven and of an unproven look get, and what is left
 	}{
-		{1, 20, 1000, 206, 104, 690},  // 20 and 10 of 10 ns each, and 10 ns more
+		{1, 20, 1000, 206, 103, 691},  // 20 and 10 of 10 ns each, and 10 ns more, less what is rounded
 		{20, 20, 1000, 500, 0, 500},   // 20 proven ones for 20 + 10 + 20
 		{20, 20, 100, 100, 0, 0},      // there is less
 		{20, 15, 1000, 270, 180, 550}, // too few are proven
