@@ -1,0 +1,134 @@
+// Command python measures prywalk beside py-spy, austin, Tachyon (Python's own sampler, from 3.15 on) and perf with
+// the interpreter's trampoline, on real Python programs. See the package comment of benchmarks.
+//
+//	go run ./benchmarks/python                              all programs, tables on standard output
+//	go run ./benchmarks/python -only flask -limit 40s       a short trial
+//
+// For each program it tells what its throughput is under each tool, how long a server's answers take, and what each
+// tool's stacks are worth. A program is run once with sys.setprofile first, which notes who calls whom. A stack with a
+// call that never happened is wrong, one that does not begin where a thread begins is cut.
+//
+// What is needed of PyPI is installed in a temporary folder, or that of -dir, which is kept. What is missing is told.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"prywalk/benchmarks/command"
+	"prywalk/internal/testtargets"
+)
+
+// settings are what the command line says.
+type settings struct {
+	only           []string
+	dir            string
+	python, newest string
+	prywalk        string
+	window, limit  time.Duration
+	prepare        bool
+	json, page     string
+}
+
+func main() {
+	command.Main("python", func(ctx context.Context, args []string) error {
+		s, err := parse(args)
+		if err != nil {
+			return err
+		}
+		return s.run(ctx)
+	})
+}
+
+// parse reads the command line.
+func parse(args []string) (*settings, error) {
+	s := &settings{}
+	fl := flag.NewFlagSet("python", flag.ContinueOnError)
+	only := fl.String("only", "", "these programs, separated by commas")
+	fl.StringVar(&s.dir, "dir", "", "where packages of PyPI are installed, and kept (default: a temporary folder)")
+	fl.StringVar(&s.python, "python", "", "the interpreter, 3.12 or 3.13 (default: pyenv's, or python3.12 in PATH)")
+	fl.StringVar(&s.newest, "newest", "/usr/local/lib/python-releases/3.15/bin/python3",
+		"the interpreter that has Tachyon, 3.15 (scripts/setup-pythons.sh)")
+	fl.StringVar(&s.prywalk, "prywalk", "", "the prywalk to measure; built if it is not given")
+	fl.DurationVar(&s.window, "window", 800*time.Millisecond, "length of a window")
+	fl.DurationVar(&s.limit, "limit", 160*time.Second, "begin no more rounds of a program after this time")
+	fl.BoolVar(&s.prepare, "prepare", false, "install what is needed, note who calls whom, and measure nothing")
+	fl.StringVar(&s.json, "json", "", "write the figures to this file; those of other programs that it has are kept")
+	fl.StringVar(&s.page, "docs", "", "put the tables between the markers of this page")
+	if err := fl.Parse(args); err != nil {
+		return nil, err
+	}
+	if s.window <= 0 {
+		return nil, errors.New("-window must be positive")
+	}
+	var err error
+	s.only, err = command.Only(*only, programNames())
+	return s, err
+}
+
+// run prepares and measures all programs.
+func (s *settings) run(ctx context.Context) error {
+	if s.dir == "" {
+		dir, err := os.MkdirTemp("", "prywalk-python-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		s.dir = dir
+	}
+	e, err := s.install(ctx)
+	if err != nil {
+		return err
+	}
+	if s.prywalk == "" {
+		s.prywalk = filepath.Join(s.dir, "prywalk")
+		if err := testtargets.BuildPrywalk(s.prywalk); err != nil {
+			return err
+		}
+	}
+	fig, err := load(s.json)
+	if err != nil {
+		return err
+	}
+	for i := range programs {
+		p := &programs[i]
+		if !s.wanted(p.name) {
+			continue
+		}
+		if why := e.lacks(p); why != "" {
+			fmt.Fprintf(os.Stderr, "python: %s is left out: %s\n", p.name, why)
+			continue
+		}
+		known, err := e.edges(ctx, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		if s.prepare {
+			continue
+		}
+		f, err := s.measure(ctx, e, p, known)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		fig.add(f)
+		if err := fig.write(s.json, s.page); err != nil {
+			return err
+		}
+		fmt.Print(fig.only(p.name).markdown())
+	}
+	return nil
+}
+
+func (s *settings) wanted(name string) bool {
+	for _, n := range s.only {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
