@@ -32,6 +32,7 @@ func TestARecordThatAnEarlierCallHasLeftIsNotBelieved(t *testing.T) {
 		"left by a call from there, too": {record, frame1},
 		"filled in":                      {frame2, frame1},
 		"leads nowhere":                  {record, 8},
+		"not told what was before it":    {record, frame2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &image{at: base, bytes: make([]byte, 0x1000)}
@@ -55,6 +56,12 @@ func TestARecordThatAnEarlierCallHasLeftIsNotBelieved(t *testing.T) {
 			entry(outerR, 0, ownedByCStack)
 			r.threads.list = []thread{{at: state, id: 1, native: tid}}
 			regs := &frames.Regs{Arch: frames.X86_64}
+			if name == "not told what was before it" { // a register has it still
+				set(cframe, r.cframePrev, 0x7000)
+				regs.Set(3, state)
+				regs.Set(1, outerC)
+				regs.Set(2, outerC+8)
+			}
 			r.Begin(&managed.Sample{TID: tid, Regs: regs, Mem: m, At: 1})
 			last := r.runs[len(r.runs)-1]
 			if r.broken || r.wasCut || last.record != outerR || r.chain[last.to-1].at != frame1 {

@@ -1,6 +1,7 @@
 package cpython
 
 import (
+	"prywalk/frames"
 	"prywalk/internal/managed"
 )
 
@@ -64,20 +65,79 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 	w.cframe0 = first
 	r.chainFrom(first)
-	if r.minor == 12 && len(w.runs) > 0 && !r.entered(first) {
-		r.chainFrom(w.word(first + uint64(r.cframePrev)))
+	if !r.entered(first) {
+		w.cframe0 = 0
+		r.chainFrom(r.outerCFrame(first))
 	}
 }
 
-// entered reports whether the record of the first run is that of the call that has this _PyCFrame. 3.12 fills in both
-// some instructions after it has told the thread's state of the new one. Until then they say what an earlier call has
-// left there on the stack. A record that is filled in leads to the frame that the _PyCFrame before has.
+// entered reports whether what the newest _PyCFrame leads to is of its own call. 3.11 and 3.12 tell the thread's state
+// of it before they fill it in. Until then it says what an earlier call has left there on the stack. One that is filled
+// in leads to the one before. In 3.12 its record leads to the frame that this one has.
 func (r *Runtime) entered(cframe uint64) bool {
 	w := &r.walk
 	prev, ok := w.get(cframe + uint64(r.cframePrev))
-	outer, ok2 := w.get(prev + uint64(r.cframeCurrent))
-	led, ok3 := w.get(w.runs[0].record + uint64(r.framePrev))
-	return !ok || !ok2 || !ok3 || led == outer
+	if !ok || r.inState(cframe) {
+		return true
+	}
+	if !r.leadsToRoot(prev) {
+		return false
+	}
+	if len(w.runs) == 0 || r.minor == 11 {
+		return true // what it leads to is looked at by those that read the chain, and by the merge
+	}
+	outer, ok := w.get(prev + uint64(r.cframeCurrent))
+	led, ok2 := w.get(w.runs[0].record + uint64(r.framePrev))
+	return !ok || !ok2 || led == outer
+}
+
+// mostCFrames bounds the entries into the interpreter that are followed.
+const mostCFrames = 1 << 12
+
+// leadsToRoot reports whether an address can be that of a _PyCFrame: it leads to the thread's own one, as far as there
+// are copies.
+func (r *Runtime) leadsToRoot(cframe uint64) bool {
+	w := &r.walk
+	for range mostCFrames {
+		if r.inState(cframe) {
+			return true
+		}
+		prev, ok := w.get(cframe + uint64(r.cframePrev))
+		if !ok {
+			return w.sample.Mem.Cut(cframe)
+		}
+		cframe = prev
+	}
+	return false
+}
+
+// outerCFrame gives the _PyCFrame before one that is not filled in. While it does not lead there yet, a register does:
+// to that which is the next on the stack.
+func (r *Runtime) outerCFrame(cframe uint64) uint64 {
+	w := &r.walk
+	prev := w.word(cframe + uint64(r.cframePrev))
+	if r.leadsToRoot(prev) {
+		return prev
+	}
+	next := uint64(0)
+	for i := range frames.NumRegs {
+		v, ok := w.sample.Regs.Get(uint8(i))
+		if ok && v > cframe && (next == 0 || v < next) && v%8 == 0 && w.has(v) && r.leadsToRoot(v) {
+			next = v
+		}
+	}
+	return next
+}
+
+// inState reports whether an address lies in the thread's state.
+func (r *Runtime) inState(addr uint64) bool {
+	return addr >= r.walk.state && addr < r.walk.state+uint64(r.threadSize)
+}
+
+// has reports whether the word at addr was copied.
+func (w *walk) has(addr uint64) bool {
+	_, ok := w.sample.Mem.Word(addr)
+	return ok
 }
 
 // chainFrom reads the chain that a _PyCFrame leads to.
@@ -182,7 +242,7 @@ func (r *Runtime) frame(at, code, instr uint64) pyFrame {
 func (r *Runtime) chainByCFrames(cframe uint64) {
 	w := &r.walk
 	for n := 0; n < mostFrames; n++ {
-		if cframe >= w.state && cframe < w.state+uint64(r.threadSize) {
+		if r.inState(cframe) {
 			return // that of the thread itself: nothing runs
 		}
 		at, ok := w.get(cframe + uint64(r.cframeCurrent))
