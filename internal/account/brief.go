@@ -11,18 +11,18 @@ import (
 	"time"
 
 	"prywalk/internal/exit"
-	"prywalk/internal/sampler"
+	"prywalk/internal/runstats"
 )
 
 // brief is what a user needs of it in each report.
-func brief(s *sampler.Stats) string {
+func brief(s *runstats.Stats) string {
 	return fmt.Sprintf("%.1f looks a second%s, %s%s%s%s, prywalk's own CPU %.2f s",
 		s.Freq, slowest(s), longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", ")+harm(s), perfEngine(s),
 		s.SelfCPU)
 }
 
 // slowest tells the rate of the thread that was looked at least, where that is less than the ticks.
-func slowest(s *sampler.Stats) string {
+func slowest(s *runstats.Stats) string {
 	if s.SlowestThread <= 0 || s.SlowestThread > 0.98*s.Freq {
 		return ""
 	}
@@ -33,7 +33,7 @@ func slowest(s *sampler.Stats) string {
 const muchStack = 256 << 10
 
 // longest tells the longest freeze and what it was: whose, of how much stack, and how much longer than most.
-func longest(s *sampler.Stats) string {
+func longest(s *runstats.Stats) string {
 	if s.Frozen == 0 {
 		return "nothing frozen"
 	}
@@ -41,13 +41,13 @@ func longest(s *sampler.Stats) string {
 	switch {
 	case s.LongestFreeze.Copied >= muchStack:
 		what += fmt.Sprintf(", %d KiB of stack", s.LongestFreeze.Copied>>10)
-	case s.Frozen > 1 && s.FreezeMax > 8*s.FreezeP99:
+	case s.Frozen > 1 && s.Freeze.Max > 8*s.Freeze.P99:
 		what += ", likely delayed by the scheduler"
 	}
 	if s.Frozen >= 100 {
-		what += fmt.Sprintf(", 99 %% below %s", threeDigits(s.FreezeP99))
+		what += fmt.Sprintf(", 99 %% below %s", threeDigits(int64(s.Freeze.P99)))
 	}
-	return fmt.Sprintf("longest freeze %s (%s)", threeDigits(s.FreezeMax), what)
+	return fmt.Sprintf("longest freeze %s (%s)", threeDigits(int64(s.Freeze.Max)), what)
 }
 
 // threeDigits rounds a time in nanoseconds for people.
@@ -60,7 +60,7 @@ func threeDigits(ns int64) time.Duration {
 }
 
 // failures tells the looks that failed and should not have.
-func failures(s *sampler.Stats) string {
+func failures(s *runstats.Stats) string {
 	failed := remarkable(s.Failed)
 	if len(failed) == 0 {
 		return ""
@@ -69,7 +69,7 @@ func failures(s *sampler.Stats) string {
 }
 
 // unobserved says for how long nobody was looked at, "" if there was no such time worth a word.
-func unobserved(s *sampler.Stats, before string) string {
+func unobserved(s *runstats.Stats, before string) string {
 	var b strings.Builder
 	if s.NotObserved >= leastToTell {
 		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or had to wait: %s, the longest %.1f s)",
@@ -82,7 +82,7 @@ func unobserved(s *sampler.Stats, before string) string {
 }
 
 // underQuota says that the rate was lowered because prywalk itself has a CPU quota, "" if it was not.
-func underQuota(s *sampler.Stats, before string) string {
+func underQuota(s *runstats.Stats, before string) string {
 	if s.Quota == 0 || s.QuotaWithheld == 0 && s.Freq > 0.9*s.FreqAsked {
 		return ""
 	}
@@ -94,18 +94,18 @@ func underQuota(s *sampler.Stats, before string) string {
 const leastToTell = 0.05
 
 // lengths is the histogram of the freezes.
-func lengths(s *sampler.Stats) string {
+func lengths(s *runstats.Stats) string {
 	var b strings.Builder
 	for _, k := range s.Freezes {
 		if k.N > 0 {
-			fmt.Fprintf(&b, ", %d below %s", k.N, time.Duration(k.Below))
+			fmt.Fprintf(&b, ", %d below %s", k.N, k.Below.Duration())
 		}
 	}
 	return b.String()
 }
 
 // longCauses says why freezes were long.
-func longCauses(s *sampler.Stats) string {
+func longCauses(s *runstats.Stats) string {
 	counts := map[string]int64{}
 	for cause, l := range s.Long {
 		counts[cause] = l.N
@@ -117,13 +117,13 @@ func longCauses(s *sampler.Stats) string {
 }
 
 // rates says how often threads were looked at that were there for a second.
-func rates(s *sampler.Stats) string {
+func rates(s *runstats.Stats) string {
 	if len(s.Rates) == 0 {
 		return "not known"
 	}
 	all := make([]float64, len(s.Rates))
 	for i := range s.Rates {
-		all[i] = s.Rates[i].Rate()
+		all[i] = s.Rates[i].Rate
 	}
 	slices.Sort(all)
 	return fmt.Sprintf("slowest %.1f/s, half of them %.1f/s, fastest %.1f/s", s.SlowestThread, all[len(all)/2],
@@ -131,14 +131,14 @@ func rates(s *sampler.Stats) string {
 }
 
 // withheld says what was done for --max-overhead, --max-pause and --subset.
-func withheld(s *sampler.Stats) string {
+func withheld(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.MaxOverhead > 0 {
 		fmt.Fprintf(&b, "; at most %s lost: %d ticks withheld, %.3f ms lost of %.3f s", percentage(s.MaxOverhead), s.Withheld,
 			s.Lost*1e3, s.TargetCPU)
 	}
 	if s.MaxPause > 0 {
-		fmt.Fprintf(&b, "; pauses of at most %s: %d freezes left out", s.MaxPause, s.Failed["max-pause"])
+		fmt.Fprintf(&b, "; pauses of at most %s: %d freezes left out", s.MaxPause.Duration(), s.Failed["max-pause"])
 	}
 	if s.Subset > 0 {
 		fmt.Fprintf(&b, "; at most %d threads a tick", s.Subset)
@@ -150,7 +150,7 @@ func withheld(s *sampler.Stats) string {
 }
 
 // Closing is the line that record ends with.
-func Closing(s *sampler.Stats, path string) string {
+func Closing(s *runstats.Stats, path string) string {
 	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s%s, "+
 		"prywalk's own CPU %.2f s → %s",
 		Plural(s.Samples, "sample"), Plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s),
@@ -164,7 +164,7 @@ const leastUnmet = 0.02
 
 // unmet says how much processor time has no function because those who used it were born and gone unseen, "" if that
 // is not worth a word.
-func unmet(s *sampler.Stats, before string) string {
+func unmet(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
 	if lost < leastToTell || lost < leastUnmet*s.ProfiledCPU {
 		return ""
@@ -174,7 +174,7 @@ func unmet(s *sampler.Stats, before string) string {
 }
 
 // TooShort is the closing line of a command that ended before it was looked at.
-func TooShort(s *sampler.Stats, path string) string {
+func TooShort(s *runstats.Stats, path string) string {
 	seen := "nothing was seen of it"
 	if s.ProfiledCPU > 0 {
 		seen = fmt.Sprintf("the %s of CPU time that it used are [exited unseen]", threeDigits(int64(s.ProfiledCPU*1e9)))
@@ -183,7 +183,7 @@ func TooShort(s *sampler.Stats, path string) string {
 }
 
 // harm says which system calls of the target did not go unharmed; nothing if all did.
-func harm(s *sampler.Stats) string {
+func harm(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.Broken > 0 {
 		fmt.Fprintf(&b, ", %s broken%s", Plural(s.Broken, "system call"), Reasons(s.BrokenCalls))
@@ -231,7 +231,7 @@ func Reasons(m map[string]int64) string {
 }
 
 // NoSamples explains an empty recording of the threads that a regular expression chose, "" for all.
-func NoSamples(s *sampler.Stats, threads string) error {
+func NoSamples(s *runstats.Stats, threads string) error {
 	why := "nothing was seen before it ended"
 	next := "record a process that lives longer"
 	switch {

@@ -6,35 +6,38 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/sampler"
-	"prywalk/internal/tracer"
+	"prywalk/internal/runstats"
 )
 
 // TestLongFreezesAreToldByCause: in the JSON object, which is there without any, and in the line that a recording
 // keeps.
 func TestLongFreezesAreToldByCause(t *testing.T) {
 	for _, c := range []struct {
-		long       map[string]tracer.LongFreezes
+		long       runstats.Causes
 		json, line string
 	}{
-		{map[string]tracer.LongFreezes{"copy": {N: 3, Max: 412_500}, "lock": {N: 5, Max: 2_000_000}},
+		{runstats.Causes{"copy": {N: 3, Max: 412_500}, "lock": {N: 5, Max: 2_000_000}},
 			`{"copy":{"n":3,"max_us":412.5},"lock":{"n":5,"max_us":2000}}`, ", long ones by cause (lock 5, copy 3))"},
 		{nil, `{}`, ""},
 	} {
-		s := &sampler.Stats{}
-		s.Frozen, s.Long, s.Late = 10, c.long, tracer.LongFreezes{N: 4, Max: 300_500}
+		s := &runstats.Stats{}
+		s.Frozen, s.Long, s.Late = 10, c.long, runstats.Long{N: 4, Max: 300_500}
 		var out bytes.Buffer
 		if err := WriteJSON(&out, s); err != nil {
 			t.Fatal(err)
 		}
+		type late struct {
+			N   int64   `json:"n"`
+			Max float64 `json:"max_us"`
+		}
 		var got struct {
 			Long json.RawMessage `json:"long_freezes"`
-			Late longJSON        `json:"late_stops"`
+			Late late            `json:"late_stops"`
 		}
 		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 			t.Fatal(err)
 		}
-		if want := (longJSON{4, 300.5}); got.Late != want {
+		if want := (late{4, 300.5}); got.Late != want {
 			t.Errorf("late: %v, want %v", got.Late, want)
 		}
 		var flat bytes.Buffer
@@ -49,10 +52,10 @@ func TestLongFreezesAreToldByCause(t *testing.T) {
 
 // TestWhereNothingWasLookedAtNoEngineIsNamed: a command that ended before its processes could be opened.
 func TestWhereNothingWasLookedAtNoEngineIsNamed(t *testing.T) {
-	if line := brief(&sampler.Stats{}); strings.Contains(line, "engine") {
+	if line := brief(&runstats.Stats{}); strings.Contains(line, "engine") {
 		t.Errorf("%q", line)
 	}
-	perf := sampler.Stats{}
+	perf := runstats.Stats{}
 	perf.Engine = "perf"
 	if line := brief(&perf); !strings.Contains(line, "engine perf") {
 		t.Errorf("%q", line)
@@ -75,7 +78,7 @@ func TestWhatWasNotMetIsToldOnce(t *testing.T) {
 		{0.1, 0, 10, ""},
 		{0, 0, 0, ""},
 	} {
-		s := &sampler.Stats{}
+		s := &runstats.Stats{}
 		s.Samples, s.ProfiledCPU, s.ShortLivedCPU, s.ExitedUnseenCPU = 10, c.all, c.children, c.threads
 		for _, line := range []string{Closing(s, "p.pb.gz"), Full(s)} {
 			n := min(1, len(c.want))

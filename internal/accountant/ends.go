@@ -3,6 +3,7 @@ package accountant
 import (
 	"prywalk/internal/booking"
 	"prywalk/internal/handover"
+	"prywalk/internal/runstats"
 )
 
 // endThread ends a thread's account.
@@ -32,7 +33,7 @@ func (a *Accountant) finish(th *threadAccount) {
 		th.renameByKernel()
 	}
 	th.proc.book.FinishThread(&th.book, a.gaps, a.emitter(th))
-	a.rates.add(ThreadRate{
+	a.rates.add(runstats.ThreadRate{
 		PID: th.proc.Target.PID, TID: th.TID, Name: th.name, Looks: th.book.Looks, Seconds: seconds(th.book.Observed()),
 	})
 }

@@ -29,7 +29,7 @@ var order = [][]string{
 	{"internal/code", "internal/callstack", "internal/pprofweb"},
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants"},
 	{"internal/look"},
-	{"internal/profile", "internal/schedule", "internal/ownruntime"},
+	{"internal/profile", "internal/schedule", "internal/ownruntime", "internal/runstats"},
 	{"internal/booking", "internal/view"},
 	{"internal/idle", "internal/handover", "internal/viewers"},
 	{"internal/tracer", "internal/accountant"},

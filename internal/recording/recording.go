@@ -17,6 +17,7 @@ import (
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/runstats"
 	"prywalk/internal/sampler"
 	"prywalk/ptrace"
 )
@@ -38,7 +39,7 @@ type recording struct {
 	now           atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
 	running       atomic.Pointer[ptrace.Launched] // the command, for the same
 	pendingSignal atomic.Int32                    // a signal that the command is still to get; 0: none
-	stats         sampler.Stats
+	stats         runstats.Stats
 	saveErr       error
 	quiet         bool
 	live          bool   // the terminal shows a table: no line of progress

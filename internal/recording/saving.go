@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/look"
 	"prywalk/internal/outfile"
+	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
 )
@@ -72,6 +73,7 @@ func (r *recording) write() error {
 			return err
 		}
 		defer release()
+		r.stats.Syscalls = procmem.Calls()
 		return profile.WriteFileAtomic(r.asked.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
 	}
 	return nil

@@ -18,7 +18,7 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 	}, target.pid)
 	// The first account is drawn up at the second tick, and the last looks are made
 	// without one: twice the looks of one tick can be too many.
-	surplus := 2 * 4 * (seconds(r.FreezeMax) + schedule.StopCost/1e9)
+	surplus := 2 * 4 * (seconds(int64(r.Freeze.Max)) + schedule.StopCost/1e9)
 	if r.Lost > share*r.TargetCPU+surplus {
 		t.Errorf("%v s lost of %v s", r.Lost, r.TargetCPU)
 	}
@@ -32,8 +32,9 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 	for _, b := range r.Freezes {
 		total += b.N
 	}
-	if last := r.Freezes[len(r.Freezes)-1]; total != r.Frozen || last.Below <= r.FreezeMax || last.Below/2 > r.FreezeMax {
-		t.Errorf("%v of %d freezes, the longest %d", r.Freezes, r.Frozen, r.FreezeMax)
+	last := r.Freezes[len(r.Freezes)-1]
+	if total != r.Frozen || last.Below <= r.Freeze.Max || last.Below/2 > r.Freeze.Max {
+		t.Errorf("%v of %d freezes, the longest %d", r.Freezes, r.Frozen, r.Freeze.Max)
 	}
 	if r.FreqAsked != 1000 || r.MaxOverhead != share {
 		t.Errorf("asked for: %v/s, %v", r.FreqAsked, r.MaxOverhead)
@@ -65,7 +66,7 @@ func TestEveryThreadsRateIsKnown(t *testing.T) {
 		t.Errorf("%d threads", len(r.Rates))
 	}
 	for _, th := range r.Rates {
-		if th.Looks != samples[int64(th.TID)] || th.Name == "" || th.Rate() <= 0 || th.Rate() < r.SlowestThread {
+		if th.Looks != samples[int64(th.TID)] || th.Name == "" || th.Rate <= 0 || th.Rate < r.SlowestThread {
 			t.Errorf("%+v, %d samples, slowest %v", th, samples[int64(th.TID)], r.SlowestThread)
 		}
 	}

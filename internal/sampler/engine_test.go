@@ -101,7 +101,7 @@ func TestStacksDeeperThanTheKernelCopiesAreFrozen(t *testing.T) {
 	if o.Events.Stack() != perfevents.MostStack || r.SampleStack != perfevents.MostStack {
 		t.Errorf("samples have %d bytes of stack", r.SampleStack)
 	}
-	if whole := r.FrozenWhole; whole < r.Frozen/2 {
+	if whole := r.Whole.Frozen; whole < r.Frozen/2 {
 		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Frozen)
 	}
 }
@@ -121,7 +121,7 @@ func TestStacksDeeperThanASmallCopyAreFrozen(t *testing.T) {
 	if r.Engine != "perf" || r.SampleStack != perfevents.LeastStack || r.Sampled == 0 {
 		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.EngineNote, r.SampleStack, r.Sampled)
 	}
-	if whole := r.FrozenWhole; whole < r.Frozen/2 {
+	if whole := r.Whole.Frozen; whole < r.Frozen/2 {
 		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Frozen)
 	}
 }

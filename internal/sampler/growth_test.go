@@ -16,6 +16,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/profile"
+	"prywalk/internal/runstats"
 	"prywalk/internal/symbols"
 	"prywalk/internal/testtargets"
 )
@@ -62,7 +63,7 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 	s := New(Options{Freq: 499, Children: true, JITFuncs: namer.JITFuncs}, b, images, procs)
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	over := make(chan Stats)
+	over := make(chan runstats.Stats)
 	before := descriptors(t)
 	go func() { st, _ := s.Run(ctx); over <- st }()
 	spaces := map[*code.Process]weak.Pointer[frames.Space]{}

@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/runstats"
 )
 
 // TestAHeldSamplerLeavesItsTargetsAlone: it makes no system call for them, and nobody is traced; resumed, it
@@ -24,7 +25,7 @@ func TestAHeldSamplerLeavesItsTargetsAlone(t *testing.T) {
 	s := New(Options{Freq: 500}, b, images, []*code.Process{process})
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan Stats, 1)
+	done := make(chan runstats.Stats, 1)
 	go func() {
 		st, _ := s.Run(ctx)
 		done <- st

@@ -76,11 +76,11 @@ func TestRunningThreadsAreFrozenAndTheirTimeIsTheKernels(t *testing.T) {
 	before, _ := procmem.ProcessCPU(target.pid)
 	r := recordUntil(t, Options{Freq: 199}, burnt(50), target.pid)
 	after, _ := procmem.ProcessCPU(target.pid)
-	if r.Frozen == 0 || r.FreezeMax <= 0 {
+	if r.Frozen == 0 || r.Freeze.Max <= 0 {
 		t.Errorf("nothing was frozen: %+v", r.Stats)
 	}
-	if r.CopiedP50 <= 0 || r.CopiedP50 > r.CopiedP99 || r.CopiedP99 > r.CopiedMax || r.CopiedMax > 1<<20 {
-		t.Errorf("bytes copied: %d, %d, %d", r.CopiedP50, r.CopiedP99, r.CopiedMax)
+	if r.Copied.P50 <= 0 || r.Copied.P50 > r.Copied.P99 || r.Copied.P99 > r.Copied.Max || r.Copied.Max > 1<<20 {
+		t.Errorf("bytes copied: %d, %d, %d", r.Copied.P50, r.Copied.P99, r.Copied.Max)
 	}
 	// The recording lies within the two readings, and what it has is the kernel's.
 	if r.ProfiledCPU > float64(after-before)/1e9 || r.ProfiledCPU == 0 {

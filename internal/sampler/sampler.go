@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/ownruntime"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/runstats"
 	"prywalk/internal/tracer"
 )
 
@@ -90,7 +91,7 @@ func (s *Sampler) Close() error {
 // that was seen is in the Builder. The error is not nil if a part of the sampler itself broke down. What was seen
 // until then is in the Builder all the same, and no target is left stopped. With [ErrHung] some may be until this
 // process ends, as it then must.
-func (s *Sampler) Run(ctx context.Context) (Stats, error) {
+func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	undo := ownruntime.KeepQuiet()

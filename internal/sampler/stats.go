@@ -1,30 +1,21 @@
 package sampler
 
 import (
+	"cmp"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/accountant"
 	"prywalk/internal/procmem"
+	"prywalk/internal/runstats"
 	"prywalk/internal/tracer"
 )
 
-// Stats is what a run did.
-type Stats struct {
-	tracer.Stats      // what was done to threads
-	accountant.Booked // what came of it
-	// NoEvents is [Options.NoEvents].
-	NoEvents string
-	// Begun is the moment of the first tick.
-	Begun time.Time
-	// SelfCPU is the processor time that this process used, in seconds.
-	SelfCPU float64
-}
-
 // stats gives what was done. It is for the end of a run.
-func (s *Sampler) stats(c *tracer.Tracer) Stats {
-	r := Stats{Stats: c.Stats(), Booked: s.acc.Booked(), NoEvents: s.opts.NoEvents}
+func (s *Sampler) stats(c *tracer.Tracer) (r runstats.Stats) {
+	c.Stats(&r)
+	s.acc.Stats(&r)
+	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.NoEvents)
 	if begun := s.control.Begun(); begun != 0 {
 		r.Begun = time.Unix(0, s.acc.UnixOf(begun))
 	}

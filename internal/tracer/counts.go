@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"prywalk/internal/look"
+	"prywalk/internal/runstats"
 	"prywalk/ptrace"
 )
 
@@ -14,10 +15,10 @@ type counts struct {
 	backlog                                             int64 // the most bytes of copies that waited to be unwound
 	failed                                              [look.NumReasons]int64
 	freezes                                             histogram
-	longest                                             Freeze
+	longest                                             runstats.Freeze
 	copies                                              histogram // bytes of stack that a freeze copied
-	long                                                [ptrace.NumCauses]LongFreezes
-	late                                                LongFreezes // see Stats.Late
+	long                                                [ptrace.NumCauses]runstats.Long
+	late                                                runstats.Long // see runstats.Stopped
 }
 
 // froze counts a look by a freeze.
@@ -29,25 +30,14 @@ func (c *counts) froze(s *look.Shot) {
 		c.restarted++
 	}
 	if s.Stopped > look.LongFreeze {
-		c.long[s.Why].add(s.Stopped)
+		c.long[s.Why].Add(s.Stopped)
 	}
 	if s.Late > look.LongFreeze {
-		c.late.add(s.Late)
+		c.late.Add(s.Late)
 	}
 }
 
 func (c *counts) fail(r look.FailReason) { c.failed[r]++ }
-
-// LongFreezes counts freezes that were long for one cause.
-type LongFreezes struct {
-	N   int64
-	Max int64 // the longest, ns
-}
-
-func (l *LongFreezes) add(ns int64) {
-	l.N++
-	l.Max = max(l.Max, ns)
-}
 
 // mostCalls bounds the numbers of system calls of which it is counted how often looks broke them.
 const mostCalls = 512

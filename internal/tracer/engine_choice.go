@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"prywalk/internal/handover"
+	"prywalk/internal/runstats"
 )
 
 // # Which engine for which process
@@ -92,8 +93,8 @@ func (c *Tracer) checkSamplesOf(p *process) {
 }
 
 // stats says what the engine did.
-func (k *kernelSamples) stats(n *counts) EngineStats {
-	s := EngineStats{Engine: "ptrace", Sampled: n.sampled, Claimed: n.claimed}
+func (k *kernelSamples) stats(s *runstats.Observed, n *counts) {
+	s.Engine, s.Sampled, s.Claimed = "ptrace", n.sampled, n.claimed
 	reader := k.reader
 	switch {
 	case k.reader != nil && (k.served > 0 || n.sampled > 0):
@@ -111,7 +112,6 @@ func (k *kernelSamples) stats(n *counts) EngineStats {
 		s.LostSamples, s.ThrottledSamples = reader.Lost()+k.dropped, reader.Throttled()
 		s.SampleStack = reader.Stack()
 	}
-	return s
 }
 
 // leftTo tells of the processes that were ptrace's, "" if there were none.

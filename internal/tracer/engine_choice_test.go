@@ -2,8 +2,9 @@ package tracer
 
 import (
 	"errors"
-	"prywalk/internal/procmem"
 	"testing"
+
+	"prywalk/internal/procmem"
 
 	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"

@@ -1,6 +1,10 @@
 package tracer
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"prywalk/internal/runstats"
+)
 
 // histogram counts lengths of time in nanoseconds, in classes 1/16 apart, without
 // allocation. The zero value is empty.
@@ -52,18 +56,12 @@ func (h *histogram) quantile(q float64) int64 {
 	return h.max
 }
 
-// Bucket counts the lengths below a bound that are not below that of the one before.
-type Bucket struct {
-	Below int64 // nanoseconds, a power of two
-	N     int64
-}
-
 // buckets gives the lengths in classes by powers of two, without empty ones at either
 // end.
-func (h *histogram) buckets() []Bucket {
-	var out []Bucket
+func (h *histogram) buckets() []runstats.Bucket {
+	var out []runstats.Bucket
 	for c, n := range h.classes {
-		below := int64(subClasses)
+		below := runstats.Nanos(subClasses)
 		if c >= subClasses {
 			below = 2 << (c/subClasses + 3)
 		}
@@ -71,7 +69,7 @@ func (h *histogram) buckets() []Bucket {
 		case k >= 0 && out[k].Below == below:
 			out[k].N += int64(n)
 		case n > 0 || k >= 0:
-			out = append(out, Bucket{below, int64(n)})
+			out = append(out, runstats.Bucket{Below: below, N: int64(n)})
 		}
 	}
 	for len(out) > 0 && out[len(out)-1].N == 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"prywalk/internal/look"
+	"prywalk/internal/runstats"
 	"prywalk/ptrace"
 )
 
@@ -18,11 +19,11 @@ func TestLongFreezesAreCountedByCause(t *testing.T) {
 	} {
 		c.froze(&s)
 	}
-	want := map[string]LongFreezes{"lock": {1, look.LongFreeze + 1}, "copy": {2, 9e6}}
+	want := runstats.Causes{"lock": {N: 1, Max: look.LongFreeze + 1}, "copy": {N: 2, Max: 9e6}}
 	if got := c.longFreezes(); !maps.Equal(got, want) || c.freezes.n != 7 {
 		t.Errorf("%v of %d, want %v", got, c.freezes.n, want)
 	}
-	if want := (LongFreezes{2, 3e6}); c.late != want {
+	if want := (runstats.Long{N: 2, Max: 3e6}); c.late != want {
 		t.Errorf("late: %v, want %v", c.late, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/runstats"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
@@ -89,7 +90,7 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 	if s.How == look.ByFreeze {
 		s.Stopped = c.quota.ownPart(s.Stopped)
 		if s.Stopped > c.counts.freezes.max {
-			c.counts.longest = Freeze{th.proc.target.PID, th.look.TID, s.Copied()}
+			c.counts.longest = runstats.Freeze{PID: th.proc.target.PID, TID: th.look.TID, Copied: s.Copied()}
 		}
 		c.counts.froze(s)
 		c.budget.Froze(s.Stopped)

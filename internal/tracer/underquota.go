@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/procmem"
 	"prywalk/internal/quota"
+	"prywalk/internal/runstats"
 )
 
 // # CPU quotas
@@ -196,7 +197,7 @@ func (u *underQuota) close() {
 }
 
 // stats tells what there was.
-func (u *underQuota) stats() (s QuotaStats) {
+func (u *underQuota) stats() (s runstats.OwnQuota) {
 	if u == nil {
 		return s
 	}
