@@ -87,7 +87,12 @@ type Module struct {
 	Sources []RuleSource
 	// Calls validates return addresses; nil where the code cannot be read.
 	Calls CallSites
-	// Data is whatever the owner attaches (symbols, the file); the walker does
-	// not look at it.
-	Data any
+	// Origin is where the code comes from, as whoever made the module knows it. The walker does not look at it.
+	Origin Origin
+}
+
+// Origin is where a module's code comes from. Who makes modules keeps there what it knows beyond the place.
+type Origin interface {
+	// Place gives the file, or a name in square brackets, and the offset in it at which the module begins, in bytes.
+	Place() (file string, offset uint64)
 }

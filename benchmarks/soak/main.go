@@ -20,7 +20,6 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/accountant"
 	"prywalk/internal/code"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
@@ -145,17 +144,15 @@ func (r *run) checkpoint(between func()) {
 
 // Settled implements profile.Settler.
 func (r *run) Settled(m *profile.ModuleInfo) bool {
-	ref, ok := m.Data.(accountant.ModuleRef)
-	return ok && r.namer.Settled(ref.Module)
+	return m.Origin.Module != nil && r.namer.Settled(m.Origin.Module)
 }
 
 // Resolve implements profile.Resolver.
 func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	ref, ok := m.Data.(accountant.ModuleRef)
-	if !ok {
+	if m.Origin.Module == nil {
 		return nil
 	}
-	return r.namer.Frames(ref.Module, ref.PID, addr, nil)
+	return r.namer.Frames(m.Origin.Module, m.Origin.PID, addr, nil)
 }
 
 // print prints a row each time.

@@ -72,8 +72,8 @@ func family(pid int) []int {
 func entries(p *code.Process) (n int) {
 	seen := map[*code.Image]bool{}
 	for _, m := range p.Space().Modules() {
-		at, ok := m.Data.(*code.Mapping)
-		if !ok || at.Image == nil || seen[at.Image] {
+		at := code.MappingOf(m)
+		if at == nil || at.Image == nil || seen[at.Image] {
 			continue
 		}
 		seen[at.Image] = true

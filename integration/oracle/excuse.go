@@ -60,8 +60,8 @@ func (o *run) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
 	if m == nil {
 		return nil, nil
 	}
-	at, ok := m.Data.(*code.Mapping)
-	if !ok || at.Image == nil || at.Image.GoTable() != nil {
+	at := code.MappingOf(m)
+	if at == nil || at.Image == nil || at.Image.GoTable() != nil {
 		return nil, nil
 	}
 	t := o.tables[at.Image]

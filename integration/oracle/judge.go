@@ -64,7 +64,7 @@ func (j *judge) renew(o *run) {
 	var mods []*frames.Module
 	for _, m := range o.proc.Space().Modules() {
 		c := *m
-		if at, ok := m.Data.(*code.Mapping); ok && at.Image != nil {
+		if at := code.MappingOf(m); at != nil && at.Image != nil {
 			h := j.made[at.Image]
 			if h == nil {
 				opt := heuristics.Options{Arch: o.proc.Arch, Code: fileCode{at.Image.ELF}, Entry: at.Image.ELF.Entry,

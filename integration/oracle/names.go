@@ -67,8 +67,8 @@ func (o *run) locate(pc uint64) (module, function string, addr uint64) {
 		return "?", "?", pc
 	}
 	addr = pc - m.Bias
-	at, ok := m.Data.(*code.Mapping)
-	if !ok || at.Image == nil {
+	at := code.MappingOf(m)
+	if at == nil || at.Image == nil {
 		return filepath.Base(m.Name), "?", addr
 	}
 	n := o.names[at.Image]

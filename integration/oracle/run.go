@@ -269,7 +269,7 @@ func (o *run) refresh() error {
 		o.proc = p
 		m := p.Main()
 		if m != nil {
-			if at, ok := m.Data.(*code.Mapping); ok && at.Image != nil {
+			if at := code.MappingOf(m); at != nil && at.Image != nil {
 				o.learnGo(at.Image)
 			}
 		}

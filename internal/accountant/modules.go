@@ -56,12 +56,13 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 	named := *m
 	named.Sources, named.Calls = nil, nil
 	info := &profile.ModuleInfo{
-		Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID, Data: ModuleRef{&named, pid},
+		Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID,
+		Origin: profile.Origin{Module: &named, PID: pid},
 	}
-	if at, ok := m.Data.(*code.Mapping); ok {
+	if at := code.MappingOf(m); at != nil {
 		info.FileOffset = at.Offset
 		if at.Image != nil {
-			info.File = at.Image
+			info.File = profile.FileID(at.Image.ID)
 		}
 		if at.JIT {
 			info.Owner = pid
@@ -70,18 +71,8 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 	return info
 }
 
-// ModuleRef is the Data of the recording's modules: the module as it was walked, without what walks need of it, and a
-// process in which it was seen.
-type ModuleRef struct {
-	Module *frames.Module
-	PID    int
-}
-
-// KernelRef is the Data of the module that the kernel's frames belong to.
-type KernelRef struct{}
-
 // kernelModule is the kernel as a module of the recording: the upper half of all addresses.
-var kernelModule = &profile.ModuleInfo{Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Data: KernelRef{}}
+var kernelModule = &profile.ModuleInfo{Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true}}
 
 // kernelFrames puts the kernel's frames of a shot inside of the user's.
 func (u *unwinder) kernelFrames(s *look.Shot) {

@@ -14,7 +14,7 @@ func TestModulesThatAreGoneAreForgotten(t *testing.T) {
 	_, p := accountOf(t, pid)
 	u := newUnwinder(profile.NewBuilder(profile.Meta{}), 0)
 	gone := &frames.Module{Start: 1, End: 2, Name: "gone", Sources: make([]frames.RuleSource, 1)}
-	ref := u.module(p, gone).Data.(ModuleRef)
+	ref := u.module(p, gone).Origin
 	if ref.Module.Name != "gone" || ref.Module.Sources != nil || ref.Module.Calls != nil {
 		t.Errorf("%+v", ref.Module)
 	}

@@ -165,7 +165,7 @@ func (a *Accountant) name(p *processAccount, f *frames.Frame, arch frames.Arch) 
 		return n
 	}
 	n.Module = f.Module.Name
-	if at, ok := f.Module.Data.(*code.Mapping); ok && at.Image != nil {
+	if at := code.MappingOf(f.Module); at != nil && at.Image != nil {
 		n.Function = a.namer().Symbol(at.Image, p.Target.PID, f.Lookup(arch)-f.Module.Bias)
 	}
 	return n

@@ -130,7 +130,7 @@ func TestMappingsOfAProcessThatIsClosedAreOver(t *testing.T) {
 	c := NewImageCache(0)
 	defer c.Close()
 	p, _ := started(t, c, copyProgram(t, "sleep"))
-	at := p.Main().Data.(*Mapping)
+	at := MappingOf(p.Main())
 	if at.Over() {
 		t.Error("over while it is open")
 	}

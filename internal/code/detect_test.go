@@ -31,7 +31,7 @@ func detecting(t *testing.T, d managed.Detector) (f *found, asked *int) {
 }
 
 // module gives a module with an image of its own.
-func withImage() *frames.Module { return &frames.Module{Data: &Mapping{Image: &Image{}}} }
+func withImage() *frames.Module { return &frames.Module{Origin: &Mapping{Image: &Image{}}} }
 
 func TestDetectorsAreAskedAgainForNewFilesOnly(t *testing.T) {
 	f, asked := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, nil })

@@ -47,7 +47,7 @@ func TestQEMUDescribesItsCode(t *testing.T) {
 			if !ok || r.CFAReg != frames.X86RSP || r.CFAOff == 0 || r.Method != frames.MethodCFI {
 				t.Fatalf("%#x: %+v, %v", pc, r, ok)
 			}
-			if name, ok := m.Data.(*Mapping).Names.Name(pc); !ok || name != "code_gen_buffer" {
+			if name, ok := MappingOf(m).Names.Name(pc); !ok || name != "code_gen_buffer" {
 				t.Fatalf("%#x is named %q", pc, name)
 			}
 		}

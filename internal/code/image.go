@@ -16,6 +16,8 @@ import (
 // Image is an ELF file whose code runs in one or more processes. Its ELF is for one
 // goroutine at a time; its rule sources may be asked from several.
 type Image struct {
+	// ID tells it from all other images of this process; never 0.
+	ID uint64
 	// Path is its name where it was met first, or [vdso].
 	Path string
 	// BuildID is the GNU build id in hex, empty if it has none.
@@ -38,6 +40,9 @@ type Image struct {
 	owned  map[string][]managed.Symbol
 }
 
+// lastImage is the number of the image that was made last.
+var lastImage atomic.Uint64
+
 // newImage reads the headers of a file.
 func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	f, err := elffile.Open(r, size)
@@ -45,7 +50,7 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 		return nil, err
 	}
 	f.Memory().Rename(m.Path)
-	img := &Image{Path: m.Path, BuildID: f.BuildID(), ELF: f, Deleted: m.Deleted}
+	img := &Image{ID: lastImage.Add(1), Path: m.Path, BuildID: f.BuildID(), ELF: f, Deleted: m.Deleted}
 	img.more.elf, img.more.path = f, m.Path
 	return img, nil
 }
@@ -187,7 +192,10 @@ func (img *Image) Twin() (*Image, error) {
 		return nil, err
 	}
 	f.Memory().Rename(img.Path)
-	t := &Image{Path: img.Path, BuildID: img.BuildID, ELF: f, FromMemory: img.FromMemory, Deleted: img.Deleted}
+	t := &Image{
+		ID: lastImage.Add(1), Path: img.Path, BuildID: img.BuildID, ELF: f, FromMemory: img.FromMemory,
+		Deleted: img.Deleted,
+	}
 	t.more.elf, t.more.path = f, img.Path
 	return t, nil
 }
@@ -321,8 +329,8 @@ func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 
 // elfImage gives the ELF file of a module, nil if it has none.
 func elfImage(m *frames.Module) *Image {
-	at, ok := m.Data.(*Mapping)
-	if !ok {
+	at := MappingOf(m)
+	if at == nil {
 		return nil
 	}
 	return at.Image

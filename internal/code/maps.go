@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"prywalk/frames"
 )
 
 // Perm is a set of access rights of a mapping.
@@ -33,7 +35,7 @@ type Mapping struct {
 	Path string
 	// Deleted: the kernel says that the file has no name any more.
 	Deleted bool
-	// Image is the ELF file that the mapping's code comes from, in the Mapping that is the Data of a [frames.Module].
+	// Image is the ELF file that the mapping's code comes from, in the Mapping that is the Origin of a [frames.Module].
 	// It is nil for code without one (JIT compilers), and where neither the file nor its memory could be read.
 	Image *Image
 	// Withheld: the file system of its file did not answer. Its memory is not read
@@ -46,6 +48,15 @@ type Mapping struct {
 	Names Names
 	// over is set when the process is let go of; nil where nobody tells.
 	over *atomic.Bool
+}
+
+// Place implements [frames.Origin].
+func (m *Mapping) Place() (file string, offset uint64) { return m.Path, m.Offset }
+
+// MappingOf gives the mapping that a module was made of; nil for a module that is none of this package's.
+func MappingOf(m *frames.Module) *Mapping {
+	at, _ := m.Origin.(*Mapping)
+	return at
 }
 
 // Over reports whether the mapping's process has been let go of: nobody walks its code any more.

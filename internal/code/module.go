@@ -11,7 +11,7 @@ import (
 // headers are read now; its rule sources are made when the first rule is asked for. Code that
 // was made at run time has none yet: see [Runtimes.Describe].
 func NewModule(o AddressSpace, m *Mapping) *frames.Module {
-	mod := &frames.Module{Start: m.Start, End: m.End, Name: moduleName(m), Data: m}
+	mod := &frames.Module{Start: m.Start, End: m.End, Name: moduleName(m), Origin: m}
 	switch {
 	case m.Path == "[vsyscall]":
 		// Nobody executes there: the kernel emulates the calls.
@@ -76,7 +76,7 @@ func FindCopies(o AddressSpace, bare []*frames.Module) {
 
 // adoptCopy binds a module to the image of a file if it is a copy of its text.
 func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
-	at := mod.Data.(*Mapping)
+	at := MappingOf(mod)
 	file := before.Mapping
 	file.Path, file.Deleted = before.name()
 	img := o.Image(&file)

@@ -23,7 +23,7 @@ func moduleOf(p *Process, base string) *frames.Module {
 	return nil
 }
 
-func imageOf(m *frames.Module) *Image { return m.Data.(*Mapping).Image }
+func imageOf(m *frames.Module) *Image { return MappingOf(m).Image }
 
 func TestModulesOfAProgram(t *testing.T) {
 	c := child(t, "sleep", "1000")
@@ -149,7 +149,7 @@ func TestTextMovedToAnonymousMemoryIsStillTheFile(t *testing.T) {
 	testtargets.Ready(t, c)
 	p := open(t, c.Process.Pid)
 	m := moduleOf(p, "moved")
-	if m == nil || imageOf(m) == nil || m.Data.(*Mapping).Inode != 0 {
+	if m == nil || imageOf(m) == nil || MappingOf(m).Inode != 0 {
 		t.Fatalf("%+v", p.Space().Modules())
 	}
 }

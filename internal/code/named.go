@@ -120,8 +120,8 @@ func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
 // file's.
 func ImageAt(space *frames.Space, addr uint64) (*Image, uint64) {
 	for _, m := range space.Modules() {
-		at, ok := m.Data.(*Mapping)
-		if !ok || at.Image == nil || at.Image.ELF == nil {
+		at := MappingOf(m)
+		if at == nil || at.Image == nil || at.Image.ELF == nil {
 			continue
 		}
 		for i := range at.Image.ELF.Segments {

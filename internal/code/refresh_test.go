@@ -64,7 +64,7 @@ func TestRefreshSeesCodeComeAndGo(t *testing.T) {
 	}
 	i := slices.IndexFunc(after, func(m *frames.Module) bool { return !slices.Contains(before, m) })
 	jit := after[i]
-	if at := jit.Data.(*Mapping); !at.JIT || jit.Name != "[anon]" || at.Image != nil {
+	if at := MappingOf(jit); !at.JIT || jit.Name != "[anon]" || at.Image != nil {
 		t.Errorf("%+v %+v", jit, at)
 	}
 	var code [2]byte

@@ -101,7 +101,7 @@ func TestContentsDecideWhereDevicesDiffer(t *testing.T) {
 	testtargets.Asleep(t, c.Process.Pid)
 	p := open(t, c.Process.Pid)
 	p.noLinks = true
-	m := *moduleOf(p, "sleep").Data.(*Mapping)
+	m := *MappingOf(moduleOf(p, "sleep"))
 	self, err := os.Open(m.Path)
 	if err != nil {
 		t.Fatal(err)

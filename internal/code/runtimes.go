@@ -43,8 +43,8 @@ func (r *Runtimes) Adopt(o AddressSpace, mods []*frames.Module) {
 
 // nameBy lets a module's functions be named by the source of its rules, if that describes them, too.
 func nameBy(m *frames.Module) {
-	at, ok := m.Data.(*Mapping)
-	if !ok || !m.Generated || len(m.Sources) == 0 {
+	at := MappingOf(m)
+	if at == nil || !m.Generated || len(m.Sources) == 0 {
 		return
 	}
 	if names, ok := m.Sources[0].(Names); ok {

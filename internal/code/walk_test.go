@@ -157,7 +157,7 @@ func TestJVMOpensWithCompiledCodeAsModules(t *testing.T) {
 	p := open(t, c.Process.Pid)
 	jit := 0
 	for _, m := range p.Space().Modules() {
-		if m.Data.(*Mapping).JIT {
+		if MappingOf(m).JIT {
 			jit++
 			if m.Name != "[anon]" || m.Calls == nil || len(m.Sources) != 3 || !m.NoFP {
 				t.Errorf("%+v", m)

@@ -13,7 +13,7 @@ import (
 func (c *checkup) code(p *code.Process) {
 	var files []string
 	for _, m := range p.Space().Modules() {
-		if at, ok := m.Data.(*code.Mapping); ok && at.Path != "" && !slices.Contains(files, at.Path) {
+		if at := code.MappingOf(m); at != nil && at.Path != "" && !slices.Contains(files, at.Path) {
 			files = append(files, at.Path)
 		}
 	}

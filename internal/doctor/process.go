@@ -107,8 +107,8 @@ func (c *checkup) open() {
 	total, symbols, debug := 0, 0, 0
 	seen := map[*code.Image]bool{}
 	for _, m := range p.Space().Modules() {
-		at, ok := m.Data.(*code.Mapping)
-		if !ok || at.Image == nil || at.Path == "[vdso]" || seen[at.Image] {
+		at := code.MappingOf(m)
+		if at == nil || at.Image == nil || at.Path == "[vdso]" || seen[at.Image] {
 			continue
 		}
 		seen[at.Image] = true

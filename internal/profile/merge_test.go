@@ -12,7 +12,7 @@ import (
 // processes has as many locations as one of one.
 func TestFileAtOtherAddressesIsTheSameModule(t *testing.T) {
 	b := NewBuilder(Meta{Start: time.Now()})
-	file, other := new(int), new(int)
+	file, other := FileID(1), FileID(2)
 	var stacks []StackID
 	for i := range uint64(1000) {
 		at := 0x7000_0000_0000 + i<<20

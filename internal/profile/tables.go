@@ -30,12 +30,12 @@ type moduleKey struct {
 	start, size, offset, bias uint64
 	path, buildID             string
 	owner                     int
-	file                      any
+	file                      FileID
 }
 
 func (m *ModuleInfo) key() moduleKey {
 	k := moduleKey{m.Start, m.End - m.Start, m.FileOffset, m.Bias - m.Start, m.Path, m.BuildID, m.Owner, m.File}
-	if m.File != nil && m.Owner == 0 {
+	if m.File != 0 && m.Owner == 0 {
 		k.start = 0
 	}
 	return k

@@ -3,6 +3,7 @@ package profile
 import (
 	"time"
 
+	"prywalk/frames"
 	"prywalk/internal/named"
 )
 
@@ -37,7 +38,7 @@ type DescriptionID uint32
 // has the type of its frame at the end of its system name, in brackets after a space: "fib [c2]". See [FrameType].
 const Machinery = "machinery"
 
-// ModuleInfo describes one mapping of executable code. Equal descriptions (all fields but Data) are one module,
+// ModuleInfo describes one mapping of executable code. Equal descriptions (all fields but Origin) are one module,
 // whatever pointer they come by. So are those of the same part of the same File at other addresses, which become
 // those of the one that came first. It must not change once it was used in a stack.
 type ModuleInfo struct {
@@ -54,11 +55,24 @@ type ModuleInfo struct {
 	// Owner is the pid of the only process for which the code at these
 	// addresses is this code (what a JIT compiler made); 0 for a file's.
 	Owner int
-	// File stands for the contents of the file that the code is from, and can be compared with ==; nil: the code
-	// is told from other code by its addresses.
-	File any
-	// Data is the owner's, for its Resolver; it is not looked at here.
-	Data any
+	// File stands for the contents of the file that the code is from; 0: the code is told from other code by its
+	// addresses.
+	File FileID
+	// Origin is the code, for a Resolver; it is not looked at here.
+	Origin Origin
+}
+
+// FileID tells the contents of files apart.
+type FileID uint64
+
+// Origin is the code that a module of a recording stands for.
+type Origin struct {
+	// Module is the code as it was walked, without what walks need of it, and PID a process in which it was seen. nil:
+	// it was not walked.
+	Module *frames.Module
+	PID    int
+	// Kernel: it is the kernel's.
+	Kernel bool
 }
 
 // Frame is one function at an address; several when calls are inlined there.

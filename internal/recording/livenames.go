@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"prywalk/internal/accountant"
 	"prywalk/internal/code"
 	"prywalk/internal/profile"
 )
@@ -68,15 +67,14 @@ func (r *onTheWay) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 // twin gives a module whose tables are this goroutine's. What tells its own names belongs to the accountant
 // ([top.Names.NameGenerated]).
 func (r *onTheWay) twin(m *profile.ModuleInfo) *profile.ModuleInfo {
-	ref, ok := m.Data.(accountant.ModuleRef)
-	if !ok {
+	if m.Origin.Module == nil {
 		return m
 	}
-	at, ok := ref.Module.Data.(*code.Mapping)
-	if !ok {
+	at := code.MappingOf(m.Origin.Module)
+	if at == nil {
 		return m
 	}
-	module, mapping := *ref.Module, *at
+	module, mapping := *m.Origin.Module, *at
 	mapping.Names = nil
 	if at.Image != nil {
 		t, ok := r.twins[at.Image]
@@ -86,8 +84,8 @@ func (r *onTheWay) twin(m *profile.ModuleInfo) *profile.ModuleInfo {
 		}
 		mapping.Image = t
 	}
-	module.Data = &mapping
+	module.Origin = &mapping
 	own := *m
-	own.Data = accountant.ModuleRef{Module: &module, PID: ref.PID}
+	own.Origin.Module = &module
 	return &own
 }

@@ -28,7 +28,7 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	dir := t.TempDir()
 	var last *profile.ModuleInfo
 	name := func() string {
-		return fmt.Sprint(r.Resolve(last, last.Data.(accountant.ModuleRef).Module.Start-last.Bias+64))
+		return fmt.Sprint(r.Resolve(last, last.Origin.Module.Start-last.Bias+64))
 	}
 	for i := range programs {
 		exe := filepath.Join(dir, fmt.Sprint("sleep", i))

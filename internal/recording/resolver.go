@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"prywalk/internal/accountant"
 	"prywalk/internal/console"
 	"prywalk/internal/profile"
 	"prywalk/internal/symbols"
@@ -37,21 +36,20 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 		return nil
 	default: // as long as it is nil, too
 	}
-	if _, ok := m.Data.(accountant.KernelRef); ok {
+	switch o := &m.Origin; {
+	case o.Kernel:
 		return r.ofKernel(addr)
-	}
-	mod, ok := m.Data.(accountant.ModuleRef)
-	if !ok {
+	case o.Module == nil:
 		return nil
 	}
-	r.buf = r.Frames(mod.Module, mod.PID, addr, r.buf[:0])
+	r.buf = r.Frames(m.Origin.Module, m.Origin.PID, addr, r.buf[:0])
 	return slices.Clone(r.buf)
 }
 
 // Settled implements profile.Settler.
 func (r *resolver) Settled(m *profile.ModuleInfo) bool {
-	mod, ok := m.Data.(accountant.ModuleRef)
-	return ok && r.without == 0 && r.Namer.Settled(mod.Module)
+	mod := m.Origin.Module
+	return mod != nil && r.without == 0 && r.Namer.Settled(mod)
 }
 
 // ofKernel names an address in the kernel.

@@ -15,7 +15,6 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/accountant"
 	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
@@ -187,8 +186,8 @@ type namer struct{ *symbols.Namer }
 
 // Resolve implements profile.Resolver.
 func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	ref, ok := m.Data.(accountant.ModuleRef)
-	if !ok {
+	ref := m.Origin
+	if ref.Module == nil {
 		return nil
 	}
 	return n.Frames(ref.Module, ref.PID, addr, nil)

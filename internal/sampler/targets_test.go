@@ -14,9 +14,9 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/accountant"
 	"prywalk/internal/code"
 	"prywalk/internal/profile"
+	"prywalk/internal/runstats"
 	"prywalk/internal/symbols"
 	"prywalk/internal/testtargets"
 )
@@ -60,7 +60,7 @@ func state(tid int) string {
 
 // recorded is what a run gave.
 type recorded struct {
-	Stats
+	runstats.Stats
 	*pprof.Profile
 	begun, ended time.Time
 	period       time.Duration
@@ -71,8 +71,8 @@ type recorded struct {
 type names struct{ *symbols.Namer }
 
 func (n names) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	ref, ok := m.Data.(accountant.ModuleRef)
-	if !ok {
+	ref := m.Origin
+	if ref.Module == nil {
 		return nil
 	}
 	return n.Frames(ref.Module, ref.PID, addr, nil)

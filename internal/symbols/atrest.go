@@ -10,8 +10,8 @@ import (
 // Settled reports whether the names of a module's functions are final: nobody runs its file any more, or the process
 // that has made the code has ended.
 func (n *Namer) Settled(m *frames.Module) bool {
-	at, ok := m.Data.(*code.Mapping)
-	if !ok {
+	at := code.MappingOf(m)
+	if at == nil {
 		return true
 	}
 	if at.Image != nil {

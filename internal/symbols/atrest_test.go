@@ -11,7 +11,6 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
@@ -25,18 +24,11 @@ type recorder struct {
 	t *testing.T
 }
 
-// seen is the Data of the recording's modules.
-type seen struct {
-	module *frames.Module
-	pid    int
-}
-
 func (r *recorder) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	s := m.Data.(seen)
-	return r.Frames(s.module, s.pid, addr, nil)
+	return r.Frames(m.Origin.Module, m.Origin.PID, addr, nil)
 }
 
-func (r *recorder) Settled(m *profile.ModuleInfo) bool { return r.Namer.Settled(m.Data.(seen).module) }
+func (r *recorder) Settled(m *profile.ModuleInfo) bool { return r.Namer.Settled(m.Origin.Module) }
 
 // write writes the recording, and lets go of what is not needed for the next time.
 func (r *recorder) write() []byte {
@@ -62,7 +54,7 @@ func (r *recorder) met(exe string) (*code.Process, *exec.Cmd) {
 	var stack []profile.Loc
 	for _, m := range p.Space().Modules() {
 		addr := m.Start
-		at := m.Data.(*code.Mapping)
+		at := code.MappingOf(m)
 		switch {
 		case m.Name == exe:
 			addr = m.Bias + at.Image.ELF.Entry
@@ -71,12 +63,13 @@ func (r *recorder) met(exe string) (*code.Process, *exec.Cmd) {
 		}
 		walked := *m
 		walked.Sources, walked.Calls = nil, nil
-		info := &profile.ModuleInfo{Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, Data: seen{&walked, p.PID}}
+		info := &profile.ModuleInfo{Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name,
+			Origin: profile.Origin{Module: &walked, PID: p.PID}}
 		if at.Image == nil {
 			info.Owner = p.PID
 			r.JITFuncs(p.PID)(addr) // as a walk does
 		} else {
-			info.File = at.Image
+			info.File = profile.FileID(at.Image.ID)
 		}
 		stack = append(stack, profile.Loc{Module: info, Addr: addr})
 	}

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
 	"prywalk/internal/runtimes/perfmap"
-	"prywalk/internal/runtimes/v8"
+	v8 "prywalk/internal/runtimes/v8"
 	"prywalk/internal/stranger"
 )
 
@@ -65,8 +65,8 @@ func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) 
 // inlined call first; addr is in the module's own terms and lies inside of the
 // instruction. Nothing is appended where nothing is known.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
-	at, ok := m.Data.(*code.Mapping)
-	if !ok {
+	at := code.MappingOf(m)
+	if at == nil {
 		return out
 	}
 	if at.Image != nil {

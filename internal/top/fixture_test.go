@@ -32,8 +32,8 @@ var begun = time.Unix(1_800_000_000, 0)
 func newFixture(t testing.TB) *fixture {
 	f := &fixture{t: t, begin: begun, now: begun,
 		builder: profile.NewBuilder(profile.Meta{Start: begun, Period: 10 * time.Millisecond}),
-		app:     &profile.ModuleInfo{Start: 0x1000, End: 0x100000, Bias: 0x1000, Path: "/usr/bin/app", File: "app"},
-		libc:    &profile.ModuleInfo{Start: 0x200000, End: 0x300000, Bias: 0x200000, Path: "/lib/libc.so.6", File: "libc"},
+		app:     &profile.ModuleInfo{Start: 0x1000, End: 0x100000, Bias: 0x1000, Path: "/usr/bin/app", File: 1},
+		libc:    &profile.ModuleInfo{Start: 0x200000, End: 0x300000, Bias: 0x200000, Path: "/lib/libc.so.6", File: 2},
 	}
 	f.store = NewStore(begun, nil)
 	f.names = NewNames(f.builder, func() {})

@@ -171,7 +171,7 @@ func (n *Names) resolve(r profile.Resolver, id profile.LocID) {
 	if len(found) == 0 {
 		found = []Frame{n.unnamed(&l)}
 	}
-	if m := l.Module; found[0].Nameless && m != nil && m.File == nil && len(n.nameless) < mostAgain {
+	if m := l.Module; found[0].Nameless && m != nil && m.File == 0 && len(n.nameless) < mostAgain {
 		n.nameless = append(n.nameless, id)
 	}
 	fs := n.numbers(found)

@@ -50,8 +50,8 @@ func (f *firstFrames) at(path string, offset uint64, caller bool) bool {
 // find is at without what is known.
 func (f *firstFrames) find(p place) bool {
 	for _, m := range f.proc.Space().Modules() {
-		mapping, ok := m.Data.(*code.Mapping)
-		if !ok || mapping.Image == nil || m.Name != p.path {
+		mapping := code.MappingOf(m)
+		if mapping == nil || mapping.Image == nil || m.Name != p.path {
 			continue
 		}
 		pc := lowest(mapping.Image.ELF) + p.offset

@@ -28,7 +28,7 @@ func offsetOf(t *testing.T, f *firstFrames, pc uint64) (path string, offset uint
 	if m == nil {
 		t.Fatalf("nothing is mapped at %#x", pc)
 	}
-	return m.Name, pc - m.Bias - lowest(m.Data.(*code.Mapping).Image.ELF)
+	return m.Name, pc - m.Bias - lowest(code.MappingOf(m).Image.ELF)
 }
 
 // TestFirstFunctionIsKnownByItsName: of the stack of this very goroutine, whose frames Go tells, only the outermost is.
@@ -65,7 +65,7 @@ func TestFirstFunctionWithoutANameIsKnownByItsRule(t *testing.T) {
 	if main == nil {
 		t.Fatal("the program is not mapped")
 	}
-	file := main.Data.(*code.Mapping).Image.ELF
+	file := code.MappingOf(main).Image.ELF
 	path, offset := offsetOf(t, f, file.Entry+main.Bias)
 	if !f.at(path, offset, false) {
 		t.Errorf("%s+%#x is not the first function", path, offset)
