@@ -8,30 +8,31 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
 // Why a look failed. They are returned as they are, without allocation; the
 // caller knows the thread.
 var (
-	// ErrGone: the thread has ended. It is procmem.ErrGone.
-	ErrGone = procmem.ErrGone
+	// ErrGone: the thread has ended.
+	ErrGone error = refusal.Gone
 	// ErrDenied: the kernel does not let this user trace the thread (another
-	// user's, Yama, not dumpable, a filter). It is procmem.ErrDenied.
-	ErrDenied = procmem.ErrDenied
+	// user's, Yama, not dumpable, a filter).
+	ErrDenied error = refusal.Denied
 	// ErrTraced: a debugger or another tracer is attached, or was a moment ago.
-	ErrTraced = errors.New("already traced: detach the debugger first")
+	ErrTraced error = refusal.Traced
 	// ErrZombie: it has exited and waits for its parent.
-	ErrZombie = errors.New("a zombie: it has exited and has no stack")
+	ErrZombie error = refusal.Zombie
 	// ErrKernelThread: it has no user-space stack.
-	ErrKernelThread = errors.New("a kernel thread: it has no user-space stack")
+	ErrKernelThread error = refusal.KernelThread
 	// ErrSelf: a thread of this very process.
-	ErrSelf = errors.New("a process cannot trace itself")
+	ErrSelf error = refusal.Self
 	// Err32Bit: it executes 32-bit or x32 code.
-	Err32Bit = errors.New("a 32-bit or x32 program: only 64-bit programs are supported")
+	Err32Bit error = refusal.Not64Bit
 	// ErrTimeout: it did not stop in time (queued, uninterruptible, frozen).
-	ErrTimeout = errors.New("the thread did not stop in time")
+	ErrTimeout error = refusal.Timeout
 	// ErrBusy: as many looks are pending as the controller has room for.
-	ErrBusy = errors.New("too many looks are pending: finish or cancel some")
+	ErrBusy error = refusal.Busy
 	// ErrPending: a look at this thread is under way.
 	ErrPending = errors.New("a look at this thread is already pending")
 	// ErrNotStopped: Finish was called before the thread stopped.
@@ -42,27 +43,16 @@ var (
 // "traced", "denied", "timeout", "kernel-thread", "zombie", "32-bit", "self",
 // "busy", or "other".
 func Reason(err error) string {
-	for _, r := range reasons {
-		if errors.Is(err, r.err) {
-			return r.word
-		}
+	if errors.Is(err, ErrPending) {
+		return refusal.Busy.Word()
 	}
-	return "other"
+	return refusal.Of(err).Word()
 }
 
-var reasons = []struct {
-	err  error
-	word string
-}{
-	{ErrGone, "exited"}, {ErrTraced, "traced"}, {ErrDenied, "denied"},
-	{ErrTimeout, "timeout"}, {ErrKernelThread, "kernel-thread"}, {ErrZombie, "zombie"},
-	{Err32Bit, "32-bit"}, {ErrSelf, "self"}, {ErrBusy, "busy"}, {ErrPending, "busy"},
-}
-
-// refusal says why PTRACE_SEIZE failed. The kernel says EPERM for most reasons
+// refused says why PTRACE_SEIZE failed. The kernel says EPERM for most reasons
 // (kernel/ptrace.c, ptrace_attach), so /proc is asked which it was. sure: no filter of
 // this process refuses ptrace.
-func refusal(tid int, e syscall.Errno, sure bool) error {
+func refused(tid int, e syscall.Errno, sure bool) error {
 	switch e {
 	case syscall.ESRCH:
 		return ErrGone
@@ -78,7 +68,7 @@ func refusal(tid int, e syscall.Errno, sure bool) error {
 		}
 		return ErrDenied
 	}
-	if err := refusalOf(tid, &st); !errors.Is(err, ErrDenied) || !sure {
+	if err := refusedAs(tid, &st); !errors.Is(err, ErrDenied) || !sure {
 		return err
 	}
 	return heldOrDenied(tid)
@@ -104,7 +94,7 @@ func heldOrDenied(tid int) error {
 	return ErrDenied
 }
 
-func refusalOf(tid int, st *procmem.Status) error {
+func refusedAs(tid int, st *procmem.Status) error {
 	switch {
 	case st.State == 'Z' || st.State == 'X':
 		return ErrZombie

@@ -265,7 +265,7 @@ func (c *Controller) seize(tid int) error {
 	}
 	c.rescue.since.Store(0)
 	if e != 0 {
-		return refusal(tid, e, c.seized || !filtered())
+		return refused(tid, e, c.seized || !filtered())
 	}
 	c.seized = true
 	return nil

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused gives the error of Begin.
-func refused(t *testing.T, tid int) (err error) {
+// isRefused gives the error of Begin.
+func isRefused(t *testing.T, tid int) (err error) {
 	with(t, Options{}, func(c *Controller) {
 		var l *Look
 		if l, err = c.Begin(tid); err == nil {
@@ -33,10 +33,10 @@ func TestThreadThatIsTracedAlready(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		if err := refused(t, p.tid); err != ErrTraced {
+		if err := isRefused(t, p.tid); err != ErrTraced {
 			t.Errorf("second tracer: %v", err)
 		}
-		if err := refused(t, p.PID); err != nil {
+		if err := isRefused(t, p.PID); err != nil {
 			t.Errorf("another thread of the process: %v", err)
 		}
 		c.Cancel(l)
@@ -47,10 +47,10 @@ func TestThreadThatIsTracedAlready(t *testing.T) {
 // why finds nobody there any more.
 func TestTracerThatIsGoneByNow(t *testing.T) {
 	p := start(t, "spin")
-	if err := refusal(p.tid, syscall.EPERM, true); err != ErrTraced {
+	if err := refused(p.tid, syscall.EPERM, true); err != ErrTraced {
 		t.Errorf("who may read its memory may trace it, but for another tracer: %v", err)
 	}
-	if err := refusal(p.tid, syscall.EPERM, false); err != ErrDenied {
+	if err := refused(p.tid, syscall.EPERM, false); err != ErrDenied {
 		t.Errorf("a filter may have refused it: %v", err)
 	}
 	with(t, Options{}, func(c *Controller) {
@@ -72,19 +72,19 @@ func TestThreadsThatCannotBeLookedAt(t *testing.T) {
 	p := start(t, "sleep")
 	p.Signal(syscall.SIGKILL)
 	eventually(t, "a zombie", func() bool { return state(p.PID) == 'Z' })
-	if err := refused(t, p.PID); err != ErrZombie {
+	if err := isRefused(t, p.PID); err != ErrZombie {
 		t.Errorf("zombie: %v", err)
 	}
 	p.Wait()
-	if err := refused(t, p.PID); err != ErrGone {
+	if err := isRefused(t, p.PID); err != ErrGone {
 		t.Errorf("waited for: %v", err)
 	}
-	if err := refused(t, os.Getpid()); err != ErrSelf {
+	if err := isRefused(t, os.Getpid()); err != ErrSelf {
 		t.Errorf("self: %v", err)
 	}
 	if k := kernelThread(); k == 0 {
 		t.Log("no kernel thread is visible here")
-	} else if err := refused(t, k); err != ErrKernelThread {
+	} else if err := isRefused(t, k); err != ErrKernelThread {
 		t.Errorf("kernel thread: %v", err)
 	}
 }
@@ -107,7 +107,7 @@ func TestAsNobody(t *testing.T) {
 	if n, _ := fmt.Sscan(os.Getenv("PTRACE_TEST_OTHER"), &other); n != 1 {
 		t.Skip("run by TestOrdinaryUserLooksAtOwnProcessesOnly")
 	}
-	if err := refused(t, other); err != ErrDenied {
+	if err := isRefused(t, other); err != ErrDenied {
 		t.Errorf("another user's: %v", err)
 	}
 	if err := heldOrDenied(other); err != ErrDenied {

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/ptrace"
 )
 
@@ -59,7 +60,7 @@ func (p *pair) compare(th *thread) {
 	outcome, s, err := p.peeker.Begin(th.look)
 	switch {
 	case err != nil:
-		if look.Reason(err) == look.ReasonExited {
+		if look.Reason(err) == refusal.Gone {
 			th.forget()
 		}
 		return
@@ -117,7 +118,7 @@ func (p *pair) peekAgain(th *thread, s, f *look.Shot) (*chain, bool) {
 	for end := procmem.Now() + waitLimit; procmem.Now() < end; time.Sleep(20 * time.Microsecond) {
 		outcome, again, err := p.peeker.Begin(t)
 		if err != nil {
-			if look.Reason(err) == look.ReasonRunning {
+			if look.Reason(err) == refusal.Running {
 				continue
 			}
 			return nil, false

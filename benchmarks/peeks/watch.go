@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/ptrace"
 )
 
@@ -43,7 +44,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 			if err == nil {
 				a.count(ps, th, s)
 				pool.Put(s)
-			} else if look.Reason(err) == look.ReasonExited {
+			} else if look.Reason(err) == refusal.Gone {
 				th.forget()
 			}
 		}

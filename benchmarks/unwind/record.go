@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -191,7 +192,7 @@ func (r *recording) round(l *look.Looker, threads map[int]*watched, n int) error
 				at.pc, at.sp = s.Regs.PC, s.Regs.SP()
 				r.add(s)
 			}
-		case err != nil && look.Reason(err) == look.ReasonDenied:
+		case err != nil && look.Reason(err) == refusal.Denied:
 			failed = err
 		}
 	}
@@ -202,7 +203,7 @@ func (r *recording) round(l *look.Looker, threads map[int]*watched, n int) error
 			th.Memory = r.process.Memory()
 			threads[tid] = th
 		}
-		if _, _, err := l.Begin(th.Thread); err != nil && look.Reason(err) == look.ReasonDenied {
+		if _, _, err := l.Begin(th.Thread); err != nil && look.Reason(err) == refusal.Denied {
 			return err
 		}
 	}

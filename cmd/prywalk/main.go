@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/printable"
-	"prywalk/internal/process"
 	"prywalk/internal/recording"
+	"prywalk/internal/refusal"
 	"prywalk/internal/stranger"
 	"prywalk/ptrace"
 	"prywalk/report"
@@ -59,7 +59,7 @@ func exitCode(err error) int {
 		return exec.ExitCode()
 	case errors.Is(err, report.ErrValue), errors.Is(err, report.ErrExpr), errors.Is(err, report.ErrPer):
 		return exit.WrongUsage
-	case errors.Is(err, process.ErrDenied), errors.Is(err, ptrace.ErrDenied), errors.Is(err, os.ErrPermission):
+	case errors.Is(err, refusal.Denied), errors.Is(err, ptrace.ErrDenied), errors.Is(err, os.ErrPermission):
 		return exit.Denied
 	}
 	return exit.Failed

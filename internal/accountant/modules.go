@@ -72,7 +72,9 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 }
 
 // kernelModule is the kernel as a module of the recording: the upper half of all addresses.
-var kernelModule = &profile.ModuleInfo{Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true}}
+var kernelModule = &profile.ModuleInfo{
+	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
+}
 
 // kernelFrames puts the kernel's frames of a shot inside of the user's.
 func (u *unwinder) kernelFrames(s *look.Shot) {

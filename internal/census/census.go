@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
 var (
@@ -48,7 +49,7 @@ func New() (*Census, error) {
 	}
 	types, err := btf.LoadKernelSpec()
 	if err != nil {
-		return nil, refusal(err)
+		return nil, refused(err)
 	}
 	c := &Census{}
 	if err := c.load(types); err != nil {
@@ -70,7 +71,7 @@ func (c *Census) load(types *btf.Spec) error {
 		Flags: unix.BPF_F_MMAPABLE,
 	})
 	if err != nil {
-		return refusal(err)
+		return refused(err)
 	}
 	a := assembler{types: types}
 	ins := a.program(c.table.FD())
@@ -81,19 +82,19 @@ func (c *Census) load(types *btf.Spec) error {
 		Name: "census", Type: ebpf.Syscall, License: "GPL", Flags: unix.BPF_F_SLEEPABLE, Instructions: ins,
 	})
 	if err != nil {
-		return refusal(err)
+		return refused(err)
 	}
 	page := os.Getpagesize()
 	size := (headBytes + MaxThreads*recordBytes + page - 1) / page * page
 	c.mem, err = unix.Mmap(c.table.FD(), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
-		return refusal(err)
+		return refused(err)
 	}
 	return nil
 }
 
-// refusal classifies what the kernel said.
-func refusal(err error) error {
+// refused classifies what the kernel said.
+func refused(err error) error {
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, unix.EPERM) {
 		//nolint:errorlint // callers tell it from a process that may not be looked at
 		return fmt.Errorf("%w (%v)", ErrDenied, err)
@@ -103,7 +104,7 @@ func refusal(err error) error {
 
 // Take counts the threads of a process. Len and At give the result, until the next
 // call. A thread that starts or ends meanwhile may be in it or not. Errors:
-// [procmem.ErrGone], [ErrTooMany]. It does not allocate.
+// [refusal.Gone], [ErrTooMany]. It does not allocate.
 func (c *Census) Take(pid int) error {
 	c.n = 0
 	if err := c.run.Run(uint64(pid)); err != nil {
@@ -111,7 +112,7 @@ func (c *Census) Take(pid int) error {
 	}
 	switch n := binary.NativeEndian.Uint64(c.mem); {
 	case n == 0:
-		return procmem.ErrGone
+		return refusal.Gone
 	case n >= MaxThreads:
 		return ErrTooMany
 	default:

@@ -13,6 +13,7 @@ import (
 
 	"prywalk/internal/bench/load"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
 )
 
@@ -118,7 +119,7 @@ func counts(t testing.TB, pid int, tids []int) map[int]procmem.SchedStat {
 
 func TestCensusOfNobodyIsAnError(t *testing.T) {
 	c := begin(t)
-	if err := c.Take(1 << 22); !errors.Is(err, procmem.ErrGone) || c.Len() != 0 {
+	if err := c.Take(1 << 22); !errors.Is(err, refusal.Gone) || c.Len() != 0 {
 		t.Errorf("%v, %d threads", err, c.Len())
 	}
 	if err := c.Take(os.Getpid()); err != nil || c.Len() == 0 {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/process"
+	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
 )
 
@@ -28,9 +29,9 @@ func TestAProcessThatEndedIsNotFound(t *testing.T) {
 		t.Error("still alive")
 	}
 	_, err := p.Refresh()
-	wantKind(t, err, process.ErrNotFound)
+	wantKind(t, err, refusal.Gone)
 	_, err = p.Threads(nil)
-	wantKind(t, err, process.ErrNotFound)
+	wantKind(t, err, refusal.Gone)
 }
 
 func TestTheFirstThreadMayHaveEnded(t *testing.T) {
@@ -68,7 +69,7 @@ func TestOrdinaryUserIsToldTheReason(t *testing.T) {
 	if pid := os.Getenv("TARGET_TEST_PID"); pid != "" {
 		n, _ := strconv.Atoi(pid)
 		_, err := Open(n)
-		e := wantKind(t, err, process.ErrDenied)
+		e := wantKind(t, err, refusal.Denied)
 		if !strings.Contains(e.Cause, os.Getenv("TARGET_TEST_CAUSE")) || e.Next == "" {
 			t.Errorf("%q", e)
 		}

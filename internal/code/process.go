@@ -11,6 +11,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
 // Process is a process that is looked at, with the code that it runs. It is for one goroutine at a time.
@@ -60,7 +61,7 @@ func (c *ImageCache) Open(pid int) (*Process, error) {
 		p, err := c.open(pid)
 		// While a thread other than the first calls exec, the process has no files
 		// under /proc for a moment, or its number is that of its ended first thread.
-		looksGone := errors.Is(err, process.ErrNotFound) || errors.Is(err, process.ErrZombie)
+		looksGone := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
 		if !looksGone || try == openTries || unix.Kill(pid, 0) == unix.ESRCH {
 			return p, err
 		}

@@ -20,7 +20,7 @@ const mainStack = 8 << 20
 // written anew, so that a walk may now give another stack. A module whose mapping is
 // unchanged is kept. The rules that the Space has cached are dropped when modules change,
 // and when code that the process itself writes is no longer what a rule was made from. The
-// error is an [*process.Error] of [process.KindNotFound] when the process has ended.
+// error is an [*process.Error] of [refusal.Gone] when the process has ended.
 func (p *Process) Refresh() (changed bool, err error) {
 	if !p.Alive() {
 		return false, process.Explain(p.PID, os.ErrNotExist)

@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
@@ -354,7 +355,7 @@ func (g *shots) done(th *look.Thread, s *look.Shot, err error) {
 		g.taken[th] = s
 		return
 	}
-	if r := look.Reason(err); r != look.ReasonExited {
-		g.failed[r.String()]++
+	if r := look.Reason(err); r != refusal.Gone {
+		g.failed[r.Word()]++
 	}
 }

@@ -21,7 +21,7 @@ const module = "prywalk"
 // before its own; packages on one line never import each other.
 var order = [][]string{
 	{"frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints"},
-	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit"},
+	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/census", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines"},

@@ -2,7 +2,9 @@ package look
 
 import (
 	"errors"
+
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/ptrace"
 )
 
@@ -148,11 +150,11 @@ func (g *freezeAll) peekAll() (changed bool) {
 		}
 		outcome, s, err := g.peeker.Begin(h.t)
 		switch {
-		case errors.Is(err, errNotAsleep) && procmem.Now() < g.end:
+		case errors.Is(err, refusal.Running) && procmem.Now() < g.end:
 			h.call = procmem.SyscallInfo{Running: true, Nr: -1}
 			g.freeze(h, i+1, 0)
 			changed = true
-		case errors.Is(err, errNotAsleep):
+		case errors.Is(err, refusal.Running):
 			g.over(h, nil, ptrace.ErrTimeout)
 		case err != nil:
 			g.over(h, nil, err)

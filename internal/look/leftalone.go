@@ -2,7 +2,6 @@ package look
 
 import (
 	"bytes"
-	"errors"
 
 	"prywalk/frames"
 	"prywalk/internal/process"
@@ -39,9 +38,6 @@ const (
 	// wordsAround is how many bytes of the stack are compared, redZone of them below the stack pointer.
 	wordsAround = 2 << 10
 )
-
-// errInCall: the thread may be in a call that would give up if it were stopped.
-var errInCall = errors.New("the thread is in a system call that would give up its work if the thread were stopped")
 
 // leftAlone is what is known of a call that a look made give up.
 type leftAlone struct {

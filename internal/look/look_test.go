@@ -10,6 +10,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/ptrace"
 )
 
@@ -21,9 +22,9 @@ func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
 		{ptrace.ErrGone, "exited"}, {ptrace.ErrTraced, "traced"}, {ptrace.ErrDenied, "denied"},
 		{ptrace.ErrTimeout, "timeout"},
 		{ptrace.ErrKernelThread, "kernel-thread"}, {ptrace.ErrZombie, "zombie"}, {ptrace.Err32Bit, "32-bit"},
-		{ptrace.ErrBusy, "busy"}, {errMaxPause, "max-pause"}, {errNotAsleep, "running"}, {errors.New("x"), "other"},
+		{ptrace.ErrBusy, "busy"}, {refusal.MaxPause, "max-pause"}, {refusal.Running, "running"}, {errors.New("x"), "other"},
 	} {
-		if got := Reason(c.err).String(); got != c.want {
+		if got := Reason(c.err).Word(); got != c.want {
 			t.Errorf("%v: %s, want %s", c.err, got, c.want)
 		}
 	}

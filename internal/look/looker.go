@@ -5,6 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
@@ -103,7 +104,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		return Runs, nil, nil
 	}
 	if err == nil && !asleep && l.rung != AlwaysFreeze && t.leaveAlone() {
-		err = errInCall
+		err = refusal.InCall
 	}
 	if err == nil {
 		err = l.freeze(t, s)
@@ -160,9 +161,9 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 func (l *Looker) freeze(t *Thread, s *Shot) error {
 	switch {
 	case l.rung == OnlyPeek:
-		return errNotAsleep
+		return refusal.Running
 	case !l.pause.allows(t):
-		return errMaxPause
+		return refusal.MaxPause
 	}
 	waits := t.skid.MayWait() && l.tracer.Judge(&t.skid, t.files, t.lastRun(), l.wake())
 	l.makeRoom(t, s)

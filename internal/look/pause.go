@@ -1,7 +1,6 @@
 package look
 
 import (
-	"errors"
 	"time"
 )
 
@@ -18,9 +17,6 @@ const (
 	pauseFades = 256
 )
 
-// errMaxPause: a freeze of the thread is expected to be longer than allowed.
-var errMaxPause = errors.New("a freeze of the thread is expected to take longer than allowed")
-
 // pauseLimit keeps freezes within what the user allows. What a freeze of a thread
 // is expected to take comes from its own freezes; before the first, from those of
 // other threads, and before any, from firstPause.
@@ -30,7 +26,7 @@ type pauseLimit struct {
 }
 
 // LimitPause makes the looker leave out freezes that are expected to take longer
-// than d ([ReasonMaxPause]); 0 for no limit. Peeks and reuse go on.
+// than d ([refusal.MaxPause]); 0 for no limit. Peeks and reuse go on.
 func (l *Looker) LimitPause(d time.Duration) { l.pause.limit = int64(d) }
 
 // allows reports whether a freeze of a thread may be begun.

@@ -5,6 +5,7 @@ import (
 
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/skid"
 )
 
@@ -117,5 +118,5 @@ func (k *kernelStacks) read(t *Thread, s *Shot) {
 		return
 	}
 	k.failed++
-	k.wanted = !errors.Is(err, procmem.ErrDenied) && k.failed < kernelTries
+	k.wanted = !errors.Is(err, refusal.Denied) && k.failed < kernelTries
 }

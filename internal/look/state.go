@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"prywalk/internal/refusal"
 	"prywalk/ptrace"
 )
 
@@ -86,51 +87,13 @@ func ParseRung(name string) (Rung, error) {
 	return 0, fmt.Errorf("%q is no way of looking: choose one of %v", name, rungNames)
 }
 
-// FailReason says why a look gave nothing.
-type FailReason uint8
-
-// The reasons.
-const (
-	ReasonOther FailReason = iota
-	ReasonExited
-	ReasonTraced
-	ReasonDenied
-	ReasonTimeout
-	ReasonKernelThread
-	ReasonZombie
-	Reason32Bit
-	ReasonMaxPause // the freeze was expected to be longer than the user allows
-	ReasonBusy     // too many looks were pending
-	ReasonRunning  // only peeks were allowed, and it was running
-	ReasonInCall   // it runs in a call that would give up its work
-	NumReasons
-)
-
-// errNotAsleep: the thread runs, and may not be frozen.
-var errNotAsleep = errors.New("the thread is running and only peeks are allowed")
-
-// failNames are the names that --stats uses; most are package ptrace's.
-var failNames = [NumReasons]string{"other", "exited", "traced", "denied", "timeout", "kernel-thread", "zombie",
-	"32-bit", "max-pause", "busy", "running", "in-call"}
-
-// String gives the name that --stats uses.
-func (r FailReason) String() string { return failNames[r%NumReasons] }
-
-// Reason classifies an error of a look.
-func Reason(err error) FailReason {
-	switch {
-	case errors.Is(err, errNotAsleep):
-		return ReasonRunning
-	case errors.Is(err, errMaxPause):
-		return ReasonMaxPause
-	case errors.Is(err, errInCall):
-		return ReasonInCall
+// Reason gives why a look gave nothing, of an error of it.
+func Reason(err error) refusal.Reason {
+	if errors.Is(err, ptrace.ErrPending) {
+		return refusal.Busy
 	}
-	word := ptrace.Reason(err)
-	for r, name := range failNames {
-		if name == word {
-			return FailReason(r)
-		}
+	if r := refusal.Of(err); r != refusal.Self {
+		return r
 	}
-	return ReasonOther
+	return refusal.Other // prywalk leaves its own threads out: --stats has no word for them
 }

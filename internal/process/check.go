@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/refusal"
 	"prywalk/internal/stranger"
 )
 
@@ -21,7 +22,7 @@ func Check(root string, pid int) (*Status, error) { return proc(root).check(pid)
 // stacks; the error is an [*Error].
 func (p proc) check(pid int) (*Status, error) {
 	if pid <= 0 {
-		return nil, &Error{PID: pid, Kind: KindNotFound, Cause: "not a process number", Next: "give a number above 0"}
+		return nil, &Error{PID: pid, Kind: refusal.Gone, Cause: "not a process number", Next: "give a number above 0"}
 	}
 	s, err := p.status(pid)
 	if err != nil {
@@ -29,13 +30,13 @@ func (p proc) check(pid int) (*Status, error) {
 	}
 	switch {
 	case s.Tgid != pid:
-		return nil, &Error{PID: pid, Kind: KindThread,
+		return nil, &Error{PID: pid, Kind: refusal.NotAProcess,
 			Cause: fmt.Sprintf("%d is a thread of process %d (%s)", pid, s.Tgid, p.comm(s.Tgid)),
 			Next:  fmt.Sprintf("use -p %d", s.Tgid)}
 	case s.Kernel:
 		return nil, kernelThread(pid)
 	case (s.State == 'Z' || s.State == 'X') && p.liveThread(pid) == 0:
-		return nil, &Error{PID: pid, Kind: KindZombie, Cause: "it has ended and waits for its parent " +
+		return nil, &Error{PID: pid, Kind: refusal.Zombie, Cause: "it has ended and waits for its parent " +
 			strconv.Itoa(s.PPID) + " to take note (zombie)", Next: "there is nothing left to look at"}
 	}
 	return s, nil
@@ -44,12 +45,12 @@ func (p proc) check(pid int) (*Status, error) {
 // hidden tells a process that /proc does not show (mount option hidepid) from one
 // that does not exist.
 func (p proc) hidden(pid int, err error) error {
-	if p != procFS || !errors.Is(err, ErrNotFound) {
+	if p != procFS || !errors.Is(err, refusal.Gone) {
 		return err
 	}
 	if kill := unix.Kill(pid, 0); kill == nil || kill == unix.EPERM {
-		if _, again := p.status(pid); errors.Is(again, ErrNotFound) {
-			return &Error{PID: pid, Kind: KindDenied, Cause: "/proc hides it (mount option hidepid)",
+		if _, again := p.status(pid); errors.Is(again, refusal.Gone) {
+			return &Error{PID: pid, Kind: refusal.Denied, Cause: "/proc hides it (mount option hidepid)",
 				Next: "run prywalk as the process's user or as root", Err: err}
 		}
 	}
@@ -100,7 +101,7 @@ const (
 )
 
 // machine reads the machine (e_machine) of a process's program; the error is an
-// [*Error] of [Kind32Bit] if it is not one that can be looked at.
+// [*Error] of [refusal.Not64Bit] if it is not one that can be looked at.
 func (p proc) machine(pid, tid int) (uint16, error) {
 	var o stranger.Opener
 	f, err := o.Open(stranger.Request{Path: p.path(tid, "exe"), Kernel: true})
@@ -128,6 +129,6 @@ func supported(pid int, class byte, machine uint16) error {
 	case class != elfClass64:
 		what = "it is a 32-bit program"
 	}
-	return &Error{PID: pid, Kind: Kind32Bit, Cause: what,
+	return &Error{PID: pid, Kind: refusal.Not64Bit, Cause: what,
 		Next: "only 64-bit x86-64 and arm64 programs can be looked at"}
 }

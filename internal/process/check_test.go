@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,7 @@ import (
 func TestOpenRefusesNumbersWithoutProcess(t *testing.T) {
 	for _, pid := range []int{-1, 0, 1 << 30} {
 		_, err := Open(pid)
-		wantKind(t, err, ErrNotFound)
+		wantKind(t, err, refusal.Gone)
 	}
 }
 
@@ -27,7 +28,7 @@ func TestOpenNamesTheProcessOfAThread(t *testing.T) {
 	for _, e := range tids {
 		if tid, _ := strconv.Atoi(e.Name()); tid != os.Getpid() {
 			_, err := Open(tid)
-			e := wantKind(t, err, ErrThread)
+			e := wantKind(t, err, refusal.NotAProcess)
 			if !strings.Contains(e.Next, "-p "+strconv.Itoa(os.Getpid())) {
 				t.Errorf("next step: %q", e.Next)
 			}
@@ -48,7 +49,7 @@ func TestOpenRefusesAZombie(t *testing.T) {
 		return err == nil && s.State == 'Z'
 	})
 	_, err := Open(c.Process.Pid)
-	wantKind(t, err, ErrZombie)
+	wantKind(t, err, refusal.Zombie)
 }
 
 func TestOpenRefusesAKernelThread(t *testing.T) {
@@ -56,7 +57,7 @@ func TestOpenRefusesAKernelThread(t *testing.T) {
 		t.Skip("process 2 is not kthreadd: in a pid namespace")
 	}
 	_, err := Open(2)
-	wantKind(t, err, ErrKernelThread)
+	wantKind(t, err, refusal.KernelThread)
 }
 
 func TestProgramsOf32BitsAreRefused(t *testing.T) {
@@ -67,7 +68,7 @@ func TestProgramsOf32BitsAreRefused(t *testing.T) {
 	}{
 		{1, 3, "32-bit"}, {1, 40, "32-bit"}, {1, machX86_64, "x32"}, {2, 243, "machine 243"},
 	} {
-		e := wantKind(t, supported(1, c.class, c.machine), Err32Bit)
+		e := wantKind(t, supported(1, c.class, c.machine), refusal.Not64Bit)
 		if !strings.Contains(e.Cause, c.want) {
 			t.Errorf("%d/%d: %s", c.class, c.machine, e.Cause)
 		}
@@ -101,7 +102,7 @@ func TestExplainNamesTheTracer(t *testing.T) {
 		s, err := procFS.status(c.Process.Pid)
 		return err == nil && s.Tracer != 0
 	})
-	e := wantKind(t, Explain(c.Process.Pid, unix.EPERM), ErrTraced)
+	e := wantKind(t, Explain(c.Process.Pid, unix.EPERM), refusal.Traced)
 	if !strings.Contains(e.Cause, strconv.Itoa(d.Process.Pid)) {
 		t.Errorf("cause: %s", e.Cause)
 	}

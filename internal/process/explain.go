@@ -6,9 +6,9 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"prywalk/internal/refusal"
 
-	"prywalk/internal/procmem"
+	"golang.org/x/sys/unix"
 )
 
 // Explain says why the kernel refused to let prywalk look at a process: err is what
@@ -26,9 +26,9 @@ func (p proc) explain(pid int, err error) error {
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, unix.ENOSYS):
-		return &Error{PID: pid, Kind: KindDenied, Cause: "the system call is not available here (" + err.Error() + ")",
+		return &Error{PID: pid, Kind: refusal.Denied, Cause: "the system call is not available here (" + err.Error() + ")",
 			Next: "the kernel lacks it or a seccomp filter hides it: run prywalk outside of the sandbox", Err: err}
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, procmem.ErrGone):
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Gone):
 		return gone(pid, err)
 	case !IsDenied(err):
 		return err
@@ -47,14 +47,14 @@ func (p proc) explain(pid int, err error) error {
 func (g *gatekeeper) denied(err error) *Error {
 	for _, gate := range g.all() {
 		if !gate.OK {
-			kind := KindDenied
+			kind := refusal.Denied
 			if gate.Name == "tracer" {
-				kind = KindTraced
+				kind = refusal.Traced
 			}
 			return &Error{PID: g.pid, Kind: kind, Cause: gate.Detail, Next: gate.Remedy, Err: err, gate: true}
 		}
 	}
-	e := &Error{PID: g.pid, Kind: KindDenied, Err: err}
+	e := &Error{PID: g.pid, Kind: refusal.Denied, Err: err}
 	if g.self.Seccomp != 0 {
 		e.Cause = "a seccomp filter on prywalk itself refuses it"
 		e.Next = "run prywalk outside of the sandbox, or allow ptrace and process_vm_readv in its profile " +
@@ -78,11 +78,11 @@ func (g *gatekeeper) label() string {
 
 // IsDenied reports whether the kernel refused: by a missing right, or by a system call that is not there.
 func IsDenied(err error) bool {
-	return errors.Is(err, os.ErrPermission) || errors.Is(err, procmem.ErrDenied) || errors.Is(err, unix.ENOSYS)
+	return errors.Is(err, os.ErrPermission) || errors.Is(err, refusal.Denied) || errors.Is(err, unix.ENOSYS)
 }
 
 // kernelThread is the error for one.
 func kernelThread(pid int) *Error {
-	return &Error{PID: pid, Kind: KindKernelThread, Cause: "it is a kernel thread, which has no stack in user space",
+	return &Error{PID: pid, Kind: refusal.KernelThread, Cause: "it is a kernel thread, which has no stack in user space",
 		Next: "look at the kernel with perf or ftrace"}
 }

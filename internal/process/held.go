@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
 // Refused counts looks at running threads by what became of them.
@@ -29,7 +30,7 @@ func (p proc) explainLooks(pids []int, n Refused) error {
 			if err != nil {
 				continue // it has ended
 			}
-			if e := g.denied(unix.EPERM); e.Kind == KindDenied && (n.Frozen == 0 || e.gate) {
+			if e := g.denied(unix.EPERM); e.Kind == refusal.Denied && (n.Frozen == 0 || e.gate) {
 				return e
 			}
 		}
@@ -40,14 +41,15 @@ func (p proc) explainLooks(pids []int, n Refused) error {
 	if n.Frozen == 0 {
 		return nil // all have ended: nobody can tell any more
 	}
-	return &Error{PID: pids[0], Kind: KindDenied, Cause: fmt.Sprintf("the kernel refused %d looks and allowed %d others",
-		n.Denied, n.Frozen),
+	return &Error{PID: pids[0], Kind: refusal.Denied,
+		Cause: fmt.Sprintf("the kernel refused %d looks and allowed %d others", n.Denied, n.Frozen),
 		Next: "if its children run as another user, run prywalk as root"}
 }
 
 // held names whoever still traces one of the processes' threads.
 func (p proc) held(pids []int, n Refused) *Error {
-	e := &Error{PID: pids[0], Kind: KindTraced, Next: "detach the debugger, strace or other profiler to have all looks"}
+	e := &Error{PID: pids[0], Kind: refusal.Traced,
+		Next: "detach the debugger, strace or other profiler to have all looks"}
 	e.Cause = fmt.Sprintf("another tracer held it at %d looks, and is gone by now", n.Traced)
 	for _, pid := range pids {
 		if by, name := p.tracerOf(pid); by != 0 {

@@ -3,6 +3,8 @@ package process
 import (
 	"strings"
 	"testing"
+
+	"prywalk/internal/refusal"
 )
 
 // TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule: what is said is what is known, also when the other is
@@ -15,10 +17,10 @@ func TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
 		kind error
 		says string
 	}{
-		{Refused{Traced: 3, Frozen: 100}, ErrTraced, "another tracer held it at 3 looks, and is gone by now"},
-		{Refused{Traced: 3}, ErrTraced, "another tracer held it"},
-		{Refused{Denied: 2, Traced: 3, Frozen: 100}, ErrTraced, "another tracer held it"},
-		{Refused{Denied: 2, Frozen: 100}, ErrDenied, "refused 2 looks and allowed 100 others"},
+		{Refused{Traced: 3, Frozen: 100}, refusal.Traced, "another tracer held it at 3 looks, and is gone by now"},
+		{Refused{Traced: 3}, refusal.Traced, "another tracer held it"},
+		{Refused{Denied: 2, Traced: 3, Frozen: 100}, refusal.Traced, "another tracer held it"},
+		{Refused{Denied: 2, Frozen: 100}, refusal.Denied, "refused 2 looks and allowed 100 others"},
 	} {
 		e := wantKind(t, ExplainLooks(pids, w.n), w.kind)
 		if !strings.Contains(e.Cause, w.says) || strings.Contains(e.Cause, "security module") {
@@ -29,5 +31,5 @@ func TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
 		t.Errorf("nothing was refused: %v", err)
 	}
 	// All were refused, and no check that can be seen stands in the way: a security module is what remains.
-	wantKind(t, ExplainLooks(pids, Refused{Denied: 2}), ErrDenied)
+	wantKind(t, ExplainLooks(pids, Refused{Denied: 2}), refusal.Denied)
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
 // Status holds the fields of /proc/PID/status that decide whether a process can
@@ -58,8 +59,8 @@ func (p proc) path(pid int, name string) string {
 }
 
 // ReadStatus reads the state of a process or thread from a proc file system that
-// is mounted at root ("/proc"). The error is an [*Error] of [KindNotFound] if
-// there is none; an [Error] of [KindDenied] if /proc hides it.
+// is mounted at root ("/proc"). The error is an [*Error] of [refusal.Gone] if
+// there is none; an [Error] of [refusal.Denied] if /proc hides it.
 func ReadStatus(root string, pid int) (*Status, error) {
 	return proc(root).status(pid)
 }
@@ -87,7 +88,7 @@ func (p proc) status(pid int) (*Status, error) {
 		}
 	}
 	if s.Tgid == 0 {
-		return nil, &Error{PID: pid, Kind: KindNotFound, Cause: "its status cannot be read",
+		return nil, &Error{PID: pid, Kind: refusal.Gone, Cause: "its status cannot be read",
 			Next: "check that /proc is mounted", Err: fmt.Errorf("malformed %s", p.path(pid, "status"))}
 	}
 	return s, nil
@@ -96,11 +97,11 @@ func (p proc) status(pid int) (*Status, error) {
 // gone turns an error of a file below /proc/PID into a typed one.
 func gone(pid int, err error) error {
 	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, procmem.ErrGone):
-		return &Error{PID: pid, Kind: KindNotFound, Cause: "no such process",
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Gone):
+		return &Error{PID: pid, Kind: refusal.Gone, Cause: "no such process",
 			Next: "check the number with ps or pgrep", Err: err}
 	case errors.Is(err, os.ErrPermission):
-		return &Error{PID: pid, Kind: KindDenied, Cause: "the kernel does not let this user read it",
+		return &Error{PID: pid, Kind: refusal.Denied, Cause: "the kernel does not let this user read it",
 			Next: "run prywalk doctor -p " + strconv.Itoa(pid), Err: err}
 	}
 	return fmt.Errorf("reading /proc of process %d: %w", pid, err)

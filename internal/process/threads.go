@@ -5,11 +5,12 @@ import (
 	"strconv"
 
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
 // Threads appends the numbers of the process's threads to buf[:0] and gives the
 // result, in the kernel's order. A thread can have ended by the time that the
-// caller looks at it. The error is an [*Error] of [KindNotFound] when the process
+// caller looks at it. The error is an [*Error] of [refusal.Gone] when the process
 // has ended.
 func (p *Process) Threads(buf []int) ([]int, error) {
 	if p.tasks == nil {
@@ -21,7 +22,7 @@ func (p *Process) Threads(buf []int) ([]int, error) {
 	}
 	out, err := p.tasks.List(buf[:0])
 	if err == nil && len(out) == 0 {
-		err = procmem.ErrGone
+		err = refusal.Gone
 	}
 	return out, procFS.explain(p.PID, err)
 }

@@ -3,6 +3,8 @@ package procmem
 import (
 	"syscall"
 
+	"prywalk/internal/refusal"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -24,15 +26,15 @@ func Now() int64 { return nanotime() }
 
 // ProcessCPU gives the processor time that all threads of a process have used,
 // in nanoseconds, those that have ended included. Its waited-for children are not
-// counted. It needs no permission. [ErrGone] if there is no such process, or pid
+// counted. It needs no permission. [refusal.Gone] if there is no such process, or pid
 // is a thread's that is not its process's first.
 func ProcessCPU(pid int) (uint64, error) {
 	if pid <= 0 || pid > pidMax {
-		return 0, ErrGone
+		return 0, refusal.Gone
 	}
 	ns, e := clock(^int32(pid)<<3 | cpuClockSched)
 	if e == syscall.EINVAL { // how the kernel says that there is none
-		return 0, ErrGone
+		return 0, refusal.Gone
 	}
 	return ns, classify(e)
 }

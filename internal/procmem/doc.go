@@ -10,7 +10,7 @@
 // A profiler reads the same few files of the same threads at every tick. So [ThreadFiles] opens each once and reads
 // it anew with pread at offset 0, which costs a fifth of opening it again. Descriptors are limited; all readers
 // draw on one [Budget], and one that gets none opens, reads and closes instead. A kept descriptor stays tied to its
-// thread: when the thread has ended, reads give [ErrGone], even if its number has been given to another thread.
+// thread: when the thread has ended, reads give [refusal.Gone], even if its number has been given to another thread.
 //
 // The formats are those of proc(5) and of the kernel's fs/proc/array.c and
 // fs/proc/base.c. Their parsers are pure functions over bytes. Nothing here

@@ -3,15 +3,13 @@ package procmem
 import (
 	"errors"
 	"syscall"
+
+	"prywalk/internal/refusal"
 )
 
-// What callers branch on. All are returned as they are, so that no read
-// allocates memory; the caller knows which thread and which file it asked for.
+// What callers branch on besides [refusal.Gone] (ESRCH, ENOENT) and [refusal.Denied] (EACCES, EPERM). All are returned
+// as they are, so that no read allocates memory; the caller knows which thread and which file it asked for.
 var (
-	// ErrGone: the process or thread has ended (ESRCH, ENOENT).
-	ErrGone = errors.New("the thread or process has ended")
-	// ErrDenied: the kernel does not let this user look (EACCES, EPERM).
-	ErrDenied = errors.New("permission denied by the kernel: run as the target's user or with CAP_SYS_PTRACE")
 	// ErrFormat: a file does not have the form that proc(5) gives.
 	ErrFormat = errors.New("unexpected format of a file in /proc")
 	// ErrFault: nothing could be read at the address (EFAULT, EIO).
@@ -25,9 +23,9 @@ func classify(e syscall.Errno) error {
 	case 0:
 		return nil
 	case syscall.ESRCH, syscall.ENOENT:
-		return ErrGone
+		return refusal.Gone
 	case syscall.EACCES, syscall.EPERM:
-		return ErrDenied
+		return refusal.Denied
 	case syscall.EFAULT, syscall.EIO:
 		return ErrFault
 	}

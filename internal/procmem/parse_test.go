@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"prywalk/internal/refusal"
 )
 
 func TestSyscallForms(t *testing.T) {
@@ -66,7 +68,7 @@ func TestStatusFields(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if err := ParseStatus([]byte("State:\tX (dead)\nTgid:\t0\n"), &s); err != ErrGone {
+	if err := ParseStatus([]byte("State:\tX (dead)\nTgid:\t0\n"), &s); err != refusal.Gone {
 		t.Errorf("reaped: %v", err)
 	}
 }

@@ -4,11 +4,12 @@ import (
 	"syscall"
 
 	"prywalk/frames"
+	"prywalk/internal/refusal"
 )
 
 // ReadVM copies memory of a process at addr into buf, and gives the number of bytes read. That is less than asked
-// for where the mapped memory ends, which is no error as long as something was read. Errors: [ErrGone],
-// [ErrDenied], [ErrFault]. Nothing is stopped: a running owner may write meanwhile. It waits for pages that
+// for where the mapped memory ends, which is no error as long as something was read. Errors: [refusal.Gone],
+// [refusal.Denied], [ErrFault]. Nothing is stopped: a running owner may write meanwhile. It waits for pages that
 // somebody has to provide first; [Memory] does not.
 //
 // Where process_vm_readv is filtered or missing, it reads /proc/PID/mem.
@@ -45,7 +46,7 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 				break
 			}
 			if e == 0 { // the address space has gone
-				return 0, ErrGone
+				return 0, refusal.Gone
 			}
 			if e == syscall.EINVAL { // an offset that is negative as a number
 				return 0, ErrFault

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"prywalk/internal/refusal"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -47,15 +49,16 @@ func TestReadsUpToTheEndOfTheMapping(t *testing.T) {
 		if n, err := read(os.Getpid(), 1<<63, buf); n != 0 || err != ErrFault {
 			t.Errorf("%s wild: %d %v", name, n, err)
 		}
-		if n, err := read(1<<30, address(m), buf); n != 0 || err != ErrGone {
+		if n, err := read(1<<30, address(m), buf); n != 0 || err != refusal.Gone {
 			t.Errorf("%s nobody: %d %v", name, n, err)
 		}
 	}
 }
 
 func TestErrorNumbersBecomeKinds(t *testing.T) {
-	for e, want := range map[syscall.Errno]error{0: nil, syscall.ESRCH: ErrGone, syscall.ENOENT: ErrGone,
-		syscall.EACCES: ErrDenied, syscall.EPERM: ErrDenied, syscall.EFAULT: ErrFault, syscall.EMFILE: syscall.EMFILE} {
+	for e, want := range map[syscall.Errno]error{0: nil, syscall.ESRCH: refusal.Gone, syscall.ENOENT: refusal.Gone,
+		syscall.EACCES: refusal.Denied, syscall.EPERM: refusal.Denied, syscall.EFAULT: ErrFault,
+		syscall.EMFILE: syscall.EMFILE} {
 		if got := classify(e); got != want {
 			t.Errorf("%v: %v", e, got)
 		}

@@ -1,6 +1,10 @@
 package procmem
 
-import "bytes"
+import (
+	"bytes"
+
+	"prywalk/internal/refusal"
+)
 
 // maxNesting is the deepest nesting of pid namespaces that the kernel makes
 // (MAX_PID_NS_LEVEL 32), with the outermost.
@@ -39,7 +43,7 @@ type Status struct {
 }
 
 // ParseStatus reads a status file into s. Lines that it does not know, and their order, do not matter. Error:
-// [ErrFormat] if a line that it knows is malformed or the file has no State. It is [ErrGone] if Tgid is missing or
+// [ErrFormat] if a line that it knows is malformed or the file has no State. It is [refusal.Gone] if Tgid is missing or
 // zero, as the kernel shows it of a thread that was waited for just now. s is then zero.
 func ParseStatus(b []byte, s *Status) error {
 	*s = Status{}
@@ -63,7 +67,7 @@ func ParseStatus(b []byte, s *Status) error {
 		return ErrFormat
 	case s.Tgid == 0:
 		*s = Status{}
-		return ErrGone
+		return refusal.Gone
 	}
 	return nil
 }

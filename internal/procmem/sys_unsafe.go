@@ -31,7 +31,7 @@ func open(path []byte, flags uintptr) (int, syscall.Errno) {
 }
 
 // Readlink reads where a symbolic link under /proc leads to, cut at the end of buf.
-// Errors: [ErrGone], [ErrDenied], or the error number that the kernel gave.
+// Errors: [refusal.Gone], [refusal.Denied], or the error number that the kernel gave.
 func Readlink(path string, buf []byte) ([]byte, error) {
 	name := append([]byte(path), 0)
 	if len(buf) == 0 {

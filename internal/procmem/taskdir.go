@@ -21,7 +21,7 @@ type TaskDir struct {
 
 // OpenTasks opens the list of a process's threads. It takes one descriptor of the
 // budget if there is one left, and opens the directory in any case. Errors:
-// [ErrGone], [ErrDenied].
+// [refusal.Gone], [refusal.Denied].
 func OpenTasks(pid int, budget *Budget) (*TaskDir, error) {
 	var p pathBuf
 	fd, e := open(p.process(pid, "task"), unix.O_DIRECTORY)
@@ -42,7 +42,7 @@ func (d *TaskDir) Close() {
 
 // List appends the threads' numbers to tids, in the kernel's order, and gives
 // the result; it allocates only if tids has no room. A thread that starts or ends
-// meanwhile may be in it or not. [ErrGone] when the process has ended (a zombie
+// meanwhile may be in it or not. [refusal.Gone] when the process has ended (a zombie
 // still lists its first thread).
 func (d *TaskDir) List(tids []int) ([]int, error) { return d.ListFrom(0, tids) }
 

@@ -3,6 +3,8 @@ package procmem
 import (
 	"bytes"
 	"syscall"
+
+	"prywalk/internal/refusal"
 )
 
 // file is one of the files of a thread that may be kept open.
@@ -24,7 +26,7 @@ var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm
 
 // ThreadFiles are the files of one thread under /proc/PID/task/TID, opened when
 // first asked for and kept open as far as the budget goes. Not safe for
-// concurrent use. All methods give [ErrGone] when the thread has ended, [ErrDenied]
+// concurrent use. All methods give [refusal.Gone] when the thread has ended, [refusal.Denied]
 // where the kernel does not let this user look, and [ErrFormat].
 type ThreadFiles struct {
 	pid, tid int
@@ -90,7 +92,7 @@ func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 // they do not say ESRCH.
 func ended(b []byte, e syscall.Errno) ([]byte, error) {
 	if e == 0 && len(b) == 0 {
-		return nil, ErrGone
+		return nil, refusal.Gone
 	}
 	return b, classify(e)
 }
@@ -118,7 +120,7 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 }
 
 // Syscall reads where the thread is if it sleeps. The kernel asks for the
-// permission to trace ([ErrDenied]).
+// permission to trace ([refusal.Denied]).
 func (f *ThreadFiles) Syscall() (SyscallInfo, error) {
 	var buf [256]byte
 	b, err := f.read(fileSyscall, buf[:])
@@ -235,8 +237,8 @@ func readOnce(path, buf []byte) ([]byte, error) {
 }
 
 // KernelStack reads the kernel's functions that the thread sleeps in, into buf, and gives the part used: for
-// [NextKernelFrame]. The file is not kept open: it is rarely read. It takes CAP_SYS_ADMIN ([ErrDenied]; the kernel's
-// fs/proc/base.c, proc_pid_stack).
+// [NextKernelFrame]. The file is not kept open: it is rarely read. It takes CAP_SYS_ADMIN ([refusal.Denied]; the
+// kernel's fs/proc/base.c, proc_pid_stack).
 func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 	var p pathBuf
 	fd, e := open(p.thread(f.pid, f.tid, "stack"), 0)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/refusal"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -104,20 +106,20 @@ func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	for name, read := range reads {
-		if err := read(kept); err != ErrGone {
+		if err := read(kept); err != refusal.Gone {
 			t.Errorf("%s kept: %v", name, err)
 		}
-		if err := read(fresh); err != ErrGone {
+		if err := read(fresh); err != refusal.Gone {
 			t.Errorf("%s opened: %v", name, err)
 		}
 	}
-	if tids, err := dir.List(nil); err != ErrGone || len(tids) != 0 {
+	if tids, err := dir.List(nil); err != refusal.Gone || len(tids) != 0 {
 		t.Errorf("tasks kept: %v %v", tids, err)
 	}
-	if _, err := ListTasks(pid, nil); err != ErrGone {
+	if _, err := ListTasks(pid, nil); err != refusal.Gone {
 		t.Errorf("tasks: %v", err)
 	}
-	if _, err := ProcessCPU(pid); err != ErrGone {
+	if _, err := ProcessCPU(pid); err != refusal.Gone {
 		t.Errorf("clock: %v", err)
 	}
 }
@@ -182,7 +184,7 @@ func TestProcessorClocksMatchTheScheduler(t *testing.T) {
 		t.Errorf("another process: %d, schedstat %+v, %v", ns, sched, err)
 	}
 	for _, pid := range []int{0, -1, 1 << 30} {
-		if _, err := ProcessCPU(pid); err != ErrGone {
+		if _, err := ProcessCPU(pid); err != refusal.Gone {
 			t.Errorf("process %d: %v", pid, err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/account"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
-	"prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/sampler"
 	"prywalk/ptrace"
 )
@@ -55,7 +55,7 @@ func (r *recording) command(args []string) error {
 func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 	procs, err := r.open([]int{l.PID})
 	if err != nil {
-		ended := errors.Is(err, process.ErrNotFound) || errors.Is(err, process.ErrZombie)
+		ended := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
 		if !ended {
 			console.Say("%v", err)
 		}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"prywalk/internal/handover"
-	"prywalk/internal/look"
+	"prywalk/internal/refusal"
 )
 
 // Control is what other goroutines may ask of a tracer, and see of it.
@@ -78,7 +78,7 @@ func (c *Tracer) publish() {
 	k.progress = Progress{
 		Ticks: n.ticks, Missed: c.ticks.Missed, Threads: c.now.threads, Looks: n.frozen + n.peeked + n.reused,
 		Frozen: n.frozen, Withheld: c.budget.Withheld,
-		Denied: n.failed[look.ReasonDenied], Traced: n.failed[look.ReasonTraced],
+		Denied: n.failed[refusal.Denied], Traced: n.failed[refusal.Traced],
 	}
 	for _, failed := range n.failed {
 		k.progress.Failed += failed

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"prywalk/internal/look"
+	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
 	"prywalk/ptrace"
 )
@@ -13,7 +14,7 @@ type counts struct {
 	queued, threadsMax                                  int64
 	inferred, unseen                                    int64
 	backlog                                             int64 // the most bytes of copies that waited to be unwound
-	failed                                              [look.NumReasons]int64
+	failed                                              [refusal.NumReasons]int64
 	freezes                                             histogram
 	longest                                             runstats.Freeze
 	copies                                              histogram // bytes of stack that a freeze copied
@@ -37,7 +38,7 @@ func (c *counts) froze(s *look.Shot) {
 	}
 }
 
-func (c *counts) fail(r look.FailReason) { c.failed[r]++ }
+func (c *counts) fail(r refusal.Reason) { c.failed[r]++ }
 
 // mostCalls bounds the numbers of system calls of which it is counted how often looks broke them.
 const mostCalls = 512

@@ -1,8 +1,8 @@
 package tracer
 
 import (
-	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
 // # Newborn threads
@@ -106,7 +106,7 @@ func (c *Tracer) lookAtNewborn(p *process, now int64) {
 		return
 	}
 	for range mostTurns {
-		before, gone := len(p.idle.Awake), c.counts.failed[look.ReasonExited]
+		before, gone := len(p.idle.Awake), c.counts.failed[refusal.Gone]
 		c.meetNewborn(p, now)
 		newborn := p.idle.Awake[before:]
 		if len(newborn) == 0 {
@@ -120,7 +120,7 @@ func (c *Tracer) lookAtNewborn(p *process, now int64) {
 			}
 			c.begin(th)
 		}
-		if c.counts.failed[look.ReasonExited] == gone {
+		if c.counts.failed[refusal.Gone] == gone {
 			return
 		}
 		c.births.again()

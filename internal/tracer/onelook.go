@@ -5,6 +5,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
@@ -126,7 +127,7 @@ func (c *Tracer) fail(th *thread, err error) {
 	reason := look.Reason(err)
 	c.counts.fail(reason)
 	c.changed(th)
-	if reason == look.ReasonExited {
+	if reason == refusal.Gone {
 		c.endThread(th)
 	}
 }

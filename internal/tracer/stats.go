@@ -1,8 +1,8 @@
 package tracer
 
 import (
-	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
 	"prywalk/ptrace"
 )
@@ -51,7 +51,7 @@ func (c *Tracer) lookStats(s *runstats.Stats) {
 	}
 	for reason, failed := range n.failed {
 		if failed != 0 {
-			s.Failed[look.FailReason(reason).String()] += failed
+			s.Failed[refusal.Reason(reason).Word()] += failed
 		}
 	}
 	s.ThreadsMax, s.Backlog = n.threadsMax, n.backlog

@@ -1,0 +1,38 @@
+package refusal
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// TestReasonsAreToldApart: each has a word and a text of its own, and is found in what wraps it.
+func TestReasonsAreToldApart(t *testing.T) {
+	words, texts := map[string]bool{}, map[string]bool{}
+	for r := Other; r < NumReasons; r++ {
+		if words[r.Word()] || texts[r.Error()] || r.Word() == "" || r.Error() == "" {
+			t.Errorf("%d: %q, %q", r, r.Word(), r.Error())
+		}
+		words[r.Word()], texts[r.Error()] = true, true
+		err := fmt.Errorf("thread 7: %w", r)
+		if Of(r) != r || Of(err) != r || !errors.Is(err, r) || errors.Is(err, (r+1)%NumReasons) {
+			t.Errorf("%v is not found in what wraps it", r)
+		}
+	}
+	if Of(nil) != Other || Of(errors.New("x")) != Other {
+		t.Error("a reason is found where there is none")
+	}
+}
+
+func TestReasonsCostNoMemory(t *testing.T) {
+	var err error
+	if n := testing.AllocsPerRun(100, func() {
+		for r := Other; r < NumReasons; r++ {
+			if err = r; Of(err) != r {
+				t.Fail()
+			}
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
