@@ -43,7 +43,7 @@ func (p proc) explainLooks(pids []int, n Refused) error {
 	}
 	return &Error{PID: pids[0], Kind: refusal.Denied,
 		Cause: fmt.Sprintf("the kernel refused %d looks and allowed %d others", n.Denied, n.Frozen),
-		Next: "if its children run as another user, run prywalk as root"}
+		Next:  "if its children run as another user, run prywalk as root"}
 }
 
 // held names whoever still traces one of the processes' threads.
