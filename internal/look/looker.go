@@ -1,8 +1,6 @@
 package look
 
 import (
-	"runtime"
-
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
@@ -45,14 +43,6 @@ type Looker struct {
 	regions  [maxRegions]frames.Region // of the look that is being finished
 	unproven unprovenSites
 	kernel   kernelStacks
-}
-
-// hostArch is the architecture of the threads that this machine can run.
-func hostArch() frames.Arch {
-	if runtime.GOARCH == "arm64" {
-		return frames.AArch64
-	}
-	return frames.X86_64
 }
 
 // New gives a looker that takes its shots from pool; rung is Ladder but for

@@ -2,6 +2,7 @@ package look
 
 import (
 	"errors"
+
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"

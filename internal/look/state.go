@@ -3,7 +3,9 @@ package look
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
+	"prywalk/frames"
 	"prywalk/internal/refusal"
 	"prywalk/ptrace"
 )
@@ -96,4 +98,12 @@ func Reason(err error) refusal.Reason {
 		return r
 	}
 	return refusal.Other // prywalk leaves its own threads out: --stats has no word for them
+}
+
+// hostArch is the architecture of the threads that this machine can run.
+func hostArch() frames.Arch {
+	if runtime.GOARCH == "arm64" {
+		return frames.AArch64
+	}
+	return frames.X86_64
 }

@@ -23,3 +23,5 @@ func bootTime() int64 {
 func startOf(ticks uint64) int64 {
 	return int64(ticks)*(1e9/TicksPerSecond) + procmem.Now() - bootTime()
 }
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

@@ -25,20 +25,9 @@ import (
 // If samples stop coming, ptrace takes over, and the recording says so. It also looks at processes of which the
 // kernel's samples do not show all (engine_choice.go).
 
-const (
-	// checkEvery is how often it is seen whether samples come, in nanoseconds.
-	checkEvery = 1e9
-	// silentPeriods: if the targets have run for so many periods since they were last sampled, no more samples come.
-	// The chance that there are none by accident is below e^-50.
-	silentPeriods = 50
-	// strayFor is how long a sample waits for its thread to be listed, in nanoseconds. By then it has ended.
-	strayFor = 2 * listEvery
-	// mostStrays and mostSamples bound how many samples wait, in all and for one thread.
-	mostStrays  = 256
-	mostSamples = 1024
-	// crowdedBy is with how many samples of one thread its clocks are read in the middle of a tick.
-	crowdedBy = 32
-)
+// silentPeriods: if the targets have run for so many periods since they were last sampled, no more samples come.
+// The chance that there are none by accident is below e^-50.
+const silentPeriods = 50
 
 // kernelSamples is what the tracer knows of the kernel's samples. It belongs to the tracer.
 type kernelSamples struct {

@@ -10,6 +10,18 @@ import (
 
 // # The kernel's samples, from the reader to the accountant
 
+const (
+	// checkEvery is how often it is seen whether samples come, in nanoseconds.
+	checkEvery = 1e9
+	// strayFor is how long a sample waits for its thread to be listed, in nanoseconds. By then it has ended.
+	strayFor = 2 * listEvery
+	// mostStrays and mostSamples bound how many samples wait, in all and for one thread.
+	mostStrays  = 256
+	mostSamples = 1024
+	// crowdedBy is with how many samples of one thread its clocks are read in the middle of a tick.
+	crowdedBy = 32
+)
+
 // stray is a sample of a thread that is not known.
 type stray struct {
 	proc *process

@@ -81,5 +81,3 @@ func (c *counts) longFreezes() runstats.Causes {
 	}
 	return m
 }
-
-func seconds(ns int64) float64 { return float64(ns) / 1e9 }

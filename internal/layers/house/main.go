@@ -1,6 +1,6 @@
-// Command house prints what a stranger meets in a checkout, as a table in Markdown. It tells how many files and
-// lines, the longest functions, the largest packages and types, references between files, and the words of each
-// page.
+// Command house prints what a stranger meets in a checkout, as tables in Markdown, one for each question. They tell
+// how many files and lines there are, the longest functions, the largest packages and types, references between files,
+// and the longest pages.
 //
 //	go run ./internal/layers/house NAME=DIRECTORY...
 //
@@ -20,6 +20,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"prywalk/internal/tabular"
 )
 
 // most is how many of the longest and largest are told.
@@ -59,23 +61,90 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: house NAME=DIRECTORY...")
 		os.Exit(2)
 	}
-	fmt.Printf("| | %s |\n|%s\n", strings.Join(names, " | "), strings.Repeat(" --- |", len(names)+1))
-	row := func(what string, of func(*house) string) {
-		fmt.Printf("| %s |", what)
-		for _, h := range all {
-			fmt.Printf(" %s |", of(h))
-		}
-		fmt.Println()
+	inAll := table{columns: names}
+	for _, f := range figures {
+		inAll.row(f.name, all, func(h *house) string { return tabular.Thousands(int64(f.of(h))) })
 	}
-	row("files, without tests", func(h *house) string { return fmt.Sprint(h.files) })
-	row("lines", func(h *house) string { return fmt.Sprint(h.lines) })
-	row("lines of tests", func(h *house) string { return fmt.Sprint(h.testLines) })
-	row("longest functions, lines", func(h *house) string { return list(h.functions) })
-	row("largest packages, files", func(h *house) string { return list(bySize(h.packages)) })
-	row("packages over 25 files", func(h *house) string { return fmt.Sprint(over(h.packages, 25)) })
-	row("largest types, fields", func(h *house) string { return list(h.types) })
-	row("pairs of files that refer to each other", func(h *house) string { return list(bySize(h.mutual)) })
-	row("words of the pages", func(h *house) string { return list(bySize(h.pages), len(h.pages)) })
+	inAll.print("In all", "")
+	for _, l := range lists {
+		largest := table{columns: names}
+		for _, name := range largestOf(all, l.of) {
+			largest.row(name, all, func(h *house) string {
+				if n, there := l.of(h)[name]; there {
+					return tabular.Thousands(int64(n))
+				}
+				return ""
+			})
+		}
+		largest.print(l.title, l.what)
+	}
+}
+
+// figures are told of each checkout as a whole.
+var figures = []struct {
+	name string
+	of   func(*house) int
+}{
+	{"files, without tests", func(h *house) int { return h.files }},
+	{"lines", func(h *house) int { return h.lines }},
+	{"lines of tests", func(h *house) int { return h.testLines }},
+	{"packages over 25 files", func(h *house) int { return over(h.packages, 25) }},
+	{"functions over 50 lines", func(h *house) int { return overSized(h.functions, 50) }},
+	{"types over 30 fields", func(h *house) int { return overSized(h.types, 30) }},
+	{"pairs of files that refer to each other", func(h *house) int { return sum(h.mutual) }},
+	{"pages", func(h *house) int { return len(h.pages) }},
+	{"words of all pages", func(h *house) int { return sum(h.pages) }},
+	{"words of the longest page", func(h *house) int { return slices.Max(slices.Collect(maps.Values(h.pages))) }},
+}
+
+// lists are of the largest things of a kind.
+var lists = []struct {
+	title, what string
+	of          func(*house) map[string]int
+}{
+	{"The largest packages", "files, without tests", func(h *house) map[string]int { return h.packages }},
+	{"The longest functions", "lines", func(h *house) map[string]int { return bySize(h.functions) }},
+	{"The largest types", "fields", func(h *house) map[string]int { return bySize(h.types) }},
+	{"Files that refer to each other", "pairs", func(h *house) map[string]int { return h.mutual }},
+	{"The longest pages", "words", func(h *house) map[string]int { return h.pages }},
+}
+
+// table has a column for each checkout.
+type table struct {
+	columns []string
+	lines   []string
+}
+
+// row adds what is told of each checkout.
+func (t *table) row(name string, all []*house, of func(*house) string) {
+	line := "| " + name + " |"
+	for _, h := range all {
+		line += " " + of(h) + " |"
+	}
+	t.lines = append(t.lines, line)
+}
+
+// print writes the table below a title; what says what its figures are.
+func (t *table) print(title, what string) {
+	fmt.Printf("### %s\n\n| %s | %s |\n|%s\n%s\n\n", title, what, strings.Join(t.columns, " | "),
+		strings.Repeat(" --- |", len(t.columns)+1), strings.Join(t.lines, "\n"))
+}
+
+// largestOf names what is among the largest in the first or the last checkout, the largest of the last first.
+func largestOf(all []*house, of func(*house) map[string]int) []string {
+	last := of(all[len(all)-1])
+	rank := func(m map[string]int) []string {
+		names := slices.Sorted(maps.Keys(m))
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(m[b], m[a]) })
+		return names[:min(len(names), most)]
+	}
+	names := rank(last)
+	for _, name := range rank(of(all[0])) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // read counts what is in a checkout.
@@ -201,12 +270,31 @@ func mutual(files map[string]*ast.File) (pairs int) {
 	return pairs
 }
 
-// bySize makes a list of a map.
-func bySize(m map[string]int) (all []sized) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		all = append(all, sized{name, m[name]})
+// bySize gives the size of each; of those with one name the largest.
+func bySize(all []sized) map[string]int {
+	m := map[string]int{}
+	for _, s := range all {
+		m[s.name] = max(m[s.name], s.size)
 	}
-	return all
+	return m
+}
+
+// sum adds up.
+func sum(m map[string]int) (n int) {
+	for _, size := range m {
+		n += size
+	}
+	return n
+}
+
+// overSized is over for a list.
+func overSized(all []sized, bound int) (n int) {
+	for _, s := range all {
+		if s.size > bound {
+			n++
+		}
+	}
+	return n
 }
 
 // over counts what is larger than a bound.
@@ -217,14 +305,4 @@ func over(m map[string]int, bound int) (n int) {
 		}
 	}
 	return n
-}
-
-// list tells the largest, at most n of them.
-func list(all []sized, n ...int) string {
-	slices.SortStableFunc(all, func(a, b sized) int { return cmp.Compare(b.size, a.size) })
-	var text []string
-	for _, s := range all[:min(len(all), append(n, most)[0])] {
-		text = append(text, fmt.Sprintf("%s %d", s.name, s.size))
-	}
-	return strings.Join(text, "<br>")
 }
