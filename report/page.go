@@ -60,7 +60,7 @@ type pageBuilder struct {
 }
 
 func (d *data) page() *page {
-	b := &pageBuilder{data: d, trie: &view.Trie{Nodes: []view.Node{{Frame: -1, Parent: -1}}, Index: map[view.Edge]int32{}},
+	b := &pageBuilder{data: d, trie: view.NewTrie(),
 		strings: map[string]int{}, threads: map[[4]any]int{}, contexts: map[[3]int]int{}, rows: map[[2]int32][]int64{}}
 	b.head()
 	b.weights = make([]int64, len(d.Profile.SampleType))

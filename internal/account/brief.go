@@ -211,6 +211,7 @@ func Plural(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// Sum adds up counts.
 func Sum(m map[string]int64) (n int64) {
 	for _, v := range m {
 		n += v

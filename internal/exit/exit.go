@@ -21,6 +21,7 @@ type Error struct {
 	Err  error
 }
 
+// Error implements error; "" without Err.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return ""
@@ -28,6 +29,7 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
+// Unwrap gives Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // With makes an error that exits with a code.

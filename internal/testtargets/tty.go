@@ -17,15 +17,15 @@ import (
 // Patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
 const Patience = 2 * time.Minute
 
-// terminal is a pseudo-terminal: what prywalk writes to it is kept in out.
-type terminal struct {
+// Terminal is a pseudo-terminal: what is written to it is kept in Out.
+type Terminal struct {
 	Slave *os.File
 	Out   Lines
 	done  chan struct{}
 }
 
 // NewTerminal opens one of so many columns (pty(7)).
-func NewTerminal(t *testing.T, columns int) *terminal {
+func NewTerminal(t *testing.T, columns int) *Terminal {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -46,7 +46,7 @@ func NewTerminal(t *testing.T, columns int) *terminal {
 	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}); err != nil {
 		t.Fatal(err)
 	}
-	tty := &terminal{Slave: slave, done: make(chan struct{})}
+	tty := &Terminal{Slave: slave, done: make(chan struct{})}
 	go func() {
 		defer close(tty.done)
 		buf := make([]byte, 1<<16)
@@ -63,7 +63,7 @@ func NewTerminal(t *testing.T, columns int) *terminal {
 }
 
 // Text gives what was written, once nobody has the terminal open any more.
-func (tty *terminal) Text() string {
+func (tty *Terminal) Text() string {
 	_ = tty.Slave.Close()
 	<-tty.done
 	return strings.ReplaceAll(tty.Out.String(), "\r\n", "\n")
@@ -75,12 +75,14 @@ type Lines struct {
 	b  bytes.Buffer
 }
 
+// Write implements io.Writer.
 func (l *Lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
+// String gives what was written so far.
 func (l *Lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -88,6 +88,7 @@ func (d *Data) nothingLeft() error {
 	return fmt.Errorf("nothing is left by %s; report without them shows what there is", strings.Join(d.Filters, " and "))
 }
 
+// Compile compiles the regular expression of a flag; nil for an empty one.
 func Compile(what, expr string) (*regexp.Regexp, error) {
 	if expr == "" {
 		return nil, nil

@@ -115,6 +115,7 @@ func offset(l *profile.Location) uint64 {
 	return l.Address
 }
 
+// Bracketed is what is shown for the functions of a module that have no names.
 func Bracketed(module string) string {
 	switch {
 	case module == "":
@@ -161,6 +162,7 @@ func (d *Data) findStart() {
 	}
 }
 
+// Number gives the number of a frame, which is new if it was not met before.
 func (d *Data) Number(f Frame) int32 { return Numbered(&d.Frames, d.index, f) }
 
 // Anywhere is the frame without its module.

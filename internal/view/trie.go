@@ -19,11 +19,13 @@ type Edge struct{ Parent, Frame int32 }
 // Trie is the call tree of the chosen values; node 0 is its root.
 type Trie struct {
 	Nodes []Node
-	Index map[Edge]int32
+	index map[Edge]int32
 }
 
-func NewTrie() *Trie { return &Trie{Nodes: []Node{{Frame: -1, Parent: -1}}, Index: map[Edge]int32{}} }
+// NewTrie gives one with nothing but its root.
+func NewTrie() *Trie { return &Trie{Nodes: []Node{{Frame: -1, Parent: -1}}, index: map[Edge]int32{}} }
 
+// Trie makes the call tree.
 func (d *Data) Trie() *Trie {
 	t := NewTrie()
 	for _, s := range d.Profile.Sample {
@@ -45,12 +47,12 @@ func (d *Data) Trie() *Trie {
 // Child gives the child for a frame, made if need be.
 func (t *Trie) Child(parent, frame int32) int32 {
 	e := Edge{parent, frame}
-	n, ok := t.Index[e]
+	n, ok := t.index[e]
 	if !ok {
 		n = int32(len(t.Nodes))
 		t.Nodes = append(t.Nodes, Node{Frame: frame, Parent: parent})
 		t.Nodes[parent].Children = append(t.Nodes[parent].Children, n)
-		t.Index[e] = n
+		t.index[e] = n
 	}
 	return n
 }
