@@ -40,6 +40,7 @@ func (w *Walker) scanStack(words uint64, start Addr, known bool) StopReason {
 		v, ok := w.mem.Word(at)
 		if !ok {
 			if stop := w.missing(at); stop == StopStackCut {
+				w.searched = true
 				return stop
 			}
 			break

@@ -42,6 +42,7 @@ type Walker struct {
 	next       Regs // the caller's registers, while they are computed
 	mem        Memory
 	unreadAddr Addr
+	searched   bool // the walk ended in a search that ran out of stack
 	switches   int
 	given      uint64 // the registers that were known at the start
 	hypotheses
@@ -58,7 +59,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	if w.snap, _ = mem.(*Snapshot); w.snap != nil {
 		w.stack, w.low = w.snap.Stack.Bytes, w.snap.Stack.Addr+8*windowUnits
 	}
-	w.depth, w.switches, w.searches, w.proven, w.stop = 0, 0, 0, 0, StopNone
+	w.depth, w.switches, w.searches, w.proven, w.stop, w.searched = 0, 0, 0, 0, StopNone, false
 	w.reach = reach{}
 	w.limit = w.MaxDepth
 	if w.MaxDepth <= 0 {
@@ -119,6 +120,10 @@ func (w *Walker) Regs() *Regs { return &w.regs }
 // UnreadAddr gives the address that the walk could not read, after it has stopped with
 // StopStackCut or StopBadMemory.
 func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
+
+// Searched reports whether the walk has ended with StopStackCut while it looked for any return address (the scan). No
+// rule says that the stack has a word at [Walker.UnreadAddr].
+func (w *Walker) Searched() bool { return w.searched }
 
 // StopReason says why the walk ended, StopNone while it has not.
 func (w *Walker) StopReason() StopReason { return w.stop }

@@ -76,6 +76,9 @@ type Controller struct {
 	stackAt    uint64
 	stackN     int
 	stackAsked int
+	top, end   uint64 // where the stack ends, and its mapping, as far as that is known
+	tailAt     uint64
+	tailN      int
 	deep       bool // the stack goes to Request.Deep
 	scratch         // what is read of /proc
 	schedN     int

@@ -53,3 +53,60 @@ func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
 		}
 	})
 }
+
+// TestOutermostFramesAreCopiedInTheSameStop: of a stack that is too deep for all of it to be copied. Its end is what
+// Top says, or that of its mapping where nothing is known.
+func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
+	p := start(t, "spin")
+	memory := procmem.OpenMemory(p.tid)
+	defer memory.Close()
+	with(t, Options{}, func(c *Controller) {
+		whole := Request{Stack: make([]byte, 1024)}
+		var s Stop
+		if err := c.Freeze(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 600 {
+			t.Errorf("%v: %d bytes", err, s.StackLen)
+			return
+		}
+		from := s.StackAddr
+		for _, e := range []struct {
+			end, top uint64 // of the mapping, as it is told, and what Top says
+			toEnd    bool
+			deep     bool
+			n, tail  int
+		}{
+			{600, 0, false, false, 64, 0}, // its end is not known
+			{600, 500, false, false, 64, 96},
+			{600, 200, false, true, 200, 0},
+			{600, 64, false, false, 64, 0},
+			{600, 0, true, false, 64, 96},
+			{250, 0, true, true, 250, 0},
+			{60, 0, true, false, 60, 0},
+			{600, 260, false, false, 64, 96},
+			{mostStack + 4096, 0, true, false, 64, 0}, // that is no stack
+		} {
+			memory.SetSpans([]procmem.Span{{Start: from &^ 0xfff, End: from + e.end, Kind: procmem.Anonymous, Writable: true},
+				{Start: from + e.end, End: from + e.end + 4096, Kind: procmem.NotMemory}})
+			req := Request{Stack: make([]byte, 64), Deep: make([]byte, 256), ToEnd: e.toEnd, Tail: make([]byte, 96),
+				Memory: memory}
+			if e.top != 0 {
+				req.Top = from + e.top
+			}
+			if err := c.Freeze(p.tid, soon(), &req, &s); err != nil {
+				t.Error(err)
+				return
+			}
+			if s.StackLen != e.n || s.Deep != e.deep || s.TailLen != e.tail {
+				t.Errorf("%+v: %d bytes, deep %v, tail %d", e, s.StackLen, s.Deep, s.TailLen)
+				continue
+			}
+			end := e.top
+			if e.toEnd {
+				end = e.end
+			}
+			if at := s.TailAddr - from; e.tail > 0 &&
+				(at != end-96 || !bytes.Equal(req.Tail[:e.tail], whole.Stack[at:end])) {
+				t.Errorf("%+v: other bytes, from +%d", e, at)
+			}
+		}
+	})
+}

@@ -165,6 +165,7 @@ func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
 	if !c.stackAndPrefetch(l.tid, req, out) {
 		c.copyStack(l.tid, req)
 	}
+	c.copyTail(l.tid, req)
 	c.reader.stackAt, c.reader.stack = c.stackAt, c.stackTo(req)[:c.stackN]
 	n := req.Extra.Regions(&out.Regs, &c.reader, req.Regions)
 	c.reader.left, c.reader.stack = 0, nil

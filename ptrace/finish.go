@@ -20,6 +20,12 @@ type Request struct {
 	Deep []byte
 	// Top, if it lies above the stack pointer, is where the copy ends at the latest.
 	Top uint64
+	// ToEnd: nothing is known of where the stack ends. Then Top is the end of its mapping, if Memory knows that, and if
+	// it is not further away than a stack is large.
+	ToEnd bool
+	// Tail takes the last bytes below Top, as far as they lie beyond what Stack or Deep takes: the outermost frames
+	// ([Stop.TailAddr]). It is for where Memory is given. Empty: none.
+	Tail []byte
 	// Memory, if not nil, is the process's, and all is read by it. So nothing is read beyond the mapping that the stack
 	// pointer lies in, and nothing that somebody would have to provide first.
 	Memory *Memory
@@ -45,6 +51,11 @@ type Stop struct {
 	StackLen, StackAsked int
 	// Deep: they are in Request.Deep.
 	Deep bool
+	// TailAddr is where the TailLen bytes in Request.Tail begin.
+	TailAddr uint64
+	TailLen  int
+	// StackEnd is the end of the stack's mapping, if Request.ToEnd asked for it; 0: it is not known.
+	StackEnd uint64
 	// Regions is the number of Request.Regions that Extra filled.
 	Regions int
 	// Sched has the thread's clocks, valid if SchedOK.
@@ -140,6 +151,7 @@ func (c *Controller) capture(l *Look, req *Request) syscall.Errno {
 	e := c.captureState(l, req)
 	if e == 0 && c.rawLen == rawRegsLen {
 		c.copyStack(l.tid, req)
+		c.copyTail(l.tid, req)
 	}
 	l.copiedNS = procmem.Now()
 	return e
@@ -149,7 +161,7 @@ func (c *Controller) capture(l *Look, req *Request) syscall.Errno {
 //
 //go:nosplit
 func (c *Controller) captureState(l *Look, req *Request) syscall.Errno {
-	c.schedN, c.stackN, c.deep = -1, 0, false
+	c.schedN, c.stackN, c.tailN, c.deep = -1, 0, 0, false
 	if e := c.registers(l.tid); e != 0 || c.rawLen != rawRegsLen {
 		return e
 	}
@@ -187,9 +199,32 @@ func (c *Controller) askStack(req *Request) {
 	if req.Memory != nil && len(req.Stack) > 0 && c.stackAt&^0xfff != sp&^0xfff && req.Memory.Start(sp) > c.stackAt {
 		c.stackAt = sp // what lies below is another mapping
 	}
-	size := req.Top - c.stackAt
-	c.deep = req.Top > c.stackAt && size > uint64(len(req.Stack)) && size <= uint64(len(req.Deep))
-	c.stackAsked = upTo(req.Top, c.stackAt, len(c.stackTo(req)))
+	c.top, c.end = req.Top, 0
+	if req.ToEnd && req.Memory != nil {
+		c.end = req.Memory.End(sp)
+		if c.top = c.end; c.end-sp > mostStack {
+			c.top = 0
+		}
+	}
+	size := c.top - c.stackAt
+	c.deep = c.top > c.stackAt && size > uint64(len(req.Stack)) && size <= uint64(len(req.Deep))
+	c.stackAsked = upTo(c.top, c.stackAt, len(c.stackTo(req)))
+}
+
+// mostStack is how far away the end of a stack is taken for one, in bytes. It is the usual limit of a stack, and some
+// for what lies behind it in the same mapping.
+const mostStack = 9 << 20
+
+// copyTail reads the end of a stack that is larger than what has been read of it.
+//
+//go:nosplit
+func (c *Controller) copyTail(tid int, req *Request) {
+	have, size := c.stackAt+uint64(c.stackN), uint64(len(req.Tail))
+	if size == 0 || req.Memory == nil || c.stackN < c.stackAsked || c.top <= have || c.top-c.stackAt > mostStack {
+		return
+	}
+	c.tailAt = max(have, c.top-size)
+	c.tailN = c.allowed.copy(req.Memory, tid, c.tailAt, req.Tail[:c.top-c.tailAt])
 }
 
 // stackTo is what takes the stack.

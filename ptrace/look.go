@@ -226,7 +226,8 @@ func (c *Controller) decode(_ *Look, req *Request, out *Stop) {
 	c.decodeRegs(out)
 	out.StackAddr, out.StackLen, out.StackAsked = c.stackAt, c.stackN, c.stackAsked
 	out.Interrupt, out.Running, out.Stop, out.Detach = l.interruptNS, l.runningNS, l.stopNS, l.detachNS
-	out.Deep = c.deep
+	out.Deep, out.StackEnd = c.deep, c.end
+	out.TailAddr, out.TailLen = c.tailAt, c.tailN
 	if out.Short = c.allowed.short; out.Short { // what lacks is no end of a mapping
 		out.StackAsked = out.StackLen
 	}

@@ -17,6 +17,7 @@ gawk                                        gawk
 sqlite3                                     sqlite3
 redis-server                                redis-server
 redis-benchmark                             redis-tools
+/usr/lib/postgresql/*/bin/postgres          postgresql
 rustc                                       rustc
 go                                          golang-go
 ffmpeg                                      ffmpeg

@@ -54,6 +54,15 @@ const goBuild = `rm -rf cache && mkdir cache && GO111MODULE=off GOFLAGS= CGO_ENA
 const redis = `redis-server --port 0 --unixsocket "$PWD/s" --save "" >/dev/null & sleep 1; redis-benchmark -s ` +
 	`"$PWD/s" -l -q -t get,set,lpush,lrange_300 >/dev/null`
 
+// postgres is a server whose queries are compiled (LLVM), and one that asks it. It refuses to run as root: then it runs
+// as the user of its package.
+const postgres = `PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)"; as=; mkdir d; ` +
+	`if [ "$(id -u)" -eq 0 ]; then chmod 711 .; chown postgres d; as="setpriv --reuid postgres --regid postgres ` +
+	`--clear-groups"; fi; $as initdb -D d -A trust -U postgres --no-sync >/dev/null || exit; ` +
+	`$as postgres -D d -h "" -k "$PWD/d" -c fsync=off -c jit_above_cost=0 -c jit_debugging_support=on >log 2>&1 & ` +
+	`until psql -h "$PWD/d" -U postgres -qc "" 2>/dev/null; do kill -0 $! || exit; sleep 0.2; done; ` +
+	loopBegin + `psql -h "$PWD/d" -U postgres -q -f work.pgsql >/dev/null || exit; done`
+
 // programs are all of them; of Java those of each JDK that is here.
 func programs() []program {
 	list := []program{
@@ -66,6 +75,8 @@ func programs() []program {
 		{"sqlite", compiled, []string{"work.sql"}, nil, loop("sqlite3 :memory: <work.sql >/dev/null"), "sqlite3"},
 		{"redis", compiled, nil, [][]string{{"redis-server", "--version"}, {"redis-benchmark", "--version"}},
 			[]string{"sh", "-c", redis}, "redis-server redis-tools"},
+		{"postgres", compiled, []string{"work.pgsql"}, [][]string{{"psql", "--version"}}, []string{"sh", "-c", postgres},
+			"postgresql"},
 		{"g++", compiled, []string{"templates.cc"}, nil, loop("g++ -std=c++17 -O2 -c -o out.o templates.cc"), "g++"},
 		{"c++", compiled, []string{"work.cc"}, [][]string{{"g++", "-std=c++17", "-O2", "-o", "work", "work.cc"}},
 			[]string{"./work"}, "g++"},

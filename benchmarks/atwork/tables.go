@@ -43,7 +43,7 @@ func (s *settings) text(all []row) string {
 // table has a line for each program.
 func table(all []row) string {
 	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "before (n)",
-		"frames: cfi, fp, heuristic, scan, %", "copied, KB: median, p99",
+		"frames: cfi, fp, heuristic, scan, %", "copied, KiB: median, p99",
 		"freeze, µs: p50, p99, longest", "over 256 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU")
 	for i := range all {
 		r := &all[i]
@@ -106,7 +106,7 @@ func copied(s *spread) string {
 	if s == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f, %.1f", s.P50/1e3, s.P99/1e3)
+	return fmt.Sprintf("%.1f, %.1f", s.P50/1024, s.P99/1024)
 }
 
 // lengths shows times.

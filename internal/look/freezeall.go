@@ -211,7 +211,7 @@ func (g *freezeAll) fill(h *held) {
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
 	if !h.copied {
 		s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
-		s.toTop, s.deep = false, false
+		s.toTop, s.deep, s.tailAt = false, false, 0
 	}
 	s.keepRegions(g.peeker.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]

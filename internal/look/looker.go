@@ -39,6 +39,7 @@ type Looker struct {
 	others   otherStacks
 	pieces   pieces
 	deep     []byte // takes stacks that are deeper than the last walks were
+	tail     []byte // takes the outermost frames of those that are deeper still
 	planned  planned
 	regions  [maxRegions]frames.Region // of the look that is being finished
 	unproven unprovenSites
@@ -64,7 +65,6 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	}
 	t.before, t.asleepIn.Nr = sched, -1
 	t.skid.BeginLook()
-	t.renew()
 	again := l.takeNeeds(t) && l.mayFreezeSleepers()
 	if l.rung < AlwaysPeek && !again {
 		switch {
@@ -187,6 +187,8 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 		if l.deep == nil {
 			l.deep = make([]byte, wholeCopy)
 			touch(l.deep)
+			l.tail = make([]byte, tailCopy)
+			touch(l.tail)
 		}
 		return
 	}
@@ -203,6 +205,16 @@ func (l *Looker) deepRoom(t *Thread, s *Shot) []byte {
 		return nil
 	}
 	return l.deep
+}
+
+// tailRoom gives what takes the outermost frames of a stack of which something is left out. Run-time systems know where
+// the stacks of their tasks end.
+func (l *Looker) tailRoom(t *Thread, s *Shot) []byte {
+	n := t.needs.get()
+	if s.pieced || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
+		return nil
+	}
+	return l.tail
 }
 
 // extras gives what a freeze copies besides the stack, or the top of it.
@@ -249,6 +261,7 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 	t.pending = nil
 	l.req = ptrace.Request{
 		Stack: s.buf, Deep: l.deepRoom(t, s), Top: t.needs.get().Top,
+		ToEnd: t.needs.get().ToEnd && t.Extra == nil, Tail: l.tailRoom(t, s),
 		Memory: t.Memory, Files: t.files, Extra: l.extras(t, s),
 		Regions: l.regions[:], Longest: l.pause.limit,
 	}
@@ -276,9 +289,13 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 		s.touched = max(s.touched, copy(s.buf, l.deep))
 	}
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
+	s.toKnown = l.req.Top != 0 && !l.req.ToEnd
 	s.toTop = l.req.Top != 0 && stop.StackAddr+uint64(stop.StackAsked) == l.req.Top
-	s.keepRegions(l.regions[:stop.Regions])
-	t.copied, t.regions = stop.StackLen, len(s.extra)
+	if stop.StackEnd != 0 {
+		s.Mem.StackEnd = stop.StackEnd
+	}
+	s.keepRegions(l.regions[:l.withTail(s)])
+	t.copied, t.regions = stop.StackLen, len(s.extra)-stop.TailLen
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
 	s.State, s.Kernel = Running, s.Kernel[:0]
 	s.Call = procmem.SyscallInfo{Nr: -1}
@@ -300,6 +317,16 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	if t.leftCall(); stop.GaveUp {
 		t.gaveUp(s, stop)
 	}
+}
+
+// withTail adds the outermost frames to the regions, and gives the number of these.
+func (l *Looker) withTail(s *Shot) int {
+	n := l.stop.Regions
+	if s.tailAt = 0; l.stop.TailLen > 0 && n < len(l.regions) {
+		l.regions[n] = frames.Region{Addr: l.stop.TailAddr, Bytes: l.tail[:l.stop.TailLen]}
+		s.tailAt, n = l.stop.TailAddr, n+1
+	}
+	return n
 }
 
 // wayIntoStop is how much of the time before a thread is seen stopped counts as the interrupt's, in nanoseconds. The

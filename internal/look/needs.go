@@ -13,6 +13,7 @@ const (
 	leastCopy  = 64 << 10
 	mostCopy   = 8 << 20   // the usual limit of a stack (RLIMIT_STACK)
 	deepCopy   = 256 << 20 // where a deeper one is asked for
+	tailCopy   = 64 << 10  // of the outermost frames, where some further in are too large to be copied
 	copyMargin = 2 << 10   // beyond what the last walks needed
 )
 
@@ -31,6 +32,8 @@ type Needs struct {
 	Changing bool
 	// Root is the stack pointer of the thread's outermost frame, as of a complete walk; 0: it is not known.
 	Root frames.Addr
+	// ToEnd: no walk was complete yet. The stack ends where its mapping does, for all that is known.
+	ToEnd bool
 	// Others are the places on other stacks to be copied.
 	Others [mostOthers]StackRef
 	// Unproven is where the last walk lacked a register that a freeze of the sleeper would show, as [placeOf] numbers

@@ -29,11 +29,6 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		if err := l.copyAt(t, s, call); err != nil {
 			return false, err
 		}
-		if len(s.Mem.Stack.Bytes) == 0 && t.renew() {
-			if err := l.copyAt(t, s, call); err != nil {
-				return false, err
-			}
-		}
 		s.recalled, s.refused = t.recall(s, &call), false
 		l.extra(t, s)
 		l.copyNear(t, s, &call)
@@ -56,9 +51,6 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 	}
 	return false, nil
 }
-
-// renew has the process's memory opened anew if it runs another program, and reports whether that was so.
-func (t *Thread) renew() bool { return t.Memory != nil && t.Memory.Renew(t.TID) }
 
 // copyAt fills in the two registers that are known and copies the stack. What
 // lies at the stack pointer of a sleeping thread is all there is: it is inside of
@@ -118,7 +110,7 @@ const redZone = 128
 // a process whose first thread has ended has no memory by that one's number.
 func (s *Shot) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.room(t.needs.get().Bytes)
-	s.pieced, s.deep, s.short = false, false, false
+	s.pieced, s.deep, s.short, s.tailAt = false, false, false, 0
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
 		from = sp // what lies below is another mapping
@@ -129,6 +121,9 @@ func (s *Shot) copyStack(t *Thread, sp, below frames.Addr) error {
 		asked = int(top - from)
 	}
 	n, err := t.copy(from, s.buf[:asked])
+	if t.missed(n) {
+		n, err = t.copy(from, s.buf[:asked])
+	}
 	// A stack that is not there is no stack, but it is known where.
 	if n == 0 && err != nil && !errors.Is(err, procmem.ErrFault) {
 		return err

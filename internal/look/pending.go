@@ -72,6 +72,11 @@ func (l *Looker) serve(deadline int64, one bool, done func(*Thread, *Shot, error
 			continue
 		}
 		s, err := l.finish(t, look)
+		if err == nil && t.missed(len(s.Mem.Stack.Bytes)) {
+			if err = l.freeze(t, s); err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			l.pool.Put(s)
 			s = nil
@@ -81,6 +86,10 @@ func (l *Looker) serve(deadline int64, one bool, done func(*Thread, *Shot, error
 	}
 	return n
 }
+
+// missed reports whether nothing of the stack was copied because the process has begun another program, when n bytes
+// were. The memory that was open was that of the old one. It is open anew then.
+func (t *Thread) missed(n int) bool { return n == 0 && t.Memory != nil && t.Memory.Renew(t.TID) }
 
 // byTag gives the thread that a tag stands for, and frees the tag.
 func (l *Looker) byTag(tag uint64) *Thread {

@@ -72,7 +72,7 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 	s.Restarted, s.Broken, s.Told, s.BrokenCall = false, false, false, -1
 	s.recalled, s.refused, s.short, s.pieced, s.by = false, false, false, false, nil
 	s.Kernel, s.KernelText = s.Kernel[:0], s.KernelText[:0]
-	s.deep, s.toTop = false, false
+	s.deep, s.toTop, s.tailAt = false, false, 0
 	for i := range min(r.Kernel(), mostKernel) {
 		s.Kernel = append(s.Kernel, r.KernelFrame(i))
 	}

@@ -82,13 +82,15 @@ type Shot struct {
 	// KernelText has the kernel's functions that a sleeper is in, for [procmem.NextKernelFrame]; empty: not known.
 	KernelText []byte
 
-	recalled bool // the registers are those of the last freeze, in the same place
-	refused  bool // it lacks a register, and a freeze was not allowed
-	short    bool // less was copied than is needed, for the limit of a pause
-	pieced   bool // it was copied by an outline
-	lost     bool // which did not lead to the outermost frame
-	deep     bool // it was deeper than what was made room for
-	toTop    bool // it was to be copied up to Needs.Top
+	recalled bool        // the registers are those of the last freeze, in the same place
+	refused  bool        // it lacks a register, and a freeze was not allowed
+	short    bool        // less was copied than is needed, for the limit of a pause
+	pieced   bool        // it was copied by an outline
+	lost     bool        // which did not lead to the outermost frame
+	deep     bool        // it was deeper than what was made room for
+	toTop    bool        // it was to be copied up to Needs.Top
+	toKnown  bool        // Needs.Top said where the stack ends
+	tailAt   frames.Addr // where the outermost frames begin, behind a part that was left out; 0: none was
 	by       *outline
 	asked    int // how many bytes of stack the kernel was asked for with a sample
 	buf      []byte

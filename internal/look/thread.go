@@ -71,7 +71,7 @@ type baseline struct {
 // NewThread prepares for looking at a thread. Nothing is opened yet.
 func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	t := &Thread{PID: pid, TID: tid, files: procmem.OpenThread(pid, tid, budget)}
-	first := Needs{Bytes: firstCopy}
+	first := Needs{Bytes: firstCopy, ToEnd: true}
 	t.needs.init(first)
 	t.walks = &Walks{needs: first, box: &t.needs, thread: t}
 	return t

@@ -10,9 +10,12 @@ import (
 type Walks struct {
 	needs      Needs
 	box        *tripleBuffer
-	thread     *Thread // of which only the numbers are used
-	topless    bool    // what Top said was wrong once
-	next       int     // of Others: the one that is given up for a further one
+	thread     *Thread     // of which only the numbers are used
+	topless    bool        // what Top said was wrong, as far as is known
+	doubted    frames.Addr // Top, when a walk lacked what lies beyond
+	doubts     int
+	walked     uint
+	next       int // of Others: the one that is given up for a further one
 	remembered remembered
 	deepFor    int // how many looks Needs.Deep lasted the last time
 	deepLeft   int // how many are left
@@ -28,6 +31,8 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		return // that was for want of time, and says nothing of what is needed
 	}
 	cut := stop == frames.StopStackCut
+	beyond := cut && w.Searched() && k.hasAll(s)
+	cut = cut && !beyond // it looked for a return address beyond the stack's end, where none is
 	if s.How == ByFreeze {
 		k.frozenDeep()
 	}
@@ -41,8 +46,11 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	if stop.Complete() && (w.Away() || w.Frame().SP != 0) {
 		k.needs.Root = reach
 	}
-	if stop.Complete() && reach-from < uint64(len(s.Mem.Stack.Bytes)) {
+	if stop.Complete() && (reach-from < uint64(len(s.Mem.Stack.Bytes)) || s.tailAt != 0 && reach > s.tailAt) {
 		k.endedAt(reach)
+	}
+	if k.walked++; stop.Complete() || k.walked == mostToEnd {
+		k.needs.ToEnd = false
 	}
 	if used := reach - from; used <= s.Mem.StackEnd-from {
 		if cut && s.How != BySample {
@@ -54,13 +62,13 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		}
 		k.used(int(used)+16, len(s.buf), cut && s.How != BySample, s.toTop)
 	}
-	if s.deep && stop.Complete() && reach-from < leastCopy {
+	if (s.deep || s.tailAt != 0) && s.toKnown && stop.Complete() && reach-from < leastCopy {
 		k.needs.Changing = true // the end that was known is that of another stack
 	}
 	if cut && s.How == BySample {
 		k.lacksStack(s)
 	}
-	if o != nil {
+	if o != nil && !beyond {
 		k.learnOutline(w, s, o)
 	}
 	k.needs.Unproven = 0
@@ -68,6 +76,12 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		k.lacksRegister(s)
 	}
 	k.handOver()
+}
+
+// hasAll reports whether a copy has the stack up to where it has ended before.
+func (k *Walks) hasAll(s *Shot) bool {
+	from, root := s.Mem.Stack.Addr, k.needs.Root
+	return !k.needs.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
 }
 
 // toEnd gives how much a copy would have that reaches the end of the stack, 0 if that is not known or far. Where one
@@ -101,7 +115,8 @@ func (k *Walks) used(used, had int, cut, toTop bool) {
 	want := used + copyMargin
 	switch {
 	case cut && toTop && k.needs.Top != 0:
-		k.needs.Top, k.topless = 0, true
+		k.doubted, k.needs.Top, k.topless = k.needs.Top, 0, true
+		k.doubts++
 		want = max(old, want) // that was what cut it, not this
 	case cut:
 		want = max(old, 4*had, want)
@@ -119,12 +134,23 @@ func (k *Walks) used(used, had int, cut, toTop bool) {
 
 // endedAt takes note of where a complete walk ended: the next looks copy no more than up to there and
 // a little. It makes copies small where other things follow the stack in memory, as those of
-// goroutines. If a copy turns out too short that ended there, it is not believed again.
+// goroutines. If a copy turns out too short that ended there, it is believed again only when a complete walk has
+// ended there once more. What lacked was no part of the stack then. That is not done any number of times.
 func (k *Walks) endedAt(addr uint64) {
+	top := addr + copyMargin
+	if k.topless && top == k.doubted && k.doubts <= mostDoubts {
+		k.topless = false
+	}
 	if !k.topless {
-		k.needs.Top = addr + copyMargin
+		k.needs.Top = top
 	}
 }
+
+// mostToEnd is how many walks of a thread may fail before its looks copy no more than others.
+const mostToEnd = 8
+
+// mostDoubts is how often Top is believed again.
+const mostDoubts = 16
 
 // # For single looks
 

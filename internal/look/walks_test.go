@@ -19,9 +19,9 @@ func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
 	if n.Top != 0 || n.Bytes != leastCopy || n.Retries != 1 {
 		t.Errorf("%+v", n)
 	}
-	k.endedAt(1 << 20)
+	k.endedAt(2 << 20)
 	if n.Top != 0 {
-		t.Error("believed again")
+		t.Error("believed again, though the stack went on there")
 	}
 	k.used(2000, leastCopy, true, true)
 	if n.Bytes != 4*leastCopy {
@@ -97,5 +97,80 @@ func TestLooksAfterAnOutlineThatMisledAreToBeWalkedSoon(t *testing.T) {
 	k.needs.outline, k.needs.misled = &outline{steps: &steps{}}, false
 	if k.handOver(); look() {
 		t.Error("a new one has misled")
+	}
+}
+
+// TestTopThatABrokenWalkHasPassedIsBelievedAgain: complete walks still end there. That is not done for ever.
+func TestTopThatABrokenWalkHasPassedIsBelievedAgain(t *testing.T) {
+	k := NewThread(1, 1, nil).Walks()
+	n := &k.needs
+	for i := range mostDoubts + 1 {
+		k.endedAt(1 << 20)
+		if n.Top != 1<<20+copyMargin {
+			t.Fatalf("top %#x after %d doubts", n.Top, i)
+		}
+		k.used(2000, leastCopy, true, true)
+		if n.Top != 0 {
+			t.Fatalf("top %#x after a copy that ended there and was too short", n.Top)
+		}
+	}
+	if k.endedAt(1 << 20); n.Top != 0 {
+		t.Errorf("top %#x after %d doubts", n.Top, mostDoubts+1)
+	}
+}
+
+// noCalls knows no return address.
+type noCalls struct{}
+
+func (noCalls) CallBefore(frames.Addr) (frames.Call, bool)         { return frames.Call{}, false }
+func (noCalls) FuncStart(frames.Addr) (start frames.Addr, ok bool) { return 0x1000, true }
+
+// TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger: assembly of which nothing is known is in its innermost frame,
+// and the scan passes where the stack has ended. The next look copies as many bytes as before.
+func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
+	const from, root = 1 << 30, 1<<30 + 4<<10
+	space := frames.NewSpace(frames.X86_64)
+	space.SetModules([]*frames.Module{{Start: 0x1000, End: 0x2000, Calls: noCalls{}}})
+	l, th := New(nil, NewPool(1), AlwaysFreeze), NewThread(1, 1, nil)
+	k := th.Walks()
+	k.needs.Root, k.needs.ToEnd = root, false
+	k.endedAt(root)
+	k.used(root-from, leastCopy, false, true)
+	k.handOver()
+	copied := func() int {
+		l.takeNeeds(th)
+		s := &Shot{}
+		l.makeRoom(th, s)
+		return int(min(th.needs.get().Top-from, uint64(len(s.buf))))
+	}
+	before := copied()
+	if before != root-from+copyMargin {
+		t.Fatalf("%d bytes at first", before)
+	}
+	search := func(n int, how How) *frames.Walker {
+		s := &Shot{How: how, toTop: true, buf: make([]byte, leastCopy)}
+		s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, StackEnd: from + 1<<20}
+		s.Regs = frames.Regs{Arch: frames.X86_64, PC: 0x1010}
+		s.Regs.Set(frames.X86RSP, from+redZone)
+		s.Regs.Set(frames.X86RBP, 0)
+		var w frames.Walker
+		for w.Init(space, &s.Regs, &s.Mem); w.Next(); {
+			continue
+		}
+		if w.StopReason() != frames.StopStackCut || !w.Searched() {
+			t.Fatalf("the walk of %d bytes ended with %v", n, w.StopReason())
+		}
+		k.Walked(nil, &w, s, &Outline{})
+		return &w
+	}
+	for range 3 {
+		search(before, ByFreeze)
+		if n := copied(); n != before || k.needs.Retries != 0 || k.topless || k.needs.outline != nil {
+			t.Fatalf("%d bytes, %d before; %+v", n, before, k.needs)
+		}
+	}
+	k.needs.Root = from + 64<<10
+	if search(before, ByFreeze); k.needs.Retries == 0 || k.needs.Top != 0 {
+		t.Errorf("a copy that ended before the stack did was enough: %+v", k.needs)
 	}
 }

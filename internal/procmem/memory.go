@@ -15,8 +15,8 @@ import (
 // (fs/userfaultfd.c, handle_userfault). So anonymous memory is read by that file. Of other mappings, and where the
 // process has been swapped out, only the pages are read that are there (proc_pid_pagemap(5)).
 //
-// The methods that look ([Memory.Copy], [Memory.Peek], [Memory.Start]) belong to one goroutine, all others may be
-// called by any.
+// The methods that look ([Memory.Copy], [Memory.Peek], [Memory.Start], [Memory.End]) belong to one goroutine, all
+// others may be called by any.
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted
@@ -92,10 +92,12 @@ func (m *Memory) Reopen(tid int) {
 const renewEvery = 2e6
 
 // Renew opens the address space anew if a read has found the one that was open gone: the process runs another
-// program. It reports whether it did. It is for whoever looks, with nobody stopped, so that not all stacks are missing
-// until the mappings are read, which can take the new program's files some 100 ms.
+// program. The mappings of the old one are forgotten. It reports whether the process's memory is open now. It is for
+// whoever looks, with nobody stopped. So stacks are not missing until the new program's mappings are told, which its
+// files can take some 100 ms.
 func (m *Memory) Renew(tid int) bool {
-	if !m.gone.Load() {
+	// A kernel that does not answer single questions does not tell that the address space is gone.
+	if !m.gone.Load() && !(m.stale.Load() && m.unanswered.Load()) {
 		return false
 	}
 	now := Now()
@@ -103,7 +105,11 @@ func (m *Memory) Renew(tid int) bool {
 		return false
 	}
 	m.renewed.Store(now)
-	m.Reopen(tid)
+	table := m.table.Load()
+	if m.Reopen(tid); m.Stale() {
+		return false
+	}
+	m.table.CompareAndSwap(table, nil)
 	return true
 }
 
@@ -172,6 +178,17 @@ func (m *Memory) Start(addr uint64) uint64 {
 		return 0
 	}
 	return s.Start
+}
+
+// End gives where the mapping ends that addr lies in, 0 if none is known.
+//
+//go:nosplit
+func (m *Memory) End(addr uint64) uint64 {
+	var s Span
+	if !m.look(addr, 1, &s) {
+		return 0
+	}
+	return s.End
 }
 
 // readAnonymous reads anonymous memory.
