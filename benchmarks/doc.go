@@ -38,8 +38,8 @@
 //
 //	go run ./benchmarks/shortlives
 //
-// python makes the tables of benchmarks/results/python.md. On real Python programs they tell of prywalk, py-spy, austin,
-// Tachyon and perf: throughput, lengths of answers, stacks that are wrong or cut, shares of lines.
+// python makes the tables of benchmarks/results/python.md. On real Python programs they tell of prywalk, py-spy,
+// austin, Tachyon and perf: throughput, lengths of answers, stacks that are wrong or cut, shares of lines.
 //
 //	go run ./benchmarks/python -docs benchmarks/results/python.md
 //	go run ./benchmarks/python -only flask -limit 40s    a short trial

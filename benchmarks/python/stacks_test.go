@@ -17,10 +17,11 @@ func TestLinesOfAllToolsAreTheSameStack(t *testing.T) {
 		parse  func(string) (stack, bool)
 		weight float64
 	}{
-		"py-spy":          {"<module> (app.py:19);Work.leaf (lib/common.py:61) 4", pySpyLine, 4},
-		"py-spy --native": {"0x7f (libc.so.6);<module> (app.py:19);leaf (common.py:61);sum (sum.c:12);f (x.so.1) 4", pySpyLine, 4},
-		"austin":          {"P1;T0:1;/a/app.py:<module>:19;/a/common.py:f.<locals>.leaf:61;:GC: 6761", austinLine, 6761},
-		"Tachyon":         {"tid:17;app.py:<module>:19;common.py:Work.leaf:61;<GC> 11", tachyonLine, 11},
+		"py-spy": {"<module> (app.py:19);Work.leaf (lib/common.py:61) 4", pySpyLine, 4},
+		"py-spy --native": {"0x7f (libc.so.6);<module> (app.py:19);leaf (common.py:61);sum (sum.c:12);f (x.so.1) 4",
+			pySpyLine, 4},
+		"austin":  {"P1;T0:1;/a/app.py:<module>:19;/a/common.py:f.<locals>.leaf:61;:GC: 6761", austinLine, 6761},
+		"Tachyon": {"tid:17;app.py:<module>:19;common.py:Work.leaf:61;<GC> 11", tachyonLine, 11},
 	} {
 		s, ok := c.parse(c.line)
 		if !ok || s.weight != c.weight || !reflect.DeepEqual(s.frames, wanted) {

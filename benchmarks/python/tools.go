@@ -69,14 +69,15 @@ func tachyon(freq int, blocking bool) tool {
 	if blocking {
 		name, mode = name+" --blocking", "gil" // a thread that it has stopped is on no processor
 	}
-	return tool{name: name, freq: freq, settle: 2 * settle, args: func(e *environment, _ *settings, pid int, out string) []string {
+	attach := func(e *environment, _ *settings, pid int, out string) []string {
 		args := []string{e.newest, "-m", "profiling.sampling", "attach", "-a", "-r", strconv.Itoa(freq), "-d", "600",
 			"--mode", mode, "--no-gc", "--collapsed", "-o", out}
 		if blocking {
 			args = append(args, "--blocking")
 		}
 		return append(args, strconv.Itoa(pid))
-	}, read: folded(tachyonLine, tachyonFailed)}
+	}
+	return tool{name: name, freq: freq, settle: 2 * settle, args: attach, read: folded(tachyonLine, tachyonFailed)}
 }
 
 func perf(freq int) tool {

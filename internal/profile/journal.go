@@ -56,8 +56,8 @@ func (j *journal) ease() {
 	}
 }
 
-// each calls f for every record of chunks until f reports an error. It calls begin before each chunk, with the number of
-// its era, and between after it, if these are not nil.
+// each calls f for every record of chunks until f reports an error. It calls begin before each chunk, with the number
+// of its era, and between after it, if these are not nil.
 func each(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
 	var r record
 	var buf []byte

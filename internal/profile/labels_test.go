@@ -21,8 +21,8 @@ func addThreads(b *Builder, from, to int) {
 	}
 }
 
-// TestLabelsOfThreadsThatComeAndGoAreNotHeld: those of the threads that have ended lie in the file, and a write has them
-// all, as has one that began before.
+// TestLabelsOfThreadsThatComeAndGoAreNotHeld: those of the threads that have ended lie in the file, and a write has
+// them all, as has one that began before.
 func TestLabelsOfThreadsThatComeAndGoAreNotHeld(t *testing.T) {
 	const threads = 5 * mostLabels / 2
 	for _, dir := range []string{"", t.TempDir()} {
@@ -59,7 +59,8 @@ func checkThreads(t *testing.T, text []byte, threads int) {
 	}
 	found := map[string]int64{}
 	for _, s := range p.Sample {
-		found[fmt.Sprint(s.NumLabel[LabelTID], s.Label[LabelThread], s.NumLabel[LabelOwner], s.Label[LabelOwner])] += s.Value[1]
+		who := fmt.Sprint(s.NumLabel[LabelTID], s.Label[LabelThread], s.NumLabel[LabelOwner], s.Label[LabelOwner])
+		found[who] += s.Value[1]
 	}
 	if len(found) != threads+1 {
 		t.Errorf("%d threads, not %d", len(found), threads+1)

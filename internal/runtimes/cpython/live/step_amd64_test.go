@@ -59,7 +59,8 @@ func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 				}
 				if d := len(stack) - before; before >= 0 && (d > 1 || d < -1) {
 					if jumps++; jumps < 5 {
-						t.Errorf("step %d: %d frames after %d, at %v", n, len(stack), before, py.functions(natives[:min(len(natives), 3)]))
+						t.Errorf("step %d: %d frames after %d, at %v", n, len(stack), before,
+							py.functions(natives[:min(len(natives), 3)]))
 					}
 				}
 				if len(stack) != before {
@@ -71,7 +72,8 @@ func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 			if unmatched > steps/10 || without > steps/10 {
 				t.Errorf("of %d instructions %d are not merged, %d without a Python frame", steps, unmatched, without)
 			}
-			t.Logf("%s: %d instructions, %d frames, %d wrong, %d jumps, %d unmatched, %d without, %d calls and returns, up to %d deep",
+			t.Logf("%s: %d instructions, %d frames, %d wrong, %d jumps, %d unmatched, %d without, "+
+				"%d calls and returns, up to %d deep",
 				py.names.Name(), steps, frames, wrong, jumps, unmatched, without, changes, deepest)
 		})
 	}
