@@ -2,6 +2,7 @@ package integration
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,6 +154,29 @@ func TestEnginePerfWithoutTheRight(t *testing.T) {
 		args: []string{"record", "--engine", "perf", "-d", "1", "--", "sleep", "1"},
 	}.run(t)
 	r.must(t, 3).oneLine(t, "--engine perf", "CAP_PERFMON", "leave --engine out")
+}
+
+// TestFilterThatKillsWhoAsksForPerfEventsIsSurvived: a child asks first. Without --engine ptrace looks, and says why.
+func TestFilterThatKillsWhoAsksForPerfEventsIsSurvived(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []string{"kill", "kill thread"} {
+		filtered := func(args ...string) result {
+			return command{
+				exe:  self,
+				env:  []string{seccompVariable + "=" + binary, withoutPerfVariable + "=" + how},
+				args: append([]string{"record", "-d", "1", "-o", filepath.Join(t.TempDir(), "r.pb.gz")}, args...),
+			}.run(t)
+		}
+		stats := filepath.Join(t.TempDir(), "stats.json")
+		filtered("--stats", stats, "--", "sleep", "0.5").must(t, 0)
+		if b, err := os.ReadFile(stats); err != nil || !strings.Contains(string(b), "a seccomp filter kills who asks") {
+			t.Errorf("%s: %s %v", how, b, err)
+		}
+		filtered("--engine", "perf", "--", "sleep", "0.5").must(t, 1).oneLine(t, "a seccomp filter kills", "ptrace is used")
+	}
 }
 
 // countOf gives how often a function was sampled.

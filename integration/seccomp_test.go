@@ -18,7 +18,7 @@ import (
 // forbidden itself to trace.
 const seccompVariable = "PRYWALK_TEST_WITHOUT_PTRACE"
 
-// withoutPerfVariable, if set besides, has perf events forbidden instead.
+// withoutPerfVariable, if set besides, has perf events forbidden instead. As "kill" or "kill thread" it kills who asks.
 const withoutPerfVariable = "PRYWALK_TEST_WITHOUT_PERF"
 
 // execWithoutPtrace becomes prywalk under a seccomp filter as container engines have one: ptrace and
@@ -27,6 +27,13 @@ func execWithoutPtrace() {
 	forbidden := [2]uint32{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV}
 	if os.Getenv(withoutPerfVariable) != "" {
 		forbidden = [2]uint32{unix.SYS_PERF_EVENT_OPEN, unix.SYS_PERF_EVENT_OPEN}
+	}
+	action := unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	switch os.Getenv(withoutPerfVariable) {
+	case "kill":
+		action = unix.SECCOMP_RET_KILL_PROCESS
+	case "kill thread":
+		action = unix.SECCOMP_RET_KILL_THREAD
 	}
 	runtime.LockOSThread() // the filter is the thread's, and exec keeps it
 	fail := func(what string, err error) {
@@ -40,7 +47,7 @@ func execWithoutPtrace() {
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the call's number (struct seccomp_data, offset 0)
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: forbidden[0], Jt: 1},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: forbidden[1], Jf: 1},
-		{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET, K: action},
 		{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW},
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

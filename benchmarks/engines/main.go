@@ -5,6 +5,11 @@
 //
 // perf samples all processors and is filtered by the process afterwards: an inherited event would miss threads that
 // live shortly. It needs root, or CAP_PERFMON.
+//
+// With -known locks, pairs or brief it starts a program that adds up itself what its functions use. These sums are
+// printed beside each tool: no sampler has a part in them.
+//
+//	go run ./benchmarks/engines -prywalk bin/prywalk -known locks -threads 8
 package main
 
 import (
@@ -35,6 +40,7 @@ type job struct {
 	dir     string
 	rows    int
 	beside  bool
+	known   *known
 }
 
 // run is one recording: shares by function.
@@ -60,7 +66,27 @@ func main() {
 	flag.IntVar(&j.rows, "rows", 10, "functions")
 	flag.BoolVar(&j.beside, "beside", false, "have perf record look during prywalk's recordings, too: does the program "+
 		"itself do something else then?")
+	mode := flag.String("known", "", "locks, pairs or brief: start a program that knows its shares, instead of -p")
+	threads := flag.Int("threads", 8, "its threads")
+	only := flag.String("tools", "", "these tools only, of perf,ptrace,perf record")
 	flag.Parse()
+	if *only != "" {
+		tools = strings.Split(*only, ",")
+	}
+	if *mode != "" {
+		var with []string
+		for _, tool := range tools {
+			with = append(with, tool, itself(tool))
+		}
+		tools = with
+		k, err := startKnown(*mode, *threads)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "engines:", err)
+			os.Exit(1)
+		}
+		defer k.stop()
+		j.known, j.pid = k, k.cmd.Process.Pid
+	}
 	if j.beside {
 		tools = []string{"perf", besideOf("perf"), "ptrace", besideOf("ptrace"), "perf record"}
 	}
@@ -80,7 +106,7 @@ func (j *job) main(n int) error {
 	runs := map[string][]run{}
 	for range n {
 		for _, tool := range tools {
-			if strings.HasPrefix(tool, besideOf("")) {
+			if strings.HasPrefix(tool, besideOf("")) || strings.HasPrefix(tool, itself("")) {
 				continue // it comes with that tool
 			}
 			if err := j.add(runs, tool); err != nil {
@@ -104,7 +130,14 @@ func (j *job) add(runs map[string][]run, tool string) error {
 	} else {
 		beside <- nil
 	}
-	r, err := j.record(tool)
+	var r, truth run
+	var err error
+	if j.known != nil {
+		r, truth, err = j.known.during(func() (run, error) { return j.record(tool) })
+		runs[itself(tool)] = append(runs[itself(tool)], truth)
+	} else {
+		r, err = j.record(tool)
+	}
 	err = errors.Join(err, <-beside)
 	runs[tool] = append(runs[tool], r)
 	return err
@@ -211,9 +244,15 @@ func (j *job) print(runs map[string][]run) {
 			mean[name] += v
 		}
 	}
-	for _, r := range runs["ptrace"] {
-		for name := range r.shares {
-			mean[name] += 0
+	for _, tool := range tools {
+		for _, r := range runs[tool] {
+			for name, v := range r.shares {
+				if strings.HasPrefix(tool, itself("")) {
+					mean[name] += 1 + v // first of all
+				} else {
+					mean[name] += v / 100
+				}
+			}
 		}
 	}
 	names := make([]string, 0, len(mean))

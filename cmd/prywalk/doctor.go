@@ -35,7 +35,7 @@ names for each thing that is missing the smallest remedy.`,
 			if len(c.pids) > 0 {
 				pid = c.pids[0]
 			}
-			found := doctor.Check(pid)
+			found := doctor.Options{PID: pid, Try: true, MayAsk: survivable}.Check()
 			if err := doctor.Write(os.Stdout, found, console.UseColor(os.Stdout), console.Width(os.Stdout)); err != nil {
 				return err
 			}

@@ -44,6 +44,9 @@ func (f *engineFlags) open(o *sampler.Options) error {
 		if only != "" {
 			return exit.Usage("--engine perf and %s: running threads are not stopped then; leave one of the two out", only)
 		}
+		if err = survivable(); err != nil {
+			break
+		}
 		if o.Events, err = f.sample(o); errors.Is(err, perfevents.ErrDenied) {
 			o.Events, err = f.sampleOwn(o, err)
 		}
@@ -74,6 +77,9 @@ func needsPtrace(o *sampler.Options) string {
 
 // tried gives the kernel's samples if they are allowed, and come; else why not.
 func (f *engineFlags) tried(o *sampler.Options) (*perfevents.Reader, string) {
+	if err := survivable(); err != nil {
+		return nil, err.Error()
+	}
 	if err := perfevents.Try(); err != nil {
 		return nil, err.Error()
 	}

@@ -108,7 +108,8 @@ If prywalk may not look at a process, prywalk doctor -p PID says why, and the re
 		return exit.Usage("%v%s; see %s --help", err, commandline.MeantFlag(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newBench(),
-		newVersion(), newWorkload(), newBenchWorkload(), newCopyFile())
+		newVersion(), newWorkload(), newBenchWorkload(), newCopyFile(),
+		newAskForEvents())
 	root.SetUsageFunc(commandline.Usage)
 	root.SetHelpCommand(commandline.NewHelp())
 	complete(root)

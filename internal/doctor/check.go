@@ -17,6 +17,8 @@ type Options struct {
 	// Try asks the kernel for leave to trace the target and gives it back at
 	// once, which stops nothing. If not set, only what /proc tells is looked at.
 	Try bool
+	// MayAsk reports why perf events must not even be asked for. If not set, they may.
+	MayAsk func() error
 
 	seize func(pid int) error // for tests
 }

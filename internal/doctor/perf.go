@@ -15,7 +15,13 @@ func (c *checkup) perf() Finding {
 		return Finding{}
 	}
 	paranoid := strings.TrimSpace(c.read("sys/kernel/perf_event_paranoid"))
-	err := perfevents.Try()
+	var err error
+	if c.MayAsk != nil {
+		err = c.MayAsk()
+	}
+	if err == nil {
+		err = perfevents.Try()
+	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied) && perfevents.TryOwn() == nil:
 		return Finding{name, OK, "allowed in user space alone (kernel.perf_event_paranoid is " + paranoid +

@@ -25,6 +25,7 @@ var mayOpen = map[string]string{
 	"internal/console/pipe.go AwaitReader":     "a pipe that the user names is opened, and nothing is written to it",
 	"internal/ownruntime/monitor.go":           "prywalk's own entries below /proc",
 	"internal/perfevents/reader.go onlineCPUs": "/sys/devices/system/cpu/online",
+	"internal/perfevents/child.go filtered":    "/proc/thread-self/status",
 	"internal/symbols/kallsyms.go":             "/proc/kallsyms",
 	"internal/process/check.go comm":           "/proc/PID/comm",
 	"internal/process/explain.go":              "/proc/PID/attr/current",

@@ -44,6 +44,8 @@ type Looker struct {
 	regions  [maxRegions]frames.Region // of the look that is being finished
 	unproven unprovenSites
 	kernel   kernelStacks
+
+	candidates []candidate // of one tick
 }
 
 // New gives a looker that takes its shots from pool; rung is Ladder but for
@@ -64,7 +66,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		return 0, nil, ptrace.ErrGone // the number is another thread's by now
 	}
 	t.before, t.asleepIn.Nr = sched, -1
-	t.skid.BeginLook()
+	t.skid.BeginLook(l.wake(), sched.Runs)
 	again := l.takeNeeds(t) && l.mayFreezeSleepers()
 	if l.rung < AlwaysPeek && !again {
 		switch {
@@ -139,8 +141,9 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 		return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
 	}
 	// A thread of which nothing is known yet has no time to book.
-	if woken := l.wake(); t.base.valid && st.Processor == l.tracer.Processor(woken) {
-		if s.OnCPU = l.tracer.Preempted(t.files, woken); s.OnCPU {
+	found := t.skid.Preempted() && s.Sched.Runs == t.before.Runs
+	if woken := l.wake(); t.base.valid && (found || st.Processor == l.tracer.Processor(woken)) {
+		if s.OnCPU = found || l.tracer.Preempted(t.files, woken); s.OnCPU {
 			t.skid.ExactAt(procmem.Now())
 		}
 	}
@@ -166,6 +169,10 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 		look.Sleeping(&call, runs)
 	}
 	if before, ok := look.Before(); ok {
+		if waits && before.Runs != t.before.Runs {
+			t.skid.RanOn()
+			waits = false
+		}
 		t.before = before
 	}
 	t.pending, t.freezing = s, look

@@ -37,6 +37,45 @@ func (l *Looker) judgeAll() {
 	}
 }
 
+// candidate is a thread that the tracer's wake-up may have preempted.
+type candidate struct {
+	t    *Thread
+	runs uint64
+	used int64 // processor time since it was last looked at, ns
+}
+
+// Consider takes note of a thread that the tracer's wake-up may have preempted: it makes many system calls, and has
+// run.
+func (l *Looker) Consider(t *Thread) {
+	if !t.skid.Many() || t.Pending() || t.Sampled() {
+		return
+	}
+	if s, err := t.files.SchedStat(); err == nil && s.Runs != t.before.Runs {
+		l.candidates = append(l.candidates, candidate{t, s.Runs, int64(s.CPU - t.before.CPU)})
+	}
+}
+
+// FindPreempted finds out which of the threads that were considered the tracer's wake-up has preempted, nil if none.
+// The look at it is to begin at once. Asking takes 5 µs each. Who has used most since the last tick is asked first, as
+// he is the likeliest.
+func (l *Looker) FindPreempted() *Thread {
+	defer func() { l.candidates = l.candidates[:0] }()
+	for list := l.candidates; len(list) > 0; list = list[:len(list)-1] {
+		most, last := 0, len(list)-1
+		for i := range list {
+			if list[i].used > list[most].used {
+				most = i
+			}
+		}
+		c := list[most]
+		if l.tracer.Find(&c.t.skid, c.t.files, c.runs, l.wake()) {
+			return c.t
+		}
+		list[most] = list[last]
+	}
+	return nil
+}
+
 // lastRun gives what the thread has done since it was let go after its last stop, if it was put on a processor once.
 func (t *Thread) lastRun() (run skid.Run) {
 	if b := &t.base; b.valid && t.before.Runs == b.runs+1 {
@@ -48,6 +87,9 @@ func (t *Thread) lastRun() (run skid.Run) {
 // ManyCalls reports whether the thread makes so many system calls that it is looked at
 // exactly only from its own processor.
 func (t *Thread) ManyCalls() bool { return t.skid.Many() }
+
+// Stat reads the thread's stat.
+func (t *Thread) Stat(st *procmem.Stat) error { return t.files.Stat(st) }
 
 // Processor tells on which processor a thread ran when it was last looked at; −1 if the
 // kernel does not say.

@@ -58,6 +58,7 @@ type Reader struct {
 	samples, lost, broken int64
 	throttled             int64
 	online                string
+	list                  func() (string, error) // of processors, as the kernel has it; nil: [onlineCPUs]
 
 	tasks map[int][]int // of [OpenOwn]: the events of each thread; else nil
 	still bool          // paused
@@ -154,10 +155,10 @@ func (r *Reader) count(rec *Record, take func(*Record)) {
 	take(rec)
 }
 
-// Check opens events on processors that have come since, and reports whether all processors are sampled. It is to be
-// called now and then. What waits in the rings must have been drained.
+// Check opens events on processors that have come since, and lets go of those that have gone. It reports whether all
+// processors are sampled. It is to be called now and then. What waits in the rings must have been drained.
 func (r *Reader) Check() bool {
-	online, err := onlineCPUs()
+	online, err := r.processors()
 	if err != nil || online == r.online {
 		return err == nil
 	}
@@ -203,12 +204,12 @@ func (r *Reader) Close() {
 	for _, g := range r.rings {
 		g.close()
 	}
-	r.rings = nil
+	r.rings, r.online = nil, ""
 }
 
 // openAll opens an event for each processor, or none.
 func (r *Reader) openAll() error {
-	online, err := onlineCPUs()
+	online, err := r.processors()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
@@ -294,6 +295,14 @@ func refusal(err error) error {
 		kind = ErrDenied
 	}
 	return fmt.Errorf("%w: %w", kind, err)
+}
+
+// processors gives the list of those that are there.
+func (r *Reader) processors() (string, error) {
+	if r.list != nil {
+		return r.list()
+	}
+	return onlineCPUs()
 }
 
 // onlineCPUs gives the kernel's list of processors, as 0-3,6.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -100,6 +101,40 @@ func TestListOfProcessorsIsRead(t *testing.T) {
 	}
 	if n := len(parseCPUs("0-99999999")); n != mostCPUs+1 {
 		t.Errorf("%d processors", n)
+	}
+}
+
+// TestProcessorsThatGoAndComeAreFollowed: what the kernel lists counts. One whose events are refused ends it.
+func TestProcessorsThatGoAndComeAreFollowed(t *testing.T) {
+	r := open(t, Options{Freq: 997})
+	all := r.online
+	if len(parseCPUs(all)) < 2 {
+		t.Skip("there is one processor")
+	}
+	first := strconv.Itoa(parseCPUs(all)[0])
+	for _, c := range []struct {
+		list string
+		ok   bool
+		n    int
+	}{
+		{first, true, 1},
+		{first, true, 1},
+		{all, true, len(parseCPUs(all))},
+		{all + "," + strconv.Itoa(mostCPUs), false, 0}, // no such processor: EINVAL
+		{all, true, len(parseCPUs(all))},
+	} {
+		r.list = func() (string, error) { return c.list, nil }
+		if ok := r.Check(); ok != c.ok || len(r.rings) != c.n {
+			t.Errorf("%q: %v, %d rings", c.list, ok, len(r.rings))
+		}
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	spin(100 * time.Millisecond)
+	n := 0
+	r.Drain(func(*Record) { n++ })
+	if n == 0 {
+		t.Error("no samples after processors went and came")
 	}
 }
 

@@ -60,6 +60,9 @@ func NewCPUChooser(moved func()) *CPUChooser {
 	return p
 }
 
+// Following reports whether the tracer sleeps where a thread ran that makes many system calls, or that hides.
+func (p *CPUChooser) Following() bool { return p.at >= 0 || !p.known }
+
 // Follow takes note of the processor of a thread that makes many system calls.
 func (p *CPUChooser) Follow(cpu int) {
 	if !p.known || cpu < 0 || !p.allowed.IsSet(cpu) {

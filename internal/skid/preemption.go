@@ -95,6 +95,23 @@ func (d *Tracer) note(woken int64) bool {
 	return true
 }
 
+// Find finds out whether a wake-up of the tracer preempted a thread, before it is looked at, and notes it there. The
+// thread that was preempted is to be looked at first of all. It is queued behind the tracer, and another processor
+// that falls idle takes it from there. It then goes on, and is lost for this tick. Whoever was put off in a system
+// call goes on less often, as he sleeps or soon will: so the calls would get more than their share. runs is the
+// thread's count of arrivals on a processor, read before.
+func (d *Tracer) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken int64) bool {
+	if d.asked = askedFor; d.known == woken && woken != 0 || !d.start(woken) {
+		return false
+	}
+	at, ok := files.LastRun()
+	if !ok || at != d.at {
+		return false
+	}
+	t.foundAt, t.foundRuns = woken, runs
+	return d.note(woken)
+}
+
 // Judge finds out, once a look, whether the tracer's wake-up preempted a thread, with what the thread has done since
 // its last stop. The result: it waits for the tracer's processor, so that it cannot stop before the tracer sleeps.
 //

@@ -7,10 +7,22 @@ type Thread struct {
 	preempted bool // the tracer's wake-up took the processor from it
 	judged    bool // preempted says so of the look that is under way
 	moved     bool // it did not stop where it was at its last look: it may have been preempted, and may be again
+
+	foundAt   int64  // the wake-up of the tracer that is known to have preempted it, CLOCK_MONOTONIC ns; 0: none
+	foundRuns uint64 // its count of arrivals on a processor then
 }
 
-// BeginLook forgets what was known of the last look alone.
-func (t *Thread) BeginLook() { t.preempted, t.judged = false, false }
+// BeginLook forgets what was known of the last look alone. If it is already known that a wake-up of the tracer has
+// preempted the thread ([Tracer.Find]), that holds as long as it has not arrived on a processor since.
+func (t *Thread) BeginLook(woken int64, runs uint64) {
+	t.preempted = t.foundAt != 0 && t.foundAt == woken && t.foundRuns == runs
+	t.judged = t.preempted
+	t.foundAt = 0
+}
+
+// RanOn tells that the thread arrived on a processor between the moment at which it was judged and the interrupt. What
+// the look will show is not where the tracer preempted it.
+func (t *Thread) RanOn() { t.preempted = false }
 
 // Judged reports whether it is known, of the look under way, whether the tracer preempted the thread.
 func (t *Thread) Judged() bool { return t.judged }

@@ -5,6 +5,7 @@ import (
 
 	"prywalk/internal/booking"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
 )
 
 // samplingOwn is sampling, thread by thread and in user space, as ordinary users may have it.
@@ -59,28 +60,38 @@ func TestSleepersAreNotFollowed(t *testing.T) {
 	}, "sleepers", "3")
 }
 
-// TestThreadsOfWhichSamplesAreMissingArePtraces: a twentieth may be missing, of 200 periods or more.
-func TestThreadsOfWhichSamplesAreMissingArePtraces(t *testing.T) {
+// TestThreadsInTheKernelArePtraces: a twentieth may be missing, of 200 periods or more; and more where the kernel's own
+// account says that the thread was not in the kernel.
+func TestThreadsInTheKernelArePtraces(t *testing.T) {
 	o := samplingOwn(t, 100)
 	for _, v := range []struct {
-		periods, heard int64
-		followed, anew bool
+		periods, heard, doubts, inKernel int64 // of 10 ms each, as the clock tick
+		followed, anew                   bool
 	}{
-		{judgedAfter - 1, 0, true, false},
-		{judgedAfter, 190, true, true},
-		{judgedAfter, 189, false, false},
-		{judgedAfter, 230, true, true}, // the clock goes on while another system has the processor
-		{10 * judgedAfter, 1899, false, false},
+		{judgedAfter - 1, 0, 0, judgedAfter, true, false},
+		{judgedAfter, 190, 0, judgedAfter, true, true},
+		{judgedAfter, 189, 0, 12, false, false},
+		{judgedAfter, 189, 0, 11, true, false},       // it was elsewhere, as far as the kernel's account tells
+		{judgedAfter, 10, 0, 0, true, false},         // buffers ran over
+		{2*judgedAfter - 1, 10, 1, 200, true, false}, // it is not judged as often
+		{2 * judgedAfter, 10, 1, 22, false, false},
+		{forgetAfter * judgedAfter, 10, forgetAfter - 1, 0, true, true},
+		{judgedAfter, 230, 0, 0, true, true}, // the clock goes on while another system has the processor
+		{10 * judgedAfter, 1899, 0, 102, false, false},
 	} {
 		onTicksOf(t, o, func(tick func(), c *Tracer) {
 			tick()
 			th := c.procs[0].list.inOrder[0]
 			c.files.Take(1)
-			th.followed = followed{events: 1, heard: v.heard}
+			var st procmem.Stat
+			if err := th.look.Stat(&st); err != nil {
+				t.Fatal(err)
+			}
+			th.followed = followed{events: 1, heard: v.heard, doubts: v.doubts, kernel: st.STime - uint64(v.inKernel)}
 			th.sampled.read = booking.Reading{CPU: v.periods * c.samples.reader.Period()}
 			c.judgeFollowed(th)
 			if f := th.followed; (f.events == 1) != v.followed || f.refused == v.followed || (f.from > 0) != v.anew {
-				t.Errorf("%d samples of %d periods: %+v", v.heard, v.periods, f)
+				t.Errorf("%+v: %+v", v, f)
 			}
 			th.sampled.read = booking.Reading{}
 		}, "sleepers", "1")

@@ -92,6 +92,9 @@ func (c *Tracer) tick(now, deadline int64) {
 		return
 	}
 	c.beginTick(now, deadline)
+	if !c.drawing() {
+		c.lookAtPreempted() // at once: see there
+	}
 	c.choose()
 	c.meetAllNewborn(now)
 	for _, p := range c.procs {
@@ -177,6 +180,26 @@ func (c *Tracer) lookAtAllIfSomeoneRan(p *process) {
 	}
 	c.lookAt(p.idle.Awake[already:])
 	c.idle.AllLookedAt(p.idle)
+}
+
+// lookAtPreempted looks at the thread that the tracer's wake-up preempted before anything else is done, if such a one
+// is sought ([skid.Tracer.Find]).
+func (c *Tracer) lookAtPreempted() {
+	if !c.cpuChooser.Following() {
+		return
+	}
+	for _, p := range c.procs {
+		for _, t := range p.idle.Awake {
+			if th := t.Owner.(*thread); !th.dead {
+				c.looker.Consider(th.look)
+			}
+		}
+	}
+	if t := c.looker.FindPreempted(); t != nil {
+		th := t.Owner.(*thread)
+		th.metAt = c.counts.ticks
+		c.begin(th)
+	}
 }
 
 // lookAt begins a look at each of some threads, beginning each tick with another one.
