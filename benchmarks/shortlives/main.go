@@ -1,6 +1,6 @@
 // Command shortlives records programs whose processes and threads live shortly with prywalk, perf record, samply and
 // py-spy, one after the other. It prints which share of the processor time that the kernel has charged (wait4) stands
-// in each recording with a function.
+// in each recording with a function, and in parentheses, with one or a place in a file that has no symbols.
 //
 //	go run ./benchmarks/shortlives                          all that is installed, a table on standard output
 //	go run ./benchmarks/shortlives -only shell -n 1         a short trial
@@ -84,23 +84,23 @@ func compare(ctx context.Context, args []string) error {
 // row measures a program with all tools, in turns, and prints what came of it.
 func (b *bench) row(ctx context.Context, p *program, tools []tool, n int) error {
 	var cpu []float64
-	named := make([][]float64, len(tools))
+	named, placed := make([][]float64, len(tools)), make([][]float64, len(tools))
 	for range n {
 		for i := range tools {
 			if tools[i].program == "" || tools[i].only != "" && tools[i].only != p.language {
 				continue
 			}
-			used, found, err := b.once(ctx, p, &tools[i])
+			used, has, err := b.once(ctx, p, &tools[i])
 			if err != nil {
 				return fmt.Errorf("%s with %s: %w", p.name, tools[i].name, err)
 			}
 			cpu = append(cpu, used)
-			named[i] = append(named[i], 100*found/used)
+			named[i], placed[i] = append(named[i], 100*has.named/used), append(placed[i], 100*has.placed/used)
 		}
 	}
 	fmt.Printf("| %s | %s |", p.what, spread("%.2f", cpu))
 	for i := range tools {
-		fmt.Printf(" %s |", spread("%.1f", named[i]))
+		fmt.Printf(" %s (%s) |", spread("%.1f", named[i]), spread("%.1f", placed[i]))
 	}
 	fmt.Println()
 	return nil
@@ -122,8 +122,8 @@ func spread(format string, values []float64) string {
 const settle = 2 * time.Second
 
 // once runs a program under a tool. It gives the processor time of the program and of all that it has waited for, and
-// how much of it the tool's recording names, in seconds.
-func (b *bench) once(ctx context.Context, p *program, t *tool) (used, named float64, err error) {
+// how much of it the tool's recording has, in seconds.
+func (b *bench) once(ctx context.Context, p *program, t *tool) (used float64, has found, err error) {
 	args := p.args(b.dir)
 	if !p.waits {
 		args = append([]string{"sh", "-c", `echo ready; read go; exec "$@"`, "shortlives"}, args...)
@@ -134,18 +134,18 @@ func (b *bench) once(ctx context.Context, p *program, t *tool) (used, named floa
 	cmd.Stderr = &said
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return 0, 0, err
+		return 0, has, err
 	}
 	says, err := cmd.StdoutPipe()
 	if err != nil {
-		return 0, 0, err
+		return 0, has, err
 	}
 	if err := cmd.Start(); err != nil {
-		return 0, 0, err
+		return 0, has, err
 	}
 	defer cmd.Process.Kill()
 	if line, err := bufio.NewReader(says).ReadString('\n'); err != nil {
-		return 0, 0, fmt.Errorf("it says %q instead of ready: %w", line, err)
+		return 0, has, fmt.Errorf("it says %q instead of ready: %w", line, err)
 	}
 	out := filepath.Join(b.dir, "recording")
 	_ = os.Remove(out) // of the run before
@@ -153,30 +153,30 @@ func (b *bench) once(ctx context.Context, p *program, t *tool) (used, named floa
 	var heard strings.Builder
 	watch.Stdout, watch.Stderr = &heard, &heard
 	if err := watch.Start(); err != nil {
-		return 0, 0, err
+		return 0, has, err
 	}
 	defer watch.Process.Kill()
 	time.Sleep(settle)
 	before, err := procmem.ProcessCPU(cmd.Process.Pid)
 	if err != nil {
-		return 0, 0, err
+		return 0, has, err
 	}
 	if _, err := io.WriteString(stdin, "\n"); err != nil {
-		return 0, 0, err
+		return 0, has, err
 	}
 	if err := cmd.Wait(); err != nil {
-		return 0, 0, fmt.Errorf("%w: %s", err, said.String())
+		return 0, has, fmt.Errorf("%w: %s", err, said.String())
 	}
 	if t.stop { // the others end with the program
 		_ = watch.Process.Signal(syscall.SIGINT)
 	}
 	_ = watch.Wait() // the exit code after a signal differs; the recording tells
 	u := cmd.ProcessState
-	named, err = t.read(out, cmd.Process.Pid)
+	has, err = t.read(out, cmd.Process.Pid)
 	if err != nil {
-		return 0, 0, fmt.Errorf("%w: %s", err, heard.String())
+		return 0, has, fmt.Errorf("%w: %s", err, heard.String())
 	}
-	return (u.UserTime() + u.SystemTime()).Seconds() - float64(before)/1e9, named, nil
+	return (u.UserTime() + u.SystemTime()).Seconds() - float64(before)/1e9, has, nil
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

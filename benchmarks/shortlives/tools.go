@@ -20,8 +20,22 @@ type tool struct {
 	only    string // the language that it is for; "" for all
 	stop    bool   // it goes on when the program has ended
 	args    func(pid int, out string) []string
-	// read gives the processor time that a recording has with a function, in seconds.
-	read func(out string, pid int) (float64, error)
+	// read gives what a recording has.
+	read func(out string, pid int) (found, error)
+}
+
+// found is the processor time that a recording has, in seconds: with a function, and with a place in a program's code,
+// whose file may have no symbols.
+type found struct{ named, placed float64 }
+
+// add adds some time.
+func (f *found) add(s float64, named, placed bool) {
+	if named {
+		f.named += s
+	}
+	if placed {
+		f.placed += s
+	}
 }
 
 func (b *bench) tools() []tool {
@@ -60,22 +74,21 @@ func (b *bench) record(engine string) func(int, string) []string {
 	}
 }
 
-// readPprof sums up the samples whose innermost entry is a function.
-func readPprof(out string, _ int) (sum float64, err error) {
+// readPprof sums up the samples whose innermost entry is a function, or a place in a file.
+func readPprof(out string, _ int) (sum found, err error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
-		return 0, err
+		return sum, err
 	}
 	p, err := profile.Parse(bytes.NewReader(text))
 	if err != nil {
-		return 0, err
+		return sum, err
 	}
 	for _, s := range p.Sample {
-		for _, line := range s.Location[0].Line[:min(1, len(s.Location[0].Line))] {
-			if !strings.HasPrefix(line.Function.Name, "[") {
-				sum += float64(s.Value[3]) / 1e9
-			}
-		}
+		l := s.Location[0]
+		named := len(l.Line) > 0 && !strings.HasPrefix(l.Line[0].Function.Name, "[")
+		inFile := l.Mapping != nil && strings.HasPrefix(l.Mapping.File, "/")
+		sum.add(float64(s.Value[3])/1e9, named, named || inFile)
 	}
 	return sum, nil
 }
@@ -83,11 +96,11 @@ func readPprof(out string, _ int) (sum float64, err error) {
 // fork is one of perf's records of births.
 var fork = regexp.MustCompile(`PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)`)
 
-// readPerf sums up the samples of a process and its descendants that have a symbol.
-func readPerf(out string, pid int) (sum float64, err error) {
-	text, err := exec.Command("perf", "script", "-i", out, "-F", "pid,period,ip,sym", "--show-task-events").Output()
+// readPerf sums up the samples of a process and its descendants that have a symbol, or a file.
+func readPerf(out string, pid int) (sum found, err error) {
+	text, err := exec.Command("perf", "script", "-i", out, "-F", "pid,period,ip,sym,dso", "--show-task-events").Output()
 	if err != nil {
-		return 0, err
+		return sum, err
 	}
 	family := map[string]bool{itoa(pid): true}
 	for line := range strings.Lines(string(text)) {
@@ -96,23 +109,24 @@ func readPerf(out string, pid int) (sum float64, err error) {
 			continue
 		}
 		f := strings.Fields(line)
-		if len(f) < 4 || !family[f[0]] || f[3] == "[unknown]" {
+		if len(f) < 5 || !family[f[0]] {
 			continue
 		}
 		period, err := strconv.ParseFloat(f[1], 64)
 		if err != nil {
 			continue // another record
 		}
-		sum += period / 1e9
+		named := f[3] != "[unknown]"
+		sum.add(period/1e9, named, named || strings.HasPrefix(f[len(f)-1], "(/"))
 	}
 	return sum, nil
 }
 
 // readFolded counts samples of folded stacks.
-func readFolded(out string, _ int) (float64, error) {
+func readFolded(out string, _ int) (found, error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
-		return 0, err
+		return found{}, err
 	}
 	n := 0
 	for line := range strings.Lines(string(text)) {
@@ -121,7 +135,7 @@ func readFolded(out string, _ int) (float64, error) {
 			n += count
 		}
 	}
-	return float64(n) / rate, nil
+	return found{float64(n) / rate, float64(n) / rate}, nil
 }
 
 // cutLast is strings.Cut at the last separator.
@@ -133,10 +147,10 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // readSamply counts samples with a stack: their functions are looked up only when the recording is shown.
-func readSamply(out string, _ int) (float64, error) {
+func readSamply(out string, _ int) (found, error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
-		return 0, err
+		return found{}, err
 	}
 	var p struct {
 		Threads []struct {
@@ -147,7 +161,7 @@ func readSamply(out string, _ int) (float64, error) {
 		} `json:"threads"`
 	}
 	if err := json.Unmarshal(text, &p); err != nil {
-		return 0, errors.Join(errors.New("samply's recording"), err)
+		return found{}, errors.Join(errors.New("samply's recording"), err)
 	}
 	n := 0
 	for _, t := range p.Threads {
@@ -157,5 +171,5 @@ func readSamply(out string, _ int) (float64, error) {
 			}
 		}
 	}
-	return float64(n) / rate, nil
+	return found{0, float64(n) / rate}, nil
 }

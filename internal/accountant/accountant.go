@@ -81,6 +81,7 @@ func New(o Options, with *handover.Common) *Accountant {
 // Book books a batch of events, and gives it back to the tracer.
 func (a *Accountant) Book(b handover.Batch) {
 	for i := range b {
+		a.Turn.Wait()
 		a.handle(&b[i])
 	}
 	now := procmem.Now()

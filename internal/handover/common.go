@@ -12,6 +12,7 @@ type Common struct {
 	Pool     *look.Pool // of the shots that events carry
 	Garbage  *ownruntime.Collector
 	Failure  *ownruntime.Failure
+	Turn     Turn
 }
 
 // NewCommon makes it for one run.

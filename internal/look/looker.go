@@ -20,6 +20,7 @@ const (
 	Reused                 // it has not run since its last look
 	Done                   // the shot is complete
 	Runs                   // it runs, and the kernel samples it
+	Queued                 // it waits for a processor, and only who is on one is stopped
 )
 
 // Looker looks at threads. Precondition of all methods: they run on the OS thread
@@ -44,6 +45,7 @@ type Looker struct {
 	regions  [maxRegions]frames.Region // of the look that is being finished
 	unproven unprovenSites
 	kernel   kernelStacks
+	careful  bool // see OnlyOnProcessors
 
 	candidates []candidate // of one tick
 }
@@ -97,6 +99,11 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	}
 	if err == nil && !asleep && l.rung != AlwaysFreeze && t.leaveAlone() {
 		err = refusal.InCall
+	}
+	if err == nil && l.waitsForTurn(t, asleep) {
+		l.pool.Put(s)
+		t.base.valid = false
+		return Queued, nil, nil
 	}
 	if err == nil {
 		err = l.freeze(t, s)
@@ -306,6 +313,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
 	s.State, s.Kernel = Running, s.Kernel[:0]
 	s.Call = procmem.SyscallInfo{Nr: -1}
+	t.passed = 0
 	if s.Stopped, s.Late = t.stopped(stop); s.Stopped > LongFreeze {
 		s.Why = l.ctl.Why(stop, s.Copied())
 	}

@@ -42,6 +42,7 @@ type Thread struct {
 	kept     kept
 	skid     skid.Thread
 	sampled  int        // the kernel samples it where it runs, with so many bytes of its stack; 0: it does not
+	passed   int64      // since when it was found queued, and not stopped for that; CLOCK_MONOTONIC ns, 0: it was not
 	alone    *leftAlone // nil: no look has made it give up a call
 	// restless: it has not been found unchanged since it was peeked at.
 	restless bool

@@ -36,3 +36,27 @@ func ParseLastRun(b []byte) (int64, bool) {
 	}
 	return 0, false
 }
+
+// ParseSwitches finds nr_switches in the text of a sched file: how often the thread was taken off a processor. False if
+// it is not there.
+func ParseSwitches(b []byte) (n uint64, ok bool) {
+	i := bytes.LastIndex(b, []byte("\nnr_switches")) // a thread's name, before it, may be anything
+	if i < 0 {
+		return 0, false
+	}
+	b = b[i+1:]
+	if i = bytes.IndexByte(b, ':'); i < 0 {
+		return 0, false
+	}
+	digits := 0
+	for _, ch := range b[i+1:] {
+		switch {
+		case ch == ' ' && digits == 0:
+		case ch >= '0' && ch <= '9' && digits < 19:
+			n, digits = 10*n+uint64(ch-'0'), digits+1
+		default:
+			return n, ch == '\n' && digits > 0
+		}
+	}
+	return 0, false
+}

@@ -2,6 +2,7 @@ package procmem
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"testing"
 
@@ -35,6 +36,72 @@ func FuzzParseLastRun(f *testing.F) {
 			t.Fatalf("%d", v)
 		}
 	})
+}
+
+func TestParseSwitches(t *testing.T) {
+	const head = "\nnr_switches:7 (18755, #threads: 1)\n------\nse.exec_start : 5277785.855588\nnr_switches      :    "
+	for text, want := range map[string]int64{
+		head + "1234\nnr_voluntary_switches  : 1\n": 1234,
+		head + "0\n":                    0,
+		head + "12":                     -1, // cut
+		head + "\n":                     -1,
+		head + "-1\n":                   -1,
+		head + "1.5\n":                  -1,
+		head + "99999999999999999999\n": -1,
+		"":                              -1,
+		"nr_switches : 1\n":             -1,
+	} {
+		got, ok := ParseSwitches([]byte(text))
+		if ok != (want >= 0) || ok && int64(got) != want {
+			t.Errorf("ParseSwitches(%q) = %d, %v", text, got, ok)
+		}
+	}
+}
+
+func FuzzParseSwitches(f *testing.F) {
+	f.Add([]byte("\nnr_switches : 1\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if v, ok := ParseSwitches(b); ok && int64(v) < 0 {
+			t.Fatalf("%d", v)
+		}
+	})
+}
+
+// TestOnProcessorIsWhoRuns: this thread always is, and one that sleeps never.
+func TestOnProcessorIsWhoRuns(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if _, err := os.Stat("/proc/self/sched"); err != nil {
+		t.Skip("the kernel has no /proc/PID/sched (before 6.15 without CONFIG_SCHED_DEBUG)")
+	}
+	own := OpenThread(os.Getpid(), unix.Gettid(), NewBudget(0))
+	defer own.Close()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	asleep := OpenThread(cmd.Process.Pid, cmd.Process.Pid, NewBudget(0))
+	defer asleep.Close()
+	for call, err := asleep.Syscall(); err == nil && call.Nr != unix.SYS_CLOCK_NANOSLEEP; call, err = asleep.Syscall() {
+		runtime.Gosched()
+	}
+	ran := 0
+	for range 1000 {
+		on, known := own.OnProcessor()
+		if !known {
+			t.Fatal("not known of this thread")
+		}
+		if on { // else it was queued between the two readings
+			ran++
+		}
+		if on, known := asleep.OnProcessor(); on || !known {
+			t.Fatalf("one that sleeps: %v, %v", on, known)
+		}
+	}
+	if ran == 0 {
+		t.Error("this thread never runs")
+	}
 }
 
 // TestLastRunIsReadOnThisKernel: the value of a thread that runs grows.

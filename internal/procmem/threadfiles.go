@@ -200,6 +200,27 @@ func (f *ThreadFiles) LastRun() (int64, bool) {
 	return ParseLastRun(b)
 }
 
+// OnProcessor reports whether the thread is on a processor at this moment. It has then arrived on one once more than it
+// has left one (the third field of schedstat, and nr_switches in sched). known: the kernel tells, as it does where it has
+// a sched file ([ThreadFiles.LastRun]).
+func (f *ThreadFiles) OnProcessor() (on, known bool) {
+	before, err := f.SchedStat()
+	if err != nil {
+		return false, false
+	}
+	var buf [3072]byte // with CONFIG_SCHEDSTATS, many lines come first
+	b, err := f.read(fileSched, buf[:])
+	if err != nil {
+		return false, false
+	}
+	left, ok := ParseSwitches(b)
+	after, err := f.SchedStat()
+	if !ok || err != nil {
+		return false, false
+	}
+	return before.Runs == after.Runs && after.Runs == left+1, true
+}
+
 // ReadStatus reads the status of a thread once, with no descriptor kept. For a
 // process's first thread tid is the pid.
 func ReadStatus(tid int, s *Status) error {

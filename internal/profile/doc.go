@@ -9,8 +9,9 @@
 // 20 bytes for each; bytes once written never change. All but the last 4 MB of them lie in a
 // file without a name, if [Meta].SpillTo says where. A checkpoint therefore needs
 // the lock only to copy the headers of the tables, and encodes while recording
-// goes on. With [Meta].Aggregate the journal is replaced by one sum for each pair
-// of stack and label set.
+// goes on. Numbers of label sets hold for a part of the journal, so that those of
+// threads that have ended need not be kept. With [Meta].Aggregate the journal is
+// replaced by one sum for each pair of stack and label set.
 //
 // Looking up the locations is what interning costs. Most of a deep stack's entries are
 // those of the thread's last stack; a caller that knows which saves that ([Part]).

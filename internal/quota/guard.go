@@ -22,10 +22,11 @@ const (
 	keptBy = 1e6
 )
 
-// NewGuard gives a guard; processors are those on which threads of the group may run.
-func NewGuard(l Limit, processors int, now Sample, used int64) *Guard {
+// NewGuard gives a guard; processors are those on which threads of the group may run at the same time, and kept those
+// besides on which they have run before.
+func NewGuard(l Limit, processors, kept int, now Sample, used int64) *Guard {
 	g := &Guard{limit: l, periods: now.Periods, before: used - l.Quota, seen: used} // of this period nothing is sure
-	if processors > 1 {
+	if processors > 1 || kept > 0 {
 		// No more than half: else nobody would ever be looked at.
 		g.elsewhere = min(int64(processors-1)*slice+keptBy, l.Quota/2)
 	}

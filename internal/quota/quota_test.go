@@ -113,7 +113,7 @@ func TestWhatIsSaidToBeLeftIsLeft(t *testing.T) {
 		now, used, periods := int64(0), int64(rng.IntN(1e6)), int64(rng.IntN(5))
 		next := int64(rng.IntN(period))
 		left := int64(rng.IntN(limit))
-		g := NewGuard(Limit{Quota: limit, Period: period}, 1, Sample{Periods: periods}, used)
+		g := NewGuard(Limit{Quota: limit, Period: period}, 1, 0, Sample{Periods: periods}, used)
 		for range 3000 {
 			now += int64(rng.IntN(3e6))
 			for now >= next {

@@ -56,6 +56,7 @@ func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) 
 // hangs takes the books, and makes the error of what hangs.
 func (s *Sampler) hangs(what string, accounted chan struct{}) error {
 	close(s.orphaned)
+	s.shared.Turn.Give() // who hangs may have taken it
 	if err := s.takeBooks(accounted); err != nil {
 		return fmt.Errorf("%w; %w", look.Hung(what), err)
 	}

@@ -87,11 +87,18 @@ func (c *Tracer) breathe(until int64) (now int64) {
 	return now
 }
 
-// collect finishes the looks whose threads stop before the deadline.
+// collect finishes the looks whose threads stop before the deadline. Within a quota, what waits for a walk waits until
+// nobody has been asked to stop any more.
 func (c *Tracer) collect(deadline int64) {
+	if c.quota != nil && c.looker.Waiting() > 0 {
+		c.Turn.Take()
+	}
 	ptrace.Pin()
-	defer ptrace.Unpin()
 	c.looker.Collect(deadline, c.done)
+	ptrace.Unpin()
+	if c.quota != nil && c.looker.Waiting() == 0 {
+		c.Turn.Give()
+	}
 }
 
 // # Threads that stop late

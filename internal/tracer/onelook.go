@@ -40,6 +40,10 @@ func (c *Tracer) begin(th *thread) {
 		c.counts.attempted-- // its samples tell
 		c.changed(th)
 		c.runs(th)
+	case outcome == look.Queued:
+		c.counts.attempted--
+		c.counts.queued++
+		c.changed(th)
 	case outcome == look.Done:
 		c.changed(th)
 		c.finish(th, shot)

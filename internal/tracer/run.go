@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/ownruntime"
 	"prywalk/internal/procmem"
+	"prywalk/internal/quota"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
@@ -33,12 +34,17 @@ func (c *Tracer) Run(ctx context.Context, stop func()) {
 // runHere runs the ticks; again is true if it had to leave before the end. Precondition: the goroutine is locked
 // to its OS thread.
 func (c *Tracer) runHere(ctx context.Context) (again bool) {
-	ctl := ptrace.NewController(ptrace.Options{ReadOnly: c.opts.ReadOnly, NoCollector: true})
+	limits := quota.Root("/").Limits()
+	ctl := ptrace.NewController(ptrace.Options{ReadOnly: c.opts.ReadOnly, NoCollector: true, Frugal: len(limits) > 0})
 	defer ctl.Close() // also after a panic: nobody stays stopped
 	c.looker = look.New(ctl, c.Pool, c.opts.Rung)
 	defer c.looker.Close()
-	c.quota = newUnderQuota("/", ctl.Scheduling())
+	c.quota = newUnderQuota(limits, ctl.Scheduling())
+	defer c.Turn.Give()
 	defer c.quota.close()
+	if c.quota.careful() {
+		c.looker.OnlyOnProcessors()
+	}
 	c.cpuChooser = skid.NewCPUChooser(ctl.Moved) // within the processors that are left
 	c.looker.LimitPause(c.opts.MaxPause)
 	if c.opts.KernelStacks {
@@ -78,6 +84,7 @@ func (c *Tracer) leave() {
 	ptrace.Pin()
 	c.looker.Leave(c.done)
 	ptrace.Unpin()
+	c.Turn.Give()
 	c.out.handOver(c.now.at)
 }
 
@@ -99,6 +106,7 @@ func (c *Tracer) last(now int64) {
 	c.tick(now, now+lastWait)
 	c.forgetUntracked(false)
 	c.looker.Abort(c.done)
+	c.Turn.Give()
 	for _, p := range c.procs {
 		c.closeCount(p, procmem.Now())
 		for _, th := range p.list.inOrder {

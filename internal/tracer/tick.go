@@ -48,6 +48,9 @@ func (c *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 // tickWithinBudget is tick within the budget, if there is one: a tick that comes
 // while targets have lost too much is withheld.
 func (c *Tracer) tickWithinBudget(now, deadline int64) {
+	if c.quota.moves(c.looker.Waiting()) {
+		c.looker.Woken(procmem.Now())
+	}
 	if !c.ending && !c.quota.enough() {
 		c.withhold(now, deadline)
 		return
@@ -76,7 +79,7 @@ func (c *Tracer) withhold(now, deadline int64) {
 	}
 	c.dropGone()
 	c.drainInTime()
-	c.looker.Collect(deadline, c.done)
+	c.collect(deadline)
 	c.out.handOver(c.now.at)
 }
 

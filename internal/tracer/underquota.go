@@ -18,7 +18,11 @@ import (
 // stands still with it. So nobody is looked at while what is left of the period is not surely enough (package quota).
 // And the rate is lowered to what half of the quota pays for. Where prywalk is alone in the group, all of its threads
 // are put on one processor. The kernel hands the quota to processors in slices, and one that has none stands still
-// though another has some left. A real-time priority is above quotas.
+// though another has some left. It is another one after some periods, so that whoever runs there is looked at, too. A
+// real-time priority is above quotas.
+//
+// A thread that stops late could do so when the quota has been used up. So only threads that are on a processor are asked
+// to stop. Should one of them leave it just then, the accountant waits, and the tracer sleeps, until it has stopped.
 
 // throttledFrom is from which length on, in nanoseconds, it is asked whether a freeze fell into a time in which the
 // group stood still.
@@ -33,6 +37,8 @@ type underQuota struct {
 	meter *quota.Meter
 	alone bool // what prywalk uses is what the group uses
 	all   unix.CPUSet
+	at    int   // the processor of all, −1 if there are several
+	moved int64 // the period in which they came there
 	last  quota.Sample
 	first quota.Sample
 	used  int64 // as it was last read
@@ -45,11 +51,11 @@ type underQuota struct {
 }
 
 // newUnderQuota finds the tightest quota that can be measured; nil if there is none, or it does not matter.
-func newUnderQuota(root quota.Root, scheduling string) *underQuota {
+func newUnderQuota(limits []quota.Limit, scheduling string) *underQuota {
 	if scheduling == "fifo" {
 		return nil
 	}
-	for _, l := range root.Limits() {
+	for _, l := range limits {
 		if u := openQuota(l); u != nil {
 			return u
 		}
@@ -63,18 +69,18 @@ func openQuota(l quota.Limit) *underQuota {
 	if err != nil {
 		return nil
 	}
-	u := &underQuota{meter: m, alone: l.Alone()}
+	u := &underQuota{meter: m, alone: l.Alone(), at: -1}
 	s, err := m.Read()
 	if err != nil || !u.alone && s.Used < 0 {
 		m.Close()
 		return nil
 	}
 	u.last, u.first = s, s
-	processors := runtime.NumCPU()
-	if u.alone && l.Share() <= 1 && u.pin() {
-		processors = 1
+	kept, processors := 0, runtime.NumCPU()
+	if unix.SchedGetaffinity(0, &u.all) == nil && u.alone && l.Share() <= 1 && u.pin() {
+		kept, processors = min(u.all.Count()-1, 1), 1
 	}
-	u.guard = quota.NewGuard(l, processors, s, u.usedNow(s))
+	u.guard = quota.NewGuard(l, processors, kept, s, u.usedNow(s))
 	u.since = u.used
 	return u
 }
@@ -161,17 +167,40 @@ func (u *underQuota) ownPart(stopped int64) int64 {
 
 // pin puts all threads of this process on the processor that this one is on; those that come inherit it.
 func (u *underQuota) pin() bool {
-	if unix.SchedGetaffinity(0, &u.all) != nil {
-		return false
-	}
 	var st procmem.Stat
-	if procmem.ReadStat(unix.Gettid(), &st) != nil || st.Processor < 0 {
+	return procmem.ReadStat(unix.Gettid(), &st) == nil && st.Processor >= 0 && u.put(st.Processor)
+}
+
+// put puts all threads of this process on a processor.
+func (u *underQuota) put(cpu int) bool {
+	var one unix.CPUSet
+	one.Set(cpu)
+	if !onAllThreads(&one) {
 		return false
 	}
-	var one unix.CPUSet
-	one.Set(st.Processor)
-	return onAllThreads(&one)
+	u.at, u.moved = cpu, u.last.Periods
+	return true
 }
+
+// movesAfter is after how many periods of the quota all threads of this process are put on the next processor.
+const movesAfter = 4
+
+// moves puts them there, if it is time to, and nobody has been asked to stop. It reports whether it did.
+func (u *underQuota) moves(waiting int) bool {
+	if u == nil || u.at < 0 || waiting > 0 || u.last.Periods-u.moved < movesAfter || u.all.Count() < 2 {
+		return false
+	}
+	next := u.at + 1
+	for ; !u.all.IsSet(next % maxCPUs); next++ {
+	}
+	return u.put(next % maxCPUs)
+}
+
+// maxCPUs is how many processors a set has room for.
+const maxCPUs = 1024
+
+// careful reports whether only threads on a processor are to be asked to stop. With a single one, that is the tracer's.
+func (u *underQuota) careful() bool { return u != nil && u.all.Count() > 1 }
 
 // onAllThreads lets all threads of this process run on some processors only; false if none could be asked.
 func onAllThreads(set *unix.CPUSet) (done bool) {
@@ -191,7 +220,7 @@ func (u *underQuota) close() {
 	if u == nil {
 		return
 	}
-	if u.all.Count() > 0 {
+	if u.at >= 0 {
 		onAllThreads(&u.all)
 	}
 }

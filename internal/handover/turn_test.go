@@ -1,0 +1,29 @@
+package handover
+
+import (
+	"sync/atomic"
+	"testing"
+)
+
+// TestAccountantWaitsForItsTurn: it goes on only when the tracer lets it, and at once where nobody has a quota.
+func TestAccountantWaitsForItsTurn(t *testing.T) {
+	var turn Turn
+	turn.Wait()
+	turn.Give()
+	for range 1000 {
+		turn.Take()
+		turn.Take()
+		var given atomic.Bool
+		done := make(chan bool)
+		go func() {
+			turn.Wait()
+			done <- given.Load()
+		}()
+		given.Store(true)
+		turn.Give()
+		if !<-done {
+			t.Fatal("it did not wait")
+		}
+	}
+	turn.Wait()
+}

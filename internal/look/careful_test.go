@@ -1,0 +1,70 @@
+package look
+
+import (
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// TestOnlyWhoIsOnAProcessorIsAskedToStop: of busy programs on one processor all but one are queued. One that is found so
+// each time is stopped all the same in the end.
+func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
+	var threads []*Thread
+	for range 3 {
+		cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
+		pid := cmd.Process.Pid
+		var one unix.CPUSet
+		one.Set(runtime.NumCPU() - 1)
+		if err := unix.SchedSetaffinity(pid, &one); err != nil {
+			t.Skip(err)
+		}
+		th := NewThread(pid, pid, procmem.NewBudget(0))
+		defer th.Close()
+		threads = append(threads, th)
+	}
+	if _, known := threads[0].files.OnProcessor(); !known {
+		t.Skip("the kernel does not tell who is on a processor (before 6.15 without CONFIG_SCHED_DEBUG)")
+	}
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		l := New(ctl, NewPool(16), Ladder)
+		defer l.Close()
+		l.OnlyOnProcessors()
+		done := func(_ *Thread, s *Shot, err error) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			l.pool.Put(s)
+		}
+		look := func(th *Thread) Outcome {
+			outcome, _, err := l.Begin(th)
+			if err != nil {
+				t.Error(err)
+			}
+			for outcome == Pending && l.Pending() > 0 {
+				l.Collect(procmem.Now()+1e9, done)
+			}
+			return outcome
+		}
+		seen := map[Outcome]int{}
+		for i := 0; (i < 300 || seen[Pending] == 0) && !t.Failed(); i++ {
+			seen[look(threads[i%3])]++
+			procmem.SleepUntil(procmem.Now() + 1e6)
+		}
+		if seen[Queued] == 0 || seen[Pending]+seen[Queued] < 300 {
+			t.Errorf("%d were stopped and %d left for later", seen[Pending], seen[Queued])
+		}
+		threads[0].passed = procmem.Now() - passedFor
+		if look(threads[0]) != Pending || threads[0].passed != 0 {
+			t.Error("one that is always queued is not stopped")
+		}
+	})
+}

@@ -1,0 +1,49 @@
+package tracer
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestQuotaIsUsedOnOneProcessorAfterTheOther: after some periods each, when nobody has been asked to stop, and on those
+// only that this process may use.
+func TestQuotaIsUsedOnOneProcessorAfterTheOther(t *testing.T) {
+	u := &underQuota{at: -1}
+	if err := unix.SchedGetaffinity(0, &u.all); err != nil || u.all.Count() < 2 {
+		t.Skip("it takes two processors")
+	}
+	defer onAllThreads(&u.all)
+	if !u.careful() {
+		t.Error("threads that are queued are asked to stop")
+	}
+	if u.moves(0) || !u.pin() {
+		t.Fatal("not on one processor")
+	}
+	seen := map[int]bool{}
+	for range u.all.Count() {
+		u.last.Periods += movesAfter - 1
+		if at := u.at; u.moves(0) || u.at != at {
+			t.Error("moved too soon")
+		}
+		u.last.Periods++
+		if u.moves(1) {
+			t.Error("moved while somebody was asked to stop")
+		}
+		var now unix.CPUSet
+		if !u.moves(0) || unix.SchedGetaffinity(0, &now) != nil || now.Count() != 1 || !now.IsSet(u.at) || !u.all.IsSet(u.at) {
+			t.Fatalf("on %v, not on %d", now, u.at)
+		}
+		seen[u.at] = true
+	}
+	if len(seen) != u.all.Count() {
+		t.Errorf("on %d of %d processors", len(seen), u.all.Count())
+	}
+	var none *underQuota
+	if none.moves(0) || none.careful() {
+		t.Error("without a quota")
+	}
+	if one := (&underQuota{at: 0}); one.careful() {
+		t.Error("on a single processor all others are queued")
+	}
+}
