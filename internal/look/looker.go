@@ -102,7 +102,6 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	}
 	if err == nil && l.waitsForTurn(t, asleep) {
 		l.pool.Put(s)
-		t.base.valid = false
 		return Queued, nil, nil
 	}
 	if err == nil {
