@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// quotaOf makes a control group that may use 5 % of a processor, and gives its directory; the test is skipped where none
-// can be made.
+// quotaOf makes a control group that may use 5 % of a processor, and gives its directory. The test is skipped where
+// none can be made.
 func quotaOf(t *testing.T) string {
 	t.Helper()
 	for _, g := range []struct{ at, file, text string }{
@@ -39,9 +39,10 @@ func quotaOf(t *testing.T) string {
 }
 
 // TestWhoIsQueuedIsNotStoppedWithinAQuota: with more threads than processors, all of them busy, the sums are the
-// kernel's, and only who runs is stopped. So a freeze falls into a time in which prywalk stands still only if the thread
-// leaves its processor between the question and the interrupt, some microseconds later, and nobody is then left to let it
-// go. That is less than one in 1,000 freezes: of the some 100 of the test, more than two with a probability below 0.001.
+// kernel's, and only who runs is stopped. A freeze may fall into a time in which prywalk stands still all the same.
+// That takes a thread that leaves its processor in the microseconds between the question and the interrupt, and a quota
+// that is used up before it is back. It was so for none of 6,403 freezes, which bounds the share by 0.05 % (at 95 %).
+// More than two of the test's some hundred then have a probability below 0.001.
 func TestWhoIsQueuedIsNotStoppedWithinAQuota(t *testing.T) {
 	user := ordinary()
 	if user == nil || yama() > 0 {

@@ -1,6 +1,6 @@
 // Command shortlives records programs whose processes and threads live shortly with prywalk, perf record, samply and
 // py-spy, one after the other. It prints which share of the processor time that the kernel has charged (wait4) stands
-// in each recording with a function, and in parentheses, with one or a place in a file that has no symbols.
+// in each recording with a function. In parentheses is the share with a function or a place in a file without symbols.
 //
 //	go run ./benchmarks/shortlives                          all that is installed, a table on standard output
 //	go run ./benchmarks/shortlives -only shell -n 1         a short trial

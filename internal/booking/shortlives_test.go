@@ -290,10 +290,10 @@ func calling(rng *rand.Rand, life, period int64, looks int) (booked [phases]int6
 	return booked, used, unseen
 }
 
-// TestSharesOfShortLivesWithManyCallsAreTrue: whatever is not exact is shared out among the looks that are, one each,
-// so that shares are as true as those of that many looks. Before, claims were shared out among claims. What a look
-// outside of a call books of a thread's own time was believed: in lives of 15 to 30 ms phases had 10 to 32 %. With the
-// bound of six standard errors the test fails in one of 10 million runs of true shares; the seed is fixed.
+// TestSharesOfShortLivesWithManyCallsAreTrue: whatever is not exact is shared out among the looks that are, to each as
+// much. So shares are as true as those of that many looks. Before, claims were shared out among claims, and what a look
+// outside of a call books of a thread's own time was believed. In lives of 15 to 30 ms phases had 10 to 32 % then. With
+// six standard errors the test fails in one of 10 million runs of true shares; the seed is fixed.
 func TestSharesOfShortLivesWithManyCallsAreTrue(t *testing.T) {
 	const period, looks = 10_000_000, 20_000
 	for _, life := range []int64{1e6, 2e6, 5e6, 8e6, 15e6, 20e6, 30e6, 50e6, 80e6, 150e6} {

@@ -2,8 +2,8 @@ package handover
 
 import "sync/atomic"
 
-// Turn lets the tracer have what is left of a CPU quota for itself while somebody has been asked to stop: the accountant
-// begins with no event meanwhile. The zero value lets both work.
+// Turn lets the tracer have what is left of a CPU quota for itself while somebody has been asked to stop. The
+// accountant begins with no event meanwhile. The zero value lets both work.
 type Turn struct{ over atomic.Pointer[chan struct{}] }
 
 // Take has the accountant wait before its next event. It is the tracer's.

@@ -12,8 +12,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// TestOnlyWhoIsOnAProcessorIsAskedToStop: of busy programs on one processor all but one are queued. One that is found so
-// each time is stopped all the same in the end.
+// TestOnlyWhoIsOnAProcessorIsAskedToStop: of busy programs on one processor all but one are queued. One that is found
+// so each time is stopped all the same in the end.
 func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
 	var threads []*Thread
 	for range 3 {

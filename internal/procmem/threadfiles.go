@@ -201,8 +201,8 @@ func (f *ThreadFiles) LastRun() (int64, bool) {
 }
 
 // OnProcessor reports whether the thread is on a processor at this moment. It has then arrived on one once more than it
-// has left one (the third field of schedstat, and nr_switches in sched). known: the kernel tells, as it does where it has
-// a sched file ([ThreadFiles.LastRun]).
+// has left one (the third field of schedstat, and nr_switches in sched). known: the kernel tells, as it does where it
+// has a sched file ([ThreadFiles.LastRun]).
 func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	before, err := f.SchedStat()
 	if err != nil {

@@ -21,8 +21,9 @@ import (
 // though another has some left. It is another one after some periods, so that whoever runs there is looked at, too. A
 // real-time priority is above quotas.
 //
-// A thread that stops late could do so when the quota has been used up. So only threads that are on a processor are asked
-// to stop. Should one of them leave it just then, the accountant waits, and the tracer sleeps, until it has stopped.
+// A thread that stops late could do so when the quota has been used up. So only threads that are on a processor are
+// asked to stop. Should one of them leave it just then, the accountant waits, and the tracer sleeps, until it has
+// stopped.
 
 // throttledFrom is from which length on, in nanoseconds, it is asked whether a freeze fell into a time in which the
 // group stood still.

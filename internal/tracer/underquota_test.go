@@ -31,7 +31,8 @@ func TestQuotaIsUsedOnOneProcessorAfterTheOther(t *testing.T) {
 			t.Error("moved while somebody was asked to stop")
 		}
 		var now unix.CPUSet
-		if !u.moves(0) || unix.SchedGetaffinity(0, &now) != nil || now.Count() != 1 || !now.IsSet(u.at) || !u.all.IsSet(u.at) {
+		moved := u.moves(0) && unix.SchedGetaffinity(0, &now) == nil
+		if !moved || now.Count() != 1 || !now.IsSet(u.at) || !u.all.IsSet(u.at) {
 			t.Fatalf("on %v, not on %d", now, u.at)
 		}
 		seen[u.at] = true
