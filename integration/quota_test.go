@@ -30,7 +30,7 @@ func quotaOf(t *testing.T) string {
 			continue
 		}
 		t.Cleanup(func() { testtargets.Eventually(t, "the group is empty", func() bool { return os.Remove(dir) == nil }) })
-		if os.WriteFile(filepath.Join(dir, g.file), []byte(g.text), 0) == nil {
+		if os.Chmod(dir, 0o755) == nil && os.WriteFile(filepath.Join(dir, g.file), []byte(g.text), 0) == nil {
 			return dir
 		}
 	}
