@@ -274,6 +274,33 @@ func TestThreadsThatExitedUnseenAreAGroupOfTheirOwn(t *testing.T) {
 }
 
 // TestAReportOfThreadsThatWaitedSaysWhereToLook: a table of CPU time is empty then.
+// TestThreadsOfSeveralProcessesSayWhoseTheyAre: a pool's workers have the same names. A main thread's number tells.
+func TestThreadsOfSeveralProcessesSayWhoseTheyAre(t *testing.T) {
+	for name, c := range map[string]struct {
+		pids []int
+		want []string
+	}{
+		"several": {[]int{100, 200}, []string{"MainThread (tid 100)  ", "Thread-1 (tid 101) of pid 100  ",
+			"MainThread (tid 200)  ", "Thread-1 (tid 201) of pid 200  "}},
+		"one": {[]int{100}, []string{"MainThread (tid 100)  ", "Thread-1 (tid 101)  "}},
+	} {
+		b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7})
+		stack := b.Intern([]rec.Loc{{Synthetic: "[not observed]"}})
+		for _, pid := range c.pids {
+			for i, thread := range []string{"MainThread", "Thread-1"} {
+				b.Add(rec.Interval{Stack: stack, PID: pid, TID: pid + i, Comm: "python3", Thread: thread, State: "running", End: 1e9,
+					Wall: 1e9, CPU: 1e9})
+			}
+		}
+		table := render(t, Table, parsed(t, b, nil), Options{By: "thread"})
+		for _, want := range c.want {
+			if !strings.Contains(table, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, table)
+			}
+		}
+	}
+}
+
 func TestAReportOfThreadsThatWaitedSaysWhereToLook(t *testing.T) {
 	idle := fixture(t)
 	for _, s := range idle.Sample {

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"prywalk/benchmarks/command"
@@ -32,6 +33,7 @@ type settings struct {
 	prywalk        string
 	window, limit  time.Duration
 	prepare        bool
+	tools          *regexp.Regexp
 	json, page     string
 }
 
@@ -57,6 +59,7 @@ func parse(args []string) (*settings, error) {
 	fl.StringVar(&s.prywalk, "prywalk", "", "the prywalk to measure; built if it is not given")
 	fl.DurationVar(&s.window, "window", 800*time.Millisecond, "length of a window")
 	fl.DurationVar(&s.limit, "limit", 160*time.Second, "begin no more rounds of a program after this time")
+	tools := fl.String("tools", "", "only tools that this regular expression matches, such as 'prywalk, 100 Hz'")
 	fl.BoolVar(&s.prepare, "prepare", false, "install what is needed, note who calls whom, and measure nothing")
 	fl.StringVar(&s.json, "json", "", "write the figures to this file; those of other programs that it has are kept")
 	fl.StringVar(&s.page, "docs", "", "put the tables between the markers of this page")
@@ -67,6 +70,9 @@ func parse(args []string) (*settings, error) {
 		return nil, errors.New("-window must be positive")
 	}
 	var err error
+	if s.tools, err = regexp.Compile(*tools); err != nil {
+		return nil, err
+	}
 	s.only, err = command.Only(*only, programNames())
 	return s, err
 }

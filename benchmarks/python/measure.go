@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -34,6 +35,9 @@ func (s *settings) measure(ctx context.Context, e *environment, p *program, k kn
 	tools := toolsFor(p)
 	all := make([]measured, 0, len(tools))
 	for i := range tools {
+		if !s.tools.MatchString(tools[i].String()) {
+			continue
+		}
 		if why := e.lacksTool(s, &tools[i]); why != "" {
 			fmt.Fprintf(os.Stderr, "python: %s is left out: %s\n", &tools[i], why)
 			continue
@@ -50,6 +54,9 @@ func (s *settings) measure(ctx context.Context, e *environment, p *program, k kn
 		return nil, err
 	}
 	defer traced.kill()
+	if len(all) == 0 {
+		return nil, errors.New("no tool is left")
+	}
 	plain.resume()
 	time.Sleep(2 * time.Second)
 	end := time.Now().Add(s.limit)

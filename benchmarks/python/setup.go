@@ -147,7 +147,7 @@ func lastLine(text []byte) string {
 }
 
 // noted is for how long it is noted who calls whom, in seconds.
-const noted = "8"
+const noted = "5"
 
 // edges gives who calls whom in a program, noted once for a folder.
 func (e *environment) edges(ctx context.Context, p *program) (known, error) {

@@ -108,7 +108,7 @@ type runningTool struct {
 }
 
 // settle is how long a tool has until it looks, unless it is slower.
-const settle = 900 * time.Millisecond
+const settle = 600 * time.Millisecond
 
 // watch starts a tool on a process, and waits until it should look.
 func (s *settings) watch(ctx context.Context, e *environment, t *tool, pid int, out string) (*runningTool, error) {

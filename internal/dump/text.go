@@ -3,7 +3,6 @@ package dump
 import (
 	"fmt"
 	"io"
-	"path"
 	"strings"
 
 	"prywalk/internal/printable"
@@ -73,7 +72,7 @@ func before(sep, s string) string {
 func frame(b *strings.Builder, n int, f *Frame) {
 	where := ""
 	if f.File != "" {
-		where = " at " + path.Base(f.File)
+		where = " at " + printable.SourceFile(f.File)
 		if f.Line > 0 {
 			where = fmt.Sprintf("%s:%d", where, f.Line)
 		}

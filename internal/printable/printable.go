@@ -3,6 +3,8 @@ package printable
 import (
 	"fmt"
 	"io"
+	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -103,4 +105,24 @@ func JSON(text []byte) []byte {
 		text = text[n:]
 	}
 	return out
+}
+
+// modules are folders in which modules of Python are installed, and the standard library's.
+var modules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
+
+// SourceFile gives the part of a source file's path that tells people which one it is: its own name. Many files of
+// Python have the same one. Those that are installed have their package with it, and those that are named for their
+// folder have that.
+func SourceFile(file string) string {
+	base := path.Base(file)
+	if path.Ext(base) != ".py" {
+		return base
+	}
+	if where := modules.FindString(file); where != "" {
+		return file[len(where):]
+	}
+	if dir := path.Base(path.Dir(file)); strings.HasPrefix(base, "__") && dir != "." && dir != "/" {
+		return dir + "/" + base
+	}
+	return base
 }

@@ -71,3 +71,24 @@ func FuzzString(f *testing.F) {
 		}
 	})
 }
+
+func TestASourceFileIsToldByItsOwnNameAndItsPackage(t *testing.T) {
+	for file, want := range map[string]string{
+		"/usr/src/redis/ae.c": "ae.c",
+		"ae.c":                "ae.c",
+		"/srv/venv/lib/python3.12/site-packages/gunicorn/app/base.py": "gunicorn/app/base.py",
+		"/usr/lib/python3/dist-packages/six.py":                       "six.py",
+		"/usr/lib/python3.11/logging/__init__.py":                     "logging/__init__.py",
+		"/srv/shop/handlers.py":                                       "handlers.py",
+		"/srv/shop/__init__.py":                                       "shop/__init__.py",
+		"/__main__.py":                                                "__main__.py",
+		"__init__.py":                                                 "__init__.py",
+		"<frozen importlib._bootstrap>":                               "<frozen importlib._bootstrap>",
+		"/python3.12/":                                                "python3.12",
+		"":                                                            ".",
+	} {
+		if got := SourceFile(file); got != want {
+			t.Errorf("%q: %q, want %q", file, got, want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/namehints"
+	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
 )
 
@@ -37,7 +38,7 @@ func (f *Frame) Label() string {
 	if f.Line == 0 || f.File == "" {
 		return f.Name
 	}
-	return fmt.Sprintf("%s %s:%d", f.Name, filepath.Base(f.File), f.Line)
+	return fmt.Sprintf("%s %s:%d", f.Name, printable.SourceFile(f.File), f.Line)
 }
 
 // Shown is the label in tables and trees: the functions of a file that have no names are one row there.

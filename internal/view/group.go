@@ -67,7 +67,24 @@ func (d *Data) threadName(s *profile.Sample) string {
 	if pid := Number(s, rec.LabelPID); tid == 0 && pid != 0 { // of the process as a whole
 		return cmp.Or(Label(s, rec.LabelThread), "[no thread]") + " " + named(Label(s, rec.LabelComm), "pid", pid)
 	}
-	return named(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)
+	name := named(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)
+	if pid := Number(s, rec.LabelPID); d.several && pid != 0 && pid != tid {
+		name += fmt.Sprintf(" of pid %d", pid)
+	}
+	return name
+}
+
+// severalProcesses reports whether a profile has samples of more than one process.
+func severalProcesses(p *profile.Profile) bool {
+	first := int64(0)
+	for _, s := range p.Sample {
+		pid := Number(s, rec.LabelPID)
+		if first != 0 && pid != 0 && pid != first {
+			return true
+		}
+		first = cmp.Or(first, pid)
+	}
+	return false
 }
 
 // named is "worker (tid 12)", with what of it is known.

@@ -82,6 +82,7 @@ type Data struct {
 	// startedAs is the name of the program's own file, if people know it by another than the file's.
 	startedAs string
 	jvms      map[int64]bool // by their numbers
+	several   bool           // processes; known where groups are threads
 }
 
 // New applies the options that all forms share.
@@ -95,8 +96,11 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 		return nil, err
 	}
 	d.findStart()
-	if o.By == "role" {
+	switch o.By {
+	case "role":
 		d.findJVMs()
+	case "thread":
+		d.several = severalProcesses(p)
 	}
 	d.foldMachinery()
 	if err := d.filter(); err != nil {
