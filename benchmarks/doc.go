@@ -41,7 +41,7 @@
 // python makes the tables of benchmarks/results/python.md. On real Python programs they tell of prywalk, py-spy,
 // austin, Tachyon and perf: throughput, lengths of answers, stacks that are wrong or cut, shares of lines.
 //
-//	go run ./benchmarks/python -docs benchmarks/results/python.md
+//	go run ./benchmarks/python
 //	go run ./benchmarks/python -only flask -limit 40s    a short trial
 //
 // atwork records some 40 programs in their hot loops: complete stacks, bytes copied, lengths of freezes, own time.

@@ -288,8 +288,8 @@ func TestThreadsOfSeveralProcessesSayWhoseTheyAre(t *testing.T) {
 		stack := b.Intern([]rec.Loc{{Synthetic: "[not observed]"}})
 		for _, pid := range c.pids {
 			for i, thread := range []string{"MainThread", "Thread-1"} {
-				b.Add(rec.Interval{Stack: stack, PID: pid, TID: pid + i, Comm: "python3", Thread: thread, State: "running", End: 1e9,
-					Wall: 1e9, CPU: 1e9})
+				b.Add(rec.Interval{Stack: stack, PID: pid, TID: pid + i, Comm: "python3", Thread: thread, State: "running",
+					End: 1e9, Wall: 1e9, CPU: 1e9})
 			}
 		}
 		table := render(t, Table, parsed(t, b, nil), Options{By: "thread"})

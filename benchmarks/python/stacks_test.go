@@ -8,7 +8,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// main_ and leaf are the stack that all the lines below have.
+// wanted is the stack that all the lines below have.
 var wanted = []frame{{"app.py", "<module>", 19}, {"common.py", "leaf", 61}}
 
 func TestLinesOfAllToolsAreTheSameStack(t *testing.T) {

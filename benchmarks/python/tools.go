@@ -83,8 +83,8 @@ func tachyon(freq int, blocking bool) tool {
 func perf(freq int) tool {
 	return tool{name: "perf with the trampoline", freq: freq, trampoline: true,
 		args: func(_ *environment, _ *settings, pid int, out string) []string {
-			return []string{"perf", "record", "-q", "-e", "cpu-clock", "-F", strconv.Itoa(freq), "-g", "-p", strconv.Itoa(pid),
-				"-o", out}
+			return []string{"perf", "record", "-q", "-e", "cpu-clock", "-F", strconv.Itoa(freq), "-g", "-p",
+				strconv.Itoa(pid), "-o", out}
 		}, read: readPerf}
 }
 
