@@ -77,7 +77,7 @@ func tachyon(freq int, blocking bool) tool {
 		}
 		return append(args, strconv.Itoa(pid))
 	}
-	return tool{name: name, freq: freq, settle: 2 * settle, args: attach, read: folded(tachyonLine, tachyonFailed)}
+	return tool{name: name, freq: freq, settle: 3 * settle, args: attach, read: folded(tachyonLine, tachyonFailed)}
 }
 
 func perf(freq int) tool {
