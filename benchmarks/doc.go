@@ -56,6 +56,12 @@
 //	go run ./benchmarks/deadlocks                ten minutes of each
 //	go run ./benchmarks/deadlocks -d 30s -only mariadb-contended    a short trial
 //
+// java measures what prywalk, async-profiler and JFR take of a Java program at work, and whether they tell the truth of
+// it. scripts/setup-java-load.sh fetches the libraries that the program works with.
+//
+//	go run ./benchmarks/java
+//	go run ./benchmarks/java -freq 1000
+//
 // counts holds what looking costs in stops, system calls, bytes and allocations, by a test; unwind compares
 // unwinders. What a target loses by being sampled, beside other tools, prywalk bench itself measures.
 //

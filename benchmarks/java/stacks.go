@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// stacks is what one tool has seen of the threads that work.
+type stacks struct {
+	n      float64 // stacks
+	whole  float64 // that begin with the thread's first method
+	stages [len(stages)]float64
+	top    map[string]float64 // by the innermost Java method
+	ends   map[string]float64 // what the others begin with
+}
+
+func newStacks() stacks { return stacks{top: map[string]float64{}, ends: map[string]float64{}} }
+
+// worker is what the names of threads that work begin with.
+const worker = "worker-"
+
+// javaMark ends the names of Java methods in a line of stacks: how the method runs.
+var javaMarks = []string{"_[j]", "_[i]", "_[0]", "_[1]"}
+
+// readFolded takes over lines of stacks, outermost function first, as async-profiler and src/Stacks.java write them.
+func (s *stacks) readFolded(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		at := strings.LastIndexByte(line, ' ')
+		n, err := strconv.ParseFloat(line[at+1:], 64)
+		thread, rest, ok := strings.Cut(line[:max(at, 0)], ";")
+		if err != nil || !ok || !strings.HasPrefix(thread, "["+worker) {
+			continue
+		}
+		var methods []string
+		names := strings.Split(rest, ";")
+		for i, name := range names {
+			for _, mark := range javaMarks {
+				if bare, ok := strings.CutSuffix(name, mark); ok {
+					methods = append(methods, strings.ReplaceAll(bare, "/", "."))
+					names[i] = methods[len(methods)-1]
+				}
+			}
+		}
+		s.add(names[0], methods, n)
+	}
+}
+
+// readProfile takes over a recording of prywalk: the samples of threads that run.
+func (s *stacks) readProfile(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		return err
+	}
+	for _, sample := range p.Sample {
+		thread := sample.Label[rec.LabelThread]
+		if len(thread) == 0 || !strings.HasPrefix(thread[0], worker) || sample.Value[0] == 0 ||
+			!slices.Contains(sample.Label[rec.LabelState], "running") {
+			continue
+		}
+		var methods []string
+		first := ""
+		for _, l := range slices.Backward(sample.Location) {
+			for _, line := range slices.Backward(l.Line) {
+				java := l.Mapping != nil && strings.HasPrefix(l.Mapping.File, "[HotSpot ") &&
+					rec.FrameType(line.Function.Name, line.Function.SystemName) != "stub"
+				if java {
+					methods = append(methods, line.Function.Name)
+				}
+				if first == "" && (java || strings.HasPrefix(line.Function.Name, "[")) {
+					first = line.Function.Name
+				}
+			}
+		}
+		s.add(first, methods, float64(sample.Value[0]))
+	}
+	return nil
+}
+
+// add adds a stack that was seen n times.
+func (s *stacks) add(first string, methods []string, n float64) {
+	s.n += n
+	if first == "java.lang.Thread.run" {
+		s.whole += n
+	} else {
+		s.ends[first] += n
+	}
+	for i, stage := range stages {
+		if slices.Contains(methods, "Shop."+stage) {
+			s.stages[i] += n
+		}
+	}
+	if len(methods) > 0 {
+		s.top[methods[len(methods)-1]] += n
+	}
+}

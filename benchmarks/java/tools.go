@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"prywalk/internal/bench/load"
+)
+
+// toolNames are the profilers that are measured.
+var toolNames = []string{"prywalk", "async-cpu", "async-itimer", "async-wall", "jfr"}
+
+// tool is a profiler on one process, and what it has found.
+type tool struct {
+	name    string
+	pid     int
+	dir     string
+	windows int
+	ratios  []float64      // orders a second, with the tool and without
+	each    []float64      // the same for each second of processor time of the threads that work
+	without load.Histogram // lengths of orders in windows without any tool
+	with    load.Histogram // in its own
+	truth   [len(stages)]float64
+	cpu     time.Duration // prywalk's own
+	memory  float64       // prywalk's largest resident size, 10^6 bytes
+	stacks  stacks
+}
+
+func newTool(name string, pid int, dir string) *tool {
+	return &tool{name: name, pid: pid, dir: dir, stacks: newStacks()}
+}
+
+// measure switches the tool on, measures a window, and switches it off.
+func (t *tool) measure(ctx context.Context, s *shop) (w stretch, err error) {
+	if err := os.MkdirAll(t.dir, 0o700); err != nil {
+		return w, err
+	}
+	t.windows++
+	file := filepath.Join(t.dir, strconv.Itoa(t.windows))
+	off, err := t.on(ctx, file)
+	if err != nil {
+		return w, err
+	}
+	err = pause(ctx, settle)
+	if err == nil {
+		w, err = s.window(ctx)
+	}
+	if stopped := off(); err == nil {
+		err = stopped
+	}
+	if err != nil {
+		return w, err
+	}
+	for i := range stages {
+		t.truth[i] += w.used[i]
+	}
+	t.with.Add(w.waits)
+	return w, t.read(ctx, file)
+}
+
+// on switches the tool on. The function that it gives switches it off.
+func (t *tool) on(ctx context.Context, file string) (off func() error, err error) {
+	period := time.Second / time.Duration(*freq)
+	switch t.name {
+	case "prywalk":
+		return t.record(ctx, file)
+	case "jfr":
+		settings := file + ".jfc"
+		text := fmt.Sprintf(onlySamples, period.Milliseconds())
+		if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+		err := t.jcmd(ctx, "JFR.start", "name=shop", "settings="+settings)
+		return func() error { return t.jcmd(ctx, "JFR.stop", "name=shop", "filename="+file) }, err
+	}
+	event := strings.TrimPrefix(t.name, "async-")
+	library, err := filepath.Abs(filepath.Join(*loadDir, "libasyncProfiler.so"))
+	if err != nil {
+		return nil, err
+	}
+	tell := func(orders string) error {
+		return t.jcmd(ctx, "JVMTI.agent_load", library, `"`+orders+`"`)
+	}
+	err = tell(fmt.Sprintf("start,event=%s,interval=%d,threads", event, period.Nanoseconds()))
+	return func() error { return tell("stop,collapsed,threads,ann,file=" + file) }, err
+}
+
+// onlySamples are settings of the flight recorder by which it samples running threads, and does nothing else.
+const onlySamples = `<?xml version="1.0" encoding="UTF-8"?>
+<configuration version="2.0"><event name="jdk.ExecutionSample">
+<setting name="enabled">true</setting><setting name="period">%d ms</setting>
+</event></configuration>
+`
+
+// record starts prywalk. Naming and writing, when it ends, are not in the window.
+func (t *tool) record(ctx context.Context, file string) (off func() error, err error) {
+	cmd := exec.CommandContext(ctx, *binary, "record", "-p", strconv.Itoa(t.pid), "-F", strconv.Itoa(*freq), "--aggregate",
+		"-o", file)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return func() error {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			return err
+		}
+		if err := cmd.Wait(); err != nil {
+			return err
+		}
+		t.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		t.memory = max(t.memory, resident(cmd))
+		return nil
+	}, nil
+}
+
+// jcmd has the machine do something.
+func (t *tool) jcmd(ctx context.Context, orders ...string) error {
+	cmd := exec.CommandContext(ctx, "jcmd", append([]string{strconv.Itoa(t.pid)}, orders...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("jcmd %v: %w: %s", orders, err, out)
+	}
+	if orders[0] == "JVMTI.agent_load" && !strings.Contains(string(out), "return code: 0") {
+		return fmt.Errorf("jcmd %v: %s", orders, out)
+	}
+	return nil
+}
+
+// read takes over what a window has given.
+func (t *tool) read(ctx context.Context, file string) error {
+	switch t.name {
+	case "prywalk":
+		return t.stacks.readProfile(file)
+	case "jfr":
+		dir := filepath.Dir(t.dir)
+		out, err := exec.CommandContext(ctx, *java, "-cp", dir, "Stacks", file).Output()
+		if err != nil {
+			return err
+		}
+		t.stacks.readFolded(string(out))
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	t.stacks.readFolded(string(text))
+	return err
+}
