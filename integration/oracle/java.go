@@ -253,10 +253,20 @@ func (o *javaRun) begin() error {
 func (o *javaRun) callers() frames.StopReason {
 	callee := javaCallee{sp: o.regs.SP()}
 	return o.walk(func(f *frames.Frame) {
-		o.calls = append(o.calls, javaCall{pc: f.PC, slot: callee.returnSlot(f, o.word)})
+		o.calls = append(o.calls, o.met(f.PC, callee.returnSlot(f, o.word)))
 		callee.fp, _ = o.w.Regs().Get(frames.X86RBP)
 		callee.innermost, callee.interpreted = len(o.calls) == 1, o.kind(f.PC) == interpreterName
 	})
+}
+
+// met is a caller that was there before the stretch. Its return address is where the call stored it, if that shows: it
+// may be taken from there when an exception ends the frame.
+func (o *javaRun) met(pc, slot uint64) javaCall {
+	c := javaCall{pc: pc, slot: slot}
+	if o.word(slot) == pc {
+		c.kept = slot
+	}
+	return c
 }
 
 // javaCallee is the frame before one.

@@ -40,3 +40,34 @@ func TestAnExceptionLandsInItsCaller(t *testing.T) {
 		}
 	}
 }
+
+// TestAnExceptionLandsInACallerOfBeforeTheStretch: the stub pops a return address that nobody saw being stored.
+func TestAnExceptionLandsInACallerOfBeforeTheStretch(t *testing.T) {
+	const stub, method, sp = 0x1000, 0x2000, 0x7000
+	pop, jumpRBX := []byte{0x5a}, []byte{0xff, 0xe3}
+	for name, c := range map[string]struct {
+		stored uint64
+		left   int
+	}{"from where it was stored": {method + 0x40, 0}, "from elsewhere": {0x1234, 1}} {
+		o := &javaRun{prev: frames.Regs{PC: stub, Arch: frames.X86_64}, regs: frames.Regs{PC: stub + 1, Arch: frames.X86_64},
+			kinds: map[uint64]string{stub: "StubRoutines (1)", stub + 1: "StubRoutines (1)", method + 0x90: "nmethod",
+				method + 0x40: "nmethod", 0: ""},
+			pieces: map[uint64]uint64{method + 0x40: method, method + 0x90: method},
+			tally:  &JavaTally{}, base: 1,
+		}
+		o.tally.init()
+		b := make([]byte, 0x80)
+		binary.LittleEndian.PutUint64(b, c.stored)
+		o.snap = frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: b}, StackEnd: sp + 0x80}
+		o.calls = []javaCall{o.met(method+0x40, sp)}
+		o.prev.Set(frames.X86RSP, sp)
+		o.regs.Set(frames.X86RSP, sp+8)
+		if err := o.follow(pop); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		o.prev, o.regs.PC = o.regs, method+0x90
+		if err := o.follow(jumpRBX); err != nil || len(o.calls) != c.left {
+			t.Errorf("%s: %v, %d callers, want %d", name, err, len(o.calls), c.left)
+		}
+	}
+}
