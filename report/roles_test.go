@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/managed"
 	rec "prywalk/internal/profile"
 )
 
@@ -31,13 +32,26 @@ func TestReportByRoleIsOfJavaMachinesOnly(t *testing.T) {
 		}
 	}
 	for _, l := range strings.Split(text, "\n") {
-		if strings.Contains(l, "garbage collector") && !strings.HasPrefix(l, "13%") || strings.Contains(l, "application") &&
-			!strings.HasPrefix(l, "40%") {
+		if strings.Contains(l, managed.RoleGC) && !strings.HasPrefix(l, "13%") ||
+			strings.Contains(l, managed.RoleApplication) && !strings.HasPrefix(l, "40%") {
 			t.Errorf("%q", l)
 		}
 	}
-	text = render(t, Table, c.p, Options{By: "role", Focus: "GC Thread"})
-	if !strings.Contains(text, "garbage collector") {
+	if text := render(t, Table, c.p, Options{By: "role", Focus: "GC Thread"}); !strings.Contains(text, managed.RoleGC) {
 		t.Errorf("a filter makes threads of a machine the program's:\n%s", text)
+	}
+}
+
+// TestReportByRoleBelievesTheRecording: what was told while the program ran counts more than a name.
+func TestReportByRoleBelievesTheRecording(t *testing.T) {
+	c := newContention()
+	c.add(10, "work", 0, int64(1e9), "", 0)
+	s := c.p.Sample[0]
+	s.Label[rec.LabelThread], s.Label[rec.LabelRole] = []string{"GC Thread#0"}, []string{managed.RoleApplication}
+	s.Location[0].Mapping = &profile.Mapping{ID: 1, File: "/usr/lib/jvm/lib/server/libjvm.so"}
+	c.p.Mapping = append(c.p.Mapping, s.Location[0].Mapping)
+	text := render(t, Table, c.p, Options{By: "role"})
+	if strings.Contains(text, managed.RoleGC) || !strings.Contains(text, managed.RoleApplication) {
+		t.Errorf("%s", text)
 	}
 }

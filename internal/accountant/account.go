@@ -6,6 +6,7 @@ import (
 	"prywalk/internal/callstack"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
+	"prywalk/internal/managed"
 	"prywalk/internal/ownruntime"
 	"prywalk/internal/profile"
 )
@@ -77,9 +78,10 @@ type threadAccount struct {
 	book booking.Thread
 
 	name  string
-	nsTID int   // its number in its own pid namespace, 0 if it is the same
-	named int64 // when the name was read
-	given bool  // by a run-time system, when it was asked last
+	nsTID int    // its number in its own pid namespace, 0 if it is the same
+	named int64  // when the name was read
+	given bool   // by a run-time system, when it was asked last
+	role  string // what it is there for, "" if no run-time system tells
 
 	file lastFile // that it was last seen to wait for
 }
@@ -118,6 +120,7 @@ func (th *threadAccount) rename(now int64) {
 		return
 	}
 	name, ok := callstack.ThreadName(namers, th.innerTID())
+	defer th.assume(namers)
 	if !due && !ok {
 		return
 	}
@@ -130,6 +133,11 @@ func (th *threadAccount) rename(now int64) {
 	default:
 		th.renameByKernel()
 	}
+}
+
+// assume asks what the thread is there for.
+func (th *threadAccount) assume(namers []managed.Namer) {
+	th.role = callstack.Role(namers, th.innerTID(), th.name)
 }
 
 // renameByKernel reads the name that the kernel has for the thread.

@@ -38,7 +38,7 @@ func (a *Accountant) interval(p *processAccount, th *threadAccount, s *booking.S
 		i.Thread = booking.Children
 	}
 	if th != nil {
-		i.TID, i.NSTID, i.Thread = th.TID, th.nsTID, th.name
+		i.TID, i.NSTID, i.Thread, i.Role = th.TID, th.nsTID, th.name, th.role
 	}
 	return i
 }

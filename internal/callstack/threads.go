@@ -24,3 +24,16 @@ func Postponed(namers []managed.Namer) (some bool) {
 	}
 	return some
 }
+
+// Role gives what a thread is there for, by its number in the process's own pid namespace and its name; "" if no
+// run-time system tells.
+func Role(namers []managed.Namer, tid int, name string) string {
+	for _, n := range namers {
+		if t, is := n.(managed.RoleTeller); is {
+			if role, ok := t.Role(tid, name); ok {
+				return role
+			}
+		}
+	}
+	return ""
+}

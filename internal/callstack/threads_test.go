@@ -26,3 +26,15 @@ func TestThreadsHaveTheNameOfTheFirstWhoKnowsOne(t *testing.T) {
 		}
 	}
 }
+
+func (n naming) Role(tid int, name string) (string, bool) {
+	_, ok := n.names[tid]
+	return name + "s", ok
+}
+
+func TestThreadsHaveTheRoleThatTheFirstWhoKnowsThemTells(t *testing.T) {
+	namers := []managed.Namer{struct{ managed.Namer }{}, naming{}, naming{names: map[int]string{1: "one"}}}
+	if got, none := Role(namers, 1, "collector"), Role(namers, 2, "collector"); got != "collectors" || none != "" {
+		t.Errorf("%q, %q", got, none)
+	}
+}

@@ -157,6 +157,8 @@ const (
 	// LabelComm is the process's name, LabelThread the thread's.
 	LabelComm   = "comm"
 	LabelThread = "thread"
+	// LabelRole is what the thread is there for, where a run-time system tells its own threads from the program's.
+	LabelRole = "role"
 	// LabelState is the scheduling state, LabelWait what a sleeper waits in.
 	LabelState = "state"
 	LabelWait  = "wait"
@@ -189,6 +191,7 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	}
 	e.label(&m, LabelComm, l.comm)
 	e.label(&m, LabelThread, l.thread)
+	e.label(&m, LabelRole, l.role)
 	e.label(&m, LabelState, l.state)
 	e.label(&m, LabelWait, l.wait)
 	e.label(&m, LabelWaitsFor, l.waitsFor)

@@ -19,7 +19,7 @@ type location struct {
 type labelSet struct {
 	pid, tid, nsPID, nsTID    int
 	comm, thread, state, wait string
-	waitsFor                  string
+	waitsFor, role            string
 	owner                     int
 }
 
@@ -179,7 +179,8 @@ func (t *tables) known() StackID {
 
 // labelsOf gives an interval's labels.
 func labelsOf(iv *Interval) labelSet {
-	return labelSet{iv.PID, iv.TID, iv.NSPID, iv.NSTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Owner}
+	return labelSet{iv.PID, iv.TID, iv.NSPID, iv.NSTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Role,
+		iv.Owner}
 }
 
 // labelSet gives the number of an interval's labels.

@@ -106,6 +106,8 @@ type Interval struct {
 	NSPID, NSTID int
 	// Comm is the process's name, Thread the thread's.
 	Comm, Thread string
+	// Role is what the thread is there for, "" where no run-time system tells.
+	Role string
 	// State is "running", "sleeping", "disk" or "stopped"; Wait is what a
 	// sleeper waits in, empty if it does not sleep.
 	State, Wait string

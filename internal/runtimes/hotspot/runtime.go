@@ -166,6 +166,14 @@ func (r *Runtime) ThreadName(tid int) (string, bool) {
 	return r.vm.Names().ThreadName(tid)
 }
 
+// Role implements [managed.RoleTeller].
+func (r *Runtime) Role(tid int, name string) (string, bool) {
+	if r.vm == nil {
+		return "", false
+	}
+	return r.vm.Names().Role(tid, name)
+}
+
 // Waiting implements [managed.Waiter].
 func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
 	if r.vm == nil {

@@ -1,6 +1,10 @@
 package hotspot
 
-import "slices"
+import (
+	"slices"
+
+	"prywalk/internal/managed"
+)
 
 // # Threads
 //
@@ -127,6 +131,20 @@ func (n *Names) ThreadName(tid int) (name string, ok bool) {
 		return "", false
 	}
 	return n.threads.name(tid)
+}
+
+// Role implements [managed.RoleTeller]. Collectors are no Java threads: one of the machine's list that is called like
+// one is the program's. The machine's other Java threads are told by the names that it gives them. The list is the
+// one that the last question for a name has read.
+func (n *Names) Role(tid int, name string) (string, bool) {
+	if !n.threadsReady() {
+		return "", false
+	}
+	role := managed.RoleOfJVM(name)
+	if _, java := n.threads.byTID[tid]; java && role == managed.RoleGC {
+		role = managed.RoleApplication
+	}
+	return role, true
 }
 
 // threadsReady reports whether the tables have what threads need.

@@ -3,6 +3,8 @@ package hotspot
 import (
 	"encoding/binary"
 	"testing"
+
+	"prywalk/internal/managed"
 )
 
 // threaded is a fake machine with a thread: number 77, of a class below java.lang.Thread.
@@ -237,4 +239,26 @@ func FuzzHostileThreads(f *testing.F) {
 		eachFieldTuple(b, 0, 17, func(fieldInfo) bool { return true })
 		characters(b, late)
 	})
+}
+
+// TestAProgramsThreadThatIsCalledLikeACollectorIsTheProgramsOwn: the machine's list has no collectors.
+func TestAProgramsThreadThatIsCalledLikeACollectorIsTheProgramsOwn(t *testing.T) {
+	m := newThreaded(t, "JDK 17")
+	m.call("GC Thread#0", 0)
+	name, _ := m.n.ThreadName(fakeTID)
+	if role, ok := m.n.Role(fakeTID, name); !ok || role != managed.RoleApplication {
+		t.Errorf("%q: %q, %v", name, role, ok)
+	}
+	for name, want := range map[string]string{"GC Thread#0": managed.RoleGC, "VM Thread": managed.RoleMachine} {
+		if role, ok := m.n.Role(fakeTID+1, name); !ok || role != want {
+			t.Errorf("%q: %q, %v", name, role, ok)
+		}
+	}
+	if role, ok := m.n.Role(fakeTID, "C2 CompilerThread0"); !ok || role != managed.RoleCompiler {
+		t.Errorf("a compiler: %q, %v", role, ok)
+	}
+	m.n.l = nil
+	if role, ok := m.n.Role(fakeTID, name); ok {
+		t.Errorf("%q is told before the machine is known", role)
+	}
 }
