@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/pprofweb"
 	"prywalk/internal/viewers"
+	"prywalk/report/options"
 )
 
 // Firefox writes the profile for profiler.firefox.com, in its "processed" form: one track for each thread, in order
@@ -24,7 +25,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o Options) error { return viewe
 func PGO(w io.Writer, p *profile.Profile, o Options) error { return viewers.PGO(w, p, o) }
 
 // HTTPOptions say how a profile is served.
-type HTTPOptions = pprofweb.Options
+type HTTPOptions = options.HTTP
 
 // ServeHTTP serves pprof's own web pages for a profile at addr ("localhost:8080"; an empty host means localhost, an
 // empty port one that is free). It returns when serving fails. Who asks must show the token that is in the address

@@ -79,7 +79,7 @@ func (b *pageBuilder) head() {
 	s := b.Summary()
 	b.merge = s.Threads > pageThreads
 	b.Title = printable.String(cmp.Or(b.Options.Title, s.Target))
-	b.page.Value = b.data.Value
+	b.Value = b.data.Value
 	for i, t := range b.Profile.SampleType {
 		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
 		b.Effective = append(b.Effective, b.PrecisionOf(i).N)

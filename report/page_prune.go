@@ -109,6 +109,6 @@ func (b *pageBuilder) writeFrames() {
 			synthetic = 1
 		}
 		p := places[int32(i)]
-		b.page.Frames = append(b.page.Frames, b.str(f.Shown()), b.str(f.Module), b.str(p.File), p.Line, synthetic)
+		b.Frames = append(b.Frames, b.str(f.Shown()), b.str(f.Module), b.str(p.File), p.Line, synthetic)
 	}
 }

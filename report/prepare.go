@@ -4,10 +4,11 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/view"
+	"prywalk/report/options"
 )
 
 // Options choose what of a profile is shown, and how. The zero value shows the profile's default type of values.
-type Options = view.Options
+type Options = options.View
 
 // Errors of all forms.
 var (

@@ -84,13 +84,16 @@ func main() {
 			fmt.Fprintln(os.Stderr, "engines:", err)
 			os.Exit(1)
 		}
-		defer k.stop()
 		j.known, j.pid = k, k.cmd.Process.Pid
 	}
 	if j.beside {
 		tools = []string{"perf", besideOf("perf"), "ptrace", besideOf("ptrace"), "perf record"}
 	}
-	if err := j.main(n); err != nil {
+	err := j.main(n)
+	if j.known != nil {
+		j.known.stop()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "engines:", err)
 		os.Exit(1)
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoReader: nobody reads from the pipe that is to be written to.
+// ErrNoReader tells that nobody reads from the pipe that is to be written to.
 var ErrNoReader = errors.New("nobody has opened the pipe for reading")
 
 const (

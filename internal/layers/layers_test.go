@@ -22,6 +22,7 @@ const module = "prywalk"
 var order = [][]string{
 	{"frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints"},
 	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
+	{"report/options"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/census", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines"},

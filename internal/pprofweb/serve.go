@@ -16,28 +16,21 @@ import (
 
 	"prywalk/internal/printable"
 	"prywalk/internal/sourcelines"
+	"prywalk/report/options"
 )
-
-// Options say how a profile is served.
-type Options struct {
-	// Source is the directory whose files the source view shows; "": no file is read.
-	Source string
-	// Log takes messages, the address with its token among them.
-	Log io.Writer
-}
 
 // Serve serves pprof's own web pages for a profile at addr ("localhost:8080"; an empty host means
 // localhost, an empty port one that is free). It returns when serving fails. Who asks must show the token
 // that is in the address printed, and name this host. The names are those in the profile. No file of this
 // machine is read, and no disassembler run: paths and addresses in a profile are up to whoever wrote it.
-func Serve(addr string, p *profile.Profile, o Options) error {
+func Serve(addr string, p *profile.Profile, o options.HTTP) error {
 	if err := serve(addr, p, o); err != nil {
 		return fmt.Errorf("serve %s: %w", addr, err)
 	}
 	return nil
 }
 
-func serve(addr string, p *profile.Profile, o Options) error {
+func serve(addr string, p *profile.Profile, o options.HTTP) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
@@ -64,7 +57,7 @@ func serve(addr string, p *profile.Profile, o Options) error {
 }
 
 // pages gives pprof's pages by their paths.
-func pages(addr string, p *profile.Profile, o Options) (map[string]http.Handler, error) {
+func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Handler, error) {
 	var all map[string]http.Handler
 	err := driver.PProf(&driver.Options{
 		Fetch: handOver{p},

@@ -116,6 +116,7 @@ func (n *Names) Run(r profile.Resolver, quit <-chan struct{}) {
 // noRest is for who has nothing to let go of.
 type noRest struct{}
 
+// Rest does nothing.
 func (noRest) Rest() {}
 
 // Waiting is how many addresses have no name yet.

@@ -29,7 +29,7 @@ func (c *counts) freezeStats(s *runstats.Stopped) {
 	if c.freezes.n == 0 {
 		return
 	}
-	n := int64(c.freezes.n)
+	n := c.freezes.n
 	s.Freeze = runstats.Quantiles[runstats.Nanos]{
 		N: n, P50: runstats.Nanos(c.freezes.quantile(0.5)), P99: runstats.Nanos(c.freezes.quantile(0.99)),
 		Max: runstats.Nanos(c.freezes.max),

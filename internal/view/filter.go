@@ -48,7 +48,8 @@ func (d *Data) filter() error {
 func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
 
 // sleepers reports whether only threads are asked for that use no processor.
-func (o *Options) sleepers() bool {
+func (d *Data) sleepers() bool {
+	o := &d.Options
 	state, err := regexp.Compile(o.State)
 	return o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")
 }

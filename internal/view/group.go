@@ -100,11 +100,11 @@ func named(name, kind string, id int64) string {
 	return fmt.Sprintf("%s (%s %d)", name, kind, id)
 }
 
-// clocks are the kernel's three for a set of samples, in nanoseconds.
-type clocks struct{ CPU, RunQueue, Blocked int64 }
+// Clocks are the kernel's three for a set of samples, in nanoseconds.
+type Clocks struct{ CPU, RunQueue, Blocked int64 }
 
 // Clocks adds up those of samples; false where the profile is not prywalk's.
-func (d *Data) Clocks(samples []*profile.Sample) (c clocks, ok bool) {
+func (d *Data) Clocks(samples []*profile.Sample) (c Clocks, ok bool) {
 	cpu, ok1 := d.Has(rec.TypeCPU)
 	queue, ok2 := d.Has(rec.TypeRunQueue)
 	wall, ok3 := d.Has(rec.TypeWall)

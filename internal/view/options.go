@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
+	"prywalk/report/options"
 )
 
 // ErrValue reports that [Options].Value names a type of values that the profile does not have.
@@ -25,46 +25,8 @@ var ErrExpr = errors.New("not a regular expression")
 // ErrIntervals reports that a profile does not tell how many samples its values come from.
 var ErrIntervals = errors.New("no intervals: the profile does not tell how many samples its values come from")
 
-// Options choose what of a profile is shown, and how. The zero value shows the
-// profile's default type of values.
-type Options struct {
-	// Value names the type of values: "cpu", "wall", "runqueue", "samples", or
-	// whatever the file has; "blocked" is what wall has beyond cpu and runqueue.
-	// Empty: wall where groups are of waits or states, or only sleepers are asked for, else the file's default, else
-	// its last.
-	Value string
-	// N is the number of rows of the table; 0 means 30, or 5 for each group. A
-	// negative number means all.
-	N int
-	// By groups the table: "thread", "process", "role" (threads of a Java machine), "state", "wait", "lock" or "module".
-	By string
-	// NoIdle switches off the rules by which waits are called idle.
-	NoIdle bool
-	// Focus keeps the samples in which a function, file or module matches this
-	// regular expression; Ignore drops those. Empty: all, none.
-	Focus, Ignore string
-	// Thread, Process, State and Wait keep the samples of threads, processes, states and waits whose name, or number,
-	// matches this regular expression. Empty: all.
-	Thread, Process, State, Wait string
-	// From and To keep what happened in this part of the recording, counted from its beginning; To 0 is its end.
-	From, To time.Duration
-	// Intervals has the table and the JSON tell the 95 % interval of each share, by the error of sampling.
-	Intervals bool
-	// Lines tells lines of a function apart, and addresses without one.
-	Lines bool
-	// Native shows the native frames that run managed ones, such as an interpreter's loop.
-	Native bool
-	// MinShare is the share of the whole, 0 to 1, below which the tree leaves
-	// a branch out; 0 means 0.01, negative shows all.
-	MinShare float64
-	// Color allows colours (ANSI escape sequences) in text.
-	Color bool
-	// Width is the number of columns of text, 0 for any. Lines are made to fit;
-	// of long function names the method is kept.
-	Width int
-	// Title heads the page; empty: the target's name.
-	Title string
-}
+// Options choose what of a profile is shown, and how.
+type Options = options.View
 
 // Data is a profile prepared for a report.
 type Data struct {
@@ -128,7 +90,7 @@ func (d *Data) choose() error {
 		d.addBlocked()
 	}
 	name := d.Options.Value
-	if _, ok := d.Has(rec.TypeWall); ok && name == "" && (d.Options.waits() || d.Options.sleepers()) {
+	if _, ok := d.Has(rec.TypeWall); ok && name == "" && (d.waits() || d.sleepers()) {
 		name = rec.TypeWall
 	}
 	var err error

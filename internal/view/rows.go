@@ -43,7 +43,7 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 			}
 		}
 	}
-	d.sort(rows, d.Options.waits() && len(samples) > 0 && (d.blames() || Label(samples[0], rec.LabelWait) != ""))
+	d.sort(rows, d.waits() && len(samples) > 0 && (d.blames() || Label(samples[0], rec.LabelWait) != ""))
 	return rows
 }
 
@@ -63,7 +63,7 @@ func (d *Data) sort(rows []Row, asleep bool) {
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		x, y := &d.Frames[a.Frame], &d.Frames[b.Frame]
-		if asleep || d.Options.waits() && a.Self == 0 && b.Self == 0 {
+		if asleep || d.waits() && a.Self == 0 && b.Self == 0 {
 			if c := cmp.Compare(minor(a, x), minor(b, y)); c != 0 {
 				return c
 			}
@@ -75,7 +75,10 @@ func (d *Data) sort(rows []Row, asleep bool) {
 }
 
 // waits reports whether the groups are of what threads wait in.
-func (o *Options) waits() bool { return o.By == "wait" || o.By == "state" || o.By == "lock" }
+func (d *Data) waits() bool {
+	by := d.Options.By
+	return by == "wait" || by == "state" || by == "lock"
+}
 
 // Limit is the number of rows to show.
 func (d *Data) Limit(standard int) int {

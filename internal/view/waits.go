@@ -76,7 +76,7 @@ func (d *Data) idle(s *profile.Sample) string {
 
 // blockedTotals tells the total of blocked, and how much of it is idleness, where samples are grouped by waits.
 func (d *Data) blockedTotals() []string {
-	if _, ok := d.Has(TypeBlocked); ok || !d.Options.waits() {
+	if _, ok := d.Has(TypeBlocked); ok || !d.waits() {
 		return nil
 	}
 	c, ok := d.Clocks(d.Profile.Sample)

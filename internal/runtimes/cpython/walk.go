@@ -131,7 +131,7 @@ func (r *Runtime) outerCFrame(cframe uint64) uint64 {
 
 // inState reports whether an address lies in the thread's state.
 func (r *Runtime) inState(addr uint64) bool {
-	return addr >= r.walk.state && addr < r.walk.state+uint64(r.threadSize)
+	return addr >= r.state && addr < r.state+uint64(r.threadSize)
 }
 
 // has reports whether the word at addr was copied.
