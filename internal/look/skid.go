@@ -37,6 +37,10 @@ func (l *Looker) judgeAll() {
 	}
 }
 
+// mostCandidates is among how many threads the one that was preempted is sought. Asking all of many would take longer
+// than that one waits, and each of them is rarely it.
+const mostCandidates = 16
+
 // candidate is a thread that the tracer's wake-up may have preempted.
 type candidate struct {
 	t    *Thread
@@ -45,14 +49,21 @@ type candidate struct {
 }
 
 // Consider takes note of a thread that the tracer's wake-up may have preempted: it makes many system calls, and has
-// run.
-func (l *Looker) Consider(t *Thread) {
+// run. False: there are too many such threads, and none is to be sought.
+func (l *Looker) Consider(t *Thread) bool {
 	if !t.skid.Many() || t.Pending() || t.Sampled() {
-		return
+		return true
 	}
-	if s, err := t.files.SchedStat(); err == nil && s.Runs != t.before.Runs {
-		l.candidates = append(l.candidates, candidate{t, s.Runs, int64(s.CPU - t.before.CPU)})
+	s, err := t.files.SchedStat()
+	if err != nil || s.Runs == t.before.Runs {
+		return true
 	}
+	if len(l.candidates) == mostCandidates {
+		l.candidates = l.candidates[:0]
+		return false
+	}
+	l.candidates = append(l.candidates, candidate{t, s.Runs, int64(s.CPU - t.before.CPU)})
+	return true
 }
 
 // FindPreempted finds out which of the threads that were considered the tracer's wake-up has preempted, nil if none.

@@ -193,8 +193,8 @@ func (c *Tracer) lookAtPreempted() {
 	}
 	for _, p := range c.procs {
 		for _, t := range p.idle.Awake {
-			if th := t.Owner.(*thread); !th.dead {
-				c.looker.Consider(th.look)
+			if th := t.Owner.(*thread); !th.dead && !c.looker.Consider(th.look) {
+				return
 			}
 		}
 	}
