@@ -71,8 +71,8 @@ func (e *era) labels() ([]labelSet, error) {
 
 // numbers and texts are the parts of a labelSet, in the order in which they are packed.
 func (l *labelSet) numbers() [5]*int { return [...]*int{&l.pid, &l.tid, &l.nsPID, &l.nsTID, &l.owner} }
-func (l *labelSet) texts() [5]*string {
-	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor}
+func (l *labelSet) texts() [6]*string {
+	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor, &l.role}
 }
 
 // pack writes labels as variable-length integers and strings.

@@ -79,6 +79,14 @@ func checkThreads(t *testing.T, text []byte, threads int) {
 	}
 }
 
+func TestEveryLabelIsPacked(t *testing.T) {
+	var l labelSet
+	packed := len(l.numbers()) + len(l.texts())
+	if n := reflect.TypeFor[labelSet]().NumField(); n != packed {
+		t.Errorf("%d of %d labels are packed", packed, n)
+	}
+}
+
 func TestPackedLabelsComeBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	list := make([]labelSet, 500)
