@@ -5,9 +5,9 @@ import (
 	"prywalk/internal/census"
 )
 
-// parkAfter is how long a thread must have been asleep before it is left to a census, in nanoseconds. By then its
-// stack has been walked, and no further look was asked for.
-const parkAfter = 50e6
+// parkAfter is how long a thread must have been asleep before it is left to a census, in nanoseconds, if its stack is
+// not settled: it has not been walked yet, or is incomplete and may be looked at again. Others are at once.
+const parkAfter = 1e9
 
 // entry is a thread of a process in the kernel's order, which is that of their
 // birth, and the counts at which it was parked.

@@ -75,7 +75,7 @@ func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 		Ticks: th.Unchanged.Ticks + inferred + 1, Last: booking.ReadAt(th.Look.LastSched(), c.at),
 	}
 	th.asleep = th.Look.Asleep()
-	if th.asleep && th.proc.counted && c.at-th.since >= parkAfter {
+	if th.asleep && th.proc.counted && (th.Look.Settled() || c.at-th.since >= parkAfter) {
 		th.backoff = c.at
 	} else if th.asleep {
 		th.backoff = backoffFor(c.at-th.since, c.period, c.threads, th.proc.stretch.factor(), c.rng)

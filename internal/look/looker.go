@@ -89,7 +89,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	}
 	if err == nil && asleep && !l.wantsFreeze(t, s) {
 		t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
-		s.Left = t.TakeLeft()
+		s.Left, t.shotAt = t.TakeLeft(), s.At
 		return Done, s, nil
 	}
 	if err == nil && !asleep && t.Sampled() {
@@ -294,6 +294,7 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 func (l *Looker) fill(t *Thread, s *Shot) {
 	stop := &l.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
+	t.shotAt = s.At
 	t.tls = stop.Regs.TLS
 	s.short = stop.Short
 	l.expected(t, s)

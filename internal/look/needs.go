@@ -45,6 +45,8 @@ type Needs struct {
 	// Incomplete: the last walk ended before its root, and not for want of a register: for want of memory, or of a
 	// rule. Either may be there by now, as after an exec, while a library was loaded, or a run-time system started.
 	Incomplete bool
+	// Walked is the moment of the shot that was walked last ([Shot.At]).
+	Walked int64
 	// Plan is what is copied besides for a run-time system, Anchor where it begins; nil, 0: nothing.
 	Plan   *managed.Plan
 	Anchor frames.Addr

@@ -38,6 +38,7 @@ type Thread struct {
 	needs    tripleBuffer // what the walks ask for
 	retried  uint32       // of Needs.Retries, as of the last look
 	doubts   doubts
+	shotAt   int64               // the moment of the last shot
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
 	skid     skid.Thread
@@ -124,6 +125,13 @@ func (d *doubts) again(incomplete bool) bool {
 		d.next *= doubtFactor
 	}
 	return true
+}
+
+// Settled reports whether the last shot has been walked, to the thread's root, so that no look is asked for while it
+// sleeps on.
+func (t *Thread) Settled() bool {
+	n := t.needs.get()
+	return !n.Incomplete && n.Walked == t.shotAt
 }
 
 // unchanged reports whether the thread has not run since its baseline.

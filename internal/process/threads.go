@@ -1,9 +1,6 @@
 package process
 
 import (
-	"os"
-	"strconv"
-
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 )
@@ -30,9 +27,9 @@ func (p *Process) Threads(buf []int) ([]int, error) {
 // ThreadName gives a thread's name, as prctl PR_SET_NAME has set it; "" if it has
 // ended.
 func (p *Process) ThreadName(tid int) string {
-	text, err := os.ReadFile(procFS.path(p.PID, "task/"+strconv.Itoa(tid)+"/comm"))
-	if err != nil {
+	var name procmem.Comm
+	if procmem.ReadComm(tid, &name) != nil {
 		return ""
 	}
-	return string(trimNewline(text))
+	return name.String()
 }

@@ -246,6 +246,19 @@ func ReadStat(tid int, s *Stat) error {
 	return ParseStat(b, s)
 }
 
+// ReadComm reads the name of a thread once, with no descriptor kept.
+func ReadComm(tid int, c *Comm) error {
+	var buf [72]byte
+	var p pathBuf
+	b, err := readOnce(p.process(tid, "comm"), buf[:])
+	if err != nil {
+		*c = Comm{}
+		return err
+	}
+	c.set(trimLine(b))
+	return nil
+}
+
 // readOnce opens, reads and closes.
 func readOnce(path, buf []byte) ([]byte, error) {
 	fd, e := open(path, 0)

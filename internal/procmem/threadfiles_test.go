@@ -91,6 +91,7 @@ func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 		"stat":      func(f *ThreadFiles) error { return f.Stat(new(Stat)) },
 		"status":    func(f *ThreadFiles) error { return f.Status(new(Status)) },
 		"comm":      func(f *ThreadFiles) error { return f.Comm(new(Comm)) },
+		"once":      func(*ThreadFiles) error { return ReadComm(pid, new(Comm)) },
 		"wchan":     func(f *ThreadFiles) error { _, err := f.Wchan(make([]byte, 64)); return err },
 	}
 	for name, read := range reads {
