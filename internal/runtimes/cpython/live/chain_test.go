@@ -71,9 +71,15 @@ func TestChainsAreThoseThatTheProgramKnows(t *testing.T) {
 				}{"tell", 0})
 				py := attach(t, cmd.Process.Pid)
 				n, wrong, bad, empty, frames := 0, 0, 0, 0, 0
+				var at uint64 // where the last look was that is not merged
 				py.looks(t, looksOf(300), func(_ int, s *look.Shot, stack []frame, natives []uint64, h managed.Health) {
 					n++
 					if h != managed.Matched {
+						// A thread that has no processor is met at the same instruction again and again.
+						if s.Regs.PC == at {
+							return
+						}
+						at = s.Regs.PC
 						if bad++; bad < 5 {
 							t.Logf("health %d, %v, of %d natives, first %v", h, s.How, len(natives), py.functions(natives[:1]))
 						}
