@@ -153,7 +153,7 @@ func TestTablesSayWhatWasMeasured(t *testing.T) {
 		made("luajit", generators, 300, 1000), {Name: "gone", Group: generators, Error: "not here\nat all"}}
 	text := table(all) + reasons(all) + summary(all)
 	for _, want := range []string{
-		"| one | 1000 | 100.00 (99.62 to 100.00) | 50.00 (1000) | 90.0, 0.0, 0.0, 10.0 | 4.1, 65.5 | 20, 50, 400 | 1.50 " +
+		"| one | 1000 | 100.00 (99.62 to 100.00) | 50.00 (1000) | 90.0, 0.0, 0.0, 10.0 | 4.0, 64.0 | 20, 50, 400 | 1.50 " +
 			"late 2 copy 1 | 50 (100) | 2.5 |",
 		"| gone | - | not here |", "| luajit | 700 | 70.00 | no-rule | prog: f |",
 		"| compiled (2) | 2000 | 95.00 | two 90.00 | 47.50 |",
