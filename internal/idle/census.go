@@ -6,7 +6,7 @@ import (
 )
 
 // parkAfter is how long a thread must have been asleep before it is left to a census, in nanoseconds, if its stack is
-// not settled: it has not been walked yet, or is incomplete and may be looked at again. Others are at once.
+// not settled. Then it has not been walked yet, or is incomplete and may be looked at again. Others are left at once.
 const parkAfter = 1e9
 
 // entry is a thread of a process in the kernel's order, which is that of their

@@ -34,7 +34,6 @@ var mayOpen = map[string]string{
 	"internal/code/refresh.go readMaps":        "/proc/PID/maps",
 	"internal/waits/files.go read":             "descriptors below /proc/PID, and tables below /proc/PID/net",
 	"internal/process/status.go":               "/proc/PID/status and stat",
-	"internal/process/threads.go":              "/proc/PID/task/TID/comm",
 	"internal/process/tree.go":                 "/proc/PID/task/TID/children and stat",
 	"cmd/prywalk/dumpcore.go openCore":         "the core that the user names",
 	"internal/recording/signals.go":            "/dev/tty",
