@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/namehints"
 	"prywalk/internal/printable"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
@@ -152,7 +153,7 @@ func (x *Difference) nameHead() string {
 // shown is the function as a table has it.
 func (c *Change) shown() string {
 	f := view.Frame{Name: c.Name, Module: c.Module, File: c.File, Line: c.Line}
-	f.Nameless = c.Module != "" && c.Name == view.Bracketed(c.Module)
+	f.Nameless = c.Module != "" && c.Name == namehints.Bracketed(c.Module)
 	return f.Shown()
 }
 

@@ -2,7 +2,6 @@ package recording
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -55,7 +54,7 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	if len(r.twins) != programs || len(r.modules) != programs {
 		t.Fatalf("%d files and %d modules: the test shows nothing", len(r.twins), len(r.modules))
 	}
-	before, files := name(), descriptors(t)
+	before, files := name(), testtargets.Descriptors(t)
 	for range 3 {
 		images.Rest()
 		r.Rest()
@@ -63,20 +62,10 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	if len(r.twins) != 1 || len(r.modules) != 0 {
 		t.Errorf("%d files and %d modules are kept", len(r.twins), len(r.modules))
 	}
-	if now := descriptors(t); now > files-(programs-1) {
+	if now := testtargets.Descriptors(t); now > files-(programs-1) {
 		t.Errorf("%d descriptors, %d before", now, files)
 	}
 	if after := name(); after != before {
 		t.Errorf("%s, not %s", after, before)
 	}
-}
-
-// descriptors counts those of this process.
-func descriptors(t *testing.T) int {
-	t.Helper()
-	list, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(list)
 }

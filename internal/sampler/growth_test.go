@@ -3,7 +3,6 @@ package sampler
 import (
 	"bufio"
 	"context"
-	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
@@ -64,7 +63,7 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan runstats.Stats)
-	before := descriptors(t)
+	before := testtargets.Descriptors(t)
 	go func() { st, _ := s.Run(ctx); over <- st }()
 	spaces := map[*code.Process]weak.Pointer[frames.Space]{}
 	said := make(chan bool, 1)
@@ -86,7 +85,7 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 		return len(s.targets) == 1
 	})
 	// The parent's thread and process: the sampler's own files, and a few for the one process that is left.
-	await(t, "few descriptors", func() bool { return descriptors(t) <= before+24 })
+	await(t, "few descriptors", func() bool { return testtargets.Descriptors(t) <= before+24 })
 	if len(spaces) < children/20 {
 		t.Errorf("only %d processes were met", len(spaces))
 	}
@@ -107,14 +106,4 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 	}
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(b)
-}
-
-// descriptors counts those of this process.
-func descriptors(t *testing.T) int {
-	t.Helper()
-	list, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(list)
 }

@@ -194,7 +194,7 @@ func (n *Names) framesOf(m *profile.ModuleInfo, list []profile.Frame) (out []Fra
 	}
 	for _, f := range list {
 		if f.Name != "" {
-			out = append(out, Frame{f.Name, module, module != "" && f.Name == bracketed(module)})
+			out = append(out, Frame{f.Name, module, module != "" && f.Name == namehints.Bracketed(module)})
 		}
 	}
 	return out
@@ -224,7 +224,7 @@ func (n *Names) unnamed(l *profile.Loc) Frame {
 	if l.Module != nil {
 		module = n.moduleOf(l.Module)
 	}
-	return Frame{bracketed(module), module, true}
+	return Frame{namehints.Bracketed(module), module, true}
 }
 
 // moduleOf is the name that people know a file by.
@@ -237,16 +237,6 @@ func (n *Names) moduleOf(m *profile.ModuleInfo) string {
 		return n.comm
 	}
 	return name
-}
-
-func bracketed(module string) string {
-	switch {
-	case module == "":
-		return "[unknown]"
-	case strings.HasPrefix(module, "["):
-		return module
-	}
-	return "[" + module + "]"
 }
 
 func (n *Names) numbers(list []Frame) []int32 {

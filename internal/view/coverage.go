@@ -71,7 +71,7 @@ func (d *Data) Coverage() Coverage {
 // kind is the name of a frame without an address.
 func (f *Frame) kind() string {
 	if f.Nameless {
-		return Bracketed(f.Module)
+		return namehints.Bracketed(f.Module)
 	}
 	return f.Name
 }
@@ -158,7 +158,7 @@ func (d *Data) Notes(shown []Row) (notes []string) {
 		large := 20*r.Total >= int64(d.Precision.Total)
 		switch {
 		case f.Nameless && (f.Module == "" || f.Module == "[anon]" || strings.HasPrefix(f.Module, "[heap")):
-			if name := Bracketed(f.Module); large && !slices.Contains(made, name) {
+			if name := namehints.Bracketed(f.Module); large && !slices.Contains(made, name) {
 				made = append(made, name)
 			}
 		case f.Nameless && !strings.HasPrefix(f.Module, "[") && large && !slices.Contains(libraries, f.Module):

@@ -79,7 +79,7 @@ func (d *Data) location(l *profile.Location) []int32 {
 		if f.Name == "" {
 			continue
 		}
-		f.Nameless = module != "" && f.Name == Bracketed(module) // the recording names a mapping without a file so
+		f.Nameless = module != "" && f.Name == namehints.Bracketed(module) // the recording names a mapping without a file so
 		if d.Options.Lines {
 			f.File, f.Line = ln.Function.Filename, int(ln.Line)
 		}
@@ -101,7 +101,7 @@ func functionName(ln *profile.Line) string {
 
 // nameless is the frame of a location that has no function.
 func (d *Data) nameless(l *profile.Location, module string) Frame {
-	f := Frame{Name: Bracketed(module), Module: module, Nameless: true}
+	f := Frame{Name: namehints.Bracketed(module), Module: module, Nameless: true}
 	if d.Options.Lines {
 		f.Name = fmt.Sprintf("%#x %s", offset(l), f.Name)
 	}
@@ -114,17 +114,6 @@ func offset(l *profile.Location) uint64 {
 		return l.Address - m.Start + m.Offset
 	}
 	return l.Address
-}
-
-// Bracketed is what is shown for the functions of a module that have no names.
-func Bracketed(module string) string {
-	switch {
-	case module == "":
-		return "[unknown]"
-	case strings.HasPrefix(module, "["):
-		return module
-	}
-	return "[" + module + "]"
 }
 
 // moduleName is the last part of a file's path; names in brackets stay whole.

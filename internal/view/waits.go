@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/namehints"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 	"prywalk/internal/waits"
@@ -17,7 +18,7 @@ import (
 func (d *Data) waitGroup(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
-		return Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
+		return namehints.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
 	}
 	name := wait
 	if what := Label(s, rec.LabelWaitsFor); what != "" {

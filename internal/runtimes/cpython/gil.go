@@ -39,6 +39,9 @@ const (
 	maxInterval = 1e9     // µs
 	maxRuntime  = 1 << 20 // bytes of _PyRuntime; 3.12 has 460,000
 	gilPiece    = 64 << 10
+
+	mostTries   = 30  // after the first
+	soughtAgain = 1e9 // ns
 )
 
 // isGIL reports whether bytes can be those of the lock. states are the thread states that there are.
@@ -83,8 +86,24 @@ func (r *Runtime) findGIL() (found bool) {
 	return len(usual)+len(others) > 0
 }
 
+// seekGIL looks for a lock that was not found when the interpreter was met, as where the last thread that had it has
+// ended. It does so seconds apart, and not for ever: a build may have its lock elsewhere.
+func (r *Runtime) seekGIL() {
+	now := procmem.Now()
+	if r.wider != 0 || r.gilTries == mostTries || now-r.gilAt < soughtAgain {
+		return
+	}
+	r.gilTries, r.gilAt = r.gilTries+1, now
+	if r.findGIL(); r.gil != 0 {
+		r.makePlan()
+	}
+}
+
 // Waiting implements [managed.Waiter]: it knows who waits for the interpreter's lock.
 func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
+	if r.gil == 0 {
+		r.seekGIL()
+	}
 	if r.gil == 0 || s.Word < r.gil+gilCond || s.Word >= r.gil+gilCondEnd {
 		return w, false
 	}

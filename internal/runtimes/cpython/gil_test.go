@@ -118,6 +118,31 @@ func TestWhoWaitsIsToldTheHolderThatWasCopied(t *testing.T) {
 	}
 }
 
+// TestALockThatWasNotFoundIsSoughtAgain: of the first search the last holder had ended. It is sought again when a
+// thread sleeps, seconds apart.
+func TestALockThatWasNotFoundIsSoughtAgain(t *testing.T) {
+	const lock = gilBase + 512
+	r, m := withGIL(4096, map[int][]byte{512: gilWords(usualInterval, 9<<32, 0, 9)})
+	sleeper := &managed.Sleeper{TID: 42, Word: lock + gilCond, Live: sleepLive{m, true}}
+	if r.findGIL() {
+		t.Fatal("a lock whose holder is not known was found")
+	}
+	if w, ok := r.Waiting(sleeper); ok {
+		t.Errorf("no lock is there yet: %+v", w)
+	}
+	copy(m.bytes[512:], gilWords(usualInterval, gilState, 1, 10))
+	if w, ok := r.Waiting(sleeper); ok {
+		t.Errorf("it was sought twice at once: %+v", w)
+	}
+	r.gilAt -= soughtAgain
+	if w, ok := r.Waiting(sleeper); !ok || w.Owner != 41 {
+		t.Errorf("sought again: %+v, %v", w, ok)
+	}
+	if r.Plan() == nil {
+		t.Error("its place is not in the plan")
+	}
+}
+
 // FuzzGIL: whatever lies where the lock is looked for, an owner that is told is a thread of the list.
 func FuzzGIL(f *testing.F) {
 	f.Add(append(make([]byte, 64), gilWords(usualInterval, gilState, 1, 9)...), uint64(64+gilCond), true)

@@ -14,7 +14,8 @@ const (
 // Native implements [managed.Namer]. In a thread that runs Python code all of the interpreter's own code is machinery.
 func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	refs, instead = r.runsHere(f, cfa, out)
-	return refs, instead || r.folds && len(r.runs) > 0 && r.owns(f.Module)
+	lost := r.wasCut && r.next == len(r.runs) // whose calls the rest of the machinery makes is not known
+	return refs, instead || r.folds && len(r.runs) > 0 && r.owns(f.Module) && !lost
 }
 
 // owns reports whether a module is the interpreter's.

@@ -16,6 +16,8 @@ type Runtime struct {
 	folds    bool   // all of its code is the interpreter's, not that of a program with an interpreter inside
 	at, size uint64 // of _PyRuntime
 	gil      uint64 // the lock of the main interpreter; 0: not known
+	gilTries int    // how often it was sought again
+	gilAt    int64  // when it was sought last, CLOCK_MONOTONIC in nanoseconds
 	codeType uint64
 	loop     []span // of releases before 3.11
 	slots    slots

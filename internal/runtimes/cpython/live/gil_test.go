@@ -17,7 +17,8 @@ func TestWhoWaitsForTheInterpreterIsToldWhoHasIt(t *testing.T) {
 			cmd, _ := launch(t, exe, "testdata/gil.py")
 			py := attach(t, cmd.Process.Pid)
 			waiter := py.names.(managed.Waiter)
-			told, unsure := map[int]int{}, 0
+			told := map[int]int{}
+			var unsure struct{ early, elsewhere, later, free int }
 			kept := false // the main thread is in its call
 			for n := 0; n < 2000 && len(told) < 3; n++ {
 				py.looks(t, 1, func(tid int, s *look.Shot, _ []frame, _ []uint64, _ managed.Health) {
@@ -32,10 +33,14 @@ func TestWhoWaitsForTheInterpreterIsToldWhoHasIt(t *testing.T) {
 					switch {
 					case kept && ok && w.Kind != managed.WaitGIL:
 						t.Errorf("thread %d waits at %#x for %+v", tid, word, w)
+					case !kept:
+						unsure.early++
 					case !ok: // it sleeps at the mutex that guards the lock's own state, which is another word
-						unsure++
-					case !kept || w.Later || w.Owner == 0: // before its call, or before its address was known to the look
-						unsure++
+						unsure.elsewhere++
+					case w.Later: // its address was not known to the look
+						unsure.later++
+					case w.Owner == 0:
+						unsure.free++
 					case w.Owner != py.pid || w.OwnerName != "MainThread":
 						t.Errorf("thread %d: %+v", tid, w)
 					default:
@@ -45,7 +50,7 @@ func TestWhoWaitsForTheInterpreterIsToldWhoHasIt(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			if len(told) != 3 {
-				t.Errorf("%d threads were told who has it; %d looks were not sure", len(told), unsure)
+				t.Errorf("%d threads were told who has it; looks that were not sure: %+v", len(told), unsure)
 			}
 		})
 	}

@@ -78,8 +78,10 @@ type python struct {
 	plans   look.Plans
 	threads map[int]*look.Thread
 	walker  frames.Walker
-	before  func() // each look
-	after   func() // each look, before its walk
+	loops   map[uint64]bool // which native frames are the loop's
+	cut     bool            // the last stack has Python frames, and outside of them a native frame of the loop that runs others
+	before  func()          // each look
+	after   func()          // each look, before its walk
 }
 
 // frame is a Python frame as it was found.
@@ -152,7 +154,8 @@ func attach(t *testing.T, pid int) *python {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	py := &python{pid: pid, p: p, host: &host{p, map[string]map[string]elf.Symbol{}}, threads: map[int]*look.Thread{}}
+	py := &python{pid: pid, p: p, host: &host{p, map[string]map[string]elf.Symbol{}}, threads: map[int]*look.Thread{},
+		loops: map[uint64]bool{}}
 	r, err := cpython.Detect(py.host)
 	if err != nil {
 		t.Fatal(err)
@@ -240,15 +243,23 @@ func (py *python) walk(th *look.Thread, s *look.Shot) (stack []frame, natives []
 		now, err := files.SchedStat()
 		return err == nil && now.Runs == s.Sched.Runs
 	}}
-	var refs []managed.Ref
-	py.names.Begin(&managed.Sample{TID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
+	return py.merge(&managed.Sample{TID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
 		Live: l})
+}
+
+// merge walks what was copied of a thread, and gives its Python frames, outermost first.
+func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h managed.Health) {
+	var refs []managed.Ref
+	py.names.Begin(s)
+	py.cut = false
 	w := &py.walker
 	var last frames.Frame
-	for w.Init(py.p.Space(), &s.Regs, &s.Mem); w.Next(); {
+	for w.Init(py.p.Space(), s.Regs, s.Mem); w.Next(); {
 		f := w.Frame()
 		if last.PC != 0 {
+			known := len(refs)
 			refs, _ = py.names.Native(&last, f.SP, refs)
+			py.cut = known > 0 && (py.cut || len(refs) == known && py.isLoop(natives[len(natives)-1]))
 		}
 		last = f
 		natives = append(natives, f.Lookup(frames.X86_64))
@@ -262,10 +273,20 @@ func (py *python) walk(th *look.Thread, s *look.Shot) (stack []frame, natives []
 	var out []managed.Frame
 	for i := len(refs) - 1; i >= 0; i-- {
 		var truth managed.Truth
-		out, truth = py.names.Describe(refs[i], l, out[:0])
+		out, truth = py.names.Describe(refs[i], s.Live, out[:0])
 		stack = append(stack, frame{out[0], truth})
 	}
 	return stack, natives, h
+}
+
+// isLoop reports whether a native frame is that of the interpreter's loop.
+func (py *python) isLoop(pc uint64) bool {
+	is, known := py.loops[pc]
+	if !known {
+		is = strings.HasPrefix(py.functions([]uint64{pc})[0], "_PyEval_EvalFrameDefault")
+		py.loops[pc] = is
+	}
+	return is
 }
 
 // functions names native frames.

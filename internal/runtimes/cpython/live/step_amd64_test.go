@@ -150,30 +150,5 @@ func (m still) Cut(frames.Addr) bool { return false }
 // walkStopped walks a thread that is stopped, and gives its Python frames, outermost first.
 func (py *python) walkStopped(tid int, regs *frames.Regs) (stack []frame, natives []uint64, h managed.Health) {
 	l := live{py.p, func() bool { return true }}
-	mem := still{py, map[uint64][]byte{}}
-	py.names.Begin(&managed.Sample{TID: tid, Regs: regs, Mem: mem, Live: l})
-	var refs []managed.Ref
-	var last frames.Frame
-	w := &py.walker
-	for w.Init(py.p.Space(), regs, mem); w.Next(); {
-		f := w.Frame()
-		if last.PC != 0 {
-			refs, _ = py.names.Native(&last, f.SP, refs)
-		}
-		last = f
-		natives = append(natives, f.Lookup(frames.X86_64))
-	}
-	outer := frames.Addr(0)
-	if w.StopReason().Complete() {
-		outer = managed.Outermost
-	}
-	refs, _ = py.names.Native(&last, outer, refs)
-	h = py.names.End()
-	var out []managed.Frame
-	for i := len(refs) - 1; i >= 0; i-- {
-		var truth managed.Truth
-		out, truth = py.names.Describe(refs[i], l, out[:0])
-		stack = append(stack, frame{out[0], truth})
-	}
-	return stack, natives, h
+	return py.merge(&managed.Sample{TID: tid, Regs: regs, Mem: still{py, map[uint64][]byte{}}, Live: l})
 }

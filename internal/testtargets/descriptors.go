@@ -1,0 +1,16 @@
+package testtargets
+
+import (
+	"os"
+	"testing"
+)
+
+// Descriptors counts those of this process that are open.
+func Descriptors(t testing.TB) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
