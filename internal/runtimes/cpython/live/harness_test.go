@@ -79,7 +79,7 @@ type python struct {
 	threads map[int]*look.Thread
 	walker  frames.Walker
 	loops   map[uint64]bool // which native frames are the loop's
-	cut     bool            // the last stack has Python frames, and outside of them a native frame of the loop that runs others
+	cut     bool            // the last stack has Python frames, and the loop outside of them has none
 	before  func()          // each look
 	after   func()          // each look, before its walk
 }
