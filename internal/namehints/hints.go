@@ -34,6 +34,11 @@ var hints = []Hint{
 		files:  regexp.MustCompile(`^(node(js)?(-?\d[\d.]*)?|libnode\.so.*)$`),
 	},
 	{
+		Runtime: "Deno", Code: "JavaScript, compiled or interpreted by V8 while it ran", managed: "[V8",
+		remedy: "start it with deno run --v8-flags=--perf-basic-prof",
+		files:  regexp.MustCompile(`^deno$`),
+	},
+	{
 		Runtime: "Chromium", Code: "JavaScript, compiled or interpreted by V8 while it ran", managed: "[V8",
 		remedy: "start it, for a test, with --no-sandbox --js-flags=--perf-basic-prof",
 		files:  regexp.MustCompile(`^(chrom(e|ium)(-browser)?|headless_shell|chrome-headless-shell|electron)$`),

@@ -13,6 +13,7 @@ func TestRuntimesAreKnownByTheirFiles(t *testing.T) {
 	}{
 		{[]string{"/usr/bin/java", "/usr/lib/jvm/17/lib/server/libjvm.so"}, "HotSpot", "jcmd 7 Compiler.perfmap"},
 		{[]string{"/usr/bin/node"}, "Node.js", "--perf-basic-prof"},
+		{[]string{"/opt/deno"}, "Deno", "--v8-flags"},
 		{[]string{"/usr/lib/chromium/chromium"}, "Chromium", "--js-flags=--perf-basic-prof"},
 		{[]string{"/usr/bin/python3.12"}, "Python", "-X perf"},
 		{[]string{"/usr/lib/libpython3.11.so.1.0"}, "Python", "-X perf"},
