@@ -112,8 +112,8 @@ func target(ctx context.Context, dir string, names []string, sleeping int, end t
 // recompiled is how long the program needs until what the first start of JFR has dropped is compiled again.
 const recompiled = 40 * time.Second
 
-// firstJFR starts JFR once, if it is one of the tools. Its first start puts events into classes, and their compiled code
-// is dropped: the program then runs at a twentieth of its speed. That would be the next window's, whosever that is.
+// firstJFR starts JFR once, if it is one of the tools. Its first start puts events into classes, whose compiled code
+// is dropped. The program then runs at a twentieth of its speed. That would be the next window's, whosever that is.
 func firstJFR(ctx context.Context, s *shop, tools []*tool) error {
 	for i, t := range tools {
 		if t.name != "jfr" {
