@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
@@ -45,12 +46,7 @@ type recordFlags struct {
 // readOnlyUsage is the text of --read-only.
 const readOnlyUsage = "never write a register of the target; a system call that a stop interrupts may then give EINTR"
 
-func newRecord() *cobra.Command {
-	f := &recordFlags{freq: sampler.DefaultFreq}
-	cmd := &cobra.Command{
-		Use:   "record {-p PID | -n NAME | -- COMMAND [ARG…]}",
-		Short: "sample processes into a recording",
-		Long: `  prywalk record -p 4711 -d 10s
+const recordHelp = `  prywalk record -p 4711 -d 10s
   prywalk record -n redis-server -d 10s
   prywalk record -F 199 -o build.pb.gz -- make -j4
 
@@ -67,12 +63,24 @@ lets go of everyone and stops prywalk. SIGUSR1 writes what there is so far. A re
 that is there already is kept as NAME.old.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no samples; with a
-command, the command's own status.`,
+command, the command's own status.`
+
+func newRecord() *cobra.Command {
+	f := &recordFlags{freq: sampler.DefaultFreq}
+	cmd := &cobra.Command{
+		Use:   "record {-p PID | -n NAME | -- COMMAND [ARG…]}",
+		Short: "sample processes into a recording",
+		Long:  recordHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args)
 		},
 	}
-	fl := cmd.Flags()
+	f.declare(cmd.Flags())
+	return cmd
+}
+
+// declare declares the flags, in the order in which the help shows them.
+func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	f.add(fl)
 	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until there is such a process")
 	fl.VarP(&f.freq, "freq", "F", "ticks a second: how often each thread is looked at")
@@ -100,7 +108,6 @@ command, the command's own status.`,
 		_ = fl.MarkHidden(name) // it exists
 	}
 	fl.SortFlags = false
-	return cmd
 }
 
 // run checks the flags and records.

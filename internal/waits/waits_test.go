@@ -32,73 +32,84 @@ func stack(functions ...string) (out []Name) {
 	return out
 }
 
-// TestOwnersAreNamedOnlyWhereTheyAreProven: each case is a futex call, the innermost functions, and the memory.
-func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
-	const at = 0x1000
-	threads := live{7: 107, 8: 108}
+// word is the word that all cases wait at.
+const word = 0x1000
+
+// futexCase is a futex call, the innermost functions, and the memory, and what is to be said of them.
+type futexCase struct {
+	name  string
+	op    uint64
+	value uint64
+	stack []Name
+	near  Copy
+	kind  Kind
+	owner int
+	gone  int
+	free  bool
+}
+
+func futexCases() []futexCase {
 	mutex := stack("__lll_lock_wait", "pthread_mutex_lock")
-	for _, c := range []struct {
-		name  string
-		op    uint64
-		value uint64
-		stack []Name
-		near  Copy
-		kind  Kind
-		owner int
-		gone  int
-		free  bool
-	}{
-		{"mutex", 128, 2, mutex, words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 107, 0, false},
-		{"free", 128, 2, mutex, words(at, 0, 0, 0, 0, 0, 0, 7, 1, 0), Mutex, 0, 0, true},
-		{"taken, owner not written yet", 128, 2, mutex, words(at, 0, 0, 0, 0, 2, 0, 0, 1, 0), Mutex, 0, 0, false},
-		{"owner has ended", 128, 2, mutex, words(at, 0, 0, 0, 0, 2, 0, 9, 1, 0), Mutex, 0, 9, false},
-		{"no kind of glibc", 128, 2, mutex, words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0x8000), Mutex, 0, 0, false},
+	return []futexCase{
+		{"mutex", 128, 2, mutex, words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 107, 0, false},
+		{"free", 128, 2, mutex, words(word, 0, 0, 0, 0, 0, 0, 7, 1, 0), Mutex, 0, 0, true},
+		{"taken, owner not written yet", 128, 2, mutex, words(word, 0, 0, 0, 0, 2, 0, 0, 1, 0), Mutex, 0, 0, false},
+		{"owner has ended", 128, 2, mutex, words(word, 0, 0, 0, 0, 2, 0, 9, 1, 0), Mutex, 0, 9, false},
+		{"no kind of glibc", 128, 2, mutex, words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0x8000), Mutex, 0, 0, false},
 		{"not read", 128, 2, mutex, Copy{}, Mutex, 0, 0, false},
-		{"cut", 128, 2, mutex, Copy{at, []byte{2, 0, 0, 0, 0, 0, 0, 0, 7, 0}}, Mutex, 0, 0, false},
-		{"robust", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(at, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16),
+		{"cut", 128, 2, mutex, Copy{word, []byte{2, 0, 0, 0, 0, 0, 0, 0, 7, 0}}, Mutex, 0, 0, false},
+		{"robust", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(word, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16),
 			Mutex, 107, 0, false},
-		{"robust, without names", 0, 0x80000007, stack(""), words(at, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16), Mutex, 107, 0,
+		{"robust, without names", 0, 0x80000007, stack(""),
+			words(word, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16), Mutex, 107, 0,
 			false},
-		{"robust, owner died", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(at, 0, 0, 0, 0, 0x40000000, 0, 7, 1,
+		{"robust, owner died", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(word, 0, 0, 0, 0, 0x40000000, 0, 7, 1,
 			128+16), Mutex, 0, 0, true},
-		{"PI, whatever it is", 6 + 128, 0, nil, words(at, 0, 0, 0, 0, 0x80000008), Mutex, 108, 0, false},
+		{"PI, whatever it is", 6 + 128, 0, nil, words(word, 0, 0, 0, 0, 0x80000008), Mutex, 108, 0, false},
 		{"condition", 128 + 9, 0, stack("__futex_abstimed_wait_common", "pthread_cond_wait"),
-			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Condition, 0, 0, false},
+			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Condition, 0, 0, false},
 		{"mutex after a condition", 128, 2, stack("__lll_lock_wait", "", "pthread_cond_wait"),
-			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 107, 0, false},
+			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 107, 0, false},
 		{"malloc's lock, called under a mutex's function", 128, 2, stack("__lll_lock_wait_private", "malloc",
 			"pthread_mutex_lock"),
-			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), LibraryLock, 0, 0, false},
+			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), LibraryLock, 0, 0, false},
 		{"the program's own futex", 128, 2, []Name{{"syscall", "libc.so.6"}, {"wait_for_it", "prog"},
 			{"pthread_mutex_lock", "prog"}},
-			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Futex, 0, 0, false},
+			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Futex, 0, 0, false},
 		{"Rust", 128, 2, []Name{{"syscall", "libc.so.6"}, {"std::sys::sync::mutex::futex::Mutex::lock_contended", "prog"}},
-			words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 0, 0, false},
-		{"join", 9 + 256, 8, stack("__futex_abstimed_wait_common", "__pthread_clockjoin_ex"), words(at, 0, 0, 0, 0, 8), Join,
+			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 0, 0, false},
+		{"join", 9 + 256, 8, stack("__futex_abstimed_wait_common", "__pthread_clockjoin_ex"),
+			words(word, 0, 0, 0, 0, 8), Join,
 			108, 0, false},
 		{"musl, recursive", 128, 0x80000007, []Name{{"__syscall_cp_c", "/lib/ld-musl-x86_64.so.1"},
 			{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
-			{"pthread_mutex_timedlock", "/lib/ld-musl-x86_64.so.1"}}, words(at, 0, 0, 0, 1, 0x80000007), Mutex, 107, 0, false},
+			{"pthread_mutex_timedlock", "/lib/ld-musl-x86_64.so.1"}}, words(word, 0, 0, 0, 1, 0x80000007), Mutex, 107, 0, false},
 		{"musl, normal", 128, 0x80000010, []Name{{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
-			words(at, 0, 0, 0, 0, 0x80000010), Mutex, 0, 0, false},
+			words(word, 0, 0, 0, 0, 0x80000010), Mutex, 0, 0, false},
 		{"musl, the end of a thread", 128, 2, []Name{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
-			words(at, 0, 0, 8, 0, 2), Join, 108, 0, false},
+			words(word, 0, 0, 8, 0, 2), Join, 108, 0, false},
 		{"musl, that of one that ends", 128, 1, []Name{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
-			words(at, 0, 0, 8, 0, 1), Join, 0, 0, false},
+			words(word, 0, 0, 8, 0, 1), Join, 0, 0, false},
 		{"musl, a condition, at a word of the waiter's", 128, 2, []Name{{"memset", "/lib/ld-musl-x86_64.so.1"},
 			{"", "/lib/ld-musl-x86_64.so.1"},
-			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, words(at, 0, 0, 0, 1, 2), Condition, 0, 0, false},
+			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, words(word, 0, 0, 0, 1, 2), Condition, 0, 0, false},
 		{"musl, an exported function's name that a program has, too", 128, 2,
 			[]Name{{"memset", "/prog"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
-			words(at, 0, 0, 0, 1, 0x80000007), Futex, 0, 0, false},
+			words(word, 0, 0, 0, 1, 0x80000007), Futex, 0, 0, false},
 		{"musl, a condition", 128, 1, []Name{{"__timedwait_cp", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}},
-			words(at, 0, 0, 0, 1, 7), Condition, 0, 0, false},
-		{"a wake, which does not sleep", 1, 1, mutex, words(at, 0, 0, 0, 0, 2, 0, 7, 1, 0), Other, 0, 0, false},
-	} {
+			words(word, 0, 0, 0, 1, 7), Condition, 0, 0, false},
+		{"a wake, which does not sleep", 1, 1, mutex, words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Other, 0, 0, false},
+	}
+}
+
+// TestOwnersAreNamedOnlyWhereTheyAreProven: by the word, its neighbours and the functions that wait.
+func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
+	threads := live{7: 107, 8: 108}
+	for _, c := range futexCases() {
 		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack, Near: c.near,
-			Args: [6]uint64{at, c.op, c.value}}
+			Args: [6]uint64{word, c.op, c.value}}
 		w := Of(s)
 		w.Resolve(threads)
 		if w.Kind != c.kind || w.Owner != c.owner || w.OwnerGone != c.gone || w.Free != c.free {
