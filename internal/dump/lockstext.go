@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +20,8 @@ func (t *Thread) waitsLine() string {
 	switch t.WaitsFor.Kind {
 	case waits.None, waits.Other, waits.Stopped, waits.Signal:
 		return ""
+	case waits.Sleep:
+		return "sleeps " + cmp.Or(t.WaitsFor.Until, "for a time that is not known")
 	}
 	return "waits for " + t.WaitsFor.String()
 }

@@ -1,6 +1,11 @@
 package dump
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/core"
@@ -19,6 +24,7 @@ type explainer struct {
 	name    func(tid int) string // of a thread; nil for a core
 	threads waits.Threads
 	managed managedWaits
+	clock   bool                   // its CLOCK_MONOTONIC is this process's
 	later   bool                   // of the last sleeper more may be told a little later
 	asked   int                    // how often one was asked again
 	slept   map[int]*waits.Sleeper // by thread
@@ -34,8 +40,19 @@ func explainerOf(t *code.Process, names *symbols.Namer, threads waits.Threads) *
 			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
 			return n
 		},
-		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{},
+		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{}, clock: sameClock(t.PID),
 	}
+}
+
+// sameClock reports whether a process has this one's CLOCK_MONOTONIC: one in another time namespace may not
+// (time_namespaces(7)).
+func sameClock(pid int) bool {
+	own, err := os.Readlink("/proc/self/ns/time")
+	if errors.Is(err, fs.ErrNotExist) {
+		return true // before Linux 5.6
+	}
+	its, err2 := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/time")
+	return err == nil && err2 == nil && own == its
 }
 
 // explain fills in what a thread waits for.
@@ -46,6 +63,9 @@ func (x *explainer) explain(d *Thread, s *look.Shot) {
 	}
 	sl := &waits.Sleeper{
 		State: s.State.Letter()[0], Wait: s.Wait(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Near: copyOf(s.Near()),
+	}
+	if x.clock {
+		sl.At = s.At
 	}
 	sl.Managed = x.asks(d.TID, sl, s.Sched.Runs, &s.Mem)
 	x.describe(d, sl)

@@ -3,6 +3,8 @@ package waits
 import (
 	"fmt"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Sleeper is a thread that sleeps, as a look has shown it.
@@ -18,6 +20,8 @@ type Sleeper struct {
 	Near Copy
 	// Stack are its innermost functions ([MostNames] at most), inlined calls included, the innermost first.
 	Stack []Name
+	// At is when it was looked at on its own CLOCK_MONOTONIC, in nanoseconds; 0: not known, as of a core.
+	At int64
 	// Managed asks the run-time systems of its process about one that sleeps in futex(2); nil if there are none. What they
 	// say comes first; who owns a lock is as of the moment at which it is called.
 	Managed func() (For, bool)
@@ -130,29 +134,41 @@ func child(name string, a *[6]uint64) For {
 // timerAbsolute is the flag of clock_nanosleep(2) for a moment instead of a length.
 const timerAbsolute = 1
 
-// TimeAt gives where a sleep has its length, or its moment in absolute time; 0 if it has none.
-func (s *Sleeper) TimeAt() (addr uint64, absolute, realtime bool) {
+// timeOf is how the time of a sleep is meant.
+type timeOf struct {
+	addr     uint64 // where it stands: seconds and nanoseconds; 0: the sleep has none
+	absolute bool   // it is a moment
+	clock    uint64 // of that clock, as in clock_gettime(2)
+}
+
+// time gives where a sleep has its length, or its end.
+func (s *Sleeper) time() timeOf {
 	switch {
 	case !s.InCall:
 	case s.Wait == "nanosleep":
-		return s.Args[0], false, false
+		return timeOf{addr: s.Args[0]}
 	case s.Wait == "clock_nanosleep":
-		return s.Args[2], s.Args[1]&timerAbsolute != 0, s.Args[0] == 0
+		return timeOf{s.Args[2], s.Args[1]&timerAbsolute != 0, s.Args[0]}
 	}
-	return 0, false, false
+	return timeOf{}
 }
 
-// SetTime takes what stands at [Sleeper.TimeAt]: seconds and nanoseconds.
-func (w *For) SetTime(sec, nsec uint64, absolute, realtime bool) {
-	if sec > 1<<40 || nsec >= 1e9 {
+// setTime says until when it sleeps, of what stands there. at is [Sleeper.At].
+func (w *For) setTime(sec, nsec uint64, t timeOf, at int64) {
+	if sec > 1<<33 || nsec >= 1e9 {
 		return
 	}
+	length := time.Duration(sec*1e9 + nsec)
 	switch {
-	case absolute && realtime:
+	case !t.absolute:
+		w.Until = "for " + length.String()
+	case t.clock == unix.CLOCK_REALTIME:
 		w.Until = "until " + time.Unix(int64(sec), int64(nsec)).UTC().Format(time.RFC3339Nano)
-	case absolute:
-		w.Until = fmt.Sprintf("until %d.%03d s of that clock", sec, nsec/1e6)
-	case sec < 1<<32:
-		w.Until = "for " + (time.Duration(sec)*time.Second + time.Duration(nsec)).String()
+	case t.clock == unix.CLOCK_MONOTONIC && at != 0:
+		w.Until = "for " + max(length-time.Duration(at), 0).Round(time.Millisecond).String() + " more"
+	case t.clock == unix.CLOCK_MONOTONIC:
+		w.Until = fmt.Sprintf("until %d.%03d s of CLOCK_MONOTONIC", sec, nsec/1e6)
+	default:
+		w.Until = fmt.Sprintf("until %d.%03d s of clock %d", sec, nsec/1e6, t.clock)
 	}
 }

@@ -8,10 +8,10 @@ const mostFDs = 64
 // ReadMore fills in what a sleeper's call has in its memory: the descriptors of poll and select, and for how long it
 // sleeps. read copies memory at an address and gives the number of bytes; it is called at most four times.
 func (w *For) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
-	if addr, absolute, realtime := s.TimeAt(); addr != 0 {
+	if t := s.time(); t.addr != 0 {
 		var b [16]byte
-		if read(addr, b[:]) == len(b) {
-			w.SetTime(binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:]), absolute, realtime)
+		if read(t.addr, b[:]) == len(b) {
+			w.setTime(binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:]), t, s.At)
 		}
 	}
 	if !s.InCall || w.Kind != Descriptor || w.FD != nil {
