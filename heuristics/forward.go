@@ -68,6 +68,8 @@ type forwardAnalysis struct {
 	inner    bool // what is asked for is the innermost frame
 	dispatch dispatch
 	votes    votes
+	limit    int  // of the steps
+	turned   bool // a path has branched, jumped or called
 }
 
 // forward gives what the returns show that the paths from pc lead to.
@@ -89,14 +91,14 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 		w.st.clobber(w.src.abi.scratch)
 		w.st.afterCall = true
 	}
-	a := forwardAnalysis{interpreter: w, inner: !caller, dispatch: d}
+	a := forwardAnalysis{interpreter: w, inner: !caller, dispatch: d, limit: maxForward}
 	v := &a.votes
 	if caller {
 		v.helpers.add(w.src.calledBefore(pc))
 	}
 	for {
 		a.followPath()
-		if v.exact >= enoughVotes || v.prove(w.src.abi) || w.steps >= maxForward {
+		if v.exact >= enoughVotes || v.prove(w.src.abi) || w.steps >= a.limit {
 			break
 		}
 		if !w.pop() && (v.exact > 0 || !w.resume()) {
@@ -115,7 +117,7 @@ func (v *votes) prove(a *abi) bool {
 // followPath follows w.st to its end.
 func (w *forwardAnalysis) followPath() {
 	st := &w.st
-	for w.steps < maxForward && st.pc >= st.lo && st.pc < st.hi {
+	for w.steps < w.limit && st.pc >= st.lo && st.pc < st.hi {
 		code := w.code(st.pc)
 		if len(code) == 0 || !w.mark(st.pc) {
 			return
@@ -127,6 +129,7 @@ func (w *forwardAnalysis) followPath() {
 		if f.kind == flowEnd || w.makesFrame() {
 			return
 		}
+		w.extend(f)
 		if w.dispatch != dispatchNone {
 			w.watchDispatch(code, f)
 		}
@@ -137,6 +140,14 @@ func (w *forwardAnalysis) followPath() {
 		if !w.turn(f) {
 			return
 		}
+	}
+}
+
+// extend leaves out of the count what comes before the first turn, as far as maxSteps allows. There are no paths to
+// choose from there. Vector code that is unrolled by hand has 10,000 instructions in a row.
+func (w *forwardAnalysis) extend(f *flow) {
+	if w.turned = w.turned || f.kind != flowNext; !w.turned {
+		w.limit = min(w.limit+1, maxSteps)
 	}
 }
 
