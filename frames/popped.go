@@ -16,6 +16,17 @@ type Pops interface {
 	Popped(pc Addr, n int) (reg uint8, ok bool)
 }
 
+// Returns is what a [CallSites] implements that can tell which registers code has given back that is about to return.
+//
+// GCC realigns the stack of some functions, and saves their registers relative to the frame pointer. Its call frame
+// information goes on to say so when that has been popped. The places are then those of another frame.
+type Returns interface {
+	// AboutToReturn gives the kept registers that the last instructions leave as they are, up to the return, as a set
+	// of DWARF numbers: they have their caller's values. pc, the module's own address, is where the thread is. 0: there
+	// are more instructions, or they do not lead straight to a return.
+	AboutToReturn(pc Addr) (kept uint32)
+}
+
 // maxPopped is how many pops are looked for: as many as there are registers to be kept.
 const maxPopped = 7
 

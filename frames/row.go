@@ -60,6 +60,29 @@ func (row *Row) changed() (set uint32) {
 	return set
 }
 
+// ByFramePointer reports whether the row says where registers are relative to the frame pointer, that itself among
+// them, but not the CFA.
+func (row *Row) ByFramePointer(arch Arch) bool {
+	fp := arch.info().fp
+	p := &row.Regs[fp]
+	return p.Kind == RuleRegOffset && p.Reg == fp && row.CFAReg != fp && row.CFAExpr == nil
+}
+
+// GivenBack makes the row one for code that has given back these registers, the frame pointer among them, as
+// [Returns] tells. What lies relative to the frame pointer cannot be found any more.
+func (row *Row) GivenBack(arch Arch, kept uint32) {
+	fp := arch.info().fp
+	for reg := range row.Regs {
+		switch p := &row.Regs[reg]; {
+		case p.Kind != RuleRegOffset || p.Reg != fp:
+		case kept>>reg&1 != 0:
+			*p = RegRule{}
+		default:
+			*p = RegRule{Kind: RuleUndefined}
+		}
+	}
+}
+
 // Expr computes a value from a register set and memory: a DWARF expression, or
 // any rule that a source keeps as code.
 type Expr interface {

@@ -229,3 +229,33 @@ func endsFunctionX86(b []byte) bool {
 	}
 	return false
 }
+
+// maxReturning is how many instructions are read to a return: the stack pointer is set, the register that had it is
+// popped, and the return.
+const maxReturning = 3
+
+// AboutToReturn implements [frames.Returns].
+func (s *Source) AboutToReturn(pc frames.Addr) (kept uint32) {
+	if s.abi == nil || s.abi.ra != noReg || s.o.Code == nil || s.o.JIT {
+		return 0
+	}
+	w := getInterpreter(s)
+	defer putInterpreter(w)
+	w.begin(pc, 0, ^uint64(0))
+	w.fl = flow{}
+	for range maxReturning {
+		if w.straight() && w.fl.kind == flowNext {
+			continue
+		}
+		if w.fl.kind != flowReturn {
+			return 0
+		}
+		for _, reg := range s.abi.kept {
+			if w.st.regs[reg].isStart(reg) {
+				kept |= 1 << s.abi.dwarf(reg)
+			}
+		}
+		return kept
+	}
+	return 0
+}

@@ -32,3 +32,27 @@ func TestPoppedTellsTheRegisterOfEachWordBelowTheStackPointer(t *testing.T) {
 		}
 	}
 }
+
+// TestCodeAboutToReturnHasGivenBackItsRegisters: what the last instructions leave alone is the caller's.
+func TestCodeAboutToReturnHasGivenBackItsRegisters(t *testing.T) {
+	const all = 1<<frames.X86RBX | 1<<frames.X86RBP | 0xf<<12
+	for name, c := range map[string]struct {
+		code []byte
+		want uint32
+	}{
+		"lea rsp, [r10-8]; ret":           {[]byte{0x49, 0x8d, 0x62, 0xf8, 0xc3}, all},
+		"lea rsp, [r13-16]; pop r13; ret": {[]byte{0x49, 0x8d, 0x65, 0xf0, 0x41, 0x5d, 0xc3}, all &^ (1 << 13)},
+		"ret":                             {[]byte{0xc3}, all},
+		"pop rbp; lea rsp, [r10-8]; ret":  {[]byte{0x5d, 0x49, 0x8d, 0x62, 0xf8, 0xc3}, all &^ (1 << frames.X86RBP)},
+		"pop r15; pop rbp; lea; ret":      {[]byte{0x41, 0x5f, 0x5d, 0x49, 0x8d, 0x62, 0xf8, 0xc3}, 0},
+		"a jump":                          {[]byte{0x49, 0x8d, 0x62, 0xf8, 0xeb, 0x00, 0xc3}, 0},
+		"a branch":                        {[]byte{0x75, 0x00, 0xc3}, 0},
+		"a call":                          {[]byte{0xff, 0xd0, 0xc3}, 0},
+		"no code":                         {nil, 0},
+	} {
+		intel(0xc3).AboutToReturn(base) // what is left of another question is no answer
+		if got := intel(c.code...).AboutToReturn(base); got != c.want {
+			t.Errorf("%s: %#x, want %#x", name, got, c.want)
+		}
+	}
+}

@@ -96,7 +96,32 @@ func (l lazySource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	}
 	l.img.mu.Lock()
 	defer l.img.mu.Unlock()
-	return p.sources[l.i].Rule(q)
+	r, row, ok := p.sources[l.i].Rule(q)
+	if ok && row != nil && !q.Caller {
+		r, row = givenBack(r, row, q, l.img.ELF.Arch(), p.calls)
+	}
+	return r, row, ok
+}
+
+// givenBack mends the rule of code that is about to return, see [frames.Returns].
+func givenBack(
+	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.CallSites,
+) (frames.Rule, *frames.Row) {
+	a, ok := calls.(frames.Returns)
+	if !ok || !row.ByFramePointer(arch) {
+		return r, row
+	}
+	kept := a.AboutToReturn(q.PC)
+	if kept>>arch.FP()&1 == 0 {
+		return r, row
+	}
+	mended := *row
+	mended.GivenBack(arch, kept)
+	r, more := mended.Rule(arch, r.Method, r.Flags)
+	if !more {
+		return r, nil
+	}
+	return r, &mended
 }
 
 // lazyCalls is the call sites of an image that may not have been prepared.

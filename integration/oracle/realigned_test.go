@@ -1,0 +1,32 @@
+package oracle
+
+import (
+	"runtime"
+	"testing"
+)
+
+// TestFramesOfRealignedStacksAreExact: gcc's call frame information of their last instructions is wrong.
+func TestFramesOfRealignedStacksAreExact(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("only gcc for amd64 realigns stacks so")
+	}
+	p := Program{"realigned", 1, []string{"gcc", "-w", "-O2", "-mstackrealign", "-o", "OUT", "SRC/realigned.c"}}
+	file, err := p.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Tally
+	if err := Run(p.Name, []string{file}, Options{Steps: 20_000, Show: 5, Log: t.Logf}, &got); err != nil {
+		t.Fatal(err)
+	}
+	if n, right, _ := got.Checked(WithCFI); right != n || n < 19_000 {
+		t.Errorf("with call frame information %d of %d chains are exact", right, n)
+	}
+	for _, j := range []Judge{WithCFISP, WithBounds, Bare} {
+		n, right, wrongs := got.Checked(j)
+		t.Logf("%v: %d of %d chains are exact, %d wrong", j, right, n, wrongs)
+	}
+	if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
+		t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
+	}
+}

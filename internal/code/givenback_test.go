@@ -1,0 +1,62 @@
+package code
+
+import (
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+)
+
+// epilogue is the end of a function whose stack GCC has realigned.
+type epilogue []byte
+
+func (e epilogue) ReadCode(addr uint64, buf []byte) int {
+	if addr >= uint64(len(e)) {
+		return 0
+	}
+	return copy(buf, e[addr:])
+}
+
+// TestTheFramePointerThatWasPoppedIsTheCallers: GCC's call frame information goes on to say that registers lie relative
+// to it. So it is in x265, between the pop and the return.
+func TestTheFramePointerThatWasPoppedIsTheCallers(t *testing.T) {
+	const at = 3 // behind the first pops
+	calls := heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: epilogue{
+		0x41, 0x5f, 0x5d, // pop r15; pop rbp
+		0x49, 0x8d, 0x65, 0xf0, 0x41, 0x5d, 0xc3}}) // lea rsp, [r13-16]; pop r13; ret
+	row := frames.Row{CFAReg: 13, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+	by := func(off int64) frames.RegRule {
+		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBP, Off: off}
+	}
+	row.Regs[frames.X86RBP], row.Regs[frames.X86RBX], row.Regs[15] = by(0), by(-40), by(-8)
+	row.Regs[13] = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
+	rule, more := row.Rule(frames.X86_64, frames.MethodCFI, 0)
+	if !more {
+		t.Fatal("the row is a rule")
+	}
+	ask := func(pc uint64, row *frames.Row) (frames.Rule, *frames.Row) {
+		return givenBack(rule, row, frames.Query{PC: pc}, frames.X86_64, calls)
+	}
+	for _, pc := range []uint64{0, 2} {
+		if _, got := ask(pc, &row); got != &row {
+			t.Errorf("at %d the frame pointer is this function's own: %+v", pc, got)
+		}
+	}
+	got, full := ask(at, &row)
+	if full != nil || got.CFAReg != 13 || got.CFAOff != 0 || got.Method != frames.MethodCFI {
+		t.Errorf("%+v %+v", got, full)
+	}
+	for i, reg := range frames.X86_64.CompactRegs() {
+		if want := map[uint8]uint8{13: 2}[reg]; got.Saved[i] != want {
+			t.Errorf("register %d is saved at CFA-%d, want CFA-%d", reg, 8*got.Saved[i], 8*want)
+		}
+	}
+	row.CFAReg = frames.X86RBP
+	if _, got := ask(at, &row); got != &row {
+		t.Errorf("the CFA is known by the frame pointer: %+v", got)
+	}
+	row.CFAReg, row.Regs[13] = 10, by(-16)
+	if _, got := ask(at, &row); got == nil || got.Regs[13].Kind != frames.RuleUndefined || row.Regs[13] != by(-16) {
+		t.Errorf("the place of r13 is not known any more: %+v", got)
+	}
+}
