@@ -19,6 +19,7 @@ const largeStep = 64 << 10
 type reach struct {
 	end  Addr // the highest stack pointer there, valid while away or after coming back
 	away bool // the walk is on another stack
+	left bool // it was on one, at any time
 }
 
 // stepped notes a step that may have changed stacks, between two stack pointers at most near bytes apart if it has not.
@@ -27,6 +28,7 @@ func (r *reach) stepped(from, to, near Addr) {
 		r.end = from
 	}
 	r.away = to-r.end > near
+	r.left = r.left || r.away
 }
 
 // lacks notes that a step could not be made because of the word at w.unreadAddr: it may be the first one on another
@@ -62,6 +64,10 @@ func (w *Walker) Reach() Addr {
 // Away reports whether the current frame, or the word that the walk lacks ([Walker.UnreadAddr]), is on another stack
 // than the first one.
 func (w *Walker) Away() bool { return w.reach.away }
+
+// Left reports whether the walk has been on another stack than the first one, or would have come there with the word
+// that it lacks. It may be back.
+func (w *Walker) Left() bool { return w.reach.left }
 
 // wasLed is changedStack, asked once for each entry of the cache: large frames need not be looked into in each walk.
 func (w *Walker) wasLed() bool {

@@ -195,7 +195,7 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	n := t.needs.get()
 	s.roomForRegions(t.regions)
 	if s.pieced = n.outline != nil; !s.pieced {
-		s.room(n.Bytes)
+		s.room(n.usual(t.regions))
 		s.touch(t.copied)
 		if l.deep == nil {
 			l.deep = make([]byte, wholeCopy)
@@ -209,6 +209,16 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	s.room(topCopy)
 	s.touch(topCopy)
 	l.pieces.reserve(n.Bytes)
+}
+
+// usual gives how much of a stack a freeze makes room for, if its last look has copied so many bytes of other memory.
+// Where no more is asked for than of any stack, that is all that is copied, further regions included. A stack that has
+// become much deeper than the last ones has room all the same.
+func (n *Needs) usual(regions int) int {
+	if n.Bytes > leastCopy {
+		return n.Bytes
+	}
+	return min(n.Bytes, max(leastCopy-regions, 2*n.Used+copyMargin, topCopy))
 }
 
 // deepRoom gives what takes a deep stack: its depth is known in the stop only. A thread that changes stacks has none,

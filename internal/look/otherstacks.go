@@ -40,11 +40,36 @@ func (k *Walks) addOther(addr, deep uint64) bool {
 	return false
 }
 
+// Other stacks are left for good, as by a signal's handler that has ended. Or a walk was led astray, and nothing is
+// where it lacked something. So the places are given up after so many walks in a row that were on no other stack. If
+// one lacks such a place again, it is twice as many.
+const (
+	othersLeast = 256
+	othersMost  = 1 << 14
+)
+
 // lacksOther takes note of a walk that was led to a place. A shot that lacked one of the first places is not
 // reused, or a thread that sleeps would show it for as long as it sleeps.
 func (k *Walks) lacksOther(addr uint64) {
+	if k.needs.Others[0].At == 0 {
+		k.othersFor = min(max(2*k.othersFor, othersLeast), othersMost)
+	}
+	k.othersLeft = k.othersFor
 	if k.addOther(addr, 0) {
 		k.needs.Retries++
+	}
+}
+
+// usesOthers takes note of whether a walk was on another stack, and gives the places up if none was for long.
+func (k *Walks) usesOthers(was bool) {
+	switch {
+	case k.othersLeft == 0: // there are none, or they were asked for
+	case was:
+		k.othersLeft = k.othersFor
+	default:
+		if k.othersLeft--; k.othersLeft == 0 {
+			k.needs.Others, k.next = [mostOthers]StackRef{}, 0
+		}
 	}
 }
 

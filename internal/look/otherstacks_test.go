@@ -19,3 +19,34 @@ func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 		t.Errorf("%+v", places)
 	}
 }
+
+// TestPlacesOnOtherStacksAreGivenUp: unless walks go there. What is asked for again lasts twice as long; what a single
+// look has asked for lasts.
+func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
+	const at = 0x700000
+	k := NewThread(1, 1, nil).Walks()
+	for _, lasts := range []int{othersLeast, 2 * othersLeast, 4 * othersLeast} {
+		k.lacksOther(at)
+		for i := range 3 * lasts {
+			k.usesOthers(i%lasts == lasts-1)
+		}
+		for range lasts {
+			if k.needs.Others[0].At != at {
+				t.Fatalf("it is gone before %d walks", lasts)
+			}
+			k.usesOthers(false)
+		}
+		if k.needs.Others[0].At != 0 {
+			t.Fatalf("it is still there after %d walks", lasts)
+		}
+	}
+	k = NewThread(1, 1, nil).Walks()
+	k.CopyOther(at)
+	k.CopyOtherDeep(at, 1<<20)
+	for range 2 * othersMost {
+		k.usesOthers(false)
+	}
+	if k.needs.Others[0].bytes() != 1<<20 {
+		t.Errorf("%+v", k.needs.Others)
+	}
+}

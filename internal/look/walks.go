@@ -19,6 +19,8 @@ type Walks struct {
 	remembered remembered
 	deepFor    int // how many looks Needs.Deep lasted the last time
 	deepLeft   int // how many are left
+	othersFor  int // how many walks on no other stack Needs.Others last
+	othersLeft int // how many are left; 0: there are none, or they last
 }
 
 // Walked tells what a walk of a shot has read and what it lacked, so that the next look copies that. It copies the
@@ -37,6 +39,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	if s.How == ByFreeze {
 		k.frozenDeep()
 	}
+	k.usesOthers(w.Left())
 	if s.How == BySample && w.Away() {
 		cut = false // the kernel copies one stack only
 	} else if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.UnreadAddr()) != 0 {
@@ -61,7 +64,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 			used, cut = max(used, w.UnreadAddr()-from), false // what lacks is between the pieces, or a little beyond
 			k.needs.Retries++
 		}
-		k.used(int(used)+16, len(s.buf), cut && s.How != BySample, s.toTop)
+		k.used(int(used)+16, max(len(s.buf), leastCopy), cut && s.How != BySample, s.toTop)
 	}
 	if (s.deep || s.tailAt != 0) && s.toKnown && stop.Complete() && reach-from < leastCopy {
 		k.needs.Changing = true // the end that was known is that of another stack
@@ -173,7 +176,9 @@ func (k *Walks) CopyDeep(n uint64) {
 // A walk was led there that changed stacks (a signal handler on a stack of its own, a stack that grows in parts). Of
 // more than four such places the oldest are given up.
 func (k *Walks) CopyOther(addr frames.Addr) {
-	k.lacksOther(addr)
+	if k.addOther(addr, 0) {
+		k.needs.Retries++
+	}
 	k.handOver()
 }
 

@@ -174,3 +174,20 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 		t.Errorf("a copy that ended before the stack did was enough: %+v", k.needs)
 	}
 }
+
+// TestLooksWithFurtherRegionsCopyNoMoreInAll: unless the walks need more of the stack.
+func TestLooksWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
+	for _, e := range []struct{ bytes, regions, used, want int }{
+		{leastCopy, 0, 1000, leastCopy},
+		{leastCopy, 20 << 10, 1000, leastCopy - 20<<10},
+		{leastCopy, 60 << 10, 1000, topCopy},
+		{leastCopy, 60 << 10, 20 << 10, 40<<10 + copyMargin},
+		{leastCopy, 60 << 10, 60 << 10, leastCopy},
+		{leastCopy + 1, 60 << 10, 1000, leastCopy + 1},
+	} {
+		n := Needs{Bytes: e.bytes, Used: e.used}
+		if got := n.usual(e.regions); got != e.want {
+			t.Errorf("%+v: %d bytes", e, got)
+		}
+	}
+}
