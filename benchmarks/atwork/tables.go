@@ -44,7 +44,8 @@ func (s *settings) text(all []row) string {
 func table(all []row) string {
 	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "before (n)",
 		"frames: cfi, fp, heuristic, scan, %", "copied, KiB: median, p99",
-		"freeze, µs: p50, p99, longest", "over 256 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU")
+		"freeze, µs: p50, p99, longest", "over 256 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU",
+		"load, commit")
 	for i := range all {
 		r := &all[i]
 		if r.Now == nil || r.Error != "" {
@@ -56,7 +57,7 @@ func table(all []row) string {
 		t.Row(r.Name, fmt.Sprint(f.Running), fmt.Sprintf("%s (%s to %s)", percent(share), percent(low), percent(high)),
 			r.before(),
 			methods(st.FramesByMethod), copied(st.CopiedBytes), lengths(st.FreezeUS), longFreezes(st), ownCPU(r),
-			fmt.Sprintf("%.1f", per(st.CPUUnobservedS, st.CPUTargetS)))
+			fmt.Sprintf("%.1f", per(st.CPUUnobservedS, st.CPUTargetS)), fmt.Sprintf("%.1f, %s", r.Load, r.Revision))
 	}
 	return t.String()
 }
@@ -163,6 +164,9 @@ func reasons(all []row) string {
 			continue
 		}
 		for _, c := range r.Now.Classes {
+			if c.Samples == 0 { // of looks that were no samples
+				continue
+			}
 			t.Row(r.Name, fmt.Sprint(c.Samples), fmt.Sprintf("%.2f", per(float64(c.Samples), float64(r.Now.Running))), c.Reason,
 				c.Place)
 		}
