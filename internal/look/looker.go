@@ -195,7 +195,7 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	n := t.needs.get()
 	s.roomForRegions(t.regions)
 	if s.pieced = n.outline != nil; !s.pieced {
-		s.room(n.usual(t.regions))
+		s.room(n.usual(t.besides()))
 		s.touch(t.copied)
 		if l.deep == nil {
 			l.deep = make([]byte, wholeCopy)
@@ -209,6 +209,18 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	s.room(topCopy)
 	s.touch(topCopy)
 	l.pieces.reserve(n.Bytes)
+}
+
+// taskRegions is how much the first look at a thread of a process with tasks is thought to copy besides its stack, in
+// bytes: the stack of a task that its thread has left, and what leads there.
+const taskRegions = 24 << 10
+
+// besides gives how much the next freeze is thought to copy besides the stack.
+func (t *Thread) besides() int {
+	if t.regions == 0 && t.Extra != nil {
+		return taskRegions
+	}
+	return t.regions
 }
 
 // usual gives how much of a stack a freeze makes room for, if its last look has copied so many bytes of other memory.

@@ -41,7 +41,7 @@ func (k *Walks) addOther(addr, deep uint64) bool {
 }
 
 // Other stacks are left for good, as by a signal's handler that has ended. Or a walk was led astray, and nothing is
-// where it lacked something. So the places are given up after so many walks in a row that were on no other stack. If
+// where it lacked something. So the places are given up after so many walks in a row that were at none. If
 // one lacks such a place again, it is twice as many.
 const (
 	othersLeast = 256
@@ -60,7 +60,7 @@ func (k *Walks) lacksOther(addr uint64) {
 	}
 }
 
-// usesOthers takes note of whether a walk was on another stack, and gives the places up if none was for long.
+// usesOthers takes note of whether a walk was at one of the places, and gives them up if none was for long.
 func (k *Walks) usesOthers(was bool) {
 	switch {
 	case k.othersLeft == 0: // there are none, or they were asked for
@@ -71,6 +71,17 @@ func (k *Walks) usesOthers(was bool) {
 			k.needs.Others, k.next = [mostOthers]StackRef{}, 0
 		}
 	}
+}
+
+// isOther reports whether an address is at one of the places.
+func (k *Walks) isOther(addr frames.Addr) bool {
+	for i := range k.needs.Others {
+		p := &k.needs.Others[i]
+		if p.At != 0 && addr+otherBelow-p.At < uint64(otherBelow+p.bytes()) {
+			return true
+		}
+	}
+	return false
 }
 
 // extendOther makes the copy of the place that addr lies just beyond end n bytes behind it; false if there is no

@@ -1,6 +1,10 @@
 package look
 
-import "testing"
+import (
+	"testing"
+
+	"prywalk/frames"
+)
 
 // TestCopiesOfOtherStacksGrowWhereTheyEnd: one that is deep beyond a change of stacks does not push out what was
 // asked for elsewhere, and keeps what it has.
@@ -38,6 +42,14 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 		}
 		if k.needs.Others[0].At != 0 {
 			t.Fatalf("it is still there after %d walks", lasts)
+		}
+	}
+	for addr, want := range map[frames.Addr]bool{
+		at - otherBelow - 8: false, at - otherBelow: true, at: true, at + otherBytes - 8: true, at + otherBytes: false, 0: false,
+	} {
+		k.lacksOther(at)
+		if got := k.isOther(addr); got != want {
+			t.Errorf("%#x: %v", addr, got)
 		}
 	}
 	k = NewThread(1, 1, nil).Walks()

@@ -34,7 +34,7 @@ PART long eight(long a, long b, long c, long d, long e, long f, long g, long h)
 	return leaf(room[f & 3], x) + h + g;
 }
 
-/* Their caller's frame is found by the frame pointer only. */
+/* It passes arguments on the stack: its own are found by r10. */
 PART long varies(long n)
 {
 	char *room = alloca((n & 7) * 40 + 64);
@@ -44,11 +44,20 @@ PART long varies(long n)
 	return x + leaf(room[n & 63], x);
 }
 
+/* The caller's frame is found by the frame pointer only, and that is wrong where the callee's last instructions are. */
+PART long outer(long n)
+{
+	char *room = alloca((n & 3) * 24 + 64);
+	memset(room, (int)n, 64);
+	long x = varies(n) + eight(n, room[1], room[2], room[3], 5, 6, 7, 8) + varies(room[n & 63]);
+	return x ^ leaf(n, x);
+}
+
 int main(void)
 {
 	for (;;) {
 		MARK("realigned");
-		for (long n = 0; n < 20; n++) sink += varies(n);
+		for (long n = 0; n < 20; n++) sink += outer(n);
 		MARK("");
 	}
 }
