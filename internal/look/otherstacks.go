@@ -17,10 +17,16 @@ const (
 type StackRef struct {
 	At   frames.Addr // 0: none
 	Deep int         // how many bytes are copied there, if more than usual
+	Far  int         // how far behind At complete walks have ended, in bytes; 0: none has yet
 }
 
-// bytes gives the bytes that are to be copied around a place.
-func (p *StackRef) bytes() int { return max(otherBytes, p.Deep) }
+// bytes gives the bytes that are to be copied around a place. Nothing is needed beyond the outermost frame there.
+func (p *StackRef) bytes() int {
+	if p.Deep == 0 && p.Far > 0 {
+		return min(otherBelow+p.Far+copyMargin, otherBytes)
+	}
+	return max(otherBytes, p.Deep)
+}
 
 // addOther notes a place, unless it is there, with the bytes to copy; it reports whether there was room for it.
 func (k *Walks) addOther(addr, deep uint64) bool {
@@ -28,15 +34,15 @@ func (k *Walks) addOther(addr, deep uint64) bool {
 	for i := range list {
 		switch p := &list[i]; {
 		case p.At>>12 == addr>>12:
-			p.Deep = int(deep)
+			p.Deep, p.Far = int(deep), 0
 			return false
 		case p.At == 0:
-			*p = StackRef{addr, int(deep)}
+			*p = StackRef{At: addr, Deep: int(deep)}
 			return true
 		}
 	}
 	k.next = (k.next + 1) % mostOthers
-	list[k.next] = StackRef{addr, int(deep)}
+	list[k.next] = StackRef{At: addr, Deep: int(deep)}
 	return false
 }
 
@@ -60,28 +66,40 @@ func (k *Walks) lacksOther(addr uint64) {
 	}
 }
 
-// usesOthers takes note of whether a walk was at one of the places, and gives them up if none was for long.
-func (k *Walks) usesOthers(was bool) {
-	switch {
-	case k.othersLeft == 0: // there are none, or they were asked for
-	case was:
+// usesOthers takes note of where a walk has ended, if it was on another stack. The places are given up if none was at
+// one of them for long.
+func (k *Walks) usesOthers(w *frames.Walker) {
+	if k.othersLeft == 0 { // there are none, or they were asked for
+		return
+	}
+	used := w.Left() && !w.Away() // it is back
+	if w.Away() {
+		used = k.endedAtOther(w.Regs().SP(), w.StopReason().Complete())
+	}
+	k.keepOthers(used)
+}
+
+// keepOthers counts the walks that were at none of the places.
+func (k *Walks) keepOthers(used bool) {
+	if used {
 		k.othersLeft = k.othersFor
-	default:
-		if k.othersLeft--; k.othersLeft == 0 {
-			k.needs.Others, k.next = [mostOthers]StackRef{}, 0
-		}
+	} else if k.othersLeft--; k.othersLeft == 0 {
+		k.needs.Others, k.next = [mostOthers]StackRef{}, 0
 	}
 }
 
-// isOther reports whether an address is at one of the places.
-func (k *Walks) isOther(addr frames.Addr) bool {
+// endedAtOther takes note of a walk that has ended on another stack, and reports whether that is at one of the places.
+func (k *Walks) endedAtOther(sp frames.Addr, complete bool) (found bool) {
 	for i := range k.needs.Others {
 		p := &k.needs.Others[i]
-		if p.At != 0 && addr+otherBelow-p.At < uint64(otherBelow+p.bytes()) {
-			return true
+		if p.At == 0 || sp+otherBelow-p.At >= uint64(otherBelow+max(otherBytes, p.Deep)) {
+			continue
+		}
+		if found = true; complete {
+			p.Far = max(p.Far, int(int64(sp-p.At)), 1)
 		}
 	}
-	return false
+	return found
 }
 
 // extendOther makes the copy of the place that addr lies just beyond end n bytes behind it; false if there is no

@@ -24,39 +24,66 @@ func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 	}
 }
 
-// TestPlacesOnOtherStacksAreGivenUp: unless walks go there. What is asked for again lasts twice as long; what a single
-// look has asked for lasts.
+// TestPlacesOnOtherStacksAreGivenUp: unless walks go there. What is asked for again lasts twice as long.
 func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 	const at = 0x700000
 	k := NewThread(1, 1, nil).Walks()
 	for _, lasts := range []int{othersLeast, 2 * othersLeast, 4 * othersLeast} {
 		k.lacksOther(at)
 		for i := range 3 * lasts {
-			k.usesOthers(i%lasts == lasts-1)
+			k.keepOthers(i%lasts == lasts-1)
 		}
 		for range lasts {
 			if k.needs.Others[0].At != at {
 				t.Fatalf("it is gone before %d walks", lasts)
 			}
-			k.usesOthers(false)
+			k.keepOthers(false)
 		}
 		if k.needs.Others[0].At != 0 {
 			t.Fatalf("it is still there after %d walks", lasts)
 		}
 	}
-	for addr, want := range map[frames.Addr]bool{
-		at - otherBelow - 8: false, at - otherBelow: true, at: true, at + otherBytes - 8: true, at + otherBytes: false, 0: false,
+}
+
+// TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack: once a complete walk has ended there.
+func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
+	const at = 0x700000
+	k := NewThread(1, 1, nil).Walks()
+	p := &k.needs.Others[0]
+	k.lacksOther(at)
+	for _, e := range []struct {
+		sp       frames.Addr
+		complete bool
+		found    bool
+		bytes    int
+	}{
+		{at - otherBelow - 8, true, false, otherBytes},
+		{at + otherBytes, true, false, otherBytes},
+		{0, true, false, otherBytes},
+		{at + 0x200, false, true, otherBytes},
+		{at - 8, true, true, otherBelow + 1 + copyMargin},
+		{at + 0x200, true, true, otherBelow + 0x200 + copyMargin},
+		{at + 0x100, true, true, otherBelow + 0x200 + copyMargin},
+		{at + otherBytes - 8, true, true, otherBytes},
 	} {
-		k.lacksOther(at)
-		if got := k.isOther(addr); got != want {
-			t.Errorf("%#x: %v", addr, got)
+		if found := k.endedAtOther(e.sp, e.complete); found != e.found || p.bytes() != e.bytes {
+			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.bytes(), e.found, e.bytes)
 		}
 	}
-	k = NewThread(1, 1, nil).Walks()
+	if k.lacksOther(at + 8); p.bytes() != otherBytes || k.needs.Others[1].At != 0 {
+		t.Errorf("the place lacked something, and now has %d bytes", p.bytes())
+	}
+}
+
+// TestPlacesThatWereAskedForLast: single looks ask for them.
+func TestPlacesThatWereAskedForLast(t *testing.T) {
+	const at = 0x700000
+	k := NewThread(1, 1, nil).Walks()
 	k.CopyOther(at)
 	k.CopyOtherDeep(at, 1<<20)
+	var w frames.Walker
 	for range 2 * othersMost {
-		k.usesOthers(false)
+		k.usesOthers(&w)
 	}
 	if k.needs.Others[0].bytes() != 1<<20 {
 		t.Errorf("%+v", k.needs.Others)

@@ -39,7 +39,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	if s.How == ByFreeze {
 		k.frozenDeep()
 	}
-	k.usesOthers(w.Left() && (!w.Away() || k.isOther(w.Regs().SP()))) // it may be back from there
+	k.usesOthers(w)
 	if s.How == BySample && w.Away() {
 		cut = false // the kernel copies one stack only
 	} else if cut && w.Away() || stop == frames.StopBadMemory && p.StackEnd(w.UnreadAddr()) != 0 {
