@@ -2,8 +2,8 @@ package heuristics
 
 import "sync"
 
-// maxSteps bounds the instructions of one analysis. maxForward bounds those of one that goes on to a function's returns,
-// from the first branch, jump or call on.
+// maxSteps bounds the instructions of one analysis. maxForward bounds those of one that goes on to a function's
+// returns, from the first branch, jump or call on.
 const (
 	maxSteps   = 16000
 	maxForward = 3000

@@ -16,7 +16,8 @@ func TestFramesOfRealignedStacksAreExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got Tally
-	if err := Run(p.Name, []string{file}, Options{Steps: 20_000, Section: 20_000, Show: 5, Log: t.Logf}, &got); err != nil {
+	opt := Options{Steps: 20_000, Section: 20_000, Show: 5, Log: t.Logf}
+	if err := Run(p.Name, []string{file}, opt, &got); err != nil {
 		t.Fatal(err)
 	}
 	if n, right, _ := got.Checked(WithCFI); right != n || n < 19_000 {

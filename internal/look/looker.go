@@ -211,8 +211,8 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	l.pieces.reserve(n.Bytes)
 }
 
-// taskRegions is how much the first look at a thread of a process with tasks is thought to copy besides its stack, in
-// bytes: the stack of a task that its thread has left, and what leads there.
+// taskRegions is how much the first look at a thread is thought to copy besides its stack where there are tasks, in
+// bytes. That is the stack of a task that its thread has left, and what leads there.
 const taskRegions = 24 << 10
 
 // besides gives how much the next freeze is thought to copy besides the stack.
