@@ -1,17 +1,21 @@
 // Command shortlives records programs whose processes and threads live shortly with prywalk, perf record, samply and
-// py-spy, one after the other. It prints which share of the processor time that the kernel has charged (wait4) stands
-// in each recording with a function. In parentheses is the share with a function or a place in a file without symbols.
+// py-spy, one after the other. Of the processor time that the kernel has charged (wait4) it prints which share stands in
+// each recording: in all, under a function with a name, under a place in a file without one, and under nothing known.
 //
 //	go run ./benchmarks/shortlives                          all that is installed, a table on standard output
 //	go run ./benchmarks/shortlives -only shell -n 1         a short trial
+//	go run ./benchmarks/shortlives -only make,configure -source DIR    DIR: a C program with a configure script
+//	go run ./benchmarks/shortlives -missing                 and what prywalk has no function for
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +38,8 @@ const rate = 99
 // bench is one comparison.
 type bench struct {
 	dir, prywalk, samply, pyspy string
+	source                      string // of a C program with a configure script; "": those that build it are left out
+	missing                     bool
 }
 
 func compare(ctx context.Context, args []string) error {
@@ -41,6 +47,9 @@ func compare(ctx context.Context, args []string) error {
 	n := flags.Int("n", 3, "runs of each program with each tool")
 	only := flags.String("only", "", "these programs, separated by commas")
 	var b bench
+	tool := flags.String("tool", "", "these tools, separated by commas: ptrace, prywalk, perf-p, perf-a, samply, py-spy")
+	flags.StringVar(&b.source, "source", "", "a C program's source with a configure script, for make and configure")
+	flags.BoolVar(&b.missing, "missing", false, "print where what has no function in prywalk's recordings is")
 	flags.StringVar(&b.prywalk, "prywalk", "", "the prywalk to measure; built if it is not given")
 	flags.StringVar(&b.samply, "samply", "samply", "samply's program")
 	flags.StringVar(&b.pyspy, "py-spy", "py-spy", "py-spy's program")
@@ -65,13 +74,17 @@ func compare(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	tools := b.tools()
-	fmt.Print("| program | CPU (s) |")
-	for _, t := range tools {
-		fmt.Printf(" %s |", t.name)
+	tools, err := b.chosen(*tool)
+	if err != nil {
+		return err
 	}
-	fmt.Println("\n| --- | --- |" + strings.Repeat(" --- |", len(tools)))
+	fmt.Println("| program | CPU (s) | tool | n | in the recording | function | file only | nothing |")
+	fmt.Println("|" + strings.Repeat(" --- |", 8))
 	for _, p := range programs {
+		if p.source && b.source == "" && slices.Contains(chosen, p.name) {
+			fmt.Fprintf(os.Stderr, "shortlives: %s is left out: it needs -source\n", p.name)
+			continue
+		}
 		if slices.Contains(chosen, p.name) {
 			if err := b.row(ctx, &p, tools, *n); err != nil {
 				return err
@@ -81,29 +94,67 @@ func compare(ctx context.Context, args []string) error {
 	return nil
 }
 
+// chosen gives the tools that the value of a flag names.
+func (b *bench) chosen(names string) ([]tool, error) {
+	tools := b.tools()
+	known := make([]string, len(tools))
+	for i := range tools {
+		known[i] = tools[i].short
+	}
+	chosen, err := command.Only(names, known)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(tools, func(t tool) bool { return !slices.Contains(chosen, t.short) }), nil
+}
+
 // row measures a program with all tools, in turns, and prints what came of it.
 func (b *bench) row(ctx context.Context, p *program, tools []tool, n int) error {
-	var cpu []float64
-	named, placed := make([][]float64, len(tools)), make([][]float64, len(tools))
+	cpu, has := make([][]float64, len(tools)), make([][]found, len(tools))
 	for range n {
 		for i := range tools {
 			if tools[i].program == "" || tools[i].only != "" && tools[i].only != p.language {
 				continue
 			}
-			used, has, err := b.once(ctx, p, &tools[i])
+			used, got, err := b.once(ctx, p, &tools[i])
 			if err != nil {
 				return fmt.Errorf("%s with %s: %w", p.name, tools[i].name, err)
 			}
-			cpu = append(cpu, used)
-			named[i], placed[i] = append(named[i], 100*has.named/used), append(placed[i], 100*has.placed/used)
+			cpu[i], has[i] = append(cpu[i], used), append(has[i], got)
 		}
 	}
-	fmt.Printf("| %s | %s |", p.what, spread("%.2f", cpu))
 	for i := range tools {
-		fmt.Printf(" %s (%s) |", spread("%.1f", named[i]), spread("%.1f", placed[i]))
+		if len(cpu[i]) == 0 {
+			continue
+		}
+		fmt.Printf("| %s | %s | %s | %d |", p.what, spread("%.2f", cpu[i]), tools[i].name, len(cpu[i]))
+		for _, part := range []func(found) float64{
+			func(f found) float64 { return f.all }, func(f found) float64 { return f.named },
+			func(f found) float64 { return f.placed - f.named }, func(f found) float64 { return f.all - f.placed },
+		} {
+			var shares []float64
+			for k, f := range has[i] {
+				shares = append(shares, 100*part(f)/cpu[i][k])
+			}
+			fmt.Printf(" %s |", spread("%.1f", shares))
+		}
+		fmt.Println()
+		if b.missing {
+			printMissing(has[i])
+		}
 	}
-	fmt.Println()
 	return nil
+}
+
+// printMissing prints what the last of some recordings has no function for, the largest first, in percent of all.
+func printMissing(has []found) {
+	last := has[len(has)-1]
+	where := slices.SortedFunc(maps.Keys(last.missing), func(a, b string) int {
+		return cmp.Or(cmp.Compare(last.missing[b], last.missing[a]), cmp.Compare(a, b))
+	})
+	for _, w := range where[:min(len(where), 12)] {
+		fmt.Printf("  %5.1f  %s\n", 100*last.missing[w]/last.all, w)
+	}
 }
 
 // spread gives the least and the most of some values, "-" for none.
@@ -124,9 +175,14 @@ const settle = 2 * time.Second
 // once runs a program under a tool. It gives the processor time of the program and of all that it has waited for, and
 // how much of it the tool's recording has, in seconds.
 func (b *bench) once(ctx context.Context, p *program, t *tool) (used float64, has found, err error) {
+	if p.prepare != nil {
+		if text, err := exec.CommandContext(ctx, "sh", "-c", p.prepare(b), "shortlives").CombinedOutput(); err != nil {
+			return 0, has, fmt.Errorf("preparing it: %w: %s", err, text)
+		}
+	}
 	args := p.args(b.dir)
 	if !p.waits {
-		args = append([]string{"sh", "-c", `echo ready; read go; exec "$@"`, "shortlives"}, args...)
+		args = append([]string{"sh", "-c", `echo ready; read go; exec "$@" >/dev/null`, "shortlives"}, args...)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = b.dir

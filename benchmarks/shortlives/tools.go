@@ -15,6 +15,7 @@ import (
 
 // tool is a profiler.
 type tool struct {
+	short   string // for the command line
 	name    string
 	program string // "": it is not installed
 	only    string // the language that it is for; "" for all
@@ -24,12 +25,16 @@ type tool struct {
 	read func(out string, pid int) (found, error)
 }
 
-// found is the processor time that a recording has, in seconds: with a function, and with a place in a program's code,
-// whose file may have no symbols.
-type found struct{ named, placed float64 }
+// found is the processor time that a recording has, in seconds: all, what has a function with a name, and what has at
+// least a place in a program's code, whose file may have no symbols. missing is what has no name, by where it is.
+type found struct {
+	all, named, placed float64
+	missing            map[string]float64
+}
 
 // add adds some time.
 func (f *found) add(s float64, named, placed bool) {
+	f.all += s
 	if named {
 		f.named += s
 	}
@@ -38,21 +43,29 @@ func (f *found) add(s float64, named, placed bool) {
 	}
 }
 
+// lacks notes where a name is missing.
+func (f *found) lacks(s float64, where string) {
+	if f.missing == nil {
+		f.missing = map[string]float64{}
+	}
+	f.missing[where] += s
+}
+
 func (b *bench) tools() []tool {
 	perf := []string{"record", "-q", "-e", "cpu-clock", "-F", itoa(rate), "-o"}
 	return []tool{
-		{"prywalk `--engine ptrace`", b.prywalk, "", false, b.record("ptrace"), readPprof},
-		{"prywalk", b.prywalk, "", false, b.record("auto"), readPprof},
-		{"perf record -p", installed("perf"), "", false, func(pid int, out string) []string {
+		{"ptrace", "prywalk `--engine ptrace`", b.prywalk, "", false, b.record("ptrace"), readPprof},
+		{"prywalk", "prywalk", b.prywalk, "", false, b.record("auto"), readPprof},
+		{"perf-p", "perf record -p", installed("perf"), "", false, func(pid int, out string) []string {
 			return append(perf[:len(perf):len(perf)], out, "-p", itoa(pid))
 		}, readPerf},
-		{"perf record -a", installed("perf"), "", true, func(_ int, out string) []string {
+		{"perf-a", "perf record -a", installed("perf"), "", true, func(_ int, out string) []string {
 			return append(perf[:len(perf):len(perf)], out, "-a")
 		}, readPerf},
-		{"samply", installed(b.samply), "", false, func(pid int, out string) []string {
+		{"samply", "samply", installed(b.samply), "", false, func(pid int, out string) []string {
 			return []string{"record", "--save-only", "-r", itoa(rate), "-o", out, "-p", itoa(pid)}
 		}, readSamply},
-		{"py-spy", installed(b.pyspy), "python", false, func(pid int, out string) []string {
+		{"py-spy", "py-spy", installed(b.pyspy), "python", false, func(pid int, out string) []string {
 			return []string{"record", "--subprocesses", "-r", itoa(rate), "-f", "raw", "-d", "600", "-o", out, "-p", itoa(pid)}
 		}, readFolded},
 	}
@@ -85,10 +98,19 @@ func readPprof(out string, _ int) (sum found, err error) {
 		return sum, err
 	}
 	for _, s := range p.Sample {
-		l := s.Location[0]
-		named := len(l.Line) > 0 && !strings.HasPrefix(l.Line[0].Function.Name, "[")
+		l, name, cpu := s.Location[0], "", float64(s.Value[3])/1e9
+		if len(l.Line) > 0 {
+			name = l.Line[0].Function.Name
+		}
+		named := name != "" && !strings.ContainsRune("[/", rune(name[0])) // else what it is in
 		inFile := l.Mapping != nil && strings.HasPrefix(l.Mapping.File, "/")
-		sum.add(float64(s.Value[3])/1e9, named, named || inFile)
+		sum.add(cpu, named, named || inFile)
+		if !named {
+			if inFile {
+				name = l.Mapping.File
+			}
+			sum.lacks(cpu, strings.Join(append(s.Label["comm"], append(s.Label["thread"], name)...), " · "))
+		}
 	}
 	return sum, nil
 }
@@ -135,7 +157,7 @@ func readFolded(out string, _ int) (found, error) {
 			n += count
 		}
 	}
-	return found{float64(n) / rate, float64(n) / rate}, nil
+	return found{all: float64(n) / rate, named: float64(n) / rate, placed: float64(n) / rate}, nil
 }
 
 // cutLast is strings.Cut at the last separator.
@@ -171,5 +193,5 @@ func readSamply(out string, _ int) (found, error) {
 			}
 		}
 	}
-	return found{0, float64(n) / rate}, nil
+	return found{all: float64(n) / rate, placed: float64(n) / rate}, nil
 }

@@ -1,7 +1,5 @@
 package booking
 
-import "math"
-
 // # Samples of children that nobody met
 //
 // With the kernel's samples it is known what children did that ended before anyone could look at them: each sample
@@ -9,9 +7,9 @@ import "math"
 // shared out among the samples. All of the children's time is sampled alike. So what is more than the samples stand
 // for is left as [ShortLivedChildren] only as far as it is more than the error of sampling.
 
-// childrensError is how many standard errors of the samples' number a difference may have that is taken for chance. One
+// samplesError is how many standard errors of the samples' number a difference may have that is taken for chance. One
 // in 40 recordings has a larger one by chance.
-const childrensError = 2
+const samplesError = 2
 
 // ClaimOfChild takes note of a sample of a child that nobody met. It stands for one period.
 func (p *Process) ClaimOfChild(where Seen, at, period int64) { p.kids.add(where, at, period) }
@@ -47,12 +45,7 @@ func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool
 // under [ShortLivedChildren].
 func (p *Process) Children(ns, now int64, emit func(Span)) {
 	ns += p.passedOn
-	more := int64(0)
-	if n := p.kids.n; n > 0 {
-		// The number of samples is a Poisson variable: its standard error is its root.
-		more = int64(childrensError * float64(p.kids.total) / math.Sqrt(float64(n)))
-	}
-	rest := p.kids.payUpTo(ns, more, func(k claim, ns int64) {
+	rest := p.kids.payUpTo(ns, p.kids.byChance(), func(k claim, ns int64) {
 		p.ofEnded(Span{Seen: k.where, End: min((k.second+1)*1e9, now)}, ns, emit)
 	})
 	p.kids, p.passedOn = claims{}, 0

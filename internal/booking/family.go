@@ -24,10 +24,12 @@ import (
 // and to a parent that had ended before.
 
 const (
-	// cutimeEvery is how often the processes' cutime is read at most, and cutimePause the time that one more process adds
-	// to that, in nanoseconds: reading takes some 10 µs.
-	cutimeEvery = 100e6
-	cutimePause = 2e6
+	// cutimeEvery is how often the processes' cutime is read while it grows, cutimeRarely while it does not, and
+	// cutimePause the time that one more process adds to that, in nanoseconds: reading takes some 10 µs. What grows
+	// after the last time is lost, if a process's own parent waits for it at once.
+	cutimeEvery  = 10e6
+	cutimeRarely = 100e6
+	cutimePause  = 2e6
 	// closeAfter is for how long a process that has ended waits until its growth is booked: its children's ends may be
 	// told later than its own, in nanoseconds. A child whose end is told later by more than that is an orphan.
 	closeAfter = 200e6
@@ -58,6 +60,7 @@ type Family struct {
 	living  map[int]*Member
 	leaving []*Member // in the order in which their accounts ended
 	next    int64
+	pause   int64 // what lies between two readings, ns
 	stat    func(pid int, s *procmem.Stat) error
 	ignores func(pid int) bool
 	exact   func(pid int) int64 // what a process that is to be waited for has got from its children, ns; 0: not known
@@ -171,10 +174,13 @@ func (f *Family) Tick(now int64) {
 	if now < f.next {
 		return
 	}
-	f.next = now + cutimeEvery + cutimePause*int64(len(f.living))
+	f.pause = min(max(2*f.pause, cutimeEvery), cutimeRarely)
 	for _, m := range f.living {
-		f.read(m)
+		if before := m.last; f.read(m) && m.last > before {
+			f.pause = cutimeEvery
+		}
 	}
+	f.next = now + f.pause + cutimePause*int64(len(f.living))
 	f.closeEnded(func(m *Member) bool { return now-m.left >= closeAfter && m.kids == 0 && !f.there(m) })
 }
 

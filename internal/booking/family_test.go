@@ -231,3 +231,34 @@ func TestFamilyDoesNotGrow(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeOfChildrenUpToTheEndIsBooked: of a process whose parent waits for it at once, so that nothing can be read of
+// it when it has ended. It had children all the time, and it is read so often that at most two readings are missing.
+// Where nothing grows, it is read ten times a second.
+func TestTimeOfChildrenUpToTheEndIsBooked(t *testing.T) {
+	v := newVillage()
+	reads := 0
+	stat := v.stat
+	v.stat = func(pid int, s *procmem.Stat) error {
+		reads++
+		return stat(pid, s)
+	}
+	const busy = 295e6
+	for at := int64(0); at < 2e9; at += 1e6 {
+		if at == 1e9 && reads > 14 {
+			t.Errorf("%d readings of what does not grow in a second", reads)
+		}
+		if at >= 1e9 && at < 1e9+busy {
+			v.is(10, 1, 500+uint64(at-1e9)/1e7)
+		}
+		if at == 1e9+busy {
+			delete(v.procs, 10)
+		}
+		v.Tick(at)
+	}
+	v.Leave(v.members[10], 0, 2e9)
+	v.Close()
+	if v.booked[10] < 27 || v.booked[10] > 29 {
+		t.Errorf("%d hundredths are booked of 29", v.booked[10])
+	}
+}

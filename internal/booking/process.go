@@ -7,6 +7,8 @@ type Process struct {
 	Since int64
 	// Selected: only some of its threads are wanted, and nothing of the others' time is booked.
 	Selected bool
+	// Sampled: the kernel samples all that runs, so each sample stands for a period whatever its thread did before.
+	Sampled bool
 
 	used      int64  // CPU time of its threads from the first look at each to the last, ns
 	endedSeen int64  // what the clocks of those that have ended showed at the last looks at them, ns

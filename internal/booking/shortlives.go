@@ -2,6 +2,7 @@ package booking
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"prywalk/internal/skid"
@@ -36,27 +37,80 @@ type claims struct {
 	n     int64 // of all of them
 
 	over map[Seen]int64 // what looks at a stack have had more than they stand for, ns
+
+	width int64 // how many seconds an entry stands for, a power of two; 0: one
+	full  int   // from how many entries on they are put together; 0: mostClaims
 }
 
-// claim is a stack, on a processor, in a second of the recording.
+// claim is a stack, on a processor, in some seconds of the recording.
 type claim struct {
 	where  Seen
-	second int64 // CLOCK_MONOTONIC
+	second int64 // the last of them, CLOCK_MONOTONIC
+}
+
+// # Claims of long runs
+//
+// Claims are paid when the process's account is closed, which may take days. So they do not keep their seconds for ever:
+// where there are many, each two neighbours in time become one. There are never many more than stacks.
+
+const (
+	// mostClaims is from how many entries on they are put together.
+	mostClaims = 1 << 12
+	// widest is how many seconds an entry stands for at most: three days.
+	widest = 1 << 18
+)
+
+// at gives the entry of a stack in a second.
+func (c *claims) at(where Seen, second int64) claim {
+	w := max(c.width, 1)
+	return claim{where, second - second%w + w - 1}
+}
+
+// note counts a look, and adds what it claims.
+func (c *claims) note(where Seen, at, ns int64) {
+	if c.ns == nil {
+		c.ns, c.met = map[claim]int64{}, map[claim]int64{}
+	}
+	k := c.at(where, at/1e9)
+	if ns > 0 {
+		c.ns[k] += ns
+		c.total += ns
+	}
+	c.met[k]++
+	c.n++
+	c.thin()
+}
+
+// thin puts entries together where there are many.
+func (c *claims) thin() {
+	full := max(c.full, mostClaims)
+	if len(c.met) < full {
+		return
+	}
+	for len(c.met) > full/2 && c.width < widest {
+		c.widen(2 * max(c.width, 1))
+	}
+	c.full = max(2*len(c.met), mostClaims)
+}
+
+// widen has each entry stand for so many seconds.
+func (c *claims) widen(width int64) {
+	c.width = width
+	ns, met := make(map[claim]int64, len(c.ns)/2), make(map[claim]int64, len(c.met)/2)
+	for k, v := range c.ns {
+		ns[c.at(k.where, k.second)] += v
+	}
+	for k, v := range c.met {
+		met[c.at(k.where, k.second)] += v
+	}
+	c.ns, c.met = ns, met
 }
 
 // add adds a claim of a look at a moment.
 func (c *claims) add(where Seen, at, ns int64) {
-	if ns <= 0 {
-		return
+	if ns > 0 {
+		c.note(where, at, ns)
 	}
-	if c.ns == nil {
-		c.ns, c.met = map[claim]int64{}, map[claim]int64{}
-	}
-	k := claim{where, at / 1e9}
-	c.ns[k] += ns
-	c.met[k]++
-	c.total += ns
-	c.n++
 }
 
 // spread adds to the claims what others have that do not tell where: each look that does stands for as many of them.
@@ -81,12 +135,8 @@ func (c *claims) net(where Seen, at, ns int64) {
 	if c.over == nil {
 		c.over = map[Seen]int64{}
 	}
-	if c.ns == nil {
-		c.ns, c.met = map[claim]int64{}, map[claim]int64{}
-	}
 	c.over[where] -= ns
-	c.met[claim{where, at / 1e9}]++
-	c.n++
+	c.note(where, at, 0)
 }
 
 // deduct takes from the claims of each stack what looks at it have had more than they stand for.
@@ -154,6 +204,7 @@ func (t *Thread) metAt(l *Look) {
 	if !l.OnCPU && l.Seen.State == Running {
 		t.waited++
 	}
+	t.computed = t.computed || l.OnCPU
 	if t.BornAt == 0 || len(t.claims) >= longLife {
 		return
 	}
@@ -188,7 +239,8 @@ type claimed struct {
 
 // ended takes note of the claims of a thread that has ended. It takes back what the thread's clock would book where the
 // thread was last seen, or as not observed: that is as unseen as what came after the last look. Of a long life its own
-// clock knows that, and only the first look has a claim.
+// clock knows that, and only the first look has a claim. Where the kernel samples all that runs,
+// what a thread used that has no sample is unseen, however long it slept.
 func (p *Process) ended(t *Thread) {
 	if t.BornAt == 0 {
 		return
@@ -212,7 +264,7 @@ func (p *Process) ended(t *Thread) {
 		p.skidded.ns += t.skidded.first
 	}
 	t.claims, t.skidded = nil, skidded{}
-	if short {
+	if short || p.Sampled && !t.computed {
 		p.givenBack += t.clock.giveBack()
 	}
 }
@@ -257,10 +309,22 @@ func (p *Process) payClaims(pool int64, emit func(claim, int64)) (left int64) {
 	proven, unproven, skidded := &p.claims, &p.unproven, p.skidded
 	if !p.manySkid() {
 		proven.join(unproven)
-		return proven.payUpTo(pool, skidded.ns, emit)
+		more := skidded.ns
+		if p.Sampled {
+			more += proven.byChance()
+		}
+		return proven.payUpTo(pool, more, emit)
 	}
 	unproven.deduct()
 	return proven.payUpTo(pool, skidded.ns+unproven.total, emit)
+}
+
+// byChance gives by how much more than is claimed there may be because there are few samples.
+func (c *claims) byChance() int64 {
+	if c.n == 0 || c.total <= 0 {
+		return 0
+	}
+	return int64(samplesError * float64(c.total) / math.Sqrt(float64(c.n))) // of a Poisson variable
 }
 
 // join takes the claims of another over.
@@ -269,11 +333,14 @@ func (c *claims) join(from *claims) {
 		*c, *from = *from, claims{}
 		return
 	}
+	if from.width > c.width {
+		c.widen(from.width)
+	}
 	for k, ns := range from.ns {
-		c.ns[k] += ns
+		c.ns[c.at(k.where, k.second)] += ns
 	}
 	for k, n := range from.met {
-		c.met[k] += n
+		c.met[c.at(k.where, k.second)] += n
 	}
 	for where, ns := range from.over {
 		if c.over == nil {
@@ -283,11 +350,12 @@ func (c *claims) join(from *claims) {
 	}
 	c.n, c.total = c.n+from.n, c.total+from.total
 	*from = claims{}
+	c.thin()
 }
 
 // of gives the claims as those of a program, where they are of none yet.
 func (c *claims) of(program string) claims {
-	out := claims{ns: map[claim]int64{}, met: map[claim]int64{}, total: c.total, n: c.n}
+	out := claims{ns: map[claim]int64{}, met: map[claim]int64{}, total: c.total, n: c.n, width: c.width, full: c.full}
 	named := func(k claim) claim {
 		k.where.Program = cmp.Or(k.where.Program, program)
 		return k

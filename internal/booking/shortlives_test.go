@@ -2,6 +2,7 @@ package booking
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -212,6 +213,82 @@ func TestWhatAShortLifeCarriedGoesBack(t *testing.T) {
 		if p.ended(th); p.givenBack != c.back {
 			t.Errorf("%d looks: %d given back, want %d", c.looks, p.givenBack, c.back)
 		}
+	}
+}
+
+// TestWhatHasNoSampleIsUnseen: of a thread that sleeps as a rule and has ended, where the kernel samples what runs. It
+// goes to the samples of others, and the sum stays.
+func TestWhatHasNoSampleIsUnseen(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		sampled, computed bool
+		back              int64
+	}{
+		{"with samples of all that runs", true, false, 5e6},
+		{"met on a processor", true, true, 0},
+		{"with stops", false, false, 0},
+	} {
+		p, th, booked := &Process{Sampled: c.sampled}, &Thread{BornAt: 1, Looks: longLife}, int64(0)
+		book := func(s Span) { booked += s.CPU }
+		th.Begin(Reading{})
+		if c.computed {
+			th.Add(&Look{At: Reading{Wall: 1e6, CPU: 1e6}, Seen: Seen{State: Running}, OnCPU: true, Apart: 10e6}, nil, book)
+		}
+		th.Add(&Look{At: Reading{Wall: 10e6, CPU: 5e6}, Seen: Seen{State: Sleeping}}, nil, book)
+		p.EndThread(th, &End{}, book)
+		p.FinishThread(th, nil, book)
+		if p.givenBack != c.back || booked+p.givenBack != 5e6 {
+			t.Errorf("%s: %d given back, want %d; %d booked", c.name, p.givenBack, c.back, booked)
+		}
+	}
+}
+
+// TestClaimsOfLongRunsAreAsManyAsStacks: a process whose children are sampled for days. Entries are put together, and
+// neither what is claimed nor whose it is changes.
+func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
+	const stacks, seconds, each = 40, 3 * 86400, 10
+	p, want := &Process{}, map[profile.StackID]int64{}
+	for i := range int64(seconds) {
+		stack := profile.StackID(i * 7 % stacks)
+		p.ClaimOfChild(Seen{Stack: stack, State: Running}, i*1e9, each)
+		want[stack] += each
+		if n := len(p.kids.ns); n > mostClaims || len(p.kids.met) > mostClaims {
+			t.Fatalf("%d entries after %d s", n, i)
+		}
+	}
+	got, last := map[profile.StackID]int64{}, int64(0)
+	rest := p.kids.payUpTo(seconds*each, 0, func(k claim, ns int64) {
+		got[k.where.Stack] += ns
+		last = max(last, k.second)
+	})
+	if rest != 0 || !maps.Equal(got, want) {
+		t.Errorf("%d left, %v; want %v", rest, got, want)
+	}
+	if last < seconds-1 || last >= 2*seconds {
+		t.Errorf("the last entry is of second %d of %d", last, seconds)
+	}
+}
+
+// TestClaimsOfManyStacksAreKept, however many there are, and those of another process that has put its own together.
+func TestClaimsOfManyStacksAreKept(t *testing.T) {
+	var wide, narrow claims
+	for i := range int64(3 * mostClaims) {
+		wide.add(Seen{Stack: profile.StackID(i % (2 * mostClaims))}, i*1e9, 3)
+		narrow.net(Seen{Stack: profile.StackID(i % 5)}, i%8*1e9, i%2*4-2)
+	}
+	if len(wide.met) != 2*mostClaims || wide.n != 3*mostClaims {
+		t.Errorf("%d entries of %d looks", len(wide.met), wide.n)
+	}
+	narrow.join(&wide)
+	sum := int64(0)
+	for k, ns := range narrow.ns {
+		sum += ns
+		if narrow.at(k.where, k.second) != k {
+			t.Fatalf("%v is no entry of %d seconds", k, narrow.width)
+		}
+	}
+	if want := int64(9*mostClaims + 3*mostClaims); sum != want || narrow.total != want || narrow.n != 6*mostClaims {
+		t.Errorf("%d and %d of %d looks, want %d", sum, narrow.total, narrow.n, want)
 	}
 }
 

@@ -33,6 +33,7 @@ func (c *ImageCache) Rest() {
 		if img.Unused() && !img.rest() {
 			delete(c.byFile, id)
 			c.forget(img)
+			img.forgotten()
 		}
 		met := img.use.met.Load()
 		img.use.idle.Store(img.use.users.Load() == 0 && met == img.use.seen.Load())
@@ -58,6 +59,14 @@ func (img *Image) rest() (named bool) {
 	img.parts.Store(nil)
 	img.ELF.Rest()
 	return img.file == nil || img.file.rest()
+}
+
+// forgotten drops the headers of a file that has no name and that nobody runs: all its names are known that ever will.
+func (img *Image) forgotten() {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	img.places, img.owned = nil, nil
+	img.ELF.Forget()
 }
 
 // count adds to the users of the images that mappings show.

@@ -85,6 +85,9 @@ func TestFilesThatNobodyRunsAreLetGo(t *testing.T) {
 		if here := remembers(c, img); here != (i%2 == 1) {
 			t.Errorf("file %d is remembered: %v, want those that have a name", i, here)
 		}
+		if has := len(img.ELF.Sections) > 0 && len(img.ELF.Segments) > 0; has != (i%2 == 1) {
+			t.Errorf("file %d has headers in memory: %v, want those that can be read again", i, has)
+		}
 	}
 	if now := budget.Process().Used(); now >= taken {
 		t.Errorf("%d bytes are taken, %d before", now, taken)

@@ -111,6 +111,13 @@ func (f *File) Rest() {
 	f.memory.Give(f.memory.Used() - f.headers)
 }
 
+// Forget is Rest for a file that will never be read again: it drops the headers, too. The file is then one without
+// segments and sections.
+func (f *File) Forget() {
+	f.Sections, f.Segments, f.headers = nil, nil, 0
+	f.Rest()
+}
+
 // Arch gives the processor architecture that the file is for.
 func (f *File) Arch() frames.Arch { return f.arch }
 
