@@ -204,7 +204,6 @@ func (t *Thread) metAt(l *Look) {
 	if !l.OnCPU && l.Seen.State == Running {
 		t.waited++
 	}
-	t.computed = t.computed || l.OnCPU
 	if t.BornAt == 0 || len(t.claims) >= longLife {
 		return
 	}
@@ -240,12 +239,12 @@ type claimed struct {
 // ended takes note of the claims of a thread that has ended. It takes back what the thread's clock would book where the
 // thread was last seen, or as not observed: that is as unseen as what came after the last look. Of a long life its own
 // clock knows that, and only the first look has a claim. Where the kernel samples all that runs,
-// what a thread used that has no sample is unseen, however long it slept.
+// a life with few samples is short, however long the thread slept.
 func (p *Process) ended(t *Thread) {
 	if t.BornAt == 0 {
 		return
 	}
-	short := t.Looks-t.waited < longLife
+	short := t.Looks-t.waited < longLife || p.Sampled && len(t.claims) < longLife
 	for i, c := range t.claims {
 		switch {
 		case !short && (i > 0 || t.skidded.first != 0): // the first look alone has one
@@ -264,7 +263,7 @@ func (p *Process) ended(t *Thread) {
 		p.skidded.ns += t.skidded.first
 	}
 	t.claims, t.skidded = nil, skidded{}
-	if short || p.Sampled && !t.computed {
+	if short {
 		p.givenBack += t.clock.giveBack()
 	}
 }

@@ -216,29 +216,34 @@ func TestWhatAShortLifeCarriedGoesBack(t *testing.T) {
 	}
 }
 
-// TestWhatHasNoSampleIsUnseen: of a thread that sleeps as a rule and has ended, where the kernel samples what runs. It
-// goes to the samples of others, and the sum stays.
-func TestWhatHasNoSampleIsUnseen(t *testing.T) {
+// TestFewSamplesMakeAShortLife: of a thread that sleeps as a rule and has ended, where the kernel samples what runs.
+// What it used after its last sample goes to the samples of others like it, and each of its own stands for a period.
+func TestFewSamplesMakeAShortLife(t *testing.T) {
 	for _, c := range []struct {
-		name              string
-		sampled, computed bool
-		back              int64
+		name          string
+		sampled       bool
+		samples       int64
+		back, claimed int64
 	}{
-		{"with samples of all that runs", true, false, 5e6},
-		{"met on a processor", true, true, 0},
-		{"with stops", false, false, 0},
+		{"none", true, 0, 5e6, 0},
+		{"two of 1 ms", true, 2, 3e6, 18e6},
+		{"many of 1 ms", true, longLife, 0, 9e6},
+		{"none, with stops", false, 0, 0, 0},
+		{"two, with stops", false, 2, 0, 9e6},
 	} {
 		p, th, booked := &Process{Sampled: c.sampled}, &Thread{BornAt: 1, Looks: longLife}, int64(0)
 		book := func(s Span) { booked += s.CPU }
 		th.Begin(Reading{})
-		if c.computed {
-			th.Add(&Look{At: Reading{Wall: 1e6, CPU: 1e6}, Seen: Seen{State: Running}, OnCPU: true, Apart: 10e6}, nil, book)
+		for i := int64(1); i <= c.samples; i++ {
+			at := Reading{Wall: i * 10e6, CPU: i * 1e6}
+			th.Add(&Look{At: at, Seen: Seen{State: Running}, OnCPU: true, Apart: 10e6}, nil, book)
 		}
-		th.Add(&Look{At: Reading{Wall: 10e6, CPU: 5e6}, Seen: Seen{State: Sleeping}}, nil, book)
+		end := Reading{Wall: 1e9, CPU: max(5e6, c.samples*1e6)}
+		th.Add(&Look{At: end, Seen: Seen{State: Sleeping}}, nil, book)
 		p.EndThread(th, &End{}, book)
 		p.FinishThread(th, nil, book)
-		if p.givenBack != c.back || booked+p.givenBack != 5e6 {
-			t.Errorf("%s: %d given back, want %d; %d booked", c.name, p.givenBack, c.back, booked)
+		if p.givenBack != c.back || p.claims.total != c.claimed || booked+p.givenBack != end.CPU {
+			t.Errorf("%s: %d given back, %d claimed, %d booked of %d", c.name, p.givenBack, p.claims.total, booked, end.CPU)
 		}
 	}
 }

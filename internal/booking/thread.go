@@ -31,16 +31,15 @@ type Thread struct {
 	// Looks is at how many ticks its stack was seen.
 	Looks int64
 
-	clock    Clock
-	waiting  []Look // first looks, until it is known what they are worth (package skid)
-	begun    bool
-	claims   []claimed // of the looks that met it on a processor, on what is unseen of its process
-	metCPU   int64     // its processor time at the last of them, ns
-	skidded  skidded   // what the others of them have a claim on, that do not tell where
-	waited   int64     // how many looks met it waiting for a processor
-	computed bool      // a look has met it on a processor
-	firstAt  int64
-	lastAt   int64
+	clock   Clock
+	waiting []Look // first looks, until it is known what they are worth (package skid)
+	begun   bool
+	claims  []claimed // of the looks that met it on a processor, on what is unseen of its process
+	metCPU  int64     // its processor time at the last of them, ns
+	skidded skidded   // what the others of them have a claim on, that do not tell where
+	waited  int64     // how many looks met it waiting for a processor
+	firstAt int64
+	lastAt  int64
 }
 
 // Begun reports whether the account has begun, with a look or with [Process.End].
