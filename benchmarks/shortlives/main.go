@@ -1,6 +1,6 @@
 // Command shortlives records programs whose processes and threads live shortly with prywalk, perf record, samply and
-// py-spy, one after the other. Of the processor time that the kernel has charged (wait4) it prints which share stands in
-// each recording: in all, under a function with a name, under a place in a file without one, and under nothing known.
+// py-spy, one after the other. It prints how much of the processor time by wait4 stands in each recording. That is
+// divided into what has a function with a name, what has only a place in a file, and what nothing is known of.
 //
 //	go run ./benchmarks/shortlives                          all that is installed, a table on standard output
 //	go run ./benchmarks/shortlives -only shell -n 1         a short trial

@@ -25,8 +25,8 @@ type tool struct {
 	read func(out string, pid int) (found, error)
 }
 
-// found is the processor time that a recording has, in seconds: all, what has a function with a name, and what has at
-// least a place in a program's code, whose file may have no symbols. missing is what has no name, by where it is.
+// found is the processor time that a recording has, in seconds. named has a function with a name; placed has at least a
+// place in a program's code, whose file may have no symbols. missing is what has no name, by where it is.
 type found struct {
 	all, named, placed float64
 	missing            map[string]float64

@@ -24,9 +24,9 @@ import (
 // and to a parent that had ended before.
 
 const (
-	// cutimeEvery is how often the processes' cutime is read while it grows, cutimeRarely while it does not, and
-	// cutimePause the time that one more process adds to that, in nanoseconds: reading takes some 10 µs. What grows
-	// after the last time is lost, if a process's own parent waits for it at once.
+	// The processes' cutime is read each cutimeEvery while it grows, each cutimeRarely while it does not, in nanoseconds.
+	// Each process adds cutimePause to that: reading takes some 10 µs. What grows after the last time is lost, if a
+	// process's own parent waits for it at once.
 	cutimeEvery  = 10e6
 	cutimeRarely = 100e6
 	cutimePause  = 2e6

@@ -50,8 +50,8 @@ type claim struct {
 
 // # Claims of long runs
 //
-// Claims are paid when the process's account is closed, which may take days. So they do not keep their seconds for ever:
-// where there are many, each two neighbours in time become one. There are never many more than stacks.
+// Claims are paid when the process's account is closed, which may take days. So they do not keep their seconds for
+// ever: where there are many, each two neighbours in time become one. There are less than four for each stack.
 
 const (
 	// mostClaims is from how many entries on they are put together.
@@ -83,14 +83,21 @@ func (c *claims) note(where Seen, at, ns int64) {
 
 // thin puts entries together where there are many.
 func (c *claims) thin() {
-	full := max(c.full, mostClaims)
-	if len(c.met) < full {
+	c.full = max(c.full, mostClaims)
+	if len(c.met) < c.full {
 		return
 	}
-	for len(c.met) > full/2 && c.width < widest {
+	stacks := map[Seen]struct{}{}
+	for k := range c.met {
+		stacks[k.where] = struct{}{}
+	}
+	if len(stacks) > c.full/2 { // time is not what makes them many
+		c.full *= 2
+		return
+	}
+	for len(c.met) > c.full/2 && c.width < widest {
 		c.widen(2 * max(c.width, 1))
 	}
-	c.full = max(2*len(c.met), mostClaims)
 }
 
 // widen has each entry stand for so many seconds.

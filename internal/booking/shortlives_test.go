@@ -257,7 +257,7 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 		stack := profile.StackID(i * 7 % stacks)
 		p.ClaimOfChild(Seen{Stack: stack, State: Running}, i*1e9, each)
 		want[stack] += each
-		if n := len(p.kids.ns); n > mostClaims || len(p.kids.met) > mostClaims {
+		if n := len(p.kids.ns); n > mostClaims || p.kids.full > mostClaims || len(p.kids.met) > mostClaims {
 			t.Fatalf("%d entries after %d s", n, i)
 		}
 	}
@@ -281,9 +281,10 @@ func TestClaimsOfManyStacksAreKept(t *testing.T) {
 		wide.add(Seen{Stack: profile.StackID(i % (2 * mostClaims))}, i*1e9, 3)
 		narrow.net(Seen{Stack: profile.StackID(i % 5)}, i%8*1e9, i%2*4-2)
 	}
-	if len(wide.met) != 2*mostClaims || wide.n != 3*mostClaims {
-		t.Errorf("%d entries of %d looks", len(wide.met), wide.n)
+	if len(wide.met) != 3*mostClaims || wide.n != 3*mostClaims || wide.width != 0 {
+		t.Errorf("%d entries of %d looks, each of %d s", len(wide.met), wide.n, wide.width)
 	}
+	wide.widen(64)
 	narrow.join(&wide)
 	sum := int64(0)
 	for k, ns := range narrow.ns {
