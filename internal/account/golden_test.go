@@ -16,6 +16,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func filled() *runstats.Stats {
 	s := &runstats.Stats{}
 	s.Ticks, s.MissedTicks, s.Attempted, s.Frozen, s.Peeked, s.Reused = 1, 2, 3, 4, 5, 6
+	s.SleptAgain = 191
 	s.Engine, s.WhyEngine = "perf", "a note"
 	s.Sampled, s.Claimed, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11
 	s.Inferred, s.Unseen, s.Queued, s.Withheld = 12, 13, 14, 15

@@ -83,7 +83,8 @@ type threadAccount struct {
 	given bool   // by a run-time system, when it was asked last
 	role  string // what it is there for, "" if no run-time system tells
 
-	file lastFile // that it was last seen to wait for
+	file    lastFile        // that it was last seen to wait for
+	sleptIn profile.StackID // more by one, in which it was last peeked at; 0: it was not
 }
 
 // thread gives the account of a thread, and makes it for the first event of one.

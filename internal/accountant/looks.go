@@ -122,6 +122,7 @@ func (a *Accountant) open(th *threadAccount) {
 // extend books the time up to the last tick at which a thread was unchanged.
 func (a *Accountant) extend(e *handover.Event) {
 	th := a.thread(e.Thread)
-	th.book.Decide(a.gaps, a.emitter(th))
-	th.book.Extend(e.Before)
+	emit := a.emitter(th)
+	th.book.Decide(a.gaps, emit)
+	th.book.Extend(e.Before, a.gaps, emit)
 }

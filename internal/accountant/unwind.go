@@ -6,6 +6,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
+	"prywalk/internal/samestack"
 )
 
 // The list of a process's mappings is read anew when a stack does not reach its end. It is not read within
@@ -35,6 +36,7 @@ type unwinder struct {
 	books     books
 	managed   managedWalk
 	outline   look.Outline // the frames of this walk
+	learner   samestack.Learner
 	// walked is told of each walk, for tests; nil.
 	walked func(*handover.Process, *look.Shot, profile.StackID, *frames.Walker)
 }
@@ -81,12 +83,29 @@ func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, fr
 	stop := u.walkAgain(thr, s)
 	u.books.back()
 	p.judge(s, stop, u.walker.Away())
-	thr.Walks.Walked(p.Target, &u.walker, s, &u.outline)
 	id, _ := u.end(stop)
+	u.learn(thr, s, stop, id)
+	thr.Walks.Walked(p.Target, &u.walker, s, &u.outline)
 	if u.walked != nil {
 		u.walked(p.Process, s, id, &u.walker)
 	}
 	return id, stop
+}
+
+// learn tells the looks what the walk of a sleeper depends on, once it is met in the same stack again. Managed frames
+// depend on more than the stack.
+func (u *unwinder) learn(thr *threadAccount, s *look.Shot, stop frames.StopReason, id profile.StackID) {
+	if s.How != look.ByPeek {
+		return
+	}
+	var words *samestack.Words
+	if target := thr.proc.Target; thr.sleptIn == id+1 && stop.Complete() && !u.walker.Away() && s.MayRecur() &&
+		len(target.Namers()) == 0 {
+		args := look.ArgumentRegisters(s.Regs.Arch)
+		words = u.learner.Learn(target.Space(), &s.Regs, &args, &s.Mem.Stack, &s.Call, thr.Walks.Sleep())
+	}
+	thr.sleptIn = id + 1
+	thr.Walks.Sleeps(s, words)
 }
 
 // walkAgain walks a shot. It does so again if that does not reach the end and the mappings turn out to have changed,

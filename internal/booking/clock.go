@@ -77,16 +77,32 @@ func (c *Clock) Look(r Reading, s Seen, onCPU bool, emit func(Span)) {
 	}
 	blocked += c.carryBlocked
 	c.carryBlocked = 0
+	c.sleeps(r, s, ran, blocked, 1, emit)
+}
+
+// sleeps books blocked time under a stack that slept at the end of an interval, and was seen so often.
+func (c *Clock) sleeps(r Reading, s Seen, ran bool, blocked, samples int64, emit func(Span)) {
 	if c.isOpen && c.open.Seen == s && (!ran && !c.openRan || c.open.Wall+blocked < mergeLimit) {
-		c.open.Samples++
+		c.open.Samples += samples
 		c.open.Wall += blocked
 		c.open.End = r.Wall
 		c.openRan = c.openRan || ran
 		return
 	}
 	c.close(emit)
-	c.open = Span{Seen: s, End: r.Wall, Samples: 1, Wall: blocked}
+	c.open = Span{Seen: s, End: r.Wall, Samples: samples, Wall: blocked}
 	c.isOpen, c.openRan = true, false
+}
+
+// SleptAgain is [Clock.Look] for several looks in a row, of which the last one was at r. All have found the thread
+// asleep as the look before them did. Precondition: that one found it asleep.
+func (c *Clock) SleptAgain(r Reading, looks int64, emit func(Span)) {
+	if !c.isOpen {
+		return // the next look books it
+	}
+	cpu, runq, blocked := c.advance(r)
+	c.carryOver(r, cpu, runq, emit)
+	c.sleeps(r, c.open.Seen, cpu+runq > 0, blocked, looks, emit)
 }
 
 // lookRunning books an interval at whose end the thread was running.

@@ -46,7 +46,7 @@ func TestTimeOfAThreadThatWasNeverSeenIsNotObserved(t *testing.T) {
 			cpu, runq, wall = cpu+s.CPU, runq+s.RunQueue, wall+s.Wall
 		}
 		th.BeginAt(Reading{})
-		th.Extend(Unchanged{Ticks: 2, Last: Reading{Wall: 1e6}})
+		th.Extend(Unchanged{Ticks: 2, Last: Reading{Wall: 1e6}}, nil, nil)
 		p.EndThread(th, &End{Alive: true, Rest: rest, Patience: 1e9}, book)
 		p.FinishThread(th, Gaps{}, book)
 		if cpu != rest.CPU || runq != rest.RunQueue || wall < cpu+runq || wall > rest.Wall {

@@ -17,10 +17,13 @@ type Look struct {
 	Apart int64
 }
 
-// Unchanged tells that a thread was found unchanged at so many ticks, and what its clocks showed at the last of them.
+// Unchanged tells that a thread was found at so many ticks as at its last look, and what its clocks showed at the last
+// of them.
 type Unchanged struct {
 	Ticks int64
 	Last  Reading
+	// Ran: it has run in between, and went to sleep in the same place of the same stack.
+	Ran bool
 }
 
 // Thread is the account of one thread. The zero value is that of one that lived before sampling began.
@@ -99,26 +102,36 @@ func (t *Thread) bookWaiting(manyCalls bool, gaps Gaps, emit func(Span)) {
 func (t *Thread) book(l *Look, gaps Gaps, emit func(Span)) {
 	// Until the last tick at which it was found unchanged the thread was where
 	// it was before.
-	t.Extend(l.Before)
+	t.Extend(l.Before, gaps, emit)
 	t.Looks++
 	t.lastAt = l.At.Wall
 	if t.clock.started {
-		if length := gaps.Within(t.clock.Observed(), l.At.Wall); length > 0 {
-			t.clock.Skip(length, l.At, l.Seen.State, emit)
-		}
+		t.skipGaps(l.At, l.Seen.State, gaps, emit)
 	}
 	t.metAt(l)
 	t.clock.Look(l.At, l.Seen, l.OnCPU, emit)
 }
 
+// skipGaps books what was not observed since the last look.
+func (t *Thread) skipGaps(at Reading, s State, gaps Gaps, emit func(Span)) {
+	if length := gaps.Within(t.clock.Observed(), at.Wall); length > 0 {
+		t.clock.Skip(length, at, s, emit)
+	}
+}
+
 // Extend books the time up to the last tick at which the thread was unchanged. Precondition: no looks wait.
-func (t *Thread) Extend(u Unchanged) {
+func (t *Thread) Extend(u Unchanged, gaps Gaps, emit func(Span)) {
 	t.Looks += u.Ticks
 	if at := u.Last; u.Ticks > 0 && at.Wall != 0 {
 		// A look that was pending can end after the tick began at which the thread
 		// is then found unchanged.
 		at.Wall = max(at.Wall, t.clock.last.Wall)
-		t.clock.Unchanged(at, u.Ticks)
+		if u.Ran {
+			t.skipGaps(at, Sleeping, gaps, emit)
+			t.clock.SleptAgain(at, u.Ticks, emit)
+		} else {
+			t.clock.Unchanged(at, u.Ticks)
+		}
 		t.lastAt = at.Wall
 	}
 }

@@ -116,7 +116,7 @@ func (c *Policy) CountParked(th *Thread) { c.countParked(th, c.tick, c.at) }
 func (c *Policy) countParked(th *Thread, tick, at int64) {
 	if n := tick - th.left; th.parked && n > 0 {
 		th.left = tick
-		th.Unchanged = booking.Unchanged{Ticks: th.Unchanged.Ticks + n, Last: booking.ReadAt(th.Look.LastSched(), at)}
+		th.found(n, booking.ReadAt(th.Look.LastSched(), at))
 	}
 }
 

@@ -71,9 +71,7 @@ func (c *Policy) Wake(th *Thread) {
 // alone before.
 func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 	inferred = th.endBackoff(c.tick)
-	th.Unchanged = booking.Unchanged{
-		Ticks: th.Unchanged.Ticks + inferred + 1, Last: booking.ReadAt(th.Look.LastSched(), c.at),
-	}
+	th.found(inferred+1, booking.ReadAt(th.Look.LastSched(), c.at))
 	th.asleep = th.Look.Asleep()
 	if th.asleep && th.proc.counted && (th.Look.Settled() || c.at-th.since >= parkAfter) {
 		th.backoff = c.at

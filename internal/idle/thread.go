@@ -11,7 +11,8 @@ type Thread struct {
 	Owner any
 	// Look is the thread, to be looked at.
 	Look *look.Thread
-	// Unchanged is at how many ticks the thread was found unchanged, as far as the accountant does not know it yet.
+	// Unchanged is at how many ticks the thread was found as it was at its last look, as far as the accountant does not
+	// know it yet.
 	Unchanged booking.Unchanged
 	// Gone: it has ended, and is not looked at any more.
 	Gone bool
@@ -39,10 +40,23 @@ type Thread struct {
 // LeftAlone reports whether the thread was left alone at the last ticks: its next look tells what it did at them.
 func (th *Thread) LeftAlone() bool { return th.left != 0 }
 
+// found takes note that the thread was found at n ticks more as at its last look.
+func (th *Thread) found(n int64, at booking.Reading) {
+	th.Unchanged.Ticks += n
+	th.Unchanged.Last = at
+}
+
+// SleptAgain takes note of a look that found the thread in the same place of the same stack as the one before, though it
+// has run in between.
+func (th *Thread) SleptAgain(at booking.Reading) {
+	th.found(1, at)
+	th.Unchanged.Ran = true
+}
+
 // TakeUnchanged gives what the accountant does not know yet, once.
 func (th *Thread) TakeUnchanged() booking.Unchanged {
 	u := th.Unchanged
-	th.Unchanged.Ticks = 0
+	th.Unchanged.Ticks, th.Unchanged.Ran = 0, false
 	return u
 }
 

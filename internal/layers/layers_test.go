@@ -25,7 +25,7 @@ var order = [][]string{
 	{"report/options"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/census", "internal/process", "internal/perfevents"},
-	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines"},
+	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines", "internal/samestack"},
 	{"internal/runtimes"},
 	{"internal/code", "internal/callstack", "internal/pprofweb"},
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants"},

@@ -16,11 +16,12 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Pending Outcome = iota // the thread was interrupted; Collect will finish it
-	Reused                 // it has not run since its last look
-	Done                   // the shot is complete
-	Runs                   // it runs, and the kernel samples it
-	Queued                 // it waits for a processor, and only who is on one is stopped
+	Pending    Outcome = iota // the thread was interrupted; Collect will finish it
+	Reused                    // it has not run since its last look
+	Done                      // the shot is complete
+	Runs                      // it runs, and the kernel samples it
+	Queued                    // it waits for a processor, and only who is on one is stopped
+	SleptAgain                // it has run, and sleeps in the same place of the same stack as at its last shot
 )
 
 // Looker looks at threads. Precondition of all methods: they run on the OS thread
@@ -44,6 +45,7 @@ type Looker struct {
 	planned  planned
 	regions  [maxRegions]frames.Region // of the look that is being finished
 	unproven unprovenSites
+	spare    *Shot // of a look whose shot nobody wanted
 	kernel   kernelStacks
 	careful  bool // see OnlyOnProcessors
 
@@ -79,7 +81,8 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 			return Reused, nil, nil
 		}
 	}
-	s := l.pool.Get()
+	s := l.shot()
+	t.slept.beginLook(t, l.rung < AlwaysPeek && !again)
 	asleep := false
 	if l.rung != AlwaysFreeze {
 		asleep, err = l.peek(t, s, sched)
@@ -89,7 +92,12 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	}
 	if err == nil && asleep && !l.wantsFreeze(t, s) {
 		t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
+		if t.slept.again(s) {
+			t.before, t.slept.lastAt, l.spare = s.Sched, s.At, s
+			return SleptAgain, nil, nil
+		}
 		s.Left, t.shotAt = t.TakeLeft(), s.At
+		t.slept.told(s)
 		return Done, s, nil
 	}
 	if err == nil && !asleep && t.Sampled() {
@@ -317,6 +325,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	stop := &l.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
 	t.shotAt = s.At
+	t.SeenElsewhere()
 	t.tls = stop.Regs.TLS
 	s.short = stop.Short
 	l.expected(t, s)

@@ -5,6 +5,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
+	"prywalk/internal/samestack"
 )
 
 // Sizes of the copy of a stack, in bytes.
@@ -47,6 +48,9 @@ type Needs struct {
 	Incomplete bool
 	// Walked is the moment of the shot that was walked last ([Shot.At]).
 	Walked int64
+	// Sleep is what the walk of the shot at SleepAt depends on; nil: that is not known.
+	Sleep   *samestack.Words
+	SleepAt int64
 	// Plan is what is copied besides for a run-time system, Anchor where it begins; nil, 0: nothing.
 	Plan   *managed.Plan
 	Anchor frames.Addr

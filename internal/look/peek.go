@@ -5,6 +5,8 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/samestack"
+	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
 
@@ -32,7 +34,9 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		s.recalled, s.refused = t.recall(s, &call), false
 		l.extra(t, s)
 		l.copyNear(t, s, &call)
-		l.kernel.read(t, s)
+		if s.KernelText = s.KernelText[:0]; !t.slept.compare(s, &call) {
+			l.kernel.read(t, s)
+		}
 		after, err := t.files.SchedStat()
 		if err != nil {
 			return false, err
@@ -156,4 +160,90 @@ func (s *Shot) setStack(from frames.Addr, n, asked int) {
 func (t *Thread) zombie() bool {
 	var st procmem.Stat
 	return t.files.Stat(&st) == nil && (st.State == 'Z' || st.State == 'X')
+}
+
+// # Sleeps that are alike
+//
+// Who wakes often sleeps mostly where it slept before. A peek that finds the call, what lies around the word waited
+// for, and all words that the last walk depended on as they were has found that stack again. Its shot would tell
+// nothing new: it is not handed over, walked, and named again. Only the clocks are told. The proof of sleep is that of
+// any peek. What can change without the stack is told anew every sleptFor ns: modules, names of descriptors and of
+// threads, the kernel's functions.
+
+// sleptFor is for how long a shot stands for later sleeps, in nanoseconds.
+const sleptFor = 1e9
+
+// slept is what is known of the last shot of a thread, if that was asleep.
+type slept struct {
+	at      int64 // its moment; 0: something else was told of since
+	call    procmem.SyscallInfo
+	words   *samestack.Words // what its walk depends on; nil: that is not known yet
+	nearAt  uint64
+	near    [waits.Around]byte
+	nearLen int
+	usable  bool  // later sleeps can be alike
+	wanted  bool  // the look under way may tell that it is alike
+	alike   bool  // it is
+	lastAt  int64 // the moment of the last look that was
+}
+
+// beginLook begins with a look. may: it need not hand a shot over.
+func (p *slept) beginLook(t *Thread, may bool) {
+	n := t.needs.get()
+	p.alike = false
+	if p.at != 0 && n.SleepAt == p.at {
+		p.words = n.Sleep
+	}
+	p.wanted = may && p.usable && p.at != 0 && p.words != nil && t.alone == nil && len(t.kept.stack) == 0
+}
+
+// compare finds out whether a copy shows the same sleep once more, and the last shot is not too old.
+func (p *slept) compare(s *Shot, call *procmem.SyscallInfo) bool {
+	p.alike = p.wanted && p.sameWait(s, call) && len(s.Mem.Others) == 0 && p.words.Hold(call, &s.Mem.Stack)
+	return p.alike && procmem.Now()-p.at < sleptFor
+}
+
+// sameWait reports whether a thread waits for the same. What futex(2) compares first is no part of that.
+func (p *slept) sameWait(s *Shot, call *procmem.SyscallInfo) bool {
+	args := call.Args
+	if call.Nr == futexCall(s.Regs.Arch) {
+		args[2] = p.call.Args[2]
+	}
+	return call.Nr == p.call.Nr && args == p.call.Args &&
+		s.nearLen == p.nearLen && (s.nearLen == 0 || s.nearAt == p.nearAt && s.near == p.near)
+}
+
+// again reports whether the look under way has nothing to tell but clocks.
+func (p *slept) again(s *Shot) bool {
+	p.alike = p.alike && s.State == Sleeping && !s.OnCPU
+	return p.alike && s.At-p.at < sleptFor
+}
+
+// told takes note of a shot that is handed over.
+func (p *slept) told(s *Shot) {
+	if !p.alike {
+		p.words = nil
+	}
+	p.at, p.call, p.nearAt, p.nearLen, p.near = s.At, s.Call, s.nearAt, s.nearLen, s.near
+	p.usable = s.MayRecur()
+}
+
+// SeenElsewhere takes note that something else was told of the thread than its looks: the kernel's samples.
+func (t *Thread) SeenElsewhere() { t.slept.at = 0 }
+
+// LastSleepAt gives the moment of the last look that came to [SleptAgain], CLOCK_MONOTONIC in nanoseconds.
+func (t *Thread) LastSleepAt() int64 { return t.slept.lastAt }
+
+// MayRecur reports whether a later sleep of the thread may be like that of the shot.
+func (s *Shot) MayRecur() bool {
+	return s.How == ByPeek && s.State == Sleeping && !s.OnCPU && s.Call.Nr >= 0 && !s.recalled && len(s.Mem.Others) == 0
+}
+
+// shot gives a shot to be filled in.
+func (l *Looker) shot() *Shot {
+	s := l.spare
+	if l.spare = nil; s == nil {
+		s = l.pool.Get()
+	}
+	return s
 }

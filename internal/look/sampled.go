@@ -105,7 +105,6 @@ func (l *Looker) SeeKernelStacks() { l.kernel.wanted = true }
 
 // read reads a sleeper's into its shot.
 func (k *kernelStacks) read(t *Thread, s *Shot) {
-	s.KernelText = s.KernelText[:0]
 	if !k.wanted || t.restless {
 		return
 	}

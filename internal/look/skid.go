@@ -16,8 +16,12 @@ func (l *Looker) Woken(at int64) {
 // while it waited for threads to stop.
 func (l *Looker) wake() int64 { return max(l.woken, l.ctl.Woken()) }
 
-// Close lets go of the file that the looker keeps open, its thread's own.
-func (l *Looker) Close() { l.tracer.Close() }
+// Close lets go of the file that the looker keeps open, its thread's own, and of its spare shot.
+func (l *Looker) Close() {
+	l.tracer.Close()
+	l.pool.Put(l.spare)
+	l.spare = nil
+}
 
 // InTheWay reports whether the tracer's thread has preempted a thread that was looked at since [Looker.Woken], and on
 // which processor.

@@ -3,6 +3,7 @@ package look
 import (
 	"prywalk/frames"
 	"prywalk/internal/code"
+	"prywalk/internal/samestack"
 )
 
 // Walks is what the walks of a thread's shots have found so far. It belongs to the goroutine that walks, and each
@@ -81,6 +82,12 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	}
 	k.handOver()
 }
+
+// Sleeps tells what the walk of a shot depends on, before [Walks.Walked]; nil: it is not known, or not wanted.
+func (k *Walks) Sleeps(s *Shot, w *samestack.Words) { k.needs.Sleep, k.needs.SleepAt = w, s.At }
+
+// Sleep gives what was told last.
+func (k *Walks) Sleep() *samestack.Words { return k.needs.Sleep }
 
 // hasAll reports whether a copy has the stack up to where it has ended before.
 func (k *Walks) hasAll(s *Shot) bool {

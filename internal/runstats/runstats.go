@@ -36,6 +36,9 @@ type Looks struct {
 	Frozen    int64 `json:"frozen"`
 	Peeked    int64 `json:"peeked"`
 	Reused    int64 `json:"reused"`
+	// SleptAgain are those of Peeked that found the thread in the same place of the same stack as before, though it had
+	// run. They were not walked.
+	SleptAgain int64 `json:"slept_again"`
 }
 
 // Observed tells how running threads were observed.

@@ -10,6 +10,7 @@ import (
 // counts are what the tracer counts. The progress line reads a copy of some (Control).
 type counts struct {
 	ticks, attempted, frozen, peeked, reused, restarted int64
+	sleptAgain                                          int64 // of those that were peeked at
 	sampled, claimed                                    int64
 	queued, threadsMax                                  int64
 	inferred, unseen                                    int64

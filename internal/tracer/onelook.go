@@ -25,6 +25,9 @@ func (c *Tracer) begin(th *thread) {
 	}
 	c.counts.attempted++
 	c.someoneLooks(procmem.Now())
+	if len(th.sampled.waiting) > 0 {
+		th.look.SeenElsewhere()
+	}
 	ptrace.Pin() // from the interrupt on nothing may come in between
 	defer ptrace.Unpin()
 	outcome, shot, err := c.looker.Begin(th.look)
@@ -44,6 +47,9 @@ func (c *Tracer) begin(th *thread) {
 		c.counts.attempted--
 		c.counts.queued++
 		c.changed(th)
+	case outcome == look.SleptAgain:
+		c.changed(th)
+		c.sleptAgain(th)
 	case outcome == look.Done:
 		c.changed(th)
 		c.finish(th, shot)
@@ -103,7 +109,7 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 	} else {
 		c.counts.peeked++
 	}
-	c.follow(th, s)
+	c.follow(th, s.Sched, s.OnCPU, s.State == look.Running, s.How)
 	c.noticeGap(s.At)
 	th.tick = c.counts.ticks
 	c.idle.Looked(&th.idle, s.State != look.Running, th.born, s.Sched)
@@ -115,13 +121,28 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 	c.followIfItRan(th, s)
 }
 
+// sleptAgain counts a look at a thread that has run, and sleeps where its last look has seen it. Only its clocks are
+// told, with its next look or when somebody asks.
+func (c *Tracer) sleptAgain(th *thread) {
+	sched, at := th.look.LastSched(), th.look.LastSleepAt()
+	now := booking.ReadAt(sched, at)
+	c.found(th, now)
+	c.counts.peeked++
+	c.counts.sleptAgain++
+	c.follow(th, sched, false, false, look.ByPeek)
+	c.noticeGap(at)
+	th.tick = c.counts.ticks
+	c.idle.Looked(&th.idle, true, th.born, sched)
+	th.idle.SleptAgain(now)
+}
+
 // follow takes note of a look at a thread, if the tracer should be on its processor.
-func (c *Tracer) follow(th *thread, s *look.Shot) {
+func (c *Tracer) follow(th *thread, s procmem.SchedStat, onCPU, running bool, how look.How) {
 	if th.look.Sampled() {
 		return
 	}
-	hides := th.hidden.Hides(int64(s.Sched.CPU), s.OnCPU, s.State == look.Running, max(c.ticks.Period(), c.now.apart))
-	if hides || s.How == look.ByFreeze && th.look.ManyCalls() {
+	hides := th.hidden.Hides(int64(s.CPU), onCPU, running, max(c.ticks.Period(), c.now.apart))
+	if hides || how == look.ByFreeze && th.look.ManyCalls() {
 		c.cpuChooser.Follow(c.looker.Processor(th.look))
 	}
 }

@@ -194,6 +194,7 @@ func (c *Tracer) handOverSample(th *thread, s *look.Shot, at booking.Reading) {
 	s.At = at.Wall
 	s.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
 	th.sampled.begun = true
+	th.look.SeenElsewhere()
 	c.counts.sampled++
 	c.now.copies += s.Waits()
 	c.out.add(handover.Event{

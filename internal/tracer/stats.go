@@ -44,7 +44,7 @@ func (c *Tracer) lookStats(s *runstats.Stats) {
 	n := &c.counts
 	s.Looks = runstats.Looks{
 		Ticks: n.ticks, MissedTicks: c.ticks.Missed, Attempted: n.attempted, Frozen: n.frozen, Peeked: n.peeked,
-		Reused: n.reused,
+		Reused: n.reused, SleptAgain: n.sleptAgain,
 	}
 	s.Unlooked = runstats.Unlooked{
 		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: c.budget.Withheld, Failed: map[string]int64{},

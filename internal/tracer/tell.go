@@ -17,6 +17,7 @@ func (c *Tracer) noticeGap(now int64) { c.tellGap(c.gaps.Ended(now)) }
 
 func (c *Tracer) tellGap(from, length int64) {
 	if length > 0 {
+		c.tellSleptAgain() // before: it is not known when they ran
 		c.samples.since = from + length
 		c.out.add(handover.Event{Kind: handover.NotObserved, At: from, Length: length})
 	}
@@ -39,6 +40,17 @@ func (c *Tracer) tellUnchanged() {
 		for _, th := range p.list.inOrder {
 			c.idle.CountParked(&th.idle)
 			if th.idle.Unchanged.Ticks > 0 && !th.dead {
+				c.out.add(handover.Event{Kind: handover.Unchanged, Thread: th.shared, Before: th.idle.TakeUnchanged()})
+			}
+		}
+	}
+}
+
+// tellSleptAgain tells the accountant of all threads that have run, and slept where they had slept before.
+func (c *Tracer) tellSleptAgain() {
+	for _, p := range c.procs {
+		for _, th := range p.list.inOrder {
+			if th.idle.Unchanged.Ran && !th.dead {
 				c.out.add(handover.Event{Kind: handover.Unchanged, Thread: th.shared, Before: th.idle.TakeUnchanged()})
 			}
 		}

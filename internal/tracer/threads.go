@@ -59,6 +59,7 @@ func (c *Tracer) noticeExec(p *process) {
 		var name procmem.Comm
 		if th.look.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.leader.Bytes()) {
 			if len(p.list.leader.Bytes()) > 0 {
+				c.tellSleptAgain()
 				c.out.add(handover.Event{Kind: handover.Renamed, Thread: th.shared, Proc: p.shared, At: c.now.at})
 			}
 			p.list.leader = name

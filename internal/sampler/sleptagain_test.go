@@ -1,0 +1,74 @@
+package sampler
+
+import (
+	"bufio"
+	"os/exec"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets"
+)
+
+// startNaps starts naps.c.
+func startNaps(t *testing.T, args ...string) *running {
+	t.Helper()
+	exe, err := testtargets.Compile("naps.c", "-O2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, args...)
+	_, says := testtargets.Talk(t, cmd)
+	r := &running{pid: cmd.Process.Pid, lines: bufio.NewScanner(says)}
+	r.expect(t, "ready")
+	return r
+}
+
+// asleepBelow holds for samples of a nap below one of its functions.
+func asleepBelow(function string) func(*pprof.Sample) bool {
+	below := in(function)
+	return func(s *pprof.Sample) bool { return label(s, "state") == "sleeping" && below(s) }
+}
+
+func TestSleepersThatWakeInTheSamePlaceAreNotWalkedAgain(t *testing.T) {
+	target := startNaps(t, "20", "25", "same")
+	r := record(t, Options{}, 3*time.Second, nil, target.pid)
+	if r.SleptAgain < r.Peeked/2 || r.Stacks+r.SleptAgain < r.Peeked {
+		t.Errorf("%d peeked, of which %d slept again; %d stacks", r.Peeked, r.SleptAgain, r.Stacks)
+	}
+	// Whoever was told together still has all samples; check has added them up.
+	if n, all := r.sumOf(0, asleepBelow("left")), r.sumOf(0, in("naps")); n < all*9/10 || n < r.SleptAgain {
+		t.Errorf("%d of %d samples sleep below left", n, all)
+	}
+	if n := r.sumOf(0, in("right")); n != 0 {
+		t.Errorf("%d samples in right, which is never called", n)
+	}
+}
+
+// TestSleepersInTurnsHaveBothStacks: the program counter and the stack pointer are the same, two return addresses are
+// not.
+func TestSleepersInTurnsHaveBothStacks(t *testing.T) {
+	target := startNaps(t, "20", "25", "turns")
+	r := record(t, Options{}, 3*time.Second, nil, target.pid)
+	left, right := r.sumOf(0, asleepBelow("left")), r.sumOf(0, asleepBelow("right"))
+	if min(left, right) < (left+right)*2/5 {
+		t.Errorf("%d samples below left, %d below right, of which each has half of the time", left, right)
+	}
+}
+
+// TestStoppedSleepersAreStopped: job control stops them in the place in which they slept.
+func TestStoppedSleepersAreStopped(t *testing.T) {
+	target := startNaps(t, "10", "25", "same")
+	r := record(t, Options{}, 2*time.Second, func(*Sampler) {
+		time.Sleep(700 * time.Millisecond)
+		target.signal(t, unix.SIGSTOP)
+		time.Sleep(700 * time.Millisecond)
+		target.signal(t, unix.SIGCONT)
+	}, target.pid)
+	stopped := r.sumOf(1, func(s *pprof.Sample) bool { return label(s, "state") == "stopped" })
+	if stopped < 10*100e6 {
+		t.Errorf("%.2f s stopped, of 10 threads that were for 0.7 s each", float64(stopped)/1e9)
+	}
+}
