@@ -142,6 +142,10 @@ func (t *Thread) backInStop(s procmem.SchedStat) bool {
 // having.
 func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 	s.OnCPU, s.Basis = false, skid.Exact
+	if t.slept.asleep {
+		s.State = Sleeping
+		return false
+	}
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
 		s.State = Sleeping

@@ -34,7 +34,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		s.recalled, s.refused = t.recall(s, &call), false
 		l.extra(t, s)
 		l.copyNear(t, s, &call)
-		if s.KernelText = s.KernelText[:0]; !t.slept.compare(s, &call) {
+		if s.KernelText = s.KernelText[:0]; !t.slept.compare(t, s, &call) {
 			l.kernel.read(t, s)
 		}
 		after, err := t.files.SchedStat()
@@ -185,12 +185,18 @@ type slept struct {
 	wanted  bool  // the look under way may tell that it is alike
 	alike   bool  // it is
 	lastAt  int64 // the moment of the last look that was
+
+	// wchan is the kernel's function that the thread slept in; asleep: it does so at the look under way.
+	wchan     [40]byte
+	wchanLen  int
+	wchanRead bool // by the look under way
+	asleep    bool
 }
 
 // beginLook begins with a look. may: it need not hand a shot over.
 func (p *slept) beginLook(t *Thread, may bool) {
 	n := t.needs.get()
-	p.alike = false
+	p.alike, p.asleep = false, false
 	if p.at != 0 && n.SleepAt == p.at {
 		p.words = n.Sleep
 	}
@@ -198,9 +204,36 @@ func (p *slept) beginLook(t *Thread, may bool) {
 }
 
 // compare finds out whether a copy shows the same sleep once more, and the last shot is not too old.
-func (p *slept) compare(s *Shot, call *procmem.SyscallInfo) bool {
+func (p *slept) compare(t *Thread, s *Shot, call *procmem.SyscallInfo) bool {
 	p.alike = p.wanted && p.sameWait(s, call) && len(s.Mem.Others) == 0 && p.words.Hold(call, &s.Mem.Stack)
-	return p.alike && procmem.Now()-p.at < sleptFor
+	p.asleep, p.wchanRead = false, false
+	alike := p.alike && procmem.Now()-p.at < sleptFor
+	switch {
+	case t.sampled == 0: // stat tells, which has the processor, too
+	case p.alike && !alike:
+		p.noteWchan(t)
+	case p.alike && p.wchanLen > 0:
+		p.asleep = p.inWchan(t)
+		p.alike, alike = p.asleep, p.asleep
+	}
+	return alike
+}
+
+// noteWchan notes which function of the kernel the thread sleeps in. Where that is the one of the last shot, the thread
+// is in that shot's state: it is stopped in another. It is cheaper than stat.
+func (p *slept) noteWchan(t *Thread) {
+	var buf [len(p.wchan) + 1]byte
+	name, err := t.files.Wchan(buf[:])
+	if p.wchanRead = err == nil && len(name) <= len(p.wchan); p.wchanRead {
+		p.wchanLen = copy(p.wchan[:], name)
+	}
+}
+
+// inWchan reports whether the thread sleeps in that function.
+func (p *slept) inWchan(t *Thread) bool {
+	var buf [len(p.wchan) + 1]byte
+	name, err := t.files.Wchan(buf[:])
+	return err == nil && string(name) == string(p.wchan[:p.wchanLen])
 }
 
 // sameWait reports whether a thread waits for the same. What futex(2) compares first is no part of that.
@@ -223,6 +256,9 @@ func (p *slept) again(s *Shot) bool {
 func (p *slept) told(s *Shot) {
 	if !p.alike {
 		p.words = nil
+	}
+	if !p.wchanRead {
+		p.wchanLen = 0
 	}
 	p.at, p.call, p.nearAt, p.nearLen, p.near = s.At, s.Call, s.nearAt, s.nearLen, s.near
 	p.usable = s.MayRecur()

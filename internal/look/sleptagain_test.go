@@ -1,157 +1,198 @@
 package look
 
 import (
-	"fmt"
+	"bufio"
+	"errors"
+	"os/exec"
+	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/samestack"
+	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
-// learn tells the thread what a walk of a shot depends on.
-func (s *sleeper) learn(shot *Shot, l *samestack.Learner) *samestack.Words {
-	args := ArgumentRegisters(shot.Regs.Arch)
-	w := l.Learn(s.proc.Space(), &shot.Regs, &args, &shot.Mem.Stack, &shot.Call, s.thread.walks.Sleep())
-	s.thread.walks.Sleeps(shot, w)
-	s.thread.walks.handOver()
-	return w
+// napper is a thread of naps.c.
+type napper struct {
+	t       *testing.T
+	proc    *code.Process
+	thread  *Thread
+	walker  frames.Walker
+	learner samestack.Learner
+}
+
+// startNapper starts the program with one thread, which naps so many milliseconds at a time.
+func startNapper(t *testing.T, milliseconds string, flags ...string) *napper {
+	t.Helper()
+	exe, err := testtargets.Compile("naps.c", flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "1", milliseconds, "same")
+	_, says := testtargets.Talk(t, cmd)
+	if line, err := bufio.NewReader(says).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("the target says %q, %v", line, err)
+	}
+	n := &napper{t: t}
+	if n.proc, err = code.Open(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.proc.Close() })
+	tids, err := n.proc.Threads(nil)
+	if err != nil || len(tids) != 2 {
+		t.Fatalf("threads %v, %v", tids, err)
+	}
+	other := slices.IndexFunc(tids, func(tid int) bool { return tid != n.proc.PID })
+	n.thread = NewThread(n.proc.PID, tids[other], procmem.NewBudget(16))
+	t.Cleanup(n.thread.Close)
+	n.thread.Memory = n.proc.Memory()
+	return n
+}
+
+// look looks until a look meets the thread asleep, after it has run since the last one.
+func (n *napper) look(l *Looker) (Outcome, *Shot) {
+	n.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		o, shot, err := l.Begin(n.thread)
+		if err != nil && !errors.Is(err, refusal.Running) {
+			n.t.Error(err)
+			return o, nil
+		}
+		if err == nil && (o == Done || o == SleptAgain) {
+			return o, shot
+		}
+	}
+	n.t.Error("the thread does not sleep")
+	return 0, nil
+}
+
+// words finds out what the walk of a shot depends on.
+func (n *napper) words(s *Shot, known *samestack.Words) *samestack.Words {
+	args := ArgumentRegisters(s.Regs.Arch)
+	return n.learner.Learn(n.proc.Space(), &s.Regs, &args, &s.Mem.Stack, &s.Call, known)
 }
 
 // addresses gives a shot's frames by a walk.
-func (s *sleeper) addresses(regs *frames.Regs, mem *frames.Snapshot) (got []frames.Addr, stop frames.StopReason) {
-	w := &s.walker
-	for w.Init(s.proc.Space(), regs, mem); w.Next(); {
+func (n *napper) addresses(s *Shot) (got []frames.Addr, stop frames.StopReason) {
+	w := &n.walker
+	for w.Init(n.proc.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		got = append(got, f.PC, f.SP)
 	}
 	return got, w.StopReason()
 }
 
-// again begins a look with a thread that sleeps.
-func (s *sleeper) again(l *Looker) (Outcome, *Shot) {
-	s.t.Helper()
-	s.untilAsleep(0)
-	o, shot, err := l.Begin(s.thread)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return o, shot
-}
-
-func TestASleepLikeTheLastOneTakesFiveCallsAndNoShot(t *testing.T) {
-	s := startSleeper(t, "O2fp", "futex", "plain")
-	s.thread.Close()
-	s.thread = NewThread(s.thread.PID, s.thread.TID, procmem.NewBudget(16))
-	t.Cleanup(s.thread.Close)
-	s.thread.Memory = s.proc.Memory()
-	s.thread.SetSampled(64 << 10) // whom the tracer preempts is not asked
+func TestASleepLikeTheLastOneTakesFiveCallsAndNothingElse(t *testing.T) {
+	n := startNapper(t, "5", "-O2")
+	n.thread.SetSampled(64 << 10) // whom the tracer preempts is not asked
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := NewPool(4)
-		l := New(ctl, pool, Ladder)
+		l := New(ctl, pool, OnlyPeek)
 		defer l.Close()
-		var learner samestack.Learner
-		o, shot := s.again(l)
-		if o != Done || s.walk(shot).stop != frames.StopRoot {
-			t.Errorf("the first look: outcome %d", o)
+		n.look(l) // the first nap's numbers are zero
+		o, s := n.look(l)
+		words := n.words(s, nil)
+		if o != Done || s == nil || words == nil {
+			t.Errorf("outcome %d, words %v", o, words)
 			return
 		}
-		words := s.learn(shot, &learner)
-		if words == nil {
-			t.Error("it is not known what the walk depends on")
-			return
-		}
-		pool.Put(shot)
-		for i := range 5 {
-			s.wake()
-			s.untilAsleep(0)
-			calls, copied := procmem.Calls(), procmem.Copied()
-			o, shot, err := l.Begin(s.thread)
-			calls, copied = procmem.Calls()-calls, procmem.Copied()-copied
-			if o != SleptAgain || shot != nil || err != nil {
-				t.Errorf("look %d: outcome %d, %v", i, o, err)
-				return
+		n.thread.walks.Sleeps(s, words)
+		n.thread.walks.handOver()
+		n.look(l)
+		least, allocs := int64(1<<20), uint64(1<<20) // a thread that wakes up meanwhile is looked at more than once
+		for range 50 {
+			time.Sleep(6 * time.Millisecond)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			calls := procmem.Calls()
+			o, s, err := l.Begin(n.thread)
+			calls = procmem.Calls() - calls
+			runtime.ReadMemStats(&after)
+			if o != SleptAgain {
+				if o == Done && err == nil {
+					pool.Put(s) // it is told anew each second
+				}
+				continue
 			}
-			// The count of runs, the call, the stack, the count again, and the state.
-			if calls != 5 {
-				t.Errorf("%d system calls", calls)
+			if s != nil || err != nil {
+				t.Errorf("shot %v, %v", s, err)
 			}
-			t.Logf("%d system calls, %d bytes copied, %d words compared", calls, copied, words.Len())
+			allocs = min(allocs, after.Mallocs-before.Mallocs)
+			least = min(least, calls)
 		}
-		if out := pool.Out(); out > int64(cap(l.spare.buf)) {
-			t.Errorf("%d bytes of shots are out", out)
+		// The count of runs, the call, the stack, the state, and the count again.
+		if least != 5 || allocs != 0 {
+			t.Errorf("%d system calls, %d allocations", least, allocs)
 		}
-		s.thread.SeenElsewhere() // as after a sample
-		s.wake()
-		if o, _ := s.again(l); o != Done {
+		n.thread.SeenElsewhere() // as after a sample
+		if o, _ := n.look(l); o != Done {
 			t.Errorf("after a sample: outcome %d", o)
 		}
 	})
 }
 
-// TestWordsThatMatterAreThoseThatTheFramesDependOn changes each word of a copy. Where the words are taken to hold all the
-// same, a walk must give the same frames.
+// TestWordsThatMatterAreThoseThatTheFramesDependOn changes each word of a copy. Where the words are taken to hold all
+// the same, a walk must give the same frames.
 func TestWordsThatMatterAreThoseThatTheFramesDependOn(t *testing.T) {
-	for variant := range variants {
-		for _, shape := range []string{"plain", "stale", "recursive", "pointer"} {
-			t.Run(variant+" "+shape, func(t *testing.T) {
-				s := startSleeper(t, variant, "futex", shape)
-				OnThread(func() { s.changeWords() })
-			})
-		}
+	for name, flags := range map[string][]string{
+		"O0": {"-O0"}, "O2": {"-O2"}, "O2fp": {"-O2", "-fno-omit-frame-pointer"},
+		"nocfi": {"-O1", "-g0", "-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := startNapper(t, "3600000", flags...)
+			OnThread(n.changeWords)
+		})
 	}
 }
 
-func (s *sleeper) changeWords() {
+func (n *napper) changeWords() {
+	t := n.t
 	ctl := ptrace.NewController(ptrace.Options{})
 	defer ctl.Close()
 	l := New(ctl, NewPool(4), OnlyPeek)
 	defer l.Close()
-	o, shot := s.again(l)
-	if o != Done {
-		s.t.Errorf("outcome %d", o)
+	_, s := n.look(l)
+	w, stack := n.words(s, nil), &s.Mem.Stack
+	want, stop := n.addresses(s)
+	switch {
+	case w == nil:
+		t.Errorf("it is not known what the walk depends on, which ends by %v", stop)
 		return
+	case n.words(s, w) != w:
+		t.Error("the same words are given anew")
+	case !w.Hold(&s.Call, stack):
+		t.Error("the words do not hold where they were learned")
 	}
-	var learner samestack.Learner
-	args := ArgumentRegisters(shot.Regs.Arch)
-	w := learner.Learn(s.proc.Space(), &shot.Regs, &args, &shot.Mem.Stack, &shot.Call, nil)
-	want, stop := s.addresses(&shot.Regs, &shot.Mem)
-	if w == nil {
-		s.t.Skipf("it is not known what the walk depends on, which ends by %v", stop)
-	}
-	if again := learner.Learn(s.proc.Space(), &shot.Regs, &args, &shot.Mem.Stack, &shot.Call, w); again != w {
-		s.t.Error("the same words are given anew")
-	}
-	if !w.Hold(&shot.Call, &shot.Mem.Stack) {
-		s.t.Error("the words do not hold where they were learned")
-	}
-	root := want[len(want)-1]
-	held, b := 0, shot.Mem.Stack.Bytes
-	for at := shot.Regs.SP(); at < root; at += 8 {
-		word := b[at-shot.Mem.Stack.Addr:][:8]
+	held := 0
+	for at := s.Regs.SP(); at < want[len(want)-1]; at += 8 {
+		word := stack.Bytes[at-stack.Addr:][:8]
 		for _, change := range []byte{0xff, 0x08} {
 			word[0] ^= change
-			if w.Hold(&shot.Call, &shot.Mem.Stack) {
+			if w.Hold(&s.Call, stack) {
 				held++
-				if got, stop := s.addresses(&shot.Regs, &shot.Mem); !stop.Complete() || fmt.Sprint(got) != fmt.Sprint(want) {
-					s.t.Errorf("the word at sp+%d matters: %v, %x, want %x", at-shot.Regs.SP(), stop, got, want)
+				if got, stop := n.addresses(s); !stop.Complete() || !slices.Equal(got, want) {
+					t.Errorf("the word at sp+%d matters: %v, %x, want %x", at-s.Regs.SP(), stop, got, want)
 				}
 			}
 			word[0] ^= change
 		}
 	}
-	s.t.Logf("%d words matter; %d changes of others do not", w.Len(), held)
-	other := shot.Call
+	if held == 0 {
+		t.Errorf("all of %d words matter", w.Len())
+	}
+	other, short := s.Call, *stack
 	other.PC++
-	if w.Hold(&other, &shot.Mem.Stack) {
-		s.t.Error("they hold at another program counter")
-	}
-	short := shot.Mem.Stack
 	short.Bytes = short.Bytes[:8]
-	if w.Hold(&shot.Call, &short) && w.Len() > 1 {
-		s.t.Error("they hold in a copy that lacks them")
+	if w.Hold(&other, stack) || w.Hold(&s.Call, &short) {
+		t.Error("the words hold at another program counter, or in a copy that lacks them")
 	}
+	t.Logf("%d words matter; %d changes of others do not", w.Len(), held)
 }

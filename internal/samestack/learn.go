@@ -33,7 +33,8 @@ type kept uint8
 
 const (
 	all      kept = iota
-	returns       // those that may tell where a frame goes on, or that there is none
+	returns       // those that may tell where a frame goes on
+	zeros         // and those that may tell that there is none
 	pointers      // and those that may tell where on the stack a frame is
 )
 
@@ -50,7 +51,7 @@ type noted struct {
 
 // keeps reports whether a word is to be found as it is.
 func (m *noted) keeps(v uint64) bool {
-	if v == 0 || m.kept == all {
+	if m.kept == all || v == 0 && m.kept >= zeros {
 		return true
 	}
 	for i := range m.frames {
@@ -116,7 +117,8 @@ func (l *Learner) Learn(space *frames.Space, regs *frames.Regs, args *[6]uint8, 
 			other.Set(r, ^other.Val[r])
 		}
 	}
-	if !l.holdsWith(returns, space, &other) && !l.holdsWith(pointers, space, &other) {
+	if !l.holdsWith(returns, space, &other) && !l.holdsWith(zeros, space, &other) &&
+		!l.holdsWith(pointers, space, &other) {
 		f.arguments, f.args, m.kept = true, call.Args, all
 	}
 	f.words = f.words[:0]
