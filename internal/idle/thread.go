@@ -46,8 +46,8 @@ func (th *Thread) found(n int64, at booking.Reading) {
 	th.Unchanged.Last = at
 }
 
-// SleptAgain takes note of a look that found the thread in the same place of the same stack as the one before, though it
-// has run in between.
+// SleptAgain takes note of a look that found the thread in the same place of the same stack as the one before, though
+// it has run in between.
 func (th *Thread) SleptAgain(at booking.Reading) {
 	th.found(1, at)
 	th.Unchanged.Ran = true

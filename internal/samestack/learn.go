@@ -98,9 +98,9 @@ func (m *noted) note(addr frames.Addr, v uint64) {
 	m.words = append(m.words, word{addr, v})
 }
 
-// Learn gives the words that a walk depends on which has reached the thread's first function, from these registers of a
-// sleeper in a call; nil if that is not known. args are the numbers of the registers that have the call's arguments. If
-// they are the words that were known before, it is these that are given.
+// Learn gives the words that a walk depends on, nil if they are not known. The walk has begun at these registers of a
+// sleeper in a call, and has reached the thread's first function. args are the numbers of the registers that have the
+// call's arguments. If they are the words that were known before, it is these that are given.
 func (l *Learner) Learn(space *frames.Space, regs *frames.Regs, args *[6]uint8, stack *frames.Region,
 	call *procmem.SyscallInfo, known *Words) *Words {
 	m, f := &l.mem, &l.found
