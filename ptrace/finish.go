@@ -68,6 +68,8 @@ type Stop struct {
 	Interrupt, Running, Stop, Detach int64
 	// Taken and Copied are when the registers and clocks had been read, and the memory.
 	Taken, Copied int64
+	// Calls is how many system calls were made between these two, by all of this process ([procmem.Calls]).
+	Calls int
 	// Short: not all was read, for Request.Longest; the StackAsked are then those that were read.
 	Short bool
 	// Kind is the kind of stop, Signal the one that was passed on (0: none).
@@ -122,7 +124,7 @@ func (c *Controller) take(l *Look, req *Request, out *Stop) error {
 		if e == 0 && c.rawLen == rawRegsLen {
 			out.Regions = c.extra(l, req, out)
 		}
-		l.copiedNS = procmem.Now()
+		l.copiedNS, l.copiedCalls = procmem.Now(), procmem.Calls()
 		gone = c.detach(l)
 	}
 	c.over(l, gone)
@@ -153,7 +155,7 @@ func (c *Controller) capture(l *Look, req *Request) syscall.Errno {
 		c.copyStack(l.tid, req)
 		c.copyTail(l.tid, req)
 	}
-	l.copiedNS = procmem.Now()
+	l.copiedNS, l.copiedCalls = procmem.Now(), procmem.Calls()
 	return e
 }
 
@@ -168,7 +170,7 @@ func (c *Controller) captureState(l *Look, req *Request) syscall.Errno {
 	if req.Files != nil {
 		c.schedN = req.Files.RawSchedStat(c.schedBuf[:])
 	}
-	l.takenNS = procmem.Now()
+	l.takenNS, l.takenCalls = procmem.Now(), procmem.Calls()
 	return 0
 }
 

@@ -34,6 +34,8 @@ type Look struct {
 	began    account // after the interrupt
 
 	interruptNS, runningNS, stopNS, takenNS, copiedNS, detachNS int64
+
+	takenCalls, copiedCalls int64
 }
 
 type lookState uint8
@@ -232,6 +234,7 @@ func (c *Controller) decode(_ *Look, req *Request, out *Stop) {
 		out.StackAsked = out.StackLen
 	}
 	out.Taken, out.Copied = l.takenNS, l.copiedNS
+	out.Calls = int(l.copiedCalls - l.takenCalls)
 	out.Kind, out.Signal = l.kind, int(l.signal)
 	out.Restarted, out.Broken, out.GaveUp, out.Told = l.restarted, l.broken, l.gaveUp, l.told
 	out.InSyscall, out.Nr = rawSyscall(&c.raw)

@@ -331,7 +331,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	t.shotAt = s.At
 	t.SeenElsewhere()
 	t.tls = stop.Regs.TLS
-	s.short = stop.Short
+	s.short, s.Copying, s.Calls = stop.Short, stop.Copied-stop.Taken, stop.Calls
 	l.expected(t, s)
 	if s.deep = stop.Deep; s.deep {
 		s.room(stop.StackLen)

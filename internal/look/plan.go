@@ -2,6 +2,7 @@ package look
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
@@ -27,16 +28,18 @@ type planned struct {
 	tid    uint64
 	asleep bool // the thread is peeked at
 
-	rd    *ptrace.Reader
-	out   []frames.Region
-	n     int
-	last  frames.Region // of out, in which the last bytes were found
-	buf   []byte
-	used  int
-	slots [managed.MaxSlots]frames.Addr
-	nodes [managed.MaxNodes]frames.Addr
-	count int
-	next  [planEach]frames.Addr
+	rd     *ptrace.Reader
+	out    []frames.Region
+	n      int
+	last   frames.Region // of out, in which the last bytes were found
+	buf    []byte
+	used   int
+	slots  [managed.MaxSlots]frames.Addr
+	nodes  [managed.MaxNodes]frames.Addr
+	count  int
+	first  []frames.Addr // the nodes of the first chain
+	firsts [managed.MaxNodes]frames.Addr
+	next   [planEach]frames.Addr
 }
 
 // Reads implements [ptrace.ManyReads].
@@ -56,6 +59,7 @@ func (p *planned) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, 
 // Regions implements [ptrace.Extra].
 func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	p.rd, p.out, p.n, p.used, p.count, p.last = rd, out, 0, 0, 0, frames.Region{}
+	p.first = nil
 	if p.inner != nil {
 		p.n = p.inner.Regions(regs, rd, out)
 	}
@@ -111,9 +115,12 @@ func (p *planned) step(s *managed.Step) bool {
 	return true
 }
 
-// chain copies nodes, and notes where they are.
+// chain copies nodes, and notes where they are. One that joins the first chain is copied already.
 func (p *planned) chain(at frames.Addr, s *managed.Step) {
 	size, pages := uint64(s.Size), 0
+	if slices.Contains(p.first, at) {
+		return
+	}
 	for p.count = 0; at != 0 && p.count < min(int(s.Max), len(p.nodes)); p.count++ {
 		if p.have(at, size) == nil {
 			if !p.node(at, size, pages >= fewPages) {
@@ -123,6 +130,9 @@ func (p *planned) chain(at frames.Addr, s *managed.Step) {
 		}
 		p.nodes[p.count] = at
 		at = p.word(at + uint64(int64(s.Next)))
+	}
+	if p.first == nil {
+		p.first = p.firsts[:copy(p.firsts[:], p.nodes[:p.count])]
 	}
 }
 

@@ -61,6 +61,9 @@ type Shot struct {
 	Stopped int64
 	// Late is how long the thread went on after the interrupt, though it was on a processor, in nanoseconds.
 	Late int64
+	// Copying is how long a freeze took to copy memory, in nanoseconds, with so many system calls.
+	Copying int64
+	Calls   int
 	// Why is why it took so long, if it took longer than LongFreeze.
 	Why ptrace.Cause
 	// OnCPU: the thread was on a processor when the tick was due. A running thread

@@ -12,6 +12,8 @@ func CountCall() { calls.Add(1) }
 
 // Calls gives the number of system calls that this package and package ptrace have
 // made in this process: what looking costs, independent of the machine's mood.
+//
+//go:nosplit
 func Calls() int64 { return calls.Load() }
 
 // waits counts those of the calls that only passed time.

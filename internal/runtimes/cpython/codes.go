@@ -49,6 +49,14 @@ func (c *codes) forget() {
 	c.byAddr, c.bySerial = nil, nil
 }
 
+// leaveOut keeps stops from copying what stands for code in a frame that is none of a program's. It is one object, or
+// two.
+func (c *codes) leaveOut(addr uint64) {
+	if !c.known.Has(addr) {
+		c.known.Add(addr)
+	}
+}
+
 // what resolve came to.
 type found uint8
 
@@ -127,6 +135,9 @@ func (r *Runtime) resolve(addr uint64) (*code, found) {
 		}
 		return r.readCode(addr, nil)
 	case c == nil || w.sample.At == 0 || c.since > w.sample.At:
+		if c == nil {
+			r.codes.known.Drop(addr) // stops have left it out as what was there before
+		}
 		return nil, isFreed
 	}
 	// It was known before the stop: is it still the same after it?

@@ -220,6 +220,7 @@ func (r *Runtime) chainByOwner(at uint64) {
 		} else if owner == ownedByCStack || owner == ownedByCStack+1 && r.minor >= 14 {
 			w.runs = append(w.runs, run{record: at, from: from, to: len(w.chain)})
 			from = len(w.chain)
+			r.codes.leaveOut(code &^ 7)
 		} else if !w.add(r.frame(at, code, instr)) {
 			w.broken = true
 			return

@@ -116,6 +116,9 @@ func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 		less = before9
 	}
 	at, ok := n.word(f.FP - atMethod)
+	if known := n.methods[at]; known == nil || known.checked < n.at {
+		n.foreseeInterpreted(f.FP)
+	}
 	m := n.methodAt(at)
 	if !ok || m == nil {
 		return n.entered(f)

@@ -58,6 +58,8 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	case c.level < 4:
 		kind = "c1"
 	}
+	n.foreseeCompiled(r)
+	n.told(r)
 	n.v.near.use(n.at)
 	n.callsAt(c, r.Position)
 	n.v.near.done()

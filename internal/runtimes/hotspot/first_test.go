@@ -1,6 +1,11 @@
 package hotspot
 
-import "testing"
+import (
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
 
 // mostFirstReads is how often memory may be read for a method that is met for the first time: each is a system call.
 const mostFirstReads = 6
@@ -50,4 +55,84 @@ func BenchmarkFirstMeeting(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(reads)/float64(b.N), "reads/op")
+}
+
+// stackOf is frames that were never met, each of a class of its own.
+func stackOf(f *named, r namedRelease, compiled bool) (words []uint64, list []frames.Frame) {
+	_, bytecode := interpreterAt(f.fake)
+	const size = 12 // words of a frame
+	for i := range deepStack {
+		code, total, _ := cart(f, r)
+		sp := uint64(namedStack + 8*size*i)
+		frame := make([]uint64, size)
+		if compiled {
+			frame[size-1] = code + 40
+			list = append(list, frames.Frame{PC: code + 40, SP: sp + 8*size, Caller: true})
+		} else {
+			less := 0
+			if r.major < 9 {
+				less = 1
+			}
+			frame[2+less], frame[4+less], frame[7] = f.word(total+8)+32+12, 0xcac4e, total
+			frame[10], frame[11] = sp+8*10+8*size, bytecode+1
+			list = append(list, frames.Frame{PC: bytecode + 1, FP: sp + 8*10, SP: sp, Caller: true})
+		}
+		for j := range list {
+			list[j].Module = generated
+		}
+		words = append(words, frame...)
+	}
+	return words, list
+}
+
+// deepStack is how many frames it has, mostStackReads how often memory may be read for all of them.
+const (
+	deepStack      = 10
+	mostStackReads = 40
+	mostAgainReads = 12
+)
+
+// TestFirstMeetingOfAStackReadsLittle: the same step of all frames is read together, and so are those that tell that
+// what is known is still there.
+func TestFirstMeetingOfAStackReadsLittle(t *testing.T) {
+	for name, r := range namedReleases {
+		for _, compiled := range []bool{false, true} {
+			f := newNamed(r)
+			words, list := stackOf(f, r, compiled)
+			v := f.open(t)
+			n := v.Names()
+			for i := range list {
+				v.find(list[i].PC) // as the walk did before
+			}
+			reads, at := 0, int64(0)
+			scattered(v, &reads)
+			walk := func() int {
+				s := begin(n, nil, words...)
+				at = n.clock()
+				s.At = at
+				n.Begin(s)
+				reads = 0
+				var refs []managed.Ref
+				for i := range list {
+					refs, _ = n.Native(&list[i], 0, refs)
+				}
+				for i, ref := range refs {
+					fs, truth := n.Describe(ref, nil, nil)
+					if truth == managed.Freed || fs[len(fs)-1].Function != "com.example.Cart.total" {
+						t.Errorf("%s, compiled %v, frame %d: %v, %v", name, compiled, i, fs, truth)
+					}
+				}
+				if len(refs) != len(list) {
+					t.Errorf("%s: %d of %d frames", name, len(refs), len(list))
+				}
+				return reads
+			}
+			first, again := walk(), walk()
+			t.Logf("%s, compiled %v: %d reads for %d frames, %d when they are met again", name, compiled, first, len(list),
+				again)
+			if first > mostStackReads || again > mostAgainReads {
+				t.Errorf("%s, compiled %v: %d reads, %d when they are met again", name, compiled, first, again)
+			}
+		}
+	}
 }

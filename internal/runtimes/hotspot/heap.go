@@ -76,13 +76,13 @@ func (v *VM) inHeaps(addr uint64) *heap {
 // block gives the address of the block that an address of the heap is in
 // (CodeHeap::find_block_for).
 func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
-	window := m.window[:] // a piece of the map that ends with the entry in question
 	seg := (addr - h.low) >> h.log2
+	window, size := m.window[:], uint64(firstMap) // a piece of the map that ends with the entry in question
 	from, have := uint64(0), 0
 	for range maxHops {
 		if have == 0 || seg < from {
-			have = int(min(seg+1, uint64(len(window))))
-			from = seg + 1 - uint64(have)
+			have = int(min(seg+1, size))
+			from, size = seg+1-uint64(have), uint64(len(window))
 			if !m.bytes(h.segmap+from, window[:have]) {
 				return 0, false
 			}
@@ -97,6 +97,16 @@ func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// firstMap is how much of the map is read at first, in bytes: most methods have less.
+const firstMap = 256
+
+// mapOf gives that for an address.
+func (h *heap) mapOf(addr uint64) extent {
+	seg := (addr - h.low) >> h.log2
+	n := min(seg+1, firstMap)
+	return extent{h.segmap + seg + 1 - n, n}
 }
 
 // blob is what a code blob's header says.

@@ -58,9 +58,7 @@ func (n *Names) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
 	if id.constMethod == 0 || id.constMethod%8 != 0 || !m.bytes(id.constMethod, cm) {
 		return id, nil, false
 	}
-	id.constants = l.value(cm, "ConstMethod::_constants")
-	id.nameIndex = uint16(l.value(cm, "ConstMethod::_name_index"))
-	id.id = uint16(l.value(cm, "ConstMethod::_method_idnum"))
+	n.pointsTo(&id, cm)
 	pool := n.pool[:l.sizes["ConstantPool"]]
 	near.fetch(extent{id.constants, uint64(len(pool))}, extent{n.constantAt(&id, id.nameIndex), 8})
 	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
@@ -71,18 +69,30 @@ func (n *Names) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
 		return id, nil, false
 	}
 	slot := n.constantAt(&id, id.nameIndex)
-	near.fetch(extent{m.word(slot) &^ 1, shortSymbol}, extent{id.holder + l.off("Klass::_name"), 8}, n.tagOf(id.nameIndex),
+	near.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.off("Klass::_name"), 8}, n.tagOf(id.nameIndex),
 		n.sourceAt(&id))
 	name, class := m.word(slot), m.word(id.holder+l.off("Klass::_name"))
 	if m.failed || id.holder == 0 {
 		return id, nil, false
 	}
 	file := n.sourceIndex(&id)
-	near.fetch(extent{class &^ 1, shortSymbol}, n.tagOf(file), extent{n.constantAt(&id, file), 8})
+	near.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
 	var ok2 bool
 	id.name, ok = n.text(name)
 	id.class, ok2 = n.text(class)
 	return id, cm, ok && ok2
+}
+
+// pointsTo fills in what the bytes of a ConstMethod say.
+func (n *Names) pointsTo(id *methodIdentity, cm []byte) {
+	id.constants = n.l.value(cm, "ConstMethod::_constants")
+	id.nameIndex = uint16(n.l.value(cm, "ConstMethod::_name_index"))
+	id.id = uint16(n.l.value(cm, "ConstMethod::_method_idnum"))
+}
+
+// symbolAt gives what is read of a name at first.
+func (n *Names) symbolAt(symbol uint64) extent {
+	return extent{symbol &^ 1, n.l.off("Symbol::_body") + shortSymbol}
 }
 
 // constantAt gives the place of one of the constants: they lie behind the pool's header.

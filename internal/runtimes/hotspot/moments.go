@@ -21,6 +21,7 @@ type moments struct {
 	at            int64 // of the copy; names that were read later than that hold
 	before, after moment
 	doubt         bool  // memory may have been used again since the copy of this walk
+	sure          int   // how often memory had been read when there was no doubt, plus one; 0: that was never
 	churns        int64 // until then loaders are taken to come and go, CLOCK_MONOTONIC ns
 	heap          uint64
 	counts        [3]frames.Region
@@ -42,7 +43,7 @@ func (n *Names) clock() int64 { return procmem.Now() }
 
 // walk begins a walk.
 func (n *Names) walk(s *managed.Sample) {
-	n.at, n.doubt = s.At, false
+	n.at, n.doubt, n.sure = s.At, false, 0
 	n.v.near.drop() // it was read before this copy, or for another one
 	if n.l != nil && s.At > n.after.at {
 		n.before, n.after = n.after, n.moment()
@@ -87,158 +88,16 @@ func (n *Names) doubted() bool {
 	if n.doubt || n.at == 0 {
 		return n.doubt
 	}
+	reads := n.v.near.reads + 1
+	if n.sure == reads {
+		return false // nothing was read since
+	}
 	now := n.moment()
 	n.churn(now)
 	if n.before.collections != now.collections && (n.before.at == 0 || now.at < n.churns) {
 		live := n.sample.Live
 		n.doubt = live == nil || !live.Unchanged()
 	}
+	n.sure = reads
 	return n.doubt
-}
-
-// # Reading little
-//
-// Each read of another process is a system call, and further bytes beside cost little. So what is read for one
-// question is read in units, and kept until its end. Places that are known to be needed are read in one call. A
-// question that needs two readings of the same memory says where the second begins.
-
-const (
-	nearUnit = 1 << 10 // bytes of a unit, at most: they never cross a page
-	maxNear  = 32      // units that are kept
-)
-
-// near reads memory for one question.
-type near struct {
-	v       *VM
-	unit    uint64 // a power of two
-	on      bool
-	since   int64 // nothing that is kept was read before, CLOCK_MONOTONIC ns
-	count   int
-	oldest  int // which one makes room
-	at      [maxNear]uint64
-	size    [maxNear]int // bytes that were read of a unit
-	bytes   [maxNear][nearUnit]byte
-	parts   [maxNear]frames.Region
-	through func(uint64, []byte) int // the method Read
-}
-
-func newNear(v *VM) *near {
-	k := &near{v: v, unit: nearUnit}
-	k.through = k.Read
-	return k
-}
-
-// use turns it on, and tells since when what it says holds. What was read before some moment does not count.
-func (k *near) use(after int64) (since int64) {
-	k.on = true
-	if k.since < after {
-		k.drop()
-	}
-	if k.count == 0 {
-		k.since = procmem.Now()
-	}
-	return k.since
-}
-
-// done turns it off. What was read is kept.
-func (k *near) done() { k.on = false }
-
-// drop forgets what was read.
-func (k *near) drop() { k.count, k.oldest = 0, 0 }
-
-// Read reads memory, and keeps it.
-func (k *near) Read(addr uint64, b []byte) (done int) {
-	if uint64(len(b)) > k.unit {
-		return k.v.o.Read(addr, b)
-	}
-	if first, last := addr&^(k.unit-1), (addr+uint64(len(b))-1)&^(k.unit-1); first < last && k.find(first) < 0 {
-		k.fetch(extent{addr, uint64(len(b))})
-	}
-	for done < len(b) {
-		at := addr + uint64(done)
-		i := k.find(at &^ (k.unit - 1))
-		if i < 0 {
-			i = k.load(at &^ (k.unit - 1))
-		}
-		off := at & (k.unit - 1)
-		if off >= uint64(k.size[i]) {
-			return done
-		}
-		done += copy(b[done:], k.bytes[i][off:k.size[i]])
-	}
-	return done
-}
-
-// find gives which unit is the one at an address, −1 if none is.
-func (k *near) find(at uint64) int {
-	for i := range k.count {
-		if k.at[i] == at {
-			return i
-		}
-	}
-	return -1
-}
-
-// slot makes room for a unit.
-func (k *near) slot(at uint64) int {
-	i := k.count
-	if i == maxNear {
-		i = k.oldest
-		k.oldest = (i + 1) % maxNear
-	} else {
-		k.count++
-	}
-	k.at[i], k.size[i] = at, 0
-	return i
-}
-
-// load reads a unit.
-func (k *near) load(at uint64) int {
-	i := k.slot(at)
-	k.size[i] = max(k.v.o.Read(at, k.bytes[i][:k.unit]), 0)
-	return i
-}
-
-// extent is a place that will be read, with its size.
-type extent struct{ addr, size uint64 }
-
-// fetch reads what is not there of some places, in one call if that can be had. Addresses of 0 are none. Their order is
-// that in which they are read.
-func (k *near) fetch(places ...extent) {
-	if !k.on || k.v.o.Gather == nil {
-		return
-	}
-	first := k.count
-	for _, p := range places {
-		if p.addr < k.unit {
-			continue
-		}
-		for at := p.addr &^ (k.unit - 1); at < p.addr+p.size && k.count < maxNear; at += k.unit {
-			if k.find(at) < 0 {
-				k.slot(at)
-			}
-		}
-	}
-	k.gather(first)
-}
-
-// again reads all that is kept once more, in the same order.
-func (k *near) again() {
-	if k.v.o.Gather == nil {
-		k.drop()
-		return
-	}
-	k.gather(0)
-}
-
-// gather reads the units from one on. Those that cannot be read so are dropped, and are read when they are asked for.
-func (k *near) gather(first int) {
-	if first == k.count {
-		return
-	}
-	for i := first; i < k.count; i++ {
-		k.size[i] = int(k.unit)
-		k.parts[i] = frames.Region{Addr: k.at[i], Bytes: k.bytes[i][:k.unit]}
-	}
-	k.count = first + k.v.o.Gather(k.parts[first:k.count])
 }

@@ -27,6 +27,8 @@ type Names struct {
 	threads threads
 	waiters waiters
 
+	foreseen foreseeing
+
 	scope       [16]byte
 	buf         [window]byte
 	symbol      [64 + maxSymbol]byte
@@ -85,6 +87,7 @@ const (
 // Begin implements [managed.Namer].
 func (n *Names) Begin(s *managed.Sample) {
 	n.sample, n.replace = s, false
+	n.forgetForeseen()
 	n.walk(s)
 }
 
@@ -97,6 +100,7 @@ func (n *Names) Forget() {
 	clear(n.code)
 	clear(n.sites)
 	clear(n.near[:])
+	clear(n.foreseen.told)
 }
 
 // Native implements [managed.Namer].
@@ -104,7 +108,7 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 	if f.Module == nil || !f.Module.Generated || !n.ready(f.PC) {
 		return out, false
 	}
-	p := n.infoAt(f.PC, f.Caller)
+	p := n.infoAt(f)
 	if p == nil {
 		return out, false
 	}
@@ -120,6 +124,9 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 		if r, ok := n.interpreted(f, p.interp); ok {
 			ref = r
 		}
+	}
+	if ref.Kind == refCompiled && len(n.foreseen.refs) < mostRefs {
+		n.foreseen.refs = append(n.foreseen.refs, ref)
 	}
 	return append(out, ref), true
 }
@@ -163,12 +170,16 @@ const nearBits = 10
 
 // infoAt gives what is at an address, nil if it is not known. What is remembered of compiled code is compared with the
 // process's memory if it was read before the copy.
-func (n *Names) infoAt(pc uint64, caller bool) *codeInfo {
+func (n *Names) infoAt(f *frames.Frame) *codeInfo {
+	pc, caller := f.PC, f.Caller
 	near := &n.near[pc*0x9e3779b97f4a7c15>>(64-nearBits)] // Fibonacci hashing
 	key := site{pc, caller}
 	p := near.is
 	if p == nil || near.site != key {
 		p = n.sites[key]
+	}
+	if p == nil || p.code != nil && p.code.checked < n.at {
+		n.foreseeCode(f)
 	}
 	if p == nil || p.code != nil && p.code.checked < n.at && !n.same(p.code) {
 		is, ok := n.readInfo(pc, caller)

@@ -203,17 +203,22 @@ func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.m
 
 // same reports whether a compiled method is still there, by what no other one has: the number of its compilation.
 func (n *Names) same(c *compiled) bool {
-	at, l := n.v.near.use(n.at), n.l
+	at := n.v.near.use(n.at)
 	defer n.v.near.done()
-	idAt, methodAt := c.at+l.off("nmethod::_compile_id"), c.at+l.off(l.method)
-	n.v.near.fetch(extent{idAt, 4}, extent{methodAt, 8})
+	idAt, methodAt := n.idOf(c)
+	n.v.near.fetch(idAt, methodAt)
 	m := n.v.memory()
-	id, method := m.int32(idAt), m.word(methodAt)
+	id, method := m.int32(idAt.addr), m.word(methodAt.addr)
 	if m.failed || uint32(id) != c.id || method != c.method {
 		return false
 	}
 	c.checked = at
 	return true
+}
+
+// idOf gives where that number is, and the method.
+func (n *Names) idOf(c *compiled) (id, method extent) {
+	return extent{c.at + n.l.off("nmethod::_compile_id"), 4}, extent{c.at + n.l.off(n.l.method), 8}
 }
 
 // compiledRef gives the identity of a place in a compiled method.

@@ -197,10 +197,8 @@ const (
 
 // find is blobAt, and remembers the answer. Until Changed says otherwise that holds, as do the rules made from it.
 func (v *VM) find(pc uint64) (blob, bool) {
-	for _, b := range v.whole {
-		if pc >= b.begin && pc < b.end {
-			return b, true
-		}
+	if b, ok := v.lasting(pc); ok {
+		return b, true
 	}
 	if b, ok := v.known[pc]; ok {
 		return b, true
@@ -221,6 +219,16 @@ func (v *VM) find(pc uint64) (blob, bool) {
 		v.seen[pc] = blob{}
 	}
 	return b, ok
+}
+
+// lasting gives the blob that lasts an address is in; false if it is in none that is known.
+func (v *VM) lasting(pc uint64) (blob, bool) {
+	for _, b := range v.whole {
+		if pc >= b.begin && pc < b.end {
+			return b, true
+		}
+	}
+	return blob{}, false
 }
 
 // Changed reports whether any answer would be another one by now, and forgets them all if so: methods are

@@ -82,6 +82,7 @@ type python struct {
 	cut     bool            // the last stack has Python frames, and the loop outside of them has none
 	before  func()          // each look
 	after   func()          // each look, before its walk
+	bare    int             // looks so far, every second of them without a plan, of those that ask for that
 }
 
 // frame is a Python frame as it was found.
@@ -225,6 +226,10 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, st
 }
 
 func (py *python) plan(th *look.Thread, tls uint64) {
+	if th.Plans == nil {
+		th.Walks().Plan(nil, 0)
+		return
+	}
 	if at, ok := py.names.Anchor(th.TID, tls); ok {
 		th.Walks().Plan(py.names.Plan(), at)
 	}

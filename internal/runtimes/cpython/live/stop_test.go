@@ -1,0 +1,65 @@
+package live_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"prywalk/internal/look"
+	"prywalk/internal/managed"
+)
+
+// mostStopCalls is how many system calls copy the memory of a thread with 30 Python calls: one for its stack, one or
+// two for the thread's state, which can lie in a file's mapping, and one for the data stack. Before 3.11 frames are
+// objects, on some pages.
+const mostStopCalls = 4
+
+// TestAStopReadsLittle: what is known of code, and what stands for none, is not copied while a thread is stopped. The
+// times are told only. Looks with a plan and without take turns.
+func TestAStopReadsLittle(t *testing.T) {
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, _ := launch(t, exe, "testdata/deep.py")
+			py := attach(t, cmd.Process.Pid)
+			var with, without, calls, bare, bytes []int64
+			depth := 0
+			py.looks(t, looksOf(300), func(tid int, s *look.Shot, stack []frame, _ []uint64, h managed.Health) {
+				th, planned := py.threads[tid], py.bare%2 == 0
+				depth = max(depth, len(stack))
+				if s.How == look.ByFreeze && py.bare > 40 && (h == managed.Matched || !planned) {
+					if planned {
+						with, calls = append(with, s.Copying), append(calls, int64(s.Calls))
+						bytes = append(bytes, s.Copied()-int64(len(s.Mem.Stack.Bytes)))
+					} else {
+						without, bare = append(without, s.Copying), append(bare, int64(s.Calls))
+					}
+				}
+				py.bare++
+				if th.Plans = &py.plans; py.bare%2 == 1 {
+					th.Plans = nil
+				}
+			})
+			if len(calls) == 0 || len(bare) == 0 {
+				t.Fatal("no thread was stopped")
+			}
+			t.Logf("%s: %d calls, %d without a plan, %d bytes more; %d ns, %d without; %d stops; at most %d Python frames",
+				py.names.Name(), median(calls), median(bare), median(bytes), median(with), median(without), len(with), depth)
+			if old := slices.Contains([]string{"8", "9", "10"}, minor(py.names.Name())); depth < 30 ||
+				median(calls) > mostStopCalls && !old {
+				t.Errorf("%d calls while a thread was stopped, %d Python frames", median(calls), depth)
+			}
+		})
+	}
+}
+
+// minor gives the 12 of "CPython 3.12.1".
+func minor(name string) string {
+	_, version, _ := strings.Cut(name, " 3.")
+	before, _, _ := strings.Cut(version, ".")
+	return before
+}
+
+func median(list []int64) int64 {
+	slices.Sort(list)
+	return list[len(list)/2]
+}
