@@ -179,6 +179,7 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 	waits := t.skid.MayWait() && l.tracer.Judge(&t.skid, t.files, t.lastRun(), l.wake())
 	l.makeRoom(t, s)
 	call, runs, asleep := l.asleep(t)
+	t.foresee()
 	look, err := l.ctl.BeginWith(t.TID, t.files)
 	if err != nil {
 		return err

@@ -243,6 +243,17 @@ func (p *planned) read(addr frames.Addr, n uint64) bool {
 	return true
 }
 
+// foresee asks before a stop what the first copy of the thread's plan would have to ask in it.
+func (t *Thread) foresee() {
+	n := t.needs.get()
+	if n.Plan == nil || n.Anchor == 0 || t.Memory == nil || len(n.Plan.Steps) == 0 {
+		return
+	}
+	if s := &n.Plan.Steps[0]; s.Op == managed.Copy && s.Base == 0 && s.End == 0 {
+		t.Memory.Foresee(n.Anchor+uint64(s.Off), int(s.Max))
+	}
+}
+
 // carryOut gives what copies by the thread's plan besides inner; inner if it has none.
 func (l *Looker) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	n := t.needs.get()

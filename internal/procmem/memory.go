@@ -31,7 +31,8 @@ type Memory struct {
 	recentOf  *[]Span // the table at that time
 	recentEnd uint8
 
-	own ownPages
+	own      ownPages
+	foreseen foreseen
 }
 
 // Span is a mapping.
@@ -152,6 +153,9 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	}
 	if n := s.End - addr; n < uint64(len(buf)) {
 		buf = buf[:n]
+	}
+	if s.Kind == OfFile && m.foreseen.has(addr, uint64(len(buf))) {
+		return vmReadAll(tid, addr, buf)
 	}
 	if s.Kind != Anonymous || m.swapped.Load() {
 		return m.copyThere(tid, addr, buf, s.Kind)

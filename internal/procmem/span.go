@@ -163,3 +163,33 @@ func (m *Memory) note(page, entry uint64, kind Kind) {
 	m.own.pages[m.own.end%uint8(len(m.own.pages))] = page
 	m.own.end++
 }
+
+// # Asked before the stop
+//
+// What a stop is going to copy of such a page is mostly known before. Then the kernel is asked about it straight before
+// the stop, and not in it.
+
+// foreseen is a place that was asked about before a stop.
+type foreseen struct {
+	addr, n uint64
+	until   int64 // the answer counts, CLOCK_MONOTONIC ns
+}
+
+// foreseenFor is how long the answer counts, in nanoseconds. A thread that is queued for a processor stops later.
+const foreseenFor = 2e6
+
+// Foresee asks whether a short range of a file's mapping lies in pages of the process's own, which are there. A
+// [Memory.Copy] of that range that follows soon does not ask again. It is for whoever is about to stop a thread.
+func (m *Memory) Foresee(addr uint64, n int) {
+	var s Span
+	m.foreseen = foreseen{}
+	if uint64(n) <= pageSize && m.look(addr, uint64(n), &s) && s.Kind == OfFile && !m.swapped.Load() &&
+		m.there(addr, n, OfFile) == n && m.knows(addr, n) {
+		m.foreseen = foreseen{addr, uint64(n), Now() + foreseenFor}
+	}
+}
+
+// has reports whether a range was asked about lately.
+func (f *foreseen) has(addr, n uint64) bool {
+	return f.until != 0 && addr >= f.addr && addr-f.addr <= f.n && n <= f.n-(addr-f.addr) && Now() < f.until
+}
