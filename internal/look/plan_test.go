@@ -152,3 +152,27 @@ func BenchmarkPlan(b *testing.B) {
 	}
 	b.ReportMetric(float64(reads), "reads/op")
 }
+
+// TestAChainThatJoinsTheFirstIsCopiedOnce: of the second one only what comes before.
+func TestAChainThatJoinsTheFirstIsCopiedOnce(t *testing.T) {
+	const n = 20
+	a := newArena(1 << 17)
+	a.nodes(4096, n, 3000)
+	a.put(0, a.at+4096)
+	a.put(8, a.at+4096+3000) // the second node
+	a.put(16, a.at+1<<16)    // a chain of its own
+	a.nodes(1<<16, 1, 64)
+	chain := func(off int64) []managed.Step {
+		return []managed.Step{{Op: managed.Load, Off: off, To: 4}, {Op: managed.Chain, Base: 4, Size: 16, Max: 100}}
+	}
+	p, out := newPlanned()
+	alone := len(p.run(&managed.Plan{Steps: chain(0)}, a.at, out))
+	joined := len(p.run(&managed.Plan{Steps: append(chain(0), chain(8)...)}, a.at, out))
+	if joined > alone+1 || p.count != n { // the word that leads there
+		t.Errorf("%d reads with a second chain, %d without; %d nodes", joined, alone, p.count)
+	}
+	p.run(&managed.Plan{Steps: append(chain(0), chain(16)...)}, a.at, out)
+	if p.count != 1 || p.nodes[0] != a.at+1<<16 {
+		t.Errorf("%d nodes of a chain of its own", p.count)
+	}
+}

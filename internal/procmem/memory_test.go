@@ -349,3 +349,43 @@ func TestQueryIsAsLargeAsTheKernels(t *testing.T) {
 		t.Errorf("%d bytes", size)
 	}
 }
+
+// TestAPageIsAskedAboutBeforeAStop: a copy in it needs a call less, of what was asked for, for a short time.
+func TestAPageIsAskedAboutBeforeAStop(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(bytes.Repeat([]byte("x"), 2*page)); err != nil {
+		t.Fatal(err)
+	}
+	b := mapped(t, int(f.Fd()), 2, unix.MAP_PRIVATE)
+	b[0] = 'y'
+	if b[page] != 'x' { // it is there now, and still the file's: it can be evicted
+		t.Fatal(b[page])
+	}
+	m, at := own(t, spanOf(b, OfFile)), address(b)
+	calls := func(at uint64) int64 {
+		buf, before := make([]byte, 64), Calls()
+		if n := m.Copy(os.Getpid(), at, buf); n != len(buf) || buf[8] != 'x' {
+			t.Errorf("%d bytes, %q", n, buf)
+		}
+		return Calls() - before
+	}
+	if n := calls(at + 8); n != 2 {
+		t.Errorf("%d calls for what nobody asked about", n)
+	}
+	m.Foresee(at, 128)
+	if inside, beyond := calls(at+8), calls(at+100); inside != 1 || beyond != 2 {
+		t.Errorf("%d calls for what was asked about, %d beyond", inside, beyond)
+	}
+	m.foreseen.until = 1
+	if n := calls(at + 8); n != 2 {
+		t.Errorf("%d calls when the answer is too old", n)
+	}
+	m.Foresee(at+pageSize+8, 64)
+	if n := calls(at + pageSize + 8); n != 2 {
+		t.Errorf("%d calls for a page of the file", n)
+	}
+}

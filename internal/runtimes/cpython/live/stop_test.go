@@ -9,10 +9,9 @@ import (
 	"prywalk/internal/managed"
 )
 
-// mostStopCalls is how many system calls copy the memory of a thread with 30 Python calls: one for its stack, one or
-// two for the thread's state, which can lie in a file's mapping, and one for the data stack. Before 3.11 frames are
-// objects, on some pages.
-const mostStopCalls = 4
+// mostStopCalls is how many system calls copy the memory of a thread with 30 Python calls: for its stack, the thread's
+// state, and the data stack. Before 3.11 frames are objects, on some pages.
+const mostStopCalls = 3
 
 // TestAStopReadsLittle: what is known of code, and what stands for none, is not copied while a thread is stopped. The
 // times are told only. Looks with a plan and without take turns.
