@@ -234,6 +234,8 @@ func FuzzHostileNames(f *testing.F) {
 	f.Add(uint8(0), uint32(classesAt), []byte{1, 2, 3, 4, 5, 6, 7, 8}, uint64(40), uint64(namedStack))
 	f.Add(uint8(1), uint32(codeAt+40), []byte{255, 255, 255, 255, 255, 255, 255, 255}, uint64(60), uint64(namedStack+80))
 	f.Add(uint8(2), uint32(classesAt+64), []byte{0, 0, 0, 0, 255}, uint64(45), uint64(1<<63))
+	f.Add(uint8(8), uint32(classesAt), []byte{1, 2, 3, 4, 5, 6, 7, 8}, uint64(40), uint64(namedStack+80))
+	f.Add(uint8(9), uint32(segmapAt), []byte{250, 0, 255}, uint64(60), uint64(namedStack+24))
 	f.Add(uint8(2), uint32(tableAt+40), []byte{255, 255, 255, 255, 255, 255, 255, 255}, uint64(45), uint64(8))
 	f.Fuzz(func(t *testing.T, which uint8, at uint32, b []byte, off, fp uint64) {
 		r := namedReleases[[]string{"JDK 8", "JDK 17", "JDK 25"}[which%3]]
@@ -247,7 +249,11 @@ func FuzzHostileNames(f *testing.F) {
 			return
 		}
 		n := v.Names()
-		begin(n, map[uint8]uint64{frames.X86RBX: item, frames.X86R13: off}, 1, 2, total, item, 5, 6, total, total, 9, 10)
+		if calls := 0; which&8 != 0 { // what the whole stack leads to is read at once
+			scattered(v, &calls)
+		}
+		begin(n, map[uint8]uint64{frames.X86RBX: item, frames.X86R13: off}, 1, 2, total, item, 5, 6, total, total, 9, 10,
+			code+60, code+80, off, namedStack+80)
 		entry, bytecode := interpreterAt(m.fake)
 		for _, pc := range []uint64{code + off%512, entry + off%32, bytecode + off%32, off} {
 			for _, caller := range []bool{false, true} {
