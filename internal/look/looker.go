@@ -273,7 +273,7 @@ func (l *Looker) extras(t *Thread, s *Shot) ptrace.Extra {
 	}
 	l.pieces.inner, l.pieces.by, l.pieces.top = inner, s.by, s.buf
 	l.pieces.need = min(t.needs.get().Bytes, len(l.pieces.gap))
-	l.pieces.root = t.needs.get().Root
+	l.pieces.root, l.pieces.changing = t.needs.get().Root, t.needs.get().Changing
 	return &l.pieces
 }
 

@@ -13,6 +13,8 @@ type pieces struct {
 	by    *outline
 	need  int         // how much of the stack is copied where the outline does not help
 	root  frames.Addr // where it has ended; 0: not known
+	// changing: that may be another stack's end.
+	changing bool
 
 	places [ptrace.MaxPrefetch]frames.Region
 	first  int // of places, those before are inner's
@@ -97,12 +99,33 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	if p.pc = regs.PC; copied < len(p.top) {
 		return n // the stack ends
 	}
+	if rest, ok := p.toRoot(rd, from+uint64(copied)); ok {
+		if len(rest.Bytes) > 0 {
+			out[n] = rest
+			n++
+		}
+		return n
+	}
 	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
 	if reached, ok := p.follow(rd, &have, out); !ok {
 		p.lost = true
 		p.bridge(rd, &have, out, reached)
 	}
 	return len(have.Others)
+}
+
+// toRoot copies what follows up to where the stack has ended, if that is so near that it is no more than of any stack.
+// To look for the ends of frames there takes longer, and is not needed. False: it is not so, or not known.
+func (p *pieces) toRoot(rd *ptrace.Reader, from frames.Addr) (rest frames.Region, ok bool) {
+	end := p.root + copyMargin
+	if p.root == 0 || p.changing || end > from+leastCopy-topCopy || p.root+topCopy < from {
+		return rest, false
+	}
+	if end <= from {
+		return rest, true
+	}
+	b := p.gap[:end-from]
+	return frames.Region{Addr: from, Bytes: b}, rd.Read(from, b) == len(b)
 }
 
 // bridge copies what follows from a place on, until a return address there leads to the outermost frame. It copies at

@@ -164,6 +164,7 @@ func (c *Tracer) meetNewborn(p *process, now int64) {
 			th.listing = l.n
 			l.tids = append(l.tids, tid)
 		}
+		c.serveStopped()
 	}
 }
 

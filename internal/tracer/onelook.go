@@ -82,6 +82,17 @@ func (c *Tracer) serve(fresh bool) {
 	}
 }
 
+// serveStopped finishes the looks whose threads have stopped while the tracer did something that takes long, as meeting
+// others. It does not wait.
+func (c *Tracer) serveStopped() {
+	if c.looker == nil || c.looker.Pending() == 0 {
+		return
+	}
+	ptrace.Pin()
+	c.serve(false)
+	ptrace.Unpin()
+}
+
 // collected takes a look that was pending.
 func (c *Tracer) collected(t *look.Thread, s *look.Shot, err error) {
 	th := t.Owner.(*thread)

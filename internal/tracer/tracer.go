@@ -122,6 +122,7 @@ func (c *Tracer) admitAll() {
 		select {
 		case p := <-c.control.arrive:
 			c.admit(p)
+			c.serveStopped()
 		default:
 			return
 		}
