@@ -224,14 +224,15 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	l.pieces.reserve(n.Bytes)
 }
 
-// taskRegions is how much the first look at a thread is thought to copy besides its stack where there are tasks, in
-// bytes. That is the stack of a task that its thread has left, and what leads there.
+// taskRegions is how much is thought to be copied besides a thread's stack where there are tasks, at least, in bytes.
+// That is the stack of a task that its thread has left, and what leads there. The last look may have met the thread on
+// a task's own stack.
 const taskRegions = 24 << 10
 
 // besides gives how much the next freeze is thought to copy besides the stack.
 func (t *Thread) besides() int {
-	if t.regions == 0 && t.Extra != nil {
-		return taskRegions
+	if t.Extra != nil {
+		return max(t.regions, taskRegions)
 	}
 	return t.regions
 }
