@@ -28,27 +28,28 @@ func (p *StackRef) bytes() int {
 	return max(otherBytes, p.Deep)
 }
 
-// addOther notes a place, unless it is there, with the bytes to copy; it reports whether there was room for it.
-func (k *Walks) addOther(addr, deep uint64) bool {
+// addOther notes a place, unless it is there, with the bytes to copy. It gives its index, and reports whether there was
+// room for it and it is new.
+func (k *Walks) addOther(addr, deep uint64) (at int, added bool) {
 	list := &k.needs.Others
 	for i := range list {
 		switch p := &list[i]; {
 		case p.At>>12 == addr>>12:
 			p.Deep, p.Far = int(deep), 0
-			return false
+			return i, false
 		case p.At == 0:
-			*p = StackRef{At: addr, Deep: int(deep)}
-			return true
+			*p, k.othersLeft[i] = StackRef{At: addr, Deep: int(deep)}, 0
+			return i, true
 		}
 	}
 	k.next = (k.next + 1) % mostOthers
-	list[k.next] = StackRef{At: addr, Deep: int(deep)}
-	return false
+	list[k.next], k.othersLeft[k.next] = StackRef{At: addr, Deep: int(deep)}, 0
+	return k.next, false
 }
 
 // Other stacks are left for good, as by a signal's handler that has ended. Or a walk was led astray, and nothing is
-// where it lacked something. So the places are given up after so many walks in a row that were at none. If
-// one lacks such a place again, it is twice as many.
+// where it lacked something. So a place is given up after so many walks in a row that were not there. If one is given
+// up and another is lacked, that lasts twice as long.
 const (
 	othersLeast = 256
 	othersMost  = 1 << 14
@@ -57,45 +58,60 @@ const (
 // lacksOther takes note of a walk that was led to a place. A shot that lacked one of the first places is not
 // reused, or a thread that sleeps would show it for as long as it sleeps.
 func (k *Walks) lacksOther(addr uint64) {
-	if k.needs.Others[0].At == 0 {
-		k.othersFor = min(max(2*k.othersFor, othersLeast), othersMost)
+	if k.othersFor == 0 || k.gaveUp {
+		k.othersFor, k.gaveUp = min(max(2*k.othersFor, othersLeast), othersMost), false
 	}
-	k.othersLeft = k.othersFor
-	if k.addOther(addr, 0) {
+	at, added := k.addOther(addr, 0)
+	k.othersLeft[at] = k.othersFor
+	if added {
 		k.needs.Retries++
 	}
 }
 
-// usesOthers takes note of where a walk has ended, if it was on another stack. The places are given up if none was at
-// one of them for long.
+// usesOthers takes note of where a walk has ended, if it was on another stack.
 func (k *Walks) usesOthers(w *frames.Walker) {
-	if k.othersLeft == 0 { // there are none, or they were asked for
-		return
-	}
-	used := w.Left() && !w.Away() // it is back
-	if w.Away() {
-		used = k.endedAtOther(w.Regs().SP(), w.StopReason().Complete())
-	}
-	k.keepOthers(used)
-}
-
-// keepOthers counts the walks that were at none of the places.
-func (k *Walks) keepOthers(used bool) {
-	if used {
-		k.othersLeft = k.othersFor
-	} else if k.othersLeft--; k.othersLeft == 0 {
-		k.needs.Others, k.next = [mostOthers]StackRef{}, 0
+	switch {
+	case k.needs.Others[0].At == 0:
+	case w.Left() && !w.Away(): // it is back, and may have been at any
+	case w.Away():
+		k.keepOthers(k.endedAtOther(w.Regs().SP(), w.StopReason().Complete()))
+	default:
+		k.keepOthers(0)
 	}
 }
 
-// endedAtOther takes note of a walk that has ended on another stack, and reports whether that is at one of the places.
-func (k *Walks) endedAtOther(sp frames.Addr, complete bool) (found bool) {
+// keepOthers counts the walks that were not at a place; used is the set of those that one was at. Places that single
+// looks have asked for last.
+func (k *Walks) keepOthers(used uint) {
+	list, n := &k.needs.Others, 0
+	for i := range list {
+		left := &k.othersLeft[i]
+		switch {
+		case list[i].At == 0:
+			continue
+		case *left == 0:
+		case used>>i&1 != 0:
+			*left = k.othersFor
+		default:
+			if *left--; *left == 0 {
+				k.gaveUp = true
+				continue
+			}
+		}
+		list[n], k.othersLeft[n] = list[i], *left
+		n++
+	}
+	clear(list[n:])
+}
+
+// endedAtOther takes note of a walk that has ended on another stack, and gives the set of the places that this is at.
+func (k *Walks) endedAtOther(sp frames.Addr, complete bool) (found uint) {
 	for i := range k.needs.Others {
 		p := &k.needs.Others[i]
 		if p.At == 0 || sp+otherBelow-p.At >= uint64(otherBelow+max(otherBytes, p.Deep)) {
 			continue
 		}
-		if found = true; complete {
+		if found |= 1 << i; complete {
 			p.Far = max(p.Far, int(int64(sp-p.At)), 1)
 		}
 	}

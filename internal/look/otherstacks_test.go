@@ -24,20 +24,30 @@ func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 	}
 }
 
-// TestPlacesOnOtherStacksAreGivenUp: unless walks go there. What is asked for again lasts twice as long.
+// TestPlacesOnOtherStacksAreGivenUp: each, unless walks go there. What is asked for again lasts twice as long.
 func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
-	const at = 0x700000
+	const at, other = 0x700000, 0x100000
 	k := NewThread(1, 1, nil).Walks()
 	for _, lasts := range []int{othersLeast, 2 * othersLeast, 4 * othersLeast} {
 		k.lacksOther(at)
-		for i := range 3 * lasts {
-			k.keepOthers(i%lasts == lasts-1)
+		k.lacksOther(other)
+		for range 3 * lasts {
+			k.keepOthers(3)
 		}
 		for range lasts {
-			if k.needs.Others[0].At != at {
-				t.Fatalf("it is gone before %d walks", lasts)
+			if k.needs.Others[0].At != at || k.needs.Others[1].At != other {
+				t.Fatalf("one is gone before %d walks: %+v", lasts, k.needs.Others)
 			}
-			k.keepOthers(false)
+			k.keepOthers(2)
+		}
+		if k.needs.Others[0].At != other || k.needs.Others[1].At != 0 {
+			t.Fatalf("after %d walks at the second: %+v", lasts, k.needs.Others)
+		}
+		for range lasts {
+			if k.needs.Others[0].At != other {
+				t.Fatalf("the second is gone before %d walks", lasts)
+			}
+			k.keepOthers(0)
 		}
 		if k.needs.Others[0].At != 0 {
 			t.Fatalf("it is still there after %d walks", lasts)
@@ -66,7 +76,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 		{at + 0x100, true, true, otherBelow + 0x200 + copyMargin},
 		{at + otherBytes - 8, true, true, otherBytes},
 	} {
-		if found := k.endedAtOther(e.sp, e.complete); found != e.found || p.bytes() != e.bytes {
+		if found := k.endedAtOther(e.sp, e.complete) == 1; found != e.found || p.bytes() != e.bytes {
 			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.bytes(), e.found, e.bytes)
 		}
 	}

@@ -299,3 +299,32 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 		}
 	}
 }
+
+// TestAStackThatEndsNearIsCopiedUpToThere: to look for the ends of its frames would take longer.
+func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
+	mem, base := stackOf(t, 1<<20)
+	p := &pieces{by: &outline{steps: &steps{}}, need: leastCopy, top: mem[:topCopy]}
+	p.reserve(p.need)
+	const none = -1
+	for _, e := range []struct {
+		root     frames.Addr
+		changing bool
+		want     int
+	}{
+		{base + 40<<10, false, 40<<10 + copyMargin - topCopy},
+		{base + leastCopy - copyMargin, false, leastCopy - topCopy},
+		{base + topCopy - copyMargin, false, 0},
+		{base + 1<<10, false, 0},
+		{base + leastCopy, false, none},
+		{base - 8, false, none},
+		{base + 40<<10, true, none},
+		{0, false, none},
+	} {
+		p.root, p.changing = e.root, e.changing
+		rd := ptrace.ReaderOf(os.Getpid(), nil)
+		rest, ok := p.toRoot(&rd, base+topCopy)
+		if ok != (e.want != none) || ok && len(rest.Bytes) != e.want || ok && e.want > 0 && rest.Addr != base+topCopy {
+			t.Errorf("%+v, stack at %#x: %v, %d bytes at %#x", e, base, ok, len(rest.Bytes), rest.Addr)
+		}
+	}
+}

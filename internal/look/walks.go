@@ -18,10 +18,11 @@ type Walks struct {
 	walked     uint
 	next       int // of Others: the one that is given up for a further one
 	remembered remembered
-	deepFor    int // how many looks Needs.Deep lasted the last time
-	deepLeft   int // how many are left
-	othersFor  int // how many walks on no other stack Needs.Others last
-	othersLeft int // how many are left; 0: there are none, or they last
+	deepFor    int             // how many looks Needs.Deep lasted the last time
+	deepLeft   int             // how many are left
+	othersFor  int             // how many walks elsewhere a place of Needs.Others lasts
+	othersLeft [mostOthers]int // how many are left to each; 0: it lasts
+	gaveUp     bool            // one was given up, and none was lacked since
 }
 
 // Walked tells what a walk of a shot has read and what it lacked, so that the next look copies that. It copies the
@@ -183,7 +184,7 @@ func (k *Walks) CopyDeep(n uint64) {
 // A walk was led there that changed stacks (a signal handler on a stack of its own, a stack that grows in parts). Of
 // more than four such places the oldest are given up.
 func (k *Walks) CopyOther(addr frames.Addr) {
-	if k.addOther(addr, 0) {
+	if _, added := k.addOther(addr, 0); added {
 		k.needs.Retries++
 	}
 	k.handOver()
