@@ -51,7 +51,7 @@ func (k *Walks) addOther(addr, deep uint64) (at int, added bool) {
 // where it lacked something. So a place is given up after so many walks in a row that were not there. If one is given
 // up and another is lacked, that lasts twice as long.
 const (
-	othersLeast = 256
+	othersLeast = 64
 	othersMost  = 1 << 14
 )
 
