@@ -47,9 +47,9 @@ func (k *Walks) addOther(addr, deep uint64) (at int, added bool) {
 	return k.next, false
 }
 
-// Other stacks are left for good, as by a signal's handler that has ended. Or a walk was led astray, and nothing is
-// where it lacked something. So a place is given up after so many walks in a row that were not there. If one is given
-// up and another is lacked, that lasts twice as long.
+// A walk can be led astray, and nothing is where it lacked something. So a place that no complete walk was at is given
+// up after so many walks in a row that were not there. If one is given up and another is lacked, that lasts twice as
+// long.
 const (
 	othersLeast = 64
 	othersMost  = 1 << 14
@@ -89,7 +89,7 @@ func (k *Walks) keepOthers(used uint) {
 		switch {
 		case list[i].At == 0:
 			continue
-		case *left == 0:
+		case *left == 0 || list[i].Far > 0: // complete walks were there: it is a stack
 		case used>>i&1 != 0:
 			*left = k.othersFor
 		default:

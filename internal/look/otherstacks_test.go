@@ -55,6 +55,20 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 	}
 }
 
+// TestAStackThatCompleteWalksWereAtIsNotGivenUp: it may be needed again.
+func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
+	const at = 0x700000
+	k := NewThread(1, 1, nil).Walks()
+	k.lacksOther(at)
+	k.endedAtOther(at+0x100, true)
+	for range 2 * othersMost {
+		k.keepOthers(0)
+	}
+	if k.needs.Others[0].At != at {
+		t.Errorf("%+v", k.needs.Others)
+	}
+}
+
 // TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack: once a complete walk has ended there.
 func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 	const at = 0x700000
