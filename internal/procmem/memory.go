@@ -154,9 +154,6 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	if n := s.End - addr; n < uint64(len(buf)) {
 		buf = buf[:n]
 	}
-	if s.Kind == OfFile && m.foreseen.has(addr, uint64(len(buf))) {
-		return vmReadAll(tid, addr, buf)
-	}
 	if s.Kind != Anonymous || m.swapped.Load() {
 		return m.copyThere(tid, addr, buf, s.Kind)
 	}
@@ -213,6 +210,9 @@ func (m *Memory) readAnonymous(tid int, addr uint64, buf []byte) int {
 
 // copyThere copies the pages that are there, up to the first that is not.
 func (m *Memory) copyThere(tid int, addr uint64, buf []byte, kind Kind) int {
+	if kind == OfFile && m.foreseen.has(addr, uint64(len(buf))) {
+		return vmReadAll(tid, addr, buf)
+	}
 	if buf = buf[:m.there(addr, len(buf), kind)]; len(buf) == 0 {
 		return 0
 	}
