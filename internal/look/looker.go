@@ -72,14 +72,8 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	t.before, t.asleepIn.Nr = sched, -1
 	t.skid.BeginLook(l.wake(), sched.Runs)
 	again := l.takeNeeds(t) && l.mayFreezeSleepers()
-	if l.rung < AlwaysPeek && !again {
-		switch {
-		case !t.unchanged(sched) && !t.backInStop(sched):
-			t.doubts = doubts{}
-		case !t.doubts.again(t.needs.get().Incomplete):
-			t.restless = false
-			return Reused, nil, nil
-		}
+	if l.rung < AlwaysPeek && !again && t.standsAsItWas(sched) {
+		return Reused, nil, nil
 	}
 	s := l.shot()
 	t.slept.beginLook(t, l.rung < AlwaysPeek && !again)
@@ -91,14 +85,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		t.leftCall()
 	}
 	if err == nil && asleep && !l.wantsFreeze(t, s) {
-		t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
-		if t.slept.again(s) {
-			t.before, t.slept.lastAt, l.spare = s.Sched, s.At, s
-			return SleptAgain, nil, nil
-		}
-		s.Left, t.shotAt = t.TakeLeft(), s.At
-		t.slept.told(s)
-		return Done, s, nil
+		return l.asleepThere(t, s)
 	}
 	if err == nil && !asleep && t.Sampled() {
 		l.pool.Put(s)
@@ -121,6 +108,30 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		return 0, nil, err
 	}
 	return Pending, nil, nil
+}
+
+// standsAsItWas reports whether a thread has not run since its last look, and that one is to stand.
+func (t *Thread) standsAsItWas(sched procmem.SchedStat) bool {
+	switch {
+	case !t.unchanged(sched) && !t.backInStop(sched):
+		t.doubts = doubts{}
+	case !t.doubts.again(t.needs.get().Incomplete):
+		t.restless = false
+		return true
+	}
+	return false
+}
+
+// asleepThere ends a look at a sleeper that was peeked at.
+func (l *Looker) asleepThere(t *Thread, s *Shot) (Outcome, *Shot, error) {
+	t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
+	if t.slept.again(s) {
+		t.before, t.slept.lastAt, l.spare = s.Sched, s.At, s
+		return SleptAgain, nil, nil
+	}
+	s.Left, t.shotAt = t.TakeLeft(), s.At
+	t.slept.told(s)
+	return Done, s, nil
 }
 
 // backInStop reports whether a thread that was frozen while it was stopped by job

@@ -49,15 +49,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		cut = false
 	}
 	reach := w.Reach()
-	if stop.Complete() && (w.Away() || w.Frame().SP != 0) {
-		k.needs.Root = reach
-	}
-	if stop.Complete() && (reach-from < uint64(len(s.Mem.Stack.Bytes)) || s.tailAt != 0 && reach > s.tailAt) {
-		k.endedAt(reach)
-	}
-	if k.walked++; stop.Complete() || k.walked == mostToEnd {
-		k.needs.ToEnd = false
-	}
+	k.ended(w, s)
 	if used := reach - from; used <= s.Mem.StackEnd-from {
 		if cut && s.How != BySample {
 			used = max(used, k.toEnd(s))
@@ -82,6 +74,20 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		k.lacksRegister(s)
 	}
 	k.handOver()
+}
+
+// ended takes note of where a walk has ended.
+func (k *Walks) ended(w *frames.Walker, s *Shot) {
+	complete, reach := w.StopReason().Complete(), w.Reach()
+	if complete && (w.Away() || w.Frame().SP != 0) {
+		k.needs.Root = reach
+	}
+	if complete && (reach-s.Mem.Stack.Addr < uint64(len(s.Mem.Stack.Bytes)) || s.tailAt != 0 && reach > s.tailAt) {
+		k.endedAt(reach)
+	}
+	if k.walked++; complete || k.walked == mostToEnd {
+		k.needs.ToEnd = false
+	}
 }
 
 // Sleeps tells what the walk of a shot depends on, before [Walks.Walked]; nil: it is not known, or not wanted.
