@@ -15,18 +15,20 @@ func TestAnExceptionLandsInItsCaller(t *testing.T) {
 	for name, c := range map[string]struct {
 		to   uint64
 		held bool
+		more uint64 // how much an adapter has put below the caller's frame
 		left int
 	}{
-		"into the caller":                          {method + 0x90, true, 1},
-		"into other code":                          {other, true, 2},
-		"while the return address is in its place": {method + 0x90, false, 2},
+		"into the caller":                          {method + 0x90, true, 0, 1},
+		"into other code":                          {other, true, 0, 2},
+		"while the return address is in its place": {method + 0x90, false, 0, 2},
+		"from behind an adapter":                   {method + 0x90, true, 0x28, 1},
 	} {
 		o := &javaRun{prev: frames.Regs{PC: stub, Arch: frames.X86_64}, regs: frames.Regs{PC: c.to, Arch: frames.X86_64},
 			kinds:  map[uint64]string{stub: "_rethrow_stub", c.to: "nmethod", method + 0x40: "nmethod", other: "nmethod", 0: ""},
 			pieces: map[uint64]uint64{method + 0x40: method, method + 0x90: method, other: other, 0x4040: 0x4000},
 			tally:  &JavaTally{},
-			calls: []javaCall{{pc: 0x4040, slot: sp + 0x40, kept: sp + 0x40}, {pc: method + 0x40, slot: sp, kept: sp,
-				held: c.held}},
+			calls: []javaCall{{pc: 0x4040, slot: sp + 0x40, kept: sp + 0x40}, {pc: method + 0x40, slot: sp,
+				kept: sp - c.more, held: c.held}},
 			base: 2,
 		}
 		o.tally.init()

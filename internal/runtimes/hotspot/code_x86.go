@@ -2,6 +2,7 @@ package hotspot
 
 import (
 	"bytes"
+	"slices"
 
 	"prywalk/frames"
 )
@@ -190,15 +191,18 @@ var (
 	clearsWord = []byte{0x49, 0xc7, 0x87}       // mov qword [r15+disp32], imm32
 	shortBelow = []byte{0x72, 11}               // jb, over that
 	alignsSP   = []byte{0x48, 0x83, 0xe4, 0xf0} // and rsp, -16
-	senders    = []struct {
-		mov []byte
-		reg uint8
-	}{
+	senders    = []sender{
 		{[]byte{0x48, 0x8b, 0xe3}, frames.X86RBX}, // mov rsp, rbx
 		{[]byte{0x49, 0x8b, 0xe3}, regR11},
 		{[]byte{0x48, 0x8b, 0xe2}, frames.X86RDX},
 	}
 )
+
+// sender is how the caller's stack pointer is taken from a register.
+type sender struct {
+	mov []byte
+	reg uint8
+}
 
 // leave parses what follows a leave; pc is since bytes behind it. popped: there is a pop, at least.
 func leave(code []byte, since int) (l leaving, popped bool) {
@@ -252,6 +256,55 @@ func leave(code []byte, since int) (l leaving, popped bool) {
 	jumps := len(rest) > 1 && rest[0] == 0xff && rest[1] == 0xe0|r&7
 	l.whole = boundary && jumps
 	return l, !jumps || since <= at // not what follows the jump
+}
+
+// # Frames of the interpreter that an exception ends
+//
+// The interpreter gives such a frame up, asks the machine where the caller handles the exception, and goes there
+// (TemplateInterpreterGenerator::generate_throw_exception). The return address is in rdx:
+//
+//	leave; pop rdx; mov rsp, sender; ...; mov rax, [r15+disp32]; ...; push rax; push rdx; mov rsi, rdx; mov rdi, r15;
+//	...; call; ...; mov rbx, rax; pop rdx; pop rax; jmp rbx
+
+// throwBytes is more than all of that.
+const throwBytes = 128
+
+var (
+	throwsBegin = []byte{opLeave, 0x5a}                                // and a mov of senders
+	throwsLoad  = []byte{0x49, 0x8b, 0x87}                             // mov rax, [r15+disp32]
+	throwsPush  = []byte{opPush, opPush | 2, 0x48, 0x8b, 0xf2}         // rax, rdx; mov rsi, rdx
+	throwsEnd   = []byte{0x48, 0x8b, 0xd8, 0x5a, opPopRAX, 0xff, 0xe3} // mov rbx, rax; pop; pop; jmp rbx
+	movsOfThrow = len(throwsPush) + len([]byte{0x49, 0x8b, 0xff})      // to behind mov rdi, r15
+)
+
+// thrown tells where pc, so many bytes from the beginning of code, is in that. ended: its frame is gone there. words:
+// how many have been pushed since; −1: that is not known.
+func thrown(code []byte, pc int) (words int, ended bool) {
+	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin)
+	if from < 0 || !slices.ContainsFunc(senders[:2], func(s sender) bool {
+		return bytes.HasPrefix(code[from+len(throwsBegin):], s.mov)
+	}) {
+		return 0, false
+	}
+	moved := from + len(throwsBegin) + 3
+	to := bytes.Index(code[moved:], throwsEnd)
+	if to < 0 || pc < moved || pc > moved+to+len(throwsEnd)-2 {
+		return 0, false
+	}
+	body := code[moved : moved+to]
+	push := bytes.Index(body, throwsPush)
+	if load := bytes.Index(body, throwsLoad); load < 0 || push < load {
+		return 0, false
+	}
+	switch at := pc - moved; {
+	case at <= push:
+		return 0, true
+	case at == push+1:
+		return 1, true
+	case at <= push+movsOfThrow:
+		return 2, true
+	}
+	return -1, true
 }
 
 // dwarfNumbers has the numbers of the registers as the processor counts them (System V ABI, figure 3.36).

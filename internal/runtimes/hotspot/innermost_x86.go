@@ -127,7 +127,13 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	if len(code) < leftBytes+1 {
 		return frames.Rule{}, nil, false
 	}
-	switch l := left(code); {
+	l := left(code)
+	if !l.found {
+		if rule, row, throws := v.throwing(pc); throws {
+			return rule, row, row != nil
+		}
+	}
+	switch {
 	case !l.found && c.entry:
 		return v.inEntry(&c, pc)
 	case !l.found:
@@ -141,6 +147,17 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	default:
 		return inReg(l.reg, frames.X86RSP, 0)
 	}
+}
+
+// throwing gives the rule where an exception ends a frame of the interpreter's. A nil row: none is known there. throws:
+// pc is in that code.
+func (v *VM) throwing(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
+	words, throws := thrown(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
+	if words < 0 || !throws {
+		return rule, nil, throws
+	}
+	rule, row, _ = inReg(frames.X86RDX, frames.X86RSP, int32(8*words))
+	return rule, row, true
 }
 
 // inException gives the rule in the stub that compiled code jumps to, to have the handler of an exception found; the

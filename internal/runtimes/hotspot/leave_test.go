@@ -55,11 +55,37 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 	}
 }
 
+// TestAFrameThatAnExceptionEndsIsGone: the code is JDK 8's, from before the leave to behind the jump.
+func TestAFrameThatAnExceptionEndsIsGone(t *testing.T) {
+	instructions := [][]byte{
+		{0x48, 0x8b, 0x5d, 0xf8}, {opLeave}, {0x5a}, {0x48, 0x8b, 0xe3}, // mov rbx, [rbp-8]; leave; pop rdx; mov rsp, rbx
+		{0x49, 0x8b, 0x87, 0xa0, 2, 0, 0}, {0x49, 0xba, 0, 0, 0, 0, 0, 0, 0, 0}, {0x4d, 0x89, 0x97, 0xa0, 2, 0, 0},
+		{0x50}, {0x52}, {0x48, 0x8b, 0xf2}, {0x49, 0x8b, 0xff}, // push rax; push rdx; mov rsi, rdx; mov rdi, r15
+		{0xf7, 0xc4, 15, 0, 0, 0}, {0x0f, 0x84, 18, 0, 0, 0}, {0x48, 0x83, 0xec, 8}, {opCall, 1, 2, 3, 4},
+		{0x48, 0x83, 0xc4, 8}, {opJump, 5, 0, 0, 0}, {opCall, 1, 2, 3, 4},
+		{0x48, 0x8b, 0xd8}, {0x5a}, {0x58}, {0xff, 0xe3}, {0x90},
+	}
+	const unknown = -1
+	words := []int{8: 1, 2, 2, 2, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown}
+	code := slices.Concat(instructions...)
+	for i, at := 0, 0; i < len(instructions); at, i = at+len(instructions[i]), i+1 {
+		n, ended := thrown(code, at)
+		if within := i >= 4 && i <= 21; ended != within || within && n != words[i] {
+			t.Errorf("instruction %d: %d words, %v", i, n, ended)
+		}
+	}
+	for i := range code {
+		thrown(code[:i], len(code)/2)
+		thrown(code[i:], len(code)/2)
+	}
+}
+
 func FuzzLeft(f *testing.F) {
 	f.Add(append(bytes.Repeat([]byte{0x90}, 47), 0xc9, 0x5e, 0x48, 0x8b, 0xe3, 0xff, 0xe6))
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		for n := leftBytes + 1; n <= 2*leftBytes; n++ {
 			left(append(b, make([]byte, 2*leftBytes)...)[:n])
+			thrown(b, n)
 		}
 	})
 }
