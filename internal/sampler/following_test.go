@@ -198,7 +198,7 @@ func lowerFileLimit(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
 	}
-	if n := openFiles(t); n > tracer.FileReserve/2 {
+	if n := testtargets.Descriptors(t); n > tracer.FileReserve/2 {
 		t.Fatalf("%d descriptors are open before", n)
 	}
 	low := unix.Rlimit{Cur: min(old.Cur, tracer.FileReserve), Max: old.Max}

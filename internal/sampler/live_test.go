@@ -1,7 +1,6 @@
 package sampler
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"prywalk/internal/booking"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 func every(*pprof.Sample) bool { return true }
@@ -137,7 +137,7 @@ func eachFor(threads int, seconds float64) func(*recorded) bool {
 
 func TestThreadsThatComeAndGoLoseNoTimeAndNoFiles(t *testing.T) {
 	target := start(t, "churn")
-	files := openFiles(t)
+	files := testtargets.Descriptors(t)
 	r := record(t, Options{Freq: 999}, 1500*time.Millisecond, nil, target.pid)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -151,19 +151,9 @@ func TestThreadsThatComeAndGoLoseNoTimeAndNoFiles(t *testing.T) {
 		unseen > r.ExitedUnseenCPU+1e-6 {
 		t.Errorf("%v s are not seen, %v of them in the profile", r.ExitedUnseenCPU, unseen)
 	}
-	if now := openFiles(t); now > files+3 {
+	if now := testtargets.Descriptors(t); now > files+3 {
 		t.Errorf("%d open files, %d before", now, files)
 	}
-}
-
-// openFiles counts this process's descriptors.
-func openFiles(t *testing.T) int {
-	t.Helper()
-	list, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(list)
 }
 
 func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
