@@ -253,18 +253,22 @@ func (o *javaRun) begin() error {
 func (o *javaRun) callers() frames.StopReason {
 	callee := javaCallee{sp: o.regs.SP()}
 	return o.walk(func(f *frames.Frame) {
-		o.calls = append(o.calls, o.met(f.PC, callee.returnSlot(f, o.word)))
+		o.calls = append(o.calls, o.met(f, &callee))
 		callee.fp, _ = o.w.Regs().Get(frames.X86RBP)
 		callee.innermost, callee.interpreted = len(o.calls) == 1, o.kind(f.PC) == interpreterName
 	})
 }
 
 // met is a caller that was there before the stretch. Its return address is where the call stored it, if that shows: it
-// may be taken from there when an exception ends the frame.
-func (o *javaRun) met(pc, slot uint64) javaCall {
-	c := javaCall{pc: pc, slot: slot}
-	if o.word(slot) == pc {
-		c.kept = slot
+// may be taken from there when an exception ends the frame. The interpreter has moved it, where a method has more local
+// variables than arguments: it is right above the callee's rbp.
+func (o *javaRun) met(f *frames.Frame, callee *javaCallee) javaCall {
+	c := javaCall{pc: f.PC, slot: callee.returnSlot(f, o.word)}
+	switch above := callee.fp + 8; {
+	case callee.interpreted && above > callee.sp && above < c.slot && o.word(above) == f.PC:
+		c.kept = above
+	case o.word(c.slot) == f.PC:
+		c.kept = c.slot
 	}
 	return c
 }

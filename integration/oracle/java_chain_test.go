@@ -43,6 +43,24 @@ func TestAnExceptionLandsInItsCaller(t *testing.T) {
 	}
 }
 
+// TestAnExceptionLandsInAnInterpretedCaller: one piece of the interpreter ends a frame, another handles the exception.
+func TestAnExceptionLandsInAnInterpretedCaller(t *testing.T) {
+	const throws, handles, invokes, sp = 0x1000, 0x1800, 0x1400, 0x7000
+	for _, held := range []bool{true, false} {
+		o := &javaRun{
+			prev: frames.Regs{PC: throws, Arch: frames.X86_64}, regs: frames.Regs{PC: handles, Arch: frames.X86_64},
+			kinds:  map[uint64]string{throws: interpreterName, handles: interpreterName, invokes: interpreterName, 0: ""},
+			pieces: map[uint64]uint64{invokes: 0, handles: 0}, tally: &JavaTally{},
+			calls: []javaCall{{pc: invokes, slot: sp, kept: sp - 8, held: held}},
+		}
+		o.prev.Set(frames.X86RSP, sp+8)
+		o.regs.Set(frames.X86RSP, sp+8)
+		if got := o.landed(handles, sp+8); got != held || (len(o.calls) == 0) != held {
+			t.Errorf("the return address taken %v: landed %v, %d callers", held, got, len(o.calls))
+		}
+	}
+}
+
 // TestAnExceptionLandsInACallerOfBeforeTheStretch: the stub pops a return address that nobody saw being stored.
 func TestAnExceptionLandsInACallerOfBeforeTheStretch(t *testing.T) {
 	const stub, method, sp = 0x1000, 0x2000, 0x7000
@@ -61,7 +79,7 @@ func TestAnExceptionLandsInACallerOfBeforeTheStretch(t *testing.T) {
 		b := make([]byte, 0x80)
 		binary.LittleEndian.PutUint64(b, c.stored)
 		o.snap = frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: b}, StackEnd: sp + 0x80}
-		o.calls = []javaCall{o.met(method+0x40, sp)}
+		o.calls = []javaCall{o.met(&frames.Frame{PC: method + 0x40, SP: sp + 8}, &javaCallee{})}
 		o.prev.Set(frames.X86RSP, sp)
 		o.regs.Set(frames.X86RSP, sp+8)
 		if err := o.follow(pop); err != nil {

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"prywalk/frames"
@@ -30,6 +31,29 @@ func TestReturnAddressThatAnAdapterHasMovedIsWhereItWasPut(t *testing.T) {
 		word := func(at uint64) uint64 { return map[uint64]uint64{sp: c.there}[at] }
 		if got := c.callee.returnSlot(&f, word); got != c.want {
 			t.Errorf("%s: %#x, want %#x", c.name, got, c.want)
+		}
+	}
+}
+
+// TestAReturnAddressIsKnownWhereTheInterpreterHasMovedIt: a method's further local variables are above it.
+func TestAReturnAddressIsKnownWhereTheInterpreterHasMovedIt(t *testing.T) {
+	const sp, ret = 0x7040, 0x1234 // the caller's, and in it
+	for name, c := range map[string]struct {
+		callee javaCallee
+		at     uint64 // where the return address is
+		want   uint64
+	}{
+		"variables above":               {javaCallee{interpreted: true, sp: sp - 64, fp: sp - 40}, sp - 32, sp - 32},
+		"right below the caller's":      {javaCallee{interpreted: true, sp: sp - 64, fp: sp - 16}, sp - 8, sp - 8},
+		"another word there":            {javaCallee{interpreted: true, sp: sp - 64, fp: sp - 40}, sp - 24, 0},
+		"a compiled method":             {javaCallee{sp: sp - 64, fp: sp - 40}, sp - 32, 0},
+		"rbp is still the caller's own": {javaCallee{interpreted: true, sp: sp - 8, fp: sp + 32}, sp + 40, 0},
+	} {
+		b := make([]byte, 0x80)
+		binary.LittleEndian.PutUint64(b[c.at-(sp-0x40):], ret)
+		o := &javaRun{snap: frames.Snapshot{Stack: frames.Region{Addr: sp - 0x40, Bytes: b}, StackEnd: sp + 0x40}}
+		if got := o.met(&frames.Frame{PC: ret, SP: sp}, &c.callee); got.kept != c.want || got.slot != sp-8 {
+			t.Errorf("%s: %+v, want it at %#x", name, got, c.want)
 		}
 	}
 }

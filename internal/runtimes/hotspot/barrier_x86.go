@@ -58,10 +58,17 @@ func below(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 }
 
 // interpreterCalls gives the rule at a return address in the interpreter. A method that it knows itself (Math.sin) has
-// no frame: its return address is at sp, or above a word by which that was aligned for the call.
+// no frame: its return address is at sp, or above a word by which that was aligned for the call. What it does not do
+// itself is behind that: a native method with a frame (CRC32, JDK 8). While an exception ends a frame there is none.
 func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
-	if !ok || !c.entry || bytes.Contains(v.code(c.begin, c.end-c.begin), entered) {
+	made := 0
+	if ok && c.entry {
+		made = bytes.Index(v.code(c.begin, c.end-c.begin), entered)
+	} else if rule, row, throws := v.throwing(ret); throws {
+		return rule, row, row != nil
+	}
+	if !ok || !c.entry || made >= 0 && ret > c.begin+uint64(made) {
 		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 	}
 	e := fromInterpreter{begin: b.begin, end: b.end}

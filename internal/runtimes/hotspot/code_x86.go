@@ -274,37 +274,67 @@ var (
 	throwsLoad  = []byte{0x49, 0x8b, 0x87}                             // mov rax, [r15+disp32]
 	throwsPush  = []byte{opPush, opPush | 2, 0x48, 0x8b, 0xf2}         // rax, rdx; mov rsi, rdx
 	throwsEnd   = []byte{0x48, 0x8b, 0xd8, 0x5a, opPopRAX, 0xff, 0xe3} // mov rbx, rax; pop; pop; jmp rbx
-	movsOfThrow = len(throwsPush) + len([]byte{0x49, 0x8b, 0xff})      // to behind mov rdi, r15
+	jumpsRBX    = throwsEnd[len(throwsEnd)-2:]
+	aligns      = []byte{0x48, 0x83, 0xec, 8} // sub rsp, 8: where it is not aligned for the call
+	alignsBack  = []byte{0x48, 0x83, 0xc4, 8}
 )
 
-// thrown tells where pc, so many bytes from the beginning of code, is in that. ended: its frame is gone there. words:
-// how many have been pushed since; −1: that is not known.
-func thrown(code []byte, pc int) (words int, ended bool) {
-	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin)
-	if from < 0 || !slices.ContainsFunc(senders[:2], func(s sender) bool {
-		return bytes.HasPrefix(code[from+len(throwsBegin):], s.mov)
-	}) {
-		return 0, false
+// throw tells how the stack looks at an instruction of that.
+type throw struct {
+	sender uint8 // at the pop and the mov: the register with the caller's stack pointer; else sp is that, but for words
+	words  int   // how many have been pushed since; −1: that is not known
+	stored bool  // the return address is on the stack: at sp before the pop, else the second word below the CFA
+}
+
+// thrown tells where pc, so many bytes from the beginning of code, is in that. ended: its frame is gone there.
+func thrown(code []byte, pc int) (t throw, ended bool) {
+	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
+	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {
+		from = bytes.LastIndex(code[:from], throwsBegin[:1])
 	}
-	moved := from + len(throwsBegin) + 3
+	if from < 0 {
+		return t, false
+	}
+	mov := from + len(throwsBegin)
+	i := slices.IndexFunc(senders[:2], func(s sender) bool { return bytes.HasPrefix(code[mov:], s.mov) })
+	if i < 0 {
+		return t, false
+	}
+	moved := mov + len(senders[i].mov)
 	to := bytes.Index(code[moved:], throwsEnd)
-	if to < 0 || pc < moved || pc > moved+to+len(throwsEnd)-2 {
-		return 0, false
+	if to < 0 || pc > moved+to+len(throwsEnd)-len(jumpsRBX) || pc > mov && pc < moved {
+		return t, false
 	}
 	body := code[moved : moved+to]
 	push := bytes.Index(body, throwsPush)
 	if load := bytes.Index(body, throwsLoad); load < 0 || push < load {
-		return 0, false
+		return t, false
 	}
-	switch at := pc - moved; {
-	case at <= push:
-		return 0, true
-	case at == push+1:
-		return 1, true
-	case at <= push+movsOfThrow:
-		return 2, true
+	if pc <= mov {
+		return throw{sender: senders[i].reg, stored: pc < mov}, true
 	}
-	return -1, true
+	return throwing(body, push, pc-moved), true
+}
+
+// throwing tells it behind the mov: at so many bytes behind that, the first push at push, what body does not have is
+// throwsEnd.
+func throwing(body []byte, push, at int) throw {
+	end := len(body) + len(throwsEnd) - len(jumpsRBX)
+	switch {
+	case at <= push || at == end:
+		return throw{}
+	case at == push+1 || at == end-1:
+		return throw{words: 1}
+	}
+	rest := body[push:]
+	down, up := bytes.Index(rest, aligns), bytes.Index(rest, alignsBack)
+	switch {
+	case bytes.Contains(rest, alignsSP) || (down < 0) != (up < 0) || up < down:
+		return throw{words: -1}
+	case down >= 0 && at-push >= down+len(aligns) && at-push <= up:
+		return throw{words: 3, stored: true}
+	}
+	return throw{words: 2, stored: true}
 }
 
 // dwarfNumbers has the numbers of the registers as the processor counts them (System V ABI, figure 3.36).

@@ -128,7 +128,7 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 		return frames.Rule{}, nil, false
 	}
 	l := left(code)
-	if !l.found {
+	if !l.whole {
 		if rule, row, throws := v.throwing(pc); throws {
 			return rule, row, row != nil
 		}
@@ -149,14 +149,24 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	}
 }
 
-// throwing gives the rule where an exception ends a frame of the interpreter's. A nil row: none is known there. throws:
-// pc is in that code.
+// throwing gives the rule where an exception ends a frame of the interpreter's, at an instruction or at a return
+// address. A nil row: none is known there. throws: pc is in that code.
 func (v *VM) throwing(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
-	words, throws := thrown(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
-	if words < 0 || !throws {
+	t, throws := thrown(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
+	switch {
+	case !throws || t.words < 0:
 		return rule, nil, throws
+	case t.stored && t.sender != 0:
+		rule, row, _ = called(t.sender, 0, frames.MethodCFI)
+	case t.stored:
+		row = byCaller(frames.X86RSP, int32(8*t.words))
+		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
+		rule = frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(8 * t.words), Method: frames.MethodCFI}
+	case t.sender != 0:
+		rule, row, _ = inReg(frames.X86RDX, t.sender, 0)
+	default:
+		rule, row, _ = inReg(frames.X86RDX, frames.X86RSP, int32(8*t.words))
 	}
-	rule, row, _ = inReg(frames.X86RDX, frames.X86RSP, int32(8*words))
 	return rule, row, true
 }
 
@@ -214,6 +224,9 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	pushes := int(pc-c.begin) - (made - 1) // bytes behind the push of rax
 	switch at := int(pc - c.begin); {
 	case at <= pops:
+		if rule, row, ok := v.inKnown(c, pc); ok { // with a native method behind it, for what it does not do itself
+			return rule, row, ok
+		}
 		return called(frames.X86R13, 0, frames.MethodHeuristic) // or in a path that has popped it, to throw
 	case pushes <= 0:
 		return inReg(frames.X86RAX, frames.X86R13, 0)

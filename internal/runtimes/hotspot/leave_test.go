@@ -65,14 +65,19 @@ func TestAFrameThatAnExceptionEndsIsGone(t *testing.T) {
 		{0x48, 0x83, 0xc4, 8}, {opJump, 5, 0, 0, 0}, {opCall, 1, 2, 3, 4},
 		{0x48, 0x8b, 0xd8}, {0x5a}, {0x58}, {0xff, 0xe3}, {0x90},
 	}
-	const unknown = -1
-	words := []int{8: 1, 2, 2, 2, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown}
+	rbx, three, two := uint8(frames.X86RBX), throw{words: 3, stored: true}, throw{words: 2, stored: true}
+	want := []throw{2: {sender: rbx, stored: true}, {sender: rbx}, {}, {}, {}, {}, {words: 1}, two, two, two, two, two,
+		three, three, two, two, two, two, {words: 1}, {}}
 	code := slices.Concat(instructions...)
 	for i, at := 0, 0; i < len(instructions); at, i = at+len(instructions[i]), i+1 {
-		n, ended := thrown(code, at)
-		if within := i >= 4 && i <= 21; ended != within || within && n != words[i] {
-			t.Errorf("instruction %d: %d words, %v", i, n, ended)
+		got, ended := thrown(code, at)
+		if within := i >= 2 && i < len(want); ended != within || within && got != want[i] {
+			t.Errorf("instruction %d: %+v, %v", i, got, ended)
 		}
+	}
+	other := slices.Concat(slices.Concat(instructions[:11]...), alignsSP, slices.Concat(instructions[17:]...))
+	if got, ended := thrown(other, bytes.Index(other, alignsSP)); got.words != -1 || !ended {
+		t.Errorf("where the stack is aligned in another way: %+v, %v", got, ended)
 	}
 	for i := range code {
 		thrown(code[:i], len(code)/2)
