@@ -121,8 +121,8 @@ func (o *javaRun) back(pc, sp uint64) bool {
 // landed removes the innermost caller if control is in that caller's handler for exceptions. A stub has taken its
 // own return address from the stack, and has jumped into the piece of code that it would have returned to
 // (OptoRuntime::rethrow_stub, StubGenerator::generate_forward_exception). The interpreter gives up what an adapter has
-// put between the caller and its frame, too: then the stack pointer is the one before the call. It handles exceptions of
-// an interpreted caller at a place of its own.
+// put between the caller and its frame, too: then the stack pointer is the one before the call. It handles exceptions
+// of an interpreted caller at a place of its own.
 func (o *javaRun) landed(pc, sp uint64) bool {
 	n := len(o.calls)
 	if n == 0 {
