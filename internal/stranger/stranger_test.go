@@ -262,6 +262,23 @@ func TestWaitsAreBounded(t *testing.T) {
 	}
 }
 
+// TestWhoComputesIsNotTakenForStuck: on a machine with too much to do, an answer waits for a processor, not for a disk.
+func TestWhoComputesIsNotTakenForStuck(t *testing.T) {
+	var a account
+	a.late.Store(1)
+	v, err := wait(&a, func() (int, error) {
+		for end := time.Now().Add(3 * nextPatience); time.Now().Before(end); {
+		}
+		return 5, nil
+	}, nil)
+	if v != 5 || err != nil {
+		t.Errorf("%d, %v", v, err)
+	}
+	if n := a.late.Load(); n != 1 {
+		t.Errorf("%d were late", n)
+	}
+}
+
 func TestAnswersThatComeTooLateAreDiscarded(t *testing.T) {
 	var a account
 	gone, late := make(chan int, 1), make(chan struct{})

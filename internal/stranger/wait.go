@@ -1,11 +1,16 @@
 package stranger
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // How long a file system may take for one answer. Local ones take microseconds, a disk that sleeps or a
@@ -45,6 +50,21 @@ func (a *account) patience() time.Duration {
 	return firstPatience
 }
 
+// moreTurns is how often its time begins anew for what has not been on a processor for all of it: on a machine with
+// thirty programs to a processor, half a second was not enough for an open. It bounds what computes for ever.
+const moreTurns = 20
+
+// waitsForTurn reports whether a thread of prywalk runs, or waits for a processor. One that a file system keeps waiting
+// sleeps (proc_pid_stat(5): S, D). 0 is one that has not even begun.
+func waitsForTurn(tid int64) bool {
+	if tid == 0 {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", tid))
+	name := bytes.LastIndexByte(stat, ')')
+	return err == nil && name >= 0 && bytes.HasPrefix(stat[name+1:], []byte(" R"))
+}
+
 // wait does something that may never end. What comes too late is handed to discard.
 func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 	var none T
@@ -58,7 +78,11 @@ func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 	}
 	done := make(chan answer, 1)
 	var over atomic.Bool // the first to set it decides: an answer, or given up
+	var tid atomic.Int64
 	go func() {
+		runtime.LockOSThread() // the thread of that number does it
+		defer runtime.UnlockOSThread()
+		tid.Store(int64(unix.Gettid()))
 		v, err := do()
 		if over.CompareAndSwap(false, true) {
 			done <- answer{v, err}
@@ -72,10 +96,13 @@ func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 	}()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-timer.C:
+	for turn := 0; turn == 0 || turn < moreTurns && waitsForTurn(tid.Load()); turn++ {
+		timer.Reset(limit)
+		select {
+		case r := <-done:
+			return r.value, r.err
+		case <-timer.C:
+		}
 	}
 	a.stuck.Add(1)
 	all.stuck.Add(1)
