@@ -59,7 +59,10 @@ func TestInterpreterThatIsStillMadeIsReadAnew(t *testing.T) {
 	f := newFake()
 	f.interpreter()
 	entry, bytecode := interpreterAt(f)
-	whole := len(entryCode) + len(returnCode) + len(knownCode) + 3*32
+	whole := 0
+	for _, c := range interpreterPieces {
+		whole += len(c.code) + 32
+	}
 	f.put32(entry-32, int32(whole)) // the piece that is made has all the room
 	begin := entry - 32
 	f.put(begin-64+32, begin+uint64(whole)+16)
@@ -73,7 +76,7 @@ func TestInterpreterThatIsStillMadeIsReadAnew(t *testing.T) {
 		t.Error("the blob has another end, and that was not noticed")
 	}
 	r, row, ok := v.Rule(frames.Query{PC: bytecode})
-	if len(v.pieces.list) != 3 || !ok || row != &interpreted {
+	if len(v.pieces.list) != len(interpreterPieces) || !ok || row != &interpreted {
 		t.Errorf("%+v, %v, %v; %+v", r, row, ok, v.pieces)
 	}
 }

@@ -203,7 +203,18 @@ func (f *fake) blob(name string, frame, complete int32, code []byte) uint64 {
 	return begin
 }
 
-// interpreter makes the blob of the interpreter: a piece with which methods begin, and a bytecode.
+// interpreterPieces are the interpreter's: with which methods begin, a bytecode, and more.
+var interpreterPieces = []struct {
+	text string
+	code []byte
+}{
+	{entryText + " (kind = zerolocals)", entryCode}, {"iadd", returnCode},
+	{entryText + " (kind = java_util_zip_CRC32_updateBytes)", knownCode},
+	{entryText + " (kind = java_util_zip_CRC32_updateByteBuffer)", slices.Concat(knownCode, entryCode)},
+	{"throw exception entry points", throwCode},
+}
+
+// interpreter makes the blob of the interpreter.
 func (f *fake) interpreter() {
 	f.put(staticsAt+8, stubsAt)
 	f.offset("StubQueue::_stub_buffer", 0)
@@ -211,13 +222,7 @@ func (f *fake) interpreter() {
 	f.offset("InterpreterCodelet::_size", 0)
 	f.offset("InterpreterCodelet::_description", 8)
 	var b []byte
-	for _, c := range []struct {
-		text string
-		code []byte
-	}{
-		{entryText + " (kind = zerolocals)", entryCode}, {"iadd", returnCode},
-		{entryText + " (kind = java_util_zip_CRC32_updateBytes)", knownCode},
-	} {
+	for _, c := range interpreterPieces {
 		head := make([]byte, 32)
 		binary.LittleEndian.PutUint32(head, uint32(32+len(c.code)))
 		binary.LittleEndian.PutUint64(head[8:], f.text(c.text))
@@ -300,6 +305,15 @@ var (
 		8, 0xeb, 5, opCall, 0, 0x10, 0, 0, 0x5f, 0x49, 0x8b, 0xe5, 0xff, 0xe7,
 	}
 )
+
+// throwCode gives a frame up, asks where the caller handles the exception, and goes there, as in JDK 8.
+var throwCode = slices.Concat([]byte{
+	0x48, 0x8b, 0x5d, 0xf8, opLeave, 0x5a, 0x48, 0x8b, 0xe3, // mov rbx, [rbp-8]; leave; pop rdx; mov rsp, rbx
+	0x49, 0x8b, 0x87, 0xa0, 2, 0, 0, 0x50, 0x52, 0x48, 0x8b, 0xf2, // mov rax, [r15+…]; push rax; push rdx; mov rsi, rdx
+	0x49, 0x8b, 0xff, 0xf7, 0xc4, 15, 0, 0, 0, 0x0f, 0x84, 18, 0, 0, 0, // mov rdi, r15; test esp, 15; je
+	0x48, 0x83, 0xec, 8, opCall, 1, 2, 3, 4, 0x48, 0x83, 0xc4, 8, opJump, 5, 0, 0, 0, opCall, 1, 2, 3, 4,
+	0x48, 0x8b, 0xd8, 0x5a, 0x58, 0xff, 0xe3, // mov rbx, rax; pop rdx; pop rax; jmp rbx
+}, make([]byte, throwBytes))
 
 func (f *fake) open(t testing.TB) *VM { return f.openWith(t, nil) }
 

@@ -109,7 +109,7 @@ var interpreterFrame = words(fpHere, callersFP, fpHere+8, callers, fpHere-8, r13
 
 func everyPlace(t *testing.T, f *fake) {
 	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), barrierPlaces(f), stubPlaces(f),
-		pushPlaces(f), exceptionPlaces(f), methodEntryPlaces(), bytecodePlaces())
+		pushPlaces(f), exceptionPlaces(f), methodEntryPlaces(), bytecodePlaces(), throwPlaces())
 	followed := slices.Concat(adapterPlaces(f), knownPlaces())
 	bare, v := f.open(t), f.openWith(t, f.flow())
 	for _, p := range places {
@@ -337,9 +337,10 @@ func TestCallOfAKnownMethodLeadsToTheInterpreter(t *testing.T) {
 	f := newFake()
 	v := f.openWith(t, f.flow())
 	known := entryAt + uint64(len(entryCode)+codeletHead+len(returnCode)+codeletHead)
+	native := known + uint64(len(knownCode)+codeletHead) // with a native method behind it
 	regs := map[uint8]uint64{frames.X86RSP: spHere, frames.X86RBP: fpHere}
 	const inside = entryAt + 3
-	for ret, above := range map[uint64]uint64{known + 17: 8, known + 28: 0} {
+	for ret, above := range map[uint64]uint64{known + 17: 8, known + 28: 0, native + 17: 8, native + 28: 0} {
 		got, ok := step(t, v, frames.Query{PC: ret, Caller: true}, regs, words(spHere, inside+1, spHere+above, inside))
 		if !ok || got.PC != inside || got.SP() != spHere+above+8 {
 			t.Errorf("%#x: %v, pc %#x sp %#x", ret-known, ok, got.PC, got.SP())
@@ -356,6 +357,24 @@ func methodEntryPlaces() []place {
 		{"with rbp pushed", entryAt + 14, false, words(spHere+8, callers, spHere, fpHere), r13Here, fpHere},
 		{"with rbp set", entryAt + 17, false, words(fpHere, callersFP, fpHere+8, callers), r13Here, callersFP},
 		{"with the frame made", entryAt + 19, false, interpreterFrame, r13Here, callersFP},
+	}
+}
+
+// throwPlaces are those where an exception ends an interpreted frame.
+func throwPlaces() []place {
+	throws := entryAt + uint64(2*len(entryCode)+len(returnCode)+2*len(knownCode)+4*codeletHead)
+	return []place{
+		{"an exception ends a frame", throws + 4, false, interpreterFrame, r13Here, callersFP},
+		{"behind leave, for an exception", throws + 5, false, returnAt(0), rbxHere, fpHere},
+		{"behind leave and pop, for an exception", throws + 6, false, nil, rbxHere, fpHere},
+		{"while rdx has the return address", throws + 9, false, nil, spHere, fpHere},
+		{"with a word pushed", throws + 17, false, nil, spHere + 8, fpHere},
+		{"with both pushed", throws + 18, false, returnAt(0), spHere + 16, fpHere},
+		{"at the call with sp aligned", throws + 40, false, returnAt(8), spHere + 24, fpHere},
+		{"the call with sp aligned", throws + 45, true, returnAt(8), spHere + 24, fpHere},
+		{"the call", throws + 59, true, returnAt(0), spHere + 16, fpHere},
+		{"behind the pop of rdx", throws + 63, false, nil, spHere + 8, fpHere},
+		{"at the jump to the handler", throws + 64, false, nil, spHere, fpHere},
 	}
 }
 
