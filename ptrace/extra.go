@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 )
 
 // Extra reads further memory while a thread is stopped, such as the stack of a
@@ -123,6 +124,21 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 			return 0
 		}
 	}
+	return readParts(r.tid, parts, r.vectors)
+}
+
+// ReadForeseen is ReadAll of places that [procmem.Memory.ForeseePlaces] has found there, in one system call. After the
+// moment until they may not be there any more: nothing is read then.
+func (r *Reader) ReadForeseen(parts []frames.Region, until int64) int {
+	if r.left <= 0 || len(parts) == 0 || procmem.Now() >= until {
+		return 0
+	}
+	if r.allowed != nil {
+		if n, _ := r.allowed.step(1); n == 0 {
+			return 0
+		}
+	}
+	r.left--
 	return readParts(r.tid, parts, r.vectors)
 }
 

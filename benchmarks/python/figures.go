@@ -36,8 +36,10 @@ type row struct {
 	Stacks, Cut, Wrong, Freed, Failed float64
 	Unsaid                            bool               `json:",omitempty"` // how many looks failed is not told
 	Calls                             map[string]float64 `json:",omitempty"` // that never happened
-	// CPU is the tool's own processor time, as a share of one processor.
-	CPU float64
+	// CPU is the tool's own processor time in the windows, as a share of one processor. Start and End are what it used
+	// before a window and after it, in seconds: medians.
+	CPU        float64
+	Start, End float64
 	// Interpreter and Named are prywalk's processor time with the interpreter on the stack, and with names.
 	Interpreter float64 `json:",omitempty"`
 	Named       float64 `json:",omitempty"`
@@ -206,7 +208,8 @@ func (a *allFigures) markdown() string {
 
 // table is that of the tools.
 func (f *figures) table() string {
-	columns := []string{"tool", "Hz", "throughput, n", "own CPU", "stacks", "cut", "wrong", "failed", "lines that differ"}
+	columns := []string{"tool", "Hz", "throughput, n", "own CPU", "its start, end", "stacks", "cut", "wrong", "failed",
+		"lines that differ"}
 	if f.Answers > 0 {
 		columns = append(columns, "p99.9")
 	}
@@ -222,7 +225,8 @@ func (f *figures) table() string {
 			differ = "–"
 		}
 		cells := []string{r.Tool, fmt.Sprint(r.Freq), fmt.Sprintf("%.3f (%.3f to %.3f), %d", r.Ratio, r.Low, r.High, r.N),
-			fmt.Sprintf("%.1f %%", 100*r.CPU), fmt.Sprintf("%.0f", r.Stacks), fmt.Sprintf("%.0f", r.Cut),
+			fmt.Sprintf("%.1f %%", 100*r.CPU), fmt.Sprintf("%.2f, %.2f s", r.Start, r.End),
+			fmt.Sprintf("%.0f", r.Stacks), fmt.Sprintf("%.0f", r.Cut),
 			fmt.Sprintf("%.0f", r.Wrong), failed, differ}
 		if f.Answers > 0 {
 			cells = append(cells, fmt.Sprintf("%.1f ms (%d)", r.P999, r.Answers))

@@ -3,6 +3,8 @@
 //
 //	go run ./benchmarks/python                              all programs, tables on standard output
 //	go run ./benchmarks/python -only flask -limit 40s       a short trial
+//	go run ./benchmarks/python -settle 2s -window 6s        windows without the start of a recording
+//	go run ./benchmarks/python -attach 15                   how soon prywalk names a stack, and what that costs
 //
 // For each program it tells what its throughput is under each tool, how long a server's answers take, and what each
 // tool's stacks are worth. A program is run once with sys.setprofile first, which notes who calls whom. A stack with a
@@ -31,7 +33,10 @@ type settings struct {
 	dir            string
 	python, newest string
 	prywalk        string
+	before         string // another build, that takes turns with it; "": none
 	window, limit  time.Duration
+	settle         time.Duration
+	attach         int
 	prepare        bool
 	tools          *regexp.Regexp
 	json, page     string
@@ -57,7 +62,11 @@ func parse(args []string) (*settings, error) {
 	fl.StringVar(&s.newest, "newest", "/usr/local/lib/python-releases/3.15/bin/python3",
 		"the interpreter that has Tachyon, 3.15 (scripts/setup-pythons.sh)")
 	fl.StringVar(&s.prywalk, "prywalk", "", "the prywalk to measure; built if it is not given")
+	fl.StringVar(&s.before, "before", "", "another build of prywalk, which is measured beside it")
 	fl.DurationVar(&s.window, "window", 800*time.Millisecond, "length of a window")
+	fl.DurationVar(&s.settle, "settle", 600*time.Millisecond, "how long a tool has until a window begins (Tachyon: 1.8s "+
+		"at least)")
+	fl.IntVar(&s.attach, "attach", 0, "measure only prywalk's start, with so many recordings and dumps")
 	fl.DurationVar(&s.limit, "limit", 160*time.Second, "begin no more rounds of a program after this time")
 	tools := fl.String("tools", "", "only tools that this regular expression matches, such as 'prywalk, 100 Hz'")
 	fl.BoolVar(&s.prepare, "prepare", false, "install what is needed, note who calls whom, and measure nothing")
@@ -66,8 +75,8 @@ func parse(args []string) (*settings, error) {
 	if err := fl.Parse(args); err != nil {
 		return nil, err
 	}
-	if s.window <= 0 {
-		return nil, errors.New("-window must be positive")
+	if s.window <= 0 || s.settle < 0 || s.attach < 0 {
+		return nil, errors.New("-window must be positive, -settle and -attach must not be negative")
 	}
 	var err error
 	if s.tools, err = regexp.Compile(*tools); err != nil {
@@ -108,6 +117,12 @@ func (s *settings) run(ctx context.Context) error {
 		}
 		if why := e.lacks(p); why != "" {
 			fmt.Fprintf(os.Stderr, "python: %s is left out: %s\n", p.name, why)
+			continue
+		}
+		if s.attach > 0 {
+			if err := s.measureAttach(ctx, e, p); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
 			continue
 		}
 		known, err := e.edges(ctx, p)

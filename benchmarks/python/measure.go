@@ -21,7 +21,8 @@ type window struct{ from, to int64 }
 type look struct {
 	before, with, after window
 	profile             *profile
-	cpu, seconds        float64
+	// Processor time of the tool, in seconds: before the window, in it, and after it.
+	start, cpu, end float64
 }
 
 // measured is what is known of a program and a tool.
@@ -32,7 +33,7 @@ type measured struct {
 
 // measure measures a program with all tools, in rounds, each time in another order.
 func (s *settings) measure(ctx context.Context, e *environment, p *program, k known) (*figures, error) {
-	tools := toolsFor(p)
+	tools := s.toolsFor(p)
 	all := make([]measured, 0, len(tools))
 	for i := range tools {
 		if !s.tools.MatchString(tools[i].String()) {
@@ -98,17 +99,17 @@ func (s *settings) look(ctx context.Context, e *environment, t *tool, plain, tra
 		defer func() { traced.pause(); plain.resume() }()
 	}
 	out := filepath.Join(e.dir, "recording")
-	began := time.Now()
 	r, err := s.watch(ctx, e, t, target.cmd.Process.Pid, out)
 	if err != nil {
 		return nil, err
 	}
 	l := &look{}
-	l.with.from = procmem.Now()
+	l.start, l.with.from = r.used(), procmem.Now()
 	time.Sleep(s.window)
 	l.with.to = procmem.Now()
+	l.cpu = r.used() - l.start
 	r.end()
-	l.seconds, l.cpu = time.Since(began).Seconds(), r.cpu
+	l.end = r.cpu - l.start - l.cpu
 	said, err := os.ReadFile(out + ".said")
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func results(p *program, all []measured, k known, plain, traced *target) *figure
 	for i := range all {
 		m := &all[i]
 		r := row{Tool: m.tool.name, Freq: m.tool.freq, N: len(m.looks)}
-		var ratios, lengths []float64
+		var ratios, lengths, starts, finishes []float64
 		for _, l := range m.looks {
 			from, of := ends, plain
 			if m.tool.trampoline {
@@ -154,8 +155,10 @@ func results(p *program, all []measured, k known, plain, traced *target) *figure
 			}
 			lengths = append(lengths, of.between(l.with.from, l.with.to)...)
 			r.count(l.profile, k)
-			r.CPU += l.cpu / l.seconds / float64(len(m.looks))
+			r.CPU += l.cpu / (float64(l.with.to-l.with.from) / 1e9) / float64(len(m.looks))
+			starts, finishes = append(starts, l.start), append(finishes, l.end)
 		}
+		r.Start, r.End = stats.Median(starts), stats.Median(finishes)
 		r.Ratio = stats.Median(ratios)
 		r.Low, r.High = stats.MedianInterval(ratios)
 		slices.Sort(lengths)

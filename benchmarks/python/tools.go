@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"prywalk/internal/procmem"
 )
 
 // tool is a profiler at a rate.
@@ -16,7 +18,7 @@ type tool struct {
 	name       string
 	freq       int
 	trampoline bool          // the program runs with the interpreter's trampoline for perf
-	settle     time.Duration // how long it has until it looks
+	settle     time.Duration // how long it has at least until it looks
 	args       func(e *environment, s *settings, pid int, out string) []string
 	read       func(out string, said []byte) (*profile, error)
 }
@@ -25,9 +27,12 @@ type tool struct {
 func (t *tool) String() string { return fmt.Sprintf("%s, %d Hz", t.name, t.freq) }
 
 // toolsFor lists what a program is measured with.
-func toolsFor(p *program) (list []tool) {
+func (s *settings) toolsFor(p *program) (list []tool) {
 	for _, freq := range []int{100, 1000} {
-		list = append(list, prywalk(freq))
+		list = append(list, prywalk("prywalk", s.prywalk, freq))
+		if s.before != "" {
+			list = append(list, prywalk("prywalk before", s.before, freq))
+		}
 		if p.newest {
 			list = append(list, tachyon(freq, false), tachyon(freq, true), perf(freq))
 			continue
@@ -40,9 +45,9 @@ func toolsFor(p *program) (list []tool) {
 	return list
 }
 
-func prywalk(freq int) tool {
-	return tool{name: "prywalk", freq: freq, args: func(_ *environment, s *settings, pid int, out string) []string {
-		return []string{s.prywalk, "record", "-F", strconv.Itoa(freq), "-p", strconv.Itoa(pid), "-o", out, "--stats",
+func prywalk(name, file string, freq int) tool {
+	return tool{name: name, freq: freq, args: func(_ *environment, _ *settings, pid int, out string) []string {
+		return []string{file, "record", "-F", strconv.Itoa(freq), "-p", strconv.Itoa(pid), "-o", out, "--stats",
 			out + ".stats"}
 	}, read: readPrywalk}
 }
@@ -77,7 +82,7 @@ func tachyon(freq int, blocking bool) tool {
 		}
 		return append(args, strconv.Itoa(pid))
 	}
-	return tool{name: name, freq: freq, settle: 3 * settle, args: attach, read: folded(tachyonLine, tachyonFailed)}
+	return tool{name: name, freq: freq, settle: tachyonSettle, args: attach, read: folded(tachyonLine, tachyonFailed)}
 }
 
 func perf(freq int) tool {
@@ -107,8 +112,8 @@ type runningTool struct {
 	cpu float64 // seconds of processor time, at the end
 }
 
-// settle is how long a tool has until it looks, unless it is slower.
-const settle = 600 * time.Millisecond
+// tachyonSettle is how long Tachyon has at least until it looks: an interpreter starts.
+const tachyonSettle = 1800 * time.Millisecond
 
 // watch starts a tool on a process, and waits until it should look.
 func (s *settings) watch(ctx context.Context, e *environment, t *tool, pid int, out string) (*runningTool, error) {
@@ -124,8 +129,17 @@ func (s *settings) watch(ctx context.Context, e *environment, t *tool, pid int, 
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
-	time.Sleep(max(settle, t.settle))
+	time.Sleep(max(s.settle, t.settle))
 	return r, nil
+}
+
+// used gives the processor time of the tool so far, in seconds.
+func (r *runningTool) used() float64 {
+	ns, err := procmem.ProcessCPU(r.cmd.Process.Pid)
+	if err != nil {
+		return 0 // it has ended; what it has said tells why
+	}
+	return float64(ns) / 1e9
 }
 
 // mostWait is how long a tool may take to write what it has.

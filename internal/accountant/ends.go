@@ -131,6 +131,7 @@ func (a *Accountant) CloseAccounts(now int64) {
 	for th := range a.threads {
 		a.finish(th)
 	}
+	a.unwind.managed.close()
 	if a.lockNames != nil {
 		_ = a.lockNames.Close()
 		a.lockNames = nil

@@ -25,6 +25,7 @@ type managedWalk struct {
 	merger callstack.Merger
 	sample managed.Sample
 	live   callstack.Live
+	counts *callstack.Counts
 	told   []managed.Frame
 	frames []profile.Frame
 }
@@ -65,7 +66,10 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *look.Shot, namers []manage
 	if p.managed.read == nil {
 		p.managed = newManagedNames(p)
 	}
-	m.live = callstack.Live{Mem: p.managed.read, PID: p.Target.PID, TID: thr.TID, Runs: s.Sched.Runs}
+	m.live = callstack.Live{
+		Mem: p.managed.read, PID: p.Target.PID, TID: thr.TID, Runs: s.Sched.Runs,
+		RunsOn: s.How == look.ByFreeze && s.State == look.Running, Counts: m.runCounts(),
+	}
 	m.sample = managed.Sample{
 		TID: thr.innerTID(), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek, Live: &m.live,
 	}
@@ -83,6 +87,22 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *look.Shot, namers []manage
 		u.stack = append(u.stack, u.entry(p, &entries[i], s.Regs.Arch))
 	}
 	return stop
+}
+
+// runCounts gives what asks how often threads have run.
+func (m *managedWalk) runCounts() *callstack.Counts {
+	if m.counts == nil {
+		m.counts = callstack.NewCounts()
+	}
+	return m.counts
+}
+
+// close lets go of its files.
+func (m *managedWalk) close() {
+	if m.counts != nil {
+		m.counts.Close()
+		m.counts = nil
+	}
 }
 
 func newManagedNames(p *processAccount) managedNames {

@@ -135,7 +135,9 @@ func (a *Accountant) explain(th *threadAccount, s *look.Shot, id profile.StackID
 // managed asks the run-time systems of a process what a sleeper waits for.
 func (a *Accountant) managed(th *threadAccount, s *look.Shot, word uint64) (waits.For, bool) {
 	p := th.proc
-	live := &callstack.Live{Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs}
+	live := &callstack.Live{
+		Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs, Counts: a.unwind.managed.runCounts(),
+	}
 	w, ok, _ := callstack.Waiting(p.Target.Namers(), &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
 		Live: live})
 	return w, ok

@@ -100,6 +100,7 @@ func (l *Looker) extra(t *Thread, s *Shot) {
 		l.reader.Allow(readsOf(extra))
 		l.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
+	t.foreseeAlone()
 	l.planned.asleep = true
 	n := extra.Regions(&s.Regs, &l.reader, l.regions[:])
 	l.planned.asleep = false

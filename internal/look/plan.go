@@ -6,6 +6,8 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
 
@@ -40,6 +42,83 @@ type planned struct {
 	first  []frames.Addr // the nodes of the first chain
 	firsts [managed.MaxNodes]frames.Addr
 	next   [planEach]frames.Addr
+
+	lastIn int         // where in out last is; −1: it is not
+	alone  *aloneNodes // of the thread; nil: none are foreseen
+	found  int         // of those that this look has met
+	parts  [mostAlone]frames.Region
+	guess  int // in out: where the next node is, if it is one that was foreseen
+}
+
+// # Nodes of the last look
+//
+// Frames that are objects lie anywhere, each leads to the next, and most are those of the last look. So the kernel is
+// asked before a stop which of their places are there. In the stop these are read in one call, before the chain is
+// followed. Which nodes it has now, the chain alone says: those that are new are read as they are met.
+
+// mostAlone is how many nodes are foreseen.
+const mostAlone = procmem.MostPlaces
+
+// aloneNodes are the nodes of a thread's last chain that lie in nothing else that is copied.
+type aloneNodes struct {
+	at      [mostAlone]frames.Addr
+	n       int
+	there   [mostAlone]bool
+	until   int64 // they are there, CLOCK_MONOTONIC ns; 0: that is not known
+	refused int   // how often nothing could be read in one call
+	next    [mostAlone]frames.Addr
+}
+
+// mostRefused is how often that is tried in vain.
+const mostRefused = 4
+
+// foresee asks about the nodes.
+func (a *aloneNodes) foresee(m *procmem.Memory, size int) {
+	if a.until = 0; a.n > 0 && a.refused < mostRefused {
+		a.until = m.ForeseePlaces(a.at[:a.n], uint64(size), a.there[:a.n])
+	}
+}
+
+// readAlone reads the nodes that were foreseen, once; false if there are none.
+func (p *planned) readAlone(size uint64) bool {
+	a, n, used := p.alone, 0, p.used
+	if a == nil || a.until == 0 {
+		return false
+	}
+	until := a.until
+	a.until = 0
+	for i := range a.n {
+		if a.there[i] && p.n+n < len(p.out) && size <= uint64(len(p.buf)-used) {
+			p.parts[n] = frames.Region{Addr: a.at[i], Bytes: p.buf[used : used+int(size)]}
+			used += int(size)
+			n++
+		}
+	}
+	got := p.rd.ReadForeseen(p.parts[:n], until) / int(size)
+	if n > 0 && got == 0 {
+		a.refused++
+	}
+	p.guess = p.n
+	p.n += copy(p.out[p.n:], p.parts[:got])
+	p.used += got * int(size)
+	return got > 0
+}
+
+// denseNodes is how many sizes of a node two of them are apart at most that are mostly read together anyway: as on a
+// stack.
+const denseNodes = 3
+
+// keepAlone takes note of a node of the first chain for the next look. before is how many regions there were before it.
+func (p *planned) keepAlone(at frames.Addr, size uint64, before int) {
+	a := p.alone
+	if a == nil || p.first != nil || p.lastIn < before || p.found == mostAlone {
+		return
+	}
+	if near := denseNodes * size; p.found > 0 && at-a.next[p.found-1]+near <= 2*near {
+		return
+	}
+	a.next[p.found] = at
+	p.found++
 }
 
 // Reads implements [ptrace.ManyReads].
@@ -58,8 +137,8 @@ func (p *planned) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, 
 
 // Regions implements [ptrace.Extra].
 func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	p.rd, p.out, p.n, p.used, p.count, p.last = rd, out, 0, 0, 0, frames.Region{}
-	p.first = nil
+	p.rd, p.out, p.n, p.used, p.count, p.last, p.lastIn = rd, out, 0, 0, 0, frames.Region{}, -1
+	p.first, p.found, p.guess = nil, 0, len(out)
 	if p.inner != nil {
 		p.n = p.inner.Regions(regs, rd, out)
 	}
@@ -70,7 +149,10 @@ func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	if p.slots[0] != 0 {
 		p.carry(p.plan.Steps)
 	}
-	p.rd, p.out, p.last = nil, nil, frames.Region{}
+	if p.alone != nil {
+		p.alone.n, p.alone.until = copy(p.alone.at[:], p.alone.next[:p.found]), 0
+	}
+	p.rd, p.out, p.last, p.alone = nil, nil, frames.Region{}, nil
 	return p.n
 }
 
@@ -121,13 +203,15 @@ func (p *planned) chain(at frames.Addr, s *managed.Step) {
 	if slices.Contains(p.first, at) {
 		return
 	}
+	before := p.n
 	for p.count = 0; at != 0 && p.count < min(int(s.Max), len(p.nodes)); p.count++ {
-		if p.have(at, size) == nil {
+		if p.have(at, size) == nil && (!p.readAlone(size) || p.have(at, size) == nil) {
 			if !p.node(at, size, pages >= fewPages) {
 				return
 			}
 			pages++
 		}
+		p.keepAlone(at, size, before)
 		p.nodes[p.count] = at
 		at = p.word(at + uint64(int64(s.Next)))
 	}
@@ -192,12 +276,18 @@ func (p *planned) have(addr, size uint64) []byte {
 	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
 		return p.last.Bytes[off : off+size]
 	}
+	if p.guess < p.n && p.out[p.guess].Addr == addr && uint64(len(p.out[p.guess].Bytes)) >= size {
+		p.last, p.lastIn = p.out[p.guess], p.guess
+		p.guess++
+		return p.last.Bytes[:size]
+	}
 	for i := range p.out[:p.n] {
 		if b := piece(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
-			p.last = p.out[i]
+			p.last, p.lastIn, p.guess = p.out[i], i, i+1
 			return b
 		}
 	}
+	p.last, p.lastIn = frames.Region{}, -1
 	from, _ := p.rd.Stack()
 	return piece(from, p.rd.StackBytes(), addr, size)
 }
@@ -243,6 +333,17 @@ func (p *planned) read(addr frames.Addr, n uint64) bool {
 	return true
 }
 
+// InLock reports whether a sleeper waits for the lock of its run-time system, which threads that compute pass on to
+// each other: another one runs in its place.
+func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
+	plan := t.needs.get().Plan
+	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
+		return false
+	}
+	word, ok := waits.Sleeps(&call.Args)
+	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
+}
+
 // foresee asks before a stop what the first copy of the thread's plan would have to ask in it.
 func (t *Thread) foresee() {
 	n := t.needs.get()
@@ -252,6 +353,23 @@ func (t *Thread) foresee() {
 	if s := &n.Plan.Steps[0]; s.Op == managed.Copy && s.Base == 0 && s.End == 0 {
 		t.Memory.Foresee(n.Anchor+uint64(s.Off), int(s.Max))
 	}
+	t.foreseeAlone()
+}
+
+// foreseeAlone asks about the nodes of the thread's last look.
+func (t *Thread) foreseeAlone() {
+	n := t.needs.get()
+	if n.Plan == nil || t.Memory == nil {
+		return
+	}
+	i := slices.IndexFunc(n.Plan.Steps, func(s managed.Step) bool { return s.Op == managed.Chain })
+	if i < 0 {
+		return
+	}
+	if t.nodes == nil {
+		t.nodes = &aloneNodes{}
+	}
+	t.nodes.foresee(t.Memory, int(n.Plan.Steps[i].Size))
 }
 
 // carryOut gives what copies by the thread's plan besides inner; inner if it has none.
@@ -268,7 +386,7 @@ func (l *Looker) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
-	p.inner, p.plan, p.anchor, p.tid = inner, plan, anchor, uint64(t.TID)
+	p.inner, p.plan, p.anchor, p.tid, p.alone = inner, plan, anchor, uint64(t.TID), t.nodes
 	return p
 }
 

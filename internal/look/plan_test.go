@@ -6,8 +6,11 @@ import (
 	"testing"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/frames"
 	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
@@ -174,5 +177,90 @@ func TestAChainThatJoinsTheFirstIsCopiedOnce(t *testing.T) {
 	p.run(&managed.Plan{Steps: append(chain(0), chain(16)...)}, a.at, out)
 	if p.count != 1 || p.nodes[0] != a.at+1<<16 {
 		t.Errorf("%d nodes of a chain of its own", p.count)
+	}
+}
+
+// TestNodesOfTheLastLookAreReadTogether: in one call, and those that are new as they are met. The memory is mapped:
+// pages of Go's heap may never have been touched.
+func TestNodesOfTheLastLookAreReadTogether(t *testing.T) {
+	const n, distance, size = 14, 5000, 16
+	bytes, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(bytes) }()
+	a := &arena{bytes, uint64(uintptr(unsafe.Pointer(&bytes[0])))}
+	a.nodes(4096, n, distance)
+	mem := procmem.OpenMemory(os.Getpid())
+	defer mem.Close()
+	p, out := newPlanned()
+	plan := &managed.Plan{Steps: []managed.Step{{Op: managed.Chain, Size: size, Max: 100}}}
+	alone := &aloneNodes{}
+	look := func(first uint64) (reads int, nodes []frames.Addr, snap frames.Snapshot) {
+		alone.foresee(mem, size)
+		rd := ptrace.ReaderOf(os.Getpid(), mem)
+		rd.Allow(p.Reads())
+		p.plan, p.anchor, p.alone = plan, first, alone
+		before, regs := rd.Left(), frames.Regs{Arch: hostArch()}
+		regions := p.Regions(&regs, &rd, out)
+		return before - rd.Left(), p.nodes[:p.count], frames.Snapshot{Others: out[:regions]}
+	}
+	first := a.at + 4096
+	if alone, nodes, _ := look(first); len(nodes) != n || alone < n-2 {
+		t.Fatalf("%d nodes in %d reads, where none is foreseen", len(nodes), alone)
+	}
+	if alone.n != n {
+		t.Fatalf("%d nodes are kept", alone.n)
+	}
+	reads, nodes, _ := look(first)
+	if mem.ForeseePlaces(alone.at[:1], size, make([]bool, 1)) == 0 {
+		t.Skip("the kernel does not tell which pages are there")
+	}
+	if reads != 1 || len(nodes) != n {
+		t.Errorf("%d nodes in %d reads", len(nodes), reads)
+	}
+	// The innermost is another one, the second leads elsewhere, and those in between are not met any more.
+	a.put(1<<19, a.at+1<<19+1<<16)
+	a.put(1<<19+1<<16, a.at+4096+4*distance)
+	reads, nodes, snap := look(a.at + 1<<19)
+	if len(nodes) != 2+n-4 || reads > 3 {
+		t.Errorf("%d nodes in %d reads, with two that are new", len(nodes), reads)
+	}
+	for i, at := range nodes {
+		v, ok := snap.Word(at)
+		if next := append(nodes[i+1:len(nodes):len(nodes)], 0)[0]; !ok || v != next {
+			t.Errorf("node %d leads to %x, not to %x", i, v, next)
+		}
+	}
+	if alone.until = 0; alone.n != len(nodes) {
+		t.Errorf("%d nodes are kept of %d", alone.n, len(nodes))
+	}
+}
+
+// TestWhoWaitsForTheLockOfItsRunTimeSystemIsInIt: and nobody else is.
+func TestWhoWaitsForTheLockOfItsRunTimeSystemIsInIt(t *testing.T) {
+	const lock, wait = 0x7000, 0
+	th := &Thread{}
+	th.needs.init(Needs{})
+	call := procmem.SyscallInfo{Nr: futexCall(hostArch()), Args: [6]uint64{lock + 8, wait}}
+	if th.InLock(&call) {
+		t.Error("without a plan")
+	}
+	th.needs.init(Needs{Plan: &managed.Plan{}})
+	if th.InLock(&call) {
+		t.Error("where none is known")
+	}
+	th.needs.init(Needs{Plan: &managed.Plan{Lock: [2]uint64{lock, lock + 48}}})
+	if !th.InLock(&call) {
+		t.Error("not there")
+	}
+	for name, other := range map[string]procmem.SyscallInfo{
+		"another word": {Nr: call.Nr, Args: [6]uint64{lock + 48, wait}},
+		"another call": {Nr: call.Nr + 1, Args: call.Args},
+		"who wakes":    {Nr: call.Nr, Args: [6]uint64{lock + 8, 1}},
+	} {
+		if th.InLock(&other) {
+			t.Error(name)
+		}
 	}
 }

@@ -45,6 +45,7 @@ type Thread struct {
 	sampled  int        // the kernel samples it where it runs, with so many bytes of its stack; 0: it does not
 	passed   int64      // since when it was found queued, and not stopped for that; CLOCK_MONOTONIC ns, 0: it was not
 	alone    *leftAlone // nil: no look has made it give up a call
+	nodes    *aloneNodes
 	slept    slept
 	// restless: it has not been found unchanged since it was peeked at.
 	restless bool

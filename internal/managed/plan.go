@@ -21,6 +21,9 @@ type Plan struct {
 	Find []Step
 	// Known has the objects that Each leaves out; nil: none.
 	Known *Known
+	// Lock is where the run-time system's own lock lies, from the first address to the second; 0, 0: nowhere, as far as is
+	// known. Threads that compute pass it on to each other.
+	Lock [2]uint64
 }
 
 // Step is one read. Slots hold addresses: slot 0 is the anchor, slot 1 the stack pointer, slot 2 the thread pointer,

@@ -1,5 +1,7 @@
 package procmem
 
+import "slices"
+
 // find finds the mapping that an address lies in among those that are known.
 //
 //go:nosplit
@@ -192,4 +194,77 @@ func (m *Memory) Foresee(addr uint64, n int) {
 // has reports whether a range was asked about lately.
 func (f *foreseen) has(addr, n uint64) bool {
 	return f.until != 0 && addr >= f.addr && addr-f.addr <= f.n && n <= f.n-(addr-f.addr) && Now() < f.until
+}
+
+// MostPlaces is how many places [Memory.ForeseePlaces] asks about.
+const MostPlaces = 62
+
+// ForeseePlaces asks which of some short places lie in anonymous memory that is there, so that nobody who reads them
+// waits. there has one answer for each, and the answers count until the moment that is given (CLOCK_MONOTONIC, ns);
+// 0: none does. It is for whoever is about to stop a thread. Places beyond the first [MostPlaces] are not asked about.
+func (m *Memory) ForeseePlaces(places []uint64, size uint64, there []bool) (until int64) {
+	clear(there)
+	fd := m.pagemap.get()
+	if fd < 0 || m.swapped.Load() || size == 0 || size > pageSize {
+		return 0
+	}
+	var pages [2 * MostPlaces]uint64
+	n, known := 0, places[:min(len(places), MostPlaces)]
+	var in Span
+	for _, at := range known {
+		if off := at - in.Start; off >= in.End-in.Start || in.End-at < size {
+			if !m.look(at, size, &in) || in.End-at < size {
+				in = Span{}
+				continue
+			}
+		}
+		if in.Kind == Anonymous {
+			n = addPage(&pages, n, at&^(pageSize-1))
+			n = addPage(&pages, n, (at+size-1)&^(pageSize-1))
+		}
+	}
+	n = presentPages(fd, pages[:n])
+	for i, at := range known {
+		_, first := slices.BinarySearch(pages[:n], at&^(pageSize-1))
+		_, last := slices.BinarySearch(pages[:n], (at+size-1)&^(pageSize-1))
+		there[i] = first && last
+	}
+	if n == 0 {
+		return 0
+	}
+	return Now() + foreseenFor
+}
+
+// addPage adds a page to n sorted ones, if it is not among them, and gives how many there are then.
+func addPage(pages *[2 * MostPlaces]uint64, n int, page uint64) int {
+	i, known := slices.BinarySearch(pages[:n], page)
+	if known {
+		return n
+	}
+	copy(pages[i+1:n+1], pages[i:n])
+	pages[i] = page
+	return n + 1
+}
+
+// presentPages keeps those of some sorted pages that are there, and gives how many these are. Neighbours are asked
+// about together.
+func presentPages(fd int, pages []uint64) (n int) {
+	const most = 64
+	var entries [most * 8]byte
+	for i := 0; i < len(pages); {
+		from, j := pages[i], i+1
+		for j < len(pages) && (pages[j]-from)/pageSize < most {
+			j++
+		}
+		want := ((pages[j-1]-from)/pageSize + 1) * 8
+		got, _ := pread(fd, entries[:want], from/pageSize*8)
+		for ; i < j; i++ {
+			off := (pages[i] - from) / pageSize * 8
+			if off+8 <= uint64(got) && le64(entries[off:])&(pagePresent|pageSwapped) == pagePresent {
+				pages[n] = pages[i]
+				n++
+			}
+		}
+	}
+	return n
 }

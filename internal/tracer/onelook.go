@@ -120,7 +120,8 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 	} else {
 		c.counts.peeked++
 	}
-	c.follow(th, s.Sched, s.OnCPU, s.State == look.Running, s.How)
+	inTurn := s.How == look.ByPeek && th.look.InLock(&s.Call)
+	c.follow(th, s.Sched, s.OnCPU || inTurn, s.State == look.Running, s.How)
 	c.noticeGap(s.At)
 	th.tick = c.counts.ticks
 	c.idle.Looked(&th.idle, s.State != look.Running, th.born, s.Sched)
@@ -147,12 +148,13 @@ func (c *Tracer) sleptAgain(th *thread) {
 	th.idle.SleptAgain(now)
 }
 
-// follow takes note of a look at a thread, if the tracer should be on its processor.
-func (c *Tracer) follow(th *thread, s procmem.SchedStat, onCPU, running bool, how look.How) {
+// follow takes note of a look at a thread, if the tracer should be on its processor. met: it was met on one, or waits
+// for its turn, in which another one runs.
+func (c *Tracer) follow(th *thread, s procmem.SchedStat, met, running bool, how look.How) {
 	if th.look.Sampled() {
 		return
 	}
-	hides := th.hidden.Hides(int64(s.CPU), onCPU, running, max(c.ticks.Period(), c.now.apart))
+	hides := th.hidden.Hides(int64(s.CPU), met, running, max(c.ticks.Period(), c.now.apart))
 	if hides || how == look.ByFreeze && th.look.ManyCalls() {
 		c.cpuChooser.Follow(c.looker.Processor(th.look))
 	}

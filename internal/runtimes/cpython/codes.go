@@ -126,11 +126,10 @@ func (r *Runtime) resolve(addr uint64) (*code, found) {
 		return c, isKnown // by another walk
 	case w.live:
 		w.used = true
-		now := procmem.Now()
-		if id, what := r.identifyNow(addr); what != isKnown {
+		if id, what, at := r.identifyAgain(addr); what != isKnown {
 			return nil, what
 		} else if c != nil && c.id == id {
-			c.checked = now
+			c.checked = at
 			return c, isKnown
 		}
 		return r.readCode(addr, nil)
@@ -141,8 +140,8 @@ func (r *Runtime) resolve(addr uint64) (*code, found) {
 		return nil, isFreed
 	}
 	// It was known before the stop: is it still the same after it?
-	now := procmem.Now()
-	if id, what := r.identifyNow(addr); what != isKnown || id != c.id {
+	id, what, now := r.identifyAgain(addr)
+	if what != isKnown || id != c.id {
 		r.codes.known.Drop(addr)
 		delete(r.codes.byAddr, addr)
 		return nil, isFreed

@@ -27,6 +27,7 @@ type Runtime struct {
 	threads threads
 	threadNames
 	codes codes
+	heads heads
 	pages livePages
 	walk
 }
@@ -112,6 +113,9 @@ func (r *Runtime) makePlan() {
 			chain(slotPrevFrame))
 	}
 	r.plan = &managed.Plan{Steps: steps, Find: r.findSteps(), Known: &r.codes.known}
+	if r.gil != 0 {
+		r.plan.Lock = [2]uint64{r.gil + gilCond, r.gil + gilCondEnd}
+	}
 }
 
 // mostSought is how many of the newest thread states are looked at in a stop for that of a new thread.

@@ -49,7 +49,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 	chain, runs, loops := w.chain[:0], w.runs[:0], w.loops[:0]
 	*w = walk{sample: s, chain: chain, runs: runs, loops: loops, pages: &r.pages}
-	w.pages.n = 0
+	w.pages.n, r.heads.done = 0, false
 	w.live = s.Live != nil && s.Live.Unchanged()
 	if !r.findState() {
 		return

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/benchmarks/stats"
+)
+
+// attachFor is how long the recordings are whose start is measured.
+const attachFor = time.Second
+
+// measureAttach measures how long a recording takes from the start of its command to the first stack with a function of
+// Python. It also measures how long a dump takes, and the processor time and memory of both.
+func (s *settings) measureAttach(ctx context.Context, e *environment, p *program) error {
+	t, err := e.start(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer t.kill()
+	t.resume()
+	time.Sleep(2 * time.Second)
+	pid, out := strconv.Itoa(t.cmd.Process.Pid), filepath.Join(e.dir, "attach")
+	var first, cpu, memory, dumps, dumpCPU, dumpMemory []float64
+	for range s.attach {
+		began := time.Now()
+		used, most, err := runCounted(exec.CommandContext(ctx, s.prywalk, "record", "-F", "100", "-d", attachFor.String(),
+			"-p", pid, "-o", out))
+		if err != nil {
+			return err
+		}
+		named, err := firstNamed(out)
+		if err != nil {
+			return err
+		}
+		first = append(first, float64(named-began.UnixNano())/1e6)
+		cpu, memory = append(cpu, used), append(memory, most)
+		began = time.Now()
+		if used, most, err = runCounted(exec.CommandContext(ctx, s.prywalk, "dump", "-p", pid)); err != nil {
+			return err
+		}
+		dumps = append(dumps, time.Since(began).Seconds()*1e3)
+		dumpCPU, dumpMemory = append(dumpCPU, used), append(dumpMemory, most)
+	}
+	fmt.Printf("%s, n = %d: median (interval), most\n", p.name, s.attach)
+	tell("record: first stack with names, ms", first)
+	tell("record of 1 s: processor time, s", cpu)
+	tell("record of 1 s: memory, MB", memory)
+	tell("dump: ms", dumps)
+	tell("dump: processor time, s", dumpCPU)
+	tell("dump: memory, MB", dumpMemory)
+	return nil
+}
+
+// tell prints figures of one kind.
+func tell(what string, all []float64) {
+	slices.Sort(all)
+	low, high := stats.MedianInterval(all)
+	fmt.Printf("  %s: %.4g (%.4g to %.4g), %.4g\n", what, stats.Median(all), low, high, all[len(all)-1])
+}
+
+// runCounted runs a command, and gives its processor time in seconds and its memory in 10^6 bytes.
+func runCounted(c *exec.Cmd) (cpu, memory float64, err error) {
+	if out, err := c.CombinedOutput(); err != nil {
+		return 0, 0, fmt.Errorf("%w: %s", err, lastLine(out))
+	}
+	u := c.ProcessState
+	if r, ok := u.SysUsage().(*syscall.Rusage); ok {
+		memory = float64(r.Maxrss) * 1024 / 1e6
+	}
+	return (u.UserTime() + u.SystemTime()).Seconds(), memory, nil
+}
+
+// firstNamed gives the moment of the first look in a recording that has a function of Python, in nanoseconds of Unix
+// time.
+func firstNamed(file string) (int64, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	rec, err := pprof.Parse(bytes.NewReader(text))
+	if err != nil {
+		return 0, err
+	}
+	first := int64(0)
+	for _, sample := range rec.Sample {
+		end := sample.NumLabel["end_timestamp_ns"]
+		if len(end) == 0 || first != 0 && end[0] >= first || !slices.ContainsFunc(sample.Location, isNamed) {
+			continue
+		}
+		first = end[0]
+	}
+	if first == 0 {
+		return 0, fmt.Errorf("%s has no function of Python", file)
+	}
+	return first, nil
+}
+
+// isNamed reports whether a location is that of a function of Python.
+func isNamed(l *pprof.Location) bool {
+	return l.Mapping != nil && strings.HasPrefix(l.Mapping.File, "[CPython ") && len(l.Line) > 0 &&
+		l.Line[0].Function.Name != "[freed]"
+}
