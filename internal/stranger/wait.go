@@ -50,8 +50,8 @@ func (a *account) patience() time.Duration {
 	return firstPatience
 }
 
-// moreTurns is how often its time begins anew for what has not been on a processor for all of it: on a machine with
-// thirty programs to a processor, half a second was not enough for an open. It bounds what computes for ever.
+// moreTurns is how often its time begins anew for what computes, or waits for a processor. With thirty programs to a
+// processor, half a second was not enough for an open. It bounds what computes for ever.
 const moreTurns = 20
 
 // waitsForTurn reports whether a thread of prywalk runs, or waits for a processor. One that a file system keeps waiting
