@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 )
 
 // Perm is a set of access rights of a mapping.
@@ -196,4 +198,38 @@ func (c *lineCursor) perm() Perm {
 	}
 	c.rest = c.rest[5:]
 	return p
+}
+
+// Listing is what a process has mapped, as far as looks and walks need it.
+type Listing struct {
+	text []byte
+	// Code are the mappings with code, Spans are all, in rising order.
+	Code  []Mapping
+	Spans []procmem.Span
+}
+
+// Read reads the mappings of a process that nobody has opened.
+func (l *Listing) Read(pid int) error {
+	var err error
+	if l.text, err = procmem.ReadMaps(pid, l.text); err != nil {
+		return err
+	}
+	return l.parse()
+}
+
+// HasCode reports whether an address lies in a mapping with code.
+func (l *Listing) HasCode(addr uint64) bool {
+	return slices.ContainsFunc(l.Code, func(m Mapping) bool { return m.Start <= addr && addr < m.End })
+}
+
+// parse fills the lists anew: the ones before may be others' by now.
+func (l *Listing) parse() error {
+	l.Code, l.Spans = nil, nil
+	return eachMapping(l.text, func(m *RawMapping) {
+		l.Spans = append(l.Spans, m.span())
+		if m.Perm&PermExec != 0 {
+			m.Path, m.Deleted = m.name()
+			l.Code = append(l.Code, m.Mapping)
+		}
+	})
 }

@@ -1,11 +1,16 @@
 package code
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"prywalk/internal/procmem"
 )
 
 const sampleMaps = `55bfe1f80000-55bfe1f82000 r--p 00000000 fe:00 247026                     /usr/bin/cat
@@ -94,5 +99,25 @@ func BenchmarkMapsOf60000Lines(b *testing.B) {
 		if err := eachMapping(text, func(*RawMapping) { n++ }); err != nil || n != 60000 {
 			b.Fatal(n, err)
 		}
+	}
+}
+
+// TestListingOfAProcess: this one, with the code that runs the test.
+func TestListingOfAProcess(t *testing.T) {
+	var l Listing
+	for range 2 { // the text is used again
+		if err := l.Read(os.Getpid()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here := uint64(reflect.ValueOf(TestListingOfAProcess).Pointer())
+	if !l.HasCode(here) || l.HasCode(0) || len(l.Spans) <= len(l.Code) {
+		t.Errorf("%d mappings with code of %d", len(l.Code), len(l.Spans))
+	}
+	if !slices.IsSortedFunc(l.Spans, func(a, b procmem.Span) int { return cmp.Compare(a.Start, b.Start) }) {
+		t.Error("they are not in order")
+	}
+	if err := l.Read(1 << 30); err == nil {
+		t.Error("of no process")
 	}
 }

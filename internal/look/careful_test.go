@@ -69,3 +69,32 @@ func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoIsOnAProcessorIsToldWithoutAStop: a program that computes is, sooner or later; one that sleeps, and one that
+// has ended, are not.
+func TestWhoIsOnAProcessorIsToldWithoutAStop(t *testing.T) {
+	if runtime.NumCPU() == 1 {
+		t.Skip("who computes waits for this thread's processor")
+	}
+	busy := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done")).Process.Pid
+	asleep := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		l := New(ctl, NewPool(1), Ladder)
+		defer l.Close()
+		testtargets.Eventually(t, "it is on a processor", func() bool {
+			l.Woken(procmem.Now())
+			return l.OnProcessor(busy)
+		})
+		var s procmem.Stat
+		testtargets.Eventually(t, "it sleeps", func() bool { return procmem.ReadStat(asleep, &s) == nil && s.State == 'S' })
+		if l.OnProcessor(asleep) || l.OnProcessor(gone.Process.Pid) {
+			t.Error("who sleeps, or has ended, is on a processor")
+		}
+	})
+}

@@ -115,6 +115,21 @@ func (l *Looker) giveUp(before int64, done func(*Thread, *Shot, error)) {
 	}
 }
 
+// GiveUp ends a pending look at a thread; false if there is none. Its done is not called.
+func (l *Looker) GiveUp(t *Thread) bool {
+	for i, p := range l.pending {
+		if p != t {
+			continue
+		}
+		l.pending[i] = nil
+		l.pool.Put(t.pending)
+		t.pending = nil
+		l.ctl.Cancel(t.freezing)
+		return true
+	}
+	return false
+}
+
 // Queued reports whether a pending look is at a thread that waits for the processor
 // which this thread runs on: it does not stop before this thread sleeps.
 func (t *Thread) Queued() bool { return t.pending != nil && t.queued }

@@ -118,3 +118,26 @@ func (l *Looker) Processor(t *Thread) int {
 	}
 	return st.Processor
 }
+
+// OnProcessor reports whether the first thread of a process that nobody looks at is on a processor, or was preempted by
+// the tracer's wake-up. It is on one if it has arrived once more often than it has left (kernel/sched/stats.h,
+// sched_info_arrive; kernel/sched/core.c, __schedule). Its clock does not tell: the kernel brings that of another
+// process up to date at its own ticks only.
+func (l *Looker) OnProcessor(pid int) bool {
+	var s procmem.Status
+	files := procmem.OpenThread(pid, pid, nil) // no file is kept open
+	before, err := files.SchedStat()
+	if err != nil || procmem.ReadStatus(pid, &s) != nil || s.State != 'R' {
+		return false
+	}
+	after, err := files.SchedStat()
+	if err != nil || after.Runs != before.Runs {
+		return false // it has only just come
+	}
+	if before.Runs > s.Switches {
+		return true
+	}
+	var st procmem.Stat
+	return procmem.ReadStat(pid, &st) == nil && st.Processor == l.tracer.Processor(l.wake()) &&
+		l.tracer.Preempted(files, l.wake())
+}

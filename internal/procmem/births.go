@@ -1,6 +1,9 @@
 package procmem
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+)
 
 // Births tells whether any task was born, on the whole machine: the last field of /proc/loadavg is the number that was
 // given out last in this pid namespace (fs/proc/loadavg.c). Not safe for concurrent use.
@@ -23,6 +26,15 @@ func OpenBirths() (*Births, error) {
 
 // Close closes the file.
 func (b *Births) Close() { closeFD(b.fd) }
+
+// Last gives the number that was given out last, as of the last call of Any; 0 if that is not known.
+func (b *Births) Last() int {
+	n, err := strconv.Atoi(string(b.last[:b.n]))
+	if err != nil {
+		return 0
+	}
+	return n
+}
 
 // Any reports whether a task was born since it was called last. True if that is not known.
 func (b *Births) Any() bool {

@@ -22,6 +22,9 @@ func TestBirthsAreSeen(t *testing.T) {
 		if !b.Any() {
 			t.Error("a process was born, and not seen")
 		}
+		if b.Last() <= 0 {
+			t.Errorf("the last one has the number %d", b.Last())
+		}
 	}
 	if n := testing.AllocsPerRun(10, func() { b.Any() }); n != 0 {
 		t.Errorf("%.0f allocations", n)
@@ -68,5 +71,14 @@ func TestTheYoungestThreadsComeLast(t *testing.T) {
 		if try == 100 {
 			t.Fatalf("%d lists are not the end of %v", wrong, all)
 		}
+	}
+}
+
+// TestSwitchesAreBothKinds: how often a thread has left a processor, of its own accord or not.
+func TestSwitchesAreBothKinds(t *testing.T) {
+	const text = "State:\tR (running)\nTgid:\t7\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n"
+	var s Status
+	if err := ParseStatus([]byte(text), &s); err != nil || s.Switches != 42 {
+		t.Errorf("%d switches, %v", s.Switches, err)
 	}
 }

@@ -30,6 +30,8 @@ type Status struct {
 	// process; SigBlk, SigIgn and SigCgt those blocked, ignored and caught. Bit
 	// n−1 stands for signal n.
 	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
+	// Switches is how often the thread has left a processor.
+	Switches uint64
 	// Swap is how much of its memory lies in swap, in KiB.
 	Swap uint64
 	// Seccomp is 0 (none), 1 (strict) or 2 (filter).
@@ -98,6 +100,8 @@ func (s *Status) line(key []byte, c *cursor) {
 		s.CapEff = c.number(c.word(), 16)
 	case "VmSwap":
 		s.Swap = c.uint()
+	case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
+		s.Switches += c.uint()
 	case "Seccomp":
 		s.Seccomp = int(c.uint())
 	case "NoNewPrivs":

@@ -2,6 +2,7 @@ package procmem
 
 import (
 	"bytes"
+	"slices"
 	"syscall"
 
 	"prywalk/internal/refusal"
@@ -245,6 +246,30 @@ func ReadStat(tid int, s *Stat) error {
 	}
 	return ParseStat(b, s)
 }
+
+// ReadMaps reads the list of a process's mappings once, with no descriptor kept, into buf, which may grow.
+func ReadMaps(pid int, buf []byte) ([]byte, error) {
+	var p pathBuf
+	fd, e := open(p.process(pid, "maps"), 0)
+	if e != 0 {
+		return buf[:0], classify(e)
+	}
+	defer closeFD(fd)
+	for buf = buf[:0]; ; {
+		buf = slices.Grow(buf, mapsStep)
+		n, e := pread(fd, buf[len(buf):cap(buf)], uint64(len(buf)))
+		if e != 0 {
+			return buf[:0], classify(e)
+		}
+		if n == 0 {
+			return buf, nil
+		}
+		buf = buf[:len(buf)+n]
+	}
+}
+
+// mapsStep is how much of a list of mappings is read at once: the kernel gives a page.
+const mapsStep = 4096
 
 // ReadComm reads the name of a thread once, with no descriptor kept.
 func ReadComm(tid int, c *Comm) error {

@@ -1,0 +1,148 @@
+package descendants
+
+import (
+	"iter"
+	"maps"
+
+	"prywalk/internal/procmem"
+)
+
+// # Newborn processes by their numbers
+//
+// Without the kernel's records a process that was just born is found by its number: the kernel gives them out in order,
+// and tells the last one. So the numbers since the tick before are those of all that was born since, and each is asked
+// whose child it is. That takes one read of /proc for each birth, however many processes there are.
+
+const (
+	// mostNumbers bounds how many numbers are asked at once. Of more, one in so many is, at the same distance: who is
+	// found is found by chance, and stands for itself alone.
+	mostNumbers = 64
+	// mostNewborn bounds how many are known at once.
+	mostNewborn = 128
+	// markedFor is for how long a process counts as newborn, in nanoseconds. By then the search for children has found
+	// it, or it cannot be opened. It is asked after each lastingEvery from then on, until it is met or has ended: whoever
+	// opens it may be late. After lastingFor it is forgotten.
+	markedFor    = 200e6
+	lastingEvery = 50e6
+	lastingFor   = 10e9
+	// firstNumber is the lowest number after the kernel has come round (RESERVED_PIDS of kernel/pid.c).
+	firstNumber = 300
+)
+
+// Newborns finds processes that were just born, by their numbers. O is what the caller has of a process that was met,
+// and not the zero value. K is what it keeps of one that was not. It is for one goroutine.
+type Newborns[O comparable, K any] struct {
+	met   map[int]O
+	young map[int]*Newborn[O, K]
+	last  int // the number that was given out last, 0: not known
+
+	stat  func(pid int, s *procmem.Stat) error
+	leads func(pid int) bool // it is a process, and no other thread of one
+}
+
+// Newborn is a process that was just born, and that nobody has opened yet.
+type Newborn[O comparable, K any] struct {
+	PID int
+	// Waiter is the nearest of its ancestors that was met.
+	Waiter O
+	// Kept is the caller's.
+	Kept K
+
+	parent int
+	start  uint64
+	since  int64 // when it was found, CLOCK_MONOTONIC ns
+	asked  int64 // when it was asked after last
+}
+
+// NewNewborns gives one that knows nobody.
+func NewNewborns[O comparable, K any]() *Newborns[O, K] {
+	return &Newborns[O, K]{
+		met: map[int]O{}, young: map[int]*Newborn[O, K]{}, stat: procmem.ReadStat, leads: leads,
+	}
+}
+
+// leads reports whether a number is that of a process: /proc shows those of all threads.
+func leads(pid int) bool {
+	var s procmem.Status
+	return procmem.ReadStatus(pid, &s) == nil && s.Tgid == pid
+}
+
+// Meet takes note that a process was met, and gives what there was of it; nil for nothing.
+func (n *Newborns[O, K]) Meet(pid int, as O) *Newborn[O, K] {
+	before := n.young[pid]
+	n.met[pid] = as
+	delete(n.young, pid)
+	for _, y := range n.young {
+		if y.parent == pid {
+			y.Waiter = as
+		}
+	}
+	return before
+}
+
+// Forget takes note that a process that was met has ended. Its number may be another's by now.
+func (n *Newborns[O, K]) Forget(pid int, as O) {
+	if n.met[pid] == as {
+		delete(n.met, pid)
+	}
+}
+
+// Born looks for descendants of processes that were met among the numbers since the last call. last is the one that was
+// given out last, 0 if that is not known.
+func (n *Newborns[O, K]) Born(last int, now int64) {
+	before := n.last
+	if n.last = last; before == 0 || last == 0 || before == last || len(n.met) == 0 {
+		return
+	}
+	if last < before {
+		before = min(firstNumber, last) - 1 // it has come round
+	}
+	step := (last-before-1)/mostNumbers + 1
+	for pid := before + 1 + (last-before-1)%step; pid <= last; pid += step {
+		n.ask(pid, now)
+	}
+}
+
+// ask takes a process on if it is a descendant of one that was met.
+func (n *Newborns[O, K]) ask(pid int, now int64) {
+	if _, met := n.met[pid]; met || len(n.young) >= mostNewborn {
+		return
+	}
+	var s procmem.Stat
+	if n.stat(pid, &s) != nil || s.State == 'Z' || s.Threads > 1 && !n.leads(pid) {
+		return
+	}
+	waiter, ok := n.met[s.PPID]
+	if parent := n.young[s.PPID]; !ok && parent != nil {
+		waiter, ok = parent.Waiter, true
+	}
+	if ok {
+		n.young[pid] = &Newborn[O, K]{Waiter: waiter, PID: pid, parent: s.PPID, start: s.StartTime, since: now}
+	}
+}
+
+// Tick tells runs of those whose first threads run or wait for a processor, with what the kernel says of each. It gives
+// those that have ended; over: or that are not asked after any more. They are forgotten.
+func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat)) iter.Seq2[*Newborn[O, K], bool] {
+	return func(yield func(y *Newborn[O, K], over bool) bool) {
+		for pid, y := range n.young {
+			age := now - y.since
+			if age > markedFor && now-y.asked < lastingEvery {
+				continue
+			}
+			y.asked = now
+			var s procmem.Stat
+			ended := n.stat(pid, &s) != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be met
+			if ended || age > lastingFor {
+				if delete(n.young, pid); !yield(y, !ended) {
+					return
+				}
+			} else if age <= markedFor && s.State == 'R' {
+				runs(y, &s)
+			}
+		}
+	}
+}
+
+// All gives all that are newborn.
+func (n *Newborns[O, K]) All() iter.Seq[*Newborn[O, K]] { return maps.Values(n.young) }

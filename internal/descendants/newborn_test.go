@@ -1,0 +1,202 @@
+package descendants
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+
+	"prywalk/internal/procmem"
+)
+
+// listed is a /proc of processes and threads by number.
+type listed map[int]procmem.Stat
+
+// newbornsOf gives a Newborns that reads such a /proc. Process 100 was met, as "shell".
+func newbornsOf(l listed) *Newborns[string, []int64] {
+	n := NewNewborns[string, []int64]()
+	n.stat = func(pid int, s *procmem.Stat) error {
+		var ok bool
+		if *s, ok = l[pid]; !ok {
+			return errors.New("gone")
+		}
+		return nil
+	}
+	n.leads = func(pid int) bool { return l[pid].PID == pid }
+	n.Meet(100, "shell")
+	n.Born(1000, 0)
+	return n
+}
+
+// ended gives those that a tick finds to have ended. It marks those that run with its moment.
+func ended(n *Newborns[string, []int64], now int64) (out []*Newborn[string, []int64]) {
+	mark := func(y *Newborn[string, []int64], _ *procmem.Stat) { y.Kept = append(y.Kept, now) }
+	for y, over := range n.Tick(now, mark) {
+		if !over {
+			out = append(out, y)
+		}
+	}
+	return out
+}
+
+func process(pid, parent int, state byte) procmem.Stat {
+	return procmem.Stat{PID: pid, PPID: parent, State: state, Threads: 1, StartTime: uint64(pid)}
+}
+
+// TestNewbornDescendantsAreMarked: children of a process that was met, and theirs, as often as ticks find them running.
+// Others' children, sleepers, zombies and threads are not.
+func TestNewbornDescendantsAreMarked(t *testing.T) {
+	thread := procmem.Stat{PID: 1003, PPID: 100, State: 'R', Threads: 4, StartTime: 9}
+	l := listed{
+		1001: process(1001, 100, 'R'), 1002: process(1002, 7, 'R'), 1004: thread, 1005: process(1005, 1001, 'S'),
+		1006: process(1006, 100, 'Z'),
+	}
+	n := newbornsOf(l)
+	n.Born(1006, 1)
+	if got := ended(n, 1); len(got) != 0 || len(n.young) != 2 {
+		t.Fatalf("%v, %v", got, n.young)
+	}
+	l[1005] = process(1005, 1001, 'R')
+	ended(n, 2)
+	l[1001] = process(1001, 100, 'S')
+	ended(n, 3)
+	delete(l, 1001)
+	l[1005] = process(1005, 1, 'Z') // its parent has ended; nobody has waited for it
+	got := ended(n, 4)
+	if len(got) != 1 || got[0].PID != 1001 || got[0].Waiter != "shell" || len(got[0].Kept) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	if got[0].Kept[1] != 2 {
+		t.Errorf("%v", got[0].Kept)
+	}
+	delete(l, 1005)
+	if got = ended(n, 5); len(got) != 1 || got[0].Waiter != "shell" || len(got[0].Kept) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	if len(n.young) != 0 {
+		t.Errorf("%v are left", n.young)
+	}
+}
+
+// TestWhoIsMetIsNewbornNoMore: its own account has its time. Its children's goes to it from then on.
+func TestWhoIsMetIsNewbornNoMore(t *testing.T) {
+	l := listed{1001: process(1001, 100, 'R'), 1002: process(1002, 1001, 'R')}
+	n := newbornsOf(l)
+	n.Born(1002, 1)
+	ended(n, 1)
+	if y := n.Meet(1001, "make"); y == nil || len(y.Kept) != 1 || n.Meet(7, "other") != nil {
+		t.Errorf("%+v", y)
+	}
+	clear(l)
+	if got := ended(n, 2); len(got) != 1 || got[0].PID != 1002 || got[0].Waiter != "make" {
+		t.Fatalf("%+v", got)
+	}
+	n.Forget(1001, "another")
+	if n.met[1001] != "make" {
+		t.Error("who had the number before has ended, not it")
+	}
+	if n.Forget(1001, "make"); len(n.met) != 2 {
+		t.Errorf("%v", n.met)
+	}
+}
+
+// TestNumbersThatComeRoundAreFound, and those of others with the same number are not taken for the same.
+func TestNumbersThatComeRoundAreFound(t *testing.T) {
+	l := listed{301: process(301, 100, 'R')}
+	n := newbornsOf(l)
+	n.Born(302, 1)
+	if ended(n, 1); len(n.young) != 1 {
+		t.Fatalf("%v", n.young)
+	}
+	next := process(301, 7, 'R')
+	next.StartTime = 99999
+	l[301] = next
+	if got := ended(n, 2); len(got) != 1 || len(got[0].Kept) != 1 {
+		t.Fatalf("%+v", got)
+	}
+}
+
+// TestManyBirthsAreAskedInPart: a bounded number, with the youngest, at any distance.
+func TestManyBirthsAreAskedInPart(t *testing.T) {
+	for _, many := range []int{1, mostNumbers, mostNumbers + 1, 10*mostNumbers - 1, 1 << 22} {
+		asked := map[int]bool{}
+		n := newbornsOf(listed{})
+		n.stat = func(pid int, _ *procmem.Stat) error {
+			asked[pid] = true
+			return errors.New("gone")
+		}
+		n.Born(1000+many, 1)
+		if len(asked) > mostNumbers || len(asked) < min(many, mostNumbers/2) || !asked[1000+many] || asked[1000] {
+			t.Errorf("%d of %d are asked", len(asked), many)
+		}
+	}
+	l := listed{}
+	for i := range 2 * mostNewborn {
+		l[1001+i] = process(1001+i, 100, 'R')
+	}
+	n := newbornsOf(l)
+	for i := range 2 * mostNewborn {
+		n.Born(1001+i, 1)
+	}
+	if len(n.young) != mostNewborn {
+		t.Errorf("%d are known", len(n.young))
+	}
+}
+
+// TestWhoIsNotOpenedForLongIsAskedRarely: one that this user may not open, or that is opened late.
+func TestWhoIsNotOpenedForLongIsAskedRarely(t *testing.T) {
+	l := listed{1001: process(1001, 100, 'R')}
+	n := newbornsOf(l)
+	asked := 0
+	stat := n.stat
+	n.stat = func(pid int, s *procmem.Stat) error {
+		asked++
+		return stat(pid, s)
+	}
+	n.Born(1001, 0)
+	for now := int64(0); now < 2e9; now += 10e6 {
+		ended(n, now)
+	}
+	if asked > 1+21+37 {
+		t.Errorf("asked %d times", asked)
+	}
+	if y := n.young[1001]; y == nil || len(y.Kept) != 21 {
+		t.Errorf("%+v", y)
+	}
+	if got := ended(n, lastingFor+1); len(got) != 0 || len(n.young) != 0 {
+		t.Errorf("%v, %v", got, n.young)
+	}
+}
+
+// TestNewbornProcessIsFoundByItsNumber: a real one, which waits to be told to end.
+func TestNewbornProcessIsFoundByItsNumber(t *testing.T) {
+	births, err := procmem.OpenBirths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer births.Close()
+	n := NewNewborns[string, []int64]()
+	n.Meet(os.Getpid(), "test")
+	found := false
+	for try := 0; try < 20 && !found; try++ { // so many may be born at once that it is not asked for
+		births.Any()
+		n.Born(births.Last(), 1)
+		cmd := exec.Command("cat")
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		births.Any()
+		n.Born(births.Last(), 2)
+		y := n.young[cmd.Process.Pid]
+		found = y != nil && y.Waiter == "test"
+		_ = stdin.Close() // which ends it
+		_ = cmd.Wait()    // with an error or not: it is gone
+	}
+	if !found {
+		t.Error("none of 20 processes was found")
+	}
+}
