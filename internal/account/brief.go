@@ -169,8 +169,12 @@ func unmet(s *runstats.Stats, before string) string {
 	if lost < leastToTell || lost < leastUnmet*s.ProfiledCPU {
 		return ""
 	}
-	return fmt.Sprintf("%s%.2f s of %.2f s of CPU time have no function (%.2f s of short-lived children, %.2f s of "+
-		"threads that ended unseen)", before, lost, s.ProfiledCPU, s.ShortLivedCPU, s.ExitedUnseenCPU)
+	programs := ""
+	if s.ProgramCPU > 0 {
+		programs = fmt.Sprintf(", %s of which by program", Percent(int64(s.ProgramCPU*1e9), int64(s.ShortLivedCPU*1e9)))
+	}
+	return fmt.Sprintf("%s%.2f s of %.2f s of CPU time have no function (%.2f s of short-lived children%s, %.2f s of "+
+		"threads that ended unseen)", before, lost, s.ProfiledCPU, s.ShortLivedCPU, programs, s.ExitedUnseenCPU)
 }
 
 // TooShort is the closing line of a command that ended before it was looked at.

@@ -67,19 +67,22 @@ func TestWhereNothingWasLookedAtNoEngineIsNamed(t *testing.T) {
 func TestWhatWasNotMetIsToldOnce(t *testing.T) {
 	const told = "of CPU time have no function"
 	for _, c := range []struct {
-		children, threads, all float64
-		want                   string
+		children, threads, all, programs float64
+		want                             string
 	}{
-		{0.9, 0.03, 1.5, "0.93 s of 1.50 s of CPU time have no function (0.90 s of short-lived children, " +
+		{0.9, 0.03, 1.5, 0, "0.93 s of 1.50 s of CPU time have no function (0.90 s of short-lived children, " +
 			"0.03 s of threads that ended unseen)"},
-		{0, 0.5, 1, "0.50 s of 1.00 s of CPU time have no function (0.00 s of short-lived children, " +
+		{0.9, 0.03, 1.5, 0.81, "0.93 s of 1.50 s of CPU time have no function (0.90 s of short-lived children, 90.0% of " +
+			"which by program, 0.03 s of threads that ended unseen)"},
+		{0, 0.5, 1, 0, "0.50 s of 1.00 s of CPU time have no function (0.00 s of short-lived children, " +
 			"0.50 s of threads that ended unseen)"},
-		{0.02, 0.02, 0.1, ""}, // less than anybody wants to know
-		{0.1, 0, 10, ""},
-		{0, 0, 0, ""},
+		{0.02, 0.02, 0.1, 0, ""}, // less than anybody wants to know
+		{0.1, 0, 10, 0, ""},
+		{0, 0, 0, 0, ""},
 	} {
 		s := &runstats.Stats{}
 		s.Samples, s.ProfiledCPU, s.ShortLivedCPU, s.ExitedUnseenCPU = 10, c.all, c.children, c.threads
+		s.ProgramCPU = c.programs
 		for _, line := range []string{Closing(s, "p.pb.gz"), Full(s)} {
 			n := min(1, len(c.want))
 			if strings.Count(line, told) != n || !strings.Contains(line, c.want) || strings.Contains(line, "\n") {

@@ -43,7 +43,7 @@ func (a *Accountant) process(p *handover.Process) *processAccount {
 		return known
 	}
 	made := &processAccount{Process: p, main: p.Target.Main()}
-	made.book.Selected, made.book.Sampled, made.book.Since = a.Selected, a.Period != 0, p.Since
+	made.book.Selected, made.book.Sampled, made.book.Since = a.Selected, a.Sampled, p.Since
 	p.Account = made
 	return made
 }

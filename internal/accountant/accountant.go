@@ -24,8 +24,9 @@ type Options struct {
 	// Children: what children used that nobody met is booked. Launched: the first process was launched for the
 	// recording, and had none before.
 	Children, Launched bool
-	// Period is the time that each of the kernel's samples stands for, ns; 0: it takes none.
-	Period int64
+	// Period is the time that each look or sample stands for, ns; 0: not known. Sampled: the kernel takes samples.
+	Period  int64
+	Sampled bool
 	// Save is called for each checkpoint, nil for none.
 	Save  func(between func())
 	Watch profile.Watcher // nil: nobody watches
@@ -73,7 +74,7 @@ func New(o Options, with *handover.Common) *Accountant {
 	if o.Children && !o.Selected {
 		a.family, a.byMember = booking.NewFamily(), map[*booking.Member]*processAccount{}
 	} else {
-		a.Period = 0
+		a.Period, a.Sampled = 0, false
 	}
 	return a
 }

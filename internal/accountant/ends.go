@@ -81,8 +81,8 @@ func (a *Accountant) endProcess(p *processAccount, end *handover.ProcessEnd, now
 	a.Close(p.Target)
 }
 
-// waiterOf gives the process that gets the time of a child, if the kernel samples what runs: samples of children that
-// nobody met have a claim on it. nil: its time stays its own.
+// waiterOf gives the process that gets the time of a child: samples of and looks at others of its children have a claim
+// on it. nil: its time stays its own.
 func (a *Accountant) waiterOf(p *processAccount) *processAccount {
 	if a.Period == 0 || p.member == nil || !p.FromStart {
 		return nil
@@ -118,7 +118,7 @@ func (a *Accountant) bookChildren(p *processAccount, ns, now int64) {
 		return
 	}
 	p.book.Children(ns, now, func(s booking.Span) {
-		if s.Leaf == "" { // under the stacks of samples of them
+		if s.Leaf != booking.ShortLivedChildren { // under the stacks of samples of them
 			a.totals.estimated += s.CPU
 		}
 		a.add(p, nil, &s)

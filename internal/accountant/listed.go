@@ -2,6 +2,7 @@ package accountant
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/booking"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
@@ -72,15 +73,12 @@ func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedP
 	return &u.last
 }
 
-// inKernel is the stack of a sample of a process without a user's stack, where the kernel's frames are left out.
-const inKernel = "[exec or exit]"
-
-// unwindKernel gives the stack of a sample of which there are only the kernel's frames.
+// unwindKernel gives the stack of a sample of which there are only the kernel's frames. They may be left out.
 func (u *unwinder) unwindKernel(s *look.Shot, stop frames.StopReason) (profile.StackID, frames.StopReason) {
 	u.stack = u.stack[:0]
 	u.kernelFrames(s)
 	if len(u.stack) == 0 {
-		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: inKernel}))
+		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: booking.ExecOrExit}))
 	}
 	return u.end(stop)
 }

@@ -32,7 +32,7 @@ func (a *Accountant) look(e *handover.Event) {
 		a.open(th)
 		th.book.Begin(at)
 	}
-	id, stop := a.unwind.unwind(th, s)
+	id, stop := a.unwindLook(th, e)
 	a.totals.stack(stop, s.How)
 	a.published.stacks.Store(a.totals.stacks)
 	a.published.whole.Store(a.totals.stops[frames.StopRoot])
@@ -50,6 +50,14 @@ func (a *Accountant) look(e *handover.Event) {
 	}, a.gaps, emit)
 	a.Pool.Put(s)
 	e.Shot = nil
+}
+
+// unwindLook walks the shot of a look. Ran is what the process ran then, if it was not opened yet.
+func (a *Accountant) unwindLook(th *threadAccount, e *handover.Event) (profile.StackID, frames.StopReason) {
+	if e.Ran != nil {
+		return a.unwind.unwindSample(th, e.Ran, e.Shot)
+	}
+	return a.unwind.unwind(th, e.Shot)
 }
 
 // rename reads a thread's name, if it is time to. A run-time system reads memory for it.
@@ -72,9 +80,18 @@ func (a *Accountant) claim(e *handover.Event) {
 	e.Shot = nil
 }
 
-// claimOfChild unwinds a sample of a child that nobody met, and notes its claim.
+// claimOfChild unwinds a sample of a child that nobody met, and notes its claim. If there is no shot, a tick has found
+// the child running, and only its program is known.
 func (a *Accountant) claimOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), e.Ran.Name
+	if e.Shot == nil {
+		where := booking.Seen{State: booking.Running, Program: orUnknown(name), Only: booking.ShortLivedChildren}
+		if e.InKernel {
+			where.Only = booking.ExecOrExit
+		}
+		p.book.ClaimOfChild(where, e.At, e.Length)
+		return
+	}
 	id, stop := a.unwindSample(p.stranger(), e.Ran, e.Shot)
 	if e.Ran.Of != nil {
 		name = a.process(e.Ran.Of).comm

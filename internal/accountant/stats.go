@@ -19,6 +19,7 @@ type totals struct {
 	unobserved   int64 // CPU booked under [ran between ticks] and [not observed], ns
 	exitedUnseen int64 // CPU booked under [exited unseen], ns
 	shortLived   int64 // CPU booked under [short-lived children], ns
+	ofProgram    int64 // the part of it of which ticks tell the program, ns
 	estimated    int64 // CPU of threads that have ended, booked under the stacks of looks at others like them, ns
 }
 
@@ -35,7 +36,9 @@ func (t *totals) book(s *booking.Span) {
 	case booking.ExitedUnseen:
 		t.exitedUnseen += s.CPU
 	case booking.ShortLivedChildren:
-		t.shortLived += s.CPU
+		if t.shortLived += s.CPU; s.Program != "" {
+			t.ofProgram += s.CPU
+		}
 	}
 }
 
@@ -86,7 +89,7 @@ func (a *Accountant) Stats(s *runstats.Stats) {
 	s.TargetCPU, s.ProfiledCPU = seconds(t.target), seconds(t.profiled)
 	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
 	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU
-	s.EstimatedCPU = seconds(t.estimated)
+	s.EstimatedCPU, s.ProgramCPU = seconds(t.estimated), seconds(t.ofProgram)
 }
 
 // named makes a map of the counts that are not zero.

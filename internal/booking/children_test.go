@@ -1,6 +1,8 @@
 package booking
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -127,5 +129,148 @@ func TestChildWithSamplesEnoughKeepsItsTime(t *testing.T) {
 	kid.Claim(ranIn(1), 1e9, 10)
 	if kid.PassTo(shell, 60, 10, "cc1") || kid.claims.total != 10 || shell.kids.total != 0 || shell.passedOn != 0 {
 		t.Errorf("%+v, %+v", kid, shell)
+	}
+}
+
+// TestProgramsOfShortChildrenHaveTheirShares: three programs, with lives of different lengths from 0.05 to 6 ticks.
+// They use a fifth, three tenths and half of the time. Each runs another program first, as a shell's child does before
+// exec, for a fifth of its life. Births know nothing of ticks. Who is on a processor at a tick has a claim, without a
+// stack. The bound is six standard errors of so many finds. Those of one life come one after the other, so that there
+// are as many independent ones as there are lives, at most. Of no program is what chance leaves. The random numbers are
+// the same in each run.
+func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
+	const period, n = 10e6, 60_000
+	programs := []struct {
+		name        string
+		share, life float64 // of all time; in lives of the longest
+	}{{"sed", 0.2, 0.25}, {"cc1", 0.3, 1}, {"ld", 0.5, 0.5}}
+	for _, longest := range []float64{0.2, 1, 6} { // in ticks
+		random := rand.New(rand.NewPCG(uint64(longest*100), 5))
+		shell, used, finds := &Process{}, 0.0, 0.0
+		want := map[string]float64{}
+		for _, p := range programs {
+			life := p.life * longest
+			for range int(n * p.share / p.life) {
+				for age := random.Float64(); age < life; age++ {
+					name := p.name
+					if age < life/5 {
+						name = "sh"
+					}
+					shell.ClaimOfChild(Seen{State: Running, Program: name, Only: ShortLivedChildren}, 1e9, period)
+					finds++
+				}
+				used += life * period
+				want[p.name] += 0.8 * life * period
+				want["sh"] += 0.2 * life * period
+			}
+		}
+		got, sum := map[string]float64{}, int64(0)
+		shell.Children(int64(used), 9e9, func(s Span) {
+			if s.Leaf != ShortLivedChildren {
+				t.Fatalf("%+v has a stack", s)
+			}
+			got[s.Program] += float64(s.CPU)
+			sum += s.CPU
+		})
+		if sum != int64(used) {
+			t.Errorf("lives of %v ticks: %d of %.0f ns are booked", longest, sum, used)
+		}
+		if got[""] > 0.02*used {
+			t.Errorf("lives of %v ticks: %.0f of %.0f ns are of no program", longest, got[""], used)
+		}
+		for name, ns := range want {
+			p := ns / used
+			if bound := 6 * math.Sqrt(p*(1-p)/min(finds, n)); math.Abs(got[name]/used-p) > bound {
+				t.Errorf("lives of %v ticks: %s has %.4f, not %.4f ± %.4f", longest, name, got[name]/used, p, bound)
+			}
+		}
+	}
+}
+
+// TestShortProcessesHaveTrueShares: processes that compute in four phases of the same length, of lives from 0.1 to 40
+// ticks. Those that live for 2.5 ticks are opened, and have accounts of their own, with the looks from before. Of the
+// others there are looks alone. What is unseen of the short ones is put together. A share may be off by six standard
+// errors of so many looks, or lives, if these are fewer. The random numbers are the same in each run.
+func TestShortProcessesHaveTrueShares(t *testing.T) {
+	const period, looks = 10_000_000, 40_000
+	for _, ticks := range []float64{0.1, 0.5, 1.5, 2.7, 5, 10, 17, 40} {
+		t.Run(fmt.Sprint(ticks), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(3, uint64(ticks*10)))
+			life, n := int64(ticks*period)+1, int(looks/ticks)
+			shell, unmet, rest := &Process{}, int64(0), int64(0)
+			var booked [phases]int64
+			book := func(s Span) {
+				if s.Leaf == "" {
+					booked[s.Stack] += s.CPU
+				} else {
+					rest += s.CPU
+				}
+			}
+			for range n {
+				kid, th := &Process{}, &Thread{BornAt: 1}
+				opened := ticks > 2.5
+				for age := rng.Int64N(period); age < life; age += period {
+					seen := Seen{Stack: profile.StackID(age * phases / life), State: Running, Whole: true}
+					l := Look{At: Reading{Wall: 1 + age, CPU: age}, Seen: seen, OnCPU: true, Apart: period}
+					switch {
+					case !opened:
+						seen.Program = "cc1"
+						shell.ClaimOfChild(seen, age, period)
+						continue
+					case !th.Begun():
+						th.Begin(l.At)
+					}
+					th.Add(&l, nil, book)
+				}
+				if !opened {
+					unmet += life
+					continue
+				}
+				kid.EndThread(th, &End{}, book)
+				kid.FinishThread(th, nil, book)
+				if unseen := kid.Unseen(life); !kid.PassTo(shell, unseen, period, "cc1") {
+					kid.Exited(unseen, life, book)
+				}
+			}
+			shell.Children(unmet, life, book)
+			total := rest
+			for _, ns := range booked {
+				total += ns
+			}
+			if total != int64(n)*life {
+				t.Errorf("%d ns in all, want %d", total, int64(n)*life)
+			}
+			independent := float64(min(n, looks))
+			limit := 6 * math.Sqrt(0.25*0.75/independent)
+			for i, ns := range booked {
+				if share := float64(ns) / float64(total-rest); math.Abs(share-0.25) > limit {
+					t.Errorf("phase %d has %.4f, want 0.25 within %.4f", i, share, limit)
+				}
+			}
+			if share := float64(rest) / float64(total); share > 6/math.Sqrt(independent) {
+				t.Errorf("%.4f have no function", share)
+			}
+		})
+	}
+}
+
+// TestLooksThatSkidArePooled: what they would claim goes to the looks at other children that tell.
+func TestLooksThatSkidArePooled(t *testing.T) {
+	shell, b := &Process{}, &spans{under: map[profile.StackID]int64{}}
+	for range 4 {
+		shell.ClaimOfChild(ranIn(1), 5e9, 10)
+	}
+	kid := &Process{skidded: skidded{n: 6, ns: 60}}
+	if !kid.PassTo(shell, 60, 10, "ls") || kid.skidded.ns != 0 {
+		t.Fatalf("%+v", kid)
+	}
+	other := &Process{}
+	shell.PassChildrenTo(other, 40) // 40 was of children that nobody opened
+	shell.Children(0, 9e9, b.add)
+	if b.sum() != 0 {
+		t.Errorf("%v is booked twice", b)
+	}
+	if other.Children(0, 9e9, b.add); b.under[1] != 100 || b.rest != 0 {
+		t.Errorf("%v", b)
 	}
 }

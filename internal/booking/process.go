@@ -18,6 +18,8 @@ type Process struct {
 	kids      claims // of samples of its children that nobody met, on what they have used
 	givenBack int64  // what their clocks had carried when they ended, ns
 	passedOn  int64  // what is unseen of children that were met, ns
+	// kidsSkidded is what looks at these have a claim on that do not tell where, ns.
+	kidsSkidded int64
 }
 
 // End is what there is to know of the end of a thread's account. Readings are zero where there is none.

@@ -187,7 +187,7 @@ func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64)
 	}
 	slices.SortFunc(order, func(a, b claim) int {
 		return cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.where.Stack, b.where.Stack),
-			cmp.Compare(c.ns[a], c.ns[b]))
+			cmp.Compare(a.where.Program, b.where.Program), cmp.Compare(c.ns[a], c.ns[b]))
 	})
 	var claimed, paid int64
 	for _, k := range order {

@@ -39,6 +39,8 @@ type Seen struct {
 	Whole    bool // the stack is complete
 	// Program is what a child ran that nobody met; "" for the process's own.
 	Program string
+	// Only is the only frame of a child that was met without a stack: [ShortLivedChildren] or [ExecOrExit]. Else "".
+	Only string
 }
 
 // Span is a piece of a thread's time, booked under a stack. Times are in nanoseconds.
@@ -65,8 +67,10 @@ const (
 	// no look stands for. They lived and died between ticks, or ran after their last.
 	ExitedUnseen = "[exited unseen]"
 	// ShortLivedChildren is the only frame of the CPU time of a process's children that ended before they were met, and
-	// of the last moments of others. It has the process that waited for them.
+	// of the last moments of others. It has the process that waited for them, and their program where ticks tell it.
 	ShortLivedChildren = "[short-lived children]"
+	// ExecOrExit is the only frame of a child that was met in exec or exit: it has no user's stack.
+	ExecOrExit = "[exec or exit]"
 	// Children stands for the name of the threads that [ShortLivedChildren] is about. They have no number.
 	Children = "[children]"
 	// Exited stands for the name of the threads whose time belongs to no look of theirs. They have no number.

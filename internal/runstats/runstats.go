@@ -50,7 +50,8 @@ type Observed struct {
 	// EngineNote is what of it people are told in each report: which processes were ptrace's though perf was there.
 	EngineNote string `json:"-"`
 	// Sampled are the kernel's samples of running threads; they are not Attempted. Claimed are those of threads that
-	// ended before their clocks were read again: they are no samples of the profile, but have a claim on unseen time.
+	// ended before their clocks were read again, and looks at newborn processes that were never opened. They are no
+	// samples of the profile, but have a claim on unseen time.
 	Sampled int64 `json:"sampled"`
 	Claimed int64 `json:"claimed"`
 	// LostSamples found no room in the kernel's buffers or here; they may have been other programs'. ThrottledSamples is
@@ -238,7 +239,9 @@ type CPU struct {
 	// shared out among the stacks in which newborn threads were met.
 	EstimatedCPU float64 `json:"cpu_estimated_s"`
 	// ShortLivedCPU is the part of the targets' and the profile's that is of children which ended before they were met.
+	// ProgramCPU is the part of that which ticks tell the programs of, as an estimate.
 	ShortLivedCPU float64 `json:"cpu_short_lived_s"`
+	ProgramCPU    float64 `json:"cpu_program_estimated_s"`
 }
 
 // Unwatched tells for how long nobody was looked at, in seconds.

@@ -101,8 +101,11 @@ func (o *Options) booking() accountant.Options {
 		MaxDepth: o.MaxDepth, Selected: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
 		Save: o.Checkpoint, Watch: o.Watch, Walked: o.walked, Explained: o.explained,
 	}
-	if o.Events != nil && !o.Events.Own() {
-		a.Period = o.Events.Period()
+	switch {
+	case o.Events == nil:
+		a.Period = int64(float64(time.Second) / o.Freq)
+	case !o.Events.Own():
+		a.Period, a.Sampled = o.Events.Period(), true
 	}
 	return a
 }
