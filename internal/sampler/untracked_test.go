@@ -7,6 +7,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"prywalk/internal/booking"
 	"prywalk/internal/perfevents"
 )
 
@@ -53,5 +54,44 @@ func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 		return strings.HasPrefix(label(p, "thread"), "[children: ls") && in("__libc_start_main_impl")(p)
 	}); n == 0 {
 		t.Error("no stack of ls reaches the C library's start")
+	}
+}
+
+// TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples: the same with ptrace. Ticks find who was just born by his
+// number, and stop who is on a processor. What nobody met has the stacks of these, or at least their programs. How many
+// are met depends on the machine, so that only the kinds of rows and the sum are asserted.
+func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
+	exe, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const script = `echo ready; read go; for i in $(seq 200); do /bin/ls /usr/bin | sort >/dev/null; done; ` +
+		`echo done; read end`
+	want, r := recordToldWith(t, exec.Command(exe, "-c", script), Options{Freq: 499, Children: true})
+	named := func(also func(*pprof.Sample) bool) float64 {
+		return float64(r.sumOf(3, func(p *pprof.Sample) bool {
+			return strings.HasPrefix(label(p, "thread"), "[children: ") && label(p, "comm") == "bash" && also(p)
+		})) / 1e9
+	}
+	all := func(*pprof.Sample) bool { return true }
+	placed := named(func(p *pprof.Sample) bool { return !in(booking.ShortLivedChildren)(p) })
+	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of short-lived children that were met, %.3f s of "+
+		"which have a stack, %.3f s have none, %.3f s are unseen; freezes: %+v", want, r.ProfiledCPU, named(all), placed,
+		r.ShortLivedCPU, r.ExitedUnseenCPU, r.Freeze)
+	if d := r.ProfiledCPU - want; d < -0.02*want-0.04 || d > 0.02*want+0.04 {
+		t.Errorf("%.3f s of %.2f s are in the profile", r.ProfiledCPU, want)
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
+		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+	if n := r.Frozen + r.Peeked + r.Reused + sum(r.Failed); n != r.Attempted {
+		t.Errorf("%d looks were attempted, and %d are told of", r.Attempted, n)
+	}
+	if placed == 0 {
+		t.Error("none of those who were met has a stack")
+	}
+	// Their code is that of their files: the C library starts main.
+	if named(in("__libc_start_main_impl")) == 0 {
+		t.Error("no stack of a command reaches the C library's start")
 	}
 }

@@ -58,6 +58,14 @@ func (b *births) at(tick int64) int64 {
 	return b.count
 }
 
+// last gives the number that a task was given last, as of this tick; 0 if that is not known.
+func (b *births) last() int {
+	if b.file == nil {
+		return 0
+	}
+	return b.file.Last()
+}
+
 const (
 	// mostTurns bounds how often a process's newborn threads are asked for in one tick.
 	mostTurns = 3
@@ -77,6 +85,7 @@ func (c *Tracer) meetAllNewborn(now int64) {
 			c.meetNewborn(p, now)
 		}
 	}
+	c.meetNewbornProcesses(now)
 	c.takeSamples(now)
 }
 
@@ -89,6 +98,7 @@ func (c *Tracer) lookAtAllNewborn(now int64) {
 			c.lookAtNewborn(p, now)
 		}
 	}
+	c.meetNewbornProcesses(now)
 	c.takeSamples(now)
 	for _, p := range c.procs {
 		if p.sampled {

@@ -95,6 +95,10 @@ func (c *Tracer) serveStopped() {
 
 // collected takes a look that was pending.
 func (c *Tracer) collected(t *look.Thread, s *look.Shot, err error) {
+	if k, ok := t.Owner.(*young); ok {
+		c.newbornLooked(k, s, err)
+		return
+	}
 	th := t.Owner.(*thread)
 	if err != nil {
 		c.fail(th, err)

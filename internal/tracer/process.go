@@ -22,6 +22,7 @@ type process struct {
 	clock  processClock
 	list   threadList
 	end    handover.ProcessEnd
+	youth  *young // the looks at it before it was opened, until its first thread is met
 	// counted: what end.ended has is known. closed: so is what there is to know of its end.
 	counted, closed bool
 

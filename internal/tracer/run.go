@@ -106,6 +106,7 @@ func (c *Tracer) last(now int64) {
 	c.tick(now, now+lastWait)
 	c.forgetUntracked(false)
 	c.looker.Abort(c.done)
+	c.endAllNewborn()
 	c.Turn.Give()
 	for _, p := range c.procs {
 		c.closeCount(p, procmem.Now())

@@ -100,6 +100,7 @@ func (c *Tracer) meet(p *process, tid int, now int64) *thread {
 	p.list.inOrder = append(p.list.inOrder, th)
 	p.idle.Add(&th.idle)
 	c.adoptStrays(th)
+	c.grownUp(th)
 	return th
 }
 

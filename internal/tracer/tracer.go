@@ -3,6 +3,7 @@ package tracer
 import (
 	"runtime"
 
+	"prywalk/internal/descendants"
 	"prywalk/internal/handover"
 	"prywalk/internal/idle"
 	"prywalk/internal/look"
@@ -31,6 +32,9 @@ type Tracer struct {
 	samples    kernelSamples
 	ended      endedCount
 	births     births
+	newborns   *newborns // nil: children are not followed
+	// precedesExec: newborn processes are looked at also before they call exec.
+	precedesExec bool
 
 	now  tickState
 	asks asks
@@ -82,6 +86,9 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 	}
 	c.budget.UseParts()
 	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
+	if o.Children && o.Threads == nil {
+		c.newborns, c.precedesExec = descendants.NewNewborns[*handover.Process, *young](), mayPrecedeExec()
+	}
 	c.done = c.collected
 	c.Garbage.Await = c.await
 	c.observe(o.Events)
