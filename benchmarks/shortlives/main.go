@@ -1,6 +1,6 @@
 // Command shortlives records programs whose processes and threads live shortly with prywalk, perf record, samply and
 // py-spy, one after the other. It prints how much of the processor time by wait4 stands in each recording. That is
-// divided into what has a function with a name, what has only a place in a file, and what nothing is known of.
+// divided into what has a function with a name, only a place in a file, only a program, or nothing.
 //
 //	go run ./benchmarks/shortlives                          all that is installed, a table on standard output
 //	go run ./benchmarks/shortlives -only shell -n 1         a short trial
@@ -78,8 +78,8 @@ func compare(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("| program | CPU (s) | tool | n | in the recording | function | file only | nothing |")
-	fmt.Println("|" + strings.Repeat(" --- |", 8))
+	fmt.Println("| program | CPU (s) | tool | n | in the recording | function | file only | program only | nothing |")
+	fmt.Println("|" + strings.Repeat(" --- |", 9))
 	for _, p := range programs {
 		if p.source && b.source == "" && slices.Contains(chosen, p.name) {
 			fmt.Fprintf(os.Stderr, "shortlives: %s is left out: it needs -source\n", p.name)
@@ -130,7 +130,8 @@ func (b *bench) row(ctx context.Context, p *program, tools []tool, n int) error 
 		fmt.Printf("| %s | %s | %s | %d |", p.what, spread("%.2f", cpu[i]), tools[i].name, len(cpu[i]))
 		for _, part := range []func(found) float64{
 			func(f found) float64 { return f.all }, func(f found) float64 { return f.named },
-			func(f found) float64 { return f.placed - f.named }, func(f found) float64 { return f.all - f.placed },
+			func(f found) float64 { return f.placed - f.named }, func(f found) float64 { return f.program },
+			func(f found) float64 { return f.all - f.placed - f.program },
 		} {
 			var shares []float64
 			for k, f := range has[i] {

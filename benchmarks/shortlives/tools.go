@@ -26,10 +26,11 @@ type tool struct {
 }
 
 // found is the processor time that a recording has, in seconds. named has a function with a name; placed has at least a
-// place in a program's code, whose file may have no symbols. missing is what has no name, by where it is.
+// place in a program's code, whose file may have no symbols. program is of neither, but of a program that is known, at
+// least as an estimate. missing is what has no name, by where it is.
 type found struct {
-	all, named, placed float64
-	missing            map[string]float64
+	all, named, placed, program float64
+	missing                     map[string]float64
 }
 
 // add adds some time.
@@ -105,6 +106,9 @@ func readPprof(out string, _ int) (sum found, err error) {
 		named := name != "" && !strings.ContainsRune("[/", rune(name[0])) // else what it is in
 		inFile := l.Mapping != nil && strings.HasPrefix(l.Mapping.File, "/")
 		sum.add(cpu, named, named || inFile)
+		if !named && !inFile && ofProgram(s) {
+			sum.program += cpu
+		}
 		if !named {
 			if inFile {
 				name = l.Mapping.File
@@ -113,6 +117,12 @@ func readPprof(out string, _ int) (sum found, err error) {
 		}
 	}
 	return sum, nil
+}
+
+// ofProgram reports whether it is known which program used a time without a function: the sample's process itself, or
+// children of it whose program has a name.
+func ofProgram(s *profile.Sample) bool {
+	return len(s.Label["thread"]) == 0 || s.Label["thread"][0] != "[children]"
 }
 
 // fork is one of perf's records of births.
