@@ -14,10 +14,10 @@ const samplesError = 2
 //
 // # Children that ticks met
 //
-// Without the kernel's samples a tick still finds such a child among the processes that were just born. One that is on a
-// processor then stands for the time between two ticks, as a look does. Mostly a look tells its stack; without one, what
-// it runs is known ([Seen.Only]). What is unseen of children that were opened and ended soon is put together with that.
-// The rest is as with samples.
+// Without the kernel's samples a tick still finds such a child among the processes that were just born. One that is on
+// a processor then stands for the time between two ticks, as a look does. Mostly a look tells its stack; without one,
+// what it runs is known ([Seen.Only]). What is unseen of children that were opened and ended soon is put together with
+// that. The rest is as with samples.
 
 // ClaimOfChild takes note of a sample of a child that nobody met, or of a tick that found it on a processor. It stands
 // for one period.
@@ -35,9 +35,10 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 const shortProcess = 16
 
 // PassTo gives what is unseen of a child that was met, with what has a claim on it, to the process that waited for
-// it. Looks that skid have one, too, which is spread over those that tell. It is unseen nanoseconds of the process's clock ([Process.Unseen]). One child of a few milliseconds has a
-// sample or none, but all of them together have many. It is not done, and false, if the child has used so much that
-// its own samples say enough: a period is the time that each stands for.
+// it. Looks that skid have one, too, which is spread over those that tell. It is unseen nanoseconds of the process's
+// clock ([Process.Unseen]). One child of a few milliseconds has a sample or none, but all of them together have many.
+// It is not done, and false, if the child has used so much that its own samples say enough: a period is the time that
+// each stands for.
 func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool {
 	if p.used+unseen >= shortProcess*period {
 		return false
