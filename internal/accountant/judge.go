@@ -32,3 +32,18 @@ func (p *processAccount) judge(s *look.Shot, stop frames.StopReason, away bool) 
 		p.Lacks(handover.LacksRoots)
 	}
 }
+
+// measure notes how much of its stack the walk of a sample has used.
+func (p *processAccount) measure(s *look.Shot, stop frames.StopReason, w *frames.Walker) {
+	if s.How != look.BySample {
+		return
+	}
+	used := int64(w.Reach() - s.Mem.Stack.Addr)
+	switch {
+	case stop == frames.StopStackCut && !w.Away():
+		used = handover.CutStack
+	case used < 0 || used > int64(len(s.Mem.Stack.Bytes)):
+		return // it has gone astray
+	}
+	p.UsedStack(used)
+}

@@ -83,6 +83,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, fr
 	stop := u.walkAgain(thr, s)
 	u.books.back()
 	p.judge(s, stop, u.walker.Away())
+	p.measure(s, stop, &u.walker)
 	id, _ := u.end(stop)
 	u.learn(thr, s, stop, id)
 	thr.Walks.Walked(p.Target, &u.walker, s, &u.outline)

@@ -69,3 +69,17 @@ func TestRequestIsOpenUntilItIsDone(t *testing.T) {
 		t.Errorf("done: open %v, took %d", r.Open(), r.Took())
 	}
 }
+
+// TestTheMostThatStacksWereUsedIsToldOnce: since it was asked for last.
+func TestTheMostThatStacksWereUsedIsToldOnce(t *testing.T) {
+	var p Process
+	for _, n := range []int64{100, 300, 200} {
+		p.UsedStack(n)
+	}
+	if n := p.TakeUsedStack(); n != 300 {
+		t.Errorf("%d bytes", n)
+	}
+	if n := p.TakeUsedStack(); n != 0 {
+		t.Errorf("%d bytes, told twice", n)
+	}
+}

@@ -56,3 +56,24 @@ func (p *Process) foreseeLack(furtherStacks bool) {
 	}
 	p.lack.Store(uint32(l))
 }
+
+// CutStack is the depth of a stack that was cut, in bytes: nobody knows it.
+const CutStack = 1 << 40
+
+// UsedStack notes how many bytes of its stack the walk of a sample has used. It is the accountant's to tell.
+func (p *Process) UsedStack(n int64) {
+	for {
+		before := p.depth.Load()
+		if n <= before || p.depth.CompareAndSwap(before, n) {
+			return
+		}
+	}
+}
+
+// TakeUsedStack gives the most that was noted since the last call.
+func (p *Process) TakeUsedStack() int64 {
+	if p.depth.Load() == 0 {
+		return 0
+	}
+	return p.depth.Swap(0)
+}

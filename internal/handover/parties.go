@@ -27,6 +27,7 @@ type Process struct {
 	Plans look.Plans
 	extra atomic.Pointer[ptrace.Extra]
 	lack  atomic.Uint32
+	depth atomic.Int64 // see [Process.UsedStack]
 
 	// Account is what the accountant knows of it. It belongs to the accountant, which makes it.
 	Account any

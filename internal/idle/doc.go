@@ -26,6 +26,14 @@
 // own ticks (kernel/sched/cputime.c, thread_group_cputime, reads the threads' sums as they are). A thread that
 // arrived on a processor a moment ago has not moved it yet. What is counted is proved by the thread's own count.
 //
+// # Sleepers that wake often
+//
+// They are found changed at most looks. Where the kernel samples who runs, those looks tell one thing only: where the
+// thread sleeps. In a crowd they are thinned out, at random, so that all of them take no more than one part in
+// restlessShare of a processor. A sample makes its thread due at once. When a look comes does not depend on where the
+// thread sleeps, so blocked time is divided as at a lower rate: right on average. Its sum is the kernel's. Where nobody
+// samples, such a look tells where a thread runs, too, and none is left out.
+//
 // # Parking
 //
 // Where a census of all threads can be taken in one system call (package census), sleepers are parked instead. They

@@ -20,6 +20,7 @@ type Policy struct {
 	at, lastAt int64 // its moment, and that of the one before, CLOCK_MONOTONIC ns
 	period     int64 // the mean distance of ticks, ns
 	threads    int   // in all
+	restless   int   // of these, see [Thread]
 }
 
 // New makes a policy that takes censuses, if it is given what does so.
@@ -79,6 +80,10 @@ func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 		th.backoff = backoffFor(c.at-th.since, c.period, c.threads, th.proc.stretch.factor(), c.rng)
 		th.lookedAt, th.clock = c.at, th.proc.cpu
 	}
+	if th.restless {
+		c.noteRestless(th, th.asleep && th.mayRest() && c.at-th.since < calmAfter)
+		c.rest(th)
+	}
 	return inferred
 }
 
@@ -86,7 +91,7 @@ func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 // looked at in every tick. The result is at how many ticks it was left alone before.
 func (c *Policy) Changed(th *Thread) (unseen int64) {
 	unseen = th.endBackoff(c.tick)
-	th.ranBackOff = th.ranBackOff || unseen > 0
+	th.ranBackOff = th.ranBackOff || unseen > 0 && !th.restless
 	th.asleep, th.since = false, c.at
 	return unseen
 }
@@ -109,6 +114,9 @@ func (c *Policy) Looked(th *Thread, asleep, born bool, s procmem.SchedStat) {
 		return
 	}
 	used := int64(s.CPU)
+	again := th.restless || th.usedKnown && used != th.used // what it did before its first look is not known
+	c.noteRestless(th, asleep && again && th.mayRest())
+	c.rest(th)
 	if th.usedKnown || born {
 		th.proc.explained += used - th.used
 		if th.ranBackOff {
@@ -153,7 +161,7 @@ func (c *Policy) SomeoneRan(p *Process) bool {
 	if int64(p.cpu-p.wokenAll)-p.explained <= running*(c.period+staleClock) {
 		return false
 	}
-	p.wakeAllFrom = c.at + wakeAllShare*lookCost*int64(p.backedOff)
+	p.wakeAllFrom = c.at + wakeAllShare*(lookCost*int64(p.backedOff)+restlessCost*int64(p.restless))
 	return true
 }
 
@@ -163,6 +171,7 @@ func (c *Policy) AllLookedAt(p *Process) { p.wokenAll, p.explained = p.cpu, 0 }
 // Forget forgets a thread that has ended. unseen is at how many ticks it was left alone before.
 func (c *Policy) Forget(th *Thread) (unseen int64) {
 	th.Gone = true
+	c.noteRestless(th, false)
 	if th.filed {
 		c.wheel.remove(th)
 		th.proc.backedOff--

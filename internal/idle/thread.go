@@ -27,6 +27,7 @@ type Thread struct {
 	clock      uint64 // the process's clock then, ns
 	used       int64  // its processor time as of the last look, ns
 	usedKnown  bool   // used is valid
+	restless   bool   // it woke lately, and is left alone all the same
 	ranBackOff bool   // it was backed off as it ran, and that is not yet accounted for
 
 	filed      bool // it is in the wheel, in this slot
@@ -72,6 +73,7 @@ type Process struct {
 	cpu     uint64 // and what it showed, ns
 
 	backedOff   int    // threads
+	restless    int    // threads
 	explained   int64  // what looks at threads explain of the clock since then, ns:
 	wokenAll    uint64 // the clock when all that were backed off were last looked at, ns
 	wakeAllFrom int64  // when that may be done next, CLOCK_MONOTONIC ns

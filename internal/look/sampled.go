@@ -64,7 +64,9 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 	s := l.pool.Get()
 	s.room((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are as deep as the copies may be
 	n, asked := copy(s.buf, r.Stack), r.Asked
-	s.asked = asked
+	if s.asked = 0; r.Longest {
+		s.asked = asked
+	}
 	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, Running
 	s.setStack(r.Regs.SP(), n, asked)
 	s.Call, s.wchan, s.Left = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], Left{}

@@ -51,6 +51,8 @@ type Record struct {
 	// Stack are the bytes from the user's stack pointer on, as far as they are there, of Asked that were asked for.
 	Stack []byte
 	Asked int
+	// Longest: no sample has more of it.
+	Longest bool
 
 	kernel []byte // the kernel's frames, eight bytes each
 }

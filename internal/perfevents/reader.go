@@ -60,8 +60,9 @@ type Reader struct {
 	online                string
 	list                  func() (string, error) // of processors, as the kernel has it; nil: [onlineCPUs]
 
-	tasks map[int][]int // of [OpenOwn]: the events of each thread; else nil
-	still bool          // paused
+	tasks   map[int][]int // of [OpenOwn]: the events of each thread; else nil
+	still   bool          // paused
+	shorter int           // see [Reader.CopyShorter]
 }
 
 // Open begins to sample. The error is [ErrDenied] or [ErrUnsupported], with what is behind it.
@@ -88,9 +89,11 @@ func openWithin(r *Reader) (*Reader, error) {
 }
 
 // Period gives the time on a processor that each sample stands for, in nanoseconds.
-func (r *Reader) Period() int64 { return int64(1e9 / r.opts.Freq) }
+func (r *Reader) Period() int64 { return int64(r.opts.period()) }
 
-// Stack gives how many bytes of stack are copied with each sample.
+func (o *Options) period() uint64 { return uint64(1e9 / o.Freq) }
+
+// Stack gives how many bytes of stack are copied with each sample, at most.
 func (r *Reader) Stack() int { return r.opts.Stack }
 
 // Samples gives how many samples came, of anybody.
@@ -151,6 +154,7 @@ func (r *Reader) count(rec *Record, take func(*Record)) {
 		return
 	case Sampled:
 		r.samples++
+		rec.Longest = r.longest(rec.Asked)
 	}
 	take(rec)
 }
@@ -162,11 +166,12 @@ func (r *Reader) Check() bool {
 	if err != nil || online == r.online {
 		return err == nil
 	}
-	tids := slices.Collect(maps.Keys(r.tasks))
+	tids, shorter := slices.Collect(maps.Keys(r.tasks)), r.shorter
 	r.Close() // first: both would take twice the memory that may be locked
 	if r.openAll() != nil {
 		return false
 	}
+	r.CopyShorter(shorter) // or longer ones, if that is refused
 	for _, tid := range tids {
 		if err := r.Follow(tid); err != nil && !errors.Is(err, unix.ESRCH) {
 			return false
@@ -188,6 +193,9 @@ func (r *Reader) control(request uint) {
 	r.still = request == unix.PERF_EVENT_IOC_DISABLE
 	for _, g := range r.rings {
 		_ = unix.IoctlSetInt(g.fd, request, 0) // the event is this process's
+		if g.short >= 0 {
+			_ = unix.IoctlSetInt(g.short, request, 0)
+		}
 	}
 	for _, fds := range r.tasks {
 		for _, fd := range fds {
@@ -204,7 +212,7 @@ func (r *Reader) Close() {
 	for _, g := range r.rings {
 		g.close()
 	}
-	r.rings, r.online = nil, ""
+	r.rings, r.online, r.shorter = nil, "", 0
 }
 
 // openAll opens an event for each processor, or none.
@@ -263,7 +271,7 @@ func ringSize(stack int) int {
 // attr describes the event. A clock of frequency is given as a period, which does not waver.
 func (o *Options) attr() unix.PerfEventAttr {
 	a := unix.PerfEventAttr{
-		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: uint64(1e9 / o.Freq),
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: o.period(),
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_CALLCHAIN |
 			unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER,
 		Sample_regs_user: regMask, Sample_stack_user: uint32(o.Stack),

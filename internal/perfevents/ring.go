@@ -19,11 +19,12 @@ const (
 
 // ring is the memory that the kernel writes one processor's records to.
 type ring struct {
-	fd   int
-	cpu  int
-	mem  []byte // with the first page; nil: it is closed
-	data []byte // a power of two of bytes
-	wrap []byte // for a record that goes on at the beginning
+	fd    int
+	short int // the event of [Reader.CopyShorter]; -1: there is none
+	cpu   int
+	mem   []byte // with the first page; nil: it is closed
+	data  []byte // a power of two of bytes
+	wrap  []byte // for a record that goes on at the beginning
 }
 
 // openRing opens an event on a processor, of one thread or of all (-1), with room for size bytes, a power of two.
@@ -38,11 +39,12 @@ func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 		_ = unix.Close(fd) // nothing was written
 		return nil, fmt.Errorf("%w: %d KiB for processor %d: %w", errNoRoom, size>>10, cpu, err)
 	}
-	return &ring{fd: fd, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
+	return &ring{fd: fd, short: -1, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
 }
 
 func (g *ring) close() {
 	if g.mem != nil {
+		g.dropShorter()
 		_ = unix.Munmap(g.mem) // it is this ring's
 		_ = unix.Close(g.fd)   // nothing was written
 		g.mem, g.data = nil, nil

@@ -2,7 +2,10 @@ package procmem
 
 import (
 	"sync/atomic"
+	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // # Words that are shared with the kernel
@@ -19,4 +22,15 @@ func LoadShared(mem []byte, off int) uint64 {
 // StoreShared writes that word; what was read before it was read by then. The same precondition.
 func StoreShared(mem []byte, off int, v uint64) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])), v)
+}
+
+// SetPeriod gives an event another period, in the event's own unit: nanoseconds of a clock. The present one ends.
+func SetPeriod(fd int, period uint64) error {
+	CountCall()
+	_, _, e := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_PERIOD,
+		uintptr(unsafe.Pointer(&period)))
+	if e != 0 {
+		return e
+	}
+	return nil
 }

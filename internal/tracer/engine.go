@@ -37,6 +37,7 @@ type kernelSamples struct {
 	strays    []stray
 	untracked untrackedProcesses
 
+	length  sampleLength
 	drained int64     // when the kernel's buffers were read last, CLOCK_MONOTONIC ns
 	crowded []*thread // whose samples soon find no more room
 

@@ -62,6 +62,7 @@ func (c *Tracer) sample(p *process) {
 		c.samples.served++
 	}
 	c.samples.of[p.target.PID] = p
+	c.samples.anyDepth()
 	p.ranUnheard = p.clock.ran()
 	if c.samples.reader.Own() {
 		return // each thread once it is met running

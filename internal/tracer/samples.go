@@ -1,6 +1,8 @@
 package tracer
 
 import (
+	"math"
+
 	"prywalk/internal/booking"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
@@ -45,6 +47,7 @@ func (c *Tracer) takeSamples(now int64) {
 	k.drained = now
 	k.untracked.drain(k.reader, k.take)
 	c.handOverUntracked(now)
+	c.fitStack(now)
 	if now-k.checked >= checkEvery {
 		k.checked = now
 		c.checkSamples(now)
@@ -74,6 +77,7 @@ func (c *Tracer) takeSample(r *perfevents.Record) {
 		return
 	}
 	p.heard++
+	k.length.sampled(r)
 	switch {
 	case th == nil:
 		c.takeStray(p, r)
@@ -225,4 +229,82 @@ func (c *Tracer) endSamples(th *thread) {
 		th.sampled.waiting[i] = nil
 	}
 	th.sampled.waiting = nil
+}
+
+// # How much of a stack is copied
+//
+// Where nothing ends a stack in memory, as those of goroutines, a sample has all that may be copied, and few of it are
+// used. So copies become shorter once the walks of many samples have used less, and long again as soon as one was cut.
+// That one's stack is incomplete. So each time it takes twice as long before copies become shorter again.
+
+const (
+	// fitSamples and fitAfter are of how many samples, and for how many nanoseconds, the walks are looked at.
+	fitSamples = 256
+	fitAfter   = 1e9
+	// mostFitAfter bounds how often that time doubles, in nanoseconds.
+	mostFitAfter = 1 << 10 * fitAfter
+	// unendedShare: shorter copies pay where one sample in so many was ended by nothing.
+	unendedShare = 8
+)
+
+// sampleLength decides how much stack the kernel's samples are to have.
+type sampleLength struct {
+	since, after int64 // from when on samples are looked at, and for how long, ns
+	all, unended int64 // samples of the targets since, and those whose stack was ended by nothing
+	deepest      int64 // how many bytes a walk has used at most since
+}
+
+// begin begins anew to look at samples.
+func (l *sampleLength) begin(now int64) { *l = sampleLength{since: now, after: max(l.after, fitAfter)} }
+
+// sampled takes note of a sample of the targets.
+func (l *sampleLength) sampled(r *perfevents.Record) {
+	if l.all++; len(r.Stack) == r.Asked {
+		l.unended++
+	}
+}
+
+// decide gives how many bytes are to be copied from now on, if they are shorter now; 0: as many as possible. fit gives
+// the shortest copy that has so many bytes, 0: there is none.
+func (l *sampleLength) decide(now int64, shorter int, fit func(int) int) int {
+	switch {
+	case l.since == 0:
+		l.begin(now)
+	case shorter != 0 && l.deepest > int64(shorter)*7/8:
+		l.after = min(2*l.after, mostFitAfter)
+		l.begin(now)
+		return 0
+	case shorter == 0 && now-l.since >= l.after && l.all >= fitSamples:
+		n := 0
+		if l.unended*unendedShare >= l.all && l.deepest > 0 && l.deepest < handover.CutStack {
+			n = fit(2 * int(l.deepest))
+		}
+		l.begin(now)
+		return n
+	}
+	return shorter
+}
+
+// fitStack has the kernel copy as much stack as is needed.
+func (c *Tracer) fitStack(now int64) {
+	k := &c.samples
+	if k.reader.Own() || k.untracked.table != nil { // nobody knows what those need whom nobody has met
+		return
+	}
+	for _, p := range c.procs {
+		if p.sampled {
+			k.length.deepest = max(k.length.deepest, p.shared.TakeUsedStack())
+		}
+	}
+	if !k.reader.CopyShorter(k.length.decide(now, k.reader.Shorter(), k.reader.Fit)) {
+		k.length.since = math.MaxInt64 // it is refused: never again
+	}
+}
+
+// anyDepth has as much copied as possible, as a process is new whose stacks may be deep.
+func (k *kernelSamples) anyDepth() {
+	if k.reader.Shorter() != 0 {
+		k.reader.CopyShorter(0)
+		k.length.begin(procmem.Now())
+	}
 }

@@ -1,0 +1,159 @@
+package perfevents
+
+import (
+	"cmp"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestCopiesBecomeShorterAndLongAgain: a goroutine's stack lies in the heap, where nothing ends it.
+func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
+	r := open(t, Options{Freq: 499, Programs: true})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, want := range []int{0, LeastStack, 0, r.Fit(LeastStack + 1), LeastStack, 0} {
+		if !r.CopyShorter(want) || r.Shorter() != want {
+			t.Fatalf("%d bytes are refused", want)
+		}
+		r.Drain(func(*Record) {}) // those before
+		asked := want
+		if want == 0 {
+			asked = r.Stack()
+		}
+		n, others, births := 0, 0, 0
+		if err := exec.Command("/bin/true").Run(); err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 { // until samples came, however busy the machine is
+			spin(time.Millisecond)
+			r.Drain(func(rec *Record) {
+				switch {
+				case rec.Kind == Forked:
+					births++
+				case rec.Kind != Sampled || rec.TID != unix.Gettid():
+				case rec.Asked == asked && len(rec.Stack) <= asked && rec.Longest == (want == 0):
+					n++
+				default:
+					others++
+				}
+			})
+			if n >= 10 {
+				break
+			}
+		}
+		if n < 10 || others > 0 {
+			t.Errorf("%d samples with %d bytes of stack, and %d with others", n, asked, others)
+		}
+		if births == 0 {
+			t.Errorf("with %d bytes of stack nobody is told of births", asked)
+		}
+	}
+}
+
+// TestWhoIsPausedIsNotSampledWithShorterCopies: nor is anybody by what lasts beside them.
+func TestWhoIsPausedIsNotSampledWithShorterCopies(t *testing.T) {
+	r := open(t, Options{Freq: 997})
+	r.Pause()
+	if !r.CopyShorter(LeastStack) {
+		t.Fatal("shorter copies are refused")
+	}
+	r.Drain(func(*Record) {})
+	spin(50 * time.Millisecond)
+	r.Drain(func(rec *Record) { t.Errorf("%+v", rec) })
+	r.Resume()
+	n := 0
+	for range 1000 {
+		spin(time.Millisecond)
+		r.Drain(func(rec *Record) {
+			if n++; rec.Kind == Sampled && rec.Asked > LeastStack {
+				t.Errorf("%d bytes", rec.Asked)
+			}
+		})
+		if n > 10 {
+			return
+		}
+	}
+	t.Error("nobody is sampled after Resume")
+}
+
+// TestShorterCopiesStayShortOnNewProcessors: and nothing of them stays open once the reader is closed.
+func TestShorterCopiesStayShortOnNewProcessors(t *testing.T) {
+	r := open(t, Options{Freq: 997})
+	if !r.CopyShorter(LeastStack) {
+		t.Fatal("shorter copies are refused")
+	}
+	r.online = "" // as if processors had come
+	if !r.Check() || r.Shorter() != LeastStack {
+		t.Errorf("%d bytes on new processors", r.Shorter())
+	}
+	rings := r.rings
+	r.Close()
+	for _, g := range rings {
+		if g.short >= 0 {
+			t.Errorf("processor %d: an event is open", g.cpu)
+		}
+	}
+}
+
+func TestFitGivesTheShortestCopyThatIsEnough(t *testing.T) {
+	for _, c := range []struct{ most, need, want int }{
+		{MostStack, 1, LeastStack}, {MostStack, LeastStack, LeastStack}, {MostStack, LeastStack + 1, lengths[1]},
+		{MostStack, lengths[2], lengths[2]}, {MostStack, lengths[2] + 1, 0}, {LeastStack, 1, 0}, {lengths[1], 7000, 0},
+	} {
+		r := &Reader{opts: Options{Stack: c.most}}
+		if got := r.Fit(c.need); got != c.want {
+			t.Errorf("%d of %d: %d, want %d", c.need, c.most, got, c.want)
+		}
+	}
+}
+
+// BenchmarkSample tells what a sample takes of the processor time of whoever is sampled, by how much of a stack in a
+// heap is copied. It is the median of many short times in turn, with samples and without.
+func BenchmarkSample(b *testing.B) {
+	const freq, each = 9973, 5 * time.Millisecond
+	r, err := Open(Options{Freq: freq, NoKernel: true})
+	if err != nil {
+		b.Skip(err)
+	}
+	defer r.Close()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, n := range []int{0, lengths[2], lengths[1], lengths[0]} {
+		b.Run(fmt.Sprintf("copied=%d", cmp.Or(n, r.Stack())), func(b *testing.B) {
+			r.CopyShorter(n)
+			var took []float64
+			for range max(b.N, 100) {
+				r.Pause()
+				without := turns(each)
+				r.Resume()
+				with := turns(each)
+				r.Drain(func(*Record) {})
+				took = append(took, (without/with-1)*1e9/freq)
+			}
+			slices.Sort(took)
+			b.ReportMetric(took[len(took)/2], "ns/sample")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// turns gives how often a loop is gone through, for so much processor time of the thread, in 1/ns.
+func turns(d time.Duration) float64 {
+	begin, n := threadCPU(), 0
+	end := begin
+	for ; end-begin < int64(d); end = threadCPU() {
+		for range 10000 {
+			n++
+			sink = sink*31 + 7
+		}
+	}
+	return float64(n) / float64(end-begin)
+}
+
+var sink int
