@@ -144,5 +144,8 @@ func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat
 	}
 }
 
+// None reports whether nobody is newborn.
+func (n *Newborns[O, K]) None() bool { return len(n.young) == 0 }
+
 // All gives all that are newborn.
 func (n *Newborns[O, K]) All() iter.Seq[*Newborn[O, K]] { return maps.Values(n.young) }

@@ -73,8 +73,11 @@ func TestNewbornDescendantsAreMarked(t *testing.T) {
 	if got = ended(n, 5); len(got) != 1 || got[0].Waiter != "shell" || len(got[0].Kept) != 2 {
 		t.Fatalf("%+v", got)
 	}
-	if len(n.young) != 0 {
+	if !n.None() {
 		t.Errorf("%v are left", n.young)
+	}
+	if allocs := testing.AllocsPerRun(10, func() { n.Born(n.last, 6) }); allocs != 0 {
+		t.Errorf("%.0f allocations where nobody is born", allocs)
 	}
 }
 

@@ -139,7 +139,9 @@ func (c *Tracer) meetNewbornProcesses(now int64) {
 		return
 	}
 	c.births.at(c.counts.ticks)
-	n.Born(c.births.last(), now)
+	if n.Born(c.births.last(), now); n.None() {
+		return
+	}
 	for y, over := range n.Tick(now, c.markNewborn) {
 		if y.Kept == nil {
 			continue
