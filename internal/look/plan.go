@@ -47,7 +47,6 @@ type planned struct {
 	alone  *aloneNodes // of the thread; nil: none are foreseen
 	found  int         // of those that this look has met
 	parts  [mostAlone]frames.Region
-	guess  int // in out: where the next node is, if it is one that was foreseen
 }
 
 // # Nodes of the last look
@@ -64,44 +63,75 @@ type aloneNodes struct {
 	at      [mostAlone]frames.Addr
 	n       int
 	there   [mostAlone]bool
-	until   int64 // they are there, CLOCK_MONOTONIC ns; 0: that is not known
-	refused int   // how often nothing could be read in one call
+	pieces  [mostAlone]nodePiece // of pages that are there
+	count   int                  // of pieces
+	until   int64                // they are there, CLOCK_MONOTONIC ns; 0: that is not known
+	refused int                  // how often nothing could be read in one call
 	next    [mostAlone]frames.Addr
 }
+
+// nodePiece is a part of one page that has nodes.
+type nodePiece struct{ from, to frames.Addr }
 
 // mostRefused is how often that is tried in vain.
 const mostRefused = 4
 
-// foresee asks about the nodes.
-func (a *aloneNodes) foresee(m *procmem.Memory, size int) {
-	if a.until = 0; a.n > 0 && a.refused < mostRefused {
-		a.until = m.ForeseePlaces(a.at[:a.n], uint64(size), a.there[:a.n])
+// foresee asks about the nodes, and puts those together that lie on one page: the kernel takes longer for a place than
+// for what lies between two.
+func (a *aloneNodes) foresee(m *procmem.Memory, size uint64) {
+	if a.until = 0; a.n == 0 || a.refused == mostRefused {
+		return
+	}
+	a.until, a.count = m.ForeseePlaces(a.at[:a.n], size, a.there[:a.n]), 0
+	for i, at := range a.at[:a.n] {
+		if a.there[i] {
+			a.put(nodePiece{at, at + size})
+		}
 	}
 }
 
+// put puts a node to those of its page.
+func (a *aloneNodes) put(n nodePiece) {
+	page := n.from &^ (planPage - 1)
+	for i := range a.pieces[:a.count] {
+		if p := &a.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
+			p.from, p.to = min(p.from, n.from), max(p.to, n.to)
+			return
+		}
+	}
+	a.pieces[a.count] = n
+	a.count++
+}
+
 // readAlone reads the nodes that were foreseen, once; false if there are none.
-func (p *planned) readAlone(size uint64) bool {
+func (p *planned) readAlone() bool {
 	a, n, used := p.alone, 0, p.used
 	if a == nil || a.until == 0 {
 		return false
 	}
 	until := a.until
 	a.until = 0
-	for i := range a.n {
-		if a.there[i] && p.n+n < len(p.out) && size <= uint64(len(p.buf)-used) {
-			p.parts[n] = frames.Region{Addr: a.at[i], Bytes: p.buf[used : used+int(size)]}
-			used += int(size)
-			n++
+	for _, piece := range a.pieces[:a.count] {
+		size := int(piece.to - piece.from)
+		if p.n+n == len(p.out) || size > len(p.buf)-used {
+			break
 		}
+		p.parts[n] = frames.Region{Addr: piece.from, Bytes: p.buf[used : used+size]}
+		used += size
+		n++
 	}
-	got := p.rd.ReadForeseen(p.parts[:n], until) / int(size)
+	got := p.rd.ReadForeseen(p.parts[:n], until)
 	if n > 0 && got == 0 {
 		a.refused++
 	}
-	p.guess = p.n
-	p.n += copy(p.out[p.n:], p.parts[:got])
-	p.used += got * int(size)
-	return got > 0
+	before := p.n
+	for i := 0; i < n && got >= len(p.parts[i].Bytes); i++ {
+		got -= len(p.parts[i].Bytes)
+		p.used += len(p.parts[i].Bytes)
+		p.out[p.n] = p.parts[i]
+		p.n++
+	}
+	return p.n > before
 }
 
 // denseNodes is how many sizes of a node two of them are apart at most that are mostly read together anyway: as on a
@@ -138,7 +168,7 @@ func (p *planned) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, 
 // Regions implements [ptrace.Extra].
 func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	p.rd, p.out, p.n, p.used, p.count, p.last, p.lastIn = rd, out, 0, 0, 0, frames.Region{}, -1
-	p.first, p.found, p.guess = nil, 0, len(out)
+	p.first, p.found = nil, 0
 	if p.inner != nil {
 		p.n = p.inner.Regions(regs, rd, out)
 	}
@@ -205,7 +235,7 @@ func (p *planned) chain(at frames.Addr, s *managed.Step) {
 	}
 	before := p.n
 	for p.count = 0; at != 0 && p.count < min(int(s.Max), len(p.nodes)); p.count++ {
-		if p.have(at, size) == nil && (!p.readAlone(size) || p.have(at, size) == nil) {
+		if p.have(at, size) == nil && (!p.readAlone() || p.have(at, size) == nil) {
 			if !p.node(at, size, pages >= fewPages) {
 				return
 			}
@@ -276,14 +306,9 @@ func (p *planned) have(addr, size uint64) []byte {
 	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
 		return p.last.Bytes[off : off+size]
 	}
-	if p.guess < p.n && p.out[p.guess].Addr == addr && uint64(len(p.out[p.guess].Bytes)) >= size {
-		p.last, p.lastIn = p.out[p.guess], p.guess
-		p.guess++
-		return p.last.Bytes[:size]
-	}
 	for i := range p.out[:p.n] {
 		if b := piece(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
-			p.last, p.lastIn, p.guess = p.out[i], i, i+1
+			p.last, p.lastIn = p.out[i], i
 			return b
 		}
 	}
@@ -369,7 +394,7 @@ func (t *Thread) foreseeAlone() {
 	if t.nodes == nil {
 		t.nodes = &aloneNodes{}
 	}
-	t.nodes.foresee(t.Memory, int(n.Plan.Steps[i].Size))
+	t.nodes.foresee(t.Memory, uint64(n.Plan.Steps[i].Size))
 }
 
 // carryOut gives what copies by the thread's plan besides inner; inner if it has none.
