@@ -1,0 +1,79 @@
+package cpython
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// gathering is memory from address 0 on that counts how it is read.
+type gathering struct {
+	image
+	single, together int
+}
+
+func (g *gathering) Read(addr uint64, b []byte) int {
+	g.single++
+	return g.image.Read(addr, b)
+}
+
+func (g *gathering) Unchanged() bool { return false }
+
+func (g *gathering) ReadParts(parts []frames.Region) (n int) {
+	g.together++
+	for n < min(len(parts), procmem.MaxParts) && g.image.Read(parts[n].Addr, parts[n].Bytes) == len(parts[n].Bytes) {
+		n++
+	}
+	return n
+}
+
+// TestCodeIsSeenAgainTogether: in a call for each 32 objects, and none of them is taken for what is not there any more.
+func TestCodeIsSeenAgainTogether(t *testing.T) {
+	const n, apart, typ, at = 40, 256, 0x10, 1000
+	for _, minor := range []int{8, 11, 12} {
+		g := &gathering{image: image{bytes: make([]byte, (2*n+2)*apart)}}
+		put := func(addr, v uint64) { binary.LittleEndian.PutUint64(g.bytes[addr:], v) }
+		r := &Runtime{layout: layouts[minor], host: g, codeType: typ}
+		r.walk = walk{sample: &managed.Sample{Mem: &frames.Snapshot{}, At: at, Live: g}, pages: &r.pages}
+		for i := range uint64(n) {
+			object, name := (i+1)*apart, (n+1+i)*apart
+			put(object+objectType, typ)
+			put(object+uint64(r.codeName), name)
+			put(object+uint64(r.codeFile), 7)
+			put(object+uint64(r.codeFirst), i+1)
+			put(name+textHash, 100+i)
+			if r.codeVersion != 0 {
+				put(object+uint64(r.codeVersion)&^7, 1000*(i+1)<<(8*(uint64(r.codeVersion)&7)))
+			}
+			id, what, _ := r.identifyAgain(object)
+			if what != isKnown {
+				t.Fatalf("3.%d: what is there is no code", minor)
+			}
+			r.codes.add(object, &code{id: id, since: at - 1})
+			r.walk.chain = append(r.walk.chain, pyFrame{code: object})
+		}
+		changed := uint64(5 * apart)
+		if r.codeVersion != 0 {
+			put(changed+uint64(r.codeVersion)&^7, 0)
+		} else {
+			put(changed+apart*n+textHash, 1) // another name at the place of the old one
+		}
+		g.single, g.together, r.heads.done = 0, 0, false
+		for _, f := range r.walk.chain {
+			c, what := r.resolve(f.code)
+			if gone := f.code == changed; (what == isFreed) != gone || (c == nil) != gone {
+				t.Errorf("3.%d: %#x: %v, %d", minor, f.code, c, what)
+			}
+		}
+		most := 2
+		if r.codeVersion == 0 {
+			most = 4
+		}
+		if g.single > 0 || g.together > most {
+			t.Errorf("3.%d: %d reads, and %d of several places", minor, g.single, g.together)
+		}
+	}
+}
