@@ -113,8 +113,8 @@ func sleepsOf(long, short int64, threads int) float64 {
 	}
 	var cpu, due int64
 	length := func() int64 { return long/2 + rng.Int64N(long) }
-	begins, ends, where := int64(0), length(), stackFirst // the present sleep; a burst follows
-	sampled := int64(0)                                   // when it is sampled next, of its processor time
+	ends, where := length(), stackFirst // the present sleep; a burst follows
+	sampled := int64(0)                 // when it is sampled next, of its processor time
 	for now := int64(period); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
 		for now >= ends+burst {
 			if cpu += burst; cpu > sampled {
@@ -124,7 +124,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 					booking.Seen{State: look.Running, Whole: true}, true, emit)
 				due = 0
 			}
-			begins = ends + burst
+			begins := ends + burst
 			if where == stackFirst {
 				where, ends = stackLast, begins+short/2+rng.Int64N(short)
 			} else {
