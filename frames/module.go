@@ -81,7 +81,7 @@ type Module struct {
 	// where a call instruction is: interpreters push an address and jump.
 	Generated bool
 	// NoFP: the code keeps other values in the frame pointer's register, so that it is
-	// believed only where a source has a rule by it.
+	// believed only where a source has a rule by it. Nor is its stack searched for return addresses.
 	NoFP bool
 	// Sources are asked for a rule in this order.
 	Sources []RuleSource

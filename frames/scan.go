@@ -20,9 +20,9 @@ func (w *Walker) scan() StopReason {
 	if !w.knowsSP() {
 		return StopUnproven
 	}
-	if !w.regs.Arch.info().raOnStack || m != nil && m.Generated {
-		// In generated code the first word that follows a call is more often
-		// a remnant than the caller, because callers need not call.
+	if !w.regs.Arch.info().raOnStack || m != nil && (m.Generated || m.NoFP) {
+		// In generated code the first word that follows a call is more often a remnant than the caller, because callers
+		// need not call. So it is where a runtime knows the frames: what it has not proven is none.
 		return w.noRule()
 	}
 	words := uint64(scanWords)

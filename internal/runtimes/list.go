@@ -14,4 +14,5 @@ import (
 // List has the detectors in the order in which they are asked: those who know their code by name before those who take
 // what nobody has adopted. Of each kind at most one run-time system is found in a
 // process. It must not change once a process has been opened.
-var List = []managed.Detector{hotspot.Detect, cpython.Detect, gdbjit.Detect, hosted.Detect, golang.Detect}
+var List = []managed.Detector{hotspot.Detect, cpython.Detect, gdbjit.Detect, hosted.Detect,
+	hosted.DetectHaskell, golang.Detect}

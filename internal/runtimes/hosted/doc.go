@@ -1,5 +1,6 @@
 // Package hosted finds the frames of code that was made at run time and does not describe itself. It can where that
-// runs in a frame whose layout the runtime has fixed once and for all.
+// runs in a frame whose layout the runtime has fixed once and for all. So does the code that GHC makes of Haskell,
+// which lies in files.
 //
 // # Algorithm
 //
@@ -13,6 +14,7 @@
 //   - Guile: the library calls a trampoline by a pointer that it keeps; the trampoline's instructions make the frame.
 //   - Chez Scheme: the library calls code by a register, which pushes and goes on to Scheme code.
 //   - BEAM (Erlang): the entry puts the schedulers' registers on the C stack and says there where that stack is.
+//   - Haskell (GHC): the scheduler calls an entry, whose instructions tell how large the frame is.
 //
 // A frame is given only if the stack shows that it is one. Its return address follows a call of the entry, and the
 // words that the runtime keeps in it are such words. Else the walk ends, as it would without this package.

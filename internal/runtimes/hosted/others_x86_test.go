@@ -204,6 +204,7 @@ func FuzzRuntimes(f *testing.F) {
 	f.Add(seed.mem[libAt:libAt+0x400], uint16(0x20), uint64(entryRet))
 	f.Add(slices.Concat(luaEnters, luaArray, []byte{0x40, 0, 0, 0}, luaEntry, []byte{0x58}, luaGoes), uint16(3),
 		uint64(luaRet))
+	f.Add(haskellCode(), uint16(0), uint64(entryRet))
 	f.Fuzz(func(t *testing.T, mem []byte, pc uint16, word uint64) {
 		p := newFake()
 		for _, at := range []int{libAt, madeAt, heapAt} {
@@ -230,6 +231,13 @@ func FuzzRuntimes(f *testing.F) {
 			if l, ok := r.(*luaJIT); ok && (len(l.vms) > maxLuaVMs || len(l.spills) > 1<<16) {
 				t.Fatalf("%d universes, %d sizes", len(l.vms), len(l.spills))
 			}
+		}
+		if h := newHaskell(&process{o: o, lib: o.Modules[0]}, libAt+uint64(pc)); h != nil {
+			src := h.inFile(o.Modules[0], nil)
+			for _, at := range []uint64{h.start, h.start + haskellMakes, h.left, h.end - 1} {
+				src.Rule(frames.Query{PC: at})
+			}
+			prove(src, at(0, nil), stack{word, entryRet}, libAt)
 		}
 	})
 }
