@@ -30,12 +30,20 @@ ocamlopt                                    ocaml-nox
 /usr/lib/python3/dist-packages/numpy        python3-numpy
 /usr/lib/*/openblas-pthread/libblas.so.3    libopenblas0-pthread
 javac                                       default-jdk-headless
+clang++                                     clang
+zstd                                        zstd
+git                                         git
+mariadb-install-db                          mariadb-server
+nim                                         nim
+ghc                                         ghc
 python3                                     python3
 ruby                                        ruby
 php                                         php-cli
 perl                                        perl
 Rscript                                     r-base-core
 node                                        nodejs
+lua5.4                                      lua5.4
+octave-cli                                  octave
 swipl                                       swi-prolog-nox
 gforth                                      gforth
 luajit                                      luajit
@@ -45,6 +53,8 @@ mcs                                         mono-mcs
 guile                                       guile-3.0
 sbcl                                        sbcl
 chezscheme                                  chezscheme
+racket                                      racket
+pypy3                                       pypy3
 erlc                                        erlang-base
 LIST
 }

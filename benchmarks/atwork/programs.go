@@ -63,6 +63,19 @@ const postgres = `PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)"; a
 	`until psql -h "$PWD/d" -U postgres -qc "" 2>/dev/null; do kill -0 $! || exit; sleep 0.2; done; ` +
 	loopBegin + `psql -h "$PWD/d" -U postgres -q -f work.pgsql >/dev/null || exit; done`
 
+// mariadb is a server and one that asks it, without a port.
+const mariadb = `PATH="$PATH:/usr/sbin"; as=; if [ "$(id -u)" -eq 0 ]; then chmod 711 .; as=--user=mysql; mkdir d; ` +
+	`chown mysql d; fi; mariadb-install-db --no-defaults $as --datadir="$PWD/d" ` +
+	`--auth-root-authentication-method=normal >log 2>&1 || exit; mariadbd --no-defaults $as --datadir="$PWD/d" --socket="$PWD/d/s" --skip-networking ` +
+	`--innodb-flush-log-at-trx-commit=0 >>log 2>&1 & ` +
+	`until mariadb -S "$PWD/d/s" -u root -e "select 1" >/dev/null 2>&1; do kill -0 $! || exit; sleep 0.2; done; ` +
+	loopBegin + `mariadb -S "$PWD/d/s" -u root <work.marisql >/dev/null || exit; done`
+
+// git packs a history of its own making anew.
+const git = `git init -q r && cd r && git config user.name a && git config user.email a@b.c && for i in $(seq 60); ` +
+	`do tail -c +$((i * 1000)) ../data | head -c 400000 >f$((i % 7)); git add . && git commit -qm $i; done; ` +
+	loopBegin + `git repack -adfq --window=50 && git fsck --full 2>/dev/null && git log -p --stat >/dev/null || exit; done`
+
 // programs are all of them; of Java those of each JDK that is here.
 func programs() []program {
 	list := []program{
@@ -100,6 +113,18 @@ func programs() []program {
 			"fp-compiler"},
 		{"ocaml", compiled, []string{"work.ml"}, [][]string{{"ocamlopt", "-O3", "-o", "work", "work.ml"}}, []string{"./work"},
 			"ocaml-nox"},
+		{"clang", compiled, []string{"templates.cc"}, nil, loop("clang++ -std=c++17 -O2 -c -o out.o templates.cc"), "clang"},
+		{"aom", compiled, nil, nil, encode("-c:v libaom-av1 -cpu-used 6 -threads 2"), "ffmpeg"},
+		{"dav1d", compiled, nil, [][]string{strings.Fields("ffmpeg -nostdin -loglevel error -f lavfi -i " +
+			"testsrc2=size=1280x720:rate=30 -t 4 -c:v libsvtav1 -preset 11 data.mkv")},
+			loop("ffmpeg -nostdin -loglevel error -c:v libdav1d -i data.mkv -f null -"), "ffmpeg"},
+		{"zstd", compiled, nil, [][]string{hexFile}, loop("zstd -q -T2 -12 -c data >/dev/null"), "zstd"},
+		{"git", compiled, nil, [][]string{hexFile}, []string{"sh", "-c", git}, "git"},
+		{"mariadb", compiled, []string{"work.marisql"}, nil, []string{"sh", "-c", mariadb}, "mariadb-server"},
+		{"nim", compiled, []string{"work.nim"}, [][]string{{"nim", "c", "-d:release", "--hints:off", "--nimcache:.",
+			"-o:work", "work.nim"}}, []string{"./work"}, "nim"},
+		{"haskell", compiled, []string{"work.hs"}, [][]string{{"ghc", "-v0", "-O2", "-threaded", "-o", "work", "work.hs"}},
+			[]string{"./work"}, "ghc"},
 		{"openblas", compiled, []string{"blas.py"}, [][]string{{"/usr/bin/python3", "-c", "import numpy"}},
 			[]string{"/usr/bin/python3", "blas.py"}, "python3-numpy libopenblas0-pthread"},
 	}
@@ -119,6 +144,8 @@ func interpreted() []program {
 		{"perl", interpreters, []string{"work.pl"}, nil, []string{"perl", "work.pl"}, "perl"},
 		{"r", interpreters, []string{"work.R"}, nil, []string{"Rscript", "--vanilla", "work.R"}, "r-base-core"},
 		{"node", interpreters, []string{"work.js"}, nil, []string{"node", "work.js"}, "nodejs"},
+		{"lua", interpreters, []string{"work.lua"}, nil, []string{"lua5.4", "work.lua"}, "lua5.4"},
+		{"octave", interpreters, []string{"work.m"}, nil, []string{"octave-cli", "--norc", "work.m"}, "octave"},
 		{"swi-prolog", interpreters, []string{"work.plg"}, nil, []string{"swipl", "-q", "work.plg"}, "swi-prolog-nox"},
 		{"gforth", interpreters, []string{"work.fs"}, nil, []string{"gforth", "work.fs"}, "gforth"},
 	}
@@ -136,6 +163,8 @@ func generating() []program {
 		{"guile", generators, []string{"work.scm"}, nil, []string{"guile", "--no-auto-compile", "work.scm"}, "guile-3.0"},
 		{"sbcl", generators, []string{"work.lisp"}, nil, []string{"sbcl", "--script", "work.lisp"}, "sbcl"},
 		{"chez", generators, []string{"work.scm"}, nil, []string{"chezscheme", "--script", "work.scm"}, "chezscheme"},
+		{"racket", generators, []string{"work.rkt"}, nil, []string{"racket", "work.rkt"}, "racket"},
+		{"pypy", generators, []string{"work.py"}, nil, []string{"pypy3", "work.py"}, "pypy3"},
 		{"erlang", generators, []string{"work.erl"}, [][]string{{"erlc", "work.erl"}}, []string{"erl", "-noshell", "-run",
 			"work", "main"}, "erlang-base"},
 	}

@@ -15,7 +15,8 @@ func TestFramesOfHaskellAreExact(t *testing.T) {
 	if _, err := exec.LookPath("ghc"); err != nil {
 		t.Skip("needs ghc")
 	}
-	p := Program{"haskell", 1, []string{"ghc", "-v0", "-O", "-rtsopts", "-o", "OUT", "SRC/haskell.hs", "SRC/haskellmark.c"}}
+	p := Program{"haskell", 1, []string{"ghc", "-v0", "-O", "-rtsopts", "-o", "OUT", "SRC/haskell.hs",
+		"SRC/haskellmark.c"}}
 	file, err := p.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -237,7 +237,7 @@ func FuzzRuntimes(f *testing.F) {
 			for _, at := range []uint64{h.start, h.start + haskellMakes, h.left, h.end - 1} {
 				src.Rule(frames.Query{PC: at})
 			}
-			prove(src, at(0, nil), stack{word, entryRet}, libAt)
+			h.prove(at(0, nil), stack{word, entryRet}, madeAt)
 		}
 	})
 }
