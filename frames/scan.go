@@ -139,7 +139,11 @@ func (w *Walker) chained(ra, outer Addr) bool {
 		return false
 	}
 	next, ok := w.mem.Word(outer + 8)
-	return ok && w.calls(next&^w.regs.PACMask, 0, false)
+	if next &^= w.regs.PACMask; !ok || next < 4096 {
+		return false
+	}
+	_, called := w.space.callBefore(next) // of the function that this one returns to, whatever that is
+	return called
 }
 
 // generated reports whether both this frame and the address are in generated code.

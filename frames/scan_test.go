@@ -30,6 +30,28 @@ func TestFramePointerIsBelievedThroughATailCall(t *testing.T) {
 	}
 }
 
+// The function that a builtin returns to need not be left by a jump itself: only the one that was called is.
+func TestFramePointerThroughATailCallFromAFunctionThatIsCalledDirectly(t *testing.T) {
+	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
+	calls := &leavingOne{fakeCalls{calls: map[Addr]Call{0x2010: {Target: 0x5000, Direct: true},
+		0x4010: {Target: 0x2000, Direct: true}}, start: 0x1000}, 0x5000}
+	mem := stack(0x7000, 0, 0x7020, 0, 0, 0x7030, 0x2010, 0x7050, 0x4010, 0, 0)
+	var w Walker
+	w.Init(space(&fakeSource{rules: root}, calls), x86Regs(0x1010, 0x7000, 0x7020), mem)
+	w.Next()
+	if more := w.Next(); !more || w.Frame().PC != 0x2010 || w.Frame().Method != MethodFP {
+		t.Errorf("%+v (%v)", w.Frame(), w.StopReason())
+	}
+}
+
+// leavingOne tells that one function is left by a jump, and no other.
+type leavingOne struct {
+	fakeCalls
+	start Addr
+}
+
+func (l *leavingOne) LeavesByJump(start Addr) bool { return start == l.start }
+
 // Hand-written code of which no bounds are known has no frame pointer of its own: the register is that of a function
 // further out. Its return address follows the call of a function that is not left by a jump, and that this code is
 // not part of. Taking it would leave a frame out.
