@@ -66,7 +66,8 @@ const postgres = `PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)"; a
 // mariadb is a server and one that asks it, without a port.
 const mariadb = `PATH="$PATH:/usr/sbin"; as=; if [ "$(id -u)" -eq 0 ]; then chmod 711 .; as=--user=mysql; mkdir d; ` +
 	`chown mysql d; fi; mariadb-install-db --no-defaults $as --datadir="$PWD/d" ` +
-	`--auth-root-authentication-method=normal >log 2>&1 || exit; mariadbd --no-defaults $as --datadir="$PWD/d" --socket="$PWD/d/s" --skip-networking ` +
+	`--auth-root-authentication-method=normal >log 2>&1 || exit; mariadbd --no-defaults $as --datadir="$PWD/d" ` +
+	`--socket="$PWD/d/s" --skip-networking ` +
 	`--innodb-flush-log-at-trx-commit=0 >>log 2>&1 & ` +
 	`until mariadb -S "$PWD/d/s" -u root -e "select 1" >/dev/null 2>&1; do kill -0 $! || exit; sleep 0.2; done; ` +
 	loopBegin + `mariadb -S "$PWD/d/s" -u root <work.marisql >/dev/null || exit; done`
