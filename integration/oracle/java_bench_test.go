@@ -10,7 +10,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// BenchmarkJavaNames names the frames of one stopped stack of Known.java: all met before, or none.
+// BenchmarkJavaNames names the frames of one stopped stack of Known.java: all met before, or none. A frame is a
+// native one. It has as many names as methods are inlined in it, and its own.
 func BenchmarkJavaNames(b *testing.B) {
 	dir := b.TempDir()
 	compileJavaInto(b, dir, "Known")
@@ -26,39 +27,46 @@ func BenchmarkJavaNames(b *testing.B) {
 		}
 		n := s.names
 		sample := managed.Sample{TID: s.TID, Regs: &s.regs, Mem: &s.snap, At: s.at, Live: s}
-		walk := func(describe bool) {
+		var told []managed.Frame
+		walk := func(describe bool) (named int) { // in the order of a recording: all frames, then their names
 			n.Begin(&sample)
+			s.refs = s.refs[:0]
 			for i := range s.PCs {
-				s.refs, _ = n.Native(&s.PCs[i], 0, s.refs[:0])
-				for _, r := range s.refs {
-					if describe {
-						n.Describe(r, s, nil)
-					}
-				}
+				s.refs, _ = n.Native(&s.PCs[i], 0, s.refs)
 			}
 			n.End()
+			if !describe {
+				return 0
+			}
+			for _, r := range s.refs {
+				told, _ = n.Describe(r, s, told[:0])
+				named += len(told)
+			}
+			return named
 		}
-		named := 0
-		for i := range s.PCs {
-			s.refs, _ = n.Native(&s.PCs[i], 0, s.refs[:0])
-			named += len(s.refs)
-		}
+		named := walk(true) // with those that are inlined
+		refs := len(s.refs)
 		b.Run(mode.name+"/warm", func(b *testing.B) {
 			b.ReportAllocs()
 			from := usedCPU()
 			for b.Loop() {
 				walk(false)
 			}
-			b.ReportMetric(float64(usedCPU()-from)/float64(b.N*max(named, 1)), "cpu-ns/frame")
+			b.ReportMetric(float64(usedCPU()-from)/float64(b.N*max(refs, 1)), "cpu-ns/frame")
 		})
 		b.Run(mode.name+"/first", func(b *testing.B) {
+			b.ReportAllocs()
 			from, calls := usedCPU(), procmem.Calls()
 			for b.Loop() {
 				n.Forget()
 				walk(true)
 			}
-			b.ReportMetric(float64(procmem.Calls()-calls)/float64(b.N*max(named, 1)), "reads/frame")
-			b.ReportMetric(float64(usedCPU()-from)/float64(b.N*max(named, 1)), "cpu-ns/frame")
+			used := float64(usedCPU() - from)
+			b.ReportMetric(float64(procmem.Calls()-calls)/float64(b.N), "calls/stack")
+			b.ReportMetric(used/float64(b.N*max(refs, 1)), "cpu-ns/frame")
+			b.ReportMetric(used/float64(b.N*max(named, 1)), "cpu-ns/name")
+			b.ReportMetric(float64(refs), "frames")
+			b.ReportMetric(float64(named), "names")
 		})
 		s.Close()
 	}

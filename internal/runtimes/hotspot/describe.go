@@ -105,7 +105,7 @@ func commonCalls(a, b []call) int {
 
 // frameOf is the frame of a method.
 func (n *Names) frameOf(m *method, bci int32, kind string) managed.Frame {
-	f := managed.Frame{Function: m.name, File: m.file, Type: kind, StartLine: n.lineAt(m, 0)}
+	f := managed.Frame{Function: m.name, File: m.file, Type: kind, StartLine: m.first}
 	if f.Line = f.StartLine; bci > 0 {
 		f.Line = n.lineAt(m, bci)
 	}
@@ -114,6 +114,8 @@ func (n *Names) frameOf(m *method, bci int32, kind string) managed.Frame {
 
 // stubName gives the name of code that is no method's, as the machine calls it.
 func (n *Names) stubName(r managed.Ref) string {
+	n.v.near.use(n.at)
+	defer n.v.near.done()
 	if r.Position == 1 {
 		return "call_stub"
 	}

@@ -85,7 +85,7 @@ func (n *Names) foreseeCode(f *frames.Frame) {
 			continue
 		}
 		if at, ok := h.block(n.v.memory(), pc); ok {
-			k.want(extent{at, n.l.sizes["HeapBlock"] + n.l.entry})
+			k.want(extent{at, n.l.at.blockBytes + n.l.entry})
 		}
 	}
 	k.get()
@@ -216,7 +216,7 @@ func (n *Names) wantMethod(at uint64) {
 
 // foreseeMethods reads what the methods that were noted lead to, in the steps of identify and readMethod.
 func (n *Names) foreseeMethods() {
-	s, l := &n.foreseen, n.l
+	s, l := &n.foreseen, &n.l.at
 	if len(s.methods) < 2 {
 		return // it has nobody to share with
 	}
@@ -228,41 +228,41 @@ func (n *Names) foreseeMethods() {
 		}
 		k.get()
 	}
-	each(func(m *aMethod) { k.want(extent{m.at + l.off("Method::_constMethod"), 8}) })
+	each(func(m *aMethod) { k.want(extent{m.at + l.constMethod.offset, 8}) })
 	each(func(m *aMethod) {
-		m.id.constMethod = n.v.memory().word(m.at + l.off("Method::_constMethod"))
-		k.want(extent{m.id.constMethod, l.sizes["ConstMethod"] + 8})
+		m.id.constMethod = n.v.memory().word(m.at + l.constMethod.offset)
+		k.want(extent{m.id.constMethod, l.constMethodBytes + 8})
 	})
 	each(func(m *aMethod) {
-		cm := n.constMethod[:l.sizes["ConstMethod"]+8]
+		cm := n.constMethod[:l.constMethodBytes+8]
 		n.v.memory().bytes(m.id.constMethod, cm)
 		n.pointsTo(&m.id, cm)
-		k.want(extent{m.id.constants, l.sizes["ConstantPool"]})
+		k.want(extent{m.id.constants, l.poolBytes})
 		k.want(extent{n.constantAt(&m.id, m.id.nameIndex), 8})
 		if known := n.methods[m.at]; known == nil {
-			from := l.sizes["ConstMethod"] + l.value(cm, "ConstMethod::_code_size")
-			if size := 8*l.value(cm, "ConstMethod::_constMethod_size") - from; l.value(cm, l.flags)&hasLines != 0 {
+			from := l.constMethodBytes + l.codeSize.in(cm)
+			if size := 8*l.constMethodSize.in(cm) - from; l.flags.in(cm)&hasLines != 0 {
 				k.want(extent{m.id.constMethod + from, size})
 			}
 		}
 	})
 	each(func(m *aMethod) {
-		n.v.memory().bytes(m.id.constants, n.pool[:l.sizes["ConstantPool"]])
-		m.id.holder = l.value(n.pool[:], "ConstantPool::_pool_holder")
+		n.v.memory().bytes(m.id.constants, n.pool[:l.poolBytes])
+		m.id.holder = l.holder.in(n.pool[:])
 		k.want(n.symbolAt(n.v.memory().word(n.constantAt(&m.id, m.id.nameIndex))))
-		k.want(extent{m.id.holder + l.off("Klass::_name"), 8})
+		k.want(extent{m.id.holder + l.klassName.offset, 8})
 		k.want(n.tagOf(m.id.nameIndex))
 		k.want(n.sourceAt(&m.id))
 	})
 	each(func(m *aMethod) {
-		n.v.memory().bytes(m.id.constants, n.pool[:l.sizes["ConstantPool"]])
+		n.v.memory().bytes(m.id.constants, n.pool[:l.poolBytes])
 		file := n.sourceIndex(&m.id)
-		k.want(n.symbolAt(n.v.memory().word(m.id.holder + l.off("Klass::_name"))))
+		k.want(n.symbolAt(n.v.memory().word(m.id.holder + l.klassName.offset)))
 		k.want(n.tagOf(file))
 		k.want(extent{n.constantAt(&m.id, file), 8})
 	})
 	each(func(m *aMethod) {
-		n.v.memory().bytes(m.id.constants, n.pool[:l.sizes["ConstantPool"]])
+		n.v.memory().bytes(m.id.constants, n.pool[:l.poolBytes])
 		k.want(n.symbolAt(n.v.memory().word(n.constantAt(&m.id, n.sourceIndex(&m.id)))))
 	})
 }

@@ -178,7 +178,7 @@ func (v *VM) blobAt(addr uint64) (blob, bool) {
 		complete: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
-	b.kind = v.kindOf(wordAt(cb[l.off("CodeBlob::_name"):]))
+	b.kind = v.named(wordAt(cb[l.off("CodeBlob::_name"):])).kind
 	if b.kind == kindStub && b.frame > 0 {
 		b.kind, b.stub = kindMethod, true
 	}
@@ -219,16 +219,22 @@ func (l *layout) headerSize() (uint64, bool) {
 // maxKinds bounds the names that are remembered; there are a few dozen.
 const maxKinds = 1 << 10
 
-// kindOf gives the kind of a blob with the name at an address.
-func (v *VM) kindOf(name uint64) kind {
+// blobName is what the name of a blob says. native: it is a wrapper around a native method.
+type blobName struct {
+	kind   kind
+	native bool
+}
+
+// named tells it by the address of the name. The error is that of v.mem.
+func (v *VM) named(name uint64) blobName {
 	k, ok := v.kinds[name]
 	if ok {
 		return k
 	}
 	m := v.memory()
 	text := m.name(name)
-	if k = kinds[text]; strings.HasPrefix(text, routines) {
-		k = kindRoutines
+	if k.kind, k.native = kinds[text], text == nativeMethod; strings.HasPrefix(text, routines) {
+		k.kind = kindRoutines
 	}
 	if !m.failed && len(v.kinds) < maxKinds {
 		v.kinds[name] = k

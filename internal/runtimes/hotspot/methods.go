@@ -17,6 +17,7 @@ type method struct {
 	cookie      uint64
 	name, file  string
 	lines       []byte // the table, compressed
+	first       int    // the line of its first bytecode
 	// since is when it was read first, checked when it was still the same.
 	since, checked int64
 }
@@ -43,61 +44,77 @@ var hashSeed = maphash.MakeSeed()
 type methodIdentity struct {
 	constMethod, constants, holder uint64
 	nameIndex, id                  uint16
-	name, class                    string // addresses of names are used again, too
+	name, class                    []byte // addresses of names are used again, too; the next identify overwrites them
+}
+
+// cookieFor gives a number that tells a method by all of that from others at its address.
+func (n *Names) cookieFor(id *methodIdentity) uint64 {
+	b := binary.LittleEndian.AppendUint64(n.cookie[:0], id.constMethod)
+	b = binary.LittleEndian.AppendUint64(b, id.constants)
+	b = binary.LittleEndian.AppendUint64(b, id.holder)
+	b = binary.LittleEndian.AppendUint16(b, id.nameIndex)
+	b = binary.LittleEndian.AppendUint16(b, id.id)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(id.name)))
+	n.cookie = append(append(b, id.name...), id.class...)
+	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
 // identify reads the identity of what is at the address of a method, and what names need of it besides. What one step
 // leads to is read at once.
 func (n *Names) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
-	l, m, near := n.l, n.v.memory(), n.v.near
+	l, m, near := &n.l.at, n.v.memory(), n.v.near
 	if at == 0 || at%8 != 0 {
 		return id, nil, false
 	}
-	id.constMethod = m.word(at + l.off("Method::_constMethod"))
-	cm = n.constMethod[:l.sizes["ConstMethod"]+8]
+	id.constMethod = m.word(at + l.constMethod.offset)
+	cm = n.constMethod[:l.constMethodBytes+8]
 	if id.constMethod == 0 || id.constMethod%8 != 0 || !m.bytes(id.constMethod, cm) {
 		return id, nil, false
 	}
 	n.pointsTo(&id, cm)
-	pool := n.pool[:l.sizes["ConstantPool"]]
+	pool := n.pool[:l.poolBytes]
 	near.fetch(extent{id.constants, uint64(len(pool))}, extent{n.constantAt(&id, id.nameIndex), 8})
 	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
 		return id, nil, false
 	}
-	id.holder = l.value(n.pool[:], "ConstantPool::_pool_holder")
-	if uint64(id.nameIndex) >= l.value(n.pool[:], "ConstantPool::_length") {
+	id.holder = l.holder.in(n.pool[:])
+	if uint64(id.nameIndex) >= l.length.in(n.pool[:]) {
 		return id, nil, false
 	}
 	slot := n.constantAt(&id, id.nameIndex)
-	near.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.off("Klass::_name"), 8}, n.tagOf(id.nameIndex),
+	near.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.klassName.offset, 8}, n.tagOf(id.nameIndex),
 		n.sourceAt(&id))
-	name, class := m.word(slot), m.word(id.holder+l.off("Klass::_name"))
+	name, class := m.word(slot), m.word(id.holder+l.klassName.offset)
 	if m.failed || id.holder == 0 {
 		return id, nil, false
 	}
 	file := n.sourceIndex(&id)
 	near.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
-	var ok2 bool
-	id.name, ok = n.text(name)
-	id.class, ok2 = n.text(class)
+	text, ok := n.letters(name)
+	n.spelled = append(n.spelled[:0], text...)
+	end := len(n.spelled)
+	text, ok2 := n.letters(class)
+	n.spelled = append(n.spelled, text...)
+	id.name, id.class = n.spelled[:end], n.spelled[end:]
 	return id, cm, ok && ok2
 }
 
 // pointsTo fills in what the bytes of a ConstMethod say.
 func (n *Names) pointsTo(id *methodIdentity, cm []byte) {
-	id.constants = n.l.value(cm, "ConstMethod::_constants")
-	id.nameIndex = uint16(n.l.value(cm, "ConstMethod::_name_index"))
-	id.id = uint16(n.l.value(cm, "ConstMethod::_method_idnum"))
+	l := &n.l.at
+	id.constants = l.constants.in(cm)
+	id.nameIndex = uint16(l.nameIndex.in(cm))
+	id.id = uint16(l.idnum.in(cm))
 }
 
 // symbolAt gives what is read of a name at first.
 func (n *Names) symbolAt(symbol uint64) extent {
-	return extent{symbol &^ 1, n.l.off("Symbol::_body") + shortSymbol}
+	return extent{symbol &^ 1, n.l.at.body.offset + shortSymbol}
 }
 
 // constantAt gives the place of one of the constants: they lie behind the pool's header.
 func (n *Names) constantAt(id *methodIdentity, index uint16) uint64 {
-	return id.constants + n.l.sizes["ConstantPool"] + 8*uint64(index)
+	return id.constants + n.l.at.poolBytes + 8*uint64(index)
 }
 
 // methodAt gives the method at an address, as it was at some time after the copy; nil if there is none.
@@ -113,7 +130,7 @@ func (n *Names) methodAt(at uint64) *method {
 		delete(n.methods, at)
 		return nil
 	}
-	cookie := maphash.Comparable(hashSeed, id) | 1
+	cookie := n.cookieFor(&id)
 	if known != nil && known.cookie == cookie {
 		known.checked = now
 		return known
@@ -134,33 +151,34 @@ func (n *Names) methodAt(at uint64) *method {
 // readMethod reads the rest of a method. Each step is proven by something: sizes that fit each other, a tag that says
 // that a constant is a name, and names that are text.
 func (n *Names) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
-	l := n.l
-	whole := 8 * l.value(cm, "ConstMethod::_constMethod_size")
-	m := &method{at: at, constMethod: id.constMethod, cache: l.value(n.pool[:], "ConstantPool::_cache")}
-	m.code, m.size = id.constMethod+l.sizes["ConstMethod"], l.value(cm, "ConstMethod::_code_size")
-	if head := l.sizes["ConstMethod"] + m.size; whole > maxConstMethod || head > whole {
+	l := &n.l.at
+	whole := 8 * l.constMethodSize.in(cm)
+	m := &method{at: at, constMethod: id.constMethod, cache: l.cache.in(n.pool[:])}
+	m.code, m.size = id.constMethod+l.constMethodBytes, l.codeSize.in(cm)
+	if head := l.constMethodBytes + m.size; whole > maxConstMethod || head > whole {
 		return nil
 	}
-	hasTable := l.value(cm, n.l.flags)&hasLines != 0
+	hasTable := l.flags.in(cm)&hasLines != 0
 	if !n.isName(id, id.nameIndex) {
 		return nil
 	}
-	m.name = readable(id.class) + "." + id.name
+	m.name = readable(string(id.class)) + "." + string(id.name)
 	m.file = n.sourceFile(id)
 	if hasTable && m.size > 0 {
 		m.lines = n.lineTable(m, whole)
+		m.first = n.lineAt(m, 0)
 	}
 	return m
 }
 
 // isName reports whether a constant is tagged as a name. n.pool holds the header of the constants.
 func (n *Names) isName(id *methodIdentity, index uint16) bool {
-	l, m := n.l, n.v.memory()
-	tags, count := l.value(n.pool[:], "ConstantPool::_tags"), l.value(n.pool[:], "ConstantPool::_length")
+	l, m := &n.l.at, n.v.memory()
+	tags, count := l.tags.in(n.pool[:]), l.length.in(n.pool[:])
 	if tags == 0 || index == 0 || uint64(index) >= count || count > maxConstants {
 		return false
 	}
-	length, at := l.off("Array<int>::_length"), l.off("Array<u1>::_data")+uint64(index)
+	length, at := l.arrayLength.offset, l.arrayData.offset+uint64(index)
 	if b := n.tags[:]; max(length+4, at+1) <= uint64(len(b)) { // mostly: both in one read
 		b = b[:max(length+4, at+1)]
 		return m.bytes(tags, b) && uint64(uint32(int32At(b[length:]))) == count && b[at] == constUTF8
@@ -181,8 +199,8 @@ func (n *Names) sourceFile(id *methodIdentity) string {
 
 // sourceIndex gives which constant that file is. n.pool holds the header of the constants.
 func (n *Names) sourceIndex(id *methodIdentity) uint16 {
-	if name := n.l.source[0]; isOf(name, "ConstantPool") {
-		return uint16(n.l.value(n.pool[:], name))
+	if l := &n.l.at; l.sourceInPool {
+		return uint16(l.source.in(n.pool[:]))
 	}
 	var b [2]byte
 	n.v.memory().bytes(n.sourceAt(id).addr, b[:])
@@ -191,15 +209,15 @@ func (n *Names) sourceIndex(id *methodIdentity) uint16 {
 
 // sourceAt gives where a class says which constant that is, in releases in which its constants do not.
 func (n *Names) sourceAt(id *methodIdentity) extent {
-	if name := n.l.source[0]; !isOf(name, "ConstantPool") {
-		return extent{id.holder + n.l.off(name), 2}
+	if l := &n.l.at; !l.sourceInPool {
+		return extent{id.holder + l.source.offset, 2}
 	}
 	return extent{}
 }
 
 // tagOf gives where the tag of a constant is, with what precedes it.
 func (n *Names) tagOf(index uint16) extent {
-	at := extent{n.l.value(n.pool[:], "ConstantPool::_tags"), n.l.off("Array<u1>::_data") + uint64(index) + 1}
+	at := extent{n.l.at.tags.in(n.pool[:]), n.l.at.arrayData.offset + uint64(index) + 1}
 	if at.size > uint64(len(n.tags)) {
 		at.addr, at.size = at.addr+at.size-1, 1
 	}
@@ -208,42 +226,48 @@ func (n *Names) tagOf(index uint16) extent {
 
 // text gives what a Symbol holds: modified UTF-8, of which nothing but text is taken.
 func (n *Names) text(symbol uint64) (string, bool) {
-	l, m := n.l, n.v.memory()
-	body := l.off("Symbol::_body")
+	b, ok := n.letters(symbol)
+	return string(b), ok
+}
+
+// letters is text, in a buffer that the next call overwrites.
+func (n *Names) letters(symbol uint64) ([]byte, bool) {
+	l, m := &n.l.at, n.v.memory()
+	body := l.body.offset
 	symbol &^= 1
 	if symbol == 0 || symbol%4 != 0 || body > 32 {
-		return "", false
+		return nil, false
 	}
 	// Most names are short: header and text in one read, as far as memory goes.
 	b := n.symbol[:body+shortSymbol]
 	got := max(m.read(symbol, b), 0)
 	if uint64(got) < body+1 {
-		return "", false
+		return nil, false
 	}
 	clear(b[got:])
-	size := l.value(b, n.l.symbol)
+	size := l.symbolLength.in(b)
 	if n.l.symbol == wantSymbols[1][0] {
 		size = size >> 16 & 0xffff
 	}
-	if f := l.fields[n.l.symbol]; f.size == 2 {
+	if l.symbolLength.size == 2 {
 		size &= 0xffff
 	}
 	if size == 0 || size > maxSymbol {
-		return "", false
+		return nil, false
 	}
 	if b = n.symbol[:body+size]; uint64(got) < body+size && !m.bytes(symbol, b) {
-		return "", false
+		return nil, false
 	}
 	b = b[body:]
 	if !utf8.Valid(b) {
-		return "", false
+		return nil, false
 	}
 	for _, c := range b {
 		if c < ' ' || c == 0x7f {
-			return "", false
+			return nil, false
 		}
 	}
-	return string(b), true
+	return b, true
 }
 
 // shortSymbol is how much of a name is read at first, in bytes.

@@ -32,6 +32,8 @@ type Names struct {
 	scope       [16]byte
 	buf         [window]byte
 	symbol      [64 + maxSymbol]byte
+	spelled     []byte // names of a method and of its class
+	cookie      []byte // what tells a method from others
 	constMethod [maxConst + 8]byte
 	pool        [maxPool + 8]byte
 	tags        [512]byte // of a pool's first constants
@@ -200,6 +202,8 @@ func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 
 // readInfo finds out what is at an address.
 func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
+	n.v.near.use(n.at) // most of it was foreseen
+	defer n.v.near.done()
 	b, ok := n.v.find(pc)
 	if !ok && caller {
 		b, ok = n.v.find(pc - 1)
@@ -211,7 +215,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 	case b.kind == kindInterpreter:
 		return n.inInterpreter(&b, pc, caller), true
 	case b.kind == kindMethod && !b.stub:
-		c := n.compiledOf(&b, b.begin)
+		c := n.compiledOf(&b, min(pc, b.end-1))
 		if c == nil {
 			return p, false
 		}

@@ -77,6 +77,52 @@ type nameLayout struct {
 	source, release, scopes, deopts []string
 	metadata                        []string
 	entry                           uint64 // bytes of a blob's header that are read
+	at                              resolved
+}
+
+// resolved are the fields and sizes that each new frame needs some hundred times, looked up once.
+type resolved struct {
+	compileID, level, orig, blobName, blobSize, dataOffset, method, pcs field // of a compiled method's header
+	deopts, scopes, metadata                                            []field
+
+	pcOffset, pcScope                                             field // PcDesc
+	constMethod                                                   field // Method
+	constants, nameIndex, idnum, constMethodSize, codeSize, flags field // ConstMethod
+	tags, cache, holder, length                                   field // ConstantPool
+	source                                                        field // it, or InstanceKlass
+	sourceInPool                                                  bool
+	klassName, body, symbolLength                                 field
+	arrayLength, arrayData                                        field
+
+	blockBytes, pcBytes, constMethodBytes, poolBytes uint64 // sizes
+}
+
+// resolve looks them up. The names are those that were chosen.
+func (n *nameLayout) resolve() {
+	f := func(name string) field { return n.fields[name] }
+	all := func(names []string) (out []field) {
+		for _, name := range names {
+			out = append(out, f(name))
+		}
+		return out
+	}
+	n.at = resolved{
+		compileID: f("nmethod::_compile_id"), level: f("nmethod::_comp_level"), orig: f("nmethod::_orig_pc_offset"),
+		blobName: f("CodeBlob::_name"), blobSize: f("CodeBlob::_size"), dataOffset: f("CodeBlob::_data_offset"),
+		method: f(n.method), pcs: f("nmethod::_scopes_pcs_offset"),
+		deopts: all(n.deopts), scopes: all(n.scopes), metadata: all(n.metadata),
+		pcOffset: f("PcDesc::_pc_offset"), pcScope: f("PcDesc::_scope_decode_offset"),
+		constMethod: f("Method::_constMethod"),
+		constants:   f("ConstMethod::_constants"), nameIndex: f("ConstMethod::_name_index"),
+		idnum: f("ConstMethod::_method_idnum"), constMethodSize: f("ConstMethod::_constMethod_size"),
+		codeSize: f("ConstMethod::_code_size"), flags: f(n.flags),
+		tags: f("ConstantPool::_tags"), cache: f("ConstantPool::_cache"), holder: f("ConstantPool::_pool_holder"),
+		length: f("ConstantPool::_length"), source: f(n.source[0]), sourceInPool: isOf(n.source[0], "ConstantPool"),
+		klassName: f("Klass::_name"), body: f("Symbol::_body"), symbolLength: f(n.symbol),
+		arrayLength: f("Array<int>::_length"), arrayData: f("Array<u1>::_data"),
+		blockBytes: n.sizes["HeapBlock"], pcBytes: n.sizes["PcDesc"], constMethodBytes: n.sizes["ConstMethod"],
+		poolBytes: n.sizes["ConstantPool"],
+	}
 }
 
 // lacksNames names a field that names need and that the tables do not have, "" if there is none.
@@ -143,6 +189,7 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 			return nil, false
 		}
 	}
+	n.resolve()
 	return n, n.entry <= maxHeader
 }
 
@@ -154,6 +201,11 @@ func isOf(field, typ string) bool {
 // value reads a field of at most 8 bytes out of its structure, by the size that its type has.
 func (l *layout) value(b []byte, name string) uint64 {
 	f := l.fields[name]
+	return f.in(b)
+}
+
+// in is value for a field that was looked up before.
+func (f *field) in(b []byte) uint64 {
 	if f.offset+8 > uint64(len(b)) {
 		return 0
 	}

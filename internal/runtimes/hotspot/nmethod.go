@@ -37,7 +37,7 @@ func (s span) size() uint64 {
 
 // compiledAt reads the header of the blob whose code an address is in; false if it is no method.
 func (n *Names) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
-	v, l := n.v, n.l
+	v, l := n.v, &n.l.at
 	h := v.heapOf(addr)
 	if h == nil {
 		return c, false
@@ -47,17 +47,16 @@ func (n *Names) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 	if !ok {
 		return c, false
 	}
-	at := block + l.sizes["HeapBlock"]
-	head := v.head[:l.entry]
+	at := block + l.blockBytes
+	head := v.head[:n.l.entry]
 	if !m.bytes(at, head) {
 		return c, false
 	}
 	c = compiled{
 		at: at, begin: b.begin, end: b.end, complete: uint64(max(b.complete, 0)),
-		method: l.value(head, l.method), id: uint32(l.value(head, "nmethod::_compile_id")),
-		level: uint8(l.value(head, "nmethod::_comp_level")), orig: l.value(head, "nmethod::_orig_pc_offset"),
+		method: l.method.in(head), id: uint32(l.compileID.in(head)), level: uint8(l.level.in(head)), orig: l.orig.in(head),
 	}
-	c.native = m.name(l.value(head, "CodeBlob::_name")) == nativeMethod
+	c.native = v.named(l.blobName.in(head)).native
 	n.deoptsOf(&c, head)
 	n.spansOf(&c, head)
 	return c, c.method != 0 && !m.failed
@@ -68,9 +67,10 @@ const nativeMethod = "native nmethod"
 
 // deoptsOf fills in where frames return to that are to be replaced.
 func (n *Names) deoptsOf(c *compiled, head []byte) {
-	for i, name := range n.l.deopts {
-		at := n.l.value(head, name)
-		if n.l.fields[name].size < 8 {
+	for i := range n.l.at.deopts {
+		f := &n.l.at.deopts[i]
+		at := f.in(head)
+		if f.size < 8 {
 			at = c.at + at
 		}
 		c.deopts[i] = at
@@ -79,31 +79,30 @@ func (n *Names) deoptsOf(c *compiled, head []byte) {
 
 // spansOf fills in where the debugging information is.
 func (n *Names) spansOf(c *compiled, head []byte) {
-	l := n.l
-	get := func(name string) uint64 { return l.value(head, name) }
-	pcs := get("nmethod::_scopes_pcs_offset")
-	switch s := l.scopes; s[0] {
+	l := &n.l.at
+	pcs, s := l.pcs.in(head), l.scopes
+	switch n.l.scopes[0] {
 	case wantScopes[0][0]:
-		base, size, data := get(s[0]), get(s[1]), get(s[2])
+		base, size, data := s[0].in(head), s[1].in(head), s[2].in(head)
 		c.pcs, c.scopes = span{base + pcs, base + data}, span{base + data, base + size}
 		if data < pcs {
 			c.pcs, c.scopes = span{base + pcs, base + size}, span{base + data, base + pcs}
 		}
 	case wantScopes[1][0]:
-		c.pcs = span{c.at + pcs, c.at + get(s[1])}
-		c.scopes = span{get(s[0]), c.pcs.low}
+		c.pcs = span{c.at + pcs, c.at + s[1].in(head)}
+		c.scopes = span{s[0].in(head), c.pcs.low}
 	default:
-		c.pcs = span{c.at + pcs, c.at + get(s[1])}
-		c.scopes = span{c.at + get(s[0]), c.pcs.low}
+		c.pcs = span{c.at + pcs, c.at + s[1].in(head)}
+		c.scopes = span{c.at + s[0].in(head), c.pcs.low}
 	}
 	switch meta := l.metadata; {
 	case len(meta) > 1:
-		base := get(meta[0])
-		c.metas = span{base + (get(meta[2])+7)&^7, base + get(meta[1])}
-	case l.scopes[0] == wantScopes[0][0]: // JDK 23 and 24: behind the oops
-		c.metas = span{c.at + get("CodeBlob::_data_offset") + get(meta[0]), c.at + get("CodeBlob::_size")}
+		base := meta[0].in(head)
+		c.metas = span{base + (meta[2].in(head)+7)&^7, base + meta[1].in(head)}
+	case n.l.scopes[0] == wantScopes[0][0]: // JDK 23 and 24: behind the oops
+		c.metas = span{c.at + l.dataOffset.in(head) + meta[0].in(head), c.at + l.blobSize.in(head)}
 	default:
-		c.metas = span{c.at + get(meta[0]), c.scopes.low}
+		c.metas = span{c.at + meta[0].in(head), c.scopes.low}
 	}
 }
 
@@ -120,8 +119,8 @@ const (
 // in common.
 func (n *Names) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
 	n.place = -1
-	size := n.l.sizes["PcDesc"]
-	if size < 8 || c.pcs.size() > maxPcs || c.pcs.size()%size != 0 {
+	size := n.l.at.pcBytes
+	if size < max(n.l.at.pcOffset.offset, n.l.at.pcScope.offset)+4 || c.pcs.size() > maxPcs || c.pcs.size()%size != 0 {
 		return 0, 0, false
 	}
 	// The first entry and the last are guards, at −1 and behind the end.
@@ -142,17 +141,26 @@ func (n *Names) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
 	if !n.v.memory().bytes(c.pcs.low+low*size, b) {
 		return 0, 0, false
 	}
-	for ; len(b) > 0; b = b[size:] {
-		at := n.pcOf(b)
-		scope := binary.LittleEndian.Uint32(b[n.l.off("PcDesc::_scope_decode_offset"):])
-		if at > off {
-			if uint64(at) <= c.end-c.begin {
-				next, n.place = scope, at
-			}
-			break
+	entry := func(i uint64) (at int32, scope uint32) {
+		e := b[i*size:]
+		return n.pcOf(e), binary.LittleEndian.Uint32(e[n.l.at.pcScope.offset:])
+	}
+	first, end := uint64(0), high-low // the first entry behind the offset
+	for first < end {
+		if mid := (first + end) / 2; n.pcOf(b[mid*size:]) <= off {
+			first = mid + 1
+		} else {
+			end = mid
 		}
-		if at >= 0 {
+	}
+	if first > 0 {
+		if at, scope := entry(first - 1); at >= 0 {
 			prev = scope
+		}
+	}
+	if first < high-low {
+		if at, scope := entry(first); uint64(at) <= c.end-c.begin {
+			next, n.place = scope, at
 		}
 	}
 	return prev, next, true
@@ -167,14 +175,13 @@ func (n *Names) scopeAt(c *compiled, off int32) uint32 {
 	return next
 }
 
-func (n *Names) pcOf(b []byte) int32 { return int32At(b[n.l.off("PcDesc::_pc_offset"):]) }
+func (n *Names) pcOf(b []byte) int32 { return int32At(b[n.l.at.pcOffset.offset:]) }
 
-// compiledOf gives a compiled method, read anew.
+// compiledOf gives a compiled method, read anew. What is read is kept: the caller ends that.
 func (n *Names) compiledOf(b *blob, pc uint64) *compiled {
 	at := n.v.near.use(n.at)
-	defer n.v.near.done()
 	now, ok := n.compiledAt(b, pc)
-	if !ok {
+	if begin, _ := n.v.layout.boundsOf(n.v.head[:], now.at); !ok || begin != b.begin { // it is another one by now
 		delete(n.code, b.begin)
 		return nil
 	}
@@ -218,7 +225,7 @@ func (n *Names) same(c *compiled) bool {
 
 // idOf gives where that number is, and the method.
 func (n *Names) idOf(c *compiled) (id, method extent) {
-	return extent{c.at + n.l.off("nmethod::_compile_id"), 4}, extent{c.at + n.l.off(n.l.method), 8}
+	return extent{c.at + n.l.at.compileID.offset, 4}, extent{c.at + n.l.at.method.offset, 8}
 }
 
 // compiledRef gives the identity of a place in a compiled method.

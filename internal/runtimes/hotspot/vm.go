@@ -45,11 +45,11 @@ type VM struct {
 	head    [maxHeader]byte
 	layout  *layout
 	heaps   []heap
-	header  uint64          // bytes from a block's start that hold what is read of it
-	kinds   map[uint64]kind // by the address of the name
-	seen    map[uint64]blob // what rules were made from, by its code's start; blank where nothing was
-	known   map[uint64]blob // the same by the address that was asked for
-	whole   []blob          // those that last: they answer for all addresses in them, until they are found to be others
+	header  uint64              // bytes from a block's start that hold what is read of it
+	kinds   map[uint64]blobName // by the name's address
+	seen    map[uint64]blob     // what rules were made from, by its code's start; blank where nothing was
+	known   map[uint64]blob     // the same by the address that was asked for
+	whole   []blob              // those that last: they answer for all addresses in them, until they are others
 	pieces  codelets
 	proof   proof
 	doubts  int // how often the proof has failed
@@ -77,7 +77,7 @@ func New(o Options) (*VM, error) {
 	if o.Arch != frames.X86_64 {
 		return nil, &UnknownError{Reason: "it is not one for x86-64"}
 	}
-	v := &VM{o: o, kinds: map[uint64]kind{}, seen: map[uint64]blob{}, known: map[uint64]blob{}}
+	v := &VM{o: o, kinds: map[uint64]blobName{}, seen: map[uint64]blob{}, known: map[uint64]blob{}}
 	l, err := readLayout(o.Read, o.Symbol)
 	if err != nil {
 		return nil, err
