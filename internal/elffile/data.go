@@ -2,7 +2,6 @@ package elffile
 
 import (
 	"bufio"
-	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"prywalk/internal/wire"
 
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 )
 
