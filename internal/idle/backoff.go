@@ -4,6 +4,10 @@ import "math/rand/v2"
 
 const (
 	sleepShare = 16
+	// firstShare is that for a thread which has not run since it was met, if the kernel samples it when it does, in a
+	// crowd of so many.
+	firstShare = 1
+	crowded    = 80
 	lookShare  = 256
 	// longestBackoff is the longest that a thread is left alone for on average, and
 	// idleMost the longest in a process in which nobody runs, in nanoseconds.
@@ -24,13 +28,13 @@ const (
 
 // backoffFor gives for how long a thread that was found unchanged is left alone, in nanoseconds. It is 0 if the
 // thread is to be looked at in the next tick. There are so many threads in all; it may be stretch times as long as at
-// first.
-func backoffFor(asleep, period int64, threads int, stretch int64, rng *rand.Rand) int64 {
+// first. The share is [sleepShare] or [firstShare].
+func backoffFor(asleep, period int64, threads int, stretch, share int64, rng *rand.Rand) int64 {
 	crowd := int64(threads) * lookCost * lookShare
 	if crowd < longestBackoff { // few are cheap to look at
 		stretch = min(stretch, fewStretch)
 	}
-	length := min(asleep/sleepShare, stretch*min(longestBackoff, crowd))
+	length := min(asleep/share, stretch*min(longestBackoff, crowd))
 	if length < 2*period {
 		return 0
 	}

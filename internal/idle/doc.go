@@ -14,13 +14,18 @@
 // their time. An unchanged count proves for all ticks since the last look that the stack was the same at them, and
 // they are counted. A changed one ends an interval that is longer than usual. Its processor time is all there, and
 // goes where that of any interval goes. What is lost is which stack ran in the first part of a burst that follows a
-// long sleep. So backoffs are short until it has shown that there are no such bursts ([stretch]).
+// long sleep. So backoffs are short until it has shown that there are no such bursts ([stretch]). Threads that run
+// again and again, as a collector's do, are judged apart from those that have not run since they were met.
+//
+// Where the kernel samples threads that run, bursts are seen in any case. There a crowd is left alone for as long as
+// backoffs can be, and who has not run yet for as long as it was seen to sleep ([Thread.patience]).
 //
 // # The process's clock
 //
 // It helps twice. Does it stand still, then nobody has left a processor, and who falls due is left asleep, but not
 // beyond idleMost. Has it moved by more than the looks at the others explain, then one of those that are backed off
-// has run. All of them are looked at then, as often as that takes no more than one part in wakeAllShare of the time.
+// has run. Those that have run before are looked at then, and if that does not explain it, all others. It is done as
+// often as it takes no more than one part in wakeAllShare of the time.
 //
 // The clock only says whom to look at. It proves nothing: the kernel books the time of a thread that runs at its
 // own ticks (kernel/sched/cputime.c, thread_group_cputime, reads the threads' sums as they are). A thread that

@@ -48,7 +48,7 @@ func (c *Policy) WakeDue(threads int) {
 func (c *Policy) expired(th *Thread) {
 	p := th.proc
 	if p.clocked && p.cpu == th.clock && c.at-th.lookedAt < idleMost-longestBackoff {
-		c.wheel.put(th, c.at+backoffFor(longestBackoff*sleepShare, 0, c.threads, 1, c.rng))
+		c.wheel.put(th, c.at+backoffFor(longestBackoff*sleepShare, 0, c.threads, 1, sleepShare, c.rng))
 		return
 	}
 	c.wake(th)
@@ -77,7 +77,8 @@ func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 	if th.asleep && th.proc.counted && (th.Look.Settled() || c.at-th.since >= parkAfter) {
 		th.backoff = c.at
 	} else if th.asleep {
-		th.backoff = backoffFor(c.at-th.since, c.period, c.threads, th.proc.stretch.factor(), c.rng)
+		stretch, share := th.patience(c.threads)
+		th.backoff = backoffFor(c.at-th.since, c.period, c.threads, stretch, share, c.rng)
 		th.lookedAt, th.clock = c.at, th.proc.cpu
 	}
 	if th.restless {
@@ -92,6 +93,8 @@ func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 func (c *Policy) Changed(th *Thread) (unseen int64) {
 	unseen = th.endBackoff(c.tick)
 	th.ranBackOff = th.ranBackOff || unseen > 0 && !th.restless
+	th.firstRun = th.met && !th.hasRun
+	th.hasRun, th.met = th.met, true
 	th.asleep, th.since = false, c.at
 	return unseen
 }
@@ -120,10 +123,10 @@ func (c *Policy) Looked(th *Thread, asleep, born bool, s procmem.SchedStat) {
 	if th.usedKnown || born {
 		th.proc.explained += used - th.used
 		if th.ranBackOff {
-			th.proc.stretch.burst(used - th.used)
+			th.class().burst(used - th.used)
 		}
 	}
-	th.used, th.usedKnown, th.ranBackOff = used, true, false
+	th.used, th.usedKnown, th.ranBackOff, th.firstRun = used, true, false, false
 }
 
 // LeaveAlone leaves those threads of a process alone from the next tick on that are to be, and drops those that have
@@ -145,24 +148,28 @@ func (c *Policy) LeaveAlone(p *Process) {
 	})
 }
 
-// SomeoneRan reports whether one of those that are backed off must have run: the process's clock has moved by more
-// than the looks at the others explain. The caller then makes all of them due ([Policy.Wake]), looks, and says
-// [Policy.AllLookedAt].
+// SomeoneRan reports whether one of those that are backed off must have run, and whether it is time to see who. The
+// caller then makes those due ([Policy.Wake]) that have run before, and looks at them. If that leaves something
+// unexplained ([Policy.Unexplained]), it does so with all others, and says [Policy.AllLookedAt]. In either case it says
+// [Policy.LookedAt].
 func (c *Policy) SomeoneRan(p *Process) bool {
-	if p.backedOff == 0 || !p.clocked || p.clockAt != c.at || c.at < p.wakeAllFrom {
-		return false
-	}
+	return p.backedOff > 0 && p.clocked && p.clockAt == c.at && c.at >= p.wakeAllFrom && c.Unexplained(p)
+}
+
+// Unexplained reports whether the process's clock has moved by more than the looks at its threads explain.
+func (c *Policy) Unexplained(p *Process) bool {
 	running := int64(0)
 	for _, th := range p.Awake {
 		if !th.asleep {
 			running++
 		}
 	}
-	if int64(p.cpu-p.wokenAll)-p.explained <= running*(c.period+staleClock) {
-		return false
-	}
-	p.wakeAllFrom = c.at + wakeAllShare*(lookCost*int64(p.backedOff)+restlessCost*int64(p.restless))
-	return true
+	return int64(p.cpu-p.wokenAll)-p.explained > running*(c.period+staleClock)
+}
+
+// LookedAt takes note that so many were looked at to see who ran.
+func (c *Policy) LookedAt(p *Process, n int) {
+	p.wakeAllFrom = c.at + wakeAllShare*(lookCost*int64(n)+restlessCost*int64(p.restless))
 }
 
 // AllLookedAt takes note that nobody of a process is backed off, and that all were looked at.

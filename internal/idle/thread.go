@@ -29,6 +29,9 @@ type Thread struct {
 	usedKnown  bool   // used is valid
 	restless   bool   // it woke lately, and is left alone all the same
 	ranBackOff bool   // it was backed off as it ran, and that is not yet accounted for
+	met        bool   // it was looked at
+	hasRun     bool   // it was found changed after that
+	firstRun   bool   // that was just now, and is not yet accounted for
 
 	filed      bool // it is in the wheel, in this slot
 	slot       int
@@ -54,6 +57,31 @@ func (th *Thread) SleptAgain(at booking.Reading) {
 	th.Unchanged.Ran = true
 }
 
+// HasRun reports whether the thread was found changed since it was met.
+func (th *Thread) HasRun() bool { return th.hasRun }
+
+// class gives what is known of the bursts of threads like this one. Those that run again and again, as a collector's,
+// are one class. Those that have not run since they were met are the other.
+func (th *Thread) class() *stretch {
+	if th.hasRun && !th.firstRun {
+		return &th.proc.stretch
+	}
+	return &th.proc.fresh
+}
+
+// patience gives how a thread may be left alone as one of so many: for how many times as long as at first, and for
+// which part of its sleep. What a sampled thread does when it wakes, the kernel tells: in a crowd it need not be looked
+// at for that. If it has not run since it was met, it is left alone for as long as it was seen to sleep.
+func (th *Thread) patience(threads int) (stretch, share int64) {
+	if stretch, share = th.class().factor(), sleepShare; threads < crowded || !th.Look.Sampled() {
+		return stretch, share
+	}
+	if !th.hasRun {
+		share = firstShare
+	}
+	return maxStretch, share
+}
+
 // TakeUnchanged gives what the accountant does not know yet, once.
 func (th *Thread) TakeUnchanged() booking.Unchanged {
 	u := th.Unchanged
@@ -72,12 +100,13 @@ type Process struct {
 	clockAt int64  // at this tick, CLOCK_MONOTONIC ns
 	cpu     uint64 // and what it showed, ns
 
-	backedOff   int    // threads
-	restless    int    // threads
-	explained   int64  // what looks at threads explain of the clock since then, ns:
-	wokenAll    uint64 // the clock when all that were backed off were last looked at, ns
-	wakeAllFrom int64  // when that may be done next, CLOCK_MONOTONIC ns
-	stretch     stretch
+	backedOff   int     // threads
+	restless    int     // threads
+	explained   int64   // what looks at threads explain of the clock since then, ns:
+	wokenAll    uint64  // the clock when all that were backed off were last looked at, ns
+	wakeAllFrom int64   // when that may be done next, CLOCK_MONOTONIC ns
+	stretch     stretch // of threads that have run since they were met,
+	fresh       stretch // and of those that have not
 
 	census  []entry
 	counted bool // a census was taken in this tick
@@ -95,6 +124,7 @@ func (p *Process) Clock(at int64, cpu uint64, ok bool) {
 	p.clockAt, p.cpu, p.clocked = at, cpu, ok
 	if ok {
 		p.stretch.decide(at, cpu)
+		p.fresh.decide(at, cpu)
 	}
 }
 

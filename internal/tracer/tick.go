@@ -172,17 +172,31 @@ func (c *Tracer) dropGone() {
 	c.procs = slices.DeleteFunc(c.procs, func(p *process) bool { return p.gone })
 }
 
-// lookAtAllIfSomeoneRan looks at all threads of a process that are backed off if one of them must have run.
+// lookAtAllIfSomeoneRan looks at the threads of a process that are backed off if one of them must have run. Who has run
+// before is looked at first. Mostly it was one of these, and a crowd that only waits is left alone.
 func (c *Tracer) lookAtAllIfSomeoneRan(p *process) {
 	if !c.idle.SomeoneRan(p.idle) {
 		return
 	}
+	n := c.wakeAndLook(p, false)
+	if c.idle.Unexplained(p.idle) {
+		n += c.wakeAndLook(p, true)
+		c.idle.AllLookedAt(p.idle)
+	}
+	c.idle.LookedAt(p.idle, n)
+}
+
+// wakeAndLook looks at those that are backed off and have run before, or at all of them, and gives their number.
+func (c *Tracer) wakeAndLook(p *process, all bool) int {
 	already := len(p.idle.Awake)
 	for _, th := range p.list.inOrder {
-		c.idle.Wake(&th.idle)
+		if all || th.idle.HasRun() {
+			c.idle.Wake(&th.idle)
+		}
 	}
-	c.lookAt(p.idle.Awake[already:])
-	c.idle.AllLookedAt(p.idle)
+	woken := p.idle.Awake[already:]
+	c.lookAt(woken)
+	return len(woken)
 }
 
 // lookAtPreempted looks at the thread that the tracer's wake-up preempted before anything else is done, if such a one
