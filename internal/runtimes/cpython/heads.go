@@ -19,7 +19,6 @@ const mostAgain = 2 * procmem.MaxParts
 
 // heads are the heads of code objects that were read for a walk.
 type heads struct {
-	done   bool
 	moment int64 // before they were read, CLOCK_MONOTONIC in nanoseconds
 	n      int
 	at     [mostAgain]uint64
@@ -33,8 +32,8 @@ type heads struct {
 // identifyAgain is [Runtime.identifyNow] for code that is known. at is a moment at which it was there.
 func (r *Runtime) identifyAgain(addr uint64) (id identity, what found, at int64) {
 	h := &r.heads
-	if !h.done {
-		h.done = true
+	if !r.walk.heads {
+		r.walk.heads = true
 		r.readHeads()
 	}
 	for i := range h.n {

@@ -61,7 +61,7 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 		} else {
 			put(changed+apart*n+textHash, 1) // another name at the place of the old one
 		}
-		g.single, g.together, r.heads.done = 0, 0, false
+		g.single, g.together, r.walk.heads = 0, 0, false
 		for _, f := range r.walk.chain {
 			c, what := r.resolve(f.code)
 			if gone := f.code == changed; (what == isFreed) != gone || (c == nil) != gone {
@@ -74,6 +74,15 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 		}
 		if g.single > 0 || g.together > most {
 			t.Errorf("3.%d: %d reads, and %d of several places", minor, g.single, g.together)
+		}
+		// Another walk does not take what was read for this one: tasks are read without a chain.
+		const again = apart
+		old := r.codes.byAddr[again].id
+		put(again+uint64(r.codeVersion)&^7, 5)
+		put(again+apart*n+textHash, 5)
+		r.walk = walk{sample: &managed.Sample{Mem: &frames.Snapshot{}, Live: g}, live: true, pages: &r.pages}
+		if id, what, _ := r.identifyAgain(again); what == isKnown && id == old {
+			t.Errorf("3.%d: what another walk has read is taken for what is there now", minor)
 		}
 	}
 }

@@ -113,6 +113,7 @@ func (r *Runtime) Tasks(w managed.Watch) (list managed.TaskList) {
 		}
 	}
 	r.walk = walk{sample: &managed.Sample{Mem: nothing{}, Live: t}, live: true, pages: &r.pages}
+	r.pages.n = 0
 	var places []uint64
 	awaited := map[uint64][]string{} // by who awaits them
 	for _, at := range t.all() {

@@ -13,6 +13,7 @@ type walk struct {
 	pages  *livePages
 	state  uint64 // the thread state
 	shared bool   // the thread has others: its outer frames can be theirs
+	heads  bool   // those of code that is seen again were read
 
 	chain []pyFrame
 	runs  []run
@@ -49,7 +50,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 	chain, runs, loops := w.chain[:0], w.runs[:0], w.loops[:0]
 	*w = walk{sample: s, chain: chain, runs: runs, loops: loops, pages: &r.pages}
-	w.pages.n, r.heads.done = 0, false
+	w.pages.n = 0
 	w.live = s.Live != nil && s.Live.Unchanged()
 	if !r.findState() {
 		return
