@@ -63,21 +63,25 @@ func checkPause(t *testing.T, rec *recording, unseen int64) {
 		t.Errorf("neither the closing line nor the recording says so: %s\n%s", rec.stderr, rec.Comments)
 	}
 	var cpu int64
-	walls := map[int64]int64{}
+	walls, queued := map[int64]int64{}, map[int64]int64{}
 	for _, s := range rec.Sample {
 		if stackOf(s)[0] == "[not observed]" {
 			cpu += s.Value[cpuColumn]
 		}
 		for _, tid := range s.NumLabel["tid"] {
 			walls[tid] += s.Value[wallColumn]
+			queued[tid] += s.Value[queueColumn]
 		}
 	}
 	if cpu < unseen/2 {
 		t.Errorf("%d ns of the %d that passed unseen are shown so", cpu, unseen)
 	}
+	// The kernel books a wait for a processor when it ends. What was taken for blocked until then is taken back from the
+	// next sleep, but this thread never sleeps: on a busy machine a little of its waits is there twice.
 	for tid, ns := range walls {
-		if float64(ns)/1e9 > rec.stats.DurationS {
-			t.Errorf("thread %d: %v s of %v", tid, float64(ns)/1e9, rec.stats.DurationS)
+		if float64(ns-queued[tid]/100)/1e9 > rec.stats.DurationS {
+			t.Errorf("thread %d: %v s of %v, %v s of them queued", tid, float64(ns)/1e9, rec.stats.DurationS,
+				float64(queued[tid])/1e9)
 		}
 	}
 }
