@@ -77,7 +77,7 @@ func checkPause(t *testing.T, rec *recording, unseen int64) {
 		t.Errorf("%d ns of the %d that passed unseen are shown so", cpu, unseen)
 	}
 	// The kernel books a wait for a processor when it ends. What was taken for blocked until then is taken back from the
-	// next sleep, but this thread never sleeps: on a busy machine a little of its waits is there twice.
+	// next sleep, but this thread never sleeps. So on a busy machine a little of its waits is there twice.
 	for tid, ns := range walls {
 		if float64(ns-queued[tid]/100)/1e9 > rec.stats.DurationS {
 			t.Errorf("thread %d: %v s of %v, %v s of them queued", tid, float64(ns)/1e9, rec.stats.DurationS,
