@@ -119,29 +119,31 @@ func (s *settings) run(ctx context.Context) error {
 			fmt.Fprintf(os.Stderr, "python: %s is left out: %s\n", p.name, why)
 			continue
 		}
-		if s.attach > 0 {
-			if err := s.measureAttach(ctx, e, p); err != nil {
-				return fmt.Errorf("%s: %w", p.name, err)
-			}
-			continue
-		}
-		known, err := e.edges(ctx, p)
-		if err != nil {
+		if err := s.runProgram(ctx, e, p, fig); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		if s.prepare {
-			continue
-		}
-		f, err := s.measure(ctx, e, p, known)
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
-		fig.add(f)
-		if err := fig.write(s.json, s.page); err != nil {
-			return err
-		}
-		fmt.Print(fig.only(p.name).markdown())
 	}
+	return nil
+}
+
+// runProgram measures one program, prints its figures and adds them.
+func (s *settings) runProgram(ctx context.Context, e *environment, p *program, fig *allFigures) error {
+	if s.attach > 0 {
+		return s.measureAttach(ctx, e, p)
+	}
+	known, err := e.edges(ctx, p)
+	if err != nil || s.prepare {
+		return err
+	}
+	f, err := s.measure(ctx, e, p, known)
+	if err != nil {
+		return err
+	}
+	fig.add(f)
+	if err := fig.write(s.json, s.page); err != nil {
+		return err
+	}
+	fmt.Print(fig.only(p.name).markdown())
 	return nil
 }
 
