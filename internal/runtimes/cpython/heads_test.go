@@ -53,7 +53,7 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 				t.Fatalf("3.%d: what is there is no code", minor)
 			}
 			r.codes.add(object, &code{id: id, since: at - 1})
-			r.walk.chain = append(r.walk.chain, pyFrame{code: object})
+			r.chain = append(r.chain, pyFrame{code: object})
 		}
 		changed := uint64(5 * apart)
 		if r.codeVersion != 0 {
@@ -62,7 +62,7 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 			put(changed+apart*n+textHash, 1) // another name at the place of the old one
 		}
 		g.single, g.together, r.walk.heads = 0, 0, false
-		for _, f := range r.walk.chain {
+		for _, f := range r.chain {
 			c, what := r.resolve(f.code)
 			if gone := f.code == changed; (what == isFreed) != gone || (c == nil) != gone {
 				t.Errorf("3.%d: %#x: %v, %d", minor, f.code, c, what)

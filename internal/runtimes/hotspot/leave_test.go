@@ -65,7 +65,7 @@ func TestAFrameThatAnExceptionEndsIsGone(t *testing.T) {
 		{0x48, 0x83, 0xc4, 8}, {opJump, 5, 0, 0, 0}, {opCall, 1, 2, 3, 4},
 		{0x48, 0x8b, 0xd8}, {0x5a}, {0x58}, {0xff, 0xe3}, {0x90},
 	}
-	rbx, three, two := uint8(frames.X86RBX), throw{words: 3, stored: true}, throw{words: 2, stored: true}
+	rbx, three, two := frames.X86RBX, throw{words: 3, stored: true}, throw{words: 2, stored: true}
 	want := []throw{2: {sender: rbx, stored: true}, {sender: rbx}, {}, {}, {}, {}, {words: 1}, two, two, two, two, two,
 		three, three, two, two, two, two, {words: 1}, {}}
 	code := slices.Concat(instructions...)

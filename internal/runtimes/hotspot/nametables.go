@@ -198,13 +198,7 @@ func isOf(field, typ string) bool {
 	return len(field) > len(typ)+2 && field[:len(typ)] == typ && field[len(typ):len(typ)+2] == "::"
 }
 
-// value reads a field of at most 8 bytes out of its structure, by the size that its type has.
-func (l *layout) value(b []byte, name string) uint64 {
-	f := l.fields[name]
-	return f.in(b)
-}
-
-// in is value for a field that was looked up before.
+// in reads a field of at most 8 bytes out of its structure, by the size that its type has.
 func (f *field) in(b []byte) uint64 {
 	if f.offset+8 > uint64(len(b)) {
 		return 0
