@@ -258,6 +258,41 @@ func leave(code []byte, since int) (l leaving, popped bool) {
 	return l, !jumps || since <= at // not what follows the jump
 }
 
+// # Where a method is entered in a loop
+//
+// The interpreter goes on in the compiled code of a loop (on-stack replacement). There a second entry, behind the first
+// one's frame, makes the frame: mov [rsp-disp32], eax, once for each page that the stack will need; push rbp; sub rsp.
+
+// loopEntry is more than these are long, without the first.
+const loopEntry = 32
+
+var (
+	touches = []byte{0x89, 0x84, 0x24}
+	subByte = []byte{opPush | 5, 0x48, 0x83, 0xec}
+	subWord = []byte{opPush | 5, 0x48, 0x81, 0xec}
+)
+
+const touchBytes = 7
+
+// makesFrame tells whether pc, so many bytes from the beginning of code, is in that, up to the sub, and whether rbp has
+// been pushed.
+func makesFrame(code []byte, pc int) (pushed, makes bool) {
+	touch := func(at int) bool {
+		return at >= 0 && at+touchBytes <= len(code) && bytes.HasPrefix(code[at:], touches) && code[at+touchBytes-1] == 0xff
+	}
+	push := func(at int) bool {
+		return touch(at-touchBytes) && at < len(code) &&
+			(bytes.HasPrefix(code[at:], subByte) || bytes.HasPrefix(code[at:], subWord))
+	}
+	if push(pc - 1) {
+		return true, true
+	}
+	for touch(pc) {
+		pc += touchBytes
+	}
+	return false, push(pc)
+}
+
 // # Frames of the interpreter that an exception ends
 //
 // The interpreter gives such a frame up, asks the machine where the caller handles the exception, and goes there

@@ -65,6 +65,11 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.goesOn(b, pc) {
 		return called(frames.X86RSP, 8, frames.MethodCFI)
 	}
+	if pushed, makes := makesFrame(v.code(pc-loopEntry, 2*loopEntry), loopEntry); makes && pushed {
+		return framed(16), nil, true
+	} else if makes {
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	}
 	all := v.code(pc-uint64(len(overReturn)), uint64(len(overReturn))+maxEnd)
 	if len(all) <= len(overReturn) {
 		return frames.Rule{}, nil, false

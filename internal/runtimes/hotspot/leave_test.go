@@ -91,6 +91,7 @@ func FuzzLeft(f *testing.F) {
 		for n := leftBytes + 1; n <= 2*leftBytes; n++ {
 			left(append(b, make([]byte, 2*leftBytes)...)[:n])
 			thrown(b, n)
+			makesFrame(b, n)
 		}
 	})
 }

@@ -150,7 +150,13 @@ func methodPlaces(f *fake) []place {
 	method := f.blob("nmethod", 6, 5, methodCode)
 	rethrow := f.blob("_rethrow_Java", 4, 0, rethrowCode)
 	native := f.blob("native nmethod", 6, 0, nativeCode)
+	loop := f.blob("nmethod", 6, 0, loopCode)
 	return []place{
+		{"a loop's entry", loop + 9, false, returnAt(0), spHere + 8, fpHere},
+		{"a loop's entry, further down", loop + 16, false, returnAt(0), spHere + 8, fpHere},
+		{"a loop's entry, before the push", loop + 23, false, returnAt(0), spHere + 8, fpHere},
+		{"a loop's entry, behind the push", loop + 24, false, recordAt(0), spHere + 16, callersFP},
+		{"a loop's entry, with its frame", loop + 31, false, recordAt(32), spHere + 48, callersFP},
 		{"a rethrowing stub's frame is about to go", rethrow + 4, false, recordAt(0), spHere + 16, callersFP},
 		{"a rethrowing stub's frame is gone", rethrow + 5, false, returnAt(0), spHere + 8, fpHere},
 		{"a rethrowing stub has its return address", rethrow + 6, false, nil, spHere, fpHere},
