@@ -116,40 +116,16 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		f.name, args = args[0], nil // not a command: such a process runs
 	}
 	launch := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
-	switch {
-	case len(f.pids) > 0 && launch:
-		return exit.Usage("give either -p or a command, not both")
-	case f.name != "" && launch:
-		return exit.Usage("give either -n or a command, not both")
-	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait:
-		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
-	case launch && f.output == "-":
-		return exit.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
-	case console.IsStdout(f.output) && console.IsTerminal(os.Stdout):
-		return exit.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
-	case f.maxDepth < 1:
-		return exit.Usage("--max-depth %d: give at least 1", f.maxDepth)
-	case cmd.Flags().Changed("subset") && f.subset < 1:
-		return exit.Usage("--subset %d: give at least 1", f.subset)
+	if err := f.refuse(cmd, args, launch); err != nil {
+		return err
 	}
-	o := sampler.Options{
-		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,
-		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), Subset: f.subset, KernelStacks: !f.noKernel,
-		Children: f.children || launch && !cmd.Flags().Changed("children"),
-	}
-	if f.threads != "" {
-		re, err := regexp.Compile(f.threads)
-		if err != nil {
-			return exit.Usage("--threads: %v", err)
-		}
-		o.Threads = re
-	}
-	err := f.find()
+	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	if o.Rung, err = look.ParseRung(f.rung); err != nil {
-		return exit.Usage("--rung: %v", err)
+	o.Children = f.children || launch && !cmd.Flags().Changed("children")
+	if err = f.find(); err != nil {
+		return err
 	}
 	if o.Census, err = openCensus(f.census); err != nil {
 		return err
@@ -167,4 +143,42 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return recording.Command(asked, args)
 	}
 	return recording.Attach(asked)
+}
+
+// refuse is the error of arguments that do not go together; launch: they have a command.
+func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) error {
+	switch {
+	case len(f.pids) > 0 && launch:
+		return exit.Usage("give either -p or a command, not both")
+	case f.name != "" && launch:
+		return exit.Usage("give either -n or a command, not both")
+	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait:
+		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
+	case launch && f.output == "-":
+		return exit.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
+	case console.IsStdout(f.output) && console.IsTerminal(os.Stdout):
+		return exit.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
+	case f.maxDepth < 1:
+		return exit.Usage("--max-depth %d: give at least 1", f.maxDepth)
+	case cmd.Flags().Changed("subset") && f.subset < 1:
+		return exit.Usage("--subset %d: give at least 1", f.subset)
+	}
+	return nil
+}
+
+// options are those of a look that the flags say by themselves.
+func (f *recordFlags) options() (o sampler.Options, err error) {
+	o = sampler.Options{
+		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,
+		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), Subset: f.subset, KernelStacks: !f.noKernel,
+	}
+	if f.threads != "" {
+		if o.Threads, err = regexp.Compile(f.threads); err != nil {
+			return o, exit.Usage("--threads: %v", err)
+		}
+	}
+	if o.Rung, err = look.ParseRung(f.rung); err != nil {
+		return o, exit.Usage("--rung: %v", err)
+	}
+	return o, nil
 }
