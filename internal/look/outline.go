@@ -123,14 +123,14 @@ type outline struct {
 	steps *steps
 }
 
-// remembered is what a thread's walks have found, lately. It belongs to the goroutine that walks.
+// remembered is what a thread's walks have found, lately. It belongs to the goroutine that walks. It is larger than all
+// else that is kept of a thread: only threads with large stacks have one.
 type remembered struct {
 	marks []mark // by rising address
 	walks uint32
 	steps steps
 	given *steps // what of them looks have; nil: there are newer ones
 	large uint32 // the last walk that read much
-	any   bool   // there was one
 }
 
 // learn adds a walk, and reports whether anything is new. The last frame of a complete one was the outermost.
@@ -164,7 +164,7 @@ func (r *remembered) learn(walk []mark, complete bool) (changed bool) {
 // walk on that has read more than outlineFrom, or would have, until there was none of these for a long time. A walk
 // whose copy was too short tells of its frames, too. Its outline was no help, and the next look copies in one piece.
 func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
-	r, known, cut := &k.remembered, k.needs.outline != nil, w.StopReason() == frames.StopStackCut
+	known, cut := k.needs.outline != nil, w.StopReason() == frames.StopStackCut
 	if cut && known {
 		k.needs.outline, k.needs.misled = nil, true
 		k.needs.Bytes = max(k.needs.Bytes, wholeCopy)
@@ -177,14 +177,17 @@ func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 		reach = max(reach, w.UnreadAddr())
 	}
 	if reach-s.Mem.Stack.Addr > outlineFrom {
-		r.large = r.walks
-		r.any = true
+		if k.remembered == nil {
+			k.remembered = &remembered{}
+		}
+		k.remembered.large = k.remembered.walks
 	}
-	if !r.any {
+	r := k.remembered
+	if r == nil {
 		return
 	}
 	if r.walks-r.large > smallFor {
-		*r = remembered{}
+		k.remembered = nil
 		k.needs.outline, k.needs.misled = nil, false
 		return
 	}

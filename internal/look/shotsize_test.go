@@ -1,6 +1,7 @@
 package look
 
 import (
+	"reflect"
 	"testing"
 
 	"prywalk/frames"
@@ -18,5 +19,14 @@ func TestCopiedCountsTheStackAndFurtherPieces(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, func() { s.Copied() }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestAThreadThatIsMetTakesLittleMemory: a server with a thread for each request meets hundreds a second, and there are
+// programs with ten thousand. What only large stacks need is made for those.
+func TestAThreadThatIsMetTakesLittleMemory(t *testing.T) {
+	n := reflect.TypeFor[Thread]().Size() + reflect.TypeFor[Walks]().Size()
+	if n > 4<<10 {
+		t.Errorf("%d bytes", n)
 	}
 }

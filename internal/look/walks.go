@@ -16,8 +16,8 @@ type Walks struct {
 	doubted    frames.Addr // Top, when a walk lacked what lies beyond
 	doubts     int
 	walked     uint
-	next       int // of Others: the one that is given up for a further one
-	remembered remembered
+	next       int             // of Others: the one that is given up for a further one
+	remembered *remembered     // nil: no walk has read much, lately
 	deepFor    int             // how many looks Needs.Deep lasted the last time
 	deepLeft   int             // how many are left
 	othersFor  int             // how many walks elsewhere a place of Needs.Others lasts
