@@ -7,8 +7,9 @@ import (
 
 // threadNames has the names that the threading module gives threads.
 type threadNames struct {
-	names  map[uint64]string // by the kernel's numbers, as of the last reading
-	named  int64             // when that was, CLOCK_MONOTONIC in nanoseconds
+	names  map[uint64]string // by the kernel's numbers
+	named  int64             // when all were read, CLOCK_MONOTONIC in nanoseconds
+	sought int64             // when those of threads without one were read, or all
 	active uint64            // threading._active: the dict of threads by pthread_self
 
 	dictType, textType, moduleType, numberType uint64
@@ -18,8 +19,8 @@ type threadNames struct {
 
 var _ managed.ThreadNamer = (*Runtime)(nil)
 
-// namesAgain is how long a reading of the names is good for, in nanoseconds. For a thread that it has not got, they are
-// read anew after [readAgain].
+// namesAgain is how long a reading of the names is good for, in nanoseconds. For a thread that it has not got, those
+// that it has not got are read after [readAgain]: a server with a thread for each request asks all the time.
 const namesAgain = 500e6
 
 // findTypes finds the types of the objects that names are read from. One that is missing is no object's.
@@ -34,31 +35,41 @@ func (r *Runtime) findTypes(h managed.Host) {
 }
 
 // forgetNames drops what is remembered of names.
-func (r *Runtime) forgetNames() { r.names, r.named, r.active = nil, 0, 0 }
+func (r *Runtime) forgetNames() { r.names, r.named, r.sought, r.active = nil, 0, 0, 0 }
 
 // ThreadName implements [managed.ThreadNamer]: the name that the program's threading module has.
 func (r *Runtime) ThreadName(tid int) (string, bool) {
 	name, ok := r.names[uint64(tid)]
-	if age := procmem.Now() - r.named; age >= namesAgain || !ok && age >= readAgain {
-		r.readNames()
-		r.named = procmem.Now()
-		name, ok = r.names[uint64(tid)]
+	all := procmem.Now()-r.named >= namesAgain
+	if !all && (ok || procmem.Now()-r.sought < readAgain) {
+		return name, ok
 	}
+	if all {
+		r.names = map[uint64]string{}
+	}
+	r.readNames()
+	if r.sought = procmem.Now(); all {
+		r.named = r.sought
+	}
+	name, ok = r.names[uint64(tid)]
 	return name, ok
 }
 
-// readNames reads the names of all threads. The objects that say them change while the program runs. So they are read
-// twice, between two readings of the list of threads, and what is not the same in both is left out.
+// readNames reads the names of the threads that have none. The objects that say them change while the program runs. So
+// they are read twice, between two readings of the list of threads, and what is not the same in both is left out.
 func (r *Runtime) readNames() {
-	r.names = map[uint64]string{}
 	if !r.readThreads() {
 		return
 	}
-	before := map[uint64]uint64{}
+	before, wanted := map[uint64]uint64{}, map[uint64]bool{}
 	for i := range r.threads.list {
-		before[r.threads.list[i].native] = r.threads.list[i].id
+		th := &r.threads.list[i]
+		before[th.native] = th.id
+		if r.names[th.native] == "" {
+			wanted[th.id] = true
+		}
 	}
-	first, again := r.namesByID(), r.namesByID()
+	first, again := r.namesByID(wanted), r.namesByID(wanted)
 	if !r.readThreads() {
 		return
 	}
@@ -70,15 +81,15 @@ func (r *Runtime) readNames() {
 	}
 }
 
-// namesByID reads all names once, by pthread_self.
-func (r *Runtime) namesByID() map[uint64]string {
+// namesByID reads the names of some threads once, by pthread_self.
+func (r *Runtime) namesByID(wanted map[uint64]bool) map[uint64]string {
 	o := objects{r, map[uint64][]entry{}}
 	if !o.is(r.active, r.dictType) {
 		r.active = r.findActive(&o)
 	}
 	names := map[uint64]string{}
 	for _, e := range o.entries(r.active) {
-		if e.value == 0 || e.hash == 0 {
+		if e.value == 0 || e.hash == 0 || !wanted[e.hash] {
 			continue
 		}
 		if text := o.attribute(e.value, "_name"); o.is(text, r.textType) {
