@@ -129,6 +129,7 @@ func (th *threadAccount) rename(now int64) {
 	switch {
 	case ok:
 		th.name, th.given = name, true
+		th.Named.Store(true)
 	case th.given:
 		th.given = false
 	default:

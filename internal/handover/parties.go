@@ -75,6 +75,8 @@ type Thread struct {
 
 	// Account is what the accountant knows of it. It belongs to the accountant, which makes it.
 	Account any
+	// Named: the accountant has its name from a run-time system, so that nothing of a new thread is read soon.
+	Named atomic.Bool
 }
 
 // NameEvery is how old a thread's name may get, in nanoseconds: programs name their threads after they started them.

@@ -28,12 +28,17 @@ func (o *outbox) add(e handover.Event) { o.events = append(o.events, e) }
 func (o *outbox) due(now int64) bool {
 	shots := 0
 	for i := range o.events {
-		if e := &o.events[i]; e.Kind != handover.Looked || now-e.Thread.Met < handover.NameEvery || e.Soon {
+		if e := &o.events[i]; e.Kind != handover.Looked || e.Soon || isNew(e.Thread, now) {
 			return true
 		}
 		shots++
 	}
 	return shots >= handOverShots || now-o.last >= handOverAfter
+}
+
+// isNew reports whether a thread has just come, and may have gone again before its name is known.
+func isNew(t *handover.Thread, now int64) bool {
+	return now-t.Met < handover.NameEvery && !t.Named.Load()
 }
 
 // handOver hands the events so far to the accountant, unless that is far behind. The tracer must not wait while a

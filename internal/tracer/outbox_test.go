@@ -11,6 +11,9 @@ func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 	const now = 10e9
 	look := handover.Event{Kind: handover.Looked, Thread: known}
 	ofNew := handover.Event{Kind: handover.Looked, Thread: &handover.Thread{Met: now - 5e6}}
+	named := &handover.Thread{Met: now - 5e6}
+	named.Named.Store(true)
+	ofNamed := handover.Event{Kind: handover.Looked, Thread: named}
 	surprising := handover.Event{Kind: handover.Looked, Thread: known, Soon: true}
 	for _, c := range []struct {
 		what   string
@@ -22,6 +25,7 @@ func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 		{"one look that waits for long", now - handOverAfter, handover.Batch{look}, true},
 		{"many looks", now - 10e6, make(handover.Batch, handOverShots), true},
 		{"a new thread", now - 10e6, handover.Batch{look, ofNew}, true},
+		{"a new thread whose name is known", now - 10e6, handover.Batch{look, ofNamed}, false},
 		{"a stack that was not as expected", now - 10e6, handover.Batch{look, surprising}, true},
 		{"a thread that ended", now - 10e6, handover.Batch{{Kind: handover.ThreadEnded, Thread: known}}, true},
 		{"a new process", now - 10e6, handover.Batch{{Kind: handover.ProcessBegan}}, true},
