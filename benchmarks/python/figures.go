@@ -35,6 +35,7 @@ type row struct {
 	// Stacks with a function of Python, those of them that are cut or wrong, and looks without one.
 	Stacks, Cut, Wrong, Freed, Failed float64
 	Unsaid                            bool               `json:",omitempty"` // how many looks failed is not told
+	Silent                            int                `json:",omitempty"` // windows of which there is no file
 	Calls                             map[string]float64 `json:",omitempty"` // that never happened
 	// CPU is the tool's own processor time in the windows, as a share of one processor. Start and End are what it used
 	// before a window and after it, in seconds: medians.
@@ -226,7 +227,7 @@ func (f *figures) table() string {
 		}
 		cells := []string{r.Tool, fmt.Sprint(r.Freq), fmt.Sprintf("%.3f (%.3f to %.3f), %d", r.Ratio, r.Low, r.High, r.N),
 			fmt.Sprintf("%.1f %%", 100*r.CPU), fmt.Sprintf("%.2f, %.2f s", r.Start, r.End),
-			fmt.Sprintf("%.0f", r.Stacks), fmt.Sprintf("%.0f", r.Cut),
+			r.stacks(), fmt.Sprintf("%.0f", r.Cut),
 			fmt.Sprintf("%.0f", r.Wrong), failed, differ}
 		if f.Answers > 0 {
 			cells = append(cells, fmt.Sprintf("%.1f ms (%d)", r.P999, r.Answers))
@@ -234,6 +235,14 @@ func (f *figures) table() string {
 		t.Row(cells...)
 	}
 	return t.String()
+}
+
+// stacks tells how many there are.
+func (r *row) stacks() string {
+	if r.Silent > 0 {
+		return fmt.Sprintf("%.0f (no file: %d of %d)", r.Stacks, r.Silent, r.N)
+	}
+	return fmt.Sprintf("%.0f", r.Stacks)
 }
 
 // top is the table of the lines that took most, at the highest rate.

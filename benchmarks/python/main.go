@@ -7,7 +7,7 @@
 //	go run ./benchmarks/python -attach 15                   how soon prywalk names a stack, and what that costs
 //
 // For each program it tells what its throughput is under each tool, how long a server's answers take, and what each
-// tool's stacks are worth. A program is run once with sys.setprofile first, which notes who calls whom. A stack with a
+// tool's stacks are worth. A program is run once with sys.monitoring first, which notes who calls whom. A stack with a
 // call that never happened is wrong, one that does not begin where a thread begins is cut.
 //
 // What is needed of PyPI is installed in a temporary folder, or that of -dir, which is kept. What is missing is told.

@@ -35,6 +35,7 @@ type profile struct {
 	failed float64 // looks that gave no stack, by the tool's own count; −1 if it does not say
 	// Of prywalk: seconds of processor time in which the interpreter is on the stack, and as many with Python's names.
 	interpreter, named float64
+	silent             bool // the tool has written nothing
 }
 
 // known says which function is called by which, as "file:function"; the caller of the first is "".
