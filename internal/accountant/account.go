@@ -31,8 +31,7 @@ type processAccount struct {
 	// strangers is for samples of threads that nobody met.
 	strangers *threadAccount
 
-	refreshed   int64 // when the mappings were read, CLOCK_MONOTONIC ns
-	refreshCost int64 // how much processor time that took, ns
+	refreshes refreshes
 
 	waits *waiting // nil until its first thread's account begins
 }
@@ -51,10 +50,11 @@ func (a *Accountant) process(p *handover.Process) *processAccount {
 // refresh reads the mappings anew, and the code that was made at run time; true if either
 // changed. When the program is another, what is copied with its stacks is found anew.
 func (p *processAccount) refresh(now int64) bool {
-	p.refreshed = now
 	var changed bool
 	var err error
-	p.refreshCost = int64(ownruntime.CPUOf(func() { changed, err = p.Target.Refresh() }))
+	before := p.Target.CodeMappings()
+	cost := ownruntime.CPUOf(func() { changed, err = p.Target.Refresh() })
+	p.refreshes.done(now, int64(cost), p.Target.CodeMappings() > before)
 	if err != nil || !changed {
 		return false
 	}

@@ -9,17 +9,6 @@ import (
 	"prywalk/internal/samestack"
 )
 
-// The list of a process's mappings is read anew when a stack does not reach its end. It is not read within
-// refreshAfter ns, nor so often that it takes more than one part in refreshShare of a processor. It is read every
-// refreshEvery ns in any case: memory that was unmapped and mapped anew does not show in any stack. While a run-time
-// system is known to be starting, it is read every refreshStart ns: what it runs has no names before.
-const (
-	refreshAfter = 1e6
-	refreshShare = 20
-	refreshEvery = 2e9
-	refreshStart = 5e6
-)
-
 // unwinder turns shots into stacks of the recording. It belongs to one goroutine.
 type unwinder struct {
 	builder *profile.Builder
@@ -73,8 +62,7 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, frames.StopReason) {
 	p := thr.proc
 	u.books.lend()
-	soon := max(refreshStart, refreshShare*p.refreshCost)
-	if age := s.At - p.refreshed; age > refreshEvery || age > soon && p.Target.Starting() {
+	if p.refreshes.due(s.At, p.Target.Starting()) {
 		p.refresh(s.At)
 	}
 	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
@@ -114,7 +102,7 @@ func (u *unwinder) learn(thr *threadAccount, s *look.Shot, stop frames.StopReaso
 func (u *unwinder) walkAgain(thr *threadAccount, s *look.Shot) frames.StopReason {
 	p, methods := thr.proc, u.methods
 	stop := u.walk(thr, s)
-	if stop.Complete() || s.At-p.refreshed <= max(refreshAfter, refreshShare*p.refreshCost) || !p.refresh(s.At) {
+	if stop.Complete() || !p.refreshes.mayHelp(s.At) || !p.refresh(s.At) {
 		return stop
 	}
 	u.methods = methods

@@ -45,7 +45,7 @@ func neverRefreshed(target *code.Process) *threadAccount {
 	p := &handover.Process{Target: target}
 	return &threadAccount{
 		Thread: &handover.Thread{Proc: p, Walks: look.NewThread(1, 1, nil).Walks()},
-		proc:   &processAccount{Process: p, refreshed: math.MaxInt64},
+		proc:   &processAccount{Process: p, refreshes: refreshes{last: math.MaxInt64}},
 	}
 }
 

@@ -139,6 +139,9 @@ func (p *Process) release() {
 // Space gives the executable part of the address space, as of the last Refresh.
 func (p *Process) Space() *frames.Space { return p.space }
 
+// CodeMappings gives the number of executable mappings, as of the last Refresh.
+func (p *Process) CodeMappings() int { return len(p.code) }
+
 // Main gives the module of the program's own code, as of the last Refresh; nil if
 // it is not known.
 func (p *Process) Main() *frames.Module {
