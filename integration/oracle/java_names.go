@@ -135,33 +135,10 @@ func (s *JavaSampler) Close() {
 
 // Sample stops the thread once. The error says that the program has ended, or what failed.
 func (s *JavaSampler) Sample() error {
-	if err := unix.PtraceInterrupt(s.TID); err != nil {
-		return fmt.Errorf("interrupt: %w", err)
+	if err := s.stop(); err != nil {
+		return err
 	}
-	for {
-		var ws unix.WaitStatus
-		_, err := unix.Wait4(s.TID, &ws, unix.WALL, nil)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || ws.Exited() || ws.Signaled() {
-			return fmt.Errorf("the program ended: %w", err)
-		}
-		if ws.StopSignal() == unix.SIGTRAP {
-			break
-		}
-		if err := unix.PtraceCont(s.TID, int(ws.StopSignal())); err != nil {
-			return fmt.Errorf("continue: %w", err)
-		}
-	}
-	s.at = procmem.Now()
-	if time.Since(s.since) > time.Second {
-		s.since = time.Now()
-		if _, err := s.Proc.Refresh(); err != nil {
-			return fmt.Errorf("refresh: %w", err)
-		}
-	}
-	if err := s.look(); err != nil {
+	if err := s.see(); err != nil {
 		return err
 	}
 	if s.Stopped != nil {
@@ -178,6 +155,81 @@ func (s *JavaSampler) Sample() error {
 		s.name()
 	}
 	return nil
+}
+
+// Steps stops the thread, makes it execute n instructions, and calls each before every one, with the frames and names
+// as of then. A signal ends that: its handler may change where the thread goes on.
+func (s *JavaSampler) Steps(n int, each func()) error {
+	if err := s.stop(); err != nil {
+		return err
+	}
+	for range n {
+		if err := s.see(); err != nil {
+			return err
+		}
+		s.name()
+		each()
+		if err := unix.PtraceSingleStep(s.TID); err != nil {
+			return fmt.Errorf("step: %w", err)
+		}
+		sig, err := s.wait()
+		if err != nil {
+			return err
+		}
+		if sig != unix.SIGTRAP {
+			if err := unix.PtraceCont(s.TID, int(sig)); err != nil {
+				return fmt.Errorf("continue: %w", err)
+			}
+			return nil
+		}
+	}
+	if err := unix.PtraceCont(s.TID, 0); err != nil {
+		return fmt.Errorf("continue: %w", err)
+	}
+	return nil
+}
+
+// stop stops the thread.
+func (s *JavaSampler) stop() error {
+	if err := unix.PtraceInterrupt(s.TID); err != nil {
+		return fmt.Errorf("interrupt: %w", err)
+	}
+	for {
+		sig, err := s.wait()
+		if err != nil || sig == unix.SIGTRAP {
+			return err
+		}
+		if err := unix.PtraceCont(s.TID, int(sig)); err != nil {
+			return fmt.Errorf("continue: %w", err)
+		}
+	}
+}
+
+// wait waits until it stops, and gives the signal.
+func (s *JavaSampler) wait() (unix.Signal, error) {
+	for {
+		var ws unix.WaitStatus
+		_, err := unix.Wait4(s.TID, &ws, unix.WALL, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || ws.Exited() || ws.Signaled() {
+			return 0, fmt.Errorf("the program ended: %w", err)
+		}
+		return ws.StopSignal(), nil
+	}
+}
+
+// see walks, with the code of now: every second the list of mappings is read anew.
+func (s *JavaSampler) see() error {
+	s.at = procmem.Now()
+	if time.Since(s.since) > time.Second {
+		s.since = time.Now()
+		if _, err := s.Proc.Refresh(); err != nil {
+			return fmt.Errorf("refresh: %w", err)
+		}
+	}
+	return s.look()
 }
 
 // look copies registers and stack, and walks.

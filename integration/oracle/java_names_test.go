@@ -143,6 +143,9 @@ var javaVariants = []struct {
 	{"places everywhere", []string{"-XX:+DebugNonSafepoints"}, ""},
 	{"virtual threads", nil, virtual},
 	{"not tiered", []string{"-XX:-TieredCompilation"}, ""},
+	{"stopped often", []string{"-XX:GuaranteedSafepointInterval=1"}, ""},
+	{"some never compiled", []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Known::whole",
+		"-XX:CompileCommand=exclude,Known::viaVirtual", "-XX:CompileCommand=exclude,Known::caught"}, ""},
 	{"much deoptimized", []string{"-XX:+DeoptimizeALot", "-XX:PerMethodTrapLimit=100000",
 		"-XX:PerBytecodeTrapLimit=100000"}, ""},
 	{"g1", []string{"-XX:-UseSerialGC", "-XX:+UseG1GC"}, ""},
@@ -191,7 +194,13 @@ func TestJavaChainsAreRightByName(t *testing.T) {
 	}
 }
 
-// checkKnown samples a run of Known.java.
+// For each sample so many instructions are stepped, too, in stretches that begin anywhere.
+const (
+	stepsForSample = 10
+	stretchOfSteps = 500
+)
+
+// checkKnown samples a run of Known.java, and steps it.
 func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]int) {
 	t.Helper()
 	s, err := StartJava(argv, 1500*time.Millisecond)
@@ -204,14 +213,10 @@ func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]in
 	}
 	wrong, short, unnamed, freed, named := 0, 0, 0, 0, 0
 	types := map[string]int{}
-	for range samples {
-		if err := s.Sample(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(50 * time.Microsecond)
+	check := func() {
 		if s.Stop != frames.StopRoot {
 			short++
-			continue
+			return
 		}
 		unnamed, freed, named = unnamed+s.Unnamed, freed+s.Freed, named+len(s.Chain)
 		for i := range s.Chain {
@@ -219,7 +224,7 @@ func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]in
 		}
 		fault := knownFault(s, lines)
 		if fault == "" {
-			continue
+			return
 		}
 		if wrong++; wrong <= 3 {
 			var b strings.Builder
@@ -229,9 +234,23 @@ func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]in
 			t.Logf("%s; innermost at %#x:%s", fault, s.PCs[0].PC, b.String())
 		}
 	}
-	t.Logf("%d samples: %d wrong, %d incomplete; %d frames named, %d without a name, %d freed; %v",
-		samples, wrong, short, named, unnamed, freed, types)
-	if wrong > 0 || freed*1000 > named || unnamed*1000 > named || short*100 > samples {
+	for range samples {
+		if err := s.Sample(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Microsecond)
+		check()
+	}
+	stops := samples
+	for range samples * stepsForSample / stretchOfSteps {
+		if err := s.Steps(stretchOfSteps, func() { stops++; check() }); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Logf("%d samples, %d steps: %d wrong, %d incomplete; %d frames named, %d without a name, %d freed; %v",
+		samples, stops-samples, wrong, short, named, unnamed, freed, types)
+	if wrong > 0 || freed*1000 > named || unnamed*1000 > named || short*100 > stops {
 		t.Error("see above")
 	}
 }

@@ -262,21 +262,36 @@ func leave(code []byte, since int) (l leaving, popped bool) {
 //
 // The interpreter goes on in the compiled code of a loop (on-stack replacement). There a second entry, behind the first
 // one's frame, makes the frame: mov [rsp-disp32], eax, once for each page that the stack will need; push rbp; sub rsp.
+// A loop of C2's without calls may need no page that is not there. Then it is sub rsp; mov [rsp+disp], rbp.
 
-// loopEntry is more than these are long, without the first.
-const loopEntry = 32
+// aroundBytes is more than these are long, without the first, and more than the pieces behind a method.
+const aroundBytes = 32
 
 var (
-	touches = []byte{0x89, 0x84, 0x24}
-	subByte = []byte{opPush | 5, 0x48, 0x83, 0xec}
-	subWord = []byte{opPush | 5, 0x48, 0x81, 0xec}
+	touches  = []byte{0x89, 0x84, 0x24}
+	subByte  = []byte{opPush | 5, 0x48, 0x83, 0xec}
+	subWord  = []byte{opPush | 5, 0x48, 0x81, 0xec}
+	keepByte = []byte{0x48, 0x89, 0x6c, 0x24} // mov [rsp+disp8], rbp
+	keepWord = []byte{0x48, 0x89, 0xac, 0x24} // mov [rsp+disp32], rbp
 )
 
-const touchBytes = 7
+const (
+	touchBytes = 7
+	subBytes   = 7 // sub rsp, imm32
+)
 
-// makesFrame tells whether pc, so many bytes from the beginning of code, is in that, up to the sub, and whether rbp has
-// been pushed.
-func makesFrame(code []byte, pc int) (pushed, makes bool) {
+// making says what of its frame an entry has made.
+type making uint8
+
+const (
+	frameOpen   making = iota // it is no such place
+	frameNone                 // nothing
+	framePushed               // rbp was pushed
+	frameBare                 // all but rbp's place
+)
+
+// makesFrame tells it for pc, so many bytes from the beginning of code, in a method with frames of so many bytes.
+func makesFrame(code []byte, pc int, frame int32) making {
 	touch := func(at int) bool {
 		return at >= 0 && at+touchBytes <= len(code) && bytes.HasPrefix(code[at:], touches) && code[at+touchBytes-1] == 0xff
 	}
@@ -284,13 +299,88 @@ func makesFrame(code []byte, pc int) (pushed, makes bool) {
 		return touch(at-touchBytes) && at < len(code) &&
 			(bytes.HasPrefix(code[at:], subByte) || bytes.HasPrefix(code[at:], subWord))
 	}
-	if push(pc - 1) {
-		return true, true
+	bare := func(at int) bool {
+		if at < 0 || at+subBytes+len(keepWord)+4 > len(code) || !bytes.HasPrefix(code[at:], subWord[1:]) ||
+			int32At(code[at+len(subWord)-1:]) != frame-8 {
+			return false
+		}
+		keep := code[at+subBytes:]
+		return bytes.HasPrefix(keep, keepByte) && int32(int8(keep[len(keepByte)])) == frame-16 ||
+			bytes.HasPrefix(keep, keepWord) && int32At(keep[len(keepWord):]) == frame-16
+	}
+	switch {
+	case push(pc - 1):
+		return framePushed
+	case bare(pc):
+		return frameNone
+	case bare(pc - subBytes):
+		return frameBare
 	}
 	for touch(pc) {
 		pc += touchBytes
 	}
-	return false, push(pc)
+	if push(pc) {
+		return frameNone
+	}
+	return frameOpen
+}
+
+// # Pieces behind a method
+//
+// Where a method returns, and has to stop for the machine, it jumps to a piece behind it. Its frame is gone by then:
+//
+//	mov r10, poll; mov [r15+disp32], r10; jmp       poll: an address in the method
+//
+// Frames that are to be replaced return to a piece that pushes its own address, by C1's code and by C2's:
+//
+//	mov r10, here; push r10; jmp
+//	call +0; sub qword [rsp], 5; jmp
+
+var (
+	movR10    = []byte{0x49, 0xba}       // mov r10, imm64
+	storesR10 = []byte{0x4d, 0x89, 0x97} // mov [r15+disp32], r10
+	pushesR10 = []byte{0x41, opPush | 2, opJump}
+	callsNext = []byte{opCall, 0, 0, 0, 0, 0x48, 0x83, 0x2c, 0x24, 5, opJump}
+)
+
+const (
+	movBytes   = 10 // mov r10, imm64
+	storeBytes = 7
+)
+
+// movedAt gives what a mov r10, imm64 at some place in code moves, and what follows it; false if it is none.
+func movedAt(code []byte, at int) (imm uint64, rest []byte, ok bool) {
+	if at < 0 || at+movBytes > len(code) || !bytes.HasPrefix(code[at:], movR10) {
+		return 0, nil, false
+	}
+	return wordAt(code[at+len(movR10):]), code[at+movBytes:], true
+}
+
+// leavesByPoll reports whether pc, so many bytes from the beginning of code, is in the first of these.
+func leavesByPoll(code []byte, pc int, b *blob) bool {
+	for _, since := range [...]int{0, movBytes, movBytes + storeBytes} {
+		poll, rest, ok := movedAt(code, pc-since)
+		if ok && poll > b.begin && poll < b.end && bytes.HasPrefix(rest, storesR10) && len(rest) > storeBytes &&
+			rest[storeBytes] == opJump {
+			return true
+		}
+	}
+	return false
+}
+
+// isReplaced reports whether pc, so many bytes from the beginning of code, is in one of the others, behind the push.
+// addr is its address.
+func isReplaced(code []byte, pc int, addr uint64) bool {
+	const pushes = movBytes + 2
+	if here, rest, ok := movedAt(code, pc-pushes); ok && here == addr-pushes && bytes.HasPrefix(rest, pushesR10) {
+		return true
+	}
+	for _, since := range [...]int{5, len(callsNext) - 1} {
+		if at := pc - since; at >= 0 && at < len(code) && bytes.HasPrefix(code[at:], callsNext) {
+			return true
+		}
+	}
+	return false
 }
 
 // # Frames of the interpreter that an exception ends

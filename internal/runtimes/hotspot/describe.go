@@ -116,11 +116,14 @@ func (n *Names) frameOf(m *method, bci int32, kind string) managed.Frame {
 func (n *Names) stubName(r managed.Ref) string {
 	n.v.near.use(n.at)
 	defer n.v.near.done()
-	if r.Position == 1 {
+	switch r.Position {
+	case atCallStub:
 		return "call_stub"
+	case atOnward:
+		return "static_call_stub"
 	}
 	m := n.v.memory()
-	if r.Position > 1 {
+	if r.Position >= atCodelet {
 		return "Interpreter (" + strings.TrimSpace(m.name(r.Object)) + ")"
 	}
 	return n.v.Describe(r.Object)

@@ -65,10 +65,16 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.goesOn(b, pc) {
 		return called(frames.X86RSP, 8, frames.MethodCFI)
 	}
-	if pushed, makes := makesFrame(v.code(pc-loopEntry, 2*loopEntry), loopEntry); makes && pushed {
-		return framed(16), nil, true
-	} else if makes {
+	around := v.code(pc-aroundBytes, 2*aroundBytes)
+	switch made := makesFrame(around, aroundBytes, 8*b.frame); {
+	case made == frameNone || made == frameOpen && leavesByPoll(around, aroundBytes, b):
 		return called(frames.X86RSP, 8, frames.MethodCFI)
+	case made == framePushed:
+		return framed(16), nil, true
+	case made == frameBare:
+		return below(8*b.frame, frames.RegRule{})
+	case isReplaced(around, aroundBytes, pc):
+		return framed(8 * (b.frame + 1)), nil, true
 	}
 	all := v.code(pc-uint64(len(overReturn)), uint64(len(overReturn))+maxEnd)
 	if len(all) <= len(overReturn) {
@@ -89,6 +95,11 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 		return framed(16), nil, true
 	}
 	return v.balanced(b, pc, 8*(b.frame+pushed(code)))
+}
+
+// isOnward is goesOn for any pc of a method.
+func (v *VM) isOnward(b *blob, pc uint64) bool {
+	return b.frame > 0 && b.complete >= 0 && pc >= b.begin+uint64(b.complete) && v.goesOn(b, pc)
 }
 
 // goesOn reports whether pc is in one of the pieces behind a method by which its calls reach what they call: mov rbx,

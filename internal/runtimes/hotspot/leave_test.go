@@ -91,7 +91,9 @@ func FuzzLeft(f *testing.F) {
 		for n := leftBytes + 1; n <= 2*leftBytes; n++ {
 			left(append(b, make([]byte, 2*leftBytes)...)[:n])
 			thrown(b, n)
-			makesFrame(b, n)
+			makesFrame(b, n, 48)
+			leavesByPoll(b, n, &blob{begin: 1, end: 1 << 40})
+			isReplaced(b, n, uint64(n))
 		}
 	})
 }

@@ -219,6 +219,10 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 		if c == nil {
 			return p, false
 		}
+		if !caller && n.v.isOnward(&b, pc) { // what it calls has begun, and it is no frame of its own
+			return codeInfo{ref: managed.Ref{Object: c.begin, Position: atOnward, Cookie: c.cookie(), Kind: refStub}, code: c},
+				true
+		}
 		return codeInfo{ref: n.compiledRef(c, pc, caller), code: c}, true
 	}
 	name := n.v.Describe(b.begin)
@@ -228,10 +232,18 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 	}, true
 }
 
-// routine is 1 where the machine calls Java, else 0.
+// Positions of stubs; the interpreter's pieces have that of their code.
+const (
+	atBlob     = iota // named by the blob
+	atCallStub        // where the machine calls Java
+	atOnward          // behind a method, where its call goes on to the interpreter
+	atCodelet         // this, or more
+)
+
+// routine gives the position of a stub.
 func (n *Names) routine(pc uint64, caller bool) uint64 {
 	if caller && n.v.memory().word(n.l.static("StubRoutines::_call_stub_return_address")) == pc {
-		return 1
+		return atCallStub
 	}
-	return 0
+	return atBlob
 }

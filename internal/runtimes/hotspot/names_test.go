@@ -81,6 +81,33 @@ func TestCompiledCodeIsNamedByItsScopes(t *testing.T) {
 	}
 }
 
+// TestACallThatGoesOnBehindItsMethodIsNoSecondFrame: what a compiled method calls and nobody has compiled is reached by
+// a piece behind the method. A thread in it has left the caller, which its return address names.
+func TestACallThatGoesOnBehindItsMethodIsNoSecondFrame(t *testing.T) {
+	for name, r := range namedReleases {
+		f := newNamed(r)
+		code, _, _ := cart(f, r)
+		copy(f.mem[code+120:], []byte{0x48, 0xbb, 0, 0, 0, 0, 0, 0, 0, 0, opJump, 0, 0x10, 0, 0})
+		n := f.open(t).Names()
+		begin(n, nil)
+		for _, pc := range []uint64{code + 120, code + 130} {
+			if got := said(n, frames.Frame{PC: pc}); got != "static_call_stub(:0) stub" {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+		if got := said(n, frames.Frame{PC: code + 60, Caller: true}); got != inItem {
+			t.Errorf("%s: its caller is %s", name, got)
+		}
+		copy(f.mem[code+120:], make([]byte, 15)) // other code is there by now
+		f.put32(code-f.header+48, 78)
+		n.Forget()
+		n.at = n.clock()
+		if got := said(n, frames.Frame{PC: code + 120}); got != inTotal {
+			t.Errorf("%s: other code is %s", name, got)
+		}
+	}
+}
+
 func TestFramesThatAreToBeReplacedAreNamedByWhereTheyWere(t *testing.T) {
 	for name, r := range namedReleases {
 		f := newNamed(r)

@@ -109,7 +109,7 @@ var interpreterFrame = words(fpHere, callersFP, fpHere+8, callers, fpHere-8, r13
 
 func everyPlace(t *testing.T, f *fake) {
 	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), barrierPlaces(f), stubPlaces(f),
-		pushPlaces(f), exceptionPlaces(f), methodEntryPlaces(), bytecodePlaces(), throwPlaces())
+		pushPlaces(f), behindPlaces(f), exceptionPlaces(f), methodEntryPlaces(), bytecodePlaces(), throwPlaces())
 	followed := slices.Concat(adapterPlaces(f), knownPlaces())
 	bare, v := f.open(t), f.openWith(t, f.flow())
 	for _, p := range places {
@@ -172,6 +172,29 @@ func methodPlaces(f *fake) []place {
 		{"at the jump", method + 18, false, returnAt(0), spHere + 8, fpHere},
 		{"at the return", method + 24, false, returnAt(0), spHere + 8, fpHere},
 		{"where a method begins", method + 1, false, returnAt(0), 0, 0},
+	}
+}
+
+// behindPlaces are those of second entries without a page to touch, and of pieces behind a method.
+func behindPlaces(f *fake) []place {
+	bare := f.blob("nmethod", 6, 0, bareCode)
+	behind := f.blob("nmethod", 6, 0, behindCode)
+	f.put(behind+3, behind+1)
+	f.put(behind+25, behind+23)
+	far := f.blob("nmethod", 6, 0, behindCode) // its poll would be elsewhere
+	return []place{
+		{"an entry that touches nothing", bare + 1, false, returnAt(0), spHere + 8, fpHere},
+		{"with the room made", bare + 8, false, returnAt(40), spHere + 48, fpHere},
+		{"with rbp stored, too", bare + 13, false, recordAt(32), spHere + 48, callersFP},
+		{"a return that stops", behind + 1, false, returnAt(0), spHere + 8, fpHere},
+		{"a return that stops, with the address", behind + 11, false, returnAt(0), spHere + 8, fpHere},
+		{"a return that stops, at the jump", behind + 18, false, returnAt(0), spHere + 8, fpHere},
+		{"a method that is replaced, C1", behind + 23, false, recordAt(32), spHere + 48, callersFP},
+		{"a method that is replaced, C1, pushed", behind + 35, false, recordAt(40), spHere + 56, callersFP},
+		{"a method that is replaced, C2", behind + 40, false, recordAt(32), spHere + 48, callersFP},
+		{"a method that is replaced, C2, pushed", behind + 45, false, recordAt(40), spHere + 56, callersFP},
+		{"a method that is replaced, C2, at the jump", behind + 50, false, recordAt(40), spHere + 56, callersFP},
+		{"no poll of this method", far + 1, false, recordAt(32), spHere + 48, callersFP},
 	}
 }
 
