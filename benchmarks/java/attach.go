@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -11,13 +12,20 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/pprof/profile"
+
+	"prywalk/benchmarks/recordings"
 	"prywalk/benchmarks/stats"
 )
 
-// recordFor is the length of the recording whose memory is measured.
-const recordFor = 10 * time.Second
+// recordFor is the length of the recording whose memory is measured, attachFor of those whose start is.
+const (
+	recordFor = 10 * time.Second
+	attachFor = time.Second
+)
 
-// measureAttach measures how long a dump takes, from the start of the command to its end: it has named the stacks of
+// measureAttach measures how long a recording takes from the start of its command to the first stack with a function of
+// Java. It also measures how long a dump takes, from the start of the command to its end: it has named the stacks of
 // all threads by then. And how much memory a recording takes.
 func measureAttach(ctx context.Context, s *shop, dir string) error {
 	list, err := exec.CommandContext(ctx, "jcmd", strconv.Itoa(s.pid()), "Compiler.codelist").Output()
@@ -25,8 +33,13 @@ func measureAttach(ctx context.Context, s *shop, dir string) error {
 		return err
 	}
 	fmt.Printf("compiled methods: %d\n", strings.Count(string(list), "\n")-1)
-	var all []float64
+	var first, dumps, cpu []float64
 	for range *attach {
+		ms, err := untilNamed(ctx, s.pid(), filepath.Join(dir, "first.pb.gz"))
+		if err != nil {
+			return err
+		}
+		first = append(first, ms)
 		cmd := exec.CommandContext(ctx, *binary, "dump", "-p", strconv.Itoa(s.pid()))
 		began := time.Now()
 		out, err := cmd.Output()
@@ -37,12 +50,12 @@ func measureAttach(ctx context.Context, s *shop, dir string) error {
 		if n := strings.Count(string(out), "Shop.work "); n < *workers {
 			return fmt.Errorf("%d of %d workers have names:\n%s", n, *workers, out)
 		}
-		all = append(all, float64(took.Microseconds())/1000)
+		dumps = append(dumps, float64(took.Microseconds())/1000)
+		cpu = append(cpu, float64((cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()).Microseconds())/1000)
 	}
-	slices.Sort(all)
-	low, high := stats.MedianInterval(all)
-	fmt.Printf("dump, ms: median %.0f (%.0f to %.0f), %.0f at most, n = %d\n", stats.Median(all), low, high,
-		all[len(all)-1], len(all))
+	tell("a recording's first stack with names, ms", first)
+	tell("dump, ms", dumps)
+	tell("dump, processor time, ms", cpu)
 	t := newTool("prywalk", s.pid(), dir)
 	off, err := t.record(ctx, filepath.Join(dir, "attach.pb.gz"))
 	if err != nil {
@@ -56,6 +69,44 @@ func measureAttach(ctx context.Context, s *shop, dir string) error {
 	}
 	fmt.Printf("a recording of %v at %d Hz: %.1f MB resident at most\n", recordFor, *freq, t.memory)
 	return nil
+}
+
+// untilNamed records, and gives how long it took from the start of the command to the first stack with a function of
+// Java, in milliseconds.
+func untilNamed(ctx context.Context, pid int, file string) (float64, error) {
+	began := time.Now()
+	cmd := exec.CommandContext(ctx, *binary, "record", "-F", strconv.Itoa(*freq), "-d", attachFor.String(), "-p",
+		strconv.Itoa(pid), "-o", file)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, out)
+	}
+	p, err := parse(file)
+	if err != nil {
+		return 0, err
+	}
+	named, ok := recordings.FirstNamed(p, "[HotSpot ")
+	if !ok {
+		return 0, fmt.Errorf("%s has no function of Java", file)
+	}
+	return float64(named-began.UnixNano()) / 1e6, nil
+}
+
+// parse reads a recording.
+func parse(file string) (*profile.Profile, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return profile.Parse(f)
+}
+
+// tell prints figures of one kind.
+func tell(what string, all []float64) {
+	slices.Sort(all)
+	low, high := stats.MedianInterval(all)
+	fmt.Printf("%s: median %.0f (%.0f to %.0f), %.0f to %.0f, n = %d\n", what, stats.Median(all), low, high, all[0],
+		all[len(all)-1], len(all))
 }
 
 // resident gives the largest resident size of a process that has ended, in 10^6 bytes (getrusage(2)).

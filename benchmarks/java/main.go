@@ -7,7 +7,10 @@
 //	go run ./benchmarks/java -only prywalk -sleepers 0,100,500,2000
 //	go run ./benchmarks/java -attach 15 -options "-Xcomp -XX:ReservedCodeCacheSize=400m"
 //
-// The last measures how soon a machine with 20,000 compiled methods is read, and the memory that a recording takes.
+//	go run ./benchmarks/java -reuse 20s -freq 1000 -warm 2s
+//
+// The last but one measures how soon a machine with 20,000 compiled methods is read, and the memory that a recording
+// takes. The last counts the wrong names of methods whose memory is used again.
 //
 // The program (src/Shop.java) serves orders with Jackson, H2 and Lucene. A round has one window for each tool and one
 // without any, in random order. A tool's ratio is the work in its window by the work in the round's window without. It
@@ -42,7 +45,8 @@ var (
 	warm     = flag.Duration("warm", 50*time.Second, "time for the program's code to be compiled")
 	window   = flag.Duration("window", 2500*time.Millisecond, "length of a window")
 	only     = flag.String("only", "", "tools to measure: "+strings.Join(toolNames, ", "))
-	attach   = flag.Int("attach", 0, "measure only how long so many dumps take, and the memory of a recording")
+	attach   = flag.Int("attach", 0, "measure only how soon so many recordings and dumps have names, and their memory")
+	reuse    = flag.Duration("reuse", 0, "count only wrong names of methods whose memory is used again, for so long")
 	binary   = flag.String("binary", "bin/prywalk", "prywalk's file")
 )
 
@@ -64,6 +68,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if *reuse > 0 {
+		return measureReuse(ctx, dir)
+	}
 	end := time.Now().Add(*limit)
 	for text := range strings.SplitSeq(*sleepers, ",") {
 		n, err := strconv.Atoi(text)

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
 )
@@ -54,12 +51,7 @@ func (s *stacks) readFolded(text string) {
 
 // readProfile takes over a recording of prywalk: the samples of threads that run.
 func (s *stacks) readProfile(file string) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	p, err := profile.Parse(f)
+	p, err := parse(file)
 	if err != nil {
 		return err
 	}

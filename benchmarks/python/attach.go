@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	pprof "github.com/google/pprof/profile"
 
+	"prywalk/benchmarks/recordings"
 	"prywalk/benchmarks/stats"
 )
 
@@ -93,22 +93,9 @@ func firstNamed(file string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	first := int64(0)
-	for _, sample := range rec.Sample {
-		end := sample.NumLabel["end_timestamp_ns"]
-		if len(end) == 0 || first != 0 && end[0] >= first || !slices.ContainsFunc(sample.Location, isNamed) {
-			continue
-		}
-		first = end[0]
-	}
-	if first == 0 {
+	first, ok := recordings.FirstNamed(rec, "[CPython ")
+	if !ok {
 		return 0, fmt.Errorf("%s has no function of Python", file)
 	}
 	return first, nil
-}
-
-// isNamed reports whether a location is that of a function of Python.
-func isNamed(l *pprof.Location) bool {
-	return l.Mapping != nil && strings.HasPrefix(l.Mapping.File, "[CPython ") && len(l.Line) > 0 &&
-		l.Line[0].Function.Name != "[freed]"
 }

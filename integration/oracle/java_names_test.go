@@ -143,7 +143,7 @@ var javaVariants = []struct {
 	{"places everywhere", []string{"-XX:+DebugNonSafepoints"}, ""},
 	{"virtual threads", nil, virtual},
 	{"not tiered", []string{"-XX:-TieredCompilation"}, ""},
-	{"stopped often", []string{"-XX:GuaranteedSafepointInterval=1"}, ""},
+	{"stopped often", []string{"-XX:GuaranteedSafepointInterval=1", "-XX:+SafepointALot"}, ""},
 	{"some never compiled", []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Known::whole",
 		"-XX:CompileCommand=exclude,Known::viaVirtual", "-XX:CompileCommand=exclude,Known::caught"}, ""},
 	{"much deoptimized", []string{"-XX:+DeoptimizeALot", "-XX:PerMethodTrapLimit=100000",
