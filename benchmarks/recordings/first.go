@@ -1,0 +1,25 @@
+package recordings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// FirstNamed gives the moment of the first look in a recording whose stack has a named function of a run-time system,
+// in nanoseconds of Unix time. system is what the names of that system's modules begin with: "[HotSpot ". False if
+// there is none.
+func FirstNamed(p *profile.Profile, system string) (ns int64, ok bool) {
+	isNamed := func(l *profile.Location) bool {
+		return l.Mapping != nil && strings.HasPrefix(l.Mapping.File, system) && len(l.Line) > 0 &&
+			l.Line[0].Function.Name != "[freed]"
+	}
+	for _, sample := range p.Sample {
+		end := sample.NumLabel["end_timestamp_ns"]
+		if len(end) > 0 && (!ok || end[0] < ns) && slices.ContainsFunc(sample.Location, isNamed) {
+			ns, ok = end[0], true
+		}
+	}
+	return ns, ok
+}
