@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/benchmarks/recordings"
 	"prywalk/internal/testtargets"
 )
 
@@ -57,19 +58,19 @@ func (n *numbers) watch(ctx context.Context, file []byte) {
 	}
 }
 
-// called reports whether a method can have been called around a moment: not surely before, nor surely after. Where this
+// called reports whether a method can have been called in an interval: not surely before, nor surely after. Where this
 // program was not on a processor it has seen no number.
-func (n *numbers) called(number int, at time.Time) bool {
+func (n *numbers) called(number int, from, to time.Time) bool {
 	n.Lock()
 	defer n.Unlock()
 	i, met := slices.BinarySearchFunc(n.seen, number, func(c called, number int) int { return c.number - number })
-	if i > 0 && at.Before(n.seen[i-1].last.Add(-reuseTolerance)) {
+	if i > 0 && to.Before(n.seen[i-1].last.Add(-reuseTolerance)) {
 		return false
 	}
 	if met {
 		i++
 	}
-	return i < len(n.seen) && at.Before(n.seen[i].first.Add(reuseTolerance))
+	return i < len(n.seen) && from.Before(n.seen[i].first.Add(reuseTolerance))
 }
 
 // judged is what a tool's samples of the program's first thread are like.
@@ -190,8 +191,8 @@ func (t *tool) async(ctx context.Context, event, file string) error {
 
 var reuseNumber = regexp.MustCompile(`^[mk](\d{8})$`)
 
-// add judges a sample: its methods, innermost first, without their classes.
-func (j *judged) add(methods []string, n *numbers, at time.Time) {
+// add judges a sample of some time in an interval: its methods, innermost first, without their classes.
+func (j *judged) add(methods []string, n *numbers, from, to time.Time) {
 	j.samples++
 	for i, name := range methods {
 		m := reuseNumber.FindStringSubmatch(name)
@@ -202,7 +203,7 @@ func (j *judged) add(methods []string, n *numbers, at time.Time) {
 			continue
 		}
 		number, _ := strconv.Atoi(m[1]) // the expression leaves digits only
-		if n.called(number, at) {
+		if n.called(number, from, to) {
 			j.right++
 		} else {
 			j.wrong++
@@ -244,7 +245,7 @@ func (j *judged) readEvents(ctx context.Context, file string, n *numbers, began 
 			methods = append(methods, f.Method.Name)
 		}
 		if slices.Contains(methods, "main") && v.StartTime.After(began) {
-			j.add(methods, n, v.StartTime)
+			j.add(methods, n, v.StartTime, v.StartTime)
 		}
 	}
 	return nil
@@ -270,8 +271,8 @@ func (j *judged) readProfile(file string, n *numbers, began time.Time) error {
 		if len(end) == 0 || !slices.Contains(methods, "main") {
 			continue
 		}
-		if at := time.Unix(0, end[0]); at.After(began) {
-			j.add(methods, n, at)
+		if to := time.Unix(0, end[0]); to.After(began) {
+			j.add(methods, n, to.Add(-time.Duration(s.Value[recordings.WallColumn])), to)
 		}
 	}
 	return nil
