@@ -80,7 +80,9 @@ type judged struct {
 }
 
 // reuseTools are the tools that are judged, with the event of async-profiler's.
-var reuseTools = []struct{ name, event string }{{"prywalk", ""}, {"async-cpu", "cpu"}, {"async-itimer", "itimer"}, {"jfr", ""}}
+var reuseTools = []struct{ name, event string }{
+	{"prywalk", ""}, {"async-cpu", "cpu"}, {"async-itimer", "itimer"}, {"jfr", ""},
+}
 
 // measureReuse judges the names of each tool in a process of its own.
 func measureReuse(ctx context.Context, dir string) error {
@@ -216,8 +218,8 @@ func reflective(name string) bool { return strings.HasPrefix(name, "invoke") }
 
 // readEvents judges the samples of a file of JFR's.
 func (j *judged) readEvents(ctx context.Context, file string, n *numbers, began time.Time) error {
-	text, err := exec.CommandContext(ctx, "jfr", "print", "--json", "--events", "jdk.ExecutionSample", "--stack-depth", "64",
-		file).Output()
+	text, err := exec.CommandContext(ctx, "jfr", "print", "--json", "--events", "jdk.ExecutionSample", "--stack-depth",
+		"64", file).Output()
 	if err != nil {
 		return fmt.Errorf("jfr print: %w", err)
 	}

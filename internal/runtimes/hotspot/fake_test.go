@@ -259,8 +259,8 @@ var (
 		bytes.Repeat([]byte{0x90}, aroundBytes))
 	// ret; mov r10, poll; mov [r15+0x318], r10; jmp elsewhere, mov r10, here; push r10; jmp elsewhere, call +0; sub qword
 	// [rsp], 5; jmp elsewhere. The addresses are missing.
-	behindCode = slices.Concat([]byte{opRet, 0x49, 0xba, 0, 0, 0, 0, 0, 0, 0, 0, 0x4d, 0x89, 0x97, 0x18, 3, 0, 0, opJump, 0,
-		0x10, 0, 0}, []byte{0x49, 0xba, 0, 0, 0, 0, 0, 0, 0, 0, 0x41, 0x52, opJump, 0, 0x10, 0, 0},
+	behindCode = slices.Concat([]byte{opRet, 0x49, 0xba, 0, 0, 0, 0, 0, 0, 0, 0, 0x4d, 0x89, 0x97, 0x18, 3, 0, 0, opJump,
+		0, 0x10, 0, 0}, []byte{0x49, 0xba, 0, 0, 0, 0, 0, 0, 0, 0, 0x41, 0x52, opJump, 0, 0x10, 0, 0},
 		callsNext, []byte{0, 0x10, 0, 0}, bytes.Repeat([]byte{0xf4}, aroundBytes))
 	// leave; cmp qword [r15+8], 0, as in JDK 8; jne +1; ret; jmp out of the method
 	nativeCode = []byte{
