@@ -198,6 +198,9 @@ func TestJavaChainsAreRightByName(t *testing.T) {
 const (
 	stepsForSample = 10
 	stretchOfSteps = 500
+	// mostHonest: of so many of them one walk may end honestly. A machine that stops its threads all the time has them
+	// mostly in code that begins without a return address.
+	mostHonest = 20
 )
 
 // checkKnown samples a run of Known.java, and steps it.
@@ -241,7 +244,7 @@ func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]in
 		time.Sleep(50 * time.Microsecond)
 		check()
 	}
-	stops := samples
+	stops, missed := samples, short
 	for range samples * stepsForSample / stretchOfSteps {
 		if err := s.Steps(stretchOfSteps, func() { stops++; check() }); err != nil {
 			t.Fatal(err)
@@ -250,7 +253,8 @@ func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]in
 	}
 	t.Logf("%d samples, %d steps: %d wrong, %d incomplete; %d frames named, %d without a name, %d freed; %v",
 		samples, stops-samples, wrong, short, named, unnamed, freed, types)
-	if wrong > 0 || freed*1000 > named || unnamed*1000 > named || short*100 > stops {
+	if wrong > 0 || freed*1000 > named || unnamed*1000 > named || missed*100 > samples ||
+		(short-missed)*mostHonest > stops-samples {
 		t.Error("see above")
 	}
 }
