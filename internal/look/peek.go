@@ -34,8 +34,9 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		s.recalled, s.refused = t.recall(s, &call), false
 		l.extra(t, s)
 		l.copyNear(t, s, &call)
+		t.futex.noted = false
 		if s.KernelText = s.KernelText[:0]; !t.slept.compare(t, s, &call) {
-			l.kernel.read(t, s)
+			l.kernel.read(t, s, &call)
 		}
 		after, err := t.files.SchedStat()
 		if err != nil {
@@ -44,6 +45,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		if after.Runs == before.Runs {
 			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPeek, call
 			t.restless = true // until it is found asleep once more
+			t.futex.proven()
 			s.Stopped, s.Restarted, s.Broken, s.Told = 0, false, false, false
 			s.wchan, s.Kernel = s.wchan[:0], s.Kernel[:0]
 			if call.Nr < 0 {

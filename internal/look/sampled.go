@@ -87,6 +87,51 @@ func (s *Shot) Longest() bool { return s.How == BySample && s.asked > 0 }
 // Drop gives a shot back that nobody wants.
 func (l *Looker) Drop(s *Shot) { l.pool.Put(s) }
 
+// # Those that wait for locks
+//
+// They sleep in futex(2), again and again. Whoever sleeps in it by the same operation, in the same function of the
+// kernel, has come there by the same way. Which function that is says wchan, whose file can be kept open.
+
+// futexSleep is the way into the kernel of a thread's last sleep in futex(2) of which it was read.
+type futexSleep struct {
+	op    uint64
+	in    [40]byte // the function that it slept in
+	inLen int
+	text  []byte
+	reads int  // how often it was read
+	noted bool // by the peek under way, which may not be of one moment
+	known bool // that peek was
+}
+
+// futexReads is how often it is read until it is noted: a thread that sleeps for good needs no further file.
+const futexReads = 4
+
+// again reports whether a thread sleeps as it did.
+func (f *futexSleep) again(t *Thread, call *procmem.SyscallInfo) bool {
+	if !f.known || f.op != call.Args[1] {
+		return false
+	}
+	var buf [len(f.in) + 1]byte
+	name, err := t.files.Wchan(buf[:])
+	return err == nil && string(name) == string(f.in[:f.inLen])
+}
+
+// note notes what was read.
+func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
+	f.known, f.noted = false, false
+	if f.reads++; f.reads < futexReads || len(text) == 0 {
+		return
+	}
+	var buf [len(f.in) + 1]byte
+	name, err := t.files.Wchan(buf[:])
+	if f.noted = err == nil && len(name) > 0 && len(name) <= len(f.in); f.noted {
+		f.op, f.inLen, f.text = call.Args[1], copy(f.in[:], name), append(f.text[:0], text...)
+	}
+}
+
+// proven tells that the peek that has noted it was of one moment.
+func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
+
 // kernelStacks reads which of the kernel's functions sleepers are in: once in a sleep, with the peek. It takes three
 // calls, some 6 µs, and CAP_SYS_ADMIN. Who wakes at every tick is not asked: only a thread that is looked at for the
 // first time, or whose last sleep was as long as two looks. Whoever has no such right pays for the first tries only.
@@ -106,16 +151,24 @@ const (
 func (l *Looker) SeeKernelStacks() { l.kernel.wanted = true }
 
 // read reads a sleeper's into its shot.
-func (k *kernelStacks) read(t *Thread, s *Shot) {
+func (k *kernelStacks) read(t *Thread, s *Shot, call *procmem.SyscallInfo) {
+	f := &t.futex
 	if !k.wanted || t.restless {
 		return
 	}
 	if cap(s.KernelText) == 0 {
 		s.KernelText = make([]byte, 0, mostKernelText)
 	}
+	inFutex := call.Nr == futexCall(s.Regs.Arch)
+	if inFutex && f.again(t, call) {
+		s.KernelText = append(s.KernelText[:0], f.text...)
+		return
+	}
 	text, err := t.files.KernelStack(s.KernelText[:mostKernelText])
 	if err == nil {
-		s.KernelText, k.failed = text, 0
+		if s.KernelText, k.failed = text, 0; inFutex {
+			f.note(t, call, text)
+		}
 		return
 	}
 	k.failed++

@@ -47,6 +47,7 @@ type Thread struct {
 	alone    *leftAlone // nil: no look has made it give up a call
 	nodes    *aloneNodes
 	slept    slept
+	futex    futexSleep
 	// restless: it has not been found unchanged since it was peeked at.
 	restless bool
 	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames
