@@ -1,5 +1,7 @@
 package main
 
+import "os"
+
 // program is something whose processes or threads live shortly.
 type program struct {
 	name, what, language string
@@ -18,6 +20,13 @@ var programs = []program{
 	{name: "build", what: "`go build -a` of five packages", args: func(dir string) []string {
 		return []string{"env", "GOFLAGS=", "GO111MODULE=off", "GOCACHE=" + dir + "/cache", "go", "build", "-a",
 			"unicode", "unicode/utf8", "math/bits", "container/ring", "internal/cpu"}
+	}},
+	{name: "module", what: "`go build` of prywalk, all of it anew", prepare: emptyCache, args: func(dir string) []string {
+		return []string{"env", "GOFLAGS=", "GOCACHE=" + dir + "/cache", "go", "build", "-C", here(), "-o", dir + "/built",
+			"./cmd/prywalk"}
+	}},
+	{name: "cargo", what: "`cargo build` of six crates", prepare: crates, args: func(dir string) []string {
+		return []string{"cargo", "build", "-q", "--offline", "--manifest-path", dir + "/crates/Cargo.toml"}
 	}},
 	{name: "make", what: "`make -j2` of a C program", source: true, prepare: configured, args: func(dir string) []string {
 		return []string{"make", "-s", "-j2", "-C", dir + "/source"}
@@ -48,6 +57,28 @@ for i in range(200):
     os.waitpid(pid, 0)
 `}
 		}},
+}
+
+// here is the directory of this module: what is run by go run.
+func here() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	return dir
+}
+
+func emptyCache(b *bench) string { return "rm -rf '" + b.dir + "/cache'" }
+
+// crates makes six crates of 150 functions, one of which uses the others.
+func crates(b *bench) string {
+	return "rm -rf '" + b.dir + "/crates' && mkdir '" + b.dir + "/crates' && cd '" + b.dir + `/crates' && ` +
+		`printf '[workspace]\nmembers = ["k*"]\nresolver = "2"\n' >Cargo.toml && ` +
+		`for k in 1 2 3 4 5 6; do mkdir -p k$k/src; printf '[package]\nname = "k%d"\nversion = "0.1.0"\n` +
+		`edition = "2021"\n[dependencies]\n' $k >k$k/Cargo.toml; ` +
+		`for d in 1 2 3 4 5; do [ $k = 6 ] && printf 'k%d = { path = "../k%d" }\n' $d $d; done >>k$k/Cargo.toml; ` +
+		`for i in $(seq 150); do printf 'pub fn f%d(v: &mut Vec<String>) -> usize { v.push(format!("{:?}", ` +
+		`(%d, v.len()))); v.sort(); v.iter().map(|s| s.len()).sum() }\n' $i $i; done >k$k/src/lib.rs; done`
 }
 
 // unpacked is the source as it is delivered, and configured is it after its configure script.

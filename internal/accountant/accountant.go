@@ -104,6 +104,8 @@ func (a *Accountant) handle(e *handover.Event) {
 		a.claim(e)
 	case handover.ChildSampled:
 		a.claimOfChild(e)
+	case handover.ChildKnown:
+		a.process(e.Proc).book.ChildUsed(orUnknown(e.Ran.Name), e.Length)
 	case handover.SeenRunning:
 		a.seenRunning(e)
 	case handover.Unchanged:

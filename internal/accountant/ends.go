@@ -109,20 +109,25 @@ func (a *Accountant) passedTo(p *processAccount) *processAccount {
 	return nil
 }
 
-// bookChildren books what children of a process used that nobody met.
-func (a *Accountant) bookChildren(p *processAccount, ns, now int64) {
-	delete(a.byMember, p.member)
+// bookChildren books what children of a process used that nobody met. last: no more of it is to come.
+func (a *Accountant) bookChildren(p *processAccount, ns, now int64, last bool) {
 	a.totals.target += ns
-	if to := a.passedTo(p); to != nil {
-		p.book.PassChildrenTo(&to.book, ns)
-		return
-	}
-	p.book.Children(ns, now, func(s booking.Span) {
+	emit := func(s booking.Span) {
 		if s.Leaf != booking.ShortLivedChildren { // under the stacks of samples of them
 			a.totals.estimated += s.CPU
 		}
 		a.add(p, nil, &s)
-	})
+	}
+	if !last {
+		p.book.ChildrenSoFar(ns, now, emit)
+		return
+	}
+	delete(a.byMember, p.member)
+	if to := a.passedTo(p); to != nil {
+		p.book.PassChildrenTo(&to.book, ns)
+		return
+	}
+	p.book.Children(ns, now, emit)
 }
 
 // CloseAccounts books all that is open when the tracer has sent its last

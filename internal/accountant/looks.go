@@ -19,7 +19,7 @@ func (a *Accountant) beginProcess(p *processAccount) {
 	if a.family != nil {
 		fromStart := p.FromStart || a.Launched && p.Parent == 0
 		p.member = a.family.Join(p.Target.PID, p.Target.StartTime, p.Parent, fromStart,
-			func(ns, at int64) { a.bookChildren(p, ns, at) })
+			func(ns, at int64, last bool) { a.bookChildren(p, ns, at, last) })
 		a.byMember[p.member] = p
 	}
 }

@@ -1,5 +1,10 @@
 package booking
 
+import (
+	"maps"
+	"slices"
+)
+
 // # Samples of children that nobody met
 //
 // With the kernel's samples it is known what children did that ended before anyone could look at them: each sample
@@ -18,6 +23,17 @@ const samplesError = 2
 // a processor then stands for the time between two ticks, as a look does. Mostly a look tells its stack; without one,
 // what it runs is known ([Seen.Only]). What is unseen of children that were opened and ended soon is put together with
 // that. The rest is as with samples.
+//
+// Of some children it is known what they have used at least: of those that were opened, and of those that were there at
+// several ticks. Where claims do not reach, that tells the programs of what is left ([Process.ChildUsed]).
+
+// ChildUsed takes note that children that nobody met have used so much, at least, while they ran a program.
+func (p *Process) ChildUsed(program string, ns int64) {
+	if p.kidsUsed == nil {
+		p.kidsUsed = map[string]int64{}
+	}
+	p.kidsUsed[program] += ns
+}
 
 // ClaimOfChild takes note of a sample of a child that nobody met, or of a tick that found it on a processor. It stands
 // for one period.
@@ -28,7 +44,10 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 	to.kids.join(&p.kids)
 	to.passedOn += p.passedOn + ns
 	to.kidsSkidded += p.kidsSkidded
-	p.passedOn, p.kidsSkidded = 0, 0
+	for program, used := range p.kidsUsed {
+		to.ChildUsed(program, used)
+	}
+	p.passedOn, p.kidsSkidded, p.kidsUsed = 0, 0, nil
 }
 
 // shortProcess is from how many periods of processor time on a process's own samples say where its time went.
@@ -49,17 +68,53 @@ func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool
 	to.kids.join(&kids)
 	to.kidsSkidded += p.skidded.ns
 	to.passedOn += unseen + p.givenBack
+	to.ChildUsed(program, unseen+p.givenBack)
 	p.claims, p.skidded, p.givenBack = claims{}, skidded{}, 0
 	return true
 }
 
-// Children books processor time of the process's children that nobody met: under what was sampled of them, and the rest
-// under [ShortLivedChildren].
+// Children books processor time of the process's children that nobody met: under what was sampled of them first. Then
+// come the programs that have used more than that. The rest is [ShortLivedChildren].
 func (p *Process) Children(ns, now int64, emit func(Span)) {
-	ns += p.passedOn
-	rest := p.kids.payUpTo(ns, p.kidsSkidded+p.kids.byChance(), func(k claim, ns int64) {
-		p.ofEnded(Span{Seen: k.where, Leaf: k.where.Only, End: min((k.second+1)*1e9, now)}, ns, emit)
-	})
-	p.kids, p.passedOn, p.kidsSkidded = claims{}, 0, 0
+	book := p.childrensBook(now, emit)
+	rest := p.kids.payUpTo(ns+p.passedOn, p.kidsSkidded+p.kids.byChance(), book)
+	rest = p.payKnown(rest, now, book)
+	p.kids, p.passedOn, p.kidsSkidded, p.kidsUsed = claims{}, 0, 0, nil
 	p.ofEnded(Span{Seen: Seen{State: Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
+}
+
+// ChildrenSoFar books of such time what is claimed. There is more to come of it, and of claims.
+func (p *Process) ChildrenSoFar(ns, now int64, emit func(Span)) {
+	p.passedOn = p.kids.pay(ns+p.passedOn, p.childrensBook(now, emit))
+}
+
+// childrensBook gives what books children's time.
+func (p *Process) childrensBook(now int64, emit func(Span)) func(claim, int64) {
+	return func(k claim, ns int64) {
+		p.ofEnded(Span{Seen: k.where, Leaf: k.where.Only, End: min((k.second+1)*1e9, now)}, ns, emit)
+		if p.kidsUsed != nil {
+			p.kidsUsed[k.where.Program] -= ns
+		}
+	}
+}
+
+// payKnown books what programs are known to have used and nobody has booked, in proportion if there is less. It gives
+// what is left.
+func (p *Process) payKnown(pool, now int64, book func(claim, int64)) (left int64) {
+	var sum, counted, paid int64
+	for _, ns := range p.kidsUsed {
+		sum += max(ns, 0)
+	}
+	if sum == 0 || pool <= 0 {
+		return pool
+	}
+	pays := min(pool, sum)
+	for _, program := range slices.Sorted(maps.Keys(p.kidsUsed)) {
+		counted += max(p.kidsUsed[program], 0)
+		if share := portion(pays, counted, sum) - paid; share > 0 {
+			paid += share
+			book(claim{Seen{State: Running, Program: program, Only: ShortLivedChildren}, now / 1e9}, share)
+		}
+	}
+	return pool - pays
 }

@@ -2,6 +2,7 @@ package booking
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -71,6 +72,56 @@ func TestTimeOfChildrenIsSharedOutAmongTheirSamples(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWhatProgramsAreKnownToHaveUsedIsTheirs: as far as their samples do not reach, and there is so much.
+func TestWhatProgramsAreKnownToHaveUsedIsTheirs(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		pool, ls, sort int64 // ls and sort: known
+		want           map[string]int64
+	}{
+		{"nothing is known", 2000, 0, 0, map[string]int64{"ls": 1200, "": 800}},
+		{"less than samples say", 2000, 900, 0, map[string]int64{"ls": 1200, "": 800}},
+		{"more than samples say", 2000, 1500, 400, map[string]int64{"ls": 1500, "sort": 400, "": 100}},
+		{"more than there is", 2000, 2200, 3000, map[string]int64{"ls": 1400, "sort": 600}},
+		{"samples have it all", 1100, 900, 400, map[string]int64{"ls": 1100}},
+	} {
+		shell, kid, p, got := &Process{}, &Process{}, &Process{}, map[string]int64{}
+		for range 100 {
+			shell.ClaimOfChild(ranIn(1), 5e9, 10)
+		}
+		shell.ChildUsed("ls", c.ls)
+		if !kid.PassTo(shell, c.sort, 1000, "sort") {
+			t.Fatal("a short child keeps its time")
+		}
+		shell.PassChildrenTo(p, c.pool-c.sort)
+		p.Children(0, 9e9, func(s Span) { got[s.Program] += s.CPU })
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, not %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestTimeOfChildrenIsBookedBitByBit: as far as it is claimed by then. In the end it is as if it were booked at once.
+func TestTimeOfChildrenIsBookedBitByBit(t *testing.T) {
+	p, b := &Process{}, &spans{under: map[profile.StackID]int64{}}
+	for _, step := range []struct {
+		samples           int // of 10 each
+		more, under, rest int64
+	}{
+		{0, 50, 0, 0}, {3, 0, 30, 0}, {4, 30, 70, 0}, {0, 10, 70, 0}, {18, 0, 90, 0}, {0, 200, 250, 0},
+	} {
+		for range step.samples {
+			p.ClaimOfChild(ranIn(1), 5e9, 10)
+		}
+		if p.ChildrenSoFar(step.more, 9e9, b.add); b.under[1] != step.under || b.rest != step.rest {
+			t.Errorf("%v and %d, not %d and %d", b.under, b.rest, step.under, step.rest)
+		}
+	}
+	if p.Children(150, 9e9, b.add); b.under[1] != 250+100 || b.rest != 440-350 {
+		t.Errorf("%v and %d", b.under, b.rest)
 	}
 }
 

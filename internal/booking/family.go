@@ -33,6 +33,8 @@ const (
 	// closeAfter is for how long a process that has ended waits until its growth is booked: its children's ends may be
 	// told later than its own, in nanoseconds. A child whose end is told later by more than that is an orphan.
 	closeAfter = 200e6
+	// settleEvery is how often accounts that go on are settled, in nanoseconds.
+	settleEvery = 1e9
 	// mostAncestors bounds the search for the process that gets a child's time.
 	mostAncestors = 64
 	// sigChild is the bit of SIGCHLD in a set of signals.
@@ -52,7 +54,9 @@ type Member struct {
 	met   int64 // what children that were met have added to that, ns
 	own   int64 // its own time: booked, and before the recording
 	left  int64 // when its account ended, CLOCK_MONOTONIC ns; 0: it goes on
-	book  func(ns, at int64)
+	then  int64 // last as of when accounts were settled before, ns
+	so    int64 // what was booked so far, ns
+	book  func(ns, at int64, last bool)
 }
 
 // Family keeps account of what processes' children used that nobody met. Not safe for concurrent use.
@@ -61,6 +65,7 @@ type Family struct {
 	leaving []*Member // in the order in which their accounts ended
 	next    int64
 	pause   int64 // what lies between two readings, ns
+	settled int64 // when accounts were settled, CLOCK_MONOTONIC ns
 	stat    func(pid int, s *procmem.Stat) error
 	ignores func(pid int) bool
 	exact   func(pid int) int64 // what a process that is to be waited for has got from its children, ns; 0: not known
@@ -93,14 +98,15 @@ func childrensTime(pid int) int64 {
 }
 
 // Join begins a process's account. parent is who had it when it was found, 0 if that is not known: it may have ended
-// since, and been waited for. fromStart: all of its time counts. book books processor time of its children: once, when
-// its account and theirs are over, and also if there is none.
-func (f *Family) Join(pid int, start uint64, parent int, fromStart bool, book func(ns, at int64)) *Member {
+// since, and been waited for. fromStart: all of its time counts. book books processor time of its children: what is
+// sure while its account goes on, and the rest when it and theirs are over, also if there is none.
+func (f *Family) Join(pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool)) *Member {
 	m := &Member{pid: pid, start: start, book: book}
 	f.comesFrom(m, parent)
 	if f.read(m) && !fromStart {
 		m.first = m.last
 	}
+	m.then = m.first
 	f.living[pid] = m
 	return m
 }
@@ -182,7 +188,40 @@ func (f *Family) Tick(now int64) {
 	}
 	f.next = now + f.pause + cutimePause*int64(len(f.living))
 	f.closeEnded(func(m *Member) bool { return now-m.left >= closeAfter && m.kids == 0 && !f.there(m) })
+	if now-f.settled >= settleEvery {
+		f.settled = now
+		f.settle(now)
+	}
 }
+
+// settle books what members have got so far whose accounts go on, as far as it is sure that it is not of children that
+// were met. The ends of those that had ended at the settling before are told by now. So what had been got by then is
+// taken, less what children can have added whose accounts are open.
+func (f *Family) settle(now int64) {
+	open, unsure := map[*Member]int64{}, map[*Member]bool{}
+	for _, m := range f.leaving {
+		open[m.parent] += m.own + m.total()
+		unsure[m.parent] = unsure[m.parent] || m.kids > 0
+	}
+	for _, m := range f.living {
+		if m.left == 0 && m.parent != nil && !f.there(m) {
+			unsure[m.parent] = true
+		}
+	}
+	for _, m := range f.living {
+		if m.left != 0 {
+			continue
+		}
+		if ns := m.then - m.first - m.met - m.so - open[m]; ns > 0 && !unsure[m] {
+			m.so += ns
+			m.book(ns, now, false)
+		}
+		m.then = m.last
+	}
+}
+
+// total gives what a member has got from its children in all its life, as far as it is known.
+func (m *Member) total() int64 { return max(m.last, m.first+m.met+m.so) }
 
 // Close closes all members. Precondition: all have left.
 func (f *Family) Close() {
@@ -222,8 +261,8 @@ func (f *Family) there(m *Member) bool {
 // closeMember books what a member has got that nobody was seen to use, and passes its time on to who has waited for it.
 func (f *Family) closeMember(m *Member) {
 	f.read(m)
-	total := max(m.last, m.first+m.met)
-	m.book(max(total-m.first-m.met, 0), m.left)
+	total := m.total()
+	m.book(total-m.first-m.met-m.so, m.left, true)
 	if f.living[m.pid] == m {
 		delete(f.living, m.pid)
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"prywalk/internal/procmem"
 )
@@ -47,8 +48,8 @@ func (v *village) join(pid int, fromStart bool) {
 }
 
 // books gives what notes what is booked: at the end of each account it is told, also that there is nothing.
-func (v *village) books(as int) func(ns, at int64) {
-	return func(ns, _ int64) {
+func (v *village) books(as int) func(ns, at int64, last bool) {
+	return func(ns, _ int64, _ bool) {
 		if ns > 0 {
 			v.booked[as] += ns / 1e7
 		}
@@ -214,6 +215,39 @@ func TestTimeOfChildrenIsBookedOnce(t *testing.T) {
 				t.Errorf("%d living, %d leaving", len(v.living), len(v.leaving))
 			}
 		})
+	}
+}
+
+// TestTimeOfChildrenIsBookedWhileTheirParentGoesOn: after a second or two, and not that of children that were met,
+// whether they go on, have just ended, or wait for their parent.
+func TestTimeOfChildrenIsBookedWhileTheirParentGoesOn(t *testing.T) {
+	v := newVillage()
+	expect := func(at int64, cutime uint64, want int64) {
+		t.Helper()
+		v.is(10, 1, 500+cutime)
+		if v.Tick(at); v.booked[10] != want {
+			t.Errorf("at %v: booked %d hundredths of %d", time.Duration(at), v.booked[10], cutime)
+		}
+	}
+	v.is(20, 10, 0)
+	v.join(20, true)
+	expect(1e9, 7, 0)
+	expect(2e9, 8, 7)
+	expect(3e9, 8, 8)
+	v.is(30, 20, 0)
+	v.join(30, true)
+	v.ends(30, 25, 3.1e9, true)
+	v.is(20, 10, 25)
+	expect(4e9, 8, 8)
+	delete(v.procs, 20) // its end is not told yet
+	expect(5e9, 8+70+2, 8)
+	expect(6e9, 8+70+3, 8)
+	v.Leave(v.members[20], 45e7, 6e9)
+	expect(7e9, 8+70+3, 11)
+	v.Leave(v.members[10], 5e7, 9e9)
+	v.Close()
+	if want := (map[int]int64{10: 11}); !maps.Equal(v.booked, want) {
+		t.Errorf("booked %v, want %v", v.booked, want)
 	}
 }
 

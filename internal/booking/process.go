@@ -20,6 +20,8 @@ type Process struct {
 	passedOn  int64  // what is unseen of children that were met, ns
 	// kidsSkidded is what looks at these have a claim on that do not tell where, ns.
 	kidsSkidded int64
+	// kidsUsed is what children are known to have used at least that nobody met, or that ended soon: by program, ns.
+	kidsUsed map[string]int64
 }
 
 // End is what there is to know of the end of a thread's account. Readings are zero where there is none.

@@ -34,6 +34,7 @@ type claims struct {
 	ns    map[claim]int64
 	met   map[claim]int64 // how many looks there were, those without a claim included
 	total int64
+	paid  int64 // what was claimed and is paid, ns
 	n     int64 // of all of them
 
 	over map[Seen]int64 // what looks at a stack have had more than they stand for, ns
@@ -194,9 +195,11 @@ func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64)
 		claimed += c.ns[k]
 		if share := portion(pool, claimed, c.total) - paid; share > 0 {
 			paid += share
+			c.ns[k] -= share
 			emit(k, share)
 		}
 	}
+	c.total, c.paid = c.total-paid, c.paid+paid
 	return left
 }
 
@@ -327,10 +330,10 @@ func (p *Process) payClaims(pool int64, emit func(claim, int64)) (left int64) {
 
 // byChance gives by how much more than is claimed there may be because there are few samples.
 func (c *claims) byChance() int64 {
-	if c.n == 0 || c.total <= 0 {
+	if c.n == 0 {
 		return 0
 	}
-	return int64(samplesError * float64(c.total) / math.Sqrt(float64(c.n))) // of a Poisson variable
+	return int64(samplesError * float64(c.total+c.paid) / math.Sqrt(float64(c.n))) // of a Poisson variable
 }
 
 // join takes the claims of another over.
@@ -354,14 +357,15 @@ func (c *claims) join(from *claims) {
 		}
 		c.over[where] += ns
 	}
-	c.n, c.total = c.n+from.n, c.total+from.total
+	c.n, c.total, c.paid = c.n+from.n, c.total+from.total, c.paid+from.paid
 	*from = claims{}
 	c.thin()
 }
 
 // of gives the claims as those of a program, where they are of none yet.
 func (c *claims) of(program string) claims {
-	out := claims{ns: map[claim]int64{}, met: map[claim]int64{}, total: c.total, n: c.n, width: c.width, full: c.full}
+	out := claims{ns: map[claim]int64{}, met: map[claim]int64{}, total: c.total, paid: c.paid, n: c.n, width: c.width,
+		full: c.full}
 	named := func(k claim) claim {
 		k.where.Program = cmp.Or(k.where.Program, program)
 		return k

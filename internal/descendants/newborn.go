@@ -38,6 +38,7 @@ type Newborns[O comparable, K any] struct {
 
 	stat  func(pid int, s *procmem.Stat) error
 	leads func(pid int) bool // it is a process, and no other thread of one
+	clock func(pid int) (uint64, error)
 }
 
 // Newborn is a process that was just born, and that nobody has opened yet.
@@ -47,17 +48,28 @@ type Newborn[O comparable, K any] struct {
 	Waiter O
 	// Kept is the caller's.
 	Kept K
+	// Used is what it had used when it was last asked after, by what it ran then.
+	Used []Use
 
 	parent int
 	start  uint64
 	since  int64 // when it was found, CLOCK_MONOTONIC ns
 	asked  int64 // when it was asked after last
+	cpu    int64 // what it had used then, ns
+	comm   procmem.Comm
+}
+
+// Use is the processor time that a process has used while it had a name, in nanoseconds.
+type Use struct {
+	Name string
+	NS   int64
 }
 
 // NewNewborns gives one that knows nobody.
 func NewNewborns[O comparable, K any]() *Newborns[O, K] {
 	return &Newborns[O, K]{
 		met: map[int]O{}, young: map[int]*Newborn[O, K]{}, stat: procmem.ReadStat, leads: leads,
+		clock: procmem.ProcessCPU,
 	}
 }
 
@@ -131,17 +143,37 @@ func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat
 				continue
 			}
 			y.asked = now
+			cpu, _ := n.clock(pid) // it is gone, else
 			var s procmem.Stat
 			ended := n.stat(pid, &s) != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be met
 			if ended || age > lastingFor {
 				if delete(n.young, pid); !yield(y, !ended) {
 					return
 				}
-			} else if age <= markedFor && s.State == 'R' {
+				continue
+			}
+			if y.uses(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
 				runs(y, &s)
 			}
 		}
 	}
+}
+
+// mostNames bounds how many names of a process are told apart.
+const mostNames = 8
+
+// uses takes note of a process's clock.
+func (y *Newborn[O, K]) uses(name *procmem.Comm, cpu int64) {
+	ns := cpu - y.cpu
+	if ns <= 0 {
+		return
+	}
+	if last := len(y.Used) - 1; last >= 0 && (*name == y.comm || len(y.Used) == mostNames) {
+		y.Used[last].NS += ns
+	} else {
+		y.Used = append(y.Used, Use{name.String(), ns})
+	}
+	y.cpu, y.comm = cpu, *name
 }
 
 // None reports whether nobody is newborn.

@@ -2,8 +2,11 @@ package descendants
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"prywalk/internal/procmem"
@@ -23,6 +26,7 @@ func newbornsOf(l listed) *Newborns[string, []int64] {
 		return nil
 	}
 	n.leads = func(pid int) bool { return l[pid].PID == pid }
+	n.clock = func(pid int) (uint64, error) { return l[pid].UTime * 1e6, nil }
 	n.Meet(100, "shell")
 	n.Born(1000, 0)
 	return n
@@ -78,6 +82,39 @@ func TestNewbornDescendantsAreMarked(t *testing.T) {
 	}
 	if allocs := testing.AllocsPerRun(10, func() { n.Born(n.last, 6) }); allocs != 0 {
 		t.Errorf("%.0f allocations where nobody is born", allocs)
+	}
+}
+
+// TestWhatANewbornProcessUsedIsKnown: up to when it was last asked after, on a processor or not, by what it ran then.
+func TestWhatANewbornProcessUsedIsKnown(t *testing.T) {
+	l := listed{}
+	n := newbornsOf(l)
+	at := func(now int64, state byte, name string, ms uint64) {
+		var p procmem.Stat
+		line := fmt.Sprintf("1001 (%s) %c 100 0 0 0 0 0 0 0 0 0 %d 0 0 0 0 0 1 0 7", name, state, ms)
+		if err := procmem.ParseStat([]byte(line), &p); err != nil {
+			t.Fatal(err)
+		}
+		l[1001] = p
+		n.Born(1001, now)
+		ended(n, now)
+	}
+	at(1, 'S', "sh", 0)
+	at(2, 'R', "sh", 1)
+	at(3, 'S', "ls", 3)
+	at(4, 'S', "ls", 3)
+	at(5, 'Z', "ls", 4)
+	delete(l, 1001)
+	got := ended(n, 6)
+	if want := []Use{{"sh", 1e6}, {"ls", 3e6}}; len(got) != 1 || !slices.Equal(got[0].Used, want) {
+		t.Fatalf("%+v", got)
+	}
+	n.last = 1000                  // another one has the number
+	for i := range 3 * mostNames { // it calls exec again and again
+		at(10, 'S', strings.Repeat("x", i+1), uint64(i+1))
+	}
+	if y := n.young[1001]; len(y.Used) != mostNames || y.cpu != 3*mostNames*1e6 {
+		t.Errorf("%+v", y)
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	NotObserved                 // nobody was looked at for that length from this moment on
 	SampledEnded                // a sample of a thread that has ended, or that nobody met
 	ChildSampled                // a sample, or a mark, of a child of the process which nobody met
+	ChildKnown                  // such a child is known to have used that length, while it ran that program
 	SeenRunning                 // a thread is met running, and no stack of it is known yet
 	Resumed                     // the machine was suspended for that length until this moment
 )
@@ -36,7 +37,7 @@ type Event struct {
 	At     int64             // CLOCK_MONOTONIC, ns
 	Now    booking.Reading   // for SeenRunning
 	Soon   bool              // for Looked: the next look wants what the walk of this one finds
-	Length int64             // for NotObserved and Resumed, ns; for looks and samples: what each stands for
+	Length int64             // for NotObserved, Resumed and ChildKnown, ns; for looks and samples: what each stands for
 	// InKernel: for ChildSampled without a shot, the child was in exec or exit.
 	InKernel bool
 	End      *ThreadEnd  // for ThreadEnded

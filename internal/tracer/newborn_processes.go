@@ -24,6 +24,9 @@ import (
 // be stopped meanwhile, or be about to stop. A mark without a look tells the program alone. When such a process has
 // ended and nobody has opened it, each mark has a claim on what the children of its nearest ancestor have used. It
 // stands for the time between two ticks. If it is opened, the looks are its first thread's.
+//
+// Ticks that come late, because prywalk waits for a processor, come when somebody has just left one. Then there are too
+// few marks. But who is there is known, and how much he has used so far. So that is handed over, too.
 
 type newborns = descendants.Newborns[*handover.Process, *young]
 
@@ -56,6 +59,7 @@ func (c *Tracer) meetNewbornProcesses(now int64) {
 		return
 	}
 	for y, over := range n.Tick(now, c.markNewborn) {
+		c.claimUsed(y)
 		if y.Kept == nil {
 			continue
 		}
@@ -192,6 +196,15 @@ func (c *Tracer) claimMarks(waiter *handover.Process, marks []mark) {
 			m.shot = nil
 		}
 		c.out.add(e)
+	}
+}
+
+// claimUsed hands over what a process that nobody has opened is known to have used.
+func (c *Tracer) claimUsed(y *descendants.Newborn[*handover.Process, *young]) {
+	for _, u := range y.Used {
+		c.out.add(handover.Event{
+			Kind: handover.ChildKnown, Proc: y.Waiter, Ran: &handover.Program{Name: u.Name}, At: c.now.at, Length: u.NS,
+		})
 	}
 }
 
