@@ -33,8 +33,9 @@ const (
 	// closeAfter is for how long a process that has ended waits until its growth is booked: its children's ends may be
 	// told later than its own, in nanoseconds. A child whose end is told later by more than that is an orphan.
 	closeAfter = 200e6
-	// settleEvery is how often accounts that go on are settled, in nanoseconds.
+	// settleEvery is how often accounts that go on are settled, settleAgain how soon it is tried again, in nanoseconds.
 	settleEvery = 1e9
+	settleAgain = 50e6
 	// mostAncestors bounds the search for the process that gets a child's time.
 	mostAncestors = 64
 	// sigChild is the bit of SIGCHLD in a set of signals.
@@ -54,9 +55,11 @@ type Member struct {
 	met   int64 // what children that were met have added to that, ns
 	own   int64 // its own time: booked, and before the recording
 	left  int64 // when its account ended, CLOCK_MONOTONIC ns; 0: it goes on
-	then  int64 // last as of when accounts were settled before, ns
-	so    int64 // what was booked so far, ns
-	book  func(ns, at int64, last bool)
+	then  int64 // last as of when it was settled before, ns
+	// thenAt is when that was, CLOCK_MONOTONIC ns.
+	thenAt int64
+	so     int64 // what was booked so far, ns
+	book   func(ns, at int64, last bool)
 }
 
 // Family keeps account of what processes' children used that nobody met. Not safe for concurrent use.
@@ -65,7 +68,7 @@ type Family struct {
 	leaving []*Member // in the order in which their accounts ended
 	next    int64
 	pause   int64 // what lies between two readings, ns
-	settled int64 // when accounts were settled, CLOCK_MONOTONIC ns
+	settled int64 // when it was tried to settle accounts, CLOCK_MONOTONIC ns
 	stat    func(pid int, s *procmem.Stat) error
 	ignores func(pid int) bool
 	exact   func(pid int) int64 // what a process that is to be waited for has got from its children, ns; 0: not known
@@ -188,20 +191,23 @@ func (f *Family) Tick(now int64) {
 	}
 	f.next = now + f.pause + cutimePause*int64(len(f.living))
 	f.closeEnded(func(m *Member) bool { return now-m.left >= closeAfter && m.kids == 0 && !f.there(m) })
-	if now-f.settled >= settleEvery {
+	if now-f.settled >= settleAgain {
 		f.settled = now
 		f.settle(now)
 	}
 }
 
 // settle books what members have got so far whose accounts go on, as far as it is sure that it is not of children that
-// were met. The ends of those that had ended at the settling before are told by now. So what had been got by then is
-// taken, less what children can have added whose accounts are open.
+// were met. The ends of those that had ended when a member was last settled are told by now. So what it had got by then
+// is taken, less what children can have added whose accounts are open. Where a child is gone and its end is not told,
+// it is tried again soon.
 func (f *Family) settle(now int64) {
 	open, unsure := map[*Member]int64{}, map[*Member]bool{}
 	for _, m := range f.leaving {
-		open[m.parent] += m.own + m.total()
-		unsure[m.parent] = unsure[m.parent] || m.kids > 0
+		if p := m.parent; p != nil && m.left < p.thenAt+closeAfter { // others went on when that was read
+			open[p] += m.own + m.total()
+			unsure[p] = unsure[p] || m.kids > 0
+		}
 	}
 	for _, m := range f.living {
 		if m.left == 0 && m.parent != nil && !f.there(m) {
@@ -209,14 +215,14 @@ func (f *Family) settle(now int64) {
 		}
 	}
 	for _, m := range f.living {
-		if m.left != 0 {
+		if m.left != 0 || unsure[m] || now-m.thenAt < settleEvery {
 			continue
 		}
-		if ns := m.then - m.first - m.met - m.so - open[m]; ns > 0 && !unsure[m] {
+		if ns := m.then - m.first - m.met - m.so - open[m]; ns > 0 {
 			m.so += ns
 			m.book(ns, now, false)
 		}
-		m.then = m.last
+		m.then, m.thenAt = m.last, now
 	}
 }
 

@@ -243,7 +243,8 @@ func TestTimeOfChildrenIsBookedWhileTheirParentGoesOn(t *testing.T) {
 	expect(5e9, 8+70+2, 8)
 	expect(6e9, 8+70+3, 8)
 	v.Leave(v.members[20], 45e7, 6e9)
-	expect(7e9, 8+70+3, 11)
+	expect(7e9, 8+70+3, 8)
+	expect(8e9, 8+70+3, 11)
 	v.Leave(v.members[10], 5e7, 9e9)
 	v.Close()
 	if want := (map[int]int64{10: 11}); !maps.Equal(v.booked, want) {
