@@ -41,7 +41,7 @@ func quotaOf(t *testing.T) string {
 // TestWhoIsQueuedIsNotStoppedWithinAQuota: with more threads than processors, all of them busy, the sums are the
 // kernel's, and only who runs is stopped. A freeze may fall into a time in which prywalk stands still all the same.
 // That takes a thread that leaves its processor in the microseconds between the question and the interrupt, and a quota
-// that is used up before it is back. It was so for none of 6,403 freezes, which bounds the share by 0.05 % (at 95 %).
+// that is used up before it is back. It was so for none of 10,276 freezes, which bounds the share by 0.03 % (at 95 %).
 // More than two of the test's some hundred then have a probability below 0.001.
 func TestWhoIsQueuedIsNotStoppedWithinAQuota(t *testing.T) {
 	user := ordinary()
