@@ -32,8 +32,14 @@ func (p *Process) ChildUsed(program string, ns int64) {
 	if p.kidsUsed == nil {
 		p.kidsUsed = map[string]int64{}
 	}
+	if _, known := p.kidsUsed[program]; !known && len(p.kidsUsed) >= mostKidsUsed {
+		return // names without end: its time stays without one
+	}
 	p.kidsUsed[program] += ns
 }
+
+// mostKidsUsed bounds the programs of which that is known.
+const mostKidsUsed = 1 << 10
 
 // ClaimOfChild takes note of a sample of a child that nobody met, or of a tick that found it on a processor. It stands
 // for one period.

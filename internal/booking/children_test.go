@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"prywalk/internal/profile"
@@ -101,6 +102,20 @@ func TestWhatProgramsAreKnownToHaveUsedIsTheirs(t *testing.T) {
 		if !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, not %v", c.name, got, c.want)
 		}
+	}
+}
+
+// TestProgramsAreNotKnownWithoutEnd: a process that gives each child another name takes no more and more memory.
+func TestProgramsAreNotKnownWithoutEnd(t *testing.T) {
+	p, sum := &Process{}, int64(0)
+	for i := range 2 * mostKidsUsed {
+		p.ChildUsed(strconv.Itoa(i), 10)
+	}
+	if len(p.kidsUsed) != mostKidsUsed {
+		t.Errorf("%d programs are known", len(p.kidsUsed))
+	}
+	if p.Children(20*mostKidsUsed, 9e9, func(s Span) { sum += s.CPU }); sum != 20*mostKidsUsed {
+		t.Errorf("booked %d", sum)
 	}
 }
 
