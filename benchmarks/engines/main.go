@@ -41,13 +41,16 @@ type job struct {
 	rows    int
 	beside  bool
 	known   *known
+	program string
 }
 
 // run is one recording: shares by function.
 type run struct {
 	shares map[string]float64
 	named  float64 // share of the time that has a function
-	extra  string
+	// samples is how many there were, of perf record.
+	samples float64
+	extra   string
 }
 
 var tools = []string{"perf", "ptrace", "perf record"}
@@ -68,6 +71,7 @@ func main() {
 		"itself do something else then?")
 	mode := flag.String("known", "", "locks, pairs or brief: start a program that knows its shares, instead of -p")
 	threads := flag.Int("threads", 8, "its threads")
+	program := flag.String("program", "", "print rows under this name, with each engine's difference from perf record")
 	only := flag.String("tools", "", "these tools only, of perf,ptrace,perf record")
 	flag.Parse()
 	if *only != "" {
@@ -89,6 +93,7 @@ func main() {
 	if j.beside {
 		tools = []string{"perf", besideOf("perf"), "ptrace", besideOf("ptrace"), "perf record"}
 	}
+	j.program = *program
 	err := j.main(n)
 	if j.known != nil {
 		j.known.stop()
@@ -116,6 +121,10 @@ func (j *job) main(n int) error {
 				return fmt.Errorf("%s: %w", tool, err)
 			}
 		}
+	}
+	if j.program != "" {
+		compare(j.program, runs)
+		return nil
 	}
 	j.print(runs)
 	return nil
@@ -234,7 +243,7 @@ func (j *job) perf() (run, error) {
 		total++
 		return nil
 	})
-	r.extra = fmt.Sprintf("%.0f samples", total)
+	r.samples, r.extra = total, fmt.Sprintf("%.0f samples", total)
 	r.scale(total)
 	return r, err
 }

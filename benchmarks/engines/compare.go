@@ -1,0 +1,118 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	// leastShown is the share of a function below which a comparison leaves it out.
+	leastShown = 0.01
+	// mostShown is how many functions of a program it has.
+	mostShown = 10
+)
+
+// compare prints rows of a table under a program's name, of the functions that perf record sees most. Each engine's
+// share stands with its difference from perf record's, and the 95 % interval of that.
+func compare(program string, runs map[string][]run) {
+	for _, list := range runs {
+		for i := range list {
+			list[i].rename()
+		}
+	}
+	reference := runs["perf record"]
+	names := map[string]float64{}
+	for i := range reference {
+		for name, v := range reference[i].shares {
+			names[name] += v / float64(len(reference))
+		}
+	}
+	top := make([]string, 0, len(names))
+	for name, v := range names {
+		if v >= leastShown && name != "?" {
+			top = append(top, name)
+		}
+	}
+	slices.SortFunc(top, func(a, b string) int { return cmp.Or(cmp.Compare(names[b], names[a]), cmp.Compare(a, b)) })
+	for _, name := range top[:min(mostShown, len(top))] {
+		of := func(r *run) float64 { return r.shares[name] }
+		fmt.Printf("| %s | %s | %s | %s | %s |\n", program, name, apart(runs["perf"], reference, of),
+			apart(runs["ptrace"], reference, of), spread(reference, of))
+		program = ""
+	}
+	named := func(r *run) float64 { return r.named }
+	fmt.Printf("| %s | *with a function* | %s | %s | %s |\n", program, spread(runs["perf"], named),
+		spread(runs["ptrace"], named), spread(reference, named))
+}
+
+// studentT is Student's t for a two-sided 95 % interval of the difference of two means, each of so many recordings.
+var studentT = []float64{0, math.Inf(1), 4.30, 2.78, 2.45, 2.31, 2.23, 2.18, 2.14}
+
+// apart gives a mean share and its difference from the reference's, in points.
+func apart(runs, reference []run, of func(*run) float64) string {
+	if len(runs) == 0 || len(reference) == 0 {
+		return ""
+	}
+	a, va := meanOf(runs, reference, of)
+	b, vb := meanOf(reference, reference, of)
+	n := min(len(runs), len(reference))
+	t := 2.1
+	if n < len(studentT) {
+		t = studentT[n]
+	}
+	return fmt.Sprintf("%.1f: %+.1f ± %.1f", 100*a, 100*(a-b), 100*t*math.Sqrt(va+vb))
+}
+
+// meanOf gives the mean of a share and the variance of that mean. It is never taken to be smaller than that of as many
+// independent samples as the reference has: three recordings alone may agree by chance.
+func meanOf(runs, reference []run, of func(*run) float64) (mean, variance float64) {
+	samples := 0.0
+	for i := range reference {
+		samples += reference[i].samples
+	}
+	n := float64(len(runs))
+	for i := range runs {
+		mean += of(&runs[i]) / n
+	}
+	for i := range runs {
+		variance += (of(&runs[i]) - mean) * (of(&runs[i]) - mean)
+	}
+	variance /= max(n-1, 1) * n
+	return mean, max(variance, mean*(1-mean)/max(samples*n/float64(len(reference)), 1))
+}
+
+// aliases are the names that a C library has for the same code.
+var aliases = regexp.MustCompile(`^(_|GI_|libc_|new_)+`)
+
+// rename gives functions the names that all tools can give: without parameters, results, template arguments, and the
+// library's own prefixes.
+func (r *run) rename() {
+	shares := map[string]float64{}
+	for name, v := range r.shares {
+		shares[plainName(name)] += v
+	}
+	r.shares = shares
+}
+
+func plainName(name string) string {
+	if strings.HasSuffix(name, ")") && !strings.HasPrefix(name, "(") {
+		name, _, _ = strings.Cut(name, "(")
+	}
+	if at := strings.IndexByte(name, '<'); at > 0 {
+		name = name[:at]
+	}
+	if fields := strings.Fields(name); len(fields) > 1 && !strings.HasPrefix(name, "[") {
+		name = fields[len(fields)-1]
+	}
+	if at := strings.LastIndexByte(name, '/'); at >= 0 && !strings.HasPrefix(name, "[") {
+		name = name[at+1:] // Go's packages
+	}
+	if plain := aliases.ReplaceAllString(name, ""); plain != "" {
+		name = plain
+	}
+	return name
+}
