@@ -36,6 +36,12 @@ git                                         git
 mariadb-install-db                          mariadb-server
 nim                                         nim
 ghc                                         ghc
+ld.lld                                      lld
+gm                                          graphicsmagick
+z3                                          z3
+7z                                          p7zip-full
+povray                                      povray
+crystal                                     crystal
 python3                                     python3
 ruby                                        ruby
 php                                         php-cli
@@ -46,6 +52,8 @@ lua5.4                                      lua5.4
 octave-cli                                  octave
 swipl                                       swi-prolog-nox
 gforth                                      gforth
+emacs                                       emacs-nox
+vim                                         vim
 luajit                                      luajit
 /usr/bin/qemu-x86_64                        qemu-user
 mono                                        mono-runtime

@@ -42,11 +42,12 @@ const (
 	Chez
 	BEAM
 	SBCL
+	PyPy
 )
 
 // String gives the name that people use.
 func (k Kind) String() string {
-	return [...]string{"none", "LuaJIT", "Guile", "Chez Scheme", "Erlang", "SBCL"}[k]
+	return [...]string{"none", "LuaJIT", "Guile", "Chez Scheme", "Erlang", "SBCL", "PyPy"}[k]
 }
 
 // markers are symbols that a runtime's file exports, and others do not.
@@ -56,6 +57,7 @@ var markers = map[string]Kind{
 	"S_generic_invoke":        Chez,
 	"erts_dirty_process_main": BEAM,
 	"call_into_lisp":          SBCL,
+	"pypy_execute_source":     PyPy,
 }
 
 // Marked gives the runtime that exports a symbol of that name.
@@ -89,6 +91,8 @@ func New(k Kind, lib *frames.Module, o Options) Runtime {
 		return newBeam(p)
 	case SBCL:
 		return newSBCL(p)
+	case PyPy:
+		return newPyPy(p)
 	}
 	return nil
 }

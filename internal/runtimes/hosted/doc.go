@@ -14,6 +14,7 @@
 //   - Guile: the library calls a trampoline by a pointer that it keeps; the trampoline's instructions make the frame.
 //   - Chez Scheme: the library calls code by a register, which pushes and goes on to Scheme code.
 //   - BEAM (Erlang): the entry puts the schedulers' registers on the C stack and says there where that stack is.
+//   - PyPy: an entry makes a frame of a fixed size, and notes there where it is.
 //   - Haskell (GHC): the scheduler calls an entry, whose instructions tell how large the frame is.
 //
 // A frame is given only if the stack shows that it is one. Its return address follows a call of the entry, and the

@@ -186,7 +186,7 @@ func TestCallFromCToLisp(t *testing.T) {
 
 func TestMarkersAndArchitectures(t *testing.T) {
 	for symbol, kind := range map[string]Kind{"luaJIT_setmode": LuaJIT, "scm_with_guile": Guile, "S_generic_invoke": Chez,
-		"erts_dirty_process_main": BEAM, "call_into_lisp": SBCL, "main": None} {
+		"erts_dirty_process_main": BEAM, "call_into_lisp": SBCL, "pypy_execute_source": PyPy, "main": None} {
 		if got := Marked(symbol); got != kind {
 			t.Errorf("%s marks %d, want %d", symbol, got, kind)
 		}
@@ -205,6 +205,7 @@ func FuzzRuntimes(f *testing.F) {
 	f.Add(slices.Concat(luaEnters, luaArray, []byte{0x40, 0, 0, 0}, luaEntry, []byte{0x58}, luaGoes), uint16(3),
 		uint64(luaRet))
 	f.Add(haskellCode(), uint16(0), uint64(entryRet))
+	f.Add(pypyCode(), uint16(len(pypyCode())), uint64(stackAt))
 	f.Fuzz(func(t *testing.T, mem []byte, pc uint16, word uint64) {
 		p := newFake()
 		for _, at := range []int{libAt, madeAt, heapAt} {
@@ -212,13 +213,14 @@ func FuzzRuntimes(f *testing.F) {
 		}
 		o := p.process(calls{entryRet: entry, luaRet: 0}, luaRule)
 		o.Entry = entry
-		for kind := LuaJIT; kind <= SBCL; kind++ {
+		for kind := LuaJIT; kind <= PyPy; kind++ {
 			r := New(kind, o.Modules[0], o)
 			if r == nil {
 				continue
 			}
 			r.Update(o.Modules)
 			s := stack{word, entryRet, word, luaRet, heapAt, entryRet}
+			s = append(s, pypyStack(word%8, entryRet)...)
 			regs := at(0, map[uint8]uint64{frames.X86RBX: word, frames.X86RBP: stackAt + 16, frames.X86R14: word &^ 7})
 			for _, src := range []frames.RuleSource{r.First(), r.Last()} {
 				if src != nil {

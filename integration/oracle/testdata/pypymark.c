@@ -1,0 +1,7 @@
+/* The mark of pypy.py. */
+#include "mark.h"
+
+void oracle_mark(void)
+{
+	MARK("pypy");
+}
