@@ -2,7 +2,6 @@ package hosted
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"prywalk/frames"
 )
@@ -31,6 +30,9 @@ var (
 	pypyMakes = []byte{0x48, 0x81, 0xec, pypyFrame, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x60}
 )
 
+// pypyCalls is call r11.
+var pypyCalls = [...]byte{0x41, 0xff, 0xd3}
+
 // pypyKeeps are the instructions by which an entry keeps the other registers, in this order.
 var pypyKeeps = [...]struct {
 	code []byte
@@ -52,9 +54,10 @@ const (
 )
 
 const (
-	pypyWords   = 32  // how many words there are at most between the stack pointer and a frame
-	pypyEntry   = 128 // how long an entry is at most, up to where it has kept all registers
-	pypyRoutine = 2 << 10
+	pypyWords   = 32      // how many words there are at most between the stack pointer and a frame
+	pypyEntry   = 128     // how long an entry is at most, up to where it has kept all registers
+	pypyRoutine = 2 << 10 // how long a routine is at most
+	pypyLoad    = 128     // how far before a call its target is loaded at most
 	pypyPlaces  = 1 << 12 // bounds what is remembered
 )
 
@@ -187,7 +190,7 @@ func (y *pypy) ofBody(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok 
 		switch {
 		case lacks != 0:
 			return 0, lacks, false
-		case found && at > sp && y.calledFrom(last, pc):
+		case found && at > sp && y.calledFrom(last, pc, at-8-sp):
 			return at, 0, true
 		case found:
 			return at + pypyFrame + 8, 0, !called // else others may lie between
@@ -200,36 +203,20 @@ func (y *pypy) ofBody(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok 
 	return 0, 0, false
 }
 
-// calledFrom reports whether an address follows a call, by compiled code, of a routine that pc is in.
-func (y *pypy) calledFrom(ret, pc uint64) bool {
+// calledFrom reports whether an address follows a call, by compiled code, of a routine that pc is in. Mostly the call
+// is by r11, and what that holds is told by code elsewhere. Such a call is believed of a routine that has pushed at
+// most one word: compiled code itself makes more room at once.
+func (y *pypy) calledFrom(ret, pc, pushed uint64) bool {
 	m := y.find(ret - 1)
 	if m == nil || !m.Generated || m.Calls == nil {
 		return false
 	}
 	call, ok := m.Calls.CallBefore(ret - m.Bias)
-	if !ok {
-		return false
+	if !ok || call.Direct {
+		return ok && pc-(call.Target+m.Bias) < pypyRoutine
 	}
-	target := call.Target + m.Bias
-	if !call.Direct {
-		target = y.farTarget(ret)
-	}
-	return pc-target < pypyRoutine
-}
-
-// farTarget gives what is called before an address by mov r11, …; call r11; else 0.
-func (y *pypy) farTarget(ret uint64) uint64 {
-	var b [13]byte
-	if y.o.Read(ret-uint64(len(b)), b[:]) < len(b) || !bytes.HasSuffix(b[:], []byte{0x41, 0xff, 0xd3}) {
-		return 0
-	}
-	switch {
-	case b[0] == 0x49 && b[1] == 0xbb:
-		return binary.LittleEndian.Uint64(b[2:])
-	case b[4] == 0x41 && b[5] == 0xbb:
-		return uint64(binary.LittleEndian.Uint32(b[6:]))
-	}
-	return 0
+	var b [len(pypyCalls)]byte
+	return pushed <= 8 && y.o.Read(ret-uint64(len(b)), b[:]) == len(b) && b == pypyCalls
 }
 
 // pypyReg gives the caller's value of a register.

@@ -41,7 +41,7 @@ func newPyPyProcess() Runtime {
 	f := newFake()
 	f.code(madeAt, pypyCode()...)
 	f.code(pypyRoutineAt, 0x90, 0xc3)
-	f.code(pypyFarBack-13, 0x49, 0xbb, 0, 8, 4, 0, 0, 0, 0, 0, 0x41, 0xff, 0xd3) // mov r11, routine; call r11
+	f.code(pypyFarBack-3, 0x41, 0xff, 0xd3) // call r11
 	o := f.process(calls{entryRet: 0, pypyBack: pypyRoutineAt, pypyFarBack: 0})
 	r := New(PyPy, o.Modules[0], o)
 	r.Update(o.Modules)
@@ -52,9 +52,9 @@ func TestFramesOfPyPyProveThemselves(t *testing.T) {
 	const body = madeAt + 0x400
 	wrongKind := pypyStack(0, entryRet)
 	wrongKind[pypyKind/8] = 2
-	routine := func(ret uint64) stack {
-		s := pypyStack(4, entryRet)
-		s[3] = ret
+	routine := func(ret uint64, pushed uint64) stack {
+		s := pypyStack(pushed+1, entryRet)
+		s[pushed] = ret
 		return s
 	}
 	for what, c := range map[string]struct {
@@ -68,10 +68,11 @@ func TestFramesOfPyPyProveThemselves(t *testing.T) {
 		"no call":                        {body, pypyStack(0, libAt), 0},
 		"another kind of frame":          {body, wrongKind, 0},
 		"too far":                        {body, pypyStack(pypyWords+1, entryRet), 0},
-		"routine":                        {pypyRoutineAt, routine(pypyBack), stackAt + 32},
-		"routine, called by a register":  {pypyRoutineAt, routine(pypyFarBack), stackAt + 32},
-		"not that routine":               {body, routine(pypyBack), 0},
-		"other frames may lie between":   {body, routine(entryRet), 0},
+		"routine":                        {pypyRoutineAt, routine(pypyBack, 3), stackAt + 32},
+		"routine, called by a register":  {pypyRoutineAt, routine(pypyFarBack, 1), stackAt + 16},
+		"not that routine":               {body, routine(pypyBack, 3), 0},
+		"too much for such a routine":    {pypyRoutineAt, routine(pypyFarBack, 2), 0},
+		"other frames may lie between":   {body, routine(entryRet, 3), 0},
 		"routine's return":               {pypyRoutineAt + 1, append(stack{pypyBack}, pypyStack(0, 0)...), stackAt + 8},
 		"before the frame is made":       {madeAt, stack{entryRet}, stackAt + 8},
 		"before the frame is noted":      {madeAt + 7, append(make(stack, 23), entryRet), stackAt + 192},
