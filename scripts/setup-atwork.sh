@@ -36,7 +36,6 @@ git                                         git
 mariadb-install-db                          mariadb-server
 nim                                         nim
 ghc                                         ghc
-ld.lld                                      lld
 gm                                          graphicsmagick
 z3                                          z3
 7z                                          p7zip-full
@@ -53,7 +52,6 @@ octave-cli                                  octave
 swipl                                       swi-prolog-nox
 gforth                                      gforth
 emacs                                       emacs-nox
-vim                                         vim
 luajit                                      luajit
 /usr/bin/qemu-x86_64                        qemu-user
 mono                                        mono-runtime

@@ -77,13 +77,6 @@ const git = `git init -q r && cd r && git config user.name a && git config user.
 	`do tail -c +$((i * 1000)) ../data | head -c 400000 >f$((i % 7)); git add . && git commit -qm $i; done; ` +
 	loopBegin + `git repack -adfq --window=50 && git fsck --full 2>/dev/null && git log -p --stat >/dev/null || exit; done`
 
-// link links all of some large static libraries, with what makes a linker work: sections that nobody needs, functions
-// that are the same, compressed debug information.
-func link(linker, options string) []string {
-	return loop(linker + ` -o out -e 0 -O2 --gc-sections --icf=all --build-id=sha1 ` + options + ` --whole-archive ` +
-		`$(for lib in stdc++ c m gfortran asan; do gcc -print-file-name=lib$lib.a; done)`)
-}
-
 // programs are all of them; of Java those of each JDK that is here.
 func programs() []program {
 	list := []program{
@@ -135,8 +128,6 @@ func programs() []program {
 			[]string{"./work"}, "ghc"},
 		{"openblas", compiled, []string{"blas.py"}, [][]string{{"/usr/bin/python3", "-c", "import numpy"}},
 			[]string{"/usr/bin/python3", "blas.py"}, "python3-numpy libopenblas0-pthread"},
-		{"lld", compiled, nil, [][]string{{"ld.lld", "--version"}},
-			link("ld.lld", "-z muldefs --unresolved-symbols=ignore-all --compress-debug-sections=zlib"), "lld gcc"},
 		{"gm", compiled, nil, [][]string{{"gm", "version"}}, loop("gm convert -size 900x600 plasma:fractal -blur 0x3 " +
 			"-rotate 12 -resize 150% -colors 64 out.png"), "graphicsmagick"},
 		{"z3", compiled, []string{"work.smt2"}, [][]string{{"z3", "--version"}}, loop("z3 work.smt2 >/dev/null"), "z3"},
@@ -167,8 +158,6 @@ func interpreted() []program {
 		{"swi-prolog", interpreters, []string{"work.plg"}, nil, []string{"swipl", "-q", "work.plg"}, "swi-prolog-nox"},
 		{"gforth", interpreters, []string{"work.fs"}, nil, []string{"gforth", "work.fs"}, "gforth"},
 		{"emacs", interpreters, []string{"work.el"}, nil, []string{"emacs", "--batch", "-Q", "-l", "./work.el"}, "emacs-nox"},
-		{"vim", interpreters, []string{"work.vim"}, nil, []string{"vim", "-es", "-u", "NONE", "-n", "-S", "work.vim"},
-			"vim"},
 	}
 }
 
