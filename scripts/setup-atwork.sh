@@ -52,6 +52,7 @@ octave-cli                                  octave
 swipl                                       swi-prolog-nox
 gforth                                      gforth
 emacs                                       emacs-nox
+vim                                         vim
 luajit                                      luajit
 /usr/bin/qemu-x86_64                        qemu-user
 mono                                        mono-runtime

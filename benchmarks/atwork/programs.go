@@ -158,6 +158,8 @@ func interpreted() []program {
 		{"swi-prolog", interpreters, []string{"work.plg"}, nil, []string{"swipl", "-q", "work.plg"}, "swi-prolog-nox"},
 		{"gforth", interpreters, []string{"work.fs"}, nil, []string{"gforth", "work.fs"}, "gforth"},
 		{"emacs", interpreters, []string{"work.el"}, nil, []string{"emacs", "--batch", "-Q", "-l", "./work.el"}, "emacs-nox"},
+		{"vim", interpreters, []string{"work.vim"}, nil, []string{"vim", "-es", "-u", "NONE", "-n", "-S", "work.vim"},
+			"vim"},
 	}
 }
 
