@@ -113,6 +113,18 @@ type Shot struct {
 // the same place.
 func (s *Shot) Recalled() bool { return s.recalled }
 
+// endsBeforeTop reports whether a complete walk that has reached so far ended well before Needs.Top, and more was copied
+// for that. Top is a margin beyond the last end of the same stack.
+func (s *Shot) endsBeforeTop(reach frames.Addr) bool {
+	switch {
+	case !s.toKnown:
+		return false
+	case s.tailAt != 0:
+		return reach <= s.tailAt
+	}
+	return s.deep && s.Mem.Stack.Addr+uint64(len(s.Mem.Stack.Bytes))-reach > 2*copyMargin
+}
+
 // Surprising reports whether what was known of the stack did not fit: the next looks should know of this one's walk.
 func (s *Shot) Surprising() bool { return s.lost }
 

@@ -60,7 +60,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		}
 		k.used(int(used)+16, max(len(s.buf), leastCopy), cut && s.How != BySample, s.toTop)
 	}
-	if (s.deep || s.tailAt != 0) && s.toKnown && stop.Complete() && reach-from < leastCopy {
+	if stop.Complete() && s.endsBeforeTop(reach) && reach-from < leastCopy {
 		k.needs.Changing = true // the end that was known is that of another stack
 	}
 	if cut && s.How == BySample {

@@ -74,6 +74,34 @@ func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	}
 }
 
+// TestAThreadChangesStacksWhereItsKnownEndIsAnother: not where a stack is deeper than what was made room for, and ends
+// where it did.
+func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
+	const from, depth = 1 << 30, 60 << 10
+	shot := func(deep, known bool, tailAt frames.Addr) *Shot {
+		return &Shot{deep: deep, toKnown: known, tailAt: tailAt,
+			Mem: frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: make([]byte, depth+copyMargin)}}}
+	}
+	for _, c := range []struct {
+		name  string
+		s     *Shot
+		reach frames.Addr
+		want  bool
+	}{
+		{"the end that was known", shot(true, true, 0), from + depth, false},
+		{"nearly that", shot(true, true, 0), from + depth - 64, false},
+		{"another one", shot(true, true, 0), from + depth/2, true},
+		{"another one, and there was room", shot(false, true, 0), from + depth/2, false},
+		{"the end of a mapping", shot(true, false, 0), from + depth/2, false},
+		{"before what was left out", shot(false, true, from+depth+8<<10), from + depth/2, true},
+		{"behind it", shot(false, true, from+depth+8<<10), from + depth + 16<<10, false},
+	} {
+		if got := c.s.endsBeforeTop(c.reach); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
 // TestLooksAfterAnOutlineThatMisledAreToBeWalkedSoon: until a walk has given another one.
 func TestLooksAfterAnOutlineThatMisledAreToBeWalkedSoon(t *testing.T) {
 	l, th := New(nil, NewPool(1), AlwaysFreeze), NewThread(1, 1, nil)
