@@ -96,7 +96,8 @@ func (l load) restore(val *[NumRegs]uint64, p *[windowBytes]byte) {
 func (s *Space) prepare(e *entry) {
 	info := s.Arch.info()
 	e.exact = e.exact || e.rule.Flags&FlagSignal != 0
-	if e.key>>3 != 0 && e.mod >= 0 { // a return address of 0 ends the stack, and so does one where no code is
+	// A return address of 0 ends the stack, and so does one where no code is. A function's first instruction may do so.
+	if e.key>>3 != 0 && e.mod >= 0 && (!e.exact || e.rule.Flags&FlagRoot == 0) {
 		e.has = trustCFI
 	}
 	if !info.raOnStack || e.rule.Flags&^FlagLoss != 0 {

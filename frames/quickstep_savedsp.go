@@ -84,7 +84,7 @@ func (w *Walker) stepByRow() bool {
 		}
 		e.next, ne = uint16(i), &w.space.cache[i]
 	}
-	if ne.mod < 0 || pc == 0 || sp <= val[X86RSP] {
+	if ne.has == 0 || pc == 0 || sp <= val[X86RSP] {
 		return false
 	}
 	val[X86RBP], val[X86RSP] = keptWord(p, e.kept.fp), sp

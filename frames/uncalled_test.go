@@ -29,6 +29,31 @@ func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	}
 }
 
+// TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction: a pointer to a function is there, and the rule is of other
+// code. It is the same where another stack has ended there.
+func TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010:  {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},
+		0x20010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},
+	}}
+	s := space(src, &fakeCalls{start: 0x2010})
+	made := &Module{Start: 0x20000, End: 0x21000, Generated: true, Sources: []RuleSource{src}}
+	s.SetModules(append([]*Module{made}, s.Modules()...))
+	var w Walker
+	below := make([]uint64, windowUnits+2) // so that the quick step has its window
+	mem := stack(0x7000-8*windowUnits, append(append(below[:windowUnits:windowUnits], 0x2010, 0), below...)...)
+	for range 3 {
+		wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
+		if w.StopReason() != StopRoot {
+			t.Fatalf("by hand: %v", w.StopReason())
+		}
+		wantPCs(t, walk(t, &w, s, x86Regs(0x20010, 0x7000, 0), mem), 0x20010)
+		if w.StopReason() != StopNoRule {
+			t.Fatalf("by generated code: %v", w.StopReason())
+		}
+	}
+}
+
 // A signal's handler returns to a stub that nobody calls.
 func TestSignalTrampolineNeedsNoCallBeforeIt(t *testing.T) {
 	row := &Row{CFAReg: X86RSP, CFAOff: 8, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RSP, Off: 0}}

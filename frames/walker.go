@@ -168,7 +168,7 @@ func (w *Walker) step() StopReason {
 	case stop == StopStackCut || stop == StopBadMemory:
 		w.lacks(&r)
 	case stop != StopNone || r.Flags&FlagSignal != 0:
-	case r.Method != MethodCFI && !w.plausible():
+	case r.Method != MethodCFI && !w.plausible(), w.strays():
 		return w.scan()
 	case !w.knowsNext() && !w.space.follows(w.next.PC), w.nowhere():
 		return StopNoRule
@@ -248,6 +248,20 @@ func (w *Walker) nowhere() bool {
 	none := w.space.lookup(pc, true, false).mod < 0
 	w.cur = w.space.lookup(w.regs.PC, w.caller, false)
 	return none
+}
+
+// strays reports whether generated code would return to the first instruction of a function that is not generated, as
+// if that were a stack's outermost frame. It is a pointer to a function that lies there: what is said of that code is
+// of other code by now, or was not for that instruction.
+func (w *Walker) strays() bool {
+	m := w.module()
+	if m == nil || !m.Generated || w.next.PC == 0 || w.space.follows(w.next.PC) {
+		return false
+	}
+	e := w.space.lookup(w.next.PC, true, false)
+	strays := e.exact && e.rule.Flags&FlagRoot != 0
+	w.cur = w.space.lookup(w.regs.PC, w.caller, false)
+	return strays
 }
 
 // commit takes the computed registers as the next frame, if the walk gets
