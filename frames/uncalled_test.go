@@ -29,8 +29,8 @@ func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	}
 }
 
-// TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction: a pointer to a function is there, and the rule is of other
-// code. It is the same where another stack has ended there.
+// TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction: a pointer to a function is there, and the rule is of
+// other code. It is the same where another stack has ended there.
 func TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010:  {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},

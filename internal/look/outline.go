@@ -12,15 +12,17 @@ import (
 // address belongs to. A freeze then copies the top of the stack and, in the same call of the kernel, a piece at each
 // of those ends. While the thread is still stopped it goes from the first return address that is known to the next
 // one, by the sizes of the frames. It copies the ends that are at new places. Where that does not lead to a frame
-// that was the outermost, it copies on in small steps, until a return address in what is new leads there. That ends
-// where the stack has ended, or at a frame that is where it was. The walk of such a look is not to wait for others,
-// as the next looks would come to the same unknown frame.
+// that was the outermost, it copies all up to where the stack has ended, if that is not far. What is left of frames
+// that have ended would mislead it there. Else it copies on in small steps, until a return address in what is new leads
+// there. That ends where the stack has ended, or at a frame that is where it was. The walk of such a look is not to wait
+// for others, as the next looks would come to the same unknown frame.
 //
 // All this is only a guess of what to copy: the walk finds out what the frames are, and says so if a word is lacking.
 const (
 	outlineFrom  = 64 << 10 // stacks of which walks read no more are copied in one piece
 	topCopy      = 32 << 10
 	wholeCopy    = 256 << 10 // where nothing better is known, a stack that is no deeper is copied as a whole
+	mostInFull   = 128 << 10 // of a stack in which no known frame leads further, as much is copied beyond the top
 	mostBridge   = 5 << 18   // up to here, if a frame that is known comes no earlier
 	pieceBelow   = 256       // below the outer end: the return address, the registers saved there, what alignment takes
 	pieceAbove   = 8

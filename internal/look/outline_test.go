@@ -300,6 +300,38 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 	}
 }
 
+// TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar: what is left of frames that have ended leads nowhere.
+func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
+	const large, root, depth = 0x401010, 0x403010, 120 << 10
+	mem, base := stackOf(t, 1<<20)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(large, 30<<10)
+	by.steps.learn(root, sizeRoot)
+	binary.LittleEndian.PutUint64(mem[8<<10-8:], large) // it has ended: behind it is nothing that is known
+	p := &pieces{by: by, need: 1 << 20, root: base + depth, top: mem[:topCopy]}
+	p.reserve(p.need)
+	for _, c := range []struct {
+		root frames.Addr
+		want int // of one piece
+	}{
+		{base + depth, depth + copyMargin - topCopy},
+		{base + topCopy + mostInFull, 0},
+		{0, 0},
+	} {
+		p.root = c.root
+		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+		have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+		p.goAlong(&rd, have, out)
+		inOne := len(have.Others) == 1 && have.Others[0].Addr == base+topCopy
+		if !p.lost || c.want != 0 && (!inOne || len(have.Others[0].Bytes) != c.want) {
+			t.Errorf("root %#x: %d pieces, lost %t", c.root, len(have.Others), p.lost)
+		}
+		if c.want == 0 && inOne && len(have.Others[0].Bytes) == depth+copyMargin-topCopy {
+			t.Errorf("root %#x: copied up to where it is not", c.root)
+		}
+	}
+}
+
 // TestAStackThatEndsNearIsCopiedUpToThere: to look for the ends of its frames would take longer.
 func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 	mem, base := stackOf(t, 1<<20)

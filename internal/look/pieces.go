@@ -107,24 +107,50 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 		return n
 	}
 	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
-	if reached, ok := p.follow(rd, &have, out); !ok {
-		p.lost = true
-		p.bridge(rd, &have, out, reached)
-	}
+	p.goAlong(rd, &have, out)
 	return len(have.Others)
+}
+
+// goAlong copies what frames need from the top on, and where no chain of known ones leads to the outermost, what may be
+// needed.
+func (p *pieces) goAlong(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region) {
+	n, beyond := len(have.Others), have.Stack.Addr+uint64(len(have.Stack.Bytes))
+	reached, ok := p.follow(rd, have, out)
+	if p.lost = !ok; ok {
+		return
+	}
+	if n < len(out) && p.shallow(beyond, mostInFull) {
+		if rest, ok := p.upToRoot(rd, beyond); ok {
+			out[n], have.Others = rest, out[:n+1] // what chains have copied besides is in it
+			return
+		}
+	}
+	p.bridge(rd, have, out, reached)
 }
 
 // toRoot copies what follows up to where the stack has ended, if that is so near that it is no more than of any stack.
 // To look for the ends of frames there takes longer, and is not needed. False: it is not so, or not known.
 func (p *pieces) toRoot(rd *ptrace.Reader, from frames.Addr) (rest frames.Region, ok bool) {
-	end := p.root + copyMargin
-	if p.root == 0 || p.changing || end > from+leastCopy-topCopy || p.root+topCopy < from {
+	if !p.shallow(from, leastCopy-topCopy) || p.root+topCopy < from {
 		return rest, false
 	}
-	if end <= from {
+	if p.root+copyMargin <= from {
 		return rest, true
 	}
-	b := p.gap[:end-from]
+	return p.upToRoot(rd, from)
+}
+
+// shallow reports whether it is known where the stack has ended, and that this is no further away.
+func (p *pieces) shallow(from frames.Addr, most uint64) bool {
+	return p.root != 0 && !p.changing && p.root+copyMargin <= from+most
+}
+
+// upToRoot copies what lies between; false if not all of it can be had.
+func (p *pieces) upToRoot(rd *ptrace.Reader, from frames.Addr) (rest frames.Region, ok bool) {
+	if p.root+copyMargin <= from {
+		return rest, false
+	}
+	b := p.gap[:p.root+copyMargin-from]
 	return frames.Region{Addr: from, Bytes: b}, rd.Read(from, b) == len(b)
 }
 

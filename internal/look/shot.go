@@ -113,8 +113,8 @@ type Shot struct {
 // the same place.
 func (s *Shot) Recalled() bool { return s.recalled }
 
-// endsBeforeTop reports whether a complete walk that has reached so far ended well before Needs.Top, and more was copied
-// for that. Top is a margin beyond the last end of the same stack.
+// endsBeforeTop reports whether a complete walk that has reached so far ended well before Needs.Top, and more was
+// copied for that. Top is a margin beyond the last end of the same stack.
 func (s *Shot) endsBeforeTop(reach frames.Addr) bool {
 	switch {
 	case !s.toKnown:
