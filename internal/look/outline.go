@@ -14,8 +14,8 @@ import (
 // one, by the sizes of the frames. It copies the ends that are at new places. Where that does not lead to a frame
 // that was the outermost, it copies all up to where the stack has ended, if that is not far. What is left of frames
 // that have ended would mislead it there. Else it copies on in small steps, until a return address in what is new leads
-// there. That ends where the stack has ended, or at a frame that is where it was. The walk of such a look is not to wait
-// for others, as the next looks would come to the same unknown frame.
+// there. That ends where the stack has ended, or at a frame that is where it was. The walk of such a look is not to
+// wait for others, as the next looks would come to the same unknown frame.
 //
 // All this is only a guess of what to copy: the walk finds out what the frames are, and says so if a word is lacking.
 const (
