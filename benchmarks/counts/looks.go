@@ -16,19 +16,17 @@ import (
 type values map[string]float64
 
 // reading is what was counted at a moment.
-type reading struct{ calls, copied, allocs float64 }
-
-// read reads the counters. It stops the world, so that allocations are exact.
-func read() reading {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	r := readCalls()
-	r.allocs = float64(m.Mallocs)
-	return r
-}
+type reading struct{ calls, copied float64 }
 
 func readCalls() reading {
 	return reading{calls: float64(procmem.Calls() - procmem.Waits()), copied: float64(procmem.Copied())}
+}
+
+// mallocs gives how many objects were allocated. It stops the world, so that it is exact.
+func mallocs() float64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.Mallocs)
 }
 
 // looksAt is how many looks a value of a single look is the least of: those that nothing came in the way of.

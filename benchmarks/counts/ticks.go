@@ -54,13 +54,21 @@ func sample(c *crowd) (*session, error) {
 
 // ticks measures one window. A tick here is a 1/freq of its time. Some of what is done is bound to time and not to
 // ticks. The ticks that a busy machine misses would make it more for each of those that are left.
+//
+// The Go runtime counts allocations with the world stopped, and the tracer seldom lets it stop: while it sleeps it keeps
+// its processor. It is woken again and again meanwhile, which costs calls. So allocations have a window of their own,
+// around that of the rest.
 func (s *session) ticks() values {
-	began, before, p := time.Now(), read(), s.sampler.Progress()
+	allocs, from := mallocs(), time.Now()
+	before, p, began := readCalls(), s.sampler.Progress(), time.Now()
 	time.Sleep(window)
-	after, q := read(), s.sampler.Progress()
-	n := time.Since(began).Seconds() * freq
+	after, q, n := readCalls(), s.sampler.Progress(), inTicks(began)
+	whole := inTicks(from)
 	return values{
 		"stops": float64(q.Frozen-p.Frozen) / n, "calls": (after.calls - before.calls) / n,
-		"bytes": (after.copied - before.copied) / n, "allocations": (after.allocs - before.allocs) / n,
+		"bytes": (after.copied - before.copied) / n, "allocations": (mallocs() - allocs) / whole,
 	}
 }
+
+// inTicks gives how many ticks long it is since a moment.
+func inTicks(since time.Time) float64 { return time.Since(since).Seconds() * freq }
