@@ -57,6 +57,7 @@ type javaRun struct {
 	mode   string
 	steps  int
 	ended  bool
+	asked  bool // the last stop was for an interrupt
 	rand   *rand.Rand
 }
 
@@ -173,8 +174,10 @@ func (o *javaRun) stretch() error {
 	if err := unix.PtraceInterrupt(o.tid); err != nil {
 		return fmt.Errorf("interrupt: %w", err)
 	}
-	if _, err := o.wait(); err != nil || o.ended {
+	if sig, err := o.wait(); err != nil || o.ended {
 		return err
+	} else if !o.asked && sig != unix.SIGTRAP {
+		return o.signal(sig) // it had come before
 	}
 	if _, err := readRegs(o.tid, &o.regs); err != nil {
 		return err
@@ -304,20 +307,24 @@ func (o *javaRun) walk(each func(*frames.Frame)) frames.StopReason {
 	return o.w.StopReason()
 }
 
-// single makes one step.
+// single makes one step. A stop for an interrupt that was asked for earlier is none: what it came in the way of, the
+// step or its signal, is still to come.
 func (o *javaRun) single() error {
 	o.prev = o.regs
-	if err := unix.PtraceSingleStep(o.tid); err != nil {
-		return fmt.Errorf("step: %w", err)
-	}
-	sig, err := o.wait()
-	if err != nil || o.ended {
-		return err
+	var sig unix.Signal
+	for o.asked = true; o.asked; {
+		if err := unix.PtraceSingleStep(o.tid); err != nil {
+			return fmt.Errorf("step: %w", err)
+		}
+		var err error
+		if sig, err = o.wait(); err != nil || o.ended {
+			return err
+		}
 	}
 	if sig != unix.SIGTRAP {
 		return o.signal(sig)
 	}
-	_, err = readRegs(o.tid, &o.regs)
+	_, err := readRegs(o.tid, &o.regs)
 	return err
 }
 

@@ -19,7 +19,7 @@ func ranFor(pid, tid int) (ns uint64) {
 	return ns
 }
 
-// wait waits until the thread stops, and gives the signal.
+// wait waits until the thread stops, and gives the signal; in asked is whether it stopped for an interrupt.
 func (o *javaRun) wait() (unix.Signal, error) {
 	var ws unix.WaitStatus
 	for {
@@ -36,6 +36,7 @@ func (o *javaRun) wait() (unix.Signal, error) {
 		o.ended = true
 		return 0, nil
 	}
+	o.asked = int(ws)>>16 == unix.PTRACE_EVENT_STOP
 	return ws.StopSignal(), nil
 }
 

@@ -97,7 +97,7 @@ func (o *javaRun) explain(what string, at int, stop frames.StopReason) {
 		o.regs.SP(), b.String(), got, code[:min(n, 16)], code[min(n, 16):n])
 }
 
-// Write prints the table.
+// Write prints a table of the code in which anything was not right, and the rest of each way to run in a row.
 func (t *JavaTally) Write(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "mode\tcode\tplaces\tsteps\tright, %\tended honestly\twrong\t")
@@ -105,11 +105,19 @@ func (t *JavaTally) Write(w io.Writer) {
 		return strings.Compare(a.mode+" "+a.kind,
 			b.mode+" "+b.kind)
 	})
+	rest := map[string]int{}
 	for _, k := range keys {
 		r := t.rows[k]
 		all := r.by[exact] + r.by[short] + r.by[wrong]
+		if all == r.by[exact] {
+			rest[k.mode] += all
+			continue
+		}
 		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%.3f\t%d\t%d\t\n", k.mode, k.kind, len(r.places), all,
 			100*float64(r.by[exact])/float64(all), r.by[short], r.by[wrong])
+	}
+	for _, mode := range slices.Sorted(maps.Keys(rest)) {
+		fmt.Fprintf(tw, "%s\tall others\t\t%d\t100\t0\t0\t\n", mode, rest[mode])
 	}
 	_ = tw.Flush()
 	fmt.Fprintf(w, "%d callers of before a stretch were returned to; stretches that ended early: %v\n", t.confirmed,

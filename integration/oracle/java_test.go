@@ -88,6 +88,28 @@ func TestJavaWalksFromLinkedMethodsAreExact(t *testing.T) {
 	t.Log("\n" + b.String())
 }
 
+// TestJavaWalksFromMethodsThatTheInterpreterKnowsAreExact: compiled code seldom calls the interpreter's Math.sin. It does
+// where no compiler may make anything of that.
+func TestJavaWalksFromMethodsThatTheInterpreterKnowsAreExact(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("Java's code is known on amd64 only")
+	}
+	dir := t.TempDir()
+	compileJavaInto(t, dir, "Work")
+	var all JavaTally
+	for _, java := range javas(t) {
+		name := filepath.Base(filepath.Dir(filepath.Dir(java)))
+		t.Run(name, func(t *testing.T) { stepJava(t, name, java, dir, "Work", plainMath, linkedTime, &all) })
+	}
+	var b strings.Builder
+	all.Write(&b)
+	t.Log("\n" + b.String())
+}
+
+// plainMath keeps the compilers from making anything of the methods of Math.
+var plainMath = []string{"-XX:TieredStopAtLevel=1", "-XX:DisableIntrinsic=_dsin,_dcos,_dpow,_dexp,_dlog,_dtan",
+	"-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,java.lang.Math::*"}
+
 // javas lists the runtimes that are here.
 func javas(t *testing.T) (list []string) {
 	seen := map[string]bool{}

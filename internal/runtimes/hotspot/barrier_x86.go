@@ -85,9 +85,9 @@ func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bo
 	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 }
 
-// fromInterpreter computes the CFA of a method without a frame that the interpreter has called. It holds the bounds of
+// fromInterpreter computes the CFA of a method without a frame that the interpreter knows itself. It holds the bounds of
 // the interpreter's code: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is in
-// r13 only. The return address is so many bytes above the stack pointer.
+// r13 only, which the callee may use. The return address is so many bytes above the stack pointer.
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].
@@ -96,6 +96,20 @@ func (e fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (u
 	if !ok {
 		return 0, false
 	}
-	ret, ok := mem.Word(sp + e.above)
-	return sp + e.above + 8, ok && ret > e.begin && ret < e.end
+	at := sp + e.above
+	ret, ok := mem.Word(at)
+	if ok && ret > e.begin && ret < e.end {
+		return at + 8, true
+	}
+	for _, moved := range adapterMoves {
+		if was, known := mem.Word(at + moved - 8); ok && known && was == ret {
+			return at + moved, true
+		}
+	}
+	return 0, false
 }
+
+// adapterMoves is by how much an adapter moves the return address of a compiled caller's down, to put two or four words
+// of arguments behind it (sharedRuntime_x86_64.cpp, gen_c2i_adapter, before JDK 21: those, a word, and up to the next 16
+// bytes). That leaves the word where it was. A distance that is too small ends in the arguments, which hold no code.
+var adapterMoves = [...]uint64{32, 48}
