@@ -28,7 +28,12 @@ var targets = []struct {
 
 // TestNoCountHasRisen: see the package comment.
 func TestNoCountHasRisen(t *testing.T) {
-	binary, err := compile(t.TempDir())
+	dir := t.TempDir()
+	binary, err := compile(dir, "crowd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nursery, err := compile(dir, "nursery")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +51,11 @@ func TestNoCountHasRisen(t *testing.T) {
 		c := begin(t, binary, 1, 50)
 		judge(t, old, fresh, func() (values, error) { return looks(c) }, "")
 	})
+	_, stop, err := start(nursery)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
 	for _, x := range targets {
 		t.Run(x.name, func(t *testing.T) {
 			if _, known := old.limit(x.name + ": calls"); !known && !*update {

@@ -2,7 +2,9 @@
 // from the target, allocations, for each look and for each tick of small fixed targets. Unlike times, they say the
 // same on any machine and under any load, so that a test can fail when one has risen.
 //
-// System calls that only pass time ([procmem.Waits]) are left out: how many there are is the machine's mood.
+// System calls that only pass time ([procmem.Waits]) are left out: how many there are is the machine's mood. Where
+// anybody on the machine has a child, a tick looks for new threads. So that others make no difference, a program has
+// children in each tick.
 //
 // # When a count has risen
 //

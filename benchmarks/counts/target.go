@@ -19,10 +19,11 @@ type crowd struct {
 	stop              func()
 }
 
-// compile makes the target's program.
-func compile(dir string) (string, error) {
-	binary := filepath.Join(dir, "crowd")
-	out, err := exec.Command("cc", "-O2", "-pthread", "-o", binary, filepath.Join("testdata", "crowd.c")).CombinedOutput()
+// compile makes a program of testdata.
+func compile(dir, name string) (string, error) {
+	binary := filepath.Join(dir, name)
+	source := filepath.Join("testdata", name+".c")
+	out, err := exec.Command("cc", "-O2", "-pthread", "-o", binary, source).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("cc: %w\n%s", err, out)
 	}
@@ -31,31 +32,41 @@ func compile(dir string) (string, error) {
 
 // startCrowd starts a target, and waits until its sleepers sleep.
 func startCrowd(binary string, burners, sleepers int) (*crowd, error) {
-	cmd := exec.Command(binary, strconv.Itoa(burners), strconv.Itoa(sleepers))
-	in, err := cmd.StdinPipe()
+	pid, stop, err := start(binary, strconv.Itoa(burners), strconv.Itoa(sleepers))
 	if err != nil {
 		return nil, err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	c := &crowd{pid: cmd.Process.Pid, stop: func() {
-		_ = in.Close() // which ends it
-		_ = cmd.Wait()
-	}}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		c.stop()
-		return nil, fmt.Errorf("the target did not start: %w", err)
-	}
+	c := &crowd{pid: pid, stop: stop}
 	if err := c.sort(burners, sleepers); err != nil {
 		c.stop()
 		return nil, err
 	}
 	return c, nil
+}
+
+// start starts a program of testdata, and waits until it is ready.
+func start(binary string, args ...string) (pid int, stop func(), err error) {
+	cmd := exec.Command(binary, args...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return 0, nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, nil, err
+	}
+	stop = func() {
+		_ = in.Close() // which ends it
+		_ = cmd.Wait()
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		stop()
+		return 0, nil, fmt.Errorf("%s did not start: %w", filepath.Base(binary), err)
+	}
+	return cmd.Process.Pid, stop, nil
 }
 
 // settling bounds the wait until the sleepers sleep.
