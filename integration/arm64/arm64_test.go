@@ -174,7 +174,9 @@ func fill(b *builder, from string) (jobs []job) {
 
 // programs compiles what is looked at.
 func programs(b *builder) {
-	b.cc("programs/crowd", "-O2", filepath.Join(root, "benchmarks/counts/testdata/crowd.c"))
+	for _, name := range []string{"crowd", "nursery"} {
+		b.cc("programs/"+name, "-O2", filepath.Join(root, "benchmarks/counts/testdata", name+".c"))
+	}
 	b.cc("programs/vfork", "-O2", filepath.Join(root, "internal/testtargets/src/vfork.c"))
 	b.cc("programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
 	oracle := filepath.Join(root, "integration/oracle/testdata")
