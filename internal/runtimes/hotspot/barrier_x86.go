@@ -8,7 +8,8 @@ import (
 
 // Compiled methods call this routine as they begin, to have the collector or the machine see to them first
 // (StubGenerator::generate_method_entry_barrier). It is push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret.
-// What follows puts the method itself aside, and is left out here.
+// What follows, for a method that must not go on, gives the registers back likewise up to its leave. Behind that it puts
+// the method itself aside, which is left out here.
 var (
 	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}
 	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
@@ -34,7 +35,7 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 		return below(16, frames.RegRule{})
 	case at == 6:
 		return below(24, frames.RegRule{Kind: frames.RuleOffset, Off: -24})
-	case ends < 0 || at > ends+5 || at < len(barrierBegins):
+	case ends < 0 || at < len(barrierBegins) || at > ends+5 && !givesBack(code[begin+ends+len(barrierEnds):], at-ends):
 		return frames.Rule{}, nil, false
 	case at == ends+1:
 		return below(16, frames.RegRule{})
@@ -47,6 +48,20 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -24}
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
+}
+
+// givesBack reports whether code gives all registers back up to a leave, and whether a place is in that. It is so many
+// bytes behind the leave of barrierEnds.
+func givesBack(code []byte, at int) bool {
+	if !bytes.HasPrefix(code, restoresAll) {
+		return false
+	}
+	restored := bytes.Index(code, restoredAll)
+	leave := restored + len(restoredAll)
+	if leave < len(code) && code[leave] == opPop|7 { // of rdi
+		leave++
+	}
+	return restored >= 0 && leave < len(code) && code[leave] == opLeave && at-len(barrierEnds) <= leave
 }
 
 // below is the rule where the return address is right below the CFA, which is so far above sp.

@@ -296,7 +296,8 @@ func onwardPlaces(f *fake) []place {
 // barrierPlaces are those of the routine that methods call as they begin.
 func barrierPlaces(f *fake) []place {
 	call := []byte{0x90, opCall, 0, 0, 0, 0, 0x90}
-	code := slices.Concat([]byte{0x90}, barrierBegins, call, barrierEnds, make([]byte, 8))
+	refused := slices.Concat(restoresAll, restoredAll, []byte{opPop | 7, opLeave, 0x90})
+	code := slices.Concat([]byte{0x90}, barrierBegins, call, barrierEnds, refused, make([]byte, 8))
 	barrier := f.blob("StubRoutines (final stubs)", 0, 0, code) + 1
 	ends := barrier + uint64(len(barrierBegins)) + 7
 	framed := words(fpHere, callersFP, fpHere+16, callers)
@@ -309,6 +310,8 @@ func barrierPlaces(f *fake) []place {
 		{"a barrier's call", barrier + 15, true, framed, fpHere + 24, callersFP},
 		{"a barrier's frame, gone", ends + 1, false, returnAt(8), spHere + 16, fpHere},
 		{"a barrier's return", ends + 5, false, returnAt(0), spHere + 8, fpHere},
+		{"a barrier that refuses", ends + 6, false, framed, fpHere + 24, callersFP},
+		{"before that leaves", ends + 5 + uint64(len(refused)) - 1, false, framed, fpHere + 24, callersFP},
 	}
 }
 
