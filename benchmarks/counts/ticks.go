@@ -55,9 +55,9 @@ func sample(c *crowd) (*session, error) {
 // ticks measures one window. A tick here is a 1/freq of its time. Some of what is done is bound to time and not to
 // ticks. The ticks that a busy machine misses would make it more for each of those that are left.
 //
-// The Go runtime counts allocations with the world stopped, and the tracer seldom lets it stop: while it sleeps it keeps
-// its processor. It is woken again and again meanwhile, which costs calls. So allocations have a window of their own,
-// around that of the rest.
+// The Go runtime counts allocations with the world stopped, and the tracer seldom lets it stop: while it sleeps it
+// keeps its processor. It is woken again and again meanwhile, which costs calls. So allocations have a window of their
+// own, around that of the rest.
 func (s *session) ticks() values {
 	allocs, from := mallocs(), time.Now()
 	before, p, began := readCalls(), s.sampler.Progress(), time.Now()

@@ -88,8 +88,8 @@ func TestJavaWalksFromLinkedMethodsAreExact(t *testing.T) {
 	t.Log("\n" + b.String())
 }
 
-// TestJavaWalksFromMethodsThatTheInterpreterKnowsAreExact: compiled code seldom calls the interpreter's Math.sin. It does
-// where no compiler may make anything of that.
+// TestJavaWalksFromMethodsThatTheInterpreterKnowsAreExact: compiled code seldom calls the interpreter's Math.sin. It
+// does where no compiler may make anything of that.
 func TestJavaWalksFromMethodsThatTheInterpreterKnowsAreExact(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("Java's code is known on amd64 only")

@@ -17,8 +17,8 @@ func (w sparse) Word(addr frames.Addr) (uint64, bool) {
 // Cut implements [frames.Memory]: there is no more memory.
 func (sparse) Cut(frames.Addr) bool { return false }
 
-// TestAMethodThatTheInterpreterKnowsIsLeftForItsCaller: the interpreter's frame needs no stack pointer, a compiled one's
-// is told by the return address that an adapter has moved, and where that does not show the walk ends.
+// TestAMethodThatTheInterpreterKnowsIsLeftForItsCaller: the interpreter's frame needs no stack pointer. A compiled
+// one's is told by the return address that an adapter has moved. Where that does not show, the walk ends.
 func TestAMethodThatTheInterpreterKnowsIsLeftForItsCaller(t *testing.T) {
 	const sp, interpreter, compiled, argument = 0x7000, 0x1100, 0x5500, 42
 	for _, x := range []struct {

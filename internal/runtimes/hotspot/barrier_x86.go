@@ -8,8 +8,8 @@ import (
 
 // Compiled methods call this routine as they begin, to have the collector or the machine see to them first
 // (StubGenerator::generate_method_entry_barrier). It is push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret.
-// What follows, for a method that must not go on, gives the registers back likewise up to its leave. Behind that it puts
-// the method itself aside, which is left out here.
+// What follows, for a method that must not go on, gives the registers back likewise up to its leave. Behind that it
+// puts the method itself aside, which is left out here.
 var (
 	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}
 	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
@@ -100,9 +100,9 @@ func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bo
 	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 }
 
-// fromInterpreter computes the CFA of a method without a frame that the interpreter knows itself. It holds the bounds of
-// the interpreter's code: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is in
-// r13 only, which the callee may use. The return address is so many bytes above the stack pointer.
+// fromInterpreter computes the CFA of a method without a frame that the interpreter knows itself. It holds the bounds
+// of the interpreter's code: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is
+// in r13 only, which the callee may use. The return address is so many bytes above the stack pointer.
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].
@@ -124,7 +124,8 @@ func (e fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (u
 	return 0, false
 }
 
-// adapterMoves is by how much an adapter moves the return address of a compiled caller's down, to put two or four words
-// of arguments behind it (sharedRuntime_x86_64.cpp, gen_c2i_adapter, before JDK 21: those, a word, and up to the next 16
-// bytes). That leaves the word where it was. A distance that is too small ends in the arguments, which hold no code.
+// adapterMoves is by how much an adapter moves the return address of a compiled caller down, to put two or four words
+// of arguments behind it. Before JDK 21 that is room for those and a word, in units of 16 bytes, and the word where it
+// was stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter). A distance that is too small ends in the arguments, which hold
+// no code.
 var adapterMoves = [...]uint64{32, 48}
