@@ -20,10 +20,8 @@ func BenchmarkJavaNames(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for range 10 {
-			if err := s.Sample(); err != nil {
-				b.Fatal(err)
-			}
+		if err := s.Until("Known.caught"); err != nil { // a deep stack, so that runs can be compared
+			b.Fatal(err)
 		}
 		n := s.names
 		sample := managed.Sample{TID: s.TID, Regs: &s.regs, Mem: &s.snap, At: s.at, Live: s}
@@ -56,13 +54,14 @@ func BenchmarkJavaNames(b *testing.B) {
 		})
 		b.Run(mode.name+"/first", func(b *testing.B) {
 			b.ReportAllocs()
-			from, calls := usedCPU(), procmem.Calls()
+			from, calls, copied := usedCPU(), procmem.Calls(), procmem.Copied()
 			for b.Loop() {
 				n.Forget()
 				walk(true)
 			}
 			used := float64(usedCPU() - from)
 			b.ReportMetric(float64(procmem.Calls()-calls)/float64(b.N), "calls/stack")
+			b.ReportMetric(float64(procmem.Copied()-copied)/float64(b.N), "bytes/stack")
 			b.ReportMetric(used/float64(b.N*max(refs, 1)), "cpu-ns/frame")
 			b.ReportMetric(used/float64(b.N*max(named, 1)), "cpu-ns/name")
 			b.ReportMetric(float64(refs), "frames")

@@ -12,8 +12,9 @@ import (
 type codelet struct {
 	begin, end uint64 // of its code
 	text       uint64 // where its description is
-	described  bool   // entry is known
+	described  bool   // the following are known
 	entry      bool   // what methods begin with: the frame is made in it
+	replaced   bool   // where frames go on that have replaced a compiled one
 }
 
 // codelets are the pieces of the interpreter, which are made as the machine starts and never changed.
@@ -41,7 +42,8 @@ func (v *VM) codeletAt(b *blob, addr uint64) (codelet, bool) {
 	}
 	if !c.described {
 		m := v.memory()
-		c.entry = strings.Contains(m.name(c.text), entryText)
+		text := m.name(c.text)
+		c.entry, c.replaced = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
 		c.described = !m.failed
 	}
 	return *c, c.described
@@ -87,7 +89,7 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 		return p
 	}
 	p.ref.Object, p.ref.Position = c.text, c.begin
-	p.replaced = caller && strings.Contains(n.v.memory().name(c.text), "deoptimization")
+	p.replaced = caller && c.replaced
 	q := frames.Query{PC: pc, Caller: caller}
 	if _, row, ok := n.v.Rule(q); !ok || row != &interpreted {
 		p.interp = interpNone
@@ -121,6 +123,9 @@ func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 	}
 	m := n.methodAt(at)
 	if !ok || m == nil {
+		if f.Caller && at != 0 && n.doubted() { // the frame is whole: its method has gone since
+			return managed.Ref{Object: at, Kind: refInterpreted}, true
+		}
 		return n.entered(f)
 	}
 	bcp := uint64(0)

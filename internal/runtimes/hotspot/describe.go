@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"bytes"
 	"strings"
 
 	"prywalk/internal/managed"
@@ -129,31 +130,36 @@ func (n *Names) stubName(r managed.Ref) string {
 	return n.v.Describe(r.Object)
 }
 
-// readable gives a class's name as people write it: dots between its packages. What the machine adds to hidden classes
-// goes, since it differs from run to run: an address behind "+" or "/", and the number of a lambda.
-func readable(class string) string {
-	if i := strings.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
+// readable makes a class's name what people write, in its place: dots between its packages. What the machine adds to
+// hidden classes goes, since it differs from run to run: an address behind "+" or "/", and the number of a lambda.
+func readable(class []byte) []byte {
+	if i := bytes.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
 		class = class[:i]
 	}
-	if i := strings.LastIndex(class, lambda); i >= 0 && isDigits(class[i+len(lambda):], "$") {
+	if i := bytes.LastIndex(class, lambda); i >= 0 && isNumber(class[i+len(lambda):], "$") {
 		class = class[:i+len(lambda)]
 	}
-	return strings.ReplaceAll(class, "/", ".")
+	for i, c := range class {
+		if c == '/' {
+			class[i] = '.'
+		}
+	}
+	return class
 }
 
 // lambda is in the names of the classes that lambdas are made objects of.
-const lambda = "$$Lambda"
+var lambda = []byte("$$Lambda")
 
 // isHash reports whether that is an address, or a number.
-func isHash(s string) bool {
-	if rest, ok := strings.CutPrefix(s, "0x"); ok {
-		return rest != "" && strings.Trim(rest, "0123456789abcdef") == ""
+func isHash(b []byte) bool {
+	if rest, ok := bytes.CutPrefix(b, []byte("0x")); ok {
+		return len(rest) != 0 && len(bytes.Trim(rest, "0123456789abcdef")) == 0
 	}
-	return isDigits(s, "")
+	return isNumber(b, "")
 }
 
-// isDigits reports whether a number follows a prefix.
-func isDigits(s, prefix string) bool {
-	rest, ok := strings.CutPrefix(s, prefix)
-	return ok && rest != "" && strings.Trim(rest, "0123456789") == ""
+// isNumber reports whether a number follows a prefix.
+func isNumber(b []byte, prefix string) bool {
+	rest, ok := bytes.CutPrefix(b, []byte(prefix))
+	return ok && len(rest) != 0 && len(bytes.Trim(rest, "0123456789")) == 0
 }

@@ -16,10 +16,12 @@ import (
 
 const (
 	foreseenStack = 2 << 10 // bytes of the stack that are searched at a time
-	mostForeseen  = 32      // addresses of code, or methods, that are foreseen at a time
+	mostForeseen  = 32      // addresses of code that are foreseen at a time
+	mostMethods   = 48      // methods likewise
 	mostRefs      = 256     // compiled frames of a walk that are remembered
 	mostStep      = 1 << 16 // bytes between two interpreted frames
-	roomForeseen  = 256     // units that they take at most, mostly
+	roomForeseen  = 320     // units that they take at most, mostly
+	wholeList     = 1 << 10 // bytes of a list of methods that are read before it is known which are needed
 )
 
 // foreseeing is what is kept for it.
@@ -90,8 +92,10 @@ func (n *Names) foreseeCode(f *frames.Frame) {
 	}
 	k.get()
 	for _, pc := range unknown {
-		if c, ok := n.compiledAt(&blob{}, pc); ok && c.pcs.size() <= window {
+		if c, ok := n.compiledAt(&blob{}, pc); ok && c.known {
 			k.want(extent{c.pcs.low, c.pcs.size()})
+			k.want(extent{c.scopes.low, c.scopes.size()}) // a chain goes to and fro in it
+			k.want(extent{c.metas.low, min(c.metas.size(), wholeList)})
 		}
 	}
 	k.get()
@@ -117,26 +121,29 @@ func (n *Names) foreseeSite(unknown []uint64, at site) []uint64 {
 	return unknown
 }
 
-// foreseeInterpreted reads what the interpreted frames from one on lead to. Their frame pointers are a chain.
+// foreseeInterpreted reads what the interpreted frames from one on lead to, and the compiled ones of the walk so far.
+// The frame pointers of interpreted frames are a chain, as long as each returns to the interpreter.
 func (n *Names) foreseeInterpreted(fp uint64) {
 	s := &n.foreseen
 	if n.v.o.Gather == nil || fp < s.chain {
 		return
 	}
-	s.chain = fp + 1
 	s.methods = s.methods[:0]
-	for len(s.methods) < mostForeseen {
+	for len(s.methods) < mostMethods {
 		at, ok := n.word(fp - atMethod)
 		next, ok2 := n.word(fp)
-		if !ok || !ok2 {
+		pc, ok3 := n.word(fp + 8)
+		s.chain = fp + 1
+		if !ok || !ok2 || !ok3 {
 			break
 		}
 		n.wantMethod(at)
-		if s.chain = fp + 1; next <= fp || next-fp > mostStep {
+		if b, ok := n.v.lasting(pc); !ok || b.kind != kindInterpreter || next <= fp || next-fp > mostStep {
 			break
 		}
 		fp = next
 	}
+	n.foreseeCalls(s.covered)
 	n.foreseeMethods()
 }
 
@@ -151,19 +158,26 @@ func (n *Names) foreseeCompiled(r managed.Ref) {
 	if n.v.o.Gather == nil || first < 0 {
 		return
 	}
-	first += s.covered
+	s.methods = s.methods[:0]
+	n.foreseeCalls(s.covered + first)
+	n.foreseeMethods()
+}
+
+// foreseeCalls reads which methods the compiled frames of the walk from one on stand for, and notes those.
+func (n *Names) foreseeCalls(first int) {
+	s := &n.foreseen
 	end := min(first+mostForeseen, len(s.refs))
 	k := n.foresees()
+	defer k.done()
 	for _, r := range s.refs[first:end] {
 		if c := n.unnamed(r); c != nil {
 			k.want(extent{c.scopes.low + r.Position>>32, uint64(len(n.scope))})
 			k.want(extent{c.scopes.low + uint64(uint32(r.Position)), uint64(len(n.scope))})
-			k.want(extent{c.metas.low, min(c.metas.size(), nearUnit)})
+			k.want(extent{c.metas.low, min(c.metas.size(), wholeList)})
 		}
 	}
 	k.get()
-	s.methods = s.methods[:0]
-	for s.covered = first; s.covered < end && len(s.methods) < mostForeseen; s.covered++ {
+	for s.covered = first; s.covered < end && len(s.methods) < mostMethods; s.covered++ {
 		r := s.refs[s.covered]
 		if c := n.unnamed(r); c != nil {
 			s.spare, _ = n.chain(c, uint32(r.Position>>32), s.spare[:0])
@@ -172,8 +186,6 @@ func (n *Names) foreseeCompiled(r managed.Ref) {
 			}
 		}
 	}
-	k.done()
-	n.foreseeMethods()
 }
 
 // unnamed gives the code of a frame that nobody has asked for yet, nil if somebody has, or if it is not known.
@@ -203,7 +215,7 @@ func (n *Names) told(r managed.Ref) {
 func (n *Names) wantMethod(at uint64) {
 	s := &n.foreseen
 	if known := n.methods[at]; at < nearUnit || at%8 != 0 || known != nil && known.checked >= n.at ||
-		len(s.methods) == mostForeseen {
+		len(s.methods) == mostMethods {
 		return
 	}
 	for i := range s.methods {

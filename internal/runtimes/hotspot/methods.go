@@ -1,8 +1,10 @@
 package hotspot
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/maphash"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -162,11 +164,12 @@ func (n *Names) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
 	if !n.isName(id, id.nameIndex) {
 		return nil
 	}
-	m.name = readable(string(id.class)) + "." + string(id.name)
+	full := append(readable(append(n.full[:0], id.class...)), '.')
+	n.full = append(full, id.name...)
+	m.name = string(n.full)
 	m.file = n.sourceFile(id)
 	if hasTable && m.size > 0 {
-		m.lines = n.lineTable(m, whole)
-		m.first = n.lineAt(m, 0)
+		n.readLines(m, whole)
 	}
 	return m
 }
@@ -193,7 +196,15 @@ func (n *Names) sourceFile(id *methodIdentity) string {
 	if !n.isName(id, index) {
 		return ""
 	}
-	file, _ := n.text(n.v.memory().word(n.constantAt(id, index)))
+	b, _ := n.letters(n.v.memory().word(n.constantAt(id, index)))
+	file, known := n.files[string(b)] // a class's methods have it in common
+	if !known {
+		if len(n.files) >= maxMethods {
+			clear(n.files)
+		}
+		file = string(b)
+		n.files[file] = file
+	}
 	return file
 }
 
@@ -273,22 +284,23 @@ func (n *Names) letters(symbol uint64) ([]byte, bool) {
 // shortSymbol is how much of a name is read at first, in bytes.
 const shortSymbol = 120
 
-// lineTable copies the table of lines, which lies behind the bytecode.
-func (n *Names) lineTable(m *method, whole uint64) []byte {
+// readLines copies the table of lines, which lies behind the bytecode, and finds the line of the first bytecode. What
+// follows the table is of no use.
+func (n *Names) readLines(m *method, whole uint64) {
 	from := m.code + m.size
 	size := min(m.constMethod+whole-from, maxLines)
-	b := make([]byte, size)
-	if !n.v.memory().bytes(from, b) {
-		return nil
+	n.table = slices.Grow(n.table[:0], int(size))[:size]
+	if !n.v.memory().bytes(from, n.table) {
+		return
 	}
-	return b[:tableEnd(b, n.l.least)]
-}
-
-// tableEnd gives where the table ends: what follows it is of no use.
-func tableEnd(b []byte, least byte) int {
-	s := stream{b: b, least: least}
-	eachLine(&s, func(int32, int32) bool { return true })
-	return len(b) - len(s.b)
+	s, best, line := stream{b: n.table, least: n.l.least}, int32(-1), int32(0)
+	eachLine(&s, func(at, l int32) bool { // as lineAt does
+		if at <= 0 && at >= best {
+			best, line = at, l
+		}
+		return true
+	})
+	m.lines, m.first = bytes.Clone(n.table[:len(n.table)-len(s.b)]), int(max(line, 0))
 }
 
 // lineAt gives the line of a bytecode index, 0 if it is not known: that of the nearest entry at or before it

@@ -24,16 +24,21 @@ type Names struct {
 	calls   []call
 	others  []call
 	place   int32 // where the next scope was found
-	threads threads
-	waiters waiters
+	// callStub is where the stub goes on by which the machine calls Java.
+	callStub uint64
+	threads  threads
+	waiters  waiters
 
 	foreseen foreseeing
 
 	scope       [16]byte
 	buf         [window]byte
 	symbol      [64 + maxSymbol]byte
-	spelled     []byte // names of a method and of its class
-	cookie      []byte // what tells a method from others
+	spelled     []byte            // names of a method and of its class
+	full        []byte            // the two as people write them
+	table       []byte            // of lines
+	files       map[string]string // names of files, each once
+	cookie      []byte            // what tells a method from others
 	constMethod [maxConst + 8]byte
 	pool        [maxPool + 8]byte
 	tags        [512]byte // of a pool's first constants
@@ -42,7 +47,8 @@ type Names struct {
 // Names gives what names the frames of the machine's code.
 func (v *VM) Names() *Names {
 	if v.names == nil {
-		v.names = &Names{v: v, methods: map[uint64]*method{}, code: map[uint64]*compiled{}, sites: map[site]*codeInfo{}}
+		v.names = &Names{v: v, methods: map[uint64]*method{}, code: map[uint64]*compiled{}, sites: map[site]*codeInfo{},
+			files: map[string]string{}}
 	}
 	return v.names
 }
@@ -225,11 +231,12 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 		}
 		return codeInfo{ref: n.compiledRef(c, pc, caller), code: c}, true
 	}
-	name := n.v.Describe(b.begin)
-	return codeInfo{
-		ref:      managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub},
-		replaces: strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap"),
-	}, true
+	p.ref = managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}
+	if b.kind != kindRoutines { // these only have others' names
+		name := n.v.Describe(b.begin)
+		p.replaces = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
+	}
+	return p, true
 }
 
 // Positions of stubs; the interpreter's pieces have that of their code.
@@ -242,7 +249,13 @@ const (
 
 // routine gives the position of a stub.
 func (n *Names) routine(pc uint64, caller bool) uint64 {
-	if caller && n.v.memory().word(n.l.static("StubRoutines::_call_stub_return_address")) == pc {
+	if !caller {
+		return atBlob
+	}
+	if n.callStub == 0 { // it is written once
+		n.callStub = n.v.memory().word(n.l.static("StubRoutines::_call_stub_return_address"))
+	}
+	if n.callStub == pc {
 		return atCallStub
 	}
 	return atBlob

@@ -222,7 +222,7 @@ func TestClassesAreWrittenAsPeopleDo(t *testing.T) {
 		"$Proxy1": "$Proxy1", "a/0x": "a.0x", "B$$Lambda": "B$$Lambda", "B$$LambdaX": "B$$LambdaX",
 		"jdk/proxy2/$Proxy7": "jdk.proxy2.$Proxy7",
 	} {
-		if got := readable(class); got != want {
+		if got := string(readable([]byte(class))); got != want {
 			t.Errorf("%s: %s, want %s", class, got, want)
 		}
 	}
@@ -332,6 +332,47 @@ func TestWhatMayHaveBeenUsedAgainIsCalledFreed(t *testing.T) {
 		n.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, At: copied, Live: asleep(!c.ran)})
 		if got := said(n, fr); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+}
+
+// TestAnInterpretedMethodThatHasGoneIsCalledFreed: where no method is any more, a caller's frame is not called after
+// the piece of the interpreter that it is in, if its class can have gone since the copy.
+func TestAnInterpretedMethodThatHasGoneIsCalledFreed(t *testing.T) {
+	const piece = "Interpreter (iadd)(:0) stub"
+	for name, r := range namedReleases {
+		for _, c := range []struct {
+			what      string
+			collected bool
+			method    uint64
+			caller    bool
+			want      string
+		}{
+			{"nothing happened", false, 1 << 40, true, piece},
+			{"its class has gone", true, 1 << 40, true, "[freed]"},
+			{"other things are there", true, stringsAt, true, "[freed]"},
+			{"there was none", true, 0, true, piece},
+			{"the frame may be another's", true, 1 << 40, false, piece},
+		} {
+			f := newNamed(r)
+			code, _, _ := cart(f, r)
+			_, bytecode := interpreterAt(f.fake)
+			n := f.open(t).Names()
+			n.v.heapOf(code)
+			n.begun(code)
+			stack := make([]uint64, 12)
+			stack[7] = c.method
+			s := begin(n, nil, stack...)
+			s.At, s.Live = n.clock(), asleep(false)
+			if c.collected {
+				f.put32(collectedAt+8, 7)
+				f.put(f.address("ClassLoaderDataGraph::_head"), 0x9999)
+			}
+			n.Begin(s)
+			fr := frames.Frame{PC: bytecode + 1, FP: namedStack + 80, SP: namedStack, Caller: c.caller}
+			if got := said(n, fr); got != c.want {
+				t.Errorf("%s, %s: %s, want %s", name, c.what, got, c.want)
+			}
 		}
 	}
 }

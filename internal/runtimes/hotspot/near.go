@@ -7,15 +7,19 @@ import (
 
 // # Reading little
 //
-// Each read of another process is a system call, and further bytes beside cost little. So what is read for one
-// question or one walk is read in units, and kept until its end. Places that are known to be needed are read in one
-// call. A question that needs two readings of the same memory says where the second begins.
+// Each read of another process is a system call, and in it each page costs a search, five times as much as copying
+// the whole page. So what is read for one question or one walk is read in pages, and kept until its end. Places that
+// are known to be needed are read in one call. A question that needs two readings of the same memory says where the
+// second begins.
 
 const (
-	nearUnit = 1 << 10 // bytes of a unit, at most: they never cross a page
-	maxNear  = 512     // units that are kept
+	nearUnit = pageSize // bytes of a unit, at most: they never cross a page
+	maxNear  = 512      // units that are kept
 	// maxTogether is how many units a place may have that is read by way of them.
 	maxTogether = 4
+
+	// endOfMemory is where the kernel's begins, on x86-64 with four levels of page tables.
+	endOfMemory = 1 << 47
 
 	indexBits = 10 // of the table of units: twice as many as there are
 	unread    = -1
@@ -35,10 +39,11 @@ type near struct {
 	count   int
 	asked   int // units from here on are wanted, and not read yet
 	reads   int // how often memory was read
+	last    int // the unit that was read last
 	at      [maxNear]uint64
 	size    [maxNear]int // bytes that were read of a unit, or unread
 	index   [1 << indexBits]uint16
-	bytes   [maxNear * nearUnit]byte
+	bytes   []byte // of all units: the memory of those that were never needed is not touched
 	parts   [maxParts]frames.Region
 	units   [maxParts]unitRange
 	through func(uint64, []byte) int // the method Read
@@ -48,7 +53,7 @@ type near struct {
 type unitRange struct{ first, end int }
 
 func newNear(v *VM) *near {
-	k := &near{v: v, unit: nearUnit}
+	k := &near{v: v, unit: nearUnit, bytes: make([]byte, maxNear*nearUnit)}
 	k.through = k.Read
 	return k
 }
@@ -78,6 +83,11 @@ func (k *near) drop() {
 
 // Read reads memory, and keeps it.
 func (k *near) Read(addr uint64, b []byte) (done int) {
+	if i := k.last; i < k.count { // mostly
+		if off := addr - k.at[i]; k.size[i] > 0 && off < uint64(k.size[i]) && uint64(len(b)) <= uint64(k.size[i])-off {
+			return copy(b, k.kept(i)[off:])
+		}
+	}
 	if uint64(len(b)) > maxTogether*k.unit {
 		k.reads++
 		return k.v.o.Read(addr, b)
@@ -92,6 +102,7 @@ func (k *near) Read(addr uint64, b []byte) (done int) {
 		if off >= uint64(k.size[i]) {
 			return done
 		}
+		k.last = i
 		done += copy(b[done:], k.kept(i)[off:k.size[i]])
 	}
 	return done
@@ -147,9 +158,9 @@ type extent struct{ addr, size uint64 }
 // gathers reports whether several places can be read in one call.
 func (k *near) gathers() bool { return k.on && k.v.o.Gather != nil }
 
-// want notes a place that will be read. An address of 0 is none.
+// want notes a place that will be read. An address of 0 is none, nor is one that no program has.
 func (k *near) want(p extent) {
-	if p.addr < nearUnit || p.size > maxTogether*k.unit || !k.gathers() {
+	if p.addr < nearUnit || p.addr >= endOfMemory || p.size == 0 || p.size > maxTogether*k.unit || !k.gathers() {
 		return
 	}
 	for at := p.addr &^ (k.unit - 1); at < p.addr+p.size && k.count < maxNear; at += k.unit {

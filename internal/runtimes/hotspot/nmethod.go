@@ -15,6 +15,7 @@ type compiled struct {
 	method     uint64
 	id         uint32 // of its compilation: never used again by this machine
 	level      uint8
+	known      bool // the header is one of a compiled method, by its name
 	native     bool // a wrapper around a native method
 	orig       uint64
 	deopts     [2]uint64 // addresses that stand for the return address in a frame that is to be replaced
@@ -56,7 +57,8 @@ func (n *Names) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 		at: at, begin: b.begin, end: b.end, complete: uint64(max(b.complete, 0)),
 		method: l.method.in(head), id: uint32(l.compileID.in(head)), level: uint8(l.level.in(head)), orig: l.orig.in(head),
 	}
-	c.native = v.named(l.blobName.in(head)).native
+	name := v.named(l.blobName.in(head))
+	c.known, c.native = name.kind == kindMethod, name.native
 	n.deoptsOf(&c, head)
 	n.spansOf(&c, head)
 	return c, c.method != 0 && !m.failed

@@ -228,7 +228,7 @@ func (t *waiters) classOf(object uint64) string {
 	if t.oops.header == headerOpen && !t.learn() {
 		return ""
 	}
-	return readable(t.className(t.klassOf(object, t.oops.header)))
+	return string(readable([]byte(t.className(t.klassOf(object, t.oops.header)))))
 }
 
 // learn finds out how objects look, by the threads that there are.
