@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +65,51 @@ func TestCompressedSections(t *testing.T) {
 	}
 	if f.DebugSection("info") == nil {
 		t.Error("no .zdebug_info")
+	}
+}
+
+// TestOnlyTheBeginningIsDecompressed: what is damaged behind it is not met.
+func TestOnlyTheBeginningIsDecompressed(t *testing.T) {
+	big := make([]byte, 8*inflateStep)
+	r := rand.New(rand.NewPCG(7, 8))
+	for i := range big { // half of it is left
+		big[i] = byte(r.Uint32() & 15)
+	}
+	n, zip := uint64(len(big)), deflated(t, big)
+	m := newImage()
+	m.add(Section{Name: ".plain", Type: SecProgBits}, big)
+	m.add(Section{Name: ".zlib", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZlib, n, zip))
+	m.add(Section{Name: ".zstd", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZstd, n, zstandard(t, big)))
+	m.add(Section{Name: ".cut", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZlib, n, zip[:len(zip)*2/3]))
+	m.add(Section{Name: ".longer", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZlib, n+1, zip))
+	m.add(Section{Name: ".bss", Type: SecNoBits, Flags: SecCompressed}, nil)
+	f := openBytes(t, m.bytes())
+	for _, name := range []string{".plain", ".zlib", ".zstd", ".cut", ".longer"} {
+		w, err := f.Beginning(f.Section(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []uint64{5, 0, inflateStep - 2, 2 * inflateStep} {
+			if b, err := w.View(at, 9); err != nil || !bytes.Equal(b, big[at:at+9]) || w.Err() != nil {
+				t.Errorf("%s at %d: %v, %v, %v", name, at, b, err, w.Err())
+			}
+		}
+		if w.rest != nil && w.rest.have > 3*inflateStep {
+			t.Errorf("%s: %d bytes were decompressed", name, w.rest.have)
+		}
+		whole := name != ".cut" && name != ".longer"
+		b, err := w.View(w.Size()-9, 9)
+		if (err == nil) != whole || (w.Err() == nil) != whole || whole && !bytes.Equal(b, big[n-9:]) {
+			t.Errorf("%s: its end: %v, %v, %v", name, b, err, w.Err())
+		}
+		if b, err := w.View(5, 9); err != nil || !bytes.Equal(b, big[5:14]) {
+			t.Errorf("%s: its beginning, once more: %v, %v", name, b, err)
+		}
+	}
+	for _, name := range []string{".bss", ".absent"} {
+		if _, err := f.Beginning(f.Section(name)); err == nil {
+			t.Errorf("%s has a beginning", name)
+		}
 	}
 }
 

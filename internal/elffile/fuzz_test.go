@@ -45,12 +45,19 @@ func exercise(f *File) {
 			_, _ = w.View(0, int(min(w.Size(), 100)))
 			_, _ = w.View(w.Size()/2, int(min(w.Size()/2, 9000)))
 		}
+		if w, err := f.Beginning(s); err == nil {
+			_, _ = w.View(w.Size()/2, int(min(w.Size()/2, 9000)))
+			w.Around(0, int(min(w.Size(), 8)))
+		}
 	}
 	for _, kind := range []SymbolKind{SymTab, DynSym} {
 		syms, _ := f.Symbols(kind)
 		for i := range syms[:min(len(syms), 100)] {
 			f.SymbolName(kind, &syms[i])
 		}
+	}
+	for _, kind := range []SymbolKind{SymTab, DynSym} {
+		f.EachNamed(kind, []string{"name", "e"}, func(int, *Symbol) bool { return true })
 	}
 	f.BuildID()
 	for range f.Notes() {

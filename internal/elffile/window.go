@@ -26,6 +26,7 @@ type Window struct {
 	addr, off, size uint64
 	r               io.ReaderAt
 	whole           []byte
+	rest            *inflating // nil: whole has everything
 	memory          *budget.Account
 	blocks          [windowBlocks]block
 	// spare is the only block, beside those that were there, when no memory is left.
@@ -56,6 +57,9 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 		return []byte{}, nil
 	}
 	if w.whole != nil {
+		if err := w.rest.upTo(off + uint64(n)); err != nil {
+			return nil, err
+		}
 		return w.whole[off : off+uint64(n) : off+uint64(n)], nil
 	}
 	in := off & (blockSize - 1)
@@ -93,7 +97,10 @@ func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
 	if _, err := w.View(off, n); err != nil || n == 0 {
 		return 0, nil
 	}
-	if w.whole != nil {
+	switch {
+	case w.rest != nil:
+		return 0, w.whole[:w.rest.have]
+	case w.whole != nil:
 		return 0, w.whole
 	}
 	return off - in, w.block(off >> blockBits).data

@@ -98,7 +98,17 @@ func (t *Table) loadDwarf() {
 		t.warn(fmt.Errorf("debug information of %s: %w", where, err))
 		return
 	}
-	t.dwarf = dwarfinfo.New(s, t.supplement(f, where))
+	t.dwarf, t.dwarfInfo, t.dwarfPath = dwarfinfo.New(s, t.supplement(f, where)), s.Info, where
+}
+
+// doubtDwarf drops debug information that turns out to be damaged.
+func (t *Table) doubtDwarf() {
+	w, ok := t.dwarfInfo.(*elffile.Window)
+	if !ok || w.Err() == nil {
+		return
+	}
+	t.warn(fmt.Errorf("debug information of %s: %w", t.dwarfPath, w.Err()))
+	t.dwarf, t.dwarfInfo = nil, nil
 }
 
 // hasDwarf reports whether a file has debug information with contents.
@@ -110,7 +120,7 @@ func hasDwarf(f *elffile.File) bool {
 // sectionsOf opens the sections that dwarfinfo uses. Only .debug_info and
 // .debug_abbrev are indispensable.
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
-	info, err := f.Window(f.DebugSection("info"))
+	info, err := f.Beginning(f.DebugSection("info"))
 	if err != nil {
 		return s, err
 	}
@@ -119,7 +129,7 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 		return s, err
 	}
 	s.Memory = f.Memory()
-	if w, err := f.Window(f.DebugSection("line")); err == nil {
+	if w, err := f.Beginning(f.DebugSection("line")); err == nil {
 		s.Line = w
 	}
 	if w, err := f.Window(f.DebugSection("str")); err == nil {

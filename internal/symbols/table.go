@@ -33,6 +33,9 @@ type Table struct {
 	syms  *symIndex
 	debug debugFiles
 	dwarf *dwarfinfo.Data
+	// dwarfInfo is what it reads first, of the file at dwarfPath.
+	dwarfInfo dwarfinfo.Section
+	dwarfPath string
 	// names keeps what was demangled, by linkage name or function.
 	names   map[string]string
 	funcs   map[*dwarfinfo.Func]*funcName
@@ -107,7 +110,11 @@ func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo
 	if t.dwarf == nil {
 		return out
 	}
-	return t.dwarf.Calls(addr, out)
+	calls = t.dwarf.Calls(addr, out)
+	if t.doubtDwarf(); t.dwarf == nil {
+		return out
+	}
+	return calls
 }
 
 // frame names one call; false if it has no name.

@@ -32,7 +32,8 @@ type Data struct {
 	units   []*unit
 	index   []unitRange
 	ready   bool
-	specs   []spec // scratch of readAbbrev
+	told    *toldUnits // nil: .debug_aranges was not asked yet
+	specs   []spec     // scratch of readAbbrev
 	abbrevs map[abbrevKey]*abbrevTable
 	lines   map[uint64]*lineTable
 	names   map[uint64]*Func
@@ -128,8 +129,11 @@ const (
 // call first, the function that has the code last. It appends nothing if the
 // address is in no unit. The Funcs are shared between answers.
 func (d *Data) Calls(addr uint64, out []Call) []Call {
-	d.load()
 	start := len(out)
+	if got, ok := d.callsOfTold(addr, out); ok {
+		return got
+	}
+	d.load()
 	i, _ := slices.BinarySearchFunc(d.index, addr, func(r unitRange, a uint64) int {
 		if r.lo <= a {
 			return -1
@@ -164,7 +168,10 @@ func (d *Data) load() {
 	}
 	d.ready = true
 	for off, end := uint64(0), size(d.s.Info); off < end && d.pay(1); {
-		u := d.readHeader(off)
+		u := d.told.unitFrom(off)
+		if u == nil {
+			u = d.readHeader(off)
+		}
 		if u == nil || !d.grow(unitCost) {
 			break
 		}
@@ -178,7 +185,10 @@ func (d *Data) load() {
 		spans := u.readRoot()
 		if len(spans) == 0 && u.hasCode {
 			if aranges == nil {
-				aranges = d.readAranges()
+				aranges = make(map[uint64][]span)
+				for _, a := range d.aranges() {
+					aranges[a.unit] = append(aranges[a.unit], span{lo: a.lo, hi: a.hi})
+				}
 			}
 			spans = aranges[u.off]
 		}
@@ -204,6 +214,9 @@ func (d *Data) sortIndex() {
 
 // unitAt gives the unit that an offset in .debug_info is in, nil if none.
 func (d *Data) unitAt(off uint64) *unit {
+	if u := d.told.unitAround(off); u != nil {
+		return u
+	}
 	d.load()
 	i, _ := slices.BinarySearchFunc(d.units, off, func(u *unit, o uint64) int {
 		if u.off <= o {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -127,6 +128,37 @@ func TestInlinedCallsComeInnermostFirst(t *testing.T) {
 	}
 }
 
+// TestUnitsThatAreToldAnswerAsTheIndexDoes compares answers by .debug_aranges with those by the units' own ranges.
+func TestUnitsThatAreToldAnswerAsTheIndexDoes(t *testing.T) {
+	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}, {"-g", "-gdwarf-5", "-gdwarf64"}} {
+		s, lo, hi := compile(t, flags...)
+		told := New(s, nil)
+		if len(s.Aranges) == 0 {
+			t.Fatal("no .debug_aranges")
+		}
+		without := s
+		without.Aranges = nil
+		index := New(without, nil)
+		byTold := 0
+		for a := lo; a < hi; a++ {
+			got, want := told.Calls(a, nil), index.Calls(a, nil)
+			same := slices.EqualFunc(got, want, func(a, b Call) bool {
+				return (a.Func == nil) == (b.Func == nil) && (a.Func == nil || *a.Func == *b.Func) && a.File == b.File &&
+					a.Line == b.Line && a.Inlined == b.Inlined
+			})
+			if !same {
+				t.Errorf("%v: at %#x: %+v, by the index %+v", flags, a, got, want)
+			}
+			if fresh := New(s, nil); len(fresh.Calls(a, nil)) > 0 && !fresh.ready {
+				byTold++
+			}
+		}
+		if byTold == 0 {
+			t.Errorf("%v: no address by .debug_aranges", flags)
+		}
+	}
+}
+
 func TestAnEmptyOrForeignInputAnswersNothing(t *testing.T) {
 	for _, s := range []Sections{{}, {Info: Bytes{1}}, {Info: Bytes(bytes.Repeat([]byte{0xff}, 100))},
 		{Info: make(Bytes, 100)}} {
@@ -179,11 +211,11 @@ func FuzzCalls(f *testing.F) {
 	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}} {
 		s, lo, hi := compile(f, flags...)
 		f.Add([]byte(s.Info.(Bytes)), s.Abbrev, []byte(s.Line.(Bytes)), []byte(s.Str.(Bytes)), s.LineStr, s.Ranges,
-			s.Rnglists, (lo+hi)/2)
+			s.Rnglists, s.Aranges, (lo+hi)/2)
 	}
-	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, ranges, rnglists []byte, addr uint64) {
+	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, ranges, rnglists, aranges []byte, addr uint64) {
 		s := Sections{Info: Bytes(info), Abbrev: abbrev, Line: Bytes(line), Str: Bytes(str), LineStr: lineStr, Ranges: ranges,
-			Rnglists: rnglists}
+			Rnglists: rnglists, Aranges: aranges}
 		d := New(s, New(s, nil))
 		ask(t, d, addr, addr+50)
 		for _, r := range d.index[:min(len(d.index), 16)] {

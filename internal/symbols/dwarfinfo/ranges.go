@@ -113,37 +113,3 @@ func (u *unit) readRanges5(off uint64, out []span) []span {
 	}
 	return out
 }
-
-// readAranges gives the ranges in .debug_aranges by unit (DWARF 5 §6.1.2).
-func (d *Data) readAranges() map[uint64][]span {
-	out := make(map[uint64][]span)
-	c := wire.At(d.s.Aranges, 0)
-	for !c.Done() {
-		start := c.Pos
-		length, offSize := initialLength(&c)
-		if c.Bad || length > uint64(len(c.Bytes)-c.Pos) {
-			break
-		}
-		h := wire.Cursor{Bytes: c.Bytes[:c.Pos+int(length)], Pos: c.Pos}
-		c.Pos += int(length)
-		h.U16()
-		unit := h.Sized(offSize)
-		size, seg := h.U8(), h.U8()
-		if !d.pay(1) || !d.grow(funcCost) {
-			break
-		}
-		if size != 8 && size != 4 || seg != 0 {
-			continue
-		}
-		if rest := (h.Pos - start) % (2 * int(size)); rest != 0 {
-			h.Skip(uint64(2*int(size) - rest))
-		}
-		for !h.Done() && d.pay(1) {
-			lo := h.Sized(size)
-			if n := h.Sized(size); !h.Bad {
-				out[unit] = d.span(out[unit], lo, lo+n)
-			}
-		}
-	}
-	return out
-}

@@ -1,0 +1,77 @@
+package elffile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// inflating is a compressed section that is decompressed as far as it was looked at.
+type inflating struct {
+	c    contents
+	f    *File
+	out  []byte
+	have uint64
+	err  error
+}
+
+// inflateStep is how much is decompressed at a time, in bytes.
+const inflateStep = 64 << 10
+
+// Beginning is [File.Window] for a section whose beginning may be all that is asked for: a compressed one is
+// decompressed up to what is looked at. What is damaged behind that is not noticed. Memory is taken for all of it.
+func (f *File) Beginning(s *Section) (*Window, error) {
+	if s == nil || !s.compressed() || s.Type == SecNoBits || !f.inFile(s.Off, s.Size) {
+		return f.Window(s)
+	}
+	c, err := f.contents(s, MaxData)
+	if err != nil {
+		return nil, fmt.Errorf("section %s: %w", s.Name, err)
+	}
+	if c.scratch == 0 || c.size == 0 { // not compressed after all, or nothing
+		return f.Window(s)
+	}
+	if err := f.memory.Take(int64(c.size)+c.scratch, "section "+s.Name); err != nil {
+		if c.close != nil {
+			c.close()
+		}
+		return nil, err
+	}
+	r := &inflating{c: c, f: f, out: make([]byte, c.size)}
+	return &Window{addr: s.Addr, size: c.size, whole: r.out, rest: r}, nil
+}
+
+// Err gives why a section could not be decompressed as far as was asked for, nil if it could.
+func (w *Window) Err() error {
+	if w.rest == nil {
+		return nil
+	}
+	return w.rest.err
+}
+
+// upTo decompresses so many bytes from the beginning on, if they are not there.
+func (r *inflating) upTo(n uint64) error {
+	if r == nil || n <= r.have {
+		return nil
+	}
+	if r.err != nil {
+		return r.err
+	}
+	n = min((n+inflateStep-1)&^(inflateStep-1), uint64(len(r.out)))
+	got, err := io.ReadFull(r.c, r.out[r.have:n])
+	r.have += uint64(got)
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && r.have < n:
+		r.err = errSize
+	case err != nil:
+		r.err = fmt.Errorf("decompressing: %w", err)
+	case r.have < uint64(len(r.out)):
+		return nil
+	}
+	if r.c.close != nil { // it is over
+		r.c.close()
+	}
+	r.f.memory.Give(r.c.scratch)
+	r.c = contents{}
+	return r.err
+}

@@ -1,0 +1,164 @@
+package dwarfinfo
+
+import (
+	"cmp"
+	"slices"
+
+	"prywalk/internal/wire"
+)
+
+// # Units that are told
+//
+// .debug_aranges says of most compilers' units where their code is (DWARF 5 §6.1.2). Where it names one unit for an
+// address, and that unit says nothing else itself, only that one is read. Units without an entry, and addresses that
+// several claim, need the index of all.
+
+// arange says that the unit at an offset in .debug_info has code at [lo, hi).
+type arange struct {
+	lo, hi, unit uint64
+	max          uint64 // the largest hi up to here
+}
+
+// toldUnits is what .debug_aranges says, and the units that were read because of it.
+type toldUnits struct {
+	list []arange // sorted by address
+	read []*unit
+}
+
+// maxTold is how many units are read so. Beyond that the index of all costs less than looking through these.
+const maxTold = 256
+
+// callsOfTold answers for an address that one unit claims; false if that is not known so.
+func (d *Data) callsOfTold(addr uint64, out []Call) ([]Call, bool) {
+	if d.ready {
+		return out, false
+	}
+	if d.told == nil {
+		d.told = &toldUnits{list: d.aranges()}
+	}
+	off, ok := d.told.claims(addr)
+	if !ok {
+		return out, false
+	}
+	u := d.told.unitFrom(off)
+	if u == nil {
+		if u = d.readTold(off); u == nil {
+			return out, false
+		}
+	}
+	if !u.has(addr) {
+		return out, false
+	}
+	got := u.calls(addr, out)
+	return got, len(got) > len(out)
+}
+
+// claims gives the offset of the unit that claims an address; false if there is none, or another one.
+func (t *toldUnits) claims(addr uint64) (unit uint64, ok bool) {
+	i, _ := slices.BinarySearchFunc(t.list, addr, func(a arange, at uint64) int {
+		if a.lo <= at {
+			return -1
+		}
+		return 1
+	})
+	for tries := 0; i > 0 && t.list[i-1].max > addr; i-- {
+		a := &t.list[i-1]
+		if addr >= a.hi {
+			if tries++; tries > maxOverlap {
+				return 0, false
+			}
+			continue
+		}
+		if ok && a.unit != unit {
+			return 0, false
+		}
+		unit, ok = a.unit, true
+	}
+	return unit, ok
+}
+
+// readTold reads the unit at an offset; nil if it is none that has code.
+func (d *Data) readTold(off uint64) *unit {
+	if len(d.told.read) == maxTold || off >= size(d.s.Info) || !d.pay(1) || !d.grow(unitCost) {
+		return nil
+	}
+	u := d.readHeader(off)
+	if u == nil || u.kind == unitType || u.kind == unitSplitType {
+		return nil
+	}
+	u.told = u.readRoot()
+	if !u.hasCode {
+		return nil
+	}
+	d.told.read = append(d.told.read, u)
+	return u
+}
+
+// has reports whether a unit's own ranges have an address, if it has any.
+func (u *unit) has(addr uint64) bool {
+	return len(u.told) == 0 || slices.ContainsFunc(u.told, func(s span) bool { return addr >= s.lo && addr < s.hi })
+}
+
+// unitFrom gives the unit at an offset, nil if it was not read.
+func (t *toldUnits) unitFrom(off uint64) *unit {
+	if t != nil {
+		for _, u := range t.read {
+			if u.off == off {
+				return u
+			}
+		}
+	}
+	return nil
+}
+
+// unitAround gives the unit whose entries an offset is in, nil if it was not read.
+func (t *toldUnits) unitAround(off uint64) *unit {
+	if t != nil {
+		for _, u := range t.read {
+			if off >= u.dies && off < u.end {
+				return u
+			}
+		}
+	}
+	return nil
+}
+
+// aranges gives what .debug_aranges says, sorted by address.
+func (d *Data) aranges() []arange {
+	var out []arange
+	c := wire.At(d.s.Aranges, 0)
+	for !c.Done() {
+		start := c.Pos
+		length, offSize := initialLength(&c)
+		if c.Bad || length > uint64(len(c.Bytes)-c.Pos) {
+			break
+		}
+		h := wire.Cursor{Bytes: c.Bytes[:c.Pos+int(length)], Pos: c.Pos}
+		c.Pos += int(length)
+		h.U16()
+		unit := h.Sized(offSize)
+		size, seg := h.U8(), h.U8()
+		if !d.pay(1) || !d.grow(funcCost) {
+			break
+		}
+		if size != 8 && size != 4 || seg != 0 {
+			continue
+		}
+		if rest := (h.Pos - start) % (2 * int(size)); rest != 0 {
+			h.Skip(uint64(2*int(size) - rest))
+		}
+		for !h.Done() && d.pay(1) {
+			lo := h.Sized(size)
+			if n := h.Sized(size); !h.Bad && isCode(lo, lo+n) && d.grow(spanCost) {
+				out = append(out, arange{lo: lo, hi: lo + n, unit: unit})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b arange) int { return cmp.Compare(a.lo, b.lo) })
+	var reach uint64
+	for i := range out {
+		reach = max(reach, out[i].hi)
+		out[i].max = reach
+	}
+	return out
+}
