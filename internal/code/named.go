@@ -1,7 +1,6 @@
 package code
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -47,17 +46,14 @@ func (img *Image) symbol(name string) symbolRange {
 }
 
 // findSymbol finds a symbol in a table.
-func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) symbolRange {
-	syms, _ := f.Symbols(kind) // what can be read of a damaged table
-	defer f.FreeSymbols(syms)
-	want := []byte(name)
-	for i := range syms {
-		s := &syms[i]
-		if s.Section != elffile.SectionUndef && bytes.Equal(f.PeekName(kind, s), want) {
-			return symbolRange{s.Value, s.Size, true}
+func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) (found symbolRange) {
+	f.EachNamed(kind, []string{name}, func(_ int, s *elffile.Symbol) bool {
+		if s.Section != elffile.SectionUndef {
+			found = symbolRange{s.Value, s.Size, true}
 		}
-	}
-	return symbolRange{}
+		return !found.ok
+	})
+	return found
 }
 
 // own gives the symbols of these names in the file's own tables, in the file's terms. The answer is remembered.
@@ -71,23 +67,19 @@ func (img *Image) own(names []string) []managed.Symbol {
 	found := map[managed.Symbol]bool{}
 	var list []managed.Symbol
 	for _, kind := range []elffile.SymbolKind{elffile.DynSym, elffile.SymTab} {
-		syms, _ := img.ELF.Symbols(kind) // what can be read of a damaged table
-		for i := range syms {
-			s := &syms[i]
-			name := img.ELF.PeekName(kind, s)
-			j := slices.IndexFunc(names, func(n string) bool { return n == string(name) })
-			if j < 0 || s.Section == elffile.SectionUndef {
-				continue
+		img.ELF.EachNamed(kind, names, func(name int, s *elffile.Symbol) bool {
+			if s.Section == elffile.SectionUndef {
+				return true
 			}
-			at := managed.Symbol{Name: names[j], Addr: s.Value, Size: s.Size, Function: s.Type() == elffile.SymFunc}
+			at := managed.Symbol{Name: names[name], Addr: s.Value, Size: s.Size, Function: s.Type() == elffile.SymFunc}
 			if !found[at] && len(list) < maxOwned {
 				at.Exported = kind == elffile.DynSym
 				list = append(list, at)
 				at.Exported = false
 				found[at] = true
 			}
-		}
-		img.ELF.FreeSymbols(syms)
+			return true
+		})
 	}
 	if img.owned == nil || len(img.owned) >= maxNames {
 		img.owned = map[string][]managed.Symbol{}

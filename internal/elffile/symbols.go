@@ -2,9 +2,9 @@ package elffile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
-
-	"prywalk/internal/wire"
+	"slices"
 )
 
 // SymbolKind says which of the two symbol tables is meant.
@@ -102,54 +102,111 @@ func (f *File) HasSymbols(kind SymbolKind) bool {
 // ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading.
 // [File.FreeSymbols] gives their memory back.
 func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
+	t, err := f.symbolTable(kind)
+	if t.n <= 1 {
+		return nil, err
+	}
+	if err := f.memory.Take(int64(t.n-1)*symbolSize, "symbol table"); err != nil {
+		return nil, err
+	}
+	syms := make([]Symbol, 0, t.n-1)
+	err = t.each(nil, func(s *Symbol) bool {
+		syms = append(syms, *s)
+		return true
+	})
+	return syms, err
+}
+
+// EachSymbol is Symbols for whoever looks at each once, until each gives false. A *Symbol is valid until the next one.
+func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
+	t, err := f.symbolTable(kind)
+	if t.n <= 1 {
+		return err
+	}
+	return t.each(nil, each)
+}
+
+// CountSymbols gives how many Symbols there are by the table's size.
+func (f *File) CountSymbols(kind SymbolKind) int {
+	t, _ := f.symbolTable(kind) // 0 if there is none
+	return int(max(t.n, 1) - 1)
+}
+
+// symbolTable is a table of symbols; n counts the null symbol, too.
+type symbolTable struct {
+	f *File
+	w *Window
+	n uint64
+}
+
+// symbolTable opens a table.
+func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	s := kind.section(f)
 	w, err := f.Window(s)
 	if err != nil {
-		return nil, fmt.Errorf("symbol table: %w", err)
+		return symbolTable{}, fmt.Errorf("symbol table: %w", err)
 	}
 	n := w.size / symbolSize
 	if n > maxSymbols {
-		return nil, fmt.Errorf("symbol table of %d entries: %w", n, ErrTooBig)
-	}
-	if n <= 1 {
-		return nil, nil
+		return symbolTable{}, fmt.Errorf("symbol table of %d entries: %w", n, ErrTooBig)
 	}
 	if !f.inFile(s.Off, s.Size) && w.whole == nil {
-		return nil, &FormatError{"symbol table beyond the end of the file", s.Off}
+		return symbolTable{}, &FormatError{"symbol table beyond the end of the file", s.Off}
 	}
-	if err := f.memory.Take(int64(n-1)*symbolSize, "symbol table"); err != nil {
-		return nil, err
-	}
-	syms := make([]Symbol, 0, n-1)
-	for i := uint64(1); i < n; i += symbolChunk {
-		step := min(n-i, symbolChunk)
-		buf, err := f.read(w.off+i*symbolSize, step*symbolSize, "symbols")
-		if w.whole != nil {
-			buf, err = w.View(i*symbolSize, int(step*symbolSize))
-		}
+	return symbolTable{f, w, n}, nil
+}
+
+// each calls f for each entry behind the null symbol, or for those whose name begins at one of some places: sorted,
+// none of them 0.
+func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
+	var buf []byte
+	for i := uint64(1); i < t.n; i += symbolChunk {
+		step := min(t.n-i, symbolChunk)
+		b, err := t.read(&buf, i*symbolSize, step*symbolSize)
 		if err != nil {
-			return syms, err
+			return err
 		}
-		syms = appendSymbols(syms, buf)
+		for ; len(b) >= symbolSize; b = b[symbolSize:] {
+			if names != nil {
+				if _, ok := slices.BinarySearch(names, binary.LittleEndian.Uint32(b)); !ok {
+					continue
+				}
+			}
+			s := parseSymbol(b)
+			if !f(&s) {
+				return nil
+			}
+		}
 	}
-	return syms, nil
+	return nil
+}
+
+// read gives n bytes of the table, valid until the next call.
+func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
+	if t.w.whole != nil {
+		return t.w.View(off, int(n))
+	}
+	if *buf == nil {
+		*buf = make([]byte, n) // the first is the largest
+	}
+	b := (*buf)[:n]
+	if got, err := t.f.r.ReadAt(b, int64(t.w.off+off)); got < len(b) {
+		return nil, fmt.Errorf("reading symbols: %w", notNil(err))
+	}
+	return b, nil
+}
+
+// parseSymbol reads an entry.
+func parseSymbol(b []byte) Symbol {
+	le := binary.LittleEndian
+	return Symbol{
+		NameOff: le.Uint32(b), info: b[4], Other: b[5], Section: le.Uint16(b[6:]), Value: le.Uint64(b[8:]),
+		Size: le.Uint64(b[16:]),
+	}
 }
 
 // FreeSymbols gives back the memory of a table that Symbols gave, and that is of no use any more.
 func (f *File) FreeSymbols(syms []Symbol) { f.memory.Give(int64(cap(syms)) * symbolSize) }
-
-func appendSymbols(syms []Symbol, buf []byte) []Symbol {
-	c := &wire.Cursor{Bytes: buf}
-	for c.Left() >= symbolSize {
-		var s Symbol
-		s.NameOff = c.U32()
-		s.info, s.Other = c.U8(), c.U8()
-		s.Section = c.U16()
-		s.Value, s.Size = c.U64(), c.U64()
-		syms = append(syms, s)
-	}
-	return syms
-}
 
 // SymbolName gives the name of a symbol of that table, "" if it has none. Names
 // are cut after 64 KiB.

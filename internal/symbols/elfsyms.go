@@ -98,29 +98,30 @@ func (x *symIndex) codeEnd(addr uint64) uint64 {
 // symbolCost is what a symbol can take here, in bytes: a candidate, and its place in the index.
 const symbolCost = 24 + 16
 
+// mostAtOnce is for how many symbols room is made before they are read: a file can claim to have any number.
+const mostAtOnce = 1 << 17
+
 // addTable adds the functions and labels of a symbol table.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	if len(b.x.sources) == maxSources {
 		return false
 	}
-	syms, _ := f.Symbols(kind) // damaged: what could be read
-	defer f.FreeSymbols(syms)
-	if f.Memory().Take(int64(len(syms))*symbolCost, "symbols") != nil {
+	count := f.CountSymbols(kind)
+	if f.Memory().Take(int64(count)*symbolCost, "symbols") != nil {
 		return false
 	}
 	src := uint32(len(b.x.sources)) << sourceShift
 	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
 	before := len(b.all)
-	b.all = slices.Grow(b.all, len(syms))
-	for i := range syms {
-		s := &syms[i]
+	b.all = slices.Grow(b.all, min(count, mostAtOnce))
+	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool { // damaged: what could be read
 		rank, ok := rankOf(s)
-		if !ok || s.NameOff > nameMask || b.x.codeEnd(s.Value) == 0 {
-			continue
+		if ok && s.NameOff <= nameMask && b.x.codeEnd(s.Value) != 0 {
+			size := uint32(min(s.Size, 1<<32-1))
+			b.all = append(b.all, candidate{symbol{s.Value, size, s.NameOff | src}, rank})
 		}
-		size := uint32(min(s.Size, 1<<32-1))
-		b.all = append(b.all, candidate{symbol{s.Value, size, s.NameOff | src}, rank})
-	}
+		return true
+	})
 	return len(b.all) > before
 }
 

@@ -74,12 +74,7 @@ func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]strin
 		if s == nil || s.Size > relocSize<<24 {
 			continue
 		}
-		data, err := f.Data(s)
-		if err != nil {
-			continue
-		}
-		defer f.Free(data)
-		for rest := data; len(rest) >= relocSize && len(slots) < maxStubs; rest = rest[relocSize:] {
+		eachReloc(f, s, func(rest []byte) bool {
 			slot := binary.LittleEndian.Uint64(rest)
 			info := binary.LittleEndian.Uint64(rest[8:])
 			switch sym, typ := info>>32, uint32(info); {
@@ -90,9 +85,30 @@ func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]strin
 			case typ == relocIRelativeX86 || typ == relocIRelativeAArch64:
 				slots[slot] = resolve(binary.LittleEndian.Uint64(rest[16:]))
 			}
-		}
+			return len(slots) < maxStubs
+		})
 	}
 	return slots
+}
+
+// relocsAtOnce is how many relocations are read at a time: a library has up to some 100,000.
+const relocsAtOnce = 2048
+
+// eachReloc calls each for the relocations of a section, until it gives false.
+func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
+	buf := make([]byte, min(s.Size, relocsAtOnce*relocSize))
+	for at := uint64(0); at+relocSize <= s.Size; {
+		b := buf[:min(s.Size-at, uint64(len(buf)))]
+		if b = b[:f.ReadAddr(s.Addr+at, b)]; len(b) < relocSize {
+			return
+		}
+		at += uint64(len(buf))
+		for ; len(b) >= relocSize; b = b[relocSize:] {
+			if !each(b) {
+				return
+			}
+		}
+	}
 }
 
 // isFunc reports whether a symbol of the dynamic table can be called. Undefined

@@ -48,12 +48,9 @@ func (e *Builtins) KeepsFPOnly(pc uint64) bool {
 // find looks for the symbols in a table.
 func (e *Builtins) find(f *elffile.File, kind elffile.SymbolKind) {
 	var begin, size uint64
-	syms, _ := f.Symbols(kind) // what can be read of a damaged table
-	defer f.FreeSymbols(syms)
-	for i := range syms {
-		s := &syms[i]
+	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool { // what can be read of a damaged table
 		if s.Type() != elffile.SymNoType || s.Size != 0 || s.Section == elffile.SectionUndef {
-			continue
+			return true
 		}
 		switch name := f.PeekName(kind, s); {
 		case !bytes.HasPrefix(name, []byte(embeddedBegins)):
@@ -62,7 +59,8 @@ func (e *Builtins) find(f *elffile.File, kind elffile.SymbolKind) {
 		case bytes.HasSuffix(name, []byte(embeddedSize)):
 			size = s.Value
 		}
-	}
+		return true
+	})
 	var b [4]byte
 	if begin == 0 || size == 0 || e.elf.ReadAddr(size, b[:]) != len(b) {
 		return

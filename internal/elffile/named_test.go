@@ -1,0 +1,72 @@
+package elffile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSymbolsAreFoundByTheirNames compares with looking at each symbol's name: names within others, at the borders of
+// what is searched at a time, and at the end of a table that does not end.
+func TestSymbolsAreFoundByTheirNames(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	wanted := []string{"_PyRuntime", "PyRuntime", "absent", "x"}
+	for round := range 60 {
+		var text strings.Builder
+		text.WriteByte(0)
+		var at []int
+		for text.Len() < 3*searchStep {
+			if left := searchStep - text.Len()%searchStep; left > 20 && left < 2000 && r.IntN(2) == 0 { // near a border
+				text.WriteString(strings.Repeat("b", left-1-r.IntN(14)) + "\x00")
+			}
+			at = append(at, text.Len())
+			switch name := wanted[r.IntN(len(wanted))]; r.IntN(40) {
+			case 0:
+				text.WriteString(name + "\x00")
+			case 1:
+				at = append(at, text.Len()+4)
+				text.WriteString("long" + name + "\x00")
+			case 2:
+				text.WriteString(name + "er\x00")
+			default:
+				fmt.Fprintf(&text, "%s%d\x00", strings.Repeat("f", r.IntN(900)), r.IntN(1000))
+			}
+		}
+		if round%2 == 0 {
+			at = append(at, text.Len())
+			text.WriteString("PyRuntime")
+		}
+		m := newImage()
+		str := m.add(Section{Name: ".strtab", Type: SecStrTab}, []byte(text.String()))
+		table := make([]byte, symbolSize)
+		for i, off := range at {
+			table = appendNumbers(table, uint32(off), uint8(2), uint8(0), uint16(i%3), uint64(i), uint64(8))
+		}
+		m.add(Section{Name: ".symtab", Type: SecSymTab, Link: uint32(str)}, table)
+		f := openBytes(t, m.bytes())
+		type found struct {
+			name string
+			at   uint64
+		}
+		var got, want []found
+		f.EachNamed(SymTab, wanted, func(name int, s *Symbol) bool {
+			got = append(got, found{wanted[name], s.Value})
+			return true
+		})
+		syms, err := f.Symbols(SymTab)
+		if err != nil || len(syms) != len(at) || f.CountSymbols(SymTab) != len(at) {
+			t.Fatalf("%d of %d symbols, %v", len(syms), len(at), err)
+		}
+		for i := range syms {
+			if name := string(f.PeekName(SymTab, &syms[i])); slices.Contains(wanted, name) {
+				want = append(want, found{name, syms[i].Value})
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("round %d: %d found, %d are there: %v, %v", round, len(got), len(want), got, want)
+		}
+	}
+}
