@@ -76,6 +76,7 @@ func (n *numbers) called(number int, from, to time.Time) bool {
 // judged is what a tool's samples of the program's first thread are like.
 type judged struct {
 	samples, right, wrong int            // and the numbered names
+	between               int            // right ones: called in the interval, but neither at its beginning nor end
 	other                 map[string]int // names of what is called where a number belongs
 }
 
@@ -105,8 +106,8 @@ func measureReuse(ctx context.Context, dir string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", tool.name, err)
 		}
-		fmt.Printf("%s: %d samples; numbered names: %d right, %d wrong; instead of one: %v\n", tool.name, j.samples, j.right,
-			j.wrong, j.other)
+		fmt.Printf("%s: %d samples; numbered names: %d right (%d by the inside of an interval), %d wrong; instead: %v\n",
+			tool.name, j.samples, j.right, j.between, j.wrong, j.other)
 	}
 	return nil
 }
@@ -207,6 +208,9 @@ func (j *judged) add(methods []string, n *numbers, from, to time.Time) {
 		number, _ := strconv.Atoi(m[1]) // the expression leaves digits only
 		if n.called(number, from, to) {
 			j.right++
+			if !n.called(number, from, from) && !n.called(number, to, to) {
+				j.between++
+			}
 		} else {
 			j.wrong++
 		}
