@@ -56,20 +56,21 @@ func (c *coldParts) build() {
 		if kind != elffile.SymTab {
 			return // parts are local: the dynamic linker does not need them
 		}
-		syms, _ := f.Symbols(kind) // what can be read of a damaged table
-		defer f.FreeSymbols(syms)
-		cold := collect(f, syms, func(name []byte) []byte {
+		cold := collect(f, func(name []byte) []byte {
 			base, tail, ok := bytes.Cut(name, []byte(".cold"))
 			if !ok || len(base) == 0 || len(bytes.Trim(tail, ".0123456789")) > 0 {
 				return nil
 			}
 			return base
 		})
+		if len(cold) == 0 {
+			return
+		}
 		names := map[string]bool{}
 		for i := range cold {
 			names[cold[i].name] = true
 		}
-		whole := collect(f, syms, func(name []byte) []byte {
+		whole := collect(f, func(name []byte) []byte {
 			if !names[string(name)] {
 				return nil
 			}
@@ -84,33 +85,34 @@ func (c *coldParts) build() {
 const coldCost = 4 * 64
 
 // collect gives the functions of a table that take has a name for. Names are cut after 4 KiB.
-func collect(f *elffile.File, syms []elffile.Symbol, take func([]byte) []byte) []named {
+func collect(f *elffile.File, take func([]byte) []byte) []named {
 	var out []named
-	unit := 0
-	for i := range syms {
-		s := &syms[i]
+	unit, i := 0, 0
+	_ = f.EachSymbol(elffile.SymTab, func(s *elffile.Symbol) bool { // what can be read of a damaged table
+		i++
 		if s.Type() == elffile.SymFile {
-			unit = i + 1
-			continue
+			unit = i
+			return true
 		}
 		end := s.Value + s.Size
 		if s.Type() != elffile.SymFunc && s.Type() != elffile.SymNoType || s.Section == elffile.SectionUndef ||
 			end <= s.Value {
-			continue
+			return true
 		}
 		name := take(f.PeekName(elffile.SymTab, s))
 		if len(name) == 0 {
-			continue
+			return true
 		}
 		if f.Memory().Take(coldCost+int64(len(name)), "parts of functions") != nil {
-			break
+			return false
 		}
 		n := named{funcRange{s.Value, end}, string(name), unit}
 		if s.Bind() != elffile.BindLocal {
 			n.unit = 0
 		}
 		out = append(out, n)
-	}
+		return true
+	})
 	return out
 }
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSymbolsAreFoundByTheirNames compares with looking at each symbol's name: names within others, at the borders of
-// what is searched at a time, and at the end of a table that does not end.
+// TestSymbolsAreFoundByTheirNames compares with looking at each symbol's name. There are names within others, at the
+// borders of what is searched at a time, and at the end of a table that does not end.
 func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	wanted := []string{"_PyRuntime", "PyRuntime", "absent", "x"}

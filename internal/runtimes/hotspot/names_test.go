@@ -337,7 +337,7 @@ func TestWhatMayHaveBeenUsedAgainIsCalledFreed(t *testing.T) {
 }
 
 // TestAnInterpretedMethodThatHasGoneIsCalledFreed: where no method is any more, a caller's frame is not called after
-// the piece of the interpreter that it is in, if its class can have gone since the copy.
+// its piece of the interpreter. That holds if the class can have gone since the copy.
 func TestAnInterpretedMethodThatHasGoneIsCalledFreed(t *testing.T) {
 	const piece = "Interpreter (iadd)(:0) stub"
 	for name, r := range namedReleases {
