@@ -164,8 +164,9 @@ func (n *Names) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
 	if !n.isName(id, id.nameIndex) {
 		return nil
 	}
-	full := append(readable(append(n.full[:0], id.class...)), '.')
-	n.full = append(full, id.name...)
+	n.full = append(n.full[:0], id.class...)
+	n.full = append(readable(n.full), '.')
+	n.full = append(n.full, id.name...)
 	m.name = string(n.full)
 	m.file = n.sourceFile(id)
 	if hasTable && m.size > 0 {
