@@ -42,6 +42,7 @@ type Walker struct {
 	next       Regs // the caller's registers, while they are computed
 	mem        Memory
 	unreadAddr Addr
+	noCode     Addr // see NoCodeAt
 	searched   bool // the walk ended in a search that ran out of stack
 	switches   int
 	given      uint64 // the registers that were known at the start
@@ -60,7 +61,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 		w.stack, w.low = w.snap.Stack.Bytes, w.snap.Stack.Addr+8*windowUnits
 	}
 	w.depth, w.switches, w.searches, w.proven, w.stop, w.searched = 0, 0, 0, 0, StopNone, false
-	w.reach = reach{}
+	w.reach, w.noCode = reach{}, 0
 	w.limit = w.MaxDepth
 	if w.MaxDepth <= 0 {
 		w.limit = DefaultMaxDepth
@@ -124,6 +125,10 @@ func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 // Searched reports whether the walk has ended with StopStackCut while it looked for any return address (the scan). No
 // rule says that the stack has a word at [Walker.UnreadAddr].
 func (w *Walker) Searched() bool { return w.searched }
+
+// NoCodeAt gives the address of a call by which the walk has ended, as it lies in no module; 0 if there is none. The
+// list of modules may be older than that code.
+func (w *Walker) NoCodeAt() Addr { return w.noCode }
 
 // StopReason says why the walk ended, StopNone while it has not.
 func (w *Walker) StopReason() StopReason { return w.stop }
@@ -247,6 +252,9 @@ func (w *Walker) nowhere() bool {
 	}
 	none := w.space.lookup(pc, true, false).mod < 0
 	w.cur = w.space.lookup(w.regs.PC, w.caller, false)
+	if none {
+		w.noCode = pc - w.regs.Arch.CallLen()
+	}
 	return none
 }
 

@@ -71,6 +71,32 @@ func (p *processAccount) refresh(now int64) bool {
 	return true
 }
 
+// at prepares for the walk of a copy that was made at a moment.
+func (p *processAccount) at(moment int64) {
+	if !p.Target.Dated() {
+		return
+	}
+	changed, ask := false, p.refreshes.mayAsk(moment)
+	cost := ownruntime.CPUOf(func() { changed = p.Target.At(moment, ask) })
+	if p.refreshes.hasAsked(int64(cost)); changed {
+		p.CodeMoves(moment)
+	}
+}
+
+// meet takes on code that is newer than the list of mappings; true if a walk may now give another stack.
+func (p *processAccount) meet(pc frames.Addr, moment int64) (met bool) {
+	if pc == 0 || !p.refreshes.mayAsk(moment) {
+		return false
+	}
+	cost := ownruntime.CPUOf(func() { met = p.Target.Meet(pc) })
+	if p.refreshes.hasAsked(int64(cost)); met {
+		p.remapped = true
+		p.NewMappings()
+		p.CodeMoves(moment)
+	}
+	return met
+}
+
 // threadAccount is what the accountant knows of one thread.
 type threadAccount struct {
 	*handover.Thread

@@ -11,12 +11,16 @@ package accountant
 // A program that starts loads one library after the other, and each reading meets some. What it takes to read them must
 // be spent in any case, once for each, so it does not put off the next reading. Only a program that loads code without
 // end is held to the share: what it may spend beyond that is loadCredit ns, at first and after a while without loading.
+//
+// Questions about single mappings, and about what a run-time system has described anew, take some ten microseconds.
+// They have a share of their own, of which askCredit ns may be spent at once.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20
 	refreshEvery = 2e9
 	refreshStart = 5e6
 	loadCredit   = 500e6
+	askCredit    = 20e6
 )
 
 // refreshes is what is known of the readings of one process's mappings.
@@ -24,6 +28,8 @@ type refreshes struct {
 	last    int64 // when it was, CLOCK_MONOTONIC ns
 	cost    int64 // the processor time that sets when the next may be, ns
 	loading int64 // processor time of readings that met new code, less a share of the time since, ns
+	asking  int64 // processor time of single questions, less a share of the time since, ns
+	asked   int64 // when asking was as it is, CLOCK_MONOTONIC ns
 }
 
 // mayHelp reports whether the list may be read for a sample of a moment whose stack does not reach its end.
@@ -46,3 +52,14 @@ func (r *refreshes) done(at, cost int64, loaded bool) {
 	}
 	r.cost = cost
 }
+
+// mayAsk reports whether single questions may be asked at a moment.
+func (r *refreshes) mayAsk(at int64) bool {
+	if at > r.asked {
+		r.asking, r.asked = max(r.asking-(at-r.asked)/refreshShare, 0), at
+	}
+	return r.asking < askCredit
+}
+
+// hasAsked takes note of the processor time that questions took.
+func (r *refreshes) hasAsked(cost int64) { r.asking += cost }

@@ -52,3 +52,20 @@ func TestMappingsAreReadInAnyCase(t *testing.T) {
 		}
 	}
 }
+
+func TestSingleQuestionsTakeTheirShareAtMost(t *testing.T) {
+	var r refreshes
+	spent := int64(0)
+	for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of stacks, each with a question
+		if r.mayAsk(now) {
+			spent += 300e3
+			r.hasAsked(300e3)
+		}
+	}
+	if most := int64(60e9/refreshShare + askCredit + 300e3); spent > most || spent < most/2 {
+		t.Errorf("%d ms of a minute, at most %d", spent/1e6, most/1e6)
+	}
+	if !r.mayAsk(63e9) || !r.mayAsk(62e9) {
+		t.Error("after two seconds nothing may be asked, or a moment that is earlier counts")
+	}
+}

@@ -25,6 +25,7 @@ type unwinder struct {
 	books     books
 	managed   managedWalk
 	outline   look.Outline // the frames of this walk
+	noCode    frames.Addr  // of this walk, the first that is in no module; 0: none
 	learner   samestack.Learner
 	// walked is told of each walk, for tests; nil.
 	walked func(*handover.Process, *look.Shot, profile.StackID, *frames.Walker)
@@ -68,6 +69,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, fr
 	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
+	p.at(s.At)
 	stop := u.walkAgain(thr, s)
 	u.books.back()
 	p.judge(s, stop, u.walker.Away())
@@ -102,6 +104,13 @@ func (u *unwinder) learn(thr *threadAccount, s *look.Shot, stop frames.StopReaso
 func (u *unwinder) walkAgain(thr *threadAccount, s *look.Shot) frames.StopReason {
 	p, methods := thr.proc, u.methods
 	stop := u.walk(thr, s)
+	for range mostMet {
+		if !p.meet(u.lacksCode(), s.At) {
+			break
+		}
+		u.methods = methods
+		stop = u.walk(thr, s)
+	}
 	if stop.Complete() || !p.refreshes.mayHelp(s.At) || !p.refresh(s.At) {
 		return stop
 	}
@@ -109,9 +118,20 @@ func (u *unwinder) walkAgain(thr *threadAccount, s *look.Shot) frames.StopReason
 	return u.walk(thr, s)
 }
 
+// mostMet is how many mappings are met in one stack.
+const mostMet = 4
+
+// lacksCode gives an address of code that the walk has met and that is in no module; 0: there was none.
+func (u *unwinder) lacksCode() frames.Addr {
+	if u.noCode != 0 {
+		return u.noCode
+	}
+	return u.walker.NoCodeAt()
+}
+
 // walk fills u.stack with the frames of a shot.
 func (u *unwinder) walk(thr *threadAccount, s *look.Shot) frames.StopReason {
-	u.stack = u.stack[:0]
+	u.stack, u.noCode = u.stack[:0], 0
 	u.kernelFrames(s)
 	u.outline.Reset()
 	p, w := thr.proc, &u.walker
@@ -121,6 +141,9 @@ func (u *unwinder) walk(thr *threadAccount, s *look.Shot) frames.StopReason {
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		u.methods[f.Method]++
+		if f.Module == nil && u.noCode == 0 {
+			u.noCode = f.Lookup(s.Regs.Arch)
+		}
 		u.stack = append(u.stack, u.location(p, f.Module, f.Lookup(s.Regs.Arch), false))
 		u.outline.Add(&f)
 	}

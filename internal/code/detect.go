@@ -15,6 +15,7 @@ import (
 type found struct {
 	slots  []slot // one for each detector
 	namers []managed.Namer
+	dated  []managed.Dated
 	images map[*Image]struct{} // the files that were there when detectors were asked
 	made   bool                // there is code made at run time that nobody has adopted
 }
@@ -104,12 +105,15 @@ func (f *found) starting() bool {
 	})
 }
 
-// list makes the list of those that name frames.
+// list makes the lists of those that name frames, and of those that know which code was there when.
 func (f *found) list() {
-	f.namers = nil
+	f.namers, f.dated = nil, nil
 	for i := range f.slots {
 		if n, ok := f.slots[i].system.(managed.Namer); ok {
 			f.namers = append(f.namers, n)
+		}
+		if d, ok := f.slots[i].system.(managed.Dated); ok {
+			f.dated = append(f.dated, d)
 		}
 	}
 }

@@ -57,6 +57,15 @@ func (l *liveCode) page(num uint64) []byte {
 	return b
 }
 
+// drop forgets the pages of a range.
+func (l *liveCode) drop(start, end uint64) {
+	for num := range l.pages {
+		if num >= start/livePage && num*livePage < end {
+			delete(l.pages, num)
+		}
+	}
+}
+
 // refresh reads the pages again; it reports whether any is not what it was, and then
 // forgets them all.
 func (l *liveCode) refresh() bool {

@@ -7,7 +7,6 @@ import (
 	"sort"
 	"strings"
 
-	"prywalk/frames"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 )
@@ -172,28 +171,10 @@ func (p *Process) adopt(next []mapped) {
 		count(p.code, 1)
 		count(before, -1)
 	}()
-	var bare []*frames.Module // new ones without a file
-	for i := range next {
-		c := &next[i]
-		if c.mod != nil {
-			continue
-		}
-		c.mod = NewModule(p, c.at)
-		if c.at.JIT && !c.at.Withheld {
-			p.runtimes.Describe(c.mod)
-		}
-		if c.at.JIT && c.at.Inode == 0 {
-			bare = append(bare, c.mod)
-		}
-	}
+	bare := p.makeModules()
 	p.Comm = p.Name()
 	FindCopies(p, bare)
-	mods := make([]*frames.Module, len(next))
-	for i := range next {
-		mods[i] = next[i].mod
-	}
-	p.runtimes.Adopt(p, mods)
-	p.space.SetModules(mods)
+	p.useModules()
 }
 
 // StackEnd gives the end of the mapping that the stack pointer sp is in, 0 if there

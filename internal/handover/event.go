@@ -36,8 +36,9 @@ type Event struct {
 	Before booking.Unchanged // of the thread, before this
 	At     int64             // CLOCK_MONOTONIC, ns
 	Now    booking.Reading   // for SeenRunning
-	Soon   bool              // for Looked: the next look wants what the walk of this one finds
-	Length int64             // for NotObserved, Resumed and ChildKnown, ns; for looks and samples: what each stands for
+	// Soon: for Looked, the next look wants what the walk of this one finds, or the walk wants what may soon be gone.
+	Soon   bool
+	Length int64 // for NotObserved, Resumed and ChildKnown, ns; for looks and samples: what each stands for
 	// InKernel: for ChildSampled without a shot, the child was in exec or exit.
 	InKernel bool
 	End      *ThreadEnd  // for ThreadEnded

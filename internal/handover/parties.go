@@ -28,6 +28,7 @@ type Process struct {
 	extra atomic.Pointer[ptrace.Extra]
 	lack  atomic.Uint32
 	depth atomic.Int64 // see [Process.UsedStack]
+	moved atomic.Int64 // when its code has last come or gone, CLOCK_MONOTONIC ns; 0: it was not seen to
 
 	// Account is what the accountant knows of it. It belongs to the accountant, which makes it.
 	Account any
@@ -62,6 +63,19 @@ func (p *Process) TakeExtra() (ptrace.Extra, bool) {
 		return nil, false
 	}
 	return *next, true
+}
+
+// movingFor is for how long, in nanoseconds, a process counts as one whose code comes and goes.
+const movingFor = 1e9
+
+// CodeMoves notes that code has come or gone that the process has made at run time, by a look at that moment.
+func (p *Process) CodeMoves(at int64) { p.moved.Store(at) }
+
+// Moving reports whether code has come or gone lately. What is known of it does not hold for long, so looks are handed
+// over at once.
+func (p *Process) Moving(at int64) bool {
+	moved := p.moved.Load()
+	return moved != 0 && at-moved < movingFor
 }
 
 // Thread says which thread an event is about. The tracer writes it, before the first event.

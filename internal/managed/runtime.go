@@ -78,6 +78,15 @@ type Runtime interface {
 	Forget()
 }
 
+// Dated is a Runtime that knows which code was there when.
+type Dated interface {
+	Runtime
+	// At has the rules that it gives from now on be those for what was copied at a moment (CLOCK_MONOTONIC, ns). It
+	// reports whether rules that were given do not hold any more. It is called before each walk. ask: the process is
+	// asked what has changed.
+	At(moment int64, ask bool) (changed bool)
+}
+
 // Namer is a Runtime that knows the managed frames of a thread.
 type Namer interface {
 	Runtime

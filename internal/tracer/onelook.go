@@ -132,7 +132,7 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 	c.now.copies += s.Waits()
 	c.out.add(handover.Event{
 		Kind: handover.Looked, Thread: th.shared, Shot: s, Before: th.idle.TakeUnchanged(), Length: c.now.apart,
-		Soon: s.Surprising(),
+		Soon: s.Surprising() || s.State == look.Running && th.proc.shared.Moving(s.At),
 	})
 	c.followIfItRan(th, s)
 }

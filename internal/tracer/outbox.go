@@ -8,7 +8,8 @@ import (
 // Waking the accountant up for the few looks of one tick costs more than their unwinding. So looks are handed over
 // together: at most handOverShots of them, and none later than handOverAfter ns, unless a thread or process has
 // come or gone. What is read of the memory and files of such a one must be read soon. Nor does one wait
-// whose stack was not as expected ([look.Shot.Surprising]): the next ones would not be either.
+// whose stack was not as expected ([look.Shot.Surprising]): the next ones would not be either. The same goes for a
+// process that makes code and gives it back: a stack is walked while its code is still there.
 const (
 	handOverAfter = 100e6
 	handOverShots = 32

@@ -203,7 +203,7 @@ func (c *Tracer) handOverSample(th *thread, s *look.Shot, at booking.Reading) {
 	c.now.copies += s.Waits()
 	c.out.add(handover.Event{
 		Kind: handover.Looked, Thread: th.shared, Shot: s, Before: th.idle.TakeUnchanged(),
-		Length: c.samples.reader.Period(),
+		Length: c.samples.reader.Period(), Soon: th.proc.shared.Moving(s.At),
 	})
 }
 

@@ -3,7 +3,6 @@ package gdbjit
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"sync"
 
 	"prywalk/frames"
@@ -15,6 +14,8 @@ type Options struct {
 	Arch frames.Arch
 	// Read fills b with the process's memory at addr and gives the number of bytes.
 	Read func(addr uint64, b []byte) int
+	// Now is the clock of the moments of [Code.At]; nil: there are none.
+	Now func() int64
 }
 
 // Code is the code of a process that describes itself. It implements [frames.RuleSource] at run-time
@@ -31,6 +32,9 @@ type Code struct {
 	kept   int      // bytes of images and gone
 	copied uint64   // bytes of images that were copied in this refresh
 	fresh  bool     // an image was added in it
+	past   past
+	view   view
+	agreed int64 // when the lists were last seen to be what spans has, ns
 }
 
 // span is a run of code, end excluded, of an image.
@@ -41,7 +45,12 @@ type span struct {
 }
 
 // New gives the code of a process of which no list is known yet.
-func New(o Options) *Code { return &Code{o: o, images: map[entry]*image{}} }
+func New(o Options) *Code {
+	if o.Now == nil {
+		o.Now = func() int64 { return 0 }
+	}
+	return &Code{o: o, images: map[entry]*image{}}
+}
 
 // Follow has the lists of these descriptors read from now on, and no others: the run-time addresses of variables
 // named __jit_debug_descriptor. At most eight are read.
@@ -66,6 +75,11 @@ func (c *Code) Follow(descriptors []uint64) {
 func (c *Code) Refresh() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.refreshAll()
+}
+
+// refreshAll is Refresh with the lock held.
+func (c *Code) refreshAll() bool {
 	c.copied = 0
 	changed := false
 	for _, l := range c.lists {
@@ -80,6 +94,9 @@ func (c *Code) Refresh() bool {
 
 // load reads an entry's image if it is not known; false if it is left to the next refresh.
 func (c *Code) load(e *entry) bool {
+	if c.kept >= maxKept {
+		c.forgetPast()
+	}
 	if _, ok := c.images[*e]; ok || c.kept >= maxKept {
 		return true
 	}
@@ -93,10 +110,11 @@ func (c *Code) load(e *entry) bool {
 	return true
 }
 
-// reorder sets aside the images that no list has any more, and orders the code of the others.
+// reorder begins a new version: it orders the code of the images that the lists have. Those that none has any more are
+// of the version before.
 func (c *Code) reorder() {
 	live := map[entry]bool{}
-	c.spans = c.spans[:0]
+	c.shift()
 	for _, l := range c.lists {
 		for age, e := range l.entries {
 			live[e] = true
@@ -110,7 +128,7 @@ func (c *Code) reorder() {
 	for e, img := range c.images {
 		if !live[e] {
 			delete(c.images, e)
-			c.setAside(img)
+			c.past.images = append(c.past.images, img)
 		}
 	}
 	slices.SortStableFunc(c.spans, func(a, b span) int {
@@ -148,39 +166,33 @@ func (c *Code) setAside(img *image) {
 	}
 }
 
-// find gives the image of the code at pc, nil if none.
-func (c *Code) find(pc uint64) *image {
-	i := sort.Search(len(c.spans), func(i int) bool { return c.spans[i].start > pc })
-	if i == 0 || pc >= c.spans[i-1].end {
-		return nil
-	}
-	return c.spans[i-1].of
-}
-
 // Rule implements [frames.RuleSource].
 func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	img := c.find(q.Lookup(c.o.Arch))
-	if img == nil || img.cfi == nil {
-		return frames.Rule{}, nil, false
+	pc := q.Lookup(c.o.Arch)
+	now, before := find(c.spans, pc), find(c.past.spans, pc)
+	switch c.view {
+	case viewNow:
+		return now.rule(q)
+	case viewBefore:
+		return before.ruleUnless(now, q)
 	}
-	return img.cfi.Rule(q)
+	return either(now, before, q)
 }
 
 // Name gives the symbol of the code at pc, also where it is not registered any more and nothing else came in its place.
 func (c *Code) Name(pc uint64) (name string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if img := c.find(pc); img != nil {
-		if f := img.function(pc); f != nil {
-			return f.name, true
+	for _, spans := range [...][]span{c.spans, c.past.spans} {
+		if img := find(spans, pc); img != nil {
+			return img.name(pc)
 		}
-		return "", false
 	}
 	for i := len(c.gone) - 1; i >= 0; i-- {
-		if f := c.gone[i].function(pc); f != nil {
-			return f.name, true
+		if name, ok = c.gone[i].name(pc); ok {
+			return name, true
 		}
 	}
 	return "", false

@@ -44,7 +44,13 @@ func FuzzCode(f *testing.F) {
 			}
 		}
 		use()
+		now := int64(1)
+		c.o.Now = func() int64 { now += 10; return now }
 		p.mem[listAt+uint64(change)%small]++
+		for moment := range now + 40 {
+			c.At(moment, true)
+			use()
+		}
 		for range everySome {
 			c.Refresh()
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prywalk/dwarfunwind"
+	"prywalk/frames"
 	"prywalk/internal/elffile"
 )
 
@@ -133,6 +134,22 @@ func (img *image) function(pc uint64) *function {
 		return nil
 	}
 	return &img.funcs[i-1]
+}
+
+// name gives the symbol at pc.
+func (img *image) name(pc uint64) (string, bool) {
+	if f := img.function(pc); f != nil {
+		return f.name, true
+	}
+	return "", false
+}
+
+// rule gives the rule of an image that may be nil.
+func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if img == nil || img.cfi == nil {
+		return frames.Rule{}, nil, false
+	}
+	return img.cfi.Rule(q)
 }
 
 // addCFI takes the call frame information.

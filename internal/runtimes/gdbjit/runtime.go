@@ -4,6 +4,7 @@ import (
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
 )
 
 // Runtime is the code of a process that describes itself to debuggers. It implements [managed.Runtime]. The bounds
@@ -22,7 +23,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if len(managed.Unowned(h)) == 0 || len(descriptors(h)) == 0 {
 		return nil, nil
 	}
-	return &Runtime{code: New(Options{Arch: h.Arch(), Read: h.Read}), flow: h.Flow()}, nil
+	return &Runtime{code: New(Options{Arch: h.Arch(), Read: h.Read, Now: procmem.Now}), flow: h.Flow()}, nil
 }
 
 // descriptors gives the addresses of the variables that lead to lists.
@@ -52,6 +53,9 @@ func (r *Runtime) Adopt(h managed.Host) bool {
 
 // Changed implements [managed.Runtime].
 func (r *Runtime) Changed() bool { return r.code.Refresh() }
+
+// At implements [managed.Dated].
+func (r *Runtime) At(moment int64, ask bool) bool { return r.code.At(moment, ask) }
 
 // Forget implements [managed.Runtime]: the lists stay.
 func (r *Runtime) Forget() {}

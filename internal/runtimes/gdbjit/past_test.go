@@ -1,0 +1,132 @@
+package gdbjit
+
+import (
+	"testing"
+
+	"prywalk/frames"
+)
+
+// dated gives code whose clock moves by one at each question, and what sets it.
+func (f *fake) dated() (c *Code, clock *int64) {
+	clock = new(int64)
+	c = New(Options{Arch: frames.X86_64, Read: f.read, Now: func() int64 { *clock++; return *clock }})
+	c.Follow([]uint64{listAt})
+	c.Refresh()
+	return c, clock
+}
+
+// at gives the distance of the CFA for a copy of a moment; -1: no rule, and no other source is to be asked.
+func at(c *Code, moment int64, pc uint64) int {
+	c.At(moment, true)
+	r, _, ok := c.Rule(frames.Query{PC: pc})
+	if ok && r.Flags&frames.FlagNone != 0 {
+		return -1
+	}
+	if !ok {
+		return 0
+	}
+	return int(r.CFAOff)
+}
+
+func TestCopiesAreWalkedByWhatWasDescribedThen(t *testing.T) {
+	f := newFake()
+	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 16))
+	c, clock := f.dated()
+	*clock = 1000
+	if got := at(c, 900, codeAt); got != 16 {
+		t.Fatalf("the CFA is rsp+%d, want 16", got)
+	}
+	// Two copies, then the code is replaced, then both are walked.
+	*clock = 2000
+	c.At(1990, true) // the list is seen to be as it was
+	f.unregister(node(0))
+	f.register(node(1), imageAt+0x1000, absolute("new", codeAt, 0x100, 48))
+	*clock = 3000
+	if got := at(c, 1995, codeAt); got != 16 {
+		t.Errorf("before the change was possible: rsp+%d, want 16", got)
+	}
+	if got := at(c, 2500, codeAt); got != -1 {
+		t.Errorf("it is not known which code ran, and yet: rsp+%d", got)
+	}
+	if got := at(c, 3100, codeAt); got != 48 {
+		t.Errorf("after the change: rsp+%d, want 48", got)
+	}
+	if c.At(3200, true) {
+		t.Error("nothing has happened, and rules have changed")
+	}
+}
+
+func TestOnlyOneOfTwoVersionsHasCodeThere(t *testing.T) {
+	f := newFake()
+	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 16))
+	c, clock := f.dated()
+	*clock = 1000
+	c.At(1000, true)
+	f.unregister(node(0))
+	f.register(node(1), imageAt+0x1000, absolute("new", codeAt+0x100, 0x100, 48))
+	*clock = 2000
+	// It is not known whether the copy was made before or after. It ran there, so it was there.
+	if got := at(c, 1500, codeAt); got != 16 {
+		t.Errorf("code that is gone: rsp+%d, want 16", got)
+	}
+	if got := at(c, 1500, codeAt+0x100); got != 48 {
+		t.Errorf("code that has come: rsp+%d, want 48", got)
+	}
+	if got := at(c, 1000, codeAt+0x100); got != -1 {
+		t.Errorf("code that came later: rsp+%d", got)
+	}
+	if got := at(c, 2500, codeAt); got != 0 {
+		t.Errorf("code that was gone by then: rsp+%d", got)
+	}
+	if got := name(c, codeAt); got != "old" {
+		t.Errorf("named %q", got)
+	}
+}
+
+func TestBothVersionsSayTheSame(t *testing.T) {
+	f := newFake()
+	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 32))
+	c, clock := f.dated()
+	*clock = 1000
+	c.At(1000, true)
+	f.unregister(node(0))
+	f.register(node(1), imageAt+0x1000, absolute("new", codeAt, 0x80, 32))
+	*clock = 2000
+	if got := at(c, 1500, codeAt); got != 32 {
+		t.Errorf("rsp+%d, want 32", got)
+	}
+}
+
+// Only one version before is kept: of copies that are older it is not known which code ran.
+func TestOlderVersionsAreForgotten(t *testing.T) {
+	f := newFake()
+	c, clock := f.dated()
+	for i := range 50 {
+		*clock = int64(i+1) * 1000
+		f.register(node(i), imageAt+uint64(i)*0x400, absolute("f", codeAt, 0x100, byte(16*(i%4+1))))
+		if i > 0 {
+			f.unregister(node(i - 1))
+		}
+		c.At(*clock, true)
+	}
+	if n := len(c.past.images); n > 2 {
+		t.Errorf("%d images of before are kept", n)
+	}
+	if got := at(c, 2500, codeAt); got != -1 {
+		t.Errorf("a copy of long ago: rsp+%d", got)
+	}
+}
+
+func TestWithoutAQuestionNothingIsRead(t *testing.T) {
+	f := newFake()
+	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 16))
+	c, _ := f.dated()
+	f.reads = 0
+	c.At(1e6, false)
+	if f.reads != 0 {
+		t.Errorf("%d reads", f.reads)
+	}
+	if c.At(1e6, true); f.reads != 2 {
+		t.Errorf("%d reads, want 2", f.reads)
+	}
+}
