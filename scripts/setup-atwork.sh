@@ -41,6 +41,9 @@ z3                                          z3
 7z                                          p7zip-full
 povray                                      povray
 crystal                                     crystal
+ldc2                                        ldc
+gplc                                        gprolog
+pdflatex                                    texlive-latex-base
 python3                                     python3
 ruby                                        ruby
 php                                         php-cli
@@ -62,6 +65,7 @@ sbcl                                        sbcl
 chezscheme                                  chezscheme
 racket                                      racket
 pypy3                                       pypy3
+/usr/lib/python3/dist-packages/numba        python3-numba
 erlc                                        erlang-base
 LIST
 }

@@ -136,6 +136,11 @@ func programs() []program {
 			"-GA >/dev/null 2>&1"), "povray"},
 		{"crystal", compiled, []string{"work.cr"}, [][]string{{"crystal", "build", "--release", "-o", "work", "work.cr"}},
 			[]string{"./work"}, "crystal"},
+		{"ldc", compiled, []string{"work.d"}, [][]string{{"ldc2", "-O2", "-of=work", "work.d"}}, []string{"./work"}, "ldc"},
+		{"gprolog", compiled, []string{"queens.pro"}, [][]string{{"gplc", "--no-top-level", "-o", "work", "queens.pro"}},
+			[]string{"./work"}, "gprolog"},
+		{"pdflatex", compiled, []string{"work.tex"}, [][]string{{"pdflatex", "-interaction=batchmode", "work.tex"}},
+			loop("pdflatex -interaction=batchmode work.tex >/dev/null"), "texlive-latex-base"},
 	}
 	list = append(list, javas()...)
 	return append(append(list, interpreted()...), generating()...)
@@ -177,6 +182,8 @@ func generating() []program {
 		{"chez", generators, []string{"work.scm"}, nil, []string{"chezscheme", "--script", "work.scm"}, "chezscheme"},
 		{"racket", generators, []string{"work.rkt"}, nil, []string{"racket", "work.rkt"}, "racket"},
 		{"pypy", generators, []string{"work.py"}, nil, []string{"pypy3", "work.py"}, "pypy3"},
+		{"numba", generators, []string{"compiled.py"}, [][]string{{"/usr/bin/python3", "-c", "import numba"}},
+			[]string{"/usr/bin/python3", "compiled.py"}, "python3-numba"},
 		{"erlang", generators, []string{"work.erl"}, [][]string{{"erlc", "work.erl"}}, []string{"erl", "-noshell", "-run",
 			"work", "main"}, "erlang-base"},
 	}
