@@ -20,8 +20,8 @@ func (p *Process) Meet(pc uint64) bool {
 	if p.space == nil || pc == 0 || p.space.Find(pc) != nil {
 		return false
 	}
-	s, ok := p.Memory().CodeAt(pc)
-	if !ok {
+	s, code, ok := p.Memory().MadeAt(pc)
+	if !ok || !code {
 		return false
 	}
 	next, ok := withCode(p.code, &s, p.over)
@@ -53,10 +53,7 @@ func withCode(list []mapped, s *procmem.Span, over *atomic.Bool) ([]mapped, bool
 			return nil, false
 		}
 	}
-	at := &Mapping{Start: s.Start, End: s.End, Perm: PermExec, over: over}
-	if s.Kind != procmem.NotMemory {
-		at.Perm |= PermRead
-	}
+	at := &Mapping{Start: s.Start, End: s.End, Perm: PermRead | PermExec, over: over}
 	if s.Writable {
 		at.Perm |= PermWrite
 	}

@@ -18,7 +18,7 @@ func TestCodeIsMetWithoutReadingTheList(t *testing.T) {
 	if p.Space().Find(at) != nil {
 		t.Fatal("it is known already")
 	}
-	if _, ok := p.Memory().CodeAt(at); !ok {
+	if _, code, ok := p.Memory().MadeAt(at); !ok || !code {
 		t.Skip("the kernel does not answer questions about single mappings (before Linux 6.11)")
 	}
 	if !p.Meet(at) {
@@ -75,11 +75,11 @@ func TestOnlyCodeWithoutAFileIsMet(t *testing.T) {
 	pid, _ := startWriter(t)
 	p := open(t, pid)
 	for _, m := range p.Space().Modules() {
-		if _, ok := p.Memory().CodeAt(m.Start); ok {
+		if _, _, ok := p.Memory().MadeAt(m.Start); ok {
 			t.Errorf("%s is taken for code that was made at run time", m.Name)
 		}
 	}
-	if _, ok := p.Memory().CodeAt(1); ok {
+	if _, _, ok := p.Memory().MadeAt(1); ok {
 		t.Error("there is code at the first page")
 	}
 }

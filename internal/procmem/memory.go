@@ -296,7 +296,11 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 			s = Span{End: at + uint64(len(want)), Kind: OfFile}
 		}
 		if s.Kind == NotMemory && (!m.ask(at, &s) || s.Kind == NotMemory) { // it may be readable by now
-			break
+			made, _, ok := m.MadeAt(at)
+			if !ok {
+				break
+			}
+			s = made
 		}
 		if n := s.End - at; n < uint64(len(want)) {
 			want = want[:n]

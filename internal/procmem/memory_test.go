@@ -389,3 +389,31 @@ func TestAPageIsAskedAboutBeforeAStop(t *testing.T) {
 		t.Errorf("%d calls for a page of the file", n)
 	}
 }
+
+// TestMemoryThatNobodyMayWriteToIsRead: compilers make what they have written read-only. The kernel's own pages are
+// told from it by their names.
+func TestMemoryThatNobodyMayWriteToIsRead(t *testing.T) {
+	b, err := unix.Mmap(-1, 0, int(pageSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(b)
+	copy(b, "made at run time")
+	if err := unix.Mprotect(b, unix.PROT_READ); err != nil {
+		t.Fatal(err)
+	}
+	m := OpenMemory(os.Getpid())
+	defer m.Close()
+	addr := uint64(uintptr(unsafe.Pointer(&b[0])))
+	s, code, ok := m.MadeAt(addr)
+	if !ok {
+		t.Skip("the kernel does not answer questions about single mappings (before Linux 6.11)")
+	}
+	if code || s.Writable || s.Kind != Anonymous || addr < s.Start || addr >= s.End {
+		t.Errorf("%+v, code %t", s, code)
+	}
+	var got [4]byte
+	if n, err := m.Read(os.Getpid(), addr, got[:]); n != 4 || string(got[:]) != "made" {
+		t.Errorf("%q, %v", got[:n], err)
+	}
+}

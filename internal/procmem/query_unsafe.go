@@ -55,25 +55,24 @@ func (m *Memory) ask(addr uint64, out *Span) bool {
 // nameOf takes the names of mappings, which nobody reads: whether there is one is all that is asked.
 var nameOf [64]byte
 
-// CodeAt asks the kernel for the mapping that an address lies in. It is false if that is not code without a file and a
-// name, as compilers make it at run time, and where the kernel does not answer. Any goroutine may ask. 0.6 µs.
-func (m *Memory) CodeAt(addr uint64) (s Span, ok bool) {
+// MadeAt asks the kernel for the mapping that an address lies in. It is false if that has a file or a name, or cannot be
+// read, and where the kernel does not answer. What is left has been made at run time, also where nobody may write to it
+// any more: what the kernel maps for itself has a name. Any goroutine may ask. 0.6 µs.
+func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
 	fd := m.maps.get()
 	if fd < 0 || m.unanswered.Load() {
-		return Span{}, false
+		return Span{}, false, false
 	}
 	q := mapQuery{addr: addr, nameSize: uint32(len(nameOf)), name: uint64(uintptr(unsafe.Pointer(&nameOf)))}
 	q.size = uint64(unsafe.Sizeof(q))
 	CountCall()
 	_, _, e := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), procmapQuery, uintptr(unsafe.Pointer(&q)))
-	if e != 0 || q.perm&mapExec == 0 || q.inode != 0 || q.major != 0 || q.minor != 0 || q.nameSize != 0 {
-		return Span{}, false // among the errors is a name that is too long
+	if e != 0 || q.perm&(mapReadable|mapShared) != mapReadable || q.inode != 0 || q.major != 0 || q.minor != 0 ||
+		q.nameSize != 0 {
+		return Span{}, false, false // among the errors is a name that is too long
 	}
-	s = Span{Start: q.start, End: q.end, Writable: q.perm&mapWritable != 0}
-	if q.perm&(mapReadable|mapShared) == mapReadable {
-		s.Kind = Anonymous
-	}
-	return s, true
+	s = Span{Start: q.start, End: q.end, Kind: Anonymous, Writable: q.perm&mapWritable != 0}
+	return s, q.perm&mapExec != 0, true
 }
 
 // kind says how the mapping is to be read. What the kernel maps for itself has no file either, and cannot be written.
