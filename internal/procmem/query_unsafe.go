@@ -55,9 +55,9 @@ func (m *Memory) ask(addr uint64, out *Span) bool {
 // nameOf takes the names of mappings, which nobody reads: whether there is one is all that is asked.
 var nameOf [64]byte
 
-// MadeAt asks the kernel for the mapping that an address lies in. It is false if that has a file or a name, or cannot be
-// read, and where the kernel does not answer. What is left has been made at run time, also where nobody may write to it
-// any more: what the kernel maps for itself has a name. Any goroutine may ask. 0.6 µs.
+// MadeAt asks the kernel for the mapping that an address lies in. It is false if that has a file or a name, or cannot
+// be read, and where the kernel does not answer. What is left has been made at run time, also where nobody may write to
+// it any more: what the kernel maps for itself has a name. Any goroutine may ask. 0.6 µs.
 func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
 	fd := m.maps.get()
 	if fd < 0 || m.unanswered.Load() {
