@@ -59,6 +59,7 @@ func (f *engineFlags) open(o *sampler.Options) error {
 	case err != nil:
 		return fmt.Errorf("--engine perf: %w; leave --engine out, and ptrace is used", err)
 	}
+	f.openKin(o)
 	return nil
 }
 
@@ -110,6 +111,16 @@ func (f *engineFlags) sampleOwn(o *sampler.Options, denied error) (*perfevents.R
 	}
 	r.Pause() // until the recording begins
 	return r, nil
+}
+
+// openKin has the kernel tell of descendants, where it does not sample all that runs and may tell.
+func (f *engineFlags) openKin(o *sampler.Options) {
+	if !o.Children || o.Threads != nil || o.Events != nil && !o.Events.Own() || survivable() != nil {
+		return
+	}
+	if perfevents.TryKin() == nil {
+		o.Kin, _ = perfevents.OpenKin() // else children are met at the ticks alone
+	}
 }
 
 // closeEvents lets go of them.

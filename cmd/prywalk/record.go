@@ -135,6 +135,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeEvents(o.Events)
+	defer closeEvents(o.Kin)
 	asked := recording.Options{
 		Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Aggregate: f.aggregate,
 		Stats: f.stats, Threads: f.threads, Control: f.control,

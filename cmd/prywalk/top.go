@@ -128,6 +128,7 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeEvents(o.Events)
+	defer closeEvents(o.Kin)
 	return recording.Live(
 		recording.Options{
 			Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Threads: f.threads,

@@ -105,7 +105,7 @@ func (a *Accountant) handle(e *handover.Event) {
 	case handover.ChildSampled:
 		a.claimOfChild(e)
 	case handover.ChildKnown:
-		a.process(e.Proc).book.ChildUsed(orUnknown(e.Ran.Name), e.Length)
+		a.process(e.Proc).book.ChildCounted(a.programOf(e.Ran), e.Length, e.Last, e.Exact)
 	case handover.SeenRunning:
 		a.seenRunning(e)
 	case handover.Unchanged:

@@ -68,7 +68,12 @@ func (a *Accountant) endProcess(p *processAccount, end *handover.ProcessEnd, now
 	} else {
 		unseen := p.book.Unseen(end.Ended)
 		a.totals.target += p.book.Used() + unseen
-		if to := a.waiterOf(p); to != nil && p.book.PassTo(&to.book, unseen, a.Period, orUnknown(p.comm)) {
+		to := a.waiterOf(p)
+		// Its last moments are in its parent's growth.
+		if more := end.Counted - p.book.Used() - unseen; to != nil && more > 0 {
+			to.book.ChildCounted(orUnknown(p.comm), more, true, true)
+		}
+		if to != nil && p.book.PassTo(&to.book, unseen, a.Period, orUnknown(p.comm)) {
 			p.waiter = to
 		} else {
 			a.bookExited(p, unseen, now)

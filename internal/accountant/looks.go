@@ -83,9 +83,9 @@ func (a *Accountant) claim(e *handover.Event) {
 // claimOfChild unwinds a sample of a child that nobody met, and notes its claim. If there is no shot, a tick has found
 // the child running, and only its program is known.
 func (a *Accountant) claimOfChild(e *handover.Event) {
-	p, name := a.process(e.Proc), e.Ran.Name
+	p, name := a.process(e.Proc), a.programOf(e.Ran)
 	if e.Shot == nil {
-		where := booking.Seen{State: booking.Running, Program: orUnknown(name), Only: booking.ShortLivedChildren}
+		where := booking.Seen{State: booking.Running, Program: name, Only: booking.ShortLivedChildren}
 		if e.InKernel {
 			where.Only = booking.ExecOrExit
 		}
@@ -93,11 +93,8 @@ func (a *Accountant) claimOfChild(e *handover.Event) {
 		return
 	}
 	id, stop := a.unwindSample(p.stranger(), e.Ran, e.Shot)
-	if e.Ran.Of != nil {
-		name = a.process(e.Ran.Of).comm
-	}
 	p.book.ClaimOfChild(booking.Seen{
-		Stack: id, State: booking.Running, Whole: stop.Complete(), Program: orUnknown(name),
+		Stack: id, State: booking.Running, Whole: stop.Complete(), Program: name,
 	}, e.Shot.At, e.Length)
 	a.Pool.Put(e.Shot)
 	e.Shot = nil
@@ -112,6 +109,14 @@ func (a *Accountant) unwindSample(th *threadAccount, g *handover.Program, s *loo
 	id, stop := a.unwind.unwindSample(th, g, s)
 	a.totals.stack(stop, s.How)
 	return id, stop
+}
+
+// programOf gives the name of what a child ran that nobody met: its own, or that of the process whose code it ran.
+func (a *Accountant) programOf(g *handover.Program) string {
+	if g.Of != nil {
+		return orUnknown(a.process(g.Of).comm)
+	}
+	return orUnknown(g.Name)
 }
 
 // unknownProgram stands for the name of a program that has none.

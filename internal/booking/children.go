@@ -53,6 +53,7 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 	for program, used := range p.kidsUsed {
 		to.ChildUsed(program, used)
 	}
+	to.joinCounts(p)
 	p.passedOn, p.kidsSkidded, p.kidsUsed = 0, 0, nil
 }
 
@@ -79,19 +80,26 @@ func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool
 	return true
 }
 
-// Children books processor time of the process's children that nobody met: under what was sampled of them first. Then
-// come the programs that have used more than that. The rest is [ShortLivedChildren].
+// Children books processor time of the process's children that nobody met: what was counted of programs, and then under
+// what was sampled. Then come the programs that have used more than that. The rest is [ShortLivedChildren].
 func (p *Process) Children(ns, now int64, emit func(Span)) {
 	book := p.childrensBook(now, emit)
-	rest := p.kids.payUpTo(ns+p.passedOn, p.kidsSkidded+p.kids.byChance(), book)
+	rest := p.payCounted(ns+p.passedOn, now, true, book)
+	rest = p.kids.payUpTo(rest, p.kidsSkidded+p.kids.byChance(), book)
 	rest = p.payKnown(rest, now, book)
 	p.kids, p.passedOn, p.kidsSkidded, p.kidsUsed = claims{}, 0, 0, nil
+	p.counted, p.countedNS, p.kidsEnds = false, 0, nil
 	p.ofEnded(Span{Seen: Seen{State: Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
 }
 
 // ChildrenSoFar books of such time what is claimed. There is more to come of it, and of claims.
 func (p *Process) ChildrenSoFar(ns, now int64, emit func(Span)) {
-	p.passedOn = p.kids.pay(ns+p.passedOn, p.childrensBook(now, emit))
+	book := p.childrensBook(now, emit)
+	if p.passedOn += ns; p.counted {
+		p.passedOn = p.payCounted(p.passedOn, now, false, book)
+	} else {
+		p.passedOn = p.kids.pay(p.passedOn, book)
+	}
 }
 
 // childrensBook gives what books children's time.

@@ -22,6 +22,11 @@ type Process struct {
 	kidsSkidded int64
 	// kidsUsed is what children are known to have used at least that nobody met, or that ended soon: by program, ns.
 	kidsUsed map[string]int64
+	// counted: that is all that they have used. countedNS is what was counted in all, ns. kidsEnds is how many have ended,
+	// by program.
+	counted   bool
+	countedNS int64
+	kidsEnds  map[string]int64
 }
 
 // End is what there is to know of the end of a thread's account. Readings are zero where there is none.

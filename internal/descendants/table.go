@@ -4,7 +4,6 @@
 package descendants
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 
@@ -30,6 +29,7 @@ type Table[O comparable, S any] struct {
 	ended     []*Untracked[O, S] // whose numbers are others' by now
 	records   []record           // of this drain
 	names     []byte             // theirs
+	clocks    clocks[O, S]
 }
 
 // Untracked is a process that nobody has met.
@@ -40,6 +40,8 @@ type Untracked[O comparable, S any] struct {
 	Kept []S
 	// Ended: it has ended.
 	Ended bool
+	// Spent is what it has used, where switches are told ([Table.DrainClocks]).
+	Spent []Spent[O]
 
 	runs *Program[O]
 	ran  []formerly[O] // before
@@ -65,10 +67,25 @@ type formerly[O comparable] struct {
 	until   int64 // CLOCK_MONOTONIC, ns
 }
 
-// record is a record with its name in names.
+// record is what is needed of a [perfevents.Record], with its name in names.
 type record struct {
-	perfevents.Record
+	Kind                       perfevents.Kind
+	Exec                       bool
+	PID, TID, PPID, CPU        int
+	Time                       int64
+	Addr, Len, Off, Dev, Inode uint64
+
 	from, to int
+}
+
+// add keeps a record.
+func (u *Table[O, S]) add(r *perfevents.Record) {
+	from := len(u.names)
+	u.names = append(u.names, r.Name...)
+	u.records = append(u.records, record{
+		Kind: r.Kind, Exec: r.Exec, PID: r.PID, TID: r.TID, PPID: r.PPID, CPU: r.CPU, Time: r.Time,
+		Addr: r.Addr, Len: r.Len, Off: r.Off, Dev: r.Dev, Inode: r.Inode, from: from, to: len(u.names),
+	})
 }
 
 // New gives one without processes.
@@ -96,16 +113,12 @@ func (u *Table[O, S]) note(r *perfevents.Record) {
 	if r.Kind == perfevents.Forked && r.PID == r.PPID || r.Kind == perfevents.Exited && r.PID != r.TID {
 		return // a thread of a process
 	}
-	from := len(u.names)
-	u.names = append(u.names, r.Name...)
-	n := record{*r, from, len(u.names)}
-	n.Name, n.Stack = nil, nil
-	u.records = append(u.records, n)
+	u.add(r)
 }
 
 // hearAll takes note of what the records say, in the order of time.
 func (u *Table[O, S]) hearAll() {
-	slices.SortStableFunc(u.records, func(a, b record) int { return cmp.Compare(a.Time, b.Time) })
+	slices.SortStableFunc(u.records, byTime)
 	for i := range u.records {
 		u.hear(&u.records[i])
 	}
@@ -113,6 +126,9 @@ func (u *Table[O, S]) hearAll() {
 }
 
 func (u *Table[O, S]) hear(r *record) {
+	if u.clock(r); r.Kind == perfevents.Exited && r.PID != r.TID {
+		return // a thread
+	}
 	if r.Kind == perfevents.Forked {
 		u.born(r)
 		return

@@ -41,8 +41,10 @@ type Event struct {
 	Length int64 // for NotObserved, Resumed and ChildKnown, ns; for looks and samples: what each stands for
 	// InKernel: for ChildSampled without a shot, the child was in exec or exit.
 	InKernel bool
-	End      *ThreadEnd  // for ThreadEnded
-	Used     *ProcessEnd // for ProcessEnded
+	// Exact: for ChildKnown, each child's time is known. Last: the child has ended.
+	Exact, Last bool
+	End         *ThreadEnd  // for ThreadEnded
+	Used        *ProcessEnd // for ProcessEnded
 }
 
 // ThreadEnd is what the tracer knows of the end of a thread.
@@ -58,4 +60,6 @@ type ProcessEnd struct {
 	// Ended is what those of its threads used, in all their lives, that ended while it was sampled. Before its
 	// account is closed, it is what others had used, below zero.
 	Ended int64
+	// Counted is what the kernel's records of switches say of all its life; 0: that is not known, or it goes on.
+	Counted int64
 }

@@ -38,7 +38,7 @@ func (r *Reader) Follow(tid int) error {
 	if _, followed := r.tasks[tid]; followed {
 		return nil
 	}
-	attr := r.opts.ofUser()
+	attr := r.followed()
 	if r.still {
 		attr.Bits |= unix.PerfBitDisabled
 	}

@@ -60,7 +60,8 @@ type Reader struct {
 	online                string
 	list                  func() (string, error) // of processors, as the kernel has it; nil: [onlineCPUs]
 
-	tasks   map[int][]int // of [OpenOwn]: the events of each thread; else nil
+	tasks   map[int][]int // of [OpenOwn] and [OpenKin]: the events of each thread; else nil
+	kin     int           // of [OpenKin]: the bytes of a ring; else 0
 	still   bool          // paused
 	shorter int           // see [Reader.CopyShorter]
 }
@@ -222,11 +223,14 @@ func (r *Reader) openAll() error {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	attr, pid := r.opts.attr(), -1
-	if r.Own() {
+	switch {
+	case r.kin != 0:
+		attr, pid = r.opts.kinHolder(), os.Getpid()
+	case r.Own():
 		attr, pid = r.opts.holder(), os.Getpid()
 	}
 	for _, cpu := range parseCPUs(online) {
-		g, err := openRing(&attr, pid, cpu, ringSize(r.opts.Stack))
+		g, err := openRing(&attr, pid, cpu, r.ringOf())
 		if errors.Is(err, unix.ENODEV) {
 			continue // it has just gone
 		}

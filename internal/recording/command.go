@@ -30,6 +30,9 @@ func (r *recording) command(args []string) error {
 	r.pids = []int{l.PID}
 	r.setPath(l.PID)
 	r.opts.Launched = sampler.BootTicks()
+	if r.opts.Kin != nil {
+		_ = r.opts.Kin.Follow(l.PID) // else what it starts is met at the ticks alone
+	}
 	if err := l.Release(); err != nil {
 		return r.own(err)
 	}

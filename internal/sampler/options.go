@@ -57,6 +57,9 @@ type Options struct {
 	// Events, if set, has the kernel sample running threads, which are not stopped then. It belongs to the Sampler while
 	// that runs, and may be paused before. Its frequency should be Freq.
 	Events *perfevents.Reader
+	// Kin, if set, has the kernel tell what descendants of the targets use, where it does not sample all that runs
+	// ([perfevents.OpenKin]). It belongs to the Sampler while that runs.
+	Kin *perfevents.Reader
 	// Choose: a process whose samples lack something that a stop shows is looked at with ptrace, as if there were no
 	// Events. NoEvents says, for people, why there are none though they were wanted.
 	Choose   bool
@@ -86,8 +89,8 @@ type Options struct {
 func (o *Options) looking() tracer.Options {
 	t := tracer.Options{
 		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Rung: o.Rung, MaxPause: o.MaxPause,
-		MaxOverhead: o.MaxOverhead, Subset: o.Subset, Census: o.Census, Events: o.Events, Choose: o.Choose,
-		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
+		MaxOverhead: o.MaxOverhead, Subset: o.Subset, Census: o.Census, Events: o.Events, Kin: o.Kin,
+		Choose: o.Choose, KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
 	}
 	if o.Watch != nil {
 		t.WatchEvery = o.WatchEvery
@@ -104,8 +107,8 @@ func (o *Options) booking() accountant.Options {
 	switch {
 	case o.Events == nil:
 		a.Period = int64(float64(time.Second) / o.Freq)
-	case !o.Events.Own():
-		a.Period, a.Sampled = o.Events.Period(), true
+	default:
+		a.Period, a.Sampled = o.Events.Period(), !o.Events.Own()
 	}
 	return a
 }

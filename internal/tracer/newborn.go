@@ -76,6 +76,7 @@ const (
 // meetAllNewborn meets the threads that were born since the last tick. They are looked at at once, or drawn with the
 // others.
 func (c *Tracer) meetAllNewborn(now int64) {
+	c.hearKin(now)
 	if !c.drawing() {
 		c.lookAtAllNewborn(now)
 		return

@@ -51,7 +51,7 @@ type mark struct {
 // meetNewbornProcesses marks the processes that were born lately and are on a processor, and looks at them.
 func (c *Tracer) meetNewbornProcesses(now int64) {
 	n := c.newborns
-	if n == nil || c.samples.reader != nil {
+	if n == nil || c.samples.reader != nil && !c.samples.reader.Own() {
 		return
 	}
 	c.births.at(c.counts.ticks)
@@ -201,6 +201,9 @@ func (c *Tracer) claimMarks(waiter *handover.Process, marks []mark) {
 
 // claimUsed hands over what a process that nobody has opened is known to have used.
 func (c *Tracer) claimUsed(y *descendants.Newborn[*handover.Process, *young]) {
+	if c.kin.reader != nil {
+		return // the kernel tells all of it
+	}
 	for _, u := range y.Used {
 		c.out.add(handover.Event{
 			Kind: handover.ChildKnown, Proc: y.Waiter, Ran: &handover.Program{Name: u.Name}, At: c.now.at, Length: u.NS,

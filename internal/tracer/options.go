@@ -21,6 +21,7 @@ type Options struct {
 	Subset          int           // 0: all
 	Census          *census.Census
 	Events          *perfevents.Reader // nil: ptrace alone
+	Kin             *perfevents.Reader // nil: the kernel does not tell of descendants
 	Choose          bool
 	KernelStacks    bool
 	CheckpointEvery time.Duration // 0: when asked for

@@ -117,6 +117,7 @@ func (c *Tracer) last(now int64) {
 	}
 	c.procs = nil
 	c.samples.end()
+	c.kin.hold() // names are looked up for long
 	c.lastRead = procmem.Now()
 	if len(c.out.events) > 0 {
 		c.send(c.out.events)
@@ -140,6 +141,7 @@ func (c *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 		r.Pause()
 		defer r.Resume()
 	}
+	defer c.kin.hold()()
 	c.control.still.Store(true)
 	defer c.control.still.Store(false)
 	for c.control.held.Load() && !over() {

@@ -74,6 +74,7 @@ func (c *Tracer) tickWithinBudget(now, deadline int64) {
 func (c *Tracer) withhold(now, deadline int64) {
 	c.someoneLooks(now)
 	c.gaps.Tick(now, c.ticks.Period())
+	c.hearKin(now)
 	for _, p := range c.procs {
 		c.list(p, now) // one that has ended must be noticed
 	}

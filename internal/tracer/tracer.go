@@ -33,6 +33,7 @@ type Tracer struct {
 	ended      endedCount
 	births     births
 	newborns   *newborns // nil: children are not followed
+	kin        kin
 	// precedesExec: newborn processes are looked at also before they call exec.
 	precedesExec bool
 
@@ -92,6 +93,7 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 	c.done = c.collected
 	c.Garbage.Await = c.await
 	c.observe(o.Events)
+	c.hear(o.Kin)
 	return c
 }
 
@@ -121,6 +123,7 @@ func (c *Tracer) admit(shared *handover.Process) {
 	c.out.add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
 	c.chooseFor(p)
 	c.meetProcess(p)
+	c.followKin(p)
 }
 
 // admitAll takes on the processes that have arrived.

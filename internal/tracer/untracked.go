@@ -6,6 +6,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
 )
 
 // # Processes that nobody meets
@@ -134,6 +135,9 @@ func (c *Tracer) forgetProcess(p *process) {
 	if t := c.samples.untracked.table; t != nil {
 		t.Forget(p.target.PID, p.shared)
 	}
+	if c.hearKin(c.now.at); c.kin.table != nil {
+		p.end.Counted = c.kin.table.Leave(p.target.PID, p.shared)
+	}
 }
 
 // forgetUntracked ends the account of processes that nobody has met. If the recording goes on, somebody may still
@@ -153,4 +157,115 @@ func (c *Tracer) forgetUntracked(goesOn bool) {
 		}
 	}
 	*u = untrackedProcesses{}
+}
+
+// # Without the right to sample all processors
+//
+// The kernel tells an ordinary user, too, who is born of his processes, what program runs, and who comes to a processor
+// and leaves it ([perfevents.OpenKin]). So what each process that nobody meets has used is known, by program. The
+// stacks are those of the ticks that met such processes (newborn_processes.go).
+
+const (
+	// mostFollowed bounds the descriptors that one process may take for that. Of one with more threads nothing is told.
+	mostFollowed = 512
+	// mostRecords is how many records a second the kernel may write: each costs the target some 0.3 µs.
+	mostRecords = 20000
+)
+
+// kin is what the kernel tells of descendants without samples.
+type kin struct {
+	reader  *perfevents.Reader // nil: nothing
+	table   *descendants.Table[*handover.Process, struct{}]
+	checked int64 // when records were counted last, CLOCK_MONOTONIC ns
+	records int   // since then
+}
+
+// hear has the kernel tell of descendants from now on, if it may.
+func (c *Tracer) hear(r *perfevents.Reader) {
+	if r == nil || c.newborns == nil || c.samples.untracked.table != nil {
+		return
+	}
+	// What it has told already is of a command that was launched for the recording.
+	c.kin = kin{reader: r, table: descendants.New[*handover.Process, struct{}](), checked: procmem.Now()}
+}
+
+// followKin has the kernel tell of the descendants of a process that was just met. Of one that was born since then it
+// does already.
+func (c *Tracer) followKin(p *process) {
+	k := &c.kin
+	if k.reader == nil {
+		return
+	}
+	k.table.Meet(p.target.PID, p.shared)
+	if p.shared.FromStart {
+		return
+	}
+	tids, err := p.list.tasks.ListFrom(0, nil)
+	if err != nil || len(tids)*k.reader.Events() > mostFollowed {
+		return
+	}
+	for _, tid := range tids {
+		if !c.files.Take(k.reader.Events()) {
+			return
+		}
+		if k.reader.Follow(tid) != nil { // it is gone, or refused: its children are in the kernel's sum all the same
+			c.files.Give(k.reader.Events())
+		}
+	}
+}
+
+// hearKin hands over what processes have used that have ended and that nobody met.
+func (c *Tracer) hearKin(now int64) {
+	k := &c.kin
+	if k.reader == nil {
+		return
+	}
+	k.records += k.table.DrainClocks(k.reader)
+	if since := now - k.checked; since >= checkEvery {
+		if float64(k.records) > mostRecords*seconds(since) || k.reader.Moved() {
+			c.leaveKin()
+			return
+		}
+		k.checked, k.records = now, 0
+		k.table.Sweep()
+	}
+	for p := range k.table.All() {
+		if p.Ended {
+			c.claimSpent(p, true)
+		}
+	}
+}
+
+// claimSpent hands over what a process has used that nobody met. exact: it is all of it.
+func (c *Tracer) claimSpent(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
+	for i, s := range p.Spent {
+		s.Program.Keep()
+		c.out.add(handover.Event{
+			Kind: handover.ChildKnown, Proc: p.Waiter, Ran: s.Program, At: c.now.at, Length: s.NS, Exact: exact,
+			Last: i == len(p.Spent)-1,
+		})
+	}
+}
+
+// leaveKin goes on without being told.
+func (c *Tracer) leaveKin() {
+	k := &c.kin
+	for p := range k.table.All() {
+		c.claimSpent(p, false)
+	}
+	c.files.Give(k.reader.Events() * k.reader.Followed())
+	k.reader.Close()
+	c.kin = kin{}
+}
+
+// hold has the kernel tell nothing until the function that it gives is called.
+func (k *kin) hold() (resume func()) {
+	if k.reader == nil {
+		return func() {}
+	}
+	k.reader.Pause()
+	return func() {
+		k.reader.Resume()
+		k.table.Interrupted()
+	}
 }

@@ -1,0 +1,141 @@
+package descendants
+
+import (
+	"testing"
+
+	"prywalk/internal/perfevents"
+)
+
+// switched makes a record of a switch on a processor.
+func switched(kind perfevents.Kind, at int64, cpu, pid int) perfevents.Record {
+	r := task(kind, at, pid, 0)
+	r.CPU = cpu
+	return r
+}
+
+// switches tells records as one drain with switches does; lost: others found no room.
+func (u *Table[O, S]) switches(lost bool, list ...perfevents.Record) {
+	if u.clocks.on == nil {
+		u.clocks.on = map[int]onProcessor{}
+	}
+	for i := range list {
+		u.noteSwitch(&list[i])
+	}
+	if lost {
+		u.forgetSwitches()
+	}
+	u.hearAll()
+}
+
+// spent gives what a process has used by the name of its program, "" for what it was forked from.
+func spent[O comparable, S any](p *Untracked[O, S]) map[string]int64 {
+	sums := map[string]int64{}
+	for _, s := range p.Spent {
+		sums[s.Program.Name] += s.NS
+	}
+	return sums
+}
+
+// TestTimeOnProcessorsIsThePrograms: whatever the order in which the processors' records come, and in whichever drain.
+func TestTimeOnProcessorsIsThePrograms(t *testing.T) {
+	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
+	execed := task(perfevents.Named, 130, 20, 0)
+	execed.Exec, execed.Name, execed.CPU = true, []byte("ls"), 1
+	renamed := task(perfevents.Named, 310, 20, 0)
+	renamed.Name, renamed.CPU = []byte("worker"), 0
+	ends := task(perfevents.Exited, 350, 20, 10)
+	u := table(new(int))
+	u.switches(false, switched(in, 300, 0, 20), renamed, ends, // 50 of ls
+		task(perfevents.Forked, 100, 20, 10), switched(in, 110, 1, 20), execed, // 20 before exec
+		switched(out, 170, 1, 20), switched(in, 170, 1, 10), // 40 of ls, and then the shell
+		switched(out, 250, 1, 10))
+	p := u.untracked[20]
+	if got := spent(p); got[""] != 20 || got["ls"] != 90 || len(got) != 2 || !p.Ended {
+		t.Errorf("%v, ended: %v", got, p.Ended)
+	}
+	u.switches(false, task(perfevents.Forked, 400, 30, 10), switched(in, 410, 0, 30))
+	u.switches(false, switched(out, 500, 0, 30))
+	if got := spent(u.untracked[30]); got[""] != 90 {
+		t.Errorf("over two drains: %v", got)
+	}
+}
+
+// TestThreadsOfAProcessAddUp: also of one that ends on its processor.
+func TestThreadsOfAProcessAddUp(t *testing.T) {
+	u := table(new(int))
+	thread := func(kind perfevents.Kind, at int64) perfevents.Record {
+		r := switched(kind, at, 1, 20)
+		r.TID, r.PPID = 21, 20
+		return r
+	}
+	u.switches(false, task(perfevents.Forked, 100, 20, 10), switched(perfevents.SwitchedIn, 110, 0, 20),
+		thread(perfevents.SwitchedIn, 120), thread(perfevents.Exited, 150), switched(perfevents.SwitchedOut, 160, 0, 20))
+	if got := spent(u.untracked[20]); got[""] != 80 || u.untracked[20].Ended {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestNoTimeIsAnothersWhereRecordsWereLost: neither of who left unseen, nor of who came unseen.
+func TestNoTimeIsAnothersWhereRecordsWereLost(t *testing.T) {
+	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
+	u := table(new(int))
+	u.switches(false, task(perfevents.Forked, 100, 20, 10), switched(in, 110, 0, 20))
+	u.switches(true, switched(out, 900, 0, 20), switched(in, 950, 0, 20), task(perfevents.Forked, 960, 30, 10))
+	u.switches(false, switched(out, 980, 0, 20), switched(in, 1000, 0, 20), switched(in, 1100, 0, 99),
+		switched(out, 1200, 0, 20))
+	if got := spent(u.untracked[20]); len(got) != 0 || u.untracked[30] == nil {
+		t.Errorf("%v", got)
+	}
+	u.switches(false, switched(in, 1300, 0, 30))
+	u.Interrupted()
+	u.switches(false, switched(out, 1400, 0, 30), switched(in, 1500, 0, 30), switched(out, 1510, 0, 30))
+	if got := spent(u.untracked[30]); got[""] != 10 {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestProgramsOfOneProcessAreBounded: one that calls exec without end takes no more and more memory, and loses no time.
+func TestProgramsOfOneProcessAreBounded(t *testing.T) {
+	u := table(new(int))
+	u.switches(false, task(perfevents.Forked, 1, 20, 10), switched(perfevents.SwitchedIn, 10, 0, 20))
+	for i := range int64(4 * mostSpent) {
+		execed := task(perfevents.Named, 10*i+20, 20, 0)
+		execed.Exec, execed.Name = true, []byte("next")
+		u.switches(false, execed)
+	}
+	sum := int64(0)
+	for _, s := range u.untracked[20].Spent {
+		sum += s.NS
+	}
+	if n := len(u.untracked[20].Spent); n != mostSpent || sum != 40*mostSpent {
+		t.Errorf("%d programs, %d ns", n, sum)
+	}
+}
+
+// TestTimeOfAProcessThatWasMetIsCountedOn: from its birth to its end, and not before that is told.
+func TestTimeOfAProcessThatWasMetIsCountedOn(t *testing.T) {
+	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
+	shell, kid := new(int), new(int)
+	u := table(shell)
+	u.switches(false, task(perfevents.Forked, 100, 20, 10), switched(in, 110, 0, 20), switched(out, 150, 0, 20))
+	u.Meet(20, kid)
+	u.switches(false, switched(in, 160, 0, 20), switched(out, 170, 0, 20), task(perfevents.Forked, 175, 30, 20))
+	if u.untracked[20] != nil || u.untracked[30].Waiter != kid {
+		t.Errorf("%v", u.untracked)
+	}
+	if u.Leave(20, shell) != 0 { // another's number
+		t.Error("it is not the one that was met")
+	}
+	u.switches(false, switched(in, 180, 0, 20), task(perfevents.Exited, 200, 20, 10))
+	if ns := u.Leave(20, kid); ns != 40+10+20 {
+		t.Errorf("%d ns", ns)
+	}
+	if u.Leave(20, kid) != 0 || len(u.clocks.met) != 0 || len(u.tracked) != 1 {
+		t.Error("who has left is known on")
+	}
+	u.switches(false, task(perfevents.Forked, 300, 40, 10))
+	u.Meet(40, kid)
+	if u.Meet(50, kid); u.Leave(40, kid) != 0 || u.Leave(50, kid) != 0 {
+		t.Error("the end of a process that goes on is told, or the time of one that was never told of")
+	}
+}
