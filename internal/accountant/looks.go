@@ -86,8 +86,11 @@ func (a *Accountant) claimOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), a.programOf(e.Ran)
 	if e.Shot == nil {
 		where := booking.Seen{State: booking.Running, Program: name, Only: booking.ShortLivedChildren}
-		if e.InKernel {
+		switch where.Told = e.Told; {
+		case e.InKernel:
 			where.Only = booking.ExecOrExit
+		case e.Missed:
+			where.Only = booking.MissedLook
 		}
 		p.book.ClaimOfChild(where, e.At, e.Length)
 		return

@@ -132,3 +132,65 @@ func (p *Process) payKnown(pool, now int64, book func(claim, int64)) (left int64
 	}
 	return pool - pays
 }
+
+// missed is the missed looks at a program.
+type missed struct {
+	ns, n  int64
+	looked int64 // looks at others that ran it
+	passed int64 // those of them that have got their part
+	second int64 // of the last of them
+}
+
+// settleMissed has missed looks, and what they claim, go to the looks that were made at the same program, to each as
+// much. Which are missed has nothing to do with what a child does. Who was seen to exit was not to be looked at, and
+// gets nothing. Without looks the program is known.
+func (c *claims) settleMissed() {
+	of := c.takeMissed()
+	if of == nil {
+		return
+	}
+	for k, n := range c.met {
+		if m := of[k.where.Program]; m != nil && k.where.lookedAt() {
+			m.looked += n
+		}
+	}
+	for _, k := range inOrder(c.met) {
+		if m := of[k.where.Program]; m != nil && k.where.lookedAt() {
+			before, ns, n := m.passed, portion(m.ns, m.passed, m.looked), portion(m.n, m.passed, m.looked)
+			m.passed = before + c.met[k]
+			c.ns[k] += portion(m.ns, m.passed, m.looked) - ns
+			c.met[k] += portion(m.n, m.passed, m.looked) - n
+		}
+	}
+	for program, m := range of {
+		if m.looked == 0 {
+			k := c.at(Seen{State: Running, Program: program, Only: ShortLivedChildren}, m.second)
+			c.ns[k] += m.ns
+			c.met[k] += m.n
+		}
+	}
+}
+
+// takeMissed takes missed looks out of the claims, but leaves their sums. nil: there are none.
+func (c *claims) takeMissed() (of map[string]*missed) {
+	for k, n := range c.met {
+		if k.where.Only != MissedLook {
+			continue
+		}
+		if of == nil {
+			of = map[string]*missed{}
+		}
+		m := of[k.where.Program]
+		if m == nil {
+			m = &missed{}
+			of[k.where.Program] = m
+		}
+		m.ns, m.n, m.second = m.ns+c.ns[k], m.n+n, max(m.second, k.second)
+		delete(c.ns, k)
+		delete(c.met, k)
+	}
+	return of
+}
+
+// lookedAt reports whether a look at a child tells where it was.
+func (s *Seen) lookedAt() bool { return s.Only == "" || s.Told }

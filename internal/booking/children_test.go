@@ -340,3 +340,58 @@ func TestLooksThatSkidArePooled(t *testing.T) {
 		t.Errorf("%v", b)
 	}
 }
+
+// TestMissedLooksAreWhereOthersWereFound: two in five looks are missed, but none at who exits. Each function has its
+// share, within six standard errors, and so have exec and exit. The random numbers are the same in each run.
+func TestMissedLooksAreWhereOthersWereFound(t *testing.T) {
+	const n, period = 20000, 10
+	for _, counted := range []bool{false, true} {
+		random := rand.New(rand.NewPCG(13, 17))
+		p, under := &Process{}, map[string]int64{}
+		for i := range n {
+			where := Seen{State: Running, Program: "ls"}
+			switch x := random.Float64(); {
+			case x < 0.1:
+				where.Only = ExecOrExit
+			case random.Float64() < 0.4:
+				where.Only = MissedLook
+			case x < 0.15:
+				where.Only, where.Told = ExecOrExit, true
+			default:
+				where.Stack = profile.StackID(1)
+				if x > 0.75 {
+					where.Stack = 2
+				}
+			}
+			p.ClaimOfChild(where, int64(i)*1e6, period)
+		}
+		p.ClaimOfChild(Seen{State: Running, Program: "cat", Only: MissedLook}, 1e9, period)
+		sum := int64(n * period)
+		if counted {
+			sum = n * period * 3 // ticks were late
+			p.ChildCounted("ls", sum, true, true)
+			p.ChildCounted("cat", period, true, true)
+		}
+		p.Children(sum+period, 99e9, func(s Span) {
+			if under[fmt.Sprint(s.Program, s.Stack, s.Leaf)] += s.CPU; s.Program == "cat" && s.End < 1e9 {
+				t.Errorf("counted: %v: a missed look is booked before it was", counted)
+			}
+		})
+		for where, share := range map[string]float64{"ls1": 0.6, "ls2": 0.25, "ls0" + ExecOrExit: 0.15} {
+			bound := 6 * math.Sqrt(share*(1-share)/(0.6*n))
+			if got := float64(under[where]) / float64(sum); math.Abs(got-share) > bound {
+				t.Errorf("counted: %v: %s has %.4f of it, not %v", counted, where, got, share)
+			}
+			delete(under, where)
+		}
+		lost := under["cat0"+ShortLivedChildren] - period
+		if delete(under, "cat0"+ShortLivedChildren); lost < -1 || lost > 20 {
+			t.Errorf("counted: %v: %d ns too much without looks", counted, lost)
+		}
+		for where, ns := range under {
+			if ns > n/100 {
+				t.Errorf("counted: %v: %d ns under %q", counted, ns, where)
+			}
+		}
+	}
+}

@@ -62,6 +62,7 @@ func (p *Process) payCounted(pool, now int64, last bool, book func(claim, int64)
 		if c == nil {
 			c = &claims{}
 		}
+		c.settleMissed()
 		c.deduct()
 		more := ns - c.total
 		if c.n < shortProcess {

@@ -174,6 +174,7 @@ func (c *claims) pay(pool int64, emit func(claim, int64)) (left int64) {
 
 // payUpTo is pay of what is claimed and of more, which is shared out among the looks.
 func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64) {
+	c.settleMissed()
 	c.spread(more)
 	c.deduct()
 	if pool <= 0 || c.total <= 0 {
@@ -182,16 +183,8 @@ func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64)
 	if pool >= c.total {
 		left, pool = pool-c.total, c.total
 	}
-	order := make([]claim, 0, len(c.ns))
-	for k := range c.ns {
-		order = append(order, k)
-	}
-	slices.SortFunc(order, func(a, b claim) int {
-		return cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.where.Stack, b.where.Stack),
-			cmp.Compare(a.where.Program, b.where.Program), cmp.Compare(c.ns[a], c.ns[b]))
-	})
 	var claimed, paid int64
-	for _, k := range order {
+	for _, k := range inOrder(c.ns) {
 		claimed += c.ns[k]
 		if share := portion(pool, claimed, c.total) - paid; share > 0 {
 			paid += share
@@ -201,6 +194,19 @@ func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64)
 	}
 	c.total, c.paid = c.total-paid, c.paid+paid
 	return left
+}
+
+// inOrder gives the claims in the same order in each run.
+func inOrder(of map[claim]int64) []claim {
+	order := make([]claim, 0, len(of))
+	for k := range of {
+		order = append(order, k)
+	}
+	slices.SortFunc(order, func(a, b claim) int {
+		return cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.where.Stack, b.where.Stack),
+			cmp.Compare(a.where.Program, b.where.Program), cmp.Compare(of[a], of[b]))
+	})
+	return order
 }
 
 // longLife is from how many looks on a thread's own clock says where its time went, those not counted that met it

@@ -39,8 +39,10 @@ type Seen struct {
 	Whole    bool // the stack is complete
 	// Program is what a child ran that nobody met; "" for the process's own.
 	Program string
-	// Only is the only frame of a child that was met without a stack: [ShortLivedChildren] or [ExecOrExit]. Else "".
+	// Only is the only frame of a child that was met without a stack: [ShortLivedChildren], [ExecOrExit] or
+	// [MissedLook]. Else "". Told: a look has found that.
 	Only string
+	Told bool
 }
 
 // Span is a piece of a thread's time, booked under a stack. Times are in nanoseconds.
@@ -71,6 +73,9 @@ const (
 	ShortLivedChildren = "[short-lived children]"
 	// ExecOrExit is the only frame of a child that was met in exec or exit: it has no user's stack.
 	ExecOrExit = "[exec or exit]"
+	// MissedLook is a child that was not looked at because others were. It is never booked: looks at others that ran the
+	// same program have its time, or it is [ShortLivedChildren].
+	MissedLook = "[missed look]"
 	// Children stands for the name of the threads that [ShortLivedChildren] is about. They have no number.
 	Children = "[children]"
 	// Exited stands for the name of the threads whose time belongs to no look of theirs. They have no number.

@@ -41,6 +41,8 @@ type Event struct {
 	Length int64 // for NotObserved, Resumed and ChildKnown, ns; for looks and samples: what each stands for
 	// InKernel: for ChildSampled without a shot, the child was in exec or exit.
 	InKernel bool
+	// Told: a look has shown that. Missed: it was not looked at, for no reason of its own.
+	Told, Missed bool
 	// Exact: for ChildKnown, each child's time is known. Last: the child has ended.
 	Exact, Last bool
 	End         *ThreadEnd  // for ThreadEnded

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/booking"
+	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/tracer"
@@ -48,6 +49,40 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 	t.Logf("%.3f s are of ls, %.3f s of a program without a stack", float64(listing)/1e9, r.ProgramCPU)
 	if listing == 0 || r.ProgramCPU > r.ShortLivedCPU+1e-6 {
 		t.Errorf("%d ns of ls, %v s of a program without a stack, of %v s", listing, r.ProgramCPU, r.ShortLivedCPU)
+	}
+}
+
+// TestProgramsOfShortCommandsAreKnownWithoutSamples: the kernel tells what each has used, also of those that no tick has
+// met. What is left without a program is what the clocks of /proc do not tell, and what was before the first records.
+func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
+	exe, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	if err := perfevents.TryKin(); err != nil {
+		t.Skip(err)
+	}
+	kin, err := perfevents.OpenKin()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer kin.Close()
+	const script = `echo ready; read go; for i in $(seq 150); do /bin/ls /usr/bin >/dev/null; done; ` +
+		`(for i in $(seq 50); do /bin/ls /usr/bin >/dev/null; done); echo done; read end`
+	_, r := recordToldWith(t, exec.Command(exe, "-c", script), Options{Freq: 99, Children: true, Kin: kin})
+	if kin.Lost() > 0 || kin.Followed() == 0 {
+		t.Skipf("%d records found no room, %d threads were followed", kin.Lost(), kin.Followed())
+	}
+	named := func(name string) float64 {
+		return float64(r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == name })) / 1e9
+	}
+	unknown, listing := named(booking.Children), named(booking.ChildrenOf("ls"))
+	t.Logf("%.3f s of short-lived children: %.3f s of ls, of %.3f s nothing is known", r.ShortLivedCPU, listing, unknown)
+	if unknown > 0.2*r.ShortLivedCPU+0.05 || listing == 0 {
+		t.Errorf("of %.3f s nothing is known, %.3f s are of ls", unknown, listing)
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
+		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
 }
 

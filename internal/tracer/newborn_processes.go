@@ -25,6 +25,9 @@ import (
 // ended and nobody has opened it, each mark has a claim on what the children of its nearest ancestor have used. It
 // stands for the time between two ticks. If it is opened, the looks are its first thread's.
 //
+// Who is not looked at because another one is, is so by chance. His mark stands where looks at the same program have
+// found others ([booking.MissedLook]).
+//
 // Ticks that come late, because prywalk waits for a processor, come when somebody has just left one. Then there are too
 // few marks. But who is there is known, and how much he has used so far. So that is handed over, too.
 
@@ -46,6 +49,8 @@ type mark struct {
 	ran       *handover.Program
 	shot      *look.Shot // nil: no look has shown where
 	inKernel  bool       // it was in exec or exit
+	told      bool       // a look has shown that
+	missed    bool       // there was no look, for no reason of its own
 }
 
 // meetNewbornProcesses marks the processes that were born lately and are on a processor, and looks at them.
@@ -104,6 +109,7 @@ func (c *Tracer) markNewborn(y *descendants.Newborn[*handover.Process, *young], 
 // lookAtNewbornProcess begins a look at a process that was just marked, if nobody else is being looked at.
 func (c *Tracer) lookAtNewbornProcess(k *young, pid int) {
 	if c.ending || c.drawing() || c.looker.Pending() > 0 || !c.quota.goesOn() || !c.roomForCopy() {
+		k.marks[len(k.marks)-1].missed = true
 		return
 	}
 	if k.look == nil {
@@ -164,7 +170,7 @@ func (c *Tracer) newbornLooked(k *young, s *look.Shot, err error) {
 	case m.shot != nil:
 		c.looker.Drop(s)
 	case s.How == look.ByFreeze && procs.SyscallName(s.Regs.Arch, s.BrokenCall) == "execve" || !k.maps.HasCode(s.Regs.PC):
-		m.inKernel = true // its code is another one's since
+		m.inKernel, m.told = true, true // its code is another one's since
 		c.looker.Drop(s)
 	default:
 		// That it was on a processor is why it was looked at.
@@ -189,7 +195,7 @@ func (c *Tracer) claimMarks(waiter *handover.Process, marks []mark) {
 		m := &marks[i]
 		e := handover.Event{
 			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, Shot: m.shot, At: m.at, Length: m.apart,
-			InKernel: m.inKernel,
+			InKernel: m.inKernel, Told: m.told, Missed: m.missed,
 		}
 		if m.shot != nil {
 			c.now.copies += m.shot.Waits()
