@@ -26,6 +26,8 @@ import (
 const (
 	kinRing      = 64 << 10
 	leastKinRing = 16 << 10
+	// mostKinProcessors bounds the events of each thread, and so what its birth costs.
+	mostKinProcessors = 64
 )
 
 // OpenKin prepares to be told of births, programs, switches and ends of this user's threads that [Reader.Follow] names,
@@ -34,6 +36,10 @@ func OpenKin() (*Reader, error) {
 	for size := kinRing; ; size /= 2 {
 		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, tasks: map[int][]int{}, kin: size}
 		err := r.openAll()
+		if r.Events() > mostKinProcessors {
+			r.Close()
+			return nil, fmt.Errorf("%w: each thread would have an event for each of many processors", ErrUnsupported)
+		}
 		if err == nil || size == leastKinRing || !errors.Is(err, errNoRoom) {
 			return r, err
 		}

@@ -52,8 +52,9 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 	}
 }
 
-// TestProgramsOfShortCommandsAreKnownWithoutSamples: the kernel tells what each has used, also of those that no tick has
-// met. What is left without a program is what the clocks of /proc do not tell, and what was before the first records.
+// TestProgramsOfShortCommandsAreKnownWithoutSamples: the kernel tells what each has used, also of those that no tick
+// has met. What is left without a program is what the clocks of /proc do not tell, and what was before the first
+// records.
 func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 	exe, err := exec.LookPath("bash")
 	if err != nil {

@@ -170,6 +170,8 @@ const (
 	mostFollowed = 512
 	// mostRecords is how many records a second the kernel may write: each costs the target some 0.3 µs.
 	mostRecords = 20000
+	// mostInherited is how many events the threads may have: each is more than a kilobyte of the kernel's memory.
+	mostInherited = 8192
 )
 
 // kin is what the kernel tells of descendants without samples.
@@ -222,7 +224,7 @@ func (c *Tracer) hearKin(now int64) {
 	}
 	k.records += k.table.DrainClocks(k.reader)
 	if since := now - k.checked; since >= checkEvery {
-		if float64(k.records) > mostRecords*seconds(since) || k.reader.Moved() {
+		if float64(k.records) > mostRecords*seconds(since) || k.reader.Moved() || c.inherited() > mostInherited {
 			c.leaveKin()
 			return
 		}
@@ -234,6 +236,14 @@ func (c *Tracer) hearKin(now int64) {
 			c.claimSpent(p, true)
 		}
 	}
+}
+
+// inherited gives how many events the threads have that are known, at most.
+func (c *Tracer) inherited() (n int) {
+	for _, p := range c.procs {
+		n += len(p.list.byTID)
+	}
+	return n * c.kin.reader.Events()
 }
 
 // claimSpent hands over what a process has used that nobody met. exact: it is all of it.
