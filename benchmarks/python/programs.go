@@ -21,7 +21,7 @@ var programs = []program{
 	{"black", "`black` over a tree, not compiled", "black_tree.py", false, false, []string{"black"}},
 	{"mypy", "`mypy` over a tree, compiled", "mypy_tree.py", false, false, []string{"mypy"}},
 	{"pandas", "pandas and numpy", "pandas_work.py", false, false, []string{"numpy", "pandas"}},
-	{"pytest", "`pytest` over 60 tests", "pytest_suite.py", false, false, []string{"pytest"}},
+	{"pytest", "`pytest` over tests of Jinja", "pytest_suite.py", false, false, []string{"pytest", "jinja2", "trio"}},
 	{"flask-3.15", "the Flask site, on 3.15", "flask_site.py", true, true, []string{"flask"}},
 	{"threads-3.15", "the tasks, on 3.15", "task_threads.py", true, false, nil},
 	{"black-3.15", "`black`, on 3.15", "black_tree.py", true, false, []string{"black"}},

@@ -25,7 +25,7 @@ type environment struct {
 
 // packages of PyPI: those of the virtual environment, and those of pure Python for the newest interpreter.
 var (
-	packages = []string{"py-spy", "austin-dist<4", "flask", "mypy", "pytest", "numpy", "pandas"}
+	packages = []string{"py-spy", "austin-dist<4", "flask", "mypy", "pytest", "trio", "numpy", "pandas"}
 	uncoded  = []string{"black"} // not its compiled form
 	forNew   = []string{"flask", "black"}
 )
@@ -51,6 +51,9 @@ func (s *settings) install(ctx context.Context) (*environment, error) {
 			}
 		}
 	}
+	if err := e.fetchSuite(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "python:", err) // the program that lacks it is left out
+	}
 	if _, err := os.Stat(s.newest); err != nil {
 		fmt.Fprintf(os.Stderr, "python: no Tachyon: %v; run scripts/setup-pythons.sh\n", err)
 		return e, nil
@@ -64,6 +67,33 @@ func (s *settings) install(ctx context.Context) (*environment, error) {
 		}
 	}
 	return e, nil
+}
+
+// suite is the folder of the source distribution whose tests pytest runs.
+const suite = "suite"
+
+// fetchSuite fetches the tests of the Jinja that is installed, unless the folder has them: only its source
+// distribution has some.
+func (e *environment) fetchSuite(ctx context.Context) error {
+	dir := filepath.Join(e.dir, suite)
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	version, err := exec.CommandContext(ctx, e.python, "-c",
+		"import importlib.metadata as m; print(m.version('jinja2'))").Output()
+	if err != nil {
+		return fmt.Errorf("jinja2: %w", err)
+	}
+	packed := filepath.Join(e.dir, "packed")
+	if err := run(ctx, e.python, "-m", "pip", "-q", "download", "--no-deps", "--no-binary", ":all:", "-d", packed,
+		"jinja2=="+string(bytes.TrimSpace(version))); err != nil {
+		return err
+	}
+	found, _ := filepath.Glob(filepath.Join(packed, "*.tar.gz"))
+	if len(found) != 1 {
+		return fmt.Errorf("%d source distributions of jinja2", len(found))
+	}
+	return run(ctx, e.python, "-m", "tarfile", "-e", found[0], dir)
 }
 
 // base finds an interpreter that py-spy, austin and perf's trampoline know.
@@ -127,6 +157,9 @@ func (e *environment) command(ctx context.Context, p *program, env ...string) *e
 func (e *environment) lacks(p *program) string {
 	if e.interpreter(p) == "" {
 		return "no interpreter of 3.15"
+	}
+	if found, _ := filepath.Glob(filepath.Join(e.dir, suite, "*", "tests")); p.file == "pytest_suite.py" && len(found) == 0 {
+		return "no tests of Jinja"
 	}
 	for _, module := range p.need {
 		c := exec.Command(e.interpreter(p), "-c", "import "+module)

@@ -19,17 +19,17 @@ func (a *Accountant) endThread(e *handover.Event) {
 		a.open(th)
 	}
 	th.proc.book.EndThread(&th.book, &e.End.End, emit)
-	a.finish(th)
+	a.finish(th, e.End.Alive)
 	delete(a.threads, th)
 	th.proc.waits.forget(th)
 }
 
-// finish books what is left of a thread.
-func (a *Accountant) finish(th *threadAccount) {
+// finish books what is left of a thread. Of one that has ended the kernel has no name, but of a process's first one.
+func (a *Accountant) finish(th *threadAccount, alive bool) {
 	if !th.book.Begun() {
 		return
 	}
-	if !th.given { // nothing that can hang is read any more
+	if !th.given && (alive || th.TID == th.proc.Target.PID) { // nothing that can hang is read any more
 		th.renameByKernel()
 	}
 	th.proc.book.FinishThread(&th.book, a.gaps, a.emitter(th))
@@ -139,7 +139,7 @@ func (a *Accountant) bookChildren(p *processAccount, ns, now int64, last bool) {
 // event: nothing, unless it broke down.
 func (a *Accountant) CloseAccounts(now int64) {
 	for th := range a.threads {
-		a.finish(th)
+		a.finish(th, true)
 	}
 	a.unwind.managed.close()
 	if a.lockNames != nil {

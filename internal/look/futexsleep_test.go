@@ -68,3 +68,59 @@ func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestAFutexSleepLikeAnotherThreadsHasItsKernelStack: what a peek of one moment has found of one holds for others that
+// sleep by the same operation in the same function, and for none else.
+func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
+	tids, over := make(chan int), make(chan struct{})
+	defer close(over)
+	var threads [2]*Thread
+	call := procmem.SyscallInfo{Nr: -1}
+	for i := range threads {
+		go func() {
+			runtime.LockOSThread() // never unlocked: the thread ends
+			tids <- unix.Gettid()
+			<-over
+		}()
+		threads[i] = NewThread(os.Getpid(), <-tids, procmem.NewBudget(16))
+		defer threads[i].Close()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			var err error
+			if call, err = threads[i].files.Syscall(); err != nil || time.Now().After(end) {
+				t.Fatalf("it does not sleep in futex: %+v, %v", call, err)
+			}
+			if call.Nr == futexCall(hostArch()) {
+				break
+			}
+		}
+	}
+	if _, err := threads[0].files.KernelStack(make([]byte, mostKernelText)); errors.Is(err, refusal.Denied) {
+		t.Skip("kernel stacks take CAP_SYS_ADMIN: ", err)
+	}
+	k, s := kernelStacks{wanted: true}, &Shot{}
+	s.Regs.Arch = hostArch()
+	k.read(threads[0], s, &call)
+	fresh := bytes.Clone(s.KernelText)
+	if k.has(threads[1], &call) != nil {
+		t.Error("known without a proof")
+	}
+	k.proven()
+	if got := k.has(threads[1], &call); !bytes.Equal(got, fresh) {
+		t.Errorf("%q, not %q", got, fresh)
+	}
+	k.ways[0].text = []byte("[<0>] as_found+0x1/0x2\n")
+	if k.read(threads[1], s, &call); !bytes.Equal(s.KernelText, k.ways[0].text) {
+		t.Errorf("read anew: %q", s.KernelText)
+	}
+	if n := testing.AllocsPerRun(10, func() { k.read(threads[1], s, &call) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	k.ways[0].in[0]++
+	if k.has(threads[1], &call) != nil {
+		t.Error("known in another function")
+	}
+	k.ways[0].in[0]--
+	if call.Args[1] ^= 1 << 20; k.has(threads[1], &call) != nil {
+		t.Error("known by another operation")
+	}
+}

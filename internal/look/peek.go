@@ -34,7 +34,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		s.recalled, s.refused = t.recall(s, &call), false
 		l.extra(t, s)
 		l.copyNear(t, s, &call)
-		t.futex.noted = false
+		t.futex.noted, l.kernel.found.inLen = false, 0
 		if s.KernelText = s.KernelText[:0]; !t.slept.compare(t, s, &call) {
 			l.kernel.read(t, s, &call)
 		}
@@ -46,6 +46,7 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPeek, call
 			t.restless = true // until it is found asleep once more
 			t.futex.proven()
+			l.kernel.proven()
 			s.Stopped, s.Restarted, s.Broken, s.Told = 0, false, false, false
 			s.wchan, s.Kernel = s.wchan[:0], s.Kernel[:0]
 			if call.Nr < 0 {

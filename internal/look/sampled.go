@@ -132,12 +132,76 @@ func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 // proven tells that the peek that has noted it was of one moment.
 func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
 
+// futexWay is a way into the kernel of some thread.
+type futexWay struct {
+	op    uint64
+	in    [40]byte // the function that it slept in
+	inLen int      // 0: there is none
+	text  []byte
+}
+
+// mostWays is how many ways are remembered: there are few operations, and each leads to one or two functions.
+const mostWays = 8
+
+// futexWays are the ways into the kernel of all threads. Those that live for one sleep, as a server's with a thread for
+// each request, have nothing of their own to remember.
+type futexWays struct {
+	ways  [mostWays]futexWay
+	next  uint8
+	found futexWay // by the peek under way, which may not be of one moment
+}
+
+// has gives the functions of a thread that sleeps as one did before; nil if none is known to have.
+func (w *futexWays) has(t *Thread, call *procmem.SyscallInfo) []byte {
+	var buf [len(futexWay{}.in) + 1]byte
+	var in []byte
+	for i := range w.ways {
+		way := &w.ways[i]
+		if way.inLen == 0 || way.op != call.Args[1] {
+			continue
+		}
+		if in == nil {
+			var err error
+			if in, err = t.files.WchanOnce(buf[:]); err != nil {
+				return nil
+			}
+		}
+		if string(in) == string(way.in[:way.inLen]) {
+			return way.text
+		}
+	}
+	return nil
+}
+
+// find takes note of functions that were read.
+func (w *futexWays) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
+	var buf [len(w.found.in) + 1]byte
+	in, err := t.files.WchanOnce(buf[:])
+	w.found.inLen = 0
+	if err != nil || len(in) == 0 || len(in) > len(w.found.in) || len(text) == 0 {
+		return
+	}
+	w.found.op, w.found.inLen, w.found.text = call.Args[1], copy(w.found.in[:], in), append(w.found.text[:0], text...)
+}
+
+// proven tells that the peek under way is of one moment.
+func (w *futexWays) proven() {
+	if w.found.inLen == 0 {
+		return
+	}
+	way := &w.ways[w.next%mostWays]
+	*way, w.found = w.found, *way // with the room for its text
+	w.found.inLen = 0
+	w.next++
+}
+
 // kernelStacks reads which of the kernel's functions sleepers are in: once in a sleep, with the peek. It takes three
 // calls, some 6 µs, and CAP_SYS_ADMIN. Who wakes at every tick is not asked: only a thread that is looked at for the
 // first time, or whose last sleep was as long as two looks. Whoever has no such right pays for the first tries only.
 type kernelStacks struct {
 	wanted bool
 	failed int // tries in a row since the last one that succeeded
+	futexWays
 }
 
 const (
@@ -164,10 +228,18 @@ func (k *kernelStacks) read(t *Thread, s *Shot, call *procmem.SyscallInfo) {
 		s.KernelText = append(s.KernelText[:0], f.text...)
 		return
 	}
+	if inFutex {
+		if text := k.has(t, call); text != nil {
+			s.KernelText = append(s.KernelText[:0], text...)
+			f.note(t, call, text)
+			return
+		}
+	}
 	text, err := t.files.KernelStack(s.KernelText[:mostKernelText])
 	if err == nil {
 		if s.KernelText, k.failed = text, 0; inFutex {
 			f.note(t, call, text)
+			k.find(t, call, text)
 		}
 		return
 	}

@@ -21,7 +21,7 @@ const (
 // Try reports whether the kernel gives samples that can be walked: it samples this process itself, which runs until one
 // is there, mostly for 0.1 ms. The error is [ErrDenied], [ErrUnsupported] or [ErrSilent].
 func Try() error {
-	r, err := Open(Options{Freq: tryFreq, NoKernel: true})
+	r, err := Open(Options{Freq: tryFreq, NoKernel: true, Stack: LeastStack}) // the kernel clears all of a larger ring
 	if err != nil {
 		return err
 	}

@@ -177,13 +177,22 @@ func trimLine(b []byte) []byte {
 // used: empty if the thread does not sleep, or the kernel does not say.
 func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {
 	b, err := f.read(fileWchan, buf)
-	if err != nil {
-		return nil, err
-	}
+	return wchan(b), err
+}
+
+// WchanOnce is [ThreadFiles.Wchan] with no descriptor kept.
+func (f *ThreadFiles) WchanOnce(buf []byte) ([]byte, error) {
+	var p pathBuf
+	b, err := readOnce(p.thread(f.pid, f.tid, fileNames[fileWchan]), buf)
+	return wchan(b), err
+}
+
+// wchan gives the name in what was read.
+func wchan(b []byte) []byte {
 	if b = trimLine(b); len(b) == 1 && b[0] == '0' {
-		return b[:0], nil
+		return b[:0]
 	}
-	return b, nil
+	return b
 }
 
 // LastRun reads when the scheduler last charged the thread for running, in nanoseconds of the scheduler's own clock for
@@ -300,13 +309,7 @@ func readOnce(path, buf []byte) ([]byte, error) {
 // kernel's fs/proc/base.c, proc_pid_stack).
 func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 	var p pathBuf
-	fd, e := open(p.thread(f.pid, f.tid, "stack"), 0)
-	if e != 0 {
-		return nil, classify(e)
-	}
-	n, e := pread(fd, buf, 0)
-	closeFD(fd)
-	return ended(buf[:n], e)
+	return readOnce(p.thread(f.pid, f.tid, "stack"), buf)
 }
 
 // NextKernelFrame gives the name of the first function in what [ThreadFiles.KernelStack] has read, the innermost one,

@@ -10,9 +10,13 @@ import (
 // come or gone. What is read of the memory and files of such a one must be read soon. Nor does one wait
 // whose stack was not as expected ([look.Shot.Surprising]): the next ones would not be either. The same goes for a
 // process that makes code and gives it back: a stack is walked while its code is still there.
+//
+// A run-time system may find its threads by a list, which it reads each 15 ms at most. New ones wait for the next
+// reading then, and the end of one, too. A server with a thread for each request has some at each tick.
 const (
-	handOverAfter = 100e6
-	handOverShots = 32
+	handOverAfter  = 100e6
+	handOverListed = 20e6
+	handOverShots  = 32
 )
 
 // outbox has the events that are not yet handed over. It belongs to the tracer.
@@ -27,14 +31,23 @@ func (o *outbox) add(e handover.Event) { o.events = append(o.events, e) }
 
 // due reports whether the events so far are to be handed over.
 func (o *outbox) due(now int64) bool {
-	shots := 0
+	shots, after := 0, int64(handOverAfter)
 	for i := range o.events {
-		if e := &o.events[i]; e.Kind != handover.Looked || e.Soon || isNew(e.Thread, now) {
-			return true
+		e := &o.events[i]
+		if e.Kind == handover.Looked {
+			shots++
 		}
-		shots++
+		switch ends := e.Kind == handover.ThreadEnded; {
+		case e.Soon, e.Kind != handover.Looked && !ends:
+			return true
+		case !ends && !isNew(e.Thread, now):
+		case e.Thread.Proc == nil || e.Thread.Proc.Plans.Load() == nil:
+			return true
+		default:
+			after = handOverListed
+		}
 	}
-	return shots >= handOverShots || now-o.last >= handOverAfter
+	return shots >= handOverShots || now-o.last >= after
 }
 
 // isNew reports whether a thread has just come, and may have gone again before its name is known.

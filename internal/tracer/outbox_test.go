@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"prywalk/internal/handover"
+	"prywalk/internal/managed"
 )
 
 func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
@@ -14,6 +15,9 @@ func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 	named := &handover.Thread{Met: now - 5e6}
 	named.Named.Store(true)
 	ofNamed := handover.Event{Kind: handover.Looked, Thread: named}
+	listed := &handover.Thread{Met: now - 5e6, Proc: &handover.Process{}}
+	listed.Proc.Plans.Store(&managed.Plan{})
+	ofListed := handover.Event{Kind: handover.Looked, Thread: listed}
 	surprising := handover.Event{Kind: handover.Looked, Thread: known, Soon: true}
 	for _, c := range []struct {
 		what   string
@@ -27,6 +31,9 @@ func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 		{"a new thread", now - 10e6, handover.Batch{look, ofNew}, true},
 		{"a new thread whose name is known", now - 10e6, handover.Batch{look, ofNamed}, false},
 		{"a stack that was not as expected", now - 10e6, handover.Batch{look, surprising}, true},
+		{"a new thread of a run-time system's", now - 10e6, handover.Batch{look, ofListed}, false},
+		{"one that waits for long", now - handOverListed, handover.Batch{look, ofListed}, true},
+		{"the end of one", now - 10e6, handover.Batch{{Kind: handover.ThreadEnded, Thread: listed}}, false},
 		{"a thread that ended", now - 10e6, handover.Batch{{Kind: handover.ThreadEnded, Thread: known}}, true},
 		{"a new process", now - 10e6, handover.Batch{{Kind: handover.ProcessBegan}}, true},
 	} {

@@ -79,8 +79,8 @@ func (c *Tracer) meet(p *process, tid int, now int64) *thread {
 		return nil
 	}
 	lt := look.NewThread(p.target.PID, tid, c.files)
-	var name procmem.Comm
-	if lt.Files().Comm(&name) != nil {
+	name, err := nameOf(lt.Files())
+	if err != nil {
 		return nil
 	}
 	if c.opts.Threads != nil && !c.opts.Threads.Match(name.Bytes()) {
@@ -102,6 +102,18 @@ func (c *Tracer) meet(p *process, tid int, now int64) *thread {
 	c.adoptStrays(th)
 	c.grownUp(th)
 	return th
+}
+
+// nameOf gives a thread's name by a file that its first look needs, too. Each file that is opened of a thread costs a
+// few microseconds, and some more when the thread ends. The kernel escapes a backslash there (fs/proc/array.c,
+// proc_task_name).
+func nameOf(f *procmem.ThreadFiles) (name procmem.Comm, err error) {
+	var st procmem.Stat
+	if err := f.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
+		return st.Comm, err
+	}
+	err = f.Comm(&name)
+	return name, err
 }
 
 // endThread retires a thread.

@@ -124,30 +124,33 @@ func (r *Runtime) resolve(addr uint64) (*code, found) {
 		return r.readCode(addr, &id)
 	case c != nil && w.sample.At != 0 && c.since <= w.sample.At && c.checked >= w.sample.At:
 		return c, isKnown // by another walk
-	case w.live:
-		w.used = true
-		if id, what, at := r.identifyAgain(addr); what != isKnown {
-			return nil, what
-		} else if c != nil && c.id == id {
-			c.checked = at
-			return c, isKnown
-		}
-		return r.readCode(addr, nil)
-	case c == nil || w.sample.At == 0 || c.since > w.sample.At:
-		if c == nil {
-			r.codes.known.Drop(addr) // stops have left it out as what was there before
-		}
+	case c == nil && !w.isLive():
+		r.codes.known.Drop(addr) // stops have left it out as what was there before
 		return nil, isFreed
 	}
-	// It was known before the stop: is it still the same after it?
-	id, what, now := r.identifyAgain(addr)
-	if what != isKnown || id != c.id {
+	before := c != nil && w.sample.At != 0 && c.since <= w.sample.At // it was known before the stop
+	if c != nil && !before && !w.isLive() {
+		return nil, isFreed
+	}
+	id, what, at := r.identifyAgain(addr)
+	switch {
+	case what == isKnown && c != nil && c.id == id && before: // and is the same after it
+		c.checked = at
+		return c, isKnown
+	case !w.isLive():
 		r.codes.known.Drop(addr)
 		delete(r.codes.byAddr, addr)
 		return nil, isFreed
 	}
-	c.checked = now
-	return c, isKnown
+	w.used = true // it is what it was then
+	switch {
+	case what != isKnown:
+		return nil, what
+	case c != nil && c.id == id:
+		c.checked = at
+		return c, isKnown
+	}
+	return r.readCode(addr, nil)
 }
 
 // identifyNow is identify of what is there now, in one or two reads.

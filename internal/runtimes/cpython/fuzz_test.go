@@ -81,7 +81,7 @@ func walkAll(r *Runtime, m *image) {
 	r.Anchor(7, m.at)
 	r.ThreadName(7)
 	r.Tasks(still{})
-	o := objects{r, map[uint64][]entry{}}
+	o := r.objects()
 	o.get(o.entries(m.at), "threading")
 	o.attribute(m.at+64, "_name")
 }

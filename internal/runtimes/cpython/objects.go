@@ -1,6 +1,9 @@
 package cpython
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Offsets of what names of threads are read from, in bytes: of dicts (Include/cpython/dictobject.h), their tables
 // (Objects/dict-common.h, from 3.11 on Include/internal/pycore_dict.h), modules and types.
@@ -13,6 +16,13 @@ const (
 	typeDict   = 288 // tp_dictoffset
 	flagInline = 1 << 2
 	flagDict   = 1 << 4 // Py_TPFLAGS_MANAGED_DICT
+)
+
+// The state of a string of ASCII that is in one piece with its head: one byte a character, compact, ASCII
+// (Include/cpython/unicodeobject.h).
+const (
+	plainBits = 7<<2 | 1<<5 | 1<<6
+	plainText = 1<<2 | 1<<5 | 1<<6
 )
 
 // Bounds of what is read of one dict.
@@ -29,6 +39,18 @@ type entry struct{ hash, key, value uint64 }
 type objects struct {
 	r      *Runtime
 	shared map[uint64][]entry // by the address of the keys
+	places map[attribute]int  // of attributes among such entries, −1 if they have none
+	flags  map[uint64]uint64  // of types
+}
+
+// attribute is one of the objects that share keys.
+type attribute struct {
+	keys uint64
+	name string
+}
+
+func (r *Runtime) objects() *objects {
+	return &objects{r, map[uint64][]entry{}, map[attribute]int{}, map[uint64]uint64{}}
 }
 
 // is reports whether an object is of a type. A subtype's is not.
@@ -142,13 +164,31 @@ func (o *objects) isText(at uint64, text string) bool {
 		string(b[from:from+len(text)]) == text
 }
 
+// text reads a string, mostly in one read; false if it is none that was read as a whole.
+func (o *objects) text(at uint64) (string, bool) {
+	var b [128]byte
+	r, head := o.r, int(o.r.textASCII)
+	n := 0
+	if at != 0 {
+		n = r.host.Read(at, b[:])
+	}
+	if n < head || binary.LittleEndian.Uint64(b[objectType+r.wider:]) != r.textType || r.textType == 0 {
+		return "", false
+	}
+	size, state := binary.LittleEndian.Uint64(b[textLength+r.wider:]), b[textState+r.wider]
+	if state&plainBits == plainText && size <= uint64(n-head) {
+		return string(b[head : head+int(size)]), true
+	}
+	return r.textOf(r.host, at)
+}
+
 // attribute gives what an object has by a name: in its dict, or among the values of the object itself.
 func (o *objects) attribute(at uint64, name string) uint64 {
 	typ := o.r.read64(at + objectType + o.r.wider)
 	if typ == 0 {
 		return 0
 	}
-	flags, r := o.r.read64(typ+typeFlags+o.r.wider), o.r
+	flags, r := o.typeFlags(typ), o.r
 	switch {
 	case r.minor <= 10 || flags&flagDict == 0:
 		off := r.read64(typ + typeDict + o.r.wider)
@@ -181,10 +221,24 @@ func (o *objects) ofType(typ, values uint64, name string) uint64 {
 		list = o.table(keys, mostShared)
 		o.shared[keys] = list
 	}
-	for i, e := range list {
-		if o.isText(e.key, name) {
-			return o.r.read64(values + 8*uint64(i))
-		}
+	at := attribute{keys, name}
+	place, known := o.places[at]
+	if !known {
+		place = slices.IndexFunc(list, func(e entry) bool { return o.isText(e.key, name) })
+		o.places[at] = place
 	}
-	return 0
+	if place < 0 {
+		return 0
+	}
+	return o.r.read64(values + 8*uint64(place))
+}
+
+// typeFlags gives the flags of a type.
+func (o *objects) typeFlags(typ uint64) uint64 {
+	flags, known := o.flags[typ]
+	if !known {
+		flags = o.r.read64(typ + typeFlags + o.r.wider)
+		o.flags[typ] = flags
+	}
+	return flags
 }

@@ -100,7 +100,7 @@ func (r *Runtime) modules() uint64 {
 
 // Tasks implements [managed.Lister].
 func (r *Runtime) Tasks(w managed.Watch) (list managed.TaskList) {
-	o := &objects{r, map[uint64][]entry{}}
+	o := r.objects()
 	r.readThreads()
 	p, ok := r.findTasks(o)
 	if !ok {

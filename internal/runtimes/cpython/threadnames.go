@@ -83,19 +83,17 @@ func (r *Runtime) readNames() {
 
 // namesByID reads the names of some threads once, by pthread_self.
 func (r *Runtime) namesByID(wanted map[uint64]bool) map[uint64]string {
-	o := objects{r, map[uint64][]entry{}}
+	o := r.objects()
 	if !o.is(r.active, r.dictType) {
-		r.active = r.findActive(&o)
+		r.active = r.findActive(o)
 	}
 	names := map[uint64]string{}
 	for _, e := range o.entries(r.active) {
 		if e.value == 0 || e.hash == 0 || !wanted[e.hash] {
 			continue
 		}
-		if text := o.attribute(e.value, "_name"); o.is(text, r.textType) {
-			if name, ok := r.textOf(r.host, text); ok {
-				names[e.hash] = name
-			}
+		if name, ok := o.text(o.attribute(e.value, "_name")); ok {
+			names[e.hash] = name
 		}
 	}
 	return names

@@ -29,7 +29,7 @@ type thread struct {
 const (
 	mostInterps = 1 << 10
 	mostThreads = 1 << 15
-	readAgain   = 20e6 // ns; the list is not read more often for a thread that it has not got
+	readAgain   = 15e6 // ns; the list is not read more often for a thread that it has not got
 )
 
 // readThreads reads the list of all interpreters' thread states; false if it is not one.

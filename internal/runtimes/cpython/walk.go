@@ -8,7 +8,8 @@ import (
 // walk is the Python side of one walk.
 type walk struct {
 	sample *managed.Sample
-	live   bool // memory that was not copied is read as it is now
+	asked  bool // whether the thread has slept since
+	live   bool // it has: memory that was not copied is read as it is now
 	used   bool // it was
 	pages  *livePages
 	state  uint64 // the thread state
@@ -51,7 +52,6 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	chain, runs, loops := w.chain[:0], w.runs[:0], w.loops[:0]
 	*w = walk{sample: s, chain: chain, runs: runs, loops: loops, pages: &r.pages}
 	w.pages.n = 0
-	w.live = s.Live != nil && s.Live.Unchanged()
 	if !r.findState() {
 		return
 	}
@@ -337,9 +337,18 @@ func (w *walk) get(addr uint64) (uint64, bool) {
 	if v, ok := w.sample.Mem.Word(addr); ok {
 		return v, true
 	}
-	if !w.live || addr < 1<<12 {
+	if addr < 1<<12 || !w.isLive() {
 		return 0, false
 	}
 	w.used = true
 	return w.pages.word(w.sample.Live, addr)
+}
+
+// isLive reports whether the thread has slept since the sample was taken, so that its memory is as it was. The kernel is
+// asked when that first matters, and mostly it does not: what a walk needs was copied, and its code is known.
+func (w *walk) isLive() bool {
+	if !w.asked {
+		w.asked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
+	}
+	return w.live
 }
