@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -83,10 +84,16 @@ func (r *recording) attach() error {
 	return r.verdict()
 }
 
+// openGarbage lets more garbage lie while processes are opened, in percent of what is in use: a first stack is waited
+// for, and each collection takes from that.
+const openGarbage = 400
+
 // open opens the processes; one that cannot be opened ends the recording before it
 // began, so that nobody takes a part for the whole.
 func (r *recording) open(pids []int) ([]*code.Process, error) {
 	_, _ = procmem.RaiseFileLimit() // without it files are opened anew for each look
+	percent := debug.SetGCPercent(openGarbage)
+	defer debug.SetGCPercent(percent)
 	r.images = code.NewImageCache(0)
 	var procs []*code.Process
 	for _, pid := range pids {

@@ -17,6 +17,7 @@ var errFUSE = errors.New("a FUSE file system is on the way")
 type mounts struct {
 	fuse map[uint64]bool // false: another kind
 	any  bool            // there is a FUSE file system
+	more []string        // lists that are read if an id is in none so far: no two mounts have the same
 }
 
 // mountsFor reads the mounts of this process and of the one below whose root the request's path is.
@@ -28,8 +29,12 @@ func mountsFor(r *Request) *mounts {
 		at = r.Path
 	}
 	for ; len(at) > len("/proc/"); at = filepath.Dir(at) {
-		if filepath.Dir(at) == "/proc" {
-			m.read(at + "/mountinfo")
+		switch file := at + "/mountinfo"; {
+		case filepath.Dir(at) != "/proc":
+		case r.Kernel: // only the mount of the file itself is asked about, mostly one of this process's, too
+			m.more = append(m.more, file)
+		default:
+			m.read(file)
 		}
 	}
 	return m
@@ -62,8 +67,16 @@ func (m *mounts) check(fd int) error {
 	if err == unix.ENOSYS || err == nil && st.Mask&unix.STATX_MNT_ID == 0 { // before Linux 5.8
 		return nil
 	}
-	if is, known := m.fuse[st.Mnt_id]; err != nil || is || !known {
-		return errFUSE
+	for err == nil {
+		is, known := m.fuse[st.Mnt_id]
+		switch {
+		case known && !is:
+			return nil
+		case known || len(m.more) == 0:
+			return errFUSE
+		}
+		m.read(m.more[0])
+		m.more = m.more[1:]
 	}
-	return nil
+	return errFUSE
 }
