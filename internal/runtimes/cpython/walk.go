@@ -344,8 +344,8 @@ func (w *walk) get(addr uint64) (uint64, bool) {
 	return w.pages.word(w.sample.Live, addr)
 }
 
-// isLive reports whether the thread has slept since the sample was taken, so that its memory is as it was. The kernel is
-// asked when that first matters, and mostly it does not: what a walk needs was copied, and its code is known.
+// isLive reports whether the thread has slept since the sample was taken, so that its memory is as it was. The kernel
+// is asked when that first matters. Mostly it does not: what a walk needs was copied, and its code is known.
 func (w *walk) isLive() bool {
 	if !w.asked {
 		w.asked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
