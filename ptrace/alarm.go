@@ -97,15 +97,15 @@ func (a *alarm) sleep(until int64) bool {
 	return e == 0 || e == unix.EINTR || e == unix.EAGAIN
 }
 
-// wait waits in the kernel until there is a stop to report, or until a moment; false if
-// that is not possible. info tells what was reported.
-func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, ok bool) {
+// wait waits in the kernel until there is a stop to report, or until a moment. ok is false if that is not possible, and
+// slept if the moment had passed already. info tells what was reported.
+func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok bool) {
 	if !a.set(until) {
-		return 0, false
+		return 0, false, false
 	}
 	a.until.Store(until)
 	_, _ = maskSignals(unix.SIG_UNBLOCK, setOf(alarmSignal))
-	if e = unix.EINTR; procmem.Now() < until {
+	if e, slept = unix.EINTR, procmem.Now() < until; slept {
 		e = waitidBlocking(unix.P_ALL, 0, watch, info)
 	}
 	_, _ = maskSignals(unix.SIG_BLOCK, setOf(alarmSignal))
@@ -113,7 +113,7 @@ func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, ok bool) {
 	if e == unix.EINTR {
 		a.at = 0
 	}
-	return e, true
+	return e, slept, true
 }
 
 // ringAgain ends a sleep that lasts longer than it should. Any goroutine may call it.

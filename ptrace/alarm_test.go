@@ -83,7 +83,7 @@ func TestWaitWhoseAlarmHasBeenMissedEndsAllTheSame(t *testing.T) {
 		until := procmem.Now() + 300e6 // this thread may be put off before it waits, and would not wait then
 		c.alarm.at = until
 		var info sigInfo
-		if e, ok := c.alarm.wait(until, &info); e != unix.EINTR || !ok {
+		if e, _, ok := c.alarm.wait(until, &info); e != unix.EINTR || !ok {
 			t.Errorf("%v %v", e, ok)
 		}
 		if procmem.Now() < until+overslept {
@@ -145,5 +145,66 @@ func TestAlarmIsSetAnewAfterAMove(t *testing.T) {
 		if c.SleepUntil(at); procmem.Now() > at+30e9 {
 			t.Error("it was not set again")
 		}
+	})
+}
+
+// TestWhatEndedTheLastSleep: the tracer's own timer, here, or somebody from afar, or it is long past.
+func TestWhatEndedTheLastSleep(t *testing.T) {
+	withAlarm(t, func(c *Controller) {
+		if c.ByTimer() {
+			t.Error("it has not slept yet")
+		}
+		c.SleepUntil(procmem.Now() - 1)
+		if c.ByTimer() {
+			t.Error("the moment had passed")
+		}
+		for name, sleep := range map[string]func(){
+			"SleepUntil": func() { c.SleepUntil(procmem.Now() + 1e5) },
+			"Nap":        func() { c.Nap(procmem.Now() + 1e5) },
+		} {
+			if sleep(); !c.ByTimer() {
+				t.Error(name + " was not ended by the timer")
+			}
+			if c.Awake(); c.ByTimer() {
+				t.Error("that was long ago")
+			}
+		}
+		if c.SleepUntil(procmem.Now() + 1e5); !c.ByTimer() {
+			t.Error("SleepUntil was not ended by the timer")
+		}
+		if c.Moved(); c.ByTimer() {
+			t.Error("it was moved")
+		}
+	})
+}
+
+// TestAWaitThatAStopEndsIsNotTheTimers: with its thread on this processor, the wait sleeps.
+func TestAWaitThatAStopEndsIsNotTheTimers(t *testing.T) {
+	p := start(t, "spin")
+	withAlarm(t, func(c *Controller) {
+		var here unix.CPUSet
+		here.Set(procmem.CPU())
+		for _, tid := range []int{p.tid, 0} {
+			if err := unix.SchedSetaffinity(tid, &here); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		c.Nap(procmem.Now() + 1e5)
+		l, err := c.Begin(p.tid)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		l.Queued()
+		for c.WaitAny(procmem.Now()+1e9) == nil {
+			if l.state != lookPending {
+				break
+			}
+		}
+		if c.ByTimer() {
+			t.Error("a stop was taken for the timer")
+		}
+		c.Cancel(l)
 	})
 }

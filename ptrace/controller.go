@@ -66,6 +66,7 @@ type Controller struct {
 	alarm  alarm
 	wakeup int64 // until then waits spin
 	woken  int64 // when its last sleep ended
+	rang   bool  // and a timer of this processor ended it: see ByTimer
 	idle   int64 // when a wait last found no pending look stopped
 	audit  int64 // when the pending looks are next checked one by one
 
@@ -156,6 +157,14 @@ func (c *Controller) Pending() int { return c.live }
 // clock of [Now]; 0 if it has not waited yet. Whoever ran on its processor then
 // was put off it.
 func (c *Controller) Woken() int64 { return c.woken }
+
+// ByTimer reports whether this thread's last sleep was ended by its own timer, on the processor on which it still is.
+// That interrupt is served there and then. The end of another thread's stop wakes it from afar, and so does a move.
+// Whoever it puts off its processor then may go on for some microseconds first, mostly to the end of a system call.
+func (c *Controller) ByTimer() bool { return c.rang }
+
+// Awake tells that this thread is awake: what ended its last sleep says nothing of what comes from now on.
+func (c *Controller) Awake() { c.rang = false }
 
 // closeWait bounds how long Close waits for threads that have not stopped.
 const closeWait = 50 * time.Millisecond

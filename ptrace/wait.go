@@ -79,8 +79,15 @@ func (c *Controller) SpinAny(deadline int64) *Look {
 func (c *Controller) nanosleep(ns int64) {
 	began := procmem.Now()
 	nanosleep(ns)
-	c.woken = procmem.Now()
+	c.woken, c.rang = procmem.Now(), true
 	c.own.sleptSince(began, c.woken)
+}
+
+// Nap sleeps until a moment on the clock of [Now], and leaves the alarm as it is.
+func (c *Controller) Nap(until int64) {
+	if left := until - procmem.Now(); left > 0 {
+		c.nanosleep(left)
+	}
 }
 
 // rest lets askEvery ns pass after a moment.
@@ -118,11 +125,12 @@ func (c *Controller) ask() (l *Look, now int64) {
 // possible, or what is reported is nobody's of the pending ones.
 func (c *Controller) block(until int64) (*Look, bool) {
 	began := procmem.Now()
-	e, ok := c.alarm.wait(until, &c.info)
+	e, slept, ok := c.alarm.wait(until, &c.info)
 	if !ok {
 		return nil, false
 	}
 	c.woken = procmem.Now()
+	c.rang = slept && e == unix.EINTR
 	c.own.sleptSince(began, c.woken)
 	c.idle = max(c.idle, c.woken-wakeTakes)
 	if e == unix.EINTR {
@@ -135,15 +143,19 @@ func (c *Controller) block(until int64) (*Look, bool) {
 // Moved tells that this thread has been moved to another processor. The alarm is set anew there, as the timer's
 // interrupt is served where it was set. Whoever runs where this thread sleeps would otherwise be interrupted from afar,
 // too late if it leaves a system call meanwhile (kernel/entry/common.c).
-func (c *Controller) Moved() { c.alarm.at = 0 }
+func (c *Controller) Moved() { c.alarm.at, c.rang = 0, false }
 
 // SleepUntil sleeps until a moment on the clock of [Now], or until a signal comes. The
 // Go scheduler is not told.
 func (c *Controller) SleepUntil(at int64) {
 	began := procmem.Now()
-	if began < at && !c.alarm.sleep(at) {
+	if began >= at {
+		return
+	}
+	if !c.alarm.sleep(at) {
 		procmem.SleepUntil(at)
 	}
+	c.rang = true
 	c.own.sleptSince(began, procmem.Now())
 }
 

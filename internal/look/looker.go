@@ -35,7 +35,7 @@ type Looker struct {
 	pending  []*Thread // by the tag of their ptrace.Look, less one
 	req      ptrace.Request
 	stop     ptrace.Stop
-	woken    int64
+	woken    skid.Wake
 	tracer   skid.Tracer
 	reader   ptrace.Reader
 	others   otherStacks
@@ -70,7 +70,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		return 0, nil, ptrace.ErrGone // the number is another thread's by now
 	}
 	t.before, t.asleepIn.Nr = sched, -1
-	t.skid.BeginLook(l.wake(), sched.Runs)
+	t.skid.BeginLook(l.wake().At, sched.Runs)
 	again := l.takeNeeds(t) && l.mayFreezeSleepers()
 	if l.rung < AlwaysPeek && !again && t.standsAsItWas(sched) {
 		return Reused, nil, nil
@@ -170,10 +170,12 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 		return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
 	}
 	// A thread of which nothing is known yet has no time to book.
-	found := t.skid.Preempted() && s.Sched.Runs == t.before.Runs
-	if woken := l.wake(); t.base.valid && (found || st.Processor == l.tracer.Processor(woken)) {
-		if s.OnCPU = found || l.tracer.Preempted(t.files, woken); s.OnCPU {
-			t.skid.ExactAt(procmem.Now())
+	_, found := t.skid.Preempted()
+	found = found && s.Sched.Runs == t.before.Runs
+	wake, now := l.wake(), procmem.Now()
+	if t.base.valid && t.skid.TellsAsleep(wake, now) && (found || st.Processor == l.tracer.Processor(wake.At)) {
+		if s.OnCPU = found || l.tracer.Preempted(t.files, wake.At); s.OnCPU {
+			t.skid.ExactAt(now)
 		}
 	}
 	return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)

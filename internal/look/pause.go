@@ -89,8 +89,10 @@ func (l *Looker) waitsForTurn(t *Thread, asleep bool) bool {
 	if on, known := t.files.OnProcessor(); on || !known {
 		return false
 	}
-	if t.skid.Basis() != skid.FewCalls && l.tracer.Judge(&t.skid, t.files, t.lastRun(), l.wake()) && t.skid.Preempted() {
-		return false
+	if t.skid.Basis() != skid.FewCalls && l.tracer.Judge(&t.skid, t.files, t.lastRun(), l.wake()) {
+		if _, ok := t.skid.Preempted(); ok {
+			return false
+		}
 	}
 	now := procmem.Now()
 	if t.passed == 0 {

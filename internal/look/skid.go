@@ -8,13 +8,25 @@ import (
 // Woken tells when the tracer's thread woke up for the looks that follow
 // (CLOCK_MONOTONIC, ns).
 func (l *Looker) Woken(at int64) {
-	l.woken = at
+	l.woken = skid.Wake{At: at, ByTimer: l.ctl.ByTimer()}
 	l.tracer.Woken(at)
 }
 
+// Awake tells that the tracer has done other things since its last sleep. If it does not sleep before the next tick, it
+// has preempted nobody at that tick.
+func (l *Looker) Awake() { l.ctl.Awake() }
+
+// Nap has the tracer sleep until a moment (CLOCK_MONOTONIC, ns).
+func (l *Looker) Nap(until int64) { l.ctl.Nap(until) }
+
 // wake gives the tracer's last wake-up, from its sleep between ticks or from a short one
 // while it waited for threads to stop.
-func (l *Looker) wake() int64 { return max(l.woken, l.ctl.Woken()) }
+func (l *Looker) wake() skid.Wake {
+	if at := l.ctl.Woken(); at > l.woken.At {
+		return skid.Wake{At: at, ByTimer: l.ctl.ByTimer()}
+	}
+	return l.woken
+}
 
 // Close lets go of the file that the looker keeps open, its thread's own, and of its spare shot.
 func (l *Looker) Close() {
@@ -29,7 +41,7 @@ func (l *Looker) InTheWay() (cpu int, ok bool) {
 	if !l.tracer.InTheWay() {
 		return -1, false
 	}
-	return l.tracer.Processor(l.wake()), true
+	return l.tracer.Processor(l.wake().At), true
 }
 
 // judgeAll finds out whom of those whose looks are under way the tracer has preempted.
@@ -70,6 +82,10 @@ func (l *Looker) Consider(t *Thread) bool {
 	return true
 }
 
+// SeeksPreempted reports whether the thread that the tracer's wake-up preempted is to be sought: the tracer's own timer
+// did it. Else the look at it tells no more than any other.
+func (l *Looker) SeeksPreempted() bool { return l.wake().ByTimer }
+
 // FindPreempted finds out which of the threads that were considered the tracer's wake-up has preempted, nil if none.
 // The look at it is to begin at once. Asking takes 5 µs each. Who has used most since the last tick is asked first, as
 // he is the likeliest.
@@ -83,7 +99,7 @@ func (l *Looker) FindPreempted() *Thread {
 			}
 		}
 		c := list[most]
-		if l.tracer.Find(&c.t.skid, c.t.files, c.runs, l.wake()) {
+		if l.tracer.Find(&c.t.skid, c.t.files, c.runs, l.wake().At) {
 			return c.t
 		}
 		list[most] = list[last]
@@ -109,8 +125,8 @@ func (t *Thread) Stat(st *procmem.Stat) error { return t.files.Stat(st) }
 // Processor tells on which processor a thread ran when it was last looked at; −1 if the
 // kernel does not say.
 func (l *Looker) Processor(t *Thread) int {
-	if t.skid.Preempted() {
-		return l.tracer.Processor(l.wake())
+	if cpu, ok := t.skid.Preempted(); ok {
+		return cpu
 	}
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
@@ -138,6 +154,6 @@ func (l *Looker) OnProcessor(pid int) bool {
 		return true
 	}
 	var st procmem.Stat
-	return procmem.ReadStat(pid, &st) == nil && st.Processor == l.tracer.Processor(l.wake()) &&
-		l.tracer.Preempted(files, l.wake())
+	return procmem.ReadStat(pid, &st) == nil && st.Processor == l.tracer.Processor(l.wake().At) &&
+		l.tracer.Preempted(files, l.wake().At)
 }

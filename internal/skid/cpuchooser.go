@@ -10,8 +10,8 @@ import (
 // if others are idle (kernel/sched/rt.c, select_task_rq_rt). The tracer chooses where it
 // sleeps:
 //
-//   - If threads that make many system calls run, on the processor of one of them, drawn at random at each tick. Only
-//     from there they are looked at exactly ([Calls]).
+//   - If threads that make many system calls run, on the processor of one of them, drawn at random. Only from there
+//     they are looked at exactly ([Calls]). Each move puts somebody off, so that it stays for a while.
 //   - So too if a thread computes much and is found asleep all the same. It may wait for a
 //     thread that the tracer's wake-up has preempted: a server for its client, on a machine
 //     where both use all processors. From its own processor it is met at work.
@@ -28,6 +28,8 @@ const (
 	// followFor is how long the tracer stays after the last thread that made many system
 	// calls was seen running, in nanoseconds.
 	followFor = 1e9
+	// followStay is how long it stays on a processor before it follows another one, in nanoseconds.
+	followStay = 8e6
 	// hiddenShare: a thread that has computed for that share of a tick since it was last
 	// met at work, and sleeps, is followed too.
 	hiddenShare = 2
@@ -46,6 +48,7 @@ type CPUChooser struct {
 	drawn    int // the processor of one of them
 	at       int // where it is because of one, −1 if it is not
 	followed int64
+	follows  int64 // when to follow another one at the earliest, CLOCK_MONOTONIC ns
 	rng      *rand.Rand
 }
 
@@ -62,6 +65,9 @@ func NewCPUChooser(moved func()) *CPUChooser {
 
 // Following reports whether the tracer sleeps where a thread ran that makes many system calls, or that hides.
 func (p *CPUChooser) Following() bool { return p.at >= 0 || !p.known }
+
+// Moves reports whether the tracer may be moved at the end of a tick, because it follows threads.
+func (p *CPUChooser) Moves() bool { return p.known && p.at >= 0 }
 
 // Follow takes note of the processor of a thread that makes many system calls.
 func (p *CPUChooser) Follow(cpu int) {
@@ -80,7 +86,8 @@ func (p *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 	case !p.known:
 	case p.seen > 0:
 		p.seen, p.followed = 0, now
-		if p.at != p.drawn {
+		if p.at != p.drawn && now >= p.follows {
+			p.follows = now + followStay
 			var one unix.CPUSet
 			one.Set(p.drawn)
 			p.at = p.drawn

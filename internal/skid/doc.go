@@ -12,7 +12,8 @@
 //   - [Calls]: does a thread make many system calls? Then only looks at it that were exact say where its time goes.
 //     Those are looks at a thread that the tracer preempted, or that is off its processor. The time of others is
 //     carried to the next exact look.
-//   - [Tracer]: which thread did the tracer's wake-up preempt?
+//   - [Tracer]: which thread did the tracer's wake-up preempt? It tells where that one was only if the tracer's own
+//     timer woke it ([Wake]). A move to another processor, or the end of a stop, interrupts from afar.
 //   - [CPUChooser]: on which processor does the tracer sleep, so that it preempts such a thread?
 //   - [Decide]: the first looks at a thread wait until it is known whether it makes many system calls.
 package skid

@@ -17,7 +17,7 @@ import (
 // would favour what the others do. The kernel tells which it is: it reads its clock once when one thread replaces
 // another.
 //
-// A wake-up is named by its moment, CLOCK_MONOTONIC in nanoseconds. All methods run on the tracer's OS thread.
+// All methods run on the tracer's OS thread.
 type Tracer struct {
 	self  *procmem.ThreadFiles
 	woken int64 // the wake-up that at is of
@@ -28,6 +28,14 @@ type Tracer struct {
 	found bool  // a thread was preempted at this tick
 	known int64 // the wake-up for which the one that was preempted is known
 	asked int   // for so many wake-ups more it is likely that at is asked for
+}
+
+// Wake is a wake-up of the tracer.
+type Wake struct {
+	At int64 // its name: the moment, CLOCK_MONOTONIC ns
+	// ByTimer: the tracer's own timer woke it, on the processor on which it is. Else whoever it preempted was interrupted
+	// from afar, and skids as others do.
+	ByTimer bool
 }
 
 // askedFor is for how many wake-ups after one for which the scheduler was asked that is likely again.
@@ -108,7 +116,7 @@ func (d *Tracer) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken 
 	if !ok || at != d.at {
 		return false
 	}
-	t.foundAt, t.foundRuns = woken, runs
+	t.foundAt, t.foundRuns, t.cpu = woken, runs, d.Processor(woken)
 	return d.note(woken)
 }
 
@@ -117,19 +125,19 @@ func (d *Tracer) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken 
 //
 // That has to be done before the tracer sleeps, as the kernel forgets it when the thread runs again. It takes long,
 // so it is done at once only where [Thread.MayWait] says so, and else for those that do not stop in time.
-func (d *Tracer) Judge(t *Thread, files *procmem.ThreadFiles, run Run, woken int64) (waits bool) {
+func (d *Tracer) Judge(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
 	if t.judged {
 		return t.preempted
 	}
-	t.judged = true
-	if t.preempted = t.Basis() == FewCalls && d.byClock(run, woken); t.preempted {
+	t.judged, t.late, t.cpu = true, !wake.ByTimer, d.Processor(wake.At)
+	if t.preempted = t.Basis() == FewCalls && d.byClock(run, wake.At); t.preempted {
 		return true
 	}
 	var st procmem.Stat
-	if files.Stat(&st) != nil || st.Processor != d.Processor(woken) {
+	if files.Stat(&st) != nil || st.Processor != t.cpu {
 		return false
 	}
-	t.preempted = d.Preempted(files, woken)
+	t.preempted = d.Preempted(files, wake.At)
 	return true
 }
 

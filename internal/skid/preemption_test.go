@@ -25,15 +25,41 @@ func TestWhoWasFoundPreemptedIsSoUntilHeRuns(t *testing.T) {
 		runs  uint64
 		want  bool
 	}{{woken, 7, true}, {woken, 8, false}, {woken + 1000, 7, false}} {
-		th := Thread{foundAt: woken, foundRuns: 7}
-		if th.BeginLook(c.woken, c.runs); th.Preempted() != c.want || th.Judged() != c.want {
-			t.Errorf("woken %d, %d runs: %v, judged %v", c.woken, c.runs, th.Preempted(), th.Judged())
+		th := Thread{foundAt: woken, foundRuns: 7, cpu: 3}
+		th.BeginLook(c.woken, c.runs)
+		if cpu, ok := th.Preempted(); ok != c.want || ok && cpu != 3 || th.Judged() != c.want {
+			t.Errorf("woken %d, %d runs: %v on %d, judged %v", c.woken, c.runs, ok, cpu, th.Judged())
 		}
-		if th.RanOn(); th.Preempted() {
+		th.RanOn()
+		if _, ok := th.Preempted(); ok {
 			t.Error("it ran on before the interrupt")
 		}
-		if th.BeginLook(woken, 7); th.Preempted() || th.Judged() {
+		th.BeginLook(woken, 7)
+		if _, ok := th.Preempted(); ok || th.Judged() {
 			t.Error("the next look knows it still")
+		}
+	}
+}
+
+// TestWhoWasPreemptedFromAfarSkids: a look at him is worth as much as any other from another processor.
+func TestWhoWasPreemptedFromAfarSkids(t *testing.T) {
+	const at = 1_010_000_000
+	for _, c := range []struct {
+		calls bool // it is in a call at each of its stops
+		late  bool
+		onCPU bool
+		basis Basis
+	}{{true, false, true, Exact}, {true, true, false, Skids}, {false, false, true, Exact}, {false, true, true, FewCalls}} {
+		var th Thread
+		for range decidedAfter {
+			th.Stopped(at-1, true, c.calls)
+		}
+		th.preempted, th.judged, th.late = true, true, c.late
+		if onCPU, basis := th.Stopped(at, false, c.calls); onCPU != c.onCPU || basis != c.basis {
+			t.Errorf("%+v: %v, %v", c, onCPU, basis)
+		}
+		if tells := th.TellsAsleep(Wake{At: at, ByTimer: !c.late}, at); tells != (!c.calls || !c.late) {
+			t.Errorf("%+v: asleep it tells %v", c, tells)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func (c *Tracer) breathe(until int64) (now int64) {
 	c.collect(until)
 	if procmem.Now() < until {
 		ptrace.Pin()
-		procmem.SleepUntil(until)
+		c.looker.Nap(until)
 		ptrace.Unpin()
 	}
 	c.drainInTime()

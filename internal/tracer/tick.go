@@ -39,6 +39,9 @@ func (c *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 		if c.allGone() && len(c.control.arrive) == 0 {
 			return false
 		}
+		if c.cpuChooser.Moves() {
+			c.looker.Awake()
+		}
 		c.attend(next)
 		sleepUntil(ctx, ctl, next)
 	}
@@ -122,12 +125,22 @@ func (c *Tracer) tick(now, deadline int64) {
 	c.counts.threadsMax = max(c.counts.threadsMax, int64(c.now.threads))
 	ptrace.Pin() // also while it hands over: who has not stopped yet may do so meanwhile
 	defer ptrace.Unpin()
-	c.collect(deadline)
+	c.collect(c.choosesAt(now, deadline))
 	cpu, inTheWay := c.looker.InTheWay()
 	c.cpuChooser.Ticked(now, inTheWay, cpu)
 	if c.out.due(now) {
 		c.out.handOver(now)
 	}
+}
+
+// choosesAt gives until when a tick waits for its looks. Where the tracer follows threads, what is left to do is done
+// at once. It may move, and must sleep where it is when the next tick comes: a move then preempts somebody from afar.
+// Who stops later is collected after it ([Tracer.attend]).
+func (c *Tracer) choosesAt(now, deadline int64) int64 {
+	if c.cpuChooser.Moves() && !c.ending {
+		return now
+	}
+	return deadline
 }
 
 // tickState is what belongs to the present tick alone.
@@ -203,7 +216,7 @@ func (c *Tracer) wakeAndLook(p *process, all bool) int {
 // lookAtPreempted looks at the thread that the tracer's wake-up preempted before anything else is done, if such a one
 // is sought ([skid.Tracer.Find]).
 func (c *Tracer) lookAtPreempted() {
-	if !c.cpuChooser.Following() {
+	if !c.cpuChooser.Following() || !c.looker.SeeksPreempted() {
 		return
 	}
 	for _, p := range c.procs {
