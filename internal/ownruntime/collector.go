@@ -16,6 +16,7 @@ import (
 // stands still all that time. So the Go runtime does not collect by itself while processes are sampled. The
 // accountant, which makes most of the garbage, sees how much there is, and asks for a collection. The tracer then
 // begins no more looks, and has it made when none is under way. The ticks that this takes are missed, and counted so.
+// So that they are few, it hurries (hurry.go).
 
 const (
 	// leastHeap is at how many bytes a first collection is asked for; later ones at
@@ -90,6 +91,7 @@ func (g *Collector) Collect(now int64, waiting int) {
 		return
 	}
 	done := make(chan struct{})
+	undo := hurry() // now: an ordinary thread may wait long before it begins
 	go func() {
 		defer close(done)
 		runtime.GC()
@@ -100,6 +102,7 @@ func (g *Collector) Collect(now int64, waiting int) {
 		g.Await(done)
 	}
 	<-done
+	undo()
 	g.asked = 0
 	g.want.Store(false)
 }
