@@ -171,15 +171,20 @@ func (t *Thread) zombie() bool {
 // Who wakes often sleeps mostly where it slept before. A peek that finds the call, what lies around the word waited
 // for, and all words that the last walk depended on as they were has found that stack again. Its shot would tell
 // nothing new: it is not handed over, walked, and named again. Only the clocks are told. The proof of sleep is that of
-// any peek. What can change without the stack is told anew every sleptFor ns: modules, names of descriptors and of
-// threads, the kernel's functions.
+// any peek. What can change without the stack is told anew after a while: modules, names of descriptors and of threads,
+// the kernel's functions.
 
-// sleptFor is for how long a shot stands for later sleeps, in nanoseconds.
-const sleptFor = 1e9
+// sleptFor is for how long a shot stands for later sleeps at first, in nanoseconds. Each time that the sleep after that
+// is the same once more it is twice as long, up to mostSleptFor: such a look costs as much as four that tell clocks.
+const (
+	sleptFor     = 1e9
+	mostSleptFor = 4e9
+)
 
 // slept is what is known of the last shot of a thread, if that was asleep.
 type slept struct {
 	at      int64 // its moment; 0: something else was told of since
+	lasts   int64 // for how long it stands, ns
 	call    procmem.SyscallInfo
 	words   *samestack.Words // what its walk depends on; nil: that is not known yet
 	nearAt  uint64
@@ -211,7 +216,7 @@ func (p *slept) beginLook(t *Thread, may bool) {
 func (p *slept) compare(t *Thread, s *Shot, call *procmem.SyscallInfo) bool {
 	p.alike = p.wanted && p.sameWait(s, call) && len(s.Mem.Others) == 0 && p.words.Hold(call, &s.Mem.Stack)
 	p.asleep, p.wchanRead = false, false
-	alike := p.alike && procmem.Now()-p.at < sleptFor
+	alike := p.alike && procmem.Now()-p.at < p.lasts
 	switch {
 	case t.sampled == 0: // stat tells, which has the processor, too
 	case p.alike && !alike:
@@ -253,13 +258,15 @@ func (p *slept) sameWait(s *Shot, call *procmem.SyscallInfo) bool {
 // again reports whether the look under way has nothing to tell but clocks.
 func (p *slept) again(s *Shot) bool {
 	p.alike = p.alike && s.State == Sleeping && !s.OnCPU
-	return p.alike && s.At-p.at < sleptFor
+	return p.alike && s.At-p.at < p.lasts
 }
 
 // told takes note of a shot that is handed over.
 func (p *slept) told(s *Shot) {
-	if !p.alike {
-		p.words = nil
+	if p.alike {
+		p.lasts = min(2*p.lasts, mostSleptFor)
+	} else {
+		p.words, p.lasts = nil, sleptFor
 	}
 	if !p.wchanRead {
 		p.wchanLen = 0

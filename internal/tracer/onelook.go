@@ -127,7 +127,7 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 	inTurn := s.How == look.ByPeek && th.look.InLock(&s.Call)
 	c.follow(th, s.Sched, s.OnCPU || inTurn, s.State == look.Running, s.How)
 	c.noticeGap(s.At)
-	th.tick = c.counts.ticks
+	th.tick, th.told = c.counts.ticks, s.At
 	c.idle.Looked(&th.idle, s.State != look.Running, th.born, s.Sched)
 	c.now.copies += s.Waits()
 	c.out.add(handover.Event{
@@ -137,8 +137,12 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 	c.followIfItRan(th, s)
 }
 
+// tellClocks is how long the clocks of a thread that sleeps where it slept may wait until they are told, in
+// nanoseconds: the recording's resolution in time.
+const tellClocks = 1e9
+
 // sleptAgain counts a look at a thread that has run, and sleeps where its last look has seen it. Only its clocks are
-// told, with its next look or when somebody asks.
+// told, with its next look, after a second, or when somebody asks.
 func (c *Tracer) sleptAgain(th *thread) {
 	sched, at := th.look.LastSched(), th.look.LastSleepAt()
 	now := booking.ReadAt(sched, at)
@@ -150,6 +154,9 @@ func (c *Tracer) sleptAgain(th *thread) {
 	th.tick = c.counts.ticks
 	c.idle.Looked(&th.idle, true, th.born, sched)
 	th.idle.SleptAgain(now)
+	if at-th.told >= tellClocks {
+		c.tellClocks(th, at)
+	}
 }
 
 // follow takes note of a look at a thread, if the tracer should be on its processor. met: it was met on one, or waits

@@ -38,6 +38,7 @@ func (o *outbox) due(now int64) bool {
 			shots++
 		}
 		switch ends := e.Kind == handover.ThreadEnded; {
+		case e.Kind == handover.Unchanged:
 		case e.Soon, e.Kind != handover.Looked && !ends:
 			return true
 		case !ends && !isNew(e.Thread, now):

@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"slices"
 	"testing"
 
 	"prywalk/internal/handover"
@@ -19,6 +20,7 @@ func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 	listed.Proc.Plans.Store(&managed.Plan{})
 	ofListed := handover.Event{Kind: handover.Looked, Thread: listed}
 	surprising := handover.Event{Kind: handover.Looked, Thread: known, Soon: true}
+	clocks := handover.Event{Kind: handover.Unchanged, Thread: known}
 	for _, c := range []struct {
 		what   string
 		passed int64
@@ -28,6 +30,7 @@ func TestLooksAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 		{"one look just after the last", now - 10e6, handover.Batch{look}, false},
 		{"one look that waits for long", now - handOverAfter, handover.Batch{look}, true},
 		{"many looks", now - 10e6, make(handover.Batch, handOverShots), true},
+		{"clocks alone", now - 10e6, slices.Repeat(handover.Batch{clocks}, 2*handOverShots), false},
 		{"a new thread", now - 10e6, handover.Batch{look, ofNew}, true},
 		{"a new thread whose name is known", now - 10e6, handover.Batch{look, ofNamed}, false},
 		{"a stack that was not as expected", now - 10e6, handover.Batch{look, surprising}, true},

@@ -95,6 +95,7 @@ type thread struct {
 	end      handover.ThreadEnd
 	listing  int64 // the last one that showed it
 	tick     int64 // the last one at which it was looked at
+	told     int64 // when the accountant was told of it last, CLOCK_MONOTONIC ns
 	metAt    int64 // the one at which it was met, if its birth was seen
 	turn     int64 // of reading the threads' clocks, in which its own were read last ([endedCount])
 	born     bool  // its birth was seen: its clocks count from zero

@@ -40,10 +40,16 @@ func (c *Tracer) tellUnchanged() {
 		for _, th := range p.list.inOrder {
 			c.idle.CountParked(&th.idle)
 			if th.idle.Unchanged.Ticks > 0 && !th.dead {
-				c.out.add(handover.Event{Kind: handover.Unchanged, Thread: th.shared, Before: th.idle.TakeUnchanged()})
+				c.tellClocks(th, c.now.at)
 			}
 		}
 	}
+}
+
+// tellClocks tells the accountant what is known of a thread since its last shot.
+func (c *Tracer) tellClocks(th *thread, now int64) {
+	th.told = now
+	c.out.add(handover.Event{Kind: handover.Unchanged, Thread: th.shared, Before: th.idle.TakeUnchanged()})
 }
 
 // tellSleptAgain tells the accountant of all threads that have run, and slept where they had slept before.
@@ -51,7 +57,7 @@ func (c *Tracer) tellSleptAgain() {
 	for _, p := range c.procs {
 		for _, th := range p.list.inOrder {
 			if th.idle.Unchanged.Ran && !th.dead {
-				c.out.add(handover.Event{Kind: handover.Unchanged, Thread: th.shared, Before: th.idle.TakeUnchanged()})
+				c.tellClocks(th, c.now.at)
 			}
 		}
 	}
