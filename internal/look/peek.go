@@ -174,8 +174,8 @@ func (t *Thread) zombie() bool {
 // any peek. What can change without the stack is told anew after a while: modules, names of descriptors and of threads,
 // the kernel's functions.
 
-// sleptFor is for how long a shot stands for later sleeps at first, in nanoseconds. Each time that the sleep after that
-// is the same once more it is twice as long, up to mostSleptFor: such a look costs as much as four that tell clocks.
+// sleptFor is for how long a shot stands for later sleeps at first, in nanoseconds. If the sleep after that is the same
+// once more, the next shot stands for twice as long, up to mostSleptFor. A shot costs as much as four looks without.
 const (
 	sleptFor     = 1e9
 	mostSleptFor = 4e9
