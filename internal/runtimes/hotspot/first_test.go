@@ -88,8 +88,8 @@ func stackOf(f *named, r namedRelease, compiled bool) (words []uint64, list []fr
 // deepStack is how many frames it has, mostStackReads how often memory may be read for all of them.
 const (
 	deepStack      = 10
-	mostStackReads = 40
-	mostAgainReads = 12
+	mostStackReads = 28
+	mostAgainReads = 6
 )
 
 // TestFirstMeetingOfAStackReadsLittle: the same step of all frames is read together, and so are those that tell that

@@ -39,8 +39,9 @@ type foreseeing struct {
 
 // aMethod is a method on the way to its names.
 type aMethod struct {
-	at uint64
-	id methodIdentity
+	at    uint64
+	known *method // nil: its names are read, too
+	id    methodIdentity
 }
 
 // forgetForeseen begins a walk.
@@ -223,7 +224,7 @@ func (n *Names) wantMethod(at uint64) {
 			return
 		}
 	}
-	s.methods = append(s.methods, aMethod{at: at})
+	s.methods = append(s.methods, aMethod{at: at, known: n.methods[at]})
 }
 
 // foreseeMethods reads what the methods that were noted lead to, in the steps of identify and readMethod.
@@ -240,7 +241,12 @@ func (n *Names) foreseeMethods() {
 		}
 		k.get()
 	}
-	each(func(m *aMethod) { k.want(extent{m.at + l.constMethod.offset, 8}) })
+	each(func(m *aMethod) {
+		if m.known != nil { // mostly, it is still the same
+			n.wantKnown(m.known)
+		}
+		k.want(extent{m.at + l.constMethod.offset, 8})
+	})
 	each(func(m *aMethod) {
 		m.id.constMethod = n.v.memory().word(m.at + l.constMethod.offset)
 		k.want(extent{m.id.constMethod, l.constMethodBytes + 8})
@@ -251,7 +257,7 @@ func (n *Names) foreseeMethods() {
 		n.pointsTo(&m.id, cm)
 		k.want(extent{m.id.constants, l.poolBytes})
 		k.want(extent{n.constantAt(&m.id, m.id.nameIndex), 8})
-		if known := n.methods[m.at]; known == nil {
+		if m.known == nil {
 			from := l.constMethodBytes + l.codeSize.in(cm)
 			if size := 8*l.constMethodSize.in(cm) - from; l.flags.in(cm)&hasLines != 0 {
 				k.want(extent{m.id.constMethod + from, size})
@@ -263,17 +269,25 @@ func (n *Names) foreseeMethods() {
 		m.id.holder = l.holder.in(n.pool[:])
 		k.want(n.symbolAt(n.v.memory().word(n.constantAt(&m.id, m.id.nameIndex))))
 		k.want(extent{m.id.holder + l.klassName.offset, 8})
-		k.want(n.tagOf(m.id.nameIndex))
-		k.want(n.sourceAt(&m.id))
+		if m.known == nil {
+			k.want(n.tagOf(m.id.nameIndex))
+			k.want(n.sourceAt(&m.id))
+		}
 	})
 	each(func(m *aMethod) {
+		k.want(n.symbolAt(n.v.memory().word(m.id.holder + l.klassName.offset)))
+		if m.known != nil {
+			return
+		}
 		n.v.memory().bytes(m.id.constants, n.pool[:l.poolBytes])
 		file := n.sourceIndex(&m.id)
-		k.want(n.symbolAt(n.v.memory().word(m.id.holder + l.klassName.offset)))
 		k.want(n.tagOf(file))
 		k.want(extent{n.constantAt(&m.id, file), 8})
 	})
 	each(func(m *aMethod) {
+		if m.known != nil {
+			return
+		}
 		n.v.memory().bytes(m.id.constants, n.pool[:l.poolBytes])
 		k.want(n.symbolAt(n.v.memory().word(n.constantAt(&m.id, n.sourceIndex(&m.id)))))
 	})

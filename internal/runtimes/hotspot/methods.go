@@ -17,12 +17,17 @@ type method struct {
 	size        uint64 // of that
 	cache       uint64 // of its class's constants: the interpreter keeps it in each frame
 	cookie      uint64
+	found       places
 	name, file  string
 	lines       []byte // the table, compressed
 	first       int    // the line of its first bytecode
 	// since is when it was read first, checked when it was still the same.
 	since, checked int64
 }
+
+// places are where a method's identity was found: its class's constants, the one with its name, the name, the class,
+// and the name of that.
+type places struct{ constants, slot, name, holder, class uint64 }
 
 // Bounds of what is read of a method.
 const (
@@ -45,6 +50,7 @@ var hashSeed = maphash.MakeSeed()
 // methodIdentity is what is compared to tell a method from another one at the same address.
 type methodIdentity struct {
 	constMethod, constants, holder uint64
+	found                          places
 	nameIndex, id                  uint16
 	name, class                    []byte // addresses of names are used again, too; the next identify overwrites them
 }
@@ -61,12 +67,28 @@ func (n *Names) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// identify reads the identity of what is at the address of a method, and what names need of it besides. What one step
-// leads to is read at once.
-func (n *Names) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
+// wantKnown notes where a known method's identity was found. If it is the same, nothing else needs to be read.
+func (n *Names) wantKnown(m *method) {
+	k, l := n.v.near, &n.l.at
+	k.want(extent{m.at + l.constMethod.offset, 8})
+	k.want(extent{m.constMethod, l.constMethodBytes + 8})
+	k.want(extent{m.found.constants, l.poolBytes})
+	k.want(extent{m.found.slot, 8})
+	k.want(n.symbolAt(m.found.name))
+	k.want(extent{m.found.holder + l.klassName.offset, 8})
+	k.want(n.symbolAt(m.found.class))
+}
+
+// identify reads the identity of what is at the address of a method, and, of one that is not known, what names need of
+// it besides. What one step leads to is read at once.
+func (n *Names) identify(at uint64, known *method) (id methodIdentity, cm []byte, ok bool) {
 	l, m, near := &n.l.at, n.v.memory(), n.v.near
 	if at == 0 || at%8 != 0 {
 		return id, nil, false
+	}
+	if known != nil {
+		n.wantKnown(known)
+		near.get()
 	}
 	id.constMethod = m.word(at + l.constMethod.offset)
 	cm = n.constMethod[:l.constMethodBytes+8]
@@ -84,14 +106,19 @@ func (n *Names) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
 		return id, nil, false
 	}
 	slot := n.constantAt(&id, id.nameIndex)
-	near.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.klassName.offset, 8}, n.tagOf(id.nameIndex),
-		n.sourceAt(&id))
+	if known == nil {
+		near.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.klassName.offset, 8}, n.tagOf(id.nameIndex),
+			n.sourceAt(&id))
+	}
 	name, class := m.word(slot), m.word(id.holder+l.klassName.offset)
 	if m.failed || id.holder == 0 {
 		return id, nil, false
 	}
-	file := n.sourceIndex(&id)
-	near.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
+	if known == nil {
+		file := n.sourceIndex(&id)
+		near.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
+	}
+	id.found = places{id.constants, slot, name, id.holder, class}
 	text, ok := n.letters(name)
 	n.spelled = append(n.spelled[:0], text...)
 	end := len(n.spelled)
@@ -127,14 +154,14 @@ func (n *Names) methodAt(at uint64) *method {
 	}
 	now := n.v.near.use(n.at)
 	defer n.v.near.done()
-	id, cm, ok := n.identify(at)
+	id, cm, ok := n.identify(at, known)
 	if !ok {
 		delete(n.methods, at)
 		return nil
 	}
 	cookie := n.cookieFor(&id)
 	if known != nil && known.cookie == cookie {
-		known.checked = now
+		known.checked, known.found = now, id.found
 		return known
 	}
 	m := n.readMethod(at, &id, cm)
@@ -145,7 +172,7 @@ func (n *Names) methodAt(at uint64) *method {
 	if len(n.methods) >= maxMethods {
 		clear(n.methods)
 	}
-	m.cookie, m.since, m.checked = cookie, now, now
+	m.cookie, m.found, m.since, m.checked = cookie, id.found, now, now
 	n.methods[at] = m
 	return m
 }
