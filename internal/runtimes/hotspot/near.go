@@ -15,6 +15,8 @@ import (
 const (
 	nearUnit = pageSize // bytes of a unit, at most: they never cross a page
 	maxNear  = 512      // units that are kept
+	// blockUnits is how many of them have their memory together.
+	blockUnits = 32
 	// maxTogether is how many units a place may have that is read by way of them.
 	maxTogether = 4
 
@@ -43,7 +45,7 @@ type near struct {
 	at      [maxNear]uint64
 	size    [maxNear]int // bytes that were read of a unit, or unread
 	index   [1 << indexBits]uint16
-	bytes   []byte // of all units: the memory of those that were never needed is not touched
+	blocks  [maxNear / blockUnits][]byte // of the units, made when they are needed first
 	parts   [maxParts]frames.Region
 	units   [maxParts]unitRange
 	through func(uint64, []byte) int // the method Read
@@ -53,7 +55,7 @@ type near struct {
 type unitRange struct{ first, end int }
 
 func newNear(v *VM) *near {
-	k := &near{v: v, unit: nearUnit, bytes: make([]byte, maxNear*nearUnit)}
+	k := &near{v: v, unit: nearUnit}
 	k.through = k.Read
 	return k
 }
@@ -109,7 +111,13 @@ func (k *near) Read(addr uint64, b []byte) (done int) {
 }
 
 // kept is where the bytes of a unit are.
-func (k *near) kept(i int) []byte { return k.bytes[i*nearUnit : (i+1)*nearUnit] }
+func (k *near) kept(i int) []byte { return k.following(i, i+1) }
+
+// following is that of several units of one block.
+func (k *near) following(first, end int) []byte {
+	from := first % blockUnits
+	return k.blocks[first/blockUnits][from*nearUnit : (from+end-first)*nearUnit]
+}
 
 // slotOf gives where the search for a unit begins in the table.
 func slotOf(at uint64) uint64 { return at * 0x9e3779b97f4a7c15 >> (64 - indexBits) } // Fibonacci hashing
@@ -132,6 +140,9 @@ func (k *near) slot(at uint64) int {
 	i, p := k.count, slotOf(at)
 	for k.index[p] != 0 {
 		p = (p + 1) % uint64(len(k.index))
+	}
+	if b := &k.blocks[i/blockUnits]; *b == nil {
+		*b = make([]byte, blockUnits*nearUnit)
 	}
 	k.index[p] = uint16(i + 1)
 	k.at[i], k.size[i] = at, unread
@@ -227,9 +238,9 @@ func (k *near) collect(from int) (n, next int) {
 		if k.size[i] != unread {
 			continue
 		}
-		if n > 0 && k.unit == nearUnit && k.units[n-1].end == i && k.at[i-1]+nearUnit == k.at[i] {
+		if n > 0 && k.unit == nearUnit && k.units[n-1].end == i && k.at[i-1]+nearUnit == k.at[i] && i%blockUnits != 0 {
 			k.units[n-1].end++
-			k.parts[n-1].Bytes = k.bytes[k.units[n-1].first*nearUnit : (i+1)*nearUnit]
+			k.parts[n-1].Bytes = k.following(k.units[n-1].first, i+1)
 			continue
 		}
 		if n == maxParts {
