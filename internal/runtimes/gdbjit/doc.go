@@ -10,6 +10,8 @@
 //   - The list is read when the descriptor is not what it was, and once in a while all the same. An entry's memory
 //     may have been used again for another one. What is kept of an image are its call frame information, where its
 //     code lies, and its functions' names.
+//   - A stack is walked after it was copied. So the descriptor is compared before each walk, and what was described
+//     before the last change is kept for copies from before ([Code.At]).
 //   - A process changes the list while it is read. So the list is read again after the images were, and an
 //     image counts only if its entry was in both readings.
 //   - In a relocatable image (LLVM's) each section's header has the address of the loaded copy. The image's own call
