@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write a new baseline")
@@ -66,6 +67,8 @@ func TestNoCountHasRisen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			judge(t, old, fresh, func() (values, error) { return s.allocations(), nil }, x.name+": ")
+			time.Sleep(settled)
 			judge(t, old, fresh, func() (values, error) { return s.ticks(), nil }, x.name+": ")
 			if err := s.stop(); err != nil {
 				t.Error(err)

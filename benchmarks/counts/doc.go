@@ -15,7 +15,8 @@
 // 12!·12!/24! = 4·10⁻⁷, whatever the distribution is; the addition is for other loads than that of the day of the
 // baseline. For a count that is always the same it is 0: one call more fails.
 //
-// A change that is meant to cost more, or that costs less, writes a new baseline:
+// A change that is meant to cost more, or that costs less, writes a new baseline. Others should use the machine half of
+// the time meanwhile:
 //
 //	go test ./benchmarks/counts -run Risen -update
 //

@@ -3,7 +3,6 @@ package counts
 import (
 	"fmt"
 	"maps"
-	"runtime"
 	"time"
 
 	"prywalk/internal/code"
@@ -20,13 +19,6 @@ type reading struct{ calls, copied float64 }
 
 func readCalls() reading {
 	return reading{calls: float64(procmem.Calls() - procmem.Waits()), copied: float64(procmem.Copied())}
-}
-
-// mallocs gives how many objects were allocated. It stops the world, so that it is exact.
-func mallocs() float64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return float64(m.Mallocs)
 }
 
 // looksAt is how many looks a value of a single look is the least of: those that nothing came in the way of.

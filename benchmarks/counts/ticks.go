@@ -2,6 +2,7 @@ package counts
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"prywalk/internal/code"
@@ -26,7 +27,7 @@ type session struct {
 	stop    func() error
 }
 
-// sample starts sampling, and waits until it is settled.
+// sample starts sampling.
 func sample(c *crowd) (*session, error) {
 	images := code.NewImageCache(0)
 	t, err := images.Open(c.pid)
@@ -42,7 +43,6 @@ func sample(c *crowd) (*session, error) {
 		_, err := s.Run(ctx)
 		done <- err
 	}()
-	time.Sleep(settled)
 	return &session{s, func() error {
 		cancel()
 		err := <-done
@@ -54,21 +54,34 @@ func sample(c *crowd) (*session, error) {
 
 // ticks measures one window. A tick here is a 1/freq of its time. Some of what is done is bound to time and not to
 // ticks. The ticks that a busy machine misses would make it more for each of those that are left.
-//
-// The Go runtime counts allocations with the world stopped, and the tracer seldom lets it stop: while it sleeps it
-// keeps its processor. It is woken again and again meanwhile, which costs calls. So allocations have a window of their
-// own, around that of the rest.
 func (s *session) ticks() values {
-	allocs, from := mallocs(), time.Now()
 	before, p, began := readCalls(), s.sampler.Progress(), time.Now()
 	time.Sleep(window)
-	after, q, n := readCalls(), s.sampler.Progress(), inTicks(began)
-	whole := inTicks(from)
+	after, q, n := readCalls(), s.sampler.Progress(), time.Since(began).Seconds()*freq
 	return values{
 		"stops": float64(q.Frozen-p.Frozen) / n, "calls": (after.calls - before.calls) / n,
-		"bytes": (after.copied - before.copied) / n, "allocations": (mallocs() - allocs) / whole,
+		"bytes": (after.copied - before.copied) / n,
 	}
 }
 
-// inTicks gives how many ticks long it is since a moment.
-func inTicks(since time.Time) float64 { return time.Since(since).Seconds() * freq }
+// allocations gives how many objects are allocated a tick, of a while that begins with first looks at all threads. The
+// Go runtime counts them with the world stopped. The tracer keeps its processor, also while it sleeps, and so seldom
+// lets it stop. So it is held meanwhile.
+func (s *session) allocations() values {
+	before, began := s.mallocs(), time.Now()
+	time.Sleep(settled)
+	n := time.Since(began).Seconds() * freq
+	return values{"allocations": (s.mallocs() - before) / n}
+}
+
+// mallocs gives how many objects were allocated.
+func (s *session) mallocs() float64 {
+	s.sampler.Hold()
+	for !s.sampler.Held() {
+		time.Sleep(time.Millisecond)
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	s.sampler.Resume()
+	return float64(m.Mallocs)
+}

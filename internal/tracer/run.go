@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -145,8 +146,12 @@ func (c *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	c.control.still.Store(true)
 	defer c.control.still.Store(false)
 	for c.control.held.Load() && !over() {
-		c.attend(procmem.Now() + heldStep)
-		sleepUntil(ctx, ctl, procmem.Now()+heldStep)
+		if c.looker.Pending() > 0 {
+			c.attend(procmem.Now() + heldStep)
+			sleepUntil(ctx, ctl, procmem.Now()+heldStep)
+			continue
+		}
+		time.Sleep(heldStep) // so that the Go runtime has this processor, and can stop this goroutine
 	}
 	now := procmem.Now()
 	c.ticks.Restart(now, c.budget.Rate(now))
