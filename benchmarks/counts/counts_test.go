@@ -67,9 +67,9 @@ func TestNoCountHasRisen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			judge(t, old, fresh, func() (values, error) { return s.allocations(), nil }, x.name+": ")
 			time.Sleep(settled)
 			judge(t, old, fresh, func() (values, error) { return s.ticks(), nil }, x.name+": ")
+			judge(t, old, fresh, func() (values, error) { return s.allocations(), nil }, x.name+": ")
 			if err := s.stop(); err != nil {
 				t.Error(err)
 			}
