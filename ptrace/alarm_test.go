@@ -1,6 +1,7 @@
 package ptrace
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -31,16 +32,19 @@ func withAlarm(t *testing.T, body func(c *Controller)) {
 	}
 }
 
+// bindHere binds a thread and this one to the processor that this one is on.
+func bindHere(tid int) error {
+	var here unix.CPUSet
+	here.Set(procmem.CPU())
+	return errors.Join(unix.SchedSetaffinity(tid, &here), unix.SchedSetaffinity(0, &here))
+}
+
 func TestWaitSleepsUntilThreadThatWaitsForThisProcessorHasStopped(t *testing.T) {
 	p := start(t, "spin")
 	withAlarm(t, func(c *Controller) {
-		var here unix.CPUSet
-		here.Set(procmem.CPU())
-		for _, tid := range []int{p.tid, 0} {
-			if err := unix.SchedSetaffinity(tid, &here); err != nil {
-				t.Error(err)
-				return
-			}
+		if err := bindHere(p.tid); err != nil {
+			t.Error(err)
+			return
 		}
 		for round := range 200 {
 			l, err := c.Begin(p.tid)
@@ -182,13 +186,9 @@ func TestWhatEndedTheLastSleep(t *testing.T) {
 func TestAWaitThatAStopEndsIsNotTheTimers(t *testing.T) {
 	p := start(t, "spin")
 	withAlarm(t, func(c *Controller) {
-		var here unix.CPUSet
-		here.Set(procmem.CPU())
-		for _, tid := range []int{p.tid, 0} {
-			if err := unix.SchedSetaffinity(tid, &here); err != nil {
-				t.Error(err)
-				return
-			}
+		if err := bindHere(p.tid); err != nil {
+			t.Error(err)
+			return
 		}
 		c.Nap(procmem.Now() + 1e5)
 		l, err := c.Begin(p.tid)

@@ -67,39 +67,30 @@ func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 // ranBefore is how long a program's thread was on a processor before it is stepped, whatever else runs.
 const ranBefore = time.Second
 
-// linkedTime is for how long a runtime is stepped in Linked.java.
-const linkedTime = time.Second
+// stepTime is for how long a runtime is stepped in a program of one purpose.
+const stepTime = time.Second
 
 // TestJavaWalksFromLinkedMethodsAreExact steps Linked.java in the interpreter: its methods are called by adapters that
 // move the return address, and most stretches begin in one of them.
-func TestJavaWalksFromLinkedMethodsAreExact(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("Java's code is known on amd64 only")
-	}
-	dir := t.TempDir()
-	compileJavaInto(t, dir, "Linked")
-	var all JavaTally
-	for _, java := range javas(t) {
-		name := filepath.Base(filepath.Dir(filepath.Dir(java)))
-		t.Run(name, func(t *testing.T) { stepJava(t, name, java, dir, "Linked", []string{"-Xint"}, linkedTime, &all) })
-	}
-	var b strings.Builder
-	all.Write(&b)
-	t.Log("\n" + b.String())
-}
+func TestJavaWalksFromLinkedMethodsAreExact(t *testing.T) { stepAll(t, "Linked", []string{"-Xint"}) }
 
 // TestJavaWalksFromMethodsThatTheInterpreterKnowsAreExact: compiled code seldom calls the interpreter's Math.sin. It
 // does where no compiler may make anything of that.
 func TestJavaWalksFromMethodsThatTheInterpreterKnowsAreExact(t *testing.T) {
+	stepAll(t, "Work", plainMath)
+}
+
+// stepAll steps a program in every Java runtime that is here, each for stepTime.
+func stepAll(t *testing.T, class string, options []string) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("Java's code is known on amd64 only")
 	}
 	dir := t.TempDir()
-	compileJavaInto(t, dir, "Work")
+	compileJavaInto(t, dir, class)
 	var all JavaTally
 	for _, java := range javas(t) {
 		name := filepath.Base(filepath.Dir(filepath.Dir(java)))
-		t.Run(name, func(t *testing.T) { stepJava(t, name, java, dir, "Work", plainMath, linkedTime, &all) })
+		t.Run(name, func(t *testing.T) { stepJava(t, name, java, dir, class, options, stepTime, &all) })
 	}
 	var b strings.Builder
 	all.Write(&b)
