@@ -94,7 +94,10 @@ func TestLaunchedCommandStartsAsIfByAShell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with(t, Options{}, func(c *Controller) { // started from the thread with raised priority
+	raised, launched := make(chan struct{}), make(chan struct{})
+	go func() { // by an ordinary thread, while the controller's has a raised priority
+		defer close(launched)
+		<-raised
 		r, w, _ := os.Pipe()
 		null, _ := os.Open(os.DevNull)
 		defer null.Close()
@@ -110,6 +113,10 @@ func TestLaunchedCommandStartsAsIfByAShell(t *testing.T) {
 		if !bytes.Equal(got, want) {
 			t.Errorf("launched:\n%s\nos/exec:\n%s", got, want)
 		}
+	}()
+	with(t, Options{}, func(*Controller) {
+		close(raised)
+		<-launched
 	})
 }
 
