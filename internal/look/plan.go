@@ -27,6 +27,7 @@ type planned struct {
 	inner  ptrace.Extra
 	plan   *managed.Plan
 	anchor frames.Addr
+	sought *frames.Addr // of the thread: what its last Seek has found; nil: that is not kept
 	tid    uint64
 	asleep bool // the thread is peeked at
 
@@ -173,8 +174,11 @@ func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 		p.n = p.inner.Regions(regs, rd, out)
 	}
 	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
-	if p.anchor == 0 {
+	if p.anchor == 0 && !p.soughtBefore() {
 		p.carry(p.plan.Find)
+		if p.sought != nil {
+			*p.sought = p.slots[0]
+		}
 	}
 	if p.slots[0] != 0 {
 		p.carry(p.plan.Steps)
@@ -182,7 +186,7 @@ func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	if p.alone != nil {
 		p.alone.n, p.alone.until = copy(p.alone.at[:], p.alone.next[:p.found]), 0
 	}
-	p.rd, p.out, p.last, p.alone = nil, nil, frames.Region{}, nil
+	p.rd, p.out, p.last, p.alone, p.sought = nil, nil, frames.Region{}, nil, nil
 	return p.n
 }
 
@@ -248,6 +252,27 @@ func (p *planned) chain(at frames.Addr, s *managed.Step) {
 	if p.first == nil {
 		p.first = p.firsts[:copy(p.firsts[:], p.nodes[:p.count])]
 	}
+}
+
+// soughtBefore reports whether what the last look at the thread has found is still what is sought: then it need not be
+// sought among all others again. It is asked for at each look until the walks have told where it is.
+func (p *planned) soughtBefore() bool {
+	if p.sought == nil || *p.sought == 0 {
+		return false
+	}
+	at := *p.sought
+	for i := range p.plan.Find {
+		s := &p.plan.Find[i]
+		want := p.slots[s.End%managed.MaxSlots]
+		if s.Op != managed.Seek || s.To != 0 || want == 0 {
+			continue
+		}
+		if (p.have(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
+			p.slots[0] = at
+			return true
+		}
+	}
+	return false
 }
 
 // seek goes along nodes up to the one that has a word; 0 if none has.
@@ -412,6 +437,7 @@ func (l *Looker) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
 	p.inner, p.plan, p.anchor, p.tid, p.alone = inner, plan, anchor, uint64(t.TID), t.nodes
+	p.sought = &t.sought
 	return p
 }
 

@@ -264,3 +264,53 @@ func TestWhoWaitsForTheLockOfItsRunTimeSystemIsInIt(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasSoughtIsFoundAgainInOneRead: as long as the walks have not told where a thread's state is, each look seeks
+// it. Where the last one has found it is tried first. If another thread's is there by now, it is sought anew.
+func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
+	const n, distance, size, word, tid = 10, 8192, 32, 16, 77
+	a := newArena(1 << 17)
+	first := int(-a.at & 4095)
+	a.put(0, a.at+uint64(first))
+	for i := range n {
+		at := first + i*distance
+		if i+1 < n {
+			a.put(at, a.at+uint64(at+distance))
+		}
+		a.put(at+word, uint64(tid-3+i)) // the fourth is the thread's
+	}
+	plan := &managed.Plan{
+		Find: []managed.Step{
+			{Op: managed.Load, Off: int64(a.at), To: 4},
+			{Op: managed.Seek, Base: 4, Size: size, At: word, End: 3, Max: n},
+		},
+		Steps: []managed.Step{{Op: managed.Copy, Max: size}},
+	}
+	p, out := newPlanned()
+	var sought frames.Addr
+	run := func() (regions int, found bool) {
+		p.sought, p.tid = &sought, tid
+		snap := frames.Snapshot{Others: p.run(plan, 0, out)}
+		for i := range n {
+			if at := a.at + uint64(first+i*distance); sought == at {
+				v, ok := snap.Word(at + word)
+				return len(snap.Others), ok && v == tid
+			}
+		}
+		return len(snap.Others), false
+	}
+	all, found := run()
+	again, foundAgain := run()
+	if !found || !foundAgain || again >= all || again != 2 { // it, and what the plan copies of it
+		t.Errorf("%d regions, then %d; found %v, %v", all, again, found, foundAgain)
+	}
+	a.put(first+3*distance+word, 1)
+	a.put(first+5*distance+word, tid)
+	if _, found = run(); !found || sought != a.at+uint64(first+5*distance) {
+		t.Errorf("not sought anew: %#x, %v", sought, found)
+	}
+	a.put(first+5*distance+word, 1)
+	if _, found = run(); found || sought != 0 {
+		t.Errorf("%#x is taken for a thread's that has none, %v", sought, found)
+	}
+}

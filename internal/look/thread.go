@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
@@ -46,6 +47,7 @@ type Thread struct {
 	passed   int64      // since when it was found queued, and not stopped for that; CLOCK_MONOTONIC ns, 0: it was not
 	alone    *leftAlone // nil: no look has made it give up a call
 	nodes    *aloneNodes
+	sought   frames.Addr // what a plan's Seek has found last; 0: nothing
 	slept    slept
 	futex    futexSleep
 	// restless: it has not been found unchanged since it was peeked at.

@@ -54,6 +54,23 @@ func (r *Runtime) readThreads() bool {
 	return len(t.list) > 0
 }
 
+// meet adds a thread that a look has found, until the list is read again. Further looks at it need not have copied what
+// leads there. Whoever has had its number before is not there any more. Of a thread with several states the list
+// decides.
+func (t *threads) meet(th thread) {
+	for i := range t.list {
+		if t.list[i].native == th.native {
+			if !t.list[i].shared {
+				t.list[i] = th
+			}
+			return
+		}
+	}
+	if len(t.list) < mostThreads {
+		t.list = append(t.list, th)
+	}
+}
+
 // share marks the states of threads that have several.
 func (t *threads) share() {
 	first := make(map[uint64]int, len(t.list))

@@ -163,6 +163,7 @@ func (r *Runtime) findState() bool {
 	at := w.word(r.threads.head)
 	for n := 0; at != 0 && n < mostSought; n++ {
 		if r.isState(at) {
+			r.threads.meet(thread{at: at, id: w.word(at + uint64(r.threadID)), native: uint64(s.TID)})
 			return true
 		}
 		at = w.word(at + uint64(r.threadNext))
