@@ -150,6 +150,16 @@ func launch(t *testing.T, exe string, args ...string) (*exec.Cmd, string) {
 // attach opens a process.
 func attach(t *testing.T, pid int) *python {
 	t.Helper()
+	py, err := find(t, pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return py
+}
+
+// find is attach; an error says that the process has no interpreter now.
+func find(t *testing.T, pid int) (*python, error) {
+	t.Helper()
 	p, err := code.Open(pid)
 	if err != nil {
 		t.Fatal(err)
@@ -159,14 +169,14 @@ func attach(t *testing.T, pid int) *python {
 		loops: map[uint64]bool{}}
 	r, err := cpython.Detect(py.host)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if r == nil {
-		t.Fatal("no Python was found")
+		return nil, errors.New("no Python was found")
 	}
 	py.names = r.(managed.Planner)
 	py.plans.Store(py.names.Plan())
-	return py
+	return py, nil
 }
 
 // looks looks n times at each thread, and tells each stack: outermost frame first.

@@ -5,13 +5,17 @@ ones of one list. Many calls go through C. Arguments: how a thread spends its ti
 sleep), and the number of threads besides the main one. After the first chain the program writes the list, as the
 interpreter itself gives it: for each function its name and the line of its call.
 """
-import ctypes
 import functools
 import json
 import re
 import sys
 import threading
 import time
+
+try:
+    import ctypes
+except ImportError:  # as where an interpreter was built without libffi
+    ctypes = None
 
 how = sys.argv[1]
 threads = int(sys.argv[2])
@@ -65,13 +69,13 @@ def attribute(x):
     return Slots().absent
 
 
-CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
-
-
-@CALLBACK
 def from_c(x):
     attribute(x)
     return 0
+
+
+if ctypes:
+    from_c = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(from_c)
 
 
 def through_ctypes():

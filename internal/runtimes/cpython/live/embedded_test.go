@@ -1,0 +1,217 @@
+package live_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prywalk/internal/code"
+	"prywalk/internal/dump"
+)
+
+// headers gives the folder of Python.h that belongs to an interpreter; "" if there is none.
+func headers(exe string) string {
+	home := filepath.Dir(filepath.Dir(exe))
+	found, _ := filepath.Glob(filepath.Join(home, "include/python3.*/Python.h"))
+	for _, file := range found {
+		if major, _, _ := strings.Cut(filepath.Base(filepath.Dir(file)), "."); major == "python3" {
+			return filepath.Dir(file)
+		}
+	}
+	return ""
+}
+
+// compileHost compiles testdata/host.c; the error is what the compiler says.
+func compileHost(t *testing.T, name string, flags ...string) (file string, err error) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), name)
+	args := append([]string{"-g", "-O1", "-o", file, "testdata/host.c"}, flags...)
+	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return file, nil
+}
+
+// chainOfDump gives the functions of a list that the main thread of a dump has, innermost first; nil if it has no frame
+// of Python.
+func chainOfDump(d *dump.Process, of []string) (chain []string) {
+	python := false
+	for i := range d.Threads {
+		if th := &d.Threads[i]; th.TID == d.PID {
+			for i := range th.Frames {
+				f := &th.Frames[i]
+				python = python || f.Kind == "cpython"
+				if slices.Contains(of, f.Function) {
+					chain = append(chain, f.Function)
+				}
+			}
+		}
+	}
+	if !python {
+		return nil
+	}
+	return chain
+}
+
+// mostDumps is how many dumps of a program are made until one has all of its calls. It spends nearly all of its time at
+// their end.
+const mostDumps = 40
+
+// wantInOneStack wants the calls of a program, innermost first, in a dump, and none other than the outer ones of them
+// in any.
+func wantInOneStack(t *testing.T, pid int, want []string) *dump.Process {
+	t.Helper()
+	p, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for range mostDumps {
+		d, err := dump.Look(p, dump.Options{MaxDepth: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := chainOfDump(d, want)
+		if !slices.Equal(got, want[max(0, len(want)-len(got)):]) {
+			t.Fatalf("%q, want the end of %q", got, want)
+		}
+		if len(got) == len(want) {
+			return d
+		}
+	}
+	t.Fatalf("no dump has all of %q", want)
+	return nil
+}
+
+// hosted is what testdata/hosted.py calls, innermost first.
+var hosted = []string{"leaf", "third", "host_calls", "host_call", "second", "host_calls", "host_call", "first", "runs",
+	"<module>"}
+
+// TestExtensionsOfCStandBetweenTheirCallers: functions of an extension module that Python calls, and that call Python.
+func TestExtensionsOfCStandBetweenTheirCallers(t *testing.T) {
+	all := pythons(t)
+	var from string
+	for _, exe := range all {
+		from = max(from, headers(exe))
+	}
+	if from == "" {
+		t.Skip("no interpreter has its headers here: no extension can be compiled")
+	}
+	module, err := compileHost(t, "host.abi3.so", "-shared", "-fPIC", "-I", from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PYTHONPATH", filepath.Dir(module))
+	for version, exe := range all {
+		t.Run(version, func(t *testing.T) {
+			if out, err := exec.Command(exe, "-c", "import host").CombinedOutput(); err != nil {
+				t.Skipf("it does not load extensions of the limited interface: %s", out)
+			}
+			cmd, _ := launch(t, exe, "testdata/hosted.py")
+			wantInOneStack(t, cmd.Process.Pid, hosted)
+		})
+	}
+}
+
+// embedder is how a program is compiled that has an interpreter inside.
+type embedder struct {
+	home   string // of the interpreter
+	static bool
+	flags  []string
+}
+
+// embedders gives how such programs are compiled with the interpreters that are here, whose libraries are shared or
+// not.
+func embedders(t *testing.T) map[string]embedder {
+	t.Helper()
+	all := map[string]embedder{}
+	for version, exe := range pythons(t) {
+		include := headers(exe)
+		if include == "" {
+			continue
+		}
+		home, name := filepath.Dir(filepath.Dir(exe)), "lib"+filepath.Base(include)
+		flags := []string{"-DPROGRAM", "-I", include, "-rdynamic"}
+		libs := []string{"-lm", "-ldl", "-lutil", "-pthread"}
+		if static, _ := filepath.Glob(filepath.Join(home, "lib/*/config-*", name+".a")); len(static) > 0 {
+			all[version+", static"] = embedder{home, true, slices.Concat(flags, []string{"-no-pie", static[0]}, libs)}
+		}
+		if shared, _ := filepath.Glob(filepath.Join(home, "lib", name+".so")); len(shared) > 0 {
+			all[version+", shared"] = embedder{home, false, slices.Concat(flags, shared, libs,
+				[]string{"-Wl,-rpath," + filepath.Dir(shared[0])})}
+		}
+	}
+	if len(all) == 0 {
+		t.Skip("no interpreter has its headers and library here: no program can have it inside")
+	}
+	return all
+}
+
+// build compiles it. A library that is not shared may need others, whose files for that are not here.
+func (e *embedder) build(t *testing.T) (program string) {
+	t.Helper()
+	program, err := compileHost(t, "host", e.flags...)
+	if err != nil && e.static {
+		program, err = compileHost(t, "host", append(e.flags, "-lexpat", "-lz")...)
+		if err != nil {
+			t.Skipf("it cannot be linked: %v", err)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PYTHONHOME", e.home)
+	return program
+}
+
+// TestProgramsWithTheInterpreterInsideHaveOneStack: their own functions stay, around those of Python and between them.
+func TestProgramsWithTheInterpreterInsideHaveOneStack(t *testing.T) {
+	for name, e := range embedders(t) {
+		t.Run(name, func(t *testing.T) {
+			cmd, _ := launch(t, e.build(t), "testdata/hosted.py")
+			wantInOneStack(t, cmd.Process.Pid, append(slices.Clone(hosted), "host_runs", "main"))
+		})
+	}
+}
+
+// TestTheInterpreterInsideOfGdbHasItsFrames: gdb runs Python, which runs a command of gdb, which runs Python.
+func TestTheInterpreterInsideOfGdbHasItsFrames(t *testing.T) {
+	gdb, err := exec.LookPath("gdb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(gdb, "-nx", "-batch", "-ex", "python print('has Python')").Output(); err != nil ||
+		!strings.Contains(string(out), "has Python") {
+		t.Skipf("this gdb has no Python: %s", out)
+	}
+	gdb, err = filepath.EvalSymlinks(gdb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, _ := launch(t, gdb, "-nx", "-batch", "-ex", "source testdata/in_gdb.py")
+	if file, err := os.Readlink("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/exe"); err != nil || file != gdb {
+		t.Skipf("gdb is run by %s here", file)
+	}
+	d := wantInOneStack(t, cmd.Process.Pid, []string{"leaf", "invoked", "first", "<module>"})
+	between := map[string]int{} // functions of gdb, by the function of Python that they have called
+	for _, th := range d.Threads {
+		called := ""
+		for _, f := range th.Frames {
+			switch {
+			case th.TID != d.PID:
+			case f.Kind == "cpython":
+				called = strings.TrimPrefix(f.Function, "Step.") // before 3.11 there are plain names only
+			case filepath.Base(f.Module) == filepath.Base(gdb):
+				between[called]++
+			}
+		}
+	}
+	if len(between) != 2 || between["invoke"] == 0 || between["<module>"] == 0 {
+		t.Errorf("functions of gdb by the Python function that they call: %v", between)
+	}
+}

@@ -1,0 +1,134 @@
+package live_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/look"
+	"prywalk/internal/managed"
+)
+
+// chainsOf are the functions of testdata/ends.py that a thread can be in, outermost first.
+func chainsOf(how string) [][]string {
+	chains := [][]string{{"<module>", "child", "works", "leaf"}, {"works", "leaf"}, {"sleeps"}, {"is_killed"}}
+	switch how {
+	case "forked":
+		chains = append(chains, []string{"<module>", "forks", "child", "works", "leaf"})
+	case "forked-thread":
+		chains = append(chains, []string{"forks", "child", "works", "leaf"})
+	case "finalizing":
+		chains = append(chains, []string{"Last.__del__", "child", "works", "leaf"},
+			[]string{"__del__", "child", "works", "leaf"})
+	}
+	return chains
+}
+
+// own gives the functions of a stack that are of a file; false if one was freed before it was named.
+func own(stack []frame, file string) (list []string, whole bool) {
+	for _, f := range stack {
+		if f.truth == managed.Freed {
+			return nil, false
+		}
+		if filepath.Base(f.File) == file {
+			list = append(list, f.Function)
+		}
+	}
+	return list, true
+}
+
+// begins reports whether a stack has the outermost functions of one of some chains, and no others.
+func begins(stack []string, chains [][]string) bool {
+	return slices.ContainsFunc(chains, func(c []string) bool {
+		return len(stack) <= len(c) && slices.Equal(stack, c[:len(stack)])
+	})
+}
+
+// TestWhatHasForkedOrIsAboutToEndHasItsOwnFrames: children of a process with threads, processes whose threads the
+// kernel has ended, and interpreters that end. Stacks are the program's, or native ones.
+func TestWhatHasForkedOrIsAboutToEndHasItsOwnFrames(t *testing.T) {
+	for version, exe := range pythons(t) {
+		for _, how := range []string{"forked", "forked-thread", "killed", "finalizing"} {
+			t.Run(version+"/"+how, func(t *testing.T) {
+				_, line := launch(t, exe, "testdata/ends.py", how)
+				pid, err := strconv.Atoi(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+				py := attach(t, pid)
+				looks, deep, unmatched := 0, 0, 0
+				for n := 0; n < 20 && deep < 20; n++ {
+					py.looks(t, 10, func(tid int, _ *look.Shot, stack []frame, _ []uint64, h managed.Health) {
+						looks++
+						list, whole := own(stack, "ends.py")
+						switch {
+						case h != managed.Matched || !whole:
+							unmatched++
+						case !begins(list, chainsOf(how)):
+							t.Errorf("thread %d of %d: %q", tid, pid, list)
+						case tid == pid && slices.Contains(list, "works"):
+							deep++
+						}
+					})
+				}
+				t.Logf("%s: %d looks, %d at the main thread with its functions, %d not merged", py.names.Name(), looks, deep,
+					unmatched)
+				if deep < 20 && how != "finalizing" {
+					t.Errorf("the main thread has its functions in %d of %d looks", deep, looks)
+				}
+			})
+		}
+	}
+}
+
+// TestInterpretersThatBeginAnewHaveRightFramesOrNone: a program that begins and ends its interpreter without end. What
+// was found of one is not there any more when the next one has begun.
+func TestInterpretersThatBeginAnewHaveRightFramesOrNone(t *testing.T) {
+	t.Setenv("AGAIN", "1")
+	for name, e := range embedders(t) {
+		if e.static {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			cmd, _ := launch(t, e.build(t), "testdata/hosted.py", "again")
+			py := attachSoon(t, cmd.Process.Pid)
+			chain := slices.DeleteFunc(slices.Clone(hosted), func(f string) bool { return strings.HasPrefix(f, "host_") })
+			slices.Reverse(chain)
+			looks, right := 0, 0
+			end := time.Now().Add(time.Second)
+			for time.Now().Before(end) {
+				py.looks(t, 10, func(_ int, _ *look.Shot, stack []frame, _ []uint64, h managed.Health) {
+					looks++
+					list, whole := own(stack, "hosted.py")
+					switch {
+					case h != managed.Matched || !whole || len(list) == 0:
+					case !begins(list, [][]string{chain, {"Last.__del__", "leaf"}, {"__del__", "leaf"}}):
+						t.Errorf("%q", names(stack))
+					default:
+						right++
+					}
+				})
+			}
+			t.Logf("%d looks, %d with the program's functions", looks, right)
+		})
+	}
+}
+
+// attachSoon is attach for a process whose interpreter is not always there.
+func attachSoon(t *testing.T, pid int) *python {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		py, err := find(t, pid)
+		if err == nil {
+			return py
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+// Package recorded has images of interpreters, for tests: what is read of a stopped interpreter to find it, to walk its
+// main thread, and to name that thread. So builds that a machine lacks are tested all the same, and whatever can be
+// wrong in memory can be tried on them. The tests of package live make them.
+package recorded
+
+import (
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/managed"
+	"prywalk/internal/runtimes/cpython"
+)
+
+// Image is an interpreter as it was. It implements [managed.Host], [managed.Live] and [frames.Memory].
+type Image struct {
+	What      string // which interpreter it is
+	TID       int
+	TLS, PC   uint64
+	Registers []uint64 // by their DWARF numbers
+	Mapped    []Module
+	Names     map[string]Symbol // by module and name
+	Natives   []Native          // innermost first
+	Memory    []frames.Region   // in the order of addresses
+	Calls     []Call            // in Python, outermost first, as the program itself knew them
+	Thread    string            // the name that the program gave it
+
+	modules []*frames.Module
+}
+
+// Module is a mapping of code.
+type Module struct {
+	Name             string
+	Start, End, Bias uint64
+	Generated        bool
+}
+
+// Symbol is an answer of [managed.Host.Symbol].
+type Symbol struct{ At, Size uint64 }
+
+// Native is a native frame, with the stack pointer of its caller.
+type Native struct {
+	PC, SP, CFA uint64
+	Caller      bool
+	Module      int // of Mapped; −1: none
+}
+
+// Call is a function of Python and the line in it that runs.
+type Call struct {
+	Function string
+	Line     int
+}
+
+// Read implements [managed.Host].
+func (m *Image) Read(addr uint64, b []byte) (n int) {
+	for n < len(b) {
+		at := addr + uint64(n)
+		i, found := slices.BinarySearchFunc(m.Memory, at, compare)
+		if !found {
+			break
+		}
+		n += copy(b[n:], m.Memory[i].Bytes[at-m.Memory[i].Addr:])
+	}
+	return n
+}
+
+// compare finds the region that has an address.
+func compare(r frames.Region, at uint64) int {
+	switch {
+	case at < r.Addr:
+		return 1
+	case at-r.Addr >= uint64(len(r.Bytes)):
+		return -1
+	}
+	return 0
+}
+
+// Word implements [frames.Memory].
+func (m *Image) Word(addr uint64) (uint64, bool) {
+	var b [8]byte
+	ok := m.Read(addr, b[:]) == len(b)
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+// Cut implements [frames.Memory]: all of it is there.
+func (m *Image) Cut(uint64) bool { return false }
+
+// Unchanged implements [managed.Live].
+func (m *Image) Unchanged() bool { return true }
+
+// Arch implements [managed.Host].
+func (m *Image) Arch() frames.Arch { return frames.X86_64 }
+
+// Flow implements [managed.Host]: there is none.
+func (m *Image) Flow() *heuristics.Source { return nil }
+
+// ReadCode implements [managed.Host].
+func (m *Image) ReadCode(addr uint64, b []byte) int { return m.Read(addr, b) }
+
+// Own implements [managed.Host]: nothing is known of them.
+func (m *Image) Own(*frames.Module, ...string) []managed.Symbol { return nil }
+
+// Section implements [managed.Host]: there are none.
+func (m *Image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
+
+// Modules implements [managed.Host].
+func (m *Image) Modules() []*frames.Module {
+	for i := len(m.modules); i < len(m.Mapped); i++ {
+		at := &m.Mapped[i]
+		m.modules = append(m.modules, &frames.Module{Name: at.Name, Start: at.Start, End: at.End, Bias: at.Bias,
+			Generated: at.Generated})
+	}
+	return m.modules
+}
+
+// Symbol implements [managed.Host].
+func (m *Image) Symbol(mod *frames.Module, name string) (addr, size uint64, ok bool) {
+	s, ok := m.Names[mod.Name+" "+name]
+	return s.At, s.Size, ok
+}
+
+// Memory is a process, or the image of one, as an interpreter in it is read.
+type Memory interface {
+	managed.Host
+	frames.Memory
+	Unchanged() bool
+}
+
+// Found is what was found in an image.
+type Found struct {
+	Calls  []Call
+	Freed  bool // one of them was
+	Health managed.Health
+	Thread string
+}
+
+// Walk finds the interpreter, walks the stack of the image's thread, and names it. All of it is read from mem.
+func (m *Image) Walk(mem Memory) (f Found, err error) {
+	found, err := cpython.Detect(mem)
+	if err != nil || found == nil {
+		return f, errors.Join(errors.New("no interpreter was found"), err)
+	}
+	py, regs := found.(managed.Namer), &frames.Regs{Arch: frames.X86_64, PC: m.PC, TLS: m.TLS}
+	for i, v := range m.Registers {
+		regs.Set(uint8(i), v)
+	}
+	py.Begin(&managed.Sample{TID: m.TID, Regs: regs, Mem: mem, Live: mem})
+	var refs []managed.Ref
+	modules := m.Modules()
+	for _, n := range m.Natives {
+		native := frames.Frame{PC: n.PC, SP: n.SP, Caller: n.Caller}
+		if n.Module >= 0 {
+			native.Module = modules[n.Module]
+		}
+		refs, _ = py.Native(&native, n.CFA, refs)
+	}
+	f.Health = py.End()
+	var told []managed.Frame
+	for _, ref := range slices.Backward(refs) {
+		var truth managed.Truth
+		if told, truth = py.Describe(ref, mem, told[:0]); len(told) > 0 {
+			f.Calls = append(f.Calls, Call{told[0].Function, told[0].Line})
+			f.Freed = f.Freed || truth == managed.Freed
+		}
+	}
+	f.Thread, _ = found.(managed.ThreadNamer).ThreadName(m.TID)
+	return f, nil
+}
+
+// Decode reads an image.
+func Decode(r io.Reader) (*Image, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	m := &Image{}
+	return m, json.NewDecoder(z).Decode(m)
+}
+
+// Encode writes an image.
+func (m *Image) Encode(w io.Writer) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	return errors.Join(json.NewEncoder(z).Encode(m), z.Close())
+}
+
+// Suffix ends the names of images' files.
+const Suffix = ".json.gz"
