@@ -61,6 +61,7 @@ func TestWhatHasForkedOrIsAboutToEndHasItsOwnFrames(t *testing.T) {
 				}
 				t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 				py := attach(t, pid)
+				py.mayEnd = true
 				looks, deep, unmatched := 0, 0, 0
 				for n := 0; n < 20 && deep < 20; n++ {
 					py.looks(t, 10, func(tid int, _ *look.Shot, stack []frame, _ []uint64, h managed.Health) {

@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/runtimes/cpython"
 	"prywalk/ptrace"
 )
@@ -82,6 +83,7 @@ type python struct {
 	cut     bool            // the last stack has Python frames, and the loop outside of them has none
 	before  func()          // each look
 	after   func()          // each look, before its walk
+	mayEnd  bool            // threads end meanwhile
 	bare    int             // looks so far, every second of them without a plan, of those that ask for that
 }
 
@@ -203,7 +205,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, st
 			}
 			done := func(th *look.Thread, s *look.Shot, err error) {
 				if err != nil {
-					if !errors.Is(err, ptrace.ErrTimeout) {
+					if !errors.Is(err, ptrace.ErrTimeout) && !py.ended(err) {
 						t.Error(err)
 					}
 					return
@@ -224,6 +226,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, st
 			}
 			outcome, s, err := l.Begin(th)
 			switch {
+			case py.ended(err):
 			case err != nil:
 				t.Error(err)
 			case outcome == look.Done:
@@ -233,6 +236,11 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, st
 			}
 		}
 	}
+}
+
+// ended reports whether an error is that of a thread which has ended, where that may be.
+func (py *python) ended(err error) bool {
+	return err != nil && py.mayEnd && look.Reason(err) == refusal.Gone
 }
 
 func (py *python) plan(th *look.Thread, tls uint64) {
