@@ -22,6 +22,14 @@ func (from Reading) Between(to Reading, at int64) Reading {
 	}
 }
 
+// UntilAsleep gives the reading at the moment at which a thread fell asleep. It did so once between two readings, and
+// sleeps since.
+func (from Reading) UntilAsleep(to Reading) Reading {
+	ran := max(to.CPU-from.CPU, 0) + max(to.RunQueue-from.RunQueue, 0)
+	to.Wall = min(from.Wall+ran, to.Wall)
+	return to
+}
+
 // BeginAt begins the account of a thread with its clocks at a moment at which it ran, before any stack of it is known.
 func (t *Thread) BeginAt(r Reading) {
 	if t.Begin(r); t.BornAt == 0 {

@@ -29,6 +29,25 @@ func TestClocksBetweenTwoReadings(t *testing.T) {
 	}
 }
 
+func TestThreadThatFellAsleepRanUntilThen(t *testing.T) {
+	from := Reading{Wall: 1000, CPU: 500, RunQueue: 10}
+	for name, c := range map[string]struct {
+		to   Reading
+		want int64
+	}{
+		"it ran first":       {Reading{2000, 700, 10}, 1200},
+		"and was queued":     {Reading{2000, 700, 110}, 1300},
+		"it ran all along":   {Reading{2000, 1500, 10}, 2000},
+		"clocks that lagged": {Reading{2000, 1700, 10}, 2000},
+		"never":              {Reading{2000, 500, 10}, 1000},
+	} {
+		got, want := from.UntilAsleep(c.to), c.to
+		if want.Wall = c.want; got != want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // TestTimeOfAThreadThatWasNeverSeenIsNotObserved: it was found running, and then unchanged or queued, and no sample of
 // it came. It must not be booked under the stack of whoever was seen first.
 func TestTimeOfAThreadThatWasNeverSeenIsNotObserved(t *testing.T) {

@@ -148,6 +148,15 @@ func (c *Policy) LeaveAlone(p *Process) {
 	})
 }
 
+// Rest takes note that the next ticks are left out: those who sleep are left alone at them.
+func (c *Policy) Rest(p *Process) {
+	for _, th := range p.Awake {
+		if th.asleep && th.left == 0 {
+			th.left = c.tick
+		}
+	}
+}
+
 // SomeoneRan reports whether one of those that are backed off must have run, and whether it is time to see who. The
 // caller then makes those due ([Policy.Wake]) that have run before, and looks at them. If that leaves something
 // unexplained ([Policy.Unexplained]), it does so with all others, and says [Policy.AllLookedAt]. In either case it says

@@ -44,6 +44,14 @@ type Thread struct {
 // LeftAlone reports whether the thread was left alone at the last ticks: its next look tells what it did at them.
 func (th *Thread) LeftAlone() bool { return th.left != 0 }
 
+// AsleepFor gives for how long the thread has slept without a break that was noticed, in nanoseconds; 0: it does not.
+func (th *Thread) AsleepFor(now int64) int64 {
+	if !th.asleep {
+		return 0
+	}
+	return now - th.since
+}
+
 // found takes note that the thread was found at n ticks more as at its last look.
 func (th *Thread) found(n int64, at booking.Reading) {
 	th.Unchanged.Ticks += n

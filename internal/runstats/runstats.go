@@ -73,6 +73,9 @@ type Unlooked struct {
 	Queued int64 `json:"queued"`
 	// Withheld are the ticks that came while targets had lost more than MaxOverhead allows: nobody was looked at.
 	Withheld int64 `json:"ticks_withheld"`
+	// LeftOut are those of Ticks at which nobody was looked at: the kernel samples who runs, and all threads had done the
+	// same for a while. Those who slept are Inferred or Unseen.
+	LeftOut int64 `json:"ticks_left_out"`
 	// Failed are the looks that gave nothing, by why.
 	Failed map[string]int64 `json:"failed"`
 }

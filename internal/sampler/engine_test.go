@@ -48,6 +48,34 @@ func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	}
 }
 
+// TestTicksThatAreLeftOutAreCounted: of threads that sleep on and on and may be sampled. Each is accounted for at each
+// tick, and its time is the kernel's.
+func TestTicksThatAreLeftOutAreCounted(t *testing.T) {
+	target := start(t, "sleepers", "3")
+	r := record(t, sampling(t, 999), 3*time.Second, nil, target.pid)
+	if r.LeftOut == 0 || r.LeftOut >= r.Ticks {
+		t.Errorf("%d of %d ticks left out", r.LeftOut, r.Ticks)
+	}
+	if got := r.Attempted + r.Queued + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
+		t.Errorf("%d looks and ticks left alone of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
+	}
+}
+
+// TestThreadsThatRunOnAndOnKeepTheirTime at a rate at which ticks are left out.
+func TestThreadsThatRunOnAndOnKeepTheirTime(t *testing.T) {
+	target := start(t, "burners", "1")
+	r := record(t, sampling(t, 999), 3*time.Second, func(s *Sampler) {
+		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 100 })
+	}, target.pid)
+	t.Logf("%d of %d ticks left out", r.LeftOut, r.Ticks)
+	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
+		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+	if burnt := r.sumOf(3, in("burn_here")); float64(burnt)/1e9 < 0.9*(r.ProfiledCPU-r.ExitedUnseenCPU) {
+		t.Errorf("%v of %v s in burn_here, %v unseen", float64(burnt)/1e9, r.ProfiledCPU, r.ExitedUnseenCPU)
+	}
+}
+
 // TestThreadsThatLiveShortlyAreSampledWithTrueShares: threads of 2 ms, a fifth of a tick. A share of 400 samples has a
 // standard error of 2.2 points: 10 are 4.6 of them.
 func TestThreadsThatLiveShortlyAreSampledWithTrueShares(t *testing.T) {

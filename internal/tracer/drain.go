@@ -38,7 +38,7 @@ func (c *Tracer) drainInTime() {
 			continue
 		}
 		if sched, err := th.look.Files().SchedStat(); err == nil { // else it has ended, which its next look finds
-			c.found(th, booking.ReadAt(sched, now))
+			c.found(th, booking.ReadAt(sched, now), false)
 		}
 	}
 	k.crowded = k.crowded[:0]

@@ -6,6 +6,7 @@ import (
 	"prywalk/internal/descendants"
 	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/schedule"
 )
 
 // # Engines: how running threads are observed
@@ -159,4 +160,46 @@ func (k *kernelSamples) forget(p *process) {
 	if k.of[p.target.PID] == p {
 		delete(k.of, p.target.PID)
 	}
+}
+
+// # Ticks that are left out
+//
+// Package schedule says why, and when. Somebody must look as often as ever where a look can stop somebody, or where it
+// is not the kernel that says who runs: then none is left out.
+
+// restIfSteady gives the moment of the next tick: the one that was due, or a later one if that would tell nothing.
+func (c *Tracer) restIfSteady(now, next int64) int64 {
+	if !c.steady(now) {
+		return next
+	}
+	after, ok := c.ticks.LeaveOut(&c.rest, next)
+	if !ok {
+		return next
+	}
+	for _, p := range c.procs {
+		c.idle.Rest(p.idle)
+	}
+	return after
+}
+
+// steady reports whether the kernel samples all who run, and all threads have done the same for a while.
+func (c *Tracer) steady(now int64) bool {
+	k := &c.samples
+	switch {
+	case k.reader == nil || k.paused || !c.allSampled() || c.drawing() || c.budget.Limited() || c.ending:
+		return false
+	case c.quota != nil || c.opts.Census != nil || c.looker.Pending() > 0 || !c.rest.May(now):
+		return false
+	}
+	for _, p := range c.procs {
+		if !p.list.begun || p.shared.Moving(now) {
+			return false // its code goes: its samples are walked while it is there
+		}
+		for _, t := range p.idle.Awake {
+			if th := t.Owner.(*thread); !th.dead && !th.steady.Is() && t.AsleepFor(now) < schedule.SteadyFor {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -7,6 +7,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
+	"prywalk/internal/schedule"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
@@ -35,7 +36,7 @@ func (c *Tracer) begin(th *thread) {
 	case err != nil:
 		c.fail(th, err)
 	case outcome == look.Reused:
-		c.found(th, booking.ReadAt(th.look.LastSched(), c.now.at))
+		c.found(th, booking.ReadAt(th.look.LastSched(), c.now.at), th.look.Asleep())
 		th.tick = c.counts.ticks
 		c.counts.reused++
 		c.counts.inferred += c.idle.Unchanged(&th.idle)
@@ -55,6 +56,9 @@ func (c *Tracer) begin(th *thread) {
 		c.finish(th, shot)
 	default:
 		c.changed(th)
+	}
+	if err != nil || outcome != look.Runs {
+		th.steady = schedule.Steady{}
 	}
 	c.serve(err == nil && outcome == look.Pending && !th.look.Queued())
 }
@@ -109,7 +113,7 @@ func (c *Tracer) collected(t *look.Thread, s *look.Shot, err error) {
 
 // finish counts a look and passes it on.
 func (c *Tracer) finish(th *thread, s *look.Shot) {
-	c.found(th, booking.ReadAt(s.Sched, s.At))
+	c.found(th, booking.ReadAt(s.Sched, s.At), s.State != look.Running)
 	if th.sampled.begun = true; th.look.Sampled() {
 		s.OnCPU, s.Basis = false, skid.Exact
 	}
@@ -146,7 +150,7 @@ const tellClocks = 1e9
 func (c *Tracer) sleptAgain(th *thread) {
 	sched, at := th.look.LastSched(), th.look.LastSleepAt()
 	now := booking.ReadAt(sched, at)
-	c.found(th, now)
+	c.found(th, now, true)
 	c.counts.peeked++
 	c.counts.sleptAgain++
 	c.follow(th, sched, false, false, look.ByPeek)

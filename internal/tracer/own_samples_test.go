@@ -1,9 +1,12 @@
 package tracer
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"prywalk/internal/booking"
+	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 )
@@ -58,6 +61,33 @@ func TestSleepersAreNotFollowed(t *testing.T) {
 			t.Errorf("%d are followed, %d were stopped", n, c.counts.frozen)
 		}
 	}, "sleepers", "3")
+}
+
+// TestAThreadThatMayNotBeSampledAnyMoreIsPtraces: as where kernel.perf_event_paranoid was raised in the run. Here the
+// kernel refuses because there is no such thread. The closing line tells it, and the descriptors are there again.
+func TestAThreadThatMayNotBeSampledAnyMoreIsPtraces(t *testing.T) {
+	onTicksOf(t, samplingOwn(t, 499), func(tick func(), c *Tracer) {
+		tick()
+		k, th := &c.samples, c.procs[0].list.inOrder[0]
+		c.unfollow(th)
+		tid, unfollowed := th.look.TID, k.unfollowed
+		th.look.TID = math.MaxInt32
+		for range 3 {
+			c.followIfItRan(th, &look.Shot{How: look.ByFreeze, State: look.Running})
+		}
+		th.look.TID = tid
+		if k.unfollowed != unfollowed+1 || !th.followed.refused || th.followed.events != 0 || th.look.Sampled() {
+			t.Errorf("%d refused; %+v, sampled: %v", k.unfollowed-unfollowed, th.followed, th.look.Sampled())
+		}
+		if note := k.leftThreads(); !strings.Contains(note, "that may not be sampled") {
+			t.Errorf("%q", note)
+		}
+		for range 3 {
+			if tick(); th.look.Sampled() {
+				t.Error("it is sampled all the same")
+			}
+		}
+	}, "sleepers", "1")
 }
 
 // TestThreadsInTheKernelArePtraces: a twentieth may be missing, of 200 periods or more; and more where the kernel's own

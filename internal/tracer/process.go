@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/idle"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/schedule"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
@@ -91,6 +92,7 @@ type thread struct {
 	idle     idle.Thread
 	hidden   skid.Hidden
 	sampled  sampled
+	steady   schedule.Steady // it runs on and on, and the kernel samples it
 	followed followed
 	end      handover.ThreadEnd
 	listing  int64 // the last one that showed it

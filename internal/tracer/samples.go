@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
+	"prywalk/internal/schedule"
 )
 
 // # The kernel's samples, from the reader to the accountant
@@ -102,6 +103,7 @@ func (c *Tracer) takeStray(p *process, r *perfevents.Record) {
 	}
 	k.taken++
 	p.list.hint = true
+	c.rest.Changed(r.Time)
 	if len(k.strays) >= mostStrays {
 		k.dropped++
 		return
@@ -156,17 +158,19 @@ func (c *Tracer) claim(e handover.Event) {
 	c.out.add(e)
 }
 
-// found takes the clocks of a thread at a tick, and hands its samples over.
-func (c *Tracer) found(th *thread, now booking.Reading) {
+// found takes the clocks of a thread at a tick, and hands its samples over. asleep: it sleeps by then.
+func (c *Tracer) found(th *thread, now booking.Reading, asleep bool) {
 	s := &th.sampled
 	before := s.read
 	if before.Wall == 0 {
 		before = th.firstReading(now)
 	}
 	now.Wall = max(now.Wall, before.Wall) // its samples may have been taken since the tick began
-	s.read = now
-	if len(s.waiting) == 0 {
+	if s.read = now; len(s.waiting) == 0 {
 		return
+	}
+	if asleep && th.steady.Is() && c.now.rested { // it ran on and on until then
+		now = before.UntilAsleep(now)
 	}
 	for i := range s.waiting { // those of one processor are in order; it may have changed its processor
 		for j := i; j > 0 && s.waiting[j].At < s.waiting[j-1].At; j-- {
@@ -210,7 +214,8 @@ func (c *Tracer) handOverSample(th *thread, s *look.Shot, at booking.Reading) {
 // runs takes note of a thread that is found running: its samples say where.
 func (c *Tracer) runs(th *thread) {
 	now := booking.ReadAt(th.look.LastSched(), procmem.Now())
-	c.found(th, now)
+	c.found(th, now, false)
+	th.steady.Runs(schedule.Clocks(now))
 	if s := &th.sampled; !s.begun {
 		s.begun = true
 		c.out.add(handover.Event{Kind: handover.SeenRunning, Thread: th.shared, Now: now})

@@ -2,9 +2,12 @@ package tracer
 
 import (
 	"testing"
+	"time"
 
+	"prywalk/internal/census"
 	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
 )
 
 // TestCopiesAreAsLongAsWalksNeed: of goroutines, whose stacks nothing ends. Each time that one is cut it takes twice as
@@ -71,4 +74,48 @@ func TestCopiesAreAsLongAsWalksNeed(t *testing.T) {
 			t.Fatal("not longer, though a walk needed all")
 		}
 	}
+}
+
+// TestTicksAreLeftOutWhereAllIsSteady: of sleepers that the kernel would sample.
+func TestTicksAreLeftOutWhereAllIsSteady(t *testing.T) {
+	onTicksOf(t, sampling(t, 1000), func(tick func(), c *Tracer) {
+		leftOut := func() bool {
+			now := procmem.Now()
+			return c.restIfSteady(now, now) != now
+		}
+		tick()
+		if leftOut() {
+			t.Fatal("nobody knows yet whether they sleep on")
+		}
+		for end := time.Now().Add(time.Minute); !leftOut(); time.Sleep(10 * time.Millisecond) {
+			if tick(); time.Now().After(end) {
+				t.Fatal("in vain: all sleep, and the kernel would sample them")
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+		before, rested := c.counts, c.rest.Ticks
+		tick()
+		n := c.rest.Ticks - rested
+		if n < 1 || c.counts.ticks-before.ticks != n+1 || !c.now.rested {
+			t.Errorf("%d left out, %d ticks", n, c.counts.ticks-before.ticks)
+		}
+		for name, unsteady := range map[string]func(){
+			"a thread was born":         func() { c.rest.Changed(procmem.Now()) },
+			"a census is taken":         func() { c.opts.Census = &census.Census{} },
+			"a process is ptrace's":     func() { c.stopSampling(c.procs[0]) },
+			"it is the end":             func() { c.ending = true },
+			"samples are not taken now": func() { c.samples.paused = true },
+		} {
+			was, rest, paused := c.opts, c.rest, c.samples.paused
+			if !c.steady(procmem.Now()) {
+				t.Fatalf("not steady before %s", name)
+			}
+			unsteady()
+			if c.steady(procmem.Now()) {
+				t.Errorf("%s, and ticks are left out", name)
+			}
+			c.opts, c.rest, c.samples.paused, c.ending = was, rest, paused, false
+			c.choose()
+		}
+	}, "sleepers", "3")
 }

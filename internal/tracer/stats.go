@@ -47,7 +47,8 @@ func (c *Tracer) lookStats(s *runstats.Stats) {
 		Reused: n.reused, SleptAgain: n.sleptAgain,
 	}
 	s.Unlooked = runstats.Unlooked{
-		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: c.budget.Withheld, Failed: map[string]int64{},
+		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: c.budget.Withheld, LeftOut: c.rest.Ticks,
+		Failed: map[string]int64{},
 	}
 	for reason, failed := range n.failed {
 		if failed != 0 {

@@ -89,6 +89,7 @@ func (c *Tracer) meet(p *process, tid int, now int64) *thread {
 		return nil
 	}
 	delete(p.list.unwanted, tid)
+	c.rest.Changed(now)
 	th := &thread{proc: p, look: lt, born: p.list.begun}
 	th.shared = &handover.Thread{Proc: p.shared, TID: tid, Walks: lt.Walks(), Name: name.String(), Met: now}
 	th.idle = idle.Thread{Owner: th, Look: lt}
@@ -122,6 +123,7 @@ func (c *Tracer) endThread(th *thread) {
 		return
 	}
 	th.dead = true
+	c.rest.Changed(c.now.at)
 	c.counts.unseen += c.idle.Forget(&th.idle)
 	e := &th.end
 	c.endSamples(th)

@@ -42,6 +42,7 @@ func (c *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 		if c.cpuChooser.Moves() {
 			c.looker.Awake()
 		}
+		next = c.restIfSteady(now, next)
 		c.attend(next)
 		sleepUntil(ctx, ctl, next)
 	}
@@ -153,6 +154,7 @@ type tickState struct {
 	copies  int64 // bytes of the copies that it has made
 	stays   int64 // since when the tracer has its processor, CLOCK_MONOTONIC ns
 	paused  int64 // for how long it has let the accountant catch up, ns
+	rested  bool  // ticks were left out before it ([Tracer.restIfSteady])
 }
 
 // mostWeight is for how many periods a look stands at most: after a pause, what was not observed is not the next
@@ -163,10 +165,13 @@ const mostWeight = 4
 func (c *Tracer) beginTick(now, deadline int64) {
 	c.someoneLooks(now)
 	c.gaps.Tick(now, c.ticks.Period())
-	c.counts.ticks++
-	apart := min(now-c.lastTick, mostWeight*c.ticks.Period())
+	rested := c.rest.Over(now-c.lastTick, c.ticks.Period())
+	c.counts.ticks += 1 + rested
+	apart := min(now-c.lastTick, mostWeight*(1+rested)*c.ticks.Period())
 	c.lastTick = now
-	c.now = tickState{at: now, apart: apart, first: c.now.first + 1, spins: spinsIn(deadline - now), stays: now}
+	c.now = tickState{
+		at: now, apart: apart, first: c.now.first + 1, spins: spinsIn(deadline - now), stays: now, rested: rested > 0,
+	}
 	c.idle.BeginTick(c.counts.ticks, now, c.ticks.Period())
 }
 

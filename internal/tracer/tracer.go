@@ -49,6 +49,7 @@ type timing struct {
 	subset schedule.Subset
 	quota  *underQuota // nil: there is none, or the tracer's priority is above it
 	gaps   schedule.GapDetector
+	rest   schedule.Rest
 }
 
 // runSpan is what is known of the run as a whole.

@@ -1,0 +1,103 @@
+package schedule
+
+import "testing"
+
+// TestSteadyIsWhoRunsOnAndOn: clocks are read every 8 ms, and those of a running thread lag by up to 4 ms.
+func TestSteadyIsWhoRunsOnAndOn(t *testing.T) {
+	const step = 8e6
+	for name, c := range map[string]struct {
+		cpu, queued int64 // in each step
+		want        bool
+	}{
+		"it computes":                    {step, 0, true},
+		"and waits for a processor":      {step / 2, step / 2, true},
+		"and sleeps a little":            {step - step/20, 0, true},
+		"and sleeps":                     {step - step/5, 0, false},
+		"it runs now and then":           {step / 10, 0, false},
+		"its clocks are not kept at all": {0, 0, false},
+	} {
+		var s Steady
+		now := Clocks{Wall: 1e9}
+		for i := range int64(100) {
+			at := now
+			if c.cpu > 4e6 {
+				at.CPU = max(at.CPU-i%3*2e6, 0)
+			}
+			s.Runs(at)
+			if wall := now.Wall - 1e9; s.Is() && wall < SteadyFor {
+				t.Errorf("%s: steady after %d ns", name, wall)
+			}
+			now.Wall, now.CPU, now.RunQueue = now.Wall+step, now.CPU+c.cpu, now.RunQueue+c.queued
+		}
+		if s.Is() != c.want {
+			t.Errorf("%s: %v", name, s.Is())
+		}
+		now.Wall += 2 * SteadyFor
+		if s.Runs(now); s.Is() {
+			t.Errorf("%s: it slept, and is steady", name)
+		}
+	}
+}
+
+// TestWhoWaitsForAProcessorIsSteady: the kernel books the waiting when it is over.
+func TestWhoWaitsForAProcessorIsSteady(t *testing.T) {
+	var s Steady
+	now := Clocks{Wall: 1e9}
+	for range 100 { // it runs for 50 ms, and waits for 40
+		for range 5 {
+			s.Runs(now)
+			now.Wall, now.CPU = now.Wall+10e6, now.CPU+10e6
+		}
+		for range 4 {
+			s.Runs(now)
+			now.Wall += 10e6
+		}
+		now.RunQueue += 40e6
+		if wall := now.Wall - 1e9; wall > 2*SteadyFor && !s.Is() {
+			t.Fatalf("not steady after %d ns", wall)
+		}
+	}
+}
+
+// TestTicksThatAreLeftOutAreCountedAndNotMissed: never more than 10 ms of them, or ten periods.
+func TestTicksThatAreLeftOutAreCountedAndNotMissed(t *testing.T) {
+	for freq, most := range map[float64]int64{99: 0, 150: 0, 250: 1, 499: 3, 1000: 9, 5000: 9} {
+		s, r := NewTicks(0, freq), Rest{}
+		period := s.Period()
+		at, ticks := s.Next(0), int64(1)
+		for range 1000 {
+			next := s.Next(at)
+			after, ok := s.LeaveOut(&r, next)
+			if ok != (most > 0) || after < next || (after-next)/period > most || (after-next)%period != 0 {
+				t.Fatalf("%v Hz: %d after %d, %v", freq, after, next, ok)
+			}
+			if (after-at)-period/2 > restFor && most > 0 {
+				t.Fatalf("%v Hz: %d ns without a tick", freq, after-at)
+			}
+			ticks += 1 + r.Over(after-at, period)
+			at = after
+		}
+		if s.Missed != 0 || ticks-at/period > 1 || ticks-at/period < -1 || r.Ticks != ticks-1001 {
+			t.Errorf("%v Hz: %d missed, %d ticks in %d ns, %d left out", freq, s.Missed, ticks, at, r.Ticks)
+		}
+	}
+	s, r := NewTicks(0, 1000), Rest{}
+	s.LeaveOut(&r, s.Next(0))
+	if n := r.Over(2e6, s.Period()); n != 1 {
+		t.Errorf("%d left out, and the run ended at the second one", n)
+	}
+	if n := r.Over(9e6, s.Period()); n != 0 {
+		t.Errorf("%d left out after a tick that left out none", n)
+	}
+}
+
+func TestNobodyMustHaveBeenBornForAWhile(t *testing.T) {
+	var r Rest
+	if r.Changed(5e9); r.May(5e9+bornFor-1) || !r.May(5e9+bornFor) {
+		t.Error("it is a second")
+	}
+	r.Changed(1e9) // what is told late changes nothing
+	if r.May(5e9 + bornFor - 1) {
+		t.Error("it was born before that")
+	}
+}
