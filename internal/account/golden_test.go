@@ -20,6 +20,7 @@ func filled() *runstats.Stats {
 	s.Engine, s.WhyEngine = "perf", "a note"
 	s.Sampled, s.Claimed, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11
 	s.Inferred, s.Unseen, s.Queued, s.Withheld = 12, 13, 14, 15
+	s.LeftOut = 192
 	s.Failed, s.Incomplete = map[string]int64{"exited": 16, "denied": 17}, map[string]int64{"depth": 18}
 	s.Whole = runstats.WholeByLook{Frozen: 19, Peeked: 20}
 	s.Restarted, s.Broken, s.Told = 21, 22, 23

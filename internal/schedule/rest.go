@@ -2,10 +2,10 @@ package schedule
 
 // # Ticks that would tell nothing
 //
-// Where the kernel samples who runs, ticks tell the rest: the clocks, where sleepers sleep, who was born and who has
-// ended. If all threads have done the same for a while, the next tick tells no more than the clocks, and these are sums.
-// So some are left out then, never more than fit restFor. Whoever begins to sleep, to wake or to be born is met that
-// much later, once. From then on ticks come at their rate, until all is steady again.
+// Where the kernel samples who runs, ticks tell the rest: the clocks, where sleepers sleep, who was born and who
+// ended. If all threads have done the same for a while, the next tick tells no more than the clocks, and these are
+// sums. So some are left out then, never more than fit restFor. Whoever begins to sleep, to wake or to be born is met
+// that much later, once. From then on ticks come at their rate, until all is steady again.
 //
 // What steady means: a thread that runs had next to no time asleep for SteadyFor, and was not met asleep; one that
 // sleeps has slept for as long. Nobody was born, and nobody has ended, for longer than that.
@@ -33,8 +33,8 @@ type Steady struct {
 	is   bool
 }
 
-// Runs takes note that the thread was found running, or waiting for a processor. Of one that waits the kernel books that
-// when it gets one: until then it seems to have slept. So what seems to be sleep counts once it has lasted.
+// Runs takes note that the thread was found running, or waiting for a processor. Of one that waits the kernel books
+// that when it gets one: until then it seems to have slept. So what seems to be sleep counts once it has lasted.
 func (s *Steady) Runs(now Clocks) {
 	wall := now.Wall - s.from.Wall
 	asleep := wall - (now.CPU - s.from.CPU) - (now.RunQueue - s.from.RunQueue)
