@@ -1,10 +1,10 @@
 package idle
 
 const (
-	// A look at a sleeper that woke often lately takes restlessCost ns, on average over those that have run since and
-	// those that have not. All looks at such threads take no more than one part in restlessShare of a processor.
-	restlessCost  = 25e3
-	restlessShare = 12
+	// A look at a sleeper that woke often lately takes restlessCost ns, with all that goes with it. All looks at such
+	// threads take no more than one part in restlessShare of a processor.
+	restlessCost  = 40e3
+	restlessShare = 16
 	// longestRest is the longest that such a thread is left alone for on average, in nanoseconds.
 	longestRest = 1e9
 	// calmAfter is for how long such a thread must sleep until it is one as any other, in nanoseconds.
@@ -44,3 +44,8 @@ func (c *Policy) restlessFor() int64 {
 // mayRest reports whether a thread that wakes often may be left alone: its samples say where it runs, and no census
 // says that it has not.
 func (th *Thread) mayRest() bool { return th.Look.Sampled() && !th.proc.counted }
+
+// MayWait reports whether a sample of the thread may wait until the thread's next look is due. It may where the thread
+// wakes often and is left alone all the same. Were it looked at because it has just run, the sleep after that would be
+// looked at, however short it is. So looks would find short sleeps too often.
+func (th *Thread) MayWait() bool { return th.restless && th.filed }

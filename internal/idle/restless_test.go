@@ -76,8 +76,8 @@ func TestWhoIsRestless(t *testing.T) {
 }
 
 // TestSleepsOfRestlessThreadsHaveTheirShares: threads that sleep in two places, run for a millisecond in between, and
-// are sampled 100 times a second of processor time. In a crowd of 500 they are left alone for
-// fifteen ticks. The shorter sleep's share of the blocked time is no further off than where each tick looks, by a
+// are sampled 100 times a second of processor time. In a crowd of 500 they are left alone for 32 ticks, and so are
+// their samples. The shorter sleep's share of the blocked time is no further off than where each tick looks, by a
 // hundredth.
 func TestSleepsOfRestlessThreadsHaveTheirShares(t *testing.T) {
 	for _, c := range []struct {
@@ -112,6 +112,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 		}
 	}
 	var cpu, due int64
+	var samples []booking.Reading // that wait for a look
 	length := func() int64 { return long/2 + rng.Int64N(long) }
 	ends, where := length(), stackFirst // the present sleep; a burst follows
 	sampled := int64(0)                 // when it is sampled next, of its processor time
@@ -120,9 +121,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 			if cpu += burst; cpu > sampled {
 				at := ends + burst - (cpu - sampled)
 				sampled += period
-				clock.Look(booking.Reading{Wall: at, CPU: cpu - (ends + burst - at)},
-					booking.Seen{State: look.Running, Whole: true}, true, emit)
-				due = 0
+				samples = append(samples, booking.Reading{Wall: at, CPU: cpu - (ends + burst - at)})
 			}
 			begins := ends + burst
 			if where == stackFirst {
@@ -134,6 +133,10 @@ func sleepsOf(long, short int64, threads int) float64 {
 		if now < due || now >= ends {
 			continue // it runs: samples tell
 		}
+		for _, at := range samples {
+			clock.Look(at, booking.Seen{State: look.Running, Whole: true}, true, emit)
+		}
+		samples = samples[:0]
 		clock.Look(booking.Reading{Wall: now, CPU: cpu}, booking.Seen{Stack: where, State: look.Sleeping, Whole: true},
 			false, emit)
 		due = now + p.restlessFor()

@@ -21,6 +21,8 @@ const (
 	// mostStrays and mostSamples bound how many samples wait, in all and for one thread.
 	mostStrays  = 256
 	mostSamples = 1024
+	// manySamples is with how many of them a thread is no sleeper any more that runs now and then.
+	manySamples = 8
 	// crowdedBy is with how many samples of one thread its clocks are read in the middle of a tick.
 	crowdedBy = 32
 )
@@ -91,7 +93,9 @@ func (c *Tracer) takeSample(r *perfevents.Record) {
 		if len(th.sampled.waiting) == crowdedBy {
 			k.crowded = append(k.crowded, th)
 		}
-		c.idle.Wake(&th.idle)
+		if n := len(th.sampled.waiting); n >= manySamples || p.shared.Moving(r.Time) || !th.idle.MayWait() {
+			c.idle.Wake(&th.idle)
+		}
 	}
 }
 
