@@ -55,6 +55,8 @@ type Record struct {
 	Longest bool
 
 	kernel []byte // the kernel's frames, eight bytes each
+
+	want func(pid int) bool // see [Reader.Want]
 }
 
 // Kernel gives the number of the kernel's frames.
@@ -96,7 +98,7 @@ func half(b []byte) int    { return int(int32(binary.LittleEndian.Uint32(b))) }
 
 // parse reads the body of a record, without its header; false if it makes no sense.
 func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
-	*r = Record{}
+	*r = Record{want: r.want}
 	if typ == typeSample {
 		return parseSample(body, r)
 	}
@@ -194,6 +196,9 @@ func parseSample(b []byte, r *Record) bool {
 	}
 	r.Kind = Sampled
 	r.PID, r.TID, r.Time, r.CPU = half(b), half(b[4:]), int64(word(b[8:])), half(b[16:])
+	if r.want != nil && !r.want(r.PID) {
+		return true // what follows fills some cache lines, and nobody wants it
+	}
 	n := word(b[24:])
 	if b = b[32:]; n > uint64(len(b)/8) {
 		return false

@@ -53,6 +53,20 @@ func TestSampleIsRead(t *testing.T) {
 	}
 }
 
+// TestOfUnwantedSamplesOnlyTheirThreadIsRead: also where the rest makes no sense.
+func TestOfUnwantedSamplesOnlyTheirThreadIsRead(t *testing.T) {
+	for pid, wanted := range map[int]bool{7: true, 9: false} {
+		r := Record{want: func(p int) bool { return p == pid }}
+		body := sampleOf(nil, []byte("12345678"), 32)
+		if !parse(typeSample, 2, body, &r) || r.Kind != Sampled || r.TID != 8 || r.Usable() != wanted {
+			t.Errorf("wanted: %v; %+v", wanted, r)
+		}
+		if parse(typeSample, 2, body[:40], &r) == wanted {
+			t.Errorf("wanted: %v; half of a sample", wanted)
+		}
+	}
+}
+
 func TestRegistersAreThoseOfTheirNumbers(t *testing.T) {
 	b := words(0, 1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 22, 23, 24, 25, 26, 27)
 	var r frames.Regs

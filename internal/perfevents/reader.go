@@ -100,6 +100,10 @@ func (r *Reader) Stack() int { return r.opts.Stack }
 // Samples gives how many samples came, of anybody.
 func (r *Reader) Samples() int64 { return r.samples }
 
+// Want says of whose samples more is wanted than whose they are, and when: on a machine that is busy otherwise, most
+// are of other programs. nil: of all.
+func (r *Reader) Want(pid func(pid int) bool) { r.rec.want = pid }
+
 // Lost gives how many records found no room.
 func (r *Reader) Lost() int64 { return r.lost }
 

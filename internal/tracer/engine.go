@@ -66,11 +66,15 @@ func (c *Tracer) observe(r *perfevents.Reader) {
 	}
 	c.samples = kernelSamples{reader: r, of: map[int]*process{}}
 	c.samples.take = c.takeSample
+	r.Want(c.samples.wants)
 	if c.opts.Children && c.opts.Threads == nil && !r.Own() {
 		c.samples.untracked.table = descendants.New[*handover.Process, untrackedShot]()
 	}
 	r.Resume()
 }
+
+// wants reports whether samples of a process are wanted. Where children are followed, it may be one of those.
+func (k *kernelSamples) wants(pid int) bool { return k.of[pid] != nil || k.untracked.table != nil }
 
 // checkSamples has ptrace take over where the targets run and no samples of them come.
 func (c *Tracer) checkSamples(now int64) {
