@@ -35,10 +35,10 @@
 //
 // They are found changed at most looks. Where the kernel samples who runs, those looks tell one thing only: where the
 // thread sleeps. In a crowd they are thinned out, at random, so that all of them take no more than one part in
-// restlessShare of a processor. A sample waits for its thread's next look ([Thread.MayWait]). So
-// when a look comes depends neither on where the thread sleeps, nor on whether it has just run. Blocked time is divided
-// as at a lower rate: right on average. Its sum is the kernel's. Where nobody samples, such a look tells where a thread runs, too, and none
-// is left out.
+// restlessShare of a processor. A sample waits for its thread's next look ([Thread.MayWait]). So when a look comes
+// depends neither on where the thread sleeps, nor on whether it has just run. Blocked time is divided as at a lower
+// rate: right on average. Its sum is the kernel's. Where nobody samples, such a look tells where a thread runs, too,
+// and none is left out.
 //
 // # Parking
 //
