@@ -243,6 +243,10 @@ func (o *run) check() {
 			o.cur.below != nil && j.kind <= WithCFISP) {
 			r = j.compare(&o.regs, liveMemory(o.pid), o.chain, whole, need)
 		}
+		if o.moves(j, &r) || o.inBothPlaces(&r) {
+			r = j.compare(&o.regs, snap, o.chain, whole, need)
+			o.chain = o.cur.chain(o.chain, &o.regs)
+		}
 		if r.verdict != exact && o.overwritten(&r) {
 			continue
 		}

@@ -8,6 +8,7 @@ type activation struct {
 	slot uint64 // where the return address was stored (x86-64), or the stack pointer at the call (arm64)
 	sp   uint64 // the caller's stack pointer when control is back there
 	fp   uint64 // its frame pointer then (x86-64; 0: not known), which every function keeps
+	was  uint64 // where it was stored before it was moved (moves); 0: it was not
 }
 
 // shadow is the true caller chain of one stack.

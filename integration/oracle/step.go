@@ -64,6 +64,7 @@ func (o *run) follow(k kind) error {
 		return nil
 	}
 	before := len(o.cur.calls)
+	o.returnsMoved(k)
 	o.cur.popReturned(pc, sp, k == ret, onStack)
 	if k == jumpTo {
 		o.landed()

@@ -20,6 +20,8 @@ type Tally struct {
 	steps    int
 	moving   int
 	ahead    int
+	moved    int // returns by an address that a function had moved, strayed: those that came from elsewhere
+	strayed  int
 	betweens map[string]int
 	silent   map[string]int
 	gone     map[string]int
@@ -80,6 +82,7 @@ func (t *Tally) Add(o *Tally) {
 	t.steps += o.steps
 	t.moving += o.moving
 	t.ahead += o.ahead
+	t.moved, t.strayed = t.moved+o.moved, t.strayed+o.strayed
 	t.order = append(t.order, o.order...)
 	maps.Copy(t.rows, o.rows)
 	for f, n := range o.betweens {
@@ -196,6 +199,7 @@ func (t *Tally) Write(w io.Writer, classes int) {
 			"a jump leads\n", t.moving, t.betweens, t.ahead)
 	fmt.Fprintf(w, "walks through functions whose call frame information is empty and was seen to be wrong: %v\n",
 		t.silent)
+	fmt.Fprintf(w, "returns by an address that a function had moved: %d as was said, %d not\n", t.moved, t.strayed)
 	fmt.Fprintf(w, "walks through functions that had overwritten their return address: %v\n", t.gone)
 	t.writeClasses(w, classes)
 }

@@ -1,0 +1,43 @@
+package oracle
+
+import (
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestFramesOfLibffiAreExact: ffi_call_unix64 moves its return address before it calls on.
+func TestFramesOfLibffiAreExact(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("ffi_call_unix64 is libffi's on amd64 only")
+	}
+	p := Program{"ffi", 1, []string{"cc", "-w", "-O2", "-o", "OUT", "SRC/ffi.c", "-ldl"}}
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("needs cc")
+	}
+	file, err := p.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(file, "check").CombinedOutput(); err != nil {
+		t.Skipf("needs libffi.so.8: %v, %s", err, out)
+	}
+	var got Tally
+	opt := Options{Steps: 40_000, Section: 20_000, Show: 5, Log: t.Logf}
+	if err := Run(p.Name, []string{file}, opt, &got); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	got.Write(&b, 15)
+	t.Log("\n" + b.String())
+	if n, right, _ := got.Checked(WithCFI); right != n || n < 39_000 {
+		t.Errorf("with call frame information %d of %d chains are exact", right, n)
+	}
+	if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
+		t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
+	}
+	if got.moved == 0 || got.strayed > 0 {
+		t.Errorf("%d returns by addresses that were moved, %d by others", got.moved, got.strayed)
+	}
+}
