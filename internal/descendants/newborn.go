@@ -36,9 +36,10 @@ type Newborns[O comparable, K any] struct {
 	young map[int]*Newborn[O, K]
 	last  int // the number that was given out last, 0: not known
 
-	stat  func(pid int, s *procmem.Stat) error
-	leads func(pid int) bool // it is a process, and no other thread of one
-	clock func(pid int) (uint64, error)
+	stat    func(pid int, s *procmem.Stat) error
+	parent  func(pid int) (parent int, ok bool)
+	clock   func(pid int) (uint64, error)
+	between func() // is called before each question to the kernel
 }
 
 // Newborn is a process that was just born, and that nobody has opened yet.
@@ -68,15 +69,21 @@ type Use struct {
 // NewNewborns gives one that knows nobody.
 func NewNewborns[O comparable, K any]() *Newborns[O, K] {
 	return &Newborns[O, K]{
-		met: map[int]O{}, young: map[int]*Newborn[O, K]{}, stat: procmem.ReadStat, leads: leads,
-		clock: procmem.ProcessCPU,
+		met: map[int]O{}, young: map[int]*Newborn[O, K]{}, stat: procmem.ReadStat, parent: parent,
+		clock: procmem.ProcessCPU, between: func() {},
 	}
 }
 
-// leads reports whether a number is that of a process: /proc shows those of all threads.
-func leads(pid int) bool {
+// Between has f called before each question to the kernel: a tick can have many, and some wait for an exec.
+func (n *Newborns[O, K]) Between(f func()) { n.between = f }
+
+// parent gives the parent of a process; false if it has ended, or the number is that of another thread, as /proc shows
+// those, too. To read stat waits until a process has done its exec (fs/proc/array.c, do_task_stat), to read status does
+// not: strangers are not waited for.
+func parent(pid int) (int, bool) {
 	var s procmem.Status
-	return procmem.ReadStatus(pid, &s) == nil && s.Tgid == pid
+	err := procmem.ReadStatus(pid, &s)
+	return s.PPid, err == nil && s.Tgid == pid && s.State != 'Z'
 }
 
 // Meet takes note that a process was met, and gives what there was of it; nil for nothing.
@@ -120,17 +127,20 @@ func (n *Newborns[O, K]) ask(pid int, now int64) {
 	if _, met := n.met[pid]; met || len(n.young) >= mostNewborn {
 		return
 	}
-	var s procmem.Stat
-	if n.stat(pid, &s) != nil || s.State == 'Z' || s.Threads > 1 && !n.leads(pid) {
+	n.between()
+	parent, ok := n.parent(pid)
+	if !ok {
 		return
 	}
-	waiter, ok := n.met[s.PPID]
-	if parent := n.young[s.PPID]; !ok && parent != nil {
-		waiter, ok = parent.Waiter, true
+	waiter, ok := n.met[parent]
+	if y := n.young[parent]; !ok && y != nil {
+		waiter, ok = y.Waiter, true
 	}
-	if ok {
-		n.young[pid] = &Newborn[O, K]{Waiter: waiter, PID: pid, parent: s.PPID, start: s.StartTime, since: now}
+	var s procmem.Stat
+	if !ok || n.stat(pid, &s) != nil || s.State == 'Z' || s.PPID != parent {
+		return
 	}
+	n.young[pid] = &Newborn[O, K]{Waiter: waiter, PID: pid, parent: parent, start: s.StartTime, since: now}
 }
 
 // Tick tells runs of those whose first threads run or wait for a processor, with what the kernel says of each. It gives
@@ -143,6 +153,7 @@ func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat
 				continue
 			}
 			y.asked = now
+			n.between()
 			cpu, _ := n.clock(pid) // it is gone, else
 			var s procmem.Stat
 			ended := n.stat(pid, &s) != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be met

@@ -25,7 +25,7 @@ func newbornsOf(l listed) *Newborns[string, []int64] {
 		}
 		return nil
 	}
-	n.leads = func(pid int) bool { return l[pid].PID == pid }
+	n.parent = func(pid int) (int, bool) { return l[pid].PPID, l[pid].PID == pid && l[pid].State != 'Z' }
 	n.clock = func(pid int) (uint64, error) { return l[pid].UTime * 1e6, nil }
 	n.Meet(100, "shell")
 	n.Born(1000, 0)
@@ -156,14 +156,34 @@ func TestNumbersThatComeRoundAreFound(t *testing.T) {
 	}
 }
 
+// TestStrangersAreNotWaitedFor: only of kin is that read which waits for an exec. Whoever has stopped is served before
+// each question.
+func TestStrangersAreNotWaitedFor(t *testing.T) {
+	l := listed{1001: process(1001, 100, 'R'), 1002: process(1002, 7, 'R'), 1003: process(1003, 1001, 'S')}
+	n := newbornsOf(l)
+	var read []int
+	between, stat := 0, n.stat
+	n.stat = func(pid int, s *procmem.Stat) error {
+		read = append(read, pid)
+		return stat(pid, s)
+	}
+	n.Between(func() { between++ })
+	if n.Born(1003, 1); !slices.Equal(read, []int{1001, 1003}) || between != 3 {
+		t.Errorf("%v are read, others are served %d times", read, between)
+	}
+	if ended(n, 1); between != 5 {
+		t.Errorf("others are served %d times", between)
+	}
+}
+
 // TestManyBirthsAreAskedInPart: a bounded number, with the youngest, at any distance.
 func TestManyBirthsAreAskedInPart(t *testing.T) {
 	for _, many := range []int{1, mostNumbers, mostNumbers + 1, 10*mostNumbers - 1, 1 << 22} {
 		asked := map[int]bool{}
 		n := newbornsOf(listed{})
-		n.stat = func(pid int, _ *procmem.Stat) error {
+		n.parent = func(pid int) (int, bool) {
 			asked[pid] = true
-			return errors.New("gone")
+			return 0, false
 		}
 		n.Born(1000+many, 1)
 		if len(asked) > mostNumbers || len(asked) < min(many, mostNumbers/2) || !asked[1000+many] || asked[1000] {

@@ -60,7 +60,9 @@ func (c *Tracer) meetNewbornProcesses(now int64) {
 		return
 	}
 	c.births.at(c.counts.ticks)
-	if n.Born(c.births.last(), now); n.None() {
+	ptrace.Pin() // who was asked to stop at an earlier tick may do so meanwhile
+	n.Born(c.births.last(), now)
+	if ptrace.Unpin(); n.None() {
 		return
 	}
 	for y, over := range n.Tick(now, c.markNewborn) {

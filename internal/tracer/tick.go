@@ -33,7 +33,9 @@ func (c *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 		c.ticks.SetRate(now, c.quota.rate(c.budget.Rate(now)))
 		next := c.ticks.Next(now)
 		c.tickWithinBudget(now, next)
+		c.serveStopped()
 		c.askWhatIsDue(now)
+		c.serveStopped()
 		c.publish()
 		c.Garbage.Collect(now, c.looker.Waiting())
 		if c.allGone() && len(c.control.arrive) == 0 {
@@ -129,6 +131,7 @@ func (c *Tracer) tick(now, deadline int64) {
 	c.collect(c.choosesAt(now, deadline))
 	cpu, inTheWay := c.looker.InTheWay()
 	c.cpuChooser.Ticked(now, inTheWay, cpu)
+	c.serveStopped() // a move takes as long as a stop
 	if c.out.due(now) {
 		c.out.handOver(now)
 	}

@@ -90,6 +90,7 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
 	if o.Children && o.Threads == nil {
 		c.newborns, c.precedesExec = descendants.NewNewborns[*handover.Process, *young](), mayPrecedeExec()
+		c.newborns.Between(c.serveStopped)
 	}
 	c.done = c.collected
 	c.Garbage.Await = c.await
