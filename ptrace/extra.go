@@ -31,6 +31,13 @@ type StackEnder interface {
 	StackEnd(regs *frames.Regs) uint64
 }
 
+// Foreseer is a Prefetcher that has had the kernel asked, before the stop, whether its places are there.
+type Foreseer interface {
+	// Foreseen gives until when the answer counts that all of them are (CLOCK_MONOTONIC, ns; 0: it does not). They are
+	// then read in one system call. It is called while the thread is stopped, after Prefetch.
+	Foreseen() int64
+}
+
 // ManyReads is an Extra that reads more often than is usual.
 type ManyReads interface {
 	// Reads gives how many reads it may make, within [MostReads]; 0: as many as is usual.
@@ -221,7 +228,7 @@ func (c *Controller) stackAndPrefetch(tid int, req *Request, out *Stop) bool {
 
 // prefetchThenStack reads the n places, want bytes in all, and then of the stack as much as they tell.
 func (c *Controller) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
-	if copyParts(req.Memory, tid, c.parts[:n], &c.allowed) != want {
+	if !c.readForeseen(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.allowed) != want {
 		return false
 	}
 	if e, ok := f.(StackEnder); ok {
@@ -232,6 +239,18 @@ func (c *Controller) prefetchThenStack(tid int, f Prefetcher, req *Request, regs
 	}
 	c.reader.prefetched = true
 	return true
+}
+
+// readForeseen reads the n places, want bytes in all, in one system call, if they are known to be there.
+func (c *Controller) readForeseen(tid int, f Prefetcher, n, want int) bool {
+	s, ok := f.(Foreseer)
+	if !ok || procmem.Now() >= s.Foreseen() {
+		return false
+	}
+	if steps, _ := c.allowed.step(1); steps == 0 {
+		return false
+	}
+	return readParts(tid, c.parts[:n], &c.vectors) == want
 }
 
 // ReaderOf gives a reader of a process that is not stopped, for a look that proves

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 )
 
 // prefetcher asks for places and notes what it was given.
@@ -52,6 +53,55 @@ func TestPrefetchedRegionsAreReadWithTheStack(t *testing.T) {
 				a.StackLen)
 		case !bytes.Equal(plain[redZone:], stack[redZone:]): // a leaf function changes its red zone
 			t.Errorf("stack % x\nwithout % x", stack, plain)
+		}
+	})
+}
+
+// foreseer is a prefetcher whose places are known to be there until a moment.
+type foreseer struct {
+	prefetcher
+	until int64
+}
+
+func (f *foreseer) Foreseen() int64 { return f.until }
+
+// TestForeseenPlacesAreReadInOneCall: those of which nothing is known any more one by one. The bytes are the same.
+func TestForeseenPlacesAreReadInOneCall(t *testing.T) {
+	p := start(t, "spin")
+	memory := procmem.OpenMemory(p.tid)
+	defer memory.Close()
+	with(t, Options{}, func(c *Controller) {
+		whole := Request{Stack: make([]byte, 1024)}
+		var s Stop
+		if err := c.Freeze(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 512 {
+			t.Errorf("%v: %d bytes", err, s.StackLen)
+			return
+		}
+		page := s.StackAddr &^ 0xfff
+		memory.SetSpans([]procmem.Span{{Start: page, End: page + 8<<10, Kind: procmem.Anonymous, Writable: true}})
+		const places = 5
+		calls := map[int64]int{}
+		for _, until := range []int64{0, procmem.Now() + 1e12} {
+			f := &foreseer{until: until}
+			for i := range places {
+				f.places = append(f.places, frames.Region{Addr: s.StackAddr + redZone + uint64(i*16), Bytes: make([]byte, 8)})
+			}
+			var out Stop
+			if err := c.Freeze(p.tid, soon(), &Request{Stack: make([]byte, 64), Extra: f, Memory: memory}, &out); err != nil {
+				t.Error(err)
+				return
+			}
+			calls[until] = out.Calls
+			for i := range f.places {
+				if at := redZone + i*16; !f.prefetched || !bytes.Equal(f.places[i].Bytes, whole.Stack[at:at+8]) {
+					t.Errorf("until %d: prefetched %v, place %d has % x", until, f.prefetched, i, f.places[i].Bytes)
+				}
+			}
+		}
+		for until, n := range calls {
+			if until != 0 && n != calls[0]-places+1 {
+				t.Errorf("%d calls, one by one %d", n, calls[0])
+			}
 		}
 	})
 }

@@ -2,9 +2,9 @@ package oracle
 
 import "prywalk/frames"
 
-// A function can move its return address: libffi's ffi_call_unix64 copies it to the far end of the room that its caller
-// has made, gives up the stack below that, calls on, and returns from there. Whoever returns so gives its caller another
-// stack pointer than it had at the call, and the caller goes by its frame pointer.
+// A function can move its return address. libffi's ffi_call_unix64 copies it to the far end of the room that its caller
+// has made, and gives up the stack below that. It calls on, and returns from there. Its caller then has another stack
+// pointer than at the call, and goes by its frame pointer.
 //
 // The shadow stack cannot see when an address that lies in two places is moved from one to the other. So it is moved
 // when call frame information first says so, if the return address does lie there. What proves it is the return: it has
@@ -31,8 +31,8 @@ func (o *run) moves(j *judge, r *outcome) bool {
 	return true
 }
 
-// inBothPlaces reports whether an answer names the place of the call, of an address that was moved and still lies there,
-// too. The true chain is then that answer's.
+// inBothPlaces reports whether an answer names the place of the call, while an address that was moved still lies there.
+// The true chain is then that answer's.
 func (o *run) inBothPlaces(r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || n == 0 {

@@ -29,7 +29,7 @@ func filled() *runstats.Stats {
 	s.Freeze = runstats.Quantiles[runstats.Nanos]{N: 4, P50: 27_001, P99: 28_002, Max: 29_003}
 	s.Freezes = []runstats.Bucket{{Below: 30_500, N: 31}, {Below: 32_000, N: 33}}
 	s.Long = runstats.Causes{"copy": {N: 34, Max: 35_100}, "lock": {N: 36, Max: 37_000}}
-	s.Late = runstats.Long{N: 38, Max: 39_900}
+	s.Late, s.Awaited = runstats.Long{N: 38, Max: 39_900}, runstats.Long{N: 77, Max: 78_100}
 	s.Copied = runstats.Quantiles[int64]{N: 4, P50: 40, P99: 41, Max: 42}
 	s.Lost, s.ThreadsMax, s.Seconds, s.Freq = 43.5, 44, 45.25, 46.125
 	s.FreqAsked, s.MaxOverhead, s.MaxPause, s.Subset, s.NotDrawn = 47, 0.48, 49_500, 50, 51

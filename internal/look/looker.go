@@ -32,6 +32,7 @@ type Looker struct {
 	arch     frames.Arch
 	rung     Rung
 	pause    pauseLimit
+	mappings mapLock
 	pending  []*Thread // by the tag of their ptrace.Look, less one
 	req      ptrace.Request
 	stop     ptrace.Stop
@@ -80,6 +81,9 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	asleep := false
 	if l.rung != AlwaysFreeze {
 		asleep, err = l.peek(t, s, sched)
+	}
+	if err == nil && !asleep && l.awaitsMappings(t, s) {
+		asleep, err = l.lookAnew(t, s)
 	}
 	if err == nil && asleep {
 		t.leftCall()
@@ -235,6 +239,7 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	s.room(topCopy)
 	s.touch(topCopy)
 	l.pieces.reserve(n.Bytes)
+	l.pieces.foresee(t.Memory, n.outline)
 }
 
 // taskRegions is how much is thought to be copied besides a thread's stack where there are tasks, at least, in bytes.
@@ -250,14 +255,15 @@ func (t *Thread) besides() int {
 	return t.regions
 }
 
-// usual gives how much of a stack a freeze makes room for, if its last look has copied so many bytes of other memory.
-// Where no more is asked for than of any stack, that is all that is copied, further regions included. A stack that has
+// usual gives how much of a stack a freeze makes room for, if the last looks have copied so many bytes of other memory.
+// Where no more is asked for than of any stack, that is all that is copied, further regions included, unless these have
+// grown by more than a margin. A stack that has
 // become much deeper than the last ones has room all the same.
 func (n *Needs) usual(regions int) int {
-	if n.Bytes > leastCopy {
+	if n.Bytes > leastCopy || regions == 0 {
 		return n.Bytes
 	}
-	return min(n.Bytes, max(leastCopy-regions, 2*n.Used+copyMargin, topCopy))
+	return min(n.Bytes, max(leastCopy-regions-copyMargin, 2*n.Used+copyMargin, topCopy))
 }
 
 // deepRoom gives what takes a deep stack: its depth is known in the stop only. A thread that changes stacks has none,
@@ -359,13 +365,14 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 		s.Mem.StackEnd = stop.StackEnd
 	}
 	s.keepRegions(l.regions[:l.withTail(s)])
-	t.copied, t.regions = stop.StackLen, len(s.extra)-stop.TailLen
+	t.copied, t.regions = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regions-t.regions/8)
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
 	s.State, s.Kernel = Running, s.Kernel[:0]
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	t.passed = 0
 	if s.Stopped, s.Late = t.stopped(stop); s.Stopped > LongFreeze {
 		s.Why = l.ctl.Why(stop, s.Copied())
+		l.mappings.blame(s.Why)
 	}
 	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.before.Runs, stop.InSyscall)
 	l.pause.froze(t, s.Stopped)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
@@ -358,5 +359,42 @@ func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 		if ok != (e.want != none) || ok && len(rest.Bytes) != e.want || ok && e.want > 0 && rest.Addr != base+topCopy {
 			t.Errorf("%+v, stack at %#x: %v, %d bytes at %#x", e, base, ok, len(rest.Bytes), rest.Addr)
 		}
+	}
+}
+
+// TestEndsOfFramesAreForeseen: before a stop, if the pages of all of them are there.
+func TestEndsOfFramesAreForeseen(t *testing.T) {
+	const size = 1 << 20
+	b, base := stackOf(t, size)
+	if err := unix.Madvise(b, unix.MADV_NOHUGEPAGE); err != nil {
+		t.Fatal(err)
+	}
+	touch(b[:size/2])
+	m := procmem.OpenMemory(os.Getpid())
+	defer m.Close()
+	m.SetSpans([]procmem.Span{{Start: base, End: base + size, Kind: procmem.Anonymous, Writable: true}})
+	there, most := &outline{}, &outline{}
+	for at := base + 4096; at < base+size/2; at += 16 << 10 {
+		there.marks = append(there.marks, mark{at: at}, mark{at: at + 16})
+		most.marks = append(most.marks, mark{at: at - 2048}, mark{at: at}, mark{at: at + 4096})
+	}
+	lacks := &outline{marks: []mark{{at: base + 4096}, {at: base + size*3/4}}}
+	p := &pieces{by: there}
+	if p.foresee(nil, there); p.Foreseen() != 0 {
+		t.Error("foreseen of memory that is not known")
+	}
+	if p.foresee(m, there); p.Foreseen() == 0 {
+		t.Skip("the kernel does not tell which pages are there")
+	}
+	p.by = lacks
+	if p.Foreseen() != 0 {
+		t.Error("what was foreseen was of another outline")
+	}
+	if p.foresee(m, lacks); p.Foreseen() != 0 {
+		t.Error("a page that is not there was foreseen")
+	}
+	p.by = most
+	if p.foresee(m, most); p.Foreseen() != 0 {
+		t.Errorf("%d places were foreseen, at most %d are asked about", len(most.marks), len(p.spots))
 	}
 }

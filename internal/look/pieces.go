@@ -2,8 +2,11 @@ package look
 
 import (
 	"encoding/binary"
+	"os"
+	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
@@ -33,6 +36,12 @@ type pieces struct {
 	// lost: no chain led to the outermost frame.
 	lost   bool
 	passed [topCopy / 8 / 64]uint64 // a bit for each word of the top
+	// spots are the places of the marks of foreseen that the kernel was asked about before the stop, until when all of
+	// them are known to be there (CLOCK_MONOTONIC, ns).
+	spots    [procmem.MostPlaces]uint64
+	there    [procmem.MostPlaces]bool
+	foreseen *outline
+	until    int64
 }
 
 // reserve makes room for the next look, before anybody is stopped.
@@ -45,6 +54,39 @@ func (p *pieces) reserve(need int) {
 		p.gap = make([]byte, need)
 		touch(p.gap)
 	}
+}
+
+// foresee asks, before anybody is stopped, whether the pages are there that the ends of an outline's frames lie in.
+// Then they are read in one call of the kernel, which would else wait for a page that somebody has to provide.
+func (p *pieces) foresee(m *procmem.Memory, by *outline) {
+	p.foreseen, p.until = by, 0
+	if m == nil {
+		return
+	}
+	const size = pieceBelow + pieceAbove
+	n, page := uint64(0), uint64(os.Getpagesize())
+	for i := range by.marks {
+		at := by.marks[i].at - pieceBelow
+		if n > 0 && at/page == p.spots[n-1]/page && (at+size-1)/page == (p.spots[n-1]+size-1)/page {
+			continue
+		}
+		if n == uint64(len(p.spots)) {
+			return
+		}
+		p.spots[n], n = at, n+1
+	}
+	until := m.ForeseePlaces(p.spots[:n], size, p.there[:n])
+	if !slices.Contains(p.there[:n], false) {
+		p.until = until
+	}
+}
+
+// Foreseen implements [ptrace.Foreseer].
+func (p *pieces) Foreseen() int64 {
+	if p.first > 0 || p.foreseen != p.by {
+		return 0
+	}
+	return p.until
 }
 
 // Prefetch implements [ptrace.Prefetcher].

@@ -61,6 +61,9 @@ type Shot struct {
 	Stopped int64
 	// Late is how long the thread went on after the interrupt, though it was on a processor, in nanoseconds.
 	Late int64
+	// Awaited is how long the look waited for the lock of the process's mappings before the stop, in nanoseconds; 0 if it
+	// did not.
+	Awaited int64
 	// Copying is how long a freeze took to copy memory, in nanoseconds, with so many system calls.
 	Copying int64
 	Calls   int

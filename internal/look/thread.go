@@ -34,7 +34,7 @@ type Thread struct {
 	tls      uint64       // the thread pointer, 0 until a freeze has seen it
 	pause    int64        // how long a freeze is expected to take, ns; 0: not known
 	copied   int          // bytes of stack that the last freeze copied
-	regions  int          // bytes of further regions
+	regions  int          // bytes of further regions that freezes copy lately
 	walks    *Walks
 	needs    tripleBuffer // what the walks ask for
 	retried  uint32       // of Needs.Retries, as of the last look

@@ -207,7 +207,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 func TestLooksWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 	for _, e := range []struct{ bytes, regions, used, want int }{
 		{leastCopy, 0, 1000, leastCopy},
-		{leastCopy, 20 << 10, 1000, leastCopy - 20<<10},
+		{leastCopy, 20 << 10, 1000, leastCopy - 20<<10 - copyMargin},
 		{leastCopy, 60 << 10, 1000, topCopy},
 		{leastCopy, 60 << 10, 20 << 10, 40<<10 + copyMargin},
 		{leastCopy, 60 << 10, 60 << 10, leastCopy},

@@ -12,8 +12,9 @@ import (
 // (userfaultfd(2)), which may be stopped, or a file system. process_vm_readv(2) waits for both. /proc/PID/mem does
 // not wait for a userfault. The kernel reads it without allowing a fault to be retried (mm/memory.c,
 // __access_remote_vm; mm/gup.c, faultin_page), and such a fault fails at once and is told to nobody
-// (fs/userfaultfd.c, handle_userfault). So anonymous memory is read by that file. Of other mappings, and where the
-// process has been swapped out, only the pages are read that are there (proc_pid_pagemap(5)).
+// (fs/userfaultfd.c, handle_userfault). So anonymous memory is read by that file, but for many pages that are known to
+// be there. Of other mappings, and where the process has been swapped out, only the pages are read that are there
+// (proc_pid_pagemap(5)).
 //
 // The methods that look ([Memory.Copy], [Memory.Peek], [Memory.Start], [Memory.End]) belong to one goroutine, all
 // others may be called by any.
@@ -33,6 +34,7 @@ type Memory struct {
 
 	own      ownPages
 	foreseen foreseen
+	seen     uint64 // where anonymous memory was copied last; 0: nowhere
 }
 
 // Span is a mapping.
@@ -157,7 +159,22 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	if s.Kind != Anonymous || m.swapped.Load() {
 		return m.copyThere(tid, addr, buf, s.Kind)
 	}
+	m.seen = addr
 	return m.readAnonymous(tid, addr, buf)
+}
+
+// AwaitMappings comes back as soon as nobody holds the lock of the process's mappings to change them, which each read
+// of its memory takes. It gives how long that took, in nanoseconds: a microsecond if nobody did. It is for whoever is
+// about to stop a thread, and reads a byte of what was copied last; if there is no such byte, nothing.
+func (m *Memory) AwaitMappings() int64 {
+	var s Span
+	fd := m.mem.get()
+	if fd < 0 || m.seen == 0 || m.swapped.Load() || !m.find(m.seen, &s) || s.Kind != Anonymous {
+		return 0
+	}
+	began := Now()
+	m.seen = readByte(fd, m.seen)
+	return Now() - began
 }
 
 // Peek is [Memory.Copy] for whoever holds nobody stopped, nor is about to, and reads the same places again and
@@ -196,16 +213,45 @@ func (m *Memory) End(addr uint64) uint64 {
 //
 //go:nosplit
 func (m *Memory) readAnonymous(tid int, addr uint64, buf []byte) int {
-	fd := m.mem.get()
+	fd, done := m.mem.get(), 0
 	if fd < 0 {
 		return vmReadAll(tid, addr, buf)
 	}
-	n := preadMem(fd, buf, addr)
+	if uint64(len(buf)) >= manyPages*pageSize {
+		if done = m.readPresent(tid, addr, buf); done == len(buf) {
+			return done
+		}
+	}
+	n := preadMem(fd, buf[done:], addr+uint64(done))
 	if n == 0 && len(buf) > 0 { // the address space has gone
 		m.stale.Store(true)
 		m.gone.Store(true)
 	}
-	return max(n, 0)
+	return done + max(n, 0)
+}
+
+// manyPages is from how many pages on the kernel is asked which of them are there. /proc/PID/mem takes the lock of the
+// mappings for each page, and copies it twice; process_vm_readv takes the lock once for many.
+const manyPages = 8
+
+// readPresent reads as many pages as are known to be there, if these are many.
+func (m *Memory) readPresent(tid int, addr uint64, buf []byte) int {
+	fd := m.pagemap.get()
+	if fd < 0 {
+		return 0
+	}
+	var entries [64 * 8]byte
+	from := addr &^ (pageSize - 1)
+	want := min((addr+uint64(len(buf))-from+pageSize-1)/pageSize, uint64(len(entries)/8))
+	got, _ := pread(fd, entries[:want*8], from/pageSize*8)
+	there := uint64(0)
+	for there*8+8 <= uint64(got) && le64(entries[there*8:])&(pagePresent|pageSwapped) == pagePresent {
+		there++
+	}
+	if there < manyPages {
+		return 0
+	}
+	return vmReadAll(tid, addr, buf[:min(from+there*pageSize-addr, uint64(len(buf)))])
 }
 
 // copyThere copies the pages that are there, up to the first that is not.

@@ -417,3 +417,59 @@ func TestMemoryThatNobodyMayWriteToIsRead(t *testing.T) {
 		t.Errorf("%q, %v", got[:n], err)
 	}
 }
+
+// TestManyPagesThatAreThereAreReadInOneCall: the kernel is asked which are. What lies behind one that is not is read
+// page by page.
+func TestManyPagesThatAreThereAreReadInOneCall(t *testing.T) {
+	pages := 3 * manyPages
+	b := mapped(t, -1, pages, unix.MAP_PRIVATE|unix.MAP_ANON)
+	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE) // else there may be no page that is not there
+	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, len(b))
+	if m.pagemap.get() < 0 {
+		t.Skip("the kernel does not tell which pages are there")
+	}
+	for _, c := range []struct{ hole, from, n, calls int }{
+		{-1, 0, pages * page, 2}, {-1, 8, pages*page - 16, 2}, {-1, 8, (manyPages - 1) * page, 1},
+		{pages - 1, 0, pages * page, 3}, {2, 0, pages * page, 2}, {0, page + 8, (pages - 2) * page, 2},
+	} {
+		for i := range b {
+			b[i] = byte(i%251) + 1
+		}
+		if c.hole >= 0 {
+			if err := unix.Madvise(b[c.hole*page:][:page], unix.MADV_DONTNEED); err != nil {
+				t.Fatal(err)
+			}
+		}
+		clear(buf)
+		before := Calls()
+		n := m.Copy(os.Getpid(), address(b)+uint64(c.from), buf[:c.n])
+		calls := Calls() - before
+		if n != c.n || !bytes.Equal(buf[:c.n], b[c.from:][:c.n]) || int(calls) != c.calls {
+			t.Errorf("%+v: %d bytes, %d calls", c, n, calls)
+		}
+	}
+}
+
+// TestTheLockOfTheMappingsIsTaken: by a read of one byte, if any is known, and of nothing that is gone.
+func TestTheLockOfTheMappingsIsTaken(t *testing.T) {
+	b := mapped(t, -1, 1, unix.MAP_PRIVATE|unix.MAP_ANON)
+	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, 8)
+	ask := func() (calls, copied int64) {
+		calls, copied = Calls(), Copied()
+		if took := m.AwaitMappings(); took < 0 {
+			t.Errorf("%d ns", took)
+		}
+		return Calls() - calls, Copied() - copied
+	}
+	if calls, _ := ask(); calls != 0 {
+		t.Errorf("%d calls where nothing was copied", calls)
+	}
+	m.Copy(os.Getpid(), address(b), buf)
+	if calls, copied := ask(); calls != 1 || copied != 0 {
+		t.Errorf("%d calls, %d bytes", calls, copied)
+	}
+	m.SetSpans(nil)
+	if calls, _ := ask(); calls != 0 {
+		t.Errorf("%d calls where the mapping is gone", calls)
+	}
+}

@@ -105,6 +105,17 @@ func preadMem(fd int, buf []byte, off uint64) int {
 	return int(n)
 }
 
+// readByte reads a byte only to have read it. It gives the address, 0 if there is none any more.
+func readByte(fd int, addr uint64) uint64 {
+	var b [1]byte
+	CountCall()
+	n, _, e := syscall.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&b)), 1, uintptr(addr), 0, 0)
+	if e != 0 || n == 0 {
+		return 0
+	}
+	return addr
+}
+
 // borrowed reports whether a process still has its parent's address space, as after vfork(2).
 func borrowed(pid int) bool {
 	const addressSpace = 1 // KCMP_VM, include/uapi/linux/kcmp.h

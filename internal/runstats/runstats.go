@@ -123,6 +123,9 @@ type Stopped struct {
 	// Late are the interrupts after which a thread went on for longer than that, though it was on a processor. That is
 	// no part of the freeze.
 	Late Long `json:"late_stops"`
+	// Awaited are the waits for the lock of a process's mappings that were made before a stop instead of in it, as far
+	// as they took longer than that.
+	Awaited Long `json:"awaited_locks"`
 	// Copied are the bytes of stack that a freeze copied.
 	Copied Quantiles[int64] `json:"copied_bytes,omitzero"`
 	// Lost is what the targets lost by being stopped, in seconds: the lengths of all

@@ -20,7 +20,7 @@ type counts struct {
 	longest                                             runstats.Freeze
 	copies                                              histogram // bytes of stack that a freeze copied
 	long                                                [ptrace.NumCauses]runstats.Long
-	late                                                runstats.Long // see runstats.Stopped
+	late, awaited                                       runstats.Long // see runstats.Stopped
 }
 
 // froze counts a look by a freeze.
@@ -36,6 +36,9 @@ func (c *counts) froze(s *look.Shot) {
 	}
 	if s.Late > look.LongFreeze {
 		c.late.Add(s.Late)
+	}
+	if s.Awaited > look.LongFreeze {
+		c.awaited.Add(s.Awaited)
 	}
 }
 

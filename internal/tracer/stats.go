@@ -25,7 +25,7 @@ func (c *Tracer) Stats(s *runstats.Stats) {
 }
 
 func (c *counts) freezeStats(s *runstats.Stopped) {
-	s.Late = c.late
+	s.Late, s.Awaited = c.late, c.awaited
 	if c.freezes.n == 0 {
 		return
 	}
