@@ -27,6 +27,8 @@ type Options struct {
 	// Period is the time that each look or sample stands for, ns; 0: not known. Sampled: the kernel takes samples.
 	Period  int64
 	Sampled bool
+	// Kernel: the kernel's functions are wanted in stacks.
+	Kernel bool
 	// Save is called for each checkpoint, nil for none.
 	Save  func(between func())
 	Watch profile.Watcher // nil: nobody watches
@@ -112,6 +114,9 @@ func (a *Accountant) handle(e *handover.Event) {
 		a.extend(e)
 	case handover.ThreadEnded:
 		a.endThread(e)
+	case handover.EndedSoFar:
+		p := a.process(e.Proc)
+		p.book.ExitedSoFar(e.Length, e.At, a.estimate(p))
 	case handover.ProcessEnded:
 		a.endProcess(a.process(e.Proc), e.Used, e.At)
 	case handover.Renamed:

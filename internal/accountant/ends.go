@@ -97,12 +97,17 @@ func (a *Accountant) waiterOf(p *processAccount) *processAccount {
 
 // bookExited books the processor time of a process that belongs to no look.
 func (a *Accountant) bookExited(p *processAccount, unseen, now int64) {
-	p.book.Exited(unseen, now, func(s booking.Span) {
+	p.book.Exited(unseen, now, a.estimate(p))
+}
+
+// estimate gives what books such time.
+func (a *Accountant) estimate(p *processAccount) func(booking.Span) {
+	return func(s booking.Span) {
 		if s.Leaf == "" { // under the stacks of looks at others like them
 			a.totals.estimated += s.CPU
 		}
 		a.add(p, nil, &s)
-	})
+	}
 }
 
 // passedTo gives the process that books what children of another one used, nil if that one does so itself. It may have

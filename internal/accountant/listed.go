@@ -83,6 +83,20 @@ func (u *unwinder) unwindKernel(s *look.Shot, stop frames.StopReason) (profile.S
 	return u.end(stop)
 }
 
+// inKernel gives the stack of a child that was met in exec or exit. A flag of the kernel's, or the call that its stop
+// has broken, tells of one function. The others are not known. wanted: such functions are.
+func (u *unwinder) inKernel(met booking.Met, wanted bool) profile.StackID {
+	loc := u.builder.Loc(&profile.Loc{Synthetic: booking.ExecOrExit})
+	switch {
+	case !wanted:
+	case met == booking.MetInExit:
+		loc = u.kernelFunction([]byte("do_exit"))
+	default:
+		loc = u.kernelFunction([]byte("do_execveat_common"))
+	}
+	return u.builder.InternLocs([]profile.LocID{loc})
+}
+
 // end marks a stack that does not reach its root, and gives its number.
 func (u *unwinder) end(stop frames.StopReason) (profile.StackID, frames.StopReason) {
 	if !stop.Complete() {

@@ -85,12 +85,9 @@ func (a *Accountant) claim(e *handover.Event) {
 func (a *Accountant) claimOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), a.programOf(e.Ran)
 	if e.Shot == nil {
-		where := booking.Seen{State: booking.Running, Program: name, Only: booking.ShortLivedChildren}
-		switch where.Told = e.Told; {
-		case e.InKernel:
-			where.Only = booking.ExecOrExit
-		case e.Missed:
-			where.Only = booking.MissedLook
+		where := booking.Seen{State: booking.Running, Program: name, Met: e.Met}
+		if e.Met == booking.MetInExec || e.Met == booking.MetInExit {
+			where.Stack = a.unwind.inKernel(e.Met, a.Kernel)
 		}
 		p.book.ClaimOfChild(where, e.At, e.Length)
 		return

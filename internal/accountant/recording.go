@@ -46,7 +46,7 @@ func (a *Accountant) interval(p *processAccount, th *threadAccount, s *booking.S
 // stackOf gives the stack that a span is booked under.
 func (a *Accountant) stackOf(s *booking.Span) profile.StackID {
 	switch s.Leaf {
-	case booking.NotObserved, booking.ExitedUnseen, booking.ShortLivedChildren, booking.ExecOrExit: // no stack
+	case booking.NotObserved, booking.ExitedUnseen, booking.ShortLivedChildren: // no stack
 		return a.Builder.Intern([]profile.Loc{{Synthetic: s.Leaf}})
 	}
 	return a.unwind.withLeaf(s.Stack, s.Leaf)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/booking"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
@@ -107,6 +108,30 @@ func TestLocationsKeepTheirNumbers(t *testing.T) {
 					t.Fatalf("%#x in %v has the number %d, want %d", addr, m, got, want)
 				}
 			}
+		}
+	}
+}
+
+// TestExecAndExitAreFunctionsOfTheKernel, where such functions are wanted: that a child was in one of them is known
+// without its stack.
+func TestExecAndExitAreFunctionsOfTheKernel(t *testing.T) {
+	b := profile.NewBuilder(profile.Meta{})
+	u := newUnwinder(b, 0)
+	told := func(name string) profile.Loc {
+		return profile.Loc{Module: kernelModule, Described: b.Describe([]profile.Frame{{Name: name, System: name}})}
+	}
+	for _, c := range []struct {
+		met    booking.Met
+		wanted bool
+		want   profile.Loc
+	}{
+		{booking.MetInExit, true, told("do_exit")},
+		{booking.MetInExec, true, told("do_execveat_common")},
+		{booking.MetInExit, false, profile.Loc{Synthetic: booking.ExecOrExit}},
+		{booking.MetInExec, false, profile.Loc{Synthetic: booking.ExecOrExit}},
+	} {
+		if got, want := u.inKernel(c.met, c.wanted), b.Intern([]profile.Loc{c.want}); got != want {
+			t.Errorf("%+v: stack %d, want %d", c, got, want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ const samplesError = 2
 //
 // Without the kernel's samples a tick still finds such a child among the processes that were just born. One that is on
 // a processor then stands for the time between two ticks, as a look does. Mostly a look tells its stack; without one,
-// what it runs is known ([Seen.Only]). What is unseen of children that were opened and ended soon is put together with
+// what it runs is known ([Seen.Met]). What is unseen of children that were opened and ended soon is put together with
 // that. The rest is as with samples.
 //
 // Of some children it is known what they have used at least: of those that were opened, and of those that were there at
@@ -70,7 +70,6 @@ func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool
 		return false
 	}
 	p.claims.join(&p.unproven)
-	p.claims.deduct()
 	kids := p.claims.of(program)
 	to.kids.join(&kids)
 	to.kidsSkidded += p.skidded.ns
@@ -105,7 +104,7 @@ func (p *Process) ChildrenSoFar(ns, now int64, emit func(Span)) {
 // childrensBook gives what books children's time.
 func (p *Process) childrensBook(now int64, emit func(Span)) func(claim, int64) {
 	return func(k claim, ns int64) {
-		p.ofEnded(Span{Seen: k.where, Leaf: k.where.Only, End: min((k.second+1)*1e9, now)}, ns, emit)
+		p.ofEnded(Span{Seen: k.where, Leaf: k.where.Met.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
 		if p.kidsUsed != nil {
 			p.kidsUsed[k.where.Program] -= ns
 		}
@@ -127,7 +126,7 @@ func (p *Process) payKnown(pool, now int64, book func(claim, int64)) (left int64
 		counted += max(p.kidsUsed[program], 0)
 		if share := portion(pays, counted, sum) - paid; share > 0 {
 			paid += share
-			book(claim{Seen{State: Running, Program: program, Only: ShortLivedChildren}, now / 1e9}, share)
+			book(claim{Seen{State: Running, Program: program, Met: MetUnseen}, now / 1e9}, share)
 		}
 	}
 	return pool - pays
@@ -150,12 +149,12 @@ func (c *claims) settleMissed() {
 		return
 	}
 	for k, n := range c.met {
-		if m := of[k.where.Program]; m != nil && k.where.lookedAt() {
+		if m := of[k.where.Program]; m != nil && k.where.Met.looked() {
 			m.looked += n
 		}
 	}
 	for _, k := range inOrder(c.met) {
-		if m := of[k.where.Program]; m != nil && k.where.lookedAt() {
+		if m := of[k.where.Program]; m != nil && k.where.Met.looked() {
 			before, ns, n := m.passed, portion(m.ns, m.passed, m.looked), portion(m.n, m.passed, m.looked)
 			m.passed = before + c.met[k]
 			c.ns[k] += portion(m.ns, m.passed, m.looked) - ns
@@ -164,7 +163,7 @@ func (c *claims) settleMissed() {
 	}
 	for program, m := range of {
 		if m.looked == 0 {
-			k := c.at(Seen{State: Running, Program: program, Only: ShortLivedChildren}, m.second)
+			k := c.at(Seen{State: Running, Program: program, Met: MetUnseen}, m.second)
 			c.ns[k] += m.ns
 			c.met[k] += m.n
 		}
@@ -174,7 +173,7 @@ func (c *claims) settleMissed() {
 // takeMissed takes missed looks out of the claims, but leaves their sums. nil: there are none.
 func (c *claims) takeMissed() (of map[string]*missed) {
 	for k, n := range c.met {
-		if k.where.Only != MissedLook {
+		if k.where.Met != MetMissed {
 			continue
 		}
 		if of == nil {
@@ -191,6 +190,3 @@ func (c *claims) takeMissed() (of map[string]*missed) {
 	}
 	return of
 }
-
-// lookedAt reports whether a look at a child tells where it was.
-func (s *Seen) lookedAt() bool { return s.Only == "" || s.Told }

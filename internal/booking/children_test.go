@@ -222,7 +222,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 					if age < life/5 {
 						name = "sh"
 					}
-					shell.ClaimOfChild(Seen{State: Running, Program: name, Only: ShortLivedChildren}, 1e9, period)
+					shell.ClaimOfChild(Seen{State: Running, Program: name, Met: MetUnseen}, 1e9, period)
 					finds++
 				}
 				used += life * period
@@ -352,11 +352,11 @@ func TestMissedLooksAreWhereOthersWereFound(t *testing.T) {
 			where := Seen{State: Running, Program: "ls"}
 			switch x := random.Float64(); {
 			case x < 0.1:
-				where.Only = ExecOrExit
+				where.Stack, where.Met = 3, MetInExit
 			case random.Float64() < 0.4:
-				where.Only = MissedLook
+				where.Met = MetMissed
 			case x < 0.15:
-				where.Only, where.Told = ExecOrExit, true
+				where.Stack, where.Met = 3, MetInExec
 			default:
 				where.Stack = profile.StackID(1)
 				if x > 0.75 {
@@ -365,7 +365,7 @@ func TestMissedLooksAreWhereOthersWereFound(t *testing.T) {
 			}
 			p.ClaimOfChild(where, int64(i)*1e6, period)
 		}
-		p.ClaimOfChild(Seen{State: Running, Program: "cat", Only: MissedLook}, 1e9, period)
+		p.ClaimOfChild(Seen{State: Running, Program: "cat", Met: MetMissed}, 1e9, period)
 		sum := int64(n * period)
 		if counted {
 			sum = n * period * 3 // ticks were late
@@ -377,7 +377,7 @@ func TestMissedLooksAreWhereOthersWereFound(t *testing.T) {
 				t.Errorf("counted: %v: a missed look is booked before it was", counted)
 			}
 		})
-		for where, share := range map[string]float64{"ls1": 0.6, "ls2": 0.25, "ls0" + ExecOrExit: 0.15} {
+		for where, share := range map[string]float64{"ls1": 0.6, "ls2": 0.25, "ls3": 0.15} {
 			bound := 6 * math.Sqrt(share*(1-share)/(0.6*n))
 			if got := float64(under[where]) / float64(sum); math.Abs(got-share) > bound {
 				t.Errorf("counted: %v: %s has %.4f of it, not %v", counted, where, got, share)

@@ -1,5 +1,7 @@
 package booking
 
+import "math"
+
 // carryLimit is how long CPU time that was not observed waits for the thread's next on-CPU look, in nanoseconds. A
 // thread that runs 2 % of the time is met on a processor twice a second at 99 ticks. With a limit of one second a
 // seventh of its time would be booked as not observed, with five hardly any.
@@ -53,6 +55,12 @@ func (c *Clock) Begin(r Reading) { c.last, c.first, c.started = r, r, true }
 // onCPU: the thread was on a processor, so that its CPU time goes to this stack. A
 // thread that sleeps can have been: in the kernel, on its way to sleep in this call.
 func (c *Clock) Look(r Reading, s Seen, onCPU bool, emit func(Span)) {
+	c.lookUpTo(math.MaxInt64, r, s, onCPU, emit)
+}
+
+// lookUpTo is Look that books at most so much processor time under the stack. It gives how much that was, and the rest.
+// That is the caller's to book.
+func (c *Clock) lookUpTo(most int64, r Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
 	if !c.started {
 		c.Begin(r)
 	}
@@ -61,16 +69,16 @@ func (c *Clock) Look(r Reading, s Seen, onCPU bool, emit func(Span)) {
 	cpu, runq, blocked := c.advance(r)
 	runq -= c.bookQueued(from, runq, emit)
 	if s.State == Running {
-		c.lookRunning(r, s, onCPU, cpu, runq, blocked, emit)
-		return
+		return c.lookRunning(most, r, s, onCPU, cpu, runq, blocked, emit)
 	}
 	ran := cpu+runq > 0
 	if onCPU {
-		cpu, runq = cpu+c.carryCPU, runq+c.carryRunq
-		c.carryCPU, c.carryRunq = 0, 0
+		got, rest = c.take(cpu, most)
+		runq += c.carryRunq
+		c.carryRunq = 0
 		where := s
 		where.State, where.Wait, where.WaitsFor, where.Owner = Running, "", "", 0
-		emit(Span{Seen: where, End: r.Wall, Wall: cpu + runq, RunQueue: runq, CPU: cpu})
+		emit(Span{Seen: where, End: r.Wall, Wall: got + runq, RunQueue: runq, CPU: got})
 		c.lastOn, c.lastOnAt = where, r.Wall
 	} else {
 		c.carryOver(r, cpu, runq, emit)
@@ -78,6 +86,14 @@ func (c *Clock) Look(r Reading, s Seen, onCPU bool, emit func(Span)) {
 	blocked += c.carryBlocked
 	c.carryBlocked = 0
 	c.sleeps(r, s, ran, blocked, 1, emit)
+	return got, rest
+}
+
+// take gives what a look on a processor gets of the time since the last one, and the rest.
+func (c *Clock) take(cpu, most int64) (got, rest int64) {
+	cpu += c.carryCPU
+	c.carryCPU = 0
+	return min(cpu, most), max(cpu-most, 0)
 }
 
 // sleeps books blocked time under a stack that slept at the end of an interval, and was seen so often.
@@ -105,8 +121,11 @@ func (c *Clock) SleptAgain(r Reading, looks int64, emit func(Span)) {
 	c.sleeps(r, c.open.Seen, cpu+runq > 0, blocked, looks, emit)
 }
 
-// lookRunning books an interval at whose end the thread was running.
-func (c *Clock) lookRunning(r Reading, s Seen, onCPU bool, cpu, runq, blocked int64, emit func(Span)) {
+// lookRunning books an interval at whose end the thread was running. It gives what of the processor time the stack got,
+// and the rest.
+func (c *Clock) lookRunning(most int64, r Reading, s Seen, onCPU bool, cpu, runq, blocked int64, emit func(Span)) (
+	got, rest int64,
+) {
 	if c.isOpen {
 		// What the kernel books late, at the arrival on a processor, the sleep has had too much:
 		// the thread was queued already when it was last found unchanged.
@@ -122,17 +141,16 @@ func (c *Clock) lookRunning(r Reading, s Seen, onCPU bool, cpu, runq, blocked in
 		c.carryBlocked -= late
 	}
 	if onCPU {
-		cpu += c.carryCPU
-		c.carryCPU = 0
+		got, rest = c.take(cpu, most)
 		c.lastOn, c.lastOnAt = s, r.Wall
 	} else {
 		c.carryOver(r, cpu, 0, emit)
-		cpu = 0
 	}
 	runq += c.carryRunq
 	c.carryRunq = 0
-	emit(Span{Seen: s, End: r.Wall, Samples: 1, Wall: cpu + runq, RunQueue: runq, CPU: cpu})
+	emit(Span{Seen: s, End: r.Wall, Samples: 1, Wall: got + runq, RunQueue: runq, CPU: got})
 	c.lastRun = s
+	return got, rest
 }
 
 // bookQueued books the time that the thread stayed queued after its last look

@@ -63,7 +63,6 @@ func (p *Process) payCounted(pool, now int64, last bool, book func(claim, int64)
 			c = &claims{}
 		}
 		c.settleMissed()
-		c.deduct()
 		more := ns - c.total
 		if c.n < shortProcess {
 			more = min(more, c.byChance()+p.kidsSkidded)
@@ -72,7 +71,7 @@ func (p *Process) payCounted(pool, now int64, last bool, book func(claim, int64)
 		if last {
 			delete(claimed, program) // they have had what there is
 			if rest > 0 {
-				book(claim{Seen{State: Running, Program: program, Only: ShortLivedChildren}, now / 1e9}, rest)
+				book(claim{Seen{State: Running, Program: program, Met: MetUnseen}, now / 1e9}, rest)
 			}
 			rest = 0
 		}
@@ -139,13 +138,6 @@ func (c *claims) byProgram() map[string]*claims {
 		part := of(k.where.Program)
 		part.met[k] = n
 		part.n += n
-	}
-	for where, ns := range c.over {
-		part := of(where.Program)
-		if part.over == nil {
-			part.over = map[Seen]int64{}
-		}
-		part.over[where] = ns
 	}
 	for _, part := range parts {
 		if c.n > 0 {

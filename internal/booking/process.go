@@ -16,7 +16,9 @@ type Process struct {
 	unproven  claims // the same, of looks of which it was never known whether they skid
 	skidded   skidded
 	kids      claims // of samples of its children that nobody met, on what they have used
+	joined    int64  // how many looks of unproven are in claims by now
 	givenBack int64  // what their clocks had carried when they ended, ns
+	paid      int64  // what is booked by now of what is unseen, ns
 	passedOn  int64  // what is unseen of children that were met, ns
 	// kidsSkidded is what looks at these have a claim on that do not tell where, ns.
 	kidsSkidded int64
@@ -72,9 +74,10 @@ func (p *Process) FinishThread(t *Thread, gaps Gaps, emit func(Span)) {
 	p.used += t.clock.last.CPU - t.clock.first.CPU
 }
 
-// Used gives the processor time that all threads have used, as far as looks have seen them, in nanoseconds.
+// Used gives the processor time that all threads have used, as far as looks have seen them, and what
+// [Process.ExitedSoFar] has booked besides, in nanoseconds.
 func (p *Process) Used() int64 { return p.used }
 
 // Unseen gives the processor time of threads that ended and that belongs to no look, in nanoseconds. Threads that
-// ended while the process was sampled had used so much in all their lives (ended).
-func (p *Process) Unseen(ended int64) int64 { return max(ended-p.endedSeen, 0) }
+// ended while the process was sampled had used so much in all their lives (ended). What is booked by now is left out.
+func (p *Process) Unseen(ended int64) int64 { return max(ended-p.endedSeen-p.paid, 0) }

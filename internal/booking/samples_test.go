@@ -143,7 +143,7 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phas
 		pool += life - th.clock.last.CPU
 		p.ended(th)
 	}
-	unseen = p.payClaims(pool+p.givenBack, func(k claim, ns int64) { booked[k.where.Stack] += ns })
+	unseen = p.payClaims(pool+p.givenBack, true, func(k claim, ns int64) { booked[k.where.Stack] += ns })
 	return booked, used, unseen
 }
 

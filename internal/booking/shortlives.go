@@ -17,8 +17,10 @@ import (
 // it is exactly that much, and at each place of the program as much as was spent there, if ticks know nothing of
 // births (docs/short-lives.md). So each such look has a claim of T − x on the unseen time of its process, and so
 // have the later ones. Here x is what the thread has used since the one before. It may have waited for a processor.
-// The claims are paid when the process's account is closed: in proportion, if there is less. What is left stays
-// unseen.
+// If it was met waiting in between, x may be more than T. Then the look has T, and the rest is unseen like what follows
+// the last one. It is withheld until the thread has ended, or has lived for long: then it is the look's after all.
+// The claims are paid while the process goes on, as far as there is something, and when its account is closed: in
+// proportion, if there is less. What is left then stays unseen.
 //
 // Only threads that were born and have ended while their process was sampled make claims. What others did after their
 // last look, or before their first, is not in the pool.
@@ -37,8 +39,6 @@ type claims struct {
 	paid  int64 // what was claimed and is paid, ns
 	n     int64 // of all of them
 
-	over map[Seen]int64 // what looks at a stack have had more than they stand for, ns
-
 	width int64 // how many seconds an entry stands for, a power of two; 0: one
 	full  int   // from how many entries on they are put together; 0: mostClaims
 }
@@ -51,8 +51,8 @@ type claim struct {
 
 // # Claims of long runs
 //
-// Claims are paid when the process's account is closed, which may take days. So they do not keep their seconds for
-// ever: where there are many, each two neighbours in time become one. There are less than four for each stack.
+// A process may go on for days, and each look counts until its end. So looks do not keep their seconds for ever: where
+// there are many, each two neighbours in time become one. There are less than four for each stack.
 
 const (
 	// mostClaims is from how many entries on they are put together.
@@ -133,39 +133,6 @@ func (c *claims) spread(more int64) {
 	}
 }
 
-// net is add for a claim that is below zero if the look has had more than it stands for. That is set against the claims
-// of the looks that met the same stack.
-func (c *claims) net(where Seen, at, ns int64) {
-	if ns > 0 {
-		c.add(where, at, ns)
-		return
-	}
-	if c.over == nil {
-		c.over = map[Seen]int64{}
-	}
-	c.over[where] -= ns
-	c.note(where, at, 0)
-}
-
-// deduct takes from the claims of each stack what looks at it have had more than they stand for.
-func (c *claims) deduct() {
-	if len(c.over) == 0 {
-		return
-	}
-	whole := make(map[Seen]int64, len(c.over))
-	for k, ns := range c.ns {
-		whole[k.where] += ns
-	}
-	for k, ns := range c.ns {
-		if over := min(c.over[k.where], whole[k.where]); over > 0 {
-			off := portion(ns, over, whole[k.where])
-			c.ns[k] -= off
-			c.total -= off
-		}
-	}
-	c.over = nil
-}
-
 // pay shares out what there is, at most what is claimed, and gives what is left. The shares add up to the last
 // nanosecond.
 func (c *claims) pay(pool int64, emit func(claim, int64)) (left int64) {
@@ -176,7 +143,6 @@ func (c *claims) pay(pool int64, emit func(claim, int64)) (left int64) {
 func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64) {
 	c.settleMissed()
 	c.spread(more)
-	c.deduct()
 	if pool <= 0 || c.total <= 0 {
 		return pool
 	}
@@ -188,7 +154,9 @@ func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64)
 		claimed += c.ns[k]
 		if share := portion(pool, claimed, c.total) - paid; share > 0 {
 			paid += share
-			c.ns[k] -= share
+			if c.ns[k] -= share; c.ns[k] == 0 {
+				delete(c.ns, k)
+			}
 			emit(k, share)
 		}
 	}
@@ -213,29 +181,41 @@ func inOrder(of map[claim]int64) []claim {
 // waiting for a processor. What it used since it was last met on one goes there, instead of to the pool.
 const longLife = 16
 
-// metAt notes the claim of a look at which a thread was met on a processor. What the thread has computed since it
-// was last met so is less than a tick if it is the first look. So it is if the thread has waited for a processor.
-// It is more if looks in between met it waiting.
-func (t *Thread) metAt(l *Look) {
+// meet books a look, and notes its claim if it met the thread on a processor. At the first such look the thread has
+// computed for less than a tick, and at a later one if it has waited for a processor. It is more if looks in between
+// met it waiting.
+func (t *Thread) meet(l *Look, emit func(Span)) {
 	if !l.OnCPU && l.Seen.State == Running {
 		t.waited++
 	}
-	if t.BornAt == 0 || len(t.claims) >= longLife {
-		return
-	}
-	if l.Basis == skid.Skids && l.Seen.State == Running {
+	young := t.BornAt != 0 && len(t.claims) < longLife && l.Apart > 0
+	if young && l.Basis == skid.Skids && l.Seen.State == Running {
 		if t.skidded.n == 0 && len(t.claims) == 0 {
 			t.skidded.first = l.Apart - l.At.CPU
 		}
 		t.skidded.n++
 		t.skidded.ns += l.Apart // what it has used goes to the next look that tells where, or back
 	}
-	if !l.OnCPU {
+	if !young || !l.OnCPU {
+		t.clock.Look(l.At, l.Seen, l.OnCPU, emit)
 		return
 	}
-	c := claimed{l.Seen, l.At.Wall, l.Apart - (l.At.CPU - t.metCPU), l.Basis == skid.Undecided}
-	c.where.State, c.where.Wait = Running, ""
-	t.claims, t.metCPU = append(t.claims, c), l.At.CPU
+	got, rest := t.clock.lookUpTo(l.Apart, l.At, l.Seen, true, emit)
+	c := claimed{where: l.Seen, at: l.At.Wall, ns: l.Apart - got, withheld: rest, unproven: l.Basis == skid.Undecided}
+	c.where.State, c.where.Wait, c.where.WaitsFor, c.where.Owner = Running, "", "", 0
+	if t.claims = append(t.claims, c); len(t.claims) == longLife {
+		t.release(emit)
+	}
+}
+
+// release books what was withheld of looks where they met the thread.
+func (t *Thread) release(emit func(Span)) {
+	for i := range t.claims {
+		if c := &t.claims[i]; c.withheld > 0 {
+			emit(Span{Seen: c.where, End: c.at, Wall: c.withheld, CPU: c.withheld})
+			c.withheld = 0
+		}
+	}
 }
 
 // skidded is what looks at threads on a processor have a claim on that do not tell where it was.
@@ -249,7 +229,8 @@ type skidded struct {
 type claimed struct {
 	where    Seen
 	at, ns   int64
-	unproven bool // whether the look skids was not known when its thread ended
+	withheld int64 // what the thread has used since the look before, beyond what this one stands for, ns
+	unproven bool  // whether the look skids was not known when its thread ended
 }
 
 // ended takes note of the claims of a thread that has ended. It takes back what the thread's clock would book where the
@@ -265,9 +246,9 @@ func (p *Process) ended(t *Thread) {
 		switch {
 		case !short && (i > 0 || t.skidded.first != 0): // the first look alone has one
 		case c.unproven:
-			p.unproven.net(c.where, c.at, c.ns)
+			p.unproven.note(c.where, c.at, c.ns)
 		default:
-			p.claims.net(c.where, c.at, c.ns)
+			p.claims.note(c.where, c.at, c.ns)
 		}
 	}
 	switch {
@@ -278,9 +259,13 @@ func (p *Process) ended(t *Thread) {
 		p.skidded.n++
 		p.skidded.ns += t.skidded.first
 	}
-	t.claims, t.skidded = nil, skidded{}
+	t.skidded = skidded{}
 	if short {
 		p.givenBack += t.clock.giveBack()
+		for i := range t.claims {
+			p.givenBack += t.claims[i].withheld
+		}
+		t.claims = nil
 	}
 }
 
@@ -295,10 +280,26 @@ func (c *Clock) giveBack() int64 {
 // claimed it goes under the stacks of the looks that have a claim, the rest under [ExitedUnseen]. It is of no thread in
 // particular.
 func (p *Process) Exited(unseen, now int64, emit func(Span)) {
-	rest := p.payClaims(unseen+p.givenBack, func(k claim, ns int64) {
-		p.ofEnded(Span{Seen: k.where, End: min((k.second+1)*1e9, now)}, ns, emit)
-	})
+	rest := p.payClaims(unseen+p.givenBack, true, p.estimate(now, emit))
 	p.ofEnded(Span{Seen: Seen{State: Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
+}
+
+// ExitedSoFar books of such time what is claimed, while the process goes on. There is more to come of it, and of
+// claims. ended is as for [Process.Unseen], or less. Precondition: EndThread knows of all threads that ended by then.
+func (p *Process) ExitedSoFar(ended, now int64, emit func(Span)) {
+	pool := p.Unseen(ended) + p.givenBack
+	booked := pool - p.payClaims(pool, false, p.estimate(now, emit))
+	back := min(booked, p.givenBack)
+	p.givenBack -= back
+	p.paid += booked - back
+	p.used += booked - back
+}
+
+// estimate gives what books such time under the stack of a look.
+func (p *Process) estimate(now int64, emit func(Span)) func(claim, int64) {
+	return func(k claim, ns int64) {
+		p.ofEnded(Span{Seen: k.where, End: min((k.second+1)*1e9, now)}, ns, emit)
+	}
 }
 
 const (
@@ -310,7 +311,8 @@ const (
 
 // manySkid reports whether looks of which it is not known whether they skid are not believed.
 func (p *Process) manySkid() bool {
-	return p.skidded.n*manySkid >= p.unproven.n+p.skidded.n && p.claims.n >= leastProven
+	return p.skidded.n > 0 && p.skidded.n*manySkid >= p.unproven.n+p.joined+p.skidded.n &&
+		p.claims.n-p.joined >= leastProven
 }
 
 // Decide books the looks at a thread that has ended which have waited. As a rule they are those of a thread that makes
@@ -319,19 +321,31 @@ func (p *Process) Decide(t *Thread, gaps Gaps, emit func(Span)) {
 	t.bookWaiting(t.BornAt != 0 && t.Looks < longLife && p.manySkid(), gaps, emit)
 }
 
-// payClaims pays what looks at short lives claim. What looks claim that do not tell where is paid to the others.
-func (p *Process) payClaims(pool int64, emit func(claim, int64)) (left int64) {
-	proven, unproven, skidded := &p.claims, &p.unproven, p.skidded
-	if !p.manySkid() {
-		proven.join(unproven)
-		more := skidded.ns
-		if p.Sampled {
-			more += proven.byChance()
-		}
-		return proven.payUpTo(pool, more, emit)
+// payClaims pays what looks at short lives claim. What looks claim that do not tell where is paid to the others, to
+// each as much: while there are more to come, to no fewer than leastProven. last: none are.
+func (p *Process) payClaims(pool int64, last bool, emit func(claim, int64)) (left int64) {
+	more := int64(0)
+	if p.manySkid() {
+		more += p.unproven.takeTotal()
+	} else {
+		p.joined += p.unproven.n
+		p.claims.join(&p.unproven)
 	}
-	unproven.deduct()
-	return proven.payUpTo(pool, skidded.ns+unproven.total, emit)
+	if last || p.claims.n >= leastProven {
+		more += p.skidded.ns
+		p.skidded.ns = 0
+	}
+	if last {
+		more += p.claims.byChance()
+	}
+	return p.claims.payUpTo(pool, more, emit)
+}
+
+// takeTotal takes what is claimed, and leaves the number of looks.
+func (c *claims) takeTotal() int64 {
+	ns := c.total
+	*c = claims{n: c.n}
+	return ns
 }
 
 // byChance gives by how much more than is claimed there may be because there are few samples.
@@ -356,12 +370,6 @@ func (c *claims) join(from *claims) {
 	}
 	for k, n := range from.met {
 		c.met[c.at(k.where, k.second)] += n
-	}
-	for where, ns := range from.over {
-		if c.over == nil {
-			c.over = map[Seen]int64{}
-		}
-		c.over[where] += ns
 	}
 	c.n, c.total, c.paid = c.n+from.n, c.total+from.total, c.paid+from.paid
 	*from = claims{}

@@ -39,11 +39,32 @@ type Seen struct {
 	Whole    bool // the stack is complete
 	// Program is what a child ran that nobody met; "" for the process's own.
 	Program string
-	// Only is the only frame of a child that was met without a stack: [ShortLivedChildren], [ExecOrExit] or
-	// [MissedLook]. Else "". Told: a look has found that.
-	Only string
-	Told bool
+	// Met is how a tick met a child that nobody opened.
+	Met Met
 }
+
+// Met is how a tick met a child that nobody opened, on a processor.
+type Met uint8
+
+// How it may be.
+const (
+	MetWalked Met = iota // its stack is known
+	MetUnseen            // its program is known, and no more
+	MetMissed            // so too, as others were looked at: looks at others that ran the same program have its time
+	MetInExec            // a look has found it in exec: it has no user's stack
+	MetInExit            // in exit, so that it was not looked at
+)
+
+// leaf gives the synthetic frame that stands for a stack which is not known.
+func (m Met) leaf() string {
+	if m == MetUnseen || m == MetMissed {
+		return ShortLivedChildren
+	}
+	return ""
+}
+
+// looked reports whether a look was made, and tells where the child was.
+func (m Met) looked() bool { return m == MetWalked || m == MetInExec }
 
 // Span is a piece of a thread's time, booked under a stack. Times are in nanoseconds.
 type Span struct {
@@ -71,11 +92,9 @@ const (
 	// ShortLivedChildren is the only frame of the CPU time of a process's children that ended before they were met, and
 	// of the last moments of others. It has the process that waited for them, and their program where ticks tell it.
 	ShortLivedChildren = "[short-lived children]"
-	// ExecOrExit is the only frame of a child that was met in exec or exit: it has no user's stack.
+	// ExecOrExit is the only frame of a child that was met in exec or exit, where the kernel's functions are not wanted:
+	// it has no user's stack.
 	ExecOrExit = "[exec or exit]"
-	// MissedLook is a child that was not looked at because others were. It is never booked: looks at others that ran the
-	// same program have its time, or it is [ShortLivedChildren].
-	MissedLook = "[missed look]"
 	// Children stands for the name of the threads that [ShortLivedChildren] is about. They have no number.
 	Children = "[children]"
 	// Exited stands for the name of the threads whose time belongs to no look of theirs. They have no number.

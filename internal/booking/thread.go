@@ -38,7 +38,6 @@ type Thread struct {
 	waiting []Look // first looks, until it is known what they are worth (package skid)
 	begun   bool
 	claims  []claimed // of the looks that met it on a processor, on what is unseen of its process
-	metCPU  int64     // its processor time at the last of them, ns
 	skidded skidded   // what the others of them have a claim on, that do not tell where
 	waited  int64     // how many looks met it waiting for a processor
 	firstAt int64
@@ -108,8 +107,7 @@ func (t *Thread) book(l *Look, gaps Gaps, emit func(Span)) {
 	if t.clock.started {
 		t.skipGaps(l.At, l.Seen.State, gaps, emit)
 	}
-	t.metAt(l)
-	t.clock.Look(l.At, l.Seen, l.OnCPU, emit)
+	t.meet(l, emit)
 }
 
 // skipGaps books what was not observed since the last look.
@@ -154,6 +152,7 @@ func (t *Thread) LeftAlone(left *look.Left, gaps Gaps, emit func(Span)) {
 // Cut books what is open, and goes on: a recording that is written now has it.
 func (t *Thread) Cut(gaps Gaps, emit func(Span)) {
 	t.Decide(gaps, emit)
+	t.release(emit)
 	t.clock.Cut(emit)
 }
 
@@ -163,5 +162,6 @@ func (t *Thread) Open(emit func(Span)) { t.clock.Open(emit) }
 // Finish books all that is left.
 func (t *Thread) Finish(gaps Gaps, emit func(Span)) {
 	t.Decide(gaps, emit)
+	t.release(emit)
 	t.clock.Finish(emit)
 }

@@ -33,6 +33,7 @@ const (
 // and not the zero value. K is what it keeps of one that was not. It is for one goroutine.
 type Newborns[O comparable, K any] struct {
 	met   map[int]O
+	forks map[int]*forks // of those that were met
 	young map[int]*Newborn[O, K]
 	last  int // the number that was given out last, 0: not known
 
@@ -53,6 +54,7 @@ type Newborn[O comparable, K any] struct {
 	Used []Use
 
 	parent int
+	told   bool // whether it calls exec is known of it
 	start  uint64
 	since  int64 // when it was found, CLOCK_MONOTONIC ns
 	asked  int64 // when it was asked after last
@@ -69,7 +71,7 @@ type Use struct {
 // NewNewborns gives one that knows nobody.
 func NewNewborns[O comparable, K any]() *Newborns[O, K] {
 	return &Newborns[O, K]{
-		met: map[int]O{}, young: map[int]*Newborn[O, K]{}, stat: procmem.ReadStat, parent: parent,
+		met: map[int]O{}, forks: map[int]*forks{}, young: map[int]*Newborn[O, K]{}, stat: procmem.ReadStat, parent: parent,
 		clock: procmem.ProcessCPU, between: func() {},
 	}
 }
@@ -91,6 +93,7 @@ func (n *Newborns[O, K]) Meet(pid int, as O) *Newborn[O, K] {
 	before := n.young[pid]
 	n.met[pid] = as
 	delete(n.young, pid)
+	delete(n.forks, pid)
 	for _, y := range n.young {
 		if y.parent == pid {
 			y.Waiter = as
@@ -103,6 +106,7 @@ func (n *Newborns[O, K]) Meet(pid int, as O) *Newborn[O, K] {
 func (n *Newborns[O, K]) Forget(pid int, as O) {
 	if n.met[pid] == as {
 		delete(n.met, pid)
+		delete(n.forks, pid)
 	}
 }
 
@@ -163,12 +167,61 @@ func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat
 				}
 				continue
 			}
+			n.learn(y, &s)
 			if y.uses(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
 				runs(y, &s)
 			}
 		}
 	}
 }
+
+// # Who calls exec
+//
+// A shell's children do, a server's mostly do not. The kernel's flags tell of each process whether it has since its
+// birth. Of one that is about to end that is how it stays.
+
+// forks is what is known of a process's children.
+type forks struct {
+	never int  // so many have ended without a call of exec
+	exec  bool // one has called it
+}
+
+// leastForks is from how many children on that ended without exec the others are taken to be like them.
+const leastForks = 8
+
+// Flags of the kernel's include/linux/sched.h.
+const (
+	exiting    = 0x04 // PF_EXITING
+	beforeExec = 0x40 // PF_FORKNOEXEC: it was forked, and has not called exec since
+)
+
+// learn takes note of whether a process calls exec.
+func (n *Newborns[O, K]) learn(y *Newborn[O, K], s *procmem.Stat) {
+	before := s.Flags&beforeExec != 0
+	if _, met := n.met[y.parent]; y.told || !met || before && s.Flags&exiting == 0 && s.State != 'Z' {
+		return
+	}
+	f := n.forks[y.parent]
+	if f == nil {
+		f = &forks{}
+		n.forks[y.parent] = f
+	}
+	if y.told = true; before {
+		f.never++
+	} else {
+		f.exec = true
+	}
+}
+
+// MayExec reports whether a process may be about to call exec: it has not yet, and it is not known that its parent's
+// children do not.
+func (n *Newborns[O, K]) MayExec(y *Newborn[O, K], s *procmem.Stat) bool {
+	f := n.forks[y.parent]
+	return s.Flags&beforeExec != 0 && (f == nil || f.exec || f.never < leastForks)
+}
+
+// Execed takes note that a process that was met runs another program: its children are others.
+func (n *Newborns[O, K]) Execed(pid int) { delete(n.forks, pid) }
 
 // mostNames bounds how many names of a process are told apart.
 const mostNames = 8

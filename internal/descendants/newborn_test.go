@@ -260,3 +260,50 @@ func TestNewbornProcessIsFoundByItsNumber(t *testing.T) {
 		t.Error("none of 20 processes was found")
 	}
 }
+
+// TestChildrenThatNeverCallExecAreKnown: when so many of their parent's have ended without it, and none has called it.
+func TestChildrenThatNeverCallExecAreKnown(t *testing.T) {
+	l := listed{}
+	n := newbornsOf(l)
+	pid := 1000
+	lives := func(parent int, calls bool) {
+		pid++
+		s := process(pid, parent, 'R')
+		s.Flags = beforeExec
+		l[pid] = s
+		n.Born(pid, 1)
+		ended(n, 1)
+		if s.State = 'Z'; calls {
+			s.Flags = 0
+		}
+		l[pid] = s
+		ended(n, 2)
+		ended(n, 3) // it counts once
+		delete(l, pid)
+		ended(n, 4)
+	}
+	may := func(parent int) bool {
+		s := procmem.Stat{Flags: beforeExec}
+		return n.MayExec(&Newborn[string, []int64]{parent: parent}, &s)
+	}
+	for i := range leastForks {
+		if !may(100) {
+			t.Fatalf("after %d children", i)
+		}
+		lives(100, false)
+	}
+	if may(100) || n.MayExec(&Newborn[string, []int64]{parent: 7}, &procmem.Stat{}) || !may(7) {
+		t.Error("of its children it is not known, or of others'")
+	}
+	lives(100, true)
+	if !may(100) {
+		t.Error("one has called exec")
+	}
+	if n.Execed(100); len(n.forks) != 0 {
+		t.Errorf("%v", n.forks)
+	}
+	lives(100, false)
+	if n.Forget(100, "shell"); len(n.forks) != 0 {
+		t.Errorf("%v", n.forks)
+	}
+}

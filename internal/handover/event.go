@@ -13,6 +13,7 @@ const (
 	Looked          Kind = iota // a look with a shot
 	Unchanged                   // found unchanged up to this moment (checkpoint)
 	ThreadEnded                 // the thread is gone, or the recording ends
+	EndedSoFar                  // threads that have ended have used that length by now (ProcessEnd.Ended)
 	ProcessEnded                // the process is gone, or the recording ends
 	ProcessBegan                // a process is sampled from now on
 	Renamed                     // the process's first thread has another name: an exec?
@@ -37,12 +38,10 @@ type Event struct {
 	At     int64             // CLOCK_MONOTONIC, ns
 	Now    booking.Reading   // for SeenRunning
 	// Soon: for Looked, the next look wants what the walk of this one finds, or the walk wants what may soon be gone.
-	Soon   bool
-	Length int64 // for NotObserved, Resumed and ChildKnown, ns; for looks and samples: what each stands for
-	// InKernel: for ChildSampled without a shot, the child was in exec or exit.
-	InKernel bool
-	// Told: a look has shown that. Missed: it was not looked at, for no reason of its own.
-	Told, Missed bool
+	Soon bool
+	// Length: for NotObserved, Resumed, EndedSoFar and ChildKnown, ns; for looks and samples what each stands for.
+	Length int64
+	Met    booking.Met // for ChildSampled without a shot
 	// Exact: for ChildKnown, each child's time is known. Last: the child has ended.
 	Exact, Last bool
 	End         *ThreadEnd  // for ThreadEnded

@@ -77,3 +77,22 @@ func TestThreadThatCannotBeLookedAtKeepsItsTime(t *testing.T) {
 	}
 	r.checkWalls(t)
 }
+
+// TestThreadsThatHaveEndedAreInTheRecordingSoFar: what they used after their last look stands under the stacks of looks
+// at others like them while their process goes on, as it may for days.
+func TestThreadsThatHaveEndedAreInTheRecordingSoFar(t *testing.T) {
+	target := start(t, "churn")
+	estimated := func(s *pprof.Sample) bool { return label(s, "thread") == booking.Exited && !exited(s) }
+	soFar := int64(0)
+	r := recordUntil(t, Options{}, func(r *recorded) bool {
+		soFar = r.sumOf(3, estimated)
+		return soFar > 0
+	}, target.pid)
+	if all := r.sumOf(3, estimated); soFar == 0 || all < soFar || float64(all)/1e9 > r.EstimatedCPU+1e-6 {
+		t.Errorf("%d ns so far, %d in the end, %v s by the accounts", soFar, all, r.EstimatedCPU)
+	}
+	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
+		t.Errorf("%v s by the threads' clocks, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+	r.checkWalls(t)
+}

@@ -102,7 +102,7 @@ func (o *Options) looking() tracer.Options {
 func (o *Options) booking() accountant.Options {
 	a := accountant.Options{
 		MaxDepth: o.MaxDepth, Selected: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
-		Save: o.Checkpoint, Watch: o.Watch, Walked: o.walked, Explained: o.explained,
+		Kernel: o.KernelStacks, Save: o.Checkpoint, Watch: o.Watch, Walked: o.walked, Explained: o.explained,
 	}
 	if a.Period = int64(float64(time.Second) / o.Freq); o.Events != nil {
 		a.Period, a.Sampled = o.Events.Period(), !o.Events.Own()

@@ -2,7 +2,10 @@ package tracer
 
 import (
 	"prywalk/internal/booking"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
 // # Threads that have ended
@@ -16,6 +19,9 @@ import (
 // and after those of the threads bounds by how much they may have moved meanwhile. Only what is surely of threads
 // that have ended is booked as such: at the beginning the upper bound is taken, in the end the lower one.
 //
+// While a process goes on, they are read each second in which threads of it have ended. The accountant books what looks
+// at such threads stand for then ([booking.Process.ExitedSoFar]): a process may live for ever.
+//
 // (To compare with what was booked instead would take all that running threads used before their first look, and
 // after their last, for that of threads that nobody has seen.)
 
@@ -24,6 +30,12 @@ const (
 	countTries = 8
 	// countFor bounds how long that may take, in nanoseconds, but for the first time.
 	countFor = 5e6
+	// soFarEvery is how often they are read while a process goes on, in nanoseconds. That takes at most one part in
+	// soFarShare of the time.
+	soFarEvery = 1e9
+	soFarShare = 500
+	// readAtOnce is how many clocks are read at once: who has stopped meanwhile waits for that.
+	readAtOnce = 32
 )
 
 // endedCount counts what threads that have ended had used. It belongs to the tracer.
@@ -64,6 +76,67 @@ func (c *endedCount) close(p *process, now int64) {
 			th.end.Alive = th.turn >= u.turn
 		}
 	}
+}
+
+// tellEnded tells the accountant what threads have used that have ended so far.
+func (c *Tracer) tellEnded(now int64) {
+	if c.opts.Threads != nil {
+		return
+	}
+	for _, p := range c.procs {
+		e := &p.soFar
+		if !e.some || now < e.next || p.gone || !p.counted {
+			continue
+		}
+		e.some = false
+		began := procmem.Now()
+		ended, ok := c.endedSoFar(p)
+		at := procmem.Now()
+		e.next = at + max(soFarEvery, (at-began)*soFarShare)
+		if ok {
+			c.out.add(handover.Event{Kind: handover.EndedSoFar, Proc: p.shared, At: at, Length: p.end.Ended + ended})
+		}
+	}
+}
+
+// endedSoFar gives what those threads have used at least that have ended by now. The accountant knows of their ends.
+// The process's clock is read first: who is missing in what comes then has ended.
+func (c *Tracer) endedSoFar(p *process) (ns int64, ok bool) {
+	all, err := procmem.ProcessCPU(p.target.PID)
+	if err != nil {
+		return 0, false
+	}
+	tids, err := p.list.tasks.List(c.ended.tids[:0])
+	c.ended.tids = tids
+	if err != nil {
+		return 0, false
+	}
+	c.ended.turns++
+	ns = int64(all)
+	for i, tid := range tids {
+		if i%readAtOnce == readAtOnce-1 {
+			c.serveStopped()
+		}
+		th := p.list.byTID[tid]
+		sched, err := p.schedStat(th, tid)
+		switch {
+		case err == nil:
+			ns -= int64(sched.CPU)
+			if th != nil {
+				th.turn = c.ended.turns
+			}
+		case look.Reason(err) != refusal.Gone:
+			return 0, false // it may go on
+		}
+	}
+	for _, th := range p.list.inOrder {
+		if th.turn != c.ended.turns && !th.dead {
+			if c.endThread(th); !th.dead {
+				return 0, false // a look at it is pending
+			}
+		}
+	}
+	return max(ns, 0), true
 }
 
 // count reads the clocks of a process and of all its threads, and tells saw of those that are known; false if it

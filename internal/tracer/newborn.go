@@ -1,6 +1,10 @@
 package tracer
 
 import (
+	"runtime"
+
+	"prywalk/internal/look"
+	"prywalk/internal/ownruntime"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 )
@@ -64,6 +68,49 @@ func (b *births) last() int {
 		return 0
 	}
 	return b.file.Last()
+}
+
+// # What a look at them stands for
+//
+// No tick comes while the tracer is at work for the last one, and who is stopped does not run. So at the moments at
+// which ticks come threads are on processors more often than on average. A look stands for less than the time since the
+// tick before: the tracer's own work is left out on one processor, a stop on the others. It matters to short lives
+// alone, as the others' own clocks tell what each look stands for.
+
+// ownWork is how much of the time since the last tick the tracer had a processor.
+type ownWork struct {
+	wanted  int64 // the last tick at which somebody asked
+	at, cpu int64 // as of the last tick at which it was measured, CLOCK_MONOTONIC and processor time, ns; 0: it was not
+	since   int64 // how long ago that was, ns
+	part    float64
+}
+
+// wantedFor is for how many ticks it is measured after somebody has asked.
+const wantedFor = 100
+
+// measure is called at the beginning of a tick.
+func (o *ownWork) measure(tick, now int64) {
+	if tick-o.wanted > wantedFor {
+		o.at, o.since, o.part = 0, 0, 0
+		return
+	}
+	cpu := int64(ownruntime.CPUTime())
+	if o.at != 0 && now > o.at {
+		o.since = now - o.at
+		o.part = float64(cpu-o.cpu) / float64(o.since)
+	}
+	o.at, o.cpu = now, cpu
+}
+
+// standsFor gives the time that a look at a thread stands for, in nanoseconds.
+func (c *Tracer) standsFor(th *thread, s *look.Shot) int64 {
+	if !th.born || s.How != look.ByFreeze {
+		return c.now.apart
+	}
+	c.own.wanted = c.counts.ticks
+	processors := float64(runtime.NumCPU())
+	stopped := float64(s.Stopped) / float64(max(c.own.since, c.ticks.Period()))
+	return int64(float64(c.now.apart) * (1 - min((c.own.part+(processors-1)*stopped)/processors, 0.5)))
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/booking"
 	"prywalk/internal/code"
 	"prywalk/internal/descendants"
 	"prywalk/internal/handover"
@@ -26,7 +27,7 @@ import (
 // stands for the time between two ticks. If it is opened, the looks are its first thread's.
 //
 // Who is not looked at because another one is, is so by chance. His mark stands where looks at the same program have
-// found others ([booking.MissedLook]).
+// found others ([booking.MetMissed]).
 //
 // Ticks that come late, because prywalk waits for a processor, come when somebody has just left one. Then there are too
 // few marks. But who is there is known, and how much he has used so far. So that is handed over, too.
@@ -47,10 +48,8 @@ type young struct {
 type mark struct {
 	at, apart int64
 	ran       *handover.Program
-	shot      *look.Shot // nil: no look has shown where
-	inKernel  bool       // it was in exec or exit
-	told      bool       // a look has shown that
-	missed    bool       // there was no look, for no reason of its own
+	shot      *look.Shot  // nil: no look has shown where
+	met       booking.Met // without one
 }
 
 // meetNewbornProcesses marks the processes that were born lately and are on a processor, and looks at them.
@@ -77,11 +76,8 @@ func (c *Tracer) meetNewbornProcesses(now int64) {
 	}
 }
 
-// Flags of the kernel's include/linux/sched.h.
-const (
-	exiting    = 0x04 // PF_EXITING
-	beforeExec = 0x40 // PF_FORKNOEXEC: it was forked, and has not called exec since
-)
+// exiting is PF_EXITING of the kernel's include/linux/sched.h.
+const exiting = 0x04
 
 // mayPrecedeExec reports whether who is about to call exec may be looked at. A set-user-ID program does not get its
 // rights if somebody without CAP_SYS_PTRACE is attached at that moment.
@@ -100,10 +96,12 @@ func (c *Tracer) markNewborn(y *descendants.Newborn[*handover.Process, *young], 
 		k = &young{}
 		y.Kept = k
 	}
-	m := mark{at: c.now.at, apart: c.now.apart, ran: &handover.Program{Name: s.Comm.String()}}
-	m.inKernel = s.Flags&exiting != 0
+	m := mark{at: c.now.at, apart: c.now.apart, ran: &handover.Program{Name: s.Comm.String()}, met: booking.MetUnseen}
+	if s.Flags&exiting != 0 {
+		m.met = booking.MetInExit
+	}
 	k.marks = append(k.marks, m)
-	if !m.inKernel && !k.refused && s.Threads == 1 && (c.precedesExec || s.Flags&beforeExec == 0) {
+	if m.met == booking.MetUnseen && !k.refused && s.Threads == 1 && (c.precedesExec || !c.newborns.MayExec(y, s)) {
 		c.lookAtNewbornProcess(k, y.PID)
 	}
 }
@@ -111,7 +109,7 @@ func (c *Tracer) markNewborn(y *descendants.Newborn[*handover.Process, *young], 
 // lookAtNewbornProcess begins a look at a process that was just marked, if nobody else is being looked at.
 func (c *Tracer) lookAtNewbornProcess(k *young, pid int) {
 	if c.ending || c.drawing() || c.looker.Pending() > 0 || !c.quota.goesOn() || !c.roomForCopy() {
-		k.marks[len(k.marks)-1].missed = true
+		k.marks[len(k.marks)-1].met = booking.MetMissed
 		return
 	}
 	if k.look == nil {
@@ -169,10 +167,10 @@ func (c *Tracer) newbornLooked(k *young, s *look.Shot, err error) {
 	}
 	m := &k.marks[len(k.marks)-1]
 	switch {
-	case m.shot != nil:
+	case m.shot != nil || m.met == booking.MetInExit:
 		c.looker.Drop(s)
 	case s.How == look.ByFreeze && procs.SyscallName(s.Regs.Arch, s.BrokenCall) == "execve" || !k.maps.HasCode(s.Regs.PC):
-		m.inKernel, m.told = true, true // its code is another one's since
+		m.met = booking.MetInExec // its code is another one's since
 		c.looker.Drop(s)
 	default:
 		// That it was on a processor is why it was looked at.
@@ -196,8 +194,7 @@ func (c *Tracer) claimMarks(waiter *handover.Process, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{
-			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, Shot: m.shot, At: m.at, Length: m.apart,
-			InKernel: m.inKernel, Told: m.told, Missed: m.missed,
+			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, Shot: m.shot, At: m.at, Length: m.apart, Met: m.met,
 		}
 		if m.shot != nil {
 			c.now.copies += m.shot.Waits()

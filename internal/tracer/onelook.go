@@ -135,7 +135,7 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 	c.idle.Looked(&th.idle, s.State != look.Running, th.born, s.Sched)
 	c.now.copies += s.Waits()
 	c.out.add(handover.Event{
-		Kind: handover.Looked, Thread: th.shared, Shot: s, Before: th.idle.TakeUnchanged(), Length: c.now.apart,
+		Kind: handover.Looked, Thread: th.shared, Shot: s, Before: th.idle.TakeUnchanged(), Length: c.standsFor(th, s),
 		Soon: s.Surprising() || s.State == look.Running && th.proc.shared.Moving(s.At),
 	})
 	c.followIfItRan(th, s)

@@ -26,6 +26,7 @@ type process struct {
 	list   threadList
 	end    handover.ProcessEnd
 	youth  *young // the looks at it before it was opened, until its first thread is met
+	soFar  endedSoFar
 	// counted: what end.ended has is known. closed: so is what there is to know of its end.
 	counted, closed bool
 
@@ -35,6 +36,13 @@ type process struct {
 	sampled, served            bool
 	left                       handover.Lack
 	heard, heardOf, ranUnheard int64
+}
+
+// endedSoFar says when the accountant is told what threads that have ended used: from next on, CLOCK_MONOTONIC ns, if
+// there are some.
+type endedSoFar struct {
+	some bool
+	next int64
 }
 
 // processClock is a process's own clock.

@@ -79,6 +79,7 @@ type asks struct {
 
 // askWhatIsDue asks for a checkpoint and for the watcher to be told, if it is time to.
 func (c *Tracer) askWhatIsDue(now int64) {
+	c.tellEnded(now)
 	if r := &c.Requests.Checkpoint; c.control.asked.Swap(false) || c.checkpointDue(now) {
 		r.Ask()
 		c.ask(handover.Event{Kind: handover.CheckpointAsked})

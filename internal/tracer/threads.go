@@ -60,6 +60,9 @@ func (c *Tracer) noticeExec(p *process) {
 		if th.look.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.leader.Bytes()) {
 			if len(p.list.leader.Bytes()) > 0 {
 				c.tellSleptAgain()
+				if c.newborns != nil {
+					c.newborns.Execed(p.target.PID)
+				}
 				c.out.add(handover.Event{Kind: handover.Renamed, Thread: th.shared, Proc: p.shared, At: c.now.at})
 			}
 			p.list.leader = name
@@ -126,6 +129,7 @@ func (c *Tracer) endThread(th *thread) {
 	c.rest.Changed(c.now.at)
 	c.counts.unseen += c.idle.Forget(&th.idle)
 	e := &th.end
+	th.proc.soFar.some = th.proc.soFar.some || th.born
 	c.endSamples(th)
 	c.unfollow(th)
 	e.Left, e.Patience = th.look.TakeLeft(), c.gaps.Patience()

@@ -172,6 +172,7 @@ func (c *Tracer) beginTick(now, deadline int64) {
 	c.counts.ticks += 1 + rested
 	apart := min(now-c.lastTick, mostWeight*(1+rested)*c.ticks.Period())
 	c.lastTick = now
+	c.own.measure(c.counts.ticks, now)
 	c.now = tickState{
 		at: now, apart: apart, first: c.now.first + 1, spins: spinsIn(deadline - now), stays: now, rested: rested > 0,
 	}

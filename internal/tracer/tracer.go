@@ -32,6 +32,7 @@ type Tracer struct {
 	samples    kernelSamples
 	ended      endedCount
 	births     births
+	own        ownWork
 	newborns   *newborns // nil: children are not followed
 	kin        kin
 	// precedesExec: newborn processes are looked at also before they call exec.
