@@ -6,6 +6,7 @@
 //	go run ./benchmarks/shortlives -only shell -n 1         a short trial
 //	go run ./benchmarks/shortlives -only make,configure -source DIR    DIR: a C program with a configure script
 //	go run ./benchmarks/shortlives -missing                 and what prywalk has no function for
+//	go run ./benchmarks/shortlives -phases                  threads that spend a quarter of their lives in each function
 package main
 
 import (
@@ -32,22 +33,21 @@ import (
 
 func main() { command.Main("shortlives", compare) }
 
-// rate is how often all are asked to look, in Hz.
-const rate = 99
-
 // bench is one comparison.
 type bench struct {
 	dir, prywalk, samply, pyspy string
 	source                      string // of a C program with a configure script; "": those that build it are left out
 	missing                     bool
+	rate                        int // how often all are asked to look, in Hz
 }
 
 func compare(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("shortlives", flag.ContinueOnError)
 	n := flags.Int("n", 3, "runs of each program with each tool")
 	only := flags.String("only", "", "these programs, separated by commas")
-	var b bench
-	tool := flags.String("tool", "", "these tools, separated by commas: ptrace, prywalk, perf-p, perf-a, samply, py-spy")
+	b := bench{rate: 99}
+	fourPhases := flags.Bool("phases", false, "the shares of four functions, in threads that live for 2 to 100 ms")
+	toolNames := flags.String("tool", "", "some of the tools: ptrace, prywalk, perf-p, perf-a, samply, py-spy")
 	flags.StringVar(&b.source, "source", "", "a C program's source with a configure script, for make and configure")
 	flags.BoolVar(&b.missing, "missing", false, "print where what has no function in prywalk's recordings is")
 	flags.StringVar(&b.prywalk, "prywalk", "", "the prywalk to measure; built if it is not given")
@@ -74,9 +74,12 @@ func compare(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	tools, err := b.chosen(*tool)
+	tools, err := b.chosen(*toolNames)
 	if err != nil {
 		return err
+	}
+	if *fourPhases {
+		return b.fourPhases(ctx, func() ([]tool, error) { return b.chosen(*toolNames) }, *n)
 	}
 	fmt.Println("| program | CPU (s) | tool | n | in the recording | function | file only | program only | nothing |")
 	fmt.Println("|" + strings.Repeat(" --- |", 9))

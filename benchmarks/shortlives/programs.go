@@ -46,6 +46,8 @@ for i in range(200):
     t.join()
 `}
 		}},
+	{name: "cxx", what: "C++, a thread of 5 ms for each of 200 requests", waits: true, prepare: cxxServer,
+		args: func(dir string) []string { return []string{dir + "/server"} }},
 	{name: "forks", what: "Python, a process of 5 ms for each of 200 requests", language: "python", waits: true,
 		args: func(string) []string {
 			return []string{"python3", "-c", pythonWork + `
@@ -109,6 +111,35 @@ const (
 	serve = `$as postgres -D data -h "" -k "$PWD/data" -c fsync=off >data/log 2>&1 & ` +
 		`until $as psql -h "$PWD/data" -U postgres -qc "" 2>/dev/null; do kill -0 $! || exit; sleep 0.2; done; `
 )
+
+// cxxServer compiles it.
+func cxxServer(b *bench) string {
+	return "cd '" + b.dir + `' && cat >server.cc <<'END' && g++ -O1 -g -o server server.cc -pthread
+#include <ctime>
+#include <iostream>
+#include <map>
+#include <string>
+#include <thread>
+static double used() {
+	timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+static void request() {
+	for (double end = used() + 0.005; used() < end;) {
+		std::map<std::string, int> words;
+		for (int i = 0; i < 100; i++)
+			words[std::to_string(i * 7919 % 101)] += i;
+	}
+}
+int main() {
+	std::cout << "ready" << std::endl;
+	std::cin.get();
+	for (int i = 0; i < 200; i++)
+		std::thread(request).join();
+}
+END`
+}
 
 const pythonWork = `
 import os, threading, time

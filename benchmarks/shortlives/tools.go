@@ -23,6 +23,8 @@ type tool struct {
 	args    func(pid int, out string) []string
 	// read gives what a recording has.
 	read func(out string, pid int) (found, error)
+	// shares gives what it has of four phases; nil: it cannot be asked.
+	shares func(out string, pid int) (shares, error)
 }
 
 // found is the processor time that a recording has, in seconds. named has a function with a name; placed has at least a
@@ -53,22 +55,22 @@ func (f *found) lacks(s float64, where string) {
 }
 
 func (b *bench) tools() []tool {
-	perf := []string{"record", "-q", "-e", "cpu-clock", "-F", itoa(rate), "-o"}
+	perf := []string{"record", "-q", "-e", "cpu-clock", "-F", itoa(b.rate), "-o"}
 	return []tool{
-		{"ptrace", "prywalk `--engine ptrace`", b.prywalk, "", false, b.record("ptrace"), readPprof},
-		{"prywalk", "prywalk", b.prywalk, "", false, b.record("auto"), readPprof},
+		{"ptrace", "prywalk `--engine ptrace`", b.prywalk, "", false, b.record("ptrace"), readPprof, pprofShares},
+		{"prywalk", "prywalk", b.prywalk, "", false, b.record("auto"), readPprof, pprofShares},
 		{"perf-p", "perf record -p", installed("perf"), "", false, func(pid int, out string) []string {
 			return append(perf[:len(perf):len(perf)], out, "-p", itoa(pid))
-		}, readPerf},
+		}, readPerf, perfShares},
 		{"perf-a", "perf record -a", installed("perf"), "", true, func(_ int, out string) []string {
 			return append(perf[:len(perf):len(perf)], out, "-a")
-		}, readPerf},
+		}, readPerf, perfShares},
 		{"samply", "samply", installed(b.samply), "", false, func(pid int, out string) []string {
-			return []string{"record", "--save-only", "-r", itoa(rate), "-o", out, "-p", itoa(pid)}
-		}, readSamply},
+			return []string{"record", "--save-only", "-r", itoa(b.rate), "-o", out, "-p", itoa(pid)}
+		}, b.readSamply, nil},
 		{"py-spy", "py-spy", installed(b.pyspy), "python", false, func(pid int, out string) []string {
-			return []string{"record", "--subprocesses", "-r", itoa(rate), "-f", "raw", "-d", "600", "-o", out, "-p", itoa(pid)}
-		}, readFolded},
+			return []string{"record", "--subprocesses", "-r", itoa(b.rate), "-f", "raw", "-d", "600", "-o", out, "-p", itoa(pid)}
+		}, b.readFolded, nil},
 	}
 }
 
@@ -84,7 +86,7 @@ func installed(name string) string {
 // record gives how prywalk is asked.
 func (b *bench) record(engine string) func(int, string) []string {
 	return func(pid int, out string) []string {
-		return []string{"record", "--children", "--engine", engine, "-F", itoa(rate), "-o", out, "-p", itoa(pid)}
+		return []string{"record", "--children", "--engine", engine, "-F", itoa(b.rate), "-o", out, "-p", itoa(pid)}
 	}
 }
 
@@ -155,7 +157,7 @@ func readPerf(out string, pid int) (sum found, err error) {
 }
 
 // readFolded counts samples of folded stacks.
-func readFolded(out string, _ int) (found, error) {
+func (b *bench) readFolded(out string, _ int) (found, error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
 		return found{}, err
@@ -167,7 +169,8 @@ func readFolded(out string, _ int) (found, error) {
 			n += count
 		}
 	}
-	return found{all: float64(n) / rate, named: float64(n) / rate, placed: float64(n) / rate}, nil
+	sum := float64(n) / float64(b.rate)
+	return found{all: sum, named: sum, placed: sum}, nil
 }
 
 // cutLast is strings.Cut at the last separator.
@@ -179,7 +182,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // readSamply counts samples with a stack: their functions are looked up only when the recording is shown.
-func readSamply(out string, _ int) (found, error) {
+func (b *bench) readSamply(out string, _ int) (found, error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
 		return found{}, err
@@ -203,5 +206,6 @@ func readSamply(out string, _ int) (found, error) {
 			}
 		}
 	}
-	return found{all: float64(n) / rate, placed: float64(n) / rate}, nil
+	sum := float64(n) / float64(b.rate)
+	return found{all: sum, placed: sum}, nil
 }
