@@ -27,8 +27,8 @@ type Prefetcher interface {
 // StackEnder is a Prefetcher that can tell from what was read by a prefetch where the thread's stack ends.
 type StackEnder interface {
 	// StackEnd gives the address at which the copy of the stack ends at the latest, 0 if it is not known. It is called
-	// while the thread is stopped, after Prefetch.
-	StackEnd(regs *frames.Regs) uint64
+	// while the thread is stopped, after Prefetch, and may read on.
+	StackEnd(regs *frames.Regs, rd *Reader) uint64
 }
 
 // Foreseer is a Prefetcher that has had the kernel asked, before the stop, whether its places are there.
@@ -232,7 +232,7 @@ func (c *Controller) prefetchThenStack(tid int, f Prefetcher, req *Request, regs
 		return false
 	}
 	if e, ok := f.(StackEnder); ok {
-		c.stackAsked = upTo(e.StackEnd(regs), c.stackAt, c.stackAsked)
+		c.stackAsked = upTo(e.StackEnd(regs, &c.reader), c.stackAt, c.stackAsked)
 	}
 	if len(req.Stack) > 0 {
 		c.stackN = c.allowed.copy(req.Memory, tid, c.stackAt, c.stackTo(req)[:c.stackAsked])

@@ -37,9 +37,9 @@ func (b *beside) Prefetch(regs *frames.Regs) []frames.Region {
 }
 
 // StackEnd implements [ptrace.StackEnder].
-func (b *beside) StackEnd(regs *frames.Regs) uint64 {
+func (b *beside) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	if e, ok := b.inner.(ptrace.StackEnder); ok {
-		return e.StackEnd(regs)
+		return e.StackEnd(regs, rd)
 	}
 	return 0
 }

@@ -169,7 +169,9 @@ func (a *otherStacks) Prefetch(regs *frames.Regs) []frames.Region {
 }
 
 // StackEnd implements [ptrace.StackEnder].
-func (a *otherStacks) StackEnd(regs *frames.Regs) uint64 { return stackEnd(a.inner, regs) }
+func (a *otherStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	return stackEnd(a.inner, regs, rd)
+}
 
 // Reads implements [ptrace.ManyReads].
 func (a *otherStacks) Reads() int { return readsOf(a.inner) }
@@ -183,9 +185,9 @@ func readsOf(inner ptrace.Extra) int {
 }
 
 // stackEnd asks what another Extra knows.
-func stackEnd(inner ptrace.Extra, regs *frames.Regs) uint64 {
+func stackEnd(inner ptrace.Extra, regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	if e, ok := inner.(ptrace.StackEnder); ok {
-		return e.StackEnd(regs)
+		return e.StackEnd(regs, rd)
 	}
 	return 0
 }

@@ -122,7 +122,9 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 }
 
 // StackEnd implements [ptrace.StackEnder].
-func (p *pieces) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, regs) }
+func (p *pieces) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	return stackEnd(p.inner, regs, rd)
+}
 
 // Reads implements [ptrace.ManyReads].
 func (p *pieces) Reads() int { return max(readsOf(p.inner), pieceReads) }

@@ -164,7 +164,9 @@ func (p *planned) Prefetch(regs *frames.Regs) []frames.Region {
 }
 
 // StackEnd implements [ptrace.StackEnder].
-func (p *planned) StackEnd(regs *frames.Regs) uint64 { return stackEnd(p.inner, regs) }
+func (p *planned) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	return stackEnd(p.inner, regs, rd)
+}
 
 // Regions implements [ptrace.Extra].
 func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {

@@ -72,14 +72,24 @@ func (e *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
 	return e.parts[:]
 }
 
-// StackEnd implements [ptrace.StackEnder]: where the stack of the goroutine ends, if the thread still runs that of its
-// last look, on its stack. What follows in memory belongs to others.
-func (e *taskStacks) StackEnd(regs *frames.Regs) uint64 {
+// StackEnd implements [ptrace.StackEnder]: where the stack of the goroutine ends, if the thread runs one on its stack.
+// What follows in memory belongs to others.
+func (e *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	h := e.hint(regs.TLS + uint64(e.of.TLS))
-	if !e.hinted(h) || word(e.m, e.of.Current) != h.g || !e.holds(e.g, regs.SP()) {
+	if !e.hinted(h) && !e.another(h, rd) || word(e.m, e.of.Current) != h.g || !e.holds(e.g, regs.SP()) {
 		return 0
 	}
 	return word(e.g, e.of.StackHi)
+}
+
+// another reads the goroutine that the thread runs now, where that is not the one of its last look. Its m was read.
+func (e *taskStacks) another(h *taskHint, rd *ptrace.Reader) bool {
+	g := word(e.slot, 0)
+	if g == 0 || g == h.g || g != word(e.m, e.of.Current) || rd.Read(g, e.g) != len(e.g) || word(e.g, e.of.Worker) != h.m {
+		return false
+	}
+	h.g = g
+	return true
 }
 
 // Regions implements [ptrace.Extra].

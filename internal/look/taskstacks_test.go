@@ -57,3 +57,63 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 	run(two, other)
 	look("other thread at this place", two, other, 4)
 }
+
+// TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes: a thread that runs another goroutine than at its last look is not
+// copied beyond that one's stack, and no more is read for that.
+func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {
+	if hostArch() != frames.X86_64 {
+		t.Skip("here g is in a register, and nothing is read before the stack")
+	}
+	mem, err := unix.Mmap(-1, 0, 8192, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(mem) }()
+	base := uint64(reflect.ValueOf(mem).Pointer())
+	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
+	const slot, one, two, zero, m = 8, 256, 512, 768, 1024
+	e := &taskStacks{of: managed.Tasks{StackLo: 0, StackHi: 8, Worker: 48, Scheduler: 8, Signals: 80, Current: 192},
+		slot: make([]byte, 8), g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), g0: make([]byte, 64),
+		stack: make([]byte, taskStackCopy), outer: make([]byte, schedulerCopy)}
+	for g, lo := range map[uint64]uint64{one: 2048, two: 4096, zero: 6144} {
+		set(g, lo)
+		set(g+8, lo+1024)
+		set(g+48, m)
+	}
+	set(m+8, zero)
+	for _, c := range []struct {
+		what        string
+		g, curg, sp uint64
+		end         uint64 // 0: it is not known
+		reads       int    // for that, at most
+	}{
+		{"met first", one, one, 2100, 0, 0},
+		{"the same", one, one, 2100, 2048 + 1024, 0},
+		{"another", two, two, 4200, 4096 + 1024, 1},
+		{"that one again", two, two, 4300, 4096 + 1024, 0},
+		{"another, and not on its stack", one, one, 4300, 0, 1},
+		{"the scheduler's", zero, one, 6200, 0, 0},
+	} {
+		set(slot, c.g)
+		set(m+192, c.curg)
+		regs := &frames.Regs{Arch: frames.X86_64, TLS: base + slot}
+		regs.Set(frames.X86_64.SP(), base+c.sp)
+		rd := ptrace.ReaderOf(os.Getpid(), nil)
+		places := e.Prefetch(regs)
+		left := rd.Left()
+		if len(places) > 0 {
+			if rd.ReadAll(places) == 0 {
+				t.Fatal("nothing was read")
+			}
+			left = rd.Left()
+			want := c.end
+			if want != 0 {
+				want += base
+			}
+			if got := e.StackEnd(regs, &rd); got != want || left-rd.Left() > c.reads {
+				t.Errorf("%s: it ends at %#x, want %#x; %d reads", c.what, got, want, left-rd.Left())
+			}
+		}
+		e.Regions(regs, &rd, make([]frames.Region, maxRegions))
+	}
+}
