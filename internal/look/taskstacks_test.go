@@ -100,13 +100,11 @@ func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {
 		regs.Set(frames.X86_64.SP(), base+c.sp)
 		rd := ptrace.ReaderOf(os.Getpid(), nil)
 		places := e.Prefetch(regs)
-		left := rd.Left()
 		if len(places) > 0 {
 			if rd.ReadAll(places) == 0 {
 				t.Fatal("nothing was read")
 			}
-			left = rd.Left()
-			want := c.end
+			left, want := rd.Left(), c.end
 			if want != 0 {
 				want += base
 			}
