@@ -10,6 +10,9 @@ import os
 import sys
 import threading
 import time
+import warnings
+
+warnings.simplefilter("ignore")  # it is told of forks of processes with threads
 
 
 def leaf():
