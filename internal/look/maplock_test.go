@@ -3,6 +3,7 @@ package look
 import (
 	"os/exec"
 	"testing"
+	"time"
 
 	"prywalk/internal/code"
 	"prywalk/internal/procmem"
@@ -32,7 +33,7 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 		defer ctl.Close()
 		l := New(ctl, NewPool(4), Ladder)
 		defer l.Close()
-		awaited, frozen := look200(t, l, th, 0)
+		awaited, frozen := looks(t, l, th, 0, func(_, frozen int) bool { return frozen >= 10 })
 		if awaited != 0 || frozen == 0 {
 			t.Errorf("%d of %d looks have waited for a lock that none is known to have met", awaited, frozen)
 		}
@@ -40,16 +41,17 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 		if l.mappings.blame(ptrace.CauseLock); l.mappings.left != watchedFor {
 			t.Errorf("the next %d looks wait before their stops, want %d", l.mappings.left, watchedFor)
 		}
-		if awaited, frozen = look200(t, l, th, watchedFor); awaited == 0 {
+		awaited, frozen = looks(t, l, th, watchedFor, func(awaited, _ int) bool { return awaited > 0 })
+		if awaited == 0 {
 			t.Errorf("none of %d looks has waited before its stop", frozen)
 		}
 		t.Logf("%d of %d looks waited before their stops", awaited, frozen)
 	})
 }
 
-// look200 tries two hundred looks, each with so many left that wait before their stops. It gives how many have waited,
-// and how many have stopped the thread.
-func look200(t *testing.T, l *Looker, th *Thread, left int) (awaited, frozen int) {
+// looks tries looks until there are enough, each with so many left that wait before their stops. It gives how many have
+// waited, and how many have stopped the thread: on a busy machine it is seldom met running.
+func looks(t *testing.T, l *Looker, th *Thread, left int, enough func(awaited, frozen int) bool) (awaited, frozen int) {
 	done := func(_ *Thread, s *Shot, err error) {
 		if err != nil {
 			t.Error(err)
@@ -63,7 +65,7 @@ func look200(t *testing.T, l *Looker, th *Thread, left int) (awaited, frozen int
 		}
 		l.pool.Put(s)
 	}
-	for range 200 {
+	for end := time.Now().Add(testtargets.Patience); !enough(awaited, frozen) && time.Now().Before(end); {
 		l.mappings.left = left
 		outcome, s, err := l.Begin(th)
 		if err != nil {
