@@ -263,6 +263,16 @@ func (s *JavaSampler) look() error {
 	return nil
 }
 
+// blob names the piece of the machine's code that a frame is in.
+func (s *JavaSampler) blob(f *frames.Frame) string {
+	if m := f.Module; m != nil && len(m.Sources) > 0 {
+		if d, ok := m.Sources[0].(interface{ Blob(pc uint64) string }); ok {
+			return d.Blob(f.PC)
+		}
+	}
+	return "other code"
+}
+
 // Read implements managed.Live.
 func (s *JavaSampler) Read(addr uint64, b []byte) int { return s.Proc.Read(addr, b) }
 

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"encoding/binary"
 	"os"
 	"os/exec"
@@ -17,6 +18,13 @@ import (
 	"prywalk/internal/testtargets"
 )
 
+// compiledClasses, if set, is a directory with the classes of all programs: a machine of another processor has no
+// compiler.
+const compiledClasses = "ORACLE_JAVA_CLASSES"
+
+// javaWarm, if set, is for how long Known.java runs before it is looked at. An emulated machine needs more.
+const javaWarm = "ORACLE_JAVA_WARM"
+
 // compileJava compiles a program of testtargets into a directory, for JDK 8 and later.
 func compileJava(t *testing.T, class string) (dir string, source []byte) {
 	t.Helper()
@@ -29,6 +37,12 @@ func compileJavaInto(t testing.TB, dir, class string) (source []byte) {
 	source, err := testtargets.Source(class + ".java")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if from := os.Getenv(compiledClasses); from != "" {
+		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		return source
 	}
 	file := filepath.Join(dir, class+".java")
 	if err := os.WriteFile(file, source, 0o600); err != nil {
@@ -157,9 +171,6 @@ var javaVariants = []struct {
 // TestJavaChainsAreRightByName: each method of Known.java has one caller. ORACLE_JAVA_ONLY names a runtime's directory,
 // or a part of it.
 func TestJavaChainsAreRightByName(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("Java's code is known on amd64 only")
-	}
 	samples, all := javaSamples(500)
 	dir, source := compileJava(t, "Known")
 	lines := methodLines(source)
@@ -201,12 +212,17 @@ const (
 	// mostHonest: of so many of them one walk may end honestly. A machine that stops its threads all the time has them
 	// mostly in code that begins without a return address.
 	mostHonest = 20
+	mostShown  = 3 // of each kind
 )
 
 // checkKnown samples a run of Known.java, and steps it.
 func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]int) {
 	t.Helper()
-	s, err := StartJava(argv, 1500*time.Millisecond)
+	warm, err := time.ParseDuration(cmp.Or(os.Getenv(javaWarm), "1500ms"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := StartJava(argv, warm)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +234,10 @@ func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]in
 	types := map[string]int{}
 	check := func() {
 		if s.Stop != frames.StopRoot {
-			short++
+			if short++; short <= mostShown {
+				f := &s.PCs[len(s.PCs)-1]
+				t.Logf("%v after %d frames, at %#x in %s", s.Stop, len(s.PCs), f.PC, s.blob(f))
+			}
 			return
 		}
 		unnamed, freed, named = unnamed+s.Unnamed, freed+s.Freed, named+len(s.Chain)
@@ -229,7 +248,7 @@ func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]in
 		if fault == "" {
 			return
 		}
-		if wrong++; wrong <= 3 {
+		if wrong++; wrong <= mostShown {
 			var b strings.Builder
 			for _, f := range s.Chain {
 				b.WriteString("\n    " + f.Function + " (" + f.File + ":" + strconv.Itoa(f.Line) + ") " + f.Type)

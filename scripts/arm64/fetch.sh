@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fetches what an emulated arm64 machine needs and no cross compiler brings: Debian's kernel for it, a
-# static busybox, and the libraries that the single-step oracle runs. It prints the directory that then
-# holds vmlinuz, busybox and lib. It installs nothing, needs no root, and leaves this machine's package
+# static busybox, the libraries that the single-step oracle runs, and a Java runtime. It prints the directory
+# that then holds vmlinuz, busybox, lib and, if it can be had, java. It installs nothing, needs no root, and leaves this machine's package
 # lists and architectures alone: apt works in directories of its own. What was fetched once is used
 # again; remove the directory to fetch anew.
 #
@@ -16,7 +16,7 @@ complete() {
 	[ -s "$dir/vmlinuz" ] && [ -s "$dir/busybox" ] || return 1
 	for lib in $libs; do [ -s "$dir/lib/$lib" ] || return 1; done
 }
-if complete; then
+if complete && [ -x "$dir/java/bin/java" ]; then
 	echo "$dir"
 	exit 0
 fi
@@ -57,6 +57,31 @@ first() {
 
 # A source that has nothing for arm64 makes update fail; whether that matters shows below.
 apt apt-get update >"$tmp/log" 2>&1 || true
+
+# java fetches a runtime, with the settings that its package keeps in /etc. Without one its test is left out.
+java() {
+	[ ! -x "$dir/java/bin/java" ] || return 0
+	package=$(first openjdk-17-jre-headless openjdk-21-jre-headless openjdk-25-jre-headless 2>/dev/null) &&
+		mkdir -p "$tmp/java/debs" && cd "$tmp/java/debs" && apt apt-get download "$package" >"$tmp/log" 2>&1 &&
+		dpkg-deb -x ./*.deb ../root && home=$(find "$tmp/java/root" -path '*/bin/java' -type f | head -n 1) && [ -n "$home" ] || {
+		echo "arm64 machine: no Java runtime for arm64; its test is left out (by hand: one in $dir/java)" >&2
+		return 0
+	}
+	home=${home%/bin/java}
+	find "$home" -type l -lname '/etc/*' | while read -r link; do
+		settings=$tmp/java/root$(readlink "$link")
+		rm "$link"
+		[ ! -e "$settings" ] || cp -r "$settings" "$link"
+	done
+	find "$home" -type l -delete
+	rm -rf "$home/legal" "$home/man" "$home/lib/ct.sym" "$dir/java"
+	mv "$home" "$dir/java"
+}
+if complete; then
+	java
+	echo "$dir"
+	exit 0
+fi
 kernel=$(apt apt-cache depends linux-image-cloud-arm64 2>/dev/null |
 	sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
 [ -n "$kernel" ] || lacking "no package linux-image-cloud-arm64 in the sources of apt (Debian's main archive has it)"
@@ -88,4 +113,5 @@ complete || {
 	echo "arm64 machine: the packages did not hold all that was expected in them: see $dir" >&2
 	exit 1
 }
+java
 echo "$dir"

@@ -1,6 +1,8 @@
 package hotspot
 
 import (
+	"bytes"
+
 	"prywalk/frames"
 	"prywalk/heuristics"
 )
@@ -91,3 +93,127 @@ func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	saved, ok := mem.Word(base + uint64(e.Off))
 	return saved + uint64(e.Add), ok
 }
+
+// Compiled methods call this routine as they begin, to have the collector or the machine see to them first
+// (StubGenerator::generate_method_entry_barrier). It is push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret.
+// What follows, for a method that must not go on, gives the registers back likewise up to its leave. Behind that it
+// puts the method itself aside, which is left out here.
+var (
+	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}
+	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
+)
+
+// maxBarrier is longer than that routine.
+const maxBarrier = 768
+
+// inBarrier gives the rule in that routine, at an instruction or at a return address; false elsewhere.
+func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+	from := max(b.begin, q.PC-min(q.PC, maxBarrier))
+	code := v.code(from, min(b.end-from, 2*maxBarrier))
+	pc := int(q.PC - from)
+	begin := bytes.LastIndex(code[:min(pc+len(barrierBegins), len(code))], barrierBegins)
+	if begin < 0 {
+		return frames.Rule{}, nil, false
+	}
+	ends := bytes.Index(code[begin:], barrierEnds)
+	switch at := pc - begin; {
+	case at == 0:
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	case at == 5:
+		return below(16, frames.RegRule{})
+	case at == 6:
+		return below(24, frames.RegRule{Kind: frames.RuleOffset, Off: -24})
+	case ends < 0 || at < len(barrierBegins) || at > ends+5 && !givesBack(code[begin+ends+len(barrierEnds):], at-ends):
+		return frames.Rule{}, nil, false
+	case at == ends+1:
+		return below(16, frames.RegRule{})
+	case at == ends+5:
+		return called(frames.X86RSP, 8, frames.MethodCFI)
+	case q.SPOnly:
+		return frames.Rule{}, nil, false
+	}
+	row := byCaller(frames.X86RBP, 24)
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+	row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -24}
+	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
+}
+
+// givesBack reports whether code gives all registers back up to a leave, and whether a place is in that. It is so many
+// bytes behind the leave of barrierEnds.
+func givesBack(code []byte, at int) bool {
+	if !bytes.HasPrefix(code, restoresAll) {
+		return false
+	}
+	restored := bytes.Index(code, restoredAll)
+	leave := restored + len(restoredAll)
+	if leave < len(code) && code[leave] == opPop|7 { // of rdi
+		leave++
+	}
+	return restored >= 0 && leave < len(code) && code[leave] == opLeave && at-len(barrierEnds) <= leave
+}
+
+// below is the rule where the return address is right below the CFA, which is so far above sp.
+func below(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
+	row := byCaller(frames.X86RSP, size)
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+	row.Regs[frames.X86RBP] = fp
+	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
+}
+
+// interpreterCalls gives the rule at a return address in the interpreter. A method that it knows itself (Math.sin) has
+// no frame: its return address is at sp, or above a word by which that was aligned for the call. What it does not do
+// itself is behind that: a native method with a frame (CRC32, JDK 8). While an exception ends a frame there is none.
+func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
+	c, ok := v.codeletAt(b, ret)
+	made := 0
+	if ok && c.entry {
+		made = bytes.Index(v.code(c.begin, c.end-c.begin), entered)
+	} else if rule, row, throws := v.throwing(ret); throws {
+		return rule, row, row != nil
+	}
+	if !ok || !c.entry || made >= 0 && ret > c.begin+uint64(made) {
+		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+	}
+	e := fromInterpreter{begin: b.begin, end: b.end}
+	if v.o.Flow != nil {
+		r, ok := v.o.Flow.ReturnAddress(ret, c.begin, c.end)
+		if !ok || r.RA.Kind != frames.RuleRegOffset || r.RA.Reg != frames.X86RSP || r.RA.Off < 0 {
+			return frames.Rule{}, nil, false
+		}
+		e.above = uint64(r.RA.Off)
+	}
+	row := byCaller(frames.X86RSP, int32(8+e.above))
+	row.CFAExpr = e
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
+}
+
+// fromInterpreter computes the CFA of a method without a frame that the interpreter knows itself. It holds the bounds
+// of the interpreter's code: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is
+// in r13 only, which the callee may use. The return address is so many bytes above the stack pointer.
+type fromInterpreter struct{ begin, end, above uint64 }
+
+// Eval implements [frames.Expr].
+func (e fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	sp, ok := regs.Get(frames.X86RSP)
+	if !ok {
+		return 0, false
+	}
+	at := sp + e.above
+	ret, ok := mem.Word(at)
+	if ok && ret > e.begin && ret < e.end {
+		return at + 8, true
+	}
+	for _, moved := range adapterMoves {
+		if was, known := mem.Word(at + moved - 8); ok && known && was == ret {
+			return at + moved, true
+		}
+	}
+	return 0, false
+}
+
+// adapterMoves is by how much an adapter moves the return address of a compiled caller down, to put two or four words
+// of arguments behind it. Before JDK 21 that is room for those and a word, in units of 16 bytes, and the word where it
+// was stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter). A distance that is too small ends in the arguments, which hold
+// no code.
+var adapterMoves = [...]uint64{32, 48}

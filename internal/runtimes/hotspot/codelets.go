@@ -91,7 +91,7 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 	p.ref.Object, p.ref.Position = c.text, c.begin
 	p.replaced = caller && c.replaced
 	q := frames.Query{PC: pc, Caller: caller}
-	if _, row, ok := n.v.Rule(q); !ok || row != &interpreted {
+	if _, row, ok := n.v.Rule(q); !ok || row != n.v.interpretedRow() {
 		p.interp = interpNone
 		if c.entry && !caller {
 			p.interp = interpEnter
@@ -100,24 +100,30 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 	return p
 }
 
-// The interpreter's frame, by its distances from rbp (frame_x86.hpp): the method, the class's constants, the bytecode.
-const (
-	atMethod    = 24
-	atConstants = 48
-	atBytecode  = 64
-	before9     = 8 // both of the latter are a word nearer in JDK 8
+// interpretedFrame is the interpreter's frame, by its distances from the frame pointer (frame_x86.hpp,
+// frame_aarch64.hpp): the method, the class's constants, the bytecode. The latter two are nearer by before9 in JDK 8.
+// Registers have the bytecode of the innermost frame, and the method that is about to be entered.
+type interpretedFrame struct {
+	method, constants, bytecode, before9 uint64
+	bytecodeReg, methodReg               uint8
+}
+
+var (
+	frameX86 = interpretedFrame{24, 48, 64, 8, frames.X86R13, frames.X86RBX}
+	frameA64 = interpretedFrame{24, 56, 72, 16, 22, 12}
 )
 
 // interpreted gives the place of an interpreted frame: false if what it says is no method.
 func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
-	if how == interpEnter || f.FP == 0 || !f.Caller && f.SP > f.FP-atMethod {
+	is := n.v.interpretedFrame()
+	if how == interpEnter || f.FP == 0 || !f.Caller && f.SP > f.FP-is.method {
 		return n.entered(f)
 	}
 	less := uint64(0)
 	if n.l.major < 9 {
-		less = before9
+		less = is.before9
 	}
-	at, ok := n.word(f.FP - atMethod)
+	at, ok := n.word(f.FP - is.method)
 	if known := n.methods[at]; known == nil || known.checked < n.at {
 		n.foreseeInterpreted(f.FP)
 	}
@@ -129,13 +135,13 @@ func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 		return n.entered(f)
 	}
 	bcp := uint64(0)
-	if f.Caller || f.SP <= f.FP-atBytecode+less {
-		bcp, _ = n.word(f.FP - atBytecode + less)
-		if pool, ok := n.word(f.FP - atConstants + less); !ok || pool != m.cache {
+	if f.Caller || f.SP <= f.FP-is.bytecode+less {
+		bcp, _ = n.word(f.FP - is.bytecode + less)
+		if pool, ok := n.word(f.FP - is.constants + less); !ok || pool != m.cache {
 			return managed.Ref{Object: at, Kind: refInterpreted}, true // [freed]: another method is there by now
 		}
 	}
-	if now, known := n.sample.Regs.Get(frames.X86R13); known && !f.Caller && now-m.code < m.size {
+	if now, known := n.sample.Regs.Get(is.bytecodeReg); known && !f.Caller && now-m.code < m.size {
 		bcp = now
 	}
 	r := managed.Ref{Object: at, Position: bcp - m.code, Cookie: n.cookieOf(m), Kind: refInterpreted}
@@ -156,10 +162,10 @@ func (n *Names) cookieOf(m *method) uint64 {
 // noBytecode is the position of a method whose bytecode is not known, or that has none.
 const noBytecode = 1 << 32
 
-// entered gives the method that is just being called, which rbx has until its frame is made. That it is one is proven
+// entered gives the method that is just being called, which a register has until its frame is made. That it is one is proven
 // by its entry: that of the very piece of the interpreter that the thread is in.
 func (n *Names) entered(f *frames.Frame) (managed.Ref, bool) {
-	at, ok := n.sample.Regs.Get(frames.X86RBX)
+	at, ok := n.sample.Regs.Get(n.v.interpretedFrame().methodReg)
 	if !ok || f.Caller {
 		return managed.Ref{}, false
 	}

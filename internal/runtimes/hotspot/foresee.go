@@ -131,7 +131,7 @@ func (n *Names) foreseeInterpreted(fp uint64) {
 	}
 	s.methods = s.methods[:0]
 	for len(s.methods) < mostMethods {
-		at, ok := n.word(fp - atMethod)
+		at, ok := n.word(fp - n.v.interpretedFrame().method)
 		next, ok2 := n.word(fp)
 		pc, ok3 := n.word(fp + 8)
 		s.chain = fp + 1

@@ -99,6 +99,9 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 
 // isOnward is goesOn for any pc of a method.
 func (v *VM) isOnward(b *blob, pc uint64) bool {
+	if v.a64 != nil {
+		return v.a64.Onward(b.piece(), pc)
+	}
 	return b.frame > 0 && b.complete >= 0 && pc >= b.begin+uint64(b.complete) && v.goesOn(b, pc)
 }
 

@@ -161,7 +161,7 @@ type interp uint8
 const (
 	interpNone  interp = iota
 	interpWhole        // by rbp
-	interpEnter        // it is being made: rbx may have the method
+	interpEnter        // it is being made: a register may have the method
 )
 
 // maxSites bounds what is remembered.

@@ -20,8 +20,9 @@ const (
 	// maxTogether is how many units a place may have that is read by way of them.
 	maxTogether = 4
 
-	// endOfMemory is where the kernel's begins, on x86-64 with four levels of page tables.
-	endOfMemory = 1 << 47
+	// endOfMemory is where the kernel's begins, with four levels of page tables on x86-64 and on arm64.
+	endOfMemory    = 1 << 47
+	endOfMemoryA64 = 1 << 48
 
 	indexBits = 10 // of the table of units: twice as many as there are
 	unread    = -1
@@ -36,6 +37,7 @@ const (
 type near struct {
 	v       *VM
 	unit    uint64 // a power of two
+	end     uint64 // of the addresses that a program has
 	on      bool
 	since   int64 // nothing that is kept was read before, CLOCK_MONOTONIC ns
 	count   int
@@ -55,7 +57,10 @@ type near struct {
 type unitRange struct{ first, end int }
 
 func newNear(v *VM) *near {
-	k := &near{v: v, unit: nearUnit}
+	k := &near{v: v, unit: nearUnit, end: endOfMemory}
+	if v.o.Arch == frames.AArch64 {
+		k.end = endOfMemoryA64
+	}
 	k.through = k.Read
 	return k
 }
@@ -171,7 +176,7 @@ func (k *near) gathers() bool { return k.on && k.v.o.Gather != nil }
 
 // want notes a place that will be read. An address of 0 is none, nor is one that no program has.
 func (k *near) want(p extent) {
-	if p.addr < nearUnit || p.addr >= endOfMemory || p.size == 0 || p.size > maxTogether*k.unit || !k.gathers() {
+	if p.addr < nearUnit || p.addr >= k.end || p.size == 0 || p.size > maxTogether*k.unit || !k.gathers() {
 		return
 	}
 	for at := p.addr &^ (k.unit - 1); at < p.addr+p.size && k.count < maxNear; at += k.unit {

@@ -5,11 +5,12 @@ import (
 
 	"prywalk/frames"
 	"prywalk/heuristics"
+	"prywalk/internal/runtimes/hotspot/aarch64"
 )
 
 // Options says what a [VM] reads.
 type Options struct {
-	// Arch must be x86-64: nothing is known of the others.
+	// Arch is that of the process.
 	Arch frames.Arch
 	// Symbol gives the run-time address of a symbol of libjvm.so; false if it has none.
 	Symbol func(name string) (uint64, bool)
@@ -56,6 +57,9 @@ type VM struct {
 	names   *Names
 	version string
 	near    *near
+	a64     *aarch64.Rules // nil on x86-64
+	// senderTries is how often the interpreter was searched for what a64 needs to know of it.
+	senderTries int
 }
 
 // UnknownError says why a virtual machine's code is not read.
@@ -74,8 +78,8 @@ func (e *UnknownError) Error() string {
 // New reads the tables that libjvm.so describes itself with. JDK 8, 11, 17, 21 and 25 to 28 have what is needed. The
 // error is an [*UnknownError].
 func New(o Options) (*VM, error) {
-	if o.Arch != frames.X86_64 {
-		return nil, &UnknownError{Reason: "it is not one for x86-64"}
+	if o.Arch != frames.X86_64 && o.Arch != frames.AArch64 {
+		return nil, &UnknownError{Reason: "it is not one for x86-64 or arm64"}
 	}
 	v := &VM{o: o, kinds: map[uint64]blobName{}, seen: map[uint64]blob{}, known: map[uint64]blob{}}
 	l, err := readLayout(o.Read, o.Symbol)
@@ -83,6 +87,9 @@ func New(o Options) (*VM, error) {
 		return nil, err
 	}
 	v.layout, v.near = l, newNear(v)
+	if o.Arch == frames.AArch64 {
+		v.a64 = &aarch64.Rules{Code: v.code}
+	}
 	var ok bool
 	if v.header, ok = l.headerSize(); !ok {
 		return nil, &UnknownError{Reason: "the header of a piece of code is larger than any known"}
@@ -269,6 +276,9 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
+	if v.a64 != nil {
+		return v.ruleA64(&b, &q)
+	}
 	if q.Caller {
 		return v.caller(&b, &q)
 	}
@@ -325,7 +335,7 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 // Behind is for a return address in a stub that has saved all registers for the call. It gives the place behind where
 // it has them back. What follows there shows how the stub's own frame looks, in which rbp is as it was during the call.
 func (v *VM) Behind(q frames.Query) (pc uint64, ok bool) {
-	if !q.Caller {
+	if !q.Caller || v.a64 != nil {
 		return 0, false
 	}
 	if b, ok := v.find(q.PC); !ok || !b.kind.assembly() {

@@ -1,0 +1,40 @@
+package aarch64
+
+import "prywalk/frames"
+
+// Adapter gives the rule in an adapter between the interpreter's places of arguments and the compilers', at an
+// instruction or at a return address. The return address stays in x30. From the interpreter (gen_i2c_adapter):
+//
+//	[sub x8, sp, #…; and sp, x8, #-16;] …; br x8
+//
+// From compiled code, behind a call that mends the caller now and then, in a frame of C's (gen_c2i_adapter):
+//
+//	[stp x29, x30, [sp, #-16]!; mov x29, sp; …; ldp x29, x30, [sp], #16;] mov sender, sp; [sub sp, sp, #…;] …; br x8
+func (r *Rules) Adapter(p *Piece, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
+	if r.sender == 0 || pc%insnBytes != 0 {
+		return frames.Rule{}, nil, false
+	}
+	from := max(p.Begin, pc-min(pc, maxAdapter))
+	v := window{from, r.Code(from, pc-from)}
+	for q := pc - insnBytes; ; q -= insnBytes {
+		w, ok := v.at(q)
+		f, _ := w.flow()
+		switch {
+		case ok && w == setFP:
+			return byRecord(), nil, true
+		case ok && w == pushPair && !caller:
+			return framed(2 * wordBytes), nil, q+insnBytes == pc
+		case caller && (!ok || w == popPair):
+			return frames.Rule{}, nil, false
+		case !ok:
+			return leaf, nil, q < p.Begin
+		case w == popPair, f == flowAway, f == flowReturn, f == flowJump:
+			return leaf, nil, !caller
+		case w.is(0xffffffe0, 0x910003e0) && w.rd() == r.sender: // mov sender, sp
+			return inLR(bySender(r.sender))
+		}
+	}
+}
+
+// maxAdapter is longer than adapters are, in bytes.
+const maxAdapter = 2048

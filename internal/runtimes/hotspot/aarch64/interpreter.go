@@ -1,0 +1,243 @@
+package aarch64
+
+import "prywalk/frames"
+
+// interpreted is the rule of the interpreter's frames.
+func interpreted() (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{CFAReg: regFP, Method: frames.MethodCFI}, Interpreted, true
+}
+
+// maxEntry bounds the code of a method's entry, in bytes.
+const maxEntry = 4096
+
+// entry is where a method's entry makes the interpreter's frame.
+type entry struct {
+	made   uint64 // of add x29, sp, #…; 0: it does not
+	stored uint64 // of the instruction that stores the caller's stack pointer
+	sender uint8  // which has it
+}
+
+// entryOf finds it: add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
+func (v window) entryOf() (e entry) {
+	for pc := v.low; ; pc += insnBytes {
+		w, ok := v.at(pc)
+		if !ok {
+			return entry{}
+		}
+		if !w.is(0xffc003ff, 0x910003fd) || w == setFP {
+			continue
+		}
+		n := int64(uint32(w) >> 10 & 0xfff)
+		for i := uint64(1); i <= maxStore; i++ {
+			s, _ := v.at(pc + i*insnBytes)
+			if s.is(0xffc003ff, 0xa90003ff) && 8*s.signed(15, 7) == n-2*wordBytes && s.rt2() != regSP {
+				return entry{pc, pc + i*insnBytes, s.rt2()}
+			}
+		}
+	}
+}
+
+// maxStore is how many instructions later at most it is stored.
+const maxStore = 8
+
+// LearnSender reads out of a method's entry in which register the caller's stack pointer is.
+func (r *Rules) LearnSender(p *Piece) bool {
+	if r.sender == 0 {
+		v := window{p.Begin, r.Code(p.Begin, min(p.End-p.Begin, maxEntry))}
+		r.sender = v.entryOf().sender
+	}
+	return r.sender != 0
+}
+
+// KnowsSender reports whether that is known.
+func (r *Rules) KnowsSender() bool { return r.sender != 0 }
+
+// Entry gives the rule of a thread in the code that interpreted methods begin with.
+func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
+	v := window{p.Begin, r.Code(p.Begin, min(p.End-p.Begin, maxEntry))}
+	e := v.entryOf()
+	switch {
+	case e.made == 0:
+		return r.inKnown(v, pc)
+	case pc <= e.made:
+		rule, row, ok = inLR(bySender(e.sender))
+		return rule, row, ok && !v.callsBefore(pc)
+	case pc <= e.stored:
+		row = clobbered()
+		row.CFAReg, row.CFAExpr = e.sender, atLeast{reg: e.sender, other: regFP, above: 2 * wordBytes}
+		row.RA, row.Regs[regFP] = Interpreted.RA, Interpreted.Regs[regFP]
+		row.Regs[regLR] = row.RA
+		return frames.Rule{CFAReg: e.sender, Method: frames.MethodCFI}, row, true
+	}
+	return r.Interpreter(p, pc)
+}
+
+// callsBefore reports whether there is a call before an address: x30 may be another one.
+func (v window) callsBefore(pc uint64) bool {
+	for q := v.low; q < pc; q += insnBytes {
+		if w, ok := v.at(q); !ok || w.calls() {
+			return true
+		}
+	}
+	return false
+}
+
+// inKnown gives the rule in a method that the interpreter knows itself. It has no frame.
+func (r *Rules) inKnown(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if rule, row, ok := v.inCall(pc); ok {
+		return rule, row, true
+	}
+	if r.sender == 0 || v.callsBefore(pc) {
+		return frames.Rule{}, nil, false
+	}
+	for q := v.low; q < pc; q += insnBytes {
+		w, _ := v.at(q)
+		if w.is(0xfffffc1f, 0x9100001f) && w.rn() == r.sender { // mov sp, sender
+			return leaf, nil, true
+		}
+		if c, _ := w.stack(); c != level {
+			return frames.Rule{}, nil, false
+		}
+	}
+	return inLR(bySender(r.sender))
+}
+
+// InterpreterCaller gives the rule at a return address in the interpreter.
+func (r *Rules) InterpreterCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
+	v := r.around(p, pc)
+	if rule, row, ok := v.inCall(pc); ok {
+		return rule, row, true
+	}
+	return v.inActivation(pc, true)
+}
+
+// Interpreter gives the rule of a thread in the interpreter, but for where methods begin.
+func (r *Rules) Interpreter(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
+	v := r.around(p, pc)
+	return v.inActivation(pc, false)
+}
+
+// inCall gives the rule where a method that the interpreter knows itself has called: br reg comes right behind the call
+// (TemplateInterpreterGenerator::generate_math_entry).
+func (v window) inCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
+	last, _ := v.at(pc - insnBytes)
+	w, _ := v.at(pc)
+	if !last.calls() || !w.is(0xfffffc1f, 0xd61f0000) || w.rn() < 19 || w.rn() >= regFP {
+		return rule, nil, false
+	}
+	row = clobbered()
+	row.CFAReg, row.RA = regSP, frames.RegRule{Kind: frames.RuleReg, Reg: w.rn()}
+	row.Regs[regLR] = row.RA
+	return frames.Rule{CFAReg: regSP, Method: frames.MethodCFI}, row, true
+}
+
+// inActivation gives the rule in the frame of an interpreted method, or where it is given up
+// (InterpreterMacroAssembler::remove_activation):
+//
+//	mov sp, x29; ldp x29, x30, [sp], #16; …; and sp, x20, #-16; …; ret
+//
+// x20 has the caller's stack pointer by then. Where an exception has ended the frame the machine is asked where it is
+// handled, with the return address pushed meanwhile (generate_throw_exception):
+//
+//	…; stp x0, x30, [sp, #-16]!; …; bl; …; ldp x0, x30, [sp], #16; …; br x1
+//
+// Barriers of collectors make a frame of C's within it, and give that up likewise, without a change of sp behind it.
+func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
+	at := pc
+	for n := 0; n < before/insnBytes; n++ {
+		at -= insnBytes
+		w, ok := v.at(at)
+		if !ok {
+			break
+		}
+		if w == setFP {
+			return frames.Rule{}, nil, false // a frame of C's
+		}
+		if w == popPair {
+			if !v.endsActivation(at) {
+				break
+			}
+			return v.ended(at+insnBytes, pc, caller)
+		}
+		if f, _ := w.flow(); f == flowJump || f == flowReturn || f == flowAway {
+			break
+		}
+	}
+	return interpreted()
+}
+
+// endsActivation reports whether the pop of the pair at an address is the end of an interpreted frame.
+func (v window) endsActivation(at uint64) bool {
+	for i := uint64(1); i <= maxEnd; i++ {
+		w, _ := v.at(at + i*insnBytes)
+		if w == alignESP || w == moveESP {
+			return true
+		}
+		if c, _ := w.stack(); c != level {
+			return false
+		}
+		if f, _ := w.flow(); f != flowNext {
+			return false
+		}
+	}
+	return false
+}
+
+// maxEnd is how many instructions later at most the stack pointer is the caller's.
+const maxEnd = 6
+
+// ended gives the rule at pc behind the end of a frame, whose instructions go on at from.
+func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
+	// back: sp was the caller's. Since then so many bytes were pushed, the return address among the first of them if it
+	// is stored. lost: x30 has another one.
+	back, stored, lost, pushed := false, false, false, int64(0)
+	for q := from; q < pc; q += insnBytes {
+		w, ok := v.at(q)
+		c, n := w.stack()
+		switch {
+		case !ok:
+			return frames.Rule{}, nil, false
+		case !back && (w == alignESP || w == moveESP):
+			back = true
+		case w == popX0LR && stored && pushed == 2*wordBytes:
+			stored, lost, pushed = false, false, 0
+		case c == lowers && back:
+			stored = stored || w == pushX0LR && pushed == 0
+			pushed += n
+		case c == raises && back && pushed > n:
+			pushed -= n
+		case c != level:
+			return frames.Rule{}, nil, false
+		case w.calls():
+			lost = true
+		}
+	}
+	switch {
+	case stored:
+		row := clobbered()
+		row.CFAReg, row.CFAOff = regSP, pushed
+		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -wordBytes}
+		row.Regs[regLR] = row.RA
+		return frames.Rule{CFAReg: regSP, CFAOff: int32(pushed), Method: frames.MethodCFI}, row, true
+	case lost || caller || pushed != 0:
+		return frames.Rule{}, nil, false
+	case back:
+		return leaf, nil, true
+	}
+	return inLR(bySender(v.givenTo(pc)))
+}
+
+// givenTo gives the register that has the caller's stack pointer at an address behind the pop of the pair: x20, or the
+// one that is moved there further on (since JDK 22).
+func (v window) givenTo(pc uint64) uint8 {
+	for i := uint64(0); i < maxEnd; i++ {
+		w, _ := v.at(pc + i*insnBytes)
+		if w.is(0xffe0ffff, 0xaa0003e0|regESP) { // mov x20, reg
+			return uint8(w >> 16 & 31)
+		}
+	}
+	return regESP
+}
+
+// regESP is the interpreter's own stack pointer.
+const regESP = 20

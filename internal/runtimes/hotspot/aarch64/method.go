@@ -1,0 +1,302 @@
+package aarch64
+
+import "prywalk/frames"
+
+// Method gives the rule of a thread that is at an address of a compiled method.
+func (r *Rules) Method(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if p.Frame <= 0 || p.Complete == 0 || pc%insnBytes != 0 {
+		return frames.Rule{}, nil, false
+	}
+	v := r.around(p, pc)
+	if v.onward(pc) || v.leavesByPoll(p, pc) {
+		return leaf, nil, true
+	}
+	if pc < p.Complete {
+		return r.making(p, pc)
+	}
+	if rule, ok := v.makes(p, pc); ok { // an entry in a loop
+		return rule, nil, true
+	}
+	size, gone := v.frameAt(p, pc)
+	if gone || size > p.Frame+maxPushed {
+		return leaf, nil, gone
+	}
+	return framed(size), nil, true
+}
+
+// MethodCaller gives the rule at a return address in a compiled method, or in a stub with a frame.
+func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if p.Frame <= 0 || pc%insnBytes != 0 {
+		return frames.Rule{}, nil, false
+	}
+	v := r.around(p, pc)
+	if p.Assembly {
+		// Its frame is what the machine itself takes it for. Code that a compiler has made may have stored its place
+		// right before a call of C's (aarch64_enc_java_to_runtime).
+		if w, _ := v.at(pc); w == popCrumb && p.Frame > 2*wordBytes {
+			return framed(p.Frame + 2*wordBytes), nil, true
+		}
+		return framed(p.Frame), nil, true
+	}
+	size, gone := v.frameAt(p, pc)
+	if gone || size < p.Frame || size > p.Frame+maxPushed {
+		size = p.Frame
+	}
+	return framed(size), nil, true
+}
+
+// maxPushed bounds what a method has on the stack besides its frame, in bytes: a barrier saves all registers.
+const maxPushed = 4096
+
+// making gives the rule before the frame is whole: the instructions ahead make it, or have made it.
+func (r *Rules) making(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
+	v := window{p.Begin, r.Code(p.Begin, p.Complete-p.Begin)}
+	if rule, ok := v.makes(p, pc); ok {
+		return rule, nil, true
+	}
+	for q := p.Begin; q < p.Complete; q += insnBytes {
+		switch {
+		case v.makesAt(p, q) == madeNot:
+		case q < pc:
+			return framed(p.Frame), nil, true
+		default:
+			return leaf, nil, true
+		}
+	}
+	return frames.Rule{}, nil, false
+}
+
+// manner tells in which way a frame is made.
+type manner uint8
+
+const (
+	madeNot    manner = iota
+	madeAtOnce        // sub sp; stp
+	madeInTwo         // stp; sub sp, with or without mov x29, sp between
+)
+
+// makesAt reports whether the frame is made from an address on.
+func (v window) makesAt(p *Piece, pc uint64) manner {
+	first, _ := v.at(pc)
+	second, ok := v.at(pc + insnBytes)
+	switch c, n := first.stack(); {
+	case ok && c == lowers && n == p.Frame && first.is(0xff8003ff, 0xd10003ff) && second.is(pairMask, uint32(pairAtSP)) &&
+		8*second.signed(15, 7) == p.Frame-2*wordBytes:
+		return madeAtOnce
+	case first != pushPair:
+		return madeNot
+	case p.Frame == 2*wordBytes:
+		return madeInTwo
+	}
+	for i := uint64(1); i <= 4; i++ { // mov x29, sp; movz, movk of a size that does not fit
+		w, ok := v.at(pc + i*insnBytes)
+		c, n := w.stack()
+		switch {
+		case !ok:
+			return madeNot
+		case c == lowers && n+2*wordBytes == p.Frame, w.is(0xffe0ffff, 0xcb2063ff):
+			return madeInTwo
+		case c != level:
+			return madeNot
+		}
+	}
+	return madeNot
+}
+
+// touches are what comes before, where pages of the stack are tried: sub x9, sp; str xzr, [x9].
+func touches(w insn) bool {
+	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
+}
+
+// makes gives the rule at an address at which the frame is about to be made, or partly is.
+func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
+	q := pc
+	for range behind / insnBytes {
+		if v.makesAt(p, q) != madeNot {
+			return leaf, true
+		}
+		if w, ok := v.at(q); !ok || !touches(w) {
+			break
+		}
+		q += insnBytes
+	}
+	if v.makesAt(p, pc-insnBytes) == madeAtOnce {
+		return made(p.Frame), true
+	}
+	for i := uint64(1); i <= 4; i++ {
+		if v.makesAt(p, pc-i*insnBytes) != madeInTwo {
+			continue
+		}
+		for q := pc - i*insnBytes + insnBytes; q < pc; q += insnBytes {
+			if w, _ := v.at(q); w != setFP {
+				if c, _ := w.stack(); c != level {
+					return rule, false // it is whole
+				}
+			}
+		}
+		return framed(2 * wordBytes), p.Frame != 2*wordBytes
+	}
+	return rule, false
+}
+
+// frameAt gives how far the CFA is above sp at an address behind the frame's making. gone: the frame is given up, and
+// the return address is in x30.
+func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
+	last, _ := v.at(pc - insnBytes)
+	loaded, called := last.is(pairMask, uint32(pairOfSP)), false // the pair
+	for q, n := pc, 0; n < behind/insnBytes; n++ {
+		w, ok := v.at(q)
+		if !ok {
+			return p.Frame, false
+		}
+		if w.is(pairMask, uint32(pairOfSP)) {
+			loaded = true
+		}
+		switch c, by := w.stack(); {
+		case w == popPair:
+			return 2 * wordBytes, false
+		case c == raises && (loaded || v.pairNext(q)):
+			if by != p.Frame && by != p.Frame-2*wordBytes {
+				return p.Frame + maxPushed + 1, false // that is no end of this frame
+			}
+			return p.Frame, false
+		case c == raises:
+			return p.Frame + by, false
+		case c != level:
+			return p.Frame, false
+		}
+		switch f, to := w.flow(); f {
+		case flowReturn:
+			return p.Frame, !called && !loaded
+		case flowAway:
+			return p.Frame, v.gaveUp(p, pc)
+		case flowJump:
+			next := q + uint64(to)
+			if next < p.Begin || next >= p.End {
+				return p.Frame, v.gaveUp(p, pc)
+			}
+			if next <= q {
+				return p.Frame, false
+			}
+			q = next
+			continue
+		case flowCall:
+			called = true
+		}
+		q += insnBytes
+	}
+	return p.Frame, false
+}
+
+// pairNext reports whether the pair is popped behind an address.
+func (v window) pairNext(pc uint64) bool {
+	w, _ := v.at(pc + insnBytes)
+	return w == popPair
+}
+
+// gaveUp reports whether the instructions right before an address have given the frame up, for a jump elsewhere.
+func (v window) gaveUp(p *Piece, pc uint64) bool {
+	for q := pc - insnBytes; q >= pc-maxGivenUp*insnBytes; q -= insnBytes {
+		w, ok := v.at(q)
+		if !ok {
+			return false
+		}
+		if w == popPair {
+			return true
+		}
+		if c, n := w.stack(); c != level {
+			return c == raises && n == p.Frame
+		}
+		if f, _ := w.flow(); f != flowNext {
+			return false
+		}
+	}
+	return false
+}
+
+// maxGivenUp is how many instructions there are at most between that and the jump.
+const maxGivenUp = 8
+
+// Onward reports whether an address is in one of the pieces behind a method by which its calls reach what they call.
+// They have no frame.
+func (r *Rules) Onward(p *Piece, pc uint64) bool {
+	return pc%insnBytes == 0 && r.around(p, pc).onward(pc)
+}
+
+// onward knows two of them (CompiledDirectCall::emit_to_interp_stub, MacroAssembler::emit_trampoline_stub):
+//
+//	movz x12, #…; movk x12, …; movz x8, …; movk x8, …; br x8
+//	ldr x8, of the word behind; br x8
+func (v window) onward(pc uint64) bool {
+	w, _ := v.at(pc)
+	next, _ := v.at(pc + insnBytes)
+	last, _ := v.at(pc - insnBytes)
+	if w == loadNext && next == jumpX8 || w == jumpX8 && last == loadNext {
+		return true
+	}
+	part := func(w insn) bool {
+		wide := w.is(0xff800000, 0xd2800000) || w.is(0xff800000, 0xf2800000) // movz, movk
+		return wide && (w.rd() == regMethod || w.rd() == regScratch) || w == nop || w == isb
+	}
+	q, loads := pc, false // the method's register
+	for w, ok := v.at(q); ok && part(w); w, ok = v.at(q) {
+		loads = loads || w.is(0xffe0001f, 0xd280000c)
+		q += insnBytes
+	}
+	if w, _ := v.at(q); w != jumpX8 {
+		return false
+	}
+	for q = pc - insnBytes; !loads; q -= insnBytes {
+		w, ok := v.at(q)
+		if !ok || !part(w) {
+			return false
+		}
+		loads = w.is(0xffe0001f, 0xd280000c)
+	}
+	return true
+}
+
+const (
+	regMethod  = 12 // of the interpreter: the method that is called
+	regScratch = 8
+)
+
+// leavesByPoll reports whether an address is in a piece by which a return stops for the machine: adr x8, poll; str x8,
+// [x28, #…]; and a jump. The frame is gone by then.
+func (v window) leavesByPoll(p *Piece, pc uint64) bool {
+	for back := uint64(0); back <= 4; back++ {
+		q := pc - back*insnBytes
+		w, ok := v.at(q)
+		if !ok {
+			return false
+		}
+		next, _ := v.at(q + insnBytes)
+		if w.is(0x9f00001f, 0x10000008) && next.is(0xffc003ff, 0xf9000388) {
+			poll := q + uint64(w.signed(5, 19)<<2|int64(w>>29&3))
+			return poll >= p.Begin && poll < p.End && v.jumpsOut(p, q+2*insnBytes)
+		}
+		if f, _ := w.flow(); f != flowNext && back > 0 {
+			return false
+		}
+	}
+	return false
+}
+
+// jumpsOut reports whether the instructions at an address jump out of the method at once: b, or by x8.
+func (v window) jumpsOut(p *Piece, pc uint64) bool {
+	for range 4 {
+		w, _ := v.at(pc)
+		f, to := w.flow()
+		switch {
+		case f == flowJump:
+			next := pc + uint64(to)
+			return next < p.Begin || next >= p.End
+		case w == jumpX8:
+			return true
+		case f != flowNext || w.rd() != regScratch:
+			return false
+		}
+		pc += insnBytes
+	}
+	return false
+}

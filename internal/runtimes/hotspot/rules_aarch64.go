@@ -1,0 +1,114 @@
+package hotspot
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/runtimes/hotspot/aarch64"
+)
+
+// ruleA64 is Rule on arm64.
+func (v *VM) ruleA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+	p := b.piece()
+	switch b.kind {
+	case kindMethod:
+		switch {
+		case q.Caller:
+			return v.a64.MethodCaller(p, q.PC)
+		case !b.stub:
+			return v.a64.Method(p, q.PC)
+		}
+	case kindInterpreter:
+		if !q.SPOnly {
+			return v.interpreterA64(b, q)
+		}
+	case kindAdapter:
+		if v.knowsSender() {
+			return v.a64.Adapter(p, q.PC, q.Caller)
+		}
+	case kindHandles:
+		if !q.Caller && !q.SPOnly && v.knowsSender() {
+			return v.a64.Handles()
+		}
+	case kindDispatch:
+		if !q.Caller {
+			return v.a64.Dispatch()
+		}
+	case kindDeopt:
+		if q.Caller && !q.SPOnly {
+			return v.a64.Record()
+		}
+	case kindException:
+		if q.Caller && b.frame > 0 {
+			return v.a64.MethodCaller(p, q.PC)
+		}
+	}
+	return frames.Rule{}, nil, false
+}
+
+// interpreterA64 is ruleA64 in the interpreter.
+func (v *VM) interpreterA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+	c, ok := v.codeletAt(b, q.PC)
+	if !ok {
+		return frames.Rule{}, nil, false
+	}
+	p := &aarch64.Piece{Begin: c.begin, End: c.end}
+	switch {
+	case q.Caller:
+		return v.a64.InterpreterCaller(p, q.PC)
+	case !c.entry:
+		return v.a64.Interpreter(p, q.PC)
+	}
+	v.knowsSender()
+	return v.a64.Entry(p, q.PC)
+}
+
+// maxSenderTries is how often the interpreter is searched: while it is being made, it may not have it.
+const maxSenderTries = 16
+
+// knowsSender looks in the interpreter for how methods get their caller's stack pointer.
+func (v *VM) knowsSender() bool {
+	if v.a64.KnowsSender() || v.senderTries >= maxSenderTries {
+		return v.a64.KnowsSender()
+	}
+	v.senderTries++
+	m, l := v.memory(), v.layout
+	at := m.word(m.word(l.static("AbstractInterpreter::_code")) + l.off("StubQueue::_stub_buffer"))
+	b, ok := v.find(at)
+	if m.failed || !ok || b.kind != kindInterpreter {
+		return false
+	}
+	for at += l.sizes["InterpreterCodelet"]; ; {
+		c, ok := v.codeletAt(&b, at)
+		if !ok {
+			return false
+		}
+		if c.entry && v.a64.LearnSender(&aarch64.Piece{Begin: c.begin, End: c.end}) {
+			return true
+		}
+		at = c.end + l.sizes["InterpreterCodelet"]
+	}
+}
+
+// piece says of a blob what its rules depend on.
+func (b *blob) piece() *aarch64.Piece {
+	p := &aarch64.Piece{Begin: b.begin, End: b.end, Frame: 8 * int64(b.frame), Assembly: b.stub}
+	if b.complete > 0 {
+		p.Complete = b.begin + uint64(b.complete)
+	}
+	return p
+}
+
+// interpretedRow is that of the interpreter's frames.
+func (v *VM) interpretedRow() *frames.Row {
+	if v.a64 != nil {
+		return aarch64.Interpreted
+	}
+	return &interpreted
+}
+
+// interpretedFrame tells how they look.
+func (v *VM) interpretedFrame() *interpretedFrame {
+	if v.a64 != nil {
+		return &frameA64
+	}
+	return &frameX86
+}
