@@ -62,8 +62,12 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	n.foreseeCompiled(r)
 	n.told(r)
 	n.v.near.use(n.at)
+	n.unread = false
 	n.callsAt(c, r.Position)
 	n.v.near.done()
+	if n.unread {
+		return out, false
+	}
 	for i, at := range n.calls {
 		m := n.methodAt(at.method)
 		if m == nil {

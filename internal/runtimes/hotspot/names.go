@@ -24,6 +24,7 @@ type Names struct {
 	calls   []call
 	others  []call
 	place   int32 // where the next scope was found
+	unread  bool  // a part of the debugging information could not be read
 	// callStub is where the stub goes on by which the machine calls Java.
 	callStub uint64
 	threads  threads
@@ -153,6 +154,8 @@ type codeInfo struct {
 	// replaces: the machine puts interpreted frames in the place of a compiled one. replaced: such a frame, if that is
 	// going on.
 	replaces, replaced bool
+	// unread: its debugging information could not be read. It may lie in memory that is newer than the list of mappings.
+	unread bool
 }
 
 // interp tells how the interpreter's frame looks there.
@@ -196,6 +199,11 @@ func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 			near.is = nil
 			return nil
 		}
+		if is.unread {
+			delete(n.sites, key)
+			near.is = nil
+			return &is
+		}
 		if len(n.sites) >= maxSites {
 			clear(n.sites)
 		}
@@ -229,7 +237,8 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 			return codeInfo{ref: managed.Ref{Object: c.begin, Position: atOnward, Cookie: c.cookie(), Kind: refStub}, code: c},
 				true
 		}
-		return codeInfo{ref: n.compiledRef(c, pc, caller), code: c}, true
+		ref, read := n.compiledRef(c, pc, caller)
+		return codeInfo{ref: ref, code: c, unread: !read}, true
 	}
 	p.ref = managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}
 	if b.kind != kindRoutines { // these only have others' names

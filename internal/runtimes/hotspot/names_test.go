@@ -403,3 +403,41 @@ func TestVersionsAreWrittenAsPeopleDo(t *testing.T) {
 		}
 	}
 }
+
+// TestDebuggingInformationThatCannotBeReadNamesNothing: it may lie in memory that is newer than the list of mappings.
+// Then what is inlined is not known, and a caller's name alone would leave methods out. It is asked for again.
+func TestDebuggingInformationThatCannotBeReadNamesNothing(t *testing.T) {
+	for name, r := range namedReleases {
+		f := newNamed(r)
+		code, _, _ := cart(f, r)
+		at := frames.Frame{PC: code + 60, Caller: true}
+		known := f.open(t).Names()
+		begin(known, nil)
+		if got := said(known, at); got != inItem {
+			t.Fatalf("%s: %s", name, got)
+		}
+		c := known.code[code]
+		for what, hidden := range map[string]uint64{"places": c.pcs.low, "scopes": c.scopes.low, "methods": c.metas.low} {
+			v := f.open(t)
+			hides := true
+			v.o.Read = func(addr uint64, b []byte) int {
+				n := f.read(addr, b)
+				if hides && addr < hidden+16 && addr+uint64(n) > hidden {
+					n = int(max(hidden, addr) - addr)
+				}
+				return n
+			}
+			n := v.Names()
+			begin(n, nil)
+			if got := said(n, at); got != "[freed]" {
+				t.Errorf("%s, without %s: %s", name, what, got)
+			}
+			hides = false
+			begin(n, nil)
+			n.v.near.drop() // as a later walk does
+			if got := said(n, at); got != inItem {
+				t.Errorf("%s, with %s again: %s", name, what, got)
+			}
+		}
+	}
+}

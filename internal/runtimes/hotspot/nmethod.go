@@ -168,15 +168,6 @@ func (n *Names) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
 	return prev, next, true
 }
 
-// scopeAt gives the scope of the very place, as return addresses have one; 0: there is none.
-func (n *Names) scopeAt(c *compiled, off int32) uint32 {
-	_, next, ok := n.scopesAt(c, off-1)
-	if !ok || n.place != off {
-		return 0
-	}
-	return next
-}
-
 func (n *Names) pcOf(b []byte) int32 { return int32At(b[n.l.at.pcOffset.offset:]) }
 
 // compiledOf gives a compiled method, read anew. What is read is kept: the caller ends that.
@@ -230,21 +221,28 @@ func (n *Names) idOf(c *compiled) (id, method extent) {
 	return extent{c.at + n.l.at.compileID.offset, 4}, extent{c.at + n.l.at.method.offset, 8}
 }
 
-// compiledRef gives the identity of a place in a compiled method.
-func (n *Names) compiledRef(c *compiled, pc uint64, caller bool) managed.Ref {
-	r := managed.Ref{Object: c.begin, Kind: refCompiled, Cookie: c.cookie()}
+// compiledRef gives the identity of a place in a compiled method. One whose debugging information cannot be read is as
+// one that has been freed: what is inlined is not known.
+func (n *Names) compiledRef(c *compiled, pc uint64, caller bool) (r managed.Ref, read bool) {
+	r = managed.Ref{Object: c.begin, Kind: refCompiled, Cookie: c.cookie()}
 	off := pc - c.begin
-	switch {
-	case c.native || off > maxCode:
-	case caller:
-		scope := uint64(n.scopeAt(c, int32(off)))
-		r.Position = scope<<32 | scope
-	case off >= c.complete:
-		if prev, next, ok := n.scopesAt(c, int32(off)); ok {
-			r.Position = uint64(next)<<32 | uint64(prev)
-		}
+	if c.native || off > maxCode || off < c.complete {
+		return r, true
 	}
-	return r
+	at := int32(off)
+	if caller {
+		at-- // a return address has a place of its own
+	}
+	prev, next, ok := n.scopesAt(c, at)
+	switch {
+	case !ok:
+		r.Cookie = 0
+	case !caller:
+		r.Position = uint64(next)<<32 | uint64(prev)
+	case n.place == int32(off):
+		r.Position = uint64(next)<<32 | uint64(next)
+	}
+	return r, ok
 }
 
 // deoptimized gives the place of a frame that is to be replaced by interpreted ones: its return address stands for
@@ -254,7 +252,8 @@ func (n *Names) deoptimized(f *frames.Frame, c *compiled, r managed.Ref) managed
 	if !ok || f.SP == 0 || pc <= c.begin || pc > c.end {
 		return r
 	}
-	return n.compiledRef(c, pc, true)
+	r, _ = n.compiledRef(c, pc, true)
+	return r
 }
 
 // maxCode is more than any method's code has, in bytes.
@@ -288,6 +287,7 @@ func (n *Names) chain(c *compiled, scope uint32, out []call) ([]call, bool) {
 		m := n.v.memory()
 		method := m.word(c.metas.low + 8*uint64(index-1))
 		if m.failed {
+			n.unread = true
 			return out, false
 		}
 		out = append(out, call{method, bci})
@@ -306,7 +306,11 @@ func (n *Names) chain(c *compiled, scope uint32, out []call) ([]call, bool) {
 func (n *Names) scopeBytes(c *compiled, scope uint32) []byte {
 	left := c.scopes.size() - min(uint64(scope), c.scopes.size())
 	b := n.scope[:min(left, uint64(len(n.scope)))]
-	if scope == 0 || !n.v.memory().bytes(c.scopes.low+uint64(scope), b) {
+	if scope == 0 {
+		return nil
+	}
+	if !n.v.memory().bytes(c.scopes.low+uint64(scope), b) {
+		n.unread = true
 		return nil
 	}
 	return b
