@@ -35,7 +35,8 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 		t.Skipf("there is no Java runtime for arm64 in %s: scripts/arm64/fetch.sh says why", home)
 	}
 	b := &builder{t: t, dir: t.TempDir()}
-	for _, dir := range []string{"bin", "dev", "programs", "tests", "proc", "sys", "tmp", "usr", "usr/lib", "usr/lib/jvm"} {
+	for _, dir := range []string{"bin", "dev", "programs", "tests", "proc", "sys", "tmp", "usr", "usr/lib",
+		"usr/lib/jvm"} {
 		b.img.dir(dir)
 	}
 	b.img.add("dev/console", modeChar|0o600, 5, 1, nil)

@@ -162,8 +162,8 @@ func (n *Names) cookieOf(m *method) uint64 {
 // noBytecode is the position of a method whose bytecode is not known, or that has none.
 const noBytecode = 1 << 32
 
-// entered gives the method that is just being called, which a register has until its frame is made. That it is one is proven
-// by its entry: that of the very piece of the interpreter that the thread is in.
+// entered gives the method that is just being called, which a register has until its frame is made. That it is one is
+// proven by its entry: that of the very piece of the interpreter that the thread is in.
 func (n *Names) entered(f *frames.Frame) (managed.Ref, bool) {
 	at, ok := n.sample.Regs.Get(n.v.interpretedFrame().methodReg)
 	if !ok || f.Caller {

@@ -57,7 +57,7 @@ func at(reg uint8, off int64) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: reg, Off: off}
 }
 
-// Interpreted is the row of the interpreter's frames: x29 points to the caller's x29 and the return address, below which
+// Interpreted is the row of the interpreter's frames: x29 points to the caller's x29 and the return address. Below that
 // lies the stack pointer that the caller had.
 var Interpreted = func() *frames.Row {
 	row := clobbered()
@@ -67,8 +67,8 @@ var Interpreted = func() *frames.Row {
 	return row
 }()
 
-// sendersSP computes the CFA of such a frame. An interpreted caller has made room for all that its method ever pushes,
-// and what it calls begins within that room: its stack pointer may be further in than the frame. It goes by x29, and
+// sendersSP computes the CFA of such a frame. An interpreted caller has made room for all that its method ever pushes.
+// What it calls begins within that room, so that its stack pointer may be further in than the frame. It goes by x29, and
 // does not need it. Of a compiled caller that word is exact, and never further in.
 type sendersSP struct{}
 
@@ -135,8 +135,8 @@ func (r *Rules) Dispatch() (frames.Rule, *frames.Row, bool) { return leaf, nil, 
 // Record gives the rule at a return address in code that has set x29 up as C does.
 func (r *Rules) Record() (frames.Rule, *frames.Row, bool) { return byRecord(), nil, true }
 
-// Handles gives the rule in an adapter for method handles: it has no frame, and has got the caller's stack pointer as an
-// interpreted method has.
+// Handles gives the rule in an adapter for method handles: it has no frame, and has got the caller's stack pointer as
+// an interpreted method has.
 func (r *Rules) Handles() (frames.Rule, *frames.Row, bool) {
 	if r.sender == 0 {
 		return frames.Rule{}, nil, false

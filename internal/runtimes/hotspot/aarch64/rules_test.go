@@ -157,7 +157,8 @@ func TestInterpretedFramesAreMadeAndGivenUp(t *testing.T) {
 	if !r.LearnSender(p) || r.sender != 19 {
 		t.Errorf("sender %d", r.sender)
 	}
-	leaves := []insn{other, backToFP, popPair, 0xaa0903f4, alignESP, pushX0LR, pushed32, call, popped32, popX0LR, ret, other}
+	const fromX9 = 0xaa0903f4 // mov x20, x9
+	leaves := []insn{other, backToFP, popPair, fromX9, alignESP, pushX0LR, pushed32, call, popped32, popX0LR, ret, other}
 	r, p = rulesOf(leaves, 0, -1)
 	for i, w := range []string{"frame", "frame", "frame", "x9", "x20", "leaf", "stack", "stack", "stack", "stack", "leaf",
 		"frame"} {
