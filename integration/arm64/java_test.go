@@ -1,6 +1,7 @@
 package arm64
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +20,9 @@ const (
 	// javaSamples, if set, is how often each is looked at.
 	javaSamples = "ARM64_JAVA_SAMPLES"
 )
+
+// fewSamples of each way, with their steps, take some 20 s.
+const fewSamples = "150"
 
 // javaLimit bounds the job: a Java machine takes some 20 s to start here, and as long to compile.
 const javaLimit = 8 * time.Minute
@@ -53,10 +57,8 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 	if only == "" {
 		only = "^(int|c1|c2)$"
 	}
-	args := []string{"env", "ORACLE_JAVA_CLASSES=/classes", "ORACLE_JAVA_WARM=10s"}
-	if n := os.Getenv(javaSamples); n != "" {
-		args = append(args, "ORACLE_JAVA_SAMPLES="+n)
-	}
+	args := []string{"env", "ORACLE_JAVA_CLASSES=/classes", "ORACLE_JAVA_WARM=10s",
+		"ORACLE_JAVA_SAMPLES=" + cmp.Or(os.Getenv(javaSamples), fewSamples)}
 	args = append(args, "/tests/java", "-test.v", "-test.timeout="+javaLimit.String(),
 		"-test.run=TestJavaChainsAreRightByName/./"+only)
 	jobs := []job{{"java", javaLimit, "/tests", args}}

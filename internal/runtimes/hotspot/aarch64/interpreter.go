@@ -227,8 +227,8 @@ func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, b
 	return inLR(bySender(v.givenTo(pc)))
 }
 
-// givenTo gives the register that has the caller's stack pointer, behind the pop of the pair. It is x20, or the one that
-// is moved there further on (JDK 25).
+// givenTo gives the register that has the caller's stack pointer, behind the pop of the pair. It is x20, or the one
+// that is moved there further on (JDK 25).
 func (v window) givenTo(pc uint64) uint8 {
 	for i := uint64(0); i < maxEnd; i++ {
 		w, _ := v.at(pc + i*insnBytes)

@@ -68,8 +68,8 @@ var Interpreted = func() *frames.Row {
 }()
 
 // sendersSP computes the CFA of such a frame. An interpreted caller has made room for all that its method ever pushes.
-// What it calls begins within that room, so that its stack pointer may be further in than the frame. It goes by x29, and
-// does not need it. Of a compiled caller that word is exact, and never further in.
+// What it calls begins within that room, so that its stack pointer may be further in than the frame. It goes by x29,
+// and does not need it. Of a compiled caller that word is exact, and never further in.
 type sendersSP struct{}
 
 // Prove implements [frames.Prover].
