@@ -21,8 +21,8 @@ const (
 	javaSamples = "ARM64_JAVA_SAMPLES"
 )
 
-// fewSamples of each way, with their steps, take some 20 s.
-const fewSamples = "150"
+// fewSamples of each way, with their steps, take some 35 s.
+const fewSamples = "300"
 
 // javaLimit bounds the job: a Java machine takes some 20 s to start here, and as long to compile.
 const javaLimit = 8 * time.Minute
