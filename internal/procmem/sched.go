@@ -60,3 +60,27 @@ func ParseSwitches(b []byte) (n uint64, ok bool) {
 	}
 	return 0, false
 }
+
+// turns tells from the numbers of a thread's arrivals on a processor and of its departures whether it is on one. It has
+// then arrived once more than it has left.
+//
+// The kernel forgets some arrivals. It counts that of a thread which it knows to be queued, and does not know that of
+// one that it preempts on its way to sleep (kernel/sched/stats.h, sched_info_depart and sched_info_arrive). Of a
+// thread's 95,934 it lacked 396. So it is found out how many are missing.
+type turns struct {
+	runs, left, cpu uint64 // at the last reading
+	forgotten       int64  // arrivals, at least
+}
+
+// on is to be called with what was read of the thread. It errs on one side: who is on a processor may be taken for
+// queued until it was read off it, or at two readings without leaving it.
+func (t *turns) on(now SchedStat, left uint64) bool {
+	missing := int64(left - now.Runs) // one less than are forgotten, if it is on a processor
+	off := missing
+	if now.Runs == t.runs && left == t.left && now.CPU > t.cpu { // it has run, and not left
+		off++
+	}
+	t.runs, t.left, t.cpu = now.Runs, left, now.CPU
+	t.forgotten = max(t.forgotten, off)
+	return missing < t.forgotten
+}

@@ -67,6 +67,32 @@ func FuzzParseSwitches(f *testing.F) {
 	})
 }
 
+// TestForgottenArrivalsAreFoundOut: what is known of a thread whose arrivals are not all counted.
+func TestForgottenArrivalsAreFoundOut(t *testing.T) {
+	var of turns
+	for i, c := range []struct {
+		runs, left, cpu uint64
+		want            bool
+		what            string
+	}{
+		{5, 4, 10, true, "it runs"},
+		{5, 5, 11, false, "it is queued"},
+		{6, 5, 11, true, "it runs again"},
+		{6, 7, 15, false, "it has left, arrived without being counted, and left"},
+		{7, 7, 15, true, "it runs; one is known to be forgotten"},
+		{7, 8, 20, false, "it is queued"},
+		{7, 8, 20, false, "it still is"},
+		{8, 9, 22, false, "it runs, and another was forgotten: not known yet"},
+		{8, 9, 26, true, "it has run, and has not left"},
+		{8, 9, 26, true, "its clock has not moved since"},
+		{8, 10, 27, false, "it is queued"},
+	} {
+		if got := of.on(SchedStat{Runs: c.runs, CPU: c.cpu}, c.left); got != c.want {
+			t.Errorf("%d: %s: %v", i, c.what, got)
+		}
+	}
+}
+
 // TestOnProcessorIsWhoRuns: this thread always is, and one that sleeps never.
 func TestOnProcessorIsWhoRuns(t *testing.T) {
 	runtime.LockOSThread()

@@ -34,6 +34,7 @@ type ThreadFiles struct {
 	budget   *Budget
 	fd       [numFiles]int32 // descriptor + 1, zero if not open
 	who      identity
+	turns    turns
 }
 
 // OpenThread gives the files of a thread. Nothing is opened yet; a thread that
@@ -210,9 +211,9 @@ func (f *ThreadFiles) LastRun() (int64, bool) {
 	return ParseLastRun(b)
 }
 
-// OnProcessor reports whether the thread is on a processor at this moment. It has then arrived on one once more than it
-// has left one (the third field of schedstat, and nr_switches in sched). known: the kernel tells, as it does where it
-// has a sched file ([ThreadFiles.LastRun]).
+// OnProcessor reports whether the thread is on a processor at this moment, as far as its arrivals and departures tell
+// (the third field of schedstat, and nr_switches in sched). known: the kernel tells, as it does where it has a sched
+// file ([ThreadFiles.LastRun]).
 func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	before, err := f.SchedStat()
 	if err != nil {
@@ -228,7 +229,7 @@ func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	if !ok || err != nil {
 		return false, false
 	}
-	return before.Runs == after.Runs && after.Runs == left+1, true
+	return before.Runs == after.Runs && f.turns.on(after, left), true
 }
 
 // ReadStatus reads the status of a thread once, with no descriptor kept. For a
