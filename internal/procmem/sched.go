@@ -64,9 +64,9 @@ func ParseSwitches(b []byte) (n uint64, ok bool) {
 // turns tells from the numbers of a thread's arrivals on a processor and of its departures whether it is on one. It has
 // then arrived once more than it has left.
 //
-// The kernel forgets some arrivals. It counts that of a thread which it knows to be queued, and does not know that of
-// one that it preempts on its way to sleep (kernel/sched/stats.h, sched_info_depart and sched_info_arrive). Of a
-// thread's 95,934 it lacked 396. So it is found out how many are missing.
+// The kernel forgets some arrivals: it counts those of threads that it knows to be queued. One that it preempts on its
+// way to sleep it does not know to be (kernel/sched/stats.h, sched_info_depart and sched_info_arrive). Of a thread's
+// 95,934 arrivals 396 were not counted. So it is found out how many are missing.
 type turns struct {
 	runs, left, cpu uint64 // at the last reading
 	forgotten       int64  // arrivals, at least
