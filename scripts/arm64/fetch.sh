@@ -1,9 +1,9 @@
 #!/bin/sh
-# Fetches what an emulated arm64 machine needs and no cross compiler brings: Debian's kernel for it, a
-# static busybox, the libraries that the single-step oracle runs, and a Java runtime. It prints the directory
-# that then holds vmlinuz, busybox, lib and, if it can be had, java. It installs nothing, needs no root, and leaves this machine's package
-# lists and architectures alone: apt works in directories of its own. What was fetched once is used
-# again; remove the directory to fetch anew.
+# Fetches what an emulated arm64 machine needs and no cross compiler brings: Debian's kernel for it, a static
+# busybox, the libraries that the single-step oracle runs, and a Java runtime. It prints the directory that then
+# holds vmlinuz, busybox, lib and, if it can be had, java. It installs nothing, needs no root, and leaves this
+# machine's package lists and architectures alone: apt works in directories of its own. What was fetched once is
+# used again; remove the directory to fetch anew.
 #
 # Status 3, with one line that says why: these packages cannot be had here. Any other status but 0 is
 # a fault.
@@ -63,7 +63,8 @@ java() {
 	[ ! -x "$dir/java/bin/java" ] || return 0
 	package=$(first openjdk-17-jre-headless openjdk-21-jre-headless openjdk-25-jre-headless 2>/dev/null) &&
 		mkdir -p "$tmp/java/debs" && cd "$tmp/java/debs" && apt apt-get download "$package" >"$tmp/log" 2>&1 &&
-		dpkg-deb -x ./*.deb ../root && home=$(find "$tmp/java/root" -path '*/bin/java' -type f | head -n 1) && [ -n "$home" ] || {
+		dpkg-deb -x ./*.deb ../root && home=$(find "$tmp/java/root" -path '*/bin/java' -type f | head -n 1) &&
+		[ -n "$home" ] || {
 		echo "arm64 machine: no Java runtime for arm64; its test is left out (by hand: one in $dir/java)" >&2
 		return 0
 	}
