@@ -1,0 +1,34 @@
+package layers
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOnlyTestsHaveFilesThatAreNoText: what a package manager leaves in the tree is not to be committed with the rest.
+func TestOnlyTestsHaveFilesThatAreNoText(t *testing.T) {
+	root := filepath.Join("..", "..")
+	out, err := exec.Command("git", "-C", root, "ls-files").Output()
+	if err != nil {
+		t.Skipf("git ls-files: %v: this is no checkout", err)
+	}
+	for name := range strings.Lines(string(out)) {
+		name = strings.TrimSpace(name)
+		if strings.Contains(name, "/testdata/") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+		if bytes.IndexByte(text, 0) >= 0 {
+			t.Errorf("%s is no text, and in no testdata directory", name)
+		}
+	}
+}
