@@ -49,6 +49,8 @@ func TestJavaThreadsAreCalledAsTheProgramDoes(t *testing.T) {
 // askThreads runs the program and asks.
 func askThreads(t *testing.T, argv []string) {
 	cmd := exec.Command(argv[0], argv[1:]...)
+	var said strings.Builder
+	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +61,9 @@ func askThreads(t *testing.T, argv []string) {
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("the program said: %.2000s", said.String())
+		}
 	}()
 	names := toldThreads(bufio.NewScanner(out))
 	if len(names) != 25 {

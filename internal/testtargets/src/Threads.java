@@ -1,5 +1,6 @@
 import java.nio.file.Files;
 import java.nio.file.Paths;
+import java.util.Arrays;
 
 /** Threads that tell the kernel's number and their own name, while the collector moves what they are made of. */
 public class Threads extends Thread {
@@ -44,7 +45,11 @@ public class Threads extends Thread {
             Thread.currentThread().setName("renamed after it was started");
             tell();
             while (true) {
-                garbage = new byte[1 << 12];
+                try {
+                    garbage = new byte[1 << 12];
+                } catch (OutOfMemoryError e) { // the collector is behind; a thread that ended would have no name
+                    Thread.yield();
+                }
             }
         }).start();
         Thread other = new Thread("one of two names") {
@@ -52,22 +57,29 @@ public class Threads extends Thread {
             public void run() {
                 tell();
                 for (int i = 0;; i++) {
-                    setName(i % 2 == 0 ? "one of two names" : "the other of two names");
+                    try {
+                        setName(i % 2 == 0 ? "one of two names" : "the other of two names");
+                    } catch (OutOfMemoryError e) { // see above
+                    }
                     Thread.yield();
                 }
             }
         };
         other.start();
-        Object[] kept = new Object[1 << 12];
+        Object[] kept = new Object[1 << 11];
         for (int i = 0;; i++) {
-            kept[i * 31 & kept.length - 1] = new String(new char[i & 0x3fff]);
+            try {
+                kept[i * 31 & kept.length - 1] = new String(new char[i & 0x3fff]);
+                if (i % 3000 == 0) {
+                    new Thread("come and gone " + i).start();
+                    System.gc();
+                }
+            } catch (OutOfMemoryError e) { // main must not end: its thread would be called DestroyJavaVM from then on
+                Arrays.fill(kept, null);
+            }
             if (i == 200) {
                 System.out.write("ready\n".getBytes());
                 System.out.flush();
-            }
-            if (i % 3000 == 0) {
-                new Thread("come and gone " + i).start();
-                System.gc();
             }
         }
     }
