@@ -8,6 +8,8 @@ import (
 	"prywalk/internal/elffile"
 	"prywalk/internal/process"
 	"prywalk/internal/stranger"
+
+	"golang.org/x/sys/unix"
 )
 
 // Files opens what tells about a process's code: debug files and perf maps. A file is
@@ -140,20 +142,39 @@ func (s *separate) try(path string) *elffile.File {
 }
 
 // PerfMap opens /tmp/perf-PID.map as the process sees it: below its root, by the number
-// that it has in its own pid namespace. A symbolic link is not followed.
+// that it has in its own pid namespace. A symbolic link is not followed. One that is older
+// than the process is not opened: an earlier process of this number has left it. Numbers
+// come again after 32,768 processes on small machines, and a container that is started
+// again has the same numbers each time.
 func (f *Files) PerfMap() (*stranger.File, error) {
-	inside := f.PID
-	if st, err := process.ReadStatus("/proc", f.PID); err == nil && len(st.NSPids) > 0 {
-		inside = st.NSPids[len(st.NSPids)-1]
+	inside, since := f.PID, int64(0)
+	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
+		if len(st.NSPids) > 0 {
+			inside = st.NSPids[len(st.NSPids)-1]
+		}
+		since = startedAt(st.Start)
 	}
 	r := f.inRoot(perfMapName(inside))
-	r.Trust, r.NoLink = f.trusted(), true
+	r.Trust, r.NoLink, r.Since = f.trusted(), true, since
 	g, err := f.opener.Open(r)
-	if err == nil || errors.Is(err, stranger.ErrStuck) || errors.Is(err, stranger.ErrNotTrusted) {
+	if err == nil || errors.Is(err, stranger.ErrStuck) || errors.Is(err, stranger.ErrNotTrusted) ||
+		errors.Is(err, stranger.ErrOutdated) {
 		return g, err
 	}
 	r.Root, r.Path = "", perfMapName(f.PID)
 	return f.opener.Open(r)
+}
+
+// startedAt gives a start in clock ticks after boot as CLOCK_REALTIME has it, in nanoseconds. It is one second early:
+// file times are up to a clock tick behind, and the clock may have been set by a little since. 0: not known.
+func startedAt(ticks uint64) int64 {
+	var boot, now unix.Timespec
+	if ticks == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil ||
+		unix.ClockGettime(unix.CLOCK_REALTIME, &now) != nil {
+		return 0
+	}
+	const perSecond = 100 // USER_HZ, on all architectures that are supported
+	return now.Nano() - boot.Nano() + int64(ticks)*(1e9/perSecond) - 1e9
 }
 
 func perfMapName(pid int) string { return path.Join("/tmp", "perf-"+strconv.Itoa(pid)+".map") }

@@ -39,7 +39,7 @@ type copyReply struct {
 }
 
 // failures are the errors that Copy tells by their text.
-var failures = []error{ErrNotRegular, ErrNotTrusted, ErrTooLarge}
+var failures = []error{ErrNotRegular, ErrNotTrusted, ErrOutdated, ErrTooLarge}
 
 // Copy opens the file that the request in in asks for, and copies it to the file to. It is for a process of
 // its own, which is left alone if it hangs.

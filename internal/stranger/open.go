@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +15,8 @@ var (
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrNotTrusted: it belongs to somebody, or can be written by somebody, who has no say here.
 	ErrNotTrusted = errors.New("other users may have written it")
+	// ErrOutdated: it was last written before the time that was asked for.
+	ErrOutdated = errors.New("it is older than what it would tell of")
 	// ErrTooLarge: over the size that was asked for.
 	ErrTooLarge = errors.New("the file is too large")
 	// ErrStuck: it did not answer in time, or one before it did not.
@@ -35,6 +38,8 @@ type Request struct {
 	NoLink bool
 	// Trust says whose files are opened; nil: everybody's, because the contents are checked.
 	Trust *Trust
+	// Since is when the file must have been written last, or later, in nanoseconds of CLOCK_REALTIME; 0: whenever.
+	Since int64
 	// MaxSize is the most bytes that the file may have; 0: any number.
 	MaxSize int64
 }
@@ -44,7 +49,7 @@ func (r *Request) name() string {
 	if r.Kernel || r.Root == "" || r.Root == "/" {
 		return r.Path
 	}
-	return r.Root + "/" + r.Path
+	return r.Root + "/" + strings.TrimPrefix(r.Path, "/")
 }
 
 // Opener opens files on behalf of one process, or one user's wish. Its zero value is ready. It may be used
@@ -93,6 +98,9 @@ func open(o *Opener, r Request, m *mounts) (*File, error) {
 	}
 	if err := r.Trust.check(&f.st); err != nil {
 		return nil, err
+	}
+	if f.st.Mtim.Nano() < r.Since {
+		return nil, ErrOutdated
 	}
 	f.slow = !local[fs.Type]
 	if f.f, err = reopen(fd, r.name()); err != nil {

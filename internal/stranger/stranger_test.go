@@ -295,8 +295,10 @@ func TestAnswersThatComeTooLateAreDiscarded(t *testing.T) {
 func TestRemarksNameTheFirst(t *testing.T) {
 	remark("/mnt/a\x1b]0;x", ErrStuck)
 	remark("/tmp/perf-1.map", ErrNotTrusted)
+	remark("/tmp/perf-2.map", ErrOutdated)
 	if got := strings.Join(Remarks(), "\n"); !strings.Contains(got, "did not answer") ||
-		!strings.Contains(got, "other users") || strings.ContainsRune(got, 0x1b) {
+		!strings.Contains(got, "other users") || !strings.Contains(got, `first "/tmp/perf-2.map"`) ||
+		strings.ContainsRune(got, 0x1b) {
 		t.Errorf("%q", got)
 	}
 }

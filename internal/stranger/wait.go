@@ -120,9 +120,8 @@ func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 // remarks are what people should know of files that were not used.
 var remarks struct {
 	sync.Mutex
-	stuck, foreign int
-	firstStuck     string
-	firstForeign   string
+	stuck, foreign, outdated                int
+	firstStuck, firstForeign, firstOutdated string
 }
 
 // remark notes why a file was not used, if that is out of the ordinary.
@@ -137,6 +136,10 @@ func remark(name string, err error) {
 	case errors.Is(err, ErrNotTrusted):
 		if remarks.foreign++; remarks.foreign == 1 {
 			remarks.firstForeign = name
+		}
+	case errors.Is(err, ErrOutdated):
+		if remarks.outdated++; remarks.outdated == 1 {
+			remarks.firstOutdated = name
 		}
 	}
 }
@@ -155,6 +158,10 @@ func Remarks() []string {
 		out = append(out,
 			fmt.Sprintf("names may be missing: files that other users may have written were left alone, %d times, first %q", n,
 				remarks.firstForeign))
+	}
+	if n := remarks.outdated; n > 0 {
+		out = append(out, fmt.Sprintf("names may be missing: files older than the process that has their number now were "+
+			"left alone, %d times, first %q; touch it if it is this process's", n, remarks.firstOutdated))
 	}
 	return out
 }

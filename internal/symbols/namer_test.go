@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"prywalk/internal/code"
 )
@@ -24,6 +25,10 @@ func TestPerfMapsOfStrangersAreNotUsed(t *testing.T) {
 		{"one's own", own, false, true},
 		{"nobody's", func() error { return errors.Join(own(), os.Chown(name, nobody, nobody)) }, true, false},
 		{"one that all can write to", func() error { return errors.Join(own(), os.Chmod(name, 0o666)) }, false, false},
+		{"an earlier process's", func() error {
+			hour := time.Now().Add(-time.Hour)
+			return errors.Join(own(), os.Chtimes(name, hour, hour))
+		}, false, false},
 		{"a pipe", func() error { return syscall.Mkfifo(name, 0o600) }, false, false},
 		{"a link", func() error { return os.Symlink("/etc/passwd", name) }, false, false},
 		{"a directory", func() error { return os.Mkdir(name, 0o700) }, false, false},
