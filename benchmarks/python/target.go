@@ -102,6 +102,7 @@ func (t *target) kill() {
 	_ = t.cmd.Wait()
 	t.clients.Wait()
 	_ = os.Remove(t.pieces)
+	_ = os.Remove(fmt.Sprintf("/tmp/perf-%d.map", t.cmd.Process.Pid)) // PYTHONPERFSUPPORT
 }
 
 // client asks again and again on one connection.
