@@ -236,10 +236,10 @@ func TestLeasedFileIsNotWaitedFor(t *testing.T) {
 // TestWaitsAreBounded: whoever never answers is waited for less and less, and then not even asked.
 func TestWaitsAreBounded(t *testing.T) {
 	var a account
-	never := make(chan struct{})
+	never, end := silent(t)
 	asked := 0
 	for range 3 * maxStuck {
-		if _, err := wait(&a, func() (int, error) { <-never; return 1, nil }, nil); !errors.Is(err, ErrStuck) {
+		if _, err := wait(&a, func() (int, error) { return 1, never() }, nil); !errors.Is(err, ErrStuck) {
 			t.Fatal(err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	if v, err := wait(&other, func() (int, error) { asked++; return 7, nil }, nil); v != 7 || err != nil || asked != 1 {
 		t.Errorf("others are not served: %d %v", v, err)
 	}
-	close(never)
+	end()
 	for a.stuck.Load() > 0 || all.stuck.Load() > 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -279,14 +279,51 @@ func TestWhoComputesIsNotTakenForStuck(t *testing.T) {
 	}
 }
 
+// TestWhoWaitsForOtherThreadsIsNotTakenForStuck: a thread that comes back from the kernel sleeps while Go's runtime has
+// no leave for it to run. Who could give it may wait for a processor.
+func TestWhoWaitsForOtherThreadsIsNotTakenForStuck(t *testing.T) {
+	if _, err := os.ReadFile("/proc/self/syscall"); err != nil {
+		t.Skip("the kernel does not tell what its threads sleep in: ", err)
+	}
+	var a account
+	a.late.Store(1)
+	leave := make(chan struct{})
+	time.AfterFunc(3*nextPatience, func() { close(leave) })
+	v, err := wait(&a, func() (int, error) { <-leave; return 5, nil }, nil)
+	if v != 5 || err != nil {
+		t.Errorf("%d, %v", v, err)
+	}
+	if n := a.late.Load(); n != 1 {
+		t.Errorf("%d were late", n)
+	}
+}
+
+// silent gives a file that does not answer: read returns when it is ended.
+func silent(t *testing.T) (read func() error, end func()) {
+	t.Helper()
+	var fds [2]int
+	must(t, unix.Pipe2(fds[:], unix.O_CLOEXEC))
+	t.Cleanup(func() { unix.Close(fds[0]) })
+	read = func() error {
+		var b [1]byte
+		for {
+			if _, err := unix.Read(fds[0], b[:]); err != unix.EINTR {
+				return err
+			}
+		}
+	}
+	return read, func() { unix.Close(fds[1]) }
+}
+
 func TestAnswersThatComeTooLateAreDiscarded(t *testing.T) {
 	var a account
-	gone, late := make(chan int, 1), make(chan struct{})
-	if _, err := wait(&a, func() (int, error) { <-late; return 5, nil }, func(v int) { gone <- v }); !errors.Is(err,
+	gone := make(chan int, 1)
+	late, end := silent(t)
+	if _, err := wait(&a, func() (int, error) { return 5, late() }, func(v int) { gone <- v }); !errors.Is(err,
 		ErrStuck) {
 		t.Fatal(err)
 	}
-	close(late)
+	end()
 	if v := <-gone; v != 5 {
 		t.Error(v)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,15 +55,25 @@ func (a *account) patience() time.Duration {
 // processor, half a second was not enough for an open. It bounds what computes for ever.
 const moreTurns = 20
 
-// waitsForTurn reports whether a thread of prywalk runs, or waits for a processor. One that a file system keeps waiting
-// sleeps (proc_pid_stat(5): S, D). 0 is one that has not even begun.
+// waitsForTurn reports whether a thread of prywalk runs, or waits for a processor, or for other threads of prywalk that
+// do. One that a file system keeps waiting sleeps (proc_pid_stat(5): S, D), and not at a futex. There Go's runtime has
+// a thread sleep that comes back from the kernel, until another has given it leave to run. That one may wait for a
+// processor. 0 is one that has not even begun.
 func waitsForTurn(tid int64) bool {
 	if tid == 0 {
 		return true
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", tid))
 	name := bytes.LastIndexByte(stat, ')')
-	return err == nil && name >= 0 && bytes.HasPrefix(stat[name+1:], []byte(" R"))
+	if err != nil || name < 0 {
+		return false
+	}
+	if bytes.HasPrefix(stat[name+1:], []byte(" R")) {
+		return true
+	}
+	call, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", tid))
+	number, _, _ := bytes.Cut(call, []byte(" "))
+	return err == nil && string(number) == strconv.Itoa(unix.SYS_FUTEX)
 }
 
 // wait does something that may never end. What comes too late is handed to discard.
