@@ -16,6 +16,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
+	"prywalk/internal/testtargets"
 )
 
 // JavaOptions say how a Java program is stepped.
@@ -78,6 +79,11 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	said, err := testtargets.KeepErrors(cmd)
+	if err != nil {
+		return fmt.Errorf("%s: %w", mode, err)
+	}
+	defer said.Close()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", mode, err)
 	}
@@ -93,7 +99,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	opt.Until = opt.Until.Add(awaitRun(cmd.Process.Pid, opt.Ran))
 	proc, err := code.Open(cmd.Process.Pid)
 	if err != nil {
-		return fmt.Errorf("%s: %w", mode, err)
+		return fmt.Errorf("%s: %w: %v", mode, err, said)
 	}
 	defer proc.Close()
 	o := &javaRun{
@@ -113,7 +119,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 			return fmt.Errorf("%s: %w", mode, err)
 		}
 		if o.ended {
-			return fmt.Errorf("%s: the program ended", mode)
+			return fmt.Errorf("%s: the program ended: %v", mode, said)
 		}
 		if err := unix.PtraceCont(o.tid, 0); err != nil {
 			return fmt.Errorf("%s: continue: %w", mode, err)

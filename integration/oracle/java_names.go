@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 // JavaSampler stops the busiest Java thread of a program again and again, and names its frames.
@@ -21,6 +22,7 @@ type JavaSampler struct {
 	Proc   *code.Process
 	TID    int
 	cmd    *exec.Cmd
+	said   *testtargets.Errors
 	names  managed.Namer
 	known  map[managed.Ref][]managed.Frame
 	truths map[managed.Ref]managed.Truth
@@ -48,21 +50,27 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 	runtime.LockOSThread()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	said, err := testtargets.KeepErrors(cmd)
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		runtime.UnlockOSThread()
 		return nil, fmt.Errorf("start %s: %w", argv[0], err)
 	}
-	s := &JavaSampler{cmd: cmd, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{}}
+	s := &JavaSampler{cmd: cmd, said: said, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{}}
 	time.Sleep(warm)
-	var err error
 	if s.Proc, err = code.Open(cmd.Process.Pid); err != nil {
+		err = fmt.Errorf("open: %w: %v", err, said)
 		s.Close()
-		return nil, fmt.Errorf("open: %w", err)
+		return nil, err
 	}
 	for try := 0; ; try++ {
 		if s.TID, err = busiest(s.Proc, argv[len(argv)-1] == virtual); err == nil {
 			break
 		}
 		if try == maxStarts {
+			err = fmt.Errorf("%w: %v", err, said)
 			s.Close()
 			return nil, err
 		}
@@ -127,6 +135,7 @@ func (s *JavaSampler) Close() {
 		_, _ = unix.Wait4(s.TID, nil, unix.WALL, nil)
 	}
 	_ = s.cmd.Wait()
+	s.said.Close()
 	if s.Proc != nil {
 		_ = s.Proc.Close()
 	}
@@ -214,7 +223,7 @@ func (s *JavaSampler) wait() (unix.Signal, error) {
 			continue
 		}
 		if err != nil || ws.Exited() || ws.Signaled() {
-			return 0, fmt.Errorf("the program ended: %w", err)
+			return 0, fmt.Errorf("the program ended (status %#x, %v): %v", uint32(ws), err, s.said)
 		}
 		return ws.StopSignal(), nil
 	}

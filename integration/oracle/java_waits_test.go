@@ -17,6 +17,7 @@ import (
 	"prywalk/internal/dump"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 )
 
@@ -61,18 +62,8 @@ type waitsRun struct {
 func startWaits(t *testing.T, argv []string) *waitsRun {
 	t.Helper()
 	p := &waitsRun{cmd: exec.Command(argv[0], argv[1:]...), said: map[int]saidWait{}}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		_ = p.cmd.Wait()
-	})
-	s := bufio.NewScanner(out)
+	_, says := testtargets.Talk(t, p.cmd)
+	s := bufio.NewScanner(says)
 	ready := false
 	for (!ready || len(p.said) < waitThreads) && s.Scan() {
 		ready = ready || s.Text() == "ready"
@@ -92,6 +83,7 @@ func startWaits(t *testing.T, argv []string) *waitsRun {
 			p.mu.Unlock()
 		}
 	}()
+	var err error
 	if p.code, err = code.Open(p.cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
@@ -175,13 +167,16 @@ func (p *waitsRun) ask(t *testing.T) map[string]int {
 	return whole
 }
 
+// dumpPatience bounds how long the machine's own dump is waited for. How soon it comes is up to who else runs.
+const dumpPatience = 4 * time.Minute
+
 // dump compares with what the machine itself writes of its threads.
 func (p *waitsRun) dump(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
 	}
 	text := ""
-	for end := time.Now().Add(time.Minute); time.Now().Before(end) && !strings.Contains(text, "\nFound 1 deadlock"); {
+	for end := time.Now().Add(dumpPatience); time.Now().Before(end) && !strings.Contains(text, "\nFound 1 deadlock"); {
 		time.Sleep(5 * time.Millisecond)
 		p.mu.Lock()
 		text = p.out.String()

@@ -9,6 +9,7 @@ import (
 // Child starts a small program of a test's own, and kills it at the test's end. It gives cmd.
 func Child(tb TB, cmd *exec.Cmd) *exec.Cmd {
 	tb.Helper()
+	tellErrors(tb, cmd)
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
