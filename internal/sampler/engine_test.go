@@ -32,13 +32,33 @@ func sampling(t *testing.T, freq float64) Options {
 	return Options{Freq: freq, Events: r}
 }
 
+// mostLossy is how many recordings one after the other may lose samples, which they do if nobody reads the kernel's
+// rings in time: on a machine with too much to do the sampler gets no processor for so long. A fault loses some each
+// time.
+const mostLossy = 20
+
 func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	target := start(t, "burners", "2")
+	for try := 1; ; try++ {
+		lost := sampledOnly(t, target)
+		if lost == 0 {
+			return
+		}
+		t.Logf("%d samples were lost in recording %d", lost, try)
+		if try == mostLossy {
+			t.Fatal("no recording has all samples")
+		}
+	}
+}
+
+// sampledOnly records a target whose threads run, and gives how many samples were lost.
+func sampledOnly(t *testing.T, target *running) (lost int64) {
+	t.Helper()
 	r := record(t, sampling(t, 199), time.Second, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 100 })
 	}, target.pid)
-	if r.Frozen != 0 || r.Sampled < 50 || r.Engine != "perf" || r.LostSamples != 0 {
-		t.Errorf("%d frozen, %d sampled, %d lost, engine %s", r.Frozen, r.Sampled, r.LostSamples, r.Engine)
+	if r.Frozen != 0 || r.Sampled < 50 || r.Engine != "perf" {
+		t.Errorf("%d frozen, %d sampled, engine %s", r.Frozen, r.Sampled, r.Engine)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -46,6 +66,7 @@ func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	if burnt := r.sumOf(3, in("burn_here")); float64(burnt)/1e9 < 0.9*(r.ProfiledCPU-r.ExitedUnseenCPU) {
 		t.Errorf("%v of %v s in burn_here, %v unseen", float64(burnt)/1e9, r.ProfiledCPU, r.ExitedUnseenCPU)
 	}
+	return r.LostSamples
 }
 
 // TestTicksThatAreLeftOutAreCounted: of threads that sleep on and on and may be sampled. Each is accounted for at each

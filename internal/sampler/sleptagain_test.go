@@ -61,14 +61,32 @@ func TestSleepersInTurnsHaveBothStacks(t *testing.T) {
 // TestStoppedSleepersAreStopped: job control stops them in the place in which they slept.
 func TestStoppedSleepersAreStopped(t *testing.T) {
 	target := startNaps(t, "10", "25", "same")
-	r := record(t, Options{}, 2*time.Second, func(*Sampler) {
-		time.Sleep(700 * time.Millisecond)
-		target.signal(t, unix.SIGSTOP)
-		time.Sleep(700 * time.Millisecond)
-		target.signal(t, unix.SIGCONT)
+	slept, stopped, gone := asleepBelow("left"), false, false
+	wasStopped := func(s *pprof.Sample) bool { return label(s, "state") == "stopped" }
+	r := recordUntil(t, Options{}, func(r *recorded) bool {
+		switch {
+		case !stopped && r.sumOf(1, slept) > 10*500e6:
+			target.signal(t, unix.SIGSTOP)
+			stopped = true
+		case stopped && !gone && r.sumOf(1, wasStopped) > 10*500e6: // it is in the recording while it lasts
+			target.signal(t, unix.SIGCONT)
+			gone = true
+		}
+		return gone
 	}, target.pid)
-	stopped := r.sumOf(1, func(s *pprof.Sample) bool { return label(s, "state") == "stopped" })
-	if stopped < 10*100e6 {
-		t.Errorf("%.2f s stopped, of 10 threads that were for 0.7 s each", float64(stopped)/1e9)
+	// All of them were, but for the first thread, which waits for its input all the time.
+	each := map[int64]int64{}
+	for _, s := range r.Sample {
+		if wasStopped(s) {
+			each[s.NumLabel["tid"][0]] += s.Value[1]
+		}
+	}
+	for tid, ns := range each {
+		if ns < 100e6 {
+			t.Errorf("thread %d: %v stopped, of half a second", tid, time.Duration(ns))
+		}
+	}
+	if len(each) < 10 {
+		t.Errorf("%d of 10 threads were stopped", len(each))
 	}
 }
