@@ -46,14 +46,20 @@ func javaChains(t *testing.T, target *testtargets.Target, enough int) (stacks, n
 		}
 		return n >= enough
 	}, "-F", "499", "-p", pidList(target.PIDs()))
-	incomplete, unnamed := 0, 0
+	incomplete, replaced, unnamed := 0, 0, 0
 	for _, s := range r.Sample {
 		chain := javaFrames(s)
 		if label(s, "state") != "running" || len(chain) == 0 {
 			continue
 		}
 		if strings.HasPrefix(chain[0], "[incomplete") {
+			names := stackOf(s)
+			if slices.Contains(names, replacing) {
+				replaced++
+				continue
+			}
 			incomplete++
+			t.Logf("incomplete: %q", names)
 			continue
 		}
 		stacks++
@@ -66,15 +72,24 @@ func javaChains(t *testing.T, target *testtargets.Target, enough int) (stacks, n
 			t.Errorf("%s: %v", wrong, chain)
 		}
 	}
-	t.Logf("%d stacks, %d names, %d incomplete", stacks, named, incomplete)
+	t.Logf("%d stacks, %d names, %d incomplete, %d in %s", stacks, named, incomplete, replaced, replacing)
 	if unnamed*1000 > stacks {
 		t.Errorf("%d of %d stacks have a frame without a name", unnamed, stacks)
 	}
-	if stacks < enough/2 || incomplete*enough/2 > stacks {
-		t.Errorf("%d stacks, %d incomplete", stacks, incomplete)
+	if stacks < enough/2 || incomplete*enough/2 > stacks || replaced*mostReplaced > stacks {
+		t.Errorf("%d stacks, %d incomplete, %d in %s", stacks, incomplete, replaced, replacing)
 	}
 	return stacks, named
 }
+
+// replacing is the machine's routine that puts interpreted frames in the place of a compiled one. It has no rule but at
+// its calls: it saves all registers first, and takes the frame apart then. How often it is met there depends on the
+// processor, whose largest registers take most of that time, and on how far the compilers have come: 0 to 1.2 stacks in
+// a hundred in fifteen runs beside others' programs. One in mostReplaced may be of these.
+const (
+	replacing    = "DeoptimizationBlob"
+	mostReplaced = 30
+)
 
 // manyChains is how many stacks a chain of calls is looked at in: one that is incomplete is not one in a hundred then.
 const manyChains = 200
