@@ -29,8 +29,8 @@ func TestRealSignalsInterruptCallsAsWithoutALook(t *testing.T) {
 			}
 			// It may freeze a thread that is on its way into the call, and who is held there looks asleep in it. The longer the
 			// machine lets it stand, the likelier is a signal just then. It was one of 1,537 where the hypervisor took half of a
-			// processor, and none of 67,692 in six runs on an idle machine.
-			if rung == "ladder" && lost > max(1, c["sent"]/1000) {
+			// processor, and none of 67,692 in six runs on an idle machine. Five are chance where there are that few.
+			if rung == "ladder" && lost > max(5, c["sent"]/1000) {
 				t.Errorf("%v", c)
 			}
 		})
