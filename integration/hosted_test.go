@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"math"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -18,9 +19,9 @@ import (
 var levels = []struct {
 	name, runs string
 	args       []string
-	// incomplete is how many in a hundred stacks may be: helpers of LuaJIT's interpreter have wrong call frame
-	// information.
-	incomplete int
+	// incomplete is how many in a hundred stacks may be, on average: helpers of LuaJIT's interpreter have wrong call
+	// frame information. Of 19,540 stacks in ten runs 812 were, 3.6 to 5.4 in a hundred.
+	incomplete float64
 	// compiled: a stack counts only if each call from C runs compiled code; a procedure is interpreted at first.
 	compiled bool
 }{
@@ -54,8 +55,9 @@ func TestCodeThatDoesNotDescribeItselfHasItsCallers(t *testing.T) {
 			depths, running, incomplete := byLevel(r.Profile, program.compiled)
 			t.Logf("%d stacks, %d incomplete, depths %v", running, incomplete, depths)
 			checkLevels(t, depths)
-			if incomplete*100 > program.incomplete*running {
-				t.Errorf("%d of %d stacks are incomplete", incomplete, running)
+			// Five standard errors more are chance.
+			if most := program.incomplete / 100 * float64(running); float64(incomplete) > most+5*math.Sqrt(most) {
+				t.Errorf("%d of %d stacks are incomplete, more than %.0f", incomplete, running, most)
 			}
 		})
 	}
