@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
@@ -31,13 +32,27 @@ type Record struct {
 	TID int
 }
 
+// Sleep is where one thread slept at the census: off its processor, not queued for one, and asleep.
+type Sleep struct {
+	// Call, with the registers, is what [procmem.ThreadFiles.Syscall] shows of it. It is asleep in that as long as it
+	// has not arrived on a processor since, by the count of its Record.
+	Call procmem.SyscallInfo
+	// Interruptible: the kernel calls that S (proc_pid_stat(5)), and all else otherwise.
+	Interruptible bool
+	// Processor is the one on which it ran last.
+	Processor int
+	// LastRun is what [procmem.ThreadFiles.LastRun] shows of it, in nanoseconds.
+	LastRun int64
+}
+
 // Census takes censuses. Not safe for concurrent use.
 type Census struct {
-	prog  *ebpf.Program
-	table *ebpf.Map
-	mem   []byte
-	run   *procmem.BPFRun
-	n     int
+	prog   *ebpf.Program
+	table  *ebpf.Map
+	mem    []byte
+	run    *procmem.BPFRun
+	n      int
+	asleep bool // it tells where threads sleep
 }
 
 // New loads the program. It takes some tens of milliseconds: the kernel's types are
@@ -73,20 +88,35 @@ func (c *Census) load(types *btf.Spec) error {
 	if err != nil {
 		return refused(err)
 	}
-	a := assembler{types: types}
-	ins := a.program(c.table.FD())
-	if a.err != nil {
-		return a.err
+	c.asleep = runtime.GOARCH == "amd64" // by its registers
+	err = c.loadProgram(types)
+	if err != nil && c.asleep { // an older kernel, or one with other fields
+		c.asleep = false
+		err = c.loadProgram(types)
 	}
-	c.prog, err = ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "census", Type: ebpf.Syscall, License: "GPL", Flags: unix.BPF_F_SLEEPABLE, Instructions: ins,
-	})
 	if err != nil {
-		return refused(err)
+		return err
 	}
 	page := os.Getpagesize()
 	size := (headBytes + MaxThreads*recordBytes + page - 1) / page * page
 	c.mem, err = unix.Mmap(c.table.FD(), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return refused(err)
+	}
+	return nil
+}
+
+// loadProgram makes the program.
+func (c *Census) loadProgram(types *btf.Spec) error {
+	a := assembler{types: types}
+	ins := a.program(c.table.FD(), c.asleep)
+	if a.err != nil {
+		return a.err
+	}
+	var err error
+	c.prog, err = ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "census", Type: ebpf.Syscall, License: "GPL", Flags: unix.BPF_F_SLEEPABLE, Instructions: ins,
+	})
 	if err != nil {
 		return refused(err)
 	}
@@ -136,6 +166,35 @@ func (c *Census) At(i int) Record {
 		TID: int(binary.NativeEndian.Uint32(b[atTID:])),
 	}
 }
+
+// TellsSleeps reports whether censuses tell where threads sleep: on x86-64, where the kernel lets the program see it.
+func (c *Census) TellsSleeps() bool { return c.asleep }
+
+// Asleep gives where a thread sleeps; false if that is not known, as of one that is on a processor or queued for one.
+func (c *Census) Asleep(i int, s *Sleep) bool {
+	b := c.mem[headBytes+i*recordBytes:][:recordBytes]
+	state := binary.NativeEndian.Uint32(b[atState:])
+	if !c.asleep || binary.NativeEndian.Uint32(b[atOff:]) == 0 || state == 0 {
+		return false
+	}
+	s.Interruptible = state&reported == interruptible
+	s.Processor = int(binary.NativeEndian.Uint32(b[atProcessor:]))
+	s.LastRun = int64(binary.NativeEndian.Uint64(b[atLastRun:]))
+	s.Call = procmem.SyscallInfo{
+		Nr: int64(int32(binary.NativeEndian.Uint32(b[atCall:]))), //nolint:gosec // as the kernel takes it, −1 for none
+		SP: binary.NativeEndian.Uint64(b[atSP:]), PC: binary.NativeEndian.Uint64(b[atPC:]),
+	}
+	for i := range s.Call.Args {
+		s.Call.Args[i] = binary.NativeEndian.Uint64(b[atArgs+8*i:])
+	}
+	return true
+}
+
+// The kernel's states of a task (include/linux/sched.h): TASK_REPORT, which is what others see, and TASK_INTERRUPTIBLE.
+const (
+	reported      = 0x7f
+	interruptible = 1
+)
 
 // Close lets go of the program and its memory.
 func (c *Census) Close() error {

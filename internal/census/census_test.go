@@ -1,6 +1,7 @@
 package census
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -105,6 +106,81 @@ func agree(t *testing.T, c *Census, pid int, tids []int) (compared int) {
 	return compared
 }
 
+// TestCensusShowsWhereThreadsSleep compares each sleeper's call and registers with its syscall file, read between two
+// censuses: where its count is the same, so must they be. Threads nap, so that records are of new sleeps, too.
+func TestCensusShowsWhereThreadsSleep(t *testing.T) {
+	c := begin(t)
+	if !c.TellsSleeps() {
+		t.Skip("a census tells nothing of sleeps here")
+	}
+	exe, err := testtargets.Compile("naps.c", "-O2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "50", "3", "turns")
+	_, says := testtargets.Talk(t, cmd)
+	if line, err := bufio.NewReader(says).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("the target says %q, %v", line, err)
+	}
+	places := map[procmem.SyscallInfo]int{}
+	compared := 0
+	enough := func() bool { return compared >= 500 && len(places) >= 30 }
+	for end := time.Now().Add(2 * time.Minute); !enough() && time.Now().Before(end); {
+		compared += sameSleeps(t, c, cmd.Process.Pid, places)
+	}
+	if !enough() {
+		t.Errorf("%d compared, %d places", compared, len(places))
+	}
+}
+
+// sameSleeps compares those that sleep on between two censuses, and gives their number.
+func sameSleeps(t *testing.T, c *Census, pid int, places map[procmem.SyscallInfo]int) (compared int) {
+	t.Helper()
+	type read struct {
+		Record
+		Sleep
+		shown procmem.SyscallInfo
+	}
+	all := map[int]read{}
+	if err := c.Take(pid); err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Len() {
+		r := read{Record: c.At(i)}
+		if c.Asleep(i, &r.Sleep) {
+			all[r.TID] = r
+		}
+	}
+	for tid, r := range all {
+		f := procmem.OpenThread(pid, tid, nil)
+		at, known := f.LastRun()
+		var err error
+		if r.shown, err = f.Syscall(); err != nil {
+			t.Fatal(err)
+		}
+		if known && !r.shown.Running && at != r.LastRun {
+			r.LastRun = -1 // wrong, if it has not run
+		}
+		all[tid] = r
+	}
+	if err := c.Take(pid); err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Len() {
+		now := c.At(i)
+		r, ok := all[now.TID]
+		if !ok || r.shown.Running || now.Runs != r.Runs || now.CPU != r.CPU {
+			continue // it ran meanwhile, or is queued to run
+		}
+		compared++
+		places[r.Call]++
+		if r.shown != r.Call || !r.Interruptible || r.Call.Nr < 0 || r.LastRun < 0 {
+			t.Fatalf("thread %d: census %+v, /proc %+v", r.TID, r.Sleep, r.shown)
+		}
+	}
+	return compared
+}
+
 func counts(t testing.TB, pid int, tids []int) map[int]procmem.SchedStat {
 	all := map[int]procmem.SchedStat{}
 	for _, tid := range tids {
@@ -130,10 +206,13 @@ func TestCensusOfNobodyIsAnError(t *testing.T) {
 func TestCensusAllocatesNothing(t *testing.T) {
 	c := begin(t)
 	var sum int
+	var where Sleep
 	if n := testing.AllocsPerRun(100, func() {
 		if c.Take(os.Getpid()) == nil {
 			for i := range c.Len() {
-				sum += c.At(i).TID
+				if sum += c.At(i).TID; c.Asleep(i, &where) {
+					sum++
+				}
 			}
 		}
 	}); n != 0 {

@@ -5,10 +5,11 @@
 //
 // A small BPF program (Linux 6.7 or later; CAP_BPF and CAP_PERFMON) goes through the threads of a process with the
 // kernel's own iterator (kernel/bpf/task_iter.c, bpf_iter_task_new and its kin, with BPF_TASK_ITER_PROC_THREADS).
-// It writes each one's number, state and the three counts of schedstat into memory that it shares with this
-// process. It is run by bpf(2), BPF_PROG_RUN, and only then: nothing is attached to anything, and nobody else's
-// work gets slower. It is assembled here for the running kernel, whose type information (BTF) says where in
-// task_struct the fields are.
+// It writes each one's number and the three counts of schedstat into memory that it shares with this process. On
+// x86-64 it writes where each one sleeps, too: its state, system call and registers. These are read once in a sleep.
+// It is run by bpf(2), BPF_PROG_RUN, and only then: nothing is attached to anything, and nobody else's work gets
+// slower. It is assembled here for the running kernel, whose type information (BTF) says where in task_struct the
+// fields are.
 //
 // The older way, a BPF iterator that is read like a file (kernel/bpf/task_iter.c,
 // Linux 5.8), took ten times as long a thread, and does not pay.

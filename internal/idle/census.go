@@ -56,6 +56,7 @@ func (c *Policy) compare(p *Process) {
 		p.census = append(p.census, c.check(p, e, &r)) // behind what old still holds
 		if th := p.census[i].th; th != nil && !p.census[i].parked {
 			th.censusAt = i
+			th.Look.Counted(c.census, i, c.at)
 		}
 	}
 	c.unparkAll(old)

@@ -44,4 +44,6 @@
 //
 // Where a census of all threads can be taken in one system call (package census), sleepers are parked instead. They
 // are not looked at before a census shows that they have run. That they have not is proved as by a look of their own.
+// All others are told what the census has read of them ([prywalk/internal/look.Thread.Counted]), so that their looks
+// read less.
 package idle

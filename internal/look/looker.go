@@ -48,7 +48,9 @@ type Looker struct {
 	unproven unprovenSites
 	spare    *Shot // of a look whose shot nobody wanted
 	kernel   kernelStacks
-	careful  bool // see OnlyOnProcessors
+	careful  bool           // see OnlyOnProcessors
+	tickAt   int64          // see BeginTick
+	words    [mostSpan]byte // takes those words of a stack that a walk depends on
 
 	candidates []candidate // of one tick
 }
@@ -63,18 +65,24 @@ func New(ctl *ptrace.Controller, pool *Pool, rung Rung) *Looker {
 // asks it to stop. The error is one that [Reason] classifies; the look is then
 // over.
 func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
-	sched, err := t.files.SchedStat()
+	counted := t.counted.at == l.tickAt && l.tickAt != 0
+	sched, err := l.clocks(t, counted)
 	if err != nil {
 		return 0, nil, err
 	}
-	if sched.Runs < t.before.Runs || sched.CPU < t.before.CPU {
-		return 0, nil, ptrace.ErrGone // the number is another thread's by now
-	}
-	t.before, t.asleepIn.Nr = sched, -1
+	t.asleepIn.Nr = -1
 	t.skid.BeginLook(l.wake().At, sched.Runs)
 	again := l.takeNeeds(t) && l.mayFreezeSleepers()
 	if l.rung < AlwaysPeek && !again && t.standsAsItWas(sched) {
 		return Reused, nil, nil
+	}
+	if counted {
+		if l.rung < AlwaysPeek && !again && l.sleepsOn(t) {
+			return SleptAgain, nil, nil
+		}
+		if sched, err = l.clocks(t, false); err != nil {
+			return 0, nil, err
+		}
 	}
 	s := l.shot()
 	t.slept.beginLook(t, l.rung < AlwaysPeek && !again)
@@ -112,6 +120,21 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		return 0, nil, err
 	}
 	return Pending, nil, nil
+}
+
+// clocks gives the clocks that a look begins with: those of the tick's census, or as they are now.
+func (l *Looker) clocks(t *Thread, counted bool) (sched procmem.SchedStat, err error) {
+	if sched = t.counted.sched; !counted {
+		sched, err = t.files.SchedStat()
+	}
+	t.counted.at = 0 // a census is believed once
+	if err == nil && (sched.Runs < t.before.Runs || sched.CPU < t.before.CPU) {
+		err = ptrace.ErrGone // the number is another thread's by now
+	}
+	if err == nil {
+		t.before = sched
+	}
+	return sched, err
 }
 
 // standsAsItWas reports whether a thread has not run since its last look, and that one is to stand.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"prywalk/frames"
+	"prywalk/internal/census"
 	"prywalk/internal/procmem"
 	"prywalk/internal/samestack"
 	"prywalk/internal/waits"
@@ -245,14 +246,19 @@ func (p *slept) inWchan(t *Thread) bool {
 	return err == nil && string(name) == string(p.wchan[:p.wchanLen])
 }
 
-// sameWait reports whether a thread waits for the same. What futex(2) compares first is no part of that.
+// sameWait reports whether a thread waits for the same.
 func (p *slept) sameWait(s *Shot, call *procmem.SyscallInfo) bool {
+	return p.sameCall(s.Regs.Arch, call) &&
+		s.nearLen == p.nearLen && (s.nearLen == 0 || s.nearAt == p.nearAt && s.near == p.near)
+}
+
+// sameCall reports whether a thread sleeps in the same call. What futex(2) compares first is no part of that.
+func (p *slept) sameCall(arch frames.Arch, call *procmem.SyscallInfo) bool {
 	args := call.Args
-	if call.Nr == futexCall(s.Regs.Arch) {
+	if call.Nr == futexCall(arch) {
 		args[2] = p.call.Args[2]
 	}
-	return call.Nr == p.call.Nr && args == p.call.Args &&
-		s.nearLen == p.nearLen && (s.nearLen == 0 || s.nearAt == p.nearAt && s.near == p.near)
+	return call.Nr == p.call.Nr && args == p.call.Args
 }
 
 // again reports whether the look under way has nothing to tell but clocks.
@@ -284,6 +290,90 @@ func (t *Thread) LastSleepAt() int64 { return t.slept.lastAt }
 // MayRecur reports whether a later sleep of the thread may be like that of the shot.
 func (s *Shot) MayRecur() bool {
 	return s.How == ByPeek && s.State == Sleeping && !s.OnCPU && s.Call.Nr >= 0 && !s.recalled && len(s.Mem.Others) == 0
+}
+
+// # What a census has read
+//
+// A census reads the counts of all threads at once, and where those sleep that are off their processors. So a look at a
+// thread that has not run since its last one reads nothing more. One at a thread that sleeps like the last time reads
+// two things: the words that the walk depended on, and the count. The proof is that of any peek. It was asleep when it
+// had the census's count, and has that count still.
+
+// counted is what a census has read of a thread.
+type counted struct {
+	at     int64 // the tick that it was taken in, CLOCK_MONOTONIC ns; 0: it has been used
+	sched  procmem.SchedStat
+	asleep bool // sleep is known
+	sleep  census.Sleep
+}
+
+// mostSpan is how far apart those words of a stack may be, in bytes.
+const mostSpan = 16 << 10
+
+// Counted tells what the census of a tick has read of the thread: its i-th record. The tick goes by its moment
+// (CLOCK_MONOTONIC, ns).
+func (t *Thread) Counted(all *census.Census, i int, tick int64) {
+	k := &t.counted
+	k.at, k.sched = tick, all.At(i).SchedStat
+	k.asleep = all.Asleep(i, &k.sleep)
+}
+
+// BeginTick tells the moment of the tick whose looks follow (CLOCK_MONOTONIC, ns): its censuses are believed.
+func (l *Looker) BeginTick(at int64) { l.tickAt = at }
+
+// sleepsOn finds out whether a thread that has run, and sleeps by a census, sleeps as at its last shot.
+func (l *Looker) sleepsOn(t *Thread) bool {
+	p, k, n := &t.slept, &t.counted, t.needs.get()
+	p.beginLook(t, true)
+	call := &k.sleep.Call
+	if !p.wanted || !k.asleep || !k.sleep.Interruptible || procmem.Now()-p.at >= p.lasts || !p.sameCall(l.arch, call) {
+		return false
+	}
+	if t.Extra != nil || n.Others[0].At != 0 || n.Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
+		return false // more than the stack is copied
+	}
+	if _, lock := waits.WorthReading(&call.Args); p.nearLen != 0 || lock && call.Nr == futexCall(l.arch) {
+		return false // what lies around the lock counts, too
+	}
+	if l.mayHavePreempted(t) || !l.hasWords(t, p.words) {
+		return false
+	}
+	after, err := t.files.SchedStat()
+	if err != nil || after.Runs != k.sched.Runs || after.CPU != k.sched.CPU {
+		return false
+	}
+	t.before, t.restless, p.lastAt = after, true, procmem.Now()
+	t.base = baseline{runs: after.Runs, state: Sleeping, valid: true}
+	return true
+}
+
+// hasWords copies the words of a sleeper's stack that its last walk depended on, and reports whether they hold.
+func (l *Looker) hasWords(t *Thread, words *samestack.Words) bool {
+	from, n := words.Span()
+	if n > mostSpan {
+		return false
+	}
+	stack := frames.Region{Addr: from, Bytes: l.words[:n]}
+	if n > 0 {
+		if got, err := t.copy(from, stack.Bytes); err != nil || got != len(stack.Bytes) {
+			return false
+		}
+	}
+	return words.Hold(&t.counted.sleep.Call, &stack)
+}
+
+// mayHavePreempted reports whether a thread that sleeps by a census may be the one that the tracer's wake-up preempted.
+// Its look then tells where it was at work.
+func (l *Looker) mayHavePreempted(t *Thread) bool {
+	if t.sampled != 0 { // samples tell that
+		return false
+	}
+	if _, ok := t.skid.Preempted(); ok {
+		return true
+	}
+	wake, in := l.wake(), &t.counted.sleep
+	return t.base.valid && t.skid.TellsAsleep(wake, procmem.Now()) && in.Processor == l.tracer.Processor(wake.At) &&
+		l.tracer.Replaced(in.LastRun, wake.At)
 }
 
 // shot gives a shot to be filled in.

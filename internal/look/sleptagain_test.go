@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/census"
 	"prywalk/internal/code"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
@@ -27,14 +28,20 @@ type napper struct {
 	learner samestack.Learner
 }
 
-// startNapper starts the program with one thread, which naps so many milliseconds at a time.
+// startNapper starts the program with one thread, which naps so many milliseconds at a time, always in the same place.
 func startNapper(t *testing.T, milliseconds string, flags ...string) *napper {
+	t.Helper()
+	return startNapperIn(t, "same", milliseconds, flags...)
+}
+
+// startNapperIn does so with one that naps in these places.
+func startNapperIn(t *testing.T, places, milliseconds string, flags ...string) *napper {
 	t.Helper()
 	exe, err := testtargets.Compile("naps.c", flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, "1", milliseconds, "same")
+	cmd := exec.Command(exe, "1", milliseconds, places)
 	_, says := testtargets.Talk(t, cmd)
 	if line, err := bufio.NewReader(says).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("the target says %q, %v", line, err)
@@ -135,6 +142,142 @@ func TestASleepLikeTheLastOneTakesFiveCallsAndNothingElse(t *testing.T) {
 		n.thread.SeenElsewhere() // as after a sample
 		if o, _ := n.look(l); o != Done {
 			t.Errorf("after a sample: outcome %d", o)
+		}
+	})
+}
+
+// counting takes censuses for one napper. Where none is to be had, the test is skipped.
+type counting struct {
+	*napper
+	all  *census.Census
+	tick int64
+}
+
+func (n *napper) counting(t *testing.T) *counting {
+	t.Helper()
+	all, err := census.New()
+	if errors.Is(err, census.ErrDenied) || errors.Is(err, census.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = all.Close() })
+	if !all.TellsSleeps() {
+		t.Skip("a census tells nothing of sleeps here")
+	}
+	return &counting{napper: n, all: all}
+}
+
+// count takes a census as a tick does. asleep: it tells where the thread sleeps.
+func (c *counting) count(l *Looker) (asleep bool) {
+	c.t.Helper()
+	if err := c.all.Take(c.proc.PID); err != nil {
+		c.t.Error(err)
+		return false
+	}
+	c.tick++
+	l.BeginTick(c.tick)
+	for i := range c.all.Len() {
+		if c.all.At(i).TID == c.thread.TID {
+			c.thread.Counted(c.all, i, c.tick)
+			return c.thread.counted.asleep
+		}
+	}
+	c.t.Error("the thread is not in the census")
+	return false
+}
+
+// TestACensusLeavesTwoCallsForASleepLikeTheLastOne: the stack's words, and the count of runs. A look at a thread that
+// has not run takes none.
+func TestACensusLeavesTwoCallsForASleepLikeTheLastOne(t *testing.T) {
+	n := startNapper(t, "5", "-O2")
+	c := n.counting(t)
+	n.thread.SetSampled(64 << 10)
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		pool := NewPool(4)
+		l := New(ctl, pool, OnlyPeek)
+		defer l.Close()
+		least := map[Outcome]int64{Reused: 1 << 20, SleptAgain: 1 << 20}
+		allocs := map[Outcome]uint64{Reused: 1 << 20, SleptAgain: 1 << 20}
+		for end := time.Now().Add(time.Minute); time.Now().Before(end) && (least[Reused] > 0 || least[SleptAgain] > 2); {
+			time.Sleep(2 * time.Millisecond)
+			if !c.count(l) {
+				continue
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			calls := procmem.Calls()
+			o, s, err := l.Begin(n.thread)
+			calls = procmem.Calls() - calls
+			runtime.ReadMemStats(&after)
+			switch {
+			case err != nil && !errors.Is(err, refusal.Running):
+				t.Error(err)
+				return
+			case err == nil && o == Done:
+				n.thread.walks.Sleeps(s, n.words(s, nil))
+				n.thread.walks.handOver()
+				pool.Put(s)
+			case err == nil:
+				least[o] = min(least[o], calls)
+				allocs[o] = min(allocs[o], after.Mallocs-before.Mallocs)
+			}
+		}
+		if least[Reused] != 0 || least[SleptAgain] != 2 || allocs[Reused]+allocs[SleptAgain] != 0 {
+			t.Errorf("system calls %v, allocations %v", least, allocs)
+		}
+	})
+}
+
+// TestACensusTakesNoOtherSleepForTheLastOne: a thread naps below two functions in turn, where the call, the stack
+// pointer and the program counter are the same. Each look that says the same sleep is checked by a walk of that sleep.
+func TestACensusTakesNoOtherSleepForTheLastOne(t *testing.T) {
+	n := startNapperIn(t, "turns", "3", "-O2")
+	c := n.counting(t)
+	n.thread.SetSampled(64 << 10)
+	other := NewThread(n.thread.PID, n.thread.TID, procmem.NewBudget(16))
+	t.Cleanup(other.Close)
+	other.Memory = n.thread.Memory
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		pool := NewPool(4)
+		l, plain := New(ctl, pool, OnlyPeek), New(ctl, pool, AlwaysPeek)
+		defer l.Close()
+		defer plain.Close()
+		var last []frames.Addr
+		again, anew := 0, 0
+		other.SetSampled(64 << 10)
+		for end := time.Now().Add(3 * time.Minute); time.Now().Before(end) && (again < 20 || anew < 20); {
+			time.Sleep(time.Millisecond)
+			c.count(l)
+			o, s, err := l.Begin(n.thread)
+			switch {
+			case err != nil && !errors.Is(err, refusal.Running):
+				t.Error(err)
+				return
+			case err == nil && o == Done:
+				anew++
+				last, _ = n.addresses(s)
+				n.thread.walks.Sleeps(s, n.words(s, nil))
+				n.thread.walks.handOver()
+				pool.Put(s)
+			case err == nil && o == SleptAgain:
+				if o, s, err := plain.Begin(other); err == nil && o == Done {
+					if got, _ := n.addresses(s); s.Sched == n.thread.LastSched() {
+						if again++; !slices.Equal(got, last) {
+							t.Errorf("taken for the sleep at %x, it is that at %x", last, got)
+						}
+					}
+					pool.Put(s)
+				}
+			}
+		}
+		if again < 20 || anew < 20 {
+			t.Errorf("%d sleeps like the last one were checked, %d others", again, anew)
 		}
 	})
 }

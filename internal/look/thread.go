@@ -50,6 +50,7 @@ type Thread struct {
 	sought   frames.Addr // what a plan's Seek has found last; 0: nothing
 	slept    slept
 	futex    futexSleep
+	counted  counted
 	// restless: it has not been found unchanged since it was peeked at.
 	restless bool
 	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames

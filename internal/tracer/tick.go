@@ -177,6 +177,7 @@ func (c *Tracer) beginTick(now, deadline int64) {
 		at: now, apart: apart, first: c.now.first + 1, spins: spinsIn(deadline - now), stays: now, rested: rested > 0,
 	}
 	c.idle.BeginTick(c.counts.ticks, now, c.ticks.Period())
+	c.looker.BeginTick(now)
 }
 
 // takeCensus takes a census of a process, if censuses are taken. Who is parked was looked at by that.
