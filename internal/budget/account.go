@@ -21,7 +21,7 @@ func (b *Budget) Account(name string) *Account {
 	return a
 }
 
-// Whole is Account for what may take all of the budget.
+// Whole is Account for what may take all of the budget, and is of no use without all of its parts.
 func (b *Budget) Whole(name string) *Account {
 	a := b.Account(name)
 	a.whole = true
@@ -61,9 +61,12 @@ func (a *Account) Take(n int64, part string) error {
 	if a == nil || n <= 0 || a.fits(n) {
 		return nil
 	}
-	what := part + " of " + *a.name.Load()
+	what := *a.name.Load()
+	if !a.whole {
+		what = part + " of " + what
+	}
 	a.budget.refuse(what)
-	return &Error{What: what, Need: n, Total: a.budget.Total()}
+	return &Error{What: what, Need: a.Used() + n, Total: a.budget.Total()}
 }
 
 // TakeSpare takes n bytes for what is only faster with it, such as a cache: false if less than half of the budget is

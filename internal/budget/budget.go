@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -115,7 +116,7 @@ func (b *Budget) LeftOut() string {
 type Error struct {
 	// What was left out.
 	What string
-	// Need is the bytes that it would take, at least.
+	// Need is the bytes that it would take, at least, with what its account has taken before.
 	Need int64
 	// Total is what the process is to keep within, in bytes.
 	Total int64
@@ -123,8 +124,14 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s would take %s or more, and prywalk is to keep within %s; --max-memory allows more", e.What,
-		Size(e.Need), Size(e.Total))
+	return fmt.Sprintf("%s would take %s or more, and files may take half of %s; --max-memory %s allows more", e.What,
+		Size(e.Need), Size(e.Total), Size(e.enough()))
+}
+
+// enough gives a total that has room for what was left out, as far as is known: the next power of two.
+func (e *Error) enough() int64 {
+	need := max(e.Total, share*e.Need/mostNum*mostDen)
+	return 1 << bits.Len64(uint64(need))
 }
 
 // Size writes a number of bytes for people, in the form that --max-memory takes.

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +15,7 @@ func TestAccountsShareABudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	var e *Error
-	if err := one.Take(100, "lines"); !errors.As(err, &e) || e.Need != 100 || e.Total != 2000 {
+	if err := one.Take(100, "lines"); !errors.As(err, &e) || e.Need != 800 || e.Total != 2000 {
 		t.Errorf("more than three quarters for one: %v", err)
 	}
 	if err := two.Take(301, "names"); !errors.As(err, &e) || e.What != "names of /lib/two" {
@@ -85,6 +86,28 @@ func TestSizes(t *testing.T) {
 		11<<30 + 5: "11G"} {
 		if got := Size(n); got != want {
 			t.Errorf("%d: %s, not %s", n, got, want)
+		}
+	}
+}
+
+func TestTheSizeThatIsToldIsEnough(t *testing.T) {
+	for _, need := range []int64{1, 900, 1 << 20, 200 << 20, 256 << 20, 300 << 20, 3 << 30} {
+		b := New(512)
+		err := b.Whole("the profile").Take(max(need, 513), "labels")
+		text := err.Error()
+		_, flag, ok := strings.Cut(text, "--max-memory ")
+		size, _, _ := strings.Cut(flag, " ")
+		var n int64
+		var unit string
+		if k, _ := fmt.Sscanf(size, "%d%s", &n, &unit); k == 2 {
+			n <<= map[string]int{"K": 10, "M": 20, "G": 30}[unit]
+		}
+		if !ok || !strings.HasPrefix(text, "the profile would take ") {
+			t.Errorf("%s", text)
+		}
+		b.SetTotal(n)
+		if err := b.Account("a file").Take(need, "lines"); err != nil {
+			t.Errorf("%s, but then: %v", text, err)
 		}
 	}
 }

@@ -17,12 +17,13 @@ type cost struct {
 const (
 	entryCost   = 320 // a location, function, mapping or type
 	sampleCost  = 240
-	packedCost  = 24  // a number in a list of a sample
-	singleCost  = 72  // one that comes by itself
-	commentCost = 160 // a comment's number
-	lineCost    = 240 // a line of a location
-	stringCost  = 144 // beside the bytes
-	labelCost   = 512
+	packedCost  = 24   // a number in a list of a sample
+	singleCost  = 72   // one that comes by itself
+	commentCost = 160  // a comment's number
+	lineCost    = 240  // a line of a location
+	stringCost  = 144  // beside the bytes
+	labelCost   = 512  // a map of labels, and each eight more
+	textCost    = 64   // a text in it
 	labelsCost  = 1500 // the maps of a sample's labels
 	textFactor  = 64   // of the old text formats, for each byte
 )

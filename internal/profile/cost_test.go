@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"reflect"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -201,13 +203,16 @@ func TestBombsAreRefusedBeforeTheyGrow(t *testing.T) {
 // each byte of its file. A file that only claims to be large is allowed nothing for it.
 func TestMemoryIsInProportionToTheFile(t *testing.T) {
 	var file bytes.Buffer
-	if err := bigBuilder().Write(&file, names); err != nil {
-		t.Fatal(err)
-	}
-	got, peak, err := taken(t, file.Bytes(), 1<<40)
-	t.Logf("%d bytes, %d allocated, %d taken: %d for each", file.Len(), got, peak, peak/int64(file.Len()))
-	if err != nil || peak > memoryPerByte*int64(file.Len()) {
-		t.Errorf("%v, %d taken for %d bytes", err, peak, file.Len())
+	for name, b := range map[string]*Builder{"a server": bigBuilder(), "short lives": shortLives()} {
+		file.Reset()
+		if err := b.Write(&file, names); err != nil {
+			t.Fatal(err)
+		}
+		got, peak, err := taken(t, file.Bytes(), 1<<40)
+		t.Logf("%s: %d bytes, %d allocated, %d taken: %d for each", name, file.Len(), got, peak, peak/int64(file.Len()))
+		if err != nil || peak > memoryPerByte*int64(file.Len()) {
+			t.Errorf("%s: %v, %d taken for %d bytes", name, err, peak, file.Len())
+		}
 	}
 	sparse := filepath.Join(t.TempDir(), "sparse")
 	if err := os.WriteFile(sparse, file.Bytes()[:100], 0o600); err != nil {
@@ -220,6 +225,23 @@ func TestMemoryIsInProportionToTheFile(t *testing.T) {
 	if err != nil || stored(st) > 1<<20 {
 		t.Errorf("%d bytes are stored, %v", stored(st), err)
 	}
+}
+
+// shortLives has threads with names of their own that all do the same: of all recordings such take least in the file.
+func shortLives() *Builder {
+	rng := rand.New(rand.NewPCG(1, 2))
+	b := NewBuilder(Meta{Start: time.Unix(1, 0), Period: 1e7})
+	stack := make([]Loc, 40)
+	for i := range 50_000 {
+		for d := range stack {
+			stack[d] = Loc{Module: testMain, Addr: 0x400000 + uint64(d*1000+i%20>>(d/4))}
+		}
+		tid := i / 10
+		b.Add(Interval{Stack: b.Intern(stack), PID: 1, TID: tid, Comm: "server", Thread: fmt.Sprintf("request-%d", tid),
+			State: "running", End: int64(i)*1e5 + rng.Int64N(1e4), Samples: 1, Wall: 1e7 + rng.Int64N(1e5),
+			RunQueue: rng.Int64N(1e5), CPU: 9e6 + rng.Int64N(1e6)})
+	}
+	return b
 }
 
 // endless is a pipe that never ends.

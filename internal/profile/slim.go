@@ -25,6 +25,8 @@ type slimmer struct {
 	texts     map[string]map[string][]string // labels by their messages
 	units     map[string]map[string][]string
 	buf       []byte
+
+	ids, text, number []byte // of the sample that is read: its locations, and its labels of both kinds
 }
 
 // decode decodes a profile that costOf has found to be one.
@@ -80,7 +82,7 @@ func (s *slimmer) takeApart(data []byte) []byte {
 
 // complete puts a sample's stack and labels in.
 func (s *slimmer) complete(sample *profile.Sample, body []byte) error {
-	var ids, text, number []byte
+	ids, text, number := s.ids[:0], s.text[:0], s.number[:0]
 	for len(body) > 0 {
 		f, rest, _ := nextField(body)
 		body = rest
@@ -95,6 +97,7 @@ func (s *slimmer) complete(sample *profile.Sample, body []byte) error {
 			number = append(number, f.raw...)
 		}
 	}
+	s.ids, s.text, s.number = ids, text, number
 	var err error
 	if sample.Location, err = s.stack(ids); err != nil {
 		return err
@@ -159,8 +162,8 @@ func readLabel(body []byte) (l label) {
 // isText reports whether a label has a string.
 func isText(body []byte) bool { return readLabel(body).text != 0 }
 
-// text gives a string by its number.
-func (s *slimmer) text(i uint64) (string, error) {
+// name gives a string by its number.
+func (s *slimmer) name(i uint64) (string, error) {
 	if i >= uint64(len(s.strings)) {
 		return "", errDamaged("string")
 	}
@@ -181,15 +184,19 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 	for rest := list; len(rest) > 0; {
 		f, more, _ := nextField(rest)
 		rest = more
-		if err := s.memory.Take(labelCost+int64(len(f.raw)), "labels"); err != nil {
+		n := int64(textCost + len(f.raw))
+		if len(m)%8 == 0 { // it is a new map, or it grows
+			n += labelCost
+		}
+		if err := s.memory.Take(n, "labels"); err != nil {
 			return err
 		}
 		l := readLabel(f.body)
-		key, err := s.text(l.key)
+		key, err := s.name(l.key)
 		if err != nil {
 			return err
 		}
-		value, err := s.text(l.text)
+		value, err := s.name(l.text)
 		if err != nil {
 			return err
 		}
@@ -208,7 +215,7 @@ func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 		f, more, _ := nextField(rest)
 		rest = more
 		l := readLabel(f.body)
-		key, err := s.text(l.key)
+		key, err := s.name(l.key)
 		if err != nil {
 			return err
 		}
@@ -254,11 +261,11 @@ func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
 		k, n := binary.Uvarint(list)
 		u, n2 := binary.Uvarint(list[n:])
 		list = list[n+n2:]
-		key, err := s.text(k)
+		key, err := s.name(k)
 		if err != nil {
 			return nil, err
 		}
-		unit, err := s.text(u)
+		unit, err := s.name(u)
 		if err != nil {
 			return nil, err
 		}
