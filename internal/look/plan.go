@@ -17,7 +17,7 @@ const (
 	planEach    = 64  // objects that are copied by one Each
 	planRegions = 160 // of these, and of pages
 	planPage    = 4 << 10
-	planBlock   = 16 << 10 // nodes that follow many others are read in larger pieces
+	planBlock   = 16 << 10 // nodes are read in such pieces where many lie together
 	fewPages    = 2
 )
 
@@ -67,7 +67,7 @@ type aloneNodes struct {
 	pieces  [mostAlone]nodePiece // of pages that are there
 	count   int                  // of pieces
 	until   int64                // they are there, CLOCK_MONOTONIC ns; 0: that is not known
-	refused int                  // how often nothing could be read in one call
+	refused int                  // how often in a row nothing could be read in one call
 	next    [mostAlone]frames.Addr
 }
 
@@ -122,7 +122,10 @@ func (p *planned) readAlone() bool {
 		n++
 	}
 	got := p.rd.ReadForeseen(p.parts[:n], until)
-	if n > 0 && got == 0 {
+	switch {
+	case got > 0:
+		a.refused = 0
+	case n > 0 && procmem.Now() < until: // else the thread was queued for a processor, and the answer too old
 		a.refused++
 	}
 	before := p.n
@@ -235,18 +238,21 @@ func (p *planned) step(s *managed.Step) bool {
 
 // chain copies nodes, and notes where they are. One that joins the first chain is copied already.
 func (p *planned) chain(at frames.Addr, s *managed.Step) {
-	size, pages := uint64(s.Size), 0
+	size := uint64(s.Size)
 	if slices.Contains(p.first, at) {
 		return
 	}
-	before := p.n
+	before, d := p.n, density{piece: -1}
 	for p.count = 0; at != 0 && p.count < min(int(s.Max), len(p.nodes)); p.count++ {
-		if p.have(at, size) == nil && (!p.readAlone() || p.have(at, size) == nil) {
-			if !p.node(at, size, pages >= fewPages) {
-				return
-			}
-			pages++
+		switch {
+		case p.have(at, size) != nil || p.readAlone() && p.have(at, size) != nil:
+			d.met(p.lastIn)
+		case !p.node(at, size, d.next(at)):
+			return
+		default:
+			d.read(p.n - 1)
 		}
+		d.last = at
 		p.keepAlone(at, size, before)
 		p.nodes[p.count] = at
 		at = p.word(at + uint64(int64(s.Next)))
@@ -292,20 +298,55 @@ func (p *planned) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// node reads a node with the page that it lies in: others mostly lie there, too, and a page costs little more than a
-// word.
-func (p *planned) node(at frames.Addr, size uint64, block bool) bool {
-	end := max(at|(planPage-1)+1, at+size)
-	from := at &^ (planPage - 1)
-	if start := p.rd.Start(at); start > from {
-		from = start
+// density says how near to each other the nodes of a chain lie. A page costs little more than a word, a block little
+// more than a page. But what has no further nodes takes the room of what has.
+type density struct {
+	pieces int         // that were read for nodes
+	piece  int         // the last one of these
+	nodes  int         // how many further nodes lay in it
+	last   frames.Addr // the last node
+}
+
+// densePiece is how many further nodes must have lain in a piece for a larger one to be read next.
+const densePiece = 6
+
+// met takes note of a node that lay in a piece.
+func (d *density) met(piece int) {
+	if piece == d.piece {
+		d.nodes++
 	}
-	if block {
-		if from := max(end-min(planBlock, end), p.rd.Start(at)); p.read(from, end-from) && p.have(at, size) != nil {
+}
+
+// read takes note of a piece that was read for a node.
+func (d *density) read(piece int) { d.pieces, d.piece, d.nodes = d.pieces+1, piece, 0 }
+
+// next says how much is to be read with a node that was not copied yet.
+func (d *density) next(at frames.Addr) uint64 {
+	switch {
+	case d.nodes >= densePiece:
+		return planBlock
+	case d.pieces < fewPages, d.nodes > 0, at-d.last+planPage <= 2*planPage:
+		return planPage
+	}
+	return 0
+}
+
+// node reads a node with what lies before it, up to so many bytes in all: to the end of its page, since others mostly
+// lie there, too.
+func (p *planned) node(at frames.Addr, size, with uint64) bool {
+	end := max(at|(planPage-1)+1, at+size)
+	if with > planPage {
+		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.have(at, size) != nil {
 			return true
 		}
 	}
-	return p.read(from, end-from) && p.have(at, size) != nil || p.read(at, size)
+	if with > 0 {
+		from := max(at&^(planPage-1), p.rd.Start(at))
+		if p.read(from, end-from) && p.have(at, size) != nil {
+			return true
+		}
+	}
+	return p.read(at, size) && p.have(at, size) != nil
 }
 
 // each copies what the nodes lead to.

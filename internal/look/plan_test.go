@@ -125,6 +125,67 @@ func TestDeepChainsAreCopiedInFewReads(t *testing.T) {
 	}
 }
 
+// TestNodesFarFromEachOtherLeaveRoomForWhatTheyLeadTo: frames that are objects lie anywhere. What is read around them
+// must not take the room of their code.
+func TestNodesFarFromEachOtherLeaveRoomForWhatTheyLeadTo(t *testing.T) {
+	const n, distance = 60, 20 << 10
+	a := newArena(n*distance + 1<<16)
+	a.nodes(8192, n, distance)
+	for i := range n { // what they lead to lies elsewhere
+		at := 8192 + i*distance
+		a.put(at+8, a.at+uint64(at+10_000))
+		a.put(at+10_000, 1000+uint64(i))
+	}
+	plan := &managed.Plan{Known: &managed.Known{}, Steps: []managed.Step{
+		{Op: managed.Chain, Size: 120, Max: 100}, {Op: managed.Each, Off: 8, Size: 160, Max: 64},
+	}}
+	p, out := newPlanned()
+	snap := frames.Snapshot{Others: p.run(plan, a.at+8192, out)}
+	total := 0
+	for _, r := range snap.Others {
+		total += len(r.Bytes)
+	}
+	for i := range n {
+		if v, ok := snap.Word(a.at + uint64(8192+i*distance+10_000)); !ok || v != 1000+uint64(i) {
+			t.Fatalf("%d of %d objects were copied; %d bytes in all", i, n, total)
+		}
+	}
+	if most := n*(120+160) + 2*planPage; total > most {
+		t.Errorf("%d bytes were copied, at most %d are of use", total, most)
+	}
+}
+
+// TestAnswersThatCameTooLateAreNoRefusal: a thread that is queued for a processor stops later. The next look foresees
+// its nodes again.
+func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
+	a := newArena(1 << 12)
+	p, out := newPlanned()
+	p.out, p.alone = out, &aloneNodes{n: 1, count: 1}
+	try := func(until int64, at frames.Addr) {
+		rd := ptrace.ReaderOf(os.Getpid(), nil)
+		rd.Allow(planReads)
+		p.alone.pieces[0] = nodePiece{at, at + 16}
+		p.rd, p.n, p.used, p.alone.until = &rd, 0, 0, until
+		p.readAlone()
+	}
+	for range 2 * mostRefused {
+		try(1, a.at)
+	}
+	if p.alone.refused != 0 {
+		t.Errorf("refused %d times", p.alone.refused)
+	}
+	later := procmem.Now() + 3600e9
+	for range mostRefused {
+		try(later, 64) // nothing is there
+	}
+	if p.alone.refused != mostRefused {
+		t.Errorf("refused %d times, want %d", p.alone.refused, mostRefused)
+	}
+	if try(later, a.at); p.alone.refused != 0 || p.n != 1 {
+		t.Errorf("refused %d times and %d pieces, when it was read", p.alone.refused, p.n)
+	}
+}
+
 // BenchmarkPlan carries out a plan as that of a Python thread with 30 calls.
 func BenchmarkPlan(b *testing.B) {
 	a := newArena(1 << 16)
