@@ -84,8 +84,8 @@ func javaChains(t *testing.T, target *testtargets.Target, enough int) (stacks, n
 
 // replacing is the machine's routine that puts interpreted frames in the place of a compiled one. It has no rule but at
 // its calls: it saves all registers first, and takes the frame apart then. How often it is met there depends on the
-// processor, whose largest registers take most of that time, and on how far the compilers have come: 0 to 1.2 stacks in
-// a hundred in fifteen runs beside others' programs. One in mostReplaced may be of these.
+// processor, whose largest registers take most of that time, and on how far the compilers have come. It was 0 to 1.2
+// stacks in a hundred in fifteen runs beside others' programs. One in mostReplaced may be of these.
 const (
 	replacing    = "DeoptimizationBlob"
 	mostReplaced = 30

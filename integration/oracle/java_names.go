@@ -58,7 +58,9 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 		runtime.UnlockOSThread()
 		return nil, fmt.Errorf("start %s: %w", argv[0], err)
 	}
-	s := &JavaSampler{cmd: cmd, said: said, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{}}
+	s := &JavaSampler{
+		cmd: cmd, said: said, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{},
+	}
 	time.Sleep(warm)
 	if s.Proc, err = code.Open(cmd.Process.Pid); err != nil {
 		err = fmt.Errorf("open: %w: %v", err, said)

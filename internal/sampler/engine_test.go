@@ -32,9 +32,8 @@ func sampling(t *testing.T, freq float64) Options {
 	return Options{Freq: freq, Events: r}
 }
 
-// mostLossy is how many recordings one after the other may lose samples, which they do if nobody reads the kernel's
-// rings in time: on a machine with too much to do the sampler gets no processor for so long. A fault loses some each
-// time.
+// mostLossy is how many recordings one after the other may lose samples. They do if nobody reads the kernel's rings in
+// time: on a machine with too much to do the sampler gets no processor for so long. A fault loses some each time.
 const mostLossy = 20
 
 func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
