@@ -50,6 +50,12 @@ type CallSites interface {
 	FuncStart(pc Addr) (Addr, bool)
 }
 
+// Extents is what a [CallSites] implements that can tell where functions end.
+type Extents interface {
+	// FuncRange gives the first address of the function that pc is in, a module's own, and that behind its last.
+	FuncRange(pc Addr) (start, end Addr, ok bool)
+}
+
 // Jumps is what a [CallSites] implements that can tell whether a function may end in a
 // jump to another one, which then returns in its place (a tail call).
 type Jumps interface {

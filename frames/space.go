@@ -85,3 +85,20 @@ func (s *Space) module(i int32) *Module {
 	}
 	return nil
 }
+
+// FuncRange gives the first address of the function that an instruction is in, and that behind its last; 0, 0 if they
+// are not known.
+func (s *Space) FuncRange(pc Addr) (start, end Addr) {
+	m := s.Find(pc)
+	if m == nil {
+		return 0, 0
+	}
+	e, ok := m.Calls.(Extents)
+	if !ok {
+		return 0, 0
+	}
+	if start, end, ok = e.FuncRange(pc - m.Bias); !ok || start >= end {
+		return 0, 0
+	}
+	return start + m.Bias, end + m.Bias
+}

@@ -144,6 +144,14 @@ func (l lazyCalls) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 	return start, ok
 }
 
+// FuncRange implements [frames.Extents].
+func (l lazyCalls) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) {
+	p := l.img.prepared()
+	l.img.mu.Lock()
+	defer l.img.mu.Unlock()
+	return p.FuncRange(pc)
+}
+
 // LeavesByJump implements frames.Jumps.
 func (l lazyCalls) LeavesByJump(start frames.Addr) bool {
 	p := l.img.prepared()

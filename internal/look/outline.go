@@ -3,8 +3,10 @@ package look
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 )
 
 // Where frames are large, a walk needs few words of many bytes: those near each frame's outer end. The outline of a
@@ -26,11 +28,15 @@ const (
 	mostBridge   = 5 << 18   // up to here, if a frame that is known comes no earlier
 	pieceBelow   = 256       // below the outer end: the return address, the registers saved there, what alignment takes
 	pieceAbove   = 8
-	savedBelow   = 64  // of these, what nearly all functions use
-	pieceJoins   = 512 // pieces that lie no further apart are one
-	maxMarks     = 120
+	endAbove     = 512  // what is copied beyond an end at a new place: frames there may be small
+	manyAbove    = 1280 // and where the last frame was
+	smallFrame   = 2 << 10
+	savedBelow   = 64   // of these, what nearly all functions use
+	pieceJoins   = 512  // pieces that lie no further apart are one
+	maxMarks     = 120  // that are remembered
+	maxChain     = 1024 // frames of a walk, or from one place on
 	maxPieces    = 32
-	pieceBytes   = 24 << 10 // of all pieces together
+	pieceBytes   = 12 << 10 // of all pieces together
 	markAge      = 256      // walks for which the end of a frame is remembered
 	smallFor     = 1000     // walks that read little, after which there is no outline any more
 	stepBits     = 11
@@ -40,8 +46,8 @@ const (
 	maxJoins     = 4  // frames of earlier walks that are tried
 	pieceReads   = 64 // at most
 	readsKept    = 2  // reads that are left to what is copied in one piece
-	maxSteppedTo = 20 // ends at new places
-	endBytes     = maxSteppedTo * (pieceBelow + pieceAbove)
+	maxSteppedTo = 40 // ends at new places
+	endBytes     = maxSteppedTo * (pieceBelow + manyAbove)
 	firstGrowth  = 4 << 10 // of what is copied where frames are unknown
 )
 
@@ -49,17 +55,28 @@ const (
 type mark struct {
 	at, pc frames.Addr
 	seen   uint32 // the walk that last found it
+	byCFI  bool   // in that walk, call frame information led to its caller
 }
 
 // Outline gathers the frames of one walk. It is for one goroutine, and can be used for many walks.
-type Outline struct{ marks []mark }
+type Outline struct {
+	marks []mark
+	byCFI bool // call frame information led to the first caller
+}
 
 // Reset begins with the next walk.
 func (o *Outline) Reset() { o.marks = o.marks[:0] }
 
 // Add adds the walk's current frame, if its return address lies where all are on x86-64.
 func (o *Outline) Add(f *frames.Frame) {
-	if f.Caller && f.SP != 0 && len(o.marks) < maxMarks {
+	switch n, byCFI := len(o.marks), f.Method == frames.MethodCFI; n {
+	case 0:
+		o.byCFI = byCFI
+	case maxChain:
+	default:
+		o.marks[n-1].byCFI = byCFI
+	}
+	if f.Caller && f.SP != 0 && len(o.marks) < maxChain {
 		o.marks = append(o.marks, mark{at: f.SP, pc: f.PC})
 	}
 }
@@ -73,51 +90,101 @@ const (
 	sizeVaries = ^frames.Addr(0) - 1 // it is not always the same
 )
 
-// steps is a hash table of steps; pc 0 is an empty place.
+// steps is a hash table of steps, and what functions had these frames; pc 0 is an empty place. One goroutine learns
+// while another one asks: what that is told may be of different moments, as it is only a guess.
 type steps struct {
-	table [1 << stepBits]step
+	table [1 << stepBits]struct{ pc, size atomic.Uint64 }
 	n     int
-	large largeSteps
 	// All return addresses lie between these.
-	lo, hi frames.Addr
+	lo, hi atomic.Uint64
+	// fns are the functions, told those that were told last. They do not change any more.
+	fns  functions
+	told atomic.Pointer[functions]
 }
 
-// maybe reports whether a word may be one of the return addresses, or near a large one: most words of a stack are not.
+var noFunctions functions
+
+// functions gives the functions that were told last.
+func (t *steps) functions() *functions {
+	if f := t.told.Load(); f != nil {
+		return f
+	}
+	return &noFunctions
+}
+
+// maybe reports whether a word may be one of the return addresses, or of a function with large frames: most words of a
+// stack are not.
 func (t *steps) maybe(v frames.Addr) bool {
-	return v >= t.lo && v <= t.hi && v != 0 || v+nearBytes >= t.large.lo && v <= t.large.hi+nearBytes && t.large.n > 0
+	return v >= t.lo.Load() && v <= t.hi.Load() && v != 0 || t.functions().maybeLarge(v)
 }
 
-// find gives the place of a return address, or the one where it would be.
-func (t *steps) find(pc frames.Addr) *step {
+// isLarge reports whether a word may be a return address in a function with large frames.
+func (t *steps) isLarge(v frames.Addr) bool { return t.functions().isLarge(v) }
+
+// knowsFunction reports whether the size of the frame at an instruction may be known.
+func (t *steps) knowsFunction(pc frames.Addr) bool {
+	f := t.functions()
+	return f.find(pc) != nil || f.isLarge(pc)
+}
+
+// place gives the place of a return address, or the one where it would be.
+func (t *steps) place(pc frames.Addr) uint64 {
 	i := pc * 0x9e3779b97f4a7c15 >> (64 - stepBits)
-	for t.table[i].pc != 0 && t.table[i].pc != pc {
+	for at := t.table[i].pc.Load(); at != 0 && at != pc; at = t.table[i].pc.Load() {
 		i = (i + 1) % uint64(len(t.table))
 	}
-	return &t.table[i]
+	return i
 }
 
-// learn adds a step, and reports whether it is new. When the table is full it begins anew.
-func (t *steps) learn(pc, size frames.Addr) bool {
-	p, changed := t.find(pc), t.large.learn(pc, size)
-	switch {
-	case p.pc == 0:
-		if t.n == maxSteps {
-			*t = steps{large: t.large}
-			p = t.find(pc)
-		}
-		t.n++
-		if t.n == 1 {
-			t.lo, t.hi = pc, pc
-		}
-		t.lo, t.hi = min(t.lo, pc), max(t.hi, pc)
-		*p = step{pc, size}
-	case p.size == size || p.size == sizeVaries:
-		return changed
-	default:
-		p.size = sizeVaries
+// find gives the step from a return address; pc and size are 0 if it is not known.
+func (t *steps) find(pc frames.Addr) step {
+	at := &t.table[t.place(pc)]
+	if pc == 0 || at.pc.Load() != pc {
+		return step{}
 	}
+	return step{pc, at.size.Load()}
+}
+
+// learn adds a step of a function that begins and ends there, and reports whether it is new. end 0: that is not known.
+// When the table is full it begins anew. Functions are told by [steps.tell].
+func (t *steps) learn(pc, size, start, end frames.Addr) bool {
+	changed := t.fns.learn(pc, size, start, end)
+	if pc == 0 {
+		return changed
+	}
+	at := &t.table[t.place(pc)]
+	switch {
+	case at.pc.Load() == 0:
+		if t.n == maxSteps {
+			t.clear()
+			at = &t.table[t.place(pc)]
+		}
+		if t.n++; t.n == 1 {
+			t.lo.Store(pc)
+			t.hi.Store(pc)
+		}
+		t.lo.Store(min(t.lo.Load(), pc))
+		t.hi.Store(max(t.hi.Load(), pc))
+		at.size.Store(size)
+		at.pc.Store(pc)
+		return true
+	case at.size.Load() == size || at.size.Load() == sizeVaries:
+		return changed
+	}
+	at.size.Store(sizeVaries)
 	return true
 }
+
+// clear empties the table.
+func (t *steps) clear() {
+	for i := range t.table {
+		t.table[i].pc.Store(0)
+	}
+	t.n = 0
+}
+
+// tell makes the functions that were learned those that are asked.
+func (t *steps) tell() { t.told.Store(t.fns.clone()) }
 
 // outline is what looks copy by. It does not change.
 type outline struct {
@@ -130,23 +197,61 @@ type outline struct {
 type remembered struct {
 	marks []mark // by rising address
 	walks uint32
-	steps steps
-	given *steps // what of them looks have; nil: there are newer ones
+	steps *steps
 	large uint32 // the last walk that read much
 }
 
-// learn adds a walk, and reports whether anything is new. The last frame of a complete one was the outermost.
-func (r *remembered) learn(walk []mark, complete bool) (changed bool) {
+// learn adds a walk, and reports whether a step is new, and whether a frame has ended where none has lately. The last
+// frame of a complete walk was the outermost.
+func (r *remembered) learn(space *frames.Space, walk []mark, complete bool) (steps, marks bool) {
 	r.walks++
 	for i, m := range walk {
-		m.seen = r.walks
 		size := sizeRoot
 		if i+1 < len(walk) {
 			size = walk[i+1].at - m.at
 		}
-		if (complete || size != sizeRoot) && r.steps.learn(m.pc, size) {
-			changed, r.given = true, nil
+		if complete || size != sizeRoot {
+			steps = r.learnStep(space, &m, size) || steps
 		}
+	}
+	if steps {
+		r.steps.tell()
+	}
+	return steps, r.learnMarks(walk[max(0, len(walk)-maxMarks):])
+}
+
+// learnStep learns the size of a mark's frame, and reports whether it is new.
+func (r *remembered) learnStep(space *frames.Space, m *mark, size frames.Addr) bool {
+	if r.steps.find(m.pc).size == size || m.pc == 0 {
+		return false
+	}
+	start, end := frames.Addr(0), frames.Addr(0)
+	if f := r.steps.fns.find(m.pc); f != nil {
+		start, end = f.start, f.end
+	} else if space != nil && m.byCFI {
+		start, end = space.FuncRange(m.pc - 1)
+	}
+	return r.steps.learn(m.pc, size, start, end)
+}
+
+// learnInner learns the size of the frame that the thread is in, if that is large, and reports whether it is new.
+func (r *remembered) learnInner(space *frames.Space, regs *frames.Regs, end frames.Addr) bool {
+	size := end - regs.SP()
+	if size < largeFrom || size >= mostCopy || space == nil {
+		return false
+	}
+	start, stop := space.FuncRange(regs.PC)
+	if stop == 0 || !r.steps.fns.learn(regs.PC, size, start, stop) {
+		return false
+	}
+	r.steps.tell()
+	return true
+}
+
+// learnMarks notes where frames have ended, and reports whether that is new.
+func (r *remembered) learnMarks(walk []mark) (changed bool) {
+	for _, m := range walk {
+		m.seen = r.walks
 		i, ok := slices.BinarySearchFunc(r.marks, m.at, func(m mark, at frames.Addr) int { return cmp.Compare(m.at, at) })
 		if ok {
 			changed = changed || r.marks[i].pc != m.pc
@@ -165,13 +270,13 @@ func (r *remembered) learn(walk []mark, complete bool) (changed bool) {
 // learnOutline learns a walk's frames, and gives the next looks what they are to copy by. It does so from the first
 // walk on that has read more than outlineFrom, or would have, until there was none of these for a long time. A walk
 // whose copy was too short tells of its frames, too. Its outline was no help, and the next look copies in one piece.
-func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
+func (k *Walks) learnOutline(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	known, cut := k.needs.outline != nil, w.StopReason() == frames.StopStackCut
 	if cut && known {
 		k.needs.outline, k.needs.misled = nil, true
 		k.needs.Bytes = max(k.needs.Bytes, wholeCopy)
 	}
-	if !cut && !w.StopReason().Complete() || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxMarks {
+	if !cut && !w.StopReason().Complete() || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxChain {
 		return // many frames in a large stack: they are small
 	}
 	reach := w.Reach()
@@ -180,7 +285,7 @@ func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 	}
 	if reach-s.Mem.Stack.Addr > outlineFrom {
 		if k.remembered == nil {
-			k.remembered = &remembered{}
+			k.remembered = &remembered{steps: &steps{}}
 		}
 		k.remembered.large = k.remembered.walks
 	}
@@ -193,12 +298,17 @@ func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 		k.needs.outline, k.needs.misled = nil, false
 		return
 	}
-	changed := r.learn(o.marks, !cut)
+	var space *frames.Space
+	if p != nil {
+		space = p.Space()
+	}
+	newSteps, changed := r.learn(space, o.marks, !cut)
+	if len(o.marks) > 0 && o.byCFI && r.learnInner(space, &s.Regs, o.marks[0].at) {
+		newSteps = true
+	}
 	if cut {
-		if !w.Away() {
-			r.lacked(w)
-		}
-		changed = r.given == nil && !known // with frames of other sizes, not only at other places
+		changed = !w.Away() && r.lacked(w) || newSteps // with frames of other sizes, not only at other places
+		changed = changed && !known
 	}
 	if changed || !cut && !known {
 		k.needs.outline, k.needs.misled = r.give(), false
@@ -206,18 +316,14 @@ func (k *Walks) learnOutline(w *frames.Walker, s *Shot, o *Outline) {
 }
 
 // give makes an outline of what is remembered.
-func (r *remembered) give() *outline {
-	if r.given == nil {
-		given := r.steps
-		r.given = &given
-	}
-	return &outline{slices.Clone(r.marks), r.given}
-}
+func (r *remembered) give() *outline { return &outline{slices.Clone(r.marks), r.steps} }
 
 // lacked learns from a walk whose copy ended inside of a frame: what it lacked is the return address at the frame's
-// outer end.
-func (r *remembered) lacked(w *frames.Walker) {
-	if r.steps.large.learn(w.Regs().PC, w.UnreadAddr()+8-w.Reach()) {
-		r.given = nil
+// outer end. It reports whether that is new.
+func (r *remembered) lacked(w *frames.Walker) bool {
+	if !r.steps.fns.learnLarge(w.Regs().PC, w.UnreadAddr()+8-w.Reach(), 0, 0) {
+		return false
 	}
+	r.steps.tell()
+	return true
 }

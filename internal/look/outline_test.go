@@ -13,6 +13,12 @@ import (
 	"prywalk/ptrace"
 )
 
+// learned teaches the size of a return address's frame, of which is not known in what function it is.
+func learned(t *steps, pc, size frames.Addr) {
+	t.learn(pc, size, 0, 0)
+	t.tell()
+}
+
 // TestFramesAreFollowedToPlacesWhereNoneWasSeen: by the sizes of their frames, past what is left of one that ended.
 func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	mem, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -24,9 +30,9 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
 	const inner, large, root = 0x401010, 0x402010, 0x403010
 	by := &outline{steps: &steps{}}
-	by.steps.learn(inner, 64)
-	by.steps.learn(large, 300<<10)
-	by.steps.learn(root, sizeRoot)
+	learned(by.steps, inner, 64)
+	learned(by.steps, large, 300<<10)
+	learned(by.steps, root, sizeRoot)
 	put(4096, large) // what is left of a frame: nothing known follows
 	put(8192, inner)
 	put(8192+64, large)
@@ -63,8 +69,8 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
 	by := &outline{steps: &steps{}}
-	by.steps.learn(kept, 600<<10)
-	by.steps.learn(root, sizeRoot)
+	learned(by.steps, kept, 600<<10)
+	learned(by.steps, root, sizeRoot)
 	put(4096, 0x999) // a function that no walk has seen
 	put(50<<10, lone)
 	put(100<<10, kept)
@@ -96,7 +102,7 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 		}
 		return n
 	}
-	if n := copied(); n > 100<<10-topCopy+pieceBelow+pieceAbove {
+	if n := copied(); n > 100<<10-topCopy+pieceBelow+endAbove {
 		t.Errorf("%d bytes", n)
 	}
 	put(100<<10, 0x998) // that frame has gone
@@ -127,10 +133,10 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	const first, second, third = 8192, 8192 + 300<<10, 8192 + 600<<10
 	mem, base := stackOf(t, size)
 	by := &outline{steps: &steps{}}
-	by.steps.learn(large, 300<<10)
-	by.steps.learn(root, sizeRoot)
-	by.steps.learn(varies, 64)
-	by.steps.learn(varies, 128)
+	learned(by.steps, large, 300<<10)
+	learned(by.steps, root, sizeRoot)
+	learned(by.steps, varies, 64)
+	learned(by.steps, varies, 128)
 	for at, pc := range map[int]uint64{first: large + 0x200, second: large, third: varies, third + 192: root} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
@@ -163,9 +169,9 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	const inner, outer, root, size = 0x401010, 0x402010, 0x403010, 1 << 20
 	mem, base := stackOf(t, size)
 	by := &outline{steps: &steps{}}
-	by.steps.learn(inner, 10<<10)
-	by.steps.learn(outer, 200<<10)
-	by.steps.learn(root, sizeRoot)
+	learned(by.steps, inner, 10<<10)
+	learned(by.steps, outer, 200<<10)
+	learned(by.steps, root, sizeRoot)
 	for at, pc := range map[int]uint64{8192: inner, 18 << 10: 0x999, 36 << 10: inner, 44 << 10: outer, 244 << 10: root} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
@@ -197,7 +203,7 @@ func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
 	const inner, size = 0x401010, 1 << 20
 	mem, base := stackOf(t, size)
 	by := &outline{steps: &steps{}}
-	by.steps.learn(inner, 40<<10)
+	learned(by.steps, inner, 40<<10)
 	for at := 1024; at < topCopy; at += 1024 {
 		binary.LittleEndian.PutUint64(mem[at-8:], inner)
 		binary.LittleEndian.PutUint64(mem[at+40<<10-8:], inner)
@@ -221,8 +227,8 @@ func TestAThreadInALargeFrameIsFollowedFromThere(t *testing.T) {
 	const large, root, size = 0x401010, 0x403010, 1 << 20
 	mem, base := stackOf(t, size)
 	by := &outline{steps: &steps{}}
-	by.steps.learn(large, 300<<10)
-	by.steps.learn(root, sizeRoot)
+	learned(by.steps, large, 300<<10)
+	learned(by.steps, root, sizeRoot)
 	binary.LittleEndian.PutUint64(mem[redZone+300<<10-8:], root)
 	p := &pieces{by: by, need: 64 << 10, top: mem[:topCopy], pc: large + 0x100}
 	p.reserve(p.need)
@@ -239,14 +245,14 @@ func TestAThreadInALargeFrameIsFollowedFromThere(t *testing.T) {
 }
 
 func TestFewSizesOfALargeFrameAreKept(t *testing.T) {
-	var l largeSteps
+	var l functions
 	for i := range uint64(100) {
-		got, want := l.learn(0x401010, largeFrom+64*i), i < mostSizes
-		if got != want || l.learn(0x401010, largeFrom+64*i) {
+		got, want := l.learn(0x401010, largeFrom+64*i, 0, 0), i < mostSizes
+		if got != want || l.learn(0x401010, largeFrom+64*i, 0, 0) {
 			t.Errorf("size %d: %v", i, got)
 		}
 	}
-	if !l.learn(0x402010, largeFrom) || l.learn(0x402010, largeFrom-8) || l.learn(0x402010, mostCopy) ||
+	if !l.learn(0x402010, largeFrom, 0, 0) || l.learn(0x402010, largeFrom-8, 0, 0) || l.learn(0x402010, mostCopy, 0, 0) ||
 		l.n != mostSizes+1 {
 		t.Errorf("%d sizes", l.n)
 	}
@@ -255,21 +261,21 @@ func TestFewSizesOfALargeFrameAreKept(t *testing.T) {
 func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 	var s steps
 	for pc := range uint64(3 * maxSteps) {
-		s.learn(pc+1, 64)
+		s.learn(pc+1, 64, 0, 0)
 		if s.n > maxSteps || s.find(pc+1).size != 64 {
 			t.Fatalf("%d steps, size %d", s.n, s.find(pc+1).size)
 		}
 	}
-	if s.learn(3*maxSteps, 64) || !s.learn(3*maxSteps, 128) || s.learn(3*maxSteps, 64) ||
+	if s.learn(3*maxSteps, 64, 0, 0) || !s.learn(3*maxSteps, 128, 0, 0) || s.learn(3*maxSteps, 64, 0, 0) ||
 		s.find(3*maxSteps).size != sizeVaries {
 		t.Error("a frame has the size that it had last")
 	}
 }
 
 func TestOutlineForgetsTheOldest(t *testing.T) {
-	var r remembered
+	r := remembered{steps: &steps{}}
 	for i := range uint64(1000) {
-		r.learn([]mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
+		r.learn(nil, []mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
 		if len(r.marks) > maxMarks || r.marks[len(r.marks)-1].at != 0x100000 {
 			t.Fatalf("%d marks, the last %#x", len(r.marks), r.marks[len(r.marks)-1].at)
 		}
@@ -282,8 +288,8 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 	const end = 100 << 10 // of the large frame
 	mem, base := stackOf(t, size)
 	by := &outline{steps: &steps{}}
-	by.steps.learn(inner, end-8192)
-	by.steps.learn(root, sizeRoot)
+	learned(by.steps, inner, end-8192)
+	learned(by.steps, root, sizeRoot)
 	binary.LittleEndian.PutUint64(mem[8192-8:], inner)
 	binary.LittleEndian.PutUint64(mem[end-8:], root)
 	p := &pieces{by: by, need: 64 << 10, top: mem[:topCopy]}
@@ -306,8 +312,8 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 	const large, root, depth = 0x401010, 0x403010, 120 << 10
 	mem, base := stackOf(t, 1<<20)
 	by := &outline{steps: &steps{}}
-	by.steps.learn(large, 30<<10)
-	by.steps.learn(root, sizeRoot)
+	learned(by.steps, large, 30<<10)
+	learned(by.steps, root, sizeRoot)
 	binary.LittleEndian.PutUint64(mem[8<<10-8:], large) // it has ended: behind it is nothing that is known
 	p := &pieces{by: by, need: 1 << 20, root: base + depth, top: mem[:topCopy]}
 	p.reserve(p.need)

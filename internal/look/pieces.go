@@ -24,7 +24,6 @@ type pieces struct {
 	n      int
 	top    []byte      // the copy of the top
 	pc     frames.Addr // where the thread is
-	word   [8]byte
 	buf    []byte
 	gap    []byte
 	spare  []byte // the part of gap that is not in use
@@ -34,8 +33,14 @@ type pieces struct {
 	// furthest is how far chains came that led to no outermost frame.
 	furthest frames.Addr
 	// lost: no chain led to the outermost frame.
-	lost   bool
+	lost bool
+	// sure: one that began in the frame that the thread is in did. Other places are tried if they are known as such.
+	sure   bool
 	passed [topCopy / 8 / 64]uint64 // a bit for each word of the top
+	// path are the stack pointers of the last chain that lie in the top, inTop so many.
+	path  [maxChain]frames.Addr
+	inTop int
+	sizes [mostGuesses]frames.Addr // that are tried for a frame
 	// spots are the places of the marks of foreseen that the kernel was asked about before the stop, until when all of
 	// them are known to be there (CLOCK_MONOTONIC, ns).
 	spots    [procmem.MostPlaces]uint64
@@ -97,6 +102,9 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 	}
 	p.n = p.first
 	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
+	if p.endsNear(beyond) {
+		return p.places[:p.n]
+	}
 	for i := range p.by.marks {
 		at := p.by.marks[i].at
 		if at <= beyond {
@@ -175,13 +183,18 @@ func (p *pieces) goAlong(rd *ptrace.Reader, have *frames.Snapshot, out []frames.
 // toRoot copies what follows up to where the stack has ended, if that is so near that it is no more than of any stack.
 // To look for the ends of frames there takes longer, and is not needed. False: it is not so, or not known.
 func (p *pieces) toRoot(rd *ptrace.Reader, from frames.Addr) (rest frames.Region, ok bool) {
-	if !p.shallow(from, leastCopy-topCopy) || p.root+topCopy < from {
+	if !p.endsNear(from) {
 		return rest, false
 	}
 	if p.root+copyMargin <= from {
 		return rest, true
 	}
 	return p.upToRoot(rd, from)
+}
+
+// endsNear reports whether it is known that the stack has ended so near behind a top that ends there.
+func (p *pieces) endsNear(from frames.Addr) bool {
+	return p.shallow(from, leastCopy-topCopy) && p.root+topCopy >= from
 }
 
 // shallow reports whether it is known where the stack has ended, and that this is no further away.
@@ -264,10 +277,12 @@ func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.R
 	top := have.Stack.Addr + uint64(len(have.Stack.Bytes))
 	p.spare, p.furthest = p.gap, top+largeFrom
 	clear(p.passed[:])
-	if p.by.steps.large.near(p.pc) {
+	if p.by.steps.knowsFunction(p.pc) {
 		ok = p.try(rd, have, out, start{p.pc, have.Stack.Addr + redZone})
 	}
+	p.sure = ok
 	ok = p.scan(rd, have, out, have.Stack.Addr+redZone, have.Stack.Bytes[redZone:]) || ok
+	p.sure = false
 	if p.furthest == top+largeFrom {
 		return top, ok
 	}
@@ -281,7 +296,7 @@ func (p *pieces) try(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Regi
 	ok := p.chain(rd, have, out, s.pc, s.sp)
 	switch {
 	case ok:
-		p.pass(have, s)
+		p.pass(have)
 	case p.reached > p.furthest && (p.root == 0 || p.reached <= p.root):
 		p.furthest = p.reached
 	default:
@@ -302,7 +317,8 @@ func (p *pieces) scan(
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries; {
 		v := binary.LittleEndian.Uint64(b)
 		b, at = b[8:], at+8
-		if !p.by.steps.maybe(v) || p.isPassed(have, at) || p.by.steps.find(v).pc == 0 && !p.by.steps.large.near(v) {
+		if !p.by.steps.maybe(v) || p.isPassed(have, at) ||
+			p.by.steps.find(v).pc == 0 && (p.sure || !p.by.steps.isLarge(v)) {
 			continue
 		}
 		tries++
@@ -314,20 +330,11 @@ func (p *pieces) scan(
 	return ok
 }
 
-// pass marks the frames in the top that a chain has passed.
-func (p *pieces) pass(have *frames.Snapshot, s start) {
-	for range maxMarks {
-		at := s.sp - have.Stack.Addr
-		if at >= topCopy || p.isPassed(have, s.sp) {
-			return
-		}
-		p.passed[at/8/64] |= 1 << (at / 8 % 64)
-		size := p.by.steps.find(s.pc).size
-		if size == 0 || size >= mostCopy {
-			return
-		}
-		s.sp += size
-		s.pc, _ = have.Word(s.sp - 8)
+// pass marks the frames in the top that the last chain has passed.
+func (p *pieces) pass(have *frames.Snapshot) {
+	for _, sp := range p.path[:p.inTop] {
+		at := (sp - have.Stack.Addr) / 8
+		p.passed[at/64] |= 1 << (at % 64)
 	}
 }
 
@@ -340,11 +347,18 @@ func (p *pieces) isPassed(have *frames.Snapshot, sp frames.Addr) bool {
 // chain goes from one return address and the stack pointer behind it to the outermost frame; false if it does not get
 // there.
 func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, pc, sp frames.Addr) bool {
-	p.rest, p.reached = p.spare, 0
-	for range maxMarks {
+	p.rest, p.reached, p.inTop = p.spare, 0, 0
+	for n := range maxChain {
+		if n > 0 && p.isPassed(have, sp) {
+			return true // another one has gone on from here
+		}
+		if sp-have.Stack.Addr < topCopy && p.inTop < len(p.path) {
+			p.path[p.inTop] = sp
+			p.inTop++
+		}
 		size := p.by.steps.find(pc).size
 		if size == 0 || size == sizeVaries {
-			size = p.guess(rd, have, pc, sp)
+			size = p.guess(rd, have, out, pc, sp)
 		}
 		switch {
 		case size == sizeRoot:
@@ -357,21 +371,35 @@ func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Re
 		if ok {
 			_, ok = have.Word(sp - savedBelow)
 		}
-		if n := len(have.Others); !ok {
-			if n == len(out) || len(p.rest) < pieceBelow+pieceAbove || rd.Left() <= readsKept {
+		if !ok {
+			if v, ok = p.copyEnd(rd, have, out, sp, size); !ok {
 				return false
 			}
-			b := p.rest[:pieceBelow+pieceAbove]
-			if rd.Read(sp-pieceBelow, b) != len(b) {
-				return false
-			}
-			out[n], p.rest = frames.Region{Addr: sp - pieceBelow, Bytes: b}, p.rest[len(b):]
-			have.Others = out[:n+1]
-			v, _ = have.Word(sp - 8)
 		}
-		if pc = v; p.by.steps.find(v).pc != 0 || size >= largeFrom {
+		if pc = v; size >= largeFrom || p.by.steps.find(v).pc != 0 {
 			p.reached = sp
 		}
 	}
 	return false
+}
+
+// copyEnd copies the outer end of a frame of that size, and a little beyond. It gives the return address there. Where
+// frames are small, their callers' mostly are, too: then it copies more of these.
+func (p *pieces) copyEnd(
+	rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, end, size frames.Addr,
+) (pc frames.Addr, ok bool) {
+	bytes, n := uint64(pieceBelow+endAbove), len(have.Others)
+	if size < smallFrame {
+		bytes = pieceBelow + manyAbove
+	}
+	if n == len(out) || uint64(len(p.rest)) < bytes || rd.Left() <= readsKept {
+		return 0, false
+	}
+	b := p.rest[:bytes]
+	if b = b[:rd.Read(end-pieceBelow, b)]; len(b) < pieceBelow {
+		return 0, false
+	}
+	out[n], p.rest = frames.Region{Addr: end - pieceBelow, Bytes: b}, p.rest[bytes:]
+	have.Others = out[:n+1]
+	return have.Word(end - 8)
 }

@@ -67,7 +67,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		k.lacksStack(s)
 	}
 	if o != nil && !beyond {
-		k.learnOutline(w, s, o)
+		k.learnOutline(p, w, s, o)
 	}
 	k.needs.Unproven = 0
 	if stop == frames.StopUnproven {
