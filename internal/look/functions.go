@@ -9,8 +9,8 @@ import (
 )
 
 // A function calls from many places, and its frame is as large at each, or nearly so where the stack pointer is
-// aligned. So where the size of a return address's frame is not known, those of the same function are tried: the one
-// right behind which a return address lies that is known, else one of a function that is.
+// aligned. So where the size of a return address's frame is not known, those of the same function are tried. The one is
+// taken right behind which a known return address lies, else one that is followed by an address in a known function.
 const (
 	largeFrom = 16 << 10
 	mostLarge = 32
@@ -144,8 +144,14 @@ func (t *functions) find(pc frames.Addr) *function {
 	return &t.list[lo-1]
 }
 
-// sizesOf gives the sizes that may be those of an unknown return address's frame, in buf, and the one that a walk had
-// just there when its copy ended (0: there was none).
+// varies reports whether the frame of an instruction's function had several sizes.
+func (t *functions) varies(pc frames.Addr) bool {
+	f := t.find(pc)
+	return f != nil && f.n > 1
+}
+
+// sizesOf gives the sizes that may be those of an unknown return address's frame, in buf. had is the one that a walk
+// had just there when its copy ended (0: there was none).
 func (t *functions) sizesOf(pc frames.Addr, buf []frames.Addr) (sizes []frames.Addr, had frames.Addr) {
 	sizes = buf[:0]
 	if f := t.find(pc); f != nil {
@@ -168,33 +174,85 @@ func (t *functions) sizesOf(pc frames.Addr, buf []frames.Addr) (sizes []frames.A
 	return sizes, had
 }
 
-// mostGuesses bounds the sizes that are tried for one frame.
-const mostGuesses = 8
+// mostGuesses bounds the sizes that are tried for one frame, maxAlternatives those of a chain that are not its first.
+const (
+	mostGuesses     = 8
+	maxAlternatives = 6
+)
 
-// guess gives the size of the frame of an unknown return address, behind which sp is. It is the one that leads to a
-// known one, else one that leads to a known function, else the one that a walk had there when its copy ended. 0: there
-// is none. What was copied to find out stays where it leads on.
+// guess gives the size of the frame of an unknown return address, behind which sp is, or of one that varies. It is the
+// one that leads to a known return address, else to a known function, else the one that a walk had there when its copy
+// ended. 0: there is none. What is left of frames that have ended may look like that, too: so all others that lead on
+// become alternatives. What was copied to find out stays where it leads on.
 func (p *pieces) guess(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, pc, sp frames.Addr) frames.Addr {
 	fns := p.by.steps.functions()
 	sizes, had := fns.sizesOf(pc, p.sizes[:])
-	var likely frames.Addr
+	p.likely = p.likely[:0]
 	for _, size := range sizes {
-		n, rest := len(have.Others), p.rest
-		v, ok := have.Word(sp + size - 8)
+		n, rest, found := len(have.Others), p.rest, len(p.likely)
+		_, ok := have.Word(sp + size - 8)
 		if !ok && (p.root == 0 || sp+size <= p.root+copyMargin) {
-			v, ok = p.copyEnd(rd, have, out, sp+size, size)
+			p.copyEnd(rd, have, out, sp+size, size)
 		}
-		switch {
-		case ok && v != 0 && p.by.steps.find(v).pc != 0:
-			return size
-		case ok && likely == 0 && fns.find(v) != nil:
-			likely = size
-		default:
+		p.leadsOn(have, fns, sp, size)
+		if size >= largeFrom && len(p.likely) == found {
+			p.aligned(have, fns, sp, size)
+		}
+		if len(p.likely) == found {
 			have.Others, p.rest = out[:n], rest
 		}
 	}
-	if likely == 0 && had != 0 && (p.root == 0 || sp+had <= p.root) {
-		return had
+	if len(p.likely) == 0 {
+		if had != 0 && (p.root == 0 || sp+had <= p.root) {
+			return had
+		}
+		return 0
 	}
-	return likely
+	best := 0
+	for i := range p.likely {
+		if p.likely[i].known {
+			best = i
+			break
+		}
+	}
+	for i, l := range p.likely {
+		if i != best && p.nAlts < len(p.alts) {
+			p.alts[p.nAlts] = alternative{start{l.pc, sp + l.size}, p.inTop}
+			p.nAlts++
+		}
+	}
+	return p.likely[best].size
 }
+
+// likely is a size that a frame may have: the return address at its end is known, or its function is.
+type likely struct {
+	step
+	known bool
+}
+
+// alternative is where a chain goes on if a frame has another size than was taken.
+type alternative struct {
+	start
+	inTop int // how many frames in the top the chain had passed
+}
+
+// leadsOn notes a size if the frame's outer end has a return address that is known, or in a known function.
+func (p *pieces) leadsOn(have *frames.Snapshot, fns *functions, sp, size frames.Addr) {
+	v, ok := have.Word(sp + size - 8)
+	if !ok || v == 0 || len(p.likely) == cap(p.likely) {
+		return
+	}
+	if known := p.by.steps.find(v).pc != 0; known || fns.find(v) != nil {
+		p.likely = append(p.likely, likely{step{v, size}, known})
+	}
+}
+
+// aligned notes the sizes of a large frame whose function has aligned the stack pointer otherwise than before.
+func (p *pieces) aligned(have *frames.Snapshot, fns *functions, sp, size frames.Addr) {
+	for s := size - pieceBelow + savedBelow; s < size+endAbove; s += stackAlign {
+		p.leadsOn(have, fns, sp, s)
+	}
+}
+
+// stackAlign is what the stack pointer is a multiple of at each call, in bytes (System V ABI §3.2.2).
+const stackAlign = 16

@@ -10,19 +10,20 @@ import (
 )
 
 // Where frames are large, a walk needs few words of many bytes: those near each frame's outer end. The outline of a
-// thread's stack tells where these ends have been in its last walks, and how large the frame is that each return
-// address belongs to. A freeze then copies the top of the stack and, in the same call of the kernel, a piece at each
-// of those ends. While the thread is still stopped it goes from the first return address that is known to the next
-// one, by the sizes of the frames. It copies the ends that are at new places. Where that does not lead to a frame
-// that was the outermost, it copies all up to where the stack has ended, if that is not far. What is left of frames
-// that have ended would mislead it there. Else it copies on in small steps, until a return address in what is new leads
-// there. That ends where the stack has ended, or at a frame that is where it was. The walk of such a look is not to
-// wait for others, as the next looks would come to the same unknown frame.
+// thread's stack tells where these ends have been in its last walks. It also tells how large the frame is that each
+// return address belongs to, and those of each function. A freeze then copies the top of the stack and, in the same
+// call of the kernel, a piece at each of those ends. While the thread is still stopped it goes from frame to frame by
+// their sizes. It begins in the one that the thread is in, and at each return address that is known. It copies the
+// ends that are at new places. Where that does not lead to a frame that was the outermost, it copies all up to where the stack
+// has ended, if that is not far. What is left of frames that have ended would mislead it there. Else it copies on in
+// small steps, until a return address in what is new leads there. That ends where the stack has ended, or at a frame
+// that is where it was. The walk of such a look is not to wait for others, as the next looks would come to the same
+// unknown frame.
 //
 // All this is only a guess of what to copy: the walk finds out what the frames are, and says so if a word is lacking.
 const (
 	outlineFrom  = 64 << 10 // stacks of which walks read no more are copied in one piece
-	topCopy      = 32 << 10
+	topCopy      = 24 << 10
 	wholeCopy    = 256 << 10 // where nothing better is known, a stack that is no deeper is copied as a whole
 	mostInFull   = 128 << 10 // of a stack in which no known frame leads further, as much is copied beyond the top
 	mostBridge   = 5 << 18   // up to here, if a frame that is known comes no earlier
@@ -43,11 +44,12 @@ const (
 	maxSteps     = 1 << stepBits / 2
 	maxStarts    = 24 // return addresses that are tried as the first one, and lead to another known one
 	maxTries     = 400
-	maxJoins     = 4  // frames of earlier walks that are tried
-	pieceReads   = 64 // at most
-	readsKept    = 2  // reads that are left to what is copied in one piece
-	maxSteppedTo = 40 // ends at new places
-	endBytes     = maxSteppedTo * (pieceBelow + manyAbove)
+	maxJoins     = 4        // frames of earlier walks that are tried
+	pieceReads   = 64       // at most
+	readsKept    = 2        // reads that are left to what is copied in one piece
+	maxSteppedTo = 40       // ends at new places
+	mostFollowed = 40 << 10 // of ends at new places together: what needs more is copied in one piece
+	endBytes     = mostFollowed + pieceBelow + manyAbove
 	firstGrowth  = 4 << 10 // of what is copied where frames are unknown
 )
 

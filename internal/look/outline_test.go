@@ -172,10 +172,12 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	learned(by.steps, inner, 10<<10)
 	learned(by.steps, outer, 200<<10)
 	learned(by.steps, root, sizeRoot)
-	for at, pc := range map[int]uint64{8192: inner, 18 << 10: 0x999, 36 << 10: inner, 44 << 10: outer, 244 << 10: root} {
+	for at, pc := range map[int]uint64{
+		8192: inner, 18 << 10: 0x999, topCopy + 4<<10: inner, topCopy + 12<<10: outer, topCopy + 212<<10: root,
+	} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
-	p := &pieces{by: by, need: 64 << 10, top: mem[:topCopy], root: base + 244<<10}
+	p := &pieces{by: by, need: 64 << 10, top: mem[:topCopy], root: base + topCopy + 212<<10}
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
@@ -188,7 +190,7 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
 	}
-	for _, at := range []uint64{36<<10 - 8, 44<<10 - 8, 244<<10 - 8} {
+	for _, at := range []uint64{topCopy + 4<<10 - 8, topCopy + 12<<10 - 8, topCopy + 212<<10 - 8} {
 		if _, ok := have.Word(base + at); !ok {
 			t.Errorf("the word at %d was not copied", at)
 		}

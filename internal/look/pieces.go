@@ -28,6 +28,7 @@ type pieces struct {
 	gap    []byte
 	spare  []byte // the part of gap that is not in use
 	rest   []byte // of that the part that the present try does not use
+	floor  uint64 // of that so much is left
 	// reached is how far a chain came.
 	reached frames.Addr
 	// furthest is how far chains came that led to no outermost frame.
@@ -35,12 +36,17 @@ type pieces struct {
 	// lost: no chain led to the outermost frame.
 	lost bool
 	// sure: one that began in the frame that the thread is in did. Other places are tried if they are known as such.
-	sure   bool
-	passed [topCopy / 8 / 64]uint64 // a bit for each word of the top
+	sure bool
+	// passed are the stack pointers of chains that led to the outermost frame, failed those of others.
+	passed, failed words
 	// path are the stack pointers of the last chain that lie in the top, inTop so many.
 	path  [maxChain]frames.Addr
 	inTop int
 	sizes [mostGuesses]frames.Addr // that are tried for a frame
+	// likely are those that lead on; alts are the nAlts places where the chain goes on with others than it has taken.
+	likely []likely
+	alts   [maxAlternatives]alternative
+	nAlts  int
 	// spots are the places of the marks of foreseen that the kernel was asked about before the stop, until when all of
 	// them are known to be there (CLOCK_MONOTONIC, ns).
 	spots    [procmem.MostPlaces]uint64
@@ -54,6 +60,7 @@ func (p *pieces) reserve(need int) {
 	if p.buf == nil {
 		p.buf = make([]byte, pieceBytes)
 		touch(p.buf)
+		p.likely = make([]likely, 0, mostGuesses)
 	}
 	if need = max(need, mostBridge) + endBytes; len(p.gap) < need {
 		p.gap = make([]byte, need)
@@ -254,7 +261,7 @@ func (p *pieces) joins(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Re
 func (p *pieces) grow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) {
 	n, to, done := len(have.Others), p.spare, 0
 	have.Others = out[:n+1]
-	p.spare = p.rest
+	p.spare, p.floor = p.rest, floorOf(p.rest)
 	for step, found := firstGrowth, false; done < len(to) && !found; step += step / 2 {
 		if step = min(step, len(to)-done); rd.Left() <= readsKept {
 			step = len(to) - done
@@ -268,6 +275,9 @@ func (p *pieces) grow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Reg
 	}
 }
 
+// floorOf gives how much of what is spare has to be left by chains, so that they copy mostFollowed at most.
+func floorOf(spare []byte) uint64 { return uint64(max(len(spare)-mostFollowed, 0)) }
+
 // start is where a chain begins: a return address, and the stack pointer behind it.
 type start struct{ pc, sp frames.Addr }
 
@@ -276,7 +286,8 @@ type start struct{ pc, sp frames.Addr }
 func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region) (reached frames.Addr, ok bool) {
 	top := have.Stack.Addr + uint64(len(have.Stack.Bytes))
 	p.spare, p.furthest = p.gap, top+largeFrom
-	clear(p.passed[:])
+	p.floor = floorOf(p.gap)
+	p.passed, p.failed = words{}, words{}
 	if p.by.steps.knowsFunction(p.pc) {
 		ok = p.try(rd, have, out, start{p.pc, have.Stack.Addr + redZone})
 	}
@@ -294,9 +305,13 @@ func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.R
 func (p *pieces) try(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, s start) bool {
 	n := len(have.Others)
 	ok := p.chain(rd, have, out, s.pc, s.sp)
+	if ok {
+		p.passed.mark(have, p.path[:p.inTop])
+	} else {
+		p.failed.mark(have, p.path[:p.inTop])
+	}
 	switch {
 	case ok:
-		p.pass(have)
 	case p.reached > p.furthest && (p.root == 0 || p.reached <= p.root):
 		p.furthest = p.reached
 	default:
@@ -317,7 +332,7 @@ func (p *pieces) scan(
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries; {
 		v := binary.LittleEndian.Uint64(b)
 		b, at = b[8:], at+8
-		if !p.by.steps.maybe(v) || p.isPassed(have, at) ||
+		if !p.by.steps.maybe(v) || p.passed.has(have, at) || p.failed.has(have, at) ||
 			p.by.steps.find(v).pc == 0 && (p.sure || !p.by.steps.isLarge(v)) {
 			continue
 		}
@@ -330,34 +345,62 @@ func (p *pieces) scan(
 	return ok
 }
 
-// pass marks the frames in the top that the last chain has passed.
-func (p *pieces) pass(have *frames.Snapshot) {
-	for _, sp := range p.path[:p.inTop] {
+// words has a bit for each word of the top.
+type words [topCopy / 8 / 64]uint64
+
+// mark marks the frames in the top that the last chain has passed.
+func (w *words) mark(have *frames.Snapshot, path []frames.Addr) {
+	for _, sp := range path {
 		at := (sp - have.Stack.Addr) / 8
-		p.passed[at/64] |= 1 << (at % 64)
+		w[at/64] |= 1 << (at % 64)
 	}
 }
 
-// isPassed reports whether a chain has passed that stack pointer, in the top.
-func (p *pieces) isPassed(have *frames.Snapshot, sp frames.Addr) bool {
+// has reports whether a stack pointer in the top is marked.
+func (w *words) has(have *frames.Snapshot, sp frames.Addr) bool {
 	at := sp - have.Stack.Addr
-	return at < topCopy && p.passed[at/8/64]&(1<<(at/8%64)) != 0
+	return at < topCopy && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
 // chain goes from one return address and the stack pointer behind it to the outermost frame; false if it does not get
-// there.
+// there. Where a frame may have several sizes it goes on with each.
 func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, pc, sp frames.Addr) bool {
-	p.rest, p.reached, p.inTop = p.spare, 0, 0
-	for n := range maxChain {
-		if n > 0 && p.isPassed(have, sp) {
-			return true // another one has gone on from here
+	p.rest, p.reached, p.inTop, p.nAlts = p.spare, 0, 0, 0
+	ok := p.goOn(rd, have, out, pc, sp, false)
+	for tries := 0; p.nAlts > 0 && tries < maxAlternatives; tries++ {
+		p.nAlts--
+		a := &p.alts[p.nAlts]
+		if !ok {
+			p.inTop = a.inTop
 		}
+		n, rest, inTop := len(have.Others), p.rest, p.inTop
+		if p.goOn(rd, have, out, a.pc, a.sp, true) {
+			ok = true
+			continue
+		}
+		have.Others, p.rest, p.inTop = out[:n], rest, inTop
+	}
+	return ok
+}
+
+// goOn is chain with one size for each frame. met: other chains may have come to the same place.
+func (p *pieces) goOn(
+	rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, pc, sp frames.Addr, met bool,
+) bool {
+	for range maxChain {
+		switch { // another one has gone on from here
+		case met && p.passed.has(have, sp):
+			return true
+		case met && p.failed.has(have, sp):
+			return false
+		}
+		met = true
 		if sp-have.Stack.Addr < topCopy && p.inTop < len(p.path) {
 			p.path[p.inTop] = sp
 			p.inTop++
 		}
 		size := p.by.steps.find(pc).size
-		if size == 0 || size == sizeVaries {
+		if size == 0 || size == sizeVaries || size >= largeFrom && size < mostCopy && p.by.steps.functions().varies(pc) {
 			size = p.guess(rd, have, out, pc, sp)
 		}
 		switch {
@@ -367,20 +410,41 @@ func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Re
 			return false
 		}
 		sp += size
-		v, ok := have.Word(sp - 8)
-		if ok {
-			_, ok = have.Word(sp - savedBelow)
-		}
+		v, ok := endOf(have, sp)
 		if !ok {
 			if v, ok = p.copyEnd(rd, have, out, sp, size); !ok {
 				return false
 			}
 		}
 		if pc = v; size >= largeFrom || p.by.steps.find(v).pc != 0 {
-			p.reached = sp
+			p.reached = max(p.reached, sp)
 		}
 	}
 	return false
+}
+
+// endOf gives the return address at the outer end of a frame, if that was copied in one piece with the registers that
+// are saved there.
+func endOf(have *frames.Snapshot, end frames.Addr) (pc frames.Addr, ok bool) {
+	from := end - savedBelow
+	if s := &have.Stack; from-s.Addr < uint64(len(s.Bytes)) {
+		return inPiece(s, from)
+	}
+	for i := range have.Others {
+		if pc, ok = inPiece(&have.Others[i], from); ok {
+			return pc, true
+		}
+	}
+	return 0, false
+}
+
+// inPiece is endOf for one piece and the address from which on it is to have all.
+func inPiece(r *frames.Region, from frames.Addr) (pc frames.Addr, ok bool) {
+	n, at := uint64(len(r.Bytes)), from-r.Addr
+	if at >= n || n-at < savedBelow {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(r.Bytes[at+savedBelow-8:]), true
 }
 
 // copyEnd copies the outer end of a frame of that size, and a little beyond. It gives the return address there. Where
@@ -392,7 +456,7 @@ func (p *pieces) copyEnd(
 	if size < smallFrame {
 		bytes = pieceBelow + manyAbove
 	}
-	if n == len(out) || uint64(len(p.rest)) < bytes || rd.Left() <= readsKept {
+	if n == len(out) || uint64(len(p.rest)) < bytes+p.floor || rd.Left() <= readsKept {
 		return 0, false
 	}
 	b := p.rest[:bytes]
