@@ -13,10 +13,10 @@ import (
 // thread's stack tells where these ends have been in its last walks. It also tells how large the frame is that each
 // return address belongs to, and those of each function. A freeze then copies the top of the stack and, in the same
 // call of the kernel, a piece at each of those ends. While the thread is still stopped it goes from frame to frame by
-// their sizes. It begins in the one that the thread is in, and at each return address that is known. It copies the
-// ends that are at new places. Where that does not lead to a frame that was the outermost, it copies all up to where the stack
-// has ended, if that is not far. What is left of frames that have ended would mislead it there. Else it copies on in
-// small steps, until a return address in what is new leads there. That ends where the stack has ended, or at a frame
+// their sizes. It begins in the one that the thread is in, and at each return address that is known. It copies the ends
+// that are at new places. Where that does not lead to a frame that was the outermost, it copies all up to where the
+// stack has ended, if that is not far. What is left of frames that have ended would mislead it there. Else it copies on
+// in small steps, until a return address in what is new leads there. That ends where the stack has ended, or at a frame
 // that is where it was. The walk of such a look is not to wait for others, as the next looks would come to the same
 // unknown frame.
 //

@@ -3,6 +3,7 @@ package look
 import (
 	"bufio"
 	"errors"
+	"math/rand/v2"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -252,7 +253,7 @@ func TestACensusTakesNoOtherSleepForTheLastOne(t *testing.T) {
 		again, anew := 0, 0
 		other.SetSampled(64 << 10)
 		for end := time.Now().Add(3 * time.Minute); time.Now().Before(end) && (again < 20 || anew < 20); {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Duration(1+rand.IntN(12)) * time.Millisecond) // the next nap, or the one after it
 			c.count(l)
 			o, s, err := l.Begin(n.thread)
 			switch {
