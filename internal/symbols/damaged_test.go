@@ -44,6 +44,7 @@ func TestDamagedFilesDegrade(t *testing.T) {
 					t.Fatal(w)
 				}
 			}
+			f.Release() // hundreds of programs would take what all tests may have
 		}
 	}
 }
