@@ -101,6 +101,16 @@ func (c *Tracer) checkSamples(now int64) {
 	}
 }
 
+// heardNobody takes note that nobody was sampled up to now, on purpose. What targets used meanwhile is no sign that no
+// samples come.
+func (c *Tracer) heardNobody(now int64) {
+	c.samples.ran = 0
+	for _, p := range c.procs {
+		p.readClockAt(now, p.alive())
+		p.ranUnheard = p.clock.ran()
+	}
+}
+
 // giveUpSamples has ptrace look at running threads from now on.
 func (c *Tracer) giveUpSamples(why string) {
 	k := &c.samples

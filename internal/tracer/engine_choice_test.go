@@ -40,6 +40,24 @@ func TestProcessThatRunsUnsampledIsPtraces(t *testing.T) {
 	}
 }
 
+// TestSamplesAreNotGivenUpForTimeInWhichNobodyWasSampled: as when the sampler was held.
+func TestSamplesAreNotGivenUpForTimeInWhichNobodyWasSampled(t *testing.T) {
+	onTicksOf(t, sampling(t, 99), func(tick func(), c *Tracer) {
+		tick()
+		k, p := &c.samples, c.procs[0]
+		for range 3 {
+			k.heardOf, p.heardOf = k.heard, p.heard
+			c.ranGone += 1e12
+			p.ranUnheard = -1e12
+			c.heardNobody(procmem.Now())
+			c.checkSamples(procmem.Now())
+		}
+		if k.reader == nil || p.shared.Lack() != handover.LacksNothing {
+			t.Errorf("given up (%s), of its process: %v", k.gaveUp, p.shared.Lack())
+		}
+	}, "sleepers", "1")
+}
+
 // TestSamplesAreGivenUpOnlyWhereAllAreSampled: of a process that ptrace looks at no samples come, however much it runs.
 func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 	for _, sampled := range []bool{true, false} {

@@ -154,6 +154,7 @@ func (c *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 		time.Sleep(heldStep) // so that the Go runtime has this processor, and can stop this goroutine
 	}
 	now := procmem.Now()
+	c.heardNobody(now)
 	c.rest.Over(0, c.ticks.Period())
 	c.ticks.Restart(now, c.budget.Rate(now))
 }
