@@ -232,8 +232,11 @@ func NewPool(n int) *Pool {
 	return &Pool{free: make(chan *Shot, n)}
 }
 
-// Get gives a shot, a new one if none is free.
+// Get gives a shot, a new one if none is free. It is pinned: the channel's lock would bring up a request to make room
+// that was dropped before ([ptrace.Pin]). Then the tracer would wait for an ordinary thread of this process.
 func (p *Pool) Get() *Shot {
+	ptrace.Pin()
+	defer ptrace.Unpin()
 	select {
 	case s := <-p.free:
 		p.kept.Add(-int64(cap(s.buf)))

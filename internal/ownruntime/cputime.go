@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"prywalk/internal/procmem"
 )
 
 // CPUOf gives the processor time that a function takes. Time in which it waits, for a processor or for the
@@ -19,10 +19,4 @@ func CPUOf(f func()) time.Duration {
 }
 
 // CPUTime gives the processor time of this OS thread.
-func CPUTime() time.Duration {
-	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
-		return 0
-	}
-	return time.Duration(ts.Nano())
-}
+func CPUTime() time.Duration { return time.Duration(procmem.ThreadCPU()) }

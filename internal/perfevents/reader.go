@@ -1,6 +1,7 @@
 package perfevents
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 )
 
 var (
@@ -167,6 +169,9 @@ func (r *Reader) count(rec *Record, take func(*Record)) {
 // Check opens events on processors that have come since, and lets go of those that have gone. It reports whether all
 // processors are sampled. It is to be called now and then. What waits in the rings must have been drained.
 func (r *Reader) Check() bool {
+	if r.list == nil && r.sameProcessors() {
+		return true
+	}
 	online, err := r.processors()
 	if err != nil || online == r.online {
 		return err == nil
@@ -321,10 +326,21 @@ func (r *Reader) processors() (string, error) {
 	return onlineCPUs()
 }
 
-// onlineCPUs gives the kernel's list of processors, as 0-3,6.
+// online is where the kernel lists the processors that are there, as 0-3,6.
+const online = "/sys/devices/system/cpu/online"
+
+// onlineCPUs gives that list.
 func onlineCPUs() (string, error) {
-	b, err := os.ReadFile("/sys/devices/system/cpu/online")
+	b, err := os.ReadFile(online)
 	return strings.TrimSpace(string(b)), err
+}
+
+// sameProcessors reports whether the list is as it was, without a word to the Go scheduler, which would have the tracer
+// give way. False if it is longer than a few ranges.
+func (r *Reader) sameProcessors() bool {
+	var buf [128]byte
+	b, err := procmem.ReadSmall(online, buf[:])
+	return err == nil && len(b) < len(buf) && string(bytes.TrimSpace(b)) == r.online
 }
 
 // mostCPUs bounds the numbers of processors (CONFIG_NR_CPUS is 8,192 at most).

@@ -30,6 +30,28 @@ func open(path []byte, flags uintptr) (int, syscall.Errno) {
 	}
 }
 
+// longestPath is the longest path that [ReadSmall] takes, in bytes.
+const longestPath = 127
+
+// ReadSmall reads the beginning of a file whose path has up to 127 bytes, as far as buf reaches. It allocates nothing
+// and does not tell the Go scheduler. Errors: those of open(2) and pread(2), as an error of this package.
+func ReadSmall(path string, buf []byte) ([]byte, error) {
+	var name [longestPath + 1]byte
+	if len(path) > longestPath {
+		return nil, syscall.ENAMETOOLONG
+	}
+	fd, e := open(name[:copy(name[:], path)+1], 0)
+	if e != 0 {
+		return nil, classify(e)
+	}
+	n, e := pread(fd, buf, 0)
+	closeFD(fd)
+	if e != 0 {
+		return nil, classify(e)
+	}
+	return buf[:n], nil
+}
+
 // Readlink reads where a symbolic link under /proc leads to, cut at the end of buf.
 // Errors: [refusal.Gone], [refusal.Denied], or the error number that the kernel gave.
 func Readlink(path string, buf []byte) ([]byte, error) {

@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
+	"prywalk/ptrace"
 )
 
 // # The kernel's samples, from the reader to the accountant
@@ -48,7 +49,9 @@ func (c *Tracer) takeSamples(now int64) {
 		return
 	}
 	k.drained = now
+	ptrace.Pin() // it allocates, which would bring up a request to make room
 	k.untracked.drain(k.reader, k.take)
+	ptrace.Unpin()
 	c.handOverUntracked(now)
 	c.fitStack(now)
 	if now-k.checked >= checkEvery {

@@ -1,0 +1,37 @@
+package procmem
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/refusal"
+)
+
+func TestReadSmallReadsTheBeginningOfAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("0-3,6\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var buf [16]byte
+	for _, c := range []struct {
+		room int
+		want string
+	}{{16, "0-3,6\n"}, {3, "0-3"}, {0, ""}} {
+		if got, err := ReadSmall(path, buf[:c.room]); err != nil || string(got) != c.want {
+			t.Errorf("with room for %d bytes: %q, %v; want %q", c.room, got, err, c.want)
+		}
+	}
+	if _, err := ReadSmall(path+"s", buf[:]); !errors.Is(err, refusal.Gone) {
+		t.Errorf("a file that is not there: %v, want %v", err, refusal.Gone)
+	}
+	if _, err := ReadSmall("/"+strings.Repeat("x", longestPath), buf[:]); !errors.Is(err, syscall.ENAMETOOLONG) {
+		t.Errorf("too long a path: %v, want %v", err, syscall.ENAMETOOLONG)
+	}
+	if n := testing.AllocsPerRun(100, func() { _, _ = ReadSmall("/sys/devices/system/cpu/online", buf[:]) }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
