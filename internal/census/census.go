@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 
@@ -43,16 +42,16 @@ type Sleep struct {
 	Processor int
 	// LastRun is what [procmem.ThreadFiles.LastRun] shows of it, in nanoseconds.
 	LastRun int64
+	// Identity is what no other thread of the same number has had, or will have, since the machine was started.
+	Identity uint64
 }
 
 // Census takes censuses. Not safe for concurrent use.
 type Census struct {
-	prog   *ebpf.Program
-	table  *ebpf.Map
-	mem    []byte
-	run    *procmem.BPFRun
+	loaded
 	n      int
 	asleep bool // it tells where threads sleep
+	stacks *Stacks
 }
 
 // New loads the program. It takes some tens of milliseconds: the kernel's types are
@@ -70,7 +69,9 @@ func New() (*Census, error) {
 	if err := c.load(types); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	c.run = procmem.NewBPFRun(c.prog.FD())
+	if c.asleep {
+		c.stacks, _ = newStacks(types) // what cannot be read so is read in another way
+	}
 	return c, nil
 }
 
@@ -78,49 +79,24 @@ func New() (*Census, error) {
 // include/linux/proc_ns.h).
 const initPIDNamespace = "pid:[4026531836]"
 
-// load makes the table and the program, and maps the table.
+// load makes the table and the program.
 func (c *Census) load(types *btf.Spec) error {
-	var err error
-	c.table, err = ebpf.NewMap(&ebpf.MapSpec{
-		Name: "census", Type: ebpf.Array, KeySize: 4, ValueSize: headBytes + MaxThreads*recordBytes, MaxEntries: 1,
-		Flags: unix.BPF_F_MMAPABLE,
-	})
-	if err != nil {
-		return refused(err)
+	if err := c.makeTable(headBytes+MaxThreads*recordBytes, unix.PROT_READ); err != nil {
+		return err
 	}
 	c.asleep = runtime.GOARCH == "amd64" // by its registers
-	err = c.loadProgram(types)
+	err := c.loadProgram(types)
 	if err != nil && c.asleep { // an older kernel, or one with other fields
 		c.asleep = false
 		err = c.loadProgram(types)
 	}
-	if err != nil {
-		return err
-	}
-	page := os.Getpagesize()
-	size := (headBytes + MaxThreads*recordBytes + page - 1) / page * page
-	c.mem, err = unix.Mmap(c.table.FD(), 0, size, unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		return refused(err)
-	}
-	return nil
+	return err
 }
 
 // loadProgram makes the program.
 func (c *Census) loadProgram(types *btf.Spec) error {
 	a := assembler{types: types}
-	ins := a.program(c.table.FD(), c.asleep)
-	if a.err != nil {
-		return a.err
-	}
-	var err error
-	c.prog, err = ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "census", Type: ebpf.Syscall, License: "GPL", Flags: unix.BPF_F_SLEEPABLE, Instructions: ins,
-	})
-	if err != nil {
-		return refused(err)
-	}
-	return nil
+	return c.makeProgram(&a, a.program(c.table.FD(), c.asleep))
 }
 
 // refused classifies what the kernel said.
@@ -167,6 +143,9 @@ func (c *Census) At(i int) Record {
 	}
 }
 
+// Stacks gives what reads the stacks of those that sleep, nil where the kernel does not let it.
+func (c *Census) Stacks() *Stacks { return c.stacks }
+
 // TellsSleeps reports whether censuses tell where threads sleep: on x86-64, where the kernel lets the program see it.
 func (c *Census) TellsSleeps() bool { return c.asleep }
 
@@ -180,6 +159,7 @@ func (c *Census) Asleep(i int, s *Sleep) bool {
 	s.Interruptible = state&reported == interruptible
 	s.Processor = int(binary.NativeEndian.Uint32(b[atProcessor:]))
 	s.LastRun = int64(binary.NativeEndian.Uint64(b[atLastRun:]))
+	s.Identity = binary.NativeEndian.Uint64(b[atIdentity:])
 	s.Call = procmem.SyscallInfo{
 		Nr: int64(int32(binary.NativeEndian.Uint32(b[atCall:]))), //nolint:gosec // as the kernel takes it, −1 for none
 		SP: binary.NativeEndian.Uint64(b[atSP:]), PC: binary.NativeEndian.Uint64(b[atPC:]),
@@ -196,18 +176,11 @@ const (
 	interruptible = 1
 )
 
-// Close lets go of the program and its memory.
+// Close lets go of the programs and their memory.
 func (c *Census) Close() error {
-	var errs []error
-	if c.mem != nil {
-		errs = append(errs, unix.Munmap(c.mem))
-		c.mem = nil
-	}
-	if c.prog != nil {
-		errs = append(errs, c.prog.Close())
-	}
-	if c.table != nil {
-		errs = append(errs, c.table.Close())
+	errs := []error{c.loaded.close()}
+	if c.stacks != nil {
+		errs = append(errs, c.stacks.loaded.close())
 	}
 	return errors.Join(errs...)
 }

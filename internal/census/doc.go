@@ -11,6 +11,9 @@
 // slower. It is assembled here for the running kernel, whose type information (BTF) says where in task_struct the
 // fields are.
 //
+// A second program reads a few words of the stacks of those that have woken up since: they tell whether such a thread
+// sleeps again where it slept. It does so for many threads in one system call ([Stacks]).
+//
 // The older way, a BPF iterator that is read like a file (kernel/bpf/task_iter.c,
 // Linux 5.8), took ten times as long a thread, and does not pay.
 package census

@@ -29,6 +29,7 @@ const (
 	atArgs      = 56  // 6 times 8 bytes
 	atSP        = 104 // 8 bytes
 	atPC        = 112 // 8 bytes
+	atIdentity  = 120 // 8 bytes: see [assembler.identity]
 )
 
 // MaxThreads is the most threads that a process may have to be counted.
@@ -171,6 +172,18 @@ func (a *assembler) program(table int, asleep bool) asm.Instructions {
 	)
 }
 
+// identity gives the instructions that leave in R1 what no two threads of the same number have in common. It is the
+// moment of birth, and how many programs its process has run since. The thread that survives execve(2) takes its first
+// thread's number and moment of birth (fs/exec.c, de_thread), but has counted one program more. Who gets a number anew
+// is born later. So the sum only rises. R3 is lost.
+func (a *assembler) identity(task asm.Register) asm.Instructions {
+	return asm.Instructions{
+		asm.LoadMem(asm.R1, task, a.task(asm.DWord, "start_boottime"), asm.DWord),
+		asm.LoadMem(asm.R3, task, a.task(asm.DWord, "self_exec_id"), asm.DWord),
+		asm.Add.Reg(asm.R1, asm.R3),
+	}
+}
+
 // sleep gives the instructions that write where the task in R6 sleeps into the record at R2, and its count of arrivals.
 // They leave both registers as they are, and write nothing if the record is of the same sleep: it has the same thread
 // and counts, and is not queued. Most threads sleep on, and their registers lie in memory that no cache has.
@@ -219,7 +232,9 @@ func (a *assembler) sleep() asm.Instructions {
 		ins = append(ins, asm.LoadMem(asm.R1, asm.R0, a.field("pt_regs", asm.DWord, f.name), asm.DWord),
 			asm.StoreMem(asm.R2, headBytes+f.to, asm.R1, asm.DWord))
 	}
+	ins = append(ins, a.identity(asm.R6)...)
 	return append(ins,
+		asm.StoreMem(asm.R2, headBytes+atIdentity, asm.R1, asm.DWord),
 		asm.Mov.Imm(asm.R1, 1),
 		asm.StoreMem(asm.R2, headBytes+atOff, asm.R1, asm.Word),
 		asm.Mov.Reg(asm.R1, asm.R1).WithSymbol("clocks"),

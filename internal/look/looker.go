@@ -22,6 +22,7 @@ const (
 	Runs                      // it runs, and the kernel samples it
 	Queued                    // it waits for a processor, and only who is on one is stopped
 	SleptAgain                // it has run, and sleeps in the same place of the same stack as at its last shot
+	Asked                     // that seems so: Answers will tell
 )
 
 // Looker looks at threads. Precondition of all methods: they run on the OS thread
@@ -51,6 +52,7 @@ type Looker struct {
 	careful  bool           // see OnlyOnProcessors
 	tickAt   int64          // see BeginTick
 	words    [mostSpan]byte // takes those words of a stack that a walk depends on
+	asked    asked
 
 	candidates []candidate // of one tick
 }
@@ -77,12 +79,18 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		return Reused, nil, nil
 	}
 	if counted {
-		if l.rung < AlwaysPeek && !again && l.sleepsOn(t) {
-			return SleptAgain, nil, nil
+		if l.rung < AlwaysPeek && !again && l.maySleepOn(t) {
+			if l.ask(t) {
+				return Asked, nil, nil
+			}
+			if l.sleepsOn(t) {
+				return SleptAgain, nil, nil
+			}
 		}
 		if sched, err = l.clocks(t, false); err != nil {
 			return 0, nil, err
 		}
+		t.counted.identify(t, sched)
 	}
 	s := l.shot()
 	t.slept.beginLook(t, l.rung < AlwaysPeek && !again)
@@ -124,7 +132,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 
 // clocks gives the clocks that a look begins with: those of the tick's census, or as they are now.
 func (l *Looker) clocks(t *Thread, counted bool) (sched procmem.SchedStat, err error) {
-	if sched = t.counted.sched; !counted {
+	if sched = t.counted.record.SchedStat; !counted {
 		sched, err = t.files.SchedStat()
 	}
 	t.counted.at = 0 // a census is believed once

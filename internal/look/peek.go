@@ -296,15 +296,27 @@ func (s *Shot) MayRecur() bool {
 //
 // A census reads the counts of all threads at once, and where those sleep that are off their processors. So a look at a
 // thread that has not run since its last one reads nothing more. One at a thread that sleeps like the last time reads
-// two things: the words that the walk depended on, and the count. The proof is that of any peek. It was asleep when it
-// had the census's count, and has that count still.
+// the words that the walk depended on, and then the count. The proof is that of any peek. It was asleep when it had the
+// census's count, and has that count still.
+//
+// Where the kernel allows it, these are read for many threads by one system call ([census.Stacks]): each one's words,
+// then its count. The numbers of threads can change hands, and that call goes by them, where the files of a thread do
+// not. So it reads identities, too. Which one is the thread's is known since its files once showed the same clocks as a
+// census in the same tick. Whatever does not fit is looked at as if nobody had asked.
 
 // counted is what a census has read of a thread.
 type counted struct {
 	at     int64 // the tick that it was taken in, CLOCK_MONOTONIC ns; 0: it has been used
-	sched  procmem.SchedStat
+	record census.Record
 	asleep bool // sleep is known
 	sleep  census.Sleep
+}
+
+// asked are the threads whose stacks are to be read by one system call.
+type asked struct {
+	by      *census.Stacks // nil: each is read by itself
+	threads [census.MostAsked]*Thread
+	same    [census.MostAsked]bool
 }
 
 // mostSpan is how far apart those words of a stack may be, in bytes.
@@ -314,19 +326,33 @@ const mostSpan = 16 << 10
 // (CLOCK_MONOTONIC, ns).
 func (t *Thread) Counted(all *census.Census, i int, tick int64) {
 	k := &t.counted
-	k.at, k.sched = tick, all.At(i).SchedStat
+	k.at, k.record = tick, all.At(i)
 	k.asleep = all.Asleep(i, &k.sleep)
+	if k.asleep && t.identity != 0 && k.sleep.Identity != t.identity {
+		k.at, t.identity = 0, 0 // another thread has the number, or it runs another program: its files will show
+	}
+}
+
+// identify takes note that the thread's files show these clocks, in the tick of the census.
+func (k *counted) identify(t *Thread, sched procmem.SchedStat) {
+	if k.asleep && sched.Runs == k.record.Runs && sched.CPU == k.record.CPU {
+		t.identity = k.sleep.Identity
+	}
 }
 
 // BeginTick tells the moment of the tick whose looks follow (CLOCK_MONOTONIC, ns): its censuses are believed.
 func (l *Looker) BeginTick(at int64) { l.tickAt = at }
 
-// sleepsOn finds out whether a thread that has run, and sleeps by a census, sleeps as at its last shot.
-func (l *Looker) sleepsOn(t *Thread) bool {
+// AskBy has looks ask for stacks, so that Answers is to be called in each tick.
+func (l *Looker) AskBy(s *census.Stacks) { l.asked.by = s }
+
+// maySleepOn reports whether a thread that has run, and sleeps by a census, sleeps as at its last shot, if its stack's
+// words are as they were.
+func (l *Looker) maySleepOn(t *Thread) bool {
 	p, k, n := &t.slept, &t.counted, t.needs.get()
 	p.beginLook(t, true)
 	call := &k.sleep.Call
-	if !p.wanted || !k.asleep || !k.sleep.Interruptible || procmem.Now()-p.at >= p.lasts || !p.sameCall(l.arch, call) {
+	if !p.wanted || !k.asleep || !k.sleep.Interruptible || l.tickAt-p.at >= p.lasts || !p.sameCall(l.arch, call) {
 		return false
 	}
 	if t.Extra != nil || n.Others[0].At != 0 || n.Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
@@ -335,16 +361,83 @@ func (l *Looker) sleepsOn(t *Thread) bool {
 	if _, lock := waits.WorthReading(&call.Args); p.nearLen != 0 || lock && call.Nr == futexCall(l.arch) {
 		return false // what lies around the lock counts, too
 	}
-	if l.mayHavePreempted(t) || !l.hasWords(t, p.words) {
+	return !l.mayHavePreempted(t)
+}
+
+// sleepsOn finds out whether such a thread does.
+func (l *Looker) sleepsOn(t *Thread) bool {
+	k := &t.counted
+	if !l.hasWords(t, t.slept.words) {
 		return false
 	}
 	after, err := t.files.SchedStat()
-	if err != nil || after.Runs != k.sched.Runs || after.CPU != k.sched.CPU {
+	if err != nil || after.Runs != k.record.Runs || after.CPU != k.record.CPU {
 		return false
 	}
-	t.before, t.restless, p.lastAt = after, true, procmem.Now()
-	t.base = baseline{runs: after.Runs, state: Sleeping, valid: true}
+	k.identify(t, after)
+	t.before = after
+	t.sleptAgain(procmem.Now())
 	return true
+}
+
+// sleptAgain takes note that the thread slept as at its last shot at a moment.
+func (t *Thread) sleptAgain(at int64) {
+	t.restless, t.slept.lastAt = true, at
+	t.base = baseline{runs: t.before.Runs, state: Sleeping, valid: true}
+}
+
+// ask has the next call of Answers read the stack of such a thread; false: that cannot be.
+func (l *Looker) ask(t *Thread) bool {
+	from, n := t.slept.words.Span()
+	by := l.asked.by
+	if by == nil || t.identity == 0 || n > census.MostWords || by.Asked() == census.MostAsked {
+		return false
+	}
+	if t.Memory == nil || n > 0 && !t.Memory.Plain(from, n) {
+		return false
+	}
+	l.asked.threads[by.Ask(t.TID, from, int(n))] = t
+	return true
+}
+
+// Asked gives how many looks have come to [Asked] since the last call of Answers: it is to be called at
+// [census.MostAsked].
+func (l *Looker) Asked() int {
+	if l.asked.by == nil {
+		return 0
+	}
+	return l.asked.by.Asked()
+}
+
+// Answers tells of each look that has come to [Asked] whether its thread sleeps as at its last shot. If not, or that is
+// not known, it is to be looked at anew.
+func (l *Looker) Answers(tell func(t *Thread, same bool)) {
+	a, n := &l.asked, l.Asked()
+	if n == 0 {
+		return
+	}
+	at := procmem.Now() // it sleeps at any moment between the census and what is read now
+	a.by.Read()
+	for i, t := range a.threads[:n] { // all at once: the next one that is asked for takes the room
+		if a.same[i] = a.holds(t, i); a.same[i] {
+			t.sleptAgain(at)
+		}
+	}
+	for i, t := range a.threads[:n] {
+		a.threads[i] = nil
+		tell(t, a.same[i])
+	}
+}
+
+// holds reports whether the i-th answer shows the sleep of the thread's last shot.
+func (a *asked) holds(t *Thread, i int) bool {
+	k, p := &t.counted, &t.slept
+	b, ok := a.by.Answer(i, &k.record, &k.sleep)
+	if !ok || k.sleep.Identity != t.identity || p.at == 0 {
+		return false
+	}
+	from, _ := p.words.Span()
+	return p.words.Hold(&k.sleep.Call, &frames.Region{Addr: from, Bytes: b})
 }
 
 // hasWords copies the words of a sleeper's stack that its last walk depended on, and reports whether they hold.

@@ -51,6 +51,7 @@ type Thread struct {
 	slept    slept
 	futex    futexSleep
 	counted  counted
+	identity uint64 // by a census, of the thread that the files are of; 0: it is not known yet
 	// restless: it has not been found unchanged since it was peeked at.
 	restless bool
 	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames

@@ -51,6 +51,9 @@ func (c *Tracer) runHere(ctx context.Context) (again bool) {
 	if c.opts.KernelStacks {
 		c.looker.SeeKernelStacks()
 	}
+	if c.opts.Census != nil {
+		c.looker.AskBy(c.opts.Census.Stacks())
+	}
 	c.scheduling = ctl.Scheduling()
 	c.beginOnce()
 	defer func() {

@@ -245,6 +245,7 @@ func (c *Tracer) lookAtPreempted() {
 
 // lookAt begins a look at each of some threads, beginning each tick with another one.
 func (c *Tracer) lookAt(list []*idle.Thread) {
+	defer c.takeAnswers()
 	for i := range list {
 		if ptrace.Leaving() && !c.ending {
 			return
@@ -252,6 +253,7 @@ func (c *Tracer) lookAt(list []*idle.Thread) {
 		if th := list[(i+c.now.first)%len(list)].Owner.(*thread); !th.dead && (th.metAt == 0 || th.metAt != c.counts.ticks) {
 			c.makeWay()
 			c.begin(th)
+			c.answerMany()
 		}
 	}
 }
@@ -276,6 +278,7 @@ func (c *Tracer) draw() (all bool) {
 // lookAtDrawn begins a look at each of those threads that are drawn, the youngest first: what they do is soon over.
 // Nobody can tell whether one of those that are left alone has run, while others that run are not looked at.
 func (c *Tracer) lookAtDrawn(list []*idle.Thread) {
+	defer c.takeAnswers()
 	for _, t := range slices.Backward(list) {
 		if ptrace.Leaving() {
 			return
@@ -283,6 +286,7 @@ func (c *Tracer) lookAtDrawn(list []*idle.Thread) {
 		if th := t.Owner.(*thread); c.subset.Draw() && !th.dead {
 			c.makeWay()
 			c.begin(th)
+			c.answerMany()
 		}
 	}
 }

@@ -21,9 +21,12 @@ type Tracer struct {
 	looker *look.Looker
 	files  *procmem.Budget                       // of those that are kept open
 	done   func(*look.Thread, *look.Shot, error) // collected, made once
-	procs  []*process
-	out    outbox
-	stop   func() // ends the run
+	// answered is answer, made once; anew are the threads that it has found to have run.
+	answered func(t *look.Thread, same bool)
+	anew     []*thread
+	procs    []*process
+	out      outbox
+	stop     func() // ends the run
 
 	timing
 	runSpan
@@ -93,7 +96,7 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 		c.newborns, c.precedesExec = descendants.NewNewborns[*handover.Process, *young](), mayPrecedeExec()
 		c.newborns.Between(c.serveStopped)
 	}
-	c.done = c.collected
+	c.done, c.answered = c.collected, c.answer
 	c.Garbage.Await = c.await
 	c.observe(o.Events)
 	c.hear(o.Kin)
