@@ -174,7 +174,7 @@ func (u *unwinder) managedModule(p *processAccount, namer managed.Namer, m *fram
 	if info == nil {
 		info = &profile.ModuleInfo{Path: "[" + namer.Name() + "]"}
 		if m != nil {
-			info.Start, info.End, info.Bias, info.Owner = m.Start, m.End, m.Bias, p.Target.PID
+			info.Start, info.End, info.Bias, info.Owner, info.Grows = m.Start, m.End, m.Bias, p.Target.PID, true
 		}
 		p.managed.modules[k] = info
 	}

@@ -65,7 +65,7 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 			info.File = profile.FileID(at.Image.ID)
 		}
 		if at.JIT {
-			info.Owner = pid
+			info.Owner, info.Grows = pid, at.Names == nil // what describes itself may have others at the same place
 		}
 	}
 	return info

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 )
@@ -23,5 +24,26 @@ func TestModulesThatAreGoneAreForgotten(t *testing.T) {
 	u.module(p, here)
 	if len(p.modules) != 1 || p.modules[here] == nil {
 		t.Errorf("%d modules are remembered", len(p.modules))
+	}
+}
+
+// TestCodeMadeAtRunTimeAddsNothingAsItGrows: the mapping of a virtual machine's code grows again and again. What the
+// recording has of its code stays as much, told by a run-time system or not.
+func TestCodeMadeAtRunTimeAddsNothingAsItGrows(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "1")
+	_, p := accountOf(t, pid)
+	b := profile.NewBuilder(profile.Meta{})
+	u, namer := newUnwinder(b, 0), &interpreter{}
+	p.managed = newManagedNames(p)
+	told := b.Describe([]profile.Frame{{Name: "f"}})
+	for i := range uint64(100) {
+		m := &frames.Module{Start: 0x10000, End: 0x20000 + i<<12, Name: "[anon]", Origin: &code.Mapping{JIT: true}}
+		managed := u.managedModule(p, namer, m)
+		b.Intern([]profile.Loc{{Module: managed, Addr: 0x10000 + i, Described: told}, {Module: u.module(p, m), Addr: 0x10500}})
+		p.remapped = true
+		u.forgetModules(p, nil)
+	}
+	if n := b.Sizes(); n.Modules != 2 || n.Locations != 2 || n.Stacks != 1 {
+		t.Errorf("%+v after a hundred steps", n)
 	}
 }

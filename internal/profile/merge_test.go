@@ -56,3 +56,56 @@ func TestFileAtOtherAddressesIsTheSameModule(t *testing.T) {
 		t.Errorf("at %#x in a mapping at %#x", l.Address, l.Mapping.Start)
 	}
 }
+
+// TestCodeThatGrowsIsOneModule: what a JIT compiler fills grows in small steps, for days. Its locations and stacks stay
+// those that they were, and the mapping of the recording is as large as it has become.
+func TestCodeThatGrowsIsOneModule(t *testing.T) {
+	b := NewBuilder(Meta{Start: time.Now()})
+	var stack StackID
+	for i := range uint64(1000) {
+		m := &ModuleInfo{Start: 0x1000, End: 0x2000 + i<<12, Path: "[vm]", Owner: 1, Grows: true}
+		stack = b.Intern([]Loc{{Module: m, Addr: 0x1234}})
+		b.Released(m)
+	}
+	small := &ModuleInfo{Start: 0x1000, End: 0x2000, Path: "[vm]", Owner: 1, Grows: true}
+	if got := b.Intern([]Loc{{Module: small, Addr: 0x1234}}); got != stack {
+		t.Errorf("stack %d, want %d", got, stack)
+	}
+	if n := b.Sizes(); n.Modules != 1 || n.Locations != 1 || n.Stacks != 1 {
+		t.Errorf("%+v", n)
+	}
+	other := &ModuleInfo{Start: 0x1000, End: 0x2000, Path: "[vm]", Owner: 2, Grows: true}
+	if b.Intern([]Loc{{Module: other, Addr: 0x1234}}) == stack {
+		t.Error("another process's code is taken for it")
+	}
+	b.Add(Interval{Stack: stack, PID: 1, TID: 1, Samples: 1})
+	if p := roundTrip(t, b); len(p.Mapping) != 1 || p.Mapping[0].Limit != 0x2000+999<<12 {
+		t.Errorf("mappings %v", p.Mapping)
+	}
+}
+
+// TestPlacesThatARuntimeTellsTheSameOfAreOne: a function that is compiled again and again is at ever new addresses.
+func TestPlacesThatARuntimeTellsTheSameOfAreOne(t *testing.T) {
+	b := NewBuilder(Meta{Start: time.Now()})
+	vm := &ModuleInfo{Start: 0x1000, End: 0x9000, Path: "[vm]", Owner: 1, Grows: true}
+	heap := &ModuleInfo{Start: 0x10000, End: 0x90000, Path: "[vm]", Owner: 1, Grows: true}
+	fib, other := b.Describe([]Frame{{Name: "fib", Line: 3}}), b.Describe([]Frame{{Name: "fib", Line: 4}})
+	at := func(m *ModuleInfo, addr uint64, id DescriptionID) StackID {
+		return b.Intern([]Loc{{Module: m, Addr: addr, Described: id}})
+	}
+	first := at(vm, 0x1500, fib)
+	for i := range uint64(100) {
+		if at(vm, 0x2000+i, fib) != first {
+			t.Fatal("the same at another address is another stack")
+		}
+	}
+	for i, id := range []StackID{at(vm, 0x1500, other), at(heap, 0x10500, fib), at(vm, 0x1500, 0), at(vm, 0x1501, 0)} {
+		if want := StackID(i + 1); id != want {
+			t.Errorf("stack %d, want %d", id, want)
+		}
+	}
+	b.Add(Interval{Stack: first, PID: 1, TID: 1, Samples: 1})
+	if l := roundTrip(t, b).Sample[0].Location[0]; l.Address != 0x1500 {
+		t.Errorf("at %#x", l.Address)
+	}
+}

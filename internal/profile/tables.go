@@ -35,6 +35,9 @@ type moduleKey struct {
 
 func (m *ModuleInfo) key() moduleKey {
 	k := moduleKey{m.Start, m.End - m.Start, m.FileOffset, m.Bias - m.Start, m.Path, m.BuildID, m.Owner, m.File}
+	if m.Grows {
+		k.size = 0
+	}
 	if m.File != 0 && m.Owner == 0 {
 		k.start = 0
 	}
@@ -46,7 +49,7 @@ func (m *ModuleInfo) key() moduleKey {
 const maxPointers = 1 << 16
 
 // tables number what repeats. The slices are only ever appended to, so that a copy
-// of their headers is a consistent view.
+// of their headers is a consistent view. Modules can grow: their list is copied.
 type tables struct {
 	modules []*ModuleInfo
 	names   []string
@@ -85,10 +88,13 @@ func (t *tables) module(m *ModuleInfo) uint32 {
 	}
 	k := m.key()
 	i, ok := t.byModule[k]
-	if !ok {
+	switch {
+	case !ok:
 		i = uint32(len(t.modules))
 		t.modules = append(t.modules, m)
 		t.byModule[k] = i
+	case m.Grows && m.End > t.modules[i].End:
+		t.modules[i] = m
 	}
 	if len(t.byPointer) >= maxPointers {
 		clear(t.byPointer)
@@ -108,7 +114,8 @@ func (t *tables) name(s string) uint32 {
 	return i
 }
 
-// loc gives the number of a location.
+// loc gives the number of a location. Places of a module that a run-time system has told the same of are one, with the
+// address that came first. A program that compiles its functions again and again has ever new addresses of them.
 func (t *tables) loc(l *Loc) uint32 {
 	k := location{described: l.Described, machinery: l.Machinery}
 	switch {
@@ -120,11 +127,15 @@ func (t *tables) loc(l *Loc) uint32 {
 	default:
 		k.addr = l.Addr
 	}
-	i, ok := t.byLoc[k]
+	of := k
+	if l.Described != 0 {
+		of.addr = 0
+	}
+	i, ok := t.byLoc[of]
 	if !ok {
 		i = uint32(len(t.locs))
 		t.locs = append(t.locs, k)
-		t.byLoc[k] = i
+		t.byLoc[of] = i
 	}
 	return i
 }

@@ -55,6 +55,9 @@ type ModuleInfo struct {
 	// Owner is the pid of the only process for which the code at these
 	// addresses is this code (what a JIT compiler made); 0 for a file's.
 	Owner int
+	// Grows: the same with another End is the same module, grown. What a JIT compiler fills grows in small steps: else
+	// each step would add locations and stacks for all of the code.
+	Grows bool
 	// File stands for the contents of the file that the code is from; 0: the code is told from other code by its
 	// addresses.
 	File FileID

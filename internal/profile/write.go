@@ -35,7 +35,7 @@ func (b *Builder) view() *view {
 	defer b.mu.Unlock()
 	v := &view{
 		meta: b.meta, end: b.end, comments: b.comments,
-		modules: b.tables.modules, names: b.tables.names, locs: b.tables.locs, told: b.tables.told,
+		modules: slices.Clone(b.tables.modules), names: b.tables.names, locs: b.tables.locs, told: b.tables.told,
 		settled: slices.Clone(b.tables.settled),
 		stacks:  b.tables.stacks, labels: b.tables.labels, eras: slices.Clone(b.journal.eras.all),
 		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
