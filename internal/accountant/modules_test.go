@@ -39,7 +39,9 @@ func TestCodeMadeAtRunTimeAddsNothingAsItGrows(t *testing.T) {
 	for i := range uint64(100) {
 		m := &frames.Module{Start: 0x10000, End: 0x20000 + i<<12, Name: "[anon]", Origin: &code.Mapping{JIT: true}}
 		managed := u.managedModule(p, namer, m)
-		b.Intern([]profile.Loc{{Module: managed, Addr: 0x10000 + i, Described: told}, {Module: u.module(p, m), Addr: 0x10500}})
+		b.Intern([]profile.Loc{
+			{Module: managed, Addr: 0x10000 + i, Described: told}, {Module: u.module(p, m), Addr: 0x10500},
+		})
 		p.remapped = true
 		u.forgetModules(p, nil)
 	}

@@ -14,6 +14,7 @@ type codes struct {
 	serial   uint64
 	known    managed.Known
 	head     head
+	rested   int64 // when what is not met any more was dropped, CLOCK_MONOTONIC ns
 }
 
 // code is a code object.
@@ -25,6 +26,7 @@ type code struct {
 	shim       bool // the interpreter's own, not of a program's
 	since      int64
 	checked    int64 // when it was last seen to be still there, CLOCK_MONOTONIC in nanoseconds
+	met        int64 // the moment of the last copy whose walk has met it
 }
 
 // identity tells a code object from another one at the same address. From 3.12 on version does so alone. Before, the
@@ -47,6 +49,31 @@ func (c *codes) forget() {
 		c.known.Drop(addr)
 	}
 	c.byAddr, c.bySerial = nil, nil
+}
+
+// restEvery is how often code that no walk meets any more is looked for, in nanoseconds. What is dropped was not met
+// for as long.
+const restEvery = 60e9
+
+// rest drops what no copy has met since the last time but one: programs make code and drop it for days. at is when the
+// copy of this walk was made.
+func (c *codes) rest(at int64) {
+	if at-c.rested < restEvery {
+		return
+	}
+	before := c.rested
+	c.rested = at
+	for addr, e := range c.byAddr {
+		if e.met < before {
+			c.known.Drop(addr)
+			delete(c.byAddr, addr)
+		}
+	}
+	for serial, e := range c.bySerial {
+		if e.met < before {
+			delete(c.bySerial, serial)
+		}
+	}
 }
 
 // leaveOut keeps stops from copying what stands for code in a frame that is none of a program's. It is one object, or
@@ -111,6 +138,14 @@ func when(ok bool) found {
 
 // resolve gives the code object that was at an address when the sample was taken, if that is proven.
 func (r *Runtime) resolve(addr uint64) (*code, found) {
+	c, what := r.prove(addr)
+	if c != nil {
+		c.met = max(c.met, r.walk.sample.At)
+	}
+	return c, what
+}
+
+func (r *Runtime) prove(addr uint64) (*code, found) {
 	w := &r.walk
 	c := r.codes.byAddr[addr]
 	id, what := r.identify(addr, w.sample.Mem.Word)
@@ -238,6 +273,7 @@ func (r *Runtime) readCode(addr uint64, want *identity) (*code, found) {
 		return nil, isFreed
 	}
 	c.since = procmem.Now()
+	c.met = c.since
 	r.codes.add(addr, c)
 	return c, isKnown
 }

@@ -49,6 +49,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	if len(r.codes.bySerial) > 2*mostCodes {
 		r.codes.forget()
 	}
+	r.codes.rest(s.At)
 	chain, runs, loops := w.chain[:0], w.runs[:0], w.loops[:0]
 	*w = walk{sample: s, chain: chain, runs: runs, loops: loops, pages: &r.pages}
 	w.pages.n = 0

@@ -25,6 +25,7 @@ type Names struct {
 	others  []call
 	place   int32 // where the next scope was found
 	unread  bool  // a part of the debugging information could not be read
+	rested  int64 // when what is not met any more was dropped, CLOCK_MONOTONIC ns
 	// callStub is where the stub goes on by which the machine calls Java.
 	callStub uint64
 	threads  threads
@@ -96,6 +97,7 @@ const (
 // Begin implements [managed.Namer].
 func (n *Names) Begin(s *managed.Sample) {
 	n.sample, n.replace = s, false
+	n.rest(s.At)
 	n.forgetForeseen()
 	n.walk(s)
 }
@@ -110,6 +112,46 @@ func (n *Names) Forget() {
 	clear(n.sites)
 	clear(n.near[:])
 	clear(n.foreseen.told)
+}
+
+// restEvery is how often what is not met any more is looked for, in nanoseconds. A program can load classes, compile
+// methods and start threads for days, and drop them all. What is dropped was not met for as long; it is read anew if it
+// is met later.
+const restEvery = 60e9
+
+// rest drops what no copy has met since the last time but one. at is when the copy of this walk was made.
+func (n *Names) rest(at int64) {
+	if at-n.rested < restEvery {
+		return
+	}
+	before := n.rested
+	n.rested = at
+	for addr, m := range n.methods {
+		if m.checked < before {
+			delete(n.methods, addr)
+		}
+	}
+	for begin, c := range n.code {
+		if c.checked < before {
+			delete(n.code, begin)
+		}
+	}
+	for at, is := range n.sites {
+		if is.code != nil && is.code.checked < before {
+			delete(n.sites, at)
+		}
+	}
+	for ref := range n.foreseen.told {
+		if n.code[ref.Object] == nil && n.methods[ref.Object] == nil {
+			delete(n.foreseen.told, ref)
+		}
+	}
+	clear(n.files) // methods hold those that they have
+	for tid := range n.threads.proven {
+		if _, lives := n.threads.byTID[tid]; !lives {
+			delete(n.threads.proven, tid)
+		}
+	}
 }
 
 // Native implements [managed.Namer].
