@@ -19,6 +19,7 @@ func filled() *runstats.Stats {
 	s.SleptAgain = 191
 	s.Engine, s.WhyEngine = "perf", "a note"
 	s.Sampled, s.Claimed, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11
+	s.LostOfTargets = 3
 	s.Inferred, s.Unseen, s.Queued, s.Withheld = 12, 13, 14, 15
 	s.LeftOut = 192
 	s.Failed, s.Incomplete = map[string]int64{"exited": 16, "denied": 17}, map[string]int64{"depth": 18}

@@ -38,10 +38,7 @@ func perfEngine(s *runstats.Stats) string {
 	case s.Engine != "ptrace" && s.Engine != "": // "" where nothing was looked at
 		text = ", engine " + s.Engine
 	}
-	if s.LostSamples > 0 {
-		text += fmt.Sprintf(", %s lost", Plural(s.LostSamples, "sample"))
-	}
-	return text
+	return text + lost(s)
 }
 
 // engine says how running threads were observed, and what was lost.
@@ -50,8 +47,20 @@ func engine(s *runstats.Stats) string {
 	if s.EngineNote != "" {
 		text += " (" + s.EngineNote + ")"
 	}
-	if s.LostSamples > 0 {
-		text += fmt.Sprintf(", %s lost", Plural(s.LostSamples, "sample"))
+	return text + lost(s)
+}
+
+// lost says how many of the kernel's samples found no room, "" if all did. The kernel's buffers are everybody's.
+func lost(s *runstats.Stats) string {
+	switch {
+	case s.LostSamples == 0:
+		return ""
+	case s.LostOfTargets == s.LostSamples:
+		return fmt.Sprintf(", %s lost", Plural(s.LostSamples, "sample"))
 	}
-	return text
+	few := "hardly any sample"
+	if s.LostOfTargets > 0 {
+		few = "about " + Plural(s.LostOfTargets, "sample")
+	}
+	return fmt.Sprintf(", %s lost (%s of all programs found no room)", few, Plural(s.LostSamples, "record"))
 }

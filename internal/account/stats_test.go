@@ -91,3 +91,27 @@ func TestWhatWasNotMetIsToldOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestLostSamplesAreToldWithWhoseTheyWere: the kernel's buffers are everybody's.
+func TestLostSamplesAreToldWithWhoseTheyWere(t *testing.T) {
+	for _, c := range []struct {
+		all, own int64
+		want     string
+	}{
+		{0, 0, ""},
+		{1, 1, ", 1 sample lost"},
+		{38485, 38485, ", 38485 samples lost"},
+		{38485, 310, ", about 310 samples lost (38485 records of all programs found no room)"},
+		{2, 1, ", about 1 sample lost (2 records of all programs found no room)"},
+		{38485, 0, ", hardly any sample lost (38485 records of all programs found no room)"},
+	} {
+		s := &runstats.Stats{}
+		s.Engine, s.LostSamples, s.LostOfTargets = "perf", c.all, c.own
+		if got := perfEngine(s); got != ", engine perf"+c.want {
+			t.Errorf("%d of %d: %q", c.own, c.all, got)
+		}
+		if !strings.HasSuffix(Full(s), "; engine perf"+c.want) {
+			t.Errorf("%d of %d: %q", c.own, c.all, Full(s))
+		}
+	}
+}

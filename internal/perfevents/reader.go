@@ -58,7 +58,9 @@ type Reader struct {
 	rec   Record
 	// What came so far: samples of anybody, and what was lost for want of room or made no sense.
 	samples, lost, broken int64
+	missed                missed
 	throttled             int64
+	target                func(pid int) bool // see [Reader.Targets]
 	online                string
 	list                  func() (string, error) // of processors, as the kernel has it; nil: [onlineCPUs]
 
@@ -119,7 +121,7 @@ func (r *Reader) Throttled() int64 { return r.throttled }
 // holds until take returns.
 func (r *Reader) Drain(take func(*Record)) {
 	for _, g := range r.rings {
-		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(rec, take) }) {
+		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(g, rec, take) }) {
 			r.broken++
 		}
 	}
@@ -138,7 +140,7 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	for i, g := range r.rings {
 		if !g.drain(&r.rec, heads[i], func(rec *Record) {
 			if !rec.ofTask() {
-				r.count(rec, take)
+				r.count(r.rings[i], rec, take)
 			}
 		}) {
 			r.broken++
@@ -151,16 +153,18 @@ func (r *Record) ofTask() bool {
 	return r.Kind == Forked || r.Kind == Exited || r.Kind == Named || r.Kind == Mapped
 }
 
-func (r *Reader) count(rec *Record, take func(*Record)) {
+func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	switch rec.Kind {
 	case Lost:
 		r.lost += rec.Lost
+		r.missed.lose(&g.share, rec.Lost)
 		return
 	case Throttled:
 		r.throttled++
 		return
 	case Sampled:
 		r.samples++
+		g.share.sampled(r.target == nil || r.target(rec.PID))
 		rec.Longest = r.longest(rec.Asked)
 	}
 	take(rec)

@@ -25,6 +25,7 @@ type ring struct {
 	mem   []byte // with the first page; nil: it is closed
 	data  []byte // a power of two of bytes
 	wrap  []byte // for a record that goes on at the beginning
+	share share
 }
 
 // openRing opens an event on a processor, of one thread or of all (-1), with room for size bytes, a power of two.

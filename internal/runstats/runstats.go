@@ -54,9 +54,10 @@ type Observed struct {
 	// samples of the profile, but have a claim on unseen time.
 	Sampled int64 `json:"sampled"`
 	Claimed int64 `json:"claimed"`
-	// LostSamples found no room in the kernel's buffers or here; they may have been other programs'. ThrottledSamples is
-	// how often the kernel sampled less than asked for.
+	// LostSamples found no room in the kernel's buffers or here; they may have been other programs'. LostOfTargets
+	// estimates how many were not. ThrottledSamples is how often the kernel sampled less than asked for.
 	LostSamples      int64 `json:"lost_samples"`
+	LostOfTargets    int64 `json:"lost_samples_of_targets"`
 	ThrottledSamples int64 `json:"throttled_samples"`
 	// SampleStack is how many bytes of stack came with each.
 	SampleStack int `json:"sample_stack_bytes,omitempty"`

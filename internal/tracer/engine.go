@@ -67,6 +67,7 @@ func (c *Tracer) observe(r *perfevents.Reader) {
 	c.samples = kernelSamples{reader: r, of: map[int]*process{}}
 	c.samples.take = c.takeSample
 	r.Want(c.samples.wants)
+	r.Targets(c.samples.isTarget)
 	if c.opts.Children && c.opts.Threads == nil && !r.Own() {
 		c.samples.untracked.table = descendants.New[*handover.Process, untrackedShot]()
 	}
@@ -75,6 +76,11 @@ func (c *Tracer) observe(r *perfevents.Reader) {
 
 // wants reports whether samples of a process are wanted. Where children are followed, it may be one of those.
 func (k *kernelSamples) wants(pid int) bool { return k.of[pid] != nil || k.untracked.table != nil }
+
+// isTarget reports whether a process is one of those sampled, or a child that nobody has met.
+func (k *kernelSamples) isTarget(pid int) bool {
+	return k.of[pid] != nil || k.untracked.table != nil && k.untracked.table.Find(pid) != nil
+}
 
 // checkSamples has ptrace take over where the targets run and no samples of them come.
 func (c *Tracer) checkSamples(now int64) {

@@ -111,6 +111,7 @@ func (k *kernelSamples) stats(s *runstats.Observed, n *counts) {
 	}
 	if reader != nil {
 		s.LostSamples, s.ThrottledSamples = reader.Lost()+k.dropped, reader.Throttled()
+		s.LostOfTargets = reader.LostOfTargets() + k.dropped
 		s.SampleStack = reader.Stack()
 	}
 }

@@ -1,0 +1,44 @@
+package perfevents
+
+import "testing"
+
+// TestLostSamplesAreOfTargetsAsOftenAsThoseThatCame: of the same processor, lately.
+func TestLostSamplesAreOfTargetsAsOftenAsThoseThatCame(t *testing.T) {
+	const target, other = 7, 8
+	r := &Reader{target: func(pid int) bool { return pid == target }}
+	busy, quiet := &ring{}, &ring{}
+	sampled := func(g *ring, n, oneIn int) {
+		for i := range n {
+			rec := Record{Kind: Sampled, PID: other}
+			if i%oneIn == 0 {
+				rec.PID = target
+			}
+			r.count(g, &rec, func(*Record) {})
+		}
+	}
+	lose := func(g *ring, n int64) { r.count(g, &Record{Kind: Lost, Lost: n}, nil) }
+	between := func(what string, low, high int64) {
+		t.Helper()
+		if got := r.LostOfTargets(); got < low || got > high {
+			t.Errorf("%s: %d of %d, not %d to %d", what, got, r.Lost(), low, high)
+		}
+	}
+	between("nothing is lost", 0, 0)
+	sampled(quiet, 1000, 2)
+	sampled(busy, 4000, 100)
+	lose(busy, 38_000)
+	between("one in a hundred on that processor", 300, 460)
+	sampled(busy, 4000, 1)
+	lose(busy, 1000)
+	between("all of late", 1290, 1460)
+
+	r.target = nil // all are
+	r.missed, r.lost, busy.share = missed{}, 0, share{}
+	sampled(busy, 10, 3)
+	lose(busy, 40)
+	between("of the targets only", 40, 40)
+
+	r.missed, r.lost, busy.share = missed{}, 0, share{}
+	lose(busy, 40)
+	between("nobody knows", 40, 40)
+}
