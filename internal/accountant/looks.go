@@ -46,7 +46,7 @@ func (a *Accountant) look(e *handover.Event) {
 	th.book.Add(&booking.Look{
 		At: at, Seen: booking.Seen{Stack: id, State: s.State, Wait: s.Wait(), Whole: stop.Complete(), WaitsFor: waitsFor,
 			Owner: owner},
-		OnCPU: s.OnCPU, Basis: s.Basis, Before: e.Before, Apart: e.Length,
+		OnCPU: s.OnCPU, Basis: s.Basis, Before: e.Before, Apart: e.Length, Sampled: s.How == look.BySample,
 	}, a.gaps, emit)
 	a.Pool.Put(s)
 	e.Shot = nil

@@ -40,6 +40,7 @@ type Clock struct {
 	lastRun             Seen
 	lastOn              Seen // at the last look that found it on a processor, at lastOnAt
 	lastOnAt            int64
+	alike               alike
 
 	// A thread that was stopped by a look and not scheduled since stays queued
 	// where it was: for how long, and at how many ticks it was found so.
@@ -61,13 +62,10 @@ func (c *Clock) Look(r Reading, s Seen, onCPU bool, emit func(Span)) {
 // lookUpTo is Look that books at most so much processor time under the stack. It gives how much that was, and the rest.
 // That is the caller's to book.
 func (c *Clock) lookUpTo(most int64, r Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
-	if !c.started {
-		c.Begin(r)
+	if onCPU {
+		c.share(emit)
 	}
-	c.met = true
-	from := c.last.Wall
-	cpu, runq, blocked := c.advance(r)
-	runq -= c.bookQueued(from, runq, emit)
+	cpu, runq, blocked := c.begin(r, emit)
 	if s.State == Running {
 		return c.lookRunning(most, r, s, onCPU, cpu, runq, blocked, emit)
 	}
@@ -86,7 +84,19 @@ func (c *Clock) lookUpTo(most int64, r Reading, s Seen, onCPU bool, emit func(Sp
 	blocked += c.carryBlocked
 	c.carryBlocked = 0
 	c.sleeps(r, s, ran, blocked, 1, emit)
+	c.shareIfDue(r.Wall, true, emit)
 	return got, rest
+}
+
+// begin begins with a look: it gives what the clocks moved since the last one and is not booked.
+func (c *Clock) begin(r Reading, emit func(Span)) (cpu, runq, blocked int64) {
+	if !c.started {
+		c.Begin(r)
+	}
+	c.met = true
+	from := c.last.Wall
+	cpu, runq, blocked = c.advance(r)
+	return cpu, runq - c.bookQueued(from, runq, emit), blocked
 }
 
 // take gives what a look on a processor gets of the time since the last one, and the rest.
@@ -119,6 +129,7 @@ func (c *Clock) SleptAgain(r Reading, looks int64, emit func(Span)) {
 	cpu, runq, blocked := c.advance(r)
 	c.carryOver(r, cpu, runq, emit)
 	c.sleeps(r, c.open.Seen, cpu+runq > 0, blocked, looks, emit)
+	c.shareIfDue(r.Wall, true, emit)
 }
 
 // lookRunning books an interval at whose end the thread was running. It gives what of the processor time the stack got,
@@ -126,6 +137,22 @@ func (c *Clock) SleptAgain(r Reading, looks int64, emit func(Span)) {
 func (c *Clock) lookRunning(most int64, r Reading, s Seen, onCPU bool, cpu, runq, blocked int64, emit func(Span)) (
 	got, rest int64,
 ) {
+	c.wakes(r, cpu, runq, blocked, emit)
+	if onCPU {
+		got, rest = c.take(cpu, most)
+		c.lastOn, c.lastOnAt = s, r.Wall
+	} else {
+		c.carryOver(r, cpu, 0, emit)
+	}
+	runq += c.carryRunq
+	c.carryRunq = 0
+	emit(Span{Seen: s, End: r.Wall, Samples: 1, Wall: got + runq, RunQueue: runq, CPU: got})
+	c.lastRun = s
+	return got, rest
+}
+
+// wakes books the blocked time of an interval at whose end the thread was running.
+func (c *Clock) wakes(r Reading, cpu, runq, blocked int64, emit func(Span)) {
 	if c.isOpen {
 		// What the kernel books late, at the arrival on a processor, the sleep has had too much:
 		// the thread was queued already when it was last found unchanged.
@@ -140,17 +167,6 @@ func (c *Clock) lookRunning(most int64, r Reading, s Seen, onCPU bool, cpu, runq
 		c.blockedDebt += late
 		c.carryBlocked -= late
 	}
-	if onCPU {
-		got, rest = c.take(cpu, most)
-		c.lastOn, c.lastOnAt = s, r.Wall
-	} else {
-		c.carryOver(r, cpu, 0, emit)
-	}
-	runq += c.carryRunq
-	c.carryRunq = 0
-	emit(Span{Seen: s, End: r.Wall, Samples: 1, Wall: got + runq, RunQueue: runq, CPU: got})
-	c.lastRun = s
-	return got, rest
 }
 
 // bookQueued books the time that the thread stayed queued after its last look
@@ -251,6 +267,7 @@ func (c *Clock) Unchanged(r Reading, reuses int64) {
 // Cut books what the open span holds so far and goes on with an empty one, for a
 // checkpoint.
 func (c *Clock) Cut(emit func(Span)) {
+	c.share(emit)
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
 		emit(c.open)
 		c.open.Samples, c.open.Wall = 0, 0
@@ -259,6 +276,7 @@ func (c *Clock) Cut(emit func(Span)) {
 
 // Open gives the span that goes on, as far as it has come, and leaves it as it is.
 func (c *Clock) Open(emit func(Span)) {
+	c.alike.divide(emit)
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
 		emit(c.open)
 	}
@@ -276,6 +294,7 @@ func (c *Clock) close(emit func(Span)) {
 // time could go to. It goes to the last one that found the thread on a processor, if that was less than carryLimit
 // ago.
 func (c *Clock) Finish(emit func(Span)) {
+	c.shareAll(emit)
 	if c.carryCPU > 0 && c.lastOnAt > 0 && c.last.Wall-c.lastOnAt < carryLimit {
 		emit(Span{Seen: c.lastOn, End: c.last.Wall, Wall: c.carryCPU, CPU: c.carryCPU})
 		c.carryCPU = 0

@@ -16,10 +16,17 @@ type book struct {
 
 func (b *book) emit(s Span) { b.spans = append(b.spans, s) }
 
+// sampledStack is a stack of which samples tell where its thread runs.
+const sampledStack = 5
+
 func (b *book) look(cpu, runq, blocked int64, stack profile.StackID, st State) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
+	if stack == sampledStack && st == Running {
+		b.c.Sample(b.now, Seen{Stack: stack, State: st}, b.emit)
+		return
+	}
 	b.c.Look(b.now, Seen{Stack: stack, State: st}, st == Running && stack != 3 || st != Running && stack == 9, b.emit)
 }
 
@@ -139,7 +146,7 @@ func TestClocksAddUp(t *testing.T) {
 		start := b.now
 		for range rng.IntN(60) {
 			b.look(rng.Int64N(1e8), rng.Int64N(1e8)*rng.Int64N(2), rng.Int64N(4e8)*rng.Int64N(2),
-				profile.StackID([]int{0, 1, 2, 3, 9}[rng.IntN(5)]), State(rng.IntN(4)))
+				profile.StackID([]int{0, 1, 2, 3, 9, sampledStack}[rng.IntN(6)]), State(rng.IntN(4)))
 			if rng.IntN(5) == 0 {
 				blocked := rng.Int64N(1e9)
 				if b.c.isOpen {

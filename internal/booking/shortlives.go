@@ -196,7 +196,11 @@ func (t *Thread) meet(l *Look, emit func(Span)) {
 		t.skidded.n++
 		t.skidded.ns += l.Apart // what it has used goes to the next look that tells where, or back
 	}
-	if !young || !l.OnCPU {
+	switch {
+	case !young && l.sampled():
+		t.clock.Sample(l.At, l.Seen, emit)
+		return
+	case !young || !l.OnCPU:
 		t.clock.Look(l.At, l.Seen, l.OnCPU, emit)
 		return
 	}

@@ -15,6 +15,14 @@ type Look struct {
 	Before Unchanged
 	// Apart is the time between the tick of the look and the one before, in nanoseconds.
 	Apart int64
+	// Sampled: it is a sample of the kernel's.
+	Sampled bool
+}
+
+// sampled reports whether the look is a sample that tells no more than where its thread ran.
+func (l *Look) sampled() bool {
+	s := &l.Seen
+	return l.Sampled && l.OnCPU && *s == Seen{Stack: s.Stack, State: Running, Whole: s.Whole}
 }
 
 // Unchanged tells that a thread was found at so many ticks as at its last look, and what its clocks showed at the last

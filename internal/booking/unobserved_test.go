@@ -136,7 +136,7 @@ func TestAThreadThatCouldNotBeLookedAtKeepsItsTime(t *testing.T) {
 
 // TestClocksAddUpWithGaps is TestClocksAddUp with pauses of prywalk, and with an end that no look sees.
 func TestClocksAddUpWithGaps(t *testing.T) {
-	stacks := []profile.StackID{0, 1, 2, 3, 9}
+	stacks := []profile.StackID{0, 1, 2, 3, 9, sampledStack}
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		var b book
@@ -145,7 +145,7 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 		for range rng.IntN(60) {
 			cpu, runq, blocked := rng.Int64N(1e8), rng.Int64N(1e8)*rng.Int64N(2), rng.Int64N(4e8)*rng.Int64N(2)
 			gap := rng.Int64N(3) * rng.Int64N(cpu+runq+blocked+1)
-			b.pause(cpu, runq, blocked, gap, stacks[rng.IntN(5)], State(rng.IntN(4)))
+			b.pause(cpu, runq, blocked, gap, stacks[rng.IntN(len(stacks))], State(rng.IntN(4)))
 			if at := b.now; rng.IntN(5) == 0 {
 				at.Wall += rng.Int64N(1e9)
 				b.c.Unchanged(at, 1+rng.Int64N(9))

@@ -92,8 +92,10 @@ func (s *Store) sum(out *Snapshot, n *Names, window time.Duration) {
 	}
 }
 
-// put adds a cell that has something.
+// put adds a cell that has something. What was told of what goes on may have been more than it came to: in a
+// window that begins after that, less than nothing is left.
 func (o *Snapshot) put(n *Names, k cellKey, v Values) {
+	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v != (Values{}) {
 		o.Cells = append(o.Cells, Cell{n.of(k.stack), k.thread, k.wait, v})
 	}
