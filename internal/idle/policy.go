@@ -91,8 +91,9 @@ func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 // Changed takes note of a thread that has run since its last look, or could not be looked at. From now on it is
 // looked at in every tick. The result is at how many ticks it was left alone before.
 func (c *Policy) Changed(th *Thread) (unseen int64) {
+	waited := !th.rested && !th.restless
 	unseen = th.endBackoff(c.tick)
-	th.ranBackOff = th.ranBackOff || unseen > 0 && !th.restless
+	th.ranBackOff = th.ranBackOff || unseen > 0 && waited
 	th.firstRun = th.met && !th.hasRun
 	th.hasRun, th.met = th.met, true
 	th.asleep, th.since = false, c.at
@@ -105,7 +106,7 @@ func (th *Thread) endBackoff(tick int64) int64 {
 		return 0
 	}
 	n := tick - th.left - 1
-	th.left = 0
+	th.left, th.rested = 0, false
 	return max(n, 0)
 }
 
@@ -152,7 +153,7 @@ func (c *Policy) LeaveAlone(p *Process) {
 func (c *Policy) Rest(p *Process) {
 	for _, th := range p.Awake {
 		if th.asleep && th.left == 0 {
-			th.left = c.tick
+			th.left, th.rested = c.tick, true
 		}
 	}
 }

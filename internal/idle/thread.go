@@ -21,6 +21,7 @@ type Thread struct {
 	asleep bool  // it slept at its last look
 	since  int64 // since when it has not been found changed, CLOCK_MONOTONIC ns
 	left   int64 // the tick at which it was backed off or parked; 0: it is looked at in every tick
+	rested bool  // that is so as ticks were left out
 
 	backoff    int64  // for how long it is to be left alone next, ns; 0: not at all
 	lookedAt   int64  // when it was last looked at, CLOCK_MONOTONIC ns

@@ -101,3 +101,33 @@ func TestNobodyMustHaveBeenBornForAWhile(t *testing.T) {
 		t.Error("it was born before that")
 	}
 }
+
+// TestCostlyTicksTakeTheirShareOfAProcessor: one hundredth, or more if they are 10 ms apart.
+func TestCostlyTicksTakeTheirShareOfAProcessor(t *testing.T) {
+	for _, c := range []struct {
+		freq, cost float64
+		share      float64
+	}{
+		{99, 1e5, 0.0099}, {250, 5e4, 0.01}, {499, 5e4, 0.0105}, {1000, 5e3, 0.005}, {1000, 3e4, 0.0105},
+		{1000, 6e4, 0.0105}, {1000, 1e6, 0.16}, {5000, 1e4, 0.011},
+	} {
+		s, r := NewTicks(0, c.freq), Rest{}
+		at, used, n := s.Next(0), int64(1), 0.0
+		begin := int64(0)
+		for i := range 5000 {
+			r.Used(used)
+			at, _ = s.LeaveOutCostly(&r, s.Next(at))
+			used += int64(c.cost)
+			if n++; i == 500 {
+				begin, n = at, 0
+			}
+			if r.left > 9 || r.left > 0 && r.left*s.Period() >= restFor {
+				t.Fatalf("%v Hz, %v ns each: %d left out", c.freq, c.cost, r.left)
+			}
+			r.Over(r.left*s.Period()+s.Period(), s.Period())
+		}
+		if share := n * c.cost / float64(at-begin); share > c.share*1.05 || share < c.share*0.6 {
+			t.Errorf("%v Hz, %v ns each: %.4f of a processor, want %v at most", c.freq, c.cost, share, c.share)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 
 	"prywalk/internal/descendants"
 	"prywalk/internal/handover"
+	"prywalk/internal/ownruntime"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/schedule"
 )
@@ -187,12 +188,18 @@ func (k *kernelSamples) forget(p *process) {
 // Package schedule says why, and when. Somebody must look as often as ever where a look can stop somebody, or where it
 // is not the kernel that says who runs: then none is left out.
 
-// restIfSteady gives the moment of the next tick: the one that was due, or a later one if that would tell nothing.
+// restIfSteady gives the moment of the next tick: the one that was due, or a later one if that would tell nothing, or
+// cost more than it tells.
 func (c *Tracer) restIfSteady(now, next int64) int64 {
-	if !c.steady(now) {
+	if !c.mayRest(now) {
 		return next
 	}
-	after, ok := c.ticks.LeaveOut(&c.rest, next)
+	c.rest.Used(int64(ownruntime.CPUTime()))
+	leaveOut := c.ticks.LeaveOutCostly
+	if c.steady(now) {
+		leaveOut = c.ticks.LeaveOut
+	}
+	after, ok := leaveOut(&c.rest, next)
 	if !ok {
 		return next
 	}
@@ -202,8 +209,8 @@ func (c *Tracer) restIfSteady(now, next int64) int64 {
 	return after
 }
 
-// steady reports whether the kernel samples all who run, and all threads have done the same for a while.
-func (c *Tracer) steady(now int64) bool {
+// mayRest reports whether ticks may be left out: the kernel samples all who run, and nobody comes or goes.
+func (c *Tracer) mayRest(now int64) bool {
 	k := &c.samples
 	switch {
 	case k.reader == nil || k.paused || !c.allSampled() || c.drawing() || c.budget.Limited() || c.ending:
@@ -215,6 +222,13 @@ func (c *Tracer) steady(now int64) bool {
 		if !p.list.begun || p.shared.Moving(now) {
 			return false // its code goes: its samples are walked while it is there
 		}
+	}
+	return true
+}
+
+// steady reports whether all threads have done the same for a while.
+func (c *Tracer) steady(now int64) bool {
+	for _, p := range c.procs {
 		for _, t := range p.idle.Awake {
 			if th := t.Owner.(*thread); !th.dead && !th.steady.Is() && t.AsleepFor(now) < schedule.SteadyFor {
 				return false

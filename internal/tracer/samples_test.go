@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
+	"prywalk/internal/schedule"
 )
 
 // TestCopiesAreAsLongAsWalksNeed: of goroutines, whose stacks nothing ends. Each time that one is cut it takes twice as
@@ -107,15 +108,45 @@ func TestTicksAreLeftOutWhereAllIsSteady(t *testing.T) {
 			"samples are not taken now": func() { c.samples.paused = true },
 		} {
 			was, rest, paused := c.opts, c.rest, c.samples.paused
-			if !c.steady(procmem.Now()) {
+			steady := func() bool { return c.mayRest(procmem.Now()) && c.steady(procmem.Now()) }
+			if !steady() {
 				t.Fatalf("not steady before %s", name)
 			}
 			unsteady()
-			if c.steady(procmem.Now()) {
+			if steady() {
 				t.Errorf("%s, and ticks are left out", name)
 			}
 			c.opts, c.rest, c.samples.paused, c.ending = was, rest, paused, false
 			c.choose()
+		}
+	}, "sleepers", "3")
+}
+
+// TestTicksThatCostMoreThanTheyTellAreLeftOut: though it is not known whether threads sleep on. Where one was born, each
+// comes.
+func TestTicksThatCostMoreThanTheyTellAreLeftOut(t *testing.T) {
+	onTicksOf(t, sampling(t, 1000), func(tick func(), c *Tracer) {
+		tick()
+		now := procmem.Now()
+		leftOut := func() bool { return c.restIfSteady(now, now) != now }
+		if c.rest = (schedule.Rest{}); c.steady(now) || leftOut() {
+			t.Fatal("one tick, and it is known what they do and cost")
+		}
+		for i := range int64(1000) {
+			c.rest.Used(1 + i*1e6)
+		}
+		if !leftOut() {
+			t.Fatal("a tick takes a millisecond, and none is left out")
+		}
+		for _, p := range c.procs {
+			for _, th := range p.list.inOrder {
+				if !th.idle.LeftAlone() {
+					t.Errorf("thread %d sleeps, and what it does at those ticks is not counted", th.look.TID)
+				}
+			}
+		}
+		if c.rest.Changed(now); leftOut() {
+			t.Error("a thread was born, and ticks are left out")
 		}
 	}, "sleepers", "3")
 }
