@@ -8,7 +8,7 @@ package schedule
 // that much later, once. From then on ticks come at their rate, until all is steady again.
 //
 // Where threads that wait for each other start and stop all the time, nothing is steady, and each tick reads the clocks
-// of most of them. It preempts somebody for that, and if that one holds what others wait for, they wait, too. So as many
+// of most of them. It preempts somebody for that, and if that one holds what others wait for, they wait, too. So many
 // are left out there that ticks take one part in costShare of a processor. The kernel's samples need no clock that is
 // near (package booking), and who sleeps where is told by fewer looks.
 //

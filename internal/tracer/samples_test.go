@@ -122,8 +122,8 @@ func TestTicksAreLeftOutWhereAllIsSteady(t *testing.T) {
 	}, "sleepers", "3")
 }
 
-// TestTicksThatCostMoreThanTheyTellAreLeftOut: though it is not known whether threads sleep on. Where one was born, each
-// comes.
+// TestTicksThatCostMoreThanTheyTellAreLeftOut: though it is not known whether threads sleep on. Where one was born,
+// each comes.
 func TestTicksThatCostMoreThanTheyTellAreLeftOut(t *testing.T) {
 	onTicksOf(t, sampling(t, 1000), func(tick func(), c *Tracer) {
 		tick()
