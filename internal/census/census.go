@@ -65,7 +65,7 @@ func New() (*Census, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	c := &Census{}
+	c := &Census{loaded: loaded{name: "census"}}
 	if err := c.load(types); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

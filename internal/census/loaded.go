@@ -13,6 +13,7 @@ import (
 
 // loaded is a program, with the memory that it shares with this process.
 type loaded struct {
+	name  string // for whoever lists what is loaded
 	prog  *ebpf.Program
 	table *ebpf.Map
 	mem   []byte
@@ -23,7 +24,7 @@ type loaded struct {
 func (l *loaded) makeTable(size, access int) error {
 	var err error
 	l.table, err = ebpf.NewMap(&ebpf.MapSpec{
-		Name: "census", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(size), MaxEntries: 1,
+		Name: l.name, Type: ebpf.Array, KeySize: 4, ValueSize: uint32(size), MaxEntries: 1,
 		Flags: unix.BPF_F_MMAPABLE,
 	})
 	if err != nil {
@@ -44,7 +45,7 @@ func (l *loaded) makeProgram(a *assembler, ins asm.Instructions) error {
 	}
 	var err error
 	l.prog, err = ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "census", Type: ebpf.Syscall, License: "GPL", Flags: unix.BPF_F_SLEEPABLE, Instructions: ins,
+		Name: l.name, Type: ebpf.Syscall, License: "GPL", Flags: unix.BPF_F_SLEEPABLE, Instructions: ins,
 	})
 	if err != nil {
 		return refused(err)

@@ -47,7 +47,7 @@ type Stacks struct {
 }
 
 func newStacks(types *btf.Spec) (*Stacks, error) {
-	s := &Stacks{}
+	s := &Stacks{loaded: loaded{name: "stacks"}}
 	err := s.makeTable(wordsAt+MostAsked*MostWords, unix.PROT_READ|unix.PROT_WRITE)
 	if err == nil {
 		a := assembler{types: types}
