@@ -183,9 +183,9 @@ const (
 
 // Close lets go of the programs and their memory.
 func (c *Census) Close() error {
-	errs := []error{c.loaded.close()}
+	errs := []error{c.close()}
 	if c.stacks != nil {
-		errs = append(errs, c.stacks.loaded.close())
+		errs = append(errs, c.stacks.close())
 	}
 	return errors.Join(errs...)
 }
