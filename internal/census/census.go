@@ -50,8 +50,7 @@ type Sleep struct {
 type Census struct {
 	loaded
 	n      int
-	taken  int64 // see TakenAt
-	asleep bool  // it tells where threads sleep
+	asleep bool // it tells where threads sleep
 	stacks *Stacks
 }
 
@@ -117,7 +116,6 @@ func (c *Census) Take(pid int) error {
 	if err := c.run.Run(uint64(pid)); err != nil {
 		return err
 	}
-	c.taken = procmem.Now()
 	switch n := binary.NativeEndian.Uint64(c.mem); {
 	case n == 0:
 		return refusal.Gone
@@ -131,9 +129,6 @@ func (c *Census) Take(pid int) error {
 
 // Len gives the number of threads at the last census.
 func (c *Census) Len() int { return c.n }
-
-// TakenAt gives when the last census was over (CLOCK_MONOTONIC, ns).
-func (c *Census) TakenAt() int64 { return c.taken }
 
 // At gives one of them, in the kernel's order: that of their birth.
 func (c *Census) At(i int) Record {

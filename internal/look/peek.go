@@ -307,7 +307,6 @@ func (s *Shot) MayRecur() bool {
 // counted is what a census has read of a thread.
 type counted struct {
 	at     int64 // the tick that it was taken in, CLOCK_MONOTONIC ns; 0: it has been used
-	taken  int64 // when it was over, CLOCK_MONOTONIC ns
 	record census.Record
 	asleep bool // sleep is known
 	sleep  census.Sleep
@@ -327,7 +326,7 @@ const mostSpan = 16 << 10
 // (CLOCK_MONOTONIC, ns).
 func (t *Thread) Counted(all *census.Census, i int, tick int64) {
 	k := &t.counted
-	k.at, k.taken, k.record = tick, all.TakenAt(), all.At(i)
+	k.at, k.record = tick, all.At(i)
 	k.asleep = all.Asleep(i, &k.sleep)
 	if k.asleep && t.identity != 0 && k.sleep.Identity != t.identity {
 		k.at, t.identity = 0, 0 // another thread has the number, or it runs another program: its files will show
@@ -342,10 +341,7 @@ func (k *counted) identify(t *Thread, sched procmem.SchedStat) {
 }
 
 // BeginTick tells the moment of the tick whose looks follow (CLOCK_MONOTONIC, ns): its censuses are believed.
-func (l *Looker) BeginTick(at int64) {
-	l.tickAt = at
-	l.tracer.Ticks(l.wake().At)
-}
+func (l *Looker) BeginTick(at int64) { l.tickAt = at }
 
 // AskBy has looks ask for stacks, so that Answers is to be called in each tick.
 func (l *Looker) AskBy(s *census.Stacks) { l.asked.by = s }
@@ -469,9 +465,6 @@ func (l *Looker) mayHavePreempted(t *Thread) bool {
 		return true
 	}
 	wake, in := l.wake(), &t.counted.sleep
-	if wake.At > t.counted.taken { // it was off its processor by then, and has not been on one since
-		return false
-	}
 	return t.base.valid && t.skid.TellsAsleep(wake, procmem.Now()) && in.Processor == l.tracer.Processor(wake.At) &&
 		l.tracer.Replaced(in.LastRun, wake.At)
 }

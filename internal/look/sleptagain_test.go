@@ -396,42 +396,6 @@ func TestAThreadIsAskedForByItsOwnNumberOnly(t *testing.T) {
 	})
 }
 
-// TestWhoSleptAtTheCensusWasNotPreemptedAfterIt: the scheduler is asked whom the tracer has replaced only as long as
-// the tracer has not slept since the census.
-func TestWhoSleptAtTheCensusWasNotPreemptedAfterIt(t *testing.T) {
-	n := startNapper(t, "3600000", "-O2")
-	c := n.counting(t)
-	OnThread(func() {
-		ctl := ptrace.NewController(ptrace.Options{})
-		defer ctl.Close()
-		l := New(ctl, NewPool(4), OnlyPeek)
-		defer l.Close()
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-			l.Woken(procmem.Now())
-			if c.count(l) {
-				break
-			}
-		}
-		n.thread.base.valid = true
-		asks := func() int64 {
-			l.woken.ByTimer = true
-			n.thread.counted.sleep.Processor = l.tracer.Processor(l.wake().At)
-			before := procmem.Calls()
-			if l.mayHavePreempted(n.thread) {
-				t.Error("it sleeps for an hour, and is taken to have been preempted")
-			}
-			return procmem.Calls() - before
-		}
-		if asks() == 0 {
-			t.Error("the scheduler is not asked: the test shows nothing")
-		}
-		l.Woken(procmem.Now())
-		if n := asks(); n != 0 {
-			t.Errorf("%d system calls", n)
-		}
-	})
-}
-
 // TestWordsThatMatterAreThoseThatTheFramesDependOn changes each word of a copy. Where the words are taken to hold all
 // the same, a walk must give the same frames.
 func TestWordsThatMatterAreThoseThatTheFramesDependOn(t *testing.T) {

@@ -27,8 +27,7 @@ type Tracer struct {
 	here  int64 // the wake-up that cpu is of
 	found bool  // a thread was preempted at this tick
 	known int64 // the wake-up for which the one that was preempted is known
-	asked int   // for so many wake-ups more it is likely that at is asked for,
-	ticks int   // and for so many of those with which a tick begins
+	asked int   // for so many wake-ups more it is likely that at is asked for
 }
 
 // Wake is a wake-up of the tracer.
@@ -50,14 +49,6 @@ func (d *Tracer) Woken(at int64) {
 	if d.asked > 0 {
 		d.asked--
 		d.start(at)
-	}
-}
-
-// Ticks tells that a tick begins with a wake-up.
-func (d *Tracer) Ticks(woken int64) {
-	if d.ticks > 0 {
-		d.ticks--
-		d.start(woken)
 	}
 }
 
@@ -102,10 +93,9 @@ func (d *Tracer) Preempted(files *procmem.ThreadFiles, woken int64) bool {
 }
 
 // Replaced reports whether a wake-up of the tracer seems to have preempted a thread, by the moment of the scheduler's
-// clock at which that was last on a processor. It is for those who slept when a census was taken. So only the wake-up
-// with which the tick began is asked for, not those from short sleeps after it.
+// clock at which that was last on a processor.
 func (d *Tracer) Replaced(lastRun, woken int64) bool {
-	d.ticks = askedFor
+	d.asked = askedFor
 	return (d.known != woken || woken == 0) && d.start(woken) && lastRun == d.at
 }
 
