@@ -1,8 +1,8 @@
 package profile
 
 import (
+	"encoding/binary"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -18,7 +18,7 @@ func (b *Builder) Describe(fs []Frame) DescriptionID {
 func (t *tables) describe(fs []Frame) DescriptionID {
 	t.key = t.key[:0]
 	for i := range fs {
-		t.key = appendFrame(t.key, &fs[i])
+		t.key = t.appendFrame(t.key, &fs[i])
 	}
 	if id, ok := t.byTold[string(t.key)]; ok {
 		return id
@@ -34,15 +34,17 @@ func (t *tables) describe(fs []Frame) DescriptionID {
 	return id
 }
 
-// appendFrame adds what tells a frame from others to a key.
-func appendFrame(key []byte, f *Frame) []byte {
-	for _, s := range []string{f.Name, f.System, f.File} {
-		key = append(strconv.AppendInt(key, int64(len(s)), 10), ' ')
-		key = append(key, s...)
+// appendFrame adds what tells a frame from others to a key: its strings by their numbers, as they are kept once.
+func (t *tables) appendFrame(key []byte, f *Frame) []byte {
+	for _, s := range [...]string{f.Name, f.System, f.File} {
+		key = binary.AppendUvarint(key, uint64(t.name(s)))
 	}
-	key = append(strconv.AppendInt(key, int64(f.Line), 10), ' ')
-	key = append(strconv.AppendInt(key, int64(f.StartLine), 10), ' ')
-	return append(strconv.AppendBool(key, f.Inlined), ' ')
+	key = binary.AppendVarint(key, int64(f.Line))
+	key = binary.AppendVarint(key, int64(f.StartLine))
+	if f.Inlined {
+		return append(key, 1)
+	}
+	return append(key, 0)
 }
 
 // shared gives the one copy of a string that is kept.
