@@ -98,6 +98,9 @@ func (r *Reader) Period() int64 { return int64(r.opts.period()) }
 
 func (o *Options) period() uint64 { return uint64(1e9 / o.Freq) }
 
+// Room gives for how many nanoseconds the samples of a processor find room, at least, if nobody reads them.
+func (r *Reader) Room() int64 { return ringRecords * r.Period() }
+
 // Stack gives how many bytes of stack are copied with each sample, at most.
 func (r *Reader) Stack() int { return r.opts.Stack }
 

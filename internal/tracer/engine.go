@@ -108,8 +108,8 @@ func (c *Tracer) checkSamples(now int64) {
 	}
 }
 
-// heardNobody takes note that nobody was sampled up to now, on purpose. What targets used meanwhile is no sign that no
-// samples come.
+// heardNobody takes note that nobody was sampled up to now, on purpose, or as samples found no room. What targets used
+// meanwhile is no sign that no samples come.
 func (c *Tracer) heardNobody(now int64) {
 	c.samples.ran = 0
 	for _, p := range c.procs {

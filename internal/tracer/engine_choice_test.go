@@ -58,6 +58,32 @@ func TestSamplesAreNotGivenUpForTimeInWhichNobodyWasSampled(t *testing.T) {
 	}, "sleepers", "1")
 }
 
+// TestSamplesAreNotGivenUpForThoseThatFoundNoRoom: on a machine with too much to do prywalk waits for a processor for
+// longer than the kernel's buffers have room. Those of the targets can be the ones that are lost.
+func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
+	for _, late := range []bool{true, false} {
+		onTicksOf(t, sampling(t, 99), func(tick func(), c *Tracer) {
+			tick()
+			k, p := &c.samples, c.procs[0]
+			for range 3 {
+				k.heardOf, p.heardOf, k.checked = k.heard, p.heard, 0
+				c.ranGone += 1e12
+				p.ranUnheard = -1e12
+				now := procmem.Now()
+				if k.drained = now; late {
+					k.drained -= k.reader.Room() + 1
+				}
+				if c.takeSamples(now); k.reader == nil {
+					break
+				}
+			}
+			if given := k.reader == nil || p.shared.Lack() != handover.LacksNothing; given == late {
+				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, k.gaveUp, p.shared.Lack())
+			}
+		}, "sleepers", "1")
+	}
+}
+
 // TestSamplesAreGivenUpOnlyWhereAllAreSampled: of a process that ptrace looks at no samples come, however much it runs.
 func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 	for _, sampled := range []bool{true, false} {

@@ -48,10 +48,14 @@ func (c *Tracer) takeSamples(now int64) {
 	if k.reader == nil || k.paused {
 		return
 	}
+	before := k.drained
 	k.drained = now
 	ptrace.Pin() // it allocates, which would bring up a request to make room
 	k.untracked.drain(k.reader, k.take)
 	ptrace.Unpin()
+	if before != 0 && now-before > k.reader.Room() {
+		c.heardNobody(now) // what found no room is no sign that none come
+	}
 	c.handOverUntracked(now)
 	c.fitStack(now)
 	if now-k.checked >= checkEvery {
