@@ -71,19 +71,24 @@ func (c *Clock) shareAll(emit func(Span)) {
 
 // share books the samples that wait.
 func (c *Clock) share(emit func(Span)) {
-	c.alike.divide(emit)
-	c.alike.of, c.alike.cpu = c.alike.of[:0], 0
+	c.divide(emit)
+	c.alike = alike{of: c.alike.of[:0]}
 }
 
-// divide gives the samples their parts. These add up to the last nanosecond.
-func (a *alike) divide(emit func(Span)) {
-	n, given := int64(len(a.of)), int64(0)
-	for i, s := range a.of {
-		part := portion(a.cpu, int64(i+1), n) - given
-		given += part
-		emit(Span{
-			Seen: Seen{Stack: s.stack, State: Running, Whole: s.whole}, End: s.at, Samples: 1, Wall: part + s.queue,
-			RunQueue: s.queue, CPU: part,
-		})
+// divide gives the samples their parts. These add up to the last nanosecond. None begins before the thread's time
+// does: what a sample cannot have is the later ones', and in the end no sample's.
+func (c *Clock) divide(emit func(Span)) {
+	of, rest := c.alike.of, c.alike.cpu
+	for i := range of {
+		s := &of[i]
+		part := min(rest/int64(len(of)-i), max(s.at-c.first.Wall-s.queue, 0))
+		rest -= part
+		emit(Span{Seen: s.seen(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
+	}
+	if rest > 0 {
+		emit(Span{Seen: of[len(of)-1].seen(), End: c.last.Wall, Wall: rest, CPU: rest})
 	}
 }
+
+// seen gives where the thread ran.
+func (s *sampledAt) seen() Seen { return Seen{Stack: s.stack, State: Running, Whole: s.whole} }

@@ -276,7 +276,7 @@ func (c *Clock) Cut(emit func(Span)) {
 
 // Open gives the span that goes on, as far as it has come, and leaves it as it is.
 func (c *Clock) Open(emit func(Span)) {
-	c.alike.divide(emit)
+	c.divide(emit)
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
 		emit(c.open)
 	}

@@ -164,6 +164,9 @@ func TestClocksAddUp(t *testing.T) {
 			if s.Wall < 0 || s.CPU < 0 || s.RunQueue < 0 || s.Samples < 0 || s.Wall < s.CPU+s.RunQueue {
 				t.Fatalf("seed %d: span %+v", seed, s)
 			}
+			if s.Stack == sampledStack && s.End-s.Wall < start.Wall {
+				t.Fatalf("seed %d: it begins before the thread's first look: %+v", seed, s)
+			}
 		}
 	}
 }
