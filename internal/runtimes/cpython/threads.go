@@ -13,6 +13,8 @@ type threads struct {
 	read int64 // when, CLOCK_MONOTONIC in nanoseconds
 	main uint64
 	head uint64 // where the main interpreter keeps the newest state
+	// forked is the thread whose state has another one's number, see [Runtime.forked]: a process has one at most.
+	forked thread
 }
 
 // thread is a thread state.
@@ -20,6 +22,7 @@ type thread struct {
 	at     uint64
 	id     uint64 // pthread_self
 	native uint64 // the kernel's number, 0 if it is not known
+	says   uint64 // what the state has for that, if it is the number of another process's thread; else 0
 	idle   bool   // it had no frames: of a thread with several states, each of another interpreter, another one runs
 	shared bool   // the thread has several
 	first  uint64 // its innermost _PyCFrame, which lies on the stack of the thread that runs it (3.11, 3.12)
@@ -117,6 +120,9 @@ func (r *Runtime) readInterp(interp uint64) bool {
 		}
 		if r.threadNative != 0 {
 			th.native = word(r.threadNative)
+			if f := &t.forked; f.says != 0 && th.native == f.says && th.id == f.id {
+				th.native, th.says = f.native, f.says
+			}
 		} else if r.host.Arch() == frames.X86_64 {
 			th.native = r.read64(th.id+pthreadTID) & (1<<32 - 1)
 		}
@@ -147,7 +153,29 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 	if th := r.find(tid, pthread, 0); th != nil {
 		return th.at, true
 	}
+	if th := r.forked(tid, pthread); th != nil {
+		return th.at, true
+	}
 	return 0, false
+}
+
+// forked gives the state of a thread whose process was forked by a program that does not tell the interpreter so, as
+// uWSGI does. The state has the number of the thread that has forked, whose pthread_self the child's only thread has,
+// too. Its own number glibc knows.
+func (r *Runtime) forked(tid int, pthread uint64) *thread {
+	if r.threadNative == 0 || r.host.Arch() != frames.X86_64 {
+		return nil
+	}
+	for i := range r.threads.list {
+		th := &r.threads.list[i]
+		if pthread != 0 && th.id != pthread || th.says != 0 || r.read64(th.id+pthreadTID)&(1<<32-1) != uint64(tid) {
+			continue
+		}
+		th.native, th.says = uint64(tid), th.native
+		r.threads.forked = *th
+		return th
+	}
+	return nil
 }
 
 // find gives the state of a thread: by the kernel's number of it, by pthread_self, or, where neither is known, by its

@@ -157,33 +157,37 @@ func (r *Runtime) chainFrom(cframe uint64) {
 // anew.
 func (r *Runtime) findState() bool {
 	w, s := &r.walk, r.sample
-	if th := r.find(s.TID, s.Regs.TLS, 0); th != nil && r.isState(th.at) {
+	if th := r.find(s.TID, s.Regs.TLS, 0); th != nil && r.isState(th.at, th.says) {
 		w.shared = th.shared
 		return true
 	}
 	at := w.word(r.threads.head)
 	for n := 0; at != 0 && n < mostSought; n++ {
-		if r.isState(at) {
+		if r.isState(at, 0) {
 			r.threads.meet(thread{at: at, id: w.word(at + uint64(r.threadID)), native: uint64(s.TID)})
 			return true
 		}
 		at = w.word(at + uint64(r.threadNext))
 	}
-	if at, ok := r.Anchor(s.TID, s.Regs.TLS); ok && r.isState(at) {
+	if at, ok := r.Anchor(s.TID, s.Regs.TLS); ok && r.isState(at, 0) {
 		return true
 	}
 	th := r.find(s.TID, s.Regs.TLS, s.Regs.SP())
-	return th != nil && r.isState(th.at)
+	return th != nil && r.isState(th.at, th.says)
 }
 
 // isState takes an address for that of the thread's state, if it is not another's. Where nothing tells, the merge does.
-func (r *Runtime) isState(at uint64) bool {
+// says is the number that it has for the thread; 0: the thread's.
+func (r *Runtime) isState(at, says uint64) bool {
 	w, s := &r.walk, r.sample
+	if says == 0 {
+		says = uint64(s.TID)
+	}
 	id := w.word(at + uint64(r.threadID))
 	switch {
 	case id == 0, s.Regs.TLS != 0 && id != s.Regs.TLS:
 		return false
-	case r.threadNative != 0 && w.word(at+uint64(r.threadNative)) != uint64(s.TID):
+	case r.threadNative != 0 && w.word(at+uint64(r.threadNative)) != says:
 		return false
 	}
 	w.state = at

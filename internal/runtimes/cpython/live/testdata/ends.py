@@ -1,7 +1,8 @@
 """Processes and threads that end in other ways than most. The argument says how; the line that is written has the number
 of the process to look at.
 
-forked: a child of the main thread. forked-thread: a child of another thread, which is its main thread then.
+forked: a child of the main thread. forked-untold: one that the interpreter is not told of, as those of uWSGI.
+forked-thread: a child of another thread, which is its main thread then.
 killed: threads that the kernel ends, while the interpreter believes that they run. finalizing: an interpreter that ends,
 with a thread that sleeps and one that computes.
 """
@@ -31,8 +32,8 @@ def child():
     works()
 
 
-def forks():
-    if os.fork() == 0:
+def forks(fork=os.fork):
+    if fork() == 0:
         child()
     while True:
         time.sleep(1)
@@ -62,6 +63,8 @@ how = sys.argv[1]
 if how == "forked":
     threading.Thread(target=sleeps, daemon=True).start()
     forks()
+elif how == "forked-untold":
+    forks(ctypes.CDLL(None).fork)
 elif how == "forked-thread":
     threading.Thread(target=forks, daemon=True).start()
     sleeps()
