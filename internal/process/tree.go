@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/procmem"
 )
 
@@ -59,8 +61,9 @@ func (p proc) listedChildren(pid int) ([]int, bool) {
 	}
 	var kids []int
 	listed := false
+	var buf [4096]byte
 	for _, e := range entries {
-		text, err := os.ReadFile(p.path(pid, filepath.Join("task", e.Name(), "children")))
+		text, err := readSmall(p.path(pid, filepath.Join("task", e.Name(), "children")), buf[:0])
 		if err != nil {
 			continue
 		}
@@ -72,6 +75,27 @@ func (p proc) listedChildren(pid int) ([]int, bool) {
 		}
 	}
 	return kids, listed || len(entries) == 0
+}
+
+// readSmall reads a file of /proc, appended to buf. There is one for each thread, and they are read again and again: so
+// it is done without what package os does for each file besides.
+func readSmall(path string, buf []byte) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	for {
+		buf = slices.Grow(buf, 1)
+		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil || n <= 0:
+			return buf, err
+		}
+		buf = buf[:len(buf)+n]
+	}
 }
 
 // childrenByParent reads the parent of every process.

@@ -1,7 +1,10 @@
 package process
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +38,28 @@ func TestTreeFindsGrandchildren(t *testing.T) {
 	}
 	if got := byParent[tree[0]]; !slices.Equal(slices.Sorted(slices.Values(got)), tree[1:]) {
 		t.Errorf("by parent %v, tree %v", got, tree)
+	}
+}
+
+// TestLongListsOfChildrenAreReadWhole: one thread has started 3,000 processes, another one.
+func TestLongListsOfChildrenAreReadWhole(t *testing.T) {
+	root := t.TempDir()
+	var long strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&long, "%d ", 10_000+i)
+	}
+	for tid, text := range map[string]string{"7": long.String(), "8": "99 ", "9": ""} {
+		dir := filepath.Join(root, "7", "task", tid)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "children"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kids := proc(root).children(7)
+	if len(kids) != 3001 || kids[0] != 99 || kids[3000] != 12_999 {
+		t.Errorf("%d children", len(kids))
 	}
 }
 

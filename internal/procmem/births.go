@@ -5,23 +5,37 @@ import (
 	"strconv"
 )
 
-// Births tells whether any task was born, on the whole machine: the last field of /proc/loadavg is the number that was
-// given out last in this pid namespace (fs/proc/loadavg.c). Not safe for concurrent use.
+// Births tells whether any task was born, on the whole machine: the kernel tells the number that was given out last in
+// this pid namespace. A task in a namespace inside of it has a number here, too. One that is given a number of
+// somebody's choice is not seen (clone3(2), set_tid). Not safe for concurrent use.
 type Births struct {
 	fd   int
 	last [24]byte
 	n    int
 }
 
+// birthFiles have that number as their last field. The first has nothing else (kernel/pid_namespace.c,
+// pid_ns_ctl_handler); it takes CONFIG_CHECKPOINT_RESTORE. For the second each processor is asked (fs/proc/loadavg.c),
+// and in a container it can be another program's, some seconds old (lxcfs).
+var birthFiles = [...]string{"/proc/sys/kernel/ns_last_pid\x00", "/proc/loadavg\x00"}
+
 // OpenBirths opens the file. Errors: those of open(2), as an error of this package.
 func OpenBirths() (*Births, error) {
-	fd, e := open([]byte("/proc/loadavg\x00"), 0)
-	if e != 0 {
-		return nil, classify(e)
+	var last error
+	for _, name := range birthFiles {
+		fd, e := open([]byte(name), 0)
+		if e != 0 {
+			last = classify(e)
+			continue
+		}
+		b := &Births{fd: fd}
+		if b.Any(); b.Last() > 0 {
+			return b, nil
+		}
+		b.Close()
+		last = ErrFormat
 	}
-	b := &Births{fd: fd}
-	b.Any()
-	return b, nil
+	return nil, last
 }
 
 // Close closes the file.
