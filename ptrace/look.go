@@ -97,6 +97,15 @@ func (c *Controller) Begin(tid int) (*Look, error) { return c.BeginWith(tid, nil
 // interrupt ([Look.Before]). Whoever wants to know whether it was on a processor when it was interrupted must not have
 // asked earlier.
 func (c *Controller) BeginWith(tid int, files *ThreadFiles) (*Look, error) {
+	return c.begin(tid, files, nil)
+}
+
+// BeginSince is BeginWith with clocks that were read a few microseconds ago. A thread that has arrived on a processor
+// since then seems to have been queued when it was interrupted.
+func (c *Controller) BeginSince(tid int, before *SchedStat) (*Look, error) { return c.begin(tid, nil, before) }
+
+// begin begins a look with the clocks that are given, or read, or none.
+func (c *Controller) begin(tid int, files *ThreadFiles, before *SchedStat) (*Look, error) {
 	l := c.find(tid)
 	if l != nil {
 		if !l.abandoned {
@@ -113,7 +122,10 @@ func (c *Controller) BeginWith(tid int, files *ThreadFiles) (*Look, error) {
 		return nil, err
 	}
 	*l = Look{tid: tid, index: l.index, state: lookPending}
-	if files != nil {
+	switch {
+	case before != nil:
+		l.before, l.beforeOK = *before, true
+	case files != nil:
 		sched, err := files.SchedStat()
 		l.before, l.beforeOK = sched, err == nil
 	}

@@ -5,7 +5,11 @@ import _ "unsafe" // for go:linkname
 // The Go runtime asks a goroutine that has run for 10 ms to make room, and a garbage collection asks all. One that
 // is locked to its OS thread then waits until another thread of the process, of ordinary priority, has handed its
 // turn back. On a busy machine that is a long time, while a thread that was interrupted stands still. A pinned
-// goroutine lets such requests pass. They are not made good afterwards.
+// goroutine lets such requests pass.
+//
+// The runtime remembers them all the same. It takes one up again when the goroutine, not pinned, allocates or makes a
+// system call that the scheduler is told of (runtime/runtime1.go, releasem; runtime/proc.go, exitsyscall). So where
+// somebody may have been asked to stop, that is done pinned, or by a raw call.
 //
 // These two functions are what package sync pins its pools with; the runtime keeps them
 // reachable for others (runtime/proc.go, procPin; go.dev/issue/67401).

@@ -41,6 +41,8 @@ type Newborns[O comparable, K any] struct {
 	parent  func(pid int) (parent int, ok bool)
 	clock   func(pid int) (uint64, error)
 	between func() // is called before each question to the kernel
+
+	pin, unpin func() // are called around what is asked of one that is known
 }
 
 // Newborn is a process that was just born, and that nobody has opened yet.
@@ -72,12 +74,15 @@ type Use struct {
 func NewNewborns[O comparable, K any]() *Newborns[O, K] {
 	return &Newborns[O, K]{
 		met: map[int]O{}, forks: map[int]*forks{}, young: map[int]*Newborn[O, K]{}, stat: procmem.ReadStat, parent: parent,
-		clock: procmem.ProcessCPU, between: func() {},
+		clock: procmem.ProcessCPU, between: func() {}, pin: func() {}, unpin: func() {},
 	}
 }
 
 // Between has f called before each question to the kernel: a tick can have many, and some wait for an exec.
 func (n *Newborns[O, K]) Between(f func()) { n.between = f }
+
+// Pinned has these called around what is asked of a process that is known: the caller must keep its turn meanwhile.
+func (n *Newborns[O, K]) Pinned(pin, unpin func()) { n.pin, n.unpin = pin, unpin }
 
 // parent gives the parent of a process; false if it has ended, or the number is that of another thread, as /proc shows
 // those, too. To read stat waits until a process has done its exec (fs/proc/array.c, do_task_stat), to read status does
@@ -158,9 +163,12 @@ func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat
 			}
 			y.asked = now
 			n.between()
+			n.pin()
 			cpu, _ := n.clock(pid) // it is gone, else
 			var s procmem.Stat
-			ended := n.stat(pid, &s) != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be met
+			err := n.stat(pid, &s)
+			n.unpin()
+			ended := err != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be met
 			if ended || age > lastingFor {
 				if delete(n.young, pid); !yield(y, !ended) {
 					return

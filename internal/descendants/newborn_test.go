@@ -168,11 +168,16 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 		return stat(pid, s)
 	}
 	n.Between(func() { between++ })
+	pinned, most := 0, 0
+	n.Pinned(func() { pinned++; most = max(most, pinned) }, func() { pinned-- })
 	if n.Born(1003, 1); !slices.Equal(read, []int{1001, 1003}) || between != 3 {
 		t.Errorf("%v are read, others are served %d times", read, between)
 	}
 	if ended(n, 1); between != 5 {
 		t.Errorf("others are served %d times", between)
+	}
+	if pinned != 0 || most != 1 {
+		t.Errorf("the caller keeps its turn %d times at once, %d times for good", most, pinned)
 	}
 }
 

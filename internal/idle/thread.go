@@ -137,6 +137,9 @@ func (p *Process) Clock(at int64, cpu uint64, ok bool) {
 	}
 }
 
+// AnyBackedOff reports whether a thread is left alone that the process's clock can show to have run.
+func (p *Process) AnyBackedOff() bool { return p.backedOff > 0 }
+
 // Add takes a new thread on.
 func (p *Process) Add(th *Thread) {
 	th.proc = p

@@ -120,7 +120,7 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		return Queued, nil, nil
 	}
 	if err == nil {
-		err = l.freeze(t, s)
+		err = l.freeze(t, s, false)
 	}
 	if err != nil {
 		l.pool.Put(s)
@@ -216,8 +216,18 @@ func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
 	return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
 }
 
-// freeze begins a look that needs a stop.
-func (l *Looker) freeze(t *Thread, s *Shot) error {
+// interrupt asks a thread to stop. Whether it is on a processor at that moment tells what the look is worth, so its
+// clocks are read right before. Of one that computes on and on, and stopped where it was at its last look, those hold
+// with which the look has begun. anew: they are those of an earlier stop.
+func (l *Looker) interrupt(t *Thread, anew bool) (*ptrace.Look, error) {
+	if anew || t.skid.MayWait() {
+		return l.ctl.BeginWith(t.TID, t.files)
+	}
+	return l.ctl.BeginSince(t.TID, &t.before)
+}
+
+// freeze begins a look that needs a stop; anew: after one that has copied nothing.
+func (l *Looker) freeze(t *Thread, s *Shot, anew bool) error {
 	switch {
 	case l.rung == OnlyPeek:
 		return refusal.Running
@@ -228,7 +238,7 @@ func (l *Looker) freeze(t *Thread, s *Shot) error {
 	l.makeRoom(t, s)
 	call, runs, asleep := l.asleep(t)
 	t.foresee()
-	look, err := l.ctl.BeginWith(t.TID, t.files)
+	look, err := l.interrupt(t, anew)
 	if err != nil {
 		return err
 	}

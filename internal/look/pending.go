@@ -73,7 +73,7 @@ func (l *Looker) serve(deadline int64, one bool, done func(*Thread, *Shot, error
 		}
 		s, err := l.finish(t, look)
 		if err == nil && t.missed(len(s.Mem.Stack.Bytes)) {
-			if err = l.freeze(t, s); err == nil {
+			if err = l.freeze(t, s, true); err == nil {
 				continue
 			}
 		}

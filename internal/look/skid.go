@@ -1,6 +1,7 @@
 package look
 
 import (
+	"prywalk/internal/census"
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
 )
@@ -71,6 +72,9 @@ func (l *Looker) Consider(t *Thread) bool {
 		return true
 	}
 	s, err := t.files.SchedStat()
+	if err == nil && s.Runs == t.before.Runs { // its look is of this tick, too, and need not ask again
+		t.counted = counted{at: l.tickAt, record: census.Record{SchedStat: s}}
+	}
 	if err != nil || s.Runs == t.before.Runs {
 		return true
 	}

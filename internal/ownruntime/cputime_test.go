@@ -1,8 +1,11 @@
 package ownruntime
 
 import (
+	"runtime"
 	"testing"
 	"time"
+
+	"prywalk/internal/procmem"
 )
 
 // TestWaitingIsNotWork: else the scout would rest for fifty times as long as a search had to wait.
@@ -17,5 +20,16 @@ func TestWaitingIsNotWork(t *testing.T) {
 	})
 	if took < least {
 		t.Errorf("%v of %v at work", took, least)
+	}
+}
+
+// TestOwnProcessorTimeIsAskedWithoutTheScheduler: a call that it is told of takes up again a request to make room that
+// was let pass (package ptrace, Pin). All others are counted.
+func TestOwnProcessorTimeIsAskedWithoutTheScheduler(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := procmem.Calls()
+	if CPUTime() <= 0 || procmem.Calls() == before {
+		t.Errorf("%d calls are counted", procmem.Calls()-before)
 	}
 }

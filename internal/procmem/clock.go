@@ -46,6 +46,12 @@ func ThreadCPU() uint64 {
 	return ns
 }
 
+// SinceBoot gives the time since boot, suspended time included, in nanoseconds. The Go scheduler is not told, either.
+func SinceBoot() int64 {
+	ns, _ := clock(unix.CLOCK_BOOTTIME) // it exists since Linux 2.6.39
+	return int64(ns)
+}
+
 // Suspended gives for how long the machine has been suspended since it was started, in nanoseconds: what
 // CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC (clock_gettime(2)). 0 where the kernel does not say.
 func Suspended() int64 {

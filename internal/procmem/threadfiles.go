@@ -19,11 +19,12 @@ const (
 	fileComm
 	fileWchan
 	fileSched
+	fileStack
 	numFiles
 )
 
 // fileNames are their names under /proc/PID/task/TID/.
-var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched"}
+var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
 // ThreadFiles are the files of one thread under /proc/PID/task/TID, opened when
 // first asked for and kept open as far as the budget goes. Not safe for
@@ -35,6 +36,8 @@ type ThreadFiles struct {
 	fd       [numFiles]int32 // descriptor + 1, zero if not open
 	who      identity
 	turns    turns
+	// stackRead: the kernel's functions were asked for.
+	stackRead bool
 }
 
 // OpenThread gives the files of a thread. Nothing is opened yet; a thread that
@@ -306,11 +309,15 @@ func readOnce(path, buf []byte) ([]byte, error) {
 }
 
 // KernelStack reads the kernel's functions that the thread sleeps in, into buf, and gives the part used: for
-// [NextKernelFrame]. The file is not kept open: it is rarely read. It takes CAP_SYS_ADMIN ([refusal.Denied]; the
-// kernel's fs/proc/base.c, proc_pid_stack).
+// [NextKernelFrame]. The file is kept open from the second time on: of most threads it is read once. It takes
+// CAP_SYS_ADMIN ([refusal.Denied]; the kernel's fs/proc/base.c, proc_pid_stack).
 func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
+	if f.stackRead {
+		return f.read(fileStack, buf)
+	}
+	f.stackRead = true
 	var p pathBuf
-	return readOnce(p.thread(f.pid, f.tid, "stack"), buf)
+	return readOnce(p.thread(f.pid, f.tid, fileNames[fileStack]), buf)
 }
 
 // NextKernelFrame gives the name of the first function in what [ThreadFiles.KernelStack] has read, the innermost one,

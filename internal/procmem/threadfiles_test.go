@@ -80,6 +80,30 @@ func TestFilesOfASleepingThread(t *testing.T) {
 	}
 }
 
+// TestKernelStackIsKeptOpenFromTheSecondTimeOn: of most threads it is read once.
+func TestKernelStackIsKeptOpenFromTheSecondTimeOn(t *testing.T) {
+	cmd := sleeper(t)
+	budget := NewBudget(100)
+	f := OpenThread(cmd.Process.Pid, cmd.Process.Pid, budget)
+	defer f.Close()
+	var buf [4096]byte
+	for i, want := range []int64{3, 2, 1, 1} { // to open, to read, to close
+		before := Calls()
+		text, err := f.KernelStack(buf[:])
+		if err == refusal.Denied {
+			t.Skip("only root may know")
+		}
+		if calls := Calls() - before; err != nil || len(text) == 0 || calls != want {
+			t.Errorf("time %d: %d bytes, %v, %d system calls, not %d", i, len(text), err, calls, want)
+		}
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if _, err := f.KernelStack(buf[:]); err != refusal.Gone {
+		t.Errorf("of a thread that has ended: %v", err)
+	}
+}
+
 func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 	cmd := sleeper(t)
 	pid := cmd.Process.Pid

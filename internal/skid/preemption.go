@@ -85,7 +85,7 @@ func (d *Tracer) Close() {
 
 // Preempted asks the scheduler whether a wake-up of the tracer has preempted the thread with these files.
 func (d *Tracer) Preempted(files *procmem.ThreadFiles, woken int64) bool {
-	if d.asked = askedFor; d.known == woken && woken != 0 || !d.start(woken) { // it was another one
+	if d.asked = askedFor; d.isKnown(woken) || !d.start(woken) { // it was another one
 		return false
 	}
 	at, ok := files.LastRun()
@@ -96,13 +96,16 @@ func (d *Tracer) Preempted(files *procmem.ThreadFiles, woken int64) bool {
 // clock at which that was last on a processor.
 func (d *Tracer) Replaced(lastRun, woken int64) bool {
 	d.asked = askedFor
-	return (d.known != woken || woken == 0) && d.start(woken) && lastRun == d.at
+	return !d.isKnown(woken) && d.start(woken) && lastRun == d.at
 }
 
 // byClock reports whether it has, by the thread's own clock alone: false if that does not tell.
 func (d *Tracer) byClock(run Run, woken int64) bool {
 	return d.known != woken && run.UpTo(woken) && d.note(woken)
 }
+
+// isKnown reports whether it is known whom a wake-up has preempted: one thread at most.
+func (d *Tracer) isKnown(woken int64) bool { return d.known == woken && woken != 0 }
 
 // note notes that the one that a wake-up preempted is known.
 func (d *Tracer) note(woken int64) bool {
@@ -116,7 +119,7 @@ func (d *Tracer) note(woken int64) bool {
 // call goes on less often, as he sleeps or soon will: so the calls would get more than their share. runs is the
 // thread's count of arrivals on a processor, read before.
 func (d *Tracer) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken int64) bool {
-	if d.asked = askedFor; d.known == woken && woken != 0 || !d.start(woken) {
+	if d.asked = askedFor; d.isKnown(woken) || !d.start(woken) {
 		return false
 	}
 	at, ok := files.LastRun()
@@ -139,6 +142,9 @@ func (d *Tracer) Judge(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake
 	t.judged, t.late, t.cpu = true, !wake.ByTimer, d.Processor(wake.At)
 	if t.preempted = t.Basis() == FewCalls && d.byClock(run, wake.At); t.preempted {
 		return true
+	}
+	if d.isKnown(wake.At) { // it is another one
+		return false
 	}
 	var st procmem.Stat
 	if files.Stat(&st) != nil || st.Processor != t.cpu {

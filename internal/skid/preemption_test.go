@@ -1,6 +1,11 @@
 package skid
 
-import "testing"
+import (
+	"os"
+	"testing"
+
+	"prywalk/internal/procmem"
+)
 
 func TestAWakeUpHasPreemptedOneThreadOnly(t *testing.T) {
 	const woken = 1_010_000_000
@@ -14,6 +19,28 @@ func TestAWakeUpHasPreemptedOneThreadOnly(t *testing.T) {
 	}
 	if !d.byClock(run, woken+1000) {
 		t.Error("not at the next wake-up")
+	}
+}
+
+// TestNobodyIsAskedOnceItIsKnownWhoWasPreempted: reading a thread's stat takes 4 µs.
+func TestNobodyIsAskedOnceItIsKnownWhoWasPreempted(t *testing.T) {
+	files := procmem.OpenThread(os.Getpid(), os.Getpid(), nil)
+	for _, known := range []bool{true, false} {
+		wake := Wake{At: procmem.Now(), ByTimer: true}
+		var d Tracer
+		d.Processor(wake.At) // asks for this thread's processor
+		if known {
+			d.note(wake.At)
+		}
+		var th Thread
+		before := procmem.Calls()
+		if d.Judge(&th, files, Run{}, wake) && known {
+			t.Error("a second one")
+		}
+		if calls := procmem.Calls() - before; (calls == 0) != known || !th.Judged() {
+			t.Errorf("known: %v, and %d system calls", known, calls)
+		}
+		d.Close()
 	}
 }
 

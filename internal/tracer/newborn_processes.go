@@ -91,6 +91,7 @@ func (c *Tracer) markNewborn(y *descendants.Newborn[*handover.Process, *young], 
 	if !c.looker.OnProcessor(y.PID) {
 		return
 	}
+	ptrace.Pin() // for what it allocates, see meet
 	k := y.Kept
 	if k == nil {
 		k = &young{}
@@ -101,6 +102,7 @@ func (c *Tracer) markNewborn(y *descendants.Newborn[*handover.Process, *young], 
 		m.met = booking.MetInExit
 	}
 	k.marks = append(k.marks, m)
+	ptrace.Unpin()
 	if m.met == booking.MetUnseen && !k.refused && s.Threads == 1 && (c.precedesExec || !c.newborns.MayExec(y, s)) {
 		c.lookAtNewbornProcess(k, y.PID)
 	}

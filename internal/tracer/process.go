@@ -3,8 +3,6 @@ package tracer
 import (
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/idle"
@@ -129,10 +127,12 @@ const (
 
 // The kernel goes through all threads of a process to read its clock, which takes up
 // to clockCost ns for each, and to list them, which takes up to listCost. Reading the
-// clock may take one part in clockShare of the time, listing one in listShare.
+// clock may take one part in clockShare of the time, listing one in listShare. Where nobody is left alone whom the
+// clock could show to have run, it is read each clockEvery ns.
 const (
 	clockCost  = 120
 	clockShare = 512
+	clockEvery = 4e6
 	listCost   = 500
 	listShare  = 128
 )
@@ -208,18 +208,11 @@ func (l *threadList) due(now int64, clock *processClock) bool {
 const TicksPerSecond = 100
 
 // BootTicks gives the present moment as /proc gives start times: in clock ticks (1/100 s) after boot.
-func BootTicks() uint64 { return uint64(bootTime()) / (1e9 / TicksPerSecond) }
-
-// bootTime gives the time since boot, suspended time included, in nanoseconds.
-func bootTime() int64 {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) // it exists since Linux 2.6.39
-	return ts.Nano()
-}
+func BootTicks() uint64 { return uint64(procmem.SinceBoot()) / (1e9 / TicksPerSecond) }
 
 // startOf gives a start time in CLOCK_MONOTONIC nanoseconds, to a tick.
 func startOf(ticks uint64) int64 {
-	return int64(ticks)*(1e9/TicksPerSecond) + procmem.Now() - bootTime()
+	return int64(ticks)*(1e9/TicksPerSecond) + procmem.Now() - procmem.SinceBoot()
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }

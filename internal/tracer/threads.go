@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/idle"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/ptrace"
 )
 
 // list brings the process's threads up to date, and its clock.
@@ -16,7 +17,7 @@ func (c *Tracer) list(p *process, now int64) {
 	l := &p.list
 	there, err := l.tasks.Count()
 	l.hint = l.hint || err != nil || there != len(l.tids)
-	if p.clockDue(now) {
+	if p.clockDue(now) && (p.idle.AnyBackedOff() || now-p.clock.at >= clockEvery) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
 	if !l.due(now, &p.clock) {
@@ -81,8 +82,10 @@ func (c *Tracer) meet(p *process, tid int, now int64) *thread {
 	if now < p.list.unwanted[tid].again {
 		return nil
 	}
+	ptrace.Pin() // an allocation, too, takes up a request to make room that was let pass (runtime/runtime1.go, releasem)
 	lt := look.NewThread(p.target.PID, tid, c.files)
 	name, err := nameOf(lt.Files())
+	ptrace.Unpin()
 	if err != nil {
 		return nil
 	}
@@ -91,6 +94,14 @@ func (c *Tracer) meet(p *process, tid int, now int64) *thread {
 		p.list.refuse(tid, now)
 		return nil
 	}
+	return c.takeOn(p, lt, &name, now)
+}
+
+// takeOn takes a new thread on that is wanted.
+func (c *Tracer) takeOn(p *process, lt *look.Thread, name *procmem.Comm, now int64) *thread {
+	ptrace.Pin() // as above: who was asked to stop at an earlier tick may do so meanwhile
+	defer ptrace.Unpin()
+	tid := lt.TID
 	delete(p.list.unwanted, tid)
 	c.rest.Changed(now)
 	th := &thread{proc: p, look: lt, born: p.list.begun}

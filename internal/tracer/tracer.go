@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
 	"prywalk/internal/skid"
+	"prywalk/ptrace"
 )
 
 // Tracer decides at each tick whom to look at, and looks. It runs on an OS thread of
@@ -95,6 +96,7 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 	if o.Children && o.Threads == nil {
 		c.newborns, c.precedesExec = descendants.NewNewborns[*handover.Process, *young](), mayPrecedeExec()
 		c.newborns.Between(c.serveStopped)
+		c.newborns.Pinned(ptrace.Pin, ptrace.Unpin)
 	}
 	c.done, c.answered = c.collected, c.answer
 	c.Garbage.Await = c.await
