@@ -186,6 +186,21 @@ func TestTheFirstLineTellsWhatHasNoFunction(t *testing.T) {
 	}
 }
 
+// TestFilesWithoutNamesHaveTheRemedyOfTheirKind: a Python wheel has no package of debug symbols.
+func TestFilesWithoutNamesHaveTheRemedyOfTheirKind(t *testing.T) {
+	p := wideFixture(t)
+	for _, m := range p.Mapping {
+		if strings.HasSuffix(m.File, "/libjvm.so") {
+			m.File = "/home/a/venv/lib/python3.11/site-packages/pandas/_libs/algos.so"
+		}
+	}
+	got := render(t, Table, p, Options{})
+	if !strings.Contains(got, "[algos.so] (unnamed)") || !strings.Contains(got, "pip install --no-binary") ||
+		strings.Contains(got, "-dbgsym") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestModulesHaveTheNamePeopleKnow(t *testing.T) {
 	got := render(t, Table, wideFixture(t), Options{})
 	if !strings.Contains(got, "  dbserver\n") || strings.Contains(got, "dbserver-check") {

@@ -120,5 +120,11 @@ func (h *Hint) Remedy(pid int) string {
 	return strings.ReplaceAll(h.remedy, "PID", strconv.Itoa(pid))
 }
 
-// LibraryRemedy is what gives names to the functions of a file that has been stripped.
-const LibraryRemedy = "install its debug symbols (its package's -dbgsym or -debuginfo) and record again"
+// LibraryRemedy is what gives names to the functions of a file that has been stripped, by its path.
+func LibraryRemedy(file string) string {
+	if strings.Contains(file, "/site-packages/") && !strings.HasPrefix(file, "/usr/lib") { // there it is a distribution's
+		return "build its Python package from source with debug symbols, as wheels have none (pip install --no-binary), " +
+			"and record again"
+	}
+	return "install its debug symbols (its package's -dbgsym or -debuginfo) and record again"
+}

@@ -28,6 +28,20 @@ func TestRuntimesAreKnownByTheirFiles(t *testing.T) {
 	}
 }
 
+func TestDebugSymbolsAreWhereTheFileCameFrom(t *testing.T) {
+	for file, want := range map[string]string{
+		"libz.so.1": "-dbgsym",
+		"/home/a/venv/lib/python3.11/site-packages/numpy/core/x.so": "--no-binary",
+		"/usr/local/lib/python3.11/site-packages/numpy/core/x.so":   "--no-binary",
+		"/usr/lib64/python3.11/site-packages/numpy/core/x.so":       "-debuginfo",
+		"/usr/lib/python3/dist-packages/numpy/core/x.so":            "-dbgsym",
+	} {
+		if got := LibraryRemedy(file); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", file, got)
+		}
+	}
+}
+
 func TestWhereALanguageHasNamesNothingIsMissing(t *testing.T) {
 	h, _ := Of([]string{"python3.12"})
 	if h.Named([]string{"/usr/bin/python3.12"}) || !h.Named([]string{"/usr/bin/python3.12", "[CPython 3.12.1]"}) {

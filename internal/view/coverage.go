@@ -178,10 +178,28 @@ func (d *Data) Notes(shown []Row) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%s: %s, have no names here. For names: %s.", hint.Runtime, hint.Code,
 			hint.Remedy(d.mainPID())))
 	}
-	if len(libraries) > 0 {
+	return append(notes, libraryNotes(libraries, files)...)
+}
+
+// libraryNotes say what gives names to files without: once for each way.
+func libraryNotes(libraries, files []string) (notes []string) {
+	var remedies []string
+	of := map[string][]string{}
+	for _, l := range libraries {
+		path := l
+		if at := slices.IndexFunc(files, func(f string) bool { return moduleName(f) == l }); at >= 0 {
+			path = files[at]
+		}
+		remedy := namehints.LibraryRemedy(path)
+		if of[remedy] == nil {
+			remedies = append(remedies, remedy)
+		}
+		of[remedy] = append(of[remedy], l)
+	}
+	for _, r := range remedies {
 		notes = append(notes,
 			fmt.Sprintf("%s (unnamed): all functions of that file that have no name, together. For names: %s.",
-				"["+strings.Join(libraries, "], [")+"]", namehints.LibraryRemedy))
+				"["+strings.Join(of[r], "], [")+"]", r))
 	}
 	return notes
 }
