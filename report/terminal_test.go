@@ -186,6 +186,23 @@ func TestTheFirstLineTellsWhatHasNoFunction(t *testing.T) {
 	}
 }
 
+// TestFunctionsThatWereFreedAreExplained: once, where they have much of the time.
+func TestFunctionsThatWereFreedAreExplained(t *testing.T) {
+	p := wideFixture(t)
+	if got := render(t, Table, p, Options{}); strings.Contains(got, "[freed]") {
+		t.Errorf("nothing was freed:\n%s", got)
+	}
+	for _, f := range p.Function {
+		if f.Name == longNames[1] {
+			f.Name, f.SystemName = "[freed]", "[freed]"
+		}
+	}
+	got := render(t, Table, p, Options{})
+	if n := strings.Count(got, "[freed]: functions that were gone before they could be named"); n != 1 {
+		t.Errorf("it is said %d times:\n%s", n, got)
+	}
+}
+
 // TestFilesWithoutNamesHaveTheRemedyOfTheirKind: a Python wheel has no package of debug symbols.
 func TestFilesWithoutNamesHaveTheRemedyOfTheirKind(t *testing.T) {
 	p := wideFixture(t)

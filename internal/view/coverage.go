@@ -151,7 +151,7 @@ func cause(f *Frame, below string) string {
 func (d *Data) Notes(shown []Row) (notes []string) {
 	files, mappings := d.mapped()
 	hint, known := namehints.Of(files)
-	interpreted, told := false, false
+	interpreted, told, gone := false, false, false
 	var made, libraries []string
 	for _, r := range shown {
 		f := &d.Frames[r.Frame]
@@ -163,6 +163,8 @@ func (d *Data) Notes(shown []Row) (notes []string) {
 			}
 		case f.Nameless && !strings.HasPrefix(f.Module, "[") && large && !slices.Contains(libraries, f.Module):
 			libraries = append(libraries, f.Module)
+		case f.Name == "[freed]":
+			gone = gone || large
 		case f.Module == "[anon]": // a perf map named it
 			told = told || large
 		case hint.Interprets(f.Name):
@@ -178,8 +180,15 @@ func (d *Data) Notes(shown []Row) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%s: %s, have no names here. For names: %s.", hint.Runtime, hint.Code,
 			hint.Remedy(d.mainPID())))
 	}
+	if gone {
+		notes = append(notes, freedNote)
+	}
 	return append(notes, libraryNotes(libraries, files)...)
 }
+
+// freedNote says what the functions are that were freed before they were named.
+const freedNote = "[freed]: functions that were gone before they could be named. The program drops code that it " +
+	"has run, or prywalk had to wait for a processor."
 
 // libraryNotes say what gives names to files without: once for each way.
 func libraryNotes(libraries, files []string) (notes []string) {
