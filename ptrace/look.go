@@ -102,7 +102,9 @@ func (c *Controller) BeginWith(tid int, files *ThreadFiles) (*Look, error) {
 
 // BeginSince is BeginWith with clocks that were read a few microseconds ago. A thread that has arrived on a processor
 // since then seems to have been queued when it was interrupted.
-func (c *Controller) BeginSince(tid int, before *SchedStat) (*Look, error) { return c.begin(tid, nil, before) }
+func (c *Controller) BeginSince(tid int, before *SchedStat) (*Look, error) {
+	return c.begin(tid, nil, before)
+}
 
 // begin begins a look with the clocks that are given, or read, or none.
 func (c *Controller) begin(tid int, files *ThreadFiles, before *SchedStat) (*Look, error) {
