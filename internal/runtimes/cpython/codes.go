@@ -140,7 +140,7 @@ func when(ok bool) found {
 func (r *Runtime) resolve(addr uint64) (*code, found) {
 	c, what := r.prove(addr)
 	if c != nil {
-		c.met = max(c.met, r.walk.sample.At)
+		c.met = max(c.met, r.sample.At)
 	}
 	return c, what
 }

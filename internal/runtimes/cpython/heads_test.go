@@ -66,8 +66,8 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 			c, what := r.resolve(f.code)
 			if gone := f.code == changed; (what == isFreed) != gone || (c == nil) != gone {
 				t.Errorf("3.%d: %#x: %v, %d", minor, f.code, c, what)
-			} else if c != nil && c.met != r.walk.sample.At {
-				t.Errorf("3.%d: %#x was met at %d, not at %d", minor, f.code, c.met, r.walk.sample.At)
+			} else if c != nil && c.met != r.sample.At {
+				t.Errorf("3.%d: %#x was met at %d, not at %d", minor, f.code, c.met, r.sample.At)
 			}
 		}
 		most := 2

@@ -6,7 +6,7 @@ import "testing"
 // in the last two minutes. Stops copy the heads of what is dropped, should it be met again.
 func TestCodeThatIsNotMetAnyMoreIsDropped(t *testing.T) {
 	const second = 1e9
-	r := &Runtime{layout: layouts[12]}
+	r := &Runtime{}
 	steady := &code{}
 	r.codes.add(8, steady)
 	most := 0
