@@ -75,13 +75,13 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 			n, tail  int
 		}{
 			{600, 0, false, false, 64, 0}, // its end is not known
-			{600, 500, false, false, 64, 96},
+			{600, 500, false, true, 128, 96},
 			{600, 200, false, true, 200, 0},
 			{600, 64, false, false, 64, 0},
-			{600, 0, true, false, 64, 96},
+			{600, 0, true, true, 128, 96},
 			{250, 0, true, true, 250, 0},
-			{60, 0, true, false, 60, 0},
-			{600, 260, false, false, 64, 96},
+			{60, 0, true, true, 60, 0}, // less is there than is asked for
+			{600, 260, false, true, 128, 96},
 			{mostStack + 4096, 0, true, false, 64, 0}, // that is no stack
 		} {
 			memory.SetSpans([]procmem.Span{{Start: from &^ 0xfff, End: from + e.end, Kind: procmem.Anonymous, Writable: true},

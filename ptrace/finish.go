@@ -16,7 +16,7 @@ type Request struct {
 	// §3.2.2, on arm64 from 16). Its length is what is asked for. Empty: none.
 	Stack []byte
 	// Deep, if it is longer than Stack, takes the bytes in its stead where Top says that the stack is larger than Stack
-	// and no larger than Deep ([Stop.Deep]).
+	// and no larger than Deep ([Stop.Deep]). Of a larger one it takes the first half, if Tail takes the last bytes.
 	Deep []byte
 	// Top, if it lies above the stack pointer, is where the copy ends at the latest.
 	Top uint64
@@ -209,8 +209,23 @@ func (c *Controller) askStack(req *Request) {
 		}
 	}
 	size := c.top - c.stackAt
-	c.deep = c.top > c.stackAt && size > uint64(len(req.Stack)) && size <= uint64(len(req.Deep))
-	c.stackAsked = upTo(c.top, c.stackAt, len(c.stackTo(req)))
+	room, parted := len(req.Deep), size > uint64(len(req.Deep))
+	if parted {
+		room /= 2
+	}
+	c.deep = c.top > c.stackAt && size > uint64(len(req.Stack)) && room > len(req.Stack) &&
+		(!parted || takesTail(req, size))
+	if c.stackAsked = len(req.Stack); c.deep {
+		c.stackAsked = room
+	}
+	c.stackAsked = upTo(c.top, c.stackAt, c.stackAsked)
+}
+
+// takesTail reports whether the last bytes of a stack of that size are to be read for themselves.
+//
+//go:nosplit
+func takesTail(req *Request, size uint64) bool {
+	return len(req.Tail) > 0 && req.Memory != nil && size <= mostStack
 }
 
 // mostStack is how far away the end of a stack is taken for one, in bytes. It is the usual limit of a stack, and some
@@ -222,7 +237,7 @@ const mostStack = 9 << 20
 //go:nosplit
 func (c *Controller) copyTail(tid int, req *Request) {
 	have, size := c.stackAt+uint64(c.stackN), uint64(len(req.Tail))
-	if size == 0 || req.Memory == nil || c.stackN < c.stackAsked || c.top <= have || c.top-c.stackAt > mostStack {
+	if c.stackN < c.stackAsked || c.top <= have || !takesTail(req, c.top-c.stackAt) {
 		return
 	}
 	c.tailAt = max(have, c.top-size)

@@ -24,7 +24,16 @@ type function struct {
 	start, end frames.Addr // end excluded
 	sizes      [mostSizes]uint32
 	n          uint8
+	nLinks     uint8
+	missed     uint8 // how often there was none
+	// links are how far above the stack pointer a word lies that has the address of the frame's outer end, at its calls.
+	links [mostLinks]uint32
 }
+
+const (
+	mostLinks  = 4 // of one function: some calls have pushed arguments
+	mostMissed = 4 // walks without one, after which none is looked for
+)
 
 // holds reports whether a function has code that ends at pc: so return addresses have it, and others all but at its
 // beginning, where it has no frame.
@@ -38,6 +47,29 @@ func (f *function) learn(size frames.Addr) bool {
 	f.sizes[f.n] = uint32(size)
 	f.n++
 	return true
+}
+
+// learnLink learns where a frame that does not always have the same size tells where it ends, and reports whether that
+// is new. A function that aligns the stack pointer keeps the one that it had: GCC's begin with lea 8(%rsp), %r10, and
+// save r10.
+func (f *function) learnLink(mem *frames.Snapshot, sp, end frames.Addr) bool {
+	for _, link := range f.links[:f.nLinks] {
+		if v, _ := mem.Word(sp + frames.Addr(link)); v == end {
+			return false
+		}
+	}
+	if f.missed == mostMissed || f.nLinks == mostLinks {
+		return false
+	}
+	for at := end - 16; at > sp && at >= end-pieceBelow; at -= 8 {
+		if v, _ := mem.Word(at); v == end {
+			f.links[f.nLinks] = uint32(at - sp)
+			f.nLinks++
+			return true
+		}
+	}
+	f.missed++
+	return false
 }
 
 // functions are the frame sizes of functions.
@@ -186,8 +218,12 @@ const (
 // become alternatives. What was copied to find out stays where it leads on.
 func (p *pieces) guess(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, pc, sp frames.Addr) frames.Addr {
 	fns := p.by.steps.functions()
+	if size := p.told(rd, have, out, fns, pc, sp); size != 0 {
+		return size
+	}
 	sizes, had := fns.sizesOf(pc, p.sizes[:])
 	p.likely = p.likely[:0]
+	p.left -= len(sizes)
 	for _, size := range sizes {
 		n, rest, found := len(have.Others), p.rest, len(p.likely)
 		_, ok := have.Word(sp + size - 8)
@@ -206,6 +242,9 @@ func (p *pieces) guess(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Re
 		if had != 0 && (p.root == 0 || sp+had <= p.root) {
 			return had
 		}
+		if len(sizes) > 0 && slices.Min(sizes) >= largeFrom {
+			p.beyond = max(p.beyond, sp+slices.Min(sizes)-pieceBelow)
+		}
 		return 0
 	}
 	best := 0
@@ -222,6 +261,74 @@ func (p *pieces) guess(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Re
 		}
 	}
 	return p.likely[best].size
+}
+
+// told gives the size of a frame of changing size, if a word tells where it ends; 0: none does. It is at a link of the
+// function, or it is the frame pointer. That one the thread has, or the frame further in has saved it.
+func (p *pieces) told(
+	rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, fns *functions, pc, sp frames.Addr,
+) frames.Addr {
+	f := fns.find(pc)
+	if f == nil || f.n < 2 {
+		return 0
+	}
+	n, rest := len(have.Others), p.rest
+	for _, link := range f.links[:f.nLinks] {
+		end, ok := have.Word(sp + frames.Addr(link))
+		if !ok {
+			p.copyEnd(rd, have, out, sp+frames.Addr(link)+savedBelow, frames.Addr(link)) // the end is not far above
+			end, ok = have.Word(sp + frames.Addr(link))
+		}
+		if ok && p.isEnd(rd, have, out, fns, f, sp, end) {
+			return end - sp
+		}
+		have.Others, p.rest = out[:n], rest
+	}
+	if f.nLinks > 0 || f.missed == 0 {
+		return 0 // behind the frame pointer of a function with links lies a copy of its return address
+	}
+	if p.isEnd(rd, have, out, fns, f, sp, p.fp+fpBelow) {
+		return p.fp + fpBelow - sp
+	}
+	for at := sp - 16; at >= sp-savedBelow; at -= 8 {
+		if v, ok := have.Word(at); ok && p.isEnd(rd, have, out, fns, f, sp, v+fpBelow) {
+			return v + fpBelow - sp
+		}
+	}
+	return 0
+}
+
+// fpBelow is how far below a frame's outer end its frame pointer points (System V ABI for x86-64, figure 3.3).
+const fpBelow = 16
+
+// isEnd reports whether a frame of a function that begins at sp may end there. It is about as large as others then, and
+// a known return address is there, or one in a known function. What is there is copied, if so.
+func (p *pieces) isEnd(
+	rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, fns *functions, f *function, sp, end frames.Addr,
+) bool {
+	if end%8 != 0 || !f.near(end-sp) {
+		return false
+	}
+	n, rest := len(have.Others), p.rest
+	v, ok := have.Word(end - 8)
+	if !ok {
+		v, _ = p.copyEnd(rd, have, out, end, end-sp)
+	}
+	if v != 0 && (p.by.steps.find(v).pc != 0 || fns.find(v) != nil) {
+		return true
+	}
+	have.Others, p.rest = out[:n], rest
+	return false
+}
+
+// near reports whether a size is one that the function's frame had, or one that alignment makes of it.
+func (f *function) near(size frames.Addr) bool {
+	for _, n := range f.sizes[:f.n] {
+		if size-frames.Addr(n)+pieceBelow <= 2*pieceBelow {
+			return true
+		}
+	}
+	return false
 }
 
 // likely is a size that a frame may have: the return address at its end is known, or its function is.
@@ -249,6 +356,7 @@ func (p *pieces) leadsOn(have *frames.Snapshot, fns *functions, sp, size frames.
 
 // aligned notes the sizes of a large frame whose function has aligned the stack pointer otherwise than before.
 func (p *pieces) aligned(have *frames.Snapshot, fns *functions, sp, size frames.Addr) {
+	p.left -= (endAbove + pieceBelow) / stackAlign / 4 // each takes less than a frame
 	for s := size - pieceBelow + savedBelow; s < size+endAbove; s += stackAlign {
 		p.leadsOn(have, fns, sp, s)
 	}

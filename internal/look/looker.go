@@ -280,8 +280,20 @@ func (l *Looker) makeRoom(t *Thread, s *Shot) {
 	s.room(topCopy)
 	s.touch(topCopy)
 	l.pieces.reserve(n.Bytes)
-	l.pieces.foresee(t.Memory, n.outline)
+	if l.pieces.foreseen = nil; t.mayBeDeep() {
+		l.pieces.foresee(t.Memory, n.outline)
+	}
 }
+
+// mayBeDeep reports whether the next freeze may meet the stack deeper than is copied in one piece, going by where the
+// last one has met it. If that turns out wrong, only more calls of the kernel are made.
+func (t *Thread) mayBeDeep() bool {
+	n := t.needs.get()
+	return n.Root == 0 || n.Changing || n.Root-t.frozenAt+uncertain >= outlineFrom
+}
+
+// uncertain is by how much a stack is thought to grow until the next look, in bytes.
+const uncertain = 16 << 10
 
 // taskRegions is how much is thought to be copied besides a thread's stack where there are tasks, at least, in bytes.
 // That is the stack of a task that its thread has left, and what leads there. The last look may have met the thread on
@@ -390,7 +402,7 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 func (l *Looker) fill(t *Thread, s *Shot) {
 	stop := &l.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
-	t.shotAt = s.At
+	t.shotAt, t.frozenAt = s.At, stop.Regs.SP()
 	t.SeenElsewhere()
 	t.tls = stop.Regs.TLS
 	s.short, s.Copying, s.Calls = stop.Short, stop.Copied-stop.Taken, stop.Calls

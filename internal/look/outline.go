@@ -30,7 +30,8 @@ const (
 	pieceBelow   = 256       // below the outer end: the return address, the registers saved there, what alignment takes
 	pieceAbove   = 8
 	endAbove     = 512  // what is copied beyond an end at a new place: frames there may be small
-	manyAbove    = 1280 // and where the last frame was
+	manyAbove    = 1024 // and where the last frame was
+	fewBelow     = 128  // below the outer end of such a frame
 	smallFrame   = 2 << 10
 	savedBelow   = 64   // of these, what nearly all functions use
 	pieceJoins   = 512  // pieces that lie no further apart are one
@@ -45,12 +46,14 @@ const (
 	maxStarts    = 24 // return addresses that are tried as the first one, and lead to another known one
 	maxTries     = 400
 	maxJoins     = 4        // frames of earlier walks that are tried
-	pieceReads   = 64       // at most
+	maxSearch    = 1024     // frames that are passed in one stop, those of chains that led nowhere included
+	pieceReads   = 48       // at most
 	readsKept    = 2        // reads that are left to what is copied in one piece
 	maxSteppedTo = 40       // ends at new places
 	mostFollowed = 40 << 10 // of ends at new places together: what needs more is copied in one piece
 	endBytes     = mostFollowed + pieceBelow + manyAbove
 	firstGrowth  = 4 << 10 // of what is copied where frames are unknown
+	doubtCopy    = 10 << 10
 )
 
 // mark is the outer end of a frame, and the return address below it.
@@ -201,39 +204,64 @@ type remembered struct {
 	walks uint32
 	steps *steps
 	large uint32 // the last walk that read much
+	// untold: functions were learned that the looks do not know, since the walk toldAt.
+	untold bool
+	toldAt uint32
+}
+
+// walk is what is learned from.
+type walk struct {
+	marks    []mark
+	mem      *frames.Snapshot
+	space    *frames.Space // nil: it is not known where functions begin and end
+	complete bool
 }
 
 // learn adds a walk, and reports whether a step is new, and whether a frame has ended where none has lately. The last
 // frame of a complete walk was the outermost.
-func (r *remembered) learn(space *frames.Space, walk []mark, complete bool) (steps, marks bool) {
+func (r *remembered) learn(w *walk) (steps, marks bool) {
 	r.walks++
-	for i, m := range walk {
+	for i := range w.marks {
 		size := sizeRoot
-		if i+1 < len(walk) {
-			size = walk[i+1].at - m.at
+		if i+1 < len(w.marks) {
+			size = w.marks[i+1].at - w.marks[i].at
 		}
-		if complete || size != sizeRoot {
-			steps = r.learnStep(space, &m, size) || steps
+		if w.complete || size != sizeRoot {
+			steps = r.learnStep(w, &w.marks[i], size) || steps
 		}
 	}
-	if steps {
-		r.steps.tell()
-	}
-	return steps, r.learnMarks(walk[max(0, len(walk)-maxMarks):])
+	r.untold = r.untold || steps
+	return steps, r.learnMarks(w.marks[max(0, len(w.marks)-maxMarks):])
 }
 
 // learnStep learns the size of a mark's frame, and reports whether it is new.
-func (r *remembered) learnStep(space *frames.Space, m *mark, size frames.Addr) bool {
+func (r *remembered) learnStep(w *walk, m *mark, size frames.Addr) bool {
 	if r.steps.find(m.pc).size == size || m.pc == 0 {
 		return false
 	}
-	start, end := frames.Addr(0), frames.Addr(0)
+	start, end, changed := frames.Addr(0), frames.Addr(0), false
 	if f := r.steps.fns.find(m.pc); f != nil {
 		start, end = f.start, f.end
-	} else if space != nil && m.byCFI {
-		start, end = space.FuncRange(m.pc - 1)
+		if f.n > 1 && size < mostCopy {
+			changed = f.learnLink(w.mem, m.at, m.at+size)
+		}
+	} else if w.space != nil && m.byCFI {
+		start, end = w.space.FuncRange(m.pc - 1)
 	}
-	return r.steps.learn(m.pc, size, start, end)
+	return r.steps.learn(m.pc, size, start, end) || changed
+}
+
+// tellAgain is how many walks may be behind before what functions had frames is told, for so many of them.
+const tellAgain = 32
+
+// tell tells the looks what functions had these frames, if that is new. It takes a copy of all: so of many, the looks
+// are told after some walks, but at once if one of them was lost for it.
+func (r *remembered) tell(lost bool) {
+	if !r.untold || !lost && r.walks-r.toldAt < uint32(len(r.steps.fns.list)/tellAgain) {
+		return
+	}
+	r.steps.tell()
+	r.untold, r.toldAt = false, r.walks
 }
 
 // learnInner learns the size of the frame that the thread is in, if that is large, and reports whether it is new.
@@ -246,7 +274,7 @@ func (r *remembered) learnInner(space *frames.Space, regs *frames.Regs, end fram
 	if stop == 0 || !r.steps.fns.learn(regs.PC, size, start, stop) {
 		return false
 	}
-	r.steps.tell()
+	r.untold = true
 	return true
 }
 
@@ -300,18 +328,19 @@ func (k *Walks) learnOutline(p *code.Process, w *frames.Walker, s *Shot, o *Outl
 		k.needs.outline, k.needs.misled = nil, false
 		return
 	}
-	var space *frames.Space
+	walk := walk{marks: o.marks, mem: &s.Mem, complete: !cut}
 	if p != nil {
-		space = p.Space()
+		walk.space = p.Space()
 	}
-	newSteps, changed := r.learn(space, o.marks, !cut)
-	if len(o.marks) > 0 && o.byCFI && r.learnInner(space, &s.Regs, o.marks[0].at) {
+	newSteps, changed := r.learn(&walk)
+	if len(o.marks) > 0 && o.byCFI && r.learnInner(walk.space, &s.Regs, o.marks[0].at) {
 		newSteps = true
 	}
 	if cut {
 		changed = !w.Away() && r.lacked(w) || newSteps // with frames of other sizes, not only at other places
 		changed = changed && !known
 	}
+	r.tell(cut || s.lost || !known)
 	if changed || !cut && !known {
 		k.needs.outline, k.needs.misled = r.give(), false
 	}
@@ -326,6 +355,6 @@ func (r *remembered) lacked(w *frames.Walker) bool {
 	if !r.steps.fns.learnLarge(w.Regs().PC, w.UnreadAddr()+8-w.Reach(), 0, 0) {
 		return false
 	}
-	r.steps.tell()
+	r.untold = true
 	return true
 }

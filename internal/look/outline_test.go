@@ -277,7 +277,7 @@ func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 func TestOutlineForgetsTheOldest(t *testing.T) {
 	r := remembered{steps: &steps{}}
 	for i := range uint64(1000) {
-		r.learn(nil, []mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
+		r.learn(&walk{marks: []mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, complete: true})
 		if len(r.marks) > maxMarks || r.marks[len(r.marks)-1].at != 0x100000 {
 			t.Fatalf("%d marks, the last %#x", len(r.marks), r.marks[len(r.marks)-1].at)
 		}

@@ -23,7 +23,7 @@ type pieces struct {
 	first  int // of places, those before are inner's
 	n      int
 	top    []byte      // the copy of the top
-	pc     frames.Addr // where the thread is
+	pc, fp frames.Addr // where the thread is, and its frame pointer
 	buf    []byte
 	gap    []byte
 	spare  []byte // the part of gap that is not in use
@@ -33,10 +33,16 @@ type pieces struct {
 	reached frames.Addr
 	// furthest is how far chains came that led to no outermost frame.
 	furthest frames.Addr
+	// doubt is how far chains came that began further in than all that led to the outermost frame, and did not; 0: there
+	// were none. beyond is where the last chain was to go on behind a large frame, whose end was not found; 0: nowhere.
+	doubt, beyond frames.Addr
 	// lost: no chain led to the outermost frame.
 	lost bool
+	// left is how many frames the search may still pass: it is made in the stop.
+	left int
 	// sure: one that began in the frame that the thread is in did. Other places are tried if they are known as such.
 	sure bool
+	led  bool // one did, wherever it began
 	// passed are the stack pointers of chains that led to the outermost frame, failed those of others.
 	passed, failed words
 	// path are the stack pointers of the last chain that lie in the top, inTop so many.
@@ -155,7 +161,7 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 		n += copy(out[n:], p.places[p.first:p.n])
 	}
 	p.lost = false
-	if p.pc = regs.PC; copied < len(p.top) {
+	if p.pc, p.fp = regs.PC, regs.Val[regs.Arch.FP()%frames.NumRegs]; copied < len(p.top) {
 		return n // the stack ends
 	}
 	if rest, ok := p.toRoot(rd, from+uint64(copied)); ok {
@@ -176,6 +182,7 @@ func (p *pieces) goAlong(rd *ptrace.Reader, have *frames.Snapshot, out []frames.
 	n, beyond := len(have.Others), have.Stack.Addr+uint64(len(have.Stack.Bytes))
 	reached, ok := p.follow(rd, have, out)
 	if p.lost = !ok; ok {
+		p.removeDoubt(rd, have, out)
 		return
 	}
 	if n < len(out) && p.shallow(beyond, mostInFull) {
@@ -185,6 +192,21 @@ func (p *pieces) goAlong(rd *ptrace.Reader, have *frames.Snapshot, out []frames.
 		}
 	}
 	p.bridge(rd, have, out, reached)
+}
+
+// removeDoubt copies on a little where chains ended that may be the thread's: those that led to the outermost frame may
+// be what is left of frames that have ended.
+func (p *pieces) removeDoubt(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region) {
+	top := have.Stack.Addr + uint64(len(have.Stack.Bytes))
+	size := min(doubtCopy, len(p.spare))
+	if p.doubt <= top || p.root != 0 && p.doubt >= p.root || len(have.Others) == len(out) || size == 0 {
+		return
+	}
+	if p.root != 0 {
+		size = min(size, int(p.root+copyMargin-p.doubt))
+	}
+	p.spare, p.rest = p.spare[:size], p.spare[size:]
+	p.lost = !p.grow(rd, have, out, p.doubt)
 }
 
 // toRoot copies what follows up to where the stack has ended, if that is so near that it is no more than of any stack.
@@ -242,7 +264,7 @@ func (p *pieces) bridge(rd *ptrace.Reader, have *frames.Snapshot, out []frames.R
 // can be reached from there, and what leads there has been copied.
 func (p *pieces) joins(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) frames.Addr {
 	first, tries := len(have.Others), maxJoins
-	for i := 0; i < len(p.by.marks) && tries > 0; i++ {
+	for i := 0; i < len(p.by.marks) && tries > 0 && p.left > 0; i++ {
 		m := &p.by.marks[i]
 		if v, ok := have.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
 			continue
@@ -258,21 +280,24 @@ func (p *pieces) joins(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Re
 
 // grow copies into all of p.spare, in steps that become larger, until a return address in what is new leads to the
 // outermost frame. What lies at the ends of these frames goes to p.rest.
-func (p *pieces) grow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr) {
+func (p *pieces) grow(
+	rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, from frames.Addr,
+) (found bool) {
 	n, to, done := len(have.Others), p.spare, 0
 	have.Others = out[:n+1]
 	p.spare, p.floor = p.rest, floorOf(p.rest)
-	for step, found := firstGrowth, false; done < len(to) && !found; step += step / 2 {
-		if step = min(step, len(to)-done); rd.Left() <= readsKept {
+	for step := firstGrowth; done < len(to) && !found; step += step / 2 {
+		if step = min(step, len(to)-done); rd.Left() <= readsKept || p.left <= 0 {
 			step = len(to) - done
 		}
 		got := rd.Read(from+uint64(done), to[done:done+step])
 		out[n] = frames.Region{Addr: from, Bytes: to[:done+got]}
 		found = p.scan(rd, have, out, from+uint64(done), to[done:done+got])
 		if done += got; got < step {
-			return
+			break
 		}
 	}
+	return found
 }
 
 // floorOf gives how much of what is spare has to be left by chains, so that they copy mostFollowed at most.
@@ -287,7 +312,8 @@ func (p *pieces) follow(rd *ptrace.Reader, have *frames.Snapshot, out []frames.R
 	top := have.Stack.Addr + uint64(len(have.Stack.Bytes))
 	p.spare, p.furthest = p.gap, top+largeFrom
 	p.floor = floorOf(p.gap)
-	p.passed, p.failed = words{}, words{}
+	p.passed, p.failed, p.left = words{}, words{}, maxSearch
+	p.doubt, p.led = 0, false
 	if p.by.steps.knowsFunction(p.pc) {
 		ok = p.try(rd, have, out, start{p.pc, have.Stack.Addr + redZone})
 	}
@@ -307,12 +333,16 @@ func (p *pieces) try(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Regi
 	ok := p.chain(rd, have, out, s.pc, s.sp)
 	if ok {
 		p.passed.mark(have, p.path[:p.inTop])
+		p.led = true
 	} else {
 		p.failed.mark(have, p.path[:p.inTop])
+		if !p.led {
+			p.doubt = max(p.doubt, p.reached, p.beyond)
+		}
 	}
 	switch {
 	case ok:
-	case p.reached > p.furthest && (p.root == 0 || p.reached <= p.root):
+	case !p.sure && p.reached > p.furthest && (p.root == 0 || p.reached <= p.root):
 		p.furthest = p.reached
 	default:
 		have.Others = out[:n]
@@ -329,7 +359,7 @@ func (p *pieces) try(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Regi
 func (p *pieces) scan(
 	rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, at frames.Addr, b []byte,
 ) (ok bool) {
-	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries; {
+	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && p.left > 0; {
 		v := binary.LittleEndian.Uint64(b)
 		b, at = b[8:], at+8
 		if !p.by.steps.maybe(v) || p.passed.has(have, at) || p.failed.has(have, at) ||
@@ -365,9 +395,9 @@ func (w *words) has(have *frames.Snapshot, sp frames.Addr) bool {
 // chain goes from one return address and the stack pointer behind it to the outermost frame; false if it does not get
 // there. Where a frame may have several sizes it goes on with each.
 func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, pc, sp frames.Addr) bool {
-	p.rest, p.reached, p.inTop, p.nAlts = p.spare, 0, 0, 0
+	p.rest, p.reached, p.beyond, p.inTop, p.nAlts = p.spare, 0, 0, 0, 0
 	ok := p.goOn(rd, have, out, pc, sp, false)
-	for tries := 0; p.nAlts > 0 && tries < maxAlternatives; tries++ {
+	for tries := 0; p.nAlts > 0 && tries < maxAlternatives && p.left > 0; tries++ {
 		p.nAlts--
 		a := &p.alts[p.nAlts]
 		if !ok {
@@ -387,7 +417,7 @@ func (p *pieces) chain(rd *ptrace.Reader, have *frames.Snapshot, out []frames.Re
 func (p *pieces) goOn(
 	rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, pc, sp frames.Addr, met bool,
 ) bool {
-	for range maxChain {
+	for ; p.left > 0; p.left-- {
 		switch { // another one has gone on from here
 		case met && p.passed.has(have, sp):
 			return true
@@ -423,8 +453,8 @@ func (p *pieces) goOn(
 	return false
 }
 
-// endOf gives the return address at the outer end of a frame, if that was copied in one piece with the registers that
-// are saved there.
+// endOf gives the return address at the outer end of a frame, if that was copied with the registers that are saved
+// there.
 func endOf(have *frames.Snapshot, end frames.Addr) (pc frames.Addr, ok bool) {
 	from := end - savedBelow
 	if s := &have.Stack; from-s.Addr < uint64(len(s.Bytes)) {
@@ -435,7 +465,10 @@ func endOf(have *frames.Snapshot, end frames.Addr) (pc frames.Addr, ok bool) {
 			return pc, true
 		}
 	}
-	return 0, false
+	for ok = true; ok && from < end; from += 8 { // in two that lie side by side
+		pc, ok = have.Word(from)
+	}
+	return pc, ok
 }
 
 // inPiece is endOf for one piece and the address from which on it is to have all.
@@ -452,18 +485,33 @@ func inPiece(r *frames.Region, from frames.Addr) (pc frames.Addr, ok bool) {
 func (p *pieces) copyEnd(
 	rd *ptrace.Reader, have *frames.Snapshot, out []frames.Region, end, size frames.Addr,
 ) (pc frames.Addr, ok bool) {
-	bytes, n := uint64(pieceBelow+endAbove), len(have.Others)
+	below, above, n := frames.Addr(pieceBelow), frames.Addr(endAbove), len(have.Others)
 	if size < smallFrame {
-		bytes = pieceBelow + manyAbove
+		below, above = fewBelow, manyAbove
 	}
+	from := beyondLast(have, end-below, end)
+	bytes := end + above - from
 	if n == len(out) || uint64(len(p.rest)) < bytes+p.floor || rd.Left() <= readsKept {
 		return 0, false
 	}
 	b := p.rest[:bytes]
-	if b = b[:rd.Read(end-pieceBelow, b)]; len(b) < pieceBelow {
+	if b = b[:rd.Read(from, b)]; from+uint64(len(b)) < end {
 		return 0, false
 	}
-	out[n], p.rest = frames.Region{Addr: end - pieceBelow, Bytes: b}, p.rest[bytes:]
+	out[n], p.rest = frames.Region{Addr: from, Bytes: b}, p.rest[bytes:]
 	have.Others = out[:n+1]
 	return have.Word(end - 8)
+}
+
+// beyondLast gives where a piece is to begin that is wanted from one address to another: not before the end of what was
+// copied last, or of the top.
+func beyondLast(have *frames.Snapshot, from, to frames.Addr) frames.Addr {
+	last := &have.Stack
+	if n := len(have.Others); n > 0 && have.Others[n-1].Addr > last.Addr {
+		last = &have.Others[n-1]
+	}
+	if ends := last.Addr + uint64(len(last.Bytes)); last.Addr <= from && ends > from && ends < to {
+		return ends &^ 7
+	}
+	return from
 }

@@ -40,6 +40,7 @@ type Thread struct {
 	retried  uint32       // of Needs.Retries, as of the last look
 	doubts   doubts
 	shotAt   int64               // the moment of the last shot
+	frozenAt frames.Addr         // the stack pointer at the last freeze
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
 	skid     skid.Thread
