@@ -14,7 +14,7 @@ type codes struct {
 	serial   uint64
 	known    managed.Known
 	head     head
-	rested   int64 // when what is not met any more was dropped, CLOCK_MONOTONIC ns
+	resting  managed.Rest
 }
 
 // code is a code object.
@@ -51,18 +51,12 @@ func (c *codes) forget() {
 	c.byAddr, c.bySerial = nil, nil
 }
 
-// restEvery is how often code that no walk meets any more is looked for, in nanoseconds. What is dropped was not met
-// for as long.
-const restEvery = 60e9
-
-// rest drops what no copy has met since the last time but one: programs make code and drop it for days. at is when the
-// copy of this walk was made.
+// rest drops what no copy has met for long. at is when the copy of this walk was made.
 func (c *codes) rest(at int64) {
-	if at-c.rested < restEvery {
+	before, due := c.resting.Due(at)
+	if !due {
 		return
 	}
-	before := c.rested
-	c.rested = at
 	for addr, e := range c.byAddr {
 		if e.met < before {
 			c.known.Drop(addr)

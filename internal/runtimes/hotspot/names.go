@@ -25,7 +25,7 @@ type Names struct {
 	others  []call
 	place   int32 // where the next scope was found
 	unread  bool  // a part of the debugging information could not be read
-	rested  int64 // when what is not met any more was dropped, CLOCK_MONOTONIC ns
+	resting managed.Rest
 	// callStub is where the stub goes on by which the machine calls Java.
 	callStub uint64
 	threads  threads
@@ -114,18 +114,12 @@ func (n *Names) Forget() {
 	clear(n.foreseen.told)
 }
 
-// restEvery is how often what is not met any more is looked for, in nanoseconds. A program can load classes, compile
-// methods and start threads for days, and drop them all. What is dropped was not met for as long; it is read anew if it
-// is met later.
-const restEvery = 60e9
-
-// rest drops what no copy has met since the last time but one. at is when the copy of this walk was made.
+// rest drops what no copy has met for long. at is when the copy of this walk was made.
 func (n *Names) rest(at int64) {
-	if at-n.rested < restEvery {
+	before, due := n.resting.Due(at)
+	if !due {
 		return
 	}
-	before := n.rested
-	n.rested = at
 	for addr, m := range n.methods {
 		if m.checked < before {
 			delete(n.methods, addr)
