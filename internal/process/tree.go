@@ -63,7 +63,7 @@ func (p proc) listedChildren(pid int) ([]int, bool) {
 	listed := false
 	var buf [4096]byte
 	for _, e := range entries {
-		text, err := readSmall(p.path(pid, filepath.Join("task", e.Name(), "children")), buf[:0])
+		text, err := readWhole(p.path(pid, filepath.Join("task", e.Name(), "children")), buf[:0])
 		if err != nil {
 			continue
 		}
@@ -77,9 +77,9 @@ func (p proc) listedChildren(pid int) ([]int, bool) {
 	return kids, listed || len(entries) == 0
 }
 
-// readSmall reads a file of /proc, appended to buf. There is one for each thread, and they are read again and again: so
+// readWhole reads a file of /proc, appended to buf. There is one for each thread, and they are read again and again: so
 // it is done without what package os does for each file besides.
-func readSmall(path string, buf []byte) ([]byte, error) {
+func readWhole(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err

@@ -20,10 +20,13 @@ func TestReadSmallReadsTheBeginningOfAFile(t *testing.T) {
 	for _, c := range []struct {
 		room int
 		want string
-	}{{16, "0-3,6\n"}, {3, "0-3"}, {0, ""}} {
+	}{{16, "0-3,6\n"}, {3, "0-3"}} {
 		if got, err := ReadSmall(path, buf[:c.room]); err != nil || string(got) != c.want {
 			t.Errorf("with room for %d bytes: %q, %v; want %q", c.room, got, err, c.want)
 		}
+	}
+	if _, err := ReadSmall(os.DevNull, buf[:]); !errors.Is(err, refusal.Gone) {
+		t.Errorf("an empty file: %v, want %v", err, refusal.Gone)
 	}
 	if _, err := ReadSmall(path+"s", buf[:]); !errors.Is(err, refusal.Gone) {
 		t.Errorf("a file that is not there: %v, want %v", err, refusal.Gone)

@@ -34,22 +34,14 @@ func open(path []byte, flags uintptr) (int, syscall.Errno) {
 const longestPath = 127
 
 // ReadSmall reads the beginning of a file whose path has up to 127 bytes, as far as buf reaches. It allocates nothing
-// and does not tell the Go scheduler. Errors: those of open(2) and pread(2), as an error of this package.
+// and does not tell the Go scheduler. Errors: [refusal.Gone], also of an empty file, [refusal.Denied], or the error
+// number that the kernel gave.
 func ReadSmall(path string, buf []byte) ([]byte, error) {
 	var name [longestPath + 1]byte
 	if len(path) > longestPath {
 		return nil, syscall.ENAMETOOLONG
 	}
-	fd, e := open(name[:copy(name[:], path)+1], 0)
-	if e != 0 {
-		return nil, classify(e)
-	}
-	n, e := pread(fd, buf, 0)
-	closeFD(fd)
-	if e != 0 {
-		return nil, classify(e)
-	}
-	return buf[:n], nil
+	return readOnce(name[:copy(name[:], path)+1], buf)
 }
 
 // Readlink reads where a symbolic link under /proc leads to, cut at the end of buf.
