@@ -219,9 +219,7 @@ func TestACensusLeavesTwoCallsForASleepLikeTheLastOne(t *testing.T) {
 				t.Error(err)
 				return
 			case err == nil && o == Done:
-				n.thread.walks.Sleeps(s, n.words(s, nil))
-				n.thread.walks.handOver()
-				pool.Put(s)
+				n.walked(pool, s)
 			case err == nil:
 				least[o] = min(least[o], calls)
 				allocs[o] = min(allocs[o], after.Mallocs-before.Mallocs)
@@ -283,9 +281,7 @@ func noOtherSleep(t *testing.T, asking bool) {
 			case err == nil && o == Done:
 				anew++
 				last, _ = n.addresses(s)
-				n.thread.walks.Sleeps(s, n.words(s, nil))
-				n.thread.walks.handOver()
-				pool.Put(s)
+				n.walked(pool, s)
 			case err == nil && o == SleptAgain:
 				if o, s, err := plain.Begin(other); err == nil && o == Done {
 					if got, _ := n.addresses(s); s.Sched == n.thread.LastSched() {
@@ -301,6 +297,13 @@ func noOtherSleep(t *testing.T, asking bool) {
 			t.Errorf("%d sleeps like the last one were checked, %d others, %d that were over", again, anew, woke)
 		}
 	})
+}
+
+// walked tells the thread's looks what a walk of a shot depended on, and gives the shot back.
+func (n *napper) walked(pool *Pool, s *Shot) {
+	n.thread.walks.Sleeps(s, n.words(s, nil))
+	n.thread.walks.handOver()
+	pool.Put(s)
 }
 
 // answer takes the answer for the thread. It stays asked for if it has woken up, or sleeps elsewhere.
@@ -347,9 +350,7 @@ func TestManySleepsLikeTheLastOneTakeOneCall(t *testing.T) {
 				t.Error(err)
 				return
 			case err == nil && o == Done:
-				n.thread.walks.Sleeps(s, n.words(s, nil))
-				n.thread.walks.handOver()
-				pool.Put(s)
+				n.walked(pool, s)
 			case err == nil && o == Asked:
 				if l.Asked() != 1 || procmem.Calls() != calls {
 					t.Errorf("%d asked for, %d system calls", l.Asked(), procmem.Calls()-calls)
