@@ -320,8 +320,9 @@ func (n *napper) answer(l *Looker) Outcome {
 	return o
 }
 
-// TestManySleepsLikeTheLastOneTakeOneCall: the words and counts of as many threads as can be asked for.
-func TestManySleepsLikeTheLastOneTakeOneCall(t *testing.T) {
+// TestAnAskedSleepTakesOneCall: asking takes none, and the answer one, for its words and its count. That it is one for
+// many is for package census to show (TestStacksAreWhatMemoryHolds).
+func TestAnAskedSleepTakesOneCall(t *testing.T) {
 	n := startNapper(t, "5", "-O2")
 	c := n.counting(t)
 	if c.all.Stacks() == nil {
